@@ -35,7 +35,7 @@ static struct err *open_target(const char *path, struct target *target, off_t *s
 	return NULL;
 }
 
-static struct err *append(void *context, const void *bytes, size_t len)
+static struct err *archive_file_append(void *context, const void *bytes, size_t len)
 {
 	struct target *target = context;
 	try(fd_write_all(target->fd, bytes, len));
@@ -55,7 +55,7 @@ static off_t cut_tail(int fd, const struct profile *profile)
 	return size;
 }
 
-static struct err *archive(const char *path, struct target *target, off_t size,
+static struct err *archive_file_archive(const char *path, struct target *target, off_t size,
 	struct naming_options *options, struct archive_result *ret)
 {
 	struct profile *profile;
@@ -64,7 +64,7 @@ static struct err *archive(const char *path, struct target *target, off_t size,
 		size = cut_tail(target->fd, profile);
 	naming_begin(options);
 	symbolize(profile, &options->symbolize);
-	struct writer_sink sink = {.write = append, .context = target};
+	struct writer_sink sink = {.write = archive_file_append, .context = target};
 	struct err *err = archive_write(profile, sink, ret);
 	naming_end(options);
 	profile_destroy(profile);
@@ -80,7 +80,7 @@ struct err *archive_file(
 	off_t size = 0;
 	*ret = (struct archive_file_result){0};
 	try(open_target(path, &target, &size));
-	struct err *err = archive(path, &target, size, options, &ret->archived);
+	struct err *err = archive_file_archive(path, &target, size, options, &ret->archived);
 	ret->bytes = target.bytes;
 	mem_close_fd(&target.fd);
 	return err;

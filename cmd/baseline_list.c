@@ -16,7 +16,7 @@ struct listing {
 	uint64_t nr_damaged;
 };
 
-static void say_damaged(void *context, const char *file, const char *why)
+static void baseline_list_say_damaged(void *context, const char *file, const char *why)
 {
 	struct listing *listing = context;
 	(void)file;
@@ -26,12 +26,12 @@ static void say_damaged(void *context, const char *file, const char *why)
 
 /* ---- lines ---- */
 
-static void put_name(struct str *out, const char *name)
+static void baseline_list_put_name(struct str *out, const char *name)
 {
 	str_put_escaped(out, name, strlen(name));
 }
 
-static void put_lines(void *context, const struct store_ref *ref)
+static void baseline_list_put_lines(void *context, const struct store_ref *ref)
 {
 	struct str *out = &((struct listing *)context)->out;
 	for (size_t i = ref->entries.len; i-- > 0;) {
@@ -44,13 +44,13 @@ static void put_lines(void *context, const struct store_ref *ref)
 		str_printf(out, " %s, ", str_plural(entry->samples, "sample", "samples"));
 		console_put_bytes(out, entry->bytes);
 		str_puts(out, "  ");
-		put_name(out, ref->job);
+		baseline_list_put_name(out, ref->job);
 		str_puts(out, " on ");
-		put_name(out, ref->branch);
+		baseline_list_put_name(out, ref->branch);
 		str_puts(out, "  ");
-		put_name(out, entry->event);
+		baseline_list_put_name(out, entry->event);
 		str_puts(out, "  ");
-		put_name(out, ref->cpu_model);
+		baseline_list_put_name(out, ref->cpu_model);
 		str_putc(out, '\n');
 	}
 }
@@ -79,7 +79,7 @@ static void put_members(void *context, const struct store_ref *ref)
 
 static struct err *put_json(struct store *store, struct listing *listing)
 {
-	struct store_visitor visitor = {listing, put_members, say_damaged};
+	struct store_visitor visitor = {listing, put_members, baseline_list_say_damaged};
 	struct json *json = &listing->json;
 	json->sink = byte_sink_to_text(&listing->out);
 	json_object(json);
@@ -100,16 +100,18 @@ static struct err *put_json(struct store *store, struct listing *listing)
 
 /* ---- */
 
-static struct err *put_list(struct store *store, bool is_json, struct listing *listing)
+static struct err *baseline_list_put_list(
+	struct store *store, bool is_json, struct listing *listing)
 {
-	struct store_visitor visitor = {listing, put_lines, say_damaged};
+	struct store_visitor visitor = {
+		listing, baseline_list_put_lines, baseline_list_say_damaged};
 	return is_json ? put_json(store, listing) : store_each_ref(store, &visitor);
 }
 
 struct err *baseline_list(struct store *store, bool is_json)
 {
 	struct listing listing = {0};
-	struct err *err = put_list(store, is_json, &listing);
+	struct err *err = baseline_list_put_list(store, is_json, &listing);
 	if (!err && console_print(&listing.out))
 		err = err_new(ERR_IO, "not all was listed");
 	str_deinit(&listing.out);

@@ -42,7 +42,7 @@ static void look_at_ref(void *context, const struct store_ref *ref)
 	search->time_s = time_s;
 }
 
-static void say_damaged(void *context, const char *file, const char *why)
+static void baseline_store_say_damaged(void *context, const char *file, const char *why)
 {
 	(void)context, (void)file;
 	console_say("skipped: %s", why);
@@ -52,7 +52,7 @@ static struct err *find_foreign(
 	struct store *store, const struct baseline_store_wanted *wanted, struct store_ref **ret)
 {
 	struct search search = {.wanted = wanted};
-	struct store_visitor visitor = {&search, look_at_ref, say_damaged};
+	struct store_visitor visitor = {&search, look_at_ref, baseline_store_say_damaged};
 	*ret = NULL;
 	struct err *err = store_each_ref(store, &visitor);
 	bool is_refused = search.cpu_model && !wanted->is_forced;

@@ -84,7 +84,7 @@ static void be_child(const struct starting *starting)
 }
 
 /* Nothing is started once a signal came; none comes between the child and its number. */
-static struct err *start(struct starting *starting)
+static struct err *ci_process_start(struct starting *starting)
 {
 	sigset_t all;
 	struct err *err = NULL;
@@ -112,7 +112,7 @@ struct err *ci_process_run(ci_process_body *body, void *context, int *ret)
 	fflush(stdout);
 	running_child = 0; /* in a new process: it is our parent's */
 	*ret = 0;
-	try(start(&starting));
+	try(ci_process_start(&starting));
 	pid_t pid = running_child, ended = 0;
 	while (ended != pid) {
 		ended = waitpid(-1, &status, 0);
@@ -156,7 +156,7 @@ static void list_children(struct ci_strangers *ret)
 	closedir(dir);
 }
 
-static bool has(const struct ci_strangers *list, int pid)
+static bool ci_process_has(const struct ci_strangers *list, int pid)
 {
 	vec_each(list, it)
 		if (*it == pid)
@@ -181,10 +181,10 @@ static bool end_children(
 		;
 	list_children(&children);
 	vec_each(&children, pid) {
-		if (has(strangers, *pid))
+		if (ci_process_has(strangers, *pid))
 			continue;
 		any = true;
-		if (!is_killing && has(told, *pid))
+		if (!is_killing && ci_process_has(told, *pid))
 			continue;
 		vec_push(told, *pid);
 		kill(*pid, is_killing ? SIGKILL : SIGTERM);

@@ -113,7 +113,7 @@ static struct err *check_status(int status)
 	}
 }
 
-static struct err *count_samples(const char *path, uint64_t *ret)
+static struct err *ci_record_count_samples(const char *path, uint64_t *ret)
 {
 	CLEANUP_FD int fd = -1;
 	try(input_file_open_or_stdin(path, &fd));
@@ -161,7 +161,7 @@ static struct err *record_run(
 		return err;
 	err = check_status(status);
 	if (!err)
-		err = count_samples(path, &samples);
+		err = ci_record_count_samples(path, &samples);
 	if (!err)
 		say_run(options, run, now_s() - began_s, samples);
 	return err_wrap(err, "run %u/%u%s", run->number, options->runs,

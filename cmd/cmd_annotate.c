@@ -128,7 +128,7 @@ static struct err *refuse_symbol(const struct model *model, const char *symbol)
 	return err_new(ERR_USAGE, "no sample has a function %s", symbol);
 }
 
-static void put_head(const struct model *model, struct str *out)
+static void cmd_annotate_put_head(const struct model *model, struct str *out)
 {
 	const struct annotation_weight *whole = &model->annotation->whole;
 	const struct profile_function *function =
@@ -164,7 +164,7 @@ static struct err *put_listing(
 		.layout = options->has_layout ? options->layout : listing_usual_layout(listing)};
 	struct listing_rows list = {0};
 	listing_put_rows(listing, model->annotation, &view, &list);
-	put_head(model, out);
+	cmd_annotate_put_head(model, out);
 	listing_put_text(&list, model->annotation, out);
 	vec_deinit(&list);
 	listing_release(listing);
@@ -196,7 +196,7 @@ static struct err *put_annotation(
 }
 
 /* In other commands the recording is the first operand, so it is named here by mistake. */
-static int fail(const char *operand, struct err *err)
+static int cmd_annotate_fail(const char *operand, struct err *err)
 {
 	int code = console_fail(err);
 	if (operand && access(operand, F_OK) == 0)
@@ -205,7 +205,7 @@ static int fail(const char *operand, struct err *err)
 	return code;
 }
 
-static int annotate(struct annotate_options *options, int argc, char **argv, int rest)
+static int cmd_annotate(struct annotate_options *options, int argc, char **argv, int rest)
 {
 	const char *operand = NULL;
 	if (!options->symbol && rest < argc)
@@ -216,12 +216,12 @@ static int annotate(struct annotate_options *options, int argc, char **argv, int
 	if (!err)
 		err = input_load(&input, &options->naming.symbolize.files, &profile);
 	if (err)
-		return fail(operand, err);
+		return cmd_annotate_fail(operand, err);
 	CLEANUP(str_deinit) struct str text = {0};
 	naming_begin(&options->naming);
 	err = put_annotation(options, profile, &text);
 	console_show_end();
-	int code = err ? fail(operand, err) : console_print(&text);
+	int code = err ? cmd_annotate_fail(operand, err) : console_print(&text);
 	naming_end(&options->naming);
 	profile_destroy(profile);
 	return code;
@@ -233,12 +233,12 @@ static void annotate_options_deinit(struct annotate_options *options)
 	naming_deinit(&options->naming);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_annotate_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(annotate_options_deinit) struct annotate_options options = {0};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
-	return begins ? annotate(&options, argc, argv, rest) : code;
+	return begins ? cmd_annotate(&options, argc, argv, rest) : code;
 }
 
 const struct command command_annotate = {
@@ -258,5 +258,5 @@ const struct command command_annotate = {
 		       "  1  the recording could not be read; 2: wrong usage, no such function\n",
 	.options = rows,
 	.foreign = foreign,
-	.run = run,
+	.run = cmd_annotate_run,
 };

@@ -19,7 +19,7 @@ static const struct opt rows[] = {
 	{0},
 };
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_archive_run(const struct command *command, int argc, char **argv)
 {
 	struct archive_options options = {0};
 	struct archive_file_result result;
@@ -53,5 +53,5 @@ const struct command command_archive = {
 		       "  1  the recording could not be read or written; it is as it was\n"
 		       "  2  wrong usage\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_archive_run,
 };

@@ -247,7 +247,8 @@ static struct err *find_verb(int nr_operands, char **operands, const struct verb
 }
 
 /* What has no meaning there was meant for something else. */
-static struct err *check_options(const struct baseline_options *options, const struct verb *verb)
+static struct err *cmd_baseline_check_options(
+	const struct baseline_options *options, const struct verb *verb)
 {
 	bool is_save = verb->run == run_save, is_get = verb->run == run_get;
 	bool is_list = verb->run == run_list, is_gc = verb->run == run_gc;
@@ -279,7 +280,7 @@ static void baseline_options_deinit(struct baseline_options *options)
 	naming_deinit(&options->naming);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_baseline_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(baseline_options_deinit)
 	struct baseline_options options = {
@@ -290,7 +291,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return code;
 	struct err *err = find_verb(argc - rest, argv + rest, &verb);
 	if (!err)
-		err = check_options(&options, verb);
+		err = cmd_baseline_check_options(&options, verb);
 	if (!err)
 		err = verb->run(&options, argc - rest - 1, argv + rest + 1);
 	return err ? console_fail(err) : CONSOLE_OK;
@@ -317,5 +318,5 @@ const struct command command_baseline = {
 		       "  2  wrong usage, or the baseline is missing, or of another CPU model or "
 		       "event\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_baseline_run,
 };

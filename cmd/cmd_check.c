@@ -4,7 +4,7 @@
 #include "cmd/console.h"
 #include "record/feature.h"
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_check_run(const struct command *command, int argc, char **argv)
 {
 	int rest, code;
 	if (!opt_begin(command, argc, argv, NULL, &rest, &code))
@@ -41,5 +41,5 @@ const struct command command_check = {
 	.exit_status = "  0  recording works\n"
 		       "  1  something that recording needs is missing\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_check_run,
 };

@@ -198,13 +198,13 @@ static struct err *save(struct ci *ci)
 
 /* ---- all of it ---- */
 
-static int fail(struct err *err)
+static int cmd_ci_fail(struct err *err)
 {
 	console_fail(err);
 	return DIFF_EXIT_ERROR;
 }
 
-static struct err *compare(struct ci *ci, int *code)
+static struct err *cmd_ci_compare(struct ci *ci, int *code)
 {
 	struct diff_run_options *options = &ci->options->diff;
 	const struct ci_record_options *record = &ci->options->record;
@@ -237,7 +237,7 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 	const struct ci_options *options = ci->options;
 	*code = options->saves ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
 	if (ci->base.len)
-		try(compare(ci, code));
+		try(cmd_ci_compare(ci, code));
 	if (options->saves && *code == DIFF_EXIT_OK)
 		return save(ci);
 	if (options->saves)
@@ -247,14 +247,14 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 	return NULL;
 }
 
-static int judge(void *context)
+static int cmd_ci_judge(void *context)
 {
 	int code;
 	struct err *err = compare_and_save(context, &code);
 	if (err)
-		code = fail(err);
+		code = cmd_ci_fail(err);
 	if (fflush(stdout) && errno != EPIPE && code == DIFF_EXIT_OK)
-		code = fail(err_sys(errno, "standard output"));
+		code = cmd_ci_fail(err_sys(errno, "standard output"));
 	return code;
 }
 
@@ -267,7 +267,7 @@ static struct err *record_and_judge(struct ci *ci, int *code)
 	if (!options->record.base && !ci->base.len)
 		try(go_without(options));
 	try(ci_record_all(&options->record, &ci->folder, &ci->base, &ci->new));
-	try(ci_process_run(judge, ci, &status));
+	try(ci_process_run(cmd_ci_judge, ci, &status));
 	if (ci_watch_signal())
 		return NULL;
 	if (WIFSIGNALED(status))
@@ -278,7 +278,7 @@ static struct err *record_and_judge(struct ci *ci, int *code)
 }
 
 /* A second one may be killed: whatever happens to one of both, the other one tidies up. */
-static int work(void *context)
+static int cmd_ci_work(void *context)
 {
 	struct ci *ci = context;
 	struct ci_strangers none;
@@ -290,7 +290,7 @@ static int work(void *context)
 	if (err || ci_watch_signal())
 		ci_adopt_end(&none);
 	if (err)
-		code = fail(err);
+		code = cmd_ci_fail(err);
 	ci_deinit(ci);
 	ci_watch_end(&watch);
 	if (ci_watch_signal())
@@ -308,14 +308,14 @@ static int run_ci(struct ci_options *options)
 	ci_watch_begin(&watch);
 	struct err *err = ci_folder_create(options->kept_folder, &ci.folder);
 	if (!err)
-		err = ci_process_run(work, &ci, &status);
+		err = ci_process_run(cmd_ci_work, &ci, &status);
 	if (ci_watch_signal() || WIFSIGNALED(status))
 		ci_adopt_end(&strangers);
 	ci_deinit(&ci);
 	vec_deinit(&strangers);
 	ci_watch_end(&watch);
 	if (err)
-		return fail(err);
+		return cmd_ci_fail(err);
 	if (ci_watch_signal())
 		raise_signal_by_default(ci_watch_signal());
 	return raise_signal_or_exit_code(status);
@@ -334,12 +334,12 @@ static int run_unprofiled(const struct ci_options *options, const char *why)
 	}
 	console_say_more("the command is run without, and nothing is compared");
 	struct err *err = ci_record_run_plain(options->record.command, &status);
-	return err ? fail(err) : raise_signal_or_exit_code(status);
+	return err ? cmd_ci_fail(err) : raise_signal_or_exit_code(status);
 }
 
 /* ---- options ---- */
 
-static struct err *check_options(const struct ci_options *options)
+static struct err *cmd_ci_check_options(const struct ci_options *options)
 {
 	if (!*options->record.command)
 		return err_new(
@@ -371,7 +371,7 @@ static void ci_options_deinit(struct ci_options *options)
 	diff_run_deinit(&options->diff);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_ci_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(ci_options_deinit)
 	struct ci_options options = {
@@ -385,13 +385,13 @@ static int run(const struct command *command, int argc, char **argv)
 	int rest, code, skipped = argc > 1 && argv[1][0] != '-';
 	struct err *err = take_verb(argc, argv);
 	if (err)
-		return fail(err);
+		return cmd_ci_fail(err);
 	if (!opt_begin(command, argc - skipped, argv + skipped, &options, &rest, &code))
 		return code == CONSOLE_OK ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
 	options.record.command = argv + skipped + rest;
-	err = check_options(&options);
+	err = cmd_ci_check_options(&options);
 	if (err)
-		return fail(err);
+		return cmd_ci_fail(err);
 	return feature_records_commands(&why) ? run_ci(&options)
 					      : run_unprofiled(&options, str_text(&why));
 }
@@ -419,5 +419,5 @@ const struct command command_ci = {
 		       "  with --allow-unprofiled, where that is so, the command's own\n",
 	.options = rows,
 	.stops_at_operand = true,
-	.run = run,
+	.run = cmd_ci_run,
 };

@@ -110,7 +110,7 @@ static struct err *choose_format(const struct convert_options *options, const st
 
 /* ---- the output ---- */
 
-static bool ends_with(const char *text, const char *end)
+static bool cmd_convert_ends_with(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
@@ -164,7 +164,8 @@ static struct err *write_export(const struct profile *profile, const struct expo
 {
 	struct byte_sink sink = export_file_sink(file);
 	/* A format with .gz in its own suffix compresses itself. */
-	bool is_compressed = ends_with(file->path, ".gz") && !ends_with(exporter->suffix, ".gz");
+	bool is_compressed = cmd_convert_ends_with(file->path, ".gz") &&
+			     !cmd_convert_ends_with(exporter->suffix, ".gz");
 	if (!is_compressed)
 		return write_bounded(profile, exporter, options, sink);
 	struct gzip *gzip = gzip_create(sink);
@@ -175,7 +176,7 @@ static struct err *write_export(const struct profile *profile, const struct expo
 	return err;
 }
 
-static void say_done(const struct profile *profile, const struct export_file *file)
+static void cmd_convert_say_done(const struct profile *profile, const struct export_file *file)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, profile->samples.len);
@@ -199,7 +200,7 @@ static struct err *convert(const struct profile *profile, const struct exporter 
 	bool is_stdout = !file.file;
 	try(export_file_end(&file, write_export(profile, exporter, options, &file)));
 	if (!is_stdout)
-		say_done(profile, &file);
+		cmd_convert_say_done(profile, &file);
 	return NULL;
 }
 
@@ -217,7 +218,7 @@ static struct err *check_output(
 
 /* ---- the input ---- */
 
-static void prepare(
+static void cmd_convert_prepare(
 	struct profile *profile, const struct convert_options *options, const struct filter *filter)
 {
 	symbolize(profile, &options->select.naming.symbolize);
@@ -239,7 +240,7 @@ static struct err *load_baseline(const struct convert_options *options, struct p
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", options->baseline);
 	try(input_load_open(options->baseline, fd, &options->select.naming.symbolize.files, ret));
-	prepare(*ret, options, &of_names);
+	cmd_convert_prepare(*ret, options, &of_names);
 	return NULL;
 }
 
@@ -288,7 +289,7 @@ static struct err *load_and_convert(
 	try(select_load(&options->select, &input, false, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
-	prepare(profile, options, &filter);
+	cmd_convert_prepare(profile, options, &filter);
 	console_show_end();
 	say_left_out(profile, exporter);
 	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
@@ -303,7 +304,7 @@ static void convert_options_deinit(struct convert_options *options)
 	select_deinit(&options->select);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_convert_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(convert_options_deinit)
 	struct convert_options options = {.export.labels = EXPORT_LABELS_DEFAULT};
@@ -336,5 +337,5 @@ const struct command command_convert = {
 		       "  2  the request is invalid\n",
 	.options = rows,
 	.foreign = foreign,
-	.run = run,
+	.run = cmd_convert_run,
 };

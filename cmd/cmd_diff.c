@@ -125,7 +125,7 @@ static struct err *show_both(
 	return NULL;
 }
 
-static struct err *compare(
+static struct err *cmd_diff_compare(
 	struct diff_command_options *options, const struct sides *sides, enum diff_exit *ret)
 {
 	enum diff_verdict verdict = DIFF_SAME;
@@ -149,7 +149,7 @@ static void diff_command_options_deinit(struct diff_command_options *options)
 	diff_run_deinit(&options->run);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_diff_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(diff_command_options_deinit)
 	struct diff_command_options options = {.output = "-", .run = DIFF_RUN_DEFAULTS};
@@ -161,7 +161,7 @@ static int run(const struct command *command, int argc, char **argv)
 	struct err *err = find_sides(argc, argv, rest, dashes, &sides);
 	if (!err)
 		err = options.is_tui ? show_both(&options, &sides, &verdict)
-				     : compare(&options, &sides, &verdict);
+				     : cmd_diff_compare(&options, &sides, &verdict);
 	if (!err)
 		return (int)verdict;
 	console_fail(err);
@@ -188,5 +188,5 @@ const struct command command_diff = {
 		       "  3  --fail-on: too few samples to tell\n",
 	.options = rows,
 	.foreign = foreign,
-	.run = run,
+	.run = cmd_diff_run,
 };

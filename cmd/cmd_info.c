@@ -22,7 +22,7 @@ static const struct opt rows[] = {
 	{0},
 };
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_info_run(const struct command *command, int argc, char **argv)
 {
 	struct info_options options = {0};
 	int rest, code;
@@ -58,5 +58,5 @@ const struct command command_info = {
 	.exit_status = "  0  the recording could be read, whole or in part\n"
 		       "  1  it could not\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_info_run,
 };

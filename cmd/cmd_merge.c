@@ -20,7 +20,8 @@ static const struct opt rows[] = {
 	{0},
 };
 
-static void say_done(const char *output, const struct merge_result *result, uint64_t bytes)
+static void cmd_merge_say_done(
+	const char *output, const struct merge_result *result, uint64_t bytes)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, result->samples);
@@ -46,7 +47,8 @@ static struct err *write_counted(void *context, const void *bytes, size_t len)
 	return sink->to.write(sink->to.context, bytes, len);
 }
 
-static struct err *merge(const struct merge_options_given *options, const struct merge_files *files)
+static struct err *cmd_merge(
+	const struct merge_options_given *options, const struct merge_files *files)
 {
 	struct caller owner = caller_find();
 	struct output *output;
@@ -61,11 +63,11 @@ static struct err *merge(const struct merge_options_given *options, const struct
 		err = output_close(output);
 	output_destroy(output);
 	if (!err && !options->quiet)
-		say_done(options->output, &result, sink.bytes);
+		cmd_merge_say_done(options->output, &result, sink.bytes);
 	return err;
 }
 
-static struct err *check(const struct merge_options_given *options, int nr_operands)
+static struct err *cmd_merge_check(const struct merge_options_given *options, int nr_operands)
 {
 	if (nr_operands < 1)
 		return err_new(ERR_USAGE, "which recordings? (see ebprof merge --help)");
@@ -74,20 +76,20 @@ static struct err *check(const struct merge_options_given *options, int nr_opera
 	return NULL;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_merge_run(const struct command *command, int argc, char **argv)
 {
 	struct merge_options_given options = {0};
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	struct err *err = check(&options, argc - rest);
+	struct err *err = cmd_merge_check(&options, argc - rest);
 	struct merge_files files = {
 		.paths = (const char *const *)argv + rest,
 		.count = (size_t)(argc - rest),
 		.takes_twice = options.force,
 	};
 	if (!err)
-		err = merge(&options, &files);
+		err = cmd_merge(&options, &files);
 	return err ? console_fail(err) : CONSOLE_OK;
 }
 
@@ -105,5 +107,5 @@ const struct command command_merge = {
 		       "  1  one could not be read, or the output not be written: there is none\n"
 		       "  2  wrong usage, or a recording that comes twice\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_merge_run,
 };

@@ -147,7 +147,7 @@ static struct err *find_token(struct push_command *command)
 
 /* ---- the push ---- */
 
-static void say(void *context, bool is_passing, const char *text)
+static void cmd_push_say(void *context, bool is_passing, const char *text)
 {
 	const struct push_command *command = context;
 	if (command->is_quiet)
@@ -172,7 +172,7 @@ static void add_service(struct push_command *command, const struct profile *prof
 		(struct export_attribute){mem_strdup("service_name"), command->service});
 }
 
-static void say_done(const struct push_command *command, const struct push_result *result)
+static void cmd_push_say_done(const struct push_command *command, const struct push_result *result)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (command->is_quiet)
@@ -196,18 +196,18 @@ static void say_done(const struct push_command *command, const struct push_resul
 	console_say("%s", str_text(&text));
 }
 
-static struct err *push(struct push_command *command, const struct profile *profile)
+static struct err *cmd_push(struct push_command *command, const struct profile *profile)
 {
 	struct push_result result;
 	add_service(command, profile);
 	command->push.labels = command->labels.data;
 	command->push.nr_labels = command->labels.len;
-	command->push.say = say;
+	command->push.say = cmd_push_say;
 	command->push.context = command;
 	struct err *err = push_profile(profile, &command->push, &result);
 	console_show_end();
 	if (!err)
-		say_done(command, &result);
+		cmd_push_say_done(command, &result);
 	else if (result.samples + result.samples_before)
 		err = err_wrap(err, "%llu of %llu %s pushed, a repeated push goes on there",
 			(unsigned long long)(result.samples + result.samples_before),
@@ -241,13 +241,13 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
-	struct err *err = push(command, profile);
+	struct err *err = cmd_push(command, profile);
 	naming_end(&command->select.naming);
 	profile_destroy(profile);
 	return err;
 }
 
-static int exit_code(struct err *err)
+static int cmd_push_exit_code(struct err *err)
 {
 	if (!err)
 		return CONSOLE_OK;
@@ -266,7 +266,7 @@ static void push_command_deinit(struct push_command *command)
 	select_deinit(&command->select);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_push_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(push_command_deinit)
 	struct push_command options = {
@@ -278,7 +278,7 @@ static int run(const struct command *command, int argc, char **argv)
 	};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
-	return begins ? exit_code(load_and_push(&options, argc, argv, rest)) : code;
+	return begins ? cmd_push_exit_code(load_and_push(&options, argc, argv, rest)) : code;
 }
 
 const struct command command_push = {
@@ -297,5 +297,5 @@ const struct command command_push = {
 		       "  3  the server could not be reached or had no time until push gave up;\n"
 		       "     the recording is kept, and it may work later\n",
 	.options = rows,
-	.run = run,
+	.run = cmd_push_run,
 };

@@ -24,7 +24,7 @@ enum {
 	EXIT_NOT_FOUND = 127,
 };
 
-static int exit_code(const struct session_summary *summary, enum session_target target)
+static int cmd_record_exit_code(const struct session_summary *summary, enum session_target target)
 {
 	if (summary->exec_errno)
 		return summary->exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
@@ -44,7 +44,7 @@ static void say_who_left(const struct err *err)
 }
 
 /* Never 1 or 2: those may be the command's own. */
-static int fail(struct err *err)
+static int cmd_record_fail(struct err *err)
 {
 	say_who_left(err);
 	console_fail(err);
@@ -68,7 +68,7 @@ static void outlive(const struct record_options *options, struct session *sessio
 }
 
 /* Without it the recording is as good as before: no failure of record's. */
-static void archive(const struct record_options *options, const struct kept_files *files)
+static void cmd_record_archive(const struct record_options *options, const struct kept_files *files)
 {
 	struct kept_naming kept;
 	kept_naming_init(&kept, files);
@@ -107,7 +107,7 @@ static int record(
 	struct session *session;
 	struct err *err = session_create(session_options, &session);
 	if (err)
-		return fail(err);
+		return cmd_record_fail(err);
 	if (options->dry_run) {
 		console_say("ready: %s", session_event_name(session));
 		session_destroy(session);
@@ -144,7 +144,7 @@ static int record(
 	outlive(options, session, session_options, &summary);
 	session_destroy(session);
 	if (summary.is_published && options->archives)
-		archive(options, files);
+		cmd_record_archive(options, files);
 	kept_files_destroy(files);
 	if (says_next && options->archives)
 		record_view_next(&summary);
@@ -153,7 +153,7 @@ static int record(
 		err_destroy(err);
 		return EXIT_OWN_FAILURE;
 	}
-	return exit_code(&summary, session_options->target);
+	return cmd_record_exit_code(&summary, session_options->target);
 }
 
 /* ---- listing ---- */
@@ -183,10 +183,10 @@ static int list_probes(const char *path)
 {
 	struct listing listing = {path};
 	struct err *err = usdt_list(path, print_probe, &listing);
-	return err ? fail(err) : CONSOLE_OK;
+	return err ? cmd_record_fail(err) : CONSOLE_OK;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_record_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(record_options_deinit) struct record_options options = {.output = "ebprof.data"};
 	int rest, code;
@@ -199,7 +199,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err)
 		err = record_options_check(&options, target);
 	if (err)
-		return fail(err);
+		return cmd_record_fail(err);
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;
 	struct session_options session_options = {
 		.target = target,
@@ -260,5 +260,5 @@ const struct command command_record = {
 	.options = record_options_rows,
 	.foreign = record_options_foreign,
 	.stops_at_operand = true,
-	.run = run,
+	.run = cmd_record_run,
 };

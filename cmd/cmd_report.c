@@ -40,7 +40,7 @@ static bool is_shown_anyway(const char *name, size_t len)
 	return false;
 }
 
-static struct err *add_column(const char *name, size_t len, struct table_options *table)
+static struct err *cmd_report_add_column(const char *name, size_t len, struct table_options *table)
 {
 	enum column column = column_find(name, len);
 	if (column == COLUMN_COUNT)
@@ -62,7 +62,7 @@ static struct err *parse_sort(const char *text, void *member)
 	for (;;) {
 		size_t len = strcspn(text, ",");
 		if (!is_shown_anyway(text, len))
-			try(add_column(text, len, table));
+			try(cmd_report_add_column(text, len, table));
 		if (!text[len])
 			return NULL;
 		text += len + 1;
@@ -276,7 +276,7 @@ static void report_options_deinit(struct report_options *options)
 	select_deinit(&options->select);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int cmd_report_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(report_options_deinit) struct report_options options = {.percent_limit = -1};
 	int rest, code;
@@ -304,5 +304,5 @@ const struct command command_report = {
 		       "  1  it could not; 2: wrong usage\n",
 	.options = rows,
 	.foreign = foreign,
-	.run = run,
+	.run = cmd_report_run,
 };

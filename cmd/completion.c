@@ -46,7 +46,7 @@ static void find_words(const char *argument, struct str *out)
 	}
 }
 
-static struct value value_of(const struct opt *row)
+static struct value completion_value_of(const struct opt *row)
 {
 	static const struct {
 		const char *word;
@@ -89,7 +89,7 @@ static void put_bash_value(const struct command *command, const struct opt *row,
 		[VALUE_USER] = "-u",
 		[VALUE_WORDS] = "-W",
 	};
-	CLEANUP(value_deinit) struct value value = value_of(row);
+	CLEANUP(value_deinit) struct value value = completion_value_of(row);
 	if (!words[value.kind])
 		return;
 	fprintf(out, "\t%s/--%s%s", command->name, row->long_name, value.is_optional ? "=" : "");
@@ -178,7 +178,7 @@ static void put_zsh_value(const struct opt *row, FILE *out)
 		[VALUE_PROCESS] = "_pids",
 		[VALUE_USER] = "_users",
 	};
-	CLEANUP(value_deinit) struct value value = value_of(row);
+	CLEANUP(value_deinit) struct value value = completion_value_of(row);
 	if (value.kind == VALUE_NONE)
 		return;
 	fputs(value.is_optional ? "::" : ":", out);
@@ -267,7 +267,7 @@ static void print_zsh(const struct command *const *commands, size_t count, FILE 
 
 static void put_fish_value(const struct opt *row, FILE *out)
 {
-	CLEANUP(value_deinit) struct value value = value_of(row);
+	CLEANUP(value_deinit) struct value value = completion_value_of(row);
 	if (value.kind == VALUE_NONE || value.is_optional)
 		return; /* fish has no arguments that may be left out */
 	fputs(value.kind == VALUE_FILE ? " -r -F" : " -x", out);

@@ -36,7 +36,7 @@ struct err *export_file_open(
 }
 
 /* Closing a second descriptor reports what closing the first one would, before there is a name. */
-static struct err *publish(struct export_file *file)
+static struct err *file_publish(struct export_file *file)
 {
 	int fd = dup(output_file_fd(file->file));
 	if (fd < 0 || close(fd))
@@ -52,7 +52,7 @@ static struct err *wrap(const struct export_file *file, struct err *err)
 static struct err *commit(struct export_file *file)
 {
 	try(wrap(file, write_behind_finish(file->behind, &file->bytes)));
-	return file->file ? publish(file) : NULL;
+	return file->file ? file_publish(file) : NULL;
 }
 
 /* Removes what was not committed. */
@@ -90,7 +90,7 @@ struct err *export_file_append(const char *path, const char *const *inputs, size
 	return err_wrap(err, "%s", path);
 }
 
-static struct err *sink_write(void *context, const void *bytes, size_t len)
+static struct err *file_sink_write(void *context, const void *bytes, size_t len)
 {
 	struct export_file *file = context;
 	return wrap(file, write_behind_put(file->behind, bytes, len));
@@ -98,5 +98,5 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 
 struct byte_sink export_file_sink(struct export_file *file)
 {
-	return (struct byte_sink){.write = sink_write, .context = file};
+	return (struct byte_sink){.write = file_sink_write, .context = file};
 }

@@ -84,7 +84,7 @@ static void limit_file(const struct gone_names *gone)
 }
 
 /* From what this machine has: no network is used, nothing is kept for later. */
-static struct err *look_up(
+static struct err *gone_names_look_up(
 	const struct gone_names *gone, size_t count, struct archive_file_result *ret)
 {
 	CLEANUP_FREE uint32_t *objects = mem_zalloc_array(count, sizeof(*objects));
@@ -103,12 +103,12 @@ static struct err *look_up(
 	return archive_file(gone->options->path, &naming, ret);
 }
 
-static _Noreturn void run_child(const struct gone_names *gone, size_t count, int pipe_fd)
+static _Noreturn void gone_names_run_child(const struct gone_names *gone, size_t count, int pipe_fd)
 {
 	struct archive_file_result result;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	limit_file(gone);
-	struct err *err = look_up(gone, count, &result);
+	struct err *err = gone_names_look_up(gone, count, &result);
 	bool is_too_large = err && err_errnum(err) == EFBIG;
 	bool is_told = !err && !fd_write_all(pipe_fd, &result, sizeof(result));
 	_exit(is_told ? 0 : is_too_large ? OUTCOME_LARGE : OUTCOME_FAILED);
@@ -116,7 +116,8 @@ static _Noreturn void run_child(const struct gone_names *gone, size_t count, int
 
 /* ---- ours ---- */
 
-static enum outcome wait_for(struct gone_names *gone, pid_t child, int fd, uint64_t time_ns)
+static enum outcome gone_names_wait_for(
+	struct gone_names *gone, pid_t child, int fd, uint64_t time_ns)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 	bool is_slow = poll(&poll_fd, 1, (int)(time_ns / NS_PER_MS)) == 0;
@@ -142,10 +143,11 @@ static enum outcome try_files(struct gone_names *gone, size_t count, uint64_t ti
 	pid_t child = fork();
 	if (!child) {
 		close(fds[0]);
-		run_child(gone, count, fds[1]);
+		gone_names_run_child(gone, count, fds[1]);
 	}
 	close(fds[1]);
-	enum outcome outcome = child < 0 ? OUTCOME_FAILED : wait_for(gone, child, fds[0], time_ns);
+	enum outcome outcome =
+		child < 0 ? OUTCOME_FAILED : gone_names_wait_for(gone, child, fds[0], time_ns);
 	close(fds[0]);
 	if (outcome != OUTCOME_DONE && truncate(gone->options->path, (off_t)gone->size_bytes))
 		return OUTCOME_FAILED; /* a reader skips it */
@@ -157,7 +159,7 @@ static void put_files(struct str *text, size_t count)
 	str_printf(text, "%zu file%s that will be gone ", count, count == 1 ? "" : "s");
 }
 
-static void say_done(const struct gone_names *gone)
+static void gone_names_say_done(const struct gone_names *gone)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (gone->options->quiet || !gone->result.archived.objects)
@@ -215,7 +217,7 @@ static void archive_files(struct gone_names *gone)
 	if (outcome != OUTCOME_DONE && count > 1 && all_ns > least_time_ns)
 		outcome = try_files(gone, --count, time_ns / 3);
 	if (outcome == OUTCOME_DONE)
-		say_done(gone);
+		gone_names_say_done(gone);
 	else
 		count = 0;
 	say_given_up(gone, count, first);

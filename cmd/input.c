@@ -19,7 +19,7 @@ struct err *input_choose(const char *option, int argc, char **argv, int rest, co
 	return NULL;
 }
 
-static struct err *load(
+static struct err *input_load_file(
 	const char *path, int fd, const struct profile_options *options, struct profile **ret)
 {
 	mem_keep_freed();
@@ -34,7 +34,7 @@ static struct err *load(
 struct err *input_load_open(
 	const char *path, int fd, const struct symbol_file_options *files, struct profile **ret)
 {
-	return load(path, fd, &(struct profile_options){.files = files}, ret);
+	return input_load_file(path, fd, &(struct profile_options){.files = files}, ret);
 }
 
 static struct err *find_paths(
@@ -110,7 +110,7 @@ struct err *input_load(
 struct err *input_load_with(
 	const struct input *input, const struct profile_options *options, struct profile **ret)
 {
-	return load(input->name, input->fd, options, ret);
+	return input_load_file(input->name, input->fd, options, ret);
 }
 
 struct err *input_check_whole(const struct input *input, const struct profile *profile)

@@ -13,16 +13,16 @@ struct kept_naming_paths {
 };
 
 /* A name that can be opened, whatever became of the file's own; and time after time. */
-static void put_descriptor(char path[PATH_BYTES], int fd)
+static void kept_naming_put_descriptor(char path[PATH_BYTES], int fd)
 {
 	snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
-static struct symbol_file_kept describe(
+static struct symbol_file_kept kept_naming_describe(
 	const struct kept_file *file, struct kept_naming_paths *paths)
 {
-	put_descriptor(paths->file, file->fd);
-	put_descriptor(paths->root, file->root_fd);
+	kept_naming_put_descriptor(paths->file, file->fd);
+	kept_naming_put_descriptor(paths->root, file->root_fd);
 	return (struct symbol_file_kept){
 		.build_id = file->build_id,
 		.build_id_len = file->build_id_len,
@@ -39,7 +39,7 @@ void kept_naming_init(struct kept_naming *kept, const struct kept_files *files)
 	kept->paths = mem_zalloc_array(kept->count, sizeof(*kept->paths));
 	kept->files = mem_zalloc_array(kept->count, sizeof(*kept->files));
 	for (size_t i = 0; i < kept->count; i++)
-		kept->files[i] = describe(&list[i], &kept->paths[i]);
+		kept->files[i] = kept_naming_describe(&list[i], &kept->paths[i]);
 }
 
 void kept_naming_deinit(struct kept_naming *kept)

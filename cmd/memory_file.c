@@ -21,7 +21,7 @@ struct err *memory_file_create(FILE **ret)
 	return NULL;
 }
 
-static struct err *sink_write(void *context, const void *bytes, size_t len)
+static struct err *memory_file_sink_write(void *context, const void *bytes, size_t len)
 {
 	if (fwrite(bytes, 1, len, context) != len)
 		return err_sys(errno, "cannot write into memory");
@@ -30,7 +30,7 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 
 struct writer_sink memory_file_sink(FILE *file)
 {
-	return (struct writer_sink){.write = sink_write, .context = file};
+	return (struct writer_sink){.write = memory_file_sink_write, .context = file};
 }
 
 struct err *memory_file_fill(FILE *file, int fd)
@@ -42,7 +42,7 @@ struct err *memory_file_fill(FILE *file, int fd)
 			return err_sys(errno, "cannot read");
 		if (!got)
 			return NULL;
-		try(sink_write(file, piece, (size_t)got));
+		try(memory_file_sink_write(file, piece, (size_t)got));
 	}
 }
 

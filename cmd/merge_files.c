@@ -24,7 +24,7 @@ static struct err *open_stdin(int *ret)
 	return memory_file_finish(file, ret);
 }
 
-static struct err *open_one(const char *path, struct merge_input *ret)
+static struct err *merge_files_open_one(const char *path, struct merge_input *ret)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	ret->name = is_stdin ? "stdin" : path;
@@ -61,7 +61,7 @@ static struct err *refuse_same(const struct merge_files *files, const struct mer
 static struct err *open_all(const struct merge_files *files, struct merge_input *inputs)
 {
 	for (size_t i = 0; i < files->count; i++)
-		try(open_one(files->paths[i], &inputs[i]));
+		try(merge_files_open_one(files->paths[i], &inputs[i]));
 	return files->takes_twice ? NULL : refuse_same(files, inputs);
 }
 

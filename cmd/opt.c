@@ -109,7 +109,7 @@ static struct getopt_tables make_tables(const struct command *command, size_t co
 	return tables;
 }
 
-static const struct opt *row_of(const struct opt *rows, size_t count, int value)
+static const struct opt *opt_row_of(const struct opt *rows, size_t count, int value)
 {
 	if (value >= FIRST_ROW_VALUE)
 		return &rows[value - FIRST_ROW_VALUE];
@@ -125,7 +125,7 @@ static struct err *apply(const struct opt *row, const char *text, void *options)
 	return err_wrap(err, "--%s", row->long_name);
 }
 
-static struct err *parse(
+static struct err *opt_parse(
 	const struct command *command, int argc, char **argv, void *options, bool *wants_help)
 {
 	size_t count = count_rows(command->options);
@@ -146,7 +146,7 @@ static struct err *parse(
 		else if (value == '?')
 			err = meet_unknown(command, word, optopt);
 		else
-			err = apply(row_of(command->options, count, value), optarg, options);
+			err = apply(opt_row_of(command->options, count, value), optarg, options);
 	}
 	mem_free(tables.longs);
 	mem_free(tables.shorts);
@@ -157,7 +157,7 @@ bool opt_begin(
 	const struct command *command, int argc, char **argv, void *options, int *rest, int *code)
 {
 	bool wants_help;
-	struct err *err = parse(command, argc, argv, options, &wants_help);
+	struct err *err = opt_parse(command, argc, argv, options, &wants_help);
 	*rest = optind;
 	*code = err ? console_fail(err) : CONSOLE_OK;
 	if (!err && wants_help)
@@ -167,7 +167,7 @@ bool opt_begin(
 
 /* ---- showing ---- */
 
-static void print_row(const struct opt *row, FILE *out)
+static void opt_print_row(const struct opt *row, FILE *out)
 {
 	enum {
 		HELP_COLUMN = 30,
@@ -197,7 +197,7 @@ void opt_print_help(const struct command *command, FILE *out)
 	for (const struct opt *row = command->options; row && row->long_name; row++) {
 		if (row->group)
 			fprintf(out, "\n%s:\n", row->group);
-		print_row(row, out);
+		opt_print_row(row, out);
 	}
 	if (command->exit_status)
 		fprintf(out, "\nExit status:\n%s", command->exit_status);

@@ -81,7 +81,7 @@ static const char *cause_of(enum layout_truncation truncation)
 	return causes[truncation];
 }
 
-static void put_stacks(struct str *text, const struct session_summary *summary)
+static void record_view_put_stacks(struct str *text, const struct session_summary *summary)
 {
 	uint64_t truncated = 0;
 	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
@@ -410,7 +410,7 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	console_say("%s", str_text(&text));
 	if (summary->final.samples) {
 		str_truncate(&text, 0);
-		put_stacks(&text, summary);
+		record_view_put_stacks(&text, summary);
 		console_say_more("%s", str_text(&text));
 		print_blame(summary);
 		console_say_more("files readable here: %llu/%llu; build IDs %llu/%llu",

@@ -72,7 +72,7 @@ static bool is_event(const struct profile *profile, size_t index, const char *wo
 	return index && scope_is_event(profile->events.data[index].name, word);
 }
 
-static void put_event(const struct profile *profile, size_t index, struct str *out)
+static void select_put_event(const struct profile *profile, size_t index, struct str *out)
 {
 	str_puts(out, index ? profile->events.data[index].name : "");
 }
@@ -117,7 +117,7 @@ static bool is_container(const struct profile *profile, size_t index, const char
 	return scope_is_within(&profile->processes.data[index], word);
 }
 
-static void put_container(const struct profile *profile, size_t index, struct str *out)
+static void select_put_container(const struct profile *profile, size_t index, struct str *out)
 {
 	enum {
 		SHORT_ID = 12 /* as others show it */
@@ -132,7 +132,8 @@ static void put_cgroup(const struct profile *profile, size_t index, struct str *
 }
 
 /* Each once, and of many the first ones. */
-static void put_names(const struct profile *profile, const struct choice *choice, struct str *out)
+static void select_put_names(
+	const struct profile *profile, const struct choice *choice, struct str *out)
 {
 	enum {
 		NAMES_MAX = 20
@@ -152,14 +153,14 @@ static void put_names(const struct profile *profile, const struct choice *choice
 	strtab_deinit(&names);
 }
 
-static struct err *check(
+static struct err *select_check(
 	const struct profile *profile, const struct choice *choice, const char *word)
 {
 	for (size_t i = 0; i < choice->count; i++)
 		if (choice->is_meant(profile, i, word))
 			return NULL;
 	CLEANUP(str_deinit) struct str names = {0};
-	put_names(profile, choice, &names);
+	select_put_names(profile, choice, &names);
 	if (!names.len)
 		return err_new(ERR_USAGE, "the recording has no %s \"%s\", nor any other",
 			choice->what, word);
@@ -168,31 +169,32 @@ static struct err *check(
 }
 
 /* What one of several recordings may lack by chance. */
-static struct err *check_names(const struct select_options *options, const struct profile *profile)
+static struct err *select_check_names(
+	const struct select_options *options, const struct profile *profile)
 {
 	const struct choice comms = {"thread called", profile->threads.len, is_comm, put_comm};
 	const struct choice dsos = {"file", profile->objects.len, is_dso, put_dso};
 	vec_each(&options->comms, word)
-		try(check(profile, &comms, *word));
+		try(select_check(profile, &comms, *word));
 	vec_each(&options->dsos, word)
-		try(check(profile, &dsos, *word));
+		try(select_check(profile, &dsos, *word));
 	return NULL;
 }
 
 static struct err *check_words(const struct select_options *options, const struct profile *profile)
 {
-	const struct choice events = {"event", profile->events.len, is_event, put_event};
+	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
 	const struct choice languages = {
 		"scripts in", profile->objects.len, is_language, put_language};
 	const struct choice containers = {
-		"container", profile->processes.len, is_container, put_container};
+		"container", profile->processes.len, is_container, select_put_container};
 	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
 	vec_each(&options->events, word)
-		try(check(profile, &events, *word));
+		try(select_check(profile, &events, *word));
 	vec_each(&options->languages, word)
-		try(check(profile, &languages, *word));
+		try(select_check(profile, &languages, *word));
 	vec_each(&options->containers, word)
-		try(check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
+		try(select_check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
 	return NULL;
 }
 
@@ -208,7 +210,7 @@ struct err *select_load(const struct select_options *options, const struct input
 	try(input_load_with(input, &loading, &profile));
 	struct err *err = check_words(options, profile);
 	if (!err && !is_one_of_several)
-		err = check_names(options, profile);
+		err = select_check_names(options, profile);
 	if (err) {
 		profile_destroy(profile);
 		return err_wrap(err, "%s", input->name);

@@ -35,14 +35,15 @@ struct write_behind *write_behind_create(int fd)
 	return behind;
 }
 
-static struct err *write_all(struct write_behind *behind, const struct bytes_buf *batch)
+static struct err *write_behind_write_all(
+	struct write_behind *behind, const struct bytes_buf *batch)
 {
 	try(fd_write_all(behind->fd, batch->data, batch->len));
 	behind->bytes += batch->len;
 	return NULL;
 }
 
-static void *work(void *context)
+static void *write_behind_work(void *context)
 {
 	struct write_behind *behind = context;
 	pthread_mutex_lock(&behind->mutex);
@@ -52,7 +53,7 @@ static void *work(void *context)
 		if (!behind->is_busy)
 			break;
 		pthread_mutex_unlock(&behind->mutex);
-		struct err *err = write_all(behind, &behind->batch);
+		struct err *err = write_behind_write_all(behind, &behind->batch);
 		pthread_mutex_lock(&behind->mutex);
 		behind->err = err;
 		behind->is_busy = false;
@@ -63,7 +64,7 @@ static void *work(void *context)
 }
 
 /* Returns what became of the batch before this one. */
-static struct err *hand_over(struct write_behind *behind)
+static struct err *write_behind_hand_over(struct write_behind *behind)
 {
 	pthread_mutex_lock(&behind->mutex);
 	while (behind->is_busy)
@@ -78,13 +79,14 @@ static struct err *hand_over(struct write_behind *behind)
 	return err;
 }
 
-static struct err *pass_on(struct write_behind *behind)
+static struct err *write_behind_pass_on(struct write_behind *behind)
 {
 	if (!behind->was_started)
-		behind->has_thread = !pthread_create(&behind->thread, NULL, work, behind);
+		behind->has_thread =
+			!pthread_create(&behind->thread, NULL, write_behind_work, behind);
 	behind->was_started = true;
-	struct err *err =
-		behind->has_thread ? hand_over(behind) : write_all(behind, &behind->filling);
+	struct err *err = behind->has_thread ? write_behind_hand_over(behind)
+					     : write_behind_write_all(behind, &behind->filling);
 	behind->filling.len = 0;
 	return err;
 }
@@ -98,13 +100,13 @@ struct err *write_behind_put(struct write_behind *behind, const void *bytes, siz
 		at += piece;
 		len -= piece;
 		if (behind->filling.len == BATCH_BYTES)
-			try(pass_on(behind));
+			try(write_behind_pass_on(behind));
 	}
 	return NULL;
 }
 
 /* The thread ends with the batch it has. */
-static struct err *join(struct write_behind *behind)
+static struct err *write_behind_join(struct write_behind *behind)
 {
 	if (behind->has_thread) {
 		pthread_mutex_lock(&behind->mutex);
@@ -119,8 +121,8 @@ static struct err *join(struct write_behind *behind)
 
 struct err *write_behind_finish(struct write_behind *behind, uint64_t *bytes)
 {
-	try(join(behind));
-	try(write_all(behind, &behind->filling));
+	try(write_behind_join(behind));
+	try(write_behind_write_all(behind, &behind->filling));
 	behind->filling.len = 0;
 	*bytes = behind->bytes;
 	return NULL;
@@ -130,7 +132,7 @@ void write_behind_destroy(struct write_behind *behind)
 {
 	if (!behind)
 		return;
-	err_destroy(join(behind));
+	err_destroy(write_behind_join(behind));
 	pthread_mutex_destroy(&behind->mutex);
 	pthread_cond_destroy(&behind->changed);
 	bytes_buf_deinit(&behind->filling);

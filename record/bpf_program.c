@@ -38,7 +38,7 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 }
 
 /* As many elements as there are; *count becomes 0 where they are unheard of. */
-static void *make_room(uint32_t *count, uint32_t record_bytes, uint32_t max)
+static void *bpf_program_make_room(uint32_t *count, uint32_t record_bytes, uint32_t max)
 {
 	if (*count > max || record_bytes > MAX_RECORD_BYTES)
 		*count = 0;
@@ -56,10 +56,13 @@ static bool ask_functions(int fd, struct program *program)
 		.nr_func_info = first->nr_func_info,
 		.func_info_rec_size = first->func_info_rec_size,
 	};
-	program->starts = make_room(&info.nr_jited_ksyms, sizeof(uint64_t), MAX_FUNCTIONS);
-	program->lengths = make_room(&info.nr_jited_func_lens, sizeof(uint32_t), MAX_FUNCTIONS);
-	program->tags = make_room(&info.nr_prog_tags, BPF_TAG_SIZE, MAX_FUNCTIONS);
-	program->functions = make_room(&info.nr_func_info, info.func_info_rec_size, MAX_FUNCTIONS);
+	program->starts =
+		bpf_program_make_room(&info.nr_jited_ksyms, sizeof(uint64_t), MAX_FUNCTIONS);
+	program->lengths =
+		bpf_program_make_room(&info.nr_jited_func_lens, sizeof(uint32_t), MAX_FUNCTIONS);
+	program->tags = bpf_program_make_room(&info.nr_prog_tags, BPF_TAG_SIZE, MAX_FUNCTIONS);
+	program->functions =
+		bpf_program_make_room(&info.nr_func_info, info.func_info_rec_size, MAX_FUNCTIONS);
 	info.jited_ksyms = (uintptr_t)program->starts;
 	info.jited_func_lens = (uintptr_t)program->lengths;
 	info.prog_tags = (uintptr_t)program->tags;
@@ -79,9 +82,10 @@ static bool ask_lines(int fd, struct program *program)
 		.nr_jited_line_info = info.nr_jited_line_info,
 		.jited_line_info_rec_size = info.jited_line_info_rec_size,
 	};
-	program->lines = make_room(&again.nr_line_info, again.line_info_rec_size, MAX_LINES);
-	program->places =
-		make_room(&again.nr_jited_line_info, again.jited_line_info_rec_size, MAX_LINES);
+	program->lines =
+		bpf_program_make_room(&again.nr_line_info, again.line_info_rec_size, MAX_LINES);
+	program->places = bpf_program_make_room(
+		&again.nr_jited_line_info, again.jited_line_info_rec_size, MAX_LINES);
 	again.line_info = (uintptr_t)program->lines;
 	again.jited_line_info = (uintptr_t)program->places;
 	program->info = again;
@@ -135,7 +139,7 @@ static const char *typed_name(const struct program *program, uint32_t index)
 	return type ? btf__name_by_offset(program->types, type->name_off) : NULL;
 }
 
-static void put_name(struct str *name, const struct program *program, uint32_t index)
+static void bpf_program_put_name(struct str *name, const struct program *program, uint32_t index)
 {
 	const struct bpf_prog_info *info = &program->info;
 	const uint8_t *tag =
@@ -173,7 +177,8 @@ void bpf_program_each(bpf_program_fn *fn, void *context)
 	}
 }
 
-static bool find_function(const struct program *program, uint64_t start, uint32_t *index)
+static bool bpf_program_find_function(
+	const struct program *program, uint64_t start, uint32_t *index)
 {
 	for (*index = 0; *index < program->info.nr_jited_ksyms; ++*index)
 		if (program->starts[*index] == start)
@@ -188,10 +193,10 @@ bool bpf_program_name(const struct bpf_program_function *function, struct str *r
 	uint32_t index;
 	if (fd < 0)
 		return false;
-	bool is_found = find_function(&program, function->start, &index);
+	bool is_found = bpf_program_find_function(&program, function->start, &index);
 	if (is_found) {
 		load_types(&program);
-		put_name(ret, &program, index);
+		bpf_program_put_name(ret, &program, index);
 	}
 	program_deinit(&program);
 	return is_found;
@@ -224,14 +229,14 @@ static void add_lines(struct bpf_lines *lines, const struct program *program)
 }
 
 /* True: it is the right one. */
-static bool read_lines(uint32_t id, uint64_t start, struct bpf_lines *ret)
+static bool bpf_program_read_lines(uint32_t id, uint64_t start, struct bpf_lines *ret)
 {
 	struct program program;
 	CLEANUP_FD int fd = open_program(id, &program);
 	uint32_t index;
 	if (fd < 0)
 		return false;
-	bool is_right = find_function(&program, start, &index);
+	bool is_right = bpf_program_find_function(&program, start, &index);
 	if (is_right)
 		load_types(&program);
 	if (program.types && ask_lines(fd, &program))
@@ -243,9 +248,9 @@ static bool read_lines(uint32_t id, uint64_t start, struct bpf_lines *ret)
 void bpf_lines_read(const struct bpf_program_function *function, struct bpf_lines *ret)
 {
 	*ret = (struct bpf_lines){0};
-	bool is_found = function->id && read_lines(function->id, function->start, ret);
+	bool is_found = function->id && bpf_program_read_lines(function->id, function->start, ret);
 	for (uint32_t id = 0; !function->id && !is_found && !bpf_prog_get_next_id(id, &id);)
-		is_found = read_lines(id, function->start, ret);
+		is_found = bpf_program_read_lines(id, function->start, ret);
 	bpf_lines_sort(ret);
 }
 
@@ -255,7 +260,7 @@ void bpf_lines_deinit(struct bpf_lines *lines)
 	strtab_deinit(&lines->files);
 }
 
-static int compare_lines(const void *a, const void *b)
+static int bpf_program_compare_lines(const void *a, const void *b)
 {
 	const struct bpf_line *x = a, *y = b;
 	return x->address < y->address ? -1 : x->address > y->address;
@@ -264,7 +269,8 @@ static int compare_lines(const void *a, const void *b)
 void bpf_lines_sort(struct bpf_lines *lines)
 {
 	if (lines->list.len)
-		qsort(lines->list.data, lines->list.len, sizeof(*lines->list.data), compare_lines);
+		qsort(lines->list.data, lines->list.len, sizeof(*lines->list.data),
+			bpf_program_compare_lines);
 }
 
 const struct bpf_line *bpf_lines_find(const struct bpf_lines *lines, uint64_t address)

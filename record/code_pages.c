@@ -74,8 +74,8 @@ static void read_file_page(
 	page->len = got > 0 ? (uint16_t)got : 0;
 }
 
-static void submit(struct code_pages *pages, struct code_page *page, uint64_t key, uint32_t pid,
-	uint64_t address)
+static void code_pages_submit(struct code_pages *pages, struct code_page *page, uint64_t key,
+	uint32_t pid, uint64_t address)
 {
 	struct request request = {.pid = pid, .address = address};
 	page->is_pending = true;
@@ -99,7 +99,7 @@ static struct code_page *find_page(struct code_pages *pages, uint32_t pid,
 	bool is_old = !is_of_file_ && page->read_ns < since_ns;
 	bool has_room = pages->reading.len - pages->read < MAX_READING;
 	if (!page->is_pending && has_room && (!page->read_ns || is_old))
-		submit(pages, page, key, pid, address);
+		code_pages_submit(pages, page, key, pid, address);
 	bool has_failed = page->read_ns && !page->is_pending && !page->len && !page->is_final;
 	if (has_failed && is_of_file_ && kill((pid_t)pid, 0)) {
 		read_file_page(page, pid, mapping, place);

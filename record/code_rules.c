@@ -83,18 +83,18 @@ static bool is_memory(const struct code_frame *frame)
 }
 
 /* Of a file the offset, of memory the address. */
-static uint64_t place_of(const struct code_frame *frame, uint64_t address)
+static uint64_t code_rules_place_of(const struct code_frame *frame, uint64_t address)
 {
 	const struct mapping *mapping = frame->mapping;
 	return is_memory(frame) ? address : address - mapping->start + mapping->offset;
 }
 
-static uint64_t space_of(const struct code_frame *frame)
+static uint64_t code_rules_space_of(const struct code_frame *frame)
 {
 	return is_memory(frame) ? frame->snapshot->code_space : frame->mapping->object->serial;
 }
 
-static const struct mapping *mapping_at(const struct reading *reading, uint64_t address)
+static const struct mapping *code_rules_mapping_at(const struct reading *reading, uint64_t address)
 {
 	const struct code_frame *frame = reading->frame;
 	if (address >= frame->mapping->start && address < frame->mapping->end)
@@ -103,10 +103,10 @@ static const struct mapping *mapping_at(const struct reading *reading, uint64_t 
 		frame->snapshot->head.time_ns, false);
 }
 
-static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
 {
 	struct reading *reading = context;
-	const struct mapping *mapping = mapping_at(reading, address);
+	const struct mapping *mapping = code_rules_mapping_at(reading, address);
 	size_t got = 0;
 	if (!mapping)
 		return 0;
@@ -119,7 +119,8 @@ static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t 
 /* ---- callers ---- */
 
 /* Whether a call ends ahead of an address. */
-static bool is_behind_call(struct reading *reading, const struct mapping *mapping, uint64_t address)
+static bool code_rules_is_behind_call(
+	struct reading *reading, const struct mapping *mapping, uint64_t address)
 {
 	uint8_t bytes[UNWIND_CALL_BYTES];
 	size_t got = 0;
@@ -146,7 +147,7 @@ static bool is_without_call(
 /* That the call ahead of a return address has led to the frame at hand, as far as can be told. */
 static bool may_have_called(struct reading *reading, uint64_t ra)
 {
-	const struct machine_code code = {.read = read_code, .context = reading};
+	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
 	if (reading->calls_followed++ >= MAX_CALLS_FOLLOWED)
 		return false;
 	return machine_native()->may_have_called(&code, ra, reading->frame->regs->ip);
@@ -158,14 +159,14 @@ static bool may_have_called(struct reading *reading, uint64_t ra)
  */
 static bool may_be_caller(struct reading *reading, uint64_t address, bool is_jump)
 {
-	const struct mapping *mapping = mapping_at(reading, address - 1);
+	const struct mapping *mapping = code_rules_mapping_at(reading, address - 1);
 	bool is_in_memory = mapping && mapping->object->info.kind != LAYOUT_OBJECT_FILE;
 	if (is_in_memory && !is_jump)
 		return true;
-	if (mapping && is_behind_call(reading, mapping, address) &&
+	if (mapping && code_rules_is_behind_call(reading, mapping, address) &&
 		may_have_called(reading, address))
 		return true;
-	mapping = mapping_at(reading, address);
+	mapping = code_rules_mapping_at(reading, address);
 	return mapping && is_without_call(reading, mapping, address);
 }
 
@@ -191,7 +192,7 @@ static void note_rule(void *context, uint64_t address, const struct unwind_rule 
 
 /* ---- what is known ---- */
 
-static uint64_t hash_of(
+static uint64_t code_rules_hash_of(
 	const struct code_rules *code, uint64_t space, bool is_memory, uint64_t place)
 {
 	uint64_t words[] = {space, is_memory, place};
@@ -206,7 +207,8 @@ static struct code_rule_known *known_at(
 	if (code->list.len >= MAX_KNOWN)
 		forget_known(code);
 	uint64_t *number = map_put(&code->known,
-		hash_of(code, space_of(frame), is_memory(frame), place_of(frame, address)),
+		code_rules_hash_of(code, code_rules_space_of(frame), is_memory(frame),
+			code_rules_place_of(frame, address)),
 		&is_new);
 	if (is_new) {
 		vec_push(&code->list, none);
@@ -224,18 +226,18 @@ static void tell_bpf(const struct code_rules *code, const struct code_frame *fra
 	if (is_memory(frame))
 		bpf_map_update_elem(code->map_fd, &key, rule, BPF_ANY);
 	for (size_t i = 0; i < frame->nr_files; i++) {
-		key = (struct code_key){frame->files[i], place_of(frame, address)};
+		key = (struct code_key){frame->files[i], code_rules_place_of(frame, address)};
 		bpf_map_update_elem(code->map_fd, &key, rule, BPF_ANY);
 	}
 }
 
 /* False: the code there cannot be read, so that it could not be told from other code. */
-static bool put_known(struct reading *reading, uint64_t address, enum code_rule_kind kind,
-	const struct unwind_rule *rule)
+static bool code_rules_put_known(struct reading *reading, uint64_t address,
+	enum code_rule_kind kind, const struct unwind_rule *rule)
 {
 	struct code_rules *code = reading->code;
 	struct code_rule told = {.kind = kind};
-	if (read_code(reading, address, (uint8_t *)told.code, sizeof(told.code)) !=
+	if (code_rules_read_code(reading, address, (uint8_t *)told.code, sizeof(told.code)) !=
 		sizeof(told.code))
 		return false;
 	if (rule)
@@ -258,8 +260,8 @@ static struct code_region *region_of(struct code_rules *code, const struct code_
 	bool is_new;
 	if (code->region_list.len >= MAX_REGIONS)
 		forget_regions(code);
-	uint64_t *number = map_put(
-		&code->regions, hash_of(code, space_of(frame), is_memory(frame), 0), &is_new);
+	uint64_t *number = map_put(&code->regions,
+		code_rules_hash_of(code, code_rules_space_of(frame), is_memory(frame), 0), &is_new);
 	if (is_new) {
 		vec_push(&code->region_list, none);
 		*number = code->region_list.len;
@@ -322,7 +324,7 @@ static bool reaches_root(struct reading *reading, struct unwind_registers regs)
 		if (reading->scan_steps++ >= SCAN_MAX_STEPS)
 			return false;
 		uint64_t place = regs.ip - !is_exact;
-		const struct mapping *mapping = mapping_at(reading, place);
+		const struct mapping *mapping = code_rules_mapping_at(reading, place);
 		const struct unwind_rule *rule = NULL;
 		if (!mapping)
 			return false;
@@ -347,9 +349,9 @@ static bool accept_scanned(struct reading *reading, const struct unwind_rule *ru
 		    &is_outermost) ||
 		is_outermost)
 		return false;
-	const struct mapping *mapping = mapping_at(reading, regs.ip - 1);
+	const struct mapping *mapping = code_rules_mapping_at(reading, regs.ip - 1);
 	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
-	       is_behind_call(reading, mapping, regs.ip) && reaches_root(reading, regs);
+	       code_rules_is_behind_call(reading, mapping, regs.ip) && reaches_root(reading, regs);
 }
 
 /* Quick: whether a word of the stack, counted from its top, is an address of code of a file. */
@@ -360,12 +362,12 @@ static bool may_be_return(const struct reading *reading, int word)
 	unsigned long long value;
 	if (snapshot_read((void *)frame->snapshot, address, &value))
 		return false;
-	const struct mapping *mapping = mapping_at(reading, value - 1);
+	const struct mapping *mapping = code_rules_mapping_at(reading, value - 1);
 	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE;
 }
 
 /* The frame pointer may still be the caller's, or not; rules that need it tell. */
-static bool scan(struct reading *reading, struct unwind_rule *rule)
+static bool code_rules_scan(struct reading *reading, struct unwind_rule *rule)
 {
 	static const unsigned char kinds[] = {UNWIND_SAME, UNWIND_UNDEFINED};
 	struct code_region *region = region_of(reading->code, reading->frame);
@@ -399,7 +401,7 @@ static void put_way(struct reading *reading)
 		const struct found *found = &reading->found.data[i];
 		const struct mapping *mapping = reading->frame->mapping;
 		if (found->address >= mapping->start && found->address < mapping->end)
-			put_known(reading, found->address, CODE_RULE_READ, &found->rule);
+			code_rules_put_known(reading, found->address, CODE_RULE_READ, &found->rule);
 	}
 }
 
@@ -423,7 +425,7 @@ static bool is_overwritten(struct reading *reading)
 	bool is_known = frame->is_asked && snapshot->code[0] && is_memory(frame);
 	if (!is_known)
 		return false;
-	size_t got = read_code(reading, frame->regs->ip, (uint8_t *)code, sizeof(code));
+	size_t got = code_rules_read_code(reading, frame->regs->ip, (uint8_t *)code, sizeof(code));
 	return got == sizeof(code) && memcmp(code, snapshot->code, sizeof(code)) != 0;
 }
 
@@ -433,7 +435,7 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 	struct code_rules *code = reading->code;
 	const struct unwind_registers *regs = reading->frame->regs;
 	const uint64_t frame_bytes = regs->reg[UNWIND_FP] - regs->reg[UNWIND_SP];
-	const struct machine_code machine_code = {.read = read_code,
+	const struct machine_code machine_code = {.read = code_rules_read_code,
 		.accepts = accept_return,
 		.on_rule = note_rule,
 		.context = reading,
@@ -461,19 +463,19 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 	const struct unwind_rule *inherited = may_inherit ? inherit(reading) : NULL;
 	if (inherited) {
 		*rule = *inherited;
-		put_known(reading, regs->ip, kind_of_inherited, rule);
+		code_rules_put_known(reading, regs->ip, kind_of_inherited, rule);
 		code->statistics.inherited++;
 		return kind_of_inherited;
 	}
 	*rule = frame_pointer;
 	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule, false)) {
-		put_known(reading, regs->ip, CODE_RULE_GUESSED, rule);
+		code_rules_put_known(reading, regs->ip, CODE_RULE_GUESSED, rule);
 		note_for_retry(reading);
 		code->statistics.guessed++;
 		return CODE_RULE_GUESSED;
 	}
-	if (scan(reading, rule)) {
-		put_known(reading, regs->ip, CODE_RULE_SCANNED, rule);
+	if (code_rules_scan(reading, rule)) {
+		code_rules_put_known(reading, regs->ip, CODE_RULE_SCANNED, rule);
 		note_for_retry(reading);
 		code->statistics.scanned++;
 		return CODE_RULE_SCANNED;
@@ -489,7 +491,8 @@ static void note_failure(struct reading *reading)
 	uint32_t failures = known->failures + 1;
 	known->failures = failures;
 	code->statistics.failed++;
-	if (failures >= FAILURES_MAX && put_known(reading, address, CODE_RULE_NONE, NULL))
+	if (failures >= FAILURES_MAX &&
+		code_rules_put_known(reading, address, CODE_RULE_NONE, NULL))
 		note_for_retry(reading);
 }
 

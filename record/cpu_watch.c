@@ -12,7 +12,7 @@ enum {
 	CHECK_INTERVAL_NS = 1000 * 1000 * 1000,
 };
 
-static int open_event(int cpu)
+static int cpu_watch_open_event(int cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -43,7 +43,7 @@ static struct watched_cpu *cpu_watch_find(const struct cpu_watch *watch, int cpu
 /* False: nothing tells that it is online. */
 static bool add_cpu(struct cpu_watch *watch, int cpu)
 {
-	int fd = open_event(cpu);
+	int fd = cpu_watch_open_event(cpu);
 	if (fd >= 0)
 		vec_push(&watch->cpus, (struct watched_cpu){cpu, fd, read_enabled_ns(fd)});
 	return fd >= 0;

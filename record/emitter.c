@@ -35,7 +35,7 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	jit_table_forget_wanted(emitter->jit);
 }
 
-static uint32_t put_string(struct emitter *emitter, const char *text)
+static uint32_t emitter_put_string(struct emitter *emitter, const char *text)
 {
 	return writer_string(emitter->writer, text, strlen(text));
 }
@@ -60,7 +60,7 @@ static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso
 			/* Linked to be mapped as it stands: addresses are offsets in the image. */
 			.offset = symbol->address,
 			.size = symbol->size,
-			.name = put_string(emitter, elf_symbols_name(&symbols, symbol)),
+			.name = emitter_put_string(emitter, elf_symbols_name(&symbols, symbol)),
 		};
 		writer_symbol(emitter->writer, &out);
 	}
@@ -76,7 +76,7 @@ static uint32_t emit_object(
 		return known;
 	object_examine(object, where);
 	struct layout_object info = object->info;
-	info.path = put_string(emitter, object->path);
+	info.path = emitter_put_string(emitter, object->path);
 	uint32_t id = writer_object(emitter->writer, &info);
 	object_ids_put(&emitter->objects, object, id);
 	if (object->info.kind == LAYOUT_OBJECT_VDSO)
@@ -143,7 +143,7 @@ static uint32_t emit_program(struct emitter *emitter, const struct process *proc
 	return emit_object(emitter, program->object, &where);
 }
 
-static uint32_t put_process(struct emitter *emitter, struct process *process)
+static uint32_t emitter_put_process(struct emitter *emitter, struct process *process)
 {
 	if (process->file_epoch == emitter->epoch)
 		return process->file_id;
@@ -155,8 +155,8 @@ static uint32_t put_process(struct emitter *emitter, struct process *process)
 		.ns_pid = process->ns_pid == process->pid ? 0 : process->ns_pid,
 		.parent_pid = process->parent_pid,
 		.start_ns = process->start_ns,
-		.cgroup = put_string(emitter, process->cgroup),
-		.container = put_string(emitter, str_text(&container)),
+		.cgroup = emitter_put_string(emitter, process->cgroup),
+		.container = emitter_put_string(emitter, str_text(&container)),
 	};
 	out.exe = emit_program(emitter, process);
 	process->file_id = writer_process(emitter->writer, &out);
@@ -172,7 +172,7 @@ static uint32_t put_process(struct emitter *emitter, struct process *process)
 uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
 {
-	uint32_t process_id = put_process(emitter, process);
+	uint32_t process_id = emitter_put_process(emitter, process);
 	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
 	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
@@ -200,7 +200,7 @@ uint32_t emitter_snapshot(
 {
 	const struct unwind_registers *regs = &snapshot->registers;
 	struct layout_snapshot out = {
-		.process = put_process(emitter, process),
+		.process = emitter_put_process(emitter, process),
 		.time_ns = snapshot->head.time_ns,
 		.known = regs->known | 1ULL << UNWIND_NATIVE->pc,
 		.is_exact = snapshot->is_exact,
@@ -241,7 +241,7 @@ static void emit_program_line(
 		.offset = offset,
 		.name = writer_string(
 			emitter->writer, program->path + 1, strlen(program->path) - 2),
-		.file = put_string(emitter, file),
+		.file = emitter_put_string(emitter, file),
 		.line = line,
 	};
 	writer_code(emitter->writer, &out);
@@ -255,8 +255,8 @@ static void emit_script_line(struct emitter *emitter, const struct object *scrip
 		.object = object_ids_get(&emitter->objects, script),
 		.offset = offset,
 		.start = place.start,
-		.name = put_string(emitter, place.name),
-		.file = place.file ? put_string(emitter, place.file) : 0,
+		.name = emitter_put_string(emitter, place.name),
+		.file = place.file ? emitter_put_string(emitter, place.file) : 0,
 		.line = place.line,
 	};
 	writer_code(emitter->writer, &out);
@@ -329,7 +329,7 @@ static void emit_kernel_symbol(struct emitter *emitter, const struct emitter_wis
 		.object = object_ids_get(&emitter->objects, wish->object),
 		.offset = symbol.address - base,
 		.size = symbol.size,
-		.name = put_string(emitter, symbol.name),
+		.name = emitter_put_string(emitter, symbol.name),
 	};
 	writer_symbol(emitter->writer, &out);
 }
@@ -370,8 +370,8 @@ static void emit_place(void *context, const struct object *object, const struct 
 		.start = place->start,
 		.time_ns = place->time_ns,
 		.sure_ns = place->sure_ns,
-		.name = put_string(emitter, place->name),
-		.file = place->file ? put_string(emitter, place->file) : 0,
+		.name = emitter_put_string(emitter, place->name),
+		.file = place->file ? emitter_put_string(emitter, place->file) : 0,
 		.line = place->line,
 	};
 	writer_code(emitter->writer, &out);

@@ -34,7 +34,7 @@ static bool has_capability(int bit)
 }
 
 /* A number in a file of /proc/sys; `fallback` where there is no such file. */
-static long read_number(const char *path, long fallback)
+static long feature_read_number(const char *path, long fallback)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	return proc_read_file(path, &text) && text.len ? strtol(str_text(&text), NULL, 10)
@@ -154,7 +154,7 @@ static void probe_bpf(struct feature_result *result)
 
 static void probe_perfmon(struct feature_result *result)
 {
-	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 2);
+	long paranoid = feature_read_number("/proc/sys/kernel/perf_event_paranoid", 2);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -264,7 +264,7 @@ static void probe_kallsyms(struct feature_result *result)
 		;
 	if (file)
 		fclose(file);
-	long restrict_level = read_number("/proc/sys/kernel/kptr_restrict", 0);
+	long restrict_level = feature_read_number("/proc/sys/kernel/kptr_restrict", 0);
 	if (address)
 		set(result, FEATURE_OK, "addresses are visible (kptr_restrict %ld)",
 			restrict_level);

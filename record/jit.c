@@ -78,7 +78,8 @@ static int open_tmp(const struct jit_table *table, uint32_t pid, bool is_ours)
  * What can be learned while the process lives. /proc/PID/root goes when it ends, and the mounts of
  * a container come apart then: of its root, /tmp would not be found any more.
  */
-static void look_at(struct jit_table *table, struct jit_image *image, const struct process *process)
+static void jit_look_at(
+	struct jit_table *table, struct jit_image *image, const struct process *process)
 {
 	char path[32];
 	struct stat st;
@@ -132,7 +133,7 @@ static struct jit_image *image_of(struct jit_table *table, struct process *proce
 		.map_fd = -1,
 		.growth = mem_zalloc(sizeof(*image.growth)),
 	};
-	look_at(table, &image, process);
+	jit_look_at(table, &image, process);
 	struct mapping_cursor cursor = {0};
 	for (const struct mapping *mapping;
 		(mapping = mapping_table_next(&process->mappings, &cursor));)
@@ -183,7 +184,7 @@ void jit_table_forget_wanted(struct jit_table *table)
 	table->nr_wanted = 0;
 }
 
-static int compare_wanted(const void *a, const void *b)
+static int jit_compare_wanted(const void *a, const void *b)
 {
 	const struct jit_wanted *x = a, *y = b;
 	if (x->address != y->address)
@@ -195,7 +196,7 @@ static void sort_wanted(struct jit_image *image)
 {
 	struct jit_wanted *data = image->wanted.data;
 	size_t distinct = 0;
-	qsort(data, image->wanted.len, sizeof(*data), compare_wanted);
+	qsort(data, image->wanted.len, sizeof(*data), jit_compare_wanted);
 	for (size_t i = 0; i < image->wanted.len; i++)
 		if (!i || data[i].address != data[i - 1].address)
 			data[distinct++] = data[i];
@@ -349,7 +350,7 @@ static void on_dump_place(void *context, const struct code_place *place)
 	}
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int jit_compare_addresses(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 	return *x < *y ? -1 : *x > *y;
@@ -367,7 +368,7 @@ static uint64_t *all_addresses(const struct naming *naming, size_t *count)
 		vec_each(&naming->images[i]->wanted, wanted)
 			addresses[len++] = wanted->address;
 	if (len)
-		qsort(addresses, len, sizeof(*addresses), compare_addresses);
+		qsort(addresses, len, sizeof(*addresses), jit_compare_addresses);
 	*count = 0;
 	for (size_t i = 0; i < len; i++)
 		if (!i || addresses[i] != addresses[i - 1])
@@ -375,7 +376,7 @@ static uint64_t *all_addresses(const struct naming *naming, size_t *count)
 	return addresses;
 }
 
-static void count_unnamed(struct jit_table *table, const struct jit_image *image)
+static void jit_count_unnamed(struct jit_table *table, const struct jit_image *image)
 {
 	vec_each(&image->wanted, wanted)
 		table->given_up += !wanted->is_named;
@@ -390,7 +391,7 @@ static void name_by_dump(struct jit_table *table, struct naming *naming)
 	bool is_whole = jitdump_read(naming->images[0]->dump_fd, addresses, count,
 		table->time_left_ns, on_dump_place, naming);
 	for (size_t i = 0; i < naming->count && !is_whole; i++)
-		count_unnamed(table, naming->images[i]);
+		jit_count_unnamed(table, naming->images[i]);
 	spend_time(table, begun_ns);
 }
 
@@ -477,7 +478,7 @@ static void name_by_map(struct jit_table *table, struct jit_image *image, struct
 	if (wanted.count && table->time_left_ns)
 		read_map(table, image, &wanted, naming);
 	else if (image->dump_fd < 0) /* else that was counted */
-		count_unnamed(table, image);
+		jit_count_unnamed(table, image);
 	wanted_deinit(&wanted);
 	spend_time(table, begun_ns);
 }

@@ -117,7 +117,7 @@ bool jitdump_is_marker(const char *path)
 /* ---- reading ---- */
 
 /* A cursor over what stands at `offset`: `len` bytes, or fewer at the file's end. */
-static struct bytes_cursor look(struct window *window, uint64_t offset, size_t len)
+static struct bytes_cursor jitdump_look(struct window *window, uint64_t offset, size_t len)
 {
 	bool is_inside = offset >= window->offset && offset - window->offset <= window->len &&
 			 window->len - (offset - window->offset) >= len;
@@ -130,9 +130,9 @@ static struct bytes_cursor look(struct window *window, uint64_t offset, size_t l
 	return bytes_cursor(window->bytes + at, left < len ? left : len);
 }
 
-static bool read_header(struct dump *dump)
+static bool jitdump_read_header(struct dump *dump)
 {
-	struct bytes_cursor cursor = look(&dump->window, 0, DUMP_HEADER_BYTES);
+	struct bytes_cursor cursor = jitdump_look(&dump->window, 0, DUMP_HEADER_BYTES);
 	uint32_t magic = bytes_get_u32(&cursor), version = bytes_get_u32(&cursor);
 	bytes_get(&cursor, 4 + 4 + 4 + 4 + 8); /* size, machine, padding, pid, time */
 	uint64_t flags = bytes_get_u64(&cursor);
@@ -143,7 +143,7 @@ static bool read_header(struct dump *dump)
 /* False: there is none, or the dump ends. */
 static bool get_record(struct dump *dump, uint64_t offset, struct record *ret)
 {
-	struct bytes_cursor cursor = look(&dump->window, offset, RECORD_HEADER_BYTES);
+	struct bytes_cursor cursor = jitdump_look(&dump->window, offset, RECORD_HEADER_BYTES);
 	ret->offset = offset;
 	ret->id = bytes_get_u32(&cursor);
 	ret->bytes = bytes_get_u32(&cursor);
@@ -157,7 +157,7 @@ static bool get_record(struct dump *dump, uint64_t offset, struct record *ret)
 static struct bytes_cursor body_of(struct dump *dump, const struct record *record)
 {
 	uint64_t len = record->bytes - RECORD_HEADER_BYTES;
-	return look(&dump->window, record->offset + RECORD_HEADER_BYTES,
+	return jitdump_look(&dump->window, record->offset + RECORD_HEADER_BYTES,
 		len < RECORD_MAX_HEAD ? (size_t)len : RECORD_MAX_HEAD);
 }
 
@@ -204,7 +204,7 @@ static void note_move(struct dump *dump, const struct record *record)
 		map_put(&dump->moved, move.number, NULL);
 }
 
-static void take_code(struct dump *dump, const struct code *code, uint64_t *moved)
+static void jitdump_take_code(struct dump *dump, const struct code *code, uint64_t *moved)
 {
 	if (dump->codes.len >= MAX_CODES)
 		return;
@@ -233,7 +233,7 @@ static void take_load(struct dump *dump, const struct record *record)
 		code.lines = dump->lines;
 	dump->lines = 0;
 	if (moved || has_address(dump, code.start, code.size))
-		take_code(dump, &code, moved);
+		jitdump_take_code(dump, &code, moved);
 }
 
 static void take_move(struct dump *dump, const struct record *record)
@@ -246,11 +246,11 @@ static void take_move(struct dump *dump, const struct record *record)
 	code.start = move.start;
 	code.size = move.size;
 	code.time_ns = record->time_ns;
-	take_code(dump, &code, NULL);
+	jitdump_take_code(dump, &code, NULL);
 }
 
 /* Lines come before the load of their code. */
-static void take_lines(struct dump *dump, const struct record *record)
+static void jitdump_take_lines(struct dump *dump, const struct record *record)
 {
 	struct bytes_cursor cursor = body_of(dump, record);
 	uint64_t code = bytes_get_u64(&cursor), count = bytes_get_u64(&cursor);
@@ -263,7 +263,7 @@ static void take_lines(struct dump *dump, const struct record *record)
 		dump->least_line = first - code;
 }
 
-static void take_record(struct dump *dump, const struct record *record)
+static void jitdump_take_record(struct dump *dump, const struct record *record)
 {
 	switch (record->id) {
 	case RECORD_LOAD:
@@ -273,7 +273,7 @@ static void take_record(struct dump *dump, const struct record *record)
 		take_move(dump, record);
 		break;
 	case RECORD_LINES:
-		take_lines(dump, record);
+		jitdump_take_lines(dump, record);
 		break;
 	default: /* unwind rules, and what other versions have */
 		break;
@@ -283,15 +283,15 @@ static void take_record(struct dump *dump, const struct record *record)
 /* ---- telling ---- */
 
 /* A text with a NUL behind it at most MAX_NAME_BYTES further; empty when there is none. */
-static void get_text(struct dump *dump, uint64_t offset, struct str *ret)
+static void jitdump_get_text(struct dump *dump, uint64_t offset, struct str *ret)
 {
-	struct bytes_cursor cursor = look(&dump->window, offset, MAX_NAME_BYTES);
+	struct bytes_cursor cursor = jitdump_look(&dump->window, offset, MAX_NAME_BYTES);
 	size_t len = strnlen((const char *)cursor.pos, bytes_left(&cursor));
 	str_truncate(ret, 0);
 	str_write(ret, cursor.pos, len);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int jitdump_compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	if (x->address != y->address)
@@ -303,7 +303,7 @@ static int compare_rows(const void *a, const void *b)
  * All rows of a code, by address: it may have many addresses, and its rows are gone through once.
  * None where there are too many, as the missing ones may be those that hold.
  */
-static void read_rows(struct dump *dump, const struct code *code)
+static void jitdump_read_rows(struct dump *dump, const struct code *code)
 {
 	static const char same_file[] = "\xff";
 	CLEANUP(str_deinit) struct str text = {0};
@@ -313,7 +313,7 @@ static void read_rows(struct dump *dump, const struct code *code)
 		return;
 	uint64_t offset = record.offset + RECORD_HEADER_BYTES + 8, file = 0,
 		 end = record.offset + record.bytes;
-	struct bytes_cursor cursor = look(&dump->window, offset, 8);
+	struct bytes_cursor cursor = jitdump_look(&dump->window, offset, 8);
 	uint64_t count = bytes_get_u64(&cursor);
 	offset += 8;
 	if (count > MAX_ROWS_OF_CODE)
@@ -324,13 +324,13 @@ static void read_rows(struct dump *dump, const struct code *code)
 			dump->rows.len = 0;
 			return;
 		}
-		cursor = look(&dump->window, offset, 16 + MAX_NAME_BYTES);
+		cursor = jitdump_look(&dump->window, offset, 16 + MAX_NAME_BYTES);
 		struct row row = {.address = bytes_get_u64(&cursor), .index = (uint32_t)i};
 		row.number = bytes_get_u32(&cursor);
 		bytes_get_u32(&cursor); /* discriminator */
 		if (cursor.overrun)
 			break;
-		get_text(dump, offset + 16, &text);
+		jitdump_get_text(dump, offset + 16, &text);
 		if (strcmp(str_text(&text), same_file) != 0)
 			file = offset + 16;
 		offset += 16 + text.len + 1;
@@ -338,7 +338,7 @@ static void read_rows(struct dump *dump, const struct code *code)
 		vec_push(&dump->rows, row);
 	}
 	if (dump->rows.len)
-		qsort(dump->rows.data, dump->rows.len, sizeof(struct row), compare_rows);
+		qsort(dump->rows.data, dump->rows.len, sizeof(struct row), jitdump_compare_rows);
 }
 
 /*
@@ -346,7 +346,7 @@ static void read_rows(struct dump *dump, const struct code *code)
  * code will be in the ELF file that perf makes of it, 64 bytes further: so does a dump in which no
  * line begins earlier.
  */
-static const struct row *find_row(
+static const struct row *jitdump_find_row(
 	const struct dump *dump, const struct code *code, uint64_t address)
 {
 	uint64_t shift = dump->least_line >= ELF_HEADER_BYTES ? ELF_HEADER_BYTES : 0;
@@ -359,17 +359,17 @@ static void tell_code(struct dump *dump, const struct code *code, code_place_fn 
 {
 	CLEANUP(str_deinit) struct str name = {0}, file = {0};
 	uint64_t file_at = 0; /* which `file` is */
-	get_text(dump, code->name, &name);
+	jitdump_get_text(dump, code->name, &name);
 	if (!name.len)
 		return;
-	read_rows(dump, code);
+	jitdump_read_rows(dump, code);
 	for (size_t i = sampled_addresses_below(dump->addresses, dump->count, code->start);
 		i < dump->count && dump->addresses[i] - code->start < code->size &&
 		dump->nr_places < MAX_PLACES && !is_over(dump);
 		i++, dump->nr_places++) {
-		const struct row *row = find_row(dump, code, dump->addresses[i]);
+		const struct row *row = jitdump_find_row(dump, code, dump->addresses[i]);
 		if (row && row->file != file_at)
-			get_text(dump, row->file, &file);
+			jitdump_get_text(dump, row->file, &file);
 		file_at = row ? row->file : file_at;
 		struct code_place place = {
 			.index = i,
@@ -395,9 +395,9 @@ bool jitdump_read(int fd, const uint64_t *addresses, size_t count, uint64_t max_
 		.least_line = UINT64_MAX,
 		.until_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + max_ns,
 	};
-	if (count && read_header(&dump)) {
+	if (count && jitdump_read_header(&dump)) {
 		each_record(&dump, note_move);
-		each_record(&dump, take_record);
+		each_record(&dump, jitdump_take_record);
 		vec_each(&dump.found, index)
 			tell_code(&dump, &dump.codes.data[*index], fn, context);
 	}

@@ -6,7 +6,7 @@
 #include "record/lines.h"
 
 /* ffffffff81000000 T _text[\t[module]] */
-static bool parse(const struct line *line, struct kallsyms_symbol *ret)
+static bool kallsyms_parse(const struct line *line, struct kallsyms_symbol *ret)
 {
 	const char *at = line->start, *end = line->end;
 	uint64_t address;
@@ -28,17 +28,17 @@ struct consumer {
 	void *context;
 };
 
-static bool take_line(void *context, const struct line *line)
+static bool kallsyms_take_line(void *context, const struct line *line)
 {
 	struct consumer *consumer = context;
 	struct kallsyms_symbol symbol;
-	return !parse(line, &symbol) || consumer->fn(consumer->context, &symbol);
+	return !kallsyms_parse(line, &symbol) || consumer->fn(consumer->context, &symbol);
 }
 
 void kallsyms_read(int fd, kallsyms_fn *fn, void *context)
 {
 	struct consumer consumer = {fn, context};
-	lines_read(fd, 0, take_line, &consumer);
+	lines_read(fd, 0, kallsyms_take_line, &consumer);
 }
 
 bool kallsyms_is_function(const struct kallsyms_symbol *symbol)

@@ -176,7 +176,7 @@ static void give_up_reachable(
 	files->list.len = left;
 }
 
-static void keep(struct kept_files *files, struct object *object, int fd)
+static void kept_files_keep(struct kept_files *files, struct object *object, int fd)
 {
 	struct stat st;
 	if (fstat(fd, &st)) {
@@ -202,7 +202,7 @@ static void keep(struct kept_files *files, struct object *object, int fd)
  * A sweep takes milliseconds, and thousands of new files may come in a second: after one that freed
  * little there is none for a while. What finds no room is tried again at the end.
  */
-static void make_room(struct kept_files *files, const struct object_table *objects)
+static void kept_files_make_room(struct kept_files *files, const struct object_table *objects)
 {
 	uint64_t now_ns = clock_now_ns();
 	if (now_ns < files->next_sweep_ns)
@@ -220,11 +220,11 @@ void kept_files_add(
 	if (object->info.kind != LAYOUT_OBJECT_FILE || map_get(&files->by_object, object->serial))
 		return;
 	if (files->list.len == MAX_FILES)
-		make_room(files, objects);
+		kept_files_make_room(files, objects);
 	if (files->list.len == MAX_FILES || !object_open(object, &object->where, &fd, &elf))
 		return;
 	elf_file_destroy(elf);
-	keep(files, object, fd);
+	kept_files_keep(files, object, fd);
 }
 
 void kept_files_finish(

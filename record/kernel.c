@@ -165,7 +165,7 @@ static void name_program(struct kernel *kernel, struct kernel_program *program, 
 	program->object->info.size_bytes = program->end - program->start;
 }
 
-static bool has_room(const struct kernel *kernel, uint64_t start, uint64_t length)
+static bool kernel_has_room(const struct kernel *kernel, uint64_t start, uint64_t length)
 {
 	return length && start + length >= start && kernel->programs.len < MAX_PROGRAMS;
 }
@@ -173,7 +173,7 @@ static bool has_room(const struct kernel *kernel, uint64_t start, uint64_t lengt
 void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, const char *name)
 {
 	struct kernel_program program = {.start = start, .end = start + length};
-	if (!name[0] || !has_room(kernel, start, length))
+	if (!name[0] || !kernel_has_room(kernel, start, length))
 		return;
 	name_program(kernel, &program, name);
 	vec_push(&kernel->programs, program);
@@ -183,13 +183,13 @@ void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, 
 static void add_loaded(void *context, const struct bpf_program_function *function)
 {
 	struct kernel *kernel = context;
-	if (has_room(kernel, function->start, function->length))
+	if (kernel_has_room(kernel, function->start, function->length))
 		vec_push(&kernel->programs, (struct kernel_program){.start = function->start,
 						    .end = function->start + function->length,
 						    .id = function->id});
 }
 
-static struct bpf_program_function function_of(const struct kernel_program *program)
+static struct bpf_program_function kernel_function_of(const struct kernel_program *program)
 {
 	return (struct bpf_program_function){
 		program->id, program->start, program->end - program->start};
@@ -199,7 +199,7 @@ static struct bpf_program_function function_of(const struct kernel_program *prog
 static void identify_program(struct kernel *kernel, struct kernel_program *program)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	struct bpf_program_function function = function_of(program);
+	struct bpf_program_function function = kernel_function_of(program);
 	if (program->object || !program->id)
 		return;
 	if (bpf_program_name(&function, &name))
@@ -209,7 +209,7 @@ static void identify_program(struct kernel *kernel, struct kernel_program *progr
 }
 
 /* NULL: in none that is known. */
-static struct kernel_program *find_program(const struct kernel *kernel, uint64_t address)
+static struct kernel_program *kernel_find_program(const struct kernel *kernel, uint64_t address)
 {
 	for (size_t i = kernel->programs.len; i--;) {
 		struct kernel_program *program = &kernel->programs.data[i];
@@ -223,10 +223,10 @@ bool kernel_program_line(struct kernel *kernel, const struct object *object, uin
 	const char **file, uint32_t *line)
 {
 	uint64_t address = object->info.base + offset;
-	struct kernel_program *program = find_program(kernel, address);
+	struct kernel_program *program = kernel_find_program(kernel, address);
 	if (!program || program->object != object)
 		return false;
-	struct bpf_program_function function = function_of(program);
+	struct bpf_program_function function = kernel_function_of(program);
 	if (!program->are_lines_read)
 		bpf_lines_read(&function, &program->lines);
 	program->are_lines_read = true;
@@ -271,7 +271,7 @@ static bool is_outside(const struct kernel *kernel, uint64_t address)
 static struct object *resolve_program(struct kernel *kernel, uint64_t address, uint64_t *offset)
 {
 	bool is_text = kernel_symbols_text_end(&kernel->symbols) && !is_outside(kernel, address);
-	struct kernel_program *program = is_text ? NULL : find_program(kernel, address);
+	struct kernel_program *program = is_text ? NULL : kernel_find_program(kernel, address);
 	if (!program)
 		return NULL;
 	identify_program(kernel, program);

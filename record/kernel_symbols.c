@@ -14,7 +14,7 @@ enum {
 
 /* ---- in the thread ---- */
 
-static void add(struct kernel_symbols *symbols, const struct kallsyms_symbol *symbol)
+static void kernel_symbols_add(struct kernel_symbols *symbols, const struct kallsyms_symbol *symbol)
 {
 	struct kernel_symbols_entry entry = {
 		.address = symbol->address,
@@ -28,13 +28,13 @@ static void add(struct kernel_symbols *symbols, const struct kallsyms_symbol *sy
 	vec_push(&symbols->entries, entry);
 }
 
-static bool take_symbol(void *context, const struct kallsyms_symbol *symbol)
+static bool kernel_symbols_take_symbol(void *context, const struct kallsyms_symbol *symbol)
 {
 	struct kernel_symbols *symbols = context;
 	if (kallsyms_has_name(symbol, "_etext"))
 		__atomic_store_n(&symbols->text_end, symbol->address, __ATOMIC_RELAXED);
 	if (symbol->address && kallsyms_is_function(symbol))
-		add(symbols, symbol);
+		kernel_symbols_add(symbols, symbol);
 	return !__atomic_load_n(&symbols->is_ending, __ATOMIC_RELAXED) &&
 	       symbols->entries.len < MAX_SYMBOLS && symbols->names.len < MAX_NAME_BYTES;
 }
@@ -43,7 +43,7 @@ static bool take_symbol(void *context, const struct kallsyms_symbol *symbol)
  * A radix sort, which leaves equal addresses in the order of kallsyms: a byte at a time from the
  * lowest on, and of the bytes only those that differ. 3 ms, of which qsort() would make 30.
  */
-static void sort(struct kernel_symbols *symbols)
+static void kernel_symbols_sort(struct kernel_symbols *symbols)
 {
 	size_t len = symbols->entries.len;
 	struct kernel_symbols_entry *from = symbols->entries.data;
@@ -72,13 +72,13 @@ static void sort(struct kernel_symbols *symbols)
 
 void kernel_symbols_read(struct kernel_symbols *symbols, int fd)
 {
-	kallsyms_read(fd, take_symbol, symbols);
+	kallsyms_read(fd, kernel_symbols_take_symbol, symbols);
 	if (symbols->is_unordered)
-		sort(symbols);
+		kernel_symbols_sort(symbols);
 	symbols->is_unordered = false;
 }
 
-static void read_all(struct kernel_symbols *symbols)
+static void kernel_symbols_read_all(struct kernel_symbols *symbols)
 {
 	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
@@ -89,9 +89,9 @@ static void read_all(struct kernel_symbols *symbols)
  * At the usual priority. It is 50 ms of one CPU, once, mostly before what is profiled runs; a nice
  * thread would take a second for it on a busy machine, and the recorder would wait for it.
  */
-static void *run(void *context)
+static void *kernel_symbols_run(void *context)
 {
-	read_all(context);
+	kernel_symbols_read_all(context);
 	return NULL;
 }
 
@@ -112,7 +112,7 @@ void kernel_symbols_start(struct kernel_symbols *symbols)
 	uint64_t text_end = kernel_symbols_text_end(symbols);
 	kernel_symbols_deinit(symbols);
 	symbols->text_end = text_end; /* stays what it was */
-	symbols->has_thread = !pthread_create(&symbols->thread, NULL, run, symbols);
+	symbols->has_thread = !pthread_create(&symbols->thread, NULL, kernel_symbols_run, symbols);
 }
 
 void kernel_symbols_wait(struct kernel_symbols *symbols)
@@ -121,7 +121,7 @@ void kernel_symbols_wait(struct kernel_symbols *symbols)
 		return;
 	symbols->is_ready = true;
 	if (!symbols->has_thread) {
-		read_all(symbols);
+		kernel_symbols_read_all(symbols);
 		return;
 	}
 	pthread_join(symbols->thread, NULL);

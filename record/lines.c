@@ -28,7 +28,7 @@ struct reading {
 };
 
 /* False when fn had enough. Keeps the line whose end is not here yet. */
-static bool take_lines(struct reading *reading, lines_fn *fn, void *context)
+static bool lines_take_lines(struct reading *reading, lines_fn *fn, void *context)
 {
 	char *at = reading->bytes, *end = at + reading->len;
 	for (char *newline; (newline = memchr(at, '\n', (size_t)(end - at)));) {
@@ -59,7 +59,7 @@ void lines_read(int fd, uint64_t max_bytes, lines_fn *fn, void *context)
 		if (got <= 0)
 			return;
 		reading.len += (size_t)got;
-		if (!take_lines(&reading, fn, context))
+		if (!lines_take_lines(&reading, fn, context))
 			return;
 	}
 }

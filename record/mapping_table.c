@@ -117,7 +117,8 @@ void mapping_table_share(struct mapping_table *table, const struct mapping_table
 /* ---- looking ---- */
 
 /* The first mapping that ends behind the address; block == the root's count: there is none. */
-static struct mapping_cursor lower_bound(const struct mapping_root *root, uint64_t address)
+static struct mapping_cursor mapping_table_lower_bound(
+	const struct mapping_root *root, uint64_t address)
 {
 	struct mapping_cursor at = {0};
 	if (!root)
@@ -131,7 +132,7 @@ static struct mapping_cursor lower_bound(const struct mapping_root *root, uint64
 	return at;
 }
 
-static const struct mapping *mapping_at(
+static const struct mapping *mapping_table_mapping_at(
 	const struct mapping_root *root, const struct mapping_cursor *at)
 {
 	return root && at->block < root->count ? &root->blocks[at->block]->mappings[at->index]
@@ -140,8 +141,8 @@ static const struct mapping *mapping_at(
 
 const struct mapping *mapping_table_find(const struct mapping_table *table, uint64_t address)
 {
-	struct mapping_cursor at = lower_bound(table->shared, address);
-	const struct mapping *found = mapping_at(table->shared, &at);
+	struct mapping_cursor at = mapping_table_lower_bound(table->shared, address);
+	const struct mapping *found = mapping_table_mapping_at(table->shared, &at);
 	return found && found->start <= address ? found : NULL;
 }
 
@@ -153,7 +154,7 @@ size_t mapping_table_count(const struct mapping_table *table)
 const struct mapping *mapping_table_next(
 	const struct mapping_table *table, struct mapping_cursor *cursor)
 {
-	const struct mapping *next = mapping_at(table->shared, cursor);
+	const struct mapping *next = mapping_table_mapping_at(table->shared, cursor);
 	if (next && ++cursor->index == table->shared->blocks[cursor->block]->count)
 		*cursor = (struct mapping_cursor){cursor->block + 1, 0};
 	return next;
@@ -214,7 +215,7 @@ static void split_block(struct mapping_table *table, struct mapping_cursor *at)
 		*at = (struct mapping_cursor){at->block + 1, at->index - KEPT};
 }
 
-static void make_room(struct mapping_table *table, struct mapping_cursor *at)
+static void mapping_table_make_room(struct mapping_table *table, struct mapping_cursor *at)
 {
 	struct block *block = own_block(table, at->block);
 	if (block->count == BLOCK_MAX) {
@@ -235,7 +236,7 @@ static void insert_at(
 		insert_block(root, 0, block_create(BLOCK_FIRST));
 	if (at.block == root->count) /* behind the last */
 		at = (struct mapping_cursor){root->count - 1, root->blocks[root->count - 1]->count};
-	make_room(table, &at);
+	mapping_table_make_room(table, &at);
 	struct block *block = root->blocks[at.block];
 	memmove(block->mappings + at.index + 1, block->mappings + at.index,
 		(block->count - at.index) * sizeof(*block->mappings));
@@ -282,7 +283,7 @@ static void remove_at(struct mapping_table *table, const struct mapping_cursor *
 	join_small(table, at->block);
 }
 
-static bool has_room(const struct mapping_table *table)
+static bool mapping_table_has_room(const struct mapping_table *table)
 {
 	size_t count = mapping_table_count(table);
 	bool is_small = count < MAPPING_TABLE_SMALL;
@@ -294,7 +295,7 @@ static bool has_room(const struct mapping_table *table)
 static void cut_mapping(
 	struct mapping_table *table, const struct mapping_cursor *at, uint64_t start, uint64_t end)
 {
-	const struct mapping old = *mapping_at(table->shared, at);
+	const struct mapping old = *mapping_table_mapping_at(table->shared, at);
 	struct mapping tail = old;
 	tail.offset += end - old.start;
 	tail.start = end;
@@ -308,8 +309,8 @@ static void cut_mapping(
 		return;
 	}
 	it->end = start;
-	if (old.end > end && has_room(table))
-		insert_at(table, lower_bound(table->shared, end), &tail);
+	if (old.end > end && mapping_table_has_room(table))
+		insert_at(table, mapping_table_lower_bound(table->shared, end), &tail);
 	else if (old.end > end)
 		table->pool->refused++;
 }
@@ -317,15 +318,15 @@ static void cut_mapping(
 static void cut_out(struct mapping_table *table, uint64_t start, uint64_t end)
 {
 	for (;;) {
-		struct mapping_cursor at = lower_bound(table->shared, start);
-		const struct mapping *it = mapping_at(table->shared, &at);
+		struct mapping_cursor at = mapping_table_lower_bound(table->shared, start);
+		const struct mapping *it = mapping_table_mapping_at(table->shared, &at);
 		if (!it || it->start >= end)
 			return;
 		cut_mapping(table, &at, start, end);
 	}
 }
 
-static bool is_same(const struct mapping *a, const struct mapping *b)
+static bool mapping_table_is_same(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
 	       a->object == b->object;
@@ -340,7 +341,7 @@ static bool is_pool_full(const struct mapping_pool *pool)
 bool mapping_table_put(struct mapping_table *table, const struct mapping *mapping)
 {
 	const struct mapping *known = mapping_table_find(table, mapping->start);
-	if (mapping->start >= mapping->end || (known && is_same(known, mapping)))
+	if (mapping->start >= mapping->end || (known && mapping_table_is_same(known, mapping)))
 		return true;
 	if (is_pool_full(table->pool)) {
 		mapping_table_clear(table);
@@ -349,10 +350,10 @@ bool mapping_table_put(struct mapping_table *table, const struct mapping *mappin
 	}
 	own_root(table);
 	cut_out(table, mapping->start, mapping->end);
-	if (!has_room(table)) {
+	if (!mapping_table_has_room(table)) {
 		table->pool->refused++;
 		return false;
 	}
-	insert_at(table, lower_bound(table->shared, mapping->start), mapping);
+	insert_at(table, mapping_table_lower_bound(table->shared, mapping->start), mapping);
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 
-static struct object *create(
+static struct object *object_create(
 	const struct object_table *table, enum layout_object_kind kind, const char *path)
 {
 	struct object *object = mem_zalloc(sizeof(*object));
@@ -38,7 +38,7 @@ void object_table_deinit(struct object_table *table)
 	table->files = NULL;
 }
 
-static void add(struct object_table *table, struct object *object)
+static void object_add(struct object_table *table, struct object *object)
 {
 	object->serial = table->next_serial++;
 	vec_push(&table->objects, object);
@@ -71,8 +71,8 @@ struct object *object_table_by_build_id(struct object_table *table, const char *
 	key_of_build_id(&key, path, build_id, build_id_len);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = create(table, LAYOUT_OBJECT_FILE, path);
-		add(table, object);
+		struct object *object = object_create(table, LAYOUT_OBJECT_FILE, path);
+		object_add(table, object);
 		memcpy(object->info.build_id, build_id, build_id_len);
 		object->info.build_id_len = build_id_len;
 		*slot = object->serial + 1;
@@ -89,7 +89,7 @@ struct object *object_table_by_inode(struct object_table *table, const char *pat
 	uint64_t *slot = map_put(&table->by_key, inode_key, NULL);
 	if (*slot)
 		return object_at(table, *slot);
-	struct object *object = create(table, LAYOUT_OBJECT_FILE, path);
+	struct object *object = object_create(table, LAYOUT_OBJECT_FILE, path);
 	object->info.device = device;
 	object->info.inode = inode;
 	object->info.flags |= is_deleted ? LAYOUT_OBJECT_DELETED : 0;
@@ -102,7 +102,7 @@ struct object *object_table_by_inode(struct object_table *table, const char *pat
 		object_destroy(object);
 		object = object_at(table, *known);
 	} else {
-		add(table, object);
+		object_add(table, object);
 		if (known)
 			*known = object->serial + 1;
 	}
@@ -117,8 +117,8 @@ struct object *object_table_special(
 	str_printf(&key, "s%d:%s", kind, name);
 	uint64_t *slot = key_slot(table, &key);
 	if (!*slot) {
-		struct object *object = create(table, kind, name);
-		add(table, object);
+		struct object *object = object_create(table, kind, name);
+		object_add(table, object);
 		object->is_examined = true;
 		*slot = object->serial + 1;
 	}
@@ -127,8 +127,9 @@ struct object *object_table_special(
 
 struct object *object_table_anonymous(struct object_table *table)
 {
-	struct object *object = create(table, LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
-	add(table, object);
+	struct object *object =
+		object_create(table, LAYOUT_OBJECT_ANONYMOUS, LAYOUT_ANONYMOUS_PATH);
+	object_add(table, object);
 	object->is_examined = object->is_kept = true;
 	return object;
 }
@@ -209,7 +210,7 @@ void object_table_forget(const struct object_table *table, struct map *by_serial
 
 /* ---- reading the file ---- */
 
-static void take_segments(struct object *object, const struct elf_file *elf)
+static void object_take_segments(struct object *object, const struct elf_file *elf)
 {
 	size_t count;
 	const struct elf_segment *from = elf_file_segments(elf, &count);
@@ -244,7 +245,7 @@ static bool take_elf(struct object *object, struct elf_file *elf)
 	} else if (elf_file_build_id_is_given_up(elf)) {
 		object->info.flags |= LAYOUT_OBJECT_UNSEARCHED;
 	}
-	take_segments(object, elf);
+	object_take_segments(object, elf);
 	return true;
 }
 
@@ -298,7 +299,7 @@ enum place {
 	NR_PLACES
 };
 
-static int open_at(const struct object *object, const struct object_location *where,
+static int object_open_at(const struct object *object, const struct object_location *where,
 	enum place place, struct stat *st)
 {
 	struct target_files *files = object->files;
@@ -328,7 +329,7 @@ static bool try_places(const struct object *object, const struct object_location
 	bool is_refused = false, is_locked = false;
 	for (enum place place = PLACE_MAPPED; place < NR_PLACES; place++) {
 		struct stat st;
-		int fd = open_at(object, where, place, &st);
+		int fd = object_open_at(object, where, place, &st);
 		if (fd >= 0 && fn(context, fd, &st))
 			return true;
 		is_refused |= fd < 0 && errno == EREMOTE;
@@ -398,7 +399,7 @@ bool object_open(const struct object *object, const struct object_location *wher
 	return true;
 }
 
-static bool open_any(void *context, int file_fd, const struct stat *st)
+static bool object_take_any(void *context, int file_fd, const struct stat *st)
 {
 	struct opening *opening = context;
 	CLEANUP_FD int fd = file_fd;
@@ -411,7 +412,7 @@ static bool open_any(void *context, int file_fd, const struct stat *st)
 int object_open_any(const struct object *object, const struct object_location *where)
 {
 	struct opening opening = {.object = object, .fd = -1};
-	try_places(object, where, open_any, &opening);
+	try_places(object, where, object_take_any, &opening);
 	return opening.fd;
 }
 

@@ -60,7 +60,7 @@ static struct err *use_stdout(struct output *output)
 	return NULL;
 }
 
-static struct output *prepare(const char *path, const struct caller *owner, int stop_fd)
+static struct output *output_prepare(const char *path, const struct caller *owner, int stop_fd)
 {
 	struct output *output = mem_zalloc(sizeof(*output));
 	output->fd = -1;
@@ -82,7 +82,7 @@ static struct err *keep_or_destroy(struct output *output, struct err *err, struc
 struct err *output_create(
 	const char *path, const struct caller *owner, int stop_fd, struct output **ret)
 {
-	struct output *output = prepare(path, owner, stop_fd);
+	struct output *output = output_prepare(path, owner, stop_fd);
 	bool is_file = strcmp(path, "-") != 0;
 	return keep_or_destroy(
 		output, is_file ? create_file(output, false) : use_stdout(output), ret);
@@ -90,7 +90,7 @@ struct err *output_create(
 
 struct err *output_create_next(const struct output *output, struct output **ret)
 {
-	struct output *next = prepare(output->name, &output->owner, output->stop_fd);
+	struct output *next = output_prepare(output->name, &output->owner, output->stop_fd);
 	return keep_or_destroy(next, create_file(next, true), ret);
 }
 
@@ -206,7 +206,7 @@ static struct err *wait_for_reader(struct output *output)
 	}
 }
 
-static struct err *write_all(struct output *output, const uint8_t *bytes, size_t len)
+static struct err *output_write_all(struct output *output, const uint8_t *bytes, size_t len)
 {
 	while (len) {
 		size_t piece = len;
@@ -236,12 +236,12 @@ static void undo_write(struct output *output)
 		err_destroy(reserve_up_to(output, output->bytes + output->end_bytes));
 }
 
-static struct err *sink_write(void *context, const void *bytes, size_t len)
+static struct err *output_sink_write(void *context, const void *bytes, size_t len)
 {
 	struct output *output = context;
 	if (output->end_bytes)
 		try(reserve_up_to(output, output->bytes + len + output->end_bytes));
-	struct err *err = write_all(output, bytes, len);
+	struct err *err = output_write_all(output, bytes, len);
 	if (err)
 		undo_write(output);
 	else
@@ -251,5 +251,5 @@ static struct err *sink_write(void *context, const void *bytes, size_t len)
 
 struct writer_sink output_sink(struct output *output)
 {
-	return (struct writer_sink){.write = sink_write, .context = output};
+	return (struct writer_sink){.write = output_sink_write, .context = output};
 }

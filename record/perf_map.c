@@ -69,7 +69,7 @@ static bool get_number(const char **at, const char *end, uint64_t *ret)
 	return lines_get_hex(at, end, ret) && *at < end && **at == ' ';
 }
 
-static bool parse(const struct line *line, struct perf_map_entry *ret)
+static bool perf_map_parse(const struct line *line, struct perf_map_entry *ret)
 {
 	const char *at = line->start, *end = line->end;
 	if (!get_number(&at, end, &ret->start) || !get_number(&at, end, &ret->size))
@@ -151,7 +151,7 @@ static bool note_line(void *context, const struct line *line)
 	}
 	follow_growth(reading, line);
 
-	if (!parse(line, &entry))
+	if (!perf_map_parse(line, &entry))
 		return true;
 	size_t low = sampled_addresses_below(wanted->addresses, wanted->count, entry.start);
 	size_t high =
@@ -195,7 +195,7 @@ static const struct perf_map_entry *read_line(struct line_reader *reader, uint64
 		size_t len = got < 0 ? 0 : (size_t)got;
 		const char *newline = memchr(reader->bytes, '\n', len);
 		struct line line = {reader->bytes, newline ? newline : reader->bytes + len, offset};
-		reader->is_valid = parse(&line, &reader->entry);
+		reader->is_valid = perf_map_parse(&line, &reader->entry);
 		reader->offset = offset + 1;
 	}
 	return reader->is_valid ? &reader->entry : NULL;
@@ -312,7 +312,7 @@ static int compare_messages(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static void tell_place(const struct perf_map_wanted *wanted, const struct message *message,
+static void perf_map_tell_place(const struct perf_map_wanted *wanted, const struct message *message,
 	const struct perf_map_entry *entry, const struct perf_map_names *names)
 {
 	CLEANUP(str_deinit) struct str name = {0};
@@ -346,11 +346,11 @@ static void tell(const struct perf_map_wanted *wanted, struct messages *messages
 		if (is_symbol)
 			names->symbol(names->context, entry);
 		else
-			tell_place(wanted, message, entry, names);
+			perf_map_tell_place(wanted, message, entry, names);
 	}
 }
 
-static size_t count_unnamed(const struct reading *reading)
+static size_t perf_map_count_unnamed(const struct reading *reading)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < reading->wanted->count; i++)
@@ -379,7 +379,7 @@ size_t perf_map_read(int fd, const struct file_growth *growth, const struct perf
 	claim_beyond_limit(&reading, reader);
 	collect_messages(&reading, fd, &messages);
 	tell(wanted, &messages, reader, names);
-	size_t left = reading.end < MAX_FILE_BYTES ? count_unnamed(&reading) : 0;
+	size_t left = reading.end < MAX_FILE_BYTES ? perf_map_count_unnamed(&reading) : 0;
 	vec_deinit(&messages.list);
 	vec_deinit(&reading.claims);
 	mem_free(reading.nodes);

@@ -104,7 +104,7 @@ static bool parse_mapping(char *line, struct proc_mapping *ret)
 }
 
 /* Takes the whole lines of a text away. False: fn has enough. */
-static bool take_lines(struct str *text, proc_mapping_fn *fn, void *context)
+static bool proc_take_lines(struct str *text, proc_mapping_fn *fn, void *context)
 {
 	char *line = text->data, *end = text->data + text->len;
 	bool goes_on = true;
@@ -137,7 +137,7 @@ bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *
 			break;
 		}
 		total += (uint64_t)got;
-		if (!take_lines(&text, fn, context))
+		if (!proc_take_lines(&text, fn, context))
 			break;
 	}
 	is_locked |= got < 0 && errno == ETIMEDOUT;

@@ -239,7 +239,7 @@ static uint64_t waiting_time(uint64_t now_ns)
 	return pool.wait_left_ns < wait_max_ns ? pool.wait_left_ns : wait_max_ns;
 }
 
-static bool wait_for(const struct call *call, uint64_t until_ns)
+static bool proc_access_wait_for(const struct call *call, uint64_t until_ns)
 {
 	struct timespec until = clock_to_timespec(until_ns);
 	for (int error = 0; !call->is_done && !error;)
@@ -248,11 +248,11 @@ static bool wait_for(const struct call *call, uint64_t until_ns)
 }
 
 /* Under the lock. False: it is the threads' from now on. */
-static bool submit(struct call *call, uint64_t begun_ns, uint64_t time_ns)
+static bool proc_access_submit(struct call *call, uint64_t begun_ns, uint64_t time_ns)
 {
 	vec_push(&pool.waiting, call);
 	pthread_cond_signal(&pool.submitted);
-	bool is_done = wait_for(call, begun_ns + time_ns);
+	bool is_done = proc_access_wait_for(call, begun_ns + time_ns);
 	uint64_t took_ns = clock_now_ns() - begun_ns;
 	pool.wait_left_ns -= took_ns < pool.wait_left_ns ? took_ns : pool.wait_left_ns;
 	if (!is_done) {
@@ -267,7 +267,7 @@ static bool is_through_in_time(struct call *call)
 {
 	uint64_t now_ns = clock_now_ns(), time_ns = waiting_time(now_ns);
 	if (time_ns >= least_ns && !is_busy(call->pid) && has_thread())
-		return submit(call, now_ns, time_ns);
+		return proc_access_submit(call, now_ns, time_ns);
 	call_destroy(call);
 	return false;
 }

@@ -15,7 +15,7 @@ enum {
 	SCAN_MAX_NS = 50 * 1000 * 1000,
 };
 
-static struct process *add(struct process_table *table, uint32_t pid)
+static struct process *process_add(struct process_table *table, uint32_t pid)
 {
 	struct process *process = mem_zalloc(sizeof(*process));
 	process->pid = pid;
@@ -215,7 +215,7 @@ struct process *process_table_get(struct process_table *table, uint32_t pid, uin
 		read_again(table, process, time_ns);
 	if (process)
 		return process;
-	process = add(table, pid);
+	process = process_add(table, pid);
 	read_identity(process);
 	scan_maps(table, process, time_ns);
 	return process;
@@ -250,7 +250,7 @@ const struct mapping *process_find_mapping(struct process_table *table, struct p
 
 /* ---- what happens to processes ---- */
 
-static void forget(struct process_table *table, struct process *process)
+static void process_forget(struct process_table *table, struct process *process)
 {
 	map_remove(&table->by_pid, process->pid);
 	process_destroy(process);
@@ -261,9 +261,9 @@ void process_table_fork(
 {
 	struct process *old = process_table_find(table, pid);
 	if (old)
-		forget(table, old);
+		process_forget(table, old);
 	struct process *parent = process_table_get(table, parent_pid, time_ns);
-	struct process *child = add(table, pid);
+	struct process *child = process_add(table, pid);
 	child->parent_pid = parent_pid;
 	child->has_vdso = parent->has_vdso;
 	child->known_since_ns = parent->known_since_ns;
@@ -312,7 +312,7 @@ void process_table_purge(struct process_table *table, uint64_t before_ns)
 			vec_push(&dead, process);
 	}
 	vec_each(&dead, it)
-		forget(table, *it);
+		process_forget(table, *it);
 	vec_deinit(&dead);
 }
 

@@ -47,7 +47,8 @@ static bool try_folder(
 }
 
 /* In a list of folders with colons in between. */
-static bool search(struct str *path, const char *folders, const char *name, bool is_program)
+static bool program_files_search(
+	struct str *path, const char *folders, const char *name, bool is_program)
 {
 	for (; folders && *folders; folders += *folders == ':') {
 		size_t len = strcspn(folders, ":");
@@ -58,10 +59,10 @@ static bool search(struct str *path, const char *folders, const char *name, bool
 	return false;
 }
 
-static bool find_program(const char *name, struct str *path)
+static bool program_files_find_program(const char *name, struct str *path)
 {
 	if (!strchr(name, '/'))
-		return search(path, getenv("PATH"), name, true);
+		return program_files_search(path, getenv("PATH"), name, true);
 	str_puts(path, name);
 	return is_regular(name);
 }
@@ -104,8 +105,8 @@ static void take_own_folders(struct library_search *it, const char *folders)
 static void find_library(const struct library_search *it, const char *name)
 {
 	CLEANUP(str_deinit) struct str path = {0};
-	bool is_found = search(&path, it->own_folders, name, false) ||
-			search(&path, getenv("LD_LIBRARY_PATH"), name, false);
+	bool is_found = program_files_search(&path, it->own_folders, name, false) ||
+			program_files_search(&path, getenv("LD_LIBRARY_PATH"), name, false);
 	const char *const *own = machine_native()->library_folders;
 	for (size_t i = 0; !is_found && i < MACHINE_LIBRARY_FOLDERS; i++)
 		is_found = own[i] && try_folder(&path, own[i], strlen(own[i]), name, false);
@@ -137,7 +138,8 @@ static void each_entry(struct library_search *it, const uint8_t *bytes, size_t l
 	}
 }
 
-static uint8_t *read_section(const struct elf_file *elf, const struct elf_section *section)
+static uint8_t *program_files_read_section(
+	const struct elf_file *elf, const struct elf_section *section)
 {
 	uint8_t *bytes = NULL;
 	if (section && section->size <= MAX_DYNAMIC_BYTES)
@@ -149,9 +151,9 @@ static void each_library(struct elf_file *elf, struct library_search *it)
 {
 	const struct elf_section *section = elf_file_find_section(elf, ".dynamic");
 	uint64_t len = section ? section->size : 0;
-	CLEANUP_FREE uint8_t *entries = read_section(elf, section);
+	CLEANUP_FREE uint8_t *entries = program_files_read_section(elf, section);
 	section = elf_file_find_section(elf, ".dynstr");
-	CLEANUP_FREE uint8_t *names = read_section(elf, section);
+	CLEANUP_FREE uint8_t *names = program_files_read_section(elf, section);
 	if (!entries || !names)
 		return;
 	it->names = (const char *)names;
@@ -205,7 +207,7 @@ void program_files_each(const char *name, program_file_fn *fn, void *context)
 	str_puts(&next, name);
 	for (int i = 0; i <= MAX_SCRIPTS; i++) {
 		CLEANUP(str_deinit) struct str path = {0};
-		if (!find_program(str_text(&next), &path))
+		if (!program_files_find_program(str_text(&next), &path))
 			return;
 		CLEANUP_FREE char *real = realpath(str_text(&path), NULL);
 		if (!real)

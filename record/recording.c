@@ -17,7 +17,7 @@ static uint64_t overtime_ns(const struct recording *recording, uint64_t now_ns)
 	return until_ns && now_ns > until_ns ? now_ns - until_ns : 0;
 }
 
-static void put_clock(struct recording *recording)
+static void recording_put_clock(struct recording *recording)
 {
 	struct layout_clock clock = {
 		.monotonic_ns = clock_now_ns(),
@@ -87,7 +87,7 @@ static uint32_t intern_text(struct writer *writer, const char *text)
 	return writer_string(writer, text, strlen(text));
 }
 
-static uint32_t put_event(struct recording *recording, const struct source *source,
+static uint32_t recording_put_event(struct recording *recording, const struct source *source,
 	const struct source_event *event, const char *name)
 {
 	struct writer *writer = recording->writer;
@@ -102,7 +102,7 @@ static uint32_t put_event(struct recording *recording, const struct source *sour
 	return writer_event(writer, &out);
 }
 
-static void put_events(struct recording *recording)
+static void recording_put_events(struct recording *recording)
 {
 	struct translate *translate = recording->translate;
 	bool has_second = recording->options->call_graph == SESSION_CALL_GRAPH_BOTH;
@@ -110,11 +110,11 @@ static void put_events(struct recording *recording)
 		struct translate_events *ids = &translate->event_ids[source->number];
 		ids->len = 0;
 		vec_each(&source->events, event)
-			vec_push(ids, put_event(recording, source, event, event->name));
+			vec_push(ids, recording_put_event(recording, source, event, event->name));
 	}
 	vec_each(recording->sources, source)
 		if (has_second && source->row->has_second_samples)
-			translate->again_event_id = put_event(
+			translate->again_event_id = recording_put_event(
 				recording, source, source->events.data, LAYOUT_EVENT_SECOND);
 }
 
@@ -145,7 +145,7 @@ static struct err *begin_file(struct recording *recording, struct output *output
 	emitter_begin_file(&recording->translate->emitter, recording->writer);
 	host_write_meta(recording->writer);
 	put_target(recording);
-	put_events(recording);
+	recording_put_events(recording);
 	return writer_flush(recording->writer);
 }
 
@@ -165,7 +165,7 @@ struct err *recording_publish(struct recording *recording)
 
 void recording_mark_time(struct recording *recording)
 {
-	put_clock(recording);
+	recording_put_clock(recording);
 }
 
 /* ---- counters ---- */
@@ -265,7 +265,7 @@ static void put_skipped(struct recording *recording, const struct source *source
  * Samples that are on their way through the ring until the end count when they arrive, their events
  * likewise.
  */
-static void put_source(struct recording *recording, const struct source *source,
+static void recording_put_source(struct recording *recording, const struct source *source,
 	const struct recording_counts *counts, enum moment moment)
 {
 	uint32_t number = source->number;
@@ -303,12 +303,12 @@ static uint64_t code_given_up(const struct recording *recording)
 	return translate->scripts.given_up + translate->jit.given_up;
 }
 
-static void put_counters(
+static void recording_put_counters(
 	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
 	const struct recording_counts *base = &recording->base;
 	vec_each(recording->sources, source)
-		put_source(recording, source, counts, moment);
+		recording_put_source(recording, source, counts, moment);
 	put_counter(recording, LAYOUT_COUNTER_SIDEBAND_LOST, 0,
 		counts->sideband_lost - base->sideband_lost);
 	put_counter(
@@ -330,8 +330,8 @@ static void put_counters(
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
 {
 	emitter_kernel_symbols(&recording->translate->emitter);
-	put_clock(recording);
-	put_counters(recording, counts, MOMENT_FLUSH);
+	recording_put_clock(recording);
+	recording_put_counters(recording, counts, MOMENT_FLUSH);
 	return writer_flush(recording->writer);
 }
 
@@ -349,8 +349,8 @@ static struct err *flush_samples(struct recording *recording)
 static struct err *end_file(struct recording *recording, const struct recording_counts *counts,
 	enum moment moment, enum layout_end_reason reason)
 {
-	put_clock(recording);
-	put_counters(recording, counts, moment);
+	recording_put_clock(recording);
+	recording_put_counters(recording, counts, moment);
 	uint64_t now_ns = clock_now_ns();
 	struct layout_end end = {
 		.reason = reason,

@@ -140,7 +140,7 @@ static void begin_look(
 		look_for_descriptors(code, process);
 }
 
-static int compare_places(const void *a, const void *b)
+static int registered_code_compare_places(const void *a, const void *b)
 {
 	const struct registered_place *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -159,7 +159,7 @@ static void list_places(struct registered_process *process)
 	}
 	if (process->places.len)
 		qsort(process->places.data, process->places.len, sizeof(*process->places.data),
-			compare_places);
+			registered_code_compare_places);
 }
 
 /* How long nobody looks again: longer for what costs more, or stays as it is. */
@@ -288,7 +288,8 @@ static void take_list(struct registered_code *code, struct registered_process *p
 }
 
 /* The oldest images that are gone make room for what is there. */
-static void make_room(struct registered_code *code, struct registered_process *process)
+static void registered_code_make_room(
+	struct registered_code *code, struct registered_process *process)
 {
 	vec_each(&process->known, known) {
 		if (code->bytes <= MAX_BYTES)
@@ -306,7 +307,7 @@ static void take_image(struct registered_code *code, struct registered_process *
 	struct registered_known *known = &process->known.data[index];
 	known->is_read = registered_memory_image(answer, &known->image);
 	code->bytes += registered_image_bytes(&known->image);
-	make_room(code, process);
+	registered_code_make_room(code, process);
 	bool has_room = code->bytes <= MAX_BYTES;
 	if (!has_room)
 		drop_image(code, known);
@@ -315,8 +316,8 @@ static void take_image(struct registered_code *code, struct registered_process *
 	code->statistics.given_up += is_given_up || !has_room || known->image.is_cut;
 }
 
-static void take_answer(struct registered_code *code, const struct registered_job *job,
-	const struct bytes_buf *answer)
+static void registered_code_take_answer(struct registered_code *code,
+	const struct registered_job *job, const struct bytes_buf *answer)
 {
 	struct registered_process *process = &code->processes.data[job->process];
 	uint64_t begun_ns = clock_now_ns();
@@ -344,7 +345,7 @@ void registered_code_collect(struct registered_code *code)
 	while (registered_code_is_reading(code) && target_reader_take(&code->reader, &answer)) {
 		struct registered_job job = code->jobs.data[code->taken++];
 		if (job.process != UINT32_MAX)
-			take_answer(code, &job, answer);
+			registered_code_take_answer(code, &job, answer);
 	}
 	if (!registered_code_is_reading(code))
 		code->taken = code->jobs.len = 0;
@@ -479,7 +480,7 @@ static int compare_pairs(const void *a, const void *b)
 	return x->known < y->known ? -1 : x->known > y->known; /* the order of looks */
 }
 
-static void tell_place(
+static void registered_code_tell_place(
 	const struct naming_pair *pair, uint64_t address, code_place_fn *fn, void *context)
 {
 	const struct registered_known *known = pair->known;
@@ -525,7 +526,7 @@ void registered_code_names(const struct registered_code *code, const struct obje
 	vec_each(&pairs, pair) {
 		const struct naming_pair *next = pair + 1;
 		bool is_last = next == pairs.data + pairs.len || next->index != pair->index;
-		tell_place(pair, addresses[pair->index], fn, context);
+		registered_code_tell_place(pair, addresses[pair->index], fn, context);
 		if (pair->known->gone_ns &&
 			(is_last || next->known->since_ns >= pair->known->gone_ns))
 			tell_end(pair, addresses[pair->index], fn, context);

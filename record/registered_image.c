@@ -72,7 +72,7 @@ static void sort_pieces(struct registered_image *image)
 }
 
 /* QEMU's section has no bytes in the image: the code is elsewhere. */
-static void read_code(struct image_reader *reader)
+static void registered_image_read_code(struct image_reader *reader)
 {
 	for (size_t i = 1; i < reader->nr_sections; i++)
 		if (reader->sections[i].flags & SHF_EXECINSTR)
@@ -88,7 +88,8 @@ static void read_code(struct image_reader *reader)
 
 /* ---- functions ---- */
 
-static uint64_t address_of(const struct image_reader *reader, const struct elf_symbol *symbol)
+static uint64_t registered_image_address_of(
+	const struct image_reader *reader, const struct elf_symbol *symbol)
 {
 	if (!is_relocatable(reader))
 		return symbol->address;
@@ -114,7 +115,7 @@ static void add_symbol(
 	vec_push(&image->symbols, symbol);
 }
 
-static int compare_symbols(const void *a, const void *b)
+static int registered_image_compare_symbols(const void *a, const void *b)
 {
 	const struct registered_symbol *x = a, *y = b;
 	if (x->start != y->start)
@@ -137,18 +138,18 @@ static void end_symbols(struct registered_image *image)
 	}
 }
 
-static struct err *read_symbols(struct image_reader *reader)
+static struct err *registered_image_read_symbols(struct image_reader *reader)
 {
 	struct registered_image *image = reader->image;
 	struct elf_symbols symbols = {0};
 	try(elf_symbols_read(reader->elf, &symbols));
 	vec_each(&symbols.symbols, symbol)
-		add_symbol(image, address_of(reader, symbol), symbol->size,
+		add_symbol(image, registered_image_address_of(reader, symbol), symbol->size,
 			elf_symbols_name(&symbols, symbol));
 	elf_symbols_deinit(&symbols);
 	if (image->symbols.len)
 		qsort(image->symbols.data, image->symbols.len, sizeof(*image->symbols.data),
-			compare_symbols);
+			registered_image_compare_symbols);
 	size_t left = 0;
 	vec_each(&image->symbols, symbol)
 		if (!left || symbol->start != image->symbols.data[left - 1].start)
@@ -183,7 +184,7 @@ static void set_bases(const struct image_reader *reader, struct cfi_section *sec
 		section->text_vaddr = reader->image->code.data[0].start;
 }
 
-static int compare_functions(const void *a, const void *b)
+static int registered_image_compare_functions(const void *a, const void *b)
 {
 	const struct cfi_function *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -221,7 +222,8 @@ static void read_rules(struct image_reader *reader, const struct cfi_section *se
 		if (registered_image_has(reader->image, function.start))
 			vec_push(&functions, function);
 	if (functions.len)
-		qsort(functions.data, functions.len, sizeof(*functions.data), compare_functions);
+		qsort(functions.data, functions.len, sizeof(*functions.data),
+			registered_image_compare_functions);
 	uint64_t covered = 0;
 	vec_each(&functions, it) {
 		bool is_last = it + 1 == functions.data + functions.len;
@@ -253,13 +255,13 @@ static struct err *read_frames(
 
 /* ---- the whole ---- */
 
-static struct err *read_image(struct image_reader *reader)
+static struct err *registered_image_read_image(struct image_reader *reader)
 {
 	if (elf_file_machine(reader->elf) != machine_native()->elf)
 		return err_new(ERR_UNSUPPORTED, "code of another machine");
 	try(elf_file_sections(reader->elf, &reader->sections, &reader->nr_sections));
-	read_code(reader);
-	try(read_symbols(reader));
+	registered_image_read_code(reader);
+	try(registered_image_read_symbols(reader));
 	try(read_frames(reader, CFI_EH_FRAME, ".eh_frame"));
 	return read_frames(reader, CFI_DEBUG_FRAME, ".debug_frame");
 }
@@ -269,7 +271,7 @@ struct err *registered_image_read(const void *bytes, size_t len, struct register
 	struct registered_image image = {0};
 	struct image_reader reader = {.image = &image};
 	try(elf_file_open_memory(bytes, len, &reader.elf));
-	struct err *err = read_image(&reader);
+	struct err *err = registered_image_read_image(&reader);
 	elf_file_destroy(reader.elf);
 	if (err)
 		registered_image_deinit(&image);
@@ -302,7 +304,7 @@ void registered_image_put(const struct registered_image *image, struct bytes_buf
 	bytes_put_u8(ret, image->is_cut);
 }
 
-static bool is_sound(const struct registered_image *image)
+static bool registered_image_is_sound(const struct registered_image *image)
 {
 	if (image->names.len && image->names.data[image->names.len - 1])
 		return false;
@@ -321,7 +323,7 @@ bool registered_image_get(struct bytes_cursor *cursor, struct registered_image *
 	get_list(&ret->names, cursor);
 	get_list(&ret->copied, cursor);
 	ret->is_cut = bytes_get_u8(cursor);
-	if (!cursor->overrun && is_sound(ret))
+	if (!cursor->overrun && registered_image_is_sound(ret))
 		return true;
 	registered_image_deinit(ret);
 	return false;

@@ -43,7 +43,7 @@ struct list_entry {
 	uint64_t next, prev, image, size;
 };
 
-static bool read_entry(uint32_t pid, uint64_t address, struct list_entry *ret)
+static bool registered_memory_read_entry(uint32_t pid, uint64_t address, struct list_entry *ret)
 {
 	uint8_t bytes[ENTRY_BYTES];
 	if (!read_process(pid, address, bytes, sizeof(bytes)))
@@ -105,7 +105,7 @@ static bool read_head(uint32_t pid, uint64_t address, struct registered_head *re
 static void add_sum(uint32_t pid, struct registered_head *head)
 {
 	struct list_entry entry;
-	if (head->relevant && read_entry(pid, head->relevant, &entry))
+	if (head->relevant && registered_memory_read_entry(pid, head->relevant, &entry))
 		head->sum = sum_image(pid, entry.image, entry.size);
 }
 
@@ -119,7 +119,7 @@ static bool read_entries(uint32_t pid, struct registered_list *list)
 		list->is_cut = list->entries.len >= REGISTERED_MAX_ENTRIES;
 		if (list->is_cut)
 			return true;
-		if (!read_entry(pid, at, &entry))
+		if (!registered_memory_read_entry(pid, at, &entry))
 			return false;
 		list->is_cut = entry.prev != before;
 		if (list->is_cut)
@@ -178,8 +178,9 @@ bool registered_memory_list(const struct bytes_buf *answer, struct registered_li
 static bool is_still_so(uint32_t pid, const struct registered_entry *entry)
 {
 	struct list_entry now;
-	return read_entry(pid, entry->address, &now) && now.image == entry->image &&
-	       now.size == entry->size && sum_image(pid, entry->image, entry->size) == entry->sum;
+	return registered_memory_read_entry(pid, entry->address, &now) &&
+	       now.image == entry->image && now.size == entry->size &&
+	       sum_image(pid, entry->image, entry->size) == entry->sum;
 }
 
 /* All of it or nothing. */
@@ -204,7 +205,8 @@ static void copy_code(uint32_t pid, struct registered_image *image)
 	}
 }
 
-static void read_image(const struct registered_request *request, struct bytes_buf *ret)
+static void registered_memory_read_image(
+	const struct registered_request *request, struct bytes_buf *ret)
 {
 	const struct registered_entry *entry = &request->entry;
 	struct registered_image image = {0};
@@ -263,7 +265,8 @@ static int open_mapped(uint32_t pid, const struct proc_mapping *mapping)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static bool has_name(struct elf_file *elf, const struct elf_section *names, uint32_t name)
+static bool registered_memory_has_name(
+	struct elf_file *elf, const struct elf_section *names, uint32_t name)
 {
 	char text[sizeof(descriptor_name)];
 	if (name >= names->size || names->size - name < sizeof(text))
@@ -305,7 +308,7 @@ static uint64_t find_in_symtab(
 		uint64_t value = bytes_get_u64(&cursor), size = bytes_get_u64(&cursor);
 		bool is_candidate = may_be_descriptor(sections, count, info, section, size);
 		candidates += is_candidate;
-		if (is_candidate && has_name(elf, names, name))
+		if (is_candidate && registered_memory_has_name(elf, names, name))
 			return value;
 	}
 	return 0;
@@ -342,8 +345,8 @@ static void look_at_word(struct search *search, uint64_t address, const uint8_t 
 	uint64_t first = bytes_get_u64(&cursor);
 	if (version != VERSION || action > MAX_ACTION || !first || first % 8)
 		return;
-	if (read_entry(search->pid, first, &entry) && !entry.prev && has_sound_size(entry.size) &&
-		is_elf(search->pid, entry.image))
+	if (registered_memory_read_entry(search->pid, first, &entry) && !entry.prev &&
+		has_sound_size(entry.size) && is_elf(search->pid, entry.image))
 		add_descriptor(search, address);
 }
 
@@ -394,7 +397,7 @@ static void look_into_file(
 }
 
 /* Programs are mapped below their libraries. */
-static bool on_mapping(void *context, const struct proc_mapping *mapping)
+static bool registered_memory_on_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct search *search = context;
 	uint64_t inode = mapping->inode ^ (uint64_t)mapping->device << 40;
@@ -418,7 +421,7 @@ static void find_descriptors(uint32_t pid, struct bytes_buf *ret)
 {
 	struct search search = {.pid = pid};
 	struct proc_limit limit = {.max_ns = MAPS_NS};
-	proc_each_mapping(pid, &limit, on_mapping, &search);
+	proc_each_mapping(pid, &limit, registered_memory_on_mapping, &search);
 	put_found(&search, ret);
 }
 
@@ -455,7 +458,7 @@ void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret
 		read_list(&request, ret);
 		return;
 	case REGISTERED_IMAGE:
-		read_image(&request, ret);
+		registered_memory_read_image(&request, ret);
 		return;
 	}
 }

@@ -90,7 +90,7 @@ struct frames {
 	uint32_t count;
 };
 
-static void add(struct resolver *resolver, struct frames *frames, struct object *object,
+static void resolver_add(struct resolver *resolver, struct frames *frames, struct object *object,
 	uint64_t offset, enum unwind_found found)
 {
 	if (frames->count < MAX_FRAMES)
@@ -113,14 +113,14 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 	const struct mapping *mapping = process_find_mapping(
 		processes, process, address, head->time_ns, frames->count == 0);
 	if (mapping)
-		add(resolver, frames, jit_table_object_of(resolver->jit, process, mapping),
+		resolver_add(resolver, frames, jit_table_object_of(resolver->jit, process, mapping),
 			address - mapping->start + mapping->offset, found);
 	else
-		add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-			address, found);
+		resolver_add(resolver, frames,
+			special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"), address, found);
 }
 
-static void add_word(struct resolver *resolver, struct frames *frames,
+static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, uint64_t word)
 {
 	enum unwind_found found = word >> EVENT_FRAME_FOUND_SHIFT & (UNWIND_FOUND_KINDS - 1);
@@ -134,7 +134,7 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		object = number < resolver->files.len ? resolver->files.data[number] : NULL;
 		if (!object)
 			object = special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]");
-		add(resolver, frames, object, offset, found);
+		resolver_add(resolver, frames, object, offset, found);
 		return;
 	case EVENT_FRAME_ANONYMOUS:
 		if (resolver->rules)
@@ -142,14 +142,15 @@ static void add_word(struct resolver *resolver, struct frames *frames,
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
 		object = jit_table_object(resolver->jit, process);
 		registered_code_meet(resolver->registered, object, head->pid, head->time_ns);
-		add(resolver, frames, object, address, found);
+		resolver_add(resolver, frames, object, address, found);
 		return;
 	case EVENT_FRAME_VDSO:
-		add(resolver, frames, process_vdso(resolver->processes->objects), offset, found);
+		resolver_add(resolver, frames, process_vdso(resolver->processes->objects), offset,
+			found);
 		return;
 	case EVENT_FRAME_RUNTIME:
 		object = script_table_find(resolver->scripts, word, &offset);
-		add(resolver, frames, object, offset, UNWIND_FOUND_BY_RULE);
+		resolver_add(resolver, frames, object, offset, UNWIND_FOUND_BY_RULE);
 		return;
 	case EVENT_FRAME_ADDRESS:
 		add_address(resolver, frames, head, address, found);
@@ -169,26 +170,27 @@ static uint32_t root_node(struct resolver *resolver, enum layout_truncation trun
 }
 
 /* Below the node, outermost first. */
-static uint32_t put_frames(struct resolver *resolver, uint32_t node, const struct frames *frames)
+static uint32_t resolver_put_frames(
+	struct resolver *resolver, uint32_t node, const struct frames *frames)
 {
 	for (uint32_t i = frames->count; i-- > 0;)
 		node = stack_table_node(resolver->stacks, node, frames->frame[i]);
 	return node;
 }
 
-static struct resolved_stack put(
+static struct resolved_stack resolver_put(
 	struct resolver *resolver, const struct frames *frames, enum layout_truncation truncation)
 {
 	uint32_t root = root_node(resolver, truncation);
 	return (struct resolved_stack){
-		.node = put_frames(resolver, root, frames), .truncation = truncation};
+		.node = resolver_put_frames(resolver, root, frames), .truncation = truncation};
 }
 
 static void add_words(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, const uint64_t *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		add_word(resolver, frames, head, words[i]);
+		resolver_add_word(resolver, frames, head, words[i]);
 }
 
 /*
@@ -224,11 +226,11 @@ static uint32_t put_words(struct resolver *resolver, const struct event_stack *h
 	struct frames frames; /* large: not cleared */
 	frames.count = 0;
 	add_words(resolver, &frames, head, words, count);
-	return put_frames(resolver, node, &frames);
+	return resolver_put_frames(resolver, node, &frames);
 }
 
-static uint32_t put_run(struct resolver *resolver, const struct event_stack *head, uint32_t node,
-	const uint64_t *words)
+static uint32_t resolver_put_run(struct resolver *resolver, const struct event_stack *head,
+	uint32_t node, const uint64_t *words)
 {
 	struct map *runs = &resolver->runs;
 	bool is_new;
@@ -251,7 +253,7 @@ static struct resolved_stack put_lasting(
 	uint32_t node = root_node(resolver, truncation);
 	size_t left = head->nr_frames;
 	for (; left >= RUN_WORDS; left -= RUN_WORDS)
-		node = put_run(resolver, head, node, words + left - RUN_WORDS);
+		node = resolver_put_run(resolver, head, node, words + left - RUN_WORDS);
 	node = put_words(resolver, head, node, words, left);
 	return (struct resolved_stack){.node = node, .truncation = truncation};
 }
@@ -264,7 +266,7 @@ struct resolved_stack resolver_stack(
 	if (are_lasting(resolver, words, head->nr_frames))
 		return put_lasting(resolver, head, words);
 	add_words(resolver, &frames, head, words, head->nr_frames);
-	return put(resolver, &frames, truncation_of_end(head->end));
+	return resolver_put(resolver, &frames, truncation_of_end(head->end));
 }
 
 /* ---- going on over a snapshot, as bpf/unwind.bpf.h does over the stack itself ---- */
@@ -280,11 +282,11 @@ static void add_missed_script(
 		return;
 	struct object *script =
 		script_table_failure(resolver->scripts, kind, LAYOUT_SCRIPT_PENDING, &offset);
-	add(resolver, frames, script, offset, UNWIND_FOUND_BY_RULE);
+	resolver_add(resolver, frames, script, offset, UNWIND_FOUND_BY_RULE);
 }
 
 /* Whether a call in a file ends ahead of `offset`. */
-static bool is_behind_call(
+static bool resolver_is_behind_call(
 	const struct object *object, const struct object_location *where, uint64_t offset)
 {
 	uint8_t code[UNWIND_CALL_BYTES];
@@ -308,7 +310,8 @@ static bool leave_bad_jump(struct resolver *resolver, const struct snapshot *sna
 	if (!mapping)
 		return false;
 	struct object_location where = {snapshot->head.pid, mapping->start, mapping->end};
-	if (!is_behind_call(mapping->object, &where, ra - mapping->start + mapping->offset))
+	if (!resolver_is_behind_call(
+		    mapping->object, &where, ra - mapping->start + mapping->offset))
 		return false;
 	unwind_undo_call(regs, ra);
 	return true;
@@ -430,8 +433,9 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 			processes, process, place, head->time_ns, frames->count == 0);
 		if (!mapping && rest.is_exact &&
 			leave_bad_jump(resolver, snapshot, process, regs)) {
-			add(resolver, frames, special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"),
-				place, rest.found);
+			resolver_add(resolver, frames,
+				special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"), place,
+				rest.found);
 			rest.is_exact = false;
 			rest.guess = EVENT_END_COMPLETE;
 			rest.found = UNWIND_FOUND_BY_RULE;
@@ -448,7 +452,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, rest.is_exact, rule->ra);
-		add(resolver, frames, object, shown, rest.found);
+		resolver_add(resolver, frames, object, shown, rest.found);
 		bool is_outermost = false;
 		if (!end)
 			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
@@ -486,7 +490,7 @@ bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapsho
 	bool is_left = snapshot->has_registers && is_beyond && may_leave(resolver, snapshot);
 	if (is_left) /* the report begins where the snapshot does */
 		frames.count = (uint32_t)snapshot->frames.len;
-	*ret = put(resolver, &frames, truncation_of_end(end));
+	*ret = resolver_put(resolver, &frames, truncation_of_end(end));
 	ret->is_left = is_left;
 	return true;
 }

@@ -43,7 +43,7 @@ static bool is_of_c_library(const char *path)
 	return false;
 }
 
-static bool has_name(const uint8_t *names, size_t len, const char *name)
+static bool runtime_forecast_has_name(const uint8_t *names, size_t len, const char *name)
 {
 	for (size_t at = 0; at < len; at += strnlen((const char *)names + at, len - at) + 1)
 		if (strncmp((const char *)names + at, name, len - at) == 0)
@@ -65,11 +65,11 @@ static bool may_start_programs(struct elf_file *elf)
 	bool is_found = err != NULL;
 	err_destroy(err);
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts) && !is_found; i++)
-		is_found = has_name(names, section->size, starts[i]);
+		is_found = runtime_forecast_has_name(names, section->size, starts[i]);
 	return is_found;
 }
 
-static void add_program_file(void *context, const char *path)
+static void runtime_forecast_add_program_file(void *context, const char *path)
 {
 	struct forecast *forecast = context;
 	struct elf_file *elf;
@@ -90,6 +90,6 @@ static void add_program_file(void *context, const char *path)
 uint32_t runtime_forecast_command(const char *program)
 {
 	struct forecast forecast = {0};
-	program_files_each(program, add_program_file, &forecast);
+	program_files_each(program, runtime_forecast_add_program_file, &forecast);
 	return forecast.may_start_others ? runtimes_all() : forecast.runtimes;
 }

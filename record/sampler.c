@@ -127,7 +127,7 @@ static struct err *open_and_load(struct sampler *sampler, const struct sampler_o
 	return NULL;
 }
 
-static struct err *load(struct sampler *sampler, const struct sampler_options *options)
+static struct err *sampler_load(struct sampler *sampler, const struct sampler_options *options)
 {
 	feature_raise_locked_memory();
 	walkers_keep_begin(&sampler->walkers);
@@ -166,7 +166,8 @@ static struct err *attach_sources(struct sampler *sampler, const struct sampler_
 	return sources_attach(sampler->sources, &place);
 }
 
-static struct err *add_script_probes(struct sampler *sampler, const struct sampler_options *options)
+static struct err *sampler_put_script_probes(
+	struct sampler *sampler, const struct sampler_options *options)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	struct shadow_fds fds = {
@@ -233,13 +234,13 @@ struct err *sampler_create(const struct sampler_options *options, struct sampler
 	if (sampler->has_shadow && !uprobe_has_cookies())
 		err = err_new(ERR_UNSUPPORTED, "--usdt-stacks needs Linux 5.15 or later");
 	if (!err)
-		err = load(sampler, options);
+		err = sampler_load(sampler, options);
 	if (!err)
 		err = attach_tracepoints(sampler);
 	if (!err)
 		err = attach_sources(sampler, options);
 	if (!err)
-		err = add_script_probes(sampler, options);
+		err = sampler_put_script_probes(sampler, options);
 	if (!err)
 		err = open_ring(sampler);
 	if (err)

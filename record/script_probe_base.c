@@ -17,7 +17,7 @@ struct search {
 	struct cfi_row row;
 };
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void script_probe_base_on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct search *search = context;
 	if (address > search->address)
@@ -40,8 +40,8 @@ struct found {
 	int cfa_offset;
 };
 
-static void find(const struct cfi_section *section, const uint64_t *addresses, struct found *found,
-	size_t count)
+static void script_probe_base_find(const struct cfi_section *section, const uint64_t *addresses,
+	struct found *found, size_t count)
 {
 	struct cfi_reader *reader = cfi_reader_create(section);
 	struct cfi_function function;
@@ -50,7 +50,7 @@ static void find(const struct cfi_section *section, const uint64_t *addresses, s
 			if (addresses[i] < function.start || addresses[i] >= function.end)
 				continue;
 			struct search search = {.address = addresses[i]};
-			cfi_reader_run(reader, function.entry, on_row, &search);
+			cfi_reader_run(reader, function.entry, script_probe_base_on_row, &search);
 			if (cfa_offset(&search, &found[i].cfa_offset))
 				found[i].function = function.start;
 		}
@@ -110,7 +110,7 @@ void script_probe_base(struct elf_file *elf, enum script_probe_owner owner,
 			.vaddr = section->addr,
 			.machine = machine_registers(elf_file_machine(elf)),
 		};
-		find(&frames, addresses, found, count);
+		script_probe_base_find(&frames, addresses, found, count);
 	}
 	put_bases(owner, places, found, count);
 }

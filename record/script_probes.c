@@ -113,7 +113,7 @@ static struct err *unknown_language(const char *text, size_t len)
 		str_text(&known));
 }
 
-static void add_file(void *context, const char *path)
+static void script_probes_add_open_file(void *context, const char *path)
 {
 	script_probes_add_file(context, path);
 }
@@ -126,7 +126,7 @@ static struct err *add_named(
 	if (access(name, R_OK))
 		return err_sys(errno, "cannot open %s", name);
 	script_probes_add_file(probes, name);
-	program_files_each(name, add_file, probes);
+	program_files_each(name, script_probes_add_open_file, probes);
 	vec_each(&probes->files, file)
 		if (file->runtimes >> language->runtime & 1)
 			return NULL;
@@ -176,8 +176,9 @@ static bool has_place(const struct script_probes *probes, size_t first, uint64_t
 	return false;
 }
 
-static void add_place(struct script_probes *probes, size_t first, const struct language *language,
-	const struct event *event, const struct elf_stapsdt_probe *probe)
+static void script_probes_add_place(struct script_probes *probes, size_t first,
+	const struct language *language, const struct event *event,
+	const struct elf_stapsdt_probe *probe)
 {
 	struct script_probe place = {
 		.offset = probe->offset,
@@ -204,11 +205,12 @@ static void add_places(struct script_probes *probes, size_t first, const struct 
 {
 	for (int i = 0; i < MAX_EVENTS && language->events[i].name; i++)
 		if (strcmp(probe->name, language->events[i].name) == 0)
-			add_place(probes, first, language, &language->events[i], probe);
+			script_probes_add_place(
+				probes, first, language, &language->events[i], probe);
 }
 
 /* The languages whose probes the file has. */
-static uint32_t scan(struct script_probes *probes, struct elf_file *elf)
+static uint32_t script_probes_scan(struct script_probes *probes, struct elf_file *elf)
 {
 	uint32_t runtimes = 0;
 	struct elf_stapsdt list;
@@ -242,7 +244,7 @@ static uint64_t mtime_ns(const struct stat *file_stat)
 }
 
 /* NULL: it has not been looked at. */
-static const struct script_probe_file *find_file(
+static const struct script_probe_file *script_probes_find_file(
 	const struct script_probes *probes, const struct stat *file_stat)
 {
 	vec_each(&probes->files, file)
@@ -260,7 +262,7 @@ static uint32_t add_open_file(struct script_probes *probes, int file_fd, const c
 	struct elf_file *elf;
 	if (fstat(fd, &file_stat))
 		return 0;
-	const struct script_probe_file *known = find_file(probes, &file_stat);
+	const struct script_probe_file *known = script_probes_find_file(probes, &file_stat);
 	if (known)
 		return known->runtimes;
 	struct err *err = elf_file_open(fd, &elf);
@@ -275,7 +277,7 @@ static uint32_t add_open_file(struct script_probes *probes, int file_fd, const c
 		.device = file_stat.st_dev,
 		.inode = file_stat.st_ino,
 		.mtime_ns = mtime_ns(&file_stat),
-		.runtimes = scan(probes, elf),
+		.runtimes = script_probes_scan(probes, elf),
 	};
 	elf_file_destroy(elf);
 	if (file.runtimes)
@@ -320,7 +322,7 @@ struct program {
 	uint32_t runtimes; /* of whom there are probes in its files */
 };
 
-static void add_program_file(void *context, const char *path)
+static void script_probes_add_program_file(void *context, const char *path)
 {
 	struct program *program = context;
 	program->runtimes |= add_file_at(program->probes, path);
@@ -376,12 +378,13 @@ struct err *script_probes_add_command(struct script_probes *probes, const char *
 {
 	struct program program = {.probes = probes};
 	if (name)
-		program_files_each(name, add_program_file, &program);
+		program_files_each(name, script_probes_add_program_file, &program);
 	for (size_t i = 0; i < NR_LANGUAGES; i++)
 		for (int j = 0; probes->runtimes >> languages[i].runtime & 1 && j < MAX_COMMANDS;
 			j++)
 			if (languages[i].commands[j])
-				program_files_each(languages[i].commands[j], add_file, probes);
+				program_files_each(languages[i].commands[j],
+					script_probes_add_open_file, probes);
 	return check_environment(&program);
 }
 

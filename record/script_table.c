@@ -42,7 +42,7 @@ static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
 }
 
 /* Text of characters of one, two or four bytes, as UTF-8. */
-static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
+static void script_table_put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
 {
 	if (unit == RUNTIME_UNIT_UTF8) {
 		put_utf8(out, bytes, len);
@@ -58,7 +58,7 @@ static void put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t 
 	}
 }
 
-static uint8_t unit_of(const struct event_code *event, enum runtime_text what)
+static uint8_t script_table_unit_of(const struct event_code *event, enum runtime_text what)
 {
 	return what == RUNTIME_TEXT_NAME   ? event->unit[0]
 	       : what == RUNTIME_TEXT_FILE ? event->unit[1]
@@ -73,7 +73,7 @@ static uint32_t take_text(struct script_table *table, enum runtime_text what,
 	if (what == RUNTIME_TEXT_LINES)
 		str_write(&out, text->data, text->len);
 	else
-		put_text(&out, text->data, text->len, text->unit);
+		script_table_put_text(&out, text->data, text->len, text->unit);
 	if (table->text_bytes > MAX_TEXT_BYTES)
 		str_truncate(&out, 0);
 	table->text_bytes += out.len; /* also of known ones: a bound, no account */
@@ -104,7 +104,7 @@ static uint32_t wanted_texts(const struct event_code *event)
 	return wanted;
 }
 
-static bool read_text(
+static bool script_table_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	uint32_t whole = event->whole_bytes[what];
@@ -112,7 +112,7 @@ static bool read_text(
 	if (!whole)
 		return event->address[what] && runtime_of(event->kind)->read_text(event, what, ret);
 	ret->len = whole < max ? whole : max;
-	ret->unit = unit_of(event, what);
+	ret->unit = script_table_unit_of(event, what);
 	ret->data = mem_alloc(ret->len);
 	if (runtime_read_process(event->pid, event->address[what], ret->data, ret->len))
 		return true;
@@ -129,7 +129,8 @@ static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 	memcpy(&request, bytes, len);
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
 		struct runtime_text_bytes text = {.data = NULL};
-		bool is_read = request.wanted >> what & 1 && read_text(&request.event, what, &text);
+		bool is_read = request.wanted >> what & 1 &&
+			       script_table_read_text(&request.event, what, &text);
 		bytes_put_u8(ret, is_read ? text.unit : 0);
 		bytes_put_u32(ret, is_read ? (uint32_t)text.len : 0);
 		if (is_read) {
@@ -195,7 +196,7 @@ static uint32_t intern_function(struct script_table *table, const struct script_
 	return id;
 }
 
-static bool is_sound(const struct event_code *event, size_t len)
+static bool script_table_is_sound(const struct event_code *event, size_t len)
 {
 	if (len < sizeof(*event) || !runtime_of(event->kind))
 		return false;
@@ -206,7 +207,7 @@ static bool is_sound(const struct event_code *event, size_t len)
 }
 
 /* `answer`: what was read later, NULL: nothing was, or not all that was wanted. */
-static void take_function(struct script_table *table, const struct event_code *event,
+static void script_table_take_function(struct script_table *table, const struct event_code *event,
 	const struct bytes_buf *answer, bool is_given_up)
 {
 	const uint8_t *inlined = (const uint8_t *)(event + 1);
@@ -219,8 +220,8 @@ static void take_function(struct script_table *table, const struct event_code *e
 	function.first_line = event->first_line;
 	uint32_t lens[RUNTIME_TEXTS], ids[RUNTIME_TEXTS];
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
-		struct runtime_text_bytes text = {
-			(uint8_t *)(uintptr_t)inlined, event->bytes[what], unit_of(event, what)};
+		struct runtime_text_bytes text = {(uint8_t *)(uintptr_t)inlined, event->bytes[what],
+			script_table_unit_of(event, what)};
 		inlined += event->bytes[what];
 		uint8_t unit = bytes_get_u8(&cursor);
 		uint32_t len = bytes_get_u32(&cursor);
@@ -241,14 +242,14 @@ static void take_function(struct script_table *table, const struct event_code *e
 
 void script_table_take(struct script_table *table, const struct event_code *event, size_t len)
 {
-	if (!is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
+	if (!script_table_is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
 		return;
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
 	request.event = *event;
 	request.wanted = wanted_texts(event);
 	if (!request.wanted) {
-		take_function(table, event, NULL, false);
+		script_table_take_function(table, event, NULL, false);
 		return;
 	}
 	struct event_code *copy = mem_alloc(len);
@@ -275,7 +276,7 @@ bool script_table_collect(struct script_table *table)
 		uint64_t *reads = map_get(&table->reading_numbers, event->number);
 		uint64_t begun_ns = clock_now_ns();
 		if (answer || reads) /* else that was counted when it was given up */
-			take_function(table, event, answer, !answer);
+			script_table_take_function(table, event, answer, !answer);
 		has_late |= answer && !reads;
 		target_reader_charge(&table->reader, event->pid, clock_now_ns() - begun_ns);
 		if (reads && !(uint32_t)-- * reads)
@@ -295,7 +296,7 @@ int script_table_fd(const struct script_table *table)
 /* ---- places ---- */
 
 /* Asked for once a frame. */
-static struct object *object_of(struct script_table *table, enum runtime_kind kind)
+static struct object *script_table_object_of(struct script_table *table, enum runtime_kind kind)
 {
 	struct object **object = &table->object_of[kind];
 	if (!*object)
@@ -308,7 +309,7 @@ struct object *script_table_failure(struct script_table *table, enum runtime_kin
 	enum layout_script_failure why, uint64_t *offset)
 {
 	*offset = why;
-	return object_of(table, runtime_of(kind) ? kind : RUNTIME_NONE + 1);
+	return script_table_object_of(table, runtime_of(kind) ? kind : RUNTIME_NONE + 1);
 }
 
 /* A place without a name is the language's all the same; one runtime is as good as the other. */
@@ -319,7 +320,7 @@ static struct object *find_failure(struct script_table *table, uint32_t place, u
 	return script_table_failure(table, kind, why ? why : LAYOUT_SCRIPT_NO_NAME, offset);
 }
 
-static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t place)
+static uint32_t script_table_line_of(const struct script_table *table, uint64_t id, uint32_t place)
 {
 	const struct script_function *function = &table->functions.data[id];
 	const struct runtime *runtime = runtime_of(function->kind);
@@ -331,14 +332,14 @@ static uint32_t line_of(const struct script_table *table, uint64_t id, uint32_t 
 	return runtime_line_marks_find(&table->marks.data[id], &lines, runtime->next_line, place);
 }
 
-static uint32_t number_of(uint64_t word)
+static uint32_t script_table_number_of(uint64_t word)
 {
 	return word >> RUNTIME_FRAME_CODE_SHIFT & ((1U << RUNTIME_FRAME_CODE_BITS) - 1);
 }
 
 void script_table_give_up(struct script_table *table, uint64_t word)
 {
-	uint32_t number = number_of(word);
+	uint32_t number = script_table_number_of(word);
 	const uint64_t *reads = map_get(&table->reading_numbers, number);
 	if (!reads)
 		return;
@@ -349,13 +350,13 @@ void script_table_give_up(struct script_table *table, uint64_t word)
 
 bool script_table_lacks(const struct script_table *table, uint64_t word)
 {
-	return map_get(&table->reading_numbers, number_of(word)) != NULL;
+	return map_get(&table->reading_numbers, script_table_number_of(word)) != NULL;
 }
 
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset)
 {
 	uint32_t place = word & ((1U << RUNTIME_FRAME_CODE_SHIFT) - 1);
-	uint32_t number = number_of(word);
+	uint32_t number = script_table_number_of(word);
 	if (!number)
 		return find_failure(table, place, offset);
 	const uint64_t *id = map_get(&table->by_number, number);
@@ -364,8 +365,8 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 	if (*id >= given_up)
 		return script_table_failure(
 			table, (enum runtime_kind)(uint32_t)*id, LAYOUT_SCRIPT_GIVEN_UP, offset);
-	*offset = *id << LINE_BITS | (line_of(table, *id, place) & LINE_MASK);
-	return object_of(table, table->functions.data[*id].kind);
+	*offset = *id << LINE_BITS | (script_table_line_of(table, *id, place) & LINE_MASK);
+	return script_table_object_of(table, table->functions.data[*id].kind);
 }
 
 static const char *failure_name(uint64_t why)

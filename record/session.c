@@ -198,7 +198,7 @@ static struct err *flush_if_due(struct session *session)
 
 /* ---- what ends a session, or a file ---- */
 
-static void stop(struct session *session, enum layout_end_reason reason)
+static void session_stop(struct session *session, enum layout_end_reason reason)
 {
 	if (session->is_over)
 		return;
@@ -219,7 +219,7 @@ static struct err *take_signal(struct session *session)
 	for (int number; (number = session_signals_next(&session->parts.signals));) {
 		if (number != SIGUSR2) {
 			session->summary->end_signal = number;
-			stop(session, LAYOUT_END_SIGNAL);
+			session_stop(session, LAYOUT_END_SIGNAL);
 		} else if (session->parts.options.switching.on_signal) {
 			try(switch_file(session));
 		}
@@ -232,7 +232,7 @@ static bool check_duration(struct session *session)
 {
 	uint64_t until = session->parts.recording.until_ns;
 	if (until && clock_now_ns() >= until)
-		stop(session, LAYOUT_END_DURATION);
+		session_stop(session, LAYOUT_END_DURATION);
 	return session->is_over;
 }
 
@@ -243,9 +243,9 @@ static struct err *check_limits(struct session *session)
 	const struct recording *recording = &parts->recording;
 	uint64_t now = session->times.drained_ns;
 	if (recording_is_over(recording, options->max_bytes))
-		stop(session, LAYOUT_END_SIZE);
+		session_stop(session, LAYOUT_END_SIZE);
 	if (watched_tasks_are_gone(&parts->watched))
-		stop(session, LAYOUT_END_TARGET);
+		session_stop(session, LAYOUT_END_TARGET);
 	const struct session_switch *switching = &options->switching;
 	uint64_t age_ns = now - recording->begun_ns;
 	/* Not more often than files are written, even if what every file begins with is too much.
@@ -264,7 +264,7 @@ static void check_child(struct session *session)
 		target_poll_exit(&parts->target, &summary->child_status)) {
 		summary->has_child_status = true;
 		summary->child_cpu_s = session_cpu_seconds(RUSAGE_CHILDREN);
-		stop(session, LAYOUT_END_COMMAND);
+		session_stop(session, LAYOUT_END_COMMAND);
 	}
 }
 
@@ -385,7 +385,7 @@ static void snapshot_targets(struct session *session)
 	}
 }
 
-static struct err *run(struct session *session)
+static struct err *session_run_until_over(struct session *session)
 {
 	struct session_parts *parts = &session->parts;
 	struct session_times *times = &session->times;
@@ -489,7 +489,7 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	session->callbacks = callbacks;
 	session->summary = ret;
 	turn_time_init(&session->turns);
-	struct err *err = run(session);
+	struct err *err = session_run_until_over(session);
 	turn_time_deinit(&session->turns);
 	/* When that failed early: the command must not wait for ever. */
 	if (session->parts.has_target)

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Of what turned up while we record. It is late then: the first functions have been entered. */
-static void add_script_probes(
+static void session_parts_add_script_probes(
 	void *context, const struct object *object, const struct object_location *where)
 {
 	struct session_parts *parts = context;
@@ -39,7 +39,7 @@ static struct err *find_script_probes(struct session_parts *parts)
 	struct script_probes *probes = &parts->script_probes;
 	if (!options->usdt_stacks)
 		return NULL;
-	parts->translate.on_file = add_script_probes;
+	parts->translate.on_file = session_parts_add_script_probes;
 	parts->translate.on_file_context = parts;
 	try(script_probes_parse(options->usdt_stacks, probes));
 	for (size_t i = 0; i < options->nr_pids; i++)

@@ -121,7 +121,7 @@ void shadow_detach(struct shadow *shadow)
 
 /* ---- the bill ---- */
 
-static void add_counters(const struct shadow *shadow, struct shadow_counters *ret)
+static void shadow_add_counters(const struct shadow *shadow, struct shadow_counters *ret)
 {
 	int nr_possible = libbpf_num_possible_cpus();
 	uint32_t zero = 0;
@@ -147,7 +147,7 @@ void shadow_read_cost(const struct shadow *shadow, struct shadow_cost *ret)
 	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info);
 	*ret = (struct shadow_cost){0};
-	add_counters(shadow, &ret->counted);
+	shadow_add_counters(shadow, &ret->counted);
 	ret->clock = shadow->statistics_fd >= 0 ? SHADOW_CLOCK_KERNEL : SHADOW_CLOCK_OWN;
 	ret->program_ns = ret->counted.ns;
 	if (ret->clock == SHADOW_CLOCK_KERNEL &&

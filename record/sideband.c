@@ -105,19 +105,19 @@ static struct perf_event_attr task_attributes(enum target_inherit inherit)
 	return attr;
 }
 
-static int open_event(struct perf_event_attr *attr, uint32_t tid, int cpu)
+static int sideband_open_event(struct perf_event_attr *attr, uint32_t tid, int cpu)
 {
 	return (int)syscall(
 		SYS_perf_event_open, attr, tid ? (pid_t)tid : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_source(struct perf_event_attr attr, uint32_t tid, int cpu)
+static int sideband_open_source(struct perf_event_attr attr, uint32_t tid, int cpu)
 {
-	int fd = open_event(&attr, tid, cpu);
+	int fd = sideband_open_event(&attr, tid, cpu);
 	if (fd >= 0 || errno != EINVAL)
 		return fd;
 	attr.build_id = 0;
-	return open_event(&attr, tid, cpu);
+	return sideband_open_event(&attr, tid, cpu);
 }
 
 static struct cpu_buffer *buffer_of(const struct sideband *sideband, int cpu)
@@ -131,7 +131,7 @@ static struct cpu_buffer *buffer_of(const struct sideband *sideband, int cpu)
 static struct err *add_source(
 	struct sideband *sideband, const struct perf_event_attr *attr, uint32_t tid, int cpu)
 {
-	CLEANUP_FD int fd = open_source(*attr, tid, cpu);
+	CLEANUP_FD int fd = sideband_open_source(*attr, tid, cpu);
 	if (fd < 0 && tid && errno == ESRCH)
 		return NULL; /* it has ended */
 	if (fd < 0)
@@ -151,7 +151,7 @@ static struct err *open_buffer(
 	attr.ksymbol = 1;
 	attr.watermark = 1;
 	attr.wakeup_watermark = (uint32_t)bytes / 4;
-	CLEANUP_FD int fd = open_event(&attr, 0, cpu);
+	CLEANUP_FD int fd = sideband_open_event(&attr, 0, cpu);
 	if (fd < 0)
 		return feature_explain(
 			err_sys(errno, "perf_event_open (process events on CPU %d)", cpu));
@@ -194,7 +194,7 @@ struct opening {
 	struct perf_event_attr attr;
 };
 
-static struct err *open_task(void *context, uint32_t tid)
+static struct err *sideband_open_task(void *context, uint32_t tid)
 {
 	struct opening *opening = context;
 	struct sideband *sideband = opening->sideband;
@@ -205,7 +205,7 @@ static struct err *open_task(void *context, uint32_t tid)
 	return NULL;
 }
 
-static void close_sources(struct sideband *sideband)
+static void sideband_close_sources(struct sideband *sideband)
 {
 	vec_each(&sideband->sources, source)
 		close(source->fd);
@@ -221,16 +221,17 @@ static struct err *open_system(struct sideband *sideband)
 }
 
 /* Of the targets alone where that is cheap, so that no stranger's records are in the way. */
-static struct err *open_sources(struct sideband *sideband, const struct target_tasks *tasks)
+static struct err *sideband_open_sources(
+	struct sideband *sideband, const struct target_tasks *tasks)
 {
 	struct opening opening = {sideband, task_attributes(tasks->inherit)};
 	if (tasks->nr_ids && sideband->buffers.len <= MAX_CPUS_FOR_TASKS) {
-		struct err *err = target_tasks_each(tasks, open_task, &opening);
+		struct err *err = target_tasks_each(tasks, sideband_open_task, &opening);
 		sideband->is_of_tasks = !err;
 		if (!err)
 			return NULL;
 		err_destroy(err);
-		close_sources(sideband);
+		sideband_close_sources(sideband);
 	}
 	return open_system(sideband);
 }
@@ -272,7 +273,7 @@ struct err *sideband_create(const struct target_tasks *tasks, struct sideband **
 	if (!err)
 		err = open_buffers(sideband, &cpus);
 	if (!err)
-		err = open_sources(sideband, tasks);
+		err = sideband_open_sources(sideband, tasks);
 	sideband->has_thread =
 		!err && !pthread_create(&sideband->thread, NULL, take_records_on, sideband);
 	vec_deinit(&cpus);
@@ -305,7 +306,7 @@ void sideband_destroy(struct sideband *sideband)
 	if (!sideband)
 		return;
 	end_thread(sideband);
-	close_sources(sideband);
+	sideband_close_sources(sideband);
 	vec_deinit(&sideband->sources);
 	vec_each(&sideband->buffers, buffer)
 		close_buffer(sideband, buffer);
@@ -374,13 +375,13 @@ struct mmap2_record {
 	char path[];
 };
 
-static void push(struct sideband *sideband, const struct sideband_event *event)
+static void sideband_push(struct sideband *sideband, const struct sideband_event *event)
 {
 	vec_push(&sideband->pending.events, *event);
 	sideband->pending_bytes += sizeof(*event);
 }
 
-static const char *keep_text(struct sideband *sideband, const char *text, size_t room)
+static const char *sideband_keep_text(struct sideband *sideband, const char *text, size_t room)
 {
 	size_t len = strnlen(text, room);
 	sideband->pending_bytes += len;
@@ -394,12 +395,12 @@ static void take_fork_or_exit(struct sideband *sideband, const struct perf_event
 	/* A fork record's pid is the child's process; in a new thread it is the parent's too. */
 	if (is_fork ? record->pid == record->ppid : record->pid != record->tid)
 		return;
-	push(sideband, &(struct sideband_event){
-			       .kind = is_fork ? SIDEBAND_FORK : SIDEBAND_EXIT,
-			       .time_ns = record_time(header),
-			       .pid = record->pid,
-			       .parent_pid = record->ppid,
-		       });
+	sideband_push(sideband, &(struct sideband_event){
+					.kind = is_fork ? SIDEBAND_FORK : SIDEBAND_EXIT,
+					.time_ns = record_time(header),
+					.pid = record->pid,
+					.parent_pid = record->ppid,
+				});
 }
 
 static bool is_anonymous(const char *path)
@@ -418,9 +419,9 @@ static bool is_one_too_many(struct sideband *sideband, const struct mmap2_record
 		return false;
 	uint64_t count = ++*map_put(&sideband->anonymous, record->pid, NULL);
 	if (count == MAX_ANONYMOUS)
-		push(sideband, &(struct sideband_event){.kind = SIDEBAND_STALE,
-				       .time_ns = record_time(&record->header),
-				       .pid = record->pid});
+		sideband_push(sideband, &(struct sideband_event){.kind = SIDEBAND_STALE,
+						.time_ns = record_time(&record->header),
+						.pid = record->pid});
 	return count >= MAX_ANONYMOUS;
 }
 
@@ -437,7 +438,7 @@ static void take_mmap2(struct sideband *sideband, const struct perf_event_header
 		.start = record->address,
 		.length = record->length,
 		.offset = record->offset,
-		.path = keep_text(sideband, record->path, room),
+		.path = sideband_keep_text(sideband, record->path, room),
 	};
 	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		event.build_id_len = record->of.build_id.len;
@@ -448,7 +449,7 @@ static void take_mmap2(struct sideband *sideband, const struct perf_event_header
 		event.device = record->of.file.major << 20 | record->of.file.minor;
 		event.inode = record->of.file.inode;
 	}
-	push(sideband, &event);
+	sideband_push(sideband, &event);
 }
 
 struct ksymbol_record { /* PERF_RECORD_KSYMBOL, since Linux 5.1 */
@@ -472,20 +473,21 @@ static void take_ksymbol(struct sideband *sideband, const struct perf_event_head
 		.time_ns = record_time(header),
 		.start = record->address,
 		.length = record->length,
-		.path = keep_text(sideband, record->name, room),
+		.path = sideband_keep_text(sideband, record->name, room),
 	};
-	push(sideband, &event);
+	sideband_push(sideband, &event);
 }
 
 /* What the kernel could not store here, or what has no room in memory: of any task. */
 static void take_loss(struct sideband *sideband, uint64_t from_ns, uint64_t time_ns, uint64_t lost)
 {
 	__atomic_fetch_add(&sideband->lost, lost, __ATOMIC_RELAXED);
-	push(sideband, &(struct sideband_event){
-			       .kind = SIDEBAND_LOSS, .time_ns = time_ns, .start = from_ns});
+	sideband_push(
+		sideband, &(struct sideband_event){
+				  .kind = SIDEBAND_LOSS, .time_ns = time_ns, .start = from_ns});
 }
 
-static void take_record(struct sideband *sideband, struct cpu_buffer *buffer,
+static void sideband_take_record(struct sideband *sideband, struct cpu_buffer *buffer,
 	const struct perf_event_header *header)
 {
 	uint64_t time_ns = record_time(header);
@@ -496,7 +498,7 @@ static void take_record(struct sideband *sideband, struct cpu_buffer *buffer,
 		break;
 	case PERF_RECORD_COMM:
 		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			push(sideband,
+			sideband_push(sideband,
 				&(struct sideband_event){
 					.kind = SIDEBAND_EXEC,
 					.time_ns = time_ns,
@@ -537,7 +539,7 @@ static uint64_t drain_buffer(struct sideband *sideband, struct cpu_buffer *buffe
 			memcpy(sideband->record + first, buffer->data, size - first);
 			header = (const void *)sideband->record;
 		}
-		take_record(sideband, buffer, header);
+		sideband_take_record(sideband, buffer, header);
 		tail += size;
 	}
 	__atomic_store_n(&buffer->page->data_tail, tail, __ATOMIC_RELEASE);

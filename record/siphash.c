@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-static uint64_t word_at(const uint8_t *bytes)
+static uint64_t siphash_word_at(const uint8_t *bytes)
 {
 	uint64_t word;
 	memcpy(&word, bytes, sizeof(word));
@@ -31,7 +31,7 @@ static inline void mix(uint64_t v[4], int rounds)
 	}
 }
 
-static inline void add_word(uint64_t v[4], uint64_t word)
+static inline void siphash_add_word(uint64_t v[4], uint64_t word)
 {
 	v[3] ^= word;
 	mix(v, 1);
@@ -45,7 +45,7 @@ void siphash_init(struct siphash *hash, const uint8_t key[SIPHASH_KEY_BYTES])
 		0x736f6d6570736575, 0x646f72616e646f6d, 0x6c7967656e657261, 0x7465646279746573};
 	*hash = (struct siphash){0};
 	for (int i = 0; i < 4; i++)
-		hash->v[i] = initial[i] ^ word_at(key + i % 2 * 8);
+		hash->v[i] = initial[i] ^ siphash_word_at(key + i % 2 * 8);
 }
 
 void siphash_add(struct siphash *hash, const void *bytes, size_t len)
@@ -58,14 +58,14 @@ void siphash_add(struct siphash *hash, const void *bytes, size_t len)
 		memcpy(hash->rest + have, at, take);
 		if (have + take < 8)
 			return;
-		add_word(hash->v, word_at(hash->rest));
+		siphash_add_word(hash->v, siphash_word_at(hash->rest));
 		at += take;
 		len -= take;
 	}
 	uint64_t v[4];
 	memcpy(v, hash->v, sizeof(v)); /* in registers */
 	for (; len >= 8; at += 8, len -= 8)
-		add_word(v, word_at(at));
+		siphash_add_word(v, siphash_word_at(at));
 	memcpy(hash->v, v, sizeof(v));
 	if (len)
 		memcpy(hash->rest, at, len);
@@ -76,7 +76,7 @@ uint64_t siphash_finish(struct siphash *hash)
 	uint64_t last = hash->len << 56;
 	for (size_t i = 0; i < hash->len % 8; i++)
 		last |= (uint64_t)hash->rest[i] << (8 * i);
-	add_word(hash->v, last);
+	siphash_add_word(hash->v, last);
 	hash->v[2] ^= 0xff;
 	mix(hash->v, 3);
 	return hash->v[0] ^ hash->v[1] ^ hash->v[2] ^ hash->v[3];

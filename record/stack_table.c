@@ -23,7 +23,7 @@ void stack_table_deinit(struct stack_table *table)
 	map_deinit(&table->truncated);
 }
 
-static struct map *frames_of(struct stack_table *table, const struct object *object)
+static struct map *stack_table_frames_of(struct stack_table *table, const struct object *object)
 {
 	bool is_new;
 	uint64_t *at = map_put(&table->by_serial, object->serial, &is_new);
@@ -43,8 +43,8 @@ uint32_t stack_table_frame(
 	};
 	bool added;
 	uint64_t key = offset ^ (uint64_t)flags << FLAGS_SHIFT;
-	uint64_t *frame =
-		map_put(object ? frames_of(table, object) : &table->truncated, key, &added);
+	uint64_t *frame = map_put(
+		object ? stack_table_frames_of(table, object) : &table->truncated, key, &added);
 	if (added) {
 		*frame = table->frames.len;
 		vec_push(&table->frames,

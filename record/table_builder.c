@@ -54,7 +54,7 @@ static bool has_trusted_owner(int fd)
  * The build ID and a sum of the file's size and segments, so that files which claim the same ID
  * mostly have entries of their own. Empty without a build ID.
  */
-static uint32_t put_name(struct elf_file *elf, uint8_t name[TABLE_CACHE_NAME_MAX])
+static uint32_t table_builder_put_name(struct elf_file *elf, uint8_t name[TABLE_CACHE_NAME_MAX])
 {
 	_Static_assert(ELF_BUILD_ID_MAX + 8 <= TABLE_CACHE_NAME_MAX, "names fit");
 	size_t len, count;
@@ -95,7 +95,7 @@ static enum table_origin make_table(
 {
 	uint8_t name[TABLE_CACHE_NAME_MAX];
 	CLEANUP(table_inputs_deinit) struct table_inputs inputs = {0};
-	uint32_t len = put_name(elf, name);
+	uint32_t len = table_builder_put_name(elf, name);
 	bool is_stored = cache && len && has_trusted_owner(fd);
 	/* A cached table that is refused is built again, and replaced. */
 	if (load_table(cache, name, len, elf, ret))
@@ -132,7 +132,7 @@ static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
 	return false;
 }
 
-static void run_job(struct table_builder *builder, const struct job *job)
+static void table_builder_run_job(struct table_builder *builder, const struct job *job)
 {
 	struct table_result result = {.id = job->id};
 	result.origin = make_table(builder->cache, job->fd, job->elf, &result.table);
@@ -170,7 +170,7 @@ static struct job take_job(struct table_builder *builder)
 	return ret;
 }
 
-static void *run(void *context)
+static void *table_builder_run(void *context)
 {
 	struct table_builder *builder = context;
 	pthread_mutex_lock(&builder->lock);
@@ -194,7 +194,7 @@ static void *run(void *context)
 		atomic_store(&builder->stop, false);
 		elf_file_stop_when(job.elf, &builder->stop);
 		pthread_mutex_unlock(&builder->lock);
-		run_job(builder, &job);
+		table_builder_run_job(builder, &job);
 		pthread_mutex_lock(&builder->lock);
 	}
 	pthread_mutex_unlock(&builder->lock);
@@ -212,7 +212,7 @@ struct err *table_builder_create(struct cache *cache, struct table_builder **ret
 	pthread_cond_init(&builder->submitted, NULL);
 	int error = builder->event_fd < 0 ? errno : 0;
 	if (!error)
-		error = pthread_create(&builder->thread, NULL, run, builder);
+		error = pthread_create(&builder->thread, NULL, table_builder_run, builder);
 	if (!error) {
 		*ret = builder;
 		return NULL;

@@ -45,7 +45,7 @@ enum {
 _Static_assert((int)NAME_BYTES <= (int)CACHE_NAME_MAX + 1, "names fit");
 
 /* False for a name that is none. */
-static bool put_name(const uint8_t *name, uint32_t len, char ret[NAME_BYTES])
+static bool table_cache_put_name(const uint8_t *name, uint32_t len, char ret[NAME_BYTES])
 {
 	if (!len || len > TABLE_CACHE_NAME_MAX)
 		return false;
@@ -55,7 +55,7 @@ static bool put_name(const uint8_t *name, uint32_t len, char ret[NAME_BYTES])
 
 /* ---- contents ---- */
 
-static void put_rule(struct bytes_buf *out, const struct unwind_rule *rule)
+static void table_cache_put_rule(struct bytes_buf *out, const struct unwind_rule *rule)
 {
 	bytes_put_u8(out, rule->cfa);
 	bytes_put_u8(out, rule->cfa_register);
@@ -125,7 +125,7 @@ static void get_inputs(struct bytes_cursor *cursor, uint32_t nr_places, struct t
 	}
 }
 
-static void put_pages(struct bytes_buf *out, const struct unwind_table *table)
+static void table_cache_put_pages(struct bytes_buf *out, const struct unwind_table *table)
 {
 	vec_each(&table->pages, page) {
 		bytes_put_u32(out, page->first);
@@ -145,7 +145,7 @@ static void get_pages(struct bytes_cursor *cursor, uint32_t nr_pages, struct unw
 
 /* ---- storing ---- */
 
-static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
+static void table_cache_put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	const struct unwind_table *table, const struct table_inputs *inputs)
 {
 	bytes_put(out, magic, sizeof(magic));
@@ -160,21 +160,21 @@ static void put_head(struct bytes_buf *out, const uint8_t *name, uint32_t len,
 	bytes_put_u32(out, (uint32_t)inputs->places.len);
 	bytes_put(out, name, len);
 	vec_each(&table->rules, rule)
-		put_rule(out, rule);
+		table_cache_put_rule(out, rule);
 	put_runtime(out, &table->runtime);
 	put_inputs(out, inputs);
-	put_pages(out, table);
+	table_cache_put_pages(out, table);
 }
 
 struct err *table_cache_store(const struct cache *cache, const uint8_t *name, uint32_t len,
 	const struct unwind_table *table, const struct table_inputs *inputs)
 {
 	char text[NAME_BYTES];
-	if (!put_name(name, len, text))
+	if (!table_cache_put_name(name, len, text))
 		return NULL;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf head = {0};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf rows = {0};
-	put_head(&head, name, len, table, inputs);
+	table_cache_put_head(&head, name, len, table, inputs);
 	vec_each(&table->rows, row)
 		bytes_put_u32(&rows, *row);
 	const struct cache_piece pieces[] = {
@@ -222,7 +222,8 @@ static struct err *read_sizes(
 	return NULL;
 }
 
-static struct err *read_rows(struct cache_entry *entry, uint32_t count, struct unwind_table *ret)
+static struct err *table_cache_read_rows(
+	struct cache_entry *entry, uint32_t count, struct unwind_table *ret)
 {
 	vec_reserve(&ret->rows, count);
 	try(cache_entry_read(entry, ret->rows.data, (size_t)count * ROW_BYTES));
@@ -232,8 +233,8 @@ static struct err *read_rows(struct cache_entry *entry, uint32_t count, struct u
 	return NULL;
 }
 
-static struct err *read_table(struct cache_entry *entry, const uint8_t *name, uint32_t len,
-	struct unwind_table *table, struct table_inputs *inputs)
+static struct err *table_cache_read_table(struct cache_entry *entry, const uint8_t *name,
+	uint32_t len, struct unwind_table *table, struct table_inputs *inputs)
 {
 	uint8_t header[HEADER_BYTES];
 	struct sizes sizes = {0};
@@ -243,7 +244,7 @@ static struct err *read_table(struct cache_entry *entry, const uint8_t *name, ui
 	size_t rest = sizes.head_bytes - HEADER_BYTES;
 	CLEANUP_FREE uint8_t *head = mem_alloc(rest);
 	try(cache_entry_read(entry, head, rest));
-	try(read_rows(entry, sizes.rows, table));
+	try(table_cache_read_rows(entry, sizes.rows, table));
 	try(cache_entry_check(entry));
 	struct bytes_cursor cursor = bytes_cursor(head, rest);
 	if (memcmp(bytes_get(&cursor, len), name, len) != 0)
@@ -263,14 +264,14 @@ struct err *table_cache_load(const struct cache *cache, const uint8_t *name, uin
 	char text[NAME_BYTES];
 	struct cache_entry entry;
 	*is_found = false;
-	if (!put_name(name, len, text))
+	if (!table_cache_put_name(name, len, text))
 		return NULL;
 	try(cache_entry_open(cache, text, &entry));
 	if (entry.fd < 0)
 		return NULL;
 	struct unwind_table table = {0};
 	struct table_inputs read = {0};
-	struct err *err = read_table(&entry, name, len, &table, &read);
+	struct err *err = table_cache_read_table(&entry, name, len, &table, &read);
 	cache_entry_close(&entry);
 	if (err) {
 		unwind_table_deinit(&table);

@@ -76,7 +76,7 @@ void table_inputs_deinit(struct table_inputs *inputs)
 	vec_deinit(&inputs->places);
 }
 
-static bool add_place(
+static bool table_inputs_add_place(
 	struct siphash *hash, struct elf_file *elf, const struct table_place *place, uint8_t *piece)
 {
 	for (uint64_t done = 0; done < place->len;) {
@@ -99,7 +99,7 @@ bool table_inputs_match(const struct table_inputs *inputs, struct elf_file *elf)
 	siphash_init(&hash, inputs->key);
 	add_opened(&hash, elf);
 	vec_each(&inputs->places, place)
-		if (!add_place(&hash, elf, place, piece))
+		if (!table_inputs_add_place(&hash, elf, place, piece))
 			return false;
 	return siphash_finish(&hash) == inputs->sum;
 }

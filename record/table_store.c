@@ -226,7 +226,8 @@ static bool next_shard(struct table_store *store, uint64_t keep)
 }
 
 /* So many words, all in one shard; their place in *ret. False: there is no room. */
-static bool allocate(struct table_store *store, uint32_t words, struct table *table, uint32_t *ret)
+static bool table_store_allocate(
+	struct table_store *store, uint32_t words, struct table *table, uint32_t *ret)
 {
 	words += words & 1; /* pages are pairs of words, and lie on even places */
 	if (words > UNWIND_SHARD_WORDS)
@@ -286,7 +287,7 @@ static bool put_page(struct table_store *store, const struct unwind_table *from,
 	if (!page->count)
 		return true;
 	uint32_t place;
-	if (!allocate(store, page->count, table, &place))
+	if (!table_store_allocate(store, page->count, table, &place))
 		return false;
 	uint32_t *words = words_at(store, place);
 	const uint32_t *rows = from->rows.data + page->first;
@@ -299,11 +300,11 @@ static bool put_page(struct table_store *store, const struct unwind_table *from,
 	return true;
 }
 
-static bool put_pages(struct table_store *store, const struct unwind_table *from,
+static bool table_store_put_pages(struct table_store *store, const struct unwind_table *from,
 	const uint32_t *rules, struct table *table)
 {
 	uint32_t words = (uint32_t)from->pages.len * PAGE_WORDS;
-	if (!allocate(store, words, table, &table->entry.pages))
+	if (!table_store_allocate(store, words, table, &table->entry.pages))
 		return false;
 	uint32_t *out = words_at(store, table->entry.pages);
 	for (size_t i = 0; i < from->pages.len; i++)
@@ -335,7 +336,7 @@ uint32_t table_store_add(struct table_store *store, const struct unwind_table *f
 				      .first_page = from->first_page,
 				      .nr_pages = (uint32_t)from->pages.len,
 			      }};
-	if (!rules || !put_pages(store, from, rules, &table))
+	if (!rules || !table_store_put_pages(store, from, rules, &table))
 		return TABLE_ABSENT;
 	table.entry.runtime = put_runtime_row(store, &from->runtime);
 	table.runtime = table.entry.runtime ? from->runtime.kind : RUNTIME_NONE;

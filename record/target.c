@@ -10,8 +10,8 @@
 #include "format/base/fd.h"
 #include "format/base/mem.h"
 
-static void run_child(char *const *argv, const struct target_signals *signals, bool lends_stdout,
-	int release_fd, int result_fd)
+static void target_run_child(char *const *argv, const struct target_signals *signals,
+	bool lends_stdout, int release_fd, int result_fd)
 {
 	char go;
 	if (fd_read(release_fd, &go, 1) != 1)
@@ -43,7 +43,7 @@ struct err *target_start(char *const *argv, const struct target_signals *signals
 	if (pid == 0) {
 		close(release[1]);
 		close(result[0]);
-		run_child(argv, signals, lends_stdout, release[0], result[1]);
+		target_run_child(argv, signals, lends_stdout, release[0], result[1]);
 	}
 	int fork_errno = errno;
 	close(release[0]);

@@ -50,7 +50,7 @@ struct target_files {
 
 /* ---- tables of mounts ---- */
 
-static void forget(struct reachable *reachable)
+static void target_file_forget(struct reachable *reachable)
 {
 	mem_close_fd(&reachable->fd);
 	mount_table_deinit(&reachable->table);
@@ -85,7 +85,7 @@ static bool is_foreign(int mounts_fd)
  * By one descriptor of the process's folder, so that it is one process. That namespace is looked at
  * last: who has left the one that root made does not get back there.
  */
-static bool open_other(struct reachable *other, uint32_t pid)
+static bool target_file_open_other(struct reachable *other, uint32_t pid)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%u", pid);
@@ -115,8 +115,8 @@ static const struct mount_table *mounts_of(struct target_files *files, uint32_t 
 	struct reachable *other = &files->other;
 	if (other->pid == pid && is_unchanged(other))
 		return &other->table;
-	forget(other);
-	if (!may_read_more(files) || !open_other(other, pid))
+	target_file_forget(other);
+	if (!may_read_more(files) || !target_file_open_other(other, pid))
 		return NULL;
 	files->bytes_in_it += mount_table_read(&other->table, other->fd, MAX_OTHER_BYTES);
 	return &other->table;
@@ -208,15 +208,15 @@ void target_files_destroy(struct target_files *files)
 {
 	if (!files)
 		return;
-	forget(&files->own);
-	forget(&files->other);
+	target_file_forget(&files->own);
+	target_file_forget(&files->other);
 	mem_close_fd(&files->root_fd);
 	mem_free(files);
 }
 
 /* ---- opening ---- */
 
-static int fail(int error)
+static int target_file_fail(int error)
 {
 	errno = error;
 	return -1;
@@ -239,10 +239,10 @@ int target_file_open_mapped(
 	if (fd < 0)
 		return -1;
 	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells nobody else anything */
-		return errno == EACCES ? fail(EREMOTE) : -1;
+		return errno == EACCES ? target_file_fail(EREMOTE) : -1;
 	if (is_restricted(files) && !is_harmless_mount(files, file.mount_id, pid) &&
 		!is_of_own_user(files, pid))
-		return fail(EREMOTE);
+		return target_file_fail(EREMOTE);
 	return open_for_reading(fd, st);
 }
 
@@ -258,7 +258,7 @@ struct entering {
 	bool is_foreign;
 };
 
-static bool may_enter(void *context, uint64_t id, const struct mount *mount)
+static bool target_file_may_enter(void *context, uint64_t id, const struct mount *mount)
 {
 	const struct entering *entering = context;
 	return id == entering->root_id ||
@@ -270,7 +270,8 @@ typedef int open_fn(const struct mount_view *view, const char *path);
 static int open_here(struct target_files *files, open_fn *fn, const char *path)
 {
 	struct entering entering = {files, files->root.mount_id, false};
-	struct mount_view view = {files->root_fd, own_mounts(files), may_enter, &entering};
+	struct mount_view view = {
+		files->root_fd, own_mounts(files), target_file_may_enter, &entering};
 	return fn(&view, path);
 }
 
@@ -290,12 +291,12 @@ static int open_in_root(struct target_files *files, uint32_t pid, open_fn *fn, c
 		return open_here(files, fn, path);
 	/* Judging the root's mount may need other tables than the process's own. */
 	if (!is_harmless_mount(files, root.mount_id, pid))
-		return fail(EREMOTE);
+		return target_file_fail(EREMOTE);
 	const struct mount_table *mounts = mounts_of(files, pid);
 	if (!mounts)
-		return fail(EREMOTE);
+		return target_file_fail(EREMOTE);
 	struct entering entering = {files, root.mount_id, files->other.is_foreign};
-	struct mount_view view = {root_fd, mounts, may_enter, &entering};
+	struct mount_view view = {root_fd, mounts, target_file_may_enter, &entering};
 	return fn(&view, path);
 }
 

@@ -57,7 +57,7 @@ static void serve_request(target_read_fn *fn, const void *request, size_t len)
 }
 
 /* Nothing of the recorder's stays open: neither its output nor a pipe that waits for its end. */
-static void keep_only(int fd)
+static void target_reader_keep_only(int fd)
 {
 	dup2(fd, 0);
 	syscall(SYS_close_range, 1U, ~0U, 0U);
@@ -66,7 +66,7 @@ static void keep_only(int fd)
 static void run_worker(int fd, target_read_fn *fn)
 {
 	uint8_t request[TARGET_READER_MAX_REQUEST];
-	keep_only(fd);
+	target_reader_keep_only(fd);
 	for (ssize_t len; (len = recv(0, request, sizeof(request), 0)) > 0;)
 		serve_request(fn, request, (size_t)len);
 	_exit(0);
@@ -98,7 +98,7 @@ static void run_forker(int control_fd, target_read_fn *fn)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "ebprof-reader");
-	keep_only(control_fd);
+	target_reader_keep_only(control_fd);
 	pid_t worker = 0;
 	int alive = 0;
 	for (int fd; receive_fd(&fd);) {

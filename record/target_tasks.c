@@ -11,7 +11,7 @@ struct walk {
 	struct map seen; /* thread ids */
 };
 
-static struct err *visit(struct walk *walk, uint32_t tid, bool *is_new)
+static struct err *target_tasks_visit(struct walk *walk, uint32_t tid, bool *is_new)
 {
 	map_put(&walk->seen, tid, is_new);
 	return *is_new ? walk->fn(walk->context, tid) : NULL;
@@ -26,7 +26,7 @@ static struct err *visit_process(struct walk *walk, uint32_t pid)
 		proc_list_threads(pid, &threads);
 		for (size_t i = 0; i < threads.len; i++) {
 			bool is_new;
-			try(visit(walk, threads.data[i], &is_new));
+			try(target_tasks_visit(walk, threads.data[i], &is_new));
 			found |= is_new;
 		}
 	}
@@ -52,7 +52,7 @@ struct err *target_tasks_each(const struct target_tasks *tasks, target_task_fn *
 	struct err *err = tasks->with_descendants ? visit_tree(&walk, tasks) : NULL;
 	for (size_t i = 0; !err && !tasks->with_descendants && i < tasks->nr_ids; i++) {
 		bool is_new;
-		err = tasks->are_threads ? visit(&walk, tasks->ids[i], &is_new)
+		err = tasks->are_threads ? target_tasks_visit(&walk, tasks->ids[i], &is_new)
 					 : visit_process(&walk, tasks->ids[i]);
 	}
 	map_deinit(&walk.seen);

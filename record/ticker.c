@@ -122,13 +122,13 @@ static struct err *open_all_tasks(struct ticker *ticker)
 	return err;
 }
 
-static struct err *open_other(struct ticker *ticker, enum timer_kind kind)
+static struct err *ticker_open_other(struct ticker *ticker, enum timer_kind kind)
 {
 	return kind == TIMERS_OF_TASKS ? open_all_tasks(ticker) : open_timers(ticker, kind, NULL);
 }
 
 /* The others are open already: little time goes by without any. */
-static struct err *change(struct ticker *ticker, enum timer_kind kind, uint64_t now_ns)
+static struct err *ticker_change(struct ticker *ticker, enum timer_kind kind, uint64_t now_ns)
 {
 	struct timers *old = &ticker->timers[ticker->choice.kind];
 	ticker->times = ticker_times_until(ticker, now_ns);
@@ -148,9 +148,9 @@ struct err *ticker_update(struct ticker *ticker, const struct timer_load *load)
 	enum timer_kind kind = timer_choice_update(&ticker->choice, load);
 	if (kind == ticker->choice.kind)
 		return NULL;
-	struct err *err = open_other(ticker, kind);
+	struct err *err = ticker_open_other(ticker, kind);
 	if (!err)
-		return change(ticker, kind, load->now_ns);
+		return ticker_change(ticker, kind, load->now_ns);
 	err_destroy(err);
 	ticker->is_fixed = true; /* with what there is */
 	return NULL;

@@ -166,7 +166,7 @@ struct opening {
 	int program;
 };
 
-static struct err *open_task(void *context, uint32_t tid)
+static struct err *timers_open_task(void *context, uint32_t tid)
 {
 	struct opening *opening = context;
 	if (opening->timers->opened.len >= MAX_TASK_TIMERS)
@@ -186,7 +186,7 @@ struct err *timers_open_tasks(struct timers *timers, const struct target_tasks *
 	struct opening opening = {timers, timers->attr, program};
 	opening.attr.inherit = tasks->inherit != TARGET_INHERIT_NOTHING;
 	opening.attr.inherit_thread = tasks->inherit == TARGET_INHERIT_THREADS;
-	return target_tasks_each(tasks, open_task, &opening);
+	return target_tasks_each(tasks, timers_open_task, &opening);
 }
 
 /* ---- running ---- */

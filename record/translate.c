@@ -256,7 +256,8 @@ static bool is_same_start(uint64_t known_ns, uint64_t sampled_ns)
 	return known_ns / TICK_NS == sampled_ns / TICK_NS;
 }
 
-static struct process *process_of(struct translate *translate, const struct event_sample *sample)
+static struct process *translate_process_of(
+	struct translate *translate, const struct event_sample *sample)
 {
 	struct process *process =
 		process_table_get(&translate->processes, sample->pid, sample->time_ns);
@@ -314,7 +315,7 @@ static void blame_object(struct translate *translate, const struct resolved_stac
 		blame_table_add(&translate->blames, object, stack->truncation);
 }
 
-static void count_stack(struct translate *translate, const struct event_sample *sample,
+static void translate_count_stack(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user)
 {
 	struct translate_stats *stats = &translate->stats;
@@ -356,24 +357,26 @@ static void foresee_program(struct translate *translate, struct process *process
 	}
 }
 
-static uint32_t event_id(const struct translate *translate, const struct event_sample *sample)
+static uint32_t translate_event_id(
+	const struct translate *translate, const struct event_sample *sample)
 {
 	const struct translate_events *ids = &translate->event_ids[sample->source];
 	return sample->event < ids->len ? ids->data[sample->event] : 0;
 }
 
-static void put_sample(struct translate *translate, const struct event_sample *sample,
+static void translate_put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
 	struct emitter *emitter = &translate->emitter;
-	struct process *process = process_of(translate, sample);
+	struct process *process = translate_process_of(translate, sample);
 	foresee_program(translate, process);
 	if (process->compiled)
 		registered_code_follow(&translate->registered, process->compiled, sample->time_ns);
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,
-		.event = is_again ? translate->again_event_id : event_id(translate, sample),
+		.event = is_again ? translate->again_event_id
+				  : translate_event_id(translate, sample),
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = sample->value,
@@ -394,7 +397,7 @@ static bool take_sample(
 	struct translate *translate, const struct event_sample *sample, bool may_wait)
 {
 	struct resolved_stack user, kernel;
-	process_of(translate, sample); /* its mappings are wanted, if it is new */
+	translate_process_of(translate, sample); /* its mappings are wanted, if it is new */
 	enum found found = find_stack(translate, sample->user_hash, may_wait, &user);
 	if (found == NOT_YET)
 		return false;
@@ -409,8 +412,8 @@ static bool take_sample(
 	}
 	if (is_resolved) {
 		if (!is_again)
-			count_stack(translate, sample, &user);
-		put_sample(translate, sample, &user, &kernel);
+			translate_count_stack(translate, sample, &user);
+		translate_put_sample(translate, sample, &user, &kernel);
 	}
 	snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
@@ -458,7 +461,8 @@ static const uint64_t *find_lacking(
 }
 
 /* Whether the stack has the code of all its frames, or does without what it lacks. */
-static bool has_code(struct translate *translate, const struct event_stack *stack, bool may_wait)
+static bool translate_has_code(
+	struct translate *translate, const struct event_stack *stack, bool may_wait)
 {
 	const uint64_t *word;
 	while ((word = find_lacking(translate, stack)) && !may_wait)
@@ -495,7 +499,7 @@ void translate_wait(struct translate *translate)
 /* ---- records ---- */
 
 /* False: not yet. */
-static bool take_record(struct translate *translate, const void *record, bool may_wait)
+static bool translate_take_record(struct translate *translate, const void *record, bool may_wait)
 {
 	const struct event_sample *sample = record;
 	const struct event_stack *stack = record;
@@ -506,7 +510,7 @@ static bool take_record(struct translate *translate, const void *record, bool ma
 		apply_events_until(translate, sample->time_ns);
 		return take_sample(translate, sample, may_wait);
 	case EVENT_STACK:
-		if (!has_code(translate, stack, may_wait))
+		if (!translate_has_code(translate, stack, may_wait))
 			return false;
 		apply_events_until(translate, stack->time_ns);
 		take_stack(translate, stack);
@@ -541,7 +545,7 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 		bool may_wait =
 			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
 		translate->resolver.is_behind = records->len - at > MAX_READING_BYTES;
-		if (!take_record(translate, records->data + at + sizeof(head), may_wait))
+		if (!translate_take_record(translate, records->data + at + sizeof(head), may_wait))
 			break;
 		at += sizeof(head) + head.len;
 	}

@@ -43,8 +43,8 @@ static const struct elf_segment *segment_of(
 }
 
 /* [start, end) are virtual addresses. */
-static void add_function(struct unwind_functions *functions, enum unwind_source source,
-	uint64_t start, uint64_t end, uint64_t entry)
+static void unwind_functions_add_function(struct unwind_functions *functions,
+	enum unwind_source source, uint64_t start, uint64_t end, uint64_t entry)
 {
 	const struct elf_segment *segment = segment_of(functions, start, end);
 	functions->statistics->outside += !segment;
@@ -67,11 +67,12 @@ static void add_section(
 	functions->readers[source] = reader;
 	struct cfi_function function;
 	while (cfi_reader_next(reader, &function))
-		add_function(functions, source, function.start, function.end, function.entry);
+		unwind_functions_add_function(
+			functions, source, function.start, function.end, function.entry);
 }
 
-static struct err *add_frames(struct unwind_functions *functions, enum unwind_source source,
-	enum cfi_section_kind kind, struct elf_file *elf)
+static struct err *unwind_functions_add_frames(struct unwind_functions *functions,
+	enum unwind_source source, enum cfi_section_kind kind, struct elf_file *elf)
 {
 	struct cfi_section section;
 	try(cfi_file_read(elf, kind, &functions->sections[source], &section));
@@ -87,7 +88,7 @@ static struct err *add_go(struct unwind_functions *functions, struct elf_file *e
 	uint64_t start, end;
 	for (uint32_t i = 0; i < count && !elf_file_is_stopped(elf); i++)
 		if (unwind_go_function(functions->go, i, &start, &end))
-			add_function(functions, UNWIND_FROM_GO, start, end, i);
+			unwind_functions_add_function(functions, UNWIND_FROM_GO, start, end, i);
 	return NULL;
 }
 
@@ -116,7 +117,7 @@ static uint64_t entry_length(struct elf_file *elf, uint64_t offset, uint64_t lef
  * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
  * so itself; that of a dynamic loader is hand-written, without call frame information.
  */
-static void add_entry(struct unwind_functions *functions, struct elf_file *elf)
+static void unwind_functions_add_entry(struct unwind_functions *functions, struct elf_file *elf)
 {
 	uint64_t entry = elf_file_entry(elf);
 	const struct elf_segment *segment = segment_of(functions, entry, entry + 1);
@@ -124,7 +125,7 @@ static void add_entry(struct unwind_functions *functions, struct elf_file *elf)
 		return;
 	uint64_t left = segment->vaddr + segment->filesz - entry;
 	uint64_t offset = entry - segment->vaddr + segment->offset;
-	add_function(
+	unwind_functions_add_function(
 		functions, UNWIND_FROM_ENTRY, entry, entry + entry_length(elf, offset, left), 0);
 }
 
@@ -188,13 +189,14 @@ struct err *unwind_functions_init(struct unwind_functions *functions, struct elf
 {
 	*functions = (struct unwind_functions){.statistics = statistics};
 	functions->segments = elf_file_segments(elf, &functions->nr_segments);
-	try(unwind_statistics_forgive(
-		statistics, add_frames(functions, UNWIND_FROM_EH_FRAME, CFI_EH_FRAME, elf)));
+	try(unwind_statistics_forgive(statistics,
+		unwind_functions_add_frames(functions, UNWIND_FROM_EH_FRAME, CFI_EH_FRAME, elf)));
 	try(unwind_statistics_forgive(statistics, add_go(functions, elf)));
 	if (!functions->go) /* Go's says nothing that its own table does not */
-		try(unwind_statistics_forgive(statistics,
-			add_frames(functions, UNWIND_FROM_DEBUG_FRAME, CFI_DEBUG_FRAME, elf)));
-	add_entry(functions, elf);
+		try(unwind_statistics_forgive(
+			statistics, unwind_functions_add_frames(functions, UNWIND_FROM_DEBUG_FRAME,
+					    CFI_DEBUG_FRAME, elf)));
+	unwind_functions_add_entry(functions, elf);
 	return sort_functions(functions);
 }
 

@@ -30,7 +30,7 @@ static void add_code(struct unwind_gaps *gaps, uint64_t offset, uint64_t size)
 }
 
 /* Sections rather than segments: what fills the space between two of them is no code. */
-static void find_code(struct unwind_gaps *gaps)
+static void unwind_gaps_find_code(struct unwind_gaps *gaps)
 {
 	const struct elf_section *sections;
 	size_t count;
@@ -53,7 +53,7 @@ void unwind_gaps_init(
 		.elf = elf, .functions = functions, .bytes_left = ALL_BYTES_MAX};
 	if (elf_file_machine(elf) != EM_X86_64)
 		return;
-	find_code(gaps);
+	unwind_gaps_find_code(gaps);
 	if (gaps->code.len)
 		qsort(gaps->code.data, gaps->code.len, sizeof(*gaps->code.data), compare_code);
 }
@@ -73,7 +73,7 @@ struct search {
 	struct unwind_rule rule;
 };
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void unwind_gaps_on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct search *search = context;
 	if (!search->has_first)
@@ -92,7 +92,7 @@ static bool rule_in(const struct unwind_gaps *gaps, const struct unwind_function
 	struct cfi_reader *reader = gaps->functions->readers[function->source];
 	if (!reader)
 		return false;
-	uint64_t end = cfi_reader_run(reader, function->entry, on_row, &search);
+	uint64_t end = cfi_reader_run(reader, function->entry, unwind_gaps_on_row, &search);
 	*ret = search.rule;
 	return search.is_found && search.offset < end - search.first;
 }
@@ -131,7 +131,7 @@ static bool rule_outside(void *context, uint64_t offset, struct unwind_rule *ret
 	return rule_at(putting->gaps, offset, ret);
 }
 
-static void put_rule(void *context, uint64_t offset, const struct unwind_rule *rule)
+static void unwind_gaps_put_rule(void *context, uint64_t offset, const struct unwind_rule *rule)
 {
 	const struct putting *putting = context;
 	if (rule)
@@ -140,14 +140,15 @@ static void put_rule(void *context, uint64_t offset, const struct unwind_rule *r
 		unwind_rows_put_none(putting->rows, offset);
 }
 
-static void put_code(struct unwind_gaps *gaps, struct unwind_rows *rows, uint64_t from, uint64_t to)
+static void unwind_gaps_put_code(
+	struct unwind_gaps *gaps, struct unwind_rows *rows, uint64_t from, uint64_t to)
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
 	struct putting putting = {gaps, rows};
 	struct gap gap = {.len = to - from,
 		.offset = from,
 		.rule_at = rule_outside,
-		.on_rule = put_rule,
+		.on_rule = unwind_gaps_put_rule,
 		.context = &putting};
 	if (gap.len > GAP_RULES_MAX_BYTES || gap.len > gaps->bytes_left)
 		return;
@@ -169,6 +170,6 @@ void unwind_gaps_put(struct unwind_gaps *gaps, struct unwind_rows *rows, uint64_
 		/* In a segment, only what is too small to hold the end of a section. */
 		bool is_within = start > code->start && end < code->end && end - start < SMALL;
 		if (start < end && (gaps->has_sections || is_within))
-			put_code(gaps, rows, start, end);
+			unwind_gaps_put_code(gaps, rows, start, end);
 	}
 }

@@ -124,7 +124,7 @@ static enum role role_of(struct unwind_go *go, const struct go_function *functio
 /* ---- code ---- */
 
 /* `len` bytes of code, NULL where the file has none. */
-static const uint8_t *code_at(struct unwind_go *go, uint64_t vaddr, size_t len)
+static const uint8_t *unwind_go_code_at(struct unwind_go *go, uint64_t vaddr, size_t len)
 {
 	if (vaddr >= go->window_vaddr && vaddr - go->window_vaddr <= go->window_len &&
 		len <= go->window_len - (size_t)(vaddr - go->window_vaddr))
@@ -177,7 +177,7 @@ static enum prologue match_prologue(
 	};
 	if (address <= go->function.start || go->function.end - address < PROLOGUE_BYTES)
 		return PROLOGUE_UNKNOWN;
-	const uint8_t *code = code_at(go, address - 1, PROLOGUE_BYTES);
+	const uint8_t *code = unwind_go_code_at(go, address - 1, PROLOGUE_BYTES);
 	if (!code)
 		return PROLOGUE_UNKNOWN;
 	if (delta == 8 && memcmp(code, "\x55\x48\x89\xe5", 4) == 0)
@@ -228,7 +228,7 @@ static struct unwind_rule rule_of_frame(const struct unwind_go *go, uint64_t add
 	return rule;
 }
 
-static void put(struct unwind_go *go, uint64_t address, int32_t delta)
+static void unwind_go_put(struct unwind_go *go, uint64_t address, int32_t delta)
 {
 	struct unwind_rule rule = rule_of_frame(go, address, delta);
 	go->on_rule(go->context, address, &rule);
@@ -242,11 +242,11 @@ static void on_sp(void *context, uint64_t address, int32_t delta)
 		go->has_moved = true;
 		look_at_prologue(go, address, delta);
 	}
-	put(go, address, delta);
+	unwind_go_put(go, address, delta);
 	if (is_first && go->saved > address)
-		put(go, go->saved, delta);
+		unwind_go_put(go, go->saved, delta);
 	if (is_first && go->role == ROLE_CROSSING && go->established)
-		put(go, go->established, delta);
+		unwind_go_put(go, go->established, delta);
 }
 
 /* Whether it has a frame of its own is known once all of it was walked. */

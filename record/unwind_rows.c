@@ -32,7 +32,7 @@ static void add_page(struct unwind_table *table, uint32_t rule)
 		vec_push(&table->rows, ((uint32_t)start & LOW_MASK) | rule << RULE_SHIFT);
 }
 
-static bool has_room(struct unwind_rows *rows, uint64_t offset)
+static bool unwind_rows_has_room(struct unwind_rows *rows, uint64_t offset)
 {
 	struct unwind_table *table = rows->table;
 	uint64_t number = offset >> UNWIND_PAGE_SHIFT;
@@ -43,10 +43,10 @@ static bool has_room(struct unwind_rows *rows, uint64_t offset)
 	return !rows->is_too_large && !rows->has_too_many_rows;
 }
 
-static void write_row(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
+static void unwind_rows_write_row(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
 {
 	struct unwind_table *table = rows->table;
-	if (rule == rows->last_rule || !has_room(rows, offset))
+	if (rule == rows->last_rule || !unwind_rows_has_room(rows, offset))
 		return;
 	while (end_of_pages(table) < offset)
 		add_page(table, rows->last_rule);
@@ -66,10 +66,10 @@ static void write_row(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
 	page->count++;
 }
 
-static void put(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
+static void unwind_rows_put_row(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
 {
 	if (rows->has_pending && offset > rows->pending_offset)
-		write_row(rows, rows->pending_offset, rows->pending_rule);
+		unwind_rows_write_row(rows, rows->pending_offset, rows->pending_rule);
 	rows->pending_offset = offset;
 	rows->pending_rule = rule;
 	rows->has_pending = true;
@@ -77,12 +77,12 @@ static void put(struct unwind_rows *rows, uint64_t offset, uint32_t rule)
 
 void unwind_rows_put(struct unwind_rows *rows, uint64_t offset, const struct unwind_rule *rule)
 {
-	put(rows, offset, intern_rule(rows, rule));
+	unwind_rows_put_row(rows, offset, intern_rule(rows, rule));
 }
 
 void unwind_rows_put_none(struct unwind_rows *rows, uint64_t offset)
 {
-	put(rows, offset, 0);
+	unwind_rows_put_row(rows, offset, 0);
 }
 
 /* ---- the whole ---- */
@@ -106,7 +106,7 @@ bool unwind_rows_is_full(const struct unwind_rows *rows)
 struct err *unwind_rows_finish(struct unwind_rows *rows)
 {
 	if (rows->has_pending)
-		write_row(rows, rows->pending_offset, rows->pending_rule);
+		unwind_rows_write_row(rows, rows->pending_offset, rows->pending_rule);
 	if (rows->has_too_many_rules)
 		return err_new(ERR_UNSUPPORTED, "more than %d different unwind rules",
 			UNWIND_TABLE_MAX_RULES);

@@ -39,7 +39,8 @@ struct builder {
 
 /* ---- writing their rows ---- */
 
-static void put_rule(struct builder *builder, uint64_t offset, const struct unwind_rule *rule)
+static void unwind_table_put_rule(
+	struct builder *builder, uint64_t offset, const struct unwind_rule *rule)
 {
 	struct unwind_rule marked = *rule;
 	marked.flags |= builder->is_loop ? UNWIND_INTERPRETER : 0;
@@ -55,10 +56,10 @@ static void on_rule(void *context, uint64_t address, const struct unwind_rule *r
 	if (!builder->has_delta) /* the first one is at the function's start */
 		builder->delta -= address;
 	builder->has_delta = true;
-	put_rule(builder, address + builder->delta, rule);
+	unwind_table_put_rule(builder, address + builder->delta, rule);
 }
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void unwind_table_on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct builder *builder = context;
 	struct unwind_rule rule = cfi_rule(row, builder->registers);
@@ -70,16 +71,17 @@ static uint64_t run_function(struct builder *builder, const struct unwind_functi
 {
 	if (function->source == UNWIND_FROM_GO)
 		return unwind_go_run(builder->functions->go, function->entry, on_rule, builder);
-	return cfi_reader_run(
-		builder->functions->readers[function->source], function->entry, on_row, builder);
+	return cfi_reader_run(builder->functions->readers[function->source], function->entry,
+		unwind_table_on_row, builder);
 }
 
-static void put_function(struct builder *builder, const struct unwind_function *function)
+static void unwind_table_put_function(
+	struct builder *builder, const struct unwind_function *function)
 {
 	builder->is_loop = false;
 	if (function->source == UNWIND_FROM_ENTRY) {
 		struct unwind_rule outermost = {.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
-		put_rule(builder, function->start, &outermost);
+		unwind_table_put_rule(builder, function->start, &outermost);
 		return;
 	}
 	builder->delta = function->start;
@@ -117,7 +119,7 @@ static bool is_padding(uint64_t from, uint64_t to)
 	return to - from < (alignment > 64 ? 64 : alignment);
 }
 
-static void put_functions(struct builder *builder)
+static void unwind_table_put_functions(struct builder *builder)
 {
 	uint64_t covered = 0, covered_by[UNWIND_SOURCES] = {0}; /* up to here */
 	vec_each(&builder->functions->list, function) {
@@ -135,7 +137,7 @@ static void put_functions(struct builder *builder)
 		if (!is_padding(covered, builder->start) ||
 			unwind_gaps_begins_thread(&builder->gaps, function))
 			unwind_gaps_put(&builder->gaps, builder->rows, covered, builder->start);
-		put_function(builder, function);
+		unwind_table_put_function(builder, function);
 		covered = builder->end;
 		if (unwind_rows_is_full(builder->rows) || elf_file_is_stopped(builder->elf))
 			return;
@@ -161,7 +163,7 @@ static struct err *add_interpreter(
 
 /* ---- the whole ---- */
 
-static void note_bad(struct builder *builder)
+static void unwind_table_note_bad(struct builder *builder)
 {
 	struct unwind_statistics *statistics = builder->statistics;
 	for (size_t i = 0; i < UNWIND_SOURCES; i++) {
@@ -179,9 +181,9 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 	try(unwind_functions_init(builder->functions, elf, builder->statistics));
 	try(add_interpreter(builder, elf, table));
 	unwind_gaps_init(&builder->gaps, elf, builder->functions);
-	put_functions(builder);
+	unwind_table_put_functions(builder);
 	unwind_gaps_deinit(&builder->gaps);
-	note_bad(builder);
+	unwind_table_note_bad(builder);
 	if (elf_file_is_stopped(elf))
 		return err_new(ERR_UNAVAILABLE, "making it was stopped");
 	return unwind_rows_finish(builder->rows);

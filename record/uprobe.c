@@ -19,7 +19,7 @@
  */
 #define PMU "/sys/bus/event_source/devices/uprobe/"
 
-static bool read_number(const char *path, unsigned long *ret)
+static bool uprobe_read_number(const char *path, unsigned long *ret)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (!proc_read_file(path, &text) || !text.len)
@@ -44,7 +44,7 @@ static bool read_semaphore_shift(unsigned long *ret)
 bool uprobe_is_known(void)
 {
 	unsigned long type;
-	return read_number(PMU "type", &type);
+	return uprobe_read_number(PMU "type", &type);
 }
 
 bool uprobe_counts_semaphores(void)
@@ -63,7 +63,7 @@ struct path_text {
 	char text[32];
 };
 
-static const char *path_of(const struct uprobe_place *place, struct path_text *text)
+static const char *uprobe_path_of(const struct uprobe_place *place, struct path_text *text)
 {
 	if (place->file_fd < 0)
 		return place->path;
@@ -71,11 +71,11 @@ static const char *path_of(const struct uprobe_place *place, struct path_text *t
 	return text->text;
 }
 
-static struct err *describe(
+static struct err *uprobe_describe(
 	const struct uprobe_place *place, const char *path, struct perf_event_attr *attr)
 {
 	unsigned long type, shift = 0;
-	if (!read_number(PMU "type", &type))
+	if (!uprobe_read_number(PMU "type", &type))
 		return err_new(ERR_UNSUPPORTED,
 			"probes need a kernel with uprobes: there is no " PMU "type");
 	if (place->semaphore_offset && !read_semaphore_shift(&shift))
@@ -113,7 +113,7 @@ struct err *uprobe_attach(
 {
 	struct perf_event_attr attr;
 	struct path_text text;
-	try(describe(place, path_of(place, &text), &attr));
+	try(uprobe_describe(place, uprobe_path_of(place, &text), &attr));
 	struct uprobe uprobe = {.link_fd = -1};
 	/* Of all processes, and then of one CPU only; the program runs on all. */
 	uprobe.event_fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);

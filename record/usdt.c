@@ -39,7 +39,7 @@ static struct err *read_probes(const char *path, struct elf_stapsdt *ret)
 /* ---- listing ---- */
 
 /* In the order of their first coming, all places of a probe as one. */
-static void group(const struct elf_stapsdt *list, usdt_list_fn *fn, void *context)
+static void usdt_group(const struct elf_stapsdt *list, usdt_list_fn *fn, void *context)
 {
 	VEC(struct usdt_listed) groups = {0};
 	struct map index_of = {0}; /* key -> index + 1 */
@@ -70,7 +70,7 @@ struct err *usdt_list(const char *path, usdt_list_fn *fn, void *context)
 {
 	struct elf_stapsdt list;
 	try(read_probes(path, &list));
-	group(&list, fn, context);
+	usdt_group(&list, fn, context);
 	elf_stapsdt_deinit(&list);
 	return NULL;
 }
@@ -78,7 +78,7 @@ struct err *usdt_list(const char *path, usdt_list_fn *fn, void *context)
 /* ---- finding ---- */
 
 /* From the right: a path may hold colons, too. */
-static struct err *split(const char *text, struct usdt *usdt)
+static struct err *usdt_split(const char *text, struct usdt *usdt)
 {
 	const char *name = strrchr(text, ':');
 	const char *provider = name ? memrchr(text, ':', (size_t)(name - text)) : NULL;
@@ -94,7 +94,7 @@ static struct err *split(const char *text, struct usdt *usdt)
 	return NULL;
 }
 
-static void add_place(struct usdt *usdt, const struct elf_stapsdt_probe *probe)
+static void usdt_add_place(struct usdt *usdt, const struct elf_stapsdt_probe *probe)
 {
 	vec_each(&usdt->places, place)
 		if (place->offset == probe->offset)
@@ -130,11 +130,11 @@ static struct err *not_found(const struct usdt *usdt, const struct elf_stapsdt *
 {
 	CLEANUP(str_deinit) struct str others = {0};
 	struct wish wish = {.usdt = usdt, .text = &others, .is_near = true};
-	group(list, put_other, &wish);
+	usdt_group(list, put_other, &wish);
 	if (!wish.nr_put) {
 		wish.is_near = false;
 		wish.nr_probes = 0;
-		group(list, put_other, &wish);
+		usdt_group(list, put_other, &wish);
 	}
 	return err_new(ERR_USAGE,
 		"%s has no USDT probe %s:%s, but %s%s (%zu in all: ebprof record --list-usdt %s)",
@@ -142,15 +142,15 @@ static struct err *not_found(const struct usdt *usdt, const struct elf_stapsdt *
 		wish.nr_put < wish.nr_probes ? "..." : "", wish.nr_probes, usdt->path);
 }
 
-static struct err *find(const char *text, struct usdt *usdt)
+static struct err *usdt_find_probe(const char *text, struct usdt *usdt)
 {
 	struct elf_stapsdt list;
-	try(split(text, usdt));
+	try(usdt_split(text, usdt));
 	try(read_probes(usdt->path, &list));
 	vec_each(&list.probes, probe)
 		if (strcmp(probe->provider, usdt->provider) == 0 &&
 			strcmp(probe->name, usdt->name) == 0)
-			add_place(usdt, probe);
+			usdt_add_place(usdt, probe);
 	struct err *err = usdt->places.len ? NULL : not_found(usdt, &list);
 	elf_stapsdt_deinit(&list);
 	struct str event = {0};
@@ -162,7 +162,7 @@ static struct err *find(const char *text, struct usdt *usdt)
 struct err *usdt_find(const char *text, struct usdt *ret)
 {
 	struct usdt usdt = {0};
-	struct err *err = find(text, &usdt);
+	struct err *err = usdt_find_probe(text, &usdt);
 	if (err)
 		usdt_deinit(&usdt);
 	else

@@ -15,18 +15,18 @@
  * addresses of variables, which compilers make for constants and globals, are not read.
  */
 
-static bool is_name(const char *name, const char *text, size_t len)
+static bool usdt_argument_is_name(const char *name, const char *text, size_t len)
 {
 	return name && strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
-static bool find_register(const char *text, size_t len, uint16_t *ret)
+static bool usdt_argument_find_register(const char *text, size_t len, uint16_t *ret)
 {
 	const struct machine *machine = machine_native();
 	const struct machine_user_register *registers = machine->user_registers;
 	for (size_t i = 0; i < machine->nr_user_registers; i++)
 		for (size_t width = 0; width < 4; width++)
-			if (is_name(registers[i].names[width], text, len)) {
+			if (usdt_argument_is_name(registers[i].names[width], text, len)) {
 				*ret = registers[i].offset;
 				return true;
 			}
@@ -55,10 +55,10 @@ static bool parse_place(const char *text, struct shadow_argument *ret)
 	if (is_memory && (text[len] != ')' || (text[len + 1] && text[len + 1] != ' ')))
 		return false;
 	ret->source = is_memory ? SHADOW_MEMORY : SHADOW_REGISTER;
-	return find_register(text, len, &ret->register_offset);
+	return usdt_argument_find_register(text, len, &ret->register_offset);
 }
 
-static bool parse(const char *text, struct shadow_argument *ret)
+static bool usdt_argument_parse_text(const char *text, struct shadow_argument *ret)
 {
 	struct shadow_argument argument = {0};
 	int bytes;
@@ -91,5 +91,5 @@ bool usdt_argument_parse(const char *arguments, unsigned number, struct shadow_a
 		arguments += strcspn(arguments, " ");
 		arguments += strspn(arguments, " ");
 	}
-	return *arguments && parse(arguments, ret);
+	return *arguments && usdt_argument_parse_text(arguments, ret);
 }

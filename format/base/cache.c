@@ -71,7 +71,7 @@ static bool is_of_another_user(const char *path)
 	return st.st_uid != geteuid();
 }
 
-static struct err *usual_folder(const char *kind, struct str *path)
+static struct err *cache_usual_folder(const char *kind, struct str *path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	/* Relative ones are to be ignored, says XDG. */
@@ -88,7 +88,7 @@ static struct err *usual_folder(const char *kind, struct str *path)
 }
 
 /* Those that exist stay as they are. */
-static void make_folders(const char *path)
+static void cache_make_folders(const char *path)
 {
 	CLEANUP_FREE char *copy = mem_strdup(path);
 	for (char *at = copy + 1; *at; at++) {
@@ -101,9 +101,9 @@ static void make_folders(const char *path)
 	mkdir(copy, 0700);
 }
 
-static struct err *open_folder(const char *path, int *ret)
+static struct err *cache_open_folder(const char *path, int *ret)
 {
-	make_folders(path);
+	cache_make_folders(path);
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st))
@@ -118,8 +118,8 @@ static struct err *open_folder(const char *path, int *ret)
 struct err *cache_folder_open(const char *kind, int *ret)
 {
 	CLEANUP(str_deinit) struct str path = {0};
-	try(err_wrap(usual_folder(kind, &path), "cache of %s", kind));
-	return err_wrap(open_folder(str_text(&path), ret), "cache of %s", kind);
+	try(err_wrap(cache_usual_folder(kind, &path), "cache of %s", kind));
+	return err_wrap(cache_open_folder(str_text(&path), ret), "cache of %s", kind);
 }
 
 /* ---- names ---- */
@@ -224,7 +224,8 @@ struct err *cache_open(const struct cache_options *options, struct cache **ret)
 		return NULL;
 	}
 	if (options->folder)
-		try(err_wrap(open_folder(options->folder, &fd), "cache of %s", options->kind));
+		try(err_wrap(
+			cache_open_folder(options->folder, &fd), "cache of %s", options->kind));
 	else
 		try(cache_folder_open(options->kind, &fd));
 	struct cache *cache = mem_zalloc(sizeof(*cache));
@@ -248,7 +249,7 @@ void cache_close(struct cache *cache)
 
 /* ---- checksum ---- */
 
-static uint64_t word_at(const uint8_t *bytes)
+static uint64_t cache_word_at(const uint8_t *bytes)
 {
 	uint64_t word;
 	memcpy(&word, bytes, sizeof(word));
@@ -266,7 +267,8 @@ uint64_t cache_checksum(uint64_t sum, const void *bytes, size_t len)
 	sum = map_mix(sum ^ len);
 	for (; len >= sizeof(lanes); at += sizeof(lanes), len -= sizeof(lanes))
 		for (size_t i = 0; i < 4; i++) {
-			uint64_t mixed = (lanes[i] ^ word_at(at + 8 * i)) * 0x9e3779b97f4a7c15;
+			uint64_t mixed =
+				(lanes[i] ^ cache_word_at(at + 8 * i)) * 0x9e3779b97f4a7c15;
 			lanes[i] = mixed ^ mixed >> 32;
 		}
 	for (size_t i = 0; i < 4; i++)
@@ -404,7 +406,7 @@ struct err *cache_entry_open(const struct cache *cache, const char *name, struct
 	return NULL;
 }
 
-static struct err *read_all(int fd, void *bytes, size_t len)
+static struct err *cache_read_all(int fd, void *bytes, size_t len)
 {
 	ssize_t got = fd_read_fully(fd, bytes, len);
 	if (got < 0)
@@ -416,7 +418,7 @@ struct err *cache_entry_read(struct cache_entry *entry, void *bytes, size_t len)
 {
 	if (len > entry->bytes_left)
 		return err_new(ERR_FORMAT, "cut short");
-	try(read_all(entry->fd, bytes, len));
+	try(cache_read_all(entry->fd, bytes, len));
 	entry->bytes_left -= len;
 	entry->checksum = cache_checksum(entry->checksum, bytes, len);
 	return NULL;
@@ -427,7 +429,7 @@ struct err *cache_entry_check(struct cache_entry *entry)
 	uint64_t checksum;
 	if (entry->bytes_left)
 		return err_new(ERR_FORMAT, "of a wrong length");
-	try(read_all(entry->fd, &checksum, CHECKSUM_BYTES));
+	try(cache_read_all(entry->fd, &checksum, CHECKSUM_BYTES));
 	if (checksum != entry->checksum)
 		return err_new(ERR_FORMAT, "damaged");
 	return NULL;

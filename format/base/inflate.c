@@ -22,7 +22,7 @@ bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size
 #include <zlib.h>
 
 /* zlib counts in unsigned int, so it gets its input and room piece by piece. */
-static uInt piece_of(size_t len)
+static uInt inflate_piece_of(size_t len)
 {
 	return len > UINT_MAX ? UINT_MAX : (uInt)len;
 }
@@ -35,8 +35,9 @@ bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size
 		return false;
 	int status;
 	do {
-		stream.avail_in = piece_of((size_t)(packed + packed_bytes - stream.next_in));
-		stream.avail_out = piece_of(len - (size_t)(stream.next_out - out));
+		stream.avail_in =
+			inflate_piece_of((size_t)(packed + packed_bytes - stream.next_in));
+		stream.avail_out = inflate_piece_of(len - (size_t)(stream.next_out - out));
 		status = inflate(&stream, Z_NO_FLUSH);
 	} while (status == Z_OK);
 	inflateEnd(&stream);

@@ -19,7 +19,7 @@ uint64_t map_mix(uint64_t x)
 	return x;
 }
 
-static uint64_t word_at(const unsigned char *bytes, size_t len)
+static uint64_t map_word_at(const unsigned char *bytes, size_t len)
 {
 	uint64_t word = 0;
 	memcpy(&word, bytes, len);
@@ -39,9 +39,9 @@ uint64_t map_hash_bytes(const void *bytes, size_t len, uint64_t seed)
 	const unsigned char *p = bytes;
 	uint64_t hash = seed ^ len, secret = map_mix(seed + 1);
 	for (; len >= 16; p += 16, len -= 16)
-		hash = fold(hash ^ word_at(p, 8), secret ^ word_at(p + 8, 8));
+		hash = fold(hash ^ map_word_at(p, 8), secret ^ map_word_at(p + 8, 8));
 	size_t first = len < 8 ? len : 8;
-	return fold(hash ^ word_at(p, first), secret ^ word_at(p + first, len - first));
+	return fold(hash ^ map_word_at(p, first), secret ^ map_word_at(p + first, len - first));
 }
 
 uint64_t map_random_seed(void)
@@ -57,7 +57,7 @@ static size_t home_of(const struct map *map, uint64_t key)
 	return map_mix(key ^ map->seed) & (map->cap - 1);
 }
 
-static struct map_slot *find(const struct map *map, uint64_t key)
+static struct map_slot *map_find(const struct map *map, uint64_t key)
 {
 	size_t i = home_of(map, key);
 	while (map->slots[i].used && map->slots[i].key != key)
@@ -79,7 +79,7 @@ static void resize(struct map *map, size_t cap)
 	map->slots = mem_zalloc_array(map->cap, sizeof(*map->slots));
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].used)
-			*find(map, old.slots[i].key) = old.slots[i];
+			*map_find(map, old.slots[i].key) = old.slots[i];
 	mem_free(old.slots);
 }
 
@@ -87,7 +87,7 @@ uint64_t *map_get(const struct map *map, uint64_t key)
 {
 	if (!map->len)
 		return NULL;
-	struct map_slot *slot = find(map, key);
+	struct map_slot *slot = map_find(map, key);
 	return slot->used ? &slot->value : NULL;
 }
 
@@ -95,7 +95,7 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *added)
 {
 	if (is_full(map->len + 1, map->cap))
 		resize(map, map->cap ? map->cap * 2 : MAP_FIRST_CAP);
-	struct map_slot *slot = find(map, key);
+	struct map_slot *slot = map_find(map, key);
 	if (added)
 		*added = !slot->used;
 	if (!slot->used) {
@@ -119,7 +119,7 @@ bool map_remove(struct map *map, uint64_t key)
 {
 	if (!map->len)
 		return false;
-	struct map_slot *slot = find(map, key);
+	struct map_slot *slot = map_find(map, key);
 	if (!slot->used)
 		return false;
 	size_t mask = map->cap - 1;

@@ -38,7 +38,7 @@ static void take_owner(struct mount *mount, const char *options)
 }
 
 /* id parent major:minor root point options [tags...] - type source options */
-static bool parse(char *line, struct mount *ret)
+static bool mount_table_parse(char *line, struct mount *ret)
 {
 	enum {
 		ROOT,
@@ -93,7 +93,7 @@ size_t mount_table_read(struct mount_table *table, int fd, size_t max_bytes)
 	for (char *newline; (newline = strchr(line, '\n')); line = newline + 1) {
 		struct mount mount;
 		*newline = '\0';
-		if (parse(line, &mount))
+		if (mount_table_parse(line, &mount))
 			vec_push(&table->mounts, mount);
 	}
 	return len;

@@ -37,7 +37,7 @@ bool mount_file_of(int fd, struct mount_file *ret)
 	return true;
 }
 
-static int fail(int error)
+static int mount_view_fail(int error)
 {
 	errno = error;
 	return -1;
@@ -55,7 +55,7 @@ static int open_within(int fd, const char *path, uint64_t resolve)
 /* ---- a path without links ---- */
 
 /* Entering a mount asks nothing of its file system, since its root is always known. */
-static int enter(int fd, const char *path, const struct mount *mount)
+static int mount_view_enter(int fd, const char *path, const struct mount *mount)
 {
 	CLEANUP(str_deinit) struct str folder = {0};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -66,11 +66,11 @@ static int enter(int fd, const char *path, const struct mount *mount)
 	CLEANUP_FD int root = parent < 0 ? -1 : open_within(parent, name, 0);
 	if (root < 0 || !mount_file_of(root, &entered))
 		return -1;
-	return entered.mount_id == mount->id ? steal_fd(root) : fail(EREMOTE);
+	return entered.mount_id == mount->id ? steal_fd(root) : mount_view_fail(EREMOTE);
 }
 
 /* What is left of a path behind its first `len` bytes. */
-static const char *rest_of(const char *path, size_t len)
+static const char *mount_view_rest_of(const char *path, size_t len)
 {
 	path += len;
 	return path + strspn(path, "/");
@@ -91,7 +91,7 @@ int mount_view_open_canonical(const struct mount_view *view, const char *path)
 {
 	struct mount_file root;
 	if (path[0] != '/' || has_dots(path)) /* ".." would lead out of the root folder */
-		return fail(ENOENT);
+		return mount_view_fail(ENOENT);
 	if (!mount_file_of(view->root_fd, &root))
 		return -1;
 	CLEANUP_FD int entered = -1;
@@ -100,11 +100,11 @@ int mount_view_open_canonical(const struct mount_view *view, const char *path)
 	uint64_t id = root.mount_id;
 	for (const struct mount *mount = mount_table_find(view->mounts, id), *next;; mount = next) {
 		if (nr_entered++ > MAX_ENTERED || !view->may_enter(view->context, id, mount))
-			return fail(EREMOTE);
+			return mount_view_fail(EREMOTE);
 		next = mount_table_next(view->mounts, id, path, begun);
 		if (!next)
 			break;
-		int next_fd = enter(fd, rest_of(next->point, begun), next);
+		int next_fd = mount_view_enter(fd, mount_view_rest_of(next->point, begun), next);
 		if (next_fd < 0)
 			return -1;
 		mem_close_fd(&entered);
@@ -112,8 +112,8 @@ int mount_view_open_canonical(const struct mount_view *view, const char *path)
 		id = next->id;
 		begun = strlen(next->point);
 	}
-	int found = open_within(fd, rest_of(path, begun), RESOLVE_NO_XDEV);
-	return found < 0 && errno == EXDEV ? fail(EREMOTE) : found;
+	int found = open_within(fd, mount_view_rest_of(path, begun), RESOLVE_NO_XDEV);
+	return found < 0 && errno == EXDEV ? mount_view_fail(EREMOTE) : found;
 }
 
 /* ---- links ---- */
@@ -140,7 +140,7 @@ static void go_up(struct walk *walk)
 }
 
 /* Puts what a link of `done` holds ahead of what is left. */
-static bool follow(struct walk *walk, int link_fd)
+static bool mount_view_follow(struct walk *walk, int link_fd)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(link_fd, "", target, sizeof(target));
@@ -162,7 +162,7 @@ static bool follow(struct walk *walk, int link_fd)
 }
 
 /* Takes the next name of what is left. False: errno says why. */
-static bool step(const struct mount_view *view, struct walk *walk, const char *name)
+static bool mount_view_step(const struct mount_view *view, struct walk *walk, const char *name)
 {
 	struct mount_file file;
 	if (strcmp(name, ".") == 0)
@@ -176,15 +176,15 @@ static bool step(const struct mount_view *view, struct walk *walk, const char *n
 	walk->fd = mount_view_open_canonical(view, str_text(&walk->done));
 	if (walk->fd < 0 || !mount_file_of(walk->fd, &file))
 		return false;
-	return !S_ISLNK(file.mode) || follow(walk, walk->fd);
+	return !S_ISLNK(file.mode) || mount_view_follow(walk, walk->fd);
 }
 
-static int open_by_walk(const struct mount_view *view, const char *path)
+static int mount_view_open_by_walk(const struct mount_view *view, const char *path)
 {
 	CLEANUP(walk_deinit) struct walk walk = {.fd = -1};
 	str_puts(&walk.rest, path);
 	for (;;) {
-		const char *at = rest_of(str_text(&walk.rest), 0);
+		const char *at = mount_view_rest_of(str_text(&walk.rest), 0);
 		size_t len = strcspn(at, "/");
 		if (!len)
 			break;
@@ -193,7 +193,7 @@ static int open_by_walk(const struct mount_view *view, const char *path)
 		str_puts(&rest, at + len);
 		str_deinit(&walk.rest);
 		walk.rest = rest;
-		if (!step(view, &walk, name))
+		if (!mount_view_step(view, &walk, name))
 			return -1;
 	}
 	if (walk.fd < 0)
@@ -213,7 +213,7 @@ int mount_view_open(const struct mount_view *view, const char *path)
 		if (fd >= 0 && !S_ISLNK(file.mode))
 			return steal_fd(fd);
 	}
-	return open_by_walk(view, path);
+	return mount_view_open_by_walk(view, path);
 }
 
 int mount_file_reopen(int path_fd)
@@ -223,7 +223,7 @@ int mount_file_reopen(int path_fd)
 	if (!mount_file_of(path_fd, &file))
 		return -1;
 	if (!S_ISREG(file.mode))
-		return fail(EINVAL);
+		return mount_view_fail(EINVAL);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }

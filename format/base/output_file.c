@@ -207,7 +207,7 @@ static struct err *open_new(struct output_file *file)
 	return NULL;
 }
 
-static struct err *create(struct output_file *file)
+static struct err *output_file_create_at(struct output_file *file)
 {
 	try(err_wrap(safe_folder_open_parent(
 			     file->path, &file->options.owner, &file->folder, &file->name),
@@ -223,7 +223,7 @@ struct err *output_file_create(const struct output_file_options *options, struct
 	file->options = *options;
 	file->options.path = file->path = mem_strdup(options->path);
 	file->folder = file->fd = -1;
-	struct err *err = create(file);
+	struct err *err = output_file_create_at(file);
 	if (err)
 		output_file_destroy(file);
 	else

@@ -33,7 +33,7 @@ static void walk_to(struct walk *walk, int fd)
 	walk->fd = fd;
 }
 
-static struct err *follow(struct walk *walk, int link_fd, const struct stat *st)
+static struct err *safe_folder_follow(struct walk *walk, int link_fd, const struct stat *st)
 {
 	char target[PATH_MAX];
 	if (st->st_uid && !caller_owns(walk->caller, st->st_uid))
@@ -49,14 +49,14 @@ static struct err *follow(struct walk *walk, int link_fd, const struct stat *st)
 	return walk_path(walk, target);
 }
 
-static struct err *step(struct walk *walk, const char *name)
+static struct err *safe_folder_step(struct walk *walk, const char *name)
 {
 	struct stat st;
 	CLEANUP_FD int fd = openat(walk->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(errno, "%s", walk->path);
 	if (S_ISLNK(st.st_mode))
-		return follow(walk, fd, &st);
+		return safe_folder_follow(walk, fd, &st);
 	walk_to(walk, steal_fd(fd));
 	return NULL;
 }
@@ -68,12 +68,12 @@ static struct err *walk_path(struct walk *walk, const char *path)
 	if (path[0] == '/')
 		walk_to(walk, open("/", FOLDER));
 	for (char *name = strtok_r(copy, "/", &rest); name; name = strtok_r(NULL, "/", &rest))
-		try(step(walk, name));
+		try(safe_folder_step(walk, name));
 	return NULL;
 }
 
 /* Link by link, each of which is looked at. */
-static struct err *open_by_walk(const char *path, const struct caller *caller, int *ret)
+static struct err *safe_folder_open_by_walk(const char *path, const struct caller *caller, int *ret)
 {
 	struct stat st;
 	struct walk walk = {.path = path, .caller = caller, .fd = open(".", FOLDER)};
@@ -101,7 +101,7 @@ struct err *safe_folder_open(const char *path, const struct caller *caller, int 
 	/* The usual case has no links. ENOSYS: before Linux 5.6; EPERM: a filter of a container. */
 	if (errno != ELOOP && errno != ENOSYS && errno != EPERM)
 		return err_sys(errno, "%s", shown);
-	return open_by_walk(shown, caller, ret);
+	return safe_folder_open_by_walk(shown, caller, ret);
 }
 
 struct err *safe_folder_open_parent(

@@ -195,7 +195,7 @@ void str_put_escaped(struct str *s, const char *bytes, size_t len)
 
 /* ---- interned strings ---- */
 
-static uint64_t *slot_of(struct strtab *table, const char *bytes, size_t len)
+static uint64_t *str_slot_of(struct strtab *table, const char *bytes, size_t len)
 {
 	if (!table->by_hash.len)
 		table->seed = map_random_seed();
@@ -207,7 +207,7 @@ static void hash_added(struct strtab *table)
 {
 	while (table->hashed < table->entries.len) {
 		struct strtab_entry *entry = &table->entries.data[table->hashed++];
-		uint64_t *slot = slot_of(table, entry->bytes, entry->len);
+		uint64_t *slot = str_slot_of(table, entry->bytes, entry->len);
 		entry->next = (uint32_t)*slot;
 		*slot = table->hashed;
 	}
@@ -216,7 +216,7 @@ static void hash_added(struct strtab *table)
 uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len)
 {
 	hash_added(table);
-	uint64_t *slot = slot_of(table, bytes, len);
+	uint64_t *slot = str_slot_of(table, bytes, len);
 	for (uint32_t id = (uint32_t)*slot; id; id = table->entries.data[id - 1].next) {
 		const struct strtab_entry *entry = &table->entries.data[id - 1];
 		if (entry->len == len && memcmp(entry->bytes, bytes, len) == 0)

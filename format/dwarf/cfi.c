@@ -108,7 +108,7 @@ struct entry {
 	struct bytes_cursor body; /* behind the id */
 };
 
-static bool get_entry(
+static bool cfi_get_entry(
 	const struct cfi_reader *reader, struct bytes_cursor *cursor, struct entry *ret)
 {
 	const uint8_t *base = reader->section.bytes;
@@ -150,7 +150,7 @@ static const char *set_up_cie(struct cfi_reader *reader, struct cfi_cie *cie)
 	struct bytes_cursor instructions, cursor = bytes_cursor(section->bytes + cie->offset,
 						  section->len - (size_t)cie->offset);
 	struct entry entry;
-	if (!get_entry(reader, &cursor, &entry) || !is_cie(reader, &entry))
+	if (!cfi_get_entry(reader, &cursor, &entry) || !is_cie(reader, &entry))
 		return "no CIE";
 	const char *fault = parse_cie(reader, entry.body, cie, &instructions);
 	if (fault)
@@ -208,7 +208,7 @@ static const char *parse_fde(struct cfi_reader *reader, struct entry *entry,
 	return NULL;
 }
 
-static void note_bad(struct cfi_reader *reader, const char *fault, uint64_t offset)
+static void cfi_note_bad(struct cfi_reader *reader, const char *fault, uint64_t offset)
 {
 	struct cfi_result *result = &reader->result;
 	if (result->bad_functions++)
@@ -246,7 +246,7 @@ bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret)
 	struct entry entry;
 	while (reader->section.machine && bytes_left(&reader->cursor) >= 4 &&
 		!reader->cursor.overrun && !cfi_is_stopped(&reader->section)) {
-		if (!get_entry(reader, &reader->cursor, &entry))
+		if (!cfi_get_entry(reader, &reader->cursor, &entry))
 			continue; /* a terminator: static linking leaves some in the middle */
 		if (is_cie(reader, &entry))
 			continue; /* parsed when the first function needs it */
@@ -254,7 +254,7 @@ bool cfi_reader_next(struct cfi_reader *reader, struct cfi_function *ret)
 		struct cfi_function function;
 		const char *fault = parse_fde(reader, &entry, &cie, &function);
 		if (fault) {
-			note_bad(reader, fault, entry.offset);
+			cfi_note_bad(reader, fault, entry.offset);
 			continue;
 		}
 		if (!function.start || function.start == function.end)
@@ -274,7 +274,7 @@ uint64_t cfi_reader_run(
 	const struct cfi_cie *cie;
 	struct entry entry;
 	struct cfi_function function;
-	if (!get_entry(reader, &cursor, &entry) || parse_fde(reader, &entry, &cie, &function))
+	if (!cfi_get_entry(reader, &cursor, &entry) || parse_fde(reader, &entry, &cie, &function))
 		return 0; /* cfi_reader_next() gives no such entry */
 	struct cfi_row remembered[CFI_REMEMBERED_MAX];
 	struct cfi_machine machine = {
@@ -292,7 +292,7 @@ uint64_t cfi_reader_run(
 		cfi_machine_emit(&machine);
 	reader->result.rows += machine.rows;
 	if (fault) {
-		note_bad(reader, fault, offset);
+		cfi_note_bad(reader, fault, offset);
 		return machine.address < function.end ? machine.address : function.end;
 	}
 	return function.end;

@@ -39,7 +39,7 @@ enum {
 
 /* ---- numbers ---- */
 
-static int32_t narrow(struct bytes_cursor *cursor, int64_t value)
+static int32_t cfi_machine_narrow(struct bytes_cursor *cursor, int64_t value)
 {
 	if (value < INT32_MIN || value > INT32_MAX)
 		cursor->overrun = true;
@@ -52,13 +52,13 @@ static int32_t get_scaled(struct bytes_cursor *cursor, int64_t value, int64_t fa
 	int64_t product;
 	if (__builtin_mul_overflow(value, factor, &product))
 		cursor->overrun = true;
-	return cursor->overrun ? 0 : narrow(cursor, product);
+	return cursor->overrun ? 0 : cfi_machine_narrow(cursor, product);
 }
 
 /* ---- expressions ---- */
 
 /* A number that an operation pushes; false: it pushes none, or more than an offset may be. */
-static bool get_constant(struct bytes_cursor *expression, uint8_t op, int64_t *ret)
+static bool cfi_machine_get_constant(struct bytes_cursor *expression, uint8_t op, int64_t *ret)
 {
 	int64_t value;
 	switch (op) {
@@ -93,8 +93,8 @@ static bool get_constant(struct bytes_cursor *expression, uint8_t op, int64_t *r
 static bool get_addend(struct bytes_cursor *expression, uint8_t op, int64_t *ret)
 {
 	if (op == DW_OP_plus_uconst)
-		return get_constant(expression, DW_OP_constu, ret);
-	if (!get_constant(expression, op, ret))
+		return cfi_machine_get_constant(expression, DW_OP_constu, ret);
+	if (!cfi_machine_get_constant(expression, op, ret))
 		return false;
 	uint8_t operation = bytes_get_u8(expression);
 	if (operation == DW_OP_minus)
@@ -121,8 +121,8 @@ static bool parse_deref_expression(struct bytes_cursor expression, struct cfi_ro
 			 __builtin_add_overflow(offsets[is_deref], addend, &offsets[is_deref]))
 			return false;
 	}
-	row->cfa_offset = narrow(&expression, offsets[0]);
-	row->cfa_offset2 = narrow(&expression, offsets[1]);
+	row->cfa_offset = cfi_machine_narrow(&expression, offsets[0]);
+	row->cfa_offset2 = cfi_machine_narrow(&expression, offsets[1]);
 	row->cfa_register = (uint8_t)(op - DW_OP_breg0);
 	row->cfa_kind = is_deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
 	return !expression.overrun;
@@ -154,7 +154,7 @@ static bool parse_plt_expression(
 static struct bytes_cursor get_expression(
 	const struct cfi_machine *machine, struct bytes_cursor *cursor, int32_t *offset)
 {
-	*offset = narrow(cursor, cursor->pos - machine->section->bytes);
+	*offset = cfi_machine_narrow(cursor, cursor->pos - machine->section->bytes);
 	return bytes_get_cursor(cursor, dwarf_uleb(cursor));
 }
 
@@ -209,7 +209,7 @@ static const char *advance_to(struct cfi_machine *machine, uint64_t address)
 	return NULL;
 }
 
-static const char *advance(struct cfi_machine *machine, uint64_t delta)
+static const char *cfi_machine_advance(struct cfi_machine *machine, uint64_t delta)
 {
 	uint64_t step, address;
 	if (__builtin_mul_overflow(delta, machine->cie->code_align, &step) ||
@@ -245,7 +245,7 @@ static const char *run_packed(struct cfi_machine *machine, struct bytes_cursor *
 	uint32_t low = op & 0x3f;
 	switch (op & 0xc0) {
 	case DW_CFA_advance_loc:
-		return advance(machine, low);
+		return cfi_machine_advance(machine, low);
 	case DW_CFA_offset:
 		set_register(machine, low, UNWIND_AT_CFA,
 			get_scaled(cursor, (int64_t)dwarf_uleb(cursor), machine->cie->data_align));
@@ -266,7 +266,7 @@ static void set_register_expression(
 	int32_t at;
 	struct bytes_cursor expression = get_expression(machine, cursor, &at);
 	uint8_t op = bytes_get_u8(&expression);
-	int32_t offset = narrow(&expression, dwarf_sleb(&expression));
+	int32_t offset = cfi_machine_narrow(&expression, dwarf_sleb(&expression));
 	const struct unwind_machine *registers = machine->section->machine;
 	bool is_all = !bytes_left(&expression) && !expression.overrun;
 	enum unwind_register kind = UNWIND_EXPRESSION;
@@ -350,7 +350,8 @@ static bool run_cfa(
 	switch (op) {
 	case DW_CFA_def_cfa:
 		reg = cfi_get_register(cursor);
-		set_cfa(machine, cursor, reg, narrow(cursor, (int64_t)dwarf_uleb(cursor)));
+		set_cfa(machine, cursor, reg,
+			cfi_machine_narrow(cursor, (int64_t)dwarf_uleb(cursor)));
 		return true;
 	case DW_CFA_def_cfa_sf:
 		reg = cfi_get_register(cursor);
@@ -361,7 +362,7 @@ static bool run_cfa(
 		return true;
 	case DW_CFA_def_cfa_offset:
 		*fault = change_cfa(machine, cursor, row->cfa_register,
-			narrow(cursor, (int64_t)dwarf_uleb(cursor)));
+			cfi_machine_narrow(cursor, (int64_t)dwarf_uleb(cursor)));
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
 		*fault = change_cfa(machine, cursor, row->cfa_register,
@@ -375,7 +376,8 @@ static bool run_cfa(
 	}
 }
 
-static const char *run_other(struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op)
+static const char *cfi_machine_run_other(
+	struct cfi_machine *machine, struct bytes_cursor *cursor, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_nop:
@@ -385,11 +387,11 @@ static const char *run_other(struct cfi_machine *machine, struct bytes_cursor *c
 		return advance_to(machine,
 			cfi_get_pointer(machine->section, cursor, machine->cie->pointer_encoding));
 	case DW_CFA_advance_loc1:
-		return advance(machine, bytes_get_u8(cursor));
+		return cfi_machine_advance(machine, bytes_get_u8(cursor));
 	case DW_CFA_advance_loc2:
-		return advance(machine, bytes_get_u16(cursor));
+		return cfi_machine_advance(machine, bytes_get_u16(cursor));
 	case DW_CFA_advance_loc4:
-		return advance(machine, bytes_get_u32(cursor));
+		return cfi_machine_advance(machine, bytes_get_u32(cursor));
 	case DW_CFA_remember_state:
 		if (machine->nr_remembered == CFI_REMEMBERED_MAX)
 			return "too many remembered states";
@@ -417,7 +419,7 @@ const char *cfi_machine_run(struct cfi_machine *machine, struct bytes_cursor ins
 			fault = run_packed(machine, &instructions, op);
 		else if (!run_register(machine, &instructions, op) &&
 			 !run_cfa(machine, &instructions, op, &fault))
-			fault = run_other(machine, &instructions, op);
+			fault = cfi_machine_run_other(machine, &instructions, op);
 		if (fault)
 			return fault;
 		if (instructions.overrun)

@@ -156,7 +156,7 @@ void dwarf_form_skip(struct bytes_cursor *cursor, uint16_t form, struct dwarf_en
 
 /* ---- compiling ---- */
 
-static uint8_t kind_of(uint64_t tag)
+static uint8_t dwarf_abbrev_kind_of(uint64_t tag)
 {
 	switch (tag) {
 	case DW_TAG_compile_unit:
@@ -184,17 +184,17 @@ static uint8_t kind_of(uint64_t tag)
 	}
 }
 
-static bool has_code(uint8_t kind)
+static bool dwarf_abbrev_has_code(uint8_t kind)
 {
 	return kind == DWARF_FUNCTION || kind == DWARF_INLINED || kind == DWARF_BLOCK;
 }
 
 /* The slot that keeps this attribute, or -1. */
-static int slot_of(uint64_t attribute, const struct dwarf_abbrev *abbrev)
+static int dwarf_abbrev_slot_of(uint64_t attribute, const struct dwarf_abbrev *abbrev)
 {
 	if (attribute == DW_AT_sibling)
 		return abbrev->has_children ? DWARF_SLOT_SIBLING : -1;
-	if (!has_code(abbrev->kind))
+	if (!dwarf_abbrev_has_code(abbrev->kind))
 		return -1;
 	switch (attribute) {
 	case DW_AT_low_pc:
@@ -236,7 +236,7 @@ static void flush_skip(struct compiler *compiler)
 }
 
 /* An instruction with its operand of `bytes` bytes, before which a slot stands where it has one. */
-static void put_instruction(
+static void dwarf_abbrev_put_instruction(
 	struct compiler *compiler, enum op op, int slot, uint64_t operand, int bytes)
 {
 	flush_skip(compiler);
@@ -252,24 +252,24 @@ static void compile_attribute(
 {
 	int length_bytes = block_length_bytes(form);
 	if (slot >= 0 && form == DW_FORM_implicit_const)
-		put_instruction(compiler, OP_CONSTANT, slot, (uint64_t)constant, 8);
+		dwarf_abbrev_put_instruction(compiler, OP_CONSTANT, slot, (uint64_t)constant, 8);
 	else if (slot >= 0 && is_number(form, size))
-		put_instruction(compiler, OP_CAPTURE, slot, form, 2);
+		dwarf_abbrev_put_instruction(compiler, OP_CAPTURE, slot, form, 2);
 	else if (size >= 0)
 		compiler->skipped += (unsigned)size; /* of a slot too: data16 is no number */
 	else if (is_leb(form))
-		put_instruction(compiler, OP_LEB, -1, 0, 0);
+		dwarf_abbrev_put_instruction(compiler, OP_LEB, -1, 0, 0);
 	else if (form == DW_FORM_string)
-		put_instruction(compiler, OP_STRING, -1, 0, 0);
+		dwarf_abbrev_put_instruction(compiler, OP_STRING, -1, 0, 0);
 	else if (length_bytes >= 0)
-		put_instruction(compiler, OP_BLOCK, -1, (uint64_t)length_bytes, 1);
+		dwarf_abbrev_put_instruction(compiler, OP_BLOCK, -1, (uint64_t)length_bytes, 1);
 	else if (form == DW_FORM_indirect)
-		put_instruction(compiler, OP_VALUE, -1, form, 2);
+		dwarf_abbrev_put_instruction(compiler, OP_VALUE, -1, form, 2);
 	else
-		put_instruction(compiler, OP_BROKEN, -1, 0, 0);
+		dwarf_abbrev_put_instruction(compiler, OP_BROKEN, -1, 0, 0);
 }
 
-static int size_of(const struct dwarf_abbrevs *abbrevs, uint16_t form)
+static int dwarf_abbrev_size_of(const struct dwarf_abbrevs *abbrevs, uint16_t form)
 {
 	return form < DWARF_FORMS ? abbrevs->form_sizes[form]
 				  : dwarf_form_size(form, abbrevs->encoding);
@@ -292,7 +292,7 @@ static bool compile(
 {
 	uint64_t tag = dwarf_uleb(cursor);
 	struct dwarf_abbrev abbrev = {
-		.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag, .kind = kind_of(tag)};
+		.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag, .kind = dwarf_abbrev_kind_of(tag)};
 	abbrev.has_children = dwarf_u8(cursor);
 	abbrev.specs = (uint32_t)bytes_offset(cursor);
 	abbrev.program = (uint32_t)abbrevs->programs.len;
@@ -307,8 +307,8 @@ static bool compile(
 		if (!attribute && !form)
 			break;
 		uint16_t narrow = form > UINT16_MAX ? 0 : (uint16_t)form;
-		int slot = slot_of(attribute, &abbrev);
-		int size = size_of(abbrevs, narrow);
+		int slot = dwarf_abbrev_slot_of(attribute, &abbrev);
+		int size = dwarf_abbrev_size_of(abbrevs, narrow);
 		if (slot < 0 && size >= 0) { /* nearly all */
 			compiler.skipped += (unsigned)size;
 			compiler.bytes += (unsigned)size;
@@ -412,7 +412,7 @@ static uint16_t get_form(const uint8_t *op)
 	return (uint16_t)(op[0] | op[1] << 8);
 }
 
-static uint64_t get_constant(const uint8_t *op)
+static uint64_t dwarf_abbrev_get_constant(const uint8_t *op)
 {
 	uint64_t value = 0;
 	for (int i = 0; i < 8; i++)
@@ -478,7 +478,7 @@ void dwarf_abbrev_run_program(const struct dwarf_abbrevs *abbrevs,
 			break;
 		case OP_CONSTANT:
 			captured->forms[op[0]] = DW_FORM_implicit_const;
-			captured->values[op[0]] = get_constant(op + 1);
+			captured->values[op[0]] = dwarf_abbrev_get_constant(op + 1);
 			op += 9;
 			break;
 		case OP_BROKEN:

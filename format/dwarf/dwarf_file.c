@@ -3,7 +3,7 @@
 #include "format/base/bisect.h"
 
 /* The rest of a header behind its length; false when it cannot be read. */
-static bool parse_header(struct bytes_cursor *body, struct dwarf_unit_header *unit)
+static bool dwarf_file_parse_header(struct bytes_cursor *body, struct dwarf_unit_header *unit)
 {
 	unit->encoding.version = (uint8_t)dwarf_u16(body);
 	if (unit->encoding.version < 2 || unit->encoding.version > 5)
@@ -30,7 +30,7 @@ bool dwarf_file_begins_with_types(const struct dwarf_file *file)
 	struct bytes_cursor cursor = dwarf_cursor(file->sections[DWARF_INFO]);
 	struct dwarf_unit_header unit = {0};
 	struct bytes_cursor body = dwarf_unit_body(&cursor, &unit.encoding.offset_bytes);
-	return !cursor.overrun && parse_header(&body, &unit) &&
+	return !cursor.overrun && dwarf_file_parse_header(&body, &unit) &&
 	       (unit.type == DW_UT_type || unit.type == DW_UT_split_type);
 }
 
@@ -45,7 +45,7 @@ bool dwarf_file_read_units(struct dwarf_file *file)
 		if (cursor.overrun)
 			return true;
 		unit.end = bytes_offset(&cursor);
-		if (parse_header(&body, &unit)) {
+		if (dwarf_file_parse_header(&body, &unit)) {
 			unit.first_die = (uint64_t)(body.pos - start);
 			vec_push(&file->units, unit);
 		} else if (bytes_left(&body) || body.overrun) {

@@ -32,7 +32,8 @@ static void reset(struct machine *machine)
 	machine->target = UINT64_MAX;
 }
 
-static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t address)
+static size_t dwarf_line_machine_lower_bound(
+	const uint64_t *addresses, size_t count, uint64_t address)
 {
 	size_t low = 0;
 	while (count) {
@@ -49,7 +50,8 @@ static size_t lower_bound(const uint64_t *addresses, size_t count, uint64_t addr
 
 static void seek(struct machine *machine)
 {
-	machine->next = lower_bound(machine->addresses, machine->count, machine->last_address);
+	machine->next = dwarf_line_machine_lower_bound(
+		machine->addresses, machine->count, machine->last_address);
 	machine->target =
 		machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
@@ -80,7 +82,7 @@ static void pass_addresses(struct machine *machine)
 		machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
 
-static inline void write_row(struct machine *machine)
+static inline void dwarf_line_machine_write_row(struct machine *machine)
 {
 	if (machine->visit)
 		machine->visit(machine->context, machine->address);
@@ -96,7 +98,7 @@ static inline void write_row(struct machine *machine)
 	machine->last = machine->row;
 }
 
-static inline void advance(struct machine *machine, uint64_t operations)
+static inline void dwarf_line_machine_advance(struct machine *machine, uint64_t operations)
 {
 	const struct dwarf_line_header *header = machine->header;
 	if (header->max_operations == 1) {
@@ -131,7 +133,7 @@ static void run_extended(struct machine *machine, struct bytes_cursor *cursor)
 	}
 }
 
-static uint32_t narrow(uint64_t value)
+static uint32_t dwarf_line_machine_narrow(uint64_t value)
 {
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
@@ -144,22 +146,23 @@ static void run_standard(struct machine *machine, struct bytes_cursor *cursor, u
 		run_extended(machine, cursor);
 		break;
 	case DW_LNS_copy:
-		write_row(machine);
+		dwarf_line_machine_write_row(machine);
 		break;
 	case DW_LNS_advance_pc:
-		advance(machine, dwarf_uleb(cursor));
+		dwarf_line_machine_advance(machine, dwarf_uleb(cursor));
 		break;
 	case DW_LNS_advance_line:
 		machine->row.line += (uint32_t)dwarf_sleb(cursor);
 		break;
 	case DW_LNS_set_file:
-		machine->row.file = narrow(dwarf_uleb(cursor));
+		machine->row.file = dwarf_line_machine_narrow(dwarf_uleb(cursor));
 		break;
 	case DW_LNS_set_column:
-		machine->row.column = narrow(dwarf_uleb(cursor));
+		machine->row.column = dwarf_line_machine_narrow(dwarf_uleb(cursor));
 		break;
 	case DW_LNS_const_add_pc:
-		advance(machine, (255U - header->opcode_base) / header->line_range);
+		dwarf_line_machine_advance(
+			machine, (255U - header->opcode_base) / header->line_range);
 		break;
 	case DW_LNS_fixed_advance_pc:
 		machine->address += dwarf_u16(cursor);
@@ -201,9 +204,9 @@ static void run_one(
 		run_standard(machine, cursor, opcode);
 		return;
 	}
-	advance(machine, specials->operations[opcode]);
+	dwarf_line_machine_advance(machine, specials->operations[opcode]);
 	machine->row.line += specials->lines[opcode];
-	write_row(machine);
+	dwarf_line_machine_write_row(machine);
 }
 
 /* Whether the opcodes that run_rows() knows have their usual operands and effects. */

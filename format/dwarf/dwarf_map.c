@@ -26,7 +26,7 @@ static void put_boundary(void *context, uint64_t address)
 		vec_push(&boundaries->list, address);
 }
 
-static size_t lower_bound(const struct mapper *mapper, uint64_t address)
+static size_t dwarf_map_lower_bound(const struct mapper *mapper, uint64_t address)
 {
 	size_t low = 0, count = mapper->count;
 	while (count) {
@@ -38,14 +38,14 @@ static size_t lower_bound(const struct mapper *mapper, uint64_t address)
 	return low;
 }
 
-static void claim(struct mapper *mapper, uint32_t unit, uint64_t start, uint64_t end)
+static void dwarf_map_claim(struct mapper *mapper, uint32_t unit, uint64_t start, uint64_t end)
 {
 	if (mapper->boundaries) {
 		put_boundary(mapper->boundaries, start);
 		put_boundary(mapper->boundaries, end);
 		return;
 	}
-	size_t i = lower_bound(mapper, start);
+	size_t i = dwarf_map_lower_bound(mapper, start);
 	if (i == mapper->count || mapper->addresses[i] >= end ||
 		!dwarf_file_is_code(mapper->file, start))
 		return;
@@ -84,7 +84,7 @@ static void read_set(struct mapper *mapper, struct bytes_cursor body, uint8_t of
 			break; /* some linkers leave a second list behind the end; nobody reads it
 				*/
 		if (len && start + len > start)
-			claim(mapper, (uint32_t)unit, start, start + len);
+			dwarf_map_claim(mapper, (uint32_t)unit, start, start + len);
 	}
 }
 
@@ -118,7 +118,7 @@ static void map_by_root(struct mapper *mapper, uint32_t index)
 	mapper->may_need_lines[index] = !dwarf_ranges_of_root(&ranges, &unit);
 	if (!mapper->may_need_lines[index])
 		for (uint64_t start, end; dwarf_ranges_next(&ranges, &start, &end);)
-			claim(mapper, index, start, end);
+			dwarf_map_claim(mapper, index, start, end);
 }
 
 static void map_by_roots(struct mapper *mapper, bool with_set)
@@ -190,7 +190,7 @@ void dwarf_map_addresses(
 	map(&mapper);
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int dwarf_map_compare_addresses(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return x < y ? -1 : x > y;
@@ -202,7 +202,7 @@ bool dwarf_map_boundaries(struct dwarf_reader *reader, struct dwarf_boundaries *
 	map(&mapper);
 	if (!ret->list.len || ret->list.len >= DWARF_BOUNDARIES_MAX)
 		return false;
-	qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare_addresses);
+	qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), dwarf_map_compare_addresses);
 	size_t kept = 1;
 	for (size_t i = 1; i < ret->list.len; i++)
 		if (ret->list.data[i] != ret->list.data[kept - 1])

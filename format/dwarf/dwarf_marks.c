@@ -28,7 +28,7 @@ void dwarf_marks_reset(struct dwarf_marks *marks, const struct dwarf_code *range
 		dwarf_marks_put(marks, ranges[i].start);
 }
 
-static bool find_range(struct dwarf_marks *marks, uint64_t address)
+static bool dwarf_marks_find_range(struct dwarf_marks *marks, uint64_t address)
 {
 	const struct dwarf_marked_range *ranges = marks->ranges.data;
 	size_t low = bisect(marks->ranges.len, i, ranges[i].start <= address);
@@ -44,7 +44,7 @@ void dwarf_marks_put(struct dwarf_marks *marks, uint64_t address)
 		return;
 	const struct dwarf_marked_range *range = &marks->ranges.data[marks->last];
 	if (address < range->start || address >= range->end) {
-		if (!find_range(marks, address))
+		if (!dwarf_marks_find_range(marks, address))
 			return;
 		range = &marks->ranges.data[marks->last];
 	}
@@ -52,7 +52,7 @@ void dwarf_marks_put(struct dwarf_marks *marks, uint64_t address)
 	marks->words.data[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS;
 }
 
-static void put_row(void *context, uint64_t address)
+static void dwarf_marks_put_row(void *context, uint64_t address)
 {
 	dwarf_marks_put(context, address);
 }
@@ -105,12 +105,12 @@ bool dwarf_marks_put_unit(struct dwarf_marks *marks, struct dwarf_unit *unit)
 {
 	const struct dwarf_line_header *lines = dwarf_unit_lines(unit);
 	if (lines)
-		dwarf_line_visit(lines, put_row, marks);
+		dwarf_line_visit(lines, dwarf_marks_put_row, marks);
 	return put_dies(marks, unit);
 }
 
 /* The address of a bit, which is a set one. */
-static uint64_t address_of(const struct dwarf_marks *marks, uint64_t bit)
+static uint64_t dwarf_marks_address_of(const struct dwarf_marks *marks, uint64_t bit)
 {
 	const struct dwarf_marked_range *ranges = marks->ranges.data;
 	size_t low = bisect(marks->ranges.len, i, ranges[i].first <= bit);
@@ -130,7 +130,7 @@ bool dwarf_marks_next(const struct dwarf_marks *marks, uint64_t *cursor, uint64_
 	}
 	uint64_t bit = word * WORD_BITS + (uint64_t)__builtin_ctzll(bits);
 	*cursor = bit + 1;
-	*ret = address_of(marks, bit);
+	*ret = dwarf_marks_address_of(marks, bit);
 	return true;
 }
 

@@ -81,7 +81,7 @@ static void set_base(struct dwarf_ranges *ranges, uint64_t base)
 }
 
 /* DWARF 4, 2.17.3: pairs from the base; (-1, base) sets it; (0, 0) ends. */
-static bool next_pair(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *end)
+static bool dwarf_ranges_next_pair(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *end)
 {
 	unsigned bytes = ranges->unit->header.encoding.address_bytes;
 	uint64_t highest = bytes == 4 ? UINT32_MAX : UINT64_MAX;
@@ -101,7 +101,8 @@ static bool next_pair(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *en
 }
 
 /* DWARF 5, 2.17.3 and 7.25. False when this entry is no range; *is_end tells the last. */
-static bool get_entry(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *end, bool *is_end)
+static bool dwarf_ranges_get_entry(
+	struct dwarf_ranges *ranges, uint64_t *start, uint64_t *end, bool *is_end)
 {
 	const struct dwarf_unit *unit = ranges->unit;
 	struct bytes_cursor *list = &ranges->list;
@@ -151,7 +152,7 @@ static bool next_entry(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *e
 {
 	bool is_end = false;
 	while (!is_end && !ranges->list.overrun)
-		if (get_entry(ranges, start, end, &is_end) && *start < *end)
+		if (dwarf_ranges_get_entry(ranges, start, end, &is_end) && *start < *end)
 			return !ranges->list.overrun;
 	return false;
 }
@@ -165,6 +166,7 @@ bool dwarf_ranges_next(struct dwarf_ranges *ranges, uint64_t *start, uint64_t *e
 		*end = ranges->high;
 		return is_one;
 	}
-	return ranges->unit->header.encoding.version >= 5 ? next_entry(ranges, start, end)
-							  : next_pair(ranges, start, end);
+	return ranges->unit->header.encoding.version >= 5
+		       ? next_entry(ranges, start, end)
+		       : dwarf_ranges_next_pair(ranges, start, end);
 }

@@ -22,7 +22,7 @@ static const char *const names[] = {
  * Whether a section is called .NAME or .zNAME, with .dwo behind it or without. The index of a
  * package of .dwo files has none (DWARF 5, 7.3.5).
  */
-static bool is_called(const char *section, enum dwarf_section_id id, bool is_dwo)
+static bool dwarf_sections_is_called(const char *section, enum dwarf_section_id id, bool is_dwo)
 {
 	const char *name = names[id];
 	size_t len = strlen(name);
@@ -88,8 +88,8 @@ static void take_relocated(struct dwarf_sections *sections, enum dwarf_section_i
  * Executable sections tell exactly where code stands, also in a separate debug
  * file, which keeps their headers; segments do where the headers were stripped.
  */
-static void take_code(struct dwarf_sections *sections, const struct elf_section *list, size_t count,
-	const struct elf_layout *layout)
+static void dwarf_sections_take_code(struct dwarf_sections *sections,
+	const struct elf_section *list, size_t count, const struct elf_layout *layout)
 {
 	bool is_laid_out = layout->addresses.len == count;
 	for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,8 @@ bool dwarf_sections_open(
 	*ret = (struct dwarf_sections){.elf = elf, .budget = budget};
 	for (size_t i = 1; i < count; i++) {
 		for (size_t id = 0; id < DWARF_SECTION_COUNT && list[i].type != SHT_NOBITS; id++) {
-			if (!is_called(list[i].name, (enum dwarf_section_id)id, is_dwo))
+			if (!dwarf_sections_is_called(
+				    list[i].name, (enum dwarf_section_id)id, is_dwo))
 				continue;
 			if (is_linked)
 				take_section(ret, (enum dwarf_section_id)id, &list[i], is_dwo);
@@ -127,7 +128,7 @@ bool dwarf_sections_open(
 		}
 	}
 	if (!is_dwo)
-		take_code(ret, list, count, &layout);
+		dwarf_sections_take_code(ret, list, count, &layout);
 	elf_layout_deinit(&layout);
 	if (ret->file.sections[DWARF_INFO].len || ret->packed[DWARF_INFO].size)
 		return true;

@@ -35,19 +35,19 @@ static bool open_index(const struct dwarf_file *package, struct index *index)
 	       index->nr_slots && index->sizes + table <= index->bytes.len;
 }
 
-static uint32_t word_at(const struct index *index, uint64_t offset)
+static uint32_t dwarf_split_word_at(const struct index *index, uint64_t offset)
 {
 	struct bytes_cursor cursor = dwarf_cursor_at(index->bytes, offset);
 	return dwarf_u32(&cursor);
 }
 
 /* The row of a unit, counted from 1; 0 for none. DWARF 5, 7.3.5.3: open addressing. */
-static uint32_t find_row(const struct index *index, uint64_t id)
+static uint32_t dwarf_split_find_row(const struct index *index, uint64_t id)
 {
 	uint32_t mask = index->nr_slots - 1, slot = (uint32_t)id & mask;
 	uint32_t step = ((uint32_t)(id >> 32) & mask) | 1;
 	for (uint32_t i = 0; i < index->nr_slots; i++, slot = (slot + step) & mask) {
-		uint32_t row = word_at(index, index->rows + 4 * (uint64_t)slot);
+		uint32_t row = dwarf_split_word_at(index, index->rows + 4 * (uint64_t)slot);
 		struct bytes_cursor cursor =
 			dwarf_cursor_at(index->bytes, index->ids + 8 * (uint64_t)slot);
 		if (!row)
@@ -61,7 +61,7 @@ static uint32_t find_row(const struct index *index, uint64_t id)
 /* The section that a column is about, or DWARF_SECTION_COUNT. */
 static enum dwarf_section_id section_of(const struct index *index, uint32_t column)
 {
-	switch (word_at(index, index->columns + 4 * (uint64_t)column)) {
+	switch (dwarf_split_word_at(index, index->columns + 4 * (uint64_t)column)) {
 	case DW_SECT_INFO:
 		return DWARF_INFO;
 	case DW_SECT_ABBREV:
@@ -80,7 +80,7 @@ static enum dwarf_section_id section_of(const struct index *index, uint32_t colu
 bool dwarf_split_take(const struct dwarf_file *package, uint64_t dwo_id, struct dwarf_file *ret)
 {
 	struct index index;
-	uint32_t row = open_index(package, &index) ? find_row(&index, dwo_id) : 0;
+	uint32_t row = open_index(package, &index) ? dwarf_split_find_row(&index, dwo_id) : 0;
 	if (!row)
 		return false;
 	struct dwarf_file file = {.alt = package->alt};
@@ -91,8 +91,9 @@ bool dwarf_split_take(const struct dwarf_file *package, uint64_t dwo_id, struct 
 		if (id == DWARF_SECTION_COUNT)
 			continue;
 		struct bytes_cursor cursor = dwarf_cursor_at(
-			package->sections[id], word_at(&index, index.offsets + cell));
-		file.sections[id] = dwarf_block(&cursor, word_at(&index, index.sizes + cell));
+			package->sections[id], dwarf_split_word_at(&index, index.offsets + cell));
+		file.sections[id] =
+			dwarf_block(&cursor, dwarf_split_word_at(&index, index.sizes + cell));
 	}
 	dwarf_file_read_units(&file);
 	*ret = file;

@@ -95,7 +95,7 @@ bool dwarf_attributes_next(struct dwarf_attributes *attributes)
 
 /* ---- strings, addresses, references ---- */
 
-static struct dwarf_span string_at(struct dwarf_span section, uint64_t offset)
+static struct dwarf_span dwarf_unit_string_at(struct dwarf_span section, uint64_t offset)
 {
 	struct bytes_cursor cursor = dwarf_cursor_at(section, offset);
 	return dwarf_text(&cursor);
@@ -112,7 +112,7 @@ static struct dwarf_span indexed_string(const struct dwarf_unit *unit, uint64_t 
 	uint64_t offset = dwarf_unsigned(&cursor, bytes);
 	if (cursor.overrun)
 		return (struct dwarf_span){0};
-	return string_at(unit->file->sections[DWARF_STR], offset);
+	return dwarf_unit_string_at(unit->file->sections[DWARF_STR], offset);
 }
 
 struct dwarf_span dwarf_value_string(const struct dwarf_unit *unit, const struct dwarf_value *value)
@@ -122,9 +122,9 @@ struct dwarf_span dwarf_value_string(const struct dwarf_unit *unit, const struct
 	case DW_FORM_string:
 		return value->bytes;
 	case DW_FORM_strp:
-		return string_at(file->sections[DWARF_STR], value->number);
+		return dwarf_unit_string_at(file->sections[DWARF_STR], value->number);
 	case DW_FORM_line_strp:
-		return string_at(file->sections[DWARF_LINE_STR], value->number);
+		return dwarf_unit_string_at(file->sections[DWARF_LINE_STR], value->number);
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
@@ -135,7 +135,7 @@ struct dwarf_span dwarf_value_string(const struct dwarf_unit *unit, const struct
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
 		if (file->alt)
-			return string_at(file->alt->sections[DWARF_STR], value->number);
+			return dwarf_unit_string_at(file->alt->sections[DWARF_STR], value->number);
 		return (struct dwarf_span){0};
 	default:
 		return (struct dwarf_span){0};

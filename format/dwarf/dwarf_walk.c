@@ -97,7 +97,7 @@ static size_t first_at_or_behind(const struct walker *walker, uint64_t address)
 	return low;
 }
 
-static uint32_t add_node(struct walker *walker, uint64_t die, uint32_t parent)
+static uint32_t dwarf_walk_add_node(struct walker *walker, uint64_t die, uint32_t parent)
 {
 	uint32_t node = (uint32_t)walker->walk->nodes.len;
 	vec_push(&walker->walk->nodes, (struct dwarf_node){.die = die, .parent = parent});
@@ -114,7 +114,7 @@ static bool has_loose_ranges(const struct walker *walker)
 }
 
 /* Gives a new node the addresses of a DIE; 0 when it has none of those that are looked for. */
-static uint32_t claim(
+static uint32_t dwarf_walk_claim(
 	struct walker *walker, struct dwarf_ranges *ranges, uint64_t die, uint32_t parent)
 {
 	uint32_t node = 0;
@@ -128,7 +128,7 @@ static uint32_t claim(
 			!dwarf_file_is_code(walker->unit->line_file, start))
 			continue;
 		if (!node)
-			node = add_node(walker, die, parent);
+			node = dwarf_walk_add_node(walker, die, parent);
 		for (; i < walker->count && walker->addresses[i] < end; i++)
 			if (!is_modest || !walker->nodes[i])
 				walker->nodes[i] = node;
@@ -158,7 +158,7 @@ static bool jump_to_sibling(struct walker *walker, const struct dwarf_captured *
 	return true;
 }
 
-static void enter(struct walker *walker, uint32_t node)
+static void dwarf_walk_enter(struct walker *walker, uint32_t node)
 {
 	if (walker->depth + 1 == DEPTH_MAX) {
 		dwarf_overrun(&walker->cursor);
@@ -170,7 +170,7 @@ static void enter(struct walker *walker, uint32_t node)
 static void skip_children(struct walker *walker, const struct dwarf_captured *captured)
 {
 	if (!jump_to_sibling(walker, captured))
-		enter(walker, SKIPPED);
+		dwarf_walk_enter(walker, SKIPPED);
 }
 
 /* A function or an inlined call: go in where it holds an address. */
@@ -182,13 +182,13 @@ static void visit_code(struct walker *walker, const struct dwarf_abbrev *abbrev,
 	struct dwarf_ranges ranges;
 	bool has_ranges = dwarf_ranges_start(&ranges, walker->unit, captured);
 	if (has_ranges)
-		node = claim(walker, &ranges, die, is_inlined ? outer : 0);
+		node = dwarf_walk_claim(walker, &ranges, die, is_inlined ? outer : 0);
 	if (!abbrev->has_children)
 		return;
 	if (!node && (has_loose_ranges(walker) || (is_inlined && !has_ranges)))
-		node = add_node(walker, die, is_inlined ? outer : 0);
+		node = dwarf_walk_add_node(walker, die, is_inlined ? outer : 0);
 	if (node || (walker->thoroughness == THOROUGH_FUNCTIONS && !is_inlined))
-		enter(walker, node);
+		dwarf_walk_enter(walker, node);
 	else
 		skip_children(walker, captured);
 }
@@ -207,7 +207,7 @@ static void visit_block(struct walker *walker, const struct dwarf_abbrev *abbrev
 		is_hit = i < walker->count && walker->addresses[i] < end;
 	}
 	if (is_hit)
-		enter(walker, walker->level_nodes[walker->depth]);
+		dwarf_walk_enter(walker, walker->level_nodes[walker->depth]);
 	else
 		skip_children(walker, captured);
 }
@@ -222,7 +222,8 @@ static const uint8_t *actions_at(const struct walker *walker, uint32_t depth)
 }
 
 /* The function of what stands below a DIE that nothing is asked of but its kind. */
-static uint32_t node_below(const struct walker *walker, uint32_t depth, enum action action)
+static uint32_t dwarf_walk_node_below(
+	const struct walker *walker, uint32_t depth, enum action action)
 {
 	if (action == PASS)
 		return SKIPPED;
@@ -254,7 +255,7 @@ static bool visit_die(struct walker *walker)
 	else if (action == VISIT)
 		visit_code(walker, abbrev, &captured, die);
 	else if (abbrev->has_children && (action != PASS || !jump_to_sibling(walker, &captured)))
-		enter(walker, node_below(walker, walker->depth, action));
+		dwarf_walk_enter(walker, dwarf_walk_node_below(walker, walker->depth, action));
 	return walker->depth > 0;
 }
 
@@ -312,7 +313,8 @@ static void glide(struct walker *walker)
 		if (abbrev->has_children && !sibling) {
 			if (depth + 1 == DEPTH_MAX)
 				break;
-			walker->level_nodes[depth + 1] = node_below(walker, depth, action);
+			walker->level_nodes[depth + 1] =
+				dwarf_walk_node_below(walker, depth, action);
 			here = actions_at(walker, ++depth);
 		}
 		pos = sibling ? sibling : next;

@@ -64,7 +64,7 @@ void elf_blocks_destroy(struct elf_blocks *blocks)
 	mem_free(blocks);
 }
 
-static void fill(struct elf_blocks *blocks, struct slot *slot, uint64_t block)
+static void elf_blocks_fill(struct elf_blocks *blocks, struct slot *slot, uint64_t block)
 {
 	uint64_t start = block * BLOCK_BYTES, left = blocks->len - start;
 	if (!slot->bytes)
@@ -95,7 +95,7 @@ const uint8_t *elf_blocks_view(struct elf_blocks *blocks, uint64_t at, size_t *l
 	uint64_t block = at / BLOCK_BYTES;
 	struct slot *slot = &blocks->slots[block % SLOTS];
 	if (!slot->bytes || slot->block != block)
-		fill(blocks, slot, block);
+		elf_blocks_fill(blocks, slot, block);
 	size_t into = (size_t)(at % BLOCK_BYTES);
 	if (into >= slot->len)
 		return NULL;

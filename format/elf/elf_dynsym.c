@@ -19,7 +19,7 @@ static const struct elf_section *find_table(const struct elf_section *sections, 
 	return NULL;
 }
 
-static struct err *read_table(
+static struct err *elf_dynsym_read_table(
 	const struct elf_file *file, const struct elf_section *table, uint8_t **ret)
 {
 	if (table->size > TABLE_MAX || table->size > elf_file_size(file))
@@ -29,12 +29,12 @@ static struct err *read_table(
 }
 
 /* A name may be the end of a longer one, which linkers put there once. */
-static bool has_name(const uint8_t *names, uint64_t len, const char *name)
+static bool elf_dynsym_has_name(const uint8_t *names, uint64_t len, const char *name)
 {
 	return memmem(names, len, name, strlen(name) + 1);
 }
 
-static void take_symbol(struct bytes_cursor *cursor, const uint8_t *names, uint64_t len,
+static void elf_dynsym_take_symbol(struct bytes_cursor *cursor, const uint8_t *names, uint64_t len,
 	const char *const *wanted, size_t count, struct elf_dynsym *ret)
 {
 	uint32_t name = bytes_get_u32(cursor);
@@ -71,7 +71,8 @@ static uint32_t hash_name(const char *name)
 	return hash;
 }
 
-static bool read_words(const struct elf_file *file, uint64_t offset, uint32_t *words, size_t count)
+static bool elf_dynsym_read_words(
+	const struct elf_file *file, uint64_t offset, uint32_t *words, size_t count)
 {
 	struct err *err = elf_file_read_into(file, offset, words, count * sizeof(*words));
 	err_destroy(err);
@@ -124,8 +125,9 @@ static enum hash_answer search_chain(
 	for (int step = 0; step < HASH_MAX_CHAIN && index < count; step++, index++) {
 		size_t at = (size_t)step % HASH_WINDOW;
 		size_t left = (size_t)(count - index);
-		if (!at && !read_words(search->file, chain + (uint64_t)(index - first) * 4, hashes,
-				   left < HASH_WINDOW ? left : HASH_WINDOW))
+		if (!at &&
+			!elf_dynsym_read_words(search->file, chain + (uint64_t)(index - first) * 4,
+				hashes, left < HASH_WINDOW ? left : HASH_WINDOW))
 			return HASH_UNKNOWN;
 		if ((hashes[at] | 1) == (hash | 1) && take_hashed(search, index))
 			return HASH_FOUND;
@@ -140,13 +142,15 @@ static enum hash_answer find_hashed(
 	const struct hash_search *search, const struct elf_section *table)
 {
 	uint32_t head[HASH_HEAD_BYTES / 4], bucket, hash = hash_name(search->name);
-	if (!read_words(search->file, table->offset, head, HASH_HEAD_BYTES / 4) || !head[0])
+	if (!elf_dynsym_read_words(search->file, table->offset, head, HASH_HEAD_BYTES / 4) ||
+		!head[0])
 		return HASH_UNKNOWN;
 	uint32_t buckets = head[0], first = head[1], filter_words = head[2];
 	uint64_t at = table->offset + HASH_HEAD_BYTES + (uint64_t)filter_words * 8;
 	uint64_t chain = at + (uint64_t)buckets * 4;
 	if (chain - table->offset > table->size ||
-		!read_words(search->file, at + (uint64_t)(hash % buckets) * 4, &bucket, 1))
+		!elf_dynsym_read_words(
+			search->file, at + (uint64_t)(hash % buckets) * 4, &bucket, 1))
 		return HASH_UNKNOWN;
 	if (!bucket)
 		return HASH_ABSENT;
@@ -187,13 +191,13 @@ struct err *elf_dynsym_find(
 	if (answer == HASH_ABSENT || (answer == HASH_FOUND && count == 1))
 		return NULL;
 	CLEANUP_FREE uint8_t *text = NULL; /* with a NUL behind */
-	try(read_table(file, strings, &text));
-	if (!has_name(text, strings->size, names[0]))
+	try(elf_dynsym_read_table(file, strings, &text));
+	if (!elf_dynsym_has_name(text, strings->size, names[0]))
 		return NULL;
 	CLEANUP_FREE uint8_t *symbols = NULL;
-	try(read_table(file, table, &symbols));
+	try(elf_dynsym_read_table(file, table, &symbols));
 	struct bytes_cursor cursor = bytes_cursor(symbols, table->size);
 	while (bytes_left(&cursor) >= sizeof(Elf64_Sym))
-		take_symbol(&cursor, text, strings->size, names, count, ret);
+		elf_dynsym_take_symbol(&cursor, text, strings->size, names, count, ret);
 	return NULL;
 }

@@ -25,7 +25,8 @@ struct header {
 	uint32_t rows;
 };
 
-static struct err *read_header(struct elf_file *file, struct header *ret, bool *is_found)
+static struct err *elf_eh_frame_read_header(
+	struct elf_file *file, struct header *ret, bool *is_found)
 {
 	struct elf_segment segment;
 	uint8_t bytes[HDR_BYTES];
@@ -71,7 +72,7 @@ static struct err *find_last_entry(
 static struct err *find_by_header(struct elf_file *file, struct elf_eh_frame *ret, bool *is_found)
 {
 	struct header header = {0};
-	try(read_header(file, &header, is_found));
+	try(elf_eh_frame_read_header(file, &header, is_found));
 	if (!*is_found)
 		return NULL;
 	*is_found = false;

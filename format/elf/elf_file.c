@@ -70,7 +70,8 @@ static bool range_fits(uint64_t offset, uint64_t len, uint64_t size)
 	return offset <= size && len <= size - offset;
 }
 
-static struct err *read_bytes(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
+static struct err *elf_file_read_bytes(
+	const struct elf_file *file, uint64_t offset, void *buf, size_t len)
 {
 	if (range_fits(offset, len, file->head_len)) {
 		memcpy(buf, file->head + offset, len);
@@ -103,7 +104,7 @@ struct err *elf_file_read_into(const struct elf_file *file, uint64_t offset, voi
 	if (!range_fits(offset, len, file->size))
 		return err_new(ERR_FORMAT, "%zu bytes at offset %#llx are not in a file of %llu",
 			len, (unsigned long long)offset, (unsigned long long)file->size);
-	struct err *err = read_bytes(file, offset, buf, len);
+	struct err *err = elf_file_read_bytes(file, offset, buf, len);
 	if (file->on_read)
 		file->on_read(file->on_read_context, offset, err ? NULL : buf, len);
 	return err;
@@ -201,7 +202,7 @@ static struct err *parse_phdrs(
 	return NULL;
 }
 
-static struct err *parse_header(struct elf_file *file)
+static struct err *elf_file_parse_header(struct elf_file *file)
 {
 	try(check_ident(file));
 	struct bytes_cursor cursor = bytes_cursor(file->head + EI_NIDENT, EHDR_BYTES - EI_NIDENT);
@@ -221,7 +222,8 @@ static struct err *parse_header(struct elf_file *file)
 	return parse_phdrs(file, phoff, phentsize, phnum);
 }
 
-static struct err *open_any(int fd, const uint8_t *memory, uint64_t size, struct elf_file **ret)
+static struct err *elf_file_open_any(
+	int fd, const uint8_t *memory, uint64_t size, struct elf_file **ret)
 {
 	struct elf_file *file = mem_zalloc(sizeof(*file));
 	file->fd = fd;
@@ -231,7 +233,7 @@ static struct err *open_any(int fd, const uint8_t *memory, uint64_t size, struct
 	struct err *err = elf_file_read_into(file, 0, file->head, head_len);
 	if (!err) {
 		file->head_len = head_len;
-		err = parse_header(file);
+		err = elf_file_parse_header(file);
 	}
 	if (err) {
 		elf_file_destroy(file);
@@ -249,12 +251,12 @@ struct err *elf_file_open(int fd, struct elf_file **ret)
 	/* Devices and FIFOs may block for ever, or answer differently each time. */
 	if (!S_ISREG(st.st_mode))
 		return err_new(ERR_USAGE, "not a regular file");
-	return open_any(fd, NULL, (uint64_t)st.st_size, ret);
+	return elf_file_open_any(fd, NULL, (uint64_t)st.st_size, ret);
 }
 
 struct err *elf_file_open_memory(const void *bytes, size_t len, struct elf_file **ret)
 {
-	return open_any(-1, bytes, len, ret);
+	return elf_file_open_any(-1, bytes, len, ret);
 }
 
 void elf_file_destroy(struct elf_file *file)
@@ -483,7 +485,7 @@ static bool take_note_bytes(struct build_id_search *search, uint64_t len)
 	return true;
 }
 
-static bool scan_notes(struct build_id_search *search, const uint8_t *bytes, size_t len)
+static bool elf_file_scan_notes(struct build_id_search *search, const uint8_t *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
 	for (struct elf_note note; elf_note_next(&cursor, &note);) {
@@ -516,10 +518,11 @@ static bool search_notes(struct build_id_search *search, uint64_t offset, uint64
 		err_destroy(err); /* no note there: the file has no build ID by it */
 		return false;
 	}
-	return scan_notes(search, bytes, (size_t)len);
+	return elf_file_scan_notes(search, bytes, (size_t)len);
 }
 
-static bool search_section(struct build_id_search *search, const uint8_t header[SHDR_BYTES])
+static bool elf_file_search_section(
+	struct build_id_search *search, const uint8_t header[SHDR_BYTES])
 {
 	struct bytes_cursor cursor = bytes_cursor(header, SHDR_BYTES);
 	bytes_get(&cursor, offsetof(Elf64_Shdr, sh_type));
@@ -545,7 +548,7 @@ static void search_sections(struct build_id_search *search)
 		err = elf_file_read_into(search->file, search->file->shoff + done * SHDR_BYTES,
 			block, count * SHDR_BYTES);
 		for (size_t i = 0; !err && i < count; i++)
-			if (search_section(search, block + i * SHDR_BYTES))
+			if (elf_file_search_section(search, block + i * SHDR_BYTES))
 				return;
 	}
 	err_destroy(err); /* then as far as they could be read */

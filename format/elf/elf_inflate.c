@@ -35,7 +35,7 @@ static bool unpack_zlib(const struct packed *packed, uint8_t *out)
 }
 
 #if __has_include(<zstd.h>)
-static bool unpack_zstd(const struct packed *packed, uint8_t *out)
+static bool elf_inflate_unpack_zstd(const struct packed *packed, uint8_t *out)
 {
 	const struct bytes_cursor *in = &packed->bytes;
 	return ZSTD_decompress(out, (size_t)packed->size, in->pos, bytes_left(in)) == packed->size;
@@ -55,7 +55,7 @@ static const struct {
 	{COMPRESSION_NONE, 1, unpack_nothing},
 	{ELFCOMPRESS_ZLIB, DEFLATE_FACTOR, unpack_zlib},
 #if __has_include(<zstd.h>)
-	{COMPRESSION_ZSTD, ZSTD_FACTOR, unpack_zstd},
+	{COMPRESSION_ZSTD, ZSTD_FACTOR, elf_inflate_unpack_zstd},
 #endif
 };
 
@@ -78,7 +78,7 @@ static struct err *check_claim(const struct packed *packed, const struct elf_sec
 }
 
 /* After check_claim(). */
-static struct err *unpack(
+static struct err *elf_inflate_unpack(
 	const struct packed *packed, const struct elf_section *section, uint8_t *out)
 {
 	for (size_t i = 0; i < nr_decoders; i++)
@@ -97,7 +97,7 @@ static struct err *check_size(const struct elf_section *section, uint64_t size, 
 		ERR_UNSUPPORTED, "%llu bytes of %s", (unsigned long long)size, section->name);
 }
 
-static struct err *read_header(const struct elf_section *section, struct packed *packed)
+static struct err *elf_inflate_read_header(const struct elf_section *section, struct packed *packed)
 {
 	struct bytes_cursor *in = &packed->bytes;
 	packed->type = bytes_get_u32(in);
@@ -131,7 +131,7 @@ static struct err *open_packed(const struct elf_section *section, uint64_t max,
 		.type = COMPRESSION_NONE,
 		.size = section->size};
 	if (section->flags & SHF_COMPRESSED)
-		try(read_header(section, packed));
+		try(elf_inflate_read_header(section, packed));
 	else if (strncmp(section->name, ".zdebug_", 8) == 0)
 		try(read_old_header(section, packed));
 	try(check_size(section, packed->size, max));
@@ -144,7 +144,7 @@ static struct err *unpack_copy(
 	const struct packed *packed, const struct elf_section *section, uint8_t **ret)
 {
 	CLEANUP_FREE uint8_t *unpacked = mem_alloc((size_t)packed->size + 1);
-	try(unpack(packed, section, unpacked));
+	try(elf_inflate_unpack(packed, section, unpacked));
 	unpacked[packed->size] = 0;
 	*ret = steal_ptr(unpacked);
 	return NULL;
@@ -178,15 +178,15 @@ struct err *elf_inflate_bytes(
 	return NULL;
 }
 
-static struct err *unpack_into(const struct packed *packed, const struct elf_section *section,
-	struct elf_budget *budget, struct elf_map *ret)
+static struct err *elf_inflate_unpack_into(const struct packed *packed,
+	const struct elf_section *section, struct elf_budget *budget, struct elf_map *ret)
 {
 	struct elf_map out;
 	uint8_t *room = elf_map_create(packed->size, budget, &out);
 	if (!room)
 		return err_new(ERR_UNSUPPORTED, "no room for %llu bytes of %s",
 			(unsigned long long)packed->size, section->name);
-	struct err *err = unpack(packed, section, room);
+	struct err *err = elf_inflate_unpack(packed, section, room);
 	if (err)
 		elf_map_release(&out);
 	else
@@ -202,7 +202,7 @@ struct err *elf_inflate_map(const struct elf_file *file, const struct elf_sectio
 	try(elf_map_range(file, section->offset, section->size, &in));
 	struct err *err = open_packed(section, max, in.bytes, &packed);
 	if (!err)
-		err = unpack_into(&packed, section, budget, ret);
+		err = elf_inflate_unpack_into(&packed, section, budget, ret);
 	elf_map_release(&in);
 	return err;
 }

@@ -77,7 +77,7 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t address)
 
 /* ---- stubs ---- */
 
-static bool has_contents(const struct elf_section *section)
+static bool elf_plt_has_contents(const struct elf_section *section)
 {
 	return section->type != SHT_NOBITS && !(section->flags & SHF_COMPRESSED) && section->size;
 }
@@ -87,7 +87,7 @@ static bool is_plt(const struct elf_section *section)
 	static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".iplt", ".plt.bnd"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(section->name, names[i]) == 0)
-			return has_contents(section) && section->size <= SECTION_MAX;
+			return elf_plt_has_contents(section) && section->size <= SECTION_MAX;
 	return false;
 }
 
@@ -95,7 +95,7 @@ static bool is_plt(const struct elf_section *section)
 static bool is_relocations(const struct elf_section *section)
 {
 	return section->type == SHT_RELA && section->flags & SHF_ALLOC &&
-	       section->entsize == RELA_BYTES && has_contents(section);
+	       section->entsize == RELA_BYTES && elf_plt_has_contents(section);
 }
 
 /* A stub ends where the next one begins. */

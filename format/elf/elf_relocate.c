@@ -42,7 +42,7 @@ static bool is_relative(const struct machine_relocations *types, uint32_t type)
 
 /* How many bytes the relocation fills with symbol + addend, less the place if it is relative to it;
  * 0: another kind. */
-static unsigned width_of(const struct machine_relocations *types, uint32_t type)
+static unsigned elf_relocate_width_of(const struct machine_relocations *types, uint32_t type)
 {
 	if (!type)
 		return 0;
@@ -57,7 +57,7 @@ struct tables {
 	size_t nr_symbols, nr_relocations;
 };
 
-static uint64_t value_of(
+static uint64_t elf_relocate_value_of(
 	const struct tables *tables, const struct elf_layout *layout, uint64_t symbol)
 {
 	if (symbol >= tables->nr_symbols)
@@ -73,7 +73,7 @@ static uint64_t value_of(
 }
 
 /* `address` is that of the bytes. */
-static void fill(const struct tables *tables, const struct elf_layout *layout,
+static void elf_relocate_fill(const struct tables *tables, const struct elf_layout *layout,
 	const struct machine_relocations *types, uint64_t address, uint8_t *bytes, uint64_t len)
 {
 	struct bytes_cursor cursor =
@@ -81,10 +81,10 @@ static void fill(const struct tables *tables, const struct elf_layout *layout,
 	for (size_t i = 0; i < tables->nr_relocations; i++) {
 		uint64_t offset = bytes_get_u64(&cursor), info = bytes_get_u64(&cursor);
 		uint64_t addend = bytes_get_u64(&cursor);
-		unsigned width = width_of(types, (uint32_t)info);
+		unsigned width = elf_relocate_width_of(types, (uint32_t)info);
 		if (!width || offset > len || len - offset < width)
 			continue;
-		uint64_t value = value_of(tables, layout, info >> 32) + addend;
+		uint64_t value = elf_relocate_value_of(tables, layout, info >> 32) + addend;
 		if (is_relative(types, (uint32_t)info))
 			value -= address + offset;
 		for (unsigned byte = 0; byte < width; byte++)
@@ -92,7 +92,7 @@ static void fill(const struct tables *tables, const struct elf_layout *layout,
 	}
 }
 
-static struct err *read_table(struct elf_file *file, const struct elf_section *section,
+static struct err *elf_relocate_read_table(struct elf_file *file, const struct elf_section *section,
 	size_t entry_bytes, uint8_t **ret, size_t *count)
 {
 	if (section->flags & SHF_COMPRESSED || section->size > elf_file_size(file))
@@ -114,9 +114,9 @@ struct err *elf_relocate(struct elf_file *file, const struct elf_layout *layout,
 		CLEANUP_FREE uint8_t *symbols = NULL;
 		CLEANUP_FREE uint8_t *relocations = NULL;
 		struct tables tables = {0};
-		try(read_table(file, &sections[sections[i].link], sizeof(Elf64_Sym), &symbols,
-			&tables.nr_symbols));
-		try(read_table(file, &sections[i], sizeof(Elf64_Rela), &relocations,
+		try(elf_relocate_read_table(file, &sections[sections[i].link], sizeof(Elf64_Sym),
+			&symbols, &tables.nr_symbols));
+		try(elf_relocate_read_table(file, &sections[i], sizeof(Elf64_Rela), &relocations,
 			&tables.nr_relocations));
 		tables.symbols = symbols;
 		tables.relocations = relocations;
@@ -124,7 +124,8 @@ struct err *elf_relocate(struct elf_file *file, const struct elf_layout *layout,
 		uint64_t address =
 			index < layout->addresses.len ? layout->addresses.data[index] : 0;
 		if (machine)
-			fill(&tables, layout, &machine->relocations, address, bytes, len);
+			elf_relocate_fill(
+				&tables, layout, &machine->relocations, address, bytes, len);
 		break; /* more than one is not for a section */
 	}
 	return NULL;

@@ -20,7 +20,7 @@ enum {
 /* ---- memory ---- */
 
 /* False where the file is not there or says "max". */
-static bool read_number(const char *path, uint64_t *ret)
+static bool elf_scratch_read_number(const char *path, uint64_t *ret)
 {
 	FILE *file = fopen(path, "re");
 	bool is_read = file && fscanf(file, "%" SCNu64, ret) == 1;
@@ -58,10 +58,10 @@ static uint64_t group_available_bytes(const struct group_files *files, const cha
 	char path[PATH_BYTES];
 	uint64_t limit, usage;
 	snprintf(path, sizeof(path), "%s%s/%s", files->root, group, files->limit);
-	if (!read_number(path, &limit))
+	if (!elf_scratch_read_number(path, &limit))
 		return UINT64_MAX;
 	snprintf(path, sizeof(path), "%s%s/%s", files->root, group, files->usage);
-	if (!read_number(path, &usage))
+	if (!elf_scratch_read_number(path, &usage))
 		return UINT64_MAX;
 	return limit > usage ? limit - usage : 0;
 }

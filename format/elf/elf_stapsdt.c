@@ -26,7 +26,7 @@ struct reading {
 };
 
 /* A text up to its NUL; NULL: there is none. */
-static const char *get_text(struct bytes_cursor *cursor)
+static const char *elf_stapsdt_get_text(struct bytes_cursor *cursor)
 {
 	const char *text = (const char *)cursor->pos;
 	size_t len = strnlen(text, bytes_left(cursor));
@@ -52,9 +52,9 @@ static void add_probe(struct reading *reading, const uint8_t *bytes, size_t len)
 	uint64_t base = bytes_get_u64(&cursor);
 	uint64_t semaphore = bytes_get_u64(&cursor);
 	uint64_t moved = reading->has_base ? reading->base - base : 0;
-	struct elf_stapsdt_probe probe = {.provider = get_text(&cursor)};
-	probe.name = get_text(&cursor);
-	probe.arguments = get_text(&cursor);
+	struct elf_stapsdt_probe probe = {.provider = elf_stapsdt_get_text(&cursor)};
+	probe.name = elf_stapsdt_get_text(&cursor);
+	probe.arguments = elf_stapsdt_get_text(&cursor);
 	if (!probe.arguments || !*probe.provider || !*probe.name)
 		return;
 	if (!find_offset(reading, address + moved, true, &probe.offset))
@@ -64,7 +64,7 @@ static void add_probe(struct reading *reading, const uint8_t *bytes, size_t len)
 	vec_push(&reading->list->probes, probe);
 }
 
-static void scan_notes(struct reading *reading, const uint8_t *bytes, size_t len)
+static void elf_stapsdt_scan_notes(struct reading *reading, const uint8_t *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
 	struct elf_note note;
@@ -83,7 +83,7 @@ static struct err *read_notes(
 	try(err_wrap(
 		elf_file_read(file, section->offset, section->size, &bytes), "notes of probes"));
 	vec_push(&reading->list->notes, bytes);
-	scan_notes(reading, bytes, section->size);
+	elf_stapsdt_scan_notes(reading, bytes, section->size);
 	return NULL;
 }
 

@@ -30,7 +30,7 @@ struct reader {
 	struct elf_symbols *out;
 };
 
-static bool has_contents(const struct elf_section *section)
+static bool elf_symbols_has_contents(const struct elf_section *section)
 {
 	return section->type != SHT_NOBITS && !(section->flags & SHF_COMPRESSED) &&
 	       section->size > 0;
@@ -39,7 +39,8 @@ static bool has_contents(const struct elf_section *section)
 static const struct elf_section *find_by_type(const struct reader *reader, uint32_t type)
 {
 	for (size_t i = 1; i < reader->section_count; i++)
-		if (reader->sections[i].type == type && has_contents(&reader->sections[i]))
+		if (reader->sections[i].type == type &&
+			elf_symbols_has_contents(&reader->sections[i]))
 			return &reader->sections[i];
 	return NULL;
 }
@@ -95,7 +96,7 @@ static struct err *read_names(struct reader *reader, uint32_t index, const struc
 		return err_new(ERR_FORMAT, "string table %u of %zu sections", index,
 			reader->section_count);
 	const struct elf_section *table = &reader->sections[index];
-	if (table->type != SHT_STRTAB || !has_contents(table))
+	if (table->type != SHT_STRTAB || !elf_symbols_has_contents(table))
 		return NULL;
 	/* Checked before memory is asked for: the size is the file's claim. */
 	uint64_t file_size = elf_file_size(reader->file);
@@ -122,15 +123,15 @@ static bool is_mapping_symbol(const char *name, size_t len)
 	return len == 2 || name[2] == '.' || (len > 4 && memcmp(name, "$xrv", 4) == 0);
 }
 
-static bool begins_with(const char *name, size_t len, const char *prefix)
+static bool elf_symbols_begins_with(const char *name, size_t len, const char *prefix)
 {
 	return len >= strlen(prefix) && memcmp(name, prefix, strlen(prefix)) == 0;
 }
 
 bool elf_symbols_is_label(const char *name, size_t len)
 {
-	return !len || is_mapping_symbol(name, len) || begins_with(name, len, ".L") ||
-	       begins_with(name, len, ".annobin_");
+	return !len || is_mapping_symbol(name, len) || elf_symbols_begins_with(name, len, ".L") ||
+	       elf_symbols_begins_with(name, len, ".annobin_");
 }
 
 /* ---- symbol tables ---- */
@@ -208,7 +209,7 @@ static inline bool read_symbol(const struct reader *reader, const uint8_t *bytes
 }
 
 /* A table of fixed-size records. */
-static struct err *read_table(struct reader *reader, const struct elf_section *table,
+static struct err *elf_symbols_read_table(struct reader *reader, const struct elf_section *table,
 	size_t entry_bytes, struct elf_map *ret, size_t *count)
 {
 	if (table->entsize != entry_bytes)
@@ -242,7 +243,7 @@ static void read_window(struct reader *reader, const uint8_t *bytes, size_t coun
 	}
 }
 
-static struct err *read_symbols(struct reader *reader, const struct elf_section *table)
+static struct err *elf_symbols_read_symbols(struct reader *reader, const struct elf_section *table)
 {
 	if (!table)
 		return NULL;
@@ -250,7 +251,7 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 	try(read_names(reader, table->link, &names));
 	CLEANUP(elf_map_release) struct elf_map entries = {0};
 	size_t count;
-	try(read_table(reader, table, SYM_BYTES, &entries, &count));
+	try(elf_symbols_read_table(reader, table, SYM_BYTES, &entries, &count));
 	if (!names)
 		return NULL;
 	CLEANUP_FREE uint8_t *classes = classify_sections(reader);
@@ -266,7 +267,7 @@ static struct err *read_symbols(struct reader *reader, const struct elf_section 
 
 /* ---- procedure linkage table ---- */
 
-static size_t leading_underscores(const char *name)
+static size_t elf_symbols_leading_underscores(const char *name)
 {
 	return strspn(name, "_");
 }
@@ -277,8 +278,8 @@ static bool is_better_ifunc(
 {
 	if (a->bind != b->bind)
 		return a->bind == STB_GLOBAL || b->bind == STB_LOCAL;
-	return leading_underscores(elf_symbols_name(out, a)) <
-	       leading_underscores(elf_symbols_name(out, b));
+	return elf_symbols_leading_underscores(elf_symbols_name(out, a)) <
+	       elf_symbols_leading_underscores(elf_symbols_name(out, b));
 }
 
 struct ifuncs {
@@ -381,11 +382,11 @@ static struct err *read_dynamic(
 	if (!dynsym)
 		return NULL;
 	const struct elf_section *table =
-		&reader->sections[dynsym->link]; /* read_symbols() checked it */
-	if (table->type != SHT_STRTAB || !has_contents(table))
+		&reader->sections[dynsym->link]; /* elf_symbols_read_symbols() checked it */
+	if (table->type != SHT_STRTAB || !elf_symbols_has_contents(table))
 		return NULL;
-	try(read_table(reader, dynsym, SYM_BYTES, &ret->symbols, &ret->count));
-	/* The table that read_symbols() read last. */
+	try(elf_symbols_read_table(reader, dynsym, SYM_BYTES, &ret->symbols, &ret->count));
+	/* The table that elf_symbols_read_symbols() read last. */
 	ret->names = &reader->out->names[reader->out->names_count - 1].text;
 	return NULL;
 }
@@ -413,11 +414,11 @@ struct err *elf_symbols_read(struct elf_file *file, struct elf_symbols *ret)
 	try(elf_file_sections(file, &reader.sections, &reader.section_count));
 	collect_code(&reader);
 	const struct elf_section *dynsym = find_by_type(&reader, SHT_DYNSYM);
-	struct err *err = read_symbols(&reader, find_by_type(&reader, SHT_SYMTAB));
+	struct err *err = elf_symbols_read_symbols(&reader, find_by_type(&reader, SHT_SYMTAB));
 	bool is_cut = out.is_cut;
 	out.is_cut = false;
 	if (!err)
-		err = read_symbols(&reader, dynsym);
+		err = elf_symbols_read_symbols(&reader, dynsym);
 	out.is_cut |= is_cut;
 	if (!err)
 		err = read_plt(&reader, dynsym);

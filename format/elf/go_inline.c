@@ -109,7 +109,7 @@ struct samples {
 };
 
 /* Some functions with lists, from all over the program. */
-static void take_samples(struct go_inline *all, struct samples *samples)
+static void go_inline_take_samples(struct go_inline *all, struct samples *samples)
 {
 	uint32_t count = all->table->count, i = 0, step = count / SAMPLES_MAX / 4 + 1;
 	for (uint32_t first = 0; first < step && samples->count < SAMPLES_MAX; first++)
@@ -124,7 +124,7 @@ static void take_samples(struct go_inline *all, struct samples *samples)
 
 /* The first call of a list: its name is one from its beginning on, its caller is in the function.
  */
-static bool is_sound(struct go_inline *all, const struct go_function *function)
+static bool go_inline_is_sound(struct go_inline *all, const struct go_function *function)
 {
 	struct go_inline_tree tree;
 	struct go_inlined call;
@@ -140,7 +140,7 @@ static bool is_base(struct go_inline *all, uint64_t base, const struct samples *
 {
 	all->base = base;
 	for (uint32_t i = 0; base && i < samples->count; i++)
-		if (!is_sound(all, &samples->functions[i]))
+		if (!go_inline_is_sound(all, &samples->functions[i]))
 			return false;
 	return base && samples->count;
 }
@@ -149,7 +149,7 @@ static struct err *find_base(struct go_inline *all, bool *found)
 {
 	struct samples samples = {0};
 	struct go_module module;
-	take_samples(all, &samples);
+	go_inline_take_samples(all, &samples);
 	*found = false;
 	if (samples.count)
 		try(go_module_find(all->table, &module, found));

@@ -47,7 +47,7 @@ static bool find_in_view(
 	return false;
 }
 
-static void read_words(struct elf_blocks *blocks, uint64_t at, struct go_module *ret)
+static void go_module_read_words(struct elf_blocks *blocks, uint64_t at, struct go_module *ret)
 {
 	size_t len;
 	const uint8_t *bytes = elf_blocks_view(blocks, at, &len);
@@ -66,7 +66,7 @@ static bool find_in_blocks(
 		if (len < 2 * (size_t)GO_POINTER_BYTES)
 			return false;
 		if (find_in_view(table, bytes, len, &into)) {
-			read_words(blocks, at + into, ret);
+			go_module_read_words(blocks, at + into, ret);
 			return true;
 		}
 		at += (len - GO_POINTER_BYTES) / GO_POINTER_BYTES * GO_POINTER_BYTES;

@@ -110,7 +110,7 @@ static struct index_entry get_index_entry(struct go_pclntab *table, uint32_t num
 }
 
 /* struct _func: entry, name, args, deferreturn, pcsp, pcfile, pcln, npcdata, ... */
-static bool read_function(
+static bool go_pclntab_read_function(
 	struct go_pclntab *table, const struct index_entry *entry, struct go_function *function)
 {
 	struct bytes_cursor cursor = go_table_cursor(table, entry->offset);
@@ -152,7 +152,7 @@ bool go_pclntab_function(struct go_pclntab *table, uint32_t index, struct go_fun
 	struct go_function function = {
 		.start = table->text_start + entry.start, .end = table->text_start + next.start};
 	if (next.start <= entry.start || function.end < function.start ||
-		!read_function(table, &entry, &function))
+		!go_pclntab_read_function(table, &entry, &function))
 		return false;
 	*ret = function;
 	return true;
@@ -233,7 +233,7 @@ static uint64_t find_by_entry(struct go_pclntab *table)
  * The header's field is 0 in a program that is loaded anywhere, where the loader fills it in, and
  * in all of them since 1.26.
  */
-static struct err *find_text(struct go_pclntab *table)
+static struct err *go_pclntab_find_text(struct go_pclntab *table)
 {
 	struct go_module module;
 	bool found = false;
@@ -267,11 +267,11 @@ static struct err *open_table(struct go_pclntab *table, const struct elf_section
 	table->len = section->size - into;
 	try(read_version(table));
 	try(read_layout(table));
-	return find_text(table);
+	return go_pclntab_find_text(table);
 }
 
-static struct err *open_at(struct elf_file *file, const struct elf_section *section, uint64_t into,
-	open_blocks *open, struct go_pclntab **ret)
+static struct err *go_pclntab_open_at(struct elf_file *file, const struct elf_section *section,
+	uint64_t into, open_blocks *open, struct go_pclntab **ret)
 {
 	struct go_pclntab *table = mem_zalloc(sizeof(*table));
 	table->file = file;
@@ -303,8 +303,8 @@ static bool find_header(struct elf_blocks *blocks, uint64_t addr, uint64_t *into
 }
 
 /* In a position-independent program a C linker puts the table among other read-only data. */
-static struct err *search_section(struct elf_file *file, const struct elf_section *section,
-	open_blocks *open, struct go_pclntab **ret)
+static struct err *go_pclntab_search_section(struct elf_file *file,
+	const struct elf_section *section, open_blocks *open, struct go_pclntab **ret)
 {
 	struct elf_blocks *blocks;
 	uint64_t into = 0;
@@ -312,7 +312,7 @@ static struct err *search_section(struct elf_file *file, const struct elf_sectio
 	for (int i = 0; i < HEADERS_TRIED_MAX && !*ret; i++) {
 		if (!find_header(blocks, section->addr, &into))
 			break;
-		err_destroy(open_at(file, section, into, open, ret));
+		err_destroy(go_pclntab_open_at(file, section, into, open, ret));
 		into += TABLE_ALIGNMENT;
 	}
 	elf_blocks_destroy(blocks);
@@ -338,23 +338,24 @@ bool go_pclntab_is_in(struct elf_file *file)
 	return own_section(file) || other_section(file);
 }
 
-static struct err *open_file(struct elf_file *file, open_blocks *open, struct go_pclntab **ret)
+static struct err *go_pclntab_open_file(
+	struct elf_file *file, open_blocks *open, struct go_pclntab **ret)
 {
 	const struct elf_section *own = own_section(file), *other = other_section(file);
 	*ret = NULL;
 	if (own)
-		return open_at(file, own, 0, open, ret);
-	return other ? search_section(file, other, open, ret) : NULL;
+		return go_pclntab_open_at(file, own, 0, open, ret);
+	return other ? go_pclntab_search_section(file, other, open, ret) : NULL;
 }
 
 struct err *go_pclntab_open(struct elf_file *file, struct go_pclntab **ret)
 {
-	return open_file(file, elf_blocks_create, ret);
+	return go_pclntab_open_file(file, elf_blocks_create, ret);
 }
 
 struct err *go_pclntab_map(struct elf_file *file, struct go_pclntab **ret)
 {
-	return open_file(file, elf_blocks_map, ret);
+	return go_pclntab_open_file(file, elf_blocks_map, ret);
 }
 
 void go_pclntab_destroy(struct go_pclntab *table)

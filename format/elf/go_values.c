@@ -103,7 +103,7 @@ static void read_short_rows(struct go_values *values, uint32_t into)
 	values->last = row;
 }
 
-static void read_rows(struct go_values *values, uint32_t into)
+static void go_values_read_rows(struct go_values *values, uint32_t into)
 {
 	size_t had = values->rows.len;
 	if (!values->is_ended)
@@ -115,7 +115,7 @@ static void read_rows(struct go_values *values, uint32_t into)
 	values->nr_read += values->rows.len - had;
 }
 
-static int32_t find_row(const struct go_values *values, uint32_t into)
+static int32_t go_values_find_row(const struct go_values *values, uint32_t into)
 {
 	const struct go_row *rows = values->rows.data;
 	size_t low = 0, high = values->rows.len; /* the row is in between, `high` not included */
@@ -134,6 +134,6 @@ static int32_t find_row(const struct go_values *values, uint32_t into)
 int32_t go_values_at(struct go_values *values, uint32_t into)
 {
 	if (values->last.end <= into)
-		read_rows(values, into);
-	return into < values->last.end ? find_row(values, into) : -1;
+		go_values_read_rows(values, into);
+	return into < values->last.end ? go_values_find_row(values, into) : -1;
 }

@@ -22,7 +22,7 @@ struct kept_text {
 	uint32_t number;
 };
 
-static struct kept_text keep_text(struct answers *answers, const char *text)
+static struct kept_text answers_keep_text(struct answers *answers, const char *text)
 {
 	if (!text)
 		return (struct kept_text){0};
@@ -38,7 +38,7 @@ static void begin_answer(struct answers *answers, uint64_t offset)
 }
 
 /* `count` frames of the newest answer, to be filled; NULL: none. */
-static struct chain_frame *add_frames(struct answers *answers, uint32_t count)
+static struct chain_frame *answers_add_frames(struct answers *answers, uint32_t count)
 {
 	answers->list.data[answers->list.len - 1].count = count;
 	vec_reserve(&answers->frames, count);
@@ -51,19 +51,19 @@ void answers_add(struct answers *answers, uint64_t offset, const struct chain *c
 	begin_answer(answers, offset);
 	/* The outermost is the one that a profile cannot do without. */
 	uint32_t skipped = chain->count > ANSWERS_MAX_DEPTH ? chain->count - ANSWERS_MAX_DEPTH : 0;
-	struct chain_frame *frame = add_frames(answers, chain->count - skipped);
+	struct chain_frame *frame = answers_add_frames(answers, chain->count - skipped);
 	for (uint32_t i = skipped; i < chain->count; i++, frame++) {
 		*frame = chain->frames[i];
-		struct kept_text function = keep_text(answers, frame->function);
+		struct kept_text function = answers_keep_text(answers, frame->function);
 		frame->function = function.text;
 		frame->number = function.number;
-		frame->file = keep_text(answers, frame->file).text;
-		frame->decl_file = keep_text(answers, frame->decl_file).text;
+		frame->file = answers_keep_text(answers, frame->file).text;
+		frame->decl_file = answers_keep_text(answers, frame->decl_file).text;
 	}
 }
 
 /* NULL: it has none. */
-static const struct chain_frame *frames_of(
+static const struct chain_frame *answers_frames_of(
 	const struct answers *answers, const struct answer *answer)
 {
 	return answer->count ? &answers->frames.data[answer->first] : NULL;
@@ -81,7 +81,7 @@ bool answers_find_since(
 	if (!index || *index < first)
 		return false;
 	const struct answer *answer = &answers->list.data[*index];
-	*ret = (struct chain){frames_of(answers, answer), answer->count};
+	*ret = (struct chain){answers_frames_of(answers, answer), answer->count};
 	return true;
 }
 
@@ -120,7 +120,7 @@ void answers_keep_block(struct answers *answers, uint8_t *block)
 bool answers_have_names(const struct answers *answers)
 {
 	vec_each(&answers->list, answer) {
-		struct chain chain = {frames_of(answers, answer), answer->count};
+		struct chain chain = {answers_frames_of(answers, answer), answer->count};
 		if (chain_is_named(&chain))
 			return true;
 	}
@@ -131,7 +131,7 @@ void answers_copy(struct answers *to, const struct answers *from)
 {
 	to->detail = from->detail;
 	vec_each(&from->list, answer) {
-		struct chain chain = {frames_of(from, answer), answer->count};
+		struct chain chain = {answers_frames_of(from, answer), answer->count};
 		answers_add(to, answer->offset, &chain);
 	}
 }
@@ -157,7 +157,7 @@ struct texts {
 	size_t bytes;
 };
 
-static uint32_t number_of(struct texts *texts, const char *text)
+static uint32_t answers_number_of(struct texts *texts, const char *text)
 {
 	if (!text)
 		return 0;
@@ -171,23 +171,24 @@ static uint32_t number_of(struct texts *texts, const char *text)
 	return (uint32_t)*number;
 }
 
-static void put_frame(struct bytes_buf *out, struct texts *texts, const struct chain_frame *frame)
+static void answers_put_frame(
+	struct bytes_buf *out, struct texts *texts, const struct chain_frame *frame)
 {
-	bytes_put_varint(out, number_of(texts, frame->function));
-	bytes_put_varint(out, number_of(texts, frame->file));
+	bytes_put_varint(out, answers_number_of(texts, frame->function));
+	bytes_put_varint(out, answers_number_of(texts, frame->file));
 	bytes_put_varint(out, frame->line);
 	bytes_put_varint(out, frame->column);
-	bytes_put_varint(out, number_of(texts, frame->decl_file));
+	bytes_put_varint(out, answers_number_of(texts, frame->decl_file));
 	bytes_put_varint(out, frame->decl_line);
 }
 
-static void put_answer(struct bytes_buf *out, struct texts *texts, const struct answers *answers,
-	const struct answer *answer)
+static void answers_put_answer(struct bytes_buf *out, struct texts *texts,
+	const struct answers *answers, const struct answer *answer)
 {
-	const struct chain_frame *frames = frames_of(answers, answer);
+	const struct chain_frame *frames = answers_frames_of(answers, answer);
 	bytes_put_varint(out, answer->count);
 	for (uint32_t i = 0; i < answer->count; i++)
-		put_frame(out, texts, &frames[i]);
+		answers_put_frame(out, texts, &frames[i]);
 	if (answer->count) /* inlined functions have no symbol */
 		bytes_put_zigzag(out, (int64_t)(answer->offset - frames[answer->count - 1].start));
 }
@@ -203,7 +204,7 @@ static size_t encode_part(
 		const struct answer *answer = &answers->list.data[end++];
 		bytes_put_zigzag(&list, (int64_t)(answer->offset - offset));
 		offset = answer->offset;
-		put_answer(&list, &texts, answers, answer);
+		answers_put_answer(&list, &texts, answers, answer);
 	}
 	bytes_put_varint(out, answers->detail);
 	bytes_put_varint(out, texts.list.len);
@@ -242,7 +243,7 @@ static struct kept_text keep_text_of_part(
 	struct answers *answers, const struct kept_texts *texts, const char *text, size_t len)
 {
 	if (!texts->are_in_place || len > ANSWERS_MAX_TEXT_BYTES)
-		return keep_text(answers, text);
+		return answers_keep_text(answers, text);
 	return (struct kept_text){text, strtab_add(&answers->strings, text, len) + 1};
 }
 
@@ -266,14 +267,14 @@ static const char *get_texts(
 	return NULL;
 }
 
-static uint32_t get_u32(struct bytes_cursor *cursor)
+static uint32_t answers_get_u32(struct bytes_cursor *cursor)
 {
 	uint64_t value = bytes_get_varint(cursor);
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
 /* *is_bad when there is no such text. */
-static struct kept_text get_text(
+static struct kept_text answers_get_text(
 	struct bytes_cursor *cursor, const struct kept_texts *texts, bool *is_bad)
 {
 	uint64_t place = bytes_get_varint(cursor);
@@ -287,16 +288,16 @@ static const char *get_frames(struct answers *answers, struct bytes_cursor *curs
 	const struct kept_texts *texts, uint32_t count)
 {
 	bool is_bad = false;
-	struct chain_frame *frame = add_frames(answers, count);
+	struct chain_frame *frame = answers_add_frames(answers, count);
 	for (uint32_t i = 0; i < count; i++, frame++) {
-		struct kept_text function = get_text(cursor, texts, &is_bad);
+		struct kept_text function = answers_get_text(cursor, texts, &is_bad);
 		frame->function = function.text;
 		frame->number = function.number;
-		frame->file = get_text(cursor, texts, &is_bad).text;
-		frame->line = get_u32(cursor);
-		frame->column = get_u32(cursor);
-		frame->decl_file = get_text(cursor, texts, &is_bad).text;
-		frame->decl_line = get_u32(cursor);
+		frame->file = answers_get_text(cursor, texts, &is_bad).text;
+		frame->line = answers_get_u32(cursor);
+		frame->column = answers_get_u32(cursor);
+		frame->decl_file = answers_get_text(cursor, texts, &is_bad).text;
+		frame->decl_line = answers_get_u32(cursor);
 		frame->start = 0;
 		frame->is_inlined = i + 1 < count;
 	}

@@ -86,7 +86,7 @@ static bool deflate_zlib(
 	return status == Z_STREAM_END;
 }
 
-static int level_of(uint16_t type, size_t payload_bytes)
+static int chunk_level_of(uint16_t type, size_t payload_bytes)
 {
 	if (type == LAYOUT_CHUNK_SNAPSHOTS)
 		return LEVEL_OF_SNAPSHOTS;
@@ -102,7 +102,7 @@ void chunk_put(struct bytes_buf *out, uint16_t type, uint32_t sequence, const vo
 	size_t stored_bytes = payload_bytes; /* if it takes more, it is not worth it */
 	vec_reserve(out, LAYOUT_CHUNK_HEADER_BYTES + stored_bytes);
 	uint8_t *stored = out->data + start + LAYOUT_CHUNK_HEADER_BYTES;
-	int level = level_of(type, payload_bytes);
+	int level = chunk_level_of(type, payload_bytes);
 	bool compressed = payload_bytes >= SMALLEST_COMPRESSED_BYTES &&
 			  deflate_zlib(payload, payload_bytes, level, stored, &stored_bytes) &&
 			  stored_bytes < payload_bytes;
@@ -125,7 +125,7 @@ void chunk_put(struct bytes_buf *out, uint16_t type, uint32_t sequence, const vo
 /* ---- reading ---- */
 
 /* Makes at least `need` unread bytes available, or as many as there are. */
-static struct err *fill(struct chunk_stream *stream, size_t need)
+static struct err *chunk_fill(struct chunk_stream *stream, size_t need)
 {
 	if (stream->pos > READ_BYTES) { /* drop what was read */
 		memmove(stream->window.data, stream->window.data + stream->pos,
@@ -160,7 +160,7 @@ static uint64_t here(const struct chunk_stream *stream)
 struct err *chunk_stream_init(struct chunk_stream *stream, int fd)
 {
 	*stream = (struct chunk_stream){.fd = fd};
-	try(fill(stream, LAYOUT_HEADER_BYTES));
+	try(chunk_fill(stream, LAYOUT_HEADER_BYTES));
 	size_t len = unread(stream);
 	if (!len)
 		return err_new(ERR_FORMAT, "the file is empty");
@@ -193,7 +193,7 @@ struct header {
 };
 
 /* NULL when the header at the window's position is sound, else what is wrong. */
-static const char *parse_header(const struct chunk_stream *stream, struct header *ret)
+static const char *chunk_parse_header(const struct chunk_stream *stream, struct header *ret)
 {
 	struct bytes_cursor cursor =
 		bytes_cursor(stream->window.data + stream->pos, LAYOUT_CHUNK_HEADER_BYTES);
@@ -214,7 +214,7 @@ static const char *parse_header(const struct chunk_stream *stream, struct header
 	return NULL;
 }
 
-static const char *unpack(struct chunk_stream *stream, const struct header *header,
+static const char *chunk_unpack(struct chunk_stream *stream, const struct header *header,
 	const uint8_t *stored, struct chunk *ret)
 {
 	ret->payload = stored;
@@ -239,11 +239,11 @@ static const char ends_inside_chunk[] = "the file ends inside a chunk";
 static struct err *read_here(struct chunk_stream *stream, struct chunk *ret, const char **fault)
 {
 	struct header header;
-	*fault = parse_header(stream, &header);
+	*fault = chunk_parse_header(stream, &header);
 	if (*fault)
 		return NULL;
 	size_t total = LAYOUT_CHUNK_HEADER_BYTES + (size_t)header.stored_bytes;
-	try(fill(stream, total));
+	try(chunk_fill(stream, total));
 	if (unread(stream) < total) {
 		*fault = ends_inside_chunk;
 		return NULL;
@@ -268,7 +268,7 @@ static struct err *read_here(struct chunk_stream *stream, struct chunk *ret, con
 	ret->type = header.type;
 	ret->sequence = header.sequence;
 	ret->offset = here(stream);
-	*fault = unpack(stream, &header, stored, ret);
+	*fault = chunk_unpack(stream, &header, stored, ret);
 	if (!*fault)
 		stream->pos += total;
 	return NULL;
@@ -280,7 +280,7 @@ static struct err *seek_sync(struct chunk_stream *stream)
 	static const uint8_t sync[4] = {'E', 'B', 'C', 'K'};
 	stream->pos++;
 	for (;;) {
-		try(fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
+		try(chunk_fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
 		size_t len = unread(stream);
 		if (len > SEARCH_BYTES) /* memmem() as sanitizers have it looks at all of it */
 			len = SEARCH_BYTES;
@@ -331,7 +331,7 @@ struct err *chunk_stream_next(struct chunk_stream *stream, struct chunk *ret, bo
 	uint64_t bad_from = 0;
 	const char *first_fault = NULL;
 	for (;;) {
-		try(fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
+		try(chunk_fill(stream, LAYOUT_CHUNK_HEADER_BYTES));
 		if (unread(stream) < LAYOUT_CHUNK_HEADER_BYTES)
 			break;
 		const char *fault;

@@ -52,7 +52,7 @@ static void keep_payload(struct slot *slot, struct chunk_stream *stream)
 	slot->chunk.payload = slot->payload.data;
 }
 
-static void fill(struct chunk_ahead *ahead, struct slot *slot, bool decodes_samples)
+static void chunk_ahead_fill(struct chunk_ahead *ahead, struct slot *slot, bool decodes_samples)
 {
 	struct chunk_stream *stream = &ahead->stream;
 	slot->err = chunk_stream_next(stream, &slot->chunk, &slot->more);
@@ -67,7 +67,7 @@ static void fill(struct chunk_ahead *ahead, struct slot *slot, bool decodes_samp
 			&slot->samples, slot->chunk.payload, slot->chunk.payload_bytes);
 }
 
-static bool has_room(const struct chunk_ahead *ahead)
+static bool chunk_ahead_has_room(const struct chunk_ahead *ahead)
 {
 	return ahead->filled - ahead->emptied < SLOTS && ahead->bytes < AHEAD_BYTES;
 }
@@ -76,7 +76,7 @@ static bool has_room(const struct chunk_ahead *ahead)
 static bool wait_for_room(struct chunk_ahead *ahead, bool *has_time)
 {
 	pthread_mutex_lock(&ahead->mutex);
-	while (!ahead->is_given_up && !has_room(ahead))
+	while (!ahead->is_given_up && !chunk_ahead_has_room(ahead))
 		pthread_cond_wait(&ahead->changed, &ahead->mutex);
 	bool goes_on = !ahead->is_given_up;
 	*has_time = ahead->filled - ahead->emptied >= SPARE_SLOTS;
@@ -105,13 +105,13 @@ static void add_emptied(struct chunk_ahead *ahead, struct slot *slot)
 	pthread_mutex_unlock(&ahead->mutex);
 }
 
-static void *run(void *context)
+static void *chunk_ahead_run(void *context)
 {
 	struct chunk_ahead *ahead = context;
 	bool has_time;
 	for (bool more = true; more && wait_for_room(ahead, &has_time);) {
 		struct slot *slot = &ahead->slots[ahead->filled % SLOTS];
-		fill(ahead, slot, has_time && ahead->decodes_samples);
+		chunk_ahead_fill(ahead, slot, has_time && ahead->decodes_samples);
 		more = slot->more && !slot->err;
 		add_filled(ahead, slot);
 	}
@@ -129,7 +129,7 @@ struct err *chunk_ahead_create(int fd, bool decodes_samples, struct chunk_ahead 
 		chunk_ahead_destroy(ahead);
 		return err;
 	}
-	ahead->has_thread = !pthread_create(&ahead->thread, NULL, run, ahead);
+	ahead->has_thread = !pthread_create(&ahead->thread, NULL, chunk_ahead_run, ahead);
 	*ret = ahead;
 	return NULL;
 }
@@ -138,7 +138,7 @@ static struct slot *oldest(struct chunk_ahead *ahead)
 {
 	struct slot *slot = &ahead->slots[ahead->emptied % SLOTS];
 	if (!ahead->has_thread) {
-		fill(ahead, slot, false);
+		chunk_ahead_fill(ahead, slot, false);
 		return slot;
 	}
 	pthread_mutex_lock(&ahead->mutex);
@@ -166,7 +166,7 @@ const struct decoded_samples *chunk_ahead_samples(const struct chunk_ahead *ahea
 	return &ahead->slots[ahead->emptied % SLOTS].samples;
 }
 
-static void join(struct chunk_ahead *ahead)
+static void chunk_ahead_join(struct chunk_ahead *ahead)
 {
 	if (ahead->has_thread)
 		pthread_join(ahead->thread, NULL);
@@ -175,7 +175,7 @@ static void join(struct chunk_ahead *ahead)
 
 void chunk_ahead_end(struct chunk_ahead *ahead, uint64_t *file_bytes, struct chunk_damage *damage)
 {
-	join(ahead);
+	chunk_ahead_join(ahead);
 	*file_bytes = ahead->stream.window_offset + ahead->stream.window.len;
 	*damage = ahead->stream.damage;
 }
@@ -188,7 +188,7 @@ void chunk_ahead_destroy(struct chunk_ahead *ahead)
 	ahead->is_given_up = true;
 	pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->mutex);
-	join(ahead);
+	chunk_ahead_join(ahead);
 	for (size_t i = 0; i < SLOTS; i++) {
 		bytes_buf_deinit(&ahead->slots[i].payload);
 		mem_free(ahead->slots[i].samples.data);

@@ -65,7 +65,7 @@ void columns_put_nodes(
 
 /* ---- samples ---- */
 
-static void put_column(
+static void columns_put_column(
 	struct bytes_buf *payload, enum layout_sample_column column, struct bytes_buf *values)
 {
 	bytes_put_varint(payload, column);
@@ -87,7 +87,7 @@ static void put_field_column(struct bytes_buf *payload, enum layout_sample_colum
 	struct bytes_buf values = {0};
 	for (size_t i = 0; i < count; i++)
 		bytes_put_varint(&values, field_at(&samples[i], field_offset));
-	put_column(payload, column, &values);
+	columns_put_column(payload, column, &values);
 	bytes_buf_deinit(&values);
 }
 
@@ -105,7 +105,7 @@ static void put_difference_column(struct bytes_buf *payload, enum layout_sample_
 		any |= value != 0;
 	}
 	if (any)
-		put_column(payload, column, &values);
+		columns_put_column(payload, column, &values);
 	bytes_buf_deinit(&values);
 }
 
@@ -120,7 +120,7 @@ static void put_time_column(
 		bytes_put_zigzag(&values, (int64_t)(time - last_time));
 		last_time = time;
 	}
-	put_column(payload, LAYOUT_COLUMN_TIME, &values);
+	columns_put_column(payload, LAYOUT_COLUMN_TIME, &values);
 	bytes_buf_deinit(&values);
 }
 
@@ -134,7 +134,7 @@ static void put_weight_column(
 		weighted |= samples[i].weight != 1;
 	}
 	if (weighted)
-		put_column(payload, LAYOUT_COLUMN_WEIGHT, &values);
+		columns_put_column(payload, LAYOUT_COLUMN_WEIGHT, &values);
 	bytes_buf_deinit(&values);
 }
 

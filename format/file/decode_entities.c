@@ -112,7 +112,7 @@ const char *decode_objects(struct reader *reader, struct bytes_cursor *cursor)
 	return fault;
 }
 
-static struct layout_text get_text(struct bytes_cursor *cursor)
+static struct layout_text decode_entities_get_text(struct bytes_cursor *cursor)
 {
 	struct layout_text text;
 	text.bytes = (const char *)bytes_get_blob(cursor, &text.len);
@@ -121,7 +121,7 @@ static struct layout_text get_text(struct bytes_cursor *cursor)
 
 static const char *decode_origin(struct reader *reader, struct bytes_cursor *record, uint32_t id)
 {
-	struct layout_origin origin = {.name = get_text(record)};
+	struct layout_origin origin = {.name = decode_entities_get_text(record)};
 	origin.flags = bytes_get_u32_varint(record);
 	origin.reason = bytes_get_u32_varint(record);
 	origin.clock.monotonic_ns = bytes_get_varint(record);
@@ -135,8 +135,8 @@ static const char *decode_origin(struct reader *reader, struct bytes_cursor *rec
 		return DECODE_TOO_MUCH;
 	struct layout_origin_meta meta[LAYOUT_MAX_META];
 	for (uint32_t i = 0; i < origin.nr_meta; i++) {
-		meta[i].key = get_text(record);
-		meta[i].value = get_text(record);
+		meta[i].key = decode_entities_get_text(record);
+		meta[i].value = decode_entities_get_text(record);
 	}
 	origin.meta = meta;
 	if (record->overrun)

@@ -69,7 +69,7 @@ uint32_t writer_string(struct writer *writer, const char *bytes, size_t len)
 }
 
 /* Records are blobs, so that a later version can append fields that this one skips. */
-static uint32_t put_record(struct pending_table *table, struct bytes_buf *record)
+static uint32_t writer_put_record(struct pending_table *table, struct bytes_buf *record)
 {
 	bytes_put_blob(&table->body, record->data, record->len);
 	bytes_buf_deinit(record);
@@ -78,7 +78,7 @@ static uint32_t put_record(struct pending_table *table, struct bytes_buf *record
 }
 
 /* Of an event, by its id; NULL: there can be no such event. Valid until the next call. */
-static struct event_samples *samples_of(struct writer *writer, uint32_t event)
+static struct event_samples *writer_samples_of(struct writer *writer, uint32_t event)
 {
 	if (!event || event > LAYOUT_MAX_EVENTS)
 		return NULL;
@@ -96,14 +96,14 @@ uint32_t writer_event(struct writer *writer, const struct layout_event *event)
 	bytes_put_varint(&record, event->unit);
 	if (event->source) /* the last field: most events do without */
 		bytes_put_varint(&record, event->source);
-	uint32_t id = put_record(&writer->events, &record);
-	struct event_samples *samples = samples_of(writer, id);
+	uint32_t id = writer_put_record(&writer->events, &record);
+	struct event_samples *samples = writer_samples_of(writer, id);
 	if (samples)
 		samples->are_values = event->source;
 	return id;
 }
 
-static void put_text(struct bytes_buf *record, const struct layout_text *text)
+static void writer_put_text(struct bytes_buf *record, const struct layout_text *text)
 {
 	bytes_put_blob(record, text->bytes, text->len);
 }
@@ -111,7 +111,7 @@ static void put_text(struct bytes_buf *record, const struct layout_text *text)
 uint32_t writer_origin(struct writer *writer, const struct layout_origin *origin)
 {
 	struct bytes_buf record = {0};
-	put_text(&record, &origin->name);
+	writer_put_text(&record, &origin->name);
 	bytes_put_varint(&record, origin->flags);
 	bytes_put_varint(&record, origin->reason);
 	bytes_put_varint(&record, origin->clock.monotonic_ns);
@@ -119,10 +119,10 @@ uint32_t writer_origin(struct writer *writer, const struct layout_origin *origin
 	bytes_put_varint(&record, origin->shift_ns);
 	bytes_put_varint(&record, origin->nr_meta);
 	for (uint32_t i = 0; i < origin->nr_meta; i++) {
-		put_text(&record, &origin->meta[i].key);
-		put_text(&record, &origin->meta[i].value);
+		writer_put_text(&record, &origin->meta[i].key);
+		writer_put_text(&record, &origin->meta[i].value);
 	}
-	return put_record(&writer->origins, &record);
+	return writer_put_record(&writer->origins, &record);
 }
 
 uint32_t writer_object(struct writer *writer, const struct layout_object *object)
@@ -146,7 +146,7 @@ uint32_t writer_object(struct writer *writer, const struct layout_object *object
 		bytes_put_varint(&record, segment->memsz);
 		bytes_put_varint(&record, segment->flags);
 	}
-	return put_record(&writer->objects, &record);
+	return writer_put_record(&writer->objects, &record);
 }
 
 uint32_t writer_process(struct writer *writer, const struct layout_process *process)
@@ -161,7 +161,7 @@ uint32_t writer_process(struct writer *writer, const struct layout_process *proc
 	bytes_put_varint(&record, process->container);
 	if (process->origin) /* the last field: most recordings do without */
 		bytes_put_varint(&record, process->origin);
-	return put_record(&writer->processes, &record);
+	return writer_put_record(&writer->processes, &record);
 }
 
 uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread)
@@ -170,7 +170,7 @@ uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread
 	bytes_put_varint(&record, thread->process);
 	bytes_put_varint(&record, thread->tid);
 	bytes_put_varint(&record, thread->comm);
-	return put_record(&writer->threads, &record);
+	return writer_put_record(&writer->threads, &record);
 }
 
 void writer_mapping(struct writer *writer, const struct layout_mapping *mapping)
@@ -218,12 +218,12 @@ uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *sn
 		if (known >> i & 1)
 			bytes_put_u64(&record, snapshot->registers[i]);
 	bytes_put_blob(&record, snapshot->stack, stack_bytes);
-	return put_record(&writer->snapshots, &record);
+	return writer_put_record(&writer->snapshots, &record);
 }
 
 void writer_sample(struct writer *writer, const struct layout_sample *sample)
 {
-	struct event_samples *samples = samples_of(writer, sample->event);
+	struct event_samples *samples = writer_samples_of(writer, sample->event);
 	vec_push(&writer->samples, *sample);
 	if (!samples)
 		return;

@@ -46,7 +46,7 @@ static void put_some_strings(struct writer *writer)
 	put_chunk(writer, LAYOUT_CHUNK_STRINGS, payload);
 }
 
-static void put_strings(struct writer *writer)
+static void writer_flush_put_strings(struct writer *writer)
 {
 	while (writer->strings_written < writer->strings.entries.len)
 		put_some_strings(writer);
@@ -63,7 +63,7 @@ static struct bytes_cursor get_piece(struct bytes_cursor *body, uint32_t *count)
 	return piece;
 }
 
-static void put_table(
+static void writer_flush_put_table(
 	struct writer *writer, enum layout_chunk_type type, struct pending_table *table)
 {
 	struct bytes_buf *payload = &writer->payload;
@@ -94,8 +94,8 @@ static void put_blobs(struct writer *writer, enum layout_chunk_type type, struct
 }
 
 /* Records of so many numbers each. */
-static void put_numbers(struct writer *writer, enum layout_chunk_type type, unsigned numbers,
-	struct bytes_buf *records)
+static void writer_flush_put_numbers(struct writer *writer, enum layout_chunk_type type,
+	unsigned numbers, struct bytes_buf *records)
 {
 	struct bytes_cursor body = bytes_cursor(records->data, records->len);
 	while (bytes_left(&body)) {
@@ -109,30 +109,30 @@ static void put_numbers(struct writer *writer, enum layout_chunk_type type, unsi
 	records->len = 0;
 }
 
-static size_t piece_of(size_t left)
+static size_t writer_flush_piece_of(size_t left)
 {
 	return left < PIECE_ENTITIES ? left : PIECE_ENTITIES;
 }
 
-static void put_frames(struct writer *writer)
+static void writer_flush_put_frames(struct writer *writer)
 {
 	size_t count = writer->frames.waiting.len;
 	uint32_t first_id = writer->frames.next_id - (uint32_t)count;
 	for (size_t i = 0; i < count; i += PIECE_ENTITIES) {
 		columns_put_frames(&writer->payload, first_id + (uint32_t)i,
-			writer->frames.waiting.data + i, piece_of(count - i));
+			writer->frames.waiting.data + i, writer_flush_piece_of(count - i));
 		put_chunk(writer, LAYOUT_CHUNK_FRAMES, &writer->payload);
 	}
 	writer->frames.waiting.len = 0;
 }
 
-static void put_nodes(struct writer *writer)
+static void writer_flush_put_nodes(struct writer *writer)
 {
 	size_t count = writer->nodes.waiting.len;
 	uint32_t first_id = writer->nodes.next_id - (uint32_t)count;
 	for (size_t i = 0; i < count; i += PIECE_ENTITIES) {
 		columns_put_nodes(&writer->payload, first_id + (uint32_t)i,
-			writer->nodes.waiting.data + i, piece_of(count - i));
+			writer->nodes.waiting.data + i, writer_flush_piece_of(count - i));
 		put_chunk(writer, LAYOUT_CHUNK_STACKS, &writer->payload);
 	}
 	writer->nodes.waiting.len = 0;
@@ -146,7 +146,7 @@ static enum layout_chunk_type chunk_of_event(const struct writer *writer, uint32
 }
 
 /* A chunk holds samples of one event: collects those of each. */
-static void put_samples(struct writer *writer)
+static void writer_flush_put_samples(struct writer *writer)
 {
 	struct map events = {0};
 	VEC(struct layout_sample) group = {0};
@@ -160,8 +160,8 @@ static void put_samples(struct writer *writer)
 			if (it->event == sample->event)
 				vec_push(&group, *it);
 		for (size_t i = 0; i < group.len; i += PIECE_ENTITIES) {
-			columns_put_samples(
-				&writer->payload, group.data + i, piece_of(group.len - i));
+			columns_put_samples(&writer->payload, group.data + i,
+				writer_flush_piece_of(group.len - i));
 			put_chunk(writer, chunk_of_event(writer, sample->event), &writer->payload);
 		}
 	}
@@ -176,20 +176,20 @@ static void put_entities(struct writer *writer)
 		UNWOUND_NUMBERS = 2,
 	};
 	put_chunk(writer, LAYOUT_CHUNK_META, &writer->meta);
-	put_strings(writer);
-	put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
-	put_table(writer, LAYOUT_CHUNK_ORIGINS, &writer->origins);
-	put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
-	put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
-	put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
+	writer_flush_put_strings(writer);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_EVENTS, &writer->events);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_ORIGINS, &writer->origins);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_OBJECTS, &writer->objects);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_PROCESSES, &writer->processes);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_THREADS, &writer->threads);
 	put_blobs(writer, LAYOUT_CHUNK_MAPPINGS, &writer->mappings);
-	put_table(writer, LAYOUT_CHUNK_SNAPSHOTS, &writer->snapshots);
-	put_numbers(writer, LAYOUT_CHUNK_SYMBOLS, SYMBOL_NUMBERS, &writer->symbols);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_SNAPSHOTS, &writer->snapshots);
+	writer_flush_put_numbers(writer, LAYOUT_CHUNK_SYMBOLS, SYMBOL_NUMBERS, &writer->symbols);
 	put_blobs(writer, LAYOUT_CHUNK_CODE, &writer->code);
-	put_frames(writer);
-	put_nodes(writer);
-	put_numbers(writer, LAYOUT_CHUNK_UNWOUND, UNWOUND_NUMBERS, &writer->unwound);
-	put_samples(writer);
+	writer_flush_put_frames(writer);
+	writer_flush_put_nodes(writer);
+	writer_flush_put_numbers(writer, LAYOUT_CHUNK_UNWOUND, UNWOUND_NUMBERS, &writer->unwound);
+	writer_flush_put_samples(writer);
 }
 
 static void put_figures(struct writer *writer)
@@ -216,7 +216,7 @@ static bool exceeds_limit(const struct writer *writer)
 }
 
 /* What waited has left, and perhaps has been taken. */
-static void count_samples(struct writer *writer, size_t count, bool is_taken)
+static void writer_flush_count_samples(struct writer *writer, size_t count, bool is_taken)
 {
 	writer->samples_written += is_taken ? count : 0;
 	vec_each(&writer->by_event, event) {
@@ -234,7 +234,7 @@ struct err *writer_flush(struct writer *writer)
 	if (writer->is_full || exceeds_limit(writer)) {
 		writer->is_full = true;
 		writer->out.len = writer->bytes_written ? 0 : LAYOUT_HEADER_BYTES;
-		count_samples(writer, nr_samples, false);
+		writer_flush_count_samples(writer, nr_samples, false);
 		nr_samples = 0;
 	}
 	put_figures(writer);
@@ -245,7 +245,7 @@ struct err *writer_flush(struct writer *writer)
 				: NULL;
 	writer->failed |= err != NULL;
 	writer->bytes_written += err ? 0 : len;
-	count_samples(writer, nr_samples, !err);
+	writer_flush_count_samples(writer, nr_samples, !err);
 	return err;
 }
 
@@ -256,7 +256,7 @@ static void put_figures_alone(struct writer *writer)
 	put_entities(writer);
 	writer->samples.len = 0;
 	writer->out.len = 0;
-	count_samples(writer, nr_samples, false);
+	writer_flush_count_samples(writer, nr_samples, false);
 	put_figures(writer);
 }
 

@@ -29,7 +29,7 @@ static uint64_t adrp_page(uint32_t insn, uint64_t address)
 }
 
 /* [bti c] adrp xN, page; ldr xM, [xN, #offset]; some that read nothing; br xM */
-static bool decode_plt_stub(
+static bool arm64_decode_plt_stub(
 	const uint8_t *bytes, size_t len, uint64_t address, struct machine_plt_stub *ret)
 {
 	size_t at = insn_at(bytes, len, 0) == BTI_C ? INSN : 0;
@@ -66,7 +66,7 @@ const struct machine machine_arm64 = {
 		.relative32 = R_AARCH64_PREL32},
 	.plt_align = INSN,
 	.plt_stub_min = 3 * INSN, /* behind bti c there would be the same once more */
-	.decode_plt_stub = decode_plt_stub,
+	.decode_plt_stub = arm64_decode_plt_stub,
 	.go_start = "_rt0_arm64_linux",
 	.library_folders = {"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"},
 };

@@ -16,18 +16,18 @@ static int32_t i32_at(const uint8_t *bytes)
 			 (uint32_t)bytes[3] << 24);
 }
 
-static bool begins_with(const uint8_t *bytes, size_t len, const char *code, size_t code_len)
+static bool x86_64_begins_with(const uint8_t *bytes, size_t len, const char *code, size_t code_len)
 {
 	return len >= code_len && memcmp(bytes, code, code_len) == 0;
 }
 
-#define BEGINS_WITH(bytes, len, code) begins_with(bytes, len, code, sizeof(code) - 1)
+#define BEGINS_WITH(bytes, len, code) x86_64_begins_with(bytes, len, code, sizeof(code) - 1)
 
 /*
  * jmp *slot(%rip), behind endbr64, bnd or mold's mov $index,%r11d; or mov slot(%rip),%r11 and a
  * call, of lld's -z retpolineplt. The table's header, too, has such a jump, behind a push.
  */
-static bool decode_plt_stub(
+static bool x86_64_decode_plt_stub(
 	const uint8_t *bytes, size_t len, uint64_t address, struct machine_plt_stub *ret)
 {
 	size_t at = 0;
@@ -88,7 +88,7 @@ const struct machine machine_x86_64 = {
 		.relative32 = R_X86_64_PC32},
 	.plt_align = 8, /* those of .plt.got; those of the others have 16 */
 	.plt_stub_min = 8,
-	.decode_plt_stub = decode_plt_stub,
+	.decode_plt_stub = x86_64_decode_plt_stub,
 	.find_functions = x86_64_find_functions,
 	.function_length = x86_64_function_length,
 	.find_return = x86_64_find_return,

@@ -38,7 +38,8 @@ struct search {
 };
 
 /* Where the instruction at `at` leads to; `len`: out of the code. */
-static size_t target_of(const struct search *search, size_t at, const struct x86_64_insn *insn)
+static size_t x86_64_functions_target_of(
+	const struct search *search, size_t at, const struct x86_64_insn *insn)
 {
 	int64_t target = (int64_t)at + insn->len + insn->value;
 	return target >= 0 && target < (int64_t)search->len ? (size_t)target : search->len;
@@ -52,14 +53,15 @@ static void find_called(struct search *search)
 			insn.len = 1;
 			continue;
 		}
-		size_t target =
-			insn.kind == X86_64_CALL ? target_of(search, at, &insn) : search->len;
+		size_t target = insn.kind == X86_64_CALL
+					? x86_64_functions_target_of(search, at, &insn)
+					: search->len;
 		if (target < search->len)
 			search->called[target / 8] |= (uint8_t)(1 << target % 8);
 	}
 }
 
-static bool is_called(const struct search *search, size_t at)
+static bool x86_64_functions_is_called(const struct search *search, size_t at)
 {
 	return search->called[at / 8] >> at % 8 & 1;
 }
@@ -69,14 +71,16 @@ static bool is_start(const struct search *search, size_t at, bool has_ended)
 {
 	bool is_aligned = (search->address + at) % ALIGNMENT == 0;
 	if (!has_ended)
-		return is_aligned && is_called(search, at);
-	return is_called(search, at) || !search->starts->len || (is_aligned && at > search->reach);
+		return is_aligned && x86_64_functions_is_called(search, at);
+	return x86_64_functions_is_called(search, at) || !search->starts->len ||
+	       (is_aligned && at > search->reach);
 }
 
-static void follow(struct search *search, size_t at, const struct x86_64_insn *insn)
+static void x86_64_functions_follow(
+	struct search *search, size_t at, const struct x86_64_insn *insn)
 {
 	struct machine_functions *starts = search->starts;
-	size_t target = target_of(search, at, insn);
+	size_t target = x86_64_functions_target_of(search, at, insn);
 	size_t distance = target > at ? target - at : at - target;
 	if (target == search->len || distance > BRANCH_MAX)
 		return;
@@ -86,7 +90,8 @@ static void follow(struct search *search, size_t at, const struct x86_64_insn *i
 	if (target > at && target - is_tail_call > search->reach)
 		search->reach = target - is_tail_call;
 	if (target <= at && !is_tail_call)
-		while (starts->len > behind && !is_called(search, starts->data[starts->len - 1]))
+		while (starts->len > behind &&
+			!x86_64_functions_is_called(search, starts->data[starts->len - 1]))
 			starts->len--;
 }
 
@@ -120,7 +125,7 @@ void x86_64_find_functions(
 		}
 		has_ended = never_goes_on(&insn);
 		if (insn.kind == X86_64_BRANCH || insn.kind == X86_64_JUMP)
-			follow(&search, at, &insn);
+			x86_64_functions_follow(&search, at, &insn);
 	}
 	mem_free(search.called);
 }

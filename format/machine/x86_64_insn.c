@@ -215,16 +215,16 @@ struct decoder {
 	struct x86_64_insn *insn;
 };
 
-static bool has(const struct decoder *decoder, size_t bytes)
+static bool x86_64_insn_has(const struct decoder *decoder, size_t bytes)
 {
 	return decoder->len - decoder->at >= bytes;
 }
 
 /* A signed value. */
-static bool take(struct decoder *decoder, size_t bytes, int64_t *ret)
+static bool x86_64_insn_take(struct decoder *decoder, size_t bytes, int64_t *ret)
 {
 	uint64_t value = 0;
-	if (!has(decoder, bytes))
+	if (!x86_64_insn_has(decoder, bytes))
 		return false;
 	for (size_t i = 0; i < bytes; i++)
 		value |= (uint64_t)decoder->bytes[decoder->at++] << 8 * i;
@@ -237,7 +237,7 @@ static bool take(struct decoder *decoder, size_t bytes, int64_t *ret)
 
 static bool take_byte(struct decoder *decoder, uint8_t *ret)
 {
-	if (!has(decoder, 1))
+	if (!x86_64_insn_has(decoder, 1))
 		return false;
 	*ret = decoder->bytes[decoder->at++];
 	return true;
@@ -247,7 +247,7 @@ static bool take_byte(struct decoder *decoder, uint8_t *ret)
 
 static bool take_legacy_prefixes(struct decoder *decoder)
 {
-	for (; has(decoder, 1); decoder->at++) {
+	for (; x86_64_insn_has(decoder, 1); decoder->at++) {
 		uint8_t byte = decoder->bytes[decoder->at];
 		decoder->has_66 |= byte == 0x66;
 		decoder->has_f2 |= byte == 0xf2;
@@ -271,7 +271,7 @@ static void put_high_bits(struct decoder *decoder, bool reg, bool index, bool rm
 
 static void take_rex(struct decoder *decoder)
 {
-	if (!has(decoder, 1) || (decoder->bytes[decoder->at] & 0xf0) != 0x40)
+	if (!x86_64_insn_has(decoder, 1) || (decoder->bytes[decoder->at] & 0xf0) != 0x40)
 		return;
 	uint8_t rex = decoder->bytes[decoder->at++];
 	decoder->has_rex = true;
@@ -356,7 +356,7 @@ static bool take_modrm(struct decoder *decoder)
 	} else { /* of the instruction's end */
 		bytes = 4;
 	}
-	return !bytes || take(decoder, bytes, &decoder->displacement);
+	return !bytes || x86_64_insn_take(decoder, bytes, &decoder->displacement);
 }
 
 static uint16_t bit(const struct decoder *decoder, uint8_t reg, unsigned shape)
@@ -390,7 +390,7 @@ static bool take_operands(struct decoder *decoder, unsigned shape)
 		return false;
 	note_writes(decoder, shape);
 	size_t bytes = shape & IMM8 ? 1 : shape & IMM_Z ? bytes_of_z(decoder) : 0;
-	return !bytes || take(decoder, bytes, &decoder->immediate);
+	return !bytes || x86_64_insn_take(decoder, bytes, &decoder->immediate);
 }
 
 /* ---- what an opcode means ---- */
@@ -451,7 +451,8 @@ static bool refine_unary(struct decoder *decoder, uint8_t opcode)
 	if (operation >= 2)
 		return true;
 	decoder->insn->writes = 0;
-	return take(decoder, opcode == 0xf6 ? 1 : bytes_of_z(decoder), &decoder->immediate);
+	return x86_64_insn_take(
+		decoder, opcode == 0xf6 ? 1 : bytes_of_z(decoder), &decoder->immediate);
 }
 
 /* fe, ff: inc, dec, call, jmp, push. */
@@ -481,7 +482,7 @@ static bool refine_group(struct decoder *decoder, uint8_t opcode)
 static bool take_branch(struct decoder *decoder, enum x86_64_kind kind, size_t bytes)
 {
 	decoder->insn->kind = (uint8_t)kind;
-	return take(decoder, bytes, &decoder->insn->value);
+	return x86_64_insn_take(decoder, bytes, &decoder->insn->value);
 }
 
 /* 50 to 5f, 90 to 97, b0 to bf: the register is part of the opcode. */
@@ -507,10 +508,10 @@ static bool take_short(struct decoder *decoder, uint8_t opcode)
 	}
 	if (opcode < 0xb8) {
 		insn->writes = bit(decoder, reg, BYTES);
-		return take(decoder, 1, &decoder->immediate);
+		return x86_64_insn_take(decoder, 1, &decoder->immediate);
 	}
 	insn->writes = (uint16_t)(1 << reg);
-	if (!take(decoder, decoder->has_w ? 8 : bytes_of_z(decoder), &insn->value))
+	if (!x86_64_insn_take(decoder, decoder->has_w ? 8 : bytes_of_z(decoder), &insn->value))
 		return false;
 	if (!decoder->has_w)
 		insn->value = (uint32_t)insn->value;
@@ -533,7 +534,7 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 		return take_short(decoder, opcode);
 	if (opcode >= 0xa0 && opcode <= 0xa3) {
 		insn->writes = opcode < 0xa2 ? 1 << X86_64_AX : 0;
-		return take(decoder, 8, &decoder->immediate);
+		return x86_64_insn_take(decoder, 8, &decoder->immediate);
 	}
 	switch (opcode) {
 	case 0x68:
@@ -541,7 +542,8 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 		insn->kind = X86_64_PUSH;
 		if (decoder->has_66)
 			insn->kind = X86_64_OTHER;
-		return take(decoder, opcode == 0x6a ? 1 : bytes_of_z(decoder), &insn->value);
+		return x86_64_insn_take(
+			decoder, opcode == 0x6a ? 1 : bytes_of_z(decoder), &insn->value);
 	case 0x9c: /* pushf, popf */
 	case 0x9d:
 		insn->kind = opcode == 0x9d ? X86_64_POP : X86_64_PUSH;
@@ -549,7 +551,7 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 		return true;
 	case 0xc2:
 		insn->kind = X86_64_RETURN;
-		if (!take(decoder, 2, &insn->value))
+		if (!x86_64_insn_take(decoder, 2, &insn->value))
 			return false;
 		insn->value &= 0xffff;
 		return true;
@@ -559,22 +561,22 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 	case 0xc8: /* enter */
 		insn->kind = X86_64_OTHER;
 		insn->writes = 1 << X86_64_SP | 1 << X86_64_BP;
-		return take(decoder, 2, &decoder->immediate) &&
-		       take(decoder, 1, &decoder->immediate);
+		return x86_64_insn_take(decoder, 2, &decoder->immediate) &&
+		       x86_64_insn_take(decoder, 1, &decoder->immediate);
 	case 0xc9:
 		insn->kind = X86_64_LEAVE;
 		insn->writes = 1 << X86_64_SP | 1 << X86_64_BP;
 		return true;
 	case 0xca: /* far returns, int, iret */
 		insn->kind = X86_64_OTHER;
-		return take(decoder, 2, &decoder->immediate);
+		return x86_64_insn_take(decoder, 2, &decoder->immediate);
 	case 0xcb:
 	case 0xcf:
 		insn->kind = X86_64_OTHER;
 		return true;
 	case 0xcd:
 		insn->writes = 1 << X86_64_AX;
-		return take(decoder, 1, &decoder->immediate);
+		return x86_64_insn_take(decoder, 1, &decoder->immediate);
 	case 0xcc:
 	case 0xf1:
 	case 0xf4:
@@ -764,7 +766,7 @@ static bool take_vector(struct decoder *decoder, unsigned map, uint8_t opcode)
 		return take_operands(decoder, shape);
 	case 7: /* rdmsr, wrmsr with a constant */
 		return !decoder->is_evex && take_operands(decoder, RM_REG) &&
-		       take(decoder, 4, &decoder->immediate);
+		       x86_64_insn_take(decoder, 4, &decoder->immediate);
 	case 8: /* XOP */
 		return take_operands(decoder, shape | IMM8);
 	case 9: /* its blsr... write the register beside */
@@ -777,7 +779,7 @@ static bool take_vector(struct decoder *decoder, unsigned map, uint8_t opcode)
 		return true;
 	case 10:
 		if (!take_operands(decoder, shape | TO_REG) ||
-			!take(decoder, 4, &decoder->immediate))
+			!x86_64_insn_take(decoder, 4, &decoder->immediate))
 			return false;
 		insn->writes |= (uint16_t)(1 << decoder->vector_reg);
 		return true;

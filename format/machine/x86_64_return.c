@@ -101,7 +101,7 @@ struct reading {
 
 /* ---- values ---- */
 
-static bool is_same(const struct value *a, const struct value *b)
+static bool x86_64_return_is_same(const struct value *a, const struct value *b)
 {
 	return a->kind == b->kind && a->base == b->base && a->offset == b->offset &&
 	       a->addend == b->addend;
@@ -146,7 +146,7 @@ static size_t slot_number(const struct state *state, const struct value *at)
 	struct value wanted = one_address(state, at);
 	for (size_t i = state->nr_slots; i > 0; i--) {
 		struct value slot = one_address(state, &state->slots[i - 1].at);
-		if (is_same(&slot, &wanted))
+		if (x86_64_return_is_same(&slot, &wanted))
 			return i;
 	}
 	return 0;
@@ -159,7 +159,7 @@ static const struct value *written(const struct state *state, const struct value
 	return number ? &state->slots[number - 1].value : NULL;
 }
 
-static struct value load(const struct state *state, struct value at)
+static struct value x86_64_return_load(const struct state *state, struct value at)
 {
 	const struct value *known = written(state, &at);
 	if (known)
@@ -179,7 +179,7 @@ static void store(struct state *state, struct value at, struct value value)
 		return;
 	for (unsigned i = 0; i < NR_RESTORED; i++) {
 		struct value first = first_value(restored_registers[i]);
-		if (is_same(&value, &first))
+		if (x86_64_return_is_same(&value, &first))
 			state->saved_at[i] = at;
 	}
 	size_t number = slot_number(state, &at);
@@ -200,24 +200,24 @@ static struct value of_register(const struct state *state, uint8_t reg)
 	return reg < NR_REGISTERS ? state->reg[reg] : (struct value){0};
 }
 
-static void forget(struct state *state, uint16_t registers)
+static void x86_64_return_forget(struct state *state, uint16_t registers)
 {
 	for (unsigned i = 0; i < NR_REGISTERS; i++)
 		if (registers >> i & 1)
 			state->reg[i] = (struct value){0};
 }
 
-static void push(struct state *state, struct value value)
+static void x86_64_return_push(struct state *state, struct value value)
 {
 	struct value *sp = &state->reg[X86_64_SP];
 	*sp = plus(*sp, -8);
 	store(state, *sp, value);
 }
 
-static struct value pop(struct state *state)
+static struct value x86_64_return_pop(struct state *state)
 {
-	struct value *sp = &state->reg[X86_64_SP], value = load(state, *sp);
-	if (state->nr_slots && is_same(&state->slots[state->nr_slots - 1].at, sp))
+	struct value *sp = &state->reg[X86_64_SP], value = x86_64_return_load(state, *sp);
+	if (state->nr_slots && x86_64_return_is_same(&state->slots[state->nr_slots - 1].at, sp))
 		state->nr_slots--;
 	*sp = plus(*sp, 8);
 	return value;
@@ -245,7 +245,7 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		state->reg[insn->reg] = plus(base, insn->value);
 		break;
 	case X86_64_LOAD:
-		state->reg[insn->reg] = load(state, plus(base, insn->value));
+		state->reg[insn->reg] = x86_64_return_load(state, plus(base, insn->value));
 		break;
 	case X86_64_STORE: /* a function restores what it saved, not what it does with its data */
 		value = of_register(state, insn->reg);
@@ -256,31 +256,31 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		state->reg[insn->reg] = constant(insn->value);
 		break;
 	case X86_64_PUSH:
-		push(state, pushed(state, insn));
+		x86_64_return_push(state, pushed(state, insn));
 		break;
 	case X86_64_POP:
-		value = pop(state);
+		value = x86_64_return_pop(state);
 		if (insn->reg < NR_REGISTERS)
 			state->reg[insn->reg] = value;
 		break;
 	case X86_64_LEAVE:
 		state->reg[X86_64_SP] = state->reg[X86_64_BP];
-		state->reg[X86_64_BP] = pop(state);
+		state->reg[X86_64_BP] = x86_64_return_pop(state);
 		break;
 	case X86_64_CALL:
 		if (!insn->value) /* only to learn where it is */
-			push(state, (struct value){0});
+			x86_64_return_push(state, (struct value){0});
 		else
-			forget(state, scratch_registers);
+			x86_64_return_forget(state, scratch_registers);
 		break;
 	case X86_64_CALL_INDIRECT:
-		forget(state, scratch_registers);
+		x86_64_return_forget(state, scratch_registers);
 		break;
 	case X86_64_OTHER:
-		forget(state, insn->writes | 1 << X86_64_SP);
+		x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
 		break;
 	default:
-		forget(state, insn->writes);
+		x86_64_return_forget(state, insn->writes);
 		break;
 	}
 }
@@ -293,7 +293,7 @@ static uint8_t dwarf_number(uint8_t reg)
 	return reg < 8 ? numbers[reg] : reg;
 }
 
-static bool is_short(int64_t value)
+static bool x86_64_return_is_short(int64_t value)
 {
 	return value >= INT16_MIN && value <= INT16_MAX;
 }
@@ -324,7 +324,7 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 	if (is_sp && !have_one_origin(&by_sp, &base))
 		return false;
 	int64_t offset = (int64_t)cfa->offset - (is_sp ? by_sp.addend : by_bp.addend);
-	if (!is_short(offset) || !is_short(cfa->addend))
+	if (!x86_64_return_is_short(offset) || !x86_64_return_is_short(cfa->addend))
 		return false;
 	rule->cfa = UNWIND_CFA_DEREF;
 	rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
@@ -333,7 +333,7 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 }
 
 /* Where the memory that a value was loaded from is. */
-static struct value address_of(const struct value *loaded)
+static struct value x86_64_return_address_of(const struct value *loaded)
 {
 	if (loaded->kind == DEREF)
 		return (struct value){.kind = loaded->addend ? UNKNOWN : SUM,
@@ -348,20 +348,21 @@ static struct value address_of(const struct value *loaded)
 static enum unwind_register restore(const struct step *step, unsigned i, const struct value *last,
 	const struct value *cfa, int64_t *offset)
 {
-	struct value first = first_value(restored_registers[i]), at = address_of(last);
+	struct value first = first_value(restored_registers[i]),
+		     at = x86_64_return_address_of(last);
 	*offset = 0;
-	if (last->kind != UNKNOWN && is_same(&step->restored[i], last))
+	if (last->kind != UNKNOWN && x86_64_return_is_same(&step->restored[i], last))
 		return UNWIND_SAME;
-	if (is_same(last, &first))
+	if (x86_64_return_is_same(last, &first))
 		at = step->saved_at[i];
 	*offset = (int64_t)at.addend - cfa->addend;
-	if (have_one_origin(&at, cfa) && is_short(*offset))
+	if (have_one_origin(&at, cfa) && x86_64_return_is_short(*offset))
 		return UNWIND_AT_CFA;
 	*offset = (int64_t)at.addend - step->sp.addend;
-	if (have_one_origin(&at, &step->sp) && is_short(*offset))
+	if (have_one_origin(&at, &step->sp) && x86_64_return_is_short(*offset))
 		return UNWIND_AT_SP;
 	*offset = (int64_t)at.addend - step->restored[RESTORED_BP].addend;
-	if (have_one_origin(&at, &step->restored[RESTORED_BP]) && is_short(*offset))
+	if (have_one_origin(&at, &step->restored[RESTORED_BP]) && x86_64_return_is_short(*offset))
 		return UNWIND_AT_FP;
 	*offset = 0;
 	return UNWIND_UNDEFINED;
@@ -425,8 +426,8 @@ static bool is_code(const struct reading *reading, uint64_t address)
 	return reading->code->read(reading->code->context, address, &byte, 1) == 1;
 }
 
-static void add_block(struct reading *reading, bool is_doubtful, uint64_t address, uint32_t before,
-	const struct state *state)
+static void x86_64_return_add_block(struct reading *reading, bool is_doubtful, uint64_t address,
+	uint32_t before, const struct state *state)
 {
 	if (reading->blocks.len + reading->doubtful.len >= MAX_BLOCKS)
 		return;
@@ -437,7 +438,7 @@ static void add_block(struct reading *reading, bool is_doubtful, uint64_t addres
 		vec_push(&reading->blocks, block);
 }
 
-static uint32_t add_step(
+static uint32_t x86_64_return_add_step(
 	struct reading *reading, uint64_t address, uint32_t before, const struct state *state)
 {
 	struct step step = {.address = address, .before = before, .sp = state->reg[X86_64_SP]};
@@ -459,9 +460,9 @@ static bool follow_pushed(struct reading *reading, uint32_t step, struct state *
 	if (!top || top->kind != CONSTANT || !is_code(reading, (uint32_t)top->addend))
 		return false;
 	uint64_t address = (uint32_t)top->addend;
-	pop(state);
-	forget(state, scratch_registers);
-	add_block(reading, false, address, step, state);
+	x86_64_return_pop(state);
+	x86_64_return_forget(state, scratch_registers);
+	x86_64_return_add_block(reading, false, address, step, state);
 	return true;
 }
 
@@ -479,7 +480,7 @@ enum way {
 	FOUND,
 };
 
-static enum way leave(struct reading *reading, uint32_t step, struct state *state,
+static enum way x86_64_return_leave(struct reading *reading, uint32_t step, struct state *state,
 	const struct x86_64_insn *insn, uint64_t next)
 {
 	bool is_return = insn->kind == X86_64_RETURN;
@@ -489,12 +490,12 @@ static enum way leave(struct reading *reading, uint32_t step, struct state *stat
 	if (!has_own && !insn->is_notrack && accept(reading, step, state, insn))
 		return FOUND;
 	if (!is_return)
-		add_block(reading, !insn->is_notrack, next, step, state);
+		x86_64_return_add_block(reading, !insn->is_notrack, next, step, state);
 	return ENDS;
 }
 
 /* One instruction. */
-static enum way follow(struct reading *reading, uint32_t step, struct state *state,
+static enum way x86_64_return_follow(struct reading *reading, uint32_t step, struct state *state,
 	const struct x86_64_insn *insn, uint64_t *address)
 {
 	uint64_t next = *address + insn->len, target = next + (uint64_t)insn->value;
@@ -502,15 +503,15 @@ static enum way follow(struct reading *reading, uint32_t step, struct state *sta
 	switch ((enum x86_64_kind)insn->kind) {
 	case X86_64_RETURN:
 	case X86_64_JUMP_INDIRECT:
-		return leave(reading, step, state, insn, next);
+		return x86_64_return_leave(reading, step, state, insn, next);
 	case X86_64_JUMP:
 		if (follow_pushed(reading, step, state))
 			return ENDS;
 		*address = target;
 		return GOES_ON;
 	case X86_64_BRANCH:
-		forget(state, insn->writes);
-		add_block(reading, false, target, step, state);
+		x86_64_return_forget(state, insn->writes);
+		x86_64_return_add_block(reading, false, target, step, state);
 		return GOES_ON;
 	case X86_64_SYSCALL:
 		if (is_last_call(state))
@@ -539,8 +540,8 @@ static bool follow_block(struct reading *reading, struct block *block)
 		map_put(&reading->seen, map_mix(address), &is_new);
 		if (!is_new || !decode_at(reading, address, &insn))
 			return false;
-		before = add_step(reading, address, before, &block->state);
-		way = follow(reading, before, &block->state, &insn, &address);
+		before = x86_64_return_add_step(reading, address, before, &block->state);
+		way = x86_64_return_follow(reading, before, &block->state, &insn, &address);
 	}
 	return way == FOUND;
 }
@@ -553,7 +554,7 @@ bool x86_64_find_return(const struct machine_code *code, uint64_t address)
 	bool is_found = false;
 	for (unsigned i = 0; i < NR_REGISTERS; i++)
 		state.reg[i] = first_value((uint8_t)i);
-	add_block(&reading, false, address, 0, &state);
+	x86_64_return_add_block(&reading, false, address, 0, &state);
 	size_t at = 0, doubtful_at = 0;
 	while (!is_found && reading.steps.len < MAX_STEPS) {
 		struct block block; /* a copy: following adds blocks */

@@ -77,7 +77,7 @@ static const struct layout_clock *clock_of_boot(
 	return first;
 }
 
-static void place(struct merge *merge)
+static void merge_place(struct merge *merge)
 {
 	size_t count = merge->options->nr_inputs;
 	const struct layout_clock **clocks = mem_zalloc_array(count, sizeof(const void *));
@@ -118,7 +118,8 @@ static uint64_t *count_of(struct merge *merge, uint32_t name)
 }
 
 /* "a.data", and where that is given out "a.data#2": each origin is told by a name of its own. */
-static const char *choose_name(struct merge *merge, const struct layout_text *wanted, size_t *len)
+static const char *merge_choose_name(
+	struct merge *merge, const struct layout_text *wanted, size_t *len)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	size_t max = wanted->len < LAYOUT_MAX_TEXT_BYTES ? wanted->len : LAYOUT_MAX_TEXT_BYTES;
@@ -140,7 +141,7 @@ static void write_origin(struct merge *merge, const struct merge_source *source,
 	struct merge_origin *origin, struct writer *writer)
 {
 	struct layout_origin out = origin->info;
-	out.name.bytes = choose_name(merge, &origin->info.name, &out.name.len);
+	out.name.bytes = merge_choose_name(merge, &origin->info.name, &out.name.len);
 	out.shift_ns += source->shift_ns;
 	out.meta = origin->meta.data;
 	out.nr_meta = (uint32_t)origin->meta.len;
@@ -200,7 +201,7 @@ static void write_meta(struct merge *merge, struct writer *writer)
 
 /* ---- all of it ---- */
 
-static struct err *scan(struct merge *merge)
+static struct err *merge_scan(struct merge *merge)
 {
 	for (size_t i = 0; i < merge->options->nr_inputs; i++) {
 		struct merge_source *source = &merge->sources[i];
@@ -212,7 +213,7 @@ static struct err *scan(struct merge *merge)
 	return merge->options->takes_twice ? NULL : check_twice(merge);
 }
 
-static struct err *write_all(struct merge *merge, struct writer *writer)
+static struct err *merge_write_all(struct merge *merge, struct writer *writer)
 {
 	struct merge_copy copy = {.writer = writer};
 	write_meta(merge, writer);
@@ -242,11 +243,11 @@ struct err *merge_write(
 		.sources = mem_zalloc_array(options->nr_inputs, sizeof(*merge.sources)),
 		.result = &result,
 	};
-	struct err *err = scan(&merge);
+	struct err *err = merge_scan(&merge);
 	if (!err) {
 		struct writer *writer = writer_create(sink);
-		place(&merge);
-		err = write_all(&merge, writer);
+		merge_place(&merge);
+		err = merge_write_all(&merge, writer);
 		writer_destroy(writer);
 	}
 	for (size_t i = 0; i < options->nr_inputs; i++)

@@ -28,7 +28,7 @@ static uint32_t id_of(struct merge_copy *copy, const struct merge_ids *ids, uint
 	return out;
 }
 
-static uint32_t string_of(struct merge_copy *copy, uint32_t id)
+static uint32_t merge_copy_string_of(struct merge_copy *copy, uint32_t id)
 {
 	uint32_t out = id_of(copy, &copy->strings, id);
 	return id && !out ? writer_string(copy->writer, damaged, strlen(damaged)) : out;
@@ -45,7 +45,7 @@ static void note_end(struct merge_copy *copy, uint64_t time_ns)
 		copy->end_ns = time_ns;
 }
 
-static void flush_some(struct merge_copy *copy)
+static void merge_copy_flush_some(struct merge_copy *copy)
 {
 	if (writer_bytes_pending(copy->writer) <= FLUSH_BYTES)
 		return;
@@ -66,7 +66,7 @@ static bool intern(struct strtab *table, const void *bytes, size_t len, uint32_t
 
 /* ---- entities ---- */
 
-static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
+static void merge_copy_on_string(void *context, uint32_t id, const char *bytes, size_t len)
 {
 	struct merge_copy *copy = context;
 	keep_id(&copy->strings, id, writer_string(copy->writer, len ? bytes : "", len));
@@ -84,13 +84,13 @@ static uint32_t counted_as(
 	return MERGE_FIRST_SOURCE + (are_hits ? FIRST_SOURCE_PROBE : FIRST_SOURCE_TIMER);
 }
 
-static void on_event(void *context, uint32_t id, const struct layout_event *event)
+static void merge_copy_on_event(void *context, uint32_t id, const struct layout_event *event)
 {
 	struct merge_copy *copy = context;
 	struct layout_event out = *event;
-	out.name = string_of(copy, event->name);
-	out.unit = string_of(copy, event->unit);
-	out.source = string_of(copy, event->source);
+	out.name = merge_copy_string_of(copy, event->name);
+	out.unit = merge_copy_string_of(copy, event->unit);
+	out.source = merge_copy_string_of(copy, event->source);
 	uint64_t key[] = {
 		(uint64_t)out.name << 32 | out.unit, out.source, out.period, out.frequency_hz};
 	uint32_t out_id;
@@ -129,7 +129,7 @@ static void put_whence(
  * times have to be the same, and the boot; where there is nothing to compare, and for the code
  * of JIT compilers, recordings share nothing.
  */
-static void put_identity(
+static void merge_copy_put_identity(
 	const struct merge_copy *copy, const struct layout_object *object, struct bytes_buf *key)
 {
 	bytes_put_varint(key, object->kind);
@@ -148,14 +148,14 @@ static void put_identity(
 	put_whence(copy, object, key);
 }
 
-static void on_object(void *context, uint32_t id, const struct layout_object *object)
+static void merge_copy_on_object(void *context, uint32_t id, const struct layout_object *object)
 {
 	struct merge_copy *copy = context;
 	struct layout_object out = *object;
 	struct bytes_buf key = {0};
 	uint32_t out_id;
-	out.path = string_of(copy, object->path);
-	put_identity(copy, &out, &key);
+	out.path = merge_copy_string_of(copy, object->path);
+	merge_copy_put_identity(copy, &out, &key);
 	if (object->kind == LAYOUT_OBJECT_ANONYMOUS)
 		bytes_put_varint(&key, id); /* each is that of another program image */
 	if (intern(&copy->objects, key.data, key.len, &out_id))
@@ -164,7 +164,7 @@ static void on_object(void *context, uint32_t id, const struct layout_object *ob
 	bytes_buf_deinit(&key);
 }
 
-static uint32_t origin_of(const struct merge_source *source, uint32_t id)
+static uint32_t merge_copy_origin_of(const struct merge_source *source, uint32_t id)
 {
 	size_t first = 0, end = source->origins.len; /* in ascending order */
 	while (first < end) {
@@ -179,16 +179,16 @@ static uint32_t origin_of(const struct merge_source *source, uint32_t id)
 	return source->origins.len ? 0 : source->self.out_id;
 }
 
-static void on_process(void *context, uint32_t id, const struct layout_process *process)
+static void merge_copy_on_process(void *context, uint32_t id, const struct layout_process *process)
 {
 	struct merge_copy *copy = context;
 	struct layout_process out = *process;
 	out.exe = id_of(copy, &copy->source_objects, process->exe);
-	out.cgroup = string_of(copy, process->cgroup);
-	out.container = string_of(copy, process->container);
-	out.origin = origin_of(copy->source, process->origin);
+	out.cgroup = merge_copy_string_of(copy, process->cgroup);
+	out.container = merge_copy_string_of(copy, process->container);
+	out.origin = merge_copy_origin_of(copy->source, process->origin);
 	keep_id(&copy->processes, id, writer_process(copy->writer, &out));
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
 /* So that a sample has its origin, though damage took its process or thread. */
@@ -212,19 +212,19 @@ static uint32_t lost_thread(struct merge_copy *copy)
 	return copy->lost_thread;
 }
 
-static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+static void merge_copy_on_thread(void *context, uint32_t id, const struct layout_thread *thread)
 {
 	struct merge_copy *copy = context;
 	struct layout_thread out = *thread;
 	out.process = id_of(copy, &copy->processes, thread->process);
 	if (!out.process)
 		out.process = lost_process(copy);
-	out.comm = string_of(copy, thread->comm);
+	out.comm = merge_copy_string_of(copy, thread->comm);
 	keep_id(&copy->threads, id, writer_thread(copy->writer, &out));
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_mapping(void *context, const struct layout_mapping *mapping)
+static void merge_copy_on_mapping(void *context, const struct layout_mapping *mapping)
 {
 	struct merge_copy *copy = context;
 	struct layout_mapping out = *mapping;
@@ -232,10 +232,10 @@ static void on_mapping(void *context, const struct layout_mapping *mapping)
 	out.object = id_of(copy, &copy->source_objects, mapping->object);
 	out.time_ns = time_of(copy, mapping->time_ns);
 	writer_mapping(copy->writer, &out);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
+static void merge_copy_on_frame(void *context, uint32_t id, const struct layout_frame *frame)
 {
 	struct merge_copy *copy = context;
 	struct layout_frame out = *frame;
@@ -247,10 +247,10 @@ static void on_frame(void *context, uint32_t id, const struct layout_frame *fram
 	if (intern(&copy->frames, key, sizeof(key), &out_id))
 		writer_frame(copy->writer, &out);
 	keep_id(&copy->source_frames, id, out_id);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_node(void *context, uint32_t id, const struct layout_node *node)
+static void merge_copy_on_node(void *context, uint32_t id, const struct layout_node *node)
 {
 	struct merge_copy *copy = context;
 	struct layout_node out = {
@@ -262,19 +262,20 @@ static void on_node(void *context, uint32_t id, const struct layout_node *node)
 	if (added)
 		*out_id = writer_node(copy->writer, &out);
 	keep_id(&copy->source_nodes, id, (uint32_t)*out_id);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
 /* ---- samples ---- */
 
-static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
+static void merge_copy_on_snapshot(
+	void *context, uint32_t id, const struct layout_snapshot *snapshot)
 {
 	struct merge_copy *copy = context;
 	struct layout_snapshot out = *snapshot;
 	out.process = id_of(copy, &copy->processes, snapshot->process);
 	out.time_ns = time_of(copy, snapshot->time_ns);
 	keep_id(&copy->snapshots, id, writer_snapshot(copy->writer, &out));
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
 static void count_sample(struct merge_copy *copy, const struct layout_sample *sample)
@@ -290,7 +291,7 @@ static void count_sample(struct merge_copy *copy, const struct layout_sample *sa
 	copy->source->result->samples++;
 }
 
-static void on_sample(void *context, const struct layout_sample *sample)
+static void merge_copy_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct merge_copy *copy = context;
 	struct layout_sample out = *sample;
@@ -305,10 +306,10 @@ static void on_sample(void *context, const struct layout_sample *sample)
 	writer_sample(copy->writer, &out);
 	count_sample(copy, sample);
 	note_end(copy, out.time_ns);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_unwound(void *context, const struct layout_unwound *unwound)
+static void merge_copy_on_unwound(void *context, const struct layout_unwound *unwound)
 {
 	struct merge_copy *copy = context;
 	struct layout_unwound out = {
@@ -317,25 +318,25 @@ static void on_unwound(void *context, const struct layout_unwound *unwound)
 	};
 	if (out.snapshot && out.node)
 		writer_unwound(copy->writer, &out);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
 /* ---- names ---- */
 
-static void on_symbol(void *context, const struct layout_symbol *symbol)
+static void merge_copy_on_symbol(void *context, const struct layout_symbol *symbol)
 {
 	struct merge_copy *copy = context;
 	struct layout_symbol out = *symbol;
 	out.object = id_of(copy, &copy->source_objects, symbol->object);
-	out.name = string_of(copy, symbol->name);
+	out.name = merge_copy_string_of(copy, symbol->name);
 	uint64_t key[] = {(uint64_t)out.object << 32 | out.name, out.offset, out.size};
 	uint32_t number;
 	if (out.object && intern(&copy->symbols, key, sizeof(key), &number))
 		writer_symbol(copy->writer, &out);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_code(void *context, const struct layout_code *code)
+static void merge_copy_on_code(void *context, const struct layout_code *code)
 {
 	struct merge_copy *copy = context;
 	struct layout_code out = *code;
@@ -343,14 +344,14 @@ static void on_code(void *context, const struct layout_code *code)
 	out.time_ns = code->time_ns ? time_of(copy, code->time_ns) : 0;
 	bool has_end = code->sure_ns && code->sure_ns != UINT64_MAX;
 	out.sure_ns = has_end ? time_of(copy, code->sure_ns) : code->sure_ns;
-	out.name = string_of(copy, code->name);
-	out.file = string_of(copy, code->file);
+	out.name = merge_copy_string_of(copy, code->name);
+	out.file = merge_copy_string_of(copy, code->file);
 	if (out.object)
 		writer_code(copy->writer, &out);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static struct answers *on_answers(void *context, uint32_t object)
+static struct answers *merge_copy_on_answers(void *context, uint32_t object)
 {
 	struct merge_copy *copy = context;
 	object = id_of(copy, &copy->source_objects, object);
@@ -359,31 +360,31 @@ static struct answers *on_answers(void *context, uint32_t object)
 
 /* ---- figures ---- */
 
-static void on_clock(void *context, const struct layout_clock *clock)
+static void merge_copy_on_clock(void *context, const struct layout_clock *clock)
 {
 	struct merge_copy *copy = context;
 	struct layout_clock out = {time_of(copy, clock->monotonic_ns), clock->realtime_ns};
 	writer_clock(copy->writer, &out);
 	note_end(copy, out.monotonic_ns);
-	flush_some(copy);
+	merge_copy_flush_some(copy);
 }
 
-static void on_end(void *context, const struct layout_end *end)
+static void merge_copy_on_end(void *context, const struct layout_end *end)
 {
 	note_end(context, time_of(context, end->time_ns));
 }
 
-static void on_counter(void *context, const struct layout_counter_value *value)
+static void merge_copy_on_counter(void *context, const struct layout_counter_value *value)
 {
 	struct merge_copy *copy = context;
 	merge_counters_set_value(&copy->source_counters, value);
 }
 
-static void on_event_tally(void *context, const struct layout_event_tally *tally)
+static void merge_copy_on_event_tally(void *context, const struct layout_event_tally *tally)
 {
 	struct merge_copy *copy = context;
 	struct merge_counter out = {
-		.source = MERGE_OTHER_SOURCE + string_of(copy, tally->source),
+		.source = MERGE_OTHER_SOURCE + merge_copy_string_of(copy, tally->source),
 		.counter = tally->counter,
 		.cpu = tally->cpu,
 		.tally = {tally->count, tally->sum},
@@ -392,27 +393,27 @@ static void on_event_tally(void *context, const struct layout_event_tally *tally
 }
 
 static const struct reader_visitor visitor = {
-	.string = on_string,
-	.event = on_event,
-	.object = on_object,
-	.process = on_process,
-	.thread = on_thread,
-	.mapping = on_mapping,
-	.frame = on_frame,
-	.node = on_node,
-	.snapshot = on_snapshot,
-	.sample = on_sample,
-	.symbol = on_symbol,
-	.code = on_code,
-	.unwound = on_unwound,
-	.answers = on_answers,
-	.counter = on_counter,
-	.event_tally = on_event_tally,
-	.clock = on_clock,
-	.end = on_end,
+	.string = merge_copy_on_string,
+	.event = merge_copy_on_event,
+	.object = merge_copy_on_object,
+	.process = merge_copy_on_process,
+	.thread = merge_copy_on_thread,
+	.mapping = merge_copy_on_mapping,
+	.frame = merge_copy_on_frame,
+	.node = merge_copy_on_node,
+	.snapshot = merge_copy_on_snapshot,
+	.sample = merge_copy_on_sample,
+	.symbol = merge_copy_on_symbol,
+	.code = merge_copy_on_code,
+	.unwound = merge_copy_on_unwound,
+	.answers = merge_copy_on_answers,
+	.counter = merge_copy_on_counter,
+	.event_tally = merge_copy_on_event_tally,
+	.clock = merge_copy_on_clock,
+	.end = merge_copy_on_end,
 };
 
-static void add_counters(struct merge_copy *copy)
+static void merge_copy_add_counters(struct merge_copy *copy)
 {
 	struct merge_input_result *result = copy->source->result;
 	if (merge_source_is_damaged(copy->source))
@@ -451,7 +452,7 @@ void merge_copy_source(struct merge_copy *copy, struct merge_source *source)
 		err_destroy(err);
 	else
 		copy->err = err_wrap(err, "%s", source->input->name);
-	add_counters(copy);
+	merge_copy_add_counters(copy);
 	end_source(copy);
 }
 

@@ -16,12 +16,13 @@ static struct layout_text copy(struct merge_source *source, const char *bytes, s
 	return (struct layout_text){arena_strndup(&source->arena, len ? bytes : "", len), len};
 }
 
-static bool is_equal(const struct layout_text *text, const char *bytes, size_t len)
+static bool merge_source_is_equal(const struct layout_text *text, const char *bytes, size_t len)
 {
 	return text->len == len && (!len || memcmp(text->bytes, bytes, len) == 0);
 }
 
-static void on_meta(void *context, const char *key, size_t key_len, const char *value, size_t len)
+static void merge_source_on_meta(
+	void *context, const char *key, size_t key_len, const char *value, size_t len)
 {
 	struct merge_source *source = context;
 	source->meta_bytes += key_len + len;
@@ -29,7 +30,7 @@ static void on_meta(void *context, const char *key, size_t key_len, const char *
 		return;
 	struct layout_text copied = copy(source, value, len);
 	vec_each(&source->self.meta, meta) {
-		if (is_equal(&meta->key, key, key_len)) {
+		if (merge_source_is_equal(&meta->key, key, key_len)) {
 			meta->value = copied;
 			return;
 		}
@@ -38,7 +39,7 @@ static void on_meta(void *context, const char *key, size_t key_len, const char *
 		(struct layout_origin_meta){copy(source, key, key_len), copied});
 }
 
-static void on_origin(void *context, uint32_t id, const struct layout_origin *origin)
+static void merge_source_on_origin(void *context, uint32_t id, const struct layout_origin *origin)
 {
 	struct merge_source *source = context;
 	struct merge_origin out = {.info = *origin, .id = id};
@@ -58,29 +59,29 @@ static void on_origin(void *context, uint32_t id, const struct layout_origin *or
 	vec_push(&source->origins, out);
 }
 
-static void on_clock(void *context, const struct layout_clock *clock)
+static void merge_source_on_clock(void *context, const struct layout_clock *clock)
 {
 	struct merge_source *source = context;
 	if (!source->clock.realtime_ns)
 		source->clock = *clock;
 }
 
-static void on_end(void *context, const struct layout_end *end)
+static void merge_source_on_end(void *context, const struct layout_end *end)
 {
 	((struct merge_source *)context)->end = *end;
 }
 
 static const struct reader_visitor visitor = {
-	.meta = on_meta,
-	.origin = on_origin,
-	.clock = on_clock,
-	.end = on_end,
+	.meta = merge_source_on_meta,
+	.origin = merge_source_on_origin,
+	.clock = merge_source_on_clock,
+	.end = merge_source_on_end,
 };
 
 static const struct layout_text *boot_of(const struct merge_origin *origin)
 {
 	vec_each(&origin->meta, meta)
-		if (is_equal(&meta->key, LAYOUT_META_BOOT, strlen(LAYOUT_META_BOOT)))
+		if (merge_source_is_equal(&meta->key, LAYOUT_META_BOOT, strlen(LAYOUT_META_BOOT)))
 			return &meta->value;
 	return NULL;
 }

@@ -64,8 +64,9 @@ static void add_candidate(struct candidates *candidates, const struct runtime_lo
 }
 
 /* Functions that the loop jumps to. */
-static struct err *find_candidates(struct elf_file *elf, const struct runtime_loop_part *loop,
-	runtime_loop_function_fn *function, void *context, struct candidates *ret)
+static struct err *runtime_loop_find_candidates(struct elf_file *elf,
+	const struct runtime_loop_part *loop, runtime_loop_function_fn *function, void *context,
+	struct candidates *ret)
 {
 	CLEANUP_FREE uint8_t *code = NULL;
 	size_t len;
@@ -83,12 +84,13 @@ static struct err *find_candidates(struct elf_file *elf, const struct runtime_lo
 }
 
 /* Adds a function and what was moved out of it. */
-static struct err *add_function(struct elf_file *elf, const struct runtime_loop_part *whole,
-	runtime_loop_function_fn *function, void *context, struct runtime_loop *ret)
+static struct err *runtime_loop_add_function(struct elf_file *elf,
+	const struct runtime_loop_part *whole, runtime_loop_function_fn *function, void *context,
+	struct runtime_loop *ret)
 {
 	struct candidates candidates = {.count = 0};
 	ret->parts[ret->nr_parts++] = *whole;
-	try(find_candidates(elf, whole, function, context, &candidates));
+	try(runtime_loop_find_candidates(elf, whole, function, context, &candidates));
 	for (size_t i = 0; i < candidates.count && ret->nr_parts < RUNTIME_LOOP_MAX_PARTS; i++) {
 		bool is_part;
 		try(jumps_back(elf, &candidates.parts[i], whole, &is_part));
@@ -106,8 +108,8 @@ struct err *runtime_loop_find(struct elf_file *elf, const struct runtime_file *f
 	struct runtime_loop_part core = {
 		file->core_start + file->address_to_file, file->core_end + file->address_to_file};
 	ret->nr_parts = 0;
-	try(add_function(elf, &loop, function, context, ret));
+	try(runtime_loop_add_function(elf, &loop, function, context, ret));
 	if (!file->core_start || ret->nr_parts == RUNTIME_LOOP_MAX_PARTS)
 		return NULL;
-	return add_function(elf, &core, function, context, ret);
+	return runtime_loop_add_function(elf, &core, function, context, ret);
 }

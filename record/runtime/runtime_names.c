@@ -5,14 +5,15 @@
 #include "format/base/str.h"
 #include "record/runtime/runtime.h"
 
-static bool is_name(const char *name, const char *text, size_t len)
+static bool runtime_names_is_name(const char *name, const char *text, size_t len)
 {
 	return strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
-static bool is_called(const struct runtime *runtime, const char *text, size_t len)
+static bool runtime_names_is_called(const struct runtime *runtime, const char *text, size_t len)
 {
-	return runtime && (is_name("all", text, len) || is_name(runtime->name, text, len));
+	return runtime && (runtime_names_is_name("all", text, len) ||
+				  runtime_names_is_name(runtime->name, text, len));
 }
 
 static struct err *unknown_name(const char *text, size_t len)
@@ -30,7 +31,7 @@ struct err *runtime_names_parse(const char *text, uint32_t *kinds)
 		size_t len = strcspn(text, ",");
 		uint32_t bits = 0;
 		for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
-			if (is_called(runtime_of(kind), text, len))
+			if (runtime_names_is_called(runtime_of(kind), text, len))
 				bits |= 1U << kind;
 		if (!bits)
 			return unknown_name(text, len);

@@ -9,7 +9,7 @@ enum {
 	CALL_BYTES = 5,
 };
 
-static uint64_t signed_at(const uint8_t *code)
+static uint64_t thread_variable_signed_at(const uint8_t *code)
 {
 	struct bytes_cursor cursor = bytes_cursor(code, 4);
 	return (uint64_t)(int32_t)bytes_get_u32(&cursor);
@@ -27,7 +27,7 @@ static uint32_t added_behind(const uint8_t *code)
 	if (code[0] != 0x48 || code[1] != 0x8b || (code[2] & 7))
 		return 0;
 	unsigned mode = code[2] >> 6;
-	return mode == 1 ? code[3] : mode == 2 ? (uint32_t)signed_at(code + 3) : 0;
+	return mode == 1 ? code[3] : mode == 2 ? (uint32_t)thread_variable_signed_at(code + 3) : 0;
 }
 
 /*
@@ -45,7 +45,7 @@ static bool take_access(
 	if (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x3d) {
 		bool is_local = code[LEA_BYTES] == 0xe8;
 		*ret = (struct thread_variable){
-			.place = address + LEA_BYTES + signed_at(code + 3),
+			.place = address + LEA_BYTES + thread_variable_signed_at(code + 3),
 			.is_in_slot = true,
 			.more = is_general ? 0 : added_behind(code + LEA_BYTES + CALL_BYTES),
 		};
@@ -55,9 +55,9 @@ static bool take_access(
 			    (code[3] & 0xc7) == 4 && code[4] == 0x25;
 	if (!is_of_thread)
 		return false;
-	*ret = (struct thread_variable){.place = signed_at(code + 5)};
+	*ret = (struct thread_variable){.place = thread_variable_signed_at(code + 5)};
 	if (!ret->place && code[9] == 0x48 && code[10] == 0x8d && code[11] == 0x80)
-		ret->place = signed_at(code + 12);
+		ret->place = thread_variable_signed_at(code + 12);
 	/* What the compiler keeps for itself, as the stack protector does, is above. */
 	return (int64_t)ret->place < 0;
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 /* That of "on_%s" and the like; NULL: there is none. */
-static struct bpf_program *find_program(
+static struct bpf_program *source_kernel_find_program(
 	const struct sample_bpf *bpf, const char *before, const char *name, const char *behind)
 {
 	char text[MAX_NAME_BYTES];
@@ -31,9 +31,11 @@ void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
 {
 	bool is_looping = has_loop();
 	bpf_program__set_autoload(
-		find_program(bpf, "on_", name, is_looping ? "" : "_without_loop"), true);
+		source_kernel_find_program(bpf, "on_", name, is_looping ? "" : "_without_loop"),
+		true);
 	bpf_program__set_autoload(
-		find_program(bpf, is_looping ? "walk_" : "continue_", name, ""), true);
+		source_kernel_find_program(bpf, is_looping ? "walk_" : "continue_", name, ""),
+		true);
 }
 
 /* The first one if it was loaded, else the second. */
@@ -45,8 +47,8 @@ static const struct bpf_program *loaded_program(
 
 const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name)
 {
-	return loaded_program(
-		find_program(bpf, "walk_", name, ""), find_program(bpf, "continue_", name, ""));
+	return loaded_program(source_kernel_find_program(bpf, "walk_", name, ""),
+		source_kernel_find_program(bpf, "continue_", name, ""));
 }
 
 struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name, int program)
@@ -63,8 +65,8 @@ struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *n
 struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
 {
 	try(source_kernel_put_walker(bpf, name, bpf_program__fd(source_kernel_walker(bpf, name))));
-	*ret = bpf_program__fd(loaded_program(find_program(bpf, "on_", name, ""),
-		find_program(bpf, "on_", name, "_without_loop")));
+	*ret = bpf_program__fd(loaded_program(source_kernel_find_program(bpf, "on_", name, ""),
+		source_kernel_find_program(bpf, "on_", name, "_without_loop")));
 	return NULL;
 }
 

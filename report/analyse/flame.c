@@ -54,7 +54,7 @@ struct children {
 	struct flame_box rest; /* the others as one */
 };
 
-static int compare_names(const void *a, const void *b, void *context)
+static int flame_compare_names(const void *a, const void *b, void *context)
 {
 	const struct focus *focus = context;
 	const struct focus_node *x = &focus->nodes.data[*(const uint32_t *)a];
@@ -85,14 +85,14 @@ static void find_children(struct flame *flame, uint32_t parent, struct children 
 		ret->rest.samples += nodes[at].samples;
 	}
 	if (ret->len && flame->options.order == FLAME_BY_NAME)
-		qsort_r(ret->data, ret->len, sizeof(*ret->data), compare_names, flame->focus);
+		qsort_r(ret->data, ret->len, sizeof(*ret->data), flame_compare_names, flame->focus);
 }
 
 /*
  * Behind what has been placed already, which ends at *at. Sums of a forged recording may have
  * overflown: nothing leaves the parent.
  */
-static void place(struct flame *flame, uint32_t parent, uint64_t *at, struct flame_box box)
+static void flame_place(struct flame *flame, uint32_t parent, uint64_t *at, struct flame_box box)
 {
 	const struct flame_box *around = &flame->boxes.data[parent];
 	uint64_t room = around->from + around->total - *at;
@@ -123,10 +123,10 @@ static void place_children(struct flame *flame, uint32_t parent)
 			.total = node->total,
 			.samples = node->samples,
 		};
-		place(flame, parent, &at, child);
+		flame_place(flame, parent, &at, child);
 	}
 	if (children.rest.count)
-		place(flame, parent, &at, children.rest);
+		flame_place(flame, parent, &at, children.rest);
 	vec_deinit(&children);
 }
 

@@ -38,7 +38,7 @@ static void find_parts(struct flat *flat)
 		flat->parts[profile->nodes.data[i].parent] |= flat->parts[i];
 }
 
-static uint32_t add_node(struct flat *flat, uint32_t parent, uint32_t frame)
+static uint32_t flat_weights_add_node(struct flat *flat, uint32_t parent, uint32_t frame)
 {
 	uint32_t function = flat->profile->frames.data[frame].function;
 	struct tree_node node = {
@@ -51,22 +51,22 @@ static uint32_t add_node(struct flat *flat, uint32_t parent, uint32_t frame)
 }
 
 /* The recorded frame and then what was inlined into it, as in the tree. */
-static uint32_t add_frame(struct flat *flat, uint32_t parent, uint32_t frame)
+static uint32_t flat_weights_add_frame(struct flat *flat, uint32_t parent, uint32_t frame)
 {
 	const struct profile_frame *frames = flat->profile->frames.data;
 	if (!frame) /* damage took it */
 		return parent;
-	uint32_t node = add_node(flat, parent, frame);
+	uint32_t node = flat_weights_add_node(flat, parent, frame);
 	if (!frames[frame].innermost || flat->options->hides_inlined)
 		return node;
 	for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
 		vec_push(&flat->inlined, at);
 	while (flat->inlined.len)
-		node = add_node(flat, node, flat->inlined.data[--flat->inlined.len]);
+		node = flat_weights_add_node(flat, node, flat->inlined.data[--flat->inlined.len]);
 	return node;
 }
 
-static void add_nodes(struct flat *flat)
+static void flat_weights_add_nodes(struct flat *flat)
 {
 	const struct profile *profile = flat->profile;
 	vec_reserve(&flat->tree.nodes, profile->nodes.len);
@@ -74,7 +74,8 @@ static void add_nodes(struct flat *flat)
 	for (size_t i = 1; i < profile->nodes.len; i++) {
 		const struct layout_node *node = &profile->nodes.data[i];
 		uint32_t caller = flat->places[node->parent];
-		flat->places[i] = flat->parts[i] ? add_frame(flat, caller, node->frame) : caller;
+		flat->places[i] =
+			flat->parts[i] ? flat_weights_add_frame(flat, caller, node->frame) : caller;
 	}
 }
 
@@ -98,13 +99,13 @@ static bool are_parts_disjoint(const struct flat *flat)
 	return true;
 }
 
-static void add_total(struct tree_weight *weight, const struct slice_sum *sum)
+static void flat_weights_add_total(struct tree_weight *weight, const struct slice_sum *sum)
 {
 	weight->total += sum->value;
 	weight->samples += sum->samples;
 }
 
-static struct tree_weight *weigh(const struct flat *flat, const struct slice *slice)
+static struct tree_weight *flat_weights_weigh(const struct flat *flat, const struct slice *slice)
 {
 	const struct tree *tree = &flat->tree;
 	struct tree_weight *weights = mem_zalloc_array(tree->nodes.len, sizeof(*weights));
@@ -115,8 +116,8 @@ static struct tree_weight *weigh(const struct flat *flat, const struct slice *sl
 		struct tree_weight *end = &weights[kernel ? kernel : user];
 		end->self += sum->value;
 		end->self_samples += sum->samples;
-		add_total(&weights[user], sum);
-		add_total(&weights[kernel], sum);
+		flat_weights_add_total(&weights[user], sum);
+		flat_weights_add_total(&weights[kernel], sum);
 	}
 	tree_add_up(tree, weights);
 	return weights;
@@ -142,12 +143,12 @@ bool flat_weigh_functions(const struct profile *profile, const struct tree_optio
 		.places = mem_zalloc_array(profile->nodes.len, sizeof(*flat.places)),
 	};
 	find_parts(&flat);
-	add_nodes(&flat);
+	flat_weights_add_nodes(&flat);
 	bool is_sound = are_parts_disjoint(&flat);
 	if (is_sound) {
 		size_t nr_functions = profile->functions.len;
 		tree_mark_recursion(&flat.tree, nr_functions);
-		CLEANUP_FREE struct tree_weight *weights = weigh(&flat, slice);
+		CLEANUP_FREE struct tree_weight *weights = flat_weights_weigh(&flat, slice);
 		tree_weigh_functions(&flat.tree, weights, profile->frames.data, nr_functions, ret);
 	}
 	flat_deinit(&flat);

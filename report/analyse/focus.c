@@ -5,8 +5,9 @@
 
 #include "report/model/word_sort.h"
 
-static void begin(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
-	const struct profile_function *functions, enum focus_direction direction)
+static void focus_begin(struct focus *focus, const struct tree *tree,
+	const struct tree_weight *weights, const struct profile_function *functions,
+	enum focus_direction direction)
 {
 	*focus = (struct focus){
 		.tree = tree,
@@ -17,7 +18,7 @@ static void begin(struct focus *focus, const struct tree *tree, const struct tre
 	vec_push(&focus->nodes, (struct focus_node){0});
 }
 
-static void add_place(struct focus *focus, uint32_t node, uint64_t value, uint64_t samples)
+static void focus_add_place(struct focus *focus, uint32_t node, uint64_t value, uint64_t samples)
 {
 	struct focus_node *root = &focus->nodes.data[0];
 	struct focus_place place = {.node = node, .value = value, .samples = samples};
@@ -31,20 +32,20 @@ static void add_place(struct focus *focus, uint32_t node, uint64_t value, uint64
 void focus_init(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_function *functions, enum focus_direction direction)
 {
-	begin(focus, tree, weights, functions, direction);
+	focus_begin(focus, tree, weights, functions, direction);
 	if (direction == FOCUS_CALLEES) {
-		add_place(focus, 0, weights[0].total, weights[0].samples);
+		focus_add_place(focus, 0, weights[0].total, weights[0].samples);
 		return;
 	}
 	for (uint32_t i = 1; i < tree->nodes.len; i++)
 		if (weights[i].self)
-			add_place(focus, i, weights[i].self, weights[i].self_samples);
+			focus_add_place(focus, i, weights[i].self, weights[i].self_samples);
 }
 
 void focus_init_leaves(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions, uint32_t node)
 {
-	begin(focus, tree, weights, functions, FOCUS_CALLERS);
+	focus_begin(focus, tree, weights, functions, FOCUS_CALLERS);
 	focus->top = node;
 	/* Nodes stand behind their parents. */
 	CLEANUP_FREE bool *is_below = mem_zalloc_array(tree->nodes.len, sizeof(*is_below));
@@ -53,7 +54,7 @@ void focus_init_leaves(struct focus *focus, const struct tree *tree,
 		if (i != node)
 			is_below[i] = is_below[tree->nodes.data[i].parent];
 		if (i && is_below[i] && weights[i].self)
-			add_place(focus, i, weights[i].self, weights[i].self_samples);
+			focus_add_place(focus, i, weights[i].self, weights[i].self_samples);
 	}
 }
 
@@ -61,13 +62,13 @@ void focus_init_function(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions,
 	enum focus_direction direction, uint32_t function)
 {
-	begin(focus, tree, weights, functions, direction);
+	focus_begin(focus, tree, weights, functions, direction);
 	focus->nodes.data[0].function = function;
 	for (uint32_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *node = &tree->nodes.data[i];
 		if (node->function != function || node->is_recursive || !weights[i].total)
 			continue;
-		add_place(focus, i, weights[i].total, weights[i].samples);
+		focus_add_place(focus, i, weights[i].total, weights[i].samples);
 		focus->nodes.data[0].frame = node->frame;
 		focus->nodes.data[0].is_kernel = node->is_kernel;
 	}
@@ -204,7 +205,7 @@ static void add_to_child(struct focus *focus, struct focus_node *child, const st
 		child->self += focus->weights[step->place.node].self;
 }
 
-static uint32_t add_child(struct focus *focus, uint32_t parent, const struct step *step)
+static uint32_t focus_add_child(struct focus *focus, uint32_t parent, const struct step *step)
 {
 	const struct tree_node *node = &focus->tree->nodes.data[step->place.node];
 	struct focus_node child = {
@@ -230,7 +231,7 @@ static bool word_of_child(const void *context, uint32_t element, size_t index, u
 }
 
 /* Of the nodes from `first` on: by falling total, then by name. */
-static void sort_children(struct focus *focus, size_t first)
+static void focus_sort_children(struct focus *focus, size_t first)
 {
 	struct word_order order = {.word = word_of_child, .context = focus};
 	size_t count = focus->nodes.len - first;
@@ -289,14 +290,14 @@ void focus_expand(struct focus *focus, uint32_t node)
 	uint32_t child = 0;
 	for (size_t i = 0; i < steps.len; i++) {
 		if (!i || steps.data[i].function != steps.data[i - 1].function)
-			child = add_child(focus, node, &steps.data[i]);
+			child = focus_add_child(focus, node, &steps.data[i]);
 		add_to_child(focus, &focus->nodes.data[child], &steps.data[i]);
 	}
 	bool is_leaf_level =
 		focus->direction == FOCUS_CALLERS && !node && !focus->nodes.data[node].function;
 	size_t count = focus->nodes.len - first;
 	if (count > 1)
-		sort_children(focus, first);
+		focus_sort_children(focus, first);
 	struct focus_node *children = &focus->nodes.data[first];
 	for (size_t i = 0; i < count; i++) {
 		children[i].next_sibling = i + 1 < count ? (uint32_t)(first + i + 1) : 0;

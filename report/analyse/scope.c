@@ -176,7 +176,7 @@ static void allow_events(const struct profile *profile, const struct clause *cla
 /* ---- functions ---- */
 
 /* "foo" also means "foo(int)" and "foo<int>(int)". */
-static bool is_name(const char *name, const char *wanted)
+static bool scope_is_name(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
 	return strncmp(name, wanted, len) == 0 &&
@@ -187,13 +187,14 @@ static bool is_name(const char *name, const char *wanted)
 static bool is_symbol(const struct profile_function *function, const char *text)
 {
 	CLEANUP(str_deinit) struct str whole = {0};
-	return is_name(function->name, text) || strcmp(function->system_name, text) == 0 ||
+	return scope_is_name(function->name, text) || strcmp(function->system_name, text) == 0 ||
 	       (demangle(function->system_name, DEMANGLE_FULL, &whole) &&
-		       is_name(str_text(&whole), text));
+		       scope_is_name(str_text(&whole), text));
 }
 
-static bool is_function(const struct profile *profile, const struct profile_function *function,
-	const struct scope_term *term, const struct pattern *pattern)
+static bool scope_is_function(const struct profile *profile,
+	const struct profile_function *function, const struct scope_term *term,
+	const struct pattern *pattern)
 {
 	const struct profile_object *object = &profile->objects.data[function->object];
 	switch (term->kind) {
@@ -215,12 +216,13 @@ static bool is_function(const struct profile *profile, const struct profile_func
 }
 
 /* Adds the functions that meet the term. */
-static void add_functions(const struct profile *profile, const struct scope_term *term, bool *meets)
+static void scope_add_functions(
+	const struct profile *profile, const struct scope_term *term, bool *meets)
 {
 	struct pattern pattern;
 	bool has_pattern = term->kind == SCOPE_PATTERN && pattern_init(&pattern, term->text);
 	for (size_t i = 0; i < profile->functions.len; i++)
-		meets[i] = meets[i] || is_function(profile, &profile->functions.data[i], term,
+		meets[i] = meets[i] || scope_is_function(profile, &profile->functions.data[i], term,
 					       has_pattern ? &pattern : NULL);
 	if (has_pattern)
 		pattern_deinit(&pattern);
@@ -233,7 +235,7 @@ static bool *functions_of(const struct profile *profile, const struct clause *cl
 	bool *all = all_allowed(count);
 	CLEANUP_FREE bool *either = mem_zalloc_array(count + 1, sizeof(*either));
 	for (size_t k = 0; k < clause->count; k++) {
-		add_functions(profile, &clause->terms[k], either);
+		scope_add_functions(profile, &clause->terms[k], either);
 		if (k + 1 < clause->count && clause->terms[k + 1].joint == SCOPE_OR)
 			continue;
 		for (size_t i = 0; i < count; i++)
@@ -266,7 +268,7 @@ bool scope_is_language(const struct profile_object *object, const char *text)
 }
 
 /* By the frame's object, which is known before functions are. */
-static bool is_script(const struct profile *profile, const struct profile_frame *frame,
+static bool scope_is_script(const struct profile *profile, const struct profile_frame *frame,
 	const struct clause *clause)
 {
 	for (size_t k = 0; k < clause->count; k++)
@@ -276,7 +278,7 @@ static bool is_script(const struct profile *profile, const struct profile_frame 
 }
 
 /* For each recorded frame whether it, or what was inlined there, meets the clause; to be freed. */
-static bool *frames_of(
+static bool *scope_frames_of(
 	const struct profile *profile, const struct clause *clause, bool hides_inlined)
 {
 	const struct profile_frame *frames = profile->frames.data;
@@ -286,7 +288,7 @@ static bool *frames_of(
 	for (uint32_t i = 1; i < profile->frames.len; i++) {
 		if (frames[i].outer && hides_inlined)
 			continue;
-		if (is_of_scripts ? !is_script(profile, &frames[i], clause)
+		if (is_of_scripts ? !scope_is_script(profile, &frames[i], clause)
 				  : !functions[frames[i].function])
 			continue;
 		uint32_t recorded = i;
@@ -302,7 +304,8 @@ static void allow_stacks(const struct profile *profile, const struct scope_stack
 	const struct clause *clause, bool *allowed)
 {
 	const struct profile *shown = stacks ? stacks->profile : profile;
-	CLEANUP_FREE bool *frames = frames_of(profile, clause, stacks && stacks->hides_inlined);
+	CLEANUP_FREE bool *frames =
+		scope_frames_of(profile, clause, stacks && stacks->hides_inlined);
 	CLEANUP_FREE bool *has = mem_zalloc_array(shown->nodes.len + 1, sizeof(*has));
 	for (size_t i = 1; i < shown->nodes.len; i++) {
 		const struct layout_node *node = &shown->nodes.data[i];

@@ -203,7 +203,7 @@ static bool is_of_script(const struct profile *profile, uint32_t node)
 }
 
 /* From a node of compiled code, whose callers have been seen before. */
-static void add_step(const struct profile *profile, uint32_t node, uint64_t samples,
+static void stack_counts_add_step(const struct profile *profile, uint32_t node, uint64_t samples,
 	struct stack_step *steps, struct object_stacks *out)
 {
 	uint32_t caller = steps[node].caller;
@@ -220,7 +220,7 @@ static void add_step(const struct profile *profile, uint32_t node, uint64_t samp
 }
 
 /* Of the stacks that end, at the leaf's side, at a node: what no step can tell. */
-static void add_end(const struct profile *profile, uint32_t node, uint64_t samples,
+static void stack_counts_add_end(const struct profile *profile, uint32_t node, uint64_t samples,
 	const struct stack_step *steps, struct object_stacks *out)
 {
 	uint32_t guess = steps[node].first_guess;
@@ -244,10 +244,10 @@ struct object_stacks *object_stacks_of(const struct profile *profile, const stru
 		steps[i].caller = skips ? steps[parent].caller : parent;
 		steps[i].first_guess = steps[parent].first_guess;
 		if (samples[i] && !is_of_script(profile, i))
-			add_step(profile, i, samples[i], steps, out);
+			stack_counts_add_step(profile, i, samples[i], steps, out);
 	}
 	for (size_t i = 0; i < profile->stacks.len; i++)
-		add_end(profile, profile->stacks.data[i].user, slice->stacks[i].samples, steps,
-			out);
+		stack_counts_add_end(profile, profile->stacks.data[i].user,
+			slice->stacks[i].samples, steps, out);
 	return out;
 }

@@ -37,7 +37,7 @@ struct builder {
 	VEC(uint64_t) last_seen; /* by row: the count that was added last, plus 1 */
 };
 
-static void put_part(struct str *key, bool has, const char *text)
+static void table_put_part(struct str *key, bool has, const char *text)
 {
 	if (has)
 		str_puts(key, text);
@@ -54,13 +54,13 @@ static void group_threads(struct builder *builder)
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
 		str_truncate(&key, 0);
-		put_part(&key, builder->has[COLUMN_COMM], thread->comm);
+		table_put_part(&key, builder->has[COLUMN_COMM], thread->comm);
 		if (builder->has[COLUMN_PID])
 			str_printf(&key, "p%u", thread->pid);
 		if (builder->has[COLUMN_TID])
 			str_printf(&key, "t%u", thread->tid);
 		const struct profile_process *process = &profile->processes.data[thread->process];
-		put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
+		table_put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
 		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
 				    builder->has[COLUMN_TID]; /* whose numbers they are */
 		if (is_of_origin)
@@ -111,7 +111,7 @@ uint32_t *table_group_functions(
 	return groups;
 }
 
-static uint32_t group_of(struct builder *builder, const struct profile_sample *sample)
+static uint32_t table_group_of(struct builder *builder, const struct profile_sample *sample)
 {
 	uint32_t cpu = builder->has[COLUMN_CPU] ? sample->cpu : 0;
 	uint64_t key = (uint64_t)builder->thread_groups[sample->thread] << 32 | cpu;
@@ -129,11 +129,11 @@ static uint32_t group_of(struct builder *builder, const struct profile_sample *s
 	return builder->last_group;
 }
 
-static void count_samples(struct builder *builder)
+static void table_count_samples(struct builder *builder)
 {
 	const struct profile *profile = builder->profile;
 	vec_each(&profile->samples, sample) {
-		uint32_t group = group_of(builder, sample);
+		uint32_t group = table_group_of(builder, sample);
 		bool added;
 		uint64_t *index =
 			map_put(&builder->counts, (uint64_t)group << 32 | sample->stack, &added);
@@ -151,7 +151,7 @@ static void count_samples(struct builder *builder)
 	}
 }
 
-static size_t row_of(struct builder *builder, uint32_t group, uint32_t function)
+static size_t table_row_of(struct builder *builder, uint32_t group, uint32_t function)
 {
 	uint64_t key = (uint64_t)group << 32 | builder->function_groups[function];
 	bool added;
@@ -180,7 +180,7 @@ static void spread_count(struct builder *builder, size_t index)
 		const struct profile_frame *it = &profile->frames.data[frame];
 		if (!it->object && !is_leaf)
 			continue;
-		size_t at = row_of(builder, count->group, it->function);
+		size_t at = table_row_of(builder, count->group, it->function);
 		struct table_row *row = &builder->table->rows.data[at];
 		if (is_leaf) {
 			row->self += count->value;
@@ -199,7 +199,7 @@ static int compare_u64_descending(uint64_t a, uint64_t b)
 	return a > b ? -1 : a < b;
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static int table_compare_rows(const void *a, const void *b, void *context)
 {
 	const struct table_row *x = a, *y = b;
 	const struct builder *builder = context;
@@ -215,7 +215,7 @@ static int compare_rows_by_total(const void *a, const void *b, void *context)
 {
 	const struct table_row *x = a, *y = b;
 	int total = compare_u64_descending(x->total, y->total);
-	return total ? total : compare_rows(a, b, context);
+	return total ? total : table_compare_rows(a, b, context);
 }
 
 void table_init(
@@ -232,12 +232,12 @@ void table_init(
 	group_threads(&builder);
 	builder.function_groups =
 		table_group_functions(profile, options->columns, options->nr_columns);
-	count_samples(&builder);
+	table_count_samples(&builder);
 	for (size_t i = 0; i < builder.counted.len; i++)
 		spread_count(&builder, i);
 	if (table->rows.len)
 		qsort_r(table->rows.data, table->rows.len, sizeof(*table->rows.data),
-			options->by_total ? compare_rows_by_total : compare_rows, &builder);
+			options->by_total ? compare_rows_by_total : table_compare_rows, &builder);
 	mem_free(builder.thread_groups);
 	mem_free(builder.function_groups);
 	map_deinit(&builder.groups);

@@ -86,7 +86,7 @@ static void take_threads(struct builder *builder, const struct timeline *timelin
 
 /* ---- sums ---- */
 
-static void add_child(struct task *parent, const struct task *child)
+static void tasks_add_child(struct task *parent, const struct task *child)
 {
 	if (!parent->sum.samples || child->first_ns < parent->first_ns)
 		parent->first_ns = child->first_ns;
@@ -101,12 +101,12 @@ static void add_child(struct task *parent, const struct task *child)
 static void add_level(struct level *parents, const struct level *children)
 {
 	vec_each(children, child)
-		add_child(&parents->data[child->parent], child);
+		tasks_add_child(&parents->data[child->parent], child);
 }
 
 /* ---- order ---- */
 
-static int compare_siblings(const void *a, const void *b)
+static int tasks_compare_siblings(const void *a, const void *b)
 {
 	const struct task *x = a, *y = b;
 	if (x->parent != y->parent)
@@ -122,7 +122,7 @@ static void sort_level(struct level *level, struct level *below)
 	for (size_t i = 0; i < level->len; i++)
 		level->data[i].first_child = (uint32_t)i; /* where it stood before */
 	if (level->len)
-		qsort(level->data, level->len, sizeof(*level->data), compare_siblings);
+		qsort(level->data, level->len, sizeof(*level->data), tasks_compare_siblings);
 	CLEANUP_FREE uint32_t *places = mem_zalloc_array(level->len, sizeof(*places));
 	for (size_t i = 0; i < level->len; i++)
 		places[level->data[i].first_child] = (uint32_t)i;

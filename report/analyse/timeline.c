@@ -37,7 +37,7 @@ static void find_bucket(struct timeline *timeline, uint64_t at_ns)
 	timeline->bucket_to_ns = timeline->bucket_from_ns + timeline->bucket_ns;
 }
 
-static struct timeline_cell *cell_of(struct timeline *timeline, uint32_t thread)
+static struct timeline_cell *timeline_cell_of(struct timeline *timeline, uint32_t thread)
 {
 	uint32_t *newest = &timeline->newest[thread];
 	if (!*newest || timeline->fresh.data[*newest - 1].cell.bucket != timeline->bucket) {
@@ -61,7 +61,7 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 	thread->last_ns = at_ns;
 	add_to(&thread->sum, value);
 	add_to(&timeline->buckets[timeline->bucket], value);
-	struct timeline_cell *cell = cell_of(timeline, sample->thread);
+	struct timeline_cell *cell = timeline_cell_of(timeline, sample->thread);
 	cell->samples++;
 	cell->value += value;
 }

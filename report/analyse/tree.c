@@ -17,7 +17,7 @@ struct builder {
 	VEC(uint32_t) path, node_path; /* of frames */
 };
 
-static uint32_t child_of(struct builder *builder, uint32_t parent, uint32_t frame)
+static uint32_t tree_child_of(struct builder *builder, uint32_t parent, uint32_t frame)
 {
 	const struct profile_frame *from = &builder->profile->frames.data[frame];
 	struct tree_node child = {
@@ -40,9 +40,9 @@ static uint32_t place_frame(struct builder *builder, uint32_t parent, uint32_t f
 	if (frames[frame].innermost && !builder->options->hides_inlined)
 		for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
 			vec_push(&builder->path, at);
-	uint32_t node = child_of(builder, parent, frame);
+	uint32_t node = tree_child_of(builder, parent, frame);
 	while (builder->path.len > first)
-		node = child_of(builder, node, builder->path.data[--builder->path.len]);
+		node = tree_child_of(builder, node, builder->path.data[--builder->path.len]);
 	return node;
 }
 

@@ -24,7 +24,7 @@ static uint64_t child_key(uint32_t parent, uint32_t function)
 }
 
 /* 0: there is none. */
-static uint32_t find_child(const struct tree *tree, const struct tree_growth *growth,
+static uint32_t tree_growth_find_child(const struct tree *tree, const struct tree_growth *growth,
 	uint32_t parent, uint32_t function)
 {
 	const struct tree_node *nodes = tree->nodes.data;
@@ -57,7 +57,7 @@ static void count_child(const struct tree *tree, struct tree_growth *growth, uin
 
 uint32_t tree_grow(struct tree *tree, struct tree_growth *growth, const struct tree_node *child)
 {
-	uint32_t node = find_child(tree, growth, child->parent, child->function);
+	uint32_t node = tree_growth_find_child(tree, growth, child->parent, child->function);
 	if (node)
 		return node;
 	struct tree_node fresh = *child;

@@ -7,7 +7,8 @@
 #include "report/model/main_event.h"
 #include "report/model/slice.h"
 
-static const char *find_meta(const struct profile_meta *meta, size_t count, const char *key)
+static const char *comparability_find_meta(
+	const struct profile_meta *meta, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(meta[i].key, key) == 0)
@@ -21,7 +22,7 @@ static const char *meta_of(const struct profile *profile, size_t run, const char
 	if (!profile_nr_origins(profile))
 		return profile_meta(profile, key);
 	const struct profile_origin *origin = &profile->origins.data[run + 1];
-	return find_meta(origin->meta, origin->info.nr_meta, key);
+	return comparability_find_meta(origin->meta, origin->info.nr_meta, key);
 }
 
 /* The first that differs from what others tell, or NULL; *ret is the first that is told. */
@@ -118,7 +119,7 @@ static struct err *refuse_nameless(
 }
 
 /* A rebuilt program would have all of its functions vanish, and as many new ones. */
-static struct err *check_names(const struct profile *base, const struct profile *new)
+static struct err *comparability_check_names(const struct profile *base, const struct profile *new)
 {
 	struct function_match match;
 	function_match_init(&match, base, new);
@@ -158,7 +159,7 @@ struct err *comparability_check(const struct profile *base, const struct profile
 		return refuse_empty("new");
 	try(check_host(base, new, options));
 	if (!options->is_forced && options->by != DIFF_BY_MODULE)
-		try(check_names(base, new));
+		try(comparability_check_names(base, new));
 	struct err *err = main_event_of_both(new, base, new_event, base_event);
 	if (err && options->is_forced) {
 		err_destroy(err);

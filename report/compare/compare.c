@@ -27,8 +27,8 @@ static struct compare_row *row_for(
 	return &compare->rows.data[*place - 1];
 }
 
-static void weigh(struct compare *compare, const struct diff_tree *diff, enum match_side side,
-	const struct tree_weight *weights)
+static void compare_weigh(struct compare *compare, const struct diff_tree *diff,
+	enum match_side side, const struct tree_weight *weights)
 {
 	struct function_weights functions;
 	tree_weigh_functions(
@@ -47,7 +47,7 @@ static void weigh(struct compare *compare, const struct diff_tree *diff, enum ma
 	vec_deinit(&functions);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_compare_names(const void *a, const void *b)
 {
 	const struct compare_row *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -61,11 +61,11 @@ void compare_init(struct compare *compare, const struct diff_tree *diff,
 		.wholes = {{base->total, base->samples}, {new->total, new->samples}},
 		.row_of = mem_zalloc_array(diff->functions.len, sizeof(*compare->row_of)),
 	};
-	weigh(compare, diff, MATCH_NEW, new);
-	weigh(compare, diff, MATCH_BASE, base);
+	compare_weigh(compare, diff, MATCH_NEW, new);
+	compare_weigh(compare, diff, MATCH_BASE, base);
 	if (compare->rows.len)
 		qsort(compare->rows.data, compare->rows.len, sizeof(*compare->rows.data),
-			compare_names);
+			compare_compare_names);
 	for (uint32_t i = 0; i < compare->rows.len; i++)
 		compare->row_of[compare->rows.data[i].function] = i + 1;
 }
@@ -82,7 +82,7 @@ const struct compare_row *compare_row_of(const struct compare *compare, uint32_t
 	return place ? &compare->rows.data[place - 1] : NULL;
 }
 
-static struct compare_change change_of(const struct diff_finding *finding)
+static struct compare_change compare_change_of(const struct diff_finding *finding)
 {
 	return (struct compare_change){
 		finding->verdict, {finding->wholes[MATCH_BASE], finding->wholes[MATCH_NEW]}};
@@ -106,8 +106,8 @@ bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 		struct compare_row *row = place ? &compare->rows.data[place - 1] : NULL;
 		if (!row)
 			continue;
-		row->changes[COMPARE_SELF] = change_of(&judged->self);
-		row->changes[COMPARE_TOTAL] = change_of(&judged->total);
+		row->changes[COMPARE_SELF] = compare_change_of(&judged->self);
+		row->changes[COMPARE_TOTAL] = compare_change_of(&judged->total);
 	}
 	difference_destroy(difference);
 	return true;

@@ -50,7 +50,7 @@ static bool is_found(const struct diff_focus *focus, uint32_t node)
 	return node < focus->twins.len && focus->twins.data[node].is_found;
 }
 
-static void put_value(const struct focus_node *node, struct compare_value *ret)
+static void diff_focus_put_value(const struct focus_node *node, struct compare_value *ret)
 {
 	ret->self = node->self;
 	ret->total = node->total;
@@ -72,7 +72,8 @@ static bool is_cut(const struct diff_focus *focus, uint32_t node)
 	return false;
 }
 
-static void put_change(const struct diff_focus *focus, uint32_t node, struct compare_row *row)
+static void diff_focus_put_change(
+	const struct diff_focus *focus, uint32_t node, struct compare_row *row)
 {
 	const struct focus_node *nodes = focus->both->nodes.data;
 	bool is_inverted = focus->both->direction == FOCUS_CALLERS;
@@ -97,9 +98,11 @@ struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)
 	struct compare_row row = {.is_cut = is_cut(focus, node)};
 	const uint32_t *twins = focus->twins.data[node].nodes;
 	if (twins[MATCH_BASE])
-		put_value(&focus->sides[MATCH_BASE].nodes.data[twins[MATCH_BASE] - 1], &row.base);
+		diff_focus_put_value(
+			&focus->sides[MATCH_BASE].nodes.data[twins[MATCH_BASE] - 1], &row.base);
 	if (twins[MATCH_NEW])
-		put_value(&focus->sides[MATCH_NEW].nodes.data[twins[MATCH_NEW] - 1], &row.new);
-	put_change(focus, node, &row);
+		diff_focus_put_value(
+			&focus->sides[MATCH_NEW].nodes.data[twins[MATCH_NEW] - 1], &row.new);
+	diff_focus_put_change(focus, node, &row);
 	return row;
 }

@@ -15,7 +15,7 @@ struct merging {
 
 /* ---- tables ---- */
 
-static const char *copy_text(struct diff_tree *diff, const char *text)
+static const char *diff_tree_copy_text(struct diff_tree *diff, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -26,8 +26,8 @@ static void push_object(struct diff_tree *diff, const struct profile_object *fro
 {
 	struct profile_object object = {
 		.info.kind = from->info.kind,
-		.name = copy_text(diff, from->name),
-		.path = copy_text(diff, from->path),
+		.name = diff_tree_copy_text(diff, from->name),
+		.path = diff_tree_copy_text(diff, from->path),
 		.is_used = from->is_used,
 	};
 	vec_push(&diff->objects, object);
@@ -53,9 +53,9 @@ static void push_function(struct diff_tree *diff, const struct profile_function 
 	const char *name, uint32_t object)
 {
 	struct profile_function function = *from;
-	function.name = copy_text(diff, name);
-	function.system_name = copy_text(diff, from->system_name);
-	function.file = copy_text(diff, from->file);
+	function.name = diff_tree_copy_text(diff, name);
+	function.system_name = diff_tree_copy_text(diff, from->system_name);
+	function.file = diff_tree_copy_text(diff, from->file);
 	function.object = object;
 	vec_push(&diff->functions, function);
 }
@@ -78,7 +78,7 @@ static uint32_t merge_function(struct merging *merging, enum match_side side, ui
 	return *merged;
 }
 
-static void put_frame(
+static void diff_tree_put_frame(
 	struct merging *merging, enum match_side side, uint32_t frame, uint32_t function)
 {
 	const struct profile_frame *from = &merging->match.profiles[side]->frames.data[frame];
@@ -105,7 +105,7 @@ static void merge_nodes(struct merging *merging, enum match_side side, const str
 			.parent = diff->nodes[side][from->parent],
 			.is_kernel = from->is_kernel,
 		};
-		put_frame(merging, side, from->frame, node.function);
+		diff_tree_put_frame(merging, side, from->frame, node.function);
 		const struct profile *profile = merging->match.profiles[side];
 		if (profile_frame_is_left_out(&profile->frames.data[from->frame]))
 			diff->left_out = node.function;
@@ -123,7 +123,7 @@ static void merge_side(
 	for (uint32_t i = 1; i < profile->frames.len; i++) {
 		uint32_t function = diff->function_of[side][profile->frames.data[i].function];
 		if (function)
-			put_frame(merging, side, i, function);
+			diff_tree_put_frame(merging, side, i, function);
 	}
 }
 
@@ -160,7 +160,7 @@ static uint64_t known_samples(const struct diff_tree *diff, const struct functio
  * Nobody tests what is shown, as `diff` does: this much of a side, what `diff` looks at where
  * nobody asks for less, is what chance alone hardly brings to one side and not to the other.
  */
-static bool is_evidence(double samples, double known)
+static bool diff_tree_is_evidence(double samples, double known)
 {
 	static const double least = 5, least_share = 0.005;
 	return samples >= least && samples >= least_share * known;
@@ -182,7 +182,7 @@ static void collect_candidates(const struct diff_tree *diff, const struct functi
 			.total = (double)weight->samples / known,
 		};
 		if (function->object && function->is_known && !is_others[weight->function] &&
-			is_evidence((double)weight->samples, known))
+			diff_tree_is_evidence((double)weight->samples, known))
 			vec_push(ret, candidate);
 	}
 }
@@ -213,7 +213,7 @@ static void name_renamed(struct diff_tree *diff, const uint32_t *new_of)
 		CLEANUP(str_deinit) struct str name = {0};
 		struct profile_function *renamed = &diff->functions.data[new_of[old] - 1];
 		str_printf(&name, "%s, was %s", renamed->name, diff->functions.data[old].name);
-		renamed->name = copy_text(diff, str_text(&name));
+		renamed->name = diff_tree_copy_text(diff, str_text(&name));
 	}
 }
 

@@ -70,7 +70,7 @@ static void choose_rows(const struct difference *diff, struct run_counts *counts
 	vec_deinit(&rows);
 }
 
-static void put_amount(
+static void difference_put_amount(
 	const struct diff_side *side, uint64_t samples, uint64_t value, struct diff_amount *amount)
 {
 	*amount = (struct diff_amount){
@@ -80,7 +80,7 @@ static void put_amount(
 	};
 }
 
-static void put_rows(struct difference *diff, const struct run_counts *counts)
+static void difference_put_rows(struct difference *diff, const struct run_counts *counts)
 {
 	vec_resize(&diff->rows, counts->nr_rows);
 	for (uint32_t i = 0; i < counts->nr_entities; i++) {
@@ -96,9 +96,9 @@ static void put_rows(struct difference *diff, const struct run_counts *counts)
 		}
 		for (int side = 0; side < MATCH_SIDES; side++) {
 			const struct run_sums *sums = &counts->sums[side][i];
-			put_amount(&diff->sides[side], sums->self, sums->self_value,
+			difference_put_amount(&diff->sides[side], sums->self, sums->self_value,
 				&row->self.sides[side]);
-			put_amount(&diff->sides[side], sums->total, sums->total_value,
+			difference_put_amount(&diff->sides[side], sums->total, sums->total_value,
 				&row->total.sides[side]);
 		}
 	}
@@ -118,10 +118,10 @@ static const char *find_program_reason(const struct difference *diff)
 	return NULL;
 }
 
-static void put_program(struct difference *diff)
+static void difference_put_program(struct difference *diff)
 {
 	for (int side = 0; side < MATCH_SIDES; side++)
-		put_amount(&diff->sides[side], diff->sides[side].samples,
+		difference_put_amount(&diff->sides[side], diff->sides[side].samples,
 			(uint64_t)diff->sides[side].value, &diff->program.sides[side]);
 	diff->program.effect =
 		diff->program.sides[MATCH_NEW].value / diff->program.sides[MATCH_BASE].value - 1;
@@ -141,7 +141,7 @@ static struct diff_finding *finding_of(struct diff_row *row, enum measure measur
 }
 
 /* Samples of each run, or by CPU time how many of them make a nanosecond. */
-static double *rest_of(const struct difference *diff, enum diff_metric metric)
+static double *difference_rest_of(const struct difference *diff, enum diff_metric metric)
 {
 	const struct diff_side *sides = diff->sides;
 	double *rest = mem_zalloc_array(sides[0].runs.len + sides[1].runs.len, sizeof(*rest));
@@ -167,7 +167,8 @@ static bool *find_tested(struct difference *diff, enum measure measure)
 	return is_tested;
 }
 
-static void judge(struct difference *diff, struct judgement_family *family, enum measure measure)
+static void difference_judge(
+	struct difference *diff, struct judgement_family *family, enum measure measure)
 {
 	CLEANUP_FREE bool *is_tested = find_tested(diff, measure);
 	CLEANUP_FREE struct diff_finding *findings =
@@ -189,8 +190,8 @@ static size_t nr_others_of(const struct difference *diff)
 /* The self family first: from it comes what all are compared with. */
 static void judge_shares(struct difference *diff, struct run_counts *counts)
 {
-	CLEANUP_FREE double *all = rest_of(diff, DIFF_SHARE);
-	CLEANUP_FREE double *rest = rest_of(diff, DIFF_SHARE);
+	CLEANUP_FREE double *all = difference_rest_of(diff, DIFF_SHARE);
+	CLEANUP_FREE double *rest = difference_rest_of(diff, DIFF_SHARE);
 	CLEANUP_FREE bool *has_changed = mem_zalloc_array(diff->rows.len + 1, sizeof(bool));
 	CLEANUP_FREE bool *is_tested = find_tested(diff, SELF);
 	struct judgement_family family = {
@@ -211,15 +212,15 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 		own[i] = has_changed[i / counts->nr_runs] ? counts->self[i] : 0;
 	family.rest = rest;
 	family.more = own;
-	judge(diff, &family, SELF);
+	difference_judge(diff, &family, SELF);
 	family.hits = counts->total;
 	family.more = unsteady;
-	judge(diff, &family, TOTAL);
+	difference_judge(diff, &family, TOTAL);
 }
 
 static void judge_cpu(struct difference *diff, struct run_counts *counts)
 {
-	CLEANUP_FREE double *exposures = rest_of(diff, DIFF_CPU_S);
+	CLEANUP_FREE double *exposures = difference_rest_of(diff, DIFF_CPU_S);
 	struct judgement_family family = {
 		.nr_rows = diff->rows.len,
 		.nr_runs = counts->nr_runs,
@@ -229,16 +230,16 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 		.is_poisson = true,
 		.nr_others = nr_others_of(diff),
 	};
-	judge(diff, &family, SELF);
+	difference_judge(diff, &family, SELF);
 	family.hits = counts->total;
-	judge(diff, &family, TOTAL);
+	difference_judge(diff, &family, TOTAL);
 }
 
 static void judge_program(struct difference *diff)
 {
 	if (diff->program_reason)
 		return;
-	CLEANUP_FREE double *exposures = rest_of(diff, DIFF_CPU_S);
+	CLEANUP_FREE double *exposures = difference_rest_of(diff, DIFF_CPU_S);
 	VEC(uint32_t) hits = {0};
 	for (int side = 0; side < MATCH_SIDES; side++)
 		vec_each(&diff->sides[side].runs, run)
@@ -289,7 +290,7 @@ static enum diff_verdict find_verdict(const struct difference *diff)
 	return is_visible ? DIFF_SAME : DIFF_INCONCLUSIVE;
 }
 
-static double change_of(const struct difference *diff, const struct diff_row *row)
+static double difference_change_of(const struct difference *diff, const struct diff_row *row)
 {
 	const struct diff_amount *base = &row->self.sides[MATCH_BASE],
 				 *new = &row->self.sides[MATCH_NEW];
@@ -300,7 +301,7 @@ static double change_of(const struct difference *diff, const struct diff_row *ro
 static int by_change(const void *a, const void *b, void *context)
 {
 	const struct diff_row *x = a, *y = b;
-	double of_x = change_of(context, x), of_y = change_of(context, y);
+	double of_x = difference_change_of(context, x), of_y = difference_change_of(context, y);
 	if (of_x != of_y)
 		return of_x > of_y ? -1 : 1;
 	int order = strcmp(x->name, y->name);
@@ -310,7 +311,7 @@ static int by_change(const void *a, const void *b, void *context)
 
 /* ---- all of it ---- */
 
-static void compare_sides(struct difference *diff, struct run_counts *counts)
+static void difference_compare_sides(struct difference *diff, struct run_counts *counts)
 {
 	size_t nr_renamed = entities_are_of_tree(diff->entities)
 				    ? 0
@@ -318,8 +319,8 @@ static void compare_sides(struct difference *diff, struct run_counts *counts)
 	choose_rows(diff, counts);
 	diff->nr_entities = counts->nr_entities - nr_renamed;
 	diff->knows_dispersion = counts->nr_runs > 2;
-	put_rows(diff, counts);
-	put_program(diff);
+	difference_put_rows(diff, counts);
+	difference_put_program(diff);
 	if (diff->options.metric == DIFF_SHARE)
 		judge_shares(diff, counts);
 	else
@@ -405,7 +406,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	struct run_counts counts;
 	diff->entities = create_entities(both, sides, options);
 	run_counts_init(&counts, &samples[MATCH_BASE], &samples[MATCH_NEW], diff->entities);
-	compare_sides(diff, &counts);
+	difference_compare_sides(diff, &counts);
 	run_counts_deinit(&counts);
 	*ret = diff;
 	return NULL;

@@ -26,7 +26,7 @@ struct entities {
 	struct diff_tree own_both;
 };
 
-static void plant(struct entities *entities)
+static void entities_plant(struct entities *entities)
 {
 	struct tree_options options = {0};
 	struct diff_tree_side sides[MATCH_SIDES];
@@ -46,7 +46,7 @@ struct entities *entities_create(
 	struct entities *entities = mem_zalloc(sizeof(*entities));
 	*entities = (struct entities){.by = by, .profiles = {base, new}};
 	if (by == DIFF_BY_STACK) {
-		plant(entities);
+		entities_plant(entities);
 		return entities;
 	}
 	function_match_init(&entities->match, base, new);
@@ -169,7 +169,7 @@ static void list_nodes(const struct entities *entities, enum match_side side, ui
 }
 
 /* As of frames below: a marker has no object. */
-static void list_functions(
+static void entities_list_functions(
 	struct entities *entities, enum match_side side, uint32_t stack, struct entity_list *list)
 {
 	const struct diff_tree *both = entities->both;
@@ -198,7 +198,7 @@ void entities_of_stack(
 		return;
 	}
 	if (entities->both) {
-		list_functions(entities, side, stack, ret);
+		entities_list_functions(entities, side, stack, ret);
 		return;
 	}
 	entities->stamp++;
@@ -246,7 +246,7 @@ uint32_t entities_object(const struct entities *entities, uint32_t entity)
 
 /* ---- names ---- */
 
-static void put_function(
+static void entities_put_function(
 	const struct profile_function *function, const char *object, struct diff_row *row)
 {
 	row->name = function->name;
@@ -259,7 +259,7 @@ static void put_function(
 static void name_function(const struct entities *entities, uint32_t number, struct diff_row *row)
 {
 	const struct profile_function *function = &entities->both->functions.data[number];
-	put_function(function, entities->both->objects.data[function->object].name, row);
+	entities_put_function(function, entities->both->objects.data[function->object].name, row);
 }
 
 static void name_node(const struct entities *entities, uint32_t node, struct diff_row *row)
@@ -290,7 +290,7 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 	const struct entity *named = &entities->list.data[entity];
 	const struct profile *profile = entities->profiles[named->side];
 	const char *object = profile->objects.data[named->object].name;
-	put_function(&profile->functions.data[named->function], object, row);
+	entities_put_function(&profile->functions.data[named->function], object, row);
 	if (entities->by == DIFF_BY_FUNCTION) {
 		row->name = function_match_name(&entities->match, entity, &row->object);
 	} else if (entities->by == DIFF_BY_LINE) {

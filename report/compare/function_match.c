@@ -8,7 +8,7 @@
 
 /* ---- objects ---- */
 
-static const char *name_of(const struct profile_object *object)
+static const char *function_match_name_of(const struct profile_object *object)
 {
 	return object->name ? object->name : "";
 }
@@ -30,8 +30,8 @@ static void note_objects(
 	match->of[side] = mem_zalloc_array(profile->objects.len, sizeof(**match->of));
 	for (size_t i = 0; i < profile->objects.len; i++) {
 		const struct profile_object *object = &profile->objects.data[i];
-		uint32_t id =
-			strtab_intern(&match->objects, name_of(object), strlen(name_of(object)));
+		uint32_t id = strtab_intern(&match->objects, function_match_name_of(object),
+			strlen(function_match_name_of(object)));
 		match->of[side][i] = id;
 		if (id == match->list.len)
 			vec_push(&match->list, (struct match_object){.other = id});
@@ -194,8 +194,8 @@ static bool is_of_builds(const struct function_match *match, enum match_side sid
 }
 
 /* One that has no symbol, of another build. */
-static void put_unnamed(const struct function_match *match, enum match_side side, uint32_t number,
-	const char *object, struct str *out)
+static void function_match_put_unnamed(const struct function_match *match, enum match_side side,
+	uint32_t number, const char *object, struct str *out)
 {
 	uint32_t other = match->unnamed[side] ? match->unnamed[side][number] : 0;
 	uint32_t numbers[MATCH_SIDES] = {number, number};
@@ -214,7 +214,7 @@ static void put_unnamed(const struct function_match *match, enum match_side side
 }
 
 /* What the function is known by: "object\0name". Addresses say nothing about another build. */
-static void put_key(
+static void function_match_put_key(
 	const struct function_match *match, enum match_side side, uint32_t number, struct str *out)
 {
 	const struct profile_function *function = &match->profiles[side]->functions.data[number];
@@ -222,7 +222,7 @@ static void put_key(
 	const char *object = strtab_get(&match->objects, id);
 	str_write(out, object, strlen(object) + 1);
 	if (is_of_builds(match, side, number))
-		put_unnamed(match, side, number, object, out);
+		function_match_put_unnamed(match, side, number, object, out);
 	else
 		str_write(out, function->name, own_length(function));
 }
@@ -230,7 +230,7 @@ static void put_key(
 uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function)
 {
 	str_truncate(&match->key, 0);
-	put_key(match, side, function, &match->key);
+	function_match_put_key(match, side, function, &match->key);
 	return strtab_intern(&match->functions, match->key.data, match->key.len);
 }
 

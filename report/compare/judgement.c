@@ -30,7 +30,7 @@ struct judging {
 
 /* ---- counts ---- */
 
-static enum match_side side_of(const struct judgement_family *family, size_t run)
+static enum match_side judgement_side_of(const struct judgement_family *family, size_t run)
 {
 	return run < family->nr_base ? MATCH_BASE : MATCH_NEW;
 }
@@ -52,7 +52,7 @@ static void put_dispersion(
 {
 	double sum = 0;
 	for (size_t run = 0; run < family->nr_runs; run++) {
-		enum match_side side = side_of(family, run);
+		enum match_side side = judgement_side_of(family, run);
 		double share = contrast->hits[side] / contrast->wholes[side];
 		double mean = whole_of(family, row, run) * share;
 		double variance = family->is_poisson ? mean : mean * (1 - share);
@@ -69,7 +69,7 @@ static struct contrast contrast_of(const struct judgement_family *family, size_t
 {
 	struct contrast contrast = {0};
 	for (size_t run = 0; run < family->nr_runs; run++) {
-		enum match_side side = side_of(family, run);
+		enum match_side side = judgement_side_of(family, run);
 		contrast.hits[side] += hits_of(family, row, run);
 		contrast.wholes[side] += whole_of(family, row, run);
 	}
@@ -80,7 +80,7 @@ static struct contrast contrast_of(const struct judgement_family *family, size_t
 /* ---- dispersion ---- */
 
 /* What a run adds to chance shows the more, the more hits there are. */
-static double size_of(const struct contrast *contrast)
+static double judgement_size_of(const struct contrast *contrast)
 {
 	return log(contrast->hits[0] + contrast->hits[1]);
 }
@@ -98,7 +98,7 @@ static struct statistics_prior find_prior(const struct judgement_family *family)
 		struct contrast contrast = contrast_of(family, row);
 		if (contrast.df > 0)
 			seen[count++] = (struct statistics_variance){
-				contrast.dispersion, contrast.df, size_of(&contrast)};
+				contrast.dispersion, contrast.df, judgement_size_of(&contrast)};
 	}
 	return statistics_fit_prior(seen, count);
 }
@@ -108,7 +108,7 @@ static void moderate(const struct judging *judging, struct contrast *contrast)
 {
 	double own = contrast->df > 0 ? contrast->dispersion : 1;
 	double expected = statistics_moderate(
-		&judging->prior, size_of(contrast), contrast->dispersion, contrast->df);
+		&judging->prior, judgement_size_of(contrast), contrast->dispersion, contrast->df);
 	contrast->dispersion = fmax(1, fmax(own, expected));
 	contrast->df += judging->prior.df;
 	if (contrast->df <= 0)
@@ -319,8 +319,8 @@ static bool leaves_enough(const struct judgement_family *family, const double *r
 {
 	double left[MATCH_SIDES] = {0}, all[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < family->nr_runs; run++) {
-		left[side_of(family, run)] += rest[run] - hits_of(family, row, run);
-		all[side_of(family, run)] += family->rest[run];
+		left[judgement_side_of(family, run)] += rest[run] - hits_of(family, row, run);
+		all[judgement_side_of(family, run)] += family->rest[run];
 	}
 	return left[0] * 10 >= all[0] && left[1] * 10 >= all[1];
 }

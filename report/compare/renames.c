@@ -5,7 +5,7 @@
 #include "report/compare/rename_match.h"
 
 /* What only this side has, and as much of it that its share is no accident. */
-static void collect(const struct run_counts *counts, enum match_side side,
+static void renames_collect(const struct run_counts *counts, enum match_side side,
 	const struct diff_side *of, double least, struct rename_candidates *out)
 {
 	const struct run_sums *own = counts->sums[side], *others = counts->sums[!side];
@@ -32,7 +32,8 @@ size_t renames_join(struct run_counts *counts, const struct diff_side sides[MATC
 	if (options->by != DIFF_BY_FUNCTION)
 		return 0;
 	for (int side = 0; side < MATCH_SIDES; side++)
-		collect(counts, (enum match_side)side, &sides[side], least, &candidates[side]);
+		renames_collect(
+			counts, (enum match_side)side, &sides[side], least, &candidates[side]);
 	CLEANUP_FREE uint32_t *new_of = mem_zalloc_array(counts->nr_entities + 1, sizeof(*new_of));
 	size_t count = rename_match(candidates, new_of, counts->nr_entities);
 	if (count)

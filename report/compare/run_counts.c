@@ -35,7 +35,7 @@ static bool has_left_out(const struct profile *profile)
 }
 
 /* For each stack whether something was left out of it; NULL: of none. */
-static bool *find_cut(const struct profile *profile)
+static bool *run_counts_find_cut(const struct profile *profile)
 {
 	if (!has_left_out(profile))
 		return NULL;
@@ -85,8 +85,8 @@ static struct diff_run describe_run(const struct profile *profile, size_t origin
 }
 
 /* Runs without samples are left out; `numbers` are those of the others, by origin. */
-static void put_runs(const struct profile *profile, const struct run_sums *sums, size_t count,
-	uint32_t *numbers, struct diff_side *side)
+static void run_counts_put_runs(const struct profile *profile, const struct run_sums *sums,
+	size_t count, uint32_t *numbers, struct diff_side *side)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!sums[i].total) {
@@ -153,12 +153,12 @@ void run_samples_init(struct run_samples *samples, const struct diff_source *sou
 	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
 	CLEANUP_FREE uint32_t *runs = find_runs(profile);
 	CLEANUP_FREE bool *is_known = find_known(profile);
-	CLEANUP_FREE bool *is_cut = find_cut(profile);
+	CLEANUP_FREE bool *is_cut = run_counts_find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
 	struct sorting sorting = {profile, event, source->is_seen, runs, is_known, is_cut, numbers};
 	sum_runs(&sorting, sums, side);
-	put_runs(profile, sums, origins, numbers, side);
+	run_counts_put_runs(profile, sums, origins, numbers, side);
 	*samples = (struct run_samples){
 		.profile = profile,
 		.nr_stacks = stacks,
@@ -183,7 +183,7 @@ void run_samples_deinit(struct run_samples *samples)
 /* ---- sums by entity ---- */
 
 /* Entities are numbered as stacks are looked at, so there may be more than at the last one. */
-static void add_stack(struct run_counts *counts, enum match_side side, uint32_t stack,
+static void run_counts_add_stack(struct run_counts *counts, enum match_side side, uint32_t stack,
 	const struct entity_list *list, size_t *room)
 {
 	const struct run_samples *samples = &counts->sides[side];
@@ -214,7 +214,7 @@ static void sum_side(struct run_counts *counts, enum match_side side)
 	for (uint32_t stack = 0; stack < samples->nr_stacks; stack++) {
 		if (samples->first[stack] != samples->first[stack + 1]) {
 			entities_of_stack(counts->entities, side, stack, &list);
-			add_stack(counts, side, stack, &list, &room);
+			run_counts_add_stack(counts, side, stack, &list, &room);
 			vec_append(&samples->entities, list.data, list.len);
 		}
 		samples->lists[stack + 1] = samples->entities.len;
@@ -335,7 +335,7 @@ static bool list_rows(const struct run_counts *counts, enum match_side side, uin
 	return counts->row_of[entities[0]];
 }
 
-static void tally_side(const struct tally *tally, enum match_side side)
+static void run_counts_tally_side(const struct tally *tally, enum match_side side)
 {
 	struct run_counts *counts = tally->counts;
 	const struct run_samples *samples = &counts->sides[side];
@@ -360,14 +360,14 @@ void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t n
 	counts->self = new_cells(counts);
 	counts->total = new_cells(counts);
 	struct tally tally = {.counts = counts};
-	tally_side(&tally, MATCH_BASE);
-	tally_side(&tally, MATCH_NEW);
+	run_counts_tally_side(&tally, MATCH_BASE);
+	run_counts_tally_side(&tally, MATCH_NEW);
 }
 
 uint32_t *run_counts_of_chosen(struct run_counts *counts, const bool *chosen)
 {
 	struct tally tally = {counts, chosen, new_cells(counts)};
-	tally_side(&tally, MATCH_BASE);
-	tally_side(&tally, MATCH_NEW);
+	run_counts_tally_side(&tally, MATCH_BASE);
+	run_counts_tally_side(&tally, MATCH_NEW);
 	return tally.cells;
 }

@@ -11,7 +11,7 @@ struct side_weights {
 	uint64_t known;   /* samples whose place is known */
 };
 
-static void add_stack(const struct profile *profile, uint32_t stack, uint64_t samples,
+static void unnamed_match_add_stack(const struct profile *profile, uint32_t stack, uint64_t samples,
 	struct side_weights *weights)
 {
 	struct profile_walk walk = profile_walk(profile, stack);
@@ -31,7 +31,7 @@ static void add_stack(const struct profile *profile, uint32_t stack, uint64_t sa
 	}
 }
 
-static void weigh(const struct profile *profile, struct side_weights *ret)
+static void unnamed_match_weigh(const struct profile *profile, struct side_weights *ret)
 {
 	size_t count = profile->functions.len;
 	*ret = (struct side_weights){
@@ -42,7 +42,7 @@ static void weigh(const struct profile *profile, struct side_weights *ret)
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (uint32_t i = 0; i < profile->stacks.len; i++)
 		if (samples[i])
-			add_stack(profile, i, samples[i], ret);
+			unnamed_match_add_stack(profile, i, samples[i], ret);
 }
 
 static void side_weights_deinit(struct side_weights *weights)
@@ -53,24 +53,26 @@ static void side_weights_deinit(struct side_weights *weights)
 }
 
 /* So many samples, and so much of its side, that what it takes is no accident. */
-static bool is_evidence(uint64_t samples, uint64_t known)
+static bool unnamed_match_is_evidence(uint64_t samples, uint64_t known)
 {
 	static const double least = 20, least_share = 0.005;
 	return known && (double)samples >= least && (double)samples >= least_share * (double)known;
 }
 
 /* It has bounds, and its address says nothing about the other side. */
-static bool is_open(const struct unnamed_side *side, const struct profile_function *function)
+static bool unnamed_match_is_open(
+	const struct unnamed_side *side, const struct profile_function *function)
 {
 	return function->has_bounds && side->objects[function->object] != UNNAMED_ONE_BUILD;
 }
 
-static void collect(const struct unnamed_side *side, const struct side_weights *weights,
-	struct rename_candidates *ret)
+static void unnamed_match_collect(const struct unnamed_side *side,
+	const struct side_weights *weights, struct rename_candidates *ret)
 {
 	for (uint32_t i = 0; i < side->profile->functions.len; i++) {
 		const struct profile_function *function = &side->profile->functions.data[i];
-		if (!is_open(side, function) || !is_evidence(weights->total[i], weights->known))
+		if (!unnamed_match_is_open(side, function) ||
+			!unnamed_match_is_evidence(weights->total[i], weights->known))
 			continue;
 		struct rename_candidate candidate = {
 			.function = i,
@@ -85,7 +87,7 @@ static void collect(const struct unnamed_side *side, const struct side_weights *
 static bool has_any(const struct unnamed_side *side)
 {
 	vec_each(&side->profile->functions, function)
-		if (is_open(side, function))
+		if (unnamed_match_is_open(side, function))
 			return true;
 	return false;
 }
@@ -99,8 +101,8 @@ void unnamed_match(const struct unnamed_side sides[MATCH_SIDES], uint32_t *other
 		return;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		struct side_weights weights;
-		weigh(sides[side].profile, &weights);
-		collect(&sides[side], &weights, &candidates[side]);
+		unnamed_match_weigh(sides[side].profile, &weights);
+		unnamed_match_collect(&sides[side], &weights, &candidates[side]);
 		side_weights_deinit(&weights);
 		counts[side] = sides[side].profile->functions.len;
 		other[side] = mem_zalloc_array(counts[side], sizeof(**other));

@@ -53,7 +53,7 @@ static size_t first_code(const struct profile *profile, const struct profile_fra
 }
 
 /* True when there are several, or one that is not sure. The frame gets the first one. */
-static bool take_code(struct profile *profile, struct profile_frame *frame)
+static bool code_versions_take_code(struct profile *profile, struct profile_frame *frame)
 {
 	size_t first = first_code(profile, frame), len = profile->codes.len;
 	const struct profile_code *codes = profile->codes.data;
@@ -68,7 +68,7 @@ static bool take_codes(struct profile *profile, bool *is_changing)
 {
 	bool any = false;
 	for (size_t i = 0; i < profile->frames.len; i++) {
-		is_changing[i] = take_code(profile, &profile->frames.data[i]);
+		is_changing[i] = code_versions_take_code(profile, &profile->frames.data[i]);
 		any |= is_changing[i];
 	}
 	return any;
@@ -107,7 +107,8 @@ void code_versions_destroy(struct code_versions *versions)
 }
 
 /* The newest code that is not newer, or the oldest. */
-static uint32_t code_at(const struct profile *profile, uint32_t code, uint64_t time_ns)
+static uint32_t code_versions_code_at(
+	const struct profile *profile, uint32_t code, uint64_t time_ns)
 {
 	const struct profile_code *codes = profile->codes.data;
 	size_t first = code - 1, low = first, high = profile->codes.len;
@@ -128,7 +129,7 @@ static uint32_t frame_at(
 {
 	struct profile *profile = versions->profile;
 	struct profile_frame it = profile->frames.data[frame];
-	uint32_t code = it.code ? code_at(profile, it.code, time_ns) : 0;
+	uint32_t code = it.code ? code_versions_code_at(profile, it.code, time_ns) : 0;
 	*is_stale |= code && time_ns < profile->codes.data[code - 1].sure_ns;
 	if (code == it.code)
 		return frame;

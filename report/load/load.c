@@ -20,7 +20,7 @@
 		(vec)->data[id] = (__VA_ARGS__); \
 	} while (0)
 
-static const char *string_at(struct profile *profile, uint32_t id)
+static const char *load_string_at(struct profile *profile, uint32_t id)
 {
 	if (!id)
 		return "";
@@ -31,7 +31,7 @@ static const char *string_at(struct profile *profile, uint32_t id)
 }
 
 /* An id that may be 0 or lead nowhere: behind the table's end, or into a hole. */
-static uint32_t checked(struct profile *profile, uint32_t id, bool is_there)
+static uint32_t load_checked(struct profile *profile, uint32_t id, bool is_there)
 {
 	if (is_there)
 		return id;
@@ -44,41 +44,41 @@ static uint32_t checked(struct profile *profile, uint32_t id, bool is_there)
 
 static uint32_t checked_event(struct profile *profile, uint32_t id)
 {
-	return checked(profile, id, is_there(&profile->events, id, name));
+	return load_checked(profile, id, is_there(&profile->events, id, name));
 }
 
 static uint32_t checked_object(struct profile *profile, uint32_t id)
 {
-	return checked(profile, id, is_there(&profile->objects, id, path));
+	return load_checked(profile, id, is_there(&profile->objects, id, path));
 }
 
 static uint32_t checked_origin(struct profile *profile, uint32_t id)
 {
-	return checked(profile, id, is_there(&profile->origins, id, name));
+	return load_checked(profile, id, is_there(&profile->origins, id, name));
 }
 
 static uint32_t checked_process(struct profile *profile, uint32_t id)
 {
-	return checked(profile, id, is_there(&profile->processes, id, cgroup));
+	return load_checked(profile, id, is_there(&profile->processes, id, cgroup));
 }
 
 static uint32_t checked_thread(struct profile *profile, uint32_t id)
 {
-	return checked(profile, id, is_there(&profile->threads, id, comm));
+	return load_checked(profile, id, is_there(&profile->threads, id, comm));
 }
 
 static uint32_t checked_frame(struct profile *profile, uint32_t id)
 {
 	bool is_read = id < profile->frames.len &&
 		       (profile->frames.data[id].object || profile->frames.data[id].offset);
-	return checked(profile, id, is_read);
+	return load_checked(profile, id, is_read);
 }
 
 static uint32_t checked_node(struct loading *loading, uint32_t id)
 {
 	struct profile *profile = loading->profile;
 	bool is_read = id < profile->nodes.len && loading->node_depths.data[id];
-	return checked(profile, id, !id || is_read);
+	return load_checked(profile, id, !id || is_read);
 }
 
 static void note_time(struct profile *profile, uint64_t time_ns)
@@ -94,7 +94,8 @@ static struct profile *profile_of(void *context)
 	return ((struct loading *)context)->profile;
 }
 
-static void on_meta(void *context, const char *key, size_t key_len, const char *value, size_t len)
+static void load_on_meta(
+	void *context, const char *key, size_t key_len, const char *value, size_t len)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_meta meta = {
@@ -110,7 +111,7 @@ static void on_meta(void *context, const char *key, size_t key_len, const char *
 	vec_push(&profile->meta, meta);
 }
 
-static void on_string(void *context, uint32_t id, const char *bytes, size_t len)
+static void load_on_string(void *context, uint32_t id, const char *bytes, size_t len)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_string string = {
@@ -127,17 +128,18 @@ static size_t place_of_source(struct loading *loading, uint32_t source)
 	const uint64_t *known = map_get(&loading->source_places, source);
 	if (known || !source || profile->sources.len == LAYOUT_MAX_EVENTS)
 		return known ? *known : 0;
-	vec_push(&profile->sources, (struct profile_source){.name = string_at(profile, source)});
+	vec_push(&profile->sources,
+		(struct profile_source){.name = load_string_at(profile, source)});
 	return *map_put(&loading->source_places, source, NULL) = profile->sources.len;
 }
 
-static void on_event(void *context, uint32_t id, const struct layout_event *event)
+static void load_on_event(void *context, uint32_t id, const struct layout_event *event)
 {
 	struct profile *profile = profile_of(context);
 	size_t source = place_of_source(context, event->source);
 	struct profile_event out = {
-		.name = string_at(profile, event->name),
-		.unit = string_at(profile, event->unit),
+		.name = load_string_at(profile, event->name),
+		.unit = load_string_at(profile, event->unit),
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
 		.source = source ? profile->sources.data[source - 1].name : NULL,
@@ -154,10 +156,11 @@ static bool is_generated_code(const struct profile_object *object)
 		       strcmp(object->path, "//anon") == 0);
 }
 
-static void on_object(void *context, uint32_t id, const struct layout_object *object)
+static void load_on_object(void *context, uint32_t id, const struct layout_object *object)
 {
 	struct profile *profile = profile_of(context);
-	struct profile_object out = {.info = *object, .path = string_at(profile, object->path)};
+	struct profile_object out = {
+		.info = *object, .path = load_string_at(profile, object->path)};
 	size_t bytes = object->nr_segments * sizeof(*object->segments);
 	out.info.segments = NULL;
 	if (bytes)
@@ -169,53 +172,53 @@ static void on_object(void *context, uint32_t id, const struct layout_object *ob
 	put_at(&profile->objects, id, out);
 }
 
-static const char *copy_text(struct profile *profile, const struct layout_text *text)
+static const char *load_copy_text(struct profile *profile, const struct layout_text *text)
 {
 	return arena_strndup(&profile->arena, text->len ? text->bytes : "", text->len);
 }
 
-static void on_origin(void *context, uint32_t id, const struct layout_origin *origin)
+static void load_on_origin(void *context, uint32_t id, const struct layout_origin *origin)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_meta *meta =
 		arena_alloc(&profile->arena, (origin->nr_meta + 1) * sizeof(*meta));
 	for (uint32_t i = 0; i < origin->nr_meta; i++) {
-		meta[i].key = copy_text(profile, &origin->meta[i].key);
-		meta[i].value = copy_text(profile, &origin->meta[i].value);
+		meta[i].key = load_copy_text(profile, &origin->meta[i].key);
+		meta[i].value = load_copy_text(profile, &origin->meta[i].value);
 	}
 	struct profile_origin out = {
-		.name = copy_text(profile, &origin->name), .info = *origin, .meta = meta};
+		.name = load_copy_text(profile, &origin->name), .info = *origin, .meta = meta};
 	out.info.name = (struct layout_text){0};
 	out.info.meta = NULL;
 	put_at(&profile->origins, id, out);
 }
 
-static void on_process(void *context, uint32_t id, const struct layout_process *process)
+static void load_on_process(void *context, uint32_t id, const struct layout_process *process)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_process out = {
 		.info = *process,
-		.cgroup = string_at(profile, process->cgroup),
-		.container = string_at(profile, process->container),
+		.cgroup = load_string_at(profile, process->cgroup),
+		.container = load_string_at(profile, process->container),
 	};
 	out.info.exe = checked_object(profile, process->exe);
 	out.info.origin = checked_origin(profile, process->origin);
 	put_at(&profile->processes, id, out);
 }
 
-static void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+static void load_on_thread(void *context, uint32_t id, const struct layout_thread *thread)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_thread out = {
 		.process = checked_process(profile, thread->process),
 		.tid = thread->tid,
-		.comm = string_at(profile, thread->comm),
+		.comm = load_string_at(profile, thread->comm),
 	};
 	out.pid = profile->processes.data[out.process].info.pid;
 	put_at(&profile->threads, id, out);
 }
 
-static void on_mapping(void *context, const struct layout_mapping *mapping)
+static void load_on_mapping(void *context, const struct layout_mapping *mapping)
 {
 	struct profile *profile = profile_of(context);
 	struct layout_mapping out = *mapping;
@@ -224,7 +227,7 @@ static void on_mapping(void *context, const struct layout_mapping *mapping)
 	vec_push(&profile->mappings, out);
 }
 
-static void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
+static void load_on_frame(void *context, uint32_t id, const struct layout_frame *frame)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_frame out = {
@@ -240,7 +243,7 @@ static void on_frame(void *context, uint32_t id, const struct layout_frame *fram
 	put_at(&profile->frames, id, out);
 }
 
-static void on_node(void *context, uint32_t id, const struct layout_node *node)
+static void load_on_node(void *context, uint32_t id, const struct layout_node *node)
 {
 	struct loading *loading = context;
 	struct profile *profile = loading->profile;
@@ -259,7 +262,7 @@ static void on_node(void *context, uint32_t id, const struct layout_node *node)
 	put_at(&loading->plain_stacks, id, 0);
 }
 
-static void on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
+static void load_on_snapshot(void *context, uint32_t id, const struct layout_snapshot *snapshot)
 {
 	struct loading *loading = context;
 	struct profile *profile = loading->profile;
@@ -324,7 +327,7 @@ static uint64_t checked_weight(struct loading *loading, uint32_t event, uint64_t
 	return weight;
 }
 
-static void on_sample(void *context, const struct layout_sample *sample)
+static void load_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
 	struct profile *profile = loading->profile;
@@ -345,19 +348,19 @@ static void on_sample(void *context, const struct layout_sample *sample)
 	vec_push(&profile->samples, out);
 }
 
-static void on_symbol(void *context, const struct layout_symbol *symbol)
+static void load_on_symbol(void *context, const struct layout_symbol *symbol)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_symbol out = {
 		.object = checked_object(profile, symbol->object),
 		.offset = symbol->offset,
 		.size = symbol->size,
-		.name = string_at(profile, symbol->name),
+		.name = load_string_at(profile, symbol->name),
 	};
 	vec_push(&profile->symbols, out);
 }
 
-static void on_code(void *context, const struct layout_code *code)
+static void load_on_code(void *context, const struct layout_code *code)
 {
 	struct profile *profile = profile_of(context);
 	struct profile_code out = {
@@ -367,14 +370,14 @@ static void on_code(void *context, const struct layout_code *code)
 		.start = code->start,
 		.time_ns = code->time_ns,
 		.sure_ns = code->sure_ns,
-		.name = string_at(profile, code->name),
-		.file = code->file ? string_at(profile, code->file) : NULL,
+		.name = load_string_at(profile, code->name),
+		.file = code->file ? load_string_at(profile, code->file) : NULL,
 		.line = code->line,
 	};
 	vec_push(&profile->codes, out);
 }
 
-static void on_unwound(void *context, const struct layout_unwound *unwound)
+static void load_on_unwound(void *context, const struct layout_unwound *unwound)
 {
 	struct loading *loading = context;
 	uint32_t node = checked_node(loading, unwound->node);
@@ -382,14 +385,14 @@ static void on_unwound(void *context, const struct layout_unwound *unwound)
 		*map_put(&loading->archived_stacks, unwound->snapshot, NULL) = node;
 }
 
-static struct answers *on_answers(void *context, uint32_t object)
+static struct answers *load_on_answers(void *context, uint32_t object)
 {
 	struct profile *profile = profile_of(context);
 	object = checked_object(profile, object);
 	return object ? &profile->objects.data[object].answers : NULL;
 }
 
-static void on_counter(void *context, const struct layout_counter_value *value)
+static void load_on_counter(void *context, const struct layout_counter_value *value)
 {
 	struct loading *loading = context;
 	if ((unsigned)value->counter >= LAYOUT_COUNTER_COUNT)
@@ -398,7 +401,7 @@ static void on_counter(void *context, const struct layout_counter_value *value)
 		value->value;
 }
 
-static void on_event_tally(void *context, const struct layout_event_tally *tally)
+static void load_on_event_tally(void *context, const struct layout_event_tally *tally)
 {
 	struct loading *loading = context;
 	uint64_t source = place_of_source(loading, tally->source);
@@ -413,7 +416,7 @@ static void on_event_tally(void *context, const struct layout_event_tally *tally
 	loading->tallies.data[*place - 1] = (struct layout_tally){tally->count, tally->sum};
 }
 
-static void on_clock(void *context, const struct layout_clock *clock)
+static void load_on_clock(void *context, const struct layout_clock *clock)
 {
 	struct profile *profile = profile_of(context);
 	if (!profile->first_clock.monotonic_ns)
@@ -422,14 +425,14 @@ static void on_clock(void *context, const struct layout_clock *clock)
 	note_time(profile, clock->monotonic_ns);
 }
 
-static void on_end(void *context, const struct layout_end *end)
+static void load_on_end(void *context, const struct layout_end *end)
 {
 	struct profile *profile = profile_of(context);
 	profile->end = *end;
 	note_time(profile, end->time_ns);
 }
 
-static void on_progress(void *context, uint64_t file_bytes)
+static void load_on_progress(void *context, uint64_t file_bytes)
 {
 	const struct profile_options *options = ((struct loading *)context)->options;
 	if (options->progress)
@@ -437,27 +440,27 @@ static void on_progress(void *context, uint64_t file_bytes)
 }
 
 static const struct reader_visitor visitor = {
-	.meta = on_meta,
-	.string = on_string,
-	.event = on_event,
-	.origin = on_origin,
-	.object = on_object,
-	.process = on_process,
-	.thread = on_thread,
-	.mapping = on_mapping,
-	.frame = on_frame,
-	.node = on_node,
-	.snapshot = on_snapshot,
-	.sample = on_sample,
-	.symbol = on_symbol,
-	.code = on_code,
-	.unwound = on_unwound,
-	.answers = on_answers,
-	.counter = on_counter,
-	.event_tally = on_event_tally,
-	.clock = on_clock,
-	.end = on_end,
-	.progress = on_progress,
+	.meta = load_on_meta,
+	.string = load_on_string,
+	.event = load_on_event,
+	.origin = load_on_origin,
+	.object = load_on_object,
+	.process = load_on_process,
+	.thread = load_on_thread,
+	.mapping = load_on_mapping,
+	.frame = load_on_frame,
+	.node = load_on_node,
+	.snapshot = load_on_snapshot,
+	.sample = load_on_sample,
+	.symbol = load_on_symbol,
+	.code = load_on_code,
+	.unwound = load_on_unwound,
+	.answers = load_on_answers,
+	.counter = load_on_counter,
+	.event_tally = load_on_event_tally,
+	.clock = load_on_clock,
+	.end = load_on_end,
+	.progress = load_on_progress,
 };
 
 /* ---- once all was read ---- */

@@ -30,7 +30,7 @@ const struct column_info *column_info(enum column column)
 	return &infos[column];
 }
 
-static bool is_name(const char *name, const char *text, size_t len)
+static bool column_is_name(const char *name, const char *text, size_t len)
 {
 	return strlen(name) == len && memcmp(name, text, len) == 0;
 }
@@ -38,10 +38,10 @@ static bool is_name(const char *name, const char *text, size_t len)
 enum column column_find(const char *name, size_t len)
 {
 	for (int i = 0; i < COLUMN_COUNT; i++)
-		if (is_name(infos[i].name, name, len))
+		if (column_is_name(infos[i].name, name, len))
 			return (enum column)i;
 	for (size_t i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
-		if (is_name(synonyms[i].name, name, len))
+		if (column_is_name(synonyms[i].name, name, len))
 			return synonyms[i].column;
 	return COLUMN_COUNT;
 }

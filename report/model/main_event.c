@@ -16,7 +16,7 @@ uint32_t main_event_of(const struct profile *profile)
 	return best;
 }
 
-static const char *name_of(const struct profile *profile, uint32_t event)
+static const char *main_event_name_of(const struct profile *profile, uint32_t event)
 {
 	const char *name = profile->events.data[event].name;
 	return event && name[0] ? name : "unknown";
@@ -31,7 +31,8 @@ static bool has_samples(const struct profile *profile, uint32_t event)
 }
 
 /* 0: there is none. */
-static uint32_t find_event(const struct profile *profile, const struct profile_event *wanted)
+static uint32_t main_event_find_event(
+	const struct profile *profile, const struct profile_event *wanted)
 {
 	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (strcmp(profile->events.data[i].name, wanted->name) == 0 &&
@@ -47,11 +48,12 @@ struct err *main_event_of_both(const struct profile *profile, const struct profi
 	const struct profile *from = is_base ? baseline : profile;
 	const struct profile *other = is_base ? profile : baseline;
 	uint32_t main_event = main_event_of(from);
-	uint32_t found = find_event(other, &from->events.data[main_event]);
+	uint32_t found = main_event_find_event(other, &from->events.data[main_event]);
 	if (other->samples.len && main_event && !has_samples(other, found))
 		return err_new(ERR_USAGE,
 			"the recordings cannot be compared: this one counts %s, the baseline %s",
-			name_of(profile, main_event), name_of(baseline, main_event_of(baseline)));
+			main_event_name_of(profile, main_event),
+			main_event_name_of(baseline, main_event_of(baseline)));
 	*event = is_base ? found : main_event;
 	*baseline_event = is_base ? main_event : found;
 	return NULL;

@@ -46,7 +46,7 @@ struct regular_file_rules {
 	uint64_t root_id;
 };
 
-static bool may_enter(void *context, uint64_t id, const struct mount *mount)
+static bool regular_file_may_enter(void *context, uint64_t id, const struct mount *mount)
 {
 	const struct regular_file_rules *rules = context;
 	if (id == rules->root_id)
@@ -99,7 +99,7 @@ static int open_below(int folder_fd, const char *path)
 	if (!mount_file_of(folder_fd, &folder))
 		return -1;
 	struct regular_file_rules rules = {.root_id = folder.mount_id};
-	struct mount_view view = {folder_fd, &none, may_enter, &rules};
+	struct mount_view view = {folder_fd, &none, regular_file_may_enter, &rules};
 	return mount_view_open(&view, path);
 }
 
@@ -117,7 +117,8 @@ static int open_by_rules(const char *path, const struct regular_file_rules *rule
 		str_printf(&full, "%s/", getcwd(folder, PATH_MAX) ? folder : "");
 	}
 	str_puts(&full, path);
-	struct mount_view view = {rules->root_fd, &rules->mounts, may_enter, (void *)rules};
+	struct mount_view view = {
+		rules->root_fd, &rules->mounts, regular_file_may_enter, (void *)rules};
 	return mount_view_open(&view, str_text(&full));
 }
 

@@ -20,7 +20,8 @@ struct runs {
 };
 
 /* Its place, at `begin` at the earliest; SIZE_MAX: too far away. */
-static size_t place_of(const struct profile_sample *samples, size_t begin, size_t index)
+static size_t sample_order_place_of(
+	const struct profile_sample *samples, size_t begin, size_t index)
 {
 	uint64_t time_ns = samples[index].time_ns;
 	size_t to = index;
@@ -35,7 +36,7 @@ static void make_runs(struct runs *runs, struct profile_sample *samples, size_t 
 	size_t begin = 0;
 	vec_push(&runs->starts, begin);
 	for (size_t i = 1; i < count; i++) {
-		size_t to = place_of(samples, begin, i);
+		size_t to = sample_order_place_of(samples, begin, i);
 		if (to == SIZE_MAX) {
 			begin = i;
 			vec_push(&runs->starts, begin);
@@ -49,7 +50,7 @@ static void make_runs(struct runs *runs, struct profile_sample *samples, size_t 
 }
 
 /* [0, middle) and [middle, count), with room for as many as the first has. */
-static void merge(
+static void sample_order_merge(
 	struct profile_sample *samples, size_t middle, size_t count, struct profile_sample *room)
 {
 	memcpy(room, samples, middle * sizeof(*samples));
@@ -66,7 +67,7 @@ static void merge_pairs(
 	size_t *starts = runs->starts.data, end = starts[runs->starts.len - 1], kept = 0;
 	for (size_t i = 0; i + 1 < runs->starts.len; i += 2) {
 		if (i + 2 < runs->starts.len)
-			merge(samples + starts[i], starts[i + 1] - starts[i],
+			sample_order_merge(samples + starts[i], starts[i + 1] - starts[i],
 				starts[i + 2] - starts[i], room);
 		starts[kept++] = starts[i];
 	}

@@ -26,7 +26,7 @@ struct run {
 	size_t first, count, index;
 };
 
-static bool is_wanted(const struct job *job, const struct run *run)
+static bool word_sort_is_wanted(const struct job *job, const struct run *run)
 {
 	return run->count > 1 && run->first < job->to && run->first + run->count > job->from;
 }
@@ -63,7 +63,7 @@ static uint64_t choose_pivot(struct job *job, const struct run *run)
 	return words[2] < low ? low : words[2] > high ? high : words[2];
 }
 
-static void split(struct job *job, const struct run *run, struct run parts[3])
+static void word_sort_split(struct job *job, const struct run *run, struct run parts[3])
 {
 	uint64_t pivot = choose_pivot(job, run);
 	size_t less = run->first, greater = run->first + run->count;
@@ -79,23 +79,23 @@ static void split(struct job *job, const struct run *run, struct run parts[3])
 	parts[0] = (struct run){run->first, less - run->first, run->index};
 	parts[1] = (struct run){less, greater - less, run->index + 1};
 	parts[2] = (struct run){greater, run->first + run->count - greater, run->index};
-	if (is_wanted(job, &parts[1]))
+	if (word_sort_is_wanted(job, &parts[1]))
 		get_words(job, &parts[1]);
 }
 
 /* The largest part last, so this is never deeper than the count has bits. */
-static void sort(struct job *job, struct run run)
+static void word_sort_sort(struct job *job, struct run run)
 {
-	while (is_wanted(job, &run)) {
+	while (word_sort_is_wanted(job, &run)) {
 		struct run parts[3];
 		size_t largest = 0;
-		split(job, &run, parts);
+		word_sort_split(job, &run, parts);
 		for (size_t i = 1; i < 3; i++)
 			if (parts[i].count > parts[largest].count)
 				largest = i;
 		for (size_t i = 0; i < 3; i++)
 			if (i != largest)
-				sort(job, parts[i]);
+				word_sort_sort(job, parts[i]);
 		run = parts[largest];
 	}
 }
@@ -112,7 +112,7 @@ void word_sort(struct word_entry *entries, size_t count, const struct word_order
 	};
 	struct run all = {.count = count};
 	get_words(&job, &all);
-	sort(&job, all);
+	word_sort_sort(&job, all);
 }
 
 bool word_less(const struct word_order *order, uint32_t a, uint32_t b)

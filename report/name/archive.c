@@ -18,14 +18,14 @@ static bool needs_answers(const struct profile_object *object)
  * That nothing is known of a place is only kept where there was a file that could have told; a
  * reader that has a better one asks it again.
  */
-static bool is_kept(const struct profile_object *object, const struct chain *chain)
+static bool archive_is_kept(const struct profile_object *object, const struct chain *chain)
 {
 	return chain->count || object->answers.detail >= ANSWERS_INLINED ||
 	       object->symbols_level >= SYMBOL_LEVEL_DYNSYM;
 }
 
 /* Those that the recording does not have yet, and of places that occur in it: a cache has more. */
-static void collect(
+static void archive_collect(
 	const struct profile *profile, struct answers *of_object, struct archive_result *result)
 {
 	vec_each(&profile->frames, frame) {
@@ -38,7 +38,7 @@ static void collect(
 		if (!needs_answers(object) ||
 			!answers_find_since(
 				&object->answers, object->nr_archived, frame->offset, &chain) ||
-			!is_kept(object, &chain))
+			!archive_is_kept(object, &chain))
 			continue;
 		of_object[frame->object].detail = object->answers.detail;
 		answers_add(&of_object[frame->object], frame->offset, &chain);
@@ -49,7 +49,7 @@ static void write_answers(
 	const struct profile *profile, struct writer *writer, struct archive_result *result)
 {
 	struct answers *of_object = mem_zalloc_array(profile->objects.len, sizeof(*of_object));
-	collect(profile, of_object, result);
+	archive_collect(profile, of_object, result);
 	for (size_t i = 1; i < profile->objects.len; i++) {
 		writer_answers(writer, (uint32_t)i, &of_object[i]);
 		result->objects += answers_have_names(&of_object[i]);

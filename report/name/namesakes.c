@@ -35,7 +35,8 @@ static const char *end_of_path(const char *path, unsigned nr_parts)
 }
 
 /* What is shown of it. */
-static void put_key(const struct profile_function *function, uint8_t nr_parts, struct str *key)
+static void namesakes_put_key(
+	const struct profile_function *function, uint8_t nr_parts, struct str *key)
 {
 	str_truncate(key, 0);
 	str_printf(key, "%u:%s", function->object, function->name);
@@ -71,7 +72,7 @@ static void assign_keys(struct finding *finding, uint8_t nr_parts, struct map *o
 		const struct profile_function *function = &finding->functions[i];
 		if (!has_key(finding, i, nr_parts))
 			continue;
-		put_key(function, nr_parts, &key);
+		namesakes_put_key(function, nr_parts, &key);
 		finding->keys[i] = strtab_intern(&texts, str_text(&key), key.len);
 		bool added;
 		uint64_t *other = map_put(of_key, finding->keys[i], &added);

@@ -36,8 +36,8 @@ static void count_frame(
 	frames->unnamed[is_known ? frame->offset : LAYOUT_SCRIPT_NO_NAME] += samples;
 }
 
-static void count_stack(const struct profile *profile, uint32_t stack, uint64_t samples,
-	struct script_frames *frames)
+static void script_frames_count_stack(const struct profile *profile, uint32_t stack,
+	uint64_t samples, struct script_frames *frames)
 {
 	uint64_t before[16];
 	size_t known = frames->languages.len < 16 ? frames->languages.len : 16;
@@ -65,7 +65,7 @@ void script_frames_count(const struct profile *profile, struct script_frames *re
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++)
 		if (samples[i])
-			count_stack(profile, (uint32_t)i, samples[i], ret);
+			script_frames_count_stack(profile, (uint32_t)i, samples[i], ret);
 }
 
 void script_frames_deinit(struct script_frames *frames)

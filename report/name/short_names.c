@@ -6,7 +6,7 @@
 #include "report/name/demangle/demangle_collapse.h"
 
 /* What was inlined may have no other name than the one that debug information spells out. */
-static bool shorten(const struct profile_function *function, struct str *out)
+static bool short_names_shorten(const struct profile_function *function, struct str *out)
 {
 	if (demangle(function->system_name, DEMANGLE_SIMPLIFIED, out))
 		return true;
@@ -16,28 +16,28 @@ static bool shorten(const struct profile_function *function, struct str *out)
 	return collapse(name, strlen(name), false, out) && out->len;
 }
 
-static bool is_short(const struct profile_function *function)
+static bool short_names_is_short(const struct profile_function *function)
 {
 	return !strpbrk(function->name, "<(");
 }
 
 bool short_names_put(const struct profile_function *function, struct str *out)
 {
-	return !is_short(function) && shorten(function, out);
+	return !short_names_is_short(function) && short_names_shorten(function, out);
 }
 
 const char *short_names_get(
 	struct short_names *names, const struct profile_function *functions, uint32_t function)
 {
 	const struct profile_function *it = &functions[function];
-	if (is_short(it))
+	if (short_names_is_short(it))
 		return it->name;
 	bool added;
 	uint64_t *known = map_put(&names->known, function, &added);
 	if (added) {
 		CLEANUP(str_deinit) struct str text = {0};
 		const char *name = it->name;
-		if (shorten(it, &text))
+		if (short_names_shorten(it, &text))
 			name = arena_strndup(&names->arena, text.data, text.len);
 		*known = (uint64_t)(uintptr_t)name;
 	}

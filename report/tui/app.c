@@ -83,7 +83,7 @@ static void keep_only_task(struct app *app, enum action action)
 										   : " or process");
 }
 
-static void keep_only(struct app *app, enum action action)
+static void app_keep_only(struct app *app, enum action action)
 {
 	uint32_t function = app_function(app);
 	struct scope_term term = {0};
@@ -292,7 +292,7 @@ static void type_usual_baseline(struct app *app)
 		str_truncate(&app->typed, 0);
 }
 
-static void copy_name(struct app *app, enum action action)
+static void app_copy_name(struct app *app, enum action action)
 {
 	(void)action;
 	const struct profile_function *function = model_function(app->model, app_function(app));
@@ -362,7 +362,7 @@ static void begin_baseline(struct app *app, enum action action)
 	type_usual_baseline(app);
 }
 
-static void go_back(struct app *app, enum action action)
+static void app_leave_view(struct app *app, enum action action)
 {
 	(void)action;
 	app_go_back(app);
@@ -379,7 +379,7 @@ static const struct action_row {
 	{ACTION_UNDO, ACTION_RESET, false, app_act_on_trail},
 	{ACTION_KEEP, ACTION_EXCLUDE, false, begin_expression},
 	{ACTION_ONLY_THREAD, ACTION_ONLY_CONTAINER, true, keep_only_task},
-	{ACTION_ONLY_FUNCTION, ACTION_ONLY_KERNEL, true, keep_only},
+	{ACTION_ONLY_FUNCTION, ACTION_ONLY_KERNEL, true, app_keep_only},
 	{ACTION_SEARCH, ACTION_SEARCH, false, begin_expression},
 	{ACTION_SEARCH_SYMBOL, ACTION_SEARCH_SYMBOL, true, search_symbol},
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
@@ -388,13 +388,13 @@ static const struct action_row {
 	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},
 	{ACTION_NO_NATIVE, ACTION_NO_NATIVE, false, hide_native},
 	{ACTION_WHOLE_NAME, ACTION_WHOLE_NAME, true, show_whole_name},
-	{ACTION_COPY, ACTION_COPY, true, copy_name},
+	{ACTION_COPY, ACTION_COPY, true, app_copy_name},
 	{ACTION_PRINT, ACTION_PRINT, true, begin_print},
 	{ACTION_BASELINE, ACTION_BASELINE, false, begin_baseline},
 	{ACTION_MENU, ACTION_MENU, false, open_menu},
 	{ACTION_HELP, ACTION_HELP, false, show_help},
 	{ACTION_CANCEL, ACTION_CANCEL, false, cancel},
-	{ACTION_QUIT, ACTION_QUIT, false, go_back},
+	{ACTION_QUIT, ACTION_QUIT, false, app_leave_view},
 };
 
 static void act(struct app *app, enum action action)

@@ -40,7 +40,7 @@ static void title_deinit(struct title *title)
 		str_deinit(&title->parts[i].text);
 }
 
-static void add_samples(const struct app *app, struct title *title)
+static void app_draw_add_samples(const struct app *app, struct title *title)
 {
 	uint64_t all = app->model->profile->samples.len;
 	uint64_t shown = app->model->slice.whole.samples;
@@ -52,14 +52,14 @@ static void add_samples(const struct app *app, struct title *title)
 			str_plural(all, "sample", "samples"));
 }
 
-static void put_title(const struct app *app, struct title *title)
+static void app_draw_put_title(const struct app *app, struct title *title)
 {
 	const struct model *model = app->model;
 	const struct profile *profile = model->profile;
 	uint64_t all = profile->samples.len, lost = profile_lost(profile);
 	if (profile->events.len > 1)
 		add_part(title, 5, "%s", profile->events.data[1].name);
-	add_samples(app, title);
+	app_draw_add_samples(app, title);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
 	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;
 	if (is_damaged || !profile->file.ended)
@@ -109,12 +109,12 @@ static int draw_file_name(const struct app *app, struct grid *grid, int room)
 	return grid_put_elided(grid, 0, 0, room, STYLE_TITLE | STYLE_BOLD, name);
 }
 
-static void draw_title(const struct app *app, struct grid *grid)
+static void app_draw_title(const struct app *app, struct grid *grid)
 {
 	CLEANUP(title_deinit) struct title title = {0};
 	grid_fill(grid, (struct rect){0, 0, grid->width, 1}, STYLE_TITLE, " ");
 	if (app->model)
-		put_title(app, &title);
+		app_draw_put_title(app, &title);
 	else
 		add_part(&title, 1, "reading %.0f%%", 100 * app->loaded);
 	int least = grid_text_width(grid, app->options->file_name);
@@ -179,7 +179,7 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	}
 }
 
-static const char *name_of_frame(
+static const char *app_draw_name_of_frame(
 	const struct app *app, const struct trail_step *step, uint32_t frame)
 {
 	const struct comparison *comparison = app->model->comparison;
@@ -194,7 +194,7 @@ static const char *name_of_frame(
 	return model_function(app->model, model_function_of(app->model, frame))->name;
 }
 
-static void put_step(const struct app *app, const struct trail_step *step, struct str *out)
+static void app_draw_put_step(const struct app *app, const struct trail_step *step, struct str *out)
 {
 	const struct path *zoom = &step->zoom;
 	if (step->is_of_both)
@@ -204,11 +204,11 @@ static void put_step(const struct app *app, const struct trail_step *step, struc
 	else if (!zoom->len)
 		str_puts(out, "in all");
 	else if (step->is_inverted && zoom->len > 1)
-		str_printf(out, "%s from %s", name_of_frame(app, step, zoom->data[0]),
-			name_of_frame(app, step, zoom->data[zoom->len - 1]));
+		str_printf(out, "%s from %s", app_draw_name_of_frame(app, step, zoom->data[0]),
+			app_draw_name_of_frame(app, step, zoom->data[zoom->len - 1]));
 	else
 		str_printf(out, "%s %s", step->is_inverted ? "ending in" : "in",
-			name_of_frame(app, step, zoom->data[zoom->len - 1]));
+			app_draw_name_of_frame(app, step, zoom->data[zoom->len - 1]));
 }
 
 /* All names where there is room for nine, else the numbers of the others. */
@@ -239,7 +239,7 @@ static void draw_tabs(struct app *app, struct grid *grid)
 static int draw_step(struct app *app, struct grid *grid, struct rect room, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	put_step(app, &app->trail.done.data[index], &text);
+	app_draw_put_step(app, &app->trail.done.data[index], &text);
 	int x = room.x, y = room.y, end = room.x + room.width;
 	x += grid_printf(grid, x, y, end - x, STYLE_DIM, "%s ", grid_glyph(grid, GLYPH_CRUMB));
 	x += grid_put_elided(grid, x, y, end - x, STYLE_HEADER, str_text(&text));
@@ -252,7 +252,7 @@ static int draw_step(struct app *app, struct grid *grid, struct rect room, size_
 static int step_width(const struct app *app, const struct grid *grid, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	put_step(app, &app->trail.done.data[index], &text);
+	app_draw_put_step(app, &app->trail.done.data[index], &text);
 	return 3 + grid_text_width(grid, str_text(&text));
 }
 
@@ -327,7 +327,7 @@ bool app_point_frame(struct app *app, const struct input *input)
 
 /* ---- the last lines ---- */
 
-static const struct function_weight *weight_of(const struct app *app, uint32_t function)
+static const struct function_weight *app_draw_weight_of(const struct app *app, uint32_t function)
 {
 	for (size_t i = 0; i < app->model->functions.len; i++)
 		if (app->model->functions.data[i].function == function)
@@ -341,7 +341,7 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	if (!function)
 		return;
 	CLEANUP(str_deinit) struct str numbers = {0};
-	const struct function_weight *weight = weight_of(app, function);
+	const struct function_weight *weight = app_draw_weight_of(app, function);
 	if (weight) {
 		str_puts(&numbers, " self ");
 		app_put_value(app, &numbers, weight->self, weight->self_samples);
@@ -525,7 +525,7 @@ void app_draw(struct app *app, struct grid *grid)
 		draw_too_small(grid);
 		return;
 	}
-	draw_title(app, grid);
+	app_draw_title(app, grid);
 	/* Low screens go without tabs and detail: the view is what matters. */
 	bool has_tabs = grid->height >= 10;
 	app->trail_y = -1;

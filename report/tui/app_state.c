@@ -125,7 +125,7 @@ void app_go_back_to(struct app *app, size_t steps)
 
 /* ---- the selection, through models whose ids are others each time ---- */
 
-static void path_to(const struct tree *tree, uint32_t node, struct path *ret)
+static void app_state_path_to(const struct tree *tree, uint32_t node, struct path *ret)
 {
 	ret->len = 0;
 	for (uint32_t at = node; at; at = tree->nodes.data[at].parent)
@@ -137,7 +137,7 @@ static void path_to(const struct tree *tree, uint32_t node, struct path *ret)
 	}
 }
 
-static bool is_script(const struct model *model, uint32_t frame)
+static bool app_state_is_script(const struct model *model, uint32_t frame)
 {
 	if (frame >= model->names->frames.len)
 		return false;
@@ -149,7 +149,7 @@ void app_put_seen_path(const struct model *model, const struct path *path, struc
 {
 	ret->len = 0;
 	for (size_t i = 0; model->names->hides_native && i < path->len; i++)
-		if (is_script(model, path->data[i]))
+		if (app_state_is_script(model, path->data[i]))
 			vec_push(ret, path->data[i]);
 	if (!ret->len)
 		vec_append(ret, path->data, path->len);
@@ -161,7 +161,7 @@ static uint32_t script_below(const struct model *model, uint32_t node, uint32_t 
 	const struct tree_node *nodes = model->names->tree.nodes.data;
 	uint32_t at = node, found = 0;
 	for (;;) {
-		bool is_seen = at == node || !is_script(model, nodes[at].frame);
+		bool is_seen = at == node || !app_state_is_script(model, nodes[at].frame);
 		if (at != node && nodes[at].function == function &&
 			(!found || model->weights[at].total > model->weights[found].total))
 			found = at;
@@ -181,7 +181,8 @@ static uint32_t script_below(const struct model *model, uint32_t node, uint32_t 
  * Of a function called from a node, or from what was found to be inlined there since the path was
  * made.
  */
-static uint32_t child_of(const struct model *model, uint32_t node, uint32_t function, int levels)
+static uint32_t app_state_child_of(
+	const struct model *model, uint32_t node, uint32_t function, int levels)
 {
 	const struct tree_node *nodes = model->names->tree.nodes.data;
 	uint32_t first = nodes[node].first_child, found = 0;
@@ -190,12 +191,12 @@ static uint32_t child_of(const struct model *model, uint32_t node, uint32_t func
 			return at;
 	for (uint32_t at = first; at && levels && !found; at = nodes[at].next_sibling)
 		if (model->names->frames.data[nodes[at].frame].outer)
-			found = child_of(model, at, function, levels - 1);
+			found = app_state_child_of(model, at, function, levels - 1);
 	return found;
 }
 
 /* The deepest node of the tree on the path: names may have changed, and branches have gone. */
-static uint32_t follow(const struct model *model, const struct path *path)
+static uint32_t app_state_follow(const struct model *model, const struct path *path)
 {
 	enum {
 		INLINED_LEVELS = 8
@@ -205,8 +206,9 @@ static uint32_t follow(const struct model *model, const struct path *path)
 	app_put_seen_path(model, path, &seen);
 	for (size_t i = 0; i < seen.len; i++) {
 		uint32_t function = model_function_of(model, seen.data[i]);
-		uint32_t child = child_of(model, at, function, INLINED_LEVELS);
-		if (!child && is_script(model, seen.data[i])) /* chosen while others were hidden */
+		uint32_t child = app_state_child_of(model, at, function, INLINED_LEVELS);
+		if (!child && app_state_is_script(
+				      model, seen.data[i])) /* chosen while others were hidden */
 			child = script_below(model, at, function);
 		if (!child)
 			break;
@@ -269,12 +271,12 @@ void app_select_script(struct app *app, const struct model *next)
 	bool begins_to_hide = next->names->hides_native && app->model && !app->model->is_flat &&
 			      !app->model->names->hides_native;
 	if (!begins_to_hide || !function || selection->is_default ||
-		is_script(next, selection->frame))
+		app_state_is_script(next, selection->frame))
 		return;
 	if (!selection->path.len && has_function(next, model_function_of(next, selection->frame)))
 		return;
 	if (!selection->path.len)
-		path_to(&app->model->names->tree, app_hottest_node(app, function),
+		app_state_path_to(&app->model->names->tree, app_hottest_node(app, function),
 			&selection->path);
 	struct path seen = {0};
 	app_put_seen_path(next, &selection->path, &seen);
@@ -286,26 +288,26 @@ void app_select_script(struct app *app, const struct model *next)
 void app_select_node(struct app *app, uint32_t node)
 {
 	const struct tree *tree = &app->model->names->tree;
-	path_to(tree, node, &app->selection.path);
+	app_state_path_to(tree, node, &app->selection.path);
 	app->selection.frame = tree->nodes.data[node].frame;
 	app->selection.is_default = false;
 }
 
 uint32_t app_node(const struct app *app)
 {
-	return app->model ? follow(app->model, &app->selection.path) : 0;
+	return app->model ? app_state_follow(app->model, &app->selection.path) : 0;
 }
 
 uint32_t app_zoomed_node(const struct app *app)
 {
 	const struct path *zoom = trail_zoom(&app->trail, false);
-	return app->model && zoom ? follow(app->model, zoom) : 0;
+	return app->model && zoom ? app_state_follow(app->model, zoom) : 0;
 }
 
 void app_zoom(struct app *app, uint32_t node)
 {
 	struct trail_step step = {.is_zoom = true};
-	path_to(&app->model->names->tree, node, &step.zoom);
+	app_state_path_to(&app->model->names->tree, node, &step.zoom);
 	trail_add(&app->trail, &step);
 	vec_deinit(&step.zoom);
 }
@@ -361,7 +363,7 @@ void app_put_value(const struct app *app, struct str *out, uint64_t value, uint6
 		str_printf(out, "%.1f ms", (double)value / 1e6);
 }
 
-static unsigned share_style(double percent)
+static unsigned app_state_share_style(double percent)
 {
 	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
 }
@@ -371,8 +373,8 @@ void app_draw_value(const struct app *app, struct grid *grid, struct rect area, 
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	app_put_value(app, &text, value, samples);
-	grid_put_right(grid, area.x, area.y, area.width, share_style(app_percent(app, value)),
-		str_text(&text));
+	grid_put_right(grid, area.x, area.y, area.width,
+		app_state_share_style(app_percent(app, value)), str_text(&text));
 }
 
 unsigned app_name_style(const struct app *app, uint32_t function)

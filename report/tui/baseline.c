@@ -38,7 +38,7 @@ static void forget_names(struct baseline *baseline)
 /* ---- loading ---- */
 
 /* Nothing but a file: opening a FIFO would wait for ever. */
-static struct err *open_file(const char *path, int *ret)
+static struct err *baseline_open_file(const char *path, int *ret)
 {
 	struct stat st;
 	int fd = regular_file_open(path, NULL, &st);
@@ -66,13 +66,13 @@ static void name_by_files(struct baseline *baseline)
 	}
 }
 
-static struct err *load(struct baseline *baseline, const struct symbolize_options *options,
-	const struct filter *filter)
+static struct err *baseline_load_file(struct baseline *baseline,
+	const struct symbolize_options *options, const struct filter *filter)
 {
 	CLEANUP_FD int fd = -1;
 	struct profile_options loading = {.files = &options->files};
 	baseline->options = *options;
-	try(open_file(baseline->path, &fd));
+	try(baseline_open_file(baseline->path, &fd));
 	try(profile_load(fd, &loading, &baseline->profile));
 	struct filter of_names = filter_of_names(filter);
 	filter_samples(baseline->profile, &of_names);
@@ -98,7 +98,7 @@ struct baseline *baseline_load(
 	const char *path, const struct symbolize_options *options, const struct filter *filter)
 {
 	struct baseline *baseline = baseline_create(path, NULL);
-	struct err *err = load(baseline, options, filter);
+	struct err *err = baseline_load_file(baseline, options, filter);
 	if (err)
 		baseline->problem = mem_strdup(err_message(err));
 	err_destroy(err);
@@ -199,7 +199,7 @@ static size_t translate_scope(const struct baseline *baseline, const struct prof
 
 /* ---- comparing ---- */
 
-static const char *event_of(const struct profile *profile)
+static const char *baseline_event_of(const struct profile *profile)
 {
 	return profile->events.len > 1 ? profile->events.data[1].name : "";
 }
@@ -211,7 +211,7 @@ static bool is_other_meta(const struct profile *base, const struct profile *new,
 }
 
 /* Builds replace each other: the file of an earlier one is often gone, and its names with it. */
-static void put_unnamed(const struct compare *compare, struct str *out)
+static void baseline_put_unnamed(const struct compare *compare, struct str *out)
 {
 	static const double much_percent = 5; /* more than on the other side */
 	uint64_t base = 0, new = 0;
@@ -231,8 +231,8 @@ static void put_notes(const struct profile *base, const struct profile *new,
 {
 	if (diff->left_out)
 		str_puts(out, "? rare stacks were left out of the baseline; ");
-	if (strcmp(event_of(base), event_of(new)) != 0)
-		str_printf(out, "other event: %s; ", event_of(base));
+	if (strcmp(baseline_event_of(base), baseline_event_of(new)) != 0)
+		str_printf(out, "other event: %s; ", baseline_event_of(base));
 	if (is_other_meta(base, new, LAYOUT_META_CPU_MODEL))
 		str_printf(out, "other CPU: %s; ", profile_meta(base, LAYOUT_META_CPU_MODEL));
 	if (!base->file.ended)
@@ -243,7 +243,7 @@ static void put_notes(const struct profile *base, const struct profile *new,
 				profile_lost(base), profile_lost(base) + base->samples.len));
 }
 
-static void refresh_names(struct baseline *baseline, const struct model_wish *wish)
+static void baseline_refresh_names(struct baseline *baseline, const struct model_wish *wish)
 {
 	if (baseline->names && model_names_are_for(baseline->names, wish))
 		return;
@@ -315,11 +315,11 @@ static struct tree_weight *weigh_seen(const struct diff_source *source)
 	return weights;
 }
 
-static void compare(struct baseline *baseline, const struct model *model,
+static void baseline_compare_profiles(struct baseline *baseline, const struct model *model,
 	const struct model_wish *wish, const atomic_bool *is_cancelled,
 	struct comparison *comparison)
 {
-	refresh_names(baseline, wish);
+	baseline_refresh_names(baseline, wish);
 	refresh_merged(baseline, model);
 	CLEANUP_FREE bool *seen_of_base = NULL;
 	comparison->nr_left_out =
@@ -341,7 +341,7 @@ static void compare(struct baseline *baseline, const struct model *model,
 	if (!is_judged)
 		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
 	put_notes(baseline->profile, model->profile, diff, &comparison->notes);
-	put_unnamed(&comparison->compare, &comparison->notes);
+	baseline_put_unnamed(&comparison->compare, &comparison->notes);
 }
 
 bool baseline_compare(struct baseline *baseline, struct model *model, const struct model_wish *wish,
@@ -353,7 +353,7 @@ bool baseline_compare(struct baseline *baseline, struct model *model, const stru
 	if (baseline->problem)
 		comparison->problem = mem_strdup(baseline->problem);
 	else
-		compare(baseline, model, wish, is_cancelled, comparison);
+		baseline_compare_profiles(baseline, model, wish, is_cancelled, comparison);
 	model->comparison = comparison;
 	return !is_cancelled || !atomic_load(is_cancelled);
 }

@@ -40,7 +40,7 @@ struct listing_request code_request(
 	};
 }
 
-static void forget(struct wanted *wanted)
+static void code_reader_forget(struct wanted *wanted)
 {
 	model_release(wanted->model);
 	wanted->model = NULL;
@@ -50,7 +50,7 @@ static void forget(struct wanted *wanted)
 static bool next_wanted(struct code_reader *reader)
 {
 	pthread_mutex_lock(&reader->mutex);
-	forget(&reader->current);
+	code_reader_forget(&reader->current);
 	while (!reader->is_over && !reader->next.model)
 		pthread_cond_wait(&reader->changed, &reader->mutex);
 	reader->current = reader->next;
@@ -62,7 +62,7 @@ static bool next_wanted(struct code_reader *reader)
 	return goes_on;
 }
 
-static void publish(struct code_reader *reader, struct listing *listing)
+static void code_reader_publish(struct code_reader *reader, struct listing *listing)
 {
 	uint64_t one = 1;
 	pthread_mutex_lock(&reader->mutex);
@@ -72,7 +72,7 @@ static void publish(struct code_reader *reader, struct listing *listing)
 	(void)!write(reader->event_fd, &one, sizeof(one));
 }
 
-static void *run(void *context)
+static void *code_reader_run(void *context)
 {
 	struct code_reader *reader = context;
 	while (next_wanted(reader)) {
@@ -82,15 +82,15 @@ static void *run(void *context)
 		request.is_cancelled = &reader->is_cancelled;
 		struct listing *listing = listing_create(&request);
 		if (listing)
-			publish(reader, listing);
+			code_reader_publish(reader, listing);
 	}
 	return NULL;
 }
 
 static void reader_free(struct code_reader *reader)
 {
-	forget(&reader->next);
-	forget(&reader->current);
+	code_reader_forget(&reader->next);
+	code_reader_forget(&reader->current);
 	listing_release(reader->done);
 	mem_close_fd(&reader->event_fd);
 	pthread_mutex_destroy(&reader->mutex);
@@ -105,8 +105,9 @@ struct err *code_reader_create(const struct code_options *options, struct code_r
 	reader->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&reader->mutex, NULL);
 	pthread_cond_init(&reader->changed, NULL);
-	int error =
-		reader->event_fd < 0 ? errno : quiet_thread_create(&reader->thread, run, reader);
+	int error = reader->event_fd < 0
+			    ? errno
+			    : quiet_thread_create(&reader->thread, code_reader_run, reader);
 	if (error) {
 		reader_free(reader);
 		return err_sys(error, "cannot start a thread");
@@ -133,7 +134,7 @@ int code_reader_fd(const struct code_reader *reader)
 	return reader->event_fd;
 }
 
-static bool is_same(
+static bool code_reader_is_same(
 	const struct code_reader *reader, const struct wanted *a, const struct wanted *b)
 {
 	if (!a->model || !b->model)
@@ -148,9 +149,9 @@ void code_reader_wish(struct code_reader *reader, struct model *model, bool is_i
 {
 	struct wanted wanted = {model, is_intel};
 	pthread_mutex_lock(&reader->mutex);
-	forget(&reader->next);
-	bool is_under_way =
-		!atomic_load(&reader->is_cancelled) && is_same(reader, &reader->current, &wanted);
+	code_reader_forget(&reader->next);
+	bool is_under_way = !atomic_load(&reader->is_cancelled) &&
+			    code_reader_is_same(reader, &reader->current, &wanted);
 	if (!is_under_way) {
 		model_hold(model);
 		reader->next = wanted;

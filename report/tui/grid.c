@@ -63,7 +63,7 @@ const char *grid_glyph(const struct grid *grid, enum glyph glyph)
 /* ---- characters ---- */
 
 /* Combining marks have no cell of their own and are left out: 0. */
-static int width_of(const struct grid *grid, uint32_t code_point)
+static int grid_width_of(const struct grid *grid, uint32_t code_point)
 {
 	if (code_point < 0x7f)
 		return 1;
@@ -99,7 +99,7 @@ static void set_cell(struct grid *grid, int x, int y, uint32_t code_point, unsig
 static bool put_code_point(
 	struct grid *grid, int *x, int y, int end, unsigned style, uint32_t code_point)
 {
-	int width = width_of(grid, code_point);
+	int width = grid_width_of(grid, code_point);
 	if (*x + width > end)
 		return false;
 	if (!width)
@@ -116,7 +116,7 @@ static bool put_code_point(
 }
 
 /* Nobody has that many columns: of a name that fills a megabyte only the ends are looked at. */
-static const char *shorten(const char *text, struct str *storage)
+static const char *grid_shorten(const char *text, struct str *storage)
 {
 	enum {
 		END = 4096, /* bytes */
@@ -137,7 +137,7 @@ static const char *safe_text(const char *text, struct str *storage)
 		LONG = 16384,
 	};
 	if (strnlen(text, LONG) == LONG)
-		return shorten(text, storage);
+		return grid_shorten(text, storage);
 	for (const char *at = text; *at; at++) {
 		if (*at >= 0x20 && *at < 0x7f)
 			continue;
@@ -176,7 +176,7 @@ static int safe_width(const struct grid *grid, const char *text)
 		size_t bytes = str_utf8_decode(text + i, len - i, &code_point);
 		if (!bytes)
 			break;
-		width += width_of(grid, code_point);
+		width += grid_width_of(grid, code_point);
 		i += bytes;
 	}
 	return width;
@@ -194,7 +194,7 @@ size_t grid_text_fit(const struct grid *grid, const char *text, size_t len, int 
 	while (i < len) {
 		uint32_t code_point;
 		size_t bytes = str_utf8_decode(text + i, len - i, &code_point);
-		int columns = bytes ? width_of(grid, code_point) : 1;
+		int columns = bytes ? grid_width_of(grid, code_point) : 1;
 		if (columns > width)
 			break;
 		width -= columns;
@@ -213,7 +213,7 @@ static const char *tail_of(const struct grid *grid, const char *text, int width)
 		size_t bytes = str_utf8_decode(text + i, len - i, &code_point);
 		if (!bytes)
 			break;
-		skipped -= width_of(grid, code_point);
+		skipped -= grid_width_of(grid, code_point);
 		i += bytes;
 	}
 	return text + i;

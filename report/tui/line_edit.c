@@ -85,7 +85,7 @@ static bool cut(struct str *text, size_t from, size_t to)
 	return true;
 }
 
-static bool insert(struct str *text, size_t at, uint32_t code_point)
+static bool line_edit_insert(struct str *text, size_t at, uint32_t code_point)
 {
 	if (text->len >= TEXT_MAX)
 		return false;
@@ -113,7 +113,7 @@ static bool recall(struct line_edit *edit, struct str *text, size_t back)
 	return true;
 }
 
-static bool change(struct line_edit *edit, struct str *text, uint32_t key)
+static bool line_edit_change(struct line_edit *edit, struct str *text, uint32_t key)
 {
 	size_t at = text->len - edit->behind;
 	if (key == INPUT_BACKSPACE)
@@ -131,7 +131,7 @@ static bool change(struct line_edit *edit, struct str *text, uint32_t key)
 		return recall(edit, text, edit->back + 1);
 	if (key == INPUT_DOWN || key == INPUT_CTRL('n'))
 		return edit->back && recall(edit, text, edit->back - 1);
-	return key >= 0x20 && key < INPUT_UP && insert(text, at, key);
+	return key >= 0x20 && key < INPUT_UP && line_edit_insert(text, at, key);
 }
 
 bool line_edit_key(struct line_edit *edit, struct str *text, uint32_t key)
@@ -148,7 +148,7 @@ bool line_edit_key(struct line_edit *edit, struct str *text, uint32_t key)
 	else if (key == INPUT_END || key == INPUT_CTRL('e'))
 		at = text->len;
 	else
-		return change(edit, text, key);
+		return line_edit_change(edit, text, key);
 	edit->behind = text->len - at;
 	return false;
 }

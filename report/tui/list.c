@@ -27,7 +27,7 @@ void list_fit(struct list *list, size_t count, struct rect area)
 		list->top = count > height ? count - height : 0;
 }
 
-static void move(struct list *list, long by)
+static void list_move(struct list *list, long by)
 {
 	long to = (long)list->selected + by, last = (long)list->count - 1;
 	list->selected = to < 0 || last < 0 ? 0 : (size_t)(to > last ? last : to);
@@ -38,28 +38,28 @@ bool list_act(struct list *list, enum action action)
 	long page = list->area.height > 1 ? list->area.height - 1 : 1;
 	switch (action) {
 	case ACTION_UP:
-		move(list, -1);
+		list_move(list, -1);
 		return true;
 	case ACTION_DOWN:
-		move(list, 1);
+		list_move(list, 1);
 		return true;
 	case ACTION_PAGE_UP:
-		move(list, -page);
+		list_move(list, -page);
 		return true;
 	case ACTION_PAGE_DOWN:
-		move(list, page);
+		list_move(list, page);
 		return true;
 	case ACTION_HALF_UP:
-		move(list, -(page + 1) / 2);
+		list_move(list, -(page + 1) / 2);
 		return true;
 	case ACTION_HALF_DOWN:
-		move(list, (page + 1) / 2);
+		list_move(list, (page + 1) / 2);
 		return true;
 	case ACTION_FIRST:
 		list->selected = 0;
 		return true;
 	case ACTION_LAST:
-		move(list, (long)list->count);
+		list_move(list, (long)list->count);
 		return true;
 	default:
 		return false;
@@ -70,7 +70,7 @@ bool list_mouse(struct list *list, const struct input *input)
 {
 	const struct rect *area = &list->area;
 	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN) {
-		move(list, input->kind == INPUT_WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
+		list_move(list, input->kind == INPUT_WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
 		return true;
 	}
 	bool is_click = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE ||
@@ -95,7 +95,7 @@ bool list_find(struct list *list, bool goes_up, list_match_fn *matches, const vo
 	return false;
 }
 
-static void put_place(const struct list *list, struct str *out)
+static void list_put_place(const struct list *list, struct str *out)
 {
 	enum {
 		ROOM = 60 /* columns of the list */
@@ -108,7 +108,7 @@ static void put_place(const struct list *list, struct str *out)
 int list_place_width(const struct list *list)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	put_place(list, &text);
+	list_put_place(list, &text);
 	return (int)text.len;
 }
 
@@ -116,7 +116,7 @@ void list_draw_place(const struct list *list, struct grid *grid)
 {
 	const struct rect *area = &list->area;
 	CLEANUP(str_deinit) struct str text = {0};
-	put_place(list, &text);
+	list_put_place(list, &text);
 	int width = (int)text.len;
 	grid_put(grid, area->x + area->width - width, area->y - 1, width, STYLE_HEADER,
 		str_text(&text));

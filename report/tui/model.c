@@ -220,7 +220,7 @@ static bool sum_samples(
 	return !is_cancelled || !atomic_load(is_cancelled);
 }
 
-static void annotate(struct model *model, uint32_t frame, const atomic_bool *is_cancelled)
+static void model_annotate(struct model *model, uint32_t frame, const atomic_bool *is_cancelled)
 {
 	uint32_t function = model_function_of(model, frame);
 	struct annotation_names names = {
@@ -278,7 +278,7 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 		&model->functions);
 	model_find_matches(model, wish->search);
 	weigh_matches(model);
-	annotate(model, wish->annotated, is_cancelled);
+	model_annotate(model, wish->annotated, is_cancelled);
 	return model;
 }
 

@@ -28,7 +28,7 @@ struct name_thread {
 
 /* ---- asking ---- */
 
-static void hand_over(struct name_thread *names, const struct found *found)
+static void name_thread_hand_over(struct name_thread *names, const struct found *found)
 {
 	pthread_mutex_lock(&names->mutex);
 	vec_push(&names->found, *found);
@@ -47,7 +47,7 @@ static void set_fetching(struct name_thread *names, bool is_fetching)
 		names->options.wake(names->options.context);
 }
 
-static void *run(void *context)
+static void *name_thread_run(void *context)
 {
 	struct name_thread *names = context;
 	symbolizer_prefetch(names->options.symbolizer);
@@ -63,7 +63,7 @@ static void *run(void *context)
 			continue;
 		}
 		lookup_run(found.pending, &found.result);
-		hand_over(names, &found);
+		name_thread_hand_over(names, &found);
 	}
 	pthread_mutex_lock(&names->mutex);
 	names->naming = (struct naming){0};
@@ -93,7 +93,7 @@ struct name_thread *name_thread_create(const struct name_thread_options *options
 	names->options = *options;
 	names->naming.to_name = to_name;
 	pthread_mutex_init(&names->mutex, NULL);
-	if (quiet_thread_create(&names->thread, run, names) == 0)
+	if (quiet_thread_create(&names->thread, name_thread_run, names) == 0)
 		return names;
 	name_thread_free(names);
 	return NULL;

@@ -113,7 +113,7 @@ static void break_line(struct overlay *overlay, const struct grid *grid, size_t 
 }
 
 /* Lines of a menu stay whole: each is one choice. */
-static void find_lines(struct overlay *overlay, const struct grid *grid, int width)
+static void overlay_find_lines(struct overlay *overlay, const struct grid *grid, int width)
 {
 	if (overlay->width == width)
 		return;
@@ -133,7 +133,7 @@ static void find_lines(struct overlay *overlay, const struct grid *grid, int wid
 
 /* ---- drawing ---- */
 
-static char *line_of(const struct overlay *overlay, size_t index)
+static char *overlay_line_of(const struct overlay *overlay, size_t index)
 {
 	const struct overlay_line *line = &overlay->lines.data[index];
 	return mem_strndup(str_text(&overlay->text) + line->at, line->len);
@@ -161,7 +161,7 @@ static struct rect place_box(struct overlay *overlay, const struct grid *grid)
 	struct rect box = {.width = widest_line(overlay, grid) + 4, .height = grid->height};
 	if (box.width > grid->width)
 		box.width = grid->width;
-	find_lines(overlay, grid, box.width - 4);
+	overlay_find_lines(overlay, grid, box.width - 4);
 	if (overlay->lines.len + 2 < (size_t)box.height)
 		box.height = (int)overlay->lines.len + 2;
 	box.x = (grid->width - box.width) / 2;
@@ -176,7 +176,7 @@ static void draw_rule(struct grid *grid, struct rect rule, enum glyph left, enum
 	grid_put(grid, rule.x + rule.width - 1, rule.y, 1, STYLE_HEADER, grid_glyph(grid, right));
 }
 
-static void draw_frame(const struct overlay *overlay, struct grid *grid, struct rect box)
+static void overlay_draw_frame(const struct overlay *overlay, struct grid *grid, struct rect box)
 {
 	grid_fill(grid, box, STYLE_NORMAL, " ");
 	struct rect rule = {box.x, box.y, box.width, 1};
@@ -210,12 +210,12 @@ void overlay_draw(struct overlay *overlay, struct grid *grid)
 	struct rect box = place_box(overlay, grid);
 	struct rect inner = {box.x + 2, box.y + 1, box.width - 4, box.height - 2};
 	bool is_menu = overlay->actions.len, is_help = overlay->title == help_title;
-	draw_frame(overlay, grid, box);
+	overlay_draw_frame(overlay, grid, box);
 	list_fit(&overlay->list, overlay->lines.len, inner);
 	if (!is_menu) /* text has no selected line: what moves is its top */
 		overlay->list.selected = overlay->list.top;
 	for (size_t i = 0; i < list_seen(&overlay->list); i++) {
-		CLEANUP_FREE char *line = line_of(overlay, overlay->list.top + i);
+		CLEANUP_FREE char *line = overlay_line_of(overlay, overlay->list.top + i);
 		int indent = overlay->lines.data[overlay->list.top + i].indent;
 		bool is_heading = is_help && line[0] && line[0] != ' ' && !indent;
 		grid_put(grid, inner.x + indent, inner.y + (int)i, inner.width - indent,

@@ -3,7 +3,7 @@
 #include "report/model/sample_order.h"
 #include "report/tui/quiet_thread.h"
 
-static void *run(void *context)
+static void *sample_thread_run(void *context)
 {
 	struct sample_thread *samples = context;
 	struct profile *profile = samples->profile;
@@ -15,9 +15,10 @@ static void *run(void *context)
 void sample_thread_begin(struct sample_thread *samples, struct profile *profile)
 {
 	*samples = (struct sample_thread){.profile = profile};
-	samples->is_running = quiet_thread_create(&samples->thread, run, samples) == 0;
+	samples->is_running =
+		quiet_thread_create(&samples->thread, sample_thread_run, samples) == 0;
 	if (!samples->is_running)
-		run(samples);
+		sample_thread_run(samples);
 }
 
 void sample_thread_end(struct sample_thread *samples)

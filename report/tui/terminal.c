@@ -203,7 +203,7 @@ struct err *terminal_open(struct terminal **ret)
 	return NULL;
 }
 
-static void leave(struct terminal *terminal)
+static void terminal_leave(struct terminal *terminal)
 {
 	write_modes(terminal, modes_off);
 	if (!has_string("rmcup")) { /* the screen stays as it is: the shell goes on at its end */
@@ -217,7 +217,7 @@ static void leave(struct terminal *terminal)
 
 void terminal_close(struct terminal *terminal)
 {
-	leave(terminal);
+	terminal_leave(terminal);
 	restore_end();
 	delscreen(terminal->screen);
 	terminal_free(terminal);
@@ -240,9 +240,9 @@ static void take_again(struct terminal *terminal)
 	write_modes(terminal, modes_on);
 }
 
-static void stop(struct terminal *terminal, bool whole_group)
+static void terminal_stop(struct terminal *terminal, bool whole_group)
 {
-	leave(terminal);
+	terminal_leave(terminal);
 	restore_stop(whole_group);
 	take_again(terminal);
 }
@@ -264,7 +264,7 @@ static unsigned shown_style(const struct terminal *terminal, unsigned style)
 	return is_selection ? STYLE_SELECTION : style & STYLE_MASK;
 }
 
-static attr_t attributes_of(const struct terminal *terminal, unsigned style)
+static attr_t terminal_attributes_of(const struct terminal *terminal, unsigned style)
 {
 	attr_t attributes = terminal->attributes[style & STYLE_MASK];
 	if (style & STYLE_SELECTED && terminal->pairs[STYLE_SELECTION])
@@ -278,7 +278,7 @@ static attr_t attributes_of(const struct terminal *terminal, unsigned style)
 	return attributes;
 }
 
-static void put_line(const struct terminal *terminal, const struct grid *grid, int y)
+static void terminal_put_line(const struct terminal *terminal, const struct grid *grid, int y)
 {
 	const struct cell *cells = &grid->cells[(size_t)y * (size_t)grid->width];
 	for (int x = 0; x < grid->width && x < COLS; x++) {
@@ -287,7 +287,7 @@ static void put_line(const struct terminal *terminal, const struct grid *grid, i
 			continue;
 		wchar_t text[2] = {(wchar_t)cell->code_point, 0};
 		cchar_t shown;
-		setcchar(&shown, text, attributes_of(terminal, cell->style),
+		setcchar(&shown, text, terminal_attributes_of(terminal, cell->style),
 			terminal->pairs[shown_style(terminal, cell->style)], NULL);
 		mvadd_wch(y, x, &shown);
 	}
@@ -313,7 +313,7 @@ void terminal_show(struct terminal *terminal, struct grid *grid)
 	int changed = 0;
 	for (int y = 0; y < grid->height && y < LINES; y++)
 		if (!has_line(terminal, grid, y)) {
-			put_line(terminal, grid, y);
+			terminal_put_line(terminal, grid, y);
 			changed++;
 		}
 	bool is_torn = changed > 2; /* less than that nobody sees being drawn */
@@ -345,7 +345,7 @@ void terminal_copy(struct terminal *terminal, const char *text, size_t len)
 
 /* ---- input ---- */
 
-static int64_t now_ms(void)
+static int64_t terminal_now_ms(void)
 {
 	return (int64_t)(clock_now_ns() / NS_PER_MS);
 }
@@ -365,7 +365,7 @@ bool terminal_wait(struct terminal *terminal, const int *others, size_t count)
 }
 
 /* Waits for the rest of a sequence that has begun. False: nothing came. */
-static bool read_bytes(struct terminal *terminal)
+static bool terminal_read_bytes(struct terminal *terminal)
 {
 	char bytes[4096];
 	int timeout = input_decoder_is_open(&terminal->decoder) ? ESCAPE_MS : 0;
@@ -385,7 +385,7 @@ static struct input read_events(struct terminal *terminal)
 {
 	unsigned events = restore_take_events();
 	if (events & TERMINAL_STOPPED)
-		stop(terminal, false);
+		terminal_stop(terminal, false);
 	else if (events & TERMINAL_CONTINUED)
 		endwin(); /* whatever stopped it (SIGSTOP), the modes are the shell's */
 	if (!events)
@@ -400,15 +400,15 @@ struct input terminal_read(struct terminal *terminal)
 	if (input.kind)
 		return input;
 	struct input_decoder *decoder = &terminal->decoder;
-	input = input_decoder_next(decoder, now_ms(), false);
+	input = input_decoder_next(decoder, terminal_now_ms(), false);
 	while (!input.kind && !terminal->is_gone) {
-		bool ends = !read_bytes(terminal);
-		input = input_decoder_next(decoder, now_ms(), ends);
+		bool ends = !terminal_read_bytes(terminal);
+		input = input_decoder_next(decoder, terminal_now_ms(), ends);
 		if (ends)
 			break;
 	}
 	if (input.kind == INPUT_KEY && input.key == INPUT_CTRL('z')) {
-		stop(terminal, true);
+		terminal_stop(terminal, true);
 		input = (struct input){.kind = INPUT_RESIZE};
 	}
 	return input;

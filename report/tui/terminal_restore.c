@@ -53,7 +53,7 @@ static void on_deadly(int signal_number)
 	raise(signal_number);
 }
 
-static void on_event(int signal_number)
+static void terminal_restore_on_event(int signal_number)
 {
 	int saved_errno = errno;
 	uint64_t one = 1;
@@ -77,7 +77,8 @@ void restore_begin(void)
 	stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof(own_stack)};
 	sigaltstack(&stack, NULL);
 	for (int i = 0; i < SIGNALS; i++) {
-		struct sigaction action = {.sa_handler = on_event, .sa_flags = SA_RESTART};
+		struct sigaction action = {
+			.sa_handler = terminal_restore_on_event, .sa_flags = SA_RESTART};
 		if (i < DEADLY)
 			action = (struct sigaction){.sa_handler = on_deadly,
 				.sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};

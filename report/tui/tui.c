@@ -71,7 +71,7 @@ static void write_print(struct app *app)
 	app_print_deinit(&app->to_print);
 }
 
-static void pass_on(struct tui *tui)
+static void tui_pass_on(struct tui *tui)
 {
 	struct app *app = &tui->app;
 	if (app->wish.serial != tui->wished) {
@@ -95,7 +95,7 @@ static void pass_on(struct tui *tui)
 
 static struct err *loop(struct tui *tui)
 {
-	pass_on(tui); /* before anything is computed that is not wished for */
+	tui_pass_on(tui); /* before anything is computed that is not wished for */
 	while (!tui->app.is_over && !terminal_ending()) {
 		draw(tui);
 		const int fds[] = {worker_fd(tui->worker), code_reader_fd(tui->code)};
@@ -103,7 +103,7 @@ static struct err *loop(struct tui *tui)
 			return NULL;
 		try(take_news(tui));
 		take_inputs(tui);
-		pass_on(tui);
+		tui_pass_on(tui);
 	}
 	return NULL;
 }

@@ -68,7 +68,7 @@ static void set_busy(struct worker *worker, const char *busy)
 }
 
 /* NULL is a computation that was cancelled. */
-static void publish(struct worker *worker, struct model *model)
+static void worker_publish(struct worker *worker, struct model *model)
 {
 	pthread_mutex_lock(&worker->mutex);
 	if (model) {
@@ -82,7 +82,7 @@ static void publish(struct worker *worker, struct model *model)
 
 /* ---- loading ---- */
 
-static void on_progress(void *context, uint64_t file_bytes)
+static void worker_on_progress(void *context, uint64_t file_bytes)
 {
 	struct worker *worker = context;
 	uint64_t at_ns = clock_now_ns();
@@ -96,7 +96,7 @@ static void on_progress(void *context, uint64_t file_bytes)
 	ring(worker);
 }
 
-static bool load(struct worker *worker)
+static bool worker_load(struct worker *worker)
 {
 	struct stat st;
 	if (fstat(worker->options.fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -105,7 +105,7 @@ static bool load(struct worker *worker)
 		.files = &worker->options.symbolize.files,
 		.with_second_samples = filter_wants_second_samples(&worker->options.filter),
 		.leaves_order = true,
-		.progress = on_progress,
+		.progress = worker_on_progress,
 		.context = worker,
 	};
 	struct err *err = profile_load(worker->options.fd, &options, &worker->profile);
@@ -184,7 +184,7 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 
 /* ---- models ---- */
 
-static void refresh_names(struct worker *worker, const struct model_wish *wish)
+static void worker_refresh_names(struct worker *worker, const struct model_wish *wish)
 {
 	struct model_names *old = worker->names;
 	if (old && old->serial == worker->symbols_serial && model_names_are_for(old, wish) &&
@@ -209,7 +209,7 @@ static void publish_flat(struct worker *worker, const struct model_wish *wish, s
 	model_names_release(names);
 	if (!model)
 		return;
-	publish(worker, model);
+	worker_publish(worker, model);
 	set_busy(worker, "computing");
 }
 
@@ -249,7 +249,7 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 	has_names |= baseline_apply_names(worker->baseline);
 	if (!has_names && !is_new)
 		return;
-	refresh_names(worker, wish);
+	worker_refresh_names(worker, wish);
 	struct model *model =
 		model_create(worker->profile, worker->names, wish, &worker->is_cancelled);
 	if (model)
@@ -259,7 +259,7 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 		model_release(model);
 		model = NULL;
 	}
-	publish(worker, model);
+	worker_publish(worker, model);
 	uint64_t ended_ns = clock_now_ns(), pause_ns = 2 * (ended_ns - began_ns);
 	worker->next_names_ns = ended_ns + (pause_ns > BUNDLE_NS ? pause_ns : BUNDLE_NS);
 }
@@ -330,9 +330,9 @@ static bool next_wish(struct worker *worker, unsigned serial, struct model_wish 
 	return goes_on;
 }
 
-static void work(struct worker *worker)
+static void worker_work(struct worker *worker)
 {
-	if (!load(worker))
+	if (!worker_load(worker))
 		return;
 	set_busy(worker, "computing");
 	struct sample_thread samples;
@@ -364,10 +364,10 @@ static void work(struct worker *worker)
 	model_wish_deinit(&wish);
 }
 
-static void *run(void *context)
+static void *worker_run(void *context)
 {
 	struct worker *worker = context;
-	work(worker);
+	worker_work(worker);
 	return NULL;
 }
 
@@ -404,8 +404,8 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 	pthread_mutex_init(&worker->mutex, NULL);
 	init_condition(&worker->changed);
 	worker->news.busy = "reading";
-	int error =
-		worker->event_fd < 0 ? errno : quiet_thread_create(&worker->thread, run, worker);
+	int error = worker->event_fd < 0 ? errno
+					 : quiet_thread_create(&worker->thread, worker_run, worker);
 	if (error) {
 		worker_free(worker);
 		return err_sys(error, "cannot start a thread");

@@ -172,7 +172,7 @@ static uint64_t badness(const struct row *row)
 	return row->stacks.truncated + row->stacks.guessed;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int cut_stacks_compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	if (badness(x) != badness(y))
@@ -213,16 +213,16 @@ static struct row *make_rows(const struct profile *profile, size_t *nr_rows)
 		if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS)
 			generated = row;
 	}
-	qsort(rows, *nr_rows, sizeof(*rows), compare_rows);
+	qsort(rows, *nr_rows, sizeof(*rows), cut_stacks_compare_rows);
 	return rows;
 }
 
-static const char *path_of(const struct profile_object *object)
+static const char *cut_stacks_path_of(const struct profile_object *object)
 {
 	return object->path && object->path[0] ? object->path : "code of no known file";
 }
 
-static void put_row(
+static void cut_stacks_put_row(
 	const struct profile *profile, const struct row *row, const char *field, struct str *out)
 {
 	const struct object_stacks *stacks = &row->stacks;
@@ -234,7 +234,8 @@ static void put_row(
 		str_printf(out, "%s%.1f%% guessed", has_share(stacks->truncated, all) ? ", " : "",
 			profile_percent(stacks->guessed, all));
 	str_puts(out, " in ");
-	str_put_escaped(out, path_of(row->object), strlen(path_of(row->object)));
+	str_put_escaped(
+		out, cut_stacks_path_of(row->object), strlen(cut_stacks_path_of(row->object)));
 	str_putc(out, '\n');
 	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		if (!has_share(stacks->truncated_by[i], all))
@@ -262,7 +263,8 @@ void cut_stacks_put(const struct profile *profile, struct str *out)
 		if (nr_shown == ROWS_MAX)
 			nr_left++;
 		else
-			put_row(profile, &rows[i], nr_shown++ ? "" : "cut or guessed", out);
+			cut_stacks_put_row(
+				profile, &rows[i], nr_shown++ ? "" : "cut or guessed", out);
 	}
 	if (nr_left)
 		str_printf(out, "%-14s and in %zu more %s\n", "", nr_left,

@@ -1,6 +1,6 @@
 #include "report/write/health.h"
 
-static void put_cut(const struct reader_result *file, double cut_s, struct str *out)
+static void health_put_cut(const struct reader_result *file, double cut_s, struct str *out)
 {
 	str_puts(out, "recording cut");
 	if (cut_s >= 0)
@@ -36,7 +36,7 @@ void health_put_file(const struct reader_result *file, double cut_s, struct str 
 	}
 	if (!file->ended) {
 		str_puts(out, separator);
-		put_cut(file, cut_s, out);
+		health_put_cut(file, cut_s, out);
 	}
 }
 

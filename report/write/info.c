@@ -102,7 +102,7 @@ static void facts_deinit(struct facts *facts)
 
 /* ---- text ---- */
 
-static void put_field(struct str *out, const char *name, const char *value)
+static void info_put_field(struct str *out, const char *name, const char *value)
 {
 	str_printf(out, "%-14s ", name);
 	str_put_escaped(out, value, strlen(value));
@@ -117,7 +117,7 @@ static void put_wall_time(const struct profile *profile, struct str *out)
 	if (!seconds || !gmtime_r(&seconds, &utc))
 		return;
 	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
-	put_field(out, "recorded", text);
+	info_put_field(out, "recorded", text);
 }
 
 static void put_recorder(const struct profile *profile, struct str *out)
@@ -141,7 +141,7 @@ static void put_recorder(const struct profile *profile, struct str *out)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		const char *value = profile_meta(profile, fields[i].key);
 		if (value)
-			put_field(out, fields[i].name, value);
+			info_put_field(out, fields[i].name, value);
 	}
 	for (size_t i = 1; i < profile->events.len; i++) {
 		const struct profile_event *event = &profile->events.data[i];
@@ -156,7 +156,7 @@ static void put_recorder(const struct profile *profile, struct str *out)
 			str_printf(&text, ": %llu second %s of ticks, counted in no sum",
 				(unsigned long long)profile->nr_second_samples,
 				str_plural(profile->nr_second_samples, "sample", "samples"));
-		put_field(out, "event", str_text(&text));
+		info_put_field(out, "event", str_text(&text));
 		str_deinit(&text);
 	}
 }
@@ -238,7 +238,7 @@ static void put_balances(const struct profile *profile, struct str *out)
 	health_put_losses(profile, out);
 }
 
-static void put_stacks(const struct facts *facts, struct str *out)
+static void info_put_stacks(const struct facts *facts, struct str *out)
 {
 	const struct stack_counts *stacks = &facts->stacks;
 	uint64_t samples = facts->profile->samples.len;
@@ -256,7 +256,7 @@ static void put_stacks(const struct facts *facts, struct str *out)
 	CLEANUP(str_deinit) struct str frames = {0};
 	stack_counts_put_frames(stacks, &frames);
 	if (frames.len)
-		put_field(out, "frames", str_text(&frames));
+		info_put_field(out, "frames", str_text(&frames));
 	cut_stacks_put(facts->profile, out);
 }
 
@@ -305,7 +305,7 @@ static void put_counts(const struct facts *facts, struct str *out)
 			(double)profile->file.file_bytes / (double)samples);
 	str_putc(out, '\n');
 	put_balances(profile, out);
-	put_stacks(facts, out);
+	info_put_stacks(facts, out);
 	put_script_frames(facts, out);
 	if (profile->nr_stale)
 		str_printf(out,
@@ -316,7 +316,7 @@ static void put_counts(const struct facts *facts, struct str *out)
 	put_tables(facts, out);
 }
 
-static const char *origin_meta(const struct profile_origin *origin, const char *key)
+static const char *info_origin_meta(const struct profile_origin *origin, const char *key)
 {
 	for (uint32_t i = 0; i < origin->info.nr_meta; i++)
 		if (strcmp(origin->meta[i].key, key) == 0)
@@ -330,7 +330,7 @@ static void put_origin_row(const struct profile_origin *origin, struct str *out)
 	str_puts(out, "  ");
 	str_put_escaped(out, origin->name, strlen(origin->name));
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		const char *value = origin_meta(origin, keys[i]);
+		const char *value = info_origin_meta(origin, keys[i]);
 		if (!value)
 			continue;
 		str_puts(out, ", ");
@@ -358,7 +358,7 @@ static void put_origins(const struct profile *profile, struct str *out)
 	}
 }
 
-static void put_objects(const struct profile *profile, struct str *out)
+static void info_put_objects(const struct profile *profile, struct str *out)
 {
 	str_puts(out, "\nobjects:\n");
 	size_t limit = out->len + LIST_MAX_BYTES;
@@ -413,16 +413,16 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 	facts_init(&facts, profile);
 	put_recorder(profile, out);
 	put_counts(&facts, out);
-	put_field(out, "ended",
+	info_put_field(out, "ended",
 		profile->file.ended ? end_word(profile->end.reason) : "no: it was cut");
-	put_field(out, "health", facts.damage.len ? str_text(&facts.damage) : "whole");
+	info_put_field(out, "health", facts.damage.len ? str_text(&facts.damage) : "whole");
 	if (profile->file.unknown_chunks)
 		str_printf(out, "%-14s %llu %s of kinds that this version does not know\n", "",
 			(unsigned long long)profile->file.unknown_chunks,
 			str_plural(profile->file.unknown_chunks, "chunk", "chunks"));
 	put_origins(profile, out);
 	if (with_mappings) {
-		put_objects(profile, out);
+		info_put_objects(profile, out);
 		put_mappings(profile, out);
 	}
 }

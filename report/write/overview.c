@@ -18,12 +18,12 @@ struct sums {
 	uint64_t frames, deepest;
 };
 
-static void put_label(struct str *out, const char *label)
+static void overview_put_label(struct str *out, const char *label)
 {
 	str_printf(out, "%-14s ", label);
 }
 
-static void add_stack(
+static void overview_add_stack(
 	const struct profile *profile, uint32_t stack, uint64_t samples, struct sums *sums)
 {
 	struct profile_walk walk = profile_walk(profile, stack);
@@ -45,19 +45,19 @@ static void add_stack(
 		sums->deepest = depth;
 }
 
-static struct sums sum_up(const struct profile *profile)
+static struct sums overview_sum_up(const struct profile *profile)
 {
 	struct sums sums = {0};
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (uint32_t i = 0; i < profile->stacks.len; i++)
 		if (samples[i])
-			add_stack(profile, i, samples[i], &sums);
+			overview_add_stack(profile, i, samples[i], &sums);
 	return sums;
 }
 
 /* ---- who ---- */
 
-static void put_tasks(const struct profile *profile, struct str *out)
+static void overview_put_tasks(const struct profile *profile, struct str *out)
 {
 	struct map processes = {0}, threads = {0};
 	uint64_t nr_processes = 0, nr_threads = 0;
@@ -77,7 +77,7 @@ static void put_tasks(const struct profile *profile, struct str *out)
 	}
 	map_deinit(&processes);
 	map_deinit(&threads);
-	put_label(out, "samples");
+	overview_put_label(out, "samples");
 	str_printf(out, "%zu, of %llu %s in %llu %s\n", profile->samples.len,
 		(unsigned long long)nr_threads, str_plural(nr_threads, "thread", "threads"),
 		(unsigned long long)nr_processes, str_plural(nr_processes, "process", "processes"));
@@ -94,7 +94,7 @@ static double span_s(const struct profile *profile, const struct filter *filter)
 	return to_s - from_s;
 }
 
-static void put_value(
+static void overview_put_value(
 	const struct profile_event *event, double value, double duration_s, struct str *out)
 {
 	if (strcmp(event->unit, "ns") != 0) {
@@ -107,7 +107,8 @@ static void put_value(
 		str_printf(out, ", %.2f CPUs on average", value / 1e9 / duration_s);
 }
 
-static void put_events(const struct profile *profile, const struct filter *filter, struct str *out)
+static void overview_put_events(
+	const struct profile *profile, const struct filter *filter, struct str *out)
 {
 	size_t count = profile->events.len;
 	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(count, sizeof(*samples));
@@ -120,10 +121,10 @@ static void put_events(const struct profile *profile, const struct filter *filte
 		const struct profile_event *event = &profile->events.data[i];
 		if (!samples[i])
 			continue;
-		put_label(out, "event");
+		overview_put_label(out, "event");
 		str_put_escaped(out, event->name, strlen(event->name));
 		str_printf(out, ": %llu", (unsigned long long)samples[i]);
-		put_value(event, values[i], span_s(profile, filter), out);
+		overview_put_value(event, values[i], span_s(profile, filter), out);
 		str_putc(out, '\n');
 	}
 }
@@ -135,7 +136,7 @@ static void put_scripts(const struct profile *profile, struct str *out)
 	vec_each(&frames.languages, language) {
 		if (!language->samples)
 			continue;
-		put_label(out, "scripts");
+		overview_put_label(out, "scripts");
 		str_printf(out, "%.1f%% in functions of ",
 			profile_percent(language->samples, profile->samples.len));
 		str_put_escaped(out, language->name, strlen(language->name));
@@ -155,7 +156,7 @@ static void put_hottest(const struct profile *profile, struct str *out)
 	size_t at = 0, nr_leaves = 0;
 	vec_each(&table.rows, row)
 		nr_leaves += row->self > 0;
-	put_label(out, "functions");
+	overview_put_label(out, "functions");
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		for (; at < steps[i] && at < table.rows.len; at++)
 			self += table.rows.data[at].self;
@@ -173,10 +174,11 @@ static void put_hottest(const struct profile *profile, struct str *out)
 
 /* ---- how sound ---- */
 
-static void put_soundness(const struct profile *profile, const struct sums *sums, struct str *out)
+static void overview_put_soundness(
+	const struct profile *profile, const struct sums *sums, struct str *out)
 {
 	struct stack_counts stacks = stack_counts_of(profile);
-	put_label(out, "names");
+	overview_put_label(out, "names");
 	str_printf(out, "%.1f%% in functions that have one, %.1f%% with a line\n",
 		profile_percent(sums->named, sums->all),
 		profile_percent(sums->with_line, sums->all));
@@ -191,10 +193,10 @@ static void put_soundness(const struct profile *profile, const struct sums *sums
 			"%-14s %llu samples of the recording may have names of other compiled "
 			"functions\n",
 			"", (unsigned long long)profile->nr_stale);
-	put_label(out, "stacks");
+	overview_put_label(out, "stacks");
 	stack_counts_put(&stacks, sums->all, out);
 	str_putc(out, '\n');
-	put_label(out, "");
+	overview_put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
 		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);
 	health_put_losses(profile, out);
@@ -204,14 +206,14 @@ void overview_put(const struct profile *profile, const struct filter *filter, st
 {
 	if (!profile->samples.len)
 		return;
-	struct sums sums = sum_up(profile);
-	put_tasks(profile, out);
-	put_events(profile, filter, out);
-	put_label(out, "where");
+	struct sums sums = overview_sum_up(profile);
+	overview_put_tasks(profile, out);
+	overview_put_events(profile, filter, out);
+	overview_put_label(out, "where");
 	str_printf(out, "%.1f%% in user code, %.1f%% in the kernel\n",
 		profile_percent(sums.all - sums.in_kernel, sums.all),
 		profile_percent(sums.in_kernel, sums.all));
 	put_scripts(profile, out);
 	put_hottest(profile, out);
-	put_soundness(profile, &sums, out);
+	overview_put_soundness(profile, &sums, out);
 }

@@ -20,7 +20,7 @@ static void put_foreign(struct str *out, const char *text)
 	str_put_escaped(out, text, strlen(text));
 }
 
-static void put_event(const struct profile_event *event, struct str *out)
+static void text_put_event(const struct profile_event *event, struct str *out)
 {
 	put_foreign(out, event->name);
 	if (event->frequency_hz)
@@ -38,7 +38,7 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 	put_foreign(out, command ? command : target ? target : "recording");
 	if (profile->events.len > 1) {
 		str_puts(out, ", ");
-		put_event(&profile->events.data[1], out);
+		text_put_event(&profile->events.data[1], out);
 	}
 	if (samples == samples_before_filter)
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
@@ -64,24 +64,25 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 
 /* ---- the table ---- */
 
-static void put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out)
+static void text_put_name(
+	const struct profile_function *function, uint8_t nr_parts, struct str *out)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	namesakes_put_name(function, nr_parts, &name);
 	str_put_escaped(out, str_text(&name), name.len);
 }
 
-static void put_symbol(const struct table *table, const struct table_row *row,
+static void text_put_symbol(const struct table *table, const struct table_row *row,
 	const struct profile_function *function, struct str *out)
 {
 	if (table->has_object && function->has_bounds)
 		str_puts(out, profile_function_own_name(function));
 	else
-		put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
+		text_put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
 }
 
 /* Of an ID as much as --container wants, and as other tools show. */
-static void put_container(const struct profile_process *process, struct str *out)
+static void text_put_container(const struct profile_process *process, struct str *out)
 {
 	enum {
 		SHORT_ID = 12
@@ -90,7 +91,7 @@ static void put_container(const struct profile_process *process, struct str *out
 	str_put_escaped(out, text, process->container[0] ? strnlen(text, SHORT_ID) : strlen(text));
 }
 
-static void put_cell(const struct profile *profile, const struct table *table,
+static void text_put_cell(const struct profile *profile, const struct table *table,
 	const struct table_row *row, enum column column, struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
@@ -99,7 +100,7 @@ static void put_cell(const struct profile *profile, const struct table *table,
 	switch (column) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
-		put_symbol(table, row, function, out);
+		text_put_symbol(table, row, function, out);
 		break;
 	case COLUMN_DSO:
 		put_foreign(out, object->name[0] ? object->name : "-");
@@ -120,7 +121,7 @@ static void put_cell(const struct profile *profile, const struct table *table,
 		str_printf(out, "%u", row->cpu);
 		break;
 	case COLUMN_CONTAINER:
-		put_container(&profile->processes.data[thread->process], out);
+		text_put_container(&profile->processes.data[thread->process], out);
 		break;
 	case COLUMN_ORIGIN:
 		put_foreign(out, profile_thread_origin(profile, row->thread));
@@ -131,7 +132,7 @@ static void put_cell(const struct profile *profile, const struct table *table,
 }
 
 /* How wide each column must be; the last one is never padded, so symbols may be long. */
-static void measure(const struct profile *profile, const struct table *table, size_t nr_rows,
+static void text_measure(const struct profile *profile, const struct table *table, size_t nr_rows,
 	const struct table_options *options, size_t *widths)
 {
 	enum {
@@ -142,7 +143,8 @@ static void measure(const struct profile *profile, const struct table *table, si
 		widths[c] = strlen(column_info(options->columns[c])->title);
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
-			put_cell(profile, table, &table->rows.data[i], options->columns[c], &cell);
+			text_put_cell(
+				profile, table, &table->rows.data[i], options->columns[c], &cell);
 			if (cell.len > widths[c])
 				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
 		}
@@ -160,7 +162,7 @@ static void put_padded(struct str *out, const char *text, size_t len, size_t wid
 		str_pad(out, ' ', pad);
 }
 
-static void put_row(const struct profile *profile, const struct table *table,
+static void text_put_row(const struct profile *profile, const struct table *table,
 	const struct table_row *row, const struct table_options *options, const size_t *widths,
 	struct str *out)
 {
@@ -169,7 +171,7 @@ static void put_row(const struct profile *profile, const struct table *table,
 		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
-		put_cell(profile, table, row, options->columns[c], &cell);
+		text_put_cell(profile, table, row, options->columns[c], &cell);
 		size_t width = c + 1 < options->nr_columns ? widths[c] : 0;
 		put_padded(out, str_text(&cell), cell.len, width,
 			column_info(options->columns[c])->is_number);
@@ -209,7 +211,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 		shown--;
 	}
 	size_t widths[COLUMN_COUNT] = {0};
-	measure(profile, table, shown, table_options, widths);
+	text_measure(profile, table, shown, table_options, widths);
 	str_printf(out, "#%7s %8s %9s", "self", "total", "samples");
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
@@ -225,7 +227,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			continue;
 		wanted++;
 		if (i < shown)
-			put_row(profile, table, row, table_options, widths, out);
+			text_put_row(profile, table, row, table_options, widths, out);
 	}
 	if (!wanted)
 		str_puts(out, say_none(options));
@@ -235,7 +237,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 
 /* ---- the call tree ---- */
 
-static void put_branch(const struct profile *profile, const uint8_t *nr_parts,
+static void text_put_branch(const struct profile *profile, const uint8_t *nr_parts,
 	const struct focus_node *node, uint64_t whole, struct str *out)
 {
 	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
@@ -244,7 +246,7 @@ static void put_branch(const struct profile *profile, const uint8_t *nr_parts,
 		str_puts(out, "| ");
 	str_puts(out, node->is_kernel ? "[k] " : "");
 	const struct profile_function *function = &profile->functions.data[node->function];
-	put_name(function, nr_parts[node->function], out);
+	text_put_name(function, nr_parts[node->function], out);
 	str_putc(out, '\n');
 }
 
@@ -281,7 +283,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 		if (options->max_bytes && out->len - begin >= options->max_bytes)
 			left_out++;
 		else
-			put_branch(profile, nr_parts, node, whole, out);
+			text_put_branch(profile, nr_parts, node, whole, out);
 		is_shown = !options->max_depth || node->depth < options->max_depth;
 	}
 	if (left_out)

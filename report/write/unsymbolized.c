@@ -22,7 +22,7 @@ struct row {
 	uint64_t bounded; /* of these, in functions of which the file tells the bounds */
 };
 
-static int compare_rows(const void *a, const void *b)
+static int unsymbolized_compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	if (x->unnamed != y->unnamed)
@@ -32,7 +32,7 @@ static int compare_rows(const void *a, const void *b)
 	return x->object < y->object ? -1 : x->object > y->object;
 }
 
-static void count_samples(const struct profile *profile, struct row *rows)
+static void unsymbolized_count_samples(const struct profile *profile, struct row *rows)
 {
 	for (uint32_t i = 0; i < profile->objects.len; i++)
 		rows[i].object = i;
@@ -60,7 +60,8 @@ static bool is_wrong(const struct debug_attempt *attempt)
 	       attempt->verdict != DEBUG_UNKNOWN_BEFORE;
 }
 
-static bool has(const struct profile_object *object, bool (*is)(const struct debug_attempt *))
+static bool unsymbolized_has(
+	const struct profile_object *object, bool (*is)(const struct debug_attempt *))
 {
 	for (uint32_t i = 0; i < object->nr_attempts; i++)
 		if (is(&object->attempts[i]))
@@ -68,7 +69,7 @@ static bool has(const struct profile_object *object, bool (*is)(const struct deb
 	return false;
 }
 
-static bool is_shown(const struct profile *profile, const struct row *row)
+static bool unsymbolized_is_shown(const struct profile *profile, const struct row *row)
 {
 	const struct profile_object *object = &profile->objects.data[row->object];
 	uint64_t all = profile->samples.len;
@@ -76,7 +77,8 @@ static bool is_shown(const struct profile *profile, const struct row *row)
 		return false;
 	if (profile_percent(row->unnamed, all) >= least_percent)
 		return true;
-	bool is_refused_file = object->symbols_level < SYMBOL_LEVEL_DWARF && has(object, is_wrong);
+	bool is_refused_file =
+		object->symbols_level < SYMBOL_LEVEL_DWARF && unsymbolized_has(object, is_wrong);
 	return (is_refused_file || object->lacks_debug_parts) &&
 	       profile_percent(row->samples, all) >= least_percent;
 }
@@ -255,7 +257,7 @@ static void put_attempt(const struct debug_attempt *attempt, struct str *out)
 		str_printf(out, " (%s)", strerror(attempt->errnum));
 }
 
-static void put_line(struct str *out, const char *what)
+static void unsymbolized_put_line(struct str *out, const char *what)
 {
 	str_printf(out, "#          %-7s", what);
 }
@@ -269,22 +271,22 @@ static void put_tried(const struct profile_object *object, struct str *out)
 		if (!is_refused(attempt) || nr_shown == ATTEMPTS_MAX)
 			continue;
 		nr_shown++;
-		put_line(out, "not:");
+		unsymbolized_put_line(out, "not:");
 		put_attempt(attempt, out);
 		str_putc(out, '\n');
 	}
 	if (object->info.flags & LAYOUT_OBJECT_UNSEARCHED) {
-		put_line(out, "not:");
+		unsymbolized_put_line(out, "not:");
 		str_puts(out, "its build ID: there are too many notes to look for it in all\n");
 	}
 	if (object->info.flags & LAYOUT_OBJECT_REMOTE) {
-		put_line(out, "not:");
+		unsymbolized_put_line(out, "not:");
 		str_puts(out, "while recording: it was on a remote or FUSE file system of another "
 			      "user, which may hang\n");
 	}
 	if (!nr_absent)
 		return;
-	put_line(out, "tried:");
+	unsymbolized_put_line(out, "tried:");
 	str_printf(
 		out, "%u %s without a file\n", nr_absent, str_plural(nr_absent, "place", "places"));
 }
@@ -294,19 +296,19 @@ static void put_bounds(const struct profile *profile, const struct row *row, str
 {
 	uint64_t all = profile->samples.len, addresses = row->unnamed - row->bounded;
 	if (row->bounded) {
-		put_line(out, "shown:");
+		unsymbolized_put_line(out, "shown:");
 		str_puts(out, "as fn_START, by call frame information, or where there is none by "
 			      "the code\n");
 	}
 	bool is_file = profile->objects.data[row->object].info.kind == LAYOUT_OBJECT_FILE;
 	if (!is_file || profile_percent(addresses, all) < least_percent)
 		return;
-	put_line(out, "shown:");
+	unsymbolized_put_line(out, "shown:");
 	str_printf(out, "%.2f%% as addresses, since nothing tells the bounds of their functions\n",
 		profile_percent(addresses, all));
 }
 
-static void put_row(const struct profile *profile, const struct row *row,
+static void unsymbolized_put_row(const struct profile *profile, const struct row *row,
 	const struct symbol_file_options *options, struct str *out)
 {
 	const struct profile_object *object = &profile->objects.data[row->object];
@@ -322,7 +324,7 @@ static void put_row(const struct profile *profile, const struct row *row,
 	put_fix(object, options, &fix);
 	if (!fix.len)
 		return;
-	put_line(out, "fix:");
+	unsymbolized_put_line(out, "fix:");
 	str_printf(out, "%s\n", str_text(&fix));
 }
 
@@ -344,10 +346,10 @@ void unsymbolized_put(
 {
 	size_t count = profile->objects.len, nr_shown = 0, nr_left = 0;
 	CLEANUP_FREE struct row *rows = mem_zalloc_array(count, sizeof(*rows));
-	count_samples(profile, rows);
-	qsort(rows, count, sizeof(*rows), compare_rows);
+	unsymbolized_count_samples(profile, rows);
+	qsort(rows, count, sizeof(*rows), unsymbolized_compare_rows);
 	for (size_t i = 0; i < count; i++) {
-		if (!is_shown(profile, &rows[i]))
+		if (!unsymbolized_is_shown(profile, &rows[i]))
 			continue;
 		if (nr_shown == ROWS_MAX) {
 			nr_left++;
@@ -355,7 +357,7 @@ void unsymbolized_put(
 		}
 		if (!nr_shown++)
 			str_puts(out, "#\n# unsymbolized, as a share of all samples, because:\n");
-		put_row(profile, &rows[i], options, out);
+		unsymbolized_put_row(profile, &rows[i], options, out);
 	}
 	if (nr_left)
 		str_printf(

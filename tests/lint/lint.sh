@@ -94,6 +94,23 @@ top_level() {
 	done | grep .
 }
 
+# They show up in profiles, in debuggers and in searches. What BPF programs share is in their headers.
+unique_statics() {
+	local files=()
+	mapfile -t files < <(printf '%s\n' "${product[@]}" | grep '\.c$' | grep -v '\.bpf\.c$')
+	! grep -oE '^static [^=;]*\b[a-z_0-9]+\(' "${files[@]}" | sed -E 's/:.*\b([a-z_0-9]+)\($/ \1/' | sort -u |
+		cut -d' ' -f2 | sort | uniq -d | grep .
+}
+
+# What is declared in a header and can fail must not be ignored; types of functions cannot say so.
+errors_are_checked() {
+	local header
+	! for header in "${headers[@]}"; do
+		[[ $header == tests/* ]] || bare "$header" | sed 's/^[^ ]* //' | tr '\n' ' ' |
+			grep -oE '(^|[;}] *)struct err \*\w+\([^;{]*;' | grep -v ERR_MUST_CHECK | sed "s|^|$header: |"
+	done | grep .
+}
+
 unique_names() { ! printf '%s\n' "${product[@]##*/}" | sort | uniq -d | grep .; }
 
 headers_alone() {
@@ -178,6 +195,8 @@ step "no file over 1000 lines" no_long_file
 step "no util, common, misc, helpers" no_drawer
 step "nothing new at the top level" top_level
 step "file names are unique" unique_names
+step "static functions have names of their own" unique_statics
+step "errors of declared functions must be checked" errors_are_checked
 step "headers compile alone" headers_alone
 if command -v llvm-objdump >/dev/null; then
 	step "the check of BPF stacks bites" stack_check_bites

@@ -38,7 +38,7 @@ static bool is_digit(uint8_t c)
 
 /* "$LuaVersion: Lua 5.4.4  Copyright", "$Lua: Lua 5.1.5 Copyright": 10 * major + minor, 0: unknown.
  */
-static uint32_t find_version(
+static uint32_t lua_find_version(
 	struct elf_file *elf, const struct elf_dynsym *ident, uint32_t *release)
 {
 	static const char head[] = ": Lua ";
@@ -60,7 +60,7 @@ static uint32_t find_version(
 	return (digit[0] - (uint32_t)'0') * 10 + digit[2] - '0';
 }
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *lua_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct lua_row *row = (void *)file->row.words;
@@ -68,7 +68,7 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	if (elf_file_machine(elf) != EM_X86_64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
-	uint32_t version = find_version(elf, &symbols[IDENT], &release);
+	uint32_t version = lua_find_version(elf, &symbols[IDENT], &release);
 	file->is_runtime = symbols[IDENT].address;
 	uint64_t call = symbols[version == 51 ? CALL_OF_51 : CALL].address;
 	if (!call || !lua_layout_of_version(version, release, row))
@@ -78,13 +78,13 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	return NULL;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void lua_place_of(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct lua_row *lua = (void *)row->words;
 	lua->loop += address_to_file;
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool lua_is_sound(const struct runtime_row *row)
 {
 	return lua_layout_is_sound((const void *)row->words);
 }
@@ -95,7 +95,7 @@ enum {
 	MAX_LINES = 1 << 18,
 };
 
-static bool read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
+static bool lua_read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
 {
 	struct lua_row row;
 	uint8_t proto[LUA_PROTO_BYTES];
@@ -118,19 +118,19 @@ static bool read_lines(const struct event_code *event, struct runtime_text_bytes
 	return lua_text_read_arrays(event->pid, (uint32_t[2]){count, whole}, arrays, ret);
 }
 
-static bool read_text(
+static bool lua_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	return lua_text_read(event, what, read_lines, ret);
+	return lua_text_read(event, what, lua_read_lines, ret);
 }
 
 const struct runtime lua_runtime = {
 	.version = 1,
 	.name = "lua",
 	.object = "[lua]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
+	.detect = lua_detect,
+	.place = lua_place_of,
+	.is_sound = lua_is_sound,
 	.line_of = lua_line_of,
-	.read_text = read_text,
+	.read_text = lua_read_text,
 };

@@ -36,13 +36,13 @@ struct search {
 
 /* ---- functions ---- */
 
-static int compare(const void *left, const void *right)
+static int lua_loop_compare(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static struct err *list_functions(struct search *search)
+static struct err *lua_loop_list_functions(struct search *search)
 {
 	struct elf_eh_frame found;
 	bool is_found;
@@ -66,22 +66,23 @@ static struct err *list_functions(struct search *search)
 	cfi_reader_destroy(reader);
 	if (search->functions.len)
 		qsort(search->functions.data, search->functions.len, sizeof(struct function),
-			compare);
+			lua_loop_compare);
 	return NULL;
 }
 
 /* The one that begins at an address; NULL: none does. */
-static const struct function *function_at(const struct search *search, uint64_t address)
+static const struct function *lua_loop_function_at(const struct search *search, uint64_t address)
 {
 	struct function key = {address, address};
 	if (!search->functions.len)
 		return NULL;
-	return bsearch(&key, search->functions.data, search->functions.len, sizeof(key), compare);
+	return bsearch(
+		&key, search->functions.data, search->functions.len, sizeof(key), lua_loop_compare);
 }
 
 /* ---- who calls whom ---- */
 
-static void visit(struct search *search, const struct function *function, uint32_t depth)
+static void lua_loop_visit(struct search *search, const struct function *function, uint32_t depth)
 {
 	if (!function)
 		return;
@@ -95,7 +96,7 @@ static void visit(struct search *search, const struct function *function, uint32
 }
 
 /* The bytes of a function that is no loop; *len 0: there are none. */
-static void read_code(const struct search *search, const struct function *function,
+static void lua_loop_read_code(const struct search *search, const struct function *function,
 	uint8_t code[CALLER_MAX_BYTES], size_t *len)
 {
 	uint64_t size = function->end - function->start;
@@ -122,9 +123,10 @@ static void visit_called(struct search *search, size_t number)
 	const struct function *function = search->visits[number].function;
 	uint8_t code[CALLER_MAX_BYTES];
 	size_t len;
-	read_code(search, function, code, &len);
+	lua_loop_read_code(search, function, code, &len);
 	for (size_t i = 0; i < len; i++)
-		visit(search, function_at(search, target_at(function, code, i, len)),
+		lua_loop_visit(search,
+			lua_loop_function_at(search, target_at(function, code, i, len)),
 			search->visits[number].depth + 1);
 }
 
@@ -151,7 +153,7 @@ static bool saves_all(const struct search *search, const struct function *functi
 	return pushed == ALL;
 }
 
-static uint64_t size_of(const struct function *function)
+static uint64_t lua_loop_size_of(const struct function *function)
 {
 	return function->end - function->start;
 }
@@ -162,14 +164,14 @@ struct err *lua_loop_find(
 	struct search search = {.elf = elf};
 	const struct function *loop = NULL;
 	*is_found = false;
-	struct err *err = list_functions(&search);
-	visit(&search, function_at(&search, from), 0);
+	struct err *err = lua_loop_list_functions(&search);
+	lua_loop_visit(&search, lua_loop_function_at(&search, from), 0);
 	for (size_t i = 0; i < search.nr_visits; i++) {
 		const struct function *function = search.visits[i].function;
 		if (search.visits[i].depth < DEPTH_MAX)
 			visit_called(&search, i);
-		if (size_of(function) >= LOOP_MIN_BYTES &&
-			(!loop || size_of(function) > size_of(loop)))
+		if (lua_loop_size_of(function) >= LOOP_MIN_BYTES &&
+			(!loop || lua_loop_size_of(function) > lua_loop_size_of(loop)))
 			loop = function;
 	}
 	if (loop && saves_all(&search, loop)) {
@@ -199,14 +201,14 @@ struct err *lua_loop_find_assembly(
 	uint8_t code[CALLER_MAX_BYTES];
 	size_t len = 0;
 	*is_found = false;
-	struct err *err = list_functions(&search);
-	const struct function *caller = function_at(&search, from);
+	struct err *err = lua_loop_list_functions(&search);
+	const struct function *caller = lua_loop_function_at(&search, from);
 	if (caller)
-		read_code(&search, caller, code, &len);
+		lua_loop_read_code(&search, caller, code, &len);
 	for (size_t i = 0; i < len && !*is_found; i++) {
 		uint64_t target = target_at(caller, code, i, len);
 		const struct function *around = target ? function_around(&search, target) : NULL;
-		if (!around || around == caller || size_of(around) < LOOP_MIN_BYTES)
+		if (!around || around == caller || lua_loop_size_of(around) < LOOP_MIN_BYTES)
 			continue;
 		*start = around->start;
 		*end = around->end;

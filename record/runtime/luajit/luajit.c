@@ -70,7 +70,7 @@ static bool has_wide_references(struct elf_file *elf, const struct elf_dynsym *g
 	       memmem(code, sizeof(code), less, sizeof(less));
 }
 
-static uint32_t u32_at(const uint8_t *code)
+static uint32_t luajit_u32_at(const uint8_t *code)
 {
 	struct bytes_cursor cursor = bytes_cursor(code, 4);
 	return bytes_get_u32(&cursor);
@@ -97,7 +97,8 @@ static uint32_t find_traces(const uint8_t *code, size_t len)
 		const uint8_t *base =
 			memmem(at + sizeof(to_trace), LOOK_AHEAD - 4, store, sizeof(store));
 		if (base)
-			return GLOBAL_BASE + u32_at(at - 4) - u32_at(base + sizeof(store));
+			return GLOBAL_BASE + luajit_u32_at(at - 4) -
+			       luajit_u32_at(base + sizeof(store));
 	}
 	return 0;
 }
@@ -112,7 +113,7 @@ static void take_traces(struct elf_file *elf, const struct runtime_file *file, u
 		*ret = find_traces(code, len);
 }
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *luajit_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct luajit_row *row = (void *)file->row.words;
@@ -134,13 +135,13 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	return NULL;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void luajit_place_of(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct luajit_row *luajit = (void *)row->words;
 	luajit->loop += address_to_file;
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool luajit_is_sound(const struct runtime_row *row)
 {
 	const struct luajit_row *luajit = (const void *)row->words;
 	return luajit->version == VERSION &&
@@ -157,18 +158,18 @@ enum {
 	MAX_CODE = 1 << 18,
 };
 
-static unsigned width_of(uint32_t nr_lines)
+static unsigned luajit_width_of(uint32_t nr_lines)
 {
 	return nr_lines < 256 ? 1 : nr_lines < 65536 ? 2 : 4;
 }
 
 /* How many instructions, how many lines; the line of each from the second on, from the first line.
  */
-static uint32_t line_of(const struct runtime_lines *lines, uint32_t at)
+static uint32_t luajit_line_of(const struct runtime_lines *lines, uint32_t at)
 {
 	struct bytes_cursor cursor = bytes_cursor(lines->bytes, lines->len);
 	uint32_t count = bytes_get_u32(&cursor), nr_lines = bytes_get_u32(&cursor);
-	unsigned width = width_of(nr_lines);
+	unsigned width = luajit_width_of(nr_lines);
 	if (cursor.overrun || at >= count || !at)
 		return cursor.overrun ? 0 : lines->first_line;
 	uint64_t offset = (uint64_t)(at - 1) * width;
@@ -181,7 +182,7 @@ static uint32_t line_of(const struct runtime_lines *lines, uint32_t at)
 	return line <= nr_lines ? lines->first_line + line : 0;
 }
 
-static bool read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
+static bool luajit_read_lines(const struct event_code *event, struct runtime_text_bytes *ret)
 {
 	uint8_t proto[PROTO_BYTES];
 	uint32_t count, nr_lines;
@@ -194,14 +195,15 @@ static bool read_lines(const struct event_code *event, struct runtime_text_bytes
 	memcpy(&lines, proto + PROTO_LINES, sizeof(lines));
 	if (!lines || count < 2 || count > MAX_CODE)
 		return false;
-	const struct lua_line_array arrays[2] = {{lines, (size_t)(count - 1) * width_of(nr_lines)}};
+	const struct lua_line_array arrays[2] = {
+		{lines, (size_t)(count - 1) * luajit_width_of(nr_lines)}};
 	return lua_text_read_arrays(event->pid, (uint32_t[2]){count, nr_lines}, arrays, ret);
 }
 
-static bool read_text(
+static bool luajit_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	return lua_text_read(event, what, read_lines, ret);
+	return lua_text_read(event, what, luajit_read_lines, ret);
 }
 
 const struct runtime luajit_runtime = {
@@ -209,9 +211,9 @@ const struct runtime luajit_runtime = {
 	.name = "luajit",
 	.claims_code_of_no_file = true,
 	.object = "[lua]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
-	.line_of = line_of,
-	.read_text = read_text,
+	.detect = luajit_detect,
+	.place = luajit_place_of,
+	.is_sound = luajit_is_sound,
+	.line_of = luajit_line_of,
+	.read_text = luajit_read_text,
 };

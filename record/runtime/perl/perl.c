@@ -70,7 +70,7 @@ static bool has_usual_structs(struct elf_file *elf, const struct elf_dynsym *sym
 	return has_option(options, "USE_ITHREADS");
 }
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *perl_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct perl_row *row = (void *)file->row.words;
@@ -92,20 +92,20 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	return NULL;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void perl_place(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct perl_row *perl = (void *)row->words;
 	perl->key += address_to_file;
 	perl->nextstate += address_to_file;
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool perl_is_sound(const struct runtime_row *row)
 {
 	return perl_layout_is_sound((const void *)row->words);
 }
 
 /* The statement says its line itself. */
-static uint32_t line_of(const struct runtime_lines *lines, uint32_t place)
+static uint32_t perl_line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	(void)lines;
 	return place;
@@ -115,9 +115,9 @@ const struct runtime perl_runtime = {
 	.version = 1,
 	.name = "perl",
 	.object = "[perl]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
-	.line_of = line_of,
+	.detect = perl_detect,
+	.place = perl_place,
+	.is_sound = perl_is_sound,
+	.line_of = perl_line_of,
 	.read_text = perl_read_text,
 };

@@ -24,7 +24,7 @@ enum {
 	PAGE_BYTES = 4096,
 };
 
-static bool read_word(uint32_t pid, uint64_t address, uint64_t *ret)
+static bool perl_names_read_word(uint32_t pid, uint64_t address, uint64_t *ret)
 {
 	return address && runtime_read_process(pid, address, ret, sizeof(*ret));
 }
@@ -32,7 +32,7 @@ static bool read_word(uint32_t pid, uint64_t address, uint64_t *ret)
 static uint32_t type_of(uint32_t pid, uint64_t sv)
 {
 	uint64_t flags;
-	return read_word(pid, sv + 8, &flags) ? flags >> 32 & 0xff : 0;
+	return perl_names_read_word(pid, sv + 8, &flags) ? flags >> 32 & 0xff : 0;
 }
 
 /* ---- strings ---- */
@@ -74,23 +74,25 @@ static bool put_c_text(uint32_t pid, uint64_t address, struct str *out)
 static uint64_t name_of_stash(uint32_t pid, const struct perl_row *row, uint64_t stash)
 {
 	uint64_t body, max, array, name, count;
-	if (!read_word(pid, stash, &body))
+	if (!perl_names_read_word(pid, stash, &body))
 		return 0;
 	uint64_t at = body + 32;
 	if (!row->stash_name_is_inside) {
-		if (!read_word(pid, body + 24, &max) || !read_word(pid, stash + 16, &array))
+		if (!perl_names_read_word(pid, body + 24, &max) ||
+			!perl_names_read_word(pid, stash + 16, &array))
 			return 0;
 		at = array + (max + 1) * 8;
 	}
-	if (!read_word(pid, at, &name) || !read_word(pid, at + 24, &count))
+	if (!perl_names_read_word(pid, at, &name) || !perl_names_read_word(pid, at + 24, &count))
 		return 0;
-	return count >> 32 && !read_word(pid, name, &name) ? 0 : name;
+	return count >> 32 && !perl_names_read_word(pid, name, &name) ? 0 : name;
 }
 
 static uint64_t original_of(uint32_t pid, uint64_t gv)
 {
 	uint64_t group, original;
-	bool is_other = read_word(pid, gv + 16, &group) && read_word(pid, group + 56, &original) &&
+	bool is_other = perl_names_read_word(pid, gv + 16, &group) &&
+			perl_names_read_word(pid, group + 56, &original) &&
 			type_of(pid, original) == IS_GV;
 	return is_other ? original : gv;
 }
@@ -98,8 +100,9 @@ static uint64_t original_of(uint32_t pid, uint64_t gv)
 static uint64_t name_of_cv(uint32_t pid, uint64_t cv, uint64_t *stash)
 {
 	uint64_t body, gv, flags, name;
-	if (!read_word(pid, cv, &body) || !read_word(pid, body + 32, stash) ||
-		!read_word(pid, body + 56, &gv) || !read_word(pid, body + 88, &flags))
+	if (!perl_names_read_word(pid, cv, &body) || !perl_names_read_word(pid, body + 32, stash) ||
+		!perl_names_read_word(pid, body + 56, &gv) ||
+		!perl_names_read_word(pid, body + 88, &flags))
 		return 0;
 	if (flags >> 32 & IS_LEXICAL)
 		*stash = 0;
@@ -108,8 +111,8 @@ static uint64_t name_of_cv(uint32_t pid, uint64_t cv, uint64_t *stash)
 	if (type_of(pid, gv) != IS_GV)
 		return 0;
 	gv = original_of(pid, gv);
-	if (!read_word(pid, gv, &body) || !read_word(pid, body + 32, &name) ||
-		!read_word(pid, body + 40, stash))
+	if (!perl_names_read_word(pid, gv, &body) || !perl_names_read_word(pid, body + 32, &name) ||
+		!perl_names_read_word(pid, body + 40, stash))
 		return 0;
 	return name;
 }
@@ -133,11 +136,11 @@ static bool put_module(const struct event_code *event, struct str *out)
 {
 	uint64_t text;
 	str_puts(out, "require ");
-	return read_word(event->pid, event->address[RUNTIME_TEXT_NAME] + 16, &text) &&
+	return perl_names_read_word(event->pid, event->address[RUNTIME_TEXT_NAME] + 16, &text) &&
 	       put_c_text(event->pid, text, out);
 }
 
-static bool put_text(
+static bool perl_names_put_text(
 	const struct event_code *event, enum runtime_text what, struct str *out, uint8_t *unit)
 {
 	uint32_t type = type_of(event->pid, event->address[RUNTIME_TEXT_NAME]);
@@ -154,7 +157,7 @@ bool perl_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	if (what == RUNTIME_TEXT_LINES || !put_text(event, what, &out, &ret->unit))
+	if (what == RUNTIME_TEXT_LINES || !perl_names_put_text(event, what, &out, &ret->unit))
 		return false;
 	ret->len = out.len;
 	ret->data = mem_alloc(out.len);

@@ -73,7 +73,7 @@ static uint32_t version_of(const char *text, size_t len)
 	return 0;
 }
 
-static struct err *find_version(struct elf_file *elf, uint32_t *ret)
+static struct err *php_find_version(struct elf_file *elf, uint32_t *ret)
 {
 	CLEANUP_FREE uint8_t *text = NULL;
 	const struct elf_section *section = elf_file_find_section(elf, ".rodata");
@@ -92,7 +92,7 @@ enum {
 	MAX_INSTRUCTION = 8,
 };
 
-static uint32_t u32_at(const uint8_t *code)
+static uint32_t php_u32_at(const uint8_t *code)
 {
 	struct bytes_cursor cursor = bytes_cursor(code, 4);
 	return bytes_get_u32(&cursor);
@@ -103,7 +103,7 @@ static uint32_t far_load(const uint8_t *code)
 {
 	bool is_load =
 		code[0] == 0x48 && code[1] == 0x8b && code[2] >> 6 == 2 && (code[2] & 7) != 4;
-	uint32_t offset = is_load ? u32_at(code + 3) : 0;
+	uint32_t offset = is_load ? php_u32_at(code + 3) : 0;
 	return offset % 8 ? 0 : offset;
 }
 
@@ -111,7 +111,7 @@ static uint32_t far_load(const uint8_t *code)
 static uint64_t load_of(const uint8_t *code, uint64_t address)
 {
 	bool is_load = code[0] == 0x48 && code[1] == 0x8b && (code[2] & 0xc7) == 5;
-	return is_load ? address + 7 + (uint64_t)(int32_t)u32_at(code + 3) : 0;
+	return is_load ? address + 7 + (uint64_t)(int32_t)php_u32_at(code + 3) : 0;
 }
 
 /* mov offset(%reg),%reg with an offset of 8 bits. */
@@ -150,7 +150,8 @@ static bool read_accessor(
 	return frame && file && has_previous;
 }
 
-static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, struct php_row *ret)
+static bool php_find_layout(
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct php_row *ret)
 {
 	uint8_t code[LOOK_AT_BYTES + MAX_INSTRUCTION];
 	const struct elf_dynsym *function = &symbols[GET_FILE];
@@ -189,7 +190,7 @@ static void take_generator(uint32_t version, struct php_row *row)
 	row->generator_child = is_known ? is_74 ? 184 : 168 : 0;
 }
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *php_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct php_row *row = (void *)file->row.words;
@@ -200,9 +201,9 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	if (!symbols[LOOP].address || !symbols[LOOP].size)
 		return NULL;
 	file->is_runtime = true;
-	if (!find_layout(elf, symbols, row))
+	if (!php_find_layout(elf, symbols, row))
 		return NULL;
-	try(find_version(elf, &version));
+	try(php_find_version(elf, &version));
 	row->version = (uint8_t)version;
 	row->stack_top = STACK_TOP;
 	take_generator(version, row);
@@ -214,7 +215,7 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 	return NULL;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void php_place(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct php_row *php = (void *)row->words;
 	php->frame += address_to_file;
@@ -222,7 +223,7 @@ static void place(struct runtime_row *row, uint64_t address_to_file)
 	php->resume += php->resume ? address_to_file : 0;
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool php_is_sound(const struct runtime_row *row)
 {
 	const struct php_row *php = (const void *)row->words;
 	return php->version >= FIRST_VERSION && php->version <= LAST_VERSION &&
@@ -234,7 +235,7 @@ static bool is_sound(const struct runtime_row *row)
 /* ---- places and texts ---- */
 
 /* A place is a line. */
-static uint32_t line_of(const struct runtime_lines *lines, uint32_t place)
+static uint32_t php_line_of(const struct runtime_lines *lines, uint32_t place)
 {
 	(void)lines;
 	return place;
@@ -281,7 +282,7 @@ static bool add_class(uint32_t pid, uint64_t function, struct runtime_text_bytes
 }
 
 /* The name by the address of the function; the file by the address of its name. */
-static bool read_text(
+static bool php_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	struct runtime_text_bytes text = {.unit = RUNTIME_UNIT_UTF8};
@@ -309,9 +310,9 @@ const struct runtime php_runtime = {
 	.name = "php",
 	.claims_code_of_no_file = true,
 	.object = "[php]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
-	.line_of = line_of,
-	.read_text = read_text,
+	.detect = php_detect,
+	.place = php_place,
+	.is_sound = php_is_sound,
+	.line_of = php_line_of,
+	.read_text = php_read_text,
 };

@@ -40,7 +40,7 @@ static const char *const names[SYMBOLS] = {
 /* ---- which version ---- */
 
 /* The minor one, 0: unknown. */
-static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symbols)
+static uint32_t python_find_version(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t bytes[8];
 	if (symbols[VERSION].address) {
@@ -67,7 +67,7 @@ enum {
 	MAX_RUNTIME_BYTES = 1 << 20,
 };
 
-static uint32_t u32_at(const uint8_t *code)
+static uint32_t python_u32_at(const uint8_t *code)
 {
 	struct bytes_cursor cursor = bytes_cursor(code, 4);
 	return bytes_get_u32(&cursor);
@@ -87,19 +87,19 @@ static uint64_t key_of_instruction(const uint8_t *code, uint64_t address, uint64
 {
 	bool is_lea = code[0] == 0x48 && code[1] == 0x8d;
 	if (is_lea && code[2] >> 6 == 2 && (code[2] & 7) != 4)
-		return runtime + u32_at(code + 3) + TSS_KEY;
+		return runtime + python_u32_at(code + 3) + TSS_KEY;
 	if (is_lea && (code[2] & 0xc7) == 5) {
-		uint64_t place = address + 7 + (uint64_t)(int32_t)u32_at(code + 3);
+		uint64_t place = address + 7 + (uint64_t)(int32_t)python_u32_at(code + 3);
 		return place == runtime ? 0 : place + TSS_KEY;
 	}
 	if (code[0] == 0x48 && code[1] == 0x05)
-		return runtime + u32_at(code + 2) + TSS_KEY;
+		return runtime + python_u32_at(code + 2) + TSS_KEY;
 	if (code[0] == 0x8b && code[1] == 0x3d)
-		return address + 6 + (uint64_t)(int32_t)u32_at(code + 2);
+		return address + 6 + (uint64_t)(int32_t)python_u32_at(code + 2);
 	if (code[0] == 0x8b && code[1] == 0x3c && code[2] == 0x25)
-		return u32_at(code + 3);
+		return python_u32_at(code + 3);
 	if (code[0] == 0xbf)
-		return u32_at(code + 1) + (uint64_t)TSS_KEY;
+		return python_u32_at(code + 1) + (uint64_t)TSS_KEY;
 	return 0;
 }
 
@@ -139,8 +139,8 @@ static bool find_state(
 
 /* ---- the whole ---- */
 
-static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, uint32_t minor,
-	struct python_row *ret)
+static bool python_find_layout(struct elf_file *elf, const struct elf_dynsym *symbols,
+	uint32_t minor, struct python_row *ret)
 {
 	uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES];
 	if (minor < PYTHON_DEBUG_OFFSETS_MINOR)
@@ -150,7 +150,7 @@ static bool find_layout(struct elf_file *elf, const struct elf_dynsym *symbols, 
 	       python_layout_of_offsets(bytes, minor, ret);
 }
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *python_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct python_row *row = (void *)file->row.words;
@@ -161,7 +161,7 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 		symbols[RUNTIME].size > MAX_RUNTIME_BYTES)
 		return NULL;
 	file->is_runtime = true;
-	if (!find_layout(elf, symbols, find_version(elf, symbols), row))
+	if (!python_find_layout(elf, symbols, python_find_version(elf, symbols), row))
 		return NULL;
 	*is_found = find_state(elf, symbols, row);
 	row->current += row->current ? symbols[RUNTIME].address : 0;
@@ -174,7 +174,7 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 
 /* ---- texts ---- */
 
-static bool read_text(
+static bool python_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	struct python_row row;
@@ -206,7 +206,7 @@ static bool read_text(
 	return false;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void python_place(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct python_row *python = (void *)row->words;
 	if (!(python->flags & PYTHON_STATE_IS_AT))
@@ -216,7 +216,7 @@ static void place(struct runtime_row *row, uint64_t address_to_file)
 	python->current += python->current ? address_to_file : 0;
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool python_is_sound(const struct runtime_row *row)
 {
 	return python_layout_is_sound((const void *)row->words);
 }
@@ -225,9 +225,9 @@ const struct runtime python_runtime = {
 	.version = 1,
 	.name = "python",
 	.object = "[python]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
+	.detect = python_detect,
+	.place = python_place,
+	.is_sound = python_is_sound,
 	.next_line = python_next_line,
-	.read_text = read_text,
+	.read_text = python_read_text,
 };

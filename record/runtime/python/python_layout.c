@@ -205,7 +205,7 @@ static const struct words *words_of(uint32_t minor)
 	return number < sizeof(all) / sizeof(*all) ? all[number] : NULL;
 }
 
-static uint64_t word_at(const uint8_t *bytes, uint8_t number)
+static uint64_t python_layout_word_at(const uint8_t *bytes, uint8_t number)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes + (size_t)number * 8, 8);
 	return bytes_get_u64(&cursor);
@@ -213,7 +213,7 @@ static uint64_t word_at(const uint8_t *bytes, uint8_t number)
 
 static uint8_t small_at(const uint8_t *bytes, uint8_t number)
 {
-	uint64_t offset = word_at(bytes, number);
+	uint64_t offset = python_layout_word_at(bytes, number);
 	return offset < UINT8_MAX ? (uint8_t)offset : UINT8_MAX; /* which is_sound() refuses */
 }
 
@@ -221,15 +221,16 @@ bool python_layout_of_offsets(
 	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_row *ret)
 {
 	const struct words *words = words_of(minor);
-	if (!words || memcmp(bytes, "xdebugpy", 8) != 0 || word_at(bytes, 1) >> 16 != 0x300 + minor)
+	if (!words || memcmp(bytes, "xdebugpy", 8) != 0 ||
+		python_layout_word_at(bytes, 1) >> 16 != 0x300 + minor)
 		return false;
-	bool is_free_threaded = word_at(bytes, IS_FREE_THREADED);
+	bool is_free_threaded = python_layout_word_at(bytes, IS_FREE_THREADED);
 	uint8_t version = (uint8_t)(minor | (is_free_threaded ? PYTHON_FREE_THREADED : 0U));
 	*ret = (struct python_row){
 		.version = version,
 		.flags = PYTHON_HAS_SHIM,
-		.thread_frame = (uint16_t)word_at(bytes, words->thread_frame),
-		.thread_id = (uint16_t)word_at(bytes, words->thread_id),
+		.thread_frame = (uint16_t)python_layout_word_at(bytes, words->thread_frame),
+		.thread_id = (uint16_t)python_layout_word_at(bytes, words->thread_id),
 		.frame_code = small_at(bytes, words->frame_code),
 		.frame_previous = small_at(bytes, words->frame_previous),
 		.frame_place = small_at(bytes, words->frame_place),
@@ -240,7 +241,7 @@ bool python_layout_of_offsets(
 		.code_file = small_at(bytes, words->code_file),
 		.code_name = small_at(bytes, words->code_name),
 		.code_lines = small_at(bytes, words->code_lines),
-		.code_start = (uint16_t)word_at(bytes, words->code_start),
+		.code_start = (uint16_t)python_layout_word_at(bytes, words->code_start),
 		.bytes_length = small_at(bytes, words->bytes_length),
 		.bytes_start = small_at(bytes, words->bytes_start),
 		.text_length = small_at(bytes, words->text_length),
@@ -250,7 +251,7 @@ bool python_layout_of_offsets(
 	};
 	if (is_free_threaded && words->frame_copy) {
 		ret->frame_copy = small_at(bytes, words->frame_copy);
-		ret->code_copies = (uint16_t)word_at(bytes, words->code_copies);
+		ret->code_copies = (uint16_t)python_layout_word_at(bytes, words->code_copies);
 	}
 	ret->text_compact = (uint8_t)(ret->text_ascii + 16); /* the length in UTF-8, and that */
 	ret->frame_bytes = (uint8_t)(ret->frame_entry / 8 * 8 + 8);

@@ -22,7 +22,7 @@ enum {
 	NO_LOCATION = 15,
 };
 
-static uint32_t checked(int64_t line)
+static uint32_t python_lines_checked(int64_t line)
 {
 	return line > 0 && line < MAX_LINE ? (uint32_t)line : 0;
 }
@@ -35,7 +35,7 @@ static bool next_increment(struct bytes_cursor *cursor, struct runtime_line_entr
 {
 	if (entry->end > UINT32_MAX)
 		return false;
-	entry->line = checked(entry->base);
+	entry->line = python_lines_checked(entry->base);
 	if (bytes_left(cursor) < 2) {
 		entry->end = (uint64_t)UINT32_MAX + 1;
 		return true;
@@ -46,7 +46,7 @@ static bool next_increment(struct bytes_cursor *cursor, struct runtime_line_entr
 }
 
 /* 3.10. Lengths are bytes, places instructions of two. */
-static bool next_pair(struct bytes_cursor *cursor, struct runtime_line_entry *entry)
+static bool python_lines_next_pair(struct bytes_cursor *cursor, struct runtime_line_entry *entry)
 {
 	if (bytes_left(cursor) < 2)
 		return false;
@@ -54,7 +54,7 @@ static bool next_pair(struct bytes_cursor *cursor, struct runtime_line_entry *en
 	int8_t delta = (int8_t)bytes_get_u8(cursor);
 	bool has_line = delta != NO_LINE_DELTA;
 	entry->base += has_line ? delta : 0;
-	entry->line = has_line ? checked(entry->base) : 0;
+	entry->line = has_line ? python_lines_checked(entry->base) : 0;
 	return true;
 }
 
@@ -106,7 +106,7 @@ static bool next_location(struct bytes_cursor *cursor, struct runtime_line_entry
 		return false;
 	entry->base += get_delta(cursor, kind);
 	entry->end += (head & 7U) + 1;
-	entry->line = kind == NO_LOCATION ? 0 : checked(entry->base);
+	entry->line = kind == NO_LOCATION ? 0 : python_lines_checked(entry->base);
 	return !cursor->overrun;
 }
 
@@ -115,7 +115,7 @@ bool python_next_line(const struct runtime_lines *lines, struct runtime_line_ent
 	struct bytes_cursor cursor =
 		bytes_cursor(lines->bytes + entry->next, lines->len - entry->next);
 	bool is_next = lines->version <= 9    ? next_increment(&cursor, entry)
-		       : lines->version == 10 ? next_pair(&cursor, entry)
+		       : lines->version == 10 ? python_lines_next_pair(&cursor, entry)
 					      : next_location(&cursor, entry);
 	entry->next += bytes_offset(&cursor);
 	return is_next;

@@ -39,7 +39,7 @@ static const char *const names[SYMBOLS] = {
 };
 
 /* Three ints: major, minor, teeny. 0: unknown. */
-static uint32_t find_version(struct elf_file *elf, const struct elf_dynsym *symbols)
+static uint32_t ruby_find_version(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
 	uint8_t bytes[8];
 	if (!symbols[VERSION].address ||
@@ -79,7 +79,7 @@ enum {
 	MOV_BYTES = 6,
 };
 
-static uint64_t signed_at(const uint8_t *code)
+static uint64_t ruby_signed_at(const uint8_t *code)
 {
 	struct bytes_cursor cursor = bytes_cursor(code, 4);
 	return (uint64_t)(int32_t)bytes_get_u32(&cursor);
@@ -104,7 +104,7 @@ static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, 
  *   cmp  $last_operator,%rdi          rb_is_const_id(): ...
  * Without these, methods written in C have no names.
  */
-static void find_symbols(
+static void ruby_find_symbols(
 	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_row *row)
 {
 	uint8_t code[GETTER_BYTES];
@@ -112,9 +112,9 @@ static void find_symbols(
 	if (!read_first(elf, &symbols[COUNT_GETTER], &address, code) || code[0] != 0x8b ||
 		code[1] != 0x05 || code[MOV_BYTES] != 0xc3)
 		return;
-	table = address + MOV_BYTES + signed_at(code + 2);
+	table = address + MOV_BYTES + ruby_signed_at(code + 2);
 	if (!read_first(elf, &symbols[CONSTANT_TEST], &address, code) || code[0] != 0x48 ||
-		code[1] != 0x81 || code[2] != 0xff || signed_at(code + 3) > UINT8_MAX)
+		code[1] != 0x81 || code[2] != 0xff || ruby_signed_at(code + 3) > UINT8_MAX)
 		return;
 	row->last_operator = code[3];
 	row->symbols = table;
@@ -122,7 +122,7 @@ static void find_symbols(
 
 /* ---- the whole ---- */
 
-static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+static struct err *ruby_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct ruby_row *row = (void *)file->row.words;
@@ -130,17 +130,17 @@ static struct err *detect(struct elf_file *elf, struct runtime_file *file, bool 
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[VERSION].address;
-	if (!ruby_layout_of_version(find_version(elf, symbols), row) ||
+	if (!ruby_layout_of_version(ruby_find_version(elf, symbols), row) ||
 		!find_context(elf, symbols, row))
 		return NULL;
-	find_symbols(elf, symbols, row);
+	ruby_find_symbols(elf, symbols, row);
 	try(ruby_loop_find(elf, symbols[LOOP].address, file, is_found));
 	row->loop_start = file->loop_start;
 	row->loop_end = file->loop_end;
 	return NULL;
 }
 
-static void place(struct runtime_row *row, uint64_t address_to_file)
+static void ruby_place(struct runtime_row *row, uint64_t address_to_file)
 {
 	struct ruby_row *ruby = (void *)row->words;
 	if (!(ruby->flags & RUBY_CONTEXT_IS_AT))
@@ -155,7 +155,7 @@ static void place(struct runtime_row *row, uint64_t address_to_file)
 	}
 }
 
-static bool is_sound(const struct runtime_row *row)
+static bool ruby_is_sound(const struct runtime_row *row)
 {
 	return ruby_layout_is_sound((const void *)row->words);
 }
@@ -172,7 +172,7 @@ enum {
 	MAX_WORDS = 1 << 20,
 };
 
-static bool read_bytes(uint32_t pid, uint64_t from, size_t len, struct runtime_text_bytes *ret)
+static bool ruby_read_bytes(uint32_t pid, uint64_t from, size_t len, struct runtime_text_bytes *ret)
 {
 	ret->len = len;
 	ret->unit = 0;
@@ -183,8 +183,8 @@ static bool read_bytes(uint32_t pid, uint64_t from, size_t len, struct runtime_t
 	return false;
 }
 
-static bool read_string(const struct event_code *event, uint64_t at, const struct ruby_row *row,
-	struct runtime_text_bytes *ret)
+static bool ruby_read_string(const struct event_code *event, uint64_t at,
+	const struct ruby_row *row, struct runtime_text_bytes *ret)
 {
 	uint64_t object[4]; /* flags, class, length, pointer */
 	if (!runtime_read_process(event->pid, at, object, sizeof(object)) ||
@@ -196,11 +196,11 @@ static bool read_string(const struct event_code *event, uint64_t at, const struc
 		len = object[0] >> LENGTH_SHIFT & LENGTH_MASK;
 	if (!len || len > RUNTIME_MAX_FILE_BYTES)
 		return false;
-	return read_bytes(event->pid, from, len, ret);
+	return ruby_read_bytes(event->pid, from, len, ret);
 }
 
 /* What the BPF side would have put together, had it been shorter; `at` is that of the body. */
-static bool read_lines(const struct event_code *event, uint64_t at, const struct ruby_row *row,
+static bool ruby_read_lines(const struct event_code *event, uint64_t at, const struct ruby_row *row,
 	struct runtime_text_bytes *ret)
 {
 	uint64_t body[RUBY_BODY_BYTES / 8] = {0};
@@ -223,24 +223,24 @@ static bool read_lines(const struct event_code *event, uint64_t at, const struct
 	return false;
 }
 
-static bool read_text(
+static bool ruby_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	struct ruby_row row;
 	uint64_t at = event->address[what];
 	if (!ruby_layout_of_version(event->version, &row))
 		return false;
-	return what == RUNTIME_TEXT_LINES ? read_lines(event, at, &row, ret)
-					  : read_string(event, at, &row, ret);
+	return what == RUNTIME_TEXT_LINES ? ruby_read_lines(event, at, &row, ret)
+					  : ruby_read_string(event, at, &row, ret);
 }
 
 const struct runtime ruby_runtime = {
 	.version = 1,
 	.name = "ruby",
 	.object = "[ruby]",
-	.detect = detect,
-	.place = place,
-	.is_sound = is_sound,
+	.detect = ruby_detect,
+	.place = ruby_place,
+	.is_sound = ruby_is_sound,
 	.line_of = ruby_line_of,
-	.read_text = read_text,
+	.read_text = ruby_read_text,
 };

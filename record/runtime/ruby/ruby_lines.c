@@ -22,7 +22,7 @@ enum {
 };
 
 /* 0 outside of the text: all cursors here are within. */
-static uint64_t word_at(const struct runtime_lines *lines, uint64_t offset, size_t len)
+static uint64_t ruby_lines_word_at(const struct runtime_lines *lines, uint64_t offset, size_t len)
 {
 	if (offset > lines->len || lines->len - offset < len)
 		return 0;
@@ -37,17 +37,18 @@ static uint64_t count_entries(const struct runtime_lines *lines, uint32_t place)
 	if (place < RUBY_INDEX_PLACES) {
 		uint32_t word = place / RUBY_INDEX_WORD_PLACES;
 		uint32_t shift = place % RUBY_INDEX_WORD_PLACES * IMMEDIATE_BITS;
-		return word_at(lines, index + (uint64_t)word * WORD_BYTES, WORD_BYTES) >> shift &
+		return ruby_lines_word_at(lines, index + (uint64_t)word * WORD_BYTES, WORD_BYTES) >>
+			       shift &
 		       ((1 << IMMEDIATE_BITS) - 1);
 	}
 	place -= RUBY_INDEX_PLACES;
 	uint64_t block = index + RUBY_INDEX_PLACES / RUBY_INDEX_WORD_PLACES * WORD_BYTES +
 			 (uint64_t)(place / RUBY_INDEX_BLOCK_PLACES) * RUBY_INDEX_BLOCK_BYTES;
 	uint32_t word = place % RUBY_INDEX_BLOCK_PLACES / 64, bit = place % 64;
-	uint64_t before = word_at(lines, block, 4);
-	uint64_t small = word_at(lines, block + WORD_BYTES, WORD_BYTES);
-	uint64_t bits =
-		word_at(lines, block + 2 * WORD_BYTES + (uint64_t)word * WORD_BYTES, WORD_BYTES);
+	uint64_t before = ruby_lines_word_at(lines, block, 4);
+	uint64_t small = ruby_lines_word_at(lines, block + WORD_BYTES, WORD_BYTES);
+	uint64_t bits = ruby_lines_word_at(
+		lines, block + 2 * WORD_BYTES + (uint64_t)word * WORD_BYTES, WORD_BYTES);
 	if (word)
 		before += small >> (word - 1) * SMALL_BITS & SMALL_MASK;
 	return before + (uint64_t)__builtin_popcountll(bits << (63 - bit));
@@ -55,7 +56,8 @@ static uint64_t count_entries(const struct runtime_lines *lines, uint32_t place)
 
 uint32_t ruby_line_of(const struct runtime_lines *lines, uint32_t place)
 {
-	uint32_t words = (uint32_t)word_at(lines, 0, 4), entries = (uint32_t)word_at(lines, 4, 4);
+	uint32_t words = (uint32_t)ruby_lines_word_at(lines, 0, 4),
+		 entries = (uint32_t)ruby_lines_word_at(lines, 4, 4);
 	struct ruby_row row;
 	if (!entries || place >= words || !ruby_layout_of_version(lines->version, &row))
 		return lines->first_line < MAX_LINE ? lines->first_line : 0;
@@ -66,6 +68,6 @@ uint32_t ruby_line_of(const struct runtime_lines *lines, uint32_t place)
 	}
 	if (!number || number > entries)
 		return 0;
-	uint64_t line = word_at(lines, start + (number - 1) * row.info_bytes, 4);
+	uint64_t line = ruby_lines_word_at(lines, start + (number - 1) * row.info_bytes, 4);
 	return line < MAX_LINE ? (uint32_t)line : 0;
 }

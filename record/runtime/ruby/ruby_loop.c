@@ -47,7 +47,7 @@ static int compare_starts(const void *a, const void *b)
 	return f->start < g->start ? -1 : f->start > g->start;
 }
 
-static struct err *list_functions(struct elf_file *elf, struct search *search)
+static struct err *ruby_loop_list_functions(struct elf_file *elf, struct search *search)
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
 	struct elf_eh_frame found;
@@ -76,14 +76,14 @@ static struct err *list_functions(struct elf_file *elf, struct search *search)
 	return NULL;
 }
 
-static struct function *function_at(const struct search *search, uint64_t address)
+static struct function *ruby_loop_function_at(const struct search *search, uint64_t address)
 {
 	size_t low = bisect(search->functions.len, i, search->functions.data[i].start <= address);
 	struct function *found = low ? &search->functions.data[low - 1] : NULL;
 	return found && address < found->end ? found : NULL;
 }
 
-static struct err *read_code(struct elf_file *elf, struct search *search)
+static struct err *ruby_loop_read_code(struct elf_file *elf, struct search *search)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
@@ -126,7 +126,7 @@ static const struct function *find_core(struct search *search)
 	for (uint64_t i = 1; i + 1 < search->len; i++) {
 		if (!is_jump_through_memory(search->code + i))
 			continue;
-		struct function *function = function_at(search, search->start + i);
+		struct function *function = ruby_loop_function_at(search, search->start + i);
 		if (!function)
 			continue;
 		function->jumps++;
@@ -169,7 +169,7 @@ static const struct function *find_caller(const struct search *search, const str
 	for (uint64_t i = 0; i + CALL_BYTES <= search->len; i++) {
 		if (search->code[i] != 0xe8 || call_target(search, i) != core->start)
 			continue;
-		const struct function *caller = function_at(search, search->start + i);
+		const struct function *caller = ruby_loop_function_at(search, search->start + i);
 		if (!caller || caller == core || (count && callers[count - 1] == caller))
 			continue;
 		if (count == MAX_CALLERS)
@@ -189,7 +189,8 @@ static const struct function *find_caller(const struct search *search, const str
 static bool function_of_offset(void *context, uint64_t offset, uint64_t *start, uint64_t *end)
 {
 	const struct search *search = context;
-	const struct function *found = function_at(search, offset - search->address_to_file);
+	const struct function *found =
+		ruby_loop_function_at(search, offset - search->address_to_file);
 	if (!found)
 		return false;
 	*start = found->start + search->address_to_file;
@@ -216,16 +217,16 @@ static struct err *take_core(struct elf_file *elf, struct search *search,
 	return NULL;
 }
 
-static struct err *find(
+static struct err *ruby_loop_find_pc(
 	struct elf_file *elf, struct search *search, struct runtime_file *file, bool *is_found)
 {
-	try(list_functions(elf, search));
-	try(read_code(elf, search));
+	try(ruby_loop_list_functions(elf, search));
+	try(ruby_loop_read_code(elf, search));
 	const struct function *core = search->code ? find_core(search) : NULL, *loop = NULL;
 	if (!core)
 		return NULL;
 	if (file->loop_start)
-		loop = function_at(search, file->loop_start);
+		loop = ruby_loop_function_at(search, file->loop_start);
 	if (!loop)
 		loop = find_caller(search, core);
 	if (!loop)
@@ -242,7 +243,7 @@ struct err *ruby_loop_find(
 	struct search search = {.code = NULL};
 	*is_found = false;
 	file->loop_start = loop;
-	struct err *err = find(elf, &search, file, is_found);
+	struct err *err = ruby_loop_find_pc(elf, &search, file, is_found);
 	vec_deinit(&search.functions);
 	mem_free(search.code);
 	return err;

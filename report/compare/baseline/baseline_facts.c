@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Of one run: what it was merged with may differ. */
-static const char *origin_meta(const struct profile_origin *origin, const char *key)
+static const char *baseline_facts_origin_meta(const struct profile_origin *origin, const char *key)
 {
 	for (uint32_t i = 0; i < origin->info.nr_meta; i++)
 		if (strcmp(origin->meta[i].key, key) == 0)
@@ -11,13 +11,13 @@ static const char *origin_meta(const struct profile_origin *origin, const char *
 	return "unknown";
 }
 
-static struct err *find_meta(const struct profile *profile, bool is_forced, const char *key,
-	const char *what, struct str *ret)
+static struct err *baseline_facts_find_meta(const struct profile *profile, bool is_forced,
+	const char *key, const char *what, struct str *ret)
 {
 	const char *first = profile_meta(profile, key);
 	const struct profile_origin *origins = profile->origins.data;
 	for (size_t i = 1; i < profile->origins.len; i++) {
-		const char *value = origin_meta(&origins[i], key);
+		const char *value = baseline_facts_origin_meta(&origins[i], key);
 		if (i == 1)
 			first = value;
 		if (strcmp(value, first) != 0 && !is_forced)
@@ -29,7 +29,7 @@ static struct err *find_meta(const struct profile *profile, bool is_forced, cons
 	return NULL;
 }
 
-static void find_event(const struct profile *profile, struct str *ret)
+static void baseline_facts_find_event(const struct profile *profile, struct str *ret)
 {
 	CLEANUP_FREE bool *has_samples = mem_zalloc_array(profile->events.len, sizeof(bool));
 	vec_each(&profile->samples, sample)
@@ -45,15 +45,16 @@ struct err *baseline_facts_find(
 	const struct profile *profile, bool is_forced, struct baseline_facts *ret)
 {
 	struct baseline_facts facts = {0};
-	struct err *err =
-		find_meta(profile, is_forced, LAYOUT_META_CPU_MODEL, "CPU model", &facts.cpu_model);
+	struct err *err = baseline_facts_find_meta(
+		profile, is_forced, LAYOUT_META_CPU_MODEL, "CPU model", &facts.cpu_model);
 	if (!err)
-		err = find_meta(profile, is_forced, LAYOUT_META_ARCH, "architecture", &facts.arch);
+		err = baseline_facts_find_meta(
+			profile, is_forced, LAYOUT_META_ARCH, "architecture", &facts.arch);
 	if (err) {
 		baseline_facts_deinit(&facts);
 		return err;
 	}
-	find_event(profile, &facts.event);
+	baseline_facts_find_event(profile, &facts.event);
 	*ret = facts;
 	return NULL;
 }

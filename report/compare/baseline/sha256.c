@@ -97,17 +97,17 @@ static uint32_t rotate_right(uint32_t word, unsigned bits)
 	return word >> bits | word << (32 - bits);
 }
 
-static uint32_t read_word(const uint8_t *at)
+static uint32_t sha256_read_word(const uint8_t *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 /* Section 6.2.2, steps 1 to 4. Its letters: a to h are words[0] to words[7] here. */
-static void add_block(uint32_t words[WORDS], const uint8_t block[BLOCK_BYTES])
+static void sha256_add_block(uint32_t words[WORDS], const uint8_t block[BLOCK_BYTES])
 {
 	uint32_t schedule[ROUNDS], next[WORDS];
 	for (size_t i = 0; i < 16; i++)
-		schedule[i] = read_word(block + 4 * i);
+		schedule[i] = sha256_read_word(block + 4 * i);
 	for (size_t i = 16; i < ROUNDS; i++) {
 		uint32_t x = schedule[i - 15], y = schedule[i - 2];
 		uint32_t sigma0 = rotate_right(x, 7) ^ rotate_right(x, 18) ^ x >> 3;
@@ -131,7 +131,8 @@ static void add_block(uint32_t words[WORDS], const uint8_t block[BLOCK_BYTES])
 }
 
 /* A bit of 1, zeros, and the length fill the last block, or the last two: section 5.1.1. */
-static void add_end(uint32_t words[WORDS], const uint8_t *rest, size_t rest_len, uint64_t bits)
+static void sha256_add_end(
+	uint32_t words[WORDS], const uint8_t *rest, size_t rest_len, uint64_t bits)
 {
 	uint8_t blocks[2 * BLOCK_BYTES] = {0};
 	size_t len = rest_len + 1 + LENGTH_BYTES <= BLOCK_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;
@@ -141,7 +142,7 @@ static void add_end(uint32_t words[WORDS], const uint8_t *rest, size_t rest_len,
 	for (size_t i = 0; i < LENGTH_BYTES; i++)
 		blocks[len - 1 - i] = (uint8_t)(bits >> 8 * i);
 	for (size_t at = 0; at < len; at += BLOCK_BYTES)
-		add_block(words, blocks + at);
+		sha256_add_block(words, blocks + at);
 }
 
 void sha256_of(const void *bytes, size_t len, char ret[SHA256_DIGITS + 1])
@@ -151,8 +152,8 @@ void sha256_of(const void *bytes, size_t len, char ret[SHA256_DIGITS + 1])
 	memcpy(words, initial_words, sizeof(words));
 	const uint8_t *at = bytes, *end = at + len / BLOCK_BYTES * BLOCK_BYTES;
 	for (; at < end; at += BLOCK_BYTES)
-		add_block(words, at);
-	add_end(words, at, len % BLOCK_BYTES, (uint64_t)len * 8);
+		sha256_add_block(words, at);
+	sha256_add_end(words, at, len % BLOCK_BYTES, (uint64_t)len * 8);
 	for (size_t i = 0; i < SHA256_DIGITS; i++)
 		ret[i] = digits[words[i / 8] >> (28 - 4 * (i % 8)) & 15];
 	ret[SHA256_DIGITS] = '\0';

@@ -30,7 +30,7 @@ static struct err *take_bytes(void *context, const void *bytes, size_t len)
 }
 
 /* What is rarer than `below` is cut. *fits: it is small enough. */
-static struct err *attempt(struct slim *slim, uint64_t below, bool *fits)
+static struct err *slim_attempt(struct slim *slim, uint64_t below, bool *fits)
 {
 	struct slim_stacks kept;
 	struct slim_cut cut = {.below = below, .self = below / SELF_RATIO};
@@ -52,11 +52,11 @@ static struct err *attempt(struct slim *slim, uint64_t below, bool *fits)
 }
 
 /* The least that has to be cut, by doubling it and then by halving what lies between. */
-static struct err *find_cut(struct slim *slim)
+static struct err *slim_find_cut(struct slim *slim)
 {
 	uint64_t good = 1, bad = 0;
 	bool fits;
-	try(attempt(slim, good, &fits));
+	try(slim_attempt(slim, good, &fits));
 	while (!fits) {
 		if (good > slim->result.samples * SELF_RATIO)
 			return err_new(ERR_USAGE,
@@ -65,18 +65,18 @@ static struct err *find_cut(struct slim *slim)
 				(unsigned long long)slim->options->max_bytes);
 		bad = good;
 		good *= 2;
-		try(attempt(slim, good, &fits));
+		try(slim_attempt(slim, good, &fits));
 	}
 	bool is_written = true;
 	while (bad && good - bad > 1 + bad / 8) {
 		uint64_t middle = bad + (good - bad) / 2;
-		try(attempt(slim, middle, &is_written));
+		try(slim_attempt(slim, middle, &is_written));
 		if (is_written)
 			good = middle;
 		else
 			bad = middle;
 	}
-	return is_written ? NULL : attempt(slim, good, &fits);
+	return is_written ? NULL : slim_attempt(slim, good, &fits);
 }
 
 struct err *slim_write(const struct profile *profile, const struct slim_options *options,
@@ -91,7 +91,7 @@ struct err *slim_write(const struct profile *profile, const struct slim_options 
 	slim_stacks_take(&slim.stacks, slim.tasks.of_threads);
 	slim.result.runs = slim.tasks.runs.len;
 	slim.result.samples = profile->samples.len;
-	struct err *err = find_cut(&slim);
+	struct err *err = slim_find_cut(&slim);
 	if (!err) {
 		bytes_put(out, slim.bytes.data, slim.bytes.len);
 		*ret = slim.result;

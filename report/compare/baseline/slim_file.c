@@ -19,20 +19,20 @@ struct output {
 	VEC(uint32_t) order; /* the places that are written, by their ids */
 };
 
-static void flush_some(struct output *output)
+static void slim_file_flush_some(struct output *output)
 {
 	if (!output->err && writer_bytes_pending(output->writer) > FLUSH_BYTES)
 		output->err = writer_flush(output->writer);
 }
 
-static uint32_t put_text(struct output *output, const char *text)
+static uint32_t slim_file_put_text(struct output *output, const char *text)
 {
 	return text && *text ? writer_string(output->writer, text, strlen(text)) : 0;
 }
 
 /* ---- what it is ---- */
 
-static void put_cut(const struct slim_result *result, struct writer *writer)
+static void slim_file_put_cut(const struct slim_result *result, struct writer *writer)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (!result->cut_samples)
@@ -49,7 +49,7 @@ static bool is_of_baseline(const char *key)
 	       strcmp(key, LAYOUT_META_BASELINE_CUT) == 0;
 }
 
-static void put_meta(struct output *output)
+static void slim_file_put_meta(struct output *output)
 {
 	const struct slim_result *result = output->file->result;
 	CLEANUP(str_deinit) struct str runs = {0};
@@ -58,11 +58,11 @@ static void put_meta(struct output *output)
 			writer_meta(output->writer, meta->key, meta->value);
 	str_printf(&runs, "%llu", (unsigned long long)result->runs);
 	writer_meta(output->writer, LAYOUT_META_BASELINE_RUNS, str_text(&runs));
-	put_cut(result, output->writer);
+	slim_file_put_cut(result, output->writer);
 }
 
 /* That of the runs' common time; which one is the last depends on the order of files. */
-static void put_clock(struct output *output)
+static void slim_file_put_clock(struct output *output)
 {
 	const struct layout_clock *first = &output->profile->first_clock;
 	if (first->monotonic_ns)
@@ -70,7 +70,7 @@ static void put_clock(struct output *output)
 }
 
 /* Their names are those of files, which say nothing here: they are numbered by their times. */
-static void put_run(struct output *output, const struct slim_run *run, size_t number)
+static void slim_file_put_run(struct output *output, const struct slim_run *run, size_t number)
 {
 	const struct profile_origin *origin = &output->profile->origins.data[run->origin];
 	struct layout_origin out = origin->info;
@@ -89,12 +89,12 @@ static void put_run(struct output *output, const struct slim_run *run, size_t nu
 	vec_deinit(&meta);
 }
 
-static void put_runs(struct output *output)
+static void slim_file_put_runs(struct output *output)
 {
 	const struct slim_tasks *tasks = output->file->tasks;
 	for (size_t i = 0; i < tasks->runs.len; i++)
 		if (tasks->runs.data[i].origin)
-			put_run(output, &tasks->runs.data[i], i + 1);
+			slim_file_put_run(output, &tasks->runs.data[i], i + 1);
 }
 
 /* ---- whose samples they are ---- */
@@ -105,7 +105,7 @@ static uint32_t object_id(struct output *output, uint32_t object)
 		return output->objects[object];
 	const struct profile_object *it = &output->profile->objects.data[object];
 	struct layout_object out = it->info;
-	out.path = put_text(output, it->path);
+	out.path = slim_file_put_text(output, it->path);
 	output->objects[object] = writer_object(output->writer, &out);
 	return output->objects[object];
 }
@@ -120,22 +120,22 @@ static uint32_t origin_id(const struct output *output, uint32_t origin)
 	return id;
 }
 
-static uint32_t put_process(struct output *output, uint32_t process)
+static uint32_t slim_file_put_process(struct output *output, uint32_t process)
 {
 	const struct profile_process *it = &output->profile->processes.data[process];
 	struct layout_process out = {
 		.pid = it->info.pid,
 		.start_ns = it->info.start_ns,
 		.exe = object_id(output, it->info.exe),
-		.cgroup = put_text(output, it->cgroup),
-		.container = put_text(output, it->container),
+		.cgroup = slim_file_put_text(output, it->cgroup),
+		.container = slim_file_put_text(output, it->container),
 		.origin = origin_id(output, it->info.origin),
 	};
 	return writer_process(output->writer, &out);
 }
 
 /* A task's thread has the task's index plus 1 as its id. */
-static void put_tasks(struct output *output)
+static void slim_file_put_tasks(struct output *output)
 {
 	const struct slim_tasks *tasks = output->file->tasks;
 	CLEANUP_FREE uint32_t *ids = mem_zalloc_array(tasks->list.len, sizeof(*ids));
@@ -143,28 +143,28 @@ static void put_tasks(struct output *output)
 		const struct slim_task *task = &tasks->list.data[i];
 		const struct profile_thread *thread = &output->profile->threads.data[task->thread];
 		if (task->process == i)
-			ids[i] = put_process(output, thread->process);
+			ids[i] = slim_file_put_process(output, thread->process);
 		struct layout_thread out = {
 			.process = ids[task->process],
 			.tid = thread->tid,
-			.comm = put_text(output, thread->comm),
+			.comm = slim_file_put_text(output, thread->comm),
 		};
 		writer_thread(output->writer, &out);
-		flush_some(output);
+		slim_file_flush_some(output);
 	}
 }
 
-static uint32_t event_id(struct output *output, uint32_t event)
+static uint32_t slim_file_event_id(struct output *output, uint32_t event)
 {
 	if (!event || output->events[event])
 		return output->events[event];
 	const struct profile_event *it = &output->profile->events.data[event];
 	struct layout_event out = {
-		.name = put_text(output, it->name),
+		.name = slim_file_put_text(output, it->name),
 		.period = it->period,
 		.frequency_hz = it->frequency_hz,
-		.unit = put_text(output, it->unit),
-		.source = put_text(output, it->source),
+		.unit = slim_file_put_text(output, it->unit),
+		.source = slim_file_put_text(output, it->source),
 	};
 	output->events[event] = writer_event(output->writer, &out);
 	return output->events[event];
@@ -172,7 +172,7 @@ static uint32_t event_id(struct output *output, uint32_t event)
 
 /* ---- stacks ---- */
 
-static void put_code(struct output *output, const struct slim_place *place)
+static void slim_file_put_code(struct output *output, const struct slim_place *place)
 {
 	const struct profile_code *code = slim_places_code(output->places, place);
 	if (!code)
@@ -181,8 +181,8 @@ static void put_code(struct output *output, const struct slim_place *place)
 		.object = object_id(output, place->object),
 		.offset = place->offset,
 		.start = code->start,
-		.name = put_text(output, code->name),
-		.file = place->is_bare ? 0 : put_text(output, code->file),
+		.name = slim_file_put_text(output, code->name),
+		.file = place->is_bare ? 0 : slim_file_put_text(output, code->file),
 		.line = place->is_bare ? 0 : code->line,
 	};
 	writer_code(output->writer, &out);
@@ -200,19 +200,19 @@ static uint32_t frame_id(struct output *output, uint32_t place)
 	};
 	output->frames[place] = writer_frame(output->writer, &out);
 	vec_push(&output->order, place);
-	put_code(output, it);
-	flush_some(output);
+	slim_file_put_code(output, it);
+	slim_file_flush_some(output);
 	return output->frames[place];
 }
 
-static void put_nodes(struct output *output)
+static void slim_file_put_nodes(struct output *output)
 {
 	const struct slim_stacks *stacks = output->file->stacks;
 	for (size_t i = 1; i < stacks->nodes.len; i++) {
 		const struct slim_node *node = &stacks->nodes.data[i];
 		writer_node(output->writer,
 			&(struct layout_node){node->parent, frame_id(output, node->place)});
-		flush_some(output);
+		slim_file_flush_some(output);
 	}
 }
 
@@ -228,14 +228,15 @@ static size_t run_of(const struct output *output, const struct slim_group *group
  * All weights of a group are the same but for a rest, which the first ones share: their sum stays.
  * All times of a run are its first, and once its last.
  */
-static void put_group(struct output *output, const struct slim_group *group, bool ends_run)
+static void slim_file_put_group(
+	struct output *output, const struct slim_group *group, bool ends_run)
 {
 	const struct slim_run *run = &output->file->tasks->runs.data[run_of(output, group)];
 	for (uint64_t i = 0; i < group->samples; i++) {
 		bool is_last = ends_run && i + 1 == group->samples;
 		struct layout_sample sample = {
 			.time_ns = is_last ? run->last_ns : run->first_ns,
-			.event = event_id(output, group->event),
+			.event = slim_file_event_id(output, group->event),
 			.thread = group->thread + 1,
 			.user_stack = group->user,
 			.kernel_stack = group->kernel,
@@ -243,11 +244,11 @@ static void put_group(struct output *output, const struct slim_group *group, boo
 				  (i < group->weight % group->samples),
 		};
 		writer_sample(output->writer, &sample);
-		flush_some(output);
+		slim_file_flush_some(output);
 	}
 }
 
-static void put_samples(struct output *output)
+static void slim_file_put_samples(struct output *output)
 {
 	const struct slim_stacks *stacks = output->file->stacks;
 	size_t nr_runs = output->file->tasks->runs.len;
@@ -256,14 +257,14 @@ static void put_samples(struct output *output)
 		lasts[run_of(output, &stacks->groups.data[i])] = i;
 	for (size_t i = 0; i < stacks->groups.len; i++) {
 		const struct slim_group *group = &stacks->groups.data[i];
-		put_group(output, group, lasts[run_of(output, group)] == i);
+		slim_file_put_group(output, group, lasts[run_of(output, group)] == i);
 	}
 }
 
 /* ---- names ---- */
 
 /* By the ids that their objects have in the baseline: others depend on the order of files. */
-static int compare_places(const void *a, const void *b, void *context)
+static int slim_file_compare_places(const void *a, const void *b, void *context)
 {
 	const struct output *output = context;
 	const struct slim_place *list = output->places->list.data;
@@ -302,14 +303,14 @@ static void put_answers(struct output *output)
 		output->err = writer_flush(output->writer); /* the objects come first */
 	if (output->order.len)
 		qsort_r(output->order.data, output->order.len, sizeof(*output->order.data),
-			compare_places, output);
+			slim_file_compare_places, output);
 	for (size_t i = 0; i < output->order.len;)
 		i = put_answers_of_object(output, i);
 }
 
 /* ---- all of it ---- */
 
-static void put_counters(struct output *output)
+static void slim_file_put_counters(struct output *output)
 {
 	for (int i = 0; i < LAYOUT_COUNTER_COUNT; i++) {
 		struct layout_counter_value value = {
@@ -321,7 +322,7 @@ static void put_counters(struct output *output)
 
 static void put_tallies(struct output *output, const struct profile_source *source)
 {
-	uint32_t name = put_text(output, source->name);
+	uint32_t name = slim_file_put_text(output, source->name);
 	for (int i = 1; i < LAYOUT_EVENT_COUNTER_COUNT; i++) {
 		struct layout_event_tally tally = {.source = name,
 			.counter = (enum layout_event_counter)i,
@@ -332,16 +333,16 @@ static void put_tallies(struct output *output, const struct profile_source *sour
 	}
 }
 
-static struct err *put_all(struct output *output)
+static struct err *slim_file_put_all(struct output *output)
 {
-	put_meta(output);
-	put_clock(output);
-	put_runs(output);
-	put_tasks(output);
-	put_nodes(output);
-	put_samples(output);
+	slim_file_put_meta(output);
+	slim_file_put_clock(output);
+	slim_file_put_runs(output);
+	slim_file_put_tasks(output);
+	slim_file_put_nodes(output);
+	slim_file_put_samples(output);
 	put_answers(output);
-	put_counters(output);
+	slim_file_put_counters(output);
 	vec_each(&output->profile->sources, source)
 		put_tallies(output, source);
 	try(steal_ptr(output->err));
@@ -362,7 +363,7 @@ struct err *slim_file_write(const struct slim_file *file, struct writer_sink sin
 		.events = mem_zalloc_array(profile->events.len, sizeof(uint32_t)),
 		.frames = mem_zalloc_array(places->list.len, sizeof(uint32_t)),
 	};
-	struct err *err = put_all(&output);
+	struct err *err = slim_file_put_all(&output);
 	writer_destroy(output.writer);
 	mem_free(output.objects);
 	mem_free(output.events);

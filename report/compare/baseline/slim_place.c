@@ -23,7 +23,7 @@ void slim_places_deinit(struct slim_places *places)
 
 /* ---- what is known of a frame ---- */
 
-static struct chain chain_of(const struct profile *profile, uint32_t frame)
+static struct chain slim_place_chain_of(const struct profile *profile, uint32_t frame)
 {
 	const struct profile_frame *it = &profile->frames.data[frame];
 	struct chain chain = {0};
@@ -35,10 +35,11 @@ static struct chain chain_of(const struct profile *profile, uint32_t frame)
 static const struct profile_code *code_of(const struct profile *profile, uint32_t frame)
 {
 	uint32_t code = profile->frames.data[frame].code;
-	return code && !chain_of(profile, frame).count ? &profile->codes.data[code - 1] : NULL;
+	return code && !slim_place_chain_of(profile, frame).count ? &profile->codes.data[code - 1]
+								  : NULL;
 }
 
-static void put_text(struct bytes_buf *key, const char *text)
+static void slim_place_put_text(struct bytes_buf *key, const char *text)
 {
 	bytes_put_varint(key, text ? strlen(text) + 1 : 0);
 	bytes_put(key, text, text ? strlen(text) : 0);
@@ -48,9 +49,9 @@ static void put_chain(struct bytes_buf *key, const struct chain *chain)
 {
 	for (uint32_t i = 0; i < chain->count; i++) {
 		const struct chain_frame *it = &chain->frames[i];
-		put_text(key, it->function);
-		put_text(key, it->file);
-		put_text(key, it->decl_file);
+		slim_place_put_text(key, it->function);
+		slim_place_put_text(key, it->file);
+		slim_place_put_text(key, it->decl_file);
 		bytes_put_varint(key, it->line);
 		bytes_put_varint(key, it->decl_line);
 		bytes_put_varint(key, it->start);
@@ -58,20 +59,21 @@ static void put_chain(struct bytes_buf *key, const struct chain *chain)
 	}
 }
 
-static void put_code(struct bytes_buf *key, const struct profile_code *code)
+static void slim_place_put_code(struct bytes_buf *key, const struct profile_code *code)
 {
-	put_text(key, code->name);
-	put_text(key, code->file);
+	slim_place_put_text(key, code->name);
+	slim_place_put_text(key, code->file);
 	bytes_put_varint(key, code->line);
 	bytes_put_varint(key, code->start);
 }
 
 /* Where nothing is known, the address is the name, and no two are the same. */
-static void put_known(const struct profile *profile, uint32_t frame, struct bytes_buf *key)
+static void slim_place_put_known(
+	const struct profile *profile, uint32_t frame, struct bytes_buf *key)
 {
 	const struct profile_frame *it = &profile->frames.data[frame];
 	const struct profile_code *code = code_of(profile, frame);
-	struct chain chain = chain_of(profile, frame);
+	struct chain chain = slim_place_chain_of(profile, frame);
 	const struct chain_frame *outermost =
 		chain.count ? &chain.frames[chain.count - 1] : &(struct chain_frame){0};
 	bool is_named = code || outermost->function || outermost->start;
@@ -79,7 +81,7 @@ static void put_known(const struct profile *profile, uint32_t frame, struct byte
 	bytes_put_varint(key, it->flags);
 	bytes_put_varint(key, is_named ? 0 : it->offset + 1);
 	if (code)
-		put_code(key, code);
+		slim_place_put_code(key, code);
 	else
 		put_chain(key, &chain);
 }
@@ -94,7 +96,7 @@ static bool take_offset(struct slim_places *places, uint32_t object, uint64_t of
 }
 
 /* An address that is another place's already, as code moved from time to time, makes way. */
-static uint32_t add_place(struct slim_places *places, const struct slim_place *place)
+static uint32_t slim_place_add_place(struct slim_places *places, const struct slim_place *place)
 {
 	struct slim_place added = *place;
 	while (added.object && !take_offset(places, added.object, added.offset))
@@ -103,14 +105,14 @@ static uint32_t add_place(struct slim_places *places, const struct slim_place *p
 	return (uint32_t)places->list.len - 1;
 }
 
-static uint32_t add_frame(struct slim_places *places, uint32_t frame)
+static uint32_t slim_place_add_frame(struct slim_places *places, uint32_t frame)
 {
 	const struct profile_frame *frames = places->profile->frames.data;
 	uint32_t innermost = frames[frame].innermost ? frames[frame].innermost : frame;
-	return add_place(places, &(struct slim_place){.object = frames[frame].object,
-					 .frame = frame,
-					 .function = frames[innermost].function,
-					 .offset = frames[frame].offset});
+	return slim_place_add_place(places, &(struct slim_place){.object = frames[frame].object,
+						    .frame = frame,
+						    .function = frames[innermost].function,
+						    .offset = frames[frame].offset});
 }
 
 uint32_t slim_places_of_frame(struct slim_places *places, uint32_t frame)
@@ -119,12 +121,12 @@ uint32_t slim_places_of_frame(struct slim_places *places, uint32_t frame)
 	if (!frame || *known)
 		return *known;
 	struct bytes_buf key = {0};
-	put_known(places->profile, frame, &key);
+	slim_place_put_known(places->profile, frame, &key);
 	size_t count = places->known.entries.len;
 	uint32_t id = strtab_intern(&places->known, (const char *)key.data, key.len);
 	bytes_buf_deinit(&key);
 	if (id == count)
-		vec_push(&places->of_known, add_frame(places, frame));
+		vec_push(&places->of_known, slim_place_add_frame(places, frame));
 	*known = places->of_known.data[id];
 	return *known;
 }
@@ -141,7 +143,7 @@ uint32_t slim_places_bare(struct slim_places *places, uint32_t place)
 	if (added) {
 		bare.is_bare = true;
 		bare.self_samples = 0;
-		*known = add_place(places, &bare);
+		*known = slim_place_add_place(places, &bare);
 	}
 	return (uint32_t)*known;
 }
@@ -149,7 +151,7 @@ uint32_t slim_places_bare(struct slim_places *places, uint32_t place)
 uint32_t slim_places_mark(struct slim_places *places)
 {
 	if (!places->mark)
-		places->mark = add_place(
+		places->mark = slim_place_add_place(
 			places, &(struct slim_place){.offset = LAYOUT_TRUNCATED_LEFT_OUT});
 	return places->mark;
 }
@@ -161,7 +163,7 @@ struct chain slim_places_chain(
 {
 	const struct profile_function *function = &places->profile->functions.data[place->function];
 	if (!place->is_bare)
-		return chain_of(places->profile, place->frame);
+		return slim_place_chain_of(places->profile, place->frame);
 	if (slim_places_code(places, place))
 		return (struct chain){0};
 	*bare = (struct chain_frame){

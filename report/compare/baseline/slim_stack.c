@@ -16,7 +16,7 @@ void slim_stacks_deinit(struct slim_stacks *stacks)
 	vec_deinit(&stacks->groups);
 }
 
-static uint32_t add_node(struct slim_stacks *stacks, uint32_t parent, uint32_t place)
+static uint32_t slim_stack_add_node(struct slim_stacks *stacks, uint32_t parent, uint32_t place)
 {
 	bool added;
 	uint64_t *node = map_put(&stacks->index, (uint64_t)parent << 32 | place, &added);
@@ -29,16 +29,18 @@ static uint32_t add_node(struct slim_stacks *stacks, uint32_t parent, uint32_t p
 
 /* ---- groups ---- */
 
-static int compare(uint64_t a, uint64_t b)
+static int slim_stack_compare(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-static int compare_groups(const void *a, const void *b)
+static int slim_stack_compare_groups(const void *a, const void *b)
 {
 	const struct slim_group *x = a, *y = b;
-	int by_thread = compare(x->thread, y->thread), by_event = compare(x->event, y->event);
-	int by_user = compare(x->user, y->user), by_kernel = compare(x->kernel, y->kernel);
+	int by_thread = slim_stack_compare(x->thread, y->thread),
+	    by_event = slim_stack_compare(x->event, y->event);
+	int by_user = slim_stack_compare(x->user, y->user),
+	    by_kernel = slim_stack_compare(x->kernel, y->kernel);
 	return by_thread ? by_thread : by_event ? by_event : by_user ? by_user : by_kernel;
 }
 
@@ -48,9 +50,9 @@ static void join_groups(struct slim_stacks *stacks)
 	size_t kept = 0;
 	if (!stacks->groups.len)
 		return;
-	qsort(groups, stacks->groups.len, sizeof(*groups), compare_groups);
+	qsort(groups, stacks->groups.len, sizeof(*groups), slim_stack_compare_groups);
 	for (size_t i = 1; i < stacks->groups.len; i++) {
-		if (compare_groups(&groups[kept], &groups[i]) != 0) {
+		if (slim_stack_compare_groups(&groups[kept], &groups[i]) != 0) {
 			groups[++kept] = groups[i];
 			continue;
 		}
@@ -61,7 +63,7 @@ static void join_groups(struct slim_stacks *stacks)
 }
 
 /* Each sample counts at its nodes, and where it was taken. */
-static void count_samples(struct slim_stacks *stacks)
+static void slim_stack_count_samples(struct slim_stacks *stacks)
 {
 	struct slim_place *places = stacks->places->list.data;
 	struct slim_node *nodes = stacks->nodes.data;
@@ -88,7 +90,7 @@ struct paths {
 	VEC(uint32_t) inlined; /* frames, innermost first */
 };
 
-static uint32_t path_to(struct paths *paths, uint32_t caller, uint32_t frame)
+static uint32_t slim_stack_path_to(struct paths *paths, uint32_t caller, uint32_t frame)
 {
 	bool added;
 	uint32_t function = paths->profile->frames.data[frame].function;
@@ -109,7 +111,7 @@ static uint32_t path_of_inlined(struct paths *paths, uint32_t path, uint32_t fra
 		for (uint32_t at = frames[frame].innermost; at != frame; at = frames[at].outer)
 			vec_push(&paths->inlined, at);
 	while (paths->inlined.len) {
-		path = path_to(paths, path, paths->inlined.data[--paths->inlined.len]);
+		path = slim_stack_path_to(paths, path, paths->inlined.data[--paths->inlined.len]);
 		paths->list.data[path].is_inlined = true;
 	}
 	return path;
@@ -125,7 +127,7 @@ static void count_paths(struct slim_stacks *stacks)
 	vec_push(&paths.list, (struct path){0});
 	for (size_t i = 1; i < count; i++) {
 		uint32_t frame = stacks->places->list.data[nodes[i].place].frame;
-		outer[i] = path_to(&paths, inner[nodes[i].parent], frame);
+		outer[i] = slim_stack_path_to(&paths, inner[nodes[i].parent], frame);
 		inner[i] = path_of_inlined(&paths, outer[i], frame);
 		paths.list.data[outer[i]].samples += nodes[i].samples;
 	}
@@ -158,13 +160,13 @@ static uint32_t take_node(struct taking *taking, uint32_t node)
 		uint32_t at = taking->path.data[i], parent = nodes[at].parent;
 		uint32_t out = parent ? known[parent] - 1 : 0;
 		uint32_t place = slim_places_of_frame(taking->stacks->places, nodes[at].frame);
-		known[at] = (place ? add_node(taking->stacks, out, place) : out) + 1;
+		known[at] = (place ? slim_stack_add_node(taking->stacks, out, place) : out) + 1;
 	}
 	return node ? known[node] - 1 : 0;
 }
 
 /* By the samples' times: what comes first in a recording comes first here. */
-static void take_samples(struct taking *taking, const uint32_t *threads)
+static void slim_stack_take_samples(struct taking *taking, const uint32_t *threads)
 {
 	const struct profile *profile = taking->profile;
 	vec_each(&profile->samples, sample) {
@@ -200,9 +202,9 @@ void slim_stacks_take(struct slim_stacks *stacks, const uint32_t *threads)
 		.profile = profile,
 		.nodes = mem_zalloc_array(profile->nodes.len, sizeof(uint32_t)),
 	};
-	take_samples(&taking, threads);
+	slim_stack_take_samples(&taking, threads);
 	join_groups(stacks);
-	count_samples(stacks);
+	slim_stack_count_samples(stacks);
 	count_paths(stacks);
 	count_bare_places(stacks->places);
 	mem_free(taking.nodes);
@@ -257,7 +259,7 @@ static void cut_nodes(struct cutting *cutting)
 			uint32_t place = place_of_caller(cutting, node);
 			out->is_cut = false;
 			out->is_whole = place == node->place;
-			out->kept = add_node(cutting->to, parent->kept, place);
+			out->kept = slim_stack_add_node(cutting->to, parent->kept, place);
 		}
 	}
 }
@@ -269,18 +271,19 @@ static uint32_t end_of_kept(struct cutting *cutting, uint32_t at)
 	if (!at || out->is_whole)
 		return out->kept;
 	uint32_t place = kept_place(cutting, node->place);
-	return place ? add_node(cutting->to, cutting->nodes[node->parent].kept, place) : out->kept;
+	return place ? slim_stack_add_node(cutting->to, cutting->nodes[node->parent].kept, place)
+		     : out->kept;
 }
 
 static uint32_t end_of_cut(struct cutting *cutting, uint32_t at)
 {
 	uint32_t place = kept_place(cutting, cutting->all->nodes.data[at].place);
-	uint32_t mark = add_node(
+	uint32_t mark = slim_stack_add_node(
 		cutting->to, cutting->nodes[at].kept, slim_places_mark(cutting->all->places));
-	return place ? add_node(cutting->to, mark, place) : mark;
+	return place ? slim_stack_add_node(cutting->to, mark, place) : mark;
 }
 
-static uint32_t end_of(struct cutting *cutting, uint32_t at)
+static uint32_t slim_stack_end_of(struct cutting *cutting, uint32_t at)
 {
 	struct cut_node *out = &cutting->nodes[at];
 	if (!out->is_ended)
@@ -302,8 +305,8 @@ uint64_t slim_stacks_cut(
 	cut_nodes(&cutting);
 	vec_each(&all->groups, group) {
 		struct slim_group out = *group;
-		out.user = end_of(&cutting, group->user);
-		out.kernel = end_of(&cutting, group->kernel);
+		out.user = slim_stack_end_of(&cutting, group->user);
+		out.kernel = slim_stack_end_of(&cutting, group->kernel);
 		vec_push(&to->groups, out);
 		bool is_cut =
 			cutting.nodes[group->user].is_cut || cutting.nodes[group->kernel].is_cut;

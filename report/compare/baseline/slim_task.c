@@ -4,7 +4,7 @@
 
 #include "format/base/str.h"
 
-static uint32_t origin_of(const struct profile *profile, uint32_t thread)
+static uint32_t slim_task_origin_of(const struct profile *profile, uint32_t thread)
 {
 	uint32_t process = profile->threads.data[thread].process;
 	return profile->processes.data[process].info.origin;
@@ -19,14 +19,14 @@ struct sorting {
 	VEC(uint32_t) firsts;             /* task that has the process; by those of `processes` */
 };
 
-static uint32_t put_text(struct strtab *table, struct str *key, const char *text)
+static uint32_t slim_task_put_text(struct strtab *table, struct str *key, const char *text)
 {
 	str_puts(key, text);
 	str_putc(key, '\0');
 	return strtab_intern(table, str_text(key), key->len);
 }
 
-static uint32_t process_of(struct sorting *sorting, uint32_t thread)
+static uint32_t slim_task_process_of(struct sorting *sorting, uint32_t thread)
 {
 	const struct profile *profile = sorting->profile;
 	uint32_t process = profile->threads.data[thread].process;
@@ -36,19 +36,19 @@ static uint32_t process_of(struct sorting *sorting, uint32_t thread)
 	str_write(&key, &it->info.exe, sizeof(it->info.exe));
 	str_puts(&key, it->cgroup);
 	str_putc(&key, '\0');
-	uint32_t id = put_text(&sorting->processes, &key, it->container);
+	uint32_t id = slim_task_put_text(&sorting->processes, &key, it->container);
 	if (id == sorting->firsts.len)
 		vec_push(&sorting->firsts, (uint32_t)sorting->tasks->list.len);
 	return sorting->firsts.data[id];
 }
 
-static uint32_t add_task(struct sorting *sorting, uint32_t thread)
+static uint32_t slim_task_add_task(struct sorting *sorting, uint32_t thread)
 {
-	uint32_t process = process_of(sorting, thread);
+	uint32_t process = slim_task_process_of(sorting, thread);
 	CLEANUP(str_deinit) struct str key = {0};
 	str_write(&key, &process, sizeof(process));
 	const char *comm = sorting->profile->threads.data[thread].comm;
-	uint32_t id = put_text(&sorting->threads, &key, comm);
+	uint32_t id = slim_task_put_text(&sorting->threads, &key, comm);
 	if (id == sorting->tasks->list.len)
 		vec_push(&sorting->tasks->list, (struct slim_task){thread, process});
 	return id;
@@ -77,9 +77,9 @@ void slim_tasks_init(struct slim_tasks *tasks, const struct profile *profile)
 	vec_each(&profile->samples, sample) {
 		uint32_t thread = sample->thread;
 		if (!are_known[thread])
-			tasks->of_threads[thread] = add_task(&sorting, thread);
+			tasks->of_threads[thread] = slim_task_add_task(&sorting, thread);
 		are_known[thread] = true;
-		note_run(tasks, origin_of(profile, thread), sample->time_ns);
+		note_run(tasks, slim_task_origin_of(profile, thread), sample->time_ns);
 	}
 	mem_free(are_known);
 	strtab_deinit(&sorting.processes);

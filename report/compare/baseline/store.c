@@ -15,7 +15,7 @@ struct store {
 	struct store_folder folder;
 };
 
-static struct err *open_folder(const char *path, int *ret)
+static struct err *store_open_folder(const char *path, int *ret)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
@@ -33,7 +33,7 @@ struct err *store_open(const struct store_options *options, struct store **ret)
 	if (options->creates)
 		try(safe_folder_make(options->folder, 0777, &owner, &fd, NULL));
 	else
-		try(open_folder(options->folder, &fd));
+		try(store_open_folder(options->folder, &fd));
 	struct store *store = mem_zalloc(sizeof(*store));
 	store->folder = (struct store_folder){
 		.fd = steal_fd(fd),
@@ -281,7 +281,7 @@ struct gc {
 	bool is_checking;   /* nothing is removed yet: first everything has to be readable */
 };
 
-static bool is_kept(const struct gc *gc, const struct store_ref *ref, size_t index)
+static bool store_is_kept(const struct gc *gc, const struct store_ref *ref, size_t index)
 {
 	const struct store_gc_options *options = gc->options;
 	bool is_new = !options->keep || ref->entries.len - index <= options->keep;
@@ -305,7 +305,7 @@ static struct err *shrink_ref(struct gc *gc, const char *name, struct store_ref 
 	size_t count = ref->entries.len, kept = 0;
 	struct store_entry *entries = ref->entries.data;
 	for (size_t i = 0; i < count; i++) {
-		if (!is_kept(gc, ref, i)) {
+		if (!store_is_kept(gc, ref, i)) {
 			gc->options->dropped(gc->options->context, ref, &entries[i]);
 			continue;
 		}

@@ -46,7 +46,7 @@ static struct err *make_folder(const struct store_folder *folder, const char *na
 	return NULL;
 }
 
-static struct err *make_folders(const struct store_folder *folder, const char *name)
+static struct err *store_file_make_folders(const struct store_folder *folder, const char *name)
 {
 	CLEANUP_FREE char *copy = mem_strdup(name);
 	for (char *slash = copy; (slash = strchr(slash, '/')); *slash++ = '/') {
@@ -80,7 +80,7 @@ struct err *store_file_write(
 {
 	CLEANUP(str_deinit) struct str temporary = {0};
 	str_printf(&temporary, "%s%llx", unfinished, (unsigned long long)map_random_seed());
-	try(make_folders(folder, name));
+	try(store_file_make_folders(folder, name));
 	CLEANUP_FD int fd = openat(folder->fd, str_text(&temporary),
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -108,7 +108,7 @@ struct err *store_file_remove(const struct store_folder *folder, const char *nam
 
 /* ---- reading ---- */
 
-static struct err *read_all(int fd, size_t max_bytes, struct bytes_buf *ret)
+static struct err *store_file_read_all(int fd, size_t max_bytes, struct bytes_buf *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
@@ -139,7 +139,7 @@ struct err *store_file_read(const struct store_folder *folder, const char *name,
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s/%s", folder->path, name);
 	struct bytes_buf bytes = {0};
-	struct err *err = read_all(fd, max_bytes, &bytes);
+	struct err *err = store_file_read_all(fd, max_bytes, &bytes);
 	if (err)
 		bytes_buf_deinit(&bytes);
 	else
@@ -157,7 +157,7 @@ bool store_file_look(
 	return true;
 }
 
-static int compare_names(const void *a, const void *b)
+static int store_file_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -193,7 +193,7 @@ struct err *store_file_list(
 			vec_push(&names, mem_strdup(entry->d_name));
 	closedir(dir);
 	if (names.len)
-		qsort(names.data, names.len, sizeof(*names.data), compare_names);
+		qsort(names.data, names.len, sizeof(*names.data), store_file_compare_names);
 	*ret = names;
 	return NULL;
 }

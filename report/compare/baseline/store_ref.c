@@ -16,7 +16,7 @@ static const char heading[] = "ebprof-baselines 1";
 /* ---- words ---- */
 
 /* A space is as frequent in names of CPUs as "%20" would be ugly. */
-static void put_word(struct str *out, const char *text)
+static void store_ref_put_word(struct str *out, const char *text)
 {
 	static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789-.+@=,";
@@ -31,13 +31,13 @@ static void put_word(struct str *out, const char *text)
 	}
 }
 
-/* Of a digit as put_word() puts it: upper case, so that each name has one file. */
-static int digit_of(char c)
+/* Of a digit as store_ref_put_word() puts it: upper case, so that each name has one file. */
+static int store_ref_digit_of(char c)
 {
 	return c >= 'a' ? -1 : hex_digit_value(c);
 }
 
-/* NULL: it is not what put_word() puts. */
+/* NULL: it is not what store_ref_put_word() puts. */
 static char *take_word(const char *word, size_t len)
 {
 	CLEANUP(str_deinit) struct str out = {0};
@@ -48,8 +48,8 @@ static char *take_word(const char *word, size_t len)
 			str_putc(&out, word[i] == '_' ? ' ' : word[i]);
 			continue;
 		}
-		int high = len - i > 2 ? digit_of(word[i + 1]) : -1;
-		int low = len - i > 2 ? digit_of(word[i + 2]) : -1;
+		int high = len - i > 2 ? store_ref_digit_of(word[i + 1]) : -1;
+		int low = len - i > 2 ? store_ref_digit_of(word[i + 2]) : -1;
 		if (high < 0 || low < 0 || !(high | low))
 			return NULL;
 		str_putc(&out, (char)(high << 4 | low));
@@ -68,7 +68,7 @@ struct err *store_ref_put_file_name(const char *what, const char *name, struct s
 	if (len > STORE_MAX_NAME_BYTES)
 		return err_new(ERR_USAGE, "the name of the %s has %zu bytes, more than %d", what,
 			len, STORE_MAX_NAME_BYTES);
-	put_word(&word, name);
+	store_ref_put_word(&word, name);
 	if (word.len <= MAX_FILE_NAME_BYTES) {
 		str_puts(out, str_text(&word));
 		return NULL;
@@ -124,24 +124,24 @@ void store_ref_add(struct store_ref *ref, const struct store_entry *entry)
 
 /* ---- as text ---- */
 
-static void put_line(struct str *out, const char *key, const char *text)
+static void store_ref_put_line(struct str *out, const char *key, const char *text)
 {
 	str_printf(out, "%s ", key);
-	put_word(out, text);
+	store_ref_put_word(out, text);
 	str_putc(out, '\n');
 }
 
 void store_ref_encode(const struct store_ref *ref, struct str *out)
 {
 	str_printf(out, "%s\n", heading);
-	put_line(out, "job", ref->job);
-	put_line(out, "branch", ref->branch);
-	put_line(out, "cpu", ref->cpu_model);
+	store_ref_put_line(out, "job", ref->job);
+	store_ref_put_line(out, "branch", ref->branch);
+	store_ref_put_line(out, "cpu", ref->cpu_model);
 	vec_each(&ref->entries, entry) {
 		str_printf(out, "baseline %s %llu %llu %llu %llu ", entry->hash,
 			(unsigned long long)entry->time_s, (unsigned long long)entry->runs,
 			(unsigned long long)entry->samples, (unsigned long long)entry->bytes);
-		put_word(out, entry->event);
+		store_ref_put_word(out, entry->event);
 		str_putc(out, '\n');
 	}
 }
@@ -224,7 +224,7 @@ static char *take_key(struct words *text, const char *key)
 	return value;
 }
 
-static void take_entry(struct words *text, struct store_ref *ref)
+static void store_ref_take_entry(struct words *text, struct store_ref *ref)
 {
 	struct words line = next_line(text);
 	struct store_entry entry = {0};
@@ -251,7 +251,7 @@ struct err *store_ref_decode(const char *text, size_t len, struct store_ref *ret
 	ref.branch = take_key(&all, "branch");
 	ref.cpu_model = take_key(&all, "cpu");
 	while (all.pos < all.end && !all.is_bad)
-		take_entry(&all, &ref);
+		store_ref_take_entry(&all, &ref);
 	if (all.is_bad) {
 		store_ref_deinit(&ref);
 		return err_new(ERR_FORMAT, "its lines are damaged");

@@ -29,7 +29,7 @@ size_t address_space_state(const struct address_space *space, uint64_t time_ns)
 }
 
 /* Index + 1, or 0. */
-static size_t search(struct address_space *space, uint64_t address, size_t state)
+static size_t address_space_search(struct address_space *space, uint64_t address, size_t state)
 {
 	for (; state; state--, space->scanned++) {
 		const struct layout_mapping *it = &space->mappings.data[state - 1];
@@ -47,10 +47,10 @@ const struct layout_mapping *address_space_find(
 		bool added;
 		uint64_t *place = map_put(&space->places, address, &added);
 		if (added)
-			*place = search(space, address, state);
+			*place = address_space_search(space, address, state);
 		found = (size_t)*place;
 	} else {
-		found = search(space, address, state);
+		found = address_space_search(space, address, state);
 	}
 	return found ? &space->mappings.data[found - 1] : NULL;
 }

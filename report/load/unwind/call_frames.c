@@ -54,7 +54,7 @@ static struct source make_source(
 	return source;
 }
 
-static struct source open_source(const struct profile_object *object,
+static struct source call_frames_open_source(const struct profile_object *object,
 	const struct symbol_file_options *files, enum symbol_file_kind kind, uint16_t elf_machine)
 {
 	struct elf_file *elf = NULL;
@@ -94,7 +94,7 @@ static struct source open_vdso(const struct layout_object *info, uint16_t elf_ma
 	return (struct source){.fd = -1};
 }
 
-static void close_source(struct source *source)
+static void call_frames_close_source(struct source *source)
 {
 	elf_file_destroy(source->elf);
 	mem_close_fd(&source->fd);
@@ -102,7 +102,7 @@ static void close_source(struct source *source)
 
 /* ---- the functions that they describe ---- */
 
-static int compare_functions(const void *a, const void *b)
+static int call_frames_compare_functions(const void *a, const void *b)
 {
 	const struct cfi_function *x = a, *y = b;
 	if (x->start != y->start)
@@ -110,7 +110,8 @@ static int compare_functions(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-static void read_table(struct table *table, const struct source *source, enum cfi_section_kind kind)
+static void call_frames_read_table(
+	struct table *table, const struct source *source, enum cfi_section_kind kind)
 {
 	struct cfi_function function;
 	if (!source->elf)
@@ -123,7 +124,7 @@ static void read_table(struct table *table, const struct source *source, enum cf
 		vec_push(&table->functions, function);
 	if (table->functions.len)
 		qsort(table->functions.data, table->functions.len, sizeof(function),
-			compare_functions);
+			call_frames_compare_functions);
 }
 
 static void table_deinit(struct table *table)
@@ -155,10 +156,11 @@ struct call_frames *call_frames_create(const struct profile_object *object,
 	if (object->info.kind == LAYOUT_OBJECT_VDSO) {
 		frames->own = open_vdso(&object->info, elf_machine);
 	} else if (object->info.kind == LAYOUT_OBJECT_FILE) {
-		frames->own = open_source(object, files, SYMBOL_FILE_OWN, elf_machine);
-		frames->debug = open_source(object, files, SYMBOL_FILE_DEBUG, elf_machine);
+		frames->own = call_frames_open_source(object, files, SYMBOL_FILE_OWN, elf_machine);
+		frames->debug =
+			call_frames_open_source(object, files, SYMBOL_FILE_DEBUG, elf_machine);
 	}
-	read_table(&frames->eh_frame, &frames->own, CFI_EH_FRAME);
+	call_frames_read_table(&frames->eh_frame, &frames->own, CFI_EH_FRAME);
 	read_segments(frames, &object->info);
 	return frames;
 }
@@ -173,8 +175,8 @@ void call_frames_destroy(struct call_frames *frames)
 	table_deinit(&frames->eh_frame);
 	table_deinit(&frames->debug_frames[0]);
 	table_deinit(&frames->debug_frames[1]);
-	close_source(&frames->own);
-	close_source(&frames->debug);
+	call_frames_close_source(&frames->own);
+	call_frames_close_source(&frames->debug);
 	mem_free(frames);
 }
 
@@ -192,7 +194,7 @@ static bool to_vaddr(const struct call_frames *frames, uint64_t offset, uint64_t
 }
 
 /* Of functions that begin at one address the first in the section counts. */
-static const struct cfi_function *function_at(const struct table *table, uint64_t vaddr)
+static const struct cfi_function *call_frames_function_at(const struct table *table, uint64_t vaddr)
 {
 	const struct cfi_function *list = table->functions.data;
 	size_t i = bisect(table->functions.len, k, list[k].start <= vaddr);
@@ -210,7 +212,7 @@ struct row_search {
 	bool is_found;
 };
 
-static void on_row(void *context, uint64_t address, const struct cfi_row *row)
+static void call_frames_on_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct row_search *search = context;
 	if (address > search->vaddr)
@@ -222,10 +224,10 @@ static void on_row(void *context, uint64_t address, const struct cfi_row *row)
 static bool find_in(const struct table *table, uint64_t vaddr, struct call_frames_row *ret)
 {
 	struct row_search search = {.vaddr = vaddr, .row = &ret->cfi};
-	const struct cfi_function *function = function_at(table, vaddr);
+	const struct cfi_function *function = call_frames_function_at(table, vaddr);
 	if (!function)
 		return false;
-	uint64_t end = cfi_reader_run(table->reader, function->entry, on_row, &search);
+	uint64_t end = cfi_reader_run(table->reader, function->entry, call_frames_on_row, &search);
 	if (!search.is_found || vaddr >= end)
 		return false;
 	ret->section = &table->section;
@@ -238,11 +240,11 @@ static void look_for_debug_frames(struct call_frames *frames)
 	if (frames->has_looked)
 		return;
 	frames->has_looked = true;
-	read_table(&frames->debug_frames[0], &frames->own, CFI_DEBUG_FRAME);
-	read_table(&frames->debug_frames[1], &frames->debug, CFI_DEBUG_FRAME);
+	call_frames_read_table(&frames->debug_frames[0], &frames->own, CFI_DEBUG_FRAME);
+	call_frames_read_table(&frames->debug_frames[1], &frames->debug, CFI_DEBUG_FRAME);
 }
 
-static struct call_frames_row look_up(struct call_frames *frames, uint64_t vaddr)
+static struct call_frames_row call_frames_look_up(struct call_frames *frames, uint64_t vaddr)
 {
 	struct call_frames_row row = {0};
 	if (find_in(&frames->eh_frame, vaddr, &row))
@@ -267,7 +269,7 @@ enum event_stack_end call_frames_find(
 	uint64_t *index = map_put(&frames->by_address, vaddr, &added);
 	if (added) {
 		*index = frames->kept.len;
-		vec_push(&frames->kept, look_up(frames, vaddr));
+		vec_push(&frames->kept, call_frames_look_up(frames, vaddr));
 	}
 	*ret = &frames->kept.data[*index];
 	if ((*ret)->section)

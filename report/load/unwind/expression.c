@@ -18,25 +18,25 @@ struct evaluation {
 	enum event_stack_end fault;
 };
 
-static void fail(struct evaluation *it, enum event_stack_end fault)
+static void expression_fail(struct evaluation *it, enum event_stack_end fault)
 {
 	if (!it->fault)
 		it->fault = fault;
 }
 
-static void push(struct evaluation *it, uint64_t value)
+static void expression_push(struct evaluation *it, uint64_t value)
 {
 	if (it->depth == DEPTH_MAX)
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 	else
 		it->stack[it->depth++] = value;
 }
 
-static uint64_t pop(struct evaluation *it)
+static uint64_t expression_pop(struct evaluation *it)
 {
 	if (it->depth)
 		return it->stack[--it->depth];
-	fail(it, EVENT_END_UNSUPPORTED);
+	expression_fail(it, EVENT_END_UNSUPPORTED);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ static uint64_t peek(struct evaluation *it, uint64_t n)
 {
 	if (n < it->depth)
 		return it->stack[it->depth - 1 - n];
-	fail(it, EVENT_END_UNSUPPORTED);
+	expression_fail(it, EVENT_END_UNSUPPORTED);
 	return 0;
 }
 
@@ -53,18 +53,18 @@ static void push_register(struct evaluation *it, uint64_t number, uint64_t offse
 {
 	uint64_t value = 0;
 	if (!thread_state_get(it->state, number, &value))
-		fail(it, EVENT_END_REGISTER);
-	push(it, value + offset);
+		expression_fail(it, EVENT_END_REGISTER);
+	expression_push(it, value + offset);
 }
 
 static void dereference(struct evaluation *it, uint64_t bytes)
 {
-	uint64_t value = 0, address = pop(it);
+	uint64_t value = 0, address = expression_pop(it);
 	if (!bytes || bytes > 8)
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 	else if (!thread_state_read(it->state, address, (unsigned)bytes, &value))
-		fail(it, EVENT_END_UNREADABLE);
-	push(it, value);
+		expression_fail(it, EVENT_END_UNREADABLE);
+	expression_push(it, value);
 }
 
 /* False: the operation is none of these. */
@@ -72,7 +72,7 @@ static bool run_constant(struct evaluation *it, uint8_t op)
 {
 	struct bytes_cursor *code = &it->code;
 	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
-		push(it, op - DW_OP_lit0);
+		expression_push(it, op - DW_OP_lit0);
 		return true;
 	}
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
@@ -116,14 +116,14 @@ static bool run_constant(struct evaluation *it, uint8_t op)
 	default:
 		return false;
 	}
-	push(it, number);
+	expression_push(it, number);
 	return true;
 }
 
 static uint64_t divide(struct evaluation *it, int64_t a, int64_t b)
 {
 	if (!b || (a == INT64_MIN && b == -1)) {
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 		return 0;
 	}
 	return (uint64_t)(a / b);
@@ -132,7 +132,7 @@ static uint64_t divide(struct evaluation *it, int64_t a, int64_t b)
 static uint64_t remainder_of(struct evaluation *it, uint64_t a, uint64_t b)
 {
 	if (!b)
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 	return b ? a % b : 0;
 }
 
@@ -152,59 +152,59 @@ static bool run_binary(struct evaluation *it, uint8_t op)
 			 (op >= DW_OP_eq && op <= DW_OP_ne);
 	if (!is_binary)
 		return false;
-	uint64_t b = pop(it), a = pop(it);
+	uint64_t b = expression_pop(it), a = expression_pop(it);
 	int64_t sa = (int64_t)a, sb = (int64_t)b;
 	switch (op) {
 	case DW_OP_and:
-		push(it, a & b);
+		expression_push(it, a & b);
 		break;
 	case DW_OP_div:
-		push(it, divide(it, sa, sb));
+		expression_push(it, divide(it, sa, sb));
 		break;
 	case DW_OP_minus:
-		push(it, a - b);
+		expression_push(it, a - b);
 		break;
 	case DW_OP_mod:
-		push(it, remainder_of(it, a, b));
+		expression_push(it, remainder_of(it, a, b));
 		break;
 	case DW_OP_mul:
-		push(it, a * b);
+		expression_push(it, a * b);
 		break;
 	case DW_OP_or:
-		push(it, a | b);
+		expression_push(it, a | b);
 		break;
 	case DW_OP_plus:
-		push(it, a + b);
+		expression_push(it, a + b);
 		break;
 	case DW_OP_shl:
-		push(it, b < 64 ? a << b : 0);
+		expression_push(it, b < 64 ? a << b : 0);
 		break;
 	case DW_OP_shr:
-		push(it, b < 64 ? a >> b : 0);
+		expression_push(it, b < 64 ? a >> b : 0);
 		break;
 	case DW_OP_shra:
-		push(it, shift_signed(a, b));
+		expression_push(it, shift_signed(a, b));
 		break;
 	case DW_OP_xor:
-		push(it, a ^ b);
+		expression_push(it, a ^ b);
 		break;
 	case DW_OP_eq:
-		push(it, sa == sb);
+		expression_push(it, sa == sb);
 		break;
 	case DW_OP_ge:
-		push(it, sa >= sb);
+		expression_push(it, sa >= sb);
 		break;
 	case DW_OP_gt:
-		push(it, sa > sb);
+		expression_push(it, sa > sb);
 		break;
 	case DW_OP_le:
-		push(it, sa <= sb);
+		expression_push(it, sa <= sb);
 		break;
 	case DW_OP_lt:
-		push(it, sa < sb);
+		expression_push(it, sa < sb);
 		break;
 	default:
-		push(it, sa != sb);
+		expression_push(it, sa != sb);
 		break;
 	}
 	return true;
@@ -215,24 +215,24 @@ static bool run_stack(struct evaluation *it, uint8_t op)
 	uint64_t a, b, c;
 	switch (op) {
 	case DW_OP_dup:
-		push(it, peek(it, 0));
+		expression_push(it, peek(it, 0));
 		return true;
 	case DW_OP_drop:
-		pop(it);
+		expression_pop(it);
 		return true;
 	case DW_OP_over:
-		push(it, peek(it, 1));
+		expression_push(it, peek(it, 1));
 		return true;
 	case DW_OP_pick:
-		push(it, peek(it, bytes_get_u8(&it->code)));
+		expression_push(it, peek(it, bytes_get_u8(&it->code)));
 		return true;
 	case DW_OP_swap:
-		a = pop(it), b = pop(it);
-		push(it, a), push(it, b);
+		a = expression_pop(it), b = expression_pop(it);
+		expression_push(it, a), expression_push(it, b);
 		return true;
 	case DW_OP_rot: /* the top goes below the two under it */
-		a = pop(it), b = pop(it), c = pop(it);
-		push(it, a), push(it, c), push(it, b);
+		a = expression_pop(it), b = expression_pop(it), c = expression_pop(it);
+		expression_push(it, a), expression_push(it, c), expression_push(it, b);
 		return true;
 	default:
 		return false;
@@ -247,12 +247,12 @@ static void jump(struct evaluation *it, int16_t distance, bool is_taken)
 	if (!is_taken)
 		return;
 	if (target < 0 || target > (int64_t)(bytes_offset(code) + bytes_left(code)))
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 	else
 		code->pos += distance;
 }
 
-static void run_other(struct evaluation *it, uint8_t op)
+static void expression_run_other(struct evaluation *it, uint8_t op)
 {
 	uint64_t a;
 	int16_t distance;
@@ -260,17 +260,17 @@ static void run_other(struct evaluation *it, uint8_t op)
 	case DW_OP_nop:
 		break;
 	case DW_OP_abs:
-		a = pop(it);
-		push(it, a >> 63 ? -a : a);
+		a = expression_pop(it);
+		expression_push(it, a >> 63 ? -a : a);
 		break;
 	case DW_OP_neg:
-		push(it, -pop(it));
+		expression_push(it, -expression_pop(it));
 		break;
 	case DW_OP_not:
-		push(it, ~pop(it));
+		expression_push(it, ~expression_pop(it));
 		break;
 	case DW_OP_plus_uconst:
-		push(it, pop(it) + dwarf_uleb(&it->code));
+		expression_push(it, expression_pop(it) + dwarf_uleb(&it->code));
 		break;
 	case DW_OP_deref:
 		dereference(it, 8);
@@ -283,10 +283,10 @@ static void run_other(struct evaluation *it, uint8_t op)
 		break;
 	case DW_OP_bra:
 		distance = (int16_t)bytes_get_u16(&it->code);
-		jump(it, distance, pop(it));
+		jump(it, distance, expression_pop(it));
 		break;
 	default: /* addresses of data, threads' storage, entry values: none of them is for CFI */
-		fail(it, EVENT_END_UNSUPPORTED);
+		expression_fail(it, EVENT_END_UNSUPPORTED);
 		break;
 	}
 }
@@ -300,15 +300,15 @@ enum event_stack_end expression_evaluate(const struct thread_state *state, const
 	it.depth = 0;
 	it.fault = EVENT_END_COMPLETE;
 	if (cfa)
-		push(&it, *cfa);
+		expression_push(&it, *cfa);
 	for (int steps = 0; bytes_left(&it.code) && !it.fault; steps++) {
 		uint8_t op = bytes_get_u8(&it.code);
 		if (!run_constant(&it, op) && !run_binary(&it, op) && !run_stack(&it, op))
-			run_other(&it, op);
+			expression_run_other(&it, op);
 		if (steps == STEPS_MAX || it.code.overrun)
-			fail(&it, EVENT_END_UNSUPPORTED);
+			expression_fail(&it, EVENT_END_UNSUPPORTED);
 	}
-	uint64_t result = it.fault ? 0 : pop(&it);
+	uint64_t result = it.fault ? 0 : expression_pop(&it);
 	if (!it.fault)
 		*value = result;
 	return it.fault;

@@ -56,7 +56,8 @@ static void begin_limit(uint32_t limit_ms)
 	setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-static void put_stack(struct bytes_buf *out, const struct unwound *unwound, uint32_t number)
+static void isolation_put_stack(
+	struct bytes_buf *out, const struct unwound *unwound, uint32_t number)
 {
 	struct unwound_stack stack = unwound_at(unwound, number);
 	bytes_put_varint(out, stack.cause);
@@ -103,7 +104,7 @@ static bool carry_out(const struct isolation *isolation, struct order order, int
 		bytes_put_varint(&message, number);
 		bytes_put_varint(&message, unwound->steps - steps);
 		if (number >= known)
-			put_stack(&message, unwound, number);
+			isolation_put_stack(&message, unwound, number);
 		uint32_t len = htole32((uint32_t)(message.len - sizeof(len)));
 		memcpy(message.data, &len, sizeof(len));
 		if (!send_all(fd, message.data, message.len))
@@ -113,7 +114,7 @@ static bool carry_out(const struct isolation *isolation, struct order order, int
 }
 
 /* Never returns, and leaves by _exit(): what stdio and exit handlers hold is not ours. */
-static void run_child(const struct isolation *isolation, int fd)
+static void isolation_run_child(const struct isolation *isolation, int fd)
 {
 	struct order order;
 	while (recv(fd, &order, sizeof(order), MSG_WAITALL) == sizeof(order))
@@ -131,7 +132,7 @@ struct isolation_child {
 	size_t nr_unread;
 };
 
-static struct isolation_child *start(const struct isolation *isolation)
+static struct isolation_child *isolation_start(const struct isolation *isolation)
 {
 	int ends[2];
 	pid_t self = getpid();
@@ -141,7 +142,7 @@ static struct isolation_child *start(const struct isolation *isolation)
 	if (pid == 0) {
 		close(ends[0]);
 		prepare_child(self);
-		run_child(isolation, ends[1]);
+		isolation_run_child(isolation, ends[1]);
 	}
 	close(ends[1]);
 	if (pid < 0) {
@@ -175,7 +176,7 @@ static bool give_order(struct isolation *isolation, struct order order)
 	if (isolation->child && send_all(isolation->child->fd, &order, sizeof(order)))
 		return true;
 	isolation_end(isolation);
-	isolation->child = start(isolation);
+	isolation->child = isolation_start(isolation);
 	return isolation->child && send_all(isolation->child->fd, &order, sizeof(order));
 }
 
@@ -210,7 +211,8 @@ static enum heard hear(struct isolation_child *child, uint32_t limit_ms)
 }
 
 /* Adds nothing unless all of it makes sense. */
-static bool add_stack(const struct isolation *isolation, struct bytes_cursor *in, uint64_t number)
+static bool isolation_add_stack(
+	const struct isolation *isolation, struct bytes_cursor *in, uint64_t number)
 {
 	struct unwound *unwound = isolation->unwound;
 	struct layout_frame frames[UNWINDER_MAX_FRAMES];
@@ -237,7 +239,8 @@ static bool take_message(
 	const struct isolation *isolation, struct bytes_cursor *message, uint32_t *ret)
 {
 	uint64_t number = bytes_get_varint(message), steps = bytes_get_varint(message);
-	if (number >= isolation->unwound->spans.len && !add_stack(isolation, message, number))
+	if (number >= isolation->unwound->spans.len &&
+		!isolation_add_stack(isolation, message, number))
 		return false;
 	if (message->overrun || bytes_left(message))
 		return false;

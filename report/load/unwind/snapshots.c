@@ -169,7 +169,7 @@ static void unwind_kept(struct snapshots *snapshots)
 	snapshots->kept.len = 0;
 }
 
-static void keep(
+static void snapshots_keep(
 	struct snapshots *snapshots, const struct layout_snapshot *snapshot, struct kept kept)
 {
 	if (snapshots->kept.len == KEPT_MAX ||
@@ -196,7 +196,7 @@ void snapshots_take(
 	vec_push(&snapshots->stacks, ISOLATION_NOT_UNWOUND);
 	snapshots->numbers_by_id.data[id] = (uint32_t)number + 1;
 	if (snapshots->shared)
-		keep(snapshots, snapshot, (struct kept){.id = id, .number = number});
+		snapshots_keep(snapshots, snapshot, (struct kept){.id = id, .number = number});
 	else
 		snapshots->stacks.data[number] = unwinder_take(snapshots->unwinder, snapshot);
 }
@@ -228,7 +228,7 @@ const struct snapshots_sample *snapshots_deferred(const struct snapshots *snapsh
 /* ---- joining ---- */
 
 /* `index` is where its place in the profile is kept. */
-static uint32_t add_frame(
+static uint32_t snapshots_add_frame(
 	struct snapshots *snapshots, const struct layout_frame *frame, uint32_t *index)
 {
 	struct profile *profile = snapshots->profile;
@@ -245,7 +245,7 @@ static uint32_t add_frame(
 static uint32_t add_marker(struct snapshots *snapshots, enum layout_truncation cause)
 {
 	struct layout_frame marker = {.offset = cause};
-	return add_frame(snapshots, &marker, &snapshots->markers[cause]);
+	return snapshots_add_frame(snapshots, &marker, &snapshots->markers[cause]);
 }
 
 static uint32_t add_found(struct snapshots *snapshots, uint32_t number)
@@ -253,11 +253,11 @@ static uint32_t add_found(struct snapshots *snapshots, uint32_t number)
 	struct layout_frame frame = unwound_frame(&snapshots->unwound, number);
 	if (number >= snapshots->frames.len)
 		vec_resize(&snapshots->frames, (size_t)number + 1);
-	return add_frame(snapshots, &frame, &snapshots->frames.data[number]);
+	return snapshots_add_frame(snapshots, &frame, &snapshots->frames.data[number]);
 }
 
 /* Callers first: why it ends, the frames of the snapshot, those that the recorder found. */
-static uint32_t join(struct snapshots *snapshots, const struct unwound_stack *stack,
+static uint32_t snapshots_join_parts(struct snapshots *snapshots, const struct unwound_stack *stack,
 	const uint32_t *found, size_t nr_found)
 {
 	uint32_t node = 0;
@@ -287,7 +287,7 @@ static bool get_found(const struct profile *profile, uint32_t user, uint32_t *fo
 	return true;
 }
 
-static bool is_within_budget(struct snapshots *snapshots, size_t nodes)
+static bool snapshots_is_within_budget(struct snapshots *snapshots, size_t nodes)
 {
 	uint64_t limit = NODES_FLOOR + snapshots->profile->file.file_bytes;
 	if (snapshots->nr_joined + nodes > limit)
@@ -312,11 +312,11 @@ uint32_t snapshots_join(struct snapshots *snapshots, const struct snapshots_samp
 	size_t depth = snapshots->loading->node_depths.data[sample->user] + stack.count + 1;
 	uint32_t found[LAYOUT_MAX_DEPTH];
 	size_t nr_found;
-	if (depth > LAYOUT_MAX_DEPTH || !is_within_budget(snapshots, depth)) {
+	if (depth > LAYOUT_MAX_DEPTH || !snapshots_is_within_budget(snapshots, depth)) {
 		profile->dangling++; /* it stays as the recorder left it */
 		return sample->user;
 	}
 	if (get_found(profile, sample->user, found, &nr_found))
-		*joined = join(snapshots, &stack, found, nr_found);
+		*joined = snapshots_join_parts(snapshots, &stack, found, nr_found);
 	return (uint32_t)*joined;
 }

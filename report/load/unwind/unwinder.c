@@ -70,7 +70,7 @@ void unwinder_destroy(struct unwinder *unwinder)
 
 /* ---- one step ---- */
 
-static long read_word(void *context, unsigned long long address, unsigned long long *value)
+static long unwinder_read_word(void *context, unsigned long long address, unsigned long long *value)
 {
 	uint64_t word;
 	if (!thread_state_read(context, address, sizeof(word), &word))
@@ -107,7 +107,7 @@ static enum event_stack_end find_cfa(const struct unwind_machine *machine,
 }
 
 /* Where a register is, what an expression says of it worked out. Any end: that has no value. */
-static enum event_stack_end find_register(const struct thread_state *state,
+static enum event_stack_end unwinder_find_register(const struct thread_state *state,
 	const struct call_frames_row *rules, unsigned number, uint64_t cfa,
 	struct unwind_place *ret)
 {
@@ -132,9 +132,9 @@ static enum event_stack_end find_place(const struct unwind_machine *machine, con
 	const struct call_frames_row *row = rules;
 	switch (part) {
 	case UNWIND_PART_RA:
-		return find_register(context, row, row->cfi.return_register, cfa, ret);
+		return unwinder_find_register(context, row, row->cfi.return_register, cfa, ret);
 	case UNWIND_PART_FP:
-		find_register(context, row, machine->frame_pointer, cfa, ret);
+		unwinder_find_register(context, row, machine->frame_pointer, cfa, ret);
 		return EVENT_END_COMPLETE;
 	default: /* restore_others() does it */
 		*ret = (struct unwind_place){.kind = UNWIND_UNDEFINED};
@@ -153,9 +153,9 @@ static void restore_others(const struct thread_state *callee, const struct call_
 		bool is_known;
 		if (i == machine->frame_pointer || i == machine->stack_pointer ||
 			i == machine->pc || i == rules->cfi.return_register ||
-			find_register(callee, rules, i, cfa, &place) ||
-			unwind_register(machine, &callee->registers, &place, cfa, read_word,
-				(void *)callee, &value, &is_known) ||
+			unwinder_find_register(callee, rules, i, cfa, &place) ||
+			unwind_register(machine, &callee->registers, &place, cfa,
+				unwinder_read_word, (void *)callee, &value, &is_known) ||
 			!is_known)
 			continue;
 		caller->known |= 1ULL << i;
@@ -167,7 +167,7 @@ static void restore_others(const struct thread_state *callee, const struct call_
 static enum event_stack_end step_by_rules(
 	struct thread_state *state, const struct call_frames_row *rules, bool *is_outermost)
 {
-	static const struct unwind_way way = {find_cfa, find_place, read_word};
+	static const struct unwind_way way = {find_cfa, find_place, unwinder_read_word};
 	const struct cfi_row *cfi = &rules->cfi;
 	struct unwind_registers *registers = &state->registers;
 	struct thread_state callee = *state;
@@ -185,12 +185,13 @@ static enum event_stack_end step_by_rules(
 static enum event_stack_end step_by_guess(struct thread_state *state, bool *is_outermost)
 {
 	state->is_exact = false;
-	return unwind_guess(state->machine, &state->registers, read_word, state, is_outermost);
+	return unwind_guess(
+		state->machine, &state->registers, unwinder_read_word, state, is_outermost);
 }
 
 /* ---- where code is ---- */
 
-static struct address_space *space_of(struct unwinder *unwinder, uint32_t process)
+static struct address_space *unwinder_space_of(struct unwinder *unwinder, uint32_t process)
 {
 	const struct profile *profile = unwinder->profile;
 	vec_resize(&unwinder->spaces, profile->processes.len);
@@ -256,7 +257,7 @@ static bool locate(struct walk *walk, struct layout_frame *ret)
 	return true;
 }
 
-static bool is_within_budget(struct unwinder *unwinder)
+static bool unwinder_is_within_budget(struct unwinder *unwinder)
 {
 	return unwinder->unwound->steps++ < STEPS_FLOOR + unwinder->profile->file.file_bytes;
 }
@@ -270,7 +271,7 @@ static enum layout_truncation walk_frames(struct walk *walk)
 		struct layout_frame frame;
 		if (!locate(walk, &frame))
 			return truncation_of_end(unwind_end_nowhere(guess));
-		if (!is_within_budget(unwinder))
+		if (!unwinder_is_within_budget(unwinder))
 			return LAYOUT_TRUNCATED_UNKNOWN;
 		const struct call_frames_row *rules = NULL;
 		enum event_stack_end end = find_rules(unwinder, &frame, walk->elf_machine, &rules);
@@ -312,7 +313,7 @@ static uint32_t unwind(struct unwinder *unwinder, const struct layout_snapshot *
 
 /* ---- the face ---- */
 
-static uint64_t hash_of(
+static uint64_t unwinder_hash_of(
 	const struct unwinder *unwinder, const struct layout_snapshot *snapshot, size_t space_state)
 {
 	const uint64_t head[] = {snapshot->process, space_state, snapshot->known,
@@ -324,11 +325,11 @@ static uint64_t hash_of(
 
 uint32_t unwinder_take(struct unwinder *unwinder, const struct layout_snapshot *snapshot)
 {
-	struct address_space *space = space_of(unwinder, snapshot->process);
+	struct address_space *space = unwinder_space_of(unwinder, snapshot->process);
 	size_t space_state = space ? address_space_state(space, snapshot->time_ns) : 0;
 	bool added;
-	uint64_t *number =
-		map_put(&unwinder->by_contents, hash_of(unwinder, snapshot, space_state), &added);
+	uint64_t *number = map_put(
+		&unwinder->by_contents, unwinder_hash_of(unwinder, snapshot, space_state), &added);
 	if (added)
 		*number = unwind(unwinder, snapshot, space, space_state);
 	return (uint32_t)*number;

@@ -28,7 +28,7 @@ static struct err *write_encoded(struct base64_sink *base64, const uint8_t *byte
 }
 
 /* Only whole groups are written on the way: padding ends the text. */
-static struct err *encode(void *context, const void *data, size_t len)
+static struct err *base64_encode(void *context, const void *data, size_t len)
 {
 	struct base64_sink *base64 = context;
 	const uint8_t *bytes = data, *end = bytes + len;
@@ -51,7 +51,7 @@ static struct err *encode(void *context, const void *data, size_t len)
 
 struct byte_sink base64_sink_open(struct base64_sink *base64)
 {
-	return (struct byte_sink){.write = encode, .context = base64};
+	return (struct byte_sink){.write = base64_encode, .context = base64};
 }
 
 struct err *base64_sink_finish(struct base64_sink *base64)

@@ -48,7 +48,7 @@ void json_quote(struct str *out, const char *text)
 
 /* ---- what stands between values ---- */
 
-static void flush(struct json *json, size_t limit)
+static void json_flush(struct json *json, size_t limit)
 {
 	if (json->out.len <= limit)
 		return;
@@ -65,10 +65,10 @@ static void separate(struct json *json)
 		str_putc(&json->out, '\n');
 	json->begins_line = false;
 	json->needs_comma = true;
-	flush(json, BYTE_SINK_PIECE_BYTES);
+	json_flush(json, BYTE_SINK_PIECE_BYTES);
 }
 
-static void begin(struct json *json, char bracket)
+static void json_begin(struct json *json, char bracket)
 {
 	separate(json);
 	str_putc(&json->out, bracket);
@@ -84,7 +84,7 @@ static void end(struct json *json, char bracket)
 
 void json_object(struct json *json)
 {
-	begin(json, '{');
+	json_begin(json, '{');
 }
 
 void json_object_end(struct json *json)
@@ -94,7 +94,7 @@ void json_object_end(struct json *json)
 
 void json_array(struct json *json)
 {
-	begin(json, '[');
+	json_begin(json, '[');
 }
 
 void json_array_end(struct json *json)
@@ -126,7 +126,7 @@ void json_line(struct json *json)
 struct err *json_finish(struct json *json)
 {
 	str_putc(&json->out, '\n');
-	flush(json, 0);
+	json_flush(json, 0);
 	str_deinit(&json->out);
 	return steal_ptr(json->err);
 }

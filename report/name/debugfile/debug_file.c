@@ -18,7 +18,7 @@ static bool is_same_time(const struct debug_identity *identity, const struct sta
 	return identity->size_bytes == (uint64_t)st->st_size && identity->mtime_ns == mtime_ns;
 }
 
-static enum debug_verdict judge(
+static enum debug_verdict debug_file_judge(
 	const struct debug_identity *identity, struct elf_file *elf, int fd, const struct stat *st)
 {
 	if (identity->build_id_len) {
@@ -36,7 +36,7 @@ static enum debug_verdict judge(
 }
 
 /* Why it is no file of sections; its header could still be read. */
-static enum debug_verdict refusal_of(int fd)
+static enum debug_verdict debug_file_refusal_of(int fd)
 {
 	uint8_t ident[EI_NIDENT];
 	if (pread(fd, ident, sizeof(ident), 0) != sizeof(ident) ||
@@ -79,10 +79,10 @@ enum debug_verdict debug_file_open(const char *path, const struct regular_file_r
 	struct err *err = elf_file_open(opened, &file);
 	if (err) {
 		err_destroy(err);
-		return refusal_of(opened);
+		return debug_file_refusal_of(opened);
 	}
 	enum debug_verdict verdict =
-		has_sections(file) ? judge(identity, file, opened, &st) : DEBUG_DAMAGED;
+		has_sections(file) ? debug_file_judge(identity, file, opened, &st) : DEBUG_DAMAGED;
 	if (verdict != DEBUG_ACCEPTED) {
 		elf_file_destroy(file);
 		return verdict;

@@ -35,14 +35,15 @@ void debug_attempts_deinit(struct debug_attempts *attempts)
 	vec_deinit(&attempts->list);
 }
 
-static struct walk begin(const struct debug_search *search, const struct debug_identity *identity)
+static struct walk debug_search_begin(
+	const struct debug_search *search, const struct debug_identity *identity)
 {
 	const char *root = search->root ? search->root : search->options->symfs;
 	return (struct walk){.search = search, .root = root ? root : "", .identity = identity};
 }
 
 /* Tries the path that was put together, and begins a new one. */
-static void try_path(
+static void debug_search_try_path(
 	struct walk *walk, enum debug_place place, const struct debug_identity *identity)
 {
 	struct debug_attempt attempt = {.place = place, .path = str_text(&walk->path)};
@@ -65,7 +66,7 @@ static void try_path(
 }
 
 /* "xx/rest" */
-static void put_build_id(struct str *path, const struct debug_identity *identity)
+static void debug_search_put_build_id(struct str *path, const struct debug_identity *identity)
 {
 	if (!identity->build_id_len)
 		return;
@@ -85,7 +86,7 @@ static void try_own_path(struct walk *walk, const char *root, const char *path)
 	if (walk->is_over || walk->has_own)
 		return;
 	str_printf(&walk->path, "%s%s", root, path);
-	try_path(walk, DEBUG_PLACE_OWN, walk->identity);
+	debug_search_try_path(walk, DEBUG_PLACE_OWN, walk->identity);
 }
 
 static void try_own(struct walk *walk, const char *object)
@@ -100,9 +101,9 @@ static void try_build_id(
 	if (walk->is_over || !walk->identity->build_id_len)
 		return;
 	str_printf(&walk->path, "%s%s", root, top);
-	put_build_id(&walk->path, walk->identity);
+	debug_search_put_build_id(&walk->path, walk->identity);
 	str_puts(&walk->path, ".debug");
-	try_path(walk, place, walk->identity);
+	debug_search_try_path(walk, place, walk->identity);
 }
 
 /* A separate file has other sizes and times than the object. */
@@ -132,7 +133,7 @@ static void try_entry(struct walk *walk, const char *dir, const char *name)
 		return;
 	elf_file_destroy(elf);
 	str_puts(&walk->path, str_text(&path));
-	try_path(walk, DEBUG_PLACE_DIR, &identity);
+	debug_search_try_path(walk, DEBUG_PLACE_DIR, &identity);
 }
 
 /* An unstripped copy may be called otherwise: the build ID says which file it is. */
@@ -160,7 +161,7 @@ static void try_debug_dirs(struct walk *walk, const char *object)
 		try_build_id(walk, DEBUG_PLACE_DIR, dir, "/");
 		if (object && !walk->is_over) {
 			str_printf(&walk->path, "%s%s.debug", dir, object);
-			try_path(walk, DEBUG_PLACE_DIR, &identity);
+			debug_search_try_path(walk, DEBUG_PLACE_DIR, &identity);
 		}
 		try_entries(walk, dir);
 	}
@@ -185,7 +186,7 @@ static void try_link(struct walk *walk, const char *object)
 		str_printf(&walk->path, "%s%s", walk->root, folders[i].top);
 		put_directory(&walk->path, object);
 		str_printf(&walk->path, "%s%s", folders[i].below, walk->link.name);
-		try_path(walk, DEBUG_PLACE_LINK, &identity);
+		debug_search_try_path(walk, DEBUG_PLACE_LINK, &identity);
 	}
 }
 
@@ -198,13 +199,14 @@ static void try_perf(struct walk *walk)
 		return;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !walk->is_over; i++) {
 		str_printf(&walk->path, "%s/.debug/.build-id/", home);
-		put_build_id(&walk->path, walk->identity);
+		debug_search_put_build_id(&walk->path, walk->identity);
 		str_puts(&walk->path, names[i]);
-		try_path(walk, DEBUG_PLACE_PERF, walk->identity);
+		debug_search_try_path(walk, DEBUG_PLACE_PERF, walk->identity);
 	}
 }
 
-static bool is_kept(const struct symbol_file_kept *kept, const struct debug_identity *identity)
+static bool debug_search_is_kept(
+	const struct symbol_file_kept *kept, const struct debug_identity *identity)
 {
 	if (identity->build_id_len)
 		return kept->build_id_len == identity->build_id_len &&
@@ -232,7 +234,7 @@ static void try_kept(struct walk *walk, const char *object)
 	const struct symbol_file_options *options = walk->search->options;
 	for (size_t i = 0; i < options->nr_kept; i++) {
 		const struct symbol_file_kept *kept = &options->kept[i];
-		if (!is_kept(kept, walk->identity))
+		if (!debug_search_is_kept(kept, walk->identity))
 			continue;
 		if (kept->root)
 			try_root(walk, kept, object);
@@ -245,7 +247,7 @@ const char *debug_search_root(
 	const struct symbol_file_options *options, const struct debug_identity *identity)
 {
 	for (size_t i = 0; i < options->nr_kept; i++)
-		if (options->kept[i].root && is_kept(&options->kept[i], identity))
+		if (options->kept[i].root && debug_search_is_kept(&options->kept[i], identity))
 			return options->kept[i].root;
 	return options->symfs;
 }
@@ -253,7 +255,7 @@ const char *debug_search_root(
 void debug_search_object(
 	const struct debug_search *search, const char *path, const struct debug_identity *identity)
 {
-	struct walk walk = begin(search, identity);
+	struct walk walk = debug_search_begin(search, identity);
 	const char *object = path && path[0] == '/' ? path : NULL;
 	try_kept(&walk, object);
 	if (object)
@@ -282,19 +284,19 @@ static void try_below_dwz(
 	if (!rest || walk->is_over)
 		return;
 	str_printf(&walk->path, "%s/.dwz/%s", top, rest);
-	try_path(walk, place, walk->identity);
+	debug_search_try_path(walk, place, walk->identity);
 }
 
 void debug_search_alt(const struct debug_search *search, const char *beside, const char *name,
 	const struct debug_identity *identity)
 {
-	struct walk walk = begin(search, identity);
+	struct walk walk = debug_search_begin(search, identity);
 	if (name[0] == '/')
 		str_puts(&walk.path, walk.root);
 	else
 		put_directory(&walk.path, beside);
 	str_puts(&walk.path, name);
-	try_path(&walk, DEBUG_PLACE_LINK, identity);
+	debug_search_try_path(&walk, DEBUG_PLACE_LINK, identity);
 	for (size_t i = 0; i < search->options->debug_dirs.len; i++) {
 		const char *dir = search->options->debug_dirs.data[i];
 		try_build_id(&walk, DEBUG_PLACE_DIR, dir, "/.build-id/");

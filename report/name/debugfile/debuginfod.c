@@ -108,7 +108,7 @@ static void fetch_part(struct debuginfod_transfer *transfer, enum debuginfod_par
 
 /* ---- threads ---- */
 
-static void release(struct debuginfod *session)
+static void debuginfod_release(struct debuginfod *session)
 {
 	if (atomic_fetch_sub(&session->owners, 1) != 1)
 		return;
@@ -149,7 +149,7 @@ static struct debuginfod_question question_of(
 }
 
 /* Under the lock, which is not held meanwhile. */
-static void run_job(struct debuginfod *session, struct debuginfod_transfer *transfer,
+static void debuginfod_run_job(struct debuginfod *session, struct debuginfod_transfer *transfer,
 	struct job *job, enum debuginfod_part part)
 {
 	struct debuginfod_answer answer = {.is_wanted = true, .verdict = DEBUG_UNKNOWN};
@@ -181,12 +181,12 @@ static void *run_thread(void *context)
 	struct job *job;
 	while (is_ready && !atomic_load(&session->meter.is_over) &&
 		(job = next_job(session, &part)))
-		run_job(session, &transfer, job, part);
+		debuginfod_run_job(session, &transfer, job, part);
 	session->nr_threads--;
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
 	debuginfod_transfer_deinit(&transfer);
-	release(session);
+	debuginfod_release(session);
 	return NULL;
 }
 
@@ -325,7 +325,7 @@ static bool is_done(const struct job *job)
 }
 
 /* Under the lock. */
-static struct debuginfod_progress measure(struct debuginfod *session)
+static struct debuginfod_progress debuginfod_measure(struct debuginfod *session)
 {
 	struct debuginfod_progress progress = {
 		.nr_wanted = session->jobs.len, .bytes = atomic_load(&session->meter.bytes)};
@@ -346,7 +346,7 @@ static struct debuginfod_progress measure(struct debuginfod *session)
 
 static void tell_progress(struct debuginfod *session)
 {
-	struct debuginfod_progress progress = measure(session);
+	struct debuginfod_progress progress = debuginfod_measure(session);
 	if (session->options.progress)
 		session->options.progress(session->options.context, &progress);
 }
@@ -429,11 +429,11 @@ struct debuginfod_progress debuginfod_destroy(struct debuginfod *session)
 		wait_for_change(session, left_ns);
 		left_ns -= (int64_t)clock_now_ns() - began;
 	}
-	struct debuginfod_progress progress = measure(session);
+	struct debuginfod_progress progress = debuginfod_measure(session);
 	progress.has_threads = session->nr_threads;
 	if (progress.has_threads) /* and they will not end before the process */
 		debuginfod_unfinished_remove();
 	pthread_mutex_unlock(&session->lock);
-	release(session);
+	debuginfod_release(session);
 	return progress;
 }

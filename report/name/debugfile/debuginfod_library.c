@@ -83,7 +83,7 @@ uint64_t debuginfod_library_room(void)
 	return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-static void forget(struct str *path, const char *kind, const char *name)
+static void debuginfod_library_forget(struct str *path, const char *kind, const char *name)
 {
 	size_t len = path->len;
 	struct stat st;
@@ -102,8 +102,8 @@ void debuginfod_library_forget_miss(const uint8_t *build_id, size_t len, const c
 	hex_put(&path, build_id, len);
 	str_putc(&path, '/');
 	if (section)
-		forget(&path, "section-", section);
+		debuginfod_library_forget(&path, "section-", section);
 	/* Where there are no sections it asks for what has them. */
-	forget(&path, "debuginfo", "");
-	forget(&path, "executable", "");
+	debuginfod_library_forget(&path, "debuginfo", "");
+	debuginfod_library_forget(&path, "executable", "");
 }

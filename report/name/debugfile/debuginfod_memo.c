@@ -50,7 +50,7 @@ int debuginfod_memo_open(void)
 }
 
 /* FNV-1a: other servers may know what these did not. */
-static uint64_t hash_of(const char *text)
+static uint64_t debuginfod_memo_hash_of(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 	for (; *text; text++)
@@ -58,18 +58,19 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-static void put_name(struct str *name, const struct debuginfod_question *question)
+static void debuginfod_memo_put_name(struct str *name, const struct debuginfod_question *question)
 {
 	hex_put(name, question->build_id, question->build_id_len);
-	str_printf(name, "-%016llx-%s%s", (unsigned long long)hash_of(question->urls),
-		question->part, suffix);
+	str_printf(name, "-%016llx-%s%s",
+		(unsigned long long)debuginfod_memo_hash_of(question->urls), question->part,
+		suffix);
 }
 
 bool debuginfod_memo_has(int memo, const struct debuginfod_question *question)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	struct stat st;
-	put_name(&name, question);
+	debuginfod_memo_put_name(&name, question);
 	return memo >= 0 && fstatat(memo, str_text(&name), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISREG(st.st_mode) && is_fresh(&st, time(NULL));
 }
@@ -77,7 +78,7 @@ bool debuginfod_memo_has(int memo, const struct debuginfod_question *question)
 void debuginfod_memo_add(int memo, const struct debuginfod_question *question)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	put_name(&name, question);
+	debuginfod_memo_put_name(&name, question);
 	if (memo < 0)
 		return;
 	CLEANUP_FD int fd = openat(memo, str_text(&name),

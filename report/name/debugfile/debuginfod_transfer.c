@@ -80,7 +80,7 @@ static enum debug_verdict judge_size(
  * calls, and there is no address; `whole` is 0 or -1 where the server does not say it.
  * Not 0 ends the query.
  */
-static int look_at(struct debuginfod_transfer *transfer, long done, long whole)
+static int debuginfod_transfer_look_at(struct debuginfod_transfer *transfer, long done, long whole)
 {
 	const char *url = transfer->library->get_url(transfer->client);
 	int64_t now = (int64_t)clock_now_ns();
@@ -99,10 +99,10 @@ static int look_at(struct debuginfod_transfer *transfer, long done, long whole)
 /* The library's functions are found at run time, and it hands back nothing but its client. */
 static _Thread_local struct debuginfod_transfer *current;
 
-static int on_progress(struct debuginfod_client *client, long done, long whole)
+static int debuginfod_transfer_on_progress(struct debuginfod_client *client, long done, long whole)
 {
 	(void)client;
-	return look_at(current, done, whole);
+	return debuginfod_transfer_look_at(current, done, whole);
 }
 
 /* ---- what servers answered ---- */
@@ -189,7 +189,8 @@ static enum debug_verdict judge_absence(struct debuginfod_transfer *transfer, in
 }
 
 /* What a query of the library means; *errnum for DEBUG_FAILED. */
-static enum debug_verdict judge(struct debuginfod_transfer *transfer, int result, int *errnum)
+static enum debug_verdict debuginfod_transfer_judge(
+	struct debuginfod_transfer *transfer, int result, int *errnum)
 {
 	if (result >= 0)
 		return DEBUG_ACCEPTED;
@@ -246,7 +247,7 @@ enum debug_verdict debuginfod_transfer_fetch(
 				   transfer->client, transfer->build_id, len, section, &found)
 			 : library->find_debuginfo(
 				   transfer->client, transfer->build_id, len, &found);
-	enum debug_verdict verdict = judge(transfer, fd, errnum);
+	enum debug_verdict verdict = debuginfod_transfer_judge(transfer, fd, errnum);
 	if (fd >= 0)
 		close(fd);
 	if (verdict == DEBUG_ACCEPTED && found)
@@ -268,7 +269,7 @@ bool debuginfod_transfer_init(struct debuginfod_transfer *transfer)
 	transfer->log = -1;
 	if (!transfer->client)
 		return false;
-	transfer->library->set_progressfn(transfer->client, on_progress);
+	transfer->library->set_progressfn(transfer->client, debuginfod_transfer_on_progress);
 	transfer->log = open_log(transfer->library, transfer->client);
 	return true;
 }

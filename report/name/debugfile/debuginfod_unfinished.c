@@ -44,7 +44,7 @@ bool debuginfod_unfinished_is(const char *path)
 }
 
 /* printf() may not be called by signal handlers. */
-static void put_descriptor(char *path, unsigned fd)
+static void debuginfod_unfinished_put_descriptor(char *path, unsigned fd)
 {
 	static const char folder[] = "/proc/self/fd/";
 	char digits[10];
@@ -62,7 +62,7 @@ static void put_descriptor(char *path, unsigned fd)
 static bool find_path(unsigned fd, char path[PATH_BYTES])
 {
 	char link[32];
-	put_descriptor(link, fd);
+	debuginfod_unfinished_put_descriptor(link, fd);
 	ssize_t len = readlink(link, path, PATH_BYTES - 1);
 	path[len > 0 ? len : 0] = 0;
 	return len > 0 && debuginfod_unfinished_is(path);

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Unpacks into memory that doubles, up to a limit; NULL for damage and for more than that. */
-static uint8_t *unpack(const uint8_t *packed, size_t packed_len, size_t *len)
+static uint8_t *minidebug_unpack(const uint8_t *packed, size_t packed_len, size_t *len)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	if (lzma_stream_decoder(&stream, DECODER_BYTES_MAX, 0) != LZMA_OK)
@@ -36,7 +36,7 @@ static uint8_t *unpack(const uint8_t *packed, size_t packed_len, size_t *len)
 	return status == LZMA_STREAM_END ? steal_ptr(out) : NULL;
 }
 
-static bool read_image(const uint8_t *image, size_t len, struct elf_symbols *ret)
+static bool minidebug_read_image(const uint8_t *image, size_t len, struct elf_symbols *ret)
 {
 	struct elf_file *elf;
 	struct err *err = elf_file_open_memory(image, len, &elf);
@@ -61,6 +61,6 @@ bool minidebug_read(struct elf_file *elf, struct elf_symbols *ret)
 		return false;
 	}
 	size_t len;
-	CLEANUP_FREE uint8_t *image = unpack(packed, (size_t)section->size, &len);
-	return image && read_image(image, len, ret);
+	CLEANUP_FREE uint8_t *image = minidebug_unpack(packed, (size_t)section->size, &len);
+	return image && minidebug_read_image(image, len, ret);
 }

@@ -69,7 +69,7 @@ static uint64_t zstd_size(struct span in)
 	return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : size;
 }
 
-static size_t unpack_zstd(struct span in, uint8_t *out, size_t room)
+static size_t packed_file_unpack_zstd(struct span in, uint8_t *out, size_t room)
 {
 	size_t done = ZSTD_decompress(out, room, in.bytes, in.len);
 	return ZSTD_isError(done) ? 0 : done;
@@ -108,7 +108,7 @@ static const struct format {
 } formats[] = {
 	{6, {0xfd, '7', 'z', 'X', 'Z', 0}, xz_size, unpack_xz},
 #if __has_include(<zstd.h>)
-	{4, {0x28, 0xb5, 0x2f, 0xfd}, zstd_size, unpack_zstd},
+	{4, {0x28, 0xb5, 0x2f, 0xfd}, zstd_size, packed_file_unpack_zstd},
 #endif
 	{3, {0x1f, 0x8b, 8}, gzip_size, unpack_gzip},
 };
@@ -131,7 +131,7 @@ bool packed_file_is(int fd)
 	return format_of(fd);
 }
 
-static bool read_all(int fd, uint8_t *bytes, size_t len)
+static bool packed_file_read_all(int fd, uint8_t *bytes, size_t len)
 {
 	for (size_t done = 0; done < len;) {
 		ssize_t got = pread(fd, bytes + done, len - done, (off_t)done);
@@ -149,7 +149,8 @@ static uint64_t room_for(const struct format *format, struct span in)
 	return said || room < UNPACKED_MAX ? room : UNPACKED_MAX;
 }
 
-static bool unpack_into(int fd, const struct format *format, struct span in, size_t room)
+static bool packed_file_unpack_into(
+	int fd, const struct format *format, struct span in, size_t room)
 {
 	uint8_t *out = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (out == MAP_FAILED)
@@ -166,12 +167,13 @@ int packed_file_unpack(int fd, uint64_t len)
 		return -1;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc((size_t)len);
 	struct span in = {bytes, (size_t)len};
-	if (!read_all(fd, bytes, in.len)) /* it is being cut short */
+	if (!packed_file_read_all(fd, bytes, in.len)) /* it is being cut short */
 		return -1;
 	uint64_t room = room_for(format, in);
 	if (room > UNPACKED_MAX)
 		return -1;
 	CLEANUP_FD int unpacked = elf_scratch_open(room);
-	return unpacked >= 0 && unpack_into(unpacked, format, in, (size_t)room) ? steal_fd(unpacked)
-										: -1;
+	return unpacked >= 0 && packed_file_unpack_into(unpacked, format, in, (size_t)room)
+		       ? steal_fd(unpacked)
+		       : -1;
 }

@@ -112,7 +112,7 @@ static const struct {
 };
 
 /* Shortens what stands in `out` behind `start`; what is not understood stays whole. */
-static void shorten(
+static void demangle_shorten(
 	struct str *out, size_t start, demangle_collapse_fn *collapse, enum demangle_mode mode)
 {
 	if (mode == DEMANGLE_FULL)
@@ -164,7 +164,7 @@ bool demangle(const char *mangled, enum demangle_mode mode, struct str *out)
 		size_t end = languages[i].has_dots ? proper : dotless;
 		name[end] = '\0'; /* those with dots come first */
 		if (languages[i].demangle(name, &sink) && out->len > start) {
-			shorten(out, start, languages[i].collapse, mode);
+			demangle_shorten(out, start, languages[i].collapse, mode);
 			str_write(out, mangled + end, len - end);
 			return true;
 		}

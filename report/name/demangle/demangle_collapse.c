@@ -29,7 +29,7 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* ---- output ---- */
 
-static void put(struct scan *scan, size_t len)
+static void demangle_collapse_put(struct scan *scan, size_t len)
 {
 	str_write(scan->out, scan->in.text + scan->pos, len);
 	scan->pos += len;
@@ -42,7 +42,7 @@ static bool put_arguments(struct scan *scan)
 	if (!end)
 		return false;
 	if (scan->keep_arguments) {
-		put(scan, end - scan->pos);
+		demangle_collapse_put(scan, end - scan->pos);
 	} else {
 		str_puts(scan->out, scan->in.text[scan->pos] == '<' ? "<...>" : "(...)");
 		scan->pos = end;
@@ -56,17 +56,17 @@ static bool put_types(struct scan *scan, size_t end)
 	while (scan->pos < end) {
 		size_t symbol = brackets_operator_length(&scan->in, scan->pos);
 		if (symbol)
-			put(scan, symbol);
+			demangle_collapse_put(scan, symbol);
 		else if (scan->in.text[scan->pos] != '<' ||
 			 brackets_less_than_length(&scan->in, scan->pos))
-			put(scan, 1);
+			demangle_collapse_put(scan, 1);
 		else if (!put_arguments(scan))
 			return false;
 	}
 	return true;
 }
 
-static bool put_group(struct scan *scan)
+static bool demangle_collapse_put_group(struct scan *scan)
 {
 	size_t end = brackets_group_end(&scan->in, scan->pos);
 	return end && put_types(scan, end);
@@ -140,17 +140,17 @@ static bool put_conversion(struct scan *scan)
 			if (!put_arguments(scan))
 				return false;
 		} else if (starts_with(text, ANONYMOUS)) {
-			put(scan, strlen(ANONYMOUS));
+			demangle_collapse_put(scan, strlen(ANONYMOUS));
 		} else if (*text == '(' && declarator_length(scan)) {
 			/* A pointer to a function, and its parameters; to an array. */
-			if (!put_group(scan))
+			if (!demangle_collapse_put_group(scan))
 				return false;
-			if (scan->in.text[scan->pos] == '(' && !put_group(scan))
+			if (scan->in.text[scan->pos] == '(' && !demangle_collapse_put_group(scan))
 				return false;
 		} else if (*text == '(') {
 			return true;
 		} else {
-			put(scan, 1);
+			demangle_collapse_put(scan, 1);
 		}
 	}
 	return true;
@@ -160,12 +160,12 @@ static bool put_operator(struct scan *scan)
 {
 	size_t symbol = brackets_operator_length(&scan->in, scan->pos);
 	bool is_literal = symbol && scan->in.text[scan->pos + symbol - 1] == ' ';
-	put(scan, symbol ? symbol : strlen("operator"));
+	demangle_collapse_put(scan, symbol ? symbol : strlen("operator"));
 	if (!symbol)
 		return put_conversion(scan);
 	/* operator<< <int>: the space keeps the brackets apart. */
 	if (!is_literal && scan->in.text[scan->pos] == ' ' && scan->in.text[scan->pos + 1] == '<')
-		put(scan, 1);
+		demangle_collapse_put(scan, 1);
 	return scan->in.text[scan->pos] != '<' || put_arguments(scan);
 }
 
@@ -181,7 +181,7 @@ static bool read_parenthesis(struct scan *scan)
 	const char *name = scan->out->data + scan->base;
 	size_t name_len = scan->out->len - scan->base;
 	if (starts_with(scan->in.text + scan->pos, ANONYMOUS)) {
-		put(scan, strlen(ANONYMOUS));
+		demangle_collapse_put(scan, strlen(ANONYMOUS));
 		return true;
 	}
 	if ((name_len == 8 && memcmp(name, "decltype", 8) == 0) ||
@@ -216,13 +216,13 @@ static bool close_declarator(struct scan *scan)
 static bool read_space(struct scan *scan)
 {
 	if (starts_with(scan->in.text + scan->pos, " [clone")) {
-		put(scan, scan->in.len - scan->pos);
+		demangle_collapse_put(scan, scan->in.len - scan->pos);
 		return true;
 	}
 	const char *name = scan->out->data + scan->base;
 	size_t name_len = scan->out->len - scan->base;
 	if (name_len == 8 && memcmp(name, "decltype", 8) == 0) {
-		put(scan, 1);
+		demangle_collapse_put(scan, 1);
 		return true;
 	}
 	str_truncate(scan->out, scan->base);
@@ -262,7 +262,7 @@ static bool read_cplus(struct scan *scan)
 		return put_arguments(scan);
 	case '{':
 	case '[':
-		return put_group(scan);
+		return demangle_collapse_put_group(scan);
 	case '(':
 		return read_parenthesis(scan);
 	case ')':
@@ -270,7 +270,7 @@ static bool read_cplus(struct scan *scan)
 	case ' ':
 		return read_space(scan);
 	default:
-		put(scan, 1);
+		demangle_collapse_put(scan, 1);
 		return true;
 	}
 }
@@ -280,7 +280,7 @@ bool demangle_collapse_cplus(const char *text, size_t len, bool keep_arguments, 
 	struct scan scan = {
 		.in = {BRACKETS_CPLUS, text, len}, .keep_arguments = keep_arguments, .out = out};
 	size_t prefix = prefix_length(text);
-	put(&scan, prefix);
+	demangle_collapse_put(&scan, prefix);
 	scan.base = out->len;
 	if (prefix && is_of_type(text))
 		return put_types(&scan, len);
@@ -315,7 +315,7 @@ bool demangle_collapse_rust(const char *text, size_t len, bool keep_arguments, s
 	while (scan.pos < len) {
 		size_t literal = brackets_literal_length(&scan.in, scan.pos);
 		if (!begins_rust_arguments(&scan))
-			put(&scan, literal ? literal : 1);
+			demangle_collapse_put(&scan, literal ? literal : 1);
 		else if (!put_arguments(&scan))
 			return false;
 	}
@@ -329,11 +329,11 @@ static bool read_d(struct scan *scan)
 {
 	const char *at = scan->in.text + scan->pos;
 	if (at[0] == '!' && at[1] == '(') {
-		put(scan, 1);
+		demangle_collapse_put(scan, 1);
 		return put_arguments(scan);
 	}
 	if (*at != '(') {
-		put(scan, 1);
+		demangle_collapse_put(scan, 1);
 		return true;
 	}
 	if (!skip_group(scan))

@@ -98,7 +98,7 @@ static bool run_with_stack(struct job *job, uint64_t stack)
 /* ---- C++ ---- */
 
 /* libiberty's demangle_callbackref. */
-static void take_output(const char *text, size_t len, void *opaque)
+static void demangle_libiberty_take_output(const char *text, size_t len, void *opaque)
 {
 	struct job *job = opaque;
 	if (!demangle_sink_write(job->sink, text, len))
@@ -193,7 +193,7 @@ static bool packs_are_cheap(
 }
 
 /* False for the name of data, which has no type; true where that is not known. */
-static bool is_function(const char *mangled, int options)
+static bool demangle_libiberty_is_function(const char *mangled, int options)
 {
 	void *block = NULL;
 	const struct demangle_component *root =
@@ -213,14 +213,16 @@ static int cplus_options(const char *mangled)
 	if (mangled[2] == 'T' || mangled[2] == 'G')
 		return options;
 	bool has_others = strchr(mangled + 2, 'F') || strstr(mangled, "L_Z");
-	return has_others && !is_function(mangled, options) ? options : options | DMGL_RET_DROP;
+	return has_others && !demangle_libiberty_is_function(mangled, options)
+		       ? options
+		       : options | DMGL_RET_DROP;
 }
 
 static bool print_tree(struct job *job, int options, struct demangle_component *root)
 {
 	if (setjmp(job->abort))
 		return false;
-	return cplus_demangle_print_callback(options, root, take_output, job);
+	return cplus_demangle_print_callback(options, root, demangle_libiberty_take_output, job);
 }
 
 /* A name with pack expansions: read, looked at, printed. */
@@ -270,7 +272,8 @@ static bool run_cplus(struct job *job)
 	const int options = cplus_options(job->mangled); /* it allocates: before setjmp() */
 	if (setjmp(job->abort))
 		return false;
-	return cplus_demangle_v3_callback(job->mangled, options, take_output, job);
+	return cplus_demangle_v3_callback(
+		job->mangled, options, demangle_libiberty_take_output, job);
 }
 
 static uint64_t cplus_stack(const char *mangled, size_t len)

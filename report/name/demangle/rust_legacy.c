@@ -26,7 +26,7 @@ struct part {
 };
 
 /* They are in lower case. */
-static int hex_value(char c)
+static int rust_legacy_hex_value(char c)
 {
 	return c >= 'A' && c <= 'F' ? -1 : hex_digit_value(c);
 }
@@ -37,7 +37,7 @@ static bool is_hash(const struct part *part)
 		return false;
 	unsigned seen = 0;
 	for (size_t i = 1; i < part->len; i++) {
-		int value = hex_value(part->text[i]);
+		int value = rust_legacy_hex_value(part->text[i]);
 		if (value < 0)
 			return false;
 		seen |= 1U << value;
@@ -81,7 +81,7 @@ static size_t put_escape(const char *text, size_t len, struct demangle_sink *sin
 		return 0;
 	uint32_t code = 0;
 	for (const char *digit = text + 2; digit < end; digit++) {
-		int value = hex_value(*digit);
+		int value = rust_legacy_hex_value(*digit);
 		if (value < 0)
 			return 0;
 		code = code << 4 | (uint32_t)value;
@@ -94,7 +94,7 @@ static size_t put_escape(const char *text, size_t len, struct demangle_sink *sin
 	return name_len + 2;
 }
 
-static void put_part(const struct part *part, struct demangle_sink *sink)
+static void rust_legacy_put_part(const struct part *part, struct demangle_sink *sink)
 {
 	const char *at = part->text, *end = part->text + part->len;
 	if (part->len > 1 && at[0] == '_' && at[1] == '$')
@@ -139,7 +139,7 @@ size_t rust_legacy_demangle(const char *mangled, size_t len, struct demangle_sin
 		is_first = false) {
 		if (!is_first)
 			demangle_sink_puts(sink, "::");
-		put_part(&part, sink);
+		rust_legacy_put_part(&part, sink);
 	}
 	return used;
 }

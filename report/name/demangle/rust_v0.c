@@ -189,7 +189,7 @@ static void read_abi(struct rust_v0 *v0)
 }
 
 /* fn-sig */
-static void read_function(struct rust_v0 *v0)
+static void rust_v0_read_function(struct rust_v0 *v0)
 {
 	uint64_t bound = rust_v0_open_binder(v0);
 	if (rust_v0_eat(v0, 'U'))
@@ -340,7 +340,7 @@ static bool read_composite_type(struct rust_v0 *v0, char tag)
 		rust_v0_puts(v0, ")");
 		return true;
 	case 'F':
-		read_function(v0);
+		rust_v0_read_function(v0);
 		return true;
 	case 'W':
 		read_type(v0);
@@ -413,7 +413,7 @@ static struct hex read_hex(struct rust_v0 *v0)
 }
 
 /* False when it has more than 64 bits. */
-static bool hex_value(const struct hex *hex, uint64_t *value)
+static bool rust_v0_hex_value(const struct hex *hex, uint64_t *value)
 {
 	size_t i = 0;
 	while (i < hex->len && hex->digits[i] == '0')
@@ -430,7 +430,7 @@ static void read_integer(struct rust_v0 *v0)
 {
 	struct hex hex = read_hex(v0);
 	uint64_t value;
-	if (hex_value(&hex, &value)) {
+	if (rust_v0_hex_value(&hex, &value)) {
 		rust_v0_put_number(v0, value);
 	} else {
 		rust_v0_puts(v0, "0x");
@@ -442,14 +442,14 @@ static void read_bool(struct rust_v0 *v0)
 {
 	struct hex hex = read_hex(v0);
 	uint64_t value;
-	if (!hex_value(&hex, &value) || value > 1)
+	if (!rust_v0_hex_value(&hex, &value) || value > 1)
 		rust_v0_fail(v0);
 	else
 		rust_v0_puts(v0, value ? "true" : "false");
 }
 
 /* As in a literal that is quoted by `quote`. */
-static void put_escaped(struct rust_v0 *v0, uint32_t code, char quote)
+static void rust_v0_put_escaped(struct rust_v0 *v0, uint32_t code, char quote)
 {
 	static const char plain[] = "\t\r\n\\", letters[] = "trn\\";
 	const char *known = code && code < 0x80 ? strchr(plain, (int)code) : NULL;
@@ -479,17 +479,17 @@ static void read_char(struct rust_v0 *v0)
 {
 	struct hex hex = read_hex(v0);
 	uint64_t code;
-	if (!hex_value(&hex, &code) || !is_code_point(code)) {
+	if (!rust_v0_hex_value(&hex, &code) || !is_code_point(code)) {
 		rust_v0_fail(v0);
 		return;
 	}
 	rust_v0_puts(v0, "'");
-	put_escaped(v0, (uint32_t)code, '\'');
+	rust_v0_put_escaped(v0, (uint32_t)code, '\'');
 	rust_v0_puts(v0, "'");
 }
 
 /* The bytes of a string in UTF-8, two digits each. */
-static void read_string(struct rust_v0 *v0)
+static void rust_v0_read_string(struct rust_v0 *v0)
 {
 	struct hex hex = read_hex(v0);
 	if (hex.len % 2)
@@ -504,7 +504,7 @@ static void read_string(struct rust_v0 *v0)
 		uint32_t code;
 		size_t used = str_utf8_decode(bytes, have, &code);
 		if (used)
-			put_escaped(v0, code, '"');
+			rust_v0_put_escaped(v0, code, '"');
 		else
 			rust_v0_fail(v0);
 		i += used * 2;
@@ -553,7 +553,7 @@ static void read_expression(struct rust_v0 *v0, char tag)
 	switch (tag) {
 	case 'e': /* a str, of which literals are references */
 		rust_v0_puts(v0, "*");
-		read_string(v0);
+		rust_v0_read_string(v0);
 		break;
 	case 'R':
 	case 'Q':
@@ -595,7 +595,7 @@ static void read_const(struct rust_v0 *v0, char tag, bool in_expression)
 			rust_v0_puts(v0, "-");
 		read_integer(v0);
 	} else if (tag == 'R' && rust_v0_eat(v0, 'e')) {
-		read_string(v0);
+		rust_v0_read_string(v0);
 	} else if (tag == 'B') {
 		if (rust_v0_follow(v0, &back)) {
 			read_constant(v0, in_expression);

@@ -50,7 +50,7 @@ void annotation_weight_add(struct annotation_weight *to, const struct annotation
 
 /* ---- places and lines ---- */
 
-static uint32_t line_of(struct annotating *it, const struct profile_frame *frame)
+static uint32_t annotation_line_of(struct annotating *it, const struct profile_frame *frame)
 {
 	const char *file = frame->file && frame->line ? frame->file : "";
 	uint32_t number = file[0] ? frame->line : 0;
@@ -65,7 +65,7 @@ static uint32_t line_of(struct annotating *it, const struct profile_frame *frame
 	return (uint32_t)*known - 1;
 }
 
-static uint32_t group_of(const struct annotating *it, uint32_t frame)
+static uint32_t annotation_group_of(const struct annotating *it, uint32_t frame)
 {
 	uint32_t function = it->names->frames[frame].function;
 	return it->names->groups ? it->names->groups[function] : function;
@@ -79,9 +79,10 @@ static void look_at_frame(struct annotating *it, uint32_t index)
 	struct spot spot = {.first_element = (uint32_t)it->elements.len};
 	uint32_t innermost = has_inlined ? frames[index].innermost : index;
 	for (uint32_t at = innermost;; at = frames[at].outer) {
-		if (group_of(it, at) == it->result->function)
-			vec_push(&it->elements,
-				(struct element){line_of(it, &frames[at]), at == innermost});
+		if (annotation_group_of(it, at) == it->result->function)
+			vec_push(
+				&it->elements, (struct element){annotation_line_of(it, &frames[at]),
+						       at == innermost});
 		if (at == index)
 			break;
 	}
@@ -91,7 +92,7 @@ static void look_at_frame(struct annotating *it, uint32_t index)
 	struct annotation_place place = {
 		.object = frames[index].object,
 		.offset = frames[index].offset,
-		.body = group_of(it, index),
+		.body = annotation_group_of(it, index),
 		.line = it->elements.data[spot.first_element].line,
 	};
 	vec_push(&it->result->places, place);
@@ -112,7 +113,7 @@ static uint32_t leaf_of(const struct profile *profile, const struct profile_stac
 	return kernel ? kernel : user;
 }
 
-static void add_stack(
+static void annotation_add_stack(
 	struct annotating *it, const struct profile_stack *stack, const struct slice_sum *sum)
 {
 	uint32_t leaf = leaf_of(it->profile, stack), ends[] = {stack->user, stack->kernel};
@@ -130,7 +131,7 @@ static void weigh_nodes(struct annotating *it, const struct slice *slice)
 	it->weights = mem_zalloc_array(profile->nodes.len + 1, sizeof(*it->weights));
 	for (size_t i = 0; i < slice->nr_stacks; i++)
 		if (slice->stacks[i].samples)
-			add_stack(it, &profile->stacks.data[i], &slice->stacks[i]);
+			annotation_add_stack(it, &profile->stacks.data[i], &slice->stacks[i]);
 	for (size_t i = profile->nodes.len; i-- > 1;) {
 		struct annotation_weight *parent = &it->weights[profile->nodes.data[i].parent];
 		parent->total += it->weights[i].total;
@@ -171,7 +172,7 @@ struct open { /* how often each stands above where the walk is */
 	uint32_t *places, *lines;
 };
 
-static void add_total(struct annotation_weight *to, const struct annotation_weight *from)
+static void annotation_add_total(struct annotation_weight *to, const struct annotation_weight *from)
 {
 	to->total += from->total;
 	to->samples += from->samples;
@@ -183,21 +184,21 @@ static void add_self(struct annotation_weight *to, const struct annotation_weigh
 	to->self_samples += from->self_samples;
 }
 
-static void enter(struct annotating *it, const struct marked *node, struct open *open)
+static void annotation_enter(struct annotating *it, const struct marked *node, struct open *open)
 {
 	struct annotation *result = it->result;
 	struct annotation_place *place = &result->places.data[node->place];
 	const struct spot *spot = &it->spots.data[node->place];
 	if (!node->parent)
-		add_total(&result->whole, &node->weight);
+		annotation_add_total(&result->whole, &node->weight);
 	if (!open->places[node->place]++)
-		add_total(&place->weight, &node->weight);
+		annotation_add_total(&place->weight, &node->weight);
 	add_self(&place->weight, &node->weight);
 	for (uint32_t i = 0; i < spot->nr_elements; i++) {
 		const struct element *element = &it->elements.data[spot->first_element + i];
 		struct annotation_line *line = &result->lines.data[element->line];
 		if (!open->lines[element->line]++)
-			add_total(&line->weight, &node->weight);
+			annotation_add_total(&line->weight, &node->weight);
 		if (!element->is_leaf)
 			continue;
 		add_self(&line->weight, &node->weight);
@@ -205,7 +206,8 @@ static void enter(struct annotating *it, const struct marked *node, struct open 
 	}
 }
 
-static void leave(const struct annotating *it, const struct marked *node, struct open *open)
+static void annotation_leave(
+	const struct annotating *it, const struct marked *node, struct open *open)
 {
 	const struct spot *spot = &it->spots.data[node->place];
 	open->places[node->place]--;
@@ -219,13 +221,13 @@ static void walk_from(struct annotating *it, uint32_t root, struct open *open)
 	uint32_t at = root;
 	for (;;) {
 		const struct marked *node = &nodes[at - 1];
-		enter(it, node, open);
+		annotation_enter(it, node, open);
 		if (node->first_child) {
 			at = node->first_child;
 			continue;
 		}
 		for (;; node = &nodes[at - 1]) {
-			leave(it, node, open);
+			annotation_leave(it, node, open);
 			if (at == root)
 				return;
 			if (node->next_sibling)
@@ -236,7 +238,7 @@ static void walk_from(struct annotating *it, uint32_t root, struct open *open)
 	}
 }
 
-static void weigh(struct annotating *it)
+static void annotation_weigh(struct annotating *it)
 {
 	struct open open = {
 		.places = mem_zalloc_array(it->spots.len + 1, sizeof(*open.places)),
@@ -251,7 +253,7 @@ static void weigh(struct annotating *it)
 
 /* ---- order ---- */
 
-static int compare_places(const void *a, const void *b)
+static int annotation_compare_places(const void *a, const void *b)
 {
 	const struct annotation_place *x = a, *y = b;
 	if (x->object != y->object)
@@ -265,10 +267,10 @@ static void sort_places(struct annotation *annotation)
 	size_t kept = 0;
 	if (annotation->places.len)
 		qsort(annotation->places.data, annotation->places.len,
-			sizeof(*annotation->places.data), compare_places);
+			sizeof(*annotation->places.data), annotation_compare_places);
 	vec_each(&annotation->places, place) {
 		struct annotation_place *last = kept ? &annotation->places.data[kept - 1] : NULL;
-		if (last && compare_places(last, place) == 0)
+		if (last && annotation_compare_places(last, place) == 0)
 			annotation_weight_add(&last->weight, &place->weight);
 		else
 			annotation->places.data[kept++] = *place;
@@ -280,7 +282,7 @@ struct ordering {
 	const struct annotation_line *lines;
 };
 
-static int compare_lines(const void *a, const void *b, void *context)
+static int annotation_compare_lines(const void *a, const void *b, void *context)
 {
 	const struct ordering *by = context;
 	const struct annotation_line *x = &by->lines[*(const uint32_t *)a];
@@ -299,7 +301,7 @@ static void sort_lines(struct annotation *annotation)
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	struct ordering by = {annotation->lines.data};
-	qsort_r(order, count, sizeof(*order), compare_lines, &by);
+	qsort_r(order, count, sizeof(*order), annotation_compare_lines, &by);
 	struct annotation_line *sorted = mem_zalloc_array(count + 1, sizeof(*sorted));
 	for (uint32_t i = 0; i < count; i++) {
 		sorted[i] = annotation->lines.data[order[i]];
@@ -328,7 +330,7 @@ struct annotation *annotation_create(const struct profile *profile,
 	weigh_nodes(&it, slice);
 	bool is_done = mark_nodes(&it, is_cancelled);
 	if (is_done) {
-		weigh(&it);
+		annotation_weigh(&it);
 		sort_places(annotation);
 		sort_lines(annotation);
 	}

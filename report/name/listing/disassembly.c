@@ -74,7 +74,7 @@ static int spawn_with(
 	return error;
 }
 
-static int start(const struct disassembly_request *request, int out, pid_t *pid)
+static int disassembly_start(const struct disassembly_request *request, int out, pid_t *pid)
 {
 	CLEANUP(str_deinit) struct str first = {0}, last = {0};
 	str_printf(&first, "--start-address=0x%llx", (unsigned long long)request->start);
@@ -97,7 +97,7 @@ struct parsing {
 	size_t nr_bytes;
 };
 
-static void put_name(struct parsing *parsing, const char *name)
+static void disassembly_put_name(struct parsing *parsing, const char *name)
 {
 	if (!demangle(name, parsing->request->demangle, &parsing->result->texts))
 		str_puts(&parsing->result->texts, name);
@@ -155,12 +155,12 @@ static void put_operands(struct parsing *parsing, const char *text)
 	CLEANUP_FREE char *name = mem_strndup(open + 1, len);
 	str_write(out, text, (size_t)(open - text) + 1);
 	if (!parse_target(parsing, text, open, &target, &offset)) {
-		put_name(parsing, name);
+		disassembly_put_name(parsing, name);
 		str_puts(out, open + 1 + len);
 		return;
 	}
 	if (target.name)
-		put_name(parsing, target.name);
+		disassembly_put_name(parsing, target.name);
 	else
 		str_printf(out, "fn_%llx", (unsigned long long)target.start);
 	if (offset)
@@ -169,7 +169,7 @@ static void put_operands(struct parsing *parsing, const char *text)
 }
 
 /* "  401126:\tpush   %rbp" */
-static void take_line(struct parsing *parsing)
+static void disassembly_take_line(struct parsing *parsing)
 {
 	char *line = parsing->line.data, *end;
 	if (!parsing->line.len)
@@ -194,11 +194,11 @@ static void take_line(struct parsing *parsing)
 }
 
 /* False: it is enough. */
-static bool take_output(struct parsing *parsing, const char *bytes, size_t len)
+static bool disassembly_take_output(struct parsing *parsing, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (bytes[i] == '\n')
-			take_line(parsing);
+			disassembly_take_line(parsing);
 		else if (parsing->line.len < MAX_LINE_BYTES && bytes[i])
 			str_putc(&parsing->line, bytes[i]);
 	}
@@ -206,7 +206,7 @@ static bool take_output(struct parsing *parsing, const char *bytes, size_t len)
 	return parsing->nr_bytes < MAX_OUTPUT_BYTES && parsing->result->list.len < MAX_INSTRUCTIONS;
 }
 
-static uint64_t now_ms(void)
+static uint64_t disassembly_now_ms(void)
 {
 	return clock_now_ns() / NS_PER_MS;
 }
@@ -215,13 +215,13 @@ static uint64_t now_ms(void)
 static const char *read_output(struct parsing *parsing, int fd)
 {
 	const atomic_bool *is_cancelled = parsing->request->is_cancelled;
-	uint64_t deadline = now_ms() + LIMIT_MS;
+	uint64_t deadline = disassembly_now_ms() + LIMIT_MS;
 	char block[1 << 14];
 	for (;;) {
 		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 		if (is_cancelled && atomic_load(is_cancelled))
 			return "objdump was stopped";
-		if (now_ms() >= deadline)
+		if (disassembly_now_ms() >= deadline)
 			return "objdump took longer than 30 s and was stopped";
 		if (poll(&poll_fd, 1, LOOK_MS) <= 0)
 			continue;
@@ -230,7 +230,7 @@ static const char *read_output(struct parsing *parsing, int fd)
 			continue;
 		if (len <= 0)
 			return NULL;
-		if (!take_output(parsing, block, (size_t)len))
+		if (!disassembly_take_output(parsing, block, (size_t)len))
 			return "there are more instructions, which are left out";
 	}
 }
@@ -253,7 +253,7 @@ void disassembly_run(const struct disassembly_request *request, struct disassemb
 		return;
 	}
 	CLEANUP_FD int in = ends[0];
-	int error = start(request, ends[1], &pid);
+	int error = disassembly_start(request, ends[1], &pid);
 	close(ends[1]);
 	if (error) {
 		str_printf(&ret->problem, "objdump cannot be run: %s",

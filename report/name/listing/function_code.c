@@ -22,7 +22,7 @@ static const char *const refusals[] = {
 	[LAYOUT_OBJECT_UNKNOWN] = "it is not known which file this code is of",
 };
 
-static const char *refusal_of(enum layout_object_kind kind)
+static const char *function_code_refusal_of(enum layout_object_kind kind)
 {
 	if (kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_KERNEL)
 		return NULL;
@@ -32,7 +32,7 @@ static const char *refusal_of(enum layout_object_kind kind)
 }
 
 /* Debug files have the sections of code, but nothing in them. */
-static bool has_code(int fd, uint16_t *machine)
+static bool function_code_has_code(int fd, uint16_t *machine)
 {
 	struct elf_file *elf;
 	struct err *err = elf_file_open(fd, &elf);
@@ -61,7 +61,7 @@ static void find_own(const struct function_code_request *request,
 	ret->address = symbol_file_address(object, &ret->kernel.file, request->offset);
 	for (size_t i = 0; ret->fd < 0 && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		CLEANUP_FD int fd = symbol_file_open(object, options, kinds[i]);
-		if (fd >= 0 && has_code(fd, &ret->machine))
+		if (fd >= 0 && function_code_has_code(fd, &ret->machine))
 			ret->fd = steal_fd(fd);
 	}
 }
@@ -75,13 +75,13 @@ static void find_kernel(const struct function_code_request *request,
 	ret->address = ret->kernel.base + request->offset;
 	CLEANUP_FD int fd = ret->kernel.file.debug_fd;
 	ret->kernel.file.debug_fd = -1;
-	if (has_code(fd, &ret->machine))
+	if (function_code_has_code(fd, &ret->machine))
 		ret->fd = steal_fd(fd);
 }
 
 /* ---- lines ---- */
 
-static struct function_code_place place_of(
+static struct function_code_place function_code_place_of(
 	const struct function_code_request *request, const struct chain *chain)
 {
 	struct function_code_place place = {0};
@@ -104,8 +104,8 @@ static struct function_code_place place_of(
 	return place;
 }
 
-static void find_lines(const struct function_code_request *request, struct symbol_file *file,
-	struct function_code *ret)
+static void function_code_find_lines(const struct function_code_request *request,
+	struct symbol_file *file, struct function_code *ret)
 {
 	size_t count = ret->disassembly.list.len;
 	CLEANUP_FREE struct resolver_place *asked = mem_zalloc_array(count + 1, sizeof(*asked));
@@ -120,7 +120,7 @@ static void find_lines(const struct function_code_request *request, struct symbo
 	for (size_t i = 0; i < count; i++) {
 		struct chain chain = {0};
 		answers_find(&ret->answers, ret->disassembly.list.data[i].address, &chain);
-		ret->places[i] = place_of(request, &chain);
+		ret->places[i] = function_code_place_of(request, &chain);
 	}
 }
 
@@ -180,7 +180,7 @@ static void disassemble(const struct function_code_request *request, struct code
 		str_puts(&ret->problem, str_text(&ret->disassembly.problem));
 	}
 	ret->bias = file->address - request->offset;
-	find_lines(request, &file->kernel.file, ret);
+	function_code_find_lines(request, &file->kernel.file, ret);
 }
 
 void function_code_read(const struct function_code_request *request, struct function_code *ret)
@@ -188,7 +188,7 @@ void function_code_read(const struct function_code_request *request, struct func
 	*ret = (struct function_code){.object = request->object_index};
 	const struct profile_object *object = request->object;
 	enum layout_object_kind kind = object->info.kind;
-	const char *refusal = refusal_of(kind);
+	const char *refusal = function_code_refusal_of(kind);
 	if (refusal) {
 		str_puts(&ret->problem, refusal);
 		return;

@@ -31,7 +31,7 @@ static int compare_candidates(const void *a, const void *b)
 }
 
 /* Lines of one file stand together. */
-static void find_candidates(const struct listing_request *request, struct candidates *ret)
+static void listing_find_candidates(const struct listing_request *request, struct candidates *ret)
 {
 	const struct profile_function *function =
 		&request->functions[request->annotation->function];
@@ -52,10 +52,10 @@ static void find_candidates(const struct listing_request *request, struct candid
 		vec_push(&ret->list, (struct candidate){.name = function->file});
 }
 
-static void read_sources(const struct listing_request *request, struct listing *listing)
+static void listing_read_sources(const struct listing_request *request, struct listing *listing)
 {
 	struct candidates candidates = {0};
-	find_candidates(request, &candidates);
+	listing_find_candidates(request, &candidates);
 	uint64_t built_ns = request->objects[listing->identity.body_object].info.mtime_ns;
 	for (size_t i = 0; i < candidates.list.len && i < MAX_SOURCES; i++) {
 		struct listing_source source = {0};
@@ -75,7 +75,7 @@ static uint32_t find_source(const struct listing *listing, const char *name)
 	return 0;
 }
 
-static void extend(struct listing *listing, uint32_t source, uint32_t line)
+static void listing_extend(struct listing *listing, uint32_t source, uint32_t line)
 {
 	if (!source || !line)
 		return;
@@ -90,36 +90,36 @@ static void find_extents(const struct listing_request *request, struct listing *
 {
 	const struct profile_function *function =
 		&request->functions[request->annotation->function];
-	extend(listing, find_source(listing, function->file), function->line);
+	listing_extend(listing, find_source(listing, function->file), function->line);
 	vec_each(&request->annotation->lines, line)
-		extend(listing, find_source(listing, line->file), line->line);
+		listing_extend(listing, find_source(listing, line->file), line->line);
 	for (size_t i = 0; i < listing->code.disassembly.list.len; i++)
-		extend(listing, listing->places[i].source, listing->places[i].line);
+		listing_extend(listing, listing->places[i].source, listing->places[i].line);
 }
 
 /* ---- code ---- */
 
-static void put_line(struct str *out, const char *file, uint32_t line)
+static void listing_put_line(struct str *out, const char *file, uint32_t line)
 {
 	if (file)
 		str_printf(out, "%s:%u", path_last_part(file), line);
 }
 
 /* "main.c:12", "main.c:12 inlined: push_back vector.h:90" */
-static void put_label(struct listing *listing, struct listing_code *code,
+static void listing_put_label(struct listing *listing, struct listing_code *code,
 	const struct function_code_place *place, enum demangle_mode mode)
 {
 	struct str *out = &listing->labels;
 	code->is_elsewhere = true;
 	code->label = out->len;
-	put_line(out, place->file, place->line);
+	listing_put_line(out, place->file, place->line);
 	if (place->inlined || place->inlined_file) {
 		str_puts(out, place->file ? " inlined: " : "");
 		code->origin = out->len;
 		if (!place->inlined || !demangle(place->inlined, mode, out))
 			str_puts(out, place->inlined ? place->inlined : "");
 		str_puts(out, place->inlined && place->inlined_file ? " " : "");
-		put_line(out, place->inlined_file, place->inlined_line);
+		listing_put_line(out, place->inlined_file, place->inlined_line);
 	}
 	str_putc(out, '\0');
 }
@@ -150,7 +150,7 @@ static void place_code(const struct listing_request *request, struct listing *li
 			code->label = code[-1].label;
 			code->origin = code[-1].origin;
 		} else {
-			put_label(listing, code, &places[i], request->demangle);
+			listing_put_label(listing, code, &places[i], request->demangle);
 		}
 	}
 }
@@ -176,8 +176,8 @@ static void sort_code(struct listing *listing)
 		listing->places);
 }
 
-static void read_code(const struct listing_request *request, const struct annotation_place *hottest,
-	struct listing *listing)
+static void listing_read_code(const struct listing_request *request,
+	const struct annotation_place *hottest, struct listing *listing)
 {
 	bool is_inlined = hottest->body != request->annotation->function;
 	struct function_code_request code = {
@@ -249,8 +249,8 @@ struct listing *listing_create(const struct listing_request *request)
 	listing->identity.function = mem_strdup(listing->identity.function);
 	listing->identity.body = mem_strdup(listing->identity.body);
 	if (hottest)
-		read_code(request, hottest, listing);
-	read_sources(request, listing);
+		listing_read_code(request, hottest, listing);
+	listing_read_sources(request, listing);
 	place_code(request, listing);
 	sort_code(listing);
 	find_extents(request, listing);

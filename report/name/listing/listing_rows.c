@@ -18,7 +18,7 @@ struct placing {
 	struct annotation_weight *code; /* for each instruction */
 };
 
-static void put_row(struct placing *it, const struct listing_row *row)
+static void listing_rows_put_row(struct placing *it, const struct listing_row *row)
 {
 	vec_push(it->rows, *row);
 }
@@ -26,7 +26,8 @@ static void put_row(struct placing *it, const struct listing_row *row)
 static void put_note(struct placing *it, const char *text)
 {
 	if (text[0])
-		put_row(it, &(struct listing_row){.kind = LISTING_ROW_NOTE, .text = text});
+		listing_rows_put_row(
+			it, &(struct listing_row){.kind = LISTING_ROW_NOTE, .text = text});
 }
 
 static void weigh_code(struct placing *it)
@@ -41,7 +42,7 @@ static void weigh_code(struct placing *it)
 
 /* ---- code ---- */
 
-static void put_label(struct placing *it, size_t instruction)
+static void listing_rows_put_label(struct placing *it, size_t instruction)
 {
 	const char *text = it->listing->labels.data + it->listing->places[instruction].label;
 	if (!text[0] && !instruction) /* and perhaps of none at all */
@@ -52,10 +53,10 @@ static void put_label(struct placing *it, size_t instruction)
 		.instruction = instruction,
 		.address = it->listing->code.disassembly.list.data[instruction].address,
 		.text = text};
-	put_row(it, &row);
+	listing_rows_put_row(it, &row);
 }
 
-static void put_instruction(struct placing *it, size_t index)
+static void listing_rows_put_instruction(struct placing *it, size_t index)
 {
 	const struct disassembly *disassembly = &it->listing->code.disassembly;
 	struct listing_row row = {.kind = LISTING_ROW_CODE,
@@ -70,15 +71,15 @@ static void put_instruction(struct placing *it, size_t index)
 				  ? ""
 				  : it->listing->labels.data + it->listing->places[index].origin,
 		.weight = it->code[index]};
-	put_row(it, &row);
+	listing_rows_put_row(it, &row);
 }
 
-static void put_code(struct placing *it)
+static void listing_rows_put_code(struct placing *it)
 {
 	for (size_t i = 0; i < it->listing->code.disassembly.list.len; i++) {
 		if (it->listing->places[i].is_elsewhere)
-			put_label(it, i);
-		put_instruction(it, i);
+			listing_rows_put_label(it, i);
+		listing_rows_put_instruction(it, i);
 	}
 }
 
@@ -137,11 +138,11 @@ static void put_source_line(struct placing *it, uint32_t source, uint32_t number
 		.text = text ? text : ""};
 	if (annotated)
 		row.weight = annotated->weight;
-	put_row(it, &row);
+	listing_rows_put_row(it, &row);
 	if (!row.has_code || !is_opened(it->view, source, number))
 		return;
 	for (; is_code_of(listing, at, source + 1, number); at++)
-		put_instruction(it, listing->by_line[at]);
+		listing_rows_put_instruction(it, listing->by_line[at]);
 }
 
 static void put_source_text(struct placing *it, uint32_t index)
@@ -194,13 +195,13 @@ static void put_source_numbers(struct placing *it, uint32_t index)
 	}
 }
 
-static void put_source(struct placing *it, uint32_t index)
+static void listing_rows_put_source(struct placing *it, uint32_t index)
 {
 	const struct listing_source *source = &it->listing->sources.data[index];
 	struct listing_row heading = {.kind = LISTING_ROW_FILE,
 		.source = index,
 		.text = source->file.path ? source->file.path : source->file.name};
-	put_row(it, &heading);
+	listing_rows_put_row(it, &heading);
 	put_note(it, str_text(&source->file.problem));
 	if (source->is_newer)
 		put_note(it, "this file is newer than the binary: its lines may be others");
@@ -219,7 +220,7 @@ static void put_unknown_lines(struct placing *it)
 			.text = "code without line information",
 			.weight = line->weight,
 		};
-		put_row(it, &row);
+		listing_rows_put_row(it, &row);
 	}
 }
 
@@ -257,13 +258,13 @@ void listing_put_rows(const struct listing *listing, const struct annotation *an
 		if (!listing->sources.len)
 			put_note(&it, "there is no debug information that tells lines");
 		for (uint32_t i = 0; i < listing->sources.len; i++)
-			put_source(&it, i);
+			listing_rows_put_source(&it, i);
 		put_unknown_lines(&it);
 	}
 	if (view->layout == LISTING_LAYOUT_CODE) {
 		vec_each(&listing->sources, source)
 			put_note(&it, str_text(&source->file.problem));
-		put_code(&it);
+		listing_rows_put_code(&it);
 	}
 	mem_free(it.code);
 }
@@ -293,7 +294,7 @@ size_t listing_hottest(const struct listing_rows *rows)
 
 /* ---- text ---- */
 
-static void put_share(uint64_t value, uint64_t whole, struct str *out)
+static void listing_rows_put_share(uint64_t value, uint64_t whole, struct str *out)
 {
 	if (value)
 		str_printf(out, "%7.2f%%", profile_percent(value, whole));
@@ -307,8 +308,8 @@ static void put_text_row(
 	if (row->kind == LISTING_ROW_NOTE || row->kind == LISTING_ROW_FILE) {
 		str_puts(out, row->kind == LISTING_ROW_NOTE ? "# " : "\n# ");
 	} else {
-		put_share(row->weight.self, annotation->whole.total, out);
-		put_share(row->weight.total, annotation->whole.total, out);
+		listing_rows_put_share(row->weight.self, annotation->whole.total, out);
+		listing_rows_put_share(row->weight.total, annotation->whole.total, out);
 	}
 	if (row->kind == LISTING_ROW_SOURCE)
 		str_printf(out, "%7u  ", row->line);

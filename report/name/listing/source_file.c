@@ -37,7 +37,7 @@ static void put_byte(struct str *text, char byte, size_t *column)
 	*column += ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-static void split(const char *bytes, size_t len, struct source_file *ret)
+static void source_file_split(const char *bytes, size_t len, struct source_file *ret)
 {
 	for (size_t at = 0; at < len && ret->text.len < MAX_SHOWN_BYTES;) {
 		const char *end = memchr(bytes + at, '\n', len - at);
@@ -56,7 +56,7 @@ static void split(const char *bytes, size_t len, struct source_file *ret)
 
 /* ---- a path ---- */
 
-static bool read_all(int fd, struct str *text)
+static bool source_file_read_all(int fd, struct str *text)
 {
 	char block[1 << 16];
 	for (;;) {
@@ -84,7 +84,7 @@ static int open_for_caller(
 	return fd;
 }
 
-static const char *refusal_of(int error)
+static const char *source_file_refusal_of(int error)
 {
 	return error == EREMOTE  ? "it is on a FUSE or network file system that may hang"
 	       : error == EACCES ? "permission denied"
@@ -92,25 +92,25 @@ static const char *refusal_of(int error)
 }
 
 /* True when it is there, whether it can be shown or not, and may be opened. */
-static bool try_path(const char *path, const struct regular_file_rules *rules,
+static bool source_file_try_path(const char *path, const struct regular_file_rules *rules,
 	struct source_file *ret, struct str *refused)
 {
 	struct stat st;
 	CLEANUP_FD int fd = open_for_caller(path, rules, &st);
-	const char *refusal = fd < 0 ? refusal_of(errno) : NULL;
+	const char *refusal = fd < 0 ? source_file_refusal_of(errno) : NULL;
 	if (refusal && !refused->len)
 		str_printf(refused, "%s cannot be shown: %s", path, refusal);
 	if (fd < 0)
 		return false;
 	CLEANUP(str_deinit) struct str text = {0};
-	if (st.st_size > MAX_BYTES || !read_all(fd, &text)) {
+	if (st.st_size > MAX_BYTES || !source_file_read_all(fd, &text)) {
 		str_printf(&ret->problem, "%s cannot be shown: %s", path,
 			st.st_size > MAX_BYTES ? "it is larger than 16 MB" : "it cannot be read");
 		return true;
 	}
 	ret->path = mem_strdup(path);
 	ret->mtime_ns = clock_from_timespec(st.st_mtim);
-	split(str_text(&text), text.len, ret);
+	source_file_split(str_text(&text), text.len, ret);
 	return true;
 }
 
@@ -123,9 +123,9 @@ struct search {
 	size_t nr_tried;
 };
 
-static bool look_at(struct search *search, const char *path)
+static bool source_file_look_at(struct search *search, const char *path)
 {
-	if (try_path(path, search->rules, search->file, &search->refused))
+	if (source_file_try_path(path, search->rules, search->file, &search->refused))
 		return true;
 	if (search->nr_tried++ < MAX_TOLD)
 		str_printf(&search->tried, "%s%s", search->tried.len ? ", " : "", path);
@@ -153,7 +153,7 @@ static bool search_below(struct search *search, const char *dir, const char *pla
 	for (const char *at = plain; at && search->nr_tried < MAX_TRIED; at = strchr(at + 1, '/')) {
 		CLEANUP(str_deinit) struct str path = {0};
 		str_printf(&path, "%s%s", dir, at);
-		if (look_at(search, str_text(&path)))
+		if (source_file_look_at(search, str_text(&path)))
 			return true;
 	}
 	return false;
@@ -171,7 +171,7 @@ void source_file_read(const char *name, const struct debug_dirs *dirs,
 		is_found = search_below(&search, dirs->data[i], str_text(&plain));
 	/* A relative one is not looked for in a folder that has nothing to do with it. */
 	if (!is_found && name[0] == '/')
-		is_found = look_at(&search, name);
+		is_found = source_file_look_at(&search, name);
 	if (!is_found && search.nr_tried > MAX_TOLD)
 		str_printf(&search.tried, " and %zu more", search.nr_tried - MAX_TOLD);
 	if (!is_found && search.refused.len)

@@ -103,14 +103,14 @@ static const char *text_at(struct address_index *index, uint32_t offset)
 	return NULL;
 }
 
-static uint32_t narrow(uint64_t value)
+static uint32_t address_index_narrow(uint64_t value)
 {
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-static uint32_t get_u32(struct bytes_cursor *cursor)
+static uint32_t address_index_get_u32(struct bytes_cursor *cursor)
 {
-	return narrow(bytes_get_varint(cursor));
+	return address_index_narrow(bytes_get_varint(cursor));
 }
 
 /* ---- opening ---- */
@@ -184,7 +184,7 @@ void address_index_close(struct address_index *index)
 
 /* ---- blocks ---- */
 
-static struct index_row row_at(struct address_index *index, uint32_t number)
+static struct index_row address_index_row_at(struct address_index *index, uint32_t number)
 {
 	struct bytes_cursor cursor =
 		sound_bytes(index, index->table_offset + (uint64_t)number * ADDRESS_INDEX_ROW_BYTES,
@@ -203,7 +203,7 @@ static bool open_block(struct address_index *index, uint64_t address)
 	uint32_t low = 0, high = index->nr_blocks;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (row_at(index, middle).start <= address)
+		if (address_index_row_at(index, middle).start <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -211,7 +211,7 @@ static bool open_block(struct address_index *index, uint64_t address)
 	block->end = 0;
 	if (!low)
 		return false;
-	struct index_row row = row_at(index, low - 1);
+	struct index_row row = address_index_row_at(index, low - 1);
 	if (address - row.start >= row.code_bytes)
 		return false;
 	block->cursor = sound_bytes(index, row.offset, row.bytes);
@@ -232,7 +232,7 @@ static uint32_t get_reference(struct bytes_cursor *cursor, struct offsets *offse
 		return offsets->list.data[number - 1];
 	if (number > count + 1)
 		cursor->overrun = true;
-	uint32_t offset = get_u32(cursor);
+	uint32_t offset = address_index_get_u32(cursor);
 	vec_push(&offsets->list, offset);
 	return offset;
 }
@@ -262,8 +262,8 @@ static uint32_t get_new_nodes(struct index_block *block)
 		node.function = get_reference(cursor, &block->functions);
 		if (parent) {
 			node.call_file = get_reference(cursor, &block->texts);
-			node.call_line = get_u32(cursor);
-			node.call_column = get_u32(cursor);
+			node.call_line = address_index_get_u32(cursor);
+			node.call_column = address_index_get_u32(cursor);
 		}
 		vec_push(&block->nodes, node);
 		number = (uint32_t)block->nodes.len;
@@ -283,7 +283,7 @@ static void read_stretch(struct index_block *block, unsigned flags)
 	if (flags & ADDRESS_INDEX_LINE)
 		block->line += (uint32_t)bytes_get_zigzag(cursor);
 	if (flags & ADDRESS_INDEX_COLUMN)
-		block->column = get_u32(cursor);
+		block->column = address_index_get_u32(cursor);
 }
 
 /* Goes on to the stretch that holds the address. */
@@ -305,17 +305,18 @@ static void read_up_to(struct index_block *block, uint64_t address)
 
 /* ---- chains ---- */
 
-static void put_function(struct address_index *index, uint32_t offset, struct chain_frame *frame)
+static void address_index_put_function(
+	struct address_index *index, uint32_t offset, struct chain_frame *frame)
 {
 	struct bytes_cursor cursor = sound_bytes(index, offset, FUNCTION_BYTES_MAX);
-	uint32_t name = get_u32(&cursor), decl_file = get_u32(&cursor);
-	frame->decl_line = get_u32(&cursor);
+	uint32_t name = address_index_get_u32(&cursor), decl_file = address_index_get_u32(&cursor);
+	frame->decl_line = address_index_get_u32(&cursor);
 	frame->function = text_at(index, name);
 	frame->decl_file = text_at(index, decl_file);
 	index->is_damaged |= cursor.overrun;
 }
 
-static struct chain build_chain(struct address_index *index)
+static struct chain address_index_build_chain(struct address_index *index)
 {
 	const struct index_block *block = &index->block;
 	const struct index_node *nodes = block->nodes.data;
@@ -329,7 +330,7 @@ static struct chain build_chain(struct address_index *index)
 	at.file = text_at(index, block->file);
 	for (uint32_t i = 0, number = block->node; i < count; i++) {
 		const struct index_node *node = &nodes[number - 1];
-		put_function(index, node->function, &at);
+		address_index_put_function(index, node->function, &at);
 		at.is_inlined = node->is_inlined;
 		frames[i] = at;
 		at.file = text_at(index, node->call_file);
@@ -354,7 +355,7 @@ bool address_index_run(
 		read_up_to(block, addresses[i]);
 		index->is_damaged |= block->cursor.overrun;
 		if (!index->is_damaged)
-			chains[i] = build_chain(index);
+			chains[i] = address_index_build_chain(index);
 	}
 	return !index->is_damaged;
 }

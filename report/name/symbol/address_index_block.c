@@ -50,7 +50,7 @@ static bool is_same_call(const struct block_node *a, const struct block_node *b)
 }
 
 /* 0: it has none yet. */
-static uint32_t find_function(
+static uint32_t address_index_block_find_function(
 	const struct address_index_block *block, const struct block_function *function)
 {
 	const uint64_t *number = map_get(&block->functions, hash_function(function));
@@ -58,7 +58,8 @@ static uint32_t find_function(
 	return is_it ? (uint32_t)*number : 0;
 }
 
-static uint32_t find_node(const struct address_index_block *block, const struct block_node *node)
+static uint32_t address_index_block_find_node(
+	const struct address_index_block *block, const struct block_node *node)
 {
 	const uint64_t *number = map_get(&block->nodes, hash_node(node));
 	if (!number)
@@ -71,7 +72,7 @@ static uint32_t find_node(const struct address_index_block *block, const struct 
 
 /* ---- references ---- */
 
-static void put_text(struct address_index_block *block, const char *text,
+static void address_index_block_put_text(struct address_index_block *block, const char *text,
 	const struct address_index_names *names)
 {
 	if (!text) {
@@ -87,10 +88,10 @@ static void put_text(struct address_index_block *block, const char *text,
 		bytes_put_varint(&block->bytes, names->text(names->context, text));
 }
 
-static uint32_t put_function(struct address_index_block *block,
+static uint32_t address_index_block_put_function(struct address_index_block *block,
 	const struct block_function *function, const struct address_index_names *names)
 {
-	uint32_t number = find_function(block, function);
+	uint32_t number = address_index_block_find_function(block, function);
 	if (number) {
 		bytes_put_varint(&block->bytes, number);
 		return number;
@@ -125,7 +126,7 @@ static struct block_step step_of(const struct chain *chain, uint32_t i)
 }
 
 /* Makes the path that of the chain, as far as its nodes have numbers. */
-static void follow(struct address_index_block *block, const struct chain *chain)
+static void address_index_block_follow(struct address_index_block *block, const struct chain *chain)
 {
 	uint32_t i = 0, parent = 0;
 	for (; i < chain->count && i < block->path.len; i++) {
@@ -139,8 +140,9 @@ static void follow(struct address_index_block *block, const struct chain *chain)
 	for (; i < chain->count; i++) {
 		struct block_step step = step_of(chain, i);
 		step.node.parent = parent;
-		step.node.function = find_function(block, &step.function);
-		if (!step.node.function || !(step.number = find_node(block, &step.node)))
+		step.node.function = address_index_block_find_function(block, &step.function);
+		if (!step.node.function ||
+			!(step.number = address_index_block_find_node(block, &step.node)))
 			break;
 		parent = step.number;
 		vec_push(&block->path, step);
@@ -159,9 +161,9 @@ static void put_new_nodes(struct address_index_block *block, const struct chain 
 		step.node.parent = i ? block->path.data[i - 1].number : 0;
 		bytes_put_varint(
 			&block->bytes, i == known ? (uint64_t)step.node.parent << 1 | flag : flag);
-		step.node.function = put_function(block, &step.function, names);
+		step.node.function = address_index_block_put_function(block, &step.function, names);
 		if (i) {
-			put_text(block, step.node.call_file, names);
+			address_index_block_put_text(block, step.node.call_file, names);
 			bytes_put_varint(&block->bytes, step.node.call_line);
 			bytes_put_varint(&block->bytes, step.node.call_column);
 		}
@@ -204,7 +206,7 @@ void address_index_block_put(struct address_index_block *block, uint64_t start, 
 		.file = block->file, .line = block->line, .column = block->column};
 	const struct chain_frame *row = chain->count ? chain->frames : &before;
 	uint32_t node_before = last_node(block);
-	follow(block, chain);
+	address_index_block_follow(block, chain);
 	unsigned flags = flags_of(block, node_before, chain, row);
 	if (!flags && block->bytes.len)
 		return; /* the stretch before goes on */
@@ -215,7 +217,7 @@ void address_index_block_put(struct address_index_block *block, uint64_t start, 
 	if (flags & ADDRESS_INDEX_NODES_NEW)
 		put_new_nodes(block, chain, names);
 	if (flags & ADDRESS_INDEX_FILE)
-		put_text(block, row->file, names);
+		address_index_block_put_text(block, row->file, names);
 	if (flags & ADDRESS_INDEX_LINE)
 		bytes_put_zigzag(&block->bytes, (int64_t)row->line - block->line);
 	if (flags & ADDRESS_INDEX_COLUMN)

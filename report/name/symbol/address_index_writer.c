@@ -47,14 +47,14 @@ struct index_thread {
 
 /* ---- the file ---- */
 
-static void fail(struct index_writer *writer, struct err *err)
+static void address_index_writer_fail(struct index_writer *writer, struct err *err)
 {
 	if (err)
 		atomic_store(&writer->failed, true);
 	err_destroy(err);
 }
 
-static void flush(struct index_writer *writer)
+static void address_index_writer_flush(struct index_writer *writer)
 {
 	const struct bytes_buf *buffer = &writer->buffer;
 	for (size_t at = 0; at < buffer->len; at += ADDRESS_INDEX_PAGE_BYTES) {
@@ -64,13 +64,15 @@ static void flush(struct index_writer *writer)
 				left < ADDRESS_INDEX_PAGE_BYTES ? left : ADDRESS_INDEX_PAGE_BYTES));
 	}
 	if (!atomic_load(&writer->failed))
-		fail(writer, cache_writer_put(writer->file, buffer->data, buffer->len));
+		address_index_writer_fail(
+			writer, cache_writer_put(writer->file, buffer->data, buffer->len));
 	writer->flushed += buffer->len;
 	writer->buffer.len = 0;
 }
 
 /* Returns where it stands. */
-static uint32_t append(struct index_writer *writer, const void *bytes, size_t len)
+static uint32_t address_index_writer_append(
+	struct index_writer *writer, const void *bytes, size_t len)
 {
 	uint64_t offset = writer->flushed + writer->buffer.len;
 	if (offset + len > FILE_BYTES_MAX) {
@@ -83,7 +85,7 @@ static uint32_t append(struct index_writer *writer, const void *bytes, size_t le
 		at += part;
 		len -= part;
 		if (writer->buffer.len == BUFFER_BYTES)
-			flush(writer);
+			address_index_writer_flush(writer);
 	}
 	return (uint32_t)offset;
 }
@@ -97,7 +99,8 @@ static uint32_t append_once(struct index_writer *writer, const void *bytes, size
 	pthread_mutex_lock(&writer->lock);
 	uint64_t *stored = map_put(&writer->stored, hash, &is_new);
 	bool is_there = !is_new && (*stored ^ check) >> 32 == 0;
-	uint32_t offset = is_there ? (uint32_t)*stored : append(writer, bytes, len);
+	uint32_t offset =
+		is_there ? (uint32_t)*stored : address_index_writer_append(writer, bytes, len);
 	*stored = check | offset;
 	pthread_mutex_unlock(&writer->lock);
 	return offset;
@@ -136,7 +139,7 @@ static void end_block(struct index_thread *thread)
 	struct row row = {
 		.start = block->start,
 		.code_bytes = (uint32_t)(block->end - block->start),
-		.offset = append(writer, block->bytes.data, block->bytes.len),
+		.offset = address_index_writer_append(writer, block->bytes.data, block->bytes.len),
 		.bytes = (uint32_t)block->bytes.len,
 	};
 	vec_push(&writer->rows, row);
@@ -144,7 +147,7 @@ static void end_block(struct index_thread *thread)
 	address_index_block_reset(block);
 }
 
-static void take(
+static void address_index_writer_take(
 	void *context, unsigned number, uint64_t start, uint64_t end, const struct chain *chain)
 {
 	struct index_thread *thread = &((struct index_thread *)context)[number];
@@ -159,7 +162,7 @@ static void take(
 }
 
 /* Blocks know texts by where they are in memory. */
-static void forget(void *context, unsigned number)
+static void address_index_writer_forget(void *context, unsigned number)
 {
 	struct index_thread *thread = &((struct index_thread *)context)[number];
 	end_block(thread);
@@ -175,7 +178,8 @@ static bool write_blocks(struct index_writer *writer, struct dwarf_resolver *res
 		threads[i].names =
 			(struct address_index_names){&threads[i], text_offset, function_offset};
 	}
-	struct dwarf_survey_taker taker = {threads, take, forget};
+	struct dwarf_survey_taker taker = {
+		threads, address_index_writer_take, address_index_writer_forget};
 	bool is_whole = dwarf_resolver_survey(resolver, &taker);
 	for (unsigned i = 0; i < count; i++) {
 		end_block(&threads[i]);
@@ -187,7 +191,7 @@ static bool write_blocks(struct index_writer *writer, struct dwarf_resolver *res
 
 /* ---- what leads to it ---- */
 
-static int compare_rows(const void *a, const void *b)
+static int address_index_writer_compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -198,19 +202,20 @@ static uint64_t write_table(struct index_writer *writer)
 	CLEANUP(bytes_buf_deinit) struct bytes_buf table = {0};
 	if (writer->rows.len)
 		qsort(writer->rows.data, writer->rows.len, sizeof(*writer->rows.data),
-			compare_rows);
+			address_index_writer_compare_rows);
 	vec_each(&writer->rows, row) {
 		bytes_put_u64(&table, row->start);
 		bytes_put_u32(&table, row->code_bytes);
 		bytes_put_u32(&table, row->offset);
 		bytes_put_u32(&table, row->bytes);
 	}
-	uint64_t offset = append(writer, table.data, table.len);
-	flush(writer);
+	uint64_t offset = address_index_writer_append(writer, table.data, table.len);
+	address_index_writer_flush(writer);
 	return offset;
 }
 
-static struct err *write_trailer(struct index_writer *writer, uint64_t table_offset)
+static struct err *address_index_writer_write_trailer(
+	struct index_writer *writer, uint64_t table_offset)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf trailer = {0};
 	const struct bytes_buf *sums = &writer->sums;
@@ -228,12 +233,13 @@ static struct err *write_trailer(struct index_writer *writer, uint64_t table_off
 static bool write_file(struct index_writer *writer, struct dwarf_resolver *resolver)
 {
 	const uint8_t version[] = {ADDRESS_INDEX_VERSION, 0, 0, 0};
-	append(writer, version, sizeof(version));
+	address_index_writer_append(writer, version, sizeof(version));
 	if (!write_blocks(writer, resolver))
 		return false;
 	uint64_t table_offset = write_table(writer);
 	if (!atomic_load(&writer->failed))
-		fail(writer, write_trailer(writer, table_offset));
+		address_index_writer_fail(
+			writer, address_index_writer_write_trailer(writer, table_offset));
 	return !atomic_load(&writer->failed);
 }
 

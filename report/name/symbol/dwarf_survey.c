@@ -12,7 +12,7 @@ enum {
 
 /* ---- ranges ---- */
 
-static int compare_ranges(const void *a, const void *b)
+static int dwarf_survey_compare_ranges(const void *a, const void *b)
 {
 	const struct dwarf_survey_range *x = a, *y = b;
 	if (x->unit != y->unit)
@@ -58,7 +58,7 @@ bool dwarf_survey_find_ranges(struct dwarf_reader *reader, struct dwarf_survey_r
 			return false;
 	if (!ret->list.len)
 		return false;
-	qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), compare_ranges);
+	qsort(ret->list.data, ret->list.len, sizeof(*ret->list.data), dwarf_survey_compare_ranges);
 	return true;
 }
 
@@ -74,7 +74,8 @@ struct tour {
 	size_t at; /* the range of the window that is being told of */
 };
 
-static void take(const struct tour *tour, uint64_t start, uint64_t end, const struct chain *chain)
+static void dwarf_survey_take(
+	const struct tour *tour, uint64_t start, uint64_t end, const struct chain *chain)
 {
 	tour->taker->take(tour->taker->context, tour->thread, start, end, chain);
 }
@@ -86,7 +87,7 @@ static const struct dwarf_survey_range *move_on(struct tour *tour, uint64_t addr
 	for (; tour->at < survey->window.len; tour->at++) {
 		const struct dwarf_survey_range *range = &survey->window.data[tour->at];
 		if (range->is_gap)
-			take(tour, range->start, range->end, &(struct chain){0});
+			dwarf_survey_take(tour, range->start, range->end, &(struct chain){0});
 		else if (address < range->end)
 			return range;
 	}
@@ -105,7 +106,7 @@ static void tell_piece(struct tour *tour, uint64_t next)
 		const struct dwarf_survey_range *range = move_on(tour, addresses[i]);
 		uint64_t end = i + 1 < count ? addresses[i + 1] : next;
 		struct chain chain = unit_resolver_chain(tour->resolver, i);
-		take(tour, addresses[i], end < range->end ? end : range->end, &chain);
+		dwarf_survey_take(tour, addresses[i], end < range->end ? end : range->end, &chain);
 	}
 }
 

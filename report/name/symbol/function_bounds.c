@@ -73,7 +73,8 @@ static void sort_bounds(struct function_bounds *bounds)
 	}
 }
 
-static void add_functions(struct function_bounds *bounds, const struct cfi_section *section)
+static void function_bounds_add_functions(
+	struct function_bounds *bounds, const struct cfi_section *section)
 {
 	struct cfi_reader *reader = cfi_reader_create(section);
 	struct cfi_function function;
@@ -93,7 +94,7 @@ struct function_bounds *function_bounds_create(struct elf_file *elf)
 	bounds->bytes_left = GAPS_BYTES_MAX;
 	err_destroy(cfi_file_read(elf, CFI_EH_FRAME, &bytes, &section)); /* then there are none */
 	if (bytes)
-		add_functions(bounds, &section);
+		function_bounds_add_functions(bounds, &section);
 	sort_bounds(bounds);
 	return bounds;
 }
@@ -151,7 +152,8 @@ static void add_symbols(struct function_bounds *bounds)
 }
 
 /* The section of code that holds the address, or the segment where there are no sections. */
-static bool find_code(struct elf_file *elf, uint64_t address, struct function_extent *ret)
+static bool function_bounds_find_code(
+	struct elf_file *elf, uint64_t address, struct function_extent *ret)
 {
 	const struct elf_section *sections;
 	const struct elf_segment *segments;
@@ -182,7 +184,7 @@ static bool find_gap(
 {
 	const struct bound *list = bounds->list.data;
 	size_t behind = find_behind(bounds, address);
-	if (!find_code(bounds->elf, address, ret))
+	if (!function_bounds_find_code(bounds->elf, address, ret))
 		return false;
 	if (behind && list[behind - 1].end_so_far > address)
 		return false;

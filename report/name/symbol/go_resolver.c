@@ -74,29 +74,29 @@ static void reader_destroy(struct reader *reader)
 
 /* ---- texts: copies, because the file may change under a mapping ---- */
 
-static const char *keep(struct reader *reader, const char *text)
+static const char *go_resolver_keep(struct reader *reader, const char *text)
 {
 	size_t len = strlen(text);
 	return len ? arena_strndup(&reader->texts, text, len) : NULL;
 }
 
-static const char *name_of(struct reader *reader, uint32_t name)
+static const char *go_resolver_name_of(struct reader *reader, uint32_t name)
 {
 	bool added;
 	uint64_t *slot = map_put(&reader->names, name, &added);
 	if (added)
-		*slot = (uintptr_t)keep(reader, go_pclntab_name(reader->table, name));
+		*slot = (uintptr_t)go_resolver_keep(reader, go_pclntab_name(reader->table, name));
 	return (const char *)(uintptr_t)*slot;
 }
 
-static const char *path_of(struct reader *reader, uint32_t file)
+static const char *go_resolver_path_of(struct reader *reader, uint32_t file)
 {
 	bool added;
 	if (reader->last_path && reader->last_file == file)
 		return reader->last_path;
 	uint64_t *slot = map_put(&reader->paths, file, &added);
 	if (added)
-		*slot = (uintptr_t)keep(reader, go_lines_path(reader->table, file));
+		*slot = (uintptr_t)go_resolver_keep(reader, go_lines_path(reader->table, file));
 	reader->last_file = file;
 	reader->last_path = (const char *)(uintptr_t)*slot;
 	return reader->last_path;
@@ -104,7 +104,7 @@ static const char *path_of(struct reader *reader, uint32_t file)
 
 /* ---- chains ---- */
 
-static bool take_function(struct reader *reader, uint64_t address)
+static bool go_resolver_take_function(struct reader *reader, uint64_t address)
 {
 	struct go_function *function = &reader->function;
 	if (reader->has_function && address >= function->start && address < function->end)
@@ -113,7 +113,7 @@ static bool take_function(struct reader *reader, uint64_t address)
 			       go_pclntab_function(reader->table, reader->index, function);
 	if (!reader->has_function)
 		return false;
-	reader->name = keep(reader, go_pclntab_name(reader->table, function->name));
+	reader->name = go_resolver_keep(reader, go_pclntab_name(reader->table, function->name));
 	go_values_start(&reader->files, reader->table, function, function->file_table);
 	go_values_start(&reader->lines, reader->table, function, function->line_table);
 	reader->has_tree =
@@ -124,22 +124,22 @@ static bool take_function(struct reader *reader, uint64_t address)
 }
 
 /* File and line of an instruction. */
-static struct chain_frame place_of(struct reader *reader, uint32_t into)
+static struct chain_frame go_resolver_place_of(struct reader *reader, uint32_t into)
 {
 	struct chain_frame at = {0};
 	int32_t line = go_values_at(&reader->lines, into);
 	int32_t number = go_values_at(&reader->files, into);
 	uint32_t file = go_lines_file(reader->table, &reader->function, number);
-	at.file = line < 0 ? NULL : path_of(reader, file);
+	at.file = line < 0 ? NULL : go_resolver_path_of(reader, file);
 	at.line = at.file ? (uint32_t)line : 0;
 	return at;
 }
 
 /* Go tells no file of a function, but no function has lines of two. */
-static void put_frame(struct reader *reader, uint32_t into, const char *name, uint32_t start_line,
-	bool is_inlined)
+static void go_resolver_put_frame(struct reader *reader, uint32_t into, const char *name,
+	uint32_t start_line, bool is_inlined)
 {
-	struct chain_frame frame = place_of(reader, into);
+	struct chain_frame frame = go_resolver_place_of(reader, into);
 	frame.function = name;
 	if (start_line && start_line <= INT32_MAX) {
 		frame.decl_file = frame.file;
@@ -159,19 +159,20 @@ static bool take_call(struct reader *reader, uint32_t into, struct go_inlined *c
 	       call->call < function->end - function->start;
 }
 
-static struct chain build_chain(struct reader *reader, uint64_t address)
+static struct chain go_resolver_build_chain(struct reader *reader, uint64_t address)
 {
 	const struct go_function *function = &reader->function;
 	struct go_inlined call;
 	reader->chain.len = 0;
-	if (!take_function(reader, address) || address - function->start > UINT32_MAX)
+	if (!go_resolver_take_function(reader, address) || address - function->start > UINT32_MAX)
 		return (struct chain){0};
 	uint32_t into = (uint32_t)(address - function->start);
 	while (take_call(reader, into, &call)) {
-		put_frame(reader, into, name_of(reader, call.name), call.start_line, true);
+		go_resolver_put_frame(reader, into, go_resolver_name_of(reader, call.name),
+			call.start_line, true);
 		into = call.call;
 	}
-	put_frame(reader, into, reader->name, function->start_line, false);
+	go_resolver_put_frame(reader, into, reader->name, function->start_line, false);
 	size_t bytes = reader->chain.len * sizeof(*reader->chain.data);
 	struct chain_frame *frames = arena_alloc(&reader->frames, bytes);
 	memcpy(frames, reader->chain.data, bytes);
@@ -186,7 +187,7 @@ static void read_chains(
 	uint64_t rows_max =
 		*read[0] + *read[1] + *read[2] + ROWS_MAX + (uint64_t)count * ROWS_MAX_PER_ADDRESS;
 	for (size_t i = 0; i < count && *read[0] + *read[1] + *read[2] < rows_max; i++)
-		chains[i] = build_chain(reader, addresses[i]);
+		chains[i] = go_resolver_build_chain(reader, addresses[i]);
 }
 
 /* ---- the whole ---- */

@@ -48,7 +48,7 @@ static bool try_place(const struct profile_object *object, const char *place, co
 }
 
 /* Where the kernel's image begins; its scripts call it so on all architectures. */
-static bool find_text(struct elf_file *elf, uint64_t *ret)
+static bool kernel_file_find_text(struct elf_file *elf, uint64_t *ret)
 {
 	struct elf_symbols symbols = {0};
 	struct err *err = elf_symbols_read(elf, &symbols);
@@ -74,7 +74,7 @@ bool kernel_file_find(const struct profile *profile, const struct profile_object
 	bool is_found = false;
 	for (size_t i = 0; !is_found && i < sizeof(places) / sizeof(*places); i++)
 		is_found = try_place(object, places[i], release, options, &ret->file);
-	return is_found && find_text(ret->file.debug, &ret->base);
+	return is_found && kernel_file_find_text(ret->file.debug, &ret->base);
 }
 
 void kernel_file_deinit(struct kernel_file *file)

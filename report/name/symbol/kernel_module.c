@@ -42,7 +42,7 @@ static bool is_file_of(const struct search *search, const char *file)
 }
 
 /* Through the usual search, as if the object had this path: that verifies the build ID. */
-static bool try_path(struct search *search)
+static bool kernel_module_try_path(struct search *search)
 {
 	struct profile_object as_file = *search->object;
 	as_file.path = str_text(&search->path);
@@ -55,7 +55,7 @@ static bool try_path(struct search *search)
 	return false;
 }
 
-static DIR *open_folder(const struct search *search)
+static DIR *kernel_module_open_folder(const struct search *search)
 {
 	CLEANUP(str_deinit) struct str full = {0};
 	const char *root = search->options->symfs ? search->options->symfs : "";
@@ -66,7 +66,7 @@ static DIR *open_folder(const struct search *search)
 /* Links are not followed: those to the build tree lead far away. */
 static bool search_folder(struct search *search, int depth)
 {
-	DIR *folder = depth < MAX_DEPTH ? open_folder(search) : NULL;
+	DIR *folder = depth < MAX_DEPTH ? kernel_module_open_folder(search) : NULL;
 	size_t len = search->path.len;
 	bool is_found = false;
 	for (struct dirent *entry; folder && !is_found && (entry = readdir(folder));) {
@@ -76,7 +76,7 @@ static bool search_folder(struct search *search, int depth)
 		if (entry->d_type == DT_DIR)
 			is_found = search_folder(search, depth + 1);
 		else if (entry->d_type == DT_REG && is_file_of(search, entry->d_name))
-			is_found = try_path(search);
+			is_found = kernel_module_try_path(search);
 		str_truncate(&search->path, len);
 	}
 	if (folder)
@@ -84,7 +84,7 @@ static bool search_folder(struct search *search, int depth)
 	return is_found;
 }
 
-static bool find_file(struct search *search, const char *release)
+static bool kernel_module_find_file(struct search *search, const char *release)
 {
 	static const char *const folders[] = {
 		"/usr/lib/debug/lib/modules/",
@@ -207,7 +207,7 @@ bool kernel_module_find(const struct profile *profile, uint32_t object,
 		.file = &ret->file,
 		.entries_left = MAX_ENTRIES,
 	};
-	if (!find_file(&search, release))
+	if (!kernel_module_find_file(&search, release))
 		return false;
 	find_sections(profile, object, ret);
 	return true;

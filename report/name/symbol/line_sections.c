@@ -37,7 +37,7 @@ static bool is_packed(const uint8_t *bytes, size_t len)
 	       (alignment & (alignment - 1)) == 0;
 }
 
-static void read_section(
+static void line_sections_read_section(
 	struct line_sections *lines, size_t index, const char *path, enum dwarf_section_id id)
 {
 	size_t len = 0;
@@ -61,7 +61,7 @@ struct line_sections *line_sections_open(const char *const paths[LINE_SECTIONS_C
 	static const enum dwarf_section_id ids[] = {DWARF_LINE, DWARF_LINE_STR, DWARF_STR};
 	struct line_sections *lines = mem_zalloc(sizeof(*lines));
 	for (size_t i = 0; i < LINE_SECTIONS_COUNT; i++)
-		read_section(lines, i, paths[i], ids[i]);
+		line_sections_read_section(lines, i, paths[i], ids[i]);
 	if (lines->file.sections[DWARF_LINE].len)
 		return lines;
 	line_sections_destroy(lines);
@@ -73,8 +73,8 @@ void line_sections_add_code(struct line_sections *lines, uint64_t start, uint64_
 	vec_push(&lines->file.code, (struct dwarf_code){start, end});
 }
 
-static void put_frame(struct line_sections *lines, const struct dwarf_line_header *header,
-	const struct dwarf_row *row, struct chain *chain)
+static void line_sections_put_frame(struct line_sections *lines,
+	const struct dwarf_line_header *header, const struct dwarf_row *row, struct chain *chain)
 {
 	CLEANUP(str_deinit) struct str path = {0};
 	struct chain_frame *frame = arena_alloc(&lines->frames, sizeof(*frame));
@@ -104,7 +104,7 @@ void line_sections_run(
 		dwarf_line_run(header, &lines->file, addresses, count, rows);
 		for (size_t i = 0; i < count; i++)
 			if (rows[i].is_known && !chains[i].count)
-				put_frame(lines, header, &rows[i], &chains[i]);
+				line_sections_put_frame(lines, header, &rows[i], &chains[i]);
 		dwarf_line_header_destroy(header);
 	}
 }

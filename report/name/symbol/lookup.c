@@ -22,7 +22,7 @@ struct lookup {
 	struct lookup_result *result;
 };
 
-static const struct profile_object *object_of(const struct pending *pending)
+static const struct profile_object *lookup_object_of(const struct pending *pending)
 {
 	return &pending->profile->objects.data[pending->object];
 }
@@ -51,7 +51,7 @@ static struct places open_places(const struct lookup *lookup, const struct symbo
 		if (is_known(lookup, it))
 			continue;
 		uint64_t address =
-			symbol_file_address(object_of(lookup->pending), file, it->offset);
+			symbol_file_address(lookup_object_of(lookup->pending), file, it->offset);
 		struct resolver_place place = {
 			.address = address,
 			.debug_address = address,
@@ -102,7 +102,8 @@ static struct shown_names *kept_names(const struct lookup *lookup)
 	return are_kept ? &lookup->result->shown : NULL;
 }
 
-static void keep(struct lookup *lookup, struct symbol_cache_entry *entry, bool are_answers_new)
+static void lookup_keep(
+	struct lookup *lookup, struct symbol_cache_entry *entry, bool are_answers_new)
 {
 	struct lookup_result *result = lookup->result;
 	struct shown_names *names = kept_names(lookup);
@@ -122,7 +123,7 @@ static bool look_up_files(
 	struct answers *answers = &lookup->result->answers;
 	CLEANUP(symbol_cache_entry_deinit) struct symbol_cache_entry entry = {0};
 	if (!answers_count(answers)) {
-		symbol_cache_find(&object_of(lookup->pending)->info, file, &entry);
+		symbol_cache_find(&lookup_object_of(lookup->pending)->info, file, &entry);
 		symbol_cache_load(lookup->pending->cache, &entry, answers, kept_names(lookup));
 		sources->index = (struct resolver_index){
 			.cache = lookup->pending->index_cache,
@@ -140,11 +141,11 @@ static bool look_up_files(
 			.symbols = sources->symbols, .code = sources->code};
 	size_t nr_looked_up = places.list.len;
 	if (look_up_places(lookup, sources, &places) && is_whole && !file->is_symtab_cut)
-		keep(lookup, &entry, nr_looked_up);
+		lookup_keep(lookup, &entry, nr_looked_up);
 	return is_whole;
 }
 
-static void note_origin(struct lookup_result *result)
+static void lookup_note_origin(struct lookup_result *result)
 {
 	struct symbol_file *file = &result->file;
 	result->has_file = true;
@@ -160,7 +161,8 @@ static bool needs_network(const struct lookup *lookup)
 {
 	const struct lookup_result *result = lookup->result;
 	return lookup->stage < LOOKUP_NETWORK && lookup->pending->options->files.debuginfod &&
-	       object_of(lookup->pending)->info.build_id_len && !result->has_archived_names &&
+	       lookup_object_of(lookup->pending)->info.build_id_len &&
+	       !result->has_archived_names &&
 	       (result->file.level < SYMBOL_LEVEL_DWARF || result->lacks_debug_parts);
 }
 
@@ -199,11 +201,11 @@ static enum lookup_stage look_up_file(struct lookup *lookup)
 	if (lookup->stage == LOOKUP_RECORDING)
 		return answers_count(&result->answers) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
 	struct symbol_file *file = &result->file;
-	symbol_file_find(object_of(lookup->pending), &lookup->files, file);
+	symbol_file_find(lookup_object_of(lookup->pending), &lookup->files, file);
 	struct resolver_sources sources = sources_of(lookup, file);
 	judge_archived(lookup, &sources);
 	bool is_whole = look_up_files(lookup, file, &sources);
-	note_origin(result);
+	lookup_note_origin(result);
 	if (!is_whole)
 		return LOOKUP_FILES;
 	return needs_network(lookup) ? LOOKUP_NETWORK : LOOKUP_END;
@@ -267,7 +269,8 @@ static enum lookup_stage look_up_image(struct lookup *lookup)
 	struct kernel_file kernel = {.file = SYMBOL_FILE_NONE};
 	bool is_open = !is_answered(lookup);
 	if (is_open && lookup->stage > LOOKUP_RECORDING &&
-		kernel_file_find(pending->profile, object_of(pending), &lookup->files, &kernel))
+		kernel_file_find(
+			pending->profile, lookup_object_of(pending), &lookup->files, &kernel))
 		look_up_kernel(lookup, &kernel.file, image_address, &kernel);
 	else
 		look_up_captured(lookup, unreadable);
@@ -303,7 +306,7 @@ static enum lookup_stage look_up_compiled(struct lookup *lookup, const char *pro
 
 static enum lookup_stage look_up_object(struct lookup *lookup)
 {
-	switch (object_of(lookup->pending)->info.kind) {
+	switch (lookup_object_of(lookup->pending)->info.kind) {
 	case LAYOUT_OBJECT_FILE:
 		return look_up_file(lookup);
 	case LAYOUT_OBJECT_KERNEL:

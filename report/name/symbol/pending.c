@@ -5,7 +5,7 @@
 
 #include "format/base/str.h"
 
-static struct profile_object *object_of(const struct pending *pending)
+static struct profile_object *pending_object_of(const struct pending *pending)
 {
 	return &pending->profile->objects.data[pending->object];
 }
@@ -20,7 +20,7 @@ static bool is_named_by_recording(enum layout_object_kind kind)
 void pending_add(struct pending *pending, uint32_t frame)
 {
 	const struct profile_frame *it = &pending->profile->frames.data[frame];
-	if (it->code && is_named_by_recording(object_of(pending)->info.kind))
+	if (it->code && is_named_by_recording(pending_object_of(pending)->info.kind))
 		vec_push(&pending->compiled, frame);
 	else
 		vec_push(&pending->places,
@@ -33,7 +33,7 @@ void pending_add(struct pending *pending, uint32_t frame)
  * Functions of an earlier time make room for those that are better: otherwise each time would add
  * one for each address. Returns the place in pending->functions.
  */
-static uint32_t add_function(
+static uint32_t pending_add_function(
 	struct pending *pending, const struct profile_function *function, uint32_t older)
 {
 	struct profile *profile = pending->profile;
@@ -48,7 +48,7 @@ static uint32_t add_function(
 	return place;
 }
 
-static struct profile_function *function_at(const struct pending *pending, uint32_t place)
+static struct profile_function *pending_function_at(const struct pending *pending, uint32_t place)
 {
 	return &pending->profile->functions.data[pending->functions.data[place]];
 }
@@ -79,17 +79,17 @@ static uint32_t named_function(
 {
 	uint64_t *newest = newest_called(pending, frame);
 	for (uint64_t at = *newest; at; at = pending->older.data[at - 1])
-		if (is_any || function_at(pending, (uint32_t)at - 1)->start == frame->start)
+		if (is_any || pending_function_at(pending, (uint32_t)at - 1)->start == frame->start)
 			return pending->functions.data[at - 1];
 	struct profile_function function = {
-		.name = *newest ? function_at(pending, (uint32_t)*newest - 1)->name
+		.name = *newest ? pending_function_at(pending, (uint32_t)*newest - 1)->name
 				: shown_name(pending, frame),
 		.system_name = frame->function,
 		.object = pending->object,
 		.is_known = true,
 		.start = is_any ? 0 : frame->start,
 	};
-	*newest = add_function(pending, &function, (uint32_t)*newest) + 1;
+	*newest = pending_add_function(pending, &function, (uint32_t)*newest) + 1;
 	return pending->functions.data[*newest - 1];
 }
 
@@ -97,7 +97,7 @@ static uint32_t named_function(
  * printf(). */
 static char *address_text(struct pending *pending, const char *between, uint64_t address)
 {
-	const char *name = object_of(pending)->name;
+	const char *name = pending_object_of(pending)->name;
 	size_t len = strlen(name), len_between = strlen(between), digits = 1;
 	while (digits < 16 && address >> 4 * digits)
 		digits++;
@@ -124,7 +124,7 @@ static uint32_t bounded_function(struct pending *pending, uint64_t start)
 		.has_bounds = true,
 		.start = start,
 	};
-	uint32_t place = add_function(pending, &function, 0);
+	uint32_t place = pending_add_function(pending, &function, 0);
 	*index = pending->functions.data[place];
 	return (uint32_t)*index;
 }
@@ -142,7 +142,7 @@ static uint32_t unknown_function(struct pending *pending, uint64_t address)
 		.object = pending->object,
 		.start = address,
 	};
-	uint32_t place = add_function(pending, &function, 0);
+	uint32_t place = pending_add_function(pending, &function, 0);
 	*index = pending->functions.data[place];
 	return (uint32_t)*index;
 }
@@ -160,7 +160,7 @@ static void forget_functions(struct pending *pending)
 static void clear_unused_functions(struct pending *pending)
 {
 	for (size_t i = pending->nr_functions; i < pending->functions.len; i++)
-		*function_at(pending, (uint32_t)i) = (struct profile_function){
+		*pending_function_at(pending, (uint32_t)i) = (struct profile_function){
 			.name = "", .system_name = "", .object = pending->object};
 }
 
@@ -190,8 +190,8 @@ static void name_frame(struct pending *pending, const struct lookup_result *resu
 	else if (outermost->start)
 		function = bounded_function(pending, outermost->start);
 	else
-		function = unknown_function(
-			pending, symbol_file_address(object_of(pending), file, place->offset));
+		function = unknown_function(pending,
+			symbol_file_address(pending_object_of(pending), file, place->offset));
 	pending->profile->frames.data[place->frame].function = function;
 	set_place(pending, place->frame, outermost);
 }
@@ -282,7 +282,7 @@ static void reserve_functions(struct pending *pending, const struct answers *ans
 }
 
 /* The answer to each place; returns how many frames they have together. */
-static size_t find_chains(
+static size_t pending_find_chains(
 	const struct pending *pending, const struct answers *answers, struct chain *chains)
 {
 	size_t nr_frames = 0;
@@ -300,7 +300,7 @@ static void name_frames(struct pending *pending, const struct lookup_result *res
 	size_t count = pending->places.len;
 	bool had_answers = pending->outdated.len; /* of the time before */
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
-	size_t nr_frames = find_chains(pending, answers, chains);
+	size_t nr_frames = pending_find_chains(pending, answers, chains);
 	pending->shown = &result->shown;
 	forget_functions(pending);
 	name_compiled(pending);
@@ -319,9 +319,9 @@ static void name_frames(struct pending *pending, const struct lookup_result *res
 
 /* ---- the object ---- */
 
-static void note_origin(struct pending *pending, const struct lookup_result *result)
+static void pending_note_origin(struct pending *pending, const struct lookup_result *result)
 {
-	struct profile_object *object = object_of(pending);
+	struct profile_object *object = pending_object_of(pending);
 	object->symbols_from = result->symbols_from;
 	object->symbols_problem = result->problem;
 	object->lacks_debug_parts = result->lacks_debug_parts;
@@ -337,7 +337,7 @@ static void note_origin(struct pending *pending, const struct lookup_result *res
 /* The last answers are the profile's; names may still point to those of the time before. */
 static void keep_answers(struct pending *pending, struct lookup_result *result)
 {
-	struct profile_object *object = object_of(pending);
+	struct profile_object *object = pending_object_of(pending);
 	if (!result->is_last) {
 		vec_push(&pending->outdated, result->answers);
 	} else {
@@ -351,7 +351,7 @@ static void keep_answers(struct pending *pending, struct lookup_result *result)
 void pending_apply(struct pending *pending, struct lookup_result *result)
 {
 	name_frames(pending, result);
-	note_origin(pending, result);
+	pending_note_origin(pending, result);
 	keep_answers(pending, result);
 	lookup_result_deinit(result);
 }

@@ -48,7 +48,7 @@ struct encoding {
 	struct bytes_buf *out;
 };
 
-static void put_name(void *context, uint32_t number, const char *mangled)
+static void shown_names_put_name(void *context, uint32_t number, const char *mangled)
 {
 	const struct encoding *encoding = context;
 	const char *name = shown_names_get(encoding->names, number);
@@ -59,7 +59,7 @@ static void put_name(void *context, uint32_t number, const char *mangled)
 void shown_names_encode(
 	const struct shown_names *names, const struct answers *answers, struct bytes_buf *out)
 {
-	answers_each_function(answers, put_name, &(struct encoding){names, out});
+	answers_each_function(answers, shown_names_put_name, &(struct encoding){names, out});
 }
 
 struct taking {

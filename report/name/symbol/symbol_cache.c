@@ -32,7 +32,7 @@ struct err *symbol_cache_open(const char *folder, struct cache **ret)
 /* ---- which one ---- */
 
 /* False when the file cannot be told from another. */
-static bool add_file(const char *path, uint64_t *identity)
+static bool symbol_cache_add_file(const char *path, uint64_t *identity)
 {
 	struct stat st;
 	if (!path)
@@ -54,10 +54,11 @@ void symbol_cache_find(const struct layout_object *object, const struct symbol_f
 	uint64_t identity =
 		map_mix(FORMAT_VERSION << 16 | (uint64_t)file->level << 8 | (file->lines != NULL));
 	if (!file->path || !object->build_id_len ||
-		2 * object->build_id_len + 16 > CACHE_NAME_MAX || !add_file(file->path, &identity))
+		2 * object->build_id_len + 16 > CACHE_NAME_MAX ||
+		!symbol_cache_add_file(file->path, &identity))
 		return;
 	identity = map_mix(identity);
-	if (!add_file(file->debug_path, &identity))
+	if (!symbol_cache_add_file(file->debug_path, &identity))
 		return;
 	hex_encode(object->build_id, object->build_id_len, ret->name);
 	sprintf(ret->name + 2 * object->build_id_len, "%016llx", (unsigned long long)identity);

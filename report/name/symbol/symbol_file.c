@@ -24,7 +24,7 @@ static struct debug_identity identity_of(const struct layout_object *info)
 	};
 }
 
-static enum symbol_level level_of(struct elf_file *elf)
+static enum symbol_level symbol_file_level_of(struct elf_file *elf)
 {
 	if (debug_file_has_dwarf(elf))
 		return SYMBOL_LEVEL_DWARF;
@@ -38,7 +38,7 @@ static enum symbol_level level_of(struct elf_file *elf)
 /* ---- what is accepted ---- */
 
 /* Debug files have the sections of code, but nothing in them. */
-static bool has_code(struct elf_file *elf)
+static bool symbol_file_has_code(struct elf_file *elf)
 {
 	const struct elf_section *sections;
 	size_t count = 0;
@@ -63,7 +63,7 @@ static void take_part(
 	elf_file_destroy(elf);
 }
 
-static void take_segments(struct symbol_file *file, const struct elf_file *elf)
+static void symbol_file_take_segments(struct symbol_file *file, const struct elf_file *elf)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
@@ -75,13 +75,13 @@ static bool take_file(
 	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
 {
 	struct symbol_file *file = context;
-	enum symbol_level level = level_of(elf);
+	enum symbol_level level = symbol_file_level_of(elf);
 	vec_push(&file->unread, (struct symbol_source){elf, fd, level});
-	take_segments(file, elf);
+	symbol_file_take_segments(file, elf);
 	if (!file->go)
 		take_part(fd, go_pclntab_is_in, &file->go, &file->go_fd);
 	if (!file->code)
-		take_part(fd, has_code, &file->code, &file->code_fd);
+		take_part(fd, symbol_file_has_code, &file->code, &file->code_fd);
 	if (!file->path || level > file->level) {
 		mem_free(file->path);
 		file->path = mem_strdup(attempt->path);
@@ -112,7 +112,7 @@ static void take_symbols(struct symbol_file *file, const struct symbol_source *s
 		minidebug_read(source->elf, &file->mini);
 }
 
-static void close_source(const struct symbol_file *file, struct symbol_source *source)
+static void symbol_file_close_source(const struct symbol_file *file, struct symbol_source *source)
 {
 	if (source->elf == file->debug)
 		return;
@@ -120,11 +120,11 @@ static void close_source(const struct symbol_file *file, struct symbol_source *s
 	mem_close_fd(&source->fd);
 }
 
-static void read_sources(struct symbol_file *file)
+static void symbol_file_read_sources(struct symbol_file *file)
 {
 	vec_each(&file->unread, source) {
 		take_symbols(file, source);
-		close_source(file, source);
+		symbol_file_close_source(file, source);
 	}
 	file->unread.len = 0;
 }
@@ -133,7 +133,7 @@ const struct symbol_index *symbol_file_index(struct symbol_file *file)
 {
 	if (file->is_indexed)
 		return file->index;
-	read_sources(file);
+	symbol_file_read_sources(file);
 	if (file->mini.symbols.len && file->level <= SYMBOL_LEVEL_MINI)
 		symbol_index_add_elf(file->index, &file->mini);
 	elf_symbols_deinit(&file->mini);
@@ -196,7 +196,7 @@ static void take_fetched_names(struct symbol_file *file, const struct debuginfod
 {
 	if (!answer->is_wanted || file->level >= SYMBOL_LEVEL_SYMTAB)
 		return;
-	read_sources(file); /* they come first in the index */
+	symbol_file_read_sources(file); /* they come first in the index */
 	if (answer->verdict == DEBUG_ACCEPTED &&
 		!symbol_sections_read(answer->files[0], answer->files[1], file->index))
 		answer->verdict = DEBUG_DAMAGED;
@@ -295,7 +295,7 @@ static void find_alt(struct symbol_file *file, const struct symbol_file_options 
 /* ---- an object ---- */
 
 /* Of the object's own file, or else of the first that was refused. */
-static const char *problem_of(const struct debug_attempts *attempts)
+static const char *symbol_file_problem_of(const struct debug_attempts *attempts)
 {
 	static const char *const problems[] = {
 		[DEBUG_ABSENT] = "the file is not on this machine",
@@ -330,7 +330,7 @@ void symbol_file_find(const struct profile_object *object,
 	ask_debuginfod(ret, options->debuginfod, &object->info, &identity);
 	find_alt(ret, options);
 	if (!ret->path)
-		ret->problem = problem_of(&ret->attempts);
+		ret->problem = symbol_file_problem_of(&ret->attempts);
 }
 
 void symbol_file_keep_attempts(
@@ -353,7 +353,7 @@ void symbol_file_close(struct symbol_file *file)
 	symbol_index_destroy(file->index);
 	file->index = NULL;
 	vec_each(&file->unread, source)
-		close_source(file, source);
+		symbol_file_close_source(file, source);
 	vec_deinit(&file->unread);
 	elf_symbols_deinit(&file->mini);
 	elf_file_destroy(file->debug);
@@ -438,7 +438,7 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 static bool take_level(
 	void *context, const struct debug_attempt *attempt, struct elf_file *elf, int fd)
 {
-	enum symbol_level *level = context, found = level_of(elf);
+	enum symbol_level *level = context, found = symbol_file_level_of(elf);
 	(void)attempt;
 	if (found > *level)
 		*level = found;

@@ -51,7 +51,7 @@ void symbol_index_destroy(struct symbol_index *index)
 /* ---- adding ---- */
 
 /* Copies a name behind those that were added last; false when the numbers end. */
-static bool copy_name(struct symbol_index *index, const char *name, size_t len)
+static bool symbol_index_copy_name(struct symbol_index *index, const char *name, size_t len)
 {
 	if (len > UINT32_MAX - index->names_end)
 		return false;
@@ -73,7 +73,8 @@ void symbol_index_add(struct symbol_index *index, uint64_t address, uint64_t siz
 	uint8_t bind, uint8_t type)
 {
 	size_t len = strlen(name) + 1;
-	if (len == 1 || index->candidates.len >= MAX_SYMBOLS || !copy_name(index, name, len))
+	if (len == 1 || index->candidates.len >= MAX_SYMBOLS ||
+		!symbol_index_copy_name(index, name, len))
 		return;
 	vec_push(&index->candidates, (struct elf_symbol){
 					     .address = address,
@@ -182,7 +183,7 @@ struct place {
 	uint32_t offset, id;
 };
 
-static struct place place_of(const struct symbol_index *index, uint64_t address)
+static struct place symbol_index_place_of(const struct symbol_index *index, uint64_t address)
 {
 	const struct piece_bank *bank = find_bank(index, address);
 	if (!bank || address - bank->base > UINT32_MAX)
@@ -196,7 +197,7 @@ static bool is_in_symbol(const struct symbol_index *index, const struct place *p
 }
 
 /* Whoever else chooses at the same time chooses the same. */
-static __attribute__((noinline)) void choose_name(
+static __attribute__((noinline)) void symbol_index_choose_name(
 	const struct symbol_index *index, struct symbol *symbol, uint32_t others)
 {
 	uint32_t is_extended = others & SYMBOL_IS_EXTENDED;
@@ -216,7 +217,7 @@ static inline void fill_hit(
 	uint32_t others = atomic_load_explicit(&symbol->others, memory_order_acquire);
 	ret->is_extended = others & SYMBOL_IS_EXTENDED;
 	if (others & ~(uint32_t)SYMBOL_IS_EXTENDED)
-		choose_name(index, symbol, others);
+		symbol_index_choose_name(index, symbol, others);
 	ret->name =
 		symbol_sweep_name(index, atomic_load_explicit(&symbol->name, memory_order_relaxed));
 	ret->start = place->bank->base + symbol->start;
@@ -226,7 +227,7 @@ static inline void fill_hit(
 
 bool symbol_index_lookup(const struct symbol_index *index, uint64_t address, struct symbol_hit *hit)
 {
-	struct place place = place_of(index, address);
+	struct place place = symbol_index_place_of(index, address);
 	if (place.bank)
 		place.id = symbol_pieces_find(place.bank, place.offset);
 	if (!is_in_symbol(index, &place))
@@ -242,7 +243,7 @@ static size_t look_up_some(const struct symbol_index *index, const uint64_t *add
 	struct place places[LOOKUPS_AT_ONCE];
 	size_t found = 0;
 	for (size_t i = 0; i < count; i++) {
-		places[i] = place_of(index, addresses[i]);
+		places[i] = symbol_index_place_of(index, addresses[i]);
 		if (places[i].bank)
 			symbol_pieces_prefetch_bucket(places[i].bank, places[i].offset);
 	}

@@ -11,7 +11,7 @@ enum {
 	HOT_PERCENT = 5,
 };
 
-static int compare_wanted(const void *a, const void *b)
+static int symbol_prefetch_compare_wanted(const void *a, const void *b)
 {
 	const struct symbol_prefetch_object *x = a, *y = b;
 	if (x->samples != y->samples)
@@ -31,7 +31,8 @@ static void find_open(const struct profile *profile, struct symbol_prefetch_obje
 	}
 }
 
-static void count_samples(const struct profile *profile, struct symbol_prefetch_object *wanted)
+static void symbol_prefetch_count_samples(
+	const struct profile *profile, struct symbol_prefetch_object *wanted)
 {
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++) {
@@ -53,8 +54,8 @@ struct symbol_prefetch_object *symbol_prefetch_list(const struct profile *profil
 
 void symbol_prefetch_rank(const struct profile *profile, struct symbol_prefetch_object *wanted)
 {
-	count_samples(profile, wanted);
-	qsort(wanted, profile->objects.len, sizeof(*wanted), compare_wanted);
+	symbol_prefetch_count_samples(profile, wanted);
+	qsort(wanted, profile->objects.len, sizeof(*wanted), symbol_prefetch_compare_wanted);
 }
 
 void symbol_prefetch_start(const struct symbol_prefetch_object *wanted, size_t count,

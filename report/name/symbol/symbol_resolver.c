@@ -137,7 +137,7 @@ static void fill_up(
 }
 
 /* False: they have nothing but symbols to tell. */
-static bool open_sources(struct resolver *resolver)
+static bool symbol_resolver_open_sources(struct resolver *resolver)
 {
 	const struct resolver_sources *sources = resolver->sources;
 	resolver->go = sources->go ? go_resolver_create(sources->go) : NULL;
@@ -146,7 +146,7 @@ static bool open_sources(struct resolver *resolver)
 	return resolver->go || resolver->index || open_dwarf(resolver);
 }
 
-static void close_sources(struct resolver *resolver)
+static void symbol_resolver_close_sources(struct resolver *resolver)
 {
 	go_resolver_destroy(resolver->go);
 	dwarf_resolver_destroy(resolver->dwarf);
@@ -155,7 +155,7 @@ static void close_sources(struct resolver *resolver)
 }
 
 /* The chains of addresses that ascend, each once. */
-static void find_chains(
+static void symbol_resolver_find_chains(
 	struct resolver *resolver, const uint64_t *addresses, size_t count, struct chain *chains)
 {
 	if (!resolver->go) {
@@ -168,7 +168,7 @@ static void find_chains(
 
 /* ---- places ---- */
 
-static int compare_places(const void *a, const void *b)
+static int symbol_resolver_compare_places(const void *a, const void *b)
 {
 	const struct resolver_place *x = a, *y = b;
 	if (x->debug_address != y->debug_address)
@@ -185,15 +185,15 @@ static void find_chains_of_places(struct resolver *resolver, const struct resolv
 	for (size_t i = 0; i < count; i++)
 		if (!i || places[i].debug_address != places[i - 1].debug_address)
 			addresses[nr_distinct++] = places[i].debug_address;
-	find_chains(resolver, addresses, nr_distinct, distinct);
+	symbol_resolver_find_chains(resolver, addresses, nr_distinct, distinct);
 	for (size_t i = 0, at = 0; i < count; i++) {
 		at += addresses[at] != places[i].debug_address;
 		chains[i] = distinct[at];
 	}
 }
 
-static void find_symbols(const struct symbol_index *symbols, const struct resolver_place *places,
-	size_t count, struct symbol_hit *hits)
+static void symbol_resolver_find_symbols(const struct symbol_index *symbols,
+	const struct resolver_place *places, size_t count, struct symbol_hit *hits)
 {
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
 	for (size_t i = 0; i < count; i++)
@@ -206,7 +206,8 @@ struct joined {
 };
 
 /* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
-static void join(struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
+static void symbol_resolver_join(
+	struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
 {
 	bool is_named = hit->name && *hit->name;
 	joined->frames.len = 0;
@@ -260,12 +261,12 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 {
 	if (!count)
 		return true;
-	qsort(places, count, sizeof(*places), compare_places);
+	qsort(places, count, sizeof(*places), symbol_resolver_compare_places);
 	CLEANUP_FREE struct symbol_hit *hits = mem_zalloc_array(count, sizeof(*hits));
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
-	find_symbols(sources->symbols, places, count, hits);
+	symbol_resolver_find_symbols(sources->symbols, places, count, hits);
 	struct resolver resolver = {.sources = sources};
-	bool is_open = open_sources(&resolver);
+	bool is_open = symbol_resolver_open_sources(&resolver);
 	if (is_open)
 		find_chains_of_places(&resolver, places, count, chains);
 	struct joined joined = {0};
@@ -273,7 +274,7 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 		if (i && places[i].offset == places[i - 1].offset)
 			continue;
 		check_hit(&resolver, places[i].address, &hits[i]);
-		join(&joined, &chains[i], &hits[i]);
+		symbol_resolver_join(&joined, &chains[i], &hits[i]);
 		find_start(&resolver, &places[i], &joined);
 		struct chain chain = {joined.frames.data, (uint32_t)joined.frames.len};
 		answers_add(answers, places[i].offset, &chain);
@@ -285,6 +286,6 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 	else if (detail > answers->detail)
 		answers->detail = detail;
 	vec_deinit(&joined.frames);
-	close_sources(&resolver);
+	symbol_resolver_close_sources(&resolver);
 	return is_whole;
 }

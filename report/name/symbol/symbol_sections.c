@@ -31,7 +31,7 @@ uint8_t *symbol_sections_read_whole(const char *path, size_t max, size_t *len)
 	return steal_ptr(bytes);
 }
 
-static bool is_function(uint8_t type, uint16_t section)
+static bool symbol_sections_is_function(uint8_t type, uint16_t section)
 {
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) && section != SHN_UNDEF &&
 	       (section < SHN_LORESERVE || section == SHN_XINDEX);
@@ -54,7 +54,7 @@ bool symbol_sections_read(
 		bytes_get_u8(&cursor); /* st_other */
 		uint16_t section = bytes_get_u16(&cursor);
 		uint64_t address = bytes_get_u64(&cursor), size = bytes_get_u64(&cursor);
-		if (name >= names_len || !is_function(ELF64_ST_TYPE(info), section))
+		if (name >= names_len || !symbol_sections_is_function(ELF64_ST_TYPE(info), section))
 			continue;
 		symbol_index_add(index, address, size, (const char *)names + name,
 			ELF64_ST_BIND(info), STT_FUNC);

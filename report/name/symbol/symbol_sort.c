@@ -21,12 +21,12 @@ struct places {
 	uint32_t of[RADIX_PASSES][RADIX_SIZE];
 };
 
-static uint32_t digit_of(uint64_t key, unsigned pass)
+static uint32_t symbol_sort_digit_of(uint64_t key, unsigned pass)
 {
 	return (uint32_t)(key >> 32) >> pass * RADIX_BITS & (RADIX_SIZE - 1);
 }
 
-static void sum_up(uint32_t *places)
+static void symbol_sort_sum_up(uint32_t *places)
 {
 	uint32_t sum = 0;
 	for (size_t i = 0; i < RADIX_SIZE; i++) {
@@ -41,11 +41,11 @@ static uint64_t *radix_sort(uint64_t *keys, uint64_t *spare, size_t count, struc
 {
 	for (unsigned pass = 0; pass < RADIX_PASSES; pass++) {
 		uint32_t *place = places->of[pass];
-		if (place[digit_of(keys[0], pass)] == count)
+		if (place[symbol_sort_digit_of(keys[0], pass)] == count)
 			continue;
-		sum_up(place);
+		symbol_sort_sum_up(place);
 		for (size_t i = 0; i < count; i++)
-			spare[place[digit_of(keys[i], pass)]++] = keys[i];
+			spare[place[symbol_sort_digit_of(keys[i], pass)]++] = keys[i];
 		uint64_t *sorted = spare;
 		spare = keys;
 		keys = sorted;
@@ -53,13 +53,13 @@ static uint64_t *radix_sort(uint64_t *keys, uint64_t *spare, size_t count, struc
 	return keys;
 }
 
-static uint64_t key_of(const struct elf_symbol *symbols, size_t i)
+static uint64_t symbol_sort_key_of(const struct elf_symbol *symbols, size_t i)
 {
 	return symbols[i].address << 32 | i;
 }
 
 /* For qsort_r() over numbers, so that equal addresses keep the order of adding. */
-static int compare_symbols(const void *a, const void *b, void *symbols)
+static int symbol_sort_compare_symbols(const void *a, const void *b, void *symbols)
 {
 	uint64_t ia = *(const uint64_t *)a, ib = *(const uint64_t *)b;
 	const struct elf_symbol *x = (const struct elf_symbol *)symbols + ia;
@@ -73,9 +73,9 @@ static void sort_wide(const struct elf_symbol *symbols, uint64_t *keys, size_t c
 {
 	for (size_t i = 0; i < count; i++)
 		keys[i] = i;
-	qsort_r(keys, count, sizeof(*keys), compare_symbols, (void *)symbols);
+	qsort_r(keys, count, sizeof(*keys), symbol_sort_compare_symbols, (void *)symbols);
 	for (size_t i = 0; i < count; i++)
-		keys[i] = key_of(symbols, keys[i]);
+		keys[i] = symbol_sort_key_of(symbols, keys[i]);
 }
 
 uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count)
@@ -86,9 +86,9 @@ uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count)
 	uint64_t differing = 0;
 	for (size_t i = 0; i < count; i++) {
 		differing |= symbols[i].address ^ symbols[0].address;
-		keys[i] = key_of(symbols, i);
+		keys[i] = symbol_sort_key_of(symbols, i);
 		for (unsigned pass = 0; pass < RADIX_PASSES; pass++)
-			places->of[pass][digit_of(keys[i], pass)]++;
+			places->of[pass][symbol_sort_digit_of(keys[i], pass)]++;
 	}
 	uint64_t *sorted = keys;
 	if (differing > UINT32_MAX)
@@ -99,7 +99,7 @@ uint64_t *symbol_sort(const struct elf_symbol *symbols, size_t count)
 	return sorted;
 }
 
-static int compare_ranges(const void *a, const void *b)
+static int symbol_sort_compare_ranges(const void *a, const void *b)
 {
 	const struct elf_code_range *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
@@ -109,7 +109,7 @@ size_t symbol_sort_ranges(struct elf_code_range *ranges, size_t count)
 {
 	if (!count)
 		return 0;
-	qsort(ranges, count, sizeof(*ranges), compare_ranges);
+	qsort(ranges, count, sizeof(*ranges), symbol_sort_compare_ranges);
 	size_t last = 0;
 	for (size_t i = 1; i < count; i++) {
 		if (ranges[i].start >= ranges[last].end)

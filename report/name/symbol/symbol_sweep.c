@@ -14,7 +14,7 @@ enum {
 /* ---- choosing among aliases ---- */
 
 /* A label may stand anywhere in a function; what has a size says where it begins and ends. */
-static uint8_t rank_of(const struct elf_symbol *symbol)
+static uint8_t symbol_sweep_rank_of(const struct elf_symbol *symbol)
 {
 	uint8_t rank = (symbol->size ? 8 : 0) | (symbol->type == STT_NOTYPE ? 0 : 4);
 	if (symbol->bind == STB_GLOBAL || symbol->bind == STB_GNU_UNIQUE)
@@ -29,14 +29,14 @@ struct run {
 };
 
 /* Neither is better than the other, as far as can be said without their names. */
-static bool is_equal(const struct elf_symbol *a, const struct elf_symbol *b)
+static bool symbol_sweep_is_equal(const struct elf_symbol *a, const struct elf_symbol *b)
 {
-	return a->size == b->size && rank_of(a) == rank_of(b);
+	return a->size == b->size && symbol_sweep_rank_of(a) == symbol_sweep_rank_of(b);
 }
 
 static bool is_better(const struct elf_symbol *a, const struct elf_symbol *b)
 {
-	uint8_t rank_a = rank_of(a), rank_b = rank_of(b);
+	uint8_t rank_a = symbol_sweep_rank_of(a), rank_b = symbol_sweep_rank_of(b);
 	return rank_a != rank_b ? rank_a > rank_b : a->size > b->size;
 }
 
@@ -53,7 +53,7 @@ static const struct elf_symbol *best_of(
 	return best;
 }
 
-static size_t leading_underscores(const char *name)
+static size_t symbol_sweep_leading_underscores(const char *name)
 {
 	size_t count = 0;
 	while (name[count] == '_')
@@ -63,8 +63,8 @@ static size_t leading_underscores(const char *name)
 
 uint32_t symbol_sweep_better_name(const struct symbol_index *index, uint32_t a, uint32_t b)
 {
-	size_t of_a = leading_underscores(symbol_sweep_name(index, a));
-	return of_a && leading_underscores(symbol_sweep_name(index, b)) < of_a ? b : a;
+	size_t of_a = symbol_sweep_leading_underscores(symbol_sweep_name(index, a));
+	return of_a && symbol_sweep_leading_underscores(symbol_sweep_name(index, b)) < of_a ? b : a;
 }
 
 /* ---- flattening ---- */
@@ -96,28 +96,29 @@ static void close_until(struct sweep *sweep, uint32_t offset)
 	}
 }
 
-static void put_symbol(struct symbol_index *index, uint32_t start, uint32_t end, uint32_t name)
+static void symbol_sweep_put_symbol(
+	struct symbol_index *index, uint32_t start, uint32_t end, uint32_t name)
 {
 	index->symbols.data[index->symbols.len++] = (struct symbol){start, end, name, 0};
 }
 
 /* The names of those that equal `best`: to be chosen from when it was found, unless they are many.
  */
-static void put_names(struct symbol_index *index, const struct run *run,
+static void symbol_sweep_put_names(struct symbol_index *index, const struct run *run,
 	const struct elf_symbol *best, struct symbol *symbol)
 {
 	size_t equals = 0;
 	for (size_t i = 0; i < run->count; i++)
-		equals += is_equal(symbol_sweep_candidate(index, run->order[i]), best);
+		equals += symbol_sweep_is_equal(symbol_sweep_candidate(index, run->order[i]), best);
 	for (size_t i = 0; equals > 1 && i < run->count; i++) {
 		const struct elf_symbol *candidate = symbol_sweep_candidate(index, run->order[i]);
-		if (candidate == best || !is_equal(candidate, best))
+		if (candidate == best || !symbol_sweep_is_equal(candidate, best))
 			continue;
 		if (equals > NAMES_MAX)
 			symbol->name =
 				symbol_sweep_better_name(index, symbol->name, candidate->name);
 		else
-			put_symbol(index, 0, 0, candidate->name);
+			symbol_sweep_put_symbol(index, 0, 0, candidate->name);
 		symbol->others += equals <= NAMES_MAX;
 	}
 }
@@ -130,14 +131,15 @@ static void open_symbol(struct sweep *sweep, uint32_t start, uint32_t end, const
 		return;
 	struct symbol_index *index = sweep->index;
 	uint32_t id = (uint32_t)index->symbols.len;
-	put_symbol(index, start, end, best->name);
-	put_names(index, run, best, &index->symbols.data[id]);
+	symbol_sweep_put_symbol(index, start, end, best->name);
+	symbol_sweep_put_names(index, run, best, &index->symbols.data[id]);
 	vec_push(&sweep->open, id);
 	symbol_pieces_put(sweep->bank, start, id);
 }
 
 /* The range that holds `address`; they are sorted and disjoint by now. */
-static const struct elf_code_range *find_range(const struct symbol_index *index, uint64_t address)
+static const struct elf_code_range *symbol_sweep_find_range(
+	const struct symbol_index *index, uint64_t address)
 {
 	size_t low = 0, high = index->ranges.len;
 	while (low < high) { /* the first range behind `address` */
@@ -153,9 +155,10 @@ static const struct elf_code_range *find_range(const struct symbol_index *index,
 
 /* Where a symbol without a size ends: see the header. `next` is the following start, or the bank's
  * limit. */
-static uint64_t extend(const struct sweep *sweep, uint64_t address, uint64_t next, bool is_last)
+static uint64_t symbol_sweep_extend(
+	const struct sweep *sweep, uint64_t address, uint64_t next, bool is_last)
 {
-	const struct elf_code_range *range = find_range(sweep->index, address);
+	const struct elf_code_range *range = symbol_sweep_find_range(sweep->index, address);
 	if (range)
 		return range->end < next ? range->end : next;
 	if (is_last && next - address > SYMBOL_INDEX_TAIL_BYTES)
@@ -211,7 +214,8 @@ static void place_symbols(struct sweep *sweep, const struct run *run, uint64_t n
 		return;
 	size_t id = sweep->index->symbols.len;
 	open_symbol(sweep, offset_in(sweep, best->address),
-		offset_in(sweep, extend(sweep, best->address, next, is_last)), run, best);
+		offset_in(sweep, symbol_sweep_extend(sweep, best->address, next, is_last)), run,
+		best);
 	if (id < sweep->index->symbols.len)
 		sweep->index->symbols.data[id].others |= SYMBOL_IS_EXTENDED;
 }
@@ -238,7 +242,8 @@ static size_t count_equals(const struct symbol_index *index, const struct run *l
 	for (size_t i = first + 1; i < left->count && i - first <= NAMES_MAX; i++) {
 		if (left->order[i] >> 32 != left->order[first] >> 32)
 			return i - first;
-		if (!is_equal(symbol_sweep_candidate(index, left->order[i]), candidate))
+		if (!symbol_sweep_is_equal(
+			    symbol_sweep_candidate(index, left->order[i]), candidate))
 			return 0;
 		prefetch_candidate(index, left, i);
 	}

@@ -44,7 +44,7 @@ static void name_truncations(struct profile *profile)
 	}
 }
 
-static bool is_wanted(const struct symbolize_options *options, uint32_t object)
+static bool symbolizer_is_wanted(const struct symbolize_options *options, uint32_t object)
 {
 	for (size_t i = 0; i < options->nr_objects; i++)
 		if (options->objects[i] == object)
@@ -52,7 +52,7 @@ static bool is_wanted(const struct symbolize_options *options, uint32_t object)
 	return !options->objects;
 }
 
-static void collect(struct symbolizer *symbolizer)
+static void symbolizer_collect(struct symbolizer *symbolizer)
 {
 	struct profile *profile = symbolizer->profile;
 	/* For each object the number of its pending plus 1. */
@@ -60,7 +60,7 @@ static void collect(struct symbolizer *symbolizer)
 	vec_each(&profile->frames, frame)
 		numbers[frame->object] = 1;
 	for (uint32_t i = 1; i < profile->objects.len; i++) {
-		if (!is_wanted(symbolizer->options, i))
+		if (!symbolizer_is_wanted(symbolizer->options, i))
 			numbers[i] = 0;
 		if (!numbers[i])
 			continue;
@@ -98,7 +98,7 @@ struct symbolizer *symbolizer_create(
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
 	name_truncations(profile);
 	symbolizer->wanted = symbol_prefetch_list(profile);
-	collect(symbolizer);
+	symbolizer_collect(symbolizer);
 	return symbolizer;
 }
 

@@ -23,7 +23,7 @@ struct unit_place {
 
 /* ---- names and files ---- */
 
-static uint32_t path_of(
+static uint32_t unit_resolver_path_of(
 	struct unit_resolver *resolver, const struct dwarf_unit *unit, uint64_t number)
 {
 	/* The unit is the reader's own, so its line header may be filled in. */
@@ -43,13 +43,13 @@ static uint32_t path_of(
 	return (uint32_t)*slot;
 }
 
-static uint32_t narrow(uint64_t value)
+static uint32_t unit_resolver_narrow(uint64_t value)
 {
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
 /* The index of the function whose DIE this is, plus 1. */
-static uint32_t function_of(struct unit_resolver *resolver, struct dwarf_die die)
+static uint32_t unit_resolver_function_of(struct unit_resolver *resolver, struct dwarf_die die)
 {
 	const uint8_t *where = die.unit->file->sections[DWARF_INFO].data + die.offset;
 	bool added;
@@ -58,19 +58,19 @@ static uint32_t function_of(struct unit_resolver *resolver, struct dwarf_die die
 		return (uint32_t)*slot;
 	struct dwarf_function told;
 	dwarf_read_function(resolver->reader, die, &told);
-	struct unit_function function = {.decl_line = narrow(told.decl_line)};
+	struct unit_function function = {.decl_line = unit_resolver_narrow(told.decl_line)};
 	if (told.name.len)
 		function.name = strtab_intern(&resolver->strings, (const char *)told.name.data,
 					(size_t)told.name.len) +
 				1;
 	if (told.unit)
-		function.decl_file = path_of(resolver, told.unit, told.decl_file);
+		function.decl_file = unit_resolver_path_of(resolver, told.unit, told.decl_file);
 	vec_push(&resolver->functions, function);
 	*slot = resolver->functions.len;
 	return (uint32_t)*slot;
 }
 
-static const struct unit_place *place_of(
+static const struct unit_place *unit_resolver_place_of(
 	struct unit_resolver *resolver, const struct dwarf_unit *unit, uint32_t index)
 {
 	struct unit_place *place = &resolver->places.data[index];
@@ -82,35 +82,38 @@ static const struct unit_place *place_of(
 		struct dwarf_call call;
 		dwarf_read_call(resolver->reader, die, &call);
 		place->is_inlined = true;
-		place->call_line = narrow(call.line);
-		place->call_column = narrow(call.column);
-		place->call_file = call.has_file ? path_of(resolver, unit, call.file) : 0;
+		place->call_line = unit_resolver_narrow(call.line);
+		place->call_column = unit_resolver_narrow(call.column);
+		place->call_file =
+			call.has_file ? unit_resolver_path_of(resolver, unit, call.file) : 0;
 		die = call.function;
 	}
-	place->function = function_of(resolver, die);
+	place->function = unit_resolver_function_of(resolver, die);
 	return place;
 }
 
-static const char *string_of(const struct unit_resolver *resolver, uint32_t index)
+static const char *unit_resolver_string_of(const struct unit_resolver *resolver, uint32_t index)
 {
 	return index ? strtab_get(&resolver->strings, index - 1) : NULL;
 }
 
 /* ---- chains ---- */
 
-static void put_functions(struct unit_resolver *resolver, uint32_t node, struct chain_frame at)
+static void unit_resolver_put_functions(
+	struct unit_resolver *resolver, uint32_t node, struct chain_frame at)
 {
 	for (; node && resolver->chain.len < INLINE_DEPTH_MAX;
 		node = resolver->walk.nodes.data[node].parent) {
-		const struct unit_place *place = place_of(resolver, resolver->unit, node);
+		const struct unit_place *place =
+			unit_resolver_place_of(resolver, resolver->unit, node);
 		const struct unit_function *function =
 			&resolver->functions.data[place->function - 1];
-		at.function = string_of(resolver, function->name);
-		at.decl_file = string_of(resolver, function->decl_file);
+		at.function = unit_resolver_string_of(resolver, function->name);
+		at.decl_file = unit_resolver_string_of(resolver, function->decl_file);
 		at.decl_line = function->decl_line;
 		at.is_inlined = place->is_inlined;
 		vec_push(&resolver->chain, at);
-		at.file = string_of(resolver, place->call_file);
+		at.file = unit_resolver_string_of(resolver, place->call_file);
 		at.line = place->call_line;
 		at.column = place->call_column;
 	}
@@ -122,12 +125,13 @@ struct chain unit_resolver_chain(struct unit_resolver *resolver, size_t i)
 	uint32_t node = resolver->nodes.data[i];
 	struct chain_frame at = {0};
 	if (row->is_known) {
-		at.file = string_of(resolver, path_of(resolver, resolver->unit, row->file));
+		at.file = unit_resolver_string_of(
+			resolver, unit_resolver_path_of(resolver, resolver->unit, row->file));
 		at.line = row->line;
 		at.column = row->column;
 	}
 	resolver->chain.len = 0;
-	put_functions(resolver, node, at);
+	unit_resolver_put_functions(resolver, node, at);
 	if (!node && row->is_known)
 		vec_push(&resolver->chain, at);
 	return (struct chain){resolver->chain.data, (uint32_t)resolver->chain.len};

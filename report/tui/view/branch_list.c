@@ -145,13 +145,13 @@ static const struct branch_numbers *numbers_in(const struct branch_list *list)
 	return list->numbers ? list->numbers : &usual;
 }
 
-static void place_columns(struct branch_list *list, struct rect area)
+static void branch_list_place_columns(struct branch_list *list, struct rect area)
 {
 	list->columns.name_x = numbers_in(list)->place(list, area);
 	list->columns.end = area.x + area.width;
 }
 
-static int level_of(const struct branch_list *list, struct branch_row row)
+static int branch_list_level_of(const struct branch_list *list, struct branch_row row)
 {
 	return (int)branches_level(&list->parts[row.part], row.node);
 }
@@ -167,11 +167,11 @@ static void place_levels(struct branch_list *list)
 	int levels = room - NAME > room / 3 ? room - NAME : room / 3;
 	int deepest = 0;
 	for (size_t i = 0; i < list_seen(&list->list); i++) {
-		int level = level_of(list, list->rows.data[list->list.top + i]);
+		int level = branch_list_level_of(list, list->rows.data[list->list.top + i]);
 		deepest = level > deepest ? level : deepest;
 	}
 	columns->step = deepest <= levels / 2 ? 2 : 1;
-	int selected = list->rows.len ? level_of(list, branch_list_row(list)) : 0;
+	int selected = list->rows.len ? branch_list_level_of(list, branch_list_row(list)) : 0;
 	int wanted = selected * columns->step;
 	columns->shift = wanted > levels ? wanted - levels : 0;
 }
@@ -194,12 +194,14 @@ static int clamp_x(const struct branch_columns *columns, int x)
 static int branch_marker_x(const struct branch_list *list, struct branch_row row)
 {
 	const struct branch_columns *columns = &list->columns;
-	return columns->name_x + clamp_x(columns, level_x(columns, level_of(list, row)));
+	return columns->name_x +
+	       clamp_x(columns, level_x(columns, branch_list_level_of(list, row)));
 }
 
 /* ---- drawing ---- */
 
-static void draw_header(const struct branch_list *list, struct grid *grid, int y, const char *title)
+static void branch_list_draw_header(
+	const struct branch_list *list, struct grid *grid, int y, const char *title)
 {
 	const struct branch_columns *columns = &list->columns;
 	numbers_in(list)->draw_header(list, grid, y);
@@ -224,7 +226,7 @@ static void draw_guides(
 	const struct branch_columns *columns = &list->columns;
 	int marker = branch_marker_x(list, row);
 	uint32_t at = row.node;
-	for (int level = level_of(list, row); level > 0; level--) {
+	for (int level = branch_list_level_of(list, row); level > 0; level--) {
 		const struct focus_node *node = branches_node(branches, at);
 		int x = columns->name_x + level_x(columns, level - 1);
 		if (x < columns->name_x)
@@ -249,12 +251,12 @@ static void draw_marker(
 		bool is_open = branches_is_open(branches, row.node);
 		grid_put(grid, x, y, 1, STYLE_KEY,
 			grid_glyph(grid, is_open ? GLYPH_OPEN : GLYPH_CLOSED));
-	} else if (level_of(list, row)) {
+	} else if (branch_list_level_of(list, row)) {
 		grid_put(grid, x, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_RULE));
 	}
 }
 
-static const char *remark_of(struct branch_list *list, struct branch_row row)
+static const char *branch_list_remark_of(struct branch_list *list, struct branch_row row)
 {
 	if (numbers_in(list)->remark)
 		return numbers_in(list)->remark(list, row);
@@ -269,17 +271,17 @@ static void put_suffix(struct branch_list *list, struct branch_row row, struct s
 	uint32_t function = branches_node(branches, row.node)->function;
 	const struct profile_object *object =
 		model_object(model, model_function(model, function)->object);
-	str_puts(out, remark_of(list, row));
+	str_puts(out, branch_list_remark_of(list, row));
 	str_puts(out, object->name ? object->name : "");
 }
 
-static void draw_name(struct branch_list *list, const struct app *app, struct grid *grid, int y,
-	struct branch_row row)
+static void branch_list_draw_name(struct branch_list *list, const struct app *app,
+	struct grid *grid, int y, struct branch_row row)
 {
 	const struct branches *branches = &list->parts[row.part];
 	uint32_t function = branches_node(branches, row.node)->function;
 	int x = branch_marker_x(list, row) + 2, end = list->columns.end;
-	int remark = (int)strlen(remark_of(list, row));
+	int remark = (int)strlen(branch_list_remark_of(list, row));
 	bool is_centre = !row.node && branches->origin.function;
 	unsigned style =
 		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
@@ -294,13 +296,13 @@ static void draw_name(struct branch_list *list, const struct app *app, struct gr
 		grid_put_elided(grid, x, y, end - x, STYLE_DIM, str_text(&suffix));
 }
 
-static void draw_row(struct branch_list *list, const struct app *app, struct grid *grid, int y,
-	struct branch_row row)
+static void branch_list_draw_row(struct branch_list *list, const struct app *app, struct grid *grid,
+	int y, struct branch_row row)
 {
 	numbers_in(list)->draw(list, app, grid, y, row);
 	draw_guides(list, grid, y, row);
 	draw_marker(list, grid, y, row);
-	draw_name(list, app, grid, y, row);
+	branch_list_draw_name(list, app, grid, y, row);
 }
 
 void branch_list_draw(struct branch_list *list, const struct app *app, struct grid *grid,
@@ -316,12 +318,13 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 		list->list.top = list->list.selected > half ? list->list.selected - half : 0;
 	list->is_to_be_centred = false;
 	list_fit(&list->list, list->rows.len, rows);
-	place_columns(list, area);
+	branch_list_place_columns(list, area);
 	place_levels(list);
 	if (header)
-		draw_header(list, grid, area.y, title);
+		branch_list_draw_header(list, grid, area.y, title);
 	for (size_t i = 0; i < list_seen(&list->list); i++)
-		draw_row(list, app, grid, rows.y + (int)i, list->rows.data[list->list.top + i]);
+		branch_list_draw_row(
+			list, app, grid, rows.y + (int)i, list->rows.data[list->list.top + i]);
 	list_mark(&list->list, grid);
 	if (header)
 		list_draw_place(&list->list, grid);
@@ -331,14 +334,14 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 
 static void print_indent(const struct branch_list *list, struct branch_row row, struct str *out)
 {
-	int level = level_of(list, row);
+	int level = branch_list_level_of(list, row);
 	if (level > PRINTED_LEVELS)
 		str_printf(out, "%d> ", level);
 	str_pad(out, ' ', 2 * (size_t)(level > PRINTED_LEVELS ? PRINTED_LEVELS : level));
 }
 
-static void print_row(const struct branch_list *list, const struct app *app, struct branch_row row,
-	struct str *out)
+static void branch_list_print_row(const struct branch_list *list, const struct app *app,
+	struct branch_row row, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
 	const char *name = profile_function_own_name(
@@ -364,7 +367,7 @@ void branch_list_print(
 	numbers_in(list)->print_header(out);
 	str_printf(out, "  %s\n", title);
 	vec_each(&list->rows, row)
-		print_row(list, app, *row, out);
+		branch_list_print_row(list, app, *row, out);
 }
 
 /* ---- acting ---- */
@@ -407,7 +410,7 @@ static bool is_row(struct branch_row a, struct branch_row b)
 }
 
 /* The line of a row, or of the nearest above it in its tree. */
-static size_t find_row(const struct branch_list *list, struct branch_row row)
+static size_t branch_list_find_row(const struct branch_list *list, struct branch_row row)
 {
 	const struct branches *branches = &list->parts[row.part];
 	while (row.node != BRANCH_NONE && branches->model) {
@@ -433,7 +436,7 @@ static uint32_t visible_node(const struct branches *branches, uint32_t node)
 	return seen;
 }
 
-static void fill(struct branch_list *list, struct branch_row selected)
+static void branch_list_fill_rows(struct branch_list *list, struct branch_row selected)
 {
 	size_t before = list->list.selected;
 	list->rows.len = 0;
@@ -445,7 +448,7 @@ static void fill(struct branch_list *list, struct branch_row selected)
 	}
 	if (selected.node != BRANCH_NONE)
 		selected.node = visible_node(&list->parts[selected.part], selected.node);
-	size_t now = find_row(list, selected), top = list->list.top;
+	size_t now = branch_list_find_row(list, selected), top = list->list.top;
 	/* It stays where it is on the screen, as far as the rows suffice. */
 	list->list.top = top + now > before ? top + now - before : 0;
 	list->list.selected = now;
@@ -454,7 +457,7 @@ static void fill(struct branch_list *list, struct branch_row selected)
 
 void branch_list_fill(struct branch_list *list)
 {
-	fill(list, branch_list_row(list));
+	branch_list_fill_rows(list, branch_list_row(list));
 }
 
 struct branch_row branch_list_remember(struct branch_list *list)
@@ -470,14 +473,14 @@ void branch_list_recall(struct branch_list *list, struct branch_row remembered)
 	struct branches *branches = &list->parts[remembered.part];
 	if (remembered.node != BRANCH_NONE && branches->model)
 		remembered.node = branches_marked(branches, remembered.node);
-	fill(list, remembered);
+	branch_list_fill_rows(list, remembered);
 }
 
 void branch_list_select(struct branch_list *list, struct branch_row row)
 {
 	branches_reveal(&list->parts[row.part], row.node);
 	branch_list_fill(list);
-	list->list.selected = find_row(list, row);
+	list->list.selected = branch_list_find_row(list, row);
 	size_t height = list->list.area.height > 0 ? (size_t)list->list.area.height : 0;
 	size_t selected = list->list.selected, top = list->list.top;
 	list->is_to_be_centred = selected < top || selected - top >= height;
@@ -523,7 +526,7 @@ static void go_left(struct branch_list *list, struct app *app, struct branch_row
 		parent = (struct branch_row){BRANCH_BELOW, list->parts[BRANCH_BELOW].top};
 	else if (parent.node == branches->top && !branches_shows_top(branches))
 		return;
-	list->list.selected = find_row(list, parent);
+	list->list.selected = branch_list_find_row(list, parent);
 }
 
 static void go_right(struct branch_list *list, struct app *app, struct branch_row row)
@@ -533,7 +536,7 @@ static void go_right(struct branch_list *list, struct app *app, struct branch_ro
 		return;
 	}
 	uint32_t child = branches_node(&list->parts[row.part], row.node)->first_child;
-	list->list.selected = find_row(list, (struct branch_row){row.part, child});
+	list->list.selected = branch_list_find_row(list, (struct branch_row){row.part, child});
 }
 
 static void close_all(struct branch_list *list)
@@ -566,7 +569,7 @@ static uint32_t match_in(struct branch_list *list, struct branch_row from, bool 
 }
 
 /* From the selected row to the end of its part, through the other, and from the beginning again. */
-static bool go_to_match(struct branch_list *list, bool goes_up)
+static bool branch_list_go_to_match(struct branch_list *list, bool goes_up)
 {
 	struct branch_row row = branch_list_row(list);
 	for (int round = 0; round <= BRANCH_PARTS; round++) {
@@ -583,7 +586,7 @@ static bool go_to_match(struct branch_list *list, bool goes_up)
 
 /* ---- input ---- */
 
-static bool act_on_branch(
+static bool branch_list_act_on_branch(
 	struct branch_list *list, struct app *app, enum action action, struct branch_row row)
 {
 	switch (action) {
@@ -616,12 +619,12 @@ static bool act_on_branch(
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action)
 {
 	if (action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH) {
-		if (!go_to_match(list, action == ACTION_PREVIOUS_MATCH))
+		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH))
 			app_say(app, "no match");
 		return true;
 	}
 	struct branch_row row = branch_list_row(list);
-	if (row.node != BRANCH_NONE && act_on_branch(list, app, action, row))
+	if (row.node != BRANCH_NONE && branch_list_act_on_branch(list, app, action, row))
 		return true;
 	return list_act(&list->list, action);
 }

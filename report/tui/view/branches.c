@@ -32,7 +32,7 @@ uint32_t branches_level(const struct branches *branches, uint32_t node)
 	return is_root_seen || !depth ? depth : depth - 1;
 }
 
-static struct branch_mark *mark_of(const struct branches *branches, uint32_t node)
+static struct branch_mark *branches_mark_of(const struct branches *branches, uint32_t node)
 {
 	uint32_t mark = node < branches->marks_of.len ? branches->marks_of.data[node] : 0;
 	return mark || !node ? &branches->marks.data[mark] : NULL;
@@ -40,7 +40,7 @@ static struct branch_mark *mark_of(const struct branches *branches, uint32_t nod
 
 bool branches_is_open(const struct branches *branches, uint32_t node)
 {
-	const struct branch_mark *mark = mark_of(branches, node);
+	const struct branch_mark *mark = branches_mark_of(branches, node);
 	return node == branches->top || (mark && mark->is_open);
 }
 
@@ -103,7 +103,8 @@ uint32_t branches_mark(struct branches *branches, uint32_t node)
 {
 	CLEANUP_FREE uint32_t *path = NULL; /* of those that have none */
 	uint32_t depth = branches_node(branches, node)->depth, count = 0;
-	for (uint32_t at = node; !mark_of(branches, at); at = branches_node(branches, at)->parent) {
+	for (uint32_t at = node; !branches_mark_of(branches, at);
+		at = branches_node(branches, at)->parent) {
 		if (!path)
 			path = mem_zalloc_array(depth, sizeof(*path));
 		path[count++] = at;
@@ -168,7 +169,8 @@ static void learn_children(struct placing *placing, uint32_t node)
  * The child of `node` for a function; or it is called by something that, as is known now, was
  * inlined into the node's function: then what stands between is open, too. 0: neither.
  */
-static uint32_t find_child(struct placing *placing, uint32_t node, uint32_t function, int levels)
+static uint32_t branches_find_child(
+	struct placing *placing, uint32_t node, uint32_t function, int levels)
 {
 	struct branches *branches = placing->branches;
 	learn_children(placing, node);
@@ -180,14 +182,14 @@ static uint32_t find_child(struct placing *placing, uint32_t node, uint32_t func
 		if (!placing->inlined_left || !branches_is_inlined(branches, at))
 			continue;
 		placing->inlined_left--;
-		uint32_t below = find_child(placing, at, function, levels - 1);
+		uint32_t below = branches_find_child(placing, at, function, levels - 1);
 		if (below && branches_open(branches, at))
 			return below;
 	}
 	return 0;
 }
 
-static bool is_script(const struct branches *branches, uint32_t frame)
+static bool branches_is_script(const struct branches *branches, uint32_t frame)
 {
 	const struct model *model = branches->model;
 	uint32_t function = model_function_of(model, frame);
@@ -200,8 +202,9 @@ static uint32_t seen_parent(const struct branches *branches, const struct branch
 {
 	const struct branch_mark *marks = branches->marks.data;
 	uint32_t parent = mark->parent;
-	bool has_hidden = branches->model->names->hides_native && is_script(branches, mark->frame);
-	while (has_hidden && parent && !is_script(branches, marks[parent].frame))
+	bool has_hidden =
+		branches->model->names->hides_native && branches_is_script(branches, mark->frame);
+	while (has_hidden && parent && !branches_is_script(branches, marks[parent].frame))
 		parent = marks[parent].parent;
 	return parent;
 }
@@ -220,7 +223,8 @@ static void place_mark(struct placing *placing, uint32_t index)
 		return;
 	/* Only callees: to their callers, inlined functions come ahead of what they are in. */
 	bool is_down = branches->origin.direction == FOCUS_CALLEES;
-	uint32_t child = find_child(placing, parent, function, is_down ? INLINED_LEVELS : 0);
+	uint32_t child =
+		branches_find_child(placing, parent, function, is_down ? INLINED_LEVELS : 0);
 	if (!child)
 		return;
 	mark = &branches->marks.data[index]; /* there may be more of them now */
@@ -322,7 +326,7 @@ bool branches_open(struct branches *branches, uint32_t node)
 
 void branches_close(struct branches *branches, uint32_t node)
 {
-	struct branch_mark *mark = mark_of(branches, node);
+	struct branch_mark *mark = branches_mark_of(branches, node);
 	if (mark && node != branches->top)
 		mark->is_open = false;
 }

@@ -27,7 +27,7 @@ static void mark_leads(struct branches *branches)
 	branches->leads = leads;
 }
 
-static bool is_match(const struct branches *branches, uint32_t node)
+static bool branches_search_is_match(const struct branches *branches, uint32_t node)
 {
 	uint32_t function = branches_node(branches, node)->function;
 	return function && branches->model->matches[function];
@@ -45,7 +45,7 @@ static bool leads_to_match(const struct branches *branches, uint32_t node)
 
 static bool is_of_use(const struct branches *branches, uint32_t node)
 {
-	return is_match(branches, node) || leads_to_match(branches, node);
+	return branches_search_is_match(branches, node) || leads_to_match(branches, node);
 }
 
 static uint32_t first_of_use(const struct branches *branches, uint32_t sibling)
@@ -65,7 +65,7 @@ static uint32_t last_of_use(const struct branches *branches, uint32_t sibling, u
 	return last;
 }
 
-static uint32_t children_of(struct branches *branches, uint32_t node)
+static uint32_t branches_search_children_of(struct branches *branches, uint32_t node)
 {
 	focus_expand(&branches->focus, node);
 	return branches_node(branches, node)->first_child;
@@ -74,8 +74,8 @@ static uint32_t children_of(struct branches *branches, uint32_t node)
 /* `node` or the first one below it; it must be of use. */
 static uint32_t first_within(struct branches *branches, uint32_t node)
 {
-	while (node && !is_match(branches, node))
-		node = first_of_use(branches, children_of(branches, node));
+	while (node && !branches_search_is_match(branches, node))
+		node = first_of_use(branches, branches_search_children_of(branches, node));
 	return node ? node : BRANCH_NONE;
 }
 
@@ -83,10 +83,12 @@ static uint32_t last_within(struct branches *branches, uint32_t node)
 {
 	for (;;) {
 		bool is_worth_it = node == branches->top || leads_to_match(branches, node);
-		uint32_t child =
-			is_worth_it ? last_of_use(branches, children_of(branches, node), 0) : 0;
+		uint32_t child = is_worth_it
+					 ? last_of_use(branches,
+						   branches_search_children_of(branches, node), 0)
+					 : 0;
 		if (!child)
-			return is_match(branches, node) ? node : BRANCH_NONE;
+			return branches_search_is_match(branches, node) ? node : BRANCH_NONE;
 		node = child;
 	}
 }
@@ -102,7 +104,7 @@ static bool can_search(struct branches *branches)
 
 static bool is_top_match(const struct branches *branches)
 {
-	return branches_shows_top(branches) && is_match(branches, branches->top);
+	return branches_shows_top(branches) && branches_search_is_match(branches, branches->top);
 }
 
 uint32_t branches_next_match(struct branches *branches, uint32_t from)
@@ -114,7 +116,8 @@ uint32_t branches_next_match(struct branches *branches, uint32_t from)
 	if (from == BRANCH_NONE)
 		from = branches->top;
 	if (from == branches->top || leads_to_match(branches, from)) {
-		uint32_t child = first_of_use(branches, children_of(branches, from));
+		uint32_t child =
+			first_of_use(branches, branches_search_children_of(branches, from));
 		if (child)
 			return first_within(branches, child);
 	}
@@ -143,7 +146,8 @@ uint32_t branches_previous_match(struct branches *branches, uint32_t from)
 		if (sibling)
 			return last_within(branches, sibling);
 		from = parent;
-		if (from == branches->top ? is_top_match(branches) : is_match(branches, from))
+		if (from == branches->top ? is_top_match(branches)
+					  : branches_search_is_match(branches, from))
 			return from;
 	}
 	return BRANCH_NONE;

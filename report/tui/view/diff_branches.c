@@ -18,7 +18,7 @@ static struct branches *branches_of(struct diff *diff)
 
 /* ---- numbers ---- */
 
-static struct compare_row row_of(struct branch_list *list, struct branch_row row)
+static struct compare_row diff_branches_row_of(struct branch_list *list, struct branch_row row)
 {
 	struct diff *diff = list->context;
 	return diff_focus_row(&diff->branch_sides, row.node);
@@ -33,47 +33,49 @@ static int place_numbers(struct branch_list *list, struct rect area)
 	return x + DELTA;
 }
 
-static void put_number(const struct branch_list *list, struct grid *grid, int y, int number,
-	unsigned style, const char *text)
+static void diff_branches_put_number(const struct branch_list *list, struct grid *grid, int y,
+	int number, unsigned style, const char *text)
 {
 	const int *number_x = list->columns.number_x;
 	int end = number < 2 ? number_x[number + 1] : list->columns.name_x;
 	grid_put_right(grid, number_x[number], y, end - number_x[number] - 1, style, text);
 }
 
-static void draw_header(const struct branch_list *list, struct grid *grid, int y)
+static void diff_branches_draw_header(const struct branch_list *list, struct grid *grid, int y)
 {
-	put_number(list, grid, y, 0, STYLE_HEADER, "base");
-	put_number(list, grid, y, 1, STYLE_HEADER, "new");
-	put_number(list, grid, y, 2, STYLE_HEADER | STYLE_BOLD, "change");
+	diff_branches_put_number(list, grid, y, 0, STYLE_HEADER, "base");
+	diff_branches_put_number(list, grid, y, 1, STYLE_HEADER, "new");
+	diff_branches_put_number(list, grid, y, 2, STYLE_HEADER | STYLE_BOLD, "change");
 }
 
-static void draw_numbers(struct branch_list *list, const struct app *app, struct grid *grid, int y,
-	struct branch_row at)
+static void diff_branches_draw_numbers(struct branch_list *list, const struct app *app,
+	struct grid *grid, int y, struct branch_row at)
 {
-	struct compare_row row = row_of(list, at);
+	struct compare_row row = diff_branches_row_of(list, at);
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		CLEANUP(str_deinit) struct str value = {0};
 		diff_put_value(app, &row, (enum match_side)side, COMPARE_TOTAL, &value);
-		put_number(list, grid, y, side, STYLE_NORMAL, str_text(&value));
+		diff_branches_put_number(list, grid, y, side, STYLE_NORMAL, str_text(&value));
 	}
 	CLEANUP(str_deinit) struct str delta = {0};
 	diff_put_delta(list->context, app, &row, COMPARE_TOTAL, &delta);
-	put_number(list, grid, y, 2, diff_delta_style(app, &row, COMPARE_TOTAL), str_text(&delta));
+	diff_branches_put_number(
+		list, grid, y, 2, diff_delta_style(app, &row, COMPARE_TOTAL), str_text(&delta));
 }
 
-static unsigned name_style(struct branch_list *list, const struct app *app, struct branch_row at)
+static unsigned diff_branches_name_style(
+	struct branch_list *list, const struct app *app, struct branch_row at)
 {
-	struct compare_row row = row_of(list, at);
+	struct compare_row row = diff_branches_row_of(list, at);
 	const struct model *both = diff_both(app);
 	uint32_t function = branches_node(&list->parts[at.part], at.node)->function;
 	bool is_match = both->matches && both->matches[function];
 	return diff_delta_style(app, &row, COMPARE_TOTAL) | (is_match ? STYLE_MATCH : 0);
 }
 
-static const char *remark_of(struct branch_list *list, struct branch_row at)
+static const char *diff_branches_remark_of(struct branch_list *list, struct branch_row at)
 {
-	struct compare_row row = row_of(list, at);
+	struct compare_row row = diff_branches_row_of(list, at);
 	return !row.base.samples ? "(new) " : !row.new.samples ? "(gone) " : "";
 }
 
@@ -85,7 +87,7 @@ static void print_header(struct str *out)
 static void print_numbers(
 	struct branch_list *list, const struct app *app, struct branch_row at, struct str *out)
 {
-	struct compare_row row = row_of(list, at);
+	struct compare_row row = diff_branches_row_of(list, at);
 	CLEANUP(str_deinit) struct str base = {0}, new = {0}, delta = {0};
 	diff_put_value(app, &row, MATCH_BASE, COMPARE_TOTAL, &base);
 	diff_put_value(app, &row, MATCH_NEW, COMPARE_TOTAL, &new);
@@ -95,10 +97,10 @@ static void print_numbers(
 
 static const struct branch_numbers numbers = {
 	.place = place_numbers,
-	.draw_header = draw_header,
-	.draw = draw_numbers,
-	.name_style = name_style,
-	.remark = remark_of,
+	.draw_header = diff_branches_draw_header,
+	.draw = diff_branches_draw_numbers,
+	.name_style = diff_branches_name_style,
+	.remark = diff_branches_remark_of,
 	.print_header = print_header,
 	.print = print_numbers,
 };
@@ -106,7 +108,7 @@ static const struct branch_numbers numbers = {
 /* ---- models ---- */
 
 /* As long as nobody has chosen what to open: down to where the change divides. */
-static void open_first(struct diff *diff, const struct app *app)
+static void diff_branches_open_first(struct diff *diff, const struct app *app)
 {
 	enum {
 		LEVELS = 64
@@ -148,7 +150,7 @@ static void begin_sides(struct diff *diff)
 			&branches_of(diff)->focus, sides, diff_compare(diff->app));
 }
 
-static double rank_of(void *context, uint32_t node)
+static double diff_branches_rank_of(void *context, uint32_t node)
 {
 	struct diff *diff = context;
 	begin_sides(diff);
@@ -156,12 +158,12 @@ static double rank_of(void *context, uint32_t node)
 	return fabs(diff_delta(diff->app, &row, COMPARE_TOTAL));
 }
 
-static void set_model(struct diff *diff, struct app *app)
+static void diff_branches_set_model(struct diff *diff, struct app *app)
 {
 	struct branches *branches = branches_of(diff);
 	struct branches_origin origin = {
 		.direction = diff->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES,
-		.rank = rank_of,
+		.rank = diff_branches_rank_of,
 		.rank_context = diff,
 	};
 	struct branch_row selected = branch_list_remember(&diff->branches);
@@ -175,11 +177,11 @@ static void set_model(struct diff *diff, struct app *app)
 	branches_zoom(branches, diff_zoomed(diff, app, &branches->focus));
 	branch_list_recall(&diff->branches, selected);
 	if (branches_node(branches, branches->top)->total)
-		open_first(diff, app);
+		diff_branches_open_first(diff, app);
 }
 
 /* Goes to what was selected elsewhere. */
-static void follow_selection(struct diff *diff, struct app *app)
+static void diff_branches_follow_selection(struct diff *diff, struct app *app)
 {
 	struct branches *branches = branches_of(diff);
 	const struct focus_node *node = branch_list_selected(&diff->branches);
@@ -205,13 +207,13 @@ static void tree_form_update(void *state, struct app *app)
 	if (branches->model != diff_both(app) || is_inverted != diff->is_inverted ||
 		diff->ranked_unit != app->unit ||
 		branches->top != diff_zoomed(diff, app, &branches->focus))
-		set_model(diff, app);
-	follow_selection(diff, app);
+		diff_branches_set_model(diff, app);
+	diff_branches_follow_selection(diff, app);
 }
 
 /* ---- input ---- */
 
-static void enter(struct diff *diff, struct app *app)
+static void diff_branches_enter(struct diff *diff, struct app *app)
 {
 	struct branch_row row = branch_list_row(&diff->branches);
 	struct branches *branches = branches_of(diff);
@@ -228,7 +230,7 @@ static bool tree_form_act(void *state, struct app *app, enum action action)
 	struct diff *diff = state;
 	switch (action) {
 	case ACTION_ENTER:
-		enter(diff, app);
+		diff_branches_enter(diff, app);
 		return true;
 	case ACTION_INVERT:
 		diff->is_inverted = !diff->is_inverted;
@@ -257,7 +259,7 @@ static bool tree_form_mouse(void *state, struct app *app, const struct input *in
 
 /* ---- drawing ---- */
 
-static const char *title_of(const struct diff *diff)
+static const char *diff_branches_title_of(const struct diff *diff)
 {
 	return diff->is_inverted ? "function, below it its callers"
 				 : "function, below it what it calls";
@@ -266,13 +268,13 @@ static const char *title_of(const struct diff *diff)
 static void tree_form_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct diff *diff = state;
-	branch_list_draw(&diff->branches, app, grid, area, title_of(diff));
+	branch_list_draw(&diff->branches, app, grid, area, diff_branches_title_of(diff));
 }
 
 static void tree_form_print(void *state, struct app *app, struct str *out)
 {
 	struct diff *diff = state;
-	branch_list_print(&diff->branches, app, title_of(diff), out);
+	branch_list_print(&diff->branches, app, diff_branches_title_of(diff), out);
 }
 
 static void tree_form_detail(void *state, struct app *app, struct str *out)

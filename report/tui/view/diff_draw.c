@@ -8,7 +8,7 @@ enum {
 	SIGN_WIDTH = 2, /* of "+ " in front of a name */
 };
 
-static void place_columns(struct diff *diff, const struct app *app, struct rect area)
+static void diff_draw_place_columns(struct diff *diff, const struct app *app, struct rect area)
 {
 	/* Below some widths of the screen a column goes, the least telling first. */
 	static const struct list_column columns[DIFF_COLUMNS] = {
@@ -69,7 +69,7 @@ static void draw_value(const struct diff *diff, const struct app *app, struct gr
 	list_header_put(&diff->header, grid, y, column, style, str_text(&text));
 }
 
-static unsigned name_style(
+static unsigned diff_draw_name_style(
 	const struct app *app, const struct compare_row *row, const struct pattern *search)
 {
 	unsigned match = search && pattern_matches(search, row->name) ? STYLE_MATCH : 0;
@@ -80,7 +80,7 @@ static unsigned name_style(
 	return (is_kernel ? STYLE_KERNEL : STYLE_NORMAL) | match;
 }
 
-static void draw_row(const struct diff *diff, const struct app *app, struct grid *grid, int y,
+static void diff_draw_row(const struct diff *diff, const struct app *app, struct grid *grid, int y,
 	size_t index, const struct pattern *search)
 {
 	const struct compare_row *row = diff_row(diff, app, index);
@@ -99,13 +99,13 @@ static void draw_row(const struct diff *diff, const struct app *app, struct grid
 	int room = list_header_width(&diff->header, DIFF_FUNCTION) - SIGN_WIDTH;
 	str_printf(&name, "%s %s", sign[0] ? sign : " ",
 		fitting_name(grid, &function, room, &storage));
-	unsigned style = name_style(app, row, search);
+	unsigned style = diff_draw_name_style(app, row, search);
 	if (sign[0] && (style & STYLE_MASK) == STYLE_NORMAL)
 		style |= diff_delta_style(app, row, COMPARE_TOTAL);
 	list_header_put(&diff->header, grid, y, DIFF_FUNCTION, style, str_text(&name));
 }
 
-static void put_side(
+static void diff_draw_put_side(
 	const struct slice_sum *whole, const struct profile_event *event, struct str *out)
 {
 	str_printf(out, "%llu %s", (unsigned long long)whole->samples,
@@ -130,9 +130,9 @@ int diff_draw_summary(
 		profile->events.len > 1 ? &profile->events.data[1] : NULL;
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
 	str_printf(&text, "base %s: ", diff_base_name(app, comparison->path));
-	put_side(&comparison->compare.wholes.base, event, &text);
+	diff_draw_put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
-	put_side(&comparison->compare.wholes.new, event, &text);
+	diff_draw_put_side(&comparison->compare.wholes.new, event, &text);
 	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
 	if (comparison->nr_left_out)
 		str_puts(&notes, "the base is of all threads and of all its time; ");
@@ -191,7 +191,7 @@ static void draw_rows(struct diff *diff, const struct app *app, struct grid *gri
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
 	for (size_t i = 0; i < list_seen(&diff->list); i++)
-		draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
+		diff_draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
 			searches ? &pattern : NULL);
 	list_mark(&diff->list, grid);
 	list_draw_place(&diff->list, grid);
@@ -207,7 +207,7 @@ void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect
 	struct diff *diff = state;
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&diff->list, diff->rows.len, rows);
-	place_columns(diff, app, area);
+	diff_draw_place_columns(diff, app, area);
 	list_header_draw(&diff->header, grid);
 	draw_rows(diff, app, grid, rows);
 }

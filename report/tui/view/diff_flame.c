@@ -21,13 +21,13 @@ enum {
 
 /* ---- boxes ---- */
 
-static struct compare_row row_of(const struct flame_view *view, uint32_t node)
+static struct compare_row diff_flame_row_of(const struct flame_view *view, uint32_t node)
 {
 	struct diff *diff = view->context;
 	return diff_focus_row(&diff->flame_sides, node);
 }
 
-static unsigned change_of(const struct app *app, const struct compare_row *row)
+static unsigned diff_flame_change_of(const struct app *app, const struct compare_row *row)
 {
 	enum {
 		MUCH = COMPARE_STRENGTHS / 2
@@ -44,10 +44,11 @@ static unsigned change_of(const struct app *app, const struct compare_row *row)
 	return is_much ? MUCH_LESS : LESS;
 }
 
-static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
+static unsigned diff_flame_style_of(
+	const struct flame_view *view, const struct app *app, uint32_t node)
 {
-	struct compare_row row = row_of(view, node);
-	return STYLE_CHANGE + change_of(app, &row);
+	struct compare_row row = diff_flame_row_of(view, node);
+	return STYLE_CHANGE + diff_flame_change_of(app, &row);
 }
 
 static const char *sign_of(const struct flame_view *view, const struct app *app, uint32_t node)
@@ -58,27 +59,27 @@ static const char *sign_of(const struct flame_view *view, const struct app *app,
 		[MORE] = ">",
 		[MUCH_MORE] = ">",
 		[NEW] = "+"};
-	struct compare_row row = row_of(view, node);
-	return signs[change_of(app, &row)];
+	struct compare_row row = diff_flame_row_of(view, node);
+	return signs[diff_flame_change_of(app, &row)];
 }
 
-static void put_value(const struct flame_view *view, const struct app *app,
+static void diff_flame_put_value(const struct flame_view *view, const struct app *app,
 	const struct flame_box *box, struct str *out)
 {
 	if (box->count > 1)
 		return;
-	struct compare_row row = row_of(view, box->node);
+	struct compare_row row = diff_flame_row_of(view, box->node);
 	if (row.base.samples && row.new.samples)
 		diff_put_delta(view->context, app, &row, COMPARE_TOTAL, out);
 	else
 		str_puts(out, row.new.samples ? "new" : "gone");
 }
 
-static const struct flame_paint paint = {style_of, put_value, sign_of};
+static const struct flame_paint paint = {diff_flame_style_of, diff_flame_put_value, sign_of};
 
 /* ---- models ---- */
 
-static void set_model(struct diff *diff, struct app *app)
+static void diff_flame_set_model(struct diff *diff, struct app *app)
 {
 	struct flame_view *view = &diff->flame;
 	struct model *both = diff_both(app);
@@ -99,7 +100,7 @@ static void set_model(struct diff *diff, struct app *app)
 }
 
 /* By the path to it, else where its function takes most. */
-static uint32_t find_selected(struct diff *diff, const struct app *app)
+static uint32_t diff_flame_find_selected(struct diff *diff, const struct app *app)
 {
 	struct flame_view *view = &diff->flame;
 	uint32_t function = diff_selected_function(app);
@@ -112,7 +113,7 @@ static uint32_t find_selected(struct diff *diff, const struct app *app)
 	return focus_find(&view->focus, diff_selected_place(app), &is_whole);
 }
 
-static void tell_selection(struct diff *diff, struct app *app)
+static void diff_flame_tell_selection(struct diff *diff, struct app *app)
 {
 	struct flame_view *view = &diff->flame;
 	focus_path(&view->focus, view->selected, &view->path);
@@ -123,14 +124,14 @@ static void flame_form_update(void *state, struct app *app)
 {
 	struct diff *diff = state;
 	struct flame_view *view = &diff->flame;
-	set_model(diff, app);
-	view->selected = find_selected(diff, app);
+	diff_flame_set_model(diff, app);
+	view->selected = diff_flame_find_selected(diff, app);
 	flame_view_zoom(view, diff_zoomed(diff, app, &view->focus));
 }
 
 /* ---- input ---- */
 
-static void enter(struct diff *diff, struct app *app)
+static void diff_flame_enter(struct diff *diff, struct app *app)
 {
 	struct flame_view *view = &diff->flame;
 	uint32_t node = flame_view_entered(view);
@@ -148,7 +149,7 @@ static bool flame_form_act(void *state, struct app *app, enum action action)
 	struct flame_view *view = &diff->flame;
 	switch (action) {
 	case ACTION_ENTER:
-		enter(diff, app);
+		diff_flame_enter(diff, app);
 		return true;
 	case ACTION_INVERT:
 		diff->is_inverted = !diff->is_inverted;
@@ -163,7 +164,7 @@ static bool flame_form_act(void *state, struct app *app, enum action action)
 	default:
 		if (!flame_view_act(view, app, action))
 			return false;
-		tell_selection(diff, app);
+		diff_flame_tell_selection(diff, app);
 		return true;
 	}
 }
@@ -173,7 +174,7 @@ static bool flame_form_mouse(void *state, struct app *app, const struct input *i
 	struct diff *diff = state;
 	if (!flame_view_mouse(&diff->flame, input))
 		return false;
-	tell_selection(diff, app);
+	diff_flame_tell_selection(diff, app);
 	return true;
 }
 

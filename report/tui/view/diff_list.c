@@ -14,7 +14,8 @@ struct place {
 	uint32_t row;     /* rows of a comparison are by name */
 };
 
-static struct place place_of(const struct diff *diff, const struct app *app, uint32_t index)
+static struct place diff_list_place_of(
+	const struct diff *diff, const struct app *app, uint32_t index)
 {
 	const struct compare_row *row = &diff_compare(app)->rows.data[index];
 	double self = fabs(diff_delta(app, row, COMPARE_SELF));
@@ -33,7 +34,7 @@ static struct place place_of(const struct diff *diff, const struct app *app, uin
 	return place;
 }
 
-static int compare_places(const void *a, const void *b)
+static int diff_list_compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 	int order = x->text ? strcmp(x->text, y->text) : 0;
@@ -47,9 +48,9 @@ static void order_rows(struct diff *diff, const struct app *app)
 	size_t count = diff_compare(app)->rows.len;
 	CLEANUP_FREE struct place *places = mem_zalloc_array(count, sizeof(*places));
 	for (uint32_t i = 0; i < count; i++)
-		places[i] = place_of(diff, app, i);
+		places[i] = diff_list_place_of(diff, app, i);
 	if (count)
-		qsort(places, count, sizeof(*places), compare_places);
+		qsort(places, count, sizeof(*places), diff_list_compare_places);
 	diff->rows.len = 0;
 	for (size_t i = 0; i < count; i++)
 		vec_push(&diff->rows, places[diff->header.is_reversed ? count - 1 - i : i].row);
@@ -57,19 +58,19 @@ static void order_rows(struct diff *diff, const struct app *app)
 
 /* ---- selection ---- */
 
-static void put_key(const struct compare_row *row, struct str *out)
+static void diff_list_put_key(const struct compare_row *row, struct str *out)
 {
 	str_write(out, row->object, strlen(row->object) + 1);
 	str_puts(out, row->name);
 }
 
-static void select_row(struct diff *diff, struct app *app)
+static void diff_list_select_row(struct diff *diff, struct app *app)
 {
 	if (diff->list.selected >= diff->rows.len)
 		return;
 	const struct compare_row *row = diff_row(diff, app, diff->list.selected);
 	str_truncate(&diff->selected, 0);
-	put_key(row, &diff->selected);
+	diff_list_put_key(row, &diff->selected);
 	app_select(app, row->frame);
 }
 
@@ -80,13 +81,13 @@ static bool is_selected(const struct diff *diff, const struct compare_row *row,
 	if (function)
 		return row->frame && model_function_of(app->model, row->frame) == function;
 	str_truncate(key, 0);
-	put_key(row, key);
+	diff_list_put_key(row, key);
 	return key->len == diff->selected.len &&
 	       memcmp(str_text(key), str_text(&diff->selected), key->len) == 0;
 }
 
 /* The row of what is selected; where it has none, the list stays where it stood. */
-static void find_selected(struct diff *diff, struct app *app)
+static void diff_list_find_selected(struct diff *diff, struct app *app)
 {
 	CLEANUP(str_deinit) struct str key = {0};
 	for (size_t i = 0; i < diff->rows.len; i++)
@@ -95,7 +96,7 @@ static void find_selected(struct diff *diff, struct app *app)
 			return;
 		}
 	if (!app_function(app))
-		select_row(diff, app);
+		diff_list_select_row(diff, app);
 }
 
 static void list_update(void *state, struct app *app)
@@ -112,7 +113,7 @@ static void list_update(void *state, struct app *app)
 		diff->greatest = delta > diff->greatest ? delta : diff->greatest;
 	}
 	order_rows(diff, app);
-	find_selected(diff, app);
+	diff_list_find_selected(diff, app);
 }
 
 /* ---- input ---- */
@@ -123,26 +124,26 @@ struct diff_search {
 	struct pattern pattern;
 };
 
-static bool is_match(const void *context, size_t line)
+static bool diff_list_is_match(const void *context, size_t line)
 {
 	const struct diff_search *search = context;
 	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
 }
 
-static void go_to_match(struct diff *diff, struct app *app, bool goes_up)
+static void diff_list_go_to_match(struct diff *diff, struct app *app, bool goes_up)
 {
 	struct diff_search search = {.diff = diff, .app = app};
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	if (searches && list_find(&diff->list, goes_up, is_match, &search))
-		select_row(diff, app);
+	if (searches && list_find(&diff->list, goes_up, diff_list_is_match, &search))
+		diff_list_select_row(diff, app);
 	else
 		app_say(app, "no match");
 	if (searches)
 		pattern_deinit(&search.pattern);
 }
 
-static void enter(const struct diff *diff, struct app *app)
+static void diff_list_enter(const struct diff *diff, struct app *app)
 {
 	if (!app_function(app) && diff->rows.len)
 		app_say(app, "it is in the base only");
@@ -160,19 +161,19 @@ static bool list_form_act(void *state, struct app *app, enum action action)
 	switch (action) {
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
+		diff_list_go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
 	case ACTION_UNIT:
 		diff_next_unit(diff, app);
 		list_update(diff, app);
 		return true;
 	case ACTION_ENTER:
-		enter(diff, app);
+		diff_list_enter(diff, app);
 		return true;
 	default:
 		if (!list_act(&diff->list, action))
 			return false;
-		select_row(diff, app);
+		diff_list_select_row(diff, app);
 		return true;
 	}
 }
@@ -186,7 +187,7 @@ static bool list_form_mouse(void *state, struct app *app, const struct input *in
 	}
 	if (!list_mouse(&diff->list, input))
 		return false;
-	select_row(diff, app);
+	diff_list_select_row(diff, app);
 	return true;
 }
 

@@ -14,7 +14,8 @@ enum {
 
 /* ---- what a box shows ---- */
 
-static unsigned style_of(const struct flame_view *view, const struct app *app, uint32_t node)
+static unsigned flame_draw_style_of(
+	const struct flame_view *view, const struct app *app, uint32_t node)
 {
 	(void)app;
 	static const unsigned plain[] = {0, 1, 2, 4, 5};
@@ -38,7 +39,7 @@ static unsigned style_of(const struct flame_view *view, const struct app *app, u
 	return STYLE_FLAME + plain[flame_colour(object, sizeof(plain) / sizeof(*plain))];
 }
 
-static const char *mark_of(const struct flame_view *view, uint32_t node)
+static const char *flame_draw_mark_of(const struct flame_view *view, uint32_t node)
 {
 	const struct model_names *names = view->model->names;
 	switch (flame_kind(&view->focus, names->frames.data, names->objects.data, node)) {
@@ -53,7 +54,7 @@ static const char *mark_of(const struct flame_view *view, uint32_t node)
 	}
 }
 
-static void put_value(const struct flame_view *view, const struct app *app,
+static void flame_draw_put_value(const struct flame_view *view, const struct app *app,
 	const struct flame_box *box, struct str *out)
 {
 	(void)view;
@@ -70,7 +71,8 @@ static const char *no_sign(const struct flame_view *view, const struct app *app,
 
 static const struct flame_paint *paint_of(const struct flame_view *view)
 {
-	static const struct flame_paint usual = {style_of, put_value, no_sign};
+	static const struct flame_paint usual = {
+		flame_draw_style_of, flame_draw_put_value, no_sign};
 	return view->paint ? view->paint : &usual;
 }
 
@@ -84,8 +86,8 @@ static void put_root_name(const struct flame_view *view, struct str *out)
 }
 
 /* The name, shortened where it must be, and behind it what there is room for. */
-static void put_label(struct flame_view *view, const struct app *app, const struct grid *grid,
-	uint32_t node, int room, struct str *out)
+static void flame_draw_put_label(struct flame_view *view, const struct app *app,
+	const struct grid *grid, uint32_t node, int room, struct str *out)
 {
 	const struct focus_node *it = &view->focus.nodes.data[node];
 	const struct profile_function *functions = view->focus.functions;
@@ -96,7 +98,7 @@ static void put_label(struct flame_view *view, const struct app *app, const stru
 	else
 		str_puts(out, short_names_get(&view->names, functions, it->function));
 	int used = grid_text_width(grid, str_text(out));
-	const char *mark = mark_of(view, node);
+	const char *mark = flame_draw_mark_of(view, node);
 	if (used + (int)strlen(mark) <= room)
 		str_puts(out, mark);
 	used += (int)strlen(mark);
@@ -128,7 +130,7 @@ static void draw_group(const struct flame_view *view, const struct app *app, str
 		grid_put(grid, x, y, width, STYLE_DIM, str_text(&text));
 }
 
-static void draw_frame(struct flame_view *view, const struct app *app, struct grid *grid,
+static void flame_draw_frame(struct flame_view *view, const struct app *app, struct grid *grid,
 	const struct flame_box *box, bool is_match, int x, int y)
 {
 	int width = (int)box->width;
@@ -137,7 +139,7 @@ static void draw_frame(struct flame_view *view, const struct app *app, struct gr
 	const char *sign = is_match ? "*" : paint_of(view)->sign(view, app, box->node);
 	grid_put(grid, x, y, 1, style, sign ? sign : grid_glyph(grid, GLYPH_EDGE));
 	CLEANUP(str_deinit) struct str label = {0};
-	put_label(view, app, grid, box->node, width - 1, &label);
+	flame_draw_put_label(view, app, grid, box->node, width - 1, &label);
 	grid_put_elided(grid, x + 1, y, width - 1, style, str_text(&label));
 }
 
@@ -149,7 +151,7 @@ static void draw_box(struct flame_view *view, const struct app *app, struct grid
 	if (box->count > 1)
 		draw_group(view, app, grid, box, x, y);
 	else
-		draw_frame(view, app, grid, box, is_match, x, y);
+		flame_draw_frame(view, app, grid, box, is_match, x, y);
 	unsigned flags = (is_match ? STYLE_MATCH : 0) | (spot->box == box ? STYLE_SELECTED : 0);
 	grid_mark(grid, (struct rect){x, y, (int)box->width, 1}, flags);
 }
@@ -163,7 +165,7 @@ static void draw_caller(struct flame_view *view, const struct app *app, struct g
 		at = view->focus.nodes.data[at].parent;
 	struct rect line = {view->area.x, y, view->area.width, 1};
 	CLEANUP(str_deinit) struct str label = {0};
-	put_label(view, app, grid, at, line.width - 1, &label);
+	flame_draw_put_label(view, app, grid, at, line.width - 1, &label);
 	grid_fill(grid, line, STYLE_DIM, " ");
 	grid_put(grid, line.x, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_EDGE));
 	grid_put_elided(grid, line.x + 1, y, line.width - 1, STYLE_DIM, str_text(&label));
@@ -195,7 +197,8 @@ static bool fit_rows(struct flame_view *view)
 	return view->top + height < rows;
 }
 
-static void draw_header(const struct flame_view *view, struct grid *grid, int y, bool has_more)
+static void flame_draw_header(
+	const struct flame_view *view, struct grid *grid, int y, bool has_more)
 {
 	CLEANUP(str_deinit) struct str place = {0};
 	if (view->top)
@@ -229,7 +232,7 @@ void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid
 	bool has_more = fit_rows(view);
 	spot = flame_view_spot(view); /* boxes may have moved */
 	if (has_header)
-		draw_header(view, grid, area.y - 1, has_more);
+		flame_draw_header(view, grid, area.y - 1, has_more);
 	size_t above = flame_view_above(view);
 	for (int i = 0; i < area.height; i++) {
 		size_t row = view->top + (size_t)i, count = 0;

@@ -16,7 +16,7 @@ void flame_view_forget(struct flame_view *view)
 
 /* ---- the layout ---- */
 
-static bool is_caller(const struct focus *focus, uint32_t caller, uint32_t node)
+static bool flame_move_is_caller(const struct focus *focus, uint32_t caller, uint32_t node)
 {
 	while (focus->nodes.data[node].depth > focus->nodes.data[caller].depth)
 		node = focus->nodes.data[node].parent;
@@ -58,8 +58,8 @@ void flame_view_zoom(struct flame_view *view, uint32_t root)
 {
 	bool is_other = root != view->root;
 	view->root = root;
-	if (!is_caller(&view->focus, root, view->selected) &&
-		!is_caller(&view->focus, view->selected, root))
+	if (!flame_move_is_caller(&view->focus, root, view->selected) &&
+		!flame_move_is_caller(&view->focus, view->selected, root))
 		view->selected = root;
 	lay_out(view);
 	if (!is_other)
@@ -85,7 +85,7 @@ static void select_node(struct flame_view *view, uint32_t node)
 	view->keeps_sight = true;
 }
 
-static uint32_t node_below(struct flame_view *view, const struct flame_spot *spot)
+static uint32_t flame_move_node_below(struct flame_view *view, const struct flame_spot *spot)
 {
 	if (!spot->box) { /* on the way to the zoom */
 		uint32_t at = view->root;
@@ -127,7 +127,8 @@ static void go_vertically(struct flame_view *view, long by)
 	uint32_t node = view->selected;
 	for (; by; by += by < 0 ? 1 : -1) {
 		struct flame_spot spot = flame_view_spot(view);
-		node = by < 0 ? view->focus.nodes.data[spot.node].parent : node_below(view, &spot);
+		node = by < 0 ? view->focus.nodes.data[spot.node].parent
+			      : flame_move_node_below(view, &spot);
 		if (node == view->selected)
 			break;
 		view->selected = node;
@@ -152,7 +153,7 @@ uint32_t flame_view_match(const struct flame_view *view, const struct flame_box 
 	return 0;
 }
 
-static void go_to_match(struct flame_view *view, struct app *app, bool is_back)
+static void flame_move_go_to_match(struct flame_view *view, struct app *app, bool is_back)
 {
 	flame_grow(&view->flame, ROWS_SEARCHED);
 	struct flame_spot spot = flame_view_spot(view);
@@ -178,7 +179,7 @@ static void set_order(struct flame_view *view, struct app *app, enum flame_order
 	app_say(app, order == FLAME_BY_NAME ? "siblings by name" : "siblings by total");
 }
 
-static bool move(struct flame_view *view, enum action action)
+static bool flame_move_move(struct flame_view *view, enum action action)
 {
 	enum {
 		ALL = 1 << 20 /* rows */
@@ -227,10 +228,10 @@ bool flame_view_act(struct flame_view *view, struct app *app, enum action action
 		return true;
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
+		flame_move_go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
 	default:
-		return move(view, action);
+		return flame_move_move(view, action);
 	}
 }
 
@@ -250,7 +251,8 @@ static void scroll(struct flame_view *view, long by)
 }
 
 /* The node at a place on the screen; false where there is none. */
-static bool find_node(const struct flame_view *view, const struct input *input, uint32_t *ret)
+static bool flame_move_find_node(
+	const struct flame_view *view, const struct input *input, uint32_t *ret)
 {
 	if (input->y < view->area.y || input->x < view->area.x)
 		return false;
@@ -285,7 +287,7 @@ bool flame_view_mouse(struct flame_view *view, const struct input *input)
 	case INPUT_PRESS:
 	case INPUT_DOUBLE:
 	case INPUT_MENU:
-		if (!find_node(view, input, &node))
+		if (!flame_move_find_node(view, input, &node))
 			return false;
 		select_node(view, node);
 		return true;

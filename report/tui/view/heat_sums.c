@@ -10,7 +10,7 @@ void heat_sums_forget(struct heat_sums *sums)
 	sums->window = (struct timeline_window){0};
 }
 
-static void add_task(const struct model *model, const struct task *task,
+static void heat_sums_add_task(const struct model *model, const struct task *task,
 	const struct timeline_window *window, struct slice_sum *to)
 {
 	const struct timeline *timeline = &model->timeline;
@@ -72,6 +72,6 @@ const struct slice_sum *heat_sums_of(
 		return row;
 	sums->tasks[place] = task + 1;
 	memset(row, 0, sums->window.columns * sizeof(*row));
-	add_task(model, &model->tasks.tasks.data[task], &sums->window, row);
+	heat_sums_add_task(model, &model->tasks.tasks.data[task], &sums->window, row);
 	return row;
 }

@@ -2,7 +2,7 @@
 
 #include "format/base/str.h"
 
-static bool has_room(const struct list_column *column, struct rect area)
+static bool list_header_has_room(const struct list_column *column, struct rect area)
 {
 	return area.width >= column->room;
 }
@@ -12,7 +12,7 @@ void list_header_place(
 {
 	int left = area.width, parts = 0, x = area.x;
 	for (int i = 0; i < count; i++) {
-		if (!has_room(&columns[i], area))
+		if (!list_header_has_room(&columns[i], area))
 			continue;
 		left -= columns[i].width;
 		parts += columns[i].parts;
@@ -22,7 +22,7 @@ void list_header_place(
 	header->y = area.y;
 	for (int i = 0; i < count; i++) {
 		header->x[i] = x;
-		if (!has_room(&columns[i], area))
+		if (!list_header_has_room(&columns[i], area))
 			continue;
 		bool is_part = columns[i].parts && left > 0;
 		x += is_part ? left * columns[i].parts / parts : columns[i].width;

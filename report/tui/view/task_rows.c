@@ -21,7 +21,8 @@ const struct task *task_rows_task(const struct task_rows *rows, const struct app
 
 /* ---- names ---- */
 
-static const struct profile_process *process_of(const struct app *app, const struct task *task)
+static const struct profile_process *task_rows_process_of(
+	const struct app *app, const struct task *task)
 {
 	const struct profile *profile = app->model->profile;
 	uint32_t process = task->kind == TASK_THREAD ? profile->threads.data[task->index].process
@@ -33,7 +34,7 @@ const char *task_program(const struct app *app, const struct task *task)
 {
 	if (task->kind != TASK_PROCESS && task->kind != TASK_THREAD)
 		return "";
-	uint32_t exe = process_of(app, task)->info.exe;
+	uint32_t exe = task_rows_process_of(app, task)->info.exe;
 	return exe ? model_object(app->model, exe)->name : "";
 }
 
@@ -56,7 +57,7 @@ const char *task_name(const struct app *app, const struct task *task)
 		task = main_thread(app, task);
 	if (task->kind == TASK_THREAD)
 		return app->model->profile->threads.data[task->index].comm;
-	const char *container = scope_container(process_of(app, task));
+	const char *container = scope_container(task_rows_process_of(app, task));
 	return container[0] ? container : "(no cgroup)";
 }
 
@@ -64,7 +65,7 @@ uint32_t task_number(const struct app *app, const struct task *task)
 {
 	if (task->kind == TASK_THREAD)
 		return app->model->profile->threads.data[task->index].tid;
-	return task->kind == TASK_PROCESS ? process_of(app, task)->info.pid : 0;
+	return task->kind == TASK_PROCESS ? task_rows_process_of(app, task)->info.pid : 0;
 }
 
 void task_put_name(const struct app *app, const struct task *task, struct str *out)
@@ -83,18 +84,19 @@ void task_put_id(const struct app *app, const struct task *task, struct str *out
 /* ---- rows ---- */
 
 /* Models come and go; what a task stands for stays. */
-static uint64_t key_of(const struct app *app, const struct task *task)
+static uint64_t task_rows_key_of(const struct app *app, const struct task *task)
 {
-	const struct layout_process *process = &process_of(app, task)->info;
+	const struct layout_process *process = &task_rows_process_of(app, task)->info;
 	if (task->kind == TASK_CONTAINER)
 		return (uint64_t)task->kind << 32 |
 		       (process->container ? process->container : process->cgroup);
 	return (uint64_t)task->kind << 32 | task->index;
 }
 
-static bool is_open(const struct task_rows *rows, const struct app *app, const struct task *task)
+static bool task_rows_is_open(
+	const struct task_rows *rows, const struct app *app, const struct task *task)
 {
-	const uint64_t *turned = map_get(&rows->turned, key_of(app, task));
+	const uint64_t *turned = map_get(&rows->turned, task_rows_key_of(app, task));
 	return turned ? *turned : rows->opens[task->kind];
 }
 
@@ -136,7 +138,7 @@ static void add_below(struct task_rows *rows, const struct app *app, uint32_t ta
 	const struct task *it = task_at(app, task);
 	struct task_row row = {.task = task, .depth = depth};
 	row.has_children = it->nr_children > (it->kind == TASK_PROCESS);
-	row.is_open = row.has_children && is_open(rows, app, it);
+	row.is_open = row.has_children && task_rows_is_open(rows, app, it);
 	vec_push(rows, row);
 	if (row.is_open)
 		add_siblings(rows, app, it->first_child, it->nr_children, depth + 1, order);
@@ -151,7 +153,8 @@ void task_rows_add(struct task_rows *rows, const struct app *app, uint32_t first
 void task_rows_turn(struct task_rows *rows, const struct app *app, size_t row, bool opens)
 {
 	if (row < rows->len && rows->data[row].has_children)
-		*map_put(&rows->turned, key_of(app, task_rows_task(rows, app, row)), NULL) = opens;
+		*map_put(&rows->turned, task_rows_key_of(app, task_rows_task(rows, app, row)),
+			NULL) = opens;
 }
 
 void task_rows_turn_all(struct task_rows *rows, bool opens)
@@ -178,7 +181,7 @@ void task_rows_select(struct task_rows *rows, struct app *app, size_t row)
 	rows->container = NULL;
 	app->selection.thread = app->selection.process = 0;
 	if (task->kind == TASK_CONTAINER)
-		rows->container = scope_container(process_of(app, task));
+		rows->container = scope_container(task_rows_process_of(app, task));
 	if (task->kind == TASK_PROCESS) {
 		app->selection.process = task->index;
 		if (task->nr_children == 1)
@@ -190,7 +193,7 @@ void task_rows_select(struct task_rows *rows, struct app *app, size_t row)
 	}
 }
 
-static size_t find_row(
+static size_t task_rows_find_row(
 	const struct task_rows *rows, const struct app *app, enum task_kind kind, uint32_t index)
 {
 	for (size_t i = 0; i < rows->len; i++) {
@@ -207,7 +210,7 @@ static size_t find_container(
 	for (size_t i = 0; i < rows->len; i++) {
 		const struct task *task = task_rows_task(rows, app, i);
 		if (task->kind == TASK_CONTAINER &&
-			strcmp(scope_container(process_of(app, task)), container) == 0)
+			strcmp(scope_container(task_rows_process_of(app, task)), container) == 0)
 			return i;
 	}
 	return rows->len;
@@ -222,9 +225,9 @@ size_t task_rows_selected(const struct task_rows *rows, const struct app *app, s
 	if (process)
 		container = scope_container(&profile->processes.data[process]);
 	if (thread)
-		row = find_row(rows, app, TASK_THREAD, thread);
+		row = task_rows_find_row(rows, app, TASK_THREAD, thread);
 	if (row == rows->len && process)
-		row = find_row(rows, app, TASK_PROCESS, process);
+		row = task_rows_find_row(rows, app, TASK_PROCESS, process);
 	if (row == rows->len && container)
 		row = find_container(rows, app, container);
 	return row == rows->len ? fallback : row;
@@ -238,7 +241,7 @@ void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
 	struct scope_term term = {.number = task->index};
 	if (task->kind == TASK_CONTAINER) {
 		term.kind = SCOPE_CONTAINER;
-		term.text = (char *)scope_container(process_of(app, task));
+		term.text = (char *)scope_container(task_rows_process_of(app, task));
 	} else {
 		term.kind = task->kind == TASK_PROCESS ? SCOPE_PROCESS : SCOPE_THREAD;
 	}
@@ -249,7 +252,7 @@ void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
 
 static void put_fields(const struct app *app, const struct task *task, struct str *out)
 {
-	const struct profile_process *process = process_of(app, task);
+	const struct profile_process *process = task_rows_process_of(app, task);
 	task_put_name(app, task, out);
 	str_printf(out,
 		"\n\nthreads    %u\nsamples    %llu\nfirst      %.3f s\nlast       %.3f s\n",

@@ -29,7 +29,7 @@ static uint32_t centre_function(const struct butterfly *butterfly, const struct 
 	return butterfly->centre ? model_function_of(app->model, butterfly->centre) : 0;
 }
 
-static struct function_weight weight_of(const struct app *app, uint32_t function)
+static struct function_weight view_butterfly_weight_of(const struct app *app, uint32_t function)
 {
 	vec_each(&app->model->functions, weight)
 		if (weight->function == function)
@@ -48,7 +48,7 @@ static void set_part(
 }
 
 /* The branches around the centre in the model as it is. */
-static void look(struct butterfly *butterfly, struct app *app)
+static void view_butterfly_look(struct butterfly *butterfly, struct app *app)
 {
 	uint32_t function = centre_function(butterfly, app);
 	const struct branches *below = &butterfly->list.parts[BRANCH_BELOW];
@@ -57,7 +57,7 @@ static void look(struct butterfly *butterfly, struct app *app)
 	struct branch_row selected = branch_list_remember(&butterfly->list);
 	set_part(butterfly, app, BRANCH_ABOVE, function);
 	set_part(butterfly, app, BRANCH_BELOW, function);
-	butterfly->list.centre = weight_of(app, function);
+	butterfly->list.centre = view_butterfly_weight_of(app, function);
 	branch_list_recall(&butterfly->list, selected);
 }
 
@@ -68,7 +68,7 @@ static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 	for (int part = 0; part < BRANCH_PARTS; part++)
 		branches_forget(&butterfly->list.parts[part]);
 	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
-	look(butterfly, app);
+	view_butterfly_look(butterfly, app);
 	branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
 	butterfly->list.is_to_be_centred = true;
 }
@@ -88,7 +88,7 @@ static void remember_centre(struct butterfly *butterfly)
 	vec_push(&butterfly->former, butterfly->centre);
 }
 
-static void tell_selection(struct butterfly *butterfly, struct app *app)
+static void view_butterfly_tell_selection(struct butterfly *butterfly, struct app *app)
 {
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
 	if (node && node->frame)
@@ -100,14 +100,14 @@ static void butterfly_update(void *state, struct app *app)
 	struct butterfly *butterfly = state;
 	bool is_entered = app->shown != butterfly->shown;
 	butterfly->shown = app->shown;
-	look(butterfly, app);
+	view_butterfly_look(butterfly, app);
 	uint32_t function = app_function(app);
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
 	/* Then what was selected is what calls it. */
 	bool is_hidden = app->model->names->hides_native && !butterfly->list.centre.samples &&
-			 weight_of(app, function).samples;
+			 view_butterfly_weight_of(app, function).samples;
 	if ((!is_entered && !is_hidden) || !function) {
-		tell_selection(butterfly, app);
+		view_butterfly_tell_selection(butterfly, app);
 		return;
 	}
 	butterfly->former.len = 0;
@@ -143,7 +143,7 @@ static void butterfly_print(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
-static void enter(struct butterfly *butterfly, struct app *app)
+static void view_butterfly_enter(struct butterfly *butterfly, struct app *app)
 {
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
 	if (!node || !node->frame)
@@ -156,7 +156,7 @@ static void enter(struct butterfly *butterfly, struct app *app)
 	go_to(butterfly, app, node->frame);
 }
 
-static bool go_back(struct butterfly *butterfly, struct app *app)
+static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 {
 	if (!butterfly->former.len)
 		return false;
@@ -169,15 +169,15 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 	struct butterfly *butterfly = state;
 	switch (action) {
 	case ACTION_ENTER:
-		enter(butterfly, app);
+		view_butterfly_enter(butterfly, app);
 		return true;
 	case ACTION_UNDO:
 	case ACTION_QUIT:
-		return go_back(butterfly, app);
+		return view_butterfly_go_back(butterfly, app);
 	default:
 		if (!branch_list_act(&butterfly->list, app, action))
 			return false;
-		tell_selection(butterfly, app);
+		view_butterfly_tell_selection(butterfly, app);
 		return true;
 	}
 }
@@ -187,7 +187,7 @@ static bool butterfly_mouse(void *state, struct app *app, const struct input *in
 	struct butterfly *butterfly = state;
 	enum branch_click click = branch_list_mouse(&butterfly->list, app, input);
 	if (click != BRANCH_CLICK_NONE)
-		tell_selection(butterfly, app);
+		view_butterfly_tell_selection(butterfly, app);
 	return click == BRANCH_CLICK_ROW;
 }
 

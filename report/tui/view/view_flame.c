@@ -18,7 +18,7 @@ static void flame_destroy(void *state)
 
 /* ---- finding nodes again ---- */
 
-static uint32_t find_selected(struct flame_view *view, const struct app *app)
+static uint32_t view_flame_find_selected(struct flame_view *view, const struct app *app)
 {
 	uint32_t function = app_function(app);
 	if (!view->is_inverted && !function)
@@ -54,7 +54,7 @@ static void flame_update(void *state, struct app *app)
 		focus_init(&view->focus, tree, model->weights, functions, FOCUS_CALLEES);
 		root = focus_find(&view->focus, zoomed, &is_whole);
 	}
-	view->selected = find_selected(view, app);
+	view->selected = view_flame_find_selected(view, app);
 	flame_view_zoom(view, root);
 }
 
@@ -63,7 +63,7 @@ static void flame_draw(void *state, struct app *app, struct grid *grid, struct r
 	flame_view_draw(state, app, grid, area);
 }
 
-static void tell_selection(struct flame_view *view, struct app *app)
+static void view_flame_tell_selection(struct flame_view *view, struct app *app)
 {
 	if (view->is_inverted)
 		focus_path(&view->focus, view->selected, &view->path);
@@ -72,7 +72,7 @@ static void tell_selection(struct flame_view *view, struct app *app)
 
 /* ---- input ---- */
 
-static void zoom(struct flame_view *view, struct app *app)
+static void view_flame_zoom(struct flame_view *view, struct app *app)
 {
 	uint32_t node = flame_view_entered(view);
 	if (node == view->root) {
@@ -83,7 +83,7 @@ static void zoom(struct flame_view *view, struct app *app)
 	flame_view_zoom(view, node);
 }
 
-static void invert(struct flame_view *view, struct app *app)
+static void view_flame_invert(struct flame_view *view, struct app *app)
 {
 	view->is_inverted = !view->is_inverted;
 	view->path.len = 0;
@@ -97,15 +97,15 @@ static bool flame_act(void *state, struct app *app, enum action action)
 	struct flame_view *view = state;
 	switch (action) {
 	case ACTION_ENTER:
-		zoom(view, app);
+		view_flame_zoom(view, app);
 		return true;
 	case ACTION_INVERT:
-		invert(view, app);
+		view_flame_invert(view, app);
 		return true;
 	default:
 		if (!flame_view_act(view, app, action))
 			return false;
-		tell_selection(view, app);
+		view_flame_tell_selection(view, app);
 		return true;
 	}
 }
@@ -115,7 +115,7 @@ static bool flame_mouse(void *state, struct app *app, const struct input *input)
 	struct flame_view *view = state;
 	if (!flame_view_mouse(view, input))
 		return false;
-	tell_selection(view, app);
+	view_flame_tell_selection(view, app);
 	return true;
 }
 

@@ -53,7 +53,8 @@ static bool is_grouped(const struct heat *heat, const struct app *app)
 	return heat->grouping == HEAT_PROCESSES;
 }
 
-static int compare_values(const struct app *app, const struct task *a, const struct task *b)
+static int view_heat_compare_values(
+	const struct app *app, const struct task *a, const struct task *b)
 {
 	(void)app;
 	return a->sum.value > b->sum.value ? -1 : a->sum.value < b->sum.value;
@@ -61,7 +62,7 @@ static int compare_values(const struct app *app, const struct task *a, const str
 
 static void heat_update(void *state, struct app *app)
 {
-	static const struct task_order hottest = {.compare = compare_values};
+	static const struct task_order hottest = {.compare = view_heat_compare_values};
 	struct heat *heat = state;
 	const struct tasks *tasks = &app->model->tasks;
 	uint32_t first_process = 1 + tasks->nr_containers;
@@ -166,7 +167,7 @@ static void put_row_label(const struct heat *heat, const struct app *app, const 
 		str_printf(&out->number, " (%u)", task->nr_threads);
 }
 
-static void draw_row(
+static void view_heat_draw_row(
 	struct heat *heat, const struct app *app, struct grid *grid, int y, size_t index)
 {
 	const struct task *task = task_rows_task(&heat->rows, app, index);
@@ -258,12 +259,12 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 	draw_axis(heat, &app->model->timeline, grid);
 	draw_total(heat, app, grid, area.y + 1);
 	for (size_t i = 0; i < list_seen(&heat->list); i++)
-		draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i);
+		view_heat_draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i);
 	if (rows.height > 0)
 		mark_cursor(heat, app, grid);
 }
 
-static void put_cell(struct heat *heat, const struct app *app, struct str *out)
+static void view_heat_put_cell(struct heat *heat, const struct app *app, struct str *out)
 {
 	const struct timeline *timeline = &app->model->timeline;
 	const struct slice_sum *sums = sums_of_row(heat, app, heat->list.selected);
@@ -295,7 +296,7 @@ static void heat_detail(void *state, struct app *app, struct str *out)
 	if (time_window_has_range(&heat->window))
 		put_range(heat, app, out);
 	else
-		put_cell(heat, app, out);
+		view_heat_put_cell(heat, app, out);
 	str_printf(out, "\tat %.3f s\t", (double)heat->window.cursor_ns / 1e9);
 	time_axis_put_wall(out, app->model->profile, heat->window.cursor_ns);
 }
@@ -312,14 +313,14 @@ static void turn_row(struct heat *heat, struct app *app)
 	heat_update(heat, app);
 }
 
-static void group(struct heat *heat, struct app *app, enum heat_grouping grouping)
+static void view_heat_group(struct heat *heat, struct app *app, enum heat_grouping grouping)
 {
 	heat->grouping = grouping;
 	task_rows_turn_all(&heat->rows, false);
 	heat_update(heat, app);
 }
 
-static void zoom(struct heat *heat, struct app *app, bool goes_in)
+static void view_heat_zoom(struct heat *heat, struct app *app, bool goes_in)
 {
 	if (time_window_zoom(&heat->window, &app->model->timeline, goes_in))
 		return;
@@ -374,14 +375,15 @@ static bool heat_act(void *state, struct app *app, enum action action)
 		return true;
 	case ACTION_EXPAND:
 	case ACTION_COLLAPSE:
-		zoom(heat, app, action == ACTION_EXPAND);
+		view_heat_zoom(heat, app, action == ACTION_EXPAND);
 		return true;
 	case ACTION_TOGGLE:
 		turn_row(heat, app);
 		return true;
 	case ACTION_EXPAND_ALL:
 	case ACTION_COLLAPSE_ALL:
-		group(heat, app, action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES);
+		view_heat_group(
+			heat, app, action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES);
 		return true;
 	default:
 		if (!list_act(&heat->list, action))

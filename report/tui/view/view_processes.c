@@ -54,7 +54,8 @@ static int compare_falling(uint64_t a, uint64_t b)
 	return a > b ? -1 : a < b;
 }
 
-static int compare_values(const struct app *app, const struct task *a, const struct task *b)
+static int view_processes_compare_values(
+	const struct app *app, const struct task *a, const struct task *b)
 {
 	(void)app;
 	return compare_falling(a->sum.value, b->sum.value);
@@ -83,7 +84,8 @@ static int compare_programs(const struct app *app, const struct task *a, const s
 	return strcmp(task_program(app, a), task_program(app, b));
 }
 
-static int compare_names(const struct app *app, const struct task *a, const struct task *b)
+static int view_processes_compare_names(
+	const struct app *app, const struct task *a, const struct task *b)
 {
 	int order = strverscmp(task_name(app, a), task_name(app, b));
 	return order ? order : compare_falling(task_number(app, b), task_number(app, a));
@@ -91,13 +93,13 @@ static int compare_names(const struct app *app, const struct task *a, const stru
 
 static int (*const compares[PROCESSES_COLUMNS])(
 	const struct app *app, const struct task *a, const struct task *b) = {
-	[PROCESSES_SHARE] = compare_values,
+	[PROCESSES_SHARE] = view_processes_compare_values,
 	[PROCESSES_SAMPLES] = compare_samples,
-	[PROCESSES_TIME] = compare_values,
+	[PROCESSES_TIME] = view_processes_compare_values,
 	[PROCESSES_FIRST] = compare_first,
 	[PROCESSES_LAST] = compare_last,
 	[PROCESSES_PROGRAM] = compare_programs,
-	[PROCESSES_NAME] = compare_names,
+	[PROCESSES_NAME] = view_processes_compare_names,
 };
 
 static void processes_update(void *state, struct app *app)
@@ -123,8 +125,8 @@ static void processes_update(void *state, struct app *app)
 /* ---- drawing ---- */
 
 /* A column that is a number, or the program. */
-static void put_column(const struct app *app, const struct task *task, enum processes_column column,
-	struct str *out)
+static void view_processes_put_column(const struct app *app, const struct task *task,
+	enum processes_column column, struct str *out)
 {
 	const uint64_t millisecond = 1000000;
 	if (column == PROCESSES_SHARE)
@@ -156,8 +158,8 @@ static void put_row_name(const struct processes *processes, const struct app *ap
 			str_plural(task->nr_threads, "thread", "threads"));
 }
 
-static void draw_name(const struct processes *processes, const struct app *app, struct grid *grid,
-	int y, size_t index)
+static void view_processes_draw_name(const struct processes *processes, const struct app *app,
+	struct grid *grid, int y, size_t index)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	const struct task *task = task_rows_task(&processes->rows, app, index);
@@ -167,8 +169,8 @@ static void draw_name(const struct processes *processes, const struct app *app, 
 		str_text(&name));
 }
 
-static void draw_row(const struct processes *processes, const struct app *app, struct grid *grid,
-	int y, size_t index)
+static void view_processes_draw_row(const struct processes *processes, const struct app *app,
+	struct grid *grid, int y, size_t index)
 {
 	const struct task *task = task_rows_task(&processes->rows, app, index);
 	for (int column = 0; column < PROCESSES_NAME; column++) {
@@ -176,7 +178,7 @@ static void draw_row(const struct processes *processes, const struct app *app, s
 		CLEANUP(str_deinit) struct str text = {0};
 		if (!width)
 			continue;
-		put_column(app, task, (enum processes_column)column, &text);
+		view_processes_put_column(app, task, (enum processes_column)column, &text);
 		if (column == PROCESSES_BAR)
 			grid_put_bar(grid, processes->header.x[column], y, width, STYLE_BAR,
 				app_percent(app, task->sum.value) / 100);
@@ -185,7 +187,7 @@ static void draw_row(const struct processes *processes, const struct app *app, s
 				column == PROCESSES_SHARE ? STYLE_NORMAL : STYLE_DIM,
 				str_text(&text));
 	}
-	draw_name(processes, app, grid, y, index);
+	view_processes_draw_name(processes, app, grid, y, index);
 }
 
 static void processes_draw(void *state, struct app *app, struct grid *grid, struct rect area)
@@ -196,7 +198,8 @@ static void processes_draw(void *state, struct app *app, struct grid *grid, stru
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&processes->list, processes->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&processes->list); i++)
-		draw_row(processes, app, grid, rows.y + (int)i, processes->list.top + i);
+		view_processes_draw_row(
+			processes, app, grid, rows.y + (int)i, processes->list.top + i);
 	list_mark(&processes->list, grid);
 	list_draw_place(&processes->list, grid);
 	if (!processes->rows.len)
@@ -230,7 +233,7 @@ static void processes_detail(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
-static void turn(struct processes *processes, struct app *app, bool opens)
+static void view_processes_turn(struct processes *processes, struct app *app, bool opens)
 {
 	task_rows_turn(&processes->rows, app, processes->list.selected, opens);
 	processes_update(processes, app);
@@ -242,7 +245,7 @@ static void turn_all(struct processes *processes, struct app *app, bool opens)
 	processes_update(processes, app);
 }
 
-static void select_row(struct processes *processes, struct app *app, size_t row)
+static void view_processes_select_row(struct processes *processes, struct app *app, size_t row)
 {
 	processes->list.selected = row;
 	task_rows_select(&processes->rows, app, row);
@@ -253,25 +256,26 @@ static void go_out(struct processes *processes, struct app *app)
 {
 	size_t row = processes->list.selected;
 	if (processes->rows.data[row].is_open)
-		turn(processes, app, false);
+		view_processes_turn(processes, app, false);
 	else
-		select_row(processes, app, task_rows_parent(&processes->rows, row));
+		view_processes_select_row(processes, app, task_rows_parent(&processes->rows, row));
 }
 
-static bool act_on_branch(struct processes *processes, struct app *app, enum action action)
+static bool view_processes_act_on_branch(
+	struct processes *processes, struct app *app, enum action action)
 {
 	const struct task_row *row = &processes->rows.data[processes->list.selected];
 	switch (action) {
 	case ACTION_EXPAND:
 	case ACTION_RIGHT:
-		turn(processes, app, true);
+		view_processes_turn(processes, app, true);
 		return true;
 	case ACTION_COLLAPSE:
 	case ACTION_LEFT:
 		go_out(processes, app);
 		return true;
 	case ACTION_TOGGLE:
-		turn(processes, app, !row->is_open);
+		view_processes_turn(processes, app, !row->is_open);
 		return true;
 	case ACTION_EXPAND_ALL:
 	case ACTION_COLLAPSE_ALL:
@@ -288,7 +292,8 @@ static bool act_on_branch(struct processes *processes, struct app *app, enum act
 static bool processes_act(void *state, struct app *app, enum action action)
 {
 	struct processes *processes = state;
-	if (processes->list.selected < processes->rows.len && act_on_branch(processes, app, action))
+	if (processes->list.selected < processes->rows.len &&
+		view_processes_act_on_branch(processes, app, action))
 		return true;
 	if (list_header_act(&processes->header, action)) {
 		processes_update(processes, app);
@@ -296,7 +301,7 @@ static bool processes_act(void *state, struct app *app, enum action action)
 	}
 	if (!list_act(&processes->list, action))
 		return task_rows_act(&processes->rows, app, processes->list.selected, action);
-	select_row(processes, app, processes->list.selected);
+	view_processes_select_row(processes, app, processes->list.selected);
 	return true;
 }
 
@@ -312,11 +317,11 @@ static bool processes_mouse(void *state, struct app *app, const struct input *in
 	size_t row = processes->list.selected;
 	if (row >= processes->rows.len)
 		return true;
-	select_row(processes, app, row);
+	view_processes_select_row(processes, app, row);
 	const struct task_row *it = &processes->rows.data[row];
 	int glyph_x = processes->header.x[PROCESSES_NAME] + 2 * (int)it->depth;
 	if (input->kind == INPUT_PRESS && it->has_children && input->x == glyph_x)
-		turn(processes, app, !it->is_open);
+		view_processes_turn(processes, app, !it->is_open);
 	return true;
 }
 
@@ -336,7 +341,7 @@ static void processes_print(void *state, struct app *app, struct str *out)
 			[PROCESSES_LAST] = 10};
 		for (int column = 0; column <= PROCESSES_LAST; column++) {
 			CLEANUP(str_deinit) struct str text = {0};
-			put_column(app, task, (enum processes_column)column, &text);
+			view_processes_put_column(app, task, (enum processes_column)column, &text);
 			str_printf(out, "%*s", widths[column], str_text(&text));
 		}
 		CLEANUP(str_deinit) struct str name = {0};

@@ -56,7 +56,8 @@ static enum listing_layout layout_of(const struct source_view *view)
 	return is_possible ? view->layout : listing_usual_layout(view->listing);
 }
 
-static void put_rows(const struct source_view *view, bool is_whole, struct listing_rows *ret)
+static void view_source_put_rows(
+	const struct source_view *view, bool is_whole, struct listing_rows *ret)
 {
 	struct listing_view as = {
 		.layout = layout_of(view),
@@ -75,7 +76,7 @@ static void remember_row(struct source_view *view)
 }
 
 /* The same row, or the nearest: an instruction's line, a line's first instruction. */
-static size_t find_row(const struct source_view *view)
+static size_t view_source_find_row(const struct source_view *view)
 {
 	const struct listing_row *wanted = &view->selected;
 	size_t of_line = view->rows.len;
@@ -93,14 +94,15 @@ static size_t find_row(const struct source_view *view)
 
 static void rebuild(struct source_view *view)
 {
-	put_rows(view, true, &view->rows);
+	view_source_put_rows(view, true, &view->rows);
 	view->list.count = view->rows.len;
 	view->is_new |= !view->has_selected;
-	view->list.selected = view->has_selected ? find_row(view) : listing_hottest(&view->rows);
+	view->list.selected =
+		view->has_selected ? view_source_find_row(view) : listing_hottest(&view->rows);
 	remember_row(view);
 }
 
-static bool is_shown(const struct source_view *view, const struct listing_identity *now)
+static bool view_source_is_shown(const struct source_view *view, const struct listing_identity *now)
 {
 	return view->listing && view->shown.function &&
 	       strcmp(view->shown.function, now->function) == 0 &&
@@ -111,7 +113,7 @@ static bool is_shown(const struct source_view *view, const struct listing_identi
 static void take_listing(
 	struct source_view *view, struct listing *listing, const struct listing_identity *now)
 {
-	if (!is_shown(view, now)) {
+	if (!view_source_is_shown(view, now)) {
 		view->opened.len = 0;
 		view->has_selected = false;
 		view->scroll = 0;
@@ -155,7 +157,8 @@ static void source_update(void *state, struct app *app)
 	if (!app->listing || !listing_identity_is_equal(&app->listing->identity, &now)) {
 		app->listing_wish++;
 		/* What is read anew for the same function (its names have come) stays meanwhile. */
-		if (!app->listing || !is_shown(view, &now) || view->listing != app->listing)
+		if (!app->listing || !view_source_is_shown(view, &now) ||
+			view->listing != app->listing)
 			return;
 	}
 	take_listing(view, app->listing, &now);
@@ -169,7 +172,7 @@ struct columns {
 	int self, total, line, text; /* x; total and line may be where the next one is */
 };
 
-static struct columns place_columns(struct rect area)
+static struct columns view_source_place_columns(struct rect area)
 {
 	struct columns columns = {.self = area.x};
 	columns.total = columns.self + NUMBER;
@@ -178,7 +181,7 @@ static struct columns place_columns(struct rect area)
 	return columns;
 }
 
-static unsigned share_style(double percent)
+static unsigned view_source_share_style(double percent)
 {
 	return percent >= 10 ? STYLE_HOT : percent >= 1 ? STYLE_WARM : STYLE_DIM;
 }
@@ -195,11 +198,12 @@ static void draw_number(const struct source_view *view, const struct app *app, s
 		str_printf(&text, "%.2f%%", percent);
 	else
 		app_put_value(app, &text, value, samples);
-	grid_put_right(grid, at.x, at.y, at.width, share_style(percent), str_text(&text));
+	grid_put_right(
+		grid, at.x, at.y, at.width, view_source_share_style(percent), str_text(&text));
 }
 
-static void draw_numbers(const struct source_view *view, const struct app *app, struct grid *grid,
-	const struct columns *columns, int y, const struct listing_row *row)
+static void view_source_draw_numbers(const struct source_view *view, const struct app *app,
+	struct grid *grid, const struct columns *columns, int y, const struct listing_row *row)
 {
 	struct rect self = {columns->self, y, columns->total - columns->self - 1, 1};
 	struct rect total = {columns->total, y, columns->line - columns->total - 1, 1};
@@ -210,7 +214,7 @@ static void draw_numbers(const struct source_view *view, const struct app *app, 
 		grid_printf(grid, columns->line, y, LINE - 1, STYLE_DIM, "%6u", row->line);
 }
 
-static unsigned row_style(const struct source_view *view, const struct listing_row *row)
+static unsigned view_source_row_style(const struct source_view *view, const struct listing_row *row)
 {
 	const struct listing_source *source = row->source < view->listing->sources.len
 						      ? &view->listing->sources.data[row->source]
@@ -234,7 +238,7 @@ static void draw_text(const struct source_view *view, struct grid *grid,
 	const struct columns *columns, struct rect line, const struct listing_row *row)
 {
 	int x = columns->text - view->scroll, end = line.x + line.width;
-	unsigned style = row_style(view, row);
+	unsigned style = view_source_row_style(view, row);
 	if (row->kind == LISTING_ROW_NOTE || row->kind == LISTING_ROW_FILE) {
 		int room = row->weight.samples ? columns->text : line.x;
 		grid_put_elided(grid, room, line.y, end - room, style, row->text);
@@ -250,8 +254,9 @@ static void draw_text(const struct source_view *view, struct grid *grid,
 	grid_printf(grid, x, line.y, end - x, STYLE_DIM, "; %s", row->origin);
 }
 
-static void draw_row(const struct source_view *view, const struct app *app, struct grid *grid,
-	const struct columns *columns, struct rect line, const struct listing_row *row)
+static void view_source_draw_row(const struct source_view *view, const struct app *app,
+	struct grid *grid, const struct columns *columns, struct rect line,
+	const struct listing_row *row)
 {
 	draw_text(view, grid, columns, line, row);
 	bool has_numbers = row->kind >= LISTING_ROW_SOURCE || row->weight.samples;
@@ -259,11 +264,11 @@ static void draw_row(const struct source_view *view, const struct app *app, stru
 		return;
 	struct rect left = {line.x, line.y, columns->text - line.x, 1};
 	grid_fill(grid, left, STYLE_NORMAL, " ");
-	draw_numbers(view, app, grid, columns, line.y, row);
+	view_source_draw_numbers(view, app, grid, columns, line.y, row);
 }
 
-static void draw_title(const struct source_view *view, const struct app *app, struct grid *grid,
-	struct rect line, const struct columns *columns)
+static void view_source_draw_title(const struct source_view *view, const struct app *app,
+	struct grid *grid, struct rect line, const struct columns *columns)
 {
 	static const char *const layouts[] = {
 		[LISTING_LAYOUT_SOURCE] = "source",
@@ -309,9 +314,9 @@ static void source_draw(void *state, struct app *app, struct grid *grid, struct 
 		draw_waiting(app, grid, area);
 		return;
 	}
-	struct columns columns = place_columns(area);
+	struct columns columns = view_source_place_columns(area);
 	if (area.height >= HEIGHT_FOR_TITLE) {
-		draw_title(view, app, grid, area, &columns);
+		view_source_draw_title(view, app, grid, area, &columns);
 		area.y++;
 		area.height--;
 	}
@@ -322,7 +327,8 @@ static void source_draw(void *state, struct app *app, struct grid *grid, struct 
 	list_fit(&view->list, view->rows.len, area);
 	for (size_t i = 0; i < list_seen(&view->list); i++) {
 		struct rect line = {area.x, area.y + (int)i, area.width, 1};
-		draw_row(view, app, grid, &columns, line, &view->rows.data[view->list.top + i]);
+		view_source_draw_row(
+			view, app, grid, &columns, line, &view->rows.data[view->list.top + i]);
 	}
 	list_mark(&view->list, grid);
 }
@@ -377,14 +383,15 @@ static void next_layout(struct source_view *view, struct app *app)
 }
 
 /* What is searched for, or else what is hot. */
-static bool is_match(const struct source_view *view, const struct pattern *pattern, size_t at)
+static bool view_source_is_match(
+	const struct source_view *view, const struct pattern *pattern, size_t at)
 {
 	const struct listing_row *row = &view->rows.data[at];
 	return pattern ? pattern_matches(pattern, row->text)
 		       : listing_row_is_hot(row, view->annotation);
 }
 
-static void go_to_match(struct source_view *view, struct app *app, bool goes_up)
+static void view_source_go_to_match(struct source_view *view, struct app *app, bool goes_up)
 {
 	struct pattern pattern;
 	const char *search = app->wish.search;
@@ -392,7 +399,7 @@ static void go_to_match(struct source_view *view, struct app *app, bool goes_up)
 	size_t count = view->rows.len, step = 1, at = 0;
 	for (; step <= count; step++) {
 		at = (view->list.selected + (goes_up ? count - step : step)) % count;
-		if (is_match(view, has_pattern ? &pattern : NULL, at))
+		if (view_source_is_match(view, has_pattern ? &pattern : NULL, at))
 			break;
 	}
 	if (step <= count)
@@ -436,7 +443,7 @@ static bool source_act(void *state, struct app *app, enum action action)
 		return true;
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
+		view_source_go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
 		break;
 	case ACTION_OPTIONS:
 		app->is_intel = !app->is_intel;
@@ -469,7 +476,7 @@ static void source_print(void *state, struct app *app, struct str *out)
 		return;
 	const char *name = model_function(app->model, view->annotation->function)->name;
 	struct listing_rows rows = {0};
-	put_rows(view, false, &rows);
+	view_source_put_rows(view, false, &rows);
 	str_puts(out, "# ");
 	str_put_escaped(out, name, strlen(name));
 	str_putc(out, '\n');

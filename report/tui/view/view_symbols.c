@@ -74,7 +74,7 @@ static void find_states(const struct model_names *names, struct symbols_row *row
 	}
 }
 
-static void weigh(const struct model *model, struct symbols_row *rows)
+static void view_symbols_weigh(const struct model *model, struct symbols_row *rows)
 {
 	vec_each(&model->functions, weight) {
 		const struct profile_function *function = model_function(model, weight->function);
@@ -85,12 +85,12 @@ static void weigh(const struct model *model, struct symbols_row *rows)
 	}
 }
 
-static void fill_rows(struct symbols *symbols, const struct model *model)
+static void view_symbols_fill_rows(struct symbols *symbols, const struct model *model)
 {
 	size_t count = model->names->objects.len;
 	CLEANUP_FREE struct symbols_row *all = mem_zalloc_array(count, sizeof(*all));
 	find_states(model->names, all);
-	weigh(model, all);
+	view_symbols_weigh(model, all);
 	symbols->rows.len = 0;
 	for (uint32_t i = 1; i < count; i++) {
 		all[i].object = i;
@@ -125,7 +125,8 @@ static const char *source_text(const struct model *model, const struct symbols_r
 	return object->symbols_problem ? object->symbols_problem : "";
 }
 
-static void put_build_id(const struct profile_object *object, size_t bytes_max, struct str *out)
+static void view_symbols_put_build_id(
+	const struct profile_object *object, size_t bytes_max, struct str *out)
 {
 	size_t len = object->info.build_id_len;
 	hex_put(out, object->info.build_id, len < bytes_max ? len : bytes_max);
@@ -174,7 +175,7 @@ static int compare_column(
 	return strcmp(x->name, y->name);
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static int view_symbols_compare_rows(const void *a, const void *b, void *context)
 {
 	const struct ordering *by = context;
 	const struct symbols_row *x = a, *y = b;
@@ -188,11 +189,12 @@ static int compare_rows(const void *a, const void *b, void *context)
 static void symbols_update(void *state, struct app *app)
 {
 	struct symbols *symbols = state;
-	fill_rows(symbols, app->model);
+	view_symbols_fill_rows(symbols, app->model);
 	struct ordering by = {app->model, symbols};
 	size_t count = symbols->rows.len;
 	if (count)
-		qsort_r(symbols->rows.data, count, sizeof(*symbols->rows.data), compare_rows, &by);
+		qsort_r(symbols->rows.data, count, sizeof(*symbols->rows.data),
+			view_symbols_compare_rows, &by);
 	symbols->list.count = count;
 	for (size_t i = 0; i < count; i++)
 		if (symbols->rows.data[i].object == symbols->selected)
@@ -205,7 +207,7 @@ static const struct symbols_row *selected_row(const struct symbols *symbols)
 	return at < symbols->rows.len ? &symbols->rows.data[at] : NULL;
 }
 
-static void select_row(struct symbols *symbols)
+static void view_symbols_select_row(struct symbols *symbols)
 {
 	const struct symbols_row *row = selected_row(symbols);
 	symbols->selected = row ? row->object : 0;
@@ -231,7 +233,7 @@ static void put_named(const struct symbols_row *row, struct str *out)
 		str_puts(out, "-");
 }
 
-static void put_cell(const struct app *app, const struct symbols_row *row,
+static void view_symbols_put_cell(const struct app *app, const struct symbols_row *row,
 	enum symbols_column column, struct str *out)
 {
 	enum {
@@ -245,14 +247,14 @@ static void put_cell(const struct app *app, const struct symbols_row *row,
 	else if (column == SYMBOLS_STATE)
 		str_puts(out, state_text(app->model, row));
 	else if (column == SYMBOLS_BUILD)
-		put_build_id(object, SHORT_BUILD_ID, out);
+		view_symbols_put_build_id(object, SHORT_BUILD_ID, out);
 	else
 		str_puts(out,
 			column == SYMBOLS_OBJECT ? object->name : source_text(app->model, row));
 }
 
 /* Trouble is what costs a share of the samples their names. */
-static unsigned row_style(const struct app *app, const struct symbols_row *row)
+static unsigned view_symbols_row_style(const struct app *app, const struct symbols_row *row)
 {
 	static const double much_percent = 1;
 	bool lacks_parts = model_object(app->model, row->object)->lacks_debug_parts;
@@ -261,13 +263,14 @@ static unsigned row_style(const struct app *app, const struct symbols_row *row)
 	return row->self ? STYLE_NORMAL : STYLE_DIM;
 }
 
-static void draw_row(const struct symbols *symbols, const struct app *app, struct grid *grid, int y,
-	const struct symbols_row *row)
+static void view_symbols_draw_row(const struct symbols *symbols, const struct app *app,
+	struct grid *grid, int y, const struct symbols_row *row)
 {
 	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
 		CLEANUP(str_deinit) struct str text = {0};
-		put_cell(app, row, column, &text);
-		unsigned style = column == SYMBOLS_BUILD ? STYLE_DIM : row_style(app, row);
+		view_symbols_put_cell(app, row, column, &text);
+		unsigned style =
+			column == SYMBOLS_BUILD ? STYLE_DIM : view_symbols_row_style(app, row);
 		list_header_put(&symbols->header, grid, y, column, style, str_text(&text));
 	}
 }
@@ -280,7 +283,7 @@ static void symbols_draw(void *state, struct app *app, struct grid *grid, struct
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&symbols->list, symbols->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&symbols->list); i++)
-		draw_row(symbols, app, grid, rows.y + (int)i,
+		view_symbols_draw_row(symbols, app, grid, rows.y + (int)i,
 			&symbols->rows.data[symbols->list.top + i]);
 	list_mark(&symbols->list, grid);
 	list_draw_place(&symbols->list, grid);
@@ -301,7 +304,7 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 	const struct profile_object *object = model_object(app->model, row->object);
 	str_put_escaped(out, object->path, strlen(object->path));
 	str_puts(out, "\nbuild ID: ");
-	put_build_id(object, object->info.build_id_len, out);
+	view_symbols_put_build_id(object, object->info.build_id_len, out);
 	str_puts(out, "\nsamples: ");
 	app_put_value(app, out, row->self, row->self_samples);
 	if (row->self)
@@ -363,23 +366,23 @@ struct symbols_search {
 	struct pattern pattern;
 };
 
-static bool is_match(const void *context, size_t line)
+static bool view_symbols_is_match(const void *context, size_t line)
 {
 	const struct symbols_search *search = context;
 	uint32_t object = search->symbols->rows.data[line].object;
 	return pattern_matches(&search->pattern, model_object(search->app->model, object)->path);
 }
 
-static void go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
+static void view_symbols_go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
 {
 	struct symbols_search search = {.symbols = symbols, .app = app};
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	if (!searches || !list_find(&symbols->list, goes_up, is_match, &search))
+	if (!searches || !list_find(&symbols->list, goes_up, view_symbols_is_match, &search))
 		app_say(app, "no match among the objects");
 	if (searches)
 		pattern_deinit(&search.pattern);
-	select_row(symbols);
+	view_symbols_select_row(symbols);
 }
 
 static bool symbols_act(void *state, struct app *app, enum action action)
@@ -392,7 +395,7 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 	switch (action) {
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
+		view_symbols_go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
 	case ACTION_RETRY:
 		retry(symbols, app);
@@ -407,7 +410,7 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 	default:
 		if (!list_act(&symbols->list, action))
 			return false;
-		select_row(symbols);
+		view_symbols_select_row(symbols);
 		return true;
 	}
 }
@@ -421,7 +424,7 @@ static bool symbols_mouse(void *state, struct app *app, const struct input *inpu
 	}
 	if (!list_mouse(&symbols->list, input))
 		return false;
-	select_row(symbols);
+	view_symbols_select_row(symbols);
 	return true;
 }
 

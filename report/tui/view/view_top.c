@@ -75,7 +75,7 @@ static struct word_order order_of(const struct top *top)
 }
 
 /* The model's functions; in order they are brought where somebody looks. */
-static void fill_rows(struct top *top, const struct model *model)
+static void view_top_fill_rows(struct top *top, const struct model *model)
 {
 	top->model = model;
 	top->sorted_from = top->sorted_to = 0;
@@ -94,7 +94,7 @@ static void sort_rows(struct top *top, size_t from, size_t to)
 	top->sorted_to = to;
 }
 
-static size_t turn(const struct top *top, size_t line)
+static size_t view_top_turn(const struct top *top, size_t line)
 {
 	return top->header.is_reversed ? top->rows.len - 1 - line : line;
 }
@@ -105,13 +105,13 @@ static uint32_t element_at(struct top *top, size_t line)
 	enum {
 		AROUND = 512
 	};
-	size_t at = turn(top, line), left = top->rows.len - at;
+	size_t at = view_top_turn(top, line), left = top->rows.len - at;
 	if (at < top->sorted_from || at >= top->sorted_to)
 		sort_rows(top, at < AROUND ? 0 : at - AROUND, at + (left < AROUND ? left : AROUND));
 	return top->rows.data[at].element;
 }
 
-static const struct function_weight *row_at(struct top *top, size_t line)
+static const struct function_weight *view_top_row_at(struct top *top, size_t line)
 {
 	return &top->model->functions.data[element_at(top, line)];
 }
@@ -120,11 +120,11 @@ static void go_to_element(struct top *top, uint32_t element)
 {
 	struct word_order order = order_of(top);
 	size_t rank = word_rank(top->rows.data, top->rows.len, &order, element);
-	top->list.selected = turn(top, rank);
+	top->list.selected = view_top_turn(top, rank);
 }
 
 /* Goes to the line of the function; false: it has none. */
-static bool find_function(struct top *top, uint32_t function)
+static bool view_top_find_function(struct top *top, uint32_t function)
 {
 	for (uint32_t i = 0; function && i < top->rows.len; i++)
 		if (top->model->functions.data[i].function == function) {
@@ -134,11 +134,11 @@ static bool find_function(struct top *top, uint32_t function)
 	return false;
 }
 
-static void select_row(struct top *top, struct app *app)
+static void view_top_select_row(struct top *top, struct app *app)
 {
 	top->missing = 0;
 	if (top->list.selected < top->rows.len)
-		app_select(app, row_at(top, top->list.selected)->frame);
+		app_select(app, view_top_row_at(top, top->list.selected)->frame);
 }
 
 /* After a filter, of which the function that was selected is no part: until another is chosen. */
@@ -148,7 +148,7 @@ static void select_stand_in(struct top *top, struct app *app)
 		return;
 	uint32_t missing = top->missing ? top->missing : app->selection.frame;
 	top->list.selected = 0;
-	select_row(top, app);
+	view_top_select_row(top, app);
 	top->missing = missing;
 	top->stand_in = app->selection.frame;
 }
@@ -156,22 +156,23 @@ static void select_stand_in(struct top *top, struct app *app)
 static void top_update(void *state, struct app *app)
 {
 	struct top *top = state;
-	fill_rows(top, app->model);
+	view_top_fill_rows(top, app->model);
 	top->list.count = top->rows.len;
 	if (!app_function(app) || app->selection.is_default) {
 		/* Names change the order: until a function is chosen, it is not the first one that
 		   moves away, but another one that is the first. */
 		top->list.selected = 0;
-		select_row(top, app);
+		view_top_select_row(top, app);
 		app->selection.is_default = true;
 		return;
 	}
 	if (top->stand_in != app->selection.frame)
 		top->missing = 0;
-	if (top->missing && find_function(top, model_function_of(app->model, top->missing))) {
+	if (top->missing &&
+		view_top_find_function(top, model_function_of(app->model, top->missing))) {
 		app_select(app, top->missing);
 		top->missing = 0;
-	} else if (!find_function(top, app_function(app)) || top->missing) {
+	} else if (!view_top_find_function(top, app_function(app)) || top->missing) {
 		select_stand_in(top, app);
 	}
 }
@@ -187,7 +188,7 @@ static const struct list_column columns[TOP_COLUMNS] = {
 	[TOP_FUNCTION] = {"function", .parts = 1},
 };
 
-static struct rect cell_of(const struct top *top, enum top_column column, int y)
+static struct rect view_top_cell_of(const struct top *top, enum top_column column, int y)
 {
 	int width = list_header_width(&top->header, column);
 	return (struct rect){top->header.x[column], y, width, 1};
@@ -200,13 +201,14 @@ static const char *object_name(const struct app *app, const struct profile_funct
 	return name[0] ? name : "-";
 }
 
-static void draw_row(struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
+static void view_top_draw_row(
+	struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
 {
-	const struct function_weight *row = row_at(top, index);
+	const struct function_weight *row = view_top_row_at(top, index);
 	const struct profile_function *function = model_function(app->model, row->function);
-	struct rect bar = cell_of(top, TOP_BAR, y);
-	app_draw_value(app, grid, cell_of(top, TOP_SELF, y), row->self, row->self_samples);
-	app_draw_value(app, grid, cell_of(top, TOP_TOTAL, y), row->total, row->samples);
+	struct rect bar = view_top_cell_of(top, TOP_BAR, y);
+	app_draw_value(app, grid, view_top_cell_of(top, TOP_SELF, y), row->self, row->self_samples);
+	app_draw_value(app, grid, view_top_cell_of(top, TOP_TOTAL, y), row->total, row->samples);
 	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM, object_name(app, function));
 	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
 	CLEANUP(str_deinit) struct str storage = {0};
@@ -226,7 +228,7 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&top->list, top->rows.len, rows);
 	for (size_t i = 0; i < list_seen(&top->list); i++)
-		draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
+		view_top_draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
 	list_mark(&top->list, grid);
 	list_draw_place(&top->list, grid);
 	if (!top->rows.len)
@@ -257,14 +259,14 @@ static bool find_match(struct top *top, const struct app *app, bool goes_back, u
 	return has_any;
 }
 
-static bool go_to_match(struct top *top, struct app *app, bool goes_up)
+static bool view_top_go_to_match(struct top *top, struct app *app, bool goes_up)
 {
 	uint32_t element = 0;
 	if (!app->model->matches || !top->rows.len ||
 		!find_match(top, app, goes_up != top->header.is_reversed, &element))
 		return false;
 	go_to_element(top, element);
-	select_row(top, app);
+	view_top_select_row(top, app);
 	return true;
 }
 
@@ -278,7 +280,7 @@ static bool top_act(void *state, struct app *app, enum action action)
 	switch (action) {
 	case ACTION_NEXT_MATCH:
 	case ACTION_PREVIOUS_MATCH:
-		go_to_match(top, app, action == ACTION_PREVIOUS_MATCH);
+		view_top_go_to_match(top, app, action == ACTION_PREVIOUS_MATCH);
 		return true;
 	case ACTION_ENTER:
 		app_show(app, VIEW_BUTTERFLY);
@@ -286,7 +288,7 @@ static bool top_act(void *state, struct app *app, enum action action)
 	default:
 		if (!list_act(&top->list, action))
 			return false;
-		select_row(top, app);
+		view_top_select_row(top, app);
 		return true;
 	}
 }
@@ -300,7 +302,7 @@ static bool top_mouse(void *state, struct app *app, const struct input *input)
 	}
 	if (!list_mouse(&top->list, input))
 		return false;
-	select_row(top, app);
+	view_top_select_row(top, app);
 	return true;
 }
 
@@ -311,7 +313,7 @@ static void top_print(void *state, struct app *app, struct str *out)
 	str_printf(out, "%9s %9s  %-24s %s\n", "self", "total", "object", "function");
 	sort_rows(top, 0, top->rows.len);
 	for (size_t i = 0; i < top->rows.len; i++) {
-		const struct function_weight *row = row_at(top, i);
+		const struct function_weight *row = view_top_row_at(top, i);
 		const struct profile_function *function = model_function(app->model, row->function);
 		const char *object = object_name(app, function);
 		CLEANUP(str_deinit) struct str self = {0}, total = {0}, safe = {0};

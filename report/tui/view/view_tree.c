@@ -26,16 +26,16 @@ static void tree_destroy(void *state)
 	mem_free(view);
 }
 
-static struct branch_list *side_of(struct tree_view *view)
+static struct branch_list *view_tree_side_of(struct tree_view *view)
 {
 	return &view->sides[view->is_inverted];
 }
 
 /* ---- the selection ---- */
 
-static void tell_selection(struct tree_view *view, struct app *app)
+static void view_tree_tell_selection(struct tree_view *view, struct app *app)
 {
-	struct branch_list *list = side_of(view);
+	struct branch_list *list = view_tree_side_of(view);
 	const struct focus_node *node = branch_list_selected(list);
 	if (!node || !node->function)
 		return;
@@ -46,9 +46,9 @@ static void tell_selection(struct tree_view *view, struct app *app)
 		app_select(app, node->frame);
 }
 
-static uint32_t find_selected(struct tree_view *view, const struct app *app)
+static uint32_t view_tree_find_selected(struct tree_view *view, const struct app *app)
 {
-	struct branches *branches = &side_of(view)->parts[BRANCH_BELOW];
+	struct branches *branches = &view_tree_side_of(view)->parts[BRANCH_BELOW];
 	uint32_t function = app_function(app), place = app_node(app);
 	if (view->is_inverted)
 		return branches->top ? branches->top : branches_child(branches, 0, function);
@@ -58,13 +58,13 @@ static uint32_t find_selected(struct tree_view *view, const struct app *app)
 }
 
 /* Goes to what was selected in another view, unless that is selected here. */
-static void follow_selection(struct tree_view *view, struct app *app)
+static void view_tree_follow_selection(struct tree_view *view, struct app *app)
 {
-	struct branch_list *list = side_of(view);
+	struct branch_list *list = view_tree_side_of(view);
 	const struct focus_node *node = branch_list_selected(list);
 	uint32_t function = app_function(app);
 	if (!node || !function) {
-		tell_selection(view, app);
+		view_tree_tell_selection(view, app);
 		return;
 	}
 	struct branch_row row = branch_list_row(list);
@@ -73,15 +73,15 @@ static void follow_selection(struct tree_view *view, struct app *app)
 		place && app->model->names->tree.nodes.data[place].function == function;
 	if (node->function == function &&
 		(!is_path_whole || branches_place(&list->parts[row.part], row.node) == place)) {
-		tell_selection(view, app); /* with the path that it has now */
+		view_tree_tell_selection(view, app); /* with the path that it has now */
 		return;
 	}
-	row.node = find_selected(view, app);
+	row.node = view_tree_find_selected(view, app);
 	if (row.node != BRANCH_NONE) {
 		branch_list_select(list, row);
 		return;
 	}
-	tell_selection(view, app);
+	view_tree_tell_selection(view, app);
 	view->stand_in = app->selection.frame;
 }
 
@@ -99,7 +99,7 @@ static uint32_t zoomed_caller(struct branches *branches, const struct app *app)
 }
 
 /* As long as nobody has chosen what to open: down to where the time divides. */
-static void open_first(struct branch_list *list)
+static void view_tree_open_first(struct branch_list *list)
 {
 	struct branches *branches = &list->parts[BRANCH_BELOW];
 	if (list->is_touched || branches->top == BRANCH_NONE)
@@ -114,7 +114,7 @@ static void tree_update(void *state, struct app *app)
 	if (!view->has_begun)
 		view->is_inverted = app->options->is_inverted;
 	view->has_begun = true;
-	struct branch_list *list = side_of(view);
+	struct branch_list *list = view_tree_side_of(view);
 	struct branches *branches = &list->parts[BRANCH_BELOW];
 	bool is_same = is_current(branches, app);
 	if (is_same && view->is_inverted)
@@ -130,14 +130,14 @@ static void tree_update(void *state, struct app *app)
 			branches_zoom(branches, zoomed_caller(branches, app));
 		branch_list_recall(list, selected);
 		if (!view->is_inverted)
-			open_first(list);
+			view_tree_open_first(list);
 	}
-	follow_selection(view, app);
+	view_tree_follow_selection(view, app);
 }
 
 /* ---- drawing ---- */
 
-static const char *title_of(struct tree_view *view)
+static const char *view_tree_title_of(struct tree_view *view)
 {
 	return view->is_inverted ? "function, below it its callers"
 				 : "function, below it what it calls";
@@ -146,8 +146,8 @@ static const char *title_of(struct tree_view *view)
 static void tree_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct tree_view *view = state;
-	struct branch_list *list = side_of(view);
-	branch_list_draw(list, app, grid, area, title_of(view));
+	struct branch_list *list = view_tree_side_of(view);
+	branch_list_draw(list, app, grid, area, view_tree_title_of(view));
 	if (!list->rows.len)
 		app_draw_no_samples(app, grid,
 			(struct rect){area.x, area.y + (area.height > 1), area.width, 1});
@@ -156,14 +156,14 @@ static void tree_draw(void *state, struct app *app, struct grid *grid, struct re
 static void tree_print(void *state, struct app *app, struct str *out)
 {
 	struct tree_view *view = state;
-	branch_list_print(side_of(view), app, title_of(view), out);
+	branch_list_print(view_tree_side_of(view), app, view_tree_title_of(view), out);
 }
 
 /* ---- input ---- */
 
-static void zoom(struct tree_view *view, struct app *app)
+static void view_tree_zoom(struct tree_view *view, struct app *app)
 {
-	struct branch_list *list = side_of(view);
+	struct branch_list *list = view_tree_side_of(view);
 	struct branch_row row = branch_list_row(list);
 	if (row.node == BRANCH_NONE)
 		return;
@@ -177,7 +177,7 @@ static void zoom(struct tree_view *view, struct app *app)
 	tree_update(view, app);
 }
 
-static void invert(struct tree_view *view, struct app *app)
+static void view_tree_invert(struct tree_view *view, struct app *app)
 {
 	/* Then the other side knows better. */
 	if (view->stand_in && view->stand_in == app->selection.frame)
@@ -192,15 +192,15 @@ static bool tree_act(void *state, struct app *app, enum action action)
 	struct tree_view *view = state;
 	switch (action) {
 	case ACTION_ENTER:
-		zoom(view, app);
+		view_tree_zoom(view, app);
 		return true;
 	case ACTION_INVERT:
-		invert(view, app);
+		view_tree_invert(view, app);
 		return true;
 	default:
-		if (!branch_list_act(side_of(view), app, action))
+		if (!branch_list_act(view_tree_side_of(view), app, action))
 			return false;
-		tell_selection(view, app);
+		view_tree_tell_selection(view, app);
 		return true;
 	}
 }
@@ -208,9 +208,9 @@ static bool tree_act(void *state, struct app *app, enum action action)
 static bool tree_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct tree_view *view = state;
-	enum branch_click click = branch_list_mouse(side_of(view), app, input);
+	enum branch_click click = branch_list_mouse(view_tree_side_of(view), app, input);
 	if (click != BRANCH_CLICK_NONE)
-		tell_selection(view, app);
+		view_tree_tell_selection(view, app);
 	return click == BRANCH_CLICK_ROW;
 }
 

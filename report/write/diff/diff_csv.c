@@ -5,14 +5,14 @@
 #include "report/write/diff/diff_writer.h"
 
 /* What is no number is left empty. */
-static void put_real(struct str *out, double value)
+static void diff_csv_put_real(struct str *out, double value)
 {
 	str_putc(out, ',');
 	if (isfinite(value))
 		str_printf(out, "%.9g", value);
 }
 
-static void put_field(struct str *out, const char *text)
+static void diff_csv_put_field(struct str *out, const char *text)
 {
 	str_putc(out, ',');
 	csv_put_field(out, text ? text : "");
@@ -22,31 +22,31 @@ static void put_amounts(struct str *out, const struct diff_finding *finding)
 {
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		str_printf(out, ",%llu", (unsigned long long)finding->sides[side].samples);
-		put_real(out, finding->sides[side].share);
-		put_real(out, finding->sides[side].value);
+		diff_csv_put_real(out, finding->sides[side].share);
+		diff_csv_put_real(out, finding->sides[side].value);
 	}
 }
 
-static void put_row(struct str *out, const struct diff_row *row, const char *unit)
+static void diff_csv_put_row(struct str *out, const struct diff_row *row, const char *unit)
 {
 	const struct diff_finding *self = &row->self;
 	double none = NAN;
 	str_puts(out, self->is_tested ? diff_verdict_word(self->verdict) : "");
-	put_field(out, row->name);
-	put_field(out, row->object);
-	put_field(out, row->file);
+	diff_csv_put_field(out, row->name);
+	diff_csv_put_field(out, row->object);
+	diff_csv_put_field(out, row->file);
 	str_putc(out, ',');
 	if (row->file && row->line)
 		str_printf(out, "%u", row->line);
 	put_amounts(out, self);
-	put_real(out, self->is_tested ? self->effect : none);
-	put_real(out, self->is_tested ? self->low : none);
-	put_real(out, self->is_tested ? self->high : none);
-	put_real(out, self->is_tested ? self->p : none);
-	put_real(out, self->is_tested ? self->adjusted_p : none);
-	put_real(out, self->is_tested ? self->detectable : none);
+	diff_csv_put_real(out, self->is_tested ? self->effect : none);
+	diff_csv_put_real(out, self->is_tested ? self->low : none);
+	diff_csv_put_real(out, self->is_tested ? self->high : none);
+	diff_csv_put_real(out, self->is_tested ? self->p : none);
+	diff_csv_put_real(out, self->is_tested ? self->adjusted_p : none);
+	diff_csv_put_real(out, self->is_tested ? self->detectable : none);
 	put_amounts(out, &row->total);
-	put_field(out, unit);
+	diff_csv_put_field(out, unit);
 	str_puts(out, "\r\n");
 }
 
@@ -61,7 +61,7 @@ struct err *diff_csv(const struct difference *diff, const struct diff_writer_opt
 		       "base_total_samples,base_total_share,base_total_value,"
 		       "new_total_samples,new_total_share,new_total_value,unit\r\n");
 	vec_each(&diff->rows, row) {
-		put_row(&out, row, diff->unit);
+		diff_csv_put_row(&out, row, diff->unit);
 		if (out.len > BYTE_SINK_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);

@@ -34,14 +34,14 @@ static void put_encoded(struct str *out, const char *text, const char *reserved)
 			str_putc(out, *text);
 }
 
-static void put_message(struct str *out, const struct str *text)
+static void diff_github_put_message(struct str *out, const struct str *text)
 {
 	str_puts(out, "::");
 	put_encoded(out, str_text(text), "%\r\n");
 	str_putc(out, '\n');
 }
 
-static void put_property(struct str *out, const char *key, const char *text)
+static void diff_github_put_property(struct str *out, const char *key, const char *text)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
 	str_put_escaped(&safe, text, strlen(text));
@@ -58,17 +58,18 @@ static void put_command(struct writing *writing, const char *kind, const struct 
 	if (row && row->file && row->file[0]) {
 		CLEANUP(str_deinit) struct str file = {0};
 		diff_put_source_path(&file, writing->options, row->file);
-		put_property(out, "file", str_text(&file));
+		diff_github_put_property(out, "file", str_text(&file));
 		if (row->line)
 			str_printf(out, ",line=%u", row->line);
 		str_putc(out, ',');
 	}
-	put_property(out, "title", str_text(title));
+	diff_github_put_property(out, "title", str_text(title));
 }
 
 /* ---- annotations ---- */
 
-static void put_row(struct writing *writing, const char *kind, const struct diff_row *row)
+static void diff_github_put_row(
+	struct writing *writing, const char *kind, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str title = {0}, message = {0};
 	diff_put_annotated_name(&title, writing->diff, row);
@@ -76,33 +77,33 @@ static void put_row(struct writing *writing, const char *kind, const struct diff
 	diff_put_effect(&title, row->self.effect);
 	diff_put_annotation(&message, writing->diff, row);
 	put_command(writing, kind, row, &title);
-	put_message(&writing->out, &message);
+	diff_github_put_message(&writing->out, &message);
 }
 
 typedef void sentence_fn(struct str *out, const struct difference *diff);
 
-static void put_sentence(
+static void diff_github_put_sentence(
 	struct writing *writing, const char *kind, const char *text, sentence_fn *put)
 {
 	CLEANUP(str_deinit) struct str title = {0}, message = {0};
 	str_puts(&title, text);
 	put(&message, writing->diff);
 	put_command(writing, kind, NULL, &title);
-	put_message(&writing->out, &message);
+	diff_github_put_message(&writing->out, &message);
 }
 
-static void put_others(struct writing *writing, const char *kind, size_t count)
+static void diff_github_put_others(struct writing *writing, const char *kind, size_t count)
 {
 	CLEANUP(str_deinit) struct str title = {0}, message = {0};
 	str_printf(&title, "%zu more", count);
 	str_printf(&message, "%zu more are not shown here: GitHub shows %d of a kind.", count,
 		SHOWN_MAX);
 	put_command(writing, kind, NULL, &title);
-	put_message(&writing->out, &message);
+	diff_github_put_message(&writing->out, &message);
 }
 
 /* `room`: how many of this kind may still be shown. */
-static void put_rows(
+static void diff_github_put_rows(
 	struct writing *writing, enum diff_verdict verdict, const char *kind, size_t room)
 {
 	size_t count = diff_count(writing->diff, verdict), shown = 0;
@@ -112,11 +113,11 @@ static void put_rows(
 			break;
 		if (!row->self.is_tested || row->self.verdict != verdict)
 			continue;
-		put_row(writing, kind, row);
+		diff_github_put_row(writing, kind, row);
 		shown++;
 	}
 	if (shown < count)
-		put_others(writing, kind, count - shown);
+		diff_github_put_others(writing, kind, count - shown);
 }
 
 struct err *diff_github(const struct difference *diff, const struct diff_writer_options *options,
@@ -125,13 +126,15 @@ struct err *diff_github(const struct difference *diff, const struct diff_writer_
 	struct writing writing = {.diff = diff, .options = options};
 	bool is_program_slower = diff->program.verdict == DIFF_REGRESSION;
 	if (diff->verdict == DIFF_INCONCLUSIVE)
-		put_sentence(&writing, "warning", "ebprof: inconclusive", diff_put_verdict);
+		diff_github_put_sentence(
+			&writing, "warning", "ebprof: inconclusive", diff_put_verdict);
 	if (diff->verdict == DIFF_SAME)
-		put_sentence(&writing, "notice", "ebprof", diff_put_verdict);
+		diff_github_put_sentence(&writing, "notice", "ebprof", diff_put_verdict);
 	if (is_program_slower)
-		put_sentence(&writing, "error", "the whole program", diff_put_program);
-	put_rows(&writing, DIFF_REGRESSION, "error", SHOWN_MAX - is_program_slower);
-	put_rows(&writing, DIFF_IMPROVEMENT, "notice", SHOWN_MAX - (diff->verdict == DIFF_SAME));
+		diff_github_put_sentence(&writing, "error", "the whole program", diff_put_program);
+	diff_github_put_rows(&writing, DIFF_REGRESSION, "error", SHOWN_MAX - is_program_slower);
+	diff_github_put_rows(
+		&writing, DIFF_IMPROVEMENT, "notice", SHOWN_MAX - (diff->verdict == DIFF_SAME));
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);
 	str_deinit(&writing.out);
 	return err;

@@ -23,7 +23,7 @@ static void put_fingerprint(
 	json_put_text(json, "fingerprint", str_text(&text));
 }
 
-static void put_row(struct json *json, const struct difference *diff,
+static void diff_gitlab_put_row(struct json *json, const struct difference *diff,
 	const struct diff_writer_options *options, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str path = {0}, description = {0};
@@ -52,7 +52,7 @@ struct err *diff_gitlab(const struct difference *diff, const struct diff_writer_
 	vec_each(&diff->rows, row)
 		if (row->self.is_tested && row->self.verdict == DIFF_REGRESSION && row->file &&
 			row->file[0])
-			put_row(&json, diff, options, row);
+			diff_gitlab_put_row(&json, diff, options, row);
 	json_array_end(&json);
 	return json_finish(&json);
 }

@@ -8,7 +8,7 @@ enum {
 };
 
 /* What JSON has no number for is null. */
-static void put_real(struct json *json, const char *key, double value)
+static void diff_json_put_real(struct json *json, const char *key, double value)
 {
 	json_key(json, key);
 	if (!isfinite(value)) {
@@ -20,35 +20,36 @@ static void put_real(struct json *json, const char *key, double value)
 	json_literal(json, str_text(&text));
 }
 
-static void put_amount(struct json *json, const char *key, const struct diff_amount *amount)
+static void diff_json_put_amount(
+	struct json *json, const char *key, const struct diff_amount *amount)
 {
 	json_put_object(json, key);
 	json_put_exact(json, "samples", amount->samples);
-	put_real(json, "share", amount->share);
-	put_real(json, "value", amount->value);
+	diff_json_put_real(json, "share", amount->share);
+	diff_json_put_real(json, "value", amount->value);
 	json_object_end(json);
 }
 
 static void put_finding(struct json *json, const char *key, const struct diff_finding *finding)
 {
 	json_put_object(json, key);
-	put_amount(json, "base", &finding->sides[MATCH_BASE]);
-	put_amount(json, "new", &finding->sides[MATCH_NEW]);
+	diff_json_put_amount(json, "base", &finding->sides[MATCH_BASE]);
+	diff_json_put_amount(json, "new", &finding->sides[MATCH_NEW]);
 	if (finding->is_tested) {
-		put_real(json, "effect", finding->effect);
-		put_real(json, "low", finding->low);
-		put_real(json, "high", finding->high);
-		put_real(json, "t", finding->t);
-		put_real(json, "p", finding->p);
-		put_real(json, "adjusted_p", finding->adjusted_p);
-		put_real(json, "dispersion", finding->dispersion);
-		put_real(json, "detectable", finding->detectable);
+		diff_json_put_real(json, "effect", finding->effect);
+		diff_json_put_real(json, "low", finding->low);
+		diff_json_put_real(json, "high", finding->high);
+		diff_json_put_real(json, "t", finding->t);
+		diff_json_put_real(json, "p", finding->p);
+		diff_json_put_real(json, "adjusted_p", finding->adjusted_p);
+		diff_json_put_real(json, "dispersion", finding->dispersion);
+		diff_json_put_real(json, "detectable", finding->detectable);
 		json_put_text(json, "verdict", diff_verdict_word(finding->verdict));
 	}
 	json_object_end(json);
 }
 
-static void put_row(struct json *json, const struct diff_row *row)
+static void diff_json_put_row(struct json *json, const struct diff_row *row)
 {
 	json_line(json);
 	json_object(json);
@@ -74,7 +75,7 @@ static void put_row(struct json *json, const struct diff_row *row)
 	json_object_end(json);
 }
 
-static void put_side(
+static void diff_json_put_side(
 	struct json *json, const char *key, const struct diff_side *side, const char *name)
 {
 	json_line(json);
@@ -91,7 +92,7 @@ static void put_side(
 		if (run->name[0])
 			json_put_text(json, "name", run->name);
 		json_put_exact(json, "samples", run->samples);
-		put_real(json, "value", run->value);
+		diff_json_put_real(json, "value", run->value);
 		json_put_bool(json, "whole_command", run->is_whole_command);
 		json_object_end(json);
 	}
@@ -104,13 +105,13 @@ static void put_options(struct json *json, const struct diff_options *options)
 	json_line(json);
 	json_put_text(json, "by", diff_by_word(options->by));
 	json_put_text(json, "metric", diff_metric_word(options->metric));
-	put_real(json, "alpha", options->alpha);
-	put_real(json, "min_effect", options->min_effect);
-	put_real(json, "min_share", options->min_share);
+	diff_json_put_real(json, "alpha", options->alpha);
+	diff_json_put_real(json, "min_effect", options->min_effect);
+	diff_json_put_real(json, "min_share", options->min_share);
 	json_put_bool(json, "forced", options->is_forced);
 }
 
-static void put_program(struct json *json, const struct difference *diff)
+static void diff_json_put_program(struct json *json, const struct difference *diff)
 {
 	json_line(json);
 	put_finding(json, "program", &diff->program);
@@ -132,16 +133,16 @@ struct err *diff_json(const struct difference *diff, const struct diff_writer_op
 	json_put_text(&json, "event", diff->event);
 	json_put_text(&json, "unit", diff->unit);
 	json_put_bool(&json, "dispersion_known", diff->knows_dispersion);
-	put_real(&json, "judged_share", diff->judged_share);
-	put_real(&json, "visible_share", diff->visible_share);
+	diff_json_put_real(&json, "judged_share", diff->judged_share);
+	diff_json_put_real(&json, "visible_share", diff->visible_share);
 	json_put_number(&json, "entities", diff->nr_entities);
-	put_side(&json, "base", &diff->sides[MATCH_BASE], options->base_name);
-	put_side(&json, "new", &diff->sides[MATCH_NEW], options->new_name);
-	put_program(&json, diff);
+	diff_json_put_side(&json, "base", &diff->sides[MATCH_BASE], options->base_name);
+	diff_json_put_side(&json, "new", &diff->sides[MATCH_NEW], options->new_name);
+	diff_json_put_program(&json, diff);
 	json_line(&json);
 	json_put_array(&json, "rows");
 	vec_each(&diff->rows, row)
-		put_row(&json, row);
+		diff_json_put_row(&json, row);
 	json_array_end(&json);
 	json_object_end(&json);
 	return json_finish(&json);

@@ -29,7 +29,7 @@ static void put_attribute(struct str *out, const char *key, const char *text)
 	str_putc(out, '"');
 }
 
-static void put_property(struct writing *writing, const char *name, const char *value)
+static void diff_junit_put_property(struct writing *writing, const char *name, const char *value)
 {
 	str_puts(&writing->out, "<property");
 	put_attribute(&writing->out, "name", name);
@@ -38,7 +38,7 @@ static void put_property(struct writing *writing, const char *name, const char *
 }
 
 /* Readers add up the seconds of testcases: they are the CPU's in a run, where those are known. */
-static void put_time(struct writing *writing, const struct diff_finding *finding)
+static void diff_junit_put_time(struct writing *writing, const struct diff_finding *finding)
 {
 	if (strcmp(writing->diff->unit, "ns") == 0)
 		str_printf(&writing->out, " time=\"%.3f\"", finding->sides[MATCH_NEW].value / 1e9);
@@ -95,7 +95,7 @@ static void put_outcome(
  * Readers know a test again by its names: these have what tells functions of one name apart, but
  * no line, which each commit moves.
  */
-static void put_names(struct writing *writing, const struct diff_row *row)
+static void diff_junit_put_names(struct writing *writing, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str name = {0}, class = {0};
 	const struct difference *diff = writing->diff;
@@ -111,7 +111,7 @@ static void put_names(struct writing *writing, const struct diff_row *row)
 	put_attribute(&writing->out, "name", str_text(&name));
 }
 
-static void put_row(struct writing *writing, const struct diff_row *row)
+static void diff_junit_put_row(struct writing *writing, const struct diff_row *row)
 {
 	const struct difference *diff = writing->diff;
 	CLEANUP(str_deinit) struct str message = {0}, details = {0};
@@ -130,19 +130,19 @@ static void put_row(struct writing *writing, const struct diff_row *row)
 	if (row->file && row->line)
 		str_printf(&details, ":%u", row->line);
 	str_puts(&writing->out, "<testcase");
-	put_names(writing, row);
-	put_time(writing, &row->self);
+	diff_junit_put_names(writing, row);
+	diff_junit_put_time(writing, &row->self);
 	put_outcome(writing, outcome, str_text(&message), str_text(&details));
 }
 
-static void put_program(struct writing *writing)
+static void diff_junit_put_program(struct writing *writing)
 {
 	const struct difference *diff = writing->diff;
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_program(&text, diff);
 	str_puts(
 		&writing->out, "<testcase classname=\"ebprof.program\" name=\"the whole program\"");
-	put_time(writing, &diff->program);
+	diff_junit_put_time(writing, &diff->program);
 	put_outcome(writing, outcome_of_program(diff), str_text(&text), str_text(&text));
 }
 
@@ -164,11 +164,11 @@ static void put_suite_head(struct writing *writing)
 		tests, counts[FAILED], counts[SKIPPED]);
 }
 
-static void put_percent(struct writing *writing, const char *name, double value)
+static void diff_junit_put_percent(struct writing *writing, const char *name, double value)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	str_printf(&text, "%g%%", 100 * value);
-	put_property(writing, name, str_text(&text));
+	diff_junit_put_property(writing, name, str_text(&text));
 }
 
 static void put_properties(struct writing *writing)
@@ -176,14 +176,15 @@ static void put_properties(struct writing *writing)
 	const struct diff_options *options = &writing->diff->options;
 	enum diff_verdict verdict = writing->diff->verdict;
 	str_puts(&writing->out, "<properties>\n");
-	put_property(writing, "verdict", verdict == DIFF_SAME ? "ok" : diff_verdict_word(verdict));
-	put_property(writing, "base", writing->options->base_name);
-	put_property(writing, "new", writing->options->new_name);
-	put_property(writing, "by", diff_by_word(options->by));
-	put_property(writing, "metric", diff_metric_word(options->metric));
-	put_percent(writing, "min-effect", options->min_effect);
-	put_percent(writing, "min-share", options->min_share);
-	put_percent(writing, "alpha", options->alpha);
+	diff_junit_put_property(
+		writing, "verdict", verdict == DIFF_SAME ? "ok" : diff_verdict_word(verdict));
+	diff_junit_put_property(writing, "base", writing->options->base_name);
+	diff_junit_put_property(writing, "new", writing->options->new_name);
+	diff_junit_put_property(writing, "by", diff_by_word(options->by));
+	diff_junit_put_property(writing, "metric", diff_metric_word(options->metric));
+	diff_junit_put_percent(writing, "min-effect", options->min_effect);
+	diff_junit_put_percent(writing, "min-share", options->min_share);
+	diff_junit_put_percent(writing, "alpha", options->alpha);
 	str_puts(&writing->out, "</properties>\n");
 }
 
@@ -212,10 +213,10 @@ struct err *diff_junit(const struct difference *diff, const struct diff_writer_o
 	struct err *err = NULL;
 	put_suite_head(&writing);
 	put_properties(&writing);
-	put_program(&writing);
+	diff_junit_put_program(&writing);
 	vec_each(&diff->rows, row) {
 		if (!err && is_testcase(diff, row))
-			put_row(&writing, row);
+			diff_junit_put_row(&writing, row);
 		if (!err && writing.out.len > BYTE_SINK_PIECE_BYTES) {
 			err = sink.write(sink.context, writing.out.data, writing.out.len);
 			str_truncate(&writing.out, 0);

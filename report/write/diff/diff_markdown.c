@@ -49,7 +49,7 @@ static void put_cell_text(struct str *out, const char *text, size_t len)
 }
 
 /* Fences are longer than any run within; a space is taken off where both ends have one. */
-static void put_code(struct str *out, const struct str *escaped, bool is_cell)
+static void diff_markdown_put_code(struct str *out, const struct str *escaped, bool is_cell)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_elided(&text, str_text(escaped), escaped->len, NAME_WIDTH);
@@ -73,14 +73,15 @@ static void put_name_in_sentence(
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	diff_put_name(&name, diff, row);
-	put_code(out, &name, false);
+	diff_markdown_put_code(out, &name, false);
 }
 
-static void put_cell(struct writing *writing, const struct diff_row *row, diff_name_fn *put)
+static void diff_markdown_put_cell(
+	struct writing *writing, const struct diff_row *row, diff_name_fn *put)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	put(&text, writing->diff, row);
-	put_code(&writing->out, &text, true);
+	diff_markdown_put_code(&writing->out, &text, true);
 	str_puts(&writing->out, " | ");
 }
 
@@ -93,7 +94,7 @@ static bool has_whereabouts(const struct writing *writing)
 	return by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK;
 }
 
-static void put_row(struct writing *writing, const struct diff_row *row)
+static void diff_markdown_put_row(struct writing *writing, const struct diff_row *row)
 {
 	const struct diff_finding *self = &row->self;
 	struct str *out = &writing->out;
@@ -108,13 +109,13 @@ static void put_row(struct writing *writing, const struct diff_row *row)
 	str_puts(out, " | ");
 	diff_put_p(out, self->adjusted_p);
 	str_puts(out, " | ");
-	put_cell(writing, row, diff_put_name);
+	diff_markdown_put_cell(writing, row, diff_put_name);
 	if (has_whereabouts(writing))
-		put_cell(writing, row, diff_put_whereabouts);
+		diff_markdown_put_cell(writing, row, diff_put_whereabouts);
 	out->data[out->len - 1] = '\n';
 }
 
-static void put_head(struct writing *writing)
+static void diff_markdown_put_head(struct writing *writing)
 {
 	const struct diff_options *options = &writing->diff->options;
 	const char *rest = has_whereabouts(writing) ? " where |" : "";
@@ -123,22 +124,22 @@ static void put_head(struct writing *writing)
 	str_printf(&writing->out, "|--:|--:|--:|--:|--:|:--|%s\n", rest[0] ? ":--|" : "");
 }
 
-static bool has_room(const struct writing *writing)
+static bool diff_markdown_has_room(const struct writing *writing)
 {
 	return writing->out.len < SUMMARY_BYTES - REST_BYTES;
 }
 
-static void put_table(struct writing *writing, enum diff_verdict verdict)
+static void diff_markdown_put_table(struct writing *writing, enum diff_verdict verdict)
 {
 	size_t limit = writing->options->limit, shown = 0;
 	size_t count = diff_count(writing->diff, verdict);
-	put_head(writing);
+	diff_markdown_put_head(writing);
 	vec_each(&writing->diff->rows, row) {
 		if (!row->self.is_tested || row->self.verdict != verdict)
 			continue;
-		if ((limit && shown == limit) || !has_room(writing))
+		if ((limit && shown == limit) || !diff_markdown_has_room(writing))
 			break;
-		put_row(writing, row);
+		diff_markdown_put_row(writing, row);
 		shown++;
 	}
 	if (shown < count)
@@ -147,16 +148,18 @@ static void put_table(struct writing *writing, enum diff_verdict verdict)
 						: ": a summary holds no more than 1 MiB");
 }
 
-static void put_list(struct writing *writing, enum diff_verdict verdict, const char *title)
+static void diff_markdown_put_list(
+	struct writing *writing, enum diff_verdict verdict, const char *title)
 {
 	size_t count = diff_count(writing->diff, verdict);
 	if (!count)
 		return;
 	str_printf(&writing->out, "\n### %s (%zu)\n\n", title, count);
-	put_table(writing, verdict);
+	diff_markdown_put_table(writing, verdict);
 }
 
-static void put_folded(struct writing *writing, enum diff_verdict verdict, const char *title)
+static void diff_markdown_put_folded(
+	struct writing *writing, enum diff_verdict verdict, const char *title)
 {
 	size_t count = diff_count(writing->diff, verdict);
 	if (!count)
@@ -164,7 +167,7 @@ static void put_folded(struct writing *writing, enum diff_verdict verdict, const
 	str_printf(&writing->out,
 		"\n<details><summary>%s: %zu, with %.1f%% of the samples</summary>\n\n", title,
 		count, 100 * diff_share_of(writing->diff, verdict));
-	put_table(writing, verdict);
+	diff_markdown_put_table(writing, verdict);
 	str_puts(&writing->out, "\n</details>\n");
 }
 
@@ -190,14 +193,14 @@ static void put_paragraph(struct writing *writing, sentence_fn *put)
 		str_printf(&writing->out, "\n%s\n", str_text(&text));
 }
 
-static void put_side(
+static void diff_markdown_put_side(
 	struct writing *writing, enum match_side which, const char *title, const char *name)
 {
 	const struct diff_side *side = &writing->diff->sides[which];
 	CLEANUP(str_deinit) struct str escaped = {0};
 	str_put_escaped(&escaped, name, strlen(name));
 	str_printf(&writing->out, "%s", title);
-	put_code(&writing->out, &escaped, false);
+	diff_markdown_put_code(&writing->out, &escaped, false);
 	str_printf(&writing->out, " (%zu %s, %llu %s)", side->runs.len,
 		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
 		str_plural(side->samples, "sample", "samples"));
@@ -208,15 +211,15 @@ struct err *diff_markdown(const struct difference *diff, const struct diff_write
 {
 	struct writing writing = {.diff = diff, .options = options};
 	put_verdict(&writing);
-	put_side(&writing, MATCH_BASE, "\nCompared: ", options->base_name);
-	put_side(&writing, MATCH_NEW, " with ", options->new_name);
+	diff_markdown_put_side(&writing, MATCH_BASE, "\nCompared: ", options->base_name);
+	diff_markdown_put_side(&writing, MATCH_NEW, " with ", options->new_name);
 	str_puts(&writing.out, ".\n");
 	put_paragraph(&writing, diff_put_program);
 	put_paragraph(&writing, diff_put_caveats);
-	put_list(&writing, DIFF_REGRESSION, "Regressions");
-	put_list(&writing, DIFF_IMPROVEMENT, "Improvements");
-	put_folded(&writing, DIFF_INCONCLUSIVE, "Inconclusive");
-	put_folded(&writing, DIFF_SAME, "Not changed");
+	diff_markdown_put_list(&writing, DIFF_REGRESSION, "Regressions");
+	diff_markdown_put_list(&writing, DIFF_IMPROVEMENT, "Improvements");
+	diff_markdown_put_folded(&writing, DIFF_INCONCLUSIVE, "Inconclusive");
+	diff_markdown_put_folded(&writing, DIFF_SAME, "Not changed");
 	put_paragraph(&writing, diff_put_same);
 	put_paragraph(&writing, diff_put_detectable);
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);

@@ -56,7 +56,7 @@ static void put_wrapped(struct writing *writing, const char *text)
 
 typedef void sentence_fn(struct str *out, const struct difference *diff);
 
-static void put_sentence(struct writing *writing, sentence_fn *put)
+static void diff_text_put_sentence(struct writing *writing, sentence_fn *put)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	put(&text, writing->diff);
@@ -66,18 +66,18 @@ static void put_sentence(struct writing *writing, sentence_fn *put)
 
 /* ---- rows ---- */
 
-static void put_amount(struct writing *writing, const struct diff_amount *amount)
+static void diff_text_put_amount(struct writing *writing, const struct diff_amount *amount)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_amount(&text, writing->diff, amount);
 	put_right(&writing->out, &text, 8);
 }
 
-static void put_numbers(struct writing *writing, const struct diff_finding *finding)
+static void diff_text_put_numbers(struct writing *writing, const struct diff_finding *finding)
 {
 	CLEANUP(str_deinit) struct str effect = {0}, interval = {0}, p = {0};
-	put_amount(writing, &finding->sides[MATCH_BASE]);
-	put_amount(writing, &finding->sides[MATCH_NEW]);
+	diff_text_put_amount(writing, &finding->sides[MATCH_BASE]);
+	diff_text_put_amount(writing, &finding->sides[MATCH_NEW]);
 	diff_put_effect(&effect, finding->effect);
 	put_right(&writing->out, &effect, 9);
 	diff_put_interval(&interval, finding);
@@ -88,7 +88,7 @@ static void put_numbers(struct writing *writing, const struct diff_finding *find
 }
 
 /* The name, where it stands, and whose it is, as far as there is room. */
-static void put_title(struct writing *writing, const struct diff_row *row)
+static void diff_text_put_title(struct writing *writing, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str name = {0}, place = {0};
 	diff_put_name(&name, writing->diff, row);
@@ -105,7 +105,7 @@ static void put_title(struct writing *writing, const struct diff_row *row)
 	str_putc(&writing->out, '\n');
 }
 
-static void put_head(struct writing *writing)
+static void diff_text_put_head(struct writing *writing)
 {
 	CLEANUP(str_deinit) struct str interval = {0};
 	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
@@ -123,17 +123,17 @@ static bool is_listed(
 }
 
 /* Whose callees changed, while they did not themselves. */
-static bool is_caller(const struct diff_row *row)
+static bool diff_text_is_caller(const struct diff_row *row)
 {
 	return row->total.is_tested && row->self.verdict != row->total.verdict &&
 	       (row->total.verdict == DIFF_REGRESSION || row->total.verdict == DIFF_IMPROVEMENT);
 }
 
-static void put_row(
+static void diff_text_put_row(
 	struct writing *writing, const struct diff_row *row, const struct diff_finding *finding)
 {
-	put_numbers(writing, finding);
-	put_title(writing, row);
+	diff_text_put_numbers(writing, finding);
+	diff_text_put_title(writing, row);
 }
 
 static void put_more(struct writing *writing, size_t shown, size_t count)
@@ -142,7 +142,8 @@ static void put_more(struct writing *writing, size_t shown, size_t count)
 		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
 }
 
-static void put_list(struct writing *writing, enum diff_verdict verdict, const char *title)
+static void diff_text_put_list(
+	struct writing *writing, enum diff_verdict verdict, const char *title)
 {
 	const struct difference *diff = writing->diff;
 	size_t count = 0, limit = writing->options->limit;
@@ -151,31 +152,31 @@ static void put_list(struct writing *writing, enum diff_verdict verdict, const c
 			continue;
 		if (count == 1) {
 			str_printf(&writing->out, "\n%s\n", title);
-			put_head(writing);
+			diff_text_put_head(writing);
 		}
-		put_row(writing, row, &row->self);
+		diff_text_put_row(writing, row, &row->self);
 	}
 	put_more(writing, limit ? limit : count, count);
 }
 
-static void put_callers(struct writing *writing)
+static void diff_text_put_callers(struct writing *writing)
 {
 	size_t count = 0, limit = writing->options->limit;
 	vec_each(&writing->diff->rows, row) {
-		if (!is_caller(row) || (count++ && limit && count > limit))
+		if (!diff_text_is_caller(row) || (count++ && limit && count > limit))
 			continue;
 		if (count == 1) {
 			str_puts(&writing->out, "\nChanged by what they call (total time):\n");
-			put_head(writing);
+			diff_text_put_head(writing);
 		}
-		put_row(writing, row, &row->total);
+		diff_text_put_row(writing, row, &row->total);
 	}
 	put_more(writing, limit ? limit : count, count);
 }
 
 /* ---- the rest ---- */
 
-static void put_side(
+static void diff_text_put_side(
 	struct writing *writing, enum match_side which, const char *title, const char *name)
 {
 	const struct diff_side *side = &writing->diff->sides[which];
@@ -189,7 +190,7 @@ static void put_side(
 		str_plural(side->samples, "sample", "samples"));
 }
 
-static void put_inconclusive(struct writing *writing)
+static void diff_text_put_inconclusive(struct writing *writing)
 {
 	const struct difference *diff = writing->diff;
 	CLEANUP(str_deinit) struct str title = {0};
@@ -198,26 +199,26 @@ static void put_inconclusive(struct writing *writing)
 		if (is_listed(diff, row, DIFF_INCONCLUSIVE))
 			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
 	str_printf(&title, "Inconclusive (with %.1f%% of the samples):", 100 * share);
-	put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
+	diff_text_put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
 }
 
 struct err *diff_text(const struct difference *diff, const struct diff_writer_options *options,
 	struct byte_sink sink)
 {
 	struct writing writing = {.diff = diff, .options = options};
-	put_sentence(&writing, diff_put_verdict);
+	diff_text_put_sentence(&writing, diff_put_verdict);
 	str_putc(&writing.out, '\n');
-	put_side(&writing, MATCH_BASE, "base", options->base_name);
-	put_side(&writing, MATCH_NEW, "new", options->new_name);
-	put_sentence(&writing, diff_put_program);
-	put_sentence(&writing, diff_put_caveats);
-	put_list(&writing, DIFF_REGRESSION, "Regressions:");
-	put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
-	put_callers(&writing);
-	put_inconclusive(&writing);
+	diff_text_put_side(&writing, MATCH_BASE, "base", options->base_name);
+	diff_text_put_side(&writing, MATCH_NEW, "new", options->new_name);
+	diff_text_put_sentence(&writing, diff_put_program);
+	diff_text_put_sentence(&writing, diff_put_caveats);
+	diff_text_put_list(&writing, DIFF_REGRESSION, "Regressions:");
+	diff_text_put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
+	diff_text_put_callers(&writing);
+	diff_text_put_inconclusive(&writing);
 	str_putc(&writing.out, '\n');
-	put_sentence(&writing, diff_put_same);
-	put_sentence(&writing, diff_put_detectable);
+	diff_text_put_sentence(&writing, diff_put_same);
+	diff_text_put_sentence(&writing, diff_put_detectable);
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);
 	str_deinit(&writing.out);
 	return err;

@@ -46,7 +46,7 @@ static bool is_time(const struct difference *diff)
 	return strcmp(diff->unit, "ns") == 0;
 }
 
-static void put_value(struct str *out, const struct difference *diff, double value)
+static void diff_words_put_value(struct str *out, const struct difference *diff, double value)
 {
 	if (is_time(diff))
 		str_printf(out, "%.*f s", value < 1e10 ? 3 : 1, value / 1e9);
@@ -58,7 +58,7 @@ void diff_put_amount(
 	struct str *out, const struct difference *diff, const struct diff_amount *amount)
 {
 	if (diff->options.metric == DIFF_CPU_S)
-		put_value(out, diff, amount->value);
+		diff_words_put_value(out, diff, amount->value);
 	else
 		str_printf(out, "%.2f%%", 100 * amount->share);
 }
@@ -90,7 +90,7 @@ double diff_share_of(const struct difference *diff, enum diff_verdict verdict)
 
 /* ---- names ---- */
 
-static void put_escaped(struct str *out, const char *text)
+static void diff_words_put_escaped(struct str *out, const char *text)
 {
 	str_put_escaped(out, text, strlen(text));
 }
@@ -128,11 +128,11 @@ void diff_put_elided(struct str *out, const char *text, size_t len, size_t width
 }
 
 /* Escaped: "file:line", without folders, or nothing. */
-static void put_place(struct str *out, const struct diff_row *row)
+static void diff_words_put_place(struct str *out, const struct diff_row *row)
 {
 	if (!row->file || !row->file[0])
 		return;
-	put_escaped(out, path_last_part(row->file));
+	diff_words_put_escaped(out, path_last_part(row->file));
 	if (row->line)
 		str_printf(out, ":%u", row->line);
 }
@@ -142,18 +142,18 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 {
 	if (diff->options.by == DIFF_BY_STACK)
 		for (size_t i = row->path.len; i-- > 0;) {
-			put_escaped(out, row->path.data[i]);
+			diff_words_put_escaped(out, row->path.data[i]);
 			str_puts(out, i ? " < " : "");
 		}
 	else
-		put_escaped(out, row->name);
+		diff_words_put_escaped(out, row->name);
 	if (row->old_name) {
 		str_puts(out, ", was ");
-		put_escaped(out, row->old_name);
+		diff_words_put_escaped(out, row->old_name);
 	}
 	if (diff->options.by == DIFF_BY_LINE) {
 		str_puts(out, " ");
-		put_place(out, row);
+		diff_words_put_place(out, row);
 	}
 }
 
@@ -163,9 +163,9 @@ void diff_put_whereabouts(
 	enum diff_by by = diff->options.by;
 	size_t began = out->len;
 	if (by == DIFF_BY_FUNCTION)
-		put_place(out, row);
+		diff_words_put_place(out, row);
 	if (out->len == began && (by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK))
-		put_escaped(out, row->object);
+		diff_words_put_escaped(out, row->object);
 }
 
 /* ---- sentences ---- */
@@ -182,7 +182,7 @@ static const char *plural_of(const struct difference *diff, size_t count)
 }
 
 /* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
-static void put_change(
+static void diff_words_put_change(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding)
 {
 	if (isinf(finding->effect)) {
@@ -211,7 +211,7 @@ static void put_change(
 void diff_put_finding(
 	struct str *out, const struct difference *diff, const struct diff_finding *finding)
 {
-	put_change(out, diff, finding);
+	diff_words_put_change(out, diff, finding);
 	str_puts(out, ": ");
 	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
 	str_puts(out, " -> ");
@@ -220,7 +220,7 @@ void diff_put_finding(
 	diff_put_p(out, finding->adjusted_p);
 }
 
-static void put_others(struct str *out, const struct difference *diff, size_t count)
+static void diff_words_put_others(struct str *out, const struct difference *diff, size_t count)
 {
 	if (count)
 		str_printf(out, "; so %s %zu other %s", str_plural(count, "does", "do"), count,
@@ -238,14 +238,14 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 	str_puts(out, "REGRESSION: ");
 	if (is_program) {
 		str_puts(out, "the whole program ");
-		put_change(out, diff, &diff->program);
+		diff_words_put_change(out, diff, &diff->program);
 		str_puts(out, first ? "; " : "");
 	}
 	if (first) {
 		put_name(out, diff, first);
 		str_puts(out, " ");
-		put_change(out, diff, &first->self);
-		put_others(out, diff, count - 1);
+		diff_words_put_change(out, diff, &first->self);
+		diff_words_put_others(out, diff, count - 1);
 	}
 	str_puts(out, ".");
 }
@@ -293,7 +293,7 @@ static double round_up(double factor)
 	return ceil(factor / step) * step;
 }
 
-static void put_inconclusive(struct str *out, const struct difference *diff)
+static void diff_words_put_inconclusive(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
 	str_puts(out, "INCONCLUSIVE: no regression was found, but ");
@@ -331,7 +331,7 @@ void diff_put_verdict_naming(struct str *out, const struct difference *diff, dif
 	if (diff->verdict == DIFF_REGRESSION)
 		put_regression(out, diff, put_name);
 	else if (diff->verdict == DIFF_INCONCLUSIVE)
-		put_inconclusive(out, diff);
+		diff_words_put_inconclusive(out, diff);
 	else
 		put_ok(out, diff);
 }
@@ -345,9 +345,9 @@ void diff_put_program(struct str *out, const struct difference *diff)
 {
 	const struct diff_finding *program = &diff->program;
 	str_puts(out, "The whole program: ");
-	put_value(out, diff, program->sides[MATCH_BASE].value);
+	diff_words_put_value(out, diff, program->sides[MATCH_BASE].value);
 	str_puts(out, " -> ");
-	put_value(out, diff, program->sides[MATCH_NEW].value);
+	diff_words_put_value(out, diff, program->sides[MATCH_NEW].value);
 	str_printf(out, " %sa run, ", is_time(diff) ? "of CPU " : "");
 	diff_put_effect(out, program->effect);
 	if (diff->program_reason) {
@@ -405,7 +405,7 @@ void diff_put_same(struct str *out, const struct difference *diff)
 	str_printf(out, "Too small to be judged: %zu.", diff->nr_entities - tested);
 }
 
-static void put_cut(struct str *out, const struct difference *diff)
+static void diff_words_put_cut(struct str *out, const struct difference *diff)
 {
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		const struct diff_side *side = &diff->sides[i];
@@ -441,7 +441,7 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 			"%.1f%% of the samples have truncated stacks, of which nothing is "
 			"known; they were left out. ",
 			100 * unknown / all);
-	put_cut(out, diff);
+	diff_words_put_cut(out, diff);
 	if (out->len && out->data[out->len - 1] == ' ')
 		str_truncate(out, out->len - 1);
 }

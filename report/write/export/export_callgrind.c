@@ -89,7 +89,7 @@ static uint32_t name_id(struct names *names, const char *text, const char *or_el
 	return id;
 }
 
-static void put_name(struct str *out, const char *key, struct names *names, uint32_t id)
+static void callgrind_put_name(struct str *out, const char *key, struct names *names, uint32_t id)
 {
 	str_printf(out, "%s=(%u)", key, id + 1);
 	if (!names->is_told.data[id]) {
@@ -210,7 +210,7 @@ static struct call *call_of(struct callgrind *callgrind, uint32_t site, uint32_t
 	return &callgrind->calls.data[*call];
 }
 
-static void add_stack(
+static void callgrind_add_stack(
 	struct callgrind *callgrind, const struct tally_entry *entry, uint32_t site, size_t serial)
 {
 	const struct profile *profile = callgrind->profile;
@@ -236,7 +236,7 @@ static void add_stack(
 	callgrind->sites.data[site].samples += entry->samples;
 }
 
-static void add_samples(struct callgrind *callgrind)
+static void callgrind_add_samples(struct callgrind *callgrind)
 {
 	const struct profile *profile = callgrind->profile;
 	CLEANUP_FREE uint32_t *roots = mem_zalloc_array(profile->threads.len, sizeof(*roots));
@@ -251,7 +251,8 @@ static void add_samples(struct callgrind *callgrind)
 				profile_sample_value(profile, sample));
 	tally_finish(&tally);
 	for (size_t i = 0; i < tally.entries.len; i++)
-		add_stack(callgrind, &tally.entries.data[i], tally.entries.data[i].group, i + 1);
+		callgrind_add_stack(
+			callgrind, &tally.entries.data[i], tally.entries.data[i].group, i + 1);
 	tally_deinit(&tally);
 }
 
@@ -284,7 +285,7 @@ static int compare_calls(const void *a, const void *b, void *context)
 }
 
 /* The sites in their order, to be freed with mem_free(); the calls come into the same one. */
-static uint32_t *sort(struct callgrind *callgrind)
+static uint32_t *callgrind_sort(struct callgrind *callgrind)
 {
 	size_t count = callgrind->sites.len;
 	uint32_t *order = mem_zalloc_array(count, sizeof(*order));
@@ -303,7 +304,7 @@ static uint32_t *sort(struct callgrind *callgrind)
 
 /* ---- writing ---- */
 
-static struct err *flush(struct callgrind *callgrind, struct byte_sink sink, size_t limit)
+static struct err *callgrind_flush(struct callgrind *callgrind, struct byte_sink sink, size_t limit)
 {
 	if (callgrind->out.len <= limit)
 		return NULL;
@@ -318,7 +319,7 @@ static void put_cost(struct callgrind *callgrind, uint32_t line, uint64_t value,
 		(unsigned long long)samples);
 }
 
-static void put_head(struct callgrind *callgrind)
+static void callgrind_put_head(struct callgrind *callgrind)
 {
 	const struct profile *profile = callgrind->profile;
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
@@ -348,35 +349,35 @@ static void put_head(struct callgrind *callgrind)
 static void put_call(struct callgrind *callgrind, const struct call *call, uint32_t line)
 {
 	const struct callee *callee = &callgrind->callees.data[call->callee];
-	put_name(&callgrind->out, "cob", &callgrind->objects, callee->object);
-	put_name(&callgrind->out, "cfi", &callgrind->files, callee->file);
-	put_name(&callgrind->out, "cfn", &callgrind->functions, callee->name);
+	callgrind_put_name(&callgrind->out, "cob", &callgrind->objects, callee->object);
+	callgrind_put_name(&callgrind->out, "cfi", &callgrind->files, callee->file);
+	callgrind_put_name(&callgrind->out, "cfn", &callgrind->functions, callee->name);
 	str_printf(
 		&callgrind->out, "calls=%llu %u\n", (unsigned long long)call->count, callee->line);
 	put_cost(callgrind, line, call->value, call->samples);
 }
 
 /* What says where the lines to come belong, as far as it differs from the line before. */
-static void put_place(
+static void callgrind_put_place(
 	struct callgrind *callgrind, const struct site *site, const struct site *previous)
 {
 	const struct callee *callee = &callgrind->callees.data[site->callee];
 	uint32_t file = previous ? previous->file : callee->file;
 	if (!previous || previous->callee != site->callee) {
 		str_putc(&callgrind->out, '\n');
-		put_name(&callgrind->out, "ob", &callgrind->objects, callee->object);
-		put_name(&callgrind->out, "fl", &callgrind->files, callee->file);
-		put_name(&callgrind->out, "fn", &callgrind->functions, callee->name);
+		callgrind_put_name(&callgrind->out, "ob", &callgrind->objects, callee->object);
+		callgrind_put_name(&callgrind->out, "fl", &callgrind->files, callee->file);
+		callgrind_put_name(&callgrind->out, "fn", &callgrind->functions, callee->name);
 		file = callee->file;
 	}
 	if (site->file != file)
-		put_name(&callgrind->out, site->file == callee->file ? "fe" : "fi",
+		callgrind_put_name(&callgrind->out, site->file == callee->file ? "fe" : "fi",
 			&callgrind->files, site->file);
 }
 
 static struct err *write_sites(struct callgrind *callgrind, struct byte_sink sink)
 {
-	CLEANUP_FREE uint32_t *order = sort(callgrind);
+	CLEANUP_FREE uint32_t *order = callgrind_sort(callgrind);
 	const struct site *previous = NULL;
 	size_t call = 0;
 	for (size_t i = 0; i < callgrind->sites.len; i++) {
@@ -385,19 +386,19 @@ static struct err *write_sites(struct callgrind *callgrind, struct byte_sink sin
 			call < callgrind->calls.len && callgrind->calls.data[call].site == order[i];
 		if (!has_calls && !site->samples) /* a process that the samples are not of */
 			continue;
-		put_place(callgrind, site, previous);
+		callgrind_put_place(callgrind, site, previous);
 		if (site->samples)
 			put_cost(callgrind, site->line, site->value, site->samples);
 		for (; call < callgrind->calls.len; call++) {
 			if (callgrind->calls.data[call].site != order[i])
 				break;
 			put_call(callgrind, &callgrind->calls.data[call], site->line);
-			try(flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
+			try(callgrind_flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
 		}
-		try(flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
+		try(callgrind_flush(callgrind, sink, BYTE_SINK_PIECE_BYTES));
 		previous = site;
 	}
-	return flush(callgrind, sink, 0);
+	return callgrind_flush(callgrind, sink, 0);
 }
 
 static void callgrind_deinit(struct callgrind *callgrind)
@@ -429,8 +430,8 @@ struct err *export_callgrind(
 		.source_of = mem_zalloc_array(profile->functions.len, sizeof(const char *)),
 	};
 	find_sources(&callgrind);
-	add_samples(&callgrind);
-	put_head(&callgrind);
+	callgrind_add_samples(&callgrind);
+	callgrind_put_head(&callgrind);
 	struct err *err = write_sites(&callgrind, sink);
 	callgrind_deinit(&callgrind);
 	return err;

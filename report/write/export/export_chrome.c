@@ -56,7 +56,7 @@ struct slice {
 	uint64_t length_ns;
 };
 
-static const struct profile_sample *sample_at(const struct timeline *timeline, size_t index)
+static const struct profile_sample *chrome_sample_at(const struct timeline *timeline, size_t index)
 {
 	const struct chrome *chrome = timeline->chrome;
 	uint32_t sample = chrome->lanes.order[timeline->lane->first + index];
@@ -67,14 +67,15 @@ static struct timeline timeline_of(const struct chrome *chrome, const struct lan
 {
 	const struct profile_event *event = &chrome->profile->events.data[lane->event];
 	struct timeline timeline = {.chrome = chrome, .lane = lane};
-	uint64_t first_ns = sample_at(&timeline, 0)->time_ns;
+	uint64_t first_ns = chrome_sample_at(&timeline, 0)->time_ns;
 	timeline.end_ns = first_ns;
 	timeline.is_weighted = event->frequency_hz;
 	if (event->frequency_hz)
 		timeline.share_ns = 1000000000 / event->frequency_hz;
 	else if (lane->count > 1)
-		timeline.share_ns = (sample_at(&timeline, lane->count - 1)->time_ns - first_ns) /
-				    (lane->count - 1);
+		timeline.share_ns =
+			(chrome_sample_at(&timeline, lane->count - 1)->time_ns - first_ns) /
+			(lane->count - 1);
 	return timeline;
 }
 
@@ -91,7 +92,7 @@ static bool timeline_next(struct timeline *timeline, struct slice *slice)
 {
 	if (timeline->next == timeline->lane->count)
 		return false;
-	const struct profile_sample *sample = sample_at(timeline, timeline->next);
+	const struct profile_sample *sample = chrome_sample_at(timeline, timeline->next);
 	uint64_t length = length_ns(timeline, sample);
 	uint64_t gap = sample->time_ns > timeline->end_ns ? sample->time_ns - timeline->end_ns : 0;
 	if (gap > length / 2) {
@@ -146,7 +147,7 @@ static void end_event(struct chrome *chrome)
 	json_object_end(&chrome->json);
 }
 
-static void put_names(struct chrome *chrome, const struct lane *lane)
+static void chrome_put_names(struct chrome *chrome, const struct lane *lane)
 {
 	const struct profile *profile = chrome->profile;
 	uint32_t process = profile->threads.data[lane->thread].process;
@@ -191,7 +192,7 @@ static void put_pseudo_node(struct chrome *chrome, uint32_t id, uint32_t parent,
 }
 
 /* Lines count from 0 here. */
-static void put_node(struct chrome *chrome, uint32_t node)
+static void chrome_put_node(struct chrome *chrome, uint32_t node)
 {
 	struct json *json = &chrome->json;
 	const struct stack_tree_node *it = &chrome->tree.nodes.data[node];
@@ -208,7 +209,7 @@ static void put_node(struct chrome *chrome, uint32_t node)
 }
 
 /* The node and those above it, as far as the lane has none of them yet. */
-static void put_branch(struct chrome *chrome, uint32_t node, uint32_t stamp)
+static void chrome_put_branch(struct chrome *chrome, uint32_t node, uint32_t stamp)
 {
 	chrome->fresh.len = 0;
 	for (; node && chrome->seen_in[node] != stamp;
@@ -217,12 +218,12 @@ static void put_branch(struct chrome *chrome, uint32_t node, uint32_t stamp)
 		vec_push(&chrome->fresh, node);
 	}
 	while (chrome->fresh.len)
-		put_node(chrome, chrome->fresh.data[--chrome->fresh.len]);
+		chrome_put_node(chrome, chrome->fresh.data[--chrome->fresh.len]);
 }
 
 /* ---- chunks ---- */
 
-static void put_nodes(struct chrome *chrome, struct timeline timeline, bool is_first)
+static void chrome_put_nodes(struct chrome *chrome, struct timeline timeline, bool is_first)
 {
 	const struct lane *lane = timeline.lane;
 	uint32_t stamp = (uint32_t)(lane - chrome->lanes.all.data) + 1;
@@ -233,11 +234,11 @@ static void put_nodes(struct chrome *chrome, struct timeline timeline, bool is_f
 		put_pseudo_node(chrome, IDLE_ID, ROOT_ID, "(idle)");
 	}
 	for (int i = 0; i < CHUNK_SAMPLES && timeline_next(&timeline, &slice); i++)
-		put_branch(chrome, slice.node, stamp);
+		chrome_put_branch(chrome, slice.node, stamp);
 	json_array_end(&chrome->json);
 }
 
-static void put_samples(struct chrome *chrome, struct timeline timeline)
+static void chrome_put_samples(struct chrome *chrome, struct timeline timeline)
 {
 	struct slice slice;
 	int i = 0;
@@ -271,7 +272,7 @@ static void put_lane(struct chrome *chrome, const struct lane *lane)
 	struct json *json = &chrome->json;
 	struct timeline timeline = timeline_of(chrome, lane);
 	uint64_t begin_ns = timeline.end_ns, previous_ns = 0;
-	put_names(chrome, lane);
+	chrome_put_names(chrome, lane);
 	begin_event(chrome, lane, "P", "Profile", begin_ns);
 	json_put_object(json, "data");
 	json_key(json, "startTime");
@@ -282,9 +283,9 @@ static void put_lane(struct chrome *chrome, const struct lane *lane)
 		begin_event(chrome, lane, "P", "ProfileChunk", begin_ns);
 		json_put_object(json, "data");
 		json_put_object(json, "cpuProfile");
-		put_nodes(chrome, timeline, is_first);
+		chrome_put_nodes(chrome, timeline, is_first);
 		json_line(json);
-		put_samples(chrome, timeline);
+		chrome_put_samples(chrome, timeline);
 		json_object_end(json);
 		json_line(json);
 		is_last = put_deltas(chrome, &timeline, &previous_ns);

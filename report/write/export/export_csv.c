@@ -11,7 +11,7 @@
 #include "report/write/export/export.h"
 
 /* Of all samples; rows add up those of several events. */
-static const char *unit_of(const struct profile *profile)
+static const char *csv_unit_of(const struct profile *profile)
 {
 	const char *unit = profile->events.data[main_event_of(profile)].unit;
 	vec_each(&profile->samples, sample)
@@ -20,8 +20,8 @@ static const char *unit_of(const struct profile *profile)
 	return unit;
 }
 
-static void put_row(const struct profile *profile, const struct table_row *row, const char *unit,
-	struct str *out)
+static void csv_put_row(const struct profile *profile, const struct table_row *row,
+	const char *unit, struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	str_printf(out, "%llu,%llu,%llu,", (unsigned long long)row->self,
@@ -43,10 +43,10 @@ static struct err *write_rows(
 	const struct profile *profile, const struct table *table, struct byte_sink sink)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	const char *unit = unit_of(profile);
+	const char *unit = csv_unit_of(profile);
 	str_puts(&out, "self,total,samples,dso,symbol,file,line,unit\r\n");
 	vec_each(&table->rows, row) {
-		put_row(profile, row, unit, &out);
+		csv_put_row(profile, row, unit, &out);
 		if (out.len > BYTE_SINK_PIECE_BYTES) {
 			try(sink.write(sink.context, out.data, out.len));
 			str_truncate(&out, 0);

@@ -41,7 +41,7 @@ struct firefox {
 	struct lanes lanes;
 };
 
-static void put_string(struct firefox *firefox, const char *text)
+static void firefox_put_string(struct firefox *firefox, const char *text)
 {
 	json_number(&firefox->json, strtab_intern(&firefox->strings, text, strlen(text)));
 }
@@ -61,8 +61,8 @@ struct column {
 	void (*put)(struct firefox *firefox, uint32_t row);
 };
 
-static void put_table(struct firefox *firefox, const char *key, const struct column *columns,
-	size_t nr_columns, size_t nr_rows)
+static void firefox_put_table(struct firefox *firefox, const char *key,
+	const struct column *columns, size_t nr_columns, size_t nr_rows)
 {
 	struct json *json = &firefox->json;
 	json_line(json);
@@ -79,7 +79,8 @@ static void put_table(struct firefox *firefox, const char *key, const struct col
 }
 
 #define PUT_TABLE(firefox, key, columns, nr_rows) \
-	put_table((firefox), (key), (columns), sizeof(columns) / sizeof(*(columns)), (nr_rows))
+	firefox_put_table( \
+		(firefox), (key), (columns), sizeof(columns) / sizeof(*(columns)), (nr_rows))
 
 static void put_null(struct firefox *firefox, uint32_t row)
 {
@@ -93,7 +94,7 @@ static void put_zero(struct firefox *firefox, uint32_t row)
 	json_number(&firefox->json, 0);
 }
 
-static void put_one(struct firefox *firefox, uint32_t row)
+static void firefox_put_one(struct firefox *firefox, uint32_t row)
 {
 	(void)row;
 	json_number(&firefox->json, 1);
@@ -126,7 +127,7 @@ static void put_stack_frame(struct firefox *firefox, uint32_t row)
 		dense_ids_use(&firefox->frames, firefox->tree.nodes.data[row + 1].name) - 1);
 }
 
-static void put_stacks(struct firefox *firefox)
+static void firefox_put_stacks(struct firefox *firefox)
 {
 	static const struct column columns[] = {
 		{"prefixOffset", put_stack_prefix},
@@ -138,21 +139,21 @@ static void put_stacks(struct firefox *firefox)
 /* ---- frames ---- */
 
 /* NULL: the one of samples without a stack. */
-static const struct profile_frame *frame_of(const struct firefox *firefox, uint32_t row)
+static const struct profile_frame *firefox_frame_of(const struct firefox *firefox, uint32_t row)
 {
 	uint32_t frame = firefox->frames.used.data[row];
 	bool is_none = frame == firefox->profile->frames.len;
 	return is_none ? NULL : &firefox->profile->frames.data[frame];
 }
 
-static uint32_t function_of(const struct firefox *firefox, uint32_t row)
+static uint32_t firefox_function_of(const struct firefox *firefox, uint32_t row)
 {
 	return firefox->functions.of_frame[firefox->frames.used.data[row]];
 }
 
 static void put_frame_depth(struct firefox *firefox, uint32_t row)
 {
-	const struct profile_frame *frame = frame_of(firefox, row);
+	const struct profile_frame *frame = firefox_frame_of(firefox, row);
 	uint32_t depth = 0;
 	for (; frame && frame->outer; depth++)
 		frame = &firefox->profile->frames.data[frame->outer];
@@ -162,7 +163,7 @@ static void put_frame_depth(struct firefox *firefox, uint32_t row)
 static void put_frame_category(struct firefox *firefox, uint32_t row)
 {
 	const struct function_table_entry *function =
-		&firefox->functions.entries.data[function_of(firefox, row)];
+		&firefox->functions.entries.data[firefox_function_of(firefox, row)];
 	json_number(&firefox->json, function->is_kernel ? CATEGORY_KERNEL
 				    : function->object  ? CATEGORY_USER
 							: CATEGORY_OTHER);
@@ -170,17 +171,17 @@ static void put_frame_category(struct firefox *firefox, uint32_t row)
 
 static void put_frame_function(struct firefox *firefox, uint32_t row)
 {
-	json_number(&firefox->json, function_of(firefox, row));
+	json_number(&firefox->json, firefox_function_of(firefox, row));
 }
 
 static void put_frame_line(struct firefox *firefox, uint32_t row)
 {
-	const struct profile_frame *frame = frame_of(firefox, row);
+	const struct profile_frame *frame = firefox_frame_of(firefox, row);
 	put_line_or_null(firefox, frame && frame->file ? frame->line : 0);
 }
 
 /* After the stacks, which number them. */
-static void put_frames(struct firefox *firefox)
+static void firefox_put_frames(struct firefox *firefox)
 {
 	static const struct column columns[] = {
 		{"address", put_minus_one}, /* nothing remains to be named by it */
@@ -201,7 +202,7 @@ static void put_frames(struct firefox *firefox)
 
 static void put_function_name(struct firefox *firefox, uint32_t row)
 {
-	put_string(firefox, firefox->functions.entries.data[row].name);
+	firefox_put_string(firefox, firefox->functions.entries.data[row].name);
 }
 
 static void put_function_resource(struct firefox *firefox, uint32_t row)
@@ -227,7 +228,7 @@ static void put_function_line(struct firefox *firefox, uint32_t row)
 	put_line_or_null(firefox, firefox->functions.entries.data[row].line);
 }
 
-static void put_functions(struct firefox *firefox)
+static void firefox_put_functions(struct firefox *firefox)
 {
 	static const struct column columns[] = {
 		{"name", put_function_name},
@@ -244,7 +245,7 @@ static void put_functions(struct firefox *firefox)
 
 static void put_source_file(struct firefox *firefox, uint32_t row)
 {
-	put_string(firefox, strtab_get(&firefox->sources, row));
+	firefox_put_string(firefox, strtab_get(&firefox->sources, row));
 }
 
 static void put_sources(struct firefox *firefox)
@@ -252,8 +253,8 @@ static void put_sources(struct firefox *firefox)
 	static const struct column columns[] = {
 		{"id", put_null},
 		{"filename", put_source_file},
-		{"startLine", put_one},
-		{"startColumn", put_one},
+		{"startLine", firefox_put_one},
+		{"startColumn", firefox_put_one},
 		{"sourceMapURL", put_null},
 		{"content", put_null},
 	};
@@ -274,7 +275,7 @@ static void put_resource_library(struct firefox *firefox, uint32_t row)
 
 static void put_resource_name(struct firefox *firefox, uint32_t row)
 {
-	put_string(firefox, library_at(firefox, row)->name);
+	firefox_put_string(firefox, library_at(firefox, row)->name);
 }
 
 static void put_resource_type(struct firefox *firefox, uint32_t row)
@@ -331,7 +332,7 @@ static void put_library(struct firefox *firefox, const struct profile_object *ob
 
 /* ---- what is shared ---- */
 
-static void put_strings(struct firefox *firefox)
+static void firefox_put_strings(struct firefox *firefox)
 {
 	json_line(&firefox->json);
 	json_put_array(&firefox->json, "stringArray");
@@ -357,14 +358,14 @@ static void put_shared(struct firefox *firefox)
 		{"column", put_null},
 	};
 	json_put_object(&firefox->json, "shared");
-	put_stacks(firefox);
-	put_frames(firefox);
-	put_functions(firefox);
+	firefox_put_stacks(firefox);
+	firefox_put_frames(firefox);
+	firefox_put_functions(firefox);
 	put_resources(firefox);
 	put_sources(firefox);
 	PUT_TABLE(firefox, "nativeSymbols", symbols, 0);
 	PUT_TABLE(firefox, "sourceLocationTable", locations, 0);
-	put_strings(firefox);
+	firefox_put_strings(firefox);
 	json_object_end(&firefox->json);
 }
 
@@ -381,7 +382,7 @@ static void put_category(struct json *json, const char *name, const char *color)
 	json_object_end(json);
 }
 
-static void put_units(struct json *json)
+static void firefox_put_units(struct json *json)
 {
 	json_put_object(json, "sampleUnits");
 	json_put_text(json, "time", "ms");
@@ -397,7 +398,7 @@ static void put_optional(struct firefox *firefox, const char *key, const char *m
 		json_put_text(&firefox->json, key, value);
 }
 
-static void put_meta(struct firefox *firefox)
+static void firefox_put_meta(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
 	struct json *json = &firefox->json;
@@ -423,7 +424,7 @@ static void put_meta(struct firefox *firefox)
 	json_decimal(json, profile_wall_ns(profile, profile->first_ns), FIREFOX_NS_DIGITS);
 	json_key(json, "interval");
 	json_decimal(json, firefox_interval_ns(profile), FIREFOX_NS_DIGITS);
-	put_units(json);
+	firefox_put_units(json);
 	json_put_array(json, "categories");
 	put_category(json, "Other", "grey");
 	put_category(json, "User", "yellow");
@@ -433,12 +434,12 @@ static void put_meta(struct firefox *firefox)
 	json_object_end(json);
 }
 
-static void put_profile(struct firefox *firefox)
+static void firefox_put_profile(struct firefox *firefox)
 {
 	struct json *json = &firefox->json;
 	uint32_t marker = strtab_intern(&firefox->strings, "thread", strlen("thread"));
 	json_object(json);
-	put_meta(firefox);
+	firefox_put_meta(firefox);
 	json_line(json);
 	put_shared(firefox);
 	json_line(json);
@@ -463,7 +464,7 @@ struct err *export_firefox(
 	lanes_init(&firefox.lanes, profile);
 	dense_ids_init(&firefox.frames, profile->frames.len + 1);
 	dense_ids_init(&firefox.libraries, profile->objects.len);
-	put_profile(&firefox);
+	firefox_put_profile(&firefox);
 	strtab_deinit(&firefox.strings);
 	strtab_deinit(&firefox.sources);
 	function_table_deinit(&firefox.functions);

@@ -42,7 +42,7 @@ struct folded {
 	uint32_t *comms;     /* name of each thread */
 	uint32_t *functions; /* two for each function, called and inlined: name + 1, 0: none yet */
 	struct stack_tree tree;
-	uint32_t *ranks;     /* of each key, see key_of() */
+	uint32_t *ranks;     /* of each key, see folded_key_of() */
 	uint32_t *keys;      /* by rank */
 	uint32_t *places;    /* of nodes at which stacks end, in their order */
 	VEC(uint32_t) nodes; /* by place */
@@ -86,7 +86,7 @@ static uint32_t add_name(
 	return strtab_intern(&folded->names, name.data, name.len);
 }
 
-static uint32_t name_of_frame(struct folded *folded, uint32_t frame)
+static uint32_t folded_name_of_frame(struct folded *folded, uint32_t frame)
 {
 	const struct profile *profile = folded->profile;
 	uint32_t index = profile->frames.data[frame].function;
@@ -113,12 +113,12 @@ static void name_comms(struct folded *folded)
 }
 
 /* Stacks whose frames have the same names become one. */
-static void make_tree(struct folded *folded)
+static void folded_make_tree(struct folded *folded)
 {
 	size_t count = folded->profile->frames.len;
 	CLEANUP_FREE uint32_t *names = mem_zalloc_array(count + 1, sizeof(*names));
 	for (size_t i = 0; i < count; i++)
-		names[i] = name_of_frame(folded, (uint32_t)i);
+		names[i] = folded_name_of_frame(folded, (uint32_t)i);
 	names[count] = NO_NAME;
 	stack_tree_init(&folded->tree, folded->profile, names);
 }
@@ -126,7 +126,7 @@ static void make_tree(struct folded *folded)
 /* ---- order: that of the lines' bytes, found without putting them together ---- */
 
 /* What stands behind a name counts as well: ';' or the end of the stack. */
-static uint32_t key_of(uint32_t name, bool is_last)
+static uint32_t folded_key_of(uint32_t name, bool is_last)
 {
 	return 2 * name + is_last;
 }
@@ -172,7 +172,7 @@ static bool is_no_stack(const struct folded *folded, uint32_t node)
 }
 
 /* Of each node what follows it: stacks that end there, calls from there, in order of their keys. */
-static void sort_children(const struct folded *folded, struct tally *children)
+static void folded_sort_children(const struct folded *folded, struct tally *children)
 {
 	const struct stack_tree *tree = &folded->tree;
 	const struct profile *profile = folded->profile;
@@ -188,11 +188,11 @@ static void sort_children(const struct folded *folded, struct tally *children)
 		if (is_no_stack(folded, i))
 			continue;
 		if (is_end[i])
-			tally_add(
-				children, folded->ranks[key_of(node->name, true)], node->parent, i);
+			tally_add(children, folded->ranks[folded_key_of(node->name, true)],
+				node->parent, i);
 		if (is_parent[i])
-			tally_add(children, folded->ranks[key_of(node->name, false)], node->parent,
-				i);
+			tally_add(children, folded->ranks[folded_key_of(node->name, false)],
+				node->parent, i);
 	}
 	tally_finish(children);
 }
@@ -201,7 +201,7 @@ struct range {
 	size_t next, end;
 };
 
-static struct range children_of(const size_t *starts, uint32_t node)
+static struct range folded_children_of(const size_t *starts, uint32_t node)
 {
 	return (struct range){starts[node], starts[node + 1]};
 }
@@ -210,7 +210,7 @@ static struct range children_of(const size_t *starts, uint32_t node)
 static void number_stacks(struct folded *folded, const struct tally *children, const size_t *starts)
 {
 	VEC(struct range) open = {0};
-	vec_push(&open, children_of(starts, 0));
+	vec_push(&open, folded_children_of(starts, 0));
 	while (open.len) {
 		struct range *range = &open.data[open.len - 1];
 		if (range->next == range->end) {
@@ -223,7 +223,7 @@ static void number_stacks(struct folded *folded, const struct tally *children, c
 			folded->places[node] = (uint32_t)folded->nodes.len;
 			vec_push(&folded->nodes, node);
 		} else {
-			vec_push(&open, children_of(starts, node));
+			vec_push(&open, folded_children_of(starts, node));
 		}
 	}
 	vec_deinit(&open);
@@ -236,7 +236,7 @@ static void sort_stacks(struct folded *folded)
 	CLEANUP_FREE size_t *starts = mem_zalloc_array(nr_nodes + 1, sizeof(*starts));
 	folded->places = mem_zalloc_array(nr_nodes, sizeof(*folded->places));
 	vec_push(&folded->nodes, 0); /* for no stack */
-	sort_children(folded, &children);
+	folded_sort_children(folded, &children);
 	vec_each(&children.entries, child)
 		starts[child->stack + 1]++;
 	for (size_t i = 0; i < nr_nodes; i++)
@@ -245,14 +245,15 @@ static void sort_stacks(struct folded *folded)
 	tally_deinit(&children);
 }
 
-static void count_samples(struct folded *folded)
+static void folded_count_samples(struct folded *folded)
 {
 	uint32_t event = main_event_of(folded->profile);
 	vec_each(&folded->profile->samples, sample) {
 		if (sample->event != event)
 			continue;
 		uint32_t node = folded->tree.stacks[sample->stack];
-		uint32_t comm = key_of(folded->comms[sample->thread], is_no_stack(folded, node));
+		uint32_t comm =
+			folded_key_of(folded->comms[sample->thread], is_no_stack(folded, node));
 		tally_add(
 			&folded->lines, folded->places[node], folded->ranks[comm], sample->weight);
 	}
@@ -262,7 +263,7 @@ static void count_samples(struct folded *folded)
 /* ---- writing ---- */
 
 /* The line before stays, as the next one begins with a part of it. */
-static struct err *flush(struct folded *folded, struct byte_sink sink, size_t limit)
+static struct err *folded_flush(struct folded *folded, struct byte_sink sink, size_t limit)
 {
 	struct bytes_buf *out = &folded->out;
 	size_t len = out->len - folded->nr_written;
@@ -291,7 +292,7 @@ static void find_rest(struct folded *folded, uint32_t node)
 	folded->path.len = node ? folded->positions[node] + 1 : 0;
 }
 
-static void put_name(struct folded *folded, uint32_t name)
+static void folded_put_name(struct folded *folded, uint32_t name)
 {
 	const struct strtab_entry *entry = &folded->names.entries.data[name];
 	if (folded->out.len > folded->line)
@@ -303,7 +304,7 @@ static void put_rest(struct folded *folded)
 {
 	while (folded->rest.len) {
 		uint32_t node = folded->rest.data[--folded->rest.len];
-		put_name(folded, folded->tree.nodes.data[node].name);
+		folded_put_name(folded, folded->tree.nodes.data[node].name);
 		folded->positions[node] = (uint32_t)folded->path.len;
 		vec_push(&folded->path,
 			(struct written_frame){node, folded->out.len - folded->line});
@@ -311,14 +312,14 @@ static void put_rest(struct folded *folded)
 }
 
 /* `is_first`: of its comm, so that it shares nothing with the line before. */
-static void put_stack(struct folded *folded, uint32_t comm, uint32_t node, bool is_first)
+static void folded_put_stack(struct folded *folded, uint32_t comm, uint32_t node, bool is_first)
 {
 	struct bytes_buf *out = &folded->out;
 	size_t before = folded->line;
 	folded->line = out->len;
 	if (is_first) {
 		folded->path.len = 0;
-		put_name(folded, comm);
+		folded_put_name(folded, comm);
 		folded->comm_end = out->len - folded->line;
 		find_rest(folded, node);
 	} else {
@@ -348,13 +349,13 @@ static struct err *write_lines(struct folded *folded, struct byte_sink sink)
 	const struct tally_entry *before = NULL;
 	folded->positions = mem_zalloc_array(folded->tree.nodes.len, sizeof(*folded->positions));
 	vec_each(&folded->lines.entries, line) {
-		put_stack(folded, folded->keys[line->stack] / 2, folded->nodes.data[line->group],
-			!before || before->stack != line->stack);
+		folded_put_stack(folded, folded->keys[line->stack] / 2,
+			folded->nodes.data[line->group], !before || before->stack != line->stack);
 		put_count(&folded->out, line->value);
 		before = line;
-		try(flush(folded, sink, BYTE_SINK_PIECE_BYTES));
+		try(folded_flush(folded, sink, BYTE_SINK_PIECE_BYTES));
 	}
-	return flush(folded, sink, 0);
+	return folded_flush(folded, sink, 0);
 }
 
 struct err *export_folded(
@@ -367,10 +368,10 @@ struct err *export_folded(
 		.functions = mem_zalloc_array(2 * profile->functions.len, sizeof(uint32_t)),
 	};
 	name_comms(&folded);
-	make_tree(&folded);
+	folded_make_tree(&folded);
 	sort_names(&folded);
 	sort_stacks(&folded);
-	count_samples(&folded);
+	folded_count_samples(&folded);
 	struct err *err = write_lines(&folded, sink);
 	strtab_deinit(&folded.names);
 	stack_tree_deinit(&folded.tree);

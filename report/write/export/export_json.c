@@ -54,7 +54,7 @@ static void put_label_number(void *context, const char *key, uint64_t value)
 	str_printf(out, "%s\"%s\":%llu", out->len > 1 ? "," : "", key, (unsigned long long)value);
 }
 
-static void make_sets(struct document *document)
+static void json_make_sets(struct document *document)
 {
 	const struct profile *profile = document->profile;
 	CLEANUP(str_deinit) struct str text = {0};
@@ -77,7 +77,7 @@ static void make_sets(struct document *document)
 	labels_deinit(&labels);
 }
 
-static void count_samples(struct document *document)
+static void json_count_samples(struct document *document)
 {
 	bool has_proofs = document->wanted & EXPORT_LABEL_UNWIND;
 	CLEANUP_FREE uint8_t *proofs = has_proofs ? stack_proofs_of(document->profile) : NULL;
@@ -97,7 +97,7 @@ static void count_samples(struct document *document)
 
 /* ---- tables ---- */
 
-static void put_meta(struct document *document)
+static void json_put_meta(struct document *document)
 {
 	const struct profile *profile = document->profile;
 	struct json *json = &document->json;
@@ -119,7 +119,7 @@ static void put_meta(struct document *document)
 	json_put_text(json, "damage", str_text(&damage));
 }
 
-static void put_events(struct document *document)
+static void json_put_events(struct document *document)
 {
 	const struct profile *profile = document->profile;
 	struct json *json = &document->json;
@@ -139,7 +139,7 @@ static void put_events(struct document *document)
 }
 
 /* Numbers the objects. */
-static void put_functions(struct document *document)
+static void json_put_functions(struct document *document)
 {
 	struct json *json = &document->json;
 	json_line(json);
@@ -164,7 +164,7 @@ static void put_functions(struct document *document)
 	json_array_end(json);
 }
 
-static void put_objects(struct document *document)
+static void json_put_objects(struct document *document)
 {
 	const struct profile *profile = document->profile;
 	struct json *json = &document->json;
@@ -184,7 +184,7 @@ static void put_objects(struct document *document)
 }
 
 /* Numbers the frames, outermost first. The frame of no stack has the number of one more. */
-static void put_stack(struct document *document, uint32_t stack)
+static void json_put_stack(struct document *document, uint32_t stack)
 {
 	struct json *json = &document->json;
 	struct profile_walk walk = profile_walk(document->profile, stack);
@@ -200,17 +200,17 @@ static void put_stack(struct document *document, uint32_t stack)
 	json_array_end(json);
 }
 
-static void put_stacks(struct document *document)
+static void json_put_stacks(struct document *document)
 {
 	json_line(&document->json);
 	json_put_array(&document->json, "stacks");
 	vec_each(&document->stacks.used, stack)
 		if (!document->json.err)
-			put_stack(document, *stack);
+			json_put_stack(document, *stack);
 	json_array_end(&document->json);
 }
 
-static void put_frame(struct document *document, uint32_t index)
+static void json_put_frame(struct document *document, uint32_t index)
 {
 	const struct profile *profile = document->profile;
 	struct json *json = &document->json;
@@ -231,12 +231,12 @@ static void put_frame(struct document *document, uint32_t index)
 	json_object_end(json);
 }
 
-static void put_frames(struct document *document)
+static void json_put_frames(struct document *document)
 {
 	json_line(&document->json);
 	json_put_array(&document->json, "frames");
 	vec_each(&document->frames.used, frame)
-		put_frame(document, *frame);
+		json_put_frame(document, *frame);
 	json_array_end(&document->json);
 }
 
@@ -251,7 +251,7 @@ static void put_labels(struct document *document)
 	json_array_end(&document->json);
 }
 
-static void put_samples(struct document *document)
+static void json_put_samples(struct document *document)
 {
 	struct json *json = &document->json;
 	json_line(json);
@@ -277,17 +277,17 @@ static void put_samples(struct document *document)
 
 static void put_document(struct document *document)
 {
-	make_sets(document);
-	count_samples(document);
+	json_make_sets(document);
+	json_count_samples(document);
 	json_object(&document->json);
-	put_meta(document);
-	put_events(document);
+	json_put_meta(document);
+	json_put_events(document);
 	put_labels(document);
-	put_functions(document);
-	put_objects(document);
-	put_stacks(document);
-	put_frames(document);
-	put_samples(document);
+	json_put_functions(document);
+	json_put_objects(document);
+	json_put_stacks(document);
+	json_put_frames(document);
+	json_put_samples(document);
 	json_object_end(&document->json);
 }
 

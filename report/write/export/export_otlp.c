@@ -100,14 +100,14 @@ static struct part *part_at(struct otlp *otlp, uint32_t container, uint32_t even
 	return &otlp->parts.data[*index - 1];
 }
 
-static void count_samples(struct otlp *otlp)
+static void otlp_count_samples(struct otlp *otlp)
 {
 	vec_each(&otlp->profile->samples, sample)
 		tally_add(&otlp->tally, otlp_attributes_group(&otlp->dictionary.attributes, sample),
 			sample->stack, profile_sample_value(otlp->profile, sample));
 }
 
-static void put_sample(struct otlp *otlp, const struct tally_entry *entry)
+static void otlp_put_sample(struct otlp *otlp, const struct tally_entry *entry)
 {
 	struct otlp_group group =
 		otlp_attributes_group_at(&otlp->dictionary.attributes, entry->group);
@@ -140,18 +140,18 @@ static void add_up_by_dictionary(struct otlp *otlp)
 	tally_finish(&otlp->tally);
 }
 
-static void put_samples(struct otlp *otlp)
+static void otlp_put_samples(struct otlp *otlp)
 {
 	add_up_by_dictionary(otlp);
 	vec_each(&otlp->tally.entries, entry)
-		put_sample(otlp, entry);
+		otlp_put_sample(otlp, entry);
 	if (!otlp->parts.len) /* nothing was sampled, which is worth saying */
 		part_at(otlp, 0, main_event_of(otlp->profile));
 }
 
 /* ---- profiles ---- */
 
-static void put_value_type(struct otlp *otlp, struct bytes_buf *out, enum profile_field field,
+static void otlp_put_value_type(struct otlp *otlp, struct bytes_buf *out, enum profile_field field,
 	const char *type, const char *unit)
 {
 	struct strtab *strings = &otlp->dictionary.strings;
@@ -161,7 +161,7 @@ static void put_value_type(struct otlp *otlp, struct bytes_buf *out, enum profil
 }
 
 /* What a reader must know to judge it: losses and damage. */
-static void put_soundness(struct otlp *otlp, struct bytes_buf *out)
+static void otlp_put_soundness(struct otlp *otlp, struct bytes_buf *out)
 {
 	uint64_t indices[2];
 	size_t count = 0;
@@ -178,7 +178,7 @@ static void put_soundness(struct otlp *otlp, struct bytes_buf *out)
 }
 
 /* Profiles of one request are told apart by the last bytes. */
-static void put_id(const struct otlp *otlp, const struct part *part, struct bytes_buf *out)
+static void otlp_put_id(const struct otlp *otlp, const struct part *part, struct bytes_buf *out)
 {
 	uint8_t id[EXPORT_ID_BYTES];
 	if (!otlp->options->id)
@@ -190,21 +190,21 @@ static void put_id(const struct otlp *otlp, const struct part *part, struct byte
 	protobuf_put_bytes(out, PROFILE_ID, id, sizeof(id));
 }
 
-static void put_profile(struct otlp *otlp, const struct part *part, struct bytes_buf *out)
+static void otlp_put_profile(struct otlp *otlp, const struct part *part, struct bytes_buf *out)
 {
 	const struct profile *profile = otlp->profile;
 	bool is_counted = profile->events.data[part->event].period;
 	const char *type = export_event_type(profile, part->event);
 	const char *unit = export_event_unit(profile, part->event);
-	put_value_type(otlp, out, PROFILE_SAMPLE_TYPE, is_counted ? "samples" : type,
+	otlp_put_value_type(otlp, out, PROFILE_SAMPLE_TYPE, is_counted ? "samples" : type,
 		is_counted ? "count" : unit);
 	bytes_put(out, part->samples.data, part->samples.len);
 	protobuf_put_fixed64(out, PROFILE_TIME, profile_wall_ns(profile, profile->first_ns));
 	protobuf_put_varint(out, PROFILE_DURATION, profile->last_ns - profile->first_ns);
-	put_value_type(otlp, out, PROFILE_PERIOD_TYPE, type, unit);
+	otlp_put_value_type(otlp, out, PROFILE_PERIOD_TYPE, type, unit);
 	protobuf_put_varint(out, PROFILE_PERIOD, export_event_period(profile, part->event));
-	put_id(otlp, part, out);
-	put_soundness(otlp, out);
+	otlp_put_id(otlp, part, out);
+	otlp_put_soundness(otlp, out);
 }
 
 static bool has_attribute(const struct export_options *options, const char *key)
@@ -266,7 +266,7 @@ static int by_container(const void *left, const void *right)
 }
 
 /* The parts of one container, which stand side by side; the index behind them. */
-static size_t put_container(struct otlp *otlp, size_t first, struct bytes_buf *out)
+static size_t otlp_put_container(struct otlp *otlp, size_t first, struct bytes_buf *out)
 {
 	struct bytes_buf resource = {0}, scope = {0}, profile = {0};
 	uint32_t container = otlp->parts.data[first].container;
@@ -274,7 +274,7 @@ static size_t put_container(struct otlp *otlp, size_t first, struct bytes_buf *o
 	put_resource(otlp, container, &resource);
 	put_scope(&scope);
 	for (; i < otlp->parts.len && otlp->parts.data[i].container == container; i++) {
-		put_profile(otlp, &otlp->parts.data[i], &profile);
+		otlp_put_profile(otlp, &otlp->parts.data[i], &profile);
 		protobuf_put_message(&scope, SCOPE_PROFILES_PROFILES, &profile);
 	}
 	protobuf_put_message(&resource, RESOURCE_PROFILES_SCOPE_PROFILES, &scope);
@@ -290,7 +290,7 @@ static struct err *write_request(struct otlp *otlp, struct byte_sink sink)
 	struct bytes_buf request = {0}, dictionary = {0};
 	qsort(otlp->parts.data, otlp->parts.len, sizeof(struct part), by_container);
 	for (size_t i = 0; i < otlp->parts.len;)
-		i = put_container(otlp, i, &request);
+		i = otlp_put_container(otlp, i, &request);
 	otlp_dictionary_put(&otlp->dictionary, &dictionary);
 	protobuf_put_head(&request, REQUEST_DICTIONARY, dictionary.len);
 	struct err *err = sink.write(sink.context, request.data, request.len);
@@ -317,8 +317,8 @@ struct err *export_otlp(
 {
 	struct otlp otlp = {.profile = profile, .options = options};
 	otlp_dictionary_init(&otlp.dictionary, profile, options->labels);
-	count_samples(&otlp);
-	put_samples(&otlp);
+	otlp_count_samples(&otlp);
+	otlp_put_samples(&otlp);
 	struct err *err = write_request(&otlp, sink);
 	otlp_deinit(&otlp);
 	return err;

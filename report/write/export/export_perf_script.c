@@ -37,7 +37,7 @@ struct script {
 	struct str out;
 };
 
-static struct text keep(struct script *script, const struct str *text)
+static struct text perf_script_keep(struct script *script, const struct str *text)
 {
 	return (struct text){
 		.bytes = arena_strndup(&script->arena, str_text(text), text->len),
@@ -46,7 +46,7 @@ static struct text keep(struct script *script, const struct str *text)
 }
 
 /* One word, not empty. */
-static void put_word(struct str *out, const char *text)
+static void perf_script_put_word(struct str *out, const char *text)
 {
 	size_t start = out->len;
 	str_put_escaped(out, text, strlen(text));
@@ -68,33 +68,33 @@ static const struct text *head_of(struct script *script, uint32_t index)
 	CLEANUP(str_deinit) struct str text = {0};
 	if (thread->comm[0] == '#')
 		str_putc(&text, '_');
-	put_word(&text, thread->comm);
+	perf_script_put_word(&text, thread->comm);
 	/* Readers take the first space for part of a name of one character. */
 	str_puts(&text, text.len == 1 ? "  " : " ");
 	str_printf(&text, "%u/%u", thread->pid, thread->tid);
-	*head = keep(script, &text);
+	*head = perf_script_keep(script, &text);
 	return head;
 }
 
-static const struct text *event_of(struct script *script, uint32_t index)
+static const struct text *perf_script_event_of(struct script *script, uint32_t index)
 {
 	struct text *event = &script->events[index];
 	if (event->bytes)
 		return event;
 	CLEANUP(str_deinit) struct str text = {0};
-	put_word(&text, index ? script->profile->events.data[index].name : "");
-	*event = keep(script, &text);
+	perf_script_put_word(&text, index ? script->profile->events.data[index].name : "");
+	*event = perf_script_keep(script, &text);
 	return event;
 }
 
 /* ---- frames ---- */
 
-static void put_file(
+static void perf_script_put_file(
 	struct str *out, const struct profile_object *object, const struct profile_frame *frame)
 {
 	static const char deleted[] = " (deleted)";
 	if (object->info.kind == LAYOUT_OBJECT_SCRIPT) {
-		put_word(out, frame->file ? frame->file : "//script");
+		perf_script_put_word(out, frame->file ? frame->file : "//script");
 		return;
 	}
 	if (object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
@@ -105,10 +105,10 @@ static void put_file(
 	if (len > end && strcmp(object->path + len - end, deleted) == 0)
 		len -= end;
 	CLEANUP_FREE char *path = mem_strndup(object->path, len);
-	put_word(out, path);
+	perf_script_put_word(out, path);
 }
 
-static void put_symbol(struct str *out, const struct profile_function *function)
+static void perf_script_put_symbol(struct str *out, const struct profile_function *function)
 {
 	if (function->has_bounds) {
 		str_puts(out, profile_function_own_name(function));
@@ -131,7 +131,7 @@ static void put_offset(struct str *out, const struct profile_function *function,
 		str_printf(out, "+0x%llx", (unsigned long long)(address - function->start));
 }
 
-static void put_frame(struct script *script, uint32_t index, struct str *out)
+static void perf_script_put_frame(struct script *script, uint32_t index, struct str *out)
 {
 	const struct profile *profile = script->profile;
 	const struct profile_frame *frame = &profile->frames.data[index], *recorded = frame;
@@ -146,35 +146,35 @@ static void put_frame(struct script *script, uint32_t index, struct str *out)
 		return;
 	}
 	const struct profile_object *object = &profile->objects.data[frame->object];
-	put_symbol(out, function);
+	perf_script_put_symbol(out, function);
 	if (frame->outer) {
 		str_puts(out, " (inlined)\n");
 		return;
 	}
 	put_offset(out, function, address - object->info.base);
 	str_puts(out, " (");
-	put_file(out, object, frame);
+	perf_script_put_file(out, object, frame);
 	str_puts(out, ")\n");
 }
 
-static const struct text *line_of(struct script *script, uint32_t frame)
+static const struct text *perf_script_line_of(struct script *script, uint32_t frame)
 {
 	struct text *line = &script->frames[frame];
 	if (line->bytes)
 		return line;
 	CLEANUP(str_deinit) struct str text = {0};
-	put_frame(script, frame, &text);
-	*line = keep(script, &text);
+	perf_script_put_frame(script, frame, &text);
+	*line = perf_script_keep(script, &text);
 	return line;
 }
 
 /* ---- records ---- */
 
-static void put_record(struct script *script, const struct profile_sample *sample)
+static void perf_script_put_record(struct script *script, const struct profile_sample *sample)
 {
 	struct str *out = &script->out;
 	const struct text *head = head_of(script, sample->thread);
-	const struct text *event = event_of(script, sample->event);
+	const struct text *event = perf_script_event_of(script, sample->event);
 	str_write(out, head->bytes, head->len);
 	str_printf(out, " [%03u] %llu.%06llu: %llu ", sample->cpu,
 		(unsigned long long)(sample->time_ns / NS_PER_S),
@@ -184,13 +184,13 @@ static void put_record(struct script *script, const struct profile_sample *sampl
 	str_puts(out, ":\n");
 	struct profile_walk walk = profile_walk(script->profile, sample->stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
-		const struct text *line = line_of(script, frame);
+		const struct text *line = perf_script_line_of(script, frame);
 		str_write(out, line->bytes, line->len);
 	}
 	str_putc(out, '\n');
 }
 
-static struct err *flush(struct script *script, struct byte_sink sink, size_t limit)
+static struct err *perf_script_flush(struct script *script, struct byte_sink sink, size_t limit)
 {
 	if (script->out.len <= limit)
 		return NULL;
@@ -202,10 +202,10 @@ static struct err *flush(struct script *script, struct byte_sink sink, size_t li
 static struct err *write_records(struct script *script, struct byte_sink sink)
 {
 	vec_each(&script->profile->samples, sample) {
-		put_record(script, sample);
-		try(flush(script, sink, BYTE_SINK_PIECE_BYTES));
+		perf_script_put_record(script, sample);
+		try(perf_script_flush(script, sink, BYTE_SINK_PIECE_BYTES));
 	}
-	return flush(script, sink, 0);
+	return perf_script_flush(script, sink, 0);
 }
 
 struct err *export_perf_script(

@@ -89,7 +89,7 @@ struct pprof {
 	struct pprof_mappings mappings;
 };
 
-static struct err *flush(struct pprof *pprof, size_t limit)
+static struct err *pprof_flush(struct pprof *pprof, size_t limit)
 {
 	if (pprof->out.len <= limit)
 		return NULL;
@@ -102,20 +102,20 @@ static struct err *flush(struct pprof *pprof, size_t limit)
 }
 
 /* Ends the message under construction as a field of the profile. */
-static struct err *put_message(struct pprof *pprof, enum profile_field field)
+static struct err *pprof_put_message(struct pprof *pprof, enum profile_field field)
 {
 	protobuf_put_message(&pprof->out, field, &pprof->message);
-	return flush(pprof, BYTE_SINK_PIECE_BYTES);
+	return pprof_flush(pprof, BYTE_SINK_PIECE_BYTES);
 }
 
-static uint32_t string_of(struct pprof *pprof, const char *text)
+static uint32_t pprof_string_of(struct pprof *pprof, const char *text)
 {
 	return pprof_string(&pprof->strings, text);
 }
 
-static void put_text(struct pprof *pprof, uint32_t field, const char *text)
+static void pprof_put_text(struct pprof *pprof, uint32_t field, const char *text)
 {
-	protobuf_put_varint(&pprof->message, field, string_of(pprof, text));
+	protobuf_put_varint(&pprof->message, field, pprof_string_of(pprof, text));
 }
 
 /* ---- values ---- */
@@ -141,11 +141,11 @@ static struct err *find_events(struct pprof *pprof)
 	return NULL;
 }
 
-static void put_value_type(
+static void pprof_put_value_type(
 	struct pprof *pprof, enum profile_field field, const char *type, const char *unit)
 {
-	put_text(pprof, VALUE_TYPE_TYPE, type);
-	put_text(pprof, VALUE_TYPE_UNIT, unit);
+	pprof_put_text(pprof, VALUE_TYPE_TYPE, type);
+	pprof_put_text(pprof, VALUE_TYPE_UNIT, unit);
 	protobuf_put_message(&pprof->out, field, &pprof->message);
 }
 
@@ -158,15 +158,15 @@ static void put_value_types(struct pprof *pprof)
 		if (pprof->events.len > 1)
 			str_printf(&count, "%s_", export_event_type(profile, index));
 		str_puts(&count, "samples");
-		put_value_type(pprof, PROFILE_SAMPLE_TYPE, str_text(&count), "count");
-		put_value_type(pprof, PROFILE_SAMPLE_TYPE, export_event_type(profile, index),
+		pprof_put_value_type(pprof, PROFILE_SAMPLE_TYPE, str_text(&count), "count");
+		pprof_put_value_type(pprof, PROFILE_SAMPLE_TYPE, export_event_type(profile, index),
 			export_event_unit(profile, index));
 	}
 }
 
 /* ---- samples ---- */
 
-static void count_samples(struct pprof *pprof)
+static void pprof_count_samples(struct pprof *pprof)
 {
 	vec_each(&pprof->profile->samples, sample) {
 		uint32_t group = pprof_labels_group(
@@ -213,7 +213,7 @@ static struct err *write_samples(struct pprof *pprof)
 		bytes_put(&pprof->message, pprof->inner.data, pprof->inner.len);
 		put_values(pprof, entry);
 		pprof_labels_put(&pprof->labels, entry->group, entry->stack, &pprof->message);
-		try(put_message(pprof, PROFILE_SAMPLE));
+		try(pprof_put_message(pprof, PROFILE_SAMPLE));
 	}
 	pprof->inner.len = 0;
 	return NULL;
@@ -221,7 +221,7 @@ static struct err *write_samples(struct pprof *pprof)
 
 /* ---- locations, mappings, functions ---- */
 
-static void put_line(struct pprof *pprof, size_t function, uint32_t line)
+static void pprof_put_line(struct pprof *pprof, size_t function, uint32_t line)
 {
 	protobuf_put_varint(
 		&pprof->inner, LINE_FUNCTION_ID, dense_ids_use(&pprof->functions, function));
@@ -230,12 +230,12 @@ static void put_line(struct pprof *pprof, size_t function, uint32_t line)
 }
 
 /* A line for each function that the address stands in, innermost first. */
-static void put_lines(struct pprof *pprof, size_t recorded)
+static void pprof_put_lines(struct pprof *pprof, size_t recorded)
 {
 	const struct profile_frame *frames = pprof->profile->frames.data;
 	size_t frame = frames[recorded].innermost ? frames[recorded].innermost : recorded;
 	for (; frame; frame = frames[frame].outer)
-		put_line(pprof, frames[frame].function, frames[frame].line);
+		pprof_put_line(pprof, frames[frame].function, frames[frame].line);
 }
 
 static struct err *write_locations(struct pprof *pprof)
@@ -250,10 +250,10 @@ static struct err *write_locations(struct pprof *pprof)
 		protobuf_put_varint(&pprof->message, LOCATION_MAPPING_ID, place.mapping);
 		protobuf_put_varint(&pprof->message, LOCATION_ADDRESS, place.address);
 		if (i < profile->frames.len)
-			put_lines(pprof, i);
+			pprof_put_lines(pprof, i);
 		else
-			put_line(pprof, profile->functions.len, 0); /* "no stack" */
-		try(put_message(pprof, PROFILE_LOCATION));
+			pprof_put_line(pprof, profile->functions.len, 0); /* "no stack" */
+		try(pprof_put_message(pprof, PROFILE_LOCATION));
 	}
 	return NULL;
 }
@@ -262,7 +262,7 @@ static struct err *write_mappings(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->mappings.entries.len; i++) {
 		pprof_mappings_put(&pprof->mappings, i, &pprof->strings, &pprof->message);
-		try(put_message(pprof, PROFILE_MAPPING));
+		try(pprof_put_message(pprof, PROFILE_MAPPING));
 	}
 	return NULL;
 }
@@ -278,15 +278,15 @@ static struct err *write_functions(struct pprof *pprof)
 			function = &profile->functions.data[*used];
 		const char *system_name = function->system_name;
 		protobuf_put_varint(&pprof->message, FUNCTION_ID, pprof->functions.id_of[*used]);
-		uint32_t name = string_of(pprof, function->name);
+		uint32_t name = pprof_string_of(pprof, function->name);
 		protobuf_put_varint(&pprof->message, FUNCTION_NAME, name);
 		if (system_name && system_name != function->name)
-			name = string_of(pprof, system_name);
+			name = pprof_string_of(pprof, system_name);
 		protobuf_put_varint(&pprof->message, FUNCTION_SYSTEM_NAME, name);
 		if (function->file)
-			put_text(pprof, FUNCTION_FILENAME, function->file);
+			pprof_put_text(pprof, FUNCTION_FILENAME, function->file);
 		protobuf_put_varint(&pprof->message, FUNCTION_START_LINE, function->line);
-		try(put_message(pprof, PROFILE_FUNCTION));
+		try(pprof_put_message(pprof, PROFILE_FUNCTION));
 	}
 	return NULL;
 }
@@ -299,7 +299,7 @@ static void put_comment(struct pprof *pprof, const char *what, const char *value
 		return;
 	CLEANUP(str_deinit) struct str text = {0};
 	str_printf(&text, "%s: %s", what, value); /* pprof hides comments that begin with '#' */
-	protobuf_put_varint(&pprof->out, PROFILE_COMMENT, string_of(pprof, str_text(&text)));
+	protobuf_put_varint(&pprof->out, PROFILE_COMMENT, pprof_string_of(pprof, str_text(&text)));
 }
 
 static void put_comments(struct pprof *pprof)
@@ -321,7 +321,7 @@ static void put_comments(struct pprof *pprof)
 	put_comment(pprof, "damage", str_text(&text));
 }
 
-static void put_head(struct pprof *pprof)
+static void pprof_put_head(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->profile;
 	uint32_t index = pprof->events.data[pprof->main_column];
@@ -331,10 +331,10 @@ static void put_head(struct pprof *pprof)
 		&pprof->out, PROFILE_TIME_NANOS, profile_wall_ns(profile, profile->first_ns));
 	protobuf_put_varint(
 		&pprof->out, PROFILE_DURATION_NANOS, profile->last_ns - profile->first_ns);
-	put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(profile, index));
+	pprof_put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(profile, index));
 	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, export_event_period(profile, index));
 	/* Else pprof shows the last type, whichever that is. */
-	protobuf_put_varint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, type));
+	protobuf_put_varint(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_string_of(pprof, type));
 	put_comments(pprof);
 }
 
@@ -342,17 +342,17 @@ static struct err *write_strings(struct pprof *pprof)
 {
 	vec_each(&pprof->strings.entries, string) {
 		protobuf_put_bytes(&pprof->out, PROFILE_STRING_TABLE, string->bytes, string->len);
-		try(flush(pprof, BYTE_SINK_PIECE_BYTES));
+		try(pprof_flush(pprof, BYTE_SINK_PIECE_BYTES));
 	}
-	return flush(pprof, 0);
+	return pprof_flush(pprof, 0);
 }
 
 static struct err *write_profile(struct pprof *pprof)
 {
-	string_of(pprof, ""); /* string 0 */
+	pprof_string_of(pprof, ""); /* string 0 */
 	try(find_events(pprof));
-	put_head(pprof);
-	count_samples(pprof);
+	pprof_put_head(pprof);
+	pprof_count_samples(pprof);
 	try(write_samples(pprof));
 	try(write_locations(pprof)); /* finds the mappings */
 	try(write_mappings(pprof));

@@ -20,7 +20,7 @@ struct speedscope {
 	VEC(uint32_t) stack; /* functions, innermost first */
 };
 
-static void put_frames(struct speedscope *speedscope)
+static void speedscope_put_frames(struct speedscope *speedscope)
 {
 	struct json *json = &speedscope->json;
 	CLEANUP(str_deinit) struct str name = {0};
@@ -43,7 +43,7 @@ static void put_frames(struct speedscope *speedscope)
 	json_array_end(json);
 }
 
-static void put_stack(struct speedscope *speedscope, uint32_t stack)
+static void speedscope_put_stack(struct speedscope *speedscope, uint32_t stack)
 {
 	const uint32_t *functions = speedscope->functions.of_frame;
 	struct profile_walk walk = profile_walk(speedscope->profile, stack);
@@ -79,7 +79,7 @@ static struct run next_run(const struct speedscope *speedscope, const struct lan
 	return run;
 }
 
-static void put_profile(struct speedscope *speedscope, const struct lane *lane)
+static void speedscope_put_profile(struct speedscope *speedscope, const struct lane *lane)
 {
 	struct json *json = &speedscope->json;
 	CLEANUP(str_deinit) struct str name = {0};
@@ -95,7 +95,7 @@ static void put_profile(struct speedscope *speedscope, const struct lane *lane)
 	json_put_array(json, "samples");
 	for (size_t at = 0; at < lane->count && !json->err;) {
 		json_line(json);
-		put_stack(speedscope, next_run(speedscope, lane, &at).stack);
+		speedscope_put_stack(speedscope, next_run(speedscope, lane, &at).stack);
 	}
 	json_array_end(json);
 	json_line(json);
@@ -106,7 +106,7 @@ static void put_profile(struct speedscope *speedscope, const struct lane *lane)
 	json_object_end(json);
 }
 
-static void put_file(struct speedscope *speedscope)
+static void speedscope_put_file(struct speedscope *speedscope)
 {
 	struct json *json = &speedscope->json;
 	const char *command = profile_meta(speedscope->profile, LAYOUT_META_COMMAND);
@@ -116,13 +116,13 @@ static void put_file(struct speedscope *speedscope)
 	json_put_text(json, "name", command && command[0] ? command : "ebprof");
 	json_put_number(json, "activeProfileIndex", 0);
 	json_put_object(json, "shared");
-	put_frames(speedscope);
+	speedscope_put_frames(speedscope);
 	json_object_end(json);
 	json_line(json);
 	json_put_array(json, "profiles");
 	vec_each(&speedscope->lanes.all, lane)
 		if (!json->err)
-			put_profile(speedscope, lane);
+			speedscope_put_profile(speedscope, lane);
 	json_array_end(json);
 	json_object_end(json);
 }
@@ -134,7 +134,7 @@ struct err *export_speedscope(
 	struct speedscope speedscope = {.profile = profile, .json.sink = sink};
 	function_table_init(&speedscope.functions, profile);
 	lanes_init(&speedscope.lanes, profile);
-	put_file(&speedscope);
+	speedscope_put_file(&speedscope);
 	function_table_deinit(&speedscope.functions);
 	lanes_deinit(&speedscope.lanes);
 	vec_deinit(&speedscope.stack);

@@ -16,7 +16,7 @@ static void put_picture(struct focus *focus, struct flame_svg_options picture, s
 	short_names_deinit(&names);
 }
 
-static struct tree_weight *weigh(
+static struct tree_weight *svg_weigh(
 	const struct profile *profile, uint32_t event, const struct tree *tree)
 {
 	struct slice slice;
@@ -26,11 +26,12 @@ static struct tree_weight *weigh(
 	return weights;
 }
 
-static void put_one(const struct profile *profile, struct str *out)
+static void svg_put_one(const struct profile *profile, struct str *out)
 {
 	struct tree tree;
 	tree_init(&tree, profile, &(struct tree_options){0});
-	CLEANUP_FREE struct tree_weight *weights = weigh(profile, main_event_of(profile), &tree);
+	CLEANUP_FREE struct tree_weight *weights =
+		svg_weigh(profile, main_event_of(profile), &tree);
 	struct flame_svg_options picture = {
 		.title = flame_svg_title(profile),
 		.objects = profile->objects.data,
@@ -91,7 +92,7 @@ static struct err *put_both(
 		profile, baseline->profile, &events[MATCH_NEW], &events[MATCH_BASE]));
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
-		own[i] = weigh(profiles[i], events[i], &trees[i]);
+		own[i] = svg_weigh(profiles[i], events[i], &trees[i]);
 		sides[i] = (struct diff_tree_side){profiles[i], &trees[i], own[i]};
 		sources[i] = (struct diff_source){profiles[i], &trees[i], NULL};
 	}
@@ -115,6 +116,6 @@ struct err *export_svg(
 	if (options->baseline)
 		try(put_both(profile, options->baseline, &out));
 	else
-		put_one(profile, &out);
+		svg_put_one(profile, &out);
 	return sink.write(sink.context, out.data, out.len);
 }

@@ -21,12 +21,12 @@ struct threads {
 	struct labels labels;
 };
 
-static void put_time(const struct threads *threads, uint64_t time_ns)
+static void firefox_threads_put_time(const struct threads *threads, uint64_t time_ns)
 {
 	json_decimal(threads->json, time_ns - threads->profile->first_ns, FIREFOX_NS_DIGITS);
 }
 
-static const struct profile_sample *sample_at(
+static const struct profile_sample *firefox_threads_sample_at(
 	const struct threads *threads, const struct lane *lane, size_t index)
 {
 	return &threads->profile->samples.data[threads->lanes->order[lane->first + index]];
@@ -34,14 +34,15 @@ static const struct profile_sample *sample_at(
 
 /* ---- samples ---- */
 
-static void put_stack(const struct threads *threads, const struct profile_sample *sample)
+static void firefox_threads_put_stack(
+	const struct threads *threads, const struct profile_sample *sample)
 {
 	json_number(threads->json, threads->stacks[sample->stack] - 1);
 }
 
 static void put_sample_time(const struct threads *threads, const struct profile_sample *sample)
 {
-	put_time(threads, sample->time_ns);
+	firefox_threads_put_time(threads, sample->time_ns);
 }
 
 /* What the sample stands for: of time in ms, or else its number of ticks. */
@@ -63,28 +64,29 @@ static void put_cpu_time(const struct threads *threads, const struct profile_sam
 
 typedef void put_fn(const struct threads *threads, const struct profile_sample *sample);
 
-static void put_column(
+static void firefox_threads_put_column(
 	const struct threads *threads, const struct lane *lane, const char *key, put_fn *put)
 {
 	json_line(threads->json);
 	json_put_array(threads->json, key);
 	for (size_t i = 0; i < lane->count && !threads->json->err; i++)
-		put(threads, sample_at(threads, lane, i));
+		put(threads, firefox_threads_sample_at(threads, lane, i));
 	json_array_end(threads->json);
 }
 
 /* threadCPUDelta: how much of the time since the sample before the thread ran. */
-static void put_samples(const struct threads *threads, const struct lane *lane)
+static void firefox_threads_put_samples(const struct threads *threads, const struct lane *lane)
 {
 	bool is_time = lane_is_time(threads->profile, lane);
 	json_put_object(threads->json, "samples");
 	json_put_number(threads->json, "length", lane->count);
 	json_put_text(threads->json, "weightType", is_time ? "tracing-ms" : "samples");
-	put_column(threads, lane, "stack", put_stack);
-	put_column(threads, lane, "time", put_sample_time);
-	put_column(threads, lane, "weight", is_time ? put_time_weight : put_tick_weight);
+	firefox_threads_put_column(threads, lane, "stack", firefox_threads_put_stack);
+	firefox_threads_put_column(threads, lane, "time", put_sample_time);
+	firefox_threads_put_column(
+		threads, lane, "weight", is_time ? put_time_weight : put_tick_weight);
 	if (is_time)
-		put_column(threads, lane, "threadCPUDelta", put_cpu_time);
+		firefox_threads_put_column(threads, lane, "threadCPUDelta", put_cpu_time);
 	json_object_end(threads->json);
 }
 
@@ -124,14 +126,15 @@ void firefox_put_marker_schema(struct json *json)
 	json_array_end(json);
 }
 
-static void put_label(void *context, const char *key, const char *value)
+static void firefox_threads_put_label(void *context, const char *key, const char *value)
 {
 	json_put_text(context, key, value);
 }
 
 static void put_marker_data(const struct threads *threads, const struct lane *lane)
 {
-	const struct label_visitor visitor = {.text = put_label, .context = threads->json};
+	const struct label_visitor visitor = {
+		.text = firefox_threads_put_label, .context = threads->json};
 	uint32_t wanted = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_CONTAINER |
 			  EXPORT_LABEL_CGROUP; /* none of them a number */
 	json_object(threads->json);
@@ -158,10 +161,11 @@ static void put_markers(const struct threads *threads, const struct lane *lane)
 	put_column_of_number(json, "category", 0);
 	put_column_of_number(json, "phase", MARKER_INTERVAL);
 	json_put_array(json, "startTime");
-	put_time(threads, sample_at(threads, lane, 0)->time_ns);
+	firefox_threads_put_time(threads, firefox_threads_sample_at(threads, lane, 0)->time_ns);
 	json_array_end(json);
 	json_put_array(json, "endTime");
-	put_time(threads, sample_at(threads, lane, lane->count - 1)->time_ns);
+	firefox_threads_put_time(
+		threads, firefox_threads_sample_at(threads, lane, lane->count - 1)->time_ns);
 	json_array_end(json);
 	json_put_array(json, "data");
 	put_marker_data(threads, lane);
@@ -172,7 +176,7 @@ static void put_markers(const struct threads *threads, const struct lane *lane)
 /* ---- threads ---- */
 
 /* A thread's name says nothing of its numbers; what many share has none of its own. */
-static void put_identity(const struct threads *threads, const struct lane *lane)
+static void firefox_threads_put_identity(const struct threads *threads, const struct lane *lane)
 {
 	struct json *json = threads->json;
 	const struct profile_thread *thread = &threads->profile->threads.data[lane->thread];
@@ -199,18 +203,18 @@ static void put_thread(const struct threads *threads, const struct lane *lane)
 	struct json *json = threads->json;
 	json_line(json);
 	json_object(json);
-	put_identity(threads, lane);
+	firefox_threads_put_identity(threads, lane);
 	json_put_number(json, "processStartupTime", 0);
 	json_key(json, "processShutdownTime");
 	json_null(json);
 	json_key(json, "registerTime");
-	put_time(threads, sample_at(threads, lane, 0)->time_ns);
+	firefox_threads_put_time(threads, firefox_threads_sample_at(threads, lane, 0)->time_ns);
 	json_key(json, "unregisterTime");
 	json_null(json);
 	json_put_array(json, "pausedRanges");
 	json_array_end(json);
 	json_line(json);
-	put_samples(threads, lane);
+	firefox_threads_put_samples(threads, lane);
 	json_line(json);
 	put_markers(threads, lane);
 	json_object_end(json);

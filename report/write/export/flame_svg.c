@@ -47,12 +47,12 @@ static const char style[] =
 
 /* ---- text ---- */
 
-static void put_text(struct svg *svg, const char *text)
+static void flame_svg_put_text(struct svg *svg, const char *text)
 {
 	markup_put(svg->out, text, strlen(text));
 }
 
-static const char *name_of(const struct svg *svg, uint32_t node)
+static const char *flame_svg_name_of(const struct svg *svg, uint32_t node)
 {
 	uint32_t function = svg->focus->nodes.data[node].function;
 	return function ? svg->focus->functions[function].name : "all";
@@ -106,7 +106,7 @@ static void put_elided(struct svg *svg, const char *text, size_t columns)
 	str_put_escaped(&safe, text, strlen(text));
 	size_t all = text_columns(safe.data, safe.len);
 	if (all <= columns) {
-		put_text(svg, str_text(&safe));
+		flame_svg_put_text(svg, str_text(&safe));
 		return;
 	}
 	size_t tail = (columns - 2) / 2, head = columns - 2 - tail;
@@ -119,7 +119,7 @@ static void put_elided(struct svg *svg, const char *text, size_t columns)
 
 /* ---- boxes ---- */
 
-static void put_units(struct svg *svg, const char *attribute, uint32_t units)
+static void flame_svg_put_units(struct svg *svg, const char *attribute, uint32_t units)
 {
 	str_printf(svg->out, " %s=\"%u", attribute, units / UNITS);
 	uint32_t rest = units % UNITS;
@@ -156,7 +156,7 @@ static void put_class(struct svg *svg, const struct flame_box *box)
 				COLOURS));
 }
 
-static void put_share(struct svg *svg, const struct flame_box *box)
+static void flame_svg_put_share(struct svg *svg, const struct flame_box *box)
 {
 	if (svg->options->diff)
 		flame_svg_diff_put(svg->options->diff, box, svg->out);
@@ -173,19 +173,20 @@ static void put_tooltip(struct svg *svg, const struct flame_box *box)
 	str_puts(svg->out, "<title>");
 	if (box->count > 1)
 		str_printf(svg->out, "%u functions, the largest is ", box->count);
-	put_text(svg, name_of(svg, box->node));
+	flame_svg_put_text(svg, flame_svg_name_of(svg, box->node));
 	const char *object = svg->options->objects[svg->focus->functions[function].object].name;
 	if (function && object[0]) {
 		str_puts(svg->out, " (");
-		put_text(svg, object);
+		flame_svg_put_text(svg, object);
 		str_puts(svg->out, ")");
 	}
 	str_puts(svg->out, ": ");
-	put_share(svg, box);
+	flame_svg_put_share(svg, box);
 	str_puts(svg->out, "</title>");
 }
 
-static void put_label(struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
+static void flame_svg_put_label(
+	struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
 {
 	enum {
 		COLUMNS_MIN = 3
@@ -195,10 +196,10 @@ static void put_label(struct svg *svg, const struct flame_box *box, uint32_t x, 
 	if (columns < COLUMNS_MIN)
 		return;
 	str_puts(svg->out, "<text");
-	put_units(svg, "x", x + PADDING * UNITS);
+	flame_svg_put_units(svg, "x", x + PADDING * UNITS);
 	str_printf(svg->out, " y=\"%u\">", y + BASELINE);
 	CLEANUP(str_deinit) struct str rest = {0};
-	const char *name = name_of(svg, box->node);
+	const char *name = flame_svg_name_of(svg, box->node);
 	if (box->count > 1) {
 		str_printf(&rest, "+%u", box->count);
 		name = str_text(&rest);
@@ -221,15 +222,15 @@ static void put_box(struct svg *svg, const struct flame_box *box, size_t row, co
 	else
 		put_class(svg, box);
 	str_putc(svg->out, '"');
-	put_units(svg, "x", x);
+	flame_svg_put_units(svg, "x", x);
 	str_printf(svg->out, " y=\"%u\"", y);
-	put_units(svg, "width", box->width);
+	flame_svg_put_units(svg, "width", box->width);
 	str_printf(svg->out, " height=\"%d\"/>", BOX);
-	put_label(svg, box, x, y);
+	flame_svg_put_label(svg, box, x, y);
 	str_puts(svg->out, "</g>\n");
 }
 
-static void put_callers(struct svg *svg)
+static void flame_svg_put_callers(struct svg *svg)
 {
 	const struct focus_node *nodes = svg->focus->nodes.data;
 	uint32_t at = svg->options->root;
@@ -249,7 +250,7 @@ static void put_callers(struct svg *svg)
 /* ---- */
 
 /* What there is, and how much of it. */
-static void put_title(struct svg *svg)
+static void flame_svg_put_title(struct svg *svg)
 {
 	const struct flame_svg_diff *diff = svg->options->diff;
 	const struct focus_node *root = &svg->focus->nodes.data[svg->options->root];
@@ -257,7 +258,7 @@ static void put_title(struct svg *svg)
 	str_puts(svg->out, ": ");
 	if (!diff) {
 		struct flame_box box = {.total = root->total, .samples = root->samples};
-		put_share(svg, &box);
+		flame_svg_put_share(svg, &box);
 		return;
 	}
 	put_elided(svg, diff->base_name, NAME_COLUMNS);
@@ -269,20 +270,20 @@ static void put_title(struct svg *svg)
 		str_plural(diff->wholes.new.samples, "sample", "samples"));
 }
 
-static void put_head(struct svg *svg, size_t height, bool is_cut)
+static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 {
 	str_printf(svg->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
 		"viewBox=\"0 0 %d %zu\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	put_text(svg, svg->options->title);
+	flame_svg_put_text(svg, svg->options->title);
 	str_printf(svg->out,
 		"</title>\n<style>\n%s%s</style>\n<rect width=\"%d\" height=\"%zu\" "
 		"fill=\"#fff\"/>\n",
 		style, svg->options->diff ? flame_svg_diff_style : "", WIDTH, height);
 	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
-	put_title(svg);
+	flame_svg_put_title(svg);
 	if (svg->focus->direction == FOCUS_CALLERS)
 		str_puts(svg->out, "; callers stand below what they call");
 	if (is_cut)
@@ -307,12 +308,12 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	flame_init(&flame, focus, options->root, &layout);
 	flame_grow(&flame, ROWS_MAX);
 	size_t above = focus->nodes.data[options->root].depth;
-	put_head(&svg, svg.top + (above + flame.rows.len) * ROW + MARGIN,
+	flame_svg_put_head(&svg, svg.top + (above + flame.rows.len) * ROW + MARGIN,
 		!flame.is_complete && flame.rows.len == ROWS_MAX);
 	if (options->diff)
 		flame_svg_diff_put_legend(MARGIN, TITLE, out);
 	str_puts(out, "<g id=\"boxes\">\n");
-	put_callers(&svg);
+	flame_svg_put_callers(&svg);
 	for (size_t row = 0; row < flame.rows.len; row++) {
 		size_t count;
 		const struct flame_box *boxes = flame_row(&flame, row, &count);

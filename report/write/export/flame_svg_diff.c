@@ -20,20 +20,21 @@ static const struct {
 
 static const char minus[] = "\xe2\x88\x92";
 
-static void add(struct compare_value *to, const struct compare_value *value)
+static void flame_svg_diff_add(struct compare_value *to, const struct compare_value *value)
 {
 	to->total += value->total;
 	to->samples += value->samples;
 }
 
 /* A box of several siblings has those nodes of the focus that stand behind one another. */
-static struct compare_row row_of(const struct flame_svg_diff *diff, const struct flame_box *box)
+static struct compare_row flame_svg_diff_row_of(
+	const struct flame_svg_diff *diff, const struct flame_box *box)
 {
 	struct compare_row sum = {0};
 	for (uint32_t i = 0; i < box->count; i++) {
 		struct compare_row row = diff_focus_row(diff->focus, box->node + i);
-		add(&sum.base, &row.base);
-		add(&sum.new, &row.new);
+		flame_svg_diff_add(&sum.base, &row.base);
+		flame_svg_diff_add(&sum.new, &row.new);
 		sum.is_cut |= row.is_cut;
 	}
 	return sum;
@@ -54,7 +55,7 @@ static int direction_of(const struct flame_svg_diff *diff, const struct flame_bo
 
 const char *flame_svg_diff_class(const struct flame_svg_diff *diff, const struct flame_box *box)
 {
-	struct compare_row row = row_of(diff, box);
+	struct compare_row row = flame_svg_diff_row_of(diff, box);
 	int direction = direction_of(diff, box);
 	if (!direction)
 		return "same";
@@ -66,7 +67,7 @@ const char *flame_svg_diff_class(const struct flame_svg_diff *diff, const struct
 void flame_svg_diff_put(
 	const struct flame_svg_diff *diff, const struct flame_box *box, struct str *out)
 {
-	struct compare_row row = row_of(diff, box);
+	struct compare_row row = flame_svg_diff_row_of(diff, box);
 	double points = compare_points(&diff->wholes, &row, COMPARE_TOTAL);
 	double base = compare_base_percent(&diff->wholes, &row, COMPARE_TOTAL);
 	double new = compare_new_percent(&diff->wholes, &row, COMPARE_TOTAL);
@@ -88,7 +89,8 @@ static void put_swatch(unsigned x, size_t y, const char *class, struct str *out)
 }
 
 /* With the points where it begins; the weakest begins where chance ends. */
-static void put_step(unsigned x, size_t y, unsigned strength, bool is_more, struct str *out)
+static void flame_svg_diff_put_step(
+	unsigned x, size_t y, unsigned strength, bool is_more, struct str *out)
 {
 	put_swatch(x, y, is_more ? classes[strength].more : classes[strength].less, out);
 	if (strength)
@@ -103,11 +105,11 @@ void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out)
 	};
 	str_puts(out, "<g id=\"legend\">");
 	for (unsigned i = COMPARE_STRENGTHS; i-- > 0; x += WIDE)
-		put_step(x, y, i, false, out);
+		flame_svg_diff_put_step(x, y, i, false, out);
 	put_swatch(x, y, "same", out);
 	x += WIDE;
 	for (unsigned i = 0; i < COMPARE_STRENGTHS; i++, x += WIDE)
-		put_step(x, y, i, true, out);
+		flame_svg_diff_put_step(x, y, i, true, out);
 	str_printf(out,
 		"<text class=\"details\" x=\"%u\" y=\"%zu\">points of the share and beyond; gray: "
 		"the "

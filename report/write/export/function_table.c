@@ -52,7 +52,7 @@ static void choose_functions(struct builder *builder)
 	}
 }
 
-static int compare_groups(const void *a, const void *b, void *context)
+static int function_table_compare_groups(const void *a, const void *b, void *context)
 {
 	const struct group *groups = context;
 	const struct group *x = &groups[*(const uint32_t *)a], *y = &groups[*(const uint32_t *)b];
@@ -61,7 +61,8 @@ static int compare_groups(const void *a, const void *b, void *context)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-static void add_entry(struct function_table *table, struct builder *builder, struct group *group)
+static void function_table_add_entry(
+	struct function_table *table, struct builder *builder, struct group *group)
 {
 	const struct profile *profile = builder->profile;
 	const struct profile_function *function = &profile->functions.data[group->function];
@@ -86,10 +87,10 @@ static void add_entries(struct function_table *table, struct builder *builder)
 		if (builder->groups[i].frames)
 			vec_push(&sorted, (uint32_t)i);
 	if (sorted.len)
-		qsort_r(sorted.data, sorted.len, sizeof(*sorted.data), compare_groups,
-			builder->groups);
+		qsort_r(sorted.data, sorted.len, sizeof(*sorted.data),
+			function_table_compare_groups, builder->groups);
 	vec_each(&sorted, group)
-		add_entry(table, builder, &builder->groups[*group]);
+		function_table_add_entry(table, builder, &builder->groups[*group]);
 	vec_deinit(&sorted);
 }
 

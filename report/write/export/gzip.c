@@ -59,13 +59,13 @@ struct gzip {
 };
 
 /* Memory that runs out aborts in mem.c, as everywhere. */
-static void *allocate(void *opaque, unsigned count, unsigned bytes)
+static void *gzip_allocate(void *opaque, unsigned count, unsigned bytes)
 {
 	(void)opaque;
 	return mem_zalloc_array(count, bytes);
 }
 
-static void release(void *opaque, void *block)
+static void gzip_release(void *opaque, void *block)
 {
 	(void)opaque;
 	mem_free(block);
@@ -88,8 +88,8 @@ static struct err *open_stream(struct slot *slot)
 {
 	if (slot->has_stream)
 		return NULL;
-	slot->stream.zalloc = allocate;
-	slot->stream.zfree = release;
+	slot->stream.zalloc = gzip_allocate;
+	slot->stream.zfree = gzip_release;
 	if (deflateInit2(&slot->stream, GZIP_LEVEL, Z_DEFLATED, RAW_WINDOW_BITS, GZIP_MEMORY_LEVEL,
 		    Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_new(
@@ -139,7 +139,7 @@ static struct err *write_out(struct slot *slot)
 
 /* ---- the threads: one for each slot ---- */
 
-static void *work(void *context)
+static void *gzip_work(void *context)
 {
 	struct slot *slot = context;
 	struct gzip *gzip = slot->gzip;
@@ -159,11 +159,11 @@ static void *work(void *context)
 	return NULL;
 }
 
-static void begin(struct slot *slot)
+static void gzip_begin(struct slot *slot)
 {
 	struct gzip *gzip = slot->gzip;
 	if (!slot->has_thread)
-		slot->has_thread = !pthread_create(&slot->thread, NULL, work, slot);
+		slot->has_thread = !pthread_create(&slot->thread, NULL, gzip_work, slot);
 	if (!slot->has_thread) { /* the caller does the work */
 		compress_batch(slot, Z_SYNC_FLUSH);
 		return;
@@ -174,7 +174,7 @@ static void begin(struct slot *slot)
 	pthread_mutex_unlock(&gzip->mutex);
 }
 
-static void wait_for(struct slot *slot)
+static void gzip_wait_for(struct slot *slot)
 {
 	struct gzip *gzip = slot->gzip;
 	pthread_mutex_lock(&gzip->mutex);
@@ -218,12 +218,12 @@ static struct err *write_header(struct gzip *gzip)
 }
 
 /* The next slot's turn to be filled: what it had before leaves, behind what left before that. */
-static struct err *turn(struct gzip *gzip)
+static struct err *gzip_turn(struct gzip *gzip)
 {
 	struct slot *full = &gzip->slots[gzip->filling];
 	gzip->filling = (gzip->filling + 1) % NR_SLOTS;
 	struct slot *slot = &gzip->slots[gzip->filling];
-	wait_for(slot);
+	gzip_wait_for(slot);
 	try(write_out(slot));
 	slot->in.len = 0;
 	slot->dictionary_bytes = WINDOW_BYTES;
@@ -244,13 +244,13 @@ struct err *gzip_write(struct gzip *gzip, const void *bytes, size_t len)
 		if (piece < room)
 			break;
 		try(open_stream(slot));
-		begin(slot);
-		try(turn(gzip));
+		gzip_begin(slot);
+		try(gzip_turn(gzip));
 	}
 	return NULL;
 }
 
-static struct err *write_trailer(struct gzip *gzip)
+static struct err *gzip_write_trailer(struct gzip *gzip)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf trailer = {0};
 	bytes_put_u32(&trailer, gzip->crc);
@@ -266,18 +266,18 @@ struct err *gzip_finish(struct gzip *gzip)
 	compress_batch(last, Z_FINISH);
 	for (size_t i = 1; i <= NR_SLOTS; i++) { /* the oldest first */
 		struct slot *slot = &gzip->slots[(gzip->filling + i) % NR_SLOTS];
-		wait_for(slot);
+		gzip_wait_for(slot);
 		try(write_out(slot));
 	}
-	return write_trailer(gzip);
+	return gzip_write_trailer(gzip);
 }
 
-static struct err *sink_write(void *context, const void *bytes, size_t len)
+static struct err *gzip_sink_write(void *context, const void *bytes, size_t len)
 {
 	return gzip_write(context, bytes, len);
 }
 
 struct byte_sink gzip_sink(struct gzip *gzip)
 {
-	return (struct byte_sink){.write = sink_write, .context = gzip};
+	return (struct byte_sink){.write = gzip_sink_write, .context = gzip};
 }

@@ -41,12 +41,12 @@ struct html_data {
 	struct bytes_buf *out;
 };
 
-static void put(struct html_data *data, uint64_t value)
+static void html_data_put_piece(struct html_data *data, uint64_t value)
 {
 	bytes_put_varint(data->out, value);
 }
 
-static void put_text(struct html_data *data, const char *text)
+static void html_data_put_text(struct html_data *data, const char *text)
 {
 	str_truncate(&data->text, 0);
 	if (text)
@@ -57,7 +57,7 @@ static void put_text(struct html_data *data, const char *text)
 /* ---- the tree ---- */
 
 /* The source's node where a stack ends. */
-static uint32_t end_of(const struct html_data *data, size_t side, uint32_t stack)
+static uint32_t html_data_end_of(const struct html_data *data, size_t side, uint32_t stack)
 {
 	uint32_t end = data->trees[side].ends[stack];
 	return data->source.nr_columns == 1
@@ -65,7 +65,7 @@ static uint32_t end_of(const struct html_data *data, size_t side, uint32_t stack
 		       : data->diff.nodes[side == 0 ? MATCH_NEW : MATCH_BASE][end];
 }
 
-static void open_one(struct html_data *data)
+static void html_data_open_one(struct html_data *data)
 {
 	const struct profile *profile = data->sides[0].profile;
 	data->objects = profile->objects.data;
@@ -77,7 +77,7 @@ static void open_one(struct html_data *data)
 }
 
 /* `weights`: each side's of its own tree. Where the sides cannot be compared, nothing changed. */
-static void compare_sides(struct html_data *data, struct tree_weight *const weights[])
+static void html_data_compare_sides(struct html_data *data, struct tree_weight *const weights[])
 {
 	const struct diff_tree *diff = &data->diff;
 	CLEANUP_FREE struct tree_weight *base = diff_tree_weigh(diff, MATCH_BASE, weights[1]);
@@ -104,7 +104,7 @@ static void open_two(struct html_data *data)
 	}
 	struct diff_tree *diff = &data->diff;
 	diff_tree_init(diff, &sides[1], &sides[0]);
-	compare_sides(data, weights);
+	html_data_compare_sides(data, weights);
 	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
 		mem_free(weights[i]);
 	data->objects = diff->objects.data;
@@ -116,31 +116,31 @@ static void open_two(struct html_data *data)
 }
 
 /* Stops at the largest number, as html_tree does. */
-static void weigh(struct html_data *data, size_t side)
+static void html_data_weigh(struct html_data *data, size_t side)
 {
 	const struct html_data_side *from = &data->sides[side];
 	uint64_t *weights = mem_zalloc_array(data->source.tree->nodes.len, sizeof(*weights));
 	vec_each(&from->profile->samples, sample) {
 		if (sample->event != from->event)
 			continue;
-		uint64_t *weight = &weights[end_of(data, side, sample->stack)];
+		uint64_t *weight = &weights[html_data_end_of(data, side, sample->stack)];
 		*weight = sample->weight > UINT64_MAX - *weight ? UINT64_MAX
 								: *weight + sample->weight;
 	}
 	data->source.weights[side] = weights;
 }
 
-static void make_tree(struct html_data *data, uint32_t nodes_max)
+static void html_data_make_tree(struct html_data *data, uint32_t nodes_max)
 {
 	size_t nr_sides = data->source.nr_columns;
 	for (size_t i = 0; i < nr_sides; i++)
 		tree_init(&data->trees[i], data->sides[i].profile, &(struct tree_options){0});
 	if (nr_sides == 1)
-		open_one(data);
+		html_data_open_one(data);
 	else
 		open_two(data);
 	for (size_t i = 0; i < nr_sides; i++)
-		weigh(data, i);
+		html_data_weigh(data, i);
 	html_tree_init(&data->tree, &data->source, nodes_max);
 }
 
@@ -157,7 +157,7 @@ static uint64_t span_ns(const struct html_data *data)
 	return span;
 }
 
-static uint32_t slot_of(
+static uint32_t html_data_slot_of(
 	const struct html_data *data, size_t side, const struct profile_sample *sample)
 {
 	uint64_t first_ns = data->sides[side].profile->first_ns;
@@ -184,7 +184,7 @@ static bool can_be_coarser(const struct html_data *data)
 }
 
 /* False when there are more entries than fit in this column. */
-static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
+static bool html_data_tally_side(struct html_data *data, size_t side, size_t entries_max)
 {
 	const struct html_data_side *from = &data->sides[side];
 	struct tally *tally = &data->tallies[side];
@@ -192,8 +192,8 @@ static bool tally_side(struct html_data *data, size_t side, size_t entries_max)
 	vec_each(&from->profile->samples, sample) {
 		if (sample->event != from->event)
 			continue;
-		uint32_t node = data->tree.numbers[end_of(data, side, sample->stack)];
-		tally_add(tally, slot_of(data, side, sample), node, sample->weight);
+		uint32_t node = data->tree.numbers[html_data_end_of(data, side, sample->stack)];
+		tally_add(tally, html_data_slot_of(data, side, sample), node, sample->weight);
 		if (tally->nr_distinct > entries_max && can_be_coarser(data))
 			return false;
 	}
@@ -205,7 +205,7 @@ static bool tally_samples(struct html_data *data)
 {
 	size_t nr_columns = data->source.nr_columns;
 	for (size_t i = 0; i < nr_columns; i++)
-		if (!tally_side(data, i, data->limits.entries / nr_columns))
+		if (!html_data_tally_side(data, i, data->limits.entries / nr_columns))
 			return false;
 	return true;
 }
@@ -218,7 +218,7 @@ static void count_threads(struct html_data *data)
 		data->nr_threads = 1;
 }
 
-static void count_samples(struct html_data *data)
+static void html_data_count_samples(struct html_data *data)
 {
 	enum {
 		COARSER = 2
@@ -234,7 +234,7 @@ static void count_samples(struct html_data *data)
 
 /* ---- writing ---- */
 
-static uint64_t samples_of(const struct profile *profile, uint32_t event)
+static uint64_t html_data_samples_of(const struct profile *profile, uint32_t event)
 {
 	uint64_t count = 0;
 	vec_each(&profile->samples, sample)
@@ -242,55 +242,55 @@ static uint64_t samples_of(const struct profile *profile, uint32_t event)
 	return count;
 }
 
-static void put_column(struct html_data *data, size_t side)
+static void html_data_put_column(struct html_data *data, size_t side)
 {
 	const struct profile *profile = data->sides[side].profile;
 	uint32_t number = data->sides[side].event;
 	const struct profile_event *event = &profile->events.data[number];
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
-	uint64_t samples = samples_of(profile, number);
+	uint64_t samples = html_data_samples_of(profile, number);
 	CLEANUP(str_deinit) struct str damage = {0};
 	health_put_damage(profile, &damage);
-	put_text(data, data->sides[side].name);
-	put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
-	put_text(data, number ? event->name : "unknown");
-	put_text(data, number ? event->unit : "");
-	put_text(data, profile_meta(profile, LAYOUT_META_HOST));
-	put_text(data, profile_meta(profile, LAYOUT_META_KERNEL));
-	put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
-	put_text(data, str_text(&damage));
-	put(data, event->period ? event->period : 1);
-	put(data, event->frequency_hz);
-	put(data, profile_wall_ns(profile, profile->first_ns) / 1000000);
-	put(data, profile->last_ns - profile->first_ns);
-	put(data, samples);
-	put(data, profile->samples.len - samples);
-	put(data, profile_lost(profile));
-	put(data, data->tree.folded_weights[side]);
+	html_data_put_text(data, data->sides[side].name);
+	html_data_put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
+	html_data_put_text(data, number ? event->name : "unknown");
+	html_data_put_text(data, number ? event->unit : "");
+	html_data_put_text(data, profile_meta(profile, LAYOUT_META_HOST));
+	html_data_put_text(data, profile_meta(profile, LAYOUT_META_KERNEL));
+	html_data_put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
+	html_data_put_text(data, str_text(&damage));
+	html_data_put_piece(data, event->period ? event->period : 1);
+	html_data_put_piece(data, event->frequency_hz);
+	html_data_put_piece(data, profile_wall_ns(profile, profile->first_ns) / 1000000);
+	html_data_put_piece(data, profile->last_ns - profile->first_ns);
+	html_data_put_piece(data, samples);
+	html_data_put_piece(data, profile->samples.len - samples);
+	html_data_put_piece(data, profile_lost(profile));
+	html_data_put_piece(data, data->tree.folded_weights[side]);
 }
 
-static void put_head(struct html_data *data)
+static void html_data_put_head(struct html_data *data)
 {
-	put(data, HTML_DATA_VERSION);
-	put(data, data->source.nr_columns);
+	html_data_put_piece(data, HTML_DATA_VERSION);
+	html_data_put_piece(data, data->source.nr_columns);
 	for (size_t i = 0; i < data->source.nr_columns; i++)
-		put_column(data, i);
-	put(data, data->tree.nr_folded);
+		html_data_put_column(data, i);
+	html_data_put_piece(data, data->tree.nr_folded);
 }
 
-static enum html_object_kind kind_of(const struct profile_object *object)
+static enum html_object_kind html_data_kind_of(const struct profile_object *object)
 {
 	if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
 		return HTML_OBJECT_SCRIPT;
 	return profile_object_is_kernel(object) ? HTML_OBJECT_KERNEL : HTML_OBJECT_FILE;
 }
 
-static void put_objects(struct html_data *data)
+static void html_data_put_objects(struct html_data *data)
 {
-	put(data, data->tree.objects.len);
+	html_data_put_piece(data, data->tree.objects.len);
 	vec_each(&data->tree.objects, object) {
-		put_text(data, data->objects[*object].name);
-		put(data, kind_of(&data->objects[*object]));
+		html_data_put_text(data, data->objects[*object].name);
+		html_data_put_piece(data, html_data_kind_of(&data->objects[*object]));
 	}
 }
 
@@ -307,13 +307,15 @@ static void put_changes(struct html_data *data, uint32_t function)
 	const struct compare_row *row = compare_row_of(&data->compare, function);
 	for (int metric = 0; metric < COMPARE_METRICS; metric++) {
 		bool is_known = row && compare_is_known(row, (enum compare_metric)metric);
-		put(data, is_known ? row->changes[metric].verdict : DIFF_INCONCLUSIVE);
+		html_data_put_piece(
+			data, is_known ? row->changes[metric].verdict : DIFF_INCONCLUSIVE);
 		if (is_known && compare_direction(row, (enum compare_metric)metric))
-			put(data, millionths(&row->changes[metric], &data->compare.wholes));
+			html_data_put_piece(
+				data, millionths(&row->changes[metric], &data->compare.wholes));
 	}
 }
 
-static void put_functions(struct html_data *data)
+static void html_data_put_functions(struct html_data *data)
 {
 	static const struct profile_function folded = {.name = "[small branches]"};
 	CLEANUP(strtab_deinit) struct strtab files = {0};
@@ -323,10 +325,10 @@ static void put_functions(struct html_data *data)
 		const char *file = data->source.functions[*function].file;
 		vec_push(&file_of, file ? strtab_intern(&files, file, strlen(file)) : 0);
 	}
-	put(data, files.entries.len);
+	html_data_put_piece(data, files.entries.len);
 	vec_each(&files.entries, file)
-		put_text(data, file->bytes);
-	put(data, data->tree.functions.len);
+		html_data_put_text(data, file->bytes);
+	html_data_put_piece(data, data->tree.functions.len);
 	CLEANUP(str_deinit) struct str name = {0};
 	CLEANUP_FREE uint8_t *nr_parts =
 		namesakes_find(data->objects, data->source.functions, data->source.nr_functions);
@@ -337,10 +339,10 @@ static void put_functions(struct html_data *data)
 			is_folded ? &folded : &data->source.functions[number];
 		str_truncate(&name, 0);
 		namesakes_put_name(function, is_folded ? 0 : nr_parts[number], &name);
-		put_text(data, str_text(&name));
-		put(data, data->tree.object_numbers[function->object]);
-		put(data, file_of.data[i]);
-		put(data, function->line);
+		html_data_put_text(data, str_text(&name));
+		html_data_put_piece(data, data->tree.object_numbers[function->object]);
+		html_data_put_piece(data, file_of.data[i]);
+		html_data_put_piece(data, function->line);
 		if (data->source.nr_columns > 1)
 			put_changes(data, is_folded ? 0 : number);
 	}
@@ -351,19 +353,19 @@ static void put_threads(struct html_data *data)
 {
 	static const struct html_thread none = {.comm = ""};
 	size_t count = data->threads.list.len;
-	put(data, data->nr_threads);
+	html_data_put_piece(data, data->nr_threads);
 	for (uint32_t i = 0; i < data->nr_threads; i++) {
 		const struct html_thread *thread = i < count ? &data->threads.list.data[i] : &none;
-		put(data, thread->pid);
-		put(data, thread->tid);
-		put_text(data, thread->comm);
+		html_data_put_piece(data, thread->pid);
+		html_data_put_piece(data, thread->tid);
+		html_data_put_text(data, thread->comm);
 	}
-	put(data, count > data->nr_threads
-			  ? html_threads_count(&data->threads, data->nr_threads - 1)
-			  : 0);
-	put(data, html_threads_count(&data->threads, 0));
-	put(data, data->nr_slices);
-	put(data, data->slice_ns);
+	html_data_put_piece(data, count > data->nr_threads
+					  ? html_threads_count(&data->threads, data->nr_threads - 1)
+					  : 0);
+	html_data_put_piece(data, html_threads_count(&data->threads, 0));
+	html_data_put_piece(data, data->nr_slices);
+	html_data_put_piece(data, data->slice_ns);
 }
 
 static void put_entries(struct html_data *data, const struct tally *tally)
@@ -373,7 +375,7 @@ static void put_entries(struct html_data *data, const struct tally *tally)
 		size_t first = at;
 		while (at < tally->entries.len && tally->entries.data[at].stack == node)
 			at++;
-		put(data, at - first);
+		html_data_put_piece(data, at - first);
 	}
 	uint32_t last = 0;
 	vec_each(&tally->entries, entry) {
@@ -381,16 +383,16 @@ static void put_entries(struct html_data *data, const struct tally *tally)
 		last = entry->group;
 	}
 	vec_each(&tally->entries, entry)
-		put(data, entry->value);
+		html_data_put_piece(data, entry->value);
 }
 
-static void put_all(struct html_data *data)
+static void html_data_put_all(struct html_data *data)
 {
-	put_head(data);
-	put_objects(data);
-	put_functions(data);
+	html_data_put_head(data);
+	html_data_put_objects(data);
+	html_data_put_functions(data);
 	put_threads(data);
-	put(data, data->tree.nr_nodes);
+	html_data_put_piece(data, data->tree.nr_nodes);
 	bytes_put(data->out, data->tree.callers.data, data->tree.callers.len);
 	bytes_put(data->out, data->tree.references.data, data->tree.references.len);
 	for (size_t i = 0; i < data->source.nr_columns; i++)
@@ -403,11 +405,11 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 {
 	struct html_data data = {.sides = sides, .limits = *limits, .judging = judging, .out = out};
 	data.source.nr_columns = nr_sides;
-	make_tree(&data, limits->nodes);
+	html_data_make_tree(&data, limits->nodes);
 	html_threads_init(&data.threads, sides, nr_sides);
 	count_threads(&data);
-	count_samples(&data);
-	put_all(&data);
+	html_data_count_samples(&data);
+	html_data_put_all(&data);
 	html_tree_deinit(&data.tree);
 	html_threads_deinit(&data.threads);
 	for (size_t i = 0; i < nr_sides; i++) {

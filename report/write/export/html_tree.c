@@ -15,7 +15,7 @@ struct walk {
 	struct html_tree *out;
 };
 
-static bool is_kept(const struct walk *walk, uint32_t node)
+static bool html_tree_is_kept(const struct walk *walk, uint32_t node)
 {
 	return !node || walk->weights[node] >= walk->threshold;
 }
@@ -23,7 +23,7 @@ static bool is_kept(const struct walk *walk, uint32_t node)
 /* ---- which nodes ---- */
 
 /* Stops at the largest number: no node may have less than one that it called. */
-static void add(uint64_t *sum, uint64_t weight)
+static void html_tree_add(uint64_t *sum, uint64_t weight)
 {
 	*sum = weight > UINT64_MAX - *sum ? UINT64_MAX : *sum + weight;
 }
@@ -44,20 +44,20 @@ static uint64_t share(uint64_t part, uint64_t whole)
 	return scaled ? scaled : 1;
 }
 
-static void add_column(struct walk *walk, size_t column)
+static void html_tree_add_column(struct walk *walk, size_t column)
 {
 	const uint64_t *own = walk->source->weights[column];
 	CLEANUP_FREE uint64_t *sums = mem_zalloc_array(walk->nr_nodes, sizeof(*sums));
 	memcpy(sums, own, walk->nr_nodes * sizeof(*sums));
 	for (size_t i = walk->nr_nodes - 1; i > 0; i--)
-		add(&sums[walk->nodes[i].parent], sums[i]);
+		html_tree_add(&sums[walk->nodes[i].parent], sums[i]);
 	for (size_t i = 0; i < walk->nr_nodes; i++)
 		if (sums[i])
-			add(&walk->weights[i],
+			html_tree_add(&walk->weights[i],
 				walk->source->nr_columns == 1 ? sums[i] : share(sums[i], sums[0]));
 }
 
-static int compare_siblings(const void *a, const void *b, void *context)
+static int html_tree_compare_siblings(const void *a, const void *b, void *context)
 {
 	const struct walk *walk = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -78,8 +78,8 @@ static void order_siblings(struct walk *walk)
 			vec_push(&siblings, at);
 		if (siblings.len < 2)
 			continue;
-		qsort_r(siblings.data, siblings.len, sizeof(*siblings.data), compare_siblings,
-			walk);
+		qsort_r(siblings.data, siblings.len, sizeof(*siblings.data),
+			html_tree_compare_siblings, walk);
 		walk->nodes[i].first_child = siblings.data[0];
 		for (size_t k = 0; k < siblings.len; k++)
 			walk->nodes[siblings.data[k]].next_sibling =
@@ -115,7 +115,7 @@ static uint64_t find_threshold(const struct walk *walk, size_t nodes_max)
 /* The caller that is kept of a node that is not. */
 static uint32_t kept_caller(const struct walk *walk, uint32_t node)
 {
-	while (!is_kept(walk, node))
+	while (!html_tree_is_kept(walk, node))
 		node = walk->nodes[node].parent;
 	return node;
 }
@@ -123,13 +123,14 @@ static uint32_t kept_caller(const struct walk *walk, uint32_t node)
 static void mark_folded(struct walk *walk)
 {
 	for (uint32_t i = 1; i < walk->nr_nodes; i++) {
-		if (is_kept(walk, i))
+		if (html_tree_is_kept(walk, i))
 			continue;
 		walk->out->nr_folded += walk->weights[i] > 0;
 		if (is_end(walk, i))
 			walk->folded[kept_caller(walk, i)] = 1;
 		for (size_t column = 0; column < walk->source->nr_columns; column++)
-			add(&walk->out->folded_weights[column], walk->source->weights[column][i]);
+			html_tree_add(&walk->out->folded_weights[column],
+				walk->source->weights[column][i]);
 	}
 }
 
@@ -151,7 +152,7 @@ static uint32_t function_number(struct walk *walk, uint32_t function)
 	return *number - 1;
 }
 
-static uint32_t put_node(struct walk *walk, uint32_t depth, uint64_t reference)
+static uint32_t html_tree_put_node(struct walk *walk, uint32_t depth, uint64_t reference)
 {
 	bytes_put_varint(&walk->out->callers, walk->last_depth + 1 - depth);
 	bytes_put_varint(&walk->out->references, reference);
@@ -159,60 +160,60 @@ static uint32_t put_node(struct walk *walk, uint32_t depth, uint64_t reference)
 	return walk->out->nr_nodes++;
 }
 
-static void put_function(struct walk *walk, uint32_t node, uint32_t depth)
+static void html_tree_put_function(struct walk *walk, uint32_t node, uint32_t depth)
 {
 	size_t met = walk->out->functions.len;
 	uint32_t number = function_number(walk, walk->nodes[node].function);
 	uint64_t back = number == met ? 0 : met - number;
 	bool is_inlined = walk->source->frames[walk->nodes[node].frame].outer;
-	walk->out->numbers[node] = put_node(walk, depth, back << 1 | is_inlined);
+	walk->out->numbers[node] = html_tree_put_node(walk, depth, back << 1 | is_inlined);
 }
 
-static void put_folded(struct walk *walk, uint32_t node, uint32_t depth)
+static void html_tree_put_folded(struct walk *walk, uint32_t node, uint32_t depth)
 {
 	uint64_t back = walk->out->functions.len - HTML_TREE_FOLDED;
 	if (walk->folded[node])
-		walk->folded[node] = put_node(walk, depth + 1, back << 1);
+		walk->folded[node] = html_tree_put_node(walk, depth + 1, back << 1);
 }
 
 static uint32_t next_kept(const struct walk *walk, uint32_t node)
 {
-	while (node && !is_kept(walk, node))
+	while (node && !html_tree_is_kept(walk, node))
 		node = walk->nodes[node].next_sibling;
 	return node;
 }
 
 /* Each node before its callees; what was folded is the last of them. */
-static void put_nodes(struct walk *walk)
+static void html_tree_put_nodes(struct walk *walk)
 {
 	uint32_t node = next_kept(walk, walk->nodes[0].first_child), depth = 1;
 	bytes_put_varint(&walk->out->callers, 0);
 	bytes_put_varint(&walk->out->references, 0); /* the root has none */
 	walk->out->nr_nodes = 1;
 	while (node) {
-		put_function(walk, node, depth);
+		html_tree_put_function(walk, node, depth);
 		uint32_t next = next_kept(walk, walk->nodes[node].first_child);
 		if (next) {
 			depth++;
 		} else {
-			put_folded(walk, node, depth);
+			html_tree_put_folded(walk, node, depth);
 			next = next_kept(walk, walk->nodes[node].next_sibling);
 		}
 		while (!next && walk->nodes[node].parent) {
 			node = walk->nodes[node].parent;
-			put_folded(walk, node, --depth);
+			html_tree_put_folded(walk, node, --depth);
 			next = next_kept(walk, walk->nodes[node].next_sibling);
 		}
 		node = next;
 	}
-	put_folded(walk, 0, 0);
+	html_tree_put_folded(walk, 0, 0);
 }
 
 /* What ended in a branch that was folded ended there. */
 static void number_folded(struct walk *walk)
 {
 	for (uint32_t i = 1; i < walk->nr_nodes; i++)
-		if (!is_kept(walk, i) && is_end(walk, i))
+		if (!html_tree_is_kept(walk, i) && is_end(walk, i))
 			walk->out->numbers[i] = walk->folded[kept_caller(walk, i)];
 }
 
@@ -235,11 +236,11 @@ void html_tree_init(
 	vec_push(&tree->functions, 0); /* HTML_TREE_FOLDED */
 	vec_push(&tree->objects, 0);
 	for (size_t column = 0; column < source->nr_columns; column++)
-		add_column(&walk, column);
+		html_tree_add_column(&walk, column);
 	order_siblings(&walk);
 	walk.threshold = find_threshold(&walk, nodes_max);
 	mark_folded(&walk);
-	put_nodes(&walk);
+	html_tree_put_nodes(&walk);
 	number_folded(&walk);
 	mem_free(walk.weights);
 	mem_free(walk.folded);

@@ -51,7 +51,7 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 }
 
 /* proto3 demands UTF-8: foreign bytes are escaped. */
-static void put_text(struct bytes_buf *out, uint32_t field, const char *text)
+static void otlp_attributes_put_text(struct bytes_buf *out, uint32_t field, const char *text)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
 	str_put_escaped(&safe, text, strlen(text));
@@ -62,8 +62,8 @@ void otlp_attributes_put_pair(
 	struct bytes_buf *out, uint32_t field, const char *key, const char *value)
 {
 	struct bytes_buf pair = {0}, any = {0};
-	put_text(&pair, PAIR_KEY, key);
-	put_text(&any, VALUE_STRING, value);
+	otlp_attributes_put_text(&pair, PAIR_KEY, key);
+	otlp_attributes_put_text(&any, VALUE_STRING, value);
 	protobuf_put_message(&pair, PAIR_VALUE, &any);
 	protobuf_put_message(out, field, &pair);
 	bytes_buf_deinit(&pair);
@@ -73,7 +73,7 @@ void otlp_attributes_put_pair(
 /* ---- the table ---- */
 
 /* Of the value that stands in `inner`. */
-static uint32_t take_entry(struct otlp_attributes *attributes, const char *key)
+static uint32_t otlp_attributes_take_entry(struct otlp_attributes *attributes, const char *key)
 {
 	protobuf_put_varint(
 		&attributes->message, ENTRY_KEY, pprof_string(attributes->strings, key));
@@ -86,14 +86,14 @@ uint32_t otlp_attributes_text(
 {
 	if (!value || !value[0])
 		return 0;
-	put_text(&attributes->inner, VALUE_STRING, value);
-	return take_entry(attributes, key);
+	otlp_attributes_put_text(&attributes->inner, VALUE_STRING, value);
+	return otlp_attributes_take_entry(attributes, key);
 }
 
 uint32_t otlp_attributes_number(struct otlp_attributes *attributes, const char *key, uint64_t value)
 {
 	protobuf_put_present_varint(&attributes->inner, VALUE_INT, value);
-	return take_entry(attributes, key);
+	return otlp_attributes_take_entry(attributes, key);
 }
 
 /* ---- threads ---- */
@@ -103,7 +103,7 @@ struct indices {
 	size_t len;
 };
 
-static void add(struct indices *indices, uint32_t index)
+static void otlp_attributes_add(struct indices *indices, uint32_t index)
 {
 	if (index)
 		indices->data[indices->len++] = index;
@@ -123,21 +123,26 @@ static struct indices indices_of(
 	uint32_t wanted = attributes->wanted;
 	struct indices indices = {.len = 0};
 	if (wanted & EXPORT_LABEL_COMM)
-		add(&indices, otlp_attributes_text(attributes, "process.executable.name",
-				      program_of(profile, thread)));
+		otlp_attributes_add(
+			&indices, otlp_attributes_text(attributes, "process.executable.name",
+					  program_of(profile, thread)));
 	if (wanted & EXPORT_LABEL_THREAD)
-		add(&indices, otlp_attributes_text(attributes, "thread.name", thread->comm));
+		otlp_attributes_add(
+			&indices, otlp_attributes_text(attributes, "thread.name", thread->comm));
 	if (wanted & EXPORT_LABEL_PID)
-		add(&indices, otlp_attributes_number(attributes, "process.pid", thread->pid));
+		otlp_attributes_add(
+			&indices, otlp_attributes_number(attributes, "process.pid", thread->pid));
 	if (wanted & EXPORT_LABEL_TID)
-		add(&indices, otlp_attributes_number(attributes, "thread.id", thread->tid));
+		otlp_attributes_add(
+			&indices, otlp_attributes_number(attributes, "thread.id", thread->tid));
 	if (wanted & EXPORT_LABEL_CGROUP)
-		add(&indices, otlp_attributes_text(attributes, "process.linux.cgroup",
-				      profile->processes.data[thread->process].cgroup));
+		otlp_attributes_add(
+			&indices, otlp_attributes_text(attributes, "process.linux.cgroup",
+					  profile->processes.data[thread->process].cgroup));
 	return indices;
 }
 
-static struct thread_attributes attributes_of(
+static struct thread_attributes otlp_attributes_of(
 	struct otlp_attributes *attributes, const struct profile_thread *thread)
 {
 	struct indices indices = indices_of(attributes, thread);
@@ -156,7 +161,7 @@ static void find_threads(struct otlp_attributes *attributes)
 	const struct profile *profile = attributes->profile;
 	attributes->threads = mem_zalloc_array(profile->threads.len, sizeof(*attributes->threads));
 	for (size_t i = 0; i < profile->threads.len; i++)
-		attributes->threads[i] = attributes_of(attributes, &profile->threads.data[i]);
+		attributes->threads[i] = otlp_attributes_of(attributes, &profile->threads.data[i]);
 }
 
 /* ---- groups ---- */
@@ -192,9 +197,10 @@ void otlp_attributes_put(struct otlp_attributes *attributes, const struct otlp_g
 	struct indices indices = {.len = set->len / sizeof(*indices.data)};
 	memcpy(indices.data, set->bytes, set->len);
 	if (attributes->wanted & EXPORT_LABEL_CPU)
-		add(&indices, otlp_attributes_number(attributes, "cpu.logical_number", group->cpu));
+		otlp_attributes_add(&indices,
+			otlp_attributes_number(attributes, "cpu.logical_number", group->cpu));
 	if (attributes->wanted & EXPORT_LABEL_UNWIND)
-		add(&indices, otlp_attributes_text(
-				      attributes, "ebprof.unwind", stack_proof_word(group->proof)));
+		otlp_attributes_add(&indices, otlp_attributes_text(attributes, "ebprof.unwind",
+						      stack_proof_word(group->proof)));
 	protobuf_put_packed(out, field, indices.data, indices.len);
 }

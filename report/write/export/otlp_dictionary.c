@@ -122,7 +122,7 @@ void otlp_dictionary_deinit(struct otlp_dictionary *dictionary)
 	mem_free(dictionary->function_of);
 }
 
-static void put_text(
+static void otlp_dictionary_put_text(
 	struct otlp_dictionary *dictionary, struct bytes_buf *out, uint32_t field, const char *text)
 {
 	protobuf_put_varint(out, field, pprof_string(&dictionary->strings, text));
@@ -137,18 +137,19 @@ static uint32_t function_index(struct otlp_dictionary *dictionary, size_t functi
 	if (function < dictionary->profile->functions.len)
 		it = &dictionary->profile->functions.data[function];
 	struct bytes_buf message = {0};
-	put_text(dictionary, &message, FUNCTION_NAME, it->name);
-	put_text(dictionary, &message, FUNCTION_SYSTEM_NAME,
+	otlp_dictionary_put_text(dictionary, &message, FUNCTION_NAME, it->name);
+	otlp_dictionary_put_text(dictionary, &message, FUNCTION_SYSTEM_NAME,
 		it->system_name ? it->system_name : it->name);
 	if (it->file)
-		put_text(dictionary, &message, FUNCTION_FILENAME, it->file);
+		otlp_dictionary_put_text(dictionary, &message, FUNCTION_FILENAME, it->file);
 	protobuf_put_varint(&message, FUNCTION_START_LINE, it->line);
 	uint32_t index = otlp_table_take(&dictionary->functions, &message);
 	bytes_buf_deinit(&message);
 	return dictionary->function_of[function] = index;
 }
 
-static void put_line(struct otlp_dictionary *dictionary, size_t function, uint32_t line)
+static void otlp_dictionary_put_line(
+	struct otlp_dictionary *dictionary, size_t function, uint32_t line)
 {
 	protobuf_put_varint(
 		&dictionary->inner, LINE_FUNCTION, function_index(dictionary, function));
@@ -180,7 +181,7 @@ static void put_location(struct otlp_dictionary *dictionary, size_t recorded)
 		&dictionary->message, LOCATION_MAPPING, mapping_index(dictionary, place.mapping));
 	protobuf_put_varint(&dictionary->message, LOCATION_ADDRESS, place.address);
 	for (size_t i = frame->innermost ? frame->innermost : recorded; i; i = frames[i].outer)
-		put_line(dictionary, frames[i].function, frames[i].line);
+		otlp_dictionary_put_line(dictionary, frames[i].function, frames[i].line);
 	uint64_t type = otlp_attributes_text(&dictionary->attributes, "profile.frame.type",
 		frame_type(dictionary->profile, frame->object));
 	protobuf_put_packed(&dictionary->message, LOCATION_ATTRIBUTES, &type, type ? 1 : 0);
@@ -193,7 +194,8 @@ static uint32_t location_index(struct otlp_dictionary *dictionary, size_t frame)
 	if (frame < dictionary->profile->frames.len)
 		put_location(dictionary, frame);
 	else
-		put_line(dictionary, dictionary->profile->functions.len, 0); /* "no stack" */
+		otlp_dictionary_put_line(
+			dictionary, dictionary->profile->functions.len, 0); /* "no stack" */
 	return dictionary->location_of[frame] =
 		       otlp_table_take(&dictionary->locations, &dictionary->message);
 }
@@ -223,7 +225,7 @@ static void put_mapping(struct otlp_dictionary *dictionary, const struct pprof_m
 	protobuf_put_varint(out, MAPPING_LIMIT, mapping->limit);
 	if (mapping->segment)
 		protobuf_put_varint(out, MAPPING_FILE_OFFSET, mapping->segment->offset);
-	put_text(dictionary, out, MAPPING_FILENAME, object->path);
+	otlp_dictionary_put_text(dictionary, out, MAPPING_FILENAME, object->path);
 	CLEANUP(str_deinit) struct str build_id = {0};
 	hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 	uint64_t index = otlp_attributes_text(

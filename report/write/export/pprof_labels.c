@@ -37,7 +37,7 @@ struct encoder {
 };
 
 /* Readers drop a label with an empty string; there is none. */
-static void put_text(void *context, const char *key, const char *value)
+static void pprof_labels_put_text(void *context, const char *key, const char *value)
 {
 	struct encoder *encoder = context;
 	struct strtab *strings = encoder->labels->strings;
@@ -49,8 +49,8 @@ static void put_text(void *context, const char *key, const char *value)
 }
 
 /* Readers drop a label with the number 0, unless it has a unit. */
-static void put_number(struct pprof_labels *labels, struct bytes_buf *out, const char *key,
-	uint64_t value, const char *unit)
+static void pprof_labels_put_number(struct pprof_labels *labels, struct bytes_buf *out,
+	const char *key, uint64_t value, const char *unit)
 {
 	struct bytes_buf label = {0};
 	protobuf_put_varint(&label, LABEL_KEY, pprof_string(labels->strings, key));
@@ -60,18 +60,18 @@ static void put_number(struct pprof_labels *labels, struct bytes_buf *out, const
 	bytes_buf_deinit(&label);
 }
 
-static void put_id(void *context, const char *key, uint64_t value)
+static void pprof_labels_put_id(void *context, const char *key, uint64_t value)
 {
 	struct encoder *encoder = context;
-	put_number(encoder->labels, encoder->out, key, value, "");
+	pprof_labels_put_number(encoder->labels, encoder->out, key, value, "");
 }
 
-static void make_sets(struct pprof_labels *labels)
+static void pprof_labels_make_sets(struct pprof_labels *labels)
 {
 	const struct profile *profile = labels->profile;
 	struct bytes_buf set = {0};
 	struct encoder encoder = {labels, &set};
-	struct label_visitor visitor = {put_text, put_id, &encoder};
+	struct label_visitor visitor = {pprof_labels_put_text, pprof_labels_put_id, &encoder};
 	struct labels all;
 	labels_init(&all, profile);
 	labels->threads = mem_zalloc_array(profile->threads.len, sizeof(*labels->threads));
@@ -105,7 +105,7 @@ uint32_t pprof_labels_group(
 	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column)
 {
 	if (!labels->threads)
-		make_sets(labels);
+		pprof_labels_make_sets(labels);
 	struct pprof_thread *it = &labels->threads[thread];
 	struct group group = {
 		.set = it->set,
@@ -139,9 +139,9 @@ void pprof_labels_put(
 	const struct strtab_entry *set = &labels->sets.entries.data[group.set];
 	bytes_put(message, set->bytes, set->len);
 	if (labels->wanted & EXPORT_LABEL_CPU)
-		put_number(labels, message, "cpu", group.cpu, "cpu");
+		pprof_labels_put_number(labels, message, "cpu", group.cpu, "cpu");
 	if (labels->wanted & EXPORT_LABEL_UNWIND && !labels->proofs)
 		labels->proofs = stack_proofs_of(labels->profile);
 	if (labels->proofs)
-		put_text(&encoder, "unwind", stack_proof_word(labels->proofs[stack]));
+		pprof_labels_put_text(&encoder, "unwind", stack_proof_word(labels->proofs[stack]));
 }

@@ -6,7 +6,7 @@ enum wire_type {
 	WIRE_LEN = 2,
 };
 
-static void put_key(struct bytes_buf *out, uint32_t field, enum wire_type type)
+static void protobuf_put_key(struct bytes_buf *out, uint32_t field, enum wire_type type)
 {
 	bytes_put_varint(out, (uint64_t)field << 3 | type);
 }
@@ -27,7 +27,7 @@ void protobuf_put_varint(struct bytes_buf *out, uint32_t field, uint64_t value)
 
 void protobuf_put_present_varint(struct bytes_buf *out, uint32_t field, uint64_t value)
 {
-	put_key(out, field, WIRE_VARINT);
+	protobuf_put_key(out, field, WIRE_VARINT);
 	bytes_put_varint(out, value);
 }
 
@@ -35,13 +35,13 @@ void protobuf_put_fixed64(struct bytes_buf *out, uint32_t field, uint64_t value)
 {
 	if (!value)
 		return;
-	put_key(out, field, WIRE_FIXED64);
+	protobuf_put_key(out, field, WIRE_FIXED64);
 	bytes_put_u64(out, value);
 }
 
 void protobuf_put_head(struct bytes_buf *out, uint32_t field, size_t len)
 {
-	put_key(out, field, WIRE_LEN);
+	protobuf_put_key(out, field, WIRE_LEN);
 	bytes_put_varint(out, len);
 }
 

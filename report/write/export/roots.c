@@ -29,7 +29,7 @@ static const char *word_of(enum root_kind kind)
 
 /* ---- names ---- */
 
-static void put_name(const struct planter *planter, enum root_kind kind,
+static void roots_put_name(const struct planter *planter, enum root_kind kind,
 	const struct profile_sample *sample, struct str *out)
 {
 	const struct profile *profile = planter->profile;
@@ -66,7 +66,7 @@ static void put_name(const struct planter *planter, enum root_kind kind,
 /* ---- frames ---- */
 
 /* What stands where others have the file of a function: "[process]". */
-static uint32_t object_of(struct planter *planter, enum root_kind kind)
+static uint32_t roots_object_of(struct planter *planter, enum root_kind kind)
 {
 	struct profile *profile = planter->profile;
 	if (planter->objects[kind])
@@ -80,14 +80,14 @@ static uint32_t object_of(struct planter *planter, enum root_kind kind)
 	return planter->objects[kind] = (uint32_t)profile->objects.len - 1;
 }
 
-static uint32_t add_frame(struct planter *planter, enum root_kind kind, const char *name)
+static uint32_t roots_add_frame(struct planter *planter, enum root_kind kind, const char *name)
 {
 	struct profile *profile = planter->profile;
 	const char *kept = arena_strndup(&profile->arena, name, strlen(name));
 	struct profile_function function = {
 		.name = kept,
 		.system_name = kept,
-		.object = object_of(planter, kind),
+		.object = roots_object_of(planter, kind),
 		.is_known = true,
 	};
 	struct profile_frame frame = {
@@ -100,23 +100,23 @@ static uint32_t add_frame(struct planter *planter, enum root_kind kind, const ch
 	return (uint32_t)profile->frames.len - 1;
 }
 
-static uint32_t frame_of(
+static uint32_t roots_frame_of(
 	struct planter *planter, enum root_kind kind, const struct profile_sample *sample)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	str_putc(&name, (char)('A' + kind));
-	put_name(planter, kind, sample, &name);
+	roots_put_name(planter, kind, sample, &name);
 	if (name.len == 1)
 		str_printf(&name, "[no %s]", word_of(kind));
 	uint32_t id = strtab_intern(&planter->names, name.data, name.len);
 	if (id == planter->frames.len)
-		vec_push(&planter->frames, add_frame(planter, kind, name.data + 1));
+		vec_push(&planter->frames, roots_add_frame(planter, kind, name.data + 1));
 	return planter->frames.data[id];
 }
 
 /* ---- samples ---- */
 
-static uint32_t chain_of(struct planter *planter, const struct profile_sample *sample)
+static uint32_t roots_chain_of(struct planter *planter, const struct profile_sample *sample)
 {
 	bool added;
 	uint64_t *chain =
@@ -126,12 +126,12 @@ static uint32_t chain_of(struct planter *planter, const struct profile_sample *s
 	uint32_t node = 0;
 	for (uint32_t i = 0; i < planter->roots->count; i++)
 		node = profile_add_node(planter->profile, &planter->nodes, node,
-			frame_of(planter, planter->roots->kinds[i], sample));
+			roots_frame_of(planter, planter->roots->kinds[i], sample));
 	*chain = node;
 	return node;
 }
 
-static uint32_t plant(struct planter *planter, uint32_t stack, uint32_t root)
+static uint32_t roots_plant(struct planter *planter, uint32_t stack, uint32_t root)
 {
 	bool added;
 	uint64_t *planted = map_put(&planter->stacks, (uint64_t)stack << 32 | root, &added);
@@ -151,7 +151,8 @@ void roots_add(struct profile *profile, const struct roots *roots)
 	struct planter planter = {.profile = profile, .roots = roots};
 	labels_init(&planter.labels, profile);
 	vec_each(&profile->samples, sample)
-		sample->stack = plant(&planter, sample->stack, chain_of(&planter, sample));
+		sample->stack =
+			roots_plant(&planter, sample->stack, roots_chain_of(&planter, sample));
 	profile->stacks.len = 0;
 	vec_append(&profile->stacks, planter.planted.data, planter.planted.len);
 	profile->has_roots = true;

@@ -10,7 +10,7 @@ struct builder {
 	VEC(uint32_t) chain;  /* frames of one of them, innermost first */
 };
 
-static uint32_t add(struct builder *builder, uint32_t parent, size_t frame)
+static uint32_t stack_tree_add(struct builder *builder, uint32_t parent, size_t frame)
 {
 	bool added;
 	uint32_t name = builder->names ? builder->names[frame] : (uint32_t)frame;
@@ -31,7 +31,7 @@ static uint32_t add_recorded(struct builder *builder, uint32_t parent, uint32_t 
 	for (; frame; frame = frames[frame].outer)
 		vec_push(&builder->chain, frame);
 	while (builder->chain.len)
-		parent = add(builder, parent, builder->chain.data[--builder->chain.len]);
+		parent = stack_tree_add(builder, parent, builder->chain.data[--builder->chain.len]);
 	return parent;
 }
 
@@ -51,7 +51,7 @@ static uint32_t add_user(struct builder *builder, uint32_t node)
 	return at;
 }
 
-static uint32_t add_nodes(struct builder *builder, uint32_t at, uint32_t node)
+static uint32_t stack_tree_add_nodes(struct builder *builder, uint32_t at, uint32_t node)
 {
 	const struct layout_node *nodes = builder->profile->nodes.data;
 	builder->path.len = 0;
@@ -64,14 +64,15 @@ static uint32_t add_nodes(struct builder *builder, uint32_t at, uint32_t node)
 	return at;
 }
 
-static uint32_t add_stack(struct builder *builder, const struct profile_stack *stack)
+static uint32_t stack_tree_add_stack(struct builder *builder, const struct profile_stack *stack)
 {
 	uint32_t user;
 	if (stack->root)
-		user = add_nodes(builder, add_nodes(builder, 0, stack->root), stack->user);
+		user = stack_tree_add_nodes(
+			builder, stack_tree_add_nodes(builder, 0, stack->root), stack->user);
 	else
 		user = add_user(builder, stack->user);
-	return add_nodes(builder, user, stack->kernel);
+	return stack_tree_add_nodes(builder, user, stack->kernel);
 }
 
 void stack_tree_init(struct stack_tree *tree, const struct profile *profile, const uint32_t *names)
@@ -89,9 +90,9 @@ void stack_tree_init(struct stack_tree *tree, const struct profile *profile, con
 		uint32_t *node = &tree->stacks[sample->stack];
 		if (*node)
 			continue;
-		*node = add_stack(&builder, &profile->stacks.data[sample->stack]);
+		*node = stack_tree_add_stack(&builder, &profile->stacks.data[sample->stack]);
 		if (!*node)
-			*node = add(&builder, 0, profile->frames.len);
+			*node = stack_tree_add(&builder, 0, profile->frames.len);
 	}
 	map_deinit(&builder.known);
 	mem_free(builder.user_nodes);

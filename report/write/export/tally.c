@@ -6,7 +6,7 @@ enum {
 	FEW_ENTRIES = 1 << 20 /* that need not be added up before the end */
 };
 
-static uint32_t group_of(const struct tally_entry *entry)
+static uint32_t tally_group_of(const struct tally_entry *entry)
 {
 	return entry->group;
 }
@@ -51,7 +51,7 @@ void tally_finish(struct tally *tally)
 {
 	size_t count = tally->entries.len;
 	CLEANUP_FREE struct tally_entry *by_group = mem_alloc(count * sizeof(*by_group));
-	sort_by(group_of, tally->entries.data, count, by_group);
+	sort_by(tally_group_of, tally->entries.data, count, by_group);
 	sort_by(stack_of, by_group, count, tally->entries.data);
 	tally->nr_distinct = tally->entries.len = add_up(tally->entries.data, count);
 }

@@ -23,7 +23,7 @@ struct http {
 	char error[ERROR_BUFFER_BYTES];
 };
 
-static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
+static size_t http_take_answer(char *bytes, size_t size, size_t count, void *context)
 {
 	struct str *answer = context;
 	size_t len = size * count;
@@ -44,7 +44,7 @@ static void set_up(struct http *http, const struct http_options *options)
 	curl->easy_setopt(http->easy, CURL_VERIFY_HOST, (long)VERIFY_NAME);
 	curl->easy_setopt(http->easy, CURL_USER_AGENT, "ebprof/" EBPROF_VERSION);
 	curl->easy_setopt(http->easy, CURL_ERROR_BUFFER, http->error);
-	curl->easy_setopt(http->easy, CURL_WRITE_FUNCTION, take_answer);
+	curl->easy_setopt(http->easy, CURL_WRITE_FUNCTION, http_take_answer);
 	curl->easy_setopt(http->easy, CURL_WRITE_DATA, &http->answer);
 	curl->easy_setopt(http->easy, CURL_CONNECT_TIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	if (options->ca_file)
@@ -100,7 +100,7 @@ static bool is_final(int code)
 	}
 }
 
-static const char *problem_of(const struct http *http, int code)
+static const char *http_problem_of(const struct http *http, int code)
 {
 	if (code == CURL_WRITE_ERROR)
 		return "the answer is longer than 4 MiB";
@@ -112,7 +112,7 @@ static struct http_response response_of(struct http *http, int code)
 	struct http_response response = {.status = 0};
 	if (code) {
 		response.is_final = is_final(code);
-		response.problem = problem_of(http, code);
+		response.problem = http_problem_of(http, code);
 		return response;
 	}
 	char *location = NULL;

@@ -39,10 +39,10 @@ struct push {
 	size_t nr_headers;
 };
 
-static void say(const struct push *push, bool is_passing, const char *fmt, ...)
+static void push_say(const struct push *push, bool is_passing, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void say(const struct push *push, bool is_passing, const char *fmt, ...)
+static void push_say(const struct push *push, bool is_passing, const char *fmt, ...)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	va_list args;
@@ -111,7 +111,7 @@ static struct err *add_headers(struct push *push)
 
 /* ---- one part ---- */
 
-static uint64_t now_ms(void)
+static uint64_t push_now_ms(void)
 {
 	return clock_now_ns() / NS_PER_MS;
 }
@@ -130,12 +130,12 @@ static uint64_t left_ms(const struct push *push)
 	return push->tried_ms < give_up_ms ? give_up_ms - push->tried_ms : 0;
 }
 
-static struct http_response attempt(struct push *push, struct http_request request)
+static struct http_response push_attempt(struct push *push, struct http_request request)
 {
-	uint64_t left = left_ms(push), began_ms = now_ms();
+	uint64_t left = left_ms(push), began_ms = push_now_ms();
 	request.timeout_ms = push->options->timeout_ms < left ? push->options->timeout_ms : left;
 	struct http_response response = http_post(push->http, &request);
-	push->tried_ms += now_ms() - began_ms;
+	push->tried_ms += push_now_ms() - began_ms;
 	return response;
 }
 
@@ -167,7 +167,7 @@ static bool is_temporary(const struct http_response *response)
 }
 
 /* "503: what it said" */
-static void put_answer(struct str *out, const struct http_response *response)
+static void push_put_answer(struct str *out, const struct http_response *response)
 {
 	if (!response->status) {
 		str_puts(out, response->problem);
@@ -185,7 +185,7 @@ static void put_answer(struct str *out, const struct http_response *response)
 static struct err *failure(const struct push *push, const struct http_response *response)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	put_answer(&text, response);
+	push_put_answer(&text, response);
 	if (push->has_given_up)
 		str_printf(&text,
 			"; gave up: in %.1f s nothing was delivered (--give-up); the recording is "
@@ -204,7 +204,7 @@ static struct err *failure(const struct push *push, const struct http_response *
 static struct http_response post(struct push *push, const struct http_request *request)
 {
 	for (uint32_t failures = 0;; failures++) {
-		struct http_response response = attempt(push, *request);
+		struct http_response response = push_attempt(push, *request);
 		if (!is_temporary(&response) || failures == push->options->retries)
 			return response;
 		uint64_t wait = response.retry_after_s ? (uint64_t)response.retry_after_s * 1000
@@ -214,8 +214,8 @@ static struct http_response post(struct push *push, const struct http_request *r
 			return response;
 		}
 		CLEANUP(str_deinit) struct str text = {0};
-		put_answer(&text, &response);
-		say(push, false, "%s; again in %.1f s", str_text(&text), (double)wait / 1000);
+		push_put_answer(&text, &response);
+		push_say(push, false, "%s; again in %.1f s", str_text(&text), (double)wait / 1000);
 		wait_ms(push, wait);
 	}
 }
@@ -244,7 +244,7 @@ static struct err *send_body(struct push *push, const struct push_body *body, bo
 	return NULL;
 }
 
-static struct err *encode(struct push *push, struct push_span span, struct push_body *ret)
+static struct err *push_encode(struct push *push, struct push_span span, struct push_body *ret)
 {
 	struct profile part = push_part(push->profile, span);
 	uint8_t id[EXPORT_ID_BYTES];
@@ -271,10 +271,10 @@ static bool is_over_limit(const struct push *push, const struct push_body *body)
 static struct err *deliver(struct push *push, struct push_span span, bool *is_too_large)
 {
 	struct push_body body = {0};
-	struct err *err = encode(push, span, &body);
+	struct err *err = push_encode(push, span, &body);
 	if (!err) {
 		*is_too_large = is_over_limit(push, &body);
-		say(push, true, "%u %s, %.1f MB", span.to - span.from,
+		push_say(push, true, "%u %s, %.1f MB", span.to - span.from,
 			str_plural(span.to - span.from, "sample", "samples"),
 			(double)body.bytes.len / 1e6);
 		if (!*is_too_large)
@@ -344,7 +344,7 @@ static void warn_of_age(const struct push *push)
 	uint64_t end_s = profile_wall_ns(push->profile, push->profile->last_ns) / NS_PER_S;
 	uint64_t now_s = push->began_ns / NS_PER_S, max_age_s = push->protocol->max_age_s;
 	if (max_age_s && end_s && end_s + max_age_s < now_s)
-		say(push, false,
+		push_say(push, false,
 			"the recording ended %.1f hours ago, and Pyroscope refuses what is older "
 			"than one unless its configuration allows it; --shift-time pushes the "
 			"recording as if it had ended now",
@@ -369,7 +369,7 @@ static struct err *choose_target(struct push *push)
 	return NULL;
 }
 
-static struct err *run(struct push *push)
+static struct err *push_run(struct push *push)
 {
 	struct http_options http = {
 		.ca_file = push->options->ca_file,
@@ -392,7 +392,7 @@ struct err *push_profile(const struct profile *profile, const struct push_option
 		return err_new(ERR_UNSUPPORTED, "more samples than can be pushed");
 	struct push push = {.profile = profile, .options = options, .result = result};
 	push.began_ns = clock_read_ns(CLOCK_REALTIME);
-	struct err *err = run(&push);
+	struct err *err = push_run(&push);
 	http_close(push.http);
 	push_ledger_close(&push.ledger);
 	push_url_deinit(&push.url);

@@ -15,7 +15,7 @@ enum {
 	MAX_SPANS = 1 << 16, /* a push halves what is too large; nobody comes near */
 };
 
-static struct err *usual_folder(struct str *path)
+static struct err *push_ledger_usual_folder(struct str *path)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	if (state && state[0] == '/') /* relative ones are to be ignored, says XDG */
@@ -47,7 +47,8 @@ static struct err *read_spans(
 	return NULL;
 }
 
-static struct err *read_entry(struct cache_entry *entry, uint32_t count, struct push_ledger *ledger)
+static struct err *push_ledger_read_entry(
+	struct cache_entry *entry, uint32_t count, struct push_ledger *ledger)
 {
 	if (entry->bytes_left > MAX_SPANS * SPAN_BYTES)
 		return err_new(ERR_FORMAT, "it is too long");
@@ -63,7 +64,7 @@ static struct err *read_ledger(struct push_ledger *ledger, uint32_t count)
 	struct cache_entry entry = {.fd = -1};
 	struct err *err = cache_entry_open(ledger->files, ledger->name, &entry);
 	if (!err && entry.fd >= 0)
-		err = read_entry(&entry, count, ledger);
+		err = push_ledger_read_entry(&entry, count, ledger);
 	cache_entry_close(&entry);
 	return err_wrap(err, "the record of what was pushed cannot be used (--force pushes all)");
 }
@@ -77,7 +78,7 @@ struct err *push_ledger_open(const char *folder, const uint8_t key[16], uint32_t
 	if (folder)
 		str_puts(&path, folder);
 	else
-		try(usual_folder(&path));
+		try(push_ledger_usual_folder(&path));
 	struct cache_options options = {.kind = "pushed", .folder = str_text(&path)};
 	try(cache_open(&options, &ledger.files));
 	struct err *err = is_forced ? NULL : read_ledger(&ledger, count);
@@ -113,7 +114,7 @@ bool push_ledger_next(
 }
 
 /* Keeps them in order and apart. */
-static void insert(struct push_ledger *ledger, struct push_span span)
+static void push_ledger_insert(struct push_ledger *ledger, struct push_span span)
 {
 	size_t kept = 0, at = 0;
 	vec_each(&ledger->done, other) {
@@ -136,7 +137,7 @@ static void insert(struct push_ledger *ledger, struct push_span span)
 
 struct err *push_ledger_add(struct push_ledger *ledger, struct push_span span)
 {
-	insert(ledger, span);
+	push_ledger_insert(ledger, span);
 	if (!ledger->files)
 		return NULL;
 	struct bytes_buf bytes = {0};

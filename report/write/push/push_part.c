@@ -40,19 +40,19 @@ struct hash {
 	struct bytes_buf piece;
 };
 
-static void flush(struct hash *hash)
+static void push_part_flush(struct hash *hash)
 {
 	for (size_t i = 0; i < 2; i++)
 		hash->sums[i] = cache_checksum(hash->sums[i], hash->piece.data, hash->piece.len);
 	hash->piece.len = 0;
 }
 
-static void put_word(struct hash *hash, const char *word)
+static void push_part_put_word(struct hash *hash, const char *word)
 {
 	bytes_put_blob(&hash->piece, word ? word : "", word ? strlen(word) : 0);
 }
 
-static void put_sample(
+static void push_part_put_sample(
 	struct hash *hash, const struct profile *profile, const struct profile_sample *sample)
 {
 	const struct profile_thread *thread = &profile->threads.data[sample->thread];
@@ -63,7 +63,7 @@ static void put_sample(
 	bytes_put_u32(&hash->piece, sample->cpu);
 	bytes_put_u32(&hash->piece, sample->event);
 	if (hash->piece.len > PIECE_BYTES)
-		flush(hash);
+		push_part_flush(hash);
 }
 
 void push_part_key(const struct profile *profile, struct push_span span, const char *const *salt,
@@ -71,14 +71,14 @@ void push_part_key(const struct profile *profile, struct push_span span, const c
 {
 	struct hash hash = {.sums = {0x70757368, 0x6b6579}};
 	for (; *salt; salt++)
-		put_word(&hash, *salt);
-	put_word(&hash, profile_meta(profile, LAYOUT_META_HOST));
-	put_word(&hash, profile_meta(profile, LAYOUT_META_COMMAND));
+		push_part_put_word(&hash, *salt);
+	push_part_put_word(&hash, profile_meta(profile, LAYOUT_META_HOST));
+	push_part_put_word(&hash, profile_meta(profile, LAYOUT_META_COMMAND));
 	bytes_put_u64(&hash.piece, profile->first_clock.monotonic_ns);
 	bytes_put_u64(&hash.piece, profile->first_clock.realtime_ns);
 	for (uint32_t i = span.from; i < span.to; i++)
-		put_sample(&hash, profile, &profile->samples.data[i]);
-	flush(&hash);
+		push_part_put_sample(&hash, profile, &profile->samples.data[i]);
+	push_part_flush(&hash);
 	hash.piece.len = 0;
 	bytes_put_u64(&hash.piece, hash.sums[0]);
 	bytes_put_u64(&hash.piece, hash.sums[1]);

@@ -63,7 +63,7 @@ static struct err *encode_pprof(
 
 /* ---- Pyroscope: POST /push.v1.PusherService/Push, Connect's unary protocol ---- */
 
-static void put_label(struct bytes_buf *series, const char *name, const char *value)
+static void push_protocol_put_label(struct bytes_buf *series, const char *name, const char *value)
 {
 	struct bytes_buf pair = {0};
 	protobuf_put_bytes(&pair, LABEL_PAIR_NAME, name, strlen(name));
@@ -92,9 +92,9 @@ static struct err *encode_push(const struct push_input *input, struct push_body 
 	char id[UUID_TEXT_BYTES];
 	struct err *err = encode_pprof(input, body, &pprof);
 	put_uuid(input->id, id);
-	put_label(&series, "__name__", profile_name);
+	push_protocol_put_label(&series, "__name__", profile_name);
 	for (size_t i = 0; i < input->nr_labels; i++)
-		put_label(&series, input->labels[i].key, input->labels[i].value);
+		push_protocol_put_label(&series, input->labels[i].key, input->labels[i].value);
 	protobuf_put_bytes(&sample, 1, pprof.data, pprof.len);
 	protobuf_put_bytes(&sample, 2, id, strlen(id));
 	protobuf_put_message(&series, 2, &sample);
@@ -107,7 +107,7 @@ static struct err *encode_push(const struct push_input *input, struct push_body 
 
 /* ---- Pyroscope: POST /ingest ---- */
 
-static void put_percent(struct str *out, const char *text)
+static void push_protocol_put_percent(struct str *out, const char *text)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
@@ -141,7 +141,7 @@ static struct err *encode_ingest(const struct push_input *input, struct push_bod
 	if (separator[0] == ',')
 		str_putc(&name, '}');
 	str_puts(&body->query, "?name=");
-	put_percent(&body->query, str_text(&name));
+	push_protocol_put_percent(&body->query, str_text(&name));
 	str_printf(&body->query, "&from=%llu&until=%llu&format=pprof&spyName=ebprof",
 		(unsigned long long)(profile_wall_ns(profile, profile->first_ns) / NS_PER_S),
 		(unsigned long long)(profile_wall_ns(profile, profile->last_ns) / NS_PER_S + 1));
@@ -277,7 +277,7 @@ static const struct push_protocol protocols[] = {
 	},
 };
 
-static bool ends_with(const char *text, const char *end)
+static bool push_protocol_ends_with(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
@@ -290,7 +290,7 @@ struct err *push_protocol_find(
 	for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++) {
 		const struct push_protocol *row = &protocols[i];
 		bool is_wanted = !name || strcmp(row->name, name) == 0;
-		if (is_wanted && ends_with(path, row->endpoint)) {
+		if (is_wanted && push_protocol_ends_with(path, row->endpoint)) {
 			*ret = row;
 			*is_endpoint = true;
 			return NULL;
