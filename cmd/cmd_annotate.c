@@ -43,14 +43,16 @@ static struct err *parse_layout(const char *text, void *member)
 #define FIELD(name) offsetof(struct annotate_options, name)
 
 static const struct opt rows[] = {
-	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input"},
+	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input",
+		NULL},
 	{"symbol", 'S', "SYM", opt_string, FIELD(symbol),
-		"this function, as the first operand does (the hottest)", NULL},
+		"this function, as the first operand does (the hottest)", NULL, NULL},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
-		"look for source files below DIR first; repeatable", NULL},
+		"look for source files below DIR first; repeatable", NULL, NULL},
 	{"layout", 0, "source|assembly|both", parse_layout, 0,
-		"what is printed (source, or assembly where there is none)", "What is shown"},
-	{"intel", 0, NULL, opt_flag, FIELD(is_intel), "x86 instructions in Intel's syntax", NULL},
+		"what is printed (source, or assembly where there is none)", "What is shown", NULL},
+	{"intel", 0, NULL, opt_flag, FIELD(is_intel), "x86 instructions in Intel's syntax", NULL,
+		NULL},
 	NAMING_FILE_ROWS(struct annotate_options, naming),
 	NAMING_SHOW_ROWS(struct annotate_options, naming),
 	{0},

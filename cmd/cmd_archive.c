@@ -12,9 +12,9 @@ struct archive_options {
 
 static const struct opt rows[] = {
 	{"input", 'i', "FILE", opt_string, offsetof(struct archive_options, input),
-		"the recording (ebprof.data)", "Input"},
+		"the recording (ebprof.data)", "Input", NULL},
 	{"quiet", 'q', NULL, opt_flag, offsetof(struct archive_options, quiet),
-		"say nothing but errors", NULL},
+		"say nothing but errors", NULL, NULL},
 	NAMING_FILE_ROWS(struct archive_options, naming),
 	{0},
 };

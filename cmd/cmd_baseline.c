@@ -46,23 +46,28 @@ static struct err *parse_key(const char *text, void *member)
 
 static const struct opt rows[] = {
 	{"key", 'k', "JOB[:BRANCH]", parse_key, FIELD(key),
-		"whose baseline: a name of the benchmark, and the branch (main)", "Baselines"},
-	{"baseline-dir", 0, "DIR", opt_string, FIELD(folder),
-		"the folder of all baselines (" BASELINE_STORE_FOLDER ")", NULL},
-	{"output", 'o', "FILE|-", opt_string, FIELD(output), "get: where to; must be given", NULL},
-	{"event", 'e', "EVENT", opt_string, FIELD(event),
-		"get: what it is compared with was sampled by (what record takes here)", NULL},
-	{"force", 'f', NULL, opt_flag, FIELD(is_forced),
-		"save, get: also what is of another CPU model or event", NULL},
-	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
-		"save: cut rare stacks until it is that small (1000000B)", NULL},
-	{"json", 0, NULL, opt_flag, FIELD(is_json), "list: for programs, keys are stable", NULL},
-	{"keep", 0, "N", opt_u32, FIELD(keep), "gc: only the newest N of each key", NULL},
-	{"older-than", 0, "DAYS", opt_u32, FIELD(older_than_days),
-		"gc: remove what was saved more than DAYS ago", NULL},
-	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run), "gc: say what would go, and keep it",
+		"whose baseline: a name of the benchmark, and the branch (main)", "Baselines",
 		NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors and damage", NULL},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(folder), "the folder of all baselines", NULL,
+		BASELINE_STORE_FOLDER},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), "get: where to; must be given", NULL,
+		NULL},
+	{"event", 'e', "EVENT", opt_string, FIELD(event),
+		"get: what it is compared with was sampled by (what record takes here)", NULL,
+		NULL},
+	{"force", 'f', NULL, opt_flag, FIELD(is_forced),
+		"save, get: also what is of another CPU model or event", NULL, NULL},
+	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
+		"save: cut rare stacks until it is that small (1000000B)", NULL, NULL},
+	{"json", 0, NULL, opt_flag, FIELD(is_json), "list: for programs, keys are stable", NULL,
+		NULL},
+	{"keep", 0, "N", opt_u32, FIELD(keep), "gc: only the newest N of each key", NULL, NULL},
+	{"older-than", 0, "DAYS", opt_u32, FIELD(older_than_days),
+		"gc: remove what was saved more than DAYS ago", NULL, NULL},
+	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run), "gc: say what would go, and keep it",
+		NULL, NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors and damage", NULL,
+		NULL},
 	NAMING_FILE_ROWS(struct baseline_options, naming),
 	{0},
 };
@@ -283,8 +288,7 @@ static void baseline_options_deinit(struct baseline_options *options)
 static int cmd_baseline_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(baseline_options_deinit)
-	struct baseline_options options = {
-		.folder = BASELINE_STORE_FOLDER, .max_bytes = BASELINE_FILE_MAX_BYTES};
+	struct baseline_options options = {.max_bytes = BASELINE_FILE_MAX_BYTES};
 	const struct verb *verb = NULL;
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))

@@ -20,7 +20,6 @@
 enum {
 	EXIT_NOT_PERMITTED = 77, /* automake's "skipped" */
 	MAX_RUNS = 1000,
-	DEFAULT_RUNS = 5,
 };
 
 struct ci_options {
@@ -33,28 +32,29 @@ struct ci_options {
 #define FIELD(name) offsetof(struct ci_options, name)
 
 static const struct opt rows[] = {
-	{"runs", 0, "N", opt_u32, FIELD(record.runs), "how often each command is run (5)", "Runs"},
+	{"runs", 0, "N", opt_u32, FIELD(record.runs), "how often each command is run", "Runs", "5"},
 	{"base", 0, "COMMAND", opt_string, FIELD(record.base),
-		"run this, too, by the shell, and compare with it", NULL},
+		"run this, too, by the shell, and compare with it", NULL, NULL},
 	{"order", 0, "ORDER", ci_record_parse_order, FIELD(record.order),
-		"how both take turns: abba, abab, aabb (abba)", NULL},
+		"how both take turns: abba, abab, aabb", NULL, "abba"},
 	{"freq", 'F', "N|max", opt_string, FIELD(record.frequency),
-		"samples a second and CPU (999)", NULL},
+		"samples a second and CPU (999)", NULL, NULL},
 	{"event", 'e', "EVENT", opt_string, FIELD(record.event),
-		"what is sampled: cycles, cpu-clock, auto (auto)", NULL},
-	{"keep", 0, "DIR", opt_string, FIELD(kept_folder), "keep the recordings there", NULL},
+		"what is sampled: cycles, cpu-clock, auto (auto)", NULL, NULL},
+	{"keep", 0, "DIR", opt_string, FIELD(kept_folder), "keep the recordings there", NULL, NULL},
 	{"allow-unprofiled", 0, NULL, opt_flag, FIELD(allows_unprofiled),
-		"where profiling is not permitted run the command all the same", NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(record.is_quiet), "do not tell of each run", NULL},
+		"where profiling is not permitted run the command all the same", NULL, NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(record.is_quiet), "do not tell of each run", NULL,
+		NULL},
 	{"job", 0, "NAME", opt_string, FIELD(job), "compare with the baseline of this benchmark",
-		"Baselines"},
-	{"branch", 0, "NAME", opt_string, FIELD(branch), "... on this branch (main)", NULL},
+		"Baselines", NULL},
+	{"branch", 0, "NAME", opt_string, FIELD(branch), "... on this branch", NULL, "main"},
 	{"base-branch", 0, "NAME", opt_string, FIELD(base_branch),
-		"... or on this one, where that has none", NULL},
-	{"baseline-dir", 0, "DIR", opt_string, FIELD(store_folder),
-		"the folder of all baselines (" BASELINE_STORE_FOLDER ")", NULL},
+		"... or on this one, where that has none", NULL, NULL},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(store_folder), "the folder of all baselines",
+		NULL, BASELINE_STORE_FOLDER},
 	{"save", 0, NULL, opt_flag, FIELD(saves),
-		"let these runs be the branch's baseline, unless they fail", NULL},
+		"let these runs be the branch's baseline, unless they fail", NULL, NULL},
 	DIFF_RUN_ROWS(struct ci_options, diff),
 	NAMING_FILE_ROWS(struct ci_options, diff.select.naming),
 	{0},
@@ -375,9 +375,6 @@ static int cmd_ci_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(ci_options_deinit)
 	struct ci_options options = {
-		.record.runs = DEFAULT_RUNS,
-		.store_folder = BASELINE_STORE_FOLDER,
-		.branch = "main",
 		.diff = DIFF_RUN_DEFAULTS,
 	};
 	CLEANUP(str_deinit) struct str why = {0};

@@ -30,26 +30,27 @@ struct convert_options {
 #define FIELD(name) offsetof(struct convert_options, name)
 
 static const struct opt rows[] = {
-	{"list", 0, NULL, opt_flag, FIELD(list), "list the formats", "Format (exactly one)"},
+	{"list", 0, NULL, opt_flag, FIELD(list), "list the formats", "Format (exactly one)", NULL},
 #define X(format, function, name, suffix, traits, help) \
-	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL},
+	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL, NULL},
 	EXPORT_FORMATS(X)
 #undef X
 		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
 			"pprof, json, otlp: labels of samples "
 			"(comm,thread,pid,tid,container,cgroup,origin; "
 			"also cpu, none)",
-			NULL},
+			NULL, NULL},
 	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
-		"outermost in stacks: process, thread, comm, container, cgroup, cpu, origin", NULL},
+		"outermost in stacks: process, thread, comm, container, cgroup, cpu, origin", NULL,
+		NULL},
 	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
-		"Input and output"},
+		"Input and output", NULL},
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
-		"html, svg: show what changed since this recording", NULL},
+		"html, svg: show what changed since this recording", NULL, NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		"where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz is "
 		"compressed",
-		NULL},
+		NULL, NULL},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
 };

@@ -31,12 +31,12 @@ static struct err *parse_format(const char *text, void *member)
 static const struct opt rows[] = {
 	DIFF_RUN_ROWS(struct diff_command_options, run),
 	{"format", 0, "FORMAT", parse_format, FIELD(format),
-		"of the main report: text, json, markdown, junit, github, gitlab, csv (text)",
+		"of the main report: text, json, markdown, junit, github, gitlab, csv (text)", NULL,
 		NULL},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to write that (standard output)", NULL},
+		"where to write that (standard output)", NULL, NULL},
 	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "show both in the terminal interface instead",
-		NULL},
+		NULL, NULL},
 	SELECT_ROWS(struct diff_command_options, run.select),
 	{0},
 };

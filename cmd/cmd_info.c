@@ -14,11 +14,11 @@ struct info_options {
 
 static const struct opt rows[] = {
 	{"input", 'i', "FILE|-", opt_string, offsetof(struct info_options, input),
-		"the recording (ebprof.data)", "Input and output"},
+		"the recording (ebprof.data)", "Input and output", NULL},
 	{"json", 0, NULL, opt_flag, offsetof(struct info_options, json),
-		"print JSON, keys are stable", NULL},
+		"print JSON, keys are stable", NULL, NULL},
 	{"mappings", 0, NULL, opt_flag, offsetof(struct info_options, mappings),
-		"list the objects, with their build IDs, and where they were mapped", NULL},
+		"list the objects, with their build IDs, and where they were mapped", NULL, NULL},
 	{0},
 };
 

@@ -13,10 +13,11 @@ struct merge_options_given {
 
 static const struct opt rows[] = {
 	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to; must be given",
-		"Input and output"},
+		"Input and output", NULL},
 	{"force", 'f', NULL, opt_flag, FIELD(force),
-		"take what comes twice, too: its samples count twice", NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors and damage", NULL},
+		"take what comes twice, too: its samples count twice", NULL, NULL},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors and damage", NULL,
+		NULL},
 	{0},
 };
 

@@ -188,7 +188,7 @@ static int list_probes(const char *path)
 
 static int cmd_record_run(const struct command *command, int argc, char **argv)
 {
-	CLEANUP(record_options_deinit) struct record_options options = {.output = "ebprof.data"};
+	CLEANUP(record_options_deinit) struct record_options options = {0};
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code == CONSOLE_OK ? CONSOLE_OK : EXIT_OWN_FAILURE;

@@ -88,11 +88,11 @@ static struct err *parse_bash(const char *text, void *member)
 
 static const struct opt help_rows[] = {
 	{"completion", 0, "bash|zsh|fish", opt_string, offsetof(struct help_options, shell),
-		"print a completion script for that shell", "Output"},
+		"print a completion script for that shell", "Output", NULL},
 	{"bash-completion", 0, NULL, parse_bash, offsetof(struct help_options, shell),
-		"--completion bash", NULL},
+		"--completion bash", NULL, NULL},
 	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
-		"print the options of a command, or the keys, one a line, for scripts", NULL},
+		"print the options of a command, or the keys, one a line, for scripts", NULL, NULL},
 	{0},
 };
 

@@ -33,10 +33,10 @@ struct diff_run_options {
 	struct select_options select;
 };
 
-/* The values of options that were not given. */
+/* What the rows have no standard for. */
 #define DIFF_RUN_DEFAULTS \
 	{ \
-		.diff = DIFF_OPTIONS_DEFAULT, .limit = 20 \
+		.diff = DIFF_OPTIONS_DEFAULT \
 	}
 
 opt_parse_fn diff_run_parse_by;       /* enum diff_by */
@@ -49,49 +49,52 @@ opt_parse_fn diff_run_parse_log;      /* const char *: a file, or standard outpu
 /* Rows to be placed among a command's own, ahead of select's; `member` is that of its options. */
 #define DIFF_RUN_ROWS(type, member) \
 	{"by", 0, "WHAT", diff_run_parse_by, offsetof(type, member.diff.by), \
-		"a row for each function, module, line, stack (function)", "Comparison"}, \
+		"a row for each function, module, line, stack (function)", "Comparison", NULL}, \
 		{"metric", 0, "METRIC", diff_run_parse_metric, offsetof(type, member.diff.metric), \
-			"share of the samples, or cpu-s: CPU seconds of a run (share)", NULL}, \
+			"share of the samples, or cpu-s: CPU seconds of a run (share)", NULL, \
+			NULL}, \
 		{"alpha", 0, "P", diff_run_parse_alpha, offsetof(type, member.diff.alpha), \
-			"how often a report may be a false alarm (0.01)", NULL}, \
+			"how often a report may be a false alarm (0.01)", NULL, NULL}, \
 		{"min-effect", 0, "PERCENT", diff_run_parse_fraction, \
 			offsetof(type, member.diff.min_effect), "smaller changes are none (5%)", \
-			NULL}, \
+			NULL, NULL}, \
 		{"min-share", 0, "PERCENT", diff_run_parse_fraction, \
 			offsetof(type, member.diff.min_share), \
-			"what takes less on both sides is no finding (0.5%)", NULL}, \
+			"what takes less on both sides is no finding (0.5%)", NULL, NULL}, \
 		{"fail-on", 0, "WHAT", diff_run_parse_gate, offsetof(type, member.fail_on), \
 			"regression: exit 1 after one, 3 if inconclusive; or inconclusive, none", \
-			NULL}, \
+			NULL, NULL}, \
 		{"force", 0, NULL, opt_flag, offsetof(type, member.diff.is_forced), \
 			"compare other events, CPU models, architectures, damaged files, too", \
-			NULL}, \
+			NULL, NULL}, \
 		DIFF_FILE_ROWS(type, member), \
 	{ \
 		"limit", 0, "N", opt_u32, offsetof(type, member.limit), \
-			"rows of each list, 0 for all (20)", NULL \
+			"rows of each list, 0 for all", NULL, "20" \
 	}
 
 /* One for each report that is written beside the main one. */
 #define DIFF_FILE_ROWS(type, member) \
 	{"json", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JSON]), \
-		"also: for programs", "Reports"}, \
+		"also: for programs", "Reports", NULL}, \
 		{"markdown", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_MARKDOWN]), \
-			"for $GITHUB_STEP_SUMMARY, and comments", NULL}, \
+			"for $GITHUB_STEP_SUMMARY, and comments", NULL, NULL}, \
 		{"junit", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JUNIT]), \
-			"a testcase a function, for what shows tests", NULL}, \
+			"a testcase a function, for what shows tests", NULL, NULL}, \
 		{"github", 0, "[FILE|-]", diff_run_parse_log, \
 			offsetof(type, member.files[DIFF_GITHUB]), \
-			"annotations of source lines, by GitHub's workflow commands (-)", NULL}, \
+			"annotations of source lines, by GitHub's workflow commands (-)", NULL, \
+			NULL}, \
 		{"gitlab", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_GITLAB]), \
-			"regressions as GitLab's code quality", NULL}, \
+			"regressions as GitLab's code quality", NULL, NULL}, \
 		{"csv", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_CSV]), \
-			"for spreadsheets", NULL}, \
+			"for spreadsheets", NULL, NULL}, \
 		{"html", 0, "FILE|-", opt_string, offsetof(type, member.html), \
-			"a page with both flame graphs in one, as of convert --baseline", NULL}, \
+			"a page with both flame graphs in one, as of convert --baseline", NULL, \
+			NULL}, \
 	{ \
 		"svg", 0, "FILE|-", opt_string, offsetof(type, member.svg), \
-			"that flame graph as a picture", NULL \
+			"that flame graph as a picture", NULL, NULL \
 	}
 
 /* Files of a side: recordings, each one run, or merged ones and baselines, which are several. */

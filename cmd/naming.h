@@ -23,32 +23,32 @@ opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define NAMING_FILE_ROWS(type, member) \
 	{"symfs", 0, "DIR", naming_parse_symfs, offsetof(type, member.symbolize.files.symfs), \
-		"look for binaries below DIR", "Symbols"}, \
+		"look for binaries below DIR", "Symbols", NULL}, \
 		{"debug-dir", 0, "DIR", naming_parse_dir, \
 			offsetof(type, member.symbolize.files.debug_dirs), \
-			"look for debug files in DIR first; repeatable", NULL}, \
+			"look for debug files in DIR first; repeatable", NULL, NULL}, \
 		{"debuginfod", 0, "off|names|lines|full", naming_parse_debuginfod, \
 			offsetof(type, member.debuginfod), \
-			"what to fetch from the servers of DEBUGINFOD_URLS", NULL}, \
+			"what to fetch from the servers of DEBUGINFOD_URLS", NULL, NULL}, \
 		{"offline", 0, NULL, opt_flag, offsetof(type, member.is_offline), \
-			"do not use the network", NULL}, \
+			"do not use the network", NULL, NULL}, \
 	{ \
 		"symbol-cache", 0, "DIR", naming_parse_cache, \
 			offsetof(type, member.symbolize.cache_folder), \
-			"where names and lines are kept, or \"none\"", NULL \
+			"where names and lines are kept, or \"none\"", NULL, NULL \
 	}
 
 /* How they are shown. */
 #define NAMING_SHOW_ROWS(type, member) \
 	{"demangle", 0, "[MODE]", naming_parse_demangle, \
 		offsetof(type, member.symbolize.demangle), \
-		"names in full, or templates, simplified, none (full)", NULL}, \
+		"names in full, or templates, simplified, none (full)", NULL, NULL}, \
 		{"no-demangle", 0, NULL, naming_parse_no_demangle, \
 			offsetof(type, member.symbolize.demangle), \
-			"show names as the linker has them", NULL}, \
+			"show names as the linker has them", NULL, NULL}, \
 	{ \
 		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \
-			"leave out functions that were inlined", NULL \
+			"leave out functions that were inlined", NULL, NULL \
 	}
 
 /*

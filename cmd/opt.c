@@ -129,8 +129,11 @@ static struct err *opt_parse(
 	const struct command *command, int argc, char **argv, void *options, bool *wants_help)
 {
 	size_t count = count_rows(command->options);
-	struct getopt_tables tables = make_tables(command, count);
 	struct err *err = NULL;
+	for (size_t i = 0; i < count && !err; i++)
+		if (command->options[i].standard)
+			err = apply(&command->options[i], command->options[i].standard, options);
+	struct getopt_tables tables = make_tables(command, count);
 	*wants_help = false;
 	opterr = 0;
 	optind = 1;
@@ -167,6 +170,13 @@ bool opt_begin(
 
 /* ---- showing ---- */
 
+static void opt_print_text(const struct opt *row, FILE *out)
+{
+	fprintf(out, "%s", row->help);
+	if (row->standard)
+		fprintf(out, " (%s)", row->standard);
+}
+
 static void opt_print_row(const struct opt *row, FILE *out)
 {
 	enum {
@@ -185,7 +195,9 @@ static void opt_print_row(const struct opt *row, FILE *out)
 	fprintf(out, "%-*s", HELP_COLUMN - 1, str_text(&left));
 	if (left.len >= HELP_COLUMN - 1)
 		fprintf(out, "\n%*s", HELP_COLUMN - 1, "");
-	fprintf(out, " %s\n", row->help);
+	fprintf(out, " ");
+	opt_print_text(row, out);
+	fprintf(out, "\n");
 }
 
 void opt_print_help(const struct command *command, FILE *out)
@@ -207,8 +219,10 @@ void opt_print_rows(const struct command *command, FILE *out)
 {
 	for (const struct opt *row = command->options; row && row->long_name; row++) {
 		char short_name[2] = {row->short_name ? row->short_name : '-', '\0'};
-		fprintf(out, "%s\t%s\t%s\t%s\n", short_name, row->long_name,
-			row->argument ? row->argument : "-", row->help);
+		fprintf(out, "%s\t%s\t%s\t", short_name, row->long_name,
+			row->argument ? row->argument : "-");
+		opt_print_text(row, out);
+		fprintf(out, "\n");
 	}
 }
 

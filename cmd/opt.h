@@ -26,6 +26,8 @@ struct opt {
 	size_t offset; /* of the member */
 	const char *help;
 	const char *group; /* heading; NULL: that of the row above */
+	const char
+		*standard; /* parsed where the option is not given, help shows it; NULL: nothing */
 };
 
 /* An option of another profiler, of perf mostly, that is none here. */
@@ -49,9 +51,10 @@ struct command {
 };
 
 /*
- * Parses argv[1..] into `options`; *rest is the index of the first operand (operands
- * are moved behind the options unless the command stops at them). False: the command
- * ends here with *code; help was asked for, or something is wrong, which was told.
+ * Parses argv[1..] into `options`, which holds what options that have no standard begin with; *rest
+ * is the index of the first operand (operands are moved behind the options unless the command stops
+ * at them). False: the command ends here with *code; help was asked for, or something is wrong,
+ * which was told.
  */
 bool opt_begin(
 	const struct command *command, int argc, char **argv, void *options, int *rest, int *code);

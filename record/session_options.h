@@ -57,7 +57,7 @@ struct session_options {
 	bool exclude_user, exclude_kernel;
 	enum session_call_graph call_graph;
 	uint32_t snapshot_bytes;    /* of a stack that cannot be unwound at once; 0: the default */
-	uint64_t table_bytes;       /* for unwind tables in the kernel; 0: the default */
+	uint64_t table_bytes;       /* for unwind tables in the kernel */
 	uint32_t unwanted_runtimes; /* interpreters to be left out, see runtime_names.h */
 	const char *cache_folder;   /* for unwind tables; NULL: the usual one, "": none */
 	const int *cpus;            /* only these; NULL: all */
@@ -68,7 +68,7 @@ struct session_options {
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	uint64_t max_bytes;             /* 0: no limit */
 	struct session_switch switching;
-	size_t ring_bytes; /* 0: the default */
+	size_t ring_bytes; /* a power of two of at least a page */
 	bool with_args;    /* store the command's arguments */
 	bool keeps_files;  /* see session_take_kept_files() */
 

@@ -11,8 +11,7 @@
 #include "record/runtime_forecast.h"
 
 enum {
-	DEFAULT_RING_BYTES = 4 << 20,
-	DEFAULT_TABLE_BYTES = 32 << 20,
+
 	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
 };
 
@@ -134,7 +133,7 @@ static struct err *create_sampler(struct session_parts *parts)
 		.command_pid = parts->command_pid,
 		.tasks = target_tasks(parts),
 		.follow_children = !options->no_inherit,
-		.ring_bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING_BYTES,
+		.ring_bytes = options->ring_bytes,
 		.call_graph = call_graphs[options->call_graph],
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
@@ -168,8 +167,8 @@ static struct err *create_rule_source(struct session_parts *parts)
 		return NULL;
 	struct table_store_maps maps = sampler_table_maps(parts->sampler);
 	maps.unwanted_runtimes = options->unwanted_runtimes;
-	uint64_t table_bytes = options->table_bytes ? options->table_bytes : DEFAULT_TABLE_BYTES;
-	try(rule_source_init(&parts->rules, &maps, table_bytes, options->cache_folder,
+
+	try(rule_source_init(&parts->rules, &maps, options->table_bytes, options->cache_folder,
 		&parts->translate.objects));
 	table_builder_on_runtime(parts->rules.builder, add_runtimes, parts);
 	resolver->rules = &parts->rules;
