@@ -1,0 +1,110 @@
+/* Whether the call ahead of a return address can have led to where a thread is. */
+#include "format/machine/x86_64_call.h"
+
+#include <string.h>
+
+#include "format/base/mem.h"
+#include "tests/unit/unit.h"
+
+enum {
+	ADDRESS = 0x10000,
+	RA = ADDRESS + 5, /* behind a call at ADDRESS */
+};
+
+struct code {
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+{
+	const struct code *code = context;
+	uint64_t at = address - ADDRESS;
+	if (at >= code->len)
+		return 0;
+	if (len > code->len - at)
+		len = code->len - at;
+	memcpy(bytes, code->bytes + at, len);
+	return len;
+}
+
+static bool may_lead(const uint8_t *bytes, size_t len, uint64_t offset)
+{
+	struct code code = {bytes, len};
+	const struct machine_code machine_code = {.read = read_code, .context = &code};
+	return x86_64_may_have_called(&machine_code, RA, ADDRESS + offset);
+}
+
+/* Whether the call at the beginning of the bytes may have led to an offset. */
+#define LEADS_TO(offset, ...) \
+	__extension__({ \
+		static const uint8_t bytes_[] = {__VA_ARGS__}; \
+		may_lead(bytes_, sizeof(bytes_), (offset)); \
+	})
+
+#define CALL_16 0xe8, 11, 0, 0, 0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90
+#define NOP     0x90
+#define RET     0xc3
+#define UD2     0x0f, 0x0b
+
+TEST(call_leads_into_its_function_alone)
+{
+	CHECK(LEADS_TO(16, CALL_16, NOP, RET, NOP, RET));
+	CHECK(LEADS_TO(17, CALL_16, NOP, RET, NOP, RET));
+	CHECK(!LEADS_TO(18, CALL_16, NOP, RET, NOP, RET));
+	CHECK(!LEADS_TO(18, CALL_16, UD2, NOP, RET));
+	/* Not between its instructions: there is nothing that leads there. */
+	CHECK(!LEADS_TO(17, CALL_16, 0x48, 0x89, 0xc8, RET)); /* mov %rcx,%rax */
+}
+
+TEST(call_leads_along_jumps_and_branches)
+{
+	/* jmp to 20 */
+	CHECK(LEADS_TO(20, CALL_16, 0xeb, 2, UD2, NOP, RET));
+	CHECK(!LEADS_TO(18, CALL_16, 0xeb, 2, UD2, NOP, RET));
+	/* jz to 20: both */
+	CHECK(LEADS_TO(18, CALL_16, 0x74, 2, NOP, RET, NOP, RET));
+	CHECK(LEADS_TO(20, CALL_16, 0x74, 2, NOP, RET, NOP, RET));
+	/* A jump in circles ends. */
+	CHECK(!LEADS_TO(18, CALL_16, 0xeb, 0xfe, NOP, RET));
+	/* jmp *%rax may lead anywhere. */
+	CHECK(LEADS_TO(30, CALL_16, 0xff, 0xe0));
+}
+
+TEST(call_leads_over_calls_but_not_into_them)
+{
+	/* call 24; nop; ret; nop; 24: ret */
+	CHECK(LEADS_TO(21, CALL_16, 0xe8, 3, 0, 0, 0, NOP, RET, NOP, RET));
+	CHECK(!LEADS_TO(24, CALL_16, 0xe8, 3, 0, 0, 0, NOP, RET, NOP, RET));
+	/* call 21: what follows is a function of its own, as its call does not return. */
+	CHECK(!LEADS_TO(22, CALL_16, 0xe8, 1, 0, 0, 0, NOP, NOP, RET));
+}
+
+/* What it pushes, or puts where its return address was, a return goes to. */
+TEST(call_of_a_function_that_returns_elsewhere)
+{
+	CHECK(LEADS_TO(40, CALL_16, 0x50, RET));                   /* push %rax; ret */
+	CHECK(!LEADS_TO(40, CALL_16, 0x50, 0x58, RET));            /* pop %rax between */
+	CHECK(LEADS_TO(40, CALL_16, 0x48, 0x89, 0x04, 0x24, RET)); /* mov %rax,(%rsp) */
+}
+
+TEST(call_that_does_not_tell_its_target)
+{
+	static const uint8_t by_register[] = {NOP, NOP, NOP, 0xff, 0xd0}; /* call *%rax */
+	CHECK(may_lead(by_register, sizeof(by_register), 100));
+	CHECK(may_lead(by_register, 3, 100));   /* its bytes are not there */
+	CHECK(LEADS_TO(100, 0xe8, 0, 1, 0, 0)); /* its target's are not */
+}
+
+/* Code that goes on longer than anybody follows it may lead there. */
+TEST(call_of_endless_code)
+{
+	enum {
+		LEN = 1 << 16
+	};
+	CLEANUP_FREE uint8_t *bytes = mem_alloc(LEN);
+	static const uint8_t call[] = {CALL_16};
+	memset(bytes, NOP, LEN);
+	memcpy(bytes, call, sizeof(call));
+	CHECK(may_lead(bytes, LEN, LEN - 1));
+}
