@@ -273,29 +273,40 @@ void cut_stacks_put(const struct profile *profile, struct str *out)
 
 /* ---- JSON ---- */
 
+void cut_stacks_put_json_causes(const uint64_t *truncated_by, struct str *out)
+{
+	const char *separator = "{";
+	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
+		if (!truncated_by[i])
+			continue;
+		str_printf(out, "%s\"%s\": %llu", separator,
+			stack_truncation_word((enum layout_truncation)i),
+			(unsigned long long)truncated_by[i]);
+		separator = ", ";
+	}
+	str_puts(out, *separator == '{' ? "{}" : "}");
+}
+
+void cut_stacks_put_json_found(const uint64_t *frames, struct str *out)
+{
+	str_printf(out, "{\"rule\": %llu, \"code\": %llu, \"frame_pointer\": %llu, \"scan\": %llu}",
+		(unsigned long long)frames[UNWIND_FOUND_BY_RULE],
+		(unsigned long long)frames[UNWIND_FOUND_BY_CODE],
+		(unsigned long long)frames[UNWIND_FOUND_BY_FRAME_POINTER],
+		(unsigned long long)frames[UNWIND_FOUND_BY_SCAN]);
+}
+
 static void put_json_row(const struct profile *profile, const struct row *row, struct str *out)
 {
 	const struct object_stacks *stacks = &row->stacks;
 	str_puts(out, "{\"path\": ");
 	json_quote(out, row->object->path ? row->object->path : "");
-	str_printf(out, ", \"guessed\": %llu, \"truncated\": %llu, \"truncated_by\": {",
+	str_printf(out, ", \"guessed\": %llu, \"truncated\": %llu, \"truncated_by\": ",
 		(unsigned long long)stacks->guessed, (unsigned long long)stacks->truncated);
-	const char *separator = "";
-	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
-		if (!stacks->truncated_by[i])
-			continue;
-		str_printf(out, "%s\"%s\": %llu", separator,
-			stack_truncation_word((enum layout_truncation)i),
-			(unsigned long long)stacks->truncated_by[i]);
-		separator = ", ";
-	}
-	str_printf(out,
-		"}, \"callers\": {\"rule\": %llu, \"code\": %llu, \"frame_pointer\": %llu, "
-		"\"scan\": %llu}, \"fix\": ",
-		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_RULE],
-		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_CODE],
-		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_FRAME_POINTER],
-		(unsigned long long)stacks->callers[UNWIND_FOUND_BY_SCAN]);
+	cut_stacks_put_json_causes(stacks->truncated_by, out);
+	str_puts(out, ", \"callers\": ");
+	cut_stacks_put_json_found(stacks->callers, out);
+	str_puts(out, ", \"fix\": ");
 	CLEANUP(str_deinit) struct str fix = {0};
 	put_remedies(profile, row->object, stacks, profile->samples.len, &fix);
 	json_quote(out, str_text(&fix));

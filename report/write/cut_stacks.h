@@ -19,6 +19,11 @@ void cut_stacks_put(const struct profile *profile, struct str *out);
  * "cut_or_guessed" of a JSON object, with "," and the end of the line. */
 void cut_stacks_put_json(const struct profile *profile, struct str *out);
 
+/* Appends {"CAUSE": STACKS, ...} of an array by enum layout_truncation, where there are any. */
+void cut_stacks_put_json_causes(const uint64_t *truncated_by, struct str *out);
+/* Appends {"rule": FRAMES, ...} of an array by enum unwind_found. */
+void cut_stacks_put_json_found(const uint64_t *frames, struct str *out);
+
 /* Appends lines that stand alone about one object, of `all` samples; nothing where no step of a
  * stack begins in it. */
 void cut_stacks_put_object(const struct profile *profile, const struct profile_object *object,

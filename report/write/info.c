@@ -441,25 +441,13 @@ static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
 		"\"kernel_only\": %llu},\n",
 		(unsigned long long)stacks->complete, (unsigned long long)stacks->by_guesses,
 		(unsigned long long)stacks->truncated, (unsigned long long)stacks->kernel_only);
-	str_puts(out, "  \"truncated_by\": {");
-	const char *separator = "";
-	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++) {
-		if (!stacks->truncated_by[i])
-			continue;
-		str_printf(out, "%s\"%s\": %llu", separator,
-			stack_truncation_word((enum layout_truncation)i),
-			(unsigned long long)stacks->truncated_by[i]);
-		separator = ", ";
-	}
-	str_puts(out, "},\n");
+	str_puts(out, "  \"truncated_by\": ");
+	cut_stacks_put_json_causes(stacks->truncated_by, out);
+	str_puts(out, ",\n");
 	put_json_count(out, "guessed_stacks", stacks->guessed);
-	str_printf(out,
-		"  \"frames\": {\"rule\": %llu, \"code\": %llu, \"frame_pointer\": %llu, "
-		"\"scan\": %llu},\n",
-		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_RULE],
-		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_CODE],
-		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_FRAME_POINTER],
-		(unsigned long long)stacks->frames[UNWIND_FOUND_BY_SCAN]);
+	str_puts(out, "  \"frames\": ");
+	cut_stacks_put_json_found(stacks->frames, out);
+	str_puts(out, ",\n");
 }
 
 static void put_json_script_frames(const struct script_frames *frames, struct str *out)

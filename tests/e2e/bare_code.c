@@ -11,34 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-static double cpu_seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static volatile unsigned sink;
-
-static void spin(void)
-{
-	for (unsigned i = 0; i < 200000; i++)
-		sink += i;
-}
-
-__attribute__((noinline)) void spin_small(void)
-{
-	spin();
-	__asm__ volatile("");
-}
-
-__attribute__((noinline)) void spin_large(void)
-{
-	spin();
-	__asm__ volatile("");
-}
+#include "spin_functions.h"
 
 /* push %rbp; mov $-8,%rbp; sub $bytes,%rsp; call *%rdi; add $bytes,%rsp; pop %rbp; ret */
 static void write_code(uint8_t *code, uint32_t bytes)

@@ -2,32 +2,12 @@
 # Code that processes register for debuggers (GDB's JIT interface): it has names, and each stack
 # through it is the one that it has to be, by the rules that the process gives.
 . "$(dirname "$0")/prelude.bash"
+. "$here/known_chains.bash"
 
 [[ $(uname -m) == x86_64 ]] || all_skip=1
 made=$WORKLOADS/registered_code
 
 is_x86() { [[ -z ${all_skip:-} ]] || skip "the programs' code is x86-64's"; }
-
-record() { # FILE COMMAND...
-	local file=$1
-	shift
-	run "$EBPROF" record -q -F 997 -o "$file" -- "$@"
-	want_status 0 "record $*"
-	"$EBPROF" convert --folded "$file" >"$file.folded" 2>fold.err || fail "convert: $(cat fold.err)"
-}
-
-# How many samples' stacks match, of all.
-want_stacks() { # FILE PERCENT PATTERN
-	local all found
-	all=$(awk '{ sum += $NF } END { print sum + 0 }' "$1.folded")
-	found=$(grep -E -- "$3" "$1.folded" | awk '{ sum += $NF } END { print sum + 0 }')
-	((all > 100 && found * 100 >= all * $2)) ||
-		fail "$found of $all have $3: $(sort "$1.folded" | head -c 2000)"
-}
-
-frames() { # FILE KIND
-	"$EBPROF" info --json "$1" | grep -oP "\"frames\": .*\"$2\": \K[0-9]+"
-}
 
 # Nothing of it was read from code or guessed. The first sample is not the first instruction.
 want_rules_alone() { # FILE

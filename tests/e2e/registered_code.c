@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "debug_image.h"
+#include "spin_functions.h"
 
 struct jit_entry {
 	struct jit_entry *next, *prev;
@@ -42,33 +43,6 @@ static void tell_debuggers(uint32_t action)
 	__jit_debug_descriptor.relevant = &entry;
 	__jit_debug_descriptor.first = action == 1 ? &entry : NULL;
 	__jit_debug_register_code();
-}
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static volatile unsigned sink;
-
-static void spin(void)
-{
-	for (unsigned i = 0; i < 200000; i++)
-		sink += i;
-}
-
-__attribute__((noinline)) void spin_small(void)
-{
-	spin();
-	__asm__ volatile("");
-}
-
-__attribute__((noinline)) void spin_large(void)
-{
-	spin();
-	__asm__ volatile("");
 }
 
 /*

@@ -1,6 +1,8 @@
 #include "tests/unit/unit.h"
 
+#include <ftw.h>
 #include <stdarg.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +125,26 @@ static void run_again(struct sums *sums, const struct unit_test *test)
  * With an argument, only the tests whose name or file holds it. A test that failed is run a second
  * time, unless AGAIN=0 says otherwise.
  */
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+/* What tests leave behind goes away with it. */
+static bool enter_folder(char *path)
+{
+	if (mkdtemp(path) && !chdir(path))
+		return true;
+	perror(path);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
+	char folder[] = "/tmp/ebprof-unit.XXXXXX";
 	const char *again = getenv("AGAIN");
 	bool has_second_run = !again || strcmp(again, "0") != 0;
 	struct sums sums = {0};
@@ -133,6 +153,8 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return EXIT_FAILED;
 	}
+	if (!enter_folder(folder))
+		return EXIT_FAILED;
 	for (struct unit_test *test = tests; test; test = test->next) {
 		if (argc > 1 && !strstr(test->name, argv[1]) && !strstr(test->file, argv[1]))
 			continue;
@@ -148,6 +170,7 @@ int main(int argc, char **argv)
 	for (const struct unit_test *test = tests; test; test = test->next)
 		if (test->first_why)
 			run_again(&sums, test);
+	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	printf("%d passed, %d failed, %d skipped\n", sums.passed, sums.failed, sums.skipped);
 	return sums.failed ? EXIT_FAILED : 0;
 }
