@@ -165,7 +165,7 @@ enum event_filter {
 	EVENT_FILTER_NONE = 0,
 	EVENT_FILTER_PROCESS = 1, /* the target map holds tgids */
 	EVENT_FILTER_THREAD = 2,  /* ... tids */
-	EVENT_FILTER_USER = 3,    /* whoever has the real user ID of struct event_config */
+	EVENT_FILTER_USER = 3,    /* processes with the real user ID of struct event_config */
 };
 
 enum event_call_graph {

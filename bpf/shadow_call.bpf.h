@@ -208,9 +208,9 @@ static __always_inline bool find_hit(__u32 number, struct shadow_hit *ret)
 	return ret->place && ret->stack && ret->count;
 }
 
-/* Drops what is gone. A global function, which the verifier looks at once. */
-__noinline int heal(__u32 number, __u64 sp);
-__noinline int heal(__u32 number, __u64 sp)
+/* Drops calls that have ended unseen. A global function, which the verifier looks at once. */
+__noinline int drop_ended_calls(__u32 number, __u64 sp);
+__noinline int drop_ended_calls(__u32 number, __u64 sp)
 {
 	struct shadow_hit hit;
 	if (!find_hit(number, &hit))
@@ -329,7 +329,7 @@ static __always_inline void take_call(
 		return;
 	}
 	identify_call(&call);
-	heal(number, call.sp);
+	drop_ended_calls(number, call.sp);
 	if (stack->depth >= SHADOW_MAX_FRAMES)
 		COUNT(count->deep);
 	else

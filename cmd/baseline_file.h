@@ -1,4 +1,5 @@
-/* Making a baseline of the recordings that somebody names: for `baseline save` and `ci run`. */
+/* Making a baseline of the recordings that the command line names: for `baseline save` and `ci
+ * run`. */
 #ifndef EBPROF_BASELINE_FILE_H
 #define EBPROF_BASELINE_FILE_H
 
@@ -7,7 +8,7 @@
 #include "report/compare/baseline/slim.h"
 
 enum {
-	BASELINE_FILE_MAX_BYTES = 1000000, /* unless somebody says otherwise */
+	BASELINE_FILE_MAX_BYTES = 1000000, /* unless --max-size says otherwise */
 };
 
 struct baseline_file_options {

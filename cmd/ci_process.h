@@ -1,6 +1,6 @@
 /*
- * Processes of `ci run`: none outlives it, and it hands on the signals that end it, whoever of
- * them gets one.
+ * Processes of `ci run`: none outlives it, and it hands on the signals that end it to all of
+ * them.
  */
 #ifndef EBPROF_CI_PROCESS_H
 #define EBPROF_CI_PROCESS_H
@@ -32,7 +32,7 @@ typedef int ci_process_body(void *context);
  */
 struct err *ci_process_run(ci_process_body *body, void *context, int *ret) ERR_MUST_CHECK;
 
-/* Processes that are no business of ours: children that whoever became us had. */
+/* Processes that are no business of ours: children of the process that executed this program. */
 struct ci_strangers {
 	int *data;
 	size_t len, cap;

@@ -1,6 +1,6 @@
 /*
- * Two sides compared, from the files to the reports and the verdict: for `diff`, and for whoever
- * gates by it.
+ * Two sides compared, from the files to the reports and the verdict: for `diff`, and for `ci run`,
+ * which gates by it.
  */
 #ifndef EBPROF_DIFF_RUN_H
 #define EBPROF_DIFF_RUN_H

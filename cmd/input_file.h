@@ -1,4 +1,4 @@
-/* Opening a file that somebody named. */
+/* Opening a file that the command line names. */
 #ifndef EBPROF_INPUT_FILE_H
 #define EBPROF_INPUT_FILE_H
 

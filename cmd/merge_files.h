@@ -1,4 +1,5 @@
-/* Merging the files that somebody names: for `merge`, and for whoever reads several as one. */
+/* Merging the files that the command line names: for `merge`, and for commands that read several as
+ * one. */
 #ifndef EBPROF_MERGE_FILES_H
 #define EBPROF_MERGE_FILES_H
 

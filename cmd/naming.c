@@ -110,7 +110,7 @@ static void leave_nothing(int signal_number)
 	raise(signal_number);
 }
 
-/* Those that somebody else handles or ignores stay as they are. */
+/* Those that have a handler or are ignored already stay as they are. */
 static void replace_handlers(void (*from)(int), void (*to)(int))
 {
 	for (size_t i = 0; i < sizeof(deadly_signals) / sizeof(*deadly_signals); i++) {

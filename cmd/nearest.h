@@ -1,4 +1,4 @@
-/* The word that somebody meant who wrote another, maybe with "=VALUE": for "did you mean". */
+/* The known word that is nearest to a mistyped one, maybe with "=VALUE": for "did you mean". */
 #ifndef EBPROF_NEAREST_H
 #define EBPROF_NEAREST_H
 

@@ -1,4 +1,5 @@
-/* Ending as somebody else did: a shell, or a CI service, then knows it was a signal. */
+/* Ending by the signal that ended another process: a shell, or a CI service, then knows it was a
+ * signal. */
 #ifndef EBPROF_RAISE_SIGNAL_H
 #define EBPROF_RAISE_SIGNAL_H
 

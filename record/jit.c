@@ -210,7 +210,7 @@ static uint64_t realtime_of(uint64_t boottime_ns)
 	return clock_read_ns(CLOCK_REALTIME) - (clock_read_ns(CLOCK_BOOTTIME) - boottime_ns);
 }
 
-/* /tmp is everybody's: anybody may have put it there, or another process of the same number. */
+/* /tmp is everybody's: any user may have put it there, or another process of the same number. */
 static bool is_to_believe(const struct jit_image *image, const struct stat *st)
 {
 	uint64_t mtime_ns = clock_from_timespec(st->st_mtim);

@@ -77,7 +77,7 @@ void jit_table_note_dump(
 /* Looks for the perf maps of living processes, where that is due, to watch them grow. */
 void jit_table_watch(struct jit_table *table, uint64_t now_ns);
 
-/* Who is told of names. */
+/* Receives names. */
 struct jit_names {
 	/* For each address in an object, what stood there when. */
 	void (*place)(void *context, const struct object *object, const struct code_place *place);

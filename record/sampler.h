@@ -66,7 +66,7 @@ typedef void sampler_record_fn(void *context, const void *record, size_t len);
 /*
  * Calls fn for what is in the ring; records begin with an enum event_type. False: there may be
  * more. Ends when it has taken as much as the ring holds: on a busy machine records may come as
- * fast as they are taken, and whoever takes them keeps them.
+ * fast as they are taken, and the caller keeps those that it took.
  */
 bool sampler_drain(struct sampler *sampler, sampler_record_fn *fn, void *context);
 /* Where the BPF side looks for unwind tables; valid as long as the sampler. */

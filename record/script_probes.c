@@ -395,7 +395,7 @@ struct err *script_probes_add_process(struct script_probes *probes, uint32_t pid
 	return check_environment(&program);
 }
 
-/* Whoever is silent is not what the user asked for by name. */
+/* A program that has no such probes is not what the user asked for by name. */
 void script_probes_add_all_processes(struct script_probes *probes)
 {
 	struct proc_pids pids = {0};

@@ -80,7 +80,7 @@ static struct err *attach(struct shadow *shadow, const struct script_probe *plac
 	return NULL;
 }
 
-/* Returns first: whoever enters a function then will be seen to leave it. */
+/* Returns first: a thread that enters a function then will be seen to leave it. */
 struct err *shadow_attach_more(
 	struct shadow *shadow, const struct script_probes *probes, size_t first)
 {

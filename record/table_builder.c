@@ -43,7 +43,7 @@ struct table_builder {
 
 /* ---- in the thread ---- */
 
-/* What anybody may make is not stored: the folder would be full of it. */
+/* Tables of files that any user may make are not stored: they would fill the folder. */
 static bool has_trusted_owner(int fd)
 {
 	struct stat st;

@@ -22,7 +22,7 @@
 enum {
 	MAX_OWN_BYTES = 16 << 20,
 	MAX_OTHER_BYTES = 1 << 20,
-	/* Of other namespaces' tables in a second, which takes 40 ms: anybody can have long ones.
+	/* Of other namespaces' tables in a second, which takes 40 ms: any user can have long ones.
 	 */
 	MAX_BYTES_PER_S = 8 << 20,
 	MAX_ANCESTORS = 4,

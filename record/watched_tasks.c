@@ -17,7 +17,8 @@ struct err *watched_tasks_open(const uint32_t *ids, size_t count, struct watched
 	return NULL;
 }
 
-/* A pidfd is readable once a process is dead: a zombie, too, and whoever gets its number later. */
+/* A pidfd is readable once a process is dead: a zombie, too, and also when another process has its
+ * number later. */
 static bool is_gone(const struct watched_tasks *tasks, size_t index)
 {
 	struct pollfd task = {.fd = tasks->fds.data[index], .events = POLLIN};

@@ -1,4 +1,4 @@
-/* Processes or threads that somebody else started, and whether they still run. */
+/* Processes or threads that the recorder did not start, and whether they still run. */
 #ifndef EBPROF_WATCHED_TASKS_H
 #define EBPROF_WATCHED_TASKS_H
 

@@ -38,7 +38,7 @@ struct filter {
 /* Whether second samples are asked for by the name of their event: see profile_options. */
 bool filter_wants_second_samples(const struct filter *filter);
 
-/* What of it means the same in another recording: not what is chosen by numbers and times. */
+/* The terms that mean the same in another recording: not what is chosen by numbers and times. */
 struct filter filter_of_names(const struct filter *filter);
 
 /*

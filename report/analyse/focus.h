@@ -1,7 +1,7 @@
 /*
  * What a call tree looks like from somewhere: the paths that lead away from its root, from its
  * leaves or from a function, merged wherever they pass through the same functions. A node's
- * children are found when somebody wants them, so what nobody opens costs nothing.
+ * children are found when it is opened, so what is not opened costs nothing.
  */
 #ifndef EBPROF_FOCUS_H
 #define EBPROF_FOCUS_H

@@ -18,8 +18,9 @@ struct run_samples {
 
 /*
  * Also fills in the runs of `side`, and how much each of them has. Samples of which nothing is
- * known but that their stack was truncated count there alone: whoever lacks them lacks the more,
- * the more of them a run happens to have, which is no change of the program.
+ * known but that their stack was truncated count there alone: a function
+ * that lacks them would lack more of them in a run that happens to have more, which is no change
+ * of the program.
  */
 void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
 	struct diff_side *side);

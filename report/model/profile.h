@@ -1,6 +1,6 @@
 /*
  * A recording in memory, checked: every index that stands in it is in range,
- * so the views follow them without asking. Tables are indexed by the file's
+ * so the views follow them without checks. Tables are indexed by the file's
  * ids; index 0 is a placeholder for "none" and for what damage took away.
  */
 #ifndef EBPROF_PROFILE_H

@@ -49,7 +49,7 @@ static void swap(struct word_entry *a, struct word_entry *b)
 	*b = kept;
 }
 
-/* The middle of three that nobody can foresee: no recording makes this slow. */
+/* The middle of three at random places: no recording makes this slow. */
 static uint64_t choose_pivot(struct job *job, const struct run *run)
 {
 	const struct word_entry *entries = &job->entries[run->first];

@@ -1,6 +1,6 @@
 /*
- * Names without parameters and arguments of templates, for where there is little room. Made when
- * somebody wants them, and kept.
+ * Names without parameters and arguments of templates, for where there is little room. Made
+ * when they are first shown, and kept.
  */
 #ifndef EBPROF_SHORT_NAMES_H
 #define EBPROF_SHORT_NAMES_H

@@ -1,7 +1,7 @@
 /*
  * What the views draw: a recording, named as far as it could be until now, seen through the
  * filters. The worker makes a new one whenever any of that changes; once made it never changes, and
- * whoever holds it may read it on any thread. Of the profile itself only what symbolizing leaves
+ * its holders may read it on any thread. Of the profile itself only what symbolizing leaves
  * alone may be read beside it: samples, stacks, threads, processes, events, meta.
  */
 #ifndef EBPROF_MODEL_H
@@ -114,7 +114,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 /* The stacks that are seen under these names, of the profile that they were made of. */
 struct scope_stacks model_names_stacks(
 	const struct model_names *names, const struct profile *profile);
-/* Writes them as the look wants it, once, before anybody sees them. */
+/* Writes them as the look wants it, once, before a view shows them. */
 void model_names_write(struct model_names *names, const struct model_look *look);
 struct model_names *model_names_hold(struct model_names *names);
 void model_names_release(struct model_names *names);

@@ -26,7 +26,7 @@ struct name_thread {
 	struct naming naming;
 };
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 static void name_thread_hand_over(struct name_thread *names, const struct found *found)
 {

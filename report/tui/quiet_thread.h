@@ -1,6 +1,6 @@
 /*
- * Threads beside the one that holds the terminal: signals are for that one, and whoever leaves
- * waits for them only so long.
+ * Threads beside the one that holds the terminal: signals are for that one, which
+ * at its end waits for them only so long.
  */
 #ifndef EBPROF_QUIET_THREAD_H
 #define EBPROF_QUIET_THREAD_H

@@ -10,7 +10,7 @@
 
 enum terminal_event { /* of what happened since the last time it was asked; flags */
 	TERMINAL_RESIZED = 1,
-	TERMINAL_STOPPED = 2, /* somebody wants it stopped */
+	TERMINAL_STOPPED = 2, /* a signal to stop has come */
 	TERMINAL_CONTINUED = 4,
 };
 

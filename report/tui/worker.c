@@ -158,7 +158,7 @@ static bool apply_names(struct worker *worker)
 	return has_any;
 }
 
-/* Filters by name have to know all names; what they drop is gone before anybody sees it. */
+/* Filters by name have to know all names; what they drop is gone before a view shows it. */
 static void filter_by_names(struct worker *worker, struct slice *slice)
 {
 	const struct filter *filter = &worker->options.filter;

@@ -17,7 +17,7 @@ struct slim_place {
 	uint32_t frame;    /* of the profile: one that it stands for; 0: a mark */
 	uint32_t function; /* of the profile: the innermost there */
 	uint64_t offset;   /* no other place has it in the object; of a mark the cause */
-	bool is_bare;      /* its function is all that is to be told of it */
+	bool is_bare;      /* its function is all that is kept of it */
 	/* The samples that were taken right there, and of a bare one all of its function. */
 	uint64_t self_samples;
 };

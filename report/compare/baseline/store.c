@@ -133,7 +133,7 @@ struct err *store_find(struct store *store, const struct store_key *key, struct 
 	return find_ref(store, str_text(&name), key, ret);
 }
 
-/* ---- what somebody left behind who was killed ---- */
+/* ---- what a killed process left behind ---- */
 
 /* Who writes has the lock, which is ours: whoever made it is no more. */
 static struct err *each_unfinished(const struct store_folder *folder,

@@ -6,8 +6,8 @@
  *   lock
  *
  * Files are written beside and renamed, so that each is there as a whole or not at all, whenever
- * somebody is killed; who writes has the lock. What is read is believed no more than what it says
- * of itself: a baseline by its hash.
+ * a writer is killed; writers hold the lock. What is read is checked by what it says of itself: a
+ * baseline by its hash.
  */
 #ifndef EBPROF_STORE_H
 #define EBPROF_STORE_H

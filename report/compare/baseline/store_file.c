@@ -162,8 +162,8 @@ static int store_file_compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What stands where a folder of baselines may, and is none. A link is an error: whoever took it for
- * an empty folder would remove what it leads to as unused. */
+/* What stands where a folder of baselines may, and is none. A link is an error: taken for
+ * an empty folder, what it leads to would be removed as unused. */
 static struct err *explain_no_folder(
 	const struct store_folder *folder, const char *name, int errnum)
 {

@@ -44,7 +44,7 @@ void store_ref_add(struct store_ref *ref, const struct store_entry *entry);
 void store_ref_drop(struct store_ref *ref, size_t first, size_t count);
 
 void store_ref_encode(const struct store_ref *ref, struct str *out);
-/* `text` is of anybody. */
+/* `text` is not trusted. */
 struct err *store_ref_decode(const char *text, size_t len, struct store_ref *ret) ERR_MUST_CHECK;
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Where bytes go that somebody writes piece by piece: a file, a compressor, memory. Writers of
+ * Where bytes go that are written piece by piece: a file, a compressor, memory. Writers of
  * all formats take one, so that none of them knows what becomes of its bytes.
  */
 #ifndef EBPROF_BYTE_SINK_H

@@ -12,7 +12,7 @@
 #include "format/elf/elf_file.h"
 
 struct debug_link {
-	char name[256]; /* without a folder, unless somebody forged it */
+	char name[256]; /* without a folder, unless it is forged */
 	uint32_t crc;
 };
 

@@ -41,11 +41,11 @@ typedef void debuginfod_progress_fn(void *context, const struct debuginfod_progr
 
 struct debuginfod_options {
 	enum debuginfod_mode mode;
-	debuginfod_progress_fn *progress; /* called while somebody waits; may be NULL */
+	debuginfod_progress_fn *progress; /* called during a download; may be NULL */
 	void *context;
 	/*
 	 * Nobody stands and waits: there is time as long as something comes, in any mode; but
-	 * whoever ends the session leaves at once.
+	 * the caller that ends the session leaves at once.
 	 */
 	bool is_background;
 };

@@ -1,5 +1,5 @@
 /*
- * libdebuginfod, loaded when somebody needs it: a machine without it must still run a report, and
+ * libdebuginfod, loaded when it is needed: a machine without it must still run a report, and
  * a static binary cannot have it, since it loads half a system's libraries behind it.
  *
  * Source: debuginfod_find_debuginfo(3); elfutils 0.188, debuginfod.h.

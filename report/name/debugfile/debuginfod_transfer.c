@@ -163,7 +163,7 @@ static void begin_log(const struct debuginfod_transfer *transfer)
 		lseek(transfer->log, 0, SEEK_SET);
 }
 
-/* Whoever wants to see it all himself gets it. */
+/* Users who want to see it all get it. */
 static int open_log(const struct debuginfod_library *library, struct debuginfod_client *client)
 {
 	if (!library->set_verbose_fd || getenv("DEBUGINFOD_VERBOSE"))

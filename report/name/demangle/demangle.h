@@ -1,7 +1,7 @@
 /*
  * Readable names of C++, Rust (legacy and v0) and D functions.
  *
- * Names come from files that anybody may have made, and demanglers are
+ * Names come from files that any user may have made, and demanglers are
  * interpreters of a compressed language: a few hundred bytes can stand for
  * gigabytes. So a name that is too long, would print too much or needs too much
  * stack or time is left mangled.

@@ -42,7 +42,7 @@ static char **plain_environment(void)
 	return copy;
 }
 
-/* Its errors are of no use to anybody: what it did not print says enough. */
+/* Its errors are of no use: what it did not print says enough. */
 static int spawn_with(
 	const struct disassembly_request *request, char *const argv[], int out, pid_t *pid)
 {

@@ -106,7 +106,7 @@ static uint32_t append_once(struct index_writer *writer, const void *bytes, size
 	return offset;
 }
 
-/* ---- what is told of the code ---- */
+/* ---- ranges of code ---- */
 
 static uint32_t text_offset(void *context, const char *text)
 {

@@ -15,8 +15,8 @@ struct dwarf_places {
 	const char *path;                       /* of the debug file */
 	const char *root;                       /* absolute paths count from here; "" for / */
 	const struct regular_file_rules *rules; /* of how they are opened, or NULL */
-	const char *alt_path;      /* of dwz's file, where somebody has found it; else NULL */
-	struct elf_budget *budget; /* for what is unpacked of them */
+	const char *alt_path;                   /* of dwz's file, where it was found; else NULL */
+	struct elf_budget *budget;              /* for what is unpacked of them */
 };
 
 struct dwarf_companion {

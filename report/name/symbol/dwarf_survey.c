@@ -71,7 +71,7 @@ struct tour {
 	struct dwarf_unit *unit;
 	const struct dwarf_survey_taker *taker;
 	unsigned thread;
-	size_t at; /* the range of the window that is being told of */
+	size_t at; /* the range of the window that is reported next */
 };
 
 static void dwarf_survey_take(

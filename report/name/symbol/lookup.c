@@ -327,7 +327,7 @@ static enum lookup_stage look_up_object(struct lookup *lookup)
 	}
 }
 
-/* Asking begins with what the recording had; names that are shown already must not lose it. */
+/* A lookup begins with what the recording had; names that are shown already must not lose it. */
 static void begin_with_archive(struct pending *pending, struct lookup_result *result)
 {
 	result->nr_archived = answers_count(&pending->archived);

@@ -10,7 +10,7 @@ static struct profile_object *pending_object_of(const struct pending *pending)
 	return &pending->profile->objects.data[pending->object];
 }
 
-/* Its functions have names from whoever compiled or interpreted them, and no file has. */
+/* Its functions have names from their runtime, and no file has them. */
 static bool is_named_by_recording(enum layout_object_kind kind)
 {
 	return kind == LAYOUT_OBJECT_ANONYMOUS || kind == LAYOUT_OBJECT_UNKNOWN ||

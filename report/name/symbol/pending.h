@@ -29,7 +29,7 @@ struct pending {
 	struct answers archived; /* what the recording has */
 
 	/* Of applying: */
-	bool is_shown; /* somebody may look at names meanwhile: their texts have to stay */
+	bool is_shown; /* a view may show names meanwhile: their texts have to stay */
 	const struct shown_names *shown; /* of what is being applied */
 	VEC(uint32_t) functions;         /* the profile's, made for this object */
 	size_t nr_functions;             /* those of them that are in use */
@@ -38,7 +38,7 @@ struct pending {
 	struct map by_address;   /* -> the function without a name that begins there */
 	struct map by_unknown;   /* -> the function of an address of which nothing is known */
 	VEC(uint32_t) older;     /* for each of functions: 1 + one of the same name, or 0 */
-	VEC(struct answers) outdated; /* names that somebody may still be looking at */
+	VEC(struct answers) outdated; /* names that a view may still show */
 };
 
 /* Adds a frame of the object, each once. */

@@ -161,7 +161,7 @@ void symbol_index_build(struct symbol_index *index)
 	vec_deinit(&index->ranges);
 }
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 size_t symbol_index_count(const struct symbol_index *index)
 {
@@ -196,7 +196,7 @@ static bool is_in_symbol(const struct symbol_index *index, const struct place *p
 	return place->bank && place->offset < index->symbols.data[place->id].end;
 }
 
-/* Whoever else chooses at the same time chooses the same. */
+/* Another thread that chooses at the same time chooses the same. */
 static __attribute__((noinline)) void symbol_index_choose_name(
 	const struct symbol_index *index, struct symbol *symbol, uint32_t others)
 {

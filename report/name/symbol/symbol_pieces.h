@@ -1,7 +1,7 @@
 /*
  * Inside of symbol_index.h: which symbol each byte of 4 GiB may belong to, as
  * pieces that neither overlap nor leave gaps. What follows the end of a symbol
- * and belongs to none is no piece of its own: whoever asks knows that end, and
+ * and belongs to none is no piece of its own: the caller knows that end, and
  * most symbols have such bytes behind them.
  *
  * Pieces are searched by binary search within a bucket: a table maps the upper

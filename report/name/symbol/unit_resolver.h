@@ -1,6 +1,6 @@
 /*
  * From the addresses of one unit of debug information to chains: a walk over its DIEs, a run of
- * its line program, and names and paths of what both met, decoded once somebody asks. What one
+ * its line program, and names and paths of what both met, decoded with the first lookup. What one
  * thread of dwarf_resolver.h works with, unit after unit.
  */
 #ifndef EBPROF_UNIT_RESOLVER_H

@@ -125,7 +125,7 @@ static void take_listing(
 	view->shown = listing->identity;
 }
 
-/* Somebody who has selected nothing yet wants to see where the time goes. */
+/* A user who has selected nothing yet wants to see where the time goes. */
 static void select_hottest(struct app *app)
 {
 	const struct function_weight *best = NULL;

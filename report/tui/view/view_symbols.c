@@ -19,7 +19,7 @@ enum symbols_column {
 	SYMBOLS_COLUMNS,
 };
 
-/* What is known of an object's code, whoever told it. */
+/* What is known of an object's code, from all sources. */
 enum symbols_state {
 	STATE_NONE,
 	STATE_NAMES,

@@ -74,7 +74,7 @@ static struct word_order order_of(const struct top *top)
 	return (struct word_order){.word = word_of_row, .context = top};
 }
 
-/* The model's functions; in order they are brought where somebody looks. */
+/* The model's functions; they are sorted as far as the screen shows them. */
 static void view_top_fill_rows(struct top *top, const struct model *model)
 {
 	top->model = model;

@@ -1,4 +1,4 @@
-/* What annotations of source lines have in common, whoever shows them. */
+/* What annotations of source lines have in common, on GitHub and on GitLab. */
 #ifndef EBPROF_DIFF_ANNOTATION_H
 #define EBPROF_DIFF_ANNOTATION_H
 

@@ -298,7 +298,8 @@ static void put_lane(struct chrome *chrome, const struct lane *lane)
 	}
 }
 
-/* An array alone, without an object around it: whoever takes one takes the other, and not reversed.
+/* An array alone, without an object around it: readers that take one take the other, and not
+ * reversed.
  */
 static void put_trace(struct chrome *chrome)
 {

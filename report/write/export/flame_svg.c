@@ -5,7 +5,7 @@
 #include "report/model/text/markup.h"
 #include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 
-/* The layout's unit is a thousandth of a pixel, since boxes grow when somebody zooms; the rest are
+/* The layout's unit is a thousandth of a pixel, since boxes grow with the zoom; the rest are
  * pixels, flame_svg.js knows them too. */
 enum {
 	UNITS = 1000,

@@ -1,5 +1,5 @@
 /*
- * libcurl, loaded when somebody pushes: a machine without it must still run a report, and a static
+ * libcurl, loaded with the first push: a machine without it must still run a report, and a static
  * binary cannot have it, since it loads half a system's libraries behind it. Its numbers never
  * change (curl.h: "never reuse" them), so its headers are not needed to build.
  *

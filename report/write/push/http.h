@@ -1,6 +1,7 @@
 /*
  * POST requests over HTTP/1.1, by libcurl. Certificates and names of servers are always verified.
- * Redirects are not followed: whoever pushes should know where to, and a token goes nowhere else.
+ * Redirects are not followed: the user should know where a push goes, and a token goes nowhere
+ * else.
  */
 #ifndef EBPROF_HTTP_H
 #define EBPROF_HTTP_H

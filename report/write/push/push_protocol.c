@@ -18,7 +18,7 @@ enum {
 	UUID_TEXT_BYTES = 37,
 };
 
-/* What Pyroscope and Parca call profiles of a processor's time, whoever made them. */
+/* What Pyroscope and Parca call profiles of a processor's time, by any profiler. */
 static const char profile_name[] = "process_cpu";
 
 static struct err *compress(const struct bytes_buf *plain, struct bytes_buf *out)
