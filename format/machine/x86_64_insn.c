@@ -659,6 +659,7 @@ static bool take_0f(struct decoder *decoder, uint8_t opcode)
 	}
 	if (!take_operands(decoder, shape_of_0f(opcode)))
 		return false;
+	insn->is_cmov = opcode >= 0x40 && opcode <= 0x4f;
 	if (opcode >= 0xc8 && opcode <= 0xcf)
 		insn->writes = (uint16_t)(1 << ((opcode & 7) | decoder->high_rm));
 	switch (opcode) {

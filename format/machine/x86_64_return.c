@@ -29,6 +29,7 @@ enum {
 	MAX_BLOCKS = 512,
 	NR_REGISTERS = 16,
 	NR_SLOTS = 24,
+	FRAME_BYTES = 16, /* the frame pointer and the return address */
 	WINDOW_BYTES = 256,
 	OFFSET_MAX = 1 << 30, /* of values */
 };
@@ -71,7 +72,8 @@ struct state {
 	uint8_t nr_slots;
 	bool has_lost_slots;                /* there were too many */
 	struct value saved_at[NR_RESTORED]; /* where those registers' first values were stored */
-	bool has_frame_bytes;               /* see struct machine_code */
+	struct slot callee_frame; /* the frame pointer, and below the stack where it is stored */
+	bool has_frame_bytes;     /* see struct machine_code */
 	int32_t frame_bytes;
 };
 
@@ -237,9 +239,44 @@ static struct value pushed(const struct state *state, const struct x86_64_insn *
 	return insn->base == X86_64_NO_REGISTER ? constant(insn->value) : (struct value){0};
 }
 
+/*
+   * A caller can make the frame of what it calls: it stores its frame pointer below its own frame,
+ * ahead of room for a return address, the frame pointer becomes that place, and the callee leaves
+ * as if it had pushed it itself. A function's own frame is right below its return address.
+
+
+ * Source: SBCL 2.2.9, src/compiler/x86-64/call.lisp, "allocate-frame", "call-named".
+ */
+static void note_callee_frame(
+	struct state *state, const struct value *at, const struct value *value)
+{
+	bool is_own_frame = at->base == X86_64_SP && at->addend > -FRAME_BYTES;
+	bool is_place = at->kind == SUM || at->kind == DEREF;
+	if (is_place && !is_own_frame && x86_64_return_is_same(value, &state->reg[X86_64_BP]))
+		state->callee_frame = (struct slot){*at, *value};
+}
+
+static void return_from_call(struct state *state)
+{
+	const struct slot *frame = &state->callee_frame;
+
+	x86_64_return_forget(state, scratch_registers);
+	if (frame->at.kind == UNKNOWN || !x86_64_return_is_same(&frame->at, &state->reg[X86_64_BP]))
+		return;
+	state->reg[X86_64_SP] = plus(frame->at, FRAME_BYTES);
+	state->reg[X86_64_BP] = frame->value;
+	state->callee_frame = (struct slot){0};
+}
+
+/* Where the way begins it is on top of the stack, if it begins where the function does. */
+static bool is_return_address(const struct value *value)
+{
+	return value->kind == DEREF && value->base == X86_64_SP && !value->offset && !value->addend;
+}
+
 static void execute(struct state *state, const struct x86_64_insn *insn)
 {
-	struct value base = of_register(state, insn->base), value;
+	struct value base = of_register(state, insn->base), at, value;
 	switch ((enum x86_64_kind)insn->kind) {
 	case X86_64_ADDRESS:
 		state->reg[insn->reg] = plus(base, insn->value);
@@ -249,8 +286,10 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		break;
 	case X86_64_STORE: /* a function restores what it saved, not what it does with its data */
 		value = of_register(state, insn->reg);
+		at = plus(base, insn->value);
+		note_callee_frame(state, &at, &value);
 		if (value.kind != UNKNOWN)
-			store(state, plus(base, insn->value), value);
+			store(state, at, value);
 		break;
 	case X86_64_CONSTANT:
 		state->reg[insn->reg] = constant(insn->value);
@@ -262,6 +301,8 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		value = x86_64_return_pop(state);
 		if (insn->reg < NR_REGISTERS)
 			state->reg[insn->reg] = value;
+		else if (is_return_address(&value)) /* to where no rule finds it */
+			x86_64_return_forget(state, 1 << X86_64_SP | 1 << X86_64_BP);
 		break;
 	case X86_64_LEAVE:
 		state->reg[X86_64_SP] = state->reg[X86_64_BP];
@@ -271,13 +312,14 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		if (!insn->value) /* only to learn where it is */
 			x86_64_return_push(state, (struct value){0});
 		else
-			x86_64_return_forget(state, scratch_registers);
+			return_from_call(state);
 		break;
 	case X86_64_CALL_INDIRECT:
-		x86_64_return_forget(state, scratch_registers);
+		return_from_call(state);
 		break;
 	case X86_64_OTHER:
-		x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
+		if (!insn->is_cmov) /* else the way goes on that leaves the stack pointer alone */
+			x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
 		break;
 	default:
 		x86_64_return_forget(state, insn->writes);

@@ -137,6 +137,37 @@ TEST(return_of_a_caller_whose_callee_pops)
 		"12:sp+8, 11:bp+16 bp-16, 6:bp+16 bp-16, 4:bp+16 bp-16, 1:sp+16, 0:sp+8");
 }
 
+/* SBCL's callers make the frame of what they call, which pops the frame pointer. */
+TEST(return_of_a_caller_that_makes_frames)
+{
+	/* sub $16,%rsp; mov %rbp,(%rsp); mov %rsp,%rbp; call; cmovb %rbx,%rsp; mov %rbp,%rsp;
+	 * pop %rbp; ret */
+	CHECK_CODE("\x48\x83\xec\x10\x48\x89\x2c\x24\x48\x8b\xec\xe8\0\1\0\0\x48\x0f\x42\xe3"
+		   "\x48\x8b\xe5\x5d\xc3",
+		"24:sp+8, 23:bp+16 bp-16, 20:bp+16 bp-16, 16:bp+16 bp-16, "
+		"8:bp+16 bp-16, 4:bp+16 bp-16, 0:bp+16 bp-16");
+	/* lea -16(%rsp),%r10; sub $160,%rsp; mov %rbp,(%r10); mov %r10,%rbp; call; leave; ret */
+	CHECK_CODE("\x4c\x8d\x54\x24\xf0\x48\x81\xec\xa0\0\0\0\x49\x89\x2a\x49\x8b\xea"
+		   "\xe8\0\1\0\0\xc9\xc3",
+		"24:sp+8, 23:bp+16 bp-16, 15:bp+16 bp-16, 12:bp+16 bp-16, "
+		"5:bp+16 bp-16, 0:bp+16 bp-16");
+	/* push %rbp; mov %rsp,%rbp; call; pop %rbp; ret: its own frame */
+	CHECK_CODE("\x55\x48\x89\xe5\xe8\0\1\0\0\x5d\xc3",
+		"10:sp+8, 9:bp+16 bp-16, 4:bp+16 bp-16, 1:sp+16, 0:sp+8");
+	/* Go's: sub $8,%rsp; mov %rbp,(%rsp); lea (%rsp),%rbp; call; mov (%rsp),%rbp; add $8,%rsp;
+	 * ret */
+	CHECK_CODE("\x48\x83\xec\x08\x48\x89\x2c\x24\x48\x8d\x2c\x24\xe8\0\1\0\0\x48\x8b\x2c\x24"
+		   "\x48\x83\xc4\x08\xc3",
+		"25:sp+8, 21:sp+16, 17:bp+16 bp-16, 12:bp+16 bp-16, 8:sp+16, 4:sp+16, 0:sp+8");
+}
+
+/* Its callee's first instruction puts the return address where no rule finds it. */
+TEST(return_address_that_is_moved)
+{
+	/* pop 8(%rbp); mov %rbp,%rsp; pop %rbp; ret */
+	CHECK_CODE("\x8f\x45\x08\x48\x8b\xe5\x5d\xc3", "none");
+}
+
 /* x264 keeps the old stack pointer in a frame that it has aligned. */
 TEST(return_by_a_saved_stack_pointer)
 {
