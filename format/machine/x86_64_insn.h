@@ -58,7 +58,7 @@ struct x86_64_insn {
 	uint8_t len;       /* bytes */
 	uint8_t reg, base; /* X86_64_NO_REGISTER: none, or more than a register tells */
 	uint8_t condition; /* of branches: 0 to 15; of loops 16 */
-		bool is_cmov;      /* it may write nothing */
+	bool is_cmov;      /* it may write nothing */
 	bool is_notrack;   /* of indirect jumps: by the compiler's own table, not to a function */
 	uint16_t writes;   /* bit n: register n may be changed; of a call, none that it preserves */
 	int64_t value;     /* of calls, jumps and branches from the instruction's end on */
