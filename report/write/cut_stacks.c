@@ -271,6 +271,24 @@ void cut_stacks_put(const struct profile *profile, struct str *out)
 			str_plural(nr_left, "file", "files"));
 }
 
+void cut_stacks_put_sentence(const struct profile *profile, struct str *out)
+{
+	const struct stack_counts stacks = stack_counts_of(profile);
+	uint64_t all = profile->samples.len;
+	bool is_guessed = has_share(stacks.by_guesses, all);
+	bool is_cut = has_share(stacks.truncated, all);
+	if (is_guessed)
+		str_printf(out, "%.1f%% of the stacks were reached by guesses",
+			profile_percent(stacks.by_guesses, all));
+	if (is_cut)
+		str_printf(out, "%s%.1f%% %s", is_guessed ? ", " : "",
+			profile_percent(stacks.truncated, all),
+			is_guessed ? "are cut" : "of the stacks are cut");
+	if (is_guessed || is_cut)
+		str_puts(out, ": callers may be missing. ebprof info says in whose code, why, and "
+			      "what helps.");
+}
+
 /* ---- JSON ---- */
 
 void cut_stacks_put_json_causes(const uint64_t *truncated_by, struct str *out)

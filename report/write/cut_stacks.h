@@ -1,6 +1,6 @@
 /*
- * In whose code stacks are cut or guessed, for what cause, and what helps: the words of `info` and
- * of the terminal interface.
+ * In whose code stacks are cut or guessed, for what cause, and what helps: the words of `info`, of
+ * the terminal interface and of pages.
  */
 #ifndef EBPROF_CUT_STACKS_H
 #define EBPROF_CUT_STACKS_H
@@ -14,6 +14,12 @@
  * thousandth of the samples on. Nothing where there are none.
  */
 void cut_stacks_put(const struct profile *profile, struct str *out);
+
+/*
+ * Appends a sentence on how many of the recording's stacks lack callers, or may; nothing below a
+ * thousandth.
+ */
+void cut_stacks_put_sentence(const struct profile *profile, struct str *out);
 
 /* Appends all objects that cut a stack or left it to a guess, the worst first, as a member
  * "cut_or_guessed" of a JSON object, with "," and the end of the line. */

@@ -66,7 +66,7 @@ struct page_node {
 };
 
 struct page {
-	char texts[8][256];
+	char texts[9][256];
 	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
@@ -98,7 +98,7 @@ static uint64_t get_count(struct bytes_cursor *cursor)
 
 static void read_head(struct bytes_cursor *cursor, struct page *page)
 {
-	for (size_t i = 0; i < 8; i++)
+	for (size_t i = 0; i < 9; i++)
 		get_text(cursor, page->texts[i], sizeof(page->texts[i]));
 	page->period = bytes_get_varint(cursor);
 	bytes_get_varint(cursor); /* frequency */
@@ -253,6 +253,20 @@ static void put_samples(struct fixture *fixture)
 	fixture_samples(fixture, first, 0, 0, 1);
 }
 
+TEST(html_data_of_stacks_that_lack_callers)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 12, 0), 12, "cut");
+	const struct layout_frame frame = {.offset = LAYOUT_TRUNCATED_NO_RULE};
+	uint32_t cut = writer_frame(fixture.writer, &frame);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut), 0, 10);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_STR(page.texts[8], "50.0% of the stacks are cut: callers may be missing. ebprof info "
+				 "says in whose code, why, and what helps.");
+}
+
 TEST(html_data_of_a_recording)
 {
 	struct fixture fixture;
@@ -261,6 +275,7 @@ TEST(html_data_of_a_recording)
 	struct page page = page_of(&fixture, NULL);
 	CHECK_STR(page.texts[2], "cpu-clock");
 	CHECK_STR(page.texts[3], "ns");
+	CHECK_STR(page.texts[8], "");
 	CHECK_INT(page.period, 1000000);
 	CHECK_INT(page.samples, 10);
 	CHECK_INT(page.weight, 10);

@@ -4,6 +4,7 @@
 
 #include "report/compare/compare.h"
 #include "report/name/namesakes.h"
+#include "report/write/cut_stacks.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
 #include "report/write/export/tally.h"
@@ -249,8 +250,9 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	const struct profile_event *event = &profile->events.data[number];
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	uint64_t samples = html_data_samples_of(profile, number);
-	CLEANUP(str_deinit) struct str damage = {0};
+	CLEANUP(str_deinit) struct str damage = {0}, stacks = {0};
 	health_put_damage(profile, &damage);
+	cut_stacks_put_sentence(profile, &stacks);
 	html_data_put_text(data, data->sides[side].name);
 	html_data_put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
 	html_data_put_text(data, number ? event->name : "unknown");
@@ -259,6 +261,8 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	html_data_put_text(data, profile_meta(profile, LAYOUT_META_KERNEL));
 	html_data_put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
 	html_data_put_text(data, str_text(&damage));
+	html_data_put_text(data, str_text(&stacks));
+
 	html_data_put_piece(data, event->period ? event->period : 1);
 	html_data_put_piece(data, event->frequency_hz);
 	html_data_put_piece(data, profile_wall_ns(profile, profile->first_ns) / 1000000);

@@ -10,7 +10,8 @@
  *   columns    of weights: 1, or 2 where two recordings are compared: the new one and the one it
  *              is compared with. Of each in turn:
  *              texts: file (empty where there is one column), title, event, unit, host, kernel,
- *              recorder, damage;
+ *              recorder, damage, stacks (what
+ *              callers may be missing; empty where none are);
  *              period, units that a weight of 1 stands for; frequency_hz;
  *              begin, milliseconds since 1970, 0: unknown; span, nanoseconds;
  *              samples of the event; other_samples, of other events; lost;
@@ -48,7 +49,7 @@
 #include "report/compare/difference.h"
 
 enum {
-	HTML_DATA_VERSION = 4,
+	HTML_DATA_VERSION = 5,
 };
 
 enum html_object_kind {

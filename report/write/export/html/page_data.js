@@ -47,11 +47,11 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 4)
+	if (reader.number() !== 5)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
-		for (const key of ["file", "title", "event", "unit", "host", "kernel", "recorder", "damage"])
+		for (const key of ["file", "title", "event", "unit", "host", "kernel", "recorder", "damage", "stacks"])
 			side[key] = reader.text();
 		for (const key of ["period", "frequency", "beginMs", "spanNs", "samples", "otherSamples", "lost",
 			"foldedWeight"])
