@@ -15,7 +15,7 @@
 	X(ERR_USAGE, "usage")             /* the request itself makes no sense */ \
 	X(ERR_PERMISSION, "permission")   /* a privilege is missing */ \
 	X(ERR_UNSUPPORTED, "unsupported") /* the kernel or the file lacks a feature */ \
-	X(ERR_UNAVAILABLE, "unavailable") /* somebody else is not ready; later he may be */
+	X(ERR_UNAVAILABLE, "unavailable") /* what is needed is not ready; later it may be */
 
 enum err_code {
 #define X(code, word) code,

@@ -1,6 +1,6 @@
 /*
  * Snapshots are unwound in a child process, one after the other: a crash or an
- * endless loop over one, in a library that reads hostile files, costs that one.
+ * endless loop over one, whose files and bytes may be hostile, costs that one.
  */
 #ifndef EBPROF_ISOLATION_H
 #define EBPROF_ISOLATION_H
