@@ -1,6 +1,11 @@
 /*
  * Snapshots are unwound in a child process, one after the other: a crash or an
  * endless loop over one, whose files and bytes may be hostile, costs that one.
+ *
+ * It was made when libdw read the rules. Our own readers do now, with bounds and fuzzers, but the
+ * child stays: nothing else limits the time for one snapshot, and without it a fault while
+ * unwinding would cost the whole report, symbols and stacks that are whole included. Where nothing
+ * is left to unwind (no snapshots, or all archived ahead of them), no child is started.
  */
 #ifndef EBPROF_ISOLATION_H
 #define EBPROF_ISOLATION_H

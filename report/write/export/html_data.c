@@ -262,7 +262,6 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	html_data_put_text(data, profile_meta(profile, LAYOUT_META_VERSION));
 	html_data_put_text(data, str_text(&damage));
 	html_data_put_text(data, str_text(&stacks));
-
 	html_data_put_piece(data, event->period ? event->period : 1);
 	html_data_put_piece(data, event->frequency_hz);
 	html_data_put_piece(data, profile_wall_ns(profile, profile->first_ns) / 1000000);

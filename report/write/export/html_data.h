@@ -10,8 +10,7 @@
  *   columns    of weights: 1, or 2 where two recordings are compared: the new one and the one it
  *              is compared with. Of each in turn:
  *              texts: file (empty where there is one column), title, event, unit, host, kernel,
- *              recorder, damage, stacks (what
- *              callers may be missing; empty where none are);
+ *              recorder, damage, stacks (how many may lack callers; empty where none do);
  *              period, units that a weight of 1 stands for; frequency_hz;
  *              begin, milliseconds since 1970, 0: unknown; span, nanoseconds;
  *              samples of the event; other_samples, of other events; lost;

@@ -56,7 +56,7 @@ class Summary {
 					(this.diff ? ` the ${["new", "old"][i]} one.` : "."));
 			if (side.damage)
 				notes.push(`The ${of} is damaged: ${side.damage}.`);
-						if (side.stacks)
+			if (side.stacks)
 				notes.push(this.diff ? `The ${of}: ${side.stacks}` : side.stacks);
 			if (side.otherSamples)
 				notes.push(`${grouped(side.otherSamples)} samples of other events are not shown` +
