@@ -108,3 +108,45 @@ TEST(call_of_endless_code)
 	memcpy(bytes, call, sizeof(call));
 	CHECK(may_lead(bytes, LEN, LEN - 1));
 }
+
+/* ---- behind a call of what follows it ---- */
+
+/* Where the thread is: in bytes from there on. */
+static bool may_lead_within(const char *text, size_t len, uint64_t at)
+{
+	uint8_t bytes[64] = {0xe8, 3, 0, 0, 0, 0xcc, 0xcc, 0xcc};
+	memcpy(bytes + 8, text, len);
+	return may_lead(bytes, 8 + len, 8 + at);
+}
+
+#define MAY_HAVE_CALLED(text, at) may_lead_within(text, sizeof(text) - 1, at)
+
+TEST(call_that_led_there)
+{
+	CHECK(MAY_HAVE_CALLED("\x90\xc3", 0));
+	CHECK(MAY_HAVE_CALLED("\x90\xc3", 1));
+	CHECK(MAY_HAVE_CALLED("\xeb\x01\xcc\x90\xc3", 3)); /* jmp: on another one's behalf */
+	CHECK(MAY_HAVE_CALLED("\x74\x01\xc3\x90\xc3", 3)); /* je */
+	CHECK(MAY_HAVE_CALLED("\xe8\0\1\0\0\x90\xc3", 5)); /* behind a call */
+	CHECK(MAY_HAVE_CALLED("\xe8\0\0\0\0\x58\xc3", 6)); /* call 1f; 1: pop %rax */
+}
+
+TEST(call_that_led_elsewhere)
+{
+	CHECK(!MAY_HAVE_CALLED("\x90\xc3\x90\xc3", 2));
+	CHECK(!MAY_HAVE_CALLED("\x53\x90\x5b\xc3\x90\xc3", 4)); /* push %rbx; pop %rbx */
+	CHECK(!MAY_HAVE_CALLED("\x0f\x0b\x90\xc3", 2));         /* ud2 */
+	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; leave; ret */
+	CHECK(!MAY_HAVE_CALLED("\x55\x48\x89\xe5\x48\x83\xec\x10\xc9\xc3\x90\xc3", 10));
+	/* call of a function that begins behind it, and so never returns */
+	CHECK(!MAY_HAVE_CALLED("\xe8\x01\0\0\0\x90\x90\xc3", 6));
+}
+
+TEST(call_that_may_have_led_anywhere)
+{
+	CHECK(MAY_HAVE_CALLED("\xff\xe0\x90\xc3", 2));             /* jmp *%rax */
+	CHECK(MAY_HAVE_CALLED("\x50\xc3\x90\xc3", 2));             /* push %rax; ret */
+	CHECK(MAY_HAVE_CALLED("\x4c\x89\x1c\x24\xc3\x90\xc3", 5)); /* mov %r11,(%rsp); ret */
+	CHECK(MAY_HAVE_CALLED("\x06", 30));                        /* no instruction */
+	CHECK(MAY_HAVE_CALLED("\xe9\x00\x10\0\0", 30));            /* what cannot be read */
+}
