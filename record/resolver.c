@@ -80,7 +80,7 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 	if (resolver->kept_files)
 		kept_files_add(resolver->kept_files, *known, resolver->processes->objects);
 	if (resolver->rules)
-		rule_source_provide(resolver->rules, event->file, *known);
+		rule_source_provide(resolver->rules, event, *known);
 }
 
 /* ---- frames ---- */

@@ -57,7 +57,8 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects)
 {
 	*rules = (struct rule_source){.objects = objects};
-	try(table_store_create(maps, max_bytes, &rules->store));
+		try(table_store_create(maps, max_bytes, &rules->store));
+	live_rows_init(&rules->rows, rules->store);
 	struct cache *cache = NULL;
 	err_destroy(table_cache_open(cache_folder, &cache)); /* then without */
 	try(table_builder_create(cache, &rules->builder));
@@ -67,6 +68,8 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 void rule_source_deinit(struct rule_source *rules)
 {
 	table_builder_destroy(rules->builder);
+		if (rules->store)
+		live_rows_deinit(&rules->rows);
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
 	map_deinit(&rules->tables);
@@ -108,16 +111,26 @@ static uint32_t table_of(struct rule_source *rules, struct object *object)
 	return TABLE_NOT_STORED;
 }
 
-void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object)
+static void grant_wish(struct rule_source *rules, const struct rule_wish *wish, uint32_t table)
+{
+	table_store_bind(rules->store, wish->file, table);
+	live_rows_meet(&rules->rows, table, wish->pid, wish->delta);
+}
+
+void rule_source_provide(
+	struct rule_source *rules, const struct event_file *event, struct object *object)
 {
 	uint32_t table = table_of(rules, object);
-	struct rule_wish wish = {.file = file, .object = object};
+	struct rule_wish wish = {.file = event->file,
+		.object = object,
+		.pid = event->pid,
+		.delta = event->offset - event->start};
 	if (table == TABLE_NOT_STORED && !is_pending(rules, object))
-		table_store_ask_again(rules->store, file);
+		table_store_ask_again(rules->store, event->file);
 	else if (table == TABLE_NOT_STORED)
 		vec_push(&rules->wishes, wish);
 	else
-		table_store_bind(rules->store, file, table);
+		grant_wish(rules, &wish, table);
 }
 
 void rule_source_meet_code_of_no_file(struct rule_source *rules)
@@ -138,7 +151,7 @@ static void grant_wishes(struct rule_source *rules, const struct object *object,
 	size_t left = 0;
 	vec_each(&rules->wishes, wish) {
 		if (wish->object == object)
-			table_store_bind(rules->store, wish->file, table);
+						grant_wish(rules, wish, table);
 		else
 			rules->wishes.data[left++] = *wish;
 	}
@@ -147,6 +160,7 @@ static void grant_wishes(struct rule_source *rules, const struct object *object,
 
 void rule_source_collect(struct rule_source *rules)
 {
+	live_rows_collect(&rules->rows);
 	struct table_result result;
 	while (table_builder_take(rules->builder, &result)) {
 		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);

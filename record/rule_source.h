@@ -10,6 +10,7 @@
 
 #include "bpf/event.h"
 #include "format/base/err.h"
+#include "record/live_rows.h"
 #include "record/object.h"
 #include "record/table_builder.h"
 #include "record/table_store.h"
@@ -23,9 +24,12 @@ struct rule_source {
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
 	struct map tables;            /* of objects, by serial -> their tables */
+		struct live_rows rows;
 	VEC(struct rule_wish {
 		uint32_t file;
 		struct object *object;
+		uint32_t pid; /* who maps it, there: see live_rows_meet() */
+		uint64_t delta;
 	}) wishes; /* of the BPF side, for tables that are being made */
 	struct rule_source_statistics statistics;
 	bool has_met_code_of_no_file;
@@ -39,8 +43,9 @@ void rule_source_deinit(struct rule_source *rules);
 /* Code of no file was sampled, which some runtimes' compilers make. */
 void rule_source_meet_code_of_no_file(struct rule_source *rules);
 
-/* The BPF side calls this file by that number and wants its table, now or when it is made. */
-void rule_source_provide(struct rule_source *rules, uint32_t file, struct object *object);
+/* The BPF side calls a file by the event's number and wants its table, now or when it is made. */
+void rule_source_provide(
+	struct rule_source *rules, const struct event_file *event, struct object *object);
 
 /* What that file is could not be found out: the BPF side announces it once more. */
 void rule_source_ask_again(struct rule_source *rules, uint32_t file);

@@ -65,20 +65,12 @@ static uint8_t script_table_unit_of(const struct event_code *event, enum runtime
 					   : 1;
 }
 
-/* A text, as it comes with the event or is read later; UTF-8 but for the lines. */
-static uint32_t take_text(struct script_table *table, enum runtime_text what,
-	const struct runtime_text_bytes *text, uint32_t *len)
+static uint32_t intern_text(struct script_table *table, struct str *text)
 {
-	CLEANUP(str_deinit) struct str out = {0};
-	if (what == RUNTIME_TEXT_LINES)
-		str_write(&out, text->data, text->len);
-	else
-		script_table_put_text(&out, text->data, text->len, text->unit);
 	if (table->text_bytes > MAX_TEXT_BYTES)
-		str_truncate(&out, 0);
-	table->text_bytes += out.len; /* also of known ones: a bound, no account */
-	*len = (uint32_t)out.len;
-	return strtab_intern(&table->texts, str_text(&out), out.len);
+		str_truncate(text, 0);
+	table->text_bytes += text->len; /* also of known ones: a bound, no account */
+	return strtab_intern(&table->texts, str_text(text), text->len);
 }
 
 /* ---- texts that are read later ---- */
@@ -218,7 +210,9 @@ static void script_table_take_function(struct script_table *table, const struct 
 	function.kind = event->kind;
 	function.version = event->version;
 	function.first_line = event->first_line;
-	uint32_t lens[RUNTIME_TEXTS], ids[RUNTIME_TEXTS];
+		CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str file = {0};
+	CLEANUP(str_deinit) struct str lines = {0};
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
 		struct runtime_text_bytes text = {(uint8_t *)(uintptr_t)inlined, event->bytes[what],
 			script_table_unit_of(event, what)};
@@ -228,12 +222,18 @@ static void script_table_take_function(struct script_table *table, const struct 
 		const uint8_t *bytes = bytes_get(&cursor, len);
 		if (len && bytes)
 			text = (struct runtime_text_bytes){(uint8_t *)(uintptr_t)bytes, len, unit};
-		ids[what] = take_text(table, what, &text, &lens[what]);
+				if (what == RUNTIME_TEXT_LINES)
+			str_write(&lines, text.data, text.len);
+		else
+			script_table_put_text(what == RUNTIME_TEXT_NAME ? &name : &file, text.data,
+				text.len, text.unit);
 	}
-	function.name = ids[RUNTIME_TEXT_NAME];
-	function.file = ids[RUNTIME_TEXT_FILE];
-	function.lines = ids[RUNTIME_TEXT_LINES];
-	function.lines_len = lens[RUNTIME_TEXT_LINES];
+	if (runtime_of(event->kind)->put_texts)
+		runtime_of(event->kind)->put_texts(&name, &file);
+	function.name = intern_text(table, &name);
+	function.file = intern_text(table, &file);
+	function.lines = intern_text(table, &lines);
+	function.lines_len = (uint32_t)lines.len;
 	uint64_t nameless = is_given_up ? given_up | event->kind : 0;
 	*map_put(&table->by_number, event->number, NULL) =
 		function.name ? intern_function(table, &function) : nameless;

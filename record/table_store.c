@@ -407,6 +407,24 @@ bool table_store_has_runtime(
 	return *ret != RUNTIME_NONE;
 }
 
+const struct runtime_row *table_store_runtime_row(const struct table_store *store, uint32_t table)
+{
+	uint32_t number = store->tables.data[table].entry.runtime;
+	return number ? &store->runtime_rows[number - 1] : NULL;
+}
+
+/* The BPF side copies rows from their beginning on, which says whether the rest is there. */
+void table_store_complete_row(
+	struct table_store *store, uint32_t table, const struct runtime_row *row)
+{
+	uint32_t number = store->tables.data[table].entry.runtime;
+	if (!number)
+		return;
+	struct runtime_row *out = &store->runtime_rows[number - 1];
+	for (int i = RUNTIME_ROW_WORDS; i-- > 0;)
+		__atomic_store_n(&out->words[i], row->words[i], __ATOMIC_RELEASE);
+}
+
 enum runtime_kind table_store_unknown_runtime(const struct table_store *store, uint32_t table)
 {
 	return store->tables.data[table].unknown_runtime;

@@ -60,6 +60,12 @@ void table_store_advance_epoch(struct table_store *store);
 bool table_store_has_runtime(
 	const struct table_store *store, uint32_t table, enum runtime_kind *ret);
 
+/* The row of its runtime; NULL: script frames of none are found. */
+const struct runtime_row *table_store_runtime_row(const struct table_store *store, uint32_t table);
+/* The same row, of which more is known now. */
+void table_store_complete_row(
+	struct table_store *store, uint32_t table, const struct runtime_row *row);
+
 /* The runtime that such files are, of a version that is not known; RUNTIME_NONE: they are not. */
 enum runtime_kind table_store_unknown_runtime(const struct table_store *store, uint32_t table);
 

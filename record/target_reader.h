@@ -20,7 +20,7 @@
 #include "format/base/vec.h"
 
 enum {
-	TARGET_READER_MAX_REQUEST = 128, /* bytes */
+	TARGET_READER_MAX_REQUEST = 256, /* bytes */
 };
 
 /* Runs in the worker. `ret` is empty; what is put to it is what comes back. */

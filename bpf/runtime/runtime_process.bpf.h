@@ -37,52 +37,96 @@ static __always_inline const struct runtime_row *row_of_file(__u32 number)
 
 /* ---- of processes ---- */
 
-/* A runtime that was seen at work in a process: a set without locks, as `seen` is. */
-struct known_runtime {
-	__u64 identity; /* of the process and the kind of the runtime */
-	__u64 delta;    /* of the mapping of the file that has it */
-	__u32 file;
-};
-
-enum {
-	KNOWN_RUNTIMES_SHIFT = 10,
-};
-
+/*
+ * The runtimes that processes have, as far as their files were met in a walk, or the recorder found
+ * them among the mappings of a process that runs already. What is said of a process that was there
+ * before under the same number leads nowhere.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << KNOWN_RUNTIMES_SHIFT);
-	__type(key, __u32);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, RUNTIME_MAX_PROCESSES);
+	__type(key, struct known_runtime_key);
 	__type(value, struct known_runtime);
 } known_runtimes SEC(".maps");
 
-static __always_inline struct known_runtime *known_runtime_slot(__u64 identity)
+static __always_inline void remember_runtime(
+	const struct scratch *scratch, enum runtime_kind kind)
 {
-	__u32 slot = identity >> (64 - KNOWN_RUNTIMES_SHIFT);
-	return bpf_map_lookup_elem(&known_runtimes, &slot);
-}
-
-static __always_inline void remember_runtime(const struct runtime_walk *runtime)
-{
-	__u64 identity = mix(runtime->process, runtime->row.kind);
-	struct known_runtime *known = known_runtime_slot(identity);
-	if (!known || known->identity == identity)
+	const struct mapping *mapping = &scratch->walk.mapping;
+	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
+	struct known_runtime *known = bpf_map_lookup_elem(&known_runtimes, &key);
+	if (known && known->file == mapping->file && known->delta == mapping->delta)
 		return;
-	known->identity = 0;
-	known->file = runtime->file;
-	known->delta = runtime->delta;
-	known->identity = identity;
+	struct known_runtime runtime = {.start = mapping->start,
+		.end = mapping->end,
+		.delta = mapping->delta,
+		.file = mapping->file};
+	bpf_map_update_elem(&known_runtimes, &key, &runtime, BPF_ANY);
 }
 
 /* NULL: the process was not seen to have a runtime of this kind. */
-static __always_inline const struct known_runtime *find_known_runtime(
+static __always_inline struct known_runtime *find_known_runtime(
 	const struct scratch *scratch, enum runtime_kind kind)
 {
-	__u64 identity = mix(identify_process(scratch), kind);
-	const struct known_runtime *known = known_runtime_slot(identity);
-	return known && known->identity == identity ? known : 0;
+	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
+	return bpf_map_lookup_elem(&known_runtimes, &key);
 }
 
 /* ---- of the walk ---- */
+
+static __always_inline void set_row(
+	struct scratch *scratch, const struct runtime_row *row, __u32 file, __u64 delta)
+{
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	runtime->row = *row;
+	runtime->file = file;
+	runtime->delta = delta;
+	runtime->process = identify_process(scratch);
+	runtime->has_thread = false;
+}
+
+/* The row of a runtime that the process is known to have is the walk's from now on. */
+static __always_inline bool take_known_runtime(struct scratch *scratch, enum runtime_kind kind)
+{
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct known_runtime *known = find_known_runtime(scratch, kind);
+	if (!known)
+		return false;
+	if (runtime->file == known->file && runtime->row.kind == kind)
+		return true;
+	const struct runtime_row *row = row_of_file(known->file);
+	if (!row || row->kind != kind)
+		return false;
+	set_row(scratch, row, known->file, known->delta);
+	return true;
+}
+
+/* Has the row of a runtime completed that the process is known to have, for want of which its
+ * frames are not found. */
+static __always_inline void ask_to_complete(struct scratch *scratch, enum runtime_kind kind)
+{
+	enum {
+		PAUSE_NS = 2000000,
+	};
+	__u64 now_ns = scratch->sample.time_ns;
+	struct known_runtime *known = find_known_runtime(scratch, kind);
+	if (!known || now_ns - known->asked_ns < PAUSE_NS)
+		return;
+	known->asked_ns = now_ns;
+	struct mapping mapping = {
+		.start = known->start, .end = known->end, .delta = known->delta};
+	send_file(scratch, &mapping, known->file);
+}
+
+/* The walk has come to a mapping of a file, which may have a runtime whose code is in no file. */
+static __always_inline void meet_file(struct scratch *scratch)
+{
+	const struct mapping *mapping = &scratch->walk.mapping;
+	const struct runtime_row *row =
+		mapping->kind == EVENT_FRAME_FILE ? row_of_file(mapping->file) : 0;
+	if (row && row->kind == RUNTIME_HOTSPOT)
+		remember_runtime(scratch, row->kind);
+}
 
 /*
  * Makes the runtime of the mapped file at hand the walk's. 0: nothing is known of one. A global
@@ -94,17 +138,12 @@ __noinline int take_row(void)
 	struct scratch *scratch = scratch_of_runtimes();
 	if (!scratch)
 		return 0;
-	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct mapping *mapping = &scratch->walk.mapping;
 	const struct runtime_row *row = row_of_file(mapping->file);
 	if (!row)
 		return 0;
-	runtime->row = *row;
-	runtime->file = mapping->file;
-	runtime->delta = mapping->delta;
-	runtime->process = identify_process(scratch);
-	runtime->has_thread = false;
-	remember_runtime(runtime);
+	set_row(scratch, row, mapping->file, mapping->delta);
+	remember_runtime(scratch, row->kind);
 	return 1;
 }
 

@@ -24,6 +24,7 @@
 	X(RUNTIME_PERL, 4, perl) \
 	X(RUNTIME_LUA, 5, lua) \
 	X(RUNTIME_LUAJIT, 6, luajit) \
+	X(RUNTIME_HOTSPOT, 7, hotspot) \
 	RUNTIMES_OF_TEST(X)
 
 enum runtime_kind {
@@ -37,6 +38,7 @@ enum runtime_kind {
 enum {
 	RUNTIME_MAX_ROWS = 256, /* files with a runtime */
 	RUNTIME_ROW_WORDS = 15,
+	RUNTIME_MAX_PROCESSES = 1 << 12,
 
 	/* The word of a script frame, below its kind and its flag: the number of its code, and
 	 * where in that. Number 0: there is none, and the place says of which runtime and why. */
@@ -65,6 +67,19 @@ struct runtime_row {
 } __attribute__((may_alias));
 
 _Static_assert(sizeof(struct runtime_row) == 128, "the map of rows is an array of these");
+
+/* A runtime that a process has: the number of its file, and where that is mapped. */
+struct known_runtime_key {
+	unsigned int pid;
+	unsigned int kind; /* enum runtime_kind */
+};
+
+struct known_runtime {
+	unsigned long long start, end, delta; /* of the mapping with its code */
+	unsigned long long asked_ns; /* when the recorder was asked last to complete the row */
+	unsigned int file;
+	unsigned int zero;
+};
 
 /* What texts an event_code has, in their order. */
 enum runtime_text {

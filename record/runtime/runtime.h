@@ -8,6 +8,7 @@
 
 #include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
+#include "format/base/str.h"
 #include "format/elf/elf_file.h"
 #include "record/runtime/runtime_file.h"
 #include "record/runtime/runtime_lines.h"
@@ -32,6 +33,16 @@ struct runtime {
 	/* Turns the row's virtual addresses into what the BPF side wants. */
 	void (*place)(struct runtime_row *row, uint64_t address_to_file);
 	bool (*is_sound)(const struct runtime_row *row);
+		/*
+	 * Completes a row by what a process has in memory: `address + delta` is a place as in the
+	 * row. In a reader's worker. False: not yet. NULL: rows are complete.
+	 */
+	bool (*complete)(uint32_t pid, uint64_t delta, struct runtime_row *row);
+	/* NULL: it has nothing to be completed. */
+	bool (*is_complete)(const struct runtime_row *row);
+	/* What a function is called, and the file that it is in, by the texts of the BPF side, in
+	 * place of these; NULL: they say it. */
+	void (*put_texts)(struct str *name, struct str *file);
 	/* From a place in code to a line, 0: not known. The time that it takes does not depend on
 	 * how long the table is. NULL: the table can only be read from its beginning on, by
 	 * next_line. */

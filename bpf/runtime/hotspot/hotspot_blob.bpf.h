@@ -1,0 +1,274 @@
+/*
+ * The pieces of generated code of HotSpot, blobs, in the heaps that its code cache has: of compiled
+ * methods, of the interpreter, of stubs. A map of segments leads from an address to the blob that
+ * it lies in, whose first bytes say what it is and how large its frames are.
+ *
+ * Sources: src/hotspot/share/code/{codeBlob,codeCache,nmethod}.hpp, memory/heap.{hpp,cpp} of JDK
+ * 11, 17, 21, 25.
+ */
+#ifndef EBPROF_HOTSPOT_BLOB_BPF_H
+#define EBPROF_HOTSPOT_BLOB_BPF_H
+
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/hotspot/hotspot_row.h"
+#include "bpf/runtime/runtime_process.bpf.h"
+#include "bpf/runtime/thread.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	HOTSPOT_BLOB_WORDS = 64, /* a power of two: an index is masked */
+	HOTSPOT_BLOB_BYTES = 384,
+	HOTSPOT_SMALL_BLOB_BYTES = 128, /* that all of them have, whatever they are */
+	HOTSPOT_CODE_BYTES = 64,
+	HOTSPOT_CODE_BEHIND = 16, /* of these, ahead of the address that is asked for */
+	HOTSPOT_MAX_HEAPS = 4,
+	HOTSPOT_MAX_HOPS = 32,
+	HOTSPOT_FREE_SEGMENT = 0xff,
+	HOTSPOT_METHOD_WORDS = 8, /* of a ConstMethod */
+	HOTSPOT_FRAME_WORDS = 11, /* around where the frame pointer of the interpreter points */
+
+};
+
+/* What a blob is, by the name that it has for debuggers. */
+enum hotspot_blob_kind {
+	HOTSPOT_OTHER = 0, /* its frames have the size that it says, or none */
+	HOTSPOT_COMPILED,  /* a method */
+	HOTSPOT_NATIVE,    /* a method that is written in C: what calls it */
+	HOTSPOT_INTERPRETER,
+	HOTSPOT_STUBS, /* StubRoutines */
+	HOTSPOT_TABLE, /* vtable and itable stubs: they have no frame */
+	HOTSPOT_ADAPTERS,
+	HOTSPOT_METHOD_HANDLES,
+	HOTSPOT_UPCALL,
+};
+
+/* How far a prologue has come. */
+struct hotspot_prologue {
+	__u32 at;    /* of the instruction at hand */
+	__u32 words; /* on the stack so far, with the return address */
+	bool has_fp; /* the frame pointer is one of them */
+};
+
+struct hotspot_walk {
+	__u64 at; /* of the blob at hand; 0: there is none */
+	__u64 code, end;
+	__u64 name_address, name[2]; /* as far as it tells blobs apart */
+	__u32 kind;                  /* enum hotspot_blob_kind */
+	__s32 frame_words;
+	__u64 blob[HOTSPOT_BLOB_WORDS];
+	__u8 bytes[HOTSPOT_CODE_BYTES]; /* of code, HOTSPOT_CODE_BEHIND of them ahead of it */
+	struct hotspot_prologue prologue;
+	__u64 method;                   /* whose frame it is; 0: no method's */
+	__u64 place;                    /* in its bytecodes, or code */
+	__u64 const_method, constants, symbol; /* of the method: the last is its name */
+	__u64 frame[HOTSPOT_FRAME_WORDS];
+	__u64 next_ip, next_sp, next_fp, next_extra; /* of the caller; next_extra 0: unknown */
+	__u64 method_head[HOTSPOT_METHOD_WORDS];
+};
+
+_Static_assert(sizeof(struct hotspot_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct hotspot_walk *hotspot_walk(const struct runtime_walk *runtime)
+{
+	return (struct hotspot_walk *)runtime->words;
+}
+
+static __always_inline const struct hotspot_row *hotspot_row(const struct runtime_walk *runtime)
+{
+	return (const struct hotspot_row *)runtime->row.words;
+}
+
+/* ---- words of the blob at hand ---- */
+
+static __always_inline __u32 hotspot_blob_u32(const struct hotspot_walk *hotspot, __u32 offset)
+{
+	__u64 word = hotspot->blob[offset / 8 % HOTSPOT_BLOB_WORDS];
+	return offset & 4 ? word >> 32 : word;
+}
+
+static __always_inline __u64 hotspot_blob_u64(const struct hotspot_walk *hotspot, __u32 offset)
+{
+	return hotspot->blob[offset / 8 % HOTSPOT_BLOB_WORDS];
+}
+
+static __always_inline __u16 hotspot_blob_u16(const struct hotspot_walk *hotspot, __u32 offset)
+{
+	return hotspot->blob[offset / 8 % HOTSPOT_BLOB_WORDS] >> (offset & 6) * 8;
+}
+
+/* ---- finding it ---- */
+
+/* From the segment of an address to the one that its block begins with. Negative: it is free. */
+static __always_inline __s64 hotspot_first_segment(__u64 map, __u64 segment)
+{
+	for (int i = 0; i < HOTSPOT_MAX_HOPS; i++) {
+		__u8 hop = 0;
+		if (bpf_probe_read_user(&hop, 1, (const void *)(map + segment)) ||
+			hop == HOTSPOT_FREE_SEGMENT || hop > segment)
+			return -1;
+		if (!hop)
+			return segment;
+		segment -= hop;
+	}
+	return -1;
+}
+
+/* The heap that has an address: where it begins is in *low. 0: none has. */
+static __always_inline __u64 hotspot_heap_of(
+	const struct runtime_walk *runtime, __u64 address, __u64 *low)
+{
+	const struct hotspot_row *row = hotspot_row(runtime);
+	__u64 list = 0, array = 0, space[2];
+	__u32 length = 0;
+	if (!read_word(row->heaps - runtime->delta, &list) ||
+		bpf_probe_read_user(
+			&length, sizeof(length), (const void *)(list + row->array_length)) ||
+		!read_word(list + row->array_data, &array))
+		return 0;
+	for (__u32 i = 0; i < HOTSPOT_MAX_HEAPS && i < length; i++) {
+		__u64 heap = 0;
+		if (!read_word(array + i * 8, &heap) ||
+			bpf_probe_read_user(space, sizeof(space),
+				(const void *)(heap + row->heap_memory + row->space_low_boundary)))
+			return 0;
+		*low = space[0];
+		if (address >= space[0] && address < space[1])
+			return heap;
+	}
+	return 0;
+}
+
+/* The blob that an address lies in; 0: none, it is not HotSpot's. */
+__noinline __u64 hotspot_find_blob(__u64 address);
+__noinline __u64 hotspot_find_blob(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	const struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct hotspot_row *row = hotspot_row(runtime);
+	__u64 low = 0, map = 0;
+	__u32 shift = 0;
+	__u8 is_used = 0;
+	__u64 heap = hotspot_heap_of(runtime, address, &low);
+	if (!heap || !read_word(heap + row->heap_segments + row->space_low, &map) ||
+		bpf_probe_read_user(&shift, sizeof(shift), (const void *)(heap + row->heap_shift)))
+		return 0;
+	shift &= 31;
+	__s64 segment = hotspot_first_segment(map, (address - low) >> shift);
+	__u64 block = low + ((__u64)segment << shift);
+	if (segment < 0 ||
+		bpf_probe_read_user(&is_used, 1,
+			(const void *)(block + row->block_header + row->block_used)) ||
+		!is_used)
+		return 0;
+	return block + row->block_bytes;
+}
+
+/* Eight characters of a name, as they stand in memory. */
+#define HOTSPOT_NAME(a, b, c, d, e, f, g, h) \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | \
+		(__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
+
+static __always_inline enum hotspot_blob_kind hotspot_kind_of(__u64 name)
+{
+	const __u64 five = (1ULL << 40) - 1, six = (1ULL << 48) - 1;
+	if (name == HOTSPOT_NAME('n', 'm', 'e', 't', 'h', 'o', 'd', 0))
+		return HOTSPOT_COMPILED;
+	if (name == HOTSPOT_NAME('n', 'a', 't', 'i', 'v', 'e', ' ', 'n'))
+		return HOTSPOT_NATIVE;
+	if (name == HOTSPOT_NAME('I', 'n', 't', 'e', 'r', 'p', 'r', 'e'))
+		return HOTSPOT_INTERPRETER;
+	if (name == HOTSPOT_NAME('S', 't', 'u', 'b', 'R', 'o', 'u', 't'))
+		return HOTSPOT_STUBS;
+	if ((name & six) == HOTSPOT_NAME('v', 't', 'a', 'b', 'l', 'e', 0, 0) ||
+		(name & six) == HOTSPOT_NAME('i', 't', 'a', 'b', 'l', 'e', 0, 0) ||
+		name == HOTSPOT_NAME('I', 'n', 'l', 'i', 'n', 'e', 'C', 'a'))
+		return HOTSPOT_TABLE;
+	if (name == HOTSPOT_NAME('I', '2', 'C', '/', 'C', '2', 'I', ' ') ||
+		name == HOTSPOT_NAME('a', 'd', 'a', 'p', 't', 'e', 'r', 's'))
+		return HOTSPOT_ADAPTERS;
+	if (name == HOTSPOT_NAME('M', 'e', 't', 'h', 'o', 'd', 'H', 'a'))
+		return HOTSPOT_METHOD_HANDLES;
+	if ((name & five) == HOTSPOT_NAME('u', 'p', 'c', 'a', 'l', 0, 0, 0) ||
+		name == HOTSPOT_NAME('o', 'p', 't', 'i', 'm', 'i', 'z', 'e'))
+		return HOTSPOT_UPCALL;
+	return HOTSPOT_OTHER;
+}
+
+/* The first characters of a blob's name; 0: they cannot be read. */
+static __always_inline __u64 hotspot_name_of(const struct hotspot_row *row, __u64 blob)
+{
+	__u64 address = 0, name = 0;
+	if (read_word(blob + row->blob_name, &address))
+		read_word(address, &name);
+	return name;
+}
+
+/* Makes the blob of an address that at hand. 0: there is none. */
+__noinline int hotspot_take_blob(__u64 address);
+__noinline int hotspot_take_blob(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct hotspot_row *row = hotspot_row(runtime);
+	struct hotspot_walk *hotspot = hotspot_walk(runtime);
+	__u64 at = hotspot_find_blob(address);
+	hotspot->at = at;
+	if (!at || (bpf_probe_read_user(hotspot->blob, HOTSPOT_BLOB_BYTES, (const void *)at) &&
+			   bpf_probe_read_user(hotspot->blob, HOTSPOT_SMALL_BLOB_BYTES,
+				   (const void *)at)))
+		return 0;
+	hotspot->name_address = hotspot_blob_u64(hotspot, row->blob_name);
+	if (bpf_probe_read_user(hotspot->name, sizeof(hotspot->name),
+		    (const void *)hotspot->name_address))
+		return 0;
+	hotspot->kind = hotspot_kind_of(hotspot->name[0]);
+	hotspot->frame_words = hotspot_blob_u32(hotspot, row->blob_frame_size);
+	if (row->flags & HOTSPOT_CODE_IS_OFFSET) {
+		hotspot->code = at + hotspot_blob_u32(hotspot, row->blob_code);
+		hotspot->end = at + hotspot_blob_u32(hotspot, row->blob_end);
+	} else {
+		hotspot->code = hotspot_blob_u64(hotspot, row->blob_code);
+		hotspot->end = hotspot_blob_u64(hotspot, row->blob_end);
+	}
+	return 1;
+}
+
+static __always_inline bool hotspot_is_method(const struct hotspot_walk *hotspot)
+{
+	return hotspot->kind == HOTSPOT_COMPILED || hotspot->kind == HOTSPOT_NATIVE;
+}
+
+/* Where the verified entry of the compiled method at hand is. */
+static __always_inline __u64 hotspot_entry(
+	const struct hotspot_row *row, const struct hotspot_walk *hotspot)
+{
+	return row->flags & HOTSPOT_ENTRY_IS_OFFSET
+		       ? hotspot->code + hotspot_blob_u16(hotspot, row->entry)
+		       : hotspot_blob_u64(hotspot, row->entry);
+}
+
+/* ... and where it is left to the interpreter: frames return there instead. 0: not known. */
+static __always_inline __u64 hotspot_deopt_handler(
+	const struct hotspot_row *row, const struct hotspot_walk *hotspot)
+{
+	if (row->deopt_handler >= HOTSPOT_BLOB_BYTES)
+		return 0;
+	return row->flags & HOTSPOT_DEOPT_IS_POINTER
+		       ? hotspot_blob_u64(hotspot, row->deopt_handler)
+		       : hotspot->at + hotspot_blob_u32(hotspot, row->deopt_handler);
+}
+
+/* Code around an address: HOTSPOT_CODE_BEHIND bytes ahead of it. False: it cannot be read. */
+static __always_inline bool hotspot_read_code(struct hotspot_walk *hotspot, __u64 address)
+{
+	return !bpf_probe_read_user(hotspot->bytes, sizeof(hotspot->bytes),
+		(const void *)(address - HOTSPOT_CODE_BEHIND));
+}
+
+#endif

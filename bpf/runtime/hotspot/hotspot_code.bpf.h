@@ -1,0 +1,207 @@
+/*
+ * What methods of HotSpot and pieces of its generated code are called, and what is sent of them.
+ *
+ * Sources: src/hotspot/share/oops/{method,constMethod,constantPool,symbol}.hpp of JDK 11, 17, 21,
+ * 25.
+ */
+#ifndef EBPROF_HOTSPOT_CODE_BPF_H
+#define EBPROF_HOTSPOT_CODE_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/hotspot/hotspot_blob.bpf.h"
+#include "bpf/runtime/hotspot/hotspot_row.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	HOTSPOT_MAX_CLASS_BYTES = 320,
+	HOTSPOT_MAX_METHOD_BYTES = RUNTIME_MAX_NAME_BYTES - HOTSPOT_MAX_CLASS_BYTES - 1,
+	HOTSPOT_MAX_STUB_BYTES = 128,
+	HOTSPOT_HAS_LINES = 1,            /* of a method's flags */
+	HOTSPOT_LOWEST_POINTER = 1 << 16, /* below it nothing is mapped */
+};
+
+/* ---- methods ---- */
+
+static __always_inline bool hotspot_is_pointer(__u64 at)
+{
+	return !(at & 7) && at >= HOTSPOT_LOWEST_POINTER && !(at >> 47);
+}
+
+static __always_inline __u16 hotspot_method_u16(const struct hotspot_walk *hotspot, __u32 offset)
+{
+	return hotspot->method_head[offset / 8 % HOTSPOT_METHOD_WORDS] >> (offset & 6) * 8;
+}
+
+static __always_inline __u64 hotspot_method_u64(const struct hotspot_walk *hotspot, __u32 offset)
+{
+	return hotspot->method_head[offset / 8 % HOTSPOT_METHOD_WORDS];
+}
+
+/* An entry of a class's constants that is a symbol. 0: there is none, or it cannot be read. */
+static __always_inline __u64 hotspot_constant(
+	const struct hotspot_row *row, __u64 constants, __u32 index)
+{
+	__u64 symbol = 0;
+	read_word(constants + row->pool_bytes + 8ULL * index, &symbol);
+	return symbol & ~1ULL; /* which says that it is not resolved */
+}
+
+/* Makes the method at an address that at hand. 0: none is there. */
+__noinline int hotspot_take_method(__u64 at);
+__noinline int hotspot_take_method(__u64 at)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
+	struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	hotspot->method = 0;
+	if (!hotspot_is_pointer(at) || !read_word(at + row->const_method, &hotspot->const_method) ||
+		!hotspot_is_pointer(hotspot->const_method) ||
+		bpf_probe_read_user(hotspot->method_head, sizeof(hotspot->method_head),
+			(const void *)hotspot->const_method))
+		return 0;
+	hotspot->constants = hotspot_method_u64(hotspot, row->constants);
+	if (!hotspot_is_pointer(hotspot->constants))
+		return 0;
+	hotspot->symbol = hotspot_constant(
+		row, hotspot->constants, hotspot_method_u16(hotspot, row->name_index));
+	if (!hotspot->symbol)
+		return 0;
+	hotspot->method = at;
+	return 1;
+}
+
+/* Where the bytecodes of the method at hand begin. */
+static __always_inline __u64 hotspot_bytecodes(
+	const struct hotspot_row *row, const struct hotspot_walk *hotspot)
+{
+	return hotspot->const_method + row->const_method_bytes;
+}
+
+/* ---- texts ---- */
+
+/* Puts up to `max` characters of a symbol behind the `at` that there are already. */
+static __always_inline __u32 hotspot_append_symbol(struct runtime_record *record, __u32 at,
+	enum runtime_text what, const struct hotspot_row *row, __u64 symbol, __u64 max)
+{
+	__u32 length = 0;
+	if (bpf_probe_read_user(
+		    &length, sizeof(length), (const void *)(symbol + row->symbol_length)))
+		return at;
+	length = row->flags & HOTSPOT_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
+	return append_text(record, at, what, symbol + row->symbol_body, length, max);
+}
+
+/* "java/util/HashMap.put", the file that its class names, and where its lines are. */
+__noinline int hotspot_send_method(__u64 identity);
+__noinline int hotspot_send_method(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
+	struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	__u64 holder = 0, symbol = 0, lines = 0;
+	__u16 source_file = 0;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = row->version;
+	head->first_line = 0;
+	if (read_word(hotspot->constants + row->pool_holder, &holder))
+		read_word(holder + row->class_name, &symbol);
+	__u32 at = hotspot_append_symbol(
+		record, 0, RUNTIME_TEXT_NAME, row, symbol, HOTSPOT_MAX_CLASS_BYTES);
+	__u64 dot = at;
+	asm volatile("" : "+r"(dot));
+	if (dot <= HOTSPOT_MAX_CLASS_BYTES)
+		record->text[dot] = '.';
+	at = hotspot_append_symbol(record, at + 1, RUNTIME_TEXT_NAME, row, hotspot->symbol,
+		HOTSPOT_MAX_METHOD_BYTES);
+	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
+	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
+		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
+	if (row->flags & HOTSPOT_HAS_SOURCE_FILE &&
+		!bpf_probe_read_user(&source_file, sizeof(source_file),
+			(const void *)(holder + row->class_source_file)) &&
+		source_file)
+		at = hotspot_append_symbol(record, at, RUNTIME_TEXT_FILE, row,
+			hotspot_constant(row, hotspot->constants, source_file),
+			RUNTIME_MAX_FILE_BYTES);
+	if (hotspot_method_u16(hotspot, row->method_flags) & HOTSPOT_HAS_LINES)
+		lines = hotspot_bytecodes(row, hotspot) +
+			hotspot_method_u16(hotspot, row->bytecode_bytes);
+	head->address[RUNTIME_TEXT_LINES] = lines;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	return send_code(scratch, record, at, !lines, identity);
+}
+
+/* The name of the blob at hand, which is no method. */
+__noinline int hotspot_send_stub(__u64 identity);
+__noinline int hotspot_send_stub(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	struct event_code *head = &record->head;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = RUNTIME_VERSION_LINES; /* it has none */
+	head->first_line = 0;
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
+		head->address[i] = head->bytes[i] = head->whole_bytes[i] = 0;
+	__u32 at = append_c_text(record, 0, RUNTIME_TEXT_NAME,
+		hotspot_walk(&scratch->walk.runtime)->name_address, HOTSPOT_MAX_STUB_BYTES);
+	return send_code(scratch, record, at, true, identity);
+}
+
+/* ---- frames ---- */
+
+static __always_inline void hotspot_push(struct scratch *scratch, __u32 number, __u32 place)
+{
+	if (number)
+		push_runtime_word(scratch, number, place);
+	else
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
+}
+
+/* Pushes the method at hand, `place` in its bytecodes. */
+__noinline int hotspot_push_method(__u32 place);
+__noinline int hotspot_push_method(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	const struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	__u64 identity = mix(scratch->walk.runtime.process, hotspot->method);
+	identity = mix(mix(identity, hotspot->const_method), hotspot->symbol);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = hotspot_send_method(identity);
+	hotspot_push(scratch, number, place);
+	return 0;
+}
+
+/* Pushes the blob at hand, which is no method. */
+__noinline int hotspot_push_stub(void);
+__noinline int hotspot_push_stub(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	const struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	__u64 identity = mix(scratch->walk.runtime.process, hotspot->at);
+	identity = mix(identity, hotspot->name_address);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = hotspot_send_stub(identity);
+	hotspot_push(scratch, number, 0);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * What the BPF programs have to know of a file with HotSpot in it. Where it keeps what is said by
+ * tables that the virtual machine fills when it starts, so it is read from the first process that
+ * runs it: until then the row has the places of these tables, and is not complete.
+ */
+#ifndef EBPROF_HOTSPOT_ROW_H
+#define EBPROF_HOTSPOT_ROW_H
+
+#include "bpf/runtime/runtime_row.h"
+
+/*
+ * Offsets in structures of the virtual machine. X(member, type, field), and, where versions differ,
+ * other names behind it.
+ */
+#define HOTSPOT_OFFSETS(X) \
+	X(array_length, "GrowableArrayBase", "_len") \
+	X(array_data, "GrowableArray<int>", "_data") \
+	X(heap_memory, "CodeHeap", "_memory") \
+	X(heap_segments, "CodeHeap", "_segmap") \
+	X(heap_shift, "CodeHeap", "_log2_segment_size") \
+	X(space_low_boundary, "VirtualSpace", "_low_boundary") \
+	X(space_high_boundary, "VirtualSpace", "_high_boundary") \
+	X(space_low, "VirtualSpace", "_low") \
+	X(block_header, "HeapBlock", "_header") \
+	X(block_used, "HeapBlock::Header", "_used") \
+	X(blob_name, "CodeBlob", "_name") \
+	X(blob_frame_size, "CodeBlob", "_frame_size") \
+	X(blob_code, "CodeBlob", "_code_begin") \
+	X(blob_end, "CodeBlob", "_code_end") \
+	X(compiled_method, "nmethod", "_method") \
+	X(compile_id, "nmethod", "_compile_id") \
+	X(entry, "nmethod", "_verified_entry_point") \
+	X(deopt_handler, "nmethod", "_deopt_handler_offset") \
+	X(original_pc, "nmethod", "_orig_pc_offset") \
+	X(scopes_data, "nmethod", "_scopes_data_offset") \
+	X(scopes_pcs, "nmethod", "_scopes_pcs_offset") \
+	X(scopes_pcs_end, "nmethod", "_dependencies_offset") \
+	X(metadata, "nmethod", "_metadata_offset") \
+	X(immutable_data, "nmethod", "_immutable_data") \
+	X(mutable_data, "CodeBlob", "_mutable_data") \
+	X(relocation_bytes, "CodeBlob", "_relocation_size") \
+	X(const_method, "Method", "_constMethod") \
+	X(constants, "ConstMethod", "_constants") \
+	X(name_index, "ConstMethod", "_name_index") \
+	X(signature_index, "ConstMethod", "_signature_index") \
+	X(bytecode_bytes, "ConstMethod", "_code_size") \
+	X(method_flags, "ConstMethod", "_flags") \
+	X(pool_holder, "ConstantPool", "_pool_holder") \
+	X(class_name, "Klass", "_name") \
+	X(class_source_file, "InstanceKlass", "_source_file_name_index") \
+	X(symbol_length, "Symbol", "_length") \
+	X(symbol_body, "Symbol", "_body")
+
+/* Sizes of structures. */
+#define HOTSPOT_SIZES(X) \
+	X(block_bytes, "HeapBlock") \
+	X(const_method_bytes, "ConstMethod") \
+	X(pool_bytes, "ConstantPool")
+
+enum hotspot_flag {
+	HOTSPOT_CODE_IS_OFFSET = 1,        /* blob_code, blob_end: u32 in place of pointers */
+	HOTSPOT_ENTRY_IS_OFFSET = 2,       /* entry: u16 from where the code begins */
+	HOTSPOT_DEOPT_IS_POINTER = 4,      /* deopt_handler */
+	HOTSPOT_SCOPES_IS_POINTER = 8,     /* scopes_data */
+	HOTSPOT_HAS_IMMUTABLE_DATA = 16,   /* scopes lie there, apart from the code */
+	HOTSPOT_LENGTH_IS_UPPER_HALF = 32, /* symbol_length: of a u32 */
+	HOTSPOT_HAS_SOURCE_FILE = 64,
+	HOTSPOT_HAS_SCOPES = 128, /* all that it takes to find inlined methods */
+};
+
+/* What of the file leads to the tables: values of these symbols. */
+enum hotspot_symbol {
+	HOTSPOT_STRUCTS, /* the first: without it nothing else is looked for */
+	HOTSPOT_STRUCTS_STRIDE,
+	HOTSPOT_STRUCTS_TYPE_NAME,
+	HOTSPOT_STRUCTS_FIELD_NAME,
+	HOTSPOT_STRUCTS_IS_STATIC,
+	HOTSPOT_STRUCTS_OFFSET,
+	HOTSPOT_STRUCTS_ADDRESS,
+	HOTSPOT_TYPES,
+	HOTSPOT_TYPES_STRIDE,
+	HOTSPOT_TYPES_NAME,
+	HOTSPOT_TYPES_SIZE,
+	HOTSPOT_SYMBOLS,
+};
+
+struct hotspot_row {
+	unsigned char is_complete, flags; /* enum hotspot_flag */
+	unsigned char version;            /* Java's; 0 until it is complete */
+	unsigned char zero;
+	/* Addresses of these variables, by what the mapping's delta is taken from. */
+	unsigned int heaps, call_stub_return;
+	union {
+		unsigned int symbols[HOTSPOT_SYMBOLS]; /* addresses, as above */
+		struct {
+#define X(member, ...) unsigned short member;
+			HOTSPOT_OFFSETS(X)
+			HOTSPOT_SIZES(X)
+#undef X
+		};
+	};
+};
+
+_Static_assert(sizeof(struct hotspot_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
+
+#endif

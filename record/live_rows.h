@@ -1,0 +1,35 @@
+/*
+ * Rows of runtimes that the file alone does not fill: the first process that runs the file tells
+ * the rest, and it holds for all of them.
+ */
+#ifndef EBPROF_LIVE_ROWS_H
+#define EBPROF_LIVE_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/vec.h"
+#include "record/table_store.h"
+#include "record/target_reader.h"
+
+struct live_rows {
+	struct table_store *store; /* borrowed */
+	struct target_reader reader;
+	VEC(uint32_t) reading; /* the tables whose rows they are, in the reader's order, */
+	size_t read;           /* ... from here on */
+};
+
+void live_rows_init(struct live_rows *rows, struct table_store *store);
+void live_rows_deinit(struct live_rows *rows);
+
+/*
+ * Process `pid` runs a file with this table, whose address + delta is an offset in the file. If its
+ * row is not complete, the process is read: soon, and never blocking the caller.
+ */
+void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta);
+/* Takes what has been read meanwhile. */
+void live_rows_collect(struct live_rows *rows);
+/* Becomes readable when there may be something to collect; -1: nothing is being read. */
+int live_rows_fd(const struct live_rows *rows);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * The lines of Java's methods: pairs of a place in the bytecodes and a line, each counted on from
+ * the one before, behind the method's bytecodes.
+ */
+#ifndef EBPROF_HOTSPOT_LINES_H
+#define EBPROF_HOTSPOT_LINES_H
+
+#include <stdbool.h>
+
+#include "bpf/runtime/runtime_row.h"
+#include "record/runtime/runtime.h"
+
+/* See struct runtime. The version is Java's. */
+bool hotspot_lines_next(const struct runtime_lines *lines, struct runtime_line_entry *entry);
+bool hotspot_lines_read(const struct event_code *event, enum runtime_text what,
+	struct runtime_text_bytes *ret);
+
+#endif

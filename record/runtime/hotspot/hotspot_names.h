@@ -1,0 +1,13 @@
+/* What Java's methods are called. */
+#ifndef EBPROF_HOTSPOT_NAMES_H
+#define EBPROF_HOTSPOT_NAMES_H
+
+#include "format/base/str.h"
+
+/*
+ * From "java/util/HashMap.put" and "HashMap.java" to "java.util.HashMap.put" and
+ * "java/util/HashMap.java". Names of stubs, without a file, stay as they are.
+ */
+void hotspot_names_put_texts(struct str *name, struct str *file);
+
+#endif
