@@ -9,6 +9,7 @@
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
 	MAX_KEPT_SNAPSHOTS = 16, /* of a process */
+	MAX_INLINED = 128,       /* functions in each other */
 	MAX_NUMBERS = 8,         /* of one file: several CPUs may meet it at once */
 };
 
@@ -120,6 +121,17 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 			special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"), address, found);
 }
 
+/* A frame of the program that an interpreter runs, or those inlined in it. */
+static void add_script(struct resolver *resolver, struct frames *frames, uint64_t word)
+{
+	uint64_t offsets[MAX_INLINED];
+	struct object *object;
+	size_t count =
+		script_table_find_inlined(resolver->scripts, word, &object, offsets, MAX_INLINED);
+	for (size_t i = 0; i < count; i++)
+		resolver_add(resolver, frames, object, offsets[i], UNWIND_FOUND_BY_RULE);
+}
+
 static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, uint64_t word)
 {
@@ -149,8 +161,7 @@ static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 			found);
 		return;
 	case EVENT_FRAME_RUNTIME:
-		object = script_table_find(resolver->scripts, word, &offset);
-		resolver_add(resolver, frames, object, offset, UNWIND_FOUND_BY_RULE);
+		add_script(resolver, frames, word);
 		return;
 	case EVENT_FRAME_ADDRESS:
 		add_address(resolver, frames, head, address, found);

@@ -78,6 +78,8 @@ static uint32_t intern_text(struct script_table *table, struct str *text)
 struct request {
 	struct event_code event;
 	uint32_t wanted; /* a bit for each enum runtime_text */
+	uint32_t given_bytes;
+	uint8_t given[RUNTIME_MAX_GIVEN_BYTES]; /* see runtime_row.h */
 };
 
 _Static_assert(sizeof(struct request) <= TARGET_READER_MAX_REQUEST, "a request fits");
@@ -112,6 +114,18 @@ static bool script_table_read_text(
 	return false;
 }
 
+static bool read_inlined(const struct request *request, struct runtime_text_bytes *ret)
+{
+	const struct event_code *event = &request->event;
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	if (!runtime_of(event->kind)
+			->read_inlined(event->pid, request->given, request->given_bytes, &bytes))
+		return false;
+	*ret = (struct runtime_text_bytes){bytes.data, bytes.len, 1};
+	bytes = (struct bytes_buf){0};
+	return true;
+}
+
 /* In the reader's worker. Of each text: bytes a character, length, and the bytes. */
 static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 {
@@ -121,8 +135,10 @@ static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 	memcpy(&request, bytes, len);
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
 		struct runtime_text_bytes text = {.data = NULL};
+		bool is_inlined = what == RUNTIME_TEXT_LINES && request.event.is_inlined;
 		bool is_read = request.wanted >> what & 1 &&
-			       script_table_read_text(&request.event, what, &text);
+			       (is_inlined ? read_inlined(&request, &text)
+					   : script_table_read_text(&request.event, what, &text));
 		bytes_put_u8(ret, is_read ? text.unit : 0);
 		bytes_put_u32(ret, is_read ? (uint32_t)text.len : 0);
 		if (is_read) {
@@ -130,6 +146,15 @@ static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
 			mem_free(text.data);
 		}
 	}
+}
+
+static void script_inlined_destroy(struct script_inlined *inlined)
+{
+	if (!inlined)
+		return;
+	runtime_inlined_deinit(&inlined->code);
+	vec_deinit(&inlined->functions);
+	mem_free(inlined);
 }
 
 void script_table_init(struct script_table *table, struct object_table *objects)
@@ -141,6 +166,7 @@ void script_table_init(struct script_table *table, struct object_table *objects)
 	strtab_intern(&table->keys, "", 0);
 	vec_push(&table->functions, none);
 	vec_push(&table->marks, (struct runtime_line_marks){0});
+	vec_push(&table->inlined, NULL);
 }
 
 void script_table_deinit(struct script_table *table)
@@ -156,6 +182,9 @@ void script_table_deinit(struct script_table *table)
 	vec_each(&table->marks, marks)
 		runtime_line_marks_deinit(marks);
 	vec_deinit(&table->marks);
+	vec_each(&table->inlined, inlined)
+		script_inlined_destroy(*inlined);
+	vec_deinit(&table->inlined);
 	map_deinit(&table->by_number);
 }
 
@@ -172,6 +201,47 @@ static struct runtime_lines lines_of(
 	};
 }
 
+static void put_texts(enum runtime_kind kind, struct str *name, struct str *file)
+{
+	if (runtime_of(kind)->put_texts)
+		runtime_of(kind)->put_texts(name, file);
+}
+
+static uint32_t intern_function(struct script_table *table, const struct script_function *function);
+
+/* A function that was inlined, whose places are lines. */
+static uint32_t intern_inlined_function(struct script_table *table, enum runtime_kind kind,
+	const struct runtime_inlined_function *inlined)
+{
+	struct script_function function; /* bytes are compared */
+	memset(&function, 0, sizeof(function));
+	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str file = {0};
+	put_utf8(&name, (const uint8_t *)inlined->name, inlined->name_len);
+	put_utf8(&file, (const uint8_t *)inlined->file, inlined->file_len);
+	put_texts(kind, &name, &file);
+	function.kind = kind;
+	function.version = RUNTIME_VERSION_LINES;
+	function.name = intern_text(table, &name);
+	function.file = intern_text(table, &file);
+	return intern_function(table, &function);
+}
+
+/* NULL: nothing was read of it. */
+static struct script_inlined *make_inlined(struct script_table *table, uint32_t id)
+{
+	const struct script_function function = table->functions.data[id];
+	struct runtime_lines lines = lines_of(table, &function);
+	struct script_inlined *inlined = mem_zalloc(sizeof(*inlined));
+	if (!lines.len || !runtime_inlined_get(lines.bytes, lines.len, &inlined->code)) {
+		script_inlined_destroy(inlined);
+		return NULL;
+	}
+	vec_each(&inlined->code.functions, of)
+		vec_push(&inlined->functions, intern_inlined_function(table, function.kind, of));
+	return inlined;
+}
+
 /* Its table of lines is read once, whatever number of frames ask for a place. */
 static uint32_t intern_function(struct script_table *table, const struct script_function *function)
 {
@@ -181,10 +251,13 @@ static uint32_t intern_function(struct script_table *table, const struct script_
 	struct runtime_line_marks marks = {0};
 	struct runtime_lines lines = lines_of(table, function);
 	runtime_next_line_fn *next = runtime_of(function->kind)->next_line;
-	if (next && function->version != RUNTIME_VERSION_LINES)
+	if (next && function->version != RUNTIME_VERSION_LINES && !function->is_inlined)
 		runtime_line_marks_init(&marks, &lines, next);
 	vec_push(&table->functions, *function);
 	vec_push(&table->marks, marks);
+	vec_push(&table->inlined, NULL);
+	if (function->is_inlined)
+		table->inlined.data[id] = make_inlined(table, id);
 	return id;
 }
 
@@ -195,6 +268,10 @@ static bool script_table_is_sound(const struct event_code *event, size_t len)
 	uint64_t bytes = 0;
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		bytes += event->bytes[i];
+	if (event->is_inlined &&
+		(!runtime_of(event->kind)->read_inlined ||
+			event->bytes[RUNTIME_TEXT_LINES] > RUNTIME_MAX_GIVEN_BYTES))
+		return false;
 	return bytes <= len - sizeof(*event);
 }
 
@@ -210,7 +287,8 @@ static void script_table_take_function(struct script_table *table, const struct 
 	function.kind = event->kind;
 	function.version = event->version;
 	function.first_line = event->first_line;
-		CLEANUP(str_deinit) struct str name = {0};
+	function.is_inlined = event->is_inlined;
+	CLEANUP(str_deinit) struct str name = {0};
 	CLEANUP(str_deinit) struct str file = {0};
 	CLEANUP(str_deinit) struct str lines = {0};
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
@@ -222,14 +300,17 @@ static void script_table_take_function(struct script_table *table, const struct 
 		const uint8_t *bytes = bytes_get(&cursor, len);
 		if (len && bytes)
 			text = (struct runtime_text_bytes){(uint8_t *)(uintptr_t)bytes, len, unit};
-				if (what == RUNTIME_TEXT_LINES)
+		bool is_given = event->is_inlined && !(len && bytes); /* leads to them alone */
+		if (what == RUNTIME_TEXT_LINES && !is_given)
 			str_write(&lines, text.data, text.len);
+		else if (what == RUNTIME_TEXT_LINES)
+			continue;
 		else
 			script_table_put_text(what == RUNTIME_TEXT_NAME ? &name : &file, text.data,
 				text.len, text.unit);
 	}
-	if (runtime_of(event->kind)->put_texts)
-		runtime_of(event->kind)->put_texts(&name, &file);
+	put_texts(event->kind, &name, &file);
+
 	function.name = intern_text(table, &name);
 	function.file = intern_text(table, &file);
 	function.lines = intern_text(table, &lines);
@@ -248,6 +329,13 @@ void script_table_take(struct script_table *table, const struct event_code *even
 	memset(&request, 0, sizeof(request));
 	request.event = *event;
 	request.wanted = wanted_texts(event);
+	if (event->is_inlined) {
+		request.given_bytes = event->bytes[RUNTIME_TEXT_LINES];
+		const uint8_t *texts = (const uint8_t *)(event + 1);
+		memcpy(request.given,
+			texts + event->bytes[RUNTIME_TEXT_NAME] + event->bytes[RUNTIME_TEXT_FILE],
+			request.given_bytes);
+	}
 	if (!request.wanted) {
 		script_table_take_function(table, event, NULL, false);
 		return;
@@ -325,6 +413,8 @@ static uint32_t script_table_line_of(const struct script_table *table, uint64_t 
 	const struct script_function *function = &table->functions.data[id];
 	const struct runtime *runtime = runtime_of(function->kind);
 	struct runtime_lines lines = lines_of(table, function);
+	if (function->is_inlined)
+		return 0;
 	if (function->version == RUNTIME_VERSION_LINES)
 		return place;
 	if (runtime->line_of)
@@ -367,6 +457,33 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 			table, (enum runtime_kind)(uint32_t)*id, LAYOUT_SCRIPT_GIVEN_UP, offset);
 	*offset = *id << LINE_BITS | (script_table_line_of(table, *id, place) & LINE_MASK);
 	return script_table_object_of(table, table->functions.data[*id].kind);
+}
+
+/*
+ * Of code that was interrupted it is not known which of the inlined functions it was in, but which
+ * one they are inlined in.
+ */
+size_t script_table_find_inlined(struct script_table *table, uint64_t word, struct object **object,
+	uint64_t *offsets, size_t max)
+{
+	*object = script_table_find(table, word, offsets);
+	const uint64_t *id = map_get(&table->by_number, script_table_number_of(word));
+	const struct script_inlined *inlined =
+		id && *id < table->inlined.len ? table->inlined.data[*id] : NULL;
+	if (!inlined)
+		return 1;
+	uint32_t place = word & (RUNTIME_FRAME_IS_LEAF - 1);
+	bool is_exact, is_leaf = word & RUNTIME_FRAME_IS_LEAF;
+	size_t count = 0;
+	for (uint32_t number = runtime_inlined_find(&inlined->code, place, &is_exact);
+		number != RUNTIME_INLINED_NONE && count < max;) {
+		const struct runtime_inlined_scope *scope = &inlined->code.scopes.data[number - 1];
+		uint64_t function = inlined->functions.data[scope->function];
+		if (is_exact || (is_leaf && scope->caller == RUNTIME_INLINED_NONE))
+			offsets[count++] = function << LINE_BITS | (scope->line & LINE_MASK);
+		number = scope->caller;
+	}
+	return count ? count : 1;
 }
 
 static const char *failure_name(uint64_t why)

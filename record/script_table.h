@@ -14,11 +14,13 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/object.h"
+#include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_lines.h"
 #include "record/target_reader.h"
 
 struct script_function {
 	uint8_t kind, version; /* of struct event_code */
+	bool is_inlined;       /* likewise: its lines are a struct runtime_inlined */
 	uint32_t first_line;
 	uint32_t name, file; /* of `texts`; file "": unknown */
 	uint32_t lines;      /* of `texts`: bytes; 0: there are none */
@@ -32,7 +34,11 @@ struct script_table {
 	struct strtab texts, keys;             /* a key's id is that of the function */
 	VEC(struct script_function) functions;
 	VEC(struct runtime_line_marks) marks; /* of each function's lines */
-	struct map by_number;                 /* -> function */
+	VEC(struct script_inlined {
+		struct runtime_inlined code;
+		VEC(uint32_t) functions; /* those of the table, by index in `code` */
+	} *) inlined;                    /* of each function; NULL: it has none */
+	struct map by_number;            /* -> function */
 	uint64_t text_bytes;
 	struct target_reader reader;      /* of what the BPF side could not read */
 	VEC(struct event_code *) reading; /* their texts behind them, in the reader's order, */
@@ -63,6 +69,12 @@ void script_table_give_up(struct script_table *table, uint64_t word);
 int script_table_fd(const struct script_table *table);
 /* The place of a frame's word: object and offset. */
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
+/*
+ * The same where the frame may be those of several functions, inlined in each other: up to `max`
+ * offsets, the innermost first; returns how many.
+ */
+size_t script_table_find_inlined(struct script_table *table, uint64_t word, struct object **object,
+	uint64_t *offsets, size_t max);
 /* The place of a frame that is missing, and why. */
 struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
 	enum layout_script_failure why, uint64_t *offset);

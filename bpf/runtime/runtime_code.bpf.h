@@ -49,7 +49,10 @@ static __always_inline struct runtime_record *get_runtime_record(const struct sc
 	if (!scratch)
 		return 0;
 	__u32 lane = scratch->lane;
-	return bpf_map_lookup_elem(&runtime_records, &lane);
+	struct runtime_record *record = bpf_map_lookup_elem(&runtime_records, &lane);
+	if (record)
+		record->head.is_inlined = false;
+	return record;
 }
 
 /* ---- pushing ---- */

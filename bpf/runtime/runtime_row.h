@@ -45,6 +45,9 @@ enum {
 	RUNTIME_FRAME_CODE_SHIFT = 28,
 	RUNTIME_FRAME_CODE_BITS = 28,
 	RUNTIME_FRAME_FAILED_KIND_SHIFT = 8,
+	/* Of code with functions inlined in it: a bit of the place that says that it was
+	 * interrupted there; else a call returns there. */
+	RUNTIME_FRAME_IS_LEAF = 1 << 27,
 
 	RUNTIME_VERSION_LINES = 255, /* of code whose places are lines already */
 	RUNTIME_UNIT_UTF8 = 0,       /* no bytes a character, but bytes as they are */
@@ -52,6 +55,8 @@ enum {
 	RUNTIME_MAX_NAME_BYTES = 512,
 	RUNTIME_MAX_FILE_BYTES = 1024,
 	RUNTIME_MAX_LINE_BYTES = 4096,
+	/* Of code with functions inlined in it: what leads to them, in place of lines. */
+	RUNTIME_MAX_GIVEN_BYTES = 80,
 	RUNTIME_MAX_TEXT_BYTES =
 		RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES + RUNTIME_MAX_LINE_BYTES,
 };
@@ -104,7 +109,7 @@ struct event_code {
 	unsigned int first_line;
 	unsigned int bytes[RUNTIME_TEXTS];       /* 0: could not be read */
 	unsigned int whole_bytes[RUNTIME_TEXTS]; /* what there is at `address`; 0: not known */
-	unsigned int zero;
+	unsigned int is_inlined; /* functions are, in each other: see runtime_inlined.h */
 	unsigned long long address[RUNTIME_TEXTS];
 };
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/runtime/runtime_row.h"
+#include "format/base/bytes.h"
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "format/elf/elf_file.h"
@@ -33,7 +34,7 @@ struct runtime {
 	/* Turns the row's virtual addresses into what the BPF side wants. */
 	void (*place)(struct runtime_row *row, uint64_t address_to_file);
 	bool (*is_sound)(const struct runtime_row *row);
-		/*
+	/*
 	 * Completes a row by what a process has in memory: `address + delta` is a place as in the
 	 * row. In a reader's worker. False: not yet. NULL: rows are complete.
 	 */
@@ -51,6 +52,11 @@ struct runtime {
 	/* Reads a text of which not even the length could be read in time. False: it cannot be. */
 	bool (*read_text)(const struct event_code *event, enum runtime_text what,
 		struct runtime_text_bytes *ret);
+	/*
+	 * Reads which functions code is made of: `ret` gets a struct runtime_inlined. `given` is
+	 * what the BPF side sent in place of lines. NULL: it has no such code.
+	 */
+	bool (*read_inlined)(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
 };
 
 /* NULL: there is none of this number. */

@@ -41,7 +41,7 @@ enum {
 	HOTSPOT_FRAME_RETURN = 10,
 
 	HOTSPOT_CALL_STUB_RBX = -56, /* from the frame pointer */
-	HOTSPOT_ENTRY_FP = 64, /* of a ContinuationEntry: where the carrier goes on */
+	HOTSPOT_ENTRY_FP = 64,       /* of a ContinuationEntry: where the carrier goes on */
 	HOTSPOT_ENTRY_RETURN = 72,
 	HOTSPOT_ENTRY_BYTES = 80,
 };
@@ -202,8 +202,8 @@ static __always_inline bool hotspot_is_left(
 		return true; /* cmp poll(r15), rsp */
 	if ((a == 0xff && b == 0xe3) || (a == 0x41 && b == 0xff && c == 0xe2))
 		return true;
-	__u64 target = pc + (at - HOTSPOT_CODE_BEHIND) + 5 +
-		       (__s64)(__s32)hotspot_u32(hotspot, at + 1);
+	__u64 target =
+		pc + (at - HOTSPOT_CODE_BEHIND) + 5 + (__s64)(__s32)hotspot_u32(hotspot, at + 1);
 	return a == 0xe9 && (target < hotspot->code || target >= hotspot->end);
 }
 
@@ -217,8 +217,8 @@ static __always_inline bool hotspot_is_return_poll(
 		hotspot_byte(hotspot, at + 8) != 0x89 || hotspot_byte(hotspot, at + 9) != 0x97 ||
 		hotspot_byte(hotspot, at + 14) != 0xe9)
 		return false;
-	__u64 place = pc + at - HOTSPOT_CODE_BEHIND + 7 +
-		      (__s64)(__s32)hotspot_u32(hotspot, at + 3);
+	__u64 place =
+		pc + at - HOTSPOT_CODE_BEHIND + 7 + (__s64)(__s32)hotspot_u32(hotspot, at + 3);
 	return !bpf_probe_read_user(poll, sizeof(poll), (const void *)place) &&
 	       ((poll[0] == 0x49 && poll[1] == 0x3b) || (poll[0] == 0x0f && poll[1] == 0x87));
 }
@@ -248,8 +248,7 @@ __noinline int hotspot_leave_epilogue(void)
 		return 0;
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = epilogue.sp + 8;
-	return (!epilogue.saved_fp ||
-		       !read_stack(walk, epilogue.saved_fp, &hotspot->next_fp)) &&
+	return (!epilogue.saved_fp || !read_stack(walk, epilogue.saved_fp, &hotspot->next_fp)) &&
 	       !read_stack(walk, epilogue.sp, &hotspot->next_ip);
 }
 
@@ -326,8 +325,7 @@ __noinline int hotspot_leave_prologue(void)
 	struct hotspot_prologue *prologue = &hotspot->prologue;
 	__u64 entry = hotspot_entry(hotspot_row(&walk->runtime), hotspot), pc = walk->regs.ip;
 	if (pc >= entry + HOTSPOT_CODE_BYTES ||
-		bpf_probe_read_user(
-			hotspot->bytes, sizeof(hotspot->bytes), (const void *)entry))
+		bpf_probe_read_user(hotspot->bytes, sizeof(hotspot->bytes), (const void *)entry))
 		return 0;
 	prologue->at = 0;
 	prologue->words = 1;
@@ -339,8 +337,7 @@ __noinline int hotspot_leave_prologue(void)
 		return 0;
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = walk->regs.reg[UNWIND_SP] + 8ULL * prologue->words;
-	return (!prologue->has_fp ||
-		       !read_stack(walk, hotspot->next_sp - 16, &hotspot->next_fp)) &&
+	return (!prologue->has_fp || !read_stack(walk, hotspot->next_sp - 16, &hotspot->next_fp)) &&
 	       !read_stack(walk, hotspot->next_sp - 8, &hotspot->next_ip);
 }
 
@@ -614,8 +611,8 @@ __noinline int hotspot_leave_exit(void)
 		return 0;
 	struct walk *walk = &scratch->walk;
 	struct hotspot_walk *hotspot = hotspot_walk(&walk->runtime);
-	if (bpf_probe_read_user(hotspot->bytes, sizeof(hotspot->bytes),
-		    (const void *)(walk->regs.ip - BEHIND)))
+	if (bpf_probe_read_user(
+		    hotspot->bytes, sizeof(hotspot->bytes), (const void *)(walk->regs.ip - BEHIND)))
 		return 0;
 	__u32 jump = hotspot_find_code(BEHIND, JUMP_R13, 0xffffff);
 	if (jump >= HOTSPOT_CODE_BYTES)
@@ -630,8 +627,7 @@ __noinline int hotspot_leave_exit(void)
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = walk->regs.reg[HOTSPOT_RBX];
 	hotspot->next_ip = walk->regs.reg[HOTSPOT_R13];
-	return pop < BEHIND ||
-	       !read_stack(walk, walk->regs.reg[UNWIND_SP], &hotspot->next_ip);
+	return pop < BEHIND || !read_stack(walk, walk->regs.reg[UNWIND_SP], &hotspot->next_ip);
 }
 
 /* 1: the frame at hand is the interpreter's; its method is, too, or 0. */
@@ -696,10 +692,26 @@ static __always_inline bool hotspot_leave_other(
 	return hotspot_leave_sized();
 }
 
+/* Where in the code of the method at hand its frame is: behind a call, or right there. */
+static __always_inline __u32 hotspot_compiled_place(
+	struct walk *walk, const struct hotspot_row *row, struct hotspot_walk *hotspot)
+{
+	__u64 place = walk->regs.ip;
+	if (walk->is_exact)
+		return ((place - hotspot->code) & (RUNTIME_FRAME_IS_LEAF - 1)) |
+		       RUNTIME_FRAME_IS_LEAF;
+	/* Its code is not to be used any more: the frame has where it would have gone on. */
+	if (place == hotspot_deopt_handler(row, hotspot) && row->original_pc < HOTSPOT_BLOB_BYTES)
+		read_stack(walk,
+			walk->regs.reg[UNWIND_SP] + hotspot_blob_u32(hotspot, row->original_pc),
+			&place);
+	return (place - hotspot->code) & (RUNTIME_FRAME_IS_LEAF - 1);
+}
+
 /* The row of the process's HotSpot is the walk's from now on; false: it has none. */
 static __always_inline bool hotspot_take_process(struct scratch *scratch)
 {
-		struct runtime_walk *runtime = &scratch->walk.runtime;
+	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (!take_known_runtime(scratch, RUNTIME_HOTSPOT))
 		return false;
 	if (hotspot_row(runtime)->is_complete)
@@ -725,18 +737,21 @@ static __always_inline enum runtime_leave hotspot_leave_jit(struct scratch *scra
 	hotspot->place = walk->regs.ip - hotspot->code;
 	hotspot->method = 0;
 	bool is_left = hotspot->kind == HOTSPOT_INTERPRETER ? hotspot_leave_interpreter()
-		       : hotspot_is_method(hotspot) ? hotspot_leave_method(walk, hotspot)
+		       : hotspot_is_method(hotspot)         ? hotspot_leave_method(walk, hotspot)
 						    : hotspot_leave_other(walk, row, hotspot);
 	__u64 sp = walk->regs.reg[UNWIND_SP];
 	if (!is_left || hotspot->next_sp < sp || hotspot->next_sp - sp > HOTSPOT_MAX_STACK)
 		return RUNTIME_STAYS;
-	if (hotspot_is_method(hotspot)) {
-		hotspot->place = 0; /* in the bytecodes: not known */
+	if (hotspot->kind == HOTSPOT_COMPILED && row->flags & HOTSPOT_HAS_SCOPES) {
+		hotspot_push_compiled(hotspot_compiled_place(walk, row, hotspot));
+		hotspot->method = 0; /* it is pushed */
+	} else if (hotspot_is_method(hotspot)) {
+		hotspot->place = 0; /* in the bytecodes: there are none, or they are not known */
 		hotspot_take_method(hotspot_blob_u64(hotspot, row->compiled_method));
 	}
 	if (hotspot->method)
 		hotspot_push_method(hotspot->place);
-	else if (hotspot->kind != HOTSPOT_INTERPRETER)
+	else if (hotspot->kind != HOTSPOT_INTERPRETER && hotspot->kind != HOTSPOT_COMPILED)
 		hotspot_push_stub();
 	walk->regs.ip = hotspot->next_ip;
 	walk->regs.reg[UNWIND_SP] = hotspot->next_sp;

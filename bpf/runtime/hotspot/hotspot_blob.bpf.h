@@ -28,7 +28,6 @@ enum {
 	HOTSPOT_FREE_SEGMENT = 0xff,
 	HOTSPOT_METHOD_WORDS = 8, /* of a ConstMethod */
 	HOTSPOT_FRAME_WORDS = 11, /* around where the frame pointer of the interpreter points */
-
 };
 
 /* What a blob is, by the name that it has for debuggers. */
@@ -60,8 +59,9 @@ struct hotspot_walk {
 	__u64 blob[HOTSPOT_BLOB_WORDS];
 	__u8 bytes[HOTSPOT_CODE_BYTES]; /* of code, HOTSPOT_CODE_BEHIND of them ahead of it */
 	struct hotspot_prologue prologue;
-	__u64 method;                   /* whose frame it is; 0: no method's */
-	__u64 place;                    /* in its bytecodes, or code */
+	struct hotspot_scopes scopes;
+	__u64 method;                          /* whose frame it is; 0: no method's */
+	__u64 place;                           /* in its bytecodes, or code */
 	__u64 const_method, constants, symbol; /* of the method: the last is its name */
 	__u64 frame[HOTSPOT_FRAME_WORDS];
 	__u64 next_ip, next_sp, next_fp, next_extra; /* of the caller; next_extra 0: unknown */
@@ -160,8 +160,8 @@ __noinline __u64 hotspot_find_blob(__u64 address)
 	__s64 segment = hotspot_first_segment(map, (address - low) >> shift);
 	__u64 block = low + ((__u64)segment << shift);
 	if (segment < 0 ||
-		bpf_probe_read_user(&is_used, 1,
-			(const void *)(block + row->block_header + row->block_used)) ||
+		bpf_probe_read_user(
+			&is_used, 1, (const void *)(block + row->block_header + row->block_used)) ||
 		!is_used)
 		return 0;
 	return block + row->block_bytes;
@@ -220,12 +220,12 @@ __noinline int hotspot_take_blob(__u64 address)
 	__u64 at = hotspot_find_blob(address);
 	hotspot->at = at;
 	if (!at || (bpf_probe_read_user(hotspot->blob, HOTSPOT_BLOB_BYTES, (const void *)at) &&
-			   bpf_probe_read_user(hotspot->blob, HOTSPOT_SMALL_BLOB_BYTES,
-				   (const void *)at)))
+			   bpf_probe_read_user(
+				   hotspot->blob, HOTSPOT_SMALL_BLOB_BYTES, (const void *)at)))
 		return 0;
 	hotspot->name_address = hotspot_blob_u64(hotspot, row->blob_name);
-	if (bpf_probe_read_user(hotspot->name, sizeof(hotspot->name),
-		    (const void *)hotspot->name_address))
+	if (bpf_probe_read_user(
+		    hotspot->name, sizeof(hotspot->name), (const void *)hotspot->name_address))
 		return 0;
 	hotspot->kind = hotspot_kind_of(hotspot->name[0]);
 	hotspot->frame_words = hotspot_blob_u32(hotspot, row->blob_frame_size);

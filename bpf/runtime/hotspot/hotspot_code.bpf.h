@@ -97,9 +97,9 @@ static __always_inline __u32 hotspot_append_symbol(struct runtime_record *record
 	return append_text(record, at, what, symbol + row->symbol_body, length, max);
 }
 
-/* "java/util/HashMap.put", the file that its class names, and where its lines are. */
-__noinline int hotspot_send_method(__u64 identity);
-__noinline int hotspot_send_method(__u64 identity)
+/* "java/util/HashMap.put", and the file that its class names. Returns how many bytes there are. */
+__noinline int hotspot_append_names(void);
+__noinline int hotspot_append_names(void)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
 	struct runtime_record *record = get_runtime_record(scratch);
@@ -108,7 +108,7 @@ __noinline int hotspot_send_method(__u64 identity)
 	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
 	struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
 	struct event_code *head = &record->head;
-	__u64 holder = 0, symbol = 0, lines = 0;
+	__u64 holder = 0, symbol = 0;
 	__u16 source_file = 0;
 	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
 	head->version = row->version;
@@ -121,8 +121,8 @@ __noinline int hotspot_send_method(__u64 identity)
 	asm volatile("" : "+r"(dot));
 	if (dot <= HOTSPOT_MAX_CLASS_BYTES)
 		record->text[dot] = '.';
-	at = hotspot_append_symbol(record, at + 1, RUNTIME_TEXT_NAME, row, hotspot->symbol,
-		HOTSPOT_MAX_METHOD_BYTES);
+	at = hotspot_append_symbol(
+		record, at + 1, RUNTIME_TEXT_NAME, row, hotspot->symbol, HOTSPOT_MAX_METHOD_BYTES);
 	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
 	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
 		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
@@ -133,12 +133,91 @@ __noinline int hotspot_send_method(__u64 identity)
 		at = hotspot_append_symbol(record, at, RUNTIME_TEXT_FILE, row,
 			hotspot_constant(row, hotspot->constants, source_file),
 			RUNTIME_MAX_FILE_BYTES);
+	return at;
+}
+
+/* The method at hand, as it is interpreted: where its lines are. */
+__noinline int hotspot_send_method(__u64 identity);
+__noinline int hotspot_send_method(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
+	const struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	__u64 lines = 0;
+	__u32 at = hotspot_append_names();
 	if (hotspot_method_u16(hotspot, row->method_flags) & HOTSPOT_HAS_LINES)
 		lines = hotspot_bytecodes(row, hotspot) +
 			hotspot_method_u16(hotspot, row->bytecode_bytes);
 	head->address[RUNTIME_TEXT_LINES] = lines;
 	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
 	return send_code(scratch, record, at, !lines, identity);
+}
+
+/* Where the compiled method at hand keeps what was inlined in it. */
+static __always_inline void hotspot_find_scopes(const struct hotspot_row *row,
+	const struct hotspot_walk *hotspot, struct hotspot_scopes *ret)
+{
+	__u64 base = hotspot->at;
+	if (row->flags & HOTSPOT_HAS_IMMUTABLE_DATA) {
+		base = hotspot_blob_u64(hotspot, row->immutable_data);
+		ret->data_end = base + hotspot_blob_u32(hotspot, row->immutable_bytes);
+	}
+	ret->places = base + hotspot_blob_u32(hotspot, row->scopes_pcs);
+	ret->data = row->flags & HOTSPOT_SCOPES_IS_POINTER
+			    ? hotspot_blob_u64(hotspot, row->scopes_data)
+			    : base + hotspot_blob_u32(hotspot, row->scopes_data);
+	if (row->flags & HOTSPOT_HAS_IMMUTABLE_DATA) {
+		ret->places_end = ret->data;
+		ret->metadata = hotspot_blob_u64(hotspot, row->mutable_data) +
+				hotspot_blob_u32(hotspot, row->relocation_bytes);
+	} else {
+		ret->data_end = ret->places;
+		ret->places_end = base + hotspot_blob_u32(hotspot, row->scopes_pcs_end);
+		ret->metadata = base + hotspot_blob_u32(hotspot, row->metadata);
+	}
+}
+
+/* The compiled method at hand: what leads to the methods that are inlined in it. */
+__noinline int hotspot_send_compiled(__u64 identity);
+__noinline int hotspot_send_compiled(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
+	struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	struct hotspot_scopes *scopes = &hotspot->scopes;
+	__u64 at = (__u32)hotspot_append_names();
+	hotspot_find_scopes(row, hotspot, scopes);
+	scopes->const_method = row->const_method;
+	scopes->constants = row->constants;
+	scopes->name_index = row->name_index;
+	scopes->bytecode_bytes = row->bytecode_bytes;
+	scopes->method_flags = row->method_flags;
+	scopes->pool_holder = row->pool_holder;
+	scopes->class_name = row->class_name;
+	scopes->class_source_file = row->class_source_file;
+	scopes->symbol_length = row->symbol_length;
+	scopes->symbol_body = row->symbol_body;
+	scopes->const_method_bytes = row->const_method_bytes;
+	scopes->pool_bytes = row->pool_bytes;
+	scopes->version = row->version;
+	scopes->flags = row->flags;
+	head->is_inlined = true;
+	head->address[RUNTIME_TEXT_LINES] = scopes->places;
+	head->bytes[RUNTIME_TEXT_LINES] = sizeof(*scopes);
+	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	asm volatile("" : "+r"(at));
+	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
+		return 0;
+	__builtin_memcpy(record->text + at, scopes, sizeof(*scopes));
+	return send_code(scratch, record, at + sizeof(*scopes), false, identity);
 }
 
 /* The name of the blob at hand, which is no method. */
@@ -183,6 +262,25 @@ __noinline int hotspot_push_method(__u32 place)
 	__u32 number = find_code(identity);
 	if (!number)
 		number = hotspot_send_method(identity);
+	hotspot_push(scratch, number, place);
+	return 0;
+}
+
+/* Pushes the compiled method at hand, `place` in its code. */
+__noinline int hotspot_push_compiled(__u32 place);
+__noinline int hotspot_push_compiled(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	const struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
+	const struct hotspot_row *row = hotspot_row(&scratch->walk.runtime);
+	__u64 method = hotspot_blob_u64(hotspot, row->compiled_method);
+	__u64 identity = mix(scratch->walk.runtime.process, hotspot->at);
+	identity = mix(mix(identity, hotspot_blob_u32(hotspot, row->compile_id)), method);
+	__u32 number = find_code(identity);
+	if (!number && hotspot_take_method(method))
+		number = hotspot_send_compiled(identity);
 	hotspot_push(scratch, number, place);
 	return 0;
 }

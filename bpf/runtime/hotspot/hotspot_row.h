@@ -37,6 +37,7 @@
 	X(scopes_pcs_end, "nmethod", "_dependencies_offset") \
 	X(metadata, "nmethod", "_metadata_offset") \
 	X(immutable_data, "nmethod", "_immutable_data") \
+	X(immutable_bytes, "nmethod", "_immutable_data_size") \
 	X(mutable_data, "CodeBlob", "_mutable_data") \
 	X(relocation_bytes, "CodeBlob", "_relocation_size") \
 	X(const_method, "Method", "_constMethod") \
@@ -101,6 +102,18 @@ struct hotspot_row {
 	};
 };
 
+/* What of a compiled method leads to the methods inlined in it: sent in place of its lines. */
+struct hotspot_scopes {
+	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
+	/* As in the row. */
+	unsigned short const_method, constants, name_index, bytecode_bytes, method_flags,
+		pool_holder, class_name, class_source_file, symbol_length, symbol_body,
+		const_method_bytes, pool_bytes;
+	unsigned char version, flags;
+	unsigned char zero[6];
+};
+
+_Static_assert(sizeof(struct hotspot_scopes) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 _Static_assert(sizeof(struct hotspot_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

@@ -14,6 +14,7 @@
 #include "record/runtime/hotspot/hotspot_layout.h"
 #include "record/runtime/hotspot/hotspot_lines.h"
 #include "record/runtime/hotspot/hotspot_names.h"
+#include "record/runtime/hotspot/hotspot_scopes.h"
 #include "record/runtime/runtime.h"
 
 enum symbol {
@@ -83,8 +84,9 @@ const struct runtime hotspot_runtime = {
 	.place = hotspot_place,
 	.is_sound = hotspot_is_sound,
 	.complete = hotspot_layout_complete,
-		.is_complete = hotspot_is_complete,
+	.is_complete = hotspot_is_complete,
 	.put_texts = hotspot_names_put_texts,
 	.next_line = hotspot_lines_next,
 	.read_text = hotspot_lines_read,
+	.read_inlined = hotspot_scopes_read,
 };

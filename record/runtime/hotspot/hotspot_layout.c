@@ -25,7 +25,7 @@ struct pages {
 	struct page {
 		uint64_t address;
 		uint8_t bytes[PAGE_BYTES];
-	} *page;
+	} * page;
 };
 
 /* NULL: it cannot be read, or there are too many. */
@@ -131,8 +131,8 @@ static bool read_offset(const struct table *table, enum hotspot_symbol symbol, u
 	return read_symbol(table, symbol, ret) && *ret < MAX_STRIDE;
 }
 
-static void take_field(struct hotspot_row *row, const char *type, const char *field,
-	uint64_t offset)
+static void take_field(
+	struct hotspot_row *row, const char *type, const char *field, uint64_t offset)
 {
 	for (size_t i = 0; i < NR_FIELDS; i++) {
 		const struct wanted_field *wanted = &wanted_fields[i];

@@ -20,8 +20,7 @@ enum {
 	MAX_BYTES = 1 << 18,
 };
 
-/* UNSIGNED5. */
-static uint32_t get_number(struct bytes_cursor *cursor, uint8_t version)
+uint32_t hotspot_lines_number(struct bytes_cursor *cursor, uint8_t version)
 {
 	uint32_t number = 0, excluded = version >= WITHOUT_ZERO_SINCE;
 	for (int i = 0; i < NUMBER_MAX_BYTES; i++) {
@@ -35,7 +34,7 @@ static uint32_t get_number(struct bytes_cursor *cursor, uint8_t version)
 
 static int32_t get_signed(struct bytes_cursor *cursor, uint8_t version)
 {
-	uint32_t number = get_number(cursor, version);
+	uint32_t number = hotspot_lines_number(cursor, version);
 	return (int32_t)(number >> 1 ^ -(number & 1));
 }
 

@@ -10,9 +10,11 @@
 #include "bpf/runtime/runtime_row.h"
 #include "record/runtime/runtime.h"
 
+/* The next of the numbers that HotSpot keeps tables in, UNSIGNED5. The version is Java's. */
+uint32_t hotspot_lines_number(struct bytes_cursor *cursor, uint8_t version);
 /* See struct runtime. The version is Java's. */
 bool hotspot_lines_next(const struct runtime_lines *lines, struct runtime_line_entry *entry);
-bool hotspot_lines_read(const struct event_code *event, enum runtime_text what,
-	struct runtime_text_bytes *ret);
+bool hotspot_lines_read(
+	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret);
 
 #endif

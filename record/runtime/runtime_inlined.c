@@ -1,0 +1,94 @@
+#include "record/runtime/runtime_inlined.h"
+
+void runtime_inlined_deinit(struct runtime_inlined *inlined)
+{
+	vec_deinit(&inlined->functions);
+	vec_deinit(&inlined->scopes);
+	vec_deinit(&inlined->places);
+}
+
+void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *inlined)
+{
+	bytes_put_varint(out, inlined->functions.len);
+	vec_each(&inlined->functions, function) {
+		bytes_put_blob(out, function->name, function->name_len);
+		bytes_put_blob(out, function->file, function->file_len);
+	}
+	bytes_put_varint(out, inlined->scopes.len);
+	vec_each(&inlined->scopes, scope) {
+		bytes_put_varint(out, scope->function);
+		bytes_put_varint(out, scope->line);
+		bytes_put_varint(out, scope->caller);
+	}
+	uint32_t before = 0;
+	bytes_put_varint(out, inlined->places.len);
+	vec_each(&inlined->places, place) {
+		bytes_put_varint(out, place->offset - before);
+		bytes_put_varint(out, place->scope);
+		before = place->offset;
+	}
+}
+
+static void get_functions(struct bytes_cursor *cursor, struct runtime_inlined *ret)
+{
+	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
+		struct runtime_inlined_function function = {0};
+		function.name = (const char *)bytes_get_blob(cursor, &function.name_len);
+		function.file = (const char *)bytes_get_blob(cursor, &function.file_len);
+		vec_push(&ret->functions, function);
+	}
+}
+
+static bool get_scopes(struct bytes_cursor *cursor, struct runtime_inlined *ret)
+{
+	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
+		struct runtime_inlined_scope scope = {.function = bytes_get_u32_varint(cursor)};
+		scope.line = bytes_get_u32_varint(cursor);
+		scope.caller = bytes_get_u32_varint(cursor);
+		if (scope.function >= ret->functions.len || scope.caller > ret->scopes.len)
+			return false;
+		vec_push(&ret->scopes, scope);
+	}
+	return true;
+}
+
+static bool get_places(struct bytes_cursor *cursor, struct runtime_inlined *ret)
+{
+	uint32_t offset = 0;
+	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
+		offset += bytes_get_u32_varint(cursor);
+		struct runtime_inlined_place place = {
+			.offset = offset, .scope = bytes_get_u32_varint(cursor)};
+		if (place.scope > ret->scopes.len)
+			return false;
+		vec_push(&ret->places, place);
+	}
+	return true;
+}
+
+bool runtime_inlined_get(const uint8_t *bytes, size_t len, struct runtime_inlined *ret)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, len);
+	*ret = (struct runtime_inlined){0};
+	get_functions(&cursor, ret);
+	if (get_scopes(&cursor, ret) && get_places(&cursor, ret) && !cursor.overrun)
+		return true;
+	runtime_inlined_deinit(ret);
+	*ret = (struct runtime_inlined){0};
+	return false;
+}
+
+uint32_t runtime_inlined_find(
+	const struct runtime_inlined *inlined, uint32_t offset, bool *is_exact)
+{
+	size_t low = 0, high = inlined->places.len;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (inlined->places.data[mid].offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*is_exact = low < inlined->places.len && inlined->places.data[low].offset == offset;
+	return low < inlined->places.len ? inlined->places.data[low].scope : RUNTIME_INLINED_NONE;
+}
