@@ -46,6 +46,29 @@ enum {
 	HOTSPOT_ENTRY_BYTES = 80,
 };
 
+/* ---- the stack ---- */
+
+/* Reads a word of the stack to hotspot->word. 0: it cannot be read. A global function, since the
+ * verifier looks at it once. */
+__noinline int hotspot_read(__u64 address);
+__noinline int hotspot_read(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	return !read_stack(walk, address, &hotspot_walk(&walk->runtime)->word);
+}
+
+static __always_inline bool hotspot_read_to(
+	const struct hotspot_walk *hotspot, __u64 address, __u64 *ret)
+{
+	if (!hotspot_read(address))
+		return false;
+	*ret = hotspot->word;
+	return true;
+}
+
 /* ---- return addresses ---- */
 
 /* Whether a frame may return there: behind a call, or where the virtual machine lets it. */
@@ -77,20 +100,20 @@ __noinline int hotspot_is_return(__u64 address)
 }
 
 /* To where what stands on the stack leads; false: that is no return address. */
-static __always_inline bool hotspot_try_return(struct walk *walk, __u64 at, __u64 *ret)
+static __always_inline bool hotspot_try_return(
+	const struct hotspot_walk *hotspot, __u64 at, __u64 *ret)
 {
-	return !read_stack(walk, at, ret) && hotspot_is_return(*ret);
+	return hotspot_read_to(hotspot, at, ret) && hotspot_is_return(*ret);
 }
 
 /* ---- frames of compiled code ---- */
 
 /* Leaves a frame of so many words above `sp`, in which the frame pointer was saved first. */
-static __always_inline bool hotspot_leave_words(
-	struct walk *walk, struct hotspot_walk *hotspot, __u64 sp, __u64 words)
+static __always_inline bool hotspot_leave_words(struct hotspot_walk *hotspot, __u64 sp, __u64 words)
 {
 	hotspot->next_sp = sp + 8 * words;
-	return !read_stack(walk, hotspot->next_sp - 16, &hotspot->next_fp) &&
-	       !read_stack(walk, hotspot->next_sp - 8, &hotspot->next_ip);
+	return hotspot_read_to(hotspot, hotspot->next_sp - 16, &hotspot->next_fp) &&
+	       hotspot_read_to(hotspot, hotspot->next_sp - 8, &hotspot->next_ip);
 }
 
 /* How many words the code at `at` takes off the stack first of all: those its call was given. */
@@ -124,16 +147,16 @@ __noinline int hotspot_leave_return(void)
 	if (!words) { /* linkers of method handles */
 		hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 		hotspot->next_sp = sp + 8;
-		return !read_stack(walk, sp, &hotspot->next_ip);
+		return hotspot_read_to(hotspot, sp, &hotspot->next_ip);
 	}
 	__u32 pushed = hotspot_read_code(hotspot, walk->regs.ip) ? hotspot_pops(hotspot) : 0;
 	for (__u32 i = 0; i <= HOTSPOT_MAX_PUSHED + 1; i++) {
 		__u64 more = i ? i - 1 : pushed;
-		if (hotspot_leave_words(walk, hotspot, sp, words + more) &&
+		if (hotspot_leave_words(hotspot, sp, words + more) &&
 			hotspot_is_return(hotspot->next_ip))
 			return 1;
 	}
-	return hotspot_leave_words(walk, hotspot, sp, words);
+	return hotspot_leave_words(hotspot, sp, words);
 }
 
 /* ---- the leaf ---- */
@@ -248,8 +271,9 @@ __noinline int hotspot_leave_epilogue(void)
 		return 0;
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = epilogue.sp + 8;
-	return (!epilogue.saved_fp || !read_stack(walk, epilogue.saved_fp, &hotspot->next_fp)) &&
-	       !read_stack(walk, epilogue.sp, &hotspot->next_ip);
+	return (!epilogue.saved_fp ||
+		       hotspot_read_to(hotspot, epilogue.saved_fp, &hotspot->next_fp)) &&
+	       hotspot_read_to(hotspot, epilogue.sp, &hotspot->next_ip);
 }
 
 /* The length of a nop; 0: it is none. Intel SDM, volume 2, "NOP". */
@@ -337,8 +361,9 @@ __noinline int hotspot_leave_prologue(void)
 		return 0;
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = walk->regs.reg[UNWIND_SP] + 8ULL * prologue->words;
-	return (!prologue->has_fp || !read_stack(walk, hotspot->next_sp - 16, &hotspot->next_fp)) &&
-	       !read_stack(walk, hotspot->next_sp - 8, &hotspot->next_ip);
+	return (!prologue->has_fp ||
+		       hotspot_read_to(hotspot, hotspot->next_sp - 16, &hotspot->next_fp)) &&
+	       hotspot_read_to(hotspot, hotspot->next_sp - 8, &hotspot->next_ip);
 }
 
 /* 1: the leaf is in the midst of its code, which may have pushed some words for a while. */
@@ -357,11 +382,11 @@ __noinline int hotspot_leave_body(void)
 		if (words + more < 2) {
 			hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 			hotspot->next_sp = sp + 8;
-			if (hotspot_try_return(walk, sp, &hotspot->next_ip))
+			if (hotspot_try_return(hotspot, sp, &hotspot->next_ip))
 				return 1;
 			continue;
 		}
-		if (hotspot_leave_words(walk, hotspot, sp, words + more) &&
+		if (hotspot_leave_words(hotspot, sp, words + more) &&
 			hotspot_is_return(hotspot->next_ip))
 			return 1;
 	}
@@ -376,8 +401,8 @@ static __always_inline bool hotspot_leave_by_fp(struct walk *walk, struct hotspo
 	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
 	hotspot->next_sp = fp + 16;
 	return fp >= sp && fp - sp < HOTSPOT_MAX_DISTANCE &&
-	       !read_stack(walk, fp, &hotspot->next_fp) &&
-	       hotspot_try_return(walk, fp + 8, &hotspot->next_ip);
+	       hotspot_read_to(hotspot, fp, &hotspot->next_fp) &&
+	       hotspot_try_return(hotspot, fp + 8, &hotspot->next_ip);
 }
 
 /* Whether the call ahead of a return address went to the blob at hand. 0: it cannot be told. */
@@ -423,7 +448,7 @@ __noinline int hotspot_leave_stub(void)
 	if (has_frame && hotspot_calls_blob(hotspot->next_ip))
 		return 1;
 	for (__u32 i = 0; i < SEARCHED_WORDS; i++) {
-		if (read_stack(walk, sp + i * 8, &address) || !hotspot_calls_blob(address))
+		if (!hotspot_read_to(hotspot, sp + i * 8, &address) || !hotspot_calls_blob(address))
 			continue;
 		hotspot->next_ip = address;
 		hotspot->next_sp = sp + i * 8 + 8;
@@ -431,14 +456,14 @@ __noinline int hotspot_leave_stub(void)
 		if (i && fp != sp + i * 8 - 8) /* it was saved first, and is used for something */
 			return 1;
 		if (i)
-			read_stack(walk, sp + i * 8 - 8, &hotspot->next_fp);
+			hotspot_read_to(hotspot, sp + i * 8 - 8, &hotspot->next_fp);
 		return 1;
 	}
 	if (has_frame)
 		return hotspot_leave_by_fp(walk, hotspot);
 	hotspot->next_fp = fp;
 	hotspot->next_sp = sp + 8;
-	return hotspot_try_return(walk, sp, &hotspot->next_ip);
+	return hotspot_try_return(hotspot, sp, &hotspot->next_ip);
 }
 
 /* The first word of the stack's top that is a return address: adapters have pushed little. */
@@ -457,7 +482,7 @@ __noinline int hotspot_leave_top(void)
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	for (__u32 i = 0; i < SEARCHED_WORDS; i++) {
 		hotspot->next_sp = sp + i * 8 + 8;
-		if (hotspot_try_return(walk, sp + i * 8, &hotspot->next_ip))
+		if (hotspot_try_return(hotspot, sp + i * 8, &hotspot->next_ip))
 			return 1;
 	}
 	hotspot->next_sp = sp;
@@ -478,19 +503,19 @@ static __always_inline bool hotspot_leave_stub_frame(
 		hotspot_byte(hotspot, HOTSPOT_CODE_BEHIND + 2) == 0xa7) {
 		/* Behind a virtual thread's last frame on this stack: the carrier is next. */
 		hotspot->next_sp = sp + HOTSPOT_ENTRY_BYTES;
-		return !read_stack(walk, sp + HOTSPOT_ENTRY_FP, &hotspot->next_fp) &&
-		       !read_stack(walk, sp + HOTSPOT_ENTRY_RETURN, &hotspot->next_ip);
+		return hotspot_read_to(hotspot, sp + HOTSPOT_ENTRY_FP, &hotspot->next_fp) &&
+		       hotspot_read_to(hotspot, sp + HOTSPOT_ENTRY_RETURN, &hotspot->next_ip);
 	}
 	if (walk->regs.ip == call_stub)
-		read_stack(walk, fp + HOTSPOT_CALL_STUB_RBX, &hotspot->next_extra);
+		hotspot_read_to(hotspot, fp + HOTSPOT_CALL_STUB_RBX, &hotspot->next_extra);
 	hotspot->next_sp = fp + 16;
-	if (fp < sp || read_stack(walk, fp, &hotspot->next_fp) ||
-		read_stack(walk, fp + 8, &hotspot->next_ip))
+	if (fp < sp || !hotspot_read_to(hotspot, fp, &hotspot->next_fp) ||
+		!hotspot_read_to(hotspot, fp + 8, &hotspot->next_ip))
 		return false;
 	if (hotspot->next_ip + 1) /* else it is the barrier at a method's entry */
 		return true;
 	hotspot->next_sp = fp + 24;
-	return !read_stack(walk, fp + 16, &hotspot->next_ip);
+	return hotspot_read_to(hotspot, fp + 16, &hotspot->next_ip);
 }
 
 /* Of a size that it says, but at the leaf only when all of it is there. */
@@ -505,14 +530,14 @@ __noinline int hotspot_leave_sized(void)
 	__u64 sp = walk->regs.reg[UNWIND_SP], words = hotspot->frame_words;
 	__u64 fp = walk->regs.reg[UNWIND_FP];
 	if (!walk->is_exact)
-		return hotspot_leave_words(walk, hotspot, sp, words);
+		return hotspot_leave_words(hotspot, sp, words);
 	if (fp >= sp && fp < sp + 8 * words && hotspot_leave_by_fp(walk, hotspot))
 		return 1;
 	if (hotspot_leave_body())
 		return 1;
 	hotspot->next_fp = fp;
 	hotspot->next_sp = sp + 8;
-	return hotspot_try_return(walk, sp, &hotspot->next_ip);
+	return hotspot_try_return(hotspot, sp, &hotspot->next_ip);
 }
 
 /* ---- the interpreter ---- */
@@ -556,10 +581,10 @@ __noinline int hotspot_leave_entry(void)
 	if (!(walk->regs.known >> HOTSPOT_R13 & 1) || !(walk->regs.known >> HOTSPOT_RBX & 1))
 		return 0;
 	if (filled < HOTSPOT_FRAME_BELOW && !(filled & 7) &&
-		hotspot_try_return(walk, fp + 8, &hotspot->next_ip) &&
-		!read_stack(walk, fp, &hotspot->next_fp) &&
-		(has_sender || (filled && !read_stack(walk, fp - 8, &sender))) && sender > fp &&
-		hotspot_take_method(walk->regs.reg[HOTSPOT_RBX])) {
+		hotspot_try_return(hotspot, fp + 8, &hotspot->next_ip) &&
+		hotspot_read_to(hotspot, fp, &hotspot->next_fp) &&
+		(has_sender || (filled && hotspot_read_to(hotspot, fp - 8, &sender))) &&
+		sender > fp && hotspot_take_method(walk->regs.reg[HOTSPOT_RBX])) {
 		hotspot->next_sp = sender;
 		return 1;
 	}
@@ -567,28 +592,38 @@ __noinline int hotspot_leave_entry(void)
 		return 0;
 	hotspot->next_sp = sender;
 	hotspot->next_fp = fp;
-	if (hotspot_try_return(walk, sp, &hotspot->next_ip))
+	if (hotspot_try_return(hotspot, sp, &hotspot->next_ip))
 		return 1;
-	if (!read_stack(walk, sp, &hotspot->next_fp) &&
-		hotspot_try_return(walk, sp + 8, &hotspot->next_ip) && hotspot->next_fp > sp)
+	if (hotspot_read_to(hotspot, sp, &hotspot->next_fp) &&
+		hotspot_try_return(hotspot, sp + 8, &hotspot->next_ip) && hotspot->next_fp > sp)
 		return 1; /* behind push rbp */
 	hotspot->next_fp = fp;
 	hotspot->next_ip = walk->regs.reg[HOTSPOT_RAX];
 	return hotspot_is_return(hotspot->next_ip);
 }
 
-/* Where in the code at hand, from `from` on, bytes stand as in `what`; HOTSPOT_CODE_BYTES: nowhere.
- */
+/* Whether bytes of the code at hand stand as in `what`. The verifier looks at it once. */
+__noinline int hotspot_has_code(__u32 at, __u32 what, __u32 mask);
+__noinline int hotspot_has_code(__u32 at, __u32 what, __u32 mask)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
+	return scratch && (hotspot_u32(hotspot_walk(&scratch->walk.runtime), at) & mask) == what;
+}
+
+enum {
+	HOTSPOT_EXIT_BYTES = 36, /* from the end of `leave` to the jump */
+};
+
+/* Where such bytes stand first, from `from` on; HOTSPOT_CODE_BYTES: not near there. */
 __noinline int hotspot_find_code(__u32 from, __u32 what, __u32 mask);
 __noinline int hotspot_find_code(__u32 from, __u32 what, __u32 mask)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_HOTSPOT);
 	if (!scratch)
 		return HOTSPOT_CODE_BYTES;
-	const struct hotspot_walk *hotspot = hotspot_walk(&scratch->walk.runtime);
-	for (__u32 i = 0; i < HOTSPOT_CODE_BYTES - 4; i++)
-		if (i >= from && (hotspot_u32(hotspot, i) & mask) == what)
-			return i;
+	for (__u32 i = 0; i < HOTSPOT_EXIT_BYTES; i++)
+		if (hotspot_has_code(from + i, what, mask))
+			return from + i;
 	return HOTSPOT_CODE_BYTES;
 }
 
@@ -600,8 +635,7 @@ __noinline int hotspot_leave_exit(void);
 __noinline int hotspot_leave_exit(void)
 {
 	enum {
-		BEHIND = 32,
-		JUMP_MAX = 36, /* bytes from the one to the other */
+		BEHIND = 40,
 		LEAVE = 0xc9,
 		POP_R13 = 0x8b485d41,
 		JUMP_R13 = 0xe5ff41,
@@ -615,19 +649,19 @@ __noinline int hotspot_leave_exit(void)
 		    hotspot->bytes, sizeof(hotspot->bytes), (const void *)(walk->regs.ip - BEHIND)))
 		return 0;
 	__u32 jump = hotspot_find_code(BEHIND, JUMP_R13, 0xffffff);
-	if (jump >= HOTSPOT_CODE_BYTES)
+	if (jump >= HOTSPOT_CODE_BYTES - 3)
 		return 0;
-	__u32 pop = hotspot_find_code(jump > JUMP_MAX ? jump - JUMP_MAX : 0, POP_R13, ~0U);
-	if (pop >= jump)
-		return 0;
-	__u32 leave = hotspot_find_code(jump > JUMP_MAX ? jump - JUMP_MAX : 0, LEAVE, 0xff);
-	if (leave >= pop || leave >= BEHIND)
+	__u32 from = jump > HOTSPOT_EXIT_BYTES ? jump - HOTSPOT_EXIT_BYTES : 0;
+	__u32 pop = hotspot_find_code(from, POP_R13, ~0U);
+	__u32 leave = hotspot_find_code(from, LEAVE, 0xff);
+	if (pop >= jump || leave >= pop || leave >= BEHIND)
 		return 0;
 	hotspot->method = 0; /* it is gone from the stack */
 	hotspot->next_fp = walk->regs.reg[UNWIND_FP];
 	hotspot->next_sp = walk->regs.reg[HOTSPOT_RBX];
 	hotspot->next_ip = walk->regs.reg[HOTSPOT_R13];
-	return pop < BEHIND || !read_stack(walk, walk->regs.reg[UNWIND_SP], &hotspot->next_ip);
+	return pop < BEHIND ||
+	       hotspot_read_to(hotspot, walk->regs.reg[UNWIND_SP], &hotspot->next_ip);
 }
 
 /* 1: the frame at hand is the interpreter's; its method is, too, or 0. */
@@ -702,7 +736,7 @@ static __always_inline __u32 hotspot_compiled_place(
 		       RUNTIME_FRAME_IS_LEAF;
 	/* Its code is not to be used any more: the frame has where it would have gone on. */
 	if (place == hotspot_deopt_handler(row, hotspot) && row->original_pc < HOTSPOT_BLOB_BYTES)
-		read_stack(walk,
+		hotspot_read_to(hotspot,
 			walk->regs.reg[UNWIND_SP] + hotspot_blob_u32(hotspot, row->original_pc),
 			&place);
 	return (place - hotspot->code) & (RUNTIME_FRAME_IS_LEAF - 1);

@@ -51,7 +51,8 @@ struct hotspot_prologue {
 };
 
 struct hotspot_walk {
-	__u64 at; /* of the blob at hand; 0: there is none */
+	__u64 word; /* of the stack, that was read last */
+	__u64 at;   /* of the blob at hand; 0: there is none */
 	__u64 code, end;
 	__u64 name_address, name[2]; /* as far as it tells blobs apart */
 	__u32 kind;                  /* enum hotspot_blob_kind */
