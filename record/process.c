@@ -279,6 +279,7 @@ void process_table_exec(struct process_table *table, struct process *process, ui
 	process->known_since_ns = time_ns;
 	process->is_stale = process->has_exec_id = false;
 	process->compiled = NULL;
+	process->has_sought_runtimes = false;
 	process->has_vdso = false;
 	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
 	process->image = table->next_image++;

@@ -132,6 +132,14 @@ static void add_script(struct resolver *resolver, struct frames *frames, uint64_
 		resolver_add(resolver, frames, object, offsets[i], UNWIND_FOUND_BY_RULE);
 }
 
+static void meet_code_of_no_file(struct resolver *resolver, struct process *process)
+{
+	if (!resolver->rules)
+		return;
+	rule_source_meet_code_of_no_file(resolver->rules);
+	rule_source_seek_runtimes(resolver->rules, process);
+}
+
 static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, uint64_t word)
 {
@@ -149,9 +157,8 @@ static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 		resolver_add(resolver, frames, object, offset, found);
 		return;
 	case EVENT_FRAME_ANONYMOUS:
-		if (resolver->rules)
-			rule_source_meet_code_of_no_file(resolver->rules);
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
+		meet_code_of_no_file(resolver, process);
 		object = jit_table_object(resolver->jit, process);
 		registered_code_meet(resolver->registered, object, head->pid, head->time_ns);
 		resolver_add(resolver, frames, object, address, found);
@@ -401,6 +408,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
+		meet_code_of_no_file(resolver, rest->process);
 		enum event_stack_end registered =
 			choose_registered(resolver, &frame, object, offset, rest->may_wait, rule);
 		if (registered != EVENT_END_NO_RULE)

@@ -57,7 +57,7 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects)
 {
 	*rules = (struct rule_source){.objects = objects};
-		try(table_store_create(maps, max_bytes, &rules->store));
+	try(table_store_create(maps, max_bytes, &rules->store));
 	live_rows_init(&rules->rows, rules->store);
 	struct cache *cache = NULL;
 	err_destroy(table_cache_open(cache_folder, &cache)); /* then without */
@@ -68,7 +68,7 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 void rule_source_deinit(struct rule_source *rules)
 {
 	table_builder_destroy(rules->builder);
-		if (rules->store)
+	if (rules->store)
 		live_rows_deinit(&rules->rows);
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
@@ -113,7 +113,10 @@ static uint32_t table_of(struct rule_source *rules, struct object *object)
 
 static void grant_wish(struct rule_source *rules, const struct rule_wish *wish, uint32_t table)
 {
-	table_store_bind(rules->store, wish->file, table);
+	if (wish->file == RULE_WISH_OF_PROCESS)
+		table_store_tell_runtime(rules->store, table, wish->pid, wish->delta);
+	else
+		table_store_bind(rules->store, wish->file, table);
 	live_rows_meet(&rules->rows, table, wish->pid, wish->delta);
 }
 
@@ -131,6 +134,30 @@ void rule_source_provide(
 		vec_push(&rules->wishes, wish);
 	else
 		grant_wish(rules, &wish, table);
+}
+
+void rule_source_seek_runtimes(struct rule_source *rules, struct process *process)
+{
+	if (process->has_sought_runtimes)
+		return;
+	process->has_sought_runtimes = true;
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));) {
+		struct rule_wish wish = {.file = RULE_WISH_OF_PROCESS,
+			.object = mapping->object,
+			.pid = process->pid,
+			.delta = mapping->offset - mapping->start};
+		if (mapping->object->info.kind != LAYOUT_OBJECT_FILE)
+			continue;
+		mapping->object->where =
+			(struct object_location){process->pid, mapping->start, mapping->end};
+		uint32_t table = table_of(rules, mapping->object);
+		if (table != TABLE_NOT_STORED)
+			grant_wish(rules, &wish, table);
+		else if (is_pending(rules, mapping->object))
+			vec_push(&rules->wishes, wish);
+	}
 }
 
 void rule_source_meet_code_of_no_file(struct rule_source *rules)
@@ -151,7 +178,7 @@ static void grant_wishes(struct rule_source *rules, const struct object *object,
 	size_t left = 0;
 	vec_each(&rules->wishes, wish) {
 		if (wish->object == object)
-						grant_wish(rules, wish, table);
+			grant_wish(rules, wish, table);
 		else
 			rules->wishes.data[left++] = *wish;
 	}

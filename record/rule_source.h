@@ -12,8 +12,13 @@
 #include "format/base/err.h"
 #include "record/live_rows.h"
 #include "record/object.h"
+#include "record/process.h"
 #include "record/table_builder.h"
 #include "record/table_store.h"
+
+enum {
+	RULE_WISH_OF_PROCESS = UINT32_MAX,
+};
 
 struct rule_source_statistics {
 	uint64_t built, cached, failed; /* tables */
@@ -24,9 +29,9 @@ struct rule_source {
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
 	struct map tables;            /* of objects, by serial -> their tables */
-		struct live_rows rows;
+	struct live_rows rows;
 	VEC(struct rule_wish {
-		uint32_t file;
+		uint32_t file; /* RULE_WISH_OF_PROCESS: the process's runtime alone is asked for */
 		struct object *object;
 		uint32_t pid; /* who maps it, there: see live_rows_meet() */
 		uint64_t delta;
@@ -46,6 +51,12 @@ void rule_source_meet_code_of_no_file(struct rule_source *rules);
 /* The BPF side calls a file by the event's number and wants its table, now or when it is made. */
 void rule_source_provide(
 	struct rule_source *rules, const struct event_file *event, struct object *object);
+
+/*
+ * Code of no file was sampled in this process, and the BPF side may not know which runtime made it:
+ * its files are looked at once.
+ */
+void rule_source_seek_runtimes(struct rule_source *rules, struct process *process);
 
 /* What that file is could not be found out: the BPF side announces it once more. */
 void rule_source_ask_again(struct rule_source *rules, uint32_t file);

@@ -307,6 +307,7 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.shards = bpf_map__fd(bpf->maps.shards),
 		.runtime_rows = bpf_map__fd(bpf->maps.runtime_rows),
 		.code_rules = bpf_map__fd(bpf->maps.code_rules),
+		.known_runtimes = bpf_map__fd(bpf->maps.known_runtimes),
 		.max_files = bpf->rodata->config.max_files,
 		.epoch = &bpf->bss->table_epoch,
 	};

@@ -256,8 +256,10 @@ static uint32_t intern_function(struct script_table *table, const struct script_
 	vec_push(&table->functions, *function);
 	vec_push(&table->marks, marks);
 	vec_push(&table->inlined, NULL);
-	if (function->is_inlined)
-		table->inlined.data[id] = make_inlined(table, id);
+	if (function->is_inlined) {
+		struct script_inlined *inlined = make_inlined(table, id); /* which adds functions */
+		table->inlined.data[id] = inlined;
+	}
 	return id;
 }
 

@@ -413,6 +413,17 @@ const struct runtime_row *table_store_runtime_row(const struct table_store *stor
 	return number ? &store->runtime_rows[number - 1] : NULL;
 }
 
+void table_store_tell_runtime(
+	const struct table_store *store, uint32_t table, uint32_t pid, uint64_t delta)
+{
+	uint32_t number = store->tables.data[table].entry.runtime;
+	if (!number)
+		return;
+	struct known_runtime_key key = {.pid = pid, .kind = store->runtime_rows[number - 1].kind};
+	struct known_runtime known = {.delta = delta, .row = number};
+	bpf_map_update_elem(store->maps.known_runtimes, &key, &known, BPF_NOEXIST);
+}
+
 /* The BPF side copies rows from their beginning on, which says whether the rest is there. */
 void table_store_complete_row(
 	struct table_store *store, uint32_t table, const struct runtime_row *row)

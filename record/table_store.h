@@ -19,6 +19,7 @@ struct table_store;
 struct table_store_maps {
 	int files, rules, shards, runtime_rows; /* file descriptors; borrowed */
 	int code_rules;                         /* likewise; see record/code_rules.h */
+	int known_runtimes;                     /* likewise; see bpf/runtime/ */
 	uint32_t max_files;                     /* of the map `files` */
 	volatile uint32_t *epoch;               /* the BPF side's clock of use; borrowed */
 	uint32_t unwanted_runtimes; /* bit n: frames of enum runtime_kind n are not wanted */
@@ -62,6 +63,10 @@ bool table_store_has_runtime(
 
 /* The row of its runtime; NULL: script frames of none are found. */
 const struct runtime_row *table_store_runtime_row(const struct table_store *store, uint32_t table);
+/* The BPF side knows from now on that a process has that runtime; address + delta is an offset in
+ * the file of the table. */
+void table_store_tell_runtime(
+	const struct table_store *store, uint32_t table, uint32_t pid, uint64_t delta);
 /* The same row, of which more is known now. */
 void table_store_complete_row(
 	struct table_store *store, uint32_t table, const struct runtime_row *row);

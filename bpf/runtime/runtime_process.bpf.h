@@ -25,14 +25,18 @@ struct {
 	__type(value, struct runtime_row);
 } runtime_rows SEC(".maps");
 
-/* NULL: nothing is known of the file's runtime, or nothing is wanted. */
-static __always_inline const struct runtime_row *row_of_file(__u32 number)
+/* The number of the row of a file's runtime, plus 1; 0: nothing is known of one, or wanted. */
+static __always_inline __u32 row_number_of_file(__u32 number)
 {
 	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
-	if (!file || !file->runtime)
-		return 0;
-	number = file->runtime - 1;
-	return bpf_map_lookup_elem(&runtime_rows, &number);
+	return file ? file->runtime : 0;
+}
+
+/* NULL: there is none. */
+static __always_inline const struct runtime_row *row_of_number(__u32 plus_one)
+{
+	__u32 number = plus_one - 1;
+	return plus_one ? bpf_map_lookup_elem(&runtime_rows, &number) : 0;
 }
 
 /* ---- of processes ---- */
@@ -50,16 +54,18 @@ struct {
 } known_runtimes SEC(".maps");
 
 static __always_inline void remember_runtime(
-	const struct scratch *scratch, enum runtime_kind kind)
+	const struct scratch *scratch, enum runtime_kind kind, __u32 row)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
 	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
 	struct known_runtime *known = bpf_map_lookup_elem(&known_runtimes, &key);
-	if (known && known->file == mapping->file && known->delta == mapping->delta)
+	if (known && known->row == row && known->file == mapping->file &&
+		known->delta == mapping->delta)
 		return;
 	struct known_runtime runtime = {.start = mapping->start,
 		.end = mapping->end,
 		.delta = mapping->delta,
+		.row = row,
 		.file = mapping->file};
 	bpf_map_update_elem(&known_runtimes, &key, &runtime, BPF_ANY);
 }
@@ -92,9 +98,9 @@ static __always_inline bool take_known_runtime(struct scratch *scratch, enum run
 	const struct known_runtime *known = find_known_runtime(scratch, kind);
 	if (!known)
 		return false;
-	if (runtime->file == known->file && runtime->row.kind == kind)
+	if (runtime->row.kind == kind && runtime->delta == known->delta)
 		return true;
-	const struct runtime_row *row = row_of_file(known->file);
+	const struct runtime_row *row = row_of_number(known->row);
 	if (!row || row->kind != kind)
 		return false;
 	set_row(scratch, row, known->file, known->delta);
@@ -110,11 +116,10 @@ static __always_inline void ask_to_complete(struct scratch *scratch, enum runtim
 	};
 	__u64 now_ns = scratch->sample.time_ns;
 	struct known_runtime *known = find_known_runtime(scratch, kind);
-	if (!known || now_ns - known->asked_ns < PAUSE_NS)
+	if (!known || !known->file || now_ns - known->asked_ns < PAUSE_NS)
 		return;
 	known->asked_ns = now_ns;
-	struct mapping mapping = {
-		.start = known->start, .end = known->end, .delta = known->delta};
+	struct mapping mapping = {.start = known->start, .end = known->end, .delta = known->delta};
 	send_file(scratch, &mapping, known->file);
 }
 
@@ -122,10 +127,10 @@ static __always_inline void ask_to_complete(struct scratch *scratch, enum runtim
 static __always_inline void meet_file(struct scratch *scratch)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
-	const struct runtime_row *row =
-		mapping->kind == EVENT_FRAME_FILE ? row_of_file(mapping->file) : 0;
+	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
+	const struct runtime_row *row = row_of_number(number);
 	if (row && row->kind == RUNTIME_HOTSPOT)
-		remember_runtime(scratch, row->kind);
+		remember_runtime(scratch, row->kind, number);
 }
 
 /*
@@ -139,11 +144,12 @@ __noinline int take_row(void)
 	if (!scratch)
 		return 0;
 	const struct mapping *mapping = &scratch->walk.mapping;
-	const struct runtime_row *row = row_of_file(mapping->file);
+	__u32 number = row_number_of_file(mapping->file);
+	const struct runtime_row *row = row_of_number(number);
 	if (!row)
 		return 0;
 	set_row(scratch, row, mapping->file, mapping->delta);
-	remember_runtime(scratch, row->kind);
+	remember_runtime(scratch, row->kind, number);
 	return 1;
 }
 

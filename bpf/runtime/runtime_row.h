@@ -73,7 +73,7 @@ struct runtime_row {
 
 _Static_assert(sizeof(struct runtime_row) == 128, "the map of rows is an array of these");
 
-/* A runtime that a process has: the number of its file, and where that is mapped. */
+/* A runtime that a process has: the number of its row, and where its file is mapped. */
 struct known_runtime_key {
 	unsigned int pid;
 	unsigned int kind; /* enum runtime_kind */
@@ -82,8 +82,8 @@ struct known_runtime_key {
 struct known_runtime {
 	unsigned long long start, end, delta; /* of the mapping with its code */
 	unsigned long long asked_ns; /* when the recorder was asked last to complete the row */
-	unsigned int file;
-	unsigned int zero;
+	unsigned int row;
+	unsigned int file; /* its number; 0: the recorder alone has met it */
 };
 
 /* What texts an event_code has, in their order. */

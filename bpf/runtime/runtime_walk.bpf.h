@@ -52,6 +52,7 @@ static __always_inline void begin_runtime_walk(struct runtime_walk *runtime)
 	runtime->searched = 0;
 	runtime->has_thread = false;
 	runtime->file = 0;
+	runtime->row.kind = RUNTIME_NONE;
 }
 
 /* How a runtime took the walk out of code that its compiler made. */

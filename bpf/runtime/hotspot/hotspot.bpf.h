@@ -750,7 +750,7 @@ static __always_inline bool hotspot_take_process(struct scratch *scratch)
 		return false;
 	if (hotspot_row(runtime)->is_complete)
 		return true;
-	runtime->file = 0; /* it is to be taken once more */
+	runtime->file = runtime->row.kind = 0; /* it is to be taken once more */
 	ask_to_complete(scratch, RUNTIME_HOTSPOT);
 	return false;
 }

@@ -149,7 +149,7 @@ static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch
 	struct unwind_registers *regs = &walk->regs;
 	__u64 sp = regs->reg[UNWIND_SP];
 	const struct known_runtime *known = find_known_runtime(scratch, RUNTIME_RUBY);
-	const struct runtime_row *of_file = known ? row_of_file(known->file) : 0;
+	const struct runtime_row *of_file = known ? row_of_number(known->row) : 0;
 	__u64 *words = (__u64 *)walk->window.bytes, before = 0;
 	walk->window.address = 0; /* what it has is overwritten */
 	if (!of_file || of_file->kind != RUNTIME_RUBY ||
