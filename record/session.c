@@ -3,19 +3,33 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
 #include "record/cpu_watch.h"
 #include "record/proc.h"
-#include "record/session_parts.h"
-#include "record/session_summary.h"
-#include "record/source/event_tally.h"
-#include "record/turn_time.h"
+#include "record/proc_access.h"
+#include "record/recording.h"
+#include "record/rule_source.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime_forecast.h"
+#include "record/sampler.h"
+#include "record/script_probes.h"
+#include "record/session_account.h"
+#include "record/session_signals.h"
+#include "record/sideband.h"
+#include "record/source/sources.h"
+#include "record/target.h"
+#include "record/translate.h"
+#include "record/watched_tasks.h"
 
 enum {
+	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
 	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
 	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
 	READING_CODE_NS = 10 * 1000 * 1000,    /* of a turn, for code without rules */
@@ -28,13 +42,35 @@ enum {
 	READ_PROCESSES_NS = 20 * 1000 * 1000, /* of a turn, while there are some to be read */
 };
 
+/*
+ * From the kernel to the file: sampler and sideband, the translation of what they send, the
+ * recording it goes into; and the command that is profiled. They point at each other, so a session
+ * does not move.
+ */
 struct session {
-	struct session_parts parts;
-	struct recording_counts counts;
-	struct session_times times;
+	struct session_options options; /* what they point at is borrowed */
+	struct session_signals signals;
+	struct watched_tasks watched; /* options.pids */
+	struct proc_pids targets;     /* ids of what is profiled, when the recording began */
+	struct left_out left_out;     /* of SESSION_PROCESSES: what they had forked */
+	bool has_target;              /* a command was started, and is held */
+	struct target target;
+	uint32_t command_pid; /* of the command, when that is what is profiled; else 0 */
+	struct sideband *sideband;
+	struct sources sources;
+	struct script_probes script_probes;
+	struct sampler *sampler;
+	struct rule_source rules;
+	struct code_rules code; /* of which translate knows, unless it is to do without */
+	struct translate translate;
+	struct kept_files *kept_files; /* or NULL */
+	struct recording recording;
+	struct session_account account;
+	struct str event_names; /* of all events, "cycles, ..." */
+	int epoll_fd;           /* readable when one of them has news; edge-triggered */
+
 	struct turn_time turns;
 	struct cpu_watch cpus;
-	uint64_t cpus_back;
 	/* Those that ran before: from `next_process` on they are still to be read from /proc. */
 	struct proc_pids processes;
 	size_t next_process;
@@ -48,12 +84,269 @@ struct session {
 	enum layout_end_reason reason;
 };
 
-/* ---- creating ---- */
+/* ---- creating: in the order in which the parts need each other; nothing runs yet ---- */
+
+/* Of what turned up while we record. It is late then: the first functions have been entered. */
+static void add_script_probes_of_file(
+	void *context, const struct object *object, const struct object_location *where)
+{
+	struct session *session = context;
+	struct script_probes *probes = &session->script_probes;
+	size_t first = probes->places.len;
+	script_probes_add_object(probes, object, where);
+	struct err *err = sampler_add_script_probes(session->sampler, probes, first);
+	probes->misses_files |= err != NULL;
+	err_destroy(err);
+}
+
+/*
+ * Where what is profiled may have functions of scripts that are to be traced. Sideband is there
+ * already: what is mapped after this look it tells of.
+ */
+static struct err *find_script_probes(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct script_probes *probes = &session->script_probes;
+	if (!options->usdt_stacks)
+		return NULL;
+	session->translate.on_file = add_script_probes_of_file;
+	session->translate.on_file_context = session;
+	try(script_probes_parse(options->usdt_stacks, probes));
+	for (size_t i = 0; i < options->nr_pids; i++)
+		try(script_probes_add_process(probes, options->pids[i]));
+	bool is_system_wide = session_is_system_wide(options);
+	if (is_system_wide)
+		script_probes_add_all_processes(probes);
+	if (is_system_wide || options->target == SESSION_COMMAND)
+		try(script_probes_add_command(
+			probes, options->target == SESSION_COMMAND ? options->argv[0] : NULL));
+	return is_system_wide ? NULL : script_probes_check(probes);
+}
+
+/* Known by their ids; of the whole system, and of a user, there are none. */
+static struct target_tasks target_tasks(const struct session *session)
+{
+	const struct session_options *options = &session->options;
+	bool are_threads = options->target == SESSION_THREADS;
+	struct target_tasks tasks = {
+		.ids = session->command_pid ? &session->command_pid : options->pids,
+		.nr_ids = session->command_pid ? 1 : options->nr_pids,
+		.are_threads = are_threads,
+		.with_descendants = options->with_descendants,
+		/* The threads of a process are its own in any case. */
+		.inherit = !options->no_inherit ? TARGET_INHERIT_ALL
+			   : are_threads        ? TARGET_INHERIT_NOTHING
+						: TARGET_INHERIT_THREADS,
+	};
+	return tasks;
+}
+
+/* What they fork from now on the BPF side adds. */
+static struct err *add_targets(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct proc_pids *targets = &session->targets;
+	size_t added = 0;
+	if (session->command_pid)
+		vec_push(targets, session->command_pid);
+	else
+		vec_append(targets, options->pids, options->nr_pids);
+	do {
+		for (; added < targets->len; added++)
+			try(sampler_add_target(session->sampler, targets->data[added]));
+	} while (options->with_descendants && proc_add_descendants(targets));
+	if (options->target == SESSION_PROCESSES && !options->with_descendants)
+		left_out_begin(&session->left_out, options->pids, options->nr_pids);
+	return NULL;
+}
+
+/*
+ * Without frames of scripts what finds them is not loaded. The whole system has interpreters sooner
+ * or later, and loading what finds their frames takes the builder of tables away from all other
+ * files for as long.
+ */
+static uint32_t forecast_runtimes(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	uint32_t runtimes = 0;
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
+		return 0;
+	if (session_is_system_wide(options) || options->nr_pids)
+		runtimes = runtimes_all();
+	if (options->target == SESSION_COMMAND)
+		runtimes = runtime_forecast_command(options->argv[0]);
+	return runtimes & ~options->unwanted_runtimes;
+}
+
+static struct err *create_sampler(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	static const enum event_filter filters[] = {
+		[SESSION_COMMAND] = EVENT_FILTER_PROCESS,
+		[SESSION_PROCESSES] = EVENT_FILTER_PROCESS,
+		[SESSION_THREADS] = EVENT_FILTER_THREAD,
+		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
+		[SESSION_USER] = EVENT_FILTER_USER,
+	};
+	static const enum event_call_graph call_graphs[] = {
+		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
+		[SESSION_CALL_GRAPH_FP] = EVENT_CALL_GRAPH_FP,
+		[SESSION_CALL_GRAPH_DWARF] = EVENT_CALL_GRAPH_DWARF,
+		[SESSION_CALL_GRAPH_BOTH] = EVENT_CALL_GRAPH_BOTH,
+	};
+	struct sampler_options sampler = {
+		.sources = &session->sources,
+		.script_probes = options->usdt_stacks ? &session->script_probes : NULL,
+		.cpus = options->cpus,
+		.nr_cpus = options->nr_cpus,
+		.filter = filters[options->target],
+		.uid = options->uid,
+		.command_pid = session->command_pid,
+		.tasks = target_tasks(session),
+		.follow_children = !options->no_inherit,
+		.ring_bytes = options->ring_bytes,
+		.call_graph = call_graphs[options->call_graph],
+		.snapshot_bytes =
+			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
+		.runtimes = forecast_runtimes(session),
+	};
+	try(sampler_create(&sampler, &session->sampler));
+	return add_targets(session);
+}
+
+/* To be unwound by the report. */
+static bool leaves_stacks(const struct session_options *options)
+{
+	return options->call_graph == SESSION_CALL_GRAPH_DWARF ||
+	       options->call_graph == SESSION_CALL_GRAPH_BOTH;
+}
+
+/* A file with a runtime is about to be unwound by its table. */
+static struct err *add_runtimes(void *context, uint32_t runtimes)
+{
+	struct session *session = context;
+	runtimes &= ~session->options.unwanted_runtimes;
+	return sampler_add_runtimes(session->sampler, runtimes);
+}
+
+static struct err *create_rule_source(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct resolver *resolver = &session->translate.resolver;
+	resolver->keeps_snapshots = leaves_stacks(options);
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
+		return NULL;
+	struct table_store_maps maps = sampler_table_maps(session->sampler);
+	maps.unwanted_runtimes = options->unwanted_runtimes;
+
+	try(rule_source_init(&session->rules, &maps, options->table_bytes, options->cache_folder,
+		&session->translate.objects));
+	table_builder_on_runtime(session->rules.builder, add_runtimes, session);
+	resolver->rules = &session->rules;
+	code_rules_begin(&session->code, &session->rules, maps.code_rules);
+	resolver->code = &session->code;
+	return NULL;
+}
+
+/* Edge-triggered: buffers are emptied at every wake-up, and must wake us only when they fill. */
+static struct err *watch(struct session *session, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+	if (epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return err_sys(errno, "epoll_ctl");
+	return NULL;
+}
+
+static struct err *watch_all(struct session *session)
+{
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (session->epoll_fd < 0)
+		return err_sys(errno, "epoll_create1");
+	try(watch(session, session->signals.fd));
+	try(watch(session, sampler_fd(session->sampler)));
+	if (session->translate.resolver.rules)
+		try(watch(session, rule_source_fd(&session->rules)));
+	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
+}
+
+static void name_events(struct session *session)
+{
+	struct str *names = &session->event_names;
+	vec_each(&session->sources, source)
+		vec_each(&source->events, event)
+			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
+}
+
+static struct err *start_target(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	if (!options->argv)
+		return NULL;
+	bool lends_stdout = strcmp(options->output, "-") == 0;
+	try(target_start(options->argv, &session->signals.old, lends_stdout, &session->target));
+	session->has_target = true;
+	if (options->target == SESSION_COMMAND)
+		session->command_pid = (uint32_t)session->target.pid;
+	return NULL;
+}
+
+static struct err *create_parts(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	try(proc_check_namespace());
+	try(sources_probe(&session->sources, event_sources, EVENT_SOURCES, options));
+	try(session_signals_take(&session->signals));
+	try(watched_tasks_open(options->pids, options->nr_pids, &session->watched));
+	/* Forked first: the child inherits little and shows up in no sample of ours. */
+	try(start_target(session));
+	if (!options->exclude_kernel) /* early: it has time until the first flush */
+		kernel_symbols_start(&session->translate.kernel.symbols);
+	struct target_tasks tasks = target_tasks(session);
+	try(sideband_create(&tasks, &session->sideband));
+	try(find_script_probes(session));
+	try(create_sampler(session));
+	try(create_rule_source(session));
+	try(watch_all(session));
+	session->recording.stop_fd = session->signals.fd;
+	session->account.sideband = session->sideband;
+	session->account.sampler = session->sampler;
+	name_events(session);
+	return recording_begin(&session->recording);
+}
+
+/* What each part borrows of the others. */
+static void connect_parts(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	struct translate *translate = &session->translate;
+	translate->objects.files = target_files_create(options->target == SESSION_COMMAND);
+	session->script_probes.target_files = translate->objects.files;
+	code_rules_init(&session->code, &translate->processes);
+	session->recording.options = options;
+	session->recording.translate = translate;
+	session->recording.sources = &session->sources;
+	session->account.recording = &session->recording;
+	session->account.script_probes = &session->script_probes;
+	session->account.left_out = &session->left_out;
+	if (options->keeps_files)
+		session->kept_files = kept_files_create();
+	translate->resolver.kept_files = session->kept_files;
+	if (leaves_stacks(options)) /* which files these are in is not known before */
+		translate->emitter.kept_files = session->kept_files;
+}
 
 struct err *session_create(const struct session_options *options, struct session **ret)
 {
 	struct session *session = mem_zalloc(sizeof(*session));
-	struct err *err = session_parts_init(&session->parts, options);
+	session->options = *options;
+	session->signals.fd = -1;
+	session->epoll_fd = -1;
+	translate_init(&session->translate, session_is_system_wide(options));
+	connect_parts(session);
+	target_reader_start(&session->translate.scripts.reader);
+	target_reader_start(&session->translate.registered.reader);
+	proc_access_start();
+	struct err *err = create_parts(session);
 	cpu_watch_init(&session->cpus, clock_now_ns());
 	if (err)
 		session_destroy(session);
@@ -66,8 +359,25 @@ void session_destroy(struct session *session)
 {
 	if (!session)
 		return;
-	session_parts_deinit(&session->parts);
-	recording_counts_deinit(&session->counts);
+	if (session->has_target)
+		target_deinit(&session->target);
+	recording_deinit(&session->recording);
+	code_rules_deinit(&session->code);
+	rule_source_deinit(&session->rules);
+	sampler_destroy(session->sampler);
+	sources_deinit(&session->sources);
+	script_probes_deinit(&session->script_probes);
+	str_deinit(&session->event_names);
+	sideband_destroy(session->sideband);
+	translate_deinit(&session->translate);
+	kept_files_destroy(session->kept_files);
+	watched_tasks_deinit(&session->watched);
+	proc_pids_deinit(&session->targets);
+	left_out_deinit(&session->left_out);
+	proc_access_stop();
+	session_signals_restore(&session->signals);
+	mem_close_fd(&session->epoll_fd);
+	session_account_deinit(&session->account);
 	cpu_watch_deinit(&session->cpus);
 	proc_pids_deinit(&session->processes);
 	mem_free(session);
@@ -75,82 +385,57 @@ void session_destroy(struct session *session)
 
 struct kept_files *session_take_kept_files(struct session *session)
 {
-	return steal_ptr(session->parts.kept_files);
+	return steal_ptr(session->kept_files);
 }
 
 const char *session_event_name(const struct session *session)
 {
-	return str_text(&session->parts.event_names);
+	return str_text(&session->event_names);
 }
 
 /* ---- moving data ---- */
 
-/* `is_last`: of the file that is being written. */
-static struct err *read_counts(struct session *session, bool is_last)
-{
-	struct session_parts *parts = &session->parts;
-	struct recording_counts *counts = &session->counts;
-	vec_each(&parts->sources, source) {
-		struct recording_source_counts *of = &counts->sources[source->number];
-		const struct translate_taken *taken = &parts->translate.stats.taken[source->number];
-		of->cpus.len = 0;
-		try(source->row->read_counters(source, is_last, &of->cpus));
-		of->unresolved = taken->unresolved;
-		of->samples = event_tally_minus(taken->received, taken->unresolved);
-	}
-	counts->sideband_lost = sideband_lost(parts->sideband);
-	counts->gap_samples = parts->translate.gaps.samples_in_gaps;
-	counts->mappings_full = parts->translate.processes.pool.refused +
-				parts->translate.emitter.mappings_left_out;
-	counts->cpus_back = session->cpus_back;
-	counts->images_read = parts->translate.registered.statistics.read;
-	counts->images_given_up = parts->translate.registered.statistics.given_up;
-	counts->targets_full = sampler_targets_full(parts->sampler);
-	counts->files_full = sampler_files_full(parts->sampler);
-	return NULL;
-}
-
 /* The ring first: what sideband then holds is not older than any sample. False: there is more. */
-static bool drain_parts(struct session_parts *parts, uint64_t now_ns, uint64_t give_up_ns)
+static bool drain_parts(struct session *session, uint64_t now_ns, uint64_t give_up_ns)
 {
-	struct translate *translate = &parts->translate;
+	struct translate *translate = &session->translate;
 	translate->collected_ns = now_ns;
-	bool is_all = sampler_drain(parts->sampler, translate_collect, translate);
-	sideband_drain(parts->sideband, &translate->sideband);
+	bool is_all = sampler_drain(session->sampler, translate_collect, translate);
+	sideband_drain(session->sideband, &translate->sideband);
 	if (translate->resolver.rules)
-		rule_source_collect(&parts->rules);
+		rule_source_collect(&session->rules);
 	if (translate_run(translate, is_all ? now_ns : 0, give_up_ns))
-		sampler_forget_stacks(parts->sampler);
+		sampler_forget_stacks(session->sampler);
 	jit_table_watch(&translate->jit, now_ns);
 	if (script_table_is_full(&translate->scripts) &&
 		!script_table_is_reading(&translate->scripts)) {
 		script_table_forget_numbers(&translate->scripts);
-		sampler_forget_codes(parts->sampler);
+		sampler_forget_codes(session->sampler);
 	}
 	return is_all;
 }
 
 /* Code is read while it stands there, and what waits for it keeps others waiting. */
-static void drain_while_reading(struct session_parts *parts, uint64_t now_ns, uint64_t give_up_ns)
+static void drain_while_reading(struct session *session, uint64_t now_ns, uint64_t give_up_ns)
 {
 	for (uint64_t until_ns = now_ns + READING_CODE_NS;
-		translate_is_reading_code(&parts->translate) && clock_now_ns() < until_ns;) {
-		translate_wait(&parts->translate);
-		if (translate_run(&parts->translate, 0, give_up_ns))
-			sampler_forget_stacks(parts->sampler);
+		translate_is_reading_code(&session->translate) && clock_now_ns() < until_ns;) {
+		translate_wait(&session->translate);
+		if (translate_run(&session->translate, 0, give_up_ns))
+			sampler_forget_stacks(session->sampler);
 	}
 }
 
 static void drain(struct session *session)
 {
-	struct session_times *times = &session->times;
-	times->drained_ns = clock_now_ns();
-	uint64_t give_up_ns = session->is_waiting_last ? 0 : times->drained_ns - WAIT_NS;
-	bool is_stalled = times->drained_ns - times->begun_ns < session->parts.options.stall_ns;
+	struct session_account *account = &session->account;
+	account->drained_ns = clock_now_ns();
+	uint64_t give_up_ns = session->is_waiting_last ? 0 : account->drained_ns - WAIT_NS;
+	bool is_stalled = account->drained_ns - account->begun_ns < session->options.stall_ns;
 	if (is_stalled && !session->is_over)
 		return;
-	session->has_more = !drain_parts(&session->parts, times->drained_ns, give_up_ns);
-	drain_while_reading(&session->parts, times->drained_ns, give_up_ns);
+	session->has_more = !drain_parts(session, account->drained_ns, give_up_ns);
+	drain_while_reading(session, account->drained_ns, give_up_ns);
 }
 
 /* Nothing is taken twice; where records come as fast as they are taken, some are left. */
@@ -163,7 +448,7 @@ static void drain_all(struct session *session)
 /* What waits is given a last chance, then nothing waits any more. */
 static void drain_last(struct session *session)
 {
-	struct translate *translate = &session->parts.translate;
+	struct translate *translate = &session->translate;
 	uint64_t until_ns = clock_now_ns() + LAST_WAIT_NS;
 	session->is_waiting_last = true;
 	drain_all(session);
@@ -171,16 +456,15 @@ static void drain_last(struct session *session)
 		translate_wait(translate);
 		drain(session);
 	}
-	drain_parts(&session->parts, clock_now_ns(), UINT64_MAX);
+	drain_parts(session, clock_now_ns(), UINT64_MAX);
 }
 
 static struct err *flush_if_due(struct session *session)
 {
-	struct session_parts *parts = &session->parts;
-	const struct session_options *options = &parts->options;
-	const struct recording *recording = &parts->recording;
-	uint64_t now = session->times.drained_ns;
-	uint64_t oldest_ns = parts->translate.unwritten_ns; /* it may have waited */
+	const struct session_options *options = &session->options;
+	const struct recording *recording = &session->recording;
+	uint64_t now = session->account.drained_ns;
+	uint64_t oldest_ns = session->translate.unwritten_ns; /* it may have waited */
 	bool is_due = now - session->flushed_ns >= FLUSH_INTERVAL_NS ||
 		      (oldest_ns && now >= oldest_ns + FLUSH_INTERVAL_NS) ||
 		      writer_bytes_pending(recording->writer) >= FLUSH_BYTES ||
@@ -189,14 +473,20 @@ static struct err *flush_if_due(struct session *session)
 	if (!is_due || !session->is_started)
 		return NULL;
 	session->flushed_ns = now;
-	parts->translate.unwritten_ns = 0;
-	if (parts->rules.store)
-		table_store_advance_epoch(parts->rules.store);
-	try(read_counts(session, false));
-	return recording_flush(&parts->recording, &session->counts);
+	session->translate.unwritten_ns = 0;
+	if (session->rules.store)
+		table_store_advance_epoch(session->rules.store);
+	try(session_account_read(&session->account, false));
+	return recording_flush(&session->recording, &session->account.counts);
 }
 
 /* ---- what ends a session, or a file ---- */
+
+/* Scripts of files that turn up from now on are not traced any more. */
+static void end_probing(struct session *session)
+{
+	session->translate.on_file = NULL;
+}
 
 static void session_stop(struct session *session, enum layout_end_reason reason)
 {
@@ -204,23 +494,23 @@ static void session_stop(struct session *session, enum layout_end_reason reason)
 		return;
 	session->is_over = true;
 	session->reason = reason;
-	session_parts_end_probing(&session->parts);
+	end_probing(session);
 }
 
 static struct err *switch_file(struct session *session)
 {
 	drain_all(session);
-	try(read_counts(session, true));
-	return recording_switch(&session->parts.recording, &session->counts);
+	try(session_account_read(&session->account, true));
+	return recording_switch(&session->recording, &session->account.counts);
 }
 
 static struct err *take_signal(struct session *session)
 {
-	for (int number; (number = session_signals_next(&session->parts.signals));) {
+	for (int number; (number = session_signals_next(&session->signals));) {
 		if (number != SIGUSR2) {
 			session->summary->end_signal = number;
 			session_stop(session, LAYOUT_END_SIGNAL);
-		} else if (session->parts.options.switching.on_signal) {
+		} else if (session->options.switching.on_signal) {
 			try(switch_file(session));
 		}
 	}
@@ -230,7 +520,7 @@ static struct err *take_signal(struct session *session)
 /* The BPF programs end by themselves then. What there is to be moved is moved when all is over. */
 static bool check_duration(struct session *session)
 {
-	uint64_t until = session->parts.recording.until_ns;
+	uint64_t until = session->recording.until_ns;
 	if (until && clock_now_ns() >= until)
 		session_stop(session, LAYOUT_END_DURATION);
 	return session->is_over;
@@ -238,13 +528,12 @@ static bool check_duration(struct session *session)
 
 static struct err *check_limits(struct session *session)
 {
-	const struct session_parts *parts = &session->parts;
-	const struct session_options *options = &parts->options;
-	const struct recording *recording = &parts->recording;
-	uint64_t now = session->times.drained_ns;
+	const struct session_options *options = &session->options;
+	const struct recording *recording = &session->recording;
+	uint64_t now = session->account.drained_ns;
 	if (recording_is_over(recording, options->max_bytes))
 		session_stop(session, LAYOUT_END_SIZE);
-	if (watched_tasks_are_gone(&parts->watched))
+	if (watched_tasks_are_gone(&session->watched))
 		session_stop(session, LAYOUT_END_TARGET);
 	const struct session_switch *switching = &options->switching;
 	uint64_t age_ns = now - recording->begun_ns;
@@ -259,11 +548,10 @@ static struct err *check_limits(struct session *session)
 static void check_child(struct session *session)
 {
 	struct session_summary *summary = session->summary;
-	struct session_parts *parts = &session->parts;
-	if (parts->has_target && !summary->has_child_status &&
-		target_poll_exit(&parts->target, &summary->child_status)) {
+	if (session->has_target && !summary->has_child_status &&
+		target_poll_exit(&session->target, &summary->child_status)) {
 		summary->has_child_status = true;
-		summary->child_cpu_s = session_cpu_seconds(RUSAGE_CHILDREN);
+		summary->child_cpu_s = session_account_cpu_s(RUSAGE_CHILDREN);
 		session_stop(session, LAYOUT_END_COMMAND);
 	}
 }
@@ -272,13 +560,12 @@ static void check_child(struct session *session)
 
 static struct err *start_sampling(struct session *session)
 {
-	struct session_parts *parts = &session->parts;
-	uint64_t duration_ns = parts->options.duration_ns, now_ns = clock_now_ns();
+	uint64_t duration_ns = session->options.duration_ns, now_ns = clock_now_ns();
 	session->is_started = true;
-	session->times.started_ns = now_ns;
-	parts->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
-	recording_mark_time(&parts->recording);
-	return sampler_start(parts->sampler, now_ns, parts->recording.until_ns);
+	session->account.started_ns = now_ns;
+	session->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
+	recording_mark_time(&session->recording);
+	return sampler_start(session->sampler, now_ns, session->recording.until_ns);
 }
 
 static bool has_unread_processes(const struct session *session)
@@ -291,22 +578,22 @@ static void read_processes(struct session *session)
 {
 	uint64_t now = clock_now_ns(), until = now + READ_PROCESSES_NS;
 	for (; has_unread_processes(session) && now < until; now = clock_now_ns())
-		translate_add_process(&session->parts.translate,
-			session->processes.data[session->next_process++], now);
+		translate_add_process(
+			&session->translate, session->processes.data[session->next_process++], now);
 }
 
 static uint64_t next_deadline(const struct session *session)
 {
-	const struct session_options *options = &session->parts.options;
-	const struct translate *translate = &session->parts.translate;
+	const struct session_options *options = &session->options;
+	const struct translate *translate = &session->translate;
 	bool is_reading = script_table_is_reading(&translate->scripts) ||
 			  registered_code_is_reading(&translate->registered) ||
 			  translate_is_reading_code(translate);
-	uint64_t deadline =
-		session->times.drained_ns + (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
+	uint64_t deadline = session->account.drained_ns +
+			    (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
 	uint64_t others[] = {
-		session->is_started ? 0 : session->times.begun_ns + options->delay_ns,
-		session->parts.recording.until_ns,
+		session->is_started ? 0 : session->account.begun_ns + options->delay_ns,
+		session->recording.until_ns,
 	};
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] && others[i] < deadline)
@@ -320,26 +607,24 @@ static void wait_for_events(struct session *session)
 	bool is_due = session->has_more || has_unread_processes(session) || deadline <= now;
 	int timeout_ms = is_due ? 0 : (int)((deadline - now + 999999) / 1000000);
 	struct epoll_event events[16];
-	epoll_wait(session->parts.epoll_fd, events, 16, timeout_ms);
+	epoll_wait(session->epoll_fd, events, 16, timeout_ms);
 }
 
 static struct err *update_sources(struct session *session, uint64_t now_ns)
 {
-	struct session_parts *parts = &session->parts;
-	try(sources_update(&parts->sources, now_ns));
-	if (sources_times(&parts->sources, now_ns).switches_often)
-		sideband_widen(parts->sideband);
+	try(sources_update(&session->sources, now_ns));
+	if (sources_times(&session->sources, now_ns).switches_often)
+		sideband_widen(session->sideband);
 	return NULL;
 }
 
 static void renew_cpus(struct session *session, uint64_t now_ns)
 {
-	struct session_parts *parts = &session->parts;
 	cpu_watch_check(&session->cpus, now_ns);
 	vec_each(&session->cpus.gaps, gap) {
-		sideband_renew_cpu(parts->sideband, gap);
-		sources_renew_cpu(&parts->sources, gap);
-		session->cpus_back++;
+		sideband_renew_cpu(session->sideband, gap);
+		sources_renew_cpu(&session->sources, gap);
+		session->account.counts.cpus_back++;
 	}
 }
 
@@ -350,8 +635,7 @@ static struct err *run_turn(struct session *session)
 	if (check_duration(session))
 		return NULL;
 	uint64_t now = clock_now_ns();
-	if (!session->is_started &&
-		now - session->times.begun_ns >= session->parts.options.delay_ns)
+	if (!session->is_started && now - session->account.begun_ns >= session->options.delay_ns)
 		try(start_sampling(session));
 	renew_cpus(session, now);
 	if (session->is_started && !session->is_over)
@@ -361,8 +645,8 @@ static struct err *run_turn(struct session *session)
 	try(flush_if_due(session));
 	try(check_limits(session));
 	if (session->callbacks->progress) {
-		struct session_progress progress = session_progress_of(
-			&session->parts, &session->counts, &session->times, !session->is_over);
+		struct session_progress progress =
+			session_account_progress(&session->account, !session->is_over);
 		session->callbacks->progress(session->callbacks->context, &progress);
 	}
 	return NULL;
@@ -370,16 +654,14 @@ static struct err *run_turn(struct session *session)
 
 static void snapshot_targets(struct session *session)
 {
-	struct session_parts *parts = &session->parts;
-	const struct session_options *options = &parts->options;
-	struct translate *translate = &parts->translate;
+	const struct session_options *options = &session->options;
+	struct translate *translate = &session->translate;
 	uint64_t now = clock_now_ns();
 	if (session_is_system_wide(options))
 		proc_list_pids(&session->processes);
-	for (size_t i = 0; i < parts->targets.len; i++) {
-		uint32_t pid =
-			parts->targets.data[i]; /* or a thread's, whose process is what has maps */
-		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(pid) : pid;
+	/* Or threads, whose processes are what has maps. */
+	vec_each(&session->targets, pid) {
+		uint32_t tgid = options->target == SESSION_THREADS ? proc_read_tgid(*pid) : *pid;
 		if (tgid)
 			translate_add_process(translate, tgid, now);
 	}
@@ -387,26 +669,25 @@ static void snapshot_targets(struct session *session)
 
 static struct err *session_run_until_over(struct session *session)
 {
-	struct session_parts *parts = &session->parts;
-	struct session_times *times = &session->times;
-	times->begun_ns = times->drained_ns = session->flushed_ns = clock_now_ns();
+	struct session_account *account = &session->account;
+	account->begun_ns = account->drained_ns = session->flushed_ns = clock_now_ns();
 	turn_time_begin(&session->turns);
-	if (!parts->options.delay_ns)
+	if (!session->options.delay_ns)
 		try(start_sampling(session));
 	/* Sideband and samples pile up meanwhile, so nothing falls between snapshot and stream. */
 	snapshot_targets(session);
 	read_processes(session);
 	uint32_t child = 0;
-	if (parts->has_target) {
-		child = (uint32_t)parts->target.pid;
-		try(target_release(&parts->target, &session->summary->exec_errno));
+	if (session->has_target) {
+		child = (uint32_t)session->target.pid;
+		try(target_release(&session->target, &session->summary->exec_errno));
 	}
 	if (session->summary->exec_errno)
 		return NULL; /* nothing was profiled, and an older recording stays what it is */
-	try(recording_publish(&parts->recording));
+	try(recording_publish(&session->recording));
 	session->summary->is_published = true;
-	times->running_ns = clock_now_ns();
-	times->running_cpu_s = session_cpu_seconds(RUSAGE_SELF);
+	account->running_ns = clock_now_ns();
+	account->running_cpu_s = session_account_cpu_s(RUSAGE_SELF);
 	if (session->callbacks->ready)
 		session->callbacks->ready(
 			session->callbacks->context, session_event_name(session), child);
@@ -424,7 +705,7 @@ static struct err *session_run_until_over(struct session *session)
 static void grant_grace(struct session *session)
 {
 	uint64_t until = clock_now_ns() + CHILD_GRACE_NS;
-	while (session->parts.has_target && !session->summary->has_child_status &&
+	while (session->has_target && !session->summary->has_child_status &&
 		clock_now_ns() < until) {
 		usleep(10000);
 		check_child(session);
@@ -433,16 +714,15 @@ static void grant_grace(struct session *session)
 
 static void fill_summary(struct session *session, struct session_summary *summary)
 {
-	const struct session_parts *parts = &session->parts;
 	struct shadow_cost cost;
-	bool has_cost = sampler_read_shadow_cost(parts->sampler, &cost);
-	summary->final = session_progress_of(parts, &session->counts, &session->times, false);
+	bool has_cost = sampler_read_shadow_cost(session->sampler, &cost);
+	summary->final = session_account_progress(&session->account, false);
 	summary->reason = session->reason;
 	summary->longest_turn = session->turns.longest;
-	snprintf(summary->output, sizeof(summary->output), "%s", parts->options.output);
-	summary->timers = sources_times(&parts->sources, 0);
-	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(parts->sampler);
-	session_summarize(parts, &session->counts, has_cost ? &cost : NULL, summary);
+	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
+	summary->timers = sources_times(&session->sources, 0);
+	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(session->sampler);
+	session_account_summarize(&session->account, has_cost ? &cost : NULL, summary);
 }
 
 /* The first of them; the other is let go. */
@@ -457,26 +737,23 @@ static struct err *first_error(struct err *first, struct err *second)
 /* Sources off, then the ring, then the counters: in this order every event is accounted for. */
 static struct err *finish(struct session *session, struct err *err)
 {
-	struct session_parts *parts = &session->parts;
-	struct recording_counts *counts = &session->counts;
-	uint64_t now_ns = clock_now_ns(), *until_ns = &parts->recording.until_ns;
+	uint64_t now_ns = clock_now_ns(), *until_ns = &session->recording.until_ns;
 	session->summary->stopped_ns = now_ns;
-	sampler_stop(parts->sampler, now_ns);
+	sampler_stop(session->sampler, now_ns);
 	if (!*until_ns || now_ns < *until_ns) /* what follows may take a while */
 		*until_ns = now_ns;
 	session->is_over = true;
-	session_parts_end_probing(parts);
+	end_probing(session);
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain_last(session);
-	if (parts->kept_files)
-		kept_files_finish(parts->kept_files, &parts->translate.objects,
-			&parts->translate.emitter.objects);
-	err = first_error(err, read_counts(session, true));
-	struct err *write_err = recording_finish(&parts->recording, counts, session->reason);
-	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++)
-		counts->sources[i].lost_write =
-			counts->sources[i].samples.count - recording_samples(&parts->recording, i);
+	if (session->kept_files)
+		kept_files_finish(session->kept_files, &session->translate.objects,
+			&session->translate.emitter.objects);
+	err = first_error(err, session_account_read(&session->account, true));
+	struct err *write_err =
+		recording_finish(&session->recording, &session->account.counts, session->reason);
+	session_account_finish(&session->account);
 	if (write_err && !err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	return first_error(err, write_err);
@@ -492,8 +769,8 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	struct err *err = session_run_until_over(session);
 	turn_time_deinit(&session->turns);
 	/* When that failed early: the command must not wait for ever. */
-	if (session->parts.has_target)
-		mem_close_fd(&session->parts.target.release_fd);
+	if (session->has_target)
+		mem_close_fd(&session->target.release_fd);
 	err = finish(session, err);
 	fill_summary(session, ret);
 	if (session->reason == LAYOUT_END_SIGNAL)
@@ -503,19 +780,30 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 
 bool session_wait_command(struct session *session, struct session_summary *summary)
 {
-	const struct session_parts *parts = &session->parts;
 	session->summary = summary;
-	while (parts->has_target && !summary->has_child_status && !summary->end_signal) {
+	while (session->has_target && !summary->has_child_status && !summary->end_signal) {
 		struct pollfd fds[] = {
-			{.fd = parts->signals.fd, .events = POLLIN},
-			{.fd = parts->target.exit_fd, .events = POLLIN},
+			{.fd = session->signals.fd, .events = POLLIN},
+			{.fd = session->target.exit_fd, .events = POLLIN},
 		};
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			break;
-		for (int number; (number = session_signals_next(&parts->signals));)
+		for (int number; (number = session_signals_next(&session->signals));)
 			if (number != SIGUSR2)
 				summary->end_signal = number;
 		check_child(session);
 	}
 	return summary->has_child_status;
+}
+
+/* ---- what it was ---- */
+
+const struct session_source *session_summary_source(
+	const struct session_summary *summary, const char *name)
+{
+	static const struct session_source none;
+	for (size_t i = 0; i < summary->nr_sources; i++)
+		if (strcmp(summary->sources[i].name, name) == 0)
+			return &summary->sources[i];
+	return &none;
 }

@@ -122,6 +122,7 @@ const struct session_source *session_summary_source(
 const char *session_event_name(const struct session *session);
 /* With options->keeps_files, after session_run(): yours. NULL without. */
 struct kept_files *session_take_kept_files(struct session *session);
+/* A command that was started and never ran ends, too. */
 void session_destroy(struct session *session);
 
 #endif

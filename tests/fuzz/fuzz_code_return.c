@@ -8,34 +8,22 @@
 
 #include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
+#include "tests/unit/code_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 enum {
-	ADDRESS = 0x10000,
+	ADDRESS = CODE_BYTES_ADDRESS,
 	MAX_CALLS = 64,
 	MAX_RULES = 3000,
 };
 
 struct code {
-	const uint8_t *bytes;
-	size_t len;
+	struct code_bytes bytes;
 	unsigned rejects; /* bit n: the return that comes n-th is turned down */
 	unsigned seen, nr_rules;
 	uint64_t last;
 };
-
-static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
-{
-	const struct code *code = context;
-	uint64_t at = address - ADDRESS;
-	if (at >= code->len)
-		return 0;
-	if (len > code->len - at)
-		len = code->len - at;
-	memcpy(bytes, code->bytes + at, len);
-	return len;
-}
 
 static long read_word(void *context, unsigned long long address, unsigned long long *value)
 {
@@ -79,17 +67,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (len < sizeof(code.rejects))
 		return 0;
 	memcpy(&code.rejects, bytes, sizeof(code.rejects));
-	code.bytes = bytes + sizeof(code.rejects);
-	code.len = len - sizeof(code.rejects);
-	const struct machine_code machine_code = {
-		.read = read_code, .accepts = accept_return, .on_rule = on_rule, .context = &code};
+	code.bytes = (struct code_bytes){bytes + sizeof(code.rejects), len - sizeof(code.rejects)};
+	const struct machine_code machine_code = {.read = code_bytes_read,
+		.accepts = accept_return,
+		.on_rule = on_rule,
+		.context = &code};
 	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
 	if (is_found != (code.nr_rules != 0) || (is_found && code.last != ADDRESS))
 		abort();
-	if (code.len)
-		machine_x86_64.function_length(code.bytes, code.len);
-	for (uint64_t at = 5; at < code.len && at < MAX_CALLS; at++)
+	if (code.bytes.len)
+		machine_x86_64.function_length(code.bytes.data, code.bytes.len);
+	for (uint64_t at = 5; at < code.bytes.len && at < MAX_CALLS; at++)
 		machine_x86_64.may_have_called(
-			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.len);
+			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.bytes.len);
 	return 0;
 }

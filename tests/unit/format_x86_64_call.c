@@ -4,34 +4,18 @@
 #include <string.h>
 
 #include "format/base/mem.h"
+#include "tests/unit/code_bytes.h"
 #include "tests/unit/unit.h"
 
 enum {
-	ADDRESS = 0x10000,
+	ADDRESS = CODE_BYTES_ADDRESS,
 	RA = ADDRESS + 5, /* behind a call at ADDRESS */
 };
 
-struct code {
-	const uint8_t *bytes;
-	size_t len;
-};
-
-static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
-{
-	const struct code *code = context;
-	uint64_t at = address - ADDRESS;
-	if (at >= code->len)
-		return 0;
-	if (len > code->len - at)
-		len = code->len - at;
-	memcpy(bytes, code->bytes + at, len);
-	return len;
-}
-
 static bool may_lead(const uint8_t *bytes, size_t len, uint64_t offset)
 {
-	struct code code = {bytes, len};
-	const struct machine_code machine_code = {.read = read_code, .context = &code};
+	struct code_bytes code = {bytes, len};
+	const struct machine_code machine_code = {.read = code_bytes_read, .context = &code};
 	return x86_64_may_have_called(&machine_code, RA, ADDRESS + offset);
 }
 

@@ -4,32 +4,20 @@
 
 #include "format/base/str.h"
 #include "format/machine/machine.h"
+#include "tests/unit/code_bytes.h"
 #include "tests/unit/unit.h"
 
 enum {
-	ADDRESS = 0x10000,
+	ADDRESS = CODE_BYTES_ADDRESS,
 };
 
 /* Code, and which of its returns are to be turned down. */
 struct code {
-	const char *bytes;
-	size_t len;
+	struct code_bytes bytes;
 	unsigned rejects; /* the first so many */
 	bool has_frame;   /* the frame pointer is where the stack pointer is */
 	struct str log;
 };
-
-static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
-{
-	const struct code *code = context;
-	uint64_t at = address - ADDRESS;
-	if (at >= code->len)
-		return 0;
-	if (len > code->len - at)
-		len = code->len - at;
-	memcpy(bytes, code->bytes + at, len);
-	return len;
-}
 
 static bool accept_return(void *context, const struct unwind_rule *rule, bool is_jump)
 {
@@ -73,7 +61,7 @@ static void log_rule(void *context, uint64_t address, const struct unwind_rule *
 
 static bool find_return(struct code *code)
 {
-	const struct machine_code machine_code = {.read = read_code,
+	const struct machine_code machine_code = {.read = code_bytes_read,
 		.accepts = accept_return,
 		.on_rule = log_rule,
 		.context = code,
@@ -90,7 +78,7 @@ static void check(struct code code, const char *expected, int line)
 	str_deinit(&code.log);
 }
 
-#define CODE(text)                 .bytes = (text), .len = sizeof(text) - 1
+#define CODE(text)                 .bytes = {(text), sizeof(text) - 1}
 #define CHECK_CODE(text, expected) check((struct code){CODE(text)}, expected, __LINE__)
 #define CHECK_REJECTING(n, text, expected) \
 	check((struct code){CODE(text), .rejects = (n)}, expected, __LINE__)
@@ -181,8 +169,7 @@ TEST(return_by_a_register_that_is_saved_on_the_way)
 	/* push %r10; sub $104,%rsp; mov -8(%rbp),%r10; leave; lea -8(%r10),%rsp; ret */
 	static const char text[] =
 		"\x41\x52\x48\x83\xec\x68\x4c\x8b\x55\xf8\xc9\x49\x8d\x62\xf8\xc3";
-	check((struct code){.bytes = text, .len = sizeof(text) - 1, .has_frame = true},
-		"15:sp+8, 0:other+0 bp=bp+0", __LINE__);
+	check((struct code){CODE(text), .has_frame = true}, "15:sp+8, 0:other+0 bp=bp+0", __LINE__);
 }
 
 TEST(return_behind_branches_and_jumps)
@@ -239,7 +226,7 @@ TEST(return_of_random_bytes)
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			bytes[i] = (char)(rand() % 8 ? common[(size_t)rand() % sizeof(common)]
 						     : rand());
-		struct code code = {.bytes = bytes, .len = sizeof(bytes), .rejects = rand() % 3u};
+		struct code code = {.bytes = {bytes, sizeof(bytes)}, .rejects = rand() % 3u};
 		bool is_found = find_return(&code);
 		CHECK(is_found == (code.log.len != 0));
 		const char *last = is_found ? strrchr(str_text(&code.log), ',') : NULL;

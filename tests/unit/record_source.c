@@ -4,7 +4,6 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,9 +82,6 @@ static struct recording_counts counts;
 
 static void begin(void)
 {
-	char folder[] = "/tmp/meter-XXXXXX";
-	CHECK(mkdtemp(folder));
-	CHECK_INT(chdir(folder), 0);
 	CHECK_OK(sources_probe(&sources, rows, 1, &options));
 	CHECK_INT(sources_nr_lanes(&sources), EVENT_LANE_TASK + 1);
 	translate_init(&translate, true);

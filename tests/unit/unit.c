@@ -72,12 +72,24 @@ void unit_check_err(
 	err_destroy(err);
 }
 
+static bool enter_folder(char *path)
+{
+	if (mkdtemp(path) && !chdir(path))
+		return true;
+	perror(path);
+	return false;
+}
+
+/* In a folder of its own, which goes away with the folder of them all. */
 static int run_forked(const struct unit_test *test)
 {
 	snprintf(why, WHY_BYTES, "it ended with a status of its own");
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0) {
+		char folder[] = "test.XXXXXX";
+		if (!enter_folder(folder))
+			_exit(EXIT_FAILED);
 		test->run();
 		fflush(stdout);
 		exit(failures ? EXIT_FAILED
@@ -121,10 +133,6 @@ static void run_again(struct sums *sums, const struct unit_test *test)
 			test->first_why);
 }
 
-/*
- * With an argument, only the tests whose name or file holds it. A test that failed is run a second
- * time, unless AGAIN=0 says otherwise.
- */
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -133,15 +141,10 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path);
 }
 
-/* What tests leave behind goes away with it. */
-static bool enter_folder(char *path)
-{
-	if (mkdtemp(path) && !chdir(path))
-		return true;
-	perror(path);
-	return false;
-}
-
+/*
+ * With an argument, only the tests whose name or file holds it. A test that failed is run a second
+ * time, unless AGAIN=0 says otherwise.
+ */
 int main(int argc, char **argv)
 {
 	char folder[] = "/tmp/ebprof-unit.XXXXXX";

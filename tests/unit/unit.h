@@ -1,7 +1,8 @@
 /*
  * Unit tests that register themselves: TEST(name) { CHECK(...); }
- * Each test runs in a process of its own, so a crash is one red line. One that fails is run once
- * more when all others are through: a busy machine is no bug of ours.
+ * Each test runs in a process and in an empty folder of its own, so a crash is one red line, and
+ * the files it writes go away. One that fails is run once more when all others are through: a busy
+ * machine is no bug of ours.
  */
 #ifndef EBPROF_UNIT_H
 #define EBPROF_UNIT_H

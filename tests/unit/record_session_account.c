@@ -1,30 +1,38 @@
-/* What a session tells of what it counted. */
+/* What the account of a session makes of what was counted. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "record/session_summary.h"
+#include "record/session_account.h"
 #include "tests/unit/unit.h"
 
-static struct session_parts parts;
-static struct recording_counts counts;
+static struct translate translate;
+static struct sources sources;
+static struct recording recording;
+static struct script_probes script_probes;
+static struct left_out left_out;
+static struct session_account account;
 static struct session_summary summary;
 
 static void setup(void)
 {
-	translate_init(&parts.translate, false);
-	parts.recording.translate = &parts.translate;
+	translate_init(&translate, false);
+	recording.translate = &translate;
+	recording.sources = &sources;
+	account.recording = &recording;
+	account.script_probes = &script_probes;
+	account.left_out = &left_out;
 	for (uint32_t i = 0; i < EVENT_SOURCES; i++)
-		vec_push(&parts.sources, (struct source){.row = event_sources[i], .number = i});
+		vec_push(&sources, (struct source){.row = event_sources[i], .number = i});
 }
 
 static void teardown(void)
 {
-	recording_counts_deinit(&counts);
-	vec_deinit(&parts.sources);
-	vec_deinit(&parts.recording.finished_names);
-	vec_deinit(&parts.script_probes.places);
-	translate_deinit(&parts.translate);
+	session_account_deinit(&account);
+	vec_deinit(&sources);
+	vec_deinit(&recording.finished_names);
+	vec_deinit(&script_probes.places);
+	translate_deinit(&translate);
 }
 
 static const struct session_source *ticks(void)
@@ -39,7 +47,7 @@ static const struct session_source *hits(void)
 
 static void put_cpu(enum event_source_number source, const struct source_cpu *cpu)
 {
-	vec_push(&counts.sources[source].cpus, *cpu);
+	vec_push(&account.counts.sources[source].cpus, *cpu);
 }
 
 /* ---- ticks and hits ---- */
@@ -47,7 +55,7 @@ static void put_cpu(enum event_source_number source, const struct source_cpu *cp
 TEST(what_counted_nothing_tells_of_nothing)
 {
 	setup();
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(ticks()->events + ticks()->skipped + hits()->events + summary.final.samples, 0);
 	CHECK_INT(summary.lost_ring + summary.lost_unresolved + summary.lost_write, 0);
 	CHECK_INT(summary.dsos + summary.complete + summary.kernel_only + summary.left, 0);
@@ -74,7 +82,7 @@ TEST(ticks_are_summed_over_all_cpus)
 			[EVENT_COUNTER_LOST_RING].count = 4}};
 	put_cpu(EVENT_SOURCE_TIMER, &late);
 	put_cpu(EVENT_SOURCE_TIMER, &unasked);
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(ticks()->events, 100);
 	CHECK_INT(ticks()->idle, 31);
 	CHECK_INT(ticks()->filtered, 22);
@@ -96,13 +104,13 @@ TEST(hits_stand_beside_ticks_and_add_up)
 					     [EVENT_COUNTER_LOST_BUSY].count = 7}};
 	put_cpu(EVENT_SOURCE_TIMER, &of_ticks);
 	put_cpu(EVENT_SOURCE_PROBE, &of_hits);
-	counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 3;
-	counts.sources[EVENT_SOURCE_PROBE].lost_write = 1;
-	counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 10;
-	counts.sources[EVENT_SOURCE_TIMER].lost_write = 20;
-	parts.recording.earlier_samples[EVENT_SOURCE_PROBE] = 64;
-	parts.recording.earlier_samples[EVENT_SOURCE_TIMER] = 400;
-	session_summarize(&parts, &counts, NULL, &summary);
+	account.counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 3;
+	account.counts.sources[EVENT_SOURCE_PROBE].lost_write = 1;
+	account.counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 10;
+	account.counts.sources[EVENT_SOURCE_TIMER].lost_write = 20;
+	recording.earlier_samples[EVENT_SOURCE_PROBE] = 64;
+	recording.earlier_samples[EVENT_SOURCE_TIMER] = 400;
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(hits()->events, 100);
 	CHECK_INT(hits()->samples, 64);
 	CHECK_INT(hits()->filtered, 20);
@@ -116,22 +124,38 @@ TEST(hits_stand_beside_ticks_and_add_up)
 	teardown();
 }
 
+TEST(samples_that_were_not_written_are_lost)
+{
+	setup();
+	struct source_cpu of_ticks = {.counted.of = {[EVENT_COUNTER_EVENTS].count = 50}};
+	put_cpu(EVENT_SOURCE_TIMER, &of_ticks);
+	account.counts.sources[EVENT_SOURCE_TIMER].samples.count = 50;
+	recording.earlier_samples[EVENT_SOURCE_TIMER] = 38;
+	session_account_finish(&account);
+	session_account_summarize(&account, NULL, &summary);
+	CHECK_INT(ticks()->samples, 38);
+	CHECK_INT(ticks()->lost, 12);
+	CHECK_INT(summary.lost_write, 12);
+	CHECK_INT(hits()->lost, 0);
+	teardown();
+}
+
 TEST(what_became_of_stacks_is_taken_over)
 {
 	setup();
-	struct translate_stats *stats = &parts.translate.stats;
+	struct translate_stats *stats = &translate.stats;
 	*stats = (struct translate_stats){
 		.complete = 7, .by_guesses = 2, .kernel_only = 5, .left = 3};
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		stats->truncated[i] = 100 + i;
-	counts.targets_full = 1;
-	counts.files_full = 2;
-	counts.sideband_lost = 4;
-	counts.mappings_full = 5;
-	parts.translate.kernel.is_hidden = true;
-	parts.recording.nr_files = 9;
-	vec_push(&parts.recording.finished_names, NULL);
-	session_summarize(&parts, &counts, NULL, &summary);
+	account.counts.targets_full = 1;
+	account.counts.files_full = 2;
+	account.counts.sideband_lost = 4;
+	account.counts.mappings_full = 5;
+	translate.kernel.is_hidden = true;
+	recording.nr_files = 9;
+	vec_push(&recording.finished_names, NULL);
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(summary.complete, 7);
 	CHECK_INT(summary.by_guesses, 2);
 	CHECK_INT(summary.kernel_only, 5);
@@ -152,14 +176,13 @@ TEST(what_became_of_stacks_is_taken_over)
 
 static struct object *add_idle_file(const char *path, uint8_t build_id)
 {
-	return object_table_by_build_id(
-		&parts.translate.objects, path, &build_id, build_id ? 1 : 0);
+	return object_table_by_build_id(&translate.objects, path, &build_id, build_id ? 1 : 0);
 }
 
 /* Some sample was in it. */
 static struct object *put_in_file(struct object *object)
 {
-	object_ids_put(&parts.translate.emitter.objects, object, 1);
+	object_ids_put(&translate.emitter.objects, object, 1);
 	return object;
 }
 
@@ -171,7 +194,7 @@ static struct object *add_file(const char *path, uint8_t build_id)
 static void blame(const struct object *object, enum layout_truncation why, uint64_t stacks)
 {
 	while (stacks--)
-		blame_table_add(&parts.translate.blames, object, why);
+		blame_table_add(&translate.blames, object, why);
 }
 
 TEST(files_with_samples_count_by_what_is_known_of_them)
@@ -186,8 +209,8 @@ TEST(files_with_samples_count_by_what_is_known_of_them)
 	add_file("/tmp/jit-123.dump.so", 3); /* no such mark */
 	add_idle_file("/bin/idle", 4);       /* mapped, never sampled */
 	put_in_file(object_table_special(
-		&parts.translate.objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]"));
-	session_summarize(&parts, &counts, NULL, &summary);
+		&translate.objects, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]"));
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(summary.dsos, 4);
 	CHECK_INT(summary.dsos_with_build_id, 3);
 	CHECK_INT(summary.dsos_readable, 1);
@@ -210,7 +233,7 @@ TEST(the_worst_stand_first_and_equal_ones_as_they_came)
 	blame(both, LAYOUT_TRUNCATED_NO_RULE, 5);
 	blame(both, LAYOUT_TRUNCATED_DEPTH, 9);
 	add_file("/c", 3);
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	check_blame(0, "/b", LAYOUT_TRUNCATED_DEPTH, 9);
 	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 5);
 	check_blame(2, "/b", LAYOUT_TRUNCATED_NO_RULE, 5);
@@ -226,7 +249,7 @@ TEST(one_too_many_leaves_out_the_least)
 		char path[] = {'/', (char)('0' + samples[i]), '\0'};
 		blame(add_file(path, (uint8_t)(1 + i)), LAYOUT_TRUNCATED_DEPTH, samples[i]);
 	}
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	check_blame(0, "/5", LAYOUT_TRUNCATED_DEPTH, 5);
 	check_blame(1, "/4", LAYOUT_TRUNCATED_DEPTH, 4);
 	check_blame(2, "/3", LAYOUT_TRUNCATED_DEPTH, 3);
@@ -238,10 +261,9 @@ TEST(code_of_no_file_is_blamed_once_for_all_processes)
 {
 	setup();
 	for (int i = 0; i < 3; i++)
-		blame(object_table_anonymous(&parts.translate.objects), LAYOUT_TRUNCATED_NO_RULE,
-			4);
+		blame(object_table_anonymous(&translate.objects), LAYOUT_TRUNCATED_NO_RULE, 4);
 	blame(add_file("/a", 1), LAYOUT_TRUNCATED_NO_RULE, 11);
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	check_blame(0, "[JIT]", LAYOUT_TRUNCATED_NO_RULE, 12);
 	check_blame(1, "/a", LAYOUT_TRUNCATED_NO_RULE, 11);
 	CHECK(!summary.blame[2].path);
@@ -255,9 +277,9 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 	setup();
 	struct script_probe entry = {.path = "/php"}, leave = {.path = "/php", .event = 1};
 	leave.shadow.flags = SHADOW_IS_RETURN;
-	vec_push(&parts.script_probes.places, entry);
-	vec_push(&parts.script_probes.places, leave);
-	vec_push(&parts.script_probes.places, entry);
+	vec_push(&script_probes.places, entry);
+	vec_push(&script_probes.places, leave);
+	vec_push(&script_probes.places, entry);
 	struct shadow_cost cost = {
 		.clock = SHADOW_CLOCK_KERNEL, .program_ns = 1000, .around_ns = 2000};
 	cost.counted.hits[1] = 10; /* [0] is nobody's */
@@ -266,9 +288,9 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 	cost.counted.filtered = 6;
 	cost.counted.unmatched = 2;
 	cost.counted.deep = 1;
-	session_summarize(&parts, &counts, NULL, &summary);
+	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(summary.script_probes.entries, 0);
-	session_summarize(&parts, &counts, &cost, &summary);
+	session_account_summarize(&account, &cost, &summary);
 	const struct session_script_probes *told = &summary.script_probes;
 	CHECK_INT(told->entries, 15);
 	CHECK_INT(told->returns, 7);
@@ -286,10 +308,10 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 TEST(advice_ends_with_null_however_much_there_is)
 {
 	setup();
-	parts.script_probes.runtimes = UINT32_MAX;
-	parts.script_probes.misses_files = true;
+	script_probes.runtimes = UINT32_MAX;
+	script_probes.misses_files = true;
 	struct shadow_cost cost = {.clock = SHADOW_CLOCK_OWN};
-	session_summarize(&parts, &counts, &cost, &summary);
+	session_account_summarize(&account, &cost, &summary);
 	size_t max = sizeof(summary.script_probes.advice) / sizeof(char *), count = 0;
 	while (count < max && summary.script_probes.advice[count])
 		count++;
@@ -307,11 +329,12 @@ enum {
 TEST(time_counts_from_the_start_of_sampling_once_there_is_one)
 {
 	setup();
-	struct session_times times = {.begun_ns = 10ULL * SECOND, .drained_ns = 13ULL * SECOND};
-	struct session_progress waits = session_progress_of(&parts, &counts, &times, false);
+	account.begun_ns = 10ULL * SECOND;
+	account.drained_ns = 13ULL * SECOND;
+	struct session_progress waits = session_account_progress(&account, false);
 	CHECK_INT(waits.elapsed_s * 10, 30);
-	times.started_ns = 12ULL * SECOND;
-	struct session_progress samples = session_progress_of(&parts, &counts, &times, false);
+	account.started_ns = 12ULL * SECOND;
+	struct session_progress samples = session_account_progress(&account, false);
 	CHECK_INT(samples.elapsed_s * 10, 10);
 	teardown();
 }
@@ -327,15 +350,14 @@ TEST(progress_counts_what_came_and_all_that_was_lost)
 			[EVENT_COUNTER_LOST_RING].count = 2, [EVENT_COUNTER_LOST_BUSY].count = 4}};
 	put_cpu(EVENT_SOURCE_TIMER, &of_ticks);
 	put_cpu(EVENT_SOURCE_PROBE, &of_hits);
-	counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 8;
-	counts.sources[EVENT_SOURCE_TIMER].lost_write = 16;
-	counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 32;
-	counts.sources[EVENT_SOURCE_PROBE].lost_write = 64;
-	parts.translate.stats.taken[EVENT_SOURCE_TIMER].received.count = 50;
-	parts.translate.stats.taken[EVENT_SOURCE_TIMER].unresolved.count = 8;
-	parts.recording.earlier_bytes = 777;
-	struct session_progress progress =
-		session_progress_of(&parts, &counts, &(struct session_times){0}, false);
+	account.counts.sources[EVENT_SOURCE_TIMER].unresolved.count = 8;
+	account.counts.sources[EVENT_SOURCE_TIMER].lost_write = 16;
+	account.counts.sources[EVENT_SOURCE_PROBE].unresolved.count = 32;
+	account.counts.sources[EVENT_SOURCE_PROBE].lost_write = 64;
+	translate.stats.taken[EVENT_SOURCE_TIMER].received.count = 50;
+	translate.stats.taken[EVENT_SOURCE_TIMER].unresolved.count = 8;
+	recording.earlier_bytes = 777;
+	struct session_progress progress = session_account_progress(&account, false);
 	CHECK_INT(progress.lost, 127);
 	CHECK_INT(progress.samples, 42);
 	CHECK_INT(progress.bytes, 777);
@@ -353,13 +375,12 @@ TEST(what_waits_to_be_written_counts_as_it_will_be_compressed)
 {
 	setup();
 	struct writer *writer = writer_create((struct writer_sink){drop, NULL});
-	parts.recording.writer = writer;
+	recording.writer = writer;
 	char text[4000];
 	memset(text, 'x', sizeof(text));
 	writer_string(writer, text, sizeof(text));
-	struct session_times times = {0};
-	uint64_t over = session_progress_of(&parts, &counts, &times, false).bytes;
-	uint64_t runs = session_progress_of(&parts, &counts, &times, true).bytes;
+	uint64_t over = session_account_progress(&account, false).bytes;
+	uint64_t runs = session_account_progress(&account, true).bytes;
 	CHECK_INT(runs - over, writer_bytes_pending(writer) / 4);
 	CHECK(runs > over);
 	writer_destroy(writer);
@@ -370,12 +391,13 @@ TEST(what_waits_to_be_written_counts_as_it_will_be_compressed)
 TEST(overhead_is_ours_since_everything_runs)
 {
 	setup();
-	struct session_times times = {.running_ns = SECOND, .drained_ns = SECOND + SECOND / 2 - 1};
-	CHECK(session_progress_of(&parts, &counts, &times, false).overhead_percent == 0);
-	times.drained_ns = 3ULL * SECOND;
-	times.running_cpu_s = session_cpu_seconds(RUSAGE_SELF) - 1;
+	account.running_ns = SECOND;
+	account.drained_ns = SECOND + SECOND / 2 - 1;
+	CHECK(session_account_progress(&account, false).overhead_percent == 0);
+	account.drained_ns = 3ULL * SECOND;
+	account.running_cpu_s = session_account_cpu_s(RUSAGE_SELF) - 1;
 	/* At least the one second of these two, and what this test took since. */
-	double percent = session_progress_of(&parts, &counts, &times, false).overhead_percent;
+	double percent = session_account_progress(&account, false).overhead_percent;
 	CHECK(percent >= 49.9);
 	teardown();
 }

@@ -1,4 +1,4 @@
-#include "record/session_summary.h"
+#include "record/session_account.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,49 @@
 #include "format/base/clock.h"
 #include "record/jitdump.h"
 #include "record/runtime/runtime.h"
+#include "record/source/event_tally.h"
 
 enum {
 	TYPICAL_COMPRESSION = 4,
 };
 
-/* ---- while it runs ---- */
+/* ---- reading what was counted ---- */
+
+struct err *session_account_read(struct session_account *account, bool is_last)
+{
+	const struct translate *translate = account->recording->translate;
+	struct recording_counts *counts = &account->counts;
+	vec_each(account->recording->sources, source) {
+		struct recording_source_counts *of = &counts->sources[source->number];
+		const struct translate_taken *taken = &translate->stats.taken[source->number];
+		of->cpus.len = 0;
+		try(source->row->read_counters(source, is_last, &of->cpus));
+		of->unresolved = taken->unresolved;
+		of->samples = event_tally_minus(taken->received, taken->unresolved);
+	}
+	counts->sideband_lost = sideband_lost(account->sideband);
+	counts->gap_samples = translate->gaps.samples_in_gaps;
+	counts->mappings_full =
+		translate->processes.pool.refused + translate->emitter.mappings_left_out;
+	counts->images_read = translate->registered.statistics.read;
+	counts->images_given_up = translate->registered.statistics.given_up;
+	counts->targets_full = sampler_targets_full(account->sampler);
+	counts->files_full = sampler_files_full(account->sampler);
+	return NULL;
+}
+
+void session_account_finish(struct session_account *account)
+{
+	for (uint32_t i = 0; i < EVENT_MAX_SOURCES; i++) {
+		struct recording_source_counts *of = &account->counts.sources[i];
+		of->lost_write = of->samples.count - recording_samples(account->recording, i);
+	}
+}
+
+void session_account_deinit(struct session_account *account)
+{
+	recording_counts_deinit(&account->counts);
+}
 
 /* Over all CPUs. */
 static uint64_t sum_counter(
@@ -39,7 +76,9 @@ static uint64_t sum_lost(const struct recording_counts *counts)
 	return lost;
 }
 
-double session_cpu_seconds(int who)
+/* ---- while it runs ---- */
+
+double session_account_cpu_s(int who)
 {
 	struct rusage usage;
 	getrusage(who, &usage);
@@ -48,47 +87,48 @@ double session_cpu_seconds(int who)
 }
 
 /* The share of one CPU that recording takes, without what starting it took. */
-static double overhead_percent(const struct session_times *times)
+static double overhead_percent(const struct session_account *account)
 {
-	uint64_t since_ns = times->drained_ns - times->running_ns;
-	double cpu_s = session_cpu_seconds(RUSAGE_SELF) - times->running_cpu_s;
+	uint64_t since_ns = account->drained_ns - account->running_ns;
+	double cpu_s = session_account_cpu_s(RUSAGE_SELF) - account->running_cpu_s;
 	return since_ns < NS_PER_S / 2 ? 0 : 100 * cpu_s * NS_PER_S / (double)since_ns;
 }
 
-struct session_progress session_progress_of(const struct session_parts *parts,
-	const struct recording_counts *counts, const struct session_times *times, bool is_running)
+struct session_progress session_account_progress(
+	const struct session_account *account, bool is_running)
 {
-	const struct recording *recording = &parts->recording;
-	uint64_t since = times->started_ns ? times->started_ns : times->begun_ns;
-	uint64_t until = recording->until_ns, now = times->drained_ns;
+	const struct recording *recording = account->recording;
+	const struct translate *translate = recording->translate;
+	uint64_t since = account->started_ns ? account->started_ns : account->begun_ns;
+	uint64_t until = recording->until_ns, now = account->drained_ns;
 	uint64_t end = until && until < now ? until : now;
 	uint64_t pending = is_running ? writer_bytes_pending(recording->writer) : 0;
 	return (struct session_progress){
 		.elapsed_s = end > since ? (double)(end - since) / NS_PER_S : 0,
-		.samples = translate_resolved(&parts->translate),
-		.lost = sum_lost(counts),
-		.threads = (uint32_t)parts->translate.emitter.thread_ids.len,
+		.samples = translate_resolved(translate),
+		.lost = sum_lost(&account->counts),
+		.threads = (uint32_t)translate->emitter.thread_ids.len,
 		.bytes = recording_bytes(recording) + pending / TYPICAL_COMPRESSION,
-		.overhead_percent = overhead_percent(times),
+		.overhead_percent = overhead_percent(account),
 	};
 }
 
 /* ---- when it is over ---- */
 
-static void count_objects(const struct session_parts *parts, struct session_summary *summary)
+static void count_objects(const struct translate *translate, struct session_summary *summary)
 {
-	vec_each(&parts->translate.objects.objects, it) {
+	vec_each(&translate->objects.objects, it) {
 		const struct object *object = *it;
 		bool is_code =
 			object->info.kind == LAYOUT_OBJECT_FILE && !jitdump_is_marker(object->path);
-		if (!is_code || !object_ids_has(&parts->translate.emitter.objects, object))
+		if (!is_code || !object_ids_has(&translate->emitter.objects, object))
 			continue;
 		summary->dsos++;
 		summary->dsos_with_build_id += object->info.build_id_len > 0;
 		summary->dsos_readable += object->info.nr_segments > 0;
 		summary->dsos_remote += (object->info.flags & LAYOUT_OBJECT_REMOTE) > 0;
 	}
-	vec_each(&parts->translate.jit.images, image)
+	vec_each(&translate->jit.images, image)
 		summary->perf_maps_remote += image->is_tmp_remote;
 }
 
@@ -108,13 +148,13 @@ static void blame(struct session_summary *summary, const struct session_blame *o
 }
 
 /* Each process has an object of its own for code of no file, but they are called the same. */
-static void blame_objects(const struct session_parts *parts, struct session_summary *summary)
+static void blame_objects(const struct translate *translate, struct session_summary *summary)
 {
 	static const char generated[] = "[JIT]"; /* as the report calls it */
 	uint64_t nowhere[LAYOUT_TRUNCATED_END] = {0};
-	vec_each(&parts->translate.objects.objects, it) {
+	vec_each(&translate->objects.objects, it) {
 		const struct object *object = *it;
-		const struct blame *of = blame_table_get(&parts->translate.blames, object);
+		const struct blame *of = blame_table_get(&translate->blames, object);
 		for (uint32_t i = 0; of && i < LAYOUT_TRUNCATED_END; i++) {
 			struct session_blame one = {object->path, i, of->stacks[i]};
 			if (strcmp(object->path, LAYOUT_ANONYMOUS_PATH) == 0)
@@ -128,14 +168,15 @@ static void blame_objects(const struct session_parts *parts, struct session_summ
 }
 
 static void name_unknown_runtimes(
-	const struct session_parts *parts, struct session_summary *summary)
+	const struct translate *translate, struct session_summary *summary)
 {
+	const struct rule_source *rules = translate->resolver.rules;
 	uint32_t nr_runtimes = 0, named = 0;
-	if (!parts->rules.store) /* nothing is unwound by tables */
+	if (!rules) /* nothing is unwound by tables */
 		return;
-	vec_each(&parts->translate.objects.objects, it) {
-		enum runtime_kind kind = table_store_unknown_runtime(
-			parts->rules.store, rule_source_table(&parts->rules, *it));
+	vec_each(&translate->objects.objects, it) {
+		enum runtime_kind kind =
+			table_store_unknown_runtime(rules->store, rule_source_table(rules, *it));
 		if (!kind || named >> kind & 1)
 			continue;
 		named |= 1U << kind;
@@ -145,14 +186,13 @@ static void name_unknown_runtimes(
 }
 
 /* Programs that find their frames could not be loaded. */
-static void name_refused_runtimes(
-	const struct session_parts *parts, struct session_summary *summary)
+static void name_refused_runtimes(const struct rule_source *rules, struct session_summary *summary)
 {
 	const struct err *why;
 	uint32_t nr_runtimes = 0;
-	if (!parts->rules.builder)
+	if (!rules)
 		return;
-	uint32_t refused = table_builder_refused(parts->rules.builder, &why);
+	uint32_t refused = table_builder_refused(rules->builder, &why);
 	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
 		if (refused >> kind & 1)
 			summary->refused_runtimes[nr_runtimes++] = runtime_of(kind)->name;
@@ -176,16 +216,17 @@ static void sum_script_probes(const struct script_probes *probes, const struct s
 		sizeof(ret->advice) / sizeof(*ret->advice) - 1);
 }
 
-static void sum_source(const struct session_parts *parts, const struct source *source,
-	const struct recording_source_counts *counts, struct session_summary *summary)
+static void sum_source(const struct session_account *account, const struct source *source,
+	struct session_summary *summary)
 {
+	const struct recording_source_counts *counts = &account->counts.sources[source->number];
 	struct session_source *ret = &summary->sources[summary->nr_sources++];
 	*ret = (struct session_source){
 		.name = source->row->name,
 		.tallied = source->row->tallied,
 		.has_idle = source->row->has_idle,
 		.events = sum_counter(counts, EVENT_COUNTER_EVENTS),
-		.samples = recording_samples(&parts->recording, source->number),
+		.samples = recording_samples(account->recording, source->number),
 		.idle = sum_counter(counts, EVENT_COUNTER_IDLE),
 		.filtered = sum_counter(counts, EVENT_COUNTER_FILTERED),
 		.lost = source_lost(counts),
@@ -199,33 +240,34 @@ static void sum_source(const struct session_parts *parts, const struct source *s
 	summary->lost_write += counts->lost_write;
 }
 
-const struct session_source *session_summary_source(
-	const struct session_summary *summary, const char *name)
+static struct session_code sum_code_places(const struct code_rules *code)
 {
-	static const struct session_source none;
-	for (size_t i = 0; i < summary->nr_sources; i++)
-		if (strcmp(summary->sources[i].name, name) == 0)
-			return &summary->sources[i];
-	return &none;
+	if (!code) /* none is unwound by tables */
+		return (struct session_code){0};
+	return (struct session_code){
+		.read = code->statistics.read,
+		.inherited = code->statistics.inherited,
+		.guessed = code->statistics.guessed,
+		.scanned = code->statistics.scanned,
+		.unknown = code->statistics.failed,
+	};
 }
 
-void session_summarize(const struct session_parts *parts, const struct recording_counts *counts,
+void session_account_summarize(const struct session_account *account,
 	const struct shadow_cost *cost, struct session_summary *summary)
 {
-	const struct translate_stats *stats = &parts->translate.stats;
-	const struct recording *recording = &parts->recording;
+	const struct recording_counts *counts = &account->counts;
+	const struct recording *recording = account->recording;
+	const struct translate *translate = recording->translate;
+	const struct translate_stats *stats = &translate->stats;
 	summary->final.samples = 0; /* while it ran they were those that had come */
-	vec_each(&parts->sources, source)
-		sum_source(parts, source, &counts->sources[source->number], summary);
+	vec_each(recording->sources, source)
+		sum_source(account, source, summary);
 	if (cost)
-		sum_script_probes(&parts->script_probes, cost, &summary->script_probes);
+		sum_script_probes(account->script_probes, cost, &summary->script_probes);
 	summary->complete = stats->complete;
 	summary->by_guesses = stats->by_guesses;
-	summary->code = (struct session_code){.read = parts->code.statistics.read,
-		.inherited = parts->code.statistics.inherited,
-		.guessed = parts->code.statistics.guessed,
-		.scanned = parts->code.statistics.scanned,
-		.unknown = parts->code.statistics.failed};
+	summary->code = sum_code_places(translate->resolver.code);
 	summary->kernel_only = stats->kernel_only;
 	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
@@ -236,13 +278,13 @@ void session_summarize(const struct session_parts *parts, const struct recording
 	summary->gap_samples = counts->gap_samples;
 	summary->mappings_full = counts->mappings_full;
 	summary->cpus_back = counts->cpus_back;
-	summary->kernel_hidden = parts->translate.kernel.is_hidden;
+	summary->kernel_hidden = translate->kernel.is_hidden;
 	summary->files = recording->nr_files;
 	summary->files_kept = recording_files_kept(recording);
-	summary->nr_left_out = left_out_count_busy(&parts->left_out, summary->left_out,
+	summary->nr_left_out = left_out_count_busy(account->left_out, summary->left_out,
 		sizeof(summary->left_out) / sizeof(*summary->left_out));
-	count_objects(parts, summary);
-	blame_objects(parts, summary);
-	name_unknown_runtimes(parts, summary);
-	name_refused_runtimes(parts, summary);
+	count_objects(translate, summary);
+	blame_objects(translate, summary);
+	name_unknown_runtimes(translate, summary);
+	name_refused_runtimes(translate->resolver.rules, summary);
 }
