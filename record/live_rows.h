@@ -1,6 +1,7 @@
 /*
  * Rows of runtimes that the file alone does not fill: the first process that runs the file tells
- * the rest, and it holds for all of them.
+ * the rest, and it holds for all of them. What a process of root's or of our own told is kept for
+ * later recordings.
  */
 #ifndef EBPROF_LIVE_ROWS_H
 #define EBPROF_LIVE_ROWS_H
@@ -8,18 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/cache.h"
 #include "format/base/vec.h"
 #include "record/table_store.h"
 #include "record/target_reader.h"
 
 struct live_rows {
 	struct table_store *store; /* borrowed */
+	struct cache *kept;
 	struct target_reader reader;
-	VEC(uint32_t) reading; /* the tables whose rows they are, in the reader's order, */
-	size_t read;           /* ... from here on */
+	VEC(struct live_row_job {
+		uint32_t table; /* whose row it is */
+		uint32_t pid;
+	}) reading;  /* in the reader's order, */
+	size_t read; /* ... from here on */
 };
 
-void live_rows_init(struct live_rows *rows, struct table_store *store);
+/* Rows are kept in `cache_folder`, as in table_cache.h. To be called while the recorder is small.
+ */
+void live_rows_init(struct live_rows *rows, struct table_store *store, const char *cache_folder);
 void live_rows_deinit(struct live_rows *rows);
 
 /*

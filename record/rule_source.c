@@ -58,7 +58,7 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 {
 	*rules = (struct rule_source){.objects = objects};
 	try(table_store_create(maps, max_bytes, &rules->store));
-	live_rows_init(&rules->rows, rules->store);
+	live_rows_init(&rules->rows, rules->store, cache_folder);
 	struct cache *cache = NULL;
 	err_destroy(table_cache_open(cache_folder, &cache)); /* then without */
 	try(table_builder_create(cache, &rules->builder));

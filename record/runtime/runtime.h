@@ -41,6 +41,8 @@ struct runtime {
 	bool (*complete)(uint32_t pid, uint64_t delta, struct runtime_row *row);
 	/* NULL: it has nothing to be completed. */
 	bool (*is_complete)(const struct runtime_row *row);
+	/* Whether what completes this row completes it in the next recording, too. */
+	bool (*is_kept)(const struct runtime_row *row);
 	/* What a function is called, and the file that it is in, by the texts of the BPF side, in
 	 * place of these; NULL: they say it. */
 	void (*put_texts)(struct str *name, struct str *file);

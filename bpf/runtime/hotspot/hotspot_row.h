@@ -92,7 +92,10 @@ struct hotspot_row {
 	/* Addresses of these variables, by what the mapping's delta is taken from. */
 	unsigned int heaps, call_stub_return;
 	union {
-		unsigned int symbols[HOTSPOT_SYMBOLS]; /* addresses, as above */
+		struct {
+			unsigned int symbols[HOTSPOT_SYMBOLS]; /* addresses, as above */
+			unsigned char build_id[8];             /* as much as there is of it */
+		};
 		struct {
 #define X(member, ...) unsigned short member;
 			HOTSPOT_OFFSETS(X)

@@ -50,6 +50,9 @@ static struct err *hotspot_detect(struct elf_file *elf, struct runtime_file *fil
 			return NULL;
 	for (int i = 0; i < HOTSPOT_SYMBOLS; i++)
 		row->symbols[i] = (uint32_t)symbols[i].address;
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	memcpy(row->build_id, build_id, len < sizeof(row->build_id) ? len : sizeof(row->build_id));
 	/* No function there is a loop with script frames. */
 	file->loop_start = file->loop_end = symbols[SYMBOL_OF_CODE].address;
 	*is_found = true;
@@ -69,6 +72,14 @@ static bool hotspot_is_sound(const struct runtime_row *row)
 	return !hotspot->is_complete && !hotspot->version;
 }
 
+/* Without a build ID it is not known whether the next file is the same. */
+static bool hotspot_is_kept(const struct runtime_row *row)
+{
+	static const uint8_t none[sizeof(((struct hotspot_row *)0)->build_id)];
+	const struct hotspot_row *hotspot = (const void *)row->words;
+	return memcmp(hotspot->build_id, none, sizeof(none)) != 0;
+}
+
 static bool hotspot_is_complete(const struct runtime_row *row)
 {
 	const struct hotspot_row *hotspot = (const void *)row->words;
@@ -85,6 +96,7 @@ const struct runtime hotspot_runtime = {
 	.is_sound = hotspot_is_sound,
 	.complete = hotspot_layout_complete,
 	.is_complete = hotspot_is_complete,
+	.is_kept = hotspot_is_kept,
 	.put_texts = hotspot_names_put_texts,
 	.next_line = hotspot_lines_next,
 	.read_text = hotspot_lines_read,
