@@ -160,6 +160,18 @@ void rule_source_seek_runtimes(struct rule_source *rules, struct process *proces
 	}
 }
 
+void rule_source_meet_process(struct rule_source *rules, struct process *process)
+{
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));)
+		if (mapping->object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
+			rule_source_meet_code_of_no_file(rules);
+			rule_source_seek_runtimes(rules, process);
+			return;
+		}
+}
+
 void rule_source_meet_code_of_no_file(struct rule_source *rules)
 {
 	if (!rules->has_met_code_of_no_file)

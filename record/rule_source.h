@@ -57,6 +57,8 @@ void rule_source_provide(
  * its files are looked at once.
  */
 void rule_source_seek_runtimes(struct rule_source *rules, struct process *process);
+/* The same of a process that runs already, if it has memory for such code. */
+void rule_source_meet_process(struct rule_source *rules, struct process *process);
 
 /* What that file is could not be found out: the BPF side announces it once more. */
 void rule_source_ask_again(struct rule_source *rules, uint32_t file);

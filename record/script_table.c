@@ -65,7 +65,7 @@ static uint8_t script_table_unit_of(const struct event_code *event, enum runtime
 					   : 1;
 }
 
-static uint32_t intern_text(struct script_table *table, struct str *text)
+static uint32_t script_table_intern(struct script_table *table, struct str *text)
 {
 	if (table->text_bytes > MAX_TEXT_BYTES)
 		str_truncate(text, 0);
@@ -222,8 +222,8 @@ static uint32_t intern_inlined_function(struct script_table *table, enum runtime
 	put_texts(kind, &name, &file);
 	function.kind = kind;
 	function.version = RUNTIME_VERSION_LINES;
-	function.name = intern_text(table, &name);
-	function.file = intern_text(table, &file);
+	function.name = script_table_intern(table, &name);
+	function.file = script_table_intern(table, &file);
 	return intern_function(table, &function);
 }
 
@@ -313,9 +313,9 @@ static void script_table_take_function(struct script_table *table, const struct 
 	}
 	put_texts(event->kind, &name, &file);
 
-	function.name = intern_text(table, &name);
-	function.file = intern_text(table, &file);
-	function.lines = intern_text(table, &lines);
+	function.name = script_table_intern(table, &name);
+	function.file = script_table_intern(table, &file);
+	function.lines = script_table_intern(table, &lines);
 	function.lines_len = (uint32_t)lines.len;
 	uint64_t nameless = is_given_up ? given_up | event->kind : 0;
 	*map_put(&table->by_number, event->number, NULL) =

@@ -128,7 +128,7 @@ __noinline int hotspot_append_names(void)
 		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
 	if (row->flags & HOTSPOT_HAS_SOURCE_FILE &&
 		!bpf_probe_read_user(&source_file, sizeof(source_file),
-			(const void *)(holder + row->class_source_file)) &&
+			(const void *)(hotspot->constants + row->source_file_index)) &&
 		source_file)
 		at = hotspot_append_symbol(record, at, RUNTIME_TEXT_FILE, row,
 			hotspot_constant(row, hotspot->constants, source_file),
@@ -202,7 +202,7 @@ __noinline int hotspot_send_compiled(__u64 identity)
 	scopes->method_flags = row->method_flags;
 	scopes->pool_holder = row->pool_holder;
 	scopes->class_name = row->class_name;
-	scopes->class_source_file = row->class_source_file;
+	scopes->source_file_index = row->source_file_index;
 	scopes->symbol_length = row->symbol_length;
 	scopes->symbol_body = row->symbol_body;
 	scopes->const_method_bytes = row->const_method_bytes;

@@ -48,7 +48,7 @@
 	X(method_flags, "ConstMethod", "_flags") \
 	X(pool_holder, "ConstantPool", "_pool_holder") \
 	X(class_name, "Klass", "_name") \
-	X(class_source_file, "InstanceKlass", "_source_file_name_index") \
+	X(source_file_index, "ConstantPool", "_source_file_name_index") \
 	X(symbol_length, "Symbol", "_length") \
 	X(symbol_body, "Symbol", "_body")
 
@@ -110,7 +110,7 @@ struct hotspot_scopes {
 	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
 	/* As in the row. */
 	unsigned short const_method, constants, name_index, bytecode_bytes, method_flags,
-		pool_holder, class_name, class_source_file, symbol_length, symbol_body,
+		pool_holder, class_name, source_file_index, symbol_length, symbol_body,
 		const_method_bytes, pool_bytes;
 	unsigned char version, flags;
 	unsigned char zero[6];

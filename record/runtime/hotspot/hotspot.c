@@ -87,7 +87,7 @@ static bool hotspot_is_complete(const struct runtime_row *row)
 }
 
 const struct runtime hotspot_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "java",
 	.claims_code_of_no_file = true,
 	.object = "[java]",

@@ -29,7 +29,7 @@ struct pages {
 };
 
 /* NULL: it cannot be read, or there are too many. */
-static const struct page *find_page(struct pages *pages, uint64_t address)
+static const struct page *find_memory_page(struct pages *pages, uint64_t address)
 {
 	for (uint32_t i = pages->count; i-- > 0;)
 		if (pages->page[i].address == address)
@@ -49,7 +49,7 @@ static bool read_bytes(struct pages *pages, uint64_t address, void *to, size_t l
 	uint8_t *out = to;
 	while (len) {
 		uint64_t at = address % PAGE_BYTES, n = PAGE_BYTES - at;
-		const struct page *page = find_page(pages, address - at);
+		const struct page *page = find_memory_page(pages, address - at);
 		if (!page)
 			return false;
 		n = n < len ? n : len;
@@ -120,7 +120,7 @@ struct table {
 	uint64_t delta;
 };
 
-static bool read_symbol(const struct table *table, enum hotspot_symbol symbol, uint64_t *ret)
+static bool read_symbol_value(const struct table *table, enum hotspot_symbol symbol, uint64_t *ret)
 {
 	return read_u64(table->pages, table->symbols->symbols[symbol] - table->delta, ret);
 }
@@ -128,7 +128,7 @@ static bool read_symbol(const struct table *table, enum hotspot_symbol symbol, u
 /* The same of an offset in an entry. */
 static bool read_offset(const struct table *table, enum hotspot_symbol symbol, uint64_t *ret)
 {
-	return read_symbol(table, symbol, ret) && *ret < MAX_STRIDE;
+	return read_symbol_value(table, symbol, ret) && *ret < MAX_STRIDE;
 }
 
 static void take_field(
@@ -161,7 +161,7 @@ static void take_static(const struct table *table, struct hotspot_row *row, cons
 static bool read_structs(const struct table *table, struct hotspot_row *row)
 {
 	uint64_t at, stride, type_at, field_at, static_at, offset_at, address_at;
-	if (!read_symbol(table, HOTSPOT_STRUCTS, &at) ||
+	if (!read_symbol_value(table, HOTSPOT_STRUCTS, &at) ||
 		!read_offset(table, HOTSPOT_STRUCTS_STRIDE, &stride) || !stride ||
 		!read_offset(table, HOTSPOT_STRUCTS_TYPE_NAME, &type_at) ||
 		!read_offset(table, HOTSPOT_STRUCTS_FIELD_NAME, &field_at) ||
@@ -204,7 +204,7 @@ static bool read_types(const struct table *table, struct hotspot_row *row)
 #undef X
 	};
 	uint64_t at, stride, name_at, size_at;
-	if (!read_symbol(table, HOTSPOT_TYPES, &at) ||
+	if (!read_symbol_value(table, HOTSPOT_TYPES, &at) ||
 		!read_offset(table, HOTSPOT_TYPES_STRIDE, &stride) || !stride ||
 		!read_offset(table, HOTSPOT_TYPES_NAME, &name_at) ||
 		!read_offset(table, HOTSPOT_TYPES_SIZE, &size_at))
@@ -272,7 +272,7 @@ bool hotspot_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *r
 		return false;
 	if (!has(row->array_length)) /* of JDK 11, where it is the first */
 		row->array_length = 0;
-	if (has(row->class_source_file))
+	if (has(row->source_file_index))
 		row->flags |= HOTSPOT_HAS_SOURCE_FILE;
 	if (has(row->immutable_data))
 		row->flags |= HOTSPOT_HAS_IMMUTABLE_DATA;

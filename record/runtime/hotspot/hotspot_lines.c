@@ -39,7 +39,7 @@ static int32_t get_signed(struct bytes_cursor *cursor, uint8_t version)
 }
 
 /* False: that was the end. */
-static bool get_pair(
+static bool get_line_pair(
 	struct bytes_cursor *cursor, uint8_t version, int64_t *place_delta, int64_t *line_delta)
 {
 	uint8_t byte = bytes_get_u8(cursor);
@@ -63,7 +63,7 @@ bool hotspot_lines_next(const struct runtime_lines *lines, struct runtime_line_e
 	struct bytes_cursor cursor =
 		bytes_cursor(lines->bytes + entry->next, lines->len - entry->next);
 	entry->line = entry->base > 0 && entry->base < MAX_LINE ? (uint32_t)entry->base : 0;
-	if (!get_pair(&cursor, lines->version, &place_delta, &line_delta) || place_delta < 0) {
+	if (!get_line_pair(&cursor, lines->version, &place_delta, &line_delta) || place_delta < 0) {
 		entry->end = (uint64_t)UINT32_MAX + 1;
 		return true;
 	}
@@ -90,7 +90,7 @@ bool hotspot_lines_read(
 			return false;
 		bytes_put(&bytes, chunk, len);
 		struct bytes_cursor cursor = bytes_cursor(bytes.data, bytes.len);
-		while (get_pair(&cursor, event->version, &place_delta, &line_delta))
+		while (get_line_pair(&cursor, event->version, &place_delta, &line_delta))
 			;
 		if (cursor.overrun)
 			continue;

@@ -102,7 +102,7 @@ static bool read_texts(const struct reading *reading, const uint8_t head[METHOD_
 	if (!put_constant(reading, constants, head_u16(head, given->name_index), name))
 		return false;
 	bool has_file = given->flags & HOTSPOT_HAS_SOURCE_FILE &&
-			runtime_read_process(reading->pid, holder + given->class_source_file,
+			runtime_read_process(reading->pid, constants + given->source_file_index,
 				&source_file, sizeof(source_file)) &&
 			source_file;
 	if (has_file && !put_constant(reading, constants, source_file, file))

@@ -1,0 +1,116 @@
+#!/bin/bash
+# Java programs: frames of methods that are interpreted, compiled and inlined in each other, judged
+# by a program of which every caller is known.
+. "$(dirname "$0")/prelude.bash"
+. "$here/script_frames.bash"
+
+javas() { interpreters java; }
+
+# The program, compiled for the oldest Java that there is; the folder is the test's own.
+compile() {
+	command -v javac >/dev/null || skip "no javac here"
+	[[ -e ../classes/JavaShape.class ]] ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here/JavaShape.java" 2>err ||
+		fail "javac: $(cat err)"
+	mkdir -p classes
+	cp ../classes/*.class classes/
+}
+
+record_shape() { # JAVA SECONDS OPTION_OF_JAVA...
+	local java=$1 seconds=$2
+	shift 2
+	compile
+	"$EBPROF" record -q -F 997 -o shape.data ${RECORD_OPTIONS:-} -- "$java" "$@" -cp "$PWD/classes" JavaShape "$seconds" \
+		>spent 2>err || fail "record $java: $(cat err)"
+}
+
+# Every stack with a step has all those ahead of it, each once, in a row, behind turn(). Those that
+# a virtual machine goes by while it takes a compiled frame apart are the only ones that may differ.
+exact_chains() { # WHAT
+	local steps wrong early
+	read -r steps wrong early < <(count shape.data '
+		/\[JIT\]/ { add("early") }
+		/JavaShape[.]step/ {
+			add("steps")
+			split($0, frame, ";"); want = 0; is_wrong = 0; last = 0
+			for (i in frame) last = i > last ? i : last
+			for (i = 1; i in frame; i++)
+				if (frame[i] ~ /^JavaShape[.]step/) {
+					if (substr(frame[i], 15, 2) + 0 != want++) is_wrong = 1
+					if (want == 1 ? frame[i - 1] !~ /^JavaShape[.]turn/ : !before) is_wrong = 1
+					before = 1
+				} else before = 0
+			if (is_wrong) { add("wrong"); print >"wrong" }
+		}
+		END { print c["steps"] + 0, c["wrong"] + 0, c["early"] + 0 }')
+	[[ $steps -ge 300 ]] || fail "$1: $steps samples with steps"
+	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((steps - wrong)) "$steps" 99.5
+	percent "$1: stacks without code of no name" $((steps - early)) "$steps" 95
+}
+
+try_chains() { # OPTION_OF_JAVA
+	local java list
+	list=$(javas) || exit $?
+	for java in $list; do
+		# shellcheck disable=SC2086
+		record_shape "$java" 2 $1
+		exact_chains "$java $1"
+	done
+}
+
+test_tiers() { try_chains ""; }
+test_interpreter() { try_chains -Xint; }
+test_first_compiler() { try_chains -XX:TieredStopAtLevel=1; }
+test_second_compiler() { try_chains -XX:-TieredCompilation; }
+test_serial_collector() { try_chains -XX:+UseSerialGC; }
+
+test_shares_and_lines() {
+	local java list line h m l lines want_h want_m want_l
+	line=$(grep -n '// hot' "$here/JavaShape.java" | cut -d: -f1)
+	list=$(javas) || exit $?
+	for java in $list; do
+		record_shape "$java" 3
+		read -r want_h want_m want_l <spent
+		read -r h m l < <(count shape.data '
+			/JavaShape[.]heavy/ { add("h") } /JavaShape[.]medium/ { add("m") } /JavaShape[.]light/ { add("l") }
+			END { print c["h"] + 0, c["m"] + 0, c["l"] + 0 }')
+		[[ $((h + m + l)) -ge 100 ]] || fail "$java: $h $m $l samples"
+		near "$java: heavy" "$h" $((h + m + l)) "$want_h" 8
+		near "$java: medium" "$m" $((h + m + l)) "$want_m" 8
+		near "$java: light" "$l" $((h + m + l)) "$want_l" 8
+		command -v go >/dev/null || continue
+		"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+		go tool pprof -lines -top -nodecount=2000 shape.pb.gz >top 2>/dev/null || fail "pprof"
+		lines=$(sed -n 's/.*JavaShape[.]heavy .*JavaShape[.]java:\([0-9]*\).*/\1/p' top |
+			awk -v line="$line" '$1 >= line - 1 && $1 <= line { n++ } END { print n + 0 }')
+		[[ $lines -ge 1 ]] || fail "$java: no line of the loop in heavy(): $(grep heavy top | head -3)"
+	done
+}
+
+# A process that runs already when the recorder comes.
+test_attached() {
+	local java list pid
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		"$java" -cp "$PWD/classes" JavaShape 8 >/dev/null </dev/null &
+		sleep 2
+		pid=$(pgrep -f "JavaShape 8" | tail -n 1)
+		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		kill "$pid"
+		wait
+		exact_chains "$java attached"
+	done
+}
+
+test_left_out() {
+	local java list
+	list=$(javas) || exit $?
+	for java in $list; do
+		RECORD_OPTIONS="--no-vm java" record_shape "$java" 1
+		[[ $(count shape.data '/JavaShape/ { add("java") } END { print c["java"] + 0 }') == 0 ]] ||
+			fail "$java: methods in spite of --no-vm java"
+	done
+}
+
+run_tests
