@@ -18,7 +18,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
-#include "bpf/runtime/hotspot/hotspot.bpf.h"
+#include "bpf/runtime/java/java.bpf.h"
 #include "bpf/runtime/lua/lua.bpf.h"
 #include "bpf/runtime/luajit/luajit.bpf.h"
 #include "bpf/runtime/perl/perl.bpf.h"

@@ -129,7 +129,7 @@ static __always_inline void meet_file(struct scratch *scratch)
 	const struct mapping *mapping = &scratch->walk.mapping;
 	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
 	const struct runtime_row *row = row_of_number(number);
-	if (row && row->kind == RUNTIME_HOTSPOT)
+	if (row && row->kind == RUNTIME_JAVA)
 		remember_runtime(scratch, row->kind, number);
 }
 

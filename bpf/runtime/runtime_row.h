@@ -24,7 +24,7 @@
 	X(RUNTIME_PERL, 4, perl) \
 	X(RUNTIME_LUA, 5, lua) \
 	X(RUNTIME_LUAJIT, 6, luajit) \
-	X(RUNTIME_HOTSPOT, 7, hotspot) \
+	X(RUNTIME_JAVA, 7, java) \
 	RUNTIMES_OF_TEST(X)
 
 enum runtime_kind {

@@ -193,12 +193,11 @@ static bool was_hidden(const struct profile_object *object)
 }
 
 /*
- * Compiler.perfmap: JDK 17 (JDK-8254723). +JPperf: Erlang/OTP 24.
+ * +JPperf: Erlang/OTP 24.
  */
 static const char runtimes[] =
 	"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 -X perf, "
-	"DOTNET_PerfMapEnabled=1, erl +JPperf true, jcmd PID Compiler.perfmap while it runs (Java "
-	"17 and later; before: perf-map-agent or libperf-jvmti)";
+	"DOTNET_PerfMapEnabled=1, erl +JPperf true";
 
 /* What the user can do about it; nothing where there is nothing. */
 static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,

@@ -1,4 +1,4 @@
-#include "record/runtime/hotspot/hotspot_names.h"
+#include "record/runtime/java/java_names.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void put_package(const struct str *name, struct str *file)
 	str_write(file, str_text(&path), path.len);
 }
 
-void hotspot_names_put_texts(struct str *name, struct str *file)
+void java_names_put_texts(struct str *name, struct str *file)
 {
 	if (file->len)
 		put_package(name, file);

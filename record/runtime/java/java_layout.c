@@ -1,8 +1,8 @@
-#include "record/runtime/hotspot/hotspot_layout.h"
+#include "record/runtime/java/java_layout.h"
 
 #include <string.h>
 
-#include "bpf/runtime/hotspot/hotspot_row.h"
+#include "bpf/runtime/java/java_row.h"
 #include "format/base/mem.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -83,30 +83,28 @@ static bool read_name(struct pages *pages, uint64_t address, char ret[MAX_NAME_B
 struct wanted_field {
 	const char *type, *field;
 	uint16_t place;   /* of the row: where its offset goes */
-	uint8_t flags;    /* of the row, if it is found; enum hotspot_flag */
+	uint8_t flags;    /* of the row, if it is found; enum java_flag */
 	bool is_optional; /* or there is another one */
 };
 
-#define PLACE(member) offsetof(struct hotspot_row, member)
+#define PLACE(member) offsetof(struct java_row, member)
 
 static const struct wanted_field wanted_fields[] = {
 #define X(member, of, name) {.type = of, .field = name, .place = PLACE(member)},
-	HOTSPOT_OFFSETS(X)
+	JAVA_OFFSETS(X)
 #undef X
 	/* Of other versions. */
 	{"GenericGrowableArray", "_len", PLACE(array_length), 0, true},
-	{"CodeBlob", "_code_offset", PLACE(blob_code), HOTSPOT_CODE_IS_OFFSET, true},
+	{"CodeBlob", "_code_offset", PLACE(blob_code), JAVA_CODE_IS_OFFSET, true},
 	{"CodeBlob", "_data_offset", PLACE(blob_end), 0, true},
 	{"CompiledMethod", "_method", PLACE(compiled_method), 0, true},
-	{"nmethod", "_verified_entry_offset", PLACE(entry), HOTSPOT_ENTRY_IS_OFFSET, true},
+	{"nmethod", "_verified_entry_offset", PLACE(entry), JAVA_ENTRY_IS_OFFSET, true},
 	{"nmethod", "_deopt_handler_entry_offset", PLACE(deopt_handler), 0, true},
-	{"CompiledMethod", "_deopt_handler_begin", PLACE(deopt_handler), HOTSPOT_DEOPT_IS_POINTER,
+	{"CompiledMethod", "_deopt_handler_begin", PLACE(deopt_handler), JAVA_DEOPT_IS_POINTER,
 		true},
-	{"CompiledMethod", "_scopes_data_begin", PLACE(scopes_data), HOTSPOT_SCOPES_IS_POINTER,
-		true},
+	{"CompiledMethod", "_scopes_data_begin", PLACE(scopes_data), JAVA_SCOPES_IS_POINTER, true},
 	{"ConstMethod", "_flags._flags", PLACE(method_flags), 0, true},
-	{"Symbol", "_length_and_refcount", PLACE(symbol_length), HOTSPOT_LENGTH_IS_UPPER_HALF,
-		true},
+	{"Symbol", "_length_and_refcount", PLACE(symbol_length), JAVA_LENGTH_IS_UPPER_HALF, true},
 };
 
 enum {
@@ -116,23 +114,22 @@ enum {
 
 struct table {
 	struct pages *pages;
-	const struct hotspot_row *symbols; /* the row as it was */
+	const struct java_row *symbols; /* the row as it was */
 	uint64_t delta;
 };
 
-static bool read_symbol_value(const struct table *table, enum hotspot_symbol symbol, uint64_t *ret)
+static bool read_symbol_value(const struct table *table, enum java_symbol symbol, uint64_t *ret)
 {
 	return read_u64(table->pages, table->symbols->symbols[symbol] - table->delta, ret);
 }
 
 /* The same of an offset in an entry. */
-static bool read_offset(const struct table *table, enum hotspot_symbol symbol, uint64_t *ret)
+static bool read_offset(const struct table *table, enum java_symbol symbol, uint64_t *ret)
 {
 	return read_symbol_value(table, symbol, ret) && *ret < MAX_STRIDE;
 }
 
-static void take_field(
-	struct hotspot_row *row, const char *type, const char *field, uint64_t offset)
+static void take_field(struct java_row *row, const char *type, const char *field, uint64_t offset)
 {
 	for (size_t i = 0; i < NR_FIELDS; i++) {
 		const struct wanted_field *wanted = &wanted_fields[i];
@@ -144,7 +141,7 @@ static void take_field(
 	}
 }
 
-static void take_static(const struct table *table, struct hotspot_row *row, const char *type,
+static void take_static(const struct table *table, struct java_row *row, const char *type,
 	const char *field, uint64_t address)
 {
 	uint32_t version;
@@ -158,16 +155,16 @@ static void take_static(const struct table *table, struct hotspot_row *row, cons
 		row->version = (uint8_t)version;
 }
 
-static bool read_structs(const struct table *table, struct hotspot_row *row)
+static bool read_structs(const struct table *table, struct java_row *row)
 {
 	uint64_t at, stride, type_at, field_at, static_at, offset_at, address_at;
-	if (!read_symbol_value(table, HOTSPOT_STRUCTS, &at) ||
-		!read_offset(table, HOTSPOT_STRUCTS_STRIDE, &stride) || !stride ||
-		!read_offset(table, HOTSPOT_STRUCTS_TYPE_NAME, &type_at) ||
-		!read_offset(table, HOTSPOT_STRUCTS_FIELD_NAME, &field_at) ||
-		!read_offset(table, HOTSPOT_STRUCTS_IS_STATIC, &static_at) ||
-		!read_offset(table, HOTSPOT_STRUCTS_OFFSET, &offset_at) ||
-		!read_offset(table, HOTSPOT_STRUCTS_ADDRESS, &address_at))
+	if (!read_symbol_value(table, JAVA_STRUCTS, &at) ||
+		!read_offset(table, JAVA_STRUCTS_STRIDE, &stride) || !stride ||
+		!read_offset(table, JAVA_STRUCTS_TYPE_NAME, &type_at) ||
+		!read_offset(table, JAVA_STRUCTS_FIELD_NAME, &field_at) ||
+		!read_offset(table, JAVA_STRUCTS_IS_STATIC, &static_at) ||
+		!read_offset(table, JAVA_STRUCTS_OFFSET, &offset_at) ||
+		!read_offset(table, JAVA_STRUCTS_ADDRESS, &address_at))
 		return false;
 	for (int i = 0; i < MAX_ENTRIES; i++, at += stride) {
 		char type[MAX_NAME_BYTES], field[MAX_NAME_BYTES];
@@ -193,21 +190,21 @@ static bool read_structs(const struct table *table, struct hotspot_row *row)
 	return false;
 }
 
-static bool read_types(const struct table *table, struct hotspot_row *row)
+static bool read_types(const struct table *table, struct java_row *row)
 {
 	static const struct {
 		const char *name;
 		uint16_t place;
 	} sizes[] = {
 #define X(member, name) {name, PLACE(member)},
-		HOTSPOT_SIZES(X)
+		JAVA_SIZES(X)
 #undef X
 	};
 	uint64_t at, stride, name_at, size_at;
-	if (!read_symbol_value(table, HOTSPOT_TYPES, &at) ||
-		!read_offset(table, HOTSPOT_TYPES_STRIDE, &stride) || !stride ||
-		!read_offset(table, HOTSPOT_TYPES_NAME, &name_at) ||
-		!read_offset(table, HOTSPOT_TYPES_SIZE, &size_at))
+	if (!read_symbol_value(table, JAVA_TYPES, &at) ||
+		!read_offset(table, JAVA_TYPES_STRIDE, &stride) || !stride ||
+		!read_offset(table, JAVA_TYPES_NAME, &name_at) ||
+		!read_offset(table, JAVA_TYPES_SIZE, &size_at))
 		return false;
 	for (int i = 0; i < MAX_ENTRIES; i++, at += stride) {
 		char name[MAX_NAME_BYTES];
@@ -235,7 +232,7 @@ static bool has(uint16_t offset)
 }
 
 /* Whether there is all that frames and names are found by. */
-static bool is_enough(const struct hotspot_row *row)
+static bool is_enough(const struct java_row *row)
 {
 	const uint16_t needed[] = {row->array_data, row->heap_memory, row->heap_segments,
 		row->heap_shift, row->space_low_boundary, row->space_high_boundary, row->space_low,
@@ -252,11 +249,11 @@ static bool is_enough(const struct hotspot_row *row)
 	       row->space_high_boundary == row->space_low_boundary + 8;
 }
 
-bool hotspot_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
+bool java_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
 {
-	const struct hotspot_row *old = (const void *)ret->words;
+	const struct java_row *old = (const void *)ret->words;
 	struct runtime_row new = *ret;
-	struct hotspot_row *row = (void *)new.words;
+	struct java_row *row = (void *)new.words;
 	struct pages pages = {.pid = pid};
 	struct table table = {.pages = &pages, .symbols = old, .delta = delta};
 	if (old->is_complete)
@@ -265,20 +262,20 @@ bool hotspot_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *r
 	pages.page = memory;
 	memset(row, 0, sizeof(*row));
 #define X(member, ...) row->member = NOT_FOUND;
-	HOTSPOT_OFFSETS(X)
-	HOTSPOT_SIZES(X)
+	JAVA_OFFSETS(X)
+	JAVA_SIZES(X)
 #undef X
 	if (!read_structs(&table, row) || !read_types(&table, row))
 		return false;
 	if (!has(row->array_length)) /* of JDK 11, where it is the first */
 		row->array_length = 0;
 	if (has(row->source_file_index))
-		row->flags |= HOTSPOT_HAS_SOURCE_FILE;
+		row->flags |= JAVA_HAS_SOURCE_FILE;
 	if (has(row->immutable_data))
-		row->flags |= HOTSPOT_HAS_IMMUTABLE_DATA;
+		row->flags |= JAVA_HAS_IMMUTABLE_DATA;
 	if (has(row->scopes_pcs) && has(row->scopes_data) && has(row->method_flags) &&
 		(has(row->metadata) || has(row->mutable_data)))
-		row->flags |= HOTSPOT_HAS_SCOPES;
+		row->flags |= JAVA_HAS_SCOPES;
 	if (!is_enough(row))
 		return false;
 	row->is_complete = true;

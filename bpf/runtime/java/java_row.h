@@ -3,8 +3,8 @@
  * tables that the virtual machine fills when it starts, so it is read from the first process that
  * runs it: until then the row has the places of these tables, and is not complete.
  */
-#ifndef EBPROF_HOTSPOT_ROW_H
-#define EBPROF_HOTSPOT_ROW_H
+#ifndef EBPROF_JAVA_ROW_H
+#define EBPROF_JAVA_ROW_H
 
 #include "bpf/runtime/runtime_row.h"
 
@@ -12,7 +12,7 @@
  * Offsets in structures of the virtual machine. X(member, type, field), and, where versions differ,
  * other names behind it.
  */
-#define HOTSPOT_OFFSETS(X) \
+#define JAVA_OFFSETS(X) \
 	X(array_length, "GrowableArrayBase", "_len") \
 	X(array_data, "GrowableArray<int>", "_data") \
 	X(heap_memory, "CodeHeap", "_memory") \
@@ -53,60 +53,60 @@
 	X(symbol_body, "Symbol", "_body")
 
 /* Sizes of structures. */
-#define HOTSPOT_SIZES(X) \
+#define JAVA_SIZES(X) \
 	X(block_bytes, "HeapBlock") \
 	X(const_method_bytes, "ConstMethod") \
 	X(pool_bytes, "ConstantPool")
 
-enum hotspot_flag {
-	HOTSPOT_CODE_IS_OFFSET = 1,        /* blob_code, blob_end: u32 in place of pointers */
-	HOTSPOT_ENTRY_IS_OFFSET = 2,       /* entry: u16 from where the code begins */
-	HOTSPOT_DEOPT_IS_POINTER = 4,      /* deopt_handler */
-	HOTSPOT_SCOPES_IS_POINTER = 8,     /* scopes_data */
-	HOTSPOT_HAS_IMMUTABLE_DATA = 16,   /* scopes lie there, apart from the code */
-	HOTSPOT_LENGTH_IS_UPPER_HALF = 32, /* symbol_length: of a u32 */
-	HOTSPOT_HAS_SOURCE_FILE = 64,
-	HOTSPOT_HAS_SCOPES = 128, /* all that it takes to find inlined methods */
+enum java_flag {
+	JAVA_CODE_IS_OFFSET = 1,        /* blob_code, blob_end: u32 in place of pointers */
+	JAVA_ENTRY_IS_OFFSET = 2,       /* entry: u16 from where the code begins */
+	JAVA_DEOPT_IS_POINTER = 4,      /* deopt_handler */
+	JAVA_SCOPES_IS_POINTER = 8,     /* scopes_data */
+	JAVA_HAS_IMMUTABLE_DATA = 16,   /* scopes lie there, apart from the code */
+	JAVA_LENGTH_IS_UPPER_HALF = 32, /* symbol_length: of a u32 */
+	JAVA_HAS_SOURCE_FILE = 64,
+	JAVA_HAS_SCOPES = 128, /* all that it takes to find inlined methods */
 };
 
 /* What of the file leads to the tables: values of these symbols. */
-enum hotspot_symbol {
-	HOTSPOT_STRUCTS, /* the first: without it nothing else is looked for */
-	HOTSPOT_STRUCTS_STRIDE,
-	HOTSPOT_STRUCTS_TYPE_NAME,
-	HOTSPOT_STRUCTS_FIELD_NAME,
-	HOTSPOT_STRUCTS_IS_STATIC,
-	HOTSPOT_STRUCTS_OFFSET,
-	HOTSPOT_STRUCTS_ADDRESS,
-	HOTSPOT_TYPES,
-	HOTSPOT_TYPES_STRIDE,
-	HOTSPOT_TYPES_NAME,
-	HOTSPOT_TYPES_SIZE,
-	HOTSPOT_SYMBOLS,
+enum java_symbol {
+	JAVA_STRUCTS, /* the first: without it nothing else is looked for */
+	JAVA_STRUCTS_STRIDE,
+	JAVA_STRUCTS_TYPE_NAME,
+	JAVA_STRUCTS_FIELD_NAME,
+	JAVA_STRUCTS_IS_STATIC,
+	JAVA_STRUCTS_OFFSET,
+	JAVA_STRUCTS_ADDRESS,
+	JAVA_TYPES,
+	JAVA_TYPES_STRIDE,
+	JAVA_TYPES_NAME,
+	JAVA_TYPES_SIZE,
+	JAVA_SYMBOLS,
 };
 
-struct hotspot_row {
-	unsigned char is_complete, flags; /* enum hotspot_flag */
+struct java_row {
+	unsigned char is_complete, flags; /* enum java_flag */
 	unsigned char version;            /* Java's; 0 until it is complete */
 	unsigned char zero;
 	/* Addresses of these variables, by what the mapping's delta is taken from. */
 	unsigned int heaps, call_stub_return;
 	union {
 		struct {
-			unsigned int symbols[HOTSPOT_SYMBOLS]; /* addresses, as above */
-			unsigned char build_id[8];             /* as much as there is of it */
+			unsigned int symbols[JAVA_SYMBOLS]; /* addresses, as above */
+			unsigned char build_id[8];          /* as much as there is of it */
 		};
 		struct {
 #define X(member, ...) unsigned short member;
-			HOTSPOT_OFFSETS(X)
-			HOTSPOT_SIZES(X)
+			JAVA_OFFSETS(X)
+			JAVA_SIZES(X)
 #undef X
 		};
 	};
 };
 
 /* What of a compiled method leads to the methods inlined in it: sent in place of its lines. */
-struct hotspot_scopes {
+struct java_scopes {
 	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
 	/* As in the row. */
 	unsigned short const_method, constants, name_index, bytecode_bytes, method_flags,
@@ -116,7 +116,7 @@ struct hotspot_scopes {
 	unsigned char zero[6];
 };
 
-_Static_assert(sizeof(struct hotspot_scopes) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
-_Static_assert(sizeof(struct hotspot_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
+_Static_assert(sizeof(struct java_scopes) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
+_Static_assert(sizeof(struct java_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Sources: src/hotspot/share/code/compressedStream.{hpp,cpp}, utilities/unsigned5.hpp of JDK 11,
+ * Sources: src/java/share/code/compressedStream.{hpp,cpp}, utilities/unsigned5.hpp of JDK 11,
  * 17, 21, 25.
  */
-#include "record/runtime/hotspot/hotspot_lines.h"
+#include "record/runtime/java/java_lines.h"
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
@@ -20,7 +20,7 @@ enum {
 	MAX_BYTES = 1 << 18,
 };
 
-uint32_t hotspot_lines_number(struct bytes_cursor *cursor, uint8_t version)
+uint32_t java_lines_number(struct bytes_cursor *cursor, uint8_t version)
 {
 	uint32_t number = 0, excluded = version >= WITHOUT_ZERO_SINCE;
 	for (int i = 0; i < NUMBER_MAX_BYTES; i++) {
@@ -34,7 +34,7 @@ uint32_t hotspot_lines_number(struct bytes_cursor *cursor, uint8_t version)
 
 static int32_t get_signed(struct bytes_cursor *cursor, uint8_t version)
 {
-	uint32_t number = hotspot_lines_number(cursor, version);
+	uint32_t number = java_lines_number(cursor, version);
 	return (int32_t)(number >> 1 ^ -(number & 1));
 }
 
@@ -55,7 +55,7 @@ static bool get_line_pair(
 }
 
 /* A pair says where its line begins: an entry is what lies ahead of it. The last has no end. */
-bool hotspot_lines_next(const struct runtime_lines *lines, struct runtime_line_entry *entry)
+bool java_lines_next(const struct runtime_lines *lines, struct runtime_line_entry *entry)
 {
 	int64_t place_delta, line_delta;
 	if (entry->end > UINT32_MAX || entry->next > lines->len)
@@ -74,7 +74,7 @@ bool hotspot_lines_next(const struct runtime_lines *lines, struct runtime_line_e
 }
 
 /* Its length stands nowhere: to the end that it says. */
-bool hotspot_lines_read(
+bool java_lines_read(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};

@@ -1,16 +1,16 @@
 /*
- * Sources: src/hotspot/share/code/{pcDesc,scopeDesc,debugInfo,compressedStream}.{hpp,cpp} of JDK
+ * Sources: src/java/share/code/{pcDesc,scopeDesc,debugInfo,compressedStream}.{hpp,cpp} of JDK
  * 11, 17, 21, 25.
  */
-#include "record/runtime/hotspot/hotspot_scopes.h"
+#include "record/runtime/java/java_scopes.h"
 
 #include <string.h>
 
-#include "bpf/runtime/hotspot/hotspot_row.h"
+#include "bpf/runtime/java/java_row.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "record/runtime/hotspot/hotspot_lines.h"
+#include "record/runtime/java/java_lines.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -36,7 +36,7 @@ struct method {
 
 struct reading {
 	uint32_t pid;
-	const struct hotspot_scopes *given;
+	const struct java_scopes *given;
 	uint8_t *data; /* scopes */
 	size_t data_len;
 	struct map method_of; /* Method* -> index, plus 1 */
@@ -56,13 +56,13 @@ static bool scopes_read_u64(const struct reading *reading, uint64_t address, uin
 /* Appends a symbol's characters. */
 static bool put_symbol(const struct reading *reading, uint64_t symbol, struct str *out)
 {
-	const struct hotspot_scopes *given = reading->given;
+	const struct java_scopes *given = reading->given;
 	char bytes[MAX_SYMBOL_BYTES];
 	uint32_t length;
 	if (!runtime_read_process(
 		    reading->pid, symbol + given->symbol_length, &length, sizeof(length)))
 		return false;
-	length = given->flags & HOTSPOT_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
+	length = given->flags & JAVA_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
 	length = length < MAX_SYMBOL_BYTES ? length : MAX_SYMBOL_BYTES;
 	if (!runtime_read_process(reading->pid, symbol + given->symbol_body, bytes, length))
 		return false;
@@ -91,7 +91,7 @@ static uint16_t head_u16(const uint8_t head[METHOD_HEAD_BYTES], uint16_t offset)
 static bool read_texts(const struct reading *reading, const uint8_t head[METHOD_HEAD_BYTES],
 	uint64_t constants, struct str *name, struct str *file)
 {
-	const struct hotspot_scopes *given = reading->given;
+	const struct java_scopes *given = reading->given;
 	uint64_t holder, symbol;
 	uint16_t source_file;
 	if (!scopes_read_u64(reading, constants + given->pool_holder, &holder) ||
@@ -101,7 +101,7 @@ static bool read_texts(const struct reading *reading, const uint8_t head[METHOD_
 	str_write(name, ".", 1);
 	if (!put_constant(reading, constants, head_u16(head, given->name_index), name))
 		return false;
-	bool has_file = given->flags & HOTSPOT_HAS_SOURCE_FILE &&
+	bool has_file = given->flags & JAVA_HAS_SOURCE_FILE &&
 			runtime_read_process(reading->pid, constants + given->source_file_index,
 				&source_file, sizeof(source_file)) &&
 			source_file;
@@ -122,17 +122,17 @@ static void take_lines(struct reading *reading, struct method *method, uint64_t 
 	struct runtime_text_bytes text = {.data = NULL};
 	event.address[RUNTIME_TEXT_LINES] = address;
 	method->lines.version = event.version;
-	if (!hotspot_lines_read(&event, RUNTIME_TEXT_LINES, &text))
+	if (!java_lines_read(&event, RUNTIME_TEXT_LINES, &text))
 		return;
 	method->lines.bytes = text.data;
 	method->lines.len = text.len;
-	runtime_line_marks_init(&method->marks, &method->lines, hotspot_lines_next);
+	runtime_line_marks_init(&method->marks, &method->lines, java_lines_next);
 }
 
 /* The index of a method, plus 1; 0: it cannot be read. */
 static uint32_t read_method(struct reading *reading, uint64_t address)
 {
-	const struct hotspot_scopes *given = reading->given;
+	const struct java_scopes *given = reading->given;
 	bool is_new;
 	uint64_t *known = map_put(&reading->method_of, address, &is_new);
 	if (!is_new)
@@ -178,9 +178,9 @@ static bool decode_scope(const struct reading *reading, uint32_t offset, struct 
 	uint8_t version = reading->given->version;
 	struct bytes_cursor cursor =
 		bytes_cursor(reading->data + offset, reading->data_len - offset);
-	ret->sender = hotspot_lines_number(&cursor, version);
-	ret->method = hotspot_lines_number(&cursor, version);
-	ret->bci = hotspot_lines_number(&cursor, version) - 1;
+	ret->sender = java_lines_number(&cursor, version);
+	ret->method = java_lines_number(&cursor, version);
+	ret->bci = java_lines_number(&cursor, version) - 1;
 	return !cursor.overrun;
 }
 
@@ -208,7 +208,7 @@ static uint32_t take_scope(struct reading *reading, uint32_t offset, int depth)
 				.function = method->function, .caller = caller};
 			if (method->lines.len)
 				made.line = runtime_line_marks_find(&method->marks, &method->lines,
-					hotspot_lines_next,
+					java_lines_next,
 					scope.bci < method->bytecodes ? scope.bci : 0);
 			vec_push(&reading->made.scopes, made);
 			number = (uint32_t)reading->made.scopes.len;
@@ -220,7 +220,7 @@ static uint32_t take_scope(struct reading *reading, uint32_t offset, int depth)
 
 static bool take_places(struct reading *reading)
 {
-	const struct hotspot_scopes *given = reading->given;
+	const struct java_scopes *given = reading->given;
 	uint64_t count = (given->places_end - given->places) / PLACE_BYTES;
 	if (given->places_end < given->places || count > MAX_PLACES)
 		return false;
@@ -244,7 +244,7 @@ static bool take_places(struct reading *reading)
 /* Its length stands nowhere in all versions: up to what comes behind, or as far as it goes. */
 static bool read_data(struct reading *reading)
 {
-	const struct hotspot_scopes *given = reading->given;
+	const struct java_scopes *given = reading->given;
 	uint64_t len = given->data_end - given->data;
 	if (given->data_end < given->data || len > MAX_DATA_BYTES)
 		return false;
@@ -267,9 +267,9 @@ static void reading_deinit(struct reading *reading)
 	mem_free(reading->data);
 }
 
-bool hotspot_scopes_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+bool java_scopes_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
-	struct hotspot_scopes scopes;
+	struct java_scopes scopes;
 	if (len != sizeof(scopes))
 		return false;
 	memcpy(&scopes, given, sizeof(scopes));

@@ -1,6 +1,6 @@
 /* What Java's methods are called. */
-#ifndef EBPROF_HOTSPOT_NAMES_H
-#define EBPROF_HOTSPOT_NAMES_H
+#ifndef EBPROF_JAVA_NAMES_H
+#define EBPROF_JAVA_NAMES_H
 
 #include "format/base/str.h"
 
@@ -8,6 +8,6 @@
  * From "java/util/HashMap.put" and "HashMap.java" to "java.util.HashMap.put" and
  * "java/util/HashMap.java". Names of stubs, without a file, stay as they are.
  */
-void hotspot_names_put_texts(struct str *name, struct str *file);
+void java_names_put_texts(struct str *name, struct str *file);
 
 #endif

@@ -1,0 +1,301 @@
+/*
+ * What methods of HotSpot and pieces of its generated code are called, and what is sent of them.
+ *
+ * Sources: src/java/share/oops/{method,constMethod,constantPool,symbol}.hpp of JDK 11, 17, 21,
+ * 25.
+ */
+#ifndef EBPROF_JAVA_CODE_BPF_H
+#define EBPROF_JAVA_CODE_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/java/java_blob.bpf.h"
+#include "bpf/runtime/java/java_row.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	JAVA_MAX_CLASS_BYTES = 320,
+	JAVA_MAX_METHOD_BYTES = RUNTIME_MAX_NAME_BYTES - JAVA_MAX_CLASS_BYTES - 1,
+	JAVA_MAX_STUB_BYTES = 128,
+	JAVA_HAS_LINES = 1,            /* of a method's flags */
+	JAVA_LOWEST_POINTER = 1 << 16, /* below it nothing is mapped */
+};
+
+/* ---- methods ---- */
+
+static __always_inline bool java_is_pointer(__u64 at)
+{
+	return !(at & 7) && at >= JAVA_LOWEST_POINTER && !(at >> 47);
+}
+
+static __always_inline __u16 java_method_u16(const struct java_walk *java, __u32 offset)
+{
+	return java->method_head[offset / 8 % JAVA_METHOD_WORDS] >> (offset & 6) * 8;
+}
+
+static __always_inline __u64 java_method_u64(const struct java_walk *java, __u32 offset)
+{
+	return java->method_head[offset / 8 % JAVA_METHOD_WORDS];
+}
+
+/* An entry of a class's constants that is a symbol. 0: there is none, or it cannot be read. */
+static __always_inline __u64 java_constant(const struct java_row *row, __u64 constants, __u32 index)
+{
+	__u64 symbol = 0;
+	read_word(constants + row->pool_bytes + 8ULL * index, &symbol);
+	return symbol & ~1ULL; /* which says that it is not resolved */
+}
+
+/* Makes the method at an address that at hand. 0: none is there. */
+__noinline int java_take_method(__u64 at);
+__noinline int java_take_method(__u64 at)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	java->method = 0;
+	if (!java_is_pointer(at) || !read_word(at + row->const_method, &java->const_method) ||
+		!java_is_pointer(java->const_method) ||
+		bpf_probe_read_user(java->method_head, sizeof(java->method_head),
+			(const void *)java->const_method))
+		return 0;
+	java->constants = java_method_u64(java, row->constants);
+	if (!java_is_pointer(java->constants))
+		return 0;
+	java->symbol = java_constant(row, java->constants, java_method_u16(java, row->name_index));
+	if (!java->symbol)
+		return 0;
+	java->method = at;
+	return 1;
+}
+
+/* Where the bytecodes of the method at hand begin. */
+static __always_inline __u64 java_bytecodes(
+	const struct java_row *row, const struct java_walk *java)
+{
+	return java->const_method + row->const_method_bytes;
+}
+
+/* ---- texts ---- */
+
+/* Puts up to `max` characters of a symbol behind the `at` that there are already. */
+static __always_inline __u32 java_append_symbol(struct runtime_record *record, __u32 at,
+	enum runtime_text what, const struct java_row *row, __u64 symbol, __u64 max)
+{
+	__u32 length = 0;
+	if (bpf_probe_read_user(
+		    &length, sizeof(length), (const void *)(symbol + row->symbol_length)))
+		return at;
+	length = row->flags & JAVA_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
+	return append_text(record, at, what, symbol + row->symbol_body, length, max);
+}
+
+/* "java/util/HashMap.put", and the file that its class names. Returns how many bytes there are. */
+__noinline int java_append_names(void);
+__noinline int java_append_names(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	__u64 holder = 0, symbol = 0;
+	__u16 source_file = 0;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = row->version;
+	head->first_line = 0;
+	if (read_word(java->constants + row->pool_holder, &holder))
+		read_word(holder + row->class_name, &symbol);
+	__u32 at =
+		java_append_symbol(record, 0, RUNTIME_TEXT_NAME, row, symbol, JAVA_MAX_CLASS_BYTES);
+	__u64 dot = at;
+	asm volatile("" : "+r"(dot));
+	if (dot <= JAVA_MAX_CLASS_BYTES)
+		record->text[dot] = '.';
+	at = java_append_symbol(
+		record, at + 1, RUNTIME_TEXT_NAME, row, java->symbol, JAVA_MAX_METHOD_BYTES);
+	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
+	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
+		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
+	if (row->flags & JAVA_HAS_SOURCE_FILE &&
+		!bpf_probe_read_user(&source_file, sizeof(source_file),
+			(const void *)(java->constants + row->source_file_index)) &&
+		source_file)
+		at = java_append_symbol(record, at, RUNTIME_TEXT_FILE, row,
+			java_constant(row, java->constants, source_file), RUNTIME_MAX_FILE_BYTES);
+	return at;
+}
+
+/* The method at hand, as it is interpreted: where its lines are. */
+__noinline int java_send_method(__u64 identity);
+__noinline int java_send_method(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	__u64 lines = 0;
+	__u32 at = java_append_names();
+	if (java_method_u16(java, row->method_flags) & JAVA_HAS_LINES)
+		lines = java_bytecodes(row, java) + java_method_u16(java, row->bytecode_bytes);
+	head->address[RUNTIME_TEXT_LINES] = lines;
+	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	return send_code(scratch, record, at, !lines, identity);
+}
+
+/* Where the compiled method at hand keeps what was inlined in it. */
+static __always_inline void java_find_scopes(
+	const struct java_row *row, const struct java_walk *java, struct java_scopes *ret)
+{
+	__u64 base = java->at;
+	if (row->flags & JAVA_HAS_IMMUTABLE_DATA) {
+		base = java_blob_u64(java, row->immutable_data);
+		ret->data_end = base + java_blob_u32(java, row->immutable_bytes);
+	}
+	ret->places = base + java_blob_u32(java, row->scopes_pcs);
+	ret->data = row->flags & JAVA_SCOPES_IS_POINTER
+			    ? java_blob_u64(java, row->scopes_data)
+			    : base + java_blob_u32(java, row->scopes_data);
+	if (row->flags & JAVA_HAS_IMMUTABLE_DATA) {
+		ret->places_end = ret->data;
+		ret->metadata = java_blob_u64(java, row->mutable_data) +
+				java_blob_u32(java, row->relocation_bytes);
+	} else {
+		ret->data_end = ret->places;
+		ret->places_end = base + java_blob_u32(java, row->scopes_pcs_end);
+		ret->metadata = base + java_blob_u32(java, row->metadata);
+	}
+}
+
+/* The compiled method at hand: what leads to the methods that are inlined in it. */
+__noinline int java_send_compiled(__u64 identity);
+__noinline int java_send_compiled(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	struct event_code *head = &record->head;
+	struct java_scopes *scopes = &java->scopes;
+	__u64 at = (__u32)java_append_names();
+	java_find_scopes(row, java, scopes);
+	scopes->const_method = row->const_method;
+	scopes->constants = row->constants;
+	scopes->name_index = row->name_index;
+	scopes->bytecode_bytes = row->bytecode_bytes;
+	scopes->method_flags = row->method_flags;
+	scopes->pool_holder = row->pool_holder;
+	scopes->class_name = row->class_name;
+	scopes->source_file_index = row->source_file_index;
+	scopes->symbol_length = row->symbol_length;
+	scopes->symbol_body = row->symbol_body;
+	scopes->const_method_bytes = row->const_method_bytes;
+	scopes->pool_bytes = row->pool_bytes;
+	scopes->version = row->version;
+	scopes->flags = row->flags;
+	head->is_inlined = true;
+	head->address[RUNTIME_TEXT_LINES] = scopes->places;
+	head->bytes[RUNTIME_TEXT_LINES] = sizeof(*scopes);
+	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	asm volatile("" : "+r"(at));
+	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
+		return 0;
+	__builtin_memcpy(record->text + at, scopes, sizeof(*scopes));
+	return send_code(scratch, record, at + sizeof(*scopes), false, identity);
+}
+
+/* The name of the blob at hand, which is no method. */
+__noinline int java_send_stub(__u64 identity);
+__noinline int java_send_stub(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	struct event_code *head = &record->head;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = RUNTIME_VERSION_LINES; /* it has none */
+	head->first_line = 0;
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
+		head->address[i] = head->bytes[i] = head->whole_bytes[i] = 0;
+	__u32 at = append_c_text(record, 0, RUNTIME_TEXT_NAME,
+		java_walk(&scratch->walk.runtime)->name_address, JAVA_MAX_STUB_BYTES);
+	return send_code(scratch, record, at, true, identity);
+}
+
+/* ---- frames ---- */
+
+static __always_inline void java_push(struct scratch *scratch, __u32 number, __u32 place)
+{
+	if (number)
+		push_runtime_word(scratch, number, place);
+	else
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
+}
+
+/* Pushes the method at hand, `place` in its bytecodes. */
+__noinline int java_push_method(__u32 place);
+__noinline int java_push_method(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return 0;
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
+	__u64 identity = mix(scratch->walk.runtime.process, java->method);
+	identity = mix(mix(identity, java->const_method), java->symbol);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = java_send_method(identity);
+	java_push(scratch, number, place);
+	return 0;
+}
+
+/* Pushes the compiled method at hand, `place` in its code. */
+__noinline int java_push_compiled(__u32 place);
+__noinline int java_push_compiled(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return 0;
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	__u64 method = java_blob_u64(java, row->compiled_method);
+	__u64 identity = mix(scratch->walk.runtime.process, java->at);
+	identity = mix(mix(identity, java_blob_u32(java, row->compile_id)), method);
+	__u32 number = find_code(identity);
+	if (!number && java_take_method(method))
+		number = java_send_compiled(identity);
+	java_push(scratch, number, place);
+	return 0;
+}
+
+/* Pushes the blob at hand, which is no method. */
+__noinline int java_push_stub(void);
+__noinline int java_push_stub(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return 0;
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
+	__u64 identity = mix(scratch->walk.runtime.process, java->at);
+	identity = mix(identity, java->name_address);
+	__u32 number = find_code(identity);
+	if (!number)
+		number = java_send_stub(identity);
+	java_push(scratch, number, 0);
+	return 0;
+}
+
+#endif

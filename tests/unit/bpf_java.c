@@ -1,0 +1,333 @@
+/* Ticks in a process that is HotSpot as far as the walk can tell: compiled, interpreted, stubs. */
+#include <string.h>
+
+#include "bpf/runtime/java/java_row.h"
+#include "tests/unit/bpf_runtime_fixture.h"
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/unit.h"
+
+enum {
+	LOOP_BYTES = 80,
+	SP = 20, /* a word of the stack */
+	/* Words of the heap. */
+	LIST = 0,
+	ARRAY = 4,
+	CODE_HEAP = 8,
+	SEGMENTS = 20,
+	NAMES = 60, /* of blobs, two words each */
+	METHOD = 100,
+	CONST_METHOD = 110,
+	CONSTANTS = 130,
+	CLASS = 160,
+	CLASS_NAME = 170,
+	METHOD_NAME = 180,
+	FILE_NAME = 190,
+	/* Offsets in generated code: blobs begin 16 bytes behind. */
+	SEGMENT_BYTES = 64,
+	BLOB_BYTES = 512,
+	COMPILED = 0,
+	INTERPRETER = BLOB_BYTES,
+	STUBS = 2 * BLOB_BYTES,
+	BLOBS = 3,
+	BLOB = 16,      /* from its block */
+	CODE_AT = 0x80, /* from the blob */
+	FRAME_WORDS = 6,
+	PLACE = 0x40, /* in its code: behind a call */
+};
+
+static uint8_t code[BLOBS * BLOB_BYTES];
+
+static uint64_t code_address(uint64_t blob, uint64_t place)
+{
+	return JIT + blob + BLOB + CODE_AT + place;
+}
+
+static struct java_row *java_row_of(struct runtime_fixture *fixture)
+{
+	return (void *)fixture->table.runtime.words;
+}
+
+static void put_row(struct runtime_fixture *fixture)
+{
+	fixture->table.runtime.kind = RUNTIME_JAVA;
+	*java_row_of(fixture) = (struct java_row){.is_complete = true,
+		.flags = JAVA_HAS_SOURCE_FILE,
+		.version = 17,
+		.heaps = DATA,
+		.call_stub_return = DATA + 8,
+		.array_data = 8,
+		.heap_segments = 24,
+		.heap_shift = 48,
+		.space_high_boundary = 8,
+		.space_low = 16,
+		.block_used = 8,
+		.block_bytes = BLOB,
+		.blob_frame_size = 8,
+		.blob_code = 16,
+		.blob_end = 24,
+		.compiled_method = 32,
+		.compile_id = 40,
+		.deopt_handler = 44,
+		.entry = 48,
+		.original_pc = 56,
+		.const_method = 8,
+		.constants = 8,
+		.name_index = 16,
+		.bytecode_bytes = 18,
+		.method_flags = 20,
+		.const_method_bytes = 48,
+		.pool_holder = 24,
+		.source_file_index = 32,
+		.pool_bytes = 64,
+		.class_name = 16,
+		.symbol_body = 6};
+}
+
+static void put_symbol(struct runtime_fixture *fixture, uint64_t at, const char *text)
+{
+	uint16_t len = (uint16_t)strlen(text);
+	memcpy(&fixture->heap[at], &len, sizeof(len));
+	memcpy((char *)&fixture->heap[at] + 6, text, len);
+}
+
+static void put_method(struct runtime_fixture *fixture)
+{
+	const uint16_t indices[3] = {1, 100, 1}; /* of its name; bytes; it has lines */
+	fixture->heap[METHOD + 1] = heap_address(CONST_METHOD);
+	fixture->heap[CONST_METHOD + 1] = heap_address(CONSTANTS);
+	memcpy(&fixture->heap[CONST_METHOD + 2], indices, sizeof(indices));
+	fixture->heap[CONSTANTS + 3] = heap_address(CLASS);
+	fixture->heap[CONSTANTS + 4] = 2;
+	fixture->heap[CONSTANTS + 8 + 1] = heap_address(METHOD_NAME);
+	fixture->heap[CONSTANTS + 8 + 2] = heap_address(FILE_NAME) | 1;
+	fixture->heap[CLASS + 2] = heap_address(CLASS_NAME);
+	put_symbol(fixture, CLASS_NAME, "a/Main");
+	put_symbol(fixture, METHOD_NAME, "run");
+	put_symbol(fixture, FILE_NAME, "Main.java");
+}
+
+static void put_blob(struct runtime_fixture *fixture, uint64_t at, uint64_t name, const char *text,
+	uint32_t frame)
+{
+	uint64_t words[8] = {heap_address(name), frame, code_address(at, 0),
+		JIT + at + BLOB_BYTES - 8, heap_address(METHOD), 7 | 0x170ULL << 32,
+		code_address(at, 0), 8};
+	memcpy(&fixture->heap[name], text, strlen(text) + 1);
+	code[at + 8] = 1; /* the block is used */
+	memcpy(code + at + BLOB, words, sizeof(words));
+	for (uint64_t i = 0; i < BLOB_BYTES / SEGMENT_BYTES; i++)
+		((uint8_t *)&fixture->heap[SEGMENTS])[at / SEGMENT_BYTES + i] = (uint8_t)i;
+}
+
+static void put_code(uint64_t blob, uint64_t place, const char *bytes, size_t len)
+{
+	memcpy(code + blob + BLOB + CODE_AT + place, bytes, len);
+}
+
+/* push rbp; sub $0x20, rsp; ... call; ...; add $0x20, rsp; pop rbp; ret */
+static void put_compiled(struct runtime_fixture *fixture)
+{
+	put_blob(fixture, COMPILED, NAMES, "nmethod", FRAME_WORDS);
+	put_code(COMPILED, 0, "\x55\x48\x83\xec\x20\x90", 6);
+	put_code(COMPILED, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
+	put_code(COMPILED, 0x60, "\x48\x83\xc4\x20\x5d\xc3", 6);
+}
+
+static void setup(struct runtime_fixture *fixture)
+{
+	memset(code, 0x90, sizeof(code));
+	runtime_fixture_init(fixture, LOOP_BYTES);
+	put_row(fixture);
+	put_method(fixture);
+	put_compiled(fixture);
+	put_blob(fixture, INTERPRETER, NAMES + 4, "Interpreter", 0);
+	put_blob(fixture, STUBS, NAMES + 8, "StubRoutines (1)", 0);
+	put_code(STUBS, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
+	fixture->data[0] = heap_address(LIST);
+	fixture->data[1] = code_address(STUBS, PLACE);
+	fixture->heap[LIST] = 1;
+	fixture->heap[LIST + 1] = heap_address(ARRAY);
+	fixture->heap[ARRAY] = heap_address(CODE_HEAP);
+	fixture->heap[CODE_HEAP] = JIT;
+	fixture->heap[CODE_HEAP + 1] = JIT + sizeof(code);
+	fixture->heap[CODE_HEAP + 5] = heap_address(SEGMENTS);
+	fixture->heap[CODE_HEAP + 6] = 6;
+	emulate_memory(JIT, code, sizeof(code));
+	emulate_memory(CODE + CALLER, "\xe8\0\0\0\0\x90", 6);
+	runtime_fixture_bind(fixture);
+	runtime_fixture_tick(fixture); /* in the library: the process is known to have it */
+	fixture->regs.known = ~0ULL;
+	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
+	fixture->regs.reg[UNWIND_FP] = stack_address(SP + 100);
+}
+
+/* A frame of words, its return address the last. Returns where the next one begins. */
+static uint64_t put_frame(
+	struct runtime_fixture *fixture, uint64_t at, uint64_t words, uint64_t fp, uint64_t to)
+{
+	fixture->stack[at + words - 2] = stack_address(fp);
+	fixture->stack[at + words - 1] = to;
+	return at + words;
+}
+
+/* The frame of the stub that C code calls methods by, and that code's. */
+static void put_call_stub(struct runtime_fixture *fixture, uint64_t fp)
+{
+	put_frame(fixture, fp, 2, fp + 50, CODE + CALLER + 5);
+}
+
+TEST(compiled_methods_are_left_by_their_size)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	uint64_t next =
+		put_frame(&fixture, SP, FRAME_WORDS, SP + 60, code_address(COMPILED, PLACE));
+	next = put_frame(&fixture, next, FRAME_WORDS, next + 20, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, next - FRAME_WORDS + 20);
+	put_call_stub(&fixture, next + 14);
+	fixture.stack[next - 2] = stack_address(next + 14);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "a/Main.run");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_FILE), "Main.java");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "StubRoutines (1)");
+	CHECK_INT(number_of(fixture.words[0]), number_of(fixture.words[1]));
+	runtime_fixture_deinit(&fixture);
+}
+
+/* The leaf has so many words of its frame when it is at this place. */
+static void check_leaf(struct runtime_fixture *fixture, uint64_t place, uint64_t words)
+{
+	uint64_t fp = SP + 40;
+	memset(fixture->stack, 0, sizeof(fixture->stack));
+	put_call_stub(fixture, fp);
+	if (words >= 2)
+		put_frame(fixture, SP, words, fp, code_address(STUBS, PLACE));
+	else
+		fixture->stack[SP] = code_address(STUBS, PLACE);
+	fixture->regs.reg[UNWIND_FP] = words >= 2 ? 8 : stack_address(fp);
+	fixture->regs.ip = code_address(COMPILED, place);
+	runtime_fixture_tick(fixture);
+	CHECK_STR(runtime_fixture_shape(fixture), "ssn");
+}
+
+TEST(frames_are_half_made_and_half_gone_at_the_leaf)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	check_leaf(&fixture, 0, 1);              /* nothing is pushed */
+	check_leaf(&fixture, 1, 2);              /* the frame pointer is */
+	check_leaf(&fixture, 5, FRAME_WORDS);    /* all is there */
+	check_leaf(&fixture, 0x20, FRAME_WORDS); /* in the midst */
+	check_leaf(&fixture, 0x60, FRAME_WORDS); /* add rsp */
+	check_leaf(&fixture, 0x64, 2);           /* pop rbp */
+	check_leaf(&fixture, 0x65, 1);           /* ret */
+	runtime_fixture_deinit(&fixture);
+}
+
+TEST(words_that_are_pushed_for_a_while_are_left_too)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_frame(&fixture, SP, FRAME_WORDS + 2, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	runtime_fixture_deinit(&fixture);
+}
+
+/* An interpreter's frame around the frame pointer, at a place in its bytecodes. */
+static void put_interpreted(
+	struct runtime_fixture *fixture, uint64_t fp, uint64_t place, uint64_t next_fp, uint64_t to)
+{
+	fixture->stack[fp - 8] = heap_address(CONST_METHOD) + 48 + place;
+	fixture->stack[fp - 3] = heap_address(METHOD);
+	fixture->stack[fp - 1] = stack_address(fp + 2);
+	put_frame(fixture, fp, 2, next_fp, to);
+}
+
+TEST(interpreted_methods_have_a_place)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_interpreted(&fixture, SP + 12, 33, SP + 30, code_address(INTERPRETER, PLACE));
+	put_interpreted(&fixture, SP + 30, 44, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[13] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	CHECK_INT(place_of(fixture.words[0]), 33);
+	CHECK_INT(place_of(fixture.words[1]), 44);
+	fixture.regs.reg[13] = heap_address(CONST_METHOD) + 48 + 35; /* the interpreter's own */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(place_of(fixture.words[0]), 35);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* The method is in rbx, its caller's stack pointer in r13; the frame pointer is its caller's. */
+TEST(a_method_that_is_being_entered_has_no_frame)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	fixture.stack[SP] = code_address(STUBS, PLACE);
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 40);
+	fixture.regs.reg[13] = stack_address(SP + 1);
+	fixture.regs.reg[3] = heap_address(METHOD);
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "a/Main.run");
+	runtime_fixture_deinit(&fixture);
+}
+
+TEST(what_leads_to_inlined_methods_is_sent)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	struct java_row *row = java_row_of(&fixture);
+	row->flags |= JAVA_HAS_SCOPES;
+	row->scopes_data = row->scopes_pcs = row->scopes_pcs_end = row->metadata = 40;
+	table_store_complete_row(fixture.store, 2, &fixture.table.runtime);
+	put_frame(&fixture, SP, FRAME_WORDS, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	const struct event_code *event = emulated_record(EVENT_CODE, 0);
+	CHECK(event && event->is_inlined);
+	CHECK_INT(event ? event->bytes[RUNTIME_TEXT_LINES] : 0, sizeof(struct java_scopes));
+	CHECK_INT(place_of(fixture.words[0]), RUNTIME_FRAME_IS_LEAF | 0x20);
+	event = emulated_record(EVENT_CODE, 1);
+	CHECK(event && !event->is_inlined);
+	runtime_fixture_deinit(&fixture);
+}
+
+TEST(a_row_that_is_not_complete_is_asked_for)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	java_row_of(&fixture)->is_complete = false;
+	table_store_complete_row(fixture.store, 2, &fixture.table.runtime);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK(emulated_record(EVENT_FILE, 0) != NULL);
+	CHECK(!is_script(fixture.words ? fixture.words[0] : 0));
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Every hop of the map of segments leads back to a hop: it takes a bounded number of them. */
+TEST(a_map_without_an_end_leads_nowhere)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	memset(&fixture.heap[SEGMENTS], 0, 32 * 8);
+	((uint8_t *)&fixture.heap[SEGMENTS])[2] = 0xff;
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK(!fixture.words || !is_script(fixture.words[0]));
+	runtime_fixture_deinit(&fixture);
+}

@@ -1,0 +1,251 @@
+/* What the recorder makes of Java's names, lines, and methods that are inlined in each other. */
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/event.h"
+#include "bpf/runtime/java/java_row.h"
+#include "format/file/layout.h"
+#include "record/runtime/java/java_layout.h"
+#include "record/runtime/java/java_lines.h"
+#include "record/runtime/java/java_names.h"
+#include "record/runtime/java/java_scopes.h"
+#include "record/runtime/runtime_inlined.h"
+#include "record/script_table.h"
+#include "tests/unit/unit.h"
+
+static void check_texts(
+	const char *name, const char *file, const char *want_name, const char *want_file)
+{
+	CLEANUP(str_deinit) struct str names = {0};
+	CLEANUP(str_deinit) struct str files = {0};
+	str_write(&names, name, strlen(name));
+	str_write(&files, file, strlen(file));
+	java_names_put_texts(&names, &files);
+	CHECK_STR(str_text(&names), want_name);
+	CHECK_STR(str_text(&files), want_file);
+}
+
+TEST(names_of_methods_have_dots_and_files_their_package)
+{
+	check_texts("java/util/HashMap.put", "HashMap.java", "java.util.HashMap.put",
+		"java/util/HashMap.java");
+	check_texts("Main.main", "Main.java", "Main.main", "Main.java");
+	check_texts("a/Main$$Lambda/0x00007f.run", "", "a.Main$$Lambda.0x00007f.run", "");
+	check_texts("StubRoutines (1)", "", "StubRoutines (1)", "");
+}
+
+static uint32_t java_line_at(uint8_t version, const char *bytes, size_t len, uint32_t place)
+{
+	struct runtime_lines lines = {
+		.version = version, .bytes = (const uint8_t *)bytes, .len = len};
+	struct runtime_line_marks marks;
+	runtime_line_marks_init(&marks, &lines, java_lines_next);
+	uint32_t line = runtime_line_marks_find(&marks, &lines, java_lines_next, place);
+	runtime_line_marks_deinit(&marks);
+	return line;
+}
+
+/* (0, 7), (4, 9), then by whole numbers (10, 8): a line back. */
+TEST(lines_of_java_count_on_from_each_other)
+{
+	static const char table[] = "\x07\x22\xff\x0c\x01\0", later[] = "\x07\x22\xff\x0d\x02\0";
+	CHECK_INT(java_line_at(17, table, 6, 0), 7);
+	CHECK_INT(java_line_at(17, table, 6, 3), 7);
+	CHECK_INT(java_line_at(17, table, 6, 4), 9);
+	CHECK_INT(java_line_at(17, table, 6, 10), 8);
+	CHECK_INT(java_line_at(17, table, 6, 1000), 8);
+	CHECK_INT(java_line_at(21, later, 6, 10), 8);
+	CHECK_INT(java_line_at(17, table, 3, 10), 9); /* cut */
+	CHECK_INT(java_line_at(17, "", 0, 0), 0);
+}
+
+/* outer() [line 5] has inner() [line 9] inlined in it at place 16, and is alone at 32. */
+static void put_inlined(struct bytes_buf *out)
+{
+	struct runtime_inlined inlined = {0};
+	static const struct runtime_inlined_function functions[] = {
+		{"A.outer", "A.java", 7, 6}, {"b/B.inner", "B.java", 9, 6}};
+	static const struct runtime_inlined_scope scopes[] = {{0, 5, 0}, {1, 9, 1}, {0, 6, 0}};
+	static const struct runtime_inlined_place places[] = {{16, 2}, {32, 3}};
+	for (size_t i = 0; i < 2; i++)
+		vec_push(&inlined.functions, functions[i]);
+	for (size_t i = 0; i < 3; i++)
+		vec_push(&inlined.scopes, scopes[i]);
+	for (size_t i = 0; i < 2; i++)
+		vec_push(&inlined.places, places[i]);
+	runtime_inlined_put(out, &inlined);
+	runtime_inlined_deinit(&inlined);
+}
+
+TEST(inlined_functions_are_found_by_place)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	struct runtime_inlined inlined;
+	bool is_exact;
+	put_inlined(&bytes);
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	CHECK_INT(runtime_inlined_find(&inlined, 16, &is_exact), 2);
+	CHECK(is_exact);
+	CHECK_INT(runtime_inlined_find(&inlined, 17, &is_exact), 3);
+	CHECK(!is_exact);
+	CHECK_INT(runtime_inlined_find(&inlined, 33, &is_exact), RUNTIME_INLINED_NONE);
+	runtime_inlined_deinit(&inlined);
+	for (size_t len = 0; len < bytes.len; len++)
+		CHECK(!runtime_inlined_get(bytes.data, len, &inlined));
+}
+
+/* A scope that is inlined in one behind it, and a place of a scope that there is not. */
+TEST(inlined_functions_that_make_no_sense_are_refused)
+{
+	struct runtime_inlined inlined;
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0", 9, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\1\4\2", 11, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0", 9, &inlined));
+	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\1\4\1", 11, &inlined));
+	runtime_inlined_deinit(&inlined);
+}
+
+/* ---- what is read of a process: this one ---- */
+
+struct symbol {
+	uint16_t len;
+	char text[30];
+};
+
+struct class
+{
+	uint64_t name;
+};
+
+struct pool {
+	uint64_t holder;
+	uint16_t source_file, zero[3];
+	uint64_t symbols[4];
+};
+
+struct const_method {
+	uint64_t constants;
+	uint16_t name, bytes, flags, zero;
+	uint8_t bytecodes[16];
+	uint8_t lines[32];
+};
+
+struct method {
+	uint64_t const_method;
+};
+
+static struct symbol outer_name = {5, "outer"}, inner_name = {5, "inner"}, class_name = {3, "a/B"},
+		     file_name = {6, "B.java"};
+static struct class class_of_both;
+static struct pool pool;
+static struct const_method outer_const, inner_const;
+static struct method outer_method, inner_method;
+
+static void make_methods(void)
+{
+	class_of_both.name = (uintptr_t)&class_name;
+	pool = (struct pool){.holder = (uintptr_t)&class_of_both,
+		.source_file = 2,
+		.symbols = {
+			(uintptr_t)&outer_name, (uintptr_t)&inner_name, (uintptr_t)&file_name | 1}};
+	outer_const = (struct const_method){.constants = (uintptr_t)&pool,
+		.bytes = 16,
+		.flags = 1,
+		.lines = {0x07, 0x22}}; /* 7; from place 4 on 9 */
+	inner_const = outer_const;
+	inner_const.name = 1;
+	inner_const.lines[0] = 0x06;
+	outer_method.const_method = (uintptr_t)&outer_const;
+	inner_method.const_method = (uintptr_t)&inner_const;
+}
+
+TEST(inlined_methods_are_read)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	struct runtime_inlined inlined;
+	bool is_exact;
+	make_methods();
+	/* At 1: outer, place 5. At 4: inner in it, place 0. The numbers are of JDK 17. */
+	static const uint8_t data[] = {0, 0, 1, 6, 1, 2, 1};
+	const int32_t places[3][4] = {{-1, 0}, {16, 4}, {32, 1}};
+	const uint64_t metadata[2] = {(uintptr_t)&outer_method, (uintptr_t)&inner_method};
+	struct java_scopes given = {.places = (uintptr_t)places,
+		.places_end = (uintptr_t)places + sizeof(places),
+		.data = (uintptr_t)data,
+		.data_end = (uintptr_t)data + sizeof(data),
+		.metadata = (uintptr_t)metadata,
+		.name_index = 8,
+		.bytecode_bytes = 10,
+		.method_flags = 12,
+		.source_file_index = 8,
+		.symbol_body = 2,
+		.const_method_bytes = 16,
+		.pool_bytes = 16,
+		.version = 17,
+		.flags = JAVA_HAS_SOURCE_FILE};
+	CHECK(java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	uint32_t scope = runtime_inlined_find(&inlined, 16, &is_exact);
+	CHECK(is_exact && scope);
+	if (scope) {
+		const struct runtime_inlined_scope *inner = &inlined.scopes.data[scope - 1];
+		const struct runtime_inlined_function *function =
+			&inlined.functions.data[inner->function];
+		CHECK_INT(inner->line, 6);
+		CHECK_INT(function->name_len, 9);
+		CHECK(memcmp(function->name, "a/B.inner", 9) == 0);
+		CHECK(memcmp(function->file, "B.java", 6) == 0);
+		CHECK_INT(inlined.scopes.data[inner->caller - 1].line, 9);
+	}
+	runtime_inlined_deinit(&inlined);
+	given.places_end = given.places - 16;
+	CHECK(!java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
+	given.data = 8;
+	CHECK(!java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
+	CHECK(!java_scopes_read((uint32_t)getpid(), &given, 7, &bytes));
+}
+
+/* ---- what the script table makes of it ---- */
+
+TEST(a_frame_is_that_of_all_functions_inlined_there)
+{
+	struct object_table objects = {0};
+	struct script_table scripts;
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	script_table_init(&scripts, &objects);
+	put_inlined(&bytes);
+	struct {
+		struct event_code head;
+		char text[128];
+	} code = {.head = {.type = EVENT_CODE,
+			  .number = 9,
+			  .kind = RUNTIME_JAVA,
+			  .version = 17,
+			  .is_inlined = true,
+			  .bytes = {7, 0, 4},
+			  .whole_bytes = {7, 0, 0}}};
+	memcpy(code.text, "A.outer", 7);
+	/* No process is read, for want of an address: what leads there is no table. */
+	script_table_take(&scripts, &code.head, sizeof(code));
+	uint64_t word = 9ULL << RUNTIME_FRAME_CODE_SHIFT | 16, offsets[8];
+	struct object *object;
+	CHECK_INT(script_table_find_inlined(&scripts, word, &object, offsets, 8), 1);
+	struct script_place place;
+	script_table_describe(&scripts, offsets[0], &place);
+	CHECK_STR(place.name, "A.outer");
+	script_table_deinit(&scripts);
+	object_table_deinit(&objects);
+}
+
+/* Without the tables of a virtual machine there is nothing that completes a row. */
+TEST(a_process_without_tables_completes_no_row)
+{
+	struct runtime_row row = {.kind = RUNTIME_JAVA}, before = row;
+	static const uint64_t nothing[64];
+	struct java_row *java = (void *)row.words;
+	for (int i = 0; i < JAVA_SYMBOLS; i++)
+		java->symbols[i] = (uint32_t)(i * 8);
+	before = row;
+	CHECK(!java_layout_complete((uint32_t)getpid(), -(uint64_t)(uintptr_t)nothing, &row));
+	CHECK(memcmp(&row, &before, sizeof(row)) == 0);
+}
