@@ -119,12 +119,6 @@ void app_go_back(struct app *app);
 /* "": for nothing any more. */
 void app_search(struct app *app, const char *text);
 
-/*
- * Before the model becomes another one: what was selected and is there no more, since native frames
- * are hidden, is what called it in a script.
- */
-void app_select_script(struct app *app, const struct model *next);
-
 /* The function that is selected; 0 when none is, or it is not there any more. */
 uint32_t app_function(const struct app *app);
 void app_select(struct app *app, uint32_t frame);
@@ -136,12 +130,6 @@ uint32_t app_node(const struct app *app);
 uint32_t app_hottest_node(const struct app *app, uint32_t function);
 /* The branch that the newest zoom leads to; 0: the root. */
 uint32_t app_zoomed_node(const struct app *app);
-
-/*
- * What a model shows of a path: all of it, or where native frames are hidden and it has frames of
- * scripts, only these.
- */
-void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret);
 
 void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */
