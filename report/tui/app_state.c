@@ -169,8 +169,7 @@ static void select_script(struct app *app, const struct model *next)
 	if (!selection->path.len && has_function(next, model_function_of(next, selection->frame)))
 		return;
 	if (!selection->path.len)
-		model_path_to(app->model, app_hottest_node(app, function),
-			&selection->path);
+		model_path_to(app->model, app_hottest_node(app, function), &selection->path);
 	struct path seen = {0};
 	model_path_seen(next, &selection->path, &seen);
 	if (seen.len)

@@ -5,6 +5,7 @@
 #ifndef EBPROF_APP_STATE_H
 #define EBPROF_APP_STATE_H
 
+#include "report/tui/chrome.h"
 #include "report/tui/code_reader.h"
 #include "report/tui/line_edit.h"
 #include "report/tui/model.h"
@@ -27,16 +28,6 @@ enum app_prompt {
 	APP_PROMPT_PRINT,
 	APP_PROMPT_BASELINE,
 	APP_PROMPTS,
-};
-
-enum {
-	APP_CRUMBS_MAX = 32, /* steps of the trail that the mouse can reach */
-};
-
-/* Where something was drawn on a line, and what it stands for. */
-struct app_spot {
-	int x, end;
-	size_t what;
 };
 
 /*
@@ -91,12 +82,7 @@ struct app {
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
 	struct str message;                  /* shown until the next key */
 	struct overlay overlay;
-	struct rect body;
-	struct app_spot tabs[VIEW_COUNT]; /* on line 1; what: the view */
-	size_t nr_tabs;
-	struct app_spot crumbs[APP_CRUMBS_MAX]; /* what: the steps up to it */
-	size_t nr_crumbs;
-	int trail_y;
+	struct chrome chrome;
 	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
 	unsigned cancels;   /* grows with each ^C */

@@ -1,7 +1,7 @@
 /*
- * Paths through the call tree of a model. Each model has a tree of its own, whose nodes and function
- * ids are others than those of the model before; frames stay. So a branch is remembered by the
- * frames that lead to it, and looked up again in the model that is shown.
+ * Paths through the call tree of a model. Each model has a tree of its own, whose nodes and
+ * function ids are others than those of the model before; frames stay. So a branch is remembered by
+ * the frames that lead to it, and looked up again in the model that is shown.
  */
 #ifndef EBPROF_MODEL_PATH_H
 #define EBPROF_MODEL_PATH_H
