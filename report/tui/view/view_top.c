@@ -5,6 +5,7 @@
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/list_header.h"
+#include "report/tui/view/view_action.h"
 
 enum top_column {
 	TOP_SELF,
@@ -259,16 +260,31 @@ static bool find_match(struct top *top, const struct app *app, bool goes_back, u
 	return has_any;
 }
 
-static bool view_top_go_to_match(struct top *top, struct app *app, bool goes_up)
+static void view_top_go_to_match(void *state, struct app *app, enum action action)
 {
+	struct top *top = state;
+	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	uint32_t element = 0;
 	if (!app->model->matches || !top->rows.len ||
 		!find_match(top, app, goes_up != top->header.is_reversed, &element))
-		return false;
+		return;
 	go_to_element(top, element);
 	view_top_select_row(top, app);
-	return true;
 }
+
+static void view_top_enter(void *state, struct app *app, enum action action)
+{
+	(void)state;
+	(void)action;
+	app_show(app, VIEW_BUTTERFLY);
+}
+
+static const struct view_action actions[] = {
+	{ACTION_ENTER, view_top_enter},
+	{ACTION_NEXT_MATCH, view_top_go_to_match},
+	{ACTION_PREVIOUS_MATCH, view_top_go_to_match},
+	{ACTION_NONE, NULL},
+};
 
 static bool top_act(void *state, struct app *app, enum action action)
 {
@@ -277,20 +293,12 @@ static bool top_act(void *state, struct app *app, enum action action)
 		top_update(top, app);
 		return true;
 	}
-	switch (action) {
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		view_top_go_to_match(top, app, action == ACTION_PREVIOUS_MATCH);
+	if (view_action_run(actions, top, app, action))
 		return true;
-	case ACTION_ENTER:
-		app_show(app, VIEW_BUTTERFLY);
-		return true;
-	default:
-		if (!list_act(&top->list, action))
-			return false;
-		view_top_select_row(top, app);
-		return true;
-	}
+	if (!list_act(&top->list, action))
+		return false;
+	view_top_select_row(top, app);
+	return true;
 }
 
 static bool top_mouse(void *state, struct app *app, const struct input *input)
