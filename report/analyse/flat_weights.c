@@ -1,7 +1,5 @@
 #include "report/analyse/flat_weights.h"
 
-#include "report/analyse/tree_growth.h"
-
 /*
  * The recorded nodes are a tree already, only that callees of one function may stand in it several
  * times, and that the kernel's part of a stack is a branch of its own instead of the end of the

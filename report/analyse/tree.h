@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/map.h"
 #include "format/base/vec.h"
 #include "report/model/profile.h"
 #include "report/model/slice.h"
@@ -36,6 +37,26 @@ struct tree_options {
 void tree_init(
 	struct tree *tree, const struct profile *profile, const struct tree_options *options);
 void tree_deinit(struct tree *tree);
+
+/* ---- other trees: node by node, with each function once below each caller ---- */
+
+struct tree_growth {
+	VEC(uint8_t) nr_children; /* of each node of the tree, as far as they are counted */
+	struct map children;      /* where there are many: parent << 32 | function -> node */
+};
+
+/* A tree of a root alone. */
+void tree_begin(struct tree *tree, struct tree_growth *growth);
+/*
+ * The node of child->function below child->parent: as it is there, or a copy of `child`, whose
+ * references to others but its parent are 0.
+ */
+uint32_t tree_grow(struct tree *tree, struct tree_growth *growth, const struct tree_node *child);
+void tree_growth_deinit(struct tree_growth *growth);
+/* When all nodes are there: says of each whether it is recursive. */
+void tree_mark_recursion(struct tree *tree, size_t nr_functions);
+
+/* ---- weights ---- */
 
 struct tree_weight {
 	uint64_t self, total; /* in the event's unit (ns) */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/analyse/tree_growth.h"
 #include "report/compare/rename_match.h"
 
 struct merging {

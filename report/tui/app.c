@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "report/name/demangle/demangle.h"
-#include "report/tui/app_draw.h"
 #include "report/write/info.h"
 
 void app_init(struct app *app, const struct app_options *options)
@@ -193,7 +192,7 @@ static void hide_native(struct app *app, enum action action)
 static void print_grid(struct app *app, struct str *out)
 {
 	struct grid grid;
-	grid_init(&grid, app->body.width, app->body.height, false);
+	grid_init(&grid, app->chrome.body.width, app->chrome.body.height, false);
 	app->views[app->view]->draw(app->states[app->view], app, &grid, grid_all(&grid));
 	grid_put_text(&grid, out);
 	grid_deinit(&grid);
@@ -457,6 +456,32 @@ static void type_key(struct app *app, uint32_t key)
 	}
 }
 
+/* ---- drawing ---- */
+
+static void draw_view(struct app *app, struct grid *grid)
+{
+	const struct rect *body = &app->chrome.body;
+	if (!app->model || body->height <= 0)
+		return;
+	if (app_has_view(app))
+		app->views[app->view]->draw(app->states[app->view], app, grid, *body);
+	else
+		grid_put(grid, 0, body->y, grid->width, STYLE_DIM,
+			app->busy ? "the call tree is being made"
+				  : "there is no call tree: ^C stopped it");
+}
+
+void app_draw(struct app *app, struct grid *grid)
+{
+	grid_clear(grid);
+	if (!chrome_draw_above(&app->chrome, app, grid))
+		return;
+	draw_view(app, grid);
+	chrome_draw_below(app, grid);
+	if (app->overlay.is_open)
+		overlay_draw(&app->overlay, grid);
+}
+
 /* ---- input ---- */
 
 static bool is_in(const struct rect *rect, const struct input *input)
@@ -467,10 +492,10 @@ static bool is_in(const struct rect *rect, const struct input *input)
 
 static void point(struct app *app, const struct input *input)
 {
-	if (!app->model || app_point_frame(app, input))
+	if (!app->model || chrome_point(&app->chrome, app, input))
 		return;
 	bool is_taken = app_has_view(app) && app->views[app->view]->mouse &&
-			is_in(&app->body, input) &&
+			is_in(&app->chrome.body, input) &&
 			app->views[app->view]->mouse(app->states[app->view], app, input);
 	if (is_taken && input->kind == INPUT_DOUBLE)
 		act(app, ACTION_ENTER);

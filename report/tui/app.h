@@ -5,12 +5,12 @@
 #ifndef EBPROF_APP_H
 #define EBPROF_APP_H
 
-#include "report/tui/app_draw.h"
 #include "report/tui/app_state.h"
 
 void app_init(struct app *app, const struct app_options *options);
 void app_deinit(struct app *app);
 
+void app_draw(struct app *app, struct grid *grid);
 void app_input(struct app *app, const struct input *input);
 void app_print_deinit(struct app_print *print);
 

@@ -1,7 +1,8 @@
 #include "report/tui/app_state.h"
-#include "report/write/health.h"
 
 #include <stdarg.h>
+
+#include "report/write/health.h"
 
 bool app_has_view(const struct app *app)
 {
@@ -123,100 +124,7 @@ void app_go_back_to(struct app *app, size_t steps)
 		wish_for_trail(app);
 }
 
-/* ---- the selection, through models whose ids are others each time ---- */
-
-static void app_state_path_to(const struct tree *tree, uint32_t node, struct path *ret)
-{
-	ret->len = 0;
-	for (uint32_t at = node; at; at = tree->nodes.data[at].parent)
-		vec_push(ret, tree->nodes.data[at].frame);
-	for (size_t i = 0; i < ret->len / 2; i++) {
-		uint32_t frame = ret->data[i];
-		ret->data[i] = ret->data[ret->len - 1 - i];
-		ret->data[ret->len - 1 - i] = frame;
-	}
-}
-
-static bool app_state_is_script(const struct model *model, uint32_t frame)
-{
-	if (frame >= model->names->frames.len)
-		return false;
-	uint32_t object = model->names->frames.data[frame].object;
-	return model_object(model, object)->info.kind == LAYOUT_OBJECT_SCRIPT;
-}
-
-void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret)
-{
-	ret->len = 0;
-	for (size_t i = 0; model->names->hides_native && i < path->len; i++)
-		if (app_state_is_script(model, path->data[i]))
-			vec_push(ret, path->data[i]);
-	if (!ret->len)
-		vec_append(ret, path->data, path->len);
-}
-
-/* The hottest place of a script's function that was called from a node by native code; 0: none. */
-static uint32_t script_below(const struct model *model, uint32_t node, uint32_t function)
-{
-	const struct tree_node *nodes = model->names->tree.nodes.data;
-	uint32_t at = node, found = 0;
-	for (;;) {
-		bool is_seen = at == node || !app_state_is_script(model, nodes[at].frame);
-		if (at != node && nodes[at].function == function &&
-			(!found || model->weights[at].total > model->weights[found].total))
-			found = at;
-		if (is_seen && nodes[at].first_child) {
-			at = nodes[at].first_child;
-			continue;
-		}
-		while (at != node && !nodes[at].next_sibling)
-			at = nodes[at].parent;
-		if (at == node)
-			return found;
-		at = nodes[at].next_sibling;
-	}
-}
-
-/*
- * Of a function called from a node, or from what was found to be inlined there since the path was
- * made.
- */
-static uint32_t app_state_child_of(
-	const struct model *model, uint32_t node, uint32_t function, int levels)
-{
-	const struct tree_node *nodes = model->names->tree.nodes.data;
-	uint32_t first = nodes[node].first_child, found = 0;
-	for (uint32_t at = first; at; at = nodes[at].next_sibling)
-		if (nodes[at].function == function)
-			return at;
-	for (uint32_t at = first; at && levels && !found; at = nodes[at].next_sibling)
-		if (model->names->frames.data[nodes[at].frame].outer)
-			found = app_state_child_of(model, at, function, levels - 1);
-	return found;
-}
-
-/* The deepest node of the tree on the path: names may have changed, and branches have gone. */
-static uint32_t app_state_follow(const struct model *model, const struct path *path)
-{
-	enum {
-		INLINED_LEVELS = 8
-	};
-	uint32_t at = 0;
-	struct path seen = {0};
-	app_put_seen_path(model, path, &seen);
-	for (size_t i = 0; i < seen.len; i++) {
-		uint32_t function = model_function_of(model, seen.data[i]);
-		uint32_t child = app_state_child_of(model, at, function, INLINED_LEVELS);
-		if (!child && app_state_is_script(
-				      model, seen.data[i])) /* chosen while others were hidden */
-			child = script_below(model, at, function);
-		if (!child)
-			break;
-		at = child;
-	}
-	vec_deinit(&seen);
-	return at;
-}
+/* ---- the selection ---- */
 
 uint32_t app_function(const struct app *app)
 {
@@ -240,46 +148,30 @@ static bool has_function(const struct model *model, uint32_t function)
 	return false;
 }
 
-/* Whether `node` is the branch `above` or below it. */
-static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
-{
-	while (node > above) /* parents stand ahead of their children */
-		node = tree->nodes.data[node].parent;
-	return node == above;
-}
-
 uint32_t app_hottest_node(const struct app *app, uint32_t function)
 {
-	const struct tree *tree = &app->model->names->tree;
-	const struct tree_weight *weights = app->model->weights;
-	uint32_t zoomed = app_zoomed_node(app), hottest = 0;
-	uint64_t most = 0;
-	for (uint32_t i = zoomed ? zoomed : 1; i < tree->nodes.len; i++) {
-		if (tree->nodes.data[i].function != function || weights[i].total <= most ||
-			!is_within(tree, i, zoomed))
-			continue;
-		most = weights[i].total;
-		hottest = i;
-	}
-	return hottest;
+	return model_path_hottest(app->model, function, app_zoomed_node(app));
 }
 
-void app_select_script(struct app *app, const struct model *next)
+/*
+ * Before the model becomes another one: what was selected and is there no more, since native frames
+ * are hidden, is what called it in a script.
+ */
+static void select_script(struct app *app, const struct model *next)
 {
 	struct app_selection *selection = &app->selection;
 	uint32_t function = app_function(app);
 	bool begins_to_hide = next->names->hides_native && app->model && !app->model->is_flat &&
 			      !app->model->names->hides_native;
 	if (!begins_to_hide || !function || selection->is_default ||
-		app_state_is_script(next, selection->frame))
+		model_path_is_script(next, selection->frame))
 		return;
 	if (!selection->path.len && has_function(next, model_function_of(next, selection->frame)))
 		return;
 	if (!selection->path.len)
-		app_state_path_to(&app->model->names->tree, app_hottest_node(app, function),
-			&selection->path);
+		model_path_to(app->model, app_hottest_node(app, function), &selection->path);
 	struct path seen = {0};
-	app_put_seen_path(next, &selection->path, &seen);
+	model_path_seen(next, &selection->path, &seen);
 	if (seen.len)
 		selection->frame = seen.data[seen.len - 1];
 	vec_deinit(&seen);
@@ -288,26 +180,26 @@ void app_select_script(struct app *app, const struct model *next)
 void app_select_node(struct app *app, uint32_t node)
 {
 	const struct tree *tree = &app->model->names->tree;
-	app_state_path_to(tree, node, &app->selection.path);
+	model_path_to(app->model, node, &app->selection.path);
 	app->selection.frame = tree->nodes.data[node].frame;
 	app->selection.is_default = false;
 }
 
 uint32_t app_node(const struct app *app)
 {
-	return app->model ? app_state_follow(app->model, &app->selection.path) : 0;
+	return app->model ? model_path_follow(app->model, &app->selection.path) : 0;
 }
 
 uint32_t app_zoomed_node(const struct app *app)
 {
 	const struct path *zoom = trail_zoom(&app->trail, false);
-	return app->model && zoom ? app_state_follow(app->model, zoom) : 0;
+	return app->model && zoom ? model_path_follow(app->model, zoom) : 0;
 }
 
 void app_zoom(struct app *app, uint32_t node)
 {
 	struct trail_step step = {.is_zoom = true};
-	app_state_path_to(&app->model->names->tree, node, &step.zoom);
+	model_path_to(app->model, node, &step.zoom);
 	trail_add(&app->trail, &step);
 	vec_deinit(&step.zoom);
 }
@@ -331,7 +223,7 @@ void app_update(struct app *app, struct model *model)
 {
 	if (!app->model)
 		health_put_damage(model->profile, &app->message);
-	app_select_script(app, model);
+	select_script(app, model);
 	model_release(app->model);
 	app->model = model;
 	update_view(app);

@@ -5,6 +5,7 @@
 #ifndef EBPROF_APP_STATE_H
 #define EBPROF_APP_STATE_H
 
+#include "report/tui/chrome.h"
 #include "report/tui/code_reader.h"
 #include "report/tui/line_edit.h"
 #include "report/tui/model.h"
@@ -27,16 +28,6 @@ enum app_prompt {
 	APP_PROMPT_PRINT,
 	APP_PROMPT_BASELINE,
 	APP_PROMPTS,
-};
-
-enum {
-	APP_CRUMBS_MAX = 32, /* steps of the trail that the mouse can reach */
-};
-
-/* Where something was drawn on a line, and what it stands for. */
-struct app_spot {
-	int x, end;
-	size_t what;
 };
 
 /*
@@ -91,12 +82,7 @@ struct app {
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
 	struct str message;                  /* shown until the next key */
 	struct overlay overlay;
-	struct rect body;
-	struct app_spot tabs[VIEW_COUNT]; /* on line 1; what: the view */
-	size_t nr_tabs;
-	struct app_spot crumbs[APP_CRUMBS_MAX]; /* what: the steps up to it */
-	size_t nr_crumbs;
-	int trail_y;
+	struct chrome chrome;
 	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
 	unsigned cancels;   /* grows with each ^C */
@@ -119,12 +105,6 @@ void app_go_back(struct app *app);
 /* "": for nothing any more. */
 void app_search(struct app *app, const char *text);
 
-/*
- * Before the model becomes another one: what was selected and is there no more, since native frames
- * are hidden, is what called it in a script.
- */
-void app_select_script(struct app *app, const struct model *next);
-
 /* The function that is selected; 0 when none is, or it is not there any more. */
 uint32_t app_function(const struct app *app);
 void app_select(struct app *app, uint32_t frame);
@@ -136,12 +116,6 @@ uint32_t app_node(const struct app *app);
 uint32_t app_hottest_node(const struct app *app, uint32_t function);
 /* The branch that the newest zoom leads to; 0: the root. */
 uint32_t app_zoomed_node(const struct app *app);
-
-/*
- * What a model shows of a path: all of it, or where native frames are hidden and it has frames of
- * scripts, only these.
- */
-void app_put_seen_path(const struct model *model, const struct path *path, struct path *ret);
 
 void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */

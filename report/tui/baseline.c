@@ -8,7 +8,6 @@
 #include "report/load/load.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
-#include "report/tui/compare_model.h"
 
 struct baseline {
 	char *path;
@@ -197,6 +196,50 @@ static size_t translate_scope(const struct baseline *baseline, const struct prof
 	return nr_left_out;
 }
 
+/*
+ * ---- the call trees of both as a model: what draws and searches models does the same with it ----
+ */
+
+/* The tables are the diff's; nothing is ever added to them. */
+#define BORROW(to, from) ((to).data = (from).data, (to).len = (from).len)
+
+/* The names and the tree of both: functions, objects and frames are those of names->diff. */
+static struct model_names *names_of_both(
+	const struct diff_tree_side *base, const struct diff_tree_side *new)
+{
+	struct model_names *names = mem_zalloc(sizeof(*names));
+	struct diff_tree *diff = mem_zalloc(sizeof(*diff));
+	diff_tree_init(diff, base, new);
+	names->references = 1;
+	names->diff = diff;
+	names->tree = diff->tree;
+	BORROW(names->functions, diff->functions);
+	BORROW(names->objects, diff->objects);
+	BORROW(names->frames, diff->frames);
+	names->groups = mem_zalloc_array(diff->functions.len, sizeof(*names->groups));
+	for (uint32_t i = 0; i < diff->functions.len; i++)
+		names->groups[i] = i;
+	return names;
+}
+
+/*
+ * As wide as the mean of both sides, whose weights are of that tree. There is nothing in it but
+ * names, weights and matches.
+ */
+static struct model *model_of_both(const struct model *model, struct model_names *names,
+	struct tree_weight *const sides[MATCH_SIDES], const char *search)
+{
+	struct model *both = mem_zalloc(sizeof(*both));
+	both->references = 1;
+	both->wish_serial = model->wish_serial;
+	both->profile = model->profile;
+	both->names = model_names_hold(names);
+	both->weights = diff_tree_mean(names->diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	both->slice.whole = (struct slice_sum){both->weights->total, both->weights->samples};
+	model_find_matches(both, search);
+	return both;
+}
+
 /* ---- comparing ---- */
 
 static const char *baseline_event_of(const struct profile *profile)
@@ -271,7 +314,7 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	CLEANUP_FREE struct tree_weight *new_weights = weigh_all(model->profile, of_new);
 	struct diff_tree_side base = {baseline->profile, of_base, base_weights};
 	struct diff_tree_side new = {model->profile, of_new, new_weights};
-	baseline->merged = compare_names_create(&base, &new);
+	baseline->merged = names_of_both(&base, &new);
 	baseline->merged->hides_native = model->names->hides_native;
 	baseline->merged_with = model_names_hold(model->names);
 }
@@ -337,7 +380,7 @@ static void baseline_compare_profiles(struct baseline *baseline, const struct mo
 	sides[MATCH_NEW] = diff_tree_weigh(diff, MATCH_NEW, model->weights);
 	compare_init(&comparison->compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
 	bool is_judged = compare_judge(&comparison->compare, diff, sources, baseline->judging);
-	comparison->both = compare_model_create(model, baseline->merged, sides, wish->search);
+	comparison->both = model_of_both(model, baseline->merged, sides, wish->search);
 	if (!is_judged)
 		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
 	put_notes(baseline->profile, model->profile, diff, &comparison->notes);

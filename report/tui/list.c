@@ -33,37 +33,47 @@ static void list_move(struct list *list, long by)
 	list->selected = to < 0 || last < 0 ? 0 : (size_t)(to > last ? last : to);
 }
 
+long list_step(enum action action, int height)
+{
+	enum step_unit {
+		STEP_LINE,
+		STEP_PAGE,
+		STEP_HALF,
+		STEP_ALL,
+	};
+	static const struct step {
+		enum action action;
+		enum step_unit unit;
+		int sign;
+	} steps[] = {
+		{ACTION_UP, STEP_LINE, -1},
+		{ACTION_DOWN, STEP_LINE, 1},
+		{ACTION_PAGE_UP, STEP_PAGE, -1},
+		{ACTION_PAGE_DOWN, STEP_PAGE, 1},
+		{ACTION_HALF_UP, STEP_HALF, -1},
+		{ACTION_HALF_DOWN, STEP_HALF, 1},
+		{ACTION_FIRST, STEP_ALL, -1},
+		{ACTION_LAST, STEP_ALL, 1},
+	};
+	long page = height > 1 ? height - 1 : 1;
+	const long lines[] = {
+		[STEP_LINE] = 1,
+		[STEP_PAGE] = page,
+		[STEP_HALF] = (page + 1) / 2,
+		[STEP_ALL] = LIST_ALL,
+	};
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		if (steps[i].action == action)
+			return steps[i].sign * lines[steps[i].unit];
+	return 0;
+}
+
 bool list_act(struct list *list, enum action action)
 {
-	long page = list->area.height > 1 ? list->area.height - 1 : 1;
-	switch (action) {
-	case ACTION_UP:
-		list_move(list, -1);
-		return true;
-	case ACTION_DOWN:
-		list_move(list, 1);
-		return true;
-	case ACTION_PAGE_UP:
-		list_move(list, -page);
-		return true;
-	case ACTION_PAGE_DOWN:
-		list_move(list, page);
-		return true;
-	case ACTION_HALF_UP:
-		list_move(list, -(page + 1) / 2);
-		return true;
-	case ACTION_HALF_DOWN:
-		list_move(list, (page + 1) / 2);
-		return true;
-	case ACTION_FIRST:
-		list->selected = 0;
-		return true;
-	case ACTION_LAST:
-		list_move(list, (long)list->count);
-		return true;
-	default:
-		return false;
-	}
+	long step = list_step(action, list->area.height);
+	if (step)
+		list_move(list, step);
+	return step;
 }
 
 bool list_mouse(struct list *list, const struct input *input)

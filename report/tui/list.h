@@ -9,6 +9,10 @@
 #include "report/tui/input_event.h"
 #include "report/tui/keys.h"
 
+enum {
+	LIST_ALL = 1 << 30, /* lines: more than there are */
+};
+
 struct list {
 	size_t count;
 	size_t selected, top;
@@ -19,6 +23,11 @@ struct list {
 void list_fit(struct list *list, size_t count, struct rect area);
 /* How many lines are seen, from `top` on. */
 size_t list_seen(const struct list *list);
+/*
+ * How many lines down, where so many are seen, an action moves what is selected; less than 0: up,
+ * LIST_ALL: to the end. 0: it does not move.
+ */
+long list_step(enum action action, int height);
 /* True when the action moved it, or would have if there were more lines. */
 bool list_act(struct list *list, enum action action);
 /* True when the event was on a line, which is selected then, or a turn of the wheel. */

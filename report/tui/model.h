@@ -78,7 +78,7 @@ struct comparison {
 	struct str notes;   /* foreign text: why they are hard to compare; each ends with "; " */
 	size_t nr_left_out; /* filters that mean nothing in another recording: threads, times */
 	struct compare compare;
-	struct model *both; /* the call trees of both; held; see compare_model.h */
+	struct model *both; /* of both: no more than names, weights, matches; held */
 	struct tree_weight *sides[MATCH_SIDES]; /* of its tree */
 };
 

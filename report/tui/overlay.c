@@ -2,9 +2,55 @@
 
 #include <string.h>
 
-#include "report/tui/legend.h"
+#include "report/tui/style.h"
 
 static const char help_title[] = "Keys";
+
+/* ---- what colours of frames and names mean, as lines of the help ---- */
+
+enum {
+	LEGEND_NAME = 10, /* columns, from the third of a line on */
+};
+
+/* Ends with a row without a name. */
+static const struct legend_row {
+	const char *name, *help;
+	unsigned box, ink; /* styles: of a frame in a flame graph, of a name in a list */
+} legend_rows[] = {
+	{"script", "[s], run by an interpreter: a colour a language", STYLE_FLAME + 8,
+		STYLE_SCRIPT},
+	{"native", "compiled: a colour a file", STYLE_FLAME, STYLE_NORMAL},
+	{"inlined", "[i], into what calls it", STYLE_FLAME + 3, STYLE_INLINED},
+	{"kernel", "[k], whatever runs in it", STYLE_FLAME + 7, STYLE_KERNEL},
+	{"more", "than in the baseline (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
+	{"less", "than in the baseline (<), or gone (-)", STYLE_CHANGE + 1, STYLE_BETTER},
+	{"no name", "only an address is known", STYLE_FLAME + 6, STYLE_UNKNOWN},
+	{NULL, NULL, 0, 0},
+};
+
+/* Below a heading, a line each. */
+static void put_legend(struct str *out)
+{
+	str_puts(out, "\nColours\n");
+	for (const struct legend_row *row = legend_rows; row->name; row++)
+		str_printf(out, "  %-*s %s\n", LEGEND_NAME, row->name, row->help);
+}
+
+/* The row of such a line; NULL: it is none. */
+static const struct legend_row *legend_row_of(const char *line)
+{
+	if (strncmp(line, "  ", 2) != 0)
+		return NULL;
+	for (const struct legend_row *row = legend_rows; row->name; row++) {
+		size_t len = strlen(row->name);
+		if (strncmp(line + 2, row->name, len) == 0 &&
+			strspn(line + 2 + len, " ") >= LEGEND_NAME + 1 - len)
+			return row;
+	}
+	return NULL;
+}
+
+/* ---- opening ---- */
 
 /* Line by line, so that the ends of lines stay. */
 static void put_escaped_lines(struct str *out, const char *text)
@@ -58,7 +104,7 @@ void overlay_open_help(struct overlay *overlay)
 {
 	struct str text = {0};
 	key_put_help(&text);
-	legend_put(&text);
+	put_legend(&text);
 	overlay_open_text(overlay, help_title, &text);
 }
 

@@ -6,11 +6,7 @@
 #define EBPROF_TRAIL_H
 
 #include "report/analyse/scope.h"
-
-struct path { /* of frames, from the outermost to where it ends */
-	uint32_t *data;
-	size_t len, cap;
-};
+#include "report/tui/model_path.h"
 
 struct trail_step {
 	bool is_zoom;

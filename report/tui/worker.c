@@ -11,11 +11,12 @@
 #include "format/base/err.h"
 #include "report/analyse/stack_counts.h"
 #include "report/load/load.h"
+#include "report/model/sample_order.h"
+#include "report/model/slice.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/tui/baseline.h"
 #include "report/tui/name_thread.h"
 #include "report/tui/quiet_thread.h"
-#include "report/tui/sample_thread.h"
 
 enum {
 	/* Names arrive in bundles: each makes a model, and models take their time. */
@@ -119,6 +120,52 @@ static bool worker_load(struct worker *worker)
 	pthread_mutex_unlock(&worker->mutex);
 	ring(worker);
 	return false;
+}
+
+/* ---- samples ---- */
+
+/*
+ * What is done with the samples before the first table is shown, beside the naming of frames, which
+ * does not touch them: they are sorted by time, and summed.
+ */
+struct sample_thread {
+	pthread_t thread;
+	bool is_running;
+	struct profile *profile;
+	struct slice slice; /* all of them, once it has ended */
+};
+
+static void *sample_thread_run(void *context)
+{
+	struct sample_thread *samples = context;
+	struct profile *profile = samples->profile;
+	sample_order_sort(profile->samples.data, profile->samples.len);
+	slice_init_all(&samples->slice, profile);
+	return NULL;
+}
+
+/* Where there can be no thread it is done at once. */
+static void sample_thread_begin(struct sample_thread *samples, struct profile *profile)
+{
+	*samples = (struct sample_thread){.profile = profile};
+	samples->is_running =
+		quiet_thread_create(&samples->thread, sample_thread_run, samples) == 0;
+	if (!samples->is_running)
+		sample_thread_run(samples);
+}
+
+/* Waits for the end; again is safe. */
+static void sample_thread_end(struct sample_thread *samples)
+{
+	if (samples->is_running)
+		pthread_join(samples->thread, NULL);
+	samples->is_running = false;
+}
+
+static void sample_thread_deinit(struct sample_thread *samples)
+{
+	sample_thread_end(samples);
+	slice_deinit(&samples->slice);
 }
 
 /* ---- names ---- */

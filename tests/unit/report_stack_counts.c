@@ -17,7 +17,6 @@ static uint32_t frame_with(
 TEST(stacks_reached_by_guesses_are_not_complete)
 {
 	struct fixture fixture;
-	fixture_init(&fixture);
 	uint32_t thread, object = fixture_begin(&fixture, "/bin/program", &thread);
 	uint32_t root = frame_with(&fixture, object, 0x10, 0);
 	uint32_t ruled = frame_with(&fixture, object, 0x20, 0);
@@ -49,7 +48,6 @@ TEST(files_in_which_stacks_are_cut_or_guessed_are_named)
 {
 	struct fixture fixture;
 	struct slice slice;
-	fixture_init(&fixture);
 	uint32_t thread, program = fixture_begin(&fixture, "/bin/program", &thread);
 	uint32_t library = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/lib/bare.so");
 	uint32_t root = frame_with(&fixture, program, 0x10, UNWIND_FOUND_BY_RULE);
@@ -94,7 +92,6 @@ TEST(files_in_which_stacks_are_cut_or_guessed_are_named)
 TEST(frames_are_counted_by_how_they_were_found)
 {
 	struct fixture fixture;
-	fixture_init(&fixture);
 	uint32_t thread, object = fixture_begin(&fixture, "/bin/program", &thread);
 	uint32_t root = frame_with(&fixture, object, 0x10, UNWIND_FOUND_BY_RULE);
 	uint32_t read = frame_with(&fixture, object, 0x20, UNWIND_FOUND_BY_CODE);

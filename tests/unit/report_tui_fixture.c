@@ -133,7 +133,7 @@ const char *screen_line(struct screen *screen, int y)
 
 int screen_selected(struct screen *screen)
 {
-	const struct rect *body = &screen->app.body;
+	const struct rect *body = &screen->app.chrome.body;
 	app_draw(&screen->app, &screen->grid);
 	for (int y = body->y; y < body->y + body->height; y++) {
 		const struct cell *line =

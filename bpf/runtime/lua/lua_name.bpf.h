@@ -524,8 +524,8 @@ static __always_inline __u32 put_lua_lines(struct runtime_record *record, __u32 
 		whole > LUA_MAX_WHOLE_LINES)
 		return at;
 	__u8 *to = record->text + start;
-	*(__u32 *)to = count;
-	*(__u32 *)(to + 4) = whole;
+	const __u32 counts[] = {count, whole};
+	__builtin_memcpy(to, counts, COUNT_BYTES); /* behind text: not aligned */
 	if (bytes && bpf_probe_read_user(to + COUNT_BYTES, bytes, (const void *)lines))
 		return at;
 	to += COUNT_BYTES + bytes;

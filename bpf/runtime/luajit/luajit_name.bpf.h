@@ -297,8 +297,8 @@ static __always_inline __u32 put_jit_lines(
 		bytes > RUNTIME_MAX_LINE_BYTES - COUNT_BYTES)
 		return at;
 	__u8 *to = record->text + start;
-	*(__u32 *)to = count;
-	*(__u32 *)(to + 4) = nr_lines;
+	const __u32 counts[] = {count, nr_lines};
+	__builtin_memcpy(to, counts, COUNT_BYTES); /* behind text: not aligned */
 	if (!lines || !bytes || bpf_probe_read_user(to + COUNT_BYTES, bytes, (const void *)lines))
 		return at;
 	bytes += COUNT_BYTES;

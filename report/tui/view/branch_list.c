@@ -4,6 +4,7 @@
 
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
+#include "report/tui/view/view_action.h"
 
 enum {
 	NUMBER = 9, /* columns */
@@ -511,8 +512,11 @@ static bool is_unfolded(const struct branch_list *list, struct branch_row row)
 	return branches_is_open(branches, row.node) && branches_has_children(branches, row.node);
 }
 
-static void go_left(struct branch_list *list, struct app *app, struct branch_row row)
+static void go_left(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
 	const struct branches *branches = &list->parts[row.part];
 	if (is_unfolded(list, row) && row.node != branches->top) {
 		set_open(list, app, row, false);
@@ -529,8 +533,11 @@ static void go_left(struct branch_list *list, struct app *app, struct branch_row
 	list->list.selected = branch_list_find_row(list, parent);
 }
 
-static void go_right(struct branch_list *list, struct app *app, struct branch_row row)
+static void go_right(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
 	if (!is_unfolded(list, row)) {
 		set_open(list, app, row, true);
 		return;
@@ -539,8 +546,19 @@ static void go_right(struct branch_list *list, struct app *app, struct branch_ro
 	list->list.selected = branch_list_find_row(list, (struct branch_row){row.part, child});
 }
 
-static void close_all(struct branch_list *list)
+static void branch_list_turn(void *state, struct app *app, enum action action)
 {
+	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
+	bool is_open = action == ACTION_TOGGLE ? !is_unfolded(list, row) : action == ACTION_EXPAND;
+	set_open(list, app, row, is_open);
+}
+
+static void close_all(void *state, struct app *app, enum action action)
+{
+	(void)app;
+	(void)action;
+	struct branch_list *list = state;
 	list->is_touched = true;
 	for (int part = 0; part < BRANCH_PARTS; part++)
 		if (list->parts[part].model)
@@ -548,8 +566,11 @@ static void close_all(struct branch_list *list)
 	branch_list_fill(list);
 }
 
-static void open_hot_path(struct branch_list *list, struct app *app, struct branch_row row)
+static void open_hot_path(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
 	list->is_touched = true;
 	say_if_full(app, branches_open_hot_path(&list->parts[row.part], row.node, 0));
 	branch_list_fill(list);
@@ -586,35 +607,17 @@ static bool branch_list_go_to_match(struct branch_list *list, bool goes_up)
 
 /* ---- input ---- */
 
-static bool branch_list_act_on_branch(
-	struct branch_list *list, struct app *app, enum action action, struct branch_row row)
-{
-	switch (action) {
-	case ACTION_LEFT:
-		go_left(list, app, row);
-		return true;
-	case ACTION_RIGHT:
-		go_right(list, app, row);
-		return true;
-	case ACTION_EXPAND:
-		set_open(list, app, row, true);
-		return true;
-	case ACTION_COLLAPSE:
-		set_open(list, app, row, false);
-		return true;
-	case ACTION_TOGGLE:
-		set_open(list, app, row, !is_unfolded(list, row));
-		return true;
-	case ACTION_EXPAND_ALL:
-		open_hot_path(list, app, row);
-		return true;
-	case ACTION_COLLAPSE_ALL:
-		close_all(list);
-		return true;
-	default:
-		return false;
-	}
-}
+/* All are about the selected row. */
+static const struct view_action branch_actions[] = {
+	{ACTION_LEFT, go_left},
+	{ACTION_RIGHT, go_right},
+	{ACTION_EXPAND, branch_list_turn},
+	{ACTION_COLLAPSE, branch_list_turn},
+	{ACTION_TOGGLE, branch_list_turn},
+	{ACTION_EXPAND_ALL, open_hot_path},
+	{ACTION_COLLAPSE_ALL, close_all},
+	{ACTION_NONE, NULL},
+};
 
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action)
 {
@@ -623,10 +626,9 @@ bool branch_list_act(struct branch_list *list, struct app *app, enum action acti
 			app_say(app, "no match");
 		return true;
 	}
-	struct branch_row row = branch_list_row(list);
-	if (row.node != BRANCH_NONE && branch_list_act_on_branch(list, app, action, row))
-		return true;
-	return list_act(&list->list, action);
+	bool has_row = branch_list_row(list).node != BRANCH_NONE;
+	return (has_row && view_action_run(branch_actions, list, app, action)) ||
+	       list_act(&list->list, action);
 }
 
 enum branch_click branch_list_mouse(

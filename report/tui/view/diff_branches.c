@@ -3,6 +3,7 @@
 
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/tui/view/view_action.h"
 
 enum {
 	ROOM_FOR_NEW = 46, /* below, the share of the new side goes, then that of the base */
@@ -213,8 +214,10 @@ static void tree_form_update(void *state, struct app *app)
 
 /* ---- input ---- */
 
-static void diff_branches_enter(struct diff *diff, struct app *app)
+static void diff_branches_enter(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct diff *diff = state;
 	struct branch_row row = branch_list_row(&diff->branches);
 	struct branches *branches = branches_of(diff);
 	if (row.node == BRANCH_NONE || row.node == branches->top) {
@@ -225,27 +228,37 @@ static void diff_branches_enter(struct diff *diff, struct app *app)
 	tree_form_update(diff, app);
 }
 
+static void diff_branches_invert(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct diff *diff = state;
+	diff->is_inverted = !diff->is_inverted;
+	tree_form_update(diff, app);
+}
+
+static void diff_branches_unit(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	diff_next_unit(state, app);
+	tree_form_update(state, app); /* the order is that of what is shown */
+}
+
+static const struct view_action actions[] = {
+	{ACTION_ENTER, diff_branches_enter},
+	{ACTION_INVERT, diff_branches_invert},
+	{ACTION_UNIT, diff_branches_unit},
+	{ACTION_NONE, NULL},
+};
+
 static bool tree_form_act(void *state, struct app *app, enum action action)
 {
 	struct diff *diff = state;
-	switch (action) {
-	case ACTION_ENTER:
-		diff_branches_enter(diff, app);
+	if (view_action_run(actions, diff, app, action))
 		return true;
-	case ACTION_INVERT:
-		diff->is_inverted = !diff->is_inverted;
-		tree_form_update(diff, app);
-		return true;
-	case ACTION_UNIT:
-		diff_next_unit(diff, app);
-		tree_form_update(diff, app); /* the order is that of what is shown */
-		return true;
-	default:
-		if (!branch_list_act(&diff->branches, app, action))
-			return false;
-		diff_select_node(app, branch_list_selected(&diff->branches));
-		return true;
-	}
+	if (!branch_list_act(&diff->branches, app, action))
+		return false;
+	diff_select_node(app, branch_list_selected(&diff->branches));
+	return true;
 }
 
 static bool tree_form_mouse(void *state, struct app *app, const struct input *input)

@@ -7,6 +7,7 @@
 #include "format/base/path.h"
 #include "report/tui/view/diff.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/tui/view/view_action.h"
 #include "report/write/export/flame_svg.h"
 
 enum {
@@ -131,8 +132,10 @@ static void flame_form_update(void *state, struct app *app)
 
 /* ---- input ---- */
 
-static void diff_flame_enter(struct diff *diff, struct app *app)
+static void diff_flame_enter(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct diff *diff = state;
 	struct flame_view *view = &diff->flame;
 	uint32_t node = flame_view_entered(view);
 	if (node == view->root) {
@@ -143,30 +146,40 @@ static void diff_flame_enter(struct diff *diff, struct app *app)
 	flame_view_zoom(view, node);
 }
 
+static void diff_flame_invert(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct diff *diff = state;
+	struct flame_view *view = &diff->flame;
+	diff->is_inverted = !diff->is_inverted;
+	view->path.len = 0;
+	view->top = 0;
+	view->keeps_sight = true;
+	flame_form_update(diff, app);
+}
+
+static void diff_flame_unit(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	diff_next_unit(state, app);
+}
+
+static const struct view_action actions[] = {
+	{ACTION_ENTER, diff_flame_enter},
+	{ACTION_INVERT, diff_flame_invert},
+	{ACTION_UNIT, diff_flame_unit},
+	{ACTION_NONE, NULL},
+};
+
 static bool flame_form_act(void *state, struct app *app, enum action action)
 {
 	struct diff *diff = state;
-	struct flame_view *view = &diff->flame;
-	switch (action) {
-	case ACTION_ENTER:
-		diff_flame_enter(diff, app);
+	if (view_action_run(actions, diff, app, action))
 		return true;
-	case ACTION_INVERT:
-		diff->is_inverted = !diff->is_inverted;
-		view->path.len = 0;
-		view->top = 0;
-		view->keeps_sight = true;
-		flame_form_update(diff, app);
-		return true;
-	case ACTION_UNIT:
-		diff_next_unit(diff, app);
-		return true;
-	default:
-		if (!flame_view_act(view, app, action))
-			return false;
-		diff_flame_tell_selection(diff, app);
-		return true;
-	}
+	if (!flame_view_act(&diff->flame, app, action))
+		return false;
+	diff_flame_tell_selection(diff, app);
+	return true;
 }
 
 static bool flame_form_mouse(void *state, struct app *app, const struct input *input)

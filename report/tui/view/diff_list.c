@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/tui/view/diff.h"
+#include "report/tui/view/view_action.h"
 
 /* ---- order ---- */
 
@@ -130,8 +131,10 @@ static bool diff_list_is_match(const void *context, size_t line)
 	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
 }
 
-static void diff_list_go_to_match(struct diff *diff, struct app *app, bool goes_up)
+static void diff_list_go_to_match(void *state, struct app *app, enum action action)
 {
+	struct diff *diff = state;
+	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	struct diff_search search = {.diff = diff, .app = app};
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
@@ -143,13 +146,30 @@ static void diff_list_go_to_match(struct diff *diff, struct app *app, bool goes_
 		pattern_deinit(&search.pattern);
 }
 
-static void diff_list_enter(const struct diff *diff, struct app *app)
+static void diff_list_enter(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	const struct diff *diff = state;
 	if (!app_function(app) && diff->rows.len)
 		app_say(app, "it is in the base only");
 	else
 		app_show(app, VIEW_BUTTERFLY);
 }
+
+static void diff_list_unit(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	diff_next_unit(state, app);
+	list_update(state, app);
+}
+
+static const struct view_action actions[] = {
+	{ACTION_ENTER, diff_list_enter},
+	{ACTION_NEXT_MATCH, diff_list_go_to_match},
+	{ACTION_PREVIOUS_MATCH, diff_list_go_to_match},
+	{ACTION_UNIT, diff_list_unit},
+	{ACTION_NONE, NULL},
+};
 
 static bool list_form_act(void *state, struct app *app, enum action action)
 {
@@ -158,24 +178,12 @@ static bool list_form_act(void *state, struct app *app, enum action action)
 		list_update(diff, app);
 		return true;
 	}
-	switch (action) {
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		diff_list_go_to_match(diff, app, action == ACTION_PREVIOUS_MATCH);
+	if (view_action_run(actions, diff, app, action))
 		return true;
-	case ACTION_UNIT:
-		diff_next_unit(diff, app);
-		list_update(diff, app);
-		return true;
-	case ACTION_ENTER:
-		diff_list_enter(diff, app);
-		return true;
-	default:
-		if (!list_act(&diff->list, action))
-			return false;
-		diff_list_select_row(diff, app);
-		return true;
-	}
+	if (!list_act(&diff->list, action))
+		return false;
+	diff_list_select_row(diff, app);
+	return true;
 }
 
 static bool list_form_mouse(void *state, struct app *app, const struct input *input)

@@ -1,5 +1,6 @@
 /* Going from box to box of a flame graph, whatever it is of. */
 #include "report/tui/view/flame_view.h"
+#include "report/tui/view/view_action.h"
 
 enum {
 	WHEEL_ROWS = 3,
@@ -172,67 +173,63 @@ static void flame_move_go_to_match(struct flame_view *view, struct app *app, boo
 
 /* ---- input ---- */
 
-static void set_order(struct flame_view *view, struct app *app, enum flame_order order)
+static void flame_move_match(void *state, struct app *app, enum action action)
 {
-	view->order = order;
-	lay_out(view);
-	app_say(app, order == FLAME_BY_NAME ? "siblings by name" : "siblings by total");
+	flame_move_go_to_match(state, app, action == ACTION_PREVIOUS_MATCH);
 }
 
-static bool flame_move_move(struct flame_view *view, enum action action)
+static void flame_move_sideways(void *state, struct app *app, enum action action)
 {
-	enum {
-		ALL = 1 << 20 /* rows */
-	};
-	long page = view->area.height > 1 ? view->area.height - 1 : 1;
-	switch (action) {
-	case ACTION_UP:
-	case ACTION_DOWN:
-		go_vertically(view, action == ACTION_UP ? -1 : 1);
-		return true;
-	case ACTION_LEFT:
-	case ACTION_RIGHT:
-		go_sideways(view, action == ACTION_RIGHT);
-		return true;
-	case ACTION_PAGE_UP:
-	case ACTION_PAGE_DOWN:
-		go_vertically(view, action == ACTION_PAGE_UP ? -page : page);
-		return true;
-	case ACTION_HALF_UP:
-	case ACTION_HALF_DOWN:
-		go_vertically(view, (action == ACTION_HALF_UP ? -1 : 1) * (page + 1) / 2);
-		return true;
-	case ACTION_FIRST:
-		select_node(view, view->root);
-		return true;
-	case ACTION_LAST:
-	case ACTION_EXPAND_ALL:
-		go_vertically(view, ALL);
-		return true;
-	default:
-		return false;
-	}
+	(void)app;
+	go_sideways(state, action == ACTION_RIGHT);
 }
+
+static void flame_move_to_root(void *state, struct app *app, enum action action)
+{
+	struct flame_view *view = state;
+	(void)app;
+	(void)action;
+	select_node(view, view->root);
+}
+
+static void flame_move_to_end(void *state, struct app *app, enum action action)
+{
+	(void)app;
+	(void)action;
+	go_vertically(state, LIST_ALL);
+}
+
+static void flame_move_order(void *state, struct app *app, enum action action)
+{
+	struct flame_view *view = state;
+	bool is_by_name = action == ACTION_SORT_REVERSE ? view->order != FLAME_BY_NAME
+							: action == ACTION_SORT_LEFT;
+	view->order = is_by_name ? FLAME_BY_NAME : FLAME_BY_TOTAL;
+	lay_out(view);
+	app_say(app, is_by_name ? "siblings by name" : "siblings by total");
+}
+
+static const struct view_action flame_actions[] = {
+	{ACTION_LEFT, flame_move_sideways},
+	{ACTION_RIGHT, flame_move_sideways},
+	{ACTION_FIRST, flame_move_to_root},
+	{ACTION_EXPAND_ALL, flame_move_to_end},
+	{ACTION_SORT_LEFT, flame_move_order},
+	{ACTION_SORT_RIGHT, flame_move_order},
+	{ACTION_SORT_REVERSE, flame_move_order},
+	{ACTION_NEXT_MATCH, flame_move_match},
+	{ACTION_PREVIOUS_MATCH, flame_move_match},
+	{ACTION_NONE, NULL},
+};
 
 bool flame_view_act(struct flame_view *view, struct app *app, enum action action)
 {
-	switch (action) {
-	case ACTION_SORT_LEFT:
-		set_order(view, app, FLAME_BY_NAME);
+	if (view_action_run(flame_actions, view, app, action))
 		return true;
-	case ACTION_SORT_RIGHT:
-		set_order(view, app, FLAME_BY_TOTAL);
-		return true;
-	case ACTION_SORT_REVERSE:
-		set_order(view, app, view->order == FLAME_BY_NAME ? FLAME_BY_TOTAL : FLAME_BY_NAME);
-		return true;
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		flame_move_go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
-		return true;
-	default:
-		return flame_move_move(view, action);
-	}
+	long step = list_step(action, view->area.height);
+	if (step)
+		go_vertically(view, step);
+	return step;
 }
 
 /* Of what stands in a box with others, the caller is seen first. */

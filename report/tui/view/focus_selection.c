@@ -13,7 +13,7 @@ uint32_t focus_follow(struct focus *focus, const struct model *model, const stru
 	uint32_t at = 0;
 	struct path seen = {0};
 	if (path)
-		app_put_seen_path(model, path, &seen);
+		model_path_seen(model, path, &seen);
 	for (size_t i = 0; i < seen.len; i++) {
 		uint32_t child = focus_child(focus, at, model_function_of(model, seen.data[i]));
 		if (!child)

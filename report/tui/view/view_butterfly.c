@@ -167,19 +167,16 @@ static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 static bool butterfly_act(void *state, struct app *app, enum action action)
 {
 	struct butterfly *butterfly = state;
-	switch (action) {
-	case ACTION_ENTER:
+	if (action == ACTION_UNDO || action == ACTION_QUIT)
+		return view_butterfly_go_back(butterfly, app);
+	if (action == ACTION_ENTER) {
 		view_butterfly_enter(butterfly, app);
 		return true;
-	case ACTION_UNDO:
-	case ACTION_QUIT:
-		return view_butterfly_go_back(butterfly, app);
-	default:
-		if (!branch_list_act(&butterfly->list, app, action))
-			return false;
-		view_butterfly_tell_selection(butterfly, app);
-		return true;
 	}
+	if (!branch_list_act(&butterfly->list, app, action))
+		return false;
+	view_butterfly_tell_selection(butterfly, app);
+	return true;
 }
 
 static bool butterfly_mouse(void *state, struct app *app, const struct input *input)

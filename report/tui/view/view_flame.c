@@ -1,6 +1,7 @@
 /* The call tree as an icicle: what calls stands above what is called, as wide as its share. */
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/tui/view/view_action.h"
 #include "report/write/export/flame_svg.h"
 
 static void *flame_create(void)
@@ -72,8 +73,10 @@ static void view_flame_tell_selection(struct flame_view *view, struct app *app)
 
 /* ---- input ---- */
 
-static void view_flame_zoom(struct flame_view *view, struct app *app)
+static void view_flame_zoom(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct flame_view *view = state;
 	uint32_t node = flame_view_entered(view);
 	if (node == view->root) {
 		app_say(app, "this is all that is seen; Esc goes back");
@@ -83,8 +86,10 @@ static void view_flame_zoom(struct flame_view *view, struct app *app)
 	flame_view_zoom(view, node);
 }
 
-static void view_flame_invert(struct flame_view *view, struct app *app)
+static void view_flame_invert(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct flame_view *view = state;
 	view->is_inverted = !view->is_inverted;
 	view->path.len = 0;
 	view->top = 0;
@@ -92,22 +97,21 @@ static void view_flame_invert(struct flame_view *view, struct app *app)
 	flame_update(view, app);
 }
 
+static const struct view_action actions[] = {
+	{ACTION_ENTER, view_flame_zoom},
+	{ACTION_INVERT, view_flame_invert},
+	{ACTION_NONE, NULL},
+};
+
 static bool flame_act(void *state, struct app *app, enum action action)
 {
 	struct flame_view *view = state;
-	switch (action) {
-	case ACTION_ENTER:
-		view_flame_zoom(view, app);
+	if (view_action_run(actions, view, app, action))
 		return true;
-	case ACTION_INVERT:
-		view_flame_invert(view, app);
-		return true;
-	default:
-		if (!flame_view_act(view, app, action))
-			return false;
-		view_flame_tell_selection(view, app);
-		return true;
-	}
+	if (!flame_view_act(view, app, action))
+		return false;
+	view_flame_tell_selection(view, app);
+	return true;
 }
 
 static bool flame_mouse(void *state, struct app *app, const struct input *input)

@@ -5,6 +5,7 @@
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
 #include "report/tui/view/time_window.h"
+#include "report/tui/view/view_action.h"
 
 enum {
 	LEVELS = STYLE_HEATS,
@@ -303,8 +304,10 @@ static void heat_detail(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
-static void turn_row(struct heat *heat, struct app *app)
+static void turn_row(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct heat *heat = state;
 	if (heat->list.selected >= heat->rows.len)
 		return;
 	size_t row = task_rows_parent(&heat->rows, heat->list.selected);
@@ -313,24 +316,35 @@ static void turn_row(struct heat *heat, struct app *app)
 	heat_update(heat, app);
 }
 
-static void view_heat_group(struct heat *heat, struct app *app, enum heat_grouping grouping)
+static void view_heat_group(void *state, struct app *app, enum action action)
 {
-	heat->grouping = grouping;
+	struct heat *heat = state;
+	heat->grouping = action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES;
 	task_rows_turn_all(&heat->rows, false);
 	heat_update(heat, app);
 }
 
-static void view_heat_zoom(struct heat *heat, struct app *app, bool goes_in)
+static void view_heat_zoom(void *state, struct app *app, enum action action)
 {
+	struct heat *heat = state;
+	bool goes_in = action == ACTION_EXPAND;
 	if (time_window_zoom(&heat->window, &app->model->timeline, goes_in))
 		return;
 	app_say(app, goes_in ? "as fine as it gets; what a range (v, Enter) holds is seen finer"
 			     : "this is all of the time");
 }
 
-/* On the range; where there is none, on the row. */
-static void filter(struct heat *heat, struct app *app)
+static void view_heat_move(void *state, struct app *app, enum action action)
 {
+	struct heat *heat = state;
+	time_window_move(&heat->window, &app->model->timeline, action == ACTION_LEFT ? -1 : 1);
+}
+
+/* On the range; where there is none, on the row. */
+static void filter(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct heat *heat = state;
 	if (!time_window_has_range(&heat->window)) {
 		task_rows_filter(&heat->rows, app, heat->list.selected);
 		return;
@@ -346,51 +360,42 @@ static void filter(struct heat *heat, struct app *app)
 	app_filter(app, &term);
 }
 
-static void turn_range(struct heat *heat, const struct app *app)
+static void turn_range(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct heat *heat = state;
 	if (heat->window.is_ranging)
 		time_window_end_range(&heat->window, &app->model->timeline);
 	else
 		time_window_begin_range(&heat->window, &app->model->timeline);
 }
 
+static const struct view_action actions[] = {
+	{ACTION_RANGE, turn_range},
+	{ACTION_ENTER, filter},
+	{ACTION_LEFT, view_heat_move},
+	{ACTION_RIGHT, view_heat_move},
+	{ACTION_EXPAND, view_heat_zoom},
+	{ACTION_COLLAPSE, view_heat_zoom},
+	{ACTION_TOGGLE, turn_row},
+	{ACTION_EXPAND_ALL, view_heat_group},
+	{ACTION_COLLAPSE_ALL, view_heat_group},
+	{ACTION_NONE, NULL},
+};
+
 static bool heat_act(void *state, struct app *app, enum action action)
 {
 	struct heat *heat = state;
 	if (!heat->window.part.per_column) /* nobody has seen it yet */
 		return false;
-	switch (action) {
-	case ACTION_RANGE:
-		turn_range(heat, app);
-		return true;
-	case ACTION_ENTER:
-		filter(heat, app);
-		return true;
-	case ACTION_UNDO:
+	if (action == ACTION_UNDO)
 		return time_window_forget_range(&heat->window);
-	case ACTION_LEFT:
-	case ACTION_RIGHT:
-		time_window_move(
-			&heat->window, &app->model->timeline, action == ACTION_LEFT ? -1 : 1);
+	if (view_action_run(actions, heat, app, action))
 		return true;
-	case ACTION_EXPAND:
-	case ACTION_COLLAPSE:
-		view_heat_zoom(heat, app, action == ACTION_EXPAND);
-		return true;
-	case ACTION_TOGGLE:
-		turn_row(heat, app);
-		return true;
-	case ACTION_EXPAND_ALL:
-	case ACTION_COLLAPSE_ALL:
-		view_heat_group(
-			heat, app, action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES);
-		return true;
-	default:
-		if (!list_act(&heat->list, action))
-			return task_rows_act(&heat->rows, app, heat->list.selected, action);
-		task_rows_select(&heat->rows, app, heat->list.selected);
-		return true;
-	}
+	if (!list_act(&heat->list, action))
+		return task_rows_act(&heat->rows, app, heat->list.selected, action);
+	task_rows_select(&heat->rows, app, heat->list.selected);
+	return true;
 }
 
 static void drag(struct heat *heat, const struct app *app, const struct input *input)

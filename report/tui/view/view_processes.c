@@ -4,6 +4,7 @@
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
+#include "report/tui/view/view_action.h"
 
 enum processes_column {
 	PROCESSES_SHARE,
@@ -239,12 +240,6 @@ static void view_processes_turn(struct processes *processes, struct app *app, bo
 	processes_update(processes, app);
 }
 
-static void turn_all(struct processes *processes, struct app *app, bool opens)
-{
-	task_rows_turn_all(&processes->rows, opens);
-	processes_update(processes, app);
-}
-
 static void view_processes_select_row(struct processes *processes, struct app *app, size_t row)
 {
 	processes->list.selected = row;
@@ -252,8 +247,10 @@ static void view_processes_select_row(struct processes *processes, struct app *a
 }
 
 /* Closes what is open, else goes to what it is in. */
-static void go_out(struct processes *processes, struct app *app)
+static void go_out(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct processes *processes = state;
 	size_t row = processes->list.selected;
 	if (processes->rows.data[row].is_open)
 		view_processes_turn(processes, app, false);
@@ -261,39 +258,52 @@ static void go_out(struct processes *processes, struct app *app)
 		view_processes_select_row(processes, app, task_rows_parent(&processes->rows, row));
 }
 
-static bool view_processes_act_on_branch(
-	struct processes *processes, struct app *app, enum action action)
+static void go_in(void *state, struct app *app, enum action action)
 {
-	const struct task_row *row = &processes->rows.data[processes->list.selected];
-	switch (action) {
-	case ACTION_EXPAND:
-	case ACTION_RIGHT:
-		view_processes_turn(processes, app, true);
-		return true;
-	case ACTION_COLLAPSE:
-	case ACTION_LEFT:
-		go_out(processes, app);
-		return true;
-	case ACTION_TOGGLE:
-		view_processes_turn(processes, app, !row->is_open);
-		return true;
-	case ACTION_EXPAND_ALL:
-	case ACTION_COLLAPSE_ALL:
-		turn_all(processes, app, action == ACTION_EXPAND_ALL);
-		return true;
-	case ACTION_ENTER:
-		task_rows_filter(&processes->rows, app, processes->list.selected);
-		return true;
-	default:
-		return false;
-	}
+	(void)action;
+	view_processes_turn(state, app, true);
 }
+
+static void view_processes_toggle(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct processes *processes = state;
+	bool is_open = processes->rows.data[processes->list.selected].is_open;
+	view_processes_turn(processes, app, !is_open);
+}
+
+static void turn_all(void *state, struct app *app, enum action action)
+{
+	struct processes *processes = state;
+	task_rows_turn_all(&processes->rows, action == ACTION_EXPAND_ALL);
+	processes_update(processes, app);
+}
+
+static void view_processes_enter(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	const struct processes *processes = state;
+	task_rows_filter(&processes->rows, app, processes->list.selected);
+}
+
+/* All are about the selected row. */
+static const struct view_action actions[] = {
+	{ACTION_EXPAND, go_in},
+	{ACTION_RIGHT, go_in},
+	{ACTION_COLLAPSE, go_out},
+	{ACTION_LEFT, go_out},
+	{ACTION_TOGGLE, view_processes_toggle},
+	{ACTION_EXPAND_ALL, turn_all},
+	{ACTION_COLLAPSE_ALL, turn_all},
+	{ACTION_ENTER, view_processes_enter},
+	{ACTION_NONE, NULL},
+};
 
 static bool processes_act(void *state, struct app *app, enum action action)
 {
 	struct processes *processes = state;
 	if (processes->list.selected < processes->rows.len &&
-		view_processes_act_on_branch(processes, app, action))
+		view_action_run(actions, processes, app, action))
 		return true;
 	if (list_header_act(&processes->header, action)) {
 		processes_update(processes, app);

@@ -3,6 +3,7 @@
 
 #include "report/tui/app_state.h"
 #include "report/tui/list.h"
+#include "report/tui/view/view_action.h"
 
 enum {
 	SCROLL_COLUMNS = 8,
@@ -335,8 +336,9 @@ static void source_draw(void *state, struct app *app, struct grid *grid, struct 
 
 /* ---- input ---- */
 
-static void toggle_line(struct source_view *view, struct app *app, enum action action)
+static void toggle_line(void *state, struct app *app, enum action action)
 {
+	struct source_view *view = state;
 	const struct listing_row *row = &view->rows.data[view->list.selected];
 	size_t at = 0;
 	if (layout_of(view) != LISTING_LAYOUT_SOURCE)
@@ -373,8 +375,10 @@ static void set_layout(struct source_view *view, struct app *app, enum listing_l
 }
 
 /* The next that there is something of. */
-static void next_layout(struct source_view *view, struct app *app)
+static void next_layout(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct source_view *view = state;
 	enum listing_layout next = layout_of(view);
 	do
 		next = (next + 1) % LISTING_LAYOUTS;
@@ -391,8 +395,10 @@ static bool view_source_is_match(
 		       : listing_row_is_hot(row, view->annotation);
 }
 
-static void view_source_go_to_match(struct source_view *view, struct app *app, bool goes_up)
+static void view_source_go_to_match(void *state, struct app *app, enum action action)
 {
+	struct source_view *view = state;
+	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	struct pattern pattern;
 	const char *search = app->wish.search;
 	bool has_pattern = search && search[0] && pattern_init(&pattern, search);
@@ -408,52 +414,63 @@ static void view_source_go_to_match(struct source_view *view, struct app *app, b
 		app_say(app, has_pattern ? "no match" : "no line is hot");
 	if (has_pattern)
 		pattern_deinit(&pattern);
+	remember_row(view);
 }
 
-static void scroll_by(struct source_view *view, int columns)
+static void scroll_sideways(void *state, struct app *app, enum action action)
 {
-	int to = view->scroll + columns;
+	(void)app;
+	struct source_view *view = state;
+	int to = view->scroll + (action == ACTION_LEFT ? -SCROLL_COLUMNS : SCROLL_COLUMNS);
 	view->scroll = to < 0 ? 0 : to > MAX_SCROLL ? MAX_SCROLL : to;
 }
+
+static void show_both_layouts(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	set_layout(state, app, LISTING_LAYOUT_BOTH);
+}
+
+static void show_source_alone(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct source_view *view = state;
+	view->opened.len = 0;
+	set_layout(view, app, LISTING_LAYOUT_SOURCE);
+}
+
+static void turn_syntax(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	app->is_intel = !app->is_intel;
+	app_say(app, "%s syntax", app->is_intel ? "Intel" : "AT&T");
+	source_update(state, app);
+}
+
+static const struct view_action actions[] = {
+	{ACTION_LEFT, scroll_sideways},
+	{ACTION_RIGHT, scroll_sideways},
+	{ACTION_ENTER, toggle_line},
+	{ACTION_EXPAND, toggle_line},
+	{ACTION_COLLAPSE, toggle_line},
+	{ACTION_TOGGLE, next_layout},
+	{ACTION_EXPAND_ALL, show_both_layouts},
+	{ACTION_COLLAPSE_ALL, show_source_alone},
+	{ACTION_NEXT_MATCH, view_source_go_to_match},
+	{ACTION_PREVIOUS_MATCH, view_source_go_to_match},
+	{ACTION_OPTIONS, turn_syntax},
+	{ACTION_NONE, NULL},
+};
 
 static bool source_act(void *state, struct app *app, enum action action)
 {
 	struct source_view *view = state;
 	if (!view->annotation || !view->rows.len)
 		return false;
-	switch (action) {
-	case ACTION_LEFT:
-	case ACTION_RIGHT:
-		scroll_by(view, action == ACTION_LEFT ? -SCROLL_COLUMNS : SCROLL_COLUMNS);
+	if (view_action_run(actions, view, app, action))
 		return true;
-	case ACTION_ENTER:
-	case ACTION_EXPAND:
-	case ACTION_COLLAPSE:
-		toggle_line(view, app, action);
-		return true;
-	case ACTION_TOGGLE:
-		next_layout(view, app);
-		return true;
-	case ACTION_EXPAND_ALL:
-		set_layout(view, app, LISTING_LAYOUT_BOTH);
-		return true;
-	case ACTION_COLLAPSE_ALL:
-		view->opened.len = 0;
-		set_layout(view, app, LISTING_LAYOUT_SOURCE);
-		return true;
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		view_source_go_to_match(view, app, action == ACTION_PREVIOUS_MATCH);
-		break;
-	case ACTION_OPTIONS:
-		app->is_intel = !app->is_intel;
-		app_say(app, "%s syntax", app->is_intel ? "Intel" : "AT&T");
-		source_update(view, app);
-		return true;
-	default:
-		if (!list_act(&view->list, action))
-			return false;
-	}
+	if (!list_act(&view->list, action))
+		return false;
 	remember_row(view);
 	return true;
 }

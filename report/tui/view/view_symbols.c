@@ -5,8 +5,8 @@
 #include "format/base/hex.h"
 #include "report/tui/app_state.h"
 #include "report/tui/view/list_header.h"
+#include "report/tui/view/view_action.h"
 #include "report/write/cut_stacks.h"
-
 #include "report/write/unsymbolized.h"
 
 enum symbols_column {
@@ -322,8 +322,10 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 	unsymbolized_put_object(object, app->options->files, row->unnamed || !row->state, out);
 }
 
-static void open_story(const struct symbols *symbols, struct app *app)
+static void open_story(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	const struct symbols *symbols = state;
 	const struct symbols_row *row = selected_row(symbols);
 	struct str text = {0};
 	if (!row)
@@ -337,8 +339,10 @@ static void open_story(const struct symbols *symbols, struct app *app)
 /* ---- input ---- */
 
 /* A debug package has been installed since. */
-static void retry(const struct symbols *symbols, struct app *app)
+static void retry(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	const struct symbols *symbols = state;
 	const struct symbols_row *row = selected_row(symbols);
 	if (!row)
 		return;
@@ -353,8 +357,10 @@ static void retry(const struct symbols *symbols, struct app *app)
 		model_object(app->model, row->object)->name);
 }
 
-static void keep_object(const struct symbols *symbols, struct app *app)
+static void keep_object(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	const struct symbols *symbols = state;
 	const struct symbols_row *row = selected_row(symbols);
 	if (row)
 		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
@@ -373,8 +379,10 @@ static bool view_symbols_is_match(const void *context, size_t line)
 	return pattern_matches(&search->pattern, model_object(search->app->model, object)->path);
 }
 
-static void view_symbols_go_to_match(struct symbols *symbols, struct app *app, bool goes_up)
+static void view_symbols_go_to_match(void *state, struct app *app, enum action action)
 {
+	struct symbols *symbols = state;
+	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	struct symbols_search search = {.symbols = symbols, .app = app};
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
@@ -385,6 +393,16 @@ static void view_symbols_go_to_match(struct symbols *symbols, struct app *app, b
 	view_symbols_select_row(symbols);
 }
 
+static const struct view_action actions[] = {
+	{ACTION_ENTER, open_story},
+	{ACTION_WHOLE_NAME, open_story},
+	{ACTION_RETRY, retry},
+	{ACTION_ONLY_OBJECT, keep_object},
+	{ACTION_NEXT_MATCH, view_symbols_go_to_match},
+	{ACTION_PREVIOUS_MATCH, view_symbols_go_to_match},
+	{ACTION_NONE, NULL},
+};
+
 static bool symbols_act(void *state, struct app *app, enum action action)
 {
 	struct symbols *symbols = state;
@@ -392,27 +410,12 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 		symbols_update(symbols, app);
 		return true;
 	}
-	switch (action) {
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		view_symbols_go_to_match(symbols, app, action == ACTION_PREVIOUS_MATCH);
+	if (view_action_run(actions, symbols, app, action))
 		return true;
-	case ACTION_RETRY:
-		retry(symbols, app);
-		return true;
-	case ACTION_ONLY_OBJECT:
-		keep_object(symbols, app);
-		return true;
-	case ACTION_ENTER:
-	case ACTION_WHOLE_NAME:
-		open_story(symbols, app);
-		return true;
-	default:
-		if (!list_act(&symbols->list, action))
-			return false;
-		view_symbols_select_row(symbols);
-		return true;
-	}
+	if (!list_act(&symbols->list, action))
+		return false;
+	view_symbols_select_row(symbols);
+	return true;
 }
 
 static bool symbols_mouse(void *state, struct app *app, const struct input *input)

@@ -5,6 +5,7 @@
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/list_header.h"
+#include "report/tui/view/view_action.h"
 
 enum top_column {
 	TOP_SELF,
@@ -18,16 +19,130 @@ enum top_column {
 struct top {
 	struct list list;
 	struct list_header header;
-	const struct model *model;     /* the application's, since the last update */
-	VEC(struct word_entry) rows;   /* its functions */
-	size_t sorted_from, sorted_to; /* these rows are in order */
+	struct list_column looks[TOP_COLUMNS]; /* of its columns */
+	const struct model *model;             /* the application's, since the last update */
+	VEC(struct word_entry) rows;           /* its functions */
+	size_t sorted_from, sorted_to;         /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
 };
 
+/* ---- columns ---- */
+
+/* Of a row: the weight is one of the model's, at `element`. */
+struct top_row {
+	const struct top *top;
+	const struct function_weight *weight;
+	const struct profile_function *function;
+};
+
+static struct top_row row_of_element(const struct top *top, uint32_t element)
+{
+	const struct function_weight *weight = &top->model->functions.data[element];
+	return (struct top_row){top, weight, model_function(top->model, weight->function)};
+}
+
+static bool key_of_name(const struct top_row *row, size_t index, uint64_t *ret)
+{
+	return word_of_text(profile_function_own_name(row->function), index, ret);
+}
+
+static bool key_of_self(const struct top_row *row, size_t index, uint64_t *ret)
+{
+	if (index >= 2)
+		return key_of_name(row, index - 2, ret);
+	*ret = index ? ~row->weight->total : ~row->weight->self;
+	return true;
+}
+
+static bool key_of_total(const struct top_row *row, size_t index, uint64_t *ret)
+{
+	if (index >= 2)
+		return key_of_name(row, index - 2, ret);
+	*ret = index ? ~row->weight->self : ~row->weight->total;
+	return true;
+}
+
+/* By the name's first letters, then object by object. */
+static bool key_of_object(const struct top_row *row, size_t index, uint64_t *ret)
+{
+	if (index >= 3)
+		return key_of_name(row, index - 3, ret);
+	if (index == 0)
+		word_of_text(model_object(row->top->model, row->function->object)->name, 0, ret);
+	else
+		*ret = index == 1 ? row->function->object : ~row->weight->self;
+	return true;
+}
+
+static void put_self(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	app_draw_value(app, grid, cell, row->weight->self, row->weight->self_samples);
+}
+
+static void put_total(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	app_draw_value(app, grid, cell, row->weight->total, row->weight->samples);
+}
+
+/* What stands for the cut part of stacks is of no file. */
+static const char *object_name(const struct app *app, const struct profile_function *function)
+{
+	const char *name = model_object(app->model, function->object)->name;
+	return name[0] ? name : "-";
+}
+
+static void put_object(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	grid_put_elided(
+		grid, cell.x, cell.y, cell.width, STYLE_DIM, object_name(app, row->function));
+}
+
+static void put_self_bar(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	grid_put_bar(grid, cell.x, cell.y, cell.width, STYLE_BAR,
+		app_percent(app, row->weight->self) / 100);
+}
+
+/* Where objects have no column, they stand in names without bounds. */
+static void put_function(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	CLEANUP(str_deinit) struct str storage = {0};
+	const char *name = row->function->name;
+	if (!row->function->has_bounds || list_header_width(&row->top->header, TOP_OBJECT))
+		name = fitting_name(grid, row->function, cell.width, &storage);
+	grid_put_elided(
+		grid, cell.x, cell.y, cell.width, app_name_style(app, row->weight->function), name);
+}
+
+/* Below some widths of the screen a column goes. */
+static const struct top_column_row {
+	struct list_column look;
+	/* As struct word_order's word: what the rows are ordered by. */
+	bool (*key)(const struct top_row *row, size_t index, uint64_t *ret);
+	void (*put)(const struct top_row *row, const struct app *app, struct grid *grid,
+		struct rect cell);
+} columns[TOP_COLUMNS] = {
+	[TOP_SELF] = {{"self", .width = 9, .is_right = true}, key_of_self, put_self},
+	[TOP_TOTAL] = {{"total", .width = 9, .room = 34, .is_right = true}, key_of_total,
+		put_total},
+	[TOP_OBJECT] = {{"object", .width = 18, .room = 60}, key_of_object, put_object},
+	[TOP_BAR] = {{"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF}, key_of_self,
+		put_self_bar},
+	[TOP_FUNCTION] = {{"function", .parts = 1}, key_of_name, put_function},
+};
+
 static void *top_create(void)
 {
-	return mem_zalloc(sizeof(struct top));
+	struct top *top = mem_zalloc(sizeof(*top));
+	for (int i = 0; i < TOP_COLUMNS; i++)
+		top->looks[i] = columns[i].look;
+	return top;
 }
 
 static void top_destroy(void *state)
@@ -43,30 +158,8 @@ static void top_destroy(void *state)
 static bool word_of_row(const void *context, uint32_t element, size_t index, uint64_t *ret)
 {
 	const struct top *top = context;
-	const struct function_weight *row = &top->model->functions.data[element];
-	const struct profile_function *function = model_function(top->model, row->function);
-	const char *object = model_object(top->model, function->object)->name;
-	const char *name = profile_function_own_name(function);
-	uint64_t first;
-	switch ((enum top_column)top->header.order) {
-	case TOP_SELF:
-	case TOP_TOTAL:
-		if (index >= 2)
-			return word_of_text(name, index - 2, ret);
-		*ret = (top->header.order == TOP_SELF) == !index ? ~row->self : ~row->total;
-		return true;
-	case TOP_OBJECT:
-		if (index >= 3)
-			return word_of_text(name, index - 3, ret);
-		word_of_text(object, 0, &first);
-		*ret = !index ? first : index == 1 ? function->object : ~row->self;
-		return true;
-	case TOP_FUNCTION:
-	case TOP_BAR:
-	case TOP_COLUMNS:
-		break;
-	}
-	return word_of_text(name, index, ret);
+	struct top_row row = row_of_element(top, element);
+	return columns[top->header.order].key(&row, index, ret);
 }
 
 static struct word_order order_of(const struct top *top)
@@ -179,51 +272,20 @@ static void top_update(void *state, struct app *app)
 
 /* ---- drawing ---- */
 
-/* Below some widths of the screen a column goes. */
-static const struct list_column columns[TOP_COLUMNS] = {
-	[TOP_SELF] = {"self", .width = 9, .is_right = true},
-	[TOP_TOTAL] = {"total", .width = 9, .room = 34, .is_right = true},
-	[TOP_OBJECT] = {"object", .width = 18, .room = 60},
-	[TOP_BAR] = {"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF},
-	[TOP_FUNCTION] = {"function", .parts = 1},
-};
-
-static struct rect view_top_cell_of(const struct top *top, enum top_column column, int y)
-{
-	int width = list_header_width(&top->header, column);
-	return (struct rect){top->header.x[column], y, width, 1};
-}
-
-/* What stands for the cut part of stacks is of no file. */
-static const char *object_name(const struct app *app, const struct profile_function *function)
-{
-	const char *name = model_object(app->model, function->object)->name;
-	return name[0] ? name : "-";
-}
-
 static void view_top_draw_row(
 	struct top *top, const struct app *app, struct grid *grid, int y, size_t index)
 {
-	const struct function_weight *row = view_top_row_at(top, index);
-	const struct profile_function *function = model_function(app->model, row->function);
-	struct rect bar = view_top_cell_of(top, TOP_BAR, y);
-	app_draw_value(app, grid, view_top_cell_of(top, TOP_SELF, y), row->self, row->self_samples);
-	app_draw_value(app, grid, view_top_cell_of(top, TOP_TOTAL, y), row->total, row->samples);
-	list_header_put(&top->header, grid, y, TOP_OBJECT, STYLE_DIM, object_name(app, function));
-	grid_put_bar(grid, bar.x, y, bar.width, STYLE_BAR, app_percent(app, row->self) / 100);
-	CLEANUP(str_deinit) struct str storage = {0};
-	const char *name = function->name;
-	if (!function->has_bounds || list_header_width(&top->header, TOP_OBJECT))
-		name = fitting_name(
-			grid, function, list_header_width(&top->header, TOP_FUNCTION), &storage);
-	list_header_put(
-		&top->header, grid, y, TOP_FUNCTION, app_name_style(app, row->function), name);
+	struct top_row row = row_of_element(top, element_at(top, index));
+	for (int i = 0; i < TOP_COLUMNS; i++) {
+		struct rect cell = {top->header.x[i], y, list_header_width(&top->header, i), 1};
+		columns[i].put(&row, app, grid, cell);
+	}
 }
 
 static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct top *top = state;
-	list_header_place(&top->header, columns, TOP_COLUMNS, area);
+	list_header_place(&top->header, top->looks, TOP_COLUMNS, area);
 	list_header_draw(&top->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&top->list, top->rows.len, rows);
@@ -259,16 +321,31 @@ static bool find_match(struct top *top, const struct app *app, bool goes_back, u
 	return has_any;
 }
 
-static bool view_top_go_to_match(struct top *top, struct app *app, bool goes_up)
+static void view_top_go_to_match(void *state, struct app *app, enum action action)
 {
+	struct top *top = state;
+	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	uint32_t element = 0;
 	if (!app->model->matches || !top->rows.len ||
 		!find_match(top, app, goes_up != top->header.is_reversed, &element))
-		return false;
+		return;
 	go_to_element(top, element);
 	view_top_select_row(top, app);
-	return true;
 }
+
+static void view_top_enter(void *state, struct app *app, enum action action)
+{
+	(void)state;
+	(void)action;
+	app_show(app, VIEW_BUTTERFLY);
+}
+
+static const struct view_action actions[] = {
+	{ACTION_ENTER, view_top_enter},
+	{ACTION_NEXT_MATCH, view_top_go_to_match},
+	{ACTION_PREVIOUS_MATCH, view_top_go_to_match},
+	{ACTION_NONE, NULL},
+};
 
 static bool top_act(void *state, struct app *app, enum action action)
 {
@@ -277,20 +354,12 @@ static bool top_act(void *state, struct app *app, enum action action)
 		top_update(top, app);
 		return true;
 	}
-	switch (action) {
-	case ACTION_NEXT_MATCH:
-	case ACTION_PREVIOUS_MATCH:
-		view_top_go_to_match(top, app, action == ACTION_PREVIOUS_MATCH);
+	if (view_action_run(actions, top, app, action))
 		return true;
-	case ACTION_ENTER:
-		app_show(app, VIEW_BUTTERFLY);
-		return true;
-	default:
-		if (!list_act(&top->list, action))
-			return false;
-		view_top_select_row(top, app);
-		return true;
-	}
+	if (!list_act(&top->list, action))
+		return false;
+	view_top_select_row(top, app);
+	return true;
 }
 
 static bool top_mouse(void *state, struct app *app, const struct input *input)

@@ -5,6 +5,7 @@
 #include "report/tui/app_state.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/focus_selection.h"
+#include "report/tui/view/view_action.h"
 
 struct tree_view {
 	struct branch_list sides[2]; /* by is_inverted */
@@ -161,8 +162,10 @@ static void tree_print(void *state, struct app *app, struct str *out)
 
 /* ---- input ---- */
 
-static void view_tree_zoom(struct tree_view *view, struct app *app)
+static void view_tree_zoom(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct tree_view *view = state;
 	struct branch_list *list = view_tree_side_of(view);
 	struct branch_row row = branch_list_row(list);
 	if (row.node == BRANCH_NONE)
@@ -177,8 +180,10 @@ static void view_tree_zoom(struct tree_view *view, struct app *app)
 	tree_update(view, app);
 }
 
-static void view_tree_invert(struct tree_view *view, struct app *app)
+static void view_tree_invert(void *state, struct app *app, enum action action)
 {
+	(void)action;
+	struct tree_view *view = state;
 	/* Then the other side knows better. */
 	if (view->stand_in && view->stand_in == app->selection.frame)
 		app_select(app, 0);
@@ -187,22 +192,21 @@ static void view_tree_invert(struct tree_view *view, struct app *app)
 	tree_update(view, app);
 }
 
+static const struct view_action actions[] = {
+	{ACTION_ENTER, view_tree_zoom},
+	{ACTION_INVERT, view_tree_invert},
+	{ACTION_NONE, NULL},
+};
+
 static bool tree_act(void *state, struct app *app, enum action action)
 {
 	struct tree_view *view = state;
-	switch (action) {
-	case ACTION_ENTER:
-		view_tree_zoom(view, app);
+	if (view_action_run(actions, view, app, action))
 		return true;
-	case ACTION_INVERT:
-		view_tree_invert(view, app);
-		return true;
-	default:
-		if (!branch_list_act(view_tree_side_of(view), app, action))
-			return false;
-		view_tree_tell_selection(view, app);
-		return true;
-	}
+	if (!branch_list_act(view_tree_side_of(view), app, action))
+		return false;
+	view_tree_tell_selection(view, app);
+	return true;
 }
 
 static bool tree_mouse(void *state, struct app *app, const struct input *input)

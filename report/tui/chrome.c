@@ -1,9 +1,16 @@
-#include "report/tui/app_draw.h"
+#include "report/tui/chrome.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "format/base/path.h"
+#include "report/tui/app_state.h"
+
+enum {
+	LEAST_WIDTH = 20,
+	LEAST_HEIGHT = 5,
+	TABS_Y = 1,
+};
 
 /* ---- the first line ---- */
 
@@ -40,7 +47,7 @@ static void title_deinit(struct title *title)
 		str_deinit(&title->parts[i].text);
 }
 
-static void app_draw_add_samples(const struct app *app, struct title *title)
+static void chrome_add_samples(const struct app *app, struct title *title)
 {
 	uint64_t all = app->model->profile->samples.len;
 	uint64_t shown = app->model->slice.whole.samples;
@@ -52,14 +59,14 @@ static void app_draw_add_samples(const struct app *app, struct title *title)
 			str_plural(all, "sample", "samples"));
 }
 
-static void app_draw_put_title(const struct app *app, struct title *title)
+static void chrome_put_title(const struct app *app, struct title *title)
 {
 	const struct model *model = app->model;
 	const struct profile *profile = model->profile;
 	uint64_t all = profile->samples.len, lost = profile_lost(profile);
 	if (profile->events.len > 1)
 		add_part(title, 5, "%s", profile->events.data[1].name);
-	app_draw_add_samples(app, title);
+	chrome_add_samples(app, title);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
 	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;
 	if (is_damaged || !profile->file.ended)
@@ -109,12 +116,12 @@ static int draw_file_name(const struct app *app, struct grid *grid, int room)
 	return grid_put_elided(grid, 0, 0, room, STYLE_TITLE | STYLE_BOLD, name);
 }
 
-static void app_draw_title(const struct app *app, struct grid *grid)
+static void chrome_title(const struct app *app, struct grid *grid)
 {
 	CLEANUP(title_deinit) struct title title = {0};
 	grid_fill(grid, (struct rect){0, 0, grid->width, 1}, STYLE_TITLE, " ");
 	if (app->model)
-		app_draw_put_title(app, &title);
+		chrome_put_title(app, &title);
 	else
 		add_part(&title, 1, "reading %.0f%%", 100 * app->loaded);
 	int least = grid_text_width(grid, app->options->file_name);
@@ -126,11 +133,6 @@ static void app_draw_title(const struct app *app, struct grid *grid)
 		x += grid_printf(grid, x, 0, grid->width - x, STYLE_TITLE | STYLE_BOLD, "  %s",
 			str_text(&title.parts[i].text));
 }
-
-enum {
-	LEAST_WIDTH = 20,
-	LEAST_HEIGHT = 5,
-};
 
 /* ---- the second line ---- */
 
@@ -179,7 +181,7 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	}
 }
 
-static const char *app_draw_name_of_frame(
+static const char *chrome_name_of_frame(
 	const struct app *app, const struct trail_step *step, uint32_t frame)
 {
 	const struct comparison *comparison = app->model->comparison;
@@ -194,7 +196,7 @@ static const char *app_draw_name_of_frame(
 	return model_function(app->model, model_function_of(app->model, frame))->name;
 }
 
-static void app_draw_put_step(const struct app *app, const struct trail_step *step, struct str *out)
+static void chrome_put_step(const struct app *app, const struct trail_step *step, struct str *out)
 {
 	const struct path *zoom = &step->zoom;
 	if (step->is_of_both)
@@ -204,15 +206,15 @@ static void app_draw_put_step(const struct app *app, const struct trail_step *st
 	else if (!zoom->len)
 		str_puts(out, "in all");
 	else if (step->is_inverted && zoom->len > 1)
-		str_printf(out, "%s from %s", app_draw_name_of_frame(app, step, zoom->data[0]),
-			app_draw_name_of_frame(app, step, zoom->data[zoom->len - 1]));
+		str_printf(out, "%s from %s", chrome_name_of_frame(app, step, zoom->data[0]),
+			chrome_name_of_frame(app, step, zoom->data[zoom->len - 1]));
 	else
 		str_printf(out, "%s %s", step->is_inverted ? "ending in" : "in",
-			app_draw_name_of_frame(app, step, zoom->data[zoom->len - 1]));
+			chrome_name_of_frame(app, step, zoom->data[zoom->len - 1]));
 }
 
 /* All names where there is room for nine, else the numbers of the others. */
-static void draw_tabs(struct app *app, struct grid *grid)
+static void draw_tabs(struct chrome *chrome, const struct app *app, struct grid *grid)
 {
 	enum {
 		ROOM_FOR_ALL = 78,
@@ -223,51 +225,55 @@ static void draw_tabs(struct app *app, struct grid *grid)
 			continue;
 		bool is_open = i == (int)app->view;
 		unsigned style = is_open ? STYLE_TITLE | STYLE_BOLD : STYLE_DIM;
-		struct app_spot *tab = &app->tabs[app->nr_tabs++];
+		struct chrome_spot *tab = &chrome->tabs[chrome->nr_tabs++];
 		tab->x = x;
 		tab->what = (size_t)i;
 		if (grid->width < ROOM_FOR_ALL && !is_open)
-			x += grid_printf(grid, x, 1, grid->width - x, style, " %d", i + 1);
+			x += grid_printf(grid, x, TABS_Y, grid->width - x, style, " %d", i + 1);
 		else
-			x += grid_printf(grid, x, 1, grid->width - x, style, " %d %s", i + 1,
+			x += grid_printf(grid, x, TABS_Y, grid->width - x, style, " %d %s", i + 1,
 				app->views[i]->name);
 		tab->end = x;
 	}
 }
 
 /* One step; where the mouse finds it is noted. */
-static int draw_step(struct app *app, struct grid *grid, struct rect room, size_t index)
+static int draw_step(struct chrome *chrome, const struct app *app, struct grid *grid,
+	struct rect room, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	app_draw_put_step(app, &app->trail.done.data[index], &text);
+	chrome_put_step(app, &app->trail.done.data[index], &text);
 	int x = room.x, y = room.y, end = room.x + room.width;
 	x += grid_printf(grid, x, y, end - x, STYLE_DIM, "%s ", grid_glyph(grid, GLYPH_CRUMB));
 	x += grid_put_elided(grid, x, y, end - x, STYLE_HEADER, str_text(&text));
 	x += grid_put(grid, x, y, end - x, STYLE_HEADER, " ");
-	if (app->nr_crumbs < APP_CRUMBS_MAX)
-		app->crumbs[app->nr_crumbs++] = (struct app_spot){room.x, x, index + 1};
+	if (chrome->nr_crumbs < CHROME_CRUMBS_MAX)
+		chrome->crumbs[chrome->nr_crumbs++] = (struct chrome_spot){room.x, x, index + 1};
 	return x - room.x;
 }
 
 static int step_width(const struct app *app, const struct grid *grid, size_t index)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	app_draw_put_step(app, &app->trail.done.data[index], &text);
+	chrome_put_step(app, &app->trail.done.data[index], &text);
 	return 3 + grid_text_width(grid, str_text(&text));
 }
 
 /* The newest steps that fit; the newest one in any case. */
-static void draw_steps(struct app *app, struct grid *grid, int x, int y, int end)
+static void draw_steps(
+	struct chrome *chrome, const struct app *app, struct grid *grid, struct rect room)
 {
 	size_t count = app->trail.done.len, first = count;
-	int room = end - x;
-	while (first && (first == count || step_width(app, grid, first - 1) + 2 <= room))
-		room -= step_width(app, grid, --first);
+	int left = room.width, end = room.x + room.width;
+	while (first && (first == count || step_width(app, grid, first - 1) + 2 <= left))
+		left -= step_width(app, grid, --first);
 	if (first)
-		x += grid_printf(grid, x, y, grid->width - x, STYLE_DIM, "%s ",
+		room.x += grid_printf(grid, room.x, room.y, grid->width - room.x, STYLE_DIM, "%s ",
 			grid_glyph(grid, GLYPH_ELLIPSIS));
-	for (size_t i = first; i < count; i++)
-		x += draw_step(app, grid, (struct rect){x, y, end - x, 1}, i);
+	for (size_t i = first; i < count; i++) {
+		room.width = end - room.x;
+		room.x += draw_step(chrome, app, grid, room, i);
+	}
 }
 
 /* Of what is hidden everywhere; returns the columns that it takes. */
@@ -278,7 +284,7 @@ static int draw_hidden(const struct app *app, struct grid *grid, int y)
 		       : 0;
 }
 
-static void draw_trail(struct app *app, struct grid *grid, int y)
+static void draw_trail(struct chrome *chrome, const struct app *app, struct grid *grid, int y)
 {
 	enum {
 		GAP = 2, /* columns between the steps and what is searched for */
@@ -292,17 +298,17 @@ static void draw_trail(struct app *app, struct grid *grid, int y)
 	int width = grid_text_width(grid, str_text(&search));
 	bool has_steps = app->trail.done.len;
 	int x = draw_hidden(app, grid, y);
-	app->trail_y = y;
+	chrome->trail_y = y;
+	int end = width && width < grid->width / 2 ? grid->width - width - GAP : grid->width;
 	if (has_steps)
-		draw_steps(app, grid, x, y,
-			width && width < grid->width / 2 ? grid->width - width - GAP : grid->width);
+		draw_steps(chrome, app, grid, (struct rect){x, y, end - x, 1});
 	if (!has_steps)
 		grid_put_elided(grid, x, y, grid->width - x, STYLE_HEADER, str_text(&search));
 	else if (width && width < grid->width / 2)
 		grid_put(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
 }
 
-static const struct app_spot *spot_at(const struct app_spot *spots, size_t count, int x)
+static const struct chrome_spot *spot_at(const struct chrome_spot *spots, size_t count, int x)
 {
 	for (size_t i = 0; i < count; i++)
 		if (x >= spots[i].x && x < spots[i].end)
@@ -310,14 +316,14 @@ static const struct app_spot *spot_at(const struct app_spot *spots, size_t count
 	return NULL;
 }
 
-bool app_point_frame(struct app *app, const struct input *input)
+bool chrome_point(const struct chrome *chrome, struct app *app, const struct input *input)
 {
 	bool is_click = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE;
-	const struct app_spot *tab = NULL, *crumb = NULL;
-	if (is_click && input->y == 1)
-		tab = spot_at(app->tabs, app->nr_tabs, input->x);
-	if (is_click && input->y == app->trail_y)
-		crumb = spot_at(app->crumbs, app->nr_crumbs, input->x);
+	const struct chrome_spot *tab = NULL, *crumb = NULL;
+	if (is_click && input->y == TABS_Y)
+		tab = spot_at(chrome->tabs, chrome->nr_tabs, input->x);
+	if (is_click && input->y == chrome->trail_y)
+		crumb = spot_at(chrome->crumbs, chrome->nr_crumbs, input->x);
 	if (tab)
 		app_show(app, (enum view_id)tab->what);
 	else if (crumb)
@@ -327,7 +333,7 @@ bool app_point_frame(struct app *app, const struct input *input)
 
 /* ---- the last lines ---- */
 
-static const struct function_weight *app_draw_weight_of(const struct app *app, uint32_t function)
+static const struct function_weight *chrome_weight_of(const struct app *app, uint32_t function)
 {
 	for (size_t i = 0; i < app->model->functions.len; i++)
 		if (app->model->functions.data[i].function == function)
@@ -341,7 +347,7 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	if (!function)
 		return;
 	CLEANUP(str_deinit) struct str numbers = {0};
-	const struct function_weight *weight = app_draw_weight_of(app, function);
+	const struct function_weight *weight = chrome_weight_of(app, function);
 	if (weight) {
 		str_puts(&numbers, " self ");
 		app_put_value(app, &numbers, weight->self, weight->self_samples);
@@ -518,40 +524,41 @@ static void draw_too_small(struct grid *grid)
 	grid_printf(grid, 0, 2, grid->width, STYLE_WARNING, "%dx%d", LEAST_WIDTH, LEAST_HEIGHT);
 }
 
-void app_draw(struct app *app, struct grid *grid)
+/* Low screens go without tabs and detail: the view is what matters. */
+static bool has_tabs(const struct grid *grid)
 {
-	grid_clear(grid);
+	return grid->height >= 10;
+}
+
+static bool has_detail(const struct app *app, const struct grid *grid)
+{
+	return grid->height >= 8 && app->model;
+}
+
+bool chrome_draw_above(struct chrome *chrome, const struct app *app, struct grid *grid)
+{
 	if (grid->width < LEAST_WIDTH || grid->height < LEAST_HEIGHT) {
 		draw_too_small(grid);
-		return;
+		return false;
 	}
-	app_draw_title(app, grid);
-	/* Low screens go without tabs and detail: the view is what matters. */
-	bool has_tabs = grid->height >= 10;
-	app->trail_y = -1;
-	app->nr_tabs = app->nr_crumbs = 0;
-	bool has_detail = grid->height >= 8;
-	bool has_trail = app->model && (app->trail.done.len || app->model->matches ||
-					       (app->model->names->hides_native && has_detail));
-	int top = 1, bottom = grid->height - 1;
-	if (has_tabs) {
-		draw_tabs(app, grid);
+	chrome_title(app, grid);
+	chrome->trail_y = -1;
+	chrome->nr_tabs = chrome->nr_crumbs = 0;
+	int top = 1, bottom = grid->height - 1 - has_detail(app, grid);
+	if (has_tabs(grid)) {
+		draw_tabs(chrome, app, grid);
 		top++;
 	}
-	if (has_trail)
-		draw_trail(app, grid, top++);
-	if (has_detail && app->model)
-		bottom--;
-	app->body = (struct rect){0, top, grid->width, bottom - top};
-	if (app_has_view(app) && app->body.height > 0)
-		app->views[app->view]->draw(app->states[app->view], app, grid, app->body);
-	else if (app->model && app->body.height > 0)
-		grid_put(grid, 0, top, grid->width, STYLE_DIM,
-			app->busy ? "the call tree is being made"
-				  : "there is no call tree: ^C stopped it");
-	if (has_detail && app->model)
-		draw_detail(app, grid, bottom);
+	if (app->model && (app->trail.done.len || app->model->matches ||
+				  (app->model->names->hides_native && has_detail(app, grid))))
+		draw_trail(chrome, app, grid, top++);
+	chrome->body = (struct rect){0, top, grid->width, bottom - top};
+	return true;
+}
+
+void chrome_draw_below(struct app *app, struct grid *grid)
+{
+	if (has_detail(app, grid))
+		draw_detail(app, grid, grid->height - 2);
 	draw_bottom(app, grid, grid->height - 1);
-	if (app->overlay.is_open)
-		overlay_draw(&app->overlay, grid);
 }
