@@ -293,7 +293,7 @@ __noinline int unwind_frame(void)
 	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
-		if (place < walk->mapping.start || place >= walk->mapping.end) {
+	if (place < walk->mapping.start || place >= walk->mapping.end) {
 		find_mapping(scratch, place);
 		meet_file(scratch);
 	}
@@ -313,7 +313,7 @@ __noinline int unwind_frame(void)
 			push_frame(scratch, place);
 		return is_by_frame_pointer() || !runtime_begins_rest();
 	}
-		__u8 guess = EVENT_END_COMPLETE;
+	__u8 guess = EVENT_END_COMPLETE;
 	enum event_stack_end end = choose_rule(scratch, place, &guess);
 	const struct unwind_rule *rule = &walk->rule;
 	if (!end && begins_script_frames(scratch, rule))
