@@ -75,11 +75,13 @@ __noinline int java_is_return(__u64 address);
 __noinline int java_is_return(__u64 address)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
-	unsigned char code[UNWIND_CALL_BYTES];
-	if (!scratch ||
-		bpf_probe_read_user(code, sizeof(code), (const void *)(address - sizeof(code))))
+	if (!scratch)
 		return 0;
-	if (unwind_is_call(code))
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	/* The next frame wants what comes behind, too. */
+	if (!java_read_code(java, address))
+		return 0;
+	if (unwind_is_call(java->bytes + JAVA_CODE_BEHIND - UNWIND_CALL_BYTES))
 		return 1;
 	const struct java_row *row = java_row(&scratch->walk.runtime);
 	__u64 blob = java_find_blob(address), handler = 0;
@@ -147,7 +149,8 @@ __noinline int java_leave_return(void)
 		java->next_sp = sp + 8;
 		return java_read_to(java, sp, &java->next_ip);
 	}
-	__u32 pushed = java_read_code(java, walk->regs.ip) ? java_pops(java) : 0;
+	bool has_code = java->bytes_address == walk->regs.ip || java_read_code(java, walk->regs.ip);
+	__u32 pushed = has_code ? java_pops(java) : 0;
 	for (__u32 i = 0; i <= JAVA_MAX_PUSHED + 1; i++) {
 		__u64 more = i ? i - 1 : pushed;
 		if (java_leave_words(java, sp, words + more) && java_is_return(java->next_ip))
@@ -342,6 +345,7 @@ __noinline int java_leave_prologue(void)
 	if (pc >= entry + JAVA_CODE_BYTES ||
 		bpf_probe_read_user(java->bytes, sizeof(java->bytes), (const void *)entry))
 		return 0;
+	java->bytes_address = 0;
 	prologue->at = 0;
 	prologue->words = 1;
 	prologue->has_fp = false;
@@ -731,6 +735,9 @@ static __always_inline bool java_take_process(struct scratch *scratch)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (!take_known_runtime(scratch, RUNTIME_JAVA))
 		return false;
+	if (!runtime->has_thread)
+		java_walk(runtime)->bytes_address = 0; /* it is of another walk */
+	runtime->has_thread = true;
 	if (java_row(runtime)->is_complete)
 		return true;
 	runtime->file = runtime->row.kind = 0; /* it is to be taken once more */

@@ -54,10 +54,11 @@ struct java_walk {
 	__u64 word; /* of the stack, that was read last */
 	__u64 at;   /* of the blob at hand; 0: there is none */
 	__u64 code, end;
-	__u64 name_address, name[2]; /* as far as it tells blobs apart */
-	__u32 kind;                  /* enum java_blob_kind */
+	__u64 name_address;
+	__u32 kind; /* enum java_blob_kind */
 	__s32 frame_words;
 	__u64 blob[JAVA_BLOB_WORDS];
+	__u64 bytes_address;         /* what these are around; 0: something else */
 	__u8 bytes[JAVA_CODE_BYTES]; /* of code, JAVA_CODE_BEHIND of them ahead of it */
 	struct java_prologue prologue;
 	struct java_scopes scopes;
@@ -208,6 +209,55 @@ static __always_inline __u64 java_name_of(const struct java_row *row, __u64 blob
 	return name;
 }
 
+/*
+ * Which blob an address was in when it was looked for last: the way there is long. What the blob
+ * is, its first bytes say, which are read each time: by its name's address they are a blob's.
+ */
+struct java_known_blob {
+	__u64 place; /* mix(process, address without its lowest bits) */
+	__u64 at, name_address, name;
+};
+
+enum {
+	JAVA_KNOWN_BLOBS_SHIFT = 10,
+	JAVA_PLACE_SHIFT = 6, /* no two blobs share so many bytes */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << JAVA_KNOWN_BLOBS_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct java_known_blob);
+} java_known_blobs SEC(".maps");
+
+static __always_inline struct java_known_blob *java_known_blob_slot(__u64 place, __u32 lane)
+{
+	__u32 slot = place >> (64 - JAVA_KNOWN_BLOBS_SHIFT);
+	slot += lane << JAVA_KNOWN_BLOBS_SHIFT;
+	return bpf_map_lookup_elem(&java_known_blobs, &slot);
+}
+
+/* The first bytes of a blob, and the code that it says it has. */
+static __always_inline bool java_read_blob(
+	const struct java_row *row, struct java_walk *java, __u64 at)
+{
+	java->at = at;
+	if (!at ||
+		(bpf_probe_read_user(java->blob, JAVA_BLOB_BYTES, (const void *)at) &&
+			bpf_probe_read_user(java->blob, JAVA_SMALL_BLOB_BYTES, (const void *)at)))
+		return false;
+	java->name_address = java_blob_u64(java, row->blob_name);
+	java->frame_words = java_blob_u32(java, row->blob_frame_size);
+	if (row->flags & JAVA_CODE_IS_OFFSET) {
+		java->code = at + java_blob_u32(java, row->blob_code);
+		java->end = at + java_blob_u32(java, row->blob_end);
+	} else {
+		java->code = java_blob_u64(java, row->blob_code);
+		java->end = java_blob_u64(java, row->blob_end);
+	}
+	return true;
+}
+
 /* Makes the blob of an address that at hand. 0: there is none. */
 __noinline int java_take_blob(__u64 address);
 __noinline int java_take_blob(__u64 address)
@@ -218,23 +268,27 @@ __noinline int java_take_blob(__u64 address)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct java_row *row = java_row(runtime);
 	struct java_walk *java = java_walk(runtime);
-	__u64 at = java_find_blob(address);
-	java->at = at;
-	if (!at ||
-		(bpf_probe_read_user(java->blob, JAVA_BLOB_BYTES, (const void *)at) &&
-			bpf_probe_read_user(java->blob, JAVA_SMALL_BLOB_BYTES, (const void *)at)))
+	__u64 place = mix(runtime->process, address >> JAVA_PLACE_SHIFT);
+	struct java_known_blob *known = java_known_blob_slot(place, scratch->lane);
+	bool is_known = known && known->place == place && java_read_blob(row, java, known->at) &&
+			java->name_address == known->name_address && address >= java->code &&
+			address < java->end;
+	if (is_known) {
+		java->kind = java_kind_of(known->name);
+		return 1;
+	}
+	if (!java_read_blob(row, java, java_find_blob(address)))
 		return 0;
-	java->name_address = java_blob_u64(java, row->blob_name);
-	if (bpf_probe_read_user(java->name, sizeof(java->name), (const void *)java->name_address))
+	__u64 name = 0;
+	if (!read_word(java->name_address, &name))
 		return 0;
-	java->kind = java_kind_of(java->name[0]);
-	java->frame_words = java_blob_u32(java, row->blob_frame_size);
-	if (row->flags & JAVA_CODE_IS_OFFSET) {
-		java->code = at + java_blob_u32(java, row->blob_code);
-		java->end = at + java_blob_u32(java, row->blob_end);
-	} else {
-		java->code = java_blob_u64(java, row->blob_code);
-		java->end = java_blob_u64(java, row->blob_end);
+	java->kind = java_kind_of(name);
+	if (known) {
+		known->place = 0;
+		known->at = java->at;
+		known->name_address = java->name_address;
+		known->name = name;
+		known->place = place;
 	}
 	return 1;
 }
