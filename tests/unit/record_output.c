@@ -1,41 +1,21 @@
 /* Room for the end of a recording: it is kept free while the rest of the disk fills up. */
 #include "record/output.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/small_disk.h"
 #include "tests/unit/unit.h"
 
 enum {
-	PIECE_BYTES = 4096, /* a page: nothing is left over in the last one */
+	PIECE_BYTES = SMALL_DISK_PAGE_BYTES,
 	FIRST_BYTES = 2 * PIECE_BYTES,
 	END_BYTES = 1000,
-	DISK_PIECES = 16,
 };
 
 static const uint8_t piece[PIECE_BYTES];
-
-/* A disk of 16 pages; what is mounted goes away with the test's process. */
-static void enter_small_disk(void)
-{
-	char folder[] = "/tmp/small-disk-XXXXXX";
-	CHECK(mkdtemp(folder));
-	CHECK_INT(chdir(folder), 0);
-	CHECK_INT(rmdir(folder), 0); /* the mount needs no name for long */
-	if (geteuid() || unshare(CLONE_NEWNS) ||
-		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k"))
-		unit_skip("no tmpfs can be mounted here");
-	CHECK_INT(chdir("/mnt"), 0);
-}
 
 static struct output *begin(void)
 {
@@ -65,16 +45,6 @@ static size_t fill(struct output *output)
 	return count;
 }
 
-static void fill_disk_by_another_file(void)
-{
-	int fd = open("filler", O_WRONLY | O_CREAT, 0600);
-	CHECK(fd >= 0);
-	for (size_t len = PIECE_BYTES; len; len /= 2)
-		while (write(fd, piece, len) > 0)
-			;
-	close(fd);
-}
-
 static void want_end(struct output *output, size_t pieces)
 {
 	struct stat st;
@@ -90,26 +60,26 @@ static void want_end(struct output *output, size_t pieces)
 
 TEST(output_end_fits_a_full_disk)
 {
-	enter_small_disk();
+	small_disk_enter();
 	struct output *output = begin();
 	size_t pieces = fill(output);
-	CHECK_INT(pieces, DISK_PIECES - 1);
+	CHECK_INT(pieces, SMALL_DISK_PAGES - 1);
 	want_end(output, pieces);
 }
 
 TEST(output_end_fits_a_disk_that_others_fill)
 {
-	enter_small_disk();
+	small_disk_enter();
 	struct output *output = begin();
 	CHECK_OK(write_bytes(output, PIECE_BYTES));
-	fill_disk_by_another_file();
+	small_disk_fill();
 	CHECK_INT(fill(output), 1); /* of what was reserved for the first write */
 	want_end(output, 2);
 }
 
 TEST(output_end_fits_a_limit_of_file_size)
 {
-	enter_small_disk();
+	small_disk_enter();
 	signal(SIGXFSZ, SIG_IGN);
 	struct rlimit limit = {4 * PIECE_BYTES + END_BYTES - 1, RLIM_INFINITY};
 	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -120,8 +90,8 @@ TEST(output_end_fits_a_limit_of_file_size)
 
 TEST(output_refuses_to_begin_without_room_for_the_end)
 {
-	enter_small_disk();
-	fill_disk_by_another_file();
+	small_disk_enter();
+	small_disk_fill();
 	struct output *output = NULL;
 	struct caller owner = {0};
 	CHECK_OK(output_create("full.data", &owner, -1, &output));
@@ -133,7 +103,7 @@ TEST(output_refuses_to_begin_without_room_for_the_end)
 /* Nothing of the current file's name, or of what it would replace, stands in the way. */
 TEST(output_next_takes_the_name_that_was_set_aside)
 {
-	enter_small_disk();
+	small_disk_enter();
 	struct output *output = begin(), *next = NULL;
 	bool is_moved = false;
 	CHECK_INT(mkdir("full.data.old", 0700), 0); /* another file could not become that */
