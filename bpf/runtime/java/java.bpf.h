@@ -173,27 +173,26 @@ static __always_inline __u8 java_byte(const struct java_walk *java, __u32 at)
 	return java->bytes[at & (JAVA_CODE_BYTES - 1)];
 }
 
-static __always_inline __u32 java_u32(const struct java_walk *java, __u32 at)
+/* Four bytes at once, which may stand anywhere: the processor does not mind. */
+__attribute__((no_sanitize("alignment"))) static __u32 java_u32(
+	const struct java_walk *java, __u32 at)
 {
-	return java_byte(java, at) | java_byte(java, at + 1) << 8 | java_byte(java, at + 2) << 16 |
-	       (__u32)java_byte(java, at + 3) << 24;
+	return *(const __u32 *)(java->bytes + (at & (JAVA_CODE_BYTES - 1)));
 }
 
 /* [vzeroupper] [add rsp] [pop rbp] */
 static __always_inline void java_take_epilogue(
 	const struct java_walk *java, struct java_epilogue *ret)
 {
-	if (java_byte(java, ret->at) == 0xc5 && java_byte(java, ret->at + 1) == 0xf8 &&
-		java_byte(java, ret->at + 2) == 0x77)
+	if ((java_u32(java, ret->at) & 0xffffff) == 0x77f8c5)
 		ret->at += 3;
-	if (java_byte(java, ret->at) == 0x48 && java_byte(java, ret->at + 2) == 0xc4) {
-		if (java_byte(java, ret->at + 1) == 0x83) {
-			ret->sp += java_byte(java, ret->at + 3);
-			ret->at += 4;
-		} else if (java_byte(java, ret->at + 1) == 0x81) {
-			ret->sp += java_u32(java, ret->at + 3);
-			ret->at += 7;
-		}
+	__u32 add = java_u32(java, ret->at) & 0xffffff;
+	if (add == 0xc48348) {
+		ret->sp += java_byte(java, ret->at + 3);
+		ret->at += 4;
+	} else if (add == 0xc48148) {
+		ret->sp += java_u32(java, ret->at + 3);
+		ret->at += 7;
 	}
 	if (java_byte(java, ret->at) == 0x5d) {
 		ret->saved_fp = ret->sp;
@@ -206,40 +205,37 @@ static __always_inline void java_take_epilogue(
 static __always_inline bool java_is_left(
 	const struct java_walk *java, __u64 pc, __u32 at, bool is_epilogue)
 {
-	__u8 a = java_byte(java, at), b = java_byte(java, at + 1), c = java_byte(java, at + 2);
-	if (a == 0xc3)
+	__u32 code = java_u32(java, at), three = code & 0xffffff;
+	if ((code & 0xff) == 0xc3)
 		return true;
-	if (a == 0x0f && b == 0x87 && java_byte(java, at + 6) == 0xc3)
+	if ((code & 0xffff) == 0x870f && java_byte(java, at + 6) == 0xc3)
 		return true; /* ja; ret */
-	if (a == 0x77 && c == 0xc3)
+	if ((code & 0xff00ff) == 0xc30077)
 		return true;
-	if (a == 0x41 && b == 0x85 && c == 0x02 && java_byte(java, at + 3) == 0xc3)
+	if (code == 0xc3028541)
 		return true; /* test (r10), eax; ret: until JDK 15 */
-	if (a == 0x4d && b == 0x8b && c == 0x97 && java_byte(java, at + 7) == 0x41 &&
-		java_byte(java, at + 8) == 0x85)
+	if (three == 0x978b4d && (java_u32(java, at + 7) & 0xffff) == 0x8541)
 		return true; /* mov poll(r15), r10, ahead of that */
 	if (!is_epilogue)
 		return false;
-	if (a == 0x49 && b == 0x3b && (c == 0x67 || c == 0xa7))
+	if (three == 0x673b49 || three == 0xa73b49)
 		return true; /* cmp poll(r15), rsp */
-	if ((a == 0xff && b == 0xe3) || (a == 0x41 && b == 0xff && c == 0xe2))
+	if ((code & 0xffff) == 0xe3ff || three == 0xe2ff41)
 		return true;
 	__u64 target = pc + (at - JAVA_CODE_BEHIND) + 5 + (__s64)(__s32)java_u32(java, at + 1);
-	return a == 0xe9 && (target < java->code || target >= java->end);
+	return (code & 0xff) == 0xe9 && (target < java->code || target >= java->end);
 }
 
 /* The poll ahead of a return has a piece of its own: lea x(rip), r10; mov r10, y(r15); jmp. */
 static __always_inline bool java_is_return_poll(const struct java_walk *java, __u64 pc, __u32 at)
 {
-	__u8 poll[2];
-	if (java_byte(java, at) != 0x4c || java_byte(java, at + 1) != 0x8d ||
-		java_byte(java, at + 2) != 0x15 || java_byte(java, at + 7) != 0x4d ||
-		java_byte(java, at + 8) != 0x89 || java_byte(java, at + 9) != 0x97 ||
-		java_byte(java, at + 14) != 0xe9)
+	__u16 poll = 0;
+	if ((java_u32(java, at) & 0xffffff) != 0x158d4c ||
+		(java_u32(java, at + 7) & 0xffffff) != 0x97894d || java_byte(java, at + 14) != 0xe9)
 		return false;
 	__u64 place = pc + at - JAVA_CODE_BEHIND + 7 + (__s64)(__s32)java_u32(java, at + 3);
-	return !bpf_probe_read_user(poll, sizeof(poll), (const void *)place) &&
-	       ((poll[0] == 0x49 && poll[1] == 0x3b) || (poll[0] == 0x0f && poll[1] == 0x87));
+	return !bpf_probe_read_user(&poll, sizeof(poll), (const void *)place) &&
+	       (poll == 0x3b49 || poll == 0x870f);
 }
 
 /* 1: the leaf is in an epilogue, and its caller is next. */
@@ -343,7 +339,7 @@ __noinline int java_leave_prologue(void)
 	struct java_prologue *prologue = &java->prologue;
 	__u64 entry = java_entry(java_row(&walk->runtime), java), pc = walk->regs.ip;
 	if (pc >= entry + JAVA_CODE_BYTES ||
-		bpf_probe_read_user(java->bytes, sizeof(java->bytes), (const void *)entry))
+		bpf_probe_read_user(java->bytes, JAVA_CODE_BYTES, (const void *)entry))
 		return 0;
 	java->bytes_address = 0;
 	prologue->at = 0;
@@ -638,7 +634,7 @@ __noinline int java_leave_exit(void)
 	struct walk *walk = &scratch->walk;
 	struct java_walk *java = java_walk(&walk->runtime);
 	if (bpf_probe_read_user(
-		    java->bytes, sizeof(java->bytes), (const void *)(walk->regs.ip - BEHIND)))
+		    java->bytes, JAVA_CODE_BYTES, (const void *)(walk->regs.ip - BEHIND)))
 		return 0;
 	__u32 jump = java_find_code(BEHIND, JUMP_R13, 0xffffff);
 	if (jump >= JAVA_CODE_BYTES - 3)

@@ -58,8 +58,8 @@ struct java_walk {
 	__u32 kind; /* enum java_blob_kind */
 	__s32 frame_words;
 	__u64 blob[JAVA_BLOB_WORDS];
-	__u64 bytes_address;         /* what these are around; 0: something else */
-	__u8 bytes[JAVA_CODE_BYTES]; /* of code, JAVA_CODE_BEHIND of them ahead of it */
+	__u64 bytes_address;             /* what these are around; 0: something else */
+	__u8 bytes[JAVA_CODE_BYTES + 4]; /* of code, JAVA_CODE_BEHIND of them ahead of it */
 	struct java_prologue prologue;
 	struct java_scopes scopes;
 	__u64 method;                          /* whose frame it is; 0: no method's */
@@ -320,7 +320,7 @@ static __always_inline __u64 java_deopt_handler(
 static __always_inline bool java_read_code(struct java_walk *java, __u64 address)
 {
 	return !bpf_probe_read_user(
-		java->bytes, sizeof(java->bytes), (const void *)(address - JAVA_CODE_BEHIND));
+		java->bytes, JAVA_CODE_BYTES, (const void *)(address - JAVA_CODE_BEHIND));
 }
 
 #endif

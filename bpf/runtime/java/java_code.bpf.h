@@ -83,16 +83,28 @@ static __always_inline __u64 java_bytecodes(
 
 /* ---- texts ---- */
 
-/* Puts up to `max` characters of a symbol behind the `at` that there are already. */
-static __always_inline __u32 java_append_symbol(struct runtime_record *record, __u32 at,
-	enum runtime_text what, const struct java_row *row, __u64 symbol, __u64 max)
+/*
+ * Puts up to `max` characters of a symbol behind the `at` that there are already; returns how many
+ * there are then. A global function, since the verifier looks at it once.
+ */
+__noinline int java_append_symbol(__u32 at, __u32 what, __u64 symbol, __u32 max);
+__noinline int java_append_symbol(__u32 at, __u32 what, __u64 symbol, __u32 max)
 {
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	struct runtime_record *record = get_runtime_record(scratch);
 	__u32 length = 0;
+	if (!scratch || !record)
+		return at;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
 	if (bpf_probe_read_user(
 		    &length, sizeof(length), (const void *)(symbol + row->symbol_length)))
 		return at;
 	length = row->flags & JAVA_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
-	return append_text(record, at, what, symbol + row->symbol_body, length, max);
+	if (max > RUNTIME_MAX_FILE_BYTES)
+		max = RUNTIME_MAX_FILE_BYTES;
+	return append_text(record, at,
+		what == RUNTIME_TEXT_FILE ? RUNTIME_TEXT_FILE : RUNTIME_TEXT_NAME,
+		symbol + row->symbol_body, length, max);
 }
 
 /* "java/util/HashMap.put", and the file that its class names. Returns how many bytes there are. */
@@ -113,14 +125,12 @@ __noinline int java_append_names(void)
 	head->first_line = 0;
 	if (read_word(java->constants + row->pool_holder, &holder))
 		read_word(holder + row->class_name, &symbol);
-	__u32 at =
-		java_append_symbol(record, 0, RUNTIME_TEXT_NAME, row, symbol, JAVA_MAX_CLASS_BYTES);
+	__u32 at = java_append_symbol(0, RUNTIME_TEXT_NAME, symbol, JAVA_MAX_CLASS_BYTES);
 	__u64 dot = at;
 	asm volatile("" : "+r"(dot));
 	if (dot <= JAVA_MAX_CLASS_BYTES)
 		record->text[dot] = '.';
-	at = java_append_symbol(
-		record, at + 1, RUNTIME_TEXT_NAME, row, java->symbol, JAVA_MAX_METHOD_BYTES);
+	at = java_append_symbol(at + 1, RUNTIME_TEXT_NAME, java->symbol, JAVA_MAX_METHOD_BYTES);
 	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
 	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
 		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
@@ -128,7 +138,7 @@ __noinline int java_append_names(void)
 		!bpf_probe_read_user(&source_file, sizeof(source_file),
 			(const void *)(java->constants + row->source_file_index)) &&
 		source_file)
-		at = java_append_symbol(record, at, RUNTIME_TEXT_FILE, row,
+		at = java_append_symbol(at, RUNTIME_TEXT_FILE,
 			java_constant(row, java->constants, source_file), RUNTIME_MAX_FILE_BYTES);
 	return at;
 }

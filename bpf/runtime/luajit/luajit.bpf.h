@@ -231,28 +231,36 @@ enum {
 	JIT_ENTRY_CONSTANTS = 0x8000, /* references below this are constants */
 };
 
-/* The last snapshot at or before a place in a trace's code. The first is at its beginning. */
-static __always_inline bool read_jit_snapshot(
-	const __u64 *trace, __u64 offset, struct jit_snapshot *snapshot)
+/* A snapshot of the trace at hand, jit->snapshot then. A global function: it is verified once. */
+__noinline int luajit_take_snapshot(__u32 number);
+__noinline int luajit_take_snapshot(__u32 number)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
+	if (!scratch)
+		return 0;
+	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
+	return !bpf_probe_read_user(&jit->snapshot, JIT_SNAPSHOT_BYTES,
+		(const void *)(jit->head[JIT_TRACE_SNAPSHOTS] +
+			       (__u64)number * JIT_SNAPSHOT_BYTES));
+}
+
+/* The last snapshot at or before a place in the trace's code. The first is at its beginning. */
+static __always_inline bool read_jit_snapshot(struct luajit_walk *jit, __u64 offset)
 {
 	enum {
 		MAX_STEPS = 10, /* a trace has at most 500, if nobody asked for more */
 	};
-	__u32 low = 0, high = (__u16)(trace[JIT_TRACE_HEAD] >> 16);
+	__u32 low = 0, high = (__u16)(jit->head[JIT_TRACE_HEAD] >> 16);
 	for (int i = 0; i < MAX_STEPS && high - low > 1; i++) {
 		__u32 mid = (low + high) / 2;
-		if (bpf_probe_read_user(snapshot, JIT_SNAPSHOT_BYTES,
-			    (const void *)(trace[JIT_TRACE_SNAPSHOTS] +
-					   (__u64)mid * JIT_SNAPSHOT_BYTES)))
+		if (!luajit_take_snapshot(mid))
 			return false;
-		if (snapshot->code <= offset)
+		if (jit->snapshot.code <= offset)
 			low = mid;
 		else
 			high = mid;
 	}
-	return high && !bpf_probe_read_user(snapshot, JIT_SNAPSHOT_BYTES,
-			       (const void *)(trace[JIT_TRACE_SNAPSHOTS] +
-					      (__u64)low * JIT_SNAPSHOT_BYTES));
+	return high && luajit_take_snapshot(low);
 }
 
 /* The constant that an entry of a snapshot refers to; 0: it is none. */
@@ -300,7 +308,6 @@ __noinline int luajit_read_trace(__u64 place)
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	__u64 *trace = jit->head, at = 0, array = 0;
 	__u32 number = 0;
-	struct jit_snapshot snapshot = {};
 	if (bpf_probe_read_user(
 		    &number, sizeof(number), (const void *)(jit->global + JIT_GLOBAL_TRACE)) ||
 		!number || number >> 16 ||
@@ -313,14 +320,14 @@ __noinline int luajit_read_trace(__u64 place)
 		return 0;
 	jit->place = trace[JIT_TRACE_START];
 	jit->ir = trace[JIT_TRACE_IR];
-	if (!read_jit_snapshot(trace, offset, &snapshot))
+	if (!read_jit_snapshot(jit, offset))
 		return 0;
-	__u32 count = snapshot.nr_entries, skipped = 0;
+	__u32 count = jit->snapshot.nr_entries, skipped = 0;
 	if (count > JIT_MAX_ENTRIES) {
 		skipped = count - JIT_MAX_ENTRIES;
 		count = JIT_MAX_ENTRIES;
 	}
-	__u64 from = trace[JIT_TRACE_MAP] + 4ULL * (snapshot.entries + skipped), end = 0;
+	__u64 from = trace[JIT_TRACE_MAP] + 4ULL * (jit->snapshot.entries + skipped), end = 0;
 	__u64 bytes = count * 4ULL;
 	asm volatile("" : "+r"(bytes));
 	if (bytes > sizeof(jit->entry) ||

@@ -42,6 +42,7 @@ struct luajit_walk {
 	__u64 head[16]; /* of what is looked at, a state or a trace */
 	__u64 cframe[10];
 	__u64 proto[16];
+	struct jit_snapshot snapshot;
 	__u32 entry[JIT_MAX_ENTRIES];
 };
 

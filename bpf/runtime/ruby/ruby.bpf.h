@@ -135,6 +135,23 @@ static __always_inline bool ruby_claims_anonymous(struct scratch *scratch)
 	return find_known_runtime(scratch, RUNTIME_RUBY);
 }
 
+enum {
+	RUBY_SEARCHED_WORDS = 32, /* of the stack; behind them, in the walk's window, the row */
+};
+
+/* Whether a call in the loop that is being looked for ends there. A global function: it is
+ * verified once. */
+__noinline int ruby_returns_to_loop(__u64 offset);
+__noinline int ruby_returns_to_loop(__u64 offset)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_RUBY);
+	if (!scratch)
+		return 0;
+	const __u64 *words = (const __u64 *)scratch->walk.window.bytes;
+	const struct ruby_row *row = (const struct ruby_row *)(words + RUBY_SEARCHED_WORDS);
+	return is_in_core(row, offset) || (offset > row->loop_start && offset < row->loop_end);
+}
+
 /*
  * Out of compiled code, whose frame is small and without rules, to the interpreter that called it:
  * the first word above the stack pointer that is an address in the interpreter's loop is where the
@@ -142,9 +159,6 @@ static __always_inline bool ruby_claims_anonymous(struct scratch *scratch)
  */
 static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch)
 {
-	enum {
-		SEARCHED_WORDS = 32,
-	};
 	struct walk *walk = &scratch->walk;
 	struct unwind_registers *regs = &walk->regs;
 	__u64 sp = regs->reg[UNWIND_SP];
@@ -153,17 +167,17 @@ static __always_inline enum runtime_leave ruby_leave_jit(struct scratch *scratch
 	__u64 *words = (__u64 *)walk->window.bytes, before = 0;
 	walk->window.address = 0; /* what it has is overwritten */
 	if (!of_file || of_file->kind != RUNTIME_RUBY ||
-		bpf_probe_read_user(words, SEARCHED_WORDS * sizeof(*words), (const void *)sp))
+		bpf_probe_read_user(words, RUBY_SEARCHED_WORDS * sizeof(*words), (const void *)sp))
 		return RUNTIME_STAYS;
 	const struct ruby_row *row = (const struct ruby_row *)of_file->words;
 	__u64 delta = known->delta;
-	for (__u32 i = 0; i < SEARCHED_WORDS; i++) {
+	*(struct ruby_row *)(words + RUBY_SEARCHED_WORDS) = *row;
+	for (__u32 i = 0; i < RUBY_SEARCHED_WORDS; i++) {
 		asm volatile("" : "+r"(i)); /* or clang unrolls, with all words on the stack */
-		if (i >= SEARCHED_WORDS)
+		if (i >= RUBY_SEARCHED_WORDS)
 			break;
-		__u64 offset = words[i] + delta, at = sp + i * 8;
-		bool is_return = is_in_core(row, offset) ||
-				 (offset > row->loop_start && offset < row->loop_end);
+		__u64 at = sp + i * 8;
+		bool is_return = ruby_returns_to_loop(words[i] + delta);
 		if (is_return) {
 			regs->ip = words[i];
 			regs->reg[UNWIND_SP] = at + 8;
