@@ -32,7 +32,7 @@ struct record_options {
 	bool frequency_given, frequency_is_max, period_given, dry_run, strict_freq, archives,
 		archives_nothing;
 	uint32_t uid;          /* with of_user */
-	uint32_t frequency_hz; /* until record_options_check(): 0 where none was given */
+	uint32_t frequency_hz; /* 0, after record_options_check(): by period, or no timer */
 	uint64_t period;       /* in the event's unit; 0: by frequency_hz */
 	struct record_events events;
 	const char *listed_path;
@@ -46,6 +46,10 @@ struct record_options {
 	struct cpu_list cpus;
 };
 
+/* Samples a second of a command or pids: off the beat of what runs at 1000 Hz. */
+#define RECORD_OPTIONS_HZ "999"
+
+extern const struct opt_word record_options_rates[], record_options_events[]; /* the timer's */
 extern const struct opt record_options_rows[]; /* of a struct record_options */
 extern const struct opt_foreign record_options_foreign[];
 

@@ -67,10 +67,14 @@ struct diff_options {
 	bool is_forced;    /* compare what should not be: another CPU model, architecture, event */
 };
 
-/* The values that hold where nobody says otherwise. */
+/* What holds unless the user gives other values. */
+#define DIFF_ALPHA              0.01
+#define DIFF_MIN_EFFECT_PERCENT 5
+#define DIFF_MIN_SHARE_PERCENT  0.5
 #define DIFF_OPTIONS_DEFAULT \
 	{ \
-		.alpha = 0.01, .min_effect = 0.05, .min_share = 0.005 \
+		.alpha = DIFF_ALPHA, .min_effect = DIFF_MIN_EFFECT_PERCENT / 100., \
+		.min_share = DIFF_MIN_SHARE_PERCENT / 100. \
 	}
 
 struct diff_run {         /* a recording, or one of those that were merged into it */
