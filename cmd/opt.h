@@ -21,7 +21,8 @@ struct opt;
  * Stores what the text says into the member; `text` is NULL where an optional argument is left out.
  * Words and limits are those of the row.
  */
-typedef struct err *opt_parse_fn(const struct opt *row, const char *text, void *member);
+typedef struct err *opt_parse_fn(
+	const struct opt *row, const char *text, void *member) ERR_MUST_CHECK;
 
 /* A word that an option takes, and what it stands for. */
 struct opt_word {

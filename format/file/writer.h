@@ -21,7 +21,7 @@ struct writer;
 
 /* Where the bytes go. Writes all of them or fails; called with whole chunks. */
 struct writer_sink {
-	struct err *(*write)(void *context, const void *bytes, size_t len);
+	struct err *(*write)(void *context, const void *bytes, size_t len)ERR_MUST_CHECK;
 	void *context;
 };
 

@@ -42,7 +42,7 @@ static inline void walk_stacks(const struct profile *profile)
 	}
 }
 
-static inline struct err *drop(void *context, const void *bytes, size_t len)
+static inline ERR_MUST_CHECK struct err *drop(void *context, const void *bytes, size_t len)
 {
 	(void)context, (void)bytes, (void)len;
 	return NULL;

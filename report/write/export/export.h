@@ -103,8 +103,8 @@ struct export_options {
 
 /* The profile must have been symbolized. Fails where the sink does, and
  * where the format has no room for what was recorded. */
-typedef struct err *export_fn(
-	const struct profile *profile, const struct export_options *options, struct byte_sink sink);
+typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
+	struct byte_sink sink) ERR_MUST_CHECK;
 
 struct exporter {
 	const char *name; /* the option is --name */

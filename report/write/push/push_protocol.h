@@ -30,9 +30,10 @@ struct push_body {
 	uint64_t nr_samples;  /* that differ */
 };
 
-typedef struct err *push_encode_fn(const struct push_input *input, struct push_body *ret);
+typedef struct err *push_encode_fn(
+	const struct push_input *input, struct push_body *ret) ERR_MUST_CHECK;
 /* What a server that said 200 says besides: an error where it did not take everything. */
-typedef struct err *push_check_fn(const struct http_response *response);
+typedef struct err *push_check_fn(const struct http_response *response) ERR_MUST_CHECK;
 
 struct push_protocol {
 	const char *name;
