@@ -375,7 +375,7 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
-bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_answers) ## naming addresses, beside other symbolizers (downloads)
+bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_chains) ## naming addresses, beside other symbolizers (downloads)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
 bench-tui: $(O)/ebprof $(O)/tests/bench/gen_recording ## how fast the terminal interface answers

@@ -1,5 +1,5 @@
 /*
- * A folder of things that can be made again: unwind tables, answers of earlier
+ * A folder of things that can be made again: unwind tables, names of earlier
  * reports. Nothing in it is believed: neither the folder nor a file is used that
  * somebody else owns or may write, and what is read is checked as if a stranger
  * had made it. Whatever is wrong, the thing is made again; so errors here are

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "format/file/layout.h"
 
 struct writer;
@@ -59,7 +59,7 @@ void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
 void writer_code(struct writer *writer, const struct layout_code *code);
 void writer_unwound(struct writer *writer, const struct layout_unwound *unwound);
 /* All of them, at once; the object is there already. */
-void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers);
+void writer_chains(struct writer *writer, uint32_t object, const struct chain_map *chains);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);
 void writer_event_tally(struct writer *writer, const struct layout_event_tally *tally);
 void writer_clock(struct writer *writer, const struct layout_clock *clock);

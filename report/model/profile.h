@@ -13,7 +13,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "format/file/layout.h"
 #include "format/file/reader.h"
 #include "report/model/debug_attempt.h"
@@ -39,7 +39,7 @@ struct profile_object {
 	const char *name; /* the path's last part, or the whole of a [bracketed] one */
 	bool is_used;     /* by a frame */
 	/* What an archived recording has for it, completed by symbolize(). */
-	struct answers answers;
+	struct chain_map chains;
 	size_t nr_archived; /* the first of them, which stand in the recording */
 	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
 	const char *symbols_from, *symbols_problem;

@@ -170,15 +170,15 @@ static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
 			     .debug = file.debug,
 			     .go = file.go,
 			     .debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
-		places, list.addresses.len, &object.answers);
+		places, list.addresses.len, &object.chains);
 	fprintf(stderr, "symbols: from %s\n", file.path ? file.path : file.problem);
 	vec_each(&list.addresses, address) {
 		struct chain chain = {0};
-		answers_find(&object.answers, *address, &chain);
+		chain_map_find(&object.chains, *address, &chain);
 		print_chain(*address, &chain);
 	}
 	mem_free(places);
-	answers_deinit(&object.answers);
+	chain_map_deinit(&object.chains);
 	symbol_file_deinit(&file);
 	vec_deinit(&list.addresses);
 	return 0;
