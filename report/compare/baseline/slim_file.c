@@ -275,7 +275,7 @@ static int slim_file_compare_places(const void *a, const void *b, void *context)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Nobody is to look for the files again: all was asked of them, and what is not known stays so. */
+/* Readers shall not look for the files again: all was looked up, and what is not known stays so. */
 static size_t put_chains_of_object(struct output *output, size_t first)
 {
 	const struct slim_place *list = output->places->list.data;

@@ -18,7 +18,7 @@
 /*
  * The address index of the DWARF: used where there is one. Where there is none, it is made instead
  * of a walk once there were as many of these as it takes (a file that is walked that often is
- * walked again, and has cost no more than twice of what was needed whatever comes): with compressed
+ * walked again, and has cost no more than twice of what was needed in any case): with compressed
  * debug information two walks, since unpacking is most of both, else seven. A walk of little debug
  * information takes no time that could be noticed.
  */

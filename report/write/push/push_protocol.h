@@ -42,7 +42,7 @@ struct push_protocol {
 	bool is_gzip; /* the body as a whole */
 	push_encode_fn *encode;
 	push_check_fn *check; /* NULL: nothing */
-	uint64_t max_bytes;   /* what servers take if nobody has told them otherwise, plain */
+	uint64_t max_bytes;   /* what servers take in their usual configuration, plain */
 	uint64_t max_samples; /* 0: any number */
 	uint64_t max_age_s;   /* what is older they refuse; 0: nothing */
 };
