@@ -286,7 +286,7 @@ static struct err *record_and_judge(struct ci *ci, int *code)
 	return NULL;
 }
 
-/* A second one may be killed: whatever happens to one of both, the other one tidies up. */
+/* In a second process: when one of both is killed, the other one tidies up. */
 static int cmd_ci_work(void *context)
 {
 	struct ci *ci = context;

@@ -108,7 +108,7 @@ static void *run_loading(void *context)
 	return NULL;
 }
 
-/* Side by side; but who asks the network asks for one at a time. */
+/* Side by side; but one at a time where the network is asked. */
 static struct err *load_both(struct loading *base, struct loading *new)
 {
 	pthread_t thread;
@@ -156,7 +156,7 @@ static bool is_shared(enum diff_format format, const char *path)
 	return format == DIFF_MARKDOWN && summary && strcmp(path, summary) == 0;
 }
 
-/* A blank line, so that the heading is one, whatever stands in front of it. */
+/* A blank line, so that the heading is one, also behind other text. */
 static struct err *append_report(const struct reports *reports, enum diff_format format,
 	const struct diff_writer_options *options, const char *path)
 {

@@ -10,7 +10,7 @@ struct naming_options {
 	struct symbolize_options symbolize;
 	enum debuginfod_mode debuginfod;
 	bool is_offline;
-	bool is_silent; /* the screen is in use: nothing is said, and nobody waits in the end */
+	bool is_silent; /* the screen is in use: nothing is said, and the end does not wait */
 };
 
 opt_parse_fn naming_parse_symfs;       /* const char *: a folder that is there */

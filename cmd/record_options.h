@@ -53,8 +53,8 @@ extern const struct opt_word record_options_rates[], record_options_events[]; /*
 extern const struct opt record_options_rows[]; /* of a struct record_options */
 extern const struct opt_foreign record_options_foreign[];
 
-/* Whom to profile, with `operands` words of a command behind the options. ERR_USAGE: nobody was
- * named, or two kinds of them. */
+/* Whom to profile, with `operands` words of a command behind the options. ERR_USAGE: no
+ * target was named, or two kinds of them. */
 struct err *record_options_choose_target(const struct record_options *options, int operands,
 	enum session_target *ret) ERR_MUST_CHECK;
 /* Fills in what was left to us: the rate, and that probes without -e have no timer. ERR_USAGE:
