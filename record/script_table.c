@@ -180,7 +180,7 @@ static struct runtime_lines lines_of(
 	};
 }
 
-/* Its table of lines is read once, whatever number of frames ask for a place. */
+/* Its table of lines is read once, however many frames ask for a place. */
 static uint32_t intern_function(struct script_table *table, const struct script_function *function)
 {
 	uint32_t id = strtab_intern(&table->keys, (const char *)function, sizeof(*function));

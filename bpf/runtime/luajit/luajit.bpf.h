@@ -236,7 +236,7 @@ static __always_inline bool read_jit_snapshot(
 	const __u64 *trace, __u64 offset, struct jit_snapshot *snapshot)
 {
 	enum {
-		MAX_STEPS = 10, /* a trace has at most 500, if nobody asked for more */
+		MAX_STEPS = 10, /* a trace has at most 500, unless the program sets more */
 	};
 	__u32 low = 0, high = (__u16)(trace[JIT_TRACE_HEAD] >> 16);
 	for (int i = 0; i < MAX_STEPS && high - low > 1; i++) {
