@@ -410,7 +410,7 @@ struct layout_code {
 /*
  * Events of one source are counted together. The first two sources are known by the unit, and have
  * numbers in COUNTERS (format/file/first_sources.h); of all others, samples are VALUES and counters
- * EVENT_COUNTERS, which versions before 1.4 skip: they take whatever they read for ticks or hits.
+ * EVENT_COUNTERS, which versions before 1.4 skip: they take all that they read for ticks or hits.
  */
 struct layout_event {
 	uint32_t name;         /* string: cpu-clock, cycles, usdt:FILE:PROVIDER:NAME */

@@ -1,7 +1,7 @@
 /*
  * Writes a recording as it happens. Entities are collected in memory and leave
  * as one chunk of each kind at writer_flush(), in the order in which they refer
- * to each other, so that whatever prefix reaches the disk can be read.
+ * to each other, so that any prefix that reaches the disk can be read.
  *
  * Ids are handed out here, dense and from 1. The writer does not intern
  * anything but strings: the caller knows what it has written.
