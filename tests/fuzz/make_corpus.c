@@ -149,7 +149,7 @@ static void make_snapshots(struct bytes_buf *out)
 		exit(1);
 }
 
-/* Compiled code: places that changed, that did not, and what is told of none. */
+/* Compiled code: places that changed, that did not, and code of no place. */
 static void make_code(struct bytes_buf *out)
 {
 	struct writer *writer = forged_writer(out);

@@ -25,7 +25,7 @@ step() { # NAME COMMAND...: prints nothing and is 0 when all is well
 skip() { echo "skip $1: $2"; }
 
 layers=(bpf format record report cmd)
-# What tests compile to look at the result is nobody's source.
+# What tests compile to look at the result is not linted.
 sources() { find "$@" -path tests/oracle/corpus -prune -o -name '*.[ch]' -type f -print | sort; }
 mapfile -t product < <(sources "${layers[@]}")
 mapfile -t headers < <(sources "${layers[@]}" tests | grep '\.h$')
@@ -81,7 +81,7 @@ no_exit_below_cmd() {
 
 no_long_file() { wc -l "${product[@]}" "${user_c[@]}" | awk '$2 != "total" && $1 > 1000 { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }'; }
 
-# One name is not ours to choose: libbpf's bpf_helpers.h, which the emulation stands for.
+# One name is libbpf's: bpf_helpers.h, which the emulation stands for.
 no_drawer() { ! find "${layers[@]}" tests | grep -v '/emulate/bpf/bpf_helpers\.h$' | grep -iE '(^|[/_.-])(util|utils|common|misc|helper|helpers)([/_.-]|$)'; }
 
 top_level() {

@@ -8,7 +8,7 @@
  * file's executable sections and printed ("random" alone prints nothing else).
  * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
  * line. Time and memory go to standard error. It is DWARF that is read, or as READER in the
- * environment says: "go", Go's tables; "report", whatever a report finds for FILE, which may be in
+ * environment says: "go", Go's tables; "report", what a report finds for FILE, which may be in
  * other files, joined with symbol tables.
  */
 #include <elf.h>
