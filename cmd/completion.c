@@ -32,7 +32,7 @@ static void value_deinit(struct value *value)
 static void completion_put_words(const struct opt *row, struct str *out)
 {
 	for (const struct opt_word *word = row->words; word && word->word; word++)
-		if (!word->is_synonym)
+		if (!word->is_unlisted)
 			str_printf(out, "%s%s", out->len ? " " : "", word->word);
 }
 

@@ -178,7 +178,7 @@ static void opt_put_words(const struct opt *row, const char *between, struct str
 {
 	const char *ahead = "";
 	for (const struct opt_word *word = row->words; word && word->word; word++) {
-		if (word->is_synonym)
+		if (word->is_unlisted)
 			continue;
 		str_printf(out, "%s%s", ahead, word->word);
 		ahead = between;

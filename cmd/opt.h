@@ -28,7 +28,7 @@ typedef struct err *opt_parse_fn(
 struct opt_word {
 	const char *word; /* NULL ends the words */
 	uint32_t value;
-	bool is_synonym; /* help, completion and error messages do not list it */
+	bool is_unlisted; /* taken, but not in help, completion and error messages */
 };
 
 struct opt {

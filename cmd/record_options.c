@@ -30,13 +30,6 @@ static struct err *parse_frequency(const struct opt *row, const char *text, void
 	return NULL;
 }
 
-static struct err *parse_period(const struct opt *row, const char *text, void *member)
-{
-	struct record_options *options = member;
-	options->period_given = true;
-	return opt_u64(row, text, &options->period);
-}
-
 /* perf's ":u" and ":k" behind an event. */
 static struct err *parse_modifiers(const char *text, struct record_options *options)
 {
@@ -215,7 +208,8 @@ const struct opt record_options_rows[] = {
 			" with -a, -u; *: for 25% of the CPU time",
 		.standard = RECORD_OPTIONS_HZ, .least = "1", .most = "100000",
 		.words = record_options_rates, .group = "How"},
-	{"count", 'c', "N", parse_period, 0, .help = "a sample every N events instead"},
+	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",
+		.least = "1"},
 	{"event", 'e', "EVENT", parse_event, 0,
 		.help = "*: cycles where they count; usdt:PATH:PROVIDER:NAME",
 		.words = record_options_events},
@@ -367,9 +361,6 @@ bool record_options_keep_files(const struct record_options *options)
 
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
-	if (options->period_given && !options->period)
-		return err_new(ERR_USAGE,
-			"-c 0: the number of events between two samples must be 1 or more");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (options->tree && target != SESSION_PROCESSES)
