@@ -217,9 +217,9 @@ $(O)/tests/unit_walk: $(UNIT_BASE) $(call unit_objects,walk) $(call objects,test
 		$(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
-# Probes in frames that are told of as those of distributions' interpreters are.
+# Probes whose stack frames are described as those of distributions' interpreters are.
 $(O)/tests/unit/record_script_probes.o: private ALL_CFLAGS += -O2 -fomit-frame-pointer -fno-sanitize=all
-# What is unwound must need its unwind rules, and nobody in between.
+# What is unwound must need its unwind rules, and so must all between.
 $(O)/tests/unit/report_unwind_subject.o: ALL_CFLAGS += -O2 -fomit-frame-pointer -fno-sanitize=all
 
 # Programs that end-to-end tests sample; never sanitized, their shape is what counts.
@@ -375,7 +375,7 @@ bench: test-deps $(O)/ebprof $(BENCHES) $(WORKLOADS) $(ORACLES) ## figures besid
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/bench.sh
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/unwind.sh
 
-bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_answers) ## naming addresses, beside other symbolizers (downloads)
+bench-symbols: $(O)/ebprof $(O)/tests/oracle/symbols $(addprefix $(O)/tests/bench/,symbol_index address_index kept_chains) ## naming addresses, beside other symbolizers (downloads)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/symbols.sh
 
 bench-tui: $(O)/ebprof $(O)/tests/bench/gen_recording ## how fast the terminal interface answers

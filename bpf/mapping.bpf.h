@@ -3,8 +3,8 @@
  * own tree of mappings at the very moment of the sample: nothing has to be set
  * up for a process, and no dlopen() or exec() comes too late.
  *
- * The tree is a maple tree (Linux 6.1) or a red-black tree (before). Nobody
- * locks it for us: whatever is read may be in change, so a result counts only
+ * The tree is a maple tree (Linux 6.1) or a red-black tree (before). BPF programs
+ * cannot lock it: what is read may be in change, so a result counts only
  * when the mapping found says by itself that it holds the address.
  *
  * Sources: include/linux/maple_tree.h, lib/maple_tree.c (6.18);

@@ -115,7 +115,7 @@ static __always_inline bool has_runtime(__u32 kind)
 /*
  * The same for a function that only a runtime needs: NULL where these programs were loaded without
  * it. `config` does not change any more, so the verifier sees that nothing behind that can run; it
- * looks at global functions that nobody calls, too (before Linux 6.8).
+ * looks at global functions without callers, too (before Linux 6.8).
  */
 static __always_inline struct scratch *scratch_of_runtime(__u32 kind)
 {

@@ -5,7 +5,7 @@
  * Not every function is left by its probe: exceptions, longjmp() and generators pass it by, and a
  * recording may begin in the middle of everything. So a frame remembers where the native stack was.
  * That grows down. A native frame that lies below one that is alive now is gone, and a script's
- * frames with it: whatever comes next throws them away, without any trust in the probes of
+ * frames with it: the next event throws them away, without any trust in the probes of
  * returns. Stack pointers tell this exactly where they were taken in one function of the runtime
  * (a group of places), and within SLACK_BYTES elsewhere.
  */

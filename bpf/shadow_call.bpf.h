@@ -163,7 +163,7 @@ static __noinline __u32 send_call(const struct shadow_place *place, const struct
 			RUNTIME_MAX_FILE_BYTES);
 	head->bytes[RUNTIME_TEXT_LINES] = head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
-		head->address[i] = 0; /* nobody is to read there again */
+		head->address[i] = 0; /* not to be read again */
 	__u32 number = at ? send_code(scratch, record, at, true, call->identity) : 0;
 	leave_lane(scratch);
 	return number;
@@ -227,7 +227,7 @@ __noinline int drop_ended_calls(__u32 number, __u64 sp)
 	}
 	if (kept == depth)
 		return 0; /* and with it those that are not kept */
-	COUNT_MANY(hit.count->healed, stack->depth - kept);
+	COUNT_MANY(hit.count->missed_returns, stack->depth - kept);
 	stack->depth = kept;
 	return 0;
 }
@@ -285,7 +285,7 @@ __noinline int leave_function(__u32 number, __u32 match, __u64 sp)
 			break;
 		if (!returns(frame, match, sp, hit.place))
 			continue;
-		COUNT_MANY(hit.count->healed, stack->depth - depth - 1);
+		COUNT_MANY(hit.count->missed_returns, stack->depth - depth - 1);
 		stack->depth = depth;
 		return 0;
 	}

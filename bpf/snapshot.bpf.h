@@ -15,7 +15,7 @@
 
 enum {
 	/* Of a function that is returning, registers may be said to be where it popped them from:
-	 * just below the stack pointer, where nobody else writes. */
+	 * just below the stack pointer, where only this function writes. */
 	RED_ZONE_BYTES = 128,
 	SMALL_SNAPSHOT_BYTES = 16 << 10,
 	LARGEST_SNAPSHOT_BYTES = EVENT_MAX_SNAPSHOT_CHUNKS * EVENT_SNAPSHOT_CHUNK_BYTES,

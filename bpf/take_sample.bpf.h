@@ -1,5 +1,5 @@
 /*
- * How an event becomes a sample, whatever its source: it is counted, its stacks are taken, a stack
+ * How an event of any source becomes a sample: it is counted, its stacks are taken, a stack
  * is sent the first time it is seen and then, always, a small sample that names them by hash.
  *
  * A source has one function that begins: it counts the event (count_event()), takes its lane
@@ -154,9 +154,9 @@ static __always_inline bool send_sample(struct scratch *scratch, bool has_user_s
 	sample->kernel_hash = scratch->kernel.head.hash;
 	sample->user_hash = scratch->user.head.hash;
 	/* What is asked for is made while the process lives, and before many more ask for it. */
-	bool is_asking = has_user_stack && scratch->user.head.has_snapshot &&
-			 scratch->walk.end == EVENT_END_TABLE_PENDING;
-	return send(sample, sizeof(*sample), is_asking ? BPF_RB_FORCE_WAKEUP : wakeup_flag());
+	bool asks_recorder = has_user_stack && scratch->user.head.has_snapshot &&
+			     scratch->walk.end == EVENT_END_TABLE_PENDING;
+	return send(sample, sizeof(*sample), asks_recorder ? BPF_RB_FORCE_WAKEUP : wakeup_flag());
 }
 
 /* For comparisons: the same event, left to the report from the leaf on. */

@@ -7,9 +7,7 @@
 #include "report/compare/baseline/baseline_facts.h"
 #include "report/compare/baseline/slim.h"
 
-enum {
-	BASELINE_FILE_MAX_BYTES = 1000000, /* unless --max-size says otherwise */
-};
+#define BASELINE_FILE_MAX_BYTES 1000000 /* unless --max-size says otherwise */
 
 struct baseline_file_options {
 	char *const *paths; /* none: ebprof.data */

@@ -5,7 +5,9 @@
 #include "cmd/baseline_file.h"
 #include "report/compare/baseline/store.h"
 
-#define BASELINE_STORE_FOLDER "ebprof-baselines" /* unless another is given */
+/* Unless others are given. */
+#define BASELINE_STORE_FOLDER "ebprof-baselines"
+#define BASELINE_STORE_BRANCH "main"
 
 /* `creates`: else there has to be one. */
 struct err *baseline_store_open(

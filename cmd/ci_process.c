@@ -69,7 +69,7 @@ struct starting {
 	sigset_t mask; /* what was blocked */
 };
 
-/* All signals are blocked until ours are nobody's any more. */
+/* All signals are blocked until our handlers are gone. */
 static void be_child(const struct starting *starting)
 {
 	struct sigaction action;

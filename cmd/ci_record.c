@@ -18,18 +18,6 @@ enum {
 	EXIT_NOT_FOUND = 127,
 };
 
-struct err *ci_record_parse_order(const char *text, void *member)
-{
-	static const char *const words[] = {
-		[CI_ABBA] = "abba", [CI_ABAB] = "abab", [CI_AABB] = "aabb"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(text, words[i]) == 0) {
-			*(enum ci_order *)member = (enum ci_order)i;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of abba, abab, aabb", text);
-}
-
 /* ---- what a process becomes ---- */
 
 static int exec_file(const char *file, char *const *words)

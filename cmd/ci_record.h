@@ -3,12 +3,17 @@
 #define EBPROF_CI_RECORD_H
 
 #include "cmd/ci_folder.h"
-#include "cmd/opt.h"
 
-enum ci_order { /* in which base and new take turns; what drifts falls upon both alike */
-	CI_ABBA,
-	CI_ABAB,
-	CI_AABB,
+/* How base and new take turns: X(enum, word). With ABBA what drifts falls upon both alike. */
+#define CI_ORDERS(X) \
+	X(CI_ABBA, "abba") \
+	X(CI_ABAB, "abab") \
+	X(CI_AABB, "aabb")
+
+enum ci_order {
+#define X(name, word) name,
+	CI_ORDERS(X)
+#undef X
 };
 
 struct ci_record_options {
@@ -19,8 +24,6 @@ struct ci_record_options {
 	const char *frequency, *event; /* as for record; NULL: its own */
 	bool is_quiet;
 };
-
-opt_parse_fn ci_record_parse_order; /* enum ci_order */
 
 /*
  * Records all of them into the folder, as long as no signal comes that is watched for

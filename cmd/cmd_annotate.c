@@ -15,44 +15,40 @@
 #include "report/tui/model.h"
 
 struct annotate_options {
-	const char *input, *symbol;
+	struct input_option input;
+	const char *symbol;
 	struct debug_dirs source_dirs;
 	enum listing_layout layout;
 	bool has_layout, is_intel;
 	struct naming_options naming;
 };
 
-static struct err *parse_layout(const char *text, void *member)
+static const struct opt_word layouts[] = {
+	{"source", LISTING_LAYOUT_SOURCE, false},
+	{"assembly", LISTING_LAYOUT_CODE, false},
+	{"both", LISTING_LAYOUT_BOTH, false},
+	{0},
+};
+
+static struct err *parse_layout(const struct opt *row, const char *text, void *member)
 {
-	static const char *const names[] = {
-		[LISTING_LAYOUT_SOURCE] = "source",
-		[LISTING_LAYOUT_CODE] = "assembly",
-		[LISTING_LAYOUT_BOTH] = "both",
-	};
 	struct annotate_options *options = member;
-	for (int i = 0; i < LISTING_LAYOUTS; i++) {
-		if (strcmp(text, names[i]) != 0)
-			continue;
-		options->layout = (enum listing_layout)i;
-		options->has_layout = true;
-		return NULL;
-	}
-	return err_new(ERR_USAGE, "\"%s\" is none of source, assembly, both", text);
+	options->has_layout = true;
+	return opt_word(row, text, &options->layout);
 }
 
 #define FIELD(name) offsetof(struct annotate_options, name)
 
 static const struct opt rows[] = {
-	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input",
-		NULL},
+	INPUT_ROW(struct annotate_options, input, "FILE|-", "Input"),
 	{"symbol", 'S', "SYM", opt_string, FIELD(symbol),
-		"this function, as the first operand does (the hottest)", NULL, NULL},
+		.help = "this function, as the first operand does (the hottest)"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
-		"look for source files below DIR first; repeatable", NULL, NULL},
-	{"layout", 0, "source|assembly|both", parse_layout, 0,
-		"what is printed (source, or assembly where there is none)", "What is shown", NULL},
-	{"intel", 0, NULL, opt_flag, FIELD(is_intel), "x86 instructions in Intel's syntax", NULL,
-		NULL},
+		.help = "look for source files below DIR first; repeatable"},
+	{"layout", 0, "*", parse_layout, 0,
+		.help = "what is printed (source, or assembly where there is none)",
+		.words = layouts, .group = "What is shown"},
+	{"intel", 0, NULL, opt_flag, FIELD(is_intel), .help = "x86 instructions in Intel's syntax"},
 	NAMING_FILE_ROWS(struct annotate_options, naming),
 	NAMING_SHOW_ROWS(struct annotate_options, naming),
 	{0},
@@ -214,7 +210,7 @@ static int cmd_annotate(struct annotate_options *options, int argc, char **argv,
 		options->symbol = operand = argv[rest++];
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
-	struct err *err = input_open_all(options->input, argc, argv, rest, &input);
+	struct err *err = input_open_all(&options->input, argc, argv, rest, &input);
 	if (!err)
 		err = input_load(&input, &options->naming.symbolize.files, &profile);
 	if (err)

@@ -5,16 +5,15 @@
 #include "cmd/naming.h"
 
 struct archive_options {
-	const char *input;
+	struct input_option input;
 	bool quiet;
 	struct naming_options naming;
 };
 
 static const struct opt rows[] = {
-	{"input", 'i', "FILE", opt_string, offsetof(struct archive_options, input),
-		"the recording (ebprof.data)", "Input", NULL},
+	INPUT_ROW(struct archive_options, input, "FILE", "Input"),
 	{"quiet", 'q', NULL, opt_flag, offsetof(struct archive_options, quiet),
-		"say nothing but errors", NULL, NULL},
+		.help = "say nothing but errors"},
 	NAMING_FILE_ROWS(struct archive_options, naming),
 	{0},
 };
@@ -27,7 +26,7 @@ static int cmd_archive_run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	struct err *err = input_choose(options.input, argc, argv, rest, &path);
+	struct err *err = input_choose(&options.input, argc, argv, rest, &path);
 	if (!err)
 		err = archive_file(path, &options.naming, &result);
 	naming_deinit(&options.naming);

@@ -28,9 +28,10 @@ struct baseline_options {
 };
 
 /* "JOB", "JOB:BRANCH". */
-static struct err *parse_key(const char *text, void *member)
+static struct err *parse_key(const struct opt *row, const char *text, void *member)
 {
 	struct baseline_key *key = member;
+	(void)row;
 	const char *colon = strchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
 	if (!len || (colon && !colon[1]))
@@ -38,36 +39,38 @@ static struct err *parse_key(const char *text, void *member)
 	mem_free(key->job);
 	mem_free(key->branch);
 	key->job = mem_strndup(text, len);
-	key->branch = mem_strdup(colon ? colon + 1 : "main");
+	key->branch = mem_strdup(colon ? colon + 1 : BASELINE_STORE_BRANCH);
 	return NULL;
 }
 
-#define FIELD(name) offsetof(struct baseline_options, name)
+#define FIELD(name)         offsetof(struct baseline_options, name)
+#define SIZE_TEXT(bytes)    SIZE_TEXT_OF(bytes)
+#define SIZE_TEXT_OF(bytes) #bytes "B"
 
 static const struct opt rows[] = {
 	{"key", 'k', "JOB[:BRANCH]", parse_key, FIELD(key),
-		"whose baseline: a name of the benchmark, and the branch (main)", "Baselines",
-		NULL},
-	{"baseline-dir", 0, "DIR", opt_string, FIELD(folder), "the folder of all baselines", NULL,
-		BASELINE_STORE_FOLDER},
-	{"output", 'o', "FILE|-", opt_string, FIELD(output), "get: where to; must be given", NULL,
-		NULL},
+		.help = "whose baseline: a name of the benchmark, and the branch "
+			"(" BASELINE_STORE_BRANCH ")",
+		.group = "Baselines"},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(folder), .help = "the folder of all baselines",
+		.standard = BASELINE_STORE_FOLDER},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output),
+		.help = "get: where to; must be given"},
 	{"event", 'e', "EVENT", opt_string, FIELD(event),
-		"get: what it is compared with was sampled by (what record takes here)", NULL,
-		NULL},
+		.help = "get: what it is compared with was sampled by (what record takes here)"},
 	{"force", 'f', NULL, opt_flag, FIELD(is_forced),
-		"save, get: also what is of another CPU model or event", NULL, NULL},
+		.help = "save, get: also what is of another CPU model or event"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
-		"save: cut rare stacks until it is that small (1000000B)", NULL, NULL},
-	{"json", 0, NULL, opt_flag, FIELD(is_json), "list: for programs, keys are stable", NULL,
-		NULL},
-	{"keep", 0, "N", opt_u32, FIELD(keep), "gc: only the newest N of each key", NULL, NULL},
+		.help = "save: cut rare stacks until it is that small",
+		.standard = SIZE_TEXT(BASELINE_FILE_MAX_BYTES)},
+	{"json", 0, NULL, opt_flag, FIELD(is_json), .help = "list: for programs, keys are stable"},
+	{"keep", 0, "N", opt_u32, FIELD(keep), .help = "gc: only the newest N of each key"},
 	{"older-than", 0, "DAYS", opt_u32, FIELD(older_than_days),
-		"gc: remove what was saved more than DAYS ago", NULL, NULL},
-	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run), "gc: say what would go, and keep it",
-		NULL, NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors and damage", NULL,
-		NULL},
+		.help = "gc: remove what was saved more than DAYS ago"},
+	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run),
+		.help = "gc: say what would go, and keep it"},
+	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet),
+		.help = "say nothing but errors and damage"},
 	NAMING_FILE_ROWS(struct baseline_options, naming),
 	{0},
 };
@@ -288,7 +291,7 @@ static void baseline_options_deinit(struct baseline_options *options)
 static int cmd_baseline_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(baseline_options_deinit)
-	struct baseline_options options = {.max_bytes = BASELINE_FILE_MAX_BYTES};
+	struct baseline_options options = {0};
 	const struct verb *verb = NULL;
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))

@@ -12,6 +12,7 @@
 #include "cmd/console.h"
 #include "cmd/diff_run.h"
 #include "cmd/raise_signal.h"
+#include "cmd/record_options.h"
 #include "format/base/fd.h"
 #include "format/base/output_file.h"
 #include "record/feature.h"
@@ -19,7 +20,6 @@
 
 enum {
 	EXIT_NOT_PERMITTED = 77, /* automake's "skipped" */
-	MAX_RUNS = 1000,
 };
 
 struct ci_options {
@@ -31,31 +31,40 @@ struct ci_options {
 
 #define FIELD(name) offsetof(struct ci_options, name)
 
+static const struct opt_word orders[] = {
+#define X(name, word) {word, name, false},
+	CI_ORDERS(X)
+#undef X
+		{0},
+};
+
 static const struct opt rows[] = {
-	{"runs", 0, "N", opt_u32, FIELD(record.runs), "how often each command is run", "Runs", "5"},
+	{"runs", 0, "N", opt_u32, FIELD(record.runs), .help = "how often each command is run",
+		.group = "Runs", .standard = "5", .least = "1", .most = "1000"},
 	{"base", 0, "COMMAND", opt_string, FIELD(record.base),
-		"run this, too, by the shell, and compare with it", NULL, NULL},
-	{"order", 0, "ORDER", ci_record_parse_order, FIELD(record.order),
-		"how both take turns: abba, abab, aabb", NULL, "abba"},
-	{"freq", 'F', "N|max", opt_string, FIELD(record.frequency),
-		"samples a second and CPU (999)", NULL, NULL},
-	{"event", 'e', "EVENT", opt_string, FIELD(record.event),
-		"what is sampled: cycles, cpu-clock, auto (auto)", NULL, NULL},
-	{"keep", 0, "DIR", opt_string, FIELD(kept_folder), "keep the recordings there", NULL, NULL},
+		.help = "run this, too, by the shell, and compare with it"},
+	{"order", 0, "ORDER", opt_word, FIELD(record.order), .help = "how both take turns: *",
+		.standard = "abba", .words = orders},
+	{"freq", 'F', "N|*", opt_string, FIELD(record.frequency),
+		.help = "samples a second and CPU (" RECORD_OPTIONS_HZ ")",
+		.words = record_options_rates},
+	{"event", 'e', "EVENT", opt_string, FIELD(record.event), .help = "what is sampled: *",
+		.standard = "auto", .words = record_options_events},
+	{"keep", 0, "DIR", opt_string, FIELD(kept_folder), .help = "keep the recordings there"},
 	{"allow-unprofiled", 0, NULL, opt_flag, FIELD(allows_unprofiled),
-		"where profiling is not permitted run the command all the same", NULL, NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(record.is_quiet), "do not tell of each run", NULL,
-		NULL},
-	{"job", 0, "NAME", opt_string, FIELD(job), "compare with the baseline of this benchmark",
-		"Baselines", NULL},
-	{"branch", 0, "NAME", opt_string, FIELD(branch), "... on this branch", NULL, "main"},
+		.help = "where profiling is not permitted run the command all the same"},
+	{"quiet", 'q', NULL, opt_flag, FIELD(record.is_quiet), .help = "do not tell of each run"},
+	{"job", 0, "NAME", opt_string, FIELD(job),
+		.help = "compare with the baseline of this benchmark", .group = "Baselines"},
+	{"branch", 0, "NAME", opt_string, FIELD(branch), .help = "... on this branch",
+		.standard = BASELINE_STORE_BRANCH},
 	{"base-branch", 0, "NAME", opt_string, FIELD(base_branch),
-		"... or on this one, where that has none", NULL, NULL},
-	{"baseline-dir", 0, "DIR", opt_string, FIELD(store_folder), "the folder of all baselines",
-		NULL, BASELINE_STORE_FOLDER},
+		.help = "... or on this one, where that has none"},
+	{"baseline-dir", 0, "DIR", opt_string, FIELD(store_folder),
+		.help = "the folder of all baselines", .standard = BASELINE_STORE_FOLDER},
 	{"save", 0, NULL, opt_flag, FIELD(saves),
-		"let these runs be the branch's baseline, unless they fail", NULL, NULL},
-	DIFF_RUN_ROWS(struct ci_options, diff),
+		.help = "let these runs be the branch's baseline, unless they fail"},
+	DIFF_RUN_ROWS(struct ci_options, diff, "regression"),
 	NAMING_FILE_ROWS(struct ci_options, diff.select.naming),
 	{0},
 };
@@ -277,7 +286,7 @@ static struct err *record_and_judge(struct ci *ci, int *code)
 	return NULL;
 }
 
-/* A second one may be killed: whatever happens to one of both, the other one tidies up. */
+/* In a second process: when one of both is killed, the other one tidies up. */
 static int cmd_ci_work(void *context)
 {
 	struct ci *ci = context;
@@ -344,9 +353,6 @@ static struct err *cmd_ci_check_options(const struct ci_options *options)
 	if (!*options->record.command)
 		return err_new(
 			ERR_USAGE, "no command to run: give -- COMMAND (see ebprof ci --help)");
-	if (!options->record.runs || options->record.runs > MAX_RUNS)
-		return err_new(ERR_USAGE, "--runs %u is not between 1 and %d", options->record.runs,
-			MAX_RUNS);
 	if (!options->record.base && !options->job)
 		return err_new(ERR_USAGE, "compare it with what? Give --base 'COMMAND', or --job "
 					  "NAME for a baseline");
@@ -374,11 +380,8 @@ static void ci_options_deinit(struct ci_options *options)
 static int cmd_ci_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(ci_options_deinit)
-	struct ci_options options = {
-		.diff = DIFF_RUN_DEFAULTS,
-	};
+	struct ci_options options = {0};
 	CLEANUP(str_deinit) struct str why = {0};
-	options.diff.fail_on = DIFF_GATE_REGRESSION;
 	int rest, code, skipped = argc > 1 && argv[1][0] != '-';
 	struct err *err = take_verb(argc, argv);
 	if (err)

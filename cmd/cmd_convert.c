@@ -19,7 +19,8 @@
 #include "report/write/export/roots.h"
 
 struct convert_options {
-	const char *input, *baseline, *output;
+	struct input_option input;
+	const char *baseline, *output;
 	bool list;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
@@ -30,27 +31,25 @@ struct convert_options {
 #define FIELD(name) offsetof(struct convert_options, name)
 
 static const struct opt rows[] = {
-	{"list", 0, NULL, opt_flag, FIELD(list), "list the formats", "Format (exactly one)", NULL},
-#define X(format, function, name, suffix, traits, help) \
-	{name, 0, NULL, opt_flag, FIELD(formats[format]), help, NULL, NULL},
+	{"list", 0, NULL, opt_flag, FIELD(list), .help = "list the formats",
+		.group = "Format (exactly one)"},
+#define X(format, function, name, suffix, traits, text) \
+	{name, 0, NULL, opt_flag, FIELD(formats[format]), .help = text},
 	EXPORT_FORMATS(X)
 #undef X
 		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
-			"pprof, json, otlp: labels of samples "
-			"(comm,thread,pid,tid,container,cgroup,origin; "
-			"also cpu, none)",
-			NULL, NULL},
-	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
-		"outermost in stacks: process, thread, comm, container, cgroup, cpu, origin", NULL,
-		NULL},
-	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)",
-		"Input and output", NULL},
+			.help = "pprof, json, otlp: labels of samples: *",
+			.standard = "comm,thread,pid,tid,container,cgroup,origin",
+			.words = export_labels_words},
+	{"by", 0, "LIST", export_roots_parse, FIELD(roots), .help = "outermost in stacks: *",
+		.words = export_roots_words},
+	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
-		"html, svg: show what changed since this recording", NULL, NULL},
+		.help = "html, svg: show what changed since this recording"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz is "
-		"compressed",
-		NULL, NULL},
+		.help = "where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz "
+			"is "
+			"compressed"},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
 };
@@ -286,7 +285,7 @@ static struct err *load_and_convert(
 	try(check_output(options, exporter));
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
-	try(input_open_all(options->input, argc, argv, rest, &input));
+	try(input_open_all(&options->input, argc, argv, rest, &input));
 	try(select_load(&options->select, &input, false, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
@@ -308,7 +307,7 @@ static void convert_options_deinit(struct convert_options *options)
 static int cmd_convert_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(convert_options_deinit)
-	struct convert_options options = {.export.labels = EXPORT_LABELS_DEFAULT};
+	struct convert_options options = {0};
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;

@@ -13,30 +13,23 @@ struct diff_command_options {
 	struct diff_run_options run;
 };
 
-static struct err *parse_format(const char *text, void *member)
-{
-	CLEANUP(str_deinit) struct str names = {0};
-	for (int i = 0; i < DIFF_FORMAT_COUNT; i++) {
-		if (strcmp(text, diff_writers[i].name) == 0) {
-			*(enum diff_format *)member = (enum diff_format)i;
-			return NULL;
-		}
-		str_printf(&names, "%s%s", i ? ", " : "", diff_writers[i].name);
-	}
-	return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&names));
-}
+static const struct opt_word formats[] = {
+#define X(format, function, name, help) {name, format, false},
+	DIFF_FORMATS(X)
+#undef X
+		{0},
+};
 
 #define FIELD(name) offsetof(struct diff_command_options, name)
 
 static const struct opt rows[] = {
-	DIFF_RUN_ROWS(struct diff_command_options, run),
-	{"format", 0, "FORMAT", parse_format, FIELD(format),
-		"of the main report: text, json, markdown, junit, github, gitlab, csv (text)", NULL,
-		NULL},
+	DIFF_RUN_ROWS(struct diff_command_options, run, "none"),
+	{"format", 0, "FORMAT", opt_word, FIELD(format), .help = "of the main report: *",
+		.standard = "text", .words = formats},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
-		"where to write that (standard output)", NULL, NULL},
-	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "show both in the terminal interface instead",
-		NULL, NULL},
+		.help = "where to write that, - is standard output", .standard = "-"},
+	{"tui", 0, NULL, opt_flag, FIELD(is_tui),
+		.help = "show both in the terminal interface instead"},
 	SELECT_ROWS(struct diff_command_options, run.select),
 	{0},
 };
@@ -61,7 +54,7 @@ struct sides {
 
 static struct err *find_sides(int argc, char **argv, int rest, int dashes, struct sides *ret)
 {
-	static const char *const usual[] = {"ebprof.data.old", "ebprof.data"};
+	static const char *const usual[] = {INPUT_USUAL ".old", INPUT_USUAL};
 	const char *const *operands = (const char *const *)argv;
 	int nr_first = (dashes < argc ? dashes : argc) - rest;
 	if (dashes < argc) {
@@ -152,7 +145,7 @@ static void diff_command_options_deinit(struct diff_command_options *options)
 static int cmd_diff_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(diff_command_options_deinit)
-	struct diff_command_options options = {.output = "-", .run = DIFF_RUN_DEFAULTS};
+	struct diff_command_options options = {0};
 	int rest, code, dashes = find_dashes(argc, argv);
 	enum diff_exit verdict = DIFF_EXIT_OK;
 	struct sides sides;

@@ -7,18 +7,17 @@
 #include "report/write/info.h"
 
 struct info_options {
-	const char *input;
+	struct input_option input;
 	bool json;
 	bool mappings;
 };
 
 static const struct opt rows[] = {
-	{"input", 'i', "FILE|-", opt_string, offsetof(struct info_options, input),
-		"the recording (ebprof.data)", "Input and output", NULL},
+	INPUT_ROW(struct info_options, input, "FILE|-", "Input and output"),
 	{"json", 0, NULL, opt_flag, offsetof(struct info_options, json),
-		"print JSON, keys are stable", NULL, NULL},
+		.help = "print JSON, keys are stable"},
 	{"mappings", 0, NULL, opt_flag, offsetof(struct info_options, mappings),
-		"list the objects, with their build IDs, and where they were mapped", NULL, NULL},
+		.help = "list the objects, with their build IDs, and where they were mapped"},
 	{0},
 };
 
@@ -30,7 +29,7 @@ static int cmd_info_run(const struct command *command, int argc, char **argv)
 		return code;
 	struct input input = {0};
 	struct profile *profile;
-	struct err *err = input_open_all(options.input, argc, argv, rest, &input);
+	struct err *err = input_open_all(&options.input, argc, argv, rest, &input);
 	if (!err)
 		err = input_load(&input, NULL, &profile);
 	input_deinit(&input);

@@ -12,12 +12,11 @@ struct merge_options_given {
 #define FIELD(name) offsetof(struct merge_options_given, name)
 
 static const struct opt rows[] = {
-	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to; must be given",
-		"Input and output", NULL},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), .help = "where to; must be given",
+		.group = "Input and output"},
 	{"force", 'f', NULL, opt_flag, FIELD(force),
-		"take what comes twice, too: its samples count twice", NULL, NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors and damage", NULL,
-		NULL},
+		.help = "take what comes twice, too: its samples count twice"},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), .help = "say nothing but errors and damage"},
 	{0},
 };
 

@@ -23,9 +23,9 @@ enum {
 static const char token_variable[] = "EBPROF_TOKEN", user_variable[] = "EBPROF_USER";
 
 struct push_command {
-	const char *input, *token_file;
+	struct input_option input;
+	const char *token_file;
 	bool is_quiet;
-	uint64_t timeout_ns, give_up_ns;
 	VEC(struct export_attribute) labels; /* keys are ours to free */
 	char *token, *service;
 	struct push_options push;
@@ -56,9 +56,10 @@ static bool is_clean(const char *value)
 	return value[0] && strcmp(str_text(&safe), value) == 0;
 }
 
-static struct err *parse_label(const char *text, void *member)
+static struct err *parse_label(const struct opt *row, const char *text, void *member)
 {
 	struct label_list *labels = member;
+	(void)row;
 	size_t len = strcspn(text, "=");
 	if (!text[len] || !is_label_name(text, len) || !is_clean(text + len + 1))
 		return err_new(ERR_USAGE,
@@ -72,40 +73,50 @@ static struct err *parse_label(const char *text, void *member)
 	return NULL;
 }
 
+/* uint64_t ms: what libcurl counts in, with 31 bits. */
+static struct err *parse_limit(const struct opt *row, const char *text, void *member)
+{
+	uint64_t ns;
+	try(opt_duration(row, text, &ns));
+	*(uint64_t *)member = ns / NS_PER_MS;
+	return NULL;
+}
+
 #define FIELD(name) offsetof(struct push_command, name)
 
 static const struct opt rows[] = {
-	{"to", 0, "URL", opt_string, FIELD(push.url), "the server", "Where to", NULL},
+	{"to", 0, "URL", opt_string, FIELD(push.url), .help = "the server", .group = "Where to"},
 	{"protocol", 0, "NAME", opt_string, FIELD(push.protocol),
-		"pyroscope, otlp or parca (by the URL's path, if that tells)", NULL, NULL},
+		.help = "pyroscope, otlp or parca (by the URL's path, if that tells)"},
 	{"token-file", 0, "FILE", opt_string, FIELD(token_file),
-		"the token is in FILE (else in EBPROF_TOKEN)", NULL, NULL},
-	{"tenant", 0, "ID", opt_string, FIELD(push.tenant), "send X-Scope-OrgID: ID", NULL, NULL},
+		.help = "the token is in FILE (else in EBPROF_TOKEN)"},
+	{"tenant", 0, "ID", opt_string, FIELD(push.tenant), .help = "send X-Scope-OrgID: ID"},
 	{"ca-file", 0, "FILE", opt_string, FIELD(push.ca_file),
-		"believe certificates by these authorities (the system's)", NULL, NULL},
+		.help = "believe certificates by these authorities (the system's)"},
 	{"allow-http", 0, NULL, opt_flag, FIELD(push.allows_http),
-		"also without encryption, if there is no token", NULL, NULL},
+		.help = "also without encryption, if there is no token"},
 	{"label", 'l', "NAME=VALUE", parse_label, FIELD(labels),
-		"a label of the profile; repeatable (service_name=COMMAND)", "What it is called",
-		NULL},
+		.help = "a label of the profile; repeatable (service_name=COMMAND)",
+		.group = "What it is called"},
 	{"sample-labels", 0, "LIST", export_labels_parse, FIELD(push.sample_labels),
-		"labels that keep samples apart (comm,thread,container,cgroup)", NULL, NULL},
+		.help = "labels that keep samples apart: *",
+		.standard = "comm,thread,container,cgroup", .words = export_labels_words},
 	{"shift-time", 0, NULL, opt_flag, FIELD(push.shifts_time),
-		"as if the recording had ended now", NULL, NULL},
+		.help = "as if the recording had ended now"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(push.max_bytes),
-		"of a request, uncompressed (pyroscope: 4M, others: 16M)", "How", NULL},
-	{"timeout", 0, "TIME", opt_duration, FIELD(timeout_ns), "for a request", NULL, "60s"},
+		.help = "of a request, uncompressed (pyroscope: 4M, others: 16M)", .group = "How"},
+	{"timeout", 0, "TIME", parse_limit, FIELD(push.timeout_ms), .help = "for a request",
+		.standard = "60s", .least = "1ms", .most = "596h"},
 	{"retries", 0, "N", opt_u32, FIELD(push.retries),
-		"how often to try again what may work later", NULL, "5"},
-	{"give-up", 0, "TIME", opt_duration, FIELD(give_up_ns),
-		"end after so long without a delivery", NULL, "1m"},
-	{"force", 0, NULL, opt_flag, FIELD(push.is_forced), "also what was pushed before", NULL,
-		NULL},
+		.help = "how often to try again what may work later", .standard = "5"},
+	{"give-up", 0, "TIME", parse_limit, FIELD(push.give_up_ms),
+		.help = "end after so long without a delivery", .standard = "1m", .least = "1ms",
+		.most = "596h"},
+	{"force", 0, NULL, opt_flag, FIELD(push.is_forced), .help = "also what was pushed before"},
 	{"state-dir", 0, "DIR", opt_cache_folder, FIELD(push.state_folder),
-		"where it is noted what was pushed, or \"none\"", NULL, NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), "say nothing but errors", NULL, NULL},
-	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input",
-		NULL},
+		.help = "where it is noted what was pushed, or \"none\""},
+	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), .help = "say nothing but errors"},
+	INPUT_ROW(struct push_command, input, "FILE|-", "Input"),
 	SELECT_ROWS(struct push_command, select),
 	{0},
 };
@@ -219,24 +230,14 @@ static struct err *cmd_push(struct push_command *command, const struct profile *
 	return err;
 }
 
-static struct err *take_time(const char *option, uint64_t ns, uint64_t *ret_ms)
-{
-	if (ns < NS_PER_MS || ns / NS_PER_MS > INT32_MAX)
-		return err_new(ERR_USAGE, "%s: from 1ms to 24 days", option);
-	*ret_ms = ns / NS_PER_MS;
-	return NULL;
-}
-
 static struct err *load_and_push(struct push_command *command, int argc, char **argv, int rest)
 {
 	if (!command->push.url)
 		return err_new(ERR_USAGE, "push where to? Say --to URL");
-	try(take_time("--timeout", command->timeout_ns, &command->push.timeout_ms));
-	try(take_time("--give-up", command->give_up_ns, &command->push.give_up_ms));
 	try(find_token(command));
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
-	try(input_open_all(command->input, argc, argv, rest, &input));
+	try(input_open_all(&command->input, argc, argv, rest, &input));
 	try(select_load(&command->select, &input, false, &profile));
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
@@ -272,11 +273,7 @@ static void push_command_deinit(struct push_command *command)
 static int cmd_push_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(push_command_deinit)
-	struct push_command options = {
-
-		.push.sample_labels = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD |
-				      EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP,
-	};
+	struct push_command options = {0};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
 	return begins ? cmd_push_exit_code(load_and_push(&options, argc, argv, rest)) : code;

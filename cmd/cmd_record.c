@@ -35,7 +35,7 @@ static int cmd_record_exit_code(const struct session_summary *summary, enum sess
 	return summary->end_signal ? 128 + summary->end_signal : 0;
 }
 
-/* perf's commands read a pipe without being told. */
+/* perf's commands read a pipe by themselves. */
 static void say_who_left(const struct err *err)
 {
 	if (err_errnum(err) == EPIPE)
@@ -87,7 +87,7 @@ static void cmd_record_archive(const struct record_options *options, const struc
 	kept_naming_deinit(&kept);
 }
 
-/* What nobody could look up later. */
+/* What could not be looked up later. */
 static void archive_gone(
 	const struct record_options *options, uint64_t since_ns, const struct kept_files *files)
 {

@@ -19,9 +19,11 @@ enum {
 };
 
 struct report_options {
-	const char *input, *baseline;
+	struct input_option input;
+	const char *baseline;
 	bool is_text, is_tui, show_tree, show_inverted, shows_sums;
-	double percent_limit; /* negative: the usual one */
+	bool chooses_columns, limits_percent; /* by options */
+	double percent_limit;
 	uint32_t max_depth;
 	size_t max_tree_bytes;
 	bool shows_samples; /* they always are */
@@ -30,79 +32,89 @@ struct report_options {
 	struct select_options select;
 };
 
-/* perf's words for what stands in each row. */
-static bool is_shown_anyway(const char *name, size_t len)
-{
-	static const char *const words[] = {"overhead", "overhead_children", "sample"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strlen(words[i]) == len && memcmp(words[i], name, len) == 0)
-			return true;
-	return false;
-}
+static const struct opt_word columns[] = {
+#define X(column, name, title, is_of_frame, is_number) {name, column, false},
+	COLUMNS(X)
+#undef X
+		{"symbol", COLUMN_SYM, true},
+	{"thread", COLUMN_TID, true},
+	{"process", COLUMN_PID, true},
+	{"command", COLUMN_COMM, true},
+	{"cgroup", COLUMN_CONTAINER, true},
+	/* perf's words for what stands in each row */
+	{"overhead", COLUMN_COUNT, true},
+	{"overhead_children", COLUMN_COUNT, true},
+	{"sample", COLUMN_COUNT, true},
+	{0},
+};
 
-static struct err *cmd_report_add_column(const char *name, size_t len, struct table_options *table)
+static struct err *cmd_report_add_column(
+	const struct opt *row, const char *name, size_t len, struct table_options *table)
 {
-	enum column column = column_find(name, len);
+	uint32_t column;
+	try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
-		return err_new(ERR_USAGE,
-			"\"%.*s\" is none of sym, dso, file, comm, pid, tid, cpu, container, "
-			"origin",
-			(int)len, name);
+		return NULL;
 	for (size_t i = 0; i < table->nr_columns; i++)
 		if (table->columns[i] == column)
 			return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
-	table->columns[table->nr_columns++] = column;
+	table->columns[table->nr_columns++] = (enum column)column;
 	return NULL;
 }
 
-static struct err *parse_sort(const char *text, void *member)
+static struct err *parse_sort(const struct opt *row, const char *text, void *member)
 {
-	struct table_options *table = member;
+	struct report_options *options = member;
+	struct table_options *table = &options->table;
+	const char *rest = text;
 	table->nr_columns = 0;
-	for (;;) {
-		size_t len = strcspn(text, ",");
-		if (!is_shown_anyway(text, len))
-			try(cmd_report_add_column(text, len, table));
-		if (!text[len])
-			return NULL;
-		text += len + 1;
+	for (size_t len = strcspn(rest, ",");; rest += len + 1, len = strcspn(rest, ",")) {
+		try(cmd_report_add_column(row, rest, len, table));
+		if (!rest[len])
+			break;
 	}
+	options->chooses_columns = table->nr_columns && !opt_is_standard(row, text);
+	return table->nr_columns ? NULL : parse_sort(row, row->standard, member);
+}
+
+static struct err *parse_percent_limit(const struct opt *row, const char *text, void *member)
+{
+	struct report_options *options = member;
+	options->limits_percent = !opt_is_standard(row, text);
+	return opt_percent(row, text, &options->percent_limit);
 }
 
 #define FIELD(name) offsetof(struct report_options, name)
 
 static const struct opt rows[] = {
-	{"input", 'i', "FILE|-", opt_string, FIELD(input), "the recording (ebprof.data)", "Input",
-		NULL},
+	INPUT_ROW(struct report_options, input, "FILE|-", "Input"),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
-		"compare with this recording, an earlier one", NULL, NULL},
-	{"sort", 's', "COLUMN[,..]", parse_sort, FIELD(table),
-		"sym, dso, file, comm, pid, tid, cpu, container, origin (dso,sym)", "What is shown",
-		NULL},
-	{"children", 0, NULL, opt_flag, FIELD(table.by_total), "order by total instead of self",
-		NULL, NULL},
-	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total), "order by self (the default)",
-		NULL, NULL},
+		.help = "compare with this recording, an earlier one"},
+	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*", .standard = "dso,sym",
+		.words = columns, .group = "What is shown"},
+	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
+		.help = "order by total instead of self"},
+	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total),
+		.help = "order by self (the default)"},
 	{"call-graph", 'g', NULL, opt_flag, FIELD(show_tree),
-		"show the call tree from the top down", NULL, NULL},
+		.help = "show the call tree from the top down"},
 	{"inverted", 'G', NULL, opt_flag, FIELD(show_inverted),
-		"show the call tree from the leaves up to their callers", NULL, NULL},
-	{"max-stack", 0, "N", opt_u32, FIELD(max_depth), "frames of each stack in the tree", NULL,
-		NULL},
-	{"percent-limit", 0, "PERCENT", opt_percent, FIELD(percent_limit),
-		"leave out what is below (0.5; tree: same)", NULL, NULL},
+		.help = "show the call tree from the leaves up to their callers"},
+	{"max-stack", 0, "N", opt_u32, FIELD(max_depth),
+		.help = "frames of each stack in the tree"},
+	{"percent-limit", 0, "PERCENT", parse_percent_limit, 0,
+		.help = "leave out what is below, in tables and trees", .standard = "0.5"},
 	{"show-nr-samples", 'n', NULL, opt_flag, FIELD(shows_samples),
-		"numbers of samples are always shown", NULL, NULL},
+		.help = "numbers of samples are always shown"},
 	{"stats", 0, NULL, opt_flag, FIELD(shows_sums),
-		"show sums instead: CPU time, kernel, names, stacks, and what was lost", NULL,
-		NULL},
+		.help = "show sums instead: CPU time, kernel, names, stacks, and what was lost"},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
-		"print text; so do -s, --percent-limit, --max-stack, and what is no terminal", NULL,
-		NULL},
-	{"tui", 0, NULL, opt_flag, FIELD(is_tui), "the terminal interface, also with those", NULL,
-		NULL},
+		.help = "print text; so do -s, --percent-limit, --max-stack, and what is no "
+			"terminal"},
+	{"tui", 0, NULL, opt_flag, FIELD(is_tui),
+		.help = "the terminal interface, also with those"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
-		"look for source files below DIR first; repeatable", NULL, NULL},
+		.help = "look for source files below DIR first; repeatable"},
 	SELECT_ROWS(struct report_options, select),
 	{0},
 };
@@ -219,8 +231,8 @@ static int report_in_terminal(struct report_options *options, const struct input
 /* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	bool asks_for_text = options->is_text || options->shows_sums || options->table.nr_columns ||
-			     options->percent_limit >= 0 || options->max_depth;
+	bool asks_for_text = options->is_text || options->shows_sums || options->chooses_columns ||
+			     options->limits_percent || options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
 		return false;
@@ -250,27 +262,16 @@ static int report(struct report_options *options, int argc, char **argv, int res
 	CLEANUP(input_deinit) struct input input = {0};
 	struct err *err = check_graph_word(options, rest < argc ? argv[rest] : NULL);
 	if (!err)
-		err = input_open_all(options->input, argc, argv, rest, &input);
+		err = input_open_all(&options->input, argc, argv, rest, &input);
 	if (err)
 		return console_fail(err);
 	if (wants_terminal(options))
 		return report_in_terminal(options, &input);
-	static const struct table_options usual = {
-		.columns = {COLUMN_DSO, COLUMN_SYM},
-		.nr_columns = 2,
-	};
-	if (!options->table.nr_columns) {
-		bool by_total = options->table.by_total;
-		options->table = usual;
-		options->table.by_total = by_total;
-	}
 	if (options->baseline)
 		return console_fail(err_new(ERR_USAGE,
 			"--baseline is shown in a terminal only, without --stdio and its kin"));
-	if (options->percent_limit < 0) {
-		options->percent_limit = 0.5;
-		options->max_tree_bytes = options->max_depth ? 0 : MAX_TREE_BYTES;
-	}
+	if (!options->limits_percent && !options->max_depth)
+		options->max_tree_bytes = MAX_TREE_BYTES;
 	return report_text(options, &input);
 }
 
@@ -282,7 +283,7 @@ static void report_options_deinit(struct report_options *options)
 
 static int cmd_report_run(const struct command *command, int argc, char **argv)
 {
-	CLEANUP(report_options_deinit) struct report_options options = {.percent_limit = -1};
+	CLEANUP(report_options_deinit) struct report_options options = {0};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
 	return begins ? report(&options, argc, argv, rest) : code;

@@ -75,24 +75,26 @@ const struct command *commands_find(const char *name)
 /* ---- the command that explains them ---- */
 
 struct help_options {
-	const char *shell; /* NULL: no completion is asked for */
+	enum completion_shell shell;
 	bool rows;
 };
 
-static struct err *parse_bash(const char *text, void *member)
+static struct err *parse_bash(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	(void)text;
-	*(const char **)member = "bash";
+	*(enum completion_shell *)member = COMPLETION_BASH;
 	return NULL;
 }
 
 static const struct opt help_rows[] = {
-	{"completion", 0, "bash|zsh|fish", opt_string, offsetof(struct help_options, shell),
-		"print a completion script for that shell", "Output", NULL},
+	{"completion", 0, "*", opt_word, offsetof(struct help_options, shell),
+		.help = "print a completion script for that shell", .words = completion_shells,
+		.group = "Output"},
 	{"bash-completion", 0, NULL, parse_bash, offsetof(struct help_options, shell),
-		"--completion bash", NULL, NULL},
+		.help = "--completion bash"},
 	{"rows", 0, NULL, opt_flag, offsetof(struct help_options, rows),
-		"print the options of a command, or the keys, one a line, for scripts", NULL, NULL},
+		.help = "print the options of a command, or the keys, one a line, for scripts"},
 	{0},
 };
 
@@ -126,11 +128,10 @@ static int run_help(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (options.shell && !completion_print(options.shell, commands, COMMANDS, stdout))
-		return console_fail(err_new(ERR_USAGE,
-			"--completion: \"%s\" is none of bash, zsh, fish", options.shell));
-	if (options.shell)
+	if (options.shell != COMPLETION_NONE) {
+		completion_print(options.shell, commands, COMMANDS, stdout);
 		return CONSOLE_OK;
+	}
 	if (rest >= argc) {
 		print_overview();
 		return CONSOLE_OK;

@@ -1,17 +1,16 @@
 /*
- * What may stand behind an option is read off how help shows its argument: "FILE|-", "DIR", "PID",
- * or words in small letters, as "source|assembly|both" has.
+ * What may stand behind an option: the words of its row, or what the name of its argument says:
+ * "FILE|-", "DIR", "PID".
  */
 #include "cmd/completion.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "format/base/str.h"
 
 enum value_kind {
 	VALUE_NONE,  /* a flag */
-	VALUE_OTHER, /* nobody knows what */
+	VALUE_OTHER, /* nothing that a shell could offer */
 	VALUE_FILE,
 	VALUE_FOLDER,
 	VALUE_PROCESS,
@@ -30,20 +29,11 @@ static void value_deinit(struct value *value)
 	str_deinit(&value->words);
 }
 
-/* The alternatives of "N|max" that are to be typed as they stand there. */
-static void find_words(const char *argument, struct str *out)
+static void completion_put_words(const struct opt *row, struct str *out)
 {
-	while (*argument) {
-		size_t len = strcspn(argument, "|]"), letters = 0;
-		while (letters < len &&
-			(islower((unsigned char)argument[letters]) || argument[letters] == '-'))
-			letters++;
-		if (len && letters == len && islower((unsigned char)argument[0])) {
-			str_puts(out, out->len ? " " : "");
-			str_write(out, argument, len);
-		}
-		argument += len + (argument[len] != '\0');
-	}
+	for (const struct opt_word *word = row->words; word && word->word; word++)
+		if (!word->is_unlisted)
+			str_printf(out, "%s%s", out->len ? " " : "", word->word);
 }
 
 static struct value completion_value_of(const struct opt *row)
@@ -58,8 +48,8 @@ static struct value completion_value_of(const struct opt *row)
 		value.kind = VALUE_NONE;
 		return value;
 	}
-	value.is_optional = row->argument[0] == '[';
-	find_words(row->argument + value.is_optional, &value.words);
+	value.is_optional = opt_has_optional_argument(row);
+	completion_put_words(row, &value.words);
 	if (value.words.len)
 		value.kind = VALUE_WORDS;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !value.words.len; i++)
@@ -181,8 +171,10 @@ static void put_zsh_value(const struct opt *row, FILE *out)
 	CLEANUP(value_deinit) struct value value = completion_value_of(row);
 	if (value.kind == VALUE_NONE)
 		return;
+	CLEANUP(str_deinit) struct str argument = {0};
+	opt_put_argument(row, &argument);
 	fputs(value.is_optional ? "::" : ":", out);
-	put_quoted(row->argument, ":\\[]", out);
+	put_quoted(str_text(&argument), ":\\[]", out);
 	if (value.kind == VALUE_WORDS)
 		fprintf(out, ":(%s)", str_text(&value.words));
 	else
@@ -192,7 +184,8 @@ static void put_zsh_value(const struct opt *row, FILE *out)
 /* '*'{-p+,--pid=}'[profile ...]:PID:_pids', as _arguments has it. */
 static void put_zsh_option(const struct opt *row, FILE *out)
 {
-	bool is_optional = row->argument && row->argument[0] == '[';
+	CLEANUP(str_deinit) struct str help = {0};
+	bool is_optional = opt_has_optional_argument(row);
 	const char *behind_long = is_optional ? "=-" : row->argument ? "=" : "";
 	fputs("\t\t\t", out);
 	const char *behind_short = is_optional ? "-" : row->argument ? "+" : "";
@@ -204,7 +197,8 @@ static void put_zsh_option(const struct opt *row, FILE *out)
 			row->short_name, row->long_name);
 	else
 		fprintf(out, "'%s--%s%s[", row->argument ? "*" : "", row->long_name, behind_long);
-	put_quoted(row->help, "[]\\", out);
+	opt_put_help(row, &help);
+	put_quoted(str_text(&help), "[]\\", out);
 	fputc(']', out);
 	put_zsh_value(row, out);
 	fputs("' \\\n", out);
@@ -297,12 +291,14 @@ static void put_fish_command(const struct command *command, FILE *out)
 	put_fish_text(command->summary, out);
 	fprintf(out, "\n%s %s' -s h -l help -d 'explain the command'\n", is_of, command->name);
 	for (const struct opt *row = command->options; row && row->long_name; row++) {
+		CLEANUP(str_deinit) struct str help = {0};
+		opt_put_help(row, &help);
 		fprintf(out, "%s %s'", is_of, command->name);
 		if (row->short_name)
 			fprintf(out, " -s %c", row->short_name);
 		fprintf(out, " -l %s", row->long_name);
 		put_fish_value(row, out);
-		put_fish_text(row->help, out);
+		put_fish_text(str_text(&help), out);
 		fputc('\n', out);
 	}
 	if (command->stops_at_operand)
@@ -326,18 +322,21 @@ static void print_fish(const struct command *const *commands, size_t count, FILE
 		put_fish_command(commands[i], out);
 }
 
-bool completion_print(
-	const char *shell, const struct command *const *commands, size_t count, FILE *out)
+const struct opt_word completion_shells[] = {
+	{"bash", COMPLETION_BASH, false},
+	{"zsh", COMPLETION_ZSH, false},
+	{"fish", COMPLETION_FISH, false},
+	{0},
+};
+
+void completion_print(
+	enum completion_shell shell, const struct command *const *commands, size_t count, FILE *out)
 {
-	static const struct {
-		const char *name;
-		void (*print)(const struct command *const *commands, size_t count, FILE *out);
-	} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
-	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
-		if (strcmp(shells[i].name, shell) != 0)
-			continue;
-		shells[i].print(commands, count, out);
-		return true;
-	}
-	return false;
+	static void (*const print[])(
+		const struct command *const *commands, size_t count, FILE *out) = {
+		[COMPLETION_BASH] = print_bash,
+		[COMPLETION_ZSH] = print_zsh,
+		[COMPLETION_FISH] = print_fish,
+	};
+	print[shell](commands, count, out);
 }

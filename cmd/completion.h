@@ -2,12 +2,19 @@
 #ifndef EBPROF_COMPLETION_H
 #define EBPROF_COMPLETION_H
 
-#include <stdbool.h>
-
 #include "cmd/opt.h"
 
-/* False: that shell is not known. */
-bool completion_print(
-	const char *shell, const struct command *const *commands, size_t count, FILE *out);
+enum completion_shell {
+	COMPLETION_NONE,
+	COMPLETION_BASH,
+	COMPLETION_ZSH,
+	COMPLETION_FISH,
+};
+
+extern const struct opt_word completion_shells[];
+
+/* `shell` is not COMPLETION_NONE. */
+void completion_print(enum completion_shell shell, const struct command *const *commands,
+	size_t count, FILE *out);
 
 #endif

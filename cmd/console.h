@@ -13,7 +13,7 @@ enum console_exit {
 	CONSOLE_USAGE = 2,
 };
 
-/* "ebprof: ..." on stderr, one line whatever foreign bytes the message holds. */
+/* "ebprof: ..." on stderr, always one line: foreign bytes of the message are escaped. */
 void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Another line of the same message, indented below it. */
 void console_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

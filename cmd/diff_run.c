@@ -16,71 +16,42 @@
 
 /* ---- options ---- */
 
-struct err *diff_run_parse_by(const char *text, void *member)
-{
-	static const struct {
-		const char *word; /* as report -s has it */
-		enum diff_by by;
-	} synonyms[] = {
-		{"sym", DIFF_BY_FUNCTION}, {"symbol", DIFF_BY_FUNCTION}, {"dso", DIFF_BY_MODULE}};
-	for (int by = 0; by < DIFF_BY_COUNT; by++)
-		if (strcmp(text, diff_by_word((enum diff_by)by)) == 0) {
-			*(enum diff_by *)member = (enum diff_by)by;
-			return NULL;
-		}
-	for (size_t i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
-		if (strcmp(text, synonyms[i].word) == 0) {
-			*(enum diff_by *)member = synonyms[i].by;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of function, module, line, stack", text);
-}
+const struct opt_word diff_run_bys[] = {
+#define X(name, word) {word, name, false},
+	DIFF_BYS(X)
+#undef X
+	/* as report -s has them */
+	{"sym", DIFF_BY_FUNCTION, true},
+	{"symbol", DIFF_BY_FUNCTION, true},
+	{"dso", DIFF_BY_MODULE, true},
+	{0},
+};
 
-struct err *diff_run_parse_metric(const char *text, void *member)
-{
-	for (int metric = 0; metric < DIFF_METRIC_COUNT; metric++)
-		if (strcmp(text, diff_metric_word((enum diff_metric)metric)) == 0) {
-			*(enum diff_metric *)member = (enum diff_metric)metric;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of share, cpu-s", text);
-}
+const struct opt_word diff_run_metrics[] = {
+#define X(name, word) {word, name, false},
+	DIFF_METRICS(X)
+#undef X
+		{0},
+};
 
-struct err *diff_run_parse_fraction(const char *text, void *member)
+const struct opt_word diff_run_gates[] = {
+	{"regression", DIFF_GATE_REGRESSION, false},
+	{"inconclusive", DIFF_GATE_INCONCLUSIVE, false},
+	{"none", DIFF_GATE_NONE, false},
+	{0},
+};
+
+struct err *diff_run_parse_fraction(const struct opt *row, const char *text, void *member)
 {
 	double percent;
-	try(opt_percent(text, &percent));
+	try(opt_percent(row, text, &percent));
 	*(double *)member = percent / 100;
 	return NULL;
 }
 
-struct err *diff_run_parse_alpha(const char *text, void *member)
+struct err *diff_run_parse_log(const struct opt *row, const char *text, void *member)
 {
-	char *end;
-	double alpha = strtod(text, &end);
-	if (end == text || *end || !(alpha >= 1e-9 && alpha <= 0.5))
-		return err_new(ERR_USAGE, "\"%s\" is not a probability from 1e-9 to 0.5", text);
-	*(double *)member = alpha;
-	return NULL;
-}
-
-struct err *diff_run_parse_gate(const char *text, void *member)
-{
-	static const char *const words[] = {
-		[DIFF_GATE_NONE] = "none",
-		[DIFF_GATE_REGRESSION] = "regression",
-		[DIFF_GATE_INCONCLUSIVE] = "inconclusive",
-	};
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(text, words[i]) == 0) {
-			*(enum diff_gate *)member = (enum diff_gate)i;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of regression, inconclusive, none", text);
-}
-
-struct err *diff_run_parse_log(const char *text, void *member)
-{
+	(void)row;
 	*(const char **)member = text ? text : "-";
 	return NULL;
 }
@@ -137,7 +108,7 @@ static void *run_loading(void *context)
 	return NULL;
 }
 
-/* Side by side; but who asks the network asks for one at a time. */
+/* Side by side; but one at a time where the network is asked. */
 static struct err *load_both(struct loading *base, struct loading *new)
 {
 	pthread_t thread;
@@ -185,7 +156,7 @@ static bool is_shared(enum diff_format format, const char *path)
 	return format == DIFF_MARKDOWN && summary && strcmp(path, summary) == 0;
 }
 
-/* A blank line, so that the heading is one, whatever stands in front of it. */
+/* A blank line, so that the heading is one, also behind other text. */
 static struct err *append_report(const struct reports *reports, enum diff_format format,
 	const struct diff_writer_options *options, const char *path)
 {

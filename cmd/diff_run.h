@@ -33,68 +33,67 @@ struct diff_run_options {
 	struct select_options select;
 };
 
-/* What the rows have no standard for. */
-#define DIFF_RUN_DEFAULTS \
-	{ \
-		.diff = DIFF_OPTIONS_DEFAULT \
-	}
-
-opt_parse_fn diff_run_parse_by;       /* enum diff_by */
-opt_parse_fn diff_run_parse_metric;   /* enum diff_metric */
 opt_parse_fn diff_run_parse_fraction; /* double: "5%", "5", "0.5%" -> .05, .05, .005 */
-opt_parse_fn diff_run_parse_alpha;    /* double: .01 */
-opt_parse_fn diff_run_parse_gate;     /* enum diff_gate */
 opt_parse_fn diff_run_parse_log;      /* const char *: a file, or standard output */
+extern const struct opt_word diff_run_bys[], diff_run_metrics[], diff_run_gates[];
 
-/* Rows to be placed among a command's own, ahead of select's; `member` is that of its options. */
-#define DIFF_RUN_ROWS(type, member) \
-	{"by", 0, "WHAT", diff_run_parse_by, offsetof(type, member.diff.by), \
-		"a row for each function, module, line, stack (function)", "Comparison", NULL}, \
-		{"metric", 0, "METRIC", diff_run_parse_metric, offsetof(type, member.diff.metric), \
-			"share of the samples, or cpu-s: CPU seconds of a run (share)", NULL, \
-			NULL}, \
-		{"alpha", 0, "P", diff_run_parse_alpha, offsetof(type, member.diff.alpha), \
-			"how often a report may be a false alarm (0.01)", NULL, NULL}, \
+#define DIFF_RUN_TEXT(number)    DIFF_RUN_TEXT_OF(number)
+#define DIFF_RUN_TEXT_OF(number) #number
+
+/*
+ * Rows to be placed among a command's own, ahead of select's; `member` is that of its options,
+ * `gate` the word of --fail-on where that is not given.
+ */
+#define DIFF_RUN_ROWS(type, member, gate) \
+	{"by", 0, "WHAT", opt_word, offsetof(type, member.diff.by), .help = "a row for each *", \
+		.standard = "function", .words = diff_run_bys, .group = "Comparison"}, \
+		{"metric", 0, "METRIC", opt_word, offsetof(type, member.diff.metric), \
+			.help = "share of the samples or CPU seconds of a run: *", \
+			.standard = "share", .words = diff_run_metrics}, \
+		{"alpha", 0, "P", opt_number, offsetof(type, member.diff.alpha), \
+			.help = "how often a report may be a false alarm", \
+			.standard = DIFF_RUN_TEXT(DIFF_ALPHA), .least = "1e-9", .most = "0.5"}, \
 		{"min-effect", 0, "PERCENT", diff_run_parse_fraction, \
-			offsetof(type, member.diff.min_effect), "smaller changes are none (5%)", \
-			NULL, NULL}, \
+			offsetof(type, member.diff.min_effect), \
+			.help = "smaller changes are none", \
+			.standard = DIFF_RUN_TEXT(DIFF_MIN_EFFECT_PERCENT) "%"}, \
 		{"min-share", 0, "PERCENT", diff_run_parse_fraction, \
 			offsetof(type, member.diff.min_share), \
-			"what takes less on both sides is no finding (0.5%)", NULL, NULL}, \
-		{"fail-on", 0, "WHAT", diff_run_parse_gate, offsetof(type, member.fail_on), \
-			"regression: exit 1 after one, 3 if inconclusive; or inconclusive, none", \
-			NULL, NULL}, \
+			.help = "what takes less on both sides is not reported", \
+			.standard = DIFF_RUN_TEXT(DIFF_MIN_SHARE_PERCENT) "%"}, \
+		{"fail-on", 0, "WHAT", opt_word, offsetof(type, member.fail_on), \
+			.help = "exit 1 after a regression and 3 if inconclusive, or only that: " \
+				"*", \
+			.standard = (gate), .words = diff_run_gates}, \
 		{"force", 0, NULL, opt_flag, offsetof(type, member.diff.is_forced), \
-			"compare other events, CPU models, architectures, damaged files, too", \
-			NULL, NULL}, \
+			.help = "compare other events, CPU models, architectures, damaged files, " \
+				"too"}, \
 		DIFF_FILE_ROWS(type, member), \
 	{ \
 		"limit", 0, "N", opt_u32, offsetof(type, member.limit), \
-			"rows of each list, 0 for all", NULL, "20" \
+			.help = "rows of each list, 0 for all", .standard = "20" \
 	}
 
 /* One for each report that is written beside the main one. */
 #define DIFF_FILE_ROWS(type, member) \
 	{"json", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JSON]), \
-		"also: for programs", "Reports", NULL}, \
+		.help = "also: for programs", .group = "Reports"}, \
 		{"markdown", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_MARKDOWN]), \
-			"for $GITHUB_STEP_SUMMARY, and comments", NULL, NULL}, \
+			.help = "for $GITHUB_STEP_SUMMARY, and comments"}, \
 		{"junit", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_JUNIT]), \
-			"a testcase a function, for what shows tests", NULL, NULL}, \
+			.help = "a testcase a function, for what shows tests"}, \
 		{"github", 0, "[FILE|-]", diff_run_parse_log, \
 			offsetof(type, member.files[DIFF_GITHUB]), \
-			"annotations of source lines, by GitHub's workflow commands (-)", NULL, \
-			NULL}, \
+			.help = "annotations of source lines, by GitHub's workflow commands (-)"}, \
 		{"gitlab", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_GITLAB]), \
-			"regressions as GitLab's code quality", NULL, NULL}, \
+			.help = "regressions as GitLab's code quality"}, \
 		{"csv", 0, "FILE|-", opt_string, offsetof(type, member.files[DIFF_CSV]), \
-			"for spreadsheets", NULL, NULL}, \
+			.help = "for spreadsheets"}, \
 		{"html", 0, "FILE|-", opt_string, offsetof(type, member.html), \
-			"a page with both flame graphs in one, as of convert --baseline", NULL, \
-			NULL}, \
+			.help = "a page with both flame graphs in one, as of convert --baseline"}, \
 	{ \
 		"svg", 0, "FILE|-", opt_string, offsetof(type, member.svg), \
-			"that flame graph as a picture", NULL, NULL \
+			.help = "that flame graph as a picture" \
 	}
 
 /* Files of a side: recordings, each one run, or merged ones and baselines, which are several. */

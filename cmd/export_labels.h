@@ -6,5 +6,6 @@
 #include "cmd/opt.h"
 
 opt_parse_fn export_labels_parse; /* uint32_t of enum export_label: comma-separated */
+extern const struct opt_word export_labels_words[];
 
 #endif

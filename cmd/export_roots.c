@@ -5,38 +5,25 @@
 #include "format/base/mem.h"
 #include "report/write/export/roots.h"
 
-static bool find_kind(const char *word, enum root_kind *ret)
-{
-	static const char *const words[] = {
-#define X(kind, word) word,
-		ROOT_KINDS(X)
+const struct opt_word export_roots_words[] = {
+#define X(kind, word) {word, kind, false},
+	ROOT_KINDS(X)
 #undef X
-	};
-	for (size_t i = 0; i < ROOT_KIND_COUNT; i++) {
-		if (strcmp(word, words[i]) == 0) {
-			*ret = (enum root_kind)i;
-			return true;
-		}
-	}
-	return false;
-}
+		{0},
+};
 
-struct err *export_roots_parse(const char *text, void *member)
+struct err *export_roots_parse(const struct opt *row, const char *text, void *member)
 {
 	struct roots roots = {0};
 	CLEANUP_FREE char *copy = mem_strdup(text);
 	char *rest = copy;
 	for (char *word; (word = strsep(&rest, ","));) {
-		enum root_kind kind;
-		if (!find_kind(word, &kind))
-			return err_new(ERR_USAGE,
-				"\"%s\" is none of process, thread, comm, container, cgroup, cpu, "
-				"origin",
-				word);
+		uint32_t kind;
+		try(opt_find_word(row, word, strlen(word), &kind));
 		for (uint32_t i = 0; i < roots.count; i++)
 			if (roots.kinds[i] == kind)
 				return err_new(ERR_USAGE, "%s is given twice", word);
-		roots.kinds[roots.count++] = kind;
+		roots.kinds[roots.count++] = (enum root_kind)kind;
 	}
 	*(struct roots *)member = roots;
 	return NULL;

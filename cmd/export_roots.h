@@ -5,5 +5,6 @@
 #include "cmd/opt.h"
 
 opt_parse_fn export_roots_parse; /* struct roots: comma-separated */
+extern const struct opt_word export_roots_words[];
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Names of files that nobody finds later go into the recording at its end, without being asked
+ * Names of files that cannot be found later go into the recording at its end, without being asked
  * for: of programs that were deleted or built anew, of memory files, of what only a container saw.
  * In a process of its own, which is ended when it takes too long.
  */

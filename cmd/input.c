@@ -10,12 +10,19 @@
 #include "format/base/str.h"
 #include "report/write/health.h"
 
-struct err *input_choose(const char *option, int argc, char **argv, int rest, const char **ret)
+struct err *input_parse(const struct opt *row, const char *text, void *member)
 {
-	if (rest + (option ? 0 : 1) < argc)
+	*(struct input_option *)member = (struct input_option){text, !opt_is_standard(row, text)};
+	return NULL;
+}
+
+struct err *input_choose(
+	const struct input_option *option, int argc, char **argv, int rest, const char **ret)
+{
+	if (rest + !option->is_given < argc)
 		return err_new(
 			ERR_USAGE, "one recording at a time: \"%s\" is too many", argv[argc - 1]);
-	*ret = option ? option : rest < argc ? argv[rest] : "ebprof.data";
+	*ret = !option->is_given && rest < argc ? argv[rest] : option->path;
 	return NULL;
 }
 
@@ -38,14 +45,14 @@ struct err *input_load_open(
 }
 
 static struct err *find_paths(
-	const char *option, int argc, char **argv, int rest, struct input *input)
+	const struct input_option *option, int argc, char **argv, int rest, struct input *input)
 {
-	bool has_operands = !option && rest < argc;
-	if (option && rest < argc)
+	bool is_given = option && option->is_given, has_operands = !is_given && rest < argc;
+	if (is_given && rest < argc)
 		return err_new(ERR_USAGE,
 			"\"%s\" is too many beside -i; several recordings are named without it",
 			argv[rest]);
-	input->path = option ? option : "ebprof.data";
+	input->path = is_given ? option->path : INPUT_USUAL;
 	input->paths = has_operands ? (const char *const *)argv + rest : &input->path;
 	input->nr_paths = has_operands ? (size_t)(argc - rest) : 1;
 	return NULL;
@@ -75,7 +82,8 @@ static struct err *open_paths(struct input *input)
 	return NULL;
 }
 
-struct err *input_open_all(const char *option, int argc, char **argv, int rest, struct input *ret)
+struct err *input_open_all(
+	const struct input_option *option, int argc, char **argv, int rest, struct input *ret)
 {
 	*ret = (struct input){.fd = -1};
 	try(find_paths(option, argc, argv, rest, ret));

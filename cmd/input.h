@@ -2,27 +2,44 @@
 #ifndef EBPROF_INPUT_H
 #define EBPROF_INPUT_H
 
+#include "cmd/opt.h"
 #include "format/base/err.h"
 #include "report/load/load.h"
 #include "report/model/profile.h"
 #include "report/name/symbol/symbol_file.h"
 
+#define INPUT_USUAL "ebprof.data" /* the recording, where none is named */
+
+struct input_option {
+	const char *path;
+	bool is_given;
+};
+
+opt_parse_fn input_parse; /* struct input_option */
+
+/* The row of -i; `member` is that of the command's options. */
+#define INPUT_ROW(type, member, argument, heading) \
+	{ \
+		"input", 'i', argument, input_parse, offsetof(type, member), \
+			.help = "the recording", .group = (heading), .standard = INPUT_USUAL \
+	}
+
 struct input {
 	char *name; /* "a.data + b.data" */
 	int fd;
-	const char *const *paths; /* borrowed: what -i and the operands named, or ebprof.data */
+	const char *const *paths; /* borrowed: what -i and the operands named, or INPUT_USUAL */
 	size_t nr_paths;
 	const char *path; /* where they stand if it is one */
 	bool is_damaged;  /* of several: one is */
 };
 
 /*
- * Opens the file of -i (may be NULL), or those of the operands from argv[rest] on, or
- * ebprof.data; "-" is standard input. Several are merged in memory, and what is damaged of them is
- * said. `ret` must stay where it is.
+ * Opens the file of -i if it is given, or those of the operands from argv[rest] on, or INPUT_USUAL;
+ * "-" is standard input. `option` may be NULL. Several are merged in memory, and what is damaged of
+ * them is said. `ret` must stay where it is.
  */
-struct err *input_open_all(
-	const char *option, int argc, char **argv, int rest, struct input *ret) ERR_MUST_CHECK;
+struct err *input_open_all(const struct input_option *option, int argc, char **argv, int rest,
+	struct input *ret) ERR_MUST_CHECK;
 /* Those that are named: at least one. */
 struct err *input_open_paths(
 	const char *const *paths, size_t count, struct input *ret) ERR_MUST_CHECK;
@@ -41,8 +58,8 @@ struct err *input_check_whole(
 	const struct input *input, const struct profile *profile) ERR_MUST_CHECK;
 
 /* The parts of it, for commands that do more with the file (see input_file.h). */
-struct err *input_choose(
-	const char *option, int argc, char **argv, int rest, const char **ret) ERR_MUST_CHECK;
+struct err *input_choose(const struct input_option *option, int argc, char **argv, int rest,
+	const char **ret) ERR_MUST_CHECK;
 struct err *input_load_open(const char *path, int fd, const struct symbol_file_options *files,
 	struct profile **ret) ERR_MUST_CHECK;
 

@@ -6,14 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/input.h"
 #include "format/base/mem.h"
 
 struct err *input_file_open(const char *path, int flags, int *ret)
 {
 	CLEANUP_FD int fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && strcmp(path, "ebprof.data") == 0)
-		return err_new(ERR_USAGE, "there is no ebprof.data here: make one with ebprof "
-					  "record, or name a file");
+	if (fd < 0 && errno == ENOENT && strcmp(path, INPUT_USUAL) == 0)
+		return err_new(ERR_USAGE, "there is no " INPUT_USUAL
+					  " here: make one with ebprof record, or name a file");
 	if (fd < 0 && errno != ENOENT && flags & O_RDWR)
 		return err_sys(errno, "cannot write to %s", path);
 	if (fd < 0)

@@ -12,7 +12,7 @@ struct kept_naming_paths {
 	char file[PATH_BYTES], root[PATH_BYTES];
 };
 
-/* A name that can be opened, whatever became of the file's own; and time after time. */
+/* A name that can be opened again and again, also when the file's own is gone. */
 static void kept_naming_put_descriptor(char path[PATH_BYTES], int fd)
 {
 	snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);

@@ -9,29 +9,26 @@
 #include "report/model/regular_file.h"
 #include "report/name/debugfile/debuginfod_unfinished.h"
 
-struct err *naming_parse_demangle(const char *text, void *member)
-{
-	static const char *const names[] = {
-		[DEMANGLE_FULL] = "full",
-		[DEMANGLE_TEMPLATES] = "templates",
-		[DEMANGLE_SIMPLIFIED] = "simplified",
-		[DEMANGLE_NONE] = "none",
-	};
-	enum demangle_mode *mode = member;
-	*mode = DEMANGLE_FULL;
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			*mode = (enum demangle_mode)i;
-			return NULL;
-		}
-	return err_new(ERR_USAGE, "\"%s\" is none of none, simplified, templates, full", text);
-}
+const struct opt_word naming_demangle_words[] = {
+	{"full", DEMANGLE_FULL, false},
+	{"templates", DEMANGLE_TEMPLATES, false},
+	{"simplified", DEMANGLE_SIMPLIFIED, false},
+	{"none", DEMANGLE_NONE, false},
+	{0},
+};
 
-struct err *naming_parse_no_demangle(const char *text, void *member)
+const struct opt_word naming_debuginfod_words[] = {
+	{"off", DEBUGINFOD_OFF, false},
+	{"names", DEBUGINFOD_NAMES, false},
+	{"lines", DEBUGINFOD_LINES, false},
+	{"full", DEBUGINFOD_FULL, false},
+	{0},
+};
+
+struct err *naming_parse_no_demangle(const struct opt *row, const char *text, void *member)
 {
-	(void)text; /* it has no argument */
+	(void)row;
+	(void)text;
 	*(enum demangle_mode *)member = DEMANGLE_NONE;
 	return NULL;
 }
@@ -49,44 +46,29 @@ static struct err *check_folder(const char *path)
 	return NULL;
 }
 
-struct err *naming_parse_symfs(const char *text, void *member)
+struct err *naming_parse_symfs(const struct opt *row, const char *text, void *member)
 {
 	try(check_folder(text));
-	return opt_string(text, member);
+	return opt_string(row, text, member);
 }
 
-struct err *naming_parse_dir(const char *text, void *member)
+struct err *naming_parse_dir(const struct opt *row, const char *text, void *member)
 {
 	struct debug_dirs *dirs = member;
+	(void)row;
 	try(check_folder(text));
 	vec_push(dirs, text);
 	return NULL;
 }
 
-struct err *naming_parse_cache(const char *text, void *member)
+struct err *naming_parse_cache(const struct opt *row, const char *text, void *member)
 {
 	if (strcmp(text, "none") == 0)
-		return opt_cache_folder(text, member);
+		return opt_cache_folder(row, text, member);
 	if (text[0] && mkdir(text, 0700) && errno != EEXIST)
 		return err_new(ERR_USAGE, "cannot create %s: %s", text, strerror(errno));
 	try(check_folder(text));
-	return opt_cache_folder(text, member);
-}
-
-struct err *naming_parse_debuginfod(const char *text, void *member)
-{
-	static const struct {
-		const char *word;
-		enum debuginfod_mode mode;
-	} modes[] = {{"off", DEBUGINFOD_OFF}, {"names", DEBUGINFOD_NAMES},
-		{"lines", DEBUGINFOD_LINES}, {"full", DEBUGINFOD_FULL}};
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		if (strcmp(text, modes[i].word) != 0)
-			continue;
-		*(enum debuginfod_mode *)member = modes[i].mode;
-		return NULL;
-	}
-	return err_new(ERR_USAGE, "\"%s\" is none of off, names, lines, full", text);
+	return opt_cache_folder(row, text, member);
 }
 
 /* ---- debuginfod ---- */

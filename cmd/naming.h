@@ -10,45 +10,44 @@ struct naming_options {
 	struct symbolize_options symbolize;
 	enum debuginfod_mode debuginfod;
 	bool is_offline;
-	bool is_silent; /* the screen is in use: nothing is said, and nobody waits in the end */
+	bool is_silent; /* the screen is in use: nothing is said, and the end does not wait */
 };
 
 opt_parse_fn naming_parse_symfs;       /* const char *: a folder that is there */
 opt_parse_fn naming_parse_dir;         /* struct debug_dirs: one an option, that is there */
 opt_parse_fn naming_parse_cache;       /* const char *: a folder, made if need be; "": none */
-opt_parse_fn naming_parse_debuginfod;  /* enum debuginfod_mode */
-opt_parse_fn naming_parse_demangle;    /* enum demangle_mode; full without an argument */
 opt_parse_fn naming_parse_no_demangle; /* enum demangle_mode: none */
+extern const struct opt_word naming_debuginfod_words[], naming_demangle_words[];
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define NAMING_FILE_ROWS(type, member) \
 	{"symfs", 0, "DIR", naming_parse_symfs, offsetof(type, member.symbolize.files.symfs), \
-		"look for binaries below DIR", "Symbols", NULL}, \
+		.help = "look for binaries below DIR", .group = "Symbols"}, \
 		{"debug-dir", 0, "DIR", naming_parse_dir, \
 			offsetof(type, member.symbolize.files.debug_dirs), \
-			"look for debug files in DIR first; repeatable", NULL, NULL}, \
-		{"debuginfod", 0, "off|names|lines|full", naming_parse_debuginfod, \
-			offsetof(type, member.debuginfod), \
-			"what to fetch from the servers of DEBUGINFOD_URLS", NULL, NULL}, \
+			.help = "look for debug files in DIR first; repeatable"}, \
+		{"debuginfod", 0, "*", opt_word, offsetof(type, member.debuginfod), \
+			.help = "what to fetch from the servers of DEBUGINFOD_URLS", \
+			.words = naming_debuginfod_words}, \
 		{"offline", 0, NULL, opt_flag, offsetof(type, member.is_offline), \
-			"do not use the network", NULL, NULL}, \
+			.help = "do not use the network"}, \
 	{ \
 		"symbol-cache", 0, "DIR", naming_parse_cache, \
 			offsetof(type, member.symbolize.cache_folder), \
-			"where names and lines are kept, or \"none\"", NULL, NULL \
+			.help = "where names and lines are kept, or \"none\"" \
 	}
 
 /* How they are shown. */
 #define NAMING_SHOW_ROWS(type, member) \
-	{"demangle", 0, "[MODE]", naming_parse_demangle, \
-		offsetof(type, member.symbolize.demangle), \
-		"names in full, or templates, simplified, none (full)", NULL, NULL}, \
+	{"demangle", 0, "[MODE]", opt_word, offsetof(type, member.symbolize.demangle), \
+		.help = "how much of a name is shown: *", .standard = "full", \
+		.words = naming_demangle_words}, \
 		{"no-demangle", 0, NULL, naming_parse_no_demangle, \
 			offsetof(type, member.symbolize.demangle), \
-			"show names as the linker has them", NULL, NULL}, \
+			.help = "show names as the linker has them"}, \
 	{ \
 		"no-inline", 0, NULL, opt_flag, offsetof(type, member.symbolize.no_inline), \
-			"leave out functions that were inlined", NULL, NULL \
+			.help = "leave out functions that were inlined" \
 	}
 
 /*

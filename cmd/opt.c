@@ -9,7 +9,6 @@
 #include "cmd/console.h"
 #include "cmd/nearest.h"
 #include "format/base/mem.h"
-#include "format/base/str.h"
 
 static size_t count_rows(const struct opt *rows)
 {
@@ -19,9 +18,14 @@ static size_t count_rows(const struct opt *rows)
 	return count;
 }
 
-static bool is_optional(const struct opt *row)
+bool opt_has_optional_argument(const struct opt *row)
 {
 	return row->argument && row->argument[0] == '[';
+}
+
+bool opt_is_standard(const struct opt *row, const char *text)
+{
+	return text && text == row->standard;
 }
 
 /* ---- parsing ---- */
@@ -94,15 +98,15 @@ static struct getopt_tables make_tables(const struct command *command, size_t co
 		const struct opt *row = &rows[i];
 		tables.longs[i] = (struct option){
 			.name = row->long_name,
-			.has_arg = is_optional(row) ? optional_argument
-				   : row->argument  ? 1
-						    : 0,
+			.has_arg = opt_has_optional_argument(row) ? optional_argument
+				   : row->argument                ? 1
+								  : 0,
 			.val = FIRST_ROW_VALUE + (int)i,
 		};
 		if (!row->short_name)
 			continue;
 		str_putc(&shorts, row->short_name);
-		str_puts(&shorts, is_optional(row) ? "::" : row->argument ? ":" : "");
+		str_puts(&shorts, opt_has_optional_argument(row) ? "::" : row->argument ? ":" : "");
 	}
 	tables.longs[count] = (struct option){.name = "help", .val = HELP_VALUE};
 	tables.shorts = str_steal(&shorts);
@@ -121,7 +125,7 @@ static const struct opt *opt_row_of(const struct opt *rows, size_t count, int va
 
 static struct err *apply(const struct opt *row, const char *text, void *options)
 {
-	struct err *err = row->parse(text, (char *)options + row->offset);
+	struct err *err = row->parse(row, text, (char *)options + row->offset);
 	return err_wrap(err, "--%s", row->long_name);
 }
 
@@ -170,34 +174,96 @@ bool opt_begin(
 
 /* ---- showing ---- */
 
-static void opt_print_text(const struct opt *row, FILE *out)
+static void opt_put_words(const struct opt *row, const char *between, struct str *out)
 {
-	fprintf(out, "%s", row->help);
-	if (row->standard)
-		fprintf(out, " (%s)", row->standard);
+	const char *ahead = "";
+	for (const struct opt_word *word = row->words; word && word->word; word++) {
+		if (word->is_unlisted)
+			continue;
+		str_printf(out, "%s%s", ahead, word->word);
+		ahead = between;
+	}
+}
+
+static void opt_expand_words(
+	const struct opt *row, const char *text, size_t len, const char *between, struct str *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '*')
+			opt_put_words(row, between, out);
+		else
+			str_putc(out, text[i]);
+	}
+}
+
+void opt_put_argument(const struct opt *row, struct str *out)
+{
+	bool is_optional = opt_has_optional_argument(row);
+	if (!row->argument)
+		return;
+	size_t len = strlen(row->argument) - 2 * is_optional;
+	opt_expand_words(row, row->argument + is_optional, len, "|", out);
+}
+
+void opt_put_help(const struct opt *row, struct str *out)
+{
+	const char *least = row->least, *most = row->most;
+	opt_expand_words(row, row->help, strlen(row->help), ", ", out);
+	if (!row->standard && !least && !most)
+		return;
+	str_printf(out, " (%s%s", row->standard ? row->standard : "",
+		row->standard && (least || most) ? "; " : "");
+	if (least && most)
+		str_printf(out, "%s to %s", least, most);
+	else if (least || most)
+		str_printf(out, least ? "at least %s" : "at most %s", least ? least : most);
+	str_putc(out, ')');
+}
+
+enum {
+	HELP_COLUMN = 30,
+	HELP_END = 100,
+};
+
+/* Behind what stands in front of column HELP_COLUMN. */
+static void print_wrapped(const char *text, FILE *out)
+{
+	size_t column = HELP_COLUMN;
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		bool is_first = column == HELP_COLUMN;
+		if (!is_first && column + 1 + len > HELP_END) {
+			fprintf(out, "\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
+		} else if (!is_first) {
+			fputc(' ', out);
+			column++;
+		}
+		fwrite(text, 1, len, out);
+		column += len;
+		text += len + (text[len] == ' ');
+	}
 }
 
 static void opt_print_row(const struct opt *row, FILE *out)
 {
-	enum {
-		HELP_COLUMN = 30,
-	};
-	CLEANUP(str_deinit) struct str left = {0};
+	CLEANUP(str_deinit) struct str left = {0}, help = {0};
 	if (row->short_name)
 		str_printf(&left, "  -%c, ", row->short_name);
 	else
 		str_puts(&left, "      ");
 	str_printf(&left, "--%s", row->long_name);
-	if (is_optional(row))
-		str_printf(&left, "[=%s", row->argument + 1);
-	else if (row->argument)
-		str_printf(&left, " %s", row->argument);
+	bool is_optional = opt_has_optional_argument(row);
+	str_puts(&left, is_optional ? "[=" : row->argument ? " " : "");
+	opt_put_argument(row, &left);
+	str_puts(&left, is_optional ? "]" : "");
+	opt_put_help(row, &help);
 	fprintf(out, "%-*s", HELP_COLUMN - 1, str_text(&left));
 	if (left.len >= HELP_COLUMN - 1)
 		fprintf(out, "\n%*s", HELP_COLUMN - 1, "");
-	fprintf(out, " ");
-	opt_print_text(row, out);
-	fprintf(out, "\n");
+	fputc(' ', out);
+	print_wrapped(str_text(&help), out);
+	fputc('\n', out);
 }
 
 void opt_print_help(const struct command *command, FILE *out)
@@ -218,118 +284,195 @@ void opt_print_help(const struct command *command, FILE *out)
 void opt_print_rows(const struct command *command, FILE *out)
 {
 	for (const struct opt *row = command->options; row && row->long_name; row++) {
+		CLEANUP(str_deinit) struct str argument = {0}, help = {0};
 		char short_name[2] = {row->short_name ? row->short_name : '-', '\0'};
-		fprintf(out, "%s\t%s\t%s\t", short_name, row->long_name,
-			row->argument ? row->argument : "-");
-		opt_print_text(row, out);
-		fprintf(out, "\n");
+		opt_put_argument(row, &argument);
+		opt_put_help(row, &help);
+		fprintf(out, opt_has_optional_argument(row) ? "%s\t%s\t[%s]\t" : "%s\t%s\t%s\t",
+			short_name, row->long_name, row->argument ? str_text(&argument) : "-");
+		fprintf(out, "%s\n", str_text(&help));
 	}
 }
 
-/* ---- parsers ---- */
+/* ---- parsers: flags and texts ---- */
 
-struct err *opt_flag(const char *text, void *member)
+struct err *opt_flag(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	(void)text;
 	*(bool *)member = true;
 	return NULL;
 }
 
-struct err *opt_clear(const char *text, void *member)
+struct err *opt_clear(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	(void)text;
 	*(bool *)member = false;
 	return NULL;
 }
 
-struct err *opt_string(const char *text, void *member)
+struct err *opt_string(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	*(const char **)member = text;
 	return NULL;
 }
 
-struct err *opt_cache_folder(const char *text, void *member)
+struct err *opt_cache_folder(const struct opt *row, const char *text, void *member)
 {
-	return opt_string(strcmp(text, "none") == 0 ? "" : text, member);
+	return opt_string(row, strcmp(text, "none") == 0 ? "" : text, member);
 }
 
-struct err *opt_u64(const char *text, void *member)
+/* ---- parsers: words ---- */
+
+struct err *opt_find_word(const struct opt *row, const char *text, size_t len, uint32_t *ret)
+{
+	for (const struct opt_word *word = row->words; word->word; word++) {
+		if (strlen(word->word) != len || memcmp(word->word, text, len) != 0)
+			continue;
+		*ret = word->value;
+		return NULL;
+	}
+	CLEANUP(str_deinit) struct str words = {0};
+	opt_put_words(row, ", ", &words);
+	return err_new(ERR_USAGE, "\"%.*s\" is none of %s", (int)len, text, str_text(&words));
+}
+
+struct err *opt_word(const struct opt *row, const char *text, void *member)
+{
+	uint32_t *value = member; /* what enums are stored as */
+	if (!text)
+		text = row->standard;
+	return opt_find_word(row, text, strlen(text), value);
+}
+
+/* ---- parsers: numbers ---- */
+
+struct unit {
+	const char *suffix;
+	double factor;
+};
+
+/* How a kind of numbers is written: with one of the suffixes, each of which is a factor. */
+struct scale {
+	const char *what;
+	const struct unit *units;
+};
+
+static const struct scale
+	whole_scale = {"a whole number", (const struct unit[]){{"", 1}, {NULL, 0}}},
+	number_scale = {"a number", (const struct unit[]){{"", 1}, {NULL, 0}}},
+	size_scale = {"a size such as 64K, 10M or 2G",
+		(const struct unit[]){{"", 1}, {"B", 1}, {"K", 1024}, {"KB", 1024}, {"KiB", 1024},
+			{"M", 1 << 20}, {"MB", 1 << 20}, {"MiB", 1 << 20}, {"G", 1 << 30},
+			{"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0}}},
+	duration_scale = {"a time such as 5, 2.5s, 300ms or 1m",
+		(const struct unit[]){
+			{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0}}},
+	milliseconds_scale = {"a number of milliseconds",
+		(const struct unit[]){{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}}},
+	percent_scale = {"a percentage", (const struct unit[]){{"", 1}, {"%", 1}, {NULL, 0}}};
+
+/* *ret is the number times its factor. */
+static struct err *parse_scaled(const char *text, const struct scale *scale, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+	bool is_number = end != text && (isdigit((unsigned char)*text) || *text == '.');
+	for (const struct unit *unit = scale->units; is_number && unit->suffix; unit++) {
+		if (strcasecmp(end, unit->suffix) == 0 && value * unit->factor < 1.8e19) {
+			*ret = value * unit->factor;
+			return NULL;
+		}
+	}
+	return err_new(ERR_USAGE, "\"%s\" is not %s", text, scale->what);
+}
+
+static struct err *opt_check_limits(
+	const struct opt *row, const char *text, const struct scale *scale, double value)
+{
+	double least = value, most = value;
+	if (row->least)
+		try(parse_scaled(row->least, scale, &least));
+	if (row->most)
+		try(parse_scaled(row->most, scale, &most));
+	if (value >= least && value <= most)
+		return NULL;
+	if (row->least && row->most)
+		return err_new(
+			ERR_USAGE, "\"%s\" is not between %s and %s", text, row->least, row->most);
+	if (row->least)
+		return err_new(ERR_USAGE, "\"%s\" is less than %s", text, row->least);
+	return err_new(ERR_USAGE, "\"%s\" is more than %s", text, row->most);
+}
+
+static struct err *parse_limited(
+	const struct opt *row, const char *text, const struct scale *scale, double *ret)
+{
+	double value;
+	try(parse_scaled(text, scale, &value));
+	try(opt_check_limits(row, text, scale, value));
+	*ret = value;
+	return NULL;
+}
+
+/* All bits of a large number count, more than a double has. */
+struct err *opt_u64(const struct opt *row, const char *text, void *member)
 {
 	char *end;
 	errno = 0;
 	unsigned long long value = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || *end || errno)
-		return err_new(ERR_USAGE, "\"%s\" is not a whole number", text);
+		return err_new(ERR_USAGE, "\"%s\" is not %s", text, whole_scale.what);
+	try(opt_check_limits(row, text, &whole_scale, (double)value));
 	*(uint64_t *)member = value;
 	return NULL;
 }
 
-struct err *opt_u32(const char *text, void *member)
+struct err *opt_u32(const struct opt *row, const char *text, void *member)
 {
 	uint64_t value = 0;
-	try(opt_u64(text, &value));
+	try(opt_u64(row, text, &value));
 	if (value > UINT32_MAX)
 		return err_new(ERR_USAGE, "%s is too large", text);
 	*(uint32_t *)member = (uint32_t)value;
 	return NULL;
 }
 
-/* A decimal number with one of the suffixes; *ret is the number times its factor. */
-struct unit {
-	const char *suffix;
-	double factor;
-};
-
-static struct err *parse_scaled(
-	const char *text, const struct unit *units, const char *what, double *ret)
+struct err *opt_number(const struct opt *row, const char *text, void *member)
 {
-	char *end;
-	double value = strtod(text, &end);
-	bool is_number = end != text && (isdigit((unsigned char)*text) || *text == '.');
-	for (; is_number && units->suffix; units++) {
-		if (strcasecmp(end, units->suffix) == 0 && value * units->factor < 1.8e19) {
-			*ret = value * units->factor;
-			return NULL;
-		}
-	}
-	return err_new(ERR_USAGE, "\"%s\" is not %s", text, what);
+	return parse_limited(row, text, &number_scale, member);
 }
 
-struct err *opt_size(const char *text, void *member)
+static struct err *parse_scaled_u64(
+	const struct opt *row, const char *text, const struct scale *scale, uint64_t *ret)
 {
-	static const struct unit units[] = {{"", 1}, {"B", 1}, {"K", 1024}, {"KB", 1024},
-		{"KiB", 1024}, {"M", 1 << 20}, {"MB", 1 << 20}, {"MiB", 1 << 20}, {"G", 1 << 30},
-		{"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0}};
-	double bytes;
-	try(parse_scaled(text, units, "a size such as 64K, 10M or 2G", &bytes));
-	*(uint64_t *)member = (uint64_t)bytes;
-	return NULL;
-}
-
-struct err *opt_duration(const char *text, void *member)
-{
-	static const struct unit units[] = {
-		{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0}};
-	double ns;
-	try(parse_scaled(text, units, "a time such as 5, 2.5s, 300ms or 1m", &ns));
-	*(uint64_t *)member = (uint64_t)ns;
-	return NULL;
-}
-
-struct err *opt_milliseconds(const char *text, void *member)
-{
-	static const struct unit units[] = {{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
-	double ns;
-	try(parse_scaled(text, units, "a number of milliseconds", &ns));
-	*(uint64_t *)member = (uint64_t)ns;
-	return NULL;
-}
-
-struct err *opt_percent(const char *text, void *member)
-{
-	static const struct unit units[] = {{"", 1}, {"%", 1}, {NULL, 0}};
 	double value;
-	try(parse_scaled(text, units, "a percentage", &value));
+	try(parse_limited(row, text, scale, &value));
+	*ret = (uint64_t)value;
+	return NULL;
+}
+
+struct err *opt_size(const struct opt *row, const char *text, void *member)
+{
+	return parse_scaled_u64(row, text, &size_scale, member);
+}
+
+struct err *opt_duration(const struct opt *row, const char *text, void *member)
+{
+	return parse_scaled_u64(row, text, &duration_scale, member);
+}
+
+struct err *opt_milliseconds(const struct opt *row, const char *text, void *member)
+{
+	return parse_scaled_u64(row, text, &milliseconds_scale, member);
+}
+
+struct err *opt_percent(const struct opt *row, const char *text, void *member)
+{
+	double value;
+	try(parse_limited(row, text, &percent_scale, &value));
 	if (value > 100)
 		return err_new(ERR_USAGE, "%s is more than 100 %%", text);
 	*(double *)member = value;
@@ -337,30 +480,31 @@ struct err *opt_percent(const char *text, void *member)
 }
 
 /* "7" or "3-5" */
-static struct err *parse_range(const char *text, uint32_t *first, uint32_t *last)
+static struct err *parse_range(
+	const struct opt *row, const char *text, uint32_t *first, uint32_t *last)
 {
 	enum {
 		MAX_SPAN = 65536
 	};
 	const char *dash = strchr(text, '-');
 	CLEANUP_FREE char *copy = mem_strndup(text, dash ? (size_t)(dash - text) : strlen(text));
-	try(opt_u32(copy, first));
+	try(opt_u32(row, copy, first));
 	*last = *first;
 	if (dash)
-		try(opt_u32(dash + 1, last));
+		try(opt_u32(row, dash + 1, last));
 	if (*last < *first || *last - *first >= MAX_SPAN)
 		return err_new(ERR_USAGE, "\"%s\" is not a range", text);
 	return NULL;
 }
 
-struct err *opt_u32_list(const char *text, void *member)
+struct err *opt_u32_list(const struct opt *row, const char *text, void *member)
 {
 	struct opt_u32_list *list = member;
 	CLEANUP_FREE char *copy = mem_strdup(text);
 	char *rest = copy;
 	for (char *word; (word = strsep(&rest, ","));) {
 		uint32_t first = 0, last = 0;
-		try(parse_range(word, &first, &last));
+		try(parse_range(row, word, &first, &last));
 		for (uint64_t value = first; value <= last; value++)
 			vec_push(list, (uint32_t)value);
 	}

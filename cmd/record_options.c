@@ -3,48 +3,31 @@
 #include <ctype.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/input.h"
 #include "record/runtime/runtime_names.h"
 #include "record/source/sources.h"
 
-enum {
-	DEFAULT_HZ = 999, /* for a command or pids; off the beat of things that run at 1000 Hz */
-	DEFAULT_HZ_SYSTEM = 99,
-	MAX_HZ = 100000,
-};
-
 /* ---- parsers ---- */
 
-static struct err *parse_frequency(const char *text, void *member)
+static struct err *parse_frequency(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
-	options->frequency_given = true;
-	options->frequency_is_max = false;
-	if (strcmp(text, "max") == 0) {
-		uint64_t max = MAX_HZ;
-		FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-		unsigned long allowed;
-		if (file && fscanf(file, "%lu", &allowed) == 1 && allowed < max)
-			max = allowed;
-		if (file)
-			fclose(file);
-		options->frequency_hz = (uint32_t)max;
-		options->frequency_is_max = true;
-		return NULL;
-	}
-	try(opt_u32(text, &options->frequency_hz));
-	if (!options->frequency_hz || options->frequency_hz > MAX_HZ)
-		return err_new(ERR_USAGE, "%s Hz is not between 1 and %d", text, MAX_HZ);
+	options->frequency_given = !opt_is_standard(row, text);
+	options->frequency_is_max = strcmp(text, row->words[0].word) == 0;
+	if (!options->frequency_is_max)
+		return opt_u32(row, text, &options->frequency_hz);
+	try(opt_u32(row, row->most, &options->frequency_hz));
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned long allowed;
+	if (file && fscanf(file, "%lu", &allowed) == 1 && allowed < options->frequency_hz)
+		options->frequency_hz = (uint32_t)allowed;
+	if (file)
+		fclose(file);
 	return NULL;
-}
-
-static struct err *parse_period(const char *text, void *member)
-{
-	struct record_options *options = member;
-	options->period_given = true;
-	return opt_u64(text, &options->period);
 }
 
 /* perf's ":u" and ":k" behind an event. */
@@ -58,117 +41,86 @@ static struct err *parse_modifiers(const char *text, struct record_options *opti
 	return NULL;
 }
 
-static struct err *parse_event(const char *text, void *member)
+static struct err *parse_event(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
 	struct record_events *events = &options->events;
 	static const char usdt[] = "usdt:";
-	static const struct {
-		const char *name;
-		enum session_event event;
-	} names[] = {
-		{"auto", SESSION_EVENT_AUTO},
-		{"cycles", SESSION_EVENT_CYCLES},
-		{"cpu-cycles", SESSION_EVENT_CYCLES},
-		{"cpu-clock", SESSION_EVENT_CPU_CLOCK},
-	};
 	if (strncmp(text, usdt, strlen(usdt)) == 0) {
 		vec_push(&events->usdt, text + strlen(usdt));
 		return NULL;
 	}
+	uint32_t timer;
 	size_t len = strcspn(text, ":");
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
-			continue;
-		events->timer = names[i].event;
-		events->is_timer_given = true;
-		return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
+	struct err *err = opt_find_word(row, text, len, &timer);
+	if (err) {
+		CLEANUP(str_deinit) struct str known = {0};
+		err_destroy(err);
+		sources_put_help(&known);
+		return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&known));
 	}
-	CLEANUP(str_deinit) struct str known = {0};
-	sources_put_help(&known);
-	return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&known));
+	events->timer = (enum session_event)timer;
+	events->is_timer_given = true;
+	return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
 }
 
-static struct err *parse_snapshot_bytes(const char *text, struct record_call_graph *call_graph)
+static struct err *parse_call_graph(const struct opt *row, const char *text, void *member)
 {
-	enum {
-		MIN = 1024,
-		MAX = 64 << 10
-	};
-	uint64_t bytes;
-	try(opt_size(text, &bytes));
-	if (bytes < MIN || bytes > MAX)
-		return err_new(ERR_USAGE, "%s bytes of a stack: not between 1K and 64K", text);
+	struct record_call_graph *call_graph = member;
+	uint32_t how;
+	uint64_t bytes = 0;
+	size_t len = strcspn(text, ",");
+	try(opt_find_word(row, text, len, &how));
+	if (text[len])
+		try(opt_size(row, text + len + 1, &bytes));
+	call_graph->how = (enum session_call_graph)how;
 	call_graph->snapshot_bytes = (uint32_t)bytes;
 	return NULL;
 }
 
-static struct err *parse_call_graph(const char *text, void *member)
-{
-	struct record_call_graph *call_graph = member;
-	static const struct {
-		const char *name;
-		enum session_call_graph how;
-	} names[] = {
-		{"auto", SESSION_CALL_GRAPH_AUTO},
-		{"fp", SESSION_CALL_GRAPH_FP},
-		{"dwarf", SESSION_CALL_GRAPH_DWARF},
-		{"both", SESSION_CALL_GRAPH_BOTH},
-	};
-	size_t len = strcspn(text, ",");
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strlen(names[i].name) != len || memcmp(text, names[i].name, len) != 0)
-			continue;
-		call_graph->how = names[i].how;
-		return text[len] ? parse_snapshot_bytes(text + len + 1, call_graph) : NULL;
-	}
-	return err_new(ERR_USAGE, "\"%s\" is none of auto, dwarf[,BYTES], fp", text);
-}
-
-static struct err *parse_switch(const char *text, void *member)
+static struct err *parse_switch(const struct opt *row, const char *text, void *member)
 {
 	struct session_switch *switching = member;
-	if (!text || strcmp(text, "signal") == 0) {
+	if (!text || strcmp(text, row->words[0].word) == 0) {
 		switching->on_signal = true;
 		return NULL;
 	}
-	struct err *err = opt_size(text, &switching->bytes);
 	/* "10M" is a size, "10m", "10s" and "10" are times: the unit decides. */
-	bool is_size = !err && strpbrk(text, "BKMG");
-	err_destroy(err);
-	if (is_size)
-		return NULL;
+	if (strpbrk(text, "BKMG"))
+		return opt_size(row, text, &switching->bytes);
+	static const struct opt any_time = {.long_name = "switch-output"};
 	switching->bytes = 0;
-	try(opt_duration(text, &switching->interval_ns));
-	return NULL;
+	return opt_duration(&any_time, text, &switching->interval_ns);
 }
 
-static struct err *parse_ring(const char *text, void *member)
+static struct err *parse_ring(const struct opt *row, const char *text, void *member)
 {
-	uint64_t *bytes = member;
-	struct err *err = opt_u64(text, bytes); /* perf: a bare number counts pages */
-	if (!err) {
-		*bytes *= (uint64_t)sysconf(_SC_PAGESIZE);
-	} else {
-		err_destroy(err);
-		try(opt_size(text, bytes));
+	CLEANUP(str_deinit) struct str size = {0};
+	uint64_t *bytes = member, page = (uint64_t)sysconf(_SC_PAGESIZE), pages;
+	bool is_pages = !text[strspn(text, "0123456789")]; /* as perf has it */
+	if (is_pages) {
+		try(opt_u64(&(struct opt){.long_name = row->long_name}, text, &pages));
+		str_printf(&size, "%.0fB", (double)pages * (double)page);
 	}
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	if (*bytes < page || *bytes > (1 << 30) || *bytes & (*bytes - 1))
-		return err_new(
-			ERR_USAGE, "\"%s\" is not a power of two between a page and 1 GiB", text);
+	try(opt_size(row, is_pages ? str_text(&size) : text, bytes));
+	if (*bytes < page || *bytes & (*bytes - 1))
+		return err_new(ERR_USAGE, "\"%s\" is not a power of two between a page and %s",
+			text, row->most);
 	return NULL;
 }
 
-static struct err *parse_unwanted_runtimes(const char *text, void *member)
+static struct err *parse_unwanted_runtimes(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	return runtime_names_parse(text, member);
 }
 
 /* --no-NAME: what --no-vm NAME is. */
 #define DEFINE_PARSE_NO(kind, number, runtime) \
-	static struct err *parse_no_##runtime(const char *text, void *member) \
+	static struct err *parse_no_##runtime( \
+		const struct opt *row, const char *text, void *member) \
 	{ \
+		(void)row; \
 		(void)text; \
 		return runtime_names_parse(#runtime, member); \
 	}
@@ -188,7 +140,7 @@ static bool find_user(const char *name, uint32_t *uid)
 	return user;
 }
 
-static struct err *parse_user(const char *text, void *member)
+static struct err *parse_user(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
 	options->of_user = true;
@@ -197,85 +149,117 @@ static struct err *parse_user(const char *text, void *member)
 	if (!isdigit((unsigned char)*text))
 		return err_new(ERR_USAGE,
 			"/etc/passwd has no user \"%s\": give the number of the user", text);
-	return opt_u32(text, &options->uid);
+	return opt_u32(row, text, &options->uid);
 }
 
-static struct err *parse_cpus(const char *text, void *member)
+static struct err *parse_cpus(const struct opt *row, const char *text, void *member)
 {
+	(void)row;
 	return cpu_list_parse(text, member);
 }
 
 /* ---- rows ---- */
 
+const struct opt_word record_options_rates[] = {{"max", 0, false}, {0}};
+static const struct opt_word switch_words[] = {{"signal", 0, false}, {0}};
+
+const struct opt_word record_options_events[] = {
+	{"cycles", SESSION_EVENT_CYCLES, false},
+	{"cpu-cycles", SESSION_EVENT_CYCLES, true},
+	{"cpu-clock", SESSION_EVENT_CPU_CLOCK, false},
+	{"auto", SESSION_EVENT_AUTO, false},
+	{0},
+};
+
+static const struct opt_word call_graph_words[] = {
+	{"auto", SESSION_CALL_GRAPH_AUTO, false},
+	{"fp", SESSION_CALL_GRAPH_FP, false},
+	{"dwarf", SESSION_CALL_GRAPH_DWARF, false},
+	{"both", SESSION_CALL_GRAPH_BOTH, true},
+	{0},
+};
+
+static const struct opt_word runtime_words[] = {
+#define WORD_OF(kind, number, runtime) {#runtime, 0, false},
+	RUNTIMES(WORD_OF) // a line of its own
+	{"all", 0, false},
+	{0},
+};
+
 #define FIELD(name) offsetof(struct record_options, name)
+#define SYSTEM_HZ   "99"
 
 const struct opt record_options_rows[] = {
-	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), "profile running processes", "What",
-		NULL},
-	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), "profile single threads", NULL, NULL},
-	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), "profile the whole system", NULL, NULL},
-	{"uid", 'u', "USER", parse_user, 0, "profile all processes of a user: name or number", NULL,
-		NULL},
-	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), "only these CPUs: 0-3,8", NULL, NULL},
-	{"all-user", 0, NULL, opt_flag, FIELD(all_user), "only ticks in user code", NULL, NULL},
-	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), "only ticks in the kernel", NULL,
-		NULL},
-	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit), "do not follow new children", NULL,
-		NULL},
+	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), .help = "profile running processes",
+		.group = "What"},
+	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), .help = "profile single threads"},
+	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), .help = "profile the whole system"},
+	{"uid", 'u', "USER", parse_user, 0,
+		.help = "profile all processes of a user: name or number"},
+	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), .help = "only these CPUs: 0-3,8"},
+	{"all-user", 0, NULL, opt_flag, FIELD(all_user), .help = "only ticks in user code"},
+	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), .help = "only ticks in the kernel"},
+	{"no-inherit", 'i', NULL, opt_flag, FIELD(no_inherit),
+		.help = "do not follow new children"},
 	{"tree", 0, NULL, opt_flag, FIELD(tree),
-		"with -p: the children that run already, and theirs, too", NULL, NULL},
-	{"freq", 'F', "N|max", parse_frequency, 0,
-		"samples a second and CPU (999; 99 with -a, -u); max: for 25% of the CPU time",
-		"How", NULL},
-	{"count", 'c', "N", parse_period, 0, "a sample every N events instead", NULL, NULL},
+		.help = "with -p: the children that run already, and theirs, too"},
+	{"freq", 'F', "N|*", parse_frequency, 0,
+		.help = "samples a second and CPU, " SYSTEM_HZ
+			" with -a, -u; *: for 25% of the CPU time",
+		.standard = RECORD_OPTIONS_HZ, .least = "1", .most = "100000",
+		.words = record_options_rates, .group = "How"},
+	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",
+		.least = "1"},
 	{"event", 'e', "EVENT", parse_event, 0,
-		"cycles, cpu-clock, auto: cycles where they count; usdt:PATH:PROVIDER:NAME", NULL,
-		NULL},
+		.help = "*: cycles where they count; usdt:PATH:PROVIDER:NAME",
+		.words = record_options_events},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
-		"print the USDT probes of a program or library, and end", NULL, NULL},
+		.help = "print the USDT probes of a program or library, and end"},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
-		"how to unwind: auto, fp (frame pointers), dwarf[,BYTES] (by the report)", NULL,
-		NULL},
+		.help = "how to unwind: *[,BYTES]; fp: by frame pointers, dwarf: by the report",
+		.standard = "auto", .least = "1K", .most = "64K", .words = call_graph_words},
 	{"no-vm", 0, "NAME[,NAME]|all", parse_unwanted_runtimes, FIELD(unwanted_runtimes),
-		"without the frames of what these interpreters run: python, ruby ...", NULL, NULL},
+		.help = "without the frames of what these interpreters run: *",
+		.words = runtime_words},
 #define ROW_NO(kind, number, runtime) \
 	{"no-" #runtime, 0, NULL, parse_no_##runtime, FIELD(unwanted_runtimes), \
-		"--no-vm " #runtime, NULL, NULL},
+		.help = "--no-vm " #runtime},
 	RUNTIMES(ROW_NO) // a line of its own
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
-		"script frames by USDT probes of functions: php, python, ruby", NULL, NULL},
-	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks), "stacks are always recorded", NULL,
-		NULL},
+		.help = "script frames by USDT probes of functions: php, python, ruby"},
+	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks),
+		.help = "stacks are always recorded"},
 	{"unwind-memory", 0, "SIZE", opt_size, FIELD(table_bytes),
-		"for unwind tables in the kernel", NULL, "32M"},
+		.help = "for unwind tables in the kernel", .standard = "32M"},
 	{"unwind-cache", 0, "DIR", opt_cache_folder, FIELD(cache_folder),
-		"where unwind tables are kept between recordings; none: nowhere", NULL, NULL},
-	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), "begin after so many ms", NULL,
-		NULL},
+		.help = "where unwind tables are kept between recordings; none: nowhere"},
+	{"delay", 'D', "MS", opt_milliseconds, FIELD(delay_ns), .help = "begin after so many ms"},
 	{"duration", 0, "TIME", opt_duration, FIELD(duration_ns),
-		"stop after this time: 5, 2.5s, 1m", NULL, NULL},
-	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes), "size of the ring buffer",
-		NULL, "4M"},
-	{"output", 'o', "FILE|-", opt_string, FIELD(output), "where to", "Output", "ebprof.data"},
+		.help = "stop after this time: 5, 2.5s, 1m"},
+	{"mmap-size", 'm', "PAGES|SIZE", parse_ring, FIELD(ring_bytes),
+		.help = "size of the ring buffer", .standard = "4M", .most = "1G"},
+	{"output", 'o', "FILE|-", opt_string, FIELD(output), .help = "where to", .group = "Output",
+		.standard = INPUT_USUAL},
 	{"archive", 0, NULL, opt_flag, FIELD(archives),
-		"put names and lines into the file at the end, to read it anywhere", NULL, NULL},
+		.help = "put names and lines into the file at the end, to read it anywhere"},
 	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),
-		"not even those of files that will be gone", NULL, NULL},
-	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes), "stop when the file has this size",
-		NULL, NULL},
-	{"switch-output", 0, "[signal|SIZE|TIME]", parse_switch, FIELD(switching),
-		"begin another file at SIGUSR2, at a size (10M) or after a time (30s)", NULL, NULL},
+		.help = "not even those of files that will be gone"},
+	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
+		.help = "stop when the file has this size", .least = "64K"},
+	{"switch-output", 0, "[*|SIZE|TIME]", parse_switch, FIELD(switching),
+		.help = "begin another file at SIGUSR2, after a time (30s) or at a size",
+		.least = "64K", .words = switch_words},
 	{"switch-max-files", 0, "N", opt_u32, FIELD(switching.max_files),
-		"keep only the last N of them", NULL, NULL},
+		.help = "keep only the last N of them"},
 	{"with-args", 0, NULL, opt_flag, FIELD(with_args),
-		"store the command's arguments (they may hold secrets)", NULL, NULL},
-	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), "say nothing but errors", NULL, NULL},
-	{"verbose", 'v', NULL, opt_flag, FIELD(verbose), "say where every tick went", NULL, NULL},
-	{"dry-run", 0, NULL, opt_flag, FIELD(dry_run), "set everything up, then end", NULL, NULL},
+		.help = "store the command's arguments (they may hold secrets)"},
+	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), .help = "say nothing but errors"},
+	{"verbose", 'v', NULL, opt_flag, FIELD(verbose), .help = "say where every tick went"},
+	{"dry-run", 0, NULL, opt_flag, FIELD(dry_run), .help = "set everything up, then end"},
 	{"debug-stall", 0, "TIME", opt_duration, FIELD(stall_ns),
-		"read nothing from the ring for so long (for tests)", NULL, NULL},
+		.help = "read nothing from the ring for so long (for tests)"},
 	{"debug-archive-time", 0, "TIME", opt_duration, FIELD(gone_names_ns),
-		"how long names of files that will be gone may take (for tests)", NULL, NULL},
+		.help = "how long names of files that will be gone may take (for tests)"},
 	{0},
 };
 
@@ -377,31 +361,19 @@ bool record_options_keep_files(const struct record_options *options)
 
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
-	if (options->period_given && !options->period)
-		return err_new(ERR_USAGE,
-			"-c 0: the number of events between two samples must be 1 or more");
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (options->tree && target != SESSION_PROCESSES)
 		return err_new(ERR_USAGE, "--tree goes with -p PID");
 	try(check_events(options));
 	try(check_usdt_stacks(options));
-	if (!options->frequency_given && !options->period &&
-		options->events.timer != SESSION_EVENT_NONE)
-		options->frequency_hz = target == SESSION_SYSTEM || target == SESSION_USER
-						? DEFAULT_HZ_SYSTEM
-						: DEFAULT_HZ;
-	enum {
-		SMALLEST_MAX_BYTES = 64 << 10
-	};
-	if (options->max_bytes && options->max_bytes < SMALLEST_MAX_BYTES)
-		return err_new(ERR_USAGE, "--max-size: less than 64K holds no useful recording");
+	bool is_system = target == SESSION_SYSTEM || target == SESSION_USER;
+	if (options->period || (options->events.timer == SESSION_EVENT_NONE))
+		options->frequency_hz = 0;
+	else if (!options->frequency_given && is_system)
+		options->frequency_hz = (uint32_t)atoi(SYSTEM_HZ);
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
-	const struct session_switch *switching = &options->switching;
-	if (switching->bytes && switching->bytes < SMALLEST_MAX_BYTES)
-		return err_new(
-			ERR_USAGE, "--switch-output: less than 64K holds no useful recording");
 	bool switches = has_switch(options);
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");

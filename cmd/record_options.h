@@ -29,10 +29,9 @@ struct record_options {
 	struct opt_u32_list pids, tids;
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
 		with_args;
-	bool frequency_given, frequency_is_max, period_given, dry_run, strict_freq, archives,
-		archives_nothing;
+	bool frequency_given, frequency_is_max, dry_run, archives, archives_nothing;
 	uint32_t uid;          /* with of_user */
-	uint32_t frequency_hz; /* until record_options_check(): 0 where none was given */
+	uint32_t frequency_hz; /* 0, after record_options_check(): by period, or no timer */
 	uint64_t period;       /* in the event's unit; 0: by frequency_hz */
 	struct record_events events;
 	const char *listed_path;
@@ -46,11 +45,15 @@ struct record_options {
 	struct cpu_list cpus;
 };
 
+/* Samples a second of a command or pids: off the beat of what runs at 1000 Hz. */
+#define RECORD_OPTIONS_HZ "999"
+
+extern const struct opt_word record_options_rates[], record_options_events[]; /* the timer's */
 extern const struct opt record_options_rows[]; /* of a struct record_options */
 extern const struct opt_foreign record_options_foreign[];
 
-/* Whom to profile, with `operands` words of a command behind the options. ERR_USAGE: nobody was
- * named, or two kinds of them. */
+/* Whom to profile, with `operands` words of a command behind the options. ERR_USAGE: no
+ * target was named, or two kinds of them. */
 struct err *record_options_choose_target(const struct record_options *options, int operands,
 	enum session_target *ret) ERR_MUST_CHECK;
 /* Fills in what was left to us: the rate, and that probes without -e have no timer. ERR_USAGE:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/console.h"
+#include "cmd/input.h"
 
 void record_view_clear_line(struct record_view *view)
 {
@@ -433,7 +434,7 @@ void record_view_next(const struct session_summary *summary)
 {
 	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
 		return;
-	if (strcmp(summary->output, "ebprof.data") == 0)
+	if (strcmp(summary->output, INPUT_USUAL) == 0)
 		console_say("next: ebprof report");
 	else
 		console_say("next: ebprof report %s", summary->output);

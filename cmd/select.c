@@ -21,9 +21,10 @@ static size_t word_length(const char *text)
 	return len;
 }
 
-struct err *select_parse_words(const char *text, void *member)
+struct err *select_parse_words(const struct opt *row, const char *text, void *member)
 {
 	struct opt_string_list *list = member;
+	(void)row;
 	for (;;) {
 		size_t len = word_length(text);
 		if (!len)
@@ -35,13 +36,13 @@ struct err *select_parse_words(const char *text, void *member)
 	}
 }
 
-static struct err *parse_seconds(const char *text, size_t len, uint64_t *ret)
+static struct err *parse_seconds(const struct opt *row, const char *text, size_t len, uint64_t *ret)
 {
 	CLEANUP_FREE char *copy = mem_strndup(text, len);
-	return len ? opt_duration(copy, ret) : NULL;
+	return len ? opt_duration(row, copy, ret) : NULL;
 }
 
-struct err *select_parse_time(const char *text, void *member)
+struct err *select_parse_time(const struct opt *row, const char *text, void *member)
 {
 	struct {
 		uint64_t from_ns, to_ns;
@@ -50,8 +51,8 @@ struct err *select_parse_time(const char *text, void *member)
 	if (!comma)
 		return err_new(ERR_USAGE, "\"%s\" is not FROM,TO", text);
 	time->from_ns = time->to_ns = 0;
-	try(parse_seconds(text, (size_t)(comma - text), &time->from_ns));
-	try(parse_seconds(comma + 1, strlen(comma + 1), &time->to_ns));
+	try(parse_seconds(row, text, (size_t)(comma - text), &time->from_ns));
+	try(parse_seconds(row, comma + 1, strlen(comma + 1), &time->to_ns));
 	if (comma[1] && time->to_ns <= time->from_ns)
 		return err_new(ERR_USAGE, "\"%s\" does not end after it begins", text);
 	return NULL;

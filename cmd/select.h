@@ -23,29 +23,29 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \
 	{"comms", 'c', "COMM[,..]", select_parse_words, offsetof(type, member.comms), \
-		"only these commands (thread names)", "Which samples", NULL}, \
+		.help = "only these commands (thread names)", .group = "Which samples"}, \
 		{"dsos", 'd', "DSO[,..]", select_parse_words, offsetof(type, member.dsos), \
-			"only these files: name or path", NULL, NULL}, \
+			.help = "only these files: name or path"}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_words, offsetof(type, member.symbols), \
-			"only these functions", NULL, NULL}, \
+			.help = "only these functions"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
-			"only where a script of this language runs: python ...", NULL, NULL}, \
+			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "ID[,..]", select_parse_words, offsetof(type, member.containers), \
-			"only these containers, or cgroups: /system.slice", NULL, NULL}, \
+			.help = "only these containers, or cgroups: /system.slice"}, \
 		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \
-			"only these processes", NULL, NULL}, \
+			.help = "only these processes"}, \
 		{"tid", 0, "TID[,..]", opt_u32_list, offsetof(type, member.tids), \
-			"only these threads", NULL, NULL}, \
+			.help = "only these threads"}, \
 		{"cpu", 'C', "CPU[,..]", opt_u32_list, offsetof(type, member.cpus), \
-			"only these CPUs", NULL, NULL}, \
+			.help = "only these CPUs"}, \
 		{"event", 'e', "EVENT[,..]", select_parse_words, offsetof(type, member.events), \
-			"only samples of these events", NULL, NULL}, \
+			.help = "only samples of these events"}, \
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
-			"only this span, in seconds from the beginning", NULL, NULL}, \
+			.help = "only this span, in seconds from the beginning"}, \
 		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
 	{ \
 		"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
-			"of stacks with scripts, only their functions", NULL, NULL \
+			.help = "of stacks with scripts, only their functions" \
 	}
 
 /*

@@ -14,7 +14,7 @@ int terminal_report(struct tui_options *options, struct select_options *select)
 	options->filter = select_filter(select);
 	bool is_left = false;
 	struct err *err = tui_run(options, &is_left);
-	if (!is_left) /* else a thread may be asking for names */
+	if (!is_left) /* else a thread may still look up names */
 		is_left = !naming_end(&select->naming);
 	int code = err ? console_fail(err) : CONSOLE_OK;
 	if (is_left) /* threads still use what freeing and exit handlers would take from them */

@@ -29,7 +29,7 @@ struct program {
 	struct btf *types;  /* or NULL */
 };
 
-/* ---- asking the kernel ---- */
+/* ---- requests to the kernel ---- */
 
 static bool read_info(int fd, struct bpf_prog_info *info)
 {

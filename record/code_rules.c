@@ -133,7 +133,7 @@ static bool code_rules_is_behind_call(
 	return got == sizeof(bytes) && unwind_is_call(bytes);
 }
 
-/* Where nobody called: a signal's handler returns there, or a thread began there. */
+/* Where there is no call: a signal's handler returns there, or a thread began there. */
 static bool is_without_call(
 	struct reading *reading, const struct mapping *mapping, uint64_t address)
 {

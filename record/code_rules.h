@@ -1,10 +1,11 @@
 /*
- * Rules for code that has none, because nobody wrote them (assembly by hand) or nobody could (code
- * that is made at run time): the recorder reads the code itself, see a machine's find_return().
- * What it reads is believed where it leads to a return address that stands behind a call. Code that
- * leaves its frame by jumps alone is taken to have the frame that other code of its file or memory
- * has, under the same condition. Else the frame pointer may be one, which is a guess; and so is the
- * last resort, the first return address up the stack from which all steps to the root have rules.
+ * Rules for code that has none, because the programmer wrote none (assembly by hand) or no compiler
+ * could (code that is made at run time): the recorder reads the code itself, see a machine's
+ * find_return(). What it reads is believed where it leads to a return address that stands behind a
+ * call. Code that leaves its frame by jumps alone is taken to have the frame that other code of its
+ * file or memory has, under the same condition. Else the frame pointer may be one, which is a
+ * guess; and so is the last resort, the first return address up the stack from which all steps to
+ * the root have rules.
  *
  * The rules go to the BPF side, which walks the next sample by them. Those of memory hold as long
  * as the same bytes stand there.
@@ -83,7 +84,8 @@ struct code_frame {
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
 	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);
 
-/* Gives the BPF side the rule that a process told of code of no file, if it asked for this frame.
+/* Gives the BPF side the rule that a process registered for code of no file, if it asked for this
+ * frame.
  */
 void code_rules_tell_registered(
 	struct code_rules *code, const struct code_frame *frame, const struct unwind_rule *rule);

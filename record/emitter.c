@@ -319,7 +319,7 @@ static void emit_kernel_symbol(struct emitter *emitter, const struct emitter_wis
 	bool is_new;
 	if (!kernel_symbols_find(&emitter->kernel->symbols, base + wish->offset, &symbol))
 		return;
-	/* The module came when symbols had been read: this one is of whatever lies ahead of it. */
+	/* The module came when symbols had been read: this one belongs to what lies ahead of it. */
 	if (wish->object->info.kind == LAYOUT_OBJECT_MODULE && symbol.address < base)
 		return;
 	map_put(&emitter->kernel_symbols, symbol.address, &is_new);

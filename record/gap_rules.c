@@ -41,7 +41,7 @@ struct saved {
 enum state_kind {
 	STATE_UNKNOWN = 0,
 	STATE_KNOWN,
-	STATE_OUTERMOST, /* a thread begins here: nobody has called */
+	STATE_OUTERMOST, /* a thread begins here: there is no caller */
 };
 
 /* Before an instruction. */

@@ -1,6 +1,6 @@
 /*
  * A thread that looks how long files are: each few milliseconds while they grow, less often while
- * they do not. Files that nobody adds cost nothing: the thread begins with the first one.
+ * they do not. Without files it costs nothing: the thread begins with the first one.
  */
 #ifndef EBPROF_GROWTH_WATCH_H
 #define EBPROF_GROWTH_WATCH_H

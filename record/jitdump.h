@@ -19,8 +19,8 @@ bool jitdump_is_marker(const char *path);
 
 /*
  * Calls fn for each function that stood at each of the addresses (ascending, each once), in the
- * file's order. Whatever the file is: reads and remembers a limited part of it, and spends not much
- * more than `max_ns` of CPU time. Returns false when that was not enough.
+ * file's order. However large the file is, it reads and remembers a limited part, and spends not
+ * much more than `max_ns` of CPU time. Returns false when that was not enough.
  */
 bool jitdump_read(int fd, const uint64_t *addresses, size_t count, uint64_t max_ns,
 	code_place_fn *fn, void *context);

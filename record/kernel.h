@@ -3,7 +3,7 @@
  * offsets from the kernel's _text or a module's base, so KASLR is gone, and the
  * symbols that samples need go into the recording: kallsyms cannot be read later.
  *
- * Finding out in which object an address is takes little and is done at once;
+ * To find the object of an address takes little and is done at once;
  * names take long and are left to kernel_symbols.h.
  */
 #ifndef EBPROF_KERNEL_H

@@ -30,7 +30,7 @@ struct kernel_symbols {
 
 	pthread_t thread;
 	bool has_thread, is_ready;
-	bool is_ending;    /* shared: nobody will ask any more */
+	bool is_ending;    /* shared: there will be no more lookups */
 	uint64_t text_end; /* shared; 0 until it was read, and when it is hidden */
 };
 

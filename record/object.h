@@ -17,7 +17,7 @@
 #include "format/file/layout.h"
 #include "record/target_file.h"
 
-/* Where a file can be reached: some process maps it at [start, end). pid 0: nobody. */
+/* Where a file can be reached: some process maps it at [start, end). pid 0: none does. */
 struct object_location {
 	uint32_t pid;
 	uint64_t start, end;
@@ -86,7 +86,7 @@ void object_examine(struct object *object, const struct object_location *where);
  */
 bool object_open(const struct object *object, const struct object_location *where, int *fd,
 	struct elf_file **elf);
-/* The same, whatever the file holds; -1: there is none. */
+/* The same for a file of any content; -1: there is none. */
 int object_open_any(const struct object *object, const struct object_location *where);
 /* For the vDSO: the image in our own memory serves, all processes share it. */
 void object_examine_memory(struct object *object, const void *image, size_t bytes);

@@ -1,6 +1,6 @@
 /*
  * Where a recording goes: a new file of our own that never follows a link and
- * never overwrites, or a pipe. Whatever fails, what was written stays readable.
+ * never overwrites, or a pipe. When writing fails, what was written before stays readable.
  */
 #ifndef EBPROF_OUTPUT_H
 #define EBPROF_OUTPUT_H

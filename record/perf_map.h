@@ -42,7 +42,7 @@ struct perf_map_names {
 };
 
 /*
- * Tells what has the addresses. Whatever the file is: reads a limited part of it, for about
+ * Tells what has the addresses. However large the file is, it reads a limited part, for about
  * `max_ns` of CPU time, and what is remembered is bounded by the number of addresses, not by that
  * of lines. Returns how many of the addresses have no name because that time was used up.
  */

@@ -278,7 +278,7 @@ static void recording_put_source(struct recording *recording, const struct sourc
 		struct source_cpu base = base_of(recording, number, i);
 		event_tally_add(&events, cpu->counted.of[EVENT_COUNTER_EVENTS]);
 		event_tally_add(&accounted, put_outcomes(recording, source, cpu, &base));
-		if (moment != MOMENT_FLUSH) /* until then nobody asked how many were due */
+		if (moment != MOMENT_FLUSH) /* until then nothing needs the number that were due */
 			put_skipped(recording, source, cpu, &base);
 	}
 	struct event_tally collected = event_tally_minus(now->samples, then->samples);

@@ -162,7 +162,7 @@ static void list_places(struct registered_process *process)
 			registered_code_compare_places);
 }
 
-/* How long nobody looks again: longer for what costs more, or stays as it is. */
+/* How long the recorder does not look again: longer for what costs more, or stays as it is. */
 static void choose_pause(struct registered_process *process, uint64_t now_ns)
 {
 	uint64_t pause_ns = process->pause_ns;

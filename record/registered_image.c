@@ -161,7 +161,7 @@ static struct err *registered_image_read_symbols(struct image_reader *reader)
 
 /* ---- rules ---- */
 
-/* Where the section stands, and what its relocations say, which nobody has filled in. */
+/* Where the section stands, and what its relocations say, which no linker has filled in. */
 static struct err *relocate_section(
 	struct image_reader *reader, struct cfi_section *section, const char *name, uint8_t *bytes)
 {

@@ -287,7 +287,8 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 
 int sampler_fd(const struct sampler *sampler)
 {
-	/* Not libbpf's epoll descriptor: nobody waits on that, so it would announce once only. */
+	/* Not libbpf's epoll descriptor: the recorder does not wait on that, so it would announce
+	 * once only. */
 	return bpf_map__fd(sampler->bpf->maps.ring);
 }
 

@@ -60,7 +60,7 @@ static void script_probe_base_find(const struct cfi_section *section, const uint
 /*
  * What stands for a native frame is a byte of it: of a calling function, its lowest one when it
  * called; of the place's own, the one below its stack pointer at the first such place, so that it
- * lies below whatever this function calls.
+ * lies below all that this function calls.
  */
 static void put_base(struct script_probe *place, enum script_probe_owner owner,
 	const struct found *found, const struct found *first)

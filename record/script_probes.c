@@ -328,7 +328,8 @@ static void script_probes_add_program_file(void *context, const char *path)
 	program->runtimes |= add_file_at(program->probes, path);
 }
 
-/* The very file, whatever is at its path by now; as the process sees it, which may be contained. */
+/* The very file, also when another is at its path by now; as the process, which may be contained,
+ * sees it. */
 static bool add_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct program *program = context;

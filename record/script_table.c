@@ -242,7 +242,7 @@ static struct script_inlined *make_inlined(struct script_table *table, uint32_t 
 	return inlined;
 }
 
-/* Its table of lines is read once, whatever number of frames ask for a place. */
+/* Its table of lines is read once, however many frames ask for a place. */
 static uint32_t intern_function(struct script_table *table, const struct script_function *function)
 {
 	uint32_t id = strtab_intern(&table->keys, (const char *)function, sizeof(*function));

@@ -137,7 +137,7 @@ static void shadow_add_counters(const struct shadow *shadow, struct shadow_count
 		ret->filtered += counted[cpu].filtered;
 		ret->unmatched += counted[cpu].unmatched;
 		ret->deep += counted[cpu].deep;
-		ret->healed += counted[cpu].healed;
+		ret->missed_returns += counted[cpu].missed_returns;
 		ret->ns += counted[cpu].ns;
 	}
 }

@@ -43,7 +43,7 @@ void table_builder_destroy(struct table_builder *builder);
  * What is to be done before a table of a file with a runtime is a result: `runtimes` has the bit of
  * its kind. Called in the builder's thread. After an error the table is one without a runtime.
  */
-typedef struct err *table_runtime_fn(void *context, uint32_t runtimes);
+typedef struct err *table_runtime_fn(void *context, uint32_t runtimes) ERR_MUST_CHECK;
 /* Before the first table is submitted; the context is borrowed as long as the builder lives. */
 void table_builder_on_runtime(struct table_builder *builder, table_runtime_fn *fn, void *context);
 /* Has it called for these, too, without a table; soon. */

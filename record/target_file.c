@@ -238,7 +238,7 @@ int target_file_open_mapped(
 	CLEANUP_FD int fd = proc_access_open(pid, name, O_PATH);
 	if (fd < 0)
 		return -1;
-	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells nobody else anything */
+	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells other users nothing */
 		return errno == EACCES ? target_file_fail(EREMOTE) : -1;
 	if (is_restricted(files) && !is_harmless_mount(files, file.mount_id, pid) &&
 		!is_of_own_user(files, pid))

@@ -22,7 +22,7 @@ struct target_tasks {
 	enum target_inherit inherit;
 };
 
-typedef struct err *target_task_fn(void *context, uint32_t tid);
+typedef struct err *target_task_fn(void *context, uint32_t tid) ERR_MUST_CHECK;
 
 /*
  * Calls fn for each thread once, and looks again until there are no new ones: where fn opens

@@ -76,7 +76,7 @@ uint64_t ticker_due(const struct ticker *ticker, enum timer_kind kind, int cpu)
 	return timers_due(&ticker->timers[kind], cpu);
 }
 
-/* Timers of tasks go with their tasks to whatever CPU. */
+/* Timers of tasks go with their tasks to any CPU. */
 struct err *ticker_renew_cpu(struct ticker *ticker, const struct cpu_gap *gap)
 {
 	struct timers *timers = &ticker->timers[TIMERS_OF_CPUS];

@@ -6,8 +6,8 @@
  * kernel sets it anew at each switch to the task (about 1 us), and first lets it expire when the
  * task has run for a whole period: what a task runs less than that, or more than a multiple of it,
  * is never sampled, half a period on average (kernel/events/core.c, perf_event_alloc() and
- * perf_swevent_start_hrtimer(), Linux 5.10 to 6.18). A CPU's timer goes on whatever runs there: no
- * bias and no cost at switches, but each of its ticks that hits a stranger is filtered.
+ * perf_swevent_start_hrtimer(), Linux 5.10 to 6.18). A CPU's timer goes on when tasks switch there:
+ * no bias and no cost at switches, but each of its ticks that hits another process is filtered.
  *
  * So tasks have timers of their own as long as they are few, live long and switch seldom.
  */

@@ -337,9 +337,9 @@ static void translate_count_stack(struct translate *translate, const struct even
 
 /*
  * A sample amid an exec, when the old program is gone and the new one not mapped yet, would
- * leave its process without a program. What is mapped next is that.
+ * leave its process without a program. The first file that a pending event maps is the program.
  */
-static void foresee_program(struct translate *translate, struct process *process)
+static void take_program_from_pending(struct translate *translate, struct process *process)
 {
 	const struct sideband_batch *batch = &translate->sideband;
 	if (mapping_table_count(&process->mappings) ||
@@ -371,7 +371,7 @@ static void translate_put_sample(struct translate *translate, const struct event
 {
 	struct emitter *emitter = &translate->emitter;
 	struct process *process = translate_process_of(translate, sample);
-	foresee_program(translate, process);
+	take_program_from_pending(translate, process);
 	if (process->compiled)
 		registered_code_follow(&translate->registered, process->compiled, sample->time_ns);
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;

@@ -114,7 +114,7 @@ static uint64_t entry_length(struct elf_file *elf, uint64_t offset, uint64_t lef
 }
 
 /*
- * The kernel starts a program at e_entry, with nobody to return to. A C library's _start says
+ * The kernel starts a program at e_entry, with no caller to return to. A C library's _start says
  * so itself; that of a dynamic loader is hand-written, without call frame information.
  */
 static void unwind_functions_add_entry(struct unwind_functions *functions, struct elf_file *elf)

@@ -44,7 +44,7 @@ enum role {
 	ROLE_PLAIN,
 	ROLE_OUTERMOST,   /* the stack ends here */
 	ROLE_CROSSING,    /* called on another stack than it calls on */
-	ROLE_INTERRUPTED, /* called by nobody: a signal handler put it on the stack */
+	ROLE_INTERRUPTED, /* not called: a signal handler put it on the stack */
 	ROLE_SIGRETURN,   /* what a signal handler returns to */
 	ROLE_UNKNOWN,     /* nothing can be said */
 };

@@ -110,7 +110,7 @@ static uint64_t visible_end(const struct builder *builder, const struct unwind_f
 }
 
 /*
- * Linkers align functions, and nobody executes what fills the gap: a row that says so is not
+ * Linkers align functions, and what fills the gap is never executed: a row that says so is not
  * worth its four bytes.
  */
 static bool is_padding(uint64_t from, uint64_t to)

@@ -1,6 +1,6 @@
 /*
  * The unwind rules of one file, small and quick to search: from an offset in
- * the file to a rule. Made once for each build ID from whatever the file says
+ * the file to a rule. Made once for each build ID from all that the file says
  * of its frames.
  *
  * By offset, since that is all the kernel knows of an address: what is mapped
@@ -67,7 +67,7 @@ void unwind_table_deinit(struct unwind_table *table);
 const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t file_offset);
 
 /*
- * ERR_FORMAT unless it is a table as unwind_table_build() makes them: whatever is searched or
+ * ERR_FORMAT unless it is a table as unwind_table_build() makes them: all that is searched or
  * followed in it is in bounds and in order.
  */
 struct err *unwind_table_check(const struct unwind_table *table) ERR_MUST_CHECK;

@@ -58,7 +58,7 @@ bool uprobe_has_cookies(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
 
-/* Of a file that is open, a path that leads to it, whatever its own leads to by now. */
+/* Of a file that is open, a path that leads to it, also when its own leads to another by now. */
 struct path_text {
 	char text[32];
 };

@@ -1,5 +1,5 @@
 /*
- * Breakpoints in files, at which a BPF program runs, in whatever process comes upon them.
+ * Breakpoints in files, at which a BPF program runs, in any process that comes upon them.
  */
 #ifndef EBPROF_UPROBE_H
 #define EBPROF_UPROBE_H

@@ -75,7 +75,7 @@ struct err *usdt_list(const char *path, usdt_list_fn *fn, void *context)
 	return NULL;
 }
 
-/* ---- finding ---- */
+/* ---- the search ---- */
 
 /* From the right: a path may hold colons, too. */
 static struct err *usdt_split(const char *text, struct usdt *usdt)

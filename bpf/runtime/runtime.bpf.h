@@ -172,7 +172,7 @@ static __always_inline bool has_shadow_rest(struct runtime_walk *runtime)
 
 /*
  * The native walk is over. Whether script frames are left: of whom the native frames cannot be had,
- * because they are on another stack (a fiber), or behind code that nobody claims.
+ * because they are on another stack (a fiber), or behind code that no runtime claims.
  */
 __noinline int runtime_begins_rest(void);
 __noinline int runtime_begins_rest(void)

@@ -62,8 +62,8 @@ struct shadow_counters {
 	unsigned long long filtered;  /* of them, those of threads that are not wanted */
 	unsigned long long unmatched; /* returns from what was not entered, as far as is known */
 	unsigned long long deep;      /* entries beyond SHADOW_MAX_FRAMES */
-	unsigned long long healed;    /* frames whose return was missed */
-	unsigned long long ns;        /* in the program, where it times itself */
+	unsigned long long missed_returns; /* frames whose return was missed */
+	unsigned long long ns;             /* in the program, where it times itself */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Bytes at rest: a growing buffer that is put to, and a cursor that is got
- * from and cannot overrun. All integers are little-endian whatever the host.
+ * from and cannot overrun. All integers are little-endian on any host.
  *
  * A cursor that is asked for more than it holds returns zeros from then on
  * and remembers it (`overrun`), so a parser reads a whole record and checks once.

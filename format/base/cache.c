@@ -396,7 +396,7 @@ struct err *cache_entry_open(const struct cache *cache, const char *name, struct
 	*ret = (struct cache_entry){.fd = -1};
 	if (!cache || !put_file_name(cache, name, "", file))
 		return NULL;
-	/* O_NONBLOCK: nobody waits for the writer of a FIFO. */
+	/* O_NONBLOCK: not to wait for the writer of a FIFO. */
 	CLEANUP_FD int fd =
 		openat(cache->folder_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)

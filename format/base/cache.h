@@ -1,8 +1,8 @@
 /*
- * A folder of things that can be made again: unwind tables, answers of earlier
+ * A folder of things that can be made again: unwind tables, names of earlier
  * reports. Nothing in it is believed: neither the folder nor a file is used that
- * somebody else owns or may write, and what is read is checked as if a stranger
- * had made it. Whatever is wrong, the thing is made again; so errors here are
+ * another user owns or may write, and what is read is checked as if a stranger
+ * had made it. When anything is wrong, the thing is made again; so errors here are
  * reasons, no failures.
  *
  * The folder of a kind is $XDG_CACHE_HOME/ebprof/KIND, which root uses only where that belongs to
@@ -32,8 +32,8 @@ struct cache_options {
 };
 
 /*
- * Creates the folder, mode 0700, if need be. *ret is NULL without a cache. Entries that nobody
- * asked for in a month are removed.
+ * Creates the folder, mode 0700, if need be. *ret is NULL without a cache. Entries that were not
+ * used for a month are removed.
  */
 struct err *cache_open(const struct cache_options *options, struct cache **ret) ERR_MUST_CHECK;
 void cache_close(struct cache *cache);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct caller {
-	bool is_set; /* else nobody but the user that the process runs as */
+	bool is_set; /* else only the user that the process runs as */
 	uint32_t uid, gid;
 };
 

@@ -25,7 +25,9 @@ enum err_code {
 
 struct err;
 
-#define ERR_MUST_CHECK        __attribute__((warn_unused_result))
+#ifndef ERR_MUST_CHECK /* lint: cppcheck 2.10 takes it behind a member for an error */
+#define ERR_MUST_CHECK __attribute__((warn_unused_result))
+#endif
 #define ERR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* A new error with a formatted message and no errno. */

@@ -1,4 +1,4 @@
-/* Reading from and writing to descriptors, whatever signals come meanwhile. */
+/* Reading from and writing to descriptors, also when signals come meanwhile. */
 #ifndef EBPROF_FD_H
 #define EBPROF_FD_H
 

@@ -35,7 +35,7 @@ struct map_slot *map_next(const struct map *map, size_t *cursor);
 void map_clear(struct map *map);
 void map_deinit(struct map *map);
 
-/* A seed that nobody outside this process can know. */
+/* A seed that no other process can know. */
 uint64_t map_random_seed(void);
 /* A well-mixed hash of bytes; not for use across processes or files. */
 uint64_t map_hash_bytes(const void *bytes, size_t len, uint64_t seed);

@@ -130,7 +130,7 @@ static const struct mount *find_above(const struct mount_table *table, const str
 	return NULL;
 }
 
-/* Of several at one place each lies on the one before. Anybody may have made as many as they like.
+/* Of several at one place each lies on the one before. Users may have made any number of them.
  */
 static const struct mount *topmost(const struct mount_table *table, const struct mount *mount)
 {

@@ -47,7 +47,7 @@ const struct mount *mount_table_next(
 /*
  * Whether something other than this machine's kernel answers for the files of such a file system: a
  * server, or a process, as with FUSE and autofs. Then each use of a name there may wait for ever.
- * A network block device counts as local, and so does overlayfs, whatever its layers are.
+ * A network block device counts as local, and so does overlayfs with any layers.
  */
 bool mount_is_remote(const struct mount *mount);
 

@@ -1,6 +1,6 @@
 /*
- * Opening paths without asking a file system that may not answer, such as FUSE: neither to look a
- * name up nor for anything else.
+ * Opening paths without a request to a file system that may not answer, such as FUSE: neither to
+ * look a name up nor any other.
  *
  * The kernel looks up a path one name after the other, and enters what is mounted on the way. So
  * where a path leads is known beforehand only by a table of the mounts. What was mounted since it
@@ -27,7 +27,7 @@ struct mount_view {
 	void *context;
 };
 
-/* What is known of a file without asking its file system. */
+/* What is known of a file without a request to its file system. */
 struct mount_file {
 	uint64_t mount_id; /* 0: unknown, before Linux 5.8 */
 	uint64_t device, inode;

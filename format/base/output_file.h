@@ -4,8 +4,8 @@
  *
  * The file has no name until then (O_TMPFILE; where the file system has no such files, a random
  * one). To be replaced, what has the name is exchanged for the new file in one step
- * (RENAME_EXCHANGE) and looked at afterwards, when nobody can put another one there; what must not
- * be replaced is exchanged back. The folder is held by a descriptor: see safe_folder.h.
+ * (RENAME_EXCHANGE) and looked at afterwards, when no other user can put another one there; what
+ * must not be replaced is exchanged back. The folder is held by a descriptor: see safe_folder.h.
  */
 #ifndef EBPROF_OUTPUT_FILE_H
 #define EBPROF_OUTPUT_FILE_H

@@ -1,4 +1,4 @@
-/* Libraries that are loaded when somebody needs them, so that the program runs without them. */
+/* Libraries that are loaded when a caller needs them, so that the program runs without them. */
 #ifndef EBPROF_SHARED_LIBRARY_H
 #define EBPROF_SHARED_LIBRARY_H
 

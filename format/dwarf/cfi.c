@@ -124,7 +124,7 @@ static bool cfi_get_entry(
 	bool is_wide = ret->is_64 && reader->section.kind == CFI_DEBUG_FRAME;
 	ret->id = is_wide ? bytes_get_u64(&ret->body) : bytes_get_u32(&ret->body);
 	if (ret->is_64 && reader->section.kind == CFI_EH_FRAME && ret->id)
-		ret->body.overrun = true; /* nobody writes 64-bit .eh_frame of that kind */
+		ret->body.overrun = true; /* no compiler writes 64-bit .eh_frame of that kind */
 	return !cursor->overrun;
 }
 

@@ -7,12 +7,12 @@ enum op {
 	OP_END,
 	OP_SKIP, /* [bytes] */
 	OP_LEB,
-	OP_VALUE, /* [form, 2 bytes]: whatever is rare */
+	OP_VALUE, /* [form, 2 bytes]: all that is rare */
 	OP_STRING,
 	OP_BLOCK,    /* [bytes of its length, 0: LEB128] */
 	OP_CAPTURE,  /* [slot, form in 2 bytes] */
 	OP_CONSTANT, /* [slot, 8 bytes] */
-	OP_BROKEN,   /* a form that nobody knows: where the DIE ends is not known either */
+	OP_BROKEN,   /* an unknown form: where the DIE ends is not known either */
 };
 
 int dwarf_form_size(uint16_t form, struct dwarf_encoding encoding)

@@ -96,7 +96,7 @@ static inline const struct dwarf_abbrev *dwarf_abbrevs_find(
 	return dwarf_abbrevs_find_sparse(abbrevs, code);
 }
 
-/* Bytes of a value of this form, or -1 when they vary, -2 when nobody knows the form. */
+/* Bytes of a value of this form, or -1 when they vary, -2 when the form is unknown. */
 int dwarf_form_size(uint16_t form, struct dwarf_encoding encoding);
 
 /* A value that is one number: addresses, constants, offsets, references, indices. */

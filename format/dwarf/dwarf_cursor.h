@@ -11,7 +11,7 @@
 
 #include "format/base/bytes.h"
 
-/* Bytes somebody else owns; data may be NULL when len is 0. */
+/* Borrowed bytes; data may be NULL when len is 0. */
 struct dwarf_span {
 	const uint8_t *data;
 	uint64_t len;

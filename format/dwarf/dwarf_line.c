@@ -51,7 +51,7 @@ static struct dwarf_span get_path(const struct dwarf_line_header *header,
 	case DW_FORM_strp_sup:
 		section = file->alt ? file->alt->sections[DWARF_STR] : (struct dwarf_span){0};
 		break;
-	default: /* indices need a unit, and nobody writes them here */
+	default: /* indices need a unit, and no compiler writes them here */
 		dwarf_form_skip(cursor, form, header->encoding);
 		return (struct dwarf_span){0};
 	}

@@ -243,7 +243,7 @@ static inline bool get_short_sleb(const uint8_t **pos, const uint8_t *end, uint3
 
 /*
  * Inside of a sequence, up to the next address that is looked for: the machine with its registers
- * in those of the processor. Stops before whatever else there is; that is for run_one().
+ * in those of the processor. Stops before all other opcodes, which run_one() takes.
  */
 static const uint8_t *run_rows(struct machine *machine, const struct specials *specials,
 	const uint8_t *pos, const uint8_t *end)

@@ -81,7 +81,7 @@ static void read_set(struct mapper *mapper, struct bytes_cursor body, uint8_t of
 	while (bytes_left(&body) >= 2 * (size_t)bytes) {
 		uint64_t start = dwarf_unsigned(&body, bytes), len = dwarf_unsigned(&body, bytes);
 		if (!start && !len)
-			break; /* some linkers leave a second list behind the end; nobody reads it
+			break; /* some linkers leave a second list behind the end: readers stop here
 				*/
 		if (len && start + len > start)
 			dwarf_map_claim(mapper, (uint32_t)unit, start, start + len);

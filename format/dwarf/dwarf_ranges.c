@@ -67,7 +67,7 @@ bool dwarf_ranges_of_root(struct dwarf_ranges *ranges, const struct dwarf_unit *
 }
 
 /*
- * A base that somebody took the trouble to write is the start of a section.
+ * A base that the compiler took the trouble to write is the start of a section.
  * When that one was dropped it is 0 or near the end of all addresses.
  */
 static void set_base(struct dwarf_ranges *ranges, uint64_t base)
@@ -142,7 +142,7 @@ static bool dwarf_ranges_get_entry(
 		*end = *start + dwarf_uleb(list);
 		return true;
 	case DW_RLE_end_of_list:
-	default: /* how long an unknown entry is nobody knows */
+	default: /* the length of an unknown entry is not known */
 		*is_end = true;
 		return false;
 	}

@@ -1,6 +1,6 @@
 /*
  * The sections of debug information of an ELF file in memory: mapped where they
- * are plain (see elf_map.h for what happens when somebody cuts the file short),
+ * are plain (see elf_map.h for what happens when another process cuts the file short),
  * unpacked where they are compressed.
  */
 #ifndef EBPROF_DWARF_SECTIONS_H

@@ -3,7 +3,7 @@
  * references to other DIEs.
  *
  * A reader is what one thread needs to look into a file: units with their
- * abbreviations and what their root DIEs say, read when somebody asks.
+ * abbreviations and what their root DIEs say, read when a caller asks.
  */
 #ifndef EBPROF_DWARF_UNIT_H
 #define EBPROF_DWARF_UNIT_H
@@ -36,7 +36,7 @@ struct dwarf_unit {
 	uint64_t line_offset;
 
 	const struct dwarf_file *line_file; /* whose .debug_line */
-	struct dwarf_line_header *lines;    /* its header, once somebody asked; see dwarf_names.h */
+	struct dwarf_line_header *lines;    /* its header, once a caller asked; see dwarf_names.h */
 };
 
 struct dwarf_reader {
@@ -48,7 +48,7 @@ struct dwarf_reader {
 };
 
 void dwarf_reader_init(struct dwarf_reader *reader, const struct dwarf_file *file);
-/* Forgets all units once they have become many; nobody may hold one. */
+/* Forgets all units once they have become many; the caller must hold none. */
 void dwarf_reader_trim(struct dwarf_reader *reader);
 void dwarf_reader_deinit(struct dwarf_reader *reader);
 

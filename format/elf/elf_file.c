@@ -60,7 +60,7 @@ struct elf_file {
 	bool build_id_searched;
 	struct build_id build_id;
 
-	elf_file_read_fn *on_read; /* NULL: nobody watches */
+	elf_file_read_fn *on_read; /* NULL: none */
 	void *on_read_context;
 	const atomic_bool *stop; /* NULL: never */
 };

@@ -2,13 +2,13 @@
  * A strict reader of ELF64 little-endian files: header, loadable segments,
  * sections and the build ID.
  *
- * The recorder runs it as root on whatever a process has mapped, so nothing in
+ * The recorder runs it as root on any file that a process has mapped, so nothing in
  * the file is believed: every count, size and offset is checked against the
  * file's length first, and the file is read with pread(), never mapped, because
  * its owner may truncate it meanwhile (a mapping would then raise SIGBUS).
  *
  * Opening reads the header and the program headers, one pread() for a usual
- * file. Sections are parsed when somebody asks for them.
+ * file. Sections are parsed when a caller asks for them.
  *
  * Source: System V gABI, chapters 4 and 5; elf(5).
  */

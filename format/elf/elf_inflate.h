@@ -25,7 +25,7 @@
 
 /*
  * *ret is yours, *len its bytes; a NUL follows them. ERR_FORMAT for damage,
- * ERR_UNSUPPORTED for more than `max` bytes and for a compression that nobody knows here.
+ * ERR_UNSUPPORTED for more than `max` bytes and for an unknown compression.
  */
 struct err *elf_inflate_section(const struct elf_file *file, const struct elf_section *section,
 	uint64_t max, uint8_t **ret, uint64_t *len) ERR_MUST_CHECK;

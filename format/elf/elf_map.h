@@ -2,13 +2,13 @@
  * A range of a file in memory without copying it, and memory of the size of a file.
  *
  * Who may write to a mapped file may also cut it short, and the next look at a
- * lost page is SIGBUS. A debug file belongs to a package or to whoever built the
+ * lost page is SIGBUS. A debug file belongs to a package or to the user who built the
  * program, and a rebuild during a report is an everyday thing. So a handler of
  * SIGBUS puts a page of zeros where one was lost and lets the reader go on: it
  * sees damage, which it must survive anyway. A SIGBUS elsewhere goes on to
- * whoever handled it before. Short ranges are copied: a page fault costs more.
+ * the handler of before. Short ranges are copied: a page fault costs more.
  *
- * A NUL stands behind the bytes, or behind whatever the file has between their
+ * A NUL stands behind the bytes, or behind what the file has between their
  * end and that of the last page: a text that begins in them ends.
  *
  * For the report alone: the recorder, which is root, never maps what others own.

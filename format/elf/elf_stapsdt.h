@@ -30,7 +30,7 @@ struct elf_stapsdt {
 
 /*
  * Those of a file that is to be run; none is no error. What leads to no instruction of the file is
- * left out, and whatever follows on a note that is none. ERR_FORMAT when notes lie outside of the
+ * left out, and all that follows a note that is none. ERR_FORMAT when notes lie outside of the
  * file, or are too large.
  */
 struct err *elf_stapsdt_read(struct elf_file *file, struct elf_stapsdt *ret) ERR_MUST_CHECK;

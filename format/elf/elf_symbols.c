@@ -174,7 +174,7 @@ static inline uint64_t u64_at(const uint8_t *bytes)
 /*
  * Without a call for each field: a kernel has 10^5 symbols, and most are no functions. Field by
  * field, since a copy of the whole entry, written in other pieces than read, stalls the processor;
- * and all fields of all symbols, since nobody can foretell which are functions.
+ * and all fields of all symbols, since any of them may be functions.
  *
  * The names of functions are not looked at: a look mostly misses the caches and takes as long as
  * everything else. Only symbols that do not say what they are may be something else by name.

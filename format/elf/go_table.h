@@ -1,8 +1,8 @@
 /*
  * Go's table as its readers in this folder share it: go_pclntab.c finds its
  * parts and the functions, go_module.c where the program put things,
- * go_values.c, go_lines.c and go_inline.c read what functions point at. Nobody
- * else needs to know.
+ * go_values.c, go_lines.c and go_inline.c read what functions point at. No other
+ * file needs to know.
  */
 #ifndef EBPROF_GO_TABLE_H
 #define EBPROF_GO_TABLE_H

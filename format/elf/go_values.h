@@ -1,7 +1,7 @@
 /*
  * The tables that say something of each instruction of a Go function: a value
- * holds from an address on up to the next one. They are read as far as somebody
- * asks, and kept, because a chain of inlined functions asks several times.
+ * holds from an address on up to the next one. They are read as far as a caller
+ * asks, and kept, because a chain of inlined functions needs them several times.
  *
  * Source: runtime/symtab.go (pcvalue, step) of Go 1.15 to 1.27.
  */

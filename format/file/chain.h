@@ -1,7 +1,7 @@
 /*
  * What is known of one address: the function that has a symbol, and the functions that were
- * inlined into it there. All readers of debug information answer with chains; caches and
- * recordings keep them.
+ * inlined into it there. All readers of debug information give chains; caches and
+ * recordings keep them (chain_map.h).
  */
 #ifndef EBPROF_CHAIN_H
 #define EBPROF_CHAIN_H
@@ -16,7 +16,7 @@ struct chain_frame {
 	uint32_t line,
 		column; /* of the address, or of the call that the next frame came by; or 0 */
 	uint32_t decl_line;
-	uint32_t number; /* of `function` among the texts of the answers that keep it, from 1; else
+	uint32_t number; /* of `function` among the texts of the map that keeps it, from 1; else
 			    0 */
 	uint64_t start;  /* address of the function's symbol, or where one without a symbol begins
 			    (`function` is NULL); 0: unknown, as of one that was inlined */

@@ -1,5 +1,5 @@
 /*
- * The container: framing, compression and checksums of chunks, and finding the
+ * The container: framing, compression and checksums of chunks, and the search for the
  * next whole chunk behind damage. What a payload means is writer.c's and
  * reader.c's business.
  */

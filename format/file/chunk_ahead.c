@@ -72,7 +72,7 @@ static bool chunk_ahead_has_room(const struct chunk_ahead *ahead)
 	return ahead->filled - ahead->emptied < SLOTS && ahead->bytes < AHEAD_BYTES;
 }
 
-/* False: nobody wants it any more. */
+/* False: the reader has ended. */
 static bool wait_for_room(struct chunk_ahead *ahead, bool *has_time)
 {
 	pthread_mutex_lock(&ahead->mutex);

@@ -22,7 +22,7 @@ enum {
 	KEPT_UNWOUND = 48,
 	KEPT_TALLY = 64,
 	KEPT_SEGMENT = sizeof(struct layout_segment),
-	KEPT_ANSWERED_BYTE = 10, /* a frame takes 6 in the file at least */
+	KEPT_CHAIN_BYTE = 10, /* a frame takes 6 in the file at least */
 };
 
 /* Where ids are handed out one after the other. */
@@ -68,6 +68,6 @@ decode_fn decode_meta, decode_strings, decode_events, decode_objects, decode_ori
 	decode_processes, decode_threads, decode_mappings;
 /* Samples, and what is known of the places in their stacks: decode_samples.c */
 decode_fn decode_frames, decode_stacks, decode_samples, decode_snapshots, decode_symbols,
-	decode_code, decode_unwound, decode_answers;
+	decode_code, decode_unwound, decode_chains;
 
 #endif

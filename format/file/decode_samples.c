@@ -212,17 +212,17 @@ const char *decode_unwound(struct reader *reader, struct bytes_cursor *cursor)
 	return NULL;
 }
 
-const char *decode_answers(struct reader *reader, struct bytes_cursor *cursor)
+const char *decode_chains(struct reader *reader, struct bytes_cursor *cursor)
 {
 	uint32_t object = bytes_get_u32_varint(cursor);
 	if (cursor->overrun)
 		return FAULT_OVERRUN;
-	struct answers *answers = NULL;
-	if (reader->visitor->answers)
-		answers = reader->visitor->answers(reader->context, object);
-	if (!answers)
+	struct chain_map *chains = NULL;
+	if (reader->visitor->chains)
+		chains = reader->visitor->chains(reader->context, object);
+	if (!chains)
 		return NULL;
-	if (!decode_keep(reader, bytes_left(cursor), KEPT_ANSWERED_BYTE))
+	if (!decode_keep(reader, bytes_left(cursor), KEPT_CHAIN_BYTE))
 		return DECODE_TOO_MUCH;
-	return answers_decode(answers, cursor);
+	return chain_map_decode(chains, cursor);
 }

@@ -57,7 +57,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_END = 14,
 	LAYOUT_CHUNK_SNAPSHOTS = 15,
 	LAYOUT_CHUNK_CODE = 16,
-	LAYOUT_CHUNK_ANSWERS = 17,
+	LAYOUT_CHUNK_CHAINS = 17,
 	LAYOUT_CHUNK_UNWOUND = 18,
 	LAYOUT_CHUNK_ORIGINS = 19,
 	LAYOUT_CHUNK_VALUES = 20,
@@ -410,7 +410,7 @@ struct layout_code {
 /*
  * Events of one source are counted together. The first two sources are known by the unit, and have
  * numbers in COUNTERS (format/file/first_sources.h); of all others, samples are VALUES and counters
- * EVENT_COUNTERS, which versions before 1.4 skip: they take whatever they read for ticks or hits.
+ * EVENT_COUNTERS, which versions before 1.4 skip: they take all that they read for ticks or hits.
  */
 struct layout_event {
 	uint32_t name;         /* string: cpu-clock, cycles, usdt:FILE:PROVIDER:NAME */

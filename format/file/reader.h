@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "format/file/chunk.h"
 #include "format/file/layout.h"
 
@@ -36,8 +36,8 @@ struct reader_visitor {
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
 	void (*code)(void *context, const struct layout_code *code);
 	void (*unwound)(void *context, const struct layout_unwound *unwound);
-	/* Where answers for this object are to be added; NULL: nowhere. */
-	struct answers *(*answers)(void *context, uint32_t object);
+	/* Where chains of this object are to be added; NULL: nowhere. */
+	struct chain_map *(*chains)(void *context, uint32_t object);
 	void (*counter)(void *context, const struct layout_counter_value *value);
 	void (*event_tally)(void *context, const struct layout_event_tally *tally);
 	void (*clock)(void *context, const struct layout_clock *clock);

@@ -1,7 +1,7 @@
 /*
  * Writes a recording as it happens. Entities are collected in memory and leave
  * as one chunk of each kind at writer_flush(), in the order in which they refer
- * to each other, so that whatever prefix reaches the disk can be read.
+ * to each other, so that any prefix that reaches the disk can be read.
  *
  * Ids are handed out here, dense and from 1. The writer does not intern
  * anything but strings: the caller knows what it has written.
@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "format/file/layout.h"
 
 struct writer;
 
 /* Where the bytes go. Writes all of them or fails; called with whole chunks. */
 struct writer_sink {
-	struct err *(*write)(void *context, const void *bytes, size_t len);
+	struct err *(*write)(void *context, const void *bytes, size_t len)ERR_MUST_CHECK;
 	void *context;
 };
 
@@ -59,7 +59,7 @@ void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
 void writer_code(struct writer *writer, const struct layout_code *code);
 void writer_unwound(struct writer *writer, const struct layout_unwound *unwound);
 /* All of them, at once; the object is there already. */
-void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers);
+void writer_chains(struct writer *writer, uint32_t object, const struct chain_map *chains);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);
 void writer_event_tally(struct writer *writer, const struct layout_event_tally *tally);
 void writer_clock(struct writer *writer, const struct layout_clock *clock);

@@ -18,13 +18,13 @@ static void put_chunk(struct writer *writer, enum layout_chunk_type type, struct
 	payload->len = 0;
 }
 
-void writer_answers(struct writer *writer, uint32_t object, const struct answers *answers)
+void writer_chains(struct writer *writer, uint32_t object, const struct chain_map *chains)
 {
 	struct bytes_buf *payload = &writer->payload;
-	for (size_t next = 0; next < answers_count(answers);) {
+	for (size_t next = 0; next < chain_map_count(chains);) {
 		bytes_put_varint(payload, object);
-		next = answers_encode(answers, next, payload);
-		put_chunk(writer, LAYOUT_CHUNK_ANSWERS, payload);
+		next = chain_map_encode(chains, next, payload);
+		put_chunk(writer, LAYOUT_CHUNK_CHAINS, payload);
 	}
 }
 

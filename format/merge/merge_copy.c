@@ -351,11 +351,11 @@ static void merge_copy_on_code(void *context, const struct layout_code *code)
 	merge_copy_flush_some(copy);
 }
 
-static struct answers *merge_copy_on_answers(void *context, uint32_t object)
+static struct chain_map *merge_copy_on_chains(void *context, uint32_t object)
 {
 	struct merge_copy *copy = context;
 	object = id_of(copy, &copy->source_objects, object);
-	return object ? merge_answers_of(&copy->answers, object) : NULL;
+	return object ? merge_chains_of(&copy->chains, object) : NULL;
 }
 
 /* ---- figures ---- */
@@ -406,7 +406,7 @@ static const struct reader_visitor visitor = {
 	.symbol = merge_copy_on_symbol,
 	.code = merge_copy_on_code,
 	.unwound = merge_copy_on_unwound,
-	.answers = merge_copy_on_answers,
+	.chains = merge_copy_on_chains,
 	.counter = merge_copy_on_counter,
 	.event_tally = merge_copy_on_event_tally,
 	.clock = merge_copy_on_clock,
@@ -434,7 +434,7 @@ static void end_source(struct merge_copy *copy)
 	copy->unit_of_hits = 0;
 	copy->samples.len = 0;
 	merge_counters_clear(&copy->source_counters);
-	merge_answers_end_source(&copy->answers);
+	merge_chains_end_source(&copy->chains);
 }
 
 void merge_copy_source(struct merge_copy *copy, struct merge_source *source)
@@ -461,7 +461,7 @@ struct err *merge_copy_finish(struct merge_copy *copy)
 	if (copy->err)
 		return steal_ptr(copy->err);
 	try(writer_flush(copy->writer)); /* the objects, before what is known of them */
-	try(merge_answers_write(&copy->answers, copy->writer));
+	try(merge_chains_write(&copy->chains, copy->writer));
 	merge_counters_write(&copy->counters, copy->writer);
 	struct layout_end end = {LAYOUT_END_MERGED, copy->end_ns};
 	return writer_finish(copy->writer, &end);
@@ -482,6 +482,6 @@ void merge_copy_deinit(struct merge_copy *copy)
 	vec_deinit(&copy->samples);
 	merge_counters_deinit(&copy->counters);
 	merge_counters_deinit(&copy->source_counters);
-	merge_answers_deinit(&copy->answers);
+	merge_chains_deinit(&copy->chains);
 	err_destroy(copy->err);
 }

@@ -5,7 +5,7 @@
 
 #include "format/base/map.h"
 #include "format/base/str.h"
-#include "format/merge/merge_answers.h"
+#include "format/merge/merge_chains.h"
 #include "format/merge/merge_counters.h"
 #include "format/merge/merge_source.h"
 
@@ -23,7 +23,7 @@ struct merge_copy {
 	struct strtab symbols;
 	struct map nodes; /* parent << 32 | frame -> id */
 	struct merge_counters counters;
-	struct merge_answers answers;
+	struct merge_chains chains;
 	uint64_t end_ns;
 
 	/* Of the recording that is read: */
@@ -40,7 +40,7 @@ struct merge_copy {
 
 /* The origins of the source have their ids. An error waits for merge_copy_finish(). */
 void merge_copy_source(struct merge_copy *copy, struct merge_source *source);
-/* What is written last: answers, counters, the end. */
+/* What is written last: chains, counters, the end. */
 struct err *merge_copy_finish(struct merge_copy *copy) ERR_MUST_CHECK;
 void merge_copy_deinit(struct merge_copy *copy);
 

@@ -122,7 +122,7 @@ struct err *merge_source_scan(struct merge_source *source)
 		source->self.info.flags |= LAYOUT_ORIGIN_DAMAGED;
 	vec_each(&source->origins, origin)
 		origin->info.flags |=
-			source->self.info.flags; /* whose part is missing nobody knows */
+			source->self.info.flags; /* whose part is missing is not known */
 	return NULL;
 }
 

@@ -64,7 +64,7 @@ enum unwind_found {
 	UNWIND_FOUND_GUESSED = 1, /* this bit */
 };
 
-/* Whatever does not matter to a rule is zero, so that equal rules have equal bytes. */
+/* What does not matter to a rule is zero, so that equal rules have equal bytes. */
 struct unwind_rule {
 	unsigned char cfa;            /* enum unwind_cfa */
 	unsigned char cfa_register;   /* DWARF number */

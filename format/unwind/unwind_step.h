@@ -61,7 +61,7 @@ UNWIND_INLINE enum event_stack_end unwind_end_at_root(
 /*
  * Where the frame is, when the rule was found for `place`, the byte before a
  * return address, and has its own one there. A signal's handler returns to code
- * that nobody called: the kernel put its first byte there as return address.
+ * that was not called: the kernel put its first byte there as return address.
  */
 UNWIND_INLINE unsigned long long unwind_place(
 	unsigned long long place, _Bool is_exact, enum unwind_register ra)
@@ -115,8 +115,8 @@ UNWIND_INLINE void unwind_undo_call(
 }
 
 /*
- * What a step goes by: a rule, or whatever else says the same. It asks for the CFA first, and then
- * for one place after the other, so that nothing needs to be kept meanwhile. All three are
+ * What a step goes by: a rule, or another source that says the same. It asks for the CFA first, and
+ * then for one place after the other, so that nothing needs to be kept meanwhile. All three are
  * constants wherever a step is, and inlined there; an end of `find_place` is that of the step.
  */
 enum unwind_part {
@@ -312,7 +312,7 @@ UNWIND_INLINE enum event_stack_end unwind_step_by(struct unwind_way way,
 	regs->known = (unsigned long long)has_extra << number |
 		      (unsigned long long)has_fp << machine->frame_pointer |
 		      1ULL << machine->stack_pointer;
-	/* Where nobody can return to; but a call through NULL can be interrupted there. */
+	/* No function can return to 0; but a call through NULL can be interrupted there. */
 	*is_outermost = !regs->ip && !(flags & UNWIND_SIGNAL_FRAME);
 	return EVENT_END_COMPLETE;
 }

@@ -30,7 +30,8 @@ struct runtime {
 	bool claims_code_of_no_file;
 	const char *object; /* what stands for the file of its functions: "[python]" */
 	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
-	struct err *(*detect)(struct elf_file *elf, struct runtime_file *file, bool *is_found);
+	struct err *(*detect)(
+		struct elf_file *elf, struct runtime_file *file, bool *is_found)ERR_MUST_CHECK;
 	/* Turns the row's virtual addresses into what the BPF side wants. */
 	void (*place)(struct runtime_row *row, uint64_t address_to_file);
 	bool (*is_sound)(const struct runtime_row *row);

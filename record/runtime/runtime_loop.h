@@ -1,7 +1,7 @@
 /*
  * All parts of an interpreter's loop. Compilers move what is rarely executed out
  * of a function, behind all others, and strip knows no name for it; but both parts
- * jump into the middle of each other, as nobody else does.
+ * jump into the middle of each other, as no other functions do.
  */
 #ifndef EBPROF_RUNTIME_LOOP_H
 #define EBPROF_RUNTIME_LOOP_H

@@ -69,12 +69,14 @@ struct event_source {
 	 * neither, where the session wants none. ERR_USAGE: there is no such event. Nothing runs
 	 * yet.
 	 */
-	struct err *(*probe)(struct source *source, const struct session_options *options);
+	struct err *(*probe)(
+		struct source *source, const struct session_options *options)ERR_MUST_CHECK;
 	/* The programs are about to be loaded. */
 	void (*load)(struct source *source, struct sample_bpf *bpf);
 	/* Opens what makes the programs run; no event counts before start(). */
-	struct err *(*attach)(struct source *source, const struct source_place *place);
-	struct err *(*start)(struct source *source, uint64_t now_ns);
+	struct err *(*attach)(
+		struct source *source, const struct source_place *place)ERR_MUST_CHECK;
+	struct err *(*start)(struct source *source, uint64_t now_ns)ERR_MUST_CHECK;
 	/* When it returns no event counts any more, and no sample of one is under way. */
 	void (*stop)(struct source *source, uint64_t now_ns);
 	/*
@@ -82,14 +84,14 @@ struct event_source {
 	 * last. `with_skipped`: CPUs may have to be interrupted, and waited for, to tell that.
 	 */
 	struct err *(*read_counters)(
-		struct source *source, bool with_skipped, struct source_cpus *ret);
+		struct source *source, bool with_skipped, struct source_cpus *ret)ERR_MUST_CHECK;
 	/* Frees the state, and closes what is still open. */
 	void (*release)(struct source *source);
 
 	/* NULL, or called now and then: it may change how it comes by its events. */
-	struct err *(*update)(struct source *source, uint64_t now_ns);
+	struct err *(*update)(struct source *source, uint64_t now_ns)ERR_MUST_CHECK;
 	/* NULL, or called for a CPU that came online: what was open there is dead. */
-	struct err *(*renew_cpu)(struct source *source, const struct cpu_gap *gap);
+	struct err *(*renew_cpu)(struct source *source, const struct cpu_gap *gap)ERR_MUST_CHECK;
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

@@ -13,7 +13,7 @@
 #include "report/analyse/focus.h"
 
 enum flame_order {
-	FLAME_BY_NAME, /* the same function is found at the same place, whatever it took */
+	FLAME_BY_NAME, /* the same function is found at the same place, however long it took */
 	FLAME_BY_TOTAL,
 };
 

@@ -21,7 +21,7 @@ struct flat {
 	 * place.
 	 */
 	uint32_t *places;
-	struct tree tree; /* nobody looks for its children: there are no links to them */
+	struct tree tree; /* without links to children, which are not needed */
 	VEC(uint32_t) inlined;
 };
 

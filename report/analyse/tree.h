@@ -1,6 +1,6 @@
 /*
  * The call tree: every distinct path of functions, from the outermost down. It is made once of all
- * stacks; how much time each path took, for whatever samples are looked at, are its weights.
+ * stacks; how much time each path took, in the samples that are looked at, are its weights.
  */
 #ifndef EBPROF_TREE_H
 #define EBPROF_TREE_H

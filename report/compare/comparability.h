@@ -6,7 +6,7 @@
 
 /*
  * Chooses the event that both count: of several, the one with the most samples on the new side.
- * Another CPU model makes CPU time incomparable, whatever is forced. What a recording does not
+ * Another CPU model makes CPU time incomparable, also by force. What a recording does not
  * tell is no reason to refuse it; a file that has names on one side alone is one.
  */
 struct err *comparability_check(const struct profile *base, const struct profile *new,

@@ -82,10 +82,10 @@ const struct compare_row *compare_row_of(const struct compare *compare, uint32_t
 	return place ? &compare->rows.data[place - 1] : NULL;
 }
 
-static struct compare_change compare_change_of(const struct diff_finding *finding)
+static struct compare_change compare_change_of(const struct diff_judgement *judgement)
 {
 	return (struct compare_change){
-		finding->verdict, {finding->wholes[MATCH_BASE], finding->wholes[MATCH_NEW]}};
+		judgement->verdict, {judgement->wholes[MATCH_BASE], judgement->wholes[MATCH_NEW]}};
 }
 
 bool compare_judge(struct compare *compare, const struct diff_tree *diff,

@@ -20,7 +20,7 @@ enum compare_metric {
 	COMPARE_METRICS,
 };
 
-/* What is known of a change, as diff_finding has it. */
+/* What is known of a change, as diff_judgement has it. */
 struct compare_change {
 	enum diff_verdict verdict; /* inconclusive where there were too few samples to judge */
 	double wholes[MATCH_SIDES];

@@ -57,7 +57,7 @@ static void diff_focus_put_value(const struct focus_node *node, struct compare_v
 	ret->samples = node->samples;
 }
 
-/* Callers of whatever was left out are not known; of callees those below a mark. */
+/* Callers of what was left out are not known; of callees those below a mark. */
 static bool is_cut(const struct diff_focus *focus, uint32_t node)
 {
 	const struct focus_node *nodes = focus->both->nodes.data;

@@ -156,8 +156,8 @@ static uint64_t known_samples(const struct diff_tree *diff, const struct functio
 }
 
 /*
- * Nobody tests what is shown, as `diff` does: this much of a side, what `diff` looks at where
- * nobody asks for less, is what chance alone hardly brings to one side and not to the other.
+ * What is shown is not tested, as by `diff`: this much of a side, the usual min_share of
+ * `diff`, is what chance alone hardly brings to one side and not to the other.
  */
 static bool diff_tree_is_evidence(double samples, double known)
 {

@@ -3,14 +3,14 @@
  * the same where function_match.h says so; clones of one function are one.
  *
  * It is made once of all stacks, as trees are. What each path took in one recording and in the
- * other, for whatever samples are looked at, are two sets of weights of the same tree; a path is
+ * other, in the samples that are looked at, are two sets of weights of the same tree; a path is
  * new or vanished where one of them is 0. Everything that is made of a tree and weights (focus,
  * flame, tree_weigh_functions()) can be made of these.
  *
  * A baseline that had to become small has marks in its stacks (slim_stack.h): what its caller calls
  * besides the callees that are there is known as a whole only. What the other side has of that
  * stands below the mark, too, so that both have all of it there, which can be compared; of what
- * stands below nobody knows whether it is new, vanished or more.
+ * stands below it is not known whether it is new, vanished or more.
  */
 #ifndef EBPROF_DIFF_TREE_H
 #define EBPROF_DIFF_TREE_H

@@ -44,7 +44,7 @@ const char *diff_verdict_word(enum diff_verdict verdict)
 /*
  * Whether there is enough of it, judged by both sides together, which does not look at what is
  * tested: some samples of it are to be expected on each side, and it is not so small on both that
- * it could be no finding.
+ * it would not be reported.
  */
 static bool is_worth_testing(const struct difference *diff, uint64_t base, uint64_t new)
 {
@@ -135,7 +135,7 @@ enum measure {
 	TOTAL,
 };
 
-static struct diff_finding *finding_of(struct diff_row *row, enum measure measure)
+static struct diff_judgement *judgement_of(struct diff_row *row, enum measure measure)
 {
 	return measure == SELF ? &row->self : &row->total;
 }
@@ -161,7 +161,7 @@ static bool *find_tested(struct difference *diff, enum measure measure)
 	if (measure == TOTAL && (diff->sides[MATCH_BASE].cut || diff->sides[MATCH_NEW].cut))
 		return is_tested;
 	for (size_t i = 0; i < diff->rows.len; i++) {
-		const struct diff_amount *sides = finding_of(&diff->rows.data[i], measure)->sides;
+		const struct diff_amount *sides = judgement_of(&diff->rows.data[i], measure)->sides;
 		is_tested[i] = is_worth_testing(diff, sides[0].samples, sides[1].samples);
 	}
 	return is_tested;
@@ -171,14 +171,14 @@ static void difference_judge(
 	struct difference *diff, struct judgement_family *family, enum measure measure)
 {
 	CLEANUP_FREE bool *is_tested = find_tested(diff, measure);
-	CLEANUP_FREE struct diff_finding *findings =
-		mem_zalloc_array(diff->rows.len + 1, sizeof(*findings));
+	CLEANUP_FREE struct diff_judgement *judgements =
+		mem_zalloc_array(diff->rows.len + 1, sizeof(*judgements));
 	family->is_tested = is_tested;
 	for (size_t i = 0; i < diff->rows.len; i++)
-		findings[i] = *finding_of(&diff->rows.data[i], measure);
-	judgement_make(family, &diff->options, findings);
+		judgements[i] = *judgement_of(&diff->rows.data[i], measure);
+	judgement_make(family, &diff->options, judgements);
 	for (size_t i = 0; i < diff->rows.len; i++)
-		*finding_of(&diff->rows.data[i], measure) = findings[i];
+		*judgement_of(&diff->rows.data[i], measure) = judgements[i];
 }
 
 /* The verdict is of the self rows and, where it can be judged, of the whole program. */
@@ -266,7 +266,7 @@ static void put_visibility(struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
 	vec_each(&diff->rows, row) {
-		const struct diff_finding *self = &row->self;
+		const struct diff_judgement *self = &row->self;
 		double base = self->sides[MATCH_BASE].share, new = self->sides[MATCH_NEW].share;
 		if (fmax(base, new) < options->min_share)
 			continue;

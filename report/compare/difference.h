@@ -67,10 +67,14 @@ struct diff_options {
 	bool is_forced;    /* compare what should not be: another CPU model, architecture, event */
 };
 
-/* The values that hold where nobody says otherwise. */
+/* What holds unless the user gives other values. */
+#define DIFF_ALPHA              0.01
+#define DIFF_MIN_EFFECT_PERCENT 5
+#define DIFF_MIN_SHARE_PERCENT  0.5
 #define DIFF_OPTIONS_DEFAULT \
 	{ \
-		.alpha = 0.01, .min_effect = 0.05, .min_share = 0.005 \
+		.alpha = DIFF_ALPHA, .min_effect = DIFF_MIN_EFFECT_PERCENT / 100., \
+		.min_share = DIFF_MIN_SHARE_PERCENT / 100. \
 	}
 
 struct diff_run {         /* a recording, or one of those that were merged into it */
@@ -98,7 +102,7 @@ struct diff_amount {
 };
 
 /* A row by one measure. Effects are ratios less 1: .05 takes 5 % longer. */
-struct diff_finding {
+struct diff_judgement {
 	struct diff_amount sides[MATCH_SIDES];
 	bool is_tested;             /* else there were too few samples, and what follows is 0 */
 	double wholes[MATCH_SIDES]; /* samples (CPU time: exposures) that its samples are part of */
@@ -119,18 +123,18 @@ struct diff_row {
 	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
 	bool is_known;          /* there was a symbol */
 	VEC(const char *) path; /* by stack: functions from the outermost on */
-	struct diff_finding self, total;
+	struct diff_judgement self, total;
 };
 
 struct difference {
 	struct diff_options options;
 	struct diff_side sides[MATCH_SIDES];
-	const char *event, *unit;    /* borrowed from the new side */
-	VEC(struct diff_row) rows;   /* by how much of the program each has changed, most first */
-	size_t nr_entities;          /* all of both sides: functions, ... */
-	struct diff_finding program; /* all of it, by CPU time */
-	const char *program_reason;  /* why that has no verdict; NULL: it has one */
-	bool knows_dispersion;       /* there were more runs than one a side */
+	const char *event, *unit;      /* borrowed from the new side */
+	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */
+	size_t nr_entities;            /* all of both sides: functions, ... */
+	struct diff_judgement program; /* all of it, by CPU time */
+	const char *program_reason;    /* why that has no verdict; NULL: it has one */
+	bool knows_dispersion;         /* there were more runs than one a side */
 	size_t nr_unsteady;   /* rows that were found first and left out of the others' rest */
 	double judged_share;  /* of both sides' samples: in rows of min_share and more ... */
 	double visible_share; /* ... whose interval is as narrow as min_effect */

@@ -112,7 +112,7 @@ static void match_versions(struct function_match *match)
 	strtab_deinit(&bare);
 }
 
-/* "app-old" and "app-new": the programs themselves are one, whatever they are called. */
+/* "app-old" and "app-new": the programs themselves are one, also under other names. */
 static void match_programs(struct function_match *match)
 {
 	uint32_t ids[MATCH_SIDES];

@@ -3,7 +3,7 @@
  * function is known by the name of its file, without the version, and by its own name, without
  * what tells clones apart; where it has no symbol, by its address in one build, and else by what it
  * takes of the program, or together with all others of its file. The programs that were recorded
- * are one, whatever their files are called.
+ * are one, also when their files have other names.
  */
 #ifndef EBPROF_FUNCTION_MATCH_H
 #define EBPROF_FUNCTION_MATCH_H

@@ -16,7 +16,7 @@ struct contrast {
 struct quantiles {
 	double df;
 	double interval;  /* of 1 - alpha, both sides */
-	double finding;   /* of what adjusting leaves to a single finding */
+	double single;    /* of what adjusting leaves to a single row */
 	double certainty; /* of 95 %, one side */
 };
 
@@ -123,7 +123,7 @@ static const struct quantiles *quantiles_of(struct judging *judging, double df)
 		*quantiles = (struct quantiles){
 			.df = df,
 			.interval = statistics_t_quantile(alpha / 2, df),
-			.finding = statistics_t_quantile(alpha / 2 / judging->nr_shares, df),
+			.single = statistics_t_quantile(alpha / 2 / judging->nr_shares, df),
 			.certainty = statistics_t_quantile(0.05, df),
 		};
 	return quantiles;
@@ -189,7 +189,7 @@ static double variance_of(const double *hits, const double *wholes, bool is_pois
 }
 
 static void put_interval(const struct contrast *contrast, bool is_poisson, double quantile,
-	struct diff_finding *finding)
+	struct diff_judgement *judgement)
 {
 	const double *hits = contrast->hits, *wholes = contrast->wholes;
 	bool are_both = hits[0] > 0 && hits[1] > 0;
@@ -199,9 +199,9 @@ static void put_interval(const struct contrast *contrast, bool is_poisson, doubl
 			log_odds(hits[0] + half, wholes[0] + more, is_poisson);
 	double width =
 		quantile * sqrt(contrast->dispersion * variance_of(hits, wholes, is_poisson));
-	finding->effect = are_both ? expm1(middle) : hits[1] > 0 ? INFINITY : -1;
-	finding->low = hits[1] > 0 ? expm1(middle - width) : -1;
-	finding->high = hits[0] > 0 ? expm1(middle + width) : INFINITY;
+	judgement->effect = are_both ? expm1(middle) : hits[1] > 0 ? INFINITY : -1;
+	judgement->low = hits[1] > 0 ? expm1(middle - width) : -1;
+	judgement->high = hits[0] > 0 ? expm1(middle + width) : INFINITY;
 }
 
 /* If nothing has changed, that is, of what both have in common. */
@@ -213,58 +213,58 @@ static double detectable_by(const struct judging *judging, const struct contrast
 	double share = (contrast->hits[0] + contrast->hits[1]) / (wholes[0] + wholes[1]);
 	double hits[MATCH_SIDES] = {share * wholes[0], share * wholes[1]};
 	double deviation = sqrt(contrast->dispersion * variance_of(hits, wholes, is_poisson));
-	double seen = (quantiles->finding + quantiles->certainty) * deviation;
+	double seen = (quantiles->single + quantiles->certainty) * deviation;
 	double counts = log1p(judging->options->min_effect) + quantiles->certainty * deviation;
 	return expm1(fmax(seen, counts));
 }
 
-static void judge_row(struct judging *judging, size_t row, struct diff_finding *finding)
+static void judge_row(struct judging *judging, size_t row, struct diff_judgement *judgement)
 {
 	bool is_poisson = judging->family->is_poisson;
 	struct contrast contrast = contrast_of(judging->family, row);
 	moderate(judging, &contrast);
 	const struct quantiles *quantiles = quantiles_of(judging, contrast.df);
-	finding->is_tested = true;
-	memcpy(finding->wholes, contrast.wholes, sizeof(finding->wholes));
-	finding->dispersion = contrast.dispersion;
-	finding->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
-	finding->p = p_of(&contrast, is_poisson, finding->t);
-	finding->detectable = detectable_by(judging, &contrast, quantiles);
-	put_interval(&contrast, is_poisson, quantiles->interval, finding);
+	judgement->is_tested = true;
+	memcpy(judgement->wholes, contrast.wholes, sizeof(judgement->wholes));
+	judgement->dispersion = contrast.dispersion;
+	judgement->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
+	judgement->p = p_of(&contrast, is_poisson, judgement->t);
+	judgement->detectable = detectable_by(judging, &contrast, quantiles);
+	put_interval(&contrast, is_poisson, quantiles->interval, judgement);
 }
 
 /* ---- all rows ---- */
 
 static enum diff_verdict verdict_of(
-	const struct diff_finding *finding, const struct diff_options *options)
+	const struct diff_judgement *judgement, const struct diff_options *options)
 {
 	double least = options->min_effect;
-	double share = fmax(finding->sides[0].share, finding->sides[1].share);
-	bool counts = finding->adjusted_p < options->alpha && share >= options->min_share;
-	if (counts && finding->effect >= least && finding->effect > 0)
+	double share = fmax(judgement->sides[0].share, judgement->sides[1].share);
+	bool counts = judgement->adjusted_p < options->alpha && share >= options->min_share;
+	if (counts && judgement->effect >= least && judgement->effect > 0)
 		return DIFF_REGRESSION;
-	if (counts && finding->effect <= -least && finding->effect < 0)
+	if (counts && judgement->effect <= -least && judgement->effect < 0)
 		return DIFF_IMPROVEMENT;
-	return finding->low > -least && finding->high < least ? DIFF_SAME : DIFF_INCONCLUSIVE;
+	return judgement->low > -least && judgement->high < least ? DIFF_SAME : DIFF_INCONCLUSIVE;
 }
 
-static void adjust(const struct judgement_family *family, struct diff_finding *findings)
+static void adjust(const struct judgement_family *family, struct diff_judgement *judgements)
 {
 	CLEANUP_FREE double *p = mem_zalloc_array(family->nr_rows, sizeof(*p));
 	size_t count = 0;
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
-			p[count++] = findings[row].p;
+			p[count++] = judgements[row].p;
 	statistics_adjust(p, count, p);
 	count = 0;
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
-			findings[row].adjusted_p =
+			judgements[row].adjusted_p =
 				fmin(1, p[count++] * (double)(1 + family->nr_others));
 }
 
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
-	struct diff_finding *findings)
+	struct diff_judgement *judgements)
 {
 	struct judging judging = {
 		.family = family,
@@ -276,19 +276,19 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 	judging.nr_shares *= (double)(1 + family->nr_others);
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
-			judge_row(&judging, row, &findings[row]);
-	adjust(family, findings);
+			judge_row(&judging, row, &judgements[row]);
+	adjust(family, judgements);
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
-			findings[row].verdict = verdict_of(&findings[row], options);
+			judgements[row].verdict = verdict_of(&judgements[row], options);
 }
 
 /* ---- what the others are compared with ---- */
 
 static bool surely_changed(const struct judgement_family *family,
-	const struct diff_options *options, const struct diff_finding *findings, size_t row)
+	const struct diff_options *options, const struct diff_judgement *judgements, size_t row)
 {
-	return family->is_tested[row] && findings[row].adjusted_p < options->alpha;
+	return family->is_tested[row] && judgements[row].adjusted_p < options->alpha;
 }
 
 /*
@@ -297,19 +297,20 @@ static bool surely_changed(const struct judgement_family *family,
  * same: of what is nearly as sure, an alarm is the safer guess.
  */
 static size_t find_changed(const struct judgement_family *family,
-	const struct diff_options *options, const struct diff_finding *findings)
+	const struct diff_options *options, const struct diff_judgement *judgements)
 {
 	static const double nearly = 0.95;
 	size_t best = family->nr_rows, chosen;
 	for (size_t row = 0; row < family->nr_rows; row++)
-		if (surely_changed(family, options, findings, row) &&
-			(best == family->nr_rows || findings[row].t > findings[best].t))
+		if (surely_changed(family, options, judgements, row) &&
+			(best == family->nr_rows || judgements[row].t > judgements[best].t))
 			best = row;
 	chosen = best;
 	for (size_t row = 0; row < family->nr_rows; row++)
-		if (surely_changed(family, options, findings, row) && findings[row].effect > 0 &&
-			findings[row].t >= nearly * findings[best].t &&
-			(findings[chosen].effect < 0 || findings[row].t > findings[chosen].t))
+		if (surely_changed(family, options, judgements, row) &&
+			judgements[row].effect > 0 &&
+			judgements[row].t >= nearly * judgements[best].t &&
+			(judgements[chosen].effect < 0 || judgements[row].t > judgements[chosen].t))
 			chosen = row;
 	return chosen;
 }
@@ -334,16 +335,16 @@ size_t judgement_find_steady(const struct judgement_family *family,
 	};
 	size_t found = 0;
 	CLEANUP_FREE bool *is_tested = mem_zalloc_array(family->nr_rows, sizeof(*is_tested));
-	CLEANUP_FREE struct diff_finding *findings =
-		mem_zalloc_array(family->nr_rows, sizeof(*findings));
+	CLEANUP_FREE struct diff_judgement *judgements =
+		mem_zalloc_array(family->nr_rows, sizeof(*judgements));
 	memcpy(is_tested, family->is_tested, family->nr_rows * sizeof(*is_tested));
 	memcpy(rest, family->rest, family->nr_runs * sizeof(*rest));
 	struct judgement_family left = *family;
 	left.is_tested = is_tested;
 	left.rest = rest;
 	for (; found < ROUNDS_MAX && found * family->nr_rows < WORK_MAX; found++) {
-		judgement_make(&left, options, findings);
-		size_t row = find_changed(&left, options, findings);
+		judgement_make(&left, options, judgements);
+		size_t row = find_changed(&left, options, judgements);
 		if (row == family->nr_rows || !leaves_enough(family, rest, row))
 			break;
 		has_changed[row] = true;

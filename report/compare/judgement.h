@@ -7,7 +7,7 @@
  * and intervals allow for it (quasi-binomial). A few runs say little about the dispersion of one
  * function, so it is drawn towards what is usual for functions of its size
  * (statistics_fit_prior()), but never below what was seen, nor below 1. Functions differ in this,
- * some come in bursts: two runs a side show so little of how much they differ that a finding must
+ * some come in bursts: two runs a side show so little of how much they differ that a change must
  * be far clearer than with five. From one run a side none can be seen: 1 is assumed.
  *
  * The effect is the odds ratio less 1: how much longer a function takes than before, if the rest
@@ -41,7 +41,7 @@ struct judgement_family {
 
 /* Judges the rows that are to be tested, by their counts; shares must be there. */
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
-	struct diff_finding *findings);
+	struct diff_judgement *judgements);
 
 /*
  * For rows that have nothing in common, of which `family` has all samples as rest: which have

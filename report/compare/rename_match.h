@@ -12,7 +12,7 @@
 #include "report/compare/function_match.h"
 
 struct rename_candidate {
-	uint32_t function;  /* whatever the caller knows it by */
+	uint32_t function;  /* the caller's number of it */
 	uint32_t object;    /* the same number on both sides: of one object */
 	double self, total; /* shares of its side */
 	/* Set by the match: */

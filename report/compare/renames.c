@@ -26,7 +26,7 @@ static void renames_collect(const struct run_counts *counts, enum match_side sid
 size_t renames_join(struct run_counts *counts, const struct diff_side sides[MATCH_SIDES],
 	const struct diff_options *options)
 {
-	static const double least_of_all = 0.001; /* of a side; whatever is to be reported */
+	static const double least_of_all = 0.001; /* of a side; also with a smaller min_share */
 	struct rename_candidates candidates[MATCH_SIDES] = {0};
 	double least = fmax(least_of_all, options->min_share);
 	if (options->by != DIFF_BY_FUNCTION)

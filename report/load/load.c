@@ -385,11 +385,11 @@ static void load_on_unwound(void *context, const struct layout_unwound *unwound)
 		*map_put(&loading->archived_stacks, unwound->snapshot, NULL) = node;
 }
 
-static struct answers *load_on_answers(void *context, uint32_t object)
+static struct chain_map *load_on_chains(void *context, uint32_t object)
 {
 	struct profile *profile = profile_of(context);
 	object = checked_object(profile, object);
-	return object ? &profile->objects.data[object].answers : NULL;
+	return object ? &profile->objects.data[object].chains : NULL;
 }
 
 static void load_on_counter(void *context, const struct layout_counter_value *value)
@@ -455,7 +455,7 @@ static const struct reader_visitor visitor = {
 	.symbol = load_on_symbol,
 	.code = load_on_code,
 	.unwound = load_on_unwound,
-	.answers = load_on_answers,
+	.chains = load_on_chains,
 	.counter = load_on_counter,
 	.event_tally = load_on_event_tally,
 	.clock = load_on_clock,
@@ -646,7 +646,7 @@ static void complete(struct loading *loading)
 	if (profile->first_ns > profile->last_ns) /* there was nothing that has a time */
 		profile->first_ns = 0;
 	vec_each(&profile->objects, object)
-		object->nr_archived = answers_count(&object->answers);
+		object->nr_archived = chain_map_count(&object->chains);
 	join_snapshots(loading);
 	profile->nr_unwound_frames = profile->frames.len;
 	profile->nr_unwound_nodes = profile->nodes.len;

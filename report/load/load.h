@@ -20,7 +20,7 @@ struct profile_options {
 	bool with_second_samples;
 	bool leaves_order; /* of the samples: the caller sorts them, see report/model/sample_order.h
 			    */
-	/* Called while the file is read, with how much was; NULL: nobody asks. */
+	/* Called while the file is read, with how much was; NULL: it is not called. */
 	void (*progress)(void *context, uint64_t file_bytes);
 	void *context;
 };

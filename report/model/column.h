@@ -3,18 +3,24 @@
 #define EBPROF_COLUMN_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+/* X(enum, name, title, is_of_frame, is_number) */
+#define COLUMNS(X) \
+	X(COLUMN_SYM, "sym", "symbol", true, false) \
+	X(COLUMN_DSO, "dso", "dso", true, false) \
+	X(COLUMN_FILE, "file", "file", true, false) /* where the function is declared, if known */ \
+	X(COLUMN_COMM, "comm", "comm", false, false) \
+	X(COLUMN_PID, "pid", "pid", false, true) \
+	X(COLUMN_TID, "tid", "tid", false, true) \
+	X(COLUMN_CPU, "cpu", "cpu", false, true) \
+	/* or the control group, where there is none */ \
+	X(COLUMN_CONTAINER, "container", "container", false, false) \
+	X(COLUMN_ORIGIN, "origin", "origin", false, false)
 
 enum column {
-	COLUMN_SYM,
-	COLUMN_DSO,
-	COLUMN_FILE, /* where the function is declared, as far as that is known */
-	COLUMN_COMM,
-	COLUMN_PID,
-	COLUMN_TID,
-	COLUMN_CPU,
-	COLUMN_CONTAINER, /* or the control group, where there is none */
-	COLUMN_ORIGIN,
+#define X(column, name, title, is_of_frame, is_number) column,
+	COLUMNS(X)
+#undef X
 	COLUMN_COUNT,
 };
 
@@ -26,7 +32,5 @@ struct column_info {
 };
 
 const struct column_info *column_info(enum column column);
-/* COLUMN_COUNT when there is none of that name (perf's synonyms are known). */
-enum column column_find(const char *name, size_t len);
 
 #endif

@@ -13,7 +13,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->meta);
 	vec_deinit(&profile->events);
 	vec_each(&profile->objects, object)
-		answers_deinit(&object->answers);
+		chain_map_deinit(&object->chains);
 	vec_deinit(&profile->objects);
 	vec_deinit(&profile->origins);
 	vec_deinit(&profile->processes);

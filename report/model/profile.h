@@ -13,7 +13,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "format/file/layout.h"
 #include "format/file/reader.h"
 #include "report/model/debug_attempt.h"
@@ -21,7 +21,7 @@
 /* Stands for texts that cannot be read. */
 #define PROFILE_DAMAGED "[damaged]"
 
-/* The path and name of memory of no file that was executed, whatever the recording calls it. */
+/* The path and name of memory of no file that was executed, under any name in the recording. */
 #define PROFILE_GENERATED_CODE "[JIT]"
 
 struct profile_string {
@@ -39,7 +39,7 @@ struct profile_object {
 	const char *name; /* the path's last part, or the whole of a [bracketed] one */
 	bool is_used;     /* by a frame */
 	/* What an archived recording has for it, completed by symbolize(). */
-	struct answers answers;
+	struct chain_map chains;
 	size_t nr_archived; /* the first of them, which stand in the recording */
 	/* Set by symbolize(): the file that gave symbols, or NULL and why there is none. */
 	const char *symbols_from, *symbols_problem;
@@ -85,7 +85,8 @@ struct profile_frame {
 	uint32_t line;      /* 0: unknown */
 };
 
-/* A baseline left out something of the stack here to stay small, unlike what nobody ever knew. */
+/* A baseline left out something of the stack here to stay small, unlike frames that were never
+ * known. */
 static inline bool profile_frame_is_left_out(const struct profile_frame *frame)
 {
 	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
@@ -239,7 +240,7 @@ uint32_t profile_add_node(
 /* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */
 enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack);
 
-/* ns (or whatever the event counts) that one sample of this weight stands for. */
+/* ns (or what the event counts) that one sample of this weight stands for. */
 uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample);
 
 /*

@@ -6,12 +6,12 @@ enum {
 	MAX_STACKS = 1 << 20, /* so that they fit into a chunk; the rest is unwound by its reader */
 };
 
-/* ---- answers ---- */
+/* ---- chains ---- */
 
 /* Symbols of the kernel and of JIT compilers stand in the recording anyway; lines do not. */
-static bool needs_answers(const struct profile_object *object)
+static bool needs_chains(const struct profile_object *object)
 {
-	return object->info.kind == LAYOUT_OBJECT_FILE || object->answers.detail > ANSWERS_SYMBOLS;
+	return object->info.kind == LAYOUT_OBJECT_FILE || object->chains.detail > CHAIN_MAP_SYMBOLS;
 }
 
 /*
@@ -20,13 +20,13 @@ static bool needs_answers(const struct profile_object *object)
  */
 static bool archive_is_kept(const struct profile_object *object, const struct chain *chain)
 {
-	return chain->count || object->answers.detail >= ANSWERS_INLINED ||
+	return chain->count || object->chains.detail >= CHAIN_MAP_INLINED ||
 	       object->symbols_level >= SYMBOL_LEVEL_DYNSYM;
 }
 
 /* Those that the recording does not have yet, and of places that occur in it: a cache has more. */
 static void archive_collect(
-	const struct profile *profile, struct answers *of_object, struct archive_result *result)
+	const struct profile *profile, struct chain_map *of_object, struct archive_result *result)
 {
 	vec_each(&profile->frames, frame) {
 		const struct profile_object *object = &profile->objects.data[frame->object];
@@ -35,25 +35,25 @@ static void archive_collect(
 			continue;
 		result->places++;
 		result->unknown += !profile->functions.data[frame->function].is_known;
-		if (!needs_answers(object) ||
-			!answers_find_since(
-				&object->answers, object->nr_archived, frame->offset, &chain) ||
+		if (!needs_chains(object) ||
+			!chain_map_find_since(
+				&object->chains, object->nr_archived, frame->offset, &chain) ||
 			!archive_is_kept(object, &chain))
 			continue;
-		of_object[frame->object].detail = object->answers.detail;
-		answers_add(&of_object[frame->object], frame->offset, &chain);
+		of_object[frame->object].detail = object->chains.detail;
+		chain_map_add(&of_object[frame->object], frame->offset, &chain);
 	}
 }
 
-static void write_answers(
+static void write_chains(
 	const struct profile *profile, struct writer *writer, struct archive_result *result)
 {
-	struct answers *of_object = mem_zalloc_array(profile->objects.len, sizeof(*of_object));
+	struct chain_map *of_object = mem_zalloc_array(profile->objects.len, sizeof(*of_object));
 	archive_collect(profile, of_object, result);
 	for (size_t i = 1; i < profile->objects.len; i++) {
-		writer_answers(writer, (uint32_t)i, &of_object[i]);
-		result->objects += answers_have_names(&of_object[i]);
-		answers_deinit(&of_object[i]);
+		writer_chains(writer, (uint32_t)i, &of_object[i]);
+		result->objects += chain_map_have_names(&of_object[i]);
+		chain_map_deinit(&of_object[i]);
 	}
 	mem_free(of_object);
 }
@@ -89,7 +89,7 @@ struct err *archive_write(
 {
 	*ret = (struct archive_result){0};
 	struct writer *writer = writer_create_behind(sink, &profile->file.end);
-	write_answers(profile, writer, ret);
+	write_chains(profile, writer, ret);
 	if (profile->unwound.len && is_whole(&profile->file))
 		write_stacks(profile, writer, ret);
 	struct err *err = writer_flush(writer);

@@ -21,7 +21,7 @@ struct archive_result {
 
 /*
  * Writes what continues the recording that `profile` was loaded from; symbolized, and as nothing
- * was filtered out of it. A damaged recording gets its answers, but its stacks stay as they are:
+ * was filtered out of it. A damaged recording gets its chains, but its stacks stay as they are:
  * ids that were lost must not come to mean something else.
  */
 struct err *archive_write(const struct profile *profile, struct writer_sink sink,

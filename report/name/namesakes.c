@@ -45,7 +45,7 @@ static void namesakes_put_key(
 		str_printf(key, "%u:%s", function->line, end_of_path(function->file, nr_parts));
 }
 
-struct finding {
+struct key_search {
 	const struct profile_object *objects;
 	const struct profile_function *functions;
 	size_t count;
@@ -57,45 +57,44 @@ enum {
 	SEVERAL = UINT32_MAX, /* functions of one key */
 };
 
-static bool has_key(const struct finding *finding, size_t i, uint8_t nr_parts)
+static bool has_key(const struct key_search *search, size_t i, uint8_t nr_parts)
 {
-	return finding->nr_parts[i] == nr_parts &&
-	       namesakes_have_place(finding->objects, &finding->functions[i]);
+	return search->nr_parts[i] == nr_parts &&
+	       namesakes_have_place(search->objects, &search->functions[i]);
 }
 
 /* For each key the function that it is of, or SEVERAL. */
-static void assign_keys(struct finding *finding, uint8_t nr_parts, struct map *of_key)
+static void assign_keys(struct key_search *search, uint8_t nr_parts, struct map *of_key)
 {
 	CLEANUP(str_deinit) struct str key = {0};
 	struct strtab texts = {0};
-	for (size_t i = 0; i < finding->count; i++) {
-		const struct profile_function *function = &finding->functions[i];
-		if (!has_key(finding, i, nr_parts))
+	for (size_t i = 0; i < search->count; i++) {
+		const struct profile_function *function = &search->functions[i];
+		if (!has_key(search, i, nr_parts))
 			continue;
 		namesakes_put_key(function, nr_parts, &key);
-		finding->keys[i] = strtab_intern(&texts, str_text(&key), key.len);
+		search->keys[i] = strtab_intern(&texts, str_text(&key), key.len);
 		bool added;
-		uint64_t *other = map_put(of_key, finding->keys[i], &added);
+		uint64_t *other = map_put(of_key, search->keys[i], &added);
 		if (added)
 			*other = i;
-		else if (*other != SEVERAL && !namesakes_are_one(finding->objects, function,
-						      &finding->functions[*other]))
+		else if (*other != SEVERAL &&
+			 !namesakes_are_one(search->objects, function, &search->functions[*other]))
 			*other = SEVERAL;
 	}
 	strtab_deinit(&texts);
 }
 
 /* Those that as many parts do not tell apart get one more. False: there were none. */
-static bool add_part(struct finding *finding, uint8_t nr_parts)
+static bool add_part(struct key_search *search, uint8_t nr_parts)
 {
 	struct map of_key = {0};
 	bool has_any = false;
-	assign_keys(finding, nr_parts, &of_key);
-	for (size_t i = 0; i < finding->count; i++) {
-		if (!has_key(finding, i, nr_parts) ||
-			*map_get(&of_key, finding->keys[i]) != SEVERAL)
+	assign_keys(search, nr_parts, &of_key);
+	for (size_t i = 0; i < search->count; i++) {
+		if (!has_key(search, i, nr_parts) || *map_get(&of_key, search->keys[i]) != SEVERAL)
 			continue;
-		finding->nr_parts[i]++;
+		search->nr_parts[i]++;
 		has_any = true;
 	}
 	map_deinit(&of_key);
@@ -106,11 +105,11 @@ uint8_t *namesakes_find(const struct profile_object *objects,
 	const struct profile_function *functions, size_t count)
 {
 	CLEANUP_FREE uint32_t *keys = mem_zalloc_array(count, sizeof(*keys));
-	struct finding finding = {objects, functions, count,
-		mem_zalloc_array(count, sizeof(*finding.nr_parts)), keys};
-	for (uint8_t i = 0; i < WHOLE_PATH && add_part(&finding, i); i++)
+	struct key_search search = {
+		objects, functions, count, mem_zalloc_array(count, sizeof(*search.nr_parts)), keys};
+	for (uint8_t i = 0; i < WHOLE_PATH && add_part(&search, i); i++)
 		;
-	return finding.nr_parts;
+	return search.nr_parts;
 }
 
 void namesakes_put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out)

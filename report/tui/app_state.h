@@ -31,7 +31,7 @@ enum app_prompt {
 };
 
 /*
- * One selection for all views. Function ids change when symbols arrive, frames do not: whatever is
+ * One selection for all views. Function ids change when symbols arrive, frames do not: what is
  * selected is remembered by its frames.
  */
 struct app_selection {
@@ -39,7 +39,7 @@ struct app_selection {
 	struct path path; /* to the selected branch of the tree, where a view has branches */
 	uint32_t thread;  /* index; 0: none */
 	uint32_t process; /* that of the thread, or one alone; 0: none */
-	bool is_default;  /* nobody chose the function: it is whatever comes first */
+	bool is_default;  /* the user chose no function: it is the first row's */
 };
 
 /* A file that is to be written; emptied by who did it. */

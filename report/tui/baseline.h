@@ -25,8 +25,9 @@ struct baseline *baseline_create(const char *path, struct profile *profile);
 /* By these options from now on, which must stay; NULL: see compare_judge(). */
 void baseline_judge_by(struct baseline *baseline, const struct diff_options *judging);
 /*
- * Begins to ask servers for the names that are missing, in the background: when nobody else uses
- * the session. NULL: there is nothing to ask for, or that was done. The thread is the baseline's.
+ * Begins to ask servers for the names that are missing, in the background: when no other thread
+ * uses the session. NULL: there is nothing to ask for, or that was done. The thread is the
+ * baseline's.
  */
 struct name_thread *baseline_begin_naming(
 	struct baseline *baseline, void (*wake)(void *context), void *context);
@@ -39,7 +40,7 @@ bool baseline_stop(struct baseline *baseline, const struct timespec *deadline);
 void baseline_destroy(struct baseline *baseline);
 
 /*
- * Adds to a model that nobody else has yet how it compares, through the same filters as far as
+ * Adds to a model that no other thread has yet how it compares, through the same filters as far as
  * they are of names. False: it was cancelled, and what is added is of no use. Needs the model's
  * profile to be as it was when the names were made.
  */

@@ -481,7 +481,7 @@ static int draw_native_hint(const struct app *app, struct grid *grid, int x, int
 	return is_of_use && width <= room ? draw_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
 }
 
-/* As many of the view's as fit before those that nobody must miss. */
+/* As many of the view's as fit before those that must be seen. */
 static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
 	static const enum action always[] = {ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};

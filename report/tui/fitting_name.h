@@ -8,7 +8,8 @@
 /*
  * The name where that of its object stands beside it, or where that takes more than `width`
  * columns, the name without parameters and arguments of templates: of those in the middle of a C++
- * name nobody tells functions apart. May be wider still. Borrowed of the function or of `storage`.
+ * name users cannot tell functions apart. May be wider still. Borrowed of the function or of
+ * `storage`.
  */
 const char *fitting_name(const struct grid *grid, const struct profile_function *function,
 	int width, struct str *storage);

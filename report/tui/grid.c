@@ -115,7 +115,8 @@ static bool put_code_point(
 	return true;
 }
 
-/* Nobody has that many columns: of a name that fills a megabyte only the ends are looked at. */
+/* No terminal has that many columns: of a name that fills a megabyte only the ends are looked at.
+ */
 static const char *grid_shorten(const char *text, struct str *storage)
 {
 	enum {

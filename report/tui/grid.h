@@ -1,6 +1,6 @@
 /*
- * A screen in memory: views draw into it, terminal.c shows it, tests compare it. Whatever a name
- * holds, a cell shows one printable character; wide ones are never split.
+ * A screen in memory: views draw into it, terminal.c shows it, tests compare it. Of any
+ * name, a cell shows one printable character; wide ones are never split.
  */
 #ifndef EBPROF_GRID_H
 #define EBPROF_GRID_H

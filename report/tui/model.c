@@ -77,7 +77,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	vec_append(&names->frames, profile->frames.data, profile->frames.len);
 	vec_append(&names->objects, profile->objects.data, profile->objects.len);
 	vec_each(&names->objects, object)
-		object->answers = (struct answers){0};
+		object->chains = (struct chain_map){0};
 	names->groups =
 		group_functions(names->objects.data, names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);

@@ -64,7 +64,7 @@ struct model_names {
 	VEC(struct profile_function) functions;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_object)
-	objects;                /* borrow from the profile; their answers are not here */
+	objects;                /* borrow from the profile; their chains are not here */
 	uint32_t *groups;       /* function -> the one that stands for all of its name and object */
 	struct tree tree;       /* without a node in names that are flat */
 	struct diff_tree *diff; /* two recordings' names: owns the tables and the tree; or NULL */

@@ -11,7 +11,7 @@ struct name_thread;
 
 struct name_thread_options {
 	struct symbolizer *symbolizer;
-	struct debuginfod *debuginfod; /* NULL: nobody */
+	struct debuginfod *debuginfod; /* NULL: none */
 	/* Called on the thread when there is something to apply, and before it ends. */
 	void (*wake)(void *context);
 	void *context;

@@ -21,7 +21,7 @@ static const struct legend_row {
 		STYLE_SCRIPT},
 	{"native", "compiled: a colour a file", STYLE_FLAME, STYLE_NORMAL},
 	{"inlined", "[i], into what calls it", STYLE_FLAME + 3, STYLE_INLINED},
-	{"kernel", "[k], whatever runs in it", STYLE_FLAME + 7, STYLE_KERNEL},
+	{"kernel", "[k], all that runs in it", STYLE_FLAME + 7, STYLE_KERNEL},
 	{"more", "than in the baseline (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
 	{"less", "than in the baseline (<), or gone (-)", STYLE_CHANGE + 1, STYLE_BETTER},
 	{"no name", "only an address is known", STYLE_FLAME + 6, STYLE_UNKNOWN},

@@ -2,7 +2,7 @@
  * The colour of each style, for 256, for 16 or 8 and for no colours. 24 bits would add nothing but
  * smoother heat: 256 are what every terminal has that has those, and screen and tmux pass on.
  *
- * Nobody tells a program whether the ground is dark or light. So what stands on the terminal's own
+ * A program cannot know whether the ground is dark or light. So what stands on the terminal's own
  * ground has inks of the middle, readable on white and on black alike (a test computes it); the
  * eight colours have no such middle, so there bold and the terminal's own ink do most of the work.
  *

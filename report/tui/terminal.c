@@ -69,7 +69,7 @@ struct err *terminal_check(void)
 	return NULL;
 }
 
-/* These have no more than the characters of their ROM, whatever the locale says. */
+/* These have no more than the characters of their ROM, in any locale. */
 static bool has_few_characters(const char *name)
 {
 	static const char *const few[] = {"linux", "vt", "ansi", "cons", "sun"};
@@ -228,7 +228,7 @@ int terminal_ending(void)
 	return restore_ending();
 }
 
-/* The screen is ours once more; nobody knows what it shows. */
+/* The screen is ours once more; what it shows is not known. */
 static void take_again(struct terminal *terminal)
 {
 	struct winsize size;
@@ -316,7 +316,7 @@ void terminal_show(struct terminal *terminal, struct grid *grid)
 			terminal_put_line(terminal, grid, y);
 			changed++;
 		}
-	bool is_torn = changed > 2; /* less than that nobody sees being drawn */
+	bool is_torn = changed > 2; /* less than that is drawn too fast to be seen */
 	if (is_torn)
 		write_modes(terminal, update_begins);
 	if (changed)
@@ -387,7 +387,7 @@ static struct input read_events(struct terminal *terminal)
 	if (events & TERMINAL_STOPPED)
 		terminal_stop(terminal, false);
 	else if (events & TERMINAL_CONTINUED)
-		endwin(); /* whatever stopped it (SIGSTOP), the modes are the shell's */
+		endwin(); /* the modes are the shell's, also after SIGSTOP */
 	if (!events)
 		return (struct input){0};
 	take_again(terminal);

@@ -11,8 +11,8 @@ struct terminal;
 /* An error says why a cursor cannot be placed where standard output goes to. */
 struct err *terminal_check(void) ERR_MUST_CHECK;
 /*
- * Takes over the terminal of standard input and output. Whatever ends the program gives it back as
- * it was. The locale must be set.
+ * Takes over the terminal of standard input and output. Every way to end the program gives it back
+ * as it was. The locale must be set.
  */
 struct err *terminal_open(struct terminal **ret) ERR_MUST_CHECK;
 void terminal_close(struct terminal *terminal);
@@ -21,7 +21,7 @@ void terminal_close(struct terminal *terminal);
 void terminal_grid(const struct terminal *terminal, struct grid *ret);
 /* Shows what is new since the last time, and takes the cells over. */
 void terminal_show(struct terminal *terminal, struct grid *grid);
-/* Shows everything, whatever stands there. */
+/* Shows everything, also where nothing changed. */
 void terminal_redraw(struct terminal *terminal);
 enum {
 	TERMINAL_WAITS_MAX = 6,

@@ -37,7 +37,7 @@ static char own_stack[OWN_STACK_BYTES];
 
 static void restore_modes(void)
 {
-	/* The modes are the foreground's; in the background asking to change them would stop us. */
+	/* The modes are the foreground's; in the background tcsetattr() would stop us. */
 	if (restore.has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp())
 		tcsetattr(STDIN_FILENO, TCSANOW, &restore.modes);
 }

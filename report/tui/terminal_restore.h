@@ -1,5 +1,5 @@
 /*
- * Gives the terminal back whatever happens, and notes what the signals want. Handlers may call
+ * Gives the terminal back in any case, and notes what the signals want. Handlers may call
  * next to nothing, so the bytes that restore the screen are made beforehand.
  */
 #ifndef EBPROF_TERMINAL_RESTORE_H

@@ -133,7 +133,7 @@ bool health_is_whole(const struct profile *profile)
 	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
 }
 
-/* Skipped ticks are no lost samples: nobody knows what ran, or whether anything did. */
+/* Skipped ticks are no lost samples: it is not known what ran, or whether anything did. */
 void health_put_losses(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;

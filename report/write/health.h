@@ -28,7 +28,7 @@ void health_put_losses(const struct profile *profile, struct str *out);
  * What could not be unwound is no damage.
  */
 bool health_is_whole(const struct profile *profile);
-/* Snapshots that could not be unwound, whatever the cause. */
+/* Snapshots that could not be unwound, for any cause. */
 uint64_t health_count_unwind_losses(const struct profile *profile);
 
 #endif

@@ -184,7 +184,7 @@ static void put_where_to_find(const struct profile_object *object,
 						       : ", or set DEBUGINFOD_URLS");
 }
 
-/* The kernel tells its addresses only to some, and nobody later. */
+/* The kernel tells its addresses only to some users, and they cannot be had later. */
 static bool was_hidden(const struct profile_object *object)
 {
 	enum layout_object_kind kind = object->info.kind;

@@ -7,9 +7,9 @@
  * Runs are drawn from FILE's samples, with replacement: sample by sample, so that chance alone
  * makes them differ, or in blocks of samples that followed each other, so that runs differ by
  * more than chance, as those of programs with phases do. How long a run is varies by 2.4 %, too. In
- * a trial without a change every finding is a false one, and each is judged at several alphas. In
- * the others one function takes 5 % longer: it is drawn that much more often. All goes the whole
- * way through difference_create(). The same arguments make the same figures.
+ * a trial without a change every reported row is a false alarm, and each is judged at several
+ * alphas. In the others one function takes 5 % longer: it is drawn that much more often. All goes
+ * the whole way through difference_create(). The same arguments make the same figures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ struct trials {
 
 struct outcome {
 	size_t alarms;  /* trials that end with a regression that is none */
-	size_t wrong;   /* trials with a false finding among the rows, better or worse */
+	size_t wrong;   /* trials with a false alarm among the rows, better or worse */
 	size_t program; /* trials with one of the whole program */
 	size_t any;     /* trials with either */
 	size_t seen;    /* trials that saw the slowdown, promised or not */
@@ -155,10 +155,10 @@ static void draw_side(
 
 /* ---- trials ---- */
 
-static bool is_finding(const struct diff_finding *finding)
+static bool is_reported(const struct diff_judgement *judgement)
 {
-	return finding->is_tested &&
-	       (finding->verdict == DIFF_REGRESSION || finding->verdict == DIFF_IMPROVEMENT);
+	return judgement->is_tested &&
+	       (judgement->verdict == DIFF_REGRESSION || judgement->verdict == DIFF_IMPROVEMENT);
 }
 
 static void judge_slowed(const struct trials *trials, const struct setting *setting,
@@ -187,15 +187,15 @@ static void count_false(const struct trials *trials, const struct setting *setti
 	bool is_alarm = diff->program.verdict == DIFF_REGRESSION, is_wrong = false;
 	vec_each(&diff->rows, row) {
 		bool is_true = setting->slowdown > 0 && strcmp(row->name, trials->slowed_name) == 0;
-		if (is_true || !is_finding(&row->self))
+		if (is_true || !is_reported(&row->self))
 			continue;
 		is_wrong = true;
 		is_alarm |= row->self.verdict == DIFF_REGRESSION;
 	}
 	outcome->alarms += is_alarm;
 	outcome->wrong += is_wrong;
-	outcome->program += is_finding(&diff->program);
-	outcome->any += is_wrong || is_finding(&diff->program);
+	outcome->program += is_reported(&diff->program);
+	outcome->any += is_wrong || is_reported(&diff->program);
 }
 
 static void try_once(
@@ -221,7 +221,7 @@ static void put_outcome(const struct trials *trials, const struct setting *setti
 	const struct outcome *outcome)
 {
 	double count = (double)trials->count;
-	printf("%-34s %2zu x %6zu  nominal %g %%: false alarms %5.2f %%, findings: any %5.2f %%, "
+	printf("%-34s %2zu x %6zu  nominal %g %%: false alarms %5.2f %%, rows: any %5.2f %%, "
 	       "of rows %5.2f %%, of the program %5.2f %%\n",
 		setting->name, setting->runs, setting->samples, 100 * alpha,
 		100 * (double)outcome->alarms / count, 100 * (double)outcome->any / count,

@@ -24,7 +24,7 @@ REST_S = 1      # nothing more comes of a view that was entered
 FRAME_BEGINS, FRAME_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"  # around all but the smallest
 PATIENCE_S = 20
 
-# Through the views that there are, as somebody would look around.
+# Through the views that there are, as a user would look around.
 KEYS = [("down", b"j"), ("down", b"j"), ("page down", b"\x1b[6~"), ("page up", b"\x1b[5~"),
         ("bottom", b"G"), ("top", b"g"), ("unit", b"%"), ("unit", b"%"), ("unit", b"%"),
         ("sort", b">"), ("sort", b"<"), ("help", b"?"), ("leave help", b"\x1b"),

@@ -65,7 +65,7 @@ def set_registers(values, system_call):
 
 
 class Injector:
-    """System calls in the midst of whatever a thread does."""
+    """System calls amid what a thread does."""
 
     def __init__(self):
         run("catch syscall")

@@ -103,7 +103,7 @@ packed=$([[ $DEBUG_FILE ]] || packed_file)
 if [[ -s $packed ]]; then
 	announce "$packed"
 	beside "$packed" "$work/all"
-	"$BUILD/tests/bench/kept_answers" "$work/kept.data" "$packed" "$work/kept" <"$work/all"
+	"$BUILD/tests/bench/kept_chains" "$work/kept.data" "$packed" "$work/kept" <"$work/all"
 fi
 "$BUILD/tests/bench/symbol_index" "$file"
 for indexed in "$file" ${packed:+"$packed"}; do

@@ -23,7 +23,7 @@ class Browser {
 	start(program, folder) {
 		this.next = 1;
 		this.waiting = new Map();
-		this.problems = []; // whatever the console got, and what went wrong without it
+		this.problems = []; // what the console got, and errors that it did not get
 		this.requests = [];
 		this.child = spawn(program, ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 			"--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking",

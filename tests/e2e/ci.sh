@@ -308,7 +308,7 @@ test_killed_it_leaves_nothing_running() {
 	done
 }
 
-# Amid comparing: the report waits for somebody who reads it.
+# Amid comparing: the report waits for a reader of its pipe.
 test_killed_when_comparing_it_leaves_nothing_behind() {
 	command -v pgrep >/dev/null || skip "no pgrep"
 	local victim compared

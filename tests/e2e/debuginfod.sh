@@ -242,7 +242,7 @@ test_dripping_server() {
 	want_reason 'was too slow'
 }
 
-# Whoever does not want to wait any longer leaves nothing behind.
+# A report that the user interrupts while it waits leaves nothing behind.
 test_killed_while_fetching() {
 	record_stripped
 	start_odd drip

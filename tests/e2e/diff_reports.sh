@@ -95,7 +95,7 @@ have_recordings() {
 	built=$(realpath "$shared_folder"/versions)
 }
 
-# No output of ours gives a command to whoever reads a job's log.
+# No output of ours is a command for the reader of a job's log.
 want_no_commands() { # FILE...
 	! grep -nP '^[\s\x{80}-\x{ff}]*::|##\w*\[' "$@" || fail "a command in $*"
 }

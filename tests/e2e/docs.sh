@@ -221,7 +221,7 @@ why_no_recording() {
 
 start_server() {
 	cp "$(command -v bash)" "$work/server"
-	# Ends by itself, should nobody be left to end it.
+	# Ends by itself when the test is killed.
 	"$work/server" -c 'while ((SECONDS < 300)); do :; done' &
 	server=$!
 }
@@ -260,7 +260,7 @@ run_example() { # NAME NOTE COMMAND
 		skip "$name" "$no_recording"
 		return
 	fi
-	# Nobody has half a minute for each.
+	# Half a minute for each would be too long.
 	local short
 	short=$(sed -E 's/--duration [0-9]+[smh]?/--duration 1/; s/sleep [0-9]+/sleep 1/' <<<"$command")
 	if succeeds "$short" || [[ $note == "may fail" ]]; then

@@ -69,7 +69,7 @@ test_odd_files() {
 }
 
 # A program that does not tell where it was built has its other half beside it, and not where
-# whoever reads the recording happens to be.
+# the reader of the recording happens to be.
 test_split_program_of_a_relative_folder() {
 	command -v gcc >/dev/null || skip "no gcc here"
 	gcc -O2 -g -gsplit-dwarf -ffile-prefix-map="$PWD=." "$here/workload.c" -D_GNU_SOURCE -pthread -o program ||

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Script frames of runtimes that nothing told of when recording began: the programs that find them
+# Script frames of runtimes that no process had when recording began: the programs that find them
 # are loaded while samples come.
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"

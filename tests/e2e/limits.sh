@@ -143,7 +143,7 @@ test_switch_by_signal() {
 	want_files 3
 }
 
-# The file is moved away by somebody else: nothing to set aside, recording goes on.
+# The file is moved away by another process: nothing to set aside, recording goes on.
 test_switch_after_file_was_taken() {
 	record_until_enough --switch-output -o sw.data 2>err &
 	local pid=$!

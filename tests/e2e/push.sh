@@ -340,7 +340,7 @@ test_push_verifies_the_server() {
 	url=https://127.0.0.1:$(cat port)
 	EBPROF_TOKEN=secret push --protocol pyroscope
 	want_status 1 "a certificate of nobody"
-	[[ $(nr_requests secure) == 0 ]] || fail "it was sent to somebody unknown"
+	[[ $(nr_requests secure) == 0 ]] || fail "it was sent to an unknown server"
 	EBPROF_TOKEN=secret push --protocol pyroscope --ca-file right.pem
 	want_status 0 "a certificate that is trusted"
 	[[ $(nr_requests secure) == 1 ]] || fail "nothing came"
@@ -350,7 +350,7 @@ test_push_verifies_the_server() {
 	want_status 1 "a certificate of another name"
 	push --protocol pyroscope --ca-file missing.pem
 	want_status 1 "no authorities"
-	[[ $(nr_requests disguised) == 0 ]] || fail "it was sent to somebody else"
+	[[ $(nr_requests disguised) == 0 ]] || fail "it was sent to another server"
 }
 
 test_push_shifts_time() {

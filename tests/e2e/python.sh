@@ -180,7 +180,7 @@ test_formats_tell_files() {
 	grep -aq cpython shape.otlp || fail "otlp: no frame is of cpython"
 }
 
-# 40 processes of 0.3 s, one after the other, whoever else is running.
+# 40 processes of 0.3 s, one after the other, on a busy machine as well.
 test_short_lived() {
 	local python list loops named
 	list=$(pythons) || exit $?

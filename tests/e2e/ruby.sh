@@ -141,7 +141,7 @@ test_lines() {
 	done
 }
 
-# Processes of 0.4 s, one after the other, whoever else is running. Some of each runs before there
+# Processes of 0.4 s, one after the other, on a busy machine as well. Some of each runs before there
 # is any code of Ruby.
 test_short_lived() {
 	local ruby list all late named unnamed

@@ -386,7 +386,7 @@ static bool run_to_syscall(struct thread *thread)
 	}
 }
 
-/* A system call in the midst of whatever the thread does. While it runs, the kernel holds `regs`
+/* A system call amid what the thread does. While it runs, the kernel holds `regs`
  * as what user space had. Returns what it returns, and the time that it took. */
 static uint64_t inject(struct thread *thread, const registers *regs, const uint64_t call[7],
 	uint64_t *begin_ns, uint64_t *end_ns)

@@ -189,7 +189,7 @@ test_svg_is_xml() {
 	! grep -oE '(href|src)=|url\(|https?://' shape.svg | grep -v 'http://' || fail "it refers to something"
 }
 
-# A click, a search and keys, as somebody in a browser would.
+# A click, a search and keys, as a user of a browser does.
 test_svg_in_chromium() {
 	command -v chromium >/dev/null || skip "chromium is not installed"
 	make_recording

@@ -187,7 +187,7 @@ NOINLINE static void make_processes(char *program, double seconds)
 	KEEP_FRAME();
 }
 
-/* The ABI leaves rbp to whoever keeps no frame pointer. */
+/* The ABI leaves rbp to functions that keep no frame pointer. */
 NOINLINE static void jump(void)
 {
 #if defined(__x86_64__)

@@ -3,7 +3,7 @@
  * known names.
  *   usdt plain N            N times ebtest:plain, main > outer > plain_place
  *   usdt twice N            N times ebtest:twice in one place, and N times in another
- *   usdt guarded N          N times ebtest:guarded, if its semaphore says that somebody wants it;
+ *   usdt guarded N          N times ebtest:guarded, if its semaphore says that a tracer wants it;
  *                           prints how often that was
  *   usdt threads N THREADS  plain, by each of the threads, all at once
  *   usdt busy N             plain, with some work in between

@@ -194,7 +194,7 @@ test_merged() {
 	want_status 0 "record busy"
 	"$EBPROF" merge -o both.data a.data ebprof.data 2>err || fail "merge: $(cat err)"
 	want_hits both.data 3600
-	# One that was cut: what it lacks is told as lost, or was not told of yet.
+	# One that was cut: what it lacks is counted as lost, or was not counted yet.
 	head -c $(($(stat -c %s a.data) - 40)) a.data >cut.data
 	"$EBPROF" merge -o mended.data cut.data ebprof.data 2>err || fail "merge of a cut one: $(cat err)"
 	want_hits mended.data "$(counter mended.data hits)"

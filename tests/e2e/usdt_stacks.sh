@@ -135,7 +135,7 @@ test_silent_process() {
 	run "$EBPROF" record --usdt-stacks php -o shape.data -- "$php" -n "$here/usdt_stacks_shape.php" 0.1
 	want_status 125 "record without the variable"
 	grep -q 'only in processes with USE_ZEND_DTRACE=1 in their environment; it is not in this one' err ||
-		fail "the variable is not told of: $(cat err)"
+		fail "the message does not name the variable: $(cat err)"
 	record_shape php sh -c "exec $php -n '$here/usdt_stacks_shape.php' 0.5"
 	grep -q 'hint: PHP.s probes tell of functions only in processes with USE_ZEND_DTRACE' told ||
 		fail "nor afterwards: $(cat told)"

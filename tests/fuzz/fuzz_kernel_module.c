@@ -83,7 +83,7 @@ static void symbolize_module(const char *root, const uint8_t *build_id, size_t b
 	capture(&profile, symbols);
 	symbolize(&profile, &options);
 	vec_each(&profile.objects, it)
-		answers_deinit(&it->answers);
+		chain_map_deinit(&it->chains);
 	vec_deinit(&profile.meta);
 	vec_deinit(&profile.objects);
 	vec_deinit(&profile.frames);

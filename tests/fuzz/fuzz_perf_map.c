@@ -16,7 +16,7 @@ struct check {
 	uint64_t sum;
 };
 
-/* Whatever is told holds one of the addresses. */
+/* Each function that it reports holds one of the addresses. */
 static void on_entry(void *context, const struct perf_map_entry *entry)
 {
 	struct check *check = context;

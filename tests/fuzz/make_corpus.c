@@ -149,7 +149,7 @@ static void make_snapshots(struct bytes_buf *out)
 		exit(1);
 }
 
-/* Compiled code: places that changed, that did not, and what is told of none. */
+/* Compiled code: places that changed, that did not, and code of no place. */
 static void make_code(struct bytes_buf *out)
 {
 	struct writer *writer = forged_writer(out);
@@ -225,7 +225,7 @@ static void make_values(struct bytes_buf *out)
 		exit(1);
 }
 
-/* What archiving appends: stacks that were unwound, and answers. */
+/* What archiving appends: stacks that were unwound, and chains. */
 static void make_archived(struct bytes_buf *out)
 {
 	make_snapshots(out);
@@ -237,10 +237,10 @@ static void make_archived(struct bytes_buf *out)
 			.line = 7,
 			.start = 0x1100},
 	};
-	struct answers answers = {.detail = ANSWERS_INLINED};
+	struct chain_map chains = {.detail = CHAIN_MAP_INLINED};
 	for (uint64_t i = 0; i < 20; i++) {
 		chain[0].line = (uint32_t)i;
-		answers_add(&answers, 0x1100 + i * 16, &(struct chain){chain, 2});
+		chain_map_add(&chains, 0x1100 + i * 16, &(struct chain){chain, 2});
 	}
 	struct layout_position position = {.frame = 20, .node = 20, .sequence = 40};
 	struct writer *writer =
@@ -248,10 +248,10 @@ static void make_archived(struct bytes_buf *out)
 	writer_frame(writer, &(struct layout_frame){1, 0x1400, 0});
 	writer_node(writer, &(struct layout_node){0, 20});
 	writer_unwound(writer, &(struct layout_unwound){1, 20});
-	writer_answers(writer, 1, &answers);
+	writer_chains(writer, 1, &chains);
 	struct err *err = writer_flush(writer);
 	writer_destroy(writer);
-	answers_deinit(&answers);
+	chain_map_deinit(&chains);
 	if (err)
 		exit(1);
 }

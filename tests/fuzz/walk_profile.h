@@ -42,7 +42,7 @@ static inline void walk_stacks(const struct profile *profile)
 	}
 }
 
-static inline struct err *drop(void *context, const void *bytes, size_t len)
+static inline ERR_MUST_CHECK struct err *drop(void *context, const void *bytes, size_t len)
 {
 	(void)context, (void)bytes, (void)len;
 	return NULL;
@@ -74,7 +74,9 @@ static inline void export_all_formats(const struct profile *profile)
 {
 	size_t count;
 	const struct exporter *exporters = export_all(&count);
-	struct export_options options = {.labels = EXPORT_LABELS_DEFAULT};
+#define X(label, bit, word) | label
+	struct export_options options = {.labels = 0 EXPORT_LABELS(X)};
+#undef X
 	for (size_t i = 0; i < count; i++)
 		err_destroy(
 			exporters[i].write(profile, &options, (struct byte_sink){.write = drop}));

@@ -1,4 +1,4 @@
-"""Writes ELF files that cost whoever reads them: code at 0x1000, and
+"""Writes ELF files that cost their readers much: code at 0x1000, and
   notes FILE      1,000,000 sections of notes, none of which is a build ID
   frames FILE     63 MB of .eh_frame
   circles FILE    section and segment tables, names and notes that are each other

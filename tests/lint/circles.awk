@@ -1,7 +1,7 @@
 # Files that call each other in a circle, by what their objects define and need:
 #   nm -A OBJECTS | awk -f tests/lint/circles.awk
 # One line for each call that is part of a circle, or leads from one to another; exit status 1 when
-# there was one. Headers cannot hide these: whoever calls has the other's symbol undefined.
+# there was one. Headers cannot hide these: the caller has the other's symbol undefined.
 
 {
 	split($0, parts, ":")

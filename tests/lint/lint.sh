@@ -25,7 +25,7 @@ step() { # NAME COMMAND...: prints nothing and is 0 when all is well
 skip() { echo "skip $1: $2"; }
 
 layers=(bpf format record report cmd)
-# What tests compile to look at the result is nobody's source.
+# What tests compile to look at the result is not linted.
 sources() { find "$@" -path tests/oracle/corpus -prune -o -name '*.[ch]' -type f -print | sort; }
 mapfile -t product < <(sources "${layers[@]}")
 mapfile -t headers < <(sources "${layers[@]}" tests | grep '\.h$')
@@ -81,7 +81,7 @@ no_exit_below_cmd() {
 
 no_long_file() { wc -l "${product[@]}" "${user_c[@]}" | awk '$2 != "total" && $1 > 1000 { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }'; }
 
-# One name is not ours to choose: libbpf's bpf_helpers.h, which the emulation stands for.
+# One name is libbpf's: bpf_helpers.h, which the emulation stands for.
 no_drawer() { ! find "${layers[@]}" tests | grep -v '/emulate/bpf/bpf_helpers\.h$' | grep -iE '(^|[/_.-])(util|utils|common|misc|helper|helpers)([/_.-]|$)'; }
 
 top_level() {
@@ -102,14 +102,7 @@ unique_statics() {
 		cut -d' ' -f2 | sort | uniq -d | grep .
 }
 
-# What is declared in a header and can fail must not be ignored; types of functions cannot say so.
-errors_are_checked() {
-	local header
-	! for header in "${headers[@]}"; do
-		[[ $header == tests/* ]] || bare "$header" | sed 's/^[^ ]* //' | tr '\n' ' ' |
-			grep -oE '(^|[;}] *)struct err \*\w+\([^;{]*;' | grep -v ERR_MUST_CHECK | sed "s|^|$header: |"
-	done | grep .
-}
+unchecked_errors_bite() { tests/lint/unchecked_errors_test.sh | grep '^not ok' && return 1; return 0; }
 
 unique_names() { ! printf '%s\n' "${product[@]##*/}" | sort | uniq -d | grep .; }
 
@@ -174,7 +167,7 @@ tidy() {
 cppcheck_all() {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
-		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -D__x86_64__ -DEBPROF_VERSION='""' -I. \
+		--template='{file}:{line}: {id}: {message}' -j 2 -D__linux__ -D__x86_64__ -DEBPROF_VERSION='""' -DERR_MUST_CHECK= -I. \
 		"${layers[@]:1}"
 }
 
@@ -196,7 +189,8 @@ step "no util, common, misc, helpers" no_drawer
 step "nothing new at the top level" top_level
 step "file names are unique" unique_names
 step "static functions have names of their own" unique_statics
-step "errors of declared functions must be checked" errors_are_checked
+step "the check of unchecked errors bites" unchecked_errors_bite
+step "errors of declared functions must be checked" awk -f tests/lint/unchecked_errors.awk "${headers[@]}"
 step "headers compile alone" headers_alone
 if command -v llvm-objdump >/dev/null; then
 	step "the check of BPF stacks bites" stack_check_bites

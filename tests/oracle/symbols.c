@@ -8,7 +8,7 @@
  * file's executable sections and printed ("random" alone prints nothing else).
  * Each address gives its line, then for each level FUNCTION and FILE:LINE, then an empty
  * line. Time and memory go to standard error. It is DWARF that is read, or as READER in the
- * environment says: "go", Go's tables; "report", whatever a report finds for FILE, which may be in
+ * environment says: "go", Go's tables; "report", what a report finds for FILE, which may be in
  * other files, joined with symbol tables.
  */
 #include <elf.h>
@@ -170,15 +170,15 @@ static int resolve_as_report(struct elf_file *elf, int fd, const char *path)
 			     .debug = file.debug,
 			     .go = file.go,
 			     .debug_options = {.path = file.debug_path, .alt_path = file.alt_path}},
-		places, list.addresses.len, &object.answers);
+		places, list.addresses.len, &object.chains);
 	fprintf(stderr, "symbols: from %s\n", file.path ? file.path : file.problem);
 	vec_each(&list.addresses, address) {
 		struct chain chain = {0};
-		answers_find(&object.answers, *address, &chain);
+		chain_map_find(&object.chains, *address, &chain);
 		print_chain(*address, &chain);
 	}
 	mem_free(places);
-	answers_deinit(&object.answers);
+	chain_map_deinit(&object.chains);
 	symbol_file_deinit(&file);
 	vec_deinit(&list.addresses);
 	return 0;

@@ -71,7 +71,7 @@ TEST(stack_is_sent_once_its_sample_always)
 	check_counters(4, 4, 0, 0, 0);
 }
 
-/* What the recorder was sent before it forgot is not what it is told of now. */
+/* What the BPF side sent before the recorder forgot it is sent again. */
 TEST(raised_generation_makes_every_stack_new)
 {
 	struct unwind_registers regs = boot();

@@ -163,7 +163,7 @@ TEST(functions_entered_and_left)
 	check_functions(800, "");
 	CHECK_INT(emulated_shadow_counters()->hits[ENTRY], 3);
 	CHECK_INT(emulated_shadow_counters()->hits[RETURN], 3);
-	CHECK_INT(emulated_shadow_counters()->healed, 0);
+	CHECK_INT(emulated_shadow_counters()->missed_returns, 0);
 	CHECK_INT(emulated_shadow_counters()->unmatched, 0);
 }
 
@@ -231,12 +231,12 @@ TEST(lower_frames_are_gone)
 	call(ENTRY, 2, 700);
 	call(ENTRY, 3, 850);
 	check_functions(840, "da");
-	CHECK_INT(emulated_shadow_counters()->healed, 2);
+	CHECK_INT(emulated_shadow_counters()->missed_returns, 2);
 	/* By a return, too. */
 	call(ENTRY, 4, 700);
 	call(RETURN, 3, 850);
 	check_functions(840, "a");
-	CHECK_INT(emulated_shadow_counters()->healed, 3);
+	CHECK_INT(emulated_shadow_counters()->missed_returns, 3);
 }
 
 /* A sample well above them does not take them, and leaves them. */

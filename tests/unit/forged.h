@@ -82,7 +82,7 @@ FORGED_MAYBE_UNUSED static int forged_fd(const void *bytes, size_t len)
 	return fd;
 }
 
-FORGED_MAYBE_UNUSED static struct err *forged_sink_write(
+FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *forged_sink_write(
 	void *context, const void *bytes, size_t len)
 {
 	bytes_put(context, bytes, len);

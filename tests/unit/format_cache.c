@@ -1,4 +1,4 @@
-/* Folders of what can be made again: limits, and nothing that is damaged or somebody else's. */
+/* Folders of what can be made again: limits, and nothing that is damaged or another user's. */
 #include "format/base/cache.h"
 
 #include <fcntl.h>

@@ -110,7 +110,7 @@ TEST(a_file_that_is_cut_short_reads_as_zeros)
 	teardown(&fixture);
 }
 
-/* Nobody else's fault is hidden. */
+/* Faults of other code are not hidden. */
 TEST(another_fault_still_kills)
 {
 	struct fixture fixture;

@@ -80,7 +80,7 @@ TEST(call_that_does_not_tell_its_target)
 	CHECK(LEADS_TO(100, 0xe8, 0, 1, 0, 0)); /* its target's are not */
 }
 
-/* Code that goes on longer than anybody follows it may lead there. */
+/* Code that goes on longer than it is followed may lead there. */
 TEST(call_of_endless_code)
 {
 	enum {

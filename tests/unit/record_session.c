@@ -50,7 +50,7 @@ static struct session_options options_of(enum session_target target, const char 
 		.owner = caller_find()};
 }
 
-/* Skips the test where the kernel does not let anybody record. */
+/* Skips the test where the kernel does not allow recording. */
 static struct session *session_of(const struct session_options *options)
 {
 	struct session *session;

@@ -180,7 +180,7 @@ TEST(a_file_is_that_of_its_time)
 	teardown(&fixture);
 }
 
-/* The BPF side sends a stack once, whoever has it: the other process maps the file elsewhere. */
+/* The BPF side sends a stack once for all processes: the other process maps the file elsewhere. */
 static void check_program(const struct result *result, size_t process, const char *want)
 {
 	CHECK(process < result->nr_processes);

@@ -22,7 +22,7 @@ struct fixture {
 	struct str symbols; /* of what was read back */
 };
 
-static inline struct err *keep(void *context, const void *bytes, size_t len)
+static inline ERR_MUST_CHECK struct err *keep(void *context, const void *bytes, size_t len)
 {
 	bytes_put(context, bytes, len);
 	return NULL;

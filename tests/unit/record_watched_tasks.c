@@ -1,4 +1,4 @@
-/* Processes that somebody else started: whether they still run. */
+/* Processes that are not our children: whether they still run. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ static pid_t start_sleeper(void)
 	return pid;
 }
 
-/* A zombie until somebody waits for it. */
+/* A zombie until its parent waits for it. */
 static void kill_unreaped(pid_t pid)
 {
 	kill(pid, SIGKILL);

@@ -166,7 +166,7 @@ static const struct reader_visitor log_visitor = {
 };
 
 /* Replaces the text of `log`. */
-static inline struct err *log_read(
+static inline ERR_MUST_CHECK struct err *log_read(
 	const void *bytes, size_t len, struct str *log, struct reader_result *result)
 {
 	int fd = forged_fd(bytes, len);

@@ -168,6 +168,6 @@ TEST(cancelled_annotation)
 		.frames = it.profile->frames.data, .nr_frames = it.profile->frames.len};
 	struct annotation *annotation =
 		annotation_create(it.profile, &names, &it.slice, 1, &is_cancelled);
-	annotation_destroy(annotation); /* small ones are done before anybody looks */
+	annotation_destroy(annotation); /* small ones are done before the test looks */
 	end(&it);
 }

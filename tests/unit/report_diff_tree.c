@@ -171,7 +171,7 @@ TEST(diff_tree_of_a_renamed_function)
 	diff_pair_deinit(&pair);
 }
 
-/* As `diff` has it: what took another size is another function; nor is anybody asked by stack. */
+/* As `diff` has it: what took another size is another function, and stacks know no renames. */
 TEST(diff_tree_of_what_was_not_renamed)
 {
 	struct fixture base, new;

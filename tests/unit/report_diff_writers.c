@@ -10,9 +10,9 @@
 #define LOOSE   "::warning::%0A,x:y\xef\xbf\xbe"
 #define FORMULA "=HYPERLINK(\"a\",b)"
 
-static struct diff_finding make_finding(double base, double new, enum diff_verdict verdict)
+static struct diff_judgement make_judgement(double base, double new, enum diff_verdict verdict)
 {
-	return (struct diff_finding){
+	return (struct diff_judgement){
 		.sides = {{(uint64_t)(base * 1000), base, base * 2e9},
 			{(uint64_t)(new * 2000), new, new * 3e9}},
 		.is_tested = true,
@@ -28,7 +28,7 @@ static struct diff_finding make_finding(double base, double new, enum diff_verdi
 }
 
 static void add_row(struct difference *diff, const char *name, const char *file,
-	const struct diff_finding *self)
+	const struct diff_judgement *self)
 {
 	struct diff_row row = {
 		.name = name,
@@ -49,7 +49,7 @@ static void diff_init(struct difference *diff)
 		.event = "cpu-clock",
 		.unit = "ns",
 		.nr_entities = 9,
-		.program = make_finding(1, 1, DIFF_INCONCLUSIVE),
+		.program = make_judgement(1, 1, DIFF_INCONCLUSIVE),
 		.program_reason = "needs two runs a side",
 		.judged_share = 0.9,
 		.visible_share = 0.8,
@@ -77,13 +77,13 @@ static void diff_deinit(struct difference *diff)
 
 static void put_rows(struct difference *diff)
 {
-	struct diff_finding slower = make_finding(0.25, 0.375, DIFF_REGRESSION);
-	struct diff_finding fresh = make_finding(0, 0.125, DIFF_REGRESSION);
-	struct diff_finding gone = make_finding(0.125, 0, DIFF_IMPROVEMENT);
-	struct diff_finding vague = make_finding(0.0625, 0.0625, DIFF_INCONCLUSIVE);
-	struct diff_finding same = make_finding(0.25, 0.25, DIFF_SAME);
-	struct diff_finding little = make_finding(0.001, 0.001, DIFF_SAME);
-	struct diff_finding untested = {.sides = {{1, 0.001, 1e6}, {1, 0.0005, 1e6}}};
+	struct diff_judgement slower = make_judgement(0.25, 0.375, DIFF_REGRESSION);
+	struct diff_judgement fresh = make_judgement(0, 0.125, DIFF_REGRESSION);
+	struct diff_judgement gone = make_judgement(0.125, 0, DIFF_IMPROVEMENT);
+	struct diff_judgement vague = make_judgement(0.0625, 0.0625, DIFF_INCONCLUSIVE);
+	struct diff_judgement same = make_judgement(0.25, 0.25, DIFF_SAME);
+	struct diff_judgement little = make_judgement(0.001, 0.001, DIFF_SAME);
+	struct diff_judgement untested = {.sides = {{1, 0.001, 1e6}, {1, 0.0005, 1e6}}};
 	add_row(diff, HOSTILE, "/work/./src/../a,b:c.c", &slower);
 	add_row(diff, LOOSE, "/elsewhere/d%.c", &fresh);
 	add_row(diff, FORMULA, NULL, &gone);
@@ -304,7 +304,7 @@ static size_t count_of(const char *text, const char *part)
 TEST(diff_github_shows_ten_of_a_kind)
 {
 	struct difference diff;
-	struct diff_finding slower = make_finding(0.01, 0.02, DIFF_REGRESSION);
+	struct diff_judgement slower = make_judgement(0.01, 0.02, DIFF_REGRESSION);
 	CLEANUP(str_deinit) struct str out = {0};
 	diff_init(&diff);
 	for (int i = 0; i < 25; i++)
@@ -344,7 +344,7 @@ TEST(diff_github_tells_of_the_whole)
 TEST(diff_markdown_stays_small)
 {
 	struct difference diff;
-	struct diff_finding slower = make_finding(0.01, 0.02, DIFF_REGRESSION);
+	struct diff_judgement slower = make_judgement(0.01, 0.02, DIFF_REGRESSION);
 	char name[4000];
 	CLEANUP(str_deinit) struct str out = {0};
 	memset(name, '|', sizeof(name) - 1);
@@ -381,7 +381,7 @@ TEST(diff_text_begins_no_line_with_a_command)
 {
 	static const char *const words[] = {
 		"::error::x", "\xc2\xa0::error::x", "\xe3\x80\x80::error::x"};
-	struct diff_finding slower = make_finding(0.25, 0.375, DIFF_REGRESSION);
+	struct diff_judgement slower = make_judgement(0.25, 0.375, DIFF_REGRESSION);
 	for (size_t word = 0; word < sizeof(words) / sizeof(*words); word++)
 		for (size_t len = 1; len < 120; len++) {
 			struct difference diff;

@@ -361,7 +361,7 @@ static void write_report(const struct pair *pair, enum diff_format format, struc
 	CHECK_OK(diff_writers[format].write(pair->diff, &options, byte_sink_to_text(out)));
 }
 
-/* Names are somebody else's: no control bytes reach a terminal, no quotes break JSON. */
+/* Names are chosen by others: no control bytes reach a terminal, no quotes break JSON. */
 TEST(difference_reports_are_safe)
 {
 	struct pair pair;

@@ -48,6 +48,13 @@ struct profile *fixture_load(int fd);
 /* All of that; closes the file. */
 struct profile *fixture_profile(struct fixture *fixture);
 
+enum {
+	/* What `ebprof convert` writes unless it is given other labels. */
+	FIXTURE_LABELS = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_PID |
+			 EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP |
+			 EXPORT_LABEL_ORIGIN,
+};
+
 /* Exports into `out`, NUL-terminated behind its length. */
 void fixture_export(const struct profile *profile, enum export_format format, uint32_t labels,
 	struct bytes_buf *out);

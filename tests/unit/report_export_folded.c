@@ -169,7 +169,7 @@ TEST(exporters_pass_errors_of_the_sink)
 	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
 	fixture_samples(&fixture, thread, 0, 0, 1);
 	struct profile *profile = fixture_profile(&fixture);
-	struct export_options options = {.labels = EXPORT_LABELS_DEFAULT};
+	struct export_options options = {.labels = FIXTURE_LABELS};
 	struct byte_sink sink = {.write = fail_to_write};
 	size_t count;
 	const struct exporter *exporters = export_all(&count);

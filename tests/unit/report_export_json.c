@@ -96,7 +96,7 @@ static void check_export(struct fixture *fixture, enum export_format format, con
 {
 	struct profile *profile = fixture_profile(fixture);
 	struct bytes_buf out = {0};
-	fixture_export(profile, format, EXPORT_LABELS_DEFAULT, &out);
+	fixture_export(profile, format, FIXTURE_LABELS, &out);
 	CHECK_STR((const char *)out.data, want);
 	bytes_buf_deinit(&out);
 	profile_destroy(profile);

@@ -187,7 +187,7 @@ TEST(otlp_of_nothing)
 {
 	struct fixture fixture;
 	fixture_init(&fixture);
-	check_export(&fixture, EXPORT_LABELS_DEFAULT,
+	check_export(&fixture, FIXTURE_LABELS,
 		"resource service.name=ebprof os.type=linux\n"
 		"profile samples/count each 1000000 cpu/nanoseconds\n");
 }

@@ -205,7 +205,7 @@ TEST(pprof_head)
 	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
 	fixture_samples(&fixture, thread, 0, 0, 5);
 	struct decoded decoded;
-	decode(&decoded, fixture_profile(&fixture), EXPORT_LABELS_DEFAULT);
+	decode(&decoded, fixture_profile(&fixture), FIXTURE_LABELS);
 	check_valid(&decoded);
 	CHECK_INT(decoded.top.blobs[1].len, 2);
 	check_value_type(&decoded, 1, 0, "samples/count");
@@ -224,7 +224,7 @@ TEST(pprof_of_nothing)
 	struct fixture fixture;
 	fixture_init(&fixture);
 	struct decoded decoded;
-	decode(&decoded, fixture_profile(&fixture), EXPORT_LABELS_DEFAULT);
+	decode(&decoded, fixture_profile(&fixture), FIXTURE_LABELS);
 	check_valid(&decoded);
 	CHECK_INT(decoded.top.blobs[2].len, 0);
 	CHECK_INT(decoded.top.blobs[1].len, 2);
@@ -306,7 +306,7 @@ TEST(pprof_mappings)
 	fixture_samples(&fixture, two, FIXTURE_STACK(&fixture, outside, in_busy),
 		FIXTURE_STACK(&fixture, in_kernel), 2);
 	struct decoded decoded;
-	decode(&decoded, fixture_profile(&fixture), EXPORT_LABELS_DEFAULT);
+	decode(&decoded, fixture_profile(&fixture), FIXTURE_LABELS);
 	check_valid(&decoded);
 	CHECK_INT(decoded.top.blobs[3].len, 4);
 	check_mapping(&decoded, 0, 0x403000, 0x405000, 0x3000, "/nonexistent/busy", "ab0cff");
@@ -350,7 +350,7 @@ TEST(pprof_labels_of_threads)
 	fixture_samples(&fixture, worker, 0, 0, 1);
 	struct decoded decoded;
 	struct profile *profile = fixture_profile(&fixture);
-	decode(&decoded, profile, EXPORT_LABELS_DEFAULT);
+	decode(&decoded, profile, FIXTURE_LABELS);
 	check_valid(&decoded);
 	CHECK_INT(decoded.top.blobs[2].len, 4);
 	check_sample(&decoded, 0,
@@ -418,7 +418,7 @@ TEST(pprof_ids_have_no_holes)
 	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "x");
 	fixture_samples(&fixture, thread, stack, 0, 1);
 	struct decoded decoded;
-	decode(&decoded, fixture_profile(&fixture), EXPORT_LABELS_DEFAULT);
+	decode(&decoded, fixture_profile(&fixture), FIXTURE_LABELS);
 	check_valid(&decoded);
 	CHECK_INT(decoded.top.blobs[4].len, 3);
 	for (unsigned field = 3; field <= 5; field++)

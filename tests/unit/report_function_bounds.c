@@ -182,29 +182,29 @@ TEST(a_place_without_a_name_has_a_start)
 	struct resolver_sources sources = {.symbols = index, .code = file.elf};
 	struct resolver_place places[] = {
 		{CODE + 0x18, CODE + 0x18, 1}, {CODE + 0x30, CODE + 0x30, 2}, {FRAMES, FRAMES, 3}};
-	struct answers answers = {0};
-	CHECK(resolver_run(&sources, places, 3, &answers));
+	struct chain_map chains = {0};
+	CHECK(resolver_run(&sources, places, 3, &chains));
 	struct chain chain;
-	CHECK(answers_find(&answers, 1, &chain) && chain.count == 1);
+	CHECK(chain_map_find(&chains, 1, &chain) && chain.count == 1);
 	CHECK_STR(chain.frames[0].function, "label");
 	CHECK(chain_is_named(&chain));
 	/* The label has no size, and ends where the FDE begins. */
-	CHECK(answers_find(&answers, 2, &chain) && chain.count == 1);
+	CHECK(chain_map_find(&chains, 2, &chain) && chain.count == 1);
 	CHECK(!chain.frames[0].function && !chain_is_named(&chain));
 	CHECK_INT(chain.frames[0].start, CODE + 0x20);
-	CHECK(answers_have_names(&answers));
+	CHECK(chain_map_have_names(&chains));
 	/* It stays so in caches and recordings. */
 	struct bytes_buf encoded = {0};
-	struct answers decoded = {0};
-	answers_encode_all(&answers, &encoded);
+	struct chain_map decoded = {0};
+	chain_map_encode_all(&chains, &encoded);
 	struct bytes_cursor cursor = bytes_cursor(encoded.data, encoded.len);
-	CHECK(!answers_decode(&decoded, &cursor));
-	CHECK(answers_find(&decoded, 2, &chain) && chain.count == 1);
+	CHECK(!chain_map_decode(&decoded, &cursor));
+	CHECK(chain_map_find(&decoded, 2, &chain) && chain.count == 1);
 	CHECK_INT(chain.frames[0].start, CODE + 0x20);
 	CHECK(!chain.frames[0].function);
 	bytes_buf_deinit(&encoded);
-	answers_deinit(&decoded);
-	answers_deinit(&answers);
+	chain_map_deinit(&decoded);
+	chain_map_deinit(&chains);
 	symbol_index_destroy(index);
 	close_file(&file);
 }

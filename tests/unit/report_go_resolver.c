@@ -159,7 +159,7 @@ TEST(go_resolver_without_the_linkers_record)
 }
 
 /* By all that the file has, where that has no symbols. */
-static void resolve(struct elf_file *elf, struct answers *answers)
+static void resolve(struct elf_file *elf, struct chain_map *known)
 {
 	struct resolver_place places[COUNT];
 	struct symbol_index *none = symbol_index_create();
@@ -167,14 +167,14 @@ static void resolve(struct elf_file *elf, struct answers *answers)
 	for (size_t i = 0; i < COUNT; i++)
 		places[i] = (struct resolver_place){addresses[i], addresses[i], addresses[i]};
 	struct resolver_sources sources = {.symbols = none, .go = elf, .debug = elf};
-	CHECK(resolver_run(&sources, places, COUNT, answers));
+	CHECK(resolver_run(&sources, places, COUNT, known));
 	symbol_index_destroy(none);
 }
 
-static void check_answer(const struct answers *answers, uint64_t address, const char *want)
+static void check_answer(const struct chain_map *known, uint64_t address, const char *want)
 {
 	struct chain chain;
-	CHECK(answers_find(answers, address, &chain));
+	CHECK(chain_map_find(known, address, &chain));
 	check_chain(&chain, want);
 }
 
@@ -189,11 +189,11 @@ TEST(go_resolver_of_other_files)
 	open_file(&fixture);
 	CHECK(!fixture.resolver);
 	for (int i = 0; i < 2; i++) {
-		struct answers answers = {0};
-		resolve(i ? fixture.elf : NULL, &answers);
-		CHECK_INT(answers.detail, ANSWERS_SYMBOLS);
-		check_answer(&answers, addresses[3], "");
-		answers_deinit(&answers);
+		struct chain_map known = {0};
+		resolve(i ? fixture.elf : NULL, &known);
+		CHECK_INT(known.detail, CHAIN_MAP_SYMBOLS);
+		check_answer(&known, addresses[3], "");
+		chain_map_deinit(&known);
 	}
 	teardown(&fixture);
 }
@@ -201,13 +201,13 @@ TEST(go_resolver_of_other_files)
 TEST(resolver_asks_go)
 {
 	struct fixture fixture;
-	struct answers answers = {0};
+	struct chain_map known = {0};
 	setup(&fixture, 18);
-	resolve(fixture.elf, &answers);
-	CHECK_INT(answers.detail, ANSWERS_INLINED);
-	check_answer(&answers, addresses[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
-	check_answer(&answers, addresses[0], "");
-	answers_deinit(&answers);
+	resolve(fixture.elf, &known);
+	CHECK_INT(known.detail, CHAIN_MAP_INLINED);
+	check_answer(&known, addresses[3], "main.inl /b.go:300 0 < main.a /a.go:12 0");
+	check_answer(&known, addresses[0], "");
+	chain_map_deinit(&known);
 	teardown(&fixture);
 }
 

@@ -16,7 +16,7 @@ struct family {
 	uint32_t hits[ROWS_MAX * RUNS_MAX];
 	double rest[RUNS_MAX];
 	bool is_tested[ROWS_MAX];
-	struct diff_finding findings[ROWS_MAX];
+	struct diff_judgement judgements[ROWS_MAX];
 };
 
 static void family_init(struct family *family, size_t nr_base, size_t nr_new, double samples)
@@ -30,7 +30,7 @@ static void family_init(struct family *family, size_t nr_base, size_t nr_new, do
 }
 
 /* A row with these hits of each run of base, and of the new side. */
-static struct diff_finding *family_add(struct family *family, uint32_t base, uint32_t new)
+static struct diff_judgement *family_add(struct family *family, uint32_t base, uint32_t new)
 {
 	size_t row = family->of.nr_rows++;
 	double sums[MATCH_SIDES] = {0}, wholes[MATCH_SIDES] = {0};
@@ -42,8 +42,8 @@ static struct diff_finding *family_add(struct family *family, uint32_t base, uin
 	}
 	family->is_tested[row] = true;
 	for (int side = 0; side < MATCH_SIDES; side++)
-		family->findings[row].sides[side].share = sums[side] / wholes[side];
-	return &family->findings[row];
+		family->judgements[row].sides[side].share = sums[side] / wholes[side];
+	return &family->judgements[row];
 }
 
 static void family_judge(struct family *family)
@@ -51,7 +51,7 @@ static void family_judge(struct family *family)
 	family->of.hits = family->hits;
 	family->of.rest = family->rest;
 	family->of.is_tested = family->is_tested;
-	judgement_make(&family->of, &family->options, family->findings);
+	judgement_make(&family->of, &family->options, family->judgements);
 }
 
 static bool is_near(double got, double want, double relative)
@@ -64,28 +64,28 @@ TEST(judgement_of_one_run_a_side)
 {
 	struct family family;
 	family_init(&family, 1, 1, 1000);
-	struct diff_finding *finding = family_add(&family, 100, 150);
+	struct diff_judgement *judgement = family_add(&family, 100, 150);
 	family_judge(&family);
-	CHECK(is_near(finding->effect, 150.0 * 900 / (850 * 100) - 1, 1e-12));
+	CHECK(is_near(judgement->effect, 150.0 * 900 / (850 * 100) - 1, 1e-12));
 	double deviance = 2 * (100 * log(.1) + 900 * log(.9) + 150 * log(.15) + 850 * log(.85) -
 				      250 * log(.125) - 1750 * log(.875));
-	CHECK(is_near(finding->t, sqrt(deviance), 1e-12));
-	CHECK(finding->p >= erfc(finding->t / sqrt(2)));
-	CHECK(is_near(finding->p, erfc(finding->t / sqrt(2)), 0.5)); /* Fisher's is no other */
+	CHECK(is_near(judgement->t, sqrt(deviance), 1e-12));
+	CHECK(judgement->p >= erfc(judgement->t / sqrt(2)));
+	CHECK(is_near(judgement->p, erfc(judgement->t / sqrt(2)), 0.5)); /* Fisher's is no other */
 	double width = 2.5758293 * sqrt(1 / 100.5 + 1 / 900.5 + 1 / 150.5 + 1 / 850.5);
-	CHECK(is_near(finding->low, 1.588235294 * exp(-width) - 1, 1e-6));
-	CHECK(is_near(finding->high, 1.588235294 * exp(width) - 1, 1e-6));
-	CHECK(finding->dispersion == 1 && finding->adjusted_p == finding->p);
-	CHECK_INT(finding->verdict, DIFF_REGRESSION);
+	CHECK(is_near(judgement->low, 1.588235294 * exp(-width) - 1, 1e-6));
+	CHECK(is_near(judgement->high, 1.588235294 * exp(width) - 1, 1e-6));
+	CHECK(judgement->dispersion == 1 && judgement->adjusted_p == judgement->p);
+	CHECK_INT(judgement->verdict, DIFF_REGRESSION);
 }
 
 TEST(judgement_of_what_is_new_or_gone)
 {
 	struct family family;
 	family_init(&family, 1, 1, 10000);
-	struct diff_finding *new = family_add(&family, 0, 100);
-	struct diff_finding *gone = family_add(&family, 100, 0);
-	struct diff_finding *few = family_add(&family, 0, 3);
+	struct diff_judgement *new = family_add(&family, 0, 100);
+	struct diff_judgement *gone = family_add(&family, 100, 0);
+	struct diff_judgement *few = family_add(&family, 0, 3);
 	family_judge(&family);
 	CHECK(isinf(new->effect) && isinf(new->high) && new->low > 1);
 	CHECK_INT(new->verdict, DIFF_REGRESSION);
@@ -95,33 +95,34 @@ TEST(judgement_of_what_is_new_or_gone)
 	CHECK_INT(few->verdict, DIFF_INCONCLUSIVE);
 }
 
-/* Small changes are none, small functions no findings, and few samples say nothing. */
+/* Small changes are none, small functions are not reported, and few samples say nothing. */
 TEST(judgement_tells_same_from_inconclusive)
 {
 	struct family family;
 	family_init(&family, 1, 1, 1000000);
-	struct diff_finding *same = family_add(&family, 200000, 201000);
-	struct diff_finding *small_change = family_add(&family, 300000, 306000);
-	struct diff_finding *small_function = family_add(&family, 1000, 3000);
+	struct diff_judgement *same = family_add(&family, 200000, 201000);
+	struct diff_judgement *small_change = family_add(&family, 300000, 306000);
+	struct diff_judgement *small_function = family_add(&family, 1000, 3000);
 	family_judge(&family);
 	CHECK_INT(same->verdict, DIFF_SAME);
 	CHECK_INT(small_change->verdict, DIFF_SAME);
 	CHECK(small_change->adjusted_p < 1e-9);
 	CHECK_INT(small_function->verdict, DIFF_INCONCLUSIVE);
 	family_init(&family, 1, 1, 100);
-	struct diff_finding *unclear = family_add(&family, 20, 30);
+	struct diff_judgement *unclear = family_add(&family, 20, 30);
 	family_judge(&family);
 	CHECK_INT(unclear->verdict, DIFF_INCONCLUSIVE);
 	CHECK(unclear->detectable > 1);
 }
 
-/* What has all samples has nothing to be compared with; there are numbers, but no findings. */
+/* What has all samples has nothing to be compared with; there are numbers, but nothing is reported.
+ */
 TEST(judgement_without_a_rest)
 {
 	struct family family;
 	family_init(&family, 2, 2, 1000);
-	struct diff_finding *all = family_add(&family, 1000, 1000);
-	struct diff_finding *nearly = family_add(&family, 999, 1000);
+	struct diff_judgement *all = family_add(&family, 1000, 1000);
+	struct diff_judgement *nearly = family_add(&family, 999, 1000);
 	family_judge(&family);
 	CHECK(all->p == 1 && !isnan(all->low) && !isnan(all->high) && !isnan(all->effect));
 	CHECK_INT(all->verdict, DIFF_INCONCLUSIVE);
@@ -134,8 +135,8 @@ TEST(judgement_allows_for_runs_that_differ)
 	static const int sway[] = {-60, 60, 0, -40, 40};
 	struct family family;
 	family_init(&family, 5, 5, 10000);
-	struct diff_finding *steady = family_add(&family, 1000, 1100);
-	struct diff_finding *swaying = family_add(&family, 1000, 1100);
+	struct diff_judgement *steady = family_add(&family, 1000, 1100);
+	struct diff_judgement *swaying = family_add(&family, 1000, 1100);
 	for (size_t run = 0; run < 10; run++)
 		family.hits[10 + run] = (uint32_t)((int)family.hits[10 + run] + 4 * sway[run % 5]);
 	family_judge(&family);
@@ -156,8 +157,8 @@ TEST(judgement_by_cpu_time)
 	family.of.is_poisson = true;
 	for (int run = 0; run < 6; run++)
 		family.rest[run] = run < 3 ? 0.002 : 0.001;
-	struct diff_finding *same = family_add(&family, 20000, 10000);
-	struct diff_finding *twice = family_add(&family, 2000, 2000);
+	struct diff_judgement *same = family_add(&family, 20000, 10000);
+	struct diff_judgement *twice = family_add(&family, 2000, 2000);
 	same->sides[0].share = twice->sides[0].share = 0.5;
 	family_judge(&family);
 	CHECK(fabs(same->effect) < 1e-12 && same->p > 0.99);
@@ -177,7 +178,7 @@ TEST(judgement_finds_what_did_not_change)
 	for (int i = 0; i < 5; i++)
 		family_add(&family, 10000, 13333);
 	family_judge(&family);
-	CHECK_INT(family.findings[1].verdict, DIFF_REGRESSION);
+	CHECK_INT(family.judgements[1].verdict, DIFF_REGRESSION);
 	size_t found = judgement_find_steady(&family.of, &family.options, has_changed, left);
 	CHECK_INT(found, 1);
 	CHECK(has_changed[0] && !has_changed[1]);
@@ -185,11 +186,11 @@ TEST(judgement_finds_what_did_not_change)
 	uint32_t more[ROWS_MAX * RUNS_MAX] = {50000, 33333};
 	family.of.rest = left;
 	family.of.more = more;
-	judgement_make(&family.of, &family.options, family.findings);
-	CHECK(is_near(family.findings[0].effect, -0.5, 1e-3));
-	CHECK_INT(family.findings[0].verdict, DIFF_IMPROVEMENT);
+	judgement_make(&family.of, &family.options, family.judgements);
+	CHECK(is_near(family.judgements[0].effect, -0.5, 1e-3));
+	CHECK_INT(family.judgements[0].verdict, DIFF_IMPROVEMENT);
 	for (int i = 1; i < 6; i++)
-		CHECK_INT(family.findings[i].verdict, DIFF_SAME);
+		CHECK_INT(family.judgements[i].verdict, DIFF_SAME);
 }
 
 /* Of two that are all there is, one longer is the other shorter; an alarm is the safe guess. */

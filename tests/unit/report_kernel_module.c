@@ -75,7 +75,7 @@ static void teardown(struct fixture *fixture)
 	snprintf(command, sizeof(command), "rm -rf '%s'", fixture->root);
 	CHECK_INT(system(command), 0);
 	vec_each(&profile->objects, object)
-		answers_deinit(&object->answers);
+		chain_map_deinit(&object->chains);
 	vec_deinit(&profile->meta);
 	vec_deinit(&profile->objects);
 	vec_deinit(&profile->frames);
@@ -198,7 +198,7 @@ TEST(kernel_module_too_large_unpacked_gets_no_lines)
 	CHECK(fixture.profile.objects.data[1].lacks_room);
 	fixture.options.unpacked_bytes_max = 0;
 	fixture.profile.objects.data[1].lacks_room = false;
-	answers_deinit(&fixture.profile.objects.data[1].answers);
+	chain_map_deinit(&fixture.profile.objects.data[1].chains);
 	symbolize(&fixture.profile, &fixture.options);
 	check_frame(&fixture, 1, "first@mod.c:7");
 	CHECK(!fixture.profile.objects.data[1].lacks_room);

@@ -470,7 +470,8 @@ TEST(compiled_code_is_named_by_time)
 	profile_destroy(profile);
 }
 
-/* What was told of one place does not name others, and symbols name what is left. */
+/* A name that the recording has of one place does not name others, and symbols name what is left.
+ */
 TEST(compiled_code_without_times)
 {
 	struct bytes_buf file = {0};
@@ -488,7 +489,7 @@ TEST(compiled_code_without_times)
 	profile_destroy(profile);
 }
 
-/* Samples from before a name is sure are counted, whatever they are called. */
+/* Samples from before a name is sure are counted under any name. */
 TEST(compiled_code_that_may_have_been_another)
 {
 	struct bytes_buf file = {0};

@@ -316,7 +316,7 @@ TEST(kernels_are_told_apart)
 /* ---- what archives and snapshots add ---- */
 
 static int archived_recording(
-	const struct layout_clock *clock, enum answers_detail detail, const char *function)
+	const struct layout_clock *clock, enum chain_map_detail detail, const char *function)
 {
 	struct fixture fixture;
 	fixture_init_at(&fixture, clock);
@@ -340,10 +340,10 @@ static int archived_recording(
 	writer_sample(fixture.writer, &sample);
 	fixture_flush(&fixture);
 	struct chain_frame frames[] = {{.function = function}};
-	struct answers answers = {.detail = detail};
-	answers_add(&answers, 0x10, &(struct chain){frames, 1});
-	writer_answers(fixture.writer, object, &answers);
-	answers_deinit(&answers);
+	struct chain_map chains = {.detail = detail};
+	chain_map_add(&chains, 0x10, &(struct chain){frames, 1});
+	writer_chains(fixture.writer, object, &chains);
+	chain_map_deinit(&chains);
 	writer_unwound(fixture.writer, &(struct layout_unwound){id, whole});
 	return fixture_finish(&fixture);
 }
@@ -358,16 +358,16 @@ static void check_archived(const struct profile *profile)
 	vec_each(&profile->samples, sample)
 		CHECK_INT(profile->nodes.data[profile->stacks.data[sample->stack].user].parent != 0,
 			1);
-	const struct answers *answers = &profile->objects.data[1].answers;
-	CHECK_INT(answers->detail, ANSWERS_SYMBOLS); /* all of it is promised for no more */
-	CHECK(answers_find(answers, 0x10, &chain) && chain.count == 1);
+	const struct chain_map *chains = &profile->objects.data[1].chains;
+	CHECK_INT(chains->detail, CHAIN_MAP_SYMBOLS); /* all of it is promised for no more */
+	CHECK(chain_map_find(chains, 0x10, &chain) && chain.count == 1);
 	CHECK_STR(chain.frames[0].function, "better");
 }
 
 TEST(archives_survive)
 {
-	int a = archived_recording(&early, ANSWERS_INLINED, "better");
-	int b = archived_recording(&late, ANSWERS_SYMBOLS, "worse");
+	int a = archived_recording(&early, CHAIN_MAP_INLINED, "better");
+	int b = archived_recording(&late, CHAIN_MAP_SYMBOLS, "worse");
 	struct profile *ab = load_and_close(MERGED(a, b)), *ba = load_and_close(MERGED(b, a));
 	check_archived(ab);
 	check_archived(ba);

@@ -167,7 +167,7 @@ static void check_answer(const void *bytes, size_t len, const char *want)
 	err_destroy(err);
 }
 
-TEST(push_otlp_answers)
+TEST(push_otlp_responses)
 {
 	check_answer("", 0, "");
 	check_answer("\x0a\x00", 2, "");

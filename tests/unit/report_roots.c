@@ -102,7 +102,7 @@ TEST(roots_are_in_every_format_that_is_text)
 		struct profile *profile = three_threads();
 		struct bytes_buf out = {0};
 		roots_add(profile, &by_process);
-		fixture_export(profile, formats[i], EXPORT_LABELS_DEFAULT, &out);
+		fixture_export(profile, formats[i], FIXTURE_LABELS, &out);
 		CHECK(count_of(&out, "nginx:10") && count_of(&out, "sh:20"));
 		bytes_buf_deinit(&out);
 		profile_destroy(profile);

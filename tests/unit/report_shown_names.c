@@ -1,4 +1,4 @@
-/* Names as they are shown, kept beside answers: they come back to the functions they belong to. */
+/* Names as they are shown, kept beside chains: they come back to the functions they belong to. */
 #include "report/name/symbol/shown_names.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 struct fixture {
-	struct answers answers;
+	struct chain_map chains;
 	struct shown_names names;
 };
 
@@ -19,22 +19,22 @@ static void fill(struct fixture *fixture)
 	static const struct chain_frame alone = {.function = "_Z1cIcEvT_", .start = 0x200};
 	static const struct chain three = {inlined, 3}, one = {&alone, 1}, none;
 	*fixture = (struct fixture){.names = {.mode = DEMANGLE_FULL}};
-	answers_add(&fixture->answers, 0x200, &one);
-	answers_add(&fixture->answers, 0x300, &none);
-	answers_add(&fixture->answers, 0x110, &three);
-	answers_add(&fixture->answers, 0x120, &three);
+	chain_map_add(&fixture->chains, 0x200, &one);
+	chain_map_add(&fixture->chains, 0x300, &none);
+	chain_map_add(&fixture->chains, 0x110, &three);
+	chain_map_add(&fixture->chains, 0x120, &three);
 }
 
 static void deinit(struct fixture *fixture)
 {
 	shown_names_deinit(&fixture->names);
-	answers_deinit(&fixture->answers);
+	chain_map_deinit(&fixture->chains);
 }
 
 static const char *shown_at(const struct fixture *fixture, uint64_t offset, uint32_t frame)
 {
 	struct chain chain = {0};
-	CHECK(answers_find(&fixture->answers, offset, &chain));
+	CHECK(chain_map_find(&fixture->chains, offset, &chain));
 	CHECK(frame < chain.count);
 	return shown_names_get(&fixture->names, chain.frames[frame].number);
 }
@@ -54,11 +54,11 @@ TEST(shown_names_are_made_once)
 	static const struct chain_frame late = {.function = "_Z4latev", .start = 0x400};
 	fill(&fixture);
 	CHECK(!shown_at(&fixture, 0x200, 0));
-	CHECK_INT(shown_names_complete(&fixture.names, &fixture.answers), 3);
+	CHECK_INT(shown_names_complete(&fixture.names, &fixture.chains), 3);
 	check_names(&fixture);
-	CHECK_INT(shown_names_complete(&fixture.names, &fixture.answers), 0);
-	answers_add(&fixture.answers, 0x400, &(struct chain){&late, 1});
-	CHECK_INT(shown_names_complete(&fixture.names, &fixture.answers), 1);
+	CHECK_INT(shown_names_complete(&fixture.names, &fixture.chains), 0);
+	chain_map_add(&fixture.chains, 0x400, &(struct chain){&late, 1});
+	CHECK_INT(shown_names_complete(&fixture.names, &fixture.chains), 1);
 	CHECK_STR(shown_at(&fixture, 0x400, 0), "late()");
 	check_names(&fixture);
 	deinit(&fixture);
@@ -69,31 +69,31 @@ TEST(shown_names_in_another_mode)
 	struct fixture fixture;
 	fill(&fixture);
 	fixture.names.mode = DEMANGLE_SIMPLIFIED;
-	CHECK_INT(shown_names_complete(&fixture.names, &fixture.answers), 3);
+	CHECK_INT(shown_names_complete(&fixture.names, &fixture.chains), 3);
 	CHECK_STR(shown_at(&fixture, 0x200, 0), "c<...>");
 	deinit(&fixture);
 }
 
-/* Both as a cache does it: the answers as a whole, then the names. */
+/* Both as a cache does it: the chains as a whole, then the names. */
 static bool keep_and_take(struct fixture *from, size_t len, struct fixture *ret)
 {
-	struct bytes_buf answers = {0}, names = {0};
-	answers_encode_all(&from->answers, &answers);
-	shown_names_encode(&from->names, &from->answers, &names);
+	struct bytes_buf chains = {0}, names = {0};
+	chain_map_encode_all(&from->chains, &chains);
+	shown_names_encode(&from->names, &from->chains, &names);
 	CHECK(len <= names.len);
 	*ret = (struct fixture){.names = {.mode = DEMANGLE_FULL}};
-	CHECK(!answers_take(&ret->answers, answers.data, answers.len));
-	return shown_names_take(&ret->names, &ret->answers, names.data, len ? len : names.len);
+	CHECK(!chain_map_take(&ret->chains, chains.data, chains.len));
+	return shown_names_take(&ret->names, &ret->chains, names.data, len ? len : names.len);
 }
 
 TEST(shown_names_come_back)
 {
 	struct fixture fixture, again;
 	fill(&fixture);
-	shown_names_complete(&fixture.names, &fixture.answers);
+	shown_names_complete(&fixture.names, &fixture.chains);
 	CHECK(keep_and_take(&fixture, 0, &again));
 	check_names(&again);
-	CHECK_INT(shown_names_complete(&again.names, &again.answers), 0);
+	CHECK_INT(shown_names_complete(&again.names, &again.chains), 0);
 	deinit(&fixture);
 	deinit(&again);
 }
@@ -103,9 +103,9 @@ TEST(shown_names_refuse_what_is_cut)
 {
 	struct fixture fixture, again;
 	fill(&fixture);
-	shown_names_complete(&fixture.names, &fixture.answers);
+	shown_names_complete(&fixture.names, &fixture.chains);
 	struct bytes_buf names = {0};
-	shown_names_encode(&fixture.names, &fixture.answers, &names);
+	shown_names_encode(&fixture.names, &fixture.chains, &names);
 	for (size_t len = 1; len < names.len; len++) {
 		CHECK(!keep_and_take(&fixture, len, &again));
 		deinit(&again);
@@ -130,7 +130,7 @@ TEST(shown_names_refuse_what_is_no_text)
 		fill(&fixture);
 		uint8_t *bytes = mem_alloc(bad[i].len);
 		memcpy(bytes, bad[i].bytes, bad[i].len);
-		CHECK(!shown_names_take(&fixture.names, &fixture.answers, bytes, bad[i].len));
+		CHECK(!shown_names_take(&fixture.names, &fixture.chains, bytes, bad[i].len));
 		deinit(&fixture);
 	}
 }

@@ -1,4 +1,4 @@
-/* Whoever leaves waits for threads only so long. */
+/* A leaving interface waits for its threads a limited time. */
 #include <semaphore.h>
 #include <signal.h>
 

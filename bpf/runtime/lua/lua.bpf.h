@@ -100,7 +100,7 @@ __noinline int lua_consider_state(__u64 at)
 	if (at == lua->found || !is_lua_state(lua, row, at))
 		return 0;
 	if (!read_word(at + row->state_error, &error) || !error)
-		error = -2ULL; /* nobody catches them */
+		error = -2ULL; /* no frame catches them */
 	if (error >= lua->found_error)
 		return 0;
 	lua->found_error = error;
@@ -364,7 +364,7 @@ static __always_inline __u64 identify_lua(const struct scratch *scratch)
 }
 
 /*
- * A function that was first seen where nobody can tell its name is numbered again when it is
+ * A function that was first seen where its name cannot be told is numbered again when it is
  * called by one.
  */
 static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_row *row)

@@ -1,5 +1,5 @@
 /*
- * What is told of a function of Lua when it is first seen. Prototypes have no names: the
+ * What the recorder gets of a function of Lua when it is first seen. Prototypes have no names: the
  * instruction that called says where the function came from, a variable, a field or a method of
  * that name; as the debug library does it. Where it was called from C, it is "function@file:line".
  *
@@ -256,7 +256,7 @@ __noinline int find_lua_setter(__u32 set)
 		return 0;
 	caller->set_by = 1ULL << LUA_NOBODY_SHIFT;
 	caller->set_at = caller->target = 0;
-	caller->tells_upvalues = caller->first != 0; /* nobody knows */
+	caller->tells_upvalues = caller->first != 0; /* not known */
 	for (__u32 i = 0; i < LUA_WINDOW - 1; i++)
 		follow_lua_setter(i, set);
 	return 0;

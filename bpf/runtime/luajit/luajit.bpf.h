@@ -248,7 +248,7 @@ __noinline int luajit_take_snapshot(__u32 number)
 static __always_inline bool read_jit_snapshot(struct luajit_walk *jit, __u64 offset)
 {
 	enum {
-		MAX_STEPS = 10, /* a trace has at most 500, if nobody asked for more */
+		MAX_STEPS = 10, /* a trace has at most 500, unless the program sets more */
 	};
 	__u32 low = 0, high = (__u16)(jit->head[JIT_TRACE_HEAD] >> 16);
 	for (int i = 0; i < MAX_STEPS && high - low > 1; i++) {

@@ -1,5 +1,6 @@
 /*
- * What is told of a function of LuaJIT when it is first seen; names as those of Lua's functions.
+ * What the recorder gets of a function of LuaJIT when it is first seen; names as those of Lua's
+ * functions.
  *
  * Sources: lj_debug.c, lj_bc.h of LuaJIT 2.1 of OpenResty 2025-10-30.
  */

@@ -348,7 +348,7 @@ static __always_inline void push_file(struct scratch *scratch, enum perl_code wh
 	push_code_of(scratch, hash, line_of_cop(cop));
 }
 
-/* The code of a file or a text that is being run; before that, nobody is in it. */
+/* The code of a file or a text that is being run; before that, it has no frames. */
 static __always_inline void push_eval(struct scratch *scratch)
 {
 	struct perl_walk *perl = perl_walk(&scratch->walk.runtime);

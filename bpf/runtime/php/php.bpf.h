@@ -122,8 +122,8 @@ static __always_inline bool is_left_top(struct php_walk *php, __u64 frame)
  * Whether the loop at hand has left its last frame, for the one that this was called from, and is
  * about to end: what it then still does is to destroy the frame's variables, which may take its
  * time. What was called from C code is on the stack of frames, right behind its caller, until C
- * code goes on; until 8.2, what was called from elsewhere had a frame of nobody as its caller, in
- * the native frame of what called it.
+ * code goes on; until 8.2, what was called from elsewhere had a frame without a function as its
+ * caller, in the native frame of what called it.
  */
 static __always_inline bool has_left(struct runtime_walk *runtime)
 {
@@ -402,9 +402,9 @@ static __always_inline void push_function(struct scratch *scratch)
 }
 
 /*
- * Behind the frame of a generator that others delegate to stands one of nobody, for the one that
- * was resumed; from one to the next of them is a matter of the generators themselves. False: there
- * is none any more.
+ * Behind the frame of a generator that others delegate to stands one without a function, for the
+ * one that was resumed; from one to the next of them is a matter of the generators themselves.
+ * False: there is none any more.
  */
 static __always_inline bool read_delegating(struct runtime_walk *runtime)
 {
@@ -459,7 +459,7 @@ static __always_inline bool php_step(struct scratch *scratch)
 	}
 	php->frame = php->head[PHP_FRAME_PREVIOUS];
 	bool is_delegating = false;
-	if (!php->head[PHP_FRAME_FUNCTION]) { /* of nobody: what called into the interpreter */
+	if (!php->head[PHP_FRAME_FUNCTION]) { /* none: what called into the interpreter */
 		bool has_ended = php->generator;
 		is_delegating = read_delegating(runtime);
 		if (!is_delegating)

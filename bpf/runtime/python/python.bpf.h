@@ -74,7 +74,7 @@ static __always_inline __u64 find_state_variable(const struct runtime_walk *runt
 		       : 0;
 }
 
-/* The thread's first state, which it keeps in whatever interpreter it runs (until 3.12). */
+/* The thread's first state, which it keeps in each interpreter that it runs (until 3.12). */
 static __always_inline __u64 find_first_state(const struct runtime_walk *runtime)
 {
 	const struct python_row *row = python_row(runtime);

@@ -1,7 +1,7 @@
 /*
- * Lua, whether in a program or in a library: whatever shows its interface to others and says its
- * version in lua_ident, as every build for modules does. The interpreter's loop shows itself to
- * nobody; it is the largest function by far that lua_callk() calls, lua_call() in 5.1.
+ * Lua, whether in a program or in a library: any file that exports its interface and says its
+ * version in lua_ident, as every build for modules does. The interpreter's loop is not
+ * exported; it is the largest function by far that lua_callk() calls, lua_call() in 5.1.
  *
  * Sources: lapi.c of Lua 5.1.5 to 5.5.1.
  */

@@ -1,4 +1,4 @@
-/* Where an interpreter's loop is that shows itself to nobody, by who calls whom. */
+/* Where an interpreter's loop is that is not exported, by who calls whom. */
 #ifndef EBPROF_LUA_LOOP_H
 #define EBPROF_LUA_LOOP_H
 

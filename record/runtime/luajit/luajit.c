@@ -1,6 +1,6 @@
 /*
- * LuaJIT 2.1, whether in a program or in a library: whatever shows its interface to others. The
- * interpreter, one piece of assembly, shows itself to nobody, but lua_call() calls it. Of where
+ * LuaJIT 2.1, whether in a program or in a library: any file that exports its interface. The
+ * interpreter, one piece of assembly, is not exported, but lua_call() calls it. Of where
  * it keeps what, that which tells builds apart is checked in the code: 64-bit references by
  * lua_gettop(), and the traces by the instruction that goes to one.
  *

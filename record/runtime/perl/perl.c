@@ -1,5 +1,5 @@
 /*
- * Perl, whether in a program or in a library: whatever shows its loop and its variables to others,
+ * Perl, whether in a program or in a library: any file that exports its loop and its variables,
  * as every build does for its extension modules. Builds without threads have no PL_thr_key, and
  * are not known.
  */

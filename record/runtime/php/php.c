@@ -1,6 +1,6 @@
 /*
- * PHP without threads (NTS), whether in a program or in a library, as web servers load it: whatever
- * shows its interpreter's loop and its globals to others, as every build does for its extensions.
+ * PHP without threads (NTS), whether in a program or in a library, as web servers load it: any
+ * file that exports its interpreter's loop and its globals, as every build does for its extensions.
  *
  * Where it keeps what is read out of zend_get_executed_filename_ex(), which goes the same way as
  * the BPF side: from the globals to the frame, by its function or its caller to code of the

@@ -1,5 +1,5 @@
 /*
- * CPython, whether in a program or in a library: whatever shows its interpreter's loop to others,
+ * CPython, whether in a program or in a library: any file that exports its interpreter's loop,
  * as every build does for its extension modules.
  */
 #include <elf.h>

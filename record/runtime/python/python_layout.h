@@ -25,7 +25,7 @@ bool python_layout_of_version(uint32_t minor, struct python_row *ret);
  */
 bool python_layout_of_offsets(
 	const uint8_t bytes[PYTHON_DEBUG_OFFSETS_BYTES], uint32_t minor, struct python_row *ret);
-/* Of texts only, by python_row's `version`, whatever one: where strings have what. */
+/* Of texts only, by any `version` of a python_row: where the fields of strings are. */
 void python_layout_of_texts(uint8_t version, struct python_row *ret);
 /* Whether the BPF side may be handed it. */
 bool python_layout_is_sound(const struct python_row *row);

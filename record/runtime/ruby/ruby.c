@@ -1,6 +1,6 @@
 /*
- * CRuby, whether in a program or in a library: whatever shows its version and its functions to
- * extensions, as every build does.
+ * CRuby, whether in a program or in a library: any file that exports its version and its functions
+ * to extensions, as every build does.
  */
 #include <elf.h>
 #include <string.h>

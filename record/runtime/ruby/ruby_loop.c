@@ -1,7 +1,7 @@
 /*
  * vm_exec_core() is threaded code: each of some two hundred instructions ends by jumping to where
  * the next one's word points. No other function has a tenth of such jumps. rb_vm_exec() is who
- * calls it; where the two are one, or nobody is known to call it, the loop is all there is.
+ * calls it; where the two are one, or no caller is known, the loop is all there is.
  */
 #include "record/runtime/ruby/ruby_loop.h"
 
@@ -160,7 +160,7 @@ static bool calls(const struct search *search, const struct function *caller, ui
 
 /*
  * Of those that call the core the one that calls the others: 3.3 may have a function of its own to
- * go on behind exceptions. NULL: nobody calls it, or too many do.
+ * go on behind exceptions. NULL: it has no caller, or too many.
  */
 static const struct function *find_caller(const struct search *search, const struct function *core)
 {

@@ -275,12 +275,12 @@ static int slim_file_compare_places(const void *a, const void *b, void *context)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Nobody is to look for the files again: all was asked of them, and what is not known stays so. */
-static size_t put_answers_of_object(struct output *output, size_t first)
+/* Readers shall not look for the files again: all was looked up, and what is not known stays so. */
+static size_t put_chains_of_object(struct output *output, size_t first)
 {
 	const struct slim_place *list = output->places->list.data;
 	uint32_t object = list[output->order.data[first]].object;
-	struct answers answers = {.detail = ANSWERS_INLINED};
+	struct chain_map chains = {.detail = CHAIN_MAP_INLINED};
 	size_t at = first;
 	for (; at < output->order.len; at++) {
 		const struct slim_place *place = &list[output->order.data[at]];
@@ -289,15 +289,15 @@ static size_t put_answers_of_object(struct output *output, size_t first)
 			break;
 		struct chain chain = slim_places_chain(output->places, place, &bare);
 		if (object && !slim_places_code(output->places, place))
-			answers_add(&answers, place->offset, &chain);
+			chain_map_add(&chains, place->offset, &chain);
 	}
-	if (answers_count(&answers))
-		writer_answers(output->writer, output->objects[object], &answers);
-	answers_deinit(&answers);
+	if (chain_map_count(&chains))
+		writer_chains(output->writer, output->objects[object], &chains);
+	chain_map_deinit(&chains);
 	return at;
 }
 
-static void put_answers(struct output *output)
+static void put_chains(struct output *output)
 {
 	if (!output->err)
 		output->err = writer_flush(output->writer); /* the objects come first */
@@ -305,7 +305,7 @@ static void put_answers(struct output *output)
 		qsort_r(output->order.data, output->order.len, sizeof(*output->order.data),
 			slim_file_compare_places, output);
 	for (size_t i = 0; i < output->order.len;)
-		i = put_answers_of_object(output, i);
+		i = put_chains_of_object(output, i);
 }
 
 /* ---- all of it ---- */
@@ -341,7 +341,7 @@ static struct err *slim_file_put_all(struct output *output)
 	slim_file_put_tasks(output);
 	slim_file_put_nodes(output);
 	slim_file_put_samples(output);
-	put_answers(output);
+	put_chains(output);
 	slim_file_put_counters(output);
 	vec_each(&output->profile->sources, source)
 		put_tallies(output, source);

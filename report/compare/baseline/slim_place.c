@@ -27,7 +27,7 @@ static struct chain slim_place_chain_of(const struct profile *profile, uint32_t 
 {
 	const struct profile_frame *it = &profile->frames.data[frame];
 	struct chain chain = {0};
-	answers_find(&profile->objects.data[it->object].answers, it->offset, &chain);
+	chain_map_find(&profile->objects.data[it->object].chains, it->offset, &chain);
 	return chain;
 }
 

@@ -135,7 +135,7 @@ struct err *store_find(struct store *store, const struct store_key *key, struct 
 
 /* ---- what a killed process left behind ---- */
 
-/* Who writes has the lock, which is ours: whoever made it is no more. */
+/* A writer holds the lock, which is ours: the process that made the file is gone. */
 static struct err *each_unfinished(const struct store_folder *folder,
 	struct err *(*each)(void *context, const char *name), void *context)
 {
@@ -272,7 +272,7 @@ struct err *store_each_ref(struct store *store, const struct store_visitor *visi
 	return walk_folder(&walk, "refs", 2);
 }
 
-/* ---- what nobody needs any more ---- */
+/* ---- what is not needed any more ---- */
 
 struct gc {
 	struct store *store;

@@ -44,7 +44,7 @@ struct store_file_facts {
 bool store_file_look(
 	const struct store_folder *folder, const char *name, struct store_file_facts *ret);
 
-/* Waits until nobody else has it, for a minute at most. *ret is to be closed. */
+/* Waits until no other process has it, for a minute at most. *ret is to be closed. */
 struct err *store_file_lock(const struct store_folder *folder, int *ret) ERR_MUST_CHECK;
 
 /* What files are called until they are whole. */

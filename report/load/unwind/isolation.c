@@ -33,7 +33,7 @@ enum {
 
 /* ---- in the child ---- */
 
-/* Nobody looks at its core, which would be as large as the recording's tables are. */
+/* It writes no core, which would be as large as the recording's tables are. */
 static void prepare_child(pid_t parent)
 {
 	struct sigaction end = {.sa_handler = SIG_DFL};

@@ -32,7 +32,7 @@ struct unwound {                         /* {0} is an empty one */
 	struct map numbers;              /* hash of a stack -> number */
 	uint64_t seed;                   /* of those hashes, 0: not drawn yet */
 	size_t begun;                    /* frames of the stack that is being added */
-	uint64_t steps;                  /* what finding them has cost so far */
+	uint64_t steps;                  /* what the search for them has cost so far */
 };
 
 /* The next frame, leaf first, of the stack that unwound_end() ends. */

@@ -17,7 +17,7 @@ enum {
 
 /* `write` takes all of the bytes or fails. */
 struct byte_sink {
-	struct err *(*write)(void *context, const void *bytes, size_t len);
+	struct err *(*write)(void *context, const void *bytes, size_t len)ERR_MUST_CHECK;
 	void *context;
 };
 

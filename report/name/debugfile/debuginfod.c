@@ -159,7 +159,7 @@ static void debuginfod_run_job(struct debuginfod *session, struct debuginfod_tra
 	transfer->bytes_max = job->wants_whole ? LONG_MAX : INSTEAD_MAX;
 	pthread_mutex_unlock(&session->lock);
 	fetch_part(transfer, part, &answer);
-	/* Nobody wants to be told for hours that a server was out of order for a minute. */
+	/* A server that was out of order for a minute is asked again later. */
 	if (answer.verdict == DEBUG_UNKNOWN && transfer->is_certain) {
 		struct debuginfod_question question = question_of(session, job, part);
 		debuginfod_memo_add(session->memo, &question);

@@ -4,7 +4,7 @@
  * Only if DEBUGINFOD_URLS is set; libdebuginfod does the talking and keeps what came in its own
  * cache, which is where the paths below lead. What is there has to be checked like any other file.
  *
- * Nobody waits for the network for long: a transfer that stands still for 10 s is cut off, and the
+ * Waits for the network are short: a transfer that stands still for 10 s is cut off, and the
  * caller of debuginfod_wait() gets what is there after 10 s in all, or, where the user asked
  * for a tier by name, after 10 s in which nothing came. Then the whole session is over.
  *
@@ -44,7 +44,7 @@ struct debuginfod_options {
 	debuginfod_progress_fn *progress; /* called during a download; may be NULL */
 	void *context;
 	/*
-	 * Nobody stands and waits: there is time as long as something comes, in any mode; but
+	 * The user does not wait: there is time as long as something comes, in any mode; but
 	 * the caller that ends the session leaves at once.
 	 */
 	bool is_background;
@@ -88,7 +88,7 @@ enum {
 
 /* What became of one part; paths are the session's. */
 struct debuginfod_answer {
-	bool is_wanted; /* false: nobody asked for it */
+	bool is_wanted; /* false: it was not asked for */
 	enum debug_verdict verdict;
 	int errnum;
 	/* whole: [0]; names: .symtab, .strtab; lines: .debug_line, .debug_line_str, .debug_str,

@@ -25,7 +25,7 @@ enum {
 static const long file_bytes_max = 16L << 30, section_bytes_max = 1L << 30;
 /* What came is kept on disk, which others need, too. */
 static const uint64_t spare_bytes = 64 << 20;
-/* Below, nobody cares what it was packed to. */
+/* Below, any ratio of compression is taken. */
 static const uint64_t bomb_bytes = 64 << 20;
 
 static const int64_t patience_ns = DEBUGINFOD_PATIENCE_S * (int64_t)NS_PER_S;

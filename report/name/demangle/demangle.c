@@ -62,7 +62,7 @@ static size_t length_before_clone(const char *name, size_t len)
 
 /*
  * The same where no mangled name holds a dot, as in C++ and D: all behind the first one is a suffix
- * then, by whatever pass or attribute it was made: .avx2, .sse4_1.2, ._omp_cpyfn.6. `len` where
+ * then, made by any pass or attribute: .avx2, .sse4_1.2, ._omp_cpyfn.6. `len` where
  * these are no dotted words.
  */
 static size_t length_before_dots(const char *name, size_t len)

@@ -465,7 +465,7 @@ static unsigned symbol_forks(const char *at)
 
 /*
  * How often the demangler may have to choose between two ways to read what
- * follows, as a power of two. Counted generously: nobody knows yet what is a
+ * follows, as a power of two. Counted generously: it is not known yet what is a
  * name and what is within one.
  */
 static unsigned d_forks(const char *mangled, size_t len)

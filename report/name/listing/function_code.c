@@ -115,11 +115,11 @@ static void function_code_find_lines(const struct function_code_request *request
 	}
 	struct resolver_sources sources = resolver_sources_of(file);
 	sources.symbols = symbol_file_index(file);
-	resolver_run(&sources, asked, count, &ret->answers);
+	resolver_run(&sources, asked, count, &ret->chains);
 	ret->places = mem_zalloc_array(count + 1, sizeof(*ret->places));
 	for (size_t i = 0; i < count; i++) {
 		struct chain chain = {0};
-		answers_find(&ret->answers, ret->disassembly.list.data[i].address, &chain);
+		chain_map_find(&ret->chains, ret->disassembly.list.data[i].address, &chain);
 		ret->places[i] = function_code_place_of(request, &chain);
 	}
 }
@@ -217,7 +217,7 @@ void function_code_deinit(struct function_code *code)
 	disassembly_deinit(&code->disassembly);
 	mem_free(code->places);
 	str_deinit(&code->problem);
-	answers_deinit(&code->answers);
+	chain_map_deinit(&code->chains);
 }
 
 bool function_code_find(

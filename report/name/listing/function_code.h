@@ -5,7 +5,7 @@
 #ifndef EBPROF_FUNCTION_CODE_H
 #define EBPROF_FUNCTION_CODE_H
 
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "report/name/listing/disassembly.h"
 #include "report/name/symbol/symbol_file.h"
 
@@ -24,7 +24,7 @@ struct function_code {
 	uint32_t object;
 	uint64_t bias; /* address less a frame's offset, within this function */
 	/* private: */
-	struct answers answers;
+	struct chain_map chains;
 };
 
 struct function_code_request {

@@ -200,7 +200,8 @@ static void listing_read_code(const struct listing_request *request,
 
 /* ---- a listing ---- */
 
-/* Of all files that it has lines of, whatever samples are looked at: they come in one order. */
+/* Of all files that it has lines of, not only those of the samples in view: they come in one order.
+ */
 static uint64_t hash_files(const struct listing_request *request)
 {
 	const struct profile_function *function =

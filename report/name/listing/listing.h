@@ -1,6 +1,6 @@
 /*
- * One function as text: its source lines and its instructions, which are the same whatever samples
- * are looked at; and rows of them with the weights of an annotation.
+ * One function as text: its source lines and its instructions, which are the same for all
+ * samples; and rows of them with the weights of an annotation.
  */
 #ifndef EBPROF_LISTING_H
 #define EBPROF_LISTING_H

@@ -1,6 +1,6 @@
 /*
- * All that a file's debug information says of its code, on disk, so that addresses that nobody has
- * asked for yet need neither unpacking nor a walk: the file is mapped, and an address costs
+ * All that a file's debug information says of its code, on disk, so that addresses that were not
+ * looked up yet need neither unpacking nor a walk: the file is mapped, and an address costs
  * a binary search and a look into a few thousand bytes. It says exactly what
  * dwarf_resolver.h does, which it is made by.
  *

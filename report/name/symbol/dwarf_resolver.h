@@ -57,7 +57,7 @@ unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver);
 /*
  * Tells of all code. Texts that are told are forgotten when the resolver is destroyed, if not
  * before. False when that is not all that there is to be known, or the debug information is
- * damaged: then answers for single addresses may be others.
+ * damaged: then chains of single addresses may be others.
  */
 bool dwarf_resolver_survey(struct dwarf_resolver *resolver, const struct dwarf_survey_taker *taker);
 

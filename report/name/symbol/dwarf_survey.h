@@ -3,8 +3,8 @@
  * stretch of code that is one function, inlined ones included, and one line, its chain.
  *
  * Nothing here knows what a chain is made of. Addresses where one may change are marked
- * (dwarf_marks.h), and the reader that answers a report is asked for each of them, so that the
- * answers are the same. A unit is read a few million bytes of code at a time, and asked for a
+ * (dwarf_marks.h), and the reader that a report uses reads each of them, so that the
+ * chains are the same. A unit is read a few million bytes of code at a time, and asked for a
  * million addresses, so memory does not grow with it.
  */
 #ifndef EBPROF_DWARF_SURVEY_H

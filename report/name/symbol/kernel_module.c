@@ -9,7 +9,7 @@
 #include "format/elf/elf_symbols.h"
 #include "report/name/symbol/kernel_file.h"
 
-/* ---- finding the file ---- */
+/* ---- the file ---- */
 
 enum {
 	MAX_DEPTH = 16,

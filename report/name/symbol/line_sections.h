@@ -1,6 +1,6 @@
 /*
  * Lines from .debug_line and the sections of its names alone, as a debuginfod server gives them: a
- * twentieth of a debug file. Without .debug_info nobody knows which functions were
+ * twentieth of a debug file. Without .debug_info it is not known which functions were
  * inlined (a line is then that of the innermost one), nor, before DWARF 5, in which folder a file
  * was compiled.
  */

@@ -27,12 +27,12 @@ static const struct profile_object *lookup_object_of(const struct pending *pendi
 	return &pending->profile->objects.data[pending->object];
 }
 
-/* ---- answers ---- */
+/* ---- chains ---- */
 
 static bool is_known(const struct lookup *lookup, const struct pending_place *place)
 {
 	struct chain chain;
-	if (!answers_find(&lookup->result->answers, place->offset, &chain))
+	if (!chain_map_find(&lookup->result->chains, place->offset, &chain))
 		return false;
 	if (chain_is_named(&chain))
 		return true;
@@ -43,7 +43,7 @@ struct places {
 	VEC(struct resolver_place) list;
 };
 
-/* Those of the pending that are not answered yet, at their addresses in the file. */
+/* Those of the pending that are not known yet, at their addresses in the file. */
 static struct places open_places(const struct lookup *lookup, const struct symbol_file *file)
 {
 	struct places places = {0};
@@ -62,7 +62,7 @@ static struct places open_places(const struct lookup *lookup, const struct symbo
 	return places;
 }
 
-/* Looks them up. True when all that the files name was there to answer. */
+/* Looks them up. True when all files that they name were there. */
 static bool look_up_places(
 	struct lookup *lookup, const struct resolver_sources *sources, struct places *places)
 {
@@ -70,7 +70,7 @@ static bool look_up_places(
 	const struct elf_budget *budget = lookup->pending->budget;
 	size_t count = places->list.len;
 	uint64_t refusals = elf_budget_refusals(budget);
-	bool is_whole = resolver_run(sources, places->list.data, count, &result->answers);
+	bool is_whole = resolver_run(sources, places->list.data, count, &result->chains);
 	bool lacks_room = elf_budget_refusals(budget) > refusals;
 	result->lacks_room |= lacks_room;
 	result->lacks_debug_parts |= !is_whole || lacks_room;
@@ -103,28 +103,28 @@ static struct shown_names *kept_names(const struct lookup *lookup)
 }
 
 static void lookup_keep(
-	struct lookup *lookup, struct symbol_cache_entry *entry, bool are_answers_new)
+	struct lookup *lookup, struct symbol_cache_entry *entry, bool are_chains_new)
 {
 	struct lookup_result *result = lookup->result;
 	struct shown_names *names = kept_names(lookup);
-	size_t nr_new = names ? shown_names_complete(names, &result->answers) : 0;
-	if (are_answers_new || nr_new)
+	size_t nr_new = names ? shown_names_complete(names, &result->chains) : 0;
+	if (are_chains_new || nr_new)
 		symbol_cache_store(
-			lookup->pending->cache, entry, &result->answers, are_answers_new, names);
+			lookup->pending->cache, entry, &result->chains, are_chains_new, names);
 }
 
 /*
  * By what earlier reports found out, or by the files themselves. False: there is debug information
- * for what only symbols have answered.
+ * for what only symbols were known.
  */
 static bool look_up_files(
 	struct lookup *lookup, struct symbol_file *file, struct resolver_sources *sources)
 {
-	struct answers *answers = &lookup->result->answers;
+	struct chain_map *chains = &lookup->result->chains;
 	CLEANUP(symbol_cache_entry_deinit) struct symbol_cache_entry entry = {0};
-	if (!answers_count(answers)) {
+	if (!chain_map_count(chains)) {
 		symbol_cache_find(&lookup_object_of(lookup->pending)->info, file, &entry);
-		symbol_cache_load(lookup->pending->cache, &entry, answers, kept_names(lookup));
+		symbol_cache_load(lookup->pending->cache, &entry, chains, kept_names(lookup));
 		sources->index = (struct resolver_index){
 			.cache = lookup->pending->index_cache,
 			.name = entry.name,
@@ -133,7 +133,7 @@ static bool look_up_files(
 	}
 	struct places places = open_places(lookup, file);
 	bool is_whole = lookup->stage > LOOKUP_SYMBOLS || !places.list.len ||
-			resolver_detail(sources) == ANSWERS_SYMBOLS;
+			resolver_detail(sources) == CHAIN_MAP_SYMBOLS;
 	if (places.list.len)
 		sources->symbols = symbol_file_index(file);
 	if (!is_whole)
@@ -156,7 +156,7 @@ static void lookup_note_origin(struct lookup_result *result)
 		result->problem = "the file has no symbol table";
 }
 
-/* Whether servers may have what this machine lacks. An archive's answers are not given up. */
+/* Whether servers may have what this machine lacks. An archive's chains are not given up. */
 static bool needs_network(const struct lookup *lookup)
 {
 	const struct lookup_result *result = lookup->result;
@@ -168,7 +168,7 @@ static bool needs_network(const struct lookup *lookup)
 
 static void drop_archived(struct lookup_result *result)
 {
-	answers_deinit(&result->answers);
+	chain_map_deinit(&result->chains);
 	result->nr_archived = 0;
 	result->has_archived_names = false;
 }
@@ -181,12 +181,12 @@ static void drop_archived(struct lookup_result *result)
 static void judge_archived(struct lookup *lookup, const struct resolver_sources *sources)
 {
 	struct lookup_result *result = lookup->result;
-	enum answers_detail detail = result->answers.detail;
+	enum chain_map_detail detail = result->chains.detail;
 	bool has_symtab = result->file.level > SYMBOL_LEVEL_DYNSYM;
 	if (resolver_detail(sources) > detail || (has_symtab && !result->has_archived_names))
 		drop_archived(result);
 	else
-		lookup->looks_up_unnamed = has_symtab && detail < ANSWERS_INLINED;
+		lookup->looks_up_unnamed = has_symtab && detail < CHAIN_MAP_INLINED;
 	lookup->looks_up_unknown = lookup->looks_up_unnamed || sources->code;
 }
 
@@ -196,10 +196,10 @@ static enum lookup_stage look_up_file(struct lookup *lookup)
 	struct lookup_result *result = lookup->result;
 	if (result->has_archived_names)
 		result->symbols_from = recording;
-	if (result->answers.detail == ANSWERS_INLINED && is_answered(lookup))
+	if (result->chains.detail == CHAIN_MAP_INLINED && is_answered(lookup))
 		return LOOKUP_END;
 	if (lookup->stage == LOOKUP_RECORDING)
-		return answers_count(&result->answers) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
+		return chain_map_count(&result->chains) ? LOOKUP_FILES : LOOKUP_SYMBOLS;
 	struct symbol_file *file = &result->file;
 	symbol_file_find(lookup_object_of(lookup->pending), &lookup->files, file);
 	struct resolver_sources sources = sources_of(lookup, file);
@@ -330,14 +330,14 @@ static enum lookup_stage look_up_object(struct lookup *lookup)
 /* A lookup begins with what the recording had; names that are shown already must not lose it. */
 static void begin_with_archive(struct pending *pending, struct lookup_result *result)
 {
-	result->nr_archived = answers_count(&pending->archived);
-	result->has_archived_names = answers_have_names(&pending->archived);
+	result->nr_archived = chain_map_count(&pending->archived);
+	result->has_archived_names = chain_map_have_names(&pending->archived);
 	if (result->stage == LOOKUP_NETWORK && !pending->is_shown) {
-		result->answers = pending->archived;
-		pending->archived = (struct answers){0};
+		result->chains = pending->archived;
+		pending->archived = (struct chain_map){0};
 		return;
 	}
-	answers_copy(&result->answers, &pending->archived);
+	chain_map_copy(&result->chains, &pending->archived);
 }
 
 void lookup_run(struct pending *pending, struct lookup_result *ret)
@@ -360,6 +360,6 @@ void lookup_run(struct pending *pending, struct lookup_result *ret)
 void lookup_result_deinit(struct lookup_result *result)
 {
 	shown_names_deinit(&result->shown);
-	answers_deinit(&result->answers);
+	chain_map_deinit(&result->chains);
 	symbol_file_deinit(&result->file);
 }

@@ -6,7 +6,7 @@
 #ifndef EBPROF_LOOKUP_H
 #define EBPROF_LOOKUP_H
 
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "report/name/symbol/shown_names.h"
 #include "report/name/symbol/symbol_file.h"
 
@@ -25,9 +25,9 @@ enum lookup_stage {
 struct lookup_result {
 	enum lookup_stage stage;
 	bool is_last; /* there will be no more */
-	struct answers answers;
+	struct chain_map chains;
 	struct shown_names shown; /* as far as known */
-	size_t nr_archived;       /* of answers: those that the recording had */
+	size_t nr_archived;       /* of the chains: those that the recording had */
 	bool has_archived_names;  /* among them */
 	struct symbol_file file;  /* closed; as symbol_file_none() where none was looked for */
 	bool has_file;

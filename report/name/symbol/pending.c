@@ -266,13 +266,13 @@ static void name_compiled(struct pending *pending)
 	}
 }
 
-/* All at once: a function for each address is what there is without answers, and hardly more than
+/* All at once: a function for each address is what there is without chains, and hardly more than
  * their texts with them. */
-static void reserve_functions(struct pending *pending, const struct answers *answers)
+static void reserve_functions(struct pending *pending, const struct chain_map *known)
 {
-	size_t count = answers_text_count(answers);
+	size_t count = chain_map_text_count(known);
 	vec_resize(&pending->by_number, count);
-	if (!answers_count(answers)) {
+	if (!chain_map_count(known)) {
 		count = pending->places.len;
 		map_reserve(&pending->by_unknown, count);
 	}
@@ -281,13 +281,13 @@ static void reserve_functions(struct pending *pending, const struct answers *ans
 	vec_reserve(&pending->profile->functions, count);
 }
 
-/* The answer to each place; returns how many frames they have together. */
+/* The chain of each place; returns how many frames they have together. */
 static size_t pending_find_chains(
-	const struct pending *pending, const struct answers *answers, struct chain *chains)
+	const struct pending *pending, const struct chain_map *known, struct chain *chains)
 {
 	size_t nr_frames = 0;
 	for (size_t i = 0; i < pending->places.len; i++) {
-		answers_find(answers, pending->places.data[i].offset, &chains[i]);
+		chain_map_find(known, pending->places.data[i].offset, &chains[i]);
 		nr_frames += chains[i].count;
 	}
 	return nr_frames;
@@ -296,19 +296,19 @@ static size_t pending_find_chains(
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void name_frames(struct pending *pending, const struct lookup_result *result)
 {
-	const struct answers *answers = &result->answers;
+	const struct chain_map *known = &result->chains;
 	size_t count = pending->places.len;
-	bool had_answers = pending->outdated.len; /* of the time before */
+	bool had_chains = pending->outdated.len; /* of the time before */
 	CLEANUP_FREE struct chain *chains = mem_zalloc_array(count, sizeof(*chains));
-	size_t nr_frames = pending_find_chains(pending, answers, chains);
+	size_t nr_frames = pending_find_chains(pending, known, chains);
 	pending->shown = &result->shown;
 	forget_functions(pending);
 	name_compiled(pending);
-	reserve_functions(pending, answers);
+	reserve_functions(pending, known);
 	for (size_t i = 0; i < count; i++)
 		name_frame(pending, result, &pending->places.data[i], &chains[i]);
-	if (!pending->options->no_inline && (nr_frames || had_answers)) {
-		if (!had_answers)
+	if (!pending->options->no_inline && (nr_frames || had_chains)) {
+		if (!had_chains)
 			vec_reserve(&pending->profile->frames, nr_frames);
 		for (size_t i = 0; i < count; i++)
 			add_inlined_frames(pending, &pending->places.data[i], &chains[i]);
@@ -334,25 +334,25 @@ static void pending_note_origin(struct pending *pending, const struct lookup_res
 		object->symbols_from = arena_strndup(&pending->profile->arena, path, strlen(path));
 }
 
-/* The last answers are the profile's; names may still point to those of the time before. */
-static void keep_answers(struct pending *pending, struct lookup_result *result)
+/* The last chains are the profile's; names may still point to those of the time before. */
+static void keep_chains(struct pending *pending, struct lookup_result *result)
 {
 	struct profile_object *object = pending_object_of(pending);
 	if (!result->is_last) {
-		vec_push(&pending->outdated, result->answers);
+		vec_push(&pending->outdated, result->chains);
 	} else {
-		vec_push(&pending->outdated, object->answers);
-		object->answers = result->answers;
+		vec_push(&pending->outdated, object->chains);
+		object->chains = result->chains;
 		object->nr_archived = result->nr_archived;
 	}
-	result->answers = (struct answers){0};
+	result->chains = (struct chain_map){0};
 }
 
 void pending_apply(struct pending *pending, struct lookup_result *result)
 {
 	name_frames(pending, result);
 	pending_note_origin(pending, result);
-	keep_answers(pending, result);
+	keep_chains(pending, result);
 	lookup_result_deinit(result);
 }
 
@@ -366,8 +366,8 @@ void pending_deinit(struct pending *pending)
 	map_deinit(&pending->by_name);
 	map_deinit(&pending->by_address);
 	map_deinit(&pending->by_unknown);
-	answers_deinit(&pending->archived);
-	vec_each(&pending->outdated, answers)
-		answers_deinit(answers);
+	chain_map_deinit(&pending->archived);
+	vec_each(&pending->outdated, chains)
+		chain_map_deinit(chains);
 	vec_deinit(&pending->outdated);
 }

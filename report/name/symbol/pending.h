@@ -24,21 +24,21 @@ struct pending {
 	const struct cache *cache, *index_cache;
 	struct elf_budget *budget;
 	VEC(struct pending_place) places;
-	VEC(uint32_t) compiled;  /* frames that a runtime named when recording */
-	enum lookup_stage next;  /* of lookups; LOOKUP_END: there is no more to be had */
-	struct answers archived; /* what the recording has */
+	VEC(uint32_t) compiled;    /* frames that a runtime named when recording */
+	enum lookup_stage next;    /* of lookups; LOOKUP_END: there is no more to be had */
+	struct chain_map archived; /* what the recording has */
 
 	/* Of applying: */
 	bool is_shown; /* a view may show names meanwhile: their texts have to stay */
 	const struct shown_names *shown; /* of what is being applied */
 	VEC(uint32_t) functions;         /* the profile's, made for this object */
 	size_t nr_functions;             /* those of them that are in use */
-	VEC(uint64_t) by_number; /* of an answer's text -> 1 + the newest of functions called so */
-	struct map by_name;      /* the same of texts that are no answer's */
+	VEC(uint64_t) by_number; /* of a kept text -> 1 + the newest of functions called so */
+	struct map by_name;      /* the same of texts that are in no chain map */
 	struct map by_address;   /* -> the function without a name that begins there */
 	struct map by_unknown;   /* -> the function of an address of which nothing is known */
 	VEC(uint32_t) older;     /* for each of functions: 1 + one of the same name, or 0 */
-	VEC(struct answers) outdated; /* names that a view may still show */
+	VEC(struct chain_map) outdated; /* names that a view may still show */
 };
 
 /* Adds a frame of the object, each once. */

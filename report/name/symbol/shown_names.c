@@ -1,6 +1,6 @@
 /*
- * Encoded: for each function, in the order of answers_each_function(), its name with a NUL. The NUL
- * alone says that it is shown as it is.
+ * Encoded: for each function, in the order of chain_map_each_function(), its name with a NUL. The
+ * NUL alone says that it is shown as it is.
  */
 #include "report/name/symbol/shown_names.h"
 
@@ -12,7 +12,7 @@
 
 struct completion {
 	struct shown_names *names;
-	struct answers *answers;
+	struct chain_map *chains;
 	struct str name;
 	size_t count;
 };
@@ -26,17 +26,17 @@ static void complete_name(void *context, uint32_t number, const char *mangled)
 	completion->name.len = 0;
 	bool is_mangled = demangle(mangled, names->mode, &completion->name);
 	names->by_number.data[number - 1] =
-		is_mangled ? answers_keep(completion->answers, str_text(&completion->name),
+		is_mangled ? chain_map_keep(completion->chains, str_text(&completion->name),
 				     completion->name.len)
 			   : mangled;
 	completion->count++;
 }
 
-size_t shown_names_complete(struct shown_names *names, struct answers *answers)
+size_t shown_names_complete(struct shown_names *names, struct chain_map *chains)
 {
-	struct completion completion = {.names = names, .answers = answers};
-	vec_resize(&names->by_number, answers_text_count(answers));
-	answers_each_function(answers, complete_name, &completion);
+	struct completion completion = {.names = names, .chains = chains};
+	vec_resize(&names->by_number, chain_map_text_count(chains));
+	chain_map_each_function(chains, complete_name, &completion);
 	str_deinit(&completion.name);
 	return completion.count;
 }
@@ -57,9 +57,9 @@ static void shown_names_put_name(void *context, uint32_t number, const char *man
 }
 
 void shown_names_encode(
-	const struct shown_names *names, const struct answers *answers, struct bytes_buf *out)
+	const struct shown_names *names, const struct chain_map *chains, struct bytes_buf *out)
 {
-	answers_each_function(answers, shown_names_put_name, &(struct encoding){names, out});
+	chain_map_each_function(chains, shown_names_put_name, &(struct encoding){names, out});
 }
 
 struct taking {
@@ -82,12 +82,12 @@ static void take_name(void *context, uint32_t number, const char *mangled)
 }
 
 bool shown_names_take(
-	struct shown_names *names, struct answers *answers, uint8_t *bytes, size_t len)
+	struct shown_names *names, struct chain_map *chains, uint8_t *bytes, size_t len)
 {
 	struct taking taking = {.names = names, .cursor = bytes_cursor(bytes, len)};
-	answers_keep_block(answers, bytes);
-	vec_resize(&names->by_number, answers_text_count(answers));
-	answers_each_function(answers, take_name, &taking);
+	chain_map_keep_block(chains, bytes);
+	vec_resize(&names->by_number, chain_map_text_count(chains));
+	chain_map_each_function(chains, take_name, &taking);
 	return !taking.is_bad && !taking.cursor.overrun && !bytes_left(&taking.cursor);
 }
 

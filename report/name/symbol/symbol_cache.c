@@ -1,6 +1,6 @@
 /*
- * An entry: a version, how often its answers were stored before, the number of bytes of answers and
- * of names in each mode; then the answers in one part, then the names.
+ * An entry: a version, how often its chains were stored before, the number of bytes of chains and
+ * of names in each mode; then the chains in one part, then the names.
  */
 #include "report/name/symbol/symbol_cache.h"
 
@@ -13,7 +13,7 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 8, /* also when the same files give other answers or names than before */
+	FORMAT_VERSION = 8, /* also when the same files give other chains or names than before */
 	NR_PARTS = 1 + SYMBOL_CACHE_MODES,
 	HEADER_BYTES = 4 + 4 + 8 * NR_PARTS,
 	MAX_ENTRY_BYTES = 512 << 20,
@@ -105,9 +105,9 @@ static struct err *read_parts(struct cache_entry *from, struct parts *parts)
 }
 
 static struct err *take_parts(struct parts *parts, struct symbol_cache_entry *entry,
-	struct answers *answers, struct shown_names *names)
+	struct chain_map *chains, struct shown_names *names)
 {
-	const char *fault = answers_take(answers, steal_ptr(parts->bytes[0]), parts->lens[0]);
+	const char *fault = chain_map_take(chains, steal_ptr(parts->bytes[0]), parts->lens[0]);
 	if (fault)
 		return err_new(ERR_FORMAT, "%s", fault);
 	for (int mode = 0; mode < SYMBOL_CACHE_MODES; mode++) {
@@ -115,7 +115,7 @@ static struct err *take_parts(struct parts *parts, struct symbol_cache_entry *en
 		if (!names || mode != (int)names->mode)
 			bytes_put(&entry->names[mode], parts->bytes[1 + mode], len);
 		else if (len &&
-			 !shown_names_take(names, answers, steal_ptr(parts->bytes[1 + mode]), len))
+			 !shown_names_take(names, chains, steal_ptr(parts->bytes[1 + mode]), len))
 			return err_new(ERR_FORMAT, "names that are none");
 	}
 	entry->is_there = true;
@@ -124,7 +124,7 @@ static struct err *take_parts(struct parts *parts, struct symbol_cache_entry *en
 }
 
 void symbol_cache_load(const struct cache *cache, struct symbol_cache_entry *entry,
-	struct answers *answers, struct shown_names *names)
+	struct chain_map *chains, struct shown_names *names)
 {
 	struct cache_entry from;
 	struct parts parts = {0};
@@ -132,13 +132,13 @@ void symbol_cache_load(const struct cache *cache, struct symbol_cache_entry *ent
 	if (!err && from.fd >= 0) {
 		err = read_parts(&from, &parts);
 		if (!err)
-			err = take_parts(&parts, entry, answers, names);
+			err = take_parts(&parts, entry, chains, names);
 	}
 	cache_entry_close(&from);
 	for (int i = 0; i < NR_PARTS; i++)
 		mem_free(parts.bytes[i]);
 	if (err) {
-		answers_deinit(answers);
+		chain_map_deinit(chains);
 		symbol_cache_entry_deinit(entry);
 		if (names)
 			shown_names_deinit(names);
@@ -149,20 +149,20 @@ void symbol_cache_load(const struct cache *cache, struct symbol_cache_entry *ent
 /* ---- storing ---- */
 
 void symbol_cache_store(const struct cache *cache, struct symbol_cache_entry *entry,
-	const struct answers *answers, bool are_answers_new, const struct shown_names *names)
+	const struct chain_map *chains, bool are_chains_new, const struct shown_names *names)
 {
 	CLEANUP(bytes_buf_deinit) struct bytes_buf header = {0}, part = {0};
-	if (!cache || !entry->name[0] || !(are_answers_new || (entry->is_there && names)))
+	if (!cache || !entry->name[0] || !(are_chains_new || (entry->is_there && names)))
 		return;
-	if (are_answers_new) /* names stand in the order of the answers' functions */
+	if (are_chains_new) /* names stand in the order of the chains' functions */
 		symbol_cache_entry_deinit(entry);
 	if (names)
-		shown_names_encode(names, answers, &entry->names[names->mode]);
-	answers_encode_all(answers, &part);
+		shown_names_encode(names, chains, &entry->names[names->mode]);
+	chain_map_encode_all(chains, &part);
 	struct cache_piece pieces[1 + NR_PARTS] = {[1] = {part.data, part.len}};
 	size_t bytes = part.len;
 	bytes_put_u32(&header, FORMAT_VERSION);
-	bytes_put_u32(&header, entry->nr_stored - !are_answers_new);
+	bytes_put_u32(&header, entry->nr_stored - !are_chains_new);
 	bytes_put_u64(&header, part.len);
 	for (int mode = 0; mode < SYMBOL_CACHE_MODES; mode++) {
 		const struct bytes_buf *of_mode = &entry->names[mode];

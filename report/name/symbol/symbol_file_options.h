@@ -27,7 +27,7 @@ struct symbol_file_options {
 	struct debug_dirs debug_dirs;        /* --debug-dir, in the order given */
 	const struct symbol_file_kept *kept; /* tried before all else */
 	size_t nr_kept;
-	struct debuginfod *debuginfod;          /* whom to ask last; NULL: nobody */
+	struct debuginfod *debuginfod;          /* the last source; NULL: none */
 	const struct regular_file_rules *rules; /* of what is opened; NULL: there are none */
 };
 

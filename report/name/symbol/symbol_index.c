@@ -6,8 +6,8 @@
  * as long as the rest. So where aliases compete by their names, the look-up
  * chooses.
  *
- * 1. Sort by address (symbol_sort.h), and cut into banks of 4 GiB: one, unless
- *    somebody is playing. In a bank an address is a 32-bit offset.
+ * 1. Sort by address (symbol_sort.h), and cut into banks of 4 GiB: one, except
+ *    in forged files. In a bank an address is a 32-bit offset.
  * 2. Choose among aliases and flatten what nests: symbol_sweep.h.
  * 3. Guide: symbol_pieces.h.
  */

@@ -8,7 +8,7 @@
  * Rules, when symbols compete:
  * - a sized symbol covers [address, address + size) and nothing beyond;
  * - one without a size is seen only where no sized one is: gdb and elfutils agree that it is a
- *   label there, whatever its binding. It extends to the next symbol, but not beyond its code
+ *   label there, of any binding. It extends to the next symbol, but not beyond its code
  *   range; outside of any range and with nothing behind it, SYMBOL_INDEX_TAIL_BYTES;
  * - of nested symbols the innermost wins, which is the last one to begin;
  * - of aliases sized wins over unsized, FUNC over NOTYPE, global over weak over local, the larger

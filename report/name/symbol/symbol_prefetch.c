@@ -22,12 +22,12 @@ static int symbol_prefetch_compare_wanted(const void *a, const void *b)
 static void find_open(const struct profile *profile, struct symbol_prefetch_object *wanted)
 {
 	vec_each(&profile->frames, frame) {
-		const struct answers *answers = &profile->objects.data[frame->object].answers;
+		const struct chain_map *chains = &profile->objects.data[frame->object].chains;
 		struct symbol_prefetch_object *it = &wanted[frame->object];
 		struct chain chain;
 		if (!it->is_open)
-			it->is_open = answers->detail < ANSWERS_INLINED ||
-				      !answers_find(answers, frame->offset, &chain);
+			it->is_open = chains->detail < CHAIN_MAP_INLINED ||
+				      !chain_map_find(chains, frame->offset, &chain);
 	}
 }
 

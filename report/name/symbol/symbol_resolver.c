@@ -43,11 +43,11 @@ struct resolver_sources resolver_sources_of(const struct symbol_file *file)
 	};
 }
 
-enum answers_detail resolver_detail(const struct resolver_sources *sources)
+enum chain_map_detail resolver_detail(const struct resolver_sources *sources)
 {
 	if (sources->debug || sources->go)
-		return ANSWERS_INLINED;
-	return sources->debug_options.lines ? ANSWERS_LINES : ANSWERS_SYMBOLS;
+		return CHAIN_MAP_INLINED;
+	return sources->debug_options.lines ? CHAIN_MAP_LINES : CHAIN_MAP_SYMBOLS;
 }
 
 /* ---- DWARF, or its index ---- */
@@ -257,7 +257,7 @@ static void find_start(
 }
 
 bool resolver_run(const struct resolver_sources *sources, struct resolver_place *places,
-	size_t count, struct answers *answers)
+	size_t count, struct chain_map *known)
 {
 	if (!count)
 		return true;
@@ -277,14 +277,14 @@ bool resolver_run(const struct resolver_sources *sources, struct resolver_place 
 		symbol_resolver_join(&joined, &chains[i], &hits[i]);
 		find_start(&resolver, &places[i], &joined);
 		struct chain chain = {joined.frames.data, (uint32_t)joined.frames.len};
-		answers_add(answers, places[i].offset, &chain);
+		chain_map_add(known, places[i].offset, &chain);
 	}
 	bool is_whole = !resolver.dwarf || !dwarf_resolver_lacks_parts(resolver.dwarf);
-	enum answers_detail detail = is_open ? resolver_detail(sources) : ANSWERS_SYMBOLS;
+	enum chain_map_detail detail = is_open ? resolver_detail(sources) : CHAIN_MAP_SYMBOLS;
 	if (!is_whole)
-		answers->detail = ANSWERS_SYMBOLS;
-	else if (detail > answers->detail)
-		answers->detail = detail;
+		known->detail = CHAIN_MAP_SYMBOLS;
+	else if (detail > known->detail)
+		known->detail = detail;
 	vec_deinit(&joined.frames);
 	symbol_resolver_close_sources(&resolver);
 	return is_whole;

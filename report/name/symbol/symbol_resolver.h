@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "format/base/cache.h"
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "report/name/symbol/dwarf_resolver.h"
 #include "report/name/symbol/symbol_file.h"
 #include "report/name/symbol/symbol_index.h"
@@ -18,7 +18,7 @@
 /*
  * The address index of the DWARF: used where there is one. Where there is none, it is made instead
  * of a walk once there were as many of these as it takes (a file that is walked that often is
- * walked again, and has cost no more than twice of what was needed whatever comes): with compressed
+ * walked again, and has cost no more than twice of what was needed in any case): with compressed
  * debug information two walks, since unpacking is most of both, else seven. A walk of little debug
  * information takes no time that could be noticed.
  */
@@ -48,13 +48,13 @@ struct resolver_place {
 };
 
 /*
- * Adds an answer for each place; sorts them. False when parts of the debug information lacked:
- * the answers may be better another time.
+ * Adds a chain for each place; sorts them. False when parts of the debug information lacked:
+ * the chains may be better another time.
  */
 bool resolver_run(const struct resolver_sources *sources, struct resolver_place *places,
-	size_t count, struct answers *answers);
+	size_t count, struct chain_map *chains);
 
 /* How much the sources can tell. */
-enum answers_detail resolver_detail(const struct resolver_sources *sources);
+enum chain_map_detail resolver_detail(const struct resolver_sources *sources);
 
 #endif

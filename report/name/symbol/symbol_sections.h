@@ -13,7 +13,7 @@
 
 /*
  * Adds what both files hold together to the index; false when nothing could be read. Symbols count
- * where they are functions by type: without headers nobody knows what else stands in code.
+ * where they are functions by type: without headers it is not known what else stands in code.
  */
 bool symbol_sections_read(
 	const char *symtab_path, const char *strtab_path, struct symbol_index *index);

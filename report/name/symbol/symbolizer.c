@@ -71,9 +71,9 @@ static void symbolizer_collect(struct symbolizer *symbolizer)
 			.cache = symbolizer->cache,
 			.index_cache = symbolizer->index_cache,
 			.budget = &symbolizer->budget,
-			.archived = profile->objects.data[i].answers,
+			.archived = profile->objects.data[i].chains,
 		};
-		profile->objects.data[i].answers = (struct answers){0};
+		profile->objects.data[i].chains = (struct chain_map){0};
 		vec_push(&symbolizer->pending, pending);
 		numbers[i] = (uint32_t)symbolizer->pending.len;
 	}

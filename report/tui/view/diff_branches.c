@@ -108,7 +108,7 @@ static const struct branch_numbers numbers = {
 
 /* ---- models ---- */
 
-/* As long as nobody has chosen what to open: down to where the change divides. */
+/* As long as the user has not chosen what to open: down to where the change divides. */
 static void diff_branches_open_first(struct diff *diff, const struct app *app)
 {
 	enum {

@@ -1,4 +1,4 @@
-/* Going from box to box of a flame graph, whatever it is of. */
+/* Going from box to box of any flame graph. */
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/view_action.h"
 

@@ -1,5 +1,5 @@
 /*
- * A flame graph on the screen, of whatever focus: flame_move.c goes from box to box, flame_draw.c
+ * A flame graph on the screen, of any focus: flame_move.c goes from box to box, flame_draw.c
  * draws them.
  */
 #ifndef EBPROF_FLAME_VIEW_H

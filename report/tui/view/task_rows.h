@@ -22,7 +22,7 @@ struct task_rows {
 	struct task_row *data;
 	size_t len, cap;
 	struct map turned;       /* task -> whether it was opened by hand */
-	bool opens[TASK_THREAD]; /* by kind, what nobody turned */
+	bool opens[TASK_THREAD]; /* by kind, unless turned */
 	const char *container;   /* selected; NULL: none */
 };
 

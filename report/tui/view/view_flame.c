@@ -17,7 +17,7 @@ static void flame_destroy(void *state)
 	mem_free(view);
 }
 
-/* ---- finding nodes again ---- */
+/* ---- nodes in a new tree ---- */
 
 static uint32_t view_flame_find_selected(struct flame_view *view, const struct app *app)
 {

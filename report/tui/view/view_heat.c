@@ -386,7 +386,7 @@ static const struct view_action actions[] = {
 static bool heat_act(void *state, struct app *app, enum action action)
 {
 	struct heat *heat = state;
-	if (!heat->window.part.per_column) /* nobody has seen it yet */
+	if (!heat->window.part.per_column) /* it was not shown yet */
 		return false;
 	if (action == ACTION_UNDO)
 		return time_window_forget_range(&heat->window);

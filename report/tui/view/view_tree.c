@@ -99,7 +99,7 @@ static uint32_t zoomed_caller(struct branches *branches, const struct app *app)
 	return focus_follow(&branches->focus, app->model, trail_zoom(&app->trail, true));
 }
 
-/* As long as nobody has chosen what to open: down to where the time divides. */
+/* As long as the user has not chosen what to open: down to where the time divides. */
 static void view_tree_open_first(struct branch_list *list)
 {
 	struct branches *branches = &list->parts[BRANCH_BELOW];

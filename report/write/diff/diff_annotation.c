@@ -37,5 +37,5 @@ void diff_put_annotation(struct str *out, const struct difference *diff, const s
 {
 	diff_put_annotated_name(out, diff, row);
 	str_putc(out, ' ');
-	diff_put_finding(out, diff, &row->self);
+	diff_put_judgement(out, diff, &row->self);
 }

@@ -18,18 +18,18 @@ static void diff_csv_put_field(struct str *out, const char *text)
 	csv_put_field(out, text ? text : "");
 }
 
-static void put_amounts(struct str *out, const struct diff_finding *finding)
+static void put_amounts(struct str *out, const struct diff_judgement *judgement)
 {
 	for (int side = 0; side < MATCH_SIDES; side++) {
-		str_printf(out, ",%llu", (unsigned long long)finding->sides[side].samples);
-		diff_csv_put_real(out, finding->sides[side].share);
-		diff_csv_put_real(out, finding->sides[side].value);
+		str_printf(out, ",%llu", (unsigned long long)judgement->sides[side].samples);
+		diff_csv_put_real(out, judgement->sides[side].share);
+		diff_csv_put_real(out, judgement->sides[side].value);
 	}
 }
 
 static void diff_csv_put_row(struct str *out, const struct diff_row *row, const char *unit)
 {
-	const struct diff_finding *self = &row->self;
+	const struct diff_judgement *self = &row->self;
 	double none = NAN;
 	str_puts(out, self->is_tested ? diff_verdict_word(self->verdict) : "");
 	diff_csv_put_field(out, row->name);

@@ -30,21 +30,22 @@ static void diff_json_put_amount(
 	json_object_end(json);
 }
 
-static void put_finding(struct json *json, const char *key, const struct diff_finding *finding)
+static void put_judgement(
+	struct json *json, const char *key, const struct diff_judgement *judgement)
 {
 	json_put_object(json, key);
-	diff_json_put_amount(json, "base", &finding->sides[MATCH_BASE]);
-	diff_json_put_amount(json, "new", &finding->sides[MATCH_NEW]);
-	if (finding->is_tested) {
-		diff_json_put_real(json, "effect", finding->effect);
-		diff_json_put_real(json, "low", finding->low);
-		diff_json_put_real(json, "high", finding->high);
-		diff_json_put_real(json, "t", finding->t);
-		diff_json_put_real(json, "p", finding->p);
-		diff_json_put_real(json, "adjusted_p", finding->adjusted_p);
-		diff_json_put_real(json, "dispersion", finding->dispersion);
-		diff_json_put_real(json, "detectable", finding->detectable);
-		json_put_text(json, "verdict", diff_verdict_word(finding->verdict));
+	diff_json_put_amount(json, "base", &judgement->sides[MATCH_BASE]);
+	diff_json_put_amount(json, "new", &judgement->sides[MATCH_NEW]);
+	if (judgement->is_tested) {
+		diff_json_put_real(json, "effect", judgement->effect);
+		diff_json_put_real(json, "low", judgement->low);
+		diff_json_put_real(json, "high", judgement->high);
+		diff_json_put_real(json, "t", judgement->t);
+		diff_json_put_real(json, "p", judgement->p);
+		diff_json_put_real(json, "adjusted_p", judgement->adjusted_p);
+		diff_json_put_real(json, "dispersion", judgement->dispersion);
+		diff_json_put_real(json, "detectable", judgement->detectable);
+		json_put_text(json, "verdict", diff_verdict_word(judgement->verdict));
 	}
 	json_object_end(json);
 }
@@ -67,11 +68,11 @@ static void diff_json_put_row(struct json *json, const struct diff_row *row)
 			json_text(json, *name);
 		json_array_end(json);
 	}
-	const struct diff_finding *total = &row->total;
+	const struct diff_judgement *total = &row->total;
 	if (!total->sides[MATCH_BASE].samples || !total->sides[MATCH_NEW].samples)
 		json_put_text(json, "only", total->sides[MATCH_NEW].samples ? "new" : "base");
-	put_finding(json, "self", &row->self);
-	put_finding(json, "total", &row->total);
+	put_judgement(json, "self", &row->self);
+	put_judgement(json, "total", &row->total);
 	json_object_end(json);
 }
 
@@ -114,7 +115,7 @@ static void put_options(struct json *json, const struct diff_options *options)
 static void diff_json_put_program(struct json *json, const struct difference *diff)
 {
 	json_line(json);
-	put_finding(json, "program", &diff->program);
+	put_judgement(json, "program", &diff->program);
 	if (diff->program_reason)
 		json_put_text(json, "program_reason", diff->program_reason);
 }

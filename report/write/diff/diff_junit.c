@@ -38,10 +38,11 @@ static void diff_junit_put_property(struct writing *writing, const char *name, c
 }
 
 /* Readers add up the seconds of testcases: they are the CPU's in a run, where those are known. */
-static void diff_junit_put_time(struct writing *writing, const struct diff_finding *finding)
+static void diff_junit_put_time(struct writing *writing, const struct diff_judgement *judgement)
 {
 	if (strcmp(writing->diff->unit, "ns") == 0)
-		str_printf(&writing->out, " time=\"%.3f\"", finding->sides[MATCH_NEW].value / 1e9);
+		str_printf(
+			&writing->out, " time=\"%.3f\"", judgement->sides[MATCH_NEW].value / 1e9);
 }
 
 /* ---- testcases ---- */
@@ -52,11 +53,11 @@ enum outcome {
 	SKIPPED,
 };
 
-static enum outcome outcome_of(const struct diff_finding *finding)
+static enum outcome outcome_of(const struct diff_judgement *judgement)
 {
-	return finding->verdict == DIFF_REGRESSION     ? FAILED
-	       : finding->verdict == DIFF_INCONCLUSIVE ? SKIPPED
-						       : PASSED;
+	return judgement->verdict == DIFF_REGRESSION     ? FAILED
+	       : judgement->verdict == DIFF_INCONCLUSIVE ? SKIPPED
+							 : PASSED;
 }
 
 /* The whole program has a verdict only where there is no reason against one. */
@@ -67,7 +68,7 @@ static enum outcome outcome_of_program(const struct difference *diff)
 
 static bool is_testcase(const struct difference *diff, const struct diff_row *row)
 {
-	const struct diff_finding *self = &row->self;
+	const struct diff_judgement *self = &row->self;
 	double share = fmax(self->sides[MATCH_BASE].share, self->sides[MATCH_NEW].share);
 	return self->is_tested && share >= diff->options.min_share;
 }
@@ -120,11 +121,11 @@ static void diff_junit_put_row(struct writing *writing, const struct diff_row *r
 		str_puts(&message, "inconclusive: ");
 		diff_put_interval(&message, &row->self);
 	} else {
-		diff_put_finding(&message, diff, &row->self);
+		diff_put_judgement(&message, diff, &row->self);
 	}
 	diff_put_name(&details, diff, row);
 	str_putc(&details, ' ');
-	diff_put_finding(&details, diff, &row->self);
+	diff_put_judgement(&details, diff, &row->self);
 	if (row->file)
 		str_printf(&details, "; %s", row->file);
 	if (row->file && row->line)

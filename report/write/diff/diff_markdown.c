@@ -96,7 +96,7 @@ static bool has_whereabouts(const struct writing *writing)
 
 static void diff_markdown_put_row(struct writing *writing, const struct diff_row *row)
 {
-	const struct diff_finding *self = &row->self;
+	const struct diff_judgement *self = &row->self;
 	struct str *out = &writing->out;
 	str_puts(out, "| ");
 	diff_put_amount(out, writing->diff, &self->sides[MATCH_BASE]);

@@ -24,8 +24,8 @@ static void put_right(struct str *out, const struct str *text, size_t width)
 }
 
 /*
- * GitHub's runner takes a line that begins with "::error::", whatever white space is in front of
- * it, for a command: no such word of a name may come to stand there.
+ * GitHub's runner takes a line that begins with "::error::", also behind white
+ * space, for a command: no such word of a name may come to stand there.
  */
 static bool may_begin_line(const char *word)
 {
@@ -73,16 +73,16 @@ static void diff_text_put_amount(struct writing *writing, const struct diff_amou
 	put_right(&writing->out, &text, 8);
 }
 
-static void diff_text_put_numbers(struct writing *writing, const struct diff_finding *finding)
+static void diff_text_put_numbers(struct writing *writing, const struct diff_judgement *judgement)
 {
 	CLEANUP(str_deinit) struct str effect = {0}, interval = {0}, p = {0};
-	diff_text_put_amount(writing, &finding->sides[MATCH_BASE]);
-	diff_text_put_amount(writing, &finding->sides[MATCH_NEW]);
-	diff_put_effect(&effect, finding->effect);
+	diff_text_put_amount(writing, &judgement->sides[MATCH_BASE]);
+	diff_text_put_amount(writing, &judgement->sides[MATCH_NEW]);
+	diff_put_effect(&effect, judgement->effect);
 	put_right(&writing->out, &effect, 9);
-	diff_put_interval(&interval, finding);
+	diff_put_interval(&interval, judgement);
 	put_right(&writing->out, &interval, 20);
-	diff_put_p(&p, finding->adjusted_p);
+	diff_put_p(&p, judgement->adjusted_p);
 	put_right(&writing->out, &p, 8);
 	str_puts(&writing->out, "  ");
 }
@@ -113,7 +113,7 @@ static void diff_text_put_head(struct writing *writing)
 		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
 }
 
-/* What has too little to be a finding cannot be told, and nobody asked. */
+/* Rows that take less than min_share are not reported. */
 static bool is_listed(
 	const struct difference *diff, const struct diff_row *row, enum diff_verdict verdict)
 {
@@ -130,9 +130,9 @@ static bool diff_text_is_caller(const struct diff_row *row)
 }
 
 static void diff_text_put_row(
-	struct writing *writing, const struct diff_row *row, const struct diff_finding *finding)
+	struct writing *writing, const struct diff_row *row, const struct diff_judgement *judgement)
 {
-	diff_text_put_numbers(writing, finding);
+	diff_text_put_numbers(writing, judgement);
 	diff_text_put_title(writing, row);
 }
 

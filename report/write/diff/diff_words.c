@@ -34,11 +34,11 @@ static void put_bound(struct str *out, double effect)
 		diff_put_effect(out, effect);
 }
 
-void diff_put_interval(struct str *out, const struct diff_finding *finding)
+void diff_put_interval(struct str *out, const struct diff_judgement *judgement)
 {
-	put_bound(out, finding->low);
+	put_bound(out, judgement->low);
 	str_puts(out, " .. ");
-	put_bound(out, finding->high);
+	put_bound(out, judgement->high);
 }
 
 static bool is_time(const struct difference *diff)
@@ -183,20 +183,20 @@ static const char *plural_of(const struct difference *diff, size_t count)
 
 /* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
 static void diff_words_put_change(
-	struct str *out, const struct difference *diff, const struct diff_finding *finding)
+	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
 {
-	if (isinf(finding->effect)) {
+	if (isinf(judgement->effect)) {
 		str_puts(out, "is new, and takes ");
-		diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+		diff_put_amount(out, diff, &judgement->sides[MATCH_NEW]);
 		return;
 	}
-	if (finding->effect <= -1) {
+	if (judgement->effect <= -1) {
 		str_puts(out, "is gone; it took ");
-		diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
+		diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 		return;
 	}
 	CLEANUP(str_deinit) struct str effect = {0};
-	diff_put_effect(&effect, finding->effect);
+	diff_put_effect(&effect, judgement->effect);
 	const char *text = str_text(&effect);
 	if (text[0] == 'x')
 		str_printf(out, "takes %s times as long (", text + 1);
@@ -204,20 +204,20 @@ static void diff_words_put_change(
 		str_printf(out, "takes %s %s (", text + (text[0] == '+' || text[0] == '-'),
 			text[0] == '-' ? "less" : "longer");
 	str_printf(out, "%g%% interval ", 100 - 100 * diff->options.alpha);
-	diff_put_interval(out, finding);
+	diff_put_interval(out, judgement);
 	str_puts(out, ")");
 }
 
-void diff_put_finding(
-	struct str *out, const struct difference *diff, const struct diff_finding *finding)
+void diff_put_judgement(
+	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
 {
-	diff_words_put_change(out, diff, finding);
+	diff_words_put_change(out, diff, judgement);
 	str_puts(out, ": ");
-	diff_put_amount(out, diff, &finding->sides[MATCH_BASE]);
+	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 	str_puts(out, " -> ");
-	diff_put_amount(out, diff, &finding->sides[MATCH_NEW]);
+	diff_put_amount(out, diff, &judgement->sides[MATCH_NEW]);
 	str_puts(out, ", p ");
-	diff_put_p(out, finding->adjusted_p);
+	diff_put_p(out, judgement->adjusted_p);
 }
 
 static void diff_words_put_others(struct str *out, const struct difference *diff, size_t count)
@@ -265,7 +265,7 @@ static double find_needed(const struct difference *diff)
 {
 	VEC(struct need) needs = {0};
 	vec_each(&diff->rows, row) {
-		const struct diff_finding *self = &row->self;
+		const struct diff_judgement *self = &row->self;
 		double share = fmax(self->sides[0].share, self->sides[1].share);
 		if (!self->is_tested || share < diff->options.min_share)
 			continue;
@@ -343,7 +343,7 @@ void diff_put_verdict(struct str *out, const struct difference *diff)
 
 void diff_put_program(struct str *out, const struct difference *diff)
 {
-	const struct diff_finding *program = &diff->program;
+	const struct diff_judgement *program = &diff->program;
 	str_puts(out, "The whole program: ");
 	diff_words_put_value(out, diff, program->sides[MATCH_BASE].value);
 	str_puts(out, " -> ");

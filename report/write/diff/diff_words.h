@@ -7,7 +7,7 @@
 /* "+12.3%", "x4.5", "new", "gone". */
 void diff_put_effect(struct str *out, double effect);
 /* "+9.8% .. +14.9%" */
-void diff_put_interval(struct str *out, const struct diff_finding *finding);
+void diff_put_interval(struct str *out, const struct diff_judgement *judgement);
 /* The share, "12.34%", or by CPU time the seconds of a run, "1.234 s". */
 void diff_put_amount(
 	struct str *out, const struct difference *diff, const struct diff_amount *amount);
@@ -15,8 +15,8 @@ void diff_put_amount(
 void diff_put_p(struct str *out, double p);
 
 /* "takes 12.3% longer (...): 1.23% -> 1.40%, p 0.0012" */
-void diff_put_finding(
-	struct str *out, const struct difference *diff, const struct diff_finding *finding);
+void diff_put_judgement(
+	struct str *out, const struct difference *diff, const struct diff_judgement *judgement);
 
 /* How a name is written into a sentence. */
 typedef void diff_name_fn(

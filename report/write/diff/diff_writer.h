@@ -35,7 +35,7 @@ enum diff_format {
 struct diff_writer {
 	const char *name, *help;
 	struct err *(*write)(const struct difference *diff,
-		const struct diff_writer_options *options, struct byte_sink sink);
+		const struct diff_writer_options *options, struct byte_sink sink)ERR_MUST_CHECK;
 };
 
 extern const struct diff_writer diff_writers[DIFF_FORMAT_COUNT];

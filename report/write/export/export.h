@@ -72,9 +72,6 @@ enum export_label {
 #define X(label, bit, word) label = 1 << (bit),
 	EXPORT_LABELS(X)
 #undef X
-	EXPORT_LABELS_DEFAULT = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_PID
-				| EXPORT_LABEL_TID | EXPORT_LABEL_CONTAINER | EXPORT_LABEL_CGROUP
-				| EXPORT_LABEL_ORIGIN,
 };
 
 /* What holds for the profile as a whole, for formats that have a place for it. */
@@ -106,8 +103,8 @@ struct export_options {
 
 /* The profile must have been symbolized. Fails where the sink does, and
  * where the format has no room for what was recorded. */
-typedef struct err *export_fn(
-	const struct profile *profile, const struct export_options *options, struct byte_sink sink);
+typedef struct err *export_fn(const struct profile *profile, const struct export_options *options,
+	struct byte_sink sink) ERR_MUST_CHECK;
 
 struct exporter {
 	const char *name; /* the option is --name */

@@ -10,7 +10,7 @@
  *
  * Readers add up the calls of a function for what it took in all. In a recursion that would count
  * one sample several times, so a stack is charged to the call by which a function came in first,
- * the outermost one; the others stand there with no cost. Nobody calls the outermost frames, so
+ * the outermost one; the others stand there with no cost. The outermost frames have no callers, so
  * each process is made a function that does: callgrind_annotate believes calls more than a sum.
  *
  * There are no calls to count in samples: their number is that of the samples that saw them.

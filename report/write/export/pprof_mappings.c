@@ -133,7 +133,7 @@ void pprof_mappings_put(const struct pprof_mappings *mappings, size_t index, str
 	 * Where pprof misses any of these it runs nm and addr2line over the file of that
 	 * name on the machine that shows the profile, and believes them more than us. So
 	 * all four are claimed once there are symbols, whether or not each line of the
-	 * file is known; and also for what is no file, of which nobody knows more.
+	 * file is known; and also for what is no file, of which no more is known.
 	 */
 	bool is_settled = object->symbols_from || object->info.kind != LAYOUT_OBJECT_FILE;
 	protobuf_put_varint(message, MAPPING_HAS_FUNCTIONS, is_settled);

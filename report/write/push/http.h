@@ -16,7 +16,7 @@ struct http;
 
 struct http_options {
 	const char *ca_file; /* NULL: the system's authorities */
-	bool is_direct;      /* no proxy, whatever the environment says */
+	bool is_direct;      /* no proxy, not even that of the environment */
 };
 
 struct http_request {

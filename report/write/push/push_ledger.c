@@ -12,7 +12,7 @@
 
 enum {
 	SPAN_BYTES = 8,
-	MAX_SPANS = 1 << 16, /* a push halves what is too large; nobody comes near */
+	MAX_SPANS = 1 << 16, /* a push halves what is too large, and stays far below */
 };
 
 static struct err *push_ledger_usual_folder(struct str *path)

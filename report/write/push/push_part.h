@@ -21,8 +21,8 @@ struct profile push_part(const struct profile *profile, struct push_span span);
 uint32_t push_part_middle(const struct profile *profile, struct push_span span);
 
 /*
- * The same for the same samples of the same recording, whatever their functions are called today;
- * `salt` are words that matter as well, NULL ends them. No protection against forgery.
+ * The same for the same samples of the same recording, also when their functions have other names
+ * today; `salt` are words that matter as well, NULL ends them. No protection against forgery.
  */
 void push_part_key(const struct profile *profile, struct push_span span, const char *const *salt,
 	uint8_t ret[PUSH_KEY_BYTES]);

@@ -30,9 +30,10 @@ struct push_body {
 	uint64_t nr_samples;  /* that differ */
 };
 
-typedef struct err *push_encode_fn(const struct push_input *input, struct push_body *ret);
+typedef struct err *push_encode_fn(
+	const struct push_input *input, struct push_body *ret) ERR_MUST_CHECK;
 /* What a server that said 200 says besides: an error where it did not take everything. */
-typedef struct err *push_check_fn(const struct http_response *response);
+typedef struct err *push_check_fn(const struct http_response *response) ERR_MUST_CHECK;
 
 struct push_protocol {
 	const char *name;
@@ -41,7 +42,7 @@ struct push_protocol {
 	bool is_gzip; /* the body as a whole */
 	push_encode_fn *encode;
 	push_check_fn *check; /* NULL: nothing */
-	uint64_t max_bytes;   /* what servers take if nobody has told them otherwise, plain */
+	uint64_t max_bytes;   /* what servers take in their usual configuration, plain */
 	uint64_t max_samples; /* 0: any number */
 	uint64_t max_age_s;   /* what is older they refuse; 0: nothing */
 };

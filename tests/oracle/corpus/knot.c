@@ -1,4 +1,4 @@
-/* C that is hard on whoever reads its debug information. */
+/* C that is hard on readers of its debug information. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,39 +57,68 @@ __attribute__((noinline)) static int variable(int n)
 
 #ifndef __clang__
 /* A function within a function, that is called through a pointer and inlined. */
-static int apply(int (*f)(int), int x) { return f(x) + f(x + 1); }
+static int apply(int (*f)(int), int x)
+{
+	return f(x) + f(x + 1);
+}
 __attribute__((noinline)) static int nested(int base)
 {
-	int add_base(int x) { return twist(x) + base; }
+	int add_base(int x)
+	{
+		return twist(x) + base;
+	}
 	sink = add_base(3);
 	return apply(add_base, base);
 }
 #else
-static int nested(int base) { return twist(base); }
+static int nested(int base)
+{
+	return twist(base);
+}
 #endif
 
 /* Code of a section of its own, which begins a second range of the unit. */
-__attribute__((noinline, section("knots"))) static int apart(int x) { return level_1(x) * 7 + twist(x); }
+__attribute__((noinline, section("knots"))) static int apart(int x)
+{
+	return level_1(x) * 7 + twist(x);
+}
 
-static inline int fact(int x) { return x < 2 ? 1 : x * fact(x - 1); }
+static inline int fact(int x)
+{
+	return x < 2 ? 1 : x * fact(x - 1);
+}
 
 __attribute__((noinline)) static int switched(int x)
 {
 	switch (x & 7) {
-	case 0: return twist(x);
-	case 1: return level_1(x);
-	case 2: return x / (x | 1);
-	case 3: x = ({ int y = twist(x); y * y; }); /* fallthrough */
-	case 4: return fact(x & 7);
-	case 5: complain(x); return 1;
-	default: return apart(x);
+	case 0:
+		return twist(x);
+	case 1:
+		return level_1(x);
+	case 2:
+		return x / (x | 1);
+	case 3:
+		x = ({
+			int y = twist(x);
+			y *y;
+		}); /* fallthrough */
+	case 4:
+		return fact(x & 7);
+	case 5:
+		complain(x);
+		return 1;
+	default:
+		return apart(x);
 	}
 }
 
 #line 5000 "generated.y"
-__attribute__((noinline)) static int generated(int x) { return twist(x) +
+__attribute__((noinline)) static int generated(int x)
+{
+	return twist(x) +
 #line 1 "generated.y"
-	level_1(x); }
+	       level_1(x);
+}
 #line 104 "knot.c"
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 
 #include "bpf/event.h"
 #include "bpf/runtime/shadow_place.h"
+#include "format/base/err.h"
 
 /* Those whose types differ as far as our programs can tell. */
 enum emulated_release {
@@ -190,6 +191,6 @@ bool emulated_is_target(uint32_t id);
 
 struct table_store;
 struct err;
-struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret);
+struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret) ERR_MUST_CHECK;
 
 #endif

@@ -346,7 +346,7 @@ int emulate_tail_call(void *context, const void *programs, unsigned int index)
 	return 1;
 }
 
-/* ---- asking ---- */
+/* ---- what the program did ---- */
 
 static struct scratch *any_scratch(void)
 {

@@ -1,8 +1,8 @@
-/* What symbolization answered, kept and encoded: the same comes back, and damage is refused. */
+/* Chains of functions by place, kept and encoded: the same comes back, and damage is refused. */
 #include <stdio.h>
 #include <string.h>
 
-#include "format/file/answers.h"
+#include "format/file/chain_map.h"
 #include "tests/unit/unit.h"
 
 static const struct chain_frame inlined[] = {
@@ -16,28 +16,28 @@ static const struct chain_frame inlined[] = {
 };
 static const struct chain nothing, two = {inlined, 2};
 
-static struct bytes_buf encode_all(const struct answers *answers, size_t *parts)
+static struct bytes_buf encode_all(const struct chain_map *chains, size_t *parts)
 {
 	struct bytes_buf out = {0};
 	*parts = 0;
-	for (size_t next = 0; next < answers_count(answers); ++*parts)
-		next = answers_encode(answers, next, &out);
+	for (size_t next = 0; next < chain_map_count(chains); ++*parts)
+		next = chain_map_encode(chains, next, &out);
 	return out;
 }
 
-static const char *decode_all(struct answers *answers, const void *bytes, size_t len)
+static const char *decode_all(struct chain_map *chains, const void *bytes, size_t len)
 {
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
 	const char *fault = NULL;
 	while (!fault && bytes_left(&cursor))
-		fault = answers_decode(answers, &cursor);
+		fault = chain_map_decode(chains, &cursor);
 	return fault;
 }
 
-static void check_two(const struct answers *answers, uint64_t offset)
+static void check_two(const struct chain_map *chains, uint64_t offset)
 {
 	struct chain chain;
-	CHECK(answers_find(answers, offset, &chain));
+	CHECK(chain_map_find(chains, offset, &chain));
 	CHECK_INT(chain.count, 2);
 	for (int i = 0; i < 2; i++) {
 		CHECK_STR(chain.frames[i].function, inlined[i].function);
@@ -52,93 +52,93 @@ static void check_two(const struct answers *answers, uint64_t offset)
 	CHECK_STR(chain.frames[1].decl_file, "a.c");
 }
 
-TEST(answers_come_back_as_they_were)
+TEST(chain_map_come_back_as_they_were)
 {
-	struct answers answers = {.detail = ANSWERS_INLINED}, again = {0};
-	answers_add(&answers, 0x1234, &two);
-	answers_add(&answers, 0x20, &nothing);
-	answers_add(&answers, UINT64_MAX, &two);
+	struct chain_map chains = {.detail = CHAIN_MAP_INLINED}, again = {0};
+	chain_map_add(&chains, 0x1234, &two);
+	chain_map_add(&chains, 0x20, &nothing);
+	chain_map_add(&chains, UINT64_MAX, &two);
 	size_t parts;
-	struct bytes_buf bytes = encode_all(&answers, &parts);
+	struct bytes_buf bytes = encode_all(&chains, &parts);
 	CHECK_INT(parts, 1);
 	CHECK(!decode_all(&again, bytes.data, bytes.len));
-	CHECK_INT(answers_count(&again), 3);
-	CHECK_INT(again.detail, ANSWERS_INLINED);
+	CHECK_INT(chain_map_count(&again), 3);
+	CHECK_INT(again.detail, CHAIN_MAP_INLINED);
 	check_two(&again, 0x1234);
 	check_two(&again, UINT64_MAX);
 	struct chain chain = two;
-	CHECK(answers_find(&again, 0x20, &chain));
+	CHECK(chain_map_find(&again, 0x20, &chain));
 	CHECK_INT(chain.count, 0);
-	CHECK(!answers_find(&again, 0x21, &chain));
+	CHECK(!chain_map_find(&again, 0x21, &chain));
 	bytes_buf_deinit(&bytes);
-	answers_deinit(&answers);
-	answers_deinit(&again);
+	chain_map_deinit(&chains);
+	chain_map_deinit(&again);
 }
 
-TEST(answers_newer_ones_replace_older_ones)
+TEST(chain_map_newer_ones_replace_older_ones)
 {
-	struct answers answers = {0};
+	struct chain_map chains = {0};
 	struct chain chain;
-	answers_add(&answers, 1, &nothing);
-	answers_add(&answers, 2, &two);
-	CHECK(!answers_find_since(&answers, 2, 1, &chain));
-	answers_add(&answers, 1, &two);
-	check_two(&answers, 1);
-	CHECK(answers_find_since(&answers, 2, 1, &chain));
-	CHECK(!answers_find_since(&answers, 2, 2, &chain));
-	answers_deinit(&answers);
+	chain_map_add(&chains, 1, &nothing);
+	chain_map_add(&chains, 2, &two);
+	CHECK(!chain_map_find_since(&chains, 2, 1, &chain));
+	chain_map_add(&chains, 1, &two);
+	check_two(&chains, 1);
+	CHECK(chain_map_find_since(&chains, 2, 1, &chain));
+	CHECK(!chain_map_find_since(&chains, 2, 2, &chain));
+	chain_map_deinit(&chains);
 }
 
 /* Parts stay near 1 MiB, so that a chunk holds each. */
-TEST(answers_many_make_several_parts)
+TEST(chain_map_many_make_several_parts)
 {
-	struct answers answers = {0}, again = {0};
+	struct chain_map chains = {0}, again = {0};
 	char name[32];
 	for (uint64_t i = 0; i < 60000; i++) {
 		snprintf(name, sizeof(name), "a_function_number_%u", (unsigned)i);
 		struct chain_frame frame = {.function = name, .start = i * 8};
-		answers_add(&answers, i * 8 + 3, &(struct chain){&frame, 1});
+		chain_map_add(&chains, i * 8 + 3, &(struct chain){&frame, 1});
 	}
 	size_t parts;
-	struct bytes_buf bytes = encode_all(&answers, &parts);
+	struct bytes_buf bytes = encode_all(&chains, &parts);
 	CHECK(parts >= 2);
 	CHECK(!decode_all(&again, bytes.data, bytes.len));
-	CHECK_INT(answers_count(&again), 60000);
+	CHECK_INT(chain_map_count(&again), 60000);
 	struct chain chain;
-	CHECK(answers_find(&again, 59999 * 8 + 3, &chain));
+	CHECK(chain_map_find(&again, 59999 * 8 + 3, &chain));
 	CHECK_STR(chain.frames[0].function, "a_function_number_59999");
 	CHECK_INT(chain.frames[0].start, 59999 * 8);
 	bytes_buf_deinit(&bytes);
-	answers_deinit(&answers);
-	answers_deinit(&again);
+	chain_map_deinit(&chains);
+	chain_map_deinit(&again);
 }
 
 /* What is too deep loses its innermost frames, what is too long its end. */
-TEST(answers_are_bounded)
+TEST(chain_map_are_bounded)
 {
-	struct answers answers = {0};
-	static struct chain_frame frames[ANSWERS_MAX_DEPTH + 10];
-	static char name[2 * ANSWERS_MAX_TEXT_BYTES];
+	struct chain_map chains = {0};
+	static struct chain_frame frames[CHAIN_MAP_MAX_DEPTH + 10];
+	static char name[2 * CHAIN_MAP_MAX_TEXT_BYTES];
 	memset(name, 'x', sizeof(name) - 1);
-	for (size_t i = 0; i < ANSWERS_MAX_DEPTH + 10; i++)
+	for (size_t i = 0; i < CHAIN_MAP_MAX_DEPTH + 10; i++)
 		frames[i] = (struct chain_frame){.function = name, .line = (uint32_t)i};
-	answers_add(&answers, 5, &(struct chain){frames, ANSWERS_MAX_DEPTH + 10});
+	chain_map_add(&chains, 5, &(struct chain){frames, CHAIN_MAP_MAX_DEPTH + 10});
 	struct chain chain;
-	CHECK(answers_find(&answers, 5, &chain));
-	CHECK_INT(chain.count, ANSWERS_MAX_DEPTH);
+	CHECK(chain_map_find(&chains, 5, &chain));
+	CHECK_INT(chain.count, CHAIN_MAP_MAX_DEPTH);
 	CHECK_INT(chain.frames[0].line, 10);
-	CHECK_INT(strlen(chain.frames[0].function), ANSWERS_MAX_TEXT_BYTES);
-	answers_deinit(&answers);
+	CHECK_INT(strlen(chain.frames[0].function), CHAIN_MAP_MAX_TEXT_BYTES);
+	chain_map_deinit(&chains);
 }
 
 static void check_refused(const struct bytes_buf *bytes)
 {
-	struct answers answers = {0};
-	CHECK(decode_all(&answers, bytes->data, bytes->len));
-	answers_deinit(&answers);
+	struct chain_map chains = {0};
+	CHECK(decode_all(&chains, bytes->data, bytes->len));
+	chain_map_deinit(&chains);
 }
 
-TEST(answers_refuse_what_cannot_be)
+TEST(chain_map_refuse_what_cannot_be)
 {
 	static const struct {
 		size_t len;
@@ -147,7 +147,7 @@ TEST(answers_refuse_what_cannot_be)
 		{2, {0, 9}},                             /* more texts than bytes */
 		{4, {0, 1, 1, 'a'}},                     /* a text without an end */
 		{5, {0, 1, 2, 0, 0}},                    /* ... with two */
-		{4, {0, 0, 1, 2}},                       /* an answer that is cut */
+		{4, {0, 0, 1, 2}},                       /* a chain that is cut */
 		{5, {0, 0, 1, 2, 3}},                    /* frames that are not there */
 		{11, {0, 0, 1, 2, 1, 1, 0, 0, 0, 0, 0}}, /* a text that is not there */
 		{6, {0, 0, 1, 2, 0xff, 0x7f}},           /* too deep */
@@ -159,53 +159,53 @@ TEST(answers_refuse_what_cannot_be)
 		bytes_buf_deinit(&bytes);
 	}
 	/* Any cut of something sound is refused or is something sound. */
-	struct answers answers = {0};
-	answers_add(&answers, 0x1234, &two);
+	struct chain_map chains = {0};
+	chain_map_add(&chains, 0x1234, &two);
 	size_t parts;
-	struct bytes_buf bytes = encode_all(&answers, &parts);
+	struct bytes_buf bytes = encode_all(&chains, &parts);
 	for (size_t len = 1; len < bytes.len; len++) {
-		struct answers again = {0};
+		struct chain_map again = {0};
 		CHECK(decode_all(&again, bytes.data, len));
-		answers_deinit(&again);
+		chain_map_deinit(&again);
 	}
 	bytes_buf_deinit(&bytes);
-	answers_deinit(&answers);
+	chain_map_deinit(&chains);
 }
 
-TEST(answers_taken_as_a_whole_know_their_texts)
+TEST(chain_map_taken_as_a_whole_know_their_texts)
 {
-	struct answers answers = {0}, again = {0};
-	answers_add(&answers, 0x1234, &two);
-	answers_add(&answers, 0x20, &nothing);
+	struct chain_map chains = {0}, again = {0};
+	chain_map_add(&chains, 0x1234, &two);
+	chain_map_add(&chains, 0x20, &nothing);
 	struct bytes_buf bytes = {0};
-	answers_encode_all(&answers, &bytes);
-	CHECK(!answers_take(&again, bytes.data, bytes.len));
+	chain_map_encode_all(&chains, &bytes);
+	CHECK(!chain_map_take(&again, bytes.data, bytes.len));
 	check_two(&again, 0x1234);
 	/* What is added is one text with what was there. */
-	answers_add(&again, 0x30, &two);
+	chain_map_add(&again, 0x30, &two);
 	struct chain taken, added;
-	CHECK(answers_find(&again, 0x1234, &taken));
-	CHECK(answers_find(&again, 0x30, &added));
+	CHECK(chain_map_find(&again, 0x1234, &taken));
+	CHECK(chain_map_find(&again, 0x30, &added));
 	CHECK(taken.frames[0].function == added.frames[0].function);
 	CHECK(taken.frames[1].function == added.frames[1].function);
 	CHECK(taken.frames[1].file == taken.frames[1].decl_file);
-	answers_deinit(&answers);
-	answers_deinit(&again);
+	chain_map_deinit(&chains);
+	chain_map_deinit(&again);
 }
 
-TEST(answers_taken_damaged_are_refused)
+TEST(chain_map_taken_damaged_are_refused)
 {
-	struct answers answers = {0};
-	answers_add(&answers, 0x1234, &two);
+	struct chain_map chains = {0};
+	chain_map_add(&chains, 0x1234, &two);
 	struct bytes_buf bytes = {0};
-	answers_encode_all(&answers, &bytes);
+	chain_map_encode_all(&chains, &bytes);
 	for (size_t len = 1; len < bytes.len; len++) {
-		struct answers again = {0};
+		struct chain_map again = {0};
 		uint8_t *copy = mem_alloc(len);
 		memcpy(copy, bytes.data, len);
-		CHECK(answers_take(&again, copy, len));
-		answers_deinit(&again);
+		CHECK(chain_map_take(&again, copy, len));
+		chain_map_deinit(&again);
 	}
 	bytes_buf_deinit(&bytes);
-	answers_deinit(&answers);
+	chain_map_deinit(&chains);
 }

@@ -1,7 +1,7 @@
 /*
  * What a report takes to name addresses that an earlier one has named:
  *
- *   kept_answers RECORDING FILE CACHE <ADDRESSES
+ *   kept_chains RECORDING FILE CACHE <ADDRESSES
  *
  * Addresses are those of FILE, which may be a debug file, one a line, hexadecimal. Writes a
  * recording with one sample at each, and names them several times, each time in a process
@@ -34,7 +34,7 @@ static void check(const char *what, struct err *err)
 {
 	if (!err)
 		return;
-	fprintf(stderr, "kept_answers: %s: %s\n", what, err_message(err));
+	fprintf(stderr, "kept_chains: %s: %s\n", what, err_message(err));
 	exit(1);
 }
 
@@ -180,7 +180,7 @@ static void measure(const char *recording, const char *cache, const char *how,
 		if (round <= 1 || figures.wall_ms < best.wall_ms)
 			best = figures;
 	}
-	printf("kept answers, %-16s %8llu addresses, %llu frames known: %.1f ms, %.1f ms of CPU\n",
+	printf("kept chains, %-16s %8llu addresses, %llu frames known: %.1f ms, %.1f ms of CPU\n",
 		how, (unsigned long long)count, (unsigned long long)best.known, best.wall_ms,
 		best.cpu_ms);
 }
@@ -188,7 +188,7 @@ static void measure(const char *recording, const char *cache, const char *how,
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: kept_answers RECORDING FILE CACHE <ADDRESSES\n");
+		fprintf(stderr, "usage: kept_chains RECORDING FILE CACHE <ADDRESSES\n");
 		return 2;
 	}
 	mem_keep_freed(); /* as a report does */
