@@ -49,10 +49,7 @@ static __always_inline struct runtime_record *get_runtime_record(const struct sc
 	if (!scratch)
 		return 0;
 	__u32 lane = scratch->lane;
-	struct runtime_record *record = bpf_map_lookup_elem(&runtime_records, &lane);
-	if (record)
-		record->head.is_inlined = false;
-	return record;
+	return bpf_map_lookup_elem(&runtime_records, &lane);
 }
 
 /* ---- pushing ---- */
@@ -74,17 +71,24 @@ static __always_inline void push_runtime_failure(
 
 /* ---- texts ---- */
 
-/* Puts up to `max` of the bytes at `from` behind the `at` that there are already. */
-static __always_inline __u32 append_text(struct runtime_record *record, __u32 at,
-	enum runtime_text what, __u64 from, __u64 whole, __u64 max)
+/*
+ * Puts up to `max` of the bytes at `from` behind the `at` that there are already; returns how many
+ * there are then. A global function, since the verifier looks at it once.
+ */
+__noinline int append_text(__u32 at, __u32 what, __u64 from, __u64 whole, __u32 max);
+__noinline int append_text(__u32 at, __u32 what, __u64 from, __u64 whole, __u32 max)
 {
+	struct runtime_record *record = get_runtime_record(scratch_of_runtimes());
+	if (!record || what >= RUNTIME_TEXTS)
+		return at;
 	struct event_code *head = &record->head;
 	head->address[what] = from;
 	head->whole_bytes[what] = whole > 0xffffffff ? 0xffffffff : whole;
 	head->bytes[what] = 0;
 	__u64 start = at, bytes = whole < max ? whole : max;
 	asm volatile("" : "+r"(bytes), "+r"(start)); /* or clang thinks the bounds are known */
-	if (!bytes || bytes > max || start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES ||
+	if (!bytes || bytes > RUNTIME_MAX_LINE_BYTES ||
+		start > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES ||
 		bpf_probe_read_user(record->text + start, bytes, (const void *)from))
 		return at;
 	head->bytes[what] = bytes;

@@ -83,28 +83,16 @@ static __always_inline __u64 java_bytecodes(
 
 /* ---- texts ---- */
 
-/*
- * Puts up to `max` characters of a symbol behind the `at` that there are already; returns how many
- * there are then. A global function, since the verifier looks at it once.
- */
-__noinline int java_append_symbol(__u32 at, __u32 what, __u64 symbol, __u32 max);
-__noinline int java_append_symbol(__u32 at, __u32 what, __u64 symbol, __u32 max)
+/* Puts up to `max` characters of a symbol behind the `at` that there are already. */
+static __always_inline __u32 java_append_symbol(
+	const struct java_row *row, __u32 at, enum runtime_text what, __u64 symbol, __u32 max)
 {
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
-	struct runtime_record *record = get_runtime_record(scratch);
 	__u32 length = 0;
-	if (!scratch || !record)
-		return at;
-	const struct java_row *row = java_row(&scratch->walk.runtime);
 	if (bpf_probe_read_user(
 		    &length, sizeof(length), (const void *)(symbol + row->symbol_length)))
 		return at;
 	length = row->flags & JAVA_LENGTH_IS_UPPER_HALF ? length >> 16 : length & 0xffff;
-	if (max > RUNTIME_MAX_FILE_BYTES)
-		max = RUNTIME_MAX_FILE_BYTES;
-	return append_text(record, at,
-		what == RUNTIME_TEXT_FILE ? RUNTIME_TEXT_FILE : RUNTIME_TEXT_NAME,
-		symbol + row->symbol_body, length, max);
+	return append_text(at, what, symbol + row->symbol_body, length, max);
 }
 
 /* "java/util/HashMap.put", and the file that its class names. Returns how many bytes there are. */
@@ -125,12 +113,13 @@ __noinline int java_append_names(void)
 	head->first_line = 0;
 	if (read_word(java->constants + row->pool_holder, &holder))
 		read_word(holder + row->class_name, &symbol);
-	__u32 at = java_append_symbol(0, RUNTIME_TEXT_NAME, symbol, JAVA_MAX_CLASS_BYTES);
+	__u32 at = java_append_symbol(row, 0, RUNTIME_TEXT_NAME, symbol, JAVA_MAX_CLASS_BYTES);
 	__u64 dot = at;
 	asm volatile("" : "+r"(dot));
 	if (dot <= JAVA_MAX_CLASS_BYTES)
 		record->text[dot] = '.';
-	at = java_append_symbol(at + 1, RUNTIME_TEXT_NAME, java->symbol, JAVA_MAX_METHOD_BYTES);
+	at = java_append_symbol(
+		row, at + 1, RUNTIME_TEXT_NAME, java->symbol, JAVA_MAX_METHOD_BYTES);
 	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
 	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
 		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
@@ -138,7 +127,7 @@ __noinline int java_append_names(void)
 		!bpf_probe_read_user(&source_file, sizeof(source_file),
 			(const void *)(java->constants + row->source_file_index)) &&
 		source_file)
-		at = java_append_symbol(at, RUNTIME_TEXT_FILE,
+		at = java_append_symbol(row, at, RUNTIME_TEXT_FILE,
 			java_constant(row, java->constants, source_file), RUNTIME_MAX_FILE_BYTES);
 	return at;
 }
@@ -223,7 +212,9 @@ __noinline int java_send_compiled(__u64 identity)
 	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
 		return 0;
 	__builtin_memcpy(record->text + at, scopes, sizeof(*scopes));
-	return send_code(scratch, record, at + sizeof(*scopes), false, identity);
+	__u32 number = send_code(scratch, record, at + sizeof(*scopes), false, identity);
+	head->is_inlined = false; /* the next one's, which may be another runtime's */
+	return number;
 }
 
 /* The name of the blob at hand, which is no method. */

@@ -335,9 +335,9 @@ static __always_inline __u32 put_file(struct runtime_record *record, __u32 at, _
 {
 	__u64 length = 0;
 	if (!file || !read_word(file + PHP_TEXT_LENGTH, &length))
-		return append_text(record, at, RUNTIME_TEXT_FILE, file, 0, RUNTIME_MAX_FILE_BYTES);
-	return append_text(record, at, RUNTIME_TEXT_FILE, file + PHP_TEXT_BYTES, length,
-		RUNTIME_MAX_FILE_BYTES);
+		return append_text(at, RUNTIME_TEXT_FILE, file, 0, RUNTIME_MAX_FILE_BYTES);
+	return append_text(
+		at, RUNTIME_TEXT_FILE, file + PHP_TEXT_BYTES, length, RUNTIME_MAX_FILE_BYTES);
 }
 
 /* The code's number from now on; 0: none. A global function, since it is needed rarely. */
@@ -356,7 +356,7 @@ __noinline int php_send_code(__u64 identity)
 	record->head.first_line = is_internal ? 0 : php_code_word(php, row->code_file + 8);
 	__u32 at = php->unnamed ? put_unnamed(record, php->unnamed) : put_name(record, php);
 	at = put_file(record, at, is_internal ? 0 : php_code_word(php, row->code_file));
-	at = append_text(record, at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
+	at = append_text(at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
 	bool is_whole = record->head.bytes[RUNTIME_TEXT_NAME] &&
 			(is_internal || record->head.bytes[RUNTIME_TEXT_FILE]);
 	return send_code(scratch, record, at, is_whole, identity);

@@ -352,13 +352,13 @@ static __always_inline __u32 append_string(struct runtime_record *record, __u32 
 	if (!read_word(object + row->text_length, &length) ||
 		bpf_probe_read_user(
 			&state, sizeof(state), (const void *)(object + row->text_state)))
-		return append_text(record, at, what, object, 0, max);
+		return append_text(at, what, object, 0, max);
 	state >>= row->text_kind_shift & 31;
 	__u32 unit = state & 7;
 	bool is_compact = state >> 3 & 1, is_ascii = state >> 4 & 1;
 	__u64 start = object + (is_ascii ? row->text_ascii : row->text_compact);
 	record->head.unit[what & 1] = unit;
-	return append_text(record, at, what, start, is_compact ? length * unit : 0, max);
+	return append_text(at, what, start, is_compact ? length * unit : 0, max);
 }
 
 static __always_inline __u32 append_bytes(
@@ -366,8 +366,8 @@ static __always_inline __u32 append_bytes(
 {
 	__u64 length = 0;
 	read_word(object + row->bytes_length, &length);
-	return append_text(record, at, RUNTIME_TEXT_LINES, object + row->bytes_start, length,
-		RUNTIME_MAX_LINE_BYTES);
+	return append_text(
+		at, RUNTIME_TEXT_LINES, object + row->bytes_start, length, RUNTIME_MAX_LINE_BYTES);
 }
 
 /* The code's number from now on; 0: none. A global function, since it is needed rarely. */

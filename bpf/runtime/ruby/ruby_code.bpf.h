@@ -127,7 +127,7 @@ static __always_inline __u32 append_ruby_string(struct runtime_record *record, _
 	__u64 length = 0, start = string;
 	record->head.unit[what & 1] = 0;
 	find_ruby_string(row, string, &start, &length);
-	return append_text(record, at, what, start, length, max);
+	return append_text(at, what, start, length, max);
 }
 
 /* A path is a String, or an Array of two: as it was given, and the real one, if there is. */
@@ -391,8 +391,8 @@ __noinline int ruby_send_method(__u64 identity)
 	record->head.first_line = 0;
 	record->head.unit[RUNTIME_TEXT_FILE] = RUNTIME_UNIT_UTF8;
 	set_name(record, at);
-	at = append_text(record, at, RUNTIME_TEXT_FILE, 0, 0, RUNTIME_MAX_FILE_BYTES);
-	at = append_text(record, at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
+	at = append_text(at, RUNTIME_TEXT_FILE, 0, 0, RUNTIME_MAX_FILE_BYTES);
+	at = append_text(at, RUNTIME_TEXT_LINES, 0, 0, RUNTIME_MAX_LINE_BYTES);
 	return send_code(scratch, record, at, true, identity);
 }
 
