@@ -25,8 +25,8 @@ static bool toy_step(struct scratch *scratch)
 	__u64 identity = mix(runtime->process, frame[1]);
 	__u32 number = find_code(identity);
 	if (!number) {
-		append_text(record, 0, RUNTIME_TEXT_FILE, 0, 0, 0);
-		append_text(record, 0, RUNTIME_TEXT_LINES, 0, 0, 0);
+		append_text(0, RUNTIME_TEXT_FILE, 0, 0, 0);
+		append_text(0, RUNTIME_TEXT_LINES, 0, 0, 0);
 		record->head.version = RUNTIME_VERSION_LINES;
 		number = send_code(scratch, record,
 			append_c_text(record, 0, RUNTIME_TEXT_NAME, frame[1], 64), true, identity);
