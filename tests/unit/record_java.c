@@ -30,7 +30,9 @@ TEST(names_of_methods_have_dots_and_files_their_package)
 	check_texts("java/util/HashMap.put", "HashMap.java", "java.util.HashMap.put",
 		"java/util/HashMap.java");
 	check_texts("Main.main", "Main.java", "Main.main", "Main.java");
-	check_texts("a/Main$$Lambda/0x00007f.run", "", "a.Main$$Lambda.0x00007f.run", "");
+	check_texts("a/Main$$Lambda/0x00007f.run", "", "a.Main$$Lambda.run", "");
+	check_texts("a/Main$$Lambda+0x00007f.run", "", "a.Main$$Lambda.run", "");
+	check_texts("a/Main/0x.run", "", "a.Main.0x.run", "");
 	check_texts("StubRoutines (1)", "", "StubRoutines (1)", "");
 }
 

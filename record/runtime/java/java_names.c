@@ -17,16 +17,30 @@ static void put_package(const struct str *name, struct str *file)
 	str_write(file, str_text(&path), path.len);
 }
 
+/*
+ * Behind a hidden class's name stands where it is, which says nothing and is another place in each
+ * run: Main$$Lambda+0x00007f8a1c000a00.run, or with a slash before JDK 21. 0: nothing of that.
+ */
+static size_t hidden_address(const char *text)
+{
+	if ((*text != '+' && *text != '/') || text[1] != '0' || text[2] != 'x')
+		return 0;
+	size_t digits = strspn(text + 3, "0123456789abcdef");
+	return digits && text[3 + digits] == '.' ? 3 + digits : 0;
+}
+
 void java_names_put_texts(struct str *name, struct str *file)
 {
 	if (file->len)
 		put_package(name, file);
 	CLEANUP(str_deinit) struct str dotted = {0};
 	const char *text = str_text(name);
-	/* Behind a hidden class's name stands its address: Main$$Lambda+0x00007f8a1c000a00 */
-	for (size_t i = 0; i < name->len; i++) {
+	for (size_t i = 0; i < name->len;) {
+		size_t address = hidden_address(text + i);
 		bool is_package = text[i] == '/' && strchr(text + i, '.');
-		str_write(&dotted, is_package ? "." : text + i, 1);
+		if (!address)
+			str_write(&dotted, is_package ? "." : text + i, 1);
+		i += address ? address : 1;
 	}
 	str_truncate(name, 0);
 	str_write(name, str_text(&dotted), dotted.len);
