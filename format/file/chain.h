@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How it is known where a function without a symbol begins and ends. */
+enum chain_bounds {
+	CHAIN_BOUNDS_UNTOLD,  /* it has a symbol, or the chain is older than this */
+	CHAIN_BOUNDS_BY_FDE,  /* call frame information says so */
+	CHAIN_BOUNDS_BY_CODE, /* guessed from how the code looks */
+	CHAIN_BOUNDS_END,
+};
+
 struct chain_frame {
 	const char *function;  /* mangled; NULL: not told, as for assembler code */
 	const char *file;      /* NULL: unknown */
@@ -20,7 +28,8 @@ struct chain_frame {
 			    0 */
 	uint64_t start;  /* address of the function's symbol, or where one without a symbol begins
 			    (`function` is NULL); 0: unknown, as of one that was inlined */
-	bool is_inlined; /* into the next frame */
+	enum chain_bounds bounds; /* of a function without a symbol, whose `start` is known */
+	bool is_inlined;          /* into the next frame */
 };
 
 /* Innermost first; the last frame is the function that has a symbol. count 0: nothing is known. */

@@ -173,6 +173,13 @@ static uint32_t chain_map_number_of(struct texts *texts, const char *text)
 	return (uint32_t)*number;
 }
 
+/* Without a name and a file, the line of a declaration has nothing to say, and its place is used.
+ */
+static bool line_is_bounds(const struct chain_frame *frame)
+{
+	return !frame->function && !frame->decl_file;
+}
+
 static void chain_map_put_frame(
 	struct bytes_buf *out, struct texts *texts, const struct chain_frame *frame)
 {
@@ -181,7 +188,7 @@ static void chain_map_put_frame(
 	bytes_put_varint(out, frame->line);
 	bytes_put_varint(out, frame->column);
 	bytes_put_varint(out, chain_map_number_of(texts, frame->decl_file));
-	bytes_put_varint(out, frame->decl_line);
+	bytes_put_varint(out, line_is_bounds(frame) ? frame->bounds : frame->decl_line);
 }
 
 static void chain_map_put_entry(struct bytes_buf *out, struct texts *texts,
@@ -301,6 +308,13 @@ static const char *get_frames(struct chain_map *chains, struct bytes_cursor *cur
 		frame->decl_file = chain_map_get_text(cursor, texts, &is_bad).text;
 		frame->decl_line = chain_map_get_u32(cursor);
 		frame->start = 0;
+		frame->bounds = CHAIN_BOUNDS_UNTOLD;
+		if (line_is_bounds(frame)) {
+			frame->bounds = frame->decl_line < CHAIN_BOUNDS_END
+						? (enum chain_bounds)frame->decl_line
+						: CHAIN_BOUNDS_UNTOLD;
+			frame->decl_line = 0;
+		}
 		frame->is_inlined = i + 1 < count;
 	}
 	return is_bad ? bad_text : NULL;

@@ -97,8 +97,9 @@ struct profile_function {
 	const char *name;        /* as shown: demangled, or "dso fn_start", or dso+0xaddress */
 	const char *system_name; /* mangled, or fn_start; equal to name where nothing is */
 	uint32_t object;
-	bool is_known;    /* false: there was no symbol */
-	bool has_bounds;  /* ... but its file tells where it begins and ends */
+	bool is_known;            /* false: there was no symbol */
+	bool has_bounds;          /* ... but its file tells where it begins and ends, */
+	enum chain_bounds bounds; /* ... in this way */
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
 	const char *file; /* where it is declared; NULL: unknown */
 	uint32_t line;

@@ -14,7 +14,8 @@
 struct sums {
 	uint64_t all;
 	uint64_t in_kernel;
-	uint64_t named, with_line, bounded; /* by what stands on top of the stack */
+	uint64_t named, with_line; /* by what stands on top of the stack */
+	uint64_t bounded, guessed; /* ... without a name: with bounds, of them guessed ones */
 	uint64_t frames, deepest;
 };
 
@@ -35,6 +36,7 @@ static void overview_add_stack(
 		const struct profile_function *function = &profile->functions.data[frame->function];
 		sums->named += function->is_known ? samples : 0;
 		sums->bounded += function->has_bounds ? samples : 0;
+		sums->guessed += function->bounds == CHAIN_BOUNDS_BY_CODE ? samples : 0;
 		if (frame->line)
 			sums->with_line += samples;
 	}
@@ -188,6 +190,10 @@ static void overview_put_soundness(
 			"no known function\n",
 			"", profile_percent(sums->bounded, sums->all),
 			profile_percent(sums->all - sums->named - sums->bounded, sums->all));
+	if (sums->guessed)
+		str_printf(out,
+			"%-14s %.1f%% in functions whose bounds were guessed from the code\n", "",
+			profile_percent(sums->guessed, sums->all));
 	if (profile->nr_stale)
 		str_printf(out,
 			"%-14s %llu samples of the recording may have names of other compiled "

@@ -290,14 +290,50 @@ static void put_tried(const struct profile_object *object, struct str *out)
 		out, "%u %s without a file\n", nr_absent, str_plural(nr_absent, "place", "places"));
 }
 
+struct unsymbolized_functions *unsymbolized_count_functions(
+	const struct profile_function *functions, size_t nr_functions, size_t nr_objects)
+{
+	struct unsymbolized_functions *counts = mem_zalloc_array(nr_objects, sizeof(*counts));
+	for (size_t i = 0; i < nr_functions; i++) {
+		struct unsymbolized_functions *count = &counts[functions[i].object];
+		if (!functions[i].has_bounds)
+			continue;
+		count->count++;
+		count->by_fde += functions[i].bounds == CHAIN_BOUNDS_BY_FDE;
+		count->guessed += functions[i].bounds == CHAIN_BOUNDS_BY_CODE;
+	}
+	return counts;
+}
+
+void unsymbolized_put_functions(const struct unsymbolized_functions *functions, struct str *out)
+{
+	const struct {
+		size_t count;
+		const char *how;
+	} parts[] = {
+		{functions->by_fde, "by call frame information"},
+		{functions->guessed, "guessed from the code"},
+		{functions->count - functions->by_fde - functions->guessed, "in an unknown way"},
+	};
+	const char *separator = "";
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (!parts[i].count)
+			continue;
+		str_printf(out, "%sof %zu %s", separator, parts[i].count, parts[i].how);
+		separator = ", ";
+	}
+}
+
 /* What stands in place of names: functions, or addresses, each of which is a row of its own. */
-static void put_bounds(const struct profile *profile, const struct row *row, struct str *out)
+static void put_bounds(const struct profile *profile, const struct row *row,
+	const struct unsymbolized_functions *functions, struct str *out)
 {
 	uint64_t all = profile->samples.len, addresses = row->unnamed - row->bounded;
 	if (row->bounded) {
 		unsymbolized_put_line(out, "shown:");
-		str_puts(out, "as fn_START, by call frame information, or where there is none by "
-			      "the code\n");
+		str_puts(out, "as fn_START: bounds ");
+		unsymbolized_put_functions(functions, out);
+		str_putc(out, '\n');
 	}
 	bool is_file = profile->objects.data[row->object].info.kind == LAYOUT_OBJECT_FILE;
 	if (!is_file || profile_percent(addresses, all) < least_percent)
@@ -308,7 +344,8 @@ static void put_bounds(const struct profile *profile, const struct row *row, str
 }
 
 static void unsymbolized_put_row(const struct profile *profile, const struct row *row,
-	const struct symbol_file_options *options, struct str *out)
+	const struct unsymbolized_functions *functions, const struct symbol_file_options *options,
+	struct str *out)
 {
 	const struct profile_object *object = &profile->objects.data[row->object];
 	uint64_t all = profile->samples.len;
@@ -317,7 +354,7 @@ static void unsymbolized_put_row(const struct profile *profile, const struct row
 	bool is_named =
 		!object->lacks_debug_parts && profile_percent(row->unnamed, all) < least_percent;
 	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));
-	put_bounds(profile, row, out);
+	put_bounds(profile, row, functions, out);
 	put_tried(object, out);
 	CLEANUP(str_deinit) struct str fix = {0};
 	put_fix(object, options, &fix);
@@ -345,6 +382,8 @@ void unsymbolized_put(
 {
 	size_t count = profile->objects.len, nr_shown = 0, nr_left = 0;
 	CLEANUP_FREE struct row *rows = mem_zalloc_array(count, sizeof(*rows));
+	CLEANUP_FREE struct unsymbolized_functions *functions = unsymbolized_count_functions(
+		profile->functions.data, profile->functions.len, count);
 	unsymbolized_count_samples(profile, rows);
 	qsort(rows, count, sizeof(*rows), unsymbolized_compare_rows);
 	for (size_t i = 0; i < count; i++) {
@@ -356,7 +395,7 @@ void unsymbolized_put(
 		}
 		if (!nr_shown++)
 			str_puts(out, "#\n# unsymbolized, as a share of all samples, because:\n");
-		unsymbolized_put_row(profile, &rows[i], options, out);
+		unsymbolized_put_row(profile, &rows[i], &functions[rows[i].object], options, out);
 	}
 	if (nr_left)
 		str_printf(

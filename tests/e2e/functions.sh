@@ -194,6 +194,10 @@ END
 	fi
 	"$EBPROF" record -q -- ./program || fail record
 	"$EBPROF" report --stdio --percent-limit 1 >rows || fail report
+	grep -q 'shown: *as fn_START: bounds of [0-9]* by call frame information, of 2 guessed from the code' rows ||
+		fail "it does not say whose bounds are guessed: $(cat rows)"
+	"$EBPROF" report --stats --stdio | grep -q '9[0-9]\.[0-9]% in functions whose bounds were guessed' ||
+		fail "the share of guesses is not said"
 	local function
 	for function in first second; do
 		(($(grep -c " $(address_of program.full $function)$" rows) == 1)) || fail "$function: $(cat rows)"

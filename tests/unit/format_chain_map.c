@@ -75,6 +75,30 @@ TEST(chain_map_come_back_as_they_were)
 	chain_map_deinit(&again);
 }
 
+/* What a later recorder may say of bounds is not known here. */
+TEST(chain_map_with_unknown_bounds_have_none)
+{
+	struct chain_map chains = {0}, again = {0};
+	struct chain_frame frame = {.start = 0x10, .bounds = CHAIN_BOUNDS_END + 5};
+	struct chain_frame named = {.function = "f", .decl_line = CHAIN_BOUNDS_BY_CODE};
+	chain_map_add(&chains, 1, &(struct chain){&frame, 1});
+	chain_map_add(&chains, 2, &(struct chain){&named, 1});
+	size_t parts;
+	struct bytes_buf bytes = encode_all(&chains, &parts);
+	CHECK(!decode_all(&again, bytes.data, bytes.len));
+	struct chain chain;
+	CHECK(chain_map_find(&again, 1, &chain) && chain.count == 1);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_UNTOLD);
+	CHECK_INT(chain.frames[0].decl_line, 0);
+	CHECK_INT(chain.frames[0].start, 0x10);
+	CHECK(chain_map_find(&again, 2, &chain) && chain.count == 1);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_UNTOLD);
+	CHECK_INT(chain.frames[0].decl_line, CHAIN_BOUNDS_BY_CODE); /* a line */
+	bytes_buf_deinit(&bytes);
+	chain_map_deinit(&chains);
+	chain_map_deinit(&again);
+}
+
 TEST(chain_map_newer_ones_replace_older_ones)
 {
 	struct chain_map chains = {0};

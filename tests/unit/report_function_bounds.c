@@ -167,6 +167,9 @@ TEST(code_without_fde_is_read)
 	check_extent(bounds, CODE + 0x21, CODE + 0x20, CODE + 0x40);
 	check_extent(bounds, CODE + 0x42, CODE + 0x40, CODE + 0x60);
 	check_extent(bounds, CODE + 0x60, CODE + 0x60, CODE + 0x80);
+	struct function_extent extent;
+	CHECK(function_bounds_find(bounds, CODE + 0x42, &extent) && extent.is_guessed);
+	CHECK(function_bounds_find(bounds, CODE + 0x60, &extent) && !extent.is_guessed);
 	function_bounds_destroy(bounds);
 	close_file(&file);
 }
@@ -175,23 +178,32 @@ TEST(a_place_without_a_name_has_a_start)
 {
 	struct forged_file file = {0};
 	put_fde(&file, CODE + 0x20, CODE + 0x100);
+	pad(&file.code, 0x200);
+	bytes_put(&file.code, "\x31\xc0\xc3", 3);
+	while (file.code.len < CODE_BYTES)
+		bytes_put_u8(&file.code, 0xcc);
 	open_file(&file);
 	struct symbol_index *index = symbol_index_create();
 	symbol_index_add(index, CODE + 0x10, 0, "label", STB_GLOBAL, STT_NOTYPE);
 	symbol_index_build(index);
 	struct resolver_sources sources = {.symbols = index, .code = file.elf};
-	struct resolver_place places[] = {
-		{CODE + 0x18, CODE + 0x18, 1}, {CODE + 0x30, CODE + 0x30, 2}, {FRAMES, FRAMES, 3}};
+	struct resolver_place places[] = {{CODE + 0x18, CODE + 0x18, 1},
+		{CODE + 0x30, CODE + 0x30, 2}, {FRAMES, FRAMES, 3},
+		{CODE + 0x202, CODE + 0x202, 4}};
 	struct chain_map chains = {0};
-	CHECK(resolver_run(&sources, places, 3, &chains));
+	CHECK(resolver_run(&sources, places, 4, &chains));
 	struct chain chain;
 	CHECK(chain_map_find(&chains, 1, &chain) && chain.count == 1);
 	CHECK_STR(chain.frames[0].function, "label");
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_UNTOLD);
 	CHECK(chain_is_named(&chain));
 	/* The label has no size, and ends where the FDE begins. */
 	CHECK(chain_map_find(&chains, 2, &chain) && chain.count == 1);
 	CHECK(!chain.frames[0].function && !chain_is_named(&chain));
 	CHECK_INT(chain.frames[0].start, CODE + 0x20);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_BY_FDE);
+	CHECK(chain_map_find(&chains, 4, &chain) && chain.count == 1);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_BY_CODE);
 	CHECK(chain_map_have_names(&chains));
 	/* It stays so in caches and recordings. */
 	struct bytes_buf encoded = {0};
@@ -202,6 +214,10 @@ TEST(a_place_without_a_name_has_a_start)
 	CHECK(chain_map_find(&decoded, 2, &chain) && chain.count == 1);
 	CHECK_INT(chain.frames[0].start, CODE + 0x20);
 	CHECK(!chain.frames[0].function);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_BY_FDE);
+	CHECK_INT(chain.frames[0].decl_line, 0);
+	CHECK(chain_map_find(&decoded, 4, &chain) && chain.count == 1);
+	CHECK_INT(chain.frames[0].bounds, CHAIN_BOUNDS_BY_CODE);
 	bytes_buf_deinit(&encoded);
 	chain_map_deinit(&decoded);
 	chain_map_deinit(&chains);

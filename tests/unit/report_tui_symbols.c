@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "report/name/symbol/symbol_file_options.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
@@ -54,6 +56,30 @@ TEST(tui_symbols_story)
 	screen_type(&screen, "/vdso\n");
 	screen_type(&screen, "n");
 	CHECK_INT(screen_selected(&screen), 4);
+	screen_deinit(&screen);
+}
+
+/* As if the library's code had been read: of a file that is not here nothing is known. */
+TEST(tui_symbols_tell_whose_bounds_are_guessed)
+{
+	static const struct symbol_file_options files;
+	struct app_options options = {.file_name = "x.data", .files = &files};
+	struct screen screen;
+	struct profile *profile = recording();
+	vec_each(&profile->functions, function) {
+		if (!function->is_known && profile->objects.data[function->object].name[0] == 'a') {
+			function->has_bounds = true;
+			function->bounds = CHAIN_BOUNDS_BY_CODE;
+		}
+	}
+	screen_init_with(&screen, profile, 110, 24, options, VIEW_SYMBOLS);
+	CHECK(strstr(screen_line(&screen, 4), " 1 of 1 guessed; "));
+	screen_type(&screen, "G\n");
+	const char *story = screen_text(&screen);
+	CHECK(strstr(story,
+		"without a symbol: 1 function, as fn_START: bounds of 1 guessed from the code"));
+	CHECK(strstr(story, "guessed bounds: "));
+	CHECK(strstr(story, "fix: "));
 	screen_deinit(&screen);
 }
 

@@ -126,3 +126,27 @@ TEST(what_an_archive_does_not_know_is_told_of_it)
 	CHECK(strstr(str_text(&table), "no name was known where it was archived"));
 	CHECK(!strstr(str_text(&table), "ebprof archive"));
 }
+
+TEST(functions_are_counted_by_how_their_bounds_are_known)
+{
+	const struct profile_function functions[] = {
+		{.object = 1, .is_known = true},
+		{.object = 1, .has_bounds = true, .bounds = CHAIN_BOUNDS_BY_FDE},
+		{.object = 1, .has_bounds = true, .bounds = CHAIN_BOUNDS_BY_FDE},
+		{.object = 1, .has_bounds = true, .bounds = CHAIN_BOUNDS_BY_CODE},
+		{.object = 2, .has_bounds = true},
+		{.object = 2},
+	};
+	CLEANUP_FREE struct unsymbolized_functions *counts =
+		unsymbolized_count_functions(functions, sizeof(functions) / sizeof(*functions), 3);
+	CHECK_INT(counts[0].count, 0);
+	CHECK_INT(counts[1].count, 3);
+	CHECK_INT(counts[1].by_fde, 2);
+	CHECK_INT(counts[1].guessed, 1);
+	CHECK_INT(counts[2].count, 1);
+	CLEANUP(str_deinit) struct str both = {0}, old = {0};
+	unsymbolized_put_functions(&counts[1], &both);
+	CHECK_STR(str_text(&both), "of 2 by call frame information, of 1 guessed from the code");
+	unsymbolized_put_functions(&counts[2], &old);
+	CHECK_STR(str_text(&old), "of 1 in an unknown way");
+}

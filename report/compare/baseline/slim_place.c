@@ -171,6 +171,7 @@ struct chain slim_places_chain(
 		.decl_file = function->file,
 		.decl_line = function->line,
 		.start = function->start,
+		.bounds = function->bounds,
 	};
 	return (struct chain){bare, 1};
 }

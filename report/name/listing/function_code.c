@@ -136,7 +136,7 @@ static bool find_extent(
 		symbol_index_lookup(symbol_file_index(&file->kernel.file), file->address, &hit);
 	if (!has_symbol || (hit.is_extended && has_bounds && ret->start > hit.start))
 		return has_bounds;
-	*ret = (struct function_extent){hit.start, hit.start + hit.size};
+	*ret = (struct function_extent){.start = hit.start, .end = hit.start + hit.size};
 	return true;
 }
 
@@ -147,7 +147,8 @@ static struct function_extent extent_of(
 	if (!find_extent(file, bounds, &extent)) {
 		str_puts(problem, "nothing says where this function begins and ends: shown is "
 				  "what follows an address in it");
-		return (struct function_extent){file->address, file->address + UNKNOWN_SIZE_BYTES};
+		return (struct function_extent){
+			.start = file->address, .end = file->address + UNKNOWN_SIZE_BYTES};
 	}
 	if (extent.end - extent.start > MAX_CODE_BYTES) {
 		str_puts(problem, "of this function only the first MB of code is shown");

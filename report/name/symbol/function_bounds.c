@@ -80,8 +80,8 @@ static void function_bounds_add_functions(
 	struct cfi_function function;
 	while (bounds->list.len < EXTENTS_MAX && cfi_reader_next(reader, &function))
 		if (function.start && function.start < function.end)
-			vec_push(&bounds->list,
-				(struct bound){.extent = {function.start, function.end}});
+			vec_push(&bounds->list, (struct bound){.extent = {.start = function.start,
+								       .end = function.end}});
 	cfi_reader_destroy(reader);
 }
 
@@ -142,10 +142,11 @@ static void add_symbols(struct function_bounds *bounds)
 	vec_each(&symbols.symbols, symbol) {
 		uint64_t end = symbol->address + symbol->size;
 		if (bounds->list.len < EXTENTS_MAX && end >= symbol->address)
-			vec_push(&bounds->list, (struct bound){
-							.extent = {symbol->address, end},
-							.is_symbol = true,
-						});
+			vec_push(&bounds->list,
+				(struct bound){
+					.extent = {.start = symbol->address, .end = end},
+					.is_symbol = true,
+				});
 	}
 	elf_symbols_deinit(&symbols);
 	sort_bounds(bounds);
@@ -162,8 +163,8 @@ static bool function_bounds_find_code(
 	for (size_t i = 0; i < count; i++)
 		if (sections[i].type == SHT_PROGBITS && sections[i].flags & SHF_EXECINSTR &&
 			address - sections[i].addr < sections[i].size) {
-			*ret = (struct function_extent){
-				sections[i].addr, sections[i].addr + sections[i].size};
+			*ret = (struct function_extent){.start = sections[i].addr,
+				.end = sections[i].addr + sections[i].size};
 			return ret->end >= ret->start;
 		}
 	if (count)
@@ -171,8 +172,8 @@ static bool function_bounds_find_code(
 	segments = elf_file_segments(elf, &count);
 	for (size_t i = 0; i < count; i++)
 		if (segments[i].flags & PF_X && address - segments[i].vaddr < segments[i].filesz) {
-			*ret = (struct function_extent){
-				segments[i].vaddr, segments[i].vaddr + segments[i].filesz};
+			*ret = (struct function_extent){.start = segments[i].vaddr,
+				.end = segments[i].vaddr + segments[i].filesz};
 			return ret->end >= ret->start;
 		}
 	return false;
@@ -242,6 +243,7 @@ static bool find_read(struct function_bounds *bounds, uint64_t address, struct f
 		return false;
 	ret->start = gap->start + starts[behind - 1];
 	ret->end = behind < count ? gap->start + starts[behind] : gap->end;
+	ret->is_guessed = true;
 	return true;
 }
 

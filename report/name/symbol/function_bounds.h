@@ -20,6 +20,7 @@ struct function_bounds;
 /* [start, end), virtual addresses. */
 struct function_extent {
 	uint64_t start, end;
+	bool is_guessed; /* by the code */
 };
 
 /* Of a file with code, borrowed; damage in it costs the functions behind it. Never NULL. */

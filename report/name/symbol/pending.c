@@ -110,7 +110,7 @@ static char *address_text(struct pending *pending, const char *between, uint64_t
 }
 
 /* One that has no symbol, but of which the file tells where it begins: "OBJECT fn_ADDRESS". */
-static uint32_t bounded_function(struct pending *pending, uint64_t start)
+static uint32_t bounded_function(struct pending *pending, uint64_t start, enum chain_bounds bounds)
 {
 	bool is_new;
 	uint64_t *index = map_put(&pending->by_address, start, &is_new);
@@ -122,6 +122,7 @@ static uint32_t bounded_function(struct pending *pending, uint64_t start)
 		.system_name = strrchr(text, ' ') + 1,
 		.object = pending->object,
 		.has_bounds = true,
+		.bounds = bounds,
 		.start = start,
 	};
 	uint32_t place = pending_add_function(pending, &function, 0);
@@ -188,7 +189,7 @@ static void name_frame(struct pending *pending, const struct lookup_result *resu
 	if (outermost->function)
 		function = named_function(pending, outermost, false);
 	else if (outermost->start)
-		function = bounded_function(pending, outermost->start);
+		function = bounded_function(pending, outermost->start, outermost->bounds);
 	else
 		function = unknown_function(pending,
 			symbol_file_address(pending_object_of(pending), file, place->offset));

@@ -253,7 +253,9 @@ static void find_start(
 		return;
 	if (!count)
 		vec_push(&joined->frames, (struct chain_frame){0});
-	joined->frames.data[joined->frames.len - 1].start = extent.start;
+	struct chain_frame *outermost = &joined->frames.data[joined->frames.len - 1];
+	outermost->start = extent.start;
+	outermost->bounds = extent.is_guessed ? CHAIN_BOUNDS_BY_CODE : CHAIN_BOUNDS_BY_FDE;
 }
 
 bool resolver_run(const struct resolver_sources *sources, struct resolver_place *places,

@@ -31,6 +31,7 @@ struct symbols_row {
 	uint32_t object;
 	enum symbols_state state;
 	uint64_t self, self_samples, unnamed; /* unnamed: of self */
+	struct unsymbolized_functions functions;
 };
 
 struct symbols {
@@ -89,11 +90,14 @@ static void view_symbols_fill_rows(struct symbols *symbols, const struct model *
 {
 	size_t count = model->names->objects.len;
 	CLEANUP_FREE struct symbols_row *all = mem_zalloc_array(count, sizeof(*all));
+	CLEANUP_FREE struct unsymbolized_functions *functions = unsymbolized_count_functions(
+		model->names->functions.data, model->names->functions.len, count);
 	find_states(model->names, all);
 	view_symbols_weigh(model, all);
 	symbols->rows.len = 0;
 	for (uint32_t i = 1; i < count; i++) {
 		all[i].object = i;
+		all[i].functions = functions[i];
 		if (model_object(model, i)->is_used)
 			vec_push(&symbols->rows, all[i]);
 	}
@@ -123,6 +127,15 @@ static const char *source_text(const struct model *model, const struct symbols_r
 	if (object->symbols_from)
 		return object->symbols_from;
 	return object->symbols_problem ? object->symbols_problem : "";
+}
+
+/* In front of the source, how many functions may begin or end somewhere else. */
+static void put_source(const struct model *model, const struct symbols_row *row, struct str *out)
+{
+	if (row->functions.guessed)
+		str_printf(
+			out, "%zu of %zu guessed; ", row->functions.guessed, row->functions.count);
+	str_puts(out, source_text(model, row));
 }
 
 static void view_symbols_put_build_id(
@@ -248,9 +261,10 @@ static void view_symbols_put_cell(const struct app *app, const struct symbols_ro
 		str_puts(out, state_text(app->model, row));
 	else if (column == SYMBOLS_BUILD)
 		view_symbols_put_build_id(object, SHORT_BUILD_ID, out);
+	else if (column == SYMBOLS_OBJECT)
+		str_puts(out, object->name);
 	else
-		str_puts(out,
-			column == SYMBOLS_OBJECT ? object->name : source_text(app->model, row));
+		put_source(app->model, row, out);
 }
 
 /* Trouble is what costs a share of the samples their names. */
@@ -317,9 +331,20 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 		str_put_escaped(out, object->symbols_from, strlen(object->symbols_from));
 		str_putc(out, '\n');
 	}
+	if (row->functions.count) {
+		str_printf(out, "without a symbol: %zu %s, as fn_START: bounds ",
+			row->functions.count,
+			str_plural(row->functions.count, "function", "functions"));
+		unsymbolized_put_functions(&row->functions, out);
+		str_putc(out, '\n');
+	}
+	if (row->functions.guessed)
+		str_puts(out, "guessed bounds: two functions may be shown as one, which symbols "
+			      "would tell apart\n");
 	cut_stacks_put_object(app->model->profile, object, &stacks[row->object],
 		app->model->slice.whole.samples, out);
-	unsymbolized_put_object(object, app->options->files, row->unnamed || !row->state, out);
+	unsymbolized_put_object(object, app->options->files,
+		row->unnamed || !row->state || row->functions.count, out);
 }
 
 static void open_story(void *state, struct app *app, enum action action)
