@@ -175,4 +175,30 @@ __noinline int map_address(__u64 address)
 	return 0;
 }
 
+/* ---- frames there ---- */
+
+static __always_inline bool is_code_of_file(const struct mapping *mapping)
+{
+	return mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO;
+}
+
+static __always_inline void push_frame(struct scratch *scratch, __u64 place)
+{
+	const struct mapping *mapping = &scratch->walk.mapping;
+	struct walk *walk = &scratch->walk;
+	__u64 frame = place & ((1ULL << 56) - 1);
+	if (mapping->kind == EVENT_FRAME_ADDRESS) /* means something only here and now */
+		walk->hash = mix(walk->hash, scratch->user.head.time_ns);
+	if (mapping->kind == EVENT_FRAME_ANONYMOUS) /* ... and something else in each process */
+		walk->hash = mix(walk->hash, scratch->user.head.pid);
+	if (is_code_of_file(mapping)) {
+		__u64 offset = place + mapping->delta;
+		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |
+			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
+	}
+	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
+	frame |= (__u64)walk->found << EVENT_FRAME_FOUND_SHIFT;
+	push_word(scratch, frame);
+}
+
 #endif

@@ -43,12 +43,13 @@ struct walk {
 	struct runtime_walk runtime;
 	struct maple_search search;
 	__u64 hash;
-	__u8 is_exact; /* ip is where the frame is, not where a call returns to */
-	__u8 found;    /* enum unwind_found: how the frame was found, */
-	__u8 finds;    /* ... and how its caller is, by the rule */
-	__u8 asks;     /* the walk ended where the recorder is to read code */
-	__u8 guess;    /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
-	__u8 end;      /* enum event_stack_end */
+	__u8 is_exact;     /* ip is where the frame is, not where a call returns to */
+	__u8 found;        /* enum unwind_found: how the frame was found, */
+	__u8 finds;        /* ... and how its caller is, by the rule */
+	__u8 has_builtins; /* of a runtime, without rules: the mapping at hand is of such a file */
+	__u8 asks;         /* the walk ended where the recorder is to read code */
+	__u8 guess; /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
+	__u8 end;   /* enum event_stack_end */
 };
 
 /*

@@ -21,30 +21,6 @@
 
 /* ---- frames ---- */
 
-static __always_inline bool is_code_of_file(const struct mapping *mapping)
-{
-	return mapping->kind == EVENT_FRAME_FILE || mapping->kind == EVENT_FRAME_VDSO;
-}
-
-static __always_inline void push_frame(struct scratch *scratch, __u64 place)
-{
-	const struct mapping *mapping = &scratch->walk.mapping;
-	struct walk *walk = &scratch->walk;
-	__u64 frame = place & ((1ULL << 56) - 1);
-	if (mapping->kind == EVENT_FRAME_ADDRESS) /* means something only here and now */
-		walk->hash = mix(walk->hash, scratch->user.head.time_ns);
-	if (mapping->kind == EVENT_FRAME_ANONYMOUS) /* ... and something else in each process */
-		walk->hash = mix(walk->hash, scratch->user.head.pid);
-	if (is_code_of_file(mapping)) {
-		__u64 offset = place + mapping->delta;
-		frame = (offset & ((1ULL << EVENT_FRAME_FILE_SHIFT) - 1)) |
-			(__u64)mapping->file << EVENT_FRAME_FILE_SHIFT;
-	}
-	frame |= (__u64)mapping->kind << EVENT_FRAME_KIND_SHIFT;
-	frame |= (__u64)walk->found << EVENT_FRAME_FOUND_SHIFT;
-	push_word(scratch, frame);
-}
-
 static __always_inline bool is_by_frame_pointer(void)
 {
 	return config.call_graph == EVENT_CALL_GRAPH_FP;
@@ -80,9 +56,16 @@ static __always_inline enum event_stack_end search_rule(
 	return EVENT_END_COMPLETE;
 }
 
-/* Puts the rule for the frame at hand into the walk. Not EVENT_END_COMPLETE: there is none. */
-static __always_inline enum event_stack_end rule_of_frame(struct scratch *scratch, __u64 place)
+/*
+ * Puts the rule for the frame at hand into the walk. Not EVENT_END_COMPLETE: there is none. A
+ * global function, since the verifier looks at it once.
+ */
+__noinline int rule_of_frame(__u64 place);
+__noinline int rule_of_frame(__u64 place)
 {
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return EVENT_END_NO_RULE;
 	const struct mapping *mapping = &scratch->walk.mapping;
 	struct unwind_rule *rule = &scratch->walk.rule;
 	if (!is_code_of_file(mapping))
@@ -158,7 +141,7 @@ static __always_inline enum event_stack_end choose_rule(
 	enum event_stack_end end = EVENT_END_COMPLETE;
 	*guess = EVENT_END_COMPLETE;
 	if (!is_by_frame_pointer()) {
-		end = rule_of_frame(scratch, place);
+		end = rule_of_frame(place);
 		enum code_rule_kind kind =
 			is_code_without_rule(end) ? find_code_rule() : CODE_RULE_NONE;
 		if (kind == CODE_RULE_UNKNOWN)
@@ -271,6 +254,18 @@ __noinline int leave_bad_jump(void)
 	return 1;
 }
 
+/* Whether code is of no file, or is a runtime's own without rules. */
+static __always_inline bool is_generated_code(struct scratch *scratch, __u64 place)
+{
+	const struct walk *walk = &scratch->walk;
+	if (is_by_frame_pointer())
+		return false;
+	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS)
+		return true;
+	return walk->has_builtins && walk->mapping.kind == EVENT_FRAME_FILE &&
+	       rule_of_frame(place) == EVENT_END_NO_RULE;
+}
+
 /*
  * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
  * walk.end says why. A frame whose table is pending is not pushed: it is the
@@ -297,7 +292,7 @@ __noinline int unwind_frame(void)
 		find_mapping(scratch, place);
 		meet_file(scratch);
 	}
-	if (walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_by_frame_pointer()) {
+	if (is_generated_code(scratch, place)) {
 		if (leaves_jit(scratch, place))
 			return 0;
 		if (runtime_resume())

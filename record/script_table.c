@@ -311,8 +311,9 @@ static void script_table_take_function(struct script_table *table, const struct 
 			script_table_put_text(what == RUNTIME_TEXT_NAME ? &name : &file, text.data,
 				text.len, text.unit);
 	}
-	put_texts(event->kind, &name, &file);
-
+	/* Without a name, what was read has it. */
+	if (name.len || lines.len || !event->is_inlined)
+		put_texts(event->kind, &name, &file);
 	function.name = script_table_intern(table, &name);
 	function.file = script_table_intern(table, &file);
 	function.lines = script_table_intern(table, &lines);

@@ -21,6 +21,7 @@
 #include "bpf/runtime/java/java.bpf.h"
 #include "bpf/runtime/lua/lua.bpf.h"
 #include "bpf/runtime/luajit/luajit.bpf.h"
+#include "bpf/runtime/node/node.bpf.h"
 #include "bpf/runtime/perl/perl.bpf.h"
 #include "bpf/runtime/php/php.bpf.h"
 #include "bpf/runtime/python/python.bpf.h"

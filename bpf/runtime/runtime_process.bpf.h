@@ -129,7 +129,8 @@ static __always_inline void meet_file(struct scratch *scratch)
 	const struct mapping *mapping = &scratch->walk.mapping;
 	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
 	const struct runtime_row *row = row_of_number(number);
-	if (row && row->kind == RUNTIME_JAVA)
+	scratch->walk.has_builtins = row && row->kind == RUNTIME_NODE;
+	if (row && (row->kind == RUNTIME_JAVA || row->kind == RUNTIME_NODE))
 		remember_runtime(scratch, row->kind, number);
 }
 

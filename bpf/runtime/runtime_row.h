@@ -25,6 +25,7 @@
 	X(RUNTIME_LUA, 5, lua) \
 	X(RUNTIME_LUAJIT, 6, luajit) \
 	X(RUNTIME_JAVA, 7, java) \
+	X(RUNTIME_NODE, 8, node) \
 	RUNTIMES_OF_TEST(X)
 
 enum runtime_kind {

@@ -77,7 +77,7 @@ TEST(a_fix_fits_what_is_wrong)
 	check_fix(LAYOUT_OBJECT_KERNEL, DEBUG_ABSENT, 20,
 		"record with CAP_SYSLOG and kernel.kptr_restrict below 2");
 	check_fix(LAYOUT_OBJECT_ANONYMOUS, DEBUG_ABSENT, 0,
-		"let its runtime write a perf map or a jitdump: node --perf-basic-prof, python3 "
+		"let its runtime write a perf map or a jitdump: python3 "
 		"-X perf, DOTNET_PerfMapEnabled=1, erl +JPperf true");
 }
 

@@ -392,7 +392,9 @@ enum event_stack_end emulated_rule_of_frame(
 {
 	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
 	scratch->walk.mapping = (struct mapping){.file = file, .kind = EVENT_FRAME_FILE};
-	enum event_stack_end end = rule_of_frame(scratch, offset);
+	take_lane(scratch, EVENT_LANE_INTERRUPT);
+	enum event_stack_end end = rule_of_frame(offset);
+	leave_lane(scratch);
 	*rule = scratch->walk.rule;
 	return end;
 }
