@@ -286,7 +286,7 @@ enum code_rule_kind {
 	CODE_RULE_UNKNOWN = 0, /* the recorder was not asked yet, or the code is another one now */
 	CODE_RULE_NONE,        /* none was found */
 	CODE_RULE_READ,        /* by reading the code */
-	CODE_RULE_GUESSED,     /* the frame pointer is one, as far as it can be told */
+	CODE_RULE_GUESSED,     /* the frame pointer is one, as far as is known */
 	CODE_RULE_SCANNED,     /* a guess, too: a call's return address was found on the stack */
 	CODE_RULE_REGISTERED,  /* the process said so, see record/registered_code.h */
 };

@@ -14,7 +14,7 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	TEXT_HEAD_BYTES = 16, /* of texts, by which memory that is used again is told */
+	TEXT_HEAD_BYTES = 16, /* of texts, by which memory that is used again is noticed */
 	MAX_NAME_PART_BYTES = RUNTIME_MAX_NAME_BYTES / 2 - 4,
 };
 

@@ -171,9 +171,9 @@ void ci_adopt_begin(struct ci_strangers *strangers)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Whether there were any to be ended; each is told once, who does not listen is killed. */
+/* Whether there were any to be ended; each gets SIGTERM once, and is killed if it stays. */
 static bool end_children(
-	const struct ci_strangers *strangers, struct ci_strangers *told, bool is_killing)
+	const struct ci_strangers *strangers, struct ci_strangers *asked, bool is_killing)
 {
 	bool any = false;
 	struct ci_strangers children = {0};
@@ -184,9 +184,9 @@ static bool end_children(
 		if (ci_process_has(strangers, *pid))
 			continue;
 		any = true;
-		if (!is_killing && ci_process_has(told, *pid))
+		if (!is_killing && ci_process_has(asked, *pid))
 			continue;
-		vec_push(told, *pid);
+		vec_push(asked, *pid);
 		kill(*pid, is_killing ? SIGKILL : SIGTERM);
 		kill(*pid, SIGCONT);
 	}
@@ -202,9 +202,9 @@ void ci_adopt_end(struct ci_strangers *strangers)
 		PATIENCE = 100, /* pauses until they are killed */
 		TRIES = 500,    /* what hangs in the kernel ends later */
 	};
-	struct ci_strangers told = {0};
-	for (int i = 0; i < TRIES && end_children(strangers, &told, i >= PATIENCE); i++)
+	struct ci_strangers asked = {0};
+	for (int i = 0; i < TRIES && end_children(strangers, &asked, i >= PATIENCE); i++)
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-	vec_deinit(&told);
+	vec_deinit(&asked);
 	vec_deinit(strangers);
 }

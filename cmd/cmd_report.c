@@ -243,7 +243,7 @@ static bool wants_terminal(const struct report_options *options)
 	return !err;
 }
 
-/* perf's -g may be told how graphs are printed: "caller", "graph,0.5,callee". */
+/* perf's -g takes how graphs are printed: "caller", "graph,0.5,callee". */
 static struct err *check_graph_word(const struct report_options *options, const char *operand)
 {
 	static const char *const words[] = {

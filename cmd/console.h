@@ -21,7 +21,8 @@ void console_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 void console_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Removes it. */
 void console_show_end(void);
-/* To stdout, at once. An error that is no reader's leaving is told; the exit code for that. */
+/* To stdout, at once. Says an error on stderr, unless the reader has closed the pipe. Returns the
+ * exit code. */
 int console_print(const struct str *text);
 /* Prints and destroys the error; the exit code that fits it. */
 int console_fail(struct err *err);

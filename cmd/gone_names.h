@@ -14,7 +14,7 @@
 struct gone_names_options {
 	const char *path;        /* of the recording */
 	uint64_t max_file_bytes; /* that it may have; 0: any */
-	uint64_t since_ns;       /* when the recording was told to end, CLOCK_MONOTONIC */
+	uint64_t since_ns;       /* when the recording was to end, CLOCK_MONOTONIC */
 	uint64_t time_ns;        /* how long it may take; 0: what is left of 1.8 s since then */
 	bool quiet;
 };

@@ -68,7 +68,7 @@ struct command {
  * Parses argv[1..] into `options`, which holds what options that have no standard begin with; *rest
  * is the index of the first operand (operands are moved behind the options unless the command stops
  * at them). False: the command ends here with *code; help was asked for, or something is wrong,
- * which was told.
+ * which was said on stderr.
  */
 bool opt_begin(
 	const struct command *command, int argc, char **argv, void *options, int *rest, int *code);

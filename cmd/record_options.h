@@ -1,5 +1,5 @@
 /*
- * What ebprof record is told: its option rows, the options of other profilers that are no such
+ * What ebprof record takes: its option rows, the options of other profilers that are no such
  * rows, and what may not go together. Nothing is attached or written here: only /etc/passwd is
  * read, for -u NAME, and the kernel's greatest rate, for -F max.
  */

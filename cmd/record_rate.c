@@ -9,7 +9,7 @@
 
 enum {
 	TRIED_HZ = 8000,           /* less is cheap wherever this was measured: 30 us a tick */
-	USUAL_TICK_NS = 20 * 1000, /* where trying told nothing */
+	USUAL_TICK_NS = 20 * 1000, /* where trying gave no figure */
 	TYPICAL_CPU_HZ = 2000 * 1000 * 1000,
 };
 

@@ -99,7 +99,7 @@ static void record_view_put_stacks(struct str *text, const struct session_summar
 	if (!truncated)
 		return;
 	str_printf(text, ", %.1f%% truncated", percent(truncated, all));
-	const char *separator = " ("; /* the causes that can be told in tenths of a percent */
+	const char *separator = " ("; /* the causes of 0.1% or more, rounded */
 	for (size_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		double share = percent(summary->truncated[i], all);
 		if (share < 0.05)

@@ -1,4 +1,4 @@
-/* What stood at a sampled address of code that a runtime compiled, as the runtime told it. */
+/* What stood at a sampled address of code that a runtime compiled, as the runtime describes it. */
 #ifndef EBPROF_CODE_PLACE_H
 #define EBPROF_CODE_PLACE_H
 

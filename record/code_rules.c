@@ -18,7 +18,7 @@ enum {
 	SCAN_MAX_DEPTH = 256,
 	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
 	MAX_SPENT_NS = 100 * NS_PER_MS, /* of a second */
-	FAILURES_MAX = 3,               /* the BPF side is told that there is no rule */
+	FAILURES_MAX = 3,               /* then the BPF side learns that there is no rule */
 };
 
 void code_rules_init(struct code_rules *code, struct process_table *processes)
@@ -144,7 +144,7 @@ static bool is_without_call(
 	return !end && (rule->flags & UNWIND_SIGNAL_FRAME || rule->ra == UNWIND_UNDEFINED);
 }
 
-/* That the call ahead of a return address has led to the frame at hand, as far as can be told. */
+/* That the call ahead of a return address has led to the frame at hand, as far as is known. */
 static bool may_have_called(struct reading *reading, uint64_t ra)
 {
 	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
@@ -231,24 +231,24 @@ static void tell_bpf(const struct code_rules *code, const struct code_frame *fra
 	}
 }
 
-/* False: the code there cannot be read, so that it could not be told from other code. */
+/* False: the code there cannot be read, so that it could not be distinguished from other code. */
 static bool code_rules_put_known(struct reading *reading, uint64_t address,
 	enum code_rule_kind kind, const struct unwind_rule *rule)
 {
 	struct code_rules *code = reading->code;
-	struct code_rule told = {.kind = kind};
-	if (code_rules_read_code(reading, address, (uint8_t *)told.code, sizeof(told.code)) !=
-		sizeof(told.code))
+	struct code_rule sent = {.kind = kind};
+	if (code_rules_read_code(reading, address, (uint8_t *)sent.code, sizeof(sent.code)) !=
+		sizeof(sent.code))
 		return false;
 	if (rule)
-		told.rule = table_store_intern_rule(code->rules->store, rule);
-	if (rule && !told.rule)
+		sent.rule = table_store_intern_rule(code->rules->store, rule);
+	if (rule && !sent.rule)
 		return false;
 	struct code_rule_known *known = known_at(code, reading->frame, address);
-	known->rule = told;
+	known->rule = sent;
 	known->read_ns = frame_time(reading->frame);
 	known->failures = 0;
-	tell_bpf(code, reading->frame, address, &told);
+	tell_bpf(code, reading->frame, address, &sent);
 	return true;
 }
 
@@ -544,11 +544,11 @@ void code_rules_tell_registered(
 	struct code_rules *code, const struct code_frame *frame, const struct unwind_rule *rule)
 {
 	const struct snapshot *snapshot = frame->snapshot;
-	struct code_rule told = {.kind = CODE_RULE_REGISTERED};
+	struct code_rule sent = {.kind = CODE_RULE_REGISTERED};
 	if (!frame->is_asked || !snapshot->code[0])
 		return;
-	told.rule = table_store_intern_rule(code->rules->store, rule);
-	memcpy(told.code, snapshot->code, sizeof(told.code));
-	if (told.rule)
-		tell_bpf(code, frame, frame->regs->ip, &told);
+	sent.rule = table_store_intern_rule(code->rules->store, rule);
+	memcpy(sent.code, snapshot->code, sizeof(sent.code));
+	if (sent.rule)
+		tell_bpf(code, frame, frame->regs->ip, &sent);
 }

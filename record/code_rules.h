@@ -38,7 +38,7 @@ struct code_region {
 	struct unwind_rule rules[CODE_RULES_INHERITED]; /* of the form CFA = sp + offset */
 	uint32_t count, next;
 	struct unwind_rule scanned; /* that a scan of the stack found last; cfa 0: none did */
-	VEC(uint64_t) failed;       /* addresses that the BPF side was told no proven rule of */
+	VEC(uint64_t) failed;       /* addresses of which the BPF side got no proven rule */
 };
 
 struct code_rules_statistics {

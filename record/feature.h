@@ -39,7 +39,7 @@ bool feature_cycles_count(void);
  */
 void feature_raise_locked_memory(void);
 
-/* Adds to an error of BPF or perf what is missing, and how to get it, where that can be told. */
+/* Adds to an error of BPF or perf what is missing, and how to get it, where that is known. */
 struct err *feature_explain(struct err *err) ERR_MUST_CHECK;
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Where the caller's frame is, is known at a `ret`, and at a jump to code that has rules. From
  * there it is carried along the instructions, backwards and forwards, over pushes and pops. So
- * nothing has to be known of where functions begin. What cannot be told exactly has no rule: after
+ * nothing has to be known of where functions begin. What is not known exactly has no rule: after
  * an instruction that is not known, or where two ways contradict each other.
  */
 #ifndef EBPROF_GAP_RULES_H

@@ -1,4 +1,4 @@
-/* The machine that records, told in META entries. */
+/* The machine that records, as META entries. */
 #ifndef EBPROF_HOST_H
 #define EBPROF_HOST_H
 

@@ -95,7 +95,8 @@ static bool load_kept(
 	return is_sound;
 }
 
-/* Whether it is nobody's who could make others' recordings wrong. */
+/* Whether the process is root's or our own: one of another user could make others' recordings
+ * wrong. */
 static bool is_trusted(uint32_t pid)
 {
 	char path[32];

@@ -91,7 +91,7 @@ static void claim_address(struct reading *reading, size_t index, const struct cl
 	uint32_t *newest = &reading->newest[index];
 	struct claim *before = *newest ? &reading->claims.data[*newest - 1] : NULL;
 	if (before && before->name == claim->name && !claim->is_shared)
-		return; /* told again */
+		return; /* written again */
 	if (before && before->step == claim->step) {
 		uint32_t older = before->older;
 		*before = *claim;

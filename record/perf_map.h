@@ -10,7 +10,7 @@
  * A runtime puts other code where it has freed some, and then a later line holds
  * the addresses of an earlier one. There is no time in the file, but it is known
  * how long it was at which times, so each line has a window in which it was
- * written. Of an address that several functions had, each is told with its window.
+ * written. Of an address that several functions had, each is reported with its window.
  */
 #ifndef EBPROF_PERF_MAP_H
 #define EBPROF_PERF_MAP_H

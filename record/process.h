@@ -17,7 +17,7 @@ struct process {
 	uint32_t parent_pid;
 	/* In its own pid namespace; 0: unknown, or the same. */
 	uint32_t ns_pid;
-	uint64_t start_ns; /* 0 until a sample or /proc told */
+	uint64_t start_ns; /* 0 until a sample or /proc has it */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	struct mapping_table mappings;
 	struct mapping program;    /* what comes first, where none is yet; of no object: unknown */

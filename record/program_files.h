@@ -1,5 +1,5 @@
 /*
- * What files a command is going to map, told ahead: its program as PATH has it, the interpreters
+ * What files a command is going to map, known ahead: its program as PATH has it, the interpreters
  * that "#!" lines name, and libraries. What is opened later is not known.
  */
 #ifndef EBPROF_PROGRAM_FILES_H

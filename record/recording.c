@@ -288,7 +288,7 @@ static void recording_put_source(struct recording *recording, const struct sourc
 	event_tally_add(&accounted, collected);
 	event_tally_add(&accounted, unresolved);
 	if (moment == MOMENT_END)
-		accounted = event_tally_minus(events, recording->told[number]);
+		accounted = event_tally_minus(events, recording->reported[number]);
 	put_tally(recording, source, LAYOUT_EVENTS, 0, accounted);
 	put_tally(recording, source, LAYOUT_EVENTS_SAMPLES, 0, samples);
 	put_tally(recording, source, LAYOUT_EVENTS_LOST_UNRESOLVED, 0, unresolved);
@@ -370,14 +370,14 @@ static void move_source_base(
 	struct recording *recording, uint32_t source, const struct recording_source_counts *now)
 {
 	struct recording_source_counts *base = &recording->base.sources[source];
-	struct event_tally *told = &recording->told[source];
-	event_tally_add(told, event_tally_minus(now->samples, base->samples));
-	event_tally_add(told, event_tally_minus(now->unresolved, base->unresolved));
+	struct event_tally *reported = &recording->reported[source];
+	event_tally_add(reported, event_tally_minus(now->samples, base->samples));
+	event_tally_add(reported, event_tally_minus(now->unresolved, base->unresolved));
 	for (size_t i = 0; i < now->cpus.len; i++) {
 		struct source_cpu then = base_of(recording, source, i);
 		for (int k = 0; k < OUTCOMES; k++)
 			event_tally_add(
-				told, outcome_since(&outcomes[k], &now->cpus.data[i], &then));
+				reported, outcome_since(&outcomes[k], &now->cpus.data[i], &then));
 	}
 	base->cpus.len = 0;
 	vec_append(&base->cpus, now->cpus.data, now->cpus.len);
@@ -464,7 +464,7 @@ static struct err *end_and_set_aside(
 
 /*
  * As long as something may be missing for the next file, this one stays open: what the session has
- * lost is told at the end of a file.
+ * lost is written at the end of a file.
  */
 struct err *recording_switch(struct recording *recording, const struct recording_counts *counts)
 {

@@ -43,7 +43,7 @@ struct recording {
 	 * Each source's events on all CPUs that earlier files have accounted for. Those whose
 	 * samples were in the ring when a file ended are the next one's.
 	 */
-	struct event_tally told[EVENT_MAX_SOURCES];
+	struct event_tally reported[EVENT_MAX_SOURCES];
 	uint64_t told_given_up; /* of code, that earlier files have counted */
 	uint64_t earlier_bytes, earlier_samples[EVENT_MAX_SOURCES];
 	VEC(char *) finished_names; /* oldest first */

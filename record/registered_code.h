@@ -5,7 +5,7 @@
  * is sampled later than that, and not more often than the list's length allows.
  *
  * An image holds from when it was in the list until it no longer is. Images come and go between
- * two looks, at the same addresses: which one a frame was in is told by the bytes of the code.
+ * two looks, at the same addresses: the bytes of the code say which one a frame was in.
  */
 #ifndef EBPROF_REGISTERED_CODE_H
 #define EBPROF_REGISTERED_CODE_H

@@ -242,7 +242,7 @@ static struct err *read_frames(
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
 	struct cfi_section section;
-	if (reader->image->rules.len) /* the other section has told them */
+	if (reader->image->rules.len) /* the other section had them */
 		return NULL;
 	try(cfi_file_read(reader->elf, kind, &bytes, &section));
 	if (!bytes)

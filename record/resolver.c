@@ -359,7 +359,7 @@ struct rest {
 };
 
 /*
- * The rule of code of no file that its process has told. EVENT_END_COMPLETE: *rule is set;
+ * The rule of code of no file that its process has registered. EVENT_END_COMPLETE: *rule is set;
  * EVENT_END_TABLE_PENDING: ask again; EVENT_END_NO_RULE: there is none.
  */
 static enum event_stack_end choose_registered(struct resolver *resolver,

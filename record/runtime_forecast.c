@@ -60,7 +60,7 @@ static bool may_start_programs(struct elf_file *elf)
 	const struct elf_section *section = elf_file_find_section(elf, ".dynstr");
 	CLEANUP_FREE uint8_t *names = NULL;
 	if (!section || section->size > MAX_NAMES_BYTES)
-		return true; /* linked statically, or it cannot be told */
+		return true; /* linked statically, or it is not known */
 	struct err *err = elf_file_read(elf, section->offset, section->size, &names);
 	bool is_found = err != NULL;
 	err_destroy(err);

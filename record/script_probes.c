@@ -342,7 +342,7 @@ static bool add_mapping(void *context, const struct proc_mapping *mapping)
 	return true;
 }
 
-/* The variable's number; -1: that cannot be told. */
+/* The variable's number; -1: it is not known. */
 static int read_variable(const struct program *program, const char *name)
 {
 	CLEANUP(str_deinit) struct str path = {0}, text = {0};

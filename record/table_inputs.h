@@ -4,9 +4,9 @@
  * A build ID proves nothing: who makes a file chooses it, and in a container root owns files as
  * well. But which table is made, and what is read next for it, depends on nothing but what was
  * read before. So a table fits any file that has the same bytes at the same places, and no other
- * needs to be told from it. The sum is of the bytes as they were when they were used, so that
- * changing the file meanwhile does not help either; and by a key of its own for each table, which
- * only its reader knows, so that no file can be made that has the same sum.
+ * needs to be distinguished from it. The sum is of the bytes as they were when they were used, so
+ * that changing the file meanwhile does not help either; and by a key of its own for each table,
+ * which only its reader knows, so that no file can be made that has the same sum.
  *
  * Reading it all again takes a small part of the time of making the table.
  */

@@ -70,7 +70,8 @@ static const struct mount_table *own_mounts(struct target_files *files)
 	return &files->own.table;
 }
 
-/* Of an ancestor's user namespace, whose user has rights over us anyway, nothing is told: EPERM. */
+/* Of an ancestor's user namespace, whose user has rights over us anyway, the kernel says nothing:
+ * EPERM. */
 static bool is_foreign(int mounts_fd)
 {
 	struct stat owner, own;

@@ -61,7 +61,7 @@ int target_file_open_folder(
 /* The process's root directory, with O_PATH. -1: it is gone, or not ours to see. */
 int target_file_open_root(uint32_t pid, struct mount_file *ret);
 
-/* What is at a path now, below our own root directory. False: nothing, or it cannot be told. */
+/* What is at a path now, below our own root directory. False: nothing, or it cannot be known. */
 bool target_file_find(struct target_files *files, const char *path, struct mount_file *ret);
 
 #endif

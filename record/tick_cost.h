@@ -16,7 +16,7 @@ enum {
 };
 
 /*
- * Samples a loop of our own, on a stack of 50 frames, for about 50 ms; 0 ns: that told nothing.
+ * Samples a loop of our own, on a stack of 50 frames, for about 50 ms; 0 ns: there is no figure.
  * Loads the BPF programs once more, so it is only worth it where ticks are many. Of the options
  * the clock counts.
  */

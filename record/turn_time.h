@@ -1,7 +1,7 @@
 /*
  * How long the main loop is away from its signals: the longest turn between two looks at them, by
- * what it went on. A busy machine, where the loop waits for a CPU, is told from a turn that
- * computes or that waits for a file, a lock or another process.
+ * what it went on. A busy machine, where the loop waits for a CPU, is distinguished from a turn
+ * that computes or that waits for a file, a lock or another process.
  */
 #ifndef EBPROF_TURN_TIME_H
 #define EBPROF_TURN_TIME_H

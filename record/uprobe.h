@@ -21,7 +21,7 @@ struct uprobe {
 };
 
 /*
- * Attaches the program: from now on it runs. It is told the cookie where the kernel can do that
+ * Attaches the program: from now on it runs. It gets the cookie where the kernel can do that
  * (Linux 5.15). `ret` is to be detached.
  */
 struct err *uprobe_attach(const struct uprobe_place *place, int program_fd, uint64_t cookie,
@@ -32,7 +32,7 @@ void uprobe_detach(struct uprobe *uprobe);
 /* Whether this kernel has breakpoints in files, and the counting of semaphores (Linux 4.20). */
 bool uprobe_is_known(void);
 bool uprobe_counts_semaphores(void);
-/* Whether a program can be told which probe it runs at. */
+/* Whether a program can get the cookie of the probe that it runs at. */
 bool uprobe_has_cookies(void);
 
 #endif

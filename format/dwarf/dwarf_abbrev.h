@@ -27,7 +27,7 @@ enum dwarf_kind {
 	DWARF_OTHER,    /* skip it with all below it */
 	DWARF_SCOPE,    /* a namespace, a module, the unit: go in */
 	DWARF_TYPE,     /* a class or the like: local ones hold functions */
-	DWARF_DECLARED, /* a subprogram that is not told to have code: declared, or abstract */
+	DWARF_DECLARED, /* a subprogram of which no code is known: declared, or abstract */
 	DWARF_FUNCTION, /* a subprogram */
 	DWARF_INLINED,
 	DWARF_BLOCK, /* a lexical block or the like */

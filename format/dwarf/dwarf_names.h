@@ -10,7 +10,7 @@
 
 struct dwarf_function {
 	struct dwarf_span
-		name; /* as the linker knows it when that is told, else as in the source */
+		name; /* as the linker knows it when that is given, else as in the source */
 	const struct dwarf_unit *unit; /* whose files decl_file counts */
 	uint64_t decl_file, decl_line; /* 0: unknown */
 };

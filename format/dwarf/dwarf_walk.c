@@ -143,7 +143,7 @@ static uint64_t offset_of(const struct walker *walker)
 	return (uint64_t)(walker->cursor.pos - walker->info);
 }
 
-/* Jumps to the sibling when the DIE told a sound one. */
+/* Jumps to the sibling when the DIE has a sound one. */
 static bool jump_to_sibling(struct walker *walker, const struct dwarf_captured *captured)
 {
 	uint16_t form = captured->forms[DWARF_SLOT_SIBLING];

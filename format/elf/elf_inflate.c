@@ -19,7 +19,7 @@ enum {
 	ZSTD_FACTOR = 32768,
 };
 
-/* What a section holds, behind the header that told so. */
+/* What a section holds, behind the header that says so. */
 struct packed {
 	struct bytes_cursor bytes;
 	uint32_t type;

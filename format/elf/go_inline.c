@@ -1,5 +1,5 @@
 /*
- * Since 1.18 the lists of calls are told as offsets from a base, which stands in
+ * Since 1.18 the lists of calls are given as offsets from a base, which stands in
  * the linker's record of the module. Which of its words that is has changed (38,
  * 40 from 1.20, 43 from 1.27) and nothing else tells these releases apart, so
  * the words are tried: with any base but the right one the lists of some

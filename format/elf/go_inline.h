@@ -35,7 +35,7 @@ bool go_inline_tree(
 
 struct go_inlined {
 	uint32_t name;       /* of the function called, for go_pclntab_name() */
-	uint32_t start_line; /* of its source; 0: not told, as before 1.20 */
+	uint32_t start_line; /* of its source; 0: not known, as before 1.20 */
 	uint32_t call;       /* bytes into the function: an instruction of the caller */
 };
 

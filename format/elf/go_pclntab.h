@@ -32,7 +32,7 @@ struct go_function {
 	uint8_t flags;       /* enum go_function_flag */
 	bool is_special;     /* one of the runtime's that the runtime itself treats specially */
 	uint32_t name;       /* for go_pclntab_name() */
-	uint32_t start_line; /* of its source; 0: not told, as before 1.20 */
+	uint32_t start_line; /* of its source; 0: not known, as before 1.20 */
 	/* For go_values_start(), 0 for none; the numbers of files are the unit's. */
 	uint32_t sp_table, file_table, line_table;
 	uint32_t unit;

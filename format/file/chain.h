@@ -18,7 +18,7 @@ enum chain_bounds {
 };
 
 struct chain_frame {
-	const char *function;  /* mangled; NULL: not told, as for assembler code */
+	const char *function;  /* mangled; NULL: not known, as for assembler code */
 	const char *file;      /* NULL: unknown */
 	const char *decl_file; /* where the function stands; NULL: unknown */
 	uint32_t line,

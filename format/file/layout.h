@@ -290,7 +290,7 @@ struct layout_origin_meta {
 
 /* A recording that was merged into this one. */
 struct layout_origin {
-	struct layout_text name; /* what it is told by: unique in the file, never empty */
+	struct layout_text name; /* distinguishes it: unique in the file, never empty */
 	uint32_t flags;          /* layout_origin_flag */
 	enum layout_end_reason reason;
 	struct layout_clock clock; /* its first pair, as it had it; zeros: it had none */

@@ -117,7 +117,7 @@ static uint64_t *count_of(struct merge *merge, uint32_t name)
 	return map_put(&merge->name_counts, name, NULL);
 }
 
-/* "a.data", and where that is given out "a.data#2": each origin is told by a name of its own. */
+/* "a.data", and where another origin has that name "a.data#2": each has a name of its own. */
 static const char *merge_choose_name(
 	struct merge *merge, const struct layout_text *wanted, size_t *len)
 {

@@ -1,5 +1,5 @@
 /*
- * Which samples a command is told to look at, by its options: terms of scope.h. Lists that are
+ * Which samples a command looks at, by its options: terms of scope.h. Lists that are
  * empty let everything pass.
  */
 #ifndef EBPROF_FILTER_H

@@ -16,7 +16,7 @@ static const char *comparability_find_meta(
 	return NULL;
 }
 
-/* Of each run; NULL where it is not told. */
+/* Of each run; NULL where it is not known. */
 static const char *meta_of(const struct profile *profile, size_t run, const char *key)
 {
 	if (!profile_nr_origins(profile))
@@ -25,7 +25,7 @@ static const char *meta_of(const struct profile *profile, size_t run, const char
 	return comparability_find_meta(origin->meta, origin->info.nr_meta, key);
 }
 
-/* The first that differs from what others tell, or NULL; *ret is the first that is told. */
+/* The first that differs from those of others, or NULL; *ret is the first that is known. */
 static const char *find_other(const struct profile *profile, const char *key, const char **ret)
 {
 	size_t runs = profile_nr_origins(profile);

@@ -73,7 +73,7 @@ struct profile_frame {
 	uint32_t function; /* of profile_functions, once symbolized */
 	uint64_t offset;
 	uint32_t flags; /* layout_frame_flag */
-	uint32_t code;  /* index of profile_codes plus 1, 0: none was told */
+	uint32_t code;  /* index of profile_codes plus 1, 0: there is none */
 	/*
 	 * One address can stand in several functions, each inlined into the next. All but the
 	 * last become frames of their own, behind those that were recorded: this one's
@@ -154,7 +154,7 @@ struct profile_unwind_losses {
 	uint64_t abandoned; /* ... failed too often before these, or there could be no process */
 };
 
-struct profile_code { /* told when recording: of memory of no file */
+struct profile_code { /* from the recording: of memory of no file */
 	uint32_t object;
 	uint32_t order; /* of coming */
 	uint64_t offset, start, time_ns;

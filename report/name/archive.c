@@ -15,7 +15,7 @@ static bool needs_chains(const struct profile_object *object)
 }
 
 /*
- * That nothing is known of a place is only kept where there was a file that could have told; a
+ * That nothing is known of a place is only kept where there was a file that could have known it; a
  * reader that has a better one asks it again.
  */
 static bool archive_is_kept(const struct profile_object *object, const struct chain *chain)

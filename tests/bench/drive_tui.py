@@ -6,7 +6,7 @@
 Prints lines "KEY VALUE", some with what was pressed in which view behind it: milliseconds from a
 key's write to the last byte of the frame that answers it; bytes drawn until the program is silent
 for QUIET_S; the memory in use at the end. What is drawn after that frame (a listing that was read
-meanwhile, names) kept nobody waiting and is no part of a key's time.
+meanwhile, names) made no user wait and is no part of a key's time.
 """
 import fcntl
 import os

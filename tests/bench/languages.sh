@@ -89,7 +89,7 @@ def main(end):
 main(0.25)
 PY
 
-# The system's interpreter under a name of its own, so that nobody else's counts.
+# The system's interpreter under a name of its own, so that no other process counts.
 interpreter() { # LANGUAGE
 	local found
 	found=$(PATH=/usr/bin:/bin command -v "$(sed "s/^python$/python3/; s/^lua$/lua5.4/" <<<"$1")") || return

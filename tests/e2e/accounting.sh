@@ -82,7 +82,7 @@ test_a_cpu_that_is_given_twice_counts_once() {
 	(($(field ebprof.data ticks) < 1500)) || fail "$(field ebprof.data ticks) ticks of one CPU in a second"
 }
 
-# A ring of one page that nobody reads for 3 s: almost everything is lost, and counted.
+# A ring of one page that is not read for 3 s: almost everything is lost, and counted.
 test_overload() {
 	run "$EBPROF" record -m 4K -F 20000 --debug-stall 3 -- "$WORKLOADS/workload" 4
 	want_status 0 overload

@@ -103,7 +103,7 @@ test_moved_source() {
 	want_share 'hot line' 1 80 100
 	touch -d '1 hour' away/tree/src/hot.c
 	run "$EBPROF" annotate hot hot.data --source-dir away/tree
-	grep -q '^# this file is newer than the binary' out || fail "newer, and nobody says so"
+	grep -q '^# this file is newer than the binary' out || fail "newer, and the report does not say so"
 }
 
 # Another build at the path of the recorded one is not shown.
@@ -126,7 +126,7 @@ test_no_debug_information() {
 	grep -q 'ret' out || fail "no instructions: $(cat out)"
 	rm hot
 	run "$EBPROF" annotate main hot.data
-	[[ $status == 2 ]] || fail "a function that nobody can name was found"
+	[[ $status == 2 ]] || fail "a function that cannot be named was found"
 }
 
 # The source may be anything by now, and say anything.

@@ -83,7 +83,7 @@ test_more_is_known_elsewhere() {
 	"$EBPROF" report -g --symfs root | grep -q scramble || fail "the debug information was not used"
 }
 
-# That a stripped file knows no name is archived, too, so that nobody asks it again; but a symbol
+# That a stripped file knows no name is archived, too, so that it is not read again; but a symbol
 # table is asked.
 test_what_only_a_symbol_table_knows() {
 	make_program
@@ -95,7 +95,7 @@ test_what_only_a_symbol_table_knows() {
 	size=$(stat -c %s ebprof.data)
 	! "$EBPROF" report | grep -q spin || fail "from where?"
 	"$EBPROF" archive -q || fail "archive"
-	[[ $(stat -c %s ebprof.data) == "$size" ]] || fail "what nobody knows was archived twice"
+	[[ $(stat -c %s ebprof.data) == "$size" ]] || fail "what is not known was archived twice"
 	run "$EBPROF" report --symfs root --symbol-cache none
 	grep -q 'the file is not on this machine' out || fail "it does not say why: $(cat out)"
 	mkdir -p "root$PWD"

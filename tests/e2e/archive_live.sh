@@ -71,7 +71,7 @@ test_stacks_that_are_unwound_later() {
 		want_status 0 "record $how"
 		want_named ebprof.data
 	done
-	grep -q 'main' report.txt || fail "nobody calls it: $(grep -v '^#' report.txt | head -n 5)"
+	grep -q 'main' report.txt || fail "it has no caller: $(grep -v '^#' report.txt | head -n 5)"
 }
 
 is_program() { [[ $(readlink "/proc/$1/exe") == */program ]]; } # PID

@@ -1,5 +1,5 @@
 /*
- * Code made at run time that nobody has rules for, with a chain of callers that is known:
+ * Code made at run time that has no rules, with a chain of callers that is known:
  *   main, calls, (code of no file), spin_small or spin_large
  * The code keeps another frame each time it is written anew at the same address, uses the frame
  * pointer as a register of its own, and calls one of the two functions.

@@ -358,7 +358,7 @@ test_dead_and_unknown() {
 	[[ -z $(find "cache/debuginfod_client/$build_id" -type f) ]] || fail "the library takes it for unknown"
 }
 
-# Nobody's disk is filled by what a server sends.
+# What a server sends does not fill the disk.
 test_huge_answer() {
 	record_stripped
 	start_odd huge

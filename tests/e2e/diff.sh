@@ -49,7 +49,7 @@ test_the_same_is_the_same() {
 	want_status 0 "nothing changed: $(head -n 3 out)"
 	head -n 1 out | grep -q '^OK: ' || fail "$(head -n 1 out)"
 	run "$EBPROF" diff --fail-on regression --min-effect 0.1% base1.data base1.data
-	want_status 3 "nobody could see that"
+	want_status 3 "too few samples to see that"
 	head -n 1 out | grep -q '^INCONCLUSIVE: ' || fail "$(head -n 1 out)"
 	run "$EBPROF" diff --fail-on inconclusive --min-effect 0.1% base1.data base1.data
 	want_status 3 "--fail-on inconclusive"

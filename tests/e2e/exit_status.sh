@@ -55,7 +55,7 @@ test_usage() {
 test_no_such_pid() {
 	# Above the highest pid there can be.
 	run "$EBPROF" record -p 4194999
-	want_status 125 '-p of nobody'
+	want_status 125 '-p of no process'
 	grep -q 4194999 err || fail "the pid is not in: $(cat err)"
 }
 

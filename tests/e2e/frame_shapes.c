@@ -684,7 +684,7 @@ static void by_switching(void)
 	size_t bytes = 64 << 10;
 	char *stack = new_stack(bytes);
 	void **top = (void **)(void *)(stack + bytes - 64);
-	*top = NULL; /* nobody called what starts here */
+	*top = NULL; /* what starts here was not called */
 	*--top = (void *)(uintptr_t)other_main;
 	top -= 6;
 	memset(top, 0, 6 * sizeof(*top));

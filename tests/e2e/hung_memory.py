@@ -1,4 +1,4 @@
-"""Spins in a function whose line table is in memory that nobody brings (userfaultfd), for ever.
+"""Spins in a function whose line table is in memory that its handler never brings (userfaultfd), for ever.
     hung_memory.py [nobody]     as that user then: root alone may let the kernel wait for memory"""
 import ctypes
 import mmap

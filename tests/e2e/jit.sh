@@ -60,7 +60,7 @@ test_perf_map_tells_when() {
 		fail "$(field data stale_names) of $(field data samples) samples have stale names"
 }
 
-# All that is told was told before: whether it held then, nobody knows.
+# All that is told was told before: whether it held then is not known.
 test_perf_map_that_came_late_is_said() {
 	cat >late.sh <<-'END'
 		"$WORKLOADS/jit_code" none 1.5 &
@@ -174,7 +174,7 @@ test_jitdump_of_a_running_process() {
 	record_for_cpu_ms 300 $program -o data
 	want_status 0 "recording a running process"
 	reap $program TERM
-	# What the program still has in its own buffer nobody can know.
+	# What the program still has in its own buffer cannot be known.
 	want_whole data
 }
 

@@ -179,7 +179,7 @@ test_closed_pipe() {
 	"$EBPROF" info head.data >/dev/null 2>&1 || fail "info cannot read the first 1000 bytes"
 }
 
-# Nobody reads, nobody hangs up: the recorder must neither spin nor stay for ever after TERM.
+# The reader neither reads nor hangs up: the recorder must neither spin nor stay for ever after TERM.
 test_dead_reader() {
 	mkfifo pipe
 	# shellcheck disable=SC2217 # it is there to hold the pipe open, not to read it

@@ -339,7 +339,7 @@ test_push_verifies_the_server() {
 	serve secure --tls right.pem right.key 200
 	url=https://127.0.0.1:$(cat port)
 	EBPROF_TOKEN=secret push --protocol pyroscope
-	want_status 1 "a certificate of nobody"
+	want_status 1 "a certificate of no authority"
 	[[ $(nr_requests secure) == 0 ]] || fail "it was sent to an unknown server"
 	EBPROF_TOKEN=secret push --protocol pyroscope --ca-file right.pem
 	want_status 0 "a certificate that is trusted"

@@ -22,7 +22,7 @@ struct jit_entry {
 	uint64_t size;
 };
 
-/* As GDB's manual lays it out; nobody but debuggers looks at it. */
+/* As GDB's manual lays it out; only debuggers look at it. */
 struct {
 	uint32_t version, action;
 	struct jit_entry *relevant, *first;

@@ -54,7 +54,7 @@ enum {
 enum entry_kind {
 	CALLED,
 	SIGNALLED, /* the handler's return address; `ip` was interrupted */
-	STARTED,   /* a function that nobody called, on a stack of its own */
+	STARTED,   /* a function that was not called, on a stack of its own */
 };
 
 struct entry {

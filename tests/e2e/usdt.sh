@@ -155,7 +155,7 @@ test_other_processes_are_filtered() {
 	[[ $(counter ebprof.data hits_filtered) == 250 ]] || fail "$(counter ebprof.data hits_filtered) filtered"
 }
 
-# A ring of one page that nobody reads: almost everything is lost, and counted.
+# A ring of one page that is not read: almost everything is lost, and counted.
 test_overload() {
 	take_program
 	run "$EBPROF" record -m 4K --debug-stall 3 -e usdt:./usdt:ebtest:plain -- ./usdt plain 100000

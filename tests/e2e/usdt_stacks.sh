@@ -154,8 +154,8 @@ want_script() { # PART: of so many functions at least one was heard
 	! grep -qE 'thrower;quiet|heavy;heavy|spin;spin;[^;]*start' stacks || fail "too many functions: $(grep -E 'thrower;quiet|heavy;heavy|spin;spin' stacks)"
 }
 
-# What nobody mapped when we began, and nobody could know of; at a place that we see, and at one where
-# we have nothing.
+# What no process mapped when the recording began, and the recorder could not know; at a place that
+# we see, and at one where we have nothing.
 test_late_files() {
 	want_probes "$WORKLOADS/script_probes" python:function__entry
 	cp "$WORKLOADS/script_probes" late
@@ -173,7 +173,7 @@ test_late_files() {
 	[[ ! -e late ]] || fail "it was not in another mount namespace"
 }
 
-# The system is asked for a language that nobody speaks yet.
+# The system is asked for a language that no process runs yet.
 test_nobody_yet() {
 	want_probes "$WORKLOADS/script_probes" python:function__entry
 	PATH=/nowhere run "$EBPROF" record -a -o shape.data --usdt-stacks ruby --duration 0.1
@@ -206,7 +206,7 @@ test_shared_layers() {
 }
 
 # The recording begins and ends amid a program that enters functions all the time: none is heard to be
-# entered at a time when nobody would hear that it is left.
+# entered at a time when no probe reports that it is left.
 test_begins_and_ends_amid_calls() {
 	want_probes "$WORKLOADS/script_probes" python:function__entry
 	"$WORKLOADS/script_probes" 600000 10 >/dev/null &

@@ -35,7 +35,7 @@ HOSTILE = os.path.realpath(os.environ.get("HOSTILE", BUILD + "/tests/hostile"))
 NOBODY = "65534"
 HZ = 499
 PATIENCE_S = 60  # what takes longer has stopped
-LIFE_S = 300  # of an attack that nobody ends
+LIFE_S = 300  # of an attack that is not ended
 
 LIMITS = {  # figure: the most that it may be, how it is shown, its name in the table
     "turn_ms": (200, "{:.0f}", "turn ms"),  # of the main loop: computing or blocked

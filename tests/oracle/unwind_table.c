@@ -5,7 +5,7 @@
  *   unwind_table FILE...
  * Prints a line a file: places asked about, what differs, and what may differ
  * by cause: padding (we let the rule before it hold on), the entry of a loader
- * (nobody but us says anything), rules that were derived from instructions
+ * (only our table says anything), rules that were derived from instructions
  * (likewise), rules that are too large for ours.
  */
 #include <dwarf.h>

@@ -216,7 +216,7 @@ TEST(php_frames_in_a_circle_end)
 	put_frame(&fixture, INNER, SPIN, INNER, 0);
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, EVENT_MAX_USER_FRAMES);
-	fixture.heap[INNER + 3] = 0; /* of nobody, for ever */
+	fixture.heap[INNER + 3] = 0; /* without a function, for ever */
 	runtime_fixture_tick(&fixture);
 	CHECK(fixture.count <= EVENT_MAX_USER_FRAMES);
 	runtime_fixture_deinit(&fixture);

@@ -218,7 +218,7 @@ enum {
 	JIT_WORDS = 16,
 };
 
-/* A tick in the loop, which code of nobody called, and that was called by CALLER. */
+/* A tick in the loop, which code of no file called, and that was called by CALLER. */
 static const uint64_t *tick_under_trampoline(
 	struct runtime_fixture *fixture, uint64_t *code, uint64_t instructions)
 {

@@ -52,7 +52,7 @@ static inline uint64_t stack_address(uint64_t word)
 }
 
 /*
- * All memory is zero; the thread has a pointer to its own, which nobody can read yet. The leaf is
+ * All memory is zero; the thread has a pointer to its own, which cannot be read yet. The leaf is
  * the loop, and its native frame, as that of the helper, has so many bytes.
  */
 void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes);
@@ -62,7 +62,7 @@ void runtime_fixture_show_thread(struct runtime_fixture *fixture);
 void runtime_fixture_bind(struct runtime_fixture *fixture);
 void runtime_fixture_deinit(struct runtime_fixture *fixture);
 
-/* The words of the stack that is sent, which nobody has seen before. */
+/* The words of the stack that is sent, which no sample had before. */
 const uint64_t *runtime_fixture_tick(struct runtime_fixture *fixture);
 /* The last stack, a letter a frame: (s)cript, (n)ative of the file, (a)nonymous. */
 const char *runtime_fixture_shape(const struct runtime_fixture *fixture);

@@ -307,7 +307,7 @@ A_FRAME static int large(int n)
 	return small(n) + space[zero];
 }
 
-/* A frame pointer, though nobody asked for one. */
+/* A frame pointer, though the compiler was not told to keep one. */
 A_FRAME static int variable(int n)
 {
 	volatile char *space = __builtin_alloca((size_t)n + (size_t)zero);
@@ -468,7 +468,7 @@ static struct {
 	uint64_t end;     /* of the stack */
 } stepping;
 
-/* The PLT of a static program has no call frame information: nobody gets further but by a guess. */
+/* The PLT of a static program has no call frame information: the walk goes on by a guess alone. */
 static bool is_without_rule(const struct event_stack *stack, size_t nr_wanted)
 {
 	if (stack->nr_frames == 1)

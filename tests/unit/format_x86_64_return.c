@@ -202,7 +202,7 @@ TEST(return_behind_a_call_by_hand)
 {
 	CHECK_CODE("\x68\x09\0\1\0\xff\xe0\x90\x90\xc3", "9:sp+8, 5:sp+16, 0:sp+8");
 	CHECK_CODE("\x68\x09\0\1\0\xc3\x90\x90\x90\xc3", "9:sp+8, 5:sp+16, 0:sp+8"); /* ret */
-	CHECK_CODE("\x50\xc3", "none"); /* push, ret: a jump to what nobody knows */
+	CHECK_CODE("\x50\xc3", "none"); /* push, ret: a jump to an unknown place */
 }
 
 TEST(return_that_is_none)

@@ -40,7 +40,7 @@ static void check_growing(const char *bytes, size_t len, const struct file_growt
 	CHECK_STR(str_text(&got), want);
 }
 
-/* Nobody has looked at the file before. */
+/* The recorder has not read the file before. */
 static void check_map_bytes(
 	const char *bytes, size_t len, const uint64_t *addresses, size_t count, const char *want)
 {

@@ -156,7 +156,7 @@ TEST(jitdump_code_moves)
 	put_header(&dump, 0);
 	put_load(&dump, 100, 0x1000, 1, "first");
 	put_load(&dump, 110, 0x3000, 2, "second");
-	put_move(&dump, 120, 0x1000, 0x5000, 1); /* nobody was there */
+	put_move(&dump, 120, 0x1000, 0x5000, 1); /* there was no function */
 	put_move(&dump, 130, 0x5000, 0x2000, 1);
 	put_move(&dump, 140, 0x3000, 0x1000, 2);
 	put_move(&dump, 150, 0x9000, 0x1000, 99); /* of what was never loaded */

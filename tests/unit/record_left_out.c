@@ -17,7 +17,7 @@ static pid_t fork_child(bool is_busy)
 	CHECK(pid >= 0);
 	if (pid)
 		return pid;
-	alarm(120); /* should nobody end it */
+	alarm(120); /* when the test is killed */
 	for (;;)
 		if (!is_busy)
 			pause();

@@ -22,7 +22,7 @@
 #include "tests/unit/unit.h"
 
 enum {
-	PID = 0x7ffffff0, /* nobody's */
+	PID = 0x7ffffff0, /* that no process has */
 	MANY = 2000,
 	MAX_ROUNDS = 1000,
 };

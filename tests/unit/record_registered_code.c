@@ -184,7 +184,7 @@ TEST(registered_code_that_changes)
 	take_out(&image);
 	build(&image, CODE, "large", true);
 	add(&image);
-	CHECK_INT(cfa_at(&code, CODE + 0x20), 0); /* which one it was at the time, nobody saw */
+	CHECK_INT(cfa_at(&code, CODE + 0x20), 0); /* which one it was at the time is not known */
 	CHECK_INT(cfa_at(&code, CODE + 0x20), 0x140);
 	CHECK_INT(cfa_at(&code, OTHER + 0x20), 0x40);
 	take_out(&image);

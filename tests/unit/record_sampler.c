@@ -46,7 +46,7 @@ static struct sampler_options options_by(enum event_filter filter)
 	};
 }
 
-/* Skips the test where the kernel does not let anybody sample. */
+/* Skips the test where the kernel does not allow sampling. */
 static void create(const struct sampler_options *options)
 {
 	static const struct session_options ticks = {

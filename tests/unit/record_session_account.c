@@ -74,7 +74,7 @@ TEST(ticks_are_summed_over_all_cpus)
 			[EVENT_COUNTER_FILTERED].count = 20,
 			[EVENT_COUNTER_LOST_RING].count = 3},
 		.skipped = 10};
-	/* Nobody asked this one's clock; it skipped nothing that is known of. */
+	/* This one's clock was not read; it skipped nothing that is known of. */
 	struct source_cpu unasked = {.cpu = 3,
 		.counted.of = {[EVENT_COUNTER_EVENTS].count = 10,
 			[EVENT_COUNTER_IDLE].count = 1,
@@ -282,7 +282,7 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 	vec_push(&script_probes.places, entry);
 	struct shadow_cost cost = {
 		.clock = SHADOW_CLOCK_KERNEL, .program_ns = 1000, .around_ns = 2000};
-	cost.counted.hits[1] = 10; /* [0] is nobody's */
+	cost.counted.hits[1] = 10; /* [0] belongs to no source */
 	cost.counted.hits[2] = 7;
 	cost.counted.hits[3] = 5;
 	cost.counted.filtered = 6;

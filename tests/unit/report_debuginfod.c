@@ -101,7 +101,7 @@ TEST(unfinished_files_of_this_process_are_removed)
 	close(open(other, O_CREAT | O_WRONLY, 0600));
 	debuginfod_unfinished_remove();
 	CHECK(access(mine, F_OK) != 0);
-	CHECK_INT(access(other, F_OK), 0); /* nobody's, or another report's */
+	CHECK_INT(access(other, F_OK), 0); /* of no report, or of another one */
 	close(fd);
 	unlink(other);
 	rmdir(path);

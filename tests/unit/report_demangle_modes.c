@@ -164,7 +164,7 @@ TEST(rust_v0_types)
 	check_full("_RINvC1a1fabcdefhijlmnostuvxyzpE", "a::f::<i8, bool, char, f64, str, f32, u8, "
 						       "isize, usize, i32, u32, i128, u128, i16, "
 						       "u16, (), ..., i64, u64, !, _>");
-	check_full("_RINvC1a1fRlQlRL0_lPlOlE", NULL); /* a lifetime that nobody binds */
+	check_full("_RINvC1a1fRlQlRL0_lPlOlE", NULL); /* a lifetime that is not bound */
 	check_full("_RINvC1a1fRlQlRL_lPlOlE", "a::f::<&i32, &mut i32, &i32, *const i32, *mut i32>");
 	check_full(
 		"_RINvC1a1fAlj3_SlTETlETlmEE", "a::f::<[i32; 3], [i32], (), (i32,), (i32, u32)>");

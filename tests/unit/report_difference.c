@@ -333,7 +333,7 @@ TEST(difference_of_a_renamed_function)
 	pair_deinit(&pair);
 }
 
-/* Which of two it became, nobody knows; nor is one of another size the same. */
+/* Which of two it became is not known; nor is one of another size the same. */
 TEST(difference_of_what_was_not_renamed)
 {
 	struct pair pair;

@@ -176,7 +176,7 @@ TEST(renames_have_to_be_unambiguous)
 	CHECK_INT(joined(FUNCTIONS({"a", .self = 1000}, {"b", .self = 1300}),
 			  FUNCTIONS({"c", .self = 1100}, {"d", .self = 900})),
 		0);
-	/* What is on both sides is nobody's new name, however alike. */
+	/* What is on both sides is no new name, however alike. */
 	CHECK_INT(joined(FUNCTIONS({"a", .self = 1000}, {"both", .self = 1000}),
 			  FUNCTIONS({"b", .self = 1000}, {"both", .self = 1000})),
 		1);

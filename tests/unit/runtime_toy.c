@@ -1,6 +1,6 @@
 /*
  * A new runtime is a folder on either side and a row of RUNTIMES: this one is known to the whole
- * recorder, and to the walk, though nobody else has heard of it.
+ * recorder, and to the walk, though no other file knows it.
  */
 #include "tests/unit/runtime_toy.h"
 

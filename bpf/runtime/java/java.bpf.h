@@ -393,7 +393,7 @@ static __always_inline bool java_leave_by_fp(struct walk *walk, struct java_walk
 	       java_try_return(java, fp + 8, &java->next_ip);
 }
 
-/* Whether the call ahead of a return address went to the blob at hand. 0: it cannot be told. */
+/* Whether the call ahead of a return address went to the blob at hand. 0: it is not known. */
 __noinline int java_calls_blob(__u64 address);
 __noinline int java_calls_blob(__u64 address)
 {
@@ -419,7 +419,7 @@ __noinline int java_calls_blob(__u64 address)
 	return target && target >= java->code && target < java->end;
 }
 
-/* Whoever called the blob at hand: by the frame pointer, or near the top of the stack. */
+/* The caller of the blob at hand: by the frame pointer, or near the top of the stack. */
 __noinline int java_leave_stub(void);
 __noinline int java_leave_stub(void)
 {
@@ -542,7 +542,7 @@ static __always_inline bool java_read_frame(struct walk *walk, struct java_walk 
 	       java_take_method(java->frame[JAVA_FRAME_METHOD]);
 }
 
-/* Where in its method a bytecode is; 0 also where it cannot be told. */
+/* Where in its method a bytecode is; 0 also where it is not known. */
 static __always_inline __u32 java_place_of(
 	const struct java_row *row, const struct java_walk *java, __u64 bytecode)
 {

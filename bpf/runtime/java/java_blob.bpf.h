@@ -20,7 +20,7 @@
 enum {
 	JAVA_BLOB_WORDS = 64, /* a power of two: an index is masked */
 	JAVA_BLOB_BYTES = 384,
-	JAVA_SMALL_BLOB_BYTES = 128, /* that all of them have, whatever they are */
+	JAVA_SMALL_BLOB_BYTES = 128, /* that blobs of all kinds have */
 	JAVA_CODE_BYTES = 64,
 	JAVA_CODE_BEHIND = 16, /* of these, ahead of the address that is asked for */
 	JAVA_MAX_HEAPS = 4,
@@ -100,7 +100,7 @@ static __always_inline __u16 java_blob_u16(const struct java_walk *java, __u32 o
 	return java->blob[offset / 8 % JAVA_BLOB_WORDS] >> (offset & 6) * 8;
 }
 
-/* ---- finding it ---- */
+/* ---- the search ---- */
 
 /* From the segment of an address to the one that its block begins with. Negative: it is free. */
 static __always_inline __s64 java_first_segment(__u64 map, __u64 segment)

@@ -364,7 +364,7 @@ static __always_inline __u64 identify_lua(const struct scratch *scratch)
 }
 
 /*
- * A function that was first seen where its name cannot be told is numbered again when it is
+ * A function that was first seen where its name is not known is numbered again when it is
  * called by one.
  */
 static __always_inline __u32 number_lua(struct scratch *scratch, const struct lua_row *row)

@@ -42,7 +42,7 @@ struct lua_code {
 	unsigned char jump_shift;
 	unsigned char move, call, get_upvalue, get_global, get_field, self, jump;
 	unsigned char tail_call; /* where nothing else tells who was called in the same loop */
-	unsigned char closure;   /* whose upvalues are told by instructions behind it; 0: none is */
+	unsigned char closure;   /* whose upvalues stand in instructions behind it; 0: none is */
 	unsigned char zero[2];
 };
 

@@ -31,7 +31,7 @@ static struct chain slim_place_chain_of(const struct profile *profile, uint32_t 
 	return chain;
 }
 
-/* Files are not asked for what a runtime told when recording. */
+/* Files are not asked for what a runtime said when recording. */
 static const struct profile_code *code_of(const struct profile *profile, uint32_t frame)
 {
 	uint32_t code = profile->frames.data[frame].code;

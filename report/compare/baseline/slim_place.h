@@ -45,10 +45,11 @@ uint32_t slim_places_bare(struct slim_places *places, uint32_t place);
 /* What says that frames were left out here. */
 uint32_t slim_places_mark(struct slim_places *places);
 
-/* What is known of it, which is nothing where a runtime told when recording: see its code. */
+/* What is known of it, which is nothing where a runtime described the code when recording: see its
+ * code. */
 struct chain slim_places_chain(
 	const struct slim_places *places, const struct slim_place *place, struct chain_frame *bare);
-/* NULL: no runtime told it. */
+/* NULL: no runtime described it. */
 const struct profile_code *slim_places_code(
 	const struct slim_places *places, const struct slim_place *place);
 

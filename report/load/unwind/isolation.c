@@ -1,6 +1,6 @@
 /*
  * The child is a copy of this process, so it has all tables that were read. It
- * is told which snapshots to take, and hands back what it adds to the stacks,
+ * gets the numbers of the snapshots to take, and hands back what it adds to the stacks,
  * one message a snapshot: its length (u32), then varints:
  *
  *   the stack's number, the steps it took,

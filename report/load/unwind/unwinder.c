@@ -125,7 +125,7 @@ static enum event_stack_end unwinder_find_register(const struct thread_state *st
 	return end;
 }
 
-/* A frame pointer that cannot be told is lost; without the return address nothing goes on. */
+/* A frame pointer that is not known is lost; without the return address nothing goes on. */
 static enum event_stack_end find_place(const struct unwind_machine *machine, const void *rules,
 	enum unwind_part part, unsigned long long cfa, void *context, struct unwind_place *ret)
 {

@@ -56,7 +56,7 @@ struct debuginfod {
 	int64_t budget_ns;             /* how long may still be waited */
 	unsigned long long seen_steps; /* of the meter, when it was waited a moment */
 
-	struct debuginfod_meter meter; /* what transfers tell, and are told */
+	struct debuginfod_meter meter; /* what transfers report and read */
 };
 
 /* ---- a part ---- */

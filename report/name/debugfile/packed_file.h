@@ -1,6 +1,6 @@
 /*
  * Files that are packed as a whole: kernel modules, as distributions install them and as
- * CONFIG_MODULE_COMPRESS makes them. Told by their first bytes: xz, zstd, gzip.
+ * CONFIG_MODULE_COMPRESS makes them. Recognized by their first bytes: xz, zstd, gzip.
  *
  * Sources: "The .xz File Format" 1.1.0; RFC 8878 (zstd); RFC 1952 (gzip).
  */

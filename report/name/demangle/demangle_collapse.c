@@ -1,7 +1,7 @@
 /*
  * Demangled text is read by its brackets: what stands outside of all of them is
  * the function's own name, scope by scope, and that is what is kept. Which of
- * them are brackets at all is told by brackets.h.
+ * them are brackets at all is decided by brackets.h.
  *
  * Behind parameters nothing but qualifiers, a further scope or the end may
  * follow. Where the text turns out otherwise, the whole name is shown.

@@ -55,7 +55,7 @@ void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *address
 unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver);
 
 /*
- * Tells of all code. Texts that are told are forgotten when the resolver is destroyed, if not
+ * Tells of all code. Texts that are reported are forgotten when the resolver is destroyed, if not
  * before. False when that is not all that there is to be known, or the debug information is
  * damaged: then chains of single addresses may be others.
  */

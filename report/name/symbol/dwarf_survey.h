@@ -13,7 +13,7 @@
 #include "format/dwarf/dwarf_marks.h"
 #include "report/name/symbol/unit_resolver.h"
 
-/* Who is told. Units are read by several threads; calls of one thread are in order. */
+/* The receiver. Units are read by several threads; calls of one thread are in order. */
 struct dwarf_survey_taker {
 	void *context;
 	/*

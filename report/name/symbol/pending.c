@@ -251,19 +251,19 @@ static void add_inlined_frames(
 	frame->innermost = inner != place->frame ? inner : 0;
 }
 
-/* A runtime told what stood there. */
+/* The recording has what a runtime said of the code there. */
 static void name_compiled(struct pending *pending)
 {
 	struct profile *profile = pending->profile;
 	vec_each(&pending->compiled, index) {
 		struct profile_frame *frame = &profile->frames.data[*index];
 		const struct profile_code *code = &profile->codes.data[frame->code - 1];
-		struct chain_frame told = {.function = code->name,
+		struct chain_frame described = {.function = code->name,
 			.start = code->start,
 			.file = code->file,
 			.line = code->line};
-		frame->function = named_function(pending, &told, false);
-		set_place(pending, *index, &told);
+		frame->function = named_function(pending, &described, false);
+		set_place(pending, *index, &described);
 	}
 }
 

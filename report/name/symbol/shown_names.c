@@ -52,8 +52,8 @@ static void shown_names_put_name(void *context, uint32_t number, const char *man
 {
 	const struct encoding *encoding = context;
 	const char *name = shown_names_get(encoding->names, number);
-	const char *told = !name || name == mangled ? "" : name;
-	bytes_put_blob(encoding->out, told, strlen(told) + 1);
+	const char *shown = !name || name == mangled ? "" : name;
+	bytes_put_blob(encoding->out, shown, strlen(shown) + 1);
 }
 
 void shown_names_encode(

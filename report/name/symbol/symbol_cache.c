@@ -31,7 +31,7 @@ struct err *symbol_cache_open(const char *folder, struct cache **ret)
 
 /* ---- which one ---- */
 
-/* False when the file cannot be told from another. */
+/* False when the file cannot be distinguished from another. */
 static bool symbol_cache_add_file(const char *path, uint64_t *identity)
 {
 	struct stat st;

@@ -3,7 +3,7 @@
  * file's debug information is read once: a second report of the same recording, or another one of
  * the same program, finds them there.
  *
- * An entry is for an object, by build ID, and for the files that told them: their
+ * An entry is for an object, by build ID, and for the files that they are from: their
  * inodes, sizes and times are part of its name. Debug information that is found
  * later, or a file that claims another's build ID, makes another entry.
  */

@@ -1,12 +1,27 @@
 #include "report/name/symbol/symbolizer.h"
 
+#include <stdlib.h>
+
 #include "format/base/mem.h"
+#include "report/model/slice.h"
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/symbol/address_index.h"
 #include "report/name/symbol/symbol_cache.h"
-#include "report/name/symbol/symbol_prefetch.h"
+#include "report/name/symbol/symbol_file.h"
 
 static const uint64_t unpacked_bytes_max = 8ULL << 30;
+
+/* What the network is asked about early, all at once, the hottest first. */
+struct wanted {
+	const struct profile_object *object;
+	uint64_t samples; /* that ended in its code */
+	bool is_open;     /* the recording itself does not say all of it */
+};
+
+enum {
+	/* Of all samples: what has as many gets its lines and inlined functions unasked. */
+	HOT_PERCENT = 5,
+};
 
 struct symbolizer {
 	struct profile *profile;
@@ -14,8 +29,8 @@ struct symbolizer {
 	struct cache *cache, *index_cache;
 	struct elf_budget budget;
 	VEC(struct pending) pending;
-	VEC(uint32_t) order; /* indices of pending, most samples first */
-	struct symbol_prefetch_object *wanted;
+	VEC(uint32_t) order;   /* indices of pending, most samples first */
+	struct wanted *wanted; /* all objects; in the order of the profile until they are ranked */
 	bool is_ranked;
 };
 
@@ -85,6 +100,28 @@ static void symbolizer_collect(struct symbolizer *symbolizer)
 	}
 }
 
+static void find_open(const struct profile *profile, struct wanted *wanted)
+{
+	vec_each(&profile->frames, frame) {
+		const struct chain_map *chains = &profile->objects.data[frame->object].chains;
+		struct wanted *it = &wanted[frame->object];
+		struct chain chain;
+		if (!it->is_open)
+			it->is_open = chains->detail < CHAIN_MAP_INLINED ||
+				      !chain_map_find(chains, frame->offset, &chain);
+	}
+}
+
+static struct wanted *list_wanted(const struct profile *profile)
+{
+	size_t count = profile->objects.len;
+	struct wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
+	for (size_t i = 0; i < count; i++)
+		wanted[i].object = &profile->objects.data[i];
+	find_open(profile, wanted);
+	return wanted;
+}
+
 struct symbolizer *symbolizer_create(
 	struct profile *profile, const struct symbolize_options *options)
 {
@@ -97,7 +134,7 @@ struct symbolizer *symbolizer_create(
 	err_destroy(symbol_cache_open(options->cache_folder, &symbolizer->cache));
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
 	name_truncations(profile);
-	symbolizer->wanted = symbol_prefetch_list(profile);
+	symbolizer->wanted = list_wanted(profile);
 	symbolizer_collect(symbolizer);
 	return symbolizer;
 }
@@ -122,6 +159,26 @@ void symbolizer_begin(struct symbolizer *symbolizer)
 	}
 }
 
+/* ---- ranking ---- */
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static void count_samples_of_wanted(const struct profile *profile, struct wanted *wanted)
+{
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
+	for (size_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
+		uint32_t leaf = samples[i] ? profile_walk_next(&walk) : 0;
+		wanted[profile->frames.data[leaf].object].samples += samples[i];
+	}
+}
+
 void symbolizer_rank(struct symbolizer *symbolizer)
 {
 	const struct profile *profile = symbolizer->profile;
@@ -131,7 +188,9 @@ void symbolizer_rank(struct symbolizer *symbolizer)
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
 	for (size_t i = 0; i < symbolizer->pending.len; i++)
 		numbers[symbolizer->pending.data[i].object] = (uint32_t)i + 1;
-	symbol_prefetch_rank(profile, symbolizer->wanted);
+	count_samples_of_wanted(profile, symbolizer->wanted);
+	qsort(symbolizer->wanted, profile->objects.len, sizeof(*symbolizer->wanted),
+		compare_wanted);
 	for (size_t i = 0; i < profile->objects.len; i++) {
 		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
 		if (numbers[object])
@@ -139,10 +198,27 @@ void symbolizer_rank(struct symbolizer *symbolizer)
 	}
 }
 
+/* What an archived recording says itself is not fetched. */
 void symbolizer_prefetch(struct symbolizer *symbolizer)
 {
-	symbol_prefetch_start(
-		symbolizer->wanted, symbolizer->profile->objects.len, &symbolizer->options->files);
+	const struct symbol_file_options *options = &symbolizer->options->files;
+	const struct wanted *wanted = symbolizer->wanted;
+	size_t count = symbolizer->profile->objects.len;
+	if (!options->debuginfod)
+		return;
+	uint64_t samples = 0;
+	for (size_t i = 0; i < count; i++)
+		samples += wanted[i].samples;
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_object *object = wanted[i].object;
+		if (!object->is_used || !wanted[i].is_open ||
+			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
+			continue;
+		bool is_hot = wanted[i].samples * 100 >= HOT_PERCENT * samples;
+		symbol_file_fetch(options->debuginfod, &object->info,
+			symbol_file_level_here(object, options),
+			is_hot && debuginfod_mode(options->debuginfod) == DEBUGINFOD_AUTO);
+	}
 }
 
 static bool is_ready(const struct symbolizer *symbolizer, const struct pending *pending)

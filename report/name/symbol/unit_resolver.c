@@ -56,15 +56,15 @@ static uint32_t unit_resolver_function_of(struct unit_resolver *resolver, struct
 	uint64_t *slot = map_put(&resolver->by_die, (uint64_t)(uintptr_t)where, &added);
 	if (!added)
 		return (uint32_t)*slot;
-	struct dwarf_function told;
-	dwarf_read_function(resolver->reader, die, &told);
-	struct unit_function function = {.decl_line = unit_resolver_narrow(told.decl_line)};
-	if (told.name.len)
-		function.name = strtab_intern(&resolver->strings, (const char *)told.name.data,
-					(size_t)told.name.len) +
+	struct dwarf_function read;
+	dwarf_read_function(resolver->reader, die, &read);
+	struct unit_function function = {.decl_line = unit_resolver_narrow(read.decl_line)};
+	if (read.name.len)
+		function.name = strtab_intern(&resolver->strings, (const char *)read.name.data,
+					(size_t)read.name.len) +
 				1;
-	if (told.unit)
-		function.decl_file = unit_resolver_path_of(resolver, told.unit, told.decl_file);
+	if (read.unit)
+		function.decl_file = unit_resolver_path_of(resolver, read.unit, read.decl_file);
 	vec_push(&resolver->functions, function);
 	*slot = resolver->functions.len;
 	return (uint32_t)*slot;

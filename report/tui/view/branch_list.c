@@ -264,7 +264,7 @@ static const char *branch_list_remark_of(struct branch_list *list, struct branch
 	return branches_is_inlined(&list->parts[row.part], row.node) ? "(inlined) " : "";
 }
 
-/* What colours tell is told by words behind the name, too. */
+/* What colours say stands in words behind the name, too. */
 static void put_suffix(struct branch_list *list, struct branch_row row, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];

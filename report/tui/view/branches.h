@@ -40,7 +40,7 @@ struct branches {
 	VEC(struct branch_mark) marks;
 	VEC(uint32_t) marks_of; /* for each node of the focus; 0: none, but for node 0 */
 	VEC(uint32_t) lines;    /* nodes, from the outermost on */
-	bool *leads;            /* for each node of the tree: see branches_search.c */
+	bool *leads;            /* for each node of the tree: whether it leads to a match */
 };
 
 void branches_deinit(struct branches *branches);

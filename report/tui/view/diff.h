@@ -33,7 +33,7 @@ enum diff_form {
 struct diff {
 	enum diff_form form;
 	bool is_relative; /* deltas in percent are of the base's share */
-	bool has_doubts;  /* some delta cannot be told from chance */
+	bool has_doubts;  /* some delta may be chance */
 
 	/* The list: */
 	struct list list;
@@ -65,7 +65,7 @@ double diff_delta(const struct app *app, const struct compare_row *row, enum com
 /* On one side: of all of that side's samples, where it is percent that is shown. */
 void diff_put_value(const struct app *app, const struct compare_row *row, enum match_side side,
 	enum compare_metric metric, struct str *out);
-/* With a sign; behind "~" where it cannot be told from chance. */
+/* With a sign; behind "~" where it may be chance. */
 void diff_put_delta(const struct diff *diff, const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out);
 /* Delta, base and new, each as a part of the line below. */

@@ -1,7 +1,4 @@
-/*
- * A flame graph on the screen, of any focus: flame_move.c goes from box to box, flame_draw.c
- * draws them.
- */
+/* A flame graph on the screen, of any focus: going from box to box, and drawing them. */
 #ifndef EBPROF_FLAME_VIEW_H
 #define EBPROF_FLAME_VIEW_H
 

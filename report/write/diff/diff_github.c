@@ -1,6 +1,6 @@
 /*
  * Workflow commands of GitHub's runner, which make annotations at source lines: an error for each
- * regression, a notice for each improvement, a warning where nothing could be told.
+ * regression, a notice for each improvement, a warning where all is inconclusive.
  *
  * Source: actions/runner, ActionCommand.TryParseV2: a line that begins with "::", the command, a
  * space, NAME=VALUE separated by commas, "::", the message. Decoded are %25 %0D %0A, in values %3A

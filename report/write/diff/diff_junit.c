@@ -1,6 +1,6 @@
 /*
  * JUnit's XML, as Jenkins, GitLab and others read it: a testcase for each row that has as much as
- * min_share, and one for the whole program. A regression is a failure, what cannot be told is
+ * min_share, and one for the whole program. A regression is a failure, what is inconclusive is
  * skipped.
  *
  * Only what all readers' schemas allow is used (Jenkins' xunit-plugin, junit-10.xsd, which pytest

@@ -1,5 +1,5 @@
 /*
- * What a diff is told in. A writer is a row here and a file with one function; `ebprof diff`'s
+ * The formats of a diff. A writer is a row here and a file with one function; `ebprof diff`'s
  * formats come from the rows.
  */
 #ifndef EBPROF_DIFF_WRITER_H

@@ -1,4 +1,4 @@
-// D that is hard on whoever reads its names and lines: templates, mixins, closures, nested
+// D that is hard on readers of its names and lines: templates, mixins, closures, nested
 // functions, operators, contracts, scope guards.
 module twine;
 

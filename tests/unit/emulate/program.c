@@ -109,7 +109,7 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(no_shadow_stack));
 	emulate_map(&DESCRIBE(shadow_counters));
 	struct emulated_map stacks = DESCRIBE(shadow_stacks);
-	stacks.type = EMULATED_HASH; /* nobody is thrown out */
+	stacks.type = EMULATED_HASH; /* no entry is evicted */
 	stacks.max_entries = EMULATED_SHADOW_STACKS;
 	emulate_map(&stacks);
 	struct emulated_map rules_of_code = DESCRIBE(code_rules);
