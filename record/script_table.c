@@ -482,7 +482,8 @@ size_t script_table_find_inlined(struct script_table *table, uint64_t word, stru
 		number != RUNTIME_INLINED_NONE && count < max;) {
 		const struct runtime_inlined_scope *scope = &inlined->code.scopes.data[number - 1];
 		uint64_t function = inlined->functions.data[scope->function];
-		if (is_exact || (is_leaf && scope->caller == RUNTIME_INLINED_NONE))
+		bool is_sure = is_exact && !(is_leaf && inlined->code.has_ranges);
+		if (is_sure || (is_leaf && scope->caller == RUNTIME_INLINED_NONE))
 			offsets[count++] = function << LINE_BITS | (scope->line & LINE_MASK);
 		number = scope->caller;
 	}

@@ -21,6 +21,7 @@ void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *in
 		bytes_put_varint(out, scope->caller);
 	}
 	uint32_t before = 0;
+	bytes_put_u8(out, inlined->has_ranges);
 	bytes_put_varint(out, inlined->places.len);
 	vec_each(&inlined->places, place) {
 		bytes_put_varint(out, place->offset - before);
@@ -55,6 +56,7 @@ static bool get_scopes(struct bytes_cursor *cursor, struct runtime_inlined *ret)
 static bool get_places(struct bytes_cursor *cursor, struct runtime_inlined *ret)
 {
 	uint32_t offset = 0;
+	ret->has_ranges = bytes_get_u8(cursor);
 	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
 		offset += bytes_get_u32_varint(cursor);
 		struct runtime_inlined_place place = {
@@ -89,6 +91,7 @@ uint32_t runtime_inlined_find(
 		else
 			high = mid;
 	}
-	*is_exact = low < inlined->places.len && inlined->places.data[low].offset == offset;
+	*is_exact = low < inlined->places.len &&
+		    (inlined->has_ranges || inlined->places.data[low].offset == offset);
 	return low < inlined->places.len ? inlined->places.data[low].scope : RUNTIME_INLINED_NONE;
 }

@@ -37,6 +37,8 @@ struct runtime_inlined {
 	/* Its number is its index plus 1; a caller's is lower than its callee's. */
 	VEC(struct runtime_inlined_scope) scopes;
 	VEC(struct runtime_inlined_place) places;
+	/* A place's offset is the last of those that are of its scope; else it is the only one. */
+	bool has_ranges;
 };
 
 void runtime_inlined_deinit(struct runtime_inlined *inlined);
@@ -45,8 +47,8 @@ void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *in
 bool runtime_inlined_get(const uint8_t *bytes, size_t len, struct runtime_inlined *ret);
 
 /*
- * The scope of the instruction at, or ahead of, an offset; *is_exact: it is known of that very
- * place. RUNTIME_INLINED_NONE: nothing is known.
+ * The scope of an offset, or, where nothing is known of it, of the next one of which something is;
+ * *is_exact: it is the offset's own. RUNTIME_INLINED_NONE: nothing is known.
  */
 uint32_t runtime_inlined_find(
 	const struct runtime_inlined *inlined, uint32_t offset, bool *is_exact);

@@ -101,7 +101,7 @@ TEST(functions_are_found_by_their_frames)
 	CHECK_INT(number_of(fixture.words[0]), number_of(fixture.words[1]));
 	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code && code->is_inlined);
-	CHECK_INT(code ? code->bytes[RUNTIME_TEXT_LINES] : 0, sizeof(struct node_function));
+	CHECK_INT(code ? code->bytes[RUNTIME_TEXT_LINES] : 0, sizeof(struct node_code));
 	runtime_fixture_deinit(&fixture);
 }
 

@@ -100,10 +100,10 @@ TEST(inlined_functions_are_found_by_place)
 TEST(inlined_functions_that_make_no_sense_are_refused)
 {
 	struct runtime_inlined inlined;
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0", 9, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\1\4\2", 11, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0", 9, &inlined));
-	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\1\4\1", 11, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0\0", 10, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\1\4\2", 12, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0\0", 10, &inlined));
+	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\1\4\1", 12, &inlined));
 	runtime_inlined_deinit(&inlined);
 }
 

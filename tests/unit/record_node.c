@@ -49,7 +49,7 @@ static struct text text_of(const char *characters)
 struct program {
 	struct text name, url, source;
 	uint64_t shared[8], script[10], scope[12], bytecodes[8], positions[4];
-	struct node_function given;
+	struct node_code given;
 };
 
 /* "run" begins in line 2; its bytecodes from 4 on are of line 3. */
@@ -70,7 +70,7 @@ static void make_program(struct program *program)
 	program->script[8] = 5ULL << 32;
 	program->scope[0] = to(&maps[2]);
 	program->scope[4] = to(&program->name); /* behind three words, no locals */
-	program->scope[5] = 1;                  /* something else */
+	program->scope[5] = 3ULL << 32;         /* of the name */
 	program->scope[6] = 15ULL << 32;
 	program->scope[7] = 30ULL << 32;
 	program->bytecodes[0] = to(&maps[3]);
@@ -80,7 +80,7 @@ static void make_program(struct program *program)
 	program->positions[1] = 4ULL << 32;
 	/* Bytecode 0 at character 15, bytecode 4 at 22: (character + 1) * 2, in signed steps. */
 	memcpy(&program->positions[2], "\x02\x40\x08\x1c", 4);
-	program->given = (struct node_function){.shared = to(program->shared),
+	program->given.function = (struct node_function){.shared = to(program->shared),
 		.script_id = 5,
 		.literal_id = 7,
 		.row = {.shared_type = SHARED_TYPE,
@@ -135,15 +135,15 @@ TEST(a_function_that_moved_is_not_read)
 	struct program program;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	make_program(&program);
-	program.given.literal_id = 8;
+	program.given.function.literal_id = 8;
 	CHECK(!read_program(&program, &bytes));
-	program.given.literal_id = 7;
-	program.given.script_id = 6;
+	program.given.function.literal_id = 7;
+	program.given.function.script_id = 6;
 	CHECK(!read_program(&program, &bytes));
-	program.given.script_id = 5;
+	program.given.function.script_id = 5;
 	program.shared[0] = to(&maps[1]);
 	CHECK(!read_program(&program, &bytes));
-	program.given.shared = 9;
+	program.given.function.shared = 9;
 	CHECK(!read_program(&program, &bytes));
 	CHECK(!node_function_read((uint32_t)getpid(), &program.given, 7, &bytes));
 }

@@ -52,7 +52,10 @@ enum {
 struct node_walk {
 	__u64 frame[NODE_FRAME_WORDS];
 	__u64 shared[NODE_SHARED_WORDS];
-	struct node_function function;
+	struct node_code code; /* with the function */
+	__u64 code_at,
+		start; /* of the optimized code at hand: its pointer, 0: none; instructions */
+	__u32 size;
 	__u64 name; /* the SharedFunctionInfo's name or scope info */
 };
 
@@ -106,7 +109,7 @@ __noinline int node_take_function(__u64 pointer)
 		return 0;
 	const struct node_row *row = node_row(&scratch->walk.runtime);
 	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	struct node_function *function = &node->function;
+	struct node_function *function = &node->code.function;
 	__u64 script_id = 0;
 	int type = node_type_of(pointer);
 	if (type < row->first_function || type > row->last_function ||
@@ -152,6 +155,7 @@ static __always_inline __u32 node_append_name(const struct node_walk *node)
 		NODE_MAX_CHARACTERS);
 }
 
+/* The function at hand, or the code that it and others were made to. */
 __noinline int node_send_function(__u64 identity);
 __noinline int node_send_function(__u64 identity)
 {
@@ -169,23 +173,23 @@ __noinline int node_send_function(__u64 identity)
 	head->address[RUNTIME_TEXT_NAME] = head->address[RUNTIME_TEXT_FILE] = 0;
 	head->bytes[RUNTIME_TEXT_FILE] = head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
 	head->whole_bytes[RUNTIME_TEXT_NAME] = head->bytes[RUNTIME_TEXT_NAME];
-	node->function.row = *node_row(&scratch->walk.runtime);
+	node->code.function.row = *node_row(&scratch->walk.runtime);
 	head->is_inlined = true;
-	head->address[RUNTIME_TEXT_LINES] = node->function.shared;
-	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->function);
+	head->address[RUNTIME_TEXT_LINES] = node->code.function.shared;
+	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
 	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
 	asm volatile("" : "+r"(at));
 	if (at > RUNTIME_MAX_NAME_BYTES)
 		return 0;
-	__builtin_memcpy(record->text + at, &node->function, sizeof(node->function));
-	__u32 number = send_code(scratch, record, at + sizeof(node->function), false, identity);
+	__builtin_memcpy(record->text + at, &node->code, sizeof(node->code));
+	__u32 number = send_code(scratch, record, at + sizeof(node->code), false, identity);
 	head->is_inlined = false; /* the next one's, which may be another runtime's */
 	return number;
 }
 
 /*
- * Pushes the function at hand. Objects move, so it goes by its script and its place there, whose
- * numbers are an isolate's own: each thread has one.
+ * Pushes the function at hand, or the code at hand. Objects move, so a function goes by its script
+ * and its place there, whose numbers are an isolate's own: each thread has one.
  */
 __noinline int node_push_function(__u32 place);
 __noinline int node_push_function(__u32 place)
@@ -193,12 +197,18 @@ __noinline int node_push_function(__u32 place)
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
 	if (!scratch)
 		return 0;
-	const struct node_walk *node = node_walk(&scratch->walk.runtime);
-	const struct node_function *function = &node->function;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	const struct node_function *function = &node->code.function;
 	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
 	identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);
 	if (!function->script_id) /* of a builtin, which does not move */
 		identity = mix(identity, function->shared);
+	if (node->code_at) {
+		identity = mix(mix(identity, node->start), node->size);
+		identity = mix(identity, node->code.deopt_data);
+	} else {
+		node->code.deopt_data = 0;
+	}
 	__u32 number = find_code(identity);
 	if (!number)
 		number = node_send_function(identity);
@@ -207,6 +217,111 @@ __noinline int node_push_function(__u32 place)
 	else
 		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
 	return 0;
+}
+
+/* ---- code ---- */
+
+enum {
+	NODE_CODE_ALIGNMENT = 64,
+	NODE_SEARCHED = 16, /* places at once where code may begin, ... */
+	NODE_SEARCHES = 32, /* ... so often, further and further back: 32 KiB */
+	NODE_WITHOUT_CODE_SHIFT = 27,
+	NODE_CODE_KIND = 15, /* of the flags */
+	NODE_OPTIMIZED_KINDS = 2,
+};
+
+/* Where code began that an address was in, when it was looked for last. */
+struct node_known_code {
+	__u64 place; /* mix(process, address without its lowest bits) */
+	__u64 start;
+};
+
+enum {
+	NODE_KNOWN_CODES_SHIFT = 10,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << NODE_KNOWN_CODES_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct node_known_code);
+} node_known_codes SEC(".maps");
+
+/*
+ * Makes the code at hand whose instructions begin there, and that has the address. 0: none does;
+ * negative: some code does, without the address.
+ */
+__noinline int node_try_code(__u64 start, __u64 address);
+__noinline int node_try_code(__u64 start, __u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	__u64 head[2], is_at = 0;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(start - row->code_header)) ||
+		!node_is_pointer(head[0]) ||
+		node_type_of(start - row->code_header + 1) != row->instructions_type)
+		return 0;
+	node->code_at = row->code_start ? head[1] : start - row->code_header + 1;
+	if (row->code_start &&
+		(node_type_of(node->code_at) != row->code_type ||
+			!read_word(node->code_at - 1 + row->code_start, &is_at) || is_at != start))
+		return 0;
+	node->start = start;
+	if (bpf_probe_read_user(&node->size, sizeof(node->size),
+		    (const void *)(node->code_at - 1 + row->code_size)))
+		return 0;
+	return address - start < node->size ? 1 : -1;
+}
+
+/* The same of the places from `start` on backwards. A global function: it is verified once. */
+__noinline int node_search_code(__u64 start, __u64 address);
+__noinline int node_search_code(__u64 start, __u64 address)
+{
+	int found = 0;
+	for (int i = 0; i < NODE_SEARCHED && !found; i++)
+		found = node_try_code(start - i * NODE_CODE_ALIGNMENT, address);
+	return found;
+}
+
+/* The code that an address lies in, if a compiler has optimized it; it is at hand. */
+__noinline int node_find_code(__u64 address);
+__noinline int node_find_code(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	__u64 place = mix(scratch->walk.runtime.process, address / NODE_CODE_ALIGNMENT);
+	__u32 slot = (place >> (64 - NODE_KNOWN_CODES_SHIFT)) +
+		     (scratch->lane << NODE_KNOWN_CODES_SHIFT);
+	struct node_known_code *known = bpf_map_lookup_elem(&node_known_codes, &slot);
+	__u32 flags = 0;
+	/* Where none was found there is none for a while. */
+	__u64 nowhere = mix(place, scratch->sample.time_ns >> NODE_WITHOUT_CODE_SHIFT);
+	if (!known || known->place == nowhere)
+		return 0;
+	int found = known->place == place ? node_try_code(known->start, address) : 0;
+	__u64 start = address & ~(__u64)(NODE_CODE_ALIGNMENT - 1);
+	if (found <= 0) {
+		found = 0;
+		for (int i = 0; i < NODE_SEARCHES && !found; i++)
+			found = node_search_code(
+				start - i * NODE_SEARCHED * NODE_CODE_ALIGNMENT, address);
+		known->place = 0;
+		known->start = node->start;
+		known->place = found > 0 ? place : nowhere;
+	}
+	if (found <= 0 || bpf_probe_read_user(&flags, sizeof(flags),
+				  (const void *)(node->code_at - 1 + row->code_flags)))
+		return 0;
+	__u32 kind = (flags & NODE_CODE_KIND) - row->baseline_kind;
+	return kind && kind <= NODE_OPTIMIZED_KINDS &&
+	       read_word(node->code_at - 1 + row->code_deopt, &node->code.deopt_data) &&
+	       read_word(node->code_at - 1 + row->code_positions, &node->code.positions);
 }
 
 /* ---- frames ---- */
@@ -229,6 +344,24 @@ static __always_inline bool node_read_frame(const struct walk *walk, struct node
 	return node_is_pointer(marker) || (!(marker & 1) && marker < NODE_MAX_MARKER);
 }
 
+/* Where in its bytecodes or its code the function at hand is. */
+static __always_inline __u32 node_place_of_frame(
+	const struct walk *walk, struct node_walk *node, bool is_leaf)
+{
+	const struct node_row *row = node_row(&walk->runtime);
+	__u32 place = node_place(row, node);
+	node->code_at = 0;
+	if (place || walk->mapping.kind != EVENT_FRAME_ANONYMOUS || !row->code_header)
+		return place;
+	if (node_find_code(walk->regs.ip - !is_leaf)) {
+		place = walk->regs.ip - !is_leaf - node->start;
+		return (place & (RUNTIME_FRAME_IS_LEAF - 1)) |
+		       (is_leaf ? RUNTIME_FRAME_IS_LEAF : 0);
+	}
+	node->code_at = 0;
+	return 0;
+}
+
 static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
@@ -242,7 +375,7 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	if (is_builtin && (is_leaf || !has_function))
 		push_frame(scratch, walk->regs.ip - !is_leaf);
 	if (has_function)
-		node_push_function(node_place(node_row(&walk->runtime), node));
+		node_push_function(node_place_of_frame(walk, node, is_leaf));
 	walk->regs.ip = node->frame[NODE_FRAME_RETURN];
 	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16;
 	walk->regs.reg[UNWIND_FP] = node->frame[NODE_FRAME_LINK];

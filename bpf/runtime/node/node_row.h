@@ -14,7 +14,11 @@ struct node_row {
 	unsigned char bytecode_data, bytecode_positions;        /* BytecodeArray */
 	unsigned char scope_first, scope_locals; /* words of a ScopeInfo, behind its map */
 	unsigned char version;                   /* of V8: the major one; 0: of none */
-	unsigned char zero[3];
+	/* Code: its kind for baseline code, which those of the optimizing compilers follow; what
+	 * its instructions begin behind; offsets in it. */
+	unsigned char baseline_kind, code_header, code_start, code_size, code_flags, code_deopt,
+		code_positions;
+	unsigned short code_type, instructions_type; /* instance types */
 };
 
 /* What of a function leads to its name, file and lines: sent in place of lines. */
@@ -24,6 +28,13 @@ struct node_function {
 	struct node_row row;
 };
 
+/* What of optimized code leads to the functions that are inlined in it. */
+struct node_code {
+	unsigned long long deopt_data, positions; /* pointers */
+	struct node_function function;            /* the outermost */
+};
+
+_Static_assert(sizeof(struct node_code) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 _Static_assert(sizeof(struct node_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
 _Static_assert(sizeof(struct node_function) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 

@@ -32,6 +32,10 @@ enum symbol {
 	BYTECODE_DATA,
 	SCOPE_FIRST,
 	SCOPE_LOCALS,
+	BASELINE_KIND,
+	CODE_TYPE,
+	INSTRUCTIONS_TYPE, /* from V8 11 on: Code and its instructions are two objects */
+	INSTRUCTIONS_START,
 	SYMBOLS
 };
 
@@ -57,6 +61,10 @@ static const char *const names[SYMBOLS] = {
 	[BYTECODE_DATA] = "v8dbg_class_BytecodeArray__data__uintptr_t",
 	[SCOPE_FIRST] = "v8dbg_scopeinfo_idx_first_vars",
 	[SCOPE_LOCALS] = "v8dbg_scopeinfo_idx_ncontextlocals",
+	[BASELINE_KIND] = "v8dbg_CodeKindBaseline",
+	[CODE_TYPE] = "v8dbg_type_Code__CODE_TYPE",
+	[INSTRUCTIONS_TYPE] = "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE",
+	[INSTRUCTIONS_START] = "v8dbg_class_InstructionStream__instruction_start__uintptr_t",
 };
 
 enum {
@@ -82,13 +90,46 @@ static int32_t node_value(const struct values *values, enum symbol symbol, int32
 }
 
 /* The same of the first of these that there is. */
-static int32_t first_value(
+static int32_t node_first_value(
 	const struct values *values, enum symbol first, enum symbol last, int32_t max)
 {
 	for (enum symbol symbol = first; symbol <= last; symbol++)
 		if (values->symbols[symbol].address)
 			return node_value(values, symbol, max);
 	return -1;
+}
+
+/* By the major version, as far as no variable says it. */
+static void take_code(const struct values *values, struct node_row *row)
+{
+	static const struct {
+		uint8_t start, size, flags, deopt, positions;
+	} codes[] = {
+		[10] = {0, 40, 48, 16, 24},
+		[11] = {40, 56, 48, 16, 24},
+		[12] = {40, 52, 48, 8, 16},
+		[13] = {40, 56, 52, 8, 16},
+		[14] = {40, 56, 52, 8, 16},
+	};
+	enum {
+		HEADER_10 = 128, /* Code and its instructions are one object */
+	};
+	int32_t baseline = node_value(values, BASELINE_KIND, MAX_OFFSET);
+	int32_t code = node_value(values, CODE_TYPE, MAX_TYPE);
+	int32_t instructions = node_value(values, INSTRUCTIONS_TYPE, MAX_TYPE);
+	int32_t header = node_value(values, INSTRUCTIONS_START, MAX_OFFSET);
+	bool is_one = row->version == OLDEST;
+	if (baseline < 0 || code < 0 || (!is_one && (instructions < 0 || header < 16)))
+		return; /* inlined functions are not found */
+	row->baseline_kind = (uint8_t)baseline;
+	row->code_type = (uint16_t)code;
+	row->instructions_type = (uint16_t)(is_one ? code : instructions);
+	row->code_header = (uint8_t)(is_one ? HEADER_10 : header);
+	row->code_start = codes[row->version].start;
+	row->code_size = codes[row->version].size;
+	row->code_flags = codes[row->version].flags;
+	row->code_deopt = codes[row->version].deopt;
+	row->code_positions = codes[row->version].positions;
 }
 
 static bool take_row(const struct values *values, struct node_row *row)
@@ -102,8 +143,8 @@ static bool take_row(const struct values *values, struct node_row *row)
 		node_value(values, SCOPE_INFO_TYPE, MAX_TYPE),
 		node_value(values, BYTECODE_ARRAY_TYPE, MAX_TYPE)};
 	const int32_t offsets[] = {node_value(values, FUNCTION_SHARED, MAX_OFFSET),
-		first_value(values, SHARED_NAME, SHARED_NAME_13, MAX_OFFSET),
-		first_value(values, SHARED_SCRIPT, SHARED_SCRIPT_12, MAX_OFFSET),
+		node_first_value(values, SHARED_NAME, SHARED_NAME_13, MAX_OFFSET),
+		node_first_value(values, SHARED_SCRIPT, SHARED_SCRIPT_12, MAX_OFFSET),
 		node_value(values, SHARED_FLAGS, MAX_OFFSET),
 		node_value(values, BYTECODE_DATA, MAX_OFFSET),
 		node_value(values, SCOPE_FIRST, MAX_OFFSET),
@@ -135,6 +176,7 @@ static bool take_row(const struct values *values, struct node_row *row)
 		.scope_locals = (uint8_t)offsets[6],
 		.version = (uint8_t)version,
 	};
+	take_code(values, row);
 	return true;
 }
 
@@ -181,7 +223,7 @@ static bool node_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime node_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "node",
 	.claims_code_of_no_file = true,
 	.object = "[javascript]",

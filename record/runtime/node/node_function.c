@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/runtime/node/node_row.h"
+#include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "record/runtime/runtime_inlined.h"
@@ -33,9 +34,11 @@ enum {
 	MAX_NAME_CHARACTERS = 512,
 	MAX_SOURCE_CHARACTERS = 4 << 20,
 
-	SCOPE_WORDS = 12,          /* behind its locals: among them is the name */
+	SCOPE_WORDS = 6, /* that are looked at behind its locals */
+	SCOPE_FIRST_WITH_POSITIONS = 5,
 	SCOPE_INLINED_LOCALS = 75, /* more have their names in a table */
 
+	LAST_WITH_ALL_POSITIONS = 13, /* of V8 */
 	MAX_BYTECODES = 1 << 14,
 	MAX_POSITIONS_BYTES = 1 << 18,
 	MAX_LINES = 1 << 20,
@@ -53,7 +56,7 @@ static bool read_at(
 }
 
 /* -1: it is no object. */
-static int type_of(const struct reading_function *reading, uint64_t pointer)
+static int node_type_at(const struct reading_function *reading, uint64_t pointer)
 {
 	uint64_t map;
 	uint16_t type;
@@ -103,7 +106,7 @@ static bool put_characters(const struct reading_function *reading, uint64_t addr
 static bool put_string(const struct reading_function *reading, uint64_t pointer, uint32_t from,
 	uint32_t max, int depth, struct str *out)
 {
-	int type = type_of(reading, pointer);
+	int type = node_type_at(reading, pointer);
 	uint32_t length, unit = type & STRING_IS_ONE_BYTE ? 1 : 2;
 	uint64_t first = 0, second = 0;
 	if (!is_string(type) || depth > MAX_STRING_DEPTH ||
@@ -140,13 +143,14 @@ static bool put_string(const struct reading_function *reading, uint64_t pointer,
 
 /*
  * What stands behind the locals: the name, if it has one of its own, with a number; what it was
- * assigned to, if that is known; then two numbers, where it begins and ends in the script.
+ * assigned to, if that is known. Where it begins and ends in the script are two numbers behind
+ * these, or, in later versions, ahead of the locals.
  */
 static bool read_scope(
 	const struct reading_function *reading, uint64_t scope, struct str *name, uint32_t *start)
 {
 	const struct node_row *row = reading->row;
-	uint64_t locals, words[SCOPE_WORDS];
+	uint64_t locals, position, words[SCOPE_WORDS];
 	if (!read_at(reading, scope, 8 + 8ULL * row->scope_locals, &locals))
 		return false;
 	locals >>= SMI_SHIFT;
@@ -157,28 +161,36 @@ static bool read_scope(
 		at++;
 	if (!runtime_read_process(reading->pid, scope - 1 + 8 + 8 * at, words, sizeof(words)))
 		return false;
+	if (row->scope_first == SCOPE_FIRST_WITH_POSITIONS &&
+		read_at(reading, scope, 8 + 8 * (SCOPE_FIRST_WITH_POSITIONS - 2), &position))
+		*start = (uint32_t)(position >> SMI_SHIFT);
 	for (int i = 0; i + 1 < SCOPE_WORDS; i++) {
 		bool is_number = !(uint32_t)words[i], is_next_number = !(uint32_t)words[i + 1];
-		if (is_number && is_next_number) {
-			*start = (uint32_t)(words[i] >> SMI_SHIFT);
+		if (is_number && is_next_number) { /* behind a name's own number, or at once */
+			bool is_names = i + 2 < SCOPE_WORDS && !(uint32_t)words[i + 2];
+			if (!*start)
+				*start = (uint32_t)(words[i + is_names] >> SMI_SHIFT);
 			return true;
 		}
-		if (!name->len && is_string(type_of(reading, words[i])) &&
-			!put_string(reading, words[i], 0, MAX_NAME_CHARACTERS, 0, name))
+		if (is_number)
+			continue;
+		if (!is_string(node_type_at(reading, words[i])))
+			return true; /* another scope, or what a module imports */
+		if (!name->len && !put_string(reading, words[i], 0, MAX_NAME_CHARACTERS, 0, name))
 			return false;
 	}
 	return true;
 }
 
 /* The name, and where the function begins in its script; 0: not known. */
-static bool read_name(
+static bool read_function_name(
 	const struct reading_function *reading, uint64_t shared, struct str *name, uint32_t *start)
 {
 	uint64_t word;
 	*start = 0;
 	if (!read_at(reading, shared, reading->row->shared_name, &word))
 		return false;
-	int type = type_of(reading, word);
+	int type = node_type_at(reading, word);
 	if (is_string(type))
 		return put_string(reading, word, 0, MAX_NAME_CHARACTERS, 0, name);
 	return type != reading->row->scope_info_type || read_scope(reading, word, name, start);
@@ -194,7 +206,7 @@ static bool read_line_ends(
 	const struct reading_function *reading, uint64_t array, struct line_ends *ret)
 {
 	uint64_t length;
-	if (type_of(reading, array) < 0 || !read_at(reading, array, ARRAY_LENGTH, &length))
+	if (node_type_at(reading, array) < 0 || !read_at(reading, array, ARRAY_LENGTH, &length))
 		return false;
 	length >>= SMI_SHIFT;
 	if (!length || length > MAX_LINES)
@@ -239,7 +251,7 @@ static uint32_t line_of(const struct line_ends *lines, uint32_t position)
 	return low < lines->ends.len ? (uint32_t)low + 1 : 0;
 }
 
-static int64_t get_signed_varint(struct bytes_cursor *cursor)
+static int64_t get_position_delta(struct bytes_cursor *cursor)
 {
 	uint64_t value = bytes_get_varint(cursor);
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
@@ -255,14 +267,14 @@ static uint64_t find_bytecodes(const struct reading_function *reading, uint64_t 
 	if (!read_at(reading, shared, SHARED_DATA, &data))
 		return 0;
 	for (int i = 0; i < WAYS; i++) {
-		if (type_of(reading, data) == reading->row->bytecode_array_type)
+		if (node_type_at(reading, data) == reading->row->bytecode_array_type)
 			return data;
 		/* Of compiled code it is the first or the second word, by the version. */
 		uint64_t first, second;
 		if (!read_at(reading, data, 8, &first) || !read_at(reading, data, 16, &second))
 			return 0;
-		data = type_of(reading, first) == reading->row->bytecode_array_type ? first
-										    : second;
+		data = node_type_at(reading, first) == reading->row->bytecode_array_type ? first
+											 : second;
 	}
 	return 0;
 }
@@ -276,7 +288,7 @@ static void take_positions(struct runtime_inlined *made, const uint8_t *bytes, s
 	uint32_t scope = (uint32_t)made->scopes.len, at = 1; /* 0 is there already */
 	uint32_t line = made->scopes.data[scope - 1].line;
 	while (at < nr_bytecodes) {
-		int64_t delta = bytes_left(&cursor) ? get_signed_varint(&cursor) : 0;
+		int64_t delta = bytes_left(&cursor) ? get_position_delta(&cursor) : 0;
 		bool is_end = cursor.overrun || !bytes_left(&cursor);
 		/* Negative ones are of expressions, others of statements. */
 		int64_t next =
@@ -288,7 +300,7 @@ static void take_positions(struct runtime_inlined *made, const uint8_t *bytes, s
 		if (is_end || next < bytecode)
 			break;
 		bytecode = next;
-		position += get_signed_varint(&cursor);
+		position += get_position_delta(&cursor);
 		uint32_t character = (uint32_t)(position >> 1 & 0x3fffffff);
 		uint32_t here = character ? line_of(lines, character - 1) : 0;
 		if (here != line) {
@@ -316,7 +328,7 @@ static void take_lines_of(const struct reading_function *reading, uint64_t share
 	uint64_t bytecodes = find_bytecodes(reading, shared), positions, length, nr_bytecodes;
 	if (!bytecodes || !read_at(reading, bytecodes, ARRAY_LENGTH, &nr_bytecodes) ||
 		!read_at(reading, bytecodes, reading->row->bytecode_positions, &positions) ||
-		type_of(reading, positions) < 0 ||
+		node_type_at(reading, positions) < 0 ||
 		!read_at(reading, positions, ARRAY_LENGTH, &length))
 		return;
 	length >>= SMI_SHIFT;
@@ -328,51 +340,263 @@ static void take_lines_of(const struct reading_function *reading, uint64_t share
 		take_positions(made, bytes, length, (uint32_t)nr_bytecodes, lines);
 }
 
-/* ---- the function ---- */
+/* ---- functions ---- */
+
+/* A function that is read, or of which others are read that are inlined in it. */
+struct reading_code {
+	struct reading_function of;
+	struct runtime_inlined made;
+	struct strtab texts; /* names and files */
+	VEC(struct known_function {
+		uint64_t shared;
+		uint32_t lines; /* index of those of its script */
+		uint32_t start;
+	}) functions; /* by index in what is made */
+	VEC(struct known_lines {
+		uint64_t script;
+		struct line_ends ends;
+	}) lines;
+	struct map scope_of; /* position -> scope */
+};
+
+static void reading_code_deinit(struct reading_code *reading)
+{
+	vec_each(&reading->lines, lines)
+		vec_deinit(&lines->ends.ends);
+	vec_deinit(&reading->lines);
+	vec_deinit(&reading->functions);
+	map_deinit(&reading->scope_of);
+	runtime_inlined_deinit(&reading->made);
+	strtab_deinit(&reading->texts);
+}
+
+/* The index of the lines of a script; none where they cannot be read. */
+static uint32_t take_script_lines(struct reading_code *reading, uint64_t script, bool has_script)
+{
+	for (uint32_t i = 0; i < reading->lines.len; i++)
+		if (reading->lines.data[i].script == script)
+			return i;
+	struct known_lines lines = {.script = script};
+	if (has_script && !read_lines(&reading->of, script, &lines.ends))
+		lines.ends.ends.len = 0;
+	vec_push(&reading->lines, lines);
+	return (uint32_t)reading->lines.len - 1;
+}
+
+static const char *keep_function_text(struct reading_code *reading, const struct str *text)
+{
+	return strtab_get(
+		&reading->texts, strtab_intern(&reading->texts, str_text(text), text->len));
+}
+
+/* The index of a function; negative: it cannot be read. */
+static int take_inlined_function(struct reading_code *reading, uint64_t shared)
+{
+	for (size_t i = 0; i < reading->functions.len; i++)
+		if (reading->functions.data[i].shared == shared)
+			return (int)i;
+	const struct reading_function *of = &reading->of;
+	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str file = {0};
+	struct known_function known = {.shared = shared};
+	uint64_t script = 0, url = 0;
+	if (node_type_at(of, shared) != of->row->shared_type ||
+		!read_function_name(of, shared, &name, &known.start))
+		return -1;
+	bool has_script = read_at(of, shared, of->row->shared_script, &script) &&
+			  node_type_at(of, script) == of->row->script_type;
+	if (has_script && read_at(of, script, SCRIPT_NAME, &url) &&
+		!put_string(of, url, 0, RUNTIME_MAX_FILE_BYTES, 0, &file))
+		str_truncate(&file, 0);
+	known.lines = take_script_lines(reading, script, has_script);
+	struct runtime_inlined_function function = {.name = keep_function_text(reading, &name),
+		.file = keep_function_text(reading, &file),
+		.name_len = name.len,
+		.file_len = file.len};
+	vec_push(&reading->made.functions, function);
+	vec_push(&reading->functions, known);
+	return (int)reading->functions.len - 1;
+}
+
+static const struct line_ends *lines_of_function(const struct reading_code *reading, int function)
+{
+	return &reading->lines.data[reading->functions.data[function].lines].ends;
+}
+
+/* Bytecodes of the one function; where no bytecode is known, the line is where it begins. */
+static void take_bytecodes(struct reading_code *reading)
+{
+	const struct known_function *known = &reading->functions.data[0];
+	const struct line_ends *lines = lines_of_function(reading, 0);
+	struct runtime_inlined_scope first = {
+		.line = known->start ? line_of(lines, known->start) : 0};
+	struct runtime_inlined_place place = {.scope = 1};
+	vec_push(&reading->made.scopes, first);
+	vec_push(&reading->made.places, place);
+	if (lines->ends.len)
+		take_lines_of(&reading->of, known->shared, lines, &reading->made);
+}
+
+/* ---- optimized code ---- */
+
+enum {
+	VERSION_WITH_ANOTHER_DATA = 13,
+	MAX_INLINED_BYTES = 1 << 18,
+	INLINED_BYTES = 16, /* a position, and which function */
+	MAX_INLINED_DEPTH = 64,
+	POSITION_FUNCTION = 31, /* bit of a position: which of the inlined, plus 1 */
+	POSITION_CHARACTER = 1, /* ... the character, plus 1 */
+};
+
+/* What the code keeps of its inlined functions. */
+struct optimized {
+	uint64_t literals;
+	uint8_t *inlined; /* INLINED_BYTES each */
+	uint32_t nr_inlined;
+};
+
+/* An array of bytes; the caller's. */
+static bool read_byte_array(const struct reading_function *reading, uint64_t array, uint64_t max,
+	uint8_t **bytes, uint64_t *len)
+{
+	if (node_type_at(reading, array) < 0 || !read_at(reading, array, ARRAY_LENGTH, len))
+		return false;
+	*len >>= SMI_SHIFT;
+	if (*len > max)
+		return false;
+	*bytes = mem_alloc(*len + 1);
+	return runtime_read_process(reading->pid, array - 1 + ARRAY_DATA, *bytes, *len);
+}
+
+static bool read_optimized(
+	const struct reading_function *reading, uint64_t data, struct optimized *ret)
+{
+	bool is_later = reading->row->version >= VERSION_WITH_ANOTHER_DATA;
+	uint64_t literals_at = ARRAY_DATA + 8 * (is_later ? 3 : 2);
+	uint64_t inlined_at = ARRAY_DATA + 8 * (is_later ? 8 : 7);
+	uint64_t inlined, len = 0;
+	if (node_type_at(reading, data) < 0 ||
+		!read_at(reading, data, literals_at, &ret->literals) ||
+		!read_at(reading, data, inlined_at, &inlined))
+		return false;
+	if (!read_byte_array(reading, inlined, MAX_INLINED_BYTES, &ret->inlined, &len))
+		len = 0;
+	ret->nr_inlined = (uint32_t)(len / INLINED_BYTES);
+	return true;
+}
+
+/* The number of the scope of a position in the code's functions; NONE: it cannot be read. */
+static uint32_t take_position(struct reading_code *reading, const struct optimized *optimized,
+	uint64_t position, int depth)
+{
+	const uint64_t *known = map_get(&reading->scope_of, position);
+	if (known)
+		return (uint32_t)*known;
+	uint32_t inlined = (uint32_t)(position >> POSITION_FUNCTION & 0xffff);
+	uint32_t character = (uint32_t)(position >> POSITION_CHARACTER & 0x3fffffff);
+	uint32_t caller = RUNTIME_INLINED_NONE, number = RUNTIME_INLINED_NONE;
+	int function = 0;
+	if (inlined && (inlined > optimized->nr_inlined || depth == MAX_INLINED_DEPTH))
+		return RUNTIME_INLINED_NONE;
+	if (inlined) {
+		uint64_t outer, shared;
+		int32_t literal;
+		const uint8_t *entry = optimized->inlined + (size_t)(inlined - 1) * INLINED_BYTES;
+		memcpy(&outer, entry, sizeof(outer));
+		memcpy(&literal, entry + sizeof(outer), sizeof(literal));
+		caller = take_position(reading, optimized, outer, depth + 1);
+		if (literal >= 0)
+			function = read_at(&reading->of, optimized->literals,
+					   ARRAY_DATA + 8ULL * (uint32_t)literal, &shared)
+					   ? take_inlined_function(reading, (shared & ~3ULL) | 1)
+					   : -1;
+	}
+	if (function >= 0 && (!inlined || caller != RUNTIME_INLINED_NONE)) {
+		struct runtime_inlined_scope scope = {
+			.function = (uint32_t)function, .caller = caller};
+		const struct line_ends *lines = lines_of_function(reading, function);
+		scope.line = character ? line_of(lines, character - 1) : 0;
+		vec_push(&reading->made.scopes, scope);
+		number = (uint32_t)reading->made.scopes.len;
+	}
+	*map_put(&reading->scope_of, position, NULL) = number;
+	return number;
+}
+
+/* Pairs of (place in the code, position), each counted on from the one before. */
+static void take_code_positions(struct reading_code *reading, const struct optimized *optimized,
+	const uint8_t *bytes, uint64_t len)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, len);
+	int64_t place = -1, position = 0;
+	uint32_t scope = RUNTIME_INLINED_NONE;
+	reading->made.has_ranges = true;
+	while (bytes_left(&cursor)) {
+		int64_t delta = get_position_delta(&cursor);
+		int64_t next = place + (delta >= 0 ? delta : -(delta + 1));
+		position += get_position_delta(&cursor);
+		if (cursor.overrun || next < place || next > UINT32_MAX / 2)
+			break;
+		struct runtime_inlined_place range = {
+			.offset = (uint32_t)(next - 1), .scope = scope};
+		if (next > place && next > 0)
+			vec_push(&reading->made.places, range);
+		scope = take_position(reading, optimized, (uint64_t)position, 0);
+		place = next;
+	}
+	struct runtime_inlined_place last = {.offset = UINT32_MAX / 2, .scope = scope};
+	vec_push(&reading->made.places, last);
+}
+
+static bool take_optimized(struct reading_code *reading, const struct node_code *code)
+{
+	struct optimized optimized = {0};
+	CLEANUP_FREE uint8_t *bytes = NULL;
+	uint64_t len;
+	bool is_read =
+		read_optimized(&reading->of, code->deopt_data, &optimized) &&
+		read_byte_array(&reading->of, code->positions, MAX_POSITIONS_BYTES, &bytes, &len);
+	if (is_read)
+		take_code_positions(reading, &optimized, bytes, len);
+	mem_free(optimized.inlined);
+	return is_read;
+}
+
+/* ---- reading ---- */
+
+/* Whether the function is still there: it may have moved, and another one be in its place. */
+static bool is_the_function(
+	const struct reading_function *reading, const struct node_function *function)
+{
+	uint64_t flags, script, id;
+	if (node_type_at(reading, function->shared) != reading->row->shared_type ||
+		!read_at(reading, function->shared, reading->row->shared_flags, &flags) ||
+		flags >> 32 != function->literal_id)
+		return false;
+	if (!function->script_id)
+		return true;
+	return read_at(reading, function->shared, reading->row->shared_script, &script) &&
+	       node_type_at(reading, script) == reading->row->script_type &&
+	       read_at(reading, script, SCRIPT_ID, &id) && id >> SMI_SHIFT == function->script_id;
+}
 
 bool node_function_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
-	struct node_function function;
-	if (len != sizeof(function))
+	struct node_code code;
+	if (len != sizeof(code))
 		return false;
-	memcpy(&function, given, sizeof(function));
-	struct reading_function reading = {.pid = pid, .row = &function.row};
-	CLEANUP(str_deinit) struct str name = {0};
-	CLEANUP(str_deinit) struct str file = {0};
-	CLEANUP(runtime_inlined_deinit) struct runtime_inlined made = {0};
-	uint64_t script = 0, url = 0, flags, id;
-	uint32_t start;
-	uint64_t shared = function.shared;
-	/* It may have moved, and another one be there. */
-	if (type_of(&reading, shared) != function.row.shared_type ||
-		!read_at(&reading, shared, function.row.shared_flags, &flags) ||
-		flags >> 32 != function.literal_id || !read_name(&reading, shared, &name, &start))
+	memcpy(&code, given, sizeof(code));
+	CLEANUP(reading_code_deinit)
+	struct reading_code reading = {.of = {.pid = pid, .row = &code.function.row}};
+	if (!is_the_function(&reading.of, &code.function) ||
+		take_inlined_function(&reading, code.function.shared) < 0)
 		return false;
-	bool has_script = read_at(&reading, shared, function.row.shared_script, &script) &&
-			  type_of(&reading, script) == function.row.script_type &&
-			  read_at(&reading, script, SCRIPT_ID, &id);
-	if (function.script_id && (!has_script || id >> SMI_SHIFT != function.script_id))
-		return false;
-	if (has_script && read_at(&reading, script, SCRIPT_NAME, &url) &&
-		!put_string(&reading, url, 0, RUNTIME_MAX_FILE_BYTES, 0, &file))
-		str_truncate(&file, 0);
-	struct runtime_inlined_function only = {.name = str_text(&name),
-		.file = str_text(&file),
-		.name_len = name.len,
-		.file_len = file.len};
-	vec_push(&made.functions, only);
-	/* Where no bytecode is known, the line is that where the function begins. */
-	struct line_ends lines = {.ends = {0}};
-	bool has_lines = has_script && read_lines(&reading, script, &lines);
-	struct runtime_inlined_scope first = {
-		.line = has_lines && start ? line_of(&lines, start) : 0};
-	struct runtime_inlined_place place = {.scope = 1};
-	vec_push(&made.scopes, first);
-	vec_push(&made.places, place);
-	if (has_lines)
-		take_lines_of(&reading, shared, &lines, &made);
-	vec_deinit(&lines.ends);
-	runtime_inlined_put(ret, &made);
+	/* Positions of later code lack calls of inlined functions: it would look called by others.
+	 */
+	bool is_optimized = code.deopt_data && code.function.row.version <= LAST_WITH_ALL_POSITIONS;
+	if (!is_optimized || !take_optimized(&reading, &code))
+		take_bytecodes(&reading);
+	runtime_inlined_put(ret, &reading.made);
 	return true;
 }
 
