@@ -195,9 +195,8 @@ static bool was_hidden(const struct profile_object *object)
 /*
  * +JPperf: Erlang/OTP 24.
  */
-static const char runtimes[] =
-	"let its runtime write a perf map or a jitdump: python3 -X perf, "
-	"DOTNET_PerfMapEnabled=1, erl +JPperf true";
+static const char runtimes[] = "let its runtime write a perf map or a jitdump: python3 -X perf, "
+			       "DOTNET_PerfMapEnabled=1, erl +JPperf true";
 
 /* What the user can do about it; nothing where there is nothing. */
 static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,

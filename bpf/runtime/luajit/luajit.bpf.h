@@ -275,8 +275,13 @@ static __always_inline __u64 jit_constant(const struct luajit_walk *jit, __u32 e
 
 /* The next outer function of the trace that is on no stack: the number of its link's entry, 0:
  * none. */
-static __always_inline __u32 find_jit_entry(const struct luajit_walk *jit, __u32 below)
+__noinline int find_jit_entry(__u32 below);
+__noinline int find_jit_entry(__u32 below)
 {
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUAJIT);
+	if (!scratch)
+		return 0;
+	const struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	for (int i = 0; i < JIT_MAX_ENTRIES; i++) {
 		if (below < 2)
 			return 0;
@@ -335,7 +340,7 @@ __noinline int luajit_read_trace(__u64 place)
 		!read_word(from + bytes, &end))
 		return 0;
 	jit->place = end >> 8; /* below it the number of slots */
-	jit->link = find_jit_entry(jit, count);
+	jit->link = find_jit_entry(count);
 	return 1;
 }
 
@@ -402,7 +407,7 @@ static __always_inline bool advance_in_jit_trace(struct luajit_walk *jit)
 	__u64 link = jit_constant(jit, jit->entry[(jit->link - 1) & (JIT_MAX_ENTRIES - 1)]);
 	jit->is_called = link && (link & JIT_LINK_TYPE) == JIT_LINK_LUA;
 	jit->caller_place = jit->is_called ? link : 0;
-	jit->link = find_jit_entry(jit, jit->link - 1);
+	jit->link = find_jit_entry(jit->link - 1);
 	jit->caller = jit->link ? jit_entry_function(jit, jit->link) : jit_function_at(jit->frame);
 	return true;
 }
