@@ -402,6 +402,11 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->images_given_up = counts->images_given_up;
 }
 
+static int64_t milliseconds_of(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
+}
+
 /* NAME.20261121-013000.250, by the time at which it is set aside. */
 static struct err *set_aside(struct recording *recording)
 {
@@ -409,7 +414,11 @@ static struct err *set_aside(struct recording *recording)
 	struct timespec now;
 	struct tm local;
 	char stamp[32];
-	clock_gettime(CLOCK_REALTIME, &now);
+	/* No two files have one name: the next millisecond is near. */
+	do {
+		clock_gettime(CLOCK_REALTIME, &now);
+	} while (milliseconds_of(&now) == recording->aside_ms && usleep(250) == 0);
+	recording->aside_ms = milliseconds_of(&now);
 	localtime_r(&now.tv_sec, &local);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
 	struct str name = {0};

@@ -178,10 +178,11 @@ test_jitdump_of_a_running_process() {
 	want_whole data
 }
 
+# Without --no-vm functions have their names anyway.
 test_node_jitdump() {
 	command -v node >/dev/null || skip "no node here"
 	write_script
-	run "$EBPROF" record -o data -- node --perf-prof hot.js
+	run "$EBPROF" record --no-vm node -o data -- node --perf-prof hot.js
 	want_status 0 "recording node"
 	ls jit-*.dump >/dev/null 2>&1 || skip "this node writes no jitdump"
 	"$EBPROF" report --stdio -i data | grep -qE '^ *[5-9][0-9]\.[0-9]+%.*JS:\*hot .*hot\.js:1' ||
@@ -201,7 +202,7 @@ END
 test_node_perf_map() {
 	command -v node >/dev/null || skip "no node here"
 	write_script
-	run "$EBPROF" record -o data -- node --perf-basic-prof hot.js
+	run "$EBPROF" record --no-vm node -o data -- node --perf-basic-prof hot.js
 	want_status 0 "recording node"
 	"$EBPROF" report --stdio -i data | grep -qE '^ *[5-9][0-9]\.[0-9]+%.*JS:\*hot .*hot\.js:1' ||
 		fail "hot() is not there: $("$EBPROF" report --stdio -i data | grep -v '^#' | head -n 3 | tr '\n' '|')"

@@ -109,12 +109,9 @@ static void finish(enum layout_end_reason reason)
 	CHECK_OK(recording_finish(&recording, read_counts(), reason));
 }
 
-/* Their names have the time to the millisecond. */
+/* Also within the millisecond that their names have. */
 static void switch_file(void)
 {
-	uint64_t now_ms = clock_read_ns(CLOCK_REALTIME) / NS_PER_MS;
-	while (clock_read_ns(CLOCK_REALTIME) / NS_PER_MS == now_ms)
-		;
 	CHECK_OK(recording_switch(&recording, read_counts()));
 }
 
