@@ -47,7 +47,7 @@ struct recording {
 	uint64_t told_given_up; /* of code, that earlier files have counted */
 	uint64_t earlier_bytes, earlier_samples[EVENT_MAX_SOURCES];
 	VEC(char *) finished_names; /* oldest first */
-	int64_t aside_ms; /* when the last of these got its name */
+	int64_t aside_ms;           /* when the last of these got its name */
 	uint32_t nr_files;
 };
 
