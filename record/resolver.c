@@ -92,11 +92,11 @@ struct frames {
 };
 
 static void resolver_add(struct resolver *resolver, struct frames *frames, struct object *object,
-	uint64_t offset, enum unwind_found found)
+	uint64_t offset, uint32_t flags)
 {
 	if (frames->count < MAX_FRAMES)
 		frames->frame[frames->count++] =
-			stack_table_frame(resolver->stacks, object, offset, found);
+			stack_table_frame(resolver->stacks, object, offset, flags);
 }
 
 static struct object *special(
@@ -124,12 +124,12 @@ static void add_address(struct resolver *resolver, struct frames *frames,
 /* A frame of the program that an interpreter runs, or those inlined in it. */
 static void add_script(struct resolver *resolver, struct frames *frames, uint64_t word)
 {
-	uint64_t offsets[MAX_INLINED];
+	struct script_frame found[MAX_INLINED];
 	struct object *object;
 	size_t count =
-		script_table_find_inlined(resolver->scripts, word, &object, offsets, MAX_INLINED);
+		script_table_find_inlined(resolver->scripts, word, &object, found, MAX_INLINED);
 	for (size_t i = 0; i < count; i++)
-		resolver_add(resolver, frames, object, offsets[i], UNWIND_FOUND_BY_RULE);
+		resolver_add(resolver, frames, object, found[i].offset, found[i].flags);
 }
 
 static void meet_code_of_no_file(struct resolver *resolver, struct process *process)

@@ -210,8 +210,8 @@ static void put_texts(enum runtime_kind kind, struct str *name, struct str *file
 static uint32_t intern_function(struct script_table *table, const struct script_function *function);
 
 /* A function that was inlined, whose places are lines. */
-static uint32_t intern_inlined_function(struct script_table *table, enum runtime_kind kind,
-	const struct runtime_inlined_function *inlined)
+static uint32_t intern_inlined_function(struct script_table *table,
+	const struct script_function *outer, const struct runtime_inlined_function *inlined)
 {
 	struct script_function function; /* bytes are compared */
 	memset(&function, 0, sizeof(function));
@@ -219,8 +219,9 @@ static uint32_t intern_inlined_function(struct script_table *table, enum runtime
 	CLEANUP(str_deinit) struct str file = {0};
 	put_utf8(&name, (const uint8_t *)inlined->name, inlined->name_len);
 	put_utf8(&file, (const uint8_t *)inlined->file, inlined->file_len);
-	put_texts(kind, &name, &file);
-	function.kind = kind;
+	put_texts(outer->kind, &name, &file);
+	function.kind = outer->kind;
+	function.is_of_runtime = outer->is_of_runtime;
 	function.version = RUNTIME_VERSION_LINES;
 	function.name = script_table_intern(table, &name);
 	function.file = script_table_intern(table, &file);
@@ -238,7 +239,7 @@ static struct script_inlined *make_inlined(struct script_table *table, uint32_t 
 		return NULL;
 	}
 	vec_each(&inlined->code.functions, of)
-		vec_push(&inlined->functions, intern_inlined_function(table, function.kind, of));
+		vec_push(&inlined->functions, intern_inlined_function(table, &function, of));
 	return inlined;
 }
 
@@ -290,6 +291,7 @@ static void script_table_take_function(struct script_table *table, const struct 
 	function.version = event->version;
 	function.first_line = event->first_line;
 	function.is_inlined = event->is_inlined;
+	function.is_of_runtime = event->is_of_runtime;
 	CLEANUP(str_deinit) struct str name = {0};
 	CLEANUP(str_deinit) struct str file = {0};
 	CLEANUP(str_deinit) struct str lines = {0};
@@ -463,28 +465,33 @@ struct object *script_table_find(struct script_table *table, uint64_t word, uint
 }
 
 /*
- * Of code that was interrupted it is not known which of the inlined functions it was in, but which
- * one they are inlined in.
+ * Of code that was interrupted it may not be known which of the inlined functions it was in: the
+ * next place of which it is known is taken for it, and what is guessed so is flagged. The function
+ * that all are inlined in is the same everywhere.
  */
 size_t script_table_find_inlined(struct script_table *table, uint64_t word, struct object **object,
-	uint64_t *offsets, size_t max)
+	struct script_frame *frames, size_t max)
 {
-	*object = script_table_find(table, word, offsets);
+	*object = script_table_find(table, word, &frames->offset);
 	const uint64_t *id = map_get(&table->by_number, script_table_number_of(word));
-	const struct script_inlined *inlined =
-		id && *id < table->inlined.len ? table->inlined.data[*id] : NULL;
+	bool is_known = id && *id < table->inlined.len;
+	bool is_of_runtime = is_known && table->functions.data[*id].is_of_runtime;
+	uint32_t flags = is_of_runtime ? LAYOUT_FRAME_OF_RUNTIME : 0;
+	const struct script_inlined *inlined = is_known ? table->inlined.data[*id] : NULL;
+	frames->flags = flags;
 	if (!inlined)
 		return 1;
 	uint32_t place = word & (RUNTIME_FRAME_IS_LEAF - 1);
 	bool is_exact, is_leaf = word & RUNTIME_FRAME_IS_LEAF;
 	size_t count = 0;
-	for (uint32_t number = runtime_inlined_find(&inlined->code, place, &is_exact);
-		number != RUNTIME_INLINED_NONE && count < max;) {
+	for (uint32_t number = runtime_inlined_find(&inlined->code, place, is_leaf, &is_exact);
+		number != RUNTIME_INLINED_NONE && count < max && (is_exact || is_leaf);) {
 		const struct runtime_inlined_scope *scope = &inlined->code.scopes.data[number - 1];
 		uint64_t function = inlined->functions.data[scope->function];
-		bool is_sure = is_exact && !(is_leaf && inlined->code.has_ranges);
-		if (is_sure || (is_leaf && scope->caller == RUNTIME_INLINED_NONE))
-			offsets[count++] = function << LINE_BITS | (scope->line & LINE_MASK);
+		bool is_guess = !is_exact && scope->caller != RUNTIME_INLINED_NONE;
+		frames[count++] = (struct script_frame){
+			.offset = function << LINE_BITS | (scope->line & LINE_MASK),
+			.flags = flags | (is_guess ? LAYOUT_FRAME_GUESSED_INLINED : 0)};
 		number = scope->caller;
 	}
 	return count ? count : 1;

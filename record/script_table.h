@@ -21,6 +21,7 @@
 struct script_function {
 	uint8_t kind, version; /* of struct event_code */
 	bool is_inlined;       /* likewise: its lines are a struct runtime_inlined */
+	bool is_of_runtime;    /* likewise */
 	uint32_t first_line;
 	uint32_t name, file; /* of `texts`; file "": unknown */
 	uint32_t lines;      /* of `texts`: bytes; 0: there are none */
@@ -69,12 +70,16 @@ void script_table_give_up(struct script_table *table, uint64_t word);
 int script_table_fd(const struct script_table *table);
 /* The place of a frame's word: object and offset. */
 struct object *script_table_find(struct script_table *table, uint64_t word, uint64_t *offset);
+struct script_frame {
+	uint64_t offset;
+	uint32_t flags; /* enum layout_frame_flag */
+};
 /*
  * The same where the frame may be those of several functions, inlined in each other: up to `max`
- * offsets, the innermost first; returns how many.
+ * of them, the innermost first; returns how many.
  */
 size_t script_table_find_inlined(struct script_table *table, uint64_t word, struct object **object,
-	uint64_t *offsets, size_t max);
+	struct script_frame *frames, size_t max);
 /* The place of a frame that is missing, and why. */
 struct object *script_table_failure(struct script_table *table, enum runtime_kind kind,
 	enum layout_script_failure why, uint64_t *offset);

@@ -110,7 +110,9 @@ struct event_code {
 	unsigned int first_line;
 	unsigned int bytes[RUNTIME_TEXTS];       /* 0: could not be read */
 	unsigned int whole_bytes[RUNTIME_TEXTS]; /* what there is at `address`; 0: not known */
-	unsigned int is_inlined; /* functions are, in each other: see runtime_inlined.h */
+	unsigned char is_inlined;    /* functions are, in each other: see runtime_inlined.h */
+	unsigned char is_of_runtime; /* no code of a program */
+	unsigned char zero[2];
 	unsigned long long address[RUNTIME_TEXTS];
 };
 

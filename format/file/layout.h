@@ -23,7 +23,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 4, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 5, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -336,6 +336,10 @@ enum layout_frame_flag {
 	 * are guesses. */
 	LAYOUT_FRAME_FOUND = 3,
 	LAYOUT_FRAME_GUESSED = 1,
+	/* Which one of the functions inlined in each other at the place it is was guessed; the
+	 * outermost of them is sure, and has no such flag. */
+	LAYOUT_FRAME_GUESSED_INLINED = 4,
+	LAYOUT_FRAME_OF_RUNTIME = 8, /* of a language's runtime itself, not of a program in it */
 };
 
 struct layout_node { /* a stack: this frame, called from `parent` (0: outermost) */

@@ -1,5 +1,7 @@
 #include "record/runtime/runtime_inlined.h"
 
+#include "format/base/bisect.h"
+
 void runtime_inlined_deinit(struct runtime_inlined *inlined)
 {
 	vec_deinit(&inlined->functions);
@@ -22,6 +24,7 @@ void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *in
 	}
 	uint32_t before = 0;
 	bytes_put_u8(out, inlined->has_ranges);
+	bytes_put_u8(out, inlined->knows_leaves);
 	bytes_put_varint(out, inlined->places.len);
 	vec_each(&inlined->places, place) {
 		bytes_put_varint(out, place->offset - before);
@@ -57,6 +60,7 @@ static bool get_places(struct bytes_cursor *cursor, struct runtime_inlined *ret)
 {
 	uint32_t offset = 0;
 	ret->has_ranges = bytes_get_u8(cursor);
+	ret->knows_leaves = bytes_get_u8(cursor);
 	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
 		offset += bytes_get_u32_varint(cursor);
 		struct runtime_inlined_place place = {
@@ -81,17 +85,16 @@ bool runtime_inlined_get(const uint8_t *bytes, size_t len, struct runtime_inline
 }
 
 uint32_t runtime_inlined_find(
-	const struct runtime_inlined *inlined, uint32_t offset, bool *is_exact)
+	const struct runtime_inlined *inlined, uint32_t offset, bool is_leaf, bool *is_exact)
 {
-	size_t low = 0, high = inlined->places.len;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (inlined->places.data[mid].offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*is_exact = low < inlined->places.len &&
-		    (inlined->has_ranges || inlined->places.data[low].offset == offset);
-	return low < inlined->places.len ? inlined->places.data[low].scope : RUNTIME_INLINED_NONE;
+	const struct runtime_inlined_place *places = inlined->places.data;
+	bool is_within = is_leaf && inlined->knows_leaves;
+	uint64_t least = (uint64_t)offset + (is_within && !inlined->has_ranges);
+	size_t at = bisect(inlined->places.len, i, places[i].offset < least);
+	*is_exact = false;
+	if (at == inlined->places.len)
+		return RUNTIME_INLINED_NONE;
+	bool is_own = inlined->has_ranges || places[at].offset == offset;
+	*is_exact = is_leaf ? is_within : is_own;
+	return places[at].scope;
 }

@@ -39,6 +39,9 @@ struct runtime_inlined {
 	VEC(struct runtime_inlined_place) places;
 	/* A place's offset is the last of those that are of its scope; else it is the only one. */
 	bool has_ranges;
+	/* Places say also where code was interrupted. Without ranges, those from the place before
+	 * up to its offset, but not that, are of its scope then. */
+	bool knows_leaves;
 };
 
 void runtime_inlined_deinit(struct runtime_inlined *inlined);
@@ -48,9 +51,10 @@ bool runtime_inlined_get(const uint8_t *bytes, size_t len, struct runtime_inline
 
 /*
  * The scope of an offset, or, where nothing is known of it, of the next one of which something is;
- * *is_exact: it is the offset's own. RUNTIME_INLINED_NONE: nothing is known.
+ * *is_exact: it is the offset's own. `is_leaf`: the code was interrupted there, else a call
+ * returns there. RUNTIME_INLINED_NONE: nothing is known.
  */
 uint32_t runtime_inlined_find(
-	const struct runtime_inlined *inlined, uint32_t offset, bool *is_exact);
+	const struct runtime_inlined *inlined, uint32_t offset, bool is_leaf, bool *is_exact);
 
 #endif

@@ -16,13 +16,13 @@ static void add_script_nodes(struct profile *profile, struct script_nodes *scrip
 	script->has_script = mem_zalloc_array(count, sizeof(*script->has_script));
 	for (size_t i = 1; i < count; i++) {
 		struct layout_node node = profile->nodes.data[i];
-		uint32_t object = profile->frames.data[node.frame].object;
-		bool is_script =
-			object && profile->objects.data[object].info.kind == LAYOUT_OBJECT_SCRIPT;
+		const struct profile_frame *frame = &profile->frames.data[node.frame];
+		bool is_script = profile_frame_is_script(frame, profile->objects.data);
 		uint32_t parent = script->nodes[node.parent];
-		script->nodes[i] = is_script || !object ? profile_add_node(profile, &script->known,
-								  parent, node.frame)
-							: parent;
+		script->nodes[i] =
+			is_script || !frame->object
+				? profile_add_node(profile, &script->known, parent, node.frame)
+				: parent;
 		script->has_script[i] = is_script || script->has_script[node.parent];
 	}
 }

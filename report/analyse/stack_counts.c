@@ -6,6 +6,7 @@
 struct stack_facts {
 	uint8_t cause; /* why its user part is truncated */
 	bool is_guessed;
+	bool has_guessed_inlined;
 	uint32_t frames[UNWIND_FOUND_KINDS];
 };
 
@@ -32,6 +33,7 @@ static struct stack_facts *judge_nodes(const struct profile *profile)
 		if (!node->frame)
 			continue;
 		enum unwind_found found = frame_found(profile, node->frame);
+		facts[i].has_guessed_inlined |= (frame->flags & LAYOUT_FRAME_GUESSED_INLINED) != 0;
 		facts[i].is_guessed |= found & UNWIND_FOUND_GUESSED;
 		facts[i].frames[found] += frame->object != 0;
 	}
@@ -47,6 +49,8 @@ static enum stack_proof proof_of(const struct stack_facts *facts, const struct p
 		return STACK_TRUNCATED;
 	if (user->is_guessed)
 		return STACK_BY_GUESSES;
+	if (user->has_guessed_inlined)
+		return STACK_GUESSED_INLINED;
 	return user->frames[UNWIND_FOUND_BY_CODE] ? STACK_BY_CODE : STACK_BY_RULES;
 }
 
@@ -63,6 +67,7 @@ const char *stack_proof_word(enum stack_proof proof)
 {
 	static const char *const words[] = {[STACK_BY_RULES] = "rules",
 		[STACK_BY_CODE] = "code",
+		[STACK_GUESSED_INLINED] = "inlined",
 		[STACK_BY_GUESSES] = "guesses",
 		[STACK_TRUNCATED] = "truncated",
 		[STACK_OF_KERNEL] = "kernel"};
@@ -89,6 +94,8 @@ static void add_stack_samples(struct stack_counts *out, const struct stack_facts
 	}
 	if (facts[stack->user].is_guessed || facts[stack->kernel].is_guessed)
 		out->guessed += samples;
+	if (facts[stack->user].has_guessed_inlined)
+		out->guessed_inlined += samples;
 	for (unsigned i = 0; i < UNWIND_FOUND_KINDS; i++)
 		out->frames[i] += facts[stack->user].frames[i] * samples;
 }
@@ -136,6 +143,17 @@ void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out)
 		stack_counts_put_found(stacks->frames, out);
 		return;
 	}
+}
+
+void stack_counts_put_guessed_inlined(
+	const struct stack_counts *stacks, uint64_t all, struct str *out)
+{
+	if (stacks->guessed_inlined)
+		str_printf(out,
+			"%.1f%% of samples: which of the functions inlined at the leaf was "
+			"guessed (Java: -XX:+UnlockDiagnosticVMOptions "
+			"-XX:+DebugNonSafepoints makes that exact)",
+			profile_percent(stacks->guessed_inlined, all));
 }
 
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out)

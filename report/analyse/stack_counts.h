@@ -17,6 +17,8 @@ struct stack_counts {
 	uint64_t truncated;   /* the user stack lacks callers */
 	uint64_t truncated_by[LAYOUT_TRUNCATED_END];
 	uint64_t guessed; /* with a frame that was guessed; they count above as well */
+	/* At whose leaf it was guessed which of the functions inlined in each other it is. */
+	uint64_t guessed_inlined;
 	/* Frames of all samples' user stacks by how they were found; inlined ones are not counted.
 	 */
 	uint64_t frames[UNWIND_FOUND_KINDS];
@@ -37,8 +39,9 @@ struct object_stacks {
 /* What is known of one stack, from the best to the worst. */
 enum stack_proof {
 	STACK_BY_RULES,
-	STACK_BY_CODE,    /* ... and by reading code */
-	STACK_BY_GUESSES, /* the root is reached, but callers may be missing */
+	STACK_BY_CODE,         /* ... and by reading code */
+	STACK_GUESSED_INLINED, /* ... but which of the functions inlined at its leaf it is */
+	STACK_BY_GUESSES,      /* the root is reached, but callers may be missing */
 	STACK_TRUNCATED,
 	STACK_OF_KERNEL, /* there is no user stack */
 };
@@ -63,6 +66,10 @@ void stack_counts_put_found(const uint64_t *frames, struct str *out);
 /* Appends the shares of frames by how they were found, without the end of the line; nothing where
  * all were found by rules. */
 void stack_counts_put_frames(const struct stack_counts *stacks, struct str *out);
+/* Appends what a guess of inlined functions means, and how there is none, without the end of the
+ * line; nothing where there is none. */
+void stack_counts_put_guessed_inlined(
+	const struct stack_counts *stacks, uint64_t all, struct str *out);
 /* Appends the shares of `all` samples, without the end of the line: "97.0% complete, ...". */
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out);
 

@@ -92,6 +92,14 @@ static inline bool profile_frame_is_left_out(const struct profile_frame *frame)
 	return !frame->object && frame->offset == LAYOUT_TRUNCATED_LEFT_OUT;
 }
 
+/* Whether a frame is of a program that a language's runtime runs, and not of that itself. */
+static inline bool profile_frame_is_script(
+	const struct profile_frame *frame, const struct profile_object *objects)
+{
+	return frame->object && !(frame->flags & LAYOUT_FRAME_OF_RUNTIME) &&
+	       objects[frame->object].info.kind == LAYOUT_OBJECT_SCRIPT;
+}
+
 /* What a frame is called: set by symbolize(). */
 struct profile_function {
 	const char *name;        /* as shown: demangled, or "dso fn_start", or dso+0xaddress */

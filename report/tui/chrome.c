@@ -76,6 +76,9 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	if (model->stacks.by_guesses)
 		add_part(title, 3, "by guesses %.1f%%",
 			profile_percent(model->stacks.by_guesses, all));
+	if (model->stacks.guessed_inlined)
+		add_part(title, 4, "inlined by guess %.1f%%",
+			profile_percent(model->stacks.guessed_inlined, all));
 	if (model->stacks.truncated)
 		add_part(title, 3, "truncated %.1f%%",
 			profile_percent(model->stacks.truncated, all));

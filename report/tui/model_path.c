@@ -15,10 +15,9 @@ void model_path_to(const struct model *model, uint32_t node, struct path *ret)
 
 bool model_path_is_script(const struct model *model, uint32_t frame)
 {
-	if (frame >= model->names->frames.len)
-		return false;
-	uint32_t object = model->names->frames.data[frame].object;
-	return model_object(model, object)->info.kind == LAYOUT_OBJECT_SCRIPT;
+	const struct model_names *names = model->names;
+	return frame < names->frames.len &&
+	       profile_frame_is_script(&names->frames.data[frame], names->objects.data);
 }
 
 void model_path_seen(const struct model *model, const struct path *path, struct path *ret)

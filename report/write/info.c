@@ -257,6 +257,10 @@ static void info_put_stacks(const struct facts *facts, struct str *out)
 	stack_counts_put_frames(stacks, &frames);
 	if (frames.len)
 		info_put_field(out, "frames", str_text(&frames));
+	CLEANUP(str_deinit) struct str inlined = {0};
+	stack_counts_put_guessed_inlined(stacks, samples, &inlined);
+	if (inlined.len)
+		info_put_field(out, "inlined", str_text(&inlined));
 	cut_stacks_put(facts->profile, out);
 }
 
@@ -445,6 +449,7 @@ static void put_json_stacks(const struct stack_counts *stacks, struct str *out)
 	cut_stacks_put_json_causes(stacks->truncated_by, out);
 	str_puts(out, ",\n");
 	put_json_count(out, "guessed_stacks", stacks->guessed);
+	put_json_count(out, "guessed_inlined", stacks->guessed_inlined);
 	str_puts(out, "  \"frames\": ");
 	cut_stacks_put_json_found(stacks->frames, out);
 	str_puts(out, ",\n");

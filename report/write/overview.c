@@ -202,6 +202,10 @@ static void overview_put_soundness(
 	overview_put_label(out, "stacks");
 	stack_counts_put(&stacks, sums->all, out);
 	str_putc(out, '\n');
+	CLEANUP(str_deinit) struct str inlined = {0};
+	stack_counts_put_guessed_inlined(&stacks, sums->all, &inlined);
+	if (inlined.len)
+		str_printf(out, "%-14s %s\n", "", str_text(&inlined));
 	overview_put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
 		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);

@@ -52,6 +52,9 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 	if (stacks.by_guesses)
 		str_printf(out, ", %.1f%% of stacks reached by guesses",
 			profile_percent(stacks.by_guesses, profile->samples.len));
+	if (stacks.guessed_inlined)
+		str_printf(out, ", %.1f%% of leaves guessed among inlined functions",
+			profile_percent(stacks.guessed_inlined, profile->samples.len));
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
 			profile_percent(stacks.truncated, profile->samples.len));

@@ -10,7 +10,7 @@ javas() { interpreters java; }
 compile() {
 	command -v javac >/dev/null || skip "no javac here"
 	[[ -e ../classes/JavaShape.class ]] ||
-		javac -Xlint:none -nowarn --release 11 -d ../classes "$here/JavaShape.java" 2>err ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Inlined,Shape}.java 2>err ||
 		fail "javac: $(cat err)"
 	mkdir -p classes
 	cp ../classes/*.class classes/
@@ -101,6 +101,42 @@ test_attached() {
 		kill "$pid"
 		wait
 		exact_chains "$java attached"
+	done
+}
+
+# Of a leaf in methods that are inlined: a guess is flagged, and without one the shares are right.
+test_inlined_leaves() {
+	local java list guessed first second
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		"$EBPROF" record -q -F 997 -o guess.data -- "$java" -cp "$PWD/classes" JavaInlined 1 >/dev/null 2>err ||
+			fail "record: $(cat err)"
+		guessed=$(field guess.data guessed_inlined)
+		[[ $guessed -ge 100 ]] || fail "$java: $guessed guesses, though most leaves are inlined"
+		"$EBPROF" convert --json --labels unwind -i guess.data -o guess.json >/dev/null 2>&1 || fail convert
+		grep -q '"unwind":"inlined"' guess.json || fail "no stack is said to be guessed"
+		"$EBPROF" record -q -F 997 -o shape.data -- "$java" -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints \
+			-cp "$PWD/classes" JavaInlined 2 >/dev/null 2>err || fail "record: $(cat err)"
+		[[ $(field shape.data guessed_inlined) == 0 ]] || fail "guesses in spite of DebugNonSafepoints"
+		read -r first second < <(count shape.data '
+			/JavaInlined[.]turn;JavaInlined[.]first/ { add("first") } /JavaInlined[.]turn;JavaInlined[.]second/ { add("second") }
+			END { print c["first"] + 0, c["second"] + 0 }')
+		near "$java: first(), inlined" "$first" $((first + second)) 75 6
+	done
+}
+
+# Stubs have names of their own, and are no part of the program.
+test_stubs() {
+	local java list
+	list=$(javas) || exit $?
+	for java in $list; do
+		record_shape "$java" 2
+		[[ $(count shape.data '/;call_stub;JavaShape[.]main/ { add("named") } END { print c["named"] + 0 }') -gt 100 ]] ||
+			fail "$java: the stub that calls main() has no name"
+		"$EBPROF" report --stdio -g --no-native --percent-limit 0 -i shape.data >tree 2>&1 || fail "report"
+		! grep -E ' call_stub| vtable stub' tree || fail "stubs are there in spite of --no-native"
+		grep -q 'JavaShape.main' tree || fail "main() is missing"
 	done
 }
 

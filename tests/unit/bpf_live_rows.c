@@ -18,7 +18,7 @@ struct size {
 	uint64_t bytes;
 };
 
-static uint64_t heaps, call_stub_return;
+static uint64_t heaps, call_stub_return = 0x1000;
 static uint32_t version = 21;
 
 enum {

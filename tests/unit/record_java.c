@@ -1,5 +1,6 @@
 /* What the recorder makes of Java's names, lines, and methods that are inlined in each other. */
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bpf/event.h"
@@ -9,6 +10,7 @@
 #include "record/runtime/java/java_lines.h"
 #include "record/runtime/java/java_names.h"
 #include "record/runtime/java/java_scopes.h"
+#include "record/runtime/java/java_stubs.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/script_table.h"
 #include "tests/unit/unit.h"
@@ -33,7 +35,9 @@ TEST(names_of_methods_have_dots_and_files_their_package)
 	check_texts("a/Main$$Lambda/0x00007f.run", "", "a.Main$$Lambda.run", "");
 	check_texts("a/Main$$Lambda+0x00007f.run", "", "a.Main$$Lambda.run", "");
 	check_texts("a/Main/0x.run", "", "a.Main.0x.run", "");
-	check_texts("StubRoutines (1)", "", "StubRoutines (1)", "");
+	check_texts("StubRoutines (1)", "", "stub", "");
+	check_texts("vtable chunks", "", "vtable stub", "");
+	check_texts("jint_fill", "", "jint_fill", "");
 }
 
 static uint32_t java_line_at(uint8_t version, const char *bytes, size_t len, uint32_t place)
@@ -62,9 +66,9 @@ TEST(lines_of_java_count_on_from_each_other)
 }
 
 /* outer() [line 5] has inner() [line 9] inlined in it at place 16, and is alone at 32. */
-static void put_inlined(struct bytes_buf *out)
+static void put_inlined(struct bytes_buf *out, bool knows_leaves)
 {
-	struct runtime_inlined inlined = {0};
+	struct runtime_inlined inlined = {.knows_leaves = knows_leaves};
 	static const struct runtime_inlined_function functions[] = {
 		{"A.outer", "A.java", 7, 6}, {"b/B.inner", "B.java", 9, 6}};
 	static const struct runtime_inlined_scope scopes[] = {{0, 5, 0}, {1, 9, 1}, {0, 6, 0}};
@@ -84,26 +88,47 @@ TEST(inlined_functions_are_found_by_place)
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	struct runtime_inlined inlined;
 	bool is_exact;
-	put_inlined(&bytes);
+	put_inlined(&bytes, false);
 	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
-	CHECK_INT(runtime_inlined_find(&inlined, 16, &is_exact), 2);
+	CHECK_INT(runtime_inlined_find(&inlined, 16, false, &is_exact), 2);
 	CHECK(is_exact);
-	CHECK_INT(runtime_inlined_find(&inlined, 17, &is_exact), 3);
+	CHECK_INT(runtime_inlined_find(&inlined, 17, false, &is_exact), 3);
 	CHECK(!is_exact);
-	CHECK_INT(runtime_inlined_find(&inlined, 33, &is_exact), RUNTIME_INLINED_NONE);
+	CHECK_INT(runtime_inlined_find(&inlined, 33, false, &is_exact), RUNTIME_INLINED_NONE);
 	runtime_inlined_deinit(&inlined);
 	for (size_t len = 0; len < bytes.len; len++)
 		CHECK(!runtime_inlined_get(bytes.data, len, &inlined));
+}
+
+/* Where code was interrupted, the next place is a guess, or where the code before it ends. */
+TEST(inlined_functions_of_a_leaf_are_guessed_or_known)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	struct runtime_inlined inlined;
+	bool is_exact;
+	for (int knows_leaves = 0; knows_leaves < 2; knows_leaves++) {
+		bytes.len = 0;
+		put_inlined(&bytes, knows_leaves);
+		CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+		CHECK_INT(runtime_inlined_find(&inlined, 15, true, &is_exact), 2);
+		CHECK_INT(is_exact, knows_leaves);
+		CHECK_INT(runtime_inlined_find(&inlined, 16, true, &is_exact), 2 + knows_leaves);
+		CHECK_INT(is_exact, knows_leaves);
+		CHECK_INT(
+			runtime_inlined_find(&inlined, 33, true, &is_exact), RUNTIME_INLINED_NONE);
+		CHECK(!is_exact);
+		runtime_inlined_deinit(&inlined);
+	}
 }
 
 /* A scope that is inlined in one behind it, and a place of a scope that there is not. */
 TEST(inlined_functions_that_make_no_sense_are_refused)
 {
 	struct runtime_inlined inlined;
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0\0", 10, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\1\4\2", 12, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0\0", 10, &inlined));
-	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\1\4\1", 12, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0\0\0", 11, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\2", 13, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0\0\0", 11, &inlined));
+	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\1", 13, &inlined));
 	runtime_inlined_deinit(&inlined);
 }
 
@@ -187,7 +212,7 @@ TEST(inlined_methods_are_read)
 		.flags = JAVA_HAS_SOURCE_FILE};
 	CHECK(java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
 	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
-	uint32_t scope = runtime_inlined_find(&inlined, 16, &is_exact);
+	uint32_t scope = runtime_inlined_find(&inlined, 16, false, &is_exact);
 	CHECK(is_exact && scope);
 	if (scope) {
 		const struct runtime_inlined_scope *inner = &inlined.scopes.data[scope - 1];
@@ -207,6 +232,59 @@ TEST(inlined_methods_are_read)
 	CHECK(!java_scopes_read((uint32_t)getpid(), &given, 7, &bytes));
 }
 
+/* ---- stubs ---- */
+
+struct stub {
+	struct stub *next;
+	const char *group, *name;
+	uint64_t start, end;
+};
+
+/* Variables of a virtual machine, one of which points to its stubs; far from there they lie. */
+static struct {
+	uint64_t heaps, other;
+	struct stub *list;
+} variables;
+
+TEST(stubs_are_found_and_called_by_their_names)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	struct runtime_inlined inlined;
+	bool is_exact;
+	uint64_t heaps = (uintptr_t)&variables;
+	struct stub *stubs =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(stubs != MAP_FAILED);
+	stubs[0] = (struct stub){&stubs[1], "StubRoutines", "jint_fill", 0x1040, 0x1060};
+	stubs[1] = (struct stub){&stubs[2], "StubRoutines", "mask", 0x1038, 0x1038};
+	stubs[2] = (struct stub){NULL, "StubRoutines", "call_stub", 0x1000, 0x1030};
+	variables.other = (uintptr_t)&stubs[4]; /* what is no list */
+	variables.list = stubs;
+	CHECK_INT(java_stubs_find((uint32_t)getpid(), heaps, 0x1010), (uintptr_t)&variables.list);
+	CHECK_INT(java_stubs_find((uint32_t)getpid(), heaps, 0x1100), 0); /* none has it */
+	struct java_stubs given = {
+		.list = (uintptr_t)&variables.list, .code = 0x1000, .end = 0x1080};
+	CHECK(java_stubs_read((uint32_t)getpid(), &given, &bytes));
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	uint32_t first = runtime_inlined_find(&inlined, 0, true, &is_exact);
+	CHECK(is_exact && first);
+	CHECK_INT(runtime_inlined_find(&inlined, 0x2f, false, &is_exact), first);
+	CHECK_INT(runtime_inlined_find(&inlined, 0x30, true, &is_exact), RUNTIME_INLINED_NONE);
+	uint32_t second = runtime_inlined_find(&inlined, 0x40, true, &is_exact);
+	CHECK(second && second != first);
+	CHECK_INT(runtime_inlined_find(&inlined, 0x60, true, &is_exact), RUNTIME_INLINED_NONE);
+	if (second)
+		CHECK(memcmp(inlined.functions.data[inlined.scopes.data[second - 1].function].name,
+			      "jint_fill", 9) == 0);
+	runtime_inlined_deinit(&inlined);
+	stubs[2].next = stubs; /* a circle ends */
+	CHECK_INT(java_stubs_find((uint32_t)getpid(), heaps, 0x1010), 0);
+	given.list = 8;
+	CHECK(!java_stubs_read((uint32_t)getpid(), &given, &bytes));
+	variables.list = NULL;
+	munmap(stubs, 4096);
+}
+
 /* ---- what the script table makes of it ---- */
 
 TEST(a_frame_is_that_of_all_functions_inlined_there)
@@ -215,7 +293,7 @@ TEST(a_frame_is_that_of_all_functions_inlined_there)
 	struct script_table scripts;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	script_table_init(&scripts, &objects);
-	put_inlined(&bytes);
+	put_inlined(&bytes, false);
 	struct {
 		struct event_code head;
 		char text[128];
@@ -229,11 +307,12 @@ TEST(a_frame_is_that_of_all_functions_inlined_there)
 	memcpy(code.text, "A.outer", 7);
 	/* No process is read, for want of an address: what leads there is no table. */
 	script_table_take(&scripts, &code.head, sizeof(code));
-	uint64_t word = 9ULL << RUNTIME_FRAME_CODE_SHIFT | 16, offsets[8];
+	uint64_t word = 9ULL << RUNTIME_FRAME_CODE_SHIFT | 16;
+	struct script_frame frames[8];
 	struct object *object;
-	CHECK_INT(script_table_find_inlined(&scripts, word, &object, offsets, 8), 1);
+	CHECK_INT(script_table_find_inlined(&scripts, word, &object, frames, 8), 1);
 	struct script_place place;
-	script_table_describe(&scripts, offsets[0], &place);
+	script_table_describe(&scripts, frames[0].offset, &place);
 	CHECK_STR(place.name, "A.outer");
 	script_table_deinit(&scripts);
 	object_table_deinit(&objects);

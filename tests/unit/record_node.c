@@ -104,7 +104,7 @@ static bool read_program(const struct program *program, struct bytes_buf *ret)
 static uint32_t line_at(const struct runtime_inlined *inlined, uint32_t place)
 {
 	bool is_exact;
-	uint32_t scope = runtime_inlined_find(inlined, place, &is_exact);
+	uint32_t scope = runtime_inlined_find(inlined, place, false, &is_exact);
 	return scope && is_exact ? inlined->scopes.data[scope - 1].line : 0;
 }
 

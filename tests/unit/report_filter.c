@@ -107,7 +107,9 @@ static struct profile *mixed_profile(void)
 	uint32_t g = fixture_frame(&fixture, script, 2 * LAYOUT_SCRIPT_FIRST, "g");
 	uint32_t leaf = fixture_frame(&fixture, native, 0x30, "malloc");
 	uint32_t fault = fixture_frame(&fixture, kernel, 0x40, "page_fault");
-	uint32_t whole = FIXTURE_STACK(&fixture, start, loop, f, loop, g, leaf);
+	struct layout_frame of_runtime = {script, 3 * LAYOUT_SCRIPT_FIRST, LAYOUT_FRAME_OF_RUNTIME};
+	uint32_t stub = writer_frame(fixture.writer, &of_runtime);
+	uint32_t whole = FIXTURE_STACK(&fixture, start, loop, f, stub, loop, g, stub, leaf);
 	fixture_samples(&fixture, thread, whole, FIXTURE_STACK(&fixture, fault), 2);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, loop, f, loop, g), 0, 3);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, leaf), 0, 4);

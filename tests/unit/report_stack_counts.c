@@ -124,3 +124,34 @@ TEST(frames_are_counted_by_how_they_were_found)
 	mem_free(proofs);
 	profile_destroy(profile);
 }
+
+/* Each step is proven, but not which of the functions inlined at the leaf it is. */
+TEST(leaves_guessed_among_inlined_functions_are_counted)
+{
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "[java]", &thread);
+	uint32_t root = frame_with(&fixture, object, 0x10, UNWIND_FOUND_BY_RULE);
+	uint32_t guess = frame_with(&fixture, object, 0x20, LAYOUT_FRAME_GUESSED_INLINED);
+	uint32_t cut = frame_with(&fixture, 0, LAYOUT_TRUNCATED_JIT, 0);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, root), 0, 1);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, root, guess), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut, guess), 0, 4);
+	struct profile *profile = fixture_profile(&fixture);
+	struct stack_counts stacks = stack_counts_of(profile);
+	CHECK_INT(stacks.complete, 4);
+	CHECK_INT(stacks.guessed, 0);
+	CHECK_INT(stacks.guessed_inlined, 7);
+	CLEANUP(str_deinit) struct str text = {0};
+	stack_counts_put_guessed_inlined(&stacks, 8, &text);
+	CHECK(strstr(str_text(&text), "87.5% of samples"));
+	uint8_t *proofs = stack_proofs_of(profile);
+	static const char *const words[] = {"rules", "inlined", "truncated"};
+	vec_each(&profile->samples, sample) {
+		size_t n = (size_t)(sample - profile->samples.data);
+		CHECK_STR(stack_proof_word(proofs[sample->stack]), words[n < 1     ? 0
+									   : n < 4 ? 1
+										   : 2]);
+	}
+	mem_free(proofs);
+	profile_destroy(profile);
+}

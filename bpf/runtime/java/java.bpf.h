@@ -725,6 +725,14 @@ static __always_inline __u32 java_compiled_place(
 	return (place - java->code) & (RUNTIME_FRAME_IS_LEAF - 1);
 }
 
+/* Where in the code of a stub its frame is: a call may be the last that it does. */
+static __always_inline __u32 java_stub_place(const struct walk *walk, const struct java_walk *java)
+{
+	__u64 place = walk->regs.ip - java->code;
+	return walk->is_exact ? (place & (RUNTIME_FRAME_IS_LEAF - 1)) | RUNTIME_FRAME_IS_LEAF
+			      : (place - 1) & (RUNTIME_FRAME_IS_LEAF - 1);
+}
+
 /* The row of the process's HotSpot is the walk's from now on; false: it has none. */
 static __always_inline bool java_take_process(struct scratch *scratch)
 {
@@ -772,7 +780,7 @@ static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch
 	if (java->method)
 		java_push_method(java->place);
 	else if (java->kind != JAVA_INTERPRETER && java->kind != JAVA_COMPILED)
-		java_push_stub();
+		java_push_stub(java_stub_place(walk, java));
 	walk->regs.ip = java->next_ip;
 	walk->regs.reg[UNWIND_SP] = java->next_sp;
 	walk->regs.reg[UNWIND_FP] = java->next_fp;

@@ -190,6 +190,10 @@ __noinline int java_send_compiled(__u64 identity)
 	struct java_scopes *scopes = &java->scopes;
 	__u64 at = (__u32)java_append_names();
 	java_find_scopes(row, java, scopes);
+	scopes->knows_leaves = 0;
+	if (row->non_safepoints)
+		bpf_probe_read_user(&scopes->knows_leaves, 1,
+			(const void *)(row->non_safepoints - scratch->walk.runtime.delta));
 	scopes->const_method = row->const_method;
 	scopes->constants = row->constants;
 	scopes->name_index = row->name_index;
@@ -217,7 +221,7 @@ __noinline int java_send_compiled(__u64 identity)
 	return number;
 }
 
-/* The name of the blob at hand, which is no method. */
+/* The name of the blob at hand, which is no method, and what leads to those of its parts. */
 __noinline int java_send_stub(__u64 identity);
 __noinline int java_send_stub(__u64 identity)
 {
@@ -225,15 +229,34 @@ __noinline int java_send_stub(__u64 identity)
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record)
 		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
 	struct event_code *head = &record->head;
+	bool has_list = java->kind == JAVA_STUBS && row->stubs;
 	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
 	head->version = RUNTIME_VERSION_LINES; /* it has none */
 	head->first_line = 0;
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		head->address[i] = head->bytes[i] = head->whole_bytes[i] = 0;
-	__u32 at = append_c_text(record, 0, RUNTIME_TEXT_NAME,
-		java_walk(&scratch->walk.runtime)->name_address, JAVA_MAX_STUB_BYTES);
-	return send_code(scratch, record, at, true, identity);
+	__u64 at = append_c_text(
+		record, 0, RUNTIME_TEXT_NAME, java->name_address, JAVA_MAX_STUB_BYTES);
+	asm volatile("" : "+r"(at));
+	if (at > JAVA_MAX_STUB_BYTES)
+		return 0;
+	if (has_list) {
+		struct java_stubs stubs = {.list = row->stubs - scratch->walk.runtime.delta,
+			.code = java->code,
+			.end = java->end};
+		__builtin_memcpy(record->text + at, &stubs, sizeof(stubs));
+		head->address[RUNTIME_TEXT_LINES] = stubs.list;
+		head->bytes[RUNTIME_TEXT_LINES] = sizeof(stubs);
+		at += sizeof(stubs);
+	}
+	head->is_inlined = has_list;
+	head->is_of_runtime = true;
+	__u32 number = send_code(scratch, record, at, !has_list, identity);
+	head->is_inlined = head->is_of_runtime = false; /* the next one's */
+	return number;
 }
 
 /* ---- frames ---- */
@@ -282,9 +305,9 @@ __noinline int java_push_compiled(__u32 place)
 	return 0;
 }
 
-/* Pushes the blob at hand, which is no method. */
-__noinline int java_push_stub(void);
-__noinline int java_push_stub(void)
+/* Pushes the blob at hand, which is no method, `place` in its code. */
+__noinline int java_push_stub(__u32 place);
+__noinline int java_push_stub(__u32 place)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
 	if (!scratch)
@@ -295,7 +318,7 @@ __noinline int java_push_stub(void)
 	__u32 number = find_code(identity);
 	if (!number)
 		number = java_send_stub(identity);
-	java_push(scratch, number, 0);
+	java_push(scratch, number, java->kind == JAVA_STUBS ? place : 0);
 	return 0;
 }
 

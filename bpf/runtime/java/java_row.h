@@ -89,8 +89,10 @@ struct java_row {
 	unsigned char is_complete, flags; /* enum java_flag */
 	unsigned char version;            /* Java's; 0 until it is complete */
 	unsigned char zero;
-	/* Addresses of these variables, by what the mapping's delta is taken from. */
+	/* Addresses of these variables, by what the mapping's delta is taken from; 0: unknown. */
 	unsigned int heaps, call_stub_return;
+	unsigned int stubs;          /* the first of the stubs that have a name of their own */
+	unsigned int non_safepoints; /* whether inlined methods are known at all places */
 	union {
 		struct {
 			unsigned int symbols[JAVA_SYMBOLS]; /* addresses, as above */
@@ -113,7 +115,14 @@ struct java_scopes {
 		pool_holder, class_name, source_file_index, symbol_length, symbol_body,
 		const_method_bytes, pool_bytes;
 	unsigned char version, flags;
-	unsigned char zero[6];
+	unsigned char knows_leaves;
+	unsigned char zero[5];
+};
+
+/* What of a piece of code with several stubs leads to their names: sent in place of its lines. */
+struct java_stubs {
+	unsigned long long list;      /* address of what points to the first of them */
+	unsigned long long code, end; /* of the piece */
 };
 
 _Static_assert(sizeof(struct java_scopes) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");

@@ -15,6 +15,7 @@
 #include "record/runtime/java/java_lines.h"
 #include "record/runtime/java/java_names.h"
 #include "record/runtime/java/java_scopes.h"
+#include "record/runtime/java/java_stubs.h"
 #include "record/runtime/runtime.h"
 
 enum symbol {
@@ -86,8 +87,15 @@ static bool java_is_complete(const struct runtime_row *row)
 	return java->is_complete;
 }
 
+/* What is given says by its size what it leads to. */
+static bool java_read_inlined(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+{
+	return len == sizeof(struct java_stubs) ? java_stubs_read(pid, given, ret)
+						: java_scopes_read(pid, given, len, ret);
+}
+
 const struct runtime java_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "java",
 	.claims_code_of_no_file = true,
 	.object = "[java]",
@@ -100,5 +108,5 @@ const struct runtime java_runtime = {
 	.put_texts = java_names_put_texts,
 	.next_line = java_lines_next,
 	.read_text = java_lines_read,
-	.read_inlined = java_scopes_read,
+	.read_inlined = java_read_inlined,
 };

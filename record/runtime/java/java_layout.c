@@ -4,6 +4,7 @@
 
 #include "bpf/runtime/java/java_row.h"
 #include "format/base/mem.h"
+#include "record/runtime/java/java_stubs.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
@@ -112,10 +113,18 @@ enum {
 	NOT_FOUND = 0xffff,
 };
 
+/* The options of the virtual machine, as far as it takes to find one. */
+struct options {
+	uint64_t table, count; /* addresses of what points to the first, and of their number */
+	uint16_t name, address, bytes;
+};
+
 struct table {
 	struct pages *pages;
 	const struct java_row *symbols; /* the row as it was */
 	uint64_t delta;
+	struct options options;
+	uint64_t call_stub_return; /* address of the variable */
 };
 
 static bool read_symbol_value(const struct table *table, enum java_symbol symbol, uint64_t *ret)
@@ -129,8 +138,15 @@ static bool read_offset(const struct table *table, enum java_symbol symbol, uint
 	return read_symbol_value(table, symbol, ret) && *ret < MAX_STRIDE;
 }
 
-static void take_field(struct java_row *row, const char *type, const char *field, uint64_t offset)
+static void take_field(struct table *table, struct java_row *row, const char *type,
+	const char *field, uint64_t offset)
 {
+	if (strcmp(type, "JVMFlag") == 0 && offset < MAX_OFFSET) {
+		if (strcmp(field, "_name") == 0)
+			table->options.name = (uint16_t)offset;
+		if (strcmp(field, "_addr") == 0)
+			table->options.address = (uint16_t)offset;
+	}
 	for (size_t i = 0; i < NR_FIELDS; i++) {
 		const struct wanted_field *wanted = &wanted_fields[i];
 		if (strcmp(wanted->type, type) != 0 || strcmp(wanted->field, field) != 0 ||
@@ -141,21 +157,25 @@ static void take_field(struct java_row *row, const char *type, const char *field
 	}
 }
 
-static void take_static(const struct table *table, struct java_row *row, const char *type,
+static void take_static(struct table *table, struct java_row *row, const char *type,
 	const char *field, uint64_t address)
 {
 	uint32_t version;
 	if (strcmp(type, "CodeCache") == 0 && strcmp(field, "_heaps") == 0)
 		row->heaps = (uint32_t)(address + table->delta);
 	if (strcmp(type, "StubRoutines") == 0 && strcmp(field, "_call_stub_return_address") == 0)
-		row->call_stub_return = (uint32_t)(address + table->delta);
+		table->call_stub_return = address;
+	if (strcmp(type, "JVMFlag") == 0 && strcmp(field, "flags") == 0)
+		table->options.table = address;
+	if (strcmp(type, "JVMFlag") == 0 && strcmp(field, "numFlags") == 0)
+		table->options.count = address;
 	if (strcmp(type, "Abstract_VM_Version") == 0 && strcmp(field, "_vm_major_version") == 0 &&
 		read_bytes(table->pages, address, &version, sizeof(version)) &&
 		version <= MAX_VERSION)
 		row->version = (uint8_t)version;
 }
 
-static bool read_structs(const struct table *table, struct java_row *row)
+static bool read_structs(struct table *table, struct java_row *row)
 {
 	uint64_t at, stride, type_at, field_at, static_at, offset_at, address_at;
 	if (!read_symbol_value(table, JAVA_STRUCTS, &at) ||
@@ -185,12 +205,12 @@ static bool read_structs(const struct table *table, struct java_row *row)
 		if (is_static)
 			take_static(table, row, type, field, address);
 		else
-			take_field(row, type, field, offset);
+			take_field(table, row, type, field, offset);
 	}
 	return false;
 }
 
-static bool read_types(const struct table *table, struct java_row *row)
+static bool read_types(struct table *table, struct java_row *row)
 {
 	static const struct {
 		const char *name;
@@ -220,8 +240,30 @@ static bool read_types(const struct table *table, struct java_row *row)
 		for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++)
 			if (strcmp(sizes[k].name, name) == 0 && size < MAX_OFFSET)
 				*(uint16_t *)((char *)row + sizes[k].place) = (uint16_t)size;
+		if (strcmp(name, "JVMFlag") == 0 && size < MAX_OFFSET)
+			table->options.bytes = (uint16_t)size;
 	}
 	return false;
+}
+
+/* ---- options ---- */
+
+/* The address of the option's value; 0: not found. */
+static uint64_t find_option(struct table *table, const char *wanted)
+{
+	const struct options *options = &table->options;
+	uint64_t at, count, name_address, address;
+	char name[MAX_NAME_BYTES];
+	if (!options->table || !options->count || !options->bytes ||
+		!read_u64(table->pages, options->table, &at) ||
+		!read_u64(table->pages, options->count, &count) || count > MAX_ENTRIES)
+		return 0;
+	for (uint64_t i = 0; i < count; i++, at += options->bytes)
+		if (read_u64(table->pages, at + options->name, &name_address) && name_address &&
+			read_name(table->pages, name_address, name) && strcmp(name, wanted) == 0)
+			return read_u64(table->pages, at + options->address, &address) ? address
+										       : 0;
+	return 0;
 }
 
 /* ---- the row ---- */
@@ -245,8 +287,22 @@ static bool is_enough(const struct java_row *row)
 		if (!has(needed[i]))
 			return false;
 	/* Both are read at once. */
-	return row->heaps && row->call_stub_return && row->version &&
+	return row->heaps && row->version &&
 	       row->space_high_boundary == row->space_low_boundary + 8;
+}
+
+/* False: no generated code has run yet, so there are no stubs yet that could be found. */
+static bool take_stubs(const struct table *table, struct java_row *row)
+{
+	uint64_t call_stub_return;
+	if (!read_u64(table->pages, table->call_stub_return, &call_stub_return) ||
+		!call_stub_return)
+		return false;
+	uint64_t list =
+		java_stubs_find(table->pages->pid, row->heaps - table->delta, call_stub_return);
+	row->call_stub_return = (uint32_t)(table->call_stub_return + table->delta);
+	row->stubs = list ? (uint32_t)(list + table->delta) : 0;
+	return true;
 }
 
 bool java_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
@@ -276,8 +332,10 @@ bool java_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
 	if (has(row->scopes_pcs) && has(row->scopes_data) && has(row->method_flags) &&
 		(has(row->metadata) || has(row->mutable_data)))
 		row->flags |= JAVA_HAS_SCOPES;
-	if (!is_enough(row))
+	if (!is_enough(row) || !table.call_stub_return || !take_stubs(&table, row))
 		return false;
+	uint64_t option = find_option(&table, "DebugNonSafepoints");
+	row->non_safepoints = option ? (uint32_t)(option + delta) : 0;
 	row->is_complete = true;
 	*ret = new;
 	return true;

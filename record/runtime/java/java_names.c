@@ -29,8 +29,40 @@ static size_t hidden_address(const char *text)
 	return digits && text[3 + digits] == '.' ? 3 + digits : 0;
 }
 
+/* What pieces of code of the virtual machine are for; a name of its own says more. */
+static void put_stub_name(struct str *name)
+{
+	static const struct {
+		const char *prefix, *text;
+	} readable[] = {
+		{"StubRoutines", "stub"},
+		{"vtable chunks", "vtable stub"},
+		{"I2C/C2I adapters", "I2C/C2I adapter"},
+		{"adapters", "I2C/C2I adapter"},
+		{"MethodHandlesAdapterBlob", "method handle adapter"},
+		{"MethodHandles adapters", "method handle adapter"},
+		{"DeoptimizationBlob", "deoptimization stub"},
+		{"UncommonTrapBlob", "uncommon trap stub"},
+		{"ExceptionBlob", "exception stub"},
+		{"SafepointBlob", "safepoint stub"},
+		{"InlineCacheBuffer", "inline cache stub"},
+	};
+	for (size_t i = 0; i < sizeof(readable) / sizeof(*readable); i++) {
+		size_t len = strlen(readable[i].prefix);
+		if (name->len < len || memcmp(str_text(name), readable[i].prefix, len) != 0)
+			continue;
+		str_truncate(name, 0);
+		str_puts(name, readable[i].text);
+		return;
+	}
+}
+
 void java_names_put_texts(struct str *name, struct str *file)
 {
+	if (!file->len && !strchr(str_text(name), '.')) {
+		put_stub_name(name);
+		return;
+	}
 	if (file->len)
 		put_package(name, file);
 	CLEANUP(str_deinit) struct str dotted = {0};

@@ -6,7 +6,7 @@
 
 /*
  * From "java/util/HashMap.put" and "HashMap.java" to "java.util.HashMap.put" and
- * "java/util/HashMap.java". Names of stubs, without a file, stay as they are.
+ * "java/util/HashMap.java". Names of stubs, which have no file and no '.', are made readable.
  */
 void java_names_put_texts(struct str *name, struct str *file);
 

@@ -276,6 +276,7 @@ bool java_scopes_read(uint32_t pid, const void *given, size_t len, struct bytes_
 	CLEANUP(reading_deinit) struct reading reading = {.pid = pid, .given = &scopes};
 	if (!read_data(&reading) || !take_places(&reading))
 		return false;
+	reading.made.knows_leaves = scopes.knows_leaves;
 	runtime_inlined_put(ret, &reading.made);
 	return true;
 }

@@ -1,5 +1,7 @@
 #include "report/tui/view/branches.h"
 
+#include "report/tui/model_path.h"
+
 void branches_deinit(struct branches *branches)
 {
 	focus_deinit(&branches->focus);
@@ -189,22 +191,14 @@ static uint32_t branches_find_child(
 	return 0;
 }
 
-static bool branches_is_script(const struct branches *branches, uint32_t frame)
-{
-	const struct model *model = branches->model;
-	uint32_t function = model_function_of(model, frame);
-	return model_object(model, model_function(model, function)->object)->info.kind ==
-	       LAYOUT_OBJECT_SCRIPT;
-}
-
 /* Where native frames are hidden, that of a script is called by the nearest that is seen. */
 static uint32_t seen_parent(const struct branches *branches, const struct branch_mark *mark)
 {
 	const struct branch_mark *marks = branches->marks.data;
 	uint32_t parent = mark->parent;
-	bool has_hidden =
-		branches->model->names->hides_native && branches_is_script(branches, mark->frame);
-	while (has_hidden && parent && !branches_is_script(branches, marks[parent].frame))
+	const struct model *model = branches->model;
+	bool has_hidden = model->names->hides_native && model_path_is_script(model, mark->frame);
+	while (has_hidden && parent && !model_path_is_script(model, marks[parent].frame))
 		parent = marks[parent].parent;
 	return parent;
 }

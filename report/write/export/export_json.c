@@ -228,6 +228,8 @@ static void json_put_frame(struct document *document, uint32_t index)
 		json_put_number(json, "line", frame->line);
 	if (frame->outer)
 		json_put_bool(json, "inlined", true);
+	if (frame->flags & (LAYOUT_FRAME_GUESSED | LAYOUT_FRAME_GUESSED_INLINED))
+		json_put_bool(json, "guessed", true);
 	json_object_end(json);
 }
 
