@@ -190,6 +190,7 @@ struct event_config {
 	unsigned int max_files;       /* entries of the map of files */
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
 	unsigned int runtimes;        /* bits: whose script frames the programs find */
+	unsigned int other_runtimes;  /* ... and those that walk for the other group may find */
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 };

@@ -209,20 +209,30 @@ static __always_inline bool walk_some(void)
 	return is_done;
 }
 
+/* Whether another of the programs that walk is to go on, which is called next then. */
+static __always_inline bool is_handed_over(struct scratch *scratch)
+{
+	bool is_other = scratch->walk.runtime.is_handed_over;
+	scratch->walk.runtime.is_handed_over = false;
+	return is_other;
+}
+
 /*
  * The programs of a source. An event runs on_NAME(), which ends in a call of what walks the stack,
  * by way of a map of programs: walk_NAME(), whose loop over frames is one helper's. For kernels
  * without bpf_loop (before Linux 5.17) these are on_NAME_without_loop() and continue_NAME(), which
  * walks some frames and calls itself for more, as often as the kernel lets it (33 times). So each
  * is verified by itself, and what walks can be replaced while events go on: by one that knows more
- * runtimes, see record/walkers.h. A map of programs holds those of one type only.
+ * runtimes, see record/walkers.h. Where runtimes of both groups are there, the map has a program
+ * for each, which call each other where the stack goes from the one to the other, as often as the
+ * kernel lets them, too. A map of programs holds those of one type only.
  *
  * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
  */
 #define SAMPLING_PROGRAMS(section, name, context_type, begin) \
 	struct { \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
-		__uint(max_entries, 1); \
+		__uint(max_entries, RUNTIME_GROUPS); \
 		__type(key, __u32); \
 		__type(value, __u32); \
 	} name##_walkers SEC(".maps"); \
@@ -240,6 +250,8 @@ static __always_inline bool walk_some(void)
 		if (!scratch) \
 			return 0; \
 		bpf_loop(MAX_STEPS, on_frame, 0, 0); \
+		if (is_handed_over(scratch)) \
+			bpf_tail_call(ctx, &name##_walkers, scratch->walk.runtime.group); \
 		end_sample(scratch, true); \
 		return 0; \
 	} \
@@ -256,8 +268,8 @@ static __always_inline bool walk_some(void)
 		struct scratch *scratch = get_scratch(); \
 		if (!scratch) \
 			return 0; \
-		if (!walk_some()) \
-			bpf_tail_call(ctx, &name##_walkers, 0); \
+		if (!walk_some() || is_handed_over(scratch)) \
+			bpf_tail_call(ctx, &name##_walkers, scratch->walk.runtime.group); \
 		end_sample(scratch, true); \
 		return 0; \
 	}

@@ -205,15 +205,16 @@ static __always_inline bool begins_script_frames(
 	return true;
 }
 
-/* Whether code of no file was left by the runtime whose compiler made it. */
+/* Whether code of no file was left by the runtime whose compiler made it, or is handed over. */
 static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 {
 	enum runtime_leave left = runtime_leave_jit();
-	if (!left)
-		return false;
+	if (!left || left == RUNTIME_HANDED_OVER)
+		return left;
 	if (left == RUNTIME_LEFT)
 		push_frame(scratch, place);
 	scratch->walk.runtime.state = RUNTIME_OUTSIDE;
+	scratch->walk.runtime.is_declined = false;
 	scratch->walk.guess = EVENT_END_COMPLETE;
 	scratch->walk.found = UNWIND_FOUND_BY_RULE;
 	scratch->walk.end = EVENT_END_DEPTH;
@@ -268,8 +269,9 @@ static __always_inline bool is_generated_code(struct scratch *scratch, __u64 pla
 
 /*
  * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
- * walk.end says why. A frame whose table is pending is not pushed: it is the
- * first of those still to be unwound, and walk.regs are its registers.
+ * walk.end says why, or the program of the other group of runtimes is to go on. A frame whose table
+ * is pending is not pushed: it is the first of those still to be unwound, and walk.regs are its
+ * registers.
  */
 __noinline int unwind_frame(void)
 {
@@ -285,6 +287,8 @@ __noinline int unwind_frame(void)
 		runtime_step();
 		return !runtime_goes_on_with_rest();
 	}
+	if (walk->runtime.state == RUNTIME_OVER)
+		return !runtime_begins_rest();
 	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
@@ -294,7 +298,7 @@ __noinline int unwind_frame(void)
 	}
 	if (is_generated_code(scratch, place)) {
 		if (leaves_jit(scratch, place))
-			return 0;
+			return walk->runtime.is_handed_over;
 		if (runtime_resume())
 			place = walk->regs.ip;
 	}
@@ -312,8 +316,9 @@ __noinline int unwind_frame(void)
 	enum event_stack_end end = choose_rule(scratch, place, &guess);
 	const struct unwind_rule *rule = &walk->rule;
 	if (!end && begins_script_frames(scratch, rule))
-		return 0;
+		return walk->runtime.is_handed_over;
 	walk->runtime.state = RUNTIME_OUTSIDE;
+	walk->runtime.is_declined = false;
 	if (end != EVENT_END_TABLE_PENDING)
 		push_frame(scratch, unwind_place(place, walk->is_exact, rule->ra));
 	bool is_outermost = false;

@@ -53,7 +53,8 @@ static void choose_programs(struct sampler *sampler, bool filters)
 	sources_load(sampler->sources, bpf);
 }
 
-static void configure(struct sampler *sampler, const struct sampler_options *options)
+static void configure(struct sampler *sampler, const struct sampler_options *options,
+	struct walker_runtimes runtimes)
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
@@ -73,7 +74,8 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.nr_lanes = nr_lanes,
 		.max_files = max_files(nr_cpus, nr_lanes),
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
-		.runtimes = sampler->runtimes,
+		.runtimes = runtimes.runtimes,
+		.other_runtimes = runtimes.other_runtimes,
 		.reads_code = machine_native()->find_return != NULL,
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
@@ -117,12 +119,13 @@ static struct err *find_pid_namespace(const struct sample_bpf *bpf)
 	return NULL;
 }
 
-static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options)
+static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options,
+	struct walker_runtimes runtimes)
 {
 	sampler->bpf = sample_bpf__open();
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
-	configure(sampler, options);
+	configure(sampler, options, runtimes);
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
@@ -132,11 +135,15 @@ static struct err *open_and_load(struct sampler *sampler, const struct sampler_o
 static struct err *sampler_load(struct sampler *sampler, const struct sampler_options *options)
 {
 	feature_raise_locked_memory();
-	walkers_keep_begin(&sampler->walkers);
-	struct err *err = open_and_load(sampler, options);
+	struct walker_runtimes runtimes = walkers_keep_begin(&sampler->walkers, sampler->runtimes);
+	struct err *err = open_and_load(sampler, options, runtimes);
 	walkers_keep_end();
 	if (err)
 		return err;
+	err = walkers_load_for(
+		&sampler->walkers, sampler->bpf, sampler->sources, sampler->runtimes);
+	if (err)
+		return feature_explain(err);
 	try(find_pid_namespace(sampler->bpf));
 	return put_frame_pointer_rule(sampler);
 }

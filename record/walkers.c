@@ -9,6 +9,20 @@
 #include "format/base/mem.h"
 #include "record/source/source_kernel.h"
 
+/*
+ * The first group's programs find all runtimes where these are of one group only. Else each knows
+ * all kinds of the other group, so that it need not be loaded again when that gets one more.
+ */
+static struct walker_runtimes runtimes_of_group(enum runtime_group group, uint32_t runtimes)
+{
+	uint32_t compilers = runtimes & RUNTIME_MASK_OF_COMPILERS, loops = runtimes & ~compilers;
+	if (!compilers || !loops)
+		return (struct walker_runtimes){group == RUNTIME_GROUP_LOOPS ? runtimes : 0, 0};
+	if (group == RUNTIME_GROUP_LOOPS)
+		return (struct walker_runtimes){loops, RUNTIME_MASK_OF_COMPILERS};
+	return (struct walker_runtimes){compilers, ~(uint32_t)RUNTIME_MASK_OF_COMPILERS};
+}
+
 /* libbpf's callback tells of the program alone. */
 static _Thread_local struct walkers *keeping;
 
@@ -41,11 +55,13 @@ static void register_sections(void)
 		"walker/uprobe+", BPF_PROG_TYPE_KPROBE, (enum bpf_attach_type)0, &options);
 }
 
-void walkers_keep_begin(struct walkers *walkers)
+struct walker_runtimes walkers_keep_begin(struct walkers *walkers, uint32_t runtimes)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, register_sections);
 	keeping = walkers;
+	walkers->loaded[RUNTIME_GROUP_LOOPS] = runtimes_of_group(RUNTIME_GROUP_LOOPS, runtimes);
+	return walkers->loaded[RUNTIME_GROUP_LOOPS];
 }
 
 void walkers_keep_end(void)
@@ -61,7 +77,8 @@ void walkers_deinit(struct walkers *walkers)
 /* ---- loading once more ---- */
 
 /* A map of constants like that of the programs, but for the runtimes. */
-static struct err *copy_constants(const struct sample_bpf *bpf, uint32_t runtimes, int *ret)
+static struct err *copy_constants(
+	const struct sample_bpf *bpf, struct walker_runtimes runtimes, int *ret)
 {
 	struct bpf_map_create_opts options = {
 		.sz = sizeof(options), .map_flags = bpf_map__map_flags(bpf->maps.rodata)};
@@ -69,9 +86,10 @@ static struct err *copy_constants(const struct sample_bpf *bpf, uint32_t runtime
 	CLEANUP_FREE uint8_t *constants = mem_zalloc(bytes);
 	if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.rodata), &zero, constants))
 		return err_sys(errno, "cannot read the BPF programs' constants");
-	size_t offset = offsetof(__typeof__(*bpf->rodata), config) +
-			offsetof(struct event_config, runtimes);
-	memcpy(constants + offset, &runtimes, sizeof(runtimes));
+	struct event_config *config =
+		(void *)(constants + offsetof(__typeof__(*bpf->rodata), config));
+	config->runtimes = runtimes.runtimes;
+	config->other_runtimes = runtimes.other_runtimes;
 	CLEANUP_FD int fd =
 		bpf_map_create(BPF_MAP_TYPE_ARRAY, "constants", sizeof(zero), bytes, 1, &options);
 	if (fd < 0 || bpf_map_update_elem(fd, &zero, constants, BPF_ANY) || bpf_map_freeze(fd))
@@ -109,8 +127,8 @@ static struct err *load_walker(
 	return NULL;
 }
 
-struct err *walkers_load_for(const struct walkers *walkers, const struct sample_bpf *bpf,
-	const struct sources *sources, uint32_t runtimes)
+static struct err *load_group(const struct walkers *walkers, const struct sample_bpf *bpf,
+	const struct sources *sources, enum runtime_group group, struct walker_runtimes runtimes)
 {
 	CLEANUP_FD int constants = -1;
 	try(copy_constants(bpf, runtimes, &constants));
@@ -121,7 +139,23 @@ struct err *walkers_load_for(const struct walkers *walkers, const struct sample_
 				continue;
 			CLEANUP_FD int program = -1;
 			try(load_walker(walker, bpf, constants, &program));
-			try(source_kernel_put_walker(bpf, name, program));
+			try(source_kernel_put_walker(bpf, name, group, program));
 		}
+	return NULL;
+}
+
+/* The last group first, since the first one's programs, which begin, call the others. */
+struct err *walkers_load_for(struct walkers *walkers, const struct sample_bpf *bpf,
+	const struct sources *sources, uint32_t runtimes)
+{
+	for (int group = RUNTIME_GROUPS - 1; group >= 0; group--) {
+		struct walker_runtimes *loaded = &walkers->loaded[group],
+				       wanted = runtimes_of_group(group, runtimes);
+		if (wanted.runtimes == loaded->runtimes &&
+			wanted.other_runtimes == loaded->other_runtimes)
+			continue;
+		try(load_group(walkers, bpf, sources, group, wanted));
+		*loaded = wanted;
+	}
 	return NULL;
 }

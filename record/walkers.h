@@ -10,30 +10,39 @@
 #include <bpf/libbpf.h>
 #include <stdint.h>
 
+#include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "record/source/sources.h"
 
 struct sample_bpf;
 
+/* What the programs of a group are loaded for, as bits: runtimes whose frames they find themselves,
+ * and the other group's. None of its own: there are no programs of that group. */
+struct walker_runtimes {
+	uint32_t runtimes, other_runtimes;
+};
+
 struct walkers {
 	VEC(struct walker {
 		const struct bpf_program *program;
 		struct bpf_prog_load_opts options; /* what they point to is the object's */
 	}) list;
+	struct walker_runtimes loaded[RUNTIME_GROUPS];
 };
 
 /* Around bpf_object__open() and its loading in one thread: those that are loaded are kept, as long
- * as the object lives. */
-void walkers_keep_begin(struct walkers *walkers);
+ * as the object lives. They are of the first group, and are to be loaded for what is returned; the
+ * second group's, if these runtimes need any, are not loaded yet. */
+struct walker_runtimes walkers_keep_begin(struct walkers *walkers, uint32_t runtimes);
 void walkers_keep_end(void);
 void walkers_deinit(struct walkers *walkers);
 
 /*
- * Loads those of the sources for these runtimes (bits); from now on events use them. `bpf` is what
- * they were kept of.
+ * Loads those of the sources for these runtimes (bits), except those of a group that would be the
+ * same as before; from now on events use them. `bpf` is what they were kept of.
  */
-struct err *walkers_load_for(const struct walkers *walkers, const struct sample_bpf *bpf,
+struct err *walkers_load_for(struct walkers *walkers, const struct sample_bpf *bpf,
 	const struct sources *sources, uint32_t runtimes) ERR_MUST_CHECK;
 
 #endif

@@ -37,6 +37,57 @@
 	case constant: \
 		return has_runtime(constant) && name##_hooks.hook && name##_hooks.hook(scratch);
 
+/* ---- files ---- */
+
+/* The walk has come to a mapping of a file, which may have a runtime whose code is in no file. */
+static __always_inline void meet_file(struct scratch *scratch)
+{
+	const struct mapping *mapping = &scratch->walk.mapping;
+	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
+	const struct runtime_row *row = row_of_number(number);
+	bool has_compiler = false, has_builtins = false;
+#define X(constant, number, name) \
+	if (row && row->kind == constant) { \
+		has_compiler = name##_hooks.has_compiler; \
+		has_builtins = name##_hooks.has_builtins; \
+	}
+	RUNTIMES(X)
+#undef X
+	scratch->walk.has_builtins = has_builtins;
+	if (has_compiler)
+		remember_runtime(scratch, row->kind, number);
+}
+
+/* ---- the other group ---- */
+
+/* Whether the programs of the other group were loaded to find the frames of a runtime. */
+static __always_inline bool is_of_other_group(__u32 kind)
+{
+	return config.other_runtimes >> (kind & 31) & 1;
+}
+
+/* The program of the other group goes on with the walk, where it stands. */
+static __always_inline void hand_over(struct runtime_walk *runtime)
+{
+	runtime->group = config.other_runtimes & RUNTIME_MASK_OF_COMPILERS ? RUNTIME_GROUP_COMPILERS
+									   : RUNTIME_GROUP_LOOPS;
+	runtime->is_handed_over = true;
+}
+
+/* Whether generated code that none of this group claims may be of the other one. */
+static __always_inline bool may_be_of_other_group(struct scratch *scratch)
+{
+	if (!config.other_runtimes || scratch->walk.runtime.is_declined)
+		return false;
+#define X(constant, number, name) \
+	if (is_of_other_group(constant) && name##_hooks.claims_anonymous && \
+		find_known_runtime(scratch, constant)) \
+		return true;
+	RUNTIMES(X)
+#undef X
+	return false;
+}
+
 /* ---- loops ---- */
 
 static __always_inline bool enter_loop(struct scratch *scratch)
@@ -60,6 +111,11 @@ __noinline int runtime_enter(__u64 cfa)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	if (runtime->file != scratch->walk.mapping.file && !take_row())
 		return 0;
+	if (is_of_other_group(runtime->row.kind) && !is_shadowed(runtime->row.kind)) {
+		runtime->state = RUNTIME_OUTSIDE;
+		hand_over(runtime);
+		return 0;
+	}
 	runtime->low = scratch->walk.regs.reg[UNWIND_SP];
 	runtime->high = cfa;
 	runtime->nr_frames = scratch->user.head.nr_frames;
@@ -144,7 +200,11 @@ __noinline int runtime_leave_jit(void)
 		left = name##_hooks.leave_jit(scratch);
 	RUNTIMES(X)
 #undef X
-	return left;
+	if (left || !may_be_of_other_group(scratch))
+		return left;
+	scratch->walk.runtime.is_declined = true;
+	hand_over(&scratch->walk.runtime);
+	return RUNTIME_HANDED_OVER;
 }
 
 /* ---- frames that are left when the native walk is over ---- */
@@ -187,6 +247,11 @@ __noinline int runtime_begins_rest(void)
 			return 0;
 		bool is_other =
 			is_shadowed(runtime->row.kind) && runtime->shadow == RUNTIME_SHADOW_FOUND;
+		if (runtime->file && !is_other && is_of_other_group(runtime->row.kind)) {
+			runtime->state = RUNTIME_OVER;
+			hand_over(runtime);
+			return 0;
+		}
 		if (!runtime->file || is_other || !has_rest(scratch))
 			return 0;
 	}

@@ -123,17 +123,6 @@ static __always_inline void ask_to_complete(struct scratch *scratch, enum runtim
 	send_file(scratch, &mapping, known->file);
 }
 
-/* The walk has come to a mapping of a file, which may have a runtime whose code is in no file. */
-static __always_inline void meet_file(struct scratch *scratch)
-{
-	const struct mapping *mapping = &scratch->walk.mapping;
-	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
-	const struct runtime_row *row = row_of_number(number);
-	scratch->walk.has_builtins = row && row->kind == RUNTIME_NODE;
-	if (row && (row->kind == RUNTIME_JAVA || row->kind == RUNTIME_NODE))
-		remember_runtime(scratch, row->kind, number);
-}
-
 /*
  * Makes the runtime of the mapped file at hand the walk's. 0: nothing is known of one. A global
  * function, which the verifier looks at once.

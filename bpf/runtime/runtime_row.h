@@ -13,20 +13,28 @@
 #include "format/file/script_failure.h"
 
 #ifndef RUNTIMES_OF_TEST
-#define RUNTIMES_OF_TEST(X) /* tests/unit/runtime_toy.h has a row of its own */
+#define RUNTIMES_OF_TEST(X) /* tests/unit/runtime_toy.h has a row of its own in each group */
+#define COMPILERS_OF_TEST(X)
 #endif
 
-/* X(constant, number, name) */
-#define RUNTIMES(X) \
+/*
+ * X(constant, number, name). Two groups, each with a program of its own that walks stacks, where
+ * runtimes of both are there: so the verifier has less to look at in one program. Those that are
+ * found by the loop of their interpreter, and those whose frames are mostly of generated code.
+ */
+#define RUNTIMES_WITH_LOOPS(X) \
 	X(RUNTIME_PYTHON, 1, python) \
 	X(RUNTIME_RUBY, 2, ruby) \
 	X(RUNTIME_PHP, 3, php) \
 	X(RUNTIME_PERL, 4, perl) \
 	X(RUNTIME_LUA, 5, lua) \
 	X(RUNTIME_LUAJIT, 6, luajit) \
+	RUNTIMES_OF_TEST(X)
+#define RUNTIMES_WITH_COMPILERS(X) \
 	X(RUNTIME_JAVA, 7, java) \
 	X(RUNTIME_NODE, 8, node) \
-	RUNTIMES_OF_TEST(X)
+	COMPILERS_OF_TEST(X)
+#define RUNTIMES(X) RUNTIMES_WITH_LOOPS(X) RUNTIMES_WITH_COMPILERS(X)
 
 enum runtime_kind {
 	RUNTIME_NONE = 0,
@@ -34,6 +42,16 @@ enum runtime_kind {
 	RUNTIMES(X)
 #undef X
 	RUNTIME_MAX_KINDS = 32, /* numbers stay below, since they are bits of masks */
+};
+
+enum runtime_group {
+	RUNTIME_GROUP_LOOPS,
+	RUNTIME_GROUP_COMPILERS,
+	RUNTIME_GROUPS,
+
+#define X(constant, number, name) | 1U << (number)
+	RUNTIME_MASK_OF_COMPILERS = 0 RUNTIMES_WITH_COMPILERS(X),
+#undef X
 };
 
 enum {

@@ -11,7 +11,8 @@ enum runtime_state {
 	RUNTIME_OUTSIDE = 0,
 	RUNTIME_RUNNING, /* script frames come before the native frame at hand */
 	RUNTIME_DONE,    /* they came; the native frame itself is next */
-	RUNTIME_REST,    /* nothing else is left */
+	RUNTIME_OVER, /* the native walk is: whether anything else is left is the next question */
+	RUNTIME_REST, /* nothing else is left */
 };
 
 /* Whether the thread has a shadow stack. */
@@ -26,12 +27,15 @@ enum {
 };
 
 struct runtime_walk {
-	__u8 state;         /* enum runtime_state */
-	__u8 has_thread;    /* the runtime has found what it keeps of the thread */
-	__u8 shadow;        /* enum runtime_shadow */
-	__u8 shadow_is_cut; /* and there were more */
-	__u8 is_shadow;     /* the frames at hand are those of the shadow stack */
-	__u32 shadow_left;  /* of its frames, those not pushed yet */
+	__u8 state;          /* enum runtime_state */
+	__u8 has_thread;     /* the runtime has found what it keeps of the thread */
+	__u8 shadow;         /* enum runtime_shadow */
+	__u8 shadow_is_cut;  /* and there were more */
+	__u8 is_shadow;      /* the frames at hand are those of the shadow stack */
+	__u8 group;          /* enum runtime_group: which of the programs that walk goes on */
+	__u8 is_handed_over; /* ... which is another one now */
+	__u8 is_declined;    /* the frame at hand, by the group that handed it over */
+	__u32 shadow_left;   /* of its frames, those not pushed yet */
 	__u32 searched; /* bits, by kind: has searched the stack for its loop, which once will do */
 	__u32 file;     /* whose row it is; 0: none */
 	__u64 process;  /* what tells it from others: identify_process() */
@@ -49,6 +53,9 @@ static __always_inline void begin_runtime_walk(struct runtime_walk *runtime)
 	runtime->state = RUNTIME_OUTSIDE;
 	runtime->shadow = RUNTIME_SHADOW_UNKNOWN;
 	runtime->is_shadow = false;
+	runtime->group = 0;
+	runtime->is_handed_over = false;
+	runtime->is_declined = false;
 	runtime->searched = 0;
 	runtime->has_thread = false;
 	runtime->file = 0;
@@ -60,16 +67,23 @@ enum runtime_leave {
 	RUNTIME_STAYS = 0,   /* not at all, and nothing has changed: it is not its code */
 	RUNTIME_LEFT,        /* to the caller; the frame is pushed as that of any native code */
 	RUNTIME_LEFT_UNSEEN, /* ... it is not, since what it stands for is pushed another way */
+	RUNTIME_HANDED_OVER, /* not yet: the other group is asked, too */
 };
 
 struct scratch;
 
 /*
- * What a runtime does where the walk comes to its code; NULL where there is nothing to do. For
+ * What a runtime does where the walk comes to its code; NULL, or false, where there is nothing to
+ * do. For
  * claims_anonymous, resume and leave_jit the walk's row may be another runtime's, or none: it is
  * only being found out whose code that is. For the others it is the runtime's own.
  */
 struct runtime_hooks {
+	/* Its code is in no file for the most part: where the walk comes to a file with the runtime
+	 * the process is known to have it, before it is entered. */
+	bool has_compiler;
+	/* ... or in its file, and has no rules there. */
+	bool has_builtins;
 	/* To the frames of the interpreter's loop at hand, whose native frame is [low, high).
 	 * False: it has none. */
 	bool (*enter)(struct scratch *scratch);

@@ -51,20 +51,22 @@ const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, con
 		source_kernel_find_program(bpf, "continue_", name, ""));
 }
 
-struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name, int program)
+struct err *source_kernel_put_walker(
+	const struct sample_bpf *bpf, const char *name, enum runtime_group group, int program)
 {
 	char text[MAX_NAME_BYTES];
-	uint32_t zero = 0;
+	uint32_t key = group;
 	snprintf(text, sizeof(text), "%s_walkers", name);
 	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
-	if (bpf_map_update_elem(map, &zero, &program, BPF_ANY))
+	if (bpf_map_update_elem(map, &key, &program, BPF_ANY))
 		return err_sys(errno, "cannot chain the BPF programs");
 	return NULL;
 }
 
 struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
 {
-	try(source_kernel_put_walker(bpf, name, bpf_program__fd(source_kernel_walker(bpf, name))));
+	try(source_kernel_put_walker(
+		bpf, name, RUNTIME_GROUP_LOOPS, bpf_program__fd(source_kernel_walker(bpf, name))));
 	*ret = bpf_program__fd(loaded_program(source_kernel_find_program(bpf, "on_", name, ""),
 		source_kernel_find_program(bpf, "on_", name, "_without_loop")));
 	return NULL;

@@ -2,6 +2,7 @@
 #ifndef EBPROF_SOURCE_KERNEL_H
 #define EBPROF_SOURCE_KERNEL_H
 
+#include "bpf/runtime/runtime_row.h"
 #include "record/source/event_source.h"
 
 struct bpf_program;
@@ -14,9 +15,10 @@ struct err *source_kernel_program(
 	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
 /* ... the one that walks stacks, borrowed. */
 const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name);
-/* From now on events of the source use this one instead; the descriptor may be closed then. */
-struct err *source_kernel_put_walker(
-	const struct sample_bpf *bpf, const char *name, int program) ERR_MUST_CHECK;
+/* From now on events of the source use this one for a group of runtimes; the descriptor may be
+ * closed then. */
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name,
+	enum runtime_group group, int program) ERR_MUST_CHECK;
 
 /* The source's counters by CPU, of all possible ones; yours. */
 struct err *source_kernel_count(const struct source *source, const struct sample_bpf *bpf,

@@ -50,6 +50,34 @@ const struct runtime toy_runtime = {
 	.is_sound = is_sound,
 };
 
+/* The one with a compiler, which no file has. */
+static struct err *detect_none(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+{
+	(void)elf, (void)file;
+	*is_found = false;
+	return NULL;
+}
+
+static void place_nothing(struct runtime_row *row, uint64_t address_to_file)
+{
+	(void)row, (void)address_to_file;
+}
+
+static bool is_always_sound(const struct runtime_row *row)
+{
+	(void)row;
+	return true;
+}
+
+const struct runtime toy_compiler_runtime = {
+	.version = 1,
+	.name = "toy-compiler",
+	.object = "[toy compiler]",
+	.detect = detect_none,
+	.place = place_nothing,
+	.is_sound = is_always_sound,
+};
+
 /* ---- what becomes of it ---- */
 
 /* This program has a toy in it. */
@@ -135,5 +163,50 @@ TEST(toy_functions_have_names_and_an_object)
 	CHECK_STR(found.name, "inner");
 	script_table_deinit(&scripts);
 	object_table_deinit(&objects);
+	runtime_fixture_deinit(&fixture);
+}
+
+/*
+ * What the one compiled is called by the other's loop, and that is called by such code again:
+ * programs of both groups walk, by turns.
+ */
+TEST(toy_frames_come_between_those_of_the_other_group)
+{
+	enum {
+		COMPILER = 0x500000, /* its file */
+		SP = 40,             /* words of the stack: the leaf, which has two, */
+		LOOP_SP = SP + 2,    /* ... the loop, which has eight, */
+		OUTER_SP = LOOP_SP + 8,
+	};
+	static const struct emulated_file files[] = {{.inode = 1}, {.inode = 2}};
+	static const struct emulated_vma vmas[] = {{CODE, CODE + 0x10000, 0, &files[0], true},
+		{COMPILER, COMPILER + 0x10000, 0, &files[1], true},
+		{JIT, JIT + 0x10000, 0, NULL, true},
+		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	fixture.table.runtime.kind = RUNTIME_TOY_COMPILER; /* of the second file */
+	emulate_mappings(vmas, sizeof(vmas) / sizeof(*vmas), 0);
+	emulate_drain();
+	fixture.regs.ip = COMPILER;
+	emulate_tick(&fixture.regs);
+	const struct event_file *event = emulated_record(EVENT_FILE, 0);
+	CHECK(event != NULL);
+	table_store_bind(fixture.store, event ? event->file : 2,
+		table_store_add(fixture.store, &fixture.table));
+	runtime_fixture_tick(&fixture); /* the process is known to have it */
+
+	fixture.stack[SP + 1] = CODE + LOOP + 5;
+	fixture.stack[LOOP_SP + 7] = JIT + 0x300;
+	fixture.stack[OUTER_SP + 1] = CODE + CALLER + 5;
+	fixture.regs.ip = JIT + 0x40;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssnsn");
+	emulate_drain();
+	++*emulated_generation();
+	emulate_tick_without_loop(&fixture.regs);
+	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
+	CHECK_INT(stack ? stack->nr_frames : 0, fixture.count);
 	runtime_fixture_deinit(&fixture);
 }

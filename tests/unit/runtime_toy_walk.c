@@ -4,6 +4,7 @@
 #include "tests/unit/emulate/flavours.bpf.h"
 
 #include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 
 static bool toy_enter(struct scratch *scratch)
@@ -37,5 +38,29 @@ static bool toy_step(struct scratch *scratch)
 }
 
 static const struct runtime_hooks toy_hooks = {.enter = toy_enter, .step = toy_step};
+
+/* What the other one compiles has a frame of one word and the return address, and no name. */
+static bool toy_compiler_claims_anonymous(struct scratch *scratch)
+{
+	return find_known_runtime(scratch, RUNTIME_TOY_COMPILER);
+}
+
+static enum runtime_leave toy_compiler_leave_jit(struct scratch *scratch)
+{
+	struct unwind_registers *regs = &scratch->walk.regs;
+	if (!take_known_runtime(scratch, RUNTIME_TOY_COMPILER) ||
+		!read_word(regs->reg[UNWIND_SP] + 8, &regs->ip))
+		return RUNTIME_STAYS;
+	regs->reg[UNWIND_SP] += 16;
+	scratch->walk.is_exact = false;
+	push_runtime_word(scratch, 1, 0);
+	return RUNTIME_LEFT_UNSEEN;
+}
+
+static const struct runtime_hooks toy_compiler_hooks = {
+	.has_compiler = true,
+	.claims_anonymous = toy_compiler_claims_anonymous,
+	.leave_jit = toy_compiler_leave_jit,
+};
 
 #include "tests/unit/emulate/program.c"

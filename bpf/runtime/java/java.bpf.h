@@ -794,6 +794,7 @@ static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch
 /* ---- the row ---- */
 
 static const struct runtime_hooks java_hooks = {
+	.has_compiler = true,
 	.claims_anonymous = java_claims_anonymous,
 	.leave_jit = java_leave_jit,
 };

@@ -387,6 +387,8 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 /* ---- the row ---- */
 
 static const struct runtime_hooks node_hooks = {
+	.has_compiler = true,
+	.has_builtins = true,
 	.claims_anonymous = node_claims_anonymous,
 	.leave_jit = node_leave_jit,
 };

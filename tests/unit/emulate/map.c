@@ -39,6 +39,8 @@ static struct emulated_map *add_map(const struct emulated_map *map)
 		__builtin_trap();
 	maps[nr_maps] = *map;
 	maps[nr_maps].fd = -1;
+	if (map->type == EMULATED_LRU_HASH)
+		maps[nr_maps].type = EMULATED_HASH;
 	return &maps[nr_maps++];
 }
 
@@ -47,7 +49,7 @@ void emulate_map(const struct emulated_map *map)
 	struct emulated_map *new = add_map(map);
 	size_t cpus = map->type == EMULATED_PERCPU_ARRAY ? EMULATED_CPUS : 1;
 	size_t bytes = map->type == EMULATED_ARRAY_OF_MAPS ? sizeof(void *) : map->value_bytes;
-	if (map->type == EMULATED_HASH)
+	if (new->type == EMULATED_HASH)
 		new->keys = mem_zalloc_array(map->max_entries, map->key_bytes);
 	new->values = mem_zalloc_array(cpus * map->max_entries, bytes);
 }

@@ -13,12 +13,13 @@ enum emulated_map_type { /* those of the kernel */
 	EMULATED_ARRAY = 2,
 	EMULATED_PROG_ARRAY = 3,
 	EMULATED_PERCPU_ARRAY = 6,
+	EMULATED_LRU_HASH = 9,
 	EMULATED_ARRAY_OF_MAPS = 12,
 };
 
 struct emulated_map {
 	const void *name; /* the address that programs use */
-	uint32_t type;
+	uint32_t type; /* EMULATED_LRU_HASH: EMULATED_HASH, no entry is evicted */
 	int fd; /* -1: none; else of a file that holds `values` */
 	size_t key_bytes, value_bytes, max_entries;
 	size_t len;      /* of a hash */

@@ -110,12 +110,9 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(no_shadow_stack));
 	emulate_map(&DESCRIBE(shadow_counters));
 	struct emulated_map stacks = DESCRIBE(shadow_stacks);
-	stacks.type = EMULATED_HASH; /* no entry is evicted */
 	stacks.max_entries = EMULATED_SHADOW_STACKS;
 	emulate_map(&stacks);
-	struct emulated_map rules_of_code = DESCRIBE(code_rules);
-	rules_of_code.type = EMULATED_HASH;
-	emulate_map(&rules_of_code);
+	emulate_map(&DESCRIBE(code_rules));
 }
 
 /* The program may not write it; the recorder does before loading. */
@@ -128,6 +125,15 @@ struct event_config *emulate_config(void)
 	struct event_config *ret = (struct event_config *)(uintptr_t)&config;
 	__asm__("" : "+r"(ret)); /* which the compiler takes for writable, then */
 	return ret;
+}
+
+/* The programs that walk for a group: they have the same code, and other constants. */
+static void load_group(enum runtime_group group)
+{
+	uint32_t compilers = RUNTIME_MASK_OF_COMPILERS;
+	bool is_loops = group == RUNTIME_GROUP_LOOPS;
+	emulate_config()->runtimes = is_loops ? ~compilers : compilers;
+	emulate_config()->other_runtimes = is_loops ? compilers : ~compilers;
 }
 
 void emulate_boot(enum emulated_release release)
@@ -150,8 +156,8 @@ void emulate_boot(enum emulated_release release)
 		.nr_cpus = EMULATED_CPUS,
 		.nr_lanes = 1,
 		.max_files = EMULATED_MAX_FILES,
-		.runtimes = ~0U,
 	};
+	load_group(RUNTIME_GROUP_LOOPS);
 	make_maps();
 	process.task = emulate_kernel_memory(sizeof(*process.task));
 	process.mm = emulate_kernel_memory(sizeof(*process.mm));
@@ -334,8 +340,9 @@ void emulate_busy_hit(bool is_busy)
 
 int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
-	if (index || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
+	if (index >= RUNTIME_GROUPS || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
+	load_group(index);
 	bool is_tick = programs == &tick_walkers;
 	int (*walk_tick_by)(struct bpf_perf_event_data *) =
 		process.has_loop ? walk_tick : continue_tick;
