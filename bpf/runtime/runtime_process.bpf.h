@@ -54,10 +54,11 @@ struct {
 } known_runtimes SEC(".maps");
 
 static __always_inline void remember_runtime(
-	const struct scratch *scratch, enum runtime_kind kind, __u32 row)
+	struct scratch *scratch, enum runtime_kind kind, __u32 row)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
 	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
+	scratch->walk.runtime.absent &= ~(1U << (kind & 31));
 	struct known_runtime *known = bpf_map_lookup_elem(&known_runtimes, &key);
 	if (known && known->row == row && known->file == mapping->file &&
 		known->delta == mapping->delta)
@@ -72,10 +73,16 @@ static __always_inline void remember_runtime(
 
 /* NULL: the process was not seen to have a runtime of this kind. */
 static __always_inline struct known_runtime *find_known_runtime(
-	const struct scratch *scratch, enum runtime_kind kind)
+	struct scratch *scratch, enum runtime_kind kind)
 {
 	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
-	return bpf_map_lookup_elem(&known_runtimes, &key);
+	__u32 *absent = &scratch->walk.runtime.absent, bit = 1U << (kind & 31);
+	if (*absent & bit)
+		return 0;
+	struct known_runtime *known = bpf_map_lookup_elem(&known_runtimes, &key);
+	if (!known)
+		*absent |= bit; /* each frame asks */
+	return known;
 }
 
 /* ---- of the walk ---- */
@@ -95,11 +102,11 @@ static __always_inline void set_row(
 static __always_inline bool take_known_runtime(struct scratch *scratch, enum runtime_kind kind)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
+	if (runtime->row.kind == kind) /* in this walk: a process has one of a kind */
+		return true;
 	const struct known_runtime *known = find_known_runtime(scratch, kind);
 	if (!known)
 		return false;
-	if (runtime->row.kind == kind && runtime->delta == known->delta)
-		return true;
 	const struct runtime_row *row = row_of_number(known->row);
 	if (!row || row->kind != kind)
 		return false;

@@ -36,6 +36,7 @@ struct runtime_walk {
 	__u8 is_handed_over; /* ... which is another one now */
 	__u8 is_declined;    /* the frame at hand, by the group that handed it over */
 	__u32 shadow_left;   /* of its frames, those not pushed yet */
+	__u32 absent;   /* bits, by kind: the process has no such runtime, as far as is known */
 	__u32 searched; /* bits, by kind: has searched the stack for its loop, which once will do */
 	__u32 file;     /* whose row it is; 0: none */
 	__u64 process;  /* what tells it from others: identify_process() */
@@ -56,7 +57,7 @@ static __always_inline void begin_runtime_walk(struct runtime_walk *runtime)
 	runtime->group = 0;
 	runtime->is_handed_over = false;
 	runtime->is_declined = false;
-	runtime->searched = 0;
+	runtime->searched = runtime->absent = 0;
 	runtime->has_thread = false;
 	runtime->file = 0;
 	runtime->row.kind = RUNTIME_NONE;

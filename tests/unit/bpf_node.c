@@ -6,6 +6,8 @@
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
+static uint8_t jit[4096];
+
 enum {
 	LOOP_BYTES = 80,
 	SP = 20,         /* words of the stack */
@@ -17,13 +19,22 @@ enum {
 	SCRIPT = 30,
 	BYTECODES = 50,
 	NAME = 60,
+	CODE_OBJECT = 70,
+	DEOPT_DATA = 80,
 	MAPS = 100, /* of the types below, two words each */
 	FUNCTION_TYPE = 200,
 	SHARED_TYPE,
 	SCRIPT_TYPE,
 	BYTECODE_TYPE,
+	CODE_TYPE,
+	INSTRUCTIONS_TYPE,
 	STRING_TYPE = 8,       /* sequential, of one byte a character */
 	BUILTIN = END + 0x100, /* file offset of code without rules */
+	CODE_HEADER = 32,
+	CODE_START = 1024, /* in memory of no file: */
+	CODE_SIZE = 2048,
+	CALL = 1500, /* ... in that code, a call that returns there */
+	BASELINE_KIND = 11,
 };
 
 static uint64_t pointer_to(uint64_t word)
@@ -37,7 +48,40 @@ static void put_object(struct runtime_fixture *fixture, uint64_t word, uint64_t 
 	memcpy((char *)&fixture->heap[map] + 12, &type, sizeof(type));
 }
 
-static void setup(struct runtime_fixture *fixture)
+/* Optimized code of another function than FUNCTION, whose frame is its caller's. */
+static void put_code(struct runtime_fixture *fixture)
+{
+	struct node_row *row = (void *)fixture->table.runtime.words;
+	row->code_type = CODE_TYPE;
+	row->instructions_type = INSTRUCTIONS_TYPE;
+	row->baseline_kind = BASELINE_KIND;
+	row->code_header = CODE_HEADER;
+	row->code_start = 40;
+	row->code_size = 56;
+	row->code_flags = 52;
+	row->code_deopt = 8;
+	row->code_positions = 16;
+	row->deopt_shared = 16;
+	put_object(fixture, CODE_OBJECT, MAPS + 20, CODE_TYPE);
+	uint16_t type = INSTRUCTIONS_TYPE;
+	memcpy((char *)&fixture->heap[MAPS + 24] + 12, &type, sizeof(type));
+	fixture->heap[CODE_OBJECT + 1] = pointer_to(DEOPT_DATA);
+	fixture->heap[CODE_OBJECT + 5] = JIT + CODE_START;
+	fixture->heap[CODE_OBJECT + 6] = (BASELINE_KIND + 2ULL) << 32;
+	fixture->heap[CODE_OBJECT + 7] = CODE_SIZE;
+	fixture->heap[DEOPT_DATA + 2] = pointer_to(SHARED);
+	memset(jit, 0x90, sizeof(jit));
+	uint64_t header[2] = {pointer_to(MAPS + 24), pointer_to(CODE_OBJECT)};
+	memcpy(jit + CODE_START - CODE_HEADER, header, sizeof(header));
+	static const uint8_t begin[] = {0x8b, 0x59, 0xd0, 0x55, 0x48, 0x89, 0xe5, 0x56, 0x57};
+	static const uint8_t call[] = {0xe8, 0, 0, 0, 0}, end[] = {0x5d, 0xc2, 8, 0};
+	memcpy(jit + CODE_START, begin, sizeof(begin));
+	memcpy(jit + CODE_START + CALL - sizeof(call), call, sizeof(call));
+	memcpy(jit + CODE_START + CODE_SIZE - sizeof(end), end, sizeof(end));
+	emulate_memory(JIT, jit, sizeof(jit));
+}
+
+static void setup_with(struct runtime_fixture *fixture, bool has_code)
 {
 	runtime_fixture_init(fixture, LOOP_BYTES);
 	fixture->table.runtime.kind = RUNTIME_NODE;
@@ -67,11 +111,18 @@ static void setup(struct runtime_fixture *fixture)
 	fixture->heap[SCRIPT + 8] = 5ULL << 32;
 	fixture->heap[NAME + 1] = 5ULL << 32; /* characters */
 	memcpy(&fixture->heap[NAME + 2], "outer", 5);
+	if (has_code)
+		put_code(fixture);
 	runtime_fixture_bind(fixture);
 	runtime_fixture_tick(fixture); /* in the file: the process is known to have it */
 	fixture->regs.known = ~0ULL;
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
 	fixture->regs.reg[UNWIND_FP] = stack_address(FIRST);
+}
+
+static void setup(struct runtime_fixture *fixture)
+{
+	setup_with(fixture, false);
 }
 
 /* A function's frame, at a bytecode; 0: it is compiled. */
@@ -102,6 +153,90 @@ TEST(functions_are_found_by_their_frames)
 	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code && code->is_inlined);
 	CHECK_INT(code ? code->bytes[RUNTIME_TEXT_LINES] : 0, sizeof(struct node_code));
+	runtime_fixture_deinit(&fixture);
+}
+
+static const struct node_code *sent_code(void)
+{
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	if (!code)
+		return NULL;
+	const uint8_t *texts = (const uint8_t *)(code + 1);
+	return (const void *)(texts + code->bytes[RUNTIME_TEXT_NAME] +
+			      code->bytes[RUNTIME_TEXT_FILE]);
+}
+
+static void interrupt_code(struct runtime_fixture *fixture, uint64_t place)
+{
+	setup_with(fixture, true);
+	put_function(fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
+	fixture->stack[SP] = JIT + CODE_START + CALL;
+	fixture->regs.ip = JIT + CODE_START + place;
+	runtime_fixture_tick(fixture);
+}
+
+TEST(code_is_found_by_an_address_in_it)
+{
+	struct runtime_fixture fixture;
+	interrupt_code(&fixture, CALL + 20);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sn");
+	CHECK_INT(place_of(fixture.words[0]), (CALL + 20) | RUNTIME_FRAME_IS_LEAF);
+	struct node_code code = {0};
+	if (sent_code())
+		memcpy(&code, sent_code(), sizeof(code));
+	CHECK_INT(code.kind, NODE_CODE_OPTIMIZED);
+	CHECK_INT(code.start, JIT + CODE_START);
+	CHECK_INT(code.size, CODE_SIZE);
+	CHECK_INT(code.deopt_data, pointer_to(DEOPT_DATA));
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Ahead of its frame, and behind it, the return address is at the top of the stack. */
+TEST(code_whose_frame_is_not_made_or_gone)
+{
+	static const struct {
+		uint64_t place;
+		bool is_gone;
+	} places[] = {{0, true}, {3, true}, {CODE_SIZE - 3, true}, {CODE_SIZE - 4, false}};
+	struct runtime_fixture fixture;
+	interrupt_code(&fixture, CALL + 20);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		fixture.regs.ip = JIT + CODE_START + places[i].place;
+		runtime_fixture_tick(&fixture);
+		CHECK_STR(runtime_fixture_shape(&fixture), places[i].is_gone ? "ssn" : "sn");
+		if (places[i].is_gone)
+			CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	}
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Code is reused: what has the address now has another function. */
+TEST(code_in_the_place_of_other_code_is_another_one)
+{
+	struct runtime_fixture fixture;
+	interrupt_code(&fixture, CALL + 20);
+	uint32_t number = number_of(fixture.words[0]);
+	fixture.heap[SHARED + 6] = 8ULL << 32;
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[0]) != number);
+	fixture.heap[CODE_OBJECT + 5] = JIT; /* what is left of the header leads to nothing */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(place_of(fixture.words[0]), 0);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* A builtin without a frame was called from the code of the function whose frame it is on. */
+TEST(a_builtin_without_a_frame_says_where_it_was_called)
+{
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	put_function(&fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
+	fixture.stack[SP] = pointer_to(NAME);
+	fixture.stack[SP + 1] = JIT + CODE_START + CALL;
+	fixture.regs.ip = CODE + BUILTIN;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "nsn");
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
 	runtime_fixture_deinit(&fixture);
 }
 

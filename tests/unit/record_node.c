@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "bpf/runtime/node/node_row.h"
+#include "record/runtime/node/node_code.h"
 #include "record/runtime/node/node_function.h"
 #include "record/runtime/runtime_inlined.h"
 #include "tests/unit/unit.h"
@@ -98,7 +99,7 @@ static void make_program(struct program *program)
 
 static bool read_program(const struct program *program, struct bytes_buf *ret)
 {
-	return node_function_read((uint32_t)getpid(), &program->given, sizeof(program->given), ret);
+	return node_code_read((uint32_t)getpid(), &program->given, sizeof(program->given), ret);
 }
 
 static uint32_t line_at(const struct runtime_inlined *inlined, uint32_t place)
@@ -145,7 +146,7 @@ TEST(a_function_that_moved_is_not_read)
 	CHECK(!read_program(&program, &bytes));
 	program.given.function.shared = 9;
 	CHECK(!read_program(&program, &bytes));
-	CHECK(!node_function_read((uint32_t)getpid(), &program.given, 7, &bytes));
+	CHECK(!node_code_read((uint32_t)getpid(), &program.given, 7, &bytes));
 }
 
 /* Strings that lead to each other in a circle end. */

@@ -4,129 +4,79 @@
  * information, or a copy of them is in memory of no file; code of the compilers is in no file. All
  * of it keeps frames by the frame pointer, and a function's frame has the function in it. What runs
  * without a frame of its own, a bytecode's handler say, runs on its caller's: so the frame that the
- * frame pointer leads to is that of the innermost function, wherever the thread was interrupted.
+ * frame pointer leads to is that of the innermost function. Where compiled code was interrupted its
+ * own frame may be half made or half gone; then the function is found by the code itself, and the
+ * caller by the instructions around.
  *
- * Sources: src/execution/frame-constants.h, src/objects/{shared-function-info,script,string}.tq of
- * V8 10.2, 11.3, 12.4, 13.6; tools/gen-postmortem-metadata.py.
+ * Sources: src/execution/frame-constants.h, src/execution/x64/frame-constants-x64.h of V8 10.2,
+ * 11.3, 12.4, 13.6, 14.6; tools/gen-postmortem-metadata.py.
  */
 #ifndef EBPROF_NODE_BPF_H
 #define EBPROF_NODE_BPF_H
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/node/node_code.bpf.h"
+#include "bpf/runtime/node/node_object.bpf.h"
 #include "bpf/runtime/node/node_row.h"
-#include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
-#include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "format/unwind/unwind_step.h"
 
 #include <bpf/bpf_helpers.h>
 
 enum {
-	/* Words around the frame pointer, the first of which is 5 below it. */
-	NODE_FRAME_BELOW = 40,
-	NODE_FRAME_OFFSET = 0,   /* of the bytecode, a small integer */
-	NODE_FRAME_BYTECODE = 1, /* the array of them */
-	NODE_FRAME_FUNCTION = 3,
-	NODE_FRAME_MARKER = 4, /* the context, or, not a pointer, what kind of frame it is */
-	NODE_FRAME_LINK = 5,
-	NODE_FRAME_RETURN = 6,
-	NODE_FRAME_WORDS = 7,
+	NODE_RDI = 5, /* DWARF's numbers */
+	NODE_R10 = 10,
+
 	NODE_MAX_MARKER = 128,
 	NODE_MAX_DISTANCE = 1 << 20,
-
-	NODE_MAP_TYPE = 12, /* of a map: its objects' instance type */
-	NODE_SHARED_WORDS = 8,
-	NODE_SCRIPT_ID = 64,
-	NODE_SMI_SHIFT = 32,
-
-	NODE_STRING_LENGTH = 12,
-	NODE_STRING_CHARACTERS = 16,
-	NODE_LAST_STRING = 127, /* instance types of strings are the lowest */
-	NODE_STRING_SHAPE = 7,
-	NODE_STRING_IS_SEQUENTIAL = 0,
-	NODE_STRING_IS_ONE_BYTE = 8,
-	NODE_MAX_CHARACTERS = 255,
+	NODE_MADE_FRAME = 24,     /* bytes below the frame pointer, down to the function */
+	NODE_SEARCHED_WORDS = 12, /* of a builtin without a frame: what it may have pushed */
 };
 
-struct node_walk {
-	__u64 frame[NODE_FRAME_WORDS];
-	__u64 shared[NODE_SHARED_WORDS];
-	struct node_code code; /* with the function */
-	__u64 code_at,
-		start; /* of the optimized code at hand: its pointer, 0: none; instructions */
-	__u32 size;
-	__u64 name; /* the SharedFunctionInfo's name or scope info */
-};
-
-_Static_assert(sizeof(struct node_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
-
-static __always_inline struct node_walk *node_walk(const struct runtime_walk *runtime)
+static __always_inline bool node_claims_anonymous(struct scratch *scratch)
 {
-	return (struct node_walk *)runtime->words;
+	return scratch->walk.runtime.row.kind == RUNTIME_NODE ||
+	       find_known_runtime(scratch, RUNTIME_NODE);
 }
 
-static __always_inline const struct node_row *node_row(const struct runtime_walk *runtime)
+/* ---- frames ---- */
+
+/* Reads the words around a frame pointer, some frames' at once. */
+static __always_inline bool node_read_words(struct walk *walk, struct node_walk *node, __u64 from)
 {
-	return (const struct node_row *)runtime->row.words;
+	struct window *window = &walk->window;
+	__u64 at = from - window->address;
+	if (!window->address || at > WINDOW_BYTES - sizeof(node->frame)) {
+		window->address = from;
+		if (bpf_probe_read_user(window->bytes, WINDOW_BYTES, (const void *)from)) {
+			window->address = 0; /* the end of the stack may be near */
+			return !bpf_probe_read_user(
+				node->frame, sizeof(node->frame), (const void *)from);
+		}
+		at = 0;
+	}
+	asm volatile("" : "+r"(at)); /* or clang thinks the bounds are known */
+	if (at > WINDOW_BYTES - sizeof(node->frame))
+		return false;
+	__builtin_memcpy(node->frame, window->bytes + at, sizeof(node->frame));
+	return true;
 }
 
-/* ---- objects ---- */
-
-static __always_inline bool node_is_pointer(__u64 word)
+/* Whether the frame pointer leads to a frame of V8; it is at hand then. */
+static __always_inline bool node_read_frame(struct walk *walk, struct node_walk *node)
 {
-	return (word & 3) == 1 && word >> 12 && !(word >> 48);
+	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
+	return (walk->regs.known >> UNWIND_FP & 1) && !(fp & 7) && fp + 16 >= sp &&
+	       fp - sp + 16 <= NODE_MAX_DISTANCE &&
+	       node_read_words(walk, node, fp - NODE_FRAME_BELOW);
 }
 
-/*
- * The instance type of an object; negative: it is none. While objects are moved, a map's word may
- * say where its object is now.
- */
-__noinline int node_type_of(__u64 pointer);
-__noinline int node_type_of(__u64 pointer)
+static __always_inline bool node_is_marked(const struct node_walk *node)
 {
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	__u64 map = 0;
-	__u16 type = 0;
-	if (!scratch || !node_is_pointer(pointer) || !read_word(pointer - 1, &map))
-		return -1;
-	if (!(map & 3) && map && !read_word(map, &map))
-		return -1;
-	if (!node_is_pointer(map) ||
-		bpf_probe_read_user(&type, sizeof(type), (const void *)(map - 1 + NODE_MAP_TYPE)))
-		return -1;
-	return type;
-}
-
-/* ---- functions ---- */
-
-/* Makes the function of the frame at hand that at hand. 0: there is none. */
-__noinline int node_take_function(__u64 pointer);
-__noinline int node_take_function(__u64 pointer)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
-		return 0;
-	const struct node_row *row = node_row(&scratch->walk.runtime);
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	struct node_function *function = &node->code.function;
-	__u64 script_id = 0;
-	int type = node_type_of(pointer);
-	if (type < row->first_function || type > row->last_function ||
-		!read_word(pointer - 1 + row->function_shared, &function->shared) ||
-		node_type_of(function->shared) != row->shared_type ||
-		bpf_probe_read_user(
-			node->shared, sizeof(node->shared), (const void *)(function->shared - 1)))
-		return 0;
-	node->name = node->shared[row->shared_name / 8 % NODE_SHARED_WORDS];
-	__u64 script = node->shared[row->shared_script / 8 % NODE_SHARED_WORDS];
-	__u64 flags = node->shared[row->shared_flags / 8 % NODE_SHARED_WORDS];
-	function->literal_id = flags >> 32;
-	function->script_id = 0;
-	if (node_type_of(script) == row->script_type &&
-		read_word(script - 1 + NODE_SCRIPT_ID, &script_id))
-		function->script_id = script_id >> NODE_SMI_SHIFT;
-	return 1;
+	__u64 marker = node->frame[NODE_FRAME_MARKER];
+	return node_is_pointer(marker) || (!(marker & 1) && marker < NODE_MAX_MARKER);
 }
 
 /* Where in its bytecodes the frame at hand is, if it runs as such; else 0. */
@@ -140,226 +90,142 @@ static __always_inline __u32 node_place(const struct node_row *row, const struct
 	return place;
 }
 
-/* The name, where it is a string that lies there as it is; the recorder reads others. */
-static __always_inline __u32 node_append_name(const struct node_walk *node)
+static __always_inline __u32 node_place_in_code(
+	const struct node_walk *node, __u64 address, bool is_leaf)
 {
-	__u32 length = 0;
-	int type = node_type_of(node->name);
-	if (type < 0 || type > NODE_LAST_STRING ||
-		(type & NODE_STRING_SHAPE) != NODE_STRING_IS_SEQUENTIAL ||
-		!(type & NODE_STRING_IS_ONE_BYTE) ||
-		bpf_probe_read_user(&length, sizeof(length),
-			(const void *)(node->name - 1 + NODE_STRING_LENGTH)))
-		return append_text(0, RUNTIME_TEXT_NAME, 0, 0, NODE_MAX_CHARACTERS);
-	return append_text(0, RUNTIME_TEXT_NAME, node->name - 1 + NODE_STRING_CHARACTERS, length,
-		NODE_MAX_CHARACTERS);
+	__u32 place = (address - node->code.start) & (RUNTIME_FRAME_IS_LEAF - 1);
+	return place | (is_leaf ? RUNTIME_FRAME_IS_LEAF : 0);
 }
 
-/* The function at hand, or the code that it and others were made to. */
-__noinline int node_send_function(__u64 identity);
-__noinline int node_send_function(__u64 identity)
+static __always_inline enum runtime_leave node_leave_by_fp(
+	struct walk *walk, const struct node_walk *node)
 {
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	struct runtime_record *record = get_runtime_record(scratch);
-	if (!scratch || !record)
-		return 0;
-	struct event_code *head = &record->head;
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	head->unit[0] = 1; /* Latin-1 */
-	head->unit[1] = RUNTIME_UNIT_UTF8;
-	head->version = node_row(&scratch->walk.runtime)->version;
-	head->first_line = 0;
-	__u64 at = node_append_name(node);
-	head->address[RUNTIME_TEXT_NAME] = head->address[RUNTIME_TEXT_FILE] = 0;
-	head->bytes[RUNTIME_TEXT_FILE] = head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
-	head->whole_bytes[RUNTIME_TEXT_NAME] = head->bytes[RUNTIME_TEXT_NAME];
-	node->code.function.row = *node_row(&scratch->walk.runtime);
-	head->is_inlined = true;
-	head->address[RUNTIME_TEXT_LINES] = node->code.function.shared;
-	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
-	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
-	asm volatile("" : "+r"(at));
-	if (at > RUNTIME_MAX_NAME_BYTES)
-		return 0;
-	__builtin_memcpy(record->text + at, &node->code, sizeof(node->code));
-	__u32 number = send_code(scratch, record, at + sizeof(node->code), false, identity);
-	head->is_inlined = false; /* the next one's, which may be another runtime's */
-	return number;
+	walk->regs.ip = node->frame[NODE_FRAME_RETURN];
+	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16;
+	walk->regs.reg[UNWIND_FP] = node->frame[NODE_FRAME_LINK];
+	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
+	walk->is_exact = false;
+	return RUNTIME_LEFT_UNSEEN;
+}
+
+/* ---- compiled code that was interrupted ---- */
+
+/* To where the return address is, as the state says; the frame pointer is the caller's already. */
+static __always_inline enum runtime_leave node_leave_unmade(
+	struct walk *walk, enum node_frame_state state)
+{
+	__u64 sp = walk->regs.reg[UNWIND_SP] + (state == NODE_FRAME_HAS_LINK ? 8 : 0);
+	__u64 ip = walk->regs.reg[NODE_R10];
+	if (state != NODE_FRAME_IS_IN_R10 && !read_word(sp, &ip))
+		return RUNTIME_STAYS;
+	walk->regs.ip = ip;
+	walk->regs.reg[UNWIND_SP] = sp + 8;
+	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
+	walk->is_exact = false;
+	return RUNTIME_LEFT_UNSEEN;
 }
 
 /*
- * Pushes the function at hand, or the code at hand. Objects move, so a function goes by its script
- * and its place there, whose numbers are an isolate's own: each thread has one.
+ * Makes the function at hand that the code at hand is of. Baseline code does not say it: its frame
+ * has the function, if it has the same bytecodes, or at its beginning the register that functions
+ * are called with.
  */
-__noinline int node_push_function(__u32 place);
-__noinline int node_push_function(__u32 place)
+static __always_inline bool node_take_leaf_function(
+	struct walk *walk, struct node_walk *node, bool has_frame, enum node_frame_state *state)
+{
+	const struct node_row *row = node_row(&walk->runtime);
+	if (node->code.kind != NODE_CODE_BASELINE)
+		return node_take_code_function(row, node);
+	if (!*state && has_frame && node->frame[NODE_FRAME_BYTECODE] == node->code.deopt_data)
+		return node_take_function(node->frame[NODE_FRAME_FUNCTION]);
+	bool is_begun = walk->regs.ip - node->code.start < NODE_CODE_BYTES;
+	if (!*state)
+		*state = NODE_FRAME_IS_NONE;
+	return is_begun && node_take_function(walk->regs.reg[NODE_RDI]);
+}
+
+/* The code that was interrupted is at hand. */
+static __always_inline enum runtime_leave node_leave_interrupted(
+	struct scratch *scratch, struct node_walk *node)
+{
+	struct walk *walk = &scratch->walk;
+	enum node_frame_state state = node_frame_state(walk->regs.ip);
+	bool has_frame = node_read_frame(walk, node),
+	     is_regexp = node->code.kind == NODE_CODE_REGEXP;
+	__u32 place = node_place_in_code(node, walk->regs.ip, true);
+	if (!is_regexp && !node_take_leaf_function(walk, node, has_frame, &state))
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_TORN);
+	else
+		node_push_function(is_regexp ? 0 : place);
+	if (state)
+		return node_leave_unmade(walk, state);
+	return has_frame ? node_leave_by_fp(walk, node) : RUNTIME_STAYS;
+}
+
+/* ---- builtins that were interrupted ---- */
+
+/*
+ * A builtin without a frame of its own was called by the function at hand, whose frame it is on.
+ * Where it was called from: the first word from the top of the stack on that a call in the
+ * function's own code returns to. What the builtin itself may have pushed are values, no such
+ * addresses. Makes that code the code at hand; 0: there is none.
+ */
+__noinline int node_is_caller(__u64 at);
+__noinline int node_is_caller(__u64 at)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
+	__u64 address = 0;
+	if (!scratch || !read_word(at, &address) || address >> 47 || address >> 16 == 0)
 		return 0;
 	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	const struct node_function *function = &node->code.function;
-	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
-	identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);
-	if (!function->script_id) /* of a builtin, which does not move */
-		identity = mix(identity, function->shared);
-	if (node->code_at) {
-		identity = mix(mix(identity, node->start), node->size);
-		identity = mix(identity, node->code.deopt_data);
-	} else {
-		node->code.deopt_data = 0;
+	if (bpf_probe_read_user(
+		    node->bytes, UNWIND_CALL_BYTES, (const void *)(address - UNWIND_CALL_BYTES)) ||
+		!unwind_is_call(node->bytes))
+		return 0;
+	return 1;
+}
+
+/* The place in compiled code of the function at hand, whose frame is at hand too. 0: not found. */
+static __always_inline __u32 node_find_caller(struct scratch *scratch, struct node_walk *node)
+{
+	struct walk *walk = &scratch->walk;
+	const struct node_row *row = node_row(&walk->runtime);
+	__u64 sp = walk->regs.reg[UNWIND_SP], address = 0, shared = node->code.function.shared;
+	bool is_found = false;
+	for (int i = 0; i < NODE_SEARCHED_WORDS && !is_found; i++) {
+		is_found = node_is_caller(sp + 8 * i);
+		address = sp + 8 * i;
 	}
-	__u32 number = find_code(identity);
-	if (!number)
-		number = node_send_function(identity);
-	if (number)
-		push_runtime_word(scratch, number, place);
-	else
-		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
+	is_found = is_found && read_word(address, &address) && node_find_code(address - 1);
+	if (is_found && node->code.kind == NODE_CODE_BASELINE &&
+		node->frame[NODE_FRAME_BYTECODE] == node->code.deopt_data)
+		return node_place_in_code(node, address - 1, false);
+	if (is_found && node->code.kind == NODE_CODE_OPTIMIZED) {
+		if (node_take_code_function(row, node) && node->code.function.shared == shared)
+			return node_place_in_code(node, address - 1, false);
+		node_take_shared(shared);
+	}
+	node->code.kind = NODE_CODE_NONE;
 	return 0;
 }
 
-/* ---- code ---- */
-
-enum {
-	NODE_CODE_ALIGNMENT = 64,
-	NODE_SEARCHED = 16, /* places at once where code may begin, ... */
-	NODE_SEARCHES = 32, /* ... so often, further and further back: 32 KiB */
-	NODE_WITHOUT_CODE_SHIFT = 27,
-	NODE_CODE_KIND = 15, /* of the flags */
-	NODE_OPTIMIZED_KINDS = 2,
-};
-
-/* Where code began that an address was in, when it was looked for last. */
-struct node_known_code {
-	__u64 place; /* mix(process, address without its lowest bits) */
-	__u64 start;
-};
-
-enum {
-	NODE_KNOWN_CODES_SHIFT = 10,
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << NODE_KNOWN_CODES_SHIFT); /* of each lane: set by the recorder */
-	__type(key, __u32);
-	__type(value, struct node_known_code);
-} node_known_codes SEC(".maps");
-
-/*
- * Makes the code at hand whose instructions begin there, and that has the address. 0: none does;
- * negative: some code does, without the address.
- */
-__noinline int node_try_code(__u64 start, __u64 address);
-__noinline int node_try_code(__u64 start, __u64 address)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
-		return 0;
-	const struct node_row *row = node_row(&scratch->walk.runtime);
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	__u64 head[2], is_at = 0;
-	if (bpf_probe_read_user(head, sizeof(head), (const void *)(start - row->code_header)) ||
-		!node_is_pointer(head[0]) ||
-		node_type_of(start - row->code_header + 1) != row->instructions_type)
-		return 0;
-	node->code_at = row->code_start ? head[1] : start - row->code_header + 1;
-	if (row->code_start &&
-		(node_type_of(node->code_at) != row->code_type ||
-			!read_word(node->code_at - 1 + row->code_start, &is_at) || is_at != start))
-		return 0;
-	node->start = start;
-	if (bpf_probe_read_user(&node->size, sizeof(node->size),
-		    (const void *)(node->code_at - 1 + row->code_size)))
-		return 0;
-	return address - start < node->size ? 1 : -1;
-}
-
-/* The same of the places from `start` on backwards. A global function: it is verified once. */
-__noinline int node_search_code(__u64 start, __u64 address);
-__noinline int node_search_code(__u64 start, __u64 address)
-{
-	int found = 0;
-	for (int i = 0; i < NODE_SEARCHED && !found; i++)
-		found = node_try_code(start - i * NODE_CODE_ALIGNMENT, address);
-	return found;
-}
-
-/* The code that an address lies in, if a compiler has optimized it; it is at hand. */
-__noinline int node_find_code(__u64 address);
-__noinline int node_find_code(__u64 address)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
-		return 0;
-	const struct node_row *row = node_row(&scratch->walk.runtime);
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	__u64 place = mix(scratch->walk.runtime.process, address / NODE_CODE_ALIGNMENT);
-	__u32 slot = (place >> (64 - NODE_KNOWN_CODES_SHIFT)) +
-		     (scratch->lane << NODE_KNOWN_CODES_SHIFT);
-	struct node_known_code *known = bpf_map_lookup_elem(&node_known_codes, &slot);
-	__u32 flags = 0;
-	/* Where none was found there is none for a while. */
-	__u64 nowhere = mix(place, scratch->sample.time_ns >> NODE_WITHOUT_CODE_SHIFT);
-	if (!known || known->place == nowhere)
-		return 0;
-	int found = known->place == place ? node_try_code(known->start, address) : 0;
-	__u64 start = address & ~(__u64)(NODE_CODE_ALIGNMENT - 1);
-	if (found <= 0) {
-		found = 0;
-		for (int i = 0; i < NODE_SEARCHES && !found; i++)
-			found = node_search_code(
-				start - i * NODE_SEARCHED * NODE_CODE_ALIGNMENT, address);
-		known->place = 0;
-		known->start = node->start;
-		known->place = found > 0 ? place : nowhere;
-	}
-	if (found <= 0 || bpf_probe_read_user(&flags, sizeof(flags),
-				  (const void *)(node->code_at - 1 + row->code_flags)))
-		return 0;
-	__u32 kind = (flags & NODE_CODE_KIND) - row->baseline_kind;
-	return kind && kind <= NODE_OPTIMIZED_KINDS &&
-	       read_word(node->code_at - 1 + row->code_deopt, &node->code.deopt_data) &&
-	       read_word(node->code_at - 1 + row->code_positions, &node->code.positions);
-}
-
-/* ---- frames ---- */
-
-static __always_inline bool node_claims_anonymous(struct scratch *scratch)
-{
-	return find_known_runtime(scratch, RUNTIME_NODE);
-}
-
-/* Whether the frame pointer leads to a frame of V8; it is at hand then. */
-static __always_inline bool node_read_frame(const struct walk *walk, struct node_walk *node)
-{
-	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
-	if (!(walk->regs.known >> UNWIND_FP & 1) || fp & 7 || fp + 16 < sp ||
-		fp - sp + 16 > NODE_MAX_DISTANCE ||
-		bpf_probe_read_user(
-			node->frame, sizeof(node->frame), (const void *)(fp - NODE_FRAME_BELOW)))
-		return false;
-	__u64 marker = node->frame[NODE_FRAME_MARKER];
-	return node_is_pointer(marker) || (!(marker & 1) && marker < NODE_MAX_MARKER);
-}
+/* ---- leaving ---- */
 
 /* Where in its bytecodes or its code the function at hand is. */
 static __always_inline __u32 node_place_of_frame(
-	const struct walk *walk, struct node_walk *node, bool is_leaf)
+	struct scratch *scratch, struct node_walk *node, bool is_leaf)
 {
+	struct walk *walk = &scratch->walk;
 	const struct node_row *row = node_row(&walk->runtime);
+	bool is_code = walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_leaf && row->code_header;
+	if (is_code && node_find_code(walk->regs.ip - 1) && node->code.kind)
+		return node_place_in_code(node, walk->regs.ip - 1, false);
+	node->code.kind = NODE_CODE_NONE;
 	__u32 place = node_place(row, node);
-	node->code_at = 0;
-	if (place || walk->mapping.kind != EVENT_FRAME_ANONYMOUS || !row->code_header)
-		return place;
-	if (node_find_code(walk->regs.ip - !is_leaf)) {
-		place = walk->regs.ip - !is_leaf - node->start;
-		return (place & (RUNTIME_FRAME_IS_LEAF - 1)) |
-		       (is_leaf ? RUNTIME_FRAME_IS_LEAF : 0);
-	}
-	node->code_at = 0;
-	return 0;
+	/* A builtin that has a frame has no script. */
+	if (!place && is_leaf && row->code_header && node->code.function.script_id)
+		place = node_find_caller(scratch, node);
+	return place;
 }
 
 static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch)
@@ -367,21 +233,29 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	struct walk *walk = &scratch->walk;
 	struct node_walk *node = node_walk(&walk->runtime);
 	bool is_builtin = walk->mapping.kind == EVENT_FRAME_FILE, is_leaf = walk->is_exact;
-	if (!take_known_runtime(scratch, RUNTIME_NODE) || !node_read_frame(walk, node))
+	if (!take_known_runtime(scratch, RUNTIME_NODE))
 		return RUNTIME_STAYS;
+	if (is_leaf && !is_builtin && node_row(&walk->runtime)->code_header &&
+		node_find_code(walk->regs.ip) && node->code.kind)
+		return node_leave_interrupted(scratch, node);
+	if (!node_read_frame(walk, node) || !node_is_marked(node))
+		return RUNTIME_STAYS;
+	node->code.kind = NODE_CODE_NONE;
 	bool has_function = node_is_pointer(node->frame[NODE_FRAME_MARKER]);
-	if (has_function && !node_take_function(node->frame[NODE_FRAME_FUNCTION]))
-		return RUNTIME_STAYS;
+	/* Of a frame that is half made the function is where functions are called with it. */
+	bool is_half =
+		is_leaf && walk->regs.reg[UNWIND_FP] - walk->regs.reg[UNWIND_SP] < NODE_MADE_FRAME;
+	__u64 function = is_half ? walk->regs.reg[NODE_RDI] : node->frame[NODE_FRAME_FUNCTION];
+	if (has_function && !node_take_function(function)) {
+		if (!is_half)
+			return RUNTIME_STAYS;
+		has_function = false;
+	}
 	if (is_builtin && (is_leaf || !has_function))
 		push_frame(scratch, walk->regs.ip - !is_leaf);
 	if (has_function)
-		node_push_function(node_place_of_frame(walk, node, is_leaf));
-	walk->regs.ip = node->frame[NODE_FRAME_RETURN];
-	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16;
-	walk->regs.reg[UNWIND_FP] = node->frame[NODE_FRAME_LINK];
-	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
-	walk->is_exact = false;
-	return RUNTIME_LEFT_UNSEEN;
+		node_push_function(is_half ? 0 : node_place_of_frame(scratch, node, is_leaf));
+	return node_leave_by_fp(walk, node);
 }
 
 /* ---- the row ---- */

@@ -13,12 +13,21 @@ struct node_row {
 	unsigned char shared_name, shared_script, shared_flags; /* SharedFunctionInfo */
 	unsigned char bytecode_data, bytecode_positions;        /* BytecodeArray */
 	unsigned char scope_first, scope_locals; /* words of a ScopeInfo, behind its map */
-	unsigned char version;                   /* of V8: the major one; 0: of none */
-	/* Code: its kind for baseline code, which those of the optimizing compilers follow; what
-	 * its instructions begin behind; offsets in it. */
+	unsigned char version, minor_version;    /* of V8; 0: of none */
+	/* Code: its kinds; what its instructions begin behind; offsets in it. */
 	unsigned char baseline_kind, code_header, code_start, code_size, code_flags, code_deopt,
 		code_positions;
+	unsigned char regexp_kind;
 	unsigned short code_type, instructions_type; /* instance types */
+	/* Of the data for deoptimization: where it has the outermost function. */
+	unsigned char deopt_shared, deopt_shared_is_wrapped;
+};
+
+enum node_code_kind {
+	NODE_CODE_NONE, /* of none of these, or not found */
+	NODE_CODE_BASELINE,
+	NODE_CODE_OPTIMIZED,
+	NODE_CODE_REGEXP,
 };
 
 /* What of a function leads to its name, file and lines: sent in place of lines. */
@@ -28,14 +37,18 @@ struct node_function {
 	struct node_row row;
 };
 
-/* What of optimized code leads to the functions that are inlined in it. */
+/* What of compiled code leads to its lines and to the functions that are inlined in it. */
 struct node_code {
-	unsigned long long deopt_data, positions; /* pointers */
-	struct node_function function;            /* the outermost */
+	/* Pointers. Of baseline code: to the bytecodes, and to where each of them begins. */
+	unsigned long long deopt_data, positions;
+	unsigned long long start; /* of the instructions */
+	unsigned int size;
+	unsigned char kind; /* enum node_code_kind */
+	unsigned char is_maglev;
+	struct node_function function;
 };
 
 _Static_assert(sizeof(struct node_code) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 _Static_assert(sizeof(struct node_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");
-_Static_assert(sizeof(struct node_function) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 
 #endif

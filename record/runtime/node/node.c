@@ -9,12 +9,14 @@
 
 #include "bpf/runtime/node/node_row.h"
 #include "format/elf/elf_dynsym.h"
+#include "record/runtime/node/node_code.h"
 #include "record/runtime/node/node_function.h"
 #include "record/runtime/runtime.h"
 
 enum symbol {
 	SMI_SHIFT, /* the first: without it nothing else is looked for */
 	VERSION,
+	MINOR_VERSION,
 	FUNCTION_TYPE,
 	FIRST_FUNCTION_TYPE, /* from V8 12 on; before, functions' types follow on each other */
 	LAST_FUNCTION_TYPE,
@@ -44,6 +46,7 @@ enum symbol {
 static const char *const names[SYMBOLS] = {
 	[SMI_SHIFT] = "v8dbg_SmiShiftSize",
 	[VERSION] = "_ZN2v88internal7Version6major_E",
+	[MINOR_VERSION] = "_ZN2v88internal7Version6minor_E",
 	[FUNCTION_TYPE] = "v8dbg_type_JSFunction__JS_FUNCTION_TYPE",
 	[FIRST_FUNCTION_TYPE] = "v8dbg_FirstJSFunctionType",
 	[LAST_FUNCTION_TYPE] = "v8dbg_LastJSFunctionType",
@@ -103,16 +106,18 @@ static int32_t node_first_value(
 static void take_code(const struct values *values, struct node_row *row)
 {
 	static const struct {
-		uint8_t start, size, flags, deopt, positions;
+		uint8_t start, size, flags, deopt, positions, regexp_kind;
+		uint8_t deopt_shared, is_wrapped; /* in the data for deoptimization: word */
 	} codes[] = {
-		[10] = {0, 40, 48, 16, 24},
-		[11] = {40, 56, 48, 16, 24},
-		[12] = {40, 52, 48, 8, 16},
-		[13] = {40, 56, 52, 8, 16},
-		[14] = {40, 56, 52, 8, 16},
+		[10] = {0, 40, 48, 16, 24, 3, 6, false},
+		[11] = {40, 56, 48, 16, 24, 3, 6, false},
+		[12] = {40, 52, 48, 8, 16, 3, 6, false},
+		[13] = {40, 56, 52, 8, 16, 3, 7, true},
+		[14] = {40, 56, 52, 8, 16, 4, 7, true},
 	};
 	enum {
 		HEADER_10 = 128, /* Code and its instructions are one object */
+		ARRAY_DATA = 16,
 	};
 	int32_t baseline = node_value(values, BASELINE_KIND, MAX_OFFSET);
 	int32_t code = node_value(values, CODE_TYPE, MAX_TYPE);
@@ -130,11 +135,15 @@ static void take_code(const struct values *values, struct node_row *row)
 	row->code_flags = codes[row->version].flags;
 	row->code_deopt = codes[row->version].deopt;
 	row->code_positions = codes[row->version].positions;
+	row->regexp_kind = codes[row->version].regexp_kind;
+	row->deopt_shared = (uint8_t)(ARRAY_DATA + 8 * codes[row->version].deopt_shared);
+	row->deopt_shared_is_wrapped = codes[row->version].is_wrapped;
 }
 
 static bool take_row(const struct values *values, struct node_row *row)
 {
 	int32_t version = node_value(values, VERSION, LATEST);
+	int32_t minor = node_value(values, MINOR_VERSION, MAX_OFFSET);
 	int32_t function = node_value(values, FUNCTION_TYPE, MAX_TYPE);
 	int32_t first = node_value(values, FIRST_FUNCTION_TYPE, MAX_TYPE);
 	int32_t last = node_value(values, LAST_FUNCTION_TYPE, MAX_TYPE);
@@ -175,6 +184,7 @@ static bool take_row(const struct values *values, struct node_row *row)
 		.scope_first = (uint8_t)offsets[5],
 		.scope_locals = (uint8_t)offsets[6],
 		.version = (uint8_t)version,
+		.minor_version = (uint8_t)(minor < 0 ? 0 : minor),
 	};
 	take_code(values, row);
 	return true;
@@ -223,7 +233,7 @@ static bool node_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime node_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "node",
 	.claims_code_of_no_file = true,
 	.object = "[javascript]",
@@ -232,5 +242,5 @@ const struct runtime node_runtime = {
 	.is_sound = node_is_sound,
 	.put_texts = node_function_put_texts,
 	.next_line = node_function_next_line,
-	.read_inlined = node_function_read,
+	.read_inlined = node_code_read,
 };

@@ -1,21 +1,24 @@
-/* Functions of JavaScript: names, files, and the lines of their bytecodes. */
+/* Functions of JavaScript: what they are called. */
 #ifndef EBPROF_NODE_FUNCTION_H
 #define EBPROF_NODE_FUNCTION_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/bytes.h"
 #include "format/base/str.h"
+#include "record/runtime/node/node_object.h"
 #include "record/runtime/runtime_lines.h"
 
-/*
- * Reads one of a process, by what the BPF side sends: a struct node_function. `ret` gets a struct
- * runtime_inlined, of one function; its places are bytecodes. In a reader's worker. False: it
- * cannot be read, or is another one by now.
- */
-bool node_function_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+enum {
+	NODE_SCRIPT_ID = 64, /* offset */
+};
+
+/* The name, "" where it has none, and where the function begins in its script; 0: not known. */
+bool node_function_read_name(
+	const struct node_reader *reading, uint64_t shared, struct str *name, uint32_t *start);
+/* Whether the function is still there: it may have moved, and another one be in its place. */
+bool node_function_is_there(
+	const struct node_reader *reading, const struct node_function *function);
 /* "(anonymous)" where there is no name; a file's path in place of its URL. */
 void node_function_put_texts(struct str *name, struct str *file);
 /* There is no line where the function could not be read. */

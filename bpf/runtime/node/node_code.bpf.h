@@ -1,0 +1,249 @@
+/*
+ * Code that V8's compilers made, by an address in it. Its instructions begin at a multiple of 64,
+ * behind a header whose first word is a map that all code has, and whose second leads to what is
+ * known of the code (in V8 10 that is the header itself); there stands, again, where the
+ * instructions begin.
+ *
+ * Sources: src/objects/{code,instruction-stream}.h, src/codegen/x64/macro-assembler-x64.cc,
+ * src/compiler/backend/x64/code-generator-x64.cc of V8 10.2, 11.3, 12.4, 13.6, 14.6.
+ */
+#ifndef EBPROF_NODE_CODE_BPF_H
+#define EBPROF_NODE_CODE_BPF_H
+
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/node/node_object.bpf.h"
+#include "bpf/runtime/node/node_row.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	NODE_CODE_ALIGNMENT = 64,
+	NODE_CODE_WORDS = 8, /* of Code that are read */
+	NODE_PAGE_SHIFT = 12,
+	NODE_PIECES = 256,                                /* of WINDOW_BYTES that are searched */
+	NODE_STARTS = WINDOW_BYTES / NODE_CODE_ALIGNMENT, /* in each */
+	NODE_WITHOUT_CODE_SHIFT = 27,
+	NODE_CODE_KIND = 15, /* of the flags */
+	NODE_OPTIMIZED_KINDS = 2,
+};
+
+/* Where code began that an address was in, when it was looked for last. */
+struct node_known_code {
+	__u64 place; /* mix(process, address without its lowest bits) */
+	__u64 start;
+};
+
+enum {
+	NODE_KNOWN_CODES_SHIFT = 10,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << NODE_KNOWN_CODES_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct node_known_code);
+} node_known_codes SEC(".maps");
+
+static __always_inline __u32 node_code_u32(const struct node_walk *node, __u32 offset)
+{
+	__u64 word = node->object[offset / 8 % NODE_OBJECT_WORDS];
+	return offset & 4 ? word >> 32 : word;
+}
+
+static __always_inline enum node_code_kind node_kind_of(const struct node_row *row, __u32 flags)
+{
+	__u32 kind = flags & NODE_CODE_KIND, behind = kind - row->baseline_kind;
+	if (kind == row->regexp_kind)
+		return NODE_CODE_REGEXP;
+	if (!behind)
+		return NODE_CODE_BASELINE;
+	return behind <= NODE_OPTIMIZED_KINDS ? NODE_CODE_OPTIMIZED : NODE_CODE_NONE;
+}
+
+/*
+ * Makes the code at hand whose instructions begin there, and that has the address. 0: none does;
+ * negative: some code does, without the address. All that is said of it is read anew, so it does
+ * not matter what was there before.
+ */
+__noinline int node_try_code(__u64 start, __u64 address);
+__noinline int node_try_code(__u64 start, __u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	struct node_code *code = &node->code;
+	__u64 head[2];
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(start - row->code_header)) ||
+		node_type_of_map(head[0]) != row->instructions_type)
+		return 0;
+	__u64 at = row->code_start ? head[1] : start - row->code_header + 1;
+	if (!node_read_object(node, at, NODE_CODE_WORDS, row->code_type) ||
+		(row->code_start && node->object[row->code_start / 8 % NODE_OBJECT_WORDS] != start))
+		return 0;
+	code->start = start;
+	code->size = node_code_u32(node, row->code_size);
+	__u32 flags = node_code_u32(node, row->code_flags);
+	code->kind = node_kind_of(row, flags);
+	code->is_maglev = (flags & NODE_CODE_KIND) == row->baseline_kind + 1U;
+	code->deopt_data = node->object[row->code_deopt / 8 % NODE_OBJECT_WORDS];
+	code->positions = node->object[row->code_positions / 8 % NODE_OBJECT_WORDS];
+	return address - start < code->size ? 1 : -1;
+}
+
+/*
+ * Tries what looks like code's beginning in a piece of memory, the last first. Negative: there is
+ * none, or it cannot be read, so nothing ahead of it has the address. The walk's window is used
+ * for it: there is no other room.
+ */
+__noinline int node_search_piece(__u64 piece, __u64 address);
+__noinline int node_search_piece(__u64 piece, __u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return -1;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct window *window = &scratch->walk.window;
+	__u32 first = -row->code_header & (NODE_CODE_ALIGNMENT - 1);
+	window->address = 0;
+	if (bpf_probe_read_user(window->bytes, WINDOW_BYTES, (const void *)piece))
+		return -1;
+	int found = 0;
+	for (int i = NODE_STARTS - 1; i >= 0 && !found; i--) {
+		__u32 at = (first + i * NODE_CODE_ALIGNMENT) & (WINDOW_BYTES - 8);
+		__u64 start = piece + at + row->code_header;
+		if (start <= address && node_is_pointer(*(__u64 *)(window->bytes + at)))
+			found = node_try_code(start, address);
+	}
+	return found;
+}
+
+static __always_inline struct node_known_code *node_known_code(
+	const struct scratch *scratch, __u64 place)
+{
+	__u32 slot = (place >> (64 - NODE_KNOWN_CODES_SHIFT)) +
+		     (scratch->lane << NODE_KNOWN_CODES_SHIFT);
+	return bpf_map_lookup_elem(&node_known_codes, &slot);
+}
+
+/*
+ * Makes the code at hand that an address lies in. 0: there is none. A function's code may be of
+ * any size, so it is looked for far back, once: then it is known where code began that had an
+ * address near this one.
+ */
+__noinline int node_find_code(__u64 address);
+__noinline int node_find_code(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	__u64 process = scratch->walk.runtime.process;
+	__u64 place = mix(process, address / NODE_CODE_ALIGNMENT);
+	struct node_known_code *known = node_known_code(scratch, place);
+	/* Where none was found there is none for a while. */
+	__u64 nowhere = mix(place, scratch->sample.time_ns >> NODE_WITHOUT_CODE_SHIFT);
+	if (!known || known->place == nowhere)
+		return 0;
+	if (known->place == place && node_try_code(known->start, address) > 0)
+		return 1;
+	__u64 page = mix(~process, address >> NODE_PAGE_SHIFT);
+	struct node_known_code *near = node_known_code(scratch, page);
+	int found = near && near->place == page ? node_try_code(near->start, address) : 0;
+	__u64 piece = address & ~(__u64)(WINDOW_BYTES - 1);
+	if (found < 0)
+		found = 0;
+	for (int i = 0; i < NODE_PIECES && !found; i++)
+		found = node_search_piece(piece - i * WINDOW_BYTES, address);
+	known->place = 0;
+	known->start = node->code.start;
+	known->place = found > 0 ? place : nowhere;
+	if (found > 0 && near) {
+		near->place = 0;
+		near->start = node->code.start;
+		near->place = page;
+	}
+	return found > 0;
+}
+
+/* Makes the function at hand that the optimized code at hand was made for, by its own word. */
+static __always_inline bool node_take_code_function(
+	const struct node_row *row, struct node_walk *node)
+{
+	__u64 shared = 0;
+	if (!node_is_pointer(node->code.deopt_data) ||
+		!read_word(node->code.deopt_data - 1 + row->deopt_shared, &shared))
+		return false;
+	if (row->deopt_shared_is_wrapped &&
+		(!node_is_pointer(shared) || !read_word(shared - 1 + 8, &shared)))
+		return false;
+	return node_take_shared(shared);
+}
+
+/* ---- frames that are half made, or half gone ---- */
+
+enum node_frame_state {
+	NODE_FRAME_IS_MADE,   /* the frame pointer is the code's own */
+	NODE_FRAME_IS_NONE,   /* it is the caller's; the return address is at the stack's top, */
+	NODE_FRAME_HAS_LINK,  /* ... or the second word from there, */
+	NODE_FRAME_IS_IN_R10, /* ... or in r10 */
+};
+
+/* Bytes 0 to 3 that stand `at`, which may be anywhere: the processor does not mind. */
+__attribute__((no_sanitize("alignment"))) static __u32 node_code_bytes(
+	const struct node_walk *node, __u32 at)
+{
+	return *(const __u32 *)(node->bytes + (at & (NODE_CODE_BYTES - 1)));
+}
+
+/* [pop rbp] ret; or, where more arguments may have been given than the function takes: cmp rcx,
+ * jg, ret; pop r10, lea rsp, push r10, ret. node->bytes begin one ahead. */
+static __always_inline enum node_frame_state node_epilogue_state(const struct node_walk *node)
+{
+	__u32 code = node_code_bytes(node, 1), next = node_code_bytes(node, 5);
+	if ((code & 0xfe) == 0xc2)
+		return NODE_FRAME_IS_NONE;
+	if ((code & 0xffffff) == 0xf98348 && (next & 0xff00ff) == 0xc2007f)
+		return NODE_FRAME_IS_NONE;
+	if ((code & 0xff00ff) == 0xc2007f)
+		return NODE_FRAME_IS_NONE;
+	if ((code & 0xffff) == 0x5a41 && code >> 16 == 0x8d48)
+		return NODE_FRAME_IS_NONE;
+	bool is_dropping = (code == 0xcc648d48 && (next >> 8 & 0xffff) == 0x5241) ||
+			   (code == 0xcc248d48 && (next & 0xffff) == 0x5241);
+	if (is_dropping)
+		return NODE_FRAME_IS_IN_R10;
+	return (code & 0xffffff) == 0xc35241 ? NODE_FRAME_IS_IN_R10 : NODE_FRAME_IS_MADE;
+}
+
+/* What is there of the frame of the code at hand where the thread was interrupted. */
+__noinline int node_frame_state(__u64 ip);
+__noinline int node_frame_state(__u64 ip)
+{
+	enum {
+		PUSH_AND_MOVE = 0xe5894855, /* push rbp; mov rbp, rsp */
+	};
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return NODE_FRAME_IS_MADE;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	if (bpf_probe_read_user(node->bytes, 16, (const void *)(ip - 1)))
+		return NODE_FRAME_IS_MADE;
+	if (node_code_bytes(node, 1) == PUSH_AND_MOVE)
+		return NODE_FRAME_IS_NONE;
+	if (node_code_bytes(node, 0) == PUSH_AND_MOVE)
+		return NODE_FRAME_HAS_LINK;
+	enum node_frame_state state = node_epilogue_state(node);
+	__u64 start = node->code.start;
+	if (state || ip - start >= NODE_CODE_BYTES ||
+		bpf_probe_read_user(node->bytes, NODE_CODE_BYTES, (const void *)start))
+		return state;
+	for (__u32 i = 0; i + 4 < NODE_CODE_BYTES; i++)
+		if (node_code_bytes(node, i) == PUSH_AND_MOVE)
+			return ip - start <= i ? NODE_FRAME_IS_NONE : NODE_FRAME_IS_MADE;
+	return NODE_FRAME_IS_MADE;
+}
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * Objects of V8 that lead from a frame to its function, and the numbers of functions.
+ *
+ * Sources: src/objects/{js-function,shared-function-info,script,string}.tq of V8 10.2, 11.3, 12.4,
+ * 13.6, 14.6.
+ */
+#ifndef EBPROF_NODE_OBJECT_BPF_H
+#define EBPROF_NODE_OBJECT_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/node/node_row.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
+#include "bpf/runtime/thread.bpf.h"
+#include "bpf/scratch.bpf.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	/* Words around the frame pointer, the first of which is 5 below it. */
+	NODE_FRAME_BELOW = 40,
+	NODE_FRAME_OFFSET = 0,   /* of the bytecode, a small integer */
+	NODE_FRAME_BYTECODE = 1, /* the array of them */
+	NODE_FRAME_FUNCTION = 3,
+	NODE_FRAME_MARKER = 4, /* the context, or, not a pointer, what kind of frame it is */
+	NODE_FRAME_LINK = 5,
+	NODE_FRAME_RETURN = 6,
+	NODE_FRAME_WORDS = 7,
+
+	NODE_MAP_TYPE = 12,      /* of a map: its objects' instance type */
+	NODE_FUNCTION_WORDS = 5, /* that are read; a JSFunction has more */
+	NODE_SHARED_WORDS = 8,
+	NODE_SCRIPT_NAME = 2, /* word */
+	NODE_SCRIPT_ID = 8,
+	NODE_SCRIPT_WORDS = 9,
+	NODE_OBJECT_WORDS = 16, /* the most, and a power of two */
+	NODE_SMI_SHIFT = 32,
+
+	NODE_STRING_LENGTH = 12,
+	NODE_STRING_CHARACTERS = 16,
+	NODE_LAST_STRING = 127, /* instance types of strings are the lowest */
+	NODE_STRING_SHAPE = 7,
+	NODE_STRING_IS_SEQUENTIAL = 0,
+	NODE_STRING_IS_ONE_BYTE = 8,
+	NODE_MAX_CHARACTERS = 255,
+	NODE_SCOPE_INLINED_LOCALS = 75, /* of a ScopeInfo; more have their names in a table */
+	NODE_SCOPE_WORDS = 3,           /* that are looked at behind them */
+
+	NODE_CODE_BYTES = 64, /* instructions that are looked at at once */
+};
+
+struct node_walk {
+	__u64 frame[NODE_FRAME_WORDS];
+	__u64 object[NODE_OBJECT_WORDS]; /* that was read last */
+	__u64 shared[NODE_SHARED_WORDS];
+	__u8 bytes[NODE_CODE_BYTES + 8]; /* of code */
+	struct node_code code;           /* at hand, with the function at hand */
+	__u64 name;                      /* the SharedFunctionInfo's name or scope info */
+	__u64 file;                      /* the script's name */
+};
+
+_Static_assert(sizeof(struct node_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
+
+static __always_inline struct node_walk *node_walk(const struct runtime_walk *runtime)
+{
+	return (struct node_walk *)runtime->words;
+}
+
+static __always_inline const struct node_row *node_row(const struct runtime_walk *runtime)
+{
+	return (const struct node_row *)runtime->row.words;
+}
+
+/* ---- types ---- */
+
+/*
+ * The instance types of the maps that were met. Those of SharedFunctionInfo, Script, BytecodeArray,
+ * Code and InstructionStream are roots of the virtual machine: they neither move nor die. Those of
+ * functions may, and another map may come to be there; but what is read of a function is believed
+ * for what it leads to, a SharedFunctionInfo.
+ */
+struct node_known_map {
+	__u64 key; /* mix(process, map) */
+	__u64 type;
+};
+
+enum {
+	NODE_KNOWN_MAPS_SHIFT = 7,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << NODE_KNOWN_MAPS_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct node_known_map);
+} node_known_maps SEC(".maps");
+
+static __always_inline bool node_is_pointer(__u64 word)
+{
+	return (word & 3) == 1 && word >> 12 && !(word >> 48);
+}
+
+static __always_inline bool node_keeps_type(const struct node_row *row, __u32 type)
+{
+	return (type >= row->first_function && type <= row->last_function) ||
+	       type == row->shared_type || type == row->script_type ||
+	       type == row->bytecode_array_type || type == row->code_type ||
+	       type == row->instructions_type;
+}
+
+/*
+ * The instance type of an object by its first word; negative: it is none. While objects are moved,
+ * that word may say where its object is now.
+ */
+__noinline int node_type_of_map(__u64 map);
+__noinline int node_type_of_map(__u64 map)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	__u16 type = 0;
+	if (!scratch || (!(map & 3) && map && !read_word(map, &map)) || !node_is_pointer(map))
+		return -1;
+	__u64 key = mix(scratch->walk.runtime.process, map);
+	__u32 slot =
+		(key >> (64 - NODE_KNOWN_MAPS_SHIFT)) + (scratch->lane << NODE_KNOWN_MAPS_SHIFT);
+	struct node_known_map *known = bpf_map_lookup_elem(&node_known_maps, &slot);
+	if (!known)
+		return -1;
+	if (known->key == key)
+		return known->type;
+	if (bpf_probe_read_user(&type, sizeof(type), (const void *)(map - 1 + NODE_MAP_TYPE)))
+		return -1;
+	if (node_keeps_type(node_row(&scratch->walk.runtime), type)) {
+		known->type = type;
+		known->key = key;
+	}
+	return type;
+}
+
+/* The same of a pointer. */
+static __always_inline int node_type_of(__u64 pointer)
+{
+	__u64 map = 0;
+	if (!node_is_pointer(pointer) || !read_word(pointer - 1, &map))
+		return -1;
+	return node_type_of_map(map);
+}
+
+/* Reads the first words of an object; 0: it is not of this type. */
+static __always_inline bool node_read_object(
+	struct node_walk *node, __u64 pointer, __u32 words, int type)
+{
+	return node_is_pointer(pointer) &&
+	       !bpf_probe_read_user(node->object, words * 8, (const void *)(pointer - 1)) &&
+	       node_type_of_map(node->object[0]) == type;
+}
+
+/* ---- functions ---- */
+
+/*
+ * Makes a SharedFunctionInfo the function at hand, by its script and its place there. 0: it is
+ * none. Nothing of it is kept from one time to the next: objects move, and others come to be where
+ * they were.
+ */
+__noinline int node_take_shared(__u64 shared);
+__noinline int node_take_shared(__u64 shared)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	struct node_function *function = &node->code.function;
+	if (!node_is_pointer(shared) ||
+		bpf_probe_read_user(
+			node->shared, sizeof(node->shared), (const void *)(shared - 1)) ||
+		node_type_of_map(node->shared[0]) != row->shared_type)
+		return 0;
+	function->shared = shared;
+	node->name = node->shared[row->shared_name / 8 % NODE_SHARED_WORDS];
+	__u64 script = node->shared[row->shared_script / 8 % NODE_SHARED_WORDS];
+	function->literal_id = node->shared[row->shared_flags / 8 % NODE_SHARED_WORDS] >> 32;
+	bool has_script = node_read_object(node, script, NODE_SCRIPT_WORDS, row->script_type);
+	function->script_id = has_script ? node->object[NODE_SCRIPT_ID] >> NODE_SMI_SHIFT : 0;
+	node->file = has_script ? node->object[NODE_SCRIPT_NAME] : 0;
+	return 1;
+}
+
+/* The same of a JSFunction. */
+__noinline int node_take_function(__u64 pointer);
+__noinline int node_take_function(__u64 pointer)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	if (!node_is_pointer(pointer) || bpf_probe_read_user(node->object, NODE_FUNCTION_WORDS * 8,
+						 (const void *)(pointer - 1)))
+		return 0;
+	int type = node_type_of_map(node->object[0]);
+	return type >= row->first_function && type <= row->last_function &&
+	       node_take_shared(node->object[row->function_shared / 8 % NODE_OBJECT_WORDS]);
+}
+
+/* ---- sending ---- */
+
+/*
+ * What the name leads to where it is a ScopeInfo: the first string behind its variables. How many
+ * these are, and where they begin, stands ahead of them.
+ */
+__noinline int node_take_scope_name(__u64 scope);
+__noinline int node_take_scope_name(__u64 scope)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	__u64 locals = 0, first = 0;
+	node->name = 0;
+	if (node_type_of(scope) != row->scope_info_type ||
+		!read_word(scope - 1 + 8 + 8 * row->scope_locals, &locals) ||
+		!read_word(scope - 1 + 8 + 8 * row->scope_first, &first))
+		return 0;
+	locals >>= NODE_SMI_SHIFT;
+	__u64 at =
+		row->scope_first + (locals < NODE_SCOPE_INLINED_LOCALS ? 2 * locals : locals + 1);
+	if (locals && !(__u32)first)
+		at++; /* a module has the number of its variables ahead of the locals */
+	if (bpf_probe_read_user(node->object, NODE_SCOPE_WORDS * 8,
+		    (const void *)(scope - 1 + 8 + 8 * (at & 0xffffff))))
+		return 0;
+	__u32 length = 0;
+	node->name = node->object[0];
+	/* Behind an empty name and its number: what the function was assigned to. */
+	if (!bpf_probe_read_user(
+		    &length, sizeof(length), (const void *)(node->name - 1 + NODE_STRING_LENGTH)) &&
+		!length && !(__u32)node->object[1])
+		node->name = node->object[2];
+	return 0;
+}
+
+/* Texts where they are strings that lie there as they are; the recorder reads others. */
+__noinline int node_append_string(__u32 at, __u32 what, __u64 string);
+__noinline int node_append_string(__u32 at, __u32 what, __u64 string)
+{
+	__u32 length = 0;
+	int type = node_type_of(string);
+	if (type < 0 || type > NODE_LAST_STRING ||
+		(type & NODE_STRING_SHAPE) != NODE_STRING_IS_SEQUENTIAL ||
+		!(type & NODE_STRING_IS_ONE_BYTE) ||
+		bpf_probe_read_user(
+			&length, sizeof(length), (const void *)(string - 1 + NODE_STRING_LENGTH)))
+		length = 0;
+	return append_text(at, what, string - 1 + NODE_STRING_CHARACTERS, length,
+		what == RUNTIME_TEXT_NAME ? NODE_MAX_CHARACTERS : RUNTIME_MAX_FILE_BYTES);
+}
+
+#define NODE_REGEXP_NAME "(regular expression)"
+#define NODE_NO_NAME     "(anonymous)"
+
+/* The code of a regular expression has a name of ours: nothing leads from it to its text. */
+static __always_inline __u32 node_send_regexp(
+	struct scratch *scratch, struct runtime_record *record, __u64 identity)
+{
+	struct event_code *head = &record->head;
+	head->unit[0] = RUNTIME_UNIT_UTF8;
+	head->version = RUNTIME_VERSION_LINES;
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
+		head->bytes[i] = head->whole_bytes[i] = head->address[i] = 0;
+	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] =
+		sizeof(NODE_REGEXP_NAME) - 1;
+	__builtin_memcpy(record->text, NODE_REGEXP_NAME, sizeof(NODE_REGEXP_NAME) - 1);
+	return send_code(scratch, record, sizeof(NODE_REGEXP_NAME) - 1, true, identity);
+}
+
+/* The function at hand, or the code that it and others were made to. */
+__noinline int node_send_function(__u64 identity);
+__noinline int node_send_function(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	struct event_code *head = &record->head;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	head->unit[0] = head->unit[1] = 1; /* Latin-1 */
+	head->version = node_row(&scratch->walk.runtime)->version;
+	head->first_line = 0;
+	if (node->code.kind == NODE_CODE_REGEXP)
+		return node_send_regexp(scratch, record, identity);
+	if (node_is_pointer(node->name) && node_type_of(node->name) > NODE_LAST_STRING)
+		node_take_scope_name(node->name);
+	__u64 at = node_append_string(0, RUNTIME_TEXT_NAME, node->name);
+	asm volatile("" : "+r"(at));
+	if (!at) { /* an empty one, say; what the recorder reads takes its place */
+		at = sizeof(NODE_NO_NAME) - 1;
+		head->bytes[RUNTIME_TEXT_NAME] = at;
+		__builtin_memcpy(record->text, NODE_NO_NAME, sizeof(NODE_NO_NAME) - 1);
+	}
+	at = node_append_string(at, RUNTIME_TEXT_FILE, node->file);
+	for (int i = 0; i < RUNTIME_TEXTS; i++) {
+		head->address[i] = 0;
+		head->whole_bytes[i] = head->bytes[i];
+	}
+	node->code.function.row = *node_row(&scratch->walk.runtime);
+	head->is_inlined = true;
+	head->address[RUNTIME_TEXT_LINES] = node->code.function.shared;
+	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
+	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	asm volatile("" : "+r"(at));
+	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
+		return 0;
+	__builtin_memcpy(record->text + at, &node->code, sizeof(node->code));
+	__u32 number = send_code(scratch, record, at + sizeof(node->code), false, identity);
+	head->is_inlined = false; /* the next one's, which may be another runtime's */
+	return number;
+}
+
+/*
+ * Pushes the function at hand, or the code at hand. Objects move, so a function goes by its script
+ * and its place there, whose numbers are an isolate's own: each thread has one. Code goes by where
+ * it is, too: what is made in its place later has other data, or is of another function.
+ */
+__noinline int node_push_function(__u32 place);
+__noinline int node_push_function(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	struct node_code *code = &node->code;
+	const struct node_function *function = &code->function;
+	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
+	if (code->kind == NODE_CODE_REGEXP) {
+		identity = mix(identity, code->kind);
+	} else {
+		identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);
+		if (!function->script_id) /* of a builtin, which does not move */
+			identity = mix(identity, function->shared);
+	}
+	if (code->kind == NODE_CODE_BASELINE || code->kind == NODE_CODE_OPTIMIZED) {
+		identity = mix(mix(identity, code->start), code->size);
+		identity = mix(mix(identity, code->deopt_data), code->positions);
+	}
+	__u32 number = find_code(identity);
+	if (!number)
+		number = node_send_function(identity);
+	if (number)
+		push_runtime_word(scratch, number, place);
+	else
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
+	return 0;
+}
+
+#endif
