@@ -213,15 +213,36 @@ static void hash_added(struct strtab *table)
 	}
 }
 
+/* Among those with one hash, from the number `id` on, plus 1. 0: it is not there. */
+static uint32_t find_entry(const struct strtab *table, uint32_t id, const char *bytes, size_t len)
+{
+	for (; id; id = table->entries.data[id - 1].next) {
+		const struct strtab_entry *entry = &table->entries.data[id - 1];
+		if (entry->len == len && memcmp(entry->bytes, bytes, len) == 0)
+			break;
+	}
+	return id;
+}
+
+bool strtab_find(struct strtab *table, const char *bytes, size_t len, uint32_t *ret)
+{
+	hash_added(table);
+	const uint64_t *slot = table->by_hash.len ? map_get(&table->by_hash,
+							    map_hash_bytes(bytes, len, table->seed))
+						  : NULL;
+	uint32_t id = slot ? find_entry(table, (uint32_t)*slot, bytes, len) : 0;
+	if (id)
+		*ret = id - 1;
+	return id;
+}
+
 uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len)
 {
 	hash_added(table);
 	uint64_t *slot = str_slot_of(table, bytes, len);
-	for (uint32_t id = (uint32_t)*slot; id; id = table->entries.data[id - 1].next) {
-		const struct strtab_entry *entry = &table->entries.data[id - 1];
-		if (entry->len == len && memcmp(entry->bytes, bytes, len) == 0)
-			return id - 1;
-	}
+	uint32_t id = find_entry(table, (uint32_t)*slot, bytes, len);
+	if (id)
+		return id - 1;
 	vec_push(&table->entries, (struct strtab_entry){
 					  .bytes = arena_strndup(&table->arena, bytes, len),
 					  .len = (uint32_t)len,

@@ -74,6 +74,8 @@ struct strtab {
 };
 
 uint32_t strtab_intern(struct strtab *table, const char *bytes, size_t len);
+/* The id of a string that is there. False: it is not, and stays out. */
+bool strtab_find(struct strtab *table, const char *bytes, size_t len, uint32_t *ret);
 /*
  * The next id for a string that is not there, with a NUL behind, which stays where it is. It is not
  * hashed before another one is interned, and perhaps none is.

@@ -97,7 +97,7 @@ static void put_difference_column(struct bytes_buf *payload, enum layout_sample_
 {
 	struct bytes_buf values = {0};
 	uint32_t last = 0;
-	bool any = column != LAYOUT_COLUMN_SNAPSHOT;
+	bool any = column == LAYOUT_COLUMN_USER_STACK;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t value = field_at(&samples[i], field_offset);
 		bytes_put_zigzag(&values, (int64_t)value - last);
@@ -157,4 +157,6 @@ void columns_put_samples(
 	put_weight_column(payload, samples, count);
 	put_difference_column(payload, LAYOUT_COLUMN_SNAPSHOT, samples, count,
 		offsetof(struct layout_sample, snapshot));
+	put_difference_column(payload, LAYOUT_COLUMN_LABELS, samples, count,
+		offsetof(struct layout_sample, labels));
 }

@@ -21,6 +21,7 @@ static const uint32_t kept_bytes[] = {
 	[TABLE_NODES] = 16,
 	[TABLE_SNAPSHOTS] = 64, /* they are unwound, not kept */
 	[TABLE_ORIGINS] = 128,
+	[TABLE_LABELS] = 64,
 };
 
 bool decode_keep(struct reader *reader, uint64_t count, uint64_t bytes_each)

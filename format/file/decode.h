@@ -36,6 +36,7 @@ enum table {
 	TABLE_NODES,
 	TABLE_SNAPSHOTS,
 	TABLE_ORIGINS,
+	TABLE_LABELS,
 	TABLE_COUNT,
 };
 
@@ -68,6 +69,6 @@ decode_fn decode_meta, decode_strings, decode_events, decode_objects, decode_ori
 	decode_processes, decode_threads, decode_mappings;
 /* Samples, and what is known of the places in their stacks: decode_samples.c */
 decode_fn decode_frames, decode_stacks, decode_samples, decode_snapshots, decode_symbols,
-	decode_code, decode_unwound, decode_chains;
+	decode_code, decode_unwound, decode_chains, decode_labels;
 
 #endif

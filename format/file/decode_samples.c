@@ -154,6 +154,26 @@ const char *decode_snapshots(struct reader *reader, struct bytes_cursor *cursor)
 	return fault;
 }
 
+const char *decode_labels(struct reader *reader, struct bytes_cursor *cursor)
+{
+	uint32_t id, count;
+	const char *fault = decode_ids(reader, cursor, TABLE_LABELS, &id, &count);
+	for (uint32_t i = 0; !fault && i < count; i++) {
+		struct bytes_cursor record = bytes_get_record(cursor);
+		struct layout_label label = {.rest = bytes_get_u32_varint(&record)};
+		label.key = bytes_get_u32_varint(&record);
+		label.kind = bytes_get_u32_varint(&record);
+		label.value = bytes_get_varint(&record);
+		if (record.overrun)
+			return FAULT_OVERRUN;
+		if (label.rest >= id + i)
+			return "a set of labels that has others than those before it";
+		if (reader->visitor->label)
+			reader->visitor->label(reader->context, id + i, &label);
+	}
+	return fault;
+}
+
 const char *decode_symbols(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {

@@ -38,6 +38,7 @@ enum {
 	LAYOUT_MAX_TEXT_BYTES = 1 << 20, /* of a string or a META value; the writer cuts it there */
 	LAYOUT_MAX_SNAPSHOT_BYTES = 64 << 10, /* of a stack */
 	LAYOUT_MAX_REGISTERS = 34,            /* their DWARF numbers stay below */
+	LAYOUT_MAX_LABELS = 64,               /* of one set */
 };
 
 enum layout_chunk_type {
@@ -62,6 +63,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_ORIGINS = 19,
 	LAYOUT_CHUNK_VALUES = 20,
 	LAYOUT_CHUNK_EVENT_COUNTERS = 21,
+	LAYOUT_CHUNK_LABELS = 23,
 };
 
 enum layout_encoding {
@@ -77,6 +79,7 @@ enum layout_sample_column {
 	LAYOUT_COLUMN_KERNEL_STACK = 5,
 	LAYOUT_COLUMN_WEIGHT = 6,
 	LAYOUT_COLUMN_SNAPSHOT = 7,
+	LAYOUT_COLUMN_LABELS = 14,
 };
 
 enum layout_frame_column { /* behind the objects and offsets, which are always there */
@@ -176,7 +179,14 @@ enum layout_truncation {
 	/* Of code made at run time, as processes register them for debuggers: */ \
 	X(LAYOUT_COUNTER_IMAGES_READ, 23, "images_read") \
 	X(LAYOUT_COUNTER_IMAGES_GIVEN_UP, 24, \
-		"images_given_up") /* they make no sense, or took too long or too much */
+		"images_given_up") /* they make no sense, or took too long or too much */ \
+	/* Samples that lack labels, some or all of theirs: */ \
+	X(LAYOUT_COUNTER_LABELS_UNKNOWN, 25, \
+		"labels_unknown") /* how the program keeps them is not known, or was not yet */ \
+	X(LAYOUT_COUNTER_LABELS_UNREAD, 26, "labels_unread") /* they could not be read */ \
+	X(LAYOUT_COUNTER_LABELS_CUT, 27, "labels_cut")       /* they are too many, or too long */ \
+	X(LAYOUT_COUNTER_LABELS_LEFT_OUT, 28, \
+		"labels_left_out") /* the recording has too many different ones already */
 
 enum layout_counter {
 #define X(name, number, word) name = number,
@@ -373,6 +383,23 @@ struct layout_snapshot {
 	uint32_t stack_bytes;
 };
 
+enum layout_label_kind {       /* what a label's value is */
+	LAYOUT_LABEL_TEXT = 0, /* a string */
+	LAYOUT_LABEL_NUMBER = 1,
+	LAYOUT_LABEL_PLACE = 2, /* a frame: what it is called, the reader finds out */
+};
+
+/*
+ * A set of labels: this label and those of another set, so that sets share what they have in
+ * common, as stacks do. A key that is in the other set, too, has this value.
+ */
+struct layout_label {
+	uint32_t rest; /* the other set; 0: the empty one */
+	uint32_t key;  /* string */
+	enum layout_label_kind kind;
+	uint64_t value;
+};
+
 struct layout_unwound { /* of an archived recording: a snapshot needs not be unwound any more */
 	uint32_t snapshot;
 	uint32_t node; /* the whole user stack of the samples that have it */
@@ -384,6 +411,7 @@ struct layout_sample {
 	uint32_t user_stack, kernel_stack; /* nodes; the kernel's frames stand on the user's */
 	uint64_t weight;                   /* in the event's unit; 1 for a tick */
 	uint32_t snapshot;                 /* the rest of the user stack, 0 when there is none */
+	uint32_t labels;                   /* a set, 0: none */
 };
 
 struct layout_symbol { /* captured when recording, since it cannot be had later */

@@ -90,6 +90,7 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_ORIGINS] = decode_origins,
 	[LAYOUT_CHUNK_VALUES] = decode_samples,
 	[LAYOUT_CHUNK_EVENT_COUNTERS] = decode_event_counters,
+	[LAYOUT_CHUNK_LABELS] = decode_labels,
 };
 
 static void decode_chunk(struct reader *reader, const struct chunk *chunk)

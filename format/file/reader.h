@@ -32,6 +32,8 @@ struct reader_visitor {
 	void (*node)(void *context, uint32_t id, const struct layout_node *node);
 	/* Comes behind the mappings that hold at its time. */
 	void (*snapshot)(void *context, uint32_t id, const struct layout_snapshot *snapshot);
+	/* label->rest < id always. */
+	void (*label)(void *context, uint32_t id, const struct layout_label *label);
 	void (*sample)(void *context, const struct layout_sample *sample);
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
 	void (*code)(void *context, const struct layout_code *code);

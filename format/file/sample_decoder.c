@@ -38,6 +38,9 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 		case LAYOUT_COLUMN_SNAPSHOT:
 			ret->snapshot = values;
 			break;
+		case LAYOUT_COLUMN_LABELS:
+			ret->labels = values;
+			break;
 		default:
 			break; /* of a later version */
 		}
@@ -71,18 +74,23 @@ static const char *get_sample(struct sample_decoder *decoder, struct layout_samp
 		decoder->user_stack += (uint64_t)bytes_get_zigzag(&columns->user_stack);
 	if (columns->snapshot.start)
 		decoder->snapshot += (uint64_t)bytes_get_zigzag(&columns->snapshot);
+	if (columns->labels.start)
+		decoder->labels += (uint64_t)bytes_get_zigzag(&columns->labels);
 	ret->thread = get_column_u32(&columns->thread);
 	ret->cpu = get_column_u32(&columns->cpu);
 	ret->user_stack = (uint32_t)decoder->user_stack;
 	ret->snapshot = (uint32_t)decoder->snapshot;
+	ret->labels = (uint32_t)decoder->labels;
 	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
 	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
 	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
 		columns->kernel_stack.overrun || columns->weight.overrun ||
-		columns->snapshot.overrun)
+		columns->snapshot.overrun || columns->labels.overrun)
 		return "sample columns of different lengths";
 	if (decoder->user_stack > UINT32_MAX || decoder->snapshot > UINT32_MAX)
 		return "a sample whose stack is out of range"; /* below 0 is far above as well */
+	if (decoder->labels > UINT32_MAX)
+		return "a sample whose labels are out of range";
 	if (ret->cpu >= LAYOUT_MAX_CPUS)
 		return FAULT_CPU;
 	return NULL;

@@ -17,7 +17,7 @@
 
 /* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
 struct sample_columns {
-	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, snapshot;
+	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, snapshot, labels;
 };
 
 struct sample_decoder {
@@ -25,7 +25,7 @@ struct sample_decoder {
 	/* private: */
 	uint32_t event;
 	uint64_t unit_ns, time; /* the sums of the differences up to a sample: */
-	uint64_t user_stack, snapshot;
+	uint64_t user_stack, snapshot, labels;
 	struct sample_columns columns;
 };
 

@@ -12,6 +12,7 @@ struct writer *writer_create(struct writer_sink sink)
 	writer->events.next_id = writer->origins.next_id = writer->objects.next_id = 1;
 	writer->processes.next_id = writer->threads.next_id = 1;
 	writer->frames.next_id = writer->nodes.next_id = writer->snapshots.next_id = 1;
+	writer->labels.next_id = 1;
 	chunk_put_file_header(&writer->out);
 	return writer;
 }
@@ -43,9 +44,9 @@ void writer_destroy(struct writer *writer)
 	strtab_deinit(&writer->strings);
 	struct bytes_buf *bufs[] = {&writer->meta, &writer->events.body, &writer->origins.body,
 		&writer->objects.body, &writer->processes.body, &writer->threads.body,
-		&writer->snapshots.body, &writer->mappings, &writer->symbols, &writer->code,
-		&writer->unwound, &writer->counters, &writer->event_counters, &writer->clocks,
-		&writer->out, &writer->payload};
+		&writer->snapshots.body, &writer->labels.body, &writer->mappings, &writer->symbols,
+		&writer->code, &writer->unwound, &writer->counters, &writer->event_counters,
+		&writer->clocks, &writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -221,6 +222,16 @@ uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *sn
 	return writer_put_record(&writer->snapshots, &record);
 }
 
+uint32_t writer_label(struct writer *writer, const struct layout_label *label)
+{
+	struct bytes_buf record = {0};
+	bytes_put_varint(&record, label->rest);
+	bytes_put_varint(&record, label->key);
+	bytes_put_varint(&record, label->kind);
+	bytes_put_varint(&record, label->value);
+	return writer_put_record(&writer->labels, &record);
+}
+
 void writer_sample(struct writer *writer, const struct layout_sample *sample)
 {
 	struct event_samples *samples = writer_samples_of(writer, sample->event);
@@ -291,17 +302,17 @@ uint64_t writer_bytes_written(const struct writer *writer)
 uint64_t writer_bytes_pending(const struct writer *writer)
 {
 	enum {
-		SAMPLE_BOUND_BYTES = 29,
+		SAMPLE_BOUND_BYTES = 34,
 		NODE_BOUND_BYTES = 10,
 		FRAME_BOUND_BYTES = 15,
-		CHUNKS_BOUND_BYTES = 17 * LAYOUT_CHUNK_HEADER_BYTES,
+		CHUNKS_BOUND_BYTES = 18 * LAYOUT_CHUNK_HEADER_BYTES,
 	};
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
 	       writer->origins.body.len + writer->unwound.len + writer->objects.body.len +
 	       writer->processes.body.len + writer->threads.body.len + writer->snapshots.body.len +
-	       writer->mappings.len + writer->symbols.len + writer->code.len +
-	       writer->counters.len + writer->event_counters.len + writer->clocks.len +
-	       writer->samples.len * SAMPLE_BOUND_BYTES +
+	       writer->labels.body.len + writer->mappings.len + writer->symbols.len +
+	       writer->code.len + writer->counters.len + writer->event_counters.len +
+	       writer->clocks.len + writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
 }

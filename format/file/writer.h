@@ -54,6 +54,7 @@ uint32_t writer_node(struct writer *writer, const struct layout_node *node);
  * have been handed out before: a reader unwinds it when it meets it.
  */
 uint32_t writer_snapshot(struct writer *writer, const struct layout_snapshot *snapshot);
+uint32_t writer_label(struct writer *writer, const struct layout_label *label);
 void writer_sample(struct writer *writer, const struct layout_sample *sample);
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol);
 void writer_code(struct writer *writer, const struct layout_code *code);

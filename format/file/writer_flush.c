@@ -189,6 +189,7 @@ static void put_entities(struct writer *writer)
 	writer_flush_put_frames(writer);
 	writer_flush_put_nodes(writer);
 	writer_flush_put_numbers(writer, LAYOUT_CHUNK_UNWOUND, UNWOUND_NUMBERS, &writer->unwound);
+	writer_flush_put_table(writer, LAYOUT_CHUNK_LABELS, &writer->labels);
 	writer_flush_put_samples(writer);
 }
 

@@ -34,7 +34,7 @@ struct writer {
 	uint32_t strings_written;
 
 	struct bytes_buf meta;
-	struct pending_table events, origins, objects, processes, threads, snapshots;
+	struct pending_table events, origins, objects, processes, threads, snapshots, labels;
 	struct bytes_buf mappings, symbols, code, unwound, counters, event_counters, clocks;
 	struct {
 		VEC(struct layout_frame) waiting;

@@ -28,6 +28,12 @@ static uint32_t id_of(struct merge_copy *copy, const struct merge_ids *ids, uint
 	return out;
 }
 
+/* Of an id in 64 bits; one that cannot be leads nowhere. */
+static uint32_t merge_id_of_value(uint64_t value)
+{
+	return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
 static uint32_t merge_copy_string_of(struct merge_copy *copy, uint32_t id)
 {
 	uint32_t out = id_of(copy, &copy->strings, id);
@@ -278,6 +284,40 @@ static void merge_copy_on_snapshot(
 	merge_copy_flush_some(copy);
 }
 
+/* False: it is of a later version, and may refer to what has another id in the output. */
+static bool merge_copy_label_value(struct merge_copy *copy, struct layout_label *label)
+{
+	switch (label->kind) {
+	case LAYOUT_LABEL_TEXT:
+		label->value = merge_copy_string_of(copy, merge_id_of_value(label->value));
+		return true;
+	case LAYOUT_LABEL_PLACE:
+		label->value = id_of(copy, &copy->source_frames, merge_id_of_value(label->value));
+		return label->value != 0;
+	case LAYOUT_LABEL_NUMBER:
+		return true;
+	}
+	return false;
+}
+
+static void merge_copy_on_label(void *context, uint32_t id, const struct layout_label *label)
+{
+	struct merge_copy *copy = context;
+	struct layout_label out = *label;
+	out.rest = id_of(copy, &copy->source_labels, label->rest);
+	out.key = merge_copy_string_of(copy, label->key);
+	if (!merge_copy_label_value(copy, &out)) {
+		keep_id(&copy->source_labels, id, out.rest);
+		return;
+	}
+	uint64_t key[] = {(uint64_t)out.rest << 32 | out.key, out.kind, out.value};
+	uint32_t out_id;
+	if (intern(&copy->labels, key, sizeof(key), &out_id))
+		writer_label(copy->writer, &out);
+	keep_id(&copy->source_labels, id, out_id);
+	merge_copy_flush_some(copy);
+}
+
 static void count_sample(struct merge_copy *copy, const struct layout_sample *sample)
 {
 	const struct merge_ids *ids = &copy->counted_as;
@@ -303,6 +343,7 @@ static void merge_copy_on_sample(void *context, const struct layout_sample *samp
 	out.user_stack = id_of(copy, &copy->source_nodes, sample->user_stack);
 	out.kernel_stack = id_of(copy, &copy->source_nodes, sample->kernel_stack);
 	out.snapshot = id_of(copy, &copy->snapshots, sample->snapshot);
+	out.labels = id_of(copy, &copy->source_labels, sample->labels);
 	writer_sample(copy->writer, &out);
 	count_sample(copy, sample);
 	note_end(copy, out.time_ns);
@@ -402,6 +443,7 @@ static const struct reader_visitor visitor = {
 	.frame = merge_copy_on_frame,
 	.node = merge_copy_on_node,
 	.snapshot = merge_copy_on_snapshot,
+	.label = merge_copy_on_label,
 	.sample = merge_copy_on_sample,
 	.symbol = merge_copy_on_symbol,
 	.code = merge_copy_on_code,
@@ -427,7 +469,7 @@ static void end_source(struct merge_copy *copy)
 {
 	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->counted_as,
 		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
-		&copy->source_nodes, &copy->snapshots};
+		&copy->source_nodes, &copy->snapshots, &copy->source_labels};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		ids[i]->len = 0;
 	copy->lost_process = copy->lost_thread = 0;
@@ -471,12 +513,13 @@ void merge_copy_deinit(struct merge_copy *copy)
 {
 	struct merge_ids *ids[] = {&copy->strings, &copy->source_events, &copy->counted_as,
 		&copy->source_objects, &copy->processes, &copy->threads, &copy->source_frames,
-		&copy->source_nodes, &copy->snapshots};
+		&copy->source_nodes, &copy->snapshots, &copy->source_labels};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		vec_deinit(ids[i]);
 	strtab_deinit(&copy->events);
 	strtab_deinit(&copy->objects);
 	strtab_deinit(&copy->frames);
+	strtab_deinit(&copy->labels);
 	strtab_deinit(&copy->symbols);
 	map_deinit(&copy->nodes);
 	vec_deinit(&copy->samples);

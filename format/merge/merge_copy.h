@@ -19,7 +19,7 @@ struct merge_copy {
 	struct writer *writer;
 	struct err *err; /* of the output; nothing more is copied then */
 	/* What stands in the output, so that it comes once. Index + 1 is the id. */
-	struct strtab events, objects, frames;
+	struct strtab events, objects, frames, labels;
 	struct strtab symbols;
 	struct map nodes; /* parent << 32 | frame -> id */
 	struct merge_counters counters;
@@ -29,7 +29,7 @@ struct merge_copy {
 	/* Of the recording that is read: */
 	struct merge_source *source;
 	struct merge_ids strings, source_events, source_objects, processes, threads, source_frames,
-		source_nodes, snapshots;
+		source_nodes, snapshots, source_labels;
 	struct merge_ids counted_as;  /* of its events: the source in merge_counters */
 	struct merge_samples samples; /* by these */
 	uint32_t unit_of_hits;        /* its string; 0: it has none */

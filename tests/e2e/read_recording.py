@@ -11,7 +11,7 @@ import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
 SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
-ORIGINS, VALUES, EVENT_COUNTERS = 19, 20, 21
+ORIGINS, VALUES, EVENT_COUNTERS, LABELS = 19, 20, 21, 23
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -20,7 +20,8 @@ COUNTER_NAMES = {
     11: "files_full", 12: "hits", 13: "hits_filtered", 14: "hit_samples", 15: "hits_lost_ring",
     16: "hits_lost_busy", 17: "hits_lost_unresolved", 18: "hits_lost_write",
     19: "gap_samples", 20: "code_given_up", 21: "mappings_full", 22: "cpus_back",
-    23: "images_read", 24: "images_given_up",
+    23: "images_read", 24: "images_given_up", 25: "labels_unknown", 26: "labels_unread",
+    27: "labels_cut", 28: "labels_left_out",
 }
 EVENT_COUNTER_NAMES = {
     1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",
@@ -81,7 +82,7 @@ class Recording:
         self.processes, self.threads, self.mappings = {}, {}, []
         self.frames, self.nodes, self.samples, self.symbols = {}, {}, [], []
         self.code, self.origins = [], {}
-        self.snapshots, self.found = {}, {}
+        self.snapshots, self.found, self.labels = {}, {}, {}
         self.counters, self.clocks, self.end = {}, [], None
         self.event_counters = {}
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
@@ -190,18 +191,29 @@ def read_samples(rec, cursor):
         columns[number] = cursor.record()
     if 1 not in columns or count > columns[1].left():
         raise Damage("more samples than times")
-    stack = snapshot = 0
+    stack = snapshot = labels = 0
     for _ in range(count):
         time = time + columns[1].zigzag() & U64
         if 4 in columns:
             stack = stack + columns[4].zigzag() & U64
         if 7 in columns:
             snapshot = snapshot + columns[7].zigzag() & U64
+        if 14 in columns:
+            labels = labels + columns[14].zigzag() & U64
         thread, cpu, kernel = (columns[i].varint() if i in columns else 0 for i in (2, 3, 5))
         weight = columns[6].varint() if 6 in columns else 1
         rec.samples.append(dict(event=event, time=time * unit & U64, thread=thread, cpu=cpu,
                                 user=stack, kernel=kernel, weight=weight,
-                                snapshot=snapshot))
+                                snapshot=snapshot, labels=labels))
+
+
+def read_labels(rec, cursor):
+    for number in each(cursor):
+        it = cursor.record()
+        out = {key: it.varint() for key in ("rest", "key", "kind", "value")}
+        if out["rest"] >= number:
+            raise Damage("a set of labels that cannot be")
+        rec.labels[number] = out
 
 
 def read_snapshots(rec, cursor):
@@ -259,7 +271,7 @@ DECODERS = {
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
     CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
     CODE: read_code, ORIGINS: read_origins, VALUES: read_samples,
-    EVENT_COUNTERS: read_event_counters,
+    EVENT_COUNTERS: read_event_counters, LABELS: read_labels,
 }
 
 
@@ -351,6 +363,21 @@ def count_frames(rec):
     return dict(rule=counts[0], code=counts[2], frame_pointer=counts[1], scan=counts[3])
 
 
+def labels_of(rec, sample):
+    """The labels of a sample: places as [object, offset]."""
+    out, node = {}, sample["labels"]
+    while node in rec.labels:
+        it = rec.labels[node]
+        value = it["value"]
+        if it["kind"] == 0:
+            value = rec.strings.get(value, b"[damaged]").decode("utf-8", "replace")
+        elif it["kind"] == 2:
+            value = rec.frames.get(value, (0, 1))
+        out.setdefault(rec.strings.get(it["key"], b"").decode("utf-8", "replace"), value)
+        node = it["rest"]
+    return out
+
+
 def sources(rec):
     """Each source that EVENTS names: name -> counter -> (count, sum), over all CPUs."""
     out = {it["source"]: dict.fromkeys(EVENT_COUNTER_NAMES.values(), (0, 0))
@@ -409,6 +436,7 @@ def main(args):
     if "--samples" in args:
         for sample in rec.samples:
             sample["stack"] = list(frames_of(rec, sample))
+            sample["labels"] = labels_of(rec, sample)
         out["all_samples"] = rec.samples
     json.dump(out, sys.stdout, indent=1)
     print()

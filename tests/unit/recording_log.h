@@ -100,7 +100,17 @@ static void log_sample(void *log, const struct layout_sample *it)
 		(ull)it->weight);
 	if (it->snapshot)
 		str_printf(log, " snapshot %u", it->snapshot);
+	if (it->labels)
+		str_printf(log, " labels %u", it->labels);
 	str_putc(log, '\n');
+}
+
+static void log_label(void *log, uint32_t id, const struct layout_label *it)
+{
+	str_printf(log, "label %u rest %u key %u kind %u value %llu\n", id, it->rest, it->key,
+		(unsigned)it->kind, (ull)it->value);
+	if (it->rest >= id)
+		abort(); /* the reader's promise */
 }
 
 static void log_unwound(void *log, const struct layout_unwound *it)
@@ -155,6 +165,7 @@ static const struct reader_visitor log_visitor = {
 	.frame = log_frame,
 	.node = log_node,
 	.snapshot = log_snapshot,
+	.label = log_label,
 	.sample = log_sample,
 	.symbol = log_symbol,
 	.unwound = log_unwound,
