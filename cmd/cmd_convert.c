@@ -39,10 +39,10 @@ static const struct opt rows[] = {
 #undef X
 		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
 			.help = "pprof, json, otlp: labels of samples: *",
-			.standard = "comm,thread,pid,tid,container,cgroup,origin",
+			.standard = "comm,thread,pid,tid,container,cgroup,origin,label",
 			.words = export_labels_words},
-	{"by", 0, "LIST", export_roots_parse, FIELD(roots), .help = "outermost in stacks: *",
-		.words = export_roots_words},
+	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
+		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},
 	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "html, svg: show what changed since this recording"},
@@ -301,6 +301,7 @@ static struct err *load_and_convert(
 
 static void convert_options_deinit(struct convert_options *options)
 {
+	roots_deinit(&options->roots);
 	select_deinit(&options->select);
 }
 

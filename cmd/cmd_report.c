@@ -28,6 +28,7 @@ struct report_options {
 	size_t max_tree_bytes;
 	bool shows_samples; /* they always are */
 	struct table_options table;
+	VEC(char *) label_keys; /* that its columns name: owned */
 	struct debug_dirs source_dirs;
 	struct select_options select;
 };
@@ -48,16 +49,36 @@ static const struct opt_word columns[] = {
 	{0},
 };
 
-static struct err *cmd_report_add_column(
-	const struct opt *row, const char *name, size_t len, struct table_options *table)
+static bool is_column(
+	const struct table_options *table, size_t index, enum column column, const char *key)
 {
-	uint32_t column;
-	try(opt_find_word(row, name, len, &column));
+	const char *other = table->label_keys[index];
+	return table->columns[index] == column && !key == !other && (!key || !strcmp(key, other));
+}
+
+/* "label:KEY", or one of the words. */
+static struct err *cmd_report_add_column(
+	const struct opt *row, const char *name, size_t len, struct report_options *options)
+{
+	static const char prefix[] = "label:";
+	const size_t prefix_len = sizeof(prefix) - 1;
+	struct table_options *table = &options->table;
+	uint32_t column = COLUMN_LABEL;
+	CLEANUP_FREE char *key = NULL;
+	if (len > prefix_len && memcmp(name, prefix, prefix_len) == 0)
+		key = mem_strndup(name + prefix_len, len - prefix_len);
+	else
+		try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
 		return NULL;
 	for (size_t i = 0; i < table->nr_columns; i++)
-		if (table->columns[i] == column)
+		if (is_column(table, i, (enum column)column, key))
 			return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
+	if (table->nr_columns == TABLE_MAX_COLUMNS)
+		return err_new(ERR_USAGE, "there is no room for so many columns");
+	if (key)
+		vec_push(&options->label_keys, key);
+	table->label_keys[table->nr_columns] = steal_ptr(key);
 	table->columns[table->nr_columns++] = (enum column)column;
 	return NULL;
 }
@@ -68,8 +89,9 @@ static struct err *parse_sort(const struct opt *row, const char *text, void *mem
 	struct table_options *table = &options->table;
 	const char *rest = text;
 	table->nr_columns = 0;
+	memset(table->label_keys, 0, sizeof(table->label_keys));
 	for (size_t len = strcspn(rest, ",");; rest += len + 1, len = strcspn(rest, ",")) {
-		try(cmd_report_add_column(row, rest, len, table));
+		try(cmd_report_add_column(row, rest, len, options));
 		if (!rest[len])
 			break;
 	}
@@ -90,7 +112,7 @@ static const struct opt rows[] = {
 	INPUT_ROW(struct report_options, input, "FILE|-", "Input"),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "compare with this recording, an earlier one"},
-	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*", .standard = "dso,sym",
+	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*; label:KEY", .standard = "dso,sym",
 		.words = columns, .group = "What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
 		.help = "order by total instead of self"},
@@ -161,9 +183,14 @@ static void add_origin(const struct profile *profile, struct table_options *tabl
 	}
 	if (!has_number || profile_nr_origins(profile) < 2)
 		return;
-	for (size_t i = table->nr_columns++; i > 0; i--)
+	if (table->nr_columns == TABLE_MAX_COLUMNS)
+		return;
+	for (size_t i = table->nr_columns++; i > 0; i--) {
 		table->columns[i] = table->columns[i - 1];
+		table->label_keys[i] = table->label_keys[i - 1];
+	}
 	table->columns[0] = COLUMN_ORIGIN;
+	table->label_keys[0] = NULL;
 }
 
 static void put_report(struct profile *profile, struct report_options *options, struct str *out)
@@ -277,6 +304,9 @@ static int report(struct report_options *options, int argc, char **argv, int res
 
 static void report_options_deinit(struct report_options *options)
 {
+	vec_each(&options->label_keys, key)
+		mem_free(*key);
+	vec_deinit(&options->label_keys);
 	vec_deinit(&options->source_dirs);
 	select_deinit(&options->select);
 }

@@ -6,6 +6,7 @@
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
 #include "report/load/load.h"
+#include "report/model/label_sets.h"
 
 /* A comma inside <> or () belongs to a C++ name, not to the list. */
 static size_t word_length(const char *text)
@@ -34,6 +35,16 @@ struct err *select_parse_words(const struct opt *row, const char *text, void *me
 			return NULL;
 		text += len + 1;
 	}
+}
+
+struct err *select_parse_label(const struct opt *row, const char *text, void *member)
+{
+	struct opt_string_list *list = member;
+	(void)row;
+	if (!text[0] || text[0] == '=')
+		return err_new(ERR_USAGE, "\"%s\" is not KEY=VALUE", text);
+	vec_push(list, mem_strdup(text));
+	return NULL;
 }
 
 static struct err *parse_seconds(const struct opt *row, const char *text, size_t len, uint64_t *ret)
@@ -132,6 +143,25 @@ static void put_cgroup(const struct profile *profile, size_t index, struct str *
 	str_puts(out, profile->processes.data[index].cgroup);
 }
 
+static bool is_label(const struct profile *profile, size_t index, const char *word)
+{
+	const struct profile_label *label = &profile->labels.data[index];
+	size_t len = strlen(label->key);
+	/* What a place is called is not known yet. */
+	bool is_place = label->kind == LAYOUT_LABEL_PLACE && label->key[0] &&
+			strncmp(word, label->key, len) == 0 && word[len] == '=';
+	return is_place || scope_is_labelled(profile, (uint32_t)index, word);
+}
+
+static void put_label(const struct profile *profile, size_t index, struct str *out)
+{
+	const struct profile_label *label = &profile->labels.data[index];
+	if (!label->key[0] || label->kind == LAYOUT_LABEL_PLACE)
+		return;
+	str_printf(out, "%s=", label->key);
+	label_put_value(profile, (uint32_t)index, out);
+}
+
 /* Each once, and of many the first ones. */
 static void select_put_names(
 	const struct profile *profile, const struct choice *choice, struct str *out)
@@ -192,8 +222,11 @@ static struct err *check_words(const struct select_options *options, const struc
 	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
 	vec_each(&options->events, word)
 		try(select_check(profile, &events, *word));
+	const struct choice labels = {"label", profile->labels.len, is_label, put_label};
 	vec_each(&options->languages, word)
 		try(select_check(profile, &languages, *word));
+	vec_each(&options->labels, word)
+		try(select_check(profile, &labels, *word));
 	vec_each(&options->containers, word)
 		try(select_check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
 	return NULL;
@@ -229,6 +262,7 @@ struct filter select_filter(const struct select_options *options)
 		.symbols = {options->symbols.data, options->symbols.len},
 		.containers = {options->containers.data, options->containers.len},
 		.languages = {options->languages.data, options->languages.len},
+		.labels = {options->labels.data, options->labels.len},
 		.no_native = options->no_native,
 		.pids = {options->pids.data, options->pids.len},
 		.tids = {options->tids.data, options->tids.len},
@@ -253,6 +287,7 @@ void select_deinit(struct select_options *options)
 	strings_deinit(&options->symbols);
 	strings_deinit(&options->containers);
 	strings_deinit(&options->languages);
+	strings_deinit(&options->labels);
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);

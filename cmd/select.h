@@ -8,7 +8,7 @@
 #include "report/analyse/filter.h"
 
 struct select_options {
-	struct opt_string_list comms, dsos, symbols, events, containers, languages;
+	struct opt_string_list comms, dsos, symbols, events, containers, languages, labels;
 	bool no_native;
 	struct opt_u32_list pids, tids, cpus;
 	struct {
@@ -18,6 +18,7 @@ struct select_options {
 };
 
 opt_parse_fn select_parse_words; /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_label; /* struct opt_string_list: repeatable */
 opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, either may be empty */
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
@@ -32,6 +33,8 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "ID[,..]", select_parse_words, offsetof(type, member.containers), \
 			.help = "only these containers, or cgroups: /system.slice"}, \
+		{"label", 0, "KEY[=VALUE]", select_parse_label, offsetof(type, member.labels), \
+			.help = "only samples with this label; repeatable"}, \
 		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \
 			.help = "only these processes"}, \
 		{"tid", 0, "TID[,..]", opt_u32_list, offsetof(type, member.tids), \
@@ -49,8 +52,8 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 	}
 
 /*
- * Loads a recording to choose samples of it. Fails where an event, a language, a container or,
- * unless it is one of several that are compared, a thread or file was chosen that the recording
+ * Loads a recording to choose samples of it. Fails where an event, a language, a container, a label
+ * or, unless it is one of several that are compared, a thread or file was chosen that the recording
  * does not have: the message lists what it has.
  */
 struct err *select_load(const struct select_options *options, const struct input *input,

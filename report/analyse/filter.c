@@ -1,5 +1,7 @@
 #include "report/analyse/filter.h"
 
+#include <string.h>
+
 #include "report/analyse/native_frames.h"
 #include "report/analyse/scope.h"
 
@@ -32,6 +34,41 @@ static void add_numbers(
 	}
 }
 
+static size_t key_length(const char *text)
+{
+	return strcspn(text, "=");
+}
+
+static bool is_key_before(const struct filter_strings *labels, size_t index)
+{
+	size_t len = key_length(labels->data[index]);
+	for (size_t i = 0; i < index; i++)
+		if (key_length(labels->data[i]) == len &&
+			memcmp(labels->data[i], labels->data[index], len) == 0)
+			return true;
+	return false;
+}
+
+/* Of those with one key any is to be met. */
+static void add_labels(struct scope *scope, const struct filter_strings *labels)
+{
+	for (size_t first = 0; first < labels->len; first++) {
+		const char *text = labels->data[first];
+		size_t len = key_length(text);
+		if (is_key_before(labels, first))
+			continue;
+		for (size_t i = first; i < labels->len; i++) {
+			struct scope_term term = {
+				.kind = SCOPE_LABEL,
+				.joint = i == first ? SCOPE_AND : SCOPE_OR,
+				.text = (char *)labels->data[i],
+			};
+			if (key_length(term.text) == len && memcmp(term.text, text, len) == 0)
+				scope_add(scope, &term);
+		}
+	}
+}
+
 /* All but those on functions. */
 static void add_sample_terms(struct scope *scope, const struct filter *filter)
 {
@@ -42,6 +79,7 @@ static void add_sample_terms(struct scope *scope, const struct filter *filter)
 	add_texts(scope, SCOPE_EVENT, SCOPE_AND, &filter->events);
 	add_numbers(scope, SCOPE_CPU, &filter->cpus);
 	add_texts(scope, SCOPE_LANGUAGE, SCOPE_AND, &filter->languages);
+	add_labels(scope, &filter->labels);
 	struct scope_term span = {
 		.kind = SCOPE_TIME,
 		.from_ns = filter->from_ns,
@@ -76,6 +114,7 @@ struct filter filter_of_names(const struct filter *filter)
 		.events = filter->events,
 		.containers = filter->containers,
 		.languages = filter->languages,
+		.labels = filter->labels,
 		.no_native = filter->no_native,
 		.dsos = filter->dsos,
 		.symbols = filter->symbols,

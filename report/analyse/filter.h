@@ -26,6 +26,8 @@ struct filter {
 	struct filter_strings events;     /* their names, or what comes behind the last colons */
 	struct filter_strings containers; /* an ID or its beginning, or a cgroup or one above */
 	struct filter_strings languages;  /* the stack has a frame of one: "python" */
+	/* "KEY=VALUE" or "KEY": of each key one is to be met */
+	struct filter_strings labels;
 	struct filter_numbers pids, tids, cpus;
 	bool no_native;          /* see report/analyse/native_frames.h */
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */

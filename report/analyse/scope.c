@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "format/base/str.h"
+#include "report/model/label_sets.h"
 #include "report/model/pattern.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/namesakes.h"
@@ -62,6 +63,7 @@ struct clause {
 enum subject {
 	STACKS,
 	THREADS,
+	LABELS,
 	EVENTS,
 	SAMPLES,
 };
@@ -73,6 +75,8 @@ static enum subject subject_of(const struct clause *clause)
 		return STACKS;
 	if (kind <= SCOPE_WITHIN)
 		return THREADS;
+	if (kind == SCOPE_LABEL)
+		return LABELS;
 	return kind == SCOPE_EVENT ? EVENTS : SAMPLES;
 }
 
@@ -149,6 +153,32 @@ static void allow_threads(const struct profile *profile, const struct clause *cl
 		bool meets = false;
 		for (size_t k = 0; k < clause->count && !meets; k++)
 			meets = is_thread(profile, i, &clause->terms[k]);
+		allowed[i] &= meets != clause->terms->excludes;
+	}
+}
+
+/* ---- labels ---- */
+
+/* Any key may hold a "=": the first one that makes the two parts a label of the set counts. */
+bool scope_is_labelled(const struct profile *profile, uint32_t set, const char *text)
+{
+	if (label_sets_find(profile, set, text))
+		return true;
+	for (const char *at = text; (at = strchr(at, '=')); at++) {
+		CLEANUP_FREE char *key = mem_strndup(text, (size_t)(at - text));
+		uint32_t label = label_sets_find(profile, set, key);
+		if (label && label_has_value(profile, label, at + 1))
+			return true;
+	}
+	return false;
+}
+
+static void allow_labels(const struct profile *profile, const struct clause *clause, bool *allowed)
+{
+	for (uint32_t i = 0; i < profile->labels.len; i++) {
+		bool meets = false;
+		for (size_t k = 0; k < clause->count && !meets; k++)
+			meets = scope_is_labelled(profile, i, clause->terms[k].text);
 		allowed[i] &= meets != clause->terms->excludes;
 	}
 }
@@ -354,12 +384,15 @@ void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
 		.threads = all_allowed(profile->threads.len),
 		.events = all_allowed(profile->events.len),
 		.stacks = all_allowed(profile->stacks.len),
+		.labels = all_allowed(profile->labels.len),
 	};
 	struct clause clause = {0};
 	while (next_clause(scope, &clause)) {
 		enum subject subject = subject_of(&clause);
 		if (subject == THREADS)
 			allow_threads(profile, &clause, walk->threads);
+		else if (subject == LABELS)
+			allow_labels(profile, &clause, walk->labels);
 		else if (subject == EVENTS)
 			allow_events(profile, &clause, walk->events);
 		else if (subject == STACKS)
@@ -372,7 +405,7 @@ void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
 static bool is_allowed(const struct scope_walk *walk, const struct profile_sample *sample)
 {
 	return walk->threads[sample->thread] && walk->events[sample->event] &&
-	       walk->stacks[sample->stack] &&
+	       walk->stacks[sample->stack] && walk->labels[sample->labels] &&
 	       (!walk->has_sample_terms || allows_sample(walk, sample));
 }
 
@@ -394,6 +427,7 @@ void scope_walk_deinit(struct scope_walk *walk)
 	mem_free(walk->threads);
 	mem_free(walk->events);
 	mem_free(walk->stacks);
+	mem_free(walk->labels);
 }
 
 void scope_drop(const struct scope *scope, struct profile *profile)

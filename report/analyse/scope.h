@@ -33,6 +33,8 @@ enum scope_kind {
 	SCOPE_COMM,      /* has the name `text` */
 	SCOPE_CONTAINER, /* runs in the container `text`, or the cgroup where there is none */
 	SCOPE_WITHIN,    /* ... whose ID begins with `text`, or in the cgroup `text` or below it */
+	/* The sample's labels: */
+	SCOPE_LABEL, /* have the key and value "KEY=VALUE", or the key "KEY", of `text` */
 	/* The sample: */
 	SCOPE_EVENT, /* is of the event `text`, or the last parts of its name are `text` */
 	SCOPE_CPU,   /* was taken on the CPU `number` */
@@ -87,8 +89,8 @@ struct scope_walk {
 	const struct scope *scope;
 	const struct profile *profile;
 	const atomic_bool *is_cancelled;
-	bool *threads, *events, *stacks; /* whether no term forbids it */
-	bool has_sample_terms;           /* there are others than those */
+	bool *threads, *events, *stacks, *labels; /* whether no term forbids it */
+	bool has_sample_terms;                    /* there are others than those */
 	size_t next;
 };
 
@@ -115,5 +117,7 @@ const char *scope_container(const struct profile_process *process);
 bool scope_is_event(const char *name, const char *text);
 bool scope_is_language(const struct profile_object *object, const char *text);
 bool scope_is_within(const struct profile_process *process, const char *text);
+/* ... SCOPE_LABEL, of a set of labels. */
+bool scope_is_labelled(const struct profile *profile, uint32_t set, const char *text);
 
 #endif

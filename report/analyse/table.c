@@ -5,6 +5,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
+#include "report/model/label_sets.h"
 #include "report/name/namesakes.h"
 
 /*
@@ -13,7 +14,7 @@
  * then spread over its stack's frames, whose columns complete the row's key.
  */
 struct group { /* as one of its samples shows it */
-	uint32_t thread, cpu;
+	uint32_t thread, cpu, labels;
 };
 
 struct count {
@@ -26,10 +27,12 @@ struct builder {
 	struct table *table;
 	bool has[COLUMN_COUNT];
 	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, container, origin */
+	uint32_t *label_groups;    /* set -> group by labels; NULL: none is a column */
 	uint32_t *function_groups; /* function -> group by symbol, dso, file */
 	uint64_t last_group_key;
 	uint32_t last_group;
-	struct map groups; /* thread group << 32 | cpu -> group */
+	struct map task_groups; /* thread group << 32 | label group -> a number */
+	struct map groups;      /* that, or the thread group alone, << 32 | cpu -> group */
 	VEC(struct group) group_samples;
 	struct map counts; /* group << 32 | stack -> index of count */
 	VEC(struct count) counted;
@@ -68,6 +71,64 @@ static void group_threads(struct builder *builder)
 		builder->thread_groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);
+}
+
+/*
+ * For each set a number of what it has for the key, 0: nothing; to be freed. A text is looked at
+ * once, however many sets a file has with it.
+ */
+static uint32_t *number_values(const struct profile *profile, const char *label_key)
+{
+	uint32_t *numbers = label_sets_find_all(profile, label_key);
+	struct map known = {0}; /* of texts, by where they stand */
+	struct strtab values = {0};
+	for (uint32_t i = 1; i < profile->labels.len; i++) {
+		const struct profile_label *label = &profile->labels.data[i];
+		if (numbers[i] != i) { /* another set's label, which has its number already */
+			numbers[i] = numbers[label->rest];
+			continue;
+		}
+		bool is_new = true;
+		uint64_t own = 0, *number = &own;
+		if (label->kind == LAYOUT_LABEL_TEXT)
+			number = map_put(&known, (uintptr_t)label->text, &is_new);
+		if (is_new) {
+			CLEANUP(str_deinit) struct str value = {0};
+			label_put_value(profile, i, &value);
+			*number = strtab_intern(&values, str_text(&value), value.len) + 1;
+		}
+		numbers[i] = (uint32_t)*number;
+	}
+	map_deinit(&known);
+	strtab_deinit(&values);
+	return numbers;
+}
+
+/* Sets are told apart by each column of labels: by one without a key, each from all others. */
+static void group_labels(struct builder *builder, const struct table_options *options)
+{
+	size_t nr_sets = builder->profile->labels.len;
+	if (!builder->has[COLUMN_LABEL])
+		return;
+	uint32_t *groups = mem_zalloc_array(nr_sets, sizeof(*groups));
+	for (size_t c = 0; c < options->nr_columns; c++) {
+		struct map both = {0}; /* group << 32 | number in this column -> group */
+		CLEANUP_FREE uint32_t *numbers = NULL;
+		if (options->columns[c] != COLUMN_LABEL)
+			continue;
+		if (options->label_keys[c])
+			numbers = number_values(builder->profile, options->label_keys[c]);
+		for (uint32_t i = 0; i < nr_sets; i++) {
+			bool added;
+			uint64_t key = (uint64_t)groups[i] << 32 | (numbers ? numbers[i] : i);
+			uint64_t *group = map_put(&both, key, &added);
+			if (added)
+				*group = both.len - 1;
+			groups[i] = (uint32_t)*group;
+		}
+		map_deinit(&both);
+	}
+	builder->label_groups = groups;
 }
 
 static void put_function_key(struct str *key, const struct profile *profile,
@@ -111,18 +172,33 @@ uint32_t *table_group_functions(
 	return groups;
 }
 
+/* What the sample's thread and its labels make together. */
+static uint32_t task_group_of(struct builder *builder, const struct profile_sample *sample)
+{
+	uint32_t group = builder->thread_groups[sample->thread];
+	if (!builder->label_groups)
+		return group;
+	bool added;
+	uint64_t key = (uint64_t)group << 32 | builder->label_groups[sample->labels];
+	uint64_t *number = map_put(&builder->task_groups, key, &added);
+	if (added)
+		*number = builder->task_groups.len - 1;
+	return (uint32_t)*number;
+}
+
 static uint32_t table_group_of(struct builder *builder, const struct profile_sample *sample)
 {
 	uint32_t cpu = builder->has[COLUMN_CPU] ? sample->cpu : 0;
-	uint64_t key = (uint64_t)builder->thread_groups[sample->thread] << 32 | cpu;
+	uint64_t key = (uint64_t)task_group_of(builder, sample) << 32 | cpu;
 	if (builder->group_samples.len && key == builder->last_group_key)
 		return builder->last_group; /* always, when no column is of the sample */
 	bool added;
 	uint64_t *group = map_put(&builder->groups, key, &added);
 	if (added) {
 		*group = builder->group_samples.len;
-		vec_push(&builder->group_samples,
-			(struct group){.thread = sample->thread, .cpu = sample->cpu});
+		vec_push(&builder->group_samples, (struct group){.thread = sample->thread,
+							  .cpu = sample->cpu,
+							  .labels = sample->labels});
 	}
 	builder->last_group_key = key;
 	builder->last_group = (uint32_t)*group;
@@ -161,6 +237,7 @@ static size_t table_row_of(struct builder *builder, uint32_t group, uint32_t fun
 		struct table_row fresh = {
 			.thread = builder->group_samples.data[group].thread,
 			.cpu = builder->group_samples.data[group].cpu,
+			.labels = builder->group_samples.data[group].labels,
 			.function = function,
 		};
 		vec_push(&builder->table->rows, fresh);
@@ -230,6 +307,7 @@ void table_init(
 		table->nr_parts = namesakes_find(
 			profile->objects.data, profile->functions.data, profile->functions.len);
 	group_threads(&builder);
+	group_labels(&builder, options);
 	builder.function_groups =
 		table_group_functions(profile, options->columns, options->nr_columns);
 	table_count_samples(&builder);
@@ -239,7 +317,9 @@ void table_init(
 		qsort_r(table->rows.data, table->rows.len, sizeof(*table->rows.data),
 			options->by_total ? compare_rows_by_total : table_compare_rows, &builder);
 	mem_free(builder.thread_groups);
+	mem_free(builder.label_groups);
 	mem_free(builder.function_groups);
+	map_deinit(&builder.task_groups);
 	map_deinit(&builder.groups);
 	vec_deinit(&builder.group_samples);
 	map_deinit(&builder.counts);

@@ -9,8 +9,14 @@
 #include "report/model/column.h"
 #include "report/model/profile.h"
 
+enum {
+	TABLE_MAX_LABEL_COLUMNS = 8,
+	TABLE_MAX_COLUMNS = COLUMN_COUNT + TABLE_MAX_LABEL_COLUMNS,
+};
+
 struct table_row {
 	uint32_t thread, cpu; /* of one sample in the group: meaningful where a column says so */
+	uint32_t labels;      /* likewise: its set */
 	uint32_t function;    /* likewise; 0 when no column is of the frame */
 	uint64_t self, total; /* in the event's unit (ns) */
 	uint64_t self_samples, total_samples;
@@ -25,7 +31,8 @@ struct table {
 };
 
 struct table_options {
-	enum column columns[COLUMN_COUNT];
+	enum column columns[TABLE_MAX_COLUMNS];
+	const char *label_keys[TABLE_MAX_COLUMNS]; /* of each COLUMN_LABEL; NULL: all labels */
 	size_t nr_columns;
 	bool by_total; /* sort by total instead of self */
 };

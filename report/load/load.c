@@ -81,6 +81,11 @@ static uint32_t checked_node(struct loading *loading, uint32_t id)
 	return load_checked(profile, id, !id || is_read);
 }
 
+static uint32_t checked_label(struct profile *profile, uint32_t id)
+{
+	return load_checked(profile, id, !id || is_there(&profile->labels, id, key));
+}
+
 static void note_time(struct profile *profile, uint64_t time_ns)
 {
 	if (time_ns < profile->first_ns)
@@ -327,6 +332,89 @@ static uint64_t checked_weight(struct loading *loading, uint32_t event, uint64_t
 	return weight;
 }
 
+/* False: it is of a later version, or leads nowhere. */
+static bool load_label_value(
+	struct profile *profile, const struct layout_label *label, struct profile_label *out)
+{
+	uint32_t id = label->value > UINT32_MAX ? UINT32_MAX : (uint32_t)label->value;
+	switch (label->kind) {
+	case LAYOUT_LABEL_TEXT:
+		out->text = load_string_at(profile, id);
+		return true;
+	case LAYOUT_LABEL_PLACE:
+		out->value = checked_frame(profile, id);
+		return out->value != 0;
+	case LAYOUT_LABEL_NUMBER:
+		out->value = label->value;
+		return true;
+	}
+	return false;
+}
+
+/* About what it takes where it is written out. */
+static uint64_t load_label_bytes(const struct profile *profile, const struct layout_label *label)
+{
+	enum {
+		TYPICAL_BYTES = 32, /* of a number or a name, and what stands around it */
+	};
+	const struct profile_string *strings = profile->strings.data;
+	uint64_t bytes = TYPICAL_BYTES;
+	if (label->key < profile->strings.len)
+		bytes += strings[label->key].len;
+	if (label->kind == LAYOUT_LABEL_TEXT && label->value < profile->strings.len)
+		bytes += strings[label->value].len;
+	return bytes;
+}
+
+/* A label that cannot be had leaves the set that it was added to. */
+static void load_on_label(void *context, uint32_t id, const struct layout_label *label)
+{
+	struct loading *loading = context;
+	struct profile *profile = loading->profile;
+	struct profile_label out = {
+		.rest = checked_label(profile, label->rest),
+		.kind = label->kind,
+		.key = load_string_at(profile, label->key),
+	};
+	struct loading_labels size = loading->label_sets.data[out.rest];
+	bool has_room = size.count < LAYOUT_MAX_LABELS;
+	profile->dangling += !has_room;
+	if (has_room && load_label_value(profile, label, &out)) {
+		size.count++;
+		size.bytes += load_label_bytes(profile, label);
+	} else {
+		out = profile->labels.data[out.rest];
+	}
+	put_at(&profile->labels, id, out);
+	put_at(&loading->label_sets, id, size);
+}
+
+/*
+ * Sets share their labels, so a file of a few bytes can describe sets whose texts together are
+ * any length, and exporters write each out for each thread that has it.
+ */
+static uint32_t labels_of_sample(struct loading *loading, uint32_t thread, uint32_t id)
+{
+	enum {
+		BYTES_RATIO = 256,
+		BYTES_FLOOR = 64 << 20,
+	};
+	struct profile *profile = loading->profile;
+	uint32_t set = checked_label(profile, id);
+	if (!set)
+		return 0;
+	bool added;
+	map_put(&loading->label_uses, (uint64_t)thread << 32 | set, &added);
+	uint64_t bytes = added ? loading->label_sets.data[set].bytes : 0;
+	if (loading->label_bytes + bytes > BYTES_FLOOR + profile->file.file_bytes * BYTES_RATIO) {
+		map_remove(&loading->label_uses, (uint64_t)thread << 32 | set);
+		profile->dangling++;
+		return 0;
+	}
+	loading->label_bytes += bytes;
+	return set;
+}
+
 static void load_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
@@ -336,13 +424,15 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		profile->nr_second_samples++;
 		return;
 	}
+	uint32_t thread = checked_thread(profile, sample->thread);
 	struct profile_sample out = {
 		.time_ns = sample->time_ns,
 		.weight = checked_weight(loading, event, sample->weight),
-		.thread = checked_thread(profile, sample->thread),
-		.cpu = sample->cpu,
-		.event = event,
+		.thread = thread,
+		.cpu = (uint16_t)sample->cpu,
+		.event = (uint16_t)event,
 		.stack = stack_of_sample(loading, sample),
+		.labels = labels_of_sample(loading, thread, sample->labels),
 	};
 	note_time(profile, sample->time_ns);
 	vec_push(&profile->samples, out);
@@ -451,6 +541,7 @@ static const struct reader_visitor visitor = {
 	.frame = load_on_frame,
 	.node = load_on_node,
 	.snapshot = load_on_snapshot,
+	.label = load_on_label,
 	.sample = load_on_sample,
 	.symbol = load_on_symbol,
 	.code = load_on_code,
@@ -598,6 +689,8 @@ static void add_placeholders(struct loading *loading)
 	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
 	vec_push(&profile->threads, (struct profile_thread){.comm = PROFILE_DAMAGED});
 	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
+	vec_push(&profile->labels, (struct profile_label){.key = "", .text = ""});
+	vec_push(&loading->label_sets, (struct loading_labels){0});
 	vec_push(&profile->nodes, (struct layout_node){0});
 	vec_push(&loading->node_depths, 0);
 	vec_push(&loading->plain_stacks, 0);
@@ -628,6 +721,10 @@ static void fill_holes(struct profile *profile)
 	vec_each(&profile->processes, process) {
 		if (!process->cgroup)
 			process->cgroup = process->container = "";
+	}
+	vec_each(&profile->labels, label) {
+		if (!label->key)
+			*label = (struct profile_label){.key = PROFILE_DAMAGED, .text = ""};
 	}
 	vec_each(&profile->threads, thread) {
 		if (!thread->comm)
@@ -669,6 +766,8 @@ static void loading_deinit(struct loading *loading)
 	map_deinit(&loading->tally_places);
 	vec_deinit(&loading->tallies);
 	vec_deinit(&loading->node_depths);
+	vec_deinit(&loading->label_sets);
+	map_deinit(&loading->label_uses);
 	vec_deinit(&loading->plain_stacks);
 }
 

@@ -15,7 +15,9 @@
 	X(COLUMN_CPU, "cpu", "cpu", false, true) \
 	/* or the control group, where there is none */ \
 	X(COLUMN_CONTAINER, "container", "container", false, false) \
-	X(COLUMN_ORIGIN, "origin", "origin", false, false)
+	X(COLUMN_ORIGIN, "origin", "origin", false, false) \
+	/* its value for one key, or all that there are: may be a column several times */ \
+	X(COLUMN_LABEL, "label", "labels", false, false)
 
 enum column {
 #define X(column, name, title, is_of_frame, is_number) column,

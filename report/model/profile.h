@@ -128,12 +128,24 @@ struct profile_stack {
 	uint32_t root;         /* what calls the user's outermost: see roots.h; 0: nothing */
 };
 
-struct profile_sample {
+/* A label, and the set of labels that it is added to: see label_sets.h. */
+struct profile_label {
+	uint32_t rest; /* that set, an index before this one; 0: the empty one */
+	enum layout_label_kind kind;
+	const char *key;
+	union {
+		const char *text; /* LAYOUT_LABEL_TEXT */
+		uint64_t value;   /* a frame for LAYOUT_LABEL_PLACE, else a number */
+	};
+};
+
+struct profile_sample {   /* there are many: 32 bytes */
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t weight;
-	uint32_t thread, cpu;
-	uint32_t stack; /* index of stacks */
-	uint32_t event;
+	uint32_t thread;
+	uint32_t stack;      /* index of stacks */
+	uint32_t labels;     /* index of labels: the set; 0: none */
+	uint16_t cpu, event; /* below LAYOUT_MAX_CPUS, LAYOUT_MAX_EVENTS */
 };
 
 struct profile_event {
@@ -185,6 +197,7 @@ struct profile {
 	VEC(struct profile_frame) frames;
 	VEC(struct layout_node) nodes;
 	VEC(struct profile_stack) stacks;
+	VEC(struct profile_label) labels;
 	VEC(struct profile_sample) samples; /* by time */
 	VEC(struct profile_symbol) symbols;
 	VEC(struct profile_code) codes; /* by place, then by time */

@@ -298,6 +298,50 @@ static void put_images(const struct profile *profile, struct str *out)
 			(unsigned long long)given_up);
 }
 
+/* What lacks some, by each cause. */
+static void put_lacking_labels(const struct profile *profile, struct str *out)
+{
+	static const struct {
+		enum layout_counter counter;
+		const char *why;
+	} causes[] = {
+		{LAYOUT_COUNTER_LABELS_UNKNOWN, "how the program keeps them is not known"},
+		{LAYOUT_COUNTER_LABELS_UNREAD, "they could not be read"},
+		{LAYOUT_COUNTER_LABELS_CUT, "they are too many or too long"},
+		{LAYOUT_COUNTER_LABELS_LEFT_OUT, "there are too many different ones"},
+	};
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		uint64_t count = profile->counters[causes[i].counter];
+		if (count)
+			str_printf(out, "%-14s %llu %s labels: %s\n", "", (unsigned long long)count,
+				str_plural(count, "sample lacks", "samples lack"), causes[i].why);
+	}
+}
+
+/* The keys that samples have, and how many sets of labels there are. */
+static void info_put_labels(const struct profile *profile, struct str *out)
+{
+	enum {
+		MAX_KEYS = 20,
+	};
+	struct strtab keys = {0};
+	vec_each(&profile->labels, label)
+		if (label->key[0])
+			strtab_intern(&keys, label->key, strlen(label->key));
+	if (keys.entries.len)
+		str_printf(out, "%-14s %zu %s of ", "labels", profile->labels.len - 1,
+			str_plural(profile->labels.len - 1, "set", "sets"));
+	for (size_t i = 0; i < keys.entries.len && i < MAX_KEYS; i++) {
+		str_puts(out, i ? ", " : "");
+		str_put_escaped(out, keys.entries.data[i].bytes, keys.entries.data[i].len);
+	}
+	if (keys.entries.len > MAX_KEYS)
+		str_printf(out, " and %zu more", keys.entries.len - MAX_KEYS);
+	str_puts(out, keys.entries.len ? "\n" : "");
+	strtab_deinit(&keys);
+	put_lacking_labels(profile, out);
+}
+
 static void put_counts(const struct facts *facts, struct str *out)
 {
 	const struct profile *profile = facts->profile;
@@ -317,6 +361,7 @@ static void put_counts(const struct facts *facts, struct str *out)
 			"address\n",
 			"", profile_percent(profile->nr_stale, samples));
 	put_images(profile, out);
+	info_put_labels(profile, out);
 	put_tables(facts, out);
 }
 

@@ -6,6 +6,7 @@
 #include "report/analyse/focus.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/stack_counts.h"
+#include "report/model/label_sets.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
@@ -94,13 +95,36 @@ static void text_put_container(const struct profile_process *process, struct str
 	str_put_escaped(out, text, process->container[0] ? strnlen(text, SHORT_ID) : strlen(text));
 }
 
+/* Of all labels where the column has no key. */
+static void text_put_labels(
+	const struct profile *profile, uint32_t set, const char *key, struct str *out)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	uint32_t label = key ? label_sets_find(profile, set, key) : 0;
+	if (!key)
+		label_sets_put(profile, set, &text);
+	else if (label)
+		label_put_value(profile, label, &text);
+	if (key ? label : set)
+		str_put_escaped(out, str_text(&text), text.len);
+	else
+		str_putc(out, '-');
+}
+
+static const char *title_of(const struct table_options *options, size_t column)
+{
+	const char *key = options->label_keys[column];
+	return key ? key : column_info(options->columns[column])->title;
+}
+
 static void text_put_cell(const struct profile *profile, const struct table *table,
-	const struct table_row *row, enum column column, struct str *out)
+	const struct table_row *row, const struct table_options *options, size_t column,
+	struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	const struct profile_object *object = &profile->objects.data[function->object];
 	const struct profile_thread *thread = &profile->threads.data[row->thread];
-	switch (column) {
+	switch (options->columns[column]) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
 		text_put_symbol(table, row, function, out);
@@ -129,6 +153,9 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 	case COLUMN_ORIGIN:
 		put_foreign(out, profile_thread_origin(profile, row->thread));
 		break;
+	case COLUMN_LABEL:
+		text_put_labels(profile, row->labels, options->label_keys[column], out);
+		break;
 	case COLUMN_COUNT:
 		break;
 	}
@@ -143,11 +170,10 @@ static void text_measure(const struct profile *profile, const struct table *tabl
 	};
 	CLEANUP(str_deinit) struct str cell = {0};
 	for (size_t c = 0; c < options->nr_columns; c++) {
-		widths[c] = strlen(column_info(options->columns[c])->title);
+		widths[c] = strlen(title_of(options, c));
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
-			text_put_cell(
-				profile, table, &table->rows.data[i], options->columns[c], &cell);
+			text_put_cell(profile, table, &table->rows.data[i], options, c, &cell);
 			if (cell.len > widths[c])
 				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
 		}
@@ -174,7 +200,7 @@ static void text_put_row(const struct profile *profile, const struct table *tabl
 		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
-		text_put_cell(profile, table, row, options->columns[c], &cell);
+		text_put_cell(profile, table, row, options, c, &cell);
 		size_t width = c + 1 < options->nr_columns ? widths[c] : 0;
 		put_padded(out, str_text(&cell), cell.len, width,
 			column_info(options->columns[c])->is_number);
@@ -213,13 +239,14 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			break;
 		shown--;
 	}
-	size_t widths[COLUMN_COUNT] = {0};
+	size_t widths[TABLE_MAX_COLUMNS] = {0};
 	text_measure(profile, table, shown, table_options, widths);
 	str_printf(out, "#%7s %8s %9s", "self", "total", "samples");
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
 		size_t width = c + 1 < table_options->nr_columns ? widths[c] : 0;
-		put_padded(out, info->title, strlen(info->title), width, info->is_number);
+		const char *title = title_of(table_options, c);
+		put_padded(out, title, strlen(title), width, info->is_number);
 	}
 	str_putc(out, '\n');
 	size_t wanted = 0;

@@ -15,6 +15,7 @@ from read_recording import chunk_at
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
 SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
+LABELS = 23
 KERNEL, ANONYMOUS = 2, 5
 MAX_DEPTH, MAX_TEXT = 4096, 1 << 20
 
@@ -61,12 +62,13 @@ def recording(chunks):
 
 # ---- small ones that ask for much ----
 
-def shaped(names, frames, parents, stacks, threads=1, cpus=1, step=1000):
-    """Functions of the kernel by name, FRAMES (function), PARENTS (node) and STACKS (samples' nodes)."""
-    strings = [b"cpu-clock", b"ns", b"[kernel]", b"thread"] + names
+def shaped(names, frames, parents, stacks, threads=1, cpus=1, step=1000, texts=(), labels=()):
+    """Functions of the kernel by name, FRAMES (function), PARENTS (node), STACKS (samples' nodes);
+    LABELS (rest, key, value, both of TEXTS): the samples have these sets by turns."""
+    strings = [b"cpu-clock", b"ns", b"[kernel]", b"thread"] + names + list(texts)
     out = [(META, blob(b"target") + blob(b"system"))]
-    texts = varints(1, len(strings)) + varints(*map(len, strings)) + b"".join(strings)
-    out.append((STRINGS, texts))
+    lengths = varints(1, len(strings)) + varints(*map(len, strings))
+    out.append((STRINGS, lengths + b"".join(strings)))
     out.append((EVENTS, varints(1, 1) + blob(varints(1, 1000, 0, 2))))
     kernel = varints(KERNEL, 0, 3) + blob(b"") + varints(0, 0, 0, 0, 0, 0)
     out.append((OBJECTS, varints(1, 1) + blob(kernel)))
@@ -86,6 +88,11 @@ def shaped(names, frames, parents, stacks, threads=1, cpus=1, step=1000):
         deltas.append(zigzag(frame - last))
         last = frame
     out.append((STACKS, varints(1, len(parents)) + varints(*backs) + b"".join(deltas)))
+    first = 5 + len(names)
+    if labels:
+        out.append((LABELS, varints(1, len(labels)) + b"".join(
+            blob(varints(rest, first + key, 0, first + value)) for rest, key, value in labels)))
+    sets = [1 + i % len(labels) if labels else 0 for i in range(len(stacks))]
     user = []
     for i, node in enumerate(stacks):
         user.append(zigzag(node - (stacks[i - 1] if i else 0)))
@@ -95,7 +102,9 @@ def shaped(names, frames, parents, stacks, threads=1, cpus=1, step=1000):
         varint(1), blob(zigzag(step) * count),
         varint(2), blob(b"".join(varint(1 + i % threads) for i in range(count))),
         varint(3), blob(b"".join(varint(i % cpus) for i in range(count))),
-        varint(4), blob(b"".join(user))))))
+        varint(4), blob(b"".join(user)),
+        varint(14), blob(b"".join(zigzag(it - (sets[i - 1] if i else 0))
+                                  for i, it in enumerate(sets)))))))
     out.append((COUNTERS, varints(1, 0, count, 4, 0, count)))
     out.append((END, varints(1, 1 << 40)))
     return recording(out)
@@ -134,6 +143,15 @@ def demanding():
     yield "comb", shaped(two, [0, 1], tree, list(range(1, len(tree) + 1)))
     yield "threads", shaped(two, [0, 1], chain(100, 2), [100] * 30000, threads=30000)
     yield "cpus", shaped(two, [0, 1], chain(100, 2), [100] * 30000, cpus=30000)
+    keys = [b"k%d" % i for i in range(80)]
+    yield "labels_deep", shaped(two, [0, 1], chain(9, 2), [9] * 20000, texts=keys, labels=[
+        (i, i % 80, i % 80) for i in range(20000)])
+    yield "labels_long", shaped(
+        two, [0, 1], chain(9, 2), [9] * 20000, threads=100, texts=keys + [b"x" * MAX_TEXT], labels=[
+            (i - i % 60 if i % 60 == 0 else i, i % 60, 80) for i in range(20000)])
+    yield "labels_twins", shaped(
+        two, [0, 1], chain(9, 2), [9] * 5000, texts=[b"a" * 99999 + b"%d" % i for i in range(60)],
+        labels=[(i if i % 60 else 0, i % 60, i % 60) for i in range(5000)])
     yield "long_time", shaped(two, [0, 1], chain(9, 2), [9] * 1000, step=1 << 50)
 
 

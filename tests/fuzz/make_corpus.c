@@ -277,6 +277,32 @@ static void put_ref(const char *name, const struct store_key *key, unsigned coun
 	store_ref_deinit(&ref);
 }
 
+/* Sets that share labels, with values of each kind, and some that lead nowhere. */
+static void make_labels(struct bytes_buf *out)
+{
+	struct writer *writer = forged_writer(out);
+	forged_put_tables(writer);
+	forged_put_stacks(writer);
+	uint32_t user = forged_string(writer, "user"), page = forged_string(writer, "page");
+	for (uint32_t i = 0; i < 70; i++) {
+		struct layout_label label = {.rest = i % 5 ? i : i / 2,
+			.key = i % 2 ? user : page,
+			.kind = (enum layout_label_kind)(i % 4),
+			.value = i % 6};
+		writer_label(writer, &label);
+		writer_sample(writer, &(struct layout_sample){.time_ns = i,
+					      .event = 1,
+					      .thread = 1,
+					      .user_stack = i % 5,
+					      .weight = 1,
+					      .labels = i % 7 ? i + 1 : i * 10});
+	}
+	struct err *err = writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1});
+	writer_destroy(writer);
+	if (err)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -286,7 +312,7 @@ int main(int argc, char **argv)
 	root = argv[1];
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
 	struct bytes_buf snapshots = {0}, archived = {0}, code = {0};
-	struct bytes_buf unsampled = {0}, values = {0};
+	struct bytes_buf unsampled = {0}, values = {0}, labels = {0};
 	forged_small(&small);
 	bytes_put(&cut, small.data, small.len / 2);
 	bytes_put(&torn, small.data, 100);
@@ -308,6 +334,8 @@ int main(int argc, char **argv)
 	put_recording("unsampled", &unsampled);
 	make_values(&values);
 	put_recording("values", &values);
+	make_labels(&labels);
+	put_recording("labels", &labels);
 	bytes_buf_deinit(&previous);
 	put_ref("none", &(struct store_key){"job", "main", "unknown"}, 0);
 	put_ref("three", &(struct store_key){"../a b", "fix/%41", "A CPU @ 2.10GHz"}, 3);

@@ -45,8 +45,9 @@ static void check_folded(const struct roots *roots, const char *want)
 }
 
 #define CHECK_BY(want, ...) \
-	check_folded(&(struct roots){{__VA_ARGS__}, \
-			     sizeof((enum root_kind[]){__VA_ARGS__}) / sizeof(enum root_kind)}, \
+	check_folded(&(struct roots){.kinds = {__VA_ARGS__}, \
+			     .count = sizeof((enum root_kind[]){__VA_ARGS__}) / \
+				      sizeof(enum root_kind)}, \
 		want)
 
 TEST(without_roots_stacks_stay)
@@ -97,7 +98,7 @@ TEST(roots_are_in_every_format_that_is_text)
 	static const enum export_format formats[] = {EXPORT_FOLDED, EXPORT_SPEEDSCOPE,
 		EXPORT_FIREFOX, EXPORT_CHROME, EXPORT_JSON, EXPORT_CSV, EXPORT_PERF_SCRIPT,
 		EXPORT_CALLGRIND, EXPORT_SVG};
-	static const struct roots by_process = {{ROOT_PROCESS}, 1};
+	static const struct roots by_process = {.kinds = {ROOT_PROCESS}, .count = 1};
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		struct profile *profile = three_threads();
 		struct bytes_buf out = {0};

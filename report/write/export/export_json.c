@@ -34,6 +34,7 @@ struct document {
 	struct dense_ids events, objects, frames, stacks;
 	struct strtab sets; /* labels, as they stand in the file */
 	uint32_t *set_of_thread;
+	struct map joined;    /* a thread's set << 32 | a sample's labels -> both */
 	struct strtab groups; /* struct group */
 	struct tally tally;
 	VEC(uint32_t) stack; /* frames, innermost first */
@@ -41,17 +42,26 @@ struct document {
 
 /* ---- labels ---- */
 
+static void put_label_key(struct str *out, const char *key)
+{
+	str_puts(out, out->len > 1 ? "," : "");
+	json_quote(out, key);
+	str_putc(out, ':');
+}
+
 static void put_label_text(void *context, const char *key, const char *value)
 {
 	struct str *out = context;
-	str_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", key);
+	put_label_key(out, key);
 	json_quote(out, value);
 }
 
 static void put_label_number(void *context, const char *key, uint64_t value)
 {
 	struct str *out = context;
-	str_printf(out, "%s\"%s\":%llu", out->len > 1 ? "," : "", key, (unsigned long long)value);
+	put_label_key(out, key);
+	bool is_long = value >> 53; /* see json_exact() */
+	str_printf(out, is_long ? "\"%llu\"" : "%llu", (unsigned long long)value);
 }
 
 static void json_make_sets(struct document *document)
@@ -77,13 +87,33 @@ static void json_make_sets(struct document *document)
 	labels_deinit(&labels);
 }
 
+/* Those of a thread, `set`, and of its sample. */
+static uint32_t json_join(struct document *document, uint32_t set, uint32_t sample_labels)
+{
+	if (!sample_labels || !(document->wanted & EXPORT_LABEL_SAMPLE))
+		return set;
+	bool added;
+	uint64_t *joined = map_put(&document->joined, (uint64_t)set << 32 | sample_labels, &added);
+	if (!added)
+		return (uint32_t)*joined;
+	CLEANUP(str_deinit) struct str text = {0};
+	struct label_visitor visitor = {put_label_text, put_label_number, &text};
+	str_puts(&text, strtab_get(&document->sets, set));
+	str_truncate(&text, text.len - 1); /* the bracket that closes it */
+	labels_visit_set(document->profile, document->wanted, sample_labels, &visitor);
+	str_putc(&text, '}');
+	*joined = strtab_intern(&document->sets, str_text(&text), text.len);
+	return (uint32_t)*joined;
+}
+
 static void json_count_samples(struct document *document)
 {
 	bool has_proofs = document->wanted & EXPORT_LABEL_UNWIND;
 	CLEANUP_FREE uint8_t *proofs = has_proofs ? stack_proofs_of(document->profile) : NULL;
 	vec_each(&document->profile->samples, sample) {
 		struct group group = {
-			.set = document->set_of_thread[sample->thread],
+			.set = json_join(
+				document, document->set_of_thread[sample->thread], sample->labels),
 			.cpu = document->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
 			.event = dense_ids_use(&document->events, sample->event) - 1,
 			.proof = proofs ? proofs[sample->stack] : 0,
@@ -315,6 +345,7 @@ struct err *export_json(
 	dense_ids_deinit(&document.stacks);
 	strtab_deinit(&document.sets);
 	mem_free(document.set_of_thread);
+	map_deinit(&document.joined);
 	strtab_deinit(&document.groups);
 	tally_deinit(&document.tally);
 	vec_deinit(&document.stack);

@@ -169,8 +169,8 @@ static void put_value_types(struct pprof *pprof)
 static void pprof_count_samples(struct pprof *pprof)
 {
 	vec_each(&pprof->profile->samples, sample) {
-		uint32_t group = pprof_labels_group(
-			&pprof->labels, sample->thread, sample->cpu, pprof->columns[sample->event]);
+		uint32_t group =
+			pprof_labels_group(&pprof->labels, sample, pprof->columns[sample->event]);
 		tally_add(&pprof->tally, group, sample->stack,
 			profile_sample_value(pprof->profile, sample));
 	}

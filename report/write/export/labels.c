@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "report/model/label_sets.h"
+
 enum {
 	COMM_MAX_BYTES = 15 /* what the kernel cuts the name of a process to */
 };
@@ -73,4 +75,46 @@ void labels_visit(const struct labels *labels, uint32_t wanted, const struct pro
 	if (wanted & EXPORT_LABEL_ORIGIN)
 		visit_text(visitor, "origin",
 			labels->profile->origins.data[process->info.origin].name);
+}
+
+static bool is_taken(uint32_t wanted, const char *key)
+{
+	static const struct {
+		uint32_t bit;
+		const char *word;
+	} others[] = {
+#define X(label, bit, word) {label, word},
+		EXPORT_LABELS(X)
+#undef X
+	};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (wanted & others[i].bit && others[i].bit != EXPORT_LABEL_SAMPLE &&
+			strcmp(others[i].word, key) == 0)
+			return true;
+	return false;
+}
+
+static void visit_sample_label(const struct profile *profile, uint32_t wanted, uint32_t label,
+	const struct label_visitor *visitor)
+{
+	const struct profile_label *it = &profile->labels.data[label];
+	CLEANUP(str_deinit) struct str key = {0}, value = {0};
+	str_printf(&key, "%s%s", is_taken(wanted, it->key) ? "label." : "", it->key);
+	if (it->kind == LAYOUT_LABEL_NUMBER) {
+		visitor->number(visitor->context, str_text(&key), it->value);
+		return;
+	}
+	label_put_value(profile, label, &value);
+	visit_text(visitor, str_text(&key), str_text(&value));
+}
+
+void labels_visit_set(const struct profile *profile, uint32_t wanted, uint32_t set,
+	const struct label_visitor *visitor)
+{
+	uint32_t labels[LAYOUT_MAX_LABELS], count = 0;
+	struct label_walk walk = label_walk(profile, wanted & EXPORT_LABEL_SAMPLE ? set : 0);
+	for (uint32_t label; count < LAYOUT_MAX_LABELS && (label = label_walk_next(&walk));)
+		labels[count++] = label;
+	while (count)
+		visit_sample_label(profile, wanted, labels[--count], visitor);
 }

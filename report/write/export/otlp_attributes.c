@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "report/write/export/labels.h"
 #include "report/write/export/pprof_labels.h"
 #include "report/write/export/protobuf.h"
 
@@ -22,7 +23,8 @@ enum any_value_field {
 };
 
 enum {
-	MAX_ATTRIBUTES = 8, /* of a thread; of the CPU and of the stack one each */
+	/* Of a thread, its CPU and its stack 8 at most. */
+	MAX_ATTRIBUTES = 8 + LAYOUT_MAX_LABELS,
 };
 
 struct thread_attributes {
@@ -45,6 +47,7 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 	strtab_deinit(&attributes->containers);
 	strtab_deinit(&attributes->groups);
 	mem_free(attributes->threads);
+	map_deinit(&attributes->joined);
 	mem_free(attributes->proofs);
 	bytes_buf_deinit(&attributes->message);
 	bytes_buf_deinit(&attributes->inner);
@@ -164,6 +167,54 @@ static void find_threads(struct otlp_attributes *attributes)
 		attributes->threads[i] = otlp_attributes_of(attributes, &profile->threads.data[i]);
 }
 
+/* ---- labels of samples ---- */
+
+struct otlp_labels {
+	struct otlp_attributes *attributes;
+	struct indices indices;
+};
+
+static void otlp_attributes_add_text(void *context, const char *key, const char *value)
+{
+	struct otlp_labels *labels = context;
+	otlp_attributes_add(&labels->indices, otlp_attributes_text(labels->attributes, key, value));
+}
+
+static void otlp_attributes_add_number(void *context, const char *key, uint64_t value)
+{
+	struct otlp_labels *labels = context;
+	otlp_attributes_add(
+		&labels->indices, otlp_attributes_number(labels->attributes, key, value));
+}
+
+static struct indices set_at(const struct otlp_attributes *attributes, uint32_t set)
+{
+	const struct strtab_entry *entry = &attributes->sets.entries.data[set];
+	struct indices indices = {.len = entry->len / sizeof(*indices.data)};
+	memcpy(indices.data, entry->bytes, entry->len);
+	return indices;
+}
+
+/* The set of a thread's attributes, `set`, and its sample's labels. */
+static uint32_t otlp_attributes_join(
+	struct otlp_attributes *attributes, uint32_t set, uint32_t sample_labels)
+{
+	if (!sample_labels || !(attributes->wanted & EXPORT_LABEL_SAMPLE))
+		return set;
+	bool added;
+	uint64_t *joined =
+		map_put(&attributes->joined, (uint64_t)set << 32 | sample_labels, &added);
+	if (!added)
+		return (uint32_t)*joined;
+	struct otlp_labels both = {attributes, set_at(attributes, set)};
+	struct label_visitor visitor = {
+		otlp_attributes_add_text, otlp_attributes_add_number, &both};
+	labels_visit_set(attributes->profile, EXPORT_LABEL_SAMPLE, sample_labels, &visitor);
+	*joined = strtab_intern(&attributes->sets, (const char *)both.indices.data,
+		both.indices.len * sizeof(*both.indices.data));
+	return (uint32_t)*joined;
+}
+
 /* ---- groups ---- */
 
 uint32_t otlp_attributes_group(
@@ -174,7 +225,8 @@ uint32_t otlp_attributes_group(
 	if (attributes->wanted & EXPORT_LABEL_UNWIND && !attributes->proofs)
 		attributes->proofs = stack_proofs_of(attributes->profile);
 	struct otlp_group group = {
-		.set = attributes->threads[sample->thread].set,
+		.set = otlp_attributes_join(
+			attributes, attributes->threads[sample->thread].set, sample->labels),
 		.cpu = attributes->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
 		.container = attributes->threads[sample->thread].container,
 		.event = sample->event,
@@ -193,9 +245,7 @@ struct otlp_group otlp_attributes_group_at(const struct otlp_attributes *attribu
 void otlp_attributes_put(struct otlp_attributes *attributes, const struct otlp_group *group,
 	uint32_t field, struct bytes_buf *out)
 {
-	const struct strtab_entry *set = &attributes->sets.entries.data[group->set];
-	struct indices indices = {.len = set->len / sizeof(*indices.data)};
-	memcpy(indices.data, set->bytes, set->len);
+	struct indices indices = set_at(attributes, group->set);
 	if (attributes->wanted & EXPORT_LABEL_CPU)
 		otlp_attributes_add(&indices,
 			otlp_attributes_number(attributes, "cpu.logical_number", group->cpu));

@@ -18,6 +18,7 @@ struct otlp_attributes {
 	struct strtab *strings; /* of the dictionary: borrowed */
 	struct otlp_table table;
 	struct strtab sets;       /* indices of the table, without the CPU's */
+	struct map joined;        /* a thread's set << 32 | a sample's labels -> both */
 	struct strtab containers; /* ids; 0: in none */
 	struct thread_attributes *threads;
 	struct strtab groups; /* struct otlp_group */

@@ -96,25 +96,49 @@ void pprof_labels_deinit(struct pprof_labels *labels)
 	strtab_deinit(&labels->sets);
 	strtab_deinit(&labels->groups);
 	mem_free(labels->threads);
+	map_deinit(&labels->joined);
 	mem_free(labels->proofs);
+}
+
+/* Those of a thread, `set`, and of its sample. */
+static uint32_t pprof_labels_join(struct pprof_labels *labels, uint32_t set, uint32_t sample_labels)
+{
+	if (!sample_labels || !(labels->wanted & EXPORT_LABEL_SAMPLE))
+		return set;
+	bool added;
+	uint64_t *joined = map_put(&labels->joined, (uint64_t)set << 32 | sample_labels, &added);
+	if (!added)
+		return (uint32_t)*joined;
+	struct bytes_buf both = {0};
+	struct encoder encoder = {labels, &both};
+	struct label_visitor visitor = {pprof_labels_put_text, pprof_labels_put_id, &encoder};
+	const struct strtab_entry *own = &labels->sets.entries.data[set];
+	bytes_put(&both, own->bytes, own->len);
+	labels_visit_set(labels->profile, labels->wanted, sample_labels, &visitor);
+	*joined = strtab_intern(&labels->sets, both.len ? (char *)both.data : "", both.len);
+	bytes_buf_deinit(&both);
+	return (uint32_t)*joined;
 }
 
 /* ---- groups ---- */
 
 uint32_t pprof_labels_group(
-	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column)
+	struct pprof_labels *labels, const struct profile_sample *sample, uint32_t column)
 {
 	if (!labels->threads)
 		pprof_labels_make_sets(labels);
-	struct pprof_thread *it = &labels->threads[thread];
+	struct pprof_thread *it = &labels->threads[sample->thread];
+	uint32_t cpu = labels->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0;
+	if (it->group && it->labels == sample->labels && it->cpu == cpu && it->column == column)
+		return it->group - 1;
 	struct group group = {
-		.set = it->set,
-		.cpu = labels->wanted & EXPORT_LABEL_CPU ? cpu : 0,
+		.set = pprof_labels_join(labels, it->set, sample->labels),
+		.cpu = cpu,
 		.column = column,
 	};
-	if (!it->group || it->cpu != group.cpu || it->column != column)
-		it->group = strtab_intern(&labels->groups, (const char *)&group, sizeof(group)) + 1;
-	it->cpu = group.cpu;
+	it->group = strtab_intern(&labels->groups, (const char *)&group, sizeof(group)) + 1;
+	it->labels = sample->labels;
+	it->cpu = cpu;
 	it->column = column;
 	return it->group - 1;
 }

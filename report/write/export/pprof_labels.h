@@ -8,7 +8,8 @@
 
 struct pprof_thread {
 	uint32_t set;
-	uint32_t cpu, column, group; /* of the newest sample; the group is plus 1, 0: none yet */
+	/* Of the newest sample; the group is plus 1, 0: none yet. */
+	uint32_t labels, cpu, column, group;
 };
 
 struct pprof_labels {
@@ -17,6 +18,7 @@ struct pprof_labels {
 	struct strtab *strings; /* of the message: borrowed */
 	struct strtab sets;     /* labels as they stand in a sample, without the CPU */
 	struct pprof_thread *threads;
+	struct map joined;    /* a thread's set << 32 | a sample's labels -> the set of both */
 	struct strtab groups; /* struct group */
 	uint8_t *proofs;      /* of each stack, enum stack_proof; NULL: not wanted, or not yet */
 };
@@ -31,7 +33,7 @@ void pprof_labels_deinit(struct pprof_labels *labels);
 
 /* Samples with equal labels and the same column of values have the same group. */
 uint32_t pprof_labels_group(
-	struct pprof_labels *labels, uint32_t thread, uint32_t cpu, uint32_t column);
+	struct pprof_labels *labels, const struct profile_sample *sample, uint32_t column);
 uint32_t pprof_labels_column(const struct pprof_labels *labels, uint32_t group);
 /* Appends the group's labels to a Sample message. */
 void pprof_labels_put(

@@ -2,6 +2,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
+#include "report/model/label_sets.h"
 #include "report/write/export/labels.h"
 
 struct planter {
@@ -12,8 +13,10 @@ struct planter {
 	struct strtab names;               /* the kind, and behind it what is shown */
 	VEC(uint32_t) frames;              /* of each name */
 	struct map nodes;                  /* of profile_add_node() */
-	struct map chains;                 /* thread << 32 | cpu -> innermost node of the roots */
-	struct map stacks;                 /* old stack << 32 | that node -> new stack */
+	struct map tasks;  /* thread << 32 | labels -> a number; without labels the thread is it */
+	struct map chains; /* that << 32 | cpu -> innermost node of the roots */
+	bool has_labels;   /* among the roots */
+	struct map stacks; /* old stack << 32 | that node -> new stack */
 	VEC(struct profile_stack) planted;
 };
 
@@ -29,13 +32,25 @@ static const char *word_of(enum root_kind kind)
 
 /* ---- names ---- */
 
-static void roots_put_name(const struct planter *planter, enum root_kind kind,
+static void roots_put_label(
+	const struct profile *profile, uint32_t set, const char *key, struct str *out)
+{
+	uint32_t label = key ? label_sets_find(profile, set, key) : 0;
+	if (!key)
+		label_sets_put(profile, set, out);
+	if (!label)
+		return;
+	str_printf(out, "%s=", key);
+	label_put_value(profile, label, out);
+}
+
+static void roots_put_name(const struct planter *planter, uint32_t root,
 	const struct profile_sample *sample, struct str *out)
 {
 	const struct profile *profile = planter->profile;
 	const struct profile_thread *thread = &profile->threads.data[sample->thread];
 	const struct profile_process *process = &profile->processes.data[thread->process];
-	switch (kind) {
+	switch (planter->roots->kinds[root]) {
 	case ROOT_PROCESS:
 		labels_put_comm(&planter->labels, thread, out);
 		str_printf(out, ":%u", thread->pid);
@@ -57,6 +72,9 @@ static void roots_put_name(const struct planter *planter, enum root_kind kind,
 		break;
 	case ROOT_ORIGIN:
 		str_puts(out, profile_thread_origin(profile, sample->thread));
+		break;
+	case ROOT_LABEL:
+		roots_put_label(profile, sample->labels, planter->roots->keys[root], out);
 		break;
 	case ROOT_KIND_COUNT:
 		break;
@@ -101,13 +119,15 @@ static uint32_t roots_add_frame(struct planter *planter, enum root_kind kind, co
 }
 
 static uint32_t roots_frame_of(
-	struct planter *planter, enum root_kind kind, const struct profile_sample *sample)
+	struct planter *planter, uint32_t root, const struct profile_sample *sample)
 {
+	enum root_kind kind = planter->roots->kinds[root];
+	const char *key = planter->roots->keys[root];
 	CLEANUP(str_deinit) struct str name = {0};
 	str_putc(&name, (char)('A' + kind));
-	roots_put_name(planter, kind, sample, &name);
+	roots_put_name(planter, root, sample, &name);
 	if (name.len == 1)
-		str_printf(&name, "[no %s]", word_of(kind));
+		str_printf(&name, "[no %s]", key ? key : word_of(kind));
 	uint32_t id = strtab_intern(&planter->names, name.data, name.len);
 	if (id == planter->frames.len)
 		vec_push(&planter->frames, roots_add_frame(planter, kind, name.data + 1));
@@ -116,17 +136,29 @@ static uint32_t roots_frame_of(
 
 /* ---- samples ---- */
 
+static uint32_t roots_task_of(struct planter *planter, const struct profile_sample *sample)
+{
+	if (!planter->has_labels)
+		return sample->thread;
+	bool added;
+	uint64_t key = (uint64_t)sample->thread << 32 | sample->labels;
+	uint64_t *task = map_put(&planter->tasks, key, &added);
+	if (added)
+		*task = planter->tasks.len - 1;
+	return (uint32_t)*task;
+}
+
 static uint32_t roots_chain_of(struct planter *planter, const struct profile_sample *sample)
 {
 	bool added;
-	uint64_t *chain =
-		map_put(&planter->chains, (uint64_t)sample->thread << 32 | sample->cpu, &added);
+	uint64_t key = (uint64_t)roots_task_of(planter, sample) << 32 | sample->cpu;
+	uint64_t *chain = map_put(&planter->chains, key, &added);
 	if (!added)
 		return (uint32_t)*chain;
 	uint32_t node = 0;
 	for (uint32_t i = 0; i < planter->roots->count; i++)
 		node = profile_add_node(planter->profile, &planter->nodes, node,
-			roots_frame_of(planter, planter->roots->kinds[i], sample));
+			roots_frame_of(planter, i, sample));
 	*chain = node;
 	return node;
 }
@@ -149,6 +181,8 @@ void roots_add(struct profile *profile, const struct roots *roots)
 	if (!roots->count)
 		return;
 	struct planter planter = {.profile = profile, .roots = roots};
+	for (uint32_t i = 0; i < roots->count; i++)
+		planter.has_labels |= roots->kinds[i] == ROOT_LABEL;
 	labels_init(&planter.labels, profile);
 	vec_each(&profile->samples, sample)
 		sample->stack =
@@ -160,7 +194,15 @@ void roots_add(struct profile *profile, const struct roots *roots)
 	strtab_deinit(&planter.names);
 	vec_deinit(&planter.frames);
 	map_deinit(&planter.nodes);
+	map_deinit(&planter.tasks);
 	map_deinit(&planter.chains);
 	map_deinit(&planter.stacks);
 	vec_deinit(&planter.planted);
+}
+
+void roots_deinit(struct roots *roots)
+{
+	for (uint32_t i = 0; i < roots->count; i++)
+		mem_free(roots->keys[i]);
+	*roots = (struct roots){0};
 }
