@@ -55,6 +55,7 @@ enum event_type {
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
 	EVENT_CODE = 7,         /* see bpf/runtime/ */
 	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
+	EVENT_LABELS = 9,
 };
 
 enum event_stack_kind {
@@ -126,11 +127,67 @@ struct event_sample {
 	unsigned int exec_id;     /* of the process: another one after each exec */
 	unsigned int event;       /* of those of the source, as the recorder numbers them from 0 */
 	unsigned long long value; /* what the event measured; 1 where events are just counted */
+	/* Of its set of labels the hash but for the low bits, which are an enum event_labels_flag;
+	 * 0: it has none. */
+	unsigned long long labels;
+};
+
+/* ---- labels ---- */
+
+/* What gives samples labels. Each has a row of this number in record/label/. */
+enum event_label_source {
+	EVENT_LABEL_GO = 0,         /* those of the goroutine that ran: runtime/pprof's, */
+	EVENT_LABEL_GOROUTINE = 1,  /* ... its number, */
+	EVENT_LABEL_GO_CREATOR = 2, /* ... and the return address of the "go" that began it */
+	EVENT_LABEL_SOURCES,
+};
+
+enum event_label_kind { /* what a value is */
+	EVENT_LABEL_TEXT = 0,
+	EVENT_LABEL_NUMBER = 1,
+	EVENT_LABEL_PLACE = 2, /* an address in the process, of the call that ended before it */
+};
+
+enum {
+	EVENT_LABELS_MAX_BYTES = 4096, /* of a set */
+	EVENT_LABEL_MAX_TEXT_BYTES = 256,
+};
+
+/* How the labels of a sample could be read: the low bits of its `labels`. */
+enum event_labels_flag {
+	EVENT_LABELS_SET = 1, /* it has some: the hash is that of a set */
+	EVENT_LABELS_UNKNOWN =
+		2,               /* the program keeps them in a way that is not known, or not yet */
+	EVENT_LABELS_UNREAD = 4, /* some could not be read */
+	EVENT_LABELS_CUT = 8,    /* there are more, or longer ones, than there is room for */
+	EVENT_LABELS_FLAGS = 15,
+};
+
+/*
+ * A label. Behind it stand the key, which is the source's where it has no bytes, and the value: a
+ * text, or the 8 bytes of a number or address. Both are filled up with zeros to words of 8 bytes.
+ */
+struct event_label {
+	unsigned char source, kind;
+	unsigned char zero[2];
+	unsigned short key_bytes, value_bytes;
+};
+
+/* A set of labels, in no order, sent once, ahead of the first sample that names it. */
+struct event_labels {
+	unsigned int type; /* EVENT_LABELS */
+	unsigned int pid;
+	unsigned long long hash; /* as samples have it, with no flag */
+	unsigned long long time_ns;
+	unsigned int bytes; /* of its labels, which follow */
+	unsigned int zero;
 };
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 80, "wire size");
+_Static_assert(sizeof(struct event_sample) == 88, "wire size");
+_Static_assert(sizeof(struct event_label) == 8, "wire size");
+_Static_assert(sizeof(struct event_labels) == 32, "wire size");
 
 /* What became of the events of a source. */
 enum event_counter {
@@ -193,6 +250,7 @@ struct event_config {
 	unsigned int other_runtimes;  /* ... and those that walk for the other group may find */
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
+	unsigned int label_sources;   /* bits: of which labels are wanted */
 };
 
 /*

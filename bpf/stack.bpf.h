@@ -38,11 +38,17 @@ static __always_inline __u64 first_hash(void)
 	return mix(1, generation);
 }
 
+/* Where the hash stands if that was sent. */
+static __always_inline __u64 *seen_slot(__u64 hash)
+{
+	__u32 slot = hash >> 32 & (EVENT_SEEN_SLOTS - 1);
+	return bpf_map_lookup_elem(&seen, &slot);
+}
+
 /* Sends the stack unless it was seen. False when the ring had no room. */
 static __always_inline bool send_new_stack(struct event_stack *stack, __u64 max_frames)
 {
-	__u32 slot = stack->hash >> 32 & (EVENT_SEEN_SLOTS - 1);
-	__u64 *hash = bpf_map_lookup_elem(&seen, &slot);
+	__u64 *hash = seen_slot(stack->hash);
 	if (!hash)
 		return false;
 	if (*hash == stack->hash)

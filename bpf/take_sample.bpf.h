@@ -12,6 +12,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/label/labels.bpf.h"
 #include "bpf/registers.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/scratch.bpf.h"
@@ -137,6 +138,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->time_ns = bpf_ktime_get_ns();
 	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
+	sample->labels = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
 	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
@@ -150,7 +152,7 @@ static __always_inline bool send_sample(struct scratch *scratch, bool has_user_s
 	if (scratch->kernel.head.hash &&
 		!send_new_stack(&scratch->kernel.head, EVENT_MAX_KERNEL_FRAMES))
 		return false;
-	if (has_user_stack && !send_user_stack(scratch))
+	if (has_user_stack && (take_labels() || !send_user_stack(scratch)))
 		return false;
 	sample->kernel_hash = scratch->kernel.head.hash;
 	sample->user_hash = scratch->user.head.hash;

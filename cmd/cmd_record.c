@@ -219,6 +219,7 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.snapshot_bytes = options.call_graph.snapshot_bytes,
 		.table_bytes = options.table_bytes,
 		.unwanted_runtimes = options.unwanted_runtimes,
+		.label_sources = options.label_sources,
 		.cache_folder = options.cache_folder,
 		.exclude_user = options.all_kernel,
 		.exclude_kernel = options.all_user,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
+#include "record/label/label_source.h"
 #include "record/runtime/runtime_names.h"
 #include "record/source/sources.h"
 
@@ -113,6 +114,12 @@ static struct err *parse_unwanted_runtimes(const struct opt *row, const char *te
 {
 	(void)row;
 	return runtime_names_parse(text, member);
+}
+
+static struct err *parse_label_sources(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	return label_sources_parse(text, member);
 }
 
 /* --no-NAME: what --no-vm NAME is. */
@@ -225,6 +232,9 @@ const struct opt record_options_rows[] = {
 	{"no-" #runtime, 0, NULL, parse_no_##runtime, FIELD(unwanted_runtimes), \
 		.help = "--no-vm " #runtime},
 	RUNTIMES(ROW_NO) // a line of its own
+	{"label-sources", 0, "NAME[,NAME]|none", parse_label_sources, FIELD(label_sources),
+		.help = "where labels of samples come from: go, goroutine, go-creator",
+		.standard = "go,goroutine"},
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		.help = "script frames by USDT probes of functions: php, python, ruby"},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks),

@@ -38,7 +38,7 @@ struct record_options {
 	const char *usdt_stacks;
 	struct record_call_graph call_graph;
 	uint64_t table_bytes;
-	uint32_t unwanted_runtimes;
+	uint32_t unwanted_runtimes, label_sources;
 	const char *output, *cache_folder;
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;

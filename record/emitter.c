@@ -33,6 +33,8 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	emitter->mappings_beyond = 0;
 	map_clear(&emitter->kernel_symbols);
 	jit_table_forget_wanted(emitter->jit);
+	if (emitter->labels)
+		label_table_begin_file(emitter->labels);
 }
 
 static uint32_t emitter_put_string(struct emitter *emitter, const char *text)
@@ -308,6 +310,61 @@ uint32_t emitter_node(struct emitter *emitter, uint32_t node)
 	}
 	vec_deinit(&missing);
 	return node ? nodes[node].file_id : 0;
+}
+
+/* ---- labels ---- */
+
+/* The function whose call ended there; 0: its object is gone. */
+static uint32_t emit_label_place(struct emitter *emitter, const void *bytes)
+{
+	struct label_place place;
+	memcpy(&place, bytes, sizeof(place));
+	struct object *object = object_table_get(emitter->jit->objects, (uint32_t)place.serial);
+	if (!object)
+		return 0;
+	struct object_location nowhere = {0};
+	struct layout_frame out = {
+		.object = emit_object(emitter, object, &nowhere), .offset = place.offset - 1};
+	return writer_frame(emitter->writer, &out);
+}
+
+static uint64_t emit_label_value(struct emitter *emitter, const struct label_set *set)
+{
+	const struct strtab_entry *value = &emitter->labels->texts.entries.data[set->value];
+	uint64_t number;
+	switch (set->kind) {
+	case LAYOUT_LABEL_TEXT:
+		return writer_string(emitter->writer, value->bytes, value->len);
+	case LAYOUT_LABEL_NUMBER:
+		memcpy(&number, value->bytes, sizeof(number));
+		return number;
+	case LAYOUT_LABEL_PLACE:
+		return emit_label_place(emitter, value->bytes);
+	}
+	return 0;
+}
+
+uint32_t emitter_labels(struct emitter *emitter, uint32_t set)
+{
+	/* Those that the file lacks, the smallest last. */
+	VEC(uint32_t) missing = {0};
+	struct label_set *sets = set ? emitter->labels->sets.data : NULL;
+	for (uint32_t i = set; i && sets[i].file_epoch != emitter->epoch; i = sets[i].rest)
+		vec_push(&missing, i);
+	while (missing.len) {
+		struct label_set *it = &sets[missing.data[--missing.len]];
+		const struct strtab_entry *key = &emitter->labels->texts.entries.data[it->key];
+		struct layout_label out = {
+			.rest = it->rest ? sets[it->rest].file_id : 0,
+			.key = writer_string(emitter->writer, key->bytes, key->len),
+			.kind = it->kind,
+			.value = emit_label_value(emitter, it),
+		};
+		it->file_id = writer_label(emitter->writer, &out);
+		it->file_epoch = emitter->epoch;
+	}
+	vec_deinit(&missing);
+	return set ? sets[set].file_id : 0;
 }
 
 /* ---- names of the kernel's functions ---- */

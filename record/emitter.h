@@ -13,6 +13,7 @@
 #include "record/jit.h"
 #include "record/kept_files.h"
 #include "record/kernel.h"
+#include "record/label/label_table.h"
 #include "record/object_ids.h"
 #include "record/process.h"
 #include "record/script_table.h"
@@ -26,6 +27,7 @@ struct emitter {
 	struct jit_table *jit;
 	const struct script_table *scripts; /* NULL: there are none */
 	struct stack_table *stacks;
+	struct label_table *labels;    /* NULL: there are none */
 	struct kept_files *kept_files; /* of all mappings, or NULL */
 	struct object_ids objects;
 	/* (image, tid) -> index + 1 of the thread's newest name */
@@ -63,6 +65,8 @@ uint32_t emitter_snapshot(
 	struct emitter *emitter, struct process *process, const struct snapshot *snapshot);
 /* The file's id of a node of the stack table; 0 for the root. */
 uint32_t emitter_node(struct emitter *emitter, uint32_t node);
+/* The file's id of a set of the label table; 0 for the empty one. */
+uint32_t emitter_labels(struct emitter *emitter, uint32_t set);
 /*
  * Writes the kernel's symbols that frames need since the last time; for these it waits until
  * the symbols were read. To be called before the writer is flushed.

@@ -303,6 +303,15 @@ static uint64_t code_given_up(const struct recording *recording)
 	return translate->scripts.given_up + translate->jit.given_up;
 }
 
+static void recording_put_labels(struct recording *recording, const struct translate_lacking *now,
+	const struct translate_lacking *base)
+{
+	put_counter(recording, LAYOUT_COUNTER_LABELS_UNKNOWN, 0, now->unknown - base->unknown);
+	put_counter(recording, LAYOUT_COUNTER_LABELS_UNREAD, 0, now->unread - base->unread);
+	put_counter(recording, LAYOUT_COUNTER_LABELS_CUT, 0, now->cut - base->cut);
+	put_counter(recording, LAYOUT_COUNTER_LABELS_LEFT_OUT, 0, now->left_out - base->left_out);
+}
+
 static void recording_put_counters(
 	struct recording *recording, const struct recording_counts *counts, enum moment moment)
 {
@@ -325,6 +334,7 @@ static void recording_put_counters(
 		recording, LAYOUT_COUNTER_IMAGES_READ, 0, counts->images_read - base->images_read);
 	put_counter(recording, LAYOUT_COUNTER_IMAGES_GIVEN_UP, 0,
 		counts->images_given_up - base->images_given_up);
+	recording_put_labels(recording, &counts->lacking_labels, &base->lacking_labels);
 }
 
 struct err *recording_flush(struct recording *recording, const struct recording_counts *counts)
@@ -400,6 +410,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->cpus_back = counts->cpus_back;
 	base->images_read = counts->images_read;
 	base->images_given_up = counts->images_given_up;
+	base->lacking_labels = counts->lacking_labels;
 }
 
 static int64_t milliseconds_of(const struct timespec *time)

@@ -76,6 +76,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
 		.runtimes = runtimes.runtimes,
 		.other_runtimes = runtimes.other_runtimes,
+		.label_sources = options->label_sources,
 		.reads_code = machine_native()->find_return != NULL,
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
@@ -88,6 +89,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
 	multiply_entries(bpf->maps.scratches, nr_lanes);
 	multiply_entries(bpf->maps.runtime_records, nr_lanes);
+	multiply_entries(bpf->maps.label_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
 	multiply_entries(bpf->maps.found_rules, nr_lanes);
 	multiply_entries(bpf->maps.java_known_blobs, nr_lanes);
@@ -321,6 +323,7 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.known_runtimes = bpf_map__fd(bpf->maps.known_runtimes),
 		.max_files = bpf->rodata->config.max_files,
 		.epoch = &bpf->bss->table_epoch,
+		.row_kinds = &bpf->bss->row_kinds,
 	};
 }
 

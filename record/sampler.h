@@ -32,6 +32,7 @@ struct sampler_options {
 	enum event_call_graph call_graph;
 	uint32_t snapshot_bytes; /* at most, of each stack that cannot be unwound at once */
 	uint32_t runtimes;       /* bits: whose script frames are found from the beginning on */
+	uint32_t label_sources;  /* bits: which labels of samples are read */
 };
 
 struct sampler;

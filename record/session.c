@@ -172,10 +172,10 @@ static uint32_t forecast_runtimes(struct session *session)
 	if (options->call_graph == SESSION_CALL_GRAPH_FP)
 		return 0;
 	if (session_is_system_wide(options) || options->nr_pids)
-		runtimes = runtimes_all();
+		runtimes = runtimes_with_frames();
 	if (options->target == SESSION_COMMAND)
 		runtimes = runtime_forecast_command(options->argv[0]);
-	return runtimes & ~options->unwanted_runtimes;
+	return runtimes & runtimes_with_frames() & ~options->unwanted_runtimes;
 }
 
 static struct err *create_sampler(struct session *session)
@@ -209,6 +209,7 @@ static struct err *create_sampler(struct session *session)
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 		.runtimes = forecast_runtimes(session),
+		.label_sources = options->label_sources,
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	return add_targets(session);
@@ -225,7 +226,7 @@ static bool leaves_stacks(const struct session_options *options)
 static struct err *add_runtimes(void *context, uint32_t runtimes)
 {
 	struct session *session = context;
-	runtimes &= ~session->options.unwanted_runtimes;
+	runtimes &= runtimes_with_frames() & ~session->options.unwanted_runtimes;
 	return sampler_add_runtimes(session->sampler, runtimes);
 }
 

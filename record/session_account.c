@@ -33,6 +33,7 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 		translate->processes.pool.refused + translate->emitter.mappings_left_out;
 	counts->images_read = translate->registered.statistics.read;
 	counts->images_given_up = translate->registered.statistics.given_up;
+	counts->lacking_labels = translate->stats.lacking_labels;
 	counts->targets_full = sampler_targets_full(account->sampler);
 	counts->files_full = sampler_files_full(account->sampler);
 	return NULL;

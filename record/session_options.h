@@ -59,6 +59,7 @@ struct session_options {
 	uint32_t snapshot_bytes;    /* of a stack that cannot be unwound at once; 0: the default */
 	uint64_t table_bytes;       /* for unwind tables in the kernel */
 	uint32_t unwanted_runtimes; /* interpreters to be left out, see runtime_names.h */
+	uint32_t label_sources;     /* bits, see record/label/label_source.h */
 	const char *cache_folder;   /* for unwind tables; NULL: the usual one, "": none */
 	const int *cpus;            /* only these; NULL: all */
 	size_t nr_cpus;

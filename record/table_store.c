@@ -325,6 +325,7 @@ static uint32_t put_runtime_row(struct table_store *store, const struct runtime_
 	if (store->nr_runtime_rows == RUNTIME_MAX_ROWS)
 		return 0;
 	store->runtime_rows[store->nr_runtime_rows] = *row;
+	*store->maps.row_kinds |= 1U << row->kind;
 	return ++store->nr_runtime_rows;
 }
 

@@ -22,6 +22,7 @@ struct table_store_maps {
 	int known_runtimes;                     /* likewise; see bpf/runtime/ */
 	uint32_t max_files;                     /* of the map `files` */
 	volatile uint32_t *epoch;               /* the BPF side's clock of use; borrowed */
+	volatile uint32_t *row_kinds;           /* bits: of what kinds the rows are; borrowed */
 	uint32_t unwanted_runtimes; /* bit n: frames of enum runtime_kind n are not wanted */
 };
 

@@ -29,6 +29,8 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->resolver.scripts = &translate->scripts;
 	emitter_init(&translate->emitter, &translate->kernel, &translate->jit, &translate->stacks);
 	translate->emitter.scripts = &translate->scripts;
+	translate->labels.processes = &translate->processes;
+	translate->emitter.labels = &translate->labels;
 }
 
 void translate_deinit(struct translate *translate)
@@ -40,6 +42,7 @@ void translate_deinit(struct translate *translate)
 	script_table_deinit(&translate->scripts);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
+	label_table_deinit(&translate->labels);
 	blame_table_deinit(&translate->blames);
 	kernel_deinit(&translate->kernel);
 	process_table_deinit(&translate->processes);
@@ -161,6 +164,7 @@ static void sweep_objects(struct translate *translate)
 	process_table_mark_objects(&translate->processes);
 	resolver_mark_objects(&translate->resolver);
 	stack_table_mark_objects(&translate->stacks);
+	label_table_mark_objects(&translate->labels, &translate->objects);
 	blame_table_mark_objects(&translate->blames, &translate->objects);
 	object_ids_mark_objects(&translate->emitter.objects, &translate->objects);
 	if (translate->resolver.rules)
@@ -366,6 +370,25 @@ static uint32_t translate_event_id(
 	return sample->event < ids->len ? ids->data[sample->event] : 0;
 }
 
+/* The set in the file; what it lacks is counted. */
+static uint32_t translate_labels_of(struct translate *translate, const struct event_sample *sample)
+{
+	struct translate_lacking *lacking = &translate->stats.lacking_labels;
+	uint64_t flags = sample->labels & EVENT_LABELS_FLAGS;
+	bool is_short = false;
+	uint32_t set = 0;
+	if (flags & EVENT_LABELS_SET)
+		set = label_table_find(&translate->labels,
+			sample->labels & ~(uint64_t)EVENT_LABELS_FLAGS, &is_short);
+	if (sample->type != EVENT_SAMPLE_AGAIN) {
+		lacking->unknown += (flags & EVENT_LABELS_UNKNOWN) != 0;
+		lacking->unread += (flags & EVENT_LABELS_UNREAD) != 0;
+		lacking->cut += (flags & EVENT_LABELS_CUT) != 0;
+		lacking->left_out += is_short;
+	}
+	return emitter_labels(&translate->emitter, set);
+}
+
 static void translate_put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
@@ -382,6 +405,7 @@ static void translate_put_sample(struct translate *translate, const struct event
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = sample->value,
+		.labels = translate_labels_of(translate, sample),
 	};
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
@@ -501,8 +525,10 @@ void translate_wait(struct translate *translate)
 /* ---- records ---- */
 
 /* False: not yet. */
-static bool translate_take_record(struct translate *translate, const void *record, bool may_wait)
+static bool translate_take_record(
+	struct translate *translate, const void *record, size_t len, bool may_wait)
 {
+	const struct event_labels *labels = record;
 	const struct event_sample *sample = record;
 	const struct event_stack *stack = record;
 	const struct event_file *file = record;
@@ -527,6 +553,10 @@ static bool translate_take_record(struct translate *translate, const void *recor
 	case EVENT_SNAPSHOT_CHUNK:
 		snapshot_table_chunk(&translate->snapshots, record);
 		break;
+	case EVENT_LABELS:
+		apply_events_until(translate, labels->time_ns);
+		label_table_take(&translate->labels, labels, len);
+		break;
 	case EVENT_CODE:  /* taken when it was collected */
 	case EVENT_FORKS: /* it woke the recorder */
 		break;
@@ -547,7 +577,8 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 		bool may_wait =
 			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
 		translate->resolver.is_behind = records->len - at > MAX_READING_BYTES;
-		if (!translate_take_record(translate, records->data + at + sizeof(head), may_wait))
+		const void *record = records->data + at + sizeof(head);
+		if (!translate_take_record(translate, record, head.len, may_wait))
 			break;
 		at += sizeof(head) + head.len;
 	}
@@ -585,11 +616,13 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 	}
 	drop_applied_events(translate);
 	bool is_full = stack_table_is_full(&translate->stacks) ||
-		       translate->stack_by_hash.len > MAX_STACK_HASHES;
+		       translate->stack_by_hash.len > MAX_STACK_HASHES ||
+		       label_table_wants_all(&translate->labels);
 	if (is_full) {
 		stack_table_clear(&translate->stacks);
 		resolver_forget_nodes(&translate->resolver);
 		map_deinit(&translate->stack_by_hash);
+		label_table_forget_hashes(&translate->labels);
 	}
 	return is_full;
 }

@@ -14,6 +14,7 @@
 #include "record/blame_table.h"
 #include "record/emitter.h"
 #include "record/gap_log.h"
+#include "record/label/label_table.h"
 #include "record/registered_code.h"
 #include "record/resolver.h"
 #include "record/script_table.h"
@@ -31,6 +32,10 @@ struct translate_stats {
 	uint64_t lost_execs; /* by samples of images that sideband had not announced */
 	uint64_t complete, by_guesses, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
+	struct translate_lacking {             /* samples without some or all of their labels: */
+		uint64_t unknown, unread, cut; /* as enum event_labels_flag says */
+		uint64_t left_out;             /* there are too many */
+	} lacking_labels;
 };
 
 /* A file that a process that matters has mapped, there. */
@@ -48,6 +53,7 @@ struct translate {
 	struct registered_code registered;
 	struct script_table scripts;
 	struct stack_table stacks;
+	struct label_table labels;
 	struct blame_table blames;
 	struct emitter emitter;
 	struct resolver resolver;

@@ -154,7 +154,7 @@ static struct err *add_interpreter(
 	struct runtime_file file;
 	try(unwind_statistics_forgive(builder->statistics, runtime_detect(elf, &file)));
 	table->runtime = file.row;
-	if (file.row.kind == RUNTIME_NONE)
+	if (file.row.kind == RUNTIME_NONE || runtime_of(file.row.kind)->has_no_frames)
 		return NULL;
 	return unwind_statistics_forgive(
 		builder->statistics, runtime_loop_find(elf, &file, unwind_functions_find,

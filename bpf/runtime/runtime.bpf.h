@@ -18,6 +18,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/go/go.bpf.h"
 #include "bpf/runtime/java/java.bpf.h"
 #include "bpf/runtime/lua/lua.bpf.h"
 #include "bpf/runtime/luajit/luajit.bpf.h"
@@ -39,22 +40,23 @@
 
 /* ---- files ---- */
 
-/* The walk has come to a mapping of a file, which may have a runtime whose code is in no file. */
+/* The walk has come to a mapping of a file, which may have a runtime whose code is in no file, or
+ * labels: that the process has it is remembered. */
 static __always_inline void meet_file(struct scratch *scratch)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
 	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
 	const struct runtime_row *row = row_of_number(number);
-	bool has_compiler = false, has_builtins = false;
+	bool is_remembered = false, has_builtins = false;
 #define X(constant, number, name) \
 	if (row && row->kind == constant) { \
-		has_compiler = name##_hooks.has_compiler; \
+		is_remembered = name##_hooks.has_compiler || name##_hooks.labels; \
 		has_builtins = name##_hooks.has_builtins; \
 	}
 	RUNTIMES(X)
 #undef X
 	scratch->walk.has_builtins = has_builtins;
-	if (has_compiler)
+	if (is_remembered)
 		remember_runtime(scratch, row->kind, number);
 }
 

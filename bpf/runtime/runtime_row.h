@@ -34,7 +34,9 @@
 	X(RUNTIME_JAVA, 7, java) \
 	X(RUNTIME_NODE, 8, node) \
 	COMPILERS_OF_TEST(X)
-#define RUNTIMES(X) RUNTIMES_WITH_LOOPS(X) RUNTIMES_WITH_COMPILERS(X)
+/* Whose samples have labels; their stacks need nothing but unwind tables. */
+#define RUNTIMES_WITHOUT_FRAMES(X) X(RUNTIME_GO, 9, go)
+#define RUNTIMES(X)                RUNTIMES_WITH_LOOPS(X) RUNTIMES_WITH_COMPILERS(X) RUNTIMES_WITHOUT_FRAMES(X)
 
 enum runtime_kind {
 	RUNTIME_NONE = 0,

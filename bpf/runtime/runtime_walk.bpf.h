@@ -72,6 +72,7 @@ enum runtime_leave {
 };
 
 struct scratch;
+struct label_record;
 
 /*
  * What a runtime does where the walk comes to its code; NULL, or false, where there is nothing to
@@ -101,6 +102,9 @@ struct runtime_hooks {
 	/* Whether the thread has frames that belong to no native frame of the walk, which is over.
 	 * Asked again behind each of them. */
 	bool (*has_rest)(struct scratch *scratch);
+	/* Puts the labels of what the thread runs, by label_put_text() and label_put_word(). `row`
+	 * is that which the process was seen to have; NULL: it is gone. */
+	void (*labels)(struct label_record *record, const struct runtime_row *row);
 };
 
 #endif

@@ -26,6 +26,15 @@ uint32_t runtimes_all(void)
 	return runtimes;
 }
 
+uint32_t runtimes_with_frames(void)
+{
+	uint32_t runtimes = 0;
+	for (enum runtime_kind kind = RUNTIME_NONE + 1; kind < RUNTIME_MAX_KINDS; kind++)
+		if (runtime_of(kind) && !runtime_of(kind)->has_no_frames)
+			runtimes |= 1U << kind;
+	return runtimes;
+}
+
 uint32_t runtimes_of_code_of_no_file(void)
 {
 	uint32_t runtimes = 0;
@@ -79,7 +88,9 @@ struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret)
 		if (!runtime_of(kind))
 			continue;
 		try(runtime_of(kind)->detect(elf, &file, &is_found));
-		if (!is_found || !take_segment(elf, &file)) {
+		bool is_whole =
+			is_found && (runtime_of(kind)->has_no_frames || take_segment(elf, &file));
+		if (!is_whole) {
 			if (file.is_runtime)
 				ret->row.unknown = kind;
 			continue;

@@ -28,7 +28,10 @@ struct runtime {
 	/* What its compiler makes, in memory of no file, is not known by a file that was sampled
 	 * before: its hook claims_anonymous of bpf/runtime/ is for all such code. */
 	bool claims_code_of_no_file;
-	const char *object; /* what stands for the file of its functions: "[python]" */
+	/* It has no script frames, but labels: the file has no interpreter's loop, and no programs
+	 * are loaded for it. */
+	bool has_no_frames;
+	const char *object; /* what stands for the file of its functions: "[python]"; or NULL */
 	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
 	struct err *(*detect)(
 		struct elf_file *elf, struct runtime_file *file, bool *is_found)ERR_MUST_CHECK;
@@ -73,6 +76,8 @@ uint64_t runtime_fingerprint(const struct runtime *(*of)(enum runtime_kind kind)
 
 /* All of them, as bits of enum runtime_kind. */
 uint32_t runtimes_all(void);
+/* Those of them whose frames programs are loaded for, as bits. */
+uint32_t runtimes_with_frames(void);
 /* Those that claim code of no file, as bits. */
 uint32_t runtimes_of_code_of_no_file(void);
 

@@ -393,7 +393,7 @@ static void load_on_label(void *context, uint32_t id, const struct layout_label 
  * Sets share their labels, so a file of a few bytes can describe sets whose texts together are
  * any length, and exporters write each out for each thread that has it.
  */
-static uint32_t labels_of_sample(struct loading *loading, uint32_t thread, uint32_t id)
+static uint32_t load_labels_of(struct loading *loading, uint32_t thread, uint32_t id)
 {
 	enum {
 		BYTES_RATIO = 256,
@@ -432,7 +432,7 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		.cpu = (uint16_t)sample->cpu,
 		.event = (uint16_t)event,
 		.stack = stack_of_sample(loading, sample),
-		.labels = labels_of_sample(loading, thread, sample->labels),
+		.labels = load_labels_of(loading, thread, sample->labels),
 	};
 	note_time(profile, sample->time_ns);
 	vec_push(&profile->samples, out);

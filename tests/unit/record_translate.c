@@ -485,3 +485,77 @@ TEST(too_much_does_not_wait)
 	CHECK(is_given_up(&fixture));
 	teardown(&fixture);
 }
+
+/* ---- labels ---- */
+
+static void push_labels(struct fixture *fixture, uint64_t hash, uint64_t time_ns, uint8_t source,
+	uint8_t kind, uint64_t value)
+{
+	struct {
+		struct event_labels head;
+		struct event_label label;
+		uint64_t value;
+	} record = {
+		.head = {.type = EVENT_LABELS,
+			.pid = PID,
+			.hash = hash,
+			.time_ns = time_ns,
+			.bytes = sizeof(record.label) + sizeof(record.value)},
+		.label = {.source = source, .kind = kind, .value_bytes = sizeof(record.value)},
+		.value = value,
+	};
+	translate_collect(&fixture->translate, &record, sizeof(record));
+}
+
+static void push_labelled_sample(struct fixture *fixture, uint64_t labels, uint64_t time_ns)
+{
+	struct event_sample sample = {.type = EVENT_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.user_hash = 101,
+		.start_ns = 5,
+		.value = 1,
+		.labels = labels};
+	translate_collect(&fixture->translate, &sample, sizeof(sample));
+}
+
+TEST(samples_have_their_sets_of_labels_and_what_is_missing_is_counted)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	const uint64_t words[] = {in_file(7, 0x123)};
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 1);
+	push_labels(&fixture, 16, 20, EVENT_LABEL_GOROUTINE, EVENT_LABEL_NUMBER, 4711);
+	push_labels(&fixture, 32, 20, EVENT_LABEL_GO_CREATOR, EVENT_LABEL_PLACE, 0x10020);
+	push_labels(&fixture, 48, 20, EVENT_LABEL_GO_CREATOR, EVENT_LABEL_PLACE, 0x99999999);
+	push_labelled_sample(&fixture, 0, 21);
+	push_labelled_sample(&fixture, 16 | EVENT_LABELS_SET, 22);
+	push_labelled_sample(&fixture, 16 | EVENT_LABELS_SET | EVENT_LABELS_CUT, 23);
+	push_labelled_sample(&fixture, 32 | EVENT_LABELS_SET, 24);
+	push_labelled_sample(&fixture, 48 | EVENT_LABELS_SET, 25); /* in no file */
+	push_labelled_sample(&fixture, 64 | EVENT_LABELS_SET, 26); /* that never came */
+	push_labelled_sample(&fixture, EVENT_LABELS_UNKNOWN, 27);
+	push_labelled_sample(&fixture, EVENT_LABELS_UNREAD, 28);
+	translate_run(&fixture.translate, 50, UINT64_MAX);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 8);
+	static const uint32_t sets[] = {0, 1, 1, 2, 0, 0, 0, 0};
+	for (size_t i = 0; i < 8; i++)
+		CHECK_INT(result.samples[i].labels, sets[i]);
+	CHECK_STR(result.strings[result.labels[1].key], "goroutine");
+	CHECK_INT(result.labels[1].kind, LAYOUT_LABEL_NUMBER);
+	CHECK_INT(result.labels[1].value, 4711);
+	CHECK_STR(result.strings[result.labels[2].key], "go-creator");
+	CHECK_INT(result.labels[2].kind, LAYOUT_LABEL_PLACE);
+	CHECK_INT(result.frames[result.labels[2].value].offset, 0x1f); /* in the call */
+	const struct translate_lacking *lacking = &fixture.translate.stats.lacking_labels;
+	CHECK_INT(lacking->cut, 1);
+	CHECK_INT(lacking->unknown, 1);
+	CHECK_INT(lacking->unread, 1);
+	CHECK_INT(lacking->left_out, 2);
+	teardown(&fixture);
+}

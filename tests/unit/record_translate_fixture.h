@@ -211,6 +211,7 @@ struct result {
 	struct layout_frame frames[64];
 	struct layout_node nodes[64];
 	struct layout_sample samples[64];
+	struct layout_label labels[64];
 	size_t nr_samples;
 	struct layout_process processes[8];
 	size_t nr_processes;
@@ -247,6 +248,11 @@ static inline void on_node(void *context, uint32_t id, const struct layout_node 
 	((struct result *)context)->nodes[id] = *node;
 }
 
+static inline void on_label(void *context, uint32_t id, const struct layout_label *label)
+{
+	((struct result *)context)->labels[id] = *label;
+}
+
 static inline void on_sample(void *context, const struct layout_sample *sample)
 {
 	struct result *result = context;
@@ -269,6 +275,7 @@ static inline void read_back(struct fixture *fixture, struct result *result)
 		.process = on_process,
 		.frame = on_frame,
 		.node = on_node,
+		.label = on_label,
 		.sample = on_sample,
 		.symbol = on_symbol,
 	};

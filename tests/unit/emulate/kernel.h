@@ -158,6 +158,7 @@ void emulate_drain(void);
 uint64_t emulated_counter(enum event_source_number source, enum event_counter counter);
 const struct event_task_ticks *emulated_task_ticks(void);
 volatile uint32_t *emulated_epoch(void);
+volatile uint32_t *emulated_row_kinds(void);
 volatile uint64_t *emulated_generation(void);
 
 /* bpf/unwind_table.bpf.h's search, and the same by way of its cache. */

@@ -422,6 +422,11 @@ const struct event_task_ticks *emulated_task_ticks(void)
 	return bpf_map_lookup_elem(&task_ticks, &zero);
 }
 
+volatile uint32_t *emulated_row_kinds(void)
+{
+	return &row_kinds;
+}
+
 volatile uint32_t *emulated_epoch(void)
 {
 	return &table_epoch;

@@ -61,6 +61,7 @@ struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret)
 		.runtime_rows = emulated_map_of(emulated_runtime_rows_map())->fd,
 		.max_files = EMULATED_MAX_FILES,
 		.epoch = emulated_epoch(),
+		.row_kinds = emulated_row_kinds(),
 	};
 	return table_store_create(&maps, max_bytes, ret);
 }
