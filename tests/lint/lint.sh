@@ -153,9 +153,12 @@ judged() { # NAME TOOL COMMAND...
 tidy() {
 	local flags=(-std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 "-DEBPROF_VERSION=\"\"" -I. "-I$O"
 		-Itests/unit/emulate "${bpf_flags[@]}")
+	local known=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/tidy
+	mkdir -p "$known"
+	find "$known" -type f -mtime +30 -delete
 	# One call a file: with several, -- would take the files that follow for flags.
 	printf '%s\n' "${user_c[@]}" | grep -vE '/(emulate/program|runtime_toy_walk)\.c$' |
-		xargs -P 2 -I{} clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}" 2>&1 |
+		CLANG=$CLANG xargs -P 2 -I{} tests/lint/tidy_file.sh "$known" {} "${flags[@]}" 2>&1 |
 		grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -header-filter' >"$found.tidy"
 	cat "$found.tidy"
 	local result=0
