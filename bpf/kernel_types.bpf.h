@@ -118,8 +118,21 @@ struct inode___5_10 {
 	struct timespec64 i_mtime;
 } KERNEL_TYPE;
 
+struct qstr {
+	const unsigned char *name;
+} KERNEL_TYPE;
+
+struct dentry {
+	struct qstr d_name;
+} KERNEL_TYPE;
+
+struct path {
+	struct dentry *dentry;
+} KERNEL_TYPE;
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 } KERNEL_TYPE;
 
 struct vm_area_struct {

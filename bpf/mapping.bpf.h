@@ -160,13 +160,41 @@ static __always_inline void read_file_key(struct file *file, struct file_key *ke
 	key->mtime_ns = seconds * 1000000000 + nanoseconds;
 }
 
+/* Eight characters as they lie in memory. */
+#define MEMORY_WORD(a, b, c, d, e, f, g, h) \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | \
+		(__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
+
+/*
+ * Compilers map memory twice, to write their code and to run it: such a file of memory is none of
+ * code. They are known by their names: "memfd:doublemapper" of .NET, and "memfd:vmem" of asmjit,
+ * with which Erlang compiles.
+ */
+static __always_inline bool is_memory_of_compiler(struct file *file)
+{
+	enum {
+		LAST_3_BYTES = 0xffffff,
+	};
+	__u64 name[3] = {0};
+	/* Shorter names stand where so many bytes do. */
+	if (bpf_probe_read_kernel(
+		    name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name)))
+		return false;
+	bool is_asmjit = name[0] == MEMORY_WORD('m', 'e', 'm', 'f', 'd', ':', 'v', 'm') &&
+			 (name[1] & LAST_3_BYTES) == MEMORY_WORD('e', 'm', 0, 0, 0, 0, 0, 0);
+	bool is_dotnet = name[0] == MEMORY_WORD('m', 'e', 'm', 'f', 'd', ':', 'd', 'o') &&
+			 name[1] == MEMORY_WORD('u', 'b', 'l', 'e', 'm', 'a', 'p', 'p') &&
+			 (name[2] & LAST_3_BYTES) == MEMORY_WORD('e', 'r', 0, 0, 0, 0, 0, 0);
+	return is_asmjit || is_dotnet;
+}
+
 /* Of memory that processes share without a file: mmap(MAP_SHARED | MAP_ANONYMOUS). */
 static __always_inline bool is_nameless(struct file *file)
 {
 	enum {
 		S_PRIVATE = 512, /* include/linux/fs.h; mm/shmem.c, shmem_zero_setup() */
 	};
-	return BPF_CORE_READ(file, f_inode, i_flags) & S_PRIVATE;
+	return BPF_CORE_READ(file, f_inode, i_flags) & S_PRIVATE || is_memory_of_compiler(file);
 }
 
 /* ---- a cache from one sample to the next ---- */

@@ -134,6 +134,18 @@ struct object *object_table_anonymous(struct object_table *table)
 	return object;
 }
 
+bool object_is_memory(const char *path)
+{
+	static const char *const memories[] = {"/memfd:doublemapper", "/memfd:vmem"};
+	for (size_t i = 0; i < sizeof(memories) / sizeof(*memories); i++) {
+		size_t len = strlen(memories[i]);
+		/* " (deleted)" follows, or nothing. */
+		if (strncmp(path, memories[i], len) == 0 && (!path[len] || path[len] == ' '))
+			return true;
+	}
+	return false;
+}
+
 /* ---- freeing ---- */
 
 struct object *object_table_get(const struct object_table *table, uint32_t serial)

@@ -74,6 +74,12 @@ struct object *object_table_special(
 struct object *object_table_anonymous(struct object_table *table);
 
 /*
+ * Whether what the kernel calls a file is memory of none: compilers map memory twice, to write
+ * their code and to run it. The BPF side takes it for that, too: bpf/mapping.bpf.h.
+ */
+bool object_is_memory(const char *path);
+
+/*
  * Reads segments and build ID from the file, once it can be opened. A file that holds another
  * build ID than the kernel announced is flagged and gives no segments; so is one
  * that target_file.h refuses.

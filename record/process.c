@@ -100,14 +100,14 @@ static bool add_proc_mapping(void *context, const struct proc_mapping *found)
 	if (strcmp(found->path, "[vdso]") == 0) {
 		mapping.object = process_vdso(objects);
 		mapping.offset = 0;
-	} else if (found->inode) {
+	} else if (found->inode && !object_is_memory(found->path)) {
 		mapping.object = object_table_by_inode(objects, found->path, found->device,
 			found->inode, found->is_deleted, &where);
 	} else if (strcmp(found->path, "[vsyscall]") == 0) {
 		return true; /* a kernel address, the same in every process */
 	} else {
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
-			found->path[0] ? found->path : LAYOUT_ANONYMOUS_PATH);
+			found->path[0] && !found->inode ? found->path : LAYOUT_ANONYMOUS_PATH);
 		mapping.offset = found->start; /* offsets are addresses */
 	}
 	return process_map(scan->process, &mapping);

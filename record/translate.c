@@ -67,7 +67,7 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 /* Others are "//anon", "[heap]"... */
 static bool is_file(const struct sideband_event *event)
 {
-	return event->path[0] == '/' && event->path[1] != '/';
+	return event->path[0] == '/' && event->path[1] != '/' && !object_is_memory(event->path);
 }
 
 static struct mapping event_mapping(struct translate *translate, const struct sideband_event *event)
