@@ -95,6 +95,9 @@ row java trixie /usr/lib/jvm/java-25-openjdk-amd64/bin/java openjdk-21-jre-headl
 row node bookworm /usr/bin/node nodejs
 row node trixie /usr/bin/node nodejs
 row node sid /usr/bin/node nodejs
+row erlang bookworm /usr/bin/erl erlang-base dash
+row erlang trixie /usr/bin/erl erlang-base dash
+row erlang sid /usr/bin/erl erlang-base dash
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]

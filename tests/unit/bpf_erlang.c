@@ -1,0 +1,342 @@
+/* Ticks in a process that is Erlang's BEAM as far as the walk can tell. */
+#include <string.h>
+
+#include "bpf/runtime/erlang/erlang_row.h"
+#include "tests/unit/bpf_runtime_fixture.h"
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/unit.h"
+
+enum {
+	FRAME_BYTES = 80,
+	CODE_WORDS = 1024,
+	/* Generated code: what modules share, and two of them, of one function each. */
+	SHARED = JIT + 0x100,
+	EXIT = JIT + 0x200, /* where processes return to at their end */
+	OUTER = JIT + 0x800,
+	INNER = JIT + 0x1000,
+	HEAD_FUNCTIONS = 96, /* offsets in a module */
+	HEAD_MD5 = HEAD_FUNCTIONS - 16,
+	MD5 = 0xc0,
+	INFO = 0x100,
+	BODY = INFO + 40,
+	MODULE_BYTES = 0x600,
+
+	/* Words of the heap. */
+	ARRAY = 0, /* of modules */
+	SEGMENTS = 16,
+	SEGMENT = 32,
+	ATOMS = 64, /* of five words, with the text behind it */
+	ATOM_WORDS = 8,
+	PROCESS = 512,
+	SCHEDULER = 768,
+
+	/* Words of the stack: the scheduler's data, its caller's return address, a process's stack.
+	 */
+	BASE = 96,
+	REGISTERS = 8,
+	DATA_END = 32,
+	OWN = 300,
+
+	STOP = 88, /* offsets in a process, and in what is known of a scheduler */
+	RESUME = 256,
+	INITIAL = 448,
+	OF_SCHEDULER = 760,
+	CURRENT = 168,
+	RBX = 3,
+	R13 = 13,
+};
+
+enum atom {
+	ATOM_BEAM,
+	ATOM_EXIT,
+	ATOM_OUTER,
+	ATOM_INNER,
+	ATOM_RUN,
+	ATOM_OTHER,
+};
+
+static const char *const texts[] = {
+	"erts_beamasm", "normal_exit", "outer", "inner", "run", "other"};
+
+static uint64_t atom(enum atom number)
+{
+	return (uint64_t)number << 6 | 0xb;
+}
+
+struct beam {
+	struct runtime_fixture fixture;
+	uint8_t code[CODE_WORDS * 8], native[16];
+};
+
+static void put_word(struct beam *beam, uint64_t address, uint64_t word)
+{
+	memcpy(beam->code + (address - JIT), &word, sizeof(word));
+}
+
+static void put_module(
+	struct beam *beam, uint64_t start, enum atom module, enum atom function, uint64_t md5)
+{
+	put_word(beam, start, 1);
+	put_word(beam, start + HEAD_MD5, start + MD5);
+	put_word(beam, start + HEAD_FUNCTIONS, start + INFO);
+	put_word(beam, start + HEAD_FUNCTIONS + 8, start + MODULE_BYTES);
+	put_word(beam, start + MD5, md5);
+	put_word(beam, start + INFO + 16, atom(module));
+	put_word(beam, start + INFO + 24, atom(function));
+	put_word(beam, start + INFO + 32, 12);
+}
+
+static void put_atoms(struct runtime_fixture *fixture)
+{
+	fixture->heap[SEGMENTS] = heap_address(SEGMENT);
+	for (uint64_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		uint64_t *entry = &fixture->heap[ATOMS + i * ATOM_WORDS];
+		fixture->heap[SEGMENT + i] = heap_address(ATOMS + i * ATOM_WORDS);
+		entry[3] = strlen(texts[i]);
+		entry[4] = heap_address(ATOMS + i * ATOM_WORDS + 5);
+		memcpy(&entry[5], texts[i], strlen(texts[i]));
+	}
+}
+
+static void put_tables(struct runtime_fixture *fixture)
+{
+	const uint64_t array[] = {OUTER, OUTER + MODULE_BYTES, INNER, INNER + MODULE_BYTES};
+	memcpy(&fixture->heap[ARRAY], array, sizeof(array));
+	fixture->data[4] = heap_address(ARRAY); /* the second of three tables */
+	fixture->data[5] = fixture->data[6] = 2;
+	fixture->data[12] = heap_address(SEGMENTS);
+}
+
+static void put_process(struct runtime_fixture *fixture)
+{
+	uint64_t *process = &fixture->heap[PROCESS];
+	process[0] = 3;
+	process[STOP / 8] = stack_address(OWN);
+	process[OF_SCHEDULER / 8] = heap_address(SCHEDULER);
+	process[INITIAL / 8] = atom(ATOM_OUTER);
+	process[INITIAL / 8 + 1] = atom(ATOM_RUN);
+	fixture->heap[SCHEDULER] = stack_address(BASE);
+	fixture->heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS);
+	fixture->thread[GLIBC_KEYS + 2 * 4 + 1] = heap_address(SCHEDULER);
+}
+
+static void setup(struct beam *beam)
+{
+	struct runtime_fixture *fixture = &beam->fixture;
+	memset(beam->code, 0, sizeof(beam->code));
+	runtime_fixture_init(fixture, FRAME_BYTES);
+	runtime_fixture_show_thread(fixture);
+	emulate_memory(JIT, beam->code, sizeof(beam->code));
+	memset(beam->native, 0xe8, sizeof(beam->native)); /* calls, all of it */
+	emulate_memory(CODE + CALLER, beam->native, sizeof(beam->native));
+	fixture->table.runtime.kind = RUNTIME_ERLANG;
+	struct erlang_row *row = (void *)fixture->table.runtime.words;
+	*row = (struct erlang_row){.is_complete = true,
+		.version = 25,
+		.ranges = DATA,
+		.atoms = DATA + 12 * 8,
+		.own_module = (uint32_t)atom(ATOM_BEAM),
+		.normal_exit = (uint32_t)atom(ATOM_EXIT),
+		.registers_at = REGISTERS * 8,
+		.registers_bytes = DATA_END * 8,
+		.functions_at = HEAD_FUNCTIONS,
+		.resume_at = RESUME,
+		.scheduler_at = OF_SCHEDULER,
+		.initial_at = INITIAL,
+		.current_at = CURRENT};
+	put_atoms(fixture);
+	put_tables(fixture);
+	put_process(fixture);
+	put_module(beam, OUTER, ATOM_OUTER, ATOM_RUN, 1);
+	put_module(beam, INNER, ATOM_INNER, ATOM_RUN, 2);
+	put_word(beam, EXIT - 24, atom(ATOM_BEAM));
+	put_word(beam, EXIT - 16, atom(ATOM_EXIT));
+	fixture->stack[BASE + DATA_END + 1] = CODE + CALLER + 8;
+	fixture->stack[OWN] = OUTER + BODY + 0x40;
+	fixture->stack[OWN + 1] = 0x3b; /* a term */
+	fixture->stack[OWN + 2] = EXIT;
+	runtime_fixture_bind(fixture);
+	runtime_fixture_tick(fixture); /* in the file: the process is known to have it */
+	/* Interrupted in a function that has nothing on the stack of its process. */
+	fixture->regs.known = ~0ULL;
+	fixture->regs.ip = INNER + BODY + 0x20;
+	fixture->regs.reg[UNWIND_SP] = stack_address(OWN);
+	fixture->regs.reg[RBX] = stack_address(BASE + REGISTERS);
+	fixture->regs.reg[R13] = heap_address(PROCESS);
+}
+
+/* Interrupted in C that a module's code called, which is at hand again behind `restores`. */
+static void call_native(struct beam *beam, uint64_t from, const char *restores)
+{
+	struct runtime_fixture *fixture = &beam->fixture;
+	fixture->regs.ip = CODE + HELPER + 0x40;
+	fixture->regs.reg[UNWIND_SP] = stack_address(BASE) - FRAME_BYTES;
+	fixture->stack[BASE - 1] = from;
+	memcpy(beam->code + (from - JIT), restores, strlen(restores));
+}
+
+TEST(functions_are_found_on_the_stack_of_a_process)
+{
+	struct beam beam;
+	setup(&beam);
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "inner:run/12");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "outer:run/12");
+	CHECK_INT(place_of(beam.fixture.words[0]), (BODY - INFO + 0x20) | RUNTIME_FRAME_IS_LEAF);
+	CHECK_INT(place_of(beam.fixture.words[1]), BODY - INFO + 0x3f);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK(code && code->is_inlined);
+	CHECK_INT(code ? code->bytes[RUNTIME_TEXT_LINES] : 0, sizeof(struct erlang_function));
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* The process is found by what the thread keeps: its register is not known any more. */
+TEST(native_code_is_called_by_a_process)
+{
+	struct beam beam;
+	setup(&beam);
+	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* In a match program, the thread keeps a process without a stack; the register does not. */
+TEST(a_pseudo_process_is_seen_through)
+{
+	struct beam beam;
+	setup(&beam);
+	uint64_t *pseudo = &beam.fixture.heap[PROCESS + 1024];
+	pseudo[0] = 3;
+	pseudo[OF_SCHEDULER / 8] = heap_address(SCHEDULER);
+	beam.fixture.heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS + 1024);
+	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
+	beam.fixture.regs.reg[R13] = 0; /* it was saved */
+	beam.fixture.stack[BASE - 4] = heap_address(PROCESS);
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
+	beam.fixture.stack[BASE - 4] = 0;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
+	CHECK_INT(failure_of(beam.fixture.words[2], RUNTIME_ERLANG), LAYOUT_SCRIPT_UNREADABLE);
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* Shared code is no frame where it has called C, but it is where it was interrupted. */
+TEST(shared_code_is_the_emulators_own)
+{
+	struct beam beam;
+	setup(&beam);
+	beam.fixture.stack[OWN] |= 3; /* a call from anywhere */
+	beam.fixture.regs.ip = SHARED;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "erts_beamasm");
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK(code && code->is_of_runtime);
+	beam.fixture.regs.reg[UNWIND_FP] = stack_address(OWN);
+	call_native(&beam, SHARED, "\x90\x48\x89\xec");
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+TEST(a_scheduler_that_looks_for_work_has_no_process)
+{
+	struct beam beam;
+	setup(&beam);
+	call_native(&beam, SHARED, "\x49\x89\xc5");
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "erts_beamasm");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* At the same addresses, with the same size. */
+TEST(another_module_at_the_same_place_has_its_own_name)
+{
+	struct beam beam;
+	setup(&beam);
+	runtime_fixture_tick(&beam.fixture);
+	uint32_t number = number_of(beam.fixture.words[0]);
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_INT(number_of(beam.fixture.words[0]), number);
+	put_module(&beam, INNER, ATOM_INNER, ATOM_OTHER, 3);
+	runtime_fixture_tick(&beam.fixture);
+	CHECK(number_of(beam.fixture.words[0]) != number);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "inner:other/12");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* Room for three variables, which hold what a call of outer:run/12 has left there. */
+TEST(what_calls_have_left_is_no_frame)
+{
+	struct beam beam;
+	setup(&beam);
+	memcpy(beam.code + (INNER + BODY - JIT), "\x48\x83\xec\x18", 4); /* sub rsp, 24 */
+	beam.fixture.regs.reg[UNWIND_SP] = stack_address(OWN - 3);
+	beam.fixture.stack[OWN - 3] = 0x3b;
+	beam.fixture.stack[OWN - 2] = INNER + BODY + 0x80;
+	int32_t distance = OUTER + BODY - (INNER + BODY + 0x80);
+	beam.code[INNER + BODY + 0x80 - 5 - JIT] = 0xe8;
+	memcpy(beam.code + (INNER + BODY + 0x80 - 4 - JIT), &distance, sizeof(distance));
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "outer:run/12");
+	distance = INNER + BODY - (INNER + BODY + 0x80); /* of the function itself: it recurses */
+	memcpy(beam.code + (INNER + BODY + 0x80 - 4 - JIT), &distance, sizeof(distance));
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "sssn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* The garbage collector has moved the stack and freed the old one just now. */
+TEST(a_stack_that_cannot_be_read_leaves_its_caller)
+{
+	struct beam beam;
+	setup(&beam);
+	beam.fixture.heap[PROCESS + STOP / 8] = 0x10000000;
+	beam.fixture.heap[PROCESS + RESUME / 8] = OUTER + BODY + 0x40;
+	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsssn");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "outer:run/12");
+	CHECK_INT(failure_of(beam.fixture.words[3], RUNTIME_ERLANG), LAYOUT_SCRIPT_UNREADABLE);
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* A dirty scheduler's loop is C, which has a process's work at hand. */
+TEST(dirty_work_is_of_its_process)
+{
+	struct beam beam;
+	setup(&beam);
+	beam.fixture.heap[PROCESS + OF_SCHEDULER / 8] = 0;
+	beam.fixture.regs.ip = CODE + LOOP + 0x40;
+	beam.fixture.regs.reg[UNWIND_SP] = stack_address(BASE) - FRAME_BYTES;
+	beam.fixture.stack[BASE - 1] = CODE + CALLER + 8;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "snn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "outer:run/12");
+	beam.fixture.heap[SCHEDULER + CURRENT / 8] = 0;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* A stack of nothing but terms, and modules without end. */
+TEST(what_makes_no_sense_ends)
+{
+	struct beam beam;
+	setup(&beam);
+	for (int i = OWN; i < STACK_WORDS; i++)
+		beam.fixture.stack[i] = OUTER + 4; /* of no function */
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_INT(failure_of(beam.fixture.words[1], RUNTIME_ERLANG), LAYOUT_SCRIPT_UNREADABLE);
+	beam.fixture.data[5] = beam.fixture.data[6] = ~0ULL;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK(beam.fixture.count != 0);
+	runtime_fixture_deinit(&beam.fixture);
+}
