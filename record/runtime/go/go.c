@@ -39,6 +39,7 @@ struct found {
 
 enum {
 	MAX_CODE_BYTES = 16 << 10,
+	CREATOR_TO_LABELS = 64, /* from gopc, in all versions from 1.15 to 1.27 */
 };
 
 static void go_find_functions(struct elf_file *elf, struct go_pclntab *table, struct found *ret)
@@ -100,6 +101,8 @@ static void go_read_offsets(struct elf_file *elf, const struct found *found, str
 		return;
 	if (!sets_labels)
 		known.layout = GO_LABELS_NONE;
+	if (sets_labels && known.labels != known.creator + CREATOR_TO_LABELS)
+		known.creator = 0; /* one of both would be wrong */
 	*row = known;
 }
 

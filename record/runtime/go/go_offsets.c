@@ -121,11 +121,12 @@ static void find_stores(const struct go_code *code, bool stores[FIELD_WORDS])
 	}
 }
 
-/* gopc, ancestors and startpc follow each other, and on no others do. */
+/* gopc, ancestors and startpc follow each other; what is filled in like that behind them is not of
+ * a g, and far away. */
 uint16_t go_offset_of_creator(const struct go_code *code)
 {
 	enum {
-		LAST = 0x200,
+		LAST = 0x150,
 	};
 	bool stores[FIELD_WORDS];
 	find_stores(code, stores);

@@ -90,6 +90,7 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(runtime_codes));
 	emulate_map(&DESCRIBE(known_runtimes));
 	emulate_map_of_lanes(DESCRIBE(runtime_records));
+	emulate_map_of_lanes(DESCRIBE(label_records));
 	emulate_map(&(struct emulated_map){
 		.name = &shards,
 		.type = NUMBER(shards, type),

@@ -1,0 +1,96 @@
+#!/bin/bash
+# Labels of Go's goroutines: of a program of known shape each sample has to have those of the
+# goroutine that ran, and together they have to be what the runtime's own profile says.
+# INTERPRETERS=PATH: the go that builds it, else the one on the PATH.
+. "$(dirname "$0")/prelude.bash"
+
+: "${INTERPRETERS:=go}" "${SECONDS_RUN:=2}"
+
+build() { # FLAGS...
+	command -v "$INTERPRETERS" >/dev/null || skip "no go here"
+	mkdir source && cp "$here"/go_shape/*.go source
+	cat >build.sh <<-SH
+		#!/bin/sh
+		cd "$PWD/source" && HOME="$PWD" GOCACHE="$PWD/../cache" GO111MODULE=off GOTOOLCHAIN=local \
+			CGO_ENABLED=${CGO_ENABLED-0} "\$@"
+	SH
+	if [[ $INTERPRETERS == go ]]; then
+		sh build.sh go build -o "$PWD/program" -ldflags="${LDFLAGS-}" "$@" . >go.log 2>&1 ||
+			skip "go build $*: $(tail -n 1 go.log)"
+	else
+		HOME=$PWD GOCACHE=$PWD/cache GO111MODULE=off GOTOOLCHAIN=local CGO_ENABLED=${CGO_ENABLED-0} \
+			"$INTERPRETERS" build -o "$PWD/program" -ldflags="${LDFLAGS-}" "$@" \
+			"$PWD"/source/*.go >go.log 2>&1 || skip "go build $*: $(tail -n 1 go.log)"
+	fi
+}
+
+# Right for 99.5 % of the samples, and wrong for none. Those before the program's table is there
+# lack labels.
+judge() { # [CREATOR]
+	"$EBPROF" convert --json go.data >go.json 2>err || fail "convert: $(cat err)"
+	"$here/judge_go_labels.py" go.json "$@" >verdict || fail "no verdict: $(cat verdict)"
+	awk '{ right = $1; wrong = $3; missing = $5; exit !(right > 100 && !wrong && missing <= 0.005 * (right + missing) + 30) }' \
+		verdict && [[ $(wc -l <verdict) == 1 ]] || fail "labels: $(cat verdict)"
+}
+
+labels() { # FLAGS...
+	command -v python3 >/dev/null || skip "no python3 here"
+	build "$@"
+	run "$EBPROF" record --label-sources go,goroutine,go-creator -o go.data -- ./program "$SECONDS_RUN"
+	want_status 0 record
+	judge creator
+}
+
+test_labels_static() { labels -tags few; }
+test_labels_stripped() { LDFLAGS='-s -w' labels -tags few; }
+test_labels_pie() { LDFLAGS='-s -w' labels -tags few -buildmode=pie; }
+test_labels_with_c() { CGO_ENABLED=1 labels; }
+test_labels_with_c_pie() { CGO_ENABLED=1 LDFLAGS='-s -w' labels -buildmode=pie; }
+
+# A running program, by labels; what the report makes of them.
+test_labels_of_a_running_program() {
+	build -tags few
+	./program 60 </dev/null &
+	local pid=$!
+	sleep 0.3
+	run "$EBPROF" record -p $pid --duration "$SECONDS_RUN" -o go.data
+	kill $pid
+	want_status 0 record
+	judge
+	run "$EBPROF" report --stdio -s label:fn,label:goroutine go.data
+	grep -Eq ' First +[0-9]+$' out || fail "no row of First: $(cat out)"
+	run "$EBPROF" report --stdio --label fn=First -s label:zone,sym go.data
+	grep -Eq 'a zone whose name .* main\.(turn|spinFirst)' out || fail "filtered: $(cat out)"
+	! grep -q spinMany out || fail "what is not First: $(cat out)"
+	run "$EBPROF" convert --folded --by label:fn go.data
+	grep -q '^fn=Many;.*main.spinMany' out || fail "no root: $(head out)"
+	run "$EBPROF" info go.data
+	grep -Eq '^labels +[0-9]+ sets of .*fn' out || fail "info: $(cat out)"
+}
+
+test_no_labels_where_none_are_wanted() {
+	build -tags few
+	run "$EBPROF" record --label-sources none -o none.data -- ./program 0.5
+	run "$EBPROF" record --no-vm go -o no_vm.data -- ./program 0.5
+	local file
+	for file in none.data no_vm.data; do
+		run "$EBPROF" info "$file"
+		! grep -q '^labels' out || fail "$file: $(cat out)"
+	done
+}
+
+# The shares of labels are those of the profile that the runtime makes at the same time.
+test_labels_as_the_runtime_has_them() {
+	command -v python3 >/dev/null || skip "no python3 here"
+	go tool pprof -h >/dev/null 2>&1
+	(($? <= 2)) || skip "go tool pprof is not installed"
+	build -tags few
+	run "$EBPROF" record -o go.data -- ./program $((3 * SECONDS_RUN)) own.pb.gz
+	want_status 0 record
+	"$EBPROF" convert --pprof -o ours.pb.gz go.data 2>err || fail "convert: $(cat err)"
+	go tool pprof -tags own.pb.gz >own 2>/dev/null || fail "pprof: $(cat own)"
+	go tool pprof -sample_index=cpu -tags ours.pb.gz >ours 2>err || fail "pprof: $(cat err)"
+	"$here/compare_go_tags.py" own ours >result || fail "$(cat result)"
+}
+
+run_tests

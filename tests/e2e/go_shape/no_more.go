@@ -1,0 +1,5 @@
+// +build few
+
+package main
+
+func more() {}
