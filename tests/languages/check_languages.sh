@@ -98,6 +98,11 @@ row node sid /usr/bin/node nodejs
 row erlang bookworm /usr/bin/erl erlang-base dash
 row erlang trixie /usr/bin/erl erlang-base dash
 row erlang sid /usr/bin/erl erlang-base dash
+row go_labels bullseye /usr/lib/go-1.15/bin/go golang-1.15-go gcc libc6-dev
+row go_labels bookworm /usr/lib/go-1.19/bin/go golang-1.19-go gcc libc6-dev
+row go_labels trixie /usr/lib/go-1.24/bin/go golang-1.24-go gcc libc6-dev
+row go_labels sid /usr/lib/go-1.26/bin/go golang-1.26-go golang-1.27-go gcc libc6-dev
+row go_labels sid /usr/lib/go-1.27/bin/go golang-1.26-go golang-1.27-go gcc libc6-dev
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]
