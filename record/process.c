@@ -283,6 +283,8 @@ void process_table_exec(struct process_table *table, struct process *process, ui
 	process->has_vdso = false;
 	process->exited_ns = 0; /* what ended was the leader of a thread that execs */
 	process->image = table->next_image++;
+	process->unlabelled = 0;
+	process->has_labels = false;
 	process->file_epoch = 0;
 }
 

@@ -33,6 +33,8 @@ struct process {
 	bool has_exec_id;          /* there was one, of this image */
 	uint64_t exited_ns;        /* 0 while alive */
 	uint32_t snapshots_kept;   /* of its stacks, in recordings */
+	uint32_t unlabelled;       /* samples without labels, before the first that has some */
+	bool has_labels;           /* there was one */
 	uint32_t mappings_written; /* to the file of file_epoch */
 	uint32_t file_id, file_epoch; /* see emitter.h */
 };

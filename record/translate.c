@@ -370,8 +370,25 @@ static uint32_t translate_event_id(
 	return sample->event < ids->len ? ids->data[sample->event] : 0;
 }
 
+/*
+ * Until the recorder has looked at a program's file its samples have no labels: that it should have
+ * had some is known with the first one that has.
+ */
+static void count_unlabelled(
+	struct translate *translate, struct process *process, const struct event_sample *sample)
+{
+	bool has_labels = sample->labels & EVENT_LABELS_SET;
+	if (process->has_labels)
+		return;
+	process->unlabelled += !has_labels && sample->user_hash && !sample->labels;
+	process->has_labels = has_labels;
+	if (has_labels)
+		translate->stats.lacking_labels.unknown += process->unlabelled;
+}
+
 /* The set in the file; what it lacks is counted. */
-static uint32_t translate_labels_of(struct translate *translate, const struct event_sample *sample)
+static uint32_t translate_labels_of(
+	struct translate *translate, struct process *process, const struct event_sample *sample)
 {
 	struct translate_lacking *lacking = &translate->stats.lacking_labels;
 	uint64_t flags = sample->labels & EVENT_LABELS_FLAGS;
@@ -381,6 +398,7 @@ static uint32_t translate_labels_of(struct translate *translate, const struct ev
 		set = label_table_find(&translate->labels,
 			sample->labels & ~(uint64_t)EVENT_LABELS_FLAGS, &is_short);
 	if (sample->type != EVENT_SAMPLE_AGAIN) {
+		count_unlabelled(translate, process, sample);
 		lacking->unknown += (flags & EVENT_LABELS_UNKNOWN) != 0;
 		lacking->unread += (flags & EVENT_LABELS_UNREAD) != 0;
 		lacking->cut += (flags & EVENT_LABELS_CUT) != 0;
@@ -405,7 +423,7 @@ static void translate_put_sample(struct translate *translate, const struct event
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = sample->value,
-		.labels = translate_labels_of(translate, sample),
+		.labels = translate_labels_of(translate, process, sample),
 	};
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);

@@ -1,5 +1,3 @@
-// +build !few
-
 package main
 
 /*
