@@ -432,15 +432,24 @@ static uint32_t script_table_number_of(uint64_t word)
 	return word >> RUNTIME_FRAME_CODE_SHIFT & ((1U << RUNTIME_FRAME_CODE_BITS) - 1);
 }
 
+/* What the BPF side sent of code that is being read, the newest of that number; NULL: nothing. */
+static const struct event_code *find_reading(const struct script_table *table, uint32_t number)
+{
+	for (size_t i = table->reading.len; i-- > table->read;)
+		if (table->reading.data[i]->number == number)
+			return table->reading.data[i];
+	return NULL;
+}
+
+/* It keeps the name that the BPF side read. */
 void script_table_give_up(struct script_table *table, uint64_t word)
 {
 	uint32_t number = script_table_number_of(word);
-	const uint64_t *reads = map_get(&table->reading_numbers, number);
-	if (!reads)
+	const struct event_code *event = find_reading(table, number);
+	if (!event || !map_get(&table->reading_numbers, number))
 		return;
-	*map_put(&table->by_number, number, NULL) = given_up | *reads >> READS_BITS;
+	script_table_take_function(table, event, NULL, true);
 	map_remove(&table->reading_numbers, number);
-	table->given_up++;
 }
 
 bool script_table_lacks(const struct script_table *table, uint64_t word)

@@ -48,7 +48,6 @@ test_frame_pointers() {
 	for erl in $list; do
 		record_shape "$erl" "erlang_shape:run(1)" +JPperf true
 		judge "$erl +JPperf true"
-		rm -f /tmp/perf-*.map
 	done
 }
 

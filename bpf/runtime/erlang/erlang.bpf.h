@@ -509,6 +509,22 @@ static __always_inline void erlang_push_caller(struct scratch *scratch)
 		erlang_push_code(word - 1, false);
 }
 
+/*
+ * Whether a thread was interrupted behind the last function of a module, where jumps to shared code
+ * stand one behind the other: those are of no function.
+ */
+static __always_inline bool erlang_is_jump(struct erlang_walk *erlang, __u64 address)
+{
+	enum {
+		JUMP_BYTES = 6, /* of which the first is a prefix that says nothing */
+		JUMP = 0xe940,
+	};
+	__u16 *code = (__u16 *)erlang->block;
+	return !bpf_probe_read_user(
+		       code, 2 * JUMP_BYTES + 2, (const void *)(address - JUMP_BYTES)) &&
+	       code[JUMP_BYTES / 2] == JUMP && (code[0] == JUMP || code[JUMP_BYTES] == JUMP);
+}
+
 /* The walk has come to code of BEAM, which is at hand: Erlang's innermost frame. */
 static __always_inline void erlang_begin(struct scratch *scratch)
 {
@@ -517,6 +533,11 @@ static __always_inline void erlang_begin(struct scratch *scratch)
 	__u64 ip = walk->regs.ip, sp = walk->regs.reg[UNWIND_SP];
 	bool is_leaf = walk->is_exact, is_idle = false;
 	bool has_stack = erlang_find_stack(walk, erlang, &is_idle);
+	if (is_leaf && erlang_is_jump(erlang, ip)) {
+		erlang->code.kind = ERLANG_SHARED;
+		erlang->code.number = 0;
+		erlang->code.place = 0; /* what is known of the address stays */
+	}
 	enum erlang_code_kind kind = erlang->code.kind;
 	__u64 info = erlang->code.info;
 	if (kind == ERLANG_FUNCTION || is_leaf || is_idle)
