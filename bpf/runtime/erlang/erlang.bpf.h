@@ -415,7 +415,10 @@ static __always_inline bool erlang_claims_anonymous(struct scratch *scratch)
 
 /*
  * The walk goes on with the frames of the scheduler, below all of its process. What began that made
- * room for its data, aligned them to 64 bytes, and saved nothing.
+ * room for its data, aligned them to 64 bytes, and saved nothing: so its return address stands at
+ * one of a few places. What is ahead of that was left by others, and may look like one; behind it
+ * are the frames of who called. The last one is taken, which leaves out process_main(), which does
+ * nothing but call.
  */
 __noinline int erlang_go_to_scheduler(void);
 __noinline int erlang_go_to_scheduler(void)
@@ -432,7 +435,7 @@ __noinline int erlang_go_to_scheduler(void)
 	walk->regs.reg[UNWIND_SP] = at;
 	walk->regs.known = 1ULL << UNWIND_SP;
 	walk->is_exact = false;
-	for (int i = 0; i < ERLANG_RETURNS; i++) {
+	for (int i = ERLANG_RETURNS - 1; i >= 0; i--) {
 		__u64 word = 0;
 		if (erlang->base && read_word(at + i * 16, &word) && word >> 20 && !(word >> 47) &&
 			!bpf_probe_read_user(
