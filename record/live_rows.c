@@ -1,17 +1,17 @@
 #include "record/live_rows.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/hex.h"
+#include "record/proc.h"
 #include "record/siphash.h"
 
 #include "record/runtime/runtime.h"
 
 enum {
-	MAX_READING = 16, /* more of the same would say nothing new */
+	MAX_READING = 16,                      /* more of the same would say nothing new */
+	MAX_USERS_ROWS = RUNTIME_MAX_ROWS / 4, /* the files have the others */
 	KEPT_BYTES = 1 << 20,
 	KEPT_NAME_BYTES = 2 * 16 + 1,
 };
@@ -51,6 +51,7 @@ void live_rows_deinit(struct live_rows *rows)
 {
 	target_reader_deinit(&rows->reader);
 	vec_deinit(&rows->reading);
+	vec_deinit(&rows->users);
 	cache_close(rows->kept);
 }
 
@@ -95,26 +96,56 @@ static bool load_kept(
 	return is_sound;
 }
 
-/* Whether the process is root's or our own: one of another user could make others' recordings
- * wrong. */
-static bool is_trusted(uint32_t pid)
-{
-	char path[32];
-	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == getuid());
-}
-
-static void keep_row(const struct live_rows *rows, uint32_t pid, const struct runtime_row *old,
-	const struct runtime_row *row)
+static void keep_row(
+	const struct live_rows *rows, const struct runtime_row *old, const struct runtime_row *row)
 {
 	char name[KEPT_NAME_BYTES];
 	struct cache_piece piece = {.bytes = row, .len = sizeof(*row)};
-	if (!runtime_of(old->kind)->is_kept(old) || !is_trusted(pid))
+	if (!runtime_of(old->kind)->is_kept(old))
 		return;
 	put_kept_name(old, name);
 	err_destroy(
 		cache_store(rows->kept, name, &piece, 1)); /* the next recording reads it again */
+}
+
+/* ---- rows of users ---- */
+
+/* Whether all go by what a process of this user told. */
+static bool is_trusted(uint32_t uid)
+{
+	return uid == 0 || uid == getuid();
+}
+
+/* NULL: no process of the user told a row of this file so far. */
+static const struct users_row *find_users_row(
+	const struct live_rows *rows, const struct runtime_row *of_file, uint32_t uid)
+{
+	vec_each(&rows->users, users)
+		if (users->of_file == of_file && users->uid == uid)
+			return users;
+	return NULL;
+}
+
+static void tell_users_row(
+	const struct live_rows *rows, const struct users_row *users, uint32_t pid, uint64_t delta)
+{
+	if (users->number)
+		table_store_tell_users_row(rows->store, users->number, users->uid, pid, delta);
+}
+
+/* The first that the user's processes told is the user's. */
+static void take_users_row(struct live_rows *rows, const struct live_row_job *job,
+	const struct runtime_row *of_file, const struct runtime_row *row)
+{
+	const struct users_row *known = find_users_row(rows, of_file, job->uid);
+	if (!known) {
+		struct users_row users = {.of_file = of_file, .uid = job->uid};
+		if (rows->users.len < MAX_USERS_ROWS)
+			users.number = table_store_add_row(rows->store, row);
+		vec_push(&rows->users, users);
+		known = &rows->users.data[rows->users.len - 1];
+	}
+	tell_users_row(rows, known, job->pid, job->delta);
 }
 
 /* ---- meeting processes ---- */
@@ -130,12 +161,20 @@ void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64
 		table_store_complete_row(rows->store, table, &kept);
 		return;
 	}
+	uint32_t uid;
+	if (!proc_read_owner(pid, &uid))
+		return;
+	const struct users_row *users = is_trusted(uid) ? NULL : find_users_row(rows, row, uid);
+	if (users) {
+		tell_users_row(rows, users, pid, delta);
+		return;
+	}
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
 	request.pid = pid;
 	request.delta = delta;
 	request.row = *row;
-	struct live_row_job job = {.table = table, .pid = pid};
+	struct live_row_job job = {.table = table, .pid = pid, .uid = uid, .delta = delta};
 	vec_push(&rows->reading, job);
 	target_reader_submit(&rows->reader, pid, &request, sizeof(request));
 }
@@ -146,12 +185,20 @@ void live_rows_collect(struct live_rows *rows)
 	while (rows->read < rows->reading.len && target_reader_take(&rows->reader, &answer)) {
 		struct live_row_job job = rows->reading.data[rows->read++];
 		struct runtime_row row;
-		if (!answer || answer->len != sizeof(row))
+		uint32_t uid;
+		/* It may have become another user's while it was read. */
+		if (!answer || answer->len != sizeof(row) || !proc_read_owner(job.pid, &uid) ||
+			uid != job.uid)
 			continue;
 		memcpy(&row, answer->data, sizeof(row));
 		const struct runtime_row *old = table_store_runtime_row(rows->store, job.table);
-		if (!runtime_of(old->kind)->is_complete(old))
-			keep_row(rows, job.pid, old, &row);
+		if (runtime_of(old->kind)->is_complete(old))
+			continue;
+		if (!is_trusted(uid)) {
+			take_users_row(rows, &job, old, &row);
+			continue;
+		}
+		keep_row(rows, old, &row);
 		table_store_complete_row(rows->store, job.table, &row);
 	}
 	if (rows->read == rows->reading.len)

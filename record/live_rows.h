@@ -1,7 +1,8 @@
 /*
  * Rows of runtimes that the file alone does not fill: the first process that runs the file tells
- * the rest, and it holds for all of them. What a process of root's or of our own told is kept for
- * later recordings.
+ * the rest. What a process of root's or of our own user's told holds for all that run it, and is
+ * kept for later recordings. A process of another user may have put there what it likes: what that
+ * told holds for processes of the same user alone.
  */
 #ifndef EBPROF_LIVE_ROWS_H
 #define EBPROF_LIVE_ROWS_H
@@ -21,8 +22,15 @@ struct live_rows {
 	VEC(struct live_row_job {
 		uint32_t table; /* whose row it is */
 		uint32_t pid;
+		uint32_t uid;
+		uint64_t delta;
 	}) reading;  /* in the reader's order, */
 	size_t read; /* ... from here on */
+	VEC(struct users_row {
+		const struct runtime_row *of_file; /* the store's, which it completes */
+		uint32_t uid;
+		uint32_t number; /* the store's; 0: there is no room */
+	}) users;
 };
 
 /* Rows are kept in `cache_folder`, as in table_cache.h. To be called while the recorder is small.
@@ -32,7 +40,8 @@ void live_rows_deinit(struct live_rows *rows);
 
 /*
  * Process `pid` runs a file with this table, whose address + delta is an offset in the file. If its
- * row is not complete, the process is read: soon, and never blocking the caller.
+ * row is not complete, the process is read: soon, and never blocking the caller. Not one that is of
+ * several users, as a program that is set-user-ID.
  */
 void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta);
 /* Takes what has been read meanwhile. */

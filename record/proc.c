@@ -242,6 +242,20 @@ bool proc_read_uid(uint32_t pid, uint32_t *ret)
 	return read_status(pid, "\nUid:", ret);
 }
 
+bool proc_read_owner(uint32_t pid, uint32_t *ret)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	uint32_t ids[4];
+	if (!read_pid_file(pid, "status", &text))
+		return false;
+	const char *line = strstr(str_text(&text), "\nUid:");
+	if (!line || sscanf(line + strlen("\nUid:"), "%u %u %u %u", &ids[0], &ids[1], &ids[2],
+			     &ids[3]) != 4)
+		return false;
+	*ret = ids[0];
+	return ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
+}
+
 bool proc_read_cgroup(uint32_t pid, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str text = {0};

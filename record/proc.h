@@ -57,6 +57,9 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret);
 uint32_t proc_read_ns_pid(uint32_t pid);
 /* The real user ID. False: the process is gone. */
 bool proc_read_uid(uint32_t pid, uint32_t *ret);
+/* The user who has a process by each of its IDs: real, effective, saved, of the filesystem. False:
+ * they differ, or it is gone. */
+bool proc_read_owner(uint32_t pid, uint32_t *ret);
 /* The process that the thread belongs to; 0 when it is gone. */
 uint32_t proc_read_tgid(uint32_t tid);
 /* Appends the cgroup's path: of version 2, else of the memory or any other named controller. */

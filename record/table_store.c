@@ -425,6 +425,23 @@ void table_store_tell_runtime(
 	bpf_map_update_elem(store->maps.known_runtimes, &key, &known, BPF_NOEXIST);
 }
 
+uint32_t table_store_add_row(struct table_store *store, const struct runtime_row *row)
+{
+	return put_runtime_row(store, row);
+}
+
+void table_store_tell_users_row(const struct table_store *store, uint32_t number, uint32_t uid,
+	uint32_t pid, uint64_t delta)
+{
+	struct known_runtime_key key = {.pid = pid, .kind = store->runtime_rows[number - 1].kind};
+	struct known_runtime known = {0};
+	if (bpf_map_lookup_elem(store->maps.known_runtimes, &key, &known) || known.delta != delta)
+		known = (struct known_runtime){.delta = delta};
+	known.row = number;
+	known.user = uid + 1;
+	bpf_map_update_elem(store->maps.known_runtimes, &key, &known, BPF_ANY);
+}
+
 /* The BPF side copies rows from their beginning on, which says whether the rest is there. */
 void table_store_complete_row(
 	struct table_store *store, uint32_t table, const struct runtime_row *row)

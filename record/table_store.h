@@ -68,6 +68,12 @@ const struct runtime_row *table_store_runtime_row(const struct table_store *stor
  * the file of the table. */
 void table_store_tell_runtime(
 	const struct table_store *store, uint32_t table, uint32_t pid, uint64_t delta);
+/* Another row of the same runtime: its number, for table_store_tell_users_row(); 0: there is no
+ * room. */
+uint32_t table_store_add_row(struct table_store *store, const struct runtime_row *row);
+/* The BPF side goes by that row for a process from now on, as long as it is this user's. */
+void table_store_tell_users_row(const struct table_store *store, uint32_t number, uint32_t uid,
+	uint32_t pid, uint64_t delta);
 /* The same row, of which more is known now. */
 void table_store_complete_row(
 	struct table_store *store, uint32_t table, const struct runtime_row *row);

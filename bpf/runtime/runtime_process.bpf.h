@@ -53,6 +53,12 @@ struct {
 	__type(value, struct known_runtime);
 } known_runtimes SEC(".maps");
 
+/* Whether the row is one that the process's own user completed. */
+static __always_inline bool is_users_row(const struct known_runtime *known)
+{
+	return known->user && known->user - 1 == (__u32)bpf_get_current_uid_gid();
+}
+
 static __always_inline void remember_runtime(
 	struct scratch *scratch, enum runtime_kind kind, __u32 row)
 {
@@ -60,14 +66,17 @@ static __always_inline void remember_runtime(
 	struct known_runtime_key key = {.pid = scratch->sample.pid, .kind = kind};
 	scratch->walk.runtime.absent &= ~(1U << (kind & 31));
 	struct known_runtime *known = bpf_map_lookup_elem(&known_runtimes, &key);
-	if (known && known->row == row && known->file == mapping->file &&
-		known->delta == mapping->delta)
+	bool is_users =
+		known && known->delta == mapping->delta && known->user && is_users_row(known);
+	if (known && known->file == mapping->file && known->delta == mapping->delta &&
+		(is_users || (known->row == row && !known->user)))
 		return;
 	struct known_runtime runtime = {.start = mapping->start,
 		.end = mapping->end,
 		.delta = mapping->delta,
-		.row = row,
-		.file = mapping->file};
+		.row = is_users ? known->row : row,
+		.file = mapping->file,
+		.user = is_users ? known->user : 0};
 	bpf_map_update_elem(&known_runtimes, &key, &runtime, BPF_ANY);
 }
 
@@ -105,7 +114,7 @@ static __always_inline bool take_known_runtime(struct scratch *scratch, enum run
 	if (runtime->row.kind == kind) /* in this walk: a process has one of a kind */
 		return true;
 	const struct known_runtime *known = find_known_runtime(scratch, kind);
-	if (!known)
+	if (!known || (known->user && !is_users_row(known)))
 		return false;
 	const struct runtime_row *row = row_of_number(known->row);
 	if (!row || row->kind != kind)
@@ -145,8 +154,12 @@ __noinline int take_row(void)
 	const struct runtime_row *row = row_of_number(number);
 	if (!row)
 		return 0;
-	set_row(scratch, row, mapping->file, mapping->delta);
 	remember_runtime(scratch, row->kind, number);
+	const struct known_runtime *known = find_known_runtime(scratch, row->kind);
+	const struct runtime_row *users =
+		known && is_users_row(known) ? row_of_number(known->row) : 0;
+	set_row(scratch, users && users->kind == row->kind ? users : row, mapping->file,
+		mapping->delta);
 	return 1;
 }
 

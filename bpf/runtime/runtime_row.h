@@ -74,7 +74,7 @@ enum {
 	RUNTIME_VERSION_LINES = 255, /* of code whose places are lines already */
 	RUNTIME_UNIT_UTF8 = 0,       /* no bytes a character, but bytes as they are */
 
-	RUNTIME_MAX_NAME_BYTES = 512,
+	RUNTIME_MAX_NAME_BYTES = 1024, /* a power of two: indices are masked */
 	RUNTIME_MAX_FILE_BYTES = 1024,
 	RUNTIME_MAX_LINE_BYTES = 4096,
 	/* Of code with functions inlined in it: what leads to them, in place of lines. */
@@ -106,6 +106,10 @@ struct known_runtime {
 	unsigned long long asked_ns; /* when the recorder was asked last to complete the row */
 	unsigned int row;
 	unsigned int file; /* its number; 0: the recorder alone has met it */
+	/* 1 + the user whose processes completed the row, and for whose alone it holds; 0: for all
+	 * that have the file. */
+	unsigned int user;
+	unsigned int zero;
 };
 
 /* What texts an event_code has, in their order. */

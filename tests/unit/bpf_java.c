@@ -51,7 +51,7 @@ static void put_row(struct runtime_fixture *fixture)
 {
 	fixture->table.runtime.kind = RUNTIME_JAVA;
 	*java_row_of(fixture) = (struct java_row){.is_complete = true,
-		.flags = JAVA_HAS_SOURCE_FILE,
+		.signature_index = JAVA_NOT_FOUND,
 		.version = 17,
 		.heaps = DATA,
 		.call_stub_return = DATA + 8,
@@ -316,6 +316,29 @@ TEST(a_row_that_is_not_complete_is_asked_for)
 	runtime_fixture_tick(&fixture);
 	CHECK(emulated_record(EVENT_FILE, 0) != NULL);
 	CHECK(!is_script(fixture.words ? fixture.words[0] : 0));
+	runtime_fixture_deinit(&fixture);
+}
+
+/* What processes of another user said of the file does not hold for this one. */
+TEST(a_row_of_another_user_is_not_used)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	java_row_of(&fixture)->is_complete = false;
+	table_store_complete_row(fixture.store, 2, &fixture.table.runtime);
+	java_row_of(&fixture)->is_complete = true;
+	uint32_t number = table_store_add_row(fixture.store, &fixture.table.runtime);
+	uint64_t delta = emulated_known_runtime(emulated.pid, RUNTIME_JAVA)->delta;
+	put_frame(&fixture, SP, FRAME_WORDS, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	for (uint32_t uid = 7; uid < 9; uid++) {
+		emulated.uid = 8;
+		table_store_tell_users_row(fixture.store, number, uid, emulated.pid, delta);
+		emulate_drain();
+		runtime_fixture_tick(&fixture);
+		CHECK_INT(fixture.words && is_script(fixture.words[0]), uid == emulated.uid);
+	}
 	runtime_fixture_deinit(&fixture);
 }
 

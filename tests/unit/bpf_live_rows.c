@@ -1,11 +1,14 @@
 /* Rows that a process completes: this one, which has tables as a virtual machine of Java has. */
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bpf/runtime/java/java_row.h"
 #include "record/live_rows.h"
 #include "tests/unit/bpf_runtime_fixture.h"
+#include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
 struct entry {
@@ -96,13 +99,18 @@ static const struct java_row *row_of(const struct runtime_fixture *fixture)
 	return (const void *)table_store_runtime_row(fixture->store, 2)->words;
 }
 
-static void meet(struct live_rows *rows)
+static void meet_process(struct live_rows *rows, uint32_t pid)
 {
-	live_rows_meet(rows, 2, (uint32_t)getpid(), delta());
+	live_rows_meet(rows, 2, pid, delta());
 	for (int i = 0; i < 2000 && rows->read < rows->reading.len; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 		live_rows_collect(rows);
 	}
+}
+
+static void meet(struct live_rows *rows)
+{
+	meet_process(rows, (uint32_t)getpid());
 }
 
 TEST(a_process_completes_the_row_when_its_tables_are_filled)
@@ -145,5 +153,77 @@ TEST(a_row_is_kept_for_the_next_recording)
 	CHECK(row_of(&fixture)->is_complete);
 	CHECK_INT(rows.reading.len, 0);
 	live_rows_deinit(&rows);
+	runtime_fixture_deinit(&fixture);
+}
+
+enum {
+	NOBODY = 65534,
+	SOMEBODY = 65533,
+};
+
+/* A process with the same tables that is another user's; 0: that takes root. */
+static pid_t fork_user(uid_t uid)
+{
+	int ready[2];
+	char byte;
+	if (pipe(ready))
+		return 0;
+	pid_t pid = fork();
+	if (!pid) {
+		if (setresuid(uid, uid, uid) || write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	bool is_ready = read(ready[0], &byte, 1) == 1;
+	close(ready[0]);
+	if (is_ready)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* By which row the BPF side goes for a process, and whose that is. */
+static struct known_runtime known_of(pid_t pid)
+{
+	const struct known_runtime *known = emulated_known_runtime((uint32_t)pid, RUNTIME_JAVA);
+	return known ? *known : (struct known_runtime){0};
+}
+
+/* What processes of another user say holds for these alone, and is not kept. */
+TEST(a_row_of_another_user_holds_for_that_users_processes)
+{
+	struct runtime_fixture fixture;
+	struct live_rows rows;
+	make_tables(true);
+	setup(&fixture);
+	pid_t first = fork_user(NOBODY), second = fork_user(NOBODY), third = fork_user(SOMEBODY);
+	if (!first || !second || !third)
+		return; /* without root there is no other user's process */
+	live_rows_init(&rows, fixture.store, "users");
+	meet_process(&rows, (uint32_t)first);
+	CHECK(!row_of(&fixture)->is_complete);
+	struct known_runtime known = known_of(first);
+	CHECK_INT(known.user, NOBODY + 1);
+	CHECK(known.row);
+	meet_process(&rows, (uint32_t)second); /* is not read any more */
+	CHECK_INT(known_of(second).row, known.row);
+	CHECK_INT(known_of(second).user, NOBODY + 1);
+	meet_process(&rows, (uint32_t)third);
+	CHECK_INT(known_of(third).user, SOMEBODY + 1);
+	CHECK(!row_of(&fixture)->is_complete);
+	meet(&rows);
+	CHECK(row_of(&fixture)->is_complete);
+	live_rows_deinit(&rows);
+	end_process(first);
+	end_process(second);
+	end_process(third);
 	runtime_fixture_deinit(&fixture);
 }

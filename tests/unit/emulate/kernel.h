@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "bpf/runtime/runtime_row.h"
 #include "bpf/runtime/shadow_place.h"
 #include "format/base/err.h"
 
@@ -134,6 +135,8 @@ void emulate_busy_hit(bool is_busy);
 
 /* The probe of the place `emulated.cookie` is hit: a function is entered, or left. */
 void emulate_call(const struct unwind_registers *regs);
+/* What the program knows of a process's runtime; NULL: nothing. */
+const struct known_runtime *emulated_known_runtime(uint32_t pid, enum runtime_kind kind);
 void emulate_shadow_place(uint32_t number, const struct shadow_place *place);
 const struct shadow_counters *emulated_shadow_counters(void);
 

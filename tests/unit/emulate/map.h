@@ -39,5 +39,11 @@ const void *emulated_files_map(void);
 const void *emulated_rules_map(void);
 const void *emulated_shards_map(void);
 const void *emulated_runtime_rows_map(void);
+const void *emulated_known_runtimes_map(void);
+
+/* What programs call bpf_map_lookup_elem() and bpf_map_update_elem(). */
+void *emulate_map_lookup(const void *name, const void *key);
+long emulate_map_update(
+	const void *name, const void *key, const void *value, unsigned long long flags);
 
 #endif

@@ -311,6 +311,12 @@ void emulate_call(const struct unwind_registers *regs)
 	on_call(&process.context->regs);
 }
 
+const struct known_runtime *emulated_known_runtime(uint32_t pid, enum runtime_kind kind)
+{
+	struct known_runtime_key key = {.pid = pid, .kind = kind};
+	return bpf_map_lookup_elem(&known_runtimes, &key);
+}
+
 void emulate_shadow_place(uint32_t number, const struct shadow_place *place)
 {
 	bpf_map_update_elem(&shadow_places, &number, place, BPF_ANY);
@@ -510,6 +516,11 @@ const void *emulated_rules_map(void)
 const void *emulated_runtime_rows_map(void)
 {
 	return &runtime_rows;
+}
+
+const void *emulated_known_runtimes_map(void)
+{
+	return &known_runtimes;
 }
 
 const void *emulated_shards_map(void)

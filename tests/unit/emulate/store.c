@@ -1,5 +1,5 @@
 /*
- * The recorder's own table store, over emulated maps: those two of libbpf's
+ * The recorder's own table store, over emulated maps: those of libbpf's
  * functions that it calls are these, since a program's symbols go before a
  * library's; what it maps are files in memory.
  */
@@ -13,6 +13,7 @@
 
 enum {
 	SHARDS_FD = 1 << 20, /* no other file's */
+	KNOWN_RUNTIMES_FD,
 };
 
 int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_bytes, __u32 value_bytes,
@@ -40,6 +41,8 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
 	int inner;
 	uint32_t index;
+	if (fd == KNOWN_RUNTIMES_FD)
+		return (int)emulate_map_update(emulated_known_runtimes_map(), key, value, flags);
 	memcpy(&index, key, sizeof(index));
 	memcpy(&inner, value, sizeof(inner));
 	struct emulated_map *outer = emulated_map_of(emulated_shards_map());
@@ -52,12 +55,23 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	return 0;
 }
 
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	const void *name = emulated_known_runtimes_map();
+	const void *known = fd == KNOWN_RUNTIMES_FD ? emulate_map_lookup(name, key) : NULL;
+	if (!known)
+		return -ENOENT;
+	memcpy(value, known, emulated_map_of(name)->value_bytes);
+	return 0;
+}
+
 struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret)
 {
 	struct table_store_maps maps = {
 		.files = emulated_map_of(emulated_files_map())->fd,
 		.rules = emulated_map_of(emulated_rules_map())->fd,
 		.shards = SHARDS_FD,
+		.known_runtimes = KNOWN_RUNTIMES_FD,
 		.runtime_rows = emulated_map_of(emulated_runtime_rows_map())->fd,
 		.max_files = EMULATED_MAX_FILES,
 		.epoch = emulated_epoch(),
