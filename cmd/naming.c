@@ -10,6 +10,7 @@
 #include "report/name/debugfile/debuginfod_unfinished.h"
 
 const struct opt_word naming_demangle_words[] = {
+	{"usual", DEMANGLE_USUAL, false},
 	{"full", DEMANGLE_FULL, false},
 	{"templates", DEMANGLE_TEMPLATES, false},
 	{"simplified", DEMANGLE_SIMPLIFIED, false},

@@ -117,7 +117,7 @@ static const struct option_row {
 } option_rows[] = {
 	{ACTION_OPTION_INLINED, "inlined functions as parts of their callers",
 		offsetof(struct model_wish, hides_inlined), 0},
-	{ACTION_OPTION_WHOLE, "whole names", 0, DEMANGLE_FULL},
+	{ACTION_OPTION_WHOLE, "whole names", 0, DEMANGLE_USUAL},
 	{ACTION_OPTION_NO_PARAMETERS, "names without parameters", 0, DEMANGLE_TEMPLATES},
 	{ACTION_OPTION_NO_TEMPLATES, "... nor arguments of templates", 0, DEMANGLE_SIMPLIFIED},
 	{ACTION_OPTION_PATHS, "whole paths of files", offsetof(struct model_wish, look.has_paths),

@@ -130,7 +130,7 @@ void model_names_write(struct model_names *names, const struct model_look *look)
 {
 	names->look = *look;
 	CLEANUP(str_deinit) struct str text = {0};
-	for (size_t i = 0; look->demangle != DEMANGLE_FULL && i < names->functions.len; i++) {
+	for (size_t i = 0; look->demangle != DEMANGLE_USUAL && i < names->functions.len; i++) {
 		struct profile_function *function = &names->functions.data[i];
 		str_truncate(&text, 0);
 		bool is_mangled = strcmp(function->name, function->system_name) != 0;

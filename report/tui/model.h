@@ -29,7 +29,7 @@ struct naming {
 
 /* How names are written; what is one function or one object stays the same. */
 struct model_look {
-	enum demangle_mode demangle; /* FULL: as they were loaded */
+	enum demangle_mode demangle; /* USUAL: as they were loaded */
 	bool has_paths;              /* of objects, instead of their last parts */
 };
 

@@ -35,6 +35,10 @@ TEST(names_of_methods_have_dots_and_files_their_package)
 	check_texts("a/Main$$Lambda/0x00007f.run", "", "a.Main$$Lambda.run", "");
 	check_texts("a/Main$$Lambda+0x00007f.run", "", "a.Main$$Lambda.run", "");
 	check_texts("a/Main/0x.run", "", "a.Main.0x.run", "");
+	check_texts("a/B.of([Lc/D;I)V", "B.java", "a.B.of([Lc/D;I)V", "a/B.java");
+	check_texts("a/B.of([Lc/D;I)[Lc/D", "", "a.B.of", ""); /* cut */
+	check_texts("a/B.of([Lc/D", "", "a.B.of", "");
+	check_texts("a/B.a (b/c)([Lc/D;)[[I", "", "a.B.a (b/c)([Lc/D;)[[I", "");
 	check_texts("StubRoutines (1)", "", "stub", "");
 	check_texts("vtable chunks", "", "vtable stub", "");
 	check_texts("jint_fill", "", "jint_fill", "");
@@ -209,7 +213,7 @@ TEST(inlined_methods_are_read)
 		.const_method_bytes = 16,
 		.pool_bytes = 16,
 		.version = 17,
-		.flags = JAVA_HAS_SOURCE_FILE};
+		.signature_index = JAVA_NOT_FOUND};
 	CHECK(java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
 	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
 	uint32_t scope = runtime_inlined_find(&inlined, 16, false, &is_exact);

@@ -31,6 +31,24 @@ TEST(modes_of_cplus)
 	check_mode("_ZN1aIiE1fEi@@V_1", DEMANGLE_TEMPLATES, "a<int>::f@@V_1");
 }
 
+TEST(modes_of_java)
+{
+	static const char name[] = "a.B$C.run([Ljava/lang/String;I[[J)V";
+	check_mode(name, DEMANGLE_USUAL, "a.B$C.run");
+	check_mode(name, DEMANGLE_FULL, "a.B$C.run(java.lang.String[], int, long[][])");
+	check_mode(name, DEMANGLE_SIMPLIFIED, "a.B$C.run");
+	check_mode(name, DEMANGLE_NONE, NULL);
+	check_full("a.B.<init>()V", "a.B.<init>()");
+	check_full("a.B.it works (mostly)(I)V", "a.B.it works (mostly)(int)");
+	check_mode("a.B.it works (mostly)", DEMANGLE_FULL, NULL);
+	check_mode("a.B.f(I", DEMANGLE_FULL, NULL);
+	check_mode("a.B.f(I)", DEMANGLE_FULL, NULL);
+	check_mode("a.B.f(Q)V", DEMANGLE_FULL, NULL);
+	check_mode("a.B.f(La/C)V", DEMANGLE_FULL, NULL);
+	check_mode("a.B.f()VV", DEMANGLE_FULL, NULL);
+	check_mode("f(I)V", DEMANGLE_FULL, NULL); /* of no class */
+}
+
 TEST(modes_of_rust)
 {
 	static const char name[] = "_RINvMC1aINtB3_1bpE1flE";

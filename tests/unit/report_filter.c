@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/analyse/filter.h"
+#include "report/analyse/native_frames.h"
 #include "report/model/main_event.h"
 #include "report/write/text.h"
 #include "tests/unit/report_export_fixture.h"
@@ -107,9 +108,7 @@ static struct profile *mixed_profile(void)
 	uint32_t g = fixture_frame(&fixture, script, 2 * LAYOUT_SCRIPT_FIRST, "g");
 	uint32_t leaf = fixture_frame(&fixture, native, 0x30, "malloc");
 	uint32_t fault = fixture_frame(&fixture, kernel, 0x40, "page_fault");
-	struct layout_frame of_runtime = {script, 3 * LAYOUT_SCRIPT_FIRST, LAYOUT_FRAME_OF_RUNTIME};
-	uint32_t stub = writer_frame(fixture.writer, &of_runtime);
-	uint32_t whole = FIXTURE_STACK(&fixture, start, loop, f, stub, loop, g, stub, leaf);
+	uint32_t whole = FIXTURE_STACK(&fixture, start, loop, f, loop, g, leaf);
 	fixture_samples(&fixture, thread, whole, FIXTURE_STACK(&fixture, fault), 2);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, loop, f, loop, g), 0, 3);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, leaf), 0, 4);
@@ -166,6 +165,25 @@ TEST(samples_of_an_event)
 }
 
 /* Either of several words, and of dsos and symbols both by one function. */
+/* Stubs of a virtual machine are no part of the program, though they are of its language's object.
+ */
+TEST(frames_of_the_runtime_itself_are_left_out_with_native_ones)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[java]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t f = fixture_frame(&fixture, script, LAYOUT_SCRIPT_FIRST, "f");
+	uint32_t g = fixture_frame(&fixture, script, 2 * LAYOUT_SCRIPT_FIRST, "g");
+	struct layout_frame of_runtime = {script, 3 * LAYOUT_SCRIPT_FIRST, LAYOUT_FRAME_OF_RUNTIME};
+	uint32_t stub = writer_frame(fixture.writer, &of_runtime);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, stub, f, stub, g, stub), 0, 2);
+	struct profile *profile = fixture_profile(&fixture);
+	native_frames_leave_out(profile);
+	check_folded(profile, "app;f;g 2\n");
+	profile_destroy(profile);
+}
+
 TEST(dsos_and_symbols_are_met_by_one_function)
 {
 	static const char *const symbols[] = {"f", "malloc"}, *const dsos[] = {"[python]"};

@@ -18,7 +18,8 @@
 
 enum {
 	JAVA_MAX_CLASS_BYTES = 320,
-	JAVA_MAX_METHOD_BYTES = RUNTIME_MAX_NAME_BYTES - JAVA_MAX_CLASS_BYTES - 1,
+	JAVA_MAX_METHOD_BYTES = 255,
+	JAVA_MAX_SIGNATURE_BYTES = 448,
 	JAVA_MAX_STUB_BYTES = 128,
 	JAVA_HAS_LINES = 1,            /* of a method's flags */
 	JAVA_LOWEST_POINTER = 1 << 16, /* below it nothing is mapped */
@@ -95,7 +96,12 @@ static __always_inline __u32 java_append_symbol(
 	return append_text(at, what, symbol + row->symbol_body, length, max);
 }
 
-/* "java/util/HashMap.put", and the file that its class names. Returns how many bytes there are. */
+_Static_assert(JAVA_MAX_CLASS_BYTES + 1 + JAVA_MAX_METHOD_BYTES + JAVA_MAX_SIGNATURE_BYTES <=
+		       RUNTIME_MAX_NAME_BYTES,
+	"a name has room");
+
+/* "java/util/HashMap.put(Ljava/lang/Object;)V", and the file that its class names. Returns how many
+ * bytes there are. */
 __noinline int java_append_names(void);
 __noinline int java_append_names(void)
 {
@@ -120,12 +126,18 @@ __noinline int java_append_names(void)
 		record->text[dot] = '.';
 	at = java_append_symbol(
 		row, at + 1, RUNTIME_TEXT_NAME, java->symbol, JAVA_MAX_METHOD_BYTES);
+	if (row->signature_index != JAVA_NOT_FOUND)
+		at = java_append_symbol(row, at, RUNTIME_TEXT_NAME,
+			java_constant(
+				row, java->constants, java_method_u16(java, row->signature_index)),
+			JAVA_MAX_SIGNATURE_BYTES);
 	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] = at;
 	head->address[RUNTIME_TEXT_FILE] = head->bytes[RUNTIME_TEXT_FILE] =
 		head->whole_bytes[RUNTIME_TEXT_FILE] = 0;
-	if (row->flags & JAVA_HAS_SOURCE_FILE &&
+	__u64 file_holder = row->flags & JAVA_FILE_IS_OF_CLASS ? holder : java->constants;
+	if (row->source_file_index != JAVA_NOT_FOUND &&
 		!bpf_probe_read_user(&source_file, sizeof(source_file),
-			(const void *)(java->constants + row->source_file_index)) &&
+			(const void *)(file_holder + row->source_file_index)) &&
 		source_file)
 		at = java_append_symbol(row, at, RUNTIME_TEXT_FILE,
 			java_constant(row, java->constants, source_file), RUNTIME_MAX_FILE_BYTES);
@@ -197,6 +209,7 @@ __noinline int java_send_compiled(__u64 identity)
 	scopes->const_method = row->const_method;
 	scopes->constants = row->constants;
 	scopes->name_index = row->name_index;
+	scopes->signature_index = row->signature_index;
 	scopes->bytecode_bytes = row->bytecode_bytes;
 	scopes->method_flags = row->method_flags;
 	scopes->pool_holder = row->pool_holder;

@@ -65,8 +65,8 @@ enum java_flag {
 	JAVA_SCOPES_IS_POINTER = 8,     /* scopes_data */
 	JAVA_HAS_IMMUTABLE_DATA = 16,   /* scopes lie there, apart from the code */
 	JAVA_LENGTH_IS_UPPER_HALF = 32, /* symbol_length: of a u32 */
-	JAVA_HAS_SOURCE_FILE = 64,
-	JAVA_HAS_SCOPES = 128, /* all that it takes to find inlined methods */
+	JAVA_FILE_IS_OF_CLASS = 64,     /* source_file_index: else of its constants */
+	JAVA_HAS_SCOPES = 128,          /* all that it takes to find inlined methods */
 };
 
 /* What of the file leads to the tables: values of these symbols. */
@@ -83,6 +83,10 @@ enum java_symbol {
 	JAVA_TYPES_NAME,
 	JAVA_TYPES_SIZE,
 	JAVA_SYMBOLS,
+};
+
+enum {
+	JAVA_NOT_FOUND = 0xffff, /* in place of an offset */
 };
 
 struct java_row {
@@ -111,12 +115,12 @@ struct java_row {
 struct java_scopes {
 	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
 	/* As in the row. */
-	unsigned short const_method, constants, name_index, bytecode_bytes, method_flags,
-		pool_holder, class_name, source_file_index, symbol_length, symbol_body,
-		const_method_bytes, pool_bytes;
+	unsigned short const_method, constants, name_index, signature_index, bytecode_bytes,
+		method_flags, pool_holder, class_name, source_file_index, symbol_length,
+		symbol_body, const_method_bytes, pool_bytes;
 	unsigned char version, flags;
 	unsigned char knows_leaves;
-	unsigned char zero[5];
+	unsigned char zero[3];
 };
 
 /* What of a piece of code with several stubs leads to their names: sent in place of its lines. */

@@ -105,12 +105,13 @@ static const struct wanted_field wanted_fields[] = {
 		true},
 	{"CompiledMethod", "_scopes_data_begin", PLACE(scopes_data), JAVA_SCOPES_IS_POINTER, true},
 	{"ConstMethod", "_flags._flags", PLACE(method_flags), 0, true},
+	{"InstanceKlass", "_source_file_name_index", PLACE(source_file_index),
+		JAVA_FILE_IS_OF_CLASS, true},
 	{"Symbol", "_length_and_refcount", PLACE(symbol_length), JAVA_LENGTH_IS_UPPER_HALF, true},
 };
 
 enum {
 	NR_FIELDS = sizeof(wanted_fields) / sizeof(*wanted_fields),
-	NOT_FOUND = 0xffff,
 };
 
 /* The options of the virtual machine, as far as it takes to find one. */
@@ -270,7 +271,7 @@ static uint64_t find_option(struct table *table, const char *wanted)
 
 static bool has(uint16_t offset)
 {
-	return offset != NOT_FOUND;
+	return offset != JAVA_NOT_FOUND;
 }
 
 /* Whether there is all that frames and names are found by. */
@@ -317,7 +318,7 @@ bool java_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
 	CLEANUP_FREE struct page *memory = mem_alloc(MAX_PAGES * sizeof(*memory));
 	pages.page = memory;
 	memset(row, 0, sizeof(*row));
-#define X(member, ...) row->member = NOT_FOUND;
+#define X(member, ...) row->member = JAVA_NOT_FOUND;
 	JAVA_OFFSETS(X)
 	JAVA_SIZES(X)
 #undef X
@@ -325,8 +326,6 @@ bool java_layout_complete(uint32_t pid, uint64_t delta, struct runtime_row *ret)
 		return false;
 	if (!has(row->array_length)) /* of JDK 11, where it is the first */
 		row->array_length = 0;
-	if (has(row->source_file_index))
-		row->flags |= JAVA_HAS_SOURCE_FILE;
 	if (has(row->immutable_data))
 		row->flags |= JAVA_HAS_IMMUTABLE_DATA;
 	if (has(row->scopes_pcs) && has(row->scopes_data) && has(row->method_flags) &&

@@ -57,6 +57,18 @@ static void put_stub_name(struct str *name)
 	}
 }
 
+/* Where in a name the descriptor of its parameters begins; its end if there is none, or part of it
+ * is missing. */
+static size_t descriptor_start(const struct str *name, bool *is_whole)
+{
+	const char *text = str_text(name), *start = strrchr(text, '(');
+	const char *end = start ? strchr(start, ')') : NULL;
+	size_t dimensions = end ? strspn(end + 1, "[") : 0;
+	char last = text[name->len - 1];
+	*is_whole = end && end[1] && (last == ';' || end + 1 + dimensions == text + name->len - 1);
+	return start ? (size_t)(start - text) : name->len;
+}
+
 void java_names_put_texts(struct str *name, struct str *file)
 {
 	if (!file->len && !strchr(str_text(name), '.')) {
@@ -67,13 +79,17 @@ void java_names_put_texts(struct str *name, struct str *file)
 		put_package(name, file);
 	CLEANUP(str_deinit) struct str dotted = {0};
 	const char *text = str_text(name);
-	for (size_t i = 0; i < name->len;) {
+	bool has_descriptor;
+	size_t len = descriptor_start(name, &has_descriptor);
+	for (size_t i = 0; i < len;) {
 		size_t address = hidden_address(text + i);
-		bool is_package = text[i] == '/' && strchr(text + i, '.');
+		bool is_package = text[i] == '/' && memchr(text + i, '.', len - i);
 		if (!address)
 			str_write(&dotted, is_package ? "." : text + i, 1);
 		i += address ? address : 1;
 	}
+	if (has_descriptor)
+		str_write(&dotted, text + len, name->len - len);
 	str_truncate(name, 0);
 	str_write(name, str_text(&dotted), dotted.len);
 }

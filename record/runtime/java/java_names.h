@@ -5,8 +5,10 @@
 #include "format/base/str.h"
 
 /*
- * From "java/util/HashMap.put" and "HashMap.java" to "java.util.HashMap.put" and
- * "java/util/HashMap.java". Names of stubs, which have no file and no '.', are made readable.
+ * From "java/util/HashMap.get(Ljava/lang/Object;)Ljava/lang/Object;" and "HashMap.java" to
+ * "java.util.HashMap.get(Ljava/lang/Object;)Ljava/lang/Object;" and "java/util/HashMap.java". A
+ * descriptor of which the end is missing is left out. Names of stubs, which have no file and no
+ * '.', are made readable.
  */
 void java_names_put_texts(struct str *name, struct str *file);
 

@@ -101,8 +101,12 @@ static bool read_texts(const struct reading *reading, const uint8_t head[METHOD_
 	str_write(name, ".", 1);
 	if (!put_constant(reading, constants, head_u16(head, given->name_index), name))
 		return false;
-	bool has_file = given->flags & JAVA_HAS_SOURCE_FILE &&
-			runtime_read_process(reading->pid, constants + given->source_file_index,
+	if (given->signature_index != JAVA_NOT_FOUND &&
+		!put_constant(reading, constants, head_u16(head, given->signature_index), name))
+		return false;
+	uint64_t file_holder = given->flags & JAVA_FILE_IS_OF_CLASS ? holder : constants;
+	bool has_file = given->source_file_index != JAVA_NOT_FOUND &&
+			runtime_read_process(reading->pid, file_holder + given->source_file_index,
 				&source_file, sizeof(source_file)) &&
 			source_file;
 	if (has_file && !put_constant(reading, constants, source_file, file))

@@ -10,6 +10,7 @@
 
 #include "format/base/mem.h"
 #include "report/name/demangle/demangle_collapse.h"
+#include "report/name/demangle/demangle_java.h"
 #include "report/name/demangle/demangle_libiberty.h"
 #include "report/name/demangle/rust_legacy.h"
 #include "report/name/demangle/rust_v0.h"
@@ -115,7 +116,7 @@ static const struct {
 static void demangle_shorten(
 	struct str *out, size_t start, demangle_collapse_fn *collapse, enum demangle_mode mode)
 {
-	if (mode == DEMANGLE_FULL)
+	if (mode <= DEMANGLE_FULL)
 		return;
 	size_t len = out->len - start;
 	CLEANUP_FREE char *full = mem_strndup(out->data + start, len);
@@ -147,9 +148,11 @@ size_t demangle_suffix_length(const char *system_name)
 
 bool demangle(const char *mangled, enum demangle_mode mode, struct str *out)
 {
-	/* Nearly all names of C end here. */
-	if (mode == DEMANGLE_NONE || mangled[0] != '_')
+	if (mode == DEMANGLE_NONE)
 		return false;
+	/* Nearly all names of C end here. */
+	if (mangled[0] != '_')
+		return demangle_java(mangled, mode == DEMANGLE_FULL, out);
 	size_t len = strnlen(mangled, DEMANGLE_INPUT_MAX + 1), start = out->len;
 	if (len > DEMANGLE_INPUT_MAX)
 		return false;
