@@ -34,6 +34,15 @@ struct window {
 	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
 };
 
+/* Whether the walk begins once more where a runtime is met that the process was not known to have.
+ */
+enum walk_again {
+	WALK_GOES_ON = 0,
+	WALK_MISSED_CODE, /* it does: generated code was walked over that no runtime claimed */
+	WALK_SEEKS,       /* ... by frame pointers, for nothing but the runtime */
+	WALK_IS_AGAIN,    /* it did, or has sought one in vain */
+};
+
 struct walk {
 	struct unwind_registers regs;
 	struct address_space space;
@@ -47,6 +56,7 @@ struct walk {
 	__u8 found;        /* enum unwind_found: how the frame was found, */
 	__u8 finds;        /* ... and how its caller is, by the rule */
 	__u8 has_builtins; /* of a runtime, without rules: the mapping at hand is of such a file */
+	__u8 again;        /* enum walk_again */
 	__u8 asks;         /* the walk ended where the recorder is to read code */
 	__u8 guess; /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
 	__u8 end;   /* enum event_stack_end */

@@ -104,6 +104,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->is_exact = true;
 	walk->guess = EVENT_END_COMPLETE;
 	walk->found = UNWIND_FOUND_BY_RULE;
+	walk->again = WALK_GOES_ON;
 	walk->asks = false;
 	walk->has_builtins = false;
 	walk->end = EVENT_END_NO_REGISTERS;

@@ -16,6 +16,7 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime/runtime.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "bpf/unwind_table.bpf.h"
 #include "format/unwind/unwind_step.h"
 
@@ -130,6 +131,18 @@ static __always_inline bool is_code_without_rule(enum event_stack_end end)
 }
 
 /*
+ * Before the recorder is asked to read generated code: whether its runtime is sought first, on the
+ * stack, by frame pointers. The process may have one that was never met in it.
+ */
+static __always_inline bool seeks_runtime(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	if (walk->again == WALK_MISSED_CODE && compilers_met)
+		walk->again = WALK_SEEKS;
+	return walk->again == WALK_SEEKS;
+}
+
+/*
  * The same, but where no rule covers the address, by what the recorder read there. It is asked when
  * it has not read it yet: then the end is EVENT_END_TABLE_PENDING. Where nothing is found that way,
  * and the frame pointer may be one, it is gone by that: *guess says for what reason.
@@ -144,6 +157,8 @@ static __always_inline enum event_stack_end choose_rule(
 		end = rule_of_frame(place);
 		enum code_rule_kind kind =
 			is_code_without_rule(end) ? find_code_rule() : CODE_RULE_NONE;
+		if (kind == CODE_RULE_UNKNOWN && end == EVENT_END_JIT && seeks_runtime(scratch))
+			kind = CODE_RULE_NONE;
 		if (kind == CODE_RULE_UNKNOWN)
 			return EVENT_END_TABLE_PENDING;
 		scratch->walk.finds = kind == CODE_RULE_READ      ? UNWIND_FOUND_BY_CODE
@@ -268,16 +283,24 @@ static __always_inline bool is_generated_code(struct scratch *scratch, __u64 pla
 }
 
 /*
- * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
- * walk.end says why, or the program of the other group of runtimes is to go on. A frame whose table
- * is pending is not pushed: it is the first of those still to be unwound, and walk.regs are its
- * registers.
+ * The walk began in generated code, and whose that is was not known before it came to the file of
+ * the runtime: the first time in each process.
  */
-__noinline int unwind_frame(void)
+static __always_inline void begin_walk_again(struct scratch *scratch)
 {
-	struct scratch *scratch = get_scratch();
-	if (!scratch)
-		return 1;
+	struct walk *walk = &scratch->walk;
+	restart_at_leaf(scratch);
+	walk->mapping.start = walk->mapping.end = 0;
+	begin_runtime_walk(&walk->runtime);
+	walk->hash = first_hash();
+	walk->guess = EVENT_END_COMPLETE;
+	walk->found = UNWIND_FOUND_BY_RULE;
+	walk->again = WALK_IS_AGAIN;
+}
+
+/* As unwind_frame(), but for a walk that seeks a runtime and ends. */
+static __always_inline int unwind_one(struct scratch *scratch)
+{
 	struct walk *walk = &scratch->walk;
 	if (scratch->user.head.nr_frames >= EVENT_MAX_USER_FRAMES) {
 		walk->end = EVENT_END_DEPTH;
@@ -294,11 +317,17 @@ __noinline int unwind_frame(void)
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end) {
 		find_mapping(scratch, place);
-		meet_file(scratch);
+		bool has_missed = walk->again == WALK_MISSED_CODE || walk->again == WALK_SEEKS;
+		if (meet_file(scratch) && has_missed) {
+			begin_walk_again(scratch);
+			return 0;
+		}
 	}
 	if (is_generated_code(scratch, place)) {
 		if (leaves_jit(scratch, place))
 			return walk->runtime.is_handed_over;
+		if (walk->again == WALK_GOES_ON)
+			walk->again = WALK_MISSED_CODE;
 		if (runtime_resume())
 			place = walk->regs.ip;
 	}
@@ -331,6 +360,25 @@ __noinline int unwind_frame(void)
 	walk->found = walk->finds;
 	walk->end = EVENT_END_DEPTH;
 	return 0;
+}
+
+/*
+ * One frame of this lane's walk. 0: its caller is next; 1: that was all, and
+ * walk.end says why, or the program of the other group of runtimes is to go on. A frame whose table
+ * is pending is not pushed: it is the first of those still to be unwound, and walk.regs are its
+ * registers.
+ */
+__noinline int unwind_frame(void)
+{
+	struct scratch *scratch = get_scratch();
+	if (!scratch)
+		return 1;
+	int is_over = unwind_one(scratch);
+	if (is_over && scratch->walk.again == WALK_SEEKS && !scratch->walk.runtime.is_handed_over) {
+		begin_walk_again(scratch);
+		return 0;
+	}
+	return is_over;
 }
 
 #endif

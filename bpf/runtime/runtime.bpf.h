@@ -41,24 +41,31 @@
 
 /* ---- files ---- */
 
+/* Whether any process was seen to have a runtime with generated code. */
+volatile __u32 compilers_met;
+
 /* The walk has come to a mapping of a file, which may have a runtime whose code is in no file, or
- * labels: that the process has it is remembered. */
-static __always_inline void meet_file(struct scratch *scratch)
+ * labels: that the process has it is remembered. True: it is of the former kind, and the process
+ * was not known to have it. */
+static __always_inline bool meet_file(struct scratch *scratch)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
 	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
 	const struct runtime_row *row = row_of_number(number);
-	bool is_remembered = false, has_builtins = false;
+	bool has_compiler = false, has_labels = false, has_builtins = false;
 #define X(constant, number, name) \
 	if (row && row->kind == constant) { \
-		is_remembered = name##_hooks.has_compiler || name##_hooks.labels; \
+		has_compiler = name##_hooks.has_compiler; \
+		has_labels = name##_hooks.labels; \
 		has_builtins = name##_hooks.has_builtins; \
 	}
 	RUNTIMES(X)
 #undef X
 	scratch->walk.has_builtins = has_builtins;
-	if (is_remembered)
-		remember_runtime(scratch, row->kind, number);
+	bool is_new = (has_compiler || has_labels) && remember_runtime(scratch, row->kind, number);
+	if (has_compiler && is_new)
+		compilers_met = 1;
+	return has_compiler && is_new;
 }
 
 /* ---- the other group ---- */

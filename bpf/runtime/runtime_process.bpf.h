@@ -59,7 +59,8 @@ static __always_inline bool is_users_row(const struct known_runtime *known)
 	return known->user && known->user - 1 == (__u32)bpf_get_current_uid_gid();
 }
 
-static __always_inline void remember_runtime(
+/* True: the process was not known to have one of this kind. */
+static __always_inline bool remember_runtime(
 	struct scratch *scratch, enum runtime_kind kind, __u32 row)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
@@ -70,7 +71,7 @@ static __always_inline void remember_runtime(
 		known && known->delta == mapping->delta && known->user && is_users_row(known);
 	if (known && known->file == mapping->file && known->delta == mapping->delta &&
 		(is_users || (known->row == row && !known->user)))
-		return;
+		return false;
 	struct known_runtime runtime = {.start = mapping->start,
 		.end = mapping->end,
 		.delta = mapping->delta,
@@ -78,6 +79,7 @@ static __always_inline void remember_runtime(
 		.file = mapping->file,
 		.user = is_users ? known->user : 0};
 	bpf_map_update_elem(&known_runtimes, &key, &runtime, BPF_ANY);
+	return !known;
 }
 
 /* NULL: the process was not seen to have a runtime of this kind. */

@@ -79,6 +79,44 @@ io.stdout:flush()
 recurse(tonumber(arg[1]), tonumber(arg[2]))
 LUA
 ln -s deep.lua deep.luajit
+cat >Deep.java <<'JAVA'
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+
+public class Deep {
+	static final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+	static volatile long sink;
+	static double now() { return os.getProcessCpuTime() / 1e9; }
+	static void spin(double end) {
+		while (now() < end)
+			for (int i = 0; i < 200000; i++)
+				sink += i;
+	}
+	static void recurse(int depth, double end) {
+		if (depth > 0)
+			recurse(depth - 1, end);
+		else
+			spin(end);
+	}
+	public static void main(String[] arguments) {
+		System.out.println(now());
+		recurse(Integer.parseInt(arguments[0]), Double.parseDouble(arguments[1]));
+	}
+}
+JAVA
+cat >Short.java <<'JAVA'
+import java.util.HashMap;
+import java.util.stream.IntStream;
+
+public class Short {
+	public static void main(String[] arguments) {
+		long end = System.nanoTime() + 350000000L;
+		HashMap<String, Integer> words = new HashMap<>();
+		while (System.nanoTime() < end)
+			words.merge("n" + IntStream.range(0, 50).filter(i -> i % 3 == 0).sum(), 1, Integer::sum);
+	}
+}
+JAVA
 cat >short.python <<'PY'
 import time
 def work():
@@ -95,9 +133,16 @@ interpreter() { # LANGUAGE
 	found=$(PATH=/usr/bin:/bin command -v "$(sed "s/^python$/python3/; s/^lua$/lua5.4/" <<<"$1")") || return
 	ln -sf "$(realpath "$found")" "bench-$1"
 }
+# Java's program is compiled first, and what the language is called has the option with which it runs.
+java_program() { # LANGUAGE
+	command -v javac >/dev/null && javac -nowarn Deep.java Short.java 2>/dev/null || return
+	ln -sf "$(realpath "$(command -v java)")" bench-jvm
+	printf '#!/bin/sh\nshift\nexec ./bench-jvm %s -cp . Deep "$@"\n' "${1#java}" >"bench-$1"
+	chmod +x "bench-$1"
+}
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit}; do
-	if interpreter "$language"; then
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint}; do
+	if case $language in java*) java_program "$language" ;; *) interpreter "$language" ;; esac; then
 		languages+=("$language")
 	else
 		line "$language" "-" "" "not installed"
@@ -116,7 +161,7 @@ whole() { # LANGUAGE OPTION...
 	"$ebprof" convert --folded -i deep.data -o deep.folded >/dev/null 2>&1
 	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" '
 		/^bench-/ { all += $NF; n = $NF }
-		/^bench-/ && /<module>|<main>|[{]main[}]|main chunk/ && gsub(/recurse/, "") == frames { whole += n }
+		/^bench-/ && /<module>|<main>|[{]main[}]|main chunk|Deep[.]main/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
 }
 for language in "${languages[@]}"; do
@@ -143,6 +188,19 @@ if [ -e bench-python ]; then
 		END { printf "%d %d %d\n", named, all, pending }' short.folded)
 	line "60 python3 of 0.3 s, -a 99 Hz, no cache: named in the loop" "$(share "$part" "$all")" \
 		"($part of $all, $pending before tables)" ">= 97%"
+fi
+
+# Of stacks with code of a virtual machine, those without a piece that has no name.
+if [ -e bench-jvm ]; then
+	# shellcheck disable=SC2016
+	"$ebprof" record -q -a -F 99 "${cold[@]}" -o short.data -- \
+		bash -c 'for i in {1..60}; do ./bench-jvm -cp . Short; done'
+	"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+	read -r part all < <(awk '
+		/^bench-jvm/ && /\[JIT\]|\[unnamed|;call_stub|;[a-z][A-Za-z0-9]*[.]/ { all += $NF }
+		/^bench-jvm/ && /\[JIT\]|\[unnamed/ { unnamed += $NF }
+		END { printf "%d %d\n", all - unnamed, all }' short.folded)
+	line "60 java of 0.5 s, -a 99 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 97%"
 fi
 
 # ---- in the kernel ----
@@ -194,7 +252,8 @@ for language in "${languages[@]}"; do
 	done >costs
 	without=$(cost "$language" 210 --no-vm all)
 	line "BPF: $language: a script frame, ns" "$(slope <costs)" \
-		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs); --no-vm $without)" "<= 250"
+		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs); --no-vm $without)" \
+		"<= $([[ $language == java* ]] && echo 300 || echo 250)"
 done
 
 # ---- beside it ----

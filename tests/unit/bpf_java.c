@@ -319,6 +319,23 @@ TEST(a_row_that_is_not_complete_is_asked_for)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* Nothing was seen of the process yet when it is interrupted in generated code. */
+TEST(a_first_sample_in_generated_code_leads_to_the_runtime)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	emulated.pid++;
+	emulated.tid++;
+	put_frame(&fixture, SP, FRAME_WORDS, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 40);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	runtime_fixture_tick(&fixture);
+	const char *shape = runtime_fixture_shape(&fixture);
+	CHECK(strncmp(shape, "ssn", 3) == 0);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* What processes of another user said of the file does not hold for this one. */
 TEST(a_row_of_another_user_is_not_used)
 {

@@ -704,7 +704,8 @@ static __always_inline bool java_leave_other(
 	if (walk->is_exact && java_leave_epilogue())
 		return true;
 	if (java->kind == JAVA_TABLE || java->kind == JAVA_ADAPTERS ||
-		java->kind == JAVA_METHOD_HANDLES || (java->frame_words <= 0 && !walk->is_exact))
+		java->kind == JAVA_METHOD_HANDLES || (java->frame_words <= 0 && !walk->is_exact) ||
+		(!java->frame_words && java->kind == JAVA_OTHER)) /* called by C++, as cpuid is */
 		return java_leave_top();
 	if (java->kind == JAVA_STUBS || java->frame_words <= 0)
 		return java_leave_stub();

@@ -1,5 +1,7 @@
-/* Java's methods, which the recorder calls by name and descriptor. Only demangle.h is to be used from
- * outside. */
+/*
+ * Java's methods, which the recorder calls by name and descriptor. Only demangle.h is to be used
+ * from outside.
+ */
 #ifndef EBPROF_DEMANGLE_JAVA_H
 #define EBPROF_DEMANGLE_JAVA_H
 
