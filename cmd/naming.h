@@ -40,7 +40,7 @@ extern const struct opt_word naming_debuginfod_words[], naming_demangle_words[];
 /* How they are shown. */
 #define NAMING_SHOW_ROWS(type, member) \
 	{"demangle", 0, "[MODE]", opt_word, offsetof(type, member.symbolize.demangle), \
-		.help = "how much of a name is shown: *", .standard = "full", \
+		.help = "how much of a name is shown: *", .standard = "usual", \
 		.words = naming_demangle_words}, \
 		{"no-demangle", 0, NULL, naming_parse_no_demangle, \
 			offsetof(type, member.symbolize.demangle), \

@@ -95,7 +95,7 @@ static bool java_read_inlined(uint32_t pid, const void *given, size_t len, struc
 }
 
 const struct runtime java_runtime = {
-	.version = 3,
+	.version = 4,
 	.name = "java",
 	.claims_code_of_no_file = true,
 	.object = "[java]",
