@@ -19,8 +19,8 @@ enum emulated_map_type { /* those of the kernel */
 
 struct emulated_map {
 	const void *name; /* the address that programs use */
-	uint32_t type; /* EMULATED_LRU_HASH: EMULATED_HASH, no entry is evicted */
-	int fd; /* -1: none; else of a file that holds `values` */
+	uint32_t type;    /* EMULATED_LRU_HASH: EMULATED_HASH, no entry is evicted */
+	int fd;           /* -1: none; else of a file that holds `values` */
 	size_t key_bytes, value_bytes, max_entries;
 	size_t len;      /* of a hash */
 	uint8_t *keys;   /* of a hash */
