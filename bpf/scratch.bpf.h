@@ -83,8 +83,9 @@ struct scratch {
 	__u32 lane;        /* enum event_lane */
 	__u32 is_busy;     /* a walk is under way */
 	__u32 is_compared; /* the sample is sent once more, left to the report from the leaf on */
-	__u32 nr_files;    /* numbers given away in this lane */
-	__u32 nr_codes;    /* likewise */
+	__u32 nr_frames_before; /* of the stack before, still in `user`; 0: another process's */
+	__u32 nr_files;         /* numbers given away in this lane */
+	__u32 nr_codes;         /* likewise */
 };
 
 struct {

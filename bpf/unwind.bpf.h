@@ -125,6 +125,15 @@ __noinline int find_code_rule(void)
 	return walk->asks ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
 }
 
+/* The slot where the rule for a frame is found, if it was before. */
+static __always_inline void prefetch_rule(const struct scratch *scratch, __u64 frame)
+{
+	__u64 where = (frame & ((1ULL << EVENT_FRAME_FOUND_SHIFT) - 1)) + 1;
+	const volatile struct found_rule *found = found_rule_slot(where, scratch->lane);
+	if (found)
+		(void)found->place;
+}
+
 static __always_inline bool is_code_without_rule(enum event_stack_end end)
 {
 	return end == EVENT_END_NO_TABLE || end == EVENT_END_NO_RULE || end == EVENT_END_JIT;

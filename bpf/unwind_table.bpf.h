@@ -7,6 +7,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/ring.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 
@@ -88,9 +89,13 @@ enum {
 	FOUND_RULES_SHIFT = 12,
 };
 
+/*
+ * In one piece: the kernel finds each element of a per-CPU array by a pointer of
+ * its own, which is in no cache most of the time, as the element is.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << FOUND_RULES_SHIFT); /* of each lane: set by the recorder */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << FOUND_RULES_SHIFT); /* of each CPU's lanes: set by the recorder */
 	__type(key, __u32);
 	__type(value, struct found_rule);
 } found_rules SEC(".maps");
@@ -98,7 +103,7 @@ struct {
 static __always_inline struct found_rule *found_rule_slot(__u64 place, __u32 lane)
 {
 	__u32 slot = place * 0x9e3779b97f4a7c15ULL >> (64 - FOUND_RULES_SHIFT);
-	slot += lane << FOUND_RULES_SHIFT;
+	slot += (bpf_get_smp_processor_id() * config.nr_lanes + lane) << FOUND_RULES_SHIFT;
 	return bpf_map_lookup_elem(&found_rules, &slot);
 }
 

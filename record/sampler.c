@@ -33,9 +33,9 @@ static uint32_t max_files(uint32_t nr_cpus, uint32_t nr_lanes)
 	return (uint32_t)(count < EVENT_MIN_FILES ? EVENT_MIN_FILES : count > max ? max : count);
 }
 
-static void multiply_entries(struct bpf_map *map, uint32_t nr_lanes)
+static void multiply_entries(struct bpf_map *map, uint32_t times)
 {
-	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * nr_lanes);
+	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * times);
 }
 
 /* `filters`: targets are known by their ids. */
@@ -91,7 +91,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.runtime_records, nr_lanes);
 	multiply_entries(bpf->maps.label_records, nr_lanes);
 	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
-	multiply_entries(bpf->maps.found_rules, nr_lanes);
+	multiply_entries(bpf->maps.found_rules, nr_cpus * nr_lanes);
 	multiply_entries(bpf->maps.java_known_blobs, nr_lanes);
 	multiply_entries(bpf->maps.node_known_codes, nr_lanes);
 	multiply_entries(bpf->maps.node_known_maps, nr_lanes);

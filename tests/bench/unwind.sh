@@ -174,7 +174,7 @@ if have clang++; then
 	"$ebprof" convert --folded cost.data >cost.folded 2>/dev/null
 	line "BPF: a sample of clang, ns / frames" \
 		"$(echo "$begin $end" | awk '{ printf "%.0f", ($3 - $1) / ($4 - $2) }')" \
-		"$(awk '{ n = $NF; sub(/ [0-9]+$/, ""); frames += n * gsub(/;/, ";"); all += n } END { printf "%.1f", frames / all }' cost.folded)" "" ""
+		"$(awk '{ n = $NF; sub(/ [0-9]+$/, ""); frames += n * gsub(/;/, ";"); all += n } END { printf "%.1f", frames / all }' cost.folded)" "" "<= 10000"
 fi
 sysctl -q kernel.bpf_stats_enabled=0
 

@@ -75,6 +75,8 @@ static struct {
 
 static void emulate_map_of_lanes(struct emulated_map map)
 {
+	if (map.type == EMULATED_ARRAY)
+		map.max_entries *= EMULATED_CPUS;
 	map.max_entries *= EVENT_LANES;
 	emulate_map(&map);
 }
