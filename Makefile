@@ -56,7 +56,7 @@ $(O)/flags: FORCE
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-FORMAT_DIRS := format/base format/machine format/elf format/dwarf format/file format/merge
+FORMAT_DIRS := format/base format/machine format/elf format/clr format/dwarf format/file format/merge
 RECORD_DIRS := record record/source record/label record/runtime $(patsubst %/,%,$(wildcard record/runtime/*/))
 # The rooms of report/, from the top down: each is linked only against those behind it.
 REPORT_ROOMS := tui write compare analyse load name model

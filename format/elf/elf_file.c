@@ -1,6 +1,7 @@
 #include "format/elf/elf_file.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +53,8 @@ struct elf_file {
 	VEC(struct elf_segment) segments;
 	struct elf_segment eh_frame_hdr; /* filesz 0: none */
 	VEC(struct note_range) notes;    /* the PT_NOTEs */
+
+	struct pe_headers *pe; /* NULL: it is an ELF file */
 
 	bool sections_parsed;
 	VEC(struct elf_section) sections;
@@ -222,6 +225,90 @@ static struct err *elf_file_parse_header(struct elf_file *file)
 	return parse_phdrs(file, phoff, phentsize, phnum);
 }
 
+/* ---- images of .NET ---- */
+
+static void add_pe_segment(struct elf_file *file, const struct pe_section *section, uint32_t flags)
+{
+	uint32_t in_memory = section->bytes, in_file = section->bytes_in_file;
+	struct elf_segment segment = {.vaddr = section->address,
+		.offset = section->offset,
+		.filesz = in_file,
+		.memsz = in_memory > in_file ? in_memory : in_file,
+		.flags = flags};
+	vec_push(&file->segments, segment);
+}
+
+/* False: it is none. */
+static bool parse_pe(struct elf_file *file)
+{
+	struct pe_headers headers;
+	if (!pe_headers_parse(file->head, file->head_len, &headers) ||
+		!headers.directory[PE_DIRECTORY_CLI].address)
+		return false;
+	file->pe = mem_alloc(sizeof(*file->pe));
+	*file->pe = headers;
+	file->type = ET_DYN;
+	file->machine = headers.machine;
+	struct pe_section head = {
+		.bytes = headers.headers_bytes, .bytes_in_file = headers.headers_bytes};
+	add_pe_segment(file, &head, PF_R);
+	for (uint32_t i = 0; i < headers.nr_sections; i++)
+		add_pe_segment(file, &headers.sections[i],
+			PF_R | (headers.sections[i].is_code ? PF_X : 0));
+	return true;
+}
+
+static bool read_pe(const struct elf_file *file, uint32_t address, void *to, size_t len)
+{
+	uint64_t offset;
+	if (!pe_headers_offset(file->pe, address, &offset))
+		return false;
+	struct err *err = elf_file_read_into(file, offset, to, len);
+	bool is_read = !err;
+	err_destroy(err);
+	return is_read;
+}
+
+/*
+ * The identity of the module is the first of its GUIDs: ECMA-335, II.24.2.1 for the streams. They
+ * follow each other, and this one is among the first five.
+ */
+static struct build_id identify_pe(const struct elf_file *file)
+{
+	enum {
+		METADATA_BYTES = 512,
+		VERSION_LEN_AT = 12,
+		VERSION_AT = 16,
+		MODULE_ID_BYTES = 16,
+	};
+	uint8_t directory[8], head[METADATA_BYTES];
+	struct build_id id = {0};
+	uint32_t cli = file->pe->directory[PE_DIRECTORY_CLI].address;
+	if (!read_pe(file, cli + PE_CLI_METADATA, directory, sizeof(directory)))
+		return id;
+	struct bytes_cursor cursor = bytes_cursor(directory, sizeof(directory));
+	uint32_t metadata = bytes_get_u32(&cursor);
+	if (!read_pe(file, metadata, head, sizeof(head)))
+		return id;
+	cursor = bytes_cursor(head, sizeof(head));
+	bytes_get(&cursor, VERSION_LEN_AT);
+	bytes_get(&cursor, bytes_get_u32(&cursor) + 2);
+	for (uint32_t left = bytes_get_u16(&cursor); left && !cursor.overrun; left--) {
+		uint32_t at = bytes_get_u32(&cursor), len = bytes_get_u32(&cursor);
+		const char *name = (const char *)cursor.pos;
+		size_t name_len = strnlen(name, bytes_left(&cursor));
+		if (bytes_get(&cursor, (name_len / 4 + 1) * 4) && strcmp(name, "#GUID") == 0 &&
+			len >= MODULE_ID_BYTES &&
+			read_pe(file, metadata + at, id.bytes, MODULE_ID_BYTES)) {
+			uint32_t build[] = {
+				htole32(file->pe->time_stamp), htole32(file->pe->image_bytes)};
+			memcpy(id.bytes + MODULE_ID_BYTES, build, sizeof(build));
+			id.len = MODULE_ID_BYTES + sizeof(build);
+		}
+	}
+	return id;
+}
+
 static struct err *elf_file_open_any(
 	int fd, const uint8_t *memory, uint64_t size, struct elf_file **ret)
 {
@@ -233,7 +320,7 @@ static struct err *elf_file_open_any(
 	struct err *err = elf_file_read_into(file, 0, file->head, head_len);
 	if (!err) {
 		file->head_len = head_len;
-		err = elf_file_parse_header(file);
+		err = parse_pe(file) ? NULL : elf_file_parse_header(file);
 	}
 	if (err) {
 		elf_file_destroy(file);
@@ -267,7 +354,13 @@ void elf_file_destroy(struct elf_file *file)
 	vec_deinit(&file->notes);
 	vec_deinit(&file->sections);
 	mem_free(file->section_names);
+	mem_free(file->pe);
 	mem_free(file);
+}
+
+const struct pe_headers *elf_file_pe(const struct elf_file *file)
+{
+	return file->pe;
 }
 
 uint16_t elf_file_type(const struct elf_file *file)
@@ -569,7 +662,7 @@ static struct build_id search_build_id(const struct elf_file *file)
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
 {
 	if (!file->build_id_searched) {
-		file->build_id = search_build_id(file);
+		file->build_id = file->pe ? identify_pe(file) : search_build_id(file);
 		file->build_id_searched = true;
 	}
 	*len = file->build_id.len;

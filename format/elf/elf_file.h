@@ -1,6 +1,9 @@
 /*
  * A strict reader of ELF64 little-endian files: header, loadable segments,
- * sections and the build ID.
+ * sections and the build ID. Images of .NET (PE) are shown as such files without sections: their
+ * sections are the segments, addresses count from where the image begins, and the build ID is that
+ * of the module with the time stamp and the size of the image, since the same module may be
+ * compiled again.
  *
  * The recorder runs it as root on any file that a process has mapped, so nothing in
  * the file is believed: every count, size and offset is checked against the
@@ -21,6 +24,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/elf/pe_headers.h"
 
 struct elf_file;
 
@@ -62,6 +66,8 @@ struct err *elf_file_open_memory(
 
 void elf_file_destroy(struct elf_file *file);
 
+/* The headers of an image of .NET; NULL: it is an ELF file. Borrowed. */
+const struct pe_headers *elf_file_pe(const struct elf_file *file);
 /* ET_EXEC, ET_DYN, ET_REL... */
 uint16_t elf_file_type(const struct elf_file *file);
 /* EM_X86_64... */

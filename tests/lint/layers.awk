@@ -15,6 +15,7 @@ BEGIN {
 	row("format/base/safe_folder.c", "format/base/", "linux/openat2.h")
 	row("format/base/inflate.c", "format/base/", "zlib.h libdeflate.h")
 	row("format/elf/elf_inflate.c", "format/base/ format/elf/", "zstd.h")
+	row("format/clr", "format/base/ format/elf/ format/unwind/ format/clr/", "")
 	row("format/dwarf", "format/base/ format/machine/ format/unwind/ format/elf/ format/dwarf/", "")
 	row("format/file", "format/base/ format/unwind/ format/file/", "zlib.h")
 	row("record", "record/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h", "bpf/ linux/ asm/")

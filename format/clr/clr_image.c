@@ -1,0 +1,131 @@
+#include "format/clr/clr_image.h"
+
+#include "format/base/mem.h"
+
+enum {
+	HEAD_BYTES = 4096,
+	READY_MAGIC = 0x00525452, /* "RTR" */
+	READY_COUNT = 12,
+	READY_ENTRIES = 16,
+	READY_ENTRY_BYTES = 12,
+	MAX_READY_SECTIONS = 64,
+	FUNCTION_BYTES = 12,
+	MAX_FUNCTIONS = 1 << 21,
+	NO_END = UINT32_MAX,
+
+	DEBUG_ENTRY_BYTES = 28,
+	DEBUG_IS_PDB = 2,
+	DEBUG_PATH = 24,
+	MAX_PATH_BYTES = 1024,
+};
+
+static const uint32_t ready_types[CLR_READY_SECTIONS] = {
+	[CLR_READY_FUNCTIONS] = 102,
+	[CLR_READY_METHODS] = 103,
+	[CLR_READY_DEBUG_INFO] = 105,
+	[CLR_READY_THUNKS] = 106,
+	[CLR_READY_INSTANCES] = 109,
+};
+
+bool clr_image_offset(const struct clr_image *image, uint32_t address, uint64_t *ret)
+{
+	*ret = address;
+	return image->is_mapped ? address < image->headers.image_bytes
+				: pe_headers_offset(&image->headers, address, ret);
+}
+
+static void take_ready_section(
+	struct clr_image *image, uint32_t type, uint32_t address, uint32_t len)
+{
+	uint64_t at;
+	for (int i = 0; i < CLR_READY_SECTIONS; i++)
+		if (ready_types[i] == type && clr_image_offset(image, address, &at)) {
+			image->ready[i].at = at;
+			image->ready[i].address = address;
+			image->ready[i].len = len;
+		}
+}
+
+static void take_ready(struct clr_image *image, uint32_t address)
+{
+	struct clr_bytes *bytes = image->bytes;
+	uint64_t at;
+	if (!address || !clr_image_offset(image, address, &at) ||
+		clr_bytes_u32(bytes, at) != READY_MAGIC)
+		return;
+	uint32_t count = clr_bytes_u32(bytes, at + READY_COUNT);
+	at += READY_ENTRIES;
+	for (uint32_t i = 0; i < count && i < MAX_READY_SECTIONS; i++, at += READY_ENTRY_BYTES)
+		take_ready_section(image, clr_bytes_u32(bytes, at), clr_bytes_u32(bytes, at + 4),
+			clr_bytes_u32(bytes, at + 8));
+}
+
+bool clr_image_open(struct clr_bytes *bytes, bool is_mapped, struct clr_image *ret)
+{
+	struct clr_image image = {.bytes = bytes, .is_mapped = is_mapped};
+	CLEANUP_FREE uint8_t *head = mem_alloc(HEAD_BYTES);
+	size_t len = bytes->size < HEAD_BYTES ? (size_t)bytes->size : HEAD_BYTES;
+	uint64_t cli, metadata;
+	if (!clr_bytes_copy(bytes, 0, head, len) || !pe_headers_parse(head, len, &image.headers) ||
+		!clr_image_offset(&image, image.headers.directory[PE_DIRECTORY_CLI].address, &cli))
+		return false;
+	uint32_t metadata_address = clr_bytes_u32(bytes, cli + PE_CLI_METADATA);
+	if (!clr_image_offset(&image, metadata_address, &metadata) ||
+		!clr_metadata_open(bytes, metadata, &image.metadata))
+		return false;
+	take_ready(&image, clr_bytes_u32(bytes, cli + PE_CLI_MANAGED_CODE));
+	*ret = image;
+	return !bytes->is_bad;
+}
+
+uint32_t clr_image_count_functions(const struct clr_image *image)
+{
+	uint32_t count = image->ready[CLR_READY_FUNCTIONS].len / FUNCTION_BYTES;
+	return count < MAX_FUNCTIONS ? count : MAX_FUNCTIONS;
+}
+
+struct clr_function clr_image_function(const struct clr_image *image, uint32_t index)
+{
+	uint64_t at = image->ready[CLR_READY_FUNCTIONS].at + (uint64_t)index * FUNCTION_BYTES;
+	struct clr_function function = {.begin = clr_bytes_u32(image->bytes, at),
+		.end = clr_bytes_u32(image->bytes, at + 4),
+		.unwind_info = clr_bytes_u32(image->bytes, at + 8)};
+	if (function.end == NO_END)
+		function.end = 0;
+	return function;
+}
+
+bool clr_image_find_function(const struct clr_image *image, uint32_t address, uint32_t *ret)
+{
+	uint32_t low = 0, high = clr_image_count_functions(image);
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (clr_image_function(image, mid).begin <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return false;
+	*ret = low - 1;
+	uint32_t end = clr_image_function(image, low - 1).end;
+	return !end || address < end;
+}
+
+void clr_image_put_pdb_path(const struct clr_image *image, struct str *out)
+{
+	struct clr_bytes *bytes = image->bytes;
+	uint64_t at;
+	if (!clr_image_offset(image, image->headers.directory[PE_DIRECTORY_DEBUG].address, &at))
+		return;
+	uint32_t count = image->headers.directory[PE_DIRECTORY_DEBUG].bytes / DEBUG_ENTRY_BYTES;
+	for (uint32_t i = 0; i < count && i < 16; i++, at += DEBUG_ENTRY_BYTES) {
+		uint32_t type = clr_bytes_u32(bytes, at + 12);
+		uint64_t data;
+		if (type != DEBUG_IS_PDB ||
+			!clr_image_offset(image, clr_bytes_u32(bytes, at + 20), &data))
+			continue;
+		clr_bytes_put_text(bytes, data + DEBUG_PATH, MAX_PATH_BYTES, out);
+		return;
+	}
+}

@@ -1,0 +1,58 @@
+/*
+ * An image of .NET: its metadata, and, where it was compiled ahead of time (ReadyToRun), what there
+ * is of its code. Read from a file, or from the memory of a process, where its sections may be
+ * apart already.
+ *
+ * Sources: ECMA-335, II.25; of dotnet/runtime docs/design/coreclr/botr/readytorun-format.md and
+ * src/coreclr/inc/readytorun.h of .NET 8, 9, 10.
+ */
+#ifndef EBPROF_CLR_IMAGE_H
+#define EBPROF_CLR_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/clr/clr_bytes.h"
+#include "format/clr/clr_metadata.h"
+#include "format/elf/pe_headers.h"
+
+enum clr_ready_section {
+	CLR_READY_FUNCTIONS,  /* 102: {begin, end, unwind information}, 12 bytes each */
+	CLR_READY_METHODS,    /* 103: from methods to functions */
+	CLR_READY_DEBUG_INFO, /* 105 */
+	CLR_READY_THUNKS,     /* 106: code that has methods made ready */
+	CLR_READY_INSTANCES,  /* 109: from methods with arguments to functions */
+	CLR_READY_SECTIONS
+};
+
+struct clr_image {
+	struct clr_bytes *bytes; /* borrowed */
+	struct pe_headers headers;
+	bool is_mapped; /* sections are where the headers say they are in memory */
+	struct clr_metadata metadata;
+	struct {
+		uint64_t at; /* offset in `bytes`; 0: there is none */
+		uint32_t address, len;
+	} ready[CLR_READY_SECTIONS];
+};
+
+/* False: it is no image, or not understood. */
+bool clr_image_open(struct clr_bytes *bytes, bool is_mapped, struct clr_image *ret);
+/* Where the byte that is at an address in memory is in the bytes. False: it is not. */
+bool clr_image_offset(const struct clr_image *image, uint32_t address, uint64_t *ret);
+
+struct clr_function {
+	uint32_t begin, end; /* addresses in memory; end 0: not known */
+	uint32_t unwind_info;
+};
+
+/* How many functions were compiled ahead of time: methods, and funclets behind them. */
+uint32_t clr_image_count_functions(const struct clr_image *image);
+struct clr_function clr_image_function(const struct clr_image *image, uint32_t index);
+/* The index of the one that has an address. False: none has. */
+bool clr_image_find_function(const struct clr_image *image, uint32_t address, uint32_t *ret);
+
+/* The path of a PDB that the image names; of the file, as it was when it was built. */
+void clr_image_put_pdb_path(const struct clr_image *image, struct str *out);
+
+#endif
