@@ -92,6 +92,16 @@ static struct err *add_go(struct unwind_functions *functions, struct elf_file *e
 	return NULL;
 }
 
+static void add_ready(struct unwind_functions *functions, struct elf_file *elf)
+{
+	functions->ready = unwind_ready_open(elf);
+	uint32_t count = functions->ready ? unwind_ready_count(functions->ready) : 0;
+	uint64_t start, end;
+	for (uint32_t i = 0; i < count && !elf_file_is_stopped(elf); i++)
+		if (unwind_ready_function(functions->ready, i, &start, &end))
+			unwind_functions_add_function(functions, UNWIND_FROM_READY, start, end, i);
+}
+
 /* Older linkers made the beginning of .text the entry of a library, which has none. */
 static bool is_made_up_entry(struct elf_file *elf)
 {
@@ -189,6 +199,10 @@ struct err *unwind_functions_init(struct unwind_functions *functions, struct elf
 {
 	*functions = (struct unwind_functions){.statistics = statistics};
 	functions->segments = elf_file_segments(elf, &functions->nr_segments);
+	if (elf_file_pe(elf)) {
+		add_ready(functions, elf);
+		return sort_functions(functions);
+	}
 	try(unwind_statistics_forgive(statistics,
 		unwind_functions_add_frames(functions, UNWIND_FROM_EH_FRAME, CFI_EH_FRAME, elf)));
 	try(unwind_statistics_forgive(statistics, add_go(functions, elf)));
@@ -207,6 +221,7 @@ void unwind_functions_deinit(struct unwind_functions *functions)
 		mem_free(functions->sections[i]);
 	}
 	unwind_go_destroy(functions->go);
+	unwind_ready_destroy(functions->ready);
 	vec_deinit(&functions->list);
 }
 

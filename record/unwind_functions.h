@@ -1,6 +1,6 @@
 /*
  * The functions of a file, by all that tells of how they are unwound: .eh_frame, .debug_frame,
- * Go's table, the entry. 16 bytes each, sorted by their place in the file.
+ * Go's table, .NET's, the entry. 16 bytes each, sorted by their place in the file.
  */
 #ifndef EBPROF_UNWIND_FUNCTIONS_H
 #define EBPROF_UNWIND_FUNCTIONS_H
@@ -13,6 +13,7 @@
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
 #include "record/unwind_go.h"
+#include "record/unwind_ready.h"
 #include "record/unwind_table.h"
 
 struct unwind_function {
@@ -27,7 +28,8 @@ struct unwind_functions {
 	struct unwind_statistics *statistics;       /* borrowed */
 	struct cfi_reader *readers[UNWIND_SOURCES]; /* or NULL */
 	uint8_t *sections[UNWIND_SOURCES];
-	struct unwind_go *go; /* or NULL */
+	struct unwind_go *go;       /* or NULL */
+	struct unwind_ready *ready; /* or NULL */
 	VEC(struct unwind_function) list;
 };
 

@@ -71,6 +71,9 @@ static uint64_t run_function(struct builder *builder, const struct unwind_functi
 {
 	if (function->source == UNWIND_FROM_GO)
 		return unwind_go_run(builder->functions->go, function->entry, on_rule, builder);
+	if (function->source == UNWIND_FROM_READY)
+		return unwind_ready_run(
+			builder->functions->ready, function->entry, on_rule, builder);
 	return cfi_reader_run(builder->functions->readers[function->source], function->entry,
 		unwind_table_on_row, builder);
 }

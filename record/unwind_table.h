@@ -30,6 +30,7 @@ enum unwind_source {
 	UNWIND_FROM_EH_FRAME,
 	UNWIND_FROM_GO, /* ahead of Go's .debug_frame, which says nothing of rbp */
 	UNWIND_FROM_DEBUG_FRAME,
+	UNWIND_FROM_READY, /* .NET's code that was compiled ahead of time */
 	UNWIND_FROM_ENTRY, /* the code at e_entry: the first of all frames */
 	UNWIND_SOURCES
 };

@@ -1,0 +1,93 @@
+/* Rules for .NET's code that was compiled ahead of time. */
+#include <string.h>
+
+#include "format/elf/elf_file.h"
+#include "record/unwind_table.h"
+#include "tests/unit/forged_clr.h"
+#include "tests/unit/unit.h"
+
+struct fixture {
+	struct bytes_buf image;
+	struct elf_file *elf;
+	struct unwind_table table;
+};
+
+static void setup(struct fixture *fixture)
+{
+	*fixture = (struct fixture){.image = forged_clr_make()};
+	CHECK_OK(elf_file_open_memory(fixture->image.data, fixture->image.len, &fixture->elf));
+	CHECK_OK(unwind_table_build(fixture->elf, &fixture->table));
+	CHECK_OK(unwind_table_check(&fixture->table));
+}
+
+static void teardown(struct fixture *fixture)
+{
+	unwind_table_deinit(&fixture->table);
+	elf_file_destroy(fixture->elf);
+	bytes_buf_deinit(&fixture->image);
+}
+
+/* `fp` and `rbx`: where they are saved, from the CFA; 0: they are the caller's. */
+static void want_rule(
+	const struct fixture *fixture, uint64_t place, int cfa_register, int cfa, int fp, int rbx)
+{
+	const struct unwind_rule *rule =
+		unwind_table_find(&fixture->table, FORGED_CLR_OFFSET + place);
+	CHECK_INT(rule->cfa, UNWIND_CFA_REGISTER);
+	CHECK_INT(rule->cfa_register, cfa_register);
+	CHECK_INT(rule->cfa_offset, cfa);
+	CHECK_INT(rule->ra, UNWIND_AT_CFA);
+	CHECK_INT(rule->ra_offset, -8);
+	CHECK_INT(rule->fp, fp ? UNWIND_AT_CFA : UNWIND_SAME);
+	CHECK_INT(rule->fp_offset, fp);
+	CHECK_INT(rule->extra, rbx ? UNWIND_AT_CFA : UNWIND_SAME);
+	CHECK_INT(rule->extra_offset, rbx);
+}
+
+TEST(unwind_ready_prologue_and_epilogue)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	for (int i = 0; i < 2; i++) {
+		uint64_t code = FORGED_CLR_CODE + (uint64_t)i * FORGED_CLR_FUNCTION_BYTES;
+		want_rule(&fixture, code, 7, 8, 0, 0);
+		want_rule(&fixture, code + 1, 7, 16, -16, 0);
+		want_rule(&fixture, code + 3, 7, 24, -16, 0);
+		want_rule(&fixture, code + 4, 7, 32, -16, -32);
+		want_rule(&fixture, code + 8, 7, 56, -16, -32);
+		want_rule(&fixture, code + 12, 7, 56, -16, -32);
+		want_rule(&fixture, code + 13, 7, 32, -16, -32);
+		want_rule(&fixture, code + 14, 7, 24, -16, 0);
+		want_rule(&fixture, code + 16, 7, 16, -16, 0);
+		want_rule(&fixture, code + 17, 7, 8, 0, 0);
+		want_rule(&fixture, code + 18, 7, 56, -16, -32);
+		want_rule(&fixture, code + FORGED_CLR_FUNCTION_BYTES - 1, 7, 56, -16, -32);
+	}
+	teardown(&fixture);
+}
+
+TEST(unwind_ready_frame_pointer)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	uint64_t code = FORGED_CLR_CODE + 2 * FORGED_CLR_FUNCTION_BYTES;
+	want_rule(&fixture, code + 1, 7, 16, -16, 0);
+	want_rule(&fixture, code + 8, 7, 0x98, -16, 0);
+	want_rule(&fixture, code + 16, 6, 24, -16, 0);
+	want_rule(&fixture, code + 21, 7, 16, -16, 0);
+	want_rule(&fixture, code + 22, 7, 8, 0, 0);
+	want_rule(&fixture, code + 27, 6, 24, -16, 0);
+	teardown(&fixture);
+}
+
+TEST(unwind_ready_thunks)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	want_rule(&fixture, FORGED_CLR_THUNKS, 7, 8, 0, 0);
+	want_rule(&fixture, FORGED_CLR_THUNKS + 9, 7, 16, 0, 0);
+	want_rule(&fixture, FORGED_CLR_THUNKS + 15, 7, 24, 0, 0);
+	CHECK_INT(
+		unwind_table_find(&fixture.table, FORGED_CLR_OFFSET + 0x5f0)->cfa, UNWIND_CFA_NONE);
+	teardown(&fixture);
+}
