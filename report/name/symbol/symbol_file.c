@@ -10,6 +10,7 @@
 #include "format/elf/go_pclntab.h"
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/debugfile/minidebug.h"
+#include "report/name/symbol/clr_symbols.h"
 #include "report/name/symbol/line_sections.h"
 #include "report/name/symbol/symbol_sections.h"
 
@@ -28,6 +29,8 @@ static enum symbol_level symbol_file_level_of(struct elf_file *elf)
 {
 	if (debug_file_has_dwarf(elf))
 		return SYMBOL_LEVEL_DWARF;
+	if (clr_symbols_are_in(elf))
+		return SYMBOL_LEVEL_SYMTAB;
 	if (elf_file_find_section(elf, ".symtab"))
 		return SYMBOL_LEVEL_SYMTAB;
 	if (elf_file_find_section(elf, ".gnu_debugdata"))
@@ -101,6 +104,10 @@ static bool take_file(
 static void take_symbols(struct symbol_file *file, const struct symbol_source *source)
 {
 	struct elf_symbols symbols = {0};
+	if (elf_file_pe(source->elf)) {
+		clr_symbols_add(source->elf, file->index);
+		return;
+	}
 	struct err *err = elf_symbols_read(source->elf, &symbols);
 	file->is_symtab_cut |= symbols.is_cut;
 	if (err)
