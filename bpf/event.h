@@ -262,7 +262,8 @@ struct event_snapshot {
 	unsigned int type;      /* EVENT_SNAPSHOT */
 	unsigned char is_exact; /* ip is that of an interrupted instruction */
 	unsigned char found;    /* enum unwind_found: how this frame was */
-	unsigned char zero[2];
+	unsigned char is_shown; /* it is the last of the stack's frames; its caller is next */
+	unsigned char zero[1];
 	unsigned long long hash;       /* of its struct event_stack, which comes first */
 	unsigned long long code_space; /* of struct code_key, for code of no file */
 	unsigned long long code[2];    /* that stands at ip; 0: it cannot be read */

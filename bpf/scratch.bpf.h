@@ -57,6 +57,7 @@ struct walk {
 	__u8 finds;        /* ... and how its caller is, by the rule */
 	__u8 has_builtins; /* of a runtime, without rules: the mapping at hand is of such a file */
 	__u8 again;        /* enum walk_again */
+	__u8 is_shown;     /* the frame at hand was pushed, though the runtime could not leave it */
 	__u8 asks;         /* the walk ended where the recorder is to read code */
 	__u8 guess; /* enum event_stack_end: why the frame had to be guessed; 0: it was not */
 	__u8 end;   /* enum event_stack_end */

@@ -83,6 +83,7 @@ static __always_inline void restart_at_leaf(struct scratch *scratch)
 {
 	scratch->walk.regs = scratch->leaf;
 	scratch->walk.is_exact = true;
+	scratch->walk.is_shown = false;
 	scratch->user.head.nr_frames = 0;
 }
 

@@ -102,6 +102,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	begin_runtime_walk(&walk->runtime);
 	walk->hash = first_hash();
 	walk->is_exact = true;
+	walk->is_shown = false;
 	walk->guess = EVENT_END_COMPLETE;
 	walk->found = UNWIND_FOUND_BY_RULE;
 	walk->again = WALK_GOES_ON;

@@ -233,6 +233,9 @@ static __always_inline bool begins_script_frames(
 static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 {
 	enum runtime_leave left = runtime_leave_jit();
+	scratch->walk.is_shown = left == RUNTIME_PUSHED;
+	if (left == RUNTIME_PUSHED)
+		return false;
 	if (!left || left == RUNTIME_HANDED_OVER)
 		return left;
 	if (left == RUNTIME_LEFT)
@@ -324,6 +327,7 @@ static __always_inline int unwind_one(struct scratch *scratch)
 	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
 	__u64 place = walk->regs.ip - !walk->is_exact;
+	walk->is_shown = false;
 	if (place < walk->mapping.start || place >= walk->mapping.end) {
 		find_mapping(scratch, place);
 		bool has_missed = walk->again == WALK_MISSED_CODE || walk->again == WALK_SEEKS;
@@ -357,7 +361,7 @@ static __always_inline int unwind_one(struct scratch *scratch)
 		return walk->runtime.is_handed_over;
 	walk->runtime.state = RUNTIME_OUTSIDE;
 	walk->runtime.is_declined = false;
-	if (end != EVENT_END_TABLE_PENDING)
+	if (end != EVENT_END_TABLE_PENDING && !walk->is_shown)
 		push_frame(scratch, unwind_place(place, walk->is_exact, rule->ra));
 	bool is_outermost = false;
 	if (!end)

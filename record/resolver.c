@@ -446,6 +446,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		.is_asked = true,
 		.may_wait = may_wait};
 	struct unwind_registers *regs = &rest.regs;
+	bool is_shown = snapshot->is_shown;
 	while (frames->count < MAX_FRAMES) {
 		uint64_t place = regs->ip - !rest.is_exact;
 		const struct mapping *mapping = process_find_mapping(
@@ -471,7 +472,9 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, rest.is_exact, rule->ra);
-		resolver_add(resolver, frames, object, shown, rest.found);
+		if (!is_shown)
+			resolver_add(resolver, frames, object, shown, rest.found);
+		is_shown = false;
 		bool is_outermost = false;
 		if (!end)
 			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
@@ -508,7 +511,8 @@ bool resolver_snapshot(struct resolver *resolver, const struct snapshot *snapsho
 	bool is_beyond = end == EVENT_END_UNSUPPORTED || end == EVENT_END_REGISTER;
 	bool is_left = snapshot->has_registers && is_beyond && may_leave(resolver, snapshot);
 	if (is_left) /* the report begins where the snapshot does */
-		frames.count = (uint32_t)snapshot->frames.len;
+		frames.count = (uint32_t)snapshot->frames.len -
+			       (snapshot->is_shown && snapshot->frames.len);
 	*ret = resolver_put(resolver, &frames, truncation_of_end(end));
 	ret->is_left = is_left;
 	return true;

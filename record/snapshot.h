@@ -22,6 +22,7 @@ struct snapshot {
 	VEC(uint64_t) frames; /* found before, as on the wire */
 	bool has_registers;   /* else the ring had no room for the rest */
 	bool is_exact;
+	bool is_shown;           /* the frame at which it begins is the last of `frames` */
 	enum unwind_found found; /* how the frame at which it begins was */
 	uint64_t code_space;     /* see struct code_key */
 	uint64_t code[2];        /* at registers.ip; 0: it could not be read */

@@ -68,6 +68,7 @@ enum runtime_leave {
 	RUNTIME_STAYS = 0,   /* not at all, and nothing has changed: it is not its code */
 	RUNTIME_LEFT,        /* to the caller; the frame is pushed as that of any native code */
 	RUNTIME_LEFT_UNSEEN, /* ... it is not, since what it stands for is pushed another way */
+	RUNTIME_PUSHED,      /* not yet: the frame is pushed, and left as nobody's code is */
 	RUNTIME_HANDED_OVER, /* not yet: the other group is asked, too */
 };
 
