@@ -96,6 +96,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.node_known_codes, nr_lanes);
 	multiply_entries(bpf->maps.node_known_maps, nr_lanes);
 	multiply_entries(bpf->maps.erlang_known_codes, nr_lanes);
+	multiply_entries(bpf->maps.dotnet_known_places, nr_lanes);
 	bool filters =
 		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
 	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);

@@ -18,6 +18,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/dotnet/dotnet.bpf.h"
 #include "bpf/runtime/erlang/erlang.bpf.h"
 #include "bpf/runtime/go/go.bpf.h"
 #include "bpf/runtime/java/java.bpf.h"

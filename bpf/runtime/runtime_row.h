@@ -34,6 +34,7 @@
 	X(RUNTIME_JAVA, 7, java) \
 	X(RUNTIME_NODE, 8, node) \
 	X(RUNTIME_ERLANG, 10, erlang) \
+	X(RUNTIME_DOTNET, 11, dotnet) \
 	COMPILERS_OF_TEST(X)
 /* Whose samples have labels; their stacks need nothing but unwind tables. */
 #define RUNTIMES_WITHOUT_FRAMES(X) X(RUNTIME_GO, 9, go)

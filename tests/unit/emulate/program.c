@@ -105,6 +105,7 @@ static void make_maps(void)
 	emulate_map_of_lanes(DESCRIBE(node_known_codes));
 	emulate_map_of_lanes(DESCRIBE(node_known_maps));
 	emulate_map_of_lanes(DESCRIBE(erlang_known_codes));
+	emulate_map_of_lanes(DESCRIBE(dotnet_known_places));
 	emulate_map_of_lanes(DESCRIBE(mapping_cache));
 	emulate_map_of_lanes(DESCRIBE(scratches));
 	emulate_map(&DESCRIBE(counters));

@@ -1,0 +1,222 @@
+/*
+ * .NET's CoreCLR. Methods run as code that was compiled ahead of time (ReadyToRun), which lies in
+ * files and is unwound by their tables as any code of a file, and as code that is compiled at run
+ * time, in memory of no file: that is what is done here. All of it keeps UNWIND_INFO of its
+ * functions; its frame pointer skips frames.
+ *
+ * What is found of an address is kept for the next time, and good as long as the same header stands
+ * ahead of its code.
+ */
+#ifndef EBPROF_DOTNET_BPF_H
+#define EBPROF_DOTNET_BPF_H
+
+#include "bpf/event.h"
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/dotnet/dotnet_code.bpf.h"
+#include "bpf/runtime/dotnet/dotnet_row.h"
+#include "bpf/runtime/runtime_code.bpf.h"
+#include "bpf/runtime/runtime_process.bpf.h"
+#include "bpf/runtime/thread.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "format/unwind/unwind_step.h"
+
+#include <bpf/bpf_helpers.h>
+
+enum {
+	DOTNET_KNOWN_SHIFT = 12,
+	DOTNET_MAX_PUSHED = 2, /* words that a stub has pushed above its return address */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << DOTNET_KNOWN_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct dotnet_known);
+} dotnet_known_places SEC(".maps");
+
+static __always_inline bool dotnet_claims_anonymous(struct scratch *scratch)
+{
+	return find_known_runtime(scratch, RUNTIME_DOTNET);
+}
+
+/* ---- names ---- */
+
+/* Sends the code at hand, which gets a number. */
+__noinline int dotnet_send_code(__u64 identity);
+__noinline int dotnet_send_code(__u64 identity)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	struct runtime_record *record = get_runtime_record(scratch);
+	if (!scratch || !record)
+		return 0;
+	struct event_code *head = &record->head;
+	struct dotnet_code *code = &dotnet_walk(&scratch->walk.runtime)->code;
+	code->row = *dotnet_row(&scratch->walk.runtime);
+	for (int i = 0; i < RUNTIME_TEXTS; i++)
+		head->address[i] = head->bytes[i] = head->whole_bytes[i] = 0;
+	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
+	head->version = code->row.version;
+	head->first_line = 0;
+	head->is_inlined = true;
+	head->address[RUNTIME_TEXT_LINES] = code->start | 1; /* something is to be read */
+	head->bytes[RUNTIME_TEXT_LINES] = sizeof(*code);
+	__builtin_memcpy(record->text, code, sizeof(*code));
+	__u32 number = send_code(scratch, record, sizeof(*code), false, identity);
+	head->is_inlined = false; /* the next one's, which may be another runtime's */
+	return number;
+}
+
+/* Gives the code at hand its number. */
+__noinline int dotnet_number_code(void);
+__noinline int dotnet_number_code(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	struct dotnet_walk *dotnet = dotnet_walk(&scratch->walk.runtime);
+	const struct dotnet_code *code = &dotnet->code;
+	__u64 identity = mix(scratch->walk.runtime.process, code->start);
+	identity = mix(mix(identity, code->header), code->method);
+	dotnet->known.number = find_code(identity);
+	if (!dotnet->known.number)
+		dotnet->known.number = dotnet_send_code(identity);
+	return 0;
+}
+
+/* Pushes the code that is known of the frame at hand. */
+__noinline int dotnet_push(__u32 place);
+__noinline int dotnet_push(__u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	const struct dotnet_walk *dotnet = dotnet_walk(&scratch->walk.runtime);
+	if (dotnet->known.number)
+		push_runtime_word(scratch, dotnet->known.number, place);
+	else
+		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
+	return 0;
+}
+
+/* ---- frames ---- */
+
+/* To the caller of the frame at hand, by the rule that is known of it. 0: that cannot be read. */
+__noinline int dotnet_step(void);
+__noinline int dotnet_step(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	bool is_outermost;
+	return !unwind_step(UNWIND_NATIVE, &walk->regs, &dotnet_walk(&walk->runtime)->known.rule,
+		read_stack, walk, &is_outermost);
+}
+
+/* Returns to what stands that far above the top of the stack, if it is behind a call. */
+__noinline int dotnet_try_return(__u32 above);
+__noinline int dotnet_try_return(__u32 above)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	struct dotnet_walk *dotnet = dotnet_walk(&walk->runtime);
+	__u64 ra = 0;
+	if (read_stack(walk, walk->regs.reg[UNWIND_SP] + above, &ra) ||
+		bpf_probe_read_user(
+			dotnet->bytes, UNWIND_CALL_BYTES, (const void *)(ra - UNWIND_CALL_BYTES)) ||
+		!unwind_is_call(dotnet->bytes))
+		return 0;
+	walk->regs.ip = ra;
+	walk->regs.reg[UNWIND_SP] += above + 8;
+	return 1;
+}
+
+/*
+ * Stubs have no frame: the return address is at the top of the stack, but for up to two words that
+ * some have pushed. 0: there is none, it is other code.
+ */
+__noinline int dotnet_leave_stub(void);
+__noinline int dotnet_leave_stub(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	int is_left = 0;
+	for (__u32 i = 0; i <= DOTNET_MAX_PUSHED && !is_left; i++)
+		is_left = dotnet_try_return(8 * i);
+	if (is_left)
+		dotnet_number_code();
+	return is_left;
+}
+
+/* What is known of the frame at hand, or found of it. 0: nothing; negative: only what code it is.
+ */
+__noinline int dotnet_take_frame(__u64 place);
+__noinline int dotnet_take_frame(__u64 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
+	if (!scratch)
+		return 0;
+	const struct walk *walk = &scratch->walk;
+	struct dotnet_walk *dotnet = dotnet_walk(&walk->runtime);
+	bool is_leaf = walk->is_exact;
+	__u64 key = mix(mix(walk->runtime.process, place), is_leaf) | 1, header = 0;
+	__u32 slot = (key >> (64 - DOTNET_KNOWN_SHIFT)) + (scratch->lane << DOTNET_KNOWN_SHIFT);
+	struct dotnet_known *known = bpf_map_lookup_elem(&dotnet_known_places, &slot);
+	if (!known)
+		return 0;
+	if (known->place == key && read_word(known->start - 8, &header) &&
+		header == known->header) {
+		dotnet->known = *known;
+		return 1;
+	}
+	if (!dotnet_take_code(place))
+		return 0;
+	dotnet->known.place = key;
+	dotnet->known.start = dotnet->code.start;
+	dotnet->known.header = dotnet->code.header;
+	if (dotnet->code.header < DOTNET_STUB_KINDS)
+		return 1;
+	__u64 offset = place - dotnet->section[DOTNET_SECTION_BEGIN] - dotnet->function.begin;
+	/* First of all: the recorder, which reads its name, has the memory there that the rule is
+	 * in, of which the process may not have used this mapping yet. */
+	dotnet_number_code();
+	if (!(is_leaf && dotnet_take_epilogue(place)) && !dotnet_take_rule(offset))
+		return dotnet_take_prologue(offset) ? 1 : -1;
+	*known = dotnet->known;
+	return 1;
+}
+
+static __always_inline enum runtime_leave dotnet_leave_jit(struct scratch *scratch)
+{
+	struct walk *walk = &scratch->walk;
+	const struct dotnet_walk *dotnet = dotnet_walk(&walk->runtime);
+	bool is_leaf = walk->is_exact;
+	__u32 place = walk->regs.ip - !is_leaf;
+	if (!take_known_runtime(scratch, RUNTIME_DOTNET))
+		return RUNTIME_STAYS;
+	int found = dotnet_take_frame(walk->regs.ip - !is_leaf);
+	if (!found)
+		return RUNTIME_STAYS;
+	bool is_stub = dotnet->known.header < DOTNET_STUB_KINDS;
+	if (is_stub && (!is_leaf || !dotnet_leave_stub()))
+		return RUNTIME_STAYS;
+	place = (place - (__u32)dotnet->known.start) & (RUNTIME_FRAME_IS_LEAF - 1);
+	dotnet_push(is_stub ? 0 : place | (is_leaf ? RUNTIME_FRAME_IS_LEAF : 0));
+	if (!is_stub && (found < 0 || !dotnet_step()))
+		return RUNTIME_PUSHED;
+	walk->is_exact = false;
+	return RUNTIME_LEFT_UNSEEN;
+}
+
+/* ---- the row ---- */
+
+static const struct runtime_hooks dotnet_hooks = {
+	.has_compiler = true,
+	.claims_anonymous = dotnet_claims_anonymous,
+	.leave_jit = dotnet_leave_jit,
+};
+
+#endif

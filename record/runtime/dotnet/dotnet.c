@@ -1,0 +1,104 @@
+/*
+ * .NET's CoreCLR, of .NET 8 to 10, in a library of its own or in the program itself (a
+ * self-contained single file). Debuggers find their way by a table, g_dacTable, whose entries are
+ * addresses of the runtime's variables: the first is the map of the code that there is. Where the
+ * runtime keeps what is constant for each major version.
+ *
+ * Sources: src/coreclr/inc/dacvars.h, src/coreclr/vm/codeman.h of .NET 8, 9, 10.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "bpf/runtime/dotnet/dotnet_row.h"
+#include "format/base/mem.h"
+#include "format/elf/elf_dynsym.h"
+#include "record/runtime/dotnet/dotnet_method.h"
+#include "record/runtime/runtime.h"
+
+enum {
+	OLDEST = 8,
+	LATEST = 10,
+	FIRST_WITH_MAP_LINKS = 10,
+	MAX_DATA_BYTES = 8 << 20, /* that is searched for the version */
+};
+
+/* "@(#)Version 10.0.1226.42308": src/coreclr/inc/sccsid, among the data. 0: it is not there. */
+static uint8_t find_version(struct elf_file *elf)
+{
+	static const char word[] = "@(#)Version ";
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	uint32_t version = 0;
+	for (size_t i = 0; i < count && !version; i++) {
+		CLEANUP_FREE uint8_t *bytes = NULL;
+		const struct elf_segment *segment = &segments[i];
+		if (segment->flags & PF_X || segment->filesz > MAX_DATA_BYTES)
+			continue;
+		struct err *err = elf_file_read(elf, segment->offset, segment->filesz, &bytes);
+		const uint8_t *found =
+			err ? NULL : memmem(bytes, segment->filesz, word, sizeof(word) - 1);
+		err_destroy(err);
+		/* A NUL stands behind the bytes. */
+		for (found = found ? found + sizeof(word) - 1 : NULL;
+			found && *found >= '0' && *found <= '9' && version < 100; found++)
+			version = 10 * version + (*found - '0');
+	}
+	return version < 100 ? (uint8_t)version : 0;
+}
+
+/* Any code will do: no function there is a loop with script frames. */
+static bool dotnet_take_segment(struct elf_file *elf, struct runtime_file *file)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].flags & PF_X && segments[i].filesz) {
+			file->loop_start = file->loop_end = segments[i].vaddr;
+			return true;
+		}
+	return false;
+}
+
+static struct err *dotnet_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
+{
+	static const char *const names[] = {"g_dacTable"};
+	struct elf_dynsym table;
+	struct dotnet_row *row = (void *)file->row.words;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
+	try(elf_dynsym_find(elf, names, 1, &table));
+	file->is_runtime = table.address != 0;
+	if (!table.address || table.address >> 32)
+		return NULL;
+	row->dac_table = (uint32_t)table.address;
+	row->version = find_version(elf);
+	row->has_map_links = row->version >= FIRST_WITH_MAP_LINKS;
+	*is_found =
+		row->version >= OLDEST && row->version <= LATEST && dotnet_take_segment(elf, file);
+	return NULL;
+}
+
+static void dotnet_place(struct runtime_row *row, uint64_t address_to_file)
+{
+	struct dotnet_row *dotnet = (void *)row->words;
+	dotnet->dac_table += (uint32_t)address_to_file;
+}
+
+static bool dotnet_is_sound(const struct runtime_row *row)
+{
+	const struct dotnet_row *dotnet = (const void *)row->words;
+	return dotnet->version >= OLDEST && dotnet->version <= LATEST;
+}
+
+const struct runtime dotnet_runtime = {
+	.version = 1,
+	.name = "dotnet",
+	.claims_code_of_no_file = true,
+	.object = "[dotnet]",
+	.detect = dotnet_detect,
+	.place = dotnet_place,
+	.is_sound = dotnet_is_sound,
+	.put_texts = dotnet_method_put_texts,
+	.next_line = dotnet_method_next_line,
+	.read_inlined = dotnet_method_read,
+};

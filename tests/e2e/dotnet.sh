@@ -1,0 +1,128 @@
+#!/bin/bash
+# Programs of .NET: frames of methods that are compiled at run time and ahead of it, judged by a
+# program of which every caller is known.
+#   INTERPRETERS    programs to try, built of dotnet_shape.cs: tests/languages/check_languages.sh
+. "$(dirname "$0")/prelude.bash"
+. "$here/script_frames.bash"
+
+# The programs, a line each. Without any, one for the .NET that is here; its compiler needs no
+# network.
+shapes() {
+	local dotnet home framework compiler version libraries
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	if [[ -n ${INTERPRETERS-} ]]; then
+		tr ' ' '\n' <<<"$INTERPRETERS"
+		return
+	fi
+	dotnet=$(command -v dotnet) || skip "no dotnet here"
+	home=$(dirname "$(realpath "$dotnet")")
+	compiler=$(ls -d "$home"/sdk/*/Roslyn/bincore/csc.dll 2>/dev/null | tail -n 1)
+	framework=$(ls -d "$home"/shared/Microsoft.NETCore.App/* 2>/dev/null | tail -n 1)
+	[[ -n $compiler && -n $framework ]] || skip "no SDK of .NET here"
+	version=$(basename "$framework")
+	if [[ ! -e ../shape/shape.dll ]]; then
+		mkdir -p ../shape
+		mapfile -t libraries < <(printf -- '-r:%s\n' "$framework"/System*.dll)
+		DOTNET_TieredPGO=0 "$dotnet" "$compiler" -nologo -optimize+ -debug:portable -unsafe+ -nowarn:CS0649 \
+			-out:../shape/shape.dll "${libraries[@]}" \
+			"$here/dotnet_shape.cs" >err 2>&1 || fail "csc: $(cat err)"
+		printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' \
+			"$version" >../shape/shape.runtimeconfig.json
+	fi
+	printf '%s\n' "$(realpath ../shape/shape.dll)"
+}
+
+record_shape() { # SHAPE SECONDS
+	local command=("$1")
+	[[ $1 != *.dll ]] || command=(dotnet "$1")
+	# shellcheck disable=SC2086
+	env ${VARIABLES:-} "$EBPROF" record -q -F 997 -o shape.data ${RECORD_OPTIONS:-} -- "${command[@]}" "$2" >out 2>err </dev/null ||
+		fail "record $1: $(cat err)"
+}
+
+# Every stack with a step has all those ahead of it, each once, whether it is in a step's lambda or
+# not; and whatever is between two of them is of .NET's own libraries.
+exact_chains() { # WHAT
+	local steps wrong whole
+	read -r steps wrong whole < <(count shape.data '
+		/;Shape[.][^;]*[.]Step[0-9][0-9]/ {
+			add("steps")
+			if (/_start.*[.]Step|start_thread.*[.]Step/) add("whole")
+			n_frames = split($0, frame, ";"); want = 0; is_wrong = !/[.]Turn;/
+			for (i = 1; i <= n_frames; i++) {
+				if (frame[i] !~ /^Shape[.]/ || !match(frame[i], /[.]Step[0-9][0-9]/)) continue
+				number = substr(frame[i], RSTART + 5, 2) + 0
+				if (frame[i] ~ /[.]Step[0-9][0-9](<[^;]*>)?$/) { if (number != want++) is_wrong = 1 }
+				else if (number != want - 1) is_wrong = 1
+			}
+			if (is_wrong) { add("wrong"); print >"wrong" }
+		}
+		END { print c["steps"] + 0, c["wrong"] + 0, c["whole"] + 0 }')
+	[[ $steps -ge 150 ]] || fail "$1: $steps samples with steps: $(sort -t' ' -k2 stacks | head -c 2000)"
+	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 1500)" $((steps - wrong)) "$steps" 99.5
+	percent "$1: stacks from the beginning of their threads on" "$whole" "$steps" 99
+}
+
+try_chains() { # VARIABLE=VALUE...
+	local shape list
+	list=$(shapes) || exit $?
+	for shape in $list; do
+		VARIABLES="$*" record_shape "$shape" 2
+		exact_chains "$shape $*"
+	done
+}
+
+test_tiers() { try_chains DOTNET_TieredPGO=1; }
+test_optimized_at_once() { try_chains DOTNET_TieredCompilation=0; }
+test_without_code_of_files() { try_chains DOTNET_ReadyToRun=0 DOTNET_TieredPGO=0; }
+test_memory_mapped_once() { try_chains DOTNET_EnableWriteXorExecute=0; }
+
+# Functions of .NET have names; those of its native libraries are stripped.
+test_names() {
+	local shape list all named
+	list=$(shapes) || exit $?
+	for shape in $list; do
+		record_shape "$shape" 2
+		exact_chains "$shape"
+		read -r all named < <(count shape.data '
+			{ n_frames = split($0, frame, ";")
+			for (i = 1; i <= n_frames; i++)
+				if (frame[i] ~ /^(\[unnamed|\[JIT\]|memfd)|[.]dll[+]|[.]dll fn_/) c["unnamed"] += n
+				else if (frame[i] ~ /[.]/ && frame[i] !~ /[.]so/) c["named"] += n }
+			END { print c["unnamed"] + c["named"] + 0, c["named"] + 0 }')
+		percent "$shape: frames with names: $(grep -oE "\[unnamed[^;]*|[^;]*[.]dll[+ ][^;]*" stacks | sort | uniq -c | sort -rn | head -n 3)" \
+			"$named" "$all" 99
+		for name in 'Shape[.]Steps[.]Step05 lambda' 'Shape[.]Steps[.]Step06[.]Local' \
+			'Shape[.]Holder<__Canon>[.]Step03' 'Shape[.]Steps[.]Step04<Shape[.]Pair,__Canon>' ';Emitted;' \
+			'Shape[.]Program[.]Asynchronous' 'Array[.]Sort<int>|ArraySortHelper<int>'; do
+			grep -qE "$name" stacks || fail "$shape: nothing is called $name"
+		done
+	done
+}
+
+# A process that runs already when the recorder comes.
+test_attached() {
+	local shape list pid
+	list=$(shapes) || exit $?
+	for shape in $list; do
+		if [[ $shape == *.dll ]]; then dotnet "$shape" 12; else "$shape" 12; fi >/dev/null </dev/null &
+		sleep 2
+		pid=$(pgrep -f "${shape##*/} 12" | tail -n 1)
+		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		kill "$pid"
+		wait
+		exact_chains "$shape attached"
+	done
+}
+
+test_left_out() {
+	local shape list
+	list=$(shapes) || exit $?
+	for shape in $list; do
+		RECORD_OPTIONS="--no-vm dotnet" record_shape "$shape" 1
+		[[ $(count shape.data '/;Shape[.].*[.]Step[0-9][0-9]/ { add("dotnet") } END { print c["dotnet"] + 0 }') == 0 ]] ||
+			fail "$shape: methods in spite of --no-vm dotnet"
+	done
+}
+
+run_tests
