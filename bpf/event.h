@@ -17,6 +17,7 @@ enum {
 	EVENT_MIN_FILES =
 		1 << 14, /* files that can be told apart; more where there are many CPUs */
 	EVENT_FILES_PER_CPU = 256,
+	EVENT_RECORDER_FILES = 1 << 10, /* of them, the last: the recorder numbers them itself */
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 	EVENT_MAX_PROBES = 255,
@@ -244,7 +245,7 @@ struct event_config {
 	unsigned int call_graph;
 	unsigned int nr_cpus;         /* CPU numbers stay below */
 	unsigned int nr_lanes;        /* up to the last one that is in use */
-	unsigned int max_files;       /* entries of the map of files */
+	unsigned int max_files;       /* numbers of files stay below, but for the recorder's own */
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
 	unsigned int runtimes;        /* bits: whose script frames the programs find */
 	unsigned int other_runtimes;  /* ... and those that walk for the other group may find */

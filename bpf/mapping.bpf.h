@@ -121,6 +121,24 @@ static __always_inline void *walk_rb_tree(struct mm_struct *mm, __u64 address)
 	return 0;
 }
 
+/* The same of the current task's own memory, for programs that have no walk. NULL: nothing is
+ * there. */
+static __always_inline struct vm_area_struct *find_own_vma(__u64 address)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct maple_search search;
+	if (!mm)
+		return 0;
+	if (!has_maple_tree(mm))
+		return walk_rb_tree(mm, address);
+	search.entry = maple_root(mm);
+	bool is_end = !search.entry;
+	for (int depth = 0; depth < MAPLE_MAX_DEPTH && !is_end; depth++)
+		is_end = walk_maple_node(&search, address);
+	return is_end ? (void *)search.entry : 0;
+}
+
 /* ---- files ---- */
 
 /* What tells the contents of files apart; a file that is written again is another one. */

@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/shadow_call.bpf.h"
 #include "bpf/source/sources.bpf.h"
@@ -121,4 +122,27 @@ int find_pid_namespace(void *context)
 	pid_namespace_inode = BPF_CORE_READ(number_at(pid, level), ns, ns.inum);
 	pid_namespace_level = level;
 	return 0;
+}
+
+/*
+ * The same: gives a file a number that the recorder has mapped in its own memory, there. Returns
+ * the number that the file has, which may be another one; 0: there is none.
+ */
+SEC("raw_tp/sched_process_exit")
+int number_own_file(const __u64 *arguments)
+{
+	__u64 address = arguments[0];
+	__u32 number = arguments[1];
+	struct file_key key = {};
+	struct vm_area_struct *vma = find_own_vma(address);
+	if (!vma || BPF_CORE_READ(vma, vm_start) > address || BPF_CORE_READ(vma, vm_end) <= address)
+		return 0;
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+	if (!file)
+		return 0;
+	read_file_key(file, &key);
+	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
+		return number;
+	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
+	return known ? *known : 0;
 }

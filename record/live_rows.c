@@ -205,6 +205,11 @@ void live_rows_collect(struct live_rows *rows)
 		rows->read = rows->reading.len = 0;
 }
 
+bool live_rows_are_reading(const struct live_rows *rows)
+{
+	return rows->read < rows->reading.len;
+}
+
 int live_rows_fd(const struct live_rows *rows)
 {
 	return target_reader_fd(&rows->reader);

@@ -46,6 +46,8 @@ void live_rows_deinit(struct live_rows *rows);
 void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta);
 /* Takes what has been read meanwhile. */
 void live_rows_collect(struct live_rows *rows);
+/* Whether a process is still being read. */
+bool live_rows_are_reading(const struct live_rows *rows);
 /* Becomes readable when there may be something to collect; -1: nothing is being read. */
 int live_rows_fd(const struct live_rows *rows);
 

@@ -24,7 +24,7 @@ struct process {
 	char *cgroup;              /* "" when unknown */
 	struct object *compiled;   /* its memory of no file, NULL: not needed yet; see jit.h */
 	bool has_vdso;             /* looked for */
-	bool has_sought_runtimes;  /* among its files, see rule_source_seek_runtimes() */
+	bool has_sought_runtimes;  /* among its files, see resolver_seek_runtimes() */
 	uint64_t rescanned_ns;     /* when its maps were last read again for want of a mapping */
 	uint64_t rescan_cost_ns;   /* what that took */
 	uint64_t known_since_ns;   /* when all of it was known last: at an exec, or by /proc */

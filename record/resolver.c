@@ -11,6 +11,7 @@ enum {
 	MAX_KEPT_SNAPSHOTS = 16, /* of a process */
 	MAX_INLINED = 128,       /* functions in each other */
 	MAX_NUMBERS = 8,         /* of one file: several CPUs may meet it at once */
+	MAX_SOUGHT_FILES = 256,  /* of a process: browsers have a hundred */
 };
 
 #define WORD_MASK(bits) ((1ULL << (bits)) - 1)
@@ -61,11 +62,10 @@ static struct object *object_of_event(struct resolver *resolver, const struct ev
 		       : process_read_file(processes, process, event->start, event->end);
 }
 
-void resolver_take_file(struct resolver *resolver, const struct event_file *event)
+/* From now on the number means this object; NULL: it is not known which one it is. */
+static void name_number(
+	struct resolver *resolver, const struct event_file *event, struct object *object)
 {
-	if (event->file >> EVENT_FRAME_FILE_BITS)
-		return;
-	struct object *object = object_of_event(resolver, event);
 	if (event->file >= resolver->files.len)
 		vec_resize(&resolver->files, event->file + 1);
 	struct object **known = &resolver->files.data[event->file];
@@ -73,6 +73,14 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 		resolver_forget_nodes(resolver);
 	if (object)
 		*known = object;
+}
+
+void resolver_take_file(struct resolver *resolver, const struct event_file *event)
+{
+	if (event->file >> EVENT_FRAME_FILE_BITS)
+		return;
+	name_number(resolver, event, object_of_event(resolver, event));
+	struct object *const *known = &resolver->files.data[event->file];
 	if (!*known && resolver->rules) /* of a process that is gone: another one may tell */
 		rule_source_ask_again(resolver->rules, event->file);
 	if (!*known)
@@ -82,6 +90,52 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 		kept_files_add(resolver->kept_files, *known, resolver->processes->objects);
 	if (resolver->rules)
 		rule_source_provide(resolver->rules, event, *known);
+}
+
+/* A file that is about to be sampled, or that a process has whose code no file has. */
+static void expect_file(
+	struct resolver *resolver, struct process *process, const struct mapping *mapping)
+{
+	struct object *object = mapping->object;
+	struct event_file event = {.pid = process->pid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->offset};
+	object->where = (struct object_location){process->pid, mapping->start, mapping->end};
+	rule_source_expect(resolver->rules, &event, object);
+	if (!event.file)
+		return;
+	name_number(resolver, &event, object);
+	if (resolver->kept_files)
+		kept_files_add(resolver->kept_files, object, resolver->processes->objects);
+}
+
+void resolver_seek_runtimes(struct resolver *resolver, struct process *process)
+{
+	if (process->has_sought_runtimes)
+		return;
+	process->has_sought_runtimes = true;
+	rule_source_meet_code_of_no_file(resolver->rules);
+	size_t sought = 0;
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		sought < MAX_SOUGHT_FILES &&
+		(mapping = mapping_table_next(&process->mappings, &cursor));)
+		if (mapping->object->info.kind == LAYOUT_OBJECT_FILE) {
+			expect_file(resolver, process, mapping);
+			sought++;
+		}
+}
+
+void resolver_meet_process(struct resolver *resolver, struct process *process)
+{
+	struct mapping_cursor cursor = {0};
+	for (const struct mapping *mapping;
+		(mapping = mapping_table_next(&process->mappings, &cursor));)
+		if (mapping->object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
+			resolver_seek_runtimes(resolver, process);
+			return;
+		}
 }
 
 /* ---- frames ---- */
@@ -132,14 +186,6 @@ static void add_script(struct resolver *resolver, struct frames *frames, uint64_
 		resolver_add(resolver, frames, object, found[i].offset, found[i].flags);
 }
 
-static void meet_code_of_no_file(struct resolver *resolver, struct process *process)
-{
-	if (!resolver->rules)
-		return;
-	rule_source_meet_code_of_no_file(resolver->rules);
-	rule_source_seek_runtimes(resolver->rules, process);
-}
-
 static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 	const struct event_stack *head, uint64_t word)
 {
@@ -158,7 +204,8 @@ static void resolver_add_word(struct resolver *resolver, struct frames *frames,
 		return;
 	case EVENT_FRAME_ANONYMOUS:
 		process = process_table_get(resolver->processes, head->pid, head->time_ns);
-		meet_code_of_no_file(resolver, process);
+		if (resolver->rules)
+			resolver_seek_runtimes(resolver, process);
 		object = jit_table_object(resolver->jit, process);
 		registered_code_meet(resolver->registered, object, head->pid, head->time_ns);
 		resolver_add(resolver, frames, object, address, found);
@@ -408,7 +455,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
-		meet_code_of_no_file(resolver, rest->process);
+		resolver_seek_runtimes(resolver, rest->process);
 		enum event_stack_end registered =
 			choose_registered(resolver, &frame, object, offset, rest->may_wait, rule);
 		if (registered != EVENT_END_NO_RULE)

@@ -54,6 +54,14 @@ void resolver_mark_objects(struct resolver *resolver);
 /* A file got its number, or its table is wanted again. */
 void resolver_take_file(struct resolver *resolver, const struct event_file *event);
 
+/*
+ * The process has code of no file, and the BPF side may not know which runtime made it: its files
+ * are looked at once, and their tables are made.
+ */
+void resolver_seek_runtimes(struct resolver *resolver, struct process *process);
+/* The same of a process that runs already, if it has memory for such code. */
+void resolver_meet_process(struct resolver *resolver, struct process *process);
+
 /* The head's frames follow on it, as on the wire. */
 struct resolved_stack resolver_stack(
 	struct resolver *resolver, const struct event_stack *head, const uint64_t *words);

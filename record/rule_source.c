@@ -1,6 +1,7 @@
 #include "record/rule_source.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "format/base/mem.h"
 #include "record/process.h"
@@ -8,6 +9,7 @@
 
 enum {
 	VDSO_FILE = 0, /* its number, see bpf/event.h */
+	WAIT_MS = 5,
 };
 
 static const uint64_t pending = 1ULL << 32; /* in place of a table: it is being made */
@@ -86,9 +88,11 @@ void rule_source_forget_objects(struct rule_source *rules)
 	object_table_forget(rules->objects, &rules->tables);
 }
 
-/* A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made, or else is to be asked for again.
+/*
+ * A table, TABLE_ABSENT, or TABLE_NOT_STORED: it is being made, or else is to be asked for again.
+ * The first time, *number is set to what the BPF side is to call the file by, unless it is NULL.
  */
-static uint32_t table_of(struct rule_source *rules, struct object *object)
+static uint32_t table_of(struct rule_source *rules, struct object *object, uint32_t *number)
 {
 	uint32_t known = rule_source_table(rules, object); /* the store may have dropped it */
 	if (table_store_has(rules->store, known))
@@ -106,6 +110,8 @@ static uint32_t table_of(struct rule_source *rules, struct object *object)
 		rules->statistics.failed++;
 		return TABLE_ABSENT;
 	}
+	if (number)
+		*number = table_store_number(rules->store, fd);
 	set_table(rules, object, pending);
 	table_builder_submit(rules->builder, object->serial, fd, elf);
 	return TABLE_NOT_STORED;
@@ -113,63 +119,38 @@ static uint32_t table_of(struct rule_source *rules, struct object *object)
 
 static void grant_wish(struct rule_source *rules, const struct rule_wish *wish, uint32_t table)
 {
-	if (wish->file == RULE_WISH_OF_PROCESS)
-		table_store_tell_runtime(rules->store, table, wish->pid, wish->delta);
-	else
-		table_store_bind(rules->store, wish->file, table);
-	live_rows_meet(&rules->rows, table, wish->pid, wish->delta);
+	const struct event_file *event = &wish->event;
+	if (event->file)
+		table_store_bind(rules->store, event->file, table);
+	if (event->pid)
+		table_store_tell_runtime(rules->store, table, event);
+	live_rows_meet(&rules->rows, table, event->pid, event->offset - event->start);
+}
+
+/* Now, or when it is made. */
+static void make_wish(struct rule_source *rules, const struct rule_wish *wish, uint32_t table)
+{
+	if (table != TABLE_NOT_STORED)
+		grant_wish(rules, wish, table);
+	else if (is_pending(rules, wish->object))
+		vec_push(&rules->wishes, *wish);
+	else if (wish->event.file)
+		table_store_ask_again(rules->store, wish->event.file);
 }
 
 void rule_source_provide(
 	struct rule_source *rules, const struct event_file *event, struct object *object)
 {
-	uint32_t table = table_of(rules, object);
-	struct rule_wish wish = {.file = event->file,
-		.object = object,
-		.pid = event->pid,
-		.delta = event->offset - event->start};
-	if (table == TABLE_NOT_STORED && !is_pending(rules, object))
-		table_store_ask_again(rules->store, event->file);
-	else if (table == TABLE_NOT_STORED)
-		vec_push(&rules->wishes, wish);
-	else
-		grant_wish(rules, &wish, table);
+	struct rule_wish wish = {.event = *event, .object = object};
+	make_wish(rules, &wish, table_of(rules, object, NULL));
 }
 
-void rule_source_seek_runtimes(struct rule_source *rules, struct process *process)
+void rule_source_expect(struct rule_source *rules, struct event_file *event, struct object *object)
 {
-	if (process->has_sought_runtimes)
-		return;
-	process->has_sought_runtimes = true;
-	struct mapping_cursor cursor = {0};
-	for (const struct mapping *mapping;
-		(mapping = mapping_table_next(&process->mappings, &cursor));) {
-		struct rule_wish wish = {.file = RULE_WISH_OF_PROCESS,
-			.object = mapping->object,
-			.pid = process->pid,
-			.delta = mapping->offset - mapping->start};
-		if (mapping->object->info.kind != LAYOUT_OBJECT_FILE)
-			continue;
-		mapping->object->where =
-			(struct object_location){process->pid, mapping->start, mapping->end};
-		uint32_t table = table_of(rules, mapping->object);
-		if (table != TABLE_NOT_STORED)
-			grant_wish(rules, &wish, table);
-		else if (is_pending(rules, mapping->object))
-			vec_push(&rules->wishes, wish);
-	}
-}
-
-void rule_source_meet_process(struct rule_source *rules, struct process *process)
-{
-	struct mapping_cursor cursor = {0};
-	for (const struct mapping *mapping;
-		(mapping = mapping_table_next(&process->mappings, &cursor));)
-		if (mapping->object->info.kind == LAYOUT_OBJECT_ANONYMOUS) {
-			rule_source_meet_code_of_no_file(rules);
-			rule_source_seek_runtimes(rules, process);
-			return;
-		}
+	struct rule_wish wish = {.object = object};
+	uint32_t table = table_of(rules, object, &event->file);
+	wish.event = *event;
+	make_wish(rules, &wish, table);
 }
 
 void rule_source_meet_code_of_no_file(struct rule_source *rules)
@@ -213,6 +194,20 @@ void rule_source_collect(struct rule_source *rules)
 	}
 }
 
+bool rule_source_is_making(const struct rule_source *rules)
+{
+	return rules->wishes.len || live_rows_are_reading(&rules->rows);
+}
+
+void rule_source_wait(const struct rule_source *rules)
+{
+	struct pollfd fds[] = {
+		{.fd = table_builder_fd(rules->builder), .events = POLLIN},
+		{.fd = live_rows_fd(&rules->rows), .events = POLLIN},
+	};
+	poll(fds, sizeof(fds) / sizeof(*fds), WAIT_MS);
+}
+
 int rule_source_fd(const struct rule_source *rules)
 {
 	return table_builder_fd(rules->builder);
@@ -225,7 +220,7 @@ enum event_stack_end rule_source_find(struct rule_source *rules, struct object *
 {
 	if (object->info.kind != LAYOUT_OBJECT_FILE && object->info.kind != LAYOUT_OBJECT_VDSO)
 		return EVENT_END_JIT;
-	uint32_t table = table_of(rules, object);
+	uint32_t table = table_of(rules, object, NULL);
 	if (table == TABLE_NOT_STORED)
 		return EVENT_END_TABLE_PENDING;
 	if (table == TABLE_ABSENT)

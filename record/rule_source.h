@@ -16,10 +16,6 @@
 #include "record/table_builder.h"
 #include "record/table_store.h"
 
-enum {
-	RULE_WISH_OF_PROCESS = UINT32_MAX,
-};
-
 struct rule_source_statistics {
 	uint64_t built, cached, failed; /* tables */
 };
@@ -31,11 +27,9 @@ struct rule_source {
 	struct map tables;            /* of objects, by serial -> their tables */
 	struct live_rows rows;
 	VEC(struct rule_wish {
-		uint32_t file; /* RULE_WISH_OF_PROCESS: the process's runtime alone is asked for */
+		struct event_file event;
 		struct object *object;
-		uint32_t pid; /* who maps it, there: see live_rows_meet() */
-		uint64_t delta;
-	}) wishes; /* of the BPF side, for tables that are being made */
+	}) wishes; /* for tables that are being made */
 	struct rule_source_statistics statistics;
 	bool has_met_code_of_no_file;
 };
@@ -53,12 +47,15 @@ void rule_source_provide(
 	struct rule_source *rules, const struct event_file *event, struct object *object);
 
 /*
- * Code of no file was sampled in this process, and the BPF side may not know which runtime made it:
- * its files are looked at once.
+ * The same before the BPF side has come to the file, where the event says that a process maps it:
+ * sets the event's number, by which it calls the file then. 0: it announces the file itself.
+ * From now on it knows the runtime that the file has as the process's, too.
  */
-void rule_source_seek_runtimes(struct rule_source *rules, struct process *process);
-/* The same of a process that runs already, if it has memory for such code. */
-void rule_source_meet_process(struct rule_source *rules, struct process *process);
+void rule_source_expect(struct rule_source *rules, struct event_file *event, struct object *object);
+/* Whether some of what was asked for is still being made, or read from a process. */
+bool rule_source_is_making(const struct rule_source *rules);
+/* Returns when some of that may be there, after some ms at most. */
+void rule_source_wait(const struct rule_source *rules);
 
 /* What that file is could not be found out: the BPF side announces it once more. */
 void rule_source_ask_again(struct rule_source *rules, uint32_t file);

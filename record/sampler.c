@@ -46,6 +46,7 @@ static void choose_programs(struct sampler *sampler, bool filters)
 	while ((program = bpf_object__next_program(bpf->obj, program)))
 		bpf_program__set_autoload(program, false);
 	bpf_program__set_autoload(bpf->progs.find_pid_namespace, true);
+	bpf_program__set_autoload(bpf->progs.number_own_file, true);
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
 	bpf_program__set_autoload(bpf->progs.on_exit, filters);
@@ -72,7 +73,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.call_graph = options->call_graph,
 		.nr_cpus = nr_cpus,
 		.nr_lanes = nr_lanes,
-		.max_files = max_files(nr_cpus, nr_lanes),
+		.max_files = max_files(nr_cpus, nr_lanes) - EVENT_RECORDER_FILES,
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
 		.runtimes = runtimes.runtimes,
 		.other_runtimes = runtimes.other_runtimes,
@@ -323,7 +324,8 @@ struct table_store_maps sampler_table_maps(const struct sampler *sampler)
 		.runtime_rows = bpf_map__fd(bpf->maps.runtime_rows),
 		.code_rules = bpf_map__fd(bpf->maps.code_rules),
 		.known_runtimes = bpf_map__fd(bpf->maps.known_runtimes),
-		.max_files = bpf->rodata->config.max_files,
+		.number_own_file = bpf_program__fd(bpf->progs.number_own_file),
+		.max_files = bpf->rodata->config.max_files + EVENT_RECORDER_FILES,
 		.epoch = &bpf->bss->table_epoch,
 		.row_kinds = &bpf->bss->row_kinds,
 	};

@@ -40,6 +40,7 @@ enum {
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,
 	READ_PROCESSES_NS = 20 * 1000 * 1000, /* of a turn, while there are some to be read */
+	PREPARE_NS = 500 * 1000 * 1000,       /* before sampling, for what runs already */
 };
 
 /*
@@ -589,7 +590,8 @@ static uint64_t next_deadline(const struct session *session)
 	const struct translate *translate = &session->translate;
 	bool is_reading = script_table_is_reading(&translate->scripts) ||
 			  registered_code_is_reading(&translate->registered) ||
-			  translate_is_reading_code(translate);
+			  translate_is_reading_code(translate) ||
+			  live_rows_are_reading(&session->rules.rows);
 	uint64_t deadline = session->account.drained_ns +
 			    (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
 	uint64_t others[] = {
@@ -668,16 +670,33 @@ static void snapshot_targets(struct session *session)
 	}
 }
 
+/*
+ * What it takes to unwind code that runtimes make is made before the first sample of programs that
+ * run already: over a snapshot, which native code is left to for as long, no such code can be
+ * unwound. Sideband piles up meanwhile, so nothing falls between this look and the stream.
+ */
+static void prepare(struct session *session)
+{
+	struct rule_source *rules = session->translate.resolver.rules;
+	uint64_t until_ns = clock_now_ns() + PREPARE_NS;
+	snapshot_targets(session);
+	do
+		read_processes(session);
+	while (rules && has_unread_processes(session) && clock_now_ns() < until_ns);
+	while (rules && rule_source_is_making(rules) && clock_now_ns() < until_ns) {
+		rule_source_wait(rules);
+		rule_source_collect(rules);
+	}
+}
+
 static struct err *session_run_until_over(struct session *session)
 {
 	struct session_account *account = &session->account;
 	account->begun_ns = account->drained_ns = session->flushed_ns = clock_now_ns();
 	turn_time_begin(&session->turns);
+	prepare(session);
 	if (!session->options.delay_ns)
 		try(start_sampling(session));
-	/* Sideband and samples pile up meanwhile, so nothing falls between snapshot and stream. */
-	snapshot_targets(session);
-	read_processes(session);
 	uint32_t child = 0;
 	if (session->has_target) {
 		child = (uint32_t)session->target.pid;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,6 +174,7 @@ static struct job take_job(struct table_builder *builder)
 static void *table_builder_run(void *context)
 {
 	struct table_builder *builder = context;
+	setpriority(PRIO_PROCESS, (id_t)gettid(), -10); /* where that is allowed */
 	pthread_mutex_lock(&builder->lock);
 	for (;;) {
 		while (!builder->is_ending && !builder->wanted &&

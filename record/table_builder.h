@@ -1,8 +1,9 @@
 /*
  * Makes unwind tables in a thread of its own, one after the other, the
  * smallest first, from the disk cache or from the file itself: a large library
- * takes a tenth of a second, in which the ring would fill up. A file can be made to take much
- * longer: then it goes without, so that those behind it get theirs.
+ * takes a tenth of a second, in which the ring would fill up. It runs ahead of other programs,
+ * since their stacks wait for it. A file can be made to take much longer: then it goes without, so
+ * that those behind it get theirs.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H

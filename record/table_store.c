@@ -44,6 +44,7 @@ struct table_store {
 	uint32_t nr_shards, max_shards, current;
 	VEC(struct table) tables;    /* by number */
 	VEC(uint32_t) table_of_file; /* by number of the file; 0: none */
+	uint32_t next_number;        /* of those that the recorder deals out */
 	uint64_t dropped;
 };
 
@@ -107,6 +108,7 @@ struct err *table_store_create(
 			    : shards > UNWIND_MAX_SHARDS ? UNWIND_MAX_SHARDS
 							 : (uint32_t)shards;
 	vec_resize(&store->table_of_file, maps->max_files);
+	store->next_number = maps->max_files - EVENT_RECORDER_FILES;
 	vec_resize(&store->tables, TABLE_ABSENT + 1);
 	store->tables.data[TABLE_NOT_STORED].is_dropped = true;
 	store->tables.data[TABLE_ABSENT].entry.state = UNWIND_TABLE_ABSENT;
@@ -373,6 +375,24 @@ void table_store_bind(struct table_store *store, uint32_t file, uint32_t table)
 	set_state(out, entry->state);
 }
 
+/* BPF_PROG_TEST_RUN of raw tracepoints: Linux 5.10. */
+uint32_t table_store_number(struct table_store *store, int fd)
+{
+	if (store->next_number >= store->maps.max_files)
+		return 0;
+	void *mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0); /* never touched */
+	if (mapped == MAP_FAILED)
+		return 0;
+	uint64_t arguments[] = {(uintptr_t)mapped, store->next_number};
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options), .ctx_in = arguments, .ctx_size_in = sizeof(arguments)};
+	int result = bpf_prog_test_run_opts(store->maps.number_own_file, &options);
+	munmap(mapped, 1);
+	uint32_t number = result ? 0 : options.retval;
+	store->next_number += number == store->next_number;
+	return number;
+}
+
 /* ---- searching, as bpf/unwind_table.bpf.h does ---- */
 
 const struct unwind_rule *table_store_find(
@@ -415,13 +435,18 @@ const struct runtime_row *table_store_runtime_row(const struct table_store *stor
 }
 
 void table_store_tell_runtime(
-	const struct table_store *store, uint32_t table, uint32_t pid, uint64_t delta)
+	const struct table_store *store, uint32_t table, const struct event_file *event)
 {
 	uint32_t number = store->tables.data[table].entry.runtime;
 	if (!number)
 		return;
-	struct known_runtime_key key = {.pid = pid, .kind = store->runtime_rows[number - 1].kind};
-	struct known_runtime known = {.delta = delta, .row = number};
+	struct known_runtime_key key = {
+		.pid = event->pid, .kind = store->runtime_rows[number - 1].kind};
+	struct known_runtime known = {.start = event->start,
+		.end = event->end,
+		.delta = event->offset - event->start,
+		.row = number,
+		.file = event->file};
 	bpf_map_update_elem(store->maps.known_runtimes, &key, &known, BPF_NOEXIST);
 }
 

@@ -20,6 +20,7 @@ struct table_store_maps {
 	int files, rules, shards, runtime_rows; /* file descriptors; borrowed */
 	int code_rules;                         /* likewise; see record/code_rules.h */
 	int known_runtimes;                     /* likewise; see bpf/runtime/ */
+	int number_own_file;                    /* likewise; a program */
 	uint32_t max_files;                     /* of the map `files` */
 	volatile uint32_t *epoch;               /* the BPF side's clock of use; borrowed */
 	volatile uint32_t *row_kinds;           /* bits: of what kinds the rows are; borrowed */
@@ -44,6 +45,12 @@ void table_store_ask_again(struct table_store *store, uint32_t file);
 /* From now on the BPF side finds this table for this file. */
 void table_store_bind(struct table_store *store, uint32_t file, uint32_t table);
 
+/*
+ * The number that the BPF side calls a file by from now on, or does already; before a process is
+ * sampled there, so that no sample has to wait for what is bound to it. 0: it has none.
+ */
+uint32_t table_store_number(struct table_store *store, int fd);
+
 /* The rule for an offset, by a table that is there; that of UNWIND_CFA_NONE where none covers it.
  */
 const struct unwind_rule *table_store_find(
@@ -64,10 +71,10 @@ bool table_store_has_runtime(
 
 /* The row of its runtime; NULL: script frames of none are found. */
 const struct runtime_row *table_store_runtime_row(const struct table_store *store, uint32_t table);
-/* The BPF side knows from now on that a process has that runtime; address + delta is an offset in
- * the file of the table. */
+/* The BPF side knows from now on that a process has that runtime, by the mapping that the event
+ * says. */
 void table_store_tell_runtime(
-	const struct table_store *store, uint32_t table, uint32_t pid, uint64_t delta);
+	const struct table_store *store, uint32_t table, const struct event_file *event);
 /* Another row of the same runtime: its number, for table_store_tell_users_row(); 0: there is no
  * room. */
 uint32_t table_store_add_row(struct table_store *store, const struct runtime_row *row);

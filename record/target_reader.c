@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -98,6 +99,7 @@ static void run_forker(int control_fd, target_read_fn *fn)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "ebprof-reader");
+	setpriority(PRIO_PROCESS, 0, -10); /* where that is allowed: what is to be read changes */
 	target_reader_keep_only(control_fd);
 	pid_t worker = 0;
 	int alive = 0;

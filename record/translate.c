@@ -59,7 +59,7 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 {
 	struct process *process = process_table_get(&translate->processes, pid, now_ns);
 	if (translate->resolver.rules)
-		rule_source_meet_process(translate->resolver.rules, process);
+		resolver_meet_process(&translate->resolver, process);
 }
 
 /* ---- sideband ---- */

@@ -306,6 +306,31 @@ TEST(file_is_announced_once)
 	CHECK_INT(emulated_count(EVENT_FILE), 2);
 }
 
+static void check_own_numbers(enum emulated_release release)
+{
+	enum {
+		OWN = EMULATED_MAX_FILES - 1
+	};
+	map_space(release);
+	CHECK_INT(emulated_number_own_file(CODE_A, OWN), OWN);
+	CHECK_INT(find(CODE_A).file, OWN);
+	CHECK_INT(emulated_count(EVENT_FILE), 0); /* the recorder knows it */
+	uint32_t number = find(CODE_B).file;
+	CHECK_INT(emulated_number_own_file(CODE_B, OWN - 1), number);
+	CHECK_INT(emulated_number_own_file(CODE_A, OWN - 1), OWN);
+	CHECK_INT(emulated_number_own_file(0x1000, OWN - 1), 0);
+}
+
+TEST(files_that_the_recorder_numbers_on_5_10)
+{
+	check_own_numbers(EMULATED_5_10);
+}
+
+TEST(files_that_the_recorder_numbers_on_6_13)
+{
+	check_own_numbers(EMULATED_6_13);
+}
+
 TEST(file_numbers_of_different_cpus_differ)
 {
 	map_space(EMULATED_6_13);

@@ -111,6 +111,8 @@ struct emulated_mapping {
 	uint32_t file, kind;
 };
 void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret);
+/* Asks for a number for the file that the process has mapped there; the one that it has. */
+uint32_t emulated_number_own_file(uint64_t address, uint32_t number);
 
 /* ---- the process's memory; what was not given cannot be read ---- */
 

@@ -20,6 +20,7 @@ int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
 int find_pid_namespace(void *context);
+int number_own_file(const __u64 *arguments);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -389,6 +390,13 @@ void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret)
 	const struct mapping *found = &scratch->walk.mapping;
 	*ret = (struct emulated_mapping){
 		found->start, found->end, found->delta, found->file, found->kind};
+}
+
+uint32_t emulated_number_own_file(uint64_t address, uint32_t number)
+{
+	__u64 arguments[] = {address, number};
+	put_process();
+	return (uint32_t)number_own_file(arguments);
 }
 
 struct unwind_file *emulated_unwind_file(uint32_t number)
