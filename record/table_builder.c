@@ -23,19 +23,32 @@ struct job {
 	uint64_t code_bytes;
 };
 
+enum {
+	THREADS = 2,
+	SMALL_CODE_BYTES = 4 << 20, /* some ms */
+};
+
+struct builder_thread {
+	struct table_builder *builder;
+	pthread_t thread;
+	uint64_t max_code_bytes; /* of the jobs that it takes */
+	atomic_bool stop;        /* the table at hand */
+	bool is_working;
+	uint64_t begun_cpu_ns; /* the thread's CPU time when it began its table */
+};
+
 struct table_builder {
 	struct cache *cache;
 	int event_fd;
-	pthread_t thread;
-	atomic_bool stop;     /* the table at hand */
-	pthread_mutex_t lock; /* of everything below */
+	struct builder_thread threads[THREADS];
+	pthread_mutex_t runtimes_lock; /* while on_runtime() is called */
+	pthread_mutex_t lock;          /* of everything below, and of threads' work */
 	pthread_cond_t submitted;
 	VEC(struct job) jobs; /* from `next` on still to be done */
 	size_t next;
 	VEC(struct table_result) results; /* from `taken` on still to be taken */
 	size_t taken;
-	bool is_ending, is_working;
-	uint64_t begun_cpu_ns; /* the thread's CPU time when it began its table */
+	bool is_ending;
 	table_runtime_fn *on_runtime;
 	void *context;
 	uint32_t wanted, refused; /* runtimes */
@@ -118,9 +131,11 @@ static enum table_origin make_table(
 /* False: what needs it would not work. */
 static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
 {
-	struct err *err = builder->on_runtime && runtimes
-				  ? builder->on_runtime(builder->context, runtimes)
-				  : NULL;
+	struct err *err = NULL;
+	pthread_mutex_lock(&builder->runtimes_lock);
+	if (builder->on_runtime && runtimes)
+		err = builder->on_runtime(builder->context, runtimes);
+	pthread_mutex_unlock(&builder->runtimes_lock);
 	if (!err)
 		return true;
 	pthread_mutex_lock(&builder->lock);
@@ -133,8 +148,9 @@ static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
 	return false;
 }
 
-static void table_builder_run_job(struct table_builder *builder, const struct job *job)
+static void table_builder_run_job(struct builder_thread *thread, const struct job *job)
 {
+	struct table_builder *builder = thread->builder;
 	struct table_result result = {.id = job->id};
 	result.origin = make_table(builder->cache, job->fd, job->elf, &result.table);
 	struct runtime_row *row = &result.table.runtime;
@@ -143,62 +159,74 @@ static void table_builder_run_job(struct table_builder *builder, const struct jo
 	elf_file_destroy(job->elf);
 	close(job->fd);
 	pthread_mutex_lock(&builder->lock);
-	builder->is_working = false;
+	thread->is_working = false;
 	vec_push(&builder->results, result);
 	pthread_mutex_unlock(&builder->lock);
 	eventfd_write(builder->event_fd, 1);
 }
 
-static uint64_t cpu_ns(const struct table_builder *builder)
+static uint64_t cpu_ns(const struct builder_thread *thread)
 {
 	clockid_t clock;
-	return pthread_getcpuclockid(builder->thread, &clock) ? 0 : clock_read_ns(clock);
+	return pthread_getcpuclockid(thread->thread, &clock) ? 0 : clock_read_ns(clock);
 }
 
 /*
- * The job with the least code to describe: stacks of everything else would wait for one browser.
- * Large files are not put off for long, since a file comes once.
+ * The job with the least code to describe, of those that are left to the thread: stacks of
+ * everything else would wait for one browser. Large files are not put off for long, since a file
+ * comes once. False: there is none.
  */
-static struct job take_job(struct table_builder *builder)
+static bool take_job(struct builder_thread *thread, struct job *ret)
 {
-	struct job *first = &builder->jobs.data[builder->next++], *least = first;
-	for (size_t i = builder->next; i < builder->jobs.len; i++)
-		if (builder->jobs.data[i].code_bytes < least->code_bytes)
-			least = &builder->jobs.data[i];
-	struct job ret = *least;
+	struct table_builder *builder = thread->builder;
+	struct job *first = builder->jobs.data + builder->next, *least = NULL;
+	for (size_t i = builder->next; i < builder->jobs.len; i++) {
+		struct job *job = &builder->jobs.data[i];
+		if (!least || job->code_bytes < least->code_bytes)
+			least = job;
+	}
+	if (!least || least->code_bytes > thread->max_code_bytes)
+		return false;
+	*ret = *least;
 	*least = *first;
-	*first = ret;
-	return ret;
+	builder->next++;
+	return true;
+}
+
+/* Under the lock, but for the work. False: there is nothing to do. */
+static bool do_next(struct builder_thread *thread)
+{
+	struct table_builder *builder = thread->builder;
+	struct job job;
+	uint32_t wanted = builder->wanted;
+	if (wanted) {
+		builder->wanted = 0;
+		pthread_mutex_unlock(&builder->lock);
+		prepare_runtimes(builder, wanted);
+		pthread_mutex_lock(&builder->lock);
+		return true;
+	}
+	if (!take_job(thread, &job))
+		return false;
+	thread->is_working = true;
+	thread->begun_cpu_ns = cpu_ns(thread);
+	atomic_store(&thread->stop, false);
+	elf_file_stop_when(job.elf, &thread->stop);
+	pthread_mutex_unlock(&builder->lock);
+	table_builder_run_job(thread, &job);
+	pthread_mutex_lock(&builder->lock);
+	return true;
 }
 
 static void *table_builder_run(void *context)
 {
-	struct table_builder *builder = context;
+	struct builder_thread *thread = context;
+	struct table_builder *builder = thread->builder;
 	setpriority(PRIO_PROCESS, (id_t)gettid(), -10); /* where that is allowed */
 	pthread_mutex_lock(&builder->lock);
-	for (;;) {
-		while (!builder->is_ending && !builder->wanted &&
-			builder->next == builder->jobs.len)
+	while (!builder->is_ending)
+		if (!do_next(thread))
 			pthread_cond_wait(&builder->submitted, &builder->lock);
-		if (builder->is_ending)
-			break;
-		if (builder->wanted) {
-			uint32_t wanted = builder->wanted;
-			builder->wanted = 0;
-			pthread_mutex_unlock(&builder->lock);
-			prepare_runtimes(builder, wanted);
-			pthread_mutex_lock(&builder->lock);
-			continue;
-		}
-		struct job job = take_job(builder);
-		builder->is_working = true;
-		builder->begun_cpu_ns = cpu_ns(builder);
-		atomic_store(&builder->stop, false);
-		elf_file_stop_when(job.elf, &builder->stop);
-		pthread_mutex_unlock(&builder->lock);
-		table_builder_run_job(builder, &job);
-		pthread_mutex_lock(&builder->lock);
-	}
 	pthread_mutex_unlock(&builder->lock);
 	return NULL;
 }
@@ -212,16 +240,21 @@ struct err *table_builder_create(struct cache *cache, struct table_builder **ret
 	builder->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&builder->lock, NULL);
 	pthread_cond_init(&builder->submitted, NULL);
+	pthread_mutex_init(&builder->runtimes_lock, NULL);
 	int error = builder->event_fd < 0 ? errno : 0;
-	if (!error)
-		error = pthread_create(&builder->thread, NULL, table_builder_run, builder);
+	for (int i = 0; i < THREADS && !error; i++) {
+		struct builder_thread *thread = &builder->threads[i];
+		thread->max_code_bytes = i ? SMALL_CODE_BYTES : UINT64_MAX;
+		thread->builder = builder;
+		error = pthread_create(&thread->thread, NULL, table_builder_run, thread);
+		if (error)
+			thread->builder = NULL;
+	}
 	if (!error) {
 		*ret = builder;
 		return NULL;
 	}
-	mem_close_fd(&builder->event_fd);
-	cache_close(cache);
-	mem_free(builder);
+	table_builder_destroy(builder);
 	return err_sys(error, "cannot start a thread");
 }
 
@@ -231,10 +264,13 @@ void table_builder_destroy(struct table_builder *builder)
 		return;
 	pthread_mutex_lock(&builder->lock);
 	builder->is_ending = true;
-	atomic_store(&builder->stop, true);
-	pthread_cond_signal(&builder->submitted);
+	for (int i = 0; i < THREADS; i++)
+		atomic_store(&builder->threads[i].stop, true);
+	pthread_cond_broadcast(&builder->submitted);
 	pthread_mutex_unlock(&builder->lock);
-	pthread_join(builder->thread, NULL);
+	for (int i = 0; i < THREADS; i++)
+		if (builder->threads[i].builder)
+			pthread_join(builder->threads[i].thread, NULL);
 	for (size_t i = builder->next; i < builder->jobs.len; i++) {
 		elf_file_destroy(builder->jobs.data[i].elf);
 		close(builder->jobs.data[i].fd);
@@ -245,7 +281,8 @@ void table_builder_destroy(struct table_builder *builder)
 	vec_deinit(&builder->results);
 	pthread_cond_destroy(&builder->submitted);
 	pthread_mutex_destroy(&builder->lock);
-	close(builder->event_fd);
+	pthread_mutex_destroy(&builder->runtimes_lock);
+	mem_close_fd(&builder->event_fd);
 	cache_close(builder->cache);
 	err_destroy(builder->refusal);
 	mem_free(builder);
@@ -261,7 +298,7 @@ void table_builder_want(struct table_builder *builder, uint32_t runtimes)
 {
 	pthread_mutex_lock(&builder->lock);
 	builder->wanted |= runtimes;
-	pthread_cond_signal(&builder->submitted);
+	pthread_cond_broadcast(&builder->submitted);
 	pthread_mutex_unlock(&builder->lock);
 }
 
@@ -289,7 +326,7 @@ void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, st
 	struct job job = {.id = id, .fd = fd, .elf = elf, .code_bytes = count_code(elf)};
 	pthread_mutex_lock(&builder->lock);
 	vec_push(&builder->jobs, job);
-	pthread_cond_signal(&builder->submitted);
+	pthread_cond_broadcast(&builder->submitted);
 	pthread_mutex_unlock(&builder->lock);
 }
 
@@ -297,8 +334,11 @@ void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, st
 static void stop_endless(struct table_builder *builder)
 {
 	uint64_t max_ns = TABLE_BUILDER_MAX_S * 1000000000ULL;
-	if (builder->is_working && cpu_ns(builder) - builder->begun_cpu_ns > max_ns)
-		atomic_store(&builder->stop, true);
+	for (int i = 0; i < THREADS; i++) {
+		struct builder_thread *thread = &builder->threads[i];
+		if (thread->is_working && cpu_ns(thread) - thread->begun_cpu_ns > max_ns)
+			atomic_store(&thread->stop, true);
+	}
 }
 
 bool table_builder_take(struct table_builder *builder, struct table_result *ret)

@@ -1,9 +1,9 @@
 /*
- * Makes unwind tables in a thread of its own, one after the other, the
- * smallest first, from the disk cache or from the file itself: a large library
- * takes a tenth of a second, in which the ring would fill up. It runs ahead of other programs,
- * since their stacks wait for it. A file can be made to take much longer: then it goes without, so
- * that those behind it get theirs.
+ * Makes unwind tables, from the disk cache or from the files themselves, in two threads of its own:
+ * a large library takes a tenth of a second, in which the ring would fill up. The smallest is made
+ * first, and one of the threads makes none of large files, for which all others would wait. They
+ * run ahead of other programs, since their stacks wait for them. A file can be made to take much
+ * longer: then it goes without, so that those behind it get theirs.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -42,7 +42,8 @@ void table_builder_destroy(struct table_builder *builder);
 
 /*
  * What is to be done before a table of a file with a runtime is a result: `runtimes` has the bit of
- * its kind. Called in the builder's thread. After an error the table is one without a runtime.
+ * its kind. Called in one of the builder's threads, but not in both at once. After an error the
+ * table is one without a runtime.
  */
 typedef struct err *table_runtime_fn(void *context, uint32_t runtimes) ERR_MUST_CHECK;
 /* Before the first table is submitted; the context is borrowed as long as the builder lives. */
@@ -56,7 +57,7 @@ uint32_t table_builder_refused(struct table_builder *builder, const struct err *
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf);
 /*
  * The next result. False: none is ready. To be called now and then: it is what gives up a table
- * that takes the thread more than TABLE_BUILDER_MAX_S.
+ * that takes a thread more than TABLE_BUILDER_MAX_S.
  */
 bool table_builder_take(struct table_builder *builder, struct table_result *ret);
 /* Becomes readable with each result. */
