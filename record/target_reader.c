@@ -22,6 +22,8 @@ enum {
 	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
 	JOBS_MAX = 64 << 10,       /* waiting */
 	HANG_NS = 400 * NS_PER_MS, /* of a read that has begun */
+	WORKER_BYTES =
+		256 << 20, /* of a worker's data, the recorder's that it was forked with too */
 };
 
 static const uint64_t start_ns = 2000ULL * NS_PER_MS;     /* until it begins: the machine is busy */
@@ -93,12 +95,27 @@ static bool receive_fd(int *fd)
 	return true;
 }
 
+/*
+ * How much there is to read says what is read, and it may be made to lead to much more. A worker
+ * that gets no more memory ends: that read is given up. Not where sanitizers have more for
+ * themselves.
+ */
+static void limit_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit limit = {WORKER_BYTES, WORKER_BYTES};
+	setrlimit(RLIMIT_DATA, &limit);
+	prctl(PR_SET_DUMPABLE, 0); /* a core file would cost more than the read */
+#endif
+}
+
 static void run_forker(int control_fd, target_read_fn *fn)
 {
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "ebprof-reader");
+	limit_memory();
 	setpriority(PRIO_PROCESS, 0, -10); /* where that is allowed: what is to be read changes */
 	target_reader_keep_only(control_fd);
 	pid_t worker = 0;
@@ -349,6 +366,9 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 				return false;
 			if (has_hung && reader->has_begun)
 				note_hang(reader, job.pid);
+			if (reader->has_begun)
+				target_reader_charge(
+					reader, job.pid, clock_now_ns() - reader->moved_ns);
 			end_worker(reader);
 		}
 		finish_first(reader);
