@@ -24,6 +24,9 @@ enum runtime_shadow {
 
 enum {
 	RUNTIME_WALK_WORDS = 128,
+	/* Of places that are tried in one walk, while code is searched for: real programs' code is
+	 * near, and found again where it was. Memory may be made to look like code everywhere. */
+	RUNTIME_MAX_TRIES = 2048,
 };
 
 struct runtime_walk {
@@ -38,6 +41,7 @@ struct runtime_walk {
 	__u32 shadow_left;   /* of its frames, those not pushed yet */
 	__u32 absent;   /* bits, by kind: the process has no such runtime, as far as is known */
 	__u32 searched; /* bits, by kind: has searched the stack for its loop, which once will do */
+	__u32 tries;    /* that are left, see runtime_may_try() */
 	__u32 file;     /* whose row it is; 0: none */
 	__u64 process;  /* what tells it from others: identify_process() */
 	__u64 delta;    /* of its mapping */
@@ -58,9 +62,19 @@ static __always_inline void begin_runtime_walk(struct runtime_walk *runtime)
 	runtime->is_handed_over = false;
 	runtime->is_declined = false;
 	runtime->searched = runtime->absent = 0;
+	runtime->tries = RUNTIME_MAX_TRIES;
 	runtime->has_thread = false;
 	runtime->file = 0;
 	runtime->row.kind = RUNTIME_NONE;
+}
+
+/* Whether one more place may be tried. False: the walk does without what is searched for. */
+static __always_inline bool runtime_may_try(struct runtime_walk *runtime)
+{
+	if (!runtime->tries)
+		return false;
+	runtime->tries--;
+	return true;
 }
 
 /* How a runtime took the walk out of code that its compiler made. */

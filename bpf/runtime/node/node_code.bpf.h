@@ -70,8 +70,8 @@ __noinline int node_try_code(__u64 start, __u64 address);
 __noinline int node_try_code(__u64 start, __u64 address)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
-		return 0;
+	if (!scratch || !runtime_may_try(&scratch->walk.runtime))
+		return -1;
 	const struct node_row *row = node_row(&scratch->walk.runtime);
 	struct node_walk *node = node_walk(&scratch->walk.runtime);
 	struct node_code *code = &node->code;
@@ -102,7 +102,7 @@ __noinline int node_search_piece(__u64 piece, __u64 address);
 __noinline int node_search_piece(__u64 piece, __u64 address)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
+	if (!scratch || !runtime_may_try(&scratch->walk.runtime))
 		return -1;
 	const struct node_row *row = node_row(&scratch->walk.runtime);
 	struct window *window = &scratch->walk.window;
@@ -159,7 +159,7 @@ __noinline int node_find_code(__u64 address)
 		found = node_search_piece(piece - i * WINDOW_BYTES, address);
 	known->place = 0;
 	known->start = node->code.start;
-	known->place = found > 0 ? place : nowhere;
+	known->place = found > 0 ? place : scratch->walk.runtime.tries ? nowhere : 0;
 	if (found > 0 && near) {
 		near->place = 0;
 		near->start = node->code.start;
