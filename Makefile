@@ -265,7 +265,7 @@ HOSTILE := $(patsubst %.c,$(O)/%,$(filter-out %/garbage_memory.c,$(wildcard test
 	$(O)/tests/hostile/garbage_memory.so
 $(O)/tests/hostile/%: tests/hostile/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -rdynamic -I. -Wall -Wextra -o $@ $<
 $(O)/tests/hostile/%.so: tests/hostile/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-stack-protector -Wall -Wextra -shared -fPIC -o $@ $<

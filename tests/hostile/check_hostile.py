@@ -71,6 +71,12 @@ def interpreted(script):
     return beside(loop, loop)
 
 
+def runtimes(*kinds):
+    """Processes that look like Node.js or a virtual machine of Java."""
+    return beside(*[f"false_{kind.split()[0]} T {kind.split()[1]}" for kind in kinds])
+
+
+STORM = "while :; do false_node 0 names; false_jvm 0 names; done >/dev/null 2>&1"
 DEEP_PYTHON = "import os\\ndef f(n):\\n  return f(n - 1) if n else os.getppid()\\nf(300)"
 ATTACKS = [
     Attack("mmap storm", beside("mmap_storm T", "mmap_storm T /bin/true"), is_short=True),
@@ -110,6 +116,14 @@ ATTACKS = [
         "lua5.4 -e 'local function f(n) if n == 0 then return 0 + os.clock() end return 0 + f(n - 1) end f(150)'")),
     Attack("garbage in LuaJIT", interpreted(
         "luajit -e 'local function f(n) if n == 0 then return 0 + os.clock() end return 0 + f(n - 1) end f(150)'")),
+    Attack("false V8: circles, names", runtimes("node circle", "node names"), is_short=True),
+    Attack("false V8: code everywhere", runtimes("node search", "node search")),
+    Attack("false V8: inlined functions", runtimes("node inlined", "node inlined")),
+    Attack("false V8: mappings", runtimes("node maps", "node maps")),
+    Attack("false HotSpot: tables", runtimes("jvm endless", "jvm unmapped"), is_short=True),
+    Attack("false HotSpot: circles, hops", runtimes("jvm circle", "jvm search")),
+    Attack("false HotSpot: names", runtimes("jvm names", "jvm names")),
+    Attack("false runtimes, a storm", beside(STORM, STORM)),
 ]
 
 
