@@ -63,12 +63,11 @@ test_interpreter() { try_chains interpreter; }
 test_baseline() { try_chains baseline; }
 test_optimizing() { try_chains optimizing; }
 
-# As it runs without options. Behind Node.js 22 not all functions that are inlined are found.
+# As it runs without options.
 test_inlining() {
 	local node list
 	list=$(nodes) || exit $?
 	for node in $list; do
-		[[ $(major_of "$node") -le 22 ]] || continue
 		record_shape "$node" 2
 		exact_chains "$node"
 	done
@@ -91,9 +90,8 @@ test_attached() {
 }
 
 test_whole_and_named() {
-	local node list all modules unnamed lines line
+	local node list all modules unnamed
 	list=$(nodes) || exit $?
-	line=$(grep -n '// hot' "$here/node_shape.mjs" | cut -d: -f1)
 	for node in $list; do
 		# shellcheck disable=SC2046
 		record_shape "$node" 2 $(options_of "$node" interpreter)
@@ -103,12 +101,74 @@ test_whole_and_named() {
 			END { print c["all"] + 0, c["whole"] + 0, c["unnamed"] + 0 }')
 		percent "$node: stacks up to the beginning of the program" "$modules" "$all" 98
 		percent "$node: stacks whose functions have names" $((all - unnamed)) "$all" 98
-		command -v go >/dev/null || continue
-		"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
-		go tool pprof -lines -top -nodecount=2000 shape.pb.gz >top 2>/dev/null || fail "pprof"
-		lines=$(sed -n 's/.* mix .*node_shape[.]mjs:\([0-9]*\).*/\1/p' top |
-			awk -v line="$line" '$1 >= line - 1 && $1 <= line { n++ } END { print n + 0 }')
-		[[ $lines -ge 1 ]] || fail "$node: no line of the loop in mix(): $(grep mix top | head -3)"
+	done
+}
+
+# The lines of mix(), which is a loop of two.
+test_lines() {
+	local node list lines line what
+	list=$(nodes) || exit $?
+	command -v go >/dev/null || skip "no go, whose pprof shows lines"
+	line=$(grep -n '// hot' "$here/node_shape.mjs" | cut -d: -f1)
+	for node in $list; do
+		for what in interpreter baseline; do
+			# shellcheck disable=SC2046
+			record_shape "$node" 2 $(options_of "$node" $what)
+			"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+			go tool pprof -lines -top -nodecount=2000 shape.pb.gz >top 2>/dev/null || fail "pprof"
+			lines=$(sed -n 's/.* mix .*node_shape[.]mjs:\([0-9]*\).*/\1/p' top |
+				awk -v line="$line" '$1 >= line - 1 && $1 <= line { n++ } END { print n + 0 }')
+			[[ $lines -ge 1 ]] || fail "$node, $what: no line of the loop in mix(): $(grep mix top | head -3)"
+		done
+	done
+}
+
+# Processes of 0.1 s: names are copied when functions are seen, whatever becomes of the process.
+test_short_lives() {
+	local node list all unnamed
+	list=$(nodes) || exit $?
+	cat >short.mjs <<-'JS'
+		const work = (n) => JSON.stringify(Array.from({ length: n }, (_, i) => ({ i }))).length;
+		while (process.cpuUsage().user < 120e3) work(300);
+	JS
+	for node in $list; do
+		# shellcheck disable=SC2016
+		"$EBPROF" record -q -F 497 -o short.data -- \
+			bash -c 'for i in {1..8}; do "$1" short.mjs; done' - "$node" >out 2>err || fail "record: $(cat err)"
+		read -r all unnamed < <(count short.data '
+			/Builtins_JSEntry|;work/ { add("all") } /;work.*\[unnamed|\[unnamed.*;work/ { add("unnamed") }
+			END { print c["all"] + 0, c["unnamed"] + 0 }')
+		percent "$node: short lives: stacks whose functions have names" $((all - unnamed)) "$all" 97
+	done
+}
+
+# A function of WebAssembly that calls itself, and one of JavaScript.
+test_webassembly() {
+	local node list all wrong
+	list=$(nodes) || exit $?
+	cat >wasm.mjs <<-'JS'
+		const section = (id, ...body) => [id, body.length, ...body];
+		const body = [0, 0x20, 0, 0x45, 4, 0x40, 0x10, 0, 5, 0x20, 0, 0x41, 1, 0x6b, 0x10, 1, 0x0b, 0x0b];
+		const bytes = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+			...section(1, 2, 0x60, 0, 0, 0x60, 1, 0x7f, 0), ...section(2, 1, 1, 0x6d, 1, 0x66, 0, 0),
+			...section(3, 1, 1), ...section(7, 1, 1, 0x67, 0, 1), ...section(10, 1, body.length, ...body)]);
+		let sum = 0;
+		function inner() { for (let i = 0; i < 3000; i++) sum = (sum * 31 + i) | 0; }
+		const { g } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { m: { f: inner } }).exports;
+		function outer() { g(5); }
+		for (const end = Date.now() + 1500; Date.now() < end;) outer();
+	JS
+	for node in $list; do
+		"$EBPROF" record -q -F 997 -o wasm.data -- "$node" wasm.mjs >out 2>err || fail "record: $(cat err)"
+		read -r all wrong < <(count wasm.data '
+			/;inner(;|$)/ {
+				add("all"); stack = $0
+				if (!/;outer;.*WebAssembly.*;inner/ || gsub(/[(]WebAssembly[)]/, "") != 6) {
+					add("wrong"); print stack >"wrong"
+				}
+			}
+			END { print c["all"] + 0, c["wrong"] + 0 }')
+		percent "$node: WebAssembly: $(head -n 1 wrong 2>/dev/null | tail -c 300)" $((all - wrong)) "$all" 97
 	done
 }
 

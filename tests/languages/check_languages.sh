@@ -41,7 +41,12 @@ row() { # LANGUAGE SUITE INTERPRETER PACKAGE...
 	fi
 	debian_wrapper "$cache/$name.run" "$root" "$interpreter"
 	SYMFS=$root INTERPRETERS=$cache/$name.run "$here/../e2e/$language.sh" >"$cache/$name.log" 2>&1
-	local good bad without
+	count_row "$name"
+}
+
+# Adds up what the tests of a row printed.
+count_row() { # NAME
+	local name=$1 good bad without
 	good=$(grep -c '^ok ' "$cache/$name.log")
 	bad=$(grep -c '^not ok ' "$cache/$name.log")
 	without=$(grep -c '^skip ' "$cache/$name.log")
@@ -49,6 +54,21 @@ row() { # LANGUAGE SUITE INTERPRETER PACKAGE...
 	printf '%-28s %3d passed, %d failed, %d skipped\n' "$name:" "$good" "$bad" "$without"
 	[[ $((good + bad + without)) != 0 ]] || bad=1
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + without))
+}
+
+# The same of a Node.js that npm installs: MAJOR, which is one of those that are built by the project.
+node_of_npm() {
+	local major=$1 name=node$1-npm folder node
+	folder=$cache/$name node=$folder/node_modules/node/bin/node
+	is_wanted "$name" || return 0
+	[[ -x $node ]] || { mkdir -p "$folder" && npm install --silent --prefix "$folder" "node@$major" >"$cache/$name.log" 2>&1; }
+	if ! [[ -x $node ]]; then
+		echo "skip $name: $(command -v npm >/dev/null && tail -n 1 "$cache/$name.log" || echo "no npm here")"
+		skipped=$((skipped + 1))
+		return
+	fi
+	SYMFS='' INTERPRETERS=$node "$here/../e2e/node.sh" >"$cache/$name.log" 2>&1
+	count_row "$name"
 }
 
 row python bullseye /usr/bin/python3.9 python3.9-minimal libpython3.9-stdlib
@@ -95,6 +115,9 @@ row java trixie /usr/lib/jvm/java-25-openjdk-amd64/bin/java openjdk-21-jre-headl
 row node bookworm /usr/bin/node nodejs
 row node trixie /usr/bin/node nodejs
 row node sid /usr/bin/node nodejs
+for major in 18 20 22 24 26; do
+	node_of_npm $major
+done
 row erlang bookworm /usr/bin/erl erlang-base dash
 row erlang trixie /usr/bin/erl erlang-base dash
 row erlang sid /usr/bin/erl erlang-base dash

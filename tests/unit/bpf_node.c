@@ -266,6 +266,22 @@ TEST(frames_of_builtins_have_a_marker)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* ... and in memory of no file a name of ours. */
+TEST(frames_of_no_function_in_memory_of_no_file_have_names)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_function(&fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
+	fixture.stack[FIRST - 1] = 2 << 1;
+	fixture.regs.ip = JIT + 0x40;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "(V8)");
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	CHECK(code && code->is_of_runtime && !code->is_inlined);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* Objects are moved just then: the map's word says where to. */
 TEST(objects_that_are_being_moved_are_followed)
 {

@@ -253,6 +253,12 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	}
 	if (is_builtin && (is_leaf || !has_function))
 		push_frame(scratch, walk->regs.ip - !is_leaf);
+	if (!is_builtin && !has_function) {
+		__u64 marker = node->frame[NODE_FRAME_MARKER] >> 1;
+		bool is_wasm = marker && marker == node_row(&walk->runtime)->wasm_frame;
+		node->code.kind = is_wasm ? NODE_CODE_WASM : NODE_CODE_OTHER;
+		node_push_function(0);
+	}
 	if (has_function)
 		node_push_function(is_half ? 0 : node_place_of_frame(scratch, node, is_leaf));
 	return node_leave_by_fp(walk, node);

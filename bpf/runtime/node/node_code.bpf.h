@@ -112,10 +112,13 @@ __noinline int node_search_piece(__u64 piece, __u64 address)
 		return -1;
 	int found = 0;
 	for (int i = NODE_STARTS - 1; i >= 0 && !found; i--) {
-		__u32 at = (first + i * NODE_CODE_ALIGNMENT) & (WINDOW_BYTES - 8);
+		__u64 at = first + i * NODE_CODE_ALIGNMENT;
+		asm volatile("" : "+r"(at)); /* or Linux 5.10 does not see the bounds */
+		at &= WINDOW_BYTES - 8;
 		__u64 start = piece + at + row->code_header;
-		if (start <= address && node_is_pointer(*(__u64 *)(window->bytes + at)))
-			found = node_try_code(start, address);
+		if (start > address || !node_is_pointer(*(__u64 *)(window->bytes + at)))
+			continue;
+		found = node_try_code(start, address);
 	}
 	return found;
 }

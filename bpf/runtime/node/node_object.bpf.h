@@ -257,22 +257,34 @@ __noinline int node_append_string(__u32 at, __u32 what, __u64 string)
 		what == RUNTIME_TEXT_NAME ? NODE_MAX_CHARACTERS : RUNTIME_MAX_FILE_BYTES);
 }
 
-#define NODE_REGEXP_NAME "(regular expression)"
-#define NODE_NO_NAME     "(anonymous)"
+#define NODE_PUT_NAME(record, name) \
+	do { \
+		(record)->head.bytes[RUNTIME_TEXT_NAME] = sizeof(name) - 1; \
+		__builtin_memcpy((record)->text, name, sizeof(name) - 1); \
+	} while (0)
 
-/* The code of a regular expression has a name of ours: nothing leads from it to its text. */
-static __always_inline __u32 node_send_regexp(
-	struct scratch *scratch, struct runtime_record *record, __u64 identity)
+/*
+ * Code of no function has a name of ours. Nothing leads from the code of a regular expression to
+ * its text, nor from that of WebAssembly to its function.
+ */
+static __always_inline __u32 node_send_other(struct scratch *scratch, struct runtime_record *record,
+	enum node_code_kind kind, __u64 identity)
 {
 	struct event_code *head = &record->head;
 	head->unit[0] = RUNTIME_UNIT_UTF8;
 	head->version = RUNTIME_VERSION_LINES;
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		head->bytes[i] = head->whole_bytes[i] = head->address[i] = 0;
-	head->bytes[RUNTIME_TEXT_NAME] = head->whole_bytes[RUNTIME_TEXT_NAME] =
-		sizeof(NODE_REGEXP_NAME) - 1;
-	__builtin_memcpy(record->text, NODE_REGEXP_NAME, sizeof(NODE_REGEXP_NAME) - 1);
-	return send_code(scratch, record, sizeof(NODE_REGEXP_NAME) - 1, true, identity);
+	if (kind == NODE_CODE_REGEXP)
+		NODE_PUT_NAME(record, "(regular expression)");
+	else if (kind == NODE_CODE_WASM)
+		NODE_PUT_NAME(record, "(WebAssembly)");
+	else
+		NODE_PUT_NAME(record, "(V8)");
+	head->is_of_runtime = kind == NODE_CODE_OTHER;
+	__u32 number = send_code(scratch, record, head->bytes[RUNTIME_TEXT_NAME], true, identity);
+	head->is_of_runtime = false; /* the next one's */
+	return number;
 }
 
 /* The function at hand, or the code that it and others were made to. */
@@ -288,16 +300,15 @@ __noinline int node_send_function(__u64 identity)
 	head->unit[0] = head->unit[1] = 1; /* Latin-1 */
 	head->version = node_row(&scratch->walk.runtime)->version;
 	head->first_line = 0;
-	if (node->code.kind == NODE_CODE_REGEXP)
-		return node_send_regexp(scratch, record, identity);
+	if (node->code.kind >= NODE_CODE_REGEXP)
+		return node_send_other(scratch, record, node->code.kind, identity);
 	if (node_is_pointer(node->name) && node_type_of(node->name) > NODE_LAST_STRING)
 		node_take_scope_name(node->name);
 	__u64 at = node_append_string(0, RUNTIME_TEXT_NAME, node->name);
 	asm volatile("" : "+r"(at));
 	if (!at) { /* an empty one, say; what the recorder reads takes its place */
-		at = sizeof(NODE_NO_NAME) - 1;
-		head->bytes[RUNTIME_TEXT_NAME] = at;
-		__builtin_memcpy(record->text, NODE_NO_NAME, sizeof(NODE_NO_NAME) - 1);
+		NODE_PUT_NAME(record, "(anonymous)");
+		at = head->bytes[RUNTIME_TEXT_NAME];
 	}
 	at = node_append_string(at, RUNTIME_TEXT_FILE, node->file);
 	for (int i = 0; i < RUNTIME_TEXTS; i++) {
@@ -333,7 +344,7 @@ __noinline int node_push_function(__u32 place)
 	struct node_code *code = &node->code;
 	const struct node_function *function = &code->function;
 	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
-	if (code->kind == NODE_CODE_REGEXP) {
+	if (code->kind >= NODE_CODE_REGEXP) {
 		identity = mix(identity, code->kind);
 	} else {
 		identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);

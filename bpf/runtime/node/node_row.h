@@ -18,6 +18,7 @@ struct node_row {
 	unsigned char baseline_kind, code_header, code_start, code_size, code_flags, code_deopt,
 		code_positions;
 	unsigned char regexp_kind;
+	unsigned char wasm_frame; /* what frames of WebAssembly are marked with; 0: not known */
 	unsigned short code_type, instructions_type; /* instance types */
 	/* Of the data for deoptimization: where it has the outermost function. */
 	unsigned char deopt_shared, deopt_shared_is_wrapped;
@@ -27,7 +28,10 @@ enum node_code_kind {
 	NODE_CODE_NONE, /* of none of these, or not found */
 	NODE_CODE_BASELINE,
 	NODE_CODE_OPTIMIZED,
+	/* These have names of ours, and no function: */
 	NODE_CODE_REGEXP,
+	NODE_CODE_WASM,
+	NODE_CODE_OTHER, /* V8's own, of no file */
 };
 
 /* What of a function leads to its name, file and lines: sent in place of lines. */

@@ -35,6 +35,7 @@ enum symbol {
 	SCOPE_FIRST,
 	SCOPE_LOCALS,
 	BASELINE_KIND,
+	WASM_FRAME,
 	CODE_TYPE,
 	INSTRUCTIONS_TYPE, /* from V8 11 on: Code and its instructions are two objects */
 	INSTRUCTIONS_START,
@@ -65,6 +66,7 @@ static const char *const names[SYMBOLS] = {
 	[SCOPE_FIRST] = "v8dbg_scopeinfo_idx_first_vars",
 	[SCOPE_LOCALS] = "v8dbg_scopeinfo_idx_ncontextlocals",
 	[BASELINE_KIND] = "v8dbg_CodeKindBaseline",
+	[WASM_FRAME] = "v8dbg_frametype_WasmFrame",
 	[CODE_TYPE] = "v8dbg_type_Code__CODE_TYPE",
 	[INSTRUCTIONS_TYPE] = "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE",
 	[INSTRUCTIONS_START] = "v8dbg_class_InstructionStream__instruction_start__uintptr_t",
@@ -143,6 +145,7 @@ static void take_code(const struct values *values, struct node_row *row)
 static bool take_row(const struct values *values, struct node_row *row)
 {
 	int32_t version = node_value(values, VERSION, LATEST);
+	int32_t wasm = node_value(values, WASM_FRAME, MAX_OFFSET);
 	int32_t minor = node_value(values, MINOR_VERSION, MAX_OFFSET);
 	int32_t function = node_value(values, FUNCTION_TYPE, MAX_TYPE);
 	int32_t first = node_value(values, FIRST_FUNCTION_TYPE, MAX_TYPE);
@@ -183,6 +186,7 @@ static bool take_row(const struct values *values, struct node_row *row)
 		.bytecode_positions = version >= VERSION_WITH_SHORT_HEADS ? 24 : 32,
 		.scope_first = (uint8_t)offsets[5],
 		.scope_locals = (uint8_t)offsets[6],
+		.wasm_frame = (uint8_t)(wasm < 0 ? 0 : wasm),
 		.version = (uint8_t)version,
 		.minor_version = (uint8_t)(minor < 0 ? 0 : minor),
 	};
@@ -233,7 +237,7 @@ static bool node_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime node_runtime = {
-	.version = 3,
+	.version = 4,
 	.name = "node",
 	.claims_code_of_no_file = true,
 	.object = "[javascript]",

@@ -83,7 +83,7 @@ static int take_inlined_function(struct reading_code *reading, uint64_t shared)
 	CLEANUP(str_deinit) struct str file = {0};
 	struct known_function known = {.shared = shared};
 	uint64_t script = 0, url = 0;
-	uint32_t start = 0;
+	uint32_t start = node_no_position;
 	if (node_object_type(of, shared) != of->row->shared_type ||
 		!node_function_read_name(of, shared, &name, &start))
 		return -1;
@@ -93,7 +93,7 @@ static int take_inlined_function(struct reading_code *reading, uint64_t shared)
 		!node_object_put_string(of, url, RUNTIME_MAX_FILE_BYTES, &file))
 		str_truncate(&file, 0);
 	known.lines = has_script ? node_lines_of_script(of, script) : &no_lines;
-	known.start_line = start ? node_lines_find(known.lines, start) : 0;
+	known.start_line = start == node_no_position ? 0 : node_lines_find(known.lines, start);
 	struct runtime_inlined_function function = {.name = keep_function_text(reading, &name),
 		.file = keep_function_text(reading, &file),
 		.name_len = name.len,

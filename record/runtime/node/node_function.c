@@ -43,7 +43,7 @@ static bool read_scope(
 		bool is_number = !(uint32_t)words[i], is_next_number = !(uint32_t)words[i + 1];
 		if (is_number && is_next_number) { /* behind a name's own number, or at once */
 			bool is_names = i + 2 < SCOPE_WORDS && !(uint32_t)words[i + 2];
-			if (!*start)
+			if (*start == node_no_position)
 				*start = (uint32_t)(words[i + is_names] >> NODE_SMI_SHIFT);
 			return true;
 		}
@@ -62,7 +62,7 @@ bool node_function_read_name(
 	const struct node_reader *reading, uint64_t shared, struct str *name, uint32_t *start)
 {
 	uint64_t word;
-	*start = 0;
+	*start = node_no_position;
 	if (!node_object_read(reading, shared, reading->row->shared_name, &word))
 		return false;
 	if (!(uint32_t)word)

@@ -13,7 +13,9 @@ enum {
 	NODE_SCRIPT_ID = 64, /* offset */
 };
 
-/* The name, "" where it has none, and where the function begins in its script; 0: not known. */
+static const uint32_t node_no_position = UINT32_MAX;
+
+/* The name, "" where it has none, and the character of its script where the function begins. */
 bool node_function_read_name(
 	const struct node_reader *reading, uint64_t shared, struct str *name, uint32_t *start);
 /* Whether the function is still there: it may have moved, and another one be in its place. */
