@@ -413,6 +413,23 @@ static __always_inline bool erlang_claims_anonymous(struct scratch *scratch)
 	return find_known_runtime(scratch, RUNTIME_ERLANG);
 }
 
+/* To where a call returns, if the word there is such an address. A global function, since
+ * Linux 5.10 refuses the loop around it where clang has put its end ahead of its beginning. */
+__noinline int erlang_returns_by(__u64 at);
+__noinline int erlang_returns_by(__u64 at)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
+	unsigned char code[UNWIND_CALL_BYTES];
+	__u64 word = 0;
+	if (!scratch || !read_word(at, &word) || !(word >> 20) || word >> 47 ||
+		bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
+		!unwind_is_call(code))
+		return 0;
+	scratch->walk.regs.ip = word;
+	scratch->walk.regs.reg[UNWIND_SP] = at + 8;
+	return 1;
+}
+
 /*
  * The walk goes on with the frames of the scheduler, below all of its process. What began that made
  * room for its data, aligned them to 64 bytes, and saved nothing: so its return address stands at
@@ -428,24 +445,17 @@ __noinline int erlang_go_to_scheduler(void)
 		return 0;
 	struct walk *walk = &scratch->walk;
 	struct erlang_walk *erlang = erlang_walk(&walk->runtime);
-	unsigned char code[UNWIND_CALL_BYTES];
 	__u64 at = erlang->base + erlang_row(&walk->runtime)->registers_bytes + 8;
 	erlang->expected = 0;
 	walk->regs.ip = 0;
 	walk->regs.reg[UNWIND_SP] = at;
 	walk->regs.known = 1ULL << UNWIND_SP;
 	walk->is_exact = false;
-	for (int i = ERLANG_RETURNS - 1; i >= 0; i--) {
-		__u64 word = 0;
-		if (erlang->base && read_word(at + i * 16, &word) && word >> 20 && !(word >> 47) &&
-			!bpf_probe_read_user(
-				code, sizeof(code), (const void *)(word - sizeof(code))) &&
-			unwind_is_call(code)) {
-			walk->regs.ip = word;
-			walk->regs.reg[UNWIND_SP] = at + i * 16 + 8;
+	if (!erlang->base)
+		return 0;
+	for (int i = ERLANG_RETURNS - 1; i >= 0; i--)
+		if (erlang_returns_by(at + i * 16))
 			return 1;
-		}
-	}
 	return 0;
 }
 
