@@ -305,7 +305,8 @@ static void put_lacking_labels(const struct profile *profile, struct str *out)
 		enum layout_counter counter;
 		const char *why;
 	} causes[] = {
-		{LAYOUT_COUNTER_LABELS_UNKNOWN, "how the program keeps them is not known, or was not yet"},
+		{LAYOUT_COUNTER_LABELS_UNKNOWN,
+			"how the program keeps them is not known, or was not yet"},
 		{LAYOUT_COUNTER_LABELS_UNREAD, "they could not be read"},
 		{LAYOUT_COUNTER_LABELS_CUT, "they are too many or too long"},
 		{LAYOUT_COUNTER_LABELS_LEFT_OUT, "there are too many different ones"},

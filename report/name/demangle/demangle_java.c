@@ -23,7 +23,7 @@ static const char *primitive_of(char code)
 }
 
 /* Appends the type that begins at `text`, and returns what is behind it. NULL: it is none. */
-static const char *put_type(const char *text, struct str *out)
+static const char *put_java_type(const char *text, struct str *out)
 {
 	size_t dimensions = strspn(text, "[");
 	if (dimensions > MAX_DIMENSIONS)
@@ -54,12 +54,12 @@ static bool put_parameters(const char *descriptor, struct str *out)
 	while (*at != ')') {
 		if (at != descriptor + 1)
 			str_puts(out, ", ");
-		at = put_type(at, out);
+		at = put_java_type(at, out);
 		if (!at)
 			return false;
 	}
 	str_putc(out, ')');
-	at = put_type(at + 1, &result);
+	at = put_java_type(at + 1, &result);
 	return at && !*at;
 }
 
