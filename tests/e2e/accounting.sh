@@ -114,10 +114,10 @@ declare -A choices=(
 	[pid]=PID [tid]=TID [all-cpus]='' [uid]=root [cpu]='0' [all-user]='' [all-kernel]=''
 	[no-inherit]='' [freq]='99 999 4999 max' [count]='1000000 100000' [event]='cpu-clock auto cpu-clock:u USDT'
 	[list-usdt]='' [call-graph]='auto fp dwarf dwarf,2K both' [no-vm]='all python,perl' [no-python]=''
-	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [usdt-stacks]=python
+	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
-	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [with-args]='' [quiet]='' [verbose]=''
+	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [label-sources]='none go,goroutine,go-creator' [with-args]='' [quiet]='' [verbose]=''
 	[dry-run]='' [debug-stall]='0.1'
 )
 
