@@ -693,8 +693,8 @@ static struct err *session_run_until_over(struct session *session)
 {
 	struct session_account *account = &session->account;
 	account->begun_ns = account->drained_ns = session->flushed_ns = clock_now_ns();
+	prepare(session); /* which may wait: nothing comes from the ring yet */
 	turn_time_begin(&session->turns);
-	prepare(session);
 	if (!session->options.delay_ns)
 		try(start_sampling(session));
 	uint32_t child = 0;
