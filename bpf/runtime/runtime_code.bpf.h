@@ -155,15 +155,23 @@ static __always_inline __u32 next_code_number(const struct scratch *scratch)
 	return number <= CODE_MAX_NUMBER ? number : 0;
 }
 
+/* What a record says of its code; of each anew, since the next one's may be another runtime's. */
+enum code_marks {
+	CODE_IS_INLINED = 1, /* functions are, in each other */
+	CODE_IS_OF_RUNTIME = 2,
+};
+
 /*
  * Sends the record whose texts are there, `bytes` in all. It gets to the recorder before any stack
  * that has its number. 0: it cannot be sent. What could not be read here and now, the recorder
  * tries to, at once.
  */
-static __always_inline __u32 send_code(struct scratch *scratch, struct runtime_record *record,
-	__u64 bytes, bool is_whole, __u64 identity)
+static __always_inline __u32 send_marked_code(struct scratch *scratch,
+	struct runtime_record *record, __u64 bytes, bool is_whole, __u64 identity, __u32 marks)
 {
 	struct event_code *head = &record->head;
+	head->is_inlined = marks & CODE_IS_INLINED;
+	head->is_of_runtime = !!(marks & CODE_IS_OF_RUNTIME);
 	__u32 number = next_code_number(scratch);
 	head->type = EVENT_CODE;
 	head->number = number;
@@ -179,6 +187,12 @@ static __always_inline __u32 send_code(struct scratch *scratch, struct runtime_r
 	scratch->nr_codes++;
 	keep_code(identity, number);
 	return number;
+}
+
+static __always_inline __u32 send_code(struct scratch *scratch, struct runtime_record *record,
+	__u64 bytes, bool is_whole, __u64 identity)
+{
+	return send_marked_code(scratch, record, bytes, is_whole, identity, 0);
 }
 
 /* Tells processes apart, and the programs that one runs after the other. */

@@ -57,13 +57,10 @@ __noinline int dotnet_send_code(__u64 identity)
 	head->unit[0] = head->unit[1] = RUNTIME_UNIT_UTF8;
 	head->version = code->row.version;
 	head->first_line = 0;
-	head->is_inlined = true;
 	head->address[RUNTIME_TEXT_LINES] = code->start | 1; /* something is to be read */
 	head->bytes[RUNTIME_TEXT_LINES] = sizeof(*code);
 	__builtin_memcpy(record->text, code, sizeof(*code));
-	__u32 number = send_code(scratch, record, sizeof(*code), false, identity);
-	head->is_inlined = false; /* the next one's, which may be another runtime's */
-	return number;
+	return send_marked_code(scratch, record, sizeof(*code), false, identity, CODE_IS_INLINED);
 }
 
 /* Gives the code at hand its number. */

@@ -429,7 +429,6 @@ __noinline int erlang_send_function(__u64 identity)
 		.md5 = {erlang->code.md5[0], erlang->code.md5[1]},
 		.functions_at = row->functions_at,
 		.flags = row->flags};
-	head->is_inlined = true;
 	head->address[RUNTIME_TEXT_LINES] = erlang->code.info;
 	head->bytes[RUNTIME_TEXT_LINES] = sizeof(erlang->given);
 	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
@@ -437,9 +436,8 @@ __noinline int erlang_send_function(__u64 identity)
 	if (!at || at > RUNTIME_MAX_NAME_BYTES)
 		return 0;
 	__builtin_memcpy(record->text + at, &erlang->given, sizeof(erlang->given));
-	__u32 number = send_code(scratch, record, at + sizeof(erlang->given), false, identity);
-	head->is_inlined = false; /* the next one's, which may be another runtime's */
-	return number;
+	return send_marked_code(
+		scratch, record, at + sizeof(erlang->given), false, identity, CODE_IS_INLINED);
 }
 
 /* Shared code, by the name that the emulator has for all of it. */
@@ -457,10 +455,7 @@ __noinline int erlang_send_shared(__u64 identity)
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
 		head->address[i] = head->bytes[i] = head->whole_bytes[i] = 0;
 	__u32 at = erlang_append_atom(0, erlang_row(&scratch->walk.runtime)->own_module);
-	head->is_of_runtime = true;
-	__u32 number = send_code(scratch, record, at, true, identity);
-	head->is_of_runtime = false; /* the next one's */
-	return number;
+	return send_marked_code(scratch, record, at, true, identity, CODE_IS_OF_RUNTIME);
 }
 
 /* ---- frames ---- */

@@ -221,7 +221,6 @@ __noinline int java_send_compiled(__u64 identity)
 	scopes->pool_bytes = row->pool_bytes;
 	scopes->version = row->version;
 	scopes->flags = row->flags;
-	head->is_inlined = true;
 	head->address[RUNTIME_TEXT_LINES] = scopes->places;
 	head->bytes[RUNTIME_TEXT_LINES] = sizeof(*scopes);
 	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
@@ -229,9 +228,8 @@ __noinline int java_send_compiled(__u64 identity)
 	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
 		return 0;
 	__builtin_memcpy(record->text + at, scopes, sizeof(*scopes));
-	__u32 number = send_code(scratch, record, at + sizeof(*scopes), false, identity);
-	head->is_inlined = false; /* the next one's, which may be another runtime's */
-	return number;
+	return send_marked_code(
+		scratch, record, at + sizeof(*scopes), false, identity, CODE_IS_INLINED);
 }
 
 /* The name of the blob at hand, which is no method, and what leads to those of its parts. */
@@ -265,11 +263,8 @@ __noinline int java_send_stub(__u64 identity)
 		head->bytes[RUNTIME_TEXT_LINES] = sizeof(stubs);
 		at += sizeof(stubs);
 	}
-	head->is_inlined = has_list;
-	head->is_of_runtime = true;
-	__u32 number = send_code(scratch, record, at, !has_list, identity);
-	head->is_inlined = head->is_of_runtime = false; /* the next one's */
-	return number;
+	return send_marked_code(scratch, record, at, !has_list, identity,
+		CODE_IS_OF_RUNTIME | (has_list ? CODE_IS_INLINED : 0));
 }
 
 /* ---- frames ---- */

@@ -281,10 +281,8 @@ static __always_inline __u32 node_send_other(struct scratch *scratch, struct run
 		NODE_PUT_NAME(record, "(WebAssembly)");
 	else
 		NODE_PUT_NAME(record, "(V8)");
-	head->is_of_runtime = kind == NODE_CODE_OTHER;
-	__u32 number = send_code(scratch, record, head->bytes[RUNTIME_TEXT_NAME], true, identity);
-	head->is_of_runtime = false; /* the next one's */
-	return number;
+	return send_marked_code(scratch, record, head->bytes[RUNTIME_TEXT_NAME], true, identity,
+		kind == NODE_CODE_OTHER ? CODE_IS_OF_RUNTIME : 0);
 }
 
 /* The function at hand, or the code that it and others were made to. */
@@ -316,7 +314,6 @@ __noinline int node_send_function(__u64 identity)
 		head->whole_bytes[i] = head->bytes[i];
 	}
 	node->code.function.row = *node_row(&scratch->walk.runtime);
-	head->is_inlined = true;
 	head->address[RUNTIME_TEXT_LINES] = node->code.function.shared;
 	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
 	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
@@ -324,9 +321,8 @@ __noinline int node_send_function(__u64 identity)
 	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
 		return 0;
 	__builtin_memcpy(record->text + at, &node->code, sizeof(node->code));
-	__u32 number = send_code(scratch, record, at + sizeof(node->code), false, identity);
-	head->is_inlined = false; /* the next one's, which may be another runtime's */
-	return number;
+	return send_marked_code(
+		scratch, record, at + sizeof(node->code), false, identity, CODE_IS_INLINED);
 }
 
 /*
