@@ -26,5 +26,8 @@ struct runtime_file {
 
 /* `len` bytes at a virtual address. False: they are not in the file. */
 bool runtime_file_read(struct elf_file *elf, uint64_t address, void *to, size_t len);
+/* No function of the file is a loop with script frames: sets an empty one, where its code begins.
+ * False: it has no code. */
+bool runtime_file_take_no_loop(struct elf_file *elf, struct runtime_file *file);
 
 #endif

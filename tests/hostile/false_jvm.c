@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "bpf/runtime/java/java_row.h"
+#include "tests/hostile/false_runtime.h"
 
 enum {
 	FRAMES = 1000,
@@ -82,22 +83,6 @@ VARIABLE(gHotSpotVMTypeEntrySizeOffset, offsetof(struct size, bytes))
 void JNI_CreateJavaVM(void);
 void JNI_CreateJavaVM(void)
 {
-}
-
-/* void f(uint64_t turns, void *frame): counts down with that as its frame pointer. */
-static const uint8_t spin[] = {
-	0x55, 0x48, 0x89, 0xf5, /* push %rbp; mov %rsi, %rbp */
-	0x48, 0xff, 0xcf,       /* 1: dec %rdi */
-	0x75, 0xfb, 0x5d, 0xc3  /* jnz 1b; pop %rbp; ret */
-};
-
-static void *map_region(size_t bytes, int protection)
-{
-	void *region =
-		mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (region == MAP_FAILED)
-		exit(1);
-	return region;
 }
 
 static uint64_t *new_object(void)

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "tests/hostile/false_runtime.h"
+
 enum {
 	VERSION = 12,
 	FUNCTION = 1000, /* instance types */
@@ -59,22 +61,6 @@ VARIABLE(v8dbg_CodeKindBaseline, 10)
 VARIABLE(v8dbg_type_Code__CODE_TYPE, CODE)
 VARIABLE(v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE, INSTRUCTIONS)
 VARIABLE(v8dbg_class_InstructionStream__instruction_start__uintptr_t, 32)
-
-/* void f(uint64_t turns, void *frame): counts down with that as its frame pointer. */
-static const uint8_t spin[] = {
-	0x55, 0x48, 0x89, 0xf5, /* push %rbp; mov %rsi, %rbp */
-	0x48, 0xff, 0xcf,       /* 1: dec %rdi */
-	0x75, 0xfb, 0x5d, 0xc3  /* jnz 1b; pop %rbp; ret */
-};
-
-static void *map_region(size_t bytes, int protection)
-{
-	void *region =
-		mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (region == MAP_FAILED)
-		exit(1);
-	return region;
-}
 
 static uint64_t tagged(const void *object)
 {

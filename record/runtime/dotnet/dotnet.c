@@ -46,19 +46,6 @@ static uint8_t find_version(struct elf_file *elf)
 	return version < 100 ? (uint8_t)version : 0;
 }
 
-/* Any code will do: no function there is a loop with script frames. */
-static bool dotnet_take_segment(struct elf_file *elf, struct runtime_file *file)
-{
-	size_t count;
-	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	for (size_t i = 0; i < count; i++)
-		if (segments[i].flags & PF_X && segments[i].filesz) {
-			file->loop_start = file->loop_end = segments[i].vaddr;
-			return true;
-		}
-	return false;
-}
-
 static struct err *dotnet_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	static const char *const names[] = {"g_dacTable"};
@@ -73,8 +60,8 @@ static struct err *dotnet_detect(struct elf_file *elf, struct runtime_file *file
 	row->dac_table = (uint32_t)table.address;
 	row->version = find_version(elf);
 	row->has_map_links = row->version >= FIRST_WITH_MAP_LINKS;
-	*is_found =
-		row->version >= OLDEST && row->version <= LATEST && dotnet_take_segment(elf, file);
+	*is_found = row->version >= OLDEST && row->version <= LATEST &&
+		    runtime_file_take_no_loop(elf, file);
 	return NULL;
 }
 

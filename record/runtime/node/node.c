@@ -194,19 +194,6 @@ static bool take_row(const struct values *values, struct node_row *row)
 	return true;
 }
 
-/* Any code will do: no function there is a loop with script frames. */
-static bool node_take_code(struct elf_file *elf, struct runtime_file *file)
-{
-	size_t count;
-	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	for (size_t i = 0; i < count; i++)
-		if (segments[i].flags & PF_X && segments[i].filesz) {
-			file->loop_start = file->loop_end = segments[i].vaddr;
-			return true;
-		}
-	return false;
-}
-
 static struct err *node_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct values values = {0};
@@ -220,7 +207,8 @@ static struct err *node_detect(struct elf_file *elf, struct runtime_file *file, 
 		if (values.symbols[i].address && !runtime_file_read(elf, values.symbols[i].address,
 							 &values.of[i], sizeof(values.of[i])))
 			values.of[i] = 0; /* it lies where nothing but zeros do */
-	*is_found = take_row(&values, (void *)file->row.words) && node_take_code(elf, file);
+	*is_found =
+		take_row(&values, (void *)file->row.words) && runtime_file_take_no_loop(elf, file);
 	return NULL;
 }
 
