@@ -16,7 +16,7 @@ enum {
 	MAX_FUNCTIONS = 1 << 20,
 	MAX_TEXT_BYTES = 128 << 20, /* beyond that, code has neither names nor lines */
 	MAX_WHOLE_LINES = 1 << 20,  /* bytes of one line table */
-	READS_BITS = 32,            /* of a value of reading_numbers; the kind is above */
+	READS_BITS = 32, /* of a value of reading_numbers; where the newest is, is above */
 };
 
 static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
@@ -350,7 +350,8 @@ void script_table_take(struct script_table *table, const struct event_code *even
 	vec_push(&table->reading, copy);
 	bool is_new;
 	uint64_t *reads = map_put(&table->reading_numbers, event->number, &is_new);
-	*reads = (is_new ? (uint64_t)event->kind << READS_BITS : *reads) + 1;
+	uint64_t newest = table->reading.len - 1, others = is_new ? 0 : (uint32_t)*reads;
+	*reads = newest << READS_BITS | (others + 1);
 	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
 }
 
@@ -432,23 +433,14 @@ static uint32_t script_table_number_of(uint64_t word)
 	return word >> RUNTIME_FRAME_CODE_SHIFT & ((1U << RUNTIME_FRAME_CODE_BITS) - 1);
 }
 
-/* What the BPF side sent of code that is being read, the newest of that number; NULL: nothing. */
-static const struct event_code *find_reading(const struct script_table *table, uint32_t number)
-{
-	for (size_t i = table->reading.len; i-- > table->read;)
-		if (table->reading.data[i]->number == number)
-			return table->reading.data[i];
-	return NULL;
-}
-
-/* It keeps the name that the BPF side read. */
+/* It keeps the name that the BPF side read, when it was sent last. */
 void script_table_give_up(struct script_table *table, uint64_t word)
 {
 	uint32_t number = script_table_number_of(word);
-	const struct event_code *event = find_reading(table, number);
-	if (!event || !map_get(&table->reading_numbers, number))
+	const uint64_t *reads = map_get(&table->reading_numbers, number);
+	if (!reads)
 		return;
-	script_table_take_function(table, event, NULL, true);
+	script_table_take_function(table, table->reading.data[*reads >> READS_BITS], NULL, true);
 	map_remove(&table->reading_numbers, number);
 }
 

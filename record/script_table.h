@@ -44,8 +44,8 @@ struct script_table {
 	struct target_reader reader;      /* of what the BPF side could not read */
 	VEC(struct event_code *) reading; /* their texts behind them, in the reader's order, */
 	size_t read;                      /* ... from here on */
-	struct map reading_numbers;       /* of those -> kind << 32 | how many reads */
-	uint64_t given_up;                /* code of which not all was read, for want of time */
+	struct map reading_numbers; /* of those -> index of the newest << 32 | how many reads */
+	uint64_t given_up;          /* code of which not all was read, for want of time */
 };
 
 void script_table_init(struct script_table *table, struct object_table *objects);
