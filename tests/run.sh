@@ -4,6 +4,10 @@
 #   tests/run.sh [PATTERN]     only suites whose name matches: unit/*, golden, e2e/kill, fuzz/*
 # Logs are in $O/tests/log.
 #
+# Suites run in two lanes at once. In the first run those that sample and judge what was sampled, one
+# after the other. In the second runs what does not care what else the machine does: unit tests, golden
+# tests, replays, and the end-to-end suites that say so by a line "# Beside others".
+#
 # A test that fails gets a second chance, alone, after everything else of its suite: what ran on a
 # busy machine beside others may have met what no test can wait for. If it passes then, it counts as
 # passed, and a line "again NAME: passed in a second run; first: WHY" says so; the suite's line has
@@ -29,7 +33,12 @@ export ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:abort_on_error=0:exitcode=99:
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 [[ -f tests/lsan.supp ]] && export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 
-passed=0 failed=0 skipped=0
+# The CPU time of the processes that this lane has waited for, in seconds, goes into $cpu_seconds.
+read_cpu_seconds() {
+	local file=$log/times.$BASHPID
+	times >"$file" # not in a pipe: its subshell has waited for none
+	cpu_seconds=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$file")
+}
 
 # A suite prints lines "ok NAME", "not ok NAME: why", "skip NAME: why" ("lines"), or, as the unit
 # tests do, FAIL and SKIP lines and a sum ("sum"); both kinds print "again NAME: ...".
@@ -39,7 +48,9 @@ suite() { # NAME KIND SECONDS COMMAND...
 	# shellcheck disable=SC2053
 	[[ $name == $pattern ]] || return 0
 	shift 3
-	local out=$log/${name//\//_}.log began=$SECONDS empty
+	local out=$log/${name//\//_}.log began=$SECONDS empty cpu_seconds cpu_began
+	read_cpu_seconds
+	cpu_began=$cpu_seconds
 	empty=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-suite.XXXXXX") || exit 1
 	(cd "$empty" && exec timeout -k 10 "$limit" "$@") >"$out" 2>&1 </dev/null
 	local status=$? good=0 bad=0 without=0 again
@@ -69,25 +80,39 @@ suite() { # NAME KIND SECONDS COMMAND...
 		echo "$name: not ok: no test ran, see $out"
 		bad=1
 	fi
-	printf '%-24s %4d passed, %d failed, %d skipped%s (%d s)\n' "$name:" "${good:-0}" "${bad:-0}" \
-		"${without:-0}" "$( ((again)) && echo ", $again again")" $((SECONDS - began))
-	passed=$((passed + ${good:-0})) failed=$((failed + ${bad:-0})) skipped=$((skipped + ${without:-0}))
+	read_cpu_seconds
+	printf '%-24s %4d passed, %d failed, %d skipped%s (%d s, CPU %d s)\n' "$name:" "${good:-0}" "${bad:-0}" \
+		"${without:-0}" "$( ((again)) && echo ", $again again")" $((SECONDS - began)) $((cpu_seconds - cpu_began))
+	echo "${good:-0} ${bad:-0} ${without:-0}" >>"$log/sums"
 }
 
-for program in "$O"/tests/unit_*; do
-	[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 1800 "$program"
-done
-suite lint/law lines 60 "$root/tests/lint/layers_test.sh"
-suite lint/again lines 300 "$root/tests/lint/again_test.sh"
-suite golden lines 1800 "$root/tests/golden/run"
-for program in "$O"/tests/replay_*; do
-	[[ -x $program ]] || continue
-	name=${program##*/replay_}
-	suite "fuzz/$name" sum 1800 "$program" "$root/tests/fuzz/corpus/$name"
-done
-for script in tests/e2e/*.sh; do
-	suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
-done
+end_to_end_suites() { # grep's -l, for those that run beside others, or -L
+	local script
+	for script in $(grep "$1" '^# Beside others' tests/e2e/*.sh); do
+		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
+	done
+}
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[[ $failed == 0 ]]
+suites_beside_others() {
+	local program name
+	for program in "$O"/tests/unit_*; do
+		[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 1800 "$program"
+	done
+	suite lint/law lines 60 "$root/tests/lint/layers_test.sh"
+	suite lint/again lines 300 "$root/tests/lint/again_test.sh"
+	suite golden lines 1800 "$root/tests/golden/run"
+	for program in "$O"/tests/replay_*; do
+		[[ -x $program ]] || continue
+		name=${program##*/replay_}
+		suite "fuzz/$name" sum 1800 "$program" "$root/tests/fuzz/corpus/$name"
+	done
+	end_to_end_suites -l
+}
+
+: >"$log/sums"
+suites_beside_others &
+end_to_end_suites -L
+wait
+
+awk '{ passed += $1; failed += $2; skipped += $3 }
+	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }' "$log/sums"

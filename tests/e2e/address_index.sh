@@ -1,6 +1,7 @@
 #!/bin/bash
 # Compressed debug information is unpacked twice: by the first report, and by a later one that has
 # addresses without an answer, which makes the index of all of them.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # Three functions to be sampled apart from each other, and more than a megabyte of numbers that no

@@ -1,5 +1,6 @@
 #!/bin/bash
 # An archived recording has its names, lines and stacks with it.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 make_program() {

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Baselines have what their recordings have, need no other file, and stay whole whatever happens.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # Three runs of a program of our own, so that it can be taken away.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Call frame information of real libraries: every rule equals what elfutils says of it.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 oracles=$(dirname "$WORKLOADS")/oracle

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The completion scripts complete, each in its shell.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # ---- bash ----

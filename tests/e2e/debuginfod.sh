@@ -1,5 +1,6 @@
 #!/bin/bash
 # Debug files by HTTP: from Debian's own server, and from servers that are dead, slow or lie.
+# Beside others: what else the machine does changes nothing here.
 # shellcheck disable=SC2034
 . "$(dirname "$0")/prelude.bash"
 . "$(dirname "$0")/terminal.bash"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What `diff` writes for CI, of real recordings whose functions have hostile names: XML by a schema,
 # markdown by GitHub's own parser, annotations by the runner's rules, the pages of convert, the TUI.
+# Beside others: what else the machine does changes nothing here.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/prelude.bash"
 . "$here/terminal.bash"

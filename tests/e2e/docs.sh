@@ -12,6 +12,7 @@
 #   .\" may fail         its exit status does not count
 #
 # Not built on prelude.bash: what needs no recording runs without privileges, too.
+# Beside others: what else the machine does changes nothing here.
 set -u
 export LC_ALL=C.UTF-8 TERM=dumb
 tree=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A recording is read on another machine: alone, with none of the binaries it names.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 record_here() {

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What ebprof record ends with: the command's own status, or one that says what failed.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 test_command_succeeds() {

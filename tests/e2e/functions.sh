@@ -1,5 +1,6 @@
 #!/bin/bash
 # Functions of stripped programs: one row each, by the bounds that the file tells.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # heavy() takes 3 parts, medium() 2 and light() 1, of CPU time, whatever the machine's speed.

@@ -2,6 +2,7 @@
 # The file format is what man/ebprof-data.5 says: a reader that was written from
 # the page alone finds in a real recording what `ebprof info` finds.
 # Prints "ok NAME", "not ok NAME: reason", "skip NAME: reason". Needs root and $EBPROF.
+# Beside others: what else the machine does changes nothing here.
 here=$(cd "$(dirname "$0")" && pwd)
 
 skip_all()

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The formats of viewers and scripts: their sums are the report's, and who they are for takes them:
 # speedscope's schema and page, the Firefox Profiler's importer, jq, a reader of CSV.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 npm_folder=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/npm

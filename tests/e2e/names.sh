@@ -1,5 +1,6 @@
 #!/bin/bash
 # Names of other people's making never reach a terminal as they are.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 evil=$'evil\033]0;PWN\007\033[31m\xc2\x9bq\x9b'

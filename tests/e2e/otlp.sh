@@ -1,5 +1,6 @@
 #!/bin/bash
 # OpenTelemetry profiles: as protoc reads them by the definition, and as a collector does.
+# Beside others: what else the machine does changes nothing here.
 # shellcheck disable=SC2034
 . "$(dirname "$0")/prelude.bash"
 . "$here/collector.bash"

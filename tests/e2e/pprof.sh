@@ -2,6 +2,7 @@
 # Records a program of known shape and has pprof, and the rules of flamegraph.pl,
 # judge what `ebprof convert` makes of it. EBPROF names the binary. Prints a line
 # a check: ok NAME, not ok NAME REASON, skip NAME REASON; fails when a check did.
+# Beside others: what else the machine does changes nothing here.
 # shellcheck disable=SC2016,SC2317 # what stands in single quotes is for sh -c and awk
 
 ebprof=${EBPROF:-build/ebprof}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Without a privilege the one that is missing is named; nothing else happens.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 as_nobody() {

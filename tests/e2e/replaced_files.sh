@@ -1,6 +1,7 @@
 #!/bin/bash
 # Root writes where another user may write, too: no file of that user is replaced, no link of that
 # user is followed, whenever it is put there.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 nobody=65534

@@ -2,6 +2,7 @@
 # What the programs that `ebprof convert` writes for make of its text formats: callgrind_annotate
 # (valgrind), speedscope's importer and stackcollapse-perf.pl for --perf-script, xmllint and
 # Chromium for --svg.
+# Beside others: what else the machine does changes nothing here.
 # shellcheck disable=SC2317 # run_tests calls test_*
 . "$(dirname "$0")/prelude.bash"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The terminal interface in a real terminal, which tmux plays: sizes, kinds of terminals, keys,
 # mouse, signals; whatever ends it gives the terminal back as it was.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 . "$(dirname "$0")/terminal.bash"
 

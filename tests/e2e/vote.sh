@@ -3,6 +3,7 @@
 # say, by vote, over programs of several compilers, languages and kinds.
 #   COUNT=N         so many addresses of each program
 #   VOTE_LOG=FILE   the sums of each program are added there, known faults of others by class
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 SYMBOLS=$(realpath -m "$WORKLOADS/../oracle/symbols")
