@@ -75,6 +75,7 @@ void rule_source_deinit(struct rule_source *rules)
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
 	map_deinit(&rules->tables);
+	map_deinit(&rules->runtimes);
 }
 
 void rule_source_mark_objects(const struct rule_source *rules)
@@ -86,6 +87,7 @@ void rule_source_mark_objects(const struct rule_source *rules)
 void rule_source_forget_objects(struct rule_source *rules)
 {
 	object_table_forget(rules->objects, &rules->tables);
+	object_table_forget(rules->objects, &rules->runtimes);
 }
 
 /*
@@ -127,15 +129,33 @@ static void grant_wish(struct rule_source *rules, const struct rule_wish *wish, 
 	live_rows_meet(&rules->rows, table, event->pid, event->offset - event->start);
 }
 
-/* Now, or when it is made. */
+/* A process whose code of no file waits for its runtime asks again and again. */
+static bool is_wished(const struct rule_source *rules, const struct rule_wish *wish)
+{
+	vec_each(&rules->wishes, other)
+		if (other->object == wish->object && other->event.file == wish->event.file &&
+			other->event.pid == wish->event.pid)
+			return true;
+	return false;
+}
+
+/* Now, or when it is made; the runtime as soon as it is known. */
 static void make_wish(struct rule_source *rules, const struct rule_wish *wish, uint32_t table)
 {
-	if (table != TABLE_NOT_STORED)
+	const uint64_t *of_runtime = map_get(&rules->runtimes, wish->object->serial);
+	if (table != TABLE_NOT_STORED) {
 		grant_wish(rules, wish, table);
-	else if (is_pending(rules, wish->object))
+		return;
+	}
+	if (!is_pending(rules, wish->object)) {
+		if (wish->event.file)
+			table_store_ask_again(rules->store, wish->event.file);
+		return;
+	}
+	if (of_runtime)
+		grant_wish(rules, wish, (uint32_t)*of_runtime);
+	if (!of_runtime || !is_wished(rules, wish))
 		vec_push(&rules->wishes, *wish);
-	else if (wish->event.file)
-		table_store_ask_again(rules->store, wish->event.file);
 }
 
 void rule_source_provide(
@@ -178,12 +198,26 @@ static void grant_wishes(struct rule_source *rules, const struct object *object,
 	rules->wishes.len = left;
 }
 
+/* Wishes for the table stay. */
+static void tell_runtime(struct rule_source *rules, const struct object *object, uint32_t table)
+{
+	*map_put(&rules->runtimes, object->serial, NULL) = table;
+	vec_each(&rules->wishes, wish)
+		if (wish->object == object)
+			grant_wish(rules, wish, table);
+}
+
 void rule_source_collect(struct rule_source *rules)
 {
 	live_rows_collect(&rules->rows);
 	struct table_result result;
 	while (table_builder_take(rules->builder, &result)) {
 		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);
+		if (result.origin == TABLE_PENDING) {
+			tell_runtime(rules, object,
+				table_store_add_pending(rules->store, &result.table.runtime));
+			continue;
+		}
 		uint32_t table = table_store_add(rules->store, &result.table);
 		unwind_table_deinit(&result.table);
 		set_table(rules, object, table);

@@ -25,6 +25,7 @@ struct rule_source {
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
 	struct map tables;            /* of objects, by serial -> their tables */
+	struct map runtimes;          /* the same of those whose runtime is known already */
 	struct live_rows rows;
 	VEC(struct rule_wish {
 		struct event_file event;

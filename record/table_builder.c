@@ -15,12 +15,14 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "record/runtime/runtime.h"
 
 struct job {
 	uint64_t id;
 	int fd;
 	struct elf_file *elf;
 	uint64_t code_bytes;
+	bool is_looked_at; /* for a runtime */
 };
 
 enum {
@@ -148,6 +150,26 @@ static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
 	return false;
 }
 
+/*
+ * The runtime of a file whose table takes a while. What its compiler made lies in no file: frames
+ * there need the row, which a process has to complete, but no table.
+ */
+static void look_for_runtime(struct table_builder *builder, const struct job *job)
+{
+	struct table_result result = {.id = job->id, .origin = TABLE_PENDING};
+	struct runtime_file file;
+	struct err *err = runtime_detect(job->elf, &file);
+	const struct runtime *runtime = err ? NULL : runtime_of(file.row.kind);
+	err_destroy(err); /* the table's building says it, too */
+	if (!runtime || !runtime->complete || !prepare_runtimes(builder, 1U << file.row.kind))
+		return;
+	result.table.runtime = file.row;
+	pthread_mutex_lock(&builder->lock);
+	vec_push(&builder->results, result);
+	pthread_mutex_unlock(&builder->lock);
+	eventfd_write(builder->event_fd, 1);
+}
+
 static void table_builder_run_job(struct builder_thread *thread, const struct job *job)
 {
 	struct table_builder *builder = thread->builder;
@@ -182,7 +204,7 @@ static bool take_job(struct builder_thread *thread, struct job *ret)
 	struct job *first = builder->jobs.data + builder->next, *least = NULL;
 	for (size_t i = builder->next; i < builder->jobs.len; i++) {
 		struct job *job = &builder->jobs.data[i];
-		if (!least || job->code_bytes < least->code_bytes)
+		if (job->is_looked_at && (!least || job->code_bytes < least->code_bytes))
 			least = job;
 	}
 	if (!least || least->code_bytes > thread->max_code_bytes)
@@ -191,6 +213,29 @@ static bool take_job(struct builder_thread *thread, struct job *ret)
 	*least = *first;
 	builder->next++;
 	return true;
+}
+
+/* A job that was not looked at yet; false: there is none. */
+static bool take_unseen(struct table_builder *builder, struct job *ret)
+{
+	for (size_t i = builder->next; i < builder->jobs.len; i++) {
+		struct job *job = &builder->jobs.data[i];
+		if (job->is_looked_at)
+			continue;
+		*ret = *job;
+		*job = builder->jobs.data[builder->next++];
+		return true;
+	}
+	return false;
+}
+
+/* Under the lock. */
+static void begin_work(struct builder_thread *thread, const struct job *job)
+{
+	thread->is_working = true;
+	thread->begun_cpu_ns = cpu_ns(thread);
+	atomic_store(&thread->stop, false);
+	elf_file_stop_when(job->elf, &thread->stop);
 }
 
 /* Under the lock, but for the work. False: there is nothing to do. */
@@ -206,12 +251,20 @@ static bool do_next(struct builder_thread *thread)
 		pthread_mutex_lock(&builder->lock);
 		return true;
 	}
+	if (take_unseen(builder, &job)) {
+		begin_work(thread, &job);
+		pthread_mutex_unlock(&builder->lock);
+		look_for_runtime(builder, &job);
+		pthread_mutex_lock(&builder->lock);
+		thread->is_working = false;
+		job.is_looked_at = true;
+		vec_push(&builder->jobs, job);
+		pthread_cond_broadcast(&builder->submitted);
+		return true;
+	}
 	if (!take_job(thread, &job))
 		return false;
-	thread->is_working = true;
-	thread->begun_cpu_ns = cpu_ns(thread);
-	atomic_store(&thread->stop, false);
-	elf_file_stop_when(job.elf, &thread->stop);
+	begin_work(thread, &job);
 	pthread_mutex_unlock(&builder->lock);
 	table_builder_run_job(thread, &job);
 	pthread_mutex_lock(&builder->lock);
@@ -324,6 +377,7 @@ static uint64_t count_code(const struct elf_file *elf)
 void table_builder_submit(struct table_builder *builder, uint64_t id, int fd, struct elf_file *elf)
 {
 	struct job job = {.id = id, .fd = fd, .elf = elf, .code_bytes = count_code(elf)};
+	job.is_looked_at = job.code_bytes <= SMALL_CODE_BYTES;
 	pthread_mutex_lock(&builder->lock);
 	vec_push(&builder->jobs, job);
 	pthread_cond_broadcast(&builder->submitted);

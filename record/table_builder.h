@@ -4,6 +4,9 @@
  * first, and one of the threads makes none of large files, for which all others would wait. They
  * run ahead of other programs, since their stacks wait for them. A file can be made to take much
  * longer: then it goes without, so that those behind it get theirs.
+ *
+ * Of a large file with a runtime that a process has to complete a first result says the runtime,
+ * and the next one has the table.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -25,8 +28,9 @@ struct table_builder;
 enum table_origin {
 	TABLE_FROM_CACHE,
 	TABLE_BUILT,
-	TABLE_FAILED, /* the file makes no sense, or asks for too much or too long: the table is
-			 empty */
+	TABLE_FAILED,  /* the file makes no sense, or asks for too much or too long: the table is
+			  empty */
+	TABLE_PENDING, /* it comes later: so far it has the runtime alone */
 };
 
 struct table_result {

@@ -11,6 +11,7 @@
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "record/rule_set.h"
+#include "record/runtime/runtime.h"
 
 enum {
 	SHARD_BYTES = UNWIND_SHARD_WORDS * sizeof(uint32_t),
@@ -38,6 +39,8 @@ struct table_store {
 	struct unwind_file *files;
 	struct unwind_rule *rules;
 	struct runtime_row *runtime_rows;
+	struct runtime_row
+		*rows_of_files; /* as the same of the files were before they were completed */
 	uint32_t nr_runtime_rows;
 	struct rule_set rule_set; /* what stands in `rules` */
 	struct shard shards[UNWIND_MAX_SHARDS];
@@ -102,6 +105,7 @@ struct err *table_store_create(
 {
 	struct table_store *store = mem_zalloc(sizeof(*store));
 	store->maps = *maps;
+	store->rows_of_files = mem_zalloc_array(RUNTIME_MAX_ROWS, sizeof(*store->rows_of_files));
 	uint64_t shards = max_bytes / SHARD_BYTES;
 	/* Two at least: one is filled while the other is in use. */
 	store->max_shards = shards < 2                   ? 2
@@ -150,6 +154,7 @@ void table_store_destroy(struct table_store *store)
 	rule_set_deinit(&store->rule_set);
 	vec_deinit(&store->tables);
 	vec_deinit(&store->table_of_file);
+	mem_free(store->rows_of_files);
 	mem_free(store);
 }
 
@@ -316,16 +321,28 @@ static bool table_store_put_pages(struct table_store *store, const struct unwind
 	return true;
 }
 
+/* Whether row `number` is the same, though it may have been completed since. */
+static bool is_same_row(
+	const struct table_store *store, uint32_t number, const struct runtime_row *row)
+{
+	const struct runtime *runtime = runtime_of(row->kind);
+	const struct runtime_row *same = runtime && runtime->is_kept && runtime->is_kept(row)
+						 ? store->rows_of_files
+						 : store->runtime_rows;
+	return memcmp(&same[number], row, sizeof(*row)) == 0;
+}
+
 /* The number of an equal row or of a new one, plus 1; 0: it is not wanted, or there is no room. */
 static uint32_t put_runtime_row(struct table_store *store, const struct runtime_row *row)
 {
 	if (row->kind == RUNTIME_NONE || store->maps.unwanted_runtimes >> row->kind & 1)
 		return 0;
 	for (uint32_t i = 0; i < store->nr_runtime_rows; i++)
-		if (memcmp(&store->runtime_rows[i], row, sizeof(*row)) == 0)
+		if (is_same_row(store, i, row))
 			return i + 1;
 	if (store->nr_runtime_rows == RUNTIME_MAX_ROWS)
 		return 0;
+	store->rows_of_files[store->nr_runtime_rows] = *row;
 	store->runtime_rows[store->nr_runtime_rows] = *row;
 	*store->maps.row_kinds |= 1U << row->kind;
 	return ++store->nr_runtime_rows;
@@ -345,6 +362,15 @@ uint32_t table_store_add(struct table_store *store, const struct unwind_table *f
 	table.runtime = table.entry.runtime ? from->runtime.kind : RUNTIME_NONE;
 	bool is_wanted = !(store->maps.unwanted_runtimes >> from->runtime.unknown & 1);
 	table.unknown_runtime = is_wanted ? from->runtime.unknown : RUNTIME_NONE;
+	vec_push(&store->tables, table);
+	return (uint32_t)store->tables.len - 1;
+}
+
+uint32_t table_store_add_pending(struct table_store *store, const struct runtime_row *row)
+{
+	struct table table = {.entry = {.state = UNWIND_TABLE_NONE}};
+	table.entry.runtime = put_runtime_row(store, row);
+	table.runtime = table.entry.runtime ? row->kind : RUNTIME_NONE;
 	vec_push(&store->tables, table);
 	return (uint32_t)store->tables.len - 1;
 }

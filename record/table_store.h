@@ -38,6 +38,8 @@ void table_store_destroy(struct table_store *store);
 
 /* Lays a table out. Its number, or TABLE_ABSENT when it is empty or does not fit at all. */
 uint32_t table_store_add(struct table_store *store, const struct unwind_table *from);
+/* The same of a file of which nothing but its runtime is known yet: its table is still to come. */
+uint32_t table_store_add_pending(struct table_store *store, const struct runtime_row *row);
 /* False: it was dropped since, and its number means nothing any more. */
 bool table_store_has(const struct table_store *store, uint32_t table);
 /* The BPF side has no table for this file, and is to announce it once more. */

@@ -7,6 +7,7 @@
 
 #include "bpf/runtime/java/java_row.h"
 #include "record/live_rows.h"
+#include "record/runtime/runtime.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
@@ -132,6 +133,31 @@ TEST(a_process_completes_the_row_when_its_tables_are_filled)
 	CHECK_INT(row->const_method, PLACE);
 	CHECK_INT(row->pool_bytes, BYTES);
 	CHECK_INT(row->heaps, (uint32_t)((uintptr_t)&heaps + delta()));
+	live_rows_deinit(&rows);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* The runtime is known before the file's table is: a process completes it, and the table has it. */
+TEST(a_row_is_completed_before_the_table_is_there)
+{
+	struct runtime_fixture fixture;
+	struct live_rows rows;
+	make_tables(true);
+	setup(&fixture);
+	struct runtime_row row = fixture.table.runtime;
+	memcpy((char *)row.words + offsetof(struct java_row, build_id), "another", 8);
+	fixture.table.runtime = row;
+	live_rows_init(&rows, fixture.store, "");
+	uint32_t pending = table_store_add_pending(fixture.store, &row);
+	live_rows_meet(&rows, pending, (uint32_t)getpid(), delta());
+	for (int i = 0; i < 2000 && rows.read < rows.reading.len; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		live_rows_collect(&rows);
+	}
+	const struct runtime_row *completed = table_store_runtime_row(fixture.store, pending);
+	CHECK(runtime_of(RUNTIME_JAVA)->is_complete(completed));
+	uint32_t table = table_store_add(fixture.store, &fixture.table);
+	CHECK(table_store_runtime_row(fixture.store, table) == completed);
 	live_rows_deinit(&rows);
 	runtime_fixture_deinit(&fixture);
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,34 @@ TEST(table_builder_keeps_what_it_made)
 	CHECK_INT(loaded, built);
 	CHECK_INT(count_entries(&fixture), 1);
 	teardown(&fixture);
+}
+
+/* Of a virtual machine's library, where there is one: the table takes a while. */
+TEST(table_builder_tells_the_runtime_of_a_large_file_first)
+{
+	glob_t found = {0};
+	struct table_builder *builder;
+	struct elf_file *elf;
+	if (glob("/usr/lib/jvm/*/lib/server/libjvm.so", 0, NULL, &found)) {
+		globfree(&found);
+		return;
+	}
+	int fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
+	globfree(&found);
+	CHECK(fd >= 0);
+	CHECK_OK(table_builder_create(NULL, &builder));
+	CHECK_OK(elf_file_open(fd, &elf));
+	table_builder_submit(builder, 7, fd, elf);
+	struct table_result first = wait_for_table(builder), second = wait_for_table(builder);
+	CHECK_INT(first.id, 7);
+	CHECK_INT(first.origin, TABLE_PENDING);
+	CHECK_INT(first.table.runtime.kind, RUNTIME_JAVA);
+	CHECK_INT(second.id, 7);
+	CHECK_INT(second.origin, TABLE_BUILT);
+	CHECK_INT(memcmp(&second.table.runtime, &first.table.runtime, sizeof(first.table.runtime)),
+		0);
+	unwind_table_deinit(&second.table);
+	table_builder_destroy(builder);
 }
 
 /* Same build ID, size and headers, but no frames: as a container's root can make one. */
