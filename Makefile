@@ -334,7 +334,7 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
 	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
 
-check-languages: deps $(O)/ebprof ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
+check-languages: deps $(O)/ebprof $(O)/tests/e2e/ip_sampler ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
 	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
 
 lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) $(O)/ebprof ## layer law, circles, BPF stacks, headers alone, format, clang-tidy, cppcheck

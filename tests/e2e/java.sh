@@ -10,7 +10,7 @@ javas() { interpreters java; }
 compile() {
 	command -v javac >/dev/null || skip "no javac here"
 	[[ -e ../classes/JavaShape.class ]] ||
-		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Inlined,Shape,Turns,TurnsPlugin00}.java 2>err ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Turns,TurnsPlugin00}.java 2>err ||
 		fail "javac: $(cat err)"
 	mkdir -p classes
 	cp ../classes/*.class classes/
@@ -184,6 +184,101 @@ test_turns() {
 			TURNS_SECONDS=4 exact_turns "$java" 512 $options
 		done
 	done
+}
+
+# A method in C that calls back into Java, several times in each other: every frame on the way, and none
+# of another kind between them but the virtual machine's own.
+test_native_methods_call_back() {
+	local java list headers option chains wrong
+	headers=$(dirname "$(realpath "$(command -v javac)" 2>/dev/null)")/../include
+	[[ -e $headers/jni.h ]] || skip "no jni.h here"
+	compile
+	cat >back.c <<-'C'
+		#include <jni.h>
+		static jlong work(jlong x)
+		{
+			for (int i = 0; i < 900; i++)
+				x = x * 31 + (i ^ x >> 7);
+			return x;
+		}
+		JNIEXPORT jlong JNICALL Java_JavaBack_down(JNIEnv *env, jobject self, jint depth, jlong x)
+		{
+			static jmethodID up;
+			if (!up)
+				up = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, self), "up", "(IJ)J");
+			x = work(x);
+			return (*env)->CallLongMethod(env, self, up, depth, x) + 1;
+		}
+	C
+	cc -shared -fPIC -O2 -I"$headers" -I"$headers/linux" -o classes/libjavaback.so back.c 2>err ||
+		fail "cc: $(cat err)"
+	list=$(javas) || exit $?
+	for java in $list; do
+		for option in -XX:+TieredCompilation -Xint -XX:TieredStopAtLevel=1; do
+			[[ $option == -XX:+T* || -n ${INTERPRETERS-} ]] || continue
+			"$EBPROF" record -q -F 997 -o back.data -- "$java" $option -Djava.library.path="$PWD/classes" \
+				-cp "$PWD/classes" JavaBack "${BACK_SECONDS-2}" >/dev/null 2>err || fail "record $java: $(cat err)"
+			read -r chains wrong < <(count back.data '
+				# Of a turn the n-th frame of these is known, to where the leaf is.
+				/JavaBack[.]turn/ {
+					add("chains")
+					split($0, frame, ";"); at = -1; is_wrong = 0
+					for (i = 1; i in frame; i++) {
+						kind = frame[i] ~ /^Java_JavaBack_down/ ? 3 : -1
+						if (frame[i] ~ /^JavaBack[.]/)
+							kind = index("tud", substr(frame[i], 10, 1)) - 1 # turn, up, down
+						if (kind < 0) {
+							# Between C and Java there is the virtual machine; elsewhere it is the leaf.
+							gap = at < 0 || at == 3 ? 0 : gap + 1
+							continue
+						}
+						want = at < 0 ? 0 : at == 3 ? 1 : at == 0 ? 2 : at + 1
+						if (kind != want || gap) is_wrong = 1
+						at = kind; gap = 0
+					}
+					if (is_wrong) { add("wrong"); print >"wrong" }
+				}
+				END { print c["chains"] + 0, c["wrong"] + 0 }')
+			[[ $chains -ge 150 ]] || fail "$java $option: $chains samples"
+			percent "$java $option, called back: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((chains - wrong)) "$chains" 99.5
+		done
+	done
+}
+
+# Names by the virtual machine's own word: its perf map, looked at several times while it runs, says of
+# each address which method it is of. Long enough for 10,000 samples where check-languages runs it.
+test_names_of_addresses() {
+	local java list pid seconds=2 tried=0 judged wrong not points
+	command -v jcmd >/dev/null || skip "no jcmd here"
+	command -v python3 >/dev/null || skip "no python3 here"
+	[[ -z ${INTERPRETERS-} ]] || seconds=14
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		[[ $("$java" -version 2>&1) != *'"11.'* ]] || continue # its jcmd knows no perf maps
+		"$java" -cp "$PWD/classes" JavaNames $((seconds + 8)) 700000 >clocked </dev/null &
+		sleep 1.5
+		pid=$(pgrep -f "JavaNames $((seconds + 8)) 700000" | tail -n 1)
+		"$WORKLOADS/ip_sampler" "$pid" $((seconds + 3)) 9973 >addresses </dev/null &
+		write_map "$pid" 1
+		"$EBPROF" record -q -F 1499 -o names.data --duration "$seconds" -p "$pid" 2>err || fail "record: $(cat err)"
+		write_map "$pid" 2
+		wait
+		"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
+		read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
+		figure "$java: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
+		((tried++))
+		[[ $judged -ge $((seconds * 300)) ]] || fail "$java: $judged samples judged, $not not"
+		[[ $wrong == 0 ]] || fail "$java: $wrong of $judged samples have another method's name"
+		# Two standard deviations of a share are 1.9 points with 1,000 samples.
+		awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' || fail "$java: a share is off by $points points"
+	done
+	((tried)) || skip "no virtual machine here that writes perf maps"
+}
+
+write_map() { # PID NUMBER
+	jcmd "$1" Compiler.perfmap >jcmd.log 2>&1
+	mv "/proc/$1/root/tmp/perf-$1.map" "map.$2" || fail "no map: $(cat jcmd.log)"
 }
 
 test_left_out() {

@@ -1,6 +1,7 @@
 # What the tests of script frames share; to be sourced behind prelude.bash.
 #   INTERPRETERS    those to try, instead of the system's, and
 #   SYMFS           where their files are: tests/languages/check_languages.sh sets both
+#   FIGURES         a file: what is measured is written there, too, a line each
 
 # The interpreters to try, a line each, or the end of the test. list=$(interpreters ruby) || exit $?
 interpreters() { # PROGRAM
@@ -22,7 +23,10 @@ count() { # FILE AWK
 	awk "function add(k) { c[k] += n } { n = \$NF; sub(/ [0-9]+\$/, \"\") } $2" stacks
 }
 
+figure() { echo "$*" >>"${FIGURES:-/dev/null}"; }
+
 percent() { # WHAT PART WHOLE AT_LEAST
+	figure "${1%: *}: $2 of $3"
 	awk -v part="$2" -v whole="$3" -v least="$4" 'BEGIN { exit !(whole > 0 && 100 * part >= least * whole) }' ||
 		fail "$1: $2 of $3 samples, less than $4 %"
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames.
+
+Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
+both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
+(jcmd PID Compiler.perfmap), the sample is in it, too. Prints judged and wrong samples, those that
+cannot be judged, and by how many points the methods' shares are off what the program clocked.
+"""
+import bisect
+import re
+import sys
+
+NEAR_NS = 400000
+METHOD = re.compile(r"JavaNames\.(m\d\d)\b")
+
+
+def read_map(path):
+    entries = []
+    for line in open(path, errors="replace"):
+        start, size, name = line.split(" ", 2)
+        found = METHOD.search(name)
+        entries.append((int(start, 16), int(start, 16) + int(size, 16), found.group(1) if found else None))
+    entries.sort(key=lambda entry: entry[0])
+    return [entry[0] for entry in entries], entries
+
+
+def look_up(map_, address):
+    starts, entries = map_
+    i = bisect.bisect_right(starts, address) - 1
+    return entries[i][2] if i >= 0 and address < entries[i][1] else None
+
+
+def read_samples(path):
+    sample = None
+    for line in open(path, errors="replace"):
+        if line[0] not in "\t \n":
+            words = line.split()
+            tid = int(next(w for w in words if "/" in w).split("/")[1])
+            time = next(w for w in words if re.fullmatch(r"\d+\.\d+:", w))
+            seconds, micros = time[:-1].split(".")
+            sample = (int(seconds) * 10**9 + int(micros) * 1000, tid, [])
+        elif line.strip():
+            sample[2].append(line)
+        elif sample:
+            yield sample
+            sample = None
+
+
+def main(script, addresses, spent_path, *map_paths):
+    maps = [read_map(path) for path in map_paths]
+    threads = {}
+    for line in open(addresses):
+        time, tid, address = line.split()
+        threads.setdefault(int(tid), []).append((int(time), int(address, 16)))
+    judged = wrong = not_judged = named = 0
+    shares = {}
+    for time, tid, frames in read_samples(script):
+        found = next((m.group(1) for m in map(METHOD.search, frames) if m), None)
+        if found:
+            shares[found] = shares.get(found, 0) + 1
+            named += 1
+        around = threads.get(tid, [])
+        i = bisect.bisect_right(around, (time, 0))
+        if not 0 < i < len(around) or around[i][0] - around[i - 1][0] > NEAR_NS:
+            not_judged += 1
+            continue
+        names = {look_up(m, around[k][1]) for m in maps for k in (i - 1, i)}
+        if len(names) != 1 or None in names:
+            not_judged += 1
+            continue
+        judged += 1
+        if {found} != names:
+            wrong += 1
+            if wrong < 4:
+                print("wrong:", time, names, "".join(frames[:6]), file=sys.stderr)
+    spent = dict(line.split() for line in open(spent_path) if re.match(r"m\d\d ", line))
+    points = max(abs(100 * shares.get(m, 0) / max(named, 1) - float(s)) for m, s in spent.items())
+    print(judged, wrong, not_judged, "%.2f" % points)
+
+
+main(*sys.argv[1:])
