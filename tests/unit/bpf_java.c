@@ -268,6 +268,33 @@ TEST(interpreted_methods_have_a_place)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* While compiled code is given up: what stands where a caller's method will be is of something
+ * else, or of a method that has no such place. */
+TEST(an_interpreted_caller_may_have_no_method_yet)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_code(INTERPRETER, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
+	put_interpreted(&fixture, SP + 12, 33, SP + 30, code_address(INTERPRETER, PLACE));
+	put_interpreted(&fixture, SP + 30, 44, SP + 50, code_address(INTERPRETER, PLACE));
+	put_interpreted(&fixture, SP + 50, 45, SP + 70, code_address(INTERPRETER, PLACE));
+	put_interpreted(&fixture, SP + 70, 46, SP + 80, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 80);
+	fixture.stack[SP + 30 - 3] = 5;
+	fixture.stack[SP + 50 - 8] = heap_address(CONST_METHOD) + 4000;
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[13] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssssn");
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "a/Main.run");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "Interpreter");
+	CHECK_INT(number_of(fixture.words[1]), number_of(fixture.words[2]));
+	CHECK_INT(number_of(fixture.words[0]), number_of(fixture.words[3]));
+	CHECK_INT(place_of(fixture.words[3]), 46);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* The method is in rbx, its caller's stack pointer in r13; the frame pointer is its caller's. */
 TEST(a_method_that_is_being_entered_has_no_frame)
 {

@@ -530,7 +530,7 @@ __noinline int java_leave_sized(void)
 
 /* ---- the interpreter ---- */
 
-/* The frame that the frame pointer points to, if it is one; its method is at hand then. */
+/* The frame that the frame pointer points to, if it is one. */
 static __always_inline bool java_read_frame(struct walk *walk, struct java_walk *java)
 {
 	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
@@ -538,8 +538,7 @@ static __always_inline bool java_read_frame(struct walk *walk, struct java_walk 
 		bpf_probe_read_user(
 			java->frame, sizeof(java->frame), (const void *)(fp - JAVA_FRAME_BELOW)))
 		return false;
-	return java->frame[JAVA_FRAME_SENDER] > fp &&
-	       java_take_method(java->frame[JAVA_FRAME_METHOD]);
+	return java->frame[JAVA_FRAME_SENDER] > fp;
 }
 
 /* Where in its method a bytecode is; 0 also where it is not known. */
@@ -651,6 +650,25 @@ __noinline int java_leave_exit(void)
 	return pop < BEHIND || java_read_to(java, walk->regs.reg[UNWIND_SP], &java->next_ip);
 }
 
+/*
+ * Makes the method of the frame at hand that at hand. False: while compiled code is given up,
+ * frames of the interpreter stand in its place that have what was on the stack before where their
+ * methods will be. A caller's frame has a place among the method's bytecodes, but that of a native
+ * one.
+ */
+static __always_inline bool java_take_frames_method(
+	struct walk *walk, const struct java_row *row, struct java_walk *java)
+{
+	__u64 bytecode = java->frame[JAVA_FRAME_BYTECODE];
+	if (!java_take_method(java->frame[JAVA_FRAME_METHOD]))
+		return false;
+	if (walk->is_exact || !bytecode ||
+		bytecode - java_bytecodes(row, java) <= java_method_u16(java, row->bytecode_bytes))
+		return true;
+	java->method = 0;
+	return false;
+}
+
 /* 1: the frame at hand is the interpreter's; its method is, too, or 0. */
 __noinline int java_leave_interpreter(void);
 __noinline int java_leave_interpreter(void)
@@ -666,11 +684,14 @@ __noinline int java_leave_interpreter(void)
 		return 1;
 	if (!java_read_frame(walk, java))
 		return 0;
+	bool has_method = java_take_frames_method(walk, row, java);
+	if (!has_method && (walk->is_exact || !java_is_return(java->frame[JAVA_FRAME_RETURN])))
+		return 0;
 	__u64 bytecode = java->frame[JAVA_FRAME_BYTECODE];
 	if (walk->is_exact && walk->regs.known >> JAVA_R13 & 1 &&
 		java_place_of(row, java, walk->regs.reg[JAVA_R13]))
 		bytecode = walk->regs.reg[JAVA_R13];
-	java->place = java_place_of(row, java, bytecode);
+	java->place = has_method ? java_place_of(row, java, bytecode) : 0;
 	java->next_ip = java->frame[JAVA_FRAME_RETURN];
 	java->next_fp = java->frame[JAVA_FRAME_LINK];
 	java->next_sp = java->frame[JAVA_FRAME_SENDER];
@@ -780,7 +801,7 @@ static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch
 	}
 	if (java->method)
 		java_push_method(java->place);
-	else if (java->kind != JAVA_INTERPRETER && java->kind != JAVA_COMPILED)
+	else if (java->kind != JAVA_COMPILED && (java->kind != JAVA_INTERPRETER || !walk->is_exact))
 		java_push_stub(java_stub_place(walk, java));
 	walk->regs.ip = java->next_ip;
 	walk->regs.reg[UNWIND_SP] = java->next_sp;
