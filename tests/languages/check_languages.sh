@@ -112,6 +112,7 @@ row java bullseye /usr/lib/jvm/java-11-openjdk-amd64/bin/java openjdk-11-jre-hea
 row java bookworm /usr/lib/jvm/java-17-openjdk-amd64/bin/java openjdk-17-jre-headless
 row java trixie /usr/lib/jvm/java-21-openjdk-amd64/bin/java openjdk-21-jre-headless openjdk-25-jre-headless
 row java trixie /usr/lib/jvm/java-25-openjdk-amd64/bin/java openjdk-21-jre-headless openjdk-25-jre-headless
+row java sid /usr/lib/jvm/java-26-openjdk-amd64/bin/java openjdk-26-jre-headless
 row node bookworm /usr/bin/node nodejs
 row node trixie /usr/bin/node nodejs
 row node sid /usr/bin/node nodejs
