@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/model/text/json.h"
+#include "report/write/generated_code.h"
 
 enum {
 	ROWS_MAX = 5,
@@ -63,8 +64,7 @@ enum remedy {
 	REMEDY_COMPILE,
 	REMEDY_LOCAL_COPY,
 	REMEDY_READ,
-	REMEDY_REGISTER,
-	REMEDY_FRAME_POINTER,
+	REMEDY_OF_RUNTIME, /* what its runtime can do */
 	REMEDY_AGAIN,
 	REMEDY_BUILD_ID,
 	REMEDY_ARCHIVE,
@@ -76,8 +76,6 @@ static const char *const remedies[REMEDIES] = {
 			   "directives",
 	[REMEDY_LOCAL_COPY] = "run it from a local disk",
 	[REMEDY_READ] = "record as a user who may read the file",
-	[REMEDY_REGISTER] = "let its runtime register the code for debuggers (GDB's JIT interface)",
-	[REMEDY_FRAME_POINTER] = "let it keep frame pointers (java -XX:+PreserveFramePointer)",
 	[REMEDY_AGAIN] = "record again: the rules of files are kept between recordings "
 			 "(--unwind-cache)",
 	[REMEDY_BUILD_ID] = "link it with --build-id, by which its rules are kept between "
@@ -90,7 +88,7 @@ static const char *const remedies[REMEDIES] = {
 static unsigned remedies_without_rules(const struct profile_object *object)
 {
 	if (is_generated(object))
-		return 1U << REMEDY_REGISTER;
+		return 1U << REMEDY_OF_RUNTIME;
 	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
 }
 
@@ -116,7 +114,7 @@ static unsigned remedies_of(const struct profile *profile, const struct profile_
 	case LAYOUT_TRUNCATED_NO_RULE:
 		return remedies_without_rules(object);
 	case LAYOUT_TRUNCATED_JIT:
-		return 1U << REMEDY_REGISTER | 1U << REMEDY_FRAME_POINTER;
+		return 1U << REMEDY_OF_RUNTIME;
 	case LAYOUT_TRUNCATED_TABLE_PENDING:
 		if (object->info.kind != LAYOUT_OBJECT_FILE)
 			return 0;
@@ -146,7 +144,10 @@ static void put_remedies(const struct profile *profile, const struct profile_obj
 		if (!(which >> i & 1))
 			continue;
 		str_puts(out, out->len > begin ? "; " : "");
-		str_puts(out, remedies[i]);
+		if (i == REMEDY_OF_RUNTIME)
+			generated_code_put_remedy(profile, GENERATED_CODE_LACKS_CALLERS, out);
+		else
+			str_puts(out, remedies[i]);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include "report/model/slice.h"
 #include "report/name/debugfile/debuginfod.h"
+#include "report/write/generated_code.h"
 
 enum {
 	ROWS_MAX = 10,
@@ -192,15 +193,9 @@ static bool was_hidden(const struct profile_object *object)
 	       (kind == LAYOUT_OBJECT_KERNEL || kind == LAYOUT_OBJECT_MODULE);
 }
 
-/*
- * +JPperf: Erlang/OTP 24.
- */
-static const char runtimes[] = "let its runtime write a perf map or a jitdump: python3 -X perf, "
-			       "DOTNET_PerfMapEnabled=1, erl +JPperf true";
-
 /* What the user can do about it; nothing where there is nothing. */
-static void put_fix(const struct profile_object *object, const struct symbol_file_options *options,
-	struct str *out)
+static void put_fix(const struct profile *profile, const struct profile_object *object,
+	const struct symbol_file_options *options, struct str *out)
 {
 	if (was_hidden(object)) {
 		str_puts(out, "record with CAP_SYSLOG and kernel.kptr_restrict below 2");
@@ -208,7 +203,7 @@ static void put_fix(const struct profile_object *object, const struct symbol_fil
 	}
 	bool is_generated = object->info.kind == LAYOUT_OBJECT_ANONYMOUS || is_memfd(object);
 	if (is_generated) {
-		str_puts(out, runtimes);
+		generated_code_put_remedy(profile, GENERATED_CODE_LACKS_NAMES, out);
 		if (is_memfd(object))
 			str_puts(
 				out, "; an ELF file in memory is named by ebprof record --archive");
@@ -356,7 +351,7 @@ static void unsymbolized_put_row(const struct profile *profile, const struct row
 	put_bounds(profile, row, functions, out);
 	put_tried(object, out);
 	CLEANUP(str_deinit) struct str fix = {0};
-	put_fix(object, options, &fix);
+	put_fix(profile, object, options, &fix);
 	if (!fix.len)
 		return;
 	unsymbolized_put_line(out, "fix:");
@@ -402,14 +397,14 @@ void unsymbolized_put(
 	put_stale(profile, out);
 }
 
-void unsymbolized_put_object(const struct profile_object *object,
+void unsymbolized_put_object(const struct profile *profile, const struct profile_object *object,
 	const struct symbol_file_options *options, bool lacks_names, struct str *out)
 {
 	if (lacks_names || object->lacks_debug_parts)
 		str_printf(out, "why: %s\n", reason(object));
 	CLEANUP(str_deinit) struct str fix = {0};
 	if (lacks_names || object->lacks_debug_parts || object->symbols_level < SYMBOL_LEVEL_DWARF)
-		put_fix(object, options, &fix);
+		put_fix(profile, object, options, &fix);
 	if (fix.len)
 		str_printf(out, "%s: %s\n", lacks_names ? "fix" : "for more", str_text(&fix));
 	if (object->nr_attempts)

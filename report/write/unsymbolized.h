@@ -31,7 +31,7 @@ void unsymbolized_put_functions(const struct unsymbolized_functions *functions, 
  * One object's part of it, in lines that stand alone: why it lacks names, when `lacks_names`, all
  * that was tried, what would help where there is more to be had.
  */
-void unsymbolized_put_object(const struct profile_object *object,
+void unsymbolized_put_object(const struct profile *profile, const struct profile_object *object,
 	const struct symbol_file_options *options, bool lacks_names, struct str *out);
 
 #endif

@@ -343,7 +343,7 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 			      "would tell apart\n");
 	cut_stacks_put_object(app->model->profile, object, &stacks[row->object],
 		app->model->slice.whole.samples, out);
-	unsymbolized_put_object(object, app->options->files,
+	unsymbolized_put_object(app->model->profile, object, app->options->files,
 		row->unnamed || !row->state || row->functions.count, out);
 }
 
