@@ -64,6 +64,18 @@ test_first_compiler() { try_chains -XX:TieredStopAtLevel=1; }
 test_second_compiler() { try_chains -XX:-TieredCompilation; }
 test_serial_collector() { try_chains -XX:+UseSerialGC; }
 
+# With the layout that compilers written in Java want; check-languages tries it.
+test_jvmci() {
+	local options="-XX:+UnlockExperimentalVMOptions -XX:+EnableJVMCI" java list
+	[[ -n ${INTERPRETERS-} ]] || skip "for check-languages"
+	list=$(javas) || exit $?
+	for java in $list; do
+		# shellcheck disable=SC2086
+		"$java" $options -version >/dev/null 2>&1 || skip "$java has no JVMCI"
+	done
+	try_chains "$options"
+}
+
 test_shares_and_lines() {
 	local java list line h m l lines want_h want_m want_l
 	line=$(grep -n '// hot' "$here/JavaShape.java" | cut -d: -f1)
