@@ -186,6 +186,7 @@ void script_table_deinit(struct script_table *table)
 		script_inlined_destroy(*inlined);
 	vec_deinit(&table->inlined);
 	map_deinit(&table->by_number);
+	map_deinit(&table->by_content);
 }
 
 /* ---- functions ---- */
@@ -321,8 +322,10 @@ static void script_table_take_function(struct script_table *table, const struct 
 	function.lines = script_table_intern(table, &lines);
 	function.lines_len = (uint32_t)lines.len;
 	uint64_t nameless = is_given_up ? given_up | event->kind : 0;
-	*map_put(&table->by_number, event->number, NULL) =
-		function.name ? intern_function(table, &function) : nameless;
+	uint64_t id = function.name ? intern_function(table, &function) : nameless;
+	*map_put(&table->by_number, event->number, NULL) = id;
+	if (event->content && function.lines_len && function.name)
+		*map_put(&table->by_content, event->content, NULL) = id;
 	table->given_up += is_given_up;
 }
 
@@ -330,6 +333,11 @@ void script_table_take(struct script_table *table, const struct event_code *even
 {
 	if (!script_table_is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
 		return;
+	const uint64_t *known = event->content ? map_get(&table->by_content, event->content) : NULL;
+	if (known) { /* it was read before it was moved, and may be moving now */
+		*map_put(&table->by_number, event->number, NULL) = *known;
+		return;
+	}
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
 	request.event = *event;
@@ -530,4 +538,5 @@ bool script_table_is_full(const struct script_table *table)
 void script_table_forget_numbers(struct script_table *table)
 {
 	map_deinit(&table->by_number);
+	map_deinit(&table->by_content);
 }

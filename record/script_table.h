@@ -40,6 +40,7 @@ struct script_table {
 		VEC(uint32_t) functions; /* those of the table, by index in `code` */
 	} *) inlined;                    /* of each function; NULL: it has none */
 	struct map by_number;            /* -> function */
+	struct map by_content;           /* likewise, of code that may be moved and was read */
 	uint64_t text_bytes;
 	struct target_reader reader;      /* of what the BPF side could not read */
 	VEC(struct event_code *) reading; /* their texts behind them, in the reader's order, */

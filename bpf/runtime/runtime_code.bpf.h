@@ -159,6 +159,7 @@ static __always_inline __u32 next_code_number(const struct scratch *scratch)
 enum code_marks {
 	CODE_IS_INLINED = 1, /* functions are, in each other */
 	CODE_IS_OF_RUNTIME = 2,
+	CODE_HAS_CONTENT = 4, /* its head says it already */
 };
 
 /*
@@ -172,6 +173,8 @@ static __always_inline __u32 send_marked_code(struct scratch *scratch,
 	struct event_code *head = &record->head;
 	head->is_inlined = marks & CODE_IS_INLINED;
 	head->is_of_runtime = !!(marks & CODE_IS_OF_RUNTIME);
+	if (!(marks & CODE_HAS_CONTENT))
+		head->content = 0;
 	__u32 number = next_code_number(scratch);
 	head->type = EVENT_CODE;
 	head->number = number;

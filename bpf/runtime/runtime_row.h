@@ -140,8 +140,10 @@ struct event_code {
 	unsigned char is_of_runtime; /* no code of a program */
 	unsigned char zero[2];
 	unsigned long long address[RUNTIME_TEXTS];
+	/* Of code that may be moved: what tells it apart wherever it is. 0: nothing does. */
+	unsigned long long content;
 };
 
-_Static_assert(sizeof(struct event_code) == 80, "wire size");
+_Static_assert(sizeof(struct event_code) == 88, "wire size");
 
 #endif

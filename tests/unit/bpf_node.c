@@ -225,6 +225,61 @@ TEST(code_in_the_place_of_other_code_is_another_one)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* While code is moved threads are where it was, or already where it is, whatever Code says. */
+TEST(code_that_is_being_moved_is_found)
+{
+	enum {
+		WHERE_IT_WAS = 512,
+	};
+	static const struct {
+		uint64_t head, other_head, start;
+		bool is_found;
+	} cases[] = {
+		{JIT + WHERE_IT_WAS - CODE_HEADER, 0, JIT + CODE_START, true},
+		{JIT + WHERE_IT_WAS - CODE_HEADER, 0, JIT + WHERE_IT_WAS, true},
+		{0, JIT + CODE_START - CODE_HEADER, JIT + WHERE_IT_WAS, true},
+		{0, JIT + CODE_START, JIT + WHERE_IT_WAS, false},
+	};
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	put_function(&fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
+	fixture.regs.ip = JIT + CODE_START + CALL + 20;
+	const uint64_t map = pointer_to(MAPS + 24);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const uint64_t *head = cases[i].head ? &cases[i].head : &map;
+		memcpy(jit + CODE_START - CODE_HEADER, head, sizeof(*head));
+		head = cases[i].other_head ? &cases[i].other_head : &map;
+		memcpy(jit + WHERE_IT_WAS - CODE_HEADER, head, sizeof(*head));
+		fixture.heap[CODE_OBJECT + 5] = cases[i].start;
+		runtime_fixture_tick(&fixture);
+		uint32_t leaf = (CALL + 20) | RUNTIME_FRAME_IS_LEAF;
+		CHECK_INT(place_of(fixture.words[0]), cases[i].is_found ? leaf : 0);
+	}
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Addresses in its data change, numbers do not. */
+TEST(code_that_was_moved_has_the_same_content)
+{
+	struct runtime_fixture fixture;
+	interrupt_code(&fixture, CALL + 20);
+	uint32_t number = number_of(fixture.words[0]);
+	const struct event_code *code = emulated_record(EVENT_CODE, 0);
+	uint64_t content = code ? code->content : 0;
+	CHECK(content);
+	fixture.heap[CODE_OBJECT + 2] = pointer_to(NAME);
+	runtime_fixture_tick(&fixture);
+	code = emulated_record(EVENT_CODE, 0);
+	CHECK(number_of(fixture.words[0]) != number);
+	CHECK(code && code->content == content);
+	fixture.heap[CODE_OBJECT + 2] = pointer_to(SCRIPT);
+	fixture.heap[DEOPT_DATA + 3] = 1ULL << 32;
+	runtime_fixture_tick(&fixture);
+	code = emulated_record(EVENT_CODE, 0);
+	CHECK(code && code->content != content);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* A builtin without a frame was called from the code of the function whose frame it is on. */
 TEST(a_builtin_without_a_frame_says_where_it_was_called)
 {

@@ -94,6 +94,29 @@ TEST(a_line_of_a_function_is_one_place_whatever_its_number)
 	teardown(&fixture);
 }
 
+/* Where it was read once nothing more is: it may be moving just then. */
+TEST(code_that_was_moved_is_known_by_its_content)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct code unread = code_of(4, "f", "/a.py"), first = code_of(5, "f", "/a.py");
+	struct code moved = code_of(9, "f", "/a.py"), other = code_of(10, "f", "/a.py");
+	unread.head.content = first.head.content = moved.head.content = 7;
+	other.head.content = 8;
+	unread.head.bytes[RUNTIME_TEXT_LINES] = unread.head.whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	moved.head.bytes[RUNTIME_TEXT_LINES] = moved.head.whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	other.head.bytes[RUNTIME_TEXT_LINES] = other.head.whole_bytes[RUNTIME_TEXT_LINES] = 0;
+	script_table_take(&fixture.scripts, &unread.head, sizeof(unread));
+	script_table_take(&fixture.scripts, &first.head, sizeof(first));
+	script_table_take(&fixture.scripts, &moved.head, sizeof(moved));
+	script_table_take(&fixture.scripts, &other.head, sizeof(other));
+	uint64_t offset;
+	CHECK_INT(describe(&fixture, 4, 2, &offset).line, 0);
+	CHECK_INT(describe(&fixture, 9, 2, &offset).line, 11);
+	CHECK_INT(describe(&fixture, 10, 2, &offset).line, 0);
+	teardown(&fixture);
+}
+
 TEST(what_has_no_name_says_why)
 {
 	struct fixture fixture;

@@ -80,9 +80,17 @@ __noinline int node_try_code(__u64 start, __u64 address)
 		node_type_of_map(head[0]) != row->instructions_type)
 		return 0;
 	__u64 at = row->code_start ? head[1] : start - row->code_header + 1;
-	if (!node_read_object(node, at, NODE_CODE_WORDS, row->code_type) ||
-		(row->code_start && node->object[row->code_start / 8 % NODE_OBJECT_WORDS] != start))
+	if (!node_read_object(node, at, NODE_CODE_WORDS, row->code_type))
 		return 0;
+	__u64 begins = node->object[row->code_start / 8 % NODE_OBJECT_WORDS], moved = head[0];
+	/* What was moved has in place of its map where it is now. Stacks may say so before Code
+	 * does, or after it. */
+	if (row->code_start && begins != start) {
+		if ((moved & 1) && !read_word(begins - row->code_header, &moved))
+			return 0;
+		if (moved != (head[0] & 1 ? start : begins) - row->code_header)
+			return 0;
+	}
 	code->start = start;
 	code->size = node_code_u32(node, row->code_size);
 	__u32 flags = node_code_u32(node, row->code_flags);
@@ -91,6 +99,12 @@ __noinline int node_try_code(__u64 start, __u64 address)
 	code->deopt_data = node->object[row->code_deopt / 8 % NODE_OBJECT_WORDS];
 	code->positions = node->object[row->code_positions / 8 % NODE_OBJECT_WORDS];
 	return address - start < code->size ? 1 : -1;
+}
+
+/* A map, or, of an object that is being moved, where it is now. */
+static __always_inline bool node_is_map_word(__u64 word)
+{
+	return (word & 3) <= 1 && word >> 12 && !(word >> 48);
 }
 
 /*
@@ -116,7 +130,7 @@ __noinline int node_search_piece(__u64 piece, __u64 address)
 		asm volatile("" : "+r"(at)); /* or Linux 5.10 does not see the bounds */
 		at &= WINDOW_BYTES - 8;
 		__u64 start = piece + at + row->code_header;
-		if (start > address || !node_is_pointer(*(__u64 *)(window->bytes + at)))
+		if (start > address || !node_is_map_word(*(__u64 *)(window->bytes + at)))
 			continue;
 		found = node_try_code(start, address);
 	}

@@ -285,6 +285,43 @@ static __always_inline __u32 node_send_other(struct scratch *scratch, struct run
 		kind == NODE_CODE_OTHER ? CODE_IS_OF_RUNTIME : 0);
 }
 
+/*
+ * What tells the code at hand apart wherever it and its data are moved: its function, size, and the
+ * first numbers of its data for deoptimization, which say among others how often its isolate had
+ * optimized, how many calls it makes, and where the first of them return to. 0: it is no such code,
+ * or cannot be read.
+ */
+__noinline __u64 node_content(__u64 function);
+__noinline __u64 node_content(__u64 function)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	const struct node_code *code = &node->code;
+	__u64 content = mix(mix(function, code->size), code->kind + (code->is_maglev << 8));
+	if (code->kind == NODE_CODE_BASELINE)
+		return content;
+	if (code->kind != NODE_CODE_OPTIMIZED || !node_is_pointer(code->deopt_data) ||
+		bpf_probe_read_user(
+			node->object, sizeof(node->object), (const void *)(code->deopt_data - 1)))
+		return 0;
+	for (int i = 1; i < NODE_OBJECT_WORDS; i++)
+		if (!(__u32)node->object[i]) /* a number: addresses would change */
+			content = mix(content, node->object[i]);
+	return content;
+}
+
+/* By script and place there; both are an isolate's own, as each thread has one. */
+static __always_inline __u64 node_function_identity(const struct scratch *scratch)
+{
+	const struct node_function *function = &node_walk(&scratch->walk.runtime)->code.function;
+	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
+	identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);
+	/* That of a builtin has no script, and does not move. */
+	return function->script_id ? identity : mix(identity, function->shared);
+}
+
 /* The function at hand, or the code that it and others were made to. */
 __noinline int node_send_function(__u64 identity);
 __noinline int node_send_function(__u64 identity)
@@ -314,6 +351,7 @@ __noinline int node_send_function(__u64 identity)
 		head->whole_bytes[i] = head->bytes[i];
 	}
 	node->code.function.row = *node_row(&scratch->walk.runtime);
+	head->content = node_content(node_function_identity(scratch));
 	head->address[RUNTIME_TEXT_LINES] = node->code.function.shared;
 	head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
 	head->whole_bytes[RUNTIME_TEXT_LINES] = 0;
@@ -321,14 +359,14 @@ __noinline int node_send_function(__u64 identity)
 	if (at > RUNTIME_MAX_NAME_BYTES + RUNTIME_MAX_FILE_BYTES)
 		return 0;
 	__builtin_memcpy(record->text + at, &node->code, sizeof(node->code));
-	return send_marked_code(
-		scratch, record, at + sizeof(node->code), false, identity, CODE_IS_INLINED);
+	return send_marked_code(scratch, record, at + sizeof(node->code), false, identity,
+		CODE_IS_INLINED | CODE_HAS_CONTENT);
 }
 
 /*
  * Pushes the function at hand, or the code at hand. Objects move, so a function goes by its script
- * and its place there, whose numbers are an isolate's own: each thread has one. Code goes by where
- * it is, too: what is made in its place later has other data, or is of another function.
+ * and its place there. Code goes by where it is, too: what is made in its place later has other
+ * data, or is of another function.
  */
 __noinline int node_push_function(__u32 place);
 __noinline int node_push_function(__u32 place)
@@ -338,14 +376,10 @@ __noinline int node_push_function(__u32 place)
 		return 0;
 	struct node_walk *node = node_walk(&scratch->walk.runtime);
 	struct node_code *code = &node->code;
-	const struct node_function *function = &code->function;
-	__u64 identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
+	__u64 identity = node_function_identity(scratch);
 	if (code->kind >= NODE_CODE_REGEXP) {
+		identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
 		identity = mix(identity, code->kind);
-	} else {
-		identity = mix(identity, (__u64)function->script_id << 32 | function->literal_id);
-		if (!function->script_id) /* of a builtin, which does not move */
-			identity = mix(identity, function->shared);
 	}
 	if (code->kind == NODE_CODE_BASELINE || code->kind == NODE_CODE_OPTIMIZED) {
 		identity = mix(mix(identity, code->start), code->size);

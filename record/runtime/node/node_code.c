@@ -415,10 +415,15 @@ bool node_code_read(uint32_t pid, const void *given, size_t len, struct bytes_bu
 	if (!node_function_is_there(&reading.of, &code.function) ||
 		take_inlined_function(&reading, code.function.shared) < 0)
 		return false;
-	bool is_read = (code.kind == NODE_CODE_OPTIMIZED && take_optimized(&reading, &code)) ||
-		       (code.kind == NODE_CODE_BASELINE && take_code_of_baseline(&reading, &code));
-	if (!is_read)
+	bool is_read = true;
+	if (code.kind == NODE_CODE_OPTIMIZED)
+		is_read = take_optimized(&reading, &code);
+	else if (code.kind == NODE_CODE_BASELINE)
+		is_read = take_code_of_baseline(&reading, &code);
+	else
 		take_bytecodes(&reading);
+	if (!is_read) /* its places are no bytecodes, whose lines are known */
+		return false;
 	/* What was read meanwhile is right if the function has not moved. */
 	if (!node_function_is_there(&reading.of, &code.function))
 		return false;
