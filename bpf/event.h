@@ -140,7 +140,20 @@ enum event_label_source {
 	EVENT_LABEL_GO = 0,         /* those of the goroutine that ran: runtime/pprof's, */
 	EVENT_LABEL_GOROUTINE = 1,  /* ... its number, */
 	EVENT_LABEL_GO_CREATOR = 2, /* ... and the return address of the "go" that began it */
+	/* Of the process of Erlang's that ran: its identifier, a number in the low 32 bits and a
+	 * serial number above, as its users see both, */
+	EVENT_LABEL_ERLANG_PID = 3,
+	/* ... and its registered name, or the function that it began with; a number: there was
+	 * none, and the scheduler's enum event_label_scheduler. */
+	EVENT_LABEL_ERLANG_PROCESS = 4,
 	EVENT_LABEL_SOURCES,
+};
+
+enum event_label_scheduler { /* of Erlang: a thread that runs its processes */
+	EVENT_LABEL_SCHEDULER = 0,
+	EVENT_LABEL_SCHEDULER_OF_CPU = 1, /* a dirty one, for what takes long */
+	EVENT_LABEL_SCHEDULER_OF_IO = 2,  /* ... for what waits */
+	EVENT_LABEL_SCHEDULERS,
 };
 
 enum event_label_kind { /* what a value is */

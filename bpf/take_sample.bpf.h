@@ -4,8 +4,9 @@
  *
  * A source has one function that begins: it counts the event (count_event()), takes its lane
  * (take_lane()), fills in the sample and what the walk begins with (begin_sample(),
- * begin_user_stack(), begin_frames()), and returns the scratch when there is a stack to walk; else
- * it has ended the sample (end_sample()), if there is one. SAMPLING_PROGRAMS makes its programs.
+ * begin_user_stack(), begin_frames()), and returns which program goes on: one that walks the stack,
+ * or that which ends the sample; else it has ended the sample (end_sample()), if there is one.
+ * SAMPLING_PROGRAMS makes its programs.
  */
 #ifndef EBPROF_TAKE_SAMPLE_BPF_H
 #define EBPROF_TAKE_SAMPLE_BPF_H
@@ -156,7 +157,7 @@ static __always_inline bool send_sample(struct scratch *scratch, bool has_user_s
 	if (scratch->kernel.head.hash &&
 		!send_new_stack(&scratch->kernel.head, EVENT_MAX_KERNEL_FRAMES))
 		return false;
-	if (has_user_stack && (take_labels() || !send_user_stack(scratch)))
+	if (has_user_stack && !send_user_stack(scratch))
 		return false;
 	sample->kernel_hash = scratch->kernel.head.hash;
 	sample->user_hash = scratch->user.head.hash;
@@ -194,7 +195,28 @@ static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
 	return 0;
 }
 
+/* The same with the labels of what the thread runs, for the one program that reads those. */
+static __always_inline void end_sample_with_labels(struct scratch *scratch)
+{
+	struct event_counters *counted = counters_of(scratch->sample.source);
+	if (!take_labels()) {
+		end_sample(scratch, true);
+		return;
+	}
+	if (counted)
+		count_as(counted, EVENT_COUNTER_LOST_RING, scratch->sample.value);
+	leave_lane(scratch);
+}
+
 /* ---- walking ---- */
+
+/* Which program goes on with a sample: one that walks, by its group, or another. */
+enum next_program {
+	NEXT_NONE = -1, /* it has ended, or there is none */
+	NEXT_WALKS = RUNTIME_GROUP_LOOPS,
+	NEXT_ENDS = RUNTIME_GROUPS,
+	NEXT_PROGRAMS,
+};
 
 enum {
 	MAX_STEPS = 2 * EVENT_MAX_USER_FRAMES, /* to come to script frames is a step as well */
@@ -257,20 +279,24 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
  * for each, which call each other where the stack goes from the one to the other, as often as the
  * kernel lets them, too. A map of programs holds those of one type only.
  *
+ * Where the process has labels, what walks calls end_NAME() at last, which reads them: so what
+ * walks need not be verified with all that reads labels.
+ *
  * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
  */
 #define SAMPLING_PROGRAMS(section, name, context_type, begin) \
 	struct { \
 		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
-		__uint(max_entries, RUNTIME_GROUPS); \
+		__uint(max_entries, NEXT_PROGRAMS); \
 		__type(key, __u32); \
 		__type(value, __u32); \
 	} name##_walkers SEC(".maps"); \
 \
 	SEC(section) int on_##name(context_type *ctx) \
 	{ \
-		if (begin(ctx, true)) \
-			bpf_tail_call(ctx, &name##_walkers, 0); \
+		int next = begin(ctx, true); \
+		if (next >= 0) \
+			bpf_tail_call(ctx, &name##_walkers, next); \
 		return 0; \
 	} \
 \
@@ -283,14 +309,25 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
 		bpf_loop(MAX_STEPS, on_frame, 0, 0); \
 		if (is_handed_over(scratch)) \
 			bpf_tail_call(ctx, &name##_walkers, scratch->walk.runtime.group); \
+		if (expects_labels(scratch)) \
+			bpf_tail_call(ctx, &name##_walkers, NEXT_ENDS); \
 		end_sample(scratch, true); \
 		return 0; \
 	} \
 \
 	SEC(section) int on_##name##_without_loop(context_type *ctx) \
 	{ \
-		if (begin(ctx, false)) \
-			bpf_tail_call(ctx, &name##_walkers, 0); \
+		int next = begin(ctx, false); \
+		if (next >= 0) \
+			bpf_tail_call(ctx, &name##_walkers, next); \
+		return 0; \
+	} \
+\
+	SEC(section) int end_##name(context_type *ctx) \
+	{ \
+		struct scratch *scratch = get_scratch(); \
+		if (scratch) \
+			end_sample_with_labels(scratch); \
 		return 0; \
 	} \
 \
@@ -301,6 +338,8 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
 			return 0; \
 		if (!walk_some() || is_handed_over(scratch)) \
 			bpf_tail_call(ctx, &name##_walkers, scratch->walk.runtime.group); \
+		if (expects_labels(scratch)) \
+			bpf_tail_call(ctx, &name##_walkers, NEXT_ENDS); \
 		end_sample(scratch, true); \
 		return 0; \
 	}

@@ -233,8 +233,9 @@ const struct opt record_options_rows[] = {
 		.help = "--no-vm " #runtime},
 	RUNTIMES(ROW_NO) // a line of its own
 	{"label-sources", 0, "NAME[,NAME]|none", parse_label_sources, FIELD(label_sources),
-		.help = "where labels of samples come from: go, goroutine, go-creator",
-		.standard = "go,goroutine"},
+		.help = "where labels of samples come from: go, goroutine, go-creator, erlang-pid, "
+			"erlang-process",
+		.standard = "go,goroutine,erlang-pid,erlang-process"},
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		.help = "script frames by USDT probes of functions: php, python, ruby"},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks),

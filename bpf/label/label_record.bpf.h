@@ -18,7 +18,7 @@ enum {
 	/* One that begins before the end, and is put before its length is known to fit. */
 	LABEL_SLACK_BYTES = sizeof(struct event_label) + 2 * EVENT_LABEL_MAX_TEXT_BYTES,
 	LABEL_MAX_WORDS = LABEL_SLACK_BYTES / LABEL_WORD_BYTES,
-	LABEL_ROOM_WORDS = 64,
+	LABEL_ROOM_WORDS = 128,
 };
 
 struct label_record {
@@ -28,6 +28,9 @@ struct label_record {
 	__u32 flags;                  /* enum event_labels_flag */
 	__u32 has_place;              /* which says something in this process alone */
 	__u64 room[LABEL_ROOM_WORDS]; /* of who reads labels */
+	/* A text that is put together, whose rest is zeros. */
+	__u8 text[2 * EVENT_LABEL_MAX_TEXT_BYTES];
+	__u64 text_bytes;
 };
 
 struct {
@@ -135,6 +138,78 @@ __noinline int label_put_text(
 	}
 	return label_add(at, end);
 }
+
+/* ---- texts that are put together ---- */
+
+static __always_inline void label_begin_text(struct label_record *record)
+{
+	record->text_bytes = 0;
+	__builtin_memset(record->text, 0, EVENT_LABEL_MAX_TEXT_BYTES);
+}
+
+/* Appends a text that stands in the process; 0: it could not be read. */
+__noinline int label_append(__u64 from, __u64 bytes);
+__noinline int label_append(__u64 from, __u64 bytes)
+{
+	struct label_record *record = get_label_record();
+	__u64 count = bytes;
+	if (!record)
+		return 0;
+	__u64 at = record->text_bytes;
+	asm volatile("" : "+r"(at), "+r"(count)); /* or clang thinks the bounds are known */
+	if (at > EVENT_LABEL_MAX_TEXT_BYTES || !count)
+		return 1;
+	if (count > EVENT_LABEL_MAX_TEXT_BYTES)
+		count = EVENT_LABEL_MAX_TEXT_BYTES;
+	if (bpf_probe_read_user(record->text + at, count, (const void *)from)) {
+		record->flags |= EVENT_LABELS_UNREAD;
+		return 0;
+	}
+	record->text_bytes = at + count;
+	return 1;
+}
+
+static __always_inline void label_append_character(struct label_record *record, char character)
+{
+	__u64 at = record->text_bytes;
+	asm volatile("" : "+r"(at));
+	if (at >= EVENT_LABEL_MAX_TEXT_BYTES)
+		return;
+	record->text[at] = character;
+	record->text_bytes = at + 1;
+}
+
+/* The text is the value of a label of the source's own key. */
+__noinline int label_put_appended(__u32 source);
+__noinline int label_put_appended(__u32 source)
+{
+	struct label_record *record = get_label_record();
+	if (!record)
+		return 0;
+	__u64 bytes = record->text_bytes, at = record->head.bytes & LABEL_AT_MASK;
+	if (bytes > EVENT_LABEL_MAX_TEXT_BYTES) {
+		record->flags |= EVENT_LABELS_CUT;
+		bytes = EVENT_LABEL_MAX_TEXT_BYTES;
+	}
+	__u64 end = at + sizeof(struct event_label) + label_padded(bytes);
+	if (end > EVENT_LABELS_MAX_BYTES ||
+		record->head.bytes + LABEL_SLACK_BYTES > EVENT_LABELS_MAX_BYTES) {
+		record->flags |= EVENT_LABELS_CUT;
+		return 0;
+	}
+	struct event_label *label = (void *)(record->bytes + at);
+	label->source = source;
+	label->kind = EVENT_LABEL_TEXT;
+	label->zero[0] = label->zero[1] = 0;
+	label->key_bytes = 0;
+	label->value_bytes = bytes;
+	__u64 *to = (void *)(label + 1), *from = (void *)record->text;
+	for (__u32 i = 0; i < EVENT_LABEL_MAX_TEXT_BYTES / sizeof(__u64); i++)
+		to[i] = from[i]; /* what is behind it is overwritten by the next one */
+	return label_add(at, end);
+}
+
+/* ---- numbers ---- */
 
 /* A number, or an address in the process. */
 static __always_inline void label_put_word(

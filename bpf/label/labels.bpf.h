@@ -37,6 +37,20 @@ static __always_inline bool send_labels(struct scratch *scratch, struct label_re
 	return true;
 }
 
+/* Whether the process has a runtime with labels: until those are read, they count as unread. */
+static __always_inline bool expects_labels(struct scratch *scratch)
+{
+	if (!config.label_sources || !row_kinds)
+		return false;
+#define X(constant, number, name) \
+	if (name##_hooks.labels && row_kinds >> constant & 1 && \
+		find_known_runtime(scratch, constant)) \
+		scratch->sample.labels = EVENT_LABELS_UNREAD;
+	RUNTIMES(X)
+#undef X
+	return scratch->sample.labels;
+}
+
 /* Not 0 when the ring had no room. A global function, which the verifier looks at once. */
 __noinline int take_labels(void);
 __noinline int take_labels(void)
@@ -49,8 +63,8 @@ __noinline int take_labels(void)
 #define X(constant, number, name) \
 	if (name##_hooks.labels && row_kinds >> constant & 1) { \
 		const struct known_runtime *known = find_known_runtime(scratch, constant); \
-		if (known) \
-			name##_hooks.labels(record, row_of_number(known->row)); \
+		if (known && (!known->user || is_users_row(known))) \
+			name##_hooks.labels(record, row_of_number(known->row), known->delta); \
 	}
 	RUNTIMES(X)
 #undef X

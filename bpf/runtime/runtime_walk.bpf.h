@@ -117,9 +117,9 @@ struct runtime_hooks {
 	/* Whether the thread has frames that belong to no native frame of the walk, which is over.
 	 * Asked again behind each of them. */
 	bool (*has_rest)(struct scratch *scratch);
-	/* Puts the labels of what the thread runs, by label_put_text() and label_put_word(). `row`
-	 * is that which the process was seen to have; NULL: it is gone. */
-	void (*labels)(struct label_record *record, const struct runtime_row *row);
+	/* Puts the labels of what the thread runs, by label_put_text() and the like. `row` is that
+	 * which the process was seen to have, NULL: it is gone; `delta` is of its mapping. */
+	void (*labels)(struct label_record *record, const struct runtime_row *row, __u64 delta);
 };
 
 #endif

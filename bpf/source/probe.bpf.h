@@ -23,16 +23,18 @@ static __always_inline __u64 probe_of(struct pt_regs *ctx)
 }
 
 /* As begin_tick_walk(). */
-static __noinline bool begin_hit_walk(struct pt_regs *ctx, struct scratch *scratch)
+static __noinline int begin_hit_walk(struct pt_regs *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	begin_sample(task, scratch, EVENT_SOURCE_PROBE, probe_of(ctx), 1);
 	bool has_user_stack = begin_user_stack(task, scratch);
 	read_hit_registers(ctx, &scratch->walk.regs);
 	if (has_user_stack && begin_frames(scratch))
-		return true;
-	end_sample(scratch, has_user_stack);
-	return false;
+		return NEXT_WALKS;
+	if (has_user_stack)
+		return NEXT_ENDS;
+	end_sample(scratch, false);
+	return NEXT_NONE;
 }
 
 /*
@@ -40,18 +42,18 @@ static __noinline bool begin_hit_walk(struct pt_regs *ctx, struct scratch *scrat
  * CPU meanwhile (trace_call_bpf() of kernel/trace/bpf_trace.c, 5.10 and 5.15), ticks included: the
  * lane is always free, and taking it needs no atomic exchange, which Linux 5.10 does not load.
  */
-static __always_inline struct scratch *begin_hit(struct pt_regs *ctx, bool has_loop)
+static __always_inline int begin_hit(struct pt_regs *ctx, bool has_loop)
 {
 	struct event_counters *counted = admit_hit();
 	struct scratch *scratch = scratch_of_lane(EVENT_LANE_TASK);
 	if (!counted || !scratch)
-		return 0;
+		return NEXT_NONE;
 	if (has_loop ? !try_lane(scratch) : scratch->is_busy) {
 		count_as(counted, EVENT_COUNTER_LOST_BUSY, 1);
-		return 0;
+		return NEXT_NONE;
 	}
 	take_lane(scratch, EVENT_LANE_TASK);
-	return begin_hit_walk(ctx, scratch) ? scratch : 0;
+	return begin_hit_walk(ctx, scratch);
 }
 
 SAMPLING_PROGRAMS("uprobe/hit", hit, struct pt_regs, begin_hit)

@@ -55,8 +55,7 @@ static __noinline struct scratch *admit_tick(void)
 	return 0;
 }
 
-/* True when there is a user stack to walk. */
-static __noinline bool begin_tick_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+static __noinline int begin_tick_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	take_lane(scratch, EVENT_LANE_INTERRUPT);
@@ -66,15 +65,17 @@ static __noinline bool begin_tick_walk(struct bpf_perf_event_data *ctx, struct s
 	bool has_user_stack = begin_user_stack(task, scratch);
 	if (has_user_stack && read_user_registers(ctx, task, &scratch->walk.regs) &&
 		begin_frames(scratch))
-		return true;
-	end_sample(scratch, has_user_stack);
-	return false;
+		return NEXT_WALKS;
+	if (has_user_stack)
+		return NEXT_ENDS;
+	end_sample(scratch, false);
+	return NEXT_NONE;
 }
 
-static __always_inline struct scratch *begin_tick(struct bpf_perf_event_data *ctx, bool has_loop)
+static __always_inline int begin_tick(struct bpf_perf_event_data *ctx, bool has_loop)
 {
 	struct scratch *scratch = admit_tick();
-	return scratch && begin_tick_walk(ctx, scratch) ? scratch : 0;
+	return scratch ? begin_tick_walk(ctx, scratch) : NEXT_NONE;
 }
 
 SAMPLING_PROGRAMS("perf_event", tick, struct bpf_perf_event_data, begin_tick)

@@ -2,6 +2,22 @@
 
 #include <string.h>
 
+static void put_erlang_pid(uint64_t number, struct str *ret)
+{
+	str_printf(ret, "<0.%u.%u>", (uint32_t)number, (uint32_t)(number >> 32));
+}
+
+/* In brackets, as no name of a process is. */
+static void put_erlang_scheduler(uint64_t number, struct str *ret)
+{
+	static const char *const names[EVENT_LABEL_SCHEDULERS] = {
+		[EVENT_LABEL_SCHEDULER] = "(scheduler)",
+		[EVENT_LABEL_SCHEDULER_OF_CPU] = "(dirty CPU scheduler)",
+		[EVENT_LABEL_SCHEDULER_OF_IO] = "(dirty I/O scheduler)",
+	};
+	str_puts(ret, number < EVENT_LABEL_SCHEDULERS ? names[number] : "(unknown)");
+}
+
 static const struct label_source sources[EVENT_LABEL_SOURCES] = {
 	[EVENT_LABEL_GO] =
 		{
@@ -21,6 +37,22 @@ static const struct label_source sources[EVENT_LABEL_SOURCES] = {
 			.name = "go-creator",
 			.key = "go-creator",
 			.help = "function that began the goroutine",
+		},
+	[EVENT_LABEL_ERLANG_PID] =
+		{
+			.name = "erlang-pid",
+			.key = "erlang-pid",
+			.is_standard = true,
+			.put_text = put_erlang_pid,
+			.help = "identifier of the process of Erlang's that ran",
+		},
+	[EVENT_LABEL_ERLANG_PROCESS] =
+		{
+			.name = "erlang-process",
+			.key = "erlang-process",
+			.is_standard = true,
+			.put_text = put_erlang_scheduler,
+			.help = "its registered name, or the function that it began with",
 		},
 };
 

@@ -13,6 +13,8 @@ struct label_source {
 	const char *name; /* as options have it */
 	const char *key;  /* of its labels; NULL: each comes with its own */
 	bool is_standard; /* wanted, unless the user says otherwise */
+	/* The text that a number stands for; NULL: the number itself. */
+	void (*put_text)(uint64_t number, struct str *ret);
 	const char *help;
 };
 

@@ -157,9 +157,20 @@ static bool find_label_place(const struct label_table *table, const struct event
 	return true;
 }
 
-static uint32_t add_received(struct label_table *table, const struct event_labels *event,
-	uint32_t rest, const struct received_label *label, const char *fixed_key)
+/* A number of a source that has texts for them. */
+static uint32_t add_text_of_number(struct label_table *table, uint32_t rest,
+	const struct label_source *source, uint64_t number)
 {
+	CLEANUP(str_deinit) struct str text = {0};
+	source->put_text(number, &text);
+	return label_table_add(table, rest, source->key, strlen(source->key), LAYOUT_LABEL_TEXT,
+		str_text(&text), text.len);
+}
+
+static uint32_t add_received(struct label_table *table, const struct event_labels *event,
+	uint32_t rest, const struct received_label *label, const struct label_source *source)
+{
+	const char *fixed_key = label->head->key_bytes || !source ? NULL : source->key;
 	const char *key = fixed_key ? fixed_key : label->key;
 	size_t key_len = fixed_key ? strlen(fixed_key) : label->head->key_bytes;
 	size_t len = label->head->value_bytes;
@@ -171,6 +182,8 @@ static uint32_t add_received(struct label_table *table, const struct event_label
 	if (len != sizeof(number))
 		return rest;
 	memcpy(&number, label->value, sizeof(number));
+	if (label->head->kind == EVENT_LABEL_NUMBER && fixed_key && source->put_text)
+		return add_text_of_number(table, rest, source, number);
 	if (label->head->kind == EVENT_LABEL_NUMBER)
 		return label_table_add(
 			table, rest, key, key_len, LAYOUT_LABEL_NUMBER, &number, sizeof(number));
@@ -196,7 +209,7 @@ void label_table_take(struct label_table *table, const struct event_labels *even
 		if (!label->head->key_bytes &&
 			(!fixed_key || is_key_received(&received, fixed_key)))
 			continue; /* the program has such a label itself */
-		uint32_t with = add_received(table, event, (uint32_t)set, label, fixed_key);
+		uint32_t with = add_received(table, event, (uint32_t)set, label, source);
 		is_short |= with == set ? short_bit : 0;
 		set = with;
 	}

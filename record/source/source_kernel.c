@@ -36,6 +36,7 @@ void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
 	bpf_program__set_autoload(
 		source_kernel_find_program(bpf, is_looping ? "walk_" : "continue_", name, ""),
 		true);
+	bpf_program__set_autoload(source_kernel_find_program(bpf, "end_", name, ""), true);
 }
 
 /* The first one if it was loaded, else the second. */
@@ -51,11 +52,11 @@ const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, con
 		source_kernel_find_program(bpf, "continue_", name, ""));
 }
 
-struct err *source_kernel_put_walker(
-	const struct sample_bpf *bpf, const char *name, enum runtime_group group, int program)
+/* In the map that programs call each other by; `key` is an enum next_program there. */
+static struct err *put_program(
+	const struct sample_bpf *bpf, const char *name, uint32_t key, int program)
 {
 	char text[MAX_NAME_BYTES];
-	uint32_t key = group;
 	snprintf(text, sizeof(text), "%s_walkers", name);
 	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
 	if (bpf_map_update_elem(map, &key, &program, BPF_ANY))
@@ -63,8 +64,16 @@ struct err *source_kernel_put_walker(
 	return NULL;
 }
 
+struct err *source_kernel_put_walker(
+	const struct sample_bpf *bpf, const char *name, enum runtime_group group, int program)
+{
+	return put_program(bpf, name, group, program);
+}
+
 struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
 {
+	int end = bpf_program__fd(source_kernel_find_program(bpf, "end_", name, ""));
+	try(put_program(bpf, name, RUNTIME_GROUPS, end));
 	try(source_kernel_put_walker(
 		bpf, name, RUNTIME_GROUP_LOOPS, bpf_program__fd(source_kernel_walker(bpf, name))));
 	*ret = bpf_program__fd(loaded_program(source_kernel_find_program(bpf, "on_", name, ""),

@@ -117,7 +117,7 @@ declare -A choices=(
 	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
-	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [label-sources]='none go,goroutine,go-creator' [with-args]='' [quiet]='' [verbose]=''
+	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process' [with-args]='' [quiet]='' [verbose]=''
 	[dry-run]='' [debug-stall]='0.1'
 )
 

@@ -41,6 +41,34 @@ test_chains() {
 	done
 }
 
+# Processes are labels: as Erlang itself calls them.
+test_processes() {
+	local erl list
+	list=$(erlangs) || exit $?
+	for erl in $list; do
+		record_shape "$erl" "erlang_shape:run(2)"
+		"$EBPROF" convert --json ${SYMFS:+--symfs "$SYMFS"} -i shape.data -o shape.json 2>err || fail "convert: $(cat err)"
+		"$here/judge_erlang_labels.py" shape.json out >verdict || fail "no verdict: $(cat verdict)"
+		echo "$erl: $(head -n 1 verdict)"
+		awk 'NR == 1 { exit !($1 >= 150 && !$3 && $5 <= 0.002 * $1 && $7 >= 12) }' verdict || fail "$erl: $(cat verdict)"
+		run "$EBPROF" report --stdio -s label:erlang-process -i shape.data
+		grep -q ' shape_of_library$' out || fail "$erl: no registered name: $(head out)"
+		run "$EBPROF" convert --folded --label 'erlang-process=erlang_shape:terms/0' -i shape.data
+		grep -q 'erlang_shape:terms' out || fail "$erl: no samples of the process: $(head -n 2 out)"
+		! grep -v 'erlang_shape:terms' out | grep -q erlang_shape || fail "$erl: other processes: $(grep -v terms out | head -n 2)"
+	done
+}
+
+test_processes_where_none_are_wanted() {
+	local erl list
+	list=$(erlangs) || exit $?
+	for erl in $list; do
+		RECORD_OPTIONS='--label-sources go' record_shape "$erl" "erlang_shape:run(0.5)"
+		run "$EBPROF" info shape.data
+		! grep -q '^labels' out || fail "$erl: $(grep '^labels' out)"
+	done
+}
+
 # As it lays frames for profilers that need frame pointers.
 test_frame_pointers() {
 	local erl list

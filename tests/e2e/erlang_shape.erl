@@ -1,5 +1,6 @@
 %% Processes whose every chain of callers is known: erlang_chains.py has the chains. Each runs until
-%% the time is over: erlang_shape:run(Seconds), or run(Seconds, [Worker]).
+%% the time is over: erlang_shape:run(Seconds), or run(Seconds, [Worker]). A line each says which
+%% process it is: "process NAME PID".
 -module(erlang_shape).
 -export([run/1, run/2, reload/1]).
 -export([fibonacci/0, recursion/0, sorting/0, mapping/0, bytes/0, tables/0, garbage/0, packing/0,
@@ -13,9 +14,10 @@ workers() ->
 run(Seconds) -> run(Seconds, workers()).
 
 run(Seconds, Workers) ->
-	[spawn(?MODULE, W, []) || W <- Workers],
+	[io:format("process ~s ~p~n", [W, spawn(?MODULE, W, [])]) || W <- Workers],
 	Library = proc_lib:spawn(?MODULE, calling, []),
 	register(shape_of_library, Library),
+	io:format("process shape_of_library ~p~n", [Library]),
 	Last = lists:foldl(fun(_, Next) -> spawn(?MODULE, ring, [Next]) end, spawn(?MODULE, ring, [none]),
 		lists:seq(1, 50)),
 	Last ! {token, 0},

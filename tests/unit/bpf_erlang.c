@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bpf/runtime/erlang/erlang_row.h"
+#include "tests/unit/bpf_labels_sent.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
@@ -29,6 +30,7 @@ enum {
 	ATOM_WORDS = 8,
 	PROCESS = 512,
 	SCHEDULER = 768,
+	REGISTRY = 400, /* of a name, or a dictionary */
 
 	/* Words of the stack: the scheduler's data, its caller's return address, a process's stack.
 	 */
@@ -42,6 +44,9 @@ enum {
 	INITIAL = 448,
 	OF_SCHEDULER = 760,
 	CURRENT = 168,
+	REGISTERED = 48,
+	DICTIONARY = 416,
+	THREAD = 32,
 	RBX = 3,
 	R13 = 13,
 };
@@ -53,10 +58,13 @@ enum atom {
 	ATOM_INNER,
 	ATOM_RUN,
 	ATOM_OTHER,
+	ATOM_LIBRARY,
+	ATOM_INIT,
+	ATOM_INITIAL_CALL,
 };
 
-static const char *const texts[] = {
-	"erts_beamasm", "normal_exit", "outer", "inner", "run", "other"};
+static const char *const texts[] = {"erts_beamasm", "normal_exit", "outer", "inner", "run", "other",
+	"proc_lib", "init_p", "$initial_call"};
 
 static uint64_t atom(enum atom number)
 {
@@ -120,7 +128,7 @@ static void put_process(struct runtime_fixture *fixture)
 	fixture->thread[GLIBC_KEYS + 2 * 4 + 1] = heap_address(SCHEDULER);
 }
 
-static void setup(struct beam *beam)
+static void setup_with(struct beam *beam, bool is_complete)
 {
 	struct runtime_fixture *fixture = &beam->fixture;
 	memset(beam->code, 0, sizeof(beam->code));
@@ -131,7 +139,7 @@ static void setup(struct beam *beam)
 	emulate_memory(CODE + CALLER, beam->native, sizeof(beam->native));
 	fixture->table.runtime.kind = RUNTIME_ERLANG;
 	struct erlang_row *row = (void *)fixture->table.runtime.words;
-	*row = (struct erlang_row){.is_complete = true,
+	*row = (struct erlang_row){.is_complete = is_complete,
 		.version = 25,
 		.ranges = DATA,
 		.atoms = DATA + 12 * 8,
@@ -143,7 +151,12 @@ static void setup(struct beam *beam)
 		.resume_at = RESUME,
 		.scheduler_at = OF_SCHEDULER,
 		.initial_at = INITIAL,
-		.current_at = CURRENT};
+		.current_at = CURRENT,
+		.registered_at = REGISTERED,
+		.dictionary_at = DICTIONARY,
+		.thread_at = THREAD,
+		.id_shift = 4,
+		.id_bits = 15};
 	put_atoms(fixture);
 	put_tables(fixture);
 	put_process(fixture);
@@ -163,6 +176,11 @@ static void setup(struct beam *beam)
 	fixture->regs.reg[UNWIND_SP] = stack_address(OWN);
 	fixture->regs.reg[RBX] = stack_address(BASE + REGISTERS);
 	fixture->regs.reg[R13] = heap_address(PROCESS);
+}
+
+static void setup(struct beam *beam)
+{
+	setup_with(beam, true);
 }
 
 /* Interrupted in C that a module's code called, which is at hand again behind `restores`. */
@@ -323,6 +341,105 @@ TEST(dirty_work_is_of_its_process)
 	beam.fixture.heap[SCHEDULER + CURRENT / 8] = 0;
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* ---- labels ---- */
+
+static void setup_labels(struct beam *beam, bool is_complete)
+{
+	setup_with(beam, is_complete);
+	beam->fixture.heap[PROCESS] = 12ULL << 19 | 345 << 4 | 3;
+	beam->fixture.heap[PROCESS + INITIAL / 8 + 2] = 7;
+	emulate_config()->label_sources =
+		1U << EVENT_LABEL_ERLANG_PID | 1U << EVENT_LABEL_ERLANG_PROCESS;
+}
+
+TEST(a_sample_has_the_process_that_ran)
+{
+	struct beam beam;
+	setup_labels(&beam, true);
+	uint64_t id = 12ULL << 32 | 345;
+	char want[64];
+	snprintf(want, sizeof(want), "3:%llu =outer:run/7 1", (unsigned long long)id);
+	CHECK_STR(sent_labels(&beam.fixture), want);
+	beam.fixture.heap[PROCESS + REGISTERED / 8] = heap_address(REGISTRY);
+	beam.fixture.heap[REGISTRY + 4] = atom(ATOM_OTHER);
+	snprintf(want, sizeof(want), "3:%llu =other 1", (unsigned long long)id);
+	CHECK_STR(sent_labels(&beam.fixture), want);
+	emulate_config()->label_sources = 1U << EVENT_LABEL_ERLANG_PROCESS;
+	CHECK_STR(sent_labels(&beam.fixture), "=other 1");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+TEST(a_process_of_a_library_function_goes_by_what_it_runs)
+{
+	struct beam beam;
+	setup_labels(&beam, true);
+	emulate_config()->label_sources = 1U << EVENT_LABEL_ERLANG_PROCESS;
+	uint64_t *heap = beam.fixture.heap, *process = &heap[PROCESS];
+	process[INITIAL / 8] = atom(ATOM_LIBRARY);
+	process[INITIAL / 8 + 1] = atom(ATOM_INIT);
+	process[INITIAL / 8 + 2] = 5;
+	CHECK_STR(sent_labels(&beam.fixture), "=proc_lib:init_p/5 1");
+	process[DICTIONARY / 8] = heap_address(REGISTRY);
+	heap[REGISTRY + 1] = 2;                              /* places, of which */
+	heap[REGISTRY + 3] = 0x3b;                           /* ... one is empty, */
+	heap[REGISTRY + 4] = heap_address(REGISTRY + 8) + 1; /* ... and one has two entries */
+	heap[REGISTRY + 8] = 0x3b;
+	heap[REGISTRY + 9] = heap_address(REGISTRY + 10) + 1;
+	heap[REGISTRY + 10] = heap_address(REGISTRY + 12) + 2;
+	heap[REGISTRY + 11] = 0x3b;
+	const uint64_t entry[] = {2 << 6, atom(ATOM_INITIAL_CALL), heap_address(REGISTRY + 16) + 2},
+		       call[] = {3 << 6, atom(ATOM_INNER), atom(ATOM_RUN), 112 << 4 | 15};
+	memcpy(&heap[REGISTRY + 12], entry, sizeof(entry));
+	memcpy(&heap[REGISTRY + 16], call, sizeof(call));
+	CHECK_STR(sent_labels(&beam.fixture), "=inner:run/112 1");
+	heap[REGISTRY + 19] = 1; /* a list of arguments */
+	CHECK_STR(sent_labels(&beam.fixture), "=proc_lib:init_p/5 1");
+	heap[REGISTRY + 11] = heap_address(REGISTRY + 10) + 1; /* without end */
+	CHECK_STR(sent_labels(&beam.fixture), "=proc_lib:init_p/5 1");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* While ETS runs a match program. */
+TEST(a_pseudo_process_has_the_labels_of_the_real_one)
+{
+	struct beam beam;
+	setup_labels(&beam, true);
+	emulate_config()->label_sources = 1U << EVENT_LABEL_ERLANG_PID;
+	uint64_t *pseudo = &beam.fixture.heap[PROCESS + 1024];
+	pseudo[0] = 0xfffffff3;
+	pseudo[OF_SCHEDULER / 8] = heap_address(SCHEDULER);
+	beam.fixture.heap[PROCESS] = 9 << 4 | 3;
+	beam.fixture.heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS + 1024);
+	CHECK_STR(sent_labels(&beam.fixture), "3:9 1");
+	beam.fixture.regs.reg[R13] = 0;
+	beam.fixture.regs.reg[UNWIND_SP] = stack_address(8);
+	CHECK_STR(sent_labels(&beam.fixture), "4");
+	beam.fixture.stack[200] = heap_address(PROCESS);
+	CHECK_STR(sent_labels(&beam.fixture), "3:9 1");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+TEST(a_thread_without_a_process_is_a_scheduler_or_none)
+{
+	struct beam beam;
+	setup_labels(&beam, true);
+	beam.fixture.heap[SCHEDULER + CURRENT / 8] = 0;
+	CHECK_STR(sent_labels(&beam.fixture), "4:0 1");
+	beam.fixture.heap[SCHEDULER + CURRENT / 8 + 1] = EVENT_LABEL_SCHEDULER_OF_IO;
+	CHECK_STR(sent_labels(&beam.fixture), "4:2 1");
+	beam.fixture.heap[SCHEDULER + THREAD / 8] += 8; /* another thread's */
+	CHECK_STR(sent_labels(&beam.fixture), "0");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+TEST(labels_are_unknown_until_the_row_is_complete)
+{
+	struct beam beam;
+	setup_labels(&beam, false);
+	CHECK_STR(sent_labels(&beam.fixture), "2");
 	runtime_fixture_deinit(&beam.fixture);
 }
 

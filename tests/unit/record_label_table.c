@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/label/label_source.h"
 #include "tests/unit/unit.h"
 
 static uint32_t add_text(
@@ -140,6 +139,19 @@ static void check_set(const struct label_table *table, uint32_t set, const char 
 	CHECK_STR(str_text(&text), want);
 }
 
+TEST(numbers_that_stand_for_texts_become_these)
+{
+	struct label_table table = {0};
+	struct wire one = {0};
+	bool is_short;
+	put_number(&one, EVENT_LABEL_ERLANG_PROCESS, EVENT_LABEL_SCHEDULER);
+	put_number(&one, EVENT_LABEL_ERLANG_PID, 12ULL << 32 | 345);
+	check_set(&table, take(&table, &one, &is_short),
+		"erlang-process=(scheduler) erlang-pid=<0.345.12> ");
+	CHECK(!is_short);
+	label_table_deinit(&table);
+}
+
 /* In whichever order they come, the last of a chain are those of which most sets have others. */
 TEST(labels_become_a_set_in_the_order_of_their_keys)
 {
@@ -188,18 +200,4 @@ TEST(what_makes_no_sense_is_left)
 	wire.head.bytes = UINT32_MAX; /* longer than the record */
 	label_table_take(&table, &wire.head, sizeof(wire.head) + 40);
 	label_table_deinit(&table);
-}
-
-/* ---- sources ---- */
-
-TEST(sources_are_chosen_by_name)
-{
-	uint32_t sources = 99;
-	CHECK_OK(label_sources_parse("go,go-creator", &sources));
-	CHECK_INT(sources, 1 << EVENT_LABEL_GO | 1 << EVENT_LABEL_GO_CREATOR);
-	CHECK_OK(label_sources_parse("none", &sources));
-	CHECK_INT(sources, 0);
-	CHECK_INT(label_sources_standard(), 1 << EVENT_LABEL_GO | 1 << EVENT_LABEL_GOROUTINE);
-	CHECK_ERR(label_sources_parse("go,gopher", &sources), ERR_USAGE,
-		"\"gopher\" is none of none, go, goroutine, go-creator");
 }

@@ -21,6 +21,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/erlang/erlang_code.bpf.h"
+#include "bpf/runtime/erlang/erlang_label.bpf.h"
 #include "bpf/runtime/erlang/erlang_row.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
@@ -631,6 +632,7 @@ static const struct runtime_hooks erlang_hooks = {
 	.step = erlang_step,
 	.claims_anonymous = erlang_claims_anonymous,
 	.leave_jit = erlang_leave_jit,
+	.labels = erlang_labels,
 };
 
 #endif

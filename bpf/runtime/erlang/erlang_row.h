@@ -25,6 +25,10 @@ struct erlang_row {
 	unsigned int registers_at, registers_bytes;
 	/* Offsets: in a module's head, in a Process, in what is known of a scheduler. */
 	unsigned short functions_at, resume_at, scheduler_at, initial_at, current_at;
+	unsigned short registered_at, dictionary_at; /* in a Process, */
+	unsigned short thread_at; /* ... in what is known of a scheduler: its thread's pointer */
+	/* How far the number of a process is shifted, and of how many bits it is; 0: unknown. */
+	unsigned char id_shift, id_bits;
 };
 
 /* What of a function leads to its lines: sent in place of them. */

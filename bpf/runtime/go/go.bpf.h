@@ -184,7 +184,8 @@ static __always_inline __u64 go_current(struct label_record *record, const struc
 	return m_of_current == m ? current : 0;
 }
 
-static __always_inline void go_labels(struct label_record *record, const struct runtime_row *it)
+static __always_inline void go_labels(
+	struct label_record *record, const struct runtime_row *it, __u64 delta)
 {
 	if (!it || it->kind != RUNTIME_GO)
 		return;

@@ -98,6 +98,11 @@ static void take_offsets(struct erlang_row *row)
 	row->scheduler_at = is_old ? 760 : 744;
 	row->initial_at = is_old ? 448 : 440;
 	row->current_at = 168;
+	row->registered_at = is_old ? 48 : 32;
+	row->dictionary_at = is_old ? 416 : 408;
+	row->thread_at = 32;
+	row->id_shift = is_old ? 4 : 7;
+	row->id_bits = is_old ? 15 : 28;
 }
 
 /* Where it is not shown any code will do: then what dirty schedulers run has no callers. */
@@ -169,7 +174,7 @@ static bool erlang_is_kept(const struct runtime_row *row)
 }
 
 const struct runtime erlang_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "erlang",
 	.claims_code_of_no_file = true,
 	.object = "[erlang]",

@@ -15,6 +15,8 @@ int on_hit(struct pt_regs *ctx);
 int on_hit_without_loop(struct pt_regs *ctx);
 int walk_hit(struct pt_regs *ctx);
 int continue_hit(struct pt_regs *ctx);
+int end_tick(struct bpf_perf_event_data *ctx);
+int end_hit(struct pt_regs *ctx);
 int on_call(struct pt_regs *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
@@ -353,10 +355,14 @@ void emulate_busy_hit(bool is_busy)
 
 int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
-	if (index >= RUNTIME_GROUPS || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
-		return 0;
-	load_group(index);
 	bool is_tick = programs == &tick_walkers;
+	if (index >= NEXT_PROGRAMS || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
+		return 0;
+	if (index == NEXT_ENDS) {
+		is_tick ? end_tick(context) : end_hit(context);
+		return 1;
+	}
+	load_group(index);
 	int (*walk_tick_by)(struct bpf_perf_event_data *) =
 		process.has_loop ? walk_tick : continue_tick;
 	int (*walk_hit_by)(struct pt_regs *) = process.has_loop ? walk_hit : continue_hit;
