@@ -117,6 +117,20 @@ public class Short {
 	}
 }
 JAVA
+cat >deep.erl <<'ERLANG'
+-module(deep).
+-export([main/2]).
+now_ms() -> {Total, _} = statistics(runtime), Total.
+spin(End) -> loop(2000), case now_ms() < End of true -> spin(End); false -> 0 end.
+loop(0) -> ok;
+loop(N) -> loop(N - 1).
+recurse(0, End) -> spin(End) + 1;
+recurse(Depth, End) -> recurse(Depth - 1, End) + 1.
+main(Depth, Seconds) ->
+	io:format("~.2f~n", [now_ms() / 1000]),
+	recurse(Depth, round(Seconds * 1000)),
+	halt(0, [{flush, false}]).
+ERLANG
 cat >short.python <<'PY'
 import time
 def work():
@@ -140,9 +154,20 @@ java_program() { # LANGUAGE
 	printf '#!/bin/sh\nshift\nexec ./bench-jvm %s -cp . Deep "$@"\n' "${1#java}" >"bench-$1"
 	chmod +x "bench-$1"
 }
+# Erlang's too; its threads have names of their own.
+erlang_program() {
+	command -v erlc >/dev/null && erlc deep.erl 2>/dev/null || return
+	printf '#!/bin/sh\nexec erl -noshell -noinput -pa . -eval "deep:main($2, $3)."\n' >bench-erlang
+	chmod +x bench-erlang
+}
+threads_of() { [[ $1 == erlang ]] && echo '^([0-9]+_scheduler|erts_sched_)' || echo '^bench-'; }
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint}; do
-	if case $language in java*) java_program "$language" ;; *) interpreter "$language" ;; esac; then
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint erlang}; do
+	if case $language in
+		java*) java_program "$language" ;;
+		erlang) erlang_program ;;
+		*) interpreter "$language" ;;
+		esac; then
 		languages+=("$language")
 	else
 		line "$language" "-" "" "not installed"
@@ -159,9 +184,10 @@ whole() { # LANGUAGE OPTION...
 	shift
 	began=$("$ebprof" record -q -F $hz "$@" -o deep.data -- "./bench-$language" "deep.$language" $depth 4)
 	"$ebprof" convert --folded -i deep.data -o deep.folded >/dev/null 2>&1
-	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" '
-		/^bench-/ { all += $NF; n = $NF }
-		/^bench-/ && /<module>|<main>|[{]main[}]|main chunk|Deep[.]main/ && gsub(/recurse/, "") == frames { whole += n }
+	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
+		-v threads="$(threads_of "$language")" '
+		$0 ~ threads { all += $NF; n = $NF }
+		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.]main|deep:main/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
 }
 for language in "${languages[@]}"; do
@@ -253,7 +279,7 @@ for language in "${languages[@]}"; do
 	without=$(cost "$language" 210 --no-vm all)
 	line "BPF: $language: a script frame, ns" "$(slope <costs)" \
 		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs); --no-vm $without)" \
-		"<= $([[ $language == java* ]] && echo 300 || echo 250)"
+		"<= $([[ $language =~ ^(java|erlang) ]] && echo 300 || echo 250)"
 done
 
 # ---- beside it ----
