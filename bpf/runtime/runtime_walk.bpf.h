@@ -68,13 +68,19 @@ static __always_inline void begin_runtime_walk(struct runtime_walk *runtime)
 	runtime->row.kind = RUNTIME_NONE;
 }
 
+/* Whether what costs as much as that many places may be tried. */
+static __always_inline bool runtime_may_try_as(struct runtime_walk *runtime, __u32 places)
+{
+	if (runtime->tries < places)
+		return false;
+	runtime->tries -= places;
+	return true;
+}
+
 /* Whether one more place may be tried. False: the walk does without what is searched for. */
 static __always_inline bool runtime_may_try(struct runtime_walk *runtime)
 {
-	if (!runtime->tries)
-		return false;
-	runtime->tries--;
-	return true;
+	return runtime_may_try_as(runtime, 1);
 }
 
 /* How a runtime took the walk out of code that its compiler made. */

@@ -72,11 +72,11 @@ def interpreted(script):
 
 
 def runtimes(*kinds):
-    """Processes that look like Node.js or a virtual machine of Java."""
+    """Processes that look like Node.js, a virtual machine of Java or Erlang's."""
     return beside(*[f"false_{kind.split()[0]} T {kind.split()[1]}" for kind in kinds])
 
 
-STORM = "while :; do false_node 0 names; false_jvm 0 names; done >/dev/null 2>&1"
+STORM = "while :; do false_node 0 names; false_jvm 0 names; false_beam 0 names; done >/dev/null 2>&1"
 DEEP_PYTHON = "import os\\ndef f(n):\\n  return f(n - 1) if n else os.getppid()\\nf(300)"
 ATTACKS = [
     Attack("mmap storm", beside("mmap_storm T", "mmap_storm T /bin/true"), is_short=True),
@@ -123,6 +123,8 @@ ATTACKS = [
     Attack("false HotSpot: tables", runtimes("jvm endless", "jvm unmapped"), is_short=True),
     Attack("false HotSpot: circles, hops", runtimes("jvm circle", "jvm search")),
     Attack("false HotSpot: names", runtimes("jvm names", "jvm names")),
+    Attack("false BEAM: tables, slots", runtimes("beam endless", "beam unmapped", "beam slots"), is_short=True),
+    Attack("false BEAM: names, labels", runtimes("beam names", "beam labels")),
     Attack("false runtimes, a storm", beside(STORM, STORM)),
 ]
 

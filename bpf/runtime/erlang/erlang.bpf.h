@@ -265,6 +265,8 @@ __noinline int erlang_next_frame(__u32 is_shared)
 		return 0;
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
 	for (int i = 0; i < ERLANG_SCANS; i++) {
+		if (i && !runtime_may_try_as(&scratch->walk.runtime, ERLANG_TRIES_A_SCAN))
+			return 0;
 		int found = erlang_scan_slots(is_shared && !i);
 		if (found < 0)
 			return found;

@@ -46,6 +46,9 @@ enum {
 	ERLANG_MAX_ARITY = 255,
 
 	ERLANG_SHARED_BYTES = 64 << 10, /* of shared code, ahead of a module, at most */
+
+	ERLANG_TRIES_A_NAME = 8, /* what sending one counts for, see runtime_may_try(), */
+	ERLANG_TRIES_A_SCAN = 4, /* ... and going on where a frame was not found at once */
 };
 
 enum erlang_code_kind {
@@ -478,9 +481,10 @@ __noinline int erlang_push_code(__u64 address, __u32 is_leaf)
 		if (is_function)
 			identity = mix(mix(identity, code->md5[0]), code->md5[1]);
 		number = find_code(identity);
-		if (!number && is_function)
+		if (!number && is_function &&
+			runtime_may_try_as(&scratch->walk.runtime, ERLANG_TRIES_A_NAME))
 			number = erlang_send_function(identity);
-		else if (!number)
+		if (!number && !is_function)
 			number = erlang_send_shared(identity);
 		struct erlang_code *known = erlang_code_slot(scratch, code->place);
 		if (known && known->place == code->place)
