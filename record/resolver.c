@@ -1,5 +1,7 @@
 #include "record/resolver.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
@@ -92,6 +94,17 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 		rule_source_provide(resolver->rules, event, *known);
 }
 
+static void resolver_expect(
+	struct resolver *resolver, struct event_file *event, struct object *object)
+{
+	rule_source_expect(resolver->rules, event, object);
+	if (!event->file)
+		return;
+	name_number(resolver, event, object);
+	if (resolver->kept_files)
+		kept_files_add(resolver->kept_files, object, resolver->processes->objects);
+}
+
 /* A file that is about to be sampled, or that a process has whose code no file has. */
 static void expect_file(
 	struct resolver *resolver, struct process *process, const struct mapping *mapping)
@@ -102,12 +115,19 @@ static void expect_file(
 		.end = mapping->end,
 		.offset = mapping->offset};
 	object->where = (struct object_location){process->pid, mapping->start, mapping->end};
-	rule_source_expect(resolver->rules, &event, object);
-	if (!event.file)
+	resolver_expect(resolver, &event, object);
+}
+
+void resolver_expect_program(struct resolver *resolver, const char *path)
+{
+	struct stat st;
+	struct event_file event = {0};
+	static const struct object_location nowhere;
+	if (stat(path, &st))
 		return;
-	name_number(resolver, &event, object);
-	if (resolver->kept_files)
-		kept_files_add(resolver->kept_files, object, resolver->processes->objects);
+	struct object *object = object_table_by_inode(resolver->processes->objects, path,
+		major(st.st_dev) << 20 | minor(st.st_dev), st.st_ino, false, &nowhere);
+	resolver_expect(resolver, &event, object);
 }
 
 void resolver_seek_runtimes(struct resolver *resolver, struct process *process)

@@ -61,6 +61,9 @@ void resolver_take_file(struct resolver *resolver, const struct event_file *even
 void resolver_seek_runtimes(struct resolver *resolver, struct process *process);
 /* The same of a process that runs already, if it has memory for such code. */
 void resolver_meet_process(struct resolver *resolver, struct process *process);
+/* A program that is about to run: it has a number, and its table is made, before its first sample.
+ */
+void resolver_expect_program(struct resolver *resolver, const char *path);
 
 /* The head's frames follow on it, as on the wire. */
 struct resolved_stack resolver_stack(

@@ -14,6 +14,7 @@
 #include "record/cpu_watch.h"
 #include "record/proc.h"
 #include "record/proc_access.h"
+#include "record/program_files.h"
 #include "record/recording.h"
 #include "record/rule_source.h"
 #include "record/runtime/runtime.h"
@@ -81,7 +82,8 @@ struct session {
 	bool is_started;
 	bool is_over;
 	bool is_waiting_last; /* for LAST_WAIT_NS at most */
-	bool has_more;        /* in the ring, than was taken at once */
+	bool has_expected_program;
+	bool has_more; /* in the ring, than was taken at once */
 	enum layout_end_reason reason;
 };
 
@@ -670,7 +672,18 @@ static void snapshot_targets(struct session *session)
 	}
 }
 
+/* The first file is the program, or the interpreter of a script; libraries follow. */
+static void expect_first_file(void *context, const char *path)
+{
+	struct session *session = context;
+	if (!session->has_expected_program)
+		resolver_expect_program(&session->translate.resolver, path);
+	session->has_expected_program = true;
+}
+
 /*
+ * What a program is labelled by is in its own file for some runtimes: the first sample has it, too.
+ *
  * What it takes to unwind code that runtimes make is made before the first sample of programs that
  * run already: over a snapshot, which native code is left to for as long, no such code can be
  * unwound. Sideband piles up meanwhile, so nothing falls between this look and the stream.
@@ -679,6 +692,8 @@ static void prepare(struct session *session)
 {
 	struct rule_source *rules = session->translate.resolver.rules;
 	uint64_t until_ns = clock_now_ns() + PREPARE_NS;
+	if (rules && session->options.target == SESSION_COMMAND)
+		program_files_each(session->options.argv[0], expect_first_file, session);
 	snapshot_targets(session);
 	do
 		read_processes(session);
