@@ -232,12 +232,27 @@ static uint64_t read_tables(
 	return is_found ? data->address + at * 8 : 0;
 }
 
+/* Whether there are modules in a table. */
+static bool has_modules(const struct data *data, size_t at)
+{
+	struct modules modules;
+	if (at + TABLE_WORDS > data->count || !read_modules(data, &data->words[at], &modules))
+		return false;
+	mem_free(modules.list);
+	return modules.count;
+}
+
 /* 0: there are none. The modules are yours in any case. */
 static uint64_t find_tables(const struct data *data, struct erlang_row *row, struct modules *ret)
 {
 	uint64_t found = 0;
-	for (size_t at = 0; at + TABLES * TABLE_WORDS <= data->count && !found; at++)
+	size_t at = 0;
+	for (; at + TABLES * TABLE_WORDS <= data->count && !found; at++)
 		found = read_tables(data, at, row, ret);
+	/* Zeros ahead of them look like an empty one. */
+	for (at--; found && !has_modules(data, at) && has_modules(data, at + TABLES * TABLE_WORDS);
+		at += TABLE_WORDS)
+		found += TABLE_WORDS * 8;
 	return found;
 }
 
