@@ -567,10 +567,12 @@ static bool take_special(struct decoder *decoder, uint8_t opcode, bool *is_done)
 		insn->kind = X86_64_LEAVE;
 		insn->writes = 1 << X86_64_SP | 1 << X86_64_BP;
 		return true;
-	case 0xca: /* far returns, int, iret */
-		insn->kind = X86_64_OTHER;
+	/* A far return that pops: no compiler's. Poly/ML has these bytes, and those of int, behind
+	 * calls of its run-time system: which registers it has; they are skipped. Source:
+	 * libpolyml/x86_dep.cpp of Poly/ML 5.9. */
+	case 0xca:
 		return x86_64_insn_take(decoder, 2, &decoder->immediate);
-	case 0xcb:
+	case 0xcb: /* far return, iret */
 	case 0xcf:
 		insn->kind = X86_64_OTHER;
 		return true;
