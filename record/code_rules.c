@@ -15,6 +15,7 @@ enum {
 	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
 	MAX_CALLS_FOLLOWED = 32,   /* of one frame: code may be made to have many */
 	SCAN_MAX_WORDS = 4096,     /* of stack */
+	CALLER_MAX_WORDS = 128,    /* ... of a frame whose caller's call is looked for */
 	SCAN_MAX_DEPTH = 256,
 	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
 	MAX_SPENT_NS = 100 * NS_PER_MS, /* of a second */
@@ -391,6 +392,60 @@ static bool code_rules_scan(struct reading *reading, struct unwind_rule *rule)
 	return false;
 }
 
+/* ---- code that never returns ---- */
+
+/* Whether the word of the stack at `at` is the frame's return address: the call ahead of it led to
+ * where the frame is, on a way that says where the address is now. */
+static bool is_return_address_at(struct reading *reading, uint64_t at, struct unwind_rule *rule)
+{
+	const struct code_frame *frame = reading->frame;
+	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
+	struct unwind_registers regs = *frame->regs;
+	unsigned long long ra;
+	bool is_outermost;
+	if (snapshot_read((void *)frame->snapshot, at, &ra))
+		return false;
+	const struct mapping *mapping = code_rules_mapping_at(reading, ra - 1);
+	return mapping && mapping->object->info.kind != LAYOUT_OBJECT_UNKNOWN &&
+	       code_rules_is_behind_call(reading, mapping, ra) &&
+	       reading->calls_followed++ < MAX_CALLS_FOLLOWED &&
+	       machine_native()->find_from_call(&code, ra, regs.ip, rule) &&
+	       !unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot,
+		       &is_outermost) &&
+	       regs.ip == ra && regs.reg[UNWIND_SP] == at + 8;
+}
+
+/* By the frame pointer first, then up the stack. */
+static bool find_from_call(struct reading *reading, struct unwind_rule *rule)
+{
+	const struct unwind_registers *regs = reading->frame->regs;
+	if (!machine_native()->find_from_call)
+		return false;
+	reading->calls_followed = 0;
+	if (regs->known >> UNWIND_FP & 1 &&
+		is_return_address_at(reading, regs->reg[UNWIND_FP] + 8, rule))
+		return true;
+	for (int word = 0; word < CALLER_MAX_WORDS && reading->calls_followed < MAX_CALLS_FOLLOWED;
+		word++)
+		if (is_return_address_at(reading, regs->reg[UNWIND_SP] + 8 * (uint64_t)word, rule))
+			return true;
+	return false;
+}
+
+static bool find_from_begin(struct reading *reading, struct unwind_rule *rule)
+{
+	const struct machine_code code = {
+		.read = code_rules_read_code, .accepts = accept_return, .context = reading};
+	size_t rejected = reading->rejected, returns = reading->rejected_returns;
+	if (!machine_native()->find_from_begin)
+		return false;
+	reading->calls_followed = 0;
+	bool is_found = machine_native()->find_from_begin(&code, reading->frame->regs->ip, rule);
+	reading->rejected = rejected;
+	reading->rejected_returns = returns;
+	return is_found;
+}
+
 /* ---- choosing ---- */
 
 /* The rules of the whole way are known from now on. */
@@ -454,6 +509,14 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		code->statistics.read++;
 		return CODE_RULE_READ;
 	}
+	if (find_from_call(reading, rule) || find_from_begin(reading, rule)) {
+		code_rules_put_known(reading, regs->ip, CODE_RULE_READ, rule);
+		code->statistics.read++;
+		return CODE_RULE_READ;
+	}
+	if (reading->is_pending)
+		return CODE_RULE_UNKNOWN;
+	reading->calls_followed = 0;
 	size_t returns = reading->rejected_returns;
 	/* A file's code that was seen never to return may have any frame. */
 	bool may_inherit = reading->rejected || is_memory(reading->frame);

@@ -93,6 +93,17 @@ struct machine {
 	 * tells, of which only `read` is asked. True as well: it does not tell. NULL as above.
 	 */
 	bool (*may_have_called)(const struct machine_code *code, uint64_t ra, uint64_t address);
+	/*
+	 * Of an instruction of a function that may never return: its rule, read from where the call
+	 * that ends at `ra` led on, as the return address stood on top of the stack there. False:
+	 * that way does not lead to it, or is not told. `read` alone is asked. NULL as above.
+	 */
+	bool (*find_from_call)(const struct machine_code *code, uint64_t ra, uint64_t address,
+		struct unwind_rule *ret);
+	/* The same from where the function begins, as far as that is seen by how it makes its
+	 * frame; `accepts` is asked. NULL as above. */
+	bool (*find_from_begin)(
+		const struct machine_code *code, uint64_t address, struct unwind_rule *ret);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

@@ -632,6 +632,8 @@ static bool take_one_byte(struct decoder *decoder, uint8_t opcode)
 	case 0x8f:
 		insn->kind = X86_64_POP;
 		insn->reg = decoder->mod == 3 ? decoder->rm : X86_64_NO_REGISTER;
+		insn->base = decoder->base;
+		insn->value = decoder->displacement;
 		return (decoder->reg & 7) == 0;
 	case 0xc7: /* xbegin shares it */
 		if (decoder->mod == 3 && (decoder->reg & 7) == 0 && !decoder->has_66) {

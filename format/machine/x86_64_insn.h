@@ -21,7 +21,7 @@ enum x86_64_kind {
 	X86_64_STORE,    /* the memory at `base` + `value` becomes `reg` */
 	X86_64_CONSTANT, /* `reg` becomes `value` */
 	X86_64_PUSH,     /* of `reg`; if that is none, of `value`, unless `base` is a register */
-	X86_64_POP,      /* to `reg`, or to memory */
+	X86_64_POP,      /* to `reg`, or to memory at `base` + `value` */
 	X86_64_LEAVE,    /* the stack pointer becomes the frame pointer, which is popped */
 	X86_64_CALL,     /* by `value`, and goes on behind */
 	X86_64_CALL_INDIRECT, /* the same, to what a register or memory says */

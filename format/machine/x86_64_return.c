@@ -15,10 +15,17 @@
  *
  * All instructions on the way get their rule: the frame is the same, as seen from each.
  *
+ * What never returns has no such way. Where a return address is a candidate, and the call ahead of
+ * it says where it goes, the same reading leads from there, where that address is on top of the
+ * stack, to the instruction at hand; so it is known where it is now.
+ *
  * Source: System V x86-64 psABI, section 3.2 (which registers calls preserve).
  */
 #include "format/machine/x86_64_return.h"
 
+#include <string.h>
+
+#include "format/base/bytes.h"
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
@@ -75,6 +82,8 @@ struct state {
 	struct slot callee_frame; /* the frame pointer, and below the stack where it is stored */
 	bool has_frame_bytes;     /* see struct machine_code */
 	int32_t frame_bytes;
+	struct value ra_at; /* where the return address is, of a way from a call; else unknown */
+	uint8_t nr_lost;    /* on such a way: how often the stack pointer became another one */
 };
 
 /* An instruction on a way. */
@@ -96,6 +105,8 @@ struct reading {
 	VEC(struct step) steps;
 	VEC(struct block) blocks, doubtful; /* the latter only when nothing is found otherwise */
 	struct map seen;                    /* addresses */
+	uint64_t wanted;                    /* 0: a return is; else where the way is to lead */
+	struct state at_wanted;
 	uint64_t window_address;
 	size_t window_bytes;
 	uint8_t window[WINDOW_BYTES];
@@ -299,8 +310,11 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		break;
 	case X86_64_POP:
 		value = x86_64_return_pop(state);
+		at = plus(base, insn->value);
 		if (insn->reg < NR_REGISTERS)
 			state->reg[insn->reg] = value;
+		else if (is_return_address(&value) && state->ra_at.kind == SUM)
+			state->ra_at = at;
 		else if (is_return_address(&value)) /* to where no rule finds it */
 			x86_64_return_forget(state, 1 << X86_64_SP | 1 << X86_64_BP);
 		break;
@@ -320,6 +334,10 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 	case X86_64_OTHER:
 		if (!insn->is_cmov) /* else the way goes on that leaves the stack pointer alone */
 			x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
+		/* Aligned, say: what is told by it from here on is told by nothing else. */
+		if (!insn->is_cmov && state->ra_at.kind == SUM)
+			state->reg[X86_64_SP] = (struct value){.kind = SUM,
+				.base = (uint8_t)(NR_REGISTERS + state->nr_lost++ % 64)};
 		break;
 	default:
 		x86_64_return_forget(state, insn->writes);
@@ -579,6 +597,10 @@ static bool follow_block(struct reading *reading, struct block *block)
 	while (way == GOES_ON && reading->steps.len < MAX_STEPS) {
 		struct x86_64_insn insn;
 		bool is_new;
+		if (reading->wanted && address == reading->wanted) {
+			reading->at_wanted = block->state;
+			return true;
+		}
 		map_put(&reading->seen, map_mix(address), &is_new);
 		if (!is_new || !decode_at(reading, address, &insn))
 			return false;
@@ -588,29 +610,150 @@ static bool follow_block(struct reading *reading, struct block *block)
 	return way == FOUND;
 }
 
+static bool follow_from(struct reading *reading, uint64_t address, struct state *state)
+{
+	bool is_found = false;
+	for (unsigned i = 0; i < NR_REGISTERS; i++)
+		state->reg[i] = first_value((uint8_t)i);
+	x86_64_return_add_block(reading, false, address, 0, state);
+	size_t at = 0, doubtful_at = 0;
+	while (!is_found && reading->steps.len < MAX_STEPS) {
+		struct block block; /* a copy: following adds blocks */
+		if (at < reading->blocks.len)
+			block = reading->blocks.data[at++];
+		else if (doubtful_at < reading->doubtful.len)
+			block = reading->doubtful.data[doubtful_at++];
+		else
+			break;
+		is_found = follow_block(reading, &block);
+	}
+	vec_deinit(&reading->steps);
+	vec_deinit(&reading->blocks);
+	vec_deinit(&reading->doubtful);
+	map_deinit(&reading->seen);
+	return is_found;
+}
+
 bool x86_64_find_return(const struct machine_code *code, uint64_t address)
 {
 	struct reading reading = {.code = code};
 	struct state state = {
 		.has_frame_bytes = code->has_frame_bytes, .frame_bytes = code->frame_bytes};
-	bool is_found = false;
-	for (unsigned i = 0; i < NR_REGISTERS; i++)
-		state.reg[i] = first_value((uint8_t)i);
-	x86_64_return_add_block(&reading, false, address, 0, &state);
-	size_t at = 0, doubtful_at = 0;
-	while (!is_found && reading.steps.len < MAX_STEPS) {
-		struct block block; /* a copy: following adds blocks */
-		if (at < reading.blocks.len)
-			block = reading.blocks.data[at++];
-		else if (doubtful_at < reading.doubtful.len)
-			block = reading.doubtful.data[doubtful_at++];
-		else
-			break;
-		is_found = follow_block(&reading, &block);
+	return follow_from(&reading, address, &state);
+}
+
+/* ---- from a call ---- */
+
+static uint32_t word_of_code(const uint8_t *bytes)
+{
+	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(uint32_t));
+	return bytes_get_u32(&cursor);
+}
+
+/* Where the call that ends at an address goes; 0: it does not tell. Intel SDM, volume 2, "CALL". */
+static uint64_t target_of_call(const struct machine_code *code, uint64_t ra)
+{
+	enum {
+		REL32_BYTES = 5,
+		RIP_BYTES = 6, /* call *disp32(%rip) */
+		CALL_REL32 = 0xe8,
+	};
+	uint8_t call[RIP_BYTES], target[sizeof(uint64_t)];
+	if (code->read(code->context, ra - REL32_BYTES, call + 1, REL32_BYTES) != REL32_BYTES)
+		return 0;
+	uint64_t place = ra + (uint64_t)(int64_t)(int32_t)word_of_code(call + 2);
+	if (call[1] == CALL_REL32)
+		return place;
+	if (code->read(code->context, ra - RIP_BYTES, call, RIP_BYTES) != RIP_BYTES ||
+		call[0] != 0xff || call[1] != 0x15 ||
+		code->read(code->context, place, target, sizeof(target)) != sizeof(target))
+		return 0;
+	struct bytes_cursor cursor = bytes_cursor(target, sizeof(target));
+	return bytes_get_u64(&cursor);
+}
+
+static bool accept_no_return(void *context, const struct unwind_rule *rule, bool is_jump)
+{
+	(void)context, (void)rule, (void)is_jump;
+	return false;
+}
+
+/* The rule of `address`, by the way there from where a function begins. */
+static bool find_from(
+	const struct machine_code *code, uint64_t begin, uint64_t address, struct unwind_rule *ret)
+{
+	const struct machine_code reader = {
+		.read = code->read, .accepts = accept_no_return, .context = code->context};
+	struct reading reading = {.code = &reader, .wanted = address};
+	struct state state = {.ra_at = first_value(X86_64_SP)};
+	if (!follow_from(&reading, begin, &state))
+		return false;
+	const struct state *there = &reading.at_wanted;
+	struct step step = {.before = 1, .sp = there->reg[X86_64_SP]};
+	struct value cfa = plus(there->ra_at, 8);
+	int64_t fp = -FRAME_BYTES, extra;
+	for (unsigned i = 0; i < NR_RESTORED; i++) {
+		step.restored[i] = there->reg[restored_registers[i]];
+		step.saved_at[i] = there->saved_at[i];
 	}
-	vec_deinit(&reading.steps);
-	vec_deinit(&reading.blocks);
-	vec_deinit(&reading.doubtful);
-	map_deinit(&reading.seen);
-	return is_found;
+	*ret = (struct unwind_rule){.ra = UNWIND_AT_CFA, .ra_offset = -8};
+	if (!put_cfa(&step, &cfa, ret))
+		return false;
+	struct value first_fp = first_value(X86_64_BP), first_bx = first_value(X86_64_BX);
+	/* Where the caller has made the frame its own frame pointer is there, too. */
+	ret->fp = cfa.base == X86_64_BP ? UNWIND_AT_CFA
+					: restore(&step, RESTORED_BP, &first_fp, &cfa, &fp) & 15;
+	ret->fp_offset = (short)fp;
+	ret->extra = (unsigned char)restore(&step, RESTORED_BX, &first_bx, &cfa, &extra);
+	ret->extra_offset = (short)extra;
+	return true;
+}
+
+bool x86_64_find_from_call(
+	const struct machine_code *code, uint64_t ra, uint64_t address, struct unwind_rule *ret)
+{
+	uint64_t target = target_of_call(code, ra);
+	return target && find_from(code, target, address, ret);
+}
+
+/* How functions begin that make a frame. */
+static bool makes_frame(const uint8_t *bytes)
+{
+	static const uint8_t ways[][4] = {
+		{0x55, 0x48, 0x89, 0xe5}, /* push %rbp; mov %rsp, %rbp */
+		{0x55, 0x48, 0x8b, 0xec},
+	};
+	static const uint8_t of_callers_frame[] = {0x8f, 0x45, 0x08}; /* pop 8(%rbp) */
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (memcmp(bytes, ways[i], sizeof(ways[i])) == 0)
+			return true;
+	return memcmp(bytes, of_callers_frame, sizeof(of_callers_frame)) == 0;
+}
+
+bool x86_64_find_from_begin(
+	const struct machine_code *code, uint64_t address, struct unwind_rule *ret)
+{
+	enum {
+		SEARCHED_BYTES = 8192,
+		BLOCK_BYTES = 512,
+		MORE_BYTES = 4, /* of the last one */
+		MAX_TRIES = 4,
+	};
+	int tries = 0;
+	uint8_t bytes[BLOCK_BYTES + MORE_BYTES];
+	for (uint64_t back = BLOCK_BYTES; back <= SEARCHED_BYTES && back <= address;
+		back += BLOCK_BYTES) {
+		uint64_t begin = address - back;
+		if (code->read(code->context, begin, bytes, sizeof(bytes)) != sizeof(bytes))
+			return false;
+		for (size_t at = BLOCK_BYTES; at-- > 0;) {
+			if (!makes_frame(bytes + at))
+				continue;
+			if (tries++ == MAX_TRIES)
+				return false;
+			if (find_from(code, begin + at, address, ret))
+				return code->accepts(code->context, ret, false);
+		}
+	}
+	return false;
 }

@@ -123,7 +123,9 @@ TEST(instructions_that_push_and_pop)
 	CHECK_INSN("\xff\x70\x08", X86_64_PUSH, NO, 0, 0, 0); /* of memory */
 	CHECK_INSN("\x66\x50", X86_64_OTHER, 0, NO, 0, 0);    /* 2 bytes */
 	CHECK_INSN("\x5c", X86_64_OTHER, 4, NO, 0, 1 << 4);   /* pop %rsp */
-	CHECK_INSN("\x8f\0", X86_64_POP, NO, NO, 0, 0);
+	CHECK_INSN("\x8f\0", X86_64_POP, NO, 0, 0, 0);
+	CHECK_INSN("\x8f\x45\x08", X86_64_POP, NO, 5, 8, 0);
+	CHECK_INSN("\xca\x00\x7e", X86_64_PLAIN, NO, NO, 0, 0); /* as Poly/ML has it */
 }
 
 TEST(instructions_that_lead_elsewhere)

@@ -1,4 +1,5 @@
 /* Code that is read for how its functions return: rules by instruction, and what is no return. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,4 +234,71 @@ TEST(return_of_random_bytes)
 		CHECK(!last || strncmp(last, ", 0:", 4) == 0);
 		str_deinit(&code.log);
 	}
+}
+
+/* ---- code that never returns: by where it was called from, or begins ---- */
+
+static bool accept_all(void *context, const struct unwind_rule *rule, bool is_jump)
+{
+	(void)context, (void)rule, (void)is_jump;
+	return true;
+}
+
+/* "cfa ra fp" of the instruction at `offset`, by the call that ends at `ra`; 0: by how it begins.
+ */
+static const char *rule_from(const struct code_bytes *bytes, size_t ra, size_t offset)
+{
+	static char text[64];
+	const struct machine_code code = {
+		.read = code_bytes_read, .accepts = accept_all, .context = (void *)bytes};
+	struct unwind_rule rule;
+	bool is_found =
+		ra ? machine_x86_64.find_from_call(&code, ADDRESS + ra, ADDRESS + offset, &rule)
+		   : machine_x86_64.find_from_begin(&code, ADDRESS + offset, &rule);
+	if (!is_found)
+		return "none";
+	snprintf(text, sizeof(text), "%s+%d fp%d%+d",
+		rule.cfa_register == UNWIND_X86_64_SP ? "sp" : "bp", rule.cfa_offset, rule.fp,
+		rule.fp_offset);
+	return text;
+}
+
+TEST(what_a_call_led_to_says_where_the_return_address_is)
+{
+	/* call f; hlt; f: push %rbx; sub $32, %rsp; 1: call f (at 20); jmp 1b */
+	static const uint8_t text[] = {0xe8, 1, 0, 0, 0, 0xf4, 0x53, 0x48, 0x83, 0xec, 0x20, 0xe8,
+		4, 0, 0, 0, 0xeb, 0xf9, 0xcc, 0xcc, 0xc3};
+	struct code_bytes bytes = {text, sizeof(text)};
+	CHECK_STR(rule_from(&bytes, 5, 6), "sp+8 fp0+0");
+	CHECK_STR(rule_from(&bytes, 5, 7), "sp+16 fp0+0");
+	CHECK_STR(rule_from(&bytes, 5, 16), "sp+48 fp0+0");
+	CHECK_STR(rule_from(&bytes, 16, 16), "none"); /* it led to what returns */
+	CHECK_STR(rule_from(&bytes, 16, 20), "sp+8 fp0+0");
+	CHECK_STR(rule_from(&bytes, 9, 16), "none"); /* no call */
+	CHECK_STR(rule_from(&bytes, 0, 16), "none"); /* it begins like nothing else */
+}
+
+/* As SBCL's functions begin: pop 8(%rbp); lea -16(%rbp), %rsp; and $-16, %rsp; 1: nop; jmp 1b */
+TEST(a_frame_that_the_caller_has_made_is_known_by_its_begin)
+{
+	static const uint8_t text[] = {0xcc, 0x8f, 0x45, 0x08, 0x48, 0x8d, 0x65, 0xf0, 0x48, 0x83,
+		0xe4, 0xf0, 0x90, 0xeb, 0xfd};
+	uint8_t all[1024];
+	memset(all, 0xcc, sizeof(all));
+	memcpy(all + 600, text, sizeof(text));
+	struct code_bytes bytes = {all, sizeof(all)};
+	CHECK_STR(rule_from(&bytes, 0, 612), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 0, 604), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 0, 640), "none");
+}
+
+TEST(a_frame_pointer_is_known_by_the_begin)
+{
+	/* push %rbp; mov %rsp, %rbp; sub $64, %rsp; 1: jmp 1b */
+	static const uint8_t text[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x40, 0xeb, 0xfe};
+	uint8_t all[1024];
+	memset(all, 0xcc, sizeof(all));
+	memcpy(all + 600, text, sizeof(text));
+	struct code_bytes bytes = {all, sizeof(all)};
+	CHECK_STR(rule_from(&bytes, 0, 608), "bp+16 fp1-16");
 }
