@@ -183,7 +183,9 @@ whole() { # LANGUAGE OPTION...
 	local language=$1 depth=20 hz=997 began
 	shift
 	began=$("$ebprof" record -q -F $hz "$@" -o deep.data -- "./bench-$language" "deep.$language" $depth 4)
-	"$ebprof" convert --folded -i deep.data -o deep.folded >/dev/null 2>&1
+	# Of Erlang those of its processes: schedulers without one look for work.
+	[[ $language == erlang ]] && processes_only=(--label erlang-pid) || processes_only=()
+	"$ebprof" convert --folded "${processes_only[@]}" -i deep.data -o deep.folded >/dev/null 2>&1
 	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
 		-v threads="$(threads_of "$language")" '
 		$0 ~ threads { all += $NF; n = $NF }
