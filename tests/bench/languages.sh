@@ -284,6 +284,40 @@ for language in "${languages[@]}"; do
 		"<= $([[ $language =~ ^(java|erlang) ]] && echo 300 || echo 250)"
 done
 
+# ---- labels ----
+
+cat >labels.go <<'GO'
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+)
+
+var sink int
+
+func main() {
+	fmt.Println(0)
+	labels := pprof.Labels("user", "alice", "page", "/index", "zone", "eu")
+	pprof.Do(context.Background(), labels, func(context.Context) {
+		for {
+			sink++
+		}
+	})
+}
+GO
+if command -v go >/dev/null &&
+	HOME=$work GOCACHE=$work/go GO111MODULE=off GOTOOLCHAIN=local CGO_ENABLED=0 go build -o bench-go labels.go 2>/dev/null; then
+	languages+=(go)
+fi
+for language in "${languages[@]}"; do
+	[[ $language == go || $language == erlang ]] || continue
+	with=$(cost "$language" 10)
+	without=$(cost "$language" 10 --label-sources none)
+	line "BPF: $language: labels, ns a sample" "$((with - without))" "(of $with)" ""
+done
+
 # ---- beside it ----
 
 processes() { awk '/^processes/ { print $2 }' /proc/stat; }
