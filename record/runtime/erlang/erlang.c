@@ -13,6 +13,7 @@
 #include "bpf/runtime/erlang/erlang_row.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "record/runtime/erlang/erlang_dirty.h"
 #include "record/runtime/erlang/erlang_layout.h"
 #include "record/runtime/erlang/erlang_lines.h"
 #include "record/runtime/erlang/erlang_names.h"
@@ -105,15 +106,18 @@ static void take_offsets(struct erlang_row *row)
 	row->id_bits = is_old ? 15 : 28;
 }
 
-/* Where it is not shown any code will do: then what dirty schedulers run has no callers. */
-static void erlang_take_loop(const struct elf_dynsym *dirty, const struct elf_segment *segments,
-	size_t count, struct runtime_file *file)
+/* Where it is not found any code will do: then what dirty schedulers run has no callers. */
+static struct err *erlang_take_loop(struct elf_file *elf, const struct elf_dynsym *dirty,
+	const struct elf_segment *segments, size_t count, struct runtime_file *file)
 {
 	file->loop_start = dirty->address;
 	file->loop_end = dirty->address + dirty->size;
+	if (!file->loop_start)
+		try(erlang_dirty_find(elf, &file->loop_start, &file->loop_end));
 	for (size_t i = 0; i < count && !file->loop_start; i++)
 		if (segments[i].flags & PF_X && segments[i].filesz)
 			file->loop_start = file->loop_end = segments[i].vaddr;
+	return NULL;
 }
 
 static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
@@ -139,7 +143,7 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	take_offsets(row);
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
 	memcpy(row->build_id, build_id, len < sizeof(row->build_id) ? len : sizeof(row->build_id));
-	erlang_take_loop(&symbols[DIRTY_MAIN], segments, count, file);
+	try(erlang_take_loop(elf, &symbols[DIRTY_MAIN], segments, count, file));
 	*is_found = file->loop_start;
 	return NULL;
 }
@@ -174,7 +178,7 @@ static bool erlang_is_kept(const struct runtime_row *row)
 }
 
 const struct runtime erlang_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "erlang",
 	.claims_code_of_no_file = true,
 	.object = "[erlang]",
