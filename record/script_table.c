@@ -31,14 +31,25 @@ static uint32_t checked_character(uint32_t c)
 	return c > 0x10ffff || c >> 11 == 0x1b || !c ? 0xfffd : c; /* surrogates */
 }
 
+/* A process can have many long names: what is sound is copied in one piece. */
 static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
 {
+	size_t sound = 0; /* where it begins */
 	for (size_t i = 0; i < len;) {
 		uint32_t c = 0;
+		if (bytes[i] - 1U < 0x7f) {
+			i++;
+			continue;
+		}
 		size_t used = str_utf8_decode((const char *)bytes + i, len - i, &c);
-		str_put_code_point(out, checked_character(used ? c : 0));
+		if (!used || checked_character(c) != c) {
+			str_write(out, bytes + sound, i - sound);
+			str_put_code_point(out, checked_character(0));
+			sound = i + (used ? used : 1);
+		}
 		i += used ? used : 1;
 	}
+	str_write(out, bytes + sound, len - sound);
 }
 
 /* Text of characters of one, two or four bytes, as UTF-8. */

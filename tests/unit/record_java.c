@@ -39,6 +39,8 @@ TEST(names_of_methods_have_dots_and_files_their_package)
 	check_texts("a/B.of([Lc/D;I)[Lc/D", "", "a.B.of", ""); /* cut */
 	check_texts("a/B.of([Lc/D", "", "a.B.of", "");
 	check_texts("a/B.a (b/c)([Lc/D;)[[I", "", "a.B.a (b/c)([Lc/D;)[[I", "");
+	check_texts("a/b+0x1/0x2.c/d.e(Lf/G;)V", "", "a.b+0x1.c.d.e(Lf/G;)V", "");
+	check_texts("", "B.java", "", "B.java");
 	check_texts("StubRoutines (1)", "", "stub", "");
 	check_texts("vtable chunks", "", "vtable stub", "");
 	check_texts("jint_fill", "", "jint_fill", "");

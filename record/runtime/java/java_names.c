@@ -75,21 +75,22 @@ void java_names_put_texts(struct str *name, struct str *file)
 		put_stub_name(name);
 		return;
 	}
+	if (!name->len)
+		return;
 	if (file->len)
 		put_package(name, file);
-	CLEANUP(str_deinit) struct str dotted = {0};
-	const char *text = str_text(name);
+	/* In place: it only gets shorter. */
 	bool has_descriptor;
-	size_t len = descriptor_start(name, &has_descriptor);
+	size_t len = descriptor_start(name, &has_descriptor), to = 0;
+	char *text = name->data;
+	const char *dot = memrchr(text, '.', len);
 	for (size_t i = 0; i < len;) {
 		size_t address = hidden_address(text + i);
-		bool is_package = text[i] == '/' && memchr(text + i, '.', len - i);
 		if (!address)
-			str_write(&dotted, is_package ? "." : text + i, 1);
+			text[to++] = text[i] == '/' && dot && text + i < dot ? '.' : text[i];
 		i += address ? address : 1;
 	}
-	if (has_descriptor)
-		str_write(&dotted, text + len, name->len - len);
-	str_truncate(name, 0);
-	str_write(name, str_text(&dotted), dotted.len);
+	size_t left = has_descriptor ? name->len - len : 0;
+	memmove(text + to, text + len, left);
+	str_truncate(name, to + left);
 }
