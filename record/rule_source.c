@@ -214,8 +214,10 @@ void rule_source_collect(struct rule_source *rules)
 	while (table_builder_take(rules->builder, &result)) {
 		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);
 		if (result.origin == TABLE_PENDING) {
-			tell_runtime(rules, object,
-				table_store_add_pending(rules->store, &result.table.runtime));
+			if (object && is_pending(rules, object)) /* it may have its table */
+				tell_runtime(rules, object,
+					table_store_add_pending(
+						rules->store, &result.table.runtime));
 			continue;
 		}
 		uint32_t table = table_store_add(rules->store, &result.table);

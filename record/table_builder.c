@@ -26,14 +26,15 @@ struct job {
 };
 
 enum {
-	THREADS = 2,
+	THREADS = 3,
 	SMALL_CODE_BYTES = 4 << 20, /* some ms */
 };
 
 struct builder_thread {
 	struct table_builder *builder;
 	pthread_t thread;
-	uint64_t max_code_bytes; /* of the jobs that it takes */
+	uint64_t max_code_bytes; /* of the jobs that it takes, */
+	bool looks_ahead;        /* ... or it takes none, and sees to runtimes */
 	atomic_bool stop;        /* the table at hand */
 	bool is_working;
 	uint64_t begun_cpu_ns; /* the thread's CPU time when it began its table */
@@ -154,16 +155,14 @@ static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
  * The runtime of a file whose table takes a while. What its compiler made lies in no file: frames
  * there need the row, which a process has to complete, but no table.
  */
-static void look_for_runtime(struct table_builder *builder, const struct job *job)
+static void tell_runtime_ahead(
+	struct table_builder *builder, uint64_t id, const struct runtime_row *row)
 {
-	struct table_result result = {.id = job->id, .origin = TABLE_PENDING};
-	struct runtime_file file;
-	struct err *err = runtime_detect(job->elf, &file);
-	const struct runtime *runtime = err ? NULL : runtime_of(file.row.kind);
-	err_destroy(err); /* the table's building says it, too */
-	if (!runtime || !runtime->complete || !prepare_runtimes(builder, 1U << file.row.kind))
+	struct table_result result = {
+		.id = id, .origin = TABLE_PENDING, .table = {.runtime = *row}};
+	const struct runtime *runtime = runtime_of(row->kind);
+	if (!runtime || !runtime->complete || !prepare_runtimes(builder, 1U << row->kind))
 		return;
-	result.table.runtime = file.row;
 	pthread_mutex_lock(&builder->lock);
 	vec_push(&builder->results, result);
 	pthread_mutex_unlock(&builder->lock);
@@ -238,30 +237,53 @@ static void begin_work(struct builder_thread *thread, const struct job *job)
 	elf_file_stop_when(job->elf, &thread->stop);
 }
 
+/* Sees to a file's runtime; its table is made meanwhile. Under the lock, but for the work. */
+static void look_at_job(struct builder_thread *thread, struct job *job)
+{
+	struct table_builder *builder = thread->builder;
+	struct runtime_file file;
+	uint64_t id = job->id;
+	begin_work(thread, job);
+	pthread_mutex_unlock(&builder->lock);
+	struct err *err = runtime_detect(job->elf, &file);
+	pthread_mutex_lock(&builder->lock);
+	thread->is_working = false;
+	job->is_looked_at = true;
+	vec_push(&builder->jobs, *job);
+	pthread_cond_broadcast(&builder->submitted);
+	pthread_mutex_unlock(&builder->lock);
+	if (!err)
+		tell_runtime_ahead(builder, id, &file.row);
+	err_destroy(err); /* the table's building says it, too */
+	pthread_mutex_lock(&builder->lock);
+}
+
+/* The same of the thread that makes no tables. False: there is nothing to do. */
+static bool look_ahead(struct builder_thread *thread)
+{
+	struct table_builder *builder = thread->builder;
+	struct job job;
+	uint32_t wanted = builder->wanted;
+	if (take_unseen(builder, &job)) {
+		look_at_job(thread, &job);
+		return true;
+	}
+	if (!wanted)
+		return false;
+	builder->wanted = 0;
+	pthread_mutex_unlock(&builder->lock);
+	prepare_runtimes(builder, wanted);
+	pthread_mutex_lock(&builder->lock);
+	return true;
+}
+
 /* Under the lock, but for the work. False: there is nothing to do. */
 static bool do_next(struct builder_thread *thread)
 {
 	struct table_builder *builder = thread->builder;
 	struct job job;
-	uint32_t wanted = builder->wanted;
-	if (wanted) {
-		builder->wanted = 0;
-		pthread_mutex_unlock(&builder->lock);
-		prepare_runtimes(builder, wanted);
-		pthread_mutex_lock(&builder->lock);
-		return true;
-	}
-	if (take_unseen(builder, &job)) {
-		begin_work(thread, &job);
-		pthread_mutex_unlock(&builder->lock);
-		look_for_runtime(builder, &job);
-		pthread_mutex_lock(&builder->lock);
-		thread->is_working = false;
-		job.is_looked_at = true;
-		vec_push(&builder->jobs, job);
-		pthread_cond_broadcast(&builder->submitted);
-		return true;
-	}
+	if (thread->looks_ahead)
+		return look_ahead(thread);
 	if (!take_job(thread, &job))
 		return false;
 	begin_work(thread, &job);
@@ -298,6 +320,7 @@ struct err *table_builder_create(struct cache *cache, struct table_builder **ret
 	for (int i = 0; i < THREADS && !error; i++) {
 		struct builder_thread *thread = &builder->threads[i];
 		thread->max_code_bytes = i ? SMALL_CODE_BYTES : UINT64_MAX;
+		thread->looks_ahead = i == 2;
 		thread->builder = builder;
 		error = pthread_create(&thread->thread, NULL, table_builder_run, thread);
 		if (error)

@@ -1,12 +1,12 @@
 /*
- * Makes unwind tables, from the disk cache or from the files themselves, in two threads of its own:
+ * Makes unwind tables, from the disk cache or from the files themselves, in threads of its own:
  * a large library takes a tenth of a second, in which the ring would fill up. The smallest is made
  * first, and one of the threads makes none of large files, for which all others would wait. They
  * run ahead of other programs, since their stacks wait for them. A file can be made to take much
  * longer: then it goes without, so that those behind it get theirs.
  *
- * Of a large file with a runtime that a process has to complete a first result says the runtime,
- * and the next one has the table.
+ * Of a large file with a runtime that a process has to complete a first result mostly says the
+ * runtime, and the next one has the table; what that takes is done in a third thread.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -46,7 +46,7 @@ void table_builder_destroy(struct table_builder *builder);
 
 /*
  * What is to be done before a table of a file with a runtime is a result: `runtimes` has the bit of
- * its kind. Called in one of the builder's threads, but not in both at once. After an error the
+ * its kind. Called in one of the builder's threads, but not in two at once. After an error the
  * table is one without a runtime.
  */
 typedef struct err *table_runtime_fn(void *context, uint32_t runtimes) ERR_MUST_CHECK;
