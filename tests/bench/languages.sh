@@ -245,7 +245,8 @@ wait_until_recording() { # FILE
 		sleep 0.1
 	done
 }
-children() { cat /proc/"$1"/task/*/children; }
+# The program that a recorder has begun; it has workers of its own, too.
+program_of() { pgrep -P "$1" -f '^\./bench-' | head -n 1; }
 
 # ns of BPF for a sample of one program, by the time that it ran: the ticks of others cost next to
 # nothing. The least of some windows, for what else runs on the machine only adds to it.
@@ -256,8 +257,8 @@ cost() { # LANGUAGE DEPTH OPTION...
 	"$ebprof" record -q -F $hz "${warm[@]}" "$@" -o cost.data -- "./bench-$language" "deep.$language" "$depth" 1000 >/dev/null &
 	recorder=$!
 	wait_until_recording cost.data
-	program=$(children $recorder | awk '{ print $1 }')
 	sleep 1 # it comes to its depth, and tables and names are sent
+	program=$(program_of $recorder)
 	for _ in {1..6}; do
 		count_bpf
 		bpf=$(bpf_ns $recorder) ran=$(run_ns "$program")
