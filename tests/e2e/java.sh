@@ -275,6 +275,7 @@ test_names_of_addresses() {
 		"$EBPROF" record -q -F 1499 -o names.data --duration "$seconds" -p "$pid" 2>err || fail "record: $(cat err)"
 		write_map "$pid" 2
 		wait
+		[[ -z ${SYMFS-} ]] || rm -f "/tmp/.java_pid$pid"
 		"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
 		read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
 		figure "$java: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
@@ -287,7 +288,22 @@ test_names_of_addresses() {
 	((tried)) || skip "no virtual machine here that writes perf maps"
 }
 
+# jcmd looks for the socket of a process with another root in the wrong folder, and so never has it made.
+open_socket() { # PID
+	local tmp=/proc/$1/root/tmp
+	[[ -n ${SYMFS-} && ! -e /tmp/.java_pid$1 ]] || return 0
+	touch "$tmp/.attach_pid$1"
+	kill -QUIT "$1"
+	for _ in {1..100}; do
+		[[ ! -S $tmp/.java_pid$1 ]] || break
+		sleep 0.1
+	done
+	rm -f "$tmp/.attach_pid$1"
+	ln -s "$tmp/.java_pid$1" "/tmp/.java_pid$1"
+}
+
 write_map() { # PID NUMBER
+	open_socket "$1"
 	jcmd "$1" Compiler.perfmap >jcmd.log 2>&1
 	mv "/proc/$1/root/tmp/perf-$1.map" "map.$2" || fail "no map: $(cat jcmd.log)"
 }
