@@ -19,6 +19,8 @@ enum {
 
 static const uint64_t pause_changing_ns = 2ULL * NS_PER_MS;
 static const uint64_t pause_waited_for_ns = 20ULL * NS_PER_MS; /* a longer one is not */
+static const uint64_t pause_compiler_ns = 16ULL * NS_PER_MS;   /* while it compiles nothing */
+static const uint64_t pause_compiler_waited_for_ns = 200ULL * NS_PER_MS;
 static const uint64_t pause_stable_ns = 100ULL * NS_PER_MS;
 static const uint64_t pause_first_ns = 5ULL * NS_PER_MS;
 static const uint64_t pause_without_ns = 250ULL * NS_PER_MS; /* no descriptor was found */
@@ -123,7 +125,9 @@ static void read_lists(struct registered_code *code, struct registered_process *
 	for (uint32_t i = 0; i < process->nr_descriptors; i++) {
 		struct registered_request request = {.kind = REGISTERED_LIST,
 			.pid = process->pid,
-			.descriptor = process->descriptors[i],
+			.registry = process->descriptors[i].registry,
+			.more = process->descriptors[i].more,
+			.descriptor = process->descriptors[i].address,
 			.known = process->heads[i]};
 		submit_job(code, process, &request, i);
 	}
@@ -134,6 +138,7 @@ static void begin_look(
 {
 	process->begun_ns = now_ns;
 	process->cost_ns = 0;
+	process->was_same = true;
 	if (process->nr_descriptors)
 		read_lists(code, process);
 	else
@@ -169,8 +174,12 @@ static void choose_pause(struct registered_process *process, uint64_t now_ns)
 	uint64_t cost_ns = process->cost_ns * COST_SHARE;
 	if (!process->nr_descriptors)
 		pause_ns = pause_ns ? 2 * pause_ns : pause_without_ns;
-	else if (process->is_changing)
+	else if (process->is_compiler && process->was_same && pause_ns < pause_compiler_ns)
+		pause_ns = pause_ns < pause_changing_ns ? pause_changing_ns : 2 * pause_ns;
+	else if (process->is_changing && !(process->is_compiler && process->was_same))
 		pause_ns = pause_changing_ns;
+	else if (process->is_compiler)
+		pause_ns = pause_compiler_ns;
 	else
 		pause_ns = pause_ns >= pause_first_ns && pause_ns < pause_stable_ns ? 2 * pause_ns
 			   : process->known_ns ? pause_stable_ns
@@ -197,6 +206,9 @@ static void take_descriptors(struct registered_code *code, struct registered_pro
 	process->nr_descriptors =
 		(uint32_t)registered_memory_descriptors(answer, process->descriptors);
 	code->statistics.processes += process->nr_descriptors != 0;
+	for (uint32_t i = 0; i < process->nr_descriptors; i++)
+		process->is_compiler |= process->descriptors[i].registry == REGISTRY_MONO;
+	process->is_changing |= process->is_compiler;
 	read_lists(code, process);
 }
 
@@ -204,8 +216,13 @@ static bool ask_for_image(
 	struct registered_code *code, struct registered_process *process, uint32_t index)
 {
 	struct registered_known *known = &process->known.data[index];
-	struct registered_request request = {
-		.kind = REGISTERED_IMAGE, .pid = process->pid, .entry = known->entry};
+	struct registered_request request = {.kind = REGISTERED_IMAGE,
+		.pid = process->pid,
+		.registry = process->descriptors[known->descriptor].registry,
+		.more = process->descriptors[known->descriptor].more,
+		.descriptor = process->descriptors[known->descriptor].address,
+		.known = process->heads[known->descriptor],
+		.entry = known->entry};
 	known->tries++;
 	return submit_job(code, process, &request, index);
 }
@@ -267,8 +284,11 @@ static void take_list(struct registered_code *code, struct registered_process *p
 	uint32_t descriptor, const struct bytes_buf *answer)
 {
 	struct registered_list list;
-	if (!registered_memory_list(answer, &list)) /* it changes just now, or memory is gone */
+	if (!registered_memory_list(answer, &list)) { /* it changes just now, or memory is gone */
+		process->was_same = false;
 		return;
+	}
+	process->was_same &= list.is_same;
 	if (!list.is_same) {
 		process->is_changing |= process->known_ns != 0;
 		process->heads[descriptor] = list.head;
@@ -446,7 +466,9 @@ static const struct registered_known *find_image(
 /* Whether a look is under way, or what is known is too old where the list keeps changing. */
 static bool is_to_wait(const struct registered_process *process, uint64_t time_ns)
 {
-	bool is_due = process->is_changing && process->pause_ns <= pause_waited_for_ns;
+	uint64_t limit_ns =
+		process->is_compiler ? pause_compiler_waited_for_ns : pause_waited_for_ns;
+	bool is_due = process->is_changing && process->pause_ns <= limit_ns;
 	return process->nr_pending || (is_due && !is_up_to_date(process, time_ns));
 }
 

@@ -43,7 +43,7 @@ struct registered_place {
 struct registered_process {
 	uint32_t pid;
 	uint32_t nr_descriptors, nr_pending;
-	uint64_t descriptors[REGISTERED_MAX_DESCRIPTORS];
+	struct registered_descriptor descriptors[REGISTERED_MAX_DESCRIPTORS];
 	struct registered_head heads[REGISTERED_MAX_DESCRIPTORS];
 	uint64_t begun_ns; /* when the look that is under way began */
 	uint64_t known_ns; /* when the last one did; 0: there was none */
@@ -51,6 +51,8 @@ struct registered_process {
 	uint64_t pause_ns; /* between the last one and that */
 	uint64_t cost_ns;  /* of the look that is under way, to the worker */
 	bool is_changing;  /* a look found the list another one than the look before */
+	bool is_compiler;  /* all code of no file is in a list, or will be */
+	bool was_same;     /* the look that is under way has found nothing new so far */
 	VEC(struct registered_known) known;  /* in the order of looks */
 	VEC(struct registered_place) places; /* ascending */
 };

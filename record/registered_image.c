@@ -7,6 +7,7 @@
 #include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "format/dwarf/cfi_file.h"
+#include "format/dwarf/cfi_operations.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_relocate.h"
 #include "format/elf/elf_symbols.h"
@@ -29,6 +30,7 @@ struct image_reader {
 	struct elf_file *elf;
 	const struct elf_section *sections;
 	size_t nr_sections;
+	const struct unwind_machine *machine;
 	struct registered_image *image;
 };
 
@@ -207,7 +209,7 @@ static void put_image_rule(
 static void on_image_row(void *context, uint64_t address, const struct cfi_row *row)
 {
 	struct image_reader *reader = context;
-	struct unwind_rule rule = cfi_rule(row, machine_registers(elf_file_machine(reader->elf)));
+	struct unwind_rule rule = cfi_rule(row, reader->machine);
 	put_image_rule(reader->image, address, &rule);
 }
 
@@ -269,7 +271,8 @@ static struct err *registered_image_read_image(struct image_reader *reader)
 struct err *registered_image_read(const void *bytes, size_t len, struct registered_image *ret)
 {
 	struct registered_image image = {0};
-	struct image_reader reader = {.image = &image};
+	struct image_reader reader = {
+		.image = &image, .machine = machine_registers(machine_native()->elf)};
 	try(elf_file_open_memory(bytes, len, &reader.elf));
 	struct err *err = registered_image_read_image(&reader);
 	elf_file_destroy(reader.elf);
@@ -278,6 +281,46 @@ struct err *registered_image_read(const void *bytes, size_t len, struct register
 	else
 		*ret = image;
 	return err;
+}
+
+/* ---- a function alone ---- */
+
+/* A .debug_frame of one function. Where it begins, CFA = rsp + 8. */
+static void put_section(const struct registered_function *function, struct bytes_buf *ret)
+{
+	enum {
+		CIE_BYTES = 12,
+		RETURN_ADDRESS = 16,
+	};
+	static const uint8_t cie[CIE_BYTES] = {0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78,
+		RETURN_ADDRESS, DW_CFA_offset | RETURN_ADDRESS, 1, DW_CFA_nop};
+	bytes_put_u32(ret, CIE_BYTES);
+	bytes_put(ret, cie, CIE_BYTES);
+	bytes_put_u32(ret, (uint32_t)(4 + 16 + function->frames_len));
+	bytes_put_u32(ret, 0);
+	bytes_put_u64(ret, function->start);
+	bytes_put_u64(ret, function->size);
+	bytes_put(ret, function->frames, function->frames_len);
+}
+
+void registered_image_of_function(
+	const struct registered_function *function, struct registered_image *ret)
+{
+	struct image_reader reader = {
+		.image = ret, .machine = machine_registers(machine_native()->elf)};
+	add_piece(ret, function->start, function->size);
+	if (function->name)
+		add_symbol(ret, function->start, function->size, function->name);
+	if (!function->frames_len)
+		return;
+	struct bytes_buf bytes = {0};
+	put_section(function, &bytes);
+	struct cfi_section section = {.kind = CFI_DEBUG_FRAME,
+		.bytes = bytes.data,
+		.len = bytes.len,
+		.machine = reader.machine};
+	read_rules(&reader, &section);
+	bytes_buf_deinit(&bytes);
 }
 
 /* ---- between the worker and the recorder, which are one program ---- */

@@ -63,6 +63,18 @@ struct registered_image {
  */
 struct err *registered_image_read(
 	const void *bytes, size_t len, struct registered_image *ret) ERR_MUST_CHECK;
+
+/* A function of which a runtime says in its own words what an image says. */
+struct registered_function {
+	uint64_t start, size;
+	const char *name;      /* NULL: unknown */
+	const uint8_t *frames; /* DWARF's instructions, with 1 and -8 for its factors */
+	size_t frames_len;
+};
+
+/* Fills *ret, which is empty. */
+void registered_image_of_function(
+	const struct registered_function *function, struct registered_image *ret);
 void registered_image_deinit(struct registered_image *image);
 
 /* To the worker's answer and back. False: that is no image; *ret is empty then. */

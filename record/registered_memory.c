@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "format/base/map.h"
@@ -13,6 +12,8 @@
 #include "format/elf/elf_dynsym.h"
 #include "format/elf/elf_file.h"
 #include "record/proc.h"
+#include "record/registered_mono.h"
+#include "record/runtime/runtime_memory.h"
 
 enum {
 	DESCRIPTOR_BYTES = 24,
@@ -31,12 +32,6 @@ enum {
 
 static const char descriptor_name[] = "__jit_debug_descriptor";
 
-static bool read_process(uint32_t pid, uint64_t address, void *to, size_t len)
-{
-	struct iovec here = {to, len}, there = {(void *)(uintptr_t)address, len};
-	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)len;
-}
-
 /* ---- entries and images ---- */
 
 struct list_entry {
@@ -46,7 +41,7 @@ struct list_entry {
 static bool registered_memory_read_entry(uint32_t pid, uint64_t address, struct list_entry *ret)
 {
 	uint8_t bytes[ENTRY_BYTES];
-	if (!read_process(pid, address, bytes, sizeof(bytes)))
+	if (!runtime_read_process(pid, address, bytes, sizeof(bytes)))
 		return false;
 	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 	ret->next = bytes_get_u64(&cursor);
@@ -73,8 +68,8 @@ static uint64_t sum_image(uint32_t pid, uint64_t address, uint64_t size)
 	size_t first = size < SUMMED_AT_START ? (size_t)size : SUMMED_AT_START;
 	size_t left = (size_t)size - first;
 	size_t last = left < SUMMED_AT_END ? left : SUMMED_AT_END;
-	if (!read_process(pid, address, bytes, first) ||
-		(last && !read_process(pid, address + size - last, bytes + first, last)))
+	if (!runtime_read_process(pid, address, bytes, first) ||
+		(last && !runtime_read_process(pid, address + size - last, bytes + first, last)))
 		return 0;
 	uint64_t sum = map_hash_bytes(bytes, first + last, 1);
 	return sum ? sum : 1;
@@ -83,7 +78,7 @@ static uint64_t sum_image(uint32_t pid, uint64_t address, uint64_t size)
 static bool is_elf(uint32_t pid, uint64_t address)
 {
 	uint8_t magic[SELFMAG];
-	return read_process(pid, address, magic, sizeof(magic)) &&
+	return runtime_read_process(pid, address, magic, sizeof(magic)) &&
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
@@ -92,7 +87,7 @@ static bool is_elf(uint32_t pid, uint64_t address)
 static bool read_head(uint32_t pid, uint64_t address, struct registered_head *ret)
 {
 	uint8_t bytes[DESCRIPTOR_BYTES];
-	if (!read_process(pid, address, bytes, sizeof(bytes)))
+	if (!runtime_read_process(pid, address, bytes, sizeof(bytes)))
 		return false;
 	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
 	uint32_t version = bytes_get_u32(&cursor);
@@ -130,30 +125,24 @@ static bool read_entries(uint32_t pid, struct registered_list *list)
 	return true;
 }
 
-static void read_list(const struct registered_request *request, struct bytes_buf *ret)
+/* False: it changes just now, or cannot be read. */
+static bool list_for_debuggers(
+	const struct registered_request *request, struct registered_list *list)
 {
 	uint32_t pid = request->pid;
-	struct registered_list list = {0};
 	struct registered_head after;
-	if (!read_head(pid, request->descriptor, &list.head))
-		return;
-	add_sum(pid, &list.head);
-	list.is_same = memcmp(&list.head, &request->known, sizeof(list.head)) == 0;
-	if (!list.is_same && !read_entries(pid, &list))
-		goto out;
-	vec_each(&list.entries, entry)
+	if (!read_head(pid, request->descriptor, &list->head))
+		return false;
+	add_sum(pid, &list->head);
+	list->is_same = memcmp(&list->head, &request->known, sizeof(list->head)) == 0;
+	if (!list->is_same && !read_entries(pid, list))
+		return false;
+	vec_each(&list->entries, entry)
 		entry->sum = sum_image(pid, entry->image, entry->size);
 	if (!read_head(pid, request->descriptor, &after))
-		goto out;
+		return false;
 	add_sum(pid, &after);
-	if (memcmp(&after, &list.head, sizeof(after)) != 0) /* it changed meanwhile */
-		goto out;
-	bytes_put_u8(ret, list.is_same);
-	bytes_put_u8(ret, list.is_cut);
-	bytes_put(ret, &list.head, sizeof(list.head));
-	bytes_put(ret, list.entries.data, list.entries.len * sizeof(*list.entries.data));
-out:
-	vec_deinit(&list.entries);
+	return memcmp(&after, &list->head, sizeof(after)) == 0;
 }
 
 bool registered_memory_list(const struct bytes_buf *answer, struct registered_list *ret)
@@ -197,7 +186,7 @@ static void copy_code(uint32_t pid, struct registered_image *image)
 	uint8_t *to = image->copied.data;
 	vec_each(&image->code, piece) {
 		size_t len = (size_t)(piece->end - piece->start);
-		if (!read_process(pid, piece->start, to, len)) {
+		if (!runtime_read_process(pid, piece->start, to, len)) {
 			bytes_buf_deinit(&image->copied);
 			return;
 		}
@@ -205,24 +194,21 @@ static void copy_code(uint32_t pid, struct registered_image *image)
 	}
 }
 
-static void registered_memory_read_image(
-	const struct registered_request *request, struct bytes_buf *ret)
+static bool image_for_debuggers(
+	const struct registered_request *request, struct registered_image *image)
 {
 	const struct registered_entry *entry = &request->entry;
-	struct registered_image image = {0};
 	if (!has_sound_size(entry->size) || !entry->sum)
-		return;
+		return false;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(entry->size);
-	if (!read_process(request->pid, entry->image, bytes, entry->size))
-		return;
-	struct err *err = registered_image_read(bytes, entry->size, &image);
-	if (!err) {
-		copy_code(request->pid, &image);
-		if (is_still_so(request->pid, entry))
-			registered_image_put(&image, ret);
-	}
+	if (!runtime_read_process(request->pid, entry->image, bytes, entry->size))
+		return false;
+	struct err *err = registered_image_read(bytes, entry->size, image);
+	bool is_read = !err;
 	err_destroy(err);
-	registered_image_deinit(&image);
+	if (is_read)
+		copy_code(request->pid, image);
+	return is_read && is_still_so(request->pid, entry);
 }
 
 bool registered_memory_image(const struct bytes_buf *answer, struct registered_image *ret)
@@ -237,18 +223,25 @@ struct search {
 	uint32_t pid;
 	uint32_t nr_files;
 	uint64_t inodes[MAX_FILES]; /* that were looked into */
-	uint64_t found[REGISTERED_MAX_DESCRIPTORS];
+	struct registered_descriptor found[REGISTERED_MAX_DESCRIPTORS];
 	size_t count;
 };
+
+static void add_found(struct search *search, const struct registered_descriptor *found)
+{
+	bool is_known = search->count >= REGISTERED_MAX_DESCRIPTORS;
+	for (size_t i = 0; i < search->count; i++)
+		is_known |= search->found[i].address == found->address;
+	if (!is_known)
+		search->found[search->count++] = *found;
+}
 
 static void add_descriptor(struct search *search, uint64_t address)
 {
 	struct registered_head head;
-	bool is_known = search->count >= REGISTERED_MAX_DESCRIPTORS;
-	for (size_t i = 0; i < search->count; i++)
-		is_known |= search->found[i] == address;
-	if (!is_known && read_head(search->pid, address, &head))
-		search->found[search->count++] = address;
+	struct registered_descriptor found = {address, REGISTRY_DEBUGGER, 0};
+	if (read_head(search->pid, address, &head))
+		add_found(search, &found);
 }
 
 /* What a mapped file is, and only if opening it does nothing else. -1: it cannot be had. */
@@ -355,7 +348,7 @@ static void search_data(struct search *search, uint64_t start, uint64_t size)
 	uint8_t bytes[WINDOW];
 	for (uint64_t at = 0; at + DESCRIPTOR_BYTES <= size && at < MAX_DATA;) {
 		size_t len = size - at < WINDOW ? (size_t)(size - at) : WINDOW;
-		if (!read_process(search->pid, start + at, bytes, len))
+		if (!runtime_read_process(search->pid, start + at, bytes, len))
 			return;
 		for (size_t i = start % 8 ? 8 - start % 8 : 0; i + DESCRIPTOR_BYTES <= len; i += 8)
 			look_at_word(search, start + at + i, bytes + i);
@@ -388,7 +381,10 @@ static void look_into_file(
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
 	if (elf_segments_offset_to_vaddr(segments, count, mapping->offset, &vaddr)) {
 		uint64_t symbol = find_symbol(elf), bias = mapping->start - vaddr;
-		if (symbol)
+		struct registered_descriptor found;
+		if (registered_mono_find(search->pid, elf, bias, &found))
+			add_found(search, &found);
+		else if (symbol)
 			add_descriptor(search, bias + symbol);
 		else if (is_program)
 			search_program(search, elf, bias);
@@ -413,8 +409,7 @@ static bool registered_memory_on_mapping(void *context, const struct proc_mappin
 
 static void put_found(const struct search *search, struct bytes_buf *ret)
 {
-	for (size_t i = 0; i < search->count; i++)
-		bytes_put_u64(ret, search->found[i]);
+	bytes_put(ret, search->found, search->count * sizeof(*search->found));
 }
 
 static void find_descriptors(uint32_t pid, struct bytes_buf *ret)
@@ -432,17 +427,49 @@ void registered_memory_search(uint32_t pid, uint64_t start, uint64_t size, struc
 	put_found(&search, ret);
 }
 
-size_t registered_memory_descriptors(
-	const struct bytes_buf *answer, uint64_t ret[REGISTERED_MAX_DESCRIPTORS])
+size_t registered_memory_descriptors(const struct bytes_buf *answer,
+	struct registered_descriptor ret[REGISTERED_MAX_DESCRIPTORS])
 {
-	struct bytes_cursor cursor = bytes_cursor(answer->data, answer->len);
-	size_t count = 0;
-	while (bytes_left(&cursor) && count < REGISTERED_MAX_DESCRIPTORS)
-		ret[count++] = bytes_get_u64(&cursor);
+	size_t count = answer->len / sizeof(*ret);
+	if (count > REGISTERED_MAX_DESCRIPTORS)
+		count = REGISTERED_MAX_DESCRIPTORS;
+	if (count)
+		memcpy(ret, answer->data, count * sizeof(*ret));
 	return count;
 }
 
 /* ---- requests ---- */
+
+/* How a registry is read, by enum registry. */
+static const struct {
+	bool (*list)(const struct registered_request *request, struct registered_list *ret);
+	bool (*image)(const struct registered_request *request, struct registered_image *ret);
+} registries[] = {
+	[REGISTRY_DEBUGGER] = {list_for_debuggers, image_for_debuggers},
+	[REGISTRY_MONO] = {registered_mono_list, registered_mono_image},
+};
+
+static void registered_memory_read_list(
+	const struct registered_request *request, struct bytes_buf *ret)
+{
+	struct registered_list list = {0};
+	if (registries[request->registry].list(request, &list)) {
+		bytes_put_u8(ret, list.is_same);
+		bytes_put_u8(ret, list.is_cut);
+		bytes_put(ret, &list.head, sizeof(list.head));
+		bytes_put(ret, list.entries.data, list.entries.len * sizeof(*list.entries.data));
+	}
+	vec_deinit(&list.entries);
+}
+
+static void registered_memory_read_image(
+	const struct registered_request *request, struct bytes_buf *ret)
+{
+	struct registered_image image = {0};
+	if (registries[request->registry].image(request, &image))
+		registered_image_put(&image, ret);
+	registered_image_deinit(&image);
+}
 
 void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret)
 {
@@ -450,12 +477,14 @@ void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret
 	if (len != sizeof(request))
 		return;
 	memcpy(&request, bytes, sizeof(request));
+	if (request.registry >= sizeof(registries) / sizeof(*registries))
+		return;
 	switch ((enum registered_request_kind)request.kind) {
 	case REGISTERED_FIND:
 		find_descriptors(request.pid, ret);
 		return;
 	case REGISTERED_LIST:
-		read_list(&request, ret);
+		registered_memory_read_list(&request, ret);
 		return;
 	case REGISTERED_IMAGE:
 		registered_memory_read_image(&request, ret);

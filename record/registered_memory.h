@@ -26,6 +26,19 @@ enum {
 	REGISTERED_MAX_ENTRIES = 4096, /* of one list */
 };
 
+/* How processes tell of code that they made, each of which has functions of its own. */
+enum registry {
+	REGISTRY_DEBUGGER, /* GDB's interface */
+	REGISTRY_MONO,     /* its JIT info table, see registered_mono.h */
+};
+
+/* Where a process has the list of one. */
+struct registered_descriptor {
+	uint64_t address;
+	uint32_t registry; /* enum registry */
+	uint32_t more;     /* its own */
+};
+
 enum registered_request_kind {
 	REGISTERED_FIND,  /* the descriptors of a process */
 	REGISTERED_LIST,  /* the entries of one, if it is another list than is known */
@@ -39,6 +52,7 @@ enum registered_request_kind {
 struct registered_head {
 	uint64_t action, relevant, first;
 	uint64_t sum; /* of the relevant entry's image, 0: it is gone */
+	/* Other registries have here what they found once, and a sum of all of the list. */
 };
 
 struct registered_entry {
@@ -50,7 +64,9 @@ struct registered_entry {
 struct registered_request {
 	uint32_t kind; /* enum registered_request_kind */
 	uint32_t pid;
-	uint64_t descriptor;           /* its address, of a list */
+	uint32_t registry;             /* of a list, as the next, or an image */
+	uint32_t more;                 /* of the descriptor */
+	uint64_t descriptor;           /* its address */
 	struct registered_head known;  /* ... nothing is to be read where it is still so */
 	struct registered_entry entry; /* of an image */
 };
@@ -71,9 +87,9 @@ void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret
  */
 void registered_memory_search(uint32_t pid, uint64_t start, uint64_t size, struct bytes_buf *ret);
 
-/* Takes an answer apart. How many addresses of descriptors there are. */
-size_t registered_memory_descriptors(
-	const struct bytes_buf *answer, uint64_t ret[REGISTERED_MAX_DESCRIPTORS]);
+/* Takes an answer apart. How many descriptors there are. */
+size_t registered_memory_descriptors(const struct bytes_buf *answer,
+	struct registered_descriptor ret[REGISTERED_MAX_DESCRIPTORS]);
 /* False: it cannot be read. */
 bool registered_memory_list(const struct bytes_buf *answer, struct registered_list *ret);
 /* False: it cannot be read, or is no image that can be understood. */

@@ -73,7 +73,8 @@ static bool begins_with(const char *text, size_t len, const char *what)
 	return len >= strlen(what) && memcmp(text, what, strlen(what)) == 0;
 }
 
-/* "<M>b__1_0" is a lambda in M, "<M>g__L|0" the local function L, "<M>d__2" M's state machine. */
+/* "<M>b__1_0" is a lambda in M (to mcs "<M>m__1"), "<M>g__L|0" the local function L, "<M>d__2" M's
+ * state machine. */
 static void put_readable(const char *name, size_t len, int depth, struct str *out)
 {
 	size_t inside = depth < MAX_DEPTH ? length_inside(name, len) : 0;
@@ -84,12 +85,13 @@ static void put_readable(const char *name, size_t len, int depth, struct str *ou
 		return;
 	}
 	bool is_local = begins_with(rest, rest_len, "g__");
-	if (!is_local && !begins_with(rest, rest_len, "b__") && rest[0] != 'd' && rest[0] != '$') {
+	bool is_lambda = begins_with(rest, rest_len, "b__") || begins_with(rest, rest_len, "m__");
+	if (!is_local && !is_lambda && rest[0] != 'd' && rest[0] != '$') {
 		str_write(out, name, len);
 		return;
 	}
 	put_readable(name + 1, inside, depth + 1, out);
-	if (begins_with(rest, rest_len, "b__"))
+	if (is_lambda)
 		str_puts(out, " lambda");
 	if (is_local) {
 		const char *bar = memchr(rest, '|', rest_len);

@@ -122,6 +122,8 @@ done
 row erlang bookworm /usr/bin/erl erlang-base dash
 row erlang trixie /usr/bin/erl erlang-base dash
 row erlang sid /usr/bin/erl erlang-base dash
+row mono bookworm /usr/bin/mono mono-runtime mono-mcs dash
+row mono trixie /usr/bin/mono mono-runtime mono-mcs dash
 row go_labels bullseye /usr/lib/go-1.15/bin/go golang-1.15-go gcc libc6-dev
 row go_labels bookworm /usr/lib/go-1.19/bin/go golang-1.19-go gcc libc6-dev
 row go_labels trixie /usr/lib/go-1.24/bin/go golang-1.24-go gcc libc6-dev

@@ -149,11 +149,11 @@ TEST(registered_code_is_found_by_its_looks)
 	static struct registered image;
 	build(&image, CODE, "alpha", false);
 	hidden.first = hidden.relevant = &image.entry;
-	uint64_t found[REGISTERED_MAX_DESCRIPTORS];
+	struct registered_descriptor found[REGISTERED_MAX_DESCRIPTORS];
 	struct bytes_buf answer = {0};
 	registered_memory_search((uint32_t)getpid(), (uintptr_t)&hidden - 4096 + 4, 8192, &answer);
 	CHECK_INT(registered_memory_descriptors(&answer, found), 1);
-	CHECK_INT(found[0], (uintptr_t)&hidden);
+	CHECK_INT(found[0].address, (uintptr_t)&hidden);
 	bytes_buf_deinit(&answer);
 }
 

@@ -1,0 +1,81 @@
+/* What Mono says of code that it compiled. How its memory is read tests/e2e/mono.sh shows. */
+#include "record/registered_mono.h"
+
+#include <unistd.h>
+
+#include "format/base/str.h"
+#include "tests/unit/unit.h"
+
+static void check_frames(
+	const uint8_t *bytes, size_t len, uint64_t epilogue, const char *want, bool is_good)
+{
+	struct bytes_buf got = {0};
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(registered_mono_frames(bytes, len, epilogue, &got) == is_good);
+	for (size_t i = 0; i < got.len; i++)
+		str_printf(&text, "%02x", got.data[i]);
+	if (is_good)
+		CHECK_STR(str_text(&text), want);
+	bytes_buf_deinit(&got);
+}
+
+TEST(registered_mono_frames_as_dwarf_has_them)
+{
+	/* def_cfa rsp 8; offset rip 1; advance 1; def_cfa_offset 16; advance1 5; nop */
+	static const uint8_t bytes[] = {0x0c, 7, 8, 0x90, 1, 0x41, 0x0e, 16, 0x02, 5, 0};
+	check_frames(bytes, sizeof(bytes), UINT64_MAX,
+		"0c0708900141"
+		"0e10"
+		"0205"
+		"00",
+		true);
+}
+
+/* The mark becomes an advance from where the instructions are to the epilogue. */
+TEST(registered_mono_frames_with_an_epilogue)
+{
+	static const uint8_t bytes[] = {0x44, 0x03, 0, 1, 0x0a, 0x1c, 0x0b, 0x0e, 8};
+	check_frames(bytes, sizeof(bytes), 0x208,
+		"44"
+		"030001"
+		"0a"
+		"0404010000"
+		"0b"
+		"0e08",
+		true);
+	check_frames(bytes, sizeof(bytes), 0x100,
+		"44"
+		"030001"
+		"0a",
+		true); /* it is behind it */
+	check_frames(bytes, sizeof(bytes), UINT64_MAX,
+		"44"
+		"030001"
+		"0a",
+		true);
+}
+
+TEST(registered_mono_frames_that_make_no_sense)
+{
+	static const uint8_t expression[] = {0x0f, 1, 0x50}, cut[] = {0x0c, 7},
+			     endless[] = {0x0e, 0x80};
+	check_frames(expression, sizeof(expression), 0, "", false);
+	check_frames(cut, sizeof(cut), 0, "", false);
+	check_frames(endless, sizeof(endless), 0, "", false);
+	check_frames(NULL, 0, 0, "", true);
+}
+
+/* A list of domains that is not there, and one that is none. */
+TEST(registered_mono_list_that_cannot_be_read)
+{
+	uint64_t nothing[4] = {0};
+	struct registered_request request = {.kind = REGISTERED_LIST,
+		.pid = (uint32_t)getpid(),
+		.registry = REGISTRY_MONO,
+		.descriptor = 8};
+	struct registered_list list = {0};
+	CHECK(!registered_mono_list(&request, &list));
+	request.descriptor = (uintptr_t)nothing;
+	CHECK(!registered_mono_list(&request, &list));
+	vec_deinit(&list.entries);
+}
