@@ -290,7 +290,9 @@ static void take_list(struct registered_code *code, struct registered_process *p
 	}
 	process->was_same &= list.is_same;
 	if (!list.is_same) {
-		process->is_changing |= process->known_ns != 0;
+		bool comes_and_goes = list.entries.len &&
+				      process->descriptors[descriptor].registry == REGISTRY_FRAMES;
+		process->is_changing |= process->known_ns != 0 || comes_and_goes;
 		process->heads[descriptor] = list.head;
 		code->statistics.given_up += list.is_cut;
 		take_entries(code, process, descriptor, &list);
@@ -434,6 +436,12 @@ static bool was_there(const struct registered_known *known, uint64_t time_ns)
 	return time_ns >= known->seen_ns && time_ns <= until_ns;
 }
 
+/* LLVM may tell debuggers and libgcc of the same code. */
+static bool is_told_twice(const struct registered_known *a, const struct registered_known *b)
+{
+	return a->descriptor != b->descriptor && !a->gone_ns && !b->gone_ns;
+}
+
 /*
  * The image by its code: the one that is there, or one of the last ones that went. Where bytes tell
  * nothing the time does; NULL: it may have been several.
@@ -457,6 +465,8 @@ static const struct registered_known *find_image(
 			continue;
 		if (was_there(known, frame->time_ns))
 			return known;
+		if (candidate && is_told_twice(candidate, known))
+			continue;
 		candidate = known;
 		nr_candidates++;
 	}

@@ -323,6 +323,25 @@ void registered_image_of_function(
 	bytes_buf_deinit(&bytes);
 }
 
+void registered_image_of_frames(
+	const void *bytes, size_t len, uint64_t address, struct registered_image *ret)
+{
+	struct image_reader reader = {
+		.image = ret, .machine = machine_registers(machine_native()->elf)};
+	struct cfi_section section = {.kind = CFI_EH_FRAME,
+		.bytes = bytes,
+		.len = len,
+		.vaddr = address,
+		.machine = reader.machine};
+	struct cfi_reader *cfi = cfi_reader_create(&section);
+	struct cfi_function function;
+	while (cfi_reader_next(cfi, &function))
+		add_piece(ret, function.start, function.end - function.start);
+	cfi_reader_destroy(cfi);
+	sort_pieces(ret);
+	read_rules(&reader, &section);
+}
+
 /* ---- between the worker and the recorder, which are one program ---- */
 
 #define put_list(list, ret) bytes_put_blob((ret), (list)->data, (list)->len * sizeof(*(list)->data))

@@ -75,6 +75,9 @@ struct registered_function {
 /* Fills *ret, which is empty. */
 void registered_image_of_function(
 	const struct registered_function *function, struct registered_image *ret);
+/* The same of a piece of .eh_frame at an address, up to where it says it ends. */
+void registered_image_of_frames(
+	const void *bytes, size_t len, uint64_t address, struct registered_image *ret);
 void registered_image_deinit(struct registered_image *image);
 
 /* To the worker's answer and back. False: that is no image; *ret is empty then. */

@@ -12,6 +12,7 @@
 #include "format/elf/elf_dynsym.h"
 #include "format/elf/elf_file.h"
 #include "record/proc.h"
+#include "record/registered_frames.h"
 #include "record/registered_mono.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -382,7 +383,8 @@ static void look_into_file(
 	if (elf_segments_offset_to_vaddr(segments, count, mapping->offset, &vaddr)) {
 		uint64_t symbol = find_symbol(elf), bias = mapping->start - vaddr;
 		struct registered_descriptor found;
-		if (registered_mono_find(search->pid, elf, bias, &found))
+		if (registered_frames_find(elf, bias, &found) ||
+			registered_mono_find(search->pid, elf, bias, &found))
 			add_found(search, &found);
 		else if (symbol)
 			add_descriptor(search, bias + symbol);
@@ -447,6 +449,7 @@ static const struct {
 } registries[] = {
 	[REGISTRY_DEBUGGER] = {list_for_debuggers, image_for_debuggers},
 	[REGISTRY_MONO] = {registered_mono_list, registered_mono_image},
+	[REGISTRY_FRAMES] = {registered_frames_list, registered_frames_image},
 };
 
 static void registered_memory_read_list(

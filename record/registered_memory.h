@@ -30,6 +30,7 @@ enum {
 enum registry {
 	REGISTRY_DEBUGGER, /* GDB's interface */
 	REGISTRY_MONO,     /* its JIT info table, see registered_mono.h */
+	REGISTRY_FRAMES,   /* libgcc's, see registered_frames.h */
 };
 
 /* Where a process has the list of one. */

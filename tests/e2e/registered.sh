@@ -62,6 +62,61 @@ test_lists_that_lie() {
 	done
 }
 
+# What C++'s exceptions need, which compilers give to libgcc: rules without names.
+test_frames_for_libgcc() {
+	is_x86
+	record r.data "$made" frames 1.5
+	want_stacks r.data 97 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
+	want_rules_alone r.data
+	record r.data "$made" crowd 1.5
+	want_stacks r.data 97 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
+	want_rules_alone r.data
+}
+
+# From libgcc 13 on they are in a tree: LIBGCC names another libgcc_s.so.1.
+test_frames_for_another_libgcc() {
+	is_x86
+	[[ -n ${LIBGCC:-} ]] || skip "LIBGCC names no other libgcc_s.so.1"
+	local mode
+	for mode in frames crowd; do
+		record r.data env LD_PRELOAD="$LIBGCC" "$made" $mode 1.5
+		want_stacks r.data 95 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
+		want_rules_alone r.data
+	done
+}
+
+# LLVM's code as PostgreSQL has it, by default with libgcc alone.
+test_postgresql() {
+	local bin pid all whole
+	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+	[[ -n $bin && -e ${bin%/bin}/lib/llvmjit.so ]] || skip "no PostgreSQL with LLVM here"
+	is_x86
+	id postgres >/dev/null 2>&1 || skip "no user postgres"
+	chmod 755 . ..
+	mkdir -m 700 data && chown postgres data
+	su postgres -s /bin/sh -c "$bin/initdb -D $PWD/data -A trust" >init.out 2>&1 || fail "initdb: $(tail -n 2 init.out)"
+	su postgres -s /bin/sh -c "exec $bin/postgres -D $PWD/data -h '' -k $PWD/data" >server.out 2>&1 </dev/null &
+	local i sql="set jit=on; set jit_above_cost=0; set jit_optimize_above_cost=0; set max_parallel_workers_per_gather=0;"
+	for i in {1..50}; do
+		[[ ! -S data/.s.PGSQL.5432 ]] || break
+		sleep 0.1
+	done
+	"$bin/psql" -q -h "$PWD/data" -U postgres -c "create table t as select i as a, i*2 as b from generate_series(1,800000) i" ||
+		fail "psql: $(tail -n 3 server.out)"
+	sql+=" select count(*), pg_sleep(0.5);"
+	for i in 3 4 5 6 7 8; do sql+=" select sum(a*b::bigint + a % 7), count(*) from t where a % $i <> 1 and b + a > 5;"; done
+	"$bin/psql" -q -h "$PWD/data" -U postgres -c "$sql" >query.out 2>&1 &
+	sleep 0.2
+	pid=$(pgrep -f 'postgres: postgres postgres' | head -n 1)
+	[[ -n $pid ]] || fail "no query: $(cat query.out)"
+	run "$EBPROF" record -q -F 997 -o p.data -p "$pid" --duration 20
+	"$EBPROF" convert --folded p.data >p.data.folded 2>fold.err || fail "convert: $(cat fold.err)"
+	read -r all whole < <(awk '/\[JIT\]|\[unregistered\]/ { all += $NF; if (/_start/) whole += $NF }
+		END { print all + 0, whole + 0 }' p.data.folded)
+	((all >= 50 && whole * 100 >= all * 99)) ||
+		fail "$whole of $all stacks with code of LLVM are whole: $("$EBPROF" info p.data | grep -A9 '^stacks')"
+}
+
 test_qemu() {
 	command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64"
 	is_x86

@@ -2,10 +2,13 @@
  * Code made at run time and registered for debuggers by GDB's JIT interface, with a chain of
  * callers that is known: main, calls, small or large, spin_small or spin_large. What the image says
  * of the code's frame is all that tells it: the code leaves its frame by a way that the bytes do
- * not show, for it returns through an address that it computes.
+ * not show, for it returns through an address that it computes. Or it is told to libgcc alone,
+ * in the mode "crowd" with much other code.
  *
- * usage: registered_code executable|relocatable|changing|circle|liar|unmapped|silent SECONDS
+ * usage: registered_code executable|relocatable|changing|circle|liar|unmapped|silent|frames|crowd
+ *        SECONDS
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,17 +112,67 @@ static void write_image(uint64_t code, size_t code_bytes, const char *name, uint
 		entry.image = (void *)(uintptr_t)0x10;
 }
 
+/* ---- libgcc ---- */
+
+void __register_frame(void *);
+void __deregister_frame(void *);
+
+enum {
+	FRAMES_BYTES = 128,
+	CROWD = 400, /* more than a node of libgcc's tree has */
+};
+
+static _Alignas(8) uint8_t frames[CROWD][FRAMES_BYTES];
+
+/* A common entry whose pointers are addresses, the function's, and the end. */
+static void write_frames(uint8_t *to, uint64_t code, size_t code_bytes, uint32_t bytes)
+{
+	static const uint8_t common[] = {
+		20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0};
+	uint8_t rules[64];
+	size_t len = write_rules(rules, bytes);
+	uint8_t *entry_at = debug_image_put(to, common, sizeof(common));
+	uint8_t *at = debug_image_put_number(entry_at, 0, 4);
+	at = debug_image_put_number(at, (uint64_t)(at - to), 4);
+	at = debug_image_put_number(at, code, 8);
+	at = debug_image_put_number(at, code_bytes, 8);
+	at = debug_image_end_entry(entry_at, debug_image_put(at, rules, len));
+	debug_image_put_number(entry_at, (uint64_t)(at - entry_at - 4), 4);
+	debug_image_put_number(at, 0, 4);
+}
+
+static void tell_libgcc(uint8_t *code, size_t len, uint32_t bytes)
+{
+	size_t count = is_mode("crowd") ? CROWD : 1;
+	for (size_t i = 0; i < count; i++) {
+		write_frames(frames[i], (uintptr_t)code + 4096 * i, len, bytes);
+		__register_frame(frames[i]);
+	}
+}
+
+static void take_from_libgcc(void)
+{
+	size_t count = is_mode("crowd") ? CROWD : 1;
+	for (size_t i = 0; i < count; i++)
+		__deregister_frame(frames[i]);
+}
+
 static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spin_it)(void))
 {
 	void (*function)(void (*)(void));
 	size_t len = write_code(code, bytes);
 	memcpy(&function, &code, sizeof(function));
+	bool is_for_libgcc = is_mode("frames") || is_mode("crowd");
 	write_image((uintptr_t)code, len, name, bytes);
-	if (!is_mode("silent"))
+	if (is_for_libgcc)
+		tell_libgcc(code, len, bytes);
+	else if (!is_mode("silent"))
 		tell_debuggers(1);
 	for (double until = cpu_seconds() + 0.5; cpu_seconds() < until;)
 		calls(function, spin_it);
-	if (!is_mode("silent"))
+	if (is_for_libgcc)
+		take_from_libgcc();
+	else if (!is_mode("silent"))
 		tell_debuggers(2);
 }
 
