@@ -15,6 +15,7 @@ enum {
 	MAX_GONE_LOOKED_AT = 64, /* the newest ones, for a sample */
 	TRIES_MAX = 2,
 	COST_SHARE = 20, /* a look is followed by a pause of so many times its length */
+	COST_SHARE_COMPILER = 4,
 };
 
 static const uint64_t pause_changing_ns = 2ULL * NS_PER_MS;
@@ -23,7 +24,8 @@ static const uint64_t pause_compiler_ns = 16ULL * NS_PER_MS;   /* while it compi
 static const uint64_t pause_compiler_waited_for_ns = 200ULL * NS_PER_MS;
 static const uint64_t pause_stable_ns = 100ULL * NS_PER_MS;
 static const uint64_t pause_first_ns = 5ULL * NS_PER_MS;
-static const uint64_t pause_without_ns = 250ULL * NS_PER_MS; /* no descriptor was found */
+static const uint64_t pause_without_ns =
+	10ULL * NS_PER_MS; /* no descriptor was found; then twice as long */
 static const uint64_t pause_max_ns = 8ULL * NS_PER_S;
 
 void registered_code_init(struct registered_code *code)
@@ -143,6 +145,7 @@ static void begin_look(
 		read_lists(code, process);
 	else
 		look_for_descriptors(code, process);
+	target_reader_send(&code->reader);
 }
 
 static int registered_code_compare_places(const void *a, const void *b)
@@ -171,7 +174,8 @@ static void list_places(struct registered_process *process)
 static void choose_pause(struct registered_process *process, uint64_t now_ns)
 {
 	uint64_t pause_ns = process->pause_ns;
-	uint64_t cost_ns = process->cost_ns * COST_SHARE;
+	uint64_t cost_ns =
+		process->cost_ns * (process->is_compiler ? COST_SHARE_COMPILER : COST_SHARE);
 	if (!process->nr_descriptors)
 		pause_ns = pause_ns ? 2 * pause_ns : pause_without_ns;
 	else if (process->is_compiler && process->was_same && pause_ns < pause_compiler_ns)
@@ -209,6 +213,7 @@ static void take_descriptors(struct registered_code *code, struct registered_pro
 	for (uint32_t i = 0; i < process->nr_descriptors; i++)
 		process->is_compiler |= process->descriptors[i].registry == REGISTRY_MONO;
 	process->is_changing |= process->is_compiler;
+	process->cost_ns = process->is_compiler ? 0 : process->cost_ns; /* that comes once */
 	read_lists(code, process);
 }
 
@@ -356,20 +361,30 @@ static void registered_code_take_answer(struct registered_code *code,
 	target_reader_charge(&code->reader, process->pid, clock_now_ns() - begun_ns);
 }
 
-bool registered_code_is_reading(const struct registered_code *code)
+static bool has_jobs(const struct registered_code *code)
 {
 	return code->taken < code->jobs.len;
+}
+
+bool registered_code_is_wanted(const struct registered_code *code)
+{
+	return code->wanted_ns && clock_now_ns() - code->wanted_ns < pause_waited_for_ns;
+}
+
+bool registered_code_is_reading(const struct registered_code *code)
+{
+	return has_jobs(code) || registered_code_is_wanted(code);
 }
 
 void registered_code_collect(struct registered_code *code)
 {
 	const struct bytes_buf *answer;
-	while (registered_code_is_reading(code) && target_reader_take(&code->reader, &answer)) {
+	while (has_jobs(code) && target_reader_take(&code->reader, &answer)) {
 		struct registered_job job = code->jobs.data[code->taken++];
 		if (job.process != UINT32_MAX)
 			registered_code_take_answer(code, &job, answer);
 	}
-	if (!registered_code_is_reading(code))
+	if (!has_jobs(code))
 		code->taken = code->jobs.len = 0;
 }
 
@@ -490,8 +505,10 @@ enum registered_found registered_code_rule(struct registered_code *code,
 	bool is_sure = known && match_frame(known, frame) == REGISTERED_MATCHES;
 	if (!is_sure) {
 		process = meet_process(code, frame->object, frame->pid, frame->time_ns);
-		if (process && may_wait && is_to_wait(process, frame->time_ns))
+		if (process && may_wait && is_to_wait(process, frame->time_ns)) {
+			code->wanted_ns = process->nr_pending ? 0 : clock_now_ns();
 			return REGISTERED_LATER;
+		}
 	}
 	*rule = known ? registered_image_rule(&known->image, frame->place) : NULL;
 	return *rule ? REGISTERED_RULE : REGISTERED_NOTHING;

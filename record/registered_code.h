@@ -76,7 +76,8 @@ struct registered_code {
 	VEC(struct registered_process) processes;
 	VEC(struct registered_job) jobs; /* in the reader's order, from `taken` on */
 	size_t taken;
-	uint64_t bytes; /* of all images */
+	uint64_t bytes;     /* of all images */
+	uint64_t wanted_ns; /* when a frame last waited for a look that was not due */
 	struct registered_code_statistics statistics;
 };
 
@@ -127,6 +128,8 @@ void registered_code_forget(struct registered_code *code, const struct object *o
 /* Takes what was read meanwhile, or given up. */
 void registered_code_collect(struct registered_code *code);
 bool registered_code_is_reading(const struct registered_code *code);
+/* Whether a frame waits for a look that has not begun, since the last one was just before. */
+bool registered_code_is_wanted(const struct registered_code *code);
 /* Becomes readable when there may be something to collect; -1: nothing is being read. */
 int registered_code_fd(const struct registered_code *code);
 

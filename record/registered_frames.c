@@ -65,7 +65,7 @@ struct frames_reader {
 };
 
 /* How many bytes can be read of `max`, up to the end of memory that is there. */
-static size_t read_some(uint32_t pid, uint64_t address, uint8_t *to, size_t max)
+static size_t read_what_is_there(uint32_t pid, uint64_t address, uint8_t *to, size_t max)
 {
 	size_t done = 0;
 	while (done < max) {
@@ -110,7 +110,7 @@ static bool add_object(struct frames_reader *reader, uint64_t object, uint64_t *
 {
 	uint8_t bytes[SUMMED];
 	uint64_t frames = frames_of(reader->pid, object, next);
-	size_t len = frames ? read_some(reader->pid, frames, bytes, sizeof(bytes)) : 0;
+	size_t len = frames ? read_what_is_there(reader->pid, frames, bytes, sizeof(bytes)) : 0;
 	if (!is_frames(bytes, len))
 		return false;
 	struct registered_entry entry = {object, frames, len, map_hash_bytes(bytes, len, 1) | 1};
@@ -184,7 +184,7 @@ bool registered_frames_image(const struct registered_request *request, struct re
 	const struct registered_entry *entry = &request->entry;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(MAX_FRAMES);
 	uint64_t next;
-	size_t len = read_some(request->pid, entry->image, bytes, MAX_FRAMES);
+	size_t len = read_what_is_there(request->pid, entry->image, bytes, MAX_FRAMES);
 	if (len < entry->size || frames_of(request->pid, entry->address, &next) != entry->image ||
 		(map_hash_bytes(bytes, entry->size, 1) | 1) != entry->sum)
 		return false;

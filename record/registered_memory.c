@@ -226,9 +226,10 @@ struct search {
 	uint64_t inodes[MAX_FILES]; /* that were looked into */
 	struct registered_descriptor found[REGISTERED_MAX_DESCRIPTORS];
 	size_t count;
+	bool is_done; /* all code of no file is in the list that was found */
 };
 
-static void add_found(struct search *search, const struct registered_descriptor *found)
+static void add_registry(struct search *search, const struct registered_descriptor *found)
 {
 	bool is_known = search->count >= REGISTERED_MAX_DESCRIPTORS;
 	for (size_t i = 0; i < search->count; i++)
@@ -242,7 +243,7 @@ static void add_descriptor(struct search *search, uint64_t address)
 	struct registered_head head;
 	struct registered_descriptor found = {address, REGISTRY_DEBUGGER, 0};
 	if (read_head(search->pid, address, &head))
-		add_found(search, &found);
+		add_registry(search, &found);
 }
 
 /* What a mapped file is, and only if opening it does nothing else. -1: it cannot be had. */
@@ -381,12 +382,12 @@ static void look_into_file(
 	}
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
 	if (elf_segments_offset_to_vaddr(segments, count, mapping->offset, &vaddr)) {
-		uint64_t symbol = find_symbol(elf), bias = mapping->start - vaddr;
+		uint64_t bias = mapping->start - vaddr, symbol;
 		struct registered_descriptor found;
-		if (registered_frames_find(elf, bias, &found) ||
-			registered_mono_find(search->pid, elf, bias, &found))
-			add_found(search, &found);
-		else if (symbol)
+		search->is_done = registered_mono_find(search->pid, elf, bias, &found);
+		if (search->is_done || registered_frames_find(elf, bias, &found))
+			add_registry(search, &found);
+		else if ((symbol = find_symbol(elf)))
 			add_descriptor(search, bias + symbol);
 		else if (is_program)
 			search_program(search, elf, bias);
@@ -406,7 +407,7 @@ static bool registered_memory_on_mapping(void *context, const struct proc_mappin
 			return true;
 	look_into_file(search, mapping, search->nr_files == 0);
 	search->inodes[search->nr_files++] = inode;
-	return search->nr_files < MAX_FILES;
+	return search->nr_files < MAX_FILES && !search->is_done;
 }
 
 static void put_found(const struct search *search, struct bytes_buf *ret)

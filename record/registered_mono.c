@@ -188,7 +188,7 @@ static bool read_domain(struct mono_reader *reader, uint64_t domain)
 	       again == table;
 }
 
-static bool read_tables(struct mono_reader *reader, const struct registered_request *request)
+static bool read_domains(struct mono_reader *reader, const struct registered_request *request)
 {
 	uint64_t list, domains[MAX_DOMAINS];
 	uint16_t count;
@@ -278,21 +278,33 @@ static bool is_frames_list(
 	return true;
 }
 
-/* The address of what points to the list; 0: there is none. */
+/* A window that points to the list, or 0. */
+static uint64_t find_frames_at(const struct mono_reader *reader, uint64_t window,
+	const uint32_t samples[SAMPLES], size_t count)
+{
+	uint64_t words[WINDOW / 8];
+	if (!runtime_read_process(reader->pid, window, words, sizeof(words)))
+		return 0;
+	for (size_t i = 0; i < WINDOW / 8; i++)
+		if (is_frames_list(reader->pid, words[i], samples, count))
+			return window + 8 * i;
+	return 0;
+}
+
+/* The address of what points to the list, from the nearest on; 0: there is none. */
 static uint64_t find_frames(const struct mono_reader *reader, uint64_t near)
 {
 	uint32_t samples[SAMPLES];
-	uint64_t words[WINDOW / 8];
 	size_t count = take_samples(reader, samples);
-	uint64_t first = (near - SEARCHED) & ~(uint64_t)(WINDOW - 1);
-	for (uint64_t at = first; count >= MIN_SAMPLES && at < near + SEARCHED; at += WINDOW) {
-		if (!runtime_read_process(reader->pid, at, words, sizeof(words)))
-			continue;
-		for (size_t i = 0; i < WINDOW / 8; i++)
-			if (is_frames_list(reader->pid, words[i], samples, count))
-				return at + 8 * i;
+	uint64_t first = near & ~(uint64_t)(WINDOW - 1), found = 0;
+	if (count < MIN_SAMPLES)
+		return 0;
+	for (uint64_t away = 0; away < SEARCHED && !found; away += WINDOW) {
+		found = find_frames_at(reader, first - away, samples, count);
+		if (!found && away)
+			found = find_frames_at(reader, first + away, samples, count);
 	}
-	return 0;
+	return found;
 }
 
 /* ---- the list ---- */
@@ -316,7 +328,7 @@ bool registered_mono_list(const struct registered_request *request, struct regis
 	struct mono_reader reader = {.pid = request->pid};
 	bool is_read = false;
 	for (int i = 0; i < TRIES && !is_read; i++)
-		is_read = read_tables(&reader, request);
+		is_read = read_domains(&reader, request);
 	if (!is_read || !reader.infos.len) {
 		mono_reader_deinit(&reader);
 		return false;
@@ -363,13 +375,13 @@ static uint64_t read_word(uint32_t pid, uint64_t address)
 }
 
 /* Namespace.Outer.Inner; the classes that C#'s compiler keeps lambdas in are left out. */
-static void put_class(uint32_t pid, uint64_t class, int depth, struct str *ret)
+static void put_mono_class(uint32_t pid, uint64_t class, int depth, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	uint64_t outer = depth < MAX_NESTED ? read_word(pid, class + CLASS_OUTER) : 0;
 	put_text(pid, read_word(pid, class + CLASS_NAME), &name);
 	if (outer) {
-		put_class(pid, outer, depth + 1, ret);
+		put_mono_class(pid, outer, depth + 1, ret);
 		if (strncmp(str_text(&name), "<>c", 3) == 0)
 			return;
 	} else {
@@ -393,7 +405,7 @@ static bool put_made_method(uint32_t pid, uint64_t class, const char *method, st
 	uint64_t outer = read_word(pid, class + CLASS_OUTER);
 	if (!outer || text[0] != '<' || !end || end == text + 1)
 		return false;
-	put_class(pid, outer, 0, ret);
+	put_mono_class(pid, outer, 0, ret);
 	str_putc(ret, '.');
 	clr_names_put_readable(text + 1, (size_t)(end - text - 1), ret);
 	if (strncmp(method, "<>m__", 5) == 0)
@@ -416,7 +428,7 @@ static const char *wrapper_of(uint32_t bits)
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
 }
 
-static void put_method(uint32_t pid, const struct mono_info *info, struct str *ret)
+static void put_mono_method(uint32_t pid, const struct mono_info *info, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	if (info->bits & MONO_TRAMPOLINE) {
@@ -430,7 +442,7 @@ static void put_method(uint32_t pid, const struct mono_info *info, struct str *r
 		return;
 	uint64_t class = read_word(pid, info->method + METHOD_CLASS);
 	if (!put_made_method(pid, class, str_text(&name), ret)) {
-		put_class(pid, class, 0, ret);
+		put_mono_class(pid, class, 0, ret);
 		if (ret->len)
 			str_putc(ret, '.');
 		clr_names_put_readable(str_text(&name), name.len, ret);
@@ -445,7 +457,7 @@ enum {
 	DW_CFA_mono_epilogue = 0x1c, /* from here on the rules hold where the epilogue begins */
 };
 
-static uint64_t get_number(struct bytes_cursor *cursor, size_t len)
+static uint64_t get_fixed(struct bytes_cursor *cursor, size_t len)
 {
 	uint64_t value = 0;
 	for (size_t i = 0; i < len; i++)
@@ -480,11 +492,11 @@ bool registered_mono_frames(
 		if ((op & 0xc0) == DW_CFA_advance_loc)
 			at += op & 0x3f;
 		else if (op == DW_CFA_advance_loc1)
-			at += get_number(&cursor, 1);
+			at += get_fixed(&cursor, 1);
 		else if (op == DW_CFA_advance_loc2)
-			at += get_number(&cursor, 2);
+			at += get_fixed(&cursor, 2);
 		else if (op == DW_CFA_advance_loc4)
-			at += get_number(&cursor, 4);
+			at += get_fixed(&cursor, 4);
 		else if (op == DW_CFA_def_cfa)
 			is_known = copy_operands(&cursor, 2);
 		else if ((op & 0xc0) == DW_CFA_offset || op == DW_CFA_def_cfa_register ||
@@ -544,7 +556,7 @@ bool registered_mono_image(const struct registered_request *request, struct regi
 	struct mono_info info = take_info(bytes);
 	if (!is_sound(&info) || sum_of(&info) != request->entry.sum)
 		return false;
-	put_method(request->pid, &info, &name);
+	put_mono_method(request->pid, &info, &name);
 	if (!read_frames_of(request, &info, &frames))
 		frames.len = 0;
 	struct registered_function function = {.start = info.start,

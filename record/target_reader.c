@@ -283,7 +283,7 @@ void target_reader_submit(
 	vec_push(&reader->jobs, job);
 }
 
-static void send_jobs(struct target_reader *reader)
+void target_reader_send(struct target_reader *reader)
 {
 	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
 		reader->sent++) {
@@ -348,7 +348,7 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 	uint8_t packet[PACKET_BYTES];
 	*answer = NULL;
 	for (;;) {
-		send_jobs(reader);
+		target_reader_send(reader);
 		if (target_reader_is_idle(reader))
 			return false;
 		struct target_read_job job = reader->jobs.data[reader->first];

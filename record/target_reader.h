@@ -61,6 +61,8 @@ void target_reader_start(struct target_reader *reader);
 /* Reads come back in their order. */
 void target_reader_submit(
 	struct target_reader *reader, uint32_t pid, const void *request, size_t len);
+/* Without it they are sent to the worker by the next target_reader_take(). */
+void target_reader_send(struct target_reader *reader);
 /*
  * Never blocks. False: no read is through. Else *answer is what the function put, good until the
  * next call; NULL: it was given up.

@@ -12,6 +12,7 @@ enum {
 	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
 	MAX_READING_BYTES = 1 << 20,  /* of records, while code is read for the first of them */
 	WAIT_MS = 10,
+	SHORT_WAIT_MS = 2,
 };
 
 void translate_init(struct translate *translate, bool is_system_wide)
@@ -537,7 +538,8 @@ void translate_wait(struct translate *translate)
 			.events = POLLIN},
 		{.fd = registered_code_fd(&translate->registered), .events = POLLIN},
 	};
-	poll(fds, sizeof(fds) / sizeof(*fds), WAIT_MS);
+	bool is_short = registered_code_is_wanted(&translate->registered);
+	poll(fds, sizeof(fds) / sizeof(*fds), is_short ? SHORT_WAIT_MS : WAIT_MS);
 }
 
 /* ---- records ---- */

@@ -24,7 +24,7 @@ record_shape() { # MONO SECONDS [thread]
 }
 
 # Every stack with a step has all those ahead of it, each once, whatever is between them.
-exact_chains() { # WHAT
+exact_chains() { # WHAT [PERCENT]
 	local steps wrong whole
 	read -r steps wrong whole < <(count shape.data '
 		/;Shape[.]Steps[.]Step00/ || /;Shape[.][^;]*[.]Step[0-9][0-9]/ {
@@ -42,8 +42,8 @@ exact_chains() { # WHAT
 		}
 		END { print c["steps"] + 0, c["wrong"] + 0, c["whole"] + 0 }')
 	[[ $steps -ge 150 ]] || fail "$1: $steps samples with steps: $(sort -t' ' -k2 stacks | head -c 2000)"
-	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 1500)" $((steps - wrong)) "$steps" 99.5
-	percent "$1: stacks from the beginning of their threads on" "$whole" "$steps" 99
+	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 1500)" $((steps - wrong)) "$steps" "${2-99.5}"
+	percent "$1: stacks from the beginning of their threads on" "$whole" "$steps" "${2-99}"
 	[[ -z ${VERBOSE:-} ]] || echo "$1: $steps steps, $wrong wrong, $whole whole" >&2
 }
 
@@ -108,7 +108,7 @@ test_short_lives() {
 		# shellcheck disable=SC2016
 		"$EBPROF" record -q -F 997 -o shape.data -- bash -c \
 			'for i in {1..20}; do "$0" "$1" 0.2; done' "$mono" "$PWD/shape.exe" 2>err || fail "record: $(cat err)"
-		exact_chains "$mono, short lives"
+		exact_chains "$mono, short lives" 85 # what is compiled last is gone before it can be read
 	done
 }
 
