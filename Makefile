@@ -266,7 +266,7 @@ HOSTILE := $(patsubst %.c,$(O)/%,$(filter-out %/garbage_memory.c,$(wildcard test
 $(O)/tests/hostile/%: tests/hostile/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -rdynamic -I. -Wall -Wextra -o $@ $<
-$(O)/tests/hostile/false_beam $(O)/tests/hostile/false_jvm $(O)/tests/hostile/false_node: tests/hostile/false_runtime.h
+$(patsubst %.c,$(O)/%,$(wildcard tests/hostile/false_*.c)): tests/hostile/false_runtime.h
 $(O)/tests/hostile/%.so: tests/hostile/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-stack-protector -Wall -Wextra -shared -fPIC -o $@ $<

@@ -30,7 +30,8 @@ enum {
 	READS = 256,    /* pieces of memory at once */
 	SAMPLES = 8,    /* methods by which the list of call frame instructions is known */
 	MIN_SAMPLES = 3,
-	SEARCHED = 256 << 10, /* bytes on both sides of the list of domains */
+	SEARCHED = 256 << 10,    /* bytes on both sides of the list of domains */
+	MAX_COMPARED = 16 << 10, /* methods, in one search */
 	WINDOW = 4096,
 	MAX_CODE = 16 << 20, /* bytes of a method */
 };
@@ -135,6 +136,7 @@ bool registered_mono_find(
 struct mono_reader {
 	uint32_t pid;
 	bool is_cut;
+	uint32_t compared;   /* methods, while call frame instructions are searched for */
 	VEC(uint64_t) infos; /* addresses of MonoJitInfo */
 	VEC(uint8_t) bytes;  /* of each, where it could be read; else zeroes */
 };
@@ -248,13 +250,22 @@ static bool has_frames(uint32_t pid, uint64_t list, uint32_t number)
 	       (bytes[6] == 8 || bytes[6] == 16);
 }
 
-/* Methods, those with the highest numbers first: few lists are as long. */
+static bool has_sample(const uint32_t *list, size_t count, uint32_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == number)
+			return true;
+	return false;
+}
+
+/* Different ones, those with the highest numbers first: few lists are as long. */
 static size_t take_samples(const struct mono_reader *reader, uint32_t ret[SAMPLES])
 {
 	size_t count = 0;
 	for (size_t i = 0; i < reader->infos.len; i++) {
 		struct mono_info info = info_at(reader, i);
-		if (!is_sound(&info) || info.bits & MONO_OWN_FRAMES)
+		if (!is_sound(&info) || info.bits & MONO_OWN_FRAMES ||
+			has_sample(ret, count, info.frames))
 			continue;
 		bool is_full = count == SAMPLES;
 		if (is_full && ret[SAMPLES - 1] >= info.frames)
@@ -268,38 +279,40 @@ static size_t take_samples(const struct mono_reader *reader, uint32_t ret[SAMPLE
 }
 
 static bool is_frames_list(
-	uint32_t pid, uint64_t list, const uint32_t samples[SAMPLES], size_t count)
+	struct mono_reader *reader, uint64_t list, const uint32_t samples[SAMPLES], size_t count)
 {
 	if (!is_address(list) || list % 8)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!has_frames(pid, list, samples[i]))
+		if (reader->compared++ >= MAX_COMPARED ||
+			!has_frames(reader->pid, list, samples[i]))
 			return false;
 	return true;
 }
 
 /* A window that points to the list, or 0. */
-static uint64_t find_frames_at(const struct mono_reader *reader, uint64_t window,
-	const uint32_t samples[SAMPLES], size_t count)
+static uint64_t find_frames_at(
+	struct mono_reader *reader, uint64_t window, const uint32_t samples[SAMPLES], size_t count)
 {
 	uint64_t words[WINDOW / 8];
 	if (!runtime_read_process(reader->pid, window, words, sizeof(words)))
 		return 0;
 	for (size_t i = 0; i < WINDOW / 8; i++)
-		if (is_frames_list(reader->pid, words[i], samples, count))
+		if (is_frames_list(reader, words[i], samples, count))
 			return window + 8 * i;
 	return 0;
 }
 
 /* The address of what points to the list, from the nearest on; 0: there is none. */
-static uint64_t find_frames(const struct mono_reader *reader, uint64_t near)
+static uint64_t find_frames(struct mono_reader *reader, uint64_t near)
 {
 	uint32_t samples[SAMPLES];
 	size_t count = take_samples(reader, samples);
 	uint64_t first = near & ~(uint64_t)(WINDOW - 1), found = 0;
 	if (count < MIN_SAMPLES)
 		return 0;
-	for (uint64_t away = 0; away < SEARCHED && !found; away += WINDOW) {
+	for (uint64_t away = 0; away < SEARCHED && !found && reader->compared < MAX_COMPARED;
+		away += WINDOW) {
 		found = find_frames_at(reader, first - away, samples, count);
 		if (!found && away)
 			found = find_frames_at(reader, first + away, samples, count);

@@ -73,7 +73,7 @@ def interpreted(script):
 
 
 def runtimes(*kinds):
-    """Processes that look like Node.js, a virtual machine of Java or Erlang's."""
+    """Processes that look like Node.js, Mono, a virtual machine of Java or Erlang's."""
     return beside(*[f"false_{kind.split()[0]} T {kind.split()[1]}" for kind in kinds])
 
 
@@ -126,6 +126,8 @@ ATTACKS = [
     Attack("false HotSpot: names", runtimes("jvm names", "jvm names")),
     Attack("false BEAM: tables, slots", runtimes("beam endless", "beam unmapped", "beam slots"), is_short=True),
     Attack("false BEAM: names, labels", runtimes("beam names", "beam labels")),
+    Attack("false Mono: methods", runtimes("mono methods", "mono methods")),
+    Attack("false Mono: search, circles", runtimes("mono search", "mono circle", "mono endless"), is_short=True),
     Attack("false runtimes, a storm", beside(STORM, STORM)),
 ]
 
