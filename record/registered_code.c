@@ -192,6 +192,10 @@ static void choose_pause(struct registered_process *process, uint64_t now_ns)
 		pause_ns = cost_ns;
 	process->pause_ns = pause_ns < pause_max_ns ? pause_ns : pause_max_ns;
 	process->next_ns = now_ns + process->pause_ns;
+	process->soon_ns = process->next_ns;
+	if (process->is_compiler)
+		process->soon_ns =
+			now_ns + (cost_ns > pause_changing_ns ? cost_ns : pause_changing_ns);
 }
 
 /* All that the look asked for is there. */
@@ -400,9 +404,12 @@ static bool is_up_to_date(const struct registered_process *process, uint64_t tim
 	return process->known_ns >= time_ns;
 }
 
-/* The process, which is being looked at if that is due; NULL: it is not kept. */
-static struct registered_process *meet_process(
-	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns)
+/*
+ * The process, which is being looked at if that is due: sooner where the code is unknown that was
+ * sampled. NULL: it is not kept.
+ */
+static struct registered_process *meet_process(struct registered_code *code,
+	const struct object *object, uint32_t pid, uint64_t time_ns, bool is_unknown)
 {
 	struct registered_process *process = find_process(code, object);
 	if (!process)
@@ -410,7 +417,7 @@ static struct registered_process *meet_process(
 	if (!process || process->nr_pending || is_up_to_date(process, time_ns))
 		return process;
 	uint64_t now_ns = clock_now_ns();
-	if (now_ns >= process->next_ns)
+	if (now_ns >= (is_unknown ? process->soon_ns : process->next_ns))
 		begin_look(code, process, now_ns);
 	return process;
 }
@@ -418,7 +425,7 @@ static struct registered_process *meet_process(
 void registered_code_meet(
 	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns)
 {
-	meet_process(code, object, pid, time_ns);
+	meet_process(code, object, pid, time_ns, false);
 }
 
 void registered_code_follow(
@@ -426,7 +433,7 @@ void registered_code_follow(
 {
 	struct registered_process *process = find_process(code, object);
 	if (process && process->is_changing)
-		meet_process(code, object, process->pid, time_ns);
+		meet_process(code, object, process->pid, time_ns, false);
 }
 
 static const struct registered_known *find_present(
@@ -504,7 +511,7 @@ enum registered_found registered_code_rule(struct registered_code *code,
 	const struct registered_known *known = process ? find_image(process, frame) : NULL;
 	bool is_sure = known && match_frame(known, frame) == REGISTERED_MATCHES;
 	if (!is_sure) {
-		process = meet_process(code, frame->object, frame->pid, frame->time_ns);
+		process = meet_process(code, frame->object, frame->pid, frame->time_ns, !known);
 		if (process && may_wait && is_to_wait(process, frame->time_ns)) {
 			code->wanted_ns = process->nr_pending ? 0 : clock_now_ns();
 			return REGISTERED_LATER;

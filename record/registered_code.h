@@ -47,7 +47,8 @@ struct registered_process {
 	struct registered_head heads[REGISTERED_MAX_DESCRIPTORS];
 	uint64_t begun_ns; /* when the look that is under way began */
 	uint64_t known_ns; /* when the last one did; 0: there was none */
-	uint64_t next_ns;  /* no look before that */
+	uint64_t next_ns;  /* no look before that, ... */
+	uint64_t soon_ns;  /* ... for a frame that nothing is known of, before this */
 	uint64_t pause_ns; /* between the last one and that */
 	uint64_t cost_ns;  /* of the look that is under way, to the worker */
 	bool is_changing;  /* a look found the list another one than the look before */
