@@ -130,6 +130,23 @@ TEST(functions_of_javascript_are_read)
 	runtime_inlined_deinit(&inlined);
 }
 
+/* V8 14 has a bit more where a position in the code is. */
+TEST(positions_may_say_where_to_break)
+{
+	struct program program;
+	struct runtime_inlined inlined;
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	make_program(&program);
+	program.given.function.row.version = 14;
+	memcpy(&program.positions[2], "\x06\x40\x12\x1c", 4);
+	CHECK(read_program(&program, &bytes));
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	CHECK_INT(line_at(&inlined, 0), 2);
+	CHECK_INT(line_at(&inlined, 3), 2);
+	CHECK_INT(line_at(&inlined, 4), 3);
+	runtime_inlined_deinit(&inlined);
+}
+
 /* Its place was taken by another one, or by none. */
 TEST(a_function_that_moved_is_not_read)
 {

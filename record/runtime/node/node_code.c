@@ -272,7 +272,7 @@ static bool take_code_positions(struct reading_code *reading, const struct optim
 	reading->made.has_ranges = true;
 	while (bytes_left(&cursor)) {
 		int64_t before = place;
-		node_lines_next_position(&cursor, &place, &position);
+		node_lines_next_position(reading->of.row, &cursor, &place, &position);
 		if (cursor.overrun || place < before || place > EVERYWHERE)
 			break;
 		if (place > before && place > 0)

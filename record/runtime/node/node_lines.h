@@ -44,6 +44,7 @@ void node_bytecode_lines_read(const struct node_reader *reading, uint64_t byteco
 uint32_t node_bytecode_lines_find(const struct node_bytecode_lines *lines, uint32_t bytecode);
 
 /* A pair of a table of positions: how far on in the code, how far in the script. */
-void node_lines_next_position(struct bytes_cursor *cursor, int64_t *place, int64_t *position);
+void node_lines_next_position(
+	const struct node_row *row, struct bytes_cursor *cursor, int64_t *place, int64_t *position);
 
 #endif
