@@ -96,7 +96,7 @@ struct object *object_table_by_inode(struct object_table *table, const char *pat
 	object_examine(object, where);
 	/* The kernel may have announced the same file by its build ID, or may do so yet. */
 	str_truncate(&key, 0);
-	key_of_build_id(&key, path, object->info.build_id, object->info.build_id_len);
+	key_of_build_id(&key, path, object->info.build_id, object->kernel_build_id_len);
 	uint64_t *known = object->info.build_id_len ? key_slot(table, &key) : NULL;
 	if (known && *known) {
 		object_destroy(object);
@@ -242,18 +242,27 @@ static void object_take_segments(struct object *object, const struct elf_file *e
 	object->info.nr_segments = (uint32_t)count;
 }
 
+/* Whether the build ID that is known is the file's, or as much of it as the kernel knows. */
+static bool has_build_id(const struct object *object, struct elf_file *elf)
+{
+	size_t len;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	size_t known = object->info.build_id_len;
+	return (known == len || (known && known == elf_file_kernel_build_id_len(elf))) &&
+	       (!known || memcmp(build_id, object->info.build_id, known) == 0);
+}
+
 /* False when the file holds another build ID than the one that is known. */
 static bool take_elf(struct object *object, struct elf_file *elf)
 {
 	size_t len;
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
-	if (object->info.build_id_len) {
-		if (len != object->info.build_id_len ||
-			memcmp(build_id, object->info.build_id, len) != 0)
-			return false;
-	} else if (build_id) {
+	if (object->info.build_id_len && !has_build_id(object, elf))
+		return false;
+	if (build_id) {
 		memcpy(object->info.build_id, build_id, len);
 		object->info.build_id_len = (uint32_t)len;
+		object->kernel_build_id_len = (uint32_t)elf_file_kernel_build_id_len(elf);
 	} else if (elf_file_build_id_is_given_up(elf)) {
 		object->info.flags |= LAYOUT_OBJECT_UNSEARCHED;
 	}
@@ -370,14 +379,6 @@ struct opening {
 	int fd;
 	struct elf_file *elf;
 };
-
-static bool has_build_id(const struct object *object, struct elf_file *elf)
-{
-	size_t len;
-	const uint8_t *build_id = elf_file_build_id(elf, &len);
-	return len == object->info.build_id_len &&
-	       (!len || memcmp(build_id, object->info.build_id, len) == 0);
-}
 
 static bool open_elf(void *context, int file_fd, const struct stat *st)
 {

@@ -29,6 +29,7 @@ struct object {
 	char *path;
 	struct target_files *files;   /* the table's */
 	bool is_examined;             /* the file was opened, or could not be */
+	uint32_t kernel_build_id_len; /* of the build ID what the kernel knows: see elf_file.h */
 	bool is_kept;                 /* for good: something refers to it that no sweep asks */
 	bool is_used;                 /* while a sweep looks for what is not */
 	struct object_location where; /* where it was mapped when it was seen last */

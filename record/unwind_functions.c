@@ -199,10 +199,9 @@ struct err *unwind_functions_init(struct unwind_functions *functions, struct elf
 {
 	*functions = (struct unwind_functions){.statistics = statistics};
 	functions->segments = elf_file_segments(elf, &functions->nr_segments);
-	if (elf_file_pe(elf)) {
-		add_ready(functions, elf);
+	add_ready(functions, elf);
+	if (elf_file_pe(elf))
 		return sort_functions(functions);
-	}
 	try(unwind_statistics_forgive(statistics,
 		unwind_functions_add_frames(functions, UNWIND_FROM_EH_FRAME, CFI_EH_FRAME, elf)));
 	try(unwind_statistics_forgive(statistics, add_go(functions, elf)));

@@ -6,12 +6,15 @@
  */
 #include "record/unwind_table.h"
 
+#include <elf.h>
 #include <string.h>
 
+#include "format/base/mem.h"
 #include "format/machine/machine.h"
 #include "record/cfi_rule.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime/runtime_loop.h"
+#include "record/unwind_epilogue.h"
 #include "record/unwind_functions.h"
 #include "record/unwind_gaps.h"
 #include "record/unwind_rows.h"
@@ -19,6 +22,8 @@
 enum {
 	LOW_MASK = 0xffff,
 	RULE_SHIFT = 16,
+	MANAGED_PROLOGUE_MAX = 64,
+	MANAGED_FUNCTION_MAX = 128 << 10,
 };
 
 struct builder {
@@ -29,12 +34,17 @@ struct builder {
 	struct unwind_rows *rows;
 	struct unwind_gaps gaps;
 	struct runtime_loop loop; /* of an interpreter */
+	/* What .NET's NativeAOT has compiled, as addresses: its frame information does not describe
+	 * epilogues. */
+	uint64_t managed_start, managed_end;
 
 	/* The function being written: */
 	uint64_t start, end; /* the part of it that counts */
 	uint64_t delta;      /* file offset - virtual address */
 	bool has_delta;
 	bool is_loop;
+	uint64_t last_address; /* of the last row that was written of it, and its rule */
+	struct unwind_rule last;
 };
 
 /* ---- writing their rows ---- */
@@ -56,6 +66,8 @@ static void on_rule(void *context, uint64_t address, const struct unwind_rule *r
 	if (!builder->has_delta) /* the first one is at the function's start */
 		builder->delta -= address;
 	builder->has_delta = true;
+	builder->last_address = address;
+	builder->last = *rule;
 	unwind_table_put_rule(builder, address + builder->delta, rule);
 }
 
@@ -66,6 +78,27 @@ static void unwind_table_on_row(void *context, uint64_t address, const struct cf
 	on_rule(context, address, &rule);
 }
 
+/* Behind the rows of its prologue, those of the epilogues. `end`: of the function, as an address.
+ */
+static void put_managed_epilogues(
+	struct builder *builder, const struct unwind_function *function, uint64_t end)
+{
+	CLEANUP_FREE uint8_t *code = NULL;
+	struct unwind_epilogue epilogue;
+	uint64_t start = function->start - builder->delta;
+	if (!builder->has_delta || start < builder->managed_start || end > builder->managed_end ||
+		end <= start || end - start > MANAGED_FUNCTION_MAX ||
+		builder->last_address - start > MANAGED_PROLOGUE_MAX)
+		return;
+	struct unwind_epilogue_rows rows = {
+		.start = start, .body = builder->last, .on_rule = on_rule, .context = builder};
+	size_t from = (size_t)(builder->last_address - start), len = (size_t)(end - start);
+	struct err *err = elf_file_read(builder->elf, function->start, len, &code);
+	if (!err && unwind_epilogue_of_code(code, len, &epilogue))
+		unwind_epilogue_put_all(&epilogue, &rows, code, from, len);
+	err_destroy(err);
+}
+
 /* Returns the virtual address where its rules end. */
 static uint64_t run_function(struct builder *builder, const struct unwind_function *function)
 {
@@ -74,8 +107,11 @@ static uint64_t run_function(struct builder *builder, const struct unwind_functi
 	if (function->source == UNWIND_FROM_READY)
 		return unwind_ready_run(
 			builder->functions->ready, function->entry, on_rule, builder);
-	return cfi_reader_run(builder->functions->readers[function->source], function->entry,
-		unwind_table_on_row, builder);
+	uint64_t end = cfi_reader_run(builder->functions->readers[function->source],
+		function->entry, unwind_table_on_row, builder);
+	if (builder->managed_end)
+		put_managed_epilogues(builder, function, end);
+	return end;
 }
 
 static void unwind_table_put_function(
@@ -183,6 +219,11 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 {
 	try(unwind_functions_init(builder->functions, elf, builder->statistics));
 	try(add_interpreter(builder, elf, table));
+	const struct elf_section *managed = elf_file_find_section(elf, "__managedcode");
+	if (managed && elf_file_machine(elf) == EM_X86_64) {
+		builder->managed_start = managed->addr;
+		builder->managed_end = managed->addr + managed->size;
+	}
 	unwind_gaps_init(&builder->gaps, elf, builder->functions);
 	unwind_table_put_functions(builder);
 	unwind_gaps_deinit(&builder->gaps);

@@ -61,6 +61,11 @@ void dwarf_read_function(
 			break;
 		die = dwarf_value_die(reader, die.unit, &chain.next);
 	}
+	/* The object writer of .NET's NativeAOT says line 1 of file 1 of all functions: 8, 9. */
+	if (ret->decl_file == 1 && ret->decl_line == 1) {
+		ret->decl_file = ret->decl_line = 0;
+		ret->unit = NULL;
+	}
 	ret->name = chain.linkage_name.len ? chain.linkage_name : chain.name;
 }
 

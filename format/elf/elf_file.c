@@ -11,6 +11,7 @@
 #include "format/base/mem.h"
 #include "format/base/vec.h"
 #include "format/elf/elf_note.h"
+#include "format/elf/pe_bundle.h"
 
 enum {
 	/* The first read: header, program headers and build ID note of any usual file. */
@@ -25,7 +26,9 @@ enum {
 	READ_MAX = 1 << 30,
 	NOTES_MAX = 64 << 10,       /* bytes of one segment or section */
 	SECTION_BLOCK_HEADERS = 64, /* are read at a time when notes are searched */
-	PIECE_BYTES = 1 << 20,      /* read at a time: not more once it is to stop */
+	BUNDLE_DATA_MAX = 4 << 20,  /* bytes of a segment that is searched for a bundle's mark */
+	BUNDLE_LIST_MAX = 4 << 20,
+	PIECE_BYTES = 1 << 20, /* read at a time: not more once it is to stop */
 };
 
 struct note_range {
@@ -54,7 +57,8 @@ struct elf_file {
 	struct elf_segment eh_frame_hdr; /* filesz 0: none */
 	VEC(struct note_range) notes;    /* the PT_NOTEs */
 
-	struct pe_headers *pe; /* NULL: it is an ELF file */
+	struct pe_headers *pe;    /* NULL: it is an ELF file */
+	struct pe_bundle *bundle; /* or NULL */
 
 	bool sections_parsed;
 	VEC(struct elf_section) sections;
@@ -62,6 +66,7 @@ struct elf_file {
 
 	bool build_id_searched;
 	struct build_id build_id;
+	size_t kernel_build_id_len;
 
 	elf_file_read_fn *on_read; /* NULL: none */
 	void *on_read_context;
@@ -309,6 +314,78 @@ static struct build_id identify_pe(const struct elf_file *file)
 	return id;
 }
 
+/* ---- programs with such images in them ---- */
+
+static uint64_t end_of_parts(const struct elf_file *file)
+{
+	uint64_t end = (uint64_t)file->shnum * SHDR_BYTES;
+	end = end > UINT64_MAX - file->shoff ? UINT64_MAX : end + file->shoff;
+	vec_each(&file->segments, segment)
+		if (segment->offset + segment->filesz > end)
+			end = segment->offset + segment->filesz;
+	return end;
+}
+
+/* Its addresses are above all others, and as far from the offsets as whole pages are. */
+static void add_bundle_segment(struct elf_file *file)
+{
+	enum {
+		ALIGNMENT = 2 << 20,
+	};
+	struct pe_bundle *bundle = file->bundle;
+	const struct pe_bundle_image *last = &bundle->images.data[bundle->images.len - 1];
+	uint64_t end = 0;
+	vec_each(&file->segments, segment)
+		if (segment->vaddr + segment->memsz > end)
+			end = segment->vaddr + segment->memsz;
+	if (end > UINT64_MAX / 2)
+		return;
+	bundle->to_address = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	struct elf_segment segment = {
+		.offset = bundle->images.data[0].offset, .flags = PF_R | PF_X};
+	segment.filesz = segment.memsz = last->offset + last->bytes - segment.offset;
+	segment.vaddr = segment.offset + bundle->to_address;
+	vec_push(&file->segments, segment);
+}
+
+static bool read_whole(const struct elf_file *file, uint64_t offset, size_t len, uint8_t **ret)
+{
+	struct err *err = elf_file_read(file, offset, len, ret);
+	bool is_read = !err;
+	err_destroy(err);
+	return is_read;
+}
+
+/* Where the list of a bundle begins, 0: there is none. What ends where its headers say is not
+ * read. */
+static uint64_t find_bundle_list(const struct elf_file *file)
+{
+	uint64_t end = end_of_parts(file), at = 0;
+	for (size_t i = 0; i < file->segments.len && end < file->size && !at; i++) {
+		CLEANUP_FREE uint8_t *data = NULL;
+		const struct elf_segment *segment = &file->segments.data[i];
+		if (segment->flags & PF_W && segment->filesz <= BUNDLE_DATA_MAX &&
+			read_whole(file, segment->offset, segment->filesz, &data))
+			at = pe_bundle_find_list(data, segment->filesz);
+	}
+	return at >= end && at < file->size ? at : 0;
+}
+
+static void find_bundle(struct elf_file *file)
+{
+	CLEANUP_FREE uint8_t *list = NULL;
+	struct pe_bundle bundle;
+	uint64_t at = file->pe ? 0 : find_bundle_list(file), left = file->size - at;
+	size_t len = left < BUNDLE_LIST_MAX ? (size_t)left : BUNDLE_LIST_MAX;
+	if (!at || !read_whole(file, at, len, &list) ||
+		!pe_bundle_parse(list, len, file->size, &bundle))
+		return;
+	file->bundle = mem_alloc(sizeof(*file->bundle));
+	*file->bundle = bundle;
+	if (bundle.images.len)
+		add_bundle_segment(file);
+}
+
 static struct err *elf_file_open_any(
 	int fd, const uint8_t *memory, uint64_t size, struct elf_file **ret)
 {
@@ -326,6 +403,7 @@ static struct err *elf_file_open_any(
 		elf_file_destroy(file);
 		return err;
 	}
+	find_bundle(file);
 	*ret = file;
 	return NULL;
 }
@@ -355,12 +433,20 @@ void elf_file_destroy(struct elf_file *file)
 	vec_deinit(&file->sections);
 	mem_free(file->section_names);
 	mem_free(file->pe);
+	if (file->bundle)
+		pe_bundle_deinit(file->bundle);
+	mem_free(file->bundle);
 	mem_free(file);
 }
 
 const struct pe_headers *elf_file_pe(const struct elf_file *file)
 {
 	return file->pe;
+}
+
+const struct pe_bundle *elf_file_bundle(const struct elf_file *file)
+{
+	return file->bundle;
 }
 
 uint16_t elf_file_type(const struct elf_file *file)
@@ -659,10 +745,28 @@ static struct build_id search_build_id(const struct elf_file *file)
 	return search.found;
 }
 
+static void add_bundle_id(const struct pe_bundle *bundle, struct build_id *id)
+{
+	if (!id->len || id->len > sizeof(id->bytes) - sizeof(bundle->id))
+		return;
+	memcpy(id->bytes + id->len, bundle->id, sizeof(bundle->id));
+	id->len += sizeof(bundle->id);
+}
+
+size_t elf_file_kernel_build_id_len(struct elf_file *file)
+{
+	size_t len;
+	elf_file_build_id(file, &len);
+	return file->kernel_build_id_len;
+}
+
 const uint8_t *elf_file_build_id(struct elf_file *file, size_t *len)
 {
 	if (!file->build_id_searched) {
 		file->build_id = file->pe ? identify_pe(file) : search_build_id(file);
+		file->kernel_build_id_len = file->build_id.len;
+		if (file->bundle)
+			add_bundle_id(file->bundle, &file->build_id);
 		file->build_id_searched = true;
 	}
 	*len = file->build_id.len;

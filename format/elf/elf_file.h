@@ -3,7 +3,9 @@
  * sections and the build ID. Images of .NET (PE) are shown as such files without sections: their
  * sections are the segments, addresses count from where the image begins, and the build ID is that
  * of the module with the time stamp and the size of the image, since the same module may be
- * compiled again.
+ * compiled again. A program with such images in it (pe_bundle.h) has a segment more, for all of
+ * them, with addresses that nothing else has; what its contents are identified by is part of the
+ * build ID, since the executable ahead of them is the same in every such program.
  *
  * The recorder runs it as root on any file that a process has mapped, so nothing in
  * the file is believed: every count, size and offset is checked against the
@@ -27,6 +29,7 @@
 #include "format/elf/pe_headers.h"
 
 struct elf_file;
+struct pe_bundle;
 
 /* One PT_LOAD: `filesz` bytes at file `offset` appear at `vaddr`. All in bytes; flags are PF_*. */
 struct elf_segment {
@@ -68,6 +71,10 @@ void elf_file_destroy(struct elf_file *file);
 
 /* The headers of an image of .NET; NULL: it is an ELF file. Borrowed. */
 const struct pe_headers *elf_file_pe(const struct elf_file *file);
+/* The images of .NET in a program that is a single file; NULL: it is none. Borrowed. */
+const struct pe_bundle *elf_file_bundle(const struct elf_file *file);
+/* How long the build ID is that the kernel says: it knows of no bundle. */
+size_t elf_file_kernel_build_id_len(struct elf_file *file);
 /* ET_EXEC, ET_DYN, ET_REL... */
 uint16_t elf_file_type(const struct elf_file *file);
 /* EM_X86_64... */

@@ -65,7 +65,7 @@ UNWIND_INLINE unsigned int unwind_info_u16(
 UNWIND_INLINE void unwind_info_put_rule(
 	const struct unwind_info_state *state, struct unwind_rule *rule)
 {
-	int cfa = state->size + 8;
+	int cfa = (int)((unsigned int)state->size + 8);
 	_Bool has_rbp = state->rbp != UNWIND_INFO_NOT_PUSHED;
 	_Bool has_rbx = state->rbx != UNWIND_INFO_NOT_PUSHED;
 	rule->cfa = UNWIND_CFA_REGISTER;
@@ -102,6 +102,7 @@ UNWIND_INLINE _Bool unwind_info_take(const unsigned char bytes[UNWIND_INFO_BYTES
 	_Bool is_done = (code & 255) <= offset, is_known = 1;
 	_Bool is_save = op == UNWIND_INFO_SAVE || op == UNWIND_INFO_SAVE_FAR;
 	int saved_at = op == UNWIND_INFO_SAVE ? 8 * (int)low : (int)wide;
+	unsigned int size = (unsigned int)state->size; /* sums of what is not sound may wrap */
 	state->next += op == UNWIND_INFO_ALLOC_LARGE       ? 2 + !!info
 		       : op == UNWIND_INFO_SAVE            ? 2
 		       : op == UNWIND_INFO_SET_FRAME_LARGE ? 3
@@ -110,22 +111,23 @@ UNWIND_INLINE _Bool unwind_info_take(const unsigned char bytes[UNWIND_INFO_BYTES
 	if (op == UNWIND_INFO_PUSH) {
 		state->rbp = is_done && info == UNWIND_INFO_RBP ? state->size : state->rbp;
 		state->rbx = is_done && info == UNWIND_INFO_RBX ? state->size : state->rbx;
-		state->size += is_done ? 8 : 0;
+		size += is_done ? 8 : 0;
 	} else if (op == UNWIND_INFO_ALLOC_SMALL) {
-		state->size += is_done ? 8 * (int)info + 8 : 0;
+		size += is_done ? 8 * info + 8 : 0;
 	} else if (op == UNWIND_INFO_ALLOC_LARGE) {
-		state->size += !is_done ? 0 : info ? (int)wide : 8 * (int)low;
+		size += !is_done ? 0 : info ? wide : 8 * low;
 	} else if (is_save) {
 		state->rbp = is_done && info == UNWIND_INFO_RBP ? saved_at : state->rbp;
 		state->rbx = is_done && info == UNWIND_INFO_RBX ? saved_at : state->rbx;
 	} else if ((op == UNWIND_INFO_SET_FRAME || op == UNWIND_INFO_SET_FRAME_LARGE) &&
 		   (bytes[3] & 15) == UNWIND_INFO_RBP) {
-		int distance = op == UNWIND_INFO_SET_FRAME ? bytes[3] >> 4 : (int)wide;
+		unsigned int distance = op == UNWIND_INFO_SET_FRAME ? bytes[3] >> 4 : wide;
 		state->is_by_fp |= is_done;
-		state->size = is_done ? -16 * distance : state->size;
+		size = is_done ? 0 - 16 * distance : size;
 	} else {
 		is_known = 0;
 	}
+	state->size = (int)size;
 	return is_known;
 }
 

@@ -3,6 +3,7 @@
 
 #include "format/elf/elf_file.h"
 #include "record/unwind_table.h"
+#include "tests/unit/forged_bundle.h"
 #include "tests/unit/forged_clr.h"
 #include "tests/unit/unit.h"
 
@@ -89,5 +90,20 @@ TEST(unwind_ready_thunks)
 	want_rule(&fixture, FORGED_CLR_THUNKS + 15, 7, 24, 0, 0);
 	CHECK_INT(
 		unwind_table_find(&fixture.table, FORGED_CLR_OFFSET + 0x5f0)->cfa, UNWIND_CFA_NONE);
+	teardown(&fixture);
+}
+
+/* Each image of a program that is a single file has its rules where it lies in the file. */
+TEST(unwind_ready_bundle)
+{
+	struct fixture fixture = {.image = forged_bundle_make()};
+	CHECK_OK(elf_file_open_memory(fixture.image.data, fixture.image.len, &fixture.elf));
+	CHECK_OK(unwind_table_build(fixture.elf, &fixture.table));
+	CHECK_OK(unwind_table_check(&fixture.table));
+	for (uint64_t image = FORGED_BUNDLE_FIRST; image <= FORGED_BUNDLE_SECOND; image += 0x1000) {
+		want_rule(&fixture, image + FORGED_CLR_CODE + 1, 7, 16, -16, 0);
+		want_rule(&fixture, image + FORGED_CLR_CODE + 8, 7, 56, -16, -32);
+		want_rule(&fixture, image + FORGED_CLR_THUNKS + 9, 7, 16, 0, 0);
+	}
 	teardown(&fixture);
 }

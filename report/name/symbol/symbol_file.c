@@ -12,6 +12,7 @@
 #include "report/name/debugfile/minidebug.h"
 #include "report/name/symbol/clr_symbols.h"
 #include "report/name/symbol/line_sections.h"
+#include "report/name/symbol/native_aot.h"
 #include "report/name/symbol/symbol_sections.h"
 
 static struct debug_identity identity_of(const struct layout_object *info)
@@ -104,12 +105,13 @@ static bool take_file(
 static void take_symbols(struct symbol_file *file, const struct symbol_source *source)
 {
 	struct elf_symbols symbols = {0};
-	if (elf_file_pe(source->elf)) {
-		clr_symbols_add(source->elf, file->index);
+	clr_symbols_add(source->elf, file->index);
+	if (elf_file_pe(source->elf))
 		return;
-	}
 	struct err *err = elf_symbols_read(source->elf, &symbols);
 	file->is_symtab_cut |= symbols.is_cut;
+	if (!err)
+		native_aot_add(source->elf, &symbols, file->path, file->index);
 	if (err)
 		err_destroy(err); /* a broken table is no table */
 	else
