@@ -4,16 +4,29 @@
 
 #include <libdeflate.h>
 
-bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+typedef enum libdeflate_result unpack_fn(struct libdeflate_decompressor *decompressor,
+	const void *in, size_t in_bytes, void *out, size_t out_bytes, size_t *done);
+
+static bool inflate_by(
+	unpack_fn *unpack, const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
 {
 	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
 	if (!decompressor)
 		return false;
 	size_t done = 0;
-	enum libdeflate_result result =
-		libdeflate_zlib_decompress(decompressor, packed, packed_bytes, out, len, &done);
+	enum libdeflate_result result = unpack(decompressor, packed, packed_bytes, out, len, &done);
 	libdeflate_free_decompressor(decompressor);
 	return result == LIBDEFLATE_SUCCESS && done == len;
+}
+
+bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+{
+	return inflate_by(libdeflate_zlib_decompress, packed, packed_bytes, out, len);
+}
+
+bool inflate_raw(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+{
+	return inflate_by(libdeflate_deflate_decompress, packed, packed_bytes, out, len);
 }
 
 #else
@@ -27,11 +40,12 @@ static uInt inflate_piece_of(size_t len)
 	return len > UINT_MAX ? UINT_MAX : (uInt)len;
 }
 
-bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+static bool inflate_window(
+	int window_bits, const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
 {
 	/* Input is only read. */
 	z_stream stream = {.next_in = (uint8_t *)packed, .next_out = out};
-	if (inflateInit(&stream) != Z_OK)
+	if (inflateInit2(&stream, window_bits) != Z_OK)
 		return false;
 	int status;
 	do {
@@ -42,6 +56,16 @@ bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size
 	} while (status == Z_OK);
 	inflateEnd(&stream);
 	return status == Z_STREAM_END && (size_t)(stream.next_out - out) == len;
+}
+
+bool inflate_zlib(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+{
+	return inflate_window(MAX_WBITS, packed, packed_bytes, out, len);
+}
+
+bool inflate_raw(const uint8_t *packed, size_t packed_bytes, uint8_t *out, size_t len)
+{
+	return inflate_window(-MAX_WBITS, packed, packed_bytes, out, len);
 }
 
 #endif

@@ -14,8 +14,16 @@ enum {
 	NO_END = UINT32_MAX,
 
 	DEBUG_ENTRY_BYTES = 28,
+	MAX_DEBUG_ENTRIES = 16,
+	DEBUG_STAMP = 4, /* of an entry */
+	DEBUG_TYPE = 12,
+	DEBUG_BYTES = 16,
+	DEBUG_ADDRESS = 20,
 	DEBUG_IS_PDB = 2,
+	DEBUG_IS_PACKED_PDB = 17,
+	DEBUG_GUID = 4, /* of what one of a PDB leads to */
 	DEBUG_PATH = 24,
+	GUID_BYTES = 16,
 	MAX_PATH_BYTES = 1024,
 };
 
@@ -80,7 +88,10 @@ bool clr_image_open(struct clr_bytes *bytes, bool is_mapped, struct clr_image *r
 
 uint32_t clr_image_count_functions(const struct clr_image *image)
 {
-	uint32_t count = image->ready[CLR_READY_FUNCTIONS].len / FUNCTION_BYTES;
+	uint64_t at = image->ready[CLR_READY_FUNCTIONS].at, size = image->bytes->size;
+	uint64_t len = image->ready[CLR_READY_FUNCTIONS].len;
+	len = at >= size ? 0 : len < size - at ? len : size - at;
+	uint32_t count = (uint32_t)(len / FUNCTION_BYTES);
 	return count < MAX_FUNCTIONS ? count : MAX_FUNCTIONS;
 }
 
@@ -112,20 +123,45 @@ bool clr_image_find_function(const struct clr_image *image, uint32_t address, ui
 	return !end || address < end;
 }
 
-void clr_image_put_pdb_path(const struct clr_image *image, struct str *out)
+/* Where the entry of a kind is, and what it leads to. False: there is none. */
+static bool find_debug_entry(
+	const struct clr_image *image, uint32_t type, uint64_t *entry, uint64_t *data)
 {
 	struct clr_bytes *bytes = image->bytes;
 	uint64_t at;
 	if (!clr_image_offset(image, image->headers.directory[PE_DIRECTORY_DEBUG].address, &at))
-		return;
+		return false;
 	uint32_t count = image->headers.directory[PE_DIRECTORY_DEBUG].bytes / DEBUG_ENTRY_BYTES;
-	for (uint32_t i = 0; i < count && i < 16; i++, at += DEBUG_ENTRY_BYTES) {
-		uint32_t type = clr_bytes_u32(bytes, at + 12);
-		uint64_t data;
-		if (type != DEBUG_IS_PDB ||
-			!clr_image_offset(image, clr_bytes_u32(bytes, at + 20), &data))
-			continue;
-		clr_bytes_put_text(bytes, data + DEBUG_PATH, MAX_PATH_BYTES, out);
-		return;
+	for (uint32_t i = 0; i < count && i < MAX_DEBUG_ENTRIES; i++, at += DEBUG_ENTRY_BYTES) {
+		*entry = at;
+		if (clr_bytes_u32(bytes, at + DEBUG_TYPE) == type &&
+			clr_image_offset(image, clr_bytes_u32(bytes, at + DEBUG_ADDRESS), data))
+			return true;
 	}
+	return false;
+}
+
+bool clr_image_pdb_id(const struct clr_image *image, uint8_t ret[CLR_PDB_ID_BYTES])
+{
+	uint64_t entry, data;
+	return find_debug_entry(image, DEBUG_IS_PDB, &entry, &data) &&
+	       clr_bytes_copy(image->bytes, data + DEBUG_GUID, ret, GUID_BYTES) &&
+	       clr_bytes_copy(image->bytes, entry + DEBUG_STAMP, ret + GUID_BYTES,
+		       CLR_PDB_ID_BYTES - GUID_BYTES);
+}
+
+bool clr_image_packed_pdb(const struct clr_image *image, uint64_t *at, uint32_t *len)
+{
+	uint64_t entry;
+	if (!find_debug_entry(image, DEBUG_IS_PACKED_PDB, &entry, at))
+		return false;
+	*len = clr_bytes_u32(image->bytes, entry + DEBUG_BYTES);
+	return *len != 0;
+}
+
+void clr_image_put_pdb_path(const struct clr_image *image, struct str *out)
+{
+	uint64_t entry, data;
+	if (find_debug_entry(image, DEBUG_IS_PDB, &entry, &data))
+		clr_bytes_put_text(image->bytes, data + DEBUG_PATH, MAX_PATH_BYTES, out);
 }

@@ -52,6 +52,14 @@ struct clr_function clr_image_function(const struct clr_image *image, uint32_t i
 /* The index of the one that has an address. False: none has. */
 bool clr_image_find_function(const struct clr_image *image, uint32_t address, uint32_t *ret);
 
+enum {
+	CLR_PDB_ID_BYTES = 20,
+};
+
+/* The identity that the image's portable PDB has. False: it says none. */
+bool clr_image_pdb_id(const struct clr_image *image, uint8_t ret[CLR_PDB_ID_BYTES]);
+/* Where in the bytes a PDB is that was packed into the image. False: there is none. */
+bool clr_image_packed_pdb(const struct clr_image *image, uint64_t *at, uint32_t *len);
 /* The path of a PDB that the image names; of the file, as it was when it was built. */
 void clr_image_put_pdb_path(const struct clr_image *image, struct str *out);
 

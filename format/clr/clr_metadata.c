@@ -154,7 +154,7 @@ enum {
 /* ---- opening ---- */
 
 struct streams {
-	uint64_t tables, pdb; /* 0: there is none */
+	uint64_t tables; /* 0: there are none */
 };
 
 static void take_stream(struct clr_metadata *metadata, struct streams *streams, const char *name,
@@ -172,7 +172,7 @@ static void take_stream(struct clr_metadata *metadata, struct streams *streams, 
 		metadata->guids = at;
 		metadata->guids_end = at + len;
 	} else if (strcmp(name, "#Pdb") == 0) {
-		streams->pdb = at;
+		metadata->pdb = at;
 	}
 }
 
@@ -248,8 +248,8 @@ static bool take_tables(struct clr_metadata *metadata, const struct streams *str
 	uint64_t valid = clr_bytes_u64(bytes, streams->tables + TABLES_VALID);
 	uint64_t at = streams->tables + TABLES_ROWS;
 	uint32_t counted[CLR_TABLES] = {0}; /* also those of another file */
-	if (streams->pdb)
-		take_referenced(bytes, streams->pdb, counted);
+	if (metadata->pdb)
+		take_referenced(bytes, metadata->pdb, counted);
 	for (uint32_t i = 0; i < CLR_TABLES; i++) {
 		if (!(valid >> i & 1))
 			continue;

@@ -33,6 +33,7 @@ enum {
 
 struct clr_metadata {
 	struct clr_bytes *bytes; /* borrowed */
+	uint64_t pdb;            /* of a portable PDB: where its identity is; else 0 */
 	/* private: */
 	uint64_t strings, strings_end, blobs, blobs_end, guids, guids_end; /* offsets */
 	uint32_t rows[CLR_TABLES], row_bytes[CLR_TABLES];

@@ -100,6 +100,9 @@ static void take_methods(struct clr_ready *ready)
 	if (!at)
 		return;
 	uint32_t head = native_u32(bytes, &at), count = head >> 2;
+	uint64_t most = (uint64_t)ARRAY_BLOCK * ready->image->ready[CLR_READY_METHODS].len;
+	most = most < ARRAY_BLOCK * bytes->size ? most : ARRAY_BLOCK * bytes->size;
+	count = count < most ? count : (uint32_t)most;
 	for (uint32_t i = 0; i < count && i < MAX_METHODS && !bytes->is_bad; i++) {
 		uint64_t entry = find_in_array(bytes, at, head & 3, i);
 		if (entry)

@@ -95,6 +95,8 @@ static bool take_token(
 		put_type_ref(metadata, row, 0, &ret->name);
 		return ret->name.len;
 	case TOKEN_SPEC:
+		if (depth) /* none leads to another one, which could go on without an end */
+			return false;
 		blob = clr_metadata_get(metadata, CLR_TYPE_SPEC, row, 0);
 		at = clr_metadata_blob(metadata, blob, &len);
 		return len && take_type_owner(metadata, &at, depth + 1, ret);

@@ -22,6 +22,8 @@ enum {
 	FORGED_CLR_METHODS = 0x180,
 	FORGED_CLR_INSTANCES = 0x1a0,
 	FORGED_CLR_METADATA = 0x200,
+	FORGED_CLR_DEBUG = 0x4a0,
+	FORGED_CLR_PDB_STAMP = 0x55667788,
 	FORGED_CLR_THUNKS = 0x500,
 	FORGED_CLR_CODE = 0x600,
 };
@@ -55,8 +57,10 @@ static inline void forged_clr_put_headers(struct bytes_buf *out)
 		bytes_put_u8(out, 0);
 	bytes_put_u32(out, 16);
 	for (uint32_t i = 0; i < 16; i++) {
-		bytes_put_u32(out, i == 14 ? FORGED_CLR_ADDRESS : 0);
-		bytes_put_u32(out, i == 14 ? 72 : 0);
+		bytes_put_u32(out, i == 14  ? FORGED_CLR_ADDRESS
+				   : i == 6 ? FORGED_CLR_ADDRESS + FORGED_CLR_DEBUG
+					    : 0);
+		bytes_put_u32(out, i == 14 ? 72 : i == 6 ? 28 : 0);
 	}
 	bytes_put(out, ".text\0\0\0", 8);
 	bytes_put_u32(out, FORGED_CLR_BYTES);
@@ -220,6 +224,20 @@ static inline void forged_clr_put_metadata(struct bytes_buf *out)
 	bytes_buf_deinit(&strings);
 }
 
+/* The PDB that it has, and where that was. */
+static inline void forged_clr_put_debug(struct bytes_buf *out)
+{
+	forged_clr_at(out, FORGED_CLR_DEBUG);
+	bytes_put_u32(out, 0);
+	bytes_put_u32(out, FORGED_CLR_PDB_STAMP);
+	bytes_put_u32(out, 0x504d0100);
+	bytes_put_u32(out, 2);
+	bytes_put_u32(out, 24 + 16);
+	bytes_put_u32(out, FORGED_CLR_ADDRESS + FORGED_CLR_DEBUG + 28);
+	bytes_put_u32(out, 0);
+	bytes_put(out, "RSDSfedcba9876543210\x01\0\0\0/src/forged.pdb", 24 + 16);
+}
+
 /* The lambda has another prologue; epilogues stand in the middle of functions, too. */
 static inline void forged_clr_put_code(struct bytes_buf *out)
 {
@@ -251,6 +269,7 @@ static inline struct bytes_buf forged_clr_make(void)
 	forged_clr_put_ready(&out);
 	forged_clr_put_entries(&out);
 	forged_clr_put_metadata(&out);
+	forged_clr_put_debug(&out);
 	forged_clr_put_code(&out);
 	return out;
 }

@@ -14,15 +14,19 @@
 #include "format/base/mem.h"
 #include "format/clr/clr_image.h"
 #include "format/clr/clr_names.h"
+#include "record/runtime/dotnet/dotnet_lines.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
 	/* The header of code. */
+	HEADER_DEBUG_INFO = 0,
 	HEADER_METHOD = 24,
 	HEADER_COUNT = 32,     /* of functions */
 	HEADER_FUNCTIONS = 36, /* begin, end, unwind information, from where the section begins */
 	FUNCTION_BYTES = 12,
+	FUNCTION_BEGIN = 0,
+	FUNCTION_END = 4,
 	FUNCTION_UNWIND_INFO = 8,
 	MAX_FUNCTIONS = 256,
 
@@ -57,7 +61,8 @@ enum {
 	MAX_IMAGE_BYTES = 1 << 30,
 
 	MAX_ARGUMENTS = 16,
-	MAX_TYPE_DEPTH = 6, /* of arguments in arguments */
+	MAX_TYPE_DEPTH = 6, /* of arguments in arguments, */
+	MAX_TYPES = 64,     /* ... and in all of a name */
 	MAX_NAME_BYTES = 500,
 	LAST_PLACE = INT32_MAX,
 };
@@ -80,6 +85,7 @@ struct reading {
 	uint32_t pid;
 	uint32_t version;
 	const struct layout *layout;
+	uint32_t *types_left; /* to be read for the name at hand */
 };
 
 /* ---- memory ---- */
@@ -205,10 +211,12 @@ static void put_type_at(const struct reading *reading, uint64_t type, int depth,
 {
 	uint32_t flags;
 	uint64_t module, element;
-	if (depth > MAX_TYPE_DEPTH || type & 3 || !dotnet_read_u32(reading, type, &flags)) {
+	if (depth > MAX_TYPE_DEPTH || !*reading->types_left || type & 3 ||
+		!dotnet_read_u32(reading, type, &flags)) {
 		str_putc(out, '?');
 		return;
 	}
+	--*reading->types_left;
 	if ((flags & TABLE_IS_ANY_ARRAY) == TABLE_IS_ARRAY) {
 		if (!dotnet_read_u64(reading, type + TABLE_INSTANCE, &element))
 			return;
@@ -266,8 +274,41 @@ static void take_method_arguments(
 		dotnet_take_arguments(reading, list, count, 0, ret);
 }
 
-static bool put_method(const struct reading *reading, const struct method *method, struct str *name)
+/* How long the code is, with its funclets; 0: that is not known. */
+static uint32_t count_code_bytes(const struct reading *reading, const struct dotnet_code *code)
 {
+	uint32_t count = 0, begin = 0, end = 0;
+	uint64_t at = code->header + HEADER_FUNCTIONS;
+	if (!dotnet_read_u32(reading, code->header + HEADER_COUNT, &count) || !count ||
+		count > MAX_FUNCTIONS || !dotnet_read_u32(reading, at + FUNCTION_BEGIN, &begin) ||
+		!dotnet_read_u32(reading, at + (count - 1) * FUNCTION_BYTES + FUNCTION_END, &end))
+		return 0;
+	return end > begin ? end - begin : 0;
+}
+
+/* What is made of code. */
+struct made {
+	struct str name, file;
+	struct runtime_inlined inlined;
+};
+
+static void dotnet_add_lines(const struct reading *reading, const struct dotnet_code *code,
+	const struct live_image *image, uint32_t method, struct made *made)
+{
+	struct dotnet_lines lines = {.pid = reading->pid,
+		.version = reading->version,
+		.image = &image->image,
+		.image_base = image->base,
+		.method = method,
+		.code_bytes = count_code_bytes(reading, code)};
+	if (dotnet_read_u64(reading, code->header + HEADER_DEBUG_INFO, &lines.debug_info))
+		dotnet_lines_add(&lines, &made->file, &made->inlined);
+}
+
+static bool put_method(const struct reading *reading, const struct method *method,
+	const struct dotnet_code *code, struct made *made)
+{
+	struct str *name = &made->name;
 	uint64_t module, text;
 	struct live_image image;
 	if (method->class == METHOD_CLASS_DYNAMIC) {
@@ -285,6 +326,7 @@ static bool put_method(const struct reading *reading, const struct method *metho
 	take_type_arguments(reading, method->table, 0, &of_type);
 	take_method_arguments(reading, method, &of_method);
 	clr_names_put_method(&image.image.metadata, method->row, &of_type, &of_method, name);
+	dotnet_add_lines(reading, code, &image, method->row, made);
 	live_image_deinit(&image);
 	return name->len;
 }
@@ -340,43 +382,58 @@ static bool is_the_code(const struct reading *reading, const struct dotnet_code 
 	       dotnet_read_u64(reading, header + HEADER_METHOD, &method) && method == code->method;
 }
 
-static bool put_name(
-	const struct reading *reading, const struct dotnet_code *code, struct str *name)
+static bool make_code(
+	const struct reading *reading, const struct dotnet_code *code, struct made *made)
 {
 	struct method method;
 	if (code->header < DOTNET_STUB_KINDS) {
-		str_puts(name, stub_name(code->header));
+		str_puts(&made->name, stub_name(code->header));
 		return true;
 	}
 	return is_the_code(reading, code) && take_method(reading, code->method, &method) &&
-	       put_method(reading, &method, name);
+	       put_method(reading, &method, code, made);
+}
+
+static void made_deinit(struct made *made)
+{
+	str_deinit(&made->name);
+	str_deinit(&made->file);
+	runtime_inlined_deinit(&made->inlined);
 }
 
 bool dotnet_method_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
 	struct dotnet_code code;
-	CLEANUP(str_deinit) struct str name = {0};
-	CLEANUP(runtime_inlined_deinit) struct runtime_inlined made = {.has_ranges = true};
+	CLEANUP(made_deinit)
+	struct made made = {.inlined = {.has_ranges = true, .knows_leaves = true}};
+	struct runtime_inlined *inlined = &made.inlined;
 	if (len != sizeof(code))
 		return false;
 	memcpy(&code, given, sizeof(code));
 	if (code.row.version >= sizeof(layouts) / sizeof(*layouts) ||
 		!layouts[code.row.version].module_assembly)
 		return false;
-	struct reading reading = {
-		.pid = pid, .version = code.row.version, .layout = &layouts[code.row.version]};
+	uint32_t types_left = MAX_TYPES;
+	struct reading reading = {.pid = pid,
+		.version = code.row.version,
+		.layout = &layouts[code.row.version],
+		.types_left = &types_left};
 	if (code.header >= DOTNET_STUB_KINDS)
 		touch_unwind_info(&reading, &code);
-	if (!put_name(&reading, &code, &name))
+	if (!make_code(&reading, &code, &made))
 		return false;
-	struct runtime_inlined_function function = {
-		.name = str_text(&name), .name_len = name.len, .file = ""};
-	struct runtime_inlined_scope scope = {.function = 0};
-	struct runtime_inlined_place place = {.offset = LAST_PLACE, .scope = 1};
-	vec_push(&made.functions, function);
-	vec_push(&made.scopes, scope);
-	vec_push(&made.places, place);
-	runtime_inlined_put(ret, &made);
+	struct runtime_inlined_function function = {.name = str_text(&made.name),
+		.name_len = made.name.len,
+		.file = str_text(&made.file),
+		.file_len = made.file.len};
+	vec_push(&inlined->functions, function);
+	if (!inlined->places.len) { /* nothing is known of lines */
+		struct runtime_inlined_scope scope = {.function = 0};
+		struct runtime_inlined_place place = {.offset = LAST_PLACE, .scope = 1};
+		vec_push(&inlined->scopes, scope);
+		vec_push(&inlined->places, place);
+	}
+	runtime_inlined_put(ret, inlined);
 	return true;
 }
 

@@ -1,0 +1,33 @@
+/*
+ * Lines of methods that were compiled at run time: the runtime keeps which IL each piece of code
+ * was made of, the portable PDB of the method's image says which lines that was made of. The PDB is
+ * in the image, beside the file of the image, or where it was when that was built; it counts only
+ * with the identity that the image says.
+ */
+#ifndef EBPROF_DOTNET_LINES_H
+#define EBPROF_DOTNET_LINES_H
+
+#include <stdint.h>
+
+#include "format/base/str.h"
+#include "format/clr/clr_image.h"
+#include "record/runtime/runtime_inlined.h"
+
+/* Of the code whose lines are looked for. */
+struct dotnet_lines {
+	uint32_t pid, version;         /* the runtime's major one */
+	const struct clr_image *image; /* that the method is of; in the process's memory, */
+	uint64_t image_base;           /* ... where it begins */
+	uint32_t method;               /* its row in the image */
+	uint64_t debug_info;           /* where the runtime keeps it; 0: there is none */
+	uint32_t code_bytes;
+};
+
+/*
+ * Adds the scopes of the first of the functions of `made`, and their places. `file` gets the source
+ * file. Nothing is added where nothing is known.
+ */
+void dotnet_lines_add(
+	const struct dotnet_lines *lines, struct str *file, struct runtime_inlined *made);
+
+#endif
