@@ -104,6 +104,38 @@ public class Deep {
 	}
 }
 JAVA
+cat >Deep.cs <<'CS'
+using System;
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+
+static class Deep
+{
+	static long sink;
+	static double now() => Process.GetCurrentProcess().TotalProcessorTime.TotalSeconds;
+	[MethodImpl(MethodImplOptions.NoInlining)]
+	static void spin(double end)
+	{
+		while (now() < end)
+			for (int i = 0; i < 2000000; i++)
+				sink += i;
+	}
+	[MethodImpl(MethodImplOptions.NoInlining)]
+	static void recurse(int depth, double end)
+	{
+		if (depth > 0)
+			recurse(depth - 1, end);
+		else
+			spin(end);
+		sink++;
+	}
+	static void Main(string[] arguments)
+	{
+		Console.WriteLine(now());
+		recurse(int.Parse(arguments[0]), double.Parse(arguments[1]));
+	}
+}
+CS
 cat >Short.java <<'JAVA'
 import java.util.HashMap;
 import java.util.stream.IntStream;
@@ -161,11 +193,27 @@ erlang_program() {
 	chmod +x bench-erlang
 }
 threads_of() { [[ $1 == erlang ]] && echo '^([0-9]+_scheduler|erts_sched_)' || echo '^bench-'; }
+# The SDK's compiler, which needs no network.
+dotnet_program() {
+	local home compiler framework libraries
+	command -v dotnet >/dev/null || return
+	home=$(dirname "$(realpath "$(command -v dotnet)")")
+	compiler=$(ls -d "$home"/sdk/*/Roslyn/bincore/csc.dll 2>/dev/null | tail -n 1)
+	framework=$(ls -d "$home"/shared/Microsoft.NETCore.App/* 2>/dev/null | tail -n 1)
+	mapfile -t libraries < <(printf -- '-r:%s\n' "$framework"/System*.dll)
+	dotnet "$compiler" -nologo -optimize+ -out:Deep.dll "${libraries[@]}" Deep.cs >/dev/null 2>&1 || return
+	printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' \
+		"${framework##*/}" >Deep.runtimeconfig.json
+	ln -sf "$home/dotnet" bench-clr
+	printf '#!/bin/sh\nshift\nexec ./bench-clr Deep.dll "$@"\n' >bench-dotnet
+	chmod +x bench-dotnet
+}
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint erlang}; do
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint erlang dotnet}; do
 	if case $language in
 		java*) java_program "$language" ;;
 		erlang) erlang_program ;;
+		dotnet) dotnet_program ;;
 		*) interpreter "$language" ;;
 		esac; then
 		languages+=("$language")
@@ -189,7 +237,7 @@ whole() { # LANGUAGE OPTION...
 	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
 		-v threads="$(threads_of "$language")" '
 		$0 ~ threads { all += $NF; n = $NF }
-		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.]main|deep:main/ && gsub(/recurse/, "") == frames { whole += n }
+		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.][mM]ain|deep:main/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
 }
 for language in "${languages[@]}"; do
@@ -229,6 +277,18 @@ if [ -e bench-jvm ]; then
 		/^bench-jvm/ && /\[JIT\]|\[unnamed/ { unnamed += $NF }
 		END { printf "%d %d\n", all - unnamed, all }' short.folded)
 	line "60 java of 0.5 s, -a 99 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 97%"
+fi
+
+if [ -e bench-clr ]; then
+	# shellcheck disable=SC2016
+	"$ebprof" record -q -a -F 499 "${cold[@]}" -o short.data -- \
+		bash -c 'for i in {1..60}; do ./bench-clr Deep.dll 10 0.09; done' >/dev/null
+	"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+	read -r part all < <(awk '
+		/^bench-clr/ && /\[JIT\]|\[unnamed|[.]dll|Deep[.]|;System[.]/ { all += $NF }
+		/^bench-clr/ && /\[JIT\]|\[unnamed|[.]dll[+]|[.]dll fn_/ { unnamed += $NF }
+		END { printf "%d %d\n", all - unnamed, all }' short.folded)
+	line "60 dotnet of 0.1 s, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
 fi
 
 # ---- in the kernel ----
@@ -282,7 +342,7 @@ for language in "${languages[@]}"; do
 	without=$(cost "$language" 210 --no-vm all)
 	line "BPF: $language: a script frame, ns" "$(slope <costs)" \
 		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs); --no-vm $without)" \
-		"<= $([[ $language =~ ^(java|erlang) ]] && echo 300 || echo 250)"
+		"<= $([[ $language =~ ^(java|erlang|dotnet) ]] && echo 300 || echo 250)"
 done
 
 # ---- labels ----

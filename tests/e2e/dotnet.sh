@@ -4,11 +4,12 @@
 #   INTERPRETERS    programs to try, built of dotnet_shape.cs: tests/languages/check_languages.sh
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
+. "$here/../dotnet_program.bash"
 
 # The programs, a line each. Without any, one for the .NET that is here; its compiler needs no
 # network.
-shapes() {
-	local dotnet home framework compiler version libraries
+shapes() { # [portable|embedded]: where the PDB is, beside it or within
+	local dotnet home framework compiler version libraries folder=../shape.${1-portable}
 	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
 	if [[ -n ${INTERPRETERS-} ]]; then
 		tr ' ' '\n' <<<"$INTERPRETERS"
@@ -20,16 +21,16 @@ shapes() {
 	framework=$(ls -d "$home"/shared/Microsoft.NETCore.App/* 2>/dev/null | tail -n 1)
 	[[ -n $compiler && -n $framework ]] || skip "no SDK of .NET here"
 	version=$(basename "$framework")
-	if [[ ! -e ../shape/shape.dll ]]; then
-		mkdir -p ../shape
+	if [[ ! -e $folder/shape.dll ]]; then
+		mkdir -p "$folder"
 		mapfile -t libraries < <(printf -- '-r:%s\n' "$framework"/System*.dll)
-		DOTNET_TieredPGO=0 "$dotnet" "$compiler" -nologo -optimize+ -debug:portable -unsafe+ -nowarn:CS0649 \
-			-out:../shape/shape.dll "${libraries[@]}" \
+		DOTNET_TieredPGO=0 "$dotnet" "$compiler" -nologo -optimize+ "-debug:${1-portable}" -unsafe+ -nowarn:CS0649 \
+			"-out:$folder/shape.dll" "${libraries[@]}" \
 			"$here/dotnet_shape.cs" >err 2>&1 || fail "csc: $(cat err)"
 		printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' \
-			"$version" >../shape/shape.runtimeconfig.json
+			"$version" >"$folder/shape.runtimeconfig.json"
 	fi
-	printf '%s\n' "$(realpath ../shape/shape.dll)"
+	printf '%s\n' "$(realpath "$folder/shape.dll")"
 }
 
 record_shape() { # SHAPE SECONDS
@@ -100,6 +101,33 @@ test_names() {
 	done
 }
 
+# The lines of a loop of two.
+try_lines() { # portable|embedded
+	local shape list line all known
+	list=$(shapes "$1") || exit $?
+	command -v go >/dev/null || skip "no go, whose pprof shows lines"
+	line=$(grep -n '// hot' "$here/dotnet_shape.cs" | cut -d: -f1)
+	for shape in $list; do
+		record_shape "$shape" 2
+		"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+		go tool pprof -lines -top -nodecount=2000 -sample_index=samples shape.pb.gz >top 2>/dev/null || fail "pprof"
+		read -r all known < <(awk -v line="$line" '/ Shape[.]Steps[.]Spin / {
+				all += $1
+				if (match($0, /dotnet_shape[.]cs:[0-9]+/)) {
+					number = substr($0, RSTART + 16, RLENGTH - 16)
+					if (number >= line - 1 && number <= line) known += $1
+				}
+			} END { print all + 0, known + 0 }' top)
+		percent "$shape: samples in lines of the loop: $(grep Spin top | head -n 5)" "$known" "$all" 90
+	done
+}
+
+test_lines_by_pdb_beside() { try_lines portable; }
+test_lines_by_pdb_within() {
+	[[ -z ${INTERPRETERS-} ]] || skip "those of check-languages have it beside them"
+	try_lines embedded
+}
+
 # A process that runs already when the recorder comes.
 test_attached() {
 	local shape list pid
@@ -113,6 +141,17 @@ test_attached() {
 		wait
 		exact_chains "$shape attached"
 	done
+}
+
+# All of it in one file: the runtime, its libraries, which are mapped from there, and the program.
+test_single_file() {
+	local cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages} name=dotnet-10.0.15-single why
+	[[ -z ${INTERPRETERS-} ]] || skip "all tests are about the programs of check-languages"
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	mkdir -p "$cache" || skip "no room for a program of .NET"
+	why=$(flock "$cache/$name.lock" bash -c '. "$0" && dotnet_program "$@"' "$here/../dotnet_program.bash" \
+		"$cache/$name" net10.0 10.0.15 -p:PublishSingleFile=true) || skip "no program of .NET's that is a single file: $why"
+	INTERPRETERS=$cache/$name/out/shape try_chains DOTNET_TieredPGO=1
 }
 
 test_left_out() {

@@ -73,7 +73,7 @@ def interpreted(script):
 
 
 def runtimes(*kinds):
-    """Processes that look like Node.js, Mono, a virtual machine of Java or Erlang's."""
+    """Processes that look like Node.js, Mono, .NET, a virtual machine of Java or Erlang's."""
     return beside(*[f"false_{kind.split()[0]} T {kind.split()[1]}" for kind in kinds])
 
 
@@ -128,6 +128,8 @@ ATTACKS = [
     Attack("false BEAM: names, labels", runtimes("beam names", "beam labels")),
     Attack("false Mono: methods", runtimes("mono methods", "mono methods")),
     Attack("false Mono: search, circles", runtimes("mono search", "mono circle", "mono endless"), is_short=True),
+    Attack("false CoreCLR: circles, hops", runtimes("clr circle", "clr search")),
+    Attack("false CoreCLR: names, types", runtimes("clr names", "clr types"), is_short=True),
     Attack("false runtimes, a storm", beside(STORM, STORM)),
 ]
 

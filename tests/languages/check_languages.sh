@@ -10,6 +10,7 @@ die() { echo "check-languages: $*" >&2; exit 1; }
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../debian_suite.bash"
+. "$here/../dotnet_program.bash"
 cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages}
 patterns=("$@")
 [[ ${#patterns[@]} -gt 0 ]] || patterns=('*')
@@ -71,6 +72,22 @@ node_of_npm() {
 	count_row "$name"
 }
 
+# The program of e2e/dotnet with a .NET of NuGet's in it: dotnet-VERSION-KIND.
+dotnet_of_nuget() { # VERSION KIND PROPERTY...
+	local version=$1 name=dotnet-$1-$2 why
+	shift 2
+	is_wanted "$name" || return 0
+	if ! why=$(dotnet_program "$cache/$name" "net${version%.*}" "$version" "$@"); then
+		echo "skip $name: $why"
+		skipped=$((skipped + 1))
+		return
+	fi
+	# Of NativeAOT nothing is compiled at run time: there is one way to run it.
+	ONLY_TEST=$([[ $name != *-native ]] || echo tiers) INTERPRETERS=$cache/$name/out/shape \
+		"$here/../e2e/dotnet.sh" >"$cache/$name.log" 2>&1
+	count_row "$name"
+}
+
 row python bullseye /usr/bin/python3.9 python3.9-minimal libpython3.9-stdlib
 row python bookworm /usr/bin/python3.11 python3.11-minimal libpython3.11-stdlib
 row python trixie /usr/bin/python3.13 python3.13-minimal libpython3.13-stdlib
@@ -129,6 +146,15 @@ row go_labels bookworm /usr/lib/go-1.19/bin/go golang-1.19-go gcc libc6-dev
 row go_labels trixie /usr/lib/go-1.24/bin/go golang-1.24-go gcc libc6-dev
 row go_labels sid /usr/lib/go-1.26/bin/go golang-1.26-go golang-1.27-go gcc libc6-dev
 row go_labels sid /usr/lib/go-1.27/bin/go golang-1.26-go golang-1.27-go gcc libc6-dev
+for version in 8.0.29 8.0.34 9.0.18 9.0.23 10.0.11 10.0.15; do
+	dotnet_of_nuget $version contained
+done
+for version in 8.0.34 9.0.23 10.0.15; do
+	dotnet_of_nuget $version single -p:PublishSingleFile=true
+done
+for version in 8.0.34 9.0.23; do # of 10 NuGet has no NativeAOT runtime
+	dotnet_of_nuget $version native -p:PublishAot=true
+done
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [[ $failed == 0 ]]
