@@ -29,7 +29,7 @@ exact_chains() { # WHAT [PERCENT]
 	read -r steps wrong whole < <(count shape.data '
 		/;Shape[.]Steps[.]Step00/ || /;Shape[.][^;]*[.]Step[0-9][0-9]/ {
 			add("steps")
-			if (/_start.*[.]Step|start_thread.*[.]Step/) add("whole")
+			if (!/\[truncated/) add("whole")
 			n_frames = split($0, frame, ";"); want = 0; is_wrong = !/[.]Turn;/
 			for (i = 1; i <= n_frames; i++) {
 				if (frame[i] ~ /\[/ || frame[i] !~ /^Shape[.]/ || !match(frame[i], /[.]Step[0-9][0-9]/)) continue
