@@ -163,6 +163,21 @@ main(Depth, Seconds) ->
 	recurse(Depth, round(Seconds * 1000)),
 	halt(0, [{flush, false}]).
 ERLANG
+cat >deep.cjs <<'JS'
+const now = () => { const u = process.cpuUsage(); return (u.user + u.system) / 1e6; };
+let sum = 0;
+function spin(end) { while (now() < end) for (let i = 0; i < 200000; i++) sum = (sum + i) | 0; }
+function recurse(depth, end) { if (depth > 0) recurse(depth - 1, end); else spin(end); }
+function begin_deep() {
+	require("fs").writeSync(1, now() + "\n");
+	recurse(Number(process.argv[2]), Number(process.argv[3]));
+}
+begin_deep();
+JS
+cat >short.cjs <<'JS'
+const work = (n) => JSON.stringify(Array.from({ length: n }, (_, i) => ({ i }))).length;
+while (process.cpuUsage().user < 120e3) work(300);
+JS
 cat >short.python <<'PY'
 import time
 def work():
@@ -185,6 +200,12 @@ java_program() { # LANGUAGE
 	ln -sf "$(realpath "$(command -v java)")" bench-jvm
 	printf '#!/bin/sh\nshift\nexec ./bench-jvm %s -cp . Deep "$@"\n' "${1#java}" >"bench-$1"
 	chmod +x "bench-$1"
+}
+node_program() {
+	command -v node >/dev/null || return
+	ln -sf "$(realpath "$(command -v node)")" bench-nodejs
+	printf '#!/bin/sh\nshift\nexec ./bench-nodejs deep.cjs "$@"\n' >bench-node
+	chmod +x bench-node
 }
 # Erlang's too; its threads have names of their own.
 erlang_program() {
@@ -209,9 +230,10 @@ dotnet_program() {
 	chmod +x bench-dotnet
 }
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint erlang dotnet}; do
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint node erlang dotnet}; do
 	if case $language in
 		java*) java_program "$language" ;;
+		node) node_program ;;
 		erlang) erlang_program ;;
 		dotnet) dotnet_program ;;
 		*) interpreter "$language" ;;
@@ -237,7 +259,7 @@ whole() { # LANGUAGE OPTION...
 	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
 		-v threads="$(threads_of "$language")" '
 		$0 ~ threads { all += $NF; n = $NF }
-		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.][mM]ain|deep:main/ && gsub(/recurse/, "") == frames { whole += n }
+		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.][mM]ain|deep:main|begin_deep/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
 }
 for language in "${languages[@]}"; do
@@ -289,6 +311,20 @@ if [ -e bench-clr ]; then
 		/^bench-clr/ && /\[JIT\]|\[unnamed|[.]dll[+]|[.]dll fn_/ { unnamed += $NF }
 		END { printf "%d %d\n", all - unnamed, all }' short.folded)
 	line "60 dotnet of 0.1 s, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
+fi
+
+if [ -e bench-nodejs ]; then
+	for hz in 99 499; do
+		# shellcheck disable=SC2016
+		"$ebprof" record -q -a -F $hz "${cold[@]}" -o short.data -- \
+			bash -c 'for i in {1..60}; do ./bench-nodejs short.cjs; done'
+		"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+		read -r part all < <(awk '
+			/^(bench-nodejs|MainThread)/ && /Builtins_JSEntry|\[JIT\]|\[unnamed|;work/ { all += $NF }
+			/^(bench-nodejs|MainThread)/ && /\[JIT\]|\[unnamed/ { unnamed += $NF }
+			END { printf "%d %d\n", all - unnamed, all }' short.folded)
+		line "60 node of 0.15 s, -a $hz Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 97%"
+	done
 fi
 
 # ---- in the kernel ----
@@ -420,5 +456,15 @@ if [ -e bench-python ]; then
 		workload+=($!)
 	done
 	whole_system "20 busy python3" "<= 0.7"
+	stop_workload
+fi
+if [ -e bench-jvm ] && [ -e bench-nodejs ]; then
+	for _ in {1..10}; do
+		./bench-jvm -XX:+UseSerialGC -cp . Deep 20 1000 >/dev/null &
+		workload+=($!)
+		./bench-nodejs deep.cjs 20 1000 >/dev/null &
+		workload+=($!)
+	done
+	whole_system "10 busy java, 10 node" "<= 0.3"
 	stop_workload
 fi
