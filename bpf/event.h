@@ -21,7 +21,8 @@ enum {
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 	EVENT_MAX_PROBES = 255,
-	EVENT_MAX_SOURCES = 8, /* numbers of sources stay below */
+	EVENT_MAX_WAITING = 1 << 16, /* threads that wait at a time */
+	EVENT_MAX_SOURCES = 8,       /* numbers of sources stay below */
 };
 
 /*
@@ -30,20 +31,31 @@ enum {
 enum event_source_number {
 	EVENT_SOURCE_TIMER = 0,
 	EVENT_SOURCE_PROBE = 1,
+	EVENT_SOURCE_WAIT = 2,
 	EVENT_SOURCES,
+};
+
+/* The events of EVENT_SOURCE_WAIT: how long tasks were off their CPUs. */
+enum event_wait {
+	EVENT_WAIT_OFF_CPU = 0,   /* blocked: they had nothing to do, or could not go on */
+	EVENT_WAIT_RUN_QUEUE = 1, /* ready to run */
+	EVENT_WAITS,
 };
 
 /*
  * Where on a CPU an event's sample is put together: a lane's events never interrupt each other, but
- * may interrupt the walk of an event of a later lane.
+ * may interrupt the walk of an event of a later lane. Only those that the session's sources use are
+ * there: that of tasks is always the last one, see task_lane().
  */
 enum event_lane {
 	/* The kernel never nests two of our ticks on one CPU, nor does anything of a task run there
 	 * before a tick is through. */
 	EVENT_LANE_INTERRUPT = 0,
+	/* At the end of a switch of tasks: only interrupts come between. */
+	EVENT_LANE_SWITCH = 1,
 	/* These can be preempted (since Linux 6.0): one that finds another task's under way on its
 	 * CPU makes no sample, but is counted. */
-	EVENT_LANE_TASK = 1,
+	EVENT_LANE_TASK = 2,
 	EVENT_LANES,
 };
 
@@ -125,9 +137,12 @@ struct event_sample {
 	unsigned long long kernel_hash; /* 0: not in the kernel */
 	unsigned long long start_ns; /* of the process: start_boottime, tells reused pids apart */
 	char comm[EVENT_COMM_BYTES];
-	unsigned int exec_id;     /* of the process: another one after each exec */
-	unsigned int event;       /* of those of the source, as the recorder numbers them from 0 */
-	unsigned long long value; /* what the event measured; 1 where events are just counted */
+	unsigned int exec_id; /* of the process: another one after each exec */
+	unsigned short event; /* of those of the source, as the recorder numbers them from 0 */
+	unsigned short is_followed; /* by another event of the same stacks */
+	/* What the event stands for, in its unit: 1 where events are just counted. */
+	unsigned long long value;
+	unsigned long long measured; /* ... and was itself, which the counters sum up */
 	/* Of its set of labels the hash but for the low bits, which are an enum event_labels_flag;
 	 * 0: it has none. */
 	unsigned long long labels;
@@ -199,7 +214,7 @@ struct event_labels {
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 88, "wire size");
+_Static_assert(sizeof(struct event_sample) == 96, "wire size");
 _Static_assert(sizeof(struct event_label) == 8, "wire size");
 _Static_assert(sizeof(struct event_labels) == 32, "wire size");
 
@@ -211,18 +226,19 @@ enum event_counter {
 	EVENT_COUNTER_FILTERED,
 	EVENT_COUNTER_LOST_RING,
 	EVENT_COUNTER_LOST_BUSY, /* in the midst of another one of the lane */
+	EVENT_COUNTER_BELOW,     /* not selected: others of the source stand for them */
 	EVENT_COUNTER_LATE,      /* behind the end of sampling: not among the events */
 	EVENT_COUNTERS,
 };
 
 /*
  * Per source and CPU; when no walk goes on any more, events == samples + idle + filtered +
- * lost_ring + lost_busy exactly, in numbers and in sums.
+ * below + lost_ring + lost_busy exactly, in numbers and in sums.
  */
 struct event_counters {
 	struct event_tally {
 		unsigned long long count;
-		unsigned long long sum; /* of the events' values */
+		unsigned long long sum; /* of what the events measured */
 	} of[EVENT_COUNTERS];
 };
 
@@ -265,6 +281,10 @@ struct event_config {
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
+	unsigned int waits;           /* bits: which enum event_wait are sampled */
+	unsigned long long wait_period_ns; /* see bpf/source/wait.bpf.h */
+	/* Where the kernel's function __schedule() is; 0: not known. */
+	unsigned long long schedule_start, schedule_end;
 };
 
 /*

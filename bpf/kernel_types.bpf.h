@@ -233,6 +233,12 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } KERNEL_TYPE;
 
+struct cred {
+	struct {
+		unsigned int val;
+	} uid; /* the real one, kuid_t */
+} KERNEL_TYPE;
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -240,6 +246,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct sched_entity se;
 	unsigned long nvcsw, nivcsw;
+	int on_cpu;
 	unsigned int flags;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
@@ -247,8 +254,14 @@ struct task_struct {
 	__u64 self_exec_id;
 	struct mm_struct *mm;
 	void *stack;
+	struct cred *cred;
 	struct thread_struct thread;
 } KERNEL_TYPE;
+
+/* include/uapi/linux/bpf.h */
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
 
 enum {
 	PF_KTHREAD = 0x00200000, /* include/linux/sched.h */

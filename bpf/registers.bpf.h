@@ -62,6 +62,30 @@ static __always_inline bool is_kernel_address(__u64 address)
 }
 
 /*
+ * With which the task entered the kernel, of a task that is in it: they stand at the top of its
+ * kernel stack, where the entry code pushed them. False: it never was in user space.
+ */
+static __always_inline bool read_saved_registers(
+	struct task_struct *task, struct unwind_registers *ret)
+{
+	struct pt_regs saved;
+	const void *at;
+	ret->known = ALL_REGISTERS_KNOWN;
+	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
+		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		at = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - sizeof(saved);
+	if (bpf_probe_read_kernel(&saved, sizeof(saved), at))
+		return false;
+	ret->ip = REGS_IP(&saved);
+#define COPY(number, member) ret->reg[number] = saved.member;
+	EACH_REGISTER(COPY)
+#undef COPY
+	/* ip is 0 after a call through NULL; all are in a thread of the kernel. */
+	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
+}
+
+/*
  * When the tick hit user code they are the tick's own; in the kernel they stand
  * at the top of the task's kernel stack, where the entry code pushed them.
  */
@@ -76,20 +100,7 @@ static __always_inline bool read_user_registers(
 #undef COPY
 		return true;
 	}
-	struct pt_regs saved;
-	const void *at;
-	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
-		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		at = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - sizeof(saved);
-	if (bpf_probe_read_kernel(&saved, sizeof(saved), at))
-		return false;
-	ret->ip = REGS_IP(&saved);
-#define COPY(number, member) ret->reg[number] = saved.member;
-	EACH_REGISTER(COPY)
-#undef COPY
-	/* ip is 0 after a call through NULL; all are in a thread of the kernel. */
-	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
+	return read_saved_registers(task, ret);
 }
 
 /* Those with which a task came upon a probe. */

@@ -81,12 +81,14 @@ struct scratch {
 	struct user_stack user;
 	struct kernel_stack kernel;
 	struct event_sample sample;
-	__u32 lane;        /* enum event_lane */
+	__u32 lane;        /* its number */
 	__u32 is_busy;     /* a walk is under way */
 	__u32 is_compared; /* the sample is sent once more, left to the report from the leaf on */
 	__u32 nr_frames_before; /* of the stack before, still in `user`; 0: another process's */
 	__u32 nr_files;         /* numbers given away in this lane */
 	__u32 nr_codes;         /* likewise */
+	/* Another event of the source that has the same stack, see end_sample(); value 0: none. */
+	__u64 second_event, second_value, second_measured;
 };
 
 struct {
@@ -106,6 +108,12 @@ struct {
 static __always_inline struct scratch *scratch_of_lane(__u32 lane)
 {
 	return bpf_map_lookup_elem(&scratches, &lane);
+}
+
+/* Its number: those that are not used are not there. */
+static __always_inline __u32 task_lane(void)
+{
+	return config.nr_lanes - 1;
 }
 
 /* That of the walk at hand: a lane is interrupted by those before it only. */
@@ -142,7 +150,7 @@ static __always_inline struct scratch *scratch_of_runtimes(void)
 }
 
 /* Of a lane in which the kernel does not let events meet, or that try_lane() got. */
-static __always_inline void take_lane(struct scratch *scratch, enum event_lane lane)
+static __always_inline void take_lane(struct scratch *scratch, __u32 lane)
 {
 	scratch->lane = lane;
 	scratch->is_busy = true;

@@ -145,12 +145,12 @@ static __always_inline __u32 append_called(struct runtime_record *record,
 /* The number of the function's code from now on. 0: it cannot be named now. */
 static __noinline __u32 send_call(const struct shadow_place *place, const struct shadow_call *call)
 {
-	struct scratch *scratch = scratch_of_lane(EVENT_LANE_TASK);
+	struct scratch *scratch = scratch_of_lane(task_lane());
 	struct runtime_record *record = get_runtime_record(scratch);
 	if (!scratch || !record || !try_lane(scratch))
 		return 0;
 	struct event_code *head = &record->head;
-	take_lane(scratch, EVENT_LANE_TASK);
+	take_lane(scratch, task_lane());
 	scratch->user.head.pid = identify_current().pid;
 	scratch->user.head.time_ns = bpf_ktime_get_ns();
 	scratch->walk.runtime.row.kind = place->runtime;

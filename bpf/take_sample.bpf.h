@@ -60,12 +60,9 @@ static __always_inline struct event_counters *count_event(__u32 source, __u64 va
 
 /* ---- stacks ---- */
 
-static __always_inline void take_kernel_stack(
-	struct bpf_perf_event_data *ctx, struct kernel_stack *stack)
+/* With what bpf_get_stack() returned. */
+static __always_inline void finish_kernel_stack(struct kernel_stack *stack, long bytes)
 {
-	if (!is_kernel_address(READ_CONTEXT(REGS_IP(&ctx->regs))))
-		return;
-	long bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
 	if (bytes < (long)sizeof(__u64))
 		return;
 	__u32 frames = (__u64)bytes / sizeof(__u64);
@@ -74,6 +71,14 @@ static __always_inline void take_kernel_stack(
 		hash = mix(hash, stack->address[i]);
 	stack->head.nr_frames = frames;
 	stack->head.hash = hash | 1; /* 0 means none */
+}
+
+static __always_inline void take_kernel_stack(
+	struct bpf_perf_event_data *ctx, struct kernel_stack *stack)
+{
+	if (!is_kernel_address(READ_CONTEXT(REGS_IP(&ctx->regs))))
+		return;
+	finish_kernel_stack(stack, bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0));
 }
 
 static __always_inline void put_head(
@@ -135,7 +140,8 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->source = source;
 	sample->event = event;
-	sample->value = value;
+	sample->is_followed = false;
+	sample->value = sample->measured = value;
 	sample->pid = id.pid;
 	sample->tid = id.tid;
 	sample->time_ns = bpf_ktime_get_ns();
@@ -180,14 +186,43 @@ static __always_inline void send_again(struct scratch *scratch)
 	send(sample, sizeof(*sample), wakeup_flag());
 }
 
+static __always_inline void count_outcome(
+	struct event_counters *counted, const struct scratch *scratch, bool is_sent)
+{
+	if (counted)
+		count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING,
+			scratch->sample.measured);
+}
+
+/* With the stacks of the sample before, which have been sent, or not. */
+static __noinline void send_second_event(
+	struct event_counters *counted, struct scratch *scratch, bool are_stacks_sent)
+{
+	struct event_sample *sample = &scratch->sample;
+	sample->event = scratch->second_event;
+	sample->is_followed = false;
+	sample->value = scratch->second_value;
+	sample->measured = scratch->second_measured;
+	scratch->second_value = 0;
+	count_outcome(
+		counted, scratch, are_stacks_sent && send(sample, sizeof(*sample), wakeup_flag()));
+}
+
+/* Of the sample, and of the event that has the same stacks, which is sent now. */
+static __always_inline void count_outcomes(
+	struct event_counters *counted, struct scratch *scratch, bool is_sent)
+{
+	count_outcome(counted, scratch, is_sent);
+	if (config.waits && scratch->second_value)
+		send_second_event(counted, scratch, is_sent);
+}
+
 /* Sends the sample, counts what became of it, and leaves the lane. */
 static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
 {
 	struct event_counters *counted = counters_of(scratch->sample.source);
 	bool is_sent = send_sample(scratch, has_user_stack);
-	if (counted)
-		count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING,
-			scratch->sample.value);
+	count_outcomes(counted, scratch, is_sent);
 	bool has_leaf = scratch->sample.user_hash && scratch->walk.end != EVENT_END_NO_REGISTERS;
 	if (is_sent && scratch->is_compared && has_leaf)
 		send_again(scratch);
@@ -203,8 +238,7 @@ static __always_inline void end_sample_with_labels(struct scratch *scratch)
 		end_sample(scratch, true);
 		return;
 	}
-	if (counted)
-		count_as(counted, EVENT_COUNTER_LOST_RING, scratch->sample.value);
+	count_outcomes(counted, scratch, false);
 	leave_lane(scratch);
 }
 

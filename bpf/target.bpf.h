@@ -33,12 +33,30 @@ static __always_inline bool is_over(void)
  * The recorder's child waits to become the command, and execs. A task counts its execs on from
  * what its parent had when it was forked (Linux 5.6.3, begin_new_exec() and copy_process()).
  */
-static __always_inline bool is_before_exec(struct task_id id)
+static __always_inline bool is_task_before_exec(struct task_struct *task, struct task_id id)
 {
 	if (!config.command_pid || id.pid != config.command_pid)
 		return false;
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	return BPF_CORE_READ(task, self_exec_id) == BPF_CORE_READ(task, parent_exec_id);
+}
+
+static __always_inline bool is_before_exec(struct task_id id)
+{
+	return is_task_before_exec((struct task_struct *)bpf_get_current_task(), id);
+}
+
+/* Of any task, not only the current one. */
+static __always_inline bool is_target_task(struct task_struct *task)
+{
+	struct task_id id = identify_task(task);
+	if (!id.pid)
+		return false;
+	if (config.filter == EVENT_FILTER_NONE)
+		return true;
+	if (config.filter == EVENT_FILTER_USER)
+		return BPF_CORE_READ(task, cred, uid.val) == config.uid;
+	__u32 key = config.filter == EVENT_FILTER_PROCESS ? id.pid : id.tid;
+	return bpf_map_lookup_elem(&targets, &key) && !is_task_before_exec(task, id);
 }
 
 static __always_inline bool is_target(void)

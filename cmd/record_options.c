@@ -42,6 +42,28 @@ static struct err *parse_modifiers(const char *text, struct record_options *opti
 	return NULL;
 }
 
+/* Events of tasks that do not run; "wall" is these and the time that they do. */
+static bool find_waits(const char *text, struct record_events *events)
+{
+	static const struct {
+		const char *name;
+		uint32_t waits;
+		bool has_timer;
+	} names[] = {
+		{"offcpu", SESSION_WAIT_OFF_CPU, false},
+		{"runq", SESSION_WAIT_RUN_QUEUE, false},
+		{"wall", SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE, true},
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(text, names[i].name) != 0)
+			continue;
+		events->waits |= names[i].waits;
+		events->is_timer_given |= names[i].has_timer;
+		return true;
+	}
+	return false;
+}
+
 static struct err *parse_event(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
@@ -51,6 +73,8 @@ static struct err *parse_event(const struct opt *row, const char *text, void *me
 		vec_push(&events->usdt, text + strlen(usdt));
 		return NULL;
 	}
+	if (find_waits(text, events))
+		return NULL;
 	uint32_t timer;
 	size_t len = strcspn(text, ":");
 	struct err *err = opt_find_word(row, text, len, &timer);
@@ -63,6 +87,16 @@ static struct err *parse_event(const struct opt *row, const char *text, void *me
 	events->timer = (enum session_event)timer;
 	events->is_timer_given = true;
 	return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
+}
+
+static struct err *parse_off_cpu(const struct opt *row, const char *text, void *member)
+{
+	struct record_events *events = member;
+	(void)row;
+	(void)text;
+	events->waits |= SESSION_WAIT_OFF_CPU;
+	events->is_timer_given = true;
+	return NULL;
 }
 
 static struct err *parse_call_graph(const struct opt *row, const char *text, void *member)
@@ -218,8 +252,13 @@ const struct opt record_options_rows[] = {
 	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",
 		.least = "1"},
 	{"event", 'e', "EVENT", parse_event, 0,
-		.help = "*: cycles where they count; usdt:PATH:PROVIDER:NAME",
+		.help = "*: cycles where they count; offcpu, runq, wall: waits of tasks; "
+			"usdt:PATH:PROVIDER:NAME",
 		.words = record_options_events},
+	{"off-cpu", 0, NULL, parse_off_cpu, FIELD(events), .help = "-e offcpu, and the timer, too"},
+	{"wait-period", 0, "TIME", opt_duration, FIELD(wait_period_ns),
+		.help = "waits of this time are samples, shorter ones stand for so much each",
+		.standard = "10ms", .least = "1us", .most = "10s"},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
 		.help = "print the USDT probes of a program or library, and end"},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
@@ -303,7 +342,6 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--namespaces", NULL},
 	{"--all-cgroups", NULL},
 	{"--strict-freq", NULL},
-	{"--off-cpu", "this version samples on-CPU time only"},
 	{"--timeout", "here it is --duration TIME"},
 	{0},
 };
@@ -333,14 +371,14 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	if (!events->usdt.len)
+	if (!events->usdt.len && !events->waits)
 		return NULL;
 	if (!events->is_timer_given)
 		events->timer = SESSION_EVENT_NONE;
 	if (options->cpus.len)
-		return err_new(ERR_USAGE, "-C chooses CPUs of the timer; probes are hit on any");
+		return err_new(ERR_USAGE, "-C chooses CPUs of the timer; other events are on any");
 	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
-		return err_new(ERR_USAGE, "--call-graph both compares ticks, not hits of probes");
+		return err_new(ERR_USAGE, "--call-graph both compares ticks, not other events");
 	if (events->timer == SESSION_EVENT_NONE && (options->frequency_given || options->period))
 		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
 	return NULL;

@@ -192,6 +192,8 @@ static void print_source(const struct session_source *source)
 		str_plural(source->samples, "sample", "samples"));
 	if (source->has_idle)
 		str_printf(&text, " + %llu idle", (unsigned long long)source->idle);
+	if (source->below)
+		str_printf(&text, " + %llu below", (unsigned long long)source->below);
 	console_say("%s + %llu filtered + %llu lost", str_text(&text),
 		(unsigned long long)source->filtered, (unsigned long long)source->lost);
 }
@@ -256,16 +258,15 @@ static void print_script_probes(
 			str_plural(probes->deep, "entry", "entries"));
 }
 
-static void print_few(uint64_t samples)
+static void print_few(const struct session_options *options, uint64_t samples)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	str_puts(&text, samples ? "only " : "no samples");
 	if (samples)
 		str_printf(&text, "%llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
-	console_say("hint: %s: too short, or waiting, which is not recorded? Raise -F or run "
-		    "longer",
-		str_text(&text));
+	console_say("hint: %s: %s? Raise -F or run longer", str_text(&text),
+		options->waits ? "too short" : "too short, or waiting (-e wall records that)");
 }
 
 /*
@@ -345,7 +346,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	else if (print_left_out(options, summary))
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100)
-		print_few(timer_of(summary)->samples);
+		print_few(options, timer_of(summary)->samples);
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");

@@ -59,9 +59,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 {
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t nr_lanes = sources_nr_lanes(sampler->sources);
-	if (sampler->has_shadow && nr_lanes <= EVENT_LANE_TASK)
-		nr_lanes = EVENT_LANE_TASK + 1;
+	uint32_t nr_lanes = sources_nr_lanes(sampler->sources, sampler->has_shadow);
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.uid = options->uid,

@@ -44,10 +44,10 @@ struct session_summary {
 	enum layout_end_reason reason;
 	uint64_t stopped_ns; /* when sampling ended, CLOCK_MONOTONIC; the file took longer */
 	uint64_t lost_ring, lost_unresolved, lost_write; /* of all sources */
-	struct session_source {             /* events = samples + idle + filtered + lost */
+	struct session_source {             /* events = samples + idle + filtered + below + lost */
 		const char *name, *tallied; /* as struct event_source has them */
 		bool has_idle;
-		uint64_t events, samples, idle, filtered, skipped;
+		uint64_t events, samples, idle, filtered, below, skipped;
 		uint64_t lost, lost_busy; /* in all, and of them because of other events */
 	} sources[EVENT_MAX_SOURCES];
 	size_t nr_sources;

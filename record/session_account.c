@@ -230,6 +230,7 @@ static void sum_source(const struct session_account *account, const struct sourc
 		.samples = recording_samples(account->recording, source->number),
 		.idle = sum_counter(counts, EVENT_COUNTER_IDLE),
 		.filtered = sum_counter(counts, EVENT_COUNTER_FILTERED),
+		.below = sum_counter(counts, EVENT_COUNTER_BELOW),
 		.lost = source_lost(counts),
 		.lost_busy = sum_counter(counts, EVENT_COUNTER_LOST_BUSY),
 	};

@@ -20,7 +20,7 @@ enum session_event {
 	SESSION_EVENT_AUTO,
 	SESSION_EVENT_CYCLES,
 	SESSION_EVENT_CPU_CLOCK,
-	SESSION_EVENT_NONE, /* no timer: probes only */
+	SESSION_EVENT_NONE, /* no timer: other events only */
 };
 
 enum session_call_graph {
@@ -28,6 +28,11 @@ enum session_call_graph {
 	SESSION_CALL_GRAPH_FP,    /* by frame pointers */
 	SESSION_CALL_GRAPH_DWARF, /* by the report, from copies of the stacks */
 	SESSION_CALL_GRAPH_BOTH,  /* by tables and by the report, to compare them */
+};
+
+enum session_wait { /* bits: waits of tasks that are events */
+	SESSION_WAIT_OFF_CPU = 1,
+	SESSION_WAIT_RUN_QUEUE = 2,
 };
 
 struct session_switch {       /* begin another file ... */
@@ -51,6 +56,8 @@ struct session_options {
 	enum session_event event;
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
 	size_t nr_usdt;
+	uint32_t waits;          /* enum session_wait; 0: none */
+	uint64_t wait_period_ns; /* waits of that time are samples, of shorter ones a choice */
 	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
 	uint32_t frequency_hz;   /* 0: period */
 	uint64_t period;

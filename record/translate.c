@@ -424,6 +424,7 @@ static void translate_put_sample(struct translate *translate, const struct event
 		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 		.cpu = sample->cpu,
 		.weight = sample->value,
+		.measured = sample->measured,
 		.labels = translate_labels_of(translate, process, sample),
 	};
 	emitter->sampled_ns = sample->time_ns;
@@ -451,16 +452,17 @@ static bool take_sample(
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct translate_taken *taken = &translate->stats.taken[sample->source];
 	if (!is_again) { /* the event counts once, by its first sample */
-		event_tally_count(&taken->received, sample->value);
+		event_tally_count(&taken->received, sample->measured);
 		if (!is_resolved)
-			event_tally_count(&taken->unresolved, sample->value);
+			event_tally_count(&taken->unresolved, sample->measured);
 	}
 	if (is_resolved) {
 		if (!is_again)
 			translate_count_stack(translate, sample, &user);
 		translate_put_sample(translate, sample, &user, &kernel);
 	}
-	snapshot_table_drop(&translate->snapshots, sample->user_hash);
+	if (!sample->is_followed)
+		snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
 }
 

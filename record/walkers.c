@@ -52,6 +52,8 @@ static void register_sections(void)
 	libbpf_register_prog_handler(
 		"walker/perf_event", BPF_PROG_TYPE_PERF_EVENT, (enum bpf_attach_type)0, &options);
 	libbpf_register_prog_handler(
+		"walker/raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT, (enum bpf_attach_type)0, &options);
+	libbpf_register_prog_handler(
 		"walker/uprobe+", BPF_PROG_TYPE_KPROBE, (enum bpf_attach_type)0, &options);
 }
 

@@ -45,14 +45,14 @@ static __noinline int begin_hit_walk(struct pt_regs *ctx, struct scratch *scratc
 static __always_inline int begin_hit(struct pt_regs *ctx, bool has_loop)
 {
 	struct event_counters *counted = admit_hit();
-	struct scratch *scratch = scratch_of_lane(EVENT_LANE_TASK);
+	struct scratch *scratch = scratch_of_lane(task_lane());
 	if (!counted || !scratch)
 		return NEXT_NONE;
 	if (has_loop ? !try_lane(scratch) : scratch->is_busy) {
 		count_as(counted, EVENT_COUNTER_LOST_BUSY, 1);
 		return NEXT_NONE;
 	}
-	take_lane(scratch, EVENT_LANE_TASK);
+	take_lane(scratch, task_lane());
 	return begin_hit_walk(ctx, scratch);
 }
 

@@ -4,5 +4,6 @@
 
 #include "bpf/source/probe.bpf.h"
 #include "bpf/source/timer.bpf.h"
+#include "bpf/source/wait.bpf.h"
 
 #endif

@@ -138,6 +138,22 @@ static void put_weight_column(
 	bytes_buf_deinit(&values);
 }
 
+/* Differences to the weight, where any sample has one. */
+static void put_measured_column(
+	struct bytes_buf *payload, const struct layout_sample *samples, size_t count)
+{
+	struct bytes_buf values = {0};
+	bool differs = false;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t measured = layout_sample_measured(&samples[i]);
+		bytes_put_zigzag(&values, (int64_t)(measured - samples[i].weight));
+		differs |= measured != samples[i].weight;
+	}
+	if (differs)
+		columns_put_column(payload, LAYOUT_COLUMN_MEASURED, &values);
+	bytes_buf_deinit(&values);
+}
+
 void columns_put_samples(
 	struct bytes_buf *payload, const struct layout_sample *samples, size_t count)
 {
@@ -155,6 +171,7 @@ void columns_put_samples(
 	put_field_column(payload, LAYOUT_COLUMN_KERNEL_STACK, samples, count,
 		offsetof(struct layout_sample, kernel_stack));
 	put_weight_column(payload, samples, count);
+	put_measured_column(payload, samples, count);
 	put_difference_column(payload, LAYOUT_COLUMN_SNAPSHOT, samples, count,
 		offsetof(struct layout_sample, snapshot));
 	put_difference_column(payload, LAYOUT_COLUMN_LABELS, samples, count,

@@ -23,7 +23,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 5, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 6, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -79,6 +79,7 @@ enum layout_sample_column {
 	LAYOUT_COLUMN_KERNEL_STACK = 5,
 	LAYOUT_COLUMN_WEIGHT = 6,
 	LAYOUT_COLUMN_SNAPSHOT = 7,
+	LAYOUT_COLUMN_MEASURED = 8,
 	LAYOUT_COLUMN_LABELS = 14,
 };
 
@@ -205,7 +206,8 @@ enum layout_counter {
 	X(LAYOUT_EVENTS_LOST_BUSY, 6, "lost_busy") /* in the midst of another on the same CPU */ \
 	X(LAYOUT_EVENTS_LOST_UNRESOLVED, 7, "lost_unresolved") /* its stack never arrived */ \
 	X(LAYOUT_EVENTS_LOST_WRITE, 8, "lost_write")           /* the output failed or was full */ \
-	X(LAYOUT_EVENTS_SKIPPED, 9, "skipped") /* estimate: due, but none of the events */
+	X(LAYOUT_EVENTS_SKIPPED, 9, "skipped") /* estimate: due, but none of the events */ \
+	X(LAYOUT_EVENTS_BELOW, 10, "below")    /* not selected: samples stand for them */
 
 enum layout_event_counter {
 #define X(name, number, word) name = number,
@@ -258,7 +260,7 @@ enum layout_end_reason {
 
 /* ---- entities ---- */
 
-struct layout_tally { /* numbers of samples, and the sums of their weights */
+struct layout_tally { /* numbers of samples, and the sums of what they measured */
 	uint64_t count, sum;
 };
 
@@ -409,10 +411,16 @@ struct layout_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t event, thread, cpu;
 	uint32_t user_stack, kernel_stack; /* nodes; the kernel's frames stand on the user's */
-	uint64_t weight;                   /* in the event's unit; 1 for a tick */
-	uint32_t snapshot;                 /* the rest of the user stack, 0 when there is none */
-	uint32_t labels;                   /* a set, 0: none */
+	uint64_t weight;   /* what it stands for, in the event's unit; 1 for a tick */
+	uint32_t snapshot; /* the rest of the user stack, 0 when there is none */
+	uint32_t labels;   /* a set, 0: none */
+	uint64_t measured; /* what it was itself, in the event's unit; 0: what it stands for */
 };
+
+static inline uint64_t layout_sample_measured(const struct layout_sample *sample)
+{
+	return sample->measured ? sample->measured : sample->weight;
+}
 
 struct layout_symbol { /* captured when recording, since it cannot be had later */
 	uint32_t object;
@@ -436,6 +444,7 @@ struct layout_code {
 		sure_ns; /* before this time it may have been something else; 0: time_ns is exact */
 };
 
+#define LAYOUT_UNIT_NS "ns"
 #define LAYOUT_UNIT_HITS \
 	"hits" /* of the events of probes: they come by hits, the others by ticks */
 

@@ -239,7 +239,7 @@ void writer_sample(struct writer *writer, const struct layout_sample *sample)
 	if (!samples)
 		return;
 	samples->waiting.count++;
-	samples->waiting.sum += sample->weight;
+	samples->waiting.sum += layout_sample_measured(sample);
 }
 
 void writer_symbol(struct writer *writer, const struct layout_symbol *symbol)

@@ -327,7 +327,7 @@ static void count_sample(struct merge_copy *copy, const struct layout_sample *sa
 		vec_resize(&copy->samples, (size_t)source + 1);
 	struct layout_tally *samples = &copy->samples.data[source];
 	samples->count++;
-	samples->sum += source < MERGE_OTHER_SOURCE ? 0 : sample->weight;
+	samples->sum += source < MERGE_OTHER_SOURCE ? 0 : layout_sample_measured(sample);
 	copy->source->result->samples++;
 }
 

@@ -79,6 +79,7 @@ static void balance_counter(struct balance *balance, const struct merge_counter 
 		break;
 	case LAYOUT_EVENTS_IDLE:
 	case LAYOUT_EVENTS_FILTERED:
+	case LAYOUT_EVENTS_BELOW:
 	case LAYOUT_EVENTS_LOST_RING:
 	case LAYOUT_EVENTS_LOST_BUSY:
 	case LAYOUT_EVENTS_LOST_UNRESOLVED:

@@ -1,7 +1,6 @@
 #include "record/source/probe.h"
 
 #include <bpf/libbpf.h>
-#include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -70,36 +69,6 @@ static struct err *probe_start(struct source *source, uint64_t now_ns)
 	return NULL;
 }
 
-static uint64_t count_unfinished(const struct event_counters *counted)
-{
-	const struct event_tally *of = counted->of;
-	return of[EVENT_COUNTER_EVENTS].count - of[EVENT_COUNTER_SAMPLES].count -
-	       of[EVENT_COUNTER_FILTERED].count - of[EVENT_COUNTER_LOST_RING].count -
-	       of[EVENT_COUNTER_LOST_BUSY].count;
-}
-
-/* Detaching waits for programs that run. Should it not, on some kernel: a while, until all of the
- * hits that began have come to their end. */
-static void wait_for_hits(const struct source *source)
-{
-	enum {
-		MAX_WAITS = 1000,
-		WAIT_US = 1000,
-	};
-	const struct probe_state *state = source->state;
-	for (int i = 0; i < MAX_WAITS; i++) {
-		CLEANUP_FREE struct event_counters *counted = NULL;
-		struct err *err = source_kernel_count(source, state->bpf, &counted);
-		uint64_t left = 0;
-		for (int cpu = 0; !err && cpu < libbpf_num_possible_cpus(); cpu++)
-			left += count_unfinished(&counted[cpu]);
-		err_destroy(err);
-		if (!left)
-			return;
-		usleep(WAIT_US);
-	}
-}
-
 static void probe_stop(struct source *source, uint64_t now_ns)
 {
 	struct probe_state *state = source->state;
@@ -107,7 +76,7 @@ static void probe_stop(struct source *source, uint64_t now_ns)
 	state->bpf->bss->takes_hits = false;
 	vec_each(&state->uprobes, uprobe)
 		uprobe_detach(uprobe);
-	wait_for_hits(source);
+	source_kernel_settle(source, state->bpf);
 }
 
 static struct err *probe_read_counters(

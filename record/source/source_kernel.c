@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -107,4 +108,31 @@ struct err *source_kernel_read(
 	vec_each(cpus, cpu)
 		vec_push(ret, (struct source_cpu){.cpu = (uint32_t)*cpu, .counted = counted[*cpu]});
 	return NULL;
+}
+
+static uint64_t count_unfinished(const struct event_counters *counted)
+{
+	const struct event_tally *of = counted->of;
+	return of[EVENT_COUNTER_EVENTS].count - of[EVENT_COUNTER_SAMPLES].count -
+	       of[EVENT_COUNTER_FILTERED].count - of[EVENT_COUNTER_BELOW].count -
+	       of[EVENT_COUNTER_LOST_RING].count - of[EVENT_COUNTER_LOST_BUSY].count;
+}
+
+void source_kernel_settle(const struct source *source, const struct sample_bpf *bpf)
+{
+	enum {
+		MAX_WAITS = 1000,
+		WAIT_US = 1000,
+	};
+	for (int i = 0; i < MAX_WAITS; i++) {
+		CLEANUP_FREE struct event_counters *counted = NULL;
+		struct err *err = source_kernel_count(source, bpf, &counted);
+		uint64_t left = 0;
+		for (int cpu = 0; !err && cpu < libbpf_num_possible_cpus(); cpu++)
+			left += count_unfinished(&counted[cpu]);
+		err_destroy(err);
+		if (!left)
+			return;
+		usleep(WAIT_US);
+	}
 }

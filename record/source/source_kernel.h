@@ -30,4 +30,10 @@ struct err *source_kernel_count(const struct source *source, const struct sample
 struct err *source_kernel_read(struct source *source, const struct sample_bpf *bpf,
 	struct source_cpus *ret) ERR_MUST_CHECK;
 
+/*
+ * Behind the end of its events: detaching waits for programs that run. Should it not, on some
+ * kernel: waits a while, until all of the events that began have come to their end.
+ */
+void source_kernel_settle(const struct source *source, const struct sample_bpf *bpf);
+
 #endif

@@ -3,10 +3,12 @@
 #include "record/source/probe.h"
 #include "record/source/source_kernel.h"
 #include "record/source/timer.h"
+#include "record/source/wait.h"
 
 const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_TIMER] = &timer_source,
 	[EVENT_SOURCE_PROBE] = &probe_source,
+	[EVENT_SOURCE_WAIT] = &wait_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");
@@ -39,12 +41,14 @@ void sources_deinit(struct sources *sources)
 	vec_deinit(sources);
 }
 
-uint32_t sources_nr_lanes(const struct sources *sources)
+uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks)
 {
-	uint32_t count = 1;
+	bool is_used[EVENT_LANES] = {[EVENT_LANE_INTERRUPT] = true, [EVENT_LANE_TASK] = has_tasks};
+	uint32_t count = 0;
 	vec_each(sources, source)
-		if (source->row->lane >= count)
-			count = source->row->lane + 1;
+		is_used[source->row->lane] = true;
+	for (int lane = 0; lane < EVENT_LANES; lane++)
+		count += is_used[lane];
 	return count;
 }
 

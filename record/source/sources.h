@@ -21,8 +21,8 @@ struct err *sources_probe(struct sources *sources, const struct event_source *co
 	size_t nr_rows, const struct session_options *options) ERR_MUST_CHECK;
 void sources_deinit(struct sources *sources);
 
-/* How many lanes their events take, from the first one on. */
-uint32_t sources_nr_lanes(const struct sources *sources);
+/* How many lanes their events take; `has_tasks`: other events take that of tasks. */
+uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks);
 /* The programs are about to be loaded: says which of them the sources need. */
 void sources_load(struct sources *sources, struct sample_bpf *bpf);
 struct err *sources_attach(

@@ -208,6 +208,9 @@ static void put_balance(const struct profile *profile, size_t source, const char
 		str_printf(out, " + %llu idle",
 			(unsigned long long)profile_source_count(
 				profile, source, LAYOUT_EVENTS_IDLE));
+	uint64_t below = profile_source_count(profile, source, LAYOUT_EVENTS_BELOW);
+	if (below)
+		str_printf(out, " + %llu below", (unsigned long long)below);
 	str_printf(out, " + %llu filtered + %llu lost\n",
 		(unsigned long long)profile_source_count(profile, source, LAYOUT_EVENTS_FILTERED),
 		(unsigned long long)profile_source_lost(profile, source));

@@ -26,7 +26,7 @@ static void text_put_event(const struct profile_event *event, struct str *out)
 	put_foreign(out, event->name);
 	if (event->frequency_hz)
 		str_printf(out, " %u Hz", event->frequency_hz);
-	else if (strcmp(event->unit, LAYOUT_UNIT_HITS) != 0)
+	else if (event->period && strcmp(event->unit, LAYOUT_UNIT_HITS) != 0)
 		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
 }
 

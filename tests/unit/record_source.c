@@ -83,7 +83,7 @@ static struct recording_counts counts;
 static void begin(void)
 {
 	CHECK_OK(sources_probe(&sources, rows, 1, &options));
-	CHECK_INT(sources_nr_lanes(&sources), EVENT_LANE_TASK + 1);
+	CHECK_INT(sources_nr_lanes(&sources, false), 2);
 	translate_init(&translate, true);
 	recording = (struct recording){
 		.options = &options, .translate = &translate, .stop_fd = -1, .sources = &sources};
@@ -134,6 +134,7 @@ static void sample(size_t cpu, uint64_t value, bool is_resolved)
 		.source = 0,
 		.event = 0,
 		.value = value,
+		.measured = value,
 		.pid = 0x7ffffff0,
 		.tid = 0x7ffffff0,
 		.time_ns = 1000,

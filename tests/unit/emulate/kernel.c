@@ -164,6 +164,11 @@ unsigned long long bpf_get_current_uid_gid(void)
 	return (unsigned long long)emulated.gid << 32 | emulated.uid;
 }
 
+unsigned int bpf_get_prandom_u32(void)
+{
+	return emulated.random;
+}
+
 unsigned long long bpf_ktime_get_ns(void)
 {
 	return emulated.time_ns;

@@ -39,6 +39,7 @@ struct emulated_kernel {
 	uint32_t inner_pid,
 		inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
 	uint64_t switches, runtime_ns;
+	uint32_t random; /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	bool is_kernel_thread, has_no_memory;
@@ -192,6 +193,18 @@ void emulate_fork(const struct emulated_task *parent, const struct emulated_task
 void emulate_free(const struct emulated_task *task);
 void emulate_target(uint32_t id, uint64_t start_ns);
 bool emulated_is_target(uint32_t id);
+
+/* ---- waits of tasks, from time_ns on ---- */
+
+/* The recorder's side: which are sampled, and how. */
+void emulate_takes_waits(uint32_t waits, uint64_t period_ns);
+/* One goes, another comes: their thread ids; then the latter, if it is the current one, is back. */
+void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_state);
+void emulate_waking(uint32_t tid);
+void emulate_new_task(uint32_t tid);
+/* The task is the current one; `regs` those with which it entered the kernel. */
+void emulate_wait_end(const struct unwind_registers *regs);
+struct event_tally emulated_wait_tally(enum event_counter counter);
 
 /* ---- the recorder's side of the maps ---- */
 

@@ -17,7 +17,16 @@ int walk_hit(struct pt_regs *ctx);
 int continue_hit(struct pt_regs *ctx);
 int end_tick(struct bpf_perf_event_data *ctx);
 int end_hit(struct pt_regs *ctx);
+int end_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_call(struct pt_regs *ctx);
+int on_switch(
+	bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state);
+int on_waking(struct task_struct *task);
+int on_wakeup_new(struct task_struct *task);
+int on_wait(struct bpf_raw_tracepoint_args *ctx);
+int on_wait_without_loop(struct bpf_raw_tracepoint_args *ctx);
+int walk_wait(struct bpf_raw_tracepoint_args *ctx);
+int continue_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
@@ -114,6 +123,10 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(counters));
 	emulate_map(&DESCRIBE(task_ticks));
 	emulate_map(&DESCRIBE(targets));
+	struct emulated_map waits = DESCRIBE(waiting);
+	waits.max_entries = 16;
+	emulate_map(&waits);
+	emulate_map(&DESCRIBE(wait_lanes));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
 	emulate_map(&DESCRIBE(no_shadow_stack));
@@ -317,6 +330,52 @@ void emulate_call(const struct unwind_registers *regs)
 	on_call(&process.context->regs);
 }
 
+/* ---- waits ---- */
+
+static struct task_struct *task_numbered(uint32_t tid)
+{
+	struct all_task *all = emulate_kernel_memory(sizeof(*all));
+	put_task(all, &(struct emulated_task){tid, emulated.pid, emulated.start_ns, 0, 0, false});
+	return &all->task;
+}
+
+void emulate_takes_waits(uint32_t waits, uint64_t period_ns)
+{
+	emulate_config()->waits = waits;
+	emulate_config()->wait_period_ns = period_ns;
+	takes_waits = waits != 0;
+	takes_waits_since_ns = emulated.time_ns;
+}
+
+void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_state)
+{
+	on_switch(preempt, task_numbered(prev), task_numbered(next), prev_state);
+}
+
+void emulate_waking(uint32_t tid)
+{
+	on_waking(task_numbered(tid));
+}
+
+void emulate_new_task(uint32_t tid)
+{
+	on_wakeup_new(task_numbered(tid));
+}
+
+void emulate_wait_end(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	struct bpf_raw_tracepoint_args none;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	on_wait(&none);
+}
+
+struct event_tally emulated_wait_tally(enum event_counter counter)
+{
+	return counters_of(EVENT_SOURCE_WAIT)->of[counter];
+}
+
 const struct known_runtime *emulated_known_runtime(uint32_t pid, enum runtime_kind kind)
 {
 	struct known_runtime_key key = {.pid = pid, .kind = kind};
@@ -355,19 +414,23 @@ void emulate_busy_hit(bool is_busy)
 
 int emulate_tail_call(void *context, const void *programs, unsigned int index)
 {
-	bool is_tick = programs == &tick_walkers;
+	bool is_tick = programs == &tick_walkers, is_wait = programs == &wait_walkers;
 	if (index >= NEXT_PROGRAMS || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
 	if (index == NEXT_ENDS) {
-		is_tick ? end_tick(context) : end_hit(context);
+		is_tick ? end_tick(context) : is_wait ? end_wait(context) : end_hit(context);
 		return 1;
 	}
 	load_group(index);
 	int (*walk_tick_by)(struct bpf_perf_event_data *) =
 		process.has_loop ? walk_tick : continue_tick;
 	int (*walk_hit_by)(struct pt_regs *) = process.has_loop ? walk_hit : continue_hit;
+	int (*walk_wait_by)(struct bpf_raw_tracepoint_args *) =
+		process.has_loop ? walk_wait : continue_wait;
 	if (is_tick)
 		walk_tick_by(context);
+	else if (is_wait)
+		walk_wait_by(context);
 	else
 		walk_hit_by(context);
 	return 1;

@@ -47,6 +47,7 @@ long bpf_task_pt_regs(struct task_struct *task);
 unsigned long long bpf_get_attach_cookie(void *context);
 long bpf_get_current_comm(void *to, unsigned int bytes);
 unsigned long long bpf_ktime_get_ns(void);
+unsigned int bpf_get_prandom_u32(void);
 long bpf_get_stack(void *context, void *to, unsigned int bytes, unsigned long long flags);
 long bpf_loop(unsigned int count, long (*body)(unsigned int, void *), void *context,
 	unsigned long long flags);

@@ -1,0 +1,169 @@
+#include "record/source/wait.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "bpf/sample.skel.h"
+#include "format/base/mem.h"
+#include "format/file/layout.h"
+#include "record/feature.h"
+#include "record/kallsyms.h"
+#include "record/source/source_kernel.h"
+
+enum {
+	WAIT_TRACEPOINTS = 4,
+};
+
+struct wait_state {
+	struct sample_bpf *bpf;
+	uint32_t waits; /* bits */
+	uint64_t period_ns;
+	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
+	int nr_tracepoints;
+};
+
+static const struct wait_event {
+	uint32_t bit;
+	const char *name;
+} wait_events[EVENT_WAITS] = {
+	[EVENT_WAIT_OFF_CPU] = {SESSION_WAIT_OFF_CPU, "offcpu"},
+	[EVENT_WAIT_RUN_QUEUE] = {SESSION_WAIT_RUN_QUEUE, "runq"},
+};
+
+/* Both have numbers, so that those of samples are the same whichever were asked for. */
+static struct err *wait_probe(struct source *source, const struct session_options *options)
+{
+	if (!options->waits)
+		return NULL;
+	struct wait_state *state = source->state = mem_zalloc(sizeof(*state));
+	state->waits = options->waits;
+	state->period_ns = options->wait_period_ns;
+	for (int i = 0; i < EVENT_WAITS; i++)
+		vec_push(&source->events,
+			(struct source_event){.name = wait_events[i].name, .unit = LAYOUT_UNIT_NS});
+	return NULL;
+}
+
+/* ---- where the kernel's __schedule() is ---- */
+
+struct function_bounds {
+	const char *name;
+	uint64_t start, end;
+};
+
+static bool look_for_kernel_function(void *context, const struct kallsyms_symbol *symbol)
+{
+	struct function_bounds *bounds = context;
+	if (bounds->start && symbol->address > bounds->start) {
+		bounds->end = symbol->address;
+		return false;
+	}
+	if (kallsyms_has_name(symbol, bounds->name))
+		bounds->start = symbol->address;
+	return true;
+}
+
+/* Zeros where addresses are hidden: then stacks begin with the frames of our own programs. */
+static struct function_bounds find_kernel_function(const char *name)
+{
+	struct function_bounds bounds = {.name = name};
+	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		kallsyms_read(fd, look_for_kernel_function, &bounds);
+	return bounds;
+}
+
+static void wait_load(struct source *source, struct sample_bpf *bpf)
+{
+	struct wait_state *state = source->state;
+	state->bpf = bpf;
+	bpf->rodata->config.waits = state->waits;
+	bpf->rodata->config.wait_period_ns = state->period_ns;
+	struct function_bounds schedule = find_kernel_function("__schedule");
+	bpf->rodata->config.schedule_start = schedule.start;
+	bpf->rodata->config.schedule_end = schedule.end;
+	bpf_map__set_max_entries(bpf->maps.waiting, EVENT_MAX_WAITING);
+	bpf_program__set_autoload(bpf->progs.on_switch, true);
+	bpf_program__set_autoload(bpf->progs.on_waking, true);
+	bpf_program__set_autoload(bpf->progs.on_wakeup_new, true);
+}
+
+static struct err *open_tracepoint(struct wait_state *state, const char *name, int program)
+{
+	int fd = bpf_raw_tracepoint_open(name, program);
+	if (fd == -ENOENT)
+		return err_new(ERR_UNSUPPORTED,
+			"waits cannot be recorded: this kernel has no tracepoint %s (%s)", name,
+			"off-CPU time needs Linux 6.16 or later");
+	if (fd < 0)
+		return feature_explain(err_sys(-fd, "cannot attach to the tracepoint %s", name));
+	state->tracepoints[state->nr_tracepoints++] = fd;
+	return NULL;
+}
+
+static struct err *wait_attach(struct source *source, const struct source_place *place)
+{
+	struct wait_state *state = source->state;
+	int program;
+	try(source_kernel_program(place->bpf, source->row->program, &program));
+	try(open_tracepoint(state, "sched_exit_tp", program));
+	try(open_tracepoint(state, "sched_waking", bpf_program__fd(place->bpf->progs.on_waking)));
+	try(open_tracepoint(
+		state, "sched_wakeup_new", bpf_program__fd(place->bpf->progs.on_wakeup_new)));
+	return open_tracepoint(state, "sched_switch", bpf_program__fd(place->bpf->progs.on_switch));
+}
+
+static struct err *wait_start(struct source *source, uint64_t now_ns)
+{
+	struct sample_bpf__bss *bss = ((struct wait_state *)source->state)->bpf->bss;
+	bss->takes_waits_since_ns = now_ns;
+	bss->takes_waits = true;
+	return NULL;
+}
+
+static void close_tracepoints(struct wait_state *state)
+{
+	while (state->nr_tracepoints)
+		close(state->tracepoints[--state->nr_tracepoints]);
+}
+
+/* The programs run with preemption off: when a grace period is over, none is under way. */
+static void wait_stop(struct source *source, uint64_t now_ns)
+{
+	struct wait_state *state = source->state;
+	(void)now_ns;
+	state->bpf->bss->takes_waits = false;
+	close_tracepoints(state);
+	source_kernel_settle(source, state->bpf);
+}
+
+static struct err *wait_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	return source_kernel_read(source, ((struct wait_state *)source->state)->bpf, ret);
+}
+
+static void wait_release(struct source *source)
+{
+	close_tracepoints(source->state);
+	mem_free(source->state);
+}
+
+const struct event_source wait_source = {
+	.name = "wait",
+	.tallied = "waits",
+	.help = "offcpu, runq, wall",
+	.program = "wait",
+	.lane = EVENT_LANE_SWITCH,
+	.probe = wait_probe,
+	.load = wait_load,
+	.attach = wait_attach,
+	.start = wait_start,
+	.stop = wait_stop,
+	.read_counters = wait_read_counters,
+	.release = wait_release,
+};

@@ -1,0 +1,172 @@
+/*
+ * Waits in known ways, each in a function of its own, and clocks them itself. Prints a line for
+ * each way: function, times, ns that the calls which wait took in all. waits WAY N    short_sleeps
+ * (0.3 ms), long_sleeps (40 ms), pipe_reads (20 ms), futex_waits (20 ms), queueing (N threads that
+ * want one CPU for 0.3 s)
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_ns(long ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+__attribute__((noinline)) static uint64_t short_sleeps(int times)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < times; i++) {
+		uint64_t began = now_ns();
+		sleep_ns(300000);
+		sum += now_ns() - began;
+	}
+	return sum;
+}
+
+__attribute__((noinline)) static uint64_t long_sleeps(int times)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < times; i++) {
+		uint64_t began = now_ns();
+		sleep_ns(40000000);
+		sum += now_ns() - began;
+	}
+	return sum;
+}
+
+static int ends[2];
+static int wakes;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *write_now_and_then(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < wakes; i++) {
+		sleep_ns(20000000);
+		if (write(ends[1], "x", 1) != 1)
+			abort();
+	}
+	return NULL;
+}
+
+__attribute__((noinline)) static uint64_t pipe_reads(int times)
+{
+	uint64_t sum = 0;
+	pthread_t writer;
+	char byte;
+	wakes = times;
+	if (pipe(ends) || pthread_create(&writer, NULL, write_now_and_then, NULL))
+		abort();
+	for (int i = 0; i < times; i++) {
+		uint64_t began = now_ns();
+		if (read(ends[0], &byte, 1) != 1)
+			abort();
+		sum += now_ns() - began;
+	}
+	pthread_join(writer, NULL);
+	return sum;
+}
+
+static void *hold_lock(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < wakes; i++) {
+		pthread_mutex_lock(&lock);
+		if (write(ends[1], "x", 1) != 1)
+			abort();
+		sleep_ns(20000000);
+		pthread_mutex_unlock(&lock);
+		sleep_ns(1000000);
+	}
+	return NULL;
+}
+
+__attribute__((noinline)) static uint64_t futex_waits(int times)
+{
+	uint64_t began = now_ns();
+	pthread_t holder;
+	char byte;
+	wakes = times;
+	if (pipe(ends) || pthread_create(&holder, NULL, hold_lock, NULL))
+		abort();
+	for (int i = 0; i < times; i++) {
+		if (read(ends[0], &byte, 1) != 1)
+			abort();
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+	}
+	pthread_join(holder, NULL); /* which may have got the lock once more than this thread */
+	return now_ns() - began;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void *spin(void *arg)
+{
+	uint64_t began = now_ns(), *waited = arg, cpu_began = cpu_ns();
+	while (now_ns() - began < 300000000)
+		;
+	*waited = (now_ns() - began) - (cpu_ns() - cpu_began);
+	return NULL;
+}
+
+/* What the threads lived, and had no CPU. */
+__attribute__((noinline)) static uint64_t queueing(int threads)
+{
+	enum {
+		MAX_THREADS = 16,
+	};
+	pthread_t thread[MAX_THREADS];
+	uint64_t waited[MAX_THREADS] = {0}, sum = 0;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (threads > MAX_THREADS || sched_setaffinity(0, sizeof(one), &one))
+		abort();
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, spin, &waited[i]))
+			abort();
+	for (int i = 0; i < threads; i++) {
+		pthread_join(thread[i], NULL);
+		sum += waited[i];
+	}
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct way {
+		const char *name;
+		uint64_t (*wait)(int times);
+	} ways[] = {
+		{"short_sleeps", short_sleeps},
+		{"long_sleeps", long_sleeps},
+		{"pipe_reads", pipe_reads},
+		{"futex_waits", futex_waits},
+		{"queueing", queueing},
+	};
+	for (int i = 1; i + 1 < argc; i += 2)
+		for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++)
+			if (strcmp(argv[i], ways[k].name) == 0)
+				printf("%s %s %llu\n", argv[i], argv[i + 1],
+					(unsigned long long)ways[k].wait(atoi(argv[i + 1])));
+	return 0;
+}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# Waits of threads: a program that clocks its own says how long each of its functions waited, and that
+# is what the recording has to say of them.
+. "$(dirname "$0")/prelude.bash"
+
+needs_sched_exit() {
+	[[ $(uname -r | awk -F. '{ print $1 * 100 + $2 }') -ge 616 ]] || skip "needs Linux 6.16"
+}
+
+record_waits() { # EVENT... -- WAY N...: what the program says of itself is in the file said
+	local events=()
+	while [[ $1 != -- ]]; do
+		events+=(-e "$1")
+		shift
+	done
+	shift
+	needs_sched_exit
+	"$EBPROF" record "${events[@]}" --wait-period "${period:-10ms}" -- "$WORKLOADS/waits" "$@" >said 2>err || fail "record: $(tail -n 2 err)"
+}
+
+# ns that the report has of an event and all stacks with the function.
+recorded_ns() { # EVENT FUNCTION
+	"$EBPROF" convert --folded --event "$1" -o - ebprof.data 2>/dev/null |
+		awk -v name="$2" 'index($0, ";" name ";") || index($0, ";" name "_[i];") { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+# What the program clocked of a way, within so many percent and what a handful of ms may be off.
+want_clocked() { # WAY RECORDED_NS PERCENT
+	local clocked
+	clocked=$(awk -v way="$1" '$1 == way { print $3 }' said)
+	awk -v got="$2" -v want="$clocked" -v percent="$3" \
+		'BEGIN { off = got - want; exit !((off < 0 ? -off : off) <= want * percent / 100 + 4e6) }' ||
+		fail "$1: recorded $2 ns, clocked $clocked"
+}
+
+# count or sum of what became of waits
+tally() { # COUNTER count|sum
+	"$EBPROF" info --json ebprof.data | grep '"name": "wait"' |
+		sed -E "s/.*\"$1\": \{\"count\": ([0-9]+), \"sum\": ([0-9]+)\}.*/\1 \2/" |
+		awk -v which="$2" '{ print which == "count" ? $1 : $2 }'
+}
+
+# events = samples + below + filtered + lost, in number and in ns, and what was lost is none.
+want_balance() {
+	local which all sum counter
+	for which in count sum; do
+		all=$(tally events $which) sum=0
+		for counter in samples idle filtered below lost_ring lost_busy lost_unresolved lost_write; do
+			sum=$((sum + $(tally $counter $which)))
+		done
+		[[ $all == "$sum" && $all -gt 0 ]] || fail "$which: $all waits, $sum accounted for"
+	done
+	[[ $(tally lost_busy count) == 0 && $(tally lost_unresolved count) == 0 ]] || fail "waits were lost"
+}
+
+# Waits of more than the period are all there, each with its length; of shorter ones the estimate may
+# be off by a period for each CPU.
+test_long_waits_are_what_the_program_clocked() {
+	local period=500us
+	record_waits offcpu runq -- long_sleeps 8 pipe_reads 10 futex_waits 10
+	want_balance
+	local way
+	for way in long_sleeps pipe_reads futex_waits; do
+		want_clocked $way $(($(recorded_ns offcpu $way) + $(recorded_ns runq $way))) 3
+	done
+	"$EBPROF" report --stdio ebprof.data >report || fail "report fails"
+	grep -q '__schedule' report || fail "the leaf is not __schedule: $(sed -n 4,8p report)"
+}
+
+# 0.3 ms each: of their time one of 10 ms is a sample.
+test_short_waits_are_estimated() {
+	record_waits offcpu -- short_sleeps 3000
+	want_balance
+	(($(tally samples count) < $(tally events count) / 10)) || fail "all of them are samples"
+	local exact estimate
+	exact=$(tally events sum) estimate=$(recorded_ns offcpu short_sleeps)
+	awk -v exact="$exact" -v got="$estimate" 'BEGIN { exit !(got > 0.95 * exact - 2e7 && got < 1.05 * exact + 2e7) }' ||
+		fail "estimated $estimate ns of $exact"
+}
+
+test_run_queue() {
+	record_waits runq -- queueing 4
+	want_balance
+	want_clocked queueing "$(recorded_ns runq spin)" 8
+}
+
+test_wall_is_all_of_a_threads_life() {
+	record_waits wall cpu-clock -- long_sleeps 5 queueing 3
+	local lived ticks
+	ticks=$(recorded_ns cpu-clock spin)
+	lived=$((ticks * 1001001 + $(recorded_ns offcpu spin) + $(recorded_ns runq spin)))
+	awk -v got="$lived" 'BEGIN { exit !(got > 0.85 * 9e8 && got < 1.15 * 9e8) }' ||
+		fail "three threads lived 0.3 s each, recorded were $lived ns"
+}
+
+# Those of other processes are no waits of the target's.
+test_only_the_targets() {
+	needs_sched_exit
+	"$WORKLOADS/waits" long_sleeps 200 >other &
+	record_waits offcpu -- long_sleeps 5
+	kill %1
+	want_balance
+	(($(tally samples count) <= 12)) || fail "$(tally samples count) samples of 5 sleeps"
+}
+
+test_attached_to_a_sleeper() {
+	needs_sched_exit
+	"$WORKLOADS/waits" long_sleeps 60 >other &
+	sleep 0.2
+	run "$EBPROF" record -e offcpu --duration 1 -p $!
+	want_status 0 record
+	want_balance
+	awk -v sum="$(tally samples sum)" 'BEGIN { exit !(sum > 0.85e9 && sum < 1.1e9) }' ||
+		fail "of a second of sleeping $(tally samples sum) ns"
+}
+
+run_tests

@@ -1,0 +1,181 @@
+/* Waits of tasks: how long they are, which are sampled and for how much, and that each is counted.
+ */
+#include "record/session_options.h"
+#include "record/table_store.h"
+#include "tests/unit/emulate/kernel.h"
+#include "tests/unit/unit.h"
+
+enum {
+	CODE = 0x400000,
+	CODE_BYTES = 0x10000,
+	STACK = 0x7000000,
+	SELF = 2001, /* threads */
+	OTHER = 2002,
+	PERIOD_NS = 1000,
+	SLEEPS = 1, /* TASK_INTERRUPTIBLE */
+	DIES = 0x80,
+};
+
+static struct table_store *rules; /* has the one for frame pointers */
+static uint64_t stack_words[] = {0, 0};
+
+static void boot(uint32_t waits)
+{
+	const struct emulated_vma vma = {
+		.start = CODE, .end = CODE + CODE_BYTES, .is_executable = true};
+	emulate_boot(EMULATED_6_13);
+	CHECK_OK(emulate_table_store(1, &rules));
+	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
+	emulate_config()->nr_lanes = 2;
+	emulate_mappings(&vma, 1, 0);
+	emulate_memory(STACK, stack_words, sizeof(stack_words));
+	emulated.tid = SELF;
+	emulated.time_ns = 100000;
+	emulate_takes_waits(waits, PERIOD_NS);
+}
+
+static void come_back(void)
+{
+	struct unwind_registers regs = {.ip = CODE + 1};
+	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
+	emulate_wait_end(&regs);
+}
+
+/* A sleep of so many ns, and then so many in the run queue. */
+static void sleep_and_queue(uint64_t sleep_ns, uint64_t queue_ns)
+{
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += sleep_ns;
+	emulate_waking(SELF);
+	emulated.time_ns += queue_ns;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+}
+
+static void check_tally(enum event_counter counter, uint64_t count, uint64_t sum)
+{
+	struct event_tally tally = emulated_wait_tally(counter);
+	CHECK_INT(tally.count, count);
+	CHECK_INT(tally.sum, sum);
+}
+
+static void check_sample(size_t n, enum event_wait event, uint64_t value, uint64_t measured)
+{
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, n);
+	CHECK(sample != NULL);
+	CHECK_INT(sample->source, EVENT_SOURCE_WAIT);
+	CHECK_INT(sample->event, event);
+	CHECK_INT(sample->value, value);
+	CHECK_INT(sample->measured, measured);
+	CHECK_INT(sample->tid, SELF);
+	CHECK(sample->user_hash != 0);
+}
+
+TEST(a_long_wait_stands_for_itself)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	sleep_and_queue(5000, 70);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_sample(0, EVENT_WAIT_OFF_CPU, 5000, 5000);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 5000);
+	check_tally(EVENT_COUNTER_BELOW, 0, 0);
+}
+
+/* Both have the stack that was sent once. */
+TEST(sleep_and_run_queue_are_two_waits)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	sleep_and_queue(5000, 2000);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+	CHECK_INT(emulated_count(EVENT_STACK), 1);
+	check_sample(0, EVENT_WAIT_OFF_CPU, 5000, 5000);
+	check_sample(1, EVENT_WAIT_RUN_QUEUE, 2000, 2000);
+	const struct event_sample *first = emulated_record(EVENT_SAMPLE, 0),
+				  *second = emulated_record(EVENT_SAMPLE, 1);
+	CHECK(first->is_followed);
+	CHECK(!second->is_followed);
+	CHECK_INT(first->user_hash, second->user_hash);
+	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
+	check_tally(EVENT_COUNTER_SAMPLES, 2, 7000);
+}
+
+TEST(a_preempted_task_waits_in_the_run_queue)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_switch(SELF, OTHER, true, SLEEPS); /* preempted on its way to sleep */
+	emulated.time_ns += 3000;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_sample(0, EVENT_WAIT_RUN_QUEUE, 3000, 3000);
+}
+
+/* The point is at 0 of the first period, and at what the kernel's random number says of the next.
+ */
+TEST(a_short_wait_that_passes_the_point_stands_for_the_period)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulated.random = 450;
+	for (int i = 0; i < 20; i++)
+		sleep_and_queue(100, 1);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+	check_sample(0, EVENT_WAIT_OFF_CPU, PERIOD_NS, 100);
+	check_sample(1, EVENT_WAIT_OFF_CPU, PERIOD_NS, 100);
+	check_tally(EVENT_COUNTER_EVENTS, 20, 2000);
+	check_tally(EVENT_COUNTER_SAMPLES, 2, 200);
+	check_tally(EVENT_COUNTER_BELOW, 18, 1800);
+}
+
+/* What slept when recording began has waited since then. */
+TEST(a_wait_that_began_before_the_recording)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulated.time_ns += 4000;
+	emulate_waking(SELF);
+	emulated.time_ns += 2000;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	check_sample(0, EVENT_WAIT_OFF_CPU, 4000, 4000);
+	check_sample(1, EVENT_WAIT_RUN_QUEUE, 2000, 2000);
+}
+
+/* It has no stack yet, and does not come back by way of schedule(): counted, not sampled. */
+TEST(a_new_task_is_below)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_new_task(SELF);
+	emulated.time_ns += 9000;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 9000);
+	check_tally(EVENT_COUNTER_BELOW, 1, 9000);
+}
+
+TEST(the_end_of_a_task_is_no_wait)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	sleep_and_queue(5000, 0);
+	emulate_switch(SELF, OTHER, false, DIES);
+	emulated.time_ns += 9000;
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
+}
+
+TEST(waits_count_while_they_are_to)
+{
+	boot(0);
+	sleep_and_queue(5000, 5000);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+	check_tally(EVENT_COUNTER_EVENTS, 0, 0);
+}
+
+TEST(a_wait_that_finds_no_room_in_the_ring_is_lost)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulated.ring_bytes = 0;
+	sleep_and_queue(5000, 2000);
+	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
+	check_tally(EVENT_COUNTER_LOST_RING, 2, 7000);
+	check_tally(EVENT_COUNTER_SAMPLES, 0, 0);
+}
