@@ -389,6 +389,9 @@ bench-languages: $(O)/ebprof ## script frames: how complete, what they cost (roo
 bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and bytes of each export format
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/exports.sh
 
+bench-events: $(O)/ebprof $(O)/tests/bench/switches $(O)/tests/e2e/waits ## waits of threads: are their sums right, what do they cost (root)
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/events.sh
+
 bench-functions: $(O)/ebprof ## functions of stripped files: leaves without one, the hottest one (root)
 	@EBPROF=$(abspath $(O)/ebprof) tests/bench/functions.sh
 
@@ -456,6 +459,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-ci bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
+.PHONY: all bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -247,6 +247,7 @@ struct task_struct {
 	struct sched_entity se;
 	unsigned long nvcsw, nivcsw;
 	int on_cpu;
+	char comm[16];
 	unsigned int flags;
 	struct task_struct *group_leader;
 	__u64 start_boottime;

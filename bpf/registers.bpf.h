@@ -61,20 +61,11 @@ static __always_inline bool is_kernel_address(__u64 address)
 	return (__s64)address < 0;
 }
 
-/*
- * With which the task entered the kernel, of a task that is in it: they stand at the top of its
- * kernel stack, where the entry code pushed them. False: it never was in user space.
- */
-static __always_inline bool read_saved_registers(
-	struct task_struct *task, struct unwind_registers *ret)
+/* False: they are those of a thread that never was in user space. */
+static __always_inline bool read_registers_at(const void *at, struct unwind_registers *ret)
 {
 	struct pt_regs saved;
-	const void *at;
 	ret->known = ALL_REGISTERS_KNOWN;
-	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
-		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		at = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES - sizeof(saved);
 	if (bpf_probe_read_kernel(&saved, sizeof(saved), at))
 		return false;
 	ret->ip = REGS_IP(&saved);
@@ -83,6 +74,21 @@ static __always_inline bool read_saved_registers(
 #undef COPY
 	/* ip is 0 after a call through NULL; all are in a thread of the kernel. */
 	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
+}
+
+/*
+ * With which the current task entered the kernel, where it is: they stand at the top of its kernel
+ * stack, where the entry code pushed them. False: it never was in user space.
+ */
+static __always_inline bool read_saved_registers(
+	struct task_struct *task, struct unwind_registers *ret)
+{
+	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
+		return read_registers_at(
+			(const void *)bpf_task_pt_regs(bpf_get_current_task_btf()), ret);
+	return read_registers_at((const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES -
+					 sizeof(struct pt_regs),
+		ret);
 }
 
 /*

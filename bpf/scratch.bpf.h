@@ -179,10 +179,14 @@ static __always_inline __u64 number_of_lane(const struct scratch *scratch, __u32
 }
 
 /* Of code of no file: the program image that has it. No file has such a number. */
+static __always_inline __u64 image_space(const struct event_sample *sample)
+{
+	return mix(mix(mix(1, sample->pid), sample->start_ns), sample->exec_id) | 1ULL << 63;
+}
+
 static __always_inline __u64 code_space(const struct scratch *scratch)
 {
-	const struct event_sample *sample = &scratch->sample;
-	return mix(mix(mix(1, sample->pid), sample->start_ns), sample->exec_id) | 1ULL << 63;
+	return image_space(&scratch->sample);
 }
 
 static __always_inline void push_word(struct scratch *scratch, __u64 word)

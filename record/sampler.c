@@ -297,6 +297,11 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 	shadow_detach(&sampler->shadow);
 }
 
+bool sampler_finish_some(struct sampler *sampler)
+{
+	return sources_finish_some(sampler->sources);
+}
+
 int sampler_fd(const struct sampler *sampler)
 {
 	/* Not libbpf's epoll descriptor: the recorder does not wait on that, so it would announce

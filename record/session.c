@@ -779,6 +779,8 @@ static struct err *finish(struct session *session, struct err *err)
 		*until_ns = now_ns;
 	session->is_over = true;
 	end_probing(session);
+	while (sampler_finish_some(session->sampler))
+		drain(session);
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain_last(session);

@@ -68,6 +68,12 @@ struct {
 	__type(value, struct wait_lane);
 } wait_lanes SEC(".maps");
 
+/* The kernel's own threads wait for work, which says nothing of the machine. */
+static __always_inline bool is_waiter(struct task_struct *task)
+{
+	return !(BPF_CORE_READ(task, flags) & PF_KTHREAD) && is_target_task(task);
+}
+
 /* What the wait stands for; 0: it is below. */
 static __always_inline __u64 select_wait(struct wait_selector *selector, __u64 ns)
 {
@@ -111,7 +117,7 @@ static __always_inline void forget_waiting(struct task_struct *task)
 static __noinline int begin_waiting(struct task_struct *task, bool is_blocked, bool is_new)
 {
 	__u32 tid = BPF_CORE_READ(task, pid);
-	if (!tid || !is_target_task(task))
+	if (!tid || !is_waiter(task))
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct waiting *found = bpf_map_lookup_elem(&waiting, &tid);
@@ -145,7 +151,7 @@ static __noinline int end_waiting(struct task_struct *task)
 	if (!lane || !counted)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
-	if (!wait && tid && is_target_task(task))
+	if (!wait && tid && is_waiter(task))
 		wait = start_waiting(tid, takes_waits_since_ns);
 	if (!wait || !wait->off_ns)
 		return 0;
@@ -182,7 +188,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
 	if (wait && wait->off_ns && !wait->ready_ns)
 		wait->ready_ns = bpf_ktime_get_ns();
-	else if (!wait && tid && is_target_task(task) && !BPF_CORE_READ(task, on_cpu))
+	else if (!wait && tid && is_waiter(task) && !BPF_CORE_READ(task, on_cpu))
 		start_waiting(tid, bpf_ktime_get_ns());
 	return 0;
 }

@@ -80,6 +80,11 @@ struct event_source {
 	/* When it returns no event counts any more, and no sample of one is under way. */
 	void (*stop)(struct source *source, uint64_t now_ns);
 	/*
+	 * NULL, or called after stop() until it returns false: makes samples of what was still
+	 * under way then, some at a time, so that the ring can be emptied in between.
+	 */
+	bool (*finish_some)(struct source *source);
+	/*
 	 * Appends what every CPU has counted: always the same ones in the same order, new ones
 	 * last. `with_skipped`: CPUs may have to be interrupted, and waited for, to tell that.
 	 */

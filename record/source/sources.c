@@ -86,6 +86,14 @@ void sources_stop(struct sources *sources, uint64_t now_ns)
 		source->row->stop(source, now_ns);
 }
 
+bool sources_finish_some(struct sources *sources)
+{
+	bool is_more = false;
+	vec_each(sources, source)
+		is_more |= source->row->finish_some && source->row->finish_some(source);
+	return is_more;
+}
+
 struct err *sources_update(struct sources *sources, uint64_t now_ns)
 {
 	vec_each(sources, source)

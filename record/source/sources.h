@@ -29,6 +29,8 @@ struct err *sources_attach(
 	struct sources *sources, const struct source_place *place) ERR_MUST_CHECK;
 struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 void sources_stop(struct sources *sources, uint64_t now_ns);
+/* After sources_stop(), until it is false; the ring is to be emptied in between. */
+bool sources_finish_some(struct sources *sources);
 struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 /*
  * For a CPU that came online. A source that cannot go on there is left as it is: the CPU is gone

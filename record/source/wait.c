@@ -23,6 +23,8 @@ struct wait_state {
 	uint64_t period_ns;
 	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
 	int nr_tracepoints;
+	struct bpf_link *sleepers; /* the iterator over tasks that sleep at the end; NULL: none */
+	int sleepers_fd;
 };
 
 static const struct wait_event {
@@ -89,6 +91,7 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	bpf_program__set_autoload(bpf->progs.on_switch, true);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_wakeup_new, true);
+	bpf_program__set_autoload(bpf->progs.on_sleeper, true);
 }
 
 static struct err *open_tracepoint(struct wait_state *state, const char *name, int program)
@@ -134,10 +137,42 @@ static void close_tracepoints(struct wait_state *state)
 static void wait_stop(struct source *source, uint64_t now_ns)
 {
 	struct wait_state *state = source->state;
-	(void)now_ns;
-	state->bpf->bss->takes_waits = false;
+	struct sample_bpf__bss *bss = state->bpf->bss;
+	bool has_taken = bss->takes_waits;
+	bss->waits_end_ns = bss->until_ns && bss->until_ns < now_ns ? bss->until_ns : now_ns;
+	bss->takes_waits = false;
 	close_tracepoints(state);
 	source_kernel_settle(source, state->bpf);
+	if (has_taken)
+		state->sleepers = bpf_program__attach_iter(state->bpf->progs.on_sleeper, NULL);
+	if (state->sleepers)
+		state->sleepers_fd = bpf_iter_create(bpf_link__fd(state->sleepers));
+}
+
+static void end_sleepers(struct wait_state *state)
+{
+	if (!state->sleepers)
+		return;
+	if (state->sleepers_fd >= 0)
+		close(state->sleepers_fd);
+	bpf_link__destroy(state->sleepers);
+	state->sleepers = NULL;
+}
+
+/* A byte is a sleeper. The stacks of so many have room in the ring. */
+static bool wait_finish_some(struct source *source)
+{
+	enum {
+		SLEEPERS = 32,
+	};
+	struct wait_state *state = source->state;
+	char sleepers[SLEEPERS];
+	if (!state->sleepers)
+		return false;
+	if (state->sleepers_fd >= 0 && read(state->sleepers_fd, sleepers, sizeof(sleepers)) > 0)
+		return true;
+	end_sleepers(state);
+	return false;
 }
 
 static struct err *wait_read_counters(
@@ -150,6 +185,7 @@ static struct err *wait_read_counters(
 static void wait_release(struct source *source)
 {
 	close_tracepoints(source->state);
+	end_sleepers(source->state);
 	mem_free(source->state);
 }
 
@@ -164,6 +200,7 @@ const struct event_source wait_source = {
 	.attach = wait_attach,
 	.start = wait_start,
 	.stop = wait_stop,
+	.finish_some = wait_finish_some,
 	.read_counters = wait_read_counters,
 	.release = wait_release,
 };

@@ -65,11 +65,21 @@ want_whole() { # FILE
 	[[ -z $(field "$1" damage) ]] || fail "$1 is damaged: $(field "$1" damage)"
 }
 
-# Every tick is a sample in the file, idle, filtered or lost; no other way out.
+# Of the sources that the file names, the events that made no sample and were not lost, and all.
+other_events() { # FILE
+	"$EBPROF" info --json "$1" 2>/dev/null | sed -n '/^  "sources": \[/,/^  \],/p' | grep -oE '"[a-z_]+": \{"count": [0-9]+' |
+		awk -F'[": ]+' '$2 == "events" { all += $NF } $2 ~ /^(idle|filtered|below)$/ { unsampled += $NF }
+			END { print all + 0, unsampled + 0 }'
+}
+
+# Every tick, and every event of another source, is a sample in the file, idle, filtered, below or lost;
+# no other way out.
 want_exact() { # FILE
-	local ticks samples idle filtered lost
+	local ticks samples idle filtered lost all unsampled
 	ticks=$(field "$1" ticks) samples=$(field "$1" samples) idle=$(field "$1" idle)
 	filtered=$(field "$1" filtered) lost=$(field "$1" lost)
+	read -r all unsampled < <(other_events "$1")
+	ticks=$((ticks + all)) filtered=$((filtered + unsampled))
 	[[ $ticks == $((samples + idle + filtered + lost)) ]] ||
 		fail "$1: $ticks ticks, but $samples samples + $idle idle + $filtered filtered + $lost lost"
 }

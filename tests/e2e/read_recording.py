@@ -25,7 +25,7 @@ COUNTER_NAMES = {
 }
 EVENT_COUNTER_NAMES = {
     1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",
-    7: "lost_unresolved", 8: "lost_write", 9: "skipped",
+    7: "lost_unresolved", 8: "lost_write", 9: "skipped", 10: "below",
 }
 CAUSES = {
     1: "unknown", 2: "broken_frame_pointer", 3: "unreadable_stack", 4: "depth_limit",

@@ -1,8 +1,9 @@
 /*
- * Waits in known ways, each in a function of its own, and clocks them itself. Prints a line for
- * each way: function, times, ns that the calls which wait took in all. waits WAY N    short_sleeps
- * (0.3 ms), long_sleeps (40 ms), pipe_reads (20 ms), futex_waits (20 ms), queueing (N threads that
- * want one CPU for 0.3 s)
+ * waits WAY N...: waits in known ways, each in a function of its own, N times, and clocks them
+ * itself. Prints a line for each way: its name, N, and ns that the calls which wait took in all.
+ *
+ * short_sleeps are of 0.3 ms, long_sleeps of 40 ms; pipe_reads and futex_waits wait 20 ms for
+ * another thread; queueing is of N threads that want one CPU for 0.3 s; N sleepers sleep for ever.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -151,6 +152,28 @@ __attribute__((noinline)) static uint64_t queueing(int threads)
 	return sum;
 }
 
+__attribute__((noinline)) static void *sleep_for_ever(void *arg)
+{
+	while (!arg)
+		pause();
+	return arg;
+}
+
+__attribute__((noinline)) static uint64_t sleepers(int threads)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, &attributes, sleep_for_ever, NULL))
+			abort();
+	puts("all asleep");
+	fflush(stdout);
+	sleep_for_ever(NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct way {
@@ -162,6 +185,7 @@ int main(int argc, char **argv)
 		{"pipe_reads", pipe_reads},
 		{"futex_waits", futex_waits},
 		{"queueing", queueing},
+		{"sleepers", sleepers},
 	};
 	for (int i = 1; i + 1 < argc; i += 2)
 		for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++)

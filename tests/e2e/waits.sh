@@ -114,4 +114,20 @@ test_attached_to_a_sleeper() {
 		fail "of a second of sleeping $(tally samples sum) ns"
 }
 
+# Threads that sleep all the time: a sample each, as long as the recording, with a whole stack.
+test_sleepers_of_the_whole_recording() {
+	needs_sched_exit
+	"$WORKLOADS/waits" sleepers 2000 >asleep &
+	local pid=$! stacks
+	wait_until "threads that sleep" grep -q asleep asleep
+	run "$EBPROF" record -e offcpu --duration 0.5 -p $pid
+	want_status 0 record
+	want_balance
+	kill $pid
+	[[ $(tally samples count) == 2001 ]] || fail "$(tally samples count) samples of 2001 threads"
+	stacks=$("$EBPROF" convert --folded -o - ebprof.data | awk '/;start_thread;sleep_for_ever;.*pause/ { sum += $NF } END { printf "%.0f\n", sum }')
+	awk -v ns="$stacks" 'BEGIN { exit !(ns > 2000 * 0.45e9 && ns < 2000 * 0.7e9) }' ||
+		fail "2000 threads slept $stacks ns in half a second"
+}
+
 run_tests

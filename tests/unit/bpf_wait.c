@@ -179,3 +179,59 @@ TEST(a_wait_that_finds_no_room_in_the_ring_is_lost)
 	check_tally(EVENT_COUNTER_LOST_RING, 2, 7000);
 	check_tally(EVENT_COUNTER_SAMPLES, 0, 0);
 }
+
+/* ---- when recording ends ---- */
+
+static void end_asleep(void)
+{
+	struct unwind_registers regs = {.ip = CODE + 1};
+	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
+	emulate_sleeper(SELF, &regs);
+}
+
+/* Its stack is a snapshot that the recorder unwinds. */
+TEST(a_sleeper_has_waited_up_to_the_end)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 7000;
+	end_asleep();
+	check_sample(0, EVENT_WAIT_OFF_CPU, 7000, 7000);
+	CHECK_INT(emulated_count(EVENT_SNAPSHOT), 1);
+	const struct event_snapshot *snapshot = emulated_record(EVENT_SNAPSHOT, 0);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(snapshot->hash, sample->user_hash);
+	CHECK_INT(snapshot->registers.ip, CODE + 1);
+	CHECK_INT(emulated.written_bytes, 1);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 7000);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 7000);
+}
+
+TEST(a_sleeper_that_was_never_seen_has_waited_all_the_time)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulated.time_ns += 7000;
+	end_asleep();
+	check_sample(0, EVENT_WAIT_OFF_CPU, 7000, 7000);
+}
+
+TEST(a_task_that_has_just_come_is_no_sleeper)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	sleep_and_queue(5000, 0);
+	emulated.time_ns += 7000;
+	end_asleep();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
+}
+
+TEST(a_short_wait_at_the_end_is_below)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 700;
+	end_asleep();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 700);
+	check_tally(EVENT_COUNTER_BELOW, 1, 700);
+}

@@ -181,6 +181,19 @@ long bpf_get_current_comm(void *to, unsigned int bytes)
 	return 0;
 }
 
+long bpf_seq_write(struct seq_file *file, const void *bytes, unsigned int nr_bytes)
+{
+	(void)file, (void)bytes;
+	emulated.written_bytes += nr_bytes;
+	return 0;
+}
+
+long bpf_get_task_stack(
+	struct task_struct *task, void *to, unsigned int bytes, unsigned long long flags)
+{
+	return bpf_get_stack(task, to, bytes, flags);
+}
+
 /* Return addresses behind the leaf; no tick strikes in user code with a kernel stack. */
 long bpf_get_stack(void *context, void *to, unsigned int bytes, unsigned long long flags)
 {

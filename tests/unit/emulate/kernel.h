@@ -39,7 +39,8 @@ struct emulated_kernel {
 	uint32_t inner_pid,
 		inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
 	uint64_t switches, runtime_ns;
-	uint32_t random; /* what the kernel gives for a random number */
+	uint64_t written_bytes; /* by iterators */
+	uint32_t random;        /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	bool is_kernel_thread, has_no_memory;
@@ -204,6 +205,8 @@ void emulate_waking(uint32_t tid);
 void emulate_new_task(uint32_t tid);
 /* The task is the current one; `regs` those with which it entered the kernel. */
 void emulate_wait_end(const struct unwind_registers *regs);
+/* The task, asleep with these registers, when waits end to count. */
+void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs);
 struct event_tally emulated_wait_tally(enum event_counter counter);
 
 /* ---- the recorder's side of the maps ---- */

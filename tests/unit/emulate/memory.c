@@ -84,6 +84,13 @@ long bpf_probe_read_user(void *to, unsigned int bytes, const void *from)
 	return 0;
 }
 
+long bpf_copy_from_user_task(void *to, unsigned int bytes, const void *from,
+	struct task_struct *task, unsigned long long flags)
+{
+	(void)task, (void)flags; /* there is one process */
+	return bpf_probe_read_user(to, bytes, from);
+}
+
 /* The bytes up to the zero, that included; the last one is a zero even if the text goes on. */
 long bpf_probe_read_user_str(void *to, unsigned int bytes, const void *from)
 {

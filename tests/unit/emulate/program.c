@@ -23,6 +23,8 @@ int on_switch(
 	bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state);
 int on_waking(struct task_struct *task);
 int on_wakeup_new(struct task_struct *task);
+struct bpf_iter__task;
+int on_sleeper(struct bpf_iter__task *ctx);
 int on_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_wait_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int walk_wait(struct bpf_raw_tracepoint_args *ctx);
@@ -127,6 +129,7 @@ static void make_maps(void)
 	waits.max_entries = 16;
 	emulate_map(&waits);
 	emulate_map(&DESCRIBE(wait_lanes));
+	emulate_map(&DESCRIBE(sleepers));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
 	emulate_map(&DESCRIBE(no_shadow_stack));
@@ -369,6 +372,17 @@ void emulate_wait_end(const struct unwind_registers *regs)
 	begin(regs, &context);
 	put_registers(saved_registers(), regs);
 	on_wait(&none);
+}
+
+void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	waits_end_ns = emulated.time_ns;
+	struct task_struct *task = &process.task->task;
+	task->pid = (int)tid;
+	on_sleeper(&(struct bpf_iter__task){.meta = &(struct bpf_iter_meta){0}, .task = task});
 }
 
 struct event_tally emulated_wait_tally(enum event_counter counter)

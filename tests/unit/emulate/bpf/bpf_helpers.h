@@ -28,6 +28,9 @@ long bpf_map_update_elem(
 long bpf_map_delete_elem(const void *name, const void *key);
 
 long bpf_probe_read_user(void *to, unsigned int bytes, const void *from);
+struct task_struct;
+long bpf_copy_from_user_task(void *to, unsigned int bytes, const void *from,
+	struct task_struct *task, unsigned long long flags);
 long bpf_probe_read_user_str(void *to, unsigned int bytes, const void *from);
 long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from);
 
@@ -48,6 +51,10 @@ unsigned long long bpf_get_attach_cookie(void *context);
 long bpf_get_current_comm(void *to, unsigned int bytes);
 unsigned long long bpf_ktime_get_ns(void);
 unsigned int bpf_get_prandom_u32(void);
+struct seq_file;
+long bpf_seq_write(struct seq_file *file, const void *bytes, unsigned int nr_bytes);
+long bpf_get_task_stack(
+	struct task_struct *task, void *to, unsigned int bytes, unsigned long long flags);
 long bpf_get_stack(void *context, void *to, unsigned int bytes, unsigned long long flags);
 long bpf_loop(unsigned int count, long (*body)(unsigned int, void *), void *context,
 	unsigned long long flags);

@@ -1,0 +1,176 @@
+/*
+ * Waits that go on when recording ends: a program that the recorder runs over all tasks then, and
+ * that makes samples of their stacks from outside. User stacks go out as snapshots, with the
+ * registers that the task entered the kernel with: the recorder unwinds them. Only long waits are
+ * samples, since none of the short ones is chosen at this moment more than at another.
+ */
+#ifndef EBPROF_SOURCE_SLEEPER_BPF_H
+#define EBPROF_SOURCE_SLEEPER_BPF_H
+
+#include "bpf/source/wait.bpf.h"
+
+/* When waits ended to count. */
+volatile __u64 waits_end_ns;
+
+/* include/uapi/linux/bpf.h and kernel/bpf/task_iter.c */
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL_TYPE;
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} KERNEL_TYPE;
+
+/* Where the sample of a sleeper is put together: the program runs for one task at a time. */
+struct sleeper {
+	struct kernel_stack kernel;
+	struct event_stack user;
+	struct event_snapshot snapshot;
+	struct event_snapshot_chunk chunk;
+	struct event_sample sample;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sleeper);
+} sleepers SEC(".maps");
+
+/* Since when the task is off its CPU, which it is still. 0: it is not, or is none of the targets.
+ */
+static __always_inline __u64 asleep_since(struct task_struct *task, __u64 *ready_ns)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
+	*ready_ns = wait ? wait->ready_ns : 0;
+	if (!tid || BPF_CORE_READ(task, on_cpu) || !is_waiter(task))
+		return 0;
+	return wait ? wait->off_ns : takes_waits_since_ns;
+}
+
+static __always_inline void begin_sleeper(
+	struct task_struct *task, struct sleeper *sleeper, enum event_wait kind, __u64 ns)
+{
+	struct event_sample *sample = &sleeper->sample;
+	struct task_id id = identify_task(task);
+	sample->type = EVENT_SAMPLE;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->source = EVENT_SOURCE_WAIT;
+	sample->event = kind;
+	sample->is_followed = false;
+	sample->value = sample->measured = ns;
+	sample->pid = id.pid;
+	sample->tid = id.tid;
+	sample->time_ns = waits_end_ns;
+	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
+	sample->labels = 0;
+	bpf_probe_read_kernel(sample->comm, sizeof(sample->comm), &task->comm);
+	put_head(&sleeper->kernel.head, EVENT_STACK_KERNEL, id.pid, waits_end_ns);
+	put_head(&sleeper->user, EVENT_STACK_USER, id.pid, waits_end_ns);
+}
+
+static __always_inline void send_stack_of_sleeper(
+	struct task_struct *task, struct event_snapshot_chunk *chunk, __u64 sp, __u64 hash)
+{
+	enum {
+		CHUNKS = 4,
+	};
+	__u64 address = start_of_snapshot(sp), end = end_of_stack(task, sp, config.snapshot_bytes);
+	for (__u32 i = 0; i < CHUNKS && address < end; i++) {
+		__u64 bytes =
+			EVENT_SNAPSHOT_CHUNK_BYTES - (address & (EVENT_SNAPSHOT_CHUNK_BYTES - 1));
+		if (bytes > end - address)
+			bytes = end - address;
+		asm volatile("" : "+r"(bytes));
+		if (bytes > sizeof(chunk->bytes) || bpf_copy_from_user_task(chunk->bytes, bytes,
+							    (const void *)address, task, 0))
+			return;
+		chunk->type = EVENT_SNAPSHOT_CHUNK;
+		chunk->nr_bytes = bytes;
+		chunk->hash = hash;
+		chunk->address = address;
+		if (!send(chunk, sizeof(*chunk), BPF_RB_NO_WAKEUP))
+			return;
+		address += bytes;
+	}
+}
+
+/* False: there is none, or the ring had no room. */
+static __noinline bool send_user_of_sleeper(struct task_struct *task, struct sleeper *sleeper)
+{
+	struct event_sample *sample = &sleeper->sample;
+	struct event_snapshot *snapshot = &sleeper->snapshot;
+	if (!read_registers_at((const void *)bpf_task_pt_regs(task), &snapshot->registers))
+		return true;
+	__u64 hash = mix(mix(mix(first_hash(), sample->tid), sample->time_ns), sample->event) | 1;
+	sleeper->user.end = EVENT_END_TABLE_PENDING;
+	sleeper->user.has_snapshot = true;
+	sleeper->user.hash = hash;
+	if (!send_new_stack(&sleeper->user, 0))
+		return false;
+	sample->user_hash = hash;
+	snapshot->type = EVENT_SNAPSHOT;
+	snapshot->is_exact = true;
+	snapshot->found = UNWIND_FOUND_BY_RULE;
+	snapshot->is_shown = false;
+	snapshot->hash = hash;
+	snapshot->code_space = image_space(sample);
+	if (bpf_copy_from_user_task(snapshot->code, sizeof(snapshot->code),
+		    (const void *)snapshot->registers.ip, task, 0))
+		snapshot->code[0] = snapshot->code[1] = 0;
+	if (!send(snapshot, sizeof(*snapshot), BPF_RB_NO_WAKEUP))
+		return false;
+	send_stack_of_sleeper(
+		task, &sleeper->chunk, snapshot->registers.reg[UNWIND_SP], snapshot->hash);
+	return true;
+}
+
+static __always_inline void take_sleeper(
+	struct task_struct *task, struct sleeper *sleeper, enum event_wait kind, __u64 ns)
+{
+	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
+	if (!counted || !(config.waits >> kind & 1) || !ns)
+		return;
+	count_as(counted, EVENT_COUNTER_EVENTS, ns);
+	if (ns < config.wait_period_ns) {
+		count_as(counted, EVENT_COUNTER_BELOW, ns);
+		return;
+	}
+	begin_sleeper(task, sleeper, kind, ns);
+	finish_kernel_stack(&sleeper->kernel, bpf_get_task_stack(task, sleeper->kernel.address,
+						      sizeof(sleeper->kernel.address), 0));
+	sleeper->sample.kernel_hash = sleeper->kernel.head.hash;
+	sleeper->sample.user_hash = 0;
+	bool is_sent = (!sleeper->kernel.head.hash ||
+			       send_new_stack(&sleeper->kernel.head, EVENT_MAX_KERNEL_FRAMES)) &&
+		       send_user_of_sleeper(task, sleeper) &&
+		       send(&sleeper->sample, sizeof(sleeper->sample), BPF_RB_NO_WAKEUP);
+	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
+}
+
+/* Writes a byte for each sleeper, so that the recorder can stop among them and empty the ring. */
+SEC("iter.s/task")
+int on_sleeper(struct bpf_iter__task *ctx)
+{
+	static const char byte;
+	__u32 zero = 0;
+	struct task_struct *task = ctx->task;
+	struct sleeper *sleeper = bpf_map_lookup_elem(&sleepers, &zero);
+	__u64 ready_ns;
+	if (!task || !sleeper)
+		return 0;
+	__u64 off_ns = asleep_since(task, &ready_ns), end_ns = waits_end_ns;
+	if (!off_ns || off_ns >= end_ns)
+		return 0;
+	if (!ready_ns || ready_ns > end_ns)
+		ready_ns = end_ns;
+	take_sleeper(task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - off_ns);
+	take_sleeper(task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns);
+	bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
+	return 0;
+}
+
+#endif
