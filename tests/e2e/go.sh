@@ -1,6 +1,7 @@
 #!/bin/bash
 # Go programs: what we read from their own tables against what Go's runtime says of itself, and
 # what the report makes of it, also where nothing but these tables is left in the file.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 SYMBOLS=$(realpath -m "$WORKLOADS/../oracle/symbols")

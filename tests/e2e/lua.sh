@@ -1,6 +1,7 @@
 #!/bin/bash
 # Lua programs, in Lua and in LuaJIT: the whole stack of script frames among native ones, in code
 # that is interpreted as in code that was compiled.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
 

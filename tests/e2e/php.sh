@@ -1,6 +1,7 @@
 #!/bin/bash
 # PHP programs: the whole stack of script frames among native ones, with and without opcache's
 # compiler, and where native frames cannot be had.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Python programs: the whole stack of script frames among native ones, also of short-lived
 # processes and when nothing is known of the interpreter yet.
+# Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
 . "$here/suite_interpreter.bash"
