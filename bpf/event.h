@@ -283,8 +283,10 @@ struct event_config {
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
 	unsigned long long wait_period_ns; /* see bpf/source/wait.bpf.h */
-	/* Where the kernel's function __schedule() is; 0: not known. */
-	unsigned long long schedule_start, schedule_end;
+	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
+	struct event_function {
+		unsigned long long start, end;
+	} switches, schedules;
 };
 
 /*

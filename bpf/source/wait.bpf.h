@@ -200,36 +200,44 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	return takes_waits ? begin_waiting(task, false, true) : 0;
 }
 
-/* How many frames of our own, and of the tracepoint's, stand on that of __schedule(). */
+/*
+ * How many frames stand on those that say what the task waits for: our own, the tracepoint's, and
+ * that of __schedule(). They are the same for all waits.
+ */
 static __u32 own_frames;
 
 enum {
 	MAX_OWN_FRAMES = 15,
 };
 
-static __always_inline bool is_in_schedule(__u64 address)
+static __always_inline bool returns_into(const struct event_function *function, __u64 address)
 {
-	return address > config.schedule_start && address <= config.schedule_end;
+	return address > function->start && address <= function->end;
 }
 
-/* They are the same for all waits: counted where they are not known yet. */
 static __noinline void count_own_frames(const struct kernel_stack *stack)
 {
+	struct event_function switches = config.switches;
 	for (__u32 i = 1; i <= MAX_OWN_FRAMES; i++) {
-		if (is_in_schedule(stack->address[i])) {
-			own_frames = i;
+		if (returns_into(&switches, stack->address[i])) {
+			own_frames = i + 1;
 			return;
 		}
 	}
 }
 
+/* Most tasks come to __schedule() by schedule(), which all of them have in common, too. */
 static __always_inline void take_kernel_stack_of_wait(void *ctx, struct kernel_stack *stack)
 {
-	long bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), own_frames);
-	if (bytes > 0 && !own_frames && config.schedule_start) {
+	struct event_function schedules = config.schedules;
+	const __u32 room = sizeof(stack->address);
+	long bytes = bpf_get_stack(ctx, stack->address, room, own_frames);
+	if (bytes > 0 && !own_frames && config.switches.start) {
 		count_own_frames(stack);
-		bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), own_frames);
+		bytes = bpf_get_stack(ctx, stack->address, room, own_frames);
 	}
+	if (bytes > 0 && own_frames && returns_into(&schedules, stack->address[0]))
+		bytes = bpf_get_stack(ctx, stack->address, room, own_frames + 1);
 	finish_kernel_stack(stack, bytes);
 }
 

@@ -49,33 +49,33 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	return NULL;
 }
 
-/* ---- where the kernel's __schedule() is ---- */
+/* ---- where functions of the kernel are ---- */
 
-struct function_bounds {
+struct function_search {
 	const char *name;
-	uint64_t start, end;
+	struct event_function found;
 };
 
 static bool look_for_kernel_function(void *context, const struct kallsyms_symbol *symbol)
 {
-	struct function_bounds *bounds = context;
-	if (bounds->start && symbol->address > bounds->start) {
-		bounds->end = symbol->address;
+	struct function_search *search = context;
+	if (search->found.start && symbol->address > search->found.start) {
+		search->found.end = symbol->address;
 		return false;
 	}
-	if (kallsyms_has_name(symbol, bounds->name))
-		bounds->start = symbol->address;
+	if (kallsyms_has_name(symbol, search->name))
+		search->found.start = symbol->address;
 	return true;
 }
 
 /* Zeros where addresses are hidden: then stacks begin with the frames of our own programs. */
-static struct function_bounds find_kernel_function(const char *name)
+static struct event_function find_kernel_function(const char *name)
 {
-	struct function_bounds bounds = {.name = name};
+	struct function_search search = {.name = name};
 	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		kallsyms_read(fd, look_for_kernel_function, &bounds);
-	return bounds;
+		kallsyms_read(fd, look_for_kernel_function, &search);
+	return search.found;
 }
 
 static void wait_load(struct source *source, struct sample_bpf *bpf)
@@ -84,9 +84,8 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	state->bpf = bpf;
 	bpf->rodata->config.waits = state->waits;
 	bpf->rodata->config.wait_period_ns = state->period_ns;
-	struct function_bounds schedule = find_kernel_function("__schedule");
-	bpf->rodata->config.schedule_start = schedule.start;
-	bpf->rodata->config.schedule_end = schedule.end;
+	bpf->rodata->config.switches = find_kernel_function("__schedule");
+	bpf->rodata->config.schedules = find_kernel_function("schedule");
 	bpf_map__set_max_entries(bpf->maps.waiting, EVENT_MAX_WAITING);
 	bpf_program__set_autoload(bpf->progs.on_switch, true);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);

@@ -64,7 +64,8 @@ test_long_waits_are_what_the_program_clocked() {
 		want_clocked $way $(($(recorded_ns offcpu $way) + $(recorded_ns runq $way))) 3
 	done
 	"$EBPROF" report --stdio ebprof.data >report || fail "report fails"
-	grep -q '__schedule' report || fail "the leaf is not __schedule: $(sed -n 4,8p report)"
+	! grep -qE '__schedule|bpf_prog|  \[k\] schedule$' report || fail "leaves are the scheduler's: $(sed -n 4,8p report)"
+	grep -q 'futex_do_wait\|futex_wait' report || fail "nothing waits for a futex: $(sed -n 4,8p report)"
 }
 
 # 0.3 ms each: of their time one of 10 ms is a sample.
