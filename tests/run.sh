@@ -6,7 +6,8 @@
 #
 # Suites run in two lanes at once. In the first run those that sample and judge what was sampled, one
 # after the other. In the second runs what does not care what else the machine does: unit tests, golden
-# tests, replays, and the end-to-end suites that say so by a line "# Beside others".
+# tests, replays, and the end-to-end suites that say so by a line "# Beside others: ...". What says
+# "# Alone: ..." runs after both.
 #
 # A test that fails gets a second chance, alone, after everything else of its suite: what ran on a
 # busy machine beside others may have met what no test can wait for. If it passes then, it counts as
@@ -86,9 +87,10 @@ suite() { # NAME KIND SECONDS COMMAND...
 	echo "${good:-0} ${bad:-0} ${without:-0}" >>"$log/sums"
 }
 
-end_to_end_suites() { # grep's -l, for those that run beside others, or -L
+end_to_end_suites() { # KIND: what the script says of itself, see above; "" where it says nothing
 	local script
-	for script in $(grep "$1" '^# Beside others' tests/e2e/*.sh); do
+	for script in tests/e2e/*.sh; do
+		[[ $(sed -nE 's/^# (Beside others|Alone):.*/\1/p' "$script") == "$1" ]] || continue
 		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
 	done
 }
@@ -106,13 +108,14 @@ suites_beside_others() {
 		name=${program##*/replay_}
 		suite "fuzz/$name" sum 1800 "$program" "$root/tests/fuzz/corpus/$name"
 	done
-	end_to_end_suites -l
+	end_to_end_suites "Beside others"
 }
 
 : >"$log/sums"
 suites_beside_others &
-end_to_end_suites -L
+end_to_end_suites ""
 wait
+end_to_end_suites Alone
 
 awk '{ passed += $1; failed += $2; skipped += $3 }
 	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }' "$log/sums"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What an unprivileged user can do to a recorder of the whole system: the short form of make
 # check-hostile, a test for each attack that it has time for.
+# Alone: what is lost under attack says little where other tests want the CPUs, too.
 . "$(dirname "$0")/prelude.bash"
 
 ATTACK=$here/../hostile/check_hostile.py
