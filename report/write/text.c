@@ -37,9 +37,11 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
 	put_foreign(out, command ? command : target ? target : "recording");
-	if (profile->events.len > 1) {
-		str_puts(out, ", ");
-		text_put_event(&profile->events.data[1], out);
+	for (size_t i = 1; i < profile->events.len; i++) {
+		if (profile->events.data[i].is_second)
+			continue;
+		str_puts(out, i > 1 ? " + " : ", ");
+		text_put_event(&profile->events.data[i], out);
 	}
 	if (samples == samples_before_filter)
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
