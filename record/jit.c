@@ -16,6 +16,7 @@
 enum {
 	MAX_OPEN = 256,         /* perf maps, jitdumps, and the /tmps of containers */
 	MAX_WANTED = 256 << 10, /* addresses of all images: 6 MiB, and twice that to name them */
+	MAX_OWNED = 256 << 10,  /* ... with owners */
 };
 
 /* It stands still from then on. */
@@ -41,6 +42,7 @@ void jit_table_deinit(struct jit_table *table)
 	vec_each(&table->images, image) {
 		close_files(table, image);
 		vec_deinit(&image->wanted);
+		map_deinit(&image->owners);
 		file_growth_deinit(image->growth);
 		mem_free(image->growth);
 	}
@@ -175,6 +177,20 @@ void jit_table_want(
 	vec_push(&table->images.data[*index].wanted,
 		(struct jit_wanted){.address = address, .first_ns = time_ns});
 	table->nr_wanted++;
+}
+
+void jit_table_note_owner(
+	struct jit_table *table, const struct object *object, uint64_t address, const char *name)
+{
+	uint64_t *index = map_get(&table->by_object, object->serial);
+	struct map *owners = index ? &table->images.data[*index].owners : NULL;
+	uint64_t *owner = owners ? map_get(owners, address) : NULL;
+	if (owner && *owner != (uintptr_t)name)
+		*owner = 0;
+	else if (owners && !owner && table->nr_owned < MAX_OWNED) {
+		*map_put(owners, address, NULL) = (uintptr_t)name;
+		table->nr_owned++;
+	}
 }
 
 void jit_table_forget_wanted(struct jit_table *table)
@@ -440,12 +456,20 @@ static void wanted_deinit(struct wanted *wanted)
 static void on_map_place(void *context, const struct code_place *place)
 {
 	const struct naming *naming = context;
+	struct jit_wanted *wanted = find_wanted(naming->image, place->address);
+	if (wanted)
+		wanted->is_named = true;
 	naming->names->place(naming->names->context, naming->image->object, place);
 }
 
 static void on_map_symbol(void *context, const struct perf_map_entry *entry)
 {
 	const struct naming *naming = context;
+	struct jit_image *image = naming->image;
+	struct jit_wanted *data = image->wanted.data;
+	for (size_t at = bisect(image->wanted.len, i, data[i].address < entry->start);
+		at < image->wanted.len && data[at].address - entry->start < entry->size; at++)
+		data[at].is_named = true;
 	naming->names->symbol(naming->names->context, naming->image->object, entry);
 }
 
@@ -483,6 +507,27 @@ static void name_by_map(struct jit_table *table, struct jit_image *image, struct
 	spend_time(table, begun_ns);
 }
 
+/* What nothing named, as one function for each owner: nobody tells where one begins. */
+static void name_by_owner(const struct jit_image *image, const struct jit_names *names)
+{
+	struct map starts = {0}; /* name -> the first address */
+	if (image->owners.len)
+		vec_each(&image->wanted, wanted) {
+			const uint64_t *owner = map_get(&image->owners, wanted->address);
+			if (wanted->is_named || !owner || !*owner)
+				continue;
+			bool is_new;
+			uint64_t *start = map_put(&starts, *owner, &is_new);
+			if (is_new)
+				*start = wanted->address;
+			names->place(names->context, image->object,
+				&(struct code_place){.address = wanted->address,
+					.start = *start,
+					.name = (const char *)(uintptr_t)*owner});
+		}
+	map_deinit(&starts);
+}
+
 static void name_images(struct jit_table *table, struct naming *naming)
 {
 	for (size_t i = 0; i < naming->count; i++)
@@ -493,6 +538,7 @@ static void name_images(struct jit_table *table, struct naming *naming)
 	for (size_t i = 0; i < naming->count; i++) {
 		struct jit_image *image = naming->images[i];
 		name_by_map(table, image, naming);
+		name_by_owner(image, naming->names);
 		table->nr_wanted -= image->wanted.len;
 		vec_deinit(&image->wanted);
 	}
@@ -509,6 +555,8 @@ void jit_table_name(
 	refill_time(table);
 	if (image->wanted.len)
 		name_images(table, &naming);
+	table->nr_owned -= image->owners.len;
+	map_deinit(&image->owners);
 	image->is_over = true;
 	if (table->registered)
 		registered_code_forget(table->registered, object);

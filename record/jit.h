@@ -23,7 +23,7 @@
 struct jit_wanted {
 	uint64_t address;
 	uint64_t first_ns; /* when it was sampled first, CLOCK_MONOTONIC */
-	bool is_named;     /* by the jitdump, or an image that was registered */
+	bool is_named;     /* by what its process wrote or registered */
 };
 
 struct jit_image {
@@ -42,6 +42,7 @@ struct jit_image {
 	uint64_t look_ns;              /* when to look for it next */
 	uint32_t nr_misses;            /* in a row: it was not there */
 	VEC(struct jit_wanted) wanted; /* addresses that the recording lacks names of */
+	struct map owners;             /* of sampled addresses, see jit_table_note_owner() */
 };
 
 struct jit_table {
@@ -51,7 +52,7 @@ struct jit_table {
 	VEC(struct jit_image) images;
 	struct map by_object; /* serial -> index */
 	uint32_t nr_open;     /* files of images */
-	uint64_t nr_wanted;
+	uint64_t nr_wanted, nr_owned;
 	uint64_t time_left_ns, filled_ns; /* CPU time to read files in, since when */
 	uint64_t given_up;                /* names, for want of that */
 };
@@ -67,6 +68,12 @@ struct object *jit_table_object_of(
 /* A name is wanted for the frame at `address`, first sampled at `time_ns`; there is a limit. */
 void jit_table_want(
 	struct jit_table *table, const struct object *object, uint64_t address, uint64_t time_ns);
+/*
+ * Whose code is at the address in the object, as code_owner.h has it: its name where there is no
+ * other. An address that had several owners has none. There is a limit.
+ */
+void jit_table_note_owner(
+	struct jit_table *table, const struct object *object, uint64_t address, const char *name);
 /* Nothing is wanted any more: another file begins. */
 void jit_table_forget_wanted(struct jit_table *table);
 

@@ -7,6 +7,7 @@
 #include "format/base/mem.h"
 #include "format/file/truncation.h"
 #include "format/unwind/unwind_step.h"
+#include "record/code_owner.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
@@ -263,10 +264,50 @@ static uint32_t resolver_put_frames(
 	return node;
 }
 
+static struct stack_frame resolver_frame(
+	const struct resolver *resolver, const struct frames *frames, uint32_t index)
+{
+	return resolver->stacks->frames.data[frames->frame[index]];
+}
+
+static const char *owner_by_caller(const struct resolver *resolver, const struct object *caller)
+{
+	enum runtime_kind kind = RUNTIME_NONE;
+	if (caller->info.kind != LAYOUT_OBJECT_FILE)
+		return NULL;
+	if (resolver->rules)
+		table_store_has_runtime(
+			resolver->rules->store, rule_source_table(resolver->rules, caller), &kind);
+	return code_owner_of_caller(caller->path, kind);
+}
+
+/* Code of no file is of that which called it; script frames stand between where it is a runtime. */
+static void note_owners(struct resolver *resolver, const struct frames *frames)
+{
+	uint32_t first = 0; /* frame behind the last one of a file */
+	bool has_code = false;
+	for (uint32_t i = 0; i < frames->count; i++) {
+		const struct object *object = resolver_frame(resolver, frames, i).object;
+		has_code |= object && object->info.kind == LAYOUT_OBJECT_ANONYMOUS;
+		if (object && object->info.kind != LAYOUT_OBJECT_FILE)
+			continue;
+		const char *owner = has_code && object ? owner_by_caller(resolver, object) : NULL;
+		for (; first < i && owner; first++) {
+			struct stack_frame frame = resolver_frame(resolver, frames, first);
+			if (frame.object->info.kind == LAYOUT_OBJECT_ANONYMOUS)
+				jit_table_note_owner(
+					resolver->jit, frame.object, frame.offset, owner);
+		}
+		first = i + 1;
+		has_code = false;
+	}
+}
+
 static struct resolved_stack resolver_put(
 	struct resolver *resolver, const struct frames *frames, enum layout_truncation truncation)
 {
 	uint32_t root = root_node(resolver, truncation);
+	note_owners(resolver, frames);
 	return (struct resolved_stack){
 		.node = resolver_put_frames(resolver, root, frames), .truncation = truncation};
 }

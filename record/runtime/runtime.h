@@ -32,6 +32,9 @@ struct runtime {
 	 * are loaded for it. */
 	bool has_no_frames;
 	const char *object; /* what stands for the file of its functions: "[python]"; or NULL */
+	/* Names a frame of its compiler's code that is called from its file, since the functions
+	 * are script frames. NULL: code of no file that is called from there may be others'. */
+	const char *called_code;
 	/* Sets *is_found and, all but the place in the file, what struct runtime_file has. */
 	struct err *(*detect)(
 		struct elf_file *elf, struct runtime_file *file, bool *is_found)ERR_MUST_CHECK;

@@ -92,6 +92,15 @@ test_no_map_is_said() {
 	grep -q 'fix: *let its runtime write a perf map' out || fail "no way out: $(grep fix: out)"
 }
 
+# Nothing names what a library compiles, but whose it is.
+test_code_of_a_library() {
+	ldd "$(command -v grep)" | grep -q libpcre2 || skip "grep is built without PCRE2 here"
+	seq -f 'abcdefg hijk %g aaab foo bar' 400000 >text
+	run "$EBPROF" record -o data -- grep -cP '(\w+)\s+\1[^a]*x{2}|(?:f|o)+?[xy]' text
+	want_whole data
+	want_share data "[pcre2 jit]" 50 100
+}
+
 # The shell's number is that of the program it becomes.
 test_foreign_map_is_not_believed() {
 	local low=600000000000 all=1000

@@ -186,8 +186,8 @@ test_jit() {
 			'"$pending"' { next }
 			/^ruby/ && !/ruby_options/ { add("all") } # where 256 MiB are cleared
 			!/ruby_options/ && '"$whole"' { add("whole") }
-			/spin;\[JIT\]/ { add("jit") }
-			/(heavy|medium|light);[^;]*spin;\[JIT\]/ && /<main>/ { add("spin") }
+			/spin;\[ruby jit\]/ { add("jit") }
+			/(heavy|medium|light);[^;]*spin;\[ruby jit\]/ && /<main>/ { add("spin") }
 			END { print c["all"] + 0, c["whole"] + 0, c["jit"] + 0, c["spin"] + 0 }')
 		percent "$ruby: stacks up to the program's beginning" "$whole_ones" "$all" 90
 		percent "$ruby: compiled code" "$jit" "$all" 40

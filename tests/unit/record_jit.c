@@ -507,3 +507,28 @@ TEST(jit_counts_names_for_which_there_is_no_time)
 	CHECK_INT(fixture.table.given_up, 1);
 	teardown(&fixture);
 }
+
+/* What the process wrote comes first; code that two files called is nobody's. */
+TEST(jit_names_by_owner_what_has_no_name)
+{
+	struct fixture fixture;
+	static const char pcre2[] = "[pcre2 jit]", ruby[] = "[ruby jit]";
+	setup(&fixture, "1000 20 made\n");
+	struct object *object = jit_table_object(&fixture.table, fixture.process);
+	jit_table_note_owner(&fixture.table, object, 0x1008, pcre2);
+	jit_table_note_owner(&fixture.table, object, 0x2010, pcre2);
+	jit_table_note_owner(&fixture.table, object, 0x2000, pcre2);
+	jit_table_note_owner(&fixture.table, object, 0x2000, pcre2);
+	jit_table_note_owner(&fixture.table, object, 0x3000, ruby);
+	jit_table_note_owner(&fixture.table, object, 0x4000, ruby);
+	jit_table_note_owner(&fixture.table, object, 0x4000, pcre2);
+	jit_table_note_owner(&fixture.table, object, 0x4000, ruby);
+	for (uint64_t address = 0x1000; address <= 0x5000; address += 0x1000)
+		jit_table_want(&fixture.table, object, address, 1);
+	jit_table_want(&fixture.table, object, 0x1008, 1);
+	check_name(&fixture, 0x2010,
+		"1000+20 made\n2000 [pcre2 jit] of 2000 from 0 sure 0\n"
+		"2010 [pcre2 jit] of 2000 from 0 sure 0\n3000 [ruby jit] of 3000 from 0 sure 0\n");
+	CHECK_INT(fixture.table.nr_owned, 5);
+	teardown(&fixture);
+}

@@ -265,6 +265,39 @@ TEST(frames_of_no_file)
 	teardown(&fixture);
 }
 
+static void log_owner(void *context, const struct object *object, const struct code_place *place)
+{
+	(void)object;
+	str_printf(context, "%llx %s;", (unsigned long long)place->address, place->name);
+}
+
+/* Innermost are two frames of the library's code, then one that the program calls itself. */
+TEST(code_of_no_file_is_of_the_library_that_calls_it)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	CLEANUP(str_deinit) struct str got = {0};
+	struct jit_names names = {.place = log_owner, .context = &got};
+	const uint64_t words[] = {word_of(EVENT_FRAME_ANONYMOUS, 0x7000),
+		word_of(EVENT_FRAME_ANONYMOUS, 0x7010), in_file(8, 0x20), in_file(7, 0x10),
+		word_of(EVENT_FRAME_ANONYMOUS, 0x9000), in_file(7, 0x10)};
+	const uint64_t cut[] = {word_of(EVENT_FRAME_ANONYMOUS, 0x8000)};
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_map(&fixture, 10, 0x20000, "/lib/libpcre2-8.so.0.11.2");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_file(&fixture, 8, 20, 0x20000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 6);
+	push_stack(&fixture, 102, 20, EVENT_END_NO_RULE, cut, 1);
+	push_sample(&fixture, 101, 20, "a");
+	push_sample(&fixture, 102, 20, "a");
+	translate_run(&fixture.translate, 50, UINT64_MAX);
+	jit_table_name_all(&fixture.translate.jit, &names);
+	CHECK_STR(str_text(&got), "7000 [pcre2 jit];7010 [pcre2 jit];");
+	read_back(&fixture, &result);
+	teardown(&fixture);
+}
+
 TEST(guesses_are_marked)
 {
 	struct fixture fixture;

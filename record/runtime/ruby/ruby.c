@@ -238,6 +238,7 @@ const struct runtime ruby_runtime = {
 	.version = 1,
 	.name = "ruby",
 	.object = "[ruby]",
+	.called_code = "[ruby jit]",
 	.detect = ruby_detect,
 	.place = ruby_place,
 	.is_sound = ruby_is_sound,
