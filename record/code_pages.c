@@ -145,6 +145,16 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 	return *got ? CODE_READ : CODE_READ_NONE;
 }
 
+enum code_read code_pages_get_memory(struct code_pages *pages, uint32_t pid, uint64_t address,
+	uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got)
+{
+	struct object memory = {.info.kind = LAYOUT_OBJECT_UNKNOWN};
+	uint64_t start = address - address % CODE_PAGE_BYTES;
+	struct mapping mapping = {
+		.start = start, .end = start + CODE_PAGE_BYTES, .object = &memory};
+	return code_pages_get(pages, pid, &mapping, address, since_ns, bytes, len, got);
+}
+
 void code_pages_collect(struct code_pages *pages)
 {
 	const struct bytes_buf *answer;

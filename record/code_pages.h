@@ -53,6 +53,10 @@ enum code_read {
 enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const struct mapping *mapping,
 	uint64_t address, uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got);
 
+/* The same of memory that is not code, of which no mapping need be known. */
+enum code_read code_pages_get_memory(struct code_pages *pages, uint32_t pid, uint64_t address,
+	uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got);
+
 /* Takes what was read meanwhile, or given up. */
 void code_pages_collect(struct code_pages *pages);
 bool code_pages_are_pending(const struct code_pages *pages);

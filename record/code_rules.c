@@ -117,6 +117,23 @@ static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *byt
 	return got;
 }
 
+/* ---- stacks ---- */
+
+long code_rules_read_stack(void *context, unsigned long long address, unsigned long long *value)
+{
+	struct code_stack *stack = context;
+	const struct event_stack *head = &stack->snapshot->head;
+	size_t got;
+	if (!snapshot_read((void *)stack->snapshot, address, value))
+		return 0;
+	if (!stack->is_another)
+		return -1;
+	enum code_read read = code_pages_get_memory(&stack->code->pages, head->pid, address,
+		head->time_ns, (uint8_t *)value, sizeof(*value), &got);
+	stack->is_pending |= read == CODE_READ_LATER;
+	return got == sizeof(*value) ? 0 : -1;
+}
+
 /* ---- callers ---- */
 
 /* Whether a call ends ahead of an address. */
@@ -171,18 +188,43 @@ static bool may_be_caller(struct reading *reading, uint64_t address, bool is_jum
 	return mapping && is_without_call(reading, mapping, address);
 }
 
+/* The return address by a rule; 0: there is none. */
+static uint64_t return_address_by(struct reading *reading, const struct unwind_rule *rule)
+{
+	const struct code_frame *frame = reading->frame;
+	struct unwind_registers regs = *frame->regs;
+	struct code_stack stack = *frame->stack;
+	bool is_outermost;
+	stack.is_another |= rule->flags & UNWIND_SWITCHES_STACKS;
+	enum event_stack_end end = unwind_step(
+		UNWIND_NATIVE, &regs, rule, code_rules_read_stack, &stack, &is_outermost);
+	reading->is_pending |= stack.is_pending;
+	return end || is_outermost ? 0 : regs.ip;
+}
+
 static bool accept_return(void *context, const struct unwind_rule *rule, bool is_jump)
 {
 	struct reading *reading = context;
-	const struct code_frame *frame = reading->frame;
-	struct unwind_registers regs = *frame->regs;
-	bool is_outermost;
-	enum event_stack_end end = unwind_step(
-		UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot, &is_outermost);
-	bool is_accepted = !end && !is_outermost && may_be_caller(reading, regs.ip, is_jump);
+	uint64_t ra = return_address_by(reading, rule);
+	bool is_accepted = ra && may_be_caller(reading, ra, is_jump);
 	reading->rejected += !is_accepted;
 	reading->rejected_returns += !is_accepted && !is_jump;
 	return is_accepted;
+}
+
+/* Where the way from a function's begin says what its return address is, it may be one that was
+ * put on a new stack by hand, of hand-written code that leads back to the old one. */
+static bool accept_of_begin(void *context, const struct unwind_rule *rule, bool is_jump)
+{
+	struct reading *reading = context;
+	uint64_t ra = return_address_by(reading, rule);
+	const struct mapping *mapping = ra ? code_rules_mapping_at(reading, ra) : NULL;
+	if (accept_return(context, rule, is_jump))
+		return true;
+	const struct unwind_rule *none;
+	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE &&
+	       rule_source_find(reading->code->rules, mapping->object,
+		       ra - mapping->start + mapping->offset, &none) == EVENT_END_NO_RULE;
 }
 
 static void note_rule(void *context, uint64_t address, const struct unwind_rule *rule)
@@ -435,7 +477,7 @@ static bool find_from_call(struct reading *reading, struct unwind_rule *rule)
 static bool find_from_begin(struct reading *reading, struct unwind_rule *rule)
 {
 	const struct machine_code code = {
-		.read = code_rules_read_code, .accepts = accept_return, .context = reading};
+		.read = code_rules_read_code, .accepts = accept_of_begin, .context = reading};
 	size_t rejected = reading->rejected, returns = reading->rejected_returns;
 	if (!machine_native()->find_from_begin)
 		return false;

@@ -65,9 +65,25 @@ void code_rules_init(struct code_rules *code, struct process_table *processes);
 void code_rules_begin(struct code_rules *code, struct rule_source *rules, int map_fd);
 void code_rules_deinit(struct code_rules *code);
 
+/*
+ * The stack of a walk over a snapshot. Where code was left for a stack that another one's code had
+ * put aside, that is read as it is by now: it stays while the thread does not return to it, and
+ * should that have happened since, hardly any return address stands where one is expected.
+ */
+struct code_stack {
+	struct code_rules *code;
+	const struct snapshot *snapshot;
+	bool is_another; /* than the one in the snapshot */
+	bool is_pending; /* some of it is being read: the walk is to be made again */
+};
+
+/* Reads a word of the stack of a struct code_stack; fits unwind_read_fn. */
+long code_rules_read_stack(void *context, unsigned long long address, unsigned long long *value);
+
 /* A frame in a walk over a snapshot, in code without a rule. */
 struct code_frame {
 	const struct snapshot *snapshot;
+	const struct code_stack *stack;
 	struct process *process;
 	const struct mapping *mapping; /* that holds it */
 	const struct unwind_registers *regs;

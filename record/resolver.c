@@ -456,6 +456,7 @@ static void find_numbers(const struct resolver *resolver, const struct object *o
 /* A frame that is left by a rule of its file, or by what its code says. */
 struct rest {
 	const struct snapshot *snapshot;
+	struct code_stack stack;
 	struct process *process;
 	struct unwind_registers regs;
 	bool is_exact;              /* regs.ip, else it stands behind a call */
@@ -508,6 +509,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
 		return end;
 	struct code_frame frame = {.snapshot = rest->snapshot,
+		.stack = &rest->stack,
 		.process = rest->process,
 		.mapping = mapping,
 		.regs = &rest->regs,
@@ -547,6 +549,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 	const struct event_stack *head = &snapshot->head;
 	struct process *process = process_table_get(processes, head->pid, head->time_ns);
 	struct rest rest = {.snapshot = snapshot,
+		.stack = {.code = resolver->code, .snapshot = snapshot},
 		.process = process,
 		.regs = snapshot->registers,
 		.found = snapshot->found,
@@ -584,9 +587,13 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 			resolver_add(resolver, frames, object, shown, rest.found);
 		is_shown = false;
 		bool is_outermost = false;
+		if (!end && rest.finds == UNWIND_FOUND_BY_CODE)
+			rest.stack.is_another |= rule->flags & UNWIND_SWITCHES_STACKS;
 		if (!end)
-			end = unwind_step(UNWIND_NATIVE, regs, rule, snapshot_read,
-				(void *)snapshot, &is_outermost);
+			end = unwind_step(UNWIND_NATIVE, regs, rule, code_rules_read_stack,
+				&rest.stack, &is_outermost);
+		if (rest.stack.is_pending && may_wait)
+			return EVENT_END_TABLE_PENDING;
 		if (end || is_outermost)
 			return is_outermost ? unwind_end_at_root(rest.finds, rest.guess) : end;
 		rest.is_exact = rule->flags & UNWIND_SIGNAL_FRAME;

@@ -387,6 +387,9 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 	if (!x86_64_return_is_short(offset) || !x86_64_return_is_short(cfa->addend))
 		return false;
 	rule->cfa = UNWIND_CFA_DEREF;
+	/* Above what it points to, a frame pointer would have the caller's frame: this is none, and
+	 * the stack that is kept there another one. */
+	rule->flags = is_sp || offset < 0 ? 0 : UNWIND_SWITCHES_STACKS;
 	rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
 	rule->cfa_offset = (int)((uint32_t)cfa->addend << 16 | (uint16_t)offset);
 	return true;
@@ -716,42 +719,54 @@ bool x86_64_find_from_call(
 	return target && find_from(code, target, address, ret);
 }
 
-/* How functions begin that make a frame. */
-static bool makes_frame(const uint8_t *bytes)
+/* How functions begin that make a frame, or say otherwise that they begin. */
+struct begin {
+	uint8_t len, ahead; /* bytes; how many of them stand ahead of the function */
+	uint8_t bytes[6];
+};
+
+/* Whether a function begins `ret->ahead` bytes behind the first of these; else NULL. */
+static const struct begin *find_begin(const uint8_t *bytes)
 {
-	static const uint8_t ways[][4] = {
-		{0x55, 0x48, 0x89, 0xe5}, /* push %rbp; mov %rsp, %rbp */
-		{0x55, 0x48, 0x8b, 0xec},
+	static const struct begin begins[] = {
+		{4, 0, {0x55, 0x48, 0x89, 0xe5}}, /* push %rbp; mov %rsp, %rbp */
+		{4, 0, {0x55, 0x48, 0x8b, 0xec}},
+		{3, 0, {0x8f, 0x45, 0x08}}, /* pop 8(%rbp): of a frame that the caller made */
+		/* Poly/ML 5.7, X86CodeGen.ML: of a code object's length word the byte that says
+		 * what it is; then, whether the stack has room: cmp 24(%rbp), %rsp; jae. Loops
+		 * begin like that, too, but for the byte. */
+		{6, 1, {0x02, 0x48, 0x3b, 0x65, 0x18, 0x73}},
 	};
-	static const uint8_t of_callers_frame[] = {0x8f, 0x45, 0x08}; /* pop 8(%rbp) */
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		if (memcmp(bytes, ways[i], sizeof(ways[i])) == 0)
-			return true;
-	return memcmp(bytes, of_callers_frame, sizeof(of_callers_frame)) == 0;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (memcmp(bytes, begins[i].bytes, begins[i].len) == 0)
+			return &begins[i];
+	return NULL;
 }
 
 bool x86_64_find_from_begin(
 	const struct machine_code *code, uint64_t address, struct unwind_rule *ret)
 {
 	enum {
-		SEARCHED_BYTES = 8192,
-		BLOCK_BYTES = 512,
-		MORE_BYTES = 4, /* of the last one */
+		MAX_BLOCKS_BACK = 16,
+		BLOCK_BYTES = 512, /* none lies in two pages, of which one may not be there */
+		MORE_BYTES = 6,    /* of the last one */
 		MAX_TRIES = 4,
 	};
 	int tries = 0;
 	uint8_t bytes[BLOCK_BYTES + MORE_BYTES];
-	for (uint64_t back = BLOCK_BYTES; back <= SEARCHED_BYTES && back <= address;
-		back += BLOCK_BYTES) {
-		uint64_t begin = address - back;
-		if (code->read(code->context, begin, bytes, sizeof(bytes)) != sizeof(bytes))
+	uint64_t block = address - address % BLOCK_BYTES;
+	for (int i = 0; i < MAX_BLOCKS_BACK && block; i++, block -= BLOCK_BYTES) {
+		size_t got = code->read(code->context, block, bytes, sizeof(bytes));
+		if (got < BLOCK_BYTES && i)
 			return false;
-		for (size_t at = BLOCK_BYTES; at-- > 0;) {
-			if (!makes_frame(bytes + at))
+		size_t end = got > MORE_BYTES ? got - MORE_BYTES : 0;
+		for (size_t at = end < address - block ? end : address - block; at-- > 0;) {
+			const struct begin *found = find_begin(bytes + at);
+			if (!found)
 				continue;
 			if (tries++ == MAX_TRIES)
 				return false;
-			if (find_from(code, begin + at, address, ret))
+			if (find_from(code, block + at + found->ahead, address, ret))
 				return code->accepts(code->context, ret, false);
 		}
 	}

@@ -54,6 +54,8 @@ static void log_rule(void *context, uint64_t address, const struct unwind_rule *
 			log, "*(%s%+d)%+d", base, (short)rule->cfa_offset, rule->cfa_offset >> 16);
 	else
 		str_printf(log, "%s%+d", base, rule->cfa_offset);
+	if (rule->flags & UNWIND_SWITCHES_STACKS)
+		str_printf(log, " switches");
 	if (rule->ra_offset != -8)
 		str_printf(log, " ra%+d", rule->ra_offset);
 	put_register(log, "bp", rule->fp, rule->fp_offset);
@@ -301,4 +303,30 @@ TEST(a_frame_pointer_is_known_by_the_begin)
 	memcpy(all + 600, text, sizeof(text));
 	struct code_bytes bytes = {all, sizeof(all)};
 	CHECK_STR(rule_from(&bytes, 0, 608), "bp+16 fp1-16");
+}
+
+/* As Poly/ML's run-time leaves its code: push %rcx; pop %rcx; mov 48(%rbp), %rsp; sub $8, %rsp;
+ * pop %rbx; pop %rbp; ret */
+TEST(a_stack_that_was_put_aside_is_another_one)
+{
+	CHECK_CODE("\x51\x59\x48\x8b\x65\x30\x48\x83\xec\x08\x5b\x5d\xc3",
+		"12:sp+8, 11:sp+16 bp-16, 10:sp+24 bp-16 bx-24, "
+		"6:sp+16 bp-16 bx-24, 2:*(bp+48)+16 switches bp-16 bx-24, "
+		"1:*(bp+48)+16 switches bp-16 bx-24, 0:*(bp+48)+16 switches bp-16 bx-24");
+	/* mov -8(%rbp), %rsp; ret: it is a frame's own */
+	CHECK_CODE("\x48\x8b\x65\xf8\xc3", "4:sp+8, 0:*(bp-8)+8");
+}
+
+/* The byte of its length word; cmp 24(%rbp), %rsp; jae 1f; call *88(%rbp); 1: push 8(%rbp);
+ * push %r14; 2: nop; cmp 24(%rbp), %rsp; jae 2b; jmp 2b. Ahead of it is nothing to be read. */
+TEST(code_of_poly_ml_is_known_by_its_begin)
+{
+	static const uint8_t text[] = {0x02, 0x48, 0x3b, 0x65, 0x18, 0x73, 0x03, 0xff, 0x55, 0x58,
+		0xff, 0x75, 0x08, 0x41, 0x56, 0x90, 0x48, 0x3b, 0x65, 0x18, 0x73, 0xf9, 0xeb, 0xf7,
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+	struct code_bytes bytes = {text, sizeof(text)};
+	CHECK_STR(rule_from(&bytes, 0, 15), "sp+24 fp0+0");
+	CHECK_STR(rule_from(&bytes, 0, 22), "sp+24 fp0+0");
+	CHECK_STR(rule_from(&bytes, 0, 10), "sp+8 fp0+0");
+	CHECK_STR(rule_from(&bytes, 0, 24), "none");
 }
