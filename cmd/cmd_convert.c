@@ -11,6 +11,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "format/base/path.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -222,6 +223,7 @@ static void cmd_convert_prepare(
 	struct profile *profile, const struct convert_options *options, const struct filter *filter)
 {
 	symbolize(profile, &options->select.naming.symbolize);
+	wait_reasons_add(profile);
 	filter_samples(profile, filter);
 	filter_stacks(profile, filter);
 	roots_add(profile, &options->roots);
@@ -267,7 +269,7 @@ static void say_left_out(const struct profile *profile, const struct exporter *e
 	uint32_t event = main_event_of(profile);
 	size_t others = 0;
 	vec_each(&profile->samples, sample)
-		others += sample->event != event;
+		others += !profile_event_has(profile, event, sample->event);
 	if (!others || !(exporter->traits & EXPORT_ONE_EVENT))
 		return;
 	CLEANUP(str_deinit) struct str text = {0};
@@ -292,6 +294,8 @@ static struct err *load_and_convert(
 	cmd_convert_prepare(profile, options, &filter);
 	console_show_end();
 	say_left_out(profile, exporter);
+	if (exporter->traits & EXPORT_ONE_EVENT)
+		main_event_keep(profile, main_event_of(profile));
 	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
 					    : convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);

@@ -11,6 +11,7 @@
 #include "cmd/select.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export_names.h"
 #include "report/write/push/push.h"
@@ -242,6 +243,7 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);
+	wait_reasons_add(profile);
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);

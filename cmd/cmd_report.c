@@ -8,6 +8,8 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
+#include "report/analyse/wait_reasons.h"
+#include "report/model/main_event.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/overview.h"
 #include "report/write/text.h"
@@ -198,11 +200,26 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	struct filter filter = select_filter(&options->select);
 	size_t all_samples = profile->samples.len;
 	symbolize(profile, &options->select.naming.symbolize);
+	wait_reasons_add(profile);
+	struct event_choices recorded, choices;
+	event_choices_init(&recorded, profile);
 	filter_samples(profile, &filter);
+	event_choices_init(&choices, profile);
+	uint32_t event = choices.list.data[choices.main].event;
+	main_event_keep(profile, event);
 	bool shows_tree = options->show_tree || options->show_inverted;
 	if (shows_tree || options->shows_sums) /* a table filters its rows instead */
 		filter_stacks(profile, &filter);
-	text_put_head(profile, filter_count_stacks(profile, &filter), all_samples, out);
+	struct text_head head = {
+		.event = event,
+		.choices = &recorded,
+		.samples = filter_count_stacks(profile, &filter),
+		.samples_before_filter = event_choices_samples(&recorded, event),
+		.samples_of_all_events = all_samples,
+	};
+	text_put_head(profile, &head, out);
+	event_choices_deinit(&recorded);
+	event_choices_deinit(&choices);
 	struct text_options text = {
 		.percent_limit = options->percent_limit,
 		.max_depth = options->max_depth,

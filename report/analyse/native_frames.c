@@ -8,6 +8,12 @@ struct script_nodes {
 	struct map known; /* of profile_add_node() */
 };
 
+/* What is of no program: where a stack is cut, why a thread waits. */
+static bool is_kept(const struct profile *profile, const struct profile_frame *frame)
+{
+	return !frame->object || frame->object == profile->wait_object;
+}
+
 /* Callers stand before those that they call. */
 static void add_script_nodes(struct profile *profile, struct script_nodes *script)
 {
@@ -20,7 +26,7 @@ static void add_script_nodes(struct profile *profile, struct script_nodes *scrip
 		bool is_script = profile_frame_is_script(frame, profile->objects.data);
 		uint32_t parent = script->nodes[node.parent];
 		script->nodes[i] =
-			is_script || !frame->object
+			is_script || is_kept(profile, frame)
 				? profile_add_node(profile, &script->known, parent, node.frame)
 				: parent;
 		script->has_script[i] = is_script || script->has_script[node.parent];
@@ -36,7 +42,7 @@ static void shorten_stacks(struct profile *profile)
 		if (!script.has_script[stack->user])
 			continue;
 		stack->user = script.nodes[stack->user];
-		stack->kernel = 0;
+		stack->kernel = script.nodes[stack->kernel];
 	}
 	map_deinit(&script.known);
 	mem_free(script.nodes);
@@ -74,6 +80,7 @@ struct profile *native_frames_hide(const struct profile *profile)
 	BORROW(hidden->frames, profile->frames);
 	BORROW(hidden->functions, profile->functions);
 	BORROW(hidden->objects, profile->objects);
+	hidden->wait_object = profile->wait_object;
 	vec_append(&hidden->nodes, profile->nodes.data, profile->nodes.len);
 	vec_append(&hidden->stacks, profile->stacks.data, profile->stacks.len);
 	shorten_stacks(hidden);

@@ -195,10 +195,15 @@ bool scope_is_event(const char *name, const char *text)
 
 static void allow_events(const struct profile *profile, const struct clause *clause, bool *allowed)
 {
+	const struct profile_event *events = profile->events.data;
 	for (size_t i = 0; i < profile->events.len; i++) {
 		bool meets = false;
-		for (size_t k = 0; k < clause->count && !meets; k++)
-			meets = scope_is_event(profile->events.data[i].name, clause->terms[k].text);
+		for (size_t k = 0; k < clause->count && !meets; k++) {
+			const char *text = clause->terms[k].text;
+			meets = scope_is_event(events[i].name, text) ||
+				(events[i].part_of &&
+					scope_is_event(events[events[i].part_of].name, text));
+		}
 		allowed[i] &= meets != clause->terms->excludes;
 	}
 }

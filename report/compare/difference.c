@@ -389,13 +389,18 @@ static struct err *create_difference(const struct diff_tree *both,
 	const struct profile *base = sides[MATCH_BASE].profile, *new = sides[MATCH_NEW].profile;
 	uint32_t events[MATCH_SIDES];
 	try(comparability_check(base, new, options, &events[MATCH_BASE], &events[MATCH_NEW]));
+	for (int side = 0; side < MATCH_SIDES; side++)
+		if (sides[MATCH_BASE].event || sides[MATCH_NEW].event)
+			events[side] = sides[side].event;
 	struct difference *diff = mem_zalloc(sizeof(*diff));
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
 	struct run_samples samples[MATCH_SIDES];
+	diff->quantum = run_samples_quantum(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)
-		run_samples_init(&samples[side], &sides[side], events[side], &diff->sides[side]);
+		run_samples_init(&samples[side], &sides[side], events[side], diff->quantum,
+			&diff->sides[side]);
 	struct err *err = check_runs(diff);
 	if (err) {
 		run_samples_deinit(&samples[MATCH_BASE]);

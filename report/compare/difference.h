@@ -130,6 +130,7 @@ struct difference {
 	struct diff_options options;
 	struct diff_side sides[MATCH_SIDES];
 	const char *event, *unit;      /* borrowed from the new side */
+	double quantum;                /* run_samples_quantum(): what each sample of the sides is */
 	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */
 	size_t nr_entities;            /* all of both sides: functions, ... */
 	struct diff_judgement program; /* all of it, by CPU time */
@@ -147,6 +148,7 @@ struct diff_source {
 	const struct profile *profile; /* symbolized */
 	const struct tree *tree;       /* that which the diff tree was made of */
 	const bool *is_seen;           /* for each sample whether it counts; NULL: all do */
+	uint32_t event;                /* 0 on both sides: what main_event_of_both() says */
 };
 
 /*

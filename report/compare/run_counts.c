@@ -8,6 +8,7 @@
 struct sorting {
 	const struct profile *profile;
 	uint32_t event;
+	const uint32_t *parts;   /* of each sample, how many it is; NULL: one */
 	const bool *is_seen;     /* of each sample; NULL: all are */
 	const uint32_t *runs;    /* of each thread */
 	const bool *is_known;    /* of each stack */
@@ -15,14 +16,24 @@ struct sorting {
 	const uint32_t *numbers; /* of each run, without the empty ones */
 };
 
+static bool is_of_event(const struct sorting *sorting, const struct profile_sample *sample)
+{
+	return profile_event_has(sorting->profile, sorting->event, sample->event);
+}
+
 static bool is_seen(const struct sorting *sorting, const struct profile_sample *sample)
 {
 	return !sorting->is_seen || sorting->is_seen[sample - sorting->profile->samples.data];
 }
 
+static uint32_t parts_of(const struct sorting *sorting, const struct profile_sample *sample)
+{
+	return sorting->parts ? sorting->parts[sample - sorting->profile->samples.data] : 1;
+}
+
 static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
 {
-	return sample->event == sorting->event && sorting->is_known[sample->stack] &&
+	return is_of_event(sorting, sample) && sorting->is_known[sample->stack] &&
 	       is_seen(sorting, sample);
 }
 
@@ -113,14 +124,15 @@ static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struc
 	vec_each(&profile->samples, sample) {
 		if (!is_seen(sorting, sample))
 			continue;
-		if (sample->event != sorting->event) {
+		if (!is_of_event(sorting, sample)) {
 			side->other_samples++;
 			continue;
 		}
 		struct run_sums *sum = &sums[sorting->runs[sample->thread]];
-		sum->self += sorting->is_known[sample->stack];
-		side->cut += sorting->is_cut && sorting->is_cut[sample->stack];
-		sum->total++;
+		uint32_t parts = parts_of(sorting, sample);
+		sum->self += sorting->is_known[sample->stack] ? parts : 0;
+		side->cut += sorting->is_cut && sorting->is_cut[sample->stack] ? parts : 0;
+		sum->total += parts;
 		sum->total_value += profile_sample_value(profile, sample);
 	}
 }
@@ -131,7 +143,7 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample)
 		if (is_counted(sorting, sample))
-			samples->first[sample->stack + 1]++;
+			samples->first[sample->stack + 1] += parts_of(sorting, sample);
 	for (size_t i = 0; i < samples->nr_stacks; i++)
 		samples->first[i + 1] += samples->first[i];
 	CLEANUP_FREE uint32_t *place = mem_zalloc_array(samples->nr_stacks, sizeof(*place));
@@ -139,14 +151,62 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 	vec_each(&profile->samples, sample) {
 		if (!is_counted(sorting, sample))
 			continue;
-		samples->runs[place[sample->stack]++] =
-			sorting->numbers[sorting->runs[sample->thread]];
+		for (uint32_t part = parts_of(sorting, sample); part; part--)
+			samples->runs[place[sample->stack]++] =
+				sorting->numbers[sorting->runs[sample->thread]];
 		samples->values[sample->stack] += profile_sample_value(profile, sample);
 	}
 }
 
+/* ---- samples that stand for different amounts ---- */
+
+double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const uint32_t *events)
+{
+	double sum = 0, squares = 0;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		const struct profile *profile = sides[side].profile;
+		const struct profile_event *event = &profile->events.data[events[side]];
+		if (event->period || strcmp(event->unit, LAYOUT_UNIT_HITS) == 0)
+			return 0;
+		vec_each(&profile->samples, sample) {
+			if (!profile_event_has(profile, events[side], sample->event))
+				continue;
+			double value = (double)profile_sample_value(profile, sample);
+			sum += value;
+			squares += value * value;
+		}
+	}
+	return sum > 0 ? squares / sum : 0;
+}
+
+/*
+ * Of each sample how many it is, and in all; to be freed. What is left over goes to the next one of
+ * its run, whose sum is right within one.
+ */
+static uint32_t *count_parts(
+	const struct sorting *sorting, double quantum, size_t nr_runs, size_t *ret)
+{
+	const struct profile *profile = sorting->profile;
+	uint32_t *parts = mem_zalloc_array(profile->samples.len + 1, sizeof(*parts));
+	CLEANUP_FREE double *left = mem_zalloc_array(nr_runs, sizeof(*left));
+	for (size_t i = 0; i < nr_runs; i++)
+		left[i] = 0.5;
+	*ret = 0;
+	for (size_t i = 0; i < profile->samples.len; i++) {
+		const struct profile_sample *sample = &profile->samples.data[i];
+		if (!is_of_event(sorting, sample) || !is_seen(sorting, sample))
+			continue;
+		double *run = &left[sorting->runs[sample->thread]];
+		*run += (double)profile_sample_value(profile, sample) / quantum;
+		parts[i] = (uint32_t)fmin(*run, UINT32_MAX / 2);
+		*run -= parts[i];
+		*ret += parts[i];
+	}
+	return parts;
+}
+
 void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
-	struct diff_side *side)
+	double quantum, struct diff_side *side)
 {
 	const struct profile *profile = source->profile;
 	size_t stacks = profile->stacks.len;
@@ -156,7 +216,12 @@ void run_samples_init(struct run_samples *samples, const struct diff_source *sou
 	CLEANUP_FREE bool *is_cut = run_counts_find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
-	struct sorting sorting = {profile, event, source->is_seen, runs, is_known, is_cut, numbers};
+	size_t nr_samples = profile->samples.len;
+	struct sorting sorting = {
+		profile, event, NULL, source->is_seen, runs, is_known, is_cut, numbers};
+	CLEANUP_FREE uint32_t *parts =
+		quantum > 0 ? count_parts(&sorting, quantum, origins, &nr_samples) : NULL;
+	sorting.parts = parts;
 	sum_runs(&sorting, sums, side);
 	run_counts_put_runs(profile, sums, origins, numbers, side);
 	*samples = (struct run_samples){
@@ -164,7 +229,7 @@ void run_samples_init(struct run_samples *samples, const struct diff_source *sou
 		.nr_stacks = stacks,
 		.nr_runs = side->runs.len,
 		.first = mem_zalloc_array(stacks + 1, sizeof(*samples->first)),
-		.runs = mem_zalloc_array(profile->samples.len, sizeof(*samples->runs)),
+		.runs = mem_zalloc_array(nr_samples, sizeof(*samples->runs)),
 		.values = mem_zalloc_array(stacks, sizeof(*samples->values)),
 	};
 	sort_samples(samples, &sorting);

@@ -17,13 +17,20 @@ struct run_samples {
 };
 
 /*
+ * How much of what an event counts is one sample where its samples stand for different amounts, as
+ * those of waits do: their numbers would say nothing about time, and the statistics need numbers.
+ * The sum of the squares of their values by the sum of these: as many of it as there are then vary
+ * by chance as much as the sum of the values does. 0: each sample is one.
+ */
+double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const uint32_t *events);
+/*
  * Also fills in the runs of `side`, and how much each of them has. Samples of which nothing is
  * known but that their stack was truncated count there alone: a function
  * that lacks them would lack more of them in a run that happens to have more, which is no change
  * of the program.
  */
 void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
-	struct diff_side *side);
+	double quantum, struct diff_side *side);
 void run_samples_deinit(struct run_samples *samples);
 
 struct run_sums {             /* of an entity and a side, over all of its runs */

@@ -6,6 +6,7 @@
 #include "format/base/path.h"
 #include "format/file/reader.h"
 #include "report/load/code_versions.h"
+#include "report/load/event_sums.h"
 #include "report/load/loading.h"
 #include "report/load/unwind/snapshots.h"
 #include "report/model/sample_order.h"
@@ -430,7 +431,8 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		.weight = checked_weight(loading, event, sample->weight),
 		.thread = thread,
 		.cpu = (uint16_t)sample->cpu,
-		.event = (uint16_t)event,
+		.event = event & (LAYOUT_MAX_EVENTS - 1),
+		.is_estimate = sample->measured && sample->measured != sample->weight,
 		.stack = stack_of_sample(loading, sample),
 		.labels = load_labels_of(loading, thread, sample->labels),
 	};
@@ -749,6 +751,7 @@ static void complete(struct loading *loading)
 	profile->nr_unwound_nodes = profile->nodes.len;
 	split_stacks(loading);
 	fill_holes(profile);
+	event_sums_find(profile);
 	find_programs(profile);
 	sum_counters(loading);
 	sum_tallies(loading);

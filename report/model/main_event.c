@@ -2,37 +2,95 @@
 
 #include <string.h>
 
-uint32_t main_event_of(const struct profile *profile)
+/* Of each event by its number, with what is shown as one with it, and of sums. */
+static struct event_choice *count_events(const struct profile *profile, bool *is_sum_of_two)
 {
-	size_t count = profile->events.len;
-	CLEANUP_FREE uint64_t *samples = mem_zalloc_array(count, sizeof(*samples));
-	vec_each(&profile->samples, sample)
-		samples[sample->event]++;
-	/* Event 0 stands for damage: of an empty recording its first real event is the answer. */
-	uint32_t best = count > 1 && !samples[0] ? 1 : 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (samples[i] > samples[best])
-			best = i;
-	return best;
+	const struct profile_event *events = profile->events.data;
+	struct event_choice *counts = mem_zalloc_array(profile->events.len, sizeof(*counts));
+	*is_sum_of_two = false;
+	vec_each(&profile->samples, sample) {
+		uint32_t first = events[sample->event].first;
+		struct event_choice *count = &counts[first ? first : sample->event];
+		count->samples++;
+		count->value += profile_sample_value(profile, sample);
+	}
+	for (uint32_t i = 1; i < profile->events.len; i++) {
+		struct event_choice *sum = &counts[events[i].part_of];
+		if (!events[i].part_of || !counts[i].samples)
+			continue;
+		*is_sum_of_two = sum->samples > 0;
+		sum->samples += counts[i].samples;
+		sum->value += counts[i].value;
+	}
+	return counts;
 }
 
-static const char *main_event_name_of(const struct profile *profile, uint32_t event)
+void event_choices_init(struct event_choices *choices, const struct profile *profile)
+{
+	bool is_sum_of_two;
+	*choices = (struct event_choices){0};
+	CLEANUP_FREE struct event_choice *counts = count_events(profile, &is_sum_of_two);
+	for (uint32_t i = 0; i < profile->events.len; i++) {
+		struct event_choice choice = counts[i];
+		choice.event = i;
+		if (choice.samples && (!profile->events.data[i].is_sum || is_sum_of_two))
+			vec_push(&choices->list, choice);
+	}
+	/* Event 0 stands for damage: of an empty recording its first real event is the answer. */
+	if (!choices->list.len)
+		vec_push(&choices->list,
+			(struct event_choice){.event = profile->events.len > 1 ? 1 : 0});
+	for (size_t i = 1; i < choices->list.len; i++)
+		if (choices->list.data[i].samples > choices->list.data[choices->main].samples)
+			choices->main = i;
+}
+
+uint64_t event_choices_samples(const struct event_choices *choices, uint32_t event)
+{
+	vec_each(&choices->list, choice)
+		if (choice->event == event)
+			return choice->samples;
+	return 0;
+}
+
+void event_choices_deinit(struct event_choices *choices)
+{
+	vec_deinit(&choices->list);
+}
+
+uint32_t main_event_of(const struct profile *profile)
+{
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	uint32_t event = choices.list.data[choices.main].event;
+	event_choices_deinit(&choices);
+	return event;
+}
+
+const char *main_event_name_of(const struct profile *profile, uint32_t event)
 {
 	const char *name = profile->events.data[event].name;
 	return event && name[0] ? name : "unknown";
 }
 
+void main_event_keep(struct profile *profile, uint32_t event)
+{
+	size_t kept = 0;
+	vec_each(&profile->samples, sample)
+		if (profile_event_has(profile, event, sample->event))
+			profile->samples.data[kept++] = *sample;
+	profile->samples.len = kept;
+}
+
 static bool has_samples(const struct profile *profile, uint32_t event)
 {
 	vec_each(&profile->samples, sample)
-		if (sample->event == event)
+		if (profile_event_has(profile, event, sample->event))
 			return true;
 	return false;
 }
 
-/* 0: there is none. */
-static uint32_t main_event_find_event(
-	const struct profile *profile, const struct profile_event *wanted)
+uint32_t main_event_find(const struct profile *profile, const struct profile_event *wanted)
 {
 	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (strcmp(profile->events.data[i].name, wanted->name) == 0 &&
@@ -48,7 +106,7 @@ struct err *main_event_of_both(const struct profile *profile, const struct profi
 	const struct profile *from = is_base ? baseline : profile;
 	const struct profile *other = is_base ? profile : baseline;
 	uint32_t main_event = main_event_of(from);
-	uint32_t found = main_event_find_event(other, &from->events.data[main_event]);
+	uint32_t found = main_event_find(other, &from->events.data[main_event]);
 	if (other->samples.len && main_event && !has_samples(other, found))
 		return err_new(ERR_USAGE,
 			"the recordings cannot be compared: this one counts %s, the baseline %s",

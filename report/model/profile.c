@@ -143,10 +143,26 @@ uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns)
 				   : 0;
 }
 
+bool profile_event_has(const struct profile *profile, uint32_t shown, uint32_t event)
+{
+	const struct profile_event *it = &profile->events.data[event];
+	return event == shown || (shown && (it->first == shown || it->part_of == shown));
+}
+
 uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample)
 {
 	const struct profile_event *event = &profile->events.data[sample->event];
 	return sample->weight * (event->period ? event->period : 1);
+}
+
+uint64_t profile_weight_as(
+	const struct profile *profile, uint32_t shown, const struct profile_sample *sample)
+{
+	uint64_t period = profile->events.data[shown].period;
+	if (sample->event == shown)
+		return sample->weight;
+	uint64_t value = profile_sample_value(profile, sample);
+	return period ? value / period : value;
 }
 
 struct profile_walk profile_walk(const struct profile *profile, uint32_t stack)

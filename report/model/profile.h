@@ -24,6 +24,9 @@
 /* The path and name of memory of no file that was executed, under any name in the recording. */
 #define PROFILE_GENERATED_CODE "[JIT]"
 
+/* The path and name of what stands for a wait's reason; see wait_reasons.h. */
+#define PROFILE_WAITS "[wait]"
+
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
 	uint32_t len;
@@ -145,7 +148,18 @@ struct profile_sample {   /* there are many: 32 bytes */
 	uint32_t thread;
 	uint32_t stack;      /* index of stacks */
 	uint32_t labels;     /* index of labels: the set; 0: none */
-	uint16_t cpu, event; /* below LAYOUT_MAX_CPUS, LAYOUT_MAX_EVENTS */
+	uint16_t cpu;        /* below LAYOUT_MAX_CPUS */
+	uint16_t event : 15; /* below LAYOUT_MAX_EVENTS */
+	/* It was shorter itself than its weight, which is what it stands for with others like it.
+	 */
+	uint16_t is_estimate : 1;
+};
+
+/* What a sample of an event is, where that is a thread's time without a CPU. */
+enum profile_wait {
+	PROFILE_NO_WAIT,
+	PROFILE_WAIT_BLOCKED,
+	PROFILE_WAIT_RUN_QUEUE,
 };
 
 struct profile_event {
@@ -154,6 +168,12 @@ struct profile_event {
 	uint32_t frequency_hz;
 	const char *source; /* NULL: one of the first_sources */
 	bool is_second;     /* LAYOUT_EVENT_SECOND */
+	/* Of a merged recording: an earlier event of this name and unit, with which it is shown as
+	 * one; 0: none. */
+	uint32_t first;
+	uint32_t part_of; /* the event that is the sum of this one and others; 0: none */
+	bool is_sum;      /* ... which this is: no sample names it */
+	enum profile_wait wait;
 };
 
 struct profile_source { /* what became of its events, over all CPUs */
@@ -204,6 +224,7 @@ struct profile {
 	VEC(struct profile_function) functions;
 
 	bool has_roots;                          /* all of the stacks */
+	uint32_t wait_object;                    /* PROFILE_WAITS; 0: none */
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
 	VEC(struct profile_source) sources;      /* whose counters are not among these */
 	struct layout_clock first_clock, last_clock;
@@ -262,8 +283,14 @@ uint32_t profile_add_node(
 /* Why the user stack is incomplete; LAYOUT_COMPLETE when it is not, or there is none. */
 enum layout_truncation profile_stack_truncation(const struct profile *profile, uint32_t stack);
 
+/* Whether samples of `event` count where `shown` is: the same, one shown as one with it, a part. */
+bool profile_event_has(const struct profile *profile, uint32_t shown, uint32_t event);
+
 /* ns (or what the event counts) that one sample of this weight stands for. */
 uint64_t profile_sample_value(const struct profile *profile, const struct profile_sample *sample);
+/* The same as a weight of `shown`, which has the sample's event. */
+uint64_t profile_weight_as(
+	const struct profile *profile, uint32_t shown, const struct profile_sample *sample);
 
 /*
  * The frames of a stack, leaf first, the kernel's before the user's:

@@ -19,7 +19,7 @@ void slice_init_event(struct slice *slice, const struct profile *profile, uint32
 {
 	slice_init(slice, profile);
 	vec_each(&profile->samples, sample)
-		if (sample->event == event)
+		if (profile_event_has(profile, event, sample->event))
 			slice_add(slice, sample->stack, profile_sample_value(profile, sample));
 }
 

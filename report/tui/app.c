@@ -341,6 +341,23 @@ static void step_unit(struct app *app, enum action action)
 	app->unit = (app->unit + 1) % 3;
 }
 
+static void step_event(struct app *app, enum action action)
+{
+	(void)action;
+	const struct event_choices *events = &app->model->names->events;
+	size_t next = 0;
+	if (events->list.len < 2) {
+		app_say(app, "no other event was recorded");
+		return;
+	}
+	uint32_t now = app->wish.event ? app->wish.event : app->model->event;
+	for (size_t i = 0; i < events->list.len; i++)
+		if (events->list.data[i].event == now)
+			next = (i + 1) % events->list.len;
+	app->wish.event = events->list.data[next].event;
+	app->wish.serial++;
+}
+
 static void show_help(struct app *app, enum action action)
 {
 	(void)action;
@@ -381,6 +398,7 @@ static const struct action_row {
 	{ACTION_ONLY_FUNCTION, ACTION_ONLY_KERNEL, true, app_keep_only},
 	{ACTION_SEARCH, ACTION_SEARCH, false, begin_expression},
 	{ACTION_SEARCH_SYMBOL, ACTION_SEARCH_SYMBOL, true, search_symbol},
+	{ACTION_EVENT, ACTION_EVENT, true, step_event},
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
 	{ACTION_INFO, ACTION_INFO, true, show_info},
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},

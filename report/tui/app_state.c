@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "report/model/event_value.h"
 #include "report/write/health.h"
 
 bool app_has_view(const struct app *app)
@@ -243,16 +244,19 @@ double app_percent(const struct app *app, uint64_t value)
 	return profile_percent(value, app->model->slice.whole.value);
 }
 
+const struct profile_event *app_event(const struct app *app)
+{
+	return &app->model->profile->events.data[app->model->event];
+}
+
 void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples)
 {
 	if (app->unit == APP_SAMPLES)
 		str_printf(out, "%llu", (unsigned long long)samples);
 	else if (app->unit == APP_PERCENT)
 		str_printf(out, "%.2f%%", app_percent(app, value));
-	else if (value >= 1000000000)
-		str_printf(out, "%.2f s", (double)value / 1e9);
 	else
-		str_printf(out, "%.1f ms", (double)value / 1e6);
+		event_value_put(app_event(app), value, true, out);
 }
 
 static unsigned app_state_share_style(double percent)

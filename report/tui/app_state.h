@@ -15,7 +15,7 @@
 
 enum app_unit {
 	APP_PERCENT,
-	APP_TIME,
+	APP_VALUE,
 	APP_SAMPLES,
 };
 
@@ -131,7 +131,10 @@ void app_annotate(struct app *app, uint32_t frame);
 void app_compare_with(struct app *app, const char *path);
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s", "12345". */
+/* Whose samples are shown. */
+const struct profile_event *app_event(const struct app *app);
+/* A value in the chosen unit, in at most 8 columns: "12.34%", "1.23 s" or in the unit of
+ * the event, "12345". */
 void app_put_value(const struct app *app, struct str *out, uint64_t value, uint64_t samples);
 /* The same, right-aligned and in the colour of its share. */
 void app_draw_value(const struct app *app, struct grid *grid, struct rect area, uint64_t value,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -76,6 +77,7 @@ static struct err *baseline_load_file(struct baseline *baseline,
 	struct filter of_names = filter_of_names(filter);
 	filter_samples(baseline->profile, &of_names);
 	name_by_files(baseline);
+	wait_reasons_add(baseline->profile);
 	filter_stacks(baseline->profile, &of_names);
 	return NULL;
 }
@@ -233,6 +235,7 @@ static struct model *model_of_both(const struct model *model, struct model_names
 	both->references = 1;
 	both->wish_serial = model->wish_serial;
 	both->profile = model->profile;
+	both->event = model->event;
 	both->names = model_names_hold(names);
 	both->weights = diff_tree_mean(names->diff, sides[MATCH_BASE], sides[MATCH_NEW]);
 	both->slice.whole = (struct slice_sum){both->weights->total, both->weights->samples};
@@ -241,11 +244,6 @@ static struct model *model_of_both(const struct model *model, struct model_names
 }
 
 /* ---- comparing ---- */
-
-static const char *baseline_event_of(const struct profile *profile)
-{
-	return profile->events.len > 1 ? profile->events.data[1].name : "";
-}
 
 static bool is_other_meta(const struct profile *base, const struct profile *new, const char *key)
 {
@@ -270,12 +268,12 @@ static void baseline_put_unnamed(const struct compare *compare, struct str *out)
 
 /* What is to be known before believing the numbers. */
 static void put_notes(const struct profile *base, const struct profile *new,
-	const struct diff_tree *diff, struct str *out)
+	const struct diff_tree *diff, bool is_of_event, struct str *out)
 {
 	if (diff->left_out)
 		str_puts(out, "? rare stacks were left out of the baseline; ");
-	if (strcmp(baseline_event_of(base), baseline_event_of(new)) != 0)
-		str_printf(out, "other event: %s; ", baseline_event_of(base));
+	if (!is_of_event)
+		str_puts(out, "it has no samples of this event; ");
 	if (is_other_meta(base, new, LAYOUT_META_CPU_MODEL))
 		str_printf(out, "other CPU: %s; ", profile_meta(base, LAYOUT_META_CPU_MODEL));
 	if (!base->file.ended)
@@ -319,27 +317,30 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	baseline->merged_with = model_names_hold(model->names);
 }
 
-/* For each sample of the profile whether it meets the scope; to be freed. */
-static bool *find_seen(const struct profile *profile, const struct model_names *names,
+/* For each sample whether it is of the source's event and meets the scope; to be freed. */
+static bool *find_seen(const struct diff_source *source, const struct model_names *names,
 	const struct scope *scope, const atomic_bool *is_cancelled)
 {
+	const struct profile *profile = source->profile;
 	struct scope_stacks stacks = model_names_stacks(names, profile);
 	bool *is_seen = mem_zalloc_array(profile->samples.len + 1, sizeof(*is_seen));
 	struct scope_walk walk;
 	scope_walk_init(&walk, scope, profile, &stacks, is_cancelled);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
-		is_seen[sample - profile->samples.data] = true;
+		is_seen[sample - profile->samples.data] =
+			profile_event_has(profile, source->event, sample->event);
 	scope_walk_deinit(&walk);
 	return is_seen;
 }
 
 /* What is left of the base by the same filters; returns how many of those mean nothing there. */
-static size_t find_seen_of_base(const struct baseline *baseline, const struct model *model,
-	const struct model_wish *wish, const atomic_bool *is_cancelled, bool **ret)
+static size_t find_seen_of_base(const struct baseline *baseline, const struct diff_source *source,
+	const struct model *model, const struct model_wish *wish, const atomic_bool *is_cancelled,
+	bool **ret)
 {
 	struct scope scope;
 	size_t nr_left_out = translate_scope(baseline, model->profile, &wish->scope, &scope);
-	*ret = find_seen(baseline->profile, baseline->names, &scope, is_cancelled);
+	*ret = find_seen(source, baseline->names, &scope, is_cancelled);
 	scope_deinit(&scope);
 	return nr_left_out;
 }
@@ -364,15 +365,19 @@ static void baseline_compare_profiles(struct baseline *baseline, const struct mo
 {
 	baseline_refresh_names(baseline, wish);
 	refresh_merged(baseline, model);
-	CLEANUP_FREE bool *seen_of_base = NULL;
-	comparison->nr_left_out =
-		find_seen_of_base(baseline, model, wish, is_cancelled, &seen_of_base);
-	CLEANUP_FREE bool *seen_of_new =
-		find_seen(model->profile, model->names, &wish->scope, is_cancelled);
-	const struct diff_source sources[] = {
-		[MATCH_BASE] = {baseline->profile, &baseline->names->tree, seen_of_base},
-		[MATCH_NEW] = {model->profile, &model->names->tree, seen_of_new},
+	uint32_t base_event =
+		main_event_find(baseline->profile, &model->profile->events.data[model->event]);
+	struct diff_source sources[] = {
+		[MATCH_BASE] = {baseline->profile, &baseline->names->tree, NULL, base_event},
+		[MATCH_NEW] = {model->profile, &model->names->tree, NULL, model->event},
 	};
+	CLEANUP_FREE bool *seen_of_base = NULL;
+	comparison->nr_left_out = find_seen_of_base(
+		baseline, &sources[MATCH_BASE], model, wish, is_cancelled, &seen_of_base);
+	CLEANUP_FREE bool *seen_of_new =
+		find_seen(&sources[MATCH_NEW], model->names, &wish->scope, is_cancelled);
+	sources[MATCH_BASE].is_seen = seen_of_base;
+	sources[MATCH_NEW].is_seen = seen_of_new;
 	CLEANUP_FREE struct tree_weight *base = weigh_seen(&sources[MATCH_BASE]);
 	const struct diff_tree *diff = baseline->merged->diff;
 	struct tree_weight **sides = comparison->sides;
@@ -383,7 +388,7 @@ static void baseline_compare_profiles(struct baseline *baseline, const struct mo
 	comparison->both = model_of_both(model, baseline->merged, sides, wish->search);
 	if (!is_judged)
 		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
-	put_notes(baseline->profile, model->profile, diff, &comparison->notes);
+	put_notes(baseline->profile, model->profile, diff, base_event != 0, &comparison->notes);
 	baseline_put_unnamed(&comparison->compare, &comparison->notes);
 }
 

@@ -49,7 +49,7 @@ static void title_deinit(struct title *title)
 
 static void chrome_add_samples(const struct app *app, struct title *title)
 {
-	uint64_t all = app->model->profile->samples.len;
+	uint64_t all = event_choices_samples(&app->model->names->events, app->model->event);
 	uint64_t shown = app->model->slice.whole.samples;
 	if (shown < all)
 		add_part(title, 1, "%llu of %llu %s", (unsigned long long)shown,
@@ -59,13 +59,24 @@ static void chrome_add_samples(const struct app *app, struct title *title)
 			str_plural(all, "sample", "samples"));
 }
 
+/* Where there are several, the event decides what all other numbers mean. */
+static void chrome_add_event(const struct app *app, struct title *title)
+{
+	const struct profile_event *event = app_event(app);
+	bool is_one_of_several = app->model->names->events.list.len > 1;
+	if (!is_one_of_several && app->model->event)
+		add_part(title, 5, "%s", event->name);
+	else if (is_one_of_several)
+		add_part(title, 1, "%s (%s)",
+			main_event_name_of(app->model->profile, app->model->event), event->unit);
+}
+
 static void chrome_put_title(const struct app *app, struct title *title)
 {
 	const struct model *model = app->model;
 	const struct profile *profile = model->profile;
 	uint64_t all = profile->samples.len, lost = profile_lost(profile);
-	if (profile->events.len > 1)
-		add_part(title, 5, "%s", profile->events.data[1].name);
+	chrome_add_event(app, title);
 	chrome_add_samples(app, title);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
 	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;

@@ -78,6 +78,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	vec_append(&names->objects, profile->objects.data, profile->objects.len);
 	vec_each(&names->objects, object)
 		object->chains = (struct chain_map){0};
+	event_choices_init(&names->events, profile);
 	names->groups =
 		group_functions(names->objects.data, names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);
@@ -114,6 +115,11 @@ bool model_names_are_for(const struct model_names *names, const struct model_wis
 {
 	return names->hides_inlined == wish->hides_inlined &&
 	       names->hides_native == wish->hides_native;
+}
+
+uint32_t model_names_event(const struct model_names *names, const struct model_wish *wish)
+{
+	return wish->event ? wish->event : names->events.list.data[names->events.main].event;
 }
 
 struct scope_stacks model_names_stacks(
@@ -161,6 +167,7 @@ void model_names_release(struct model_names *names)
 		vec_deinit(&names->functions);
 		vec_deinit(&names->frames);
 		vec_deinit(&names->objects);
+		event_choices_deinit(&names->events);
 		tree_deinit(&names->tree);
 	}
 	native_frames_release(names->without_native);
@@ -213,6 +220,8 @@ static bool sum_samples(
 	struct scope_stacks stacks = model_names_stacks(model->names, profile);
 	scope_walk_init(&walk, scope, profile, &stacks, is_cancelled);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
+		if (!profile_event_has(profile, model->event, sample->event))
+			continue;
 		slice_add(&model->slice, sample->stack, profile_sample_value(profile, sample));
 		timeline_add(&model->timeline, profile, sample);
 	}
@@ -243,6 +252,7 @@ static struct model *begin_model(
 	model->wish_serial = wish->serial;
 	model->profile = profile;
 	model->names = model_names_hold(names);
+	model->event = model_names_event(names, wish);
 	return model;
 }
 
@@ -250,7 +260,8 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 	const struct model_wish *wish, struct slice *slice)
 {
 	bool is_searching = wish->search && wish->search[0];
-	if (wish->scope.terms.len || is_searching || wish->hides_inlined || wish->hides_native)
+	if (wish->event || wish->scope.terms.len || is_searching || wish->hides_inlined ||
+		wish->hides_native)
 		return NULL;
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};

@@ -16,6 +16,7 @@
 #include "report/analyse/timeline.h"
 #include "report/analyse/tree.h"
 #include "report/compare/compare.h"
+#include "report/model/main_event.h"
 #include "report/model/pattern.h"
 #include "report/model/slice.h"
 #include "report/name/demangle/demangle.h"
@@ -37,7 +38,8 @@ struct model_look {
 struct model_wish {
 	unsigned serial; /* grows with each */
 	struct scope scope;
-	char *search; /* owned; NULL or "": nothing is searched for */
+	uint32_t event; /* 0: the main one */
+	char *search;   /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
 	bool hides_native;        /* see report/analyse/native_frames.h */
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
@@ -64,9 +66,10 @@ struct model_names {
 	VEC(struct profile_function) functions;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_object)
-	objects;                /* borrow from the profile; their chains are not here */
-	uint32_t *groups;       /* function -> the one that stands for all of its name and object */
-	struct tree tree;       /* without a node in names that are flat */
+	objects;          /* borrow from the profile; their chains are not here */
+	uint32_t *groups; /* function -> the one that stands for all of its name and object */
+	struct event_choices events; /* that the recording has samples of */
+	struct tree tree;            /* without a node in names that are flat */
 	struct diff_tree *diff; /* two recordings' names: owns the tables and the tree; or NULL */
 };
 
@@ -87,6 +90,7 @@ struct model {
 	unsigned wish_serial; /* of the wish that this fulfils */
 	bool is_flat;         /* there is the slice, the functions and their names: no more yet */
 	const struct profile *profile;
+	uint32_t event; /* whose samples these are */
 	struct model_names *names;
 	struct slice slice;
 	struct tree_weight *weights; /* of the tree's nodes */
@@ -100,6 +104,9 @@ struct model {
 	struct annotation *annotation; /* of the function that was wished for, or NULL */
 	struct comparison *comparison; /* NULL: there is no baseline, or it is being read */
 };
+
+/* The event that the wish is for. */
+uint32_t model_names_event(const struct model_names *names, const struct model_wish *wish);
 
 /* Copies the names as they are. Call on the thread that symbolizes. */
 struct model_names *model_names_create(
@@ -128,7 +135,7 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 /*
  * What can be seen at once of all samples: functions, without the call tree and all that depends on
  * it. NULL: the wish is for more than that, or this profile needs the tree. `slice`, of all
- * samples, becomes the model's.
+ * samples of the main event, becomes the model's.
  */
 struct model *model_create_flat(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, struct slice *slice);

@@ -10,7 +10,9 @@
 #include "format/base/clock.h"
 #include "format/base/err.h"
 #include "report/analyse/stack_counts.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
+#include "report/model/main_event.h"
 #include "report/model/sample_order.h"
 #include "report/model/slice.h"
 #include "report/name/symbol/symbolizer.h"
@@ -132,7 +134,7 @@ struct sample_thread {
 	pthread_t thread;
 	bool is_running;
 	struct profile *profile;
-	struct slice slice; /* all of them, once it has ended */
+	struct slice slice; /* those of the main event, once it has ended */
 };
 
 static void *sample_thread_run(void *context)
@@ -140,7 +142,7 @@ static void *sample_thread_run(void *context)
 	struct sample_thread *samples = context;
 	struct profile *profile = samples->profile;
 	sample_order_sort(profile->samples.data, profile->samples.len);
-	slice_init_all(&samples->slice, profile);
+	slice_init_event(&samples->slice, profile, main_event_of(profile));
 	return NULL;
 }
 
@@ -226,7 +228,17 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 		return;
 	filter_stacks(worker->profile, filter);
 	slice_deinit(slice);
-	slice_init_all(slice, worker->profile);
+	slice_init_event(slice, worker->profile, main_event_of(worker->profile));
+}
+
+/* Stacks of waits become others. */
+static void add_reasons(struct profile *profile, struct slice *slice)
+{
+	wait_reasons_add(profile);
+	if (!profile->wait_object)
+		return;
+	slice_deinit(slice);
+	slice_init_event(slice, profile, main_event_of(profile));
 }
 
 /* ---- models ---- */
@@ -387,6 +399,7 @@ static void worker_work(struct worker *worker)
 	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
 	symbolizer_begin(worker->symbolizer);
 	sample_thread_end(&samples);
+	add_reasons(worker->profile, &samples.slice);
 	filter_by_names(worker, &samples.slice);
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */

@@ -145,6 +145,8 @@ static void put_recorder(const struct profile *profile, struct str *out)
 	}
 	for (size_t i = 1; i < profile->events.len; i++) {
 		const struct profile_event *event = &profile->events.data[i];
+		if (event->is_sum)
+			continue;
 		struct str text = {0};
 		str_puts(&text, event->name);
 		if (event->frequency_hz)

@@ -104,7 +104,9 @@ static void overview_put_value(
 		str_put_escaped(out, event->unit, strlen(event->unit));
 		return;
 	}
-	str_printf(out, ", %.3f s of CPU time", value / 1e9);
+	str_printf(out, ", %.3f s %s", value / 1e9, event->wait ? "of waiting" : "of CPU time");
+	if (event->wait)
+		return;
 	if (duration_s > 0)
 		str_printf(out, ", %.2f CPUs on average", value / 1e9 / duration_s);
 }

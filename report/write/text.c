@@ -6,6 +6,7 @@
 #include "report/analyse/focus.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/stack_counts.h"
+#include "report/model/event_value.h"
 #include "report/model/label_sets.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
@@ -30,18 +31,51 @@ static void text_put_event(const struct profile_event *event, struct str *out)
 		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
 }
 
-void text_put_head(const struct profile *profile, uint64_t samples, uint64_t samples_before_filter,
-	struct str *out)
+/* Of a sum its parts behind its name; of samples that do not say their event any that it can be. */
+static void text_put_shown_event(const struct profile *profile, uint32_t shown, struct str *out)
 {
+	const struct profile_event *event = &profile->events.data[shown];
+	if (shown)
+		text_put_event(event, out);
+	const char *joint = shown ? " = " : "";
+	for (size_t i = 1; (!shown || event->is_sum) && i < profile->events.len; i++) {
+		const struct profile_event *part = &profile->events.data[i];
+		bool is_part = shown ? part->part_of == shown : !part->is_sum && !part->is_second;
+		if (!is_part || part->first)
+			continue;
+		str_puts(out, joint);
+		text_put_event(part, out);
+		joint = " + ";
+	}
+}
+
+static void text_put_other_events(
+	const struct profile *profile, const struct text_head *head, struct str *out)
+{
+	size_t count = 0;
+	vec_each(&head->choices->list, choice) {
+		const struct profile_event *event = &profile->events.data[choice->event];
+		if (choice->event == head->event)
+			continue;
+		str_puts(out, count++ ? ", " : "# also recorded: ");
+		put_foreign(out, main_event_name_of(profile, choice->event));
+		str_putc(out, ' ');
+		event_value_put(event, choice->value, false, out);
+	}
+	if (count)
+		str_puts(out, " (--event NAME shows another)\n");
+}
+
+void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
+{
+	uint64_t samples = head->samples, samples_before_filter = head->samples_before_filter;
 	str_puts(out, "# ");
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
 	put_foreign(out, command ? command : target ? target : "recording");
-	for (size_t i = 1; i < profile->events.len; i++) {
-		if (profile->events.data[i].is_second)
-			continue;
-		str_puts(out, i > 1 ? " + " : ", ");
-		text_put_event(&profile->events.data[i], out);
+	if (profile->events.len > 1) {
+		str_puts(out, ", ");
+		text_put_shown_event(profile, head->event, out);
 	}
 	if (samples == samples_before_filter)
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
@@ -64,8 +98,10 @@ void text_put_head(const struct profile *profile, uint64_t samples, uint64_t sam
 	uint64_t lost = profile_lost(profile);
 	if (lost)
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
-			profile_percent(lost, lost + samples_before_filter));
-	str_puts(out, "\n#\n");
+			profile_percent(lost, lost + head->samples_of_all_events));
+	str_putc(out, '\n');
+	text_put_other_events(profile, head, out);
+	str_puts(out, "#\n");
 }
 
 /* ---- the table ---- */

@@ -5,6 +5,7 @@
 #include "format/base/str.h"
 #include "report/analyse/filter.h"
 #include "report/analyse/table.h"
+#include "report/model/main_event.h"
 
 struct text_options {
 	double percent_limit;        /* rows and branches below are left out, and counted */
@@ -15,9 +16,18 @@ struct text_options {
 	bool is_empty; /* the recording has no samples: no filter is to blame */
 };
 
-/* "# ..." lines: what was recorded, and what is to be known before believing it. */
-void text_put_head(const struct profile *profile, uint64_t samples, uint64_t samples_before_filter,
-	struct str *out);
+/* What a report is of. */
+struct text_head {
+	uint32_t event; /* that is shown; the profile has samples of no other */
+	const struct event_choices *choices; /* of all events, before that one was chosen */
+	uint64_t samples, samples_before_filter, samples_of_all_events;
+};
+
+/*
+ * "# ..." lines: what was recorded, and what is to be known before believing it; which other events
+ * can be shown.
+ */
+void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out);
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out);

@@ -2,6 +2,7 @@
 # Waits of threads: a program that clocks its own says how long each of its functions waited, and that
 # is what the recording has to say of them.
 . "$(dirname "$0")/prelude.bash"
+. "$(dirname "$0")/terminal.bash"
 
 needs_sched_exit() {
 	[[ $(uname -r | awk -F. '{ print $1 * 100 + $2 }') -ge 616 ]] || skip "needs Linux 6.16"
@@ -65,7 +66,11 @@ test_long_waits_are_what_the_program_clocked() {
 	done
 	"$EBPROF" report --stdio ebprof.data >report || fail "report fails"
 	! grep -qE '__schedule|bpf_prog|  \[k\] schedule$' report || fail "leaves are the scheduler's: $(sed -n 4,8p report)"
-	grep -q 'futex_do_wait\|futex_wait' report || fail "nothing waits for a futex: $(sed -n 4,8p report)"
+	local reason
+	for reason in futex pipe sleep; do
+		grep -q "\[wait: $reason\]" report || fail "nothing waits for $reason: $(sed -n 4,8p report)"
+	done
+	! grep -q 'wait: other' report || fail "waits without a reason: $(sed -n 4,12p report)"
 }
 
 # 0.3 ms each: of their time one of 10 ms is a sample.
@@ -129,6 +134,49 @@ test_sleepers_of_the_whole_recording() {
 	stacks=$("$EBPROF" convert --folded -o - ebprof.data | awk '/;start_thread;sleep_for_ever;.*pause/ { sum += $NF } END { printf "%.0f\n", sum }')
 	awk -v ns="$stacks" 'BEGIN { exit !(ns > 2000 * 0.45e9 && ns < 2000 * 0.7e9) }' ||
 		fail "2000 threads slept $stacks ns in half a second"
+}
+
+# One event at a time, by its unit; what adds up is one more.
+test_events_of_a_recording_are_shown_one_by_one() {
+	record_waits wall -- long_sleeps 10 queueing 2
+	local name
+	"$EBPROF" report --stdio >report 2>err || fail "report fails: $(cat err)"
+	grep -q '^# [^ ]*waits, wall = cpu-clock .* + offcpu + runq, ' report || fail "head: $(sed -n 1,2p report)"
+	grep -qE '^# also recorded: cpu-clock [0-9.]+ m?s, offcpu [0-9.]+ m?s, runq [0-9.]+ m?s \(--event NAME' report ||
+		fail "others: $(sed -n 2p report)"
+	"$EBPROF" report --stdio --event offcpu >report || fail "report --event fails"
+	sed -n 1p report | grep -q ', offcpu, ' || fail "head of offcpu: $(sed -n 1p report)"
+	! grep -qE '\[\.\] spin$' report || fail "offcpu has what ran"
+	! "$EBPROF" report --stdio --event nothing 2>err || fail "an unknown event is taken"
+	grep -q 'no event "nothing" but cpu-clock, offcpu, runq, wall' err || fail "no names: $(cat err)"
+	"$EBPROF" convert --pprof -o all.pb.gz 2>/dev/null || fail "no pprof"
+	if command -v go >/dev/null; then
+		for name in cpu offcpu runq wall; do
+			go tool pprof -top -sample_index="$name" all.pb.gz >"$name" 2>err || fail "pprof $name: $(cat err)"
+		done
+		grep -q 'wait: sleep' offcpu && grep -q 'wait: run queue' runq && grep -q ' spin$' cpu &&
+			! grep -q wait: cpu && grep -q 'wait: sleep' wall && grep -q ' spin$' wall ||
+			fail "pprof's sample types are mixed up: $(head -n 12 wall)"
+	fi
+}
+
+test_the_terminal_shows_them_by_a_key() {
+	record_waits wall -- long_sleeps 10 queueing 2
+	begin xterm-256color 100 24
+	type_line "$EBPROF report"
+	wait_for 'wall \(ns\)' 'the event in the title'
+	wait_for 'wait: sleep' 'reasons'
+	keys m
+	wait_for 'cpu-clock \(ns\)' 'the first event'
+	wait_gone 'wait: sleep'
+	keys m
+	wait_for 'offcpu \(ns\)' 'the second event'
+	wait_gone ' spin '
+	keys '%'
+	wait_for ' (4[0-9]{2}\.[0-9] ms|0\.4[0-9] s)' 'a sum of sleeps'
+	keys m m
+	wait_for 'wall \(ns\)' 'the sum again'
+	keys q
 }
 
 run_tests

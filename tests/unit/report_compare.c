@@ -26,7 +26,7 @@ static void pair_init(struct pair *pair, struct fixture *base, struct fixture *n
 	struct diff_source sources[MATCH_SIDES];
 	for (int i = 0; i < MATCH_SIDES; i++) {
 		tree_init(&trees[i], pair->profiles[i], &(struct tree_options){0});
-		sources[i] = (struct diff_source){pair->profiles[i], &trees[i], NULL};
+		sources[i] = (struct diff_source){pair->profiles[i], &trees[i], NULL, 0};
 	}
 	pair->is_judged = compare_judge(&pair->compare, &pair->diff.diff, sources, NULL);
 	for (int i = 0; i < MATCH_SIDES; i++)

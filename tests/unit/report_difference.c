@@ -49,6 +49,40 @@ static struct profile *make_side(
 	return fixture_profile(fixture);
 }
 
+/* Waits of two functions, as many of each, of so many ns. */
+static struct profile *make_waits(uint64_t work_ns, uint64_t rest_ns)
+{
+	enum {
+		WAITS = 400
+	};
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	struct layout_event event = {
+		.name = fixture_string(fixture, "offcpu"),
+		.unit = fixture_string(fixture, "ns"),
+		.source = fixture_string(fixture, "wait"),
+	};
+	uint32_t number = writer_event(fixture->writer, &event);
+	const uint64_t ns[] = {work_ns, rest_ns};
+	const char *names[] = {"work", "rest"};
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t frame = fixture_frame(fixture, side.object, 0x20 + i, names[i]);
+		uint32_t stack = FIXTURE_STACK(fixture, frame);
+		for (int k = 0; k < WAITS; k++) {
+			struct layout_sample sample = {
+				.time_ns = fixture->time_ns += 1000000,
+				.event = number,
+				.thread = side.thread,
+				.user_stack = stack,
+				.weight = ns[i],
+			};
+			writer_sample(fixture->writer, &sample);
+		}
+	}
+	return fixture_profile(fixture);
+}
+
 struct pair {
 	struct profile *base, *new;
 	struct diff_options options;
@@ -400,5 +434,21 @@ TEST(difference_text_is_narrow)
 		line = strchr(line + 1, '\n');
 	}
 	CHECK(longest > 60 && longest <= 100);
+	pair_deinit(&pair);
+}
+
+/* As many waits as before, each of them twice as long. */
+TEST(diff_compares_waits_by_their_time)
+{
+	struct pair pair;
+	pair_init(&pair, make_waits(10000000, 10000000), make_waits(20000000, 10000000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(find(&pair, "work")->self.verdict, DIFF_REGRESSION);
+	CHECK(fabs(find(&pair, "work")->self.sides[MATCH_NEW].share - 2. / 3) < 0.01);
+	CHECK(find(&pair, "work")->self.sides[MATCH_NEW].value == 400 * 20e6);
+	pair_deinit(&pair);
+	pair_init(&pair, make_waits(10000000, 30000000), make_waits(10000000, 30000000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK(find(&pair, "work")->self.verdict != DIFF_REGRESSION);
 	pair_deinit(&pair);
 }

@@ -70,7 +70,7 @@ static void pair_join(struct pair *pair, enum diff_by by, double min_share,
 	pair->profiles[MATCH_NEW] = make_side(new);
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		struct diff_source source = {.profile = pair->profiles[side]};
-		run_samples_init(&samples[side], &source, EVENT, &pair->sides[side]);
+		run_samples_init(&samples[side], &source, EVENT, 0, &pair->sides[side]);
 	}
 	pair->entities = entities_create(by, pair->profiles[MATCH_BASE], pair->profiles[MATCH_NEW]);
 	run_counts_init(&pair->counts, &samples[MATCH_BASE], &samples[MATCH_NEW], pair->entities);

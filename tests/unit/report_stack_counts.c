@@ -37,7 +37,16 @@ TEST(stacks_reached_by_guesses_are_not_complete)
 	CHECK_STR(str_text(&text),
 		"14.3% complete, 28.6% reached by guesses, 57.1% truncated, 0.0% kernel only");
 	CLEANUP(str_deinit) struct str head = {0};
-	text_put_head(profile, 7, 7, &head);
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	text_put_head(profile,
+		&(struct text_head){.event = main_event_of(profile),
+			.choices = &choices,
+			.samples = 7,
+			.samples_before_filter = 7,
+			.samples_of_all_events = 7},
+		&head);
+	event_choices_deinit(&choices);
 	CHECK(strstr(str_text(&head),
 		", 28.6% of stacks reached by guesses, 57.1% of stacks truncated"));
 	profile_destroy(profile);

@@ -185,21 +185,21 @@ TEST(tui_diff_filters)
 	test_init(&test, 80, 12);
 	type(&test, "\\idle\n");
 	CHECK_STR(screen_lines(&test.screen, 3, 3),
-		"base old.data: 400 samples, 0.40 s  new: 402 samples, 0.40 s\n"
+		"base old.data: 400 samples, 400.0 ms  new: 402 samples, 402.0 ms\n"
 		"    base      new    pointsv less | more object            function (+new -gone)\n"
 		" 100.00%  100.00%      +0.00             lib.so.1          idle\n");
 	type(&test, "\x1b");
 	test.screen.app.selection.thread = 2;
 	type(&test, "t");
 	CHECK_STR(screen_lines(&test.screen, 3, 2),
-		"base old.data: 1000 samples, 1.00 s  new: 600 samples, 0.60 s\n"
+		"base old.data: 1000 samples, 1.00 s  new: 600 samples, 600.0 ms\n"
 		"the base is of all threads and of all its time\n");
 	type(&test, "\x1b");
 	type(&test, "/idle\n");
 	type(&test, "n");
 	type(&test, "d");
 	CHECK_STR(screen_lines(&test.screen, 3, 1),
-		"base old.data: 400 samples, 0.40 s  new: 600 samples, 0.60 s\n");
+		"base old.data: 400 samples, 400.0 ms  new: 600 samples, 600.0 ms\n");
 	test_deinit(&test);
 }
 
@@ -280,7 +280,7 @@ TEST(tui_diff_of_a_renamed_function)
 	type(&test, "n");
 	type(&test, "f");
 	CHECK_STR(screen_lines(&test.screen, 3, 1),
-		"base old.data: 500 samples, 0.50 s  new: 600 samples, 0.60 s\n");
+		"base old.data: 500 samples, 500.0 ms  new: 600 samples, 600.0 ms\n");
 	test_deinit(&test);
 }
 

@@ -120,7 +120,7 @@ TEST(processes_menu_keeps_comm_process_and_container)
 	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
 		struct screen tui;
 		open_view(&tui);
-		screen_type(&tui, "Ejjm");
+		screen_type(&tui, "EjjM");
 		for (size_t at = 0; tui.app.overlay.actions.data[at] != choices[i].action; at++)
 			screen_type(&tui, "j");
 		screen_key(&tui, INPUT_ENTER);

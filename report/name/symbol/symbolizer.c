@@ -13,7 +13,7 @@ static const uint64_t unpacked_bytes_max = 8ULL << 30;
 
 /* What the network is asked about early, all at once, the hottest first. */
 struct wanted {
-	const struct profile_object *object;
+	uint32_t object;
 	uint64_t samples; /* that ended in its code */
 	bool is_open;     /* the recording itself does not say all of it */
 };
@@ -31,6 +31,7 @@ struct symbolizer {
 	VEC(struct pending) pending;
 	VEC(uint32_t) order;   /* indices of pending, most samples first */
 	struct wanted *wanted; /* all objects; in the order of the profile until they are ranked */
+	size_t nr_wanted;      /* those that were there at first */
 	bool is_ranked;
 };
 
@@ -117,7 +118,7 @@ static struct wanted *list_wanted(const struct profile *profile)
 	size_t count = profile->objects.len;
 	struct wanted *wanted = mem_zalloc_array(count, sizeof(*wanted));
 	for (size_t i = 0; i < count; i++)
-		wanted[i].object = &profile->objects.data[i];
+		wanted[i].object = (uint32_t)i;
 	find_open(profile, wanted);
 	return wanted;
 }
@@ -135,6 +136,7 @@ struct symbolizer *symbolizer_create(
 	err_destroy(address_index_cache_open(options->cache_folder, &symbolizer->index_cache));
 	name_truncations(profile);
 	symbolizer->wanted = list_wanted(profile);
+	symbolizer->nr_wanted = profile->objects.len;
 	symbolizer_collect(symbolizer);
 	return symbolizer;
 }
@@ -169,30 +171,32 @@ static int compare_wanted(const void *a, const void *b)
 	return x->object < y->object ? -1 : x->object > y->object;
 }
 
-static void count_samples_of_wanted(const struct profile *profile, struct wanted *wanted)
+static void count_samples_of_wanted(struct symbolizer *symbolizer)
 {
+	const struct profile *profile = symbolizer->profile;
 	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++) {
 		struct profile_walk walk = profile_walk(profile, (uint32_t)i);
 		uint32_t leaf = samples[i] ? profile_walk_next(&walk) : 0;
-		wanted[profile->frames.data[leaf].object].samples += samples[i];
+		uint32_t object = profile->frames.data[leaf].object;
+		if (object < symbolizer->nr_wanted)
+			symbolizer->wanted[object].samples += samples[i];
 	}
 }
 
 void symbolizer_rank(struct symbolizer *symbolizer)
 {
-	const struct profile *profile = symbolizer->profile;
 	if (symbolizer->is_ranked)
 		return;
 	symbolizer->is_ranked = true;
-	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(profile->objects.len, sizeof(*numbers));
+	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(symbolizer->nr_wanted, sizeof(*numbers));
 	for (size_t i = 0; i < symbolizer->pending.len; i++)
 		numbers[symbolizer->pending.data[i].object] = (uint32_t)i + 1;
-	count_samples_of_wanted(profile, symbolizer->wanted);
-	qsort(symbolizer->wanted, profile->objects.len, sizeof(*symbolizer->wanted),
+	count_samples_of_wanted(symbolizer);
+	qsort(symbolizer->wanted, symbolizer->nr_wanted, sizeof(*symbolizer->wanted),
 		compare_wanted);
-	for (size_t i = 0; i < profile->objects.len; i++) {
-		size_t object = (size_t)(symbolizer->wanted[i].object - profile->objects.data);
+	for (size_t i = 0; i < symbolizer->nr_wanted; i++) {
+		uint32_t object = symbolizer->wanted[i].object;
 		if (numbers[object])
 			vec_push(&symbolizer->order, numbers[object] - 1);
 	}
@@ -203,14 +207,15 @@ void symbolizer_prefetch(struct symbolizer *symbolizer)
 {
 	const struct symbol_file_options *options = &symbolizer->options->files;
 	const struct wanted *wanted = symbolizer->wanted;
-	size_t count = symbolizer->profile->objects.len;
+	size_t count = symbolizer->nr_wanted;
 	if (!options->debuginfod)
 		return;
 	uint64_t samples = 0;
 	for (size_t i = 0; i < count; i++)
 		samples += wanted[i].samples;
 	for (size_t i = 0; i < count; i++) {
-		const struct profile_object *object = wanted[i].object;
+		const struct profile_object *object =
+			&symbolizer->profile->objects.data[wanted[i].object];
 		if (!object->is_used || !wanted[i].is_open ||
 			object->info.kind != LAYOUT_OBJECT_FILE || !object->info.build_id_len)
 			continue;

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/model/event_value.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/diff.h"
 
@@ -110,8 +111,8 @@ static void diff_draw_put_side(
 {
 	str_printf(out, "%llu %s", (unsigned long long)whole->samples,
 		str_plural(whole->samples, "sample", "samples"));
-	if (!event || strcmp(event->unit, "ns") == 0)
-		str_printf(out, ", %.2f s", (double)whole->value / 1e9);
+	str_puts(out, ", ");
+	event_value_put(event, whole->value, false, out);
 }
 
 const char *diff_base_name(const struct app *app, const char *path)
@@ -125,9 +126,7 @@ int diff_draw_summary(
 	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
 	const struct comparison *comparison = app->model->comparison;
-	const struct profile *profile = app->model->profile;
-	const struct profile_event *event =
-		profile->events.len > 1 ? &profile->events.data[1] : NULL;
+	const struct profile_event *event = app_event(app);
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
 	str_printf(&text, "base %s: ", diff_base_name(app, comparison->path));
 	diff_draw_put_side(&comparison->compare.wholes.base, event, &text);

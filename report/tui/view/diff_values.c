@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/model/event_value.h"
 #include "report/tui/view/diff.h"
 
 const struct compare *diff_compare(const struct app *app)
@@ -23,7 +24,7 @@ double diff_delta(const struct app *app, const struct compare_row *row, enum com
 	bool is_self = metric == COMPARE_SELF;
 	if (app->unit == APP_PERCENT)
 		return compare_points(wholes, row, metric);
-	if (app->unit == APP_TIME)
+	if (app->unit == APP_VALUE)
 		return is_self ? (double)row->new.self - (double)row->base.self
 			       : (double)row->new.total - (double)row->base.total;
 	return is_self ? (double)row->new.self_samples - (double)row->base.self_samples
@@ -78,10 +79,10 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 		str_printf(out, "%+.2f", delta);
 	else if (app->unit == APP_SAMPLES)
 		str_printf(out, "%+.0f", delta);
-	else if (fabs(delta) >= 1e9)
-		str_printf(out, "%+.2f s", delta / 1e9);
-	else
-		str_printf(out, "%+.1f ms", delta / 1e6);
+	else {
+		str_putc(out, delta < 0 ? '-' : '+');
+		event_value_put(app_event(app), (uint64_t)fabs(delta), true, out);
+	}
 }
 
 const char *diff_title(const struct diff *diff, const struct app *app)

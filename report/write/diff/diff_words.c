@@ -419,6 +419,17 @@ static void diff_words_put_cut(struct str *out, const struct difference *diff)
 	}
 }
 
+static void diff_words_put_quantum(struct str *out, const struct difference *diff)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	str_put_escaped(&name, diff->event, strlen(diff->event));
+	str_printf(out,
+		"Samples of %s stand for different amounts, so they are counted in parts of ",
+		str_text(&name));
+	diff_words_put_value(out, diff, diff->quantum);
+	str_puts(out, ". ");
+}
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	if (!diff->knows_dispersion)
@@ -434,6 +445,8 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 		str_printf(out, "%llu %s left out (--event). ", (unsigned long long)others,
 			str_plural(others, "sample of other events was",
 				"samples of other events were"));
+	if (diff->quantum > 0)
+		diff_words_put_quantum(out, diff);
 	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
 	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
 	if (unknown > 0.001 * all)

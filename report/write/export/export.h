@@ -39,7 +39,8 @@ enum export_trait {
 		"a trace with CPU profiles, for Chrome's DevTools") \
 	X(EXPORT_JSON, export_json, "json", ".json", 0, \
 		"stacks, frames, labels and values, for scripts") \
-	X(EXPORT_CSV, export_csv, "csv", ".csv", 0, "a row a function, for spreadsheets") \
+	X(EXPORT_CSV, export_csv, "csv", ".csv", EXPORT_ONE_EVENT, \
+		"a row a function, for spreadsheets") \
 	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", 0, \
 		"each sample, as perf script prints it, for what reads that") \
 	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", EXPORT_ONE_EVENT, \

@@ -246,7 +246,7 @@ static void callgrind_add_samples(struct callgrind *callgrind)
 		roots[i] = site_of(callgrind, callee, callgrind->callees.data[callee].file, 0);
 	}
 	vec_each(&profile->samples, sample)
-		if (sample->event == callgrind->event)
+		if (profile_event_has(profile, callgrind->event, sample->event))
 			tally_add(&tally, roots[sample->thread], sample->stack,
 				profile_sample_value(profile, sample));
 	tally_finish(&tally);

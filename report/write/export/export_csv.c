@@ -10,16 +10,6 @@
 #include "report/model/text/csv.h"
 #include "report/write/export/export.h"
 
-/* Of all samples; rows add up those of several events. */
-static const char *csv_unit_of(const struct profile *profile)
-{
-	const char *unit = profile->events.data[main_event_of(profile)].unit;
-	vec_each(&profile->samples, sample)
-		if (strcmp(profile->events.data[sample->event].unit, unit) != 0)
-			return "mixed";
-	return unit;
-}
-
 static void csv_put_row(const struct profile *profile, const struct table_row *row,
 	const char *unit, struct str *out)
 {
@@ -43,7 +33,7 @@ static struct err *write_rows(
 	const struct profile *profile, const struct table *table, struct byte_sink sink)
 {
 	CLEANUP(str_deinit) struct str out = {0};
-	const char *unit = csv_unit_of(profile);
+	const char *unit = profile->events.data[main_event_of(profile)].unit;
 	str_puts(&out, "self,total,samples,dso,symbol,file,line,unit\r\n");
 	vec_each(&table->rows, row) {
 		csv_put_row(profile, row, unit, &out);

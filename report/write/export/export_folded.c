@@ -249,13 +249,13 @@ static void folded_count_samples(struct folded *folded)
 {
 	uint32_t event = main_event_of(folded->profile);
 	vec_each(&folded->profile->samples, sample) {
-		if (sample->event != event)
+		if (!profile_event_has(folded->profile, event, sample->event))
 			continue;
 		uint32_t node = folded->tree.stacks[sample->stack];
 		uint32_t comm =
 			folded_key_of(folded->comms[sample->thread], is_no_stack(folded, node));
-		tally_add(
-			&folded->lines, folded->places[node], folded->ranks[comm], sample->weight);
+		tally_add(&folded->lines, folded->places[node], folded->ranks[comm],
+			profile_weight_as(folded->profile, event, sample));
 	}
 	tally_finish(&folded->lines);
 }

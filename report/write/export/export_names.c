@@ -23,7 +23,7 @@ uint64_t export_event_period(const struct profile *profile, uint32_t event)
 	if (profile->events.data[event].period)
 		return profile->events.data[event].period;
 	vec_each(&profile->samples, sample) {
-		if (sample->event == event) {
+		if (profile_event_has(profile, event, sample->event)) {
 			samples++;
 			value += profile_sample_value(profile, sample);
 		}

@@ -125,12 +125,17 @@ static struct err *find_events(struct pprof *pprof)
 	const struct profile *profile = pprof->profile;
 	uint32_t main_event = main_event_of(profile);
 	pprof->columns = mem_zalloc_array(profile->events.len, sizeof(*pprof->columns));
-	pprof->columns[main_event] = 1;
-	vec_each(&profile->samples, sample)
-		pprof->columns[sample->event] = 1;
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	vec_each(&choices.list, choice)
+		pprof->columns[choice->event] = 1;
+	event_choices_deinit(&choices);
 	for (uint32_t i = 0; i < profile->events.len; i++) {
 		bool has_samples = pprof->columns[i];
-		pprof->columns[i] = has_samples ? (uint32_t)pprof->events.len : NO_COLUMN;
+		uint32_t first = profile->events.data[i].first;
+		pprof->columns[i] = has_samples ? (uint32_t)pprof->events.len
+				    : first     ? pprof->columns[first]
+						: NO_COLUMN;
 		if (has_samples)
 			vec_push(&pprof->events, i);
 	}
@@ -189,14 +194,26 @@ static void put_locations(struct pprof *pprof, uint32_t stack, struct bytes_buf 
 	protobuf_put_message(out, SAMPLE_LOCATION_ID, ids); /* packed varints look like one */
 }
 
+/* Of the event that has this one as a part. */
+static uint32_t sum_column_of(const struct pprof *pprof, uint32_t column)
+{
+	uint32_t sum = pprof->profile->events.data[pprof->events.data[column]].part_of;
+	return sum ? pprof->columns[sum] : NO_COLUMN;
+}
+
 static void put_values(struct pprof *pprof, const struct tally_entry *entry)
 {
 	uint32_t column = pprof_labels_column(&pprof->labels, entry->group);
+	uint32_t sum = sum_column_of(pprof, column);
+	const uint32_t columns[] = {column, sum == NO_COLUMN ? column : sum};
 	uint64_t *values = pprof->values.data;
-	values[2 * column] = entry->samples;
-	values[2 * column + 1] = entry->value;
+	for (int i = 0; i < 2; i++) {
+		values[2 * columns[i]] = entry->samples;
+		values[2 * columns[i] + 1] = entry->value;
+	}
 	protobuf_put_packed(&pprof->message, SAMPLE_VALUE, values, pprof->values.len);
-	values[2 * column] = values[2 * column + 1] = 0;
+	for (int i = 0; i < 2; i++)
+		values[2 * columns[i]] = values[2 * columns[i] + 1] = 0;
 }
 
 /* Stack by stack: its locations are put once, and gzip finds them again when they repeat. */

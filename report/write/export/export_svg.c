@@ -94,7 +94,7 @@ static struct err *put_both(
 		tree_init(&trees[i], profiles[i], &(struct tree_options){0});
 		own[i] = svg_weigh(profiles[i], events[i], &trees[i]);
 		sides[i] = (struct diff_tree_side){profiles[i], &trees[i], own[i]};
-		sources[i] = (struct diff_source){profiles[i], &trees[i], NULL};
+		sources[i] = (struct diff_source){profiles[i], &trees[i], NULL, events[i]};
 	}
 	diff_tree_init(&diff, &sides[MATCH_BASE], &sides[MATCH_NEW]);
 	for (int i = 0; i < MATCH_SIDES; i++)

@@ -84,8 +84,9 @@ static void html_data_compare_sides(struct html_data *data, struct tree_weight *
 	CLEANUP_FREE struct tree_weight *base = diff_tree_weigh(diff, MATCH_BASE, weights[1]);
 	CLEANUP_FREE struct tree_weight *new = diff_tree_weigh(diff, MATCH_NEW, weights[0]);
 	const struct diff_source sources[] = {
-		[MATCH_BASE] = {.profile = data->sides[1].profile, .tree = &data->trees[1]},
-		[MATCH_NEW] = {.profile = data->sides[0].profile, .tree = &data->trees[0]},
+		[MATCH_BASE] = {data->sides[1].profile, &data->trees[1], NULL,
+			data->sides[1].event},
+		[MATCH_NEW] = {data->sides[0].profile, &data->trees[0], NULL, data->sides[0].event},
 	};
 	compare_init(&data->compare, diff, base, new);
 	compare_judge(&data->compare, diff, sources, data->judging);
@@ -122,11 +123,11 @@ static void html_data_weigh(struct html_data *data, size_t side)
 	const struct html_data_side *from = &data->sides[side];
 	uint64_t *weights = mem_zalloc_array(data->source.tree->nodes.len, sizeof(*weights));
 	vec_each(&from->profile->samples, sample) {
-		if (sample->event != from->event)
+		if (!profile_event_has(from->profile, from->event, sample->event))
 			continue;
 		uint64_t *weight = &weights[html_data_end_of(data, side, sample->stack)];
-		*weight = sample->weight > UINT64_MAX - *weight ? UINT64_MAX
-								: *weight + sample->weight;
+		uint64_t more = profile_weight_as(from->profile, from->event, sample);
+		*weight = more > UINT64_MAX - *weight ? UINT64_MAX : *weight + more;
 	}
 	data->source.weights[side] = weights;
 }
@@ -191,10 +192,11 @@ static bool html_data_tally_side(struct html_data *data, size_t side, size_t ent
 	struct tally *tally = &data->tallies[side];
 	tally_deinit(tally);
 	vec_each(&from->profile->samples, sample) {
-		if (sample->event != from->event)
+		if (!profile_event_has(from->profile, from->event, sample->event))
 			continue;
 		uint32_t node = data->tree.numbers[html_data_end_of(data, side, sample->stack)];
-		tally_add(tally, html_data_slot_of(data, side, sample), node, sample->weight);
+		tally_add(tally, html_data_slot_of(data, side, sample), node,
+			profile_weight_as(from->profile, from->event, sample));
 		if (tally->nr_distinct > entries_max && can_be_coarser(data))
 			return false;
 	}
@@ -239,7 +241,7 @@ static uint64_t html_data_samples_of(const struct profile *profile, uint32_t eve
 {
 	uint64_t count = 0;
 	vec_each(&profile->samples, sample)
-		count += sample->event == event;
+		count += profile_event_has(profile, event, sample->event);
 	return count;
 }
 

@@ -19,8 +19,8 @@ static uint64_t *weigh_threads(const struct html_data_side *side)
 	const struct profile *profile = side->profile;
 	uint64_t *weights = mem_zalloc_array(profile->threads.len, sizeof(*weights));
 	vec_each(&profile->samples, sample)
-		if (sample->event == side->event)
-			weights[sample->thread] += sample->weight;
+		if (profile_event_has(profile, side->event, sample->event))
+			weights[sample->thread] += profile_weight_as(profile, side->event, sample);
 	return weights;
 }
 

@@ -1,0 +1,277 @@
+#include "report/analyse/wait_reasons.h"
+
+#include <string.h>
+
+#include "format/base/str.h"
+
+/* X(enum, word) */
+#define WAIT_REASONS(X) \
+	X(WAIT_OTHER, "other") \
+	X(WAIT_RUN_QUEUE, "run queue") \
+	X(WAIT_FUTEX, "futex") \
+	X(WAIT_POLL, "poll") \
+	X(WAIT_SLEEP, "sleep") \
+	X(WAIT_DISK, "disk") \
+	X(WAIT_NET, "net") \
+	X(WAIT_PIPE, "pipe") \
+	X(WAIT_TERMINAL, "terminal") \
+	X(WAIT_SIGNAL, "signal") \
+	X(WAIT_IPC, "ipc") \
+	X(WAIT_FAULT, "fault") \
+	X(WAIT_CHILD, "child") \
+	X(WAIT_KERNEL_LOCK, "kernel lock") \
+	X(WAIT_STOPPED, "stopped") \
+	X(WAIT_KERNEL_THREAD, "kernel thread")
+
+enum wait_reason {
+#define X(reason, word) reason,
+	WAIT_REASONS(X)
+#undef X
+	WAIT_REASON_COUNT,
+};
+
+/*
+ * What the kernel's functions wait for, of Linux 5.10 to 7.2. Of the functions of a stack, from the
+ * leaf on, the first that has a row decides. A name that ends with '*' stands for all that begin
+ * so.
+ */
+static const struct wait_row {
+	const char *function;
+	enum wait_reason reason;
+} wait_rows[] = {
+	{"futex_wait*", WAIT_FUTEX},
+	{"futex_do_wait", WAIT_FUTEX},
+	{"futex_lock_pi*", WAIT_FUTEX},
+	{"do_futex", WAIT_FUTEX},
+	{"ep_poll", WAIT_POLL},
+	{"do_epoll_wait", WAIT_POLL},
+	{"poll_schedule_timeout", WAIT_POLL},
+	{"do_sys_poll", WAIT_POLL},
+	{"do_poll", WAIT_POLL},
+	{"do_select", WAIT_POLL},
+	{"core_sys_select", WAIT_POLL},
+	{"io_cqring_wait*", WAIT_POLL},
+	{"eventfd_read", WAIT_POLL},
+	{"timerfd_read*", WAIT_POLL},
+	{"inotify_read", WAIT_POLL},
+	{"fanotify_read", WAIT_POLL},
+	{"signalfd_*", WAIT_SIGNAL},
+	{"do_nanosleep", WAIT_SLEEP},
+	{"hrtimer_nanosleep", WAIT_SLEEP},
+	{"common_nsleep*", WAIT_SLEEP},
+	{"alarm_timer_nsleep", WAIT_SLEEP},
+	{"msleep*", WAIT_SLEEP},
+	{"usleep_range*", WAIT_SLEEP},
+	{"io_schedule*", WAIT_DISK},
+	{"bit_wait_io*", WAIT_DISK},
+	{"folio_wait_*", WAIT_DISK},
+	{"wait_on_page_bit*", WAIT_DISK},
+	{"__wait_on_buffer", WAIT_DISK},
+	{"submit_bio_wait", WAIT_DISK},
+	{"blk_*", WAIT_DISK},
+	{"blkdev_*", WAIT_DISK},
+	{"balance_dirty_pages*", WAIT_DISK},
+	{"wb_wait_for_completion", WAIT_DISK},
+	{"jbd2_*", WAIT_DISK},
+	{"ext4_*", WAIT_DISK},
+	{"xfs_*", WAIT_DISK},
+	{"xlog_*", WAIT_DISK},
+	{"btrfs_*", WAIT_DISK},
+	{"f2fs_*", WAIT_DISK},
+	{"fuse_*", WAIT_DISK},
+	{"request_wait_answer", WAIT_DISK},
+	{"vfs_fsync*", WAIT_DISK},
+	{"sync_*", WAIT_DISK},
+	{"nfs*", WAIT_NET},
+	{"rpc_*", WAIT_NET},
+	{"sk_*", WAIT_NET},
+	{"__skb_*", WAIT_NET},
+	{"skb_*", WAIT_NET},
+	{"sock_*", WAIT_NET},
+	{"tcp_*", WAIT_NET},
+	{"udp_*", WAIT_NET},
+	{"inet_*", WAIT_NET},
+	{"inet6_*", WAIT_NET},
+	{"unix_*", WAIT_NET},
+	{"vsock_*", WAIT_NET},
+	{"netlink_*", WAIT_NET},
+	{"__sys_recv*", WAIT_NET},
+	{"__sys_send*", WAIT_NET},
+	{"__sys_accept*", WAIT_NET},
+	{"__sys_connect*", WAIT_NET},
+	{"pipe_*", WAIT_PIPE},
+	{"anon_pipe_*", WAIT_PIPE},
+	{"fifo_open", WAIT_PIPE},
+	{"wait_for_partner", WAIT_PIPE},
+	{"n_tty_*", WAIT_TERMINAL},
+	{"tty_*", WAIT_TERMINAL},
+	{"do_sigtimedwait", WAIT_SIGNAL},
+	{"sigsuspend", WAIT_SIGNAL},
+	{"__do_sys_pause", WAIT_SIGNAL},
+	{"__x64_sys_pause", WAIT_SIGNAL},
+	{"do_semtimedop", WAIT_IPC},
+	{"__do_semtimedop", WAIT_IPC},
+	{"do_msgrcv", WAIT_IPC},
+	{"do_msgsnd", WAIT_IPC},
+	{"wq_sleep", WAIT_IPC},
+	{"do_wait", WAIT_CHILD},
+	{"__do_wait", WAIT_CHILD},
+	{"kernel_wait4", WAIT_CHILD},
+	{"wait_for_vfork_done", WAIT_CHILD},
+	{"kernel_clone", WAIT_CHILD},
+	{"__mutex_lock*", WAIT_KERNEL_LOCK},
+	{"mutex_lock*", WAIT_KERNEL_LOCK},
+	{"__ww_mutex_lock*", WAIT_KERNEL_LOCK},
+	{"rwsem_*", WAIT_KERNEL_LOCK},
+	{"down_*", WAIT_KERNEL_LOCK},
+	{"__down*", WAIT_KERNEL_LOCK},
+	{"percpu_rwsem_wait", WAIT_KERNEL_LOCK},
+	{"__percpu_down_read*", WAIT_KERNEL_LOCK},
+	{"percpu_down_write*", WAIT_KERNEL_LOCK},
+	{"rt_mutex_*", WAIT_KERNEL_LOCK},
+	{"rt_spin_lock*", WAIT_KERNEL_LOCK},
+	{"synchronize_*", WAIT_KERNEL_LOCK},
+	{"ptrace_stop", WAIT_STOPPED},
+	{"ptrace_notify", WAIT_STOPPED},
+	{"do_signal_stop", WAIT_STOPPED},
+	{"do_jobctl_trap", WAIT_STOPPED},
+	{"do_freezer_trap", WAIT_STOPPED},
+	{"__refrigerator", WAIT_STOPPED},
+	/* Before a faulting address is there: whatever that takes, it is a fault. */
+	{"handle_mm_fault", WAIT_FAULT},
+	{"do_user_addr_fault", WAIT_FAULT},
+	{"do_page_fault", WAIT_FAULT},
+	{"exc_page_fault", WAIT_FAULT},
+	{"kthread", WAIT_KERNEL_THREAD},
+};
+
+struct reasons {
+	struct profile *profile;
+	/* Of each function that was there at first: an enum wait_reason plus 1; 0: it says none. */
+	uint8_t *of_functions;
+	uint32_t frames[WAIT_REASON_COUNT]; /* 0: none yet */
+	struct map nodes;                   /* of profile_add_node() */
+	struct map stacks;                  /* stack << 32 | is on the run queue -> the new one */
+};
+
+static const char *word_of_reason(enum wait_reason reason)
+{
+	static const char *const words[] = {
+#define X(reason, word) word,
+		WAIT_REASONS(X)
+#undef X
+	};
+	return words[reason];
+}
+
+/* A compiler's suffix (".constprop.0") is no part of the name. */
+static bool is_row_of(const struct wait_row *row, const char *name)
+{
+	size_t len = strlen(row->function);
+	if (row->function[len - 1] == '*')
+		return strncmp(name, row->function, len - 1) == 0;
+	return strncmp(name, row->function, len) == 0 && (!name[len] || name[len] == '.');
+}
+
+static uint8_t *find_reasons_of_functions(const struct profile *profile)
+{
+	uint8_t *ret = mem_zalloc_array(profile->functions.len + 1, sizeof(*ret));
+	for (size_t i = 1; i < profile->functions.len; i++) {
+		const struct profile_function *function = &profile->functions.data[i];
+		if (!profile_is_kernel(profile, function->object))
+			continue;
+		for (size_t k = 0; k < sizeof(wait_rows) / sizeof(*wait_rows) && !ret[i]; k++)
+			if (is_row_of(&wait_rows[k], function->system_name))
+				ret[i] = (uint8_t)(wait_rows[k].reason + 1);
+	}
+	return ret;
+}
+
+static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t stack)
+{
+	const struct profile *profile = reasons->profile;
+	uint8_t found = 0;
+	for (uint32_t node = profile->stacks.data[stack].kernel; node;
+		node = profile->nodes.data[node].parent) {
+		uint32_t frame = profile->nodes.data[node].frame;
+		uint8_t reason = reasons->of_functions[profile->frames.data[frame].function];
+		if (reason == WAIT_FAULT + 1)
+			return WAIT_FAULT;
+		found = found ? found : reason;
+	}
+	return found ? (enum wait_reason)(found - 1) : WAIT_OTHER;
+}
+
+static uint32_t object_of_reasons(struct profile *profile)
+{
+	if (!profile->wait_object) {
+		struct profile_object object = {
+			.info.kind = LAYOUT_OBJECT_KERNEL,
+			.path = PROFILE_WAITS,
+			.name = PROFILE_WAITS,
+			.is_used = true,
+		};
+		profile->wait_object = (uint32_t)profile->objects.len;
+		vec_push(&profile->objects, object);
+	}
+	return profile->wait_object;
+}
+
+static uint32_t frame_of_reason(struct reasons *reasons, enum wait_reason reason)
+{
+	struct profile *profile = reasons->profile;
+	if (reasons->frames[reason])
+		return reasons->frames[reason];
+	CLEANUP(str_deinit) struct str name = {0};
+	str_printf(&name, "[wait: %s]", word_of_reason(reason));
+	const char *kept = arena_strndup(&profile->arena, name.data, name.len);
+	struct profile_function function = {
+		.name = kept,
+		.system_name = kept,
+		.object = object_of_reasons(profile),
+		.is_known = true,
+		.start = reason + 1,
+	};
+	struct profile_frame frame = {
+		.object = function.object,
+		.function = (uint32_t)profile->functions.len,
+		.offset = function.start, /* no two have one address */
+	};
+	vec_push(&profile->functions, function);
+	reasons->frames[reason] = (uint32_t)profile->frames.len;
+	vec_push(&profile->frames, frame);
+	return reasons->frames[reason];
+}
+
+static uint32_t stack_with_reason(struct reasons *reasons, uint32_t stack, bool is_queued)
+{
+	struct profile *profile = reasons->profile;
+	bool added;
+	uint64_t *known = map_put(&reasons->stacks, (uint64_t)stack << 32 | is_queued, &added);
+	if (!added)
+		return (uint32_t)*known;
+	enum wait_reason reason = is_queued ? WAIT_RUN_QUEUE : reason_of_stack(reasons, stack);
+	struct profile_stack copy = profile->stacks.data[stack];
+	copy.kernel = profile_add_node(
+		profile, &reasons->nodes, copy.kernel, frame_of_reason(reasons, reason));
+	*known = profile->stacks.len;
+	vec_push(&profile->stacks, copy);
+	return (uint32_t)*known;
+}
+
+void wait_reasons_add(struct profile *profile)
+{
+	struct reasons reasons = {.profile = profile};
+	vec_each(&profile->samples, sample) {
+		enum profile_wait wait = profile->events.data[sample->event].wait;
+		if (!wait)
+			continue;
+		if (!reasons.of_functions)
+			reasons.of_functions = find_reasons_of_functions(profile);
+		sample->stack =
+			stack_with_reason(&reasons, sample->stack, wait == PROFILE_WAIT_RUN_QUEUE);
+	}
+	mem_free(reasons.of_functions);
+	map_deinit(&reasons.nodes);
+	map_deinit(&reasons.stacks);
+}

@@ -1,0 +1,14 @@
+/* Why a thread waited, in a word, by the kernel's functions that stand in the stack of its wait. */
+#ifndef EBPROF_WAIT_REASONS_H
+#define EBPROF_WAIT_REASONS_H
+
+#include "report/model/profile.h"
+
+/*
+ * Gives each stack of a wait a leaf called "[wait: futex]", of the object "[wait]". The kernel's
+ * functions must have their names, those of the user need none; new frames, nodes and stacks stand
+ * behind the others. To be called once.
+ */
+void wait_reasons_add(struct profile *profile);
+
+#endif

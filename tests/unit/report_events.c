@@ -1,0 +1,164 @@
+/* Several events in one recording: what is shown as one, what waits wait for. */
+#include <string.h>
+
+#include "report/analyse/filter.h"
+#include "report/analyse/wait_reasons.h"
+#include "report/model/event_value.h"
+#include "report/model/main_event.h"
+#include "report/model/slice.h"
+#include "tests/unit/report_export_fixture.h"
+#include "tests/unit/unit.h"
+
+struct waits {
+	struct fixture fixture;
+	uint32_t thread, kernel, user;
+};
+
+static uint32_t waits_event(struct waits *waits, const char *name)
+{
+	struct layout_event event = {
+		.name = fixture_string(&waits->fixture, name),
+		.unit = fixture_string(&waits->fixture, "ns"),
+		.source = fixture_string(&waits->fixture, "wait"),
+	};
+	return writer_event(waits->fixture.writer, &event);
+}
+
+static void waits_begin(struct waits *waits)
+{
+	uint32_t program = fixture_begin(&waits->fixture, "/bin/program", &waits->thread);
+	waits->kernel = fixture_object(&waits->fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	waits->user = FIXTURE_STACK(
+		&waits->fixture, fixture_frame(&waits->fixture, program, 0x10, "main"));
+}
+
+/* A wait in a kernel function that two others call. */
+static void waits_add(struct waits *waits, uint32_t event, const char *outer, const char *inner,
+	const char *leaf, uint64_t ns)
+{
+	static uint64_t address = 0x1000;
+	const char *names[] = {outer, inner, leaf};
+	uint32_t frames[4] = {0};
+	for (int i = 0; i < 3; i++)
+		frames[i] = fixture_frame(&waits->fixture, waits->kernel,
+			0xffffffff81000000 + (address += 0x10), names[i]);
+	struct layout_sample sample = {
+		.time_ns = waits->fixture.time_ns += 1000000,
+		.event = event,
+		.thread = waits->thread,
+		.user_stack = waits->user,
+		.kernel_stack = fixture_stack(&waits->fixture, frames),
+		.weight = ns,
+	};
+	writer_sample(waits->fixture.writer, &sample);
+}
+
+static const char *leaf_of(const struct profile *profile, size_t sample)
+{
+	struct profile_walk walk = profile_walk(profile, profile->samples.data[sample].stack);
+	uint32_t frame = profile_walk_next(&walk);
+	return profile->functions.data[profile->frames.data[frame].function].name;
+}
+
+TEST(a_wait_has_its_reason_as_the_leaf)
+{
+	static const struct {
+		const char *outer, *inner, *leaf, *reason;
+	} rows[] = {
+		{"do_futex", "__futex_wait", "futex_do_wait.isra.0", "[wait: futex]"},
+		{"__x64_sys_epoll_wait", "ep_poll", "schedule_hrtimeout_range", "[wait: poll]"},
+		{"common_nsleep", "hrtimer_nanosleep", "do_nanosleep", "[wait: sleep]"},
+		{"ext4_file_read_iter", "filemap_read", "folio_wait_bit_common", "[wait: disk]"},
+		{"unix_stream_recvmsg", "unix_stream_read_generic", "schedule_timeout",
+			"[wait: net]"},
+		{"vfs_read", "anon_pipe_read", "wait_event_interruptible", "[wait: pipe]"},
+		{"kernel_wait4", "do_wait", "do_wait", "[wait: child]"},
+		{"pipe_write", "mutex_lock", "__mutex_lock.constprop.0", "[wait: kernel lock]"},
+		{"exc_page_fault", "handle_mm_fault", "folio_wait_bit_common", "[wait: fault]"},
+		{"get_signal", "do_signal_stop", "schedule", "[wait: stopped]"},
+		{"do_wait_for_nothing", "do_waiter", "do_futexes", "[wait: other]"},
+	};
+	struct waits waits;
+	waits_begin(&waits);
+	uint32_t blocked = waits_event(&waits, "offcpu"), queued = waits_event(&waits, "runq");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		waits_add(&waits, blocked, rows[i].outer, rows[i].inner, rows[i].leaf, 7);
+	waits_add(&waits, queued, "do_syscall_64", "exit_to_user_mode_loop", "do_futex", 7);
+	fixture_samples(&waits.fixture, waits.thread, waits.user, 0, 1);
+	struct profile *profile = fixture_profile(&waits.fixture);
+	wait_reasons_add(profile);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		CHECK_STR(leaf_of(profile, i), rows[i].reason);
+	CHECK_STR(leaf_of(profile, 11), "[wait: run queue]");
+	CHECK_STR(leaf_of(profile, 12), "main");
+	profile_destroy(profile);
+}
+
+/* Running and waiting add up, what else counts nanoseconds does not. */
+TEST(wall_time_is_the_sum_of_running_and_waiting)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	fixture_samples(&waits.fixture, waits.thread, waits.user, 0, 3);
+	waits_add(&waits, waits_event(&waits, "offcpu"), "a", "b", "c", 5000000);
+	waits_add(&waits, waits_event(&waits, "runq"), "a", "b", "c", 2000000);
+	waits.fixture.event = fixture_event(&waits.fixture, "other-time", "ns", 0);
+	fixture_samples(&waits.fixture, waits.thread, waits.user, 0, 2);
+	struct profile *profile = fixture_profile(&waits.fixture);
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	CHECK_INT(choices.list.len, 5);
+	const struct event_choice *wall = &choices.list.data[choices.main];
+	CHECK_STR(profile->events.data[wall->event].name, "wall");
+	CHECK_INT(wall->samples, 5);
+	CHECK_INT(wall->value, 10000000);
+	struct slice slice;
+	slice_init_event(&slice, profile, wall->event);
+	CHECK_INT(slice.whole.value, 10000000);
+	slice_deinit(&slice);
+	const char *name = "wall";
+	filter_samples(profile, &(struct filter){.events = {&name, 1}});
+	CHECK_INT(profile->samples.len, 5);
+	main_event_keep(profile, 2);
+	CHECK_INT(profile->samples.len, 1);
+	CHECK_INT(main_event_of(profile), 2); /* one part alone is no sum */
+	event_choices_deinit(&choices);
+	profile_destroy(profile);
+}
+
+TEST(events_of_one_name_are_shown_as_one)
+{
+	struct fixture fixture;
+	uint32_t thread, program = fixture_begin(&fixture, "/bin/program", &thread);
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, program, 0x10, "main"));
+	fixture_samples(&fixture, thread, stack, 0, 2);
+	fixture.event = fixture_event(&fixture, "cpu-clock", "ns", 10000000);
+	fixture_samples(&fixture, thread, stack, 0, 3);
+	struct profile *profile = fixture_profile(&fixture);
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	CHECK_INT(choices.list.len, 1);
+	CHECK_INT(choices.list.data[0].samples, 5);
+	CHECK_INT(choices.list.data[0].value, 32000000);
+	main_event_keep(profile, main_event_of(profile));
+	CHECK_INT(profile->samples.len, 5);
+	event_choices_deinit(&choices);
+	profile_destroy(profile);
+}
+
+static void check_value(const char *unit, uint64_t value, bool is_short, const char *want)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	event_value_put(&(struct profile_event){.unit = unit}, value, is_short, &text);
+	CHECK_STR(str_text(&text), want);
+}
+
+TEST(values_have_the_units_of_their_events)
+{
+	check_value("ns", 1230000000, true, "1.23 s");
+	check_value("ns", 4500000, false, "4.5 ms");
+	check_value("bytes", 512, false, "512 B");
+	check_value("bytes", 2621440, true, "2.5 MiB");
+	check_value("hits", 1234, false, "1234 hits");
+	check_value("hits", 1234, true, "1234");
+}
