@@ -29,9 +29,9 @@ dotnet_program() { # FOLDER FRAMEWORK VERSION PROPERTY...
 	(
 		cd "$folder.part" || exit
 		export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
-		timeout 280 dotnet publish -c Release --self-contained -o out -nodeReuse:false -p:UseSharedCompilation=false \
+		timeout 280 dotnet publish -c Release -p:SelfContained=true -o out -nodeReuse:false -p:UseSharedCompilation=false \
 			"$@" </dev/null
-	) >"$folder.log" 2>&1 || { grep -m 1 -oE 'error .*' "$folder.log" && return 1; }
+	) >"$folder.log" 2>&1 || { grep -m 1 -oE 'error .*' "$folder.log" || echo "dotnet publish was not done in time"; return 1; }
 	rm -rf "$folder.part/obj" "$folder.part/bin" "$folder"
 	mv "$folder.part" "$folder"
 }

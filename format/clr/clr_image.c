@@ -5,6 +5,7 @@
 enum {
 	HEAD_BYTES = 4096,
 	READY_MAGIC = 0x00525452, /* "RTR" */
+	READY_MAJOR = 4,
 	READY_COUNT = 12,
 	READY_ENTRIES = 16,
 	READY_ENTRY_BYTES = 12,
@@ -62,6 +63,7 @@ static void take_ready(struct clr_image *image, uint32_t address)
 		clr_bytes_u32(bytes, at) != READY_MAGIC)
 		return;
 	uint32_t count = clr_bytes_u32(bytes, at + READY_COUNT);
+	image->ready_major = clr_bytes_u16(bytes, at + READY_MAJOR);
 	at += READY_ENTRIES;
 	for (uint32_t i = 0; i < count && i < MAX_READY_SECTIONS; i++, at += READY_ENTRY_BYTES)
 		take_ready_section(image, clr_bytes_u32(bytes, at), clr_bytes_u32(bytes, at + 4),

@@ -30,6 +30,7 @@ struct clr_image {
 	struct pe_headers headers;
 	bool is_mapped; /* sections are where the headers say they are in memory */
 	struct clr_metadata metadata;
+	uint16_t ready_major; /* the version of what follows; 0: there is nothing */
 	struct {
 		uint64_t at; /* offset in `bytes`; 0: there is none */
 		uint32_t address, len;

@@ -5,6 +5,7 @@
 #include "format/base/bisect.h"
 #include "format/base/inflate.h"
 #include "format/base/mem.h"
+#include "format/clr/clr_debug_map.h"
 
 enum {
 	MAX_POINTS = 1 << 16,
@@ -113,6 +114,16 @@ const struct clr_pdb_point *clr_pdb_points_find(const struct clr_pdb_points *poi
 	while (at && !points->list.data[at - 1].line)
 		at--;
 	return at ? &points->list.data[at - 1] : NULL;
+}
+
+const struct clr_pdb_point *clr_pdb_points_find_code(
+	const struct clr_pdb_points *points, int32_t il)
+{
+	if (il == CLR_IL_NONE)
+		return NULL;
+	if (il == CLR_IL_EPILOGUE)
+		return clr_pdb_points_find(points, UINT32_MAX);
+	return clr_pdb_points_find(points, il < 0 ? 0 : (uint32_t)il);
 }
 
 /* ---- files ---- */

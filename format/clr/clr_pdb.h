@@ -39,6 +39,10 @@ void clr_pdb_points_deinit(struct clr_pdb_points *points);
 /* The point that a place in the IL belongs to, with a line: where that has none, the last one ahead
  * of it that has. NULL: there is none. */
 const struct clr_pdb_point *clr_pdb_points_find(const struct clr_pdb_points *points, uint32_t il);
+/* The same of a point's of clr_debug_map.h: what comes ahead of the first statement counts as of
+ * that, what comes behind the last one as of the last. */
+const struct clr_pdb_point *clr_pdb_points_find_code(
+	const struct clr_pdb_points *points, int32_t il);
 /* The path of a source file, as it was when it was compiled. */
 void clr_pdb_put_document(const struct clr_pdb *pdb, uint32_t document, struct str *out);
 

@@ -9,6 +9,7 @@ enum {
 	MAX_BUCKETS = 1 << 16,
 	MAX_FUNCLETS = 4096, /* behind their method */
 	IS_INSTANCE_SHIFT = 63,
+	FIRST_MAJOR_WITH_BITS = 16, /* of the image's format: .NET 10 */
 
 	/* A method with arguments: "Method signature encoding". */
 	METHOD_HAS_SLOT = 0x08,
@@ -251,13 +252,22 @@ static bool put_instance(const struct clr_metadata *metadata, uint64_t at, struc
 	return true;
 }
 
+/* The function itself, or the one whose funclet it is. False: there is none. */
+static bool find_first(const struct clr_ready *ready, uint32_t function, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < MAX_FUNCLETS && function < ready->methods.len; i++, function--)
+		if (ready->methods.data[function]) {
+			*ret = function;
+			return true;
+		}
+	return false;
+}
+
 /* That of the function, or of the one whose funclet it is; 0: there is none. */
 static uint64_t find_method(const struct clr_ready *ready, uint32_t function)
 {
-	for (uint32_t i = 0; i < MAX_FUNCLETS && function < ready->methods.len; i++, function--)
-		if (ready->methods.data[function])
-			return ready->methods.data[function];
-	return 0;
+	uint32_t first;
+	return find_first(ready, function, &first) ? ready->methods.data[first] : 0;
 }
 
 bool clr_ready_put_name(const struct clr_ready *ready, uint32_t function, struct str *out)
@@ -280,4 +290,41 @@ uint32_t clr_ready_method(const struct clr_ready *ready, uint32_t function)
 	CLEANUP(instance_deinit) struct instance instance;
 	bool is_taken = take_instance(&ready->image->metadata, method & ~is_instance, &instance);
 	return is_taken && !instance.is_member_ref ? instance.row : 0;
+}
+
+/* ---- from code to IL ---- */
+
+/* From where the method begins up to the end of its last funclet. */
+static uint32_t method_code_bytes(const struct clr_ready *ready, uint32_t first)
+{
+	uint32_t last = first;
+	while (last + 1 < ready->methods.len && !ready->methods.data[last + 1] &&
+		last - first < MAX_FUNCLETS)
+		last++;
+	uint32_t begin = clr_image_function(ready->image, first).begin,
+		 end = clr_image_function(ready->image, last).end;
+	return end > begin ? end - begin : 0;
+}
+
+bool clr_ready_debug_map(const struct clr_ready *ready, uint32_t function, uint32_t *first,
+	struct clr_debug_map *ret)
+{
+	const struct clr_image *image = ready->image;
+	struct clr_bytes *bytes = image->bytes;
+	uint64_t table = image->ready[CLR_READY_DEBUG_INFO].at;
+	if (!table || !find_first(ready, function, first))
+		return false;
+	bytes->is_bad = false; /* of another one's */
+	uint32_t head = native_u32(bytes, &table);
+	uint64_t entry = *first < head >> 2 ? find_in_array(bytes, table, head & 3, *first) : 0;
+	if (!entry || bytes->is_bad)
+		return false;
+	/* Methods may share what is known of them: it stands that far ahead then. */
+	uint64_t at = entry;
+	uint32_t back = native_u32(bytes, &at);
+	if (back > entry)
+		return false;
+	return clr_debug_map_read(bytes, back ? entry - back : at,
+		image->ready_major >= FIRST_MAJOR_WITH_BITS ? CLR_DEBUG_BITS : CLR_DEBUG_NIBBLES,
+		method_code_bytes(ready, *first), ret);
 }

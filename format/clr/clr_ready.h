@@ -14,6 +14,7 @@
 
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "format/clr/clr_debug_map.h"
 #include "format/clr/clr_image.h"
 
 /* Which method each function is of. */
@@ -28,6 +29,12 @@ void clr_ready_init(struct clr_ready *ready, const struct clr_image *image);
 void clr_ready_deinit(struct clr_ready *ready);
 /* False: the function has no name. */
 bool clr_ready_put_name(const struct clr_ready *ready, uint32_t function, struct str *out);
+/*
+ * The function that its method begins with, whose funclet it may be: from there on code is counted
+ * in `ret`, where that is in the IL. False: it is not known; else *ret is yours.
+ */
+bool clr_ready_debug_map(const struct clr_ready *ready, uint32_t function, uint32_t *first,
+	struct clr_debug_map *ret);
 /* The row of its method; 0: not known, or it is another module's. */
 uint32_t clr_ready_method(const struct clr_ready *ready, uint32_t function);
 

@@ -128,6 +128,23 @@ test_lines_by_pdb_within() {
 	try_lines embedded
 }
 
+# Of code that was compiled ahead of time, which is not compiled anew here, the reader finds them.
+test_lines_of_ready_code() {
+	local cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages} home framework name why
+	[[ -z ${INTERPRETERS-} ]] || skip "all tests are about the programs of check-languages"
+	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
+	home=$(command -v dotnet) || skip "no dotnet here"
+	framework=$(basename "$(ls -d "$(dirname "$(realpath "$home")")"/shared/Microsoft.NETCore.App/* | tail -n 1)")
+	name=dotnet-$framework-ready
+	mkdir -p "$cache" || skip "no room for a program of .NET"
+	why=$(flock "$cache/$name.lock" bash -c '. "$0" && dotnet_program "$@"' "$here/../dotnet_program.bash" \
+		"$cache/$name" "net${framework%.*}" "$framework" -p:PublishReadyToRun=true -p:SelfContained=false) ||
+		skip "no program of .NET's that was compiled ahead of time: $why"
+	INTERPRETERS=$cache/$name/out/shape.dll VARIABLES=DOTNET_TieredCompilation=0 try_lines portable
+	"$EBPROF" report --stdio -i shape.data | grep -q 'shape[.]dll .* Shape[.]Steps[.]Spin' ||
+		fail "the loop was compiled at run time: $(head -n 5 top)"
+}
+
 # A process that runs already when the recorder comes.
 test_attached() {
 	local shape list pid

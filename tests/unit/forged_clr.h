@@ -21,6 +21,7 @@ enum {
 	FORGED_CLR_UNWIND = 0x140,
 	FORGED_CLR_METHODS = 0x180,
 	FORGED_CLR_INSTANCES = 0x1a0,
+	FORGED_CLR_DEBUG_INFO = 0x1c0,
 	FORGED_CLR_METADATA = 0x200,
 	FORGED_CLR_DEBUG = 0x4a0,
 	FORGED_CLR_PDB_STAMP = 0x55667788,
@@ -79,6 +80,7 @@ static inline void forged_clr_put_ready(struct bytes_buf *out)
 	} sections[] = {
 		{102, FORGED_CLR_RUNTIME_FUNCTIONS, FORGED_CLR_FUNCTIONS * 12},
 		{103, FORGED_CLR_METHODS, 0x20},
+		{105, FORGED_CLR_DEBUG_INFO, 0x20},
 		{106, FORGED_CLR_THUNKS, 21},
 		{109, FORGED_CLR_INSTANCES, 0x20},
 	};
@@ -87,8 +89,8 @@ static inline void forged_clr_put_ready(struct bytes_buf *out)
 	bytes_put_u16(out, 9);
 	bytes_put_u16(out, 2);
 	bytes_put_u32(out, 0);
-	bytes_put_u32(out, 4);
-	for (size_t i = 0; i < 4; i++) {
+	bytes_put_u32(out, 5);
+	for (size_t i = 0; i < 5; i++) {
 		bytes_put_u32(out, sections[i].type);
 		bytes_put_u32(out, FORGED_CLR_ADDRESS + sections[i].at);
 		bytes_put_u32(out, sections[i].len);
@@ -144,6 +146,16 @@ static inline void forged_clr_put_entries(struct bytes_buf *out)
 	bytes_put(out, methods, sizeof(methods));
 	forged_clr_at(out, FORGED_CLR_INSTANCES);
 	bytes_put(out, instances, sizeof(instances));
+	/* The same tree by functions: of 0, at -2, 0 and 12 of the IL from 0, 19 and 63 on; 2 has
+	 * the same. */
+	static const uint8_t debug[] = {
+		(4 << 2) << 1, 1, 1 << 1, 1 << 1, (11 << 2 | 3) << 1, 0 << 1,
+		0 << 1, /* it stands here: two lengths, three pairs, all of nibbles */
+		0x07, 0x03, 0x21, 0x3a, 0x23, 0x4d, 0x79, 0x00, (0 << 2 | 1) << 1,
+		9 << 1, /* it stands nine bytes ahead */
+	};
+	forged_clr_at(out, FORGED_CLR_DEBUG_INFO);
+	bytes_put(out, debug, sizeof(debug));
 }
 
 /* Texts by where they are in the heap. */

@@ -111,6 +111,33 @@ TEST(clr_functions_have_names)
 	bytes_buf_deinit(&forged);
 }
 
+/* A funclet's code counts from where its method begins; the last function has no map. */
+TEST(clr_functions_lead_to_il)
+{
+	struct bytes_buf forged = forged_clr_make();
+	struct clr_bytes bytes;
+	struct clr_image image;
+	struct clr_ready ready;
+	struct clr_debug_map map;
+	uint32_t first;
+	put_bytes(&forged, &bytes);
+	CHECK(clr_image_open(&bytes, false, &image));
+	CHECK_INT(image.ready_major, 9);
+	clr_ready_init(&ready, &image);
+	for (uint32_t i = 0; i < 3; i++) {
+		CHECK(clr_ready_debug_map(&ready, i, &first, &map));
+		CHECK_INT(first, i == 1 ? 0 : i);
+		CHECK_INT(map.points.len, 3);
+		CHECK_INT(map.points.data[2].native, 63);
+		CHECK_INT(map.points.data[2].il, 12);
+		clr_debug_map_deinit(&map);
+	}
+	CHECK(!clr_ready_debug_map(&ready, 3, &first, &map));
+	clr_ready_deinit(&ready);
+	clr_bytes_deinit(&bytes);
+	bytes_buf_deinit(&forged);
+}
+
 TEST(clr_images_are_files_of_code)
 {
 	struct bytes_buf forged = forged_clr_make();
@@ -146,6 +173,12 @@ TEST(clr_images_may_be_cut)
 			clr_ready_init(&ready, &image);
 			for (uint32_t i = 0; i < clr_image_count_functions(&image); i++)
 				clr_ready_put_name(&ready, i, &name);
+			for (uint32_t i = 0; i < clr_image_count_functions(&image); i++) {
+				struct clr_debug_map map = {0};
+				uint32_t first;
+				if (clr_ready_debug_map(&ready, i, &first, &map))
+					clr_debug_map_deinit(&map);
+			}
 		}
 		clr_bytes_deinit(&bytes);
 	}

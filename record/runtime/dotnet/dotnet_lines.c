@@ -152,24 +152,14 @@ static bool read_debug_map(const struct dotnet_lines *lines, struct clr_debug_ma
 	return is_read;
 }
 
-/* What comes ahead of the first statement counts as of that, what comes behind the last one as of
- * the last. NULL: it is of none. */
-static const struct clr_pdb_point *point_of(const struct clr_pdb_points *points, int32_t il)
-{
-	if (il == CLR_IL_NONE)
-		return NULL;
-	if (il == CLR_IL_EPILOGUE)
-		return clr_pdb_points_find(points, UINT32_MAX);
-	return clr_pdb_points_find(points, il < 0 ? 0 : (uint32_t)il);
-}
-
 static void add_scopes(const struct clr_debug_map *map, const struct clr_pdb_points *points,
 	uint32_t document, struct runtime_inlined *made)
 {
 	for (size_t i = 0; i < map->points.len; i++) {
 		bool is_last = i + 1 == map->points.len;
 		uint32_t end = is_last ? (uint32_t)INT32_MAX : map->points.data[i + 1].native;
-		const struct clr_pdb_point *point = point_of(points, map->points.data[i].il);
+		const struct clr_pdb_point *point =
+			clr_pdb_points_find_code(points, map->points.data[i].il);
 		if (end <= map->points.data[i].native)
 			continue;
 		struct runtime_inlined_scope scope = {.function = 0};

@@ -13,7 +13,7 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 11, /* also when the same files give other chains or names than before */
+	FORMAT_VERSION = 12, /* also when the same files give other chains or names than before */
 	NR_PARTS = 1 + SYMBOL_CACHE_MODES,
 	HEADER_BYTES = 4 + 4 + 8 * NR_PARTS,
 	MAX_ENTRY_BYTES = 512 << 20,
@@ -59,6 +59,9 @@ void symbol_cache_find(const struct layout_object *object, const struct symbol_f
 		return;
 	identity = map_mix(identity);
 	if (!symbol_cache_add_file(file->debug_path, &identity))
+		return;
+	identity = map_mix(identity);
+	if (!symbol_cache_add_file(file->clr_pdb_path, &identity))
 		return;
 	hex_encode(object->build_id, object->build_id_len, ret->name);
 	sprintf(ret->name + 2 * object->build_id_len, "%016llx", (unsigned long long)identity);

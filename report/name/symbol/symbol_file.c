@@ -10,6 +10,7 @@
 #include "format/elf/go_pclntab.h"
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/debugfile/minidebug.h"
+#include "report/name/symbol/clr_lines.h"
 #include "report/name/symbol/clr_symbols.h"
 #include "report/name/symbol/line_sections.h"
 #include "report/name/symbol/native_aot.h"
@@ -301,6 +302,19 @@ static void find_alt(struct symbol_file *file, const struct symbol_file_options 
 		file->alt_path = fetch_alt(options->debuginfod, &identity, file);
 }
 
+/* ---- .NET's PDBs ---- */
+
+static void find_clr_lines(struct symbol_file *file)
+{
+	if (!file->code || !file->path || file->debug)
+		return;
+	struct clr_lines_place place = {file->code, file->path, file->root, file->rules};
+	struct clr_lines *lines = clr_lines_open(&place);
+	if (lines)
+		file->clr_pdb_path = mem_strdup(clr_lines_pdb_path(lines));
+	clr_lines_close(lines);
+}
+
 /* ---- an object ---- */
 
 /* Of the object's own file, or else of the first that was refused. */
@@ -338,6 +352,7 @@ void symbol_file_find(const struct profile_object *object,
 	debug_search_object(&search, object->path, &identity);
 	ask_debuginfod(ret, options->debuginfod, &object->info, &identity);
 	find_alt(ret, options);
+	find_clr_lines(ret);
 	if (!ret->path)
 		ret->problem = symbol_file_problem_of(&ret->attempts);
 }
@@ -385,6 +400,7 @@ void symbol_file_deinit(struct symbol_file *file)
 	vec_deinit(&file->segments);
 	mem_free(file->debug_path);
 	mem_free(file->alt_path);
+	mem_free(file->clr_pdb_path);
 	debug_attempts_deinit(&file->attempts);
 	*file = (struct symbol_file)SYMBOL_FILE_NONE;
 }

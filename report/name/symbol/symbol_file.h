@@ -33,6 +33,7 @@ struct symbol_file {
 	struct elf_file *code;       /* the first one whose code is in it, or NULL */
 	int code_fd;                 /* its file, or -1 */
 	struct line_sections *lines; /* only where there is no debug; or NULL */
+	char *clr_pdb_path;          /* that which `code`, images of .NET, has lines by, or NULL */
 	const char *root;            /* see debug_search_root() */
 	const struct regular_file_rules *rules; /* of the options */
 	char *alt_path;                         /* of what dwz moved out of it, or NULL */

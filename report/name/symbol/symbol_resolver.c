@@ -24,6 +24,7 @@ enum {
 struct resolver {
 	const struct resolver_sources *sources;
 	struct go_resolver *go;
+	struct clr_lines *clr;
 	struct dwarf_resolver *dwarf; /* opened when it is needed: that may mean much unpacking */
 	struct address_index *index;
 	struct function_bounds *bounds; /* read when a place has no name */
@@ -35,6 +36,10 @@ struct resolver_sources resolver_sources_of(const struct symbol_file *file)
 		.debug = file->debug,
 		.go = file->go,
 		.code = file->code,
+		.clr = {.elf = file->clr_pdb_path ? file->code : NULL,
+			.path = file->path,
+			.root = file->root,
+			.rules = file->rules},
 		.debug_options = {.path = file->debug_path,
 			.root = file->root,
 			.rules = file->rules,
@@ -47,7 +52,8 @@ enum chain_map_detail resolver_detail(const struct resolver_sources *sources)
 {
 	if (sources->debug || sources->go)
 		return CHAIN_MAP_INLINED;
-	return sources->debug_options.lines ? CHAIN_MAP_LINES : CHAIN_MAP_SYMBOLS;
+	return sources->debug_options.lines || sources->clr.elf ? CHAIN_MAP_LINES
+								: CHAIN_MAP_SYMBOLS;
 }
 
 /* ---- DWARF, or its index ---- */
@@ -141,14 +147,16 @@ static bool symbol_resolver_open_sources(struct resolver *resolver)
 {
 	const struct resolver_sources *sources = resolver->sources;
 	resolver->go = sources->go ? go_resolver_create(sources->go) : NULL;
+	resolver->clr = sources->clr.elf ? clr_lines_open(&sources->clr) : NULL;
 	if (sources->debug)
 		resolver->index = address_index_open(sources->index.cache, sources->index.name);
-	return resolver->go || resolver->index || open_dwarf(resolver);
+	return resolver->go || resolver->clr || resolver->index || open_dwarf(resolver);
 }
 
 static void symbol_resolver_close_sources(struct resolver *resolver)
 {
 	go_resolver_destroy(resolver->go);
+	clr_lines_close(resolver->clr);
 	dwarf_resolver_destroy(resolver->dwarf);
 	address_index_close(resolver->index);
 	function_bounds_destroy(resolver->bounds);
@@ -158,6 +166,10 @@ static void symbol_resolver_close_sources(struct resolver *resolver)
 static void symbol_resolver_find_chains(
 	struct resolver *resolver, const uint64_t *addresses, size_t count, struct chain *chains)
 {
+	if (resolver->clr) {
+		clr_lines_run(resolver->clr, addresses, count, chains);
+		return;
+	}
 	if (!resolver->go) {
 		look_into_dwarf(resolver, addresses, count, chains);
 		return;

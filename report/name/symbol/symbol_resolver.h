@@ -11,6 +11,7 @@
 
 #include "format/base/cache.h"
 #include "format/file/chain_map.h"
+#include "report/name/symbol/clr_lines.h"
 #include "report/name/symbol/dwarf_resolver.h"
 #include "report/name/symbol/symbol_file.h"
 #include "report/name/symbol/symbol_index.h"
@@ -34,6 +35,8 @@ struct resolver_sources {
 	struct elf_file *debug; /* with debug information; NULL: there is none */
 	struct elf_file *go;    /* with Go's tables, which may be the same; or NULL */
 	struct elf_file *code;  /* with code and where its functions begin; or NULL */
+	struct clr_lines_place
+		clr; /* of images of .NET with lines; its elf is NULL: there are none */
 	struct dwarf_resolver_options debug_options;
 	struct resolver_index index;
 };
