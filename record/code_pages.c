@@ -21,8 +21,9 @@ struct request {
 };
 
 /* In the reader's worker. */
-static void read_page(const void *bytes, size_t len, struct bytes_buf *ret)
+static void read_page(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct request request;
 	uint8_t page[CODE_PAGE_BYTES];
 	if (len != sizeof(request))

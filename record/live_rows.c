@@ -25,8 +25,9 @@ struct request {
 _Static_assert(sizeof(struct request) <= TARGET_READER_MAX_REQUEST, "a request fits");
 
 /* In the reader's worker: the row, or nothing. */
-static void complete_row(const void *bytes, size_t len, struct bytes_buf *ret)
+static void complete_row(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct request request;
 	if (len != sizeof(request))
 		return;

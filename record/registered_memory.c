@@ -475,8 +475,9 @@ static void registered_memory_read_image(
 	registered_image_deinit(&image);
 }
 
-void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret)
+void registered_memory_read(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct registered_request request;
 	if (len != sizeof(request))
 		return;

@@ -80,7 +80,7 @@ struct registered_list {
 };
 
 /* A target_read_fn: a request in, one of the answers below out; nothing where it cannot be read. */
-void registered_memory_read(const void *bytes, size_t len, struct bytes_buf *ret);
+void registered_memory_read(void **kept, const void *bytes, size_t len, struct bytes_buf *ret);
 
 /*
  * Searches a process's memory for descriptors that are in use, by what they look like; at most a

@@ -125,12 +125,19 @@ static bool script_table_read_text(
 	return false;
 }
 
-static bool read_inlined(const struct request *request, struct runtime_text_bytes *ret)
+/* What runtimes keep in the worker from one request to the next. */
+struct kept_of_runtimes {
+	void *of[RUNTIME_MAX_KINDS];
+};
+
+static bool read_inlined(struct kept_of_runtimes *kept, const struct request *request,
+	struct runtime_text_bytes *ret)
 {
 	const struct event_code *event = &request->event;
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	if (!runtime_of(event->kind)
-			->read_inlined(event->pid, request->given, request->given_bytes, &bytes))
+			->read_inlined(&kept->of[event->kind], event->pid, request->given,
+				request->given_bytes, &bytes))
 		return false;
 	*ret = (struct runtime_text_bytes){bytes.data, bytes.len, 1};
 	bytes = (struct bytes_buf){0};
@@ -138,17 +145,19 @@ static bool read_inlined(const struct request *request, struct runtime_text_byte
 }
 
 /* In the reader's worker. Of each text: bytes a character, length, and the bytes. */
-static void read_wanted(const void *bytes, size_t len, struct bytes_buf *ret)
+static void read_wanted(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
 	struct request request;
 	if (len != sizeof(request))
 		return;
+	if (!*kept)
+		*kept = mem_zalloc(sizeof(struct kept_of_runtimes));
 	memcpy(&request, bytes, len);
 	for (enum runtime_text what = 0; what < RUNTIME_TEXTS; what++) {
 		struct runtime_text_bytes text = {.data = NULL};
 		bool is_inlined = what == RUNTIME_TEXT_LINES && request.event.is_inlined;
 		bool is_read = request.wanted >> what & 1 &&
-			       (is_inlined ? read_inlined(&request, &text)
+			       (is_inlined ? read_inlined(*kept, &request, &text)
 					   : script_table_read_text(&request.event, what, &text));
 		bytes_put_u8(ret, is_read ? text.unit : 0);
 		bytes_put_u32(ret, is_read ? (uint32_t)text.len : 0);

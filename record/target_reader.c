@@ -43,13 +43,13 @@ static void send_or_exit(const void *bytes, size_t len)
 		_exit(0);
 }
 
-static void serve_request(target_read_fn *fn, const void *request, size_t len)
+static void serve_request(target_read_fn *fn, void **kept, const void *request, size_t len)
 {
 	struct answer_head head = {.has_begun = 1};
 	struct bytes_buf answer = {0};
 	send_or_exit(&head, sizeof(head));
 	uint64_t begun_ns = clock_now_ns();
-	fn(request, len, &answer);
+	fn(kept, request, len, &answer);
 	head = (struct answer_head){.len = answer.len, .ns = clock_now_ns() - begun_ns};
 	send_or_exit(&head, sizeof(head));
 	for (size_t at = 0; at < answer.len; at += PACKET_BYTES) {
@@ -69,9 +69,10 @@ static void target_reader_keep_only(int fd)
 static void run_worker(int fd, target_read_fn *fn)
 {
 	uint8_t request[TARGET_READER_MAX_REQUEST];
+	void *kept = NULL;
 	target_reader_keep_only(fd);
 	for (ssize_t len; (len = recv(0, request, sizeof(request), 0)) > 0;)
-		serve_request(fn, request, (size_t)len);
+		serve_request(fn, &kept, request, (size_t)len);
 	_exit(0);
 }
 

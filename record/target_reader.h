@@ -23,8 +23,11 @@ enum {
 	TARGET_READER_MAX_REQUEST = 256, /* bytes */
 };
 
-/* Runs in the worker. `ret` is empty; what is put to it is what comes back. */
-typedef void target_read_fn(const void *request, size_t len, struct bytes_buf *ret);
+/*
+ * Runs in the worker. `ret` is empty; what is put to it is what comes back. *kept is the function's
+ * own, from one request to the next: NULL in a new worker, and gone with it.
+ */
+typedef void target_read_fn(void **kept, const void *request, size_t len, struct bytes_buf *ret);
 
 struct target_read_job {
 	uint32_t pid;

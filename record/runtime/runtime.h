@@ -63,9 +63,11 @@ struct runtime {
 		struct runtime_text_bytes *ret);
 	/*
 	 * Reads which functions code is made of: `ret` gets a struct runtime_inlined. `given` is
-	 * what the BPF side sent in place of lines. NULL: it has no such code.
+	 * what the BPF side sent in place of lines. *kept is the runtime's own in this worker,
+	 * as in target_reader.h. NULL: it has no such code.
 	 */
-	bool (*read_inlined)(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+	bool (*read_inlined)(
+		void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
 };
 
 /* NULL: there is none of this number. */

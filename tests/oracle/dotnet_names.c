@@ -87,7 +87,7 @@ static bool read_name(uint32_t pid, uint8_t version, uint64_t start, struct str 
 	CLEANUP(runtime_inlined_deinit) struct runtime_inlined inlined = {0};
 	if (!runtime_read_process(pid, start - 8, &code.header, sizeof(code.header)) ||
 		!runtime_read_process(pid, code.header + 24, &code.method, sizeof(code.method)) ||
-		!dotnet_method_read(pid, &code, sizeof(code), &bytes) ||
+		!dotnet_method_read(NULL, pid, &code, sizeof(code), &bytes) ||
 		!runtime_inlined_get(bytes.data, bytes.len, &inlined) || !inlined.functions.len)
 		return false;
 	str_write(ret, inlined.functions.data[0].name, inlined.functions.data[0].name_len);

@@ -105,7 +105,7 @@ static bool read_module(const struct module *module, struct runtime_inlined *ret
 	bytes_buf_deinit(&bytes);
 	bytes = (struct bytes_buf){0};
 	return erlang_lines_read(
-		       (uint32_t)getpid(), &module->given, sizeof(module->given), &bytes) &&
+		       NULL, (uint32_t)getpid(), &module->given, sizeof(module->given), &bytes) &&
 	       runtime_inlined_get(bytes.data, bytes.len, ret);
 }
 

@@ -5,6 +5,7 @@
 #include "bpf/runtime/node/node_row.h"
 #include "record/runtime/node/node_code.h"
 #include "record/runtime/node/node_function.h"
+#include "record/runtime/node/node_lines.h"
 #include "record/runtime/runtime_inlined.h"
 #include "tests/unit/unit.h"
 
@@ -99,7 +100,11 @@ static void make_program(struct program *program)
 
 static bool read_program(const struct program *program, struct bytes_buf *ret)
 {
-	return node_code_read((uint32_t)getpid(), &program->given, sizeof(program->given), ret);
+	void *kept = NULL;
+	bool is_read = node_code_read(
+		&kept, (uint32_t)getpid(), &program->given, sizeof(program->given), ret);
+	node_scripts_destroy(kept);
+	return is_read;
 }
 
 static uint32_t line_at(const struct runtime_inlined *inlined, uint32_t place)
@@ -163,7 +168,7 @@ TEST(a_function_that_moved_is_not_read)
 	CHECK(!read_program(&program, &bytes));
 	program.given.function.shared = 9;
 	CHECK(!read_program(&program, &bytes));
-	CHECK(!node_code_read((uint32_t)getpid(), &program.given, 7, &bytes));
+	CHECK(!node_code_read(NULL, (uint32_t)getpid(), &program.given, 7, &bytes));
 }
 
 /* Strings that lead to each other in a circle end. */

@@ -293,7 +293,7 @@ TEST(registered_list_without_end)
 		.descriptor = (uintptr_t)&__jit_debug_descriptor};
 	struct bytes_buf answer = {0};
 	struct registered_list list;
-	registered_memory_read(&request, sizeof(request), &answer);
+	registered_memory_read(NULL, &request, sizeof(request), &answer);
 	CHECK(registered_memory_list(&answer, &list));
 	CHECK(list.is_cut);
 	CHECK_INT(list.entries.len, REGISTERED_MAX_ENTRIES);

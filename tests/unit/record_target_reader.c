@@ -22,8 +22,9 @@ struct request {
 	uint64_t len;
 };
 
-static void read_memory(const void *bytes, size_t len, struct bytes_buf *ret)
+static void read_memory(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct request request;
 	memcpy(&request, bytes, len);
 	uint8_t *data = mem_zalloc(request.len);

@@ -446,8 +446,9 @@ TEST(files_that_are_mapped_no_more_are_freed)
 
 /* ---- waiting ---- */
 
-static void never_read(const void *request, size_t len, struct bytes_buf *ret)
+static void never_read(void **kept, const void *request, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	(void)request, (void)len, (void)ret;
 	pause();
 }

@@ -401,8 +401,10 @@ static void made_deinit(struct made *made)
 	runtime_inlined_deinit(&made->inlined);
 }
 
-bool dotnet_method_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+bool dotnet_method_read(
+	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct dotnet_code code;
 	CLEANUP(made_deinit)
 	struct made made = {.inlined = {.has_ranges = true, .knows_leaves = true}};

@@ -262,8 +262,10 @@ static bool read_function(struct reader *reader, struct runtime_inlined *ret)
 	return lines && erlang_read_lines(reader, lines, ret) && is_same_module(reader);
 }
 
-bool erlang_lines_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+bool erlang_lines_read(
+	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	struct reader reader = {.pid = pid};
 	struct runtime_inlined inlined = {0};
 	if (len != sizeof(reader.of))

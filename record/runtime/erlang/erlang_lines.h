@@ -15,7 +15,8 @@
  * code info on; each is of the function itself, which is there once for each file that it has lines
  * of. In a reader's worker. False: it cannot be read, or another module stands there by now.
  */
-bool erlang_lines_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+bool erlang_lines_read(
+	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
 /* There is no line where the function could not be read. */
 bool erlang_lines_next(const struct runtime_lines *lines, struct runtime_line_entry *entry);
 

@@ -88,8 +88,10 @@ static bool java_is_complete(const struct runtime_row *row)
 }
 
 /* What is given says by its size what it leads to. */
-static bool java_read_inlined(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+static bool java_read_inlined(
+	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
+	(void)kept;
 	return len == sizeof(struct java_stubs) ? java_stubs_read(pid, given, ret)
 						: java_scopes_read(pid, given, len, ret);
 }

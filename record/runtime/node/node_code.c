@@ -403,15 +403,18 @@ static bool take_optimized(struct reading_code *reading, const struct node_code 
 
 /* ---- reading ---- */
 
-bool node_code_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
+bool node_code_read(void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
 	struct node_code code;
 	if (len != sizeof(code))
 		return false;
 	memcpy(&code, given, sizeof(code));
-	node_lines_forget();
+	if (!*kept)
+		*kept = node_scripts_create();
+	node_scripts_trim(*kept);
 	CLEANUP(reading_code_deinit)
-	struct reading_code reading = {.of = {.pid = pid, .row = &code.function.row}};
+	struct reading_code reading = {
+		.of = {.pid = pid, .row = &code.function.row, .scripts = *kept}};
 	if (!node_function_is_there(&reading.of, &code.function) ||
 		take_inlined_function(&reading, code.function.shared) < 0)
 		return false;

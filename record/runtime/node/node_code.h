@@ -13,6 +13,7 @@
  * runtime_inlined; its places are bytecodes, or, of compiled code, bytes of that. In a reader's
  * worker. False: it cannot be read, or is another one by now.
  */
-bool node_code_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+bool node_code_read(
+	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
 
 #endif

@@ -82,10 +82,6 @@ static bool count_lines(const struct node_reader *reading, uint64_t source, stru
 	return true;
 }
 
-/*
- * Scripts whose lines are known. It is the reader's worker that has them, a process of its own
- * whose functions are given a request and nothing else.
- */
 struct kept_script {
 	uint32_t pid;
 	uint64_t script_id, source;     /* the object that has its text, */
@@ -93,8 +89,39 @@ struct kept_script {
 	struct node_lines lines;
 };
 
-static VEC(struct kept_script *) kept_scripts;
-static uint64_t nr_kept_lines;
+struct node_scripts {
+	VEC(struct kept_script *) list;
+	uint64_t nr_lines;
+};
+
+struct node_scripts *node_scripts_create(void)
+{
+	return mem_zalloc(sizeof(struct node_scripts));
+}
+
+static void forget_scripts(struct node_scripts *scripts)
+{
+	vec_each(&scripts->list, kept) {
+		vec_deinit(&(*kept)->lines.ends);
+		mem_free(*kept);
+	}
+	vec_deinit(&scripts->list);
+	scripts->nr_lines = 0;
+}
+
+void node_scripts_destroy(struct node_scripts *scripts)
+{
+	if (!scripts)
+		return;
+	forget_scripts(scripts);
+	mem_free(scripts);
+}
+
+void node_scripts_trim(struct node_scripts *scripts)
+{
+	if (scripts->nr_lines > MAX_KEPT_LINES || scripts->list.len > MAX_KEPT_SCRIPTS)
+		forget_scripts(scripts);
+}
 
 static bool is_same_script(const struct kept_script *a, const struct kept_script *b)
 {
@@ -113,7 +140,7 @@ const struct node_lines *node_lines_of_script(const struct node_reader *reading,
 		!runtime_read_process(
 			reading->pid, found.source - 1, found.head, sizeof(found.head)))
 		return &none;
-	vec_each(&kept_scripts, kept)
+	vec_each(&reading->scripts->list, kept)
 		if (is_same_script(*kept, &found))
 			return &(*kept)->lines;
 	if (!read_line_ends(reading, ends, &found.lines) &&
@@ -121,21 +148,9 @@ const struct node_lines *node_lines_of_script(const struct node_reader *reading,
 		found.lines.ends.len = 0;
 	struct kept_script *script_to_keep = mem_alloc(sizeof(*script_to_keep));
 	*script_to_keep = found;
-	vec_push(&kept_scripts, script_to_keep);
-	nr_kept_lines += found.lines.ends.len;
+	vec_push(&reading->scripts->list, script_to_keep);
+	reading->scripts->nr_lines += found.lines.ends.len;
 	return &script_to_keep->lines;
-}
-
-void node_lines_forget(void)
-{
-	if (nr_kept_lines <= MAX_KEPT_LINES && kept_scripts.len <= MAX_KEPT_SCRIPTS)
-		return;
-	vec_each(&kept_scripts, kept) {
-		vec_deinit(&(*kept)->lines.ends);
-		mem_free(*kept);
-	}
-	vec_deinit(&kept_scripts);
-	nr_kept_lines = 0;
 }
 
 uint32_t node_lines_find(const struct node_lines *lines, uint32_t character)

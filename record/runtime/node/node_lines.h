@@ -16,13 +16,19 @@ struct node_lines {
 };
 
 /*
- * The lines of a script, none where they cannot be read. Counting them takes milliseconds where
- * the script is large, and many functions are of the same one: they are kept in this process, and
- * good until node_lines_forget().
+ * Scripts whose lines are known: counting them takes milliseconds where the script is large, and
+ * many functions are of the same one.
  */
+struct node_scripts;
+
+struct node_scripts *node_scripts_create(void);
+void node_scripts_destroy(struct node_scripts *scripts);
+/* Makes room if there are many: none of their lines may be in use. */
+void node_scripts_trim(struct node_scripts *scripts);
+
+/* The lines of a script, which are among reading->scripts from now on; none where they cannot be
+ * read. */
 const struct node_lines *node_lines_of_script(const struct node_reader *reading, uint64_t script);
-/* To be called between reads: makes room if there is much. */
-void node_lines_forget(void);
 /* 0: not known. */
 uint32_t node_lines_find(const struct node_lines *lines, uint32_t character);
 

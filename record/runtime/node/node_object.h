@@ -16,7 +16,8 @@ enum {
 
 struct node_reader {
 	uint32_t pid;
-	const struct node_row *row; /* borrowed */
+	const struct node_row *row;   /* borrowed, */
+	struct node_scripts *scripts; /* ... as what node_lines.h keeps */
 };
 
 /* The word at an offset in an object; a pointer is one more than its object's address. */
