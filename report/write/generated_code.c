@@ -14,25 +14,32 @@ enum {
 struct generated_code_runtime {
 	const char *files[MAX_FILES];
 	const char *names, *callers;
+	const char *without; /* a file that is not there then, or NULL */
 };
 
+#define UNPACKED \
+	".NET, all in one file: publish it without EnableCompressionInSingleFile, since its " \
+	"libraries " \
+	"are in no file otherwise"
 #define AGAIN "record again, what its first process tells is kept (--unwind-cache)"
 
 static const struct generated_code_runtime runtimes[] = {
 	{{"libjvm.so", "[java]"}, "Java 11 or later: " AGAIN,
-		"Java 11 or later: " AGAIN "; older: java -XX:+PreserveFramePointer"},
+		"Java 11 or later: " AGAIN "; older: java -XX:+PreserveFramePointer", NULL},
 	{{"node", "nodejs", "libnode.so", "[node]"},
-		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL},
-	{{"libcoreclr.so", "[dotnet]"}, ".NET: DOTNET_PerfMapEnabled=1", NULL},
-	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL},
-	{{"python", "libpython", "[python]"}, "Python: python3 -X perf (3.12 or later)", NULL},
+		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL, NULL},
+	{{"libcoreclr.so"}, ".NET: DOTNET_PerfMapEnabled=1", NULL, NULL},
+	{{"[dotnet]"}, UNPACKED, UNPACKED, "libcoreclr.so"},
+	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL, NULL},
+	{{"python", "libpython", "[python]"}, "Python: python3 -X perf (3.12 or later)", NULL,
+		NULL},
 	{{"php", "libphp", "[php]"}, "PHP: php -d opcache.jit_debug=16",
-		"PHP: php -d opcache.jit_debug=256 registers it with GDB's JIT interface"},
+		"PHP: php -d opcache.jit_debug=256 registers it with GDB's JIT interface", NULL},
 	{{"ruby", "libruby", "[ruby]"}, "Ruby: ruby --yjit --yjit-perf (3.3 or later)",
-		"Ruby: ruby --yjit --yjit-perf (3.3 or later) keeps frame pointers"},
-	{{"mono", "libmonosgen"}, "Mono: mono --jitmap", NULL},
+		"Ruby: ruby --yjit --yjit-perf (3.3 or later) keeps frame pointers", NULL},
+	{{"mono", "libmonosgen"}, "Mono: mono --jitmap", NULL, NULL},
 	{{"wasmtime"}, "wasmtime: wasmtime run --profile perfmap",
-		"wasmtime: wasmtime run -D debug-info registers it with GDB's JIT interface"},
+		"wasmtime: wasmtime run -D debug-info registers it with GDB's JIT interface", NULL},
 };
 
 /* Whether a file's name is that, perhaps with a version behind it. */
@@ -43,16 +50,25 @@ static bool is_named(const char *name, const char *begin)
 	       name[len] != '_';
 }
 
-static bool has_file(const struct profile *profile, const struct generated_code_runtime *runtime)
+static bool has_file(const struct profile *profile, const char *begin)
 {
 	for (uint32_t i = 0; i < profile->objects.len; i++) {
 		const char *path = profile->objects.data[i].path,
 			   *slash = path ? strrchr(path, '/') : NULL;
 		const char *name = slash ? slash + 1 : path;
-		for (int k = 0; name && k < MAX_FILES && runtime->files[k]; k++)
-			if (is_named(name, runtime->files[k]))
-				return true;
+		if (name && is_named(name, begin))
+			return true;
 	}
+	return false;
+}
+
+static bool has_runtime(const struct profile *profile, const struct generated_code_runtime *runtime)
+{
+	if (runtime->without && has_file(profile, runtime->without))
+		return false;
+	for (int k = 0; k < MAX_FILES && runtime->files[k]; k++)
+		if (has_file(profile, runtime->files[k]))
+			return true;
 	return false;
 }
 
@@ -71,7 +87,7 @@ void generated_code_put_remedy(
 		const struct generated_code_runtime *runtime = &runtimes[i];
 		const char *text =
 			lack == GENERATED_CODE_LACKS_NAMES ? runtime->names : runtime->callers;
-		if (!has_file(profile, runtime))
+		if (!has_runtime(profile, runtime))
 			continue;
 		if (text)
 			str_printf(out, "%s%s", out->len > begin ? "; " : "", text);

@@ -176,7 +176,7 @@ const char *clr_lines_pdb_path(const struct clr_lines *lines)
 /* ---- lines ---- */
 
 /* Addresses ascend: it is mostly the method of the one before. */
-static bool take_method(struct lined_image *image, uint32_t function)
+static bool clr_lines_take_method(struct lined_image *image, uint32_t function)
 {
 	uint32_t first;
 	struct clr_debug_map map;
@@ -200,7 +200,7 @@ static const struct clr_pdb_point *clr_lines_point_at(struct lined_image *image,
 {
 	uint32_t function;
 	if (!clr_image_find_function(&image->file.image, address, &function) ||
-		!take_method(image, function))
+		!clr_lines_take_method(image, function))
 		return NULL;
 	uint32_t into = address - clr_image_function(&image->file.image, image->method).begin;
 	const struct clr_debug_map *map = &image->map;
