@@ -312,6 +312,20 @@ static struct code_region *region_of(struct code_rules *code, const struct code_
 	return &code->region_list.data[*number - 1];
 }
 
+/*
+ * What is read is proven, but of memory whose code has a stack of its own, as Chez Scheme's: then
+ * it leads to the caller of all that is there.
+ */
+static enum code_rule_kind kind_of_read(struct reading *reading)
+{
+	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
+	struct code_region *region = region_of(reading->code, reading->frame);
+	if (is_memory(reading->frame) && !region->has_own_stack)
+		region->has_own_stack =
+			machine_native()->keeps_own_stack(&code, reading->frame->regs->ip);
+	return region->has_own_stack ? CODE_RULE_GUESSED : CODE_RULE_READ;
+}
+
 /* Where nothing better than a guess was found: see retry_failed(). */
 static void note_for_retry(struct reading *reading)
 {
@@ -491,14 +505,14 @@ static bool find_from_begin(struct reading *reading, struct unwind_rule *rule)
 /* ---- choosing ---- */
 
 /* The rules of the whole way are known from now on. */
-static void put_way(struct reading *reading)
+static void put_way(struct reading *reading, enum code_rule_kind kind)
 {
 	size_t count = reading->found.len;
 	for (size_t i = count > MAX_TOLD ? count - MAX_TOLD : 0; i < count; i++) {
 		const struct found *found = &reading->found.data[i];
 		const struct mapping *mapping = reading->frame->mapping;
 		if (found->address >= mapping->start && found->address < mapping->end)
-			code_rules_put_known(reading, found->address, CODE_RULE_READ, &found->rule);
+			code_rules_put_known(reading, found->address, kind, &found->rule);
 	}
 }
 
@@ -544,17 +558,18 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		return CODE_RULE_UNKNOWN;
 	if (is_other)
 		return CODE_RULE_NONE;
+	enum code_rule_kind kind = kind_of_read(reading);
 	if (is_found && reading->found.len) {
 		*rule = reading->found.data[reading->found.len - 1].rule;
 		note_in_region(reading, rule);
-		put_way(reading);
+		put_way(reading, kind);
 		code->statistics.read++;
-		return CODE_RULE_READ;
+		return kind;
 	}
 	if (find_from_call(reading, rule) || find_from_begin(reading, rule)) {
-		code_rules_put_known(reading, regs->ip, CODE_RULE_READ, rule);
+		code_rules_put_known(reading, regs->ip, kind, rule);
 		code->statistics.read++;
-		return CODE_RULE_READ;
+		return kind;
 	}
 	if (reading->is_pending)
 		return CODE_RULE_UNKNOWN;
@@ -564,7 +579,7 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 	bool may_inherit = reading->rejected || is_memory(reading->frame);
 	/* Its returns were another function's, or it pops what the reader cannot see. */
 	enum code_rule_kind kind_of_inherited =
-		returns && !is_memory(reading->frame) ? CODE_RULE_GUESSED : CODE_RULE_READ;
+		returns && !is_memory(reading->frame) ? CODE_RULE_GUESSED : kind;
 	const struct unwind_rule *inherited = may_inherit ? inherit(reading) : NULL;
 	if (inherited) {
 		*rule = *inherited;

@@ -38,6 +38,7 @@ struct code_region {
 	struct unwind_rule rules[CODE_RULES_INHERITED]; /* of the form CFA = sp + offset */
 	uint32_t count, next;
 	struct unwind_rule scanned; /* that a scan of the stack found last; cfa 0: none did */
+	bool has_own_stack;         /* see struct machine: callers of all its code may be missing */
 	VEC(uint64_t) failed;       /* addresses of which the BPF side got no proven rule */
 };
 

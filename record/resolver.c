@@ -542,6 +542,23 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	return EVENT_END_COMPLETE;
 }
 
+/*
+ * Whether the caller's frame lies on a stack that was put aside: where code was read that says so,
+ * or where a rule has the CFA from memory far off, as that of SBCL's call_into_lisp() does.
+ */
+static bool leads_to_another_stack(const struct rest *rest, const struct unwind_rule *rule)
+{
+	enum {
+		FRAME_MAX_BYTES = 1 << 20
+	};
+	unsigned long long from;
+	if (rule->flags & UNWIND_SWITCHES_STACKS)
+		return rest->finds == UNWIND_FOUND_BY_CODE;
+	return rule->cfa == UNWIND_CFA_DEREF &&
+	       !unwind_base(&rest->regs, rule->cfa_register, (short)rule->cfa_offset, &from) &&
+	       from - rest->regs.reg[UNWIND_SP] > FRAME_MAX_BYTES;
+}
+
 static enum event_stack_end unwind_rest(struct resolver *resolver, const struct snapshot *snapshot,
 	bool may_wait, struct frames *frames)
 {
@@ -587,8 +604,8 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 			resolver_add(resolver, frames, object, shown, rest.found);
 		is_shown = false;
 		bool is_outermost = false;
-		if (!end && rest.finds == UNWIND_FOUND_BY_CODE)
-			rest.stack.is_another |= rule->flags & UNWIND_SWITCHES_STACKS;
+		if (!end)
+			rest.stack.is_another |= leads_to_another_stack(&rest, rule);
 		if (!end)
 			end = unwind_step(UNWIND_NATIVE, regs, rule, code_rules_read_stack,
 				&rest.stack, &is_outermost);

@@ -10,7 +10,7 @@ enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
 	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
-	MAX_READING_BYTES = 1 << 20,  /* of records, while code is read for the first of them */
+	MAX_READING_BYTES = 4 << 20,  /* of records, while code is read for the first of them */
 	WAIT_MS = 10,
 	SHORT_WAIT_MS = 2,
 };

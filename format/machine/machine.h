@@ -104,6 +104,12 @@ struct machine {
 	 * frame; `accepts` is asked. NULL as above. */
 	bool (*find_from_begin)(
 		const struct machine_code *code, uint64_t address, struct unwind_rule *ret);
+	/*
+	 * Whether code around an address, of which only `read` is asked, calls by a stack of its
+	 * own, so that frames of it are not on the one that the stack pointer points to. NULL as
+	 * above.
+	 */
+	bool (*keeps_own_stack)(const struct machine_code *code, uint64_t address);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

@@ -20,6 +20,7 @@
 #include "format/machine/x86_64_insn.h"
 
 enum {
+	CALL_BY_HAND_BYTES = 11,
 	MAX_FOLLOWED = 2000, /* instructions */
 	CODE_BYTES = 256,
 	CALL_REL32_BYTES = 5,
@@ -158,4 +159,48 @@ bool x86_64_may_have_called(const struct machine_code *code, uint64_t ra, uint64
 	map_deinit(&way.seen);
 	map_deinit(&way.called);
 	return lead != LEADS_NOWHERE;
+}
+
+/* ---- calls by hand ---- */
+
+/*
+ * Whether the first of these bytes loads the address of code just ahead, which is then stored where
+ * a register points that calls preserve: lea ahead(%rip), %rcx; mov %rcx, 24(%r13).
+ */
+static bool stores_return_address(const uint8_t *bytes)
+{
+	enum {
+		LEA_BYTES = 7,
+		MAX_AHEAD = 64, /* the jump, and what describes the frame for its collector */
+		CALL_PRESERVES = 0xf028, /* rbx, rbp, r12 to r15 */
+	};
+	const uint8_t *store = bytes + LEA_BYTES;
+	uint32_t ahead;
+	memcpy(&ahead, bytes + 3, sizeof(ahead));
+	ahead = le32toh(ahead);
+	unsigned reg = (bytes[2] >> 3 & 7) | (bytes[0] & 4) << 1;
+	unsigned stored = (store[2] >> 3 & 7) | (store[0] & 4) << 1;
+	unsigned base = (store[2] & 7) | (store[0] & 1) << 3;
+	bool is_lea = (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05;
+	bool is_store = (store[0] & 0xfa) == 0x48 && store[1] == 0x89 &&
+			(store[2] & 0xc0) == 0x40 && (store[2] & 7) != 4;
+	return is_lea && is_store && reg == stored && CALL_PRESERVES >> base & 1 &&
+	       ahead >= CALL_BY_HAND_BYTES - LEA_BYTES && ahead <= MAX_AHEAD;
+}
+
+bool x86_64_keeps_own_stack(const struct machine_code *code, uint64_t address)
+{
+	enum {
+		BLOCK_BYTES = 512, /* none lies in two pages, of which one may not be there */
+		BLOCKS = 3,
+	};
+	uint8_t bytes[BLOCK_BYTES];
+	uint64_t block = address - address % BLOCK_BYTES - BLOCK_BYTES;
+	for (int i = 0; i < BLOCKS; i++, block += BLOCK_BYTES) {
+		size_t got = code->read(code->context, block, bytes, sizeof(bytes));
+		for (size_t at = 0; at + CALL_BY_HAND_BYTES <= got; at++)
+			if (stores_return_address(bytes + at))
+				return true;
+	}
+	return false;
 }

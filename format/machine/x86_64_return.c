@@ -389,7 +389,7 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 	rule->cfa = UNWIND_CFA_DEREF;
 	/* Above what it points to, a frame pointer would have the caller's frame: this is none, and
 	 * the stack that is kept there another one. */
-	rule->flags = is_sp || offset < 0 ? 0 : UNWIND_SWITCHES_STACKS;
+	rule->flags = is_sp || offset <= 0 ? 0 : UNWIND_SWITCHES_STACKS;
 	rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
 	rule->cfa_offset = (int)((uint32_t)cfa->addend << 16 | (uint16_t)offset);
 	return true;
@@ -722,6 +722,7 @@ bool x86_64_find_from_call(
 /* How functions begin that make a frame, or say otherwise that they begin. */
 struct begin {
 	uint8_t len, ahead; /* bytes; how many of them stand ahead of the function */
+	bool is_in_frame;   /* that the caller has made, but for the return address */
 	uint8_t bytes[6];
 };
 
@@ -729,18 +730,34 @@ struct begin {
 static const struct begin *find_begin(const uint8_t *bytes)
 {
 	static const struct begin begins[] = {
-		{4, 0, {0x55, 0x48, 0x89, 0xe5}}, /* push %rbp; mov %rsp, %rbp */
-		{4, 0, {0x55, 0x48, 0x8b, 0xec}},
-		{3, 0, {0x8f, 0x45, 0x08}}, /* pop 8(%rbp): of a frame that the caller made */
+		{4, 0, false, {0x55, 0x48, 0x89, 0xe5}}, /* push %rbp; mov %rsp, %rbp */
+		{4, 0, false, {0x55, 0x48, 0x8b, 0xec}},
+		{3, 0, true, {0x8f, 0x45, 0x08}}, /* pop 8(%rbp) */
 		/* Poly/ML 5.7, X86CodeGen.ML: of a code object's length word the byte that says
 		 * what it is; then, whether the stack has room: cmp 24(%rbp), %rsp; jae. Loops
 		 * begin like that, too, but for the byte. */
-		{6, 1, {0x02, 0x48, 0x3b, 0x65, 0x18, 0x73}},
+		{6, 1, false, {0x02, 0x48, 0x3b, 0x65, 0x18, 0x73}},
 	};
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (memcmp(bytes, begins[i].bytes, begins[i].len) == 0)
 			return &begins[i];
 	return NULL;
+}
+
+/* The rule of `address`, by the way there from the begin that was seen at `at`. */
+static bool find_from_seen(const struct machine_code *code, const struct begin *seen, uint64_t at,
+	uint64_t address, struct unwind_rule *ret)
+{
+	static const struct unwind_rule at_once = {.cfa = UNWIND_CFA_REGISTER,
+		.cfa_register = UNWIND_X86_64_FP,
+		.cfa_offset = FRAME_BYTES,
+		.fp = UNWIND_AT_CFA,
+		.fp_offset = -FRAME_BYTES,
+		.ra = UNWIND_AT_SP};
+	if (!seen->is_in_frame || at != address)
+		return find_from(code, at + seen->ahead, address, ret);
+	*ret = at_once;
+	return true;
 }
 
 bool x86_64_find_from_begin(
@@ -760,13 +777,14 @@ bool x86_64_find_from_begin(
 		if (got < BLOCK_BYTES && i)
 			return false;
 		size_t end = got > MORE_BYTES ? got - MORE_BYTES : 0;
-		for (size_t at = end < address - block ? end : address - block; at-- > 0;) {
-			const struct begin *found = find_begin(bytes + at);
-			if (!found)
+		size_t last = address - block < end ? address - block + 1 : end;
+		for (size_t at = last; at-- > 0;) {
+			const struct begin *seen = find_begin(bytes + at);
+			if (!seen)
 				continue;
 			if (tries++ == MAX_TRIES)
 				return false;
-			if (find_from(code, block + at + found->ahead, address, ret))
+			if (find_from_seen(code, seen, block + at, address, ret))
 				return code->accepts(code->context, ret, false);
 		}
 	}

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/base/str.h"
 #include "record/source/event_source.h"
 
 /* By enum event_source_number. */
@@ -38,5 +39,8 @@ struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CH
 void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap);
 /* What ticks came from; zeros: no source has ticks. */
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
+
+/* Appends what `record -e` takes: "auto, cycles, ...". */
+void sources_put_help(struct str *out);
 
 #endif

@@ -134,3 +134,39 @@ TEST(call_that_may_have_led_anywhere)
 	CHECK(MAY_HAVE_CALLED("\x06", 30));                        /* no instruction */
 	CHECK(MAY_HAVE_CALLED("\xe9\x00\x10\0\0", 30));            /* what cannot be read */
 }
+
+/* ---- calls by hand ---- */
+
+static bool keeps_own_stack(const uint8_t *bytes, size_t len)
+{
+	uint8_t all[2048];
+	struct code_bytes code = {all, sizeof(all)};
+	const struct machine_code machine_code = {.read = code_bytes_read, .context = &code};
+	memset(all, NOP, sizeof(all));
+	memcpy(all + 700, bytes, len);
+	bool is_near = x86_64_keeps_own_stack(&machine_code, ADDRESS + 900);
+	CHECK(!x86_64_keeps_own_stack(&machine_code, ADDRESS + 1900));
+	return is_near;
+}
+
+#define KEEPS_OWN_STACK(...) \
+	__extension__({ \
+		static const uint8_t bytes_[] = {__VA_ARGS__}; \
+		keeps_own_stack(bytes_, sizeof(bytes_)); \
+	})
+
+/* lea 25(%rip), %rcx; mov %rcx, disp(%r13); jmp: as Chez Scheme calls */
+#define LEA_RCX(ahead) 0x48, 0x8d, 0x0d, ahead, 0, 0, 0
+#define JUMP           0xe9, 0, 0, 0, 0
+
+TEST(return_address_that_is_stored_ahead_of_a_jump_is_of_another_stack)
+{
+	CHECK(KEEPS_OWN_STACK(LEA_RCX(25), 0x49, 0x89, 0x4d, 0x00, JUMP));
+	CHECK(KEEPS_OWN_STACK(LEA_RCX(25), 0x48, 0x89, 0x4d, 0x08, JUMP));   /* 8(%rbp) */
+	CHECK(!KEEPS_OWN_STACK(LEA_RCX(25), 0x49, 0x89, 0x45, 0x00, JUMP));  /* another register */
+	CHECK(!KEEPS_OWN_STACK(LEA_RCX(25), 0x48, 0x89, 0x4f, 0x08, JUMP));  /* 8(%rdi) */
+	CHECK(!KEEPS_OWN_STACK(LEA_RCX(25), 0x48, 0x89, 0x4c, 0x24, 0x08));  /* 8(%rsp) */
+	CHECK(!KEEPS_OWN_STACK(LEA_RCX(120), 0x49, 0x89, 0x4d, 0x00, JUMP)); /* far away */
+	CHECK(!KEEPS_OWN_STACK(LEA_RCX(0), 0x49, 0x89, 0x4d, 0x00, JUMP));
+	CHECK(!KEEPS_OWN_STACK(NOP));
+}

@@ -259,9 +259,9 @@ static const char *rule_from(const struct code_bytes *bytes, size_t ra, size_t o
 		   : machine_x86_64.find_from_begin(&code, ADDRESS + offset, &rule);
 	if (!is_found)
 		return "none";
-	snprintf(text, sizeof(text), "%s+%d fp%d%+d",
+	snprintf(text, sizeof(text), "%s+%d fp%d%+d%s",
 		rule.cfa_register == UNWIND_X86_64_SP ? "sp" : "bp", rule.cfa_offset, rule.fp,
-		rule.fp_offset);
+		rule.fp_offset, rule.ra == UNWIND_AT_SP ? " ra at sp+0" : "");
 	return text;
 }
 
@@ -291,6 +291,7 @@ TEST(a_frame_that_the_caller_has_made_is_known_by_its_begin)
 	struct code_bytes bytes = {all, sizeof(all)};
 	CHECK_STR(rule_from(&bytes, 0, 612), "bp+16 fp1-16");
 	CHECK_STR(rule_from(&bytes, 0, 604), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 0, 601), "bp+16 fp1-16 ra at sp+0");
 	CHECK_STR(rule_from(&bytes, 0, 640), "none");
 }
 

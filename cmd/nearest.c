@@ -1,4 +1,4 @@
-#include "format/base/nearest.h"
+#include "cmd/nearest.h"
 
 #include <string.h>
 
