@@ -242,6 +242,20 @@ struct event_counters {
 	} of[EVENT_COUNTERS];
 };
 
+/* Of a CPU: what selects of its short waits, and what was selected of the task that comes. */
+struct event_wait_lane {
+	struct event_wait_selector {
+		unsigned long long period_ns; /* the one at hand; 0: the first has not begun */
+		unsigned long long passed_ns; /* of it */
+		unsigned long long point_ns;  /* in it */
+	} selectors[EVENT_WAITS];
+	unsigned int tid; /* the task that comes */
+	struct event_selected_wait {
+		unsigned long long value_ns; /* what it stands for; 0: it is not selected */
+		unsigned long long measured_ns;
+	} selected[EVENT_WAITS];
+};
+
 struct event_task_ticks { /* of tasks' own timers, per CPU */
 	unsigned long long ticks;
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
@@ -282,7 +296,6 @@ struct event_config {
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
-	unsigned long long wait_period_ns; /* see bpf/source/wait.bpf.h */
 	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
 	struct event_function {
 		unsigned long long start, end;

@@ -28,6 +28,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PROG_ARRAY = 3,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
@@ -43,6 +44,8 @@ enum {
 enum {
 	BPF_F_USER_STACK = 1 << 8,
 };
+/* `enum` has no room for it in C11. */
+#define BPF_F_CURRENT_CPU 0xffffffffULL
 enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
@@ -247,6 +250,7 @@ struct task_struct {
 	struct sched_entity se;
 	unsigned long nvcsw, nivcsw;
 	int on_cpu;
+	unsigned int __state;
 	char comm[16];
 	unsigned int flags;
 	struct task_struct *group_leader;
@@ -257,6 +261,10 @@ struct task_struct {
 	void *stack;
 	struct cred *cred;
 	struct thread_struct thread;
+} KERNEL_TYPE;
+
+struct task_struct___5_13 {
+	long state;
 } KERNEL_TYPE;
 
 /* include/uapi/linux/bpf.h */

@@ -76,6 +76,14 @@ static __always_inline bool read_registers_at(const void *at, struct unwind_regi
 	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
 }
 
+/* At the top of a task's kernel stack, before Linux 5.15. */
+static __always_inline bool read_registers_on_stack(
+	struct task_struct *task, struct unwind_registers *ret)
+{
+	const char *end = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES;
+	return read_registers_at(end - sizeof(struct pt_regs), ret);
+}
+
 /*
  * With which the current task entered the kernel, where it is: they stand at the top of its kernel
  * stack, where the entry code pushed them. False: it never was in user space.
@@ -83,12 +91,18 @@ static __always_inline bool read_registers_at(const void *at, struct unwind_regi
 static __always_inline bool read_saved_registers(
 	struct task_struct *task, struct unwind_registers *ret)
 {
-	if (KERNEL_HAS_HELPER(task_pt_regs)) /* Linux 5.15 */
-		return read_registers_at(
-			(const void *)bpf_task_pt_regs(bpf_get_current_task_btf()), ret);
-	return read_registers_at((const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES -
-					 sizeof(struct pt_regs),
-		ret);
+	if (!KERNEL_HAS_HELPER(task_pt_regs))
+		return read_registers_on_stack(task, ret);
+	return read_registers_at((const void *)bpf_task_pt_regs(bpf_get_current_task_btf()), ret);
+}
+
+/* ... another task that is in the kernel; its type is that of the kernel's own description. */
+static __always_inline bool read_saved_registers_of(
+	struct task_struct *task, struct unwind_registers *ret)
+{
+	if (!KERNEL_HAS_HELPER(task_pt_regs))
+		return read_registers_on_stack(task, ret);
+	return read_registers_at((const void *)bpf_task_pt_regs(task), ret);
 }
 
 /*

@@ -756,6 +756,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	summary->longest_turn = session->turns.longest;
 	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
 	summary->timers = sources_times(&session->sources, 0);
+	summary->raised_period_ns = sources_raised_period(&session->sources);
 	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(session->sampler);
 	session_account_summarize(&session->account, has_cost ? &cost : NULL, summary);
 }

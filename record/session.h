@@ -78,6 +78,7 @@ struct session_summary {
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */
 	struct ticker_times timers;       /* what ticks came from */
+	uint64_t raised_period_ns;        /* of waits, see event_source.h; 0: it is as asked for */
 	struct turn longest_turn;         /* of the main loop, until it ended */
 	bool is_in_pid_namespace;         /* not the machine's own: what is outside was filtered */
 	bool kernel_hidden;               /* kernel symbols could not be read */

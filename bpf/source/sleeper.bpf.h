@@ -3,6 +3,9 @@
  * that makes samples of their stacks from outside. User stacks go out as snapshots, with the
  * registers that the task entered the kernel with: the recorder unwinds them. Only long waits are
  * samples, since none of the short ones is chosen at this moment more than at another.
+ *
+ * Before Linux 5.18 the memory of another task cannot be read here: then the snapshot has registers
+ * and no stack, and what the recorder makes of it is the leaf, and a stack that is cut there.
  */
 #ifndef EBPROF_SOURCE_SLEEPER_BPF_H
 #define EBPROF_SOURCE_SLEEPER_BPF_H
@@ -99,11 +102,12 @@ static __always_inline void send_stack_of_sleeper(
 }
 
 /* False: there is none, or the ring had no room. */
-static __noinline bool send_user_of_sleeper(struct task_struct *task, struct sleeper *sleeper)
+static __always_inline bool send_user_of_sleeper(
+	struct task_struct *task, struct sleeper *sleeper, bool can_copy)
 {
 	struct event_sample *sample = &sleeper->sample;
 	struct event_snapshot *snapshot = &sleeper->snapshot;
-	if (!read_registers_at((const void *)bpf_task_pt_regs(task), &snapshot->registers))
+	if (!read_saved_registers_of(task, &snapshot->registers))
 		return true;
 	__u64 hash = mix(mix(mix(first_hash(), sample->tid), sample->time_ns), sample->event) | 1;
 	sleeper->user.end = EVENT_END_TABLE_PENDING;
@@ -118,24 +122,25 @@ static __noinline bool send_user_of_sleeper(struct task_struct *task, struct sle
 	snapshot->is_shown = false;
 	snapshot->hash = hash;
 	snapshot->code_space = image_space(sample);
-	if (bpf_copy_from_user_task(snapshot->code, sizeof(snapshot->code),
-		    (const void *)snapshot->registers.ip, task, 0))
+	if (!can_copy || bpf_copy_from_user_task(snapshot->code, sizeof(snapshot->code),
+				 (const void *)snapshot->registers.ip, task, 0))
 		snapshot->code[0] = snapshot->code[1] = 0;
 	if (!send(snapshot, sizeof(*snapshot), BPF_RB_NO_WAKEUP))
 		return false;
-	send_stack_of_sleeper(
-		task, &sleeper->chunk, snapshot->registers.reg[UNWIND_SP], snapshot->hash);
+	if (can_copy)
+		send_stack_of_sleeper(
+			task, &sleeper->chunk, snapshot->registers.reg[UNWIND_SP], snapshot->hash);
 	return true;
 }
 
-static __always_inline void take_sleeper(
-	struct task_struct *task, struct sleeper *sleeper, enum event_wait kind, __u64 ns)
+static __always_inline void take_sleeper(struct task_struct *task, struct sleeper *sleeper,
+	enum event_wait kind, __u64 ns, bool can_copy)
 {
 	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
 	if (!counted || !(config.waits >> kind & 1) || !ns)
 		return;
 	count_as(counted, EVENT_COUNTER_EVENTS, ns);
-	if (ns < config.wait_period_ns) {
+	if (ns < wait_period_ns) {
 		count_as(counted, EVENT_COUNTER_BELOW, ns);
 		return;
 	}
@@ -146,14 +151,13 @@ static __always_inline void take_sleeper(
 	sleeper->sample.user_hash = 0;
 	bool is_sent = (!sleeper->kernel.head.hash ||
 			       send_new_stack(&sleeper->kernel.head, EVENT_MAX_KERNEL_FRAMES)) &&
-		       send_user_of_sleeper(task, sleeper) &&
+		       send_user_of_sleeper(task, sleeper, can_copy) &&
 		       send(&sleeper->sample, sizeof(sleeper->sample), BPF_RB_NO_WAKEUP);
 	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
 }
 
 /* Writes a byte for each sleeper, so that the recorder can stop among them and empty the ring. */
-SEC("iter.s/task")
-int on_sleeper(struct bpf_iter__task *ctx)
+static __always_inline void visit_task(struct bpf_iter__task *ctx, bool can_copy)
 {
 	static const char byte;
 	__u32 zero = 0;
@@ -161,15 +165,28 @@ int on_sleeper(struct bpf_iter__task *ctx)
 	struct sleeper *sleeper = bpf_map_lookup_elem(&sleepers, &zero);
 	__u64 ready_ns;
 	if (!task || !sleeper)
-		return 0;
+		return;
 	__u64 off_ns = asleep_since(task, &ready_ns), end_ns = waits_end_ns;
 	if (!off_ns || off_ns >= end_ns)
-		return 0;
+		return;
 	if (!ready_ns || ready_ns > end_ns)
 		ready_ns = end_ns;
-	take_sleeper(task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - off_ns);
-	take_sleeper(task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns);
+	take_sleeper(task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - off_ns, can_copy);
+	take_sleeper(task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns, can_copy);
 	bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
+}
+
+SEC("iter.s/task")
+int on_sleeper(struct bpf_iter__task *ctx)
+{
+	visit_task(ctx, true);
+	return 0;
+}
+
+SEC("iter/task")
+int on_sleeper_without_copy(struct bpf_iter__task *ctx)
+{
+	visit_task(ctx, false);
 	return 0;
 }
 

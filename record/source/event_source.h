@@ -97,6 +97,9 @@ struct event_source {
 	struct err *(*update)(struct source *source, uint64_t now_ns)ERR_MUST_CHECK;
 	/* NULL, or called for a CPU that came online: what was open there is dead. */
 	struct err *(*renew_cpu)(struct source *source, const struct cpu_gap *gap)ERR_MUST_CHECK;
+	/* NULL, or ns that it samples by since the period asked for made too many; 0: it did not.
+	 */
+	uint64_t (*raised_period)(const struct source *source);
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

@@ -125,3 +125,12 @@ void sources_put_help(struct str *out)
 	for (int i = 0; i < EVENT_SOURCES; i++)
 		str_printf(out, "%s%s", i ? ", " : "", event_sources[i]->help);
 }
+
+uint64_t sources_raised_period(const struct sources *sources)
+{
+	uint64_t ret = 0;
+	vec_each(sources, source)
+		if (source->row->raised_period)
+			ret = source->row->raised_period(source);
+	return ret;
+}

@@ -39,6 +39,8 @@ struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CH
 void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap);
 /* What ticks came from; zeros: no source has ticks. */
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
+/* In ns, of the source that has raised its period; 0: none has. */
+uint64_t sources_raised_period(const struct sources *sources);
 
 /* Appends what `record -e` takes: "auto, cycles, ...". */
 void sources_put_help(struct str *out);

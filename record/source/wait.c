@@ -11,7 +11,9 @@
 #include "format/file/layout.h"
 #include "record/feature.h"
 #include "record/kallsyms.h"
+#include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
+#include "record/source/switch_interrupts.h"
 
 enum {
 	WAIT_TRACEPOINTS = 4,
@@ -19,12 +21,19 @@ enum {
 
 struct wait_state {
 	struct sample_bpf *bpf;
-	uint32_t waits; /* bits */
-	uint64_t period_ns;
+	uint32_t waits;     /* bits */
+	uint64_t period_ns; /* as it was asked for */
+	struct sample_rate {
+		uint64_t since_ns;
+		uint64_t *samples; /* of each possible CPU, until then */
+	} rate;
 	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
 	int nr_tracepoints;
+	struct switch_interrupts interrupts; /* none: the kernel has a tracepoint that needs none */
+	struct bpf_program *sleeper;         /* the one that this kernel can run */
 	struct bpf_link *sleepers; /* the iterator over tasks that sleep at the end; NULL: none */
 	int sleepers_fd;
+	bool has_ended;
 };
 
 static const struct wait_event {
@@ -51,85 +60,187 @@ static struct err *wait_probe(struct source *source, const struct session_option
 
 /* ---- where functions of the kernel are ---- */
 
-struct function_search {
-	const char *name;
-	struct event_function found;
+enum kernel_function {
+	SWITCHES,
+	SCHEDULES,
+	COPIES_OF_OTHERS, /* the helper that on_sleeper() uses, Linux 5.18 */
+	KERNEL_FUNCTIONS,
 };
 
-static bool look_for_kernel_function(void *context, const struct kallsyms_symbol *symbol)
+static const char *const kernel_functions[KERNEL_FUNCTIONS] = {
+	[SWITCHES] = "__schedule",
+	[SCHEDULES] = "schedule",
+	[COPIES_OF_OTHERS] = "bpf_copy_from_user_task",
+};
+
+struct function_search {
+	struct kernel_function_found {
+		bool is_there;
+		struct event_function at; /* zeros where addresses are hidden */
+	} found[KERNEL_FUNCTIONS];
+};
+
+static bool look_for_kernel_functions(void *context, const struct kallsyms_symbol *symbol)
 {
 	struct function_search *search = context;
-	if (search->found.start && symbol->address > search->found.start) {
-		search->found.end = symbol->address;
-		return false;
+	bool is_done = true;
+	for (int i = 0; i < KERNEL_FUNCTIONS; i++) {
+		struct kernel_function_found *found = &search->found[i];
+		if (found->at.start && !found->at.end && symbol->address > found->at.start)
+			found->at.end = symbol->address;
+		if (!found->is_there && kallsyms_has_name(symbol, kernel_functions[i]))
+			*found = (struct kernel_function_found){true, {symbol->address, 0}};
+		is_done = is_done && found->at.end;
 	}
-	if (kallsyms_has_name(symbol, search->name))
-		search->found.start = symbol->address;
-	return true;
+	return !is_done;
 }
 
-/* Zeros where addresses are hidden: then stacks begin with the frames of our own programs. */
-static struct event_function find_kernel_function(const char *name)
+static void find_kernel_functions(struct function_search *search)
 {
-	struct function_search search = {.name = name};
 	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		kallsyms_read(fd, look_for_kernel_function, &search);
-	return search.found;
+		kallsyms_read(fd, look_for_kernel_functions, search);
 }
 
 static void wait_load(struct source *source, struct sample_bpf *bpf)
 {
 	struct wait_state *state = source->state;
+	struct function_search search = {0};
+	find_kernel_functions(&search);
 	state->bpf = bpf;
 	bpf->rodata->config.waits = state->waits;
-	bpf->rodata->config.wait_period_ns = state->period_ns;
-	bpf->rodata->config.switches = find_kernel_function("__schedule");
-	bpf->rodata->config.schedules = find_kernel_function("schedule");
+	bpf->bss->wait_period_ns = state->period_ns;
+	bpf->rodata->config.switches = search.found[SWITCHES].at;
+	bpf->rodata->config.schedules = search.found[SCHEDULES].at;
 	bpf_map__set_max_entries(bpf->maps.waiting, EVENT_MAX_WAITING);
+	int nr_possible = libbpf_num_possible_cpus();
+	bpf_map__set_max_entries(bpf->maps.interrupts, nr_possible > 0 ? (uint32_t)nr_possible : 1);
 	bpf_program__set_autoload(bpf->progs.on_switch, true);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_wakeup_new, true);
-	bpf_program__set_autoload(bpf->progs.on_sleeper, true);
+	state->sleeper = search.found[COPIES_OF_OTHERS].is_there
+				 ? bpf->progs.on_sleeper
+				 : bpf->progs.on_sleeper_without_copy;
+	bpf_program__set_autoload(state->sleeper, true);
 }
 
-static struct err *open_tracepoint(struct wait_state *state, const char *name, int program)
+/* NULL for the name: the program has it. False with *err as it was: there is none. */
+static bool open_tracepoint(
+	struct wait_state *state, const char *name, int program, struct err **err)
 {
 	int fd = bpf_raw_tracepoint_open(name, program);
-	if (fd == -ENOENT)
+	if (fd >= 0)
+		state->tracepoints[state->nr_tracepoints++] = fd;
+	else if (fd != -ENOENT)
+		*err = feature_explain(
+			err_sys(-fd, "cannot attach to the tracepoints of the scheduler"));
+	return fd != -ENOENT;
+}
+
+/*
+ * What runs in the task that comes: a tracepoint of the scheduler's own (Linux 6.16), or the entry
+ * of an interrupt: on x86, or on arm64 that of any that another CPU, or this one, can raise.
+ */
+static struct err *attach_follower(
+	struct wait_state *state, const struct source_place *place, int program)
+{
+	struct err *err = NULL;
+	if (open_tracepoint(state, "sched_exit_tp", program, &err))
+		return err;
+	if (!open_tracepoint(state, "irq_work_entry", program, &err) &&
+		!open_tracepoint(state, "ipi_entry", program, &err))
 		return err_new(ERR_UNSUPPORTED,
-			"waits cannot be recorded: this kernel has no tracepoint %s (%s)", name,
-			"off-CPU time needs Linux 6.16 or later");
-	if (fd < 0)
-		return feature_explain(err_sys(-fd, "cannot attach to the tracepoint %s", name));
-	state->tracepoints[state->nr_tracepoints++] = fd;
-	return NULL;
+			"waits cannot be recorded: this kernel has none of the tracepoints "
+			"sched_exit_tp (Linux 6.16), irq_work_entry (x86) and ipi_entry (arm64)");
+	if (err)
+		return err;
+	place->bpf->bss->raises_interrupts = true;
+	return switch_interrupts_open(&state->interrupts, bpf_map__fd(place->bpf->maps.interrupts));
 }
 
 static struct err *wait_attach(struct source *source, const struct source_place *place)
 {
 	struct wait_state *state = source->state;
+	const struct bpf_program *scheduler[] = {place->bpf->progs.on_waking,
+		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_switch};
 	int program;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
-	try(open_tracepoint(state, "sched_exit_tp", program));
-	try(open_tracepoint(state, "sched_waking", bpf_program__fd(place->bpf->progs.on_waking)));
-	try(open_tracepoint(
-		state, "sched_wakeup_new", bpf_program__fd(place->bpf->progs.on_wakeup_new)));
-	return open_tracepoint(state, "sched_switch", bpf_program__fd(place->bpf->progs.on_switch));
+	try(attach_follower(state, place, program));
+	struct err *err = NULL;
+	for (size_t i = 0; !err && i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
+		open_tracepoint(state, NULL, bpf_program__fd(scheduler[i]), &err);
+	return err;
+}
+
+static struct err *wait_renew_cpu(struct source *source, const struct cpu_gap *gap)
+{
+	struct wait_state *state = source->state;
+	return state->interrupts.len ? switch_interrupts_renew(&state->interrupts, gap->cpu) : NULL;
 }
 
 static struct err *wait_start(struct source *source, uint64_t now_ns)
 {
-	struct sample_bpf__bss *bss = ((struct wait_state *)source->state)->bpf->bss;
+	struct wait_state *state = source->state;
+	struct sample_bpf__bss *bss = state->bpf->bss;
+	state->rate.since_ns = now_ns;
+	state->rate.samples =
+		mem_zalloc_array((size_t)libbpf_num_possible_cpus(), sizeof(*state->rate.samples));
 	bss->takes_waits_since_ns = now_ns;
 	bss->takes_waits = true;
 	return NULL;
 }
 
-static void close_tracepoints(struct wait_state *state)
+/* ---- periods that are long enough ---- */
+
+/* Whether a CPU had too many samples since the counts that `rate` has of it; takes the new ones. */
+static bool are_too_many(
+	struct sample_rate *rate, const struct event_counters *counted, double seconds)
+{
+	enum {
+		MAX_SAMPLES_A_SECOND = 1000, /* of a CPU */
+	};
+	bool are = false;
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
+		uint64_t samples = counted[cpu].of[EVENT_COUNTER_SAMPLES].count +
+				   counted[cpu].of[EVENT_COUNTER_LOST_RING].count;
+		are |= (double)(samples - rate->samples[cpu]) > MAX_SAMPLES_A_SECOND * seconds;
+		rate->samples[cpu] = samples;
+	}
+	return are;
+}
+
+static struct err *wait_update(struct source *source, uint64_t now_ns)
+{
+	enum {
+		INTERVAL_NS = 250 * 1000 * 1000,
+	};
+	static const uint64_t longest_ns = 10ULL * 1000 * 1000 * 1000;
+	struct wait_state *state = source->state;
+	struct sample_rate *rate = &state->rate;
+	CLEANUP_FREE struct event_counters *counted = NULL;
+	if (!rate->samples || now_ns < rate->since_ns + INTERVAL_NS)
+		return NULL;
+	try(source_kernel_count(source, state->bpf, &counted));
+	volatile uint64_t *period_ns = (volatile uint64_t *)&state->bpf->bss->wait_period_ns;
+	if (are_too_many(rate, counted, (double)(now_ns - rate->since_ns) / 1e9) &&
+		*period_ns < longest_ns)
+		*period_ns *= 2;
+	rate->since_ns = now_ns;
+	return NULL;
+}
+
+static uint64_t wait_raised_period(const struct source *source)
+{
+	const struct wait_state *state = source->state;
+	uint64_t period_ns = state->bpf->bss->wait_period_ns;
+	return period_ns == state->period_ns ? 0 : period_ns;
+}
+
+static void close_events(struct wait_state *state)
 {
 	while (state->nr_tracepoints)
 		close(state->tracepoints[--state->nr_tracepoints]);
+	switch_interrupts_close(&state->interrupts);
 }
 
 /* The programs run with preemption off: when a grace period is over, none is under way. */
@@ -140,10 +251,11 @@ static void wait_stop(struct source *source, uint64_t now_ns)
 	bool has_taken = bss->takes_waits;
 	bss->waits_end_ns = bss->until_ns && bss->until_ns < now_ns ? bss->until_ns : now_ns;
 	bss->takes_waits = false;
-	close_tracepoints(state);
+	close_events(state);
 	source_kernel_settle(source, state->bpf);
+	state->has_ended = true;
 	if (has_taken)
-		state->sleepers = bpf_program__attach_iter(state->bpf->progs.on_sleeper, NULL);
+		state->sleepers = bpf_program__attach_iter(state->sleeper, NULL);
 	if (state->sleepers)
 		state->sleepers_fd = bpf_iter_create(bpf_link__fd(state->sleepers));
 }
@@ -174,17 +286,42 @@ static bool wait_finish_some(struct source *source)
 	return false;
 }
 
+/* The last ones that were selected on a CPU, where the task that came was not seen there any more.
+ */
+static void count_unfollowed(const struct event_wait_lane *lane, struct event_counters *counted)
+{
+	for (int kind = 0; kind < EVENT_WAITS; kind++) {
+		const struct event_selected_wait *wait = &lane->selected[kind];
+		if (!wait->value_ns)
+			continue;
+		event_tally_count(&counted->of[EVENT_COUNTER_EVENTS], wait->measured_ns);
+		event_tally_count(&counted->of[EVENT_COUNTER_LOST_BUSY], wait->measured_ns);
+	}
+}
+
 static struct err *wait_read_counters(
 	struct source *source, bool with_skipped, struct source_cpus *ret)
 {
 	(void)with_skipped;
-	return source_kernel_read(source, ((struct wait_state *)source->state)->bpf, ret);
+	const struct wait_state *state = source->state;
+	try(source_kernel_read(source, state->bpf, ret));
+	if (!state->has_ended)
+		return NULL;
+	uint32_t zero = 0;
+	CLEANUP_FREE struct event_wait_lane *lanes =
+		mem_zalloc_array((size_t)libbpf_num_possible_cpus(), sizeof(*lanes));
+	if (bpf_map_lookup_elem(bpf_map__fd(state->bpf->maps.wait_lanes), &zero, lanes))
+		return err_sys(errno, "cannot read the BPF programs' waits");
+	vec_each(ret, cpu)
+		count_unfollowed(&lanes[cpu->cpu], &cpu->counted);
+	return NULL;
 }
 
 static void wait_release(struct source *source)
 {
-	close_tracepoints(source->state);
+	close_events(source->state);
 	end_sleepers(source->state);
+	mem_free(((struct wait_state *)source->state)->rate.samples);
 	mem_free(source->state);
 }
 
@@ -202,4 +339,7 @@ const struct event_source wait_source = {
 	.finish_some = wait_finish_some,
 	.read_counters = wait_read_counters,
 	.release = wait_release,
+	.update = wait_update,
+	.renew_cpu = wait_renew_cpu,
+	.raised_period = wait_raised_period,
 };

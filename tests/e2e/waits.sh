@@ -4,10 +4,6 @@
 . "$(dirname "$0")/prelude.bash"
 . "$(dirname "$0")/terminal.bash"
 
-needs_sched_exit() {
-	[[ $(uname -r | awk -F. '{ print $1 * 100 + $2 }') -ge 616 ]] || skip "needs Linux 6.16"
-}
-
 record_waits() { # EVENT... -- WAY N...: what the program says of itself is in the file said
 	local events=()
 	while [[ $1 != -- ]]; do
@@ -15,7 +11,6 @@ record_waits() { # EVENT... -- WAY N...: what the program says of itself is in t
 		shift
 	done
 	shift
-	needs_sched_exit
 	"$EBPROF" record "${events[@]}" --wait-period "${period:-10ms}" -- "$WORKLOADS/waits" "$@" >said 2>err || fail "record: $(tail -n 2 err)"
 }
 
@@ -101,19 +96,20 @@ test_wall_is_all_of_a_threads_life() {
 
 # Those of other processes are no waits of the target's.
 test_only_the_targets() {
-	needs_sched_exit
 	"$WORKLOADS/waits" long_sleeps 200 >other &
+	local stranger=$!
 	record_waits offcpu -- long_sleeps 5
-	kill %1
+	kill $stranger
 	want_balance
 	(($(tally samples count) <= 12)) || fail "$(tally samples count) samples of 5 sleeps"
 }
 
 test_attached_to_a_sleeper() {
-	needs_sched_exit
-	"$WORKLOADS/waits" long_sleeps 60 >other &
+	"$WORKLOADS/waits" long_sleeps 1000 >other &
+	local sleeper=$!
 	sleep 0.2
-	run "$EBPROF" record -e offcpu --duration 1 -p $!
+	run "$EBPROF" record -e offcpu --duration 1 -p $sleeper
+	kill $sleeper
 	want_status 0 record
 	want_balance
 	awk -v sum="$(tally samples sum)" 'BEGIN { exit !(sum > 0.85e9 && sum < 1.1e9) }' ||
@@ -122,7 +118,6 @@ test_attached_to_a_sleeper() {
 
 # Threads that sleep all the time: a sample each, as long as the recording, with a whole stack.
 test_sleepers_of_the_whole_recording() {
-	needs_sched_exit
 	"$WORKLOADS/waits" sleepers 2000 >asleep &
 	local pid=$! stacks
 	wait_until "threads that sleep" grep -q asleep asleep

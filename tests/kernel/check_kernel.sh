@@ -145,7 +145,7 @@ make_initramfs() {
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,usdt,script,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$library" "$root$library"
@@ -336,6 +336,34 @@ judge_script() { # KERNEL LOG
 		not_ok "$kernel: script stacks: $counted are not what was counted: $(part "$log" "record script" | grep entries)"; fi
 }
 
+# What tests/e2e/waits.c clocks of its sleeps and reads is what was recorded, each wait of them with
+# its stack, and every thread that sleeps through a recording is a sample.
+judge_waits() { # KERNEL LOG
+	local kernel=$1 log=$2 way clocked recorded counted
+	judge_programs "$kernel" "$log" "verify waits"
+	for way in long_sleeps pipe_reads; do
+		clocked=$(part "$log" "record waits" | awk -v way=$way '$1 == way { print $3 }')
+		recorded=$(($(count_stacks "$log" offcpu ";$way(_\\[i\\])?;") + $(count_stacks "$log" runq ";$way(_\\[i\\])?;")))
+		if awk -v got="$recorded" -v want="${clocked:-0}" 'BEGIN { exit !(want > 0 && got > 0.9 * want && got < 1.02 * want) }'; then
+			ok
+		else
+			not_ok "$kernel: $way: ${clocked:-no} ns, recorded $recorded: $(part "$log" "record waits" | tail -n 2 | tr '\n' ' ')"
+		fi
+	done
+	for counted in waits sleepers; do
+		if [[ $(part "$log" "info $counted" | jq '.sources[] | select(.name == "wait") |
+			.events.count == .samples.count + .below.count + .filtered.count + .lost_ring.count + .lost_busy.count and
+			.events.sum == .samples.sum + .below.sum + .filtered.sum + .lost_ring.sum + .lost_busy.sum and
+			.lost_busy.count * 50 <= .samples.count and .samples.count >= 30' 2>/dev/null) == true ]]; then
+			ok
+		else
+			not_ok "$kernel: $counted: $(part "$log" "info $counted" | grep '"wait"')"
+		fi
+	done
+	if [[ $(part "$log" "info sleepers" | jq '.samples') == 51 ]]; then ok; else
+		not_ok "$kernel: $(part "$log" "info sleepers" | jq -c '.samples, .stacks') samples of 51 threads that sleep"; fi
+}
+
 # CPU 1 went and came while shape_fp ran there, and the recorder went on with it: of its 4.2 s, less
 # two seconds in which that may go unseen. What is missing is said.
 judge_changes() { # KERNEL LOG
@@ -375,6 +403,7 @@ judge() { # VERSION LOG
 	if [[ $exact == true ]]; then ok; else not_ok "$kernel: the whole system: ticks do not add up, or hardly any"; fi
 	judge_probes "$kernel" "$log"
 	judge_script "$kernel" "$log"
+	judge_waits "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"

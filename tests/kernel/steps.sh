@@ -2,7 +2,7 @@
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
 #   steps.sh PROGRAMS WORK [guest]
-#                    folder of ebprof, shape_*, limited, usdt, script; an empty folder to write to;
+#                    folder of ebprof, shape_*, limited, usdt, script, waits; an empty folder to write to;
 #                    whether the machine is ours alone, whose CPUs and clock may be changed
 programs=$1 work=$2 machine=${3:-}
 ebprof=$programs/ebprof
@@ -54,6 +54,19 @@ script=$programs/script
 section "verify script" verify_for script --usdt-stacks "python:$script" -- true
 section "record script" "$ebprof" record -v -F 199 -o "$work/script.data" --usdt-stacks "python:$script" -- "$script" 1500
 section "folded script" "$ebprof" convert --folded -i "$work/script.data" -o -
+# Of tasks that switch, before Linux 6.16 by an interrupt; and of those that sleep all the time.
+section "verify waits" verify_for waits -e wall -- true
+section "record waits" "$ebprof" record -o "$work/waits.data" -e offcpu -e runq --wait-period 1ms -- \
+	"$programs/waits" long_sleeps 20 pipe_reads 20
+section "info waits" "$ebprof" info --json -i "$work/waits.data"
+section "folded offcpu" "$ebprof" convert --folded --event offcpu -i "$work/waits.data" -o -
+section "folded runq" "$ebprof" convert --folded --event runq -i "$work/waits.data" -o -
+"$programs/waits" sleepers 50 >"$work/asleep" &
+sleeper=$!
+until grep -q asleep "$work/asleep"; do sleep 0.2; done
+section "record sleepers" "$ebprof" record -o "$work/sleepers.data" -e offcpu --duration 1 -p $sleeper
+kill $sleeper
+section "info sleepers" "$ebprof" info --json -i "$work/sleepers.data"
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"

@@ -127,6 +127,21 @@ TEST(a_short_wait_that_passes_the_point_stands_for_the_period)
 	check_tally(EVENT_COUNTER_BELOW, 18, 1800);
 }
 
+/* The point is at 0 of both; the wait that begins the second passes it, too. */
+TEST(a_longer_period_holds_from_the_next_one_on)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	for (int i = 0; i < 5; i++)
+		sleep_and_queue(100, 1);
+	emulate_takes_waits(SESSION_WAIT_OFF_CPU, 4 * PERIOD_NS);
+	for (int i = 0; i < 5; i++)
+		sleep_and_queue(100, 1);
+	sleep_and_queue(2 * PERIOD_NS, 1);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+	check_sample(0, EVENT_WAIT_OFF_CPU, PERIOD_NS, 100);
+	check_sample(1, EVENT_WAIT_OFF_CPU, 4 * PERIOD_NS, 2 * PERIOD_NS);
+}
+
 /* What slept when recording began has waited since then. */
 TEST(a_wait_that_began_before_the_recording)
 {
@@ -178,6 +193,82 @@ TEST(a_wait_that_finds_no_room_in_the_ring_is_lost)
 	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
 	check_tally(EVENT_COUNTER_LOST_RING, 2, 7000);
 	check_tally(EVENT_COUNTER_SAMPLES, 0, 0);
+}
+
+/* ---- where the task that comes is followed by an interrupt ---- */
+
+TEST(an_interrupt_is_raised_for_a_selected_wait)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_wait_interrupts();
+	emulated.random = 450;
+	sleep_and_queue(100, 1);
+	CHECK_INT(emulated.interrupts, 1);
+	sleep_and_queue(100, 1);
+	CHECK_INT(emulated.interrupts, 1);
+	sleep_and_queue(5000, 1);
+	CHECK_INT(emulated.interrupts, 2);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+}
+
+TEST(a_tracepoint_needs_no_interrupt)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	sleep_and_queue(5000, 1);
+	CHECK_INT(emulated.interrupts, 0);
+}
+
+/* It came too late, or not at all: the next task is none of its stacks. */
+TEST(a_wait_that_is_not_followed_is_lost)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_wait_interrupts();
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 5000;
+	emulate_waking(SELF);
+	emulated.time_ns += 2000;
+	emulate_switch(OTHER, SELF, true, 0);
+	check_tally(EVENT_COUNTER_EVENTS, 0, 0);
+	emulated.time_ns += 300;
+	emulate_switch(SELF, OTHER, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+	check_tally(EVENT_COUNTER_LOST_BUSY, 2, 7000);
+	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
+}
+
+/* ---- states of a task ---- */
+
+/* Woken by another CPU since it chose to go: it is in the run queue already. */
+TEST(a_task_that_was_woken_before_it_was_gone)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_switch(SELF, OTHER, false, 0x200); /* TASK_WAKING */
+	emulated.time_ns += 3000;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_sample(0, EVENT_WAIT_RUN_QUEUE, 3000, 3000);
+}
+
+TEST(the_state_of_a_task_in_an_older_kernel)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulated.release = EMULATED_5_10;
+	sleep_and_queue(5000, 1);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
+}
+
+TEST(a_frozen_task_is_blocked)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_switch(SELF, OTHER, false, 0x8000); /* TASK_FROZEN */
+	emulated.time_ns += 3000;
+	emulate_waking(SELF);
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_sample(0, EVENT_WAIT_OFF_CPU, 3000, 3000);
 }
 
 /* ---- when recording ends ---- */

@@ -26,6 +26,11 @@ struct all_mm {
 	struct mm_struct___5_10 at_5_10;
 };
 
+struct all_task_struct {
+	struct task_struct now;
+	struct task_struct___5_13 at_5_13;
+};
+
 /* Of what a pointer of a flavour's type points to, in the whole object. */
 /* clang-format off */
 #define FLAVOUR_OFFSET(pointer) \
@@ -35,6 +40,7 @@ struct all_mm {
 		struct vm_area_struct___5_10 *: offsetof(struct all_vma, at_5_10), \
 		struct mm_struct___6_4 *: offsetof(struct all_mm, at_6_4), \
 		struct mm_struct___5_10 *: offsetof(struct all_mm, at_5_10), \
+		struct task_struct___5_13 *: offsetof(struct all_task_struct, at_5_13), \
 		default: (size_t)0)
 /* clang-format on */
 

@@ -12,21 +12,25 @@ struct emulated_kernel emulated;
 
 /* ---- what a release has ---- */
 
+enum {
+	MAX_FIELDS = 4,
+};
+
 /* Of the fields that programs ask for, without the variable they ask by. */
-static const char *const fields[EMULATED_RELEASES][4] = {
+static const char *const fields[EMULATED_RELEASES][MAX_FIELDS] = {
 	[EMULATED_5_10] = {"vmacache_seqnum", "i_mtime"},
-	[EMULATED_6_1] = {"mm_mt", "i_mtime"},
-	[EMULATED_6_4] = {"mm_mt", "mm_lock_seq", "i_mtime"},
-	[EMULATED_6_7] = {"mm_mt", "mm_lock_seq", "__i_mtime"},
-	[EMULATED_6_11] = {"mm_mt", "mm_lock_seq", "i_mtime_sec"},
-	[EMULATED_6_13] = {"mm_mt", "mm_lock_seq.sequence", "i_mtime_sec"},
+	[EMULATED_6_1] = {"__state", "mm_mt", "i_mtime"},
+	[EMULATED_6_4] = {"__state", "mm_mt", "mm_lock_seq", "i_mtime"},
+	[EMULATED_6_7] = {"__state", "mm_mt", "mm_lock_seq", "__i_mtime"},
+	[EMULATED_6_11] = {"__state", "mm_mt", "mm_lock_seq", "i_mtime_sec"},
+	[EMULATED_6_13] = {"__state", "mm_mt", "mm_lock_seq.sequence", "i_mtime_sec"},
 };
 
 _Bool emulate_has_field(const char *field)
 {
 	const char *arrow = strstr(field, "->");
 	const char *const *has = fields[emulated.release];
-	for (size_t i = 0; i < 4 && has[i]; i++)
+	for (size_t i = 0; i < MAX_FIELDS && has[i]; i++)
 		if (arrow && strcmp(arrow + 2, has[i]) == 0)
 			return true;
 	return false;
@@ -178,6 +182,14 @@ long bpf_get_current_comm(void *to, unsigned int bytes)
 {
 	static const char comm[EVENT_COMM_BYTES] = "emulated";
 	memcpy(to, comm, bytes < sizeof(comm) ? bytes : sizeof(comm));
+	return 0;
+}
+
+long bpf_perf_event_output(
+	void *context, void *map, unsigned long long flags, void *data, unsigned long long bytes)
+{
+	(void)context, (void)map, (void)flags, (void)data, (void)bytes;
+	emulated.interrupts++;
 	return 0;
 }
 

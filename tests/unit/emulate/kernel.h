@@ -40,6 +40,7 @@ struct emulated_kernel {
 		inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
 	uint64_t switches, runtime_ns;
 	uint64_t written_bytes; /* by iterators */
+	uint32_t interrupts;    /* that were raised on the CPU */
 	uint32_t random;        /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
@@ -199,6 +200,8 @@ bool emulated_is_target(uint32_t id);
 
 /* The recorder's side: which are sampled, and how. */
 void emulate_takes_waits(uint32_t waits, uint64_t period_ns);
+/* A kernel that has nothing else that follows in the task that comes. */
+void emulate_wait_interrupts(void);
 /* One goes, another comes: their thread ids; then the latter, if it is the current one, is back. */
 void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_state);
 void emulate_waking(uint32_t tid);

@@ -19,12 +19,12 @@ int end_tick(struct bpf_perf_event_data *ctx);
 int end_hit(struct pt_regs *ctx);
 int end_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_call(struct pt_regs *ctx);
-int on_switch(
-	bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state);
+int on_switch(unsigned long long *ctx);
 int on_waking(struct task_struct *task);
 int on_wakeup_new(struct task_struct *task);
 struct bpf_iter__task;
 int on_sleeper(struct bpf_iter__task *ctx);
+int on_sleeper_without_copy(struct bpf_iter__task *ctx);
 int on_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_wait_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int walk_wait(struct bpf_raw_tracepoint_args *ctx);
@@ -62,7 +62,11 @@ struct emulated_ids {
 };
 
 struct all_task {
-	struct task_struct task, leader;
+	union {
+		struct task_struct task;
+		struct all_task_struct flavours;
+	};
+	struct task_struct leader;
 	struct emulated_ids ids, leader_ids;
 	struct pid_namespace machine, inner;
 	struct signal_struct signal;
@@ -345,14 +349,24 @@ static struct task_struct *task_numbered(uint32_t tid)
 void emulate_takes_waits(uint32_t waits, uint64_t period_ns)
 {
 	emulate_config()->waits = waits;
-	emulate_config()->wait_period_ns = period_ns;
+	wait_period_ns = period_ns;
 	takes_waits = waits != 0;
 	takes_waits_since_ns = emulated.time_ns;
 }
 
+void emulate_wait_interrupts(void)
+{
+	raises_interrupts = true;
+}
+
 void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_state)
 {
-	on_switch(preempt, task_numbered(prev), task_numbered(next), prev_state);
+	struct task_struct *goes = task_numbered(prev);
+	if (emulated.release == EMULATED_5_10)
+		((struct all_task_struct *)goes)->at_5_13.state = prev_state;
+	else
+		goes->__state = prev_state;
+	on_switch((unsigned long long[]){preempt, (uintptr_t)goes, (uintptr_t)task_numbered(next)});
 }
 
 void emulate_waking(uint32_t tid)
