@@ -8,7 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "cmd/naming.h"
-#include "cmd/nearest.h"
+#include "format/base/nearest.h"
 #include "report/analyse/filter.h"
 #include "report/name/listing/listing.h"
 #include "report/name/symbol/symbolizer.h"

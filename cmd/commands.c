@@ -5,7 +5,7 @@
 
 #include "cmd/completion.h"
 #include "cmd/console.h"
-#include "cmd/nearest.h"
+#include "format/base/nearest.h"
 #include "report/tui/keys.h"
 
 static const struct command *const commands[] = {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cmd/console.h"
-#include "cmd/nearest.h"
 #include "format/base/mem.h"
+#include "format/base/nearest.h"
 
 static size_t count_rows(const struct opt *rows)
 {

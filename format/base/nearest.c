@@ -1,4 +1,4 @@
-#include "cmd/nearest.h"
+#include "format/base/nearest.h"
 
 #include <string.h>
 
