@@ -22,7 +22,8 @@ enum {
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 	EVENT_MAX_PROBES = 255,
 	EVENT_MAX_WAITING = 1 << 16, /* threads that wait at a time */
-	EVENT_MAX_SOURCES = 8,       /* numbers of sources stay below */
+	EVENT_MAX_SOURCES = 32,      /* numbers of sources stay below */
+	EVENT_MAX_COUNTERS = 8,      /* events that the kernel counts, each a source */
 };
 
 /*
@@ -32,7 +33,8 @@ enum event_source_number {
 	EVENT_SOURCE_TIMER = 0,
 	EVENT_SOURCE_PROBE = 1,
 	EVENT_SOURCE_WAIT = 2,
-	EVENT_SOURCES,
+	EVENT_SOURCE_COUNTER = 3, /* the first of EVENT_MAX_COUNTERS */
+	EVENT_SOURCES = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS,
 };
 
 /* The events of EVENT_SOURCE_WAIT: how long tasks were off their CPUs. */

@@ -212,6 +212,8 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.event = options.events.timer,
 		.usdt = options.events.usdt.data,
 		.nr_usdt = options.events.usdt.len,
+		.specs = options.events.specs.data,
+		.nr_specs = options.events.specs.len,
 		.waits = options.events.waits,
 		.wait_period_ns = options.wait_period_ns,
 		.usdt_stacks = options.usdt_stacks,

@@ -10,7 +10,6 @@
 #include "cmd/input.h"
 #include "record/label/label_source.h"
 #include "record/runtime/runtime_names.h"
-#include "record/source/sources.h"
 
 /* ---- parsers ---- */
 
@@ -31,62 +30,63 @@ static struct err *parse_frequency(const struct opt *row, const char *text, void
 	return NULL;
 }
 
-/* perf's ":u" and ":k" behind an event. */
-static struct err *parse_modifiers(const char *text, struct record_options *options)
+/* The timer's modifiers and terms are those of options that say the same. */
+static void take_timer(const struct event_spec *spec, struct record_options *options)
 {
-	bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
-	if (!*text || text[strspn(text, "uk")])
-		return err_new(ERR_USAGE, "\":%s\": only :u and :k are known", text);
-	options->all_user |= user && !kernel;
-	options->all_kernel |= kernel && !user;
-	return NULL;
+	const struct event_modifiers *modifiers = &spec->modifiers;
+	options->events.timer = spec->timer;
+	options->events.is_timer_given = true;
+	options->all_user |= modifiers->user && !modifiers->kernel;
+	options->all_kernel |= modifiers->kernel && !modifiers->user;
+	if (spec->period)
+		options->period = spec->period;
+	if (spec->frequency_hz) {
+		options->frequency_hz = spec->frequency_hz;
+		options->frequency_given = true;
+	}
 }
 
-/* Events of tasks that do not run; "wall" is these and the time that they do. */
-static bool find_waits(const char *text, struct record_events *events)
+static struct err *take_event_spec(const struct event_spec *spec, struct record_options *options)
 {
-	static const struct {
-		const char *name;
-		uint32_t waits;
-		bool has_timer;
-	} names[] = {
-		{"offcpu", SESSION_WAIT_OFF_CPU, false},
-		{"runq", SESSION_WAIT_RUN_QUEUE, false},
-		{"wall", SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE, true},
-	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(text, names[i].name) != 0)
-			continue;
-		events->waits |= names[i].waits;
-		events->is_timer_given |= names[i].has_timer;
-		return true;
+	struct record_events *events = &options->events;
+	if (spec->group)
+		return err_new(ERR_USAGE,
+			"\"%s\": events of groups, {a,b}, are counted together by ebprof stat; "
+			"record samples each by itself: leave the braces out",
+			spec->name);
+	switch (spec->kind) {
+	case EVENT_SPEC_TIMER:
+		take_timer(spec, options);
+		return NULL;
+	case EVENT_SPEC_WAITS:
+		events->waits |= spec->waits;
+		events->is_timer_given |= spec->has_timer;
+		return NULL;
+	case EVENT_SPEC_USDT:
+		vec_push(&events->usdt, spec->text);
+		return NULL;
+	case EVENT_SPEC_UPROBE:
+	case EVENT_SPEC_URETPROBE:
+	case EVENT_SPEC_TRACEPOINT:
+		return err_new(ERR_USAGE, "\"%s\": not recorded yet", spec->name);
+	case EVENT_SPEC_COUNTER:
+	case EVENT_SPEC_PMU:
+		events->has_others = true;
+		return NULL;
 	}
-	return false;
+	return NULL;
 }
 
 static struct err *parse_event(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
-	struct record_events *events = &options->events;
-	static const char usdt[] = "usdt:";
-	if (strncmp(text, usdt, strlen(usdt)) == 0) {
-		vec_push(&events->usdt, text + strlen(usdt));
-		return NULL;
-	}
-	if (find_waits(text, events))
-		return NULL;
-	uint32_t timer;
-	size_t len = strcspn(text, ":");
-	struct err *err = opt_find_word(row, text, len, &timer);
-	if (err) {
-		CLEANUP(str_deinit) struct str known = {0};
-		err_destroy(err);
-		sources_put_help(&known);
-		return err_new(ERR_USAGE, "\"%s\" is none of %s", text, str_text(&known));
-	}
-	events->timer = (enum session_event)timer;
-	events->is_timer_given = true;
-	return text[len] ? parse_modifiers(text + len + 1, options) : NULL;
+	struct event_specs *specs = &options->events.specs;
+	size_t before = specs->len;
+	(void)row;
+	try(event_specs_parse(specs, text));
+	for (size_t i = before; i < specs->len; i++)
+		try(take_event_spec(&specs->data[i], options));
+	return NULL;
 }
 
 static struct err *parse_off_cpu(const struct opt *row, const char *text, void *member)
@@ -212,6 +212,25 @@ const struct opt_word record_options_events[] = {
 	{0},
 };
 
+/* For completion: record/event_spec.h knows them all. */
+static const struct opt_word event_words[] = {
+	{"auto", 0, false},
+	{"cycles", 0, false},
+	{"cpu-clock", 0, false},
+	{"offcpu", 0, false},
+	{"runq", 0, false},
+	{"wall", 0, false},
+	{"page-faults", 0, false},
+	{"minor-faults", 0, false},
+	{"major-faults", 0, false},
+	{"context-switches", 0, false},
+	{"cpu-migrations", 0, false},
+	{"instructions", 0, false},
+	{"cache-misses", 0, false},
+	{"branch-misses", 0, false},
+	{0},
+};
+
 static const struct opt_word call_graph_words[] = {
 	{"auto", SESSION_CALL_GRAPH_AUTO, false},
 	{"fp", SESSION_CALL_GRAPH_FP, false},
@@ -252,9 +271,10 @@ const struct opt record_options_rows[] = {
 	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",
 		.least = "1"},
 	{"event", 'e', "EVENT", parse_event, 0,
-		.help = "*: cycles where they count; offcpu, runq, wall: waits of tasks; "
-			"usdt:PATH:PROVIDER:NAME",
-		.words = record_options_events},
+		.help = "cycles where they count, cpu-clock; offcpu, runq, wall: waits; "
+			"page-faults "
+			"and others of ebprof list; usdt:PATH:PROVIDER:NAME",
+		.words = event_words},
 	{"off-cpu", 0, NULL, parse_off_cpu, FIELD(events), .help = "-e offcpu, and the timer, too"},
 	{"wait-period", 0, "TIME", opt_duration, FIELD(wait_period_ns),
 		.help = "waits of this time are samples, shorter ones stand for so much each",
@@ -371,17 +391,30 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	if (!events->usdt.len && !events->waits)
+	if (!events->usdt.len && !events->waits && !events->has_others)
 		return NULL;
 	if (!events->is_timer_given)
 		events->timer = SESSION_EVENT_NONE;
-	if (options->cpus.len)
-		return err_new(ERR_USAGE, "-C chooses CPUs of the timer; other events are on any");
+	if (options->cpus.len && (events->usdt.len || events->waits))
+		return err_new(ERR_USAGE, "-C chooses CPUs of the timer and of counted events; "
+					  "waits and probes are on any");
 	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
 		return err_new(ERR_USAGE, "--call-graph both compares ticks, not other events");
-	if (events->timer == SESSION_EVENT_NONE && (options->frequency_given || options->period))
+	if (events->timer == SESSION_EVENT_NONE && !events->has_others &&
+		(options->frequency_given || options->period))
 		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
 	return NULL;
+}
+
+/* Those that have no period and no frequency of their own. */
+static void rate_events(struct record_options *options)
+{
+	vec_each(&options->events.specs, spec) {
+		if (spec->period || spec->frequency_hz)
+			continue;
+		spec->period = options->period;
+		spec->frequency_hz = options->frequency_hz;
+	}
 }
 
 /* Only walks by tables know where an interpreter's loop is. */
@@ -417,10 +450,13 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 	try(check_events(options));
 	try(check_usdt_stacks(options));
 	bool is_system = target == SESSION_SYSTEM || target == SESSION_USER;
-	if (options->period || (options->events.timer == SESSION_EVENT_NONE))
+	if (options->period)
 		options->frequency_hz = 0;
 	else if (!options->frequency_given && is_system)
 		options->frequency_hz = (uint32_t)atoi(SYSTEM_HZ);
+	rate_events(options);
+	if (options->events.timer == SESSION_EVENT_NONE)
+		options->frequency_hz = 0;
 	if (options->all_user && options->all_kernel)
 		return err_new(ERR_USAGE, "--all-user and --all-kernel exclude each other");
 	bool switches = has_switch(options);
@@ -442,4 +478,5 @@ void record_options_deinit(struct record_options *options)
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);
 	vec_deinit(&options->events.usdt);
+	event_specs_deinit(&options->events.specs);
 }

@@ -12,6 +12,7 @@
 #include "cmd/opt.h"
 #include "format/base/vec.h"
 #include "record/cpu.h"
+#include "record/event_spec.h"
 #include "record/session_options.h"
 
 struct record_call_graph {
@@ -22,8 +23,10 @@ struct record_call_graph {
 struct record_events {
 	enum session_event timer;
 	bool is_timer_given;
-	VEC(const char *) usdt; /* "PATH:PROVIDER:NAME", borrowed */
-	uint32_t waits;         /* enum session_wait */
+	struct event_specs specs; /* all that were given */
+	VEC(const char *) usdt;   /* "PATH:PROVIDER:NAME", borrowed of these */
+	uint32_t waits;           /* enum session_wait */
+	bool has_others;          /* that are neither the timer's nor these */
 };
 
 struct record_options {

@@ -91,13 +91,13 @@ static uint32_t recording_put_event(struct recording *recording, const struct so
 	const struct source_event *event, const char *name)
 {
 	struct writer *writer = recording->writer;
-	bool is_first = first_source_find(source->row->name);
+	bool is_first = first_source_find(source->name);
 	struct layout_event out = {
 		.name = intern_text(writer, name),
 		.unit = intern_text(writer, event->unit),
 		.period = event->period,
 		.frequency_hz = event->frequency_hz,
-		.source = is_first ? 0 : intern_text(writer, source->row->name),
+		.source = is_first ? 0 : intern_text(writer, source->name),
 	};
 	return writer_event(writer, &out);
 }
@@ -181,11 +181,11 @@ static void put_counter(
 static void put_tally(struct recording *recording, const struct source *source,
 	enum layout_event_counter counter, uint32_t cpu, struct event_tally tally)
 {
-	const struct first_source *first = first_source_find(source->row->name);
+	const struct first_source *first = first_source_find(source->name);
 	struct layout_event_tally out = {
 		.counter = counter, .cpu = cpu, .count = tally.count, .sum = tally.sum};
 	if (!first) {
-		out.source = intern_text(recording->writer, source->row->name);
+		out.source = intern_text(recording->writer, source->name);
 		writer_event_tally(recording->writer, &out);
 	} else if (first->counters[counter]) {
 		put_counter(recording, first->counters[counter], cpu, tally.count);

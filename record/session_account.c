@@ -223,8 +223,8 @@ static void sum_source(const struct session_account *account, const struct sourc
 	const struct recording_source_counts *counts = &account->counts.sources[source->number];
 	struct session_source *ret = &summary->sources[summary->nr_sources++];
 	*ret = (struct session_source){
-		.name = source->row->name,
-		.tallied = source->row->tallied,
+		.name = source->name,
+		.tallied = source->tallied,
 		.has_idle = source->row->has_idle,
 		.events = sum_counter(counts, EVENT_COUNTER_EVENTS),
 		.samples = recording_samples(account->recording, source->number),

@@ -8,6 +8,8 @@
 
 #include "format/base/caller.h"
 
+struct event_spec;
+
 enum session_target {
 	SESSION_COMMAND,   /* argv */
 	SESSION_PROCESSES, /* pids */
@@ -56,6 +58,8 @@ struct session_options {
 	enum session_event event;
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
 	size_t nr_usdt;
+	const struct event_spec *specs; /* other events: record/event_spec.h */
+	size_t nr_specs;
 	uint32_t waits;          /* enum session_wait; 0: none */
 	uint64_t wait_period_ns; /* waits of that time are samples, of shorter ones a choice */
 	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */

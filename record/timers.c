@@ -11,7 +11,7 @@
 void timers_init(struct timers *timers, const struct timers_clock *clock)
 {
 	struct perf_event_attr *attr = &timers->attr;
-	*timers = (struct timers){.is_cycles = clock->is_cycles};
+	*timers = (struct timers){.name = clock->is_cycles ? "cycles" : "cpu-clock"};
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
 		.type = clock->is_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
@@ -29,6 +29,27 @@ void timers_init(struct timers *timers, const struct timers_clock *clock)
 	} else {
 		attr->sample_period = 1000000000ULL / clock->frequency_hz;
 	}
+}
+
+void timers_init_event(struct timers *timers, const struct perf_event_attr *attr, const char *name)
+{
+	*timers = (struct timers){.attr = *attr, .name = name};
+	timers->attr.size = sizeof(*attr);
+	timers->attr.disabled = 1;
+}
+
+static bool counts_time(const struct timers *timers)
+{
+	const struct perf_event_attr *attr = &timers->attr;
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		       attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static bool counts_cycles(const struct timers *timers)
+{
+	return timers->attr.type == PERF_TYPE_HARDWARE &&
+	       timers->attr.config == PERF_COUNT_HW_CPU_CYCLES;
 }
 
 static uint64_t read_count(const struct timer *timer)
@@ -67,7 +88,7 @@ void timers_deinit(struct timers *timers)
 static struct err *explain_open(const struct timers *timers, const struct timer *timer, int errnum)
 {
 	const char *name = timers_event_name(timers);
-	if (timers->is_cycles && (errnum == ENOENT || errnum == EOPNOTSUPP))
+	if (counts_cycles(timers) && (errnum == ENOENT || errnum == EOPNOTSUPP))
 		return err_new(ERR_UNSUPPORTED,
 			"this machine shows no hardware counters, as most virtual ones: "
 			"without -e cycles the CPU's clock is used");
@@ -147,7 +168,7 @@ struct err *timers_renew_cpu(struct timers *timers, const struct cpu_gap *gap, i
 {
 	close_dead(timers, gap->cpu);
 	try(open_timer(timers, &timers->attr, (struct timer){.cpu = gap->cpu}, program));
-	if (!timers->is_cycles)
+	if (counts_time(timers))
 		closed_of(timers, gap->cpu)->count += gap->until_ns - gap->from_ns;
 	const struct timer *timer = &timers->opened.data[timers->opened.len - 1];
 	if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
@@ -193,6 +214,8 @@ struct err *timers_open_tasks(struct timers *timers, const struct target_tasks *
 
 struct err *timers_start(struct timers *timers)
 {
+	if (timers->attr.enable_on_exec)
+		return NULL;
 	vec_each(&timers->opened, timer)
 		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
 			return err_sys(errno, "cannot start a timer");
@@ -205,26 +228,30 @@ void timers_stop(struct timers *timers)
 		ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-uint64_t timers_due(const struct timers *timers, int cpu)
+uint64_t timers_counted(const struct timers *timers, int cpu)
 {
-	uint64_t period = timers_period(timers), sum = 0;
-	if (!period)
-		return 0;
+	uint64_t sum = 0;
 	vec_each(&timers->closed, closed)
 		sum += closed->cpu == cpu ? closed->count : 0;
 	vec_each(&timers->opened, timer)
 		sum += timer->cpu == cpu ? read_count(timer) : 0;
-	return sum / period;
+	return sum;
+}
+
+uint64_t timers_due(const struct timers *timers, int cpu)
+{
+	uint64_t period = timers_period(timers);
+	return period ? timers_counted(timers, cpu) / period : 0;
 }
 
 const char *timers_event_name(const struct timers *timers)
 {
-	return timers->is_cycles ? "cycles" : "cpu-clock";
+	return timers->name;
 }
 
 const char *timers_event_unit(const struct timers *timers)
 {
-	return timers->is_cycles ? "cycles" : "ns";
+	return counts_cycles(timers) ? "cycles" : "ns";
 }
 
 uint64_t timers_period(const struct timers *timers)

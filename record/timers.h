@@ -1,6 +1,6 @@
 /*
- * The clock that ticks: perf events at whose every overflow a BPF program runs. They count cycles
- * of the CPU, or nanoseconds, of each CPU or of tasks and of what these fork.
+ * Perf events at whose every overflow a BPF program runs: the clock that ticks, which counts cycles
+ * of the CPU or nanoseconds, or other events; of each CPU, or of tasks and of what these fork.
  */
 #ifndef EBPROF_TIMERS_H
 #define EBPROF_TIMERS_H
@@ -24,7 +24,7 @@ struct timers_clock {
 
 struct timers {
 	struct perf_event_attr attr;
-	bool is_cycles;
+	const char *name; /* of the event; borrowed */
 	VEC(struct timer {
 		int cpu;      /* -1: of a task */
 		uint32_t tid; /* 0: of a CPU */
@@ -38,6 +38,9 @@ struct timers {
 
 /* There are none yet; the clock's name, unit and period are known from here on. */
 void timers_init(struct timers *timers, const struct timers_clock *clock);
+/* The same for any event, as `attr` describes it; the name is borrowed. With attr.enable_on_exec
+ * they count from the exec of their tasks on, and timers_start() does nothing. */
+void timers_init_event(struct timers *timers, const struct perf_event_attr *attr, const char *name);
 void timers_deinit(struct timers *timers);
 /* Closes all of them; others may be opened then. */
 void timers_close(struct timers *timers);
@@ -73,6 +76,9 @@ void timers_stop(struct timers *timers);
  * waited for.
  */
 uint64_t timers_due(const struct timers *timers, int cpu);
+
+/* What they have counted, likewise. */
+uint64_t timers_counted(const struct timers *timers, int cpu);
 
 const char *timers_event_name(const struct timers *timers); /* "cycles", "cpu-clock" */
 const char *timers_event_unit(const struct timers *timers); /* "cycles", "ns" */

@@ -129,20 +129,31 @@ static struct err *load_walker(
 	return NULL;
 }
 
+/* Of the sources that it walks for, of which there may be several. NULL: there is none. */
+static const char *name_of_walker(
+	const struct walker *walker, const struct sample_bpf *bpf, const struct sources *sources)
+{
+	vec_each(sources, source) {
+		const char *name = source->row->program;
+		if (name && source_kernel_walker(bpf, name) == walker->program)
+			return name;
+	}
+	return NULL;
+}
+
 static struct err *load_group(const struct walkers *walkers, const struct sample_bpf *bpf,
 	const struct sources *sources, enum runtime_group group, struct walker_runtimes runtimes)
 {
 	CLEANUP_FD int constants = -1;
 	try(copy_constants(bpf, runtimes, &constants));
-	vec_each(&walkers->list, walker)
-		vec_each(sources, source) {
-			const char *name = source->row->program;
-			if (!name || source_kernel_walker(bpf, name) != walker->program)
-				continue;
-			CLEANUP_FD int program = -1;
-			try(load_walker(walker, bpf, constants, &program));
-			try(source_kernel_put_walker(bpf, name, group, program));
-		}
+	vec_each(&walkers->list, walker) {
+		const char *name = name_of_walker(walker, bpf, sources);
+		if (!name)
+			continue;
+		CLEANUP_FD int program = -1;
+		try(load_walker(walker, bpf, constants, &program));
+		try(source_kernel_put_walker(bpf, name, group, program));
+	}
 	return NULL;
 }
 

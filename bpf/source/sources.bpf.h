@@ -2,6 +2,7 @@
 #ifndef EBPROF_SOURCES_BPF_H
 #define EBPROF_SOURCES_BPF_H
 
+#include "bpf/source/counter.bpf.h"
 #include "bpf/source/probe.bpf.h"
 #include "bpf/source/sleeper.bpf.h"
 #include "bpf/source/timer.bpf.h"

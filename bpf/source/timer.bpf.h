@@ -55,12 +55,11 @@ static __noinline struct scratch *admit_tick(void)
 	return 0;
 }
 
+/* With the sample begun: takes the stacks of what the tick interrupted as far as it can at once.
+ * Returns the program that goes on. */
 static __noinline int begin_tick_walk(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	take_lane(scratch, EVENT_LANE_INTERRUPT);
-	begin_sample(task, scratch, EVENT_SOURCE_TIMER, 0, 1);
-	scratch->is_compared = config.call_graph == EVENT_CALL_GRAPH_BOTH;
 	take_kernel_stack(ctx, &scratch->kernel);
 	bool has_user_stack = begin_user_stack(task, scratch);
 	if (has_user_stack && read_user_registers(ctx, task, &scratch->walk.regs) &&
@@ -74,8 +73,14 @@ static __noinline int begin_tick_walk(struct bpf_perf_event_data *ctx, struct sc
 
 static __always_inline int begin_tick(struct bpf_perf_event_data *ctx, bool has_loop)
 {
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct scratch *scratch = admit_tick();
-	return scratch ? begin_tick_walk(ctx, scratch) : NEXT_NONE;
+	if (!scratch)
+		return NEXT_NONE;
+	take_lane(scratch, EVENT_LANE_INTERRUPT);
+	begin_sample(task, scratch, EVENT_SOURCE_TIMER, 0, 1);
+	scratch->is_compared = config.call_graph == EVENT_CALL_GRAPH_BOTH;
+	return begin_tick_walk(ctx, scratch);
 }
 
 SAMPLING_PROGRAMS("perf_event", tick, struct bpf_perf_event_data, begin_tick)

@@ -38,10 +38,11 @@ struct source_cpus {
 	size_t len, cap;
 };
 
-/* A row of which a session has events. */
+/* A row of which a session has events; or one of several sources that have the same row. */
 struct source {
 	const struct event_source *row;
-	uint32_t number;                 /* of the row: that of samples and counters */
+	uint32_t number;                 /* that of samples and counters */
+	const char *name, *tallied;      /* the row's, or of the state: see there */
 	void *state;                     /* the row's own */
 	VEC(struct source_event) events; /* as samples number them */
 	struct cpu_list cpus;            /* that are counted, see source_kernel_read() */
@@ -58,7 +59,6 @@ struct source_place {
 struct event_source {
 	const char *name;    /* in the file */
 	const char *tallied; /* what its events are called where they are summed up: "ticks" */
-	const char *help;    /* how `record -e` asks for its events */
 	const char *program; /* the name of its SAMPLING_PROGRAMS in bpf/source/; NULL: none */
 	enum event_lane lane;
 	bool has_idle;           /* its events may come upon the idle task */

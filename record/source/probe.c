@@ -101,7 +101,6 @@ static void probe_release(struct source *source)
 const struct event_source probe_source = {
 	.name = "probe",
 	.tallied = "hits",
-	.help = "usdt:PATH:PROVIDER:NAME",
 	.program = "hit",
 	.lane = EVENT_LANE_TASK,
 	.probe = probe_probe,

@@ -1,5 +1,6 @@
 #include "record/source/sources.h"
 
+#include "record/source/counter.h"
 #include "record/source/probe.h"
 #include "record/source/source_kernel.h"
 #include "record/source/timer.h"
@@ -9,6 +10,7 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_TIMER] = &timer_source,
 	[EVENT_SOURCE_PROBE] = &probe_source,
 	[EVENT_SOURCE_WAIT] = &wait_source,
+	[EVENT_SOURCE_COUNTER... EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS - 1] = &counter_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");
@@ -25,7 +27,10 @@ struct err *sources_probe(struct sources *sources, const struct event_source *co
 	size_t nr_rows, const struct session_options *options)
 {
 	for (size_t i = 0; i < nr_rows; i++) {
-		vec_push(sources, (struct source){.row = rows[i], .number = (uint32_t)i});
+		vec_push(sources, (struct source){.row = rows[i],
+					  .number = (uint32_t)i,
+					  .name = rows[i]->name,
+					  .tallied = rows[i]->tallied});
 		struct source *source = &sources->data[sources->len - 1];
 		try(rows[i]->probe(source, options));
 		if (!source->events.len)
@@ -118,12 +123,6 @@ struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns
 		if (source->row->times)
 			return source->row->times(source, now_ns);
 	return (struct ticker_times){0};
-}
-
-void sources_put_help(struct str *out)
-{
-	for (int i = 0; i < EVENT_SOURCES; i++)
-		str_printf(out, "%s%s", i ? ", " : "", event_sources[i]->help);
 }
 
 uint64_t sources_raised_period(const struct sources *sources)

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/base/str.h"
 #include "record/source/event_source.h"
 
 /* By enum event_source_number. */
@@ -41,8 +40,5 @@ void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap);
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
 /* In ns, of the source that has raised its period; 0: none has. */
 uint64_t sources_raised_period(const struct sources *sources);
-
-/* Appends what `record -e` takes: "auto, cycles, ...". */
-void sources_put_help(struct str *out);
 
 #endif

@@ -189,7 +189,6 @@ static void timer_release(struct source *source)
 const struct event_source timer_source = {
 	.name = "timer",
 	.tallied = "ticks",
-	.help = "auto, cycles, cpu-clock",
 	.program = "tick",
 	.lane = EVENT_LANE_INTERRUPT,
 	.has_idle = true,

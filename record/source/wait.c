@@ -328,7 +328,6 @@ static void wait_release(struct source *source)
 const struct event_source wait_source = {
 	.name = "wait",
 	.tallied = "waits",
-	.help = "offcpu, runq, wall",
 	.program = "wait",
 	.lane = EVENT_LANE_SWITCH,
 	.probe = wait_probe,

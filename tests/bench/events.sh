@@ -1,6 +1,7 @@
 #!/bin/bash
 # Waits of threads: are their sums right, what does a switch of tasks cost, what is lost, and how long
-# do many sleepers take at the end. A line a figure, and what is aimed at beside it; nothing is asserted.
+# do many sleepers take at the end; what a page fault costs, and whether their number is right. A line
+# a figure, and what is aimed at beside it; nothing is asserted.
 set -u
 ebprof=${EBPROF:?path of the ebprof binary} build=${BUILD:?}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-bench.XXXXXX")
@@ -64,6 +65,24 @@ sysctl -q kernel.bpf_stats_enabled="$stats_were"
 awk '/^prog_id/ { id = $2 } /^run_cnt/ { if ($2 > most) most = $2 } END { print most }' /proc/$recorder/fdinfo/* >runs 2>/dev/null
 wait $recorder
 line "BPF a switch, all programs" "$(awk 'NR == FNR { ns = $1; next } { printf "%.0f", ns / $1 }' ns runs)" ns "<= 200 (10 % at 500,000)"
+
+# ---- page faults of which hardly any is a sample ----
+
+pages=1000000
+fault_ns() { # COMMAND...: of the program's own time, the least of five
+	for _ in 1 2 3 4 5; do
+		"$@" "$build/tests/e2e/counted" faults $pages 2>/dev/null |
+			awk -v n=$pages '/cpu_us/ { printf "%.1f\n", 1000 * $2 / n }'
+	done | sort -n | head -n 1
+}
+bare=$(fault_ns env)
+with=$(fault_ns "$ebprof" record -q -e page-faults -c 100000 -o faults.data --)
+line "a page fault, bare" "$bare" ns ""
+line "... recorded, not selected: more" "$(awk -v a="$with" -v b="$bare" 'BEGIN { printf "%.1f", a - b }')" ns "<= 100"
+"$ebprof" record -q -e page-faults -c 1000 -o faults.data -- "$build/tests/e2e/counted" faults $pages >said
+line "page faults, counted of the program's own number" \
+	"$("$ebprof" info --json faults.data | sed -nE 's/.*"name": "page-faults", "events": \{"count": ([0-9]+).*/\1/p')" \
+	"of $(awk '/faults/ { print $2 }' said)" "less what the exec took"
 
 # ---- 10,000 threads that sleep ----
 

@@ -421,3 +421,41 @@ TEST(forked_processes_wake_the_recorder)
 	CHECK_INT(emulated_processes_forked(), 4);
 	CHECK_INT(emulated_threads_forked(), 4);
 }
+
+/* ---- events that the kernel counts ---- */
+
+static uint64_t counted_counted(enum event_counter counter)
+{
+	return emulated_counter((enum event_source_number)(EVENT_SOURCE_COUNTER + 3), counter);
+}
+
+TEST(a_counted_event_stands_for_its_period)
+{
+	struct unwind_registers regs = boot();
+	emulate_counted(&regs, 500, true);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK(sample != NULL);
+	CHECK_INT(sample->source, EVENT_SOURCE_COUNTER + 3);
+	CHECK_INT(sample->event, 0);
+	CHECK_INT(sample->value, 500);
+	CHECK_INT(sample->measured, 1);
+	CHECK_INT(counted_counted(EVENT_COUNTER_EVENTS), 1);
+	CHECK_INT(counted_counted(EVENT_COUNTER_SAMPLES), 1);
+	check_counters(0, 0, 0, 0, 0);
+}
+
+/* Those of the CPUs come from all processes, those of tasks from the recorder's child as well. */
+TEST(counted_events_are_filtered)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_PROCESS;
+	emulate_counted(&regs, 1, false);
+	CHECK_INT(counted_counted(EVENT_COUNTER_FILTERED), 1);
+	emulate_counted(&regs, 1, true);
+	CHECK_INT(counted_counted(EVENT_COUNTER_SAMPLES), 1);
+	emulate_config()->command_pid = emulated.pid;
+	emulated.parent_exec_id = emulated.exec_id;
+	emulate_counted(&regs, 1, true);
+	CHECK_INT(counted_counted(EVENT_COUNTER_FILTERED), 2);
+	CHECK_INT(counted_counted(EVENT_COUNTER_EVENTS), 3);
+}

@@ -40,8 +40,9 @@ static void begin_as(struct session_options what)
 {
 	options = what;
 	options.output = "x.data";
-	struct source ticks = {
-		.row = event_sources[EVENT_SOURCE_TIMER], .number = EVENT_SOURCE_TIMER};
+	struct source ticks = {.row = event_sources[EVENT_SOURCE_TIMER],
+		.number = EVENT_SOURCE_TIMER,
+		.name = event_sources[EVENT_SOURCE_TIMER]->name};
 	struct source_event event = {.name = "cpu-clock", .unit = "ns", .frequency_hz = 997};
 	vec_push(&ticks.events, event);
 	vec_push(&sources, ticks);

@@ -23,7 +23,10 @@ static void setup(void)
 	account.script_probes = &script_probes;
 	account.left_out = &left_out;
 	for (uint32_t i = 0; i < EVENT_SOURCES; i++)
-		vec_push(&sources, (struct source){.row = event_sources[i], .number = i});
+		vec_push(&sources, (struct source){.row = event_sources[i],
+					   .number = i,
+					   .name = event_sources[i]->name,
+					   .tallied = event_sources[i]->tallied});
 }
 
 static void teardown(void)

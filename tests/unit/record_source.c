@@ -61,7 +61,6 @@ static struct err *meter_read_counters(
 static const struct event_source meter_source = {
 	.name = "meter",
 	.tallied = "gulps",
-	.help = "gulps",
 	.lane = EVENT_LANE_TASK,
 	.probe = meter_probe,
 	.load = meter_load,

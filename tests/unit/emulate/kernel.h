@@ -127,6 +127,8 @@ void emulate_memory(uint64_t address, const void *bytes, size_t len);
 /* A tick that hits user code, or the kernel called by it, at these registers. */
 void emulate_tick(const struct unwind_registers *regs);
 void emulate_tick_without_loop(const struct unwind_registers *regs);
+/* The fourth of the counted events, at the end of a period; counted of the targets' tasks alone. */
+void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task);
 void emulate_tick_in_kernel(const struct unwind_registers *regs);
 
 /* The probe `emulated.cookie` is hit; where hits have been allowed to count, it does. */

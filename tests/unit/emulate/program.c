@@ -9,6 +9,15 @@
 int unwind_frame(void);
 int on_tick(struct bpf_perf_event_data *ctx);
 int on_tick_without_loop(struct bpf_perf_event_data *ctx);
+#define DECLARE_COUNTER(number) int on_counter_##number(struct bpf_perf_event_data *ctx);
+DECLARE_COUNTER(0)
+DECLARE_COUNTER(1)
+DECLARE_COUNTER(2)
+DECLARE_COUNTER(3)
+DECLARE_COUNTER(4)
+DECLARE_COUNTER(5)
+DECLARE_COUNTER(6)
+DECLARE_COUNTER(7)
 int walk_tick(struct bpf_perf_event_data *ctx);
 int continue_tick(struct bpf_perf_event_data *ctx);
 int on_hit(struct pt_regs *ctx);
@@ -298,6 +307,15 @@ void emulate_tick_without_loop(const struct unwind_registers *regs)
 	begin(regs, &context);
 	process.has_loop = false;
 	on_tick_without_loop(&context);
+}
+
+void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	context.sample_period = period;
+	counters_of_tasks = is_of_task ? 1U << 3 : 0;
+	on_counter_3(&context);
 }
 
 void emulate_tick_in_kernel(const struct unwind_registers *regs)

@@ -1,0 +1,130 @@
+#!/bin/bash
+# Events that the kernel counts, of a program that knows how many there are: each count is exact, and
+# the samples stand for it.
+# Beside others: what is counted is the program's own.
+. "$(dirname "$0")/prelude.bash"
+
+record_counted() { # OPTION... -- WAY N...
+	local options=()
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	"$EBPROF" record "${options[@]}" -- "$WORKLOADS/counted" "$@" >said 2>err || fail "record: $(tail -n 2 err)"
+	want_whole ebprof.data
+	want_exact ebprof.data
+}
+
+# What became of an event, in number.
+tally() { # EVENT COUNTER
+	"$EBPROF" info --json ebprof.data | grep -F "\"name\": \"$1\"" | sed -E "s/.*\"$2\": \{\"count\": ([0-9]+).*/\1/"
+}
+
+# What all stacks of an event weigh that have the function.
+weight() { # EVENT FUNCTION
+	"$EBPROF" convert --folded --event "$1" -o - ebprof.data 2>/dev/null |
+		awk -v name="$2" 'index($0, ";" name ";") || index($0, ";" name " ") { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+want_between() { # WHAT VALUE LEAST MOST
+	(($2 >= $3 && $2 <= $4)) || fail "$1: $2, not from $3 to $4"
+}
+
+test_each_fault_is_a_sample() {
+	record_counted -e page-faults -c 1 -- faults 3000
+	[[ $(tally page-faults events) == "$(tally page-faults samples)" ]] || fail "of $(tally page-faults events) faults $(tally page-faults samples) are samples"
+	[[ $(weight page-faults touch_pages) == 3000 ]] || fail "$(weight page-faults touch_pages) faults of 3000"
+	# the program's own count began with the process, before its exec
+	want_between "faults in all" "$(tally page-faults events)" 3030 "$(awk '/faults/ { print $2 }' said)"
+	"$EBPROF" report --stdio ebprof.data >report || fail "report"
+	grep -q 'touch_pages' report || fail "the report has no touch_pages: $(cat report)"
+	"$EBPROF" info ebprof.data | grep -q '^page-faults ' || fail "info does not count them"
+}
+
+test_periods() {
+	record_counted -e page-faults -c 100 -- faults 20000
+	want_between "faults in all" "$(tally page-faults events)" 20030 20200
+	want_between "their weight" "$(weight page-faults touch_pages)" 19900 20100
+	want_between samples "$(tally page-faults samples)" 199 202
+	record_counted -e 'page-faults/period=500,name=touched/u' -- faults 20000
+	want_between "faults of its own code" "$(tally touched events)" 20000 20200
+	want_between samples "$(tally touched samples)" 39 41
+}
+
+# Seldom ones are all samples; of many, about as many a second as of the timer.
+test_frequency() {
+	record_counted -e page-faults -- faults 200000
+	want_between "faults in all" "$(tally page-faults events)" 200030 200200
+	want_between samples "$(tally page-faults samples)" 20 40000
+	want_between "their weight" "$(weight page-faults touch_pages)" 190000 210000
+}
+
+test_children() {
+	record_counted -e page-faults -c 1 -- children 20
+	[[ $(weight page-faults touch_pages) == 2000 ]] || fail "$(weight page-faults touch_pages) faults of 2000"
+	record_counted -i -e page-faults -c 1 -- children 20
+	[[ $(weight page-faults touch_pages) == 0 ]] || fail "children were counted"
+}
+
+test_several_events() {
+	record_counted -e cs,page-faults -e cpu-migrations -c 1 -- faults 500 switches 300 migrations 40
+	want_between "faults" "$(weight page-faults touch_pages)" 500 500
+	want_between "switches" "$(weight cs do_switches)" 295 330
+	[[ $(nproc) -lt 2 ]] || want_between migrations "$(tally cpu-migrations events)" 40 80
+	local event
+	for event in cs page-faults cpu-migrations; do
+		"$EBPROF" info ebprof.data | grep -q "^$event .* = " || fail "info does not account for $event"
+	done
+}
+
+test_beside_the_timer() {
+	record_counted -e cpu-clock -e page-faults -c 1000000 -- faults 100000
+	want_between "faults in all" "$(tally page-faults events)" 100030 100200
+	(($(field ebprof.data ticks) > 0)) || fail "no ticks"
+}
+
+test_of_the_system() {
+	run "$EBPROF" record -m 64M -a -e page-faults -c 1 -- "$WORKLOADS/counted" faults 2000
+	want_status 0 record
+	want_exact ebprof.data
+	want_between "faults of the program" "$(weight page-faults touch_pages)" 1990 2000
+}
+
+test_running_process() {
+	"$WORKLOADS/counted" switches 20000 >said &
+	run "$EBPROF" record -e cs -c 1 --duration 0.5 -p $!
+	want_status 0 record
+	want_exact ebprof.data
+	want_between switches "$(weight cs do_switches)" 100 5000
+}
+
+test_writes_to_an_address() {
+	"$EBPROF" record --dry-run -e mem:0x10000000/4:w -- true 2>err || skip "no breakpoints: $(tail -n 1 err)"
+	record_counted -e mem:0x10000000/4:w -c 1 -- writes 700
+	want_between writes "$(weight mem:0x10000000/4:w do_writes)" 700 700
+}
+
+# Nothing is left out in silence.
+want_refusal() { # WORDS OPTION...
+	local words=$1
+	shift
+	run "$EBPROF" record "$@" -- true
+	want_status 125 "$*"
+	grep -q -- "$words" err || fail "$*: $(cat err)"
+}
+
+test_refusals() {
+	want_refusal 'did you mean page-faults' -e page-fault
+	want_refusal 'ebprof stat' -e '{cs,page-faults}:S'
+	want_refusal 'there is no PMU' -e nowhere/event=1/
+	want_refusal 'multiple of the length' -e mem:0x10000001/4:w
+	want_refusal 'always precise' -e page-faults:pp
+	want_refusal 'modifier x is not known' -e page-faults:x
+	want_refusal 'exclude each other' -e page-faults/period=1,freq=2/
+	want_refusal 'more than 8' -e cs,cs:u,cs:k,faults,faults:u,faults:k,migrations,minor-faults,major-faults
+	"$EBPROF" check | grep -q 'hardware cycles.*do not count' || return 0
+	want_refusal "the processor's counters are not to be had" -e instructions
+}
+
+run_tests
