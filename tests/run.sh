@@ -4,10 +4,11 @@
 #   tests/run.sh [PATTERN]     only suites whose name matches: unit/*, golden, e2e/kill, fuzz/*
 # Logs are in $O/tests/log.
 #
-# Suites run in two lanes at once. In the first run those that sample and judge what was sampled, one
-# after the other. In the second runs what does not care what else the machine does: unit tests, golden
-# tests, replays, and the end-to-end suites that say so by a line "# Beside others: ...". What says
-# "# Alone: ..." runs after both.
+# Suites run in three lanes at once. In the first run those that sample and judge what was sampled, one
+# after the other. In the others runs what does not care what else the machine does: in the second unit
+# tests, golden tests, replays, and the end-to-end suites that say so by a line "# Beside others: ...";
+# in the third those of a line "# Mostly waits: ...", which leave most of a CPU to the others. What says
+# "# Alone: ..." runs after all.
 #
 # A test that fails gets a second chance, alone, after everything else of its suite: what ran on a
 # busy machine beside others may have met what no test can wait for. If it passes then, it counts as
@@ -90,7 +91,7 @@ suite() { # NAME KIND SECONDS COMMAND...
 end_to_end_suites() { # KIND: what the script says of itself, see above; "" where it says nothing
 	local script
 	for script in tests/e2e/*.sh; do
-		[[ $(sed -nE 's/^# (Beside others|Alone):.*/\1/p' "$script") == "$1" ]] || continue
+		[[ $(sed -nE 's/^# (Beside others|Mostly waits|Alone):.*/\1/p' "$script") == "$1" ]] || continue
 		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
 	done
 }
@@ -113,6 +114,7 @@ suites_beside_others() {
 
 : >"$log/sums"
 suites_beside_others &
+end_to_end_suites "Mostly waits" &
 end_to_end_suites ""
 wait
 end_to_end_suites Alone

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs on a file system that stops answering: the recorder opens none of them, unless they are
 # its own user's, ends when it should, and says what is missing.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 as_nobody() { exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs that are stepped, so that at each instruction all callers are known: what is recorded
 # there is that list, or says that it was guessed or is cut.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 is_possible() {

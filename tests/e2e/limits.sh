@@ -1,5 +1,6 @@
 #!/bin/bash
 # What bounds a recording: --duration, -D, --max-size, --switch-output.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 test_duration() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Where a recording is written to: what may be replaced, and what happens when writing fails.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 test_mode() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Pushing: what servers get, and what comes of servers that are busy, slow, full or not who they say.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: and what else the machine does changes nothing here.
 # shellcheck disable=SC2034
 . "$(dirname "$0")/prelude.bash"
 . "$here/collector.bash"

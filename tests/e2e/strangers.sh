@@ -1,6 +1,7 @@
 #!/bin/bash
 # What other processes of the machine do is nothing to a recording of some; and what is lost of what
 # processes do is said.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # Two processes that map and unmap executable memory as fast as they can, until the test ends.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What takes the recorder long to learn holds up neither samples nor the end.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: and what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
 
 # Files with 63 MB of call frame information each: their tables take seconds of CPU time.
