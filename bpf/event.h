@@ -24,6 +24,8 @@ enum {
 	EVENT_MAX_WAITING = 1 << 16, /* threads that wait at a time */
 	EVENT_MAX_SOURCES = 32,      /* numbers of sources stay below */
 	EVENT_MAX_COUNTERS = 8,      /* events that the kernel counts, each a source */
+	EVENT_MAX_TRACES = 8,        /* patterns of tracepoints, each a source */
+	EVENT_MAX_TRACE_POINTS = 512,
 };
 
 /*
@@ -34,7 +36,8 @@ enum event_source_number {
 	EVENT_SOURCE_PROBE = 1,
 	EVENT_SOURCE_WAIT = 2,
 	EVENT_SOURCE_COUNTER = 3, /* the first of EVENT_MAX_COUNTERS */
-	EVENT_SOURCES = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS,
+	EVENT_SOURCE_TRACE = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS, /* of EVENT_MAX_TRACES */
+	EVENT_SOURCES = EVENT_SOURCE_TRACE + EVENT_MAX_TRACES,
 };
 
 /* The events of EVENT_SOURCE_WAIT: how long tasks were off their CPUs. */
@@ -258,6 +261,45 @@ struct event_wait_lane {
 	} selected[EVENT_WAITS];
 };
 
+/* ---- tracepoints ---- */
+
+enum event_trace_operator {
+	EVENT_TRACE_EQUAL,
+	EVENT_TRACE_NOT_EQUAL,
+	EVENT_TRACE_LESS,
+	EVENT_TRACE_AT_MOST,
+	EVENT_TRACE_MORE,
+	EVENT_TRACE_AT_LEAST,
+	EVENT_TRACE_HAS_BITS,
+};
+
+enum {
+	EVENT_TRACE_MAX_TERMS = 16,
+	EVENT_TRACE_PASSES = 0xfe, /* in place of the number of the next term: that is all */
+	EVENT_TRACE_FAILS = 0xff,
+};
+
+/* A field of a tracepoint's record is compared. */
+struct event_trace_term {
+	unsigned short offset; /* in the record */
+	unsigned char bytes;   /* of a number: 1, 2, 4, 8; 0: it is a text */
+	unsigned char is_signed;
+	unsigned char is_located; /* a word there says where the text is */
+	unsigned char operation;  /* enum event_trace_operator */
+	unsigned char yes, no;    /* the next term, where it is true and where not */
+	unsigned long long value;
+	char text[16]; /* with zeros behind it */
+};
+
+/* A tracepoint: events of it are those of a source. */
+struct event_trace_point {
+	unsigned int source, event;
+	unsigned long long period; /* one of so many hits on a CPU is a sample */
+	unsigned int nr_terms;     /* what a hit has to fulfil; 0: nothing */
+	unsigned int zero;
+	struct event_trace_term terms[EVENT_TRACE_MAX_TERMS];
+};
+
 struct event_task_ticks { /* of tasks' own timers, per CPU */
 	unsigned long long ticks;
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
@@ -298,6 +340,7 @@ struct event_config {
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
+	unsigned int has_traces;      /* there are tracepoints */
 	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
 	struct event_function {
 		unsigned long long start, end;

@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&command_ci,
 	&command_push,
 	&command_info,
+	&command_list,
 	&command_check,
 	&command_help,
 };
@@ -34,8 +35,7 @@ static const struct opt_foreign foreign_commands[] = {
 	{"stat", "events are sampled here, not counted; ebprof report --stats sums samples up"},
 	{"script", "ebprof convert --perf-script prints each sample; --json and --csv are for "
 		   "programs, too"},
-	{"list", "events are cycles, cpu-clock and what ebprof record --list-usdt PATH prints"},
-	{"probe", "ebprof record --list-usdt PATH prints the probes that there are"},
+	{"probe", "ebprof list shows the events that there are, record --list-usdt PATH probes"},
 	{"evlist", "ebprof info tells the events of a recording"},
 	{"buildid-list", "ebprof info --mappings lists build IDs"},
 	{"buildid-cache", "ebprof archive puts what is needed of binaries into the recording"},
@@ -43,7 +43,7 @@ static const struct opt_foreign foreign_commands[] = {
 	{"load", "ebprof report shows a recording, ebprof convert --html makes a page of it"},
 	{"import", "recordings are those of ebprof record"},
 	{"inject", "names of compiled code go into the recording by themselves"},
-	{"trace", "CPU time, waits and hits of probes are sampled, not each system call"},
+	{"trace", "ebprof record -e 'syscalls:sys_enter_*' samples system calls"},
 	{"sched", "record -e runq samples what waits for a CPU"},
 	{"lock", "record -e offcpu samples what waits, for locks, too"},
 	{"mem", "addresses of data are not recorded"},

@@ -67,11 +67,13 @@ static struct err *take_event_spec(const struct event_spec *spec, struct record_
 		return NULL;
 	case EVENT_SPEC_UPROBE:
 	case EVENT_SPEC_URETPROBE:
-	case EVENT_SPEC_TRACEPOINT:
 		return err_new(ERR_USAGE, "\"%s\": not recorded yet", spec->name);
+	case EVENT_SPEC_TRACEPOINT:
+		events->has_tracepoints = true;
+		return NULL;
 	case EVENT_SPEC_COUNTER:
 	case EVENT_SPEC_PMU:
-		events->has_others = true;
+		events->has_counters = true;
 		return NULL;
 	}
 	return NULL;
@@ -86,6 +88,19 @@ static struct err *parse_event(const struct opt *row, const char *text, void *me
 	try(event_specs_parse(specs, text));
 	for (size_t i = before; i < specs->len; i++)
 		try(take_event_spec(&specs->data[i], options));
+	return NULL;
+}
+
+/* As perf's: of the tracepoints that the -e before it named. */
+static struct err *parse_filter(const struct opt *row, const char *text, void *member)
+{
+	struct event_specs *specs = &((struct record_options *)member)->events.specs;
+	(void)row;
+	if (!specs->len || specs->data[specs->len - 1].kind != EVENT_SPEC_TRACEPOINT)
+		return err_new(ERR_USAGE, "--filter goes with the tracepoint of the -e before it");
+	for (size_t i = specs->len;
+		i-- > 0 && specs->data[i].kind == EVENT_SPEC_TRACEPOINT && !specs->data[i].filter;)
+		specs->data[i].filter = text;
 	return NULL;
 }
 
@@ -275,6 +290,8 @@ const struct opt record_options_rows[] = {
 			"page-faults "
 			"and others of ebprof list; usdt:PATH:PROVIDER:NAME",
 		.words = event_words},
+	{"filter", 0, "EXPRESSION", parse_filter, 0,
+		.help = "of the tracepoint before it, only hits with such fields: 'prev_pid > 1'"},
 	{"off-cpu", 0, NULL, parse_off_cpu, FIELD(events), .help = "-e offcpu, and the timer, too"},
 	{"wait-period", 0, "TIME", opt_duration, FIELD(wait_period_ns),
 		.help = "waits of this time are samples, shorter ones stand for so much each",
@@ -345,7 +362,6 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--cgroup", "all control groups are recorded; ebprof report --container chooses of them"},
 	{"-k", "times are CLOCK_MONOTONIC's"},
 	{"--clockid", "times are CLOCK_MONOTONIC's"},
-	{"--filter", "ebprof report chooses: by thread, file, function, container, time"},
 	{"--per-thread", "-t TID records one, ebprof report -s tid shows them one by one"},
 	{"--overwrite", "--switch-output and --switch-max-files keep the newest files"},
 	{"-s", NULL}, /* counts of each thread: report -s tid */
@@ -391,17 +407,18 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	if (!events->usdt.len && !events->waits && !events->has_others)
+	bool has_probes = events->usdt.len || events->has_tracepoints;
+	if (!has_probes && !events->waits && !events->has_counters)
 		return NULL;
 	if (!events->is_timer_given)
 		events->timer = SESSION_EVENT_NONE;
-	if (options->cpus.len && (events->usdt.len || events->waits))
+	if (options->cpus.len && (has_probes || events->waits))
 		return err_new(ERR_USAGE, "-C chooses CPUs of the timer and of counted events; "
 					  "waits and probes are on any");
 	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
 		return err_new(ERR_USAGE, "--call-graph both compares ticks, not other events");
-	if (events->timer == SESSION_EVENT_NONE && !events->has_others &&
-		(options->frequency_given || options->period))
+	if (events->timer == SESSION_EVENT_NONE && !events->has_counters &&
+		(options->frequency_given || (options->period && !events->has_tracepoints)))
 		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
 	return NULL;
 }

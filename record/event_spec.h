@@ -54,7 +54,8 @@ struct event_spec {
 	uint64_t period;       /* 0: not given */
 	uint32_t frequency_hz; /* likewise */
 	struct event_modifiers modifiers;
-	uint32_t group; /* equal numbers are counted together; 0: alone */
+	const char *filter; /* of a tracepoint's fields; borrowed of who sets it. NULL: none */
+	uint32_t group;     /* equal numbers are counted together; 0: alone */
 };
 
 struct event_specs {

@@ -273,12 +273,23 @@ static struct err *watch_all(struct session *session)
 	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
 }
 
+/* Those of a source one by one, but for the many that a pattern stands for. */
 static void name_events(struct session *session)
 {
+	enum {
+		MANY = 5,
+	};
 	struct str *names = &session->event_names;
-	vec_each(&session->sources, source)
+	vec_each(&session->sources, source) {
+		size_t count = source->events.len;
+		if (count >= MANY && source->name != source->row->name) {
+			str_printf(
+				names, "%s%s (%zu)", names->len ? ", " : "", source->name, count);
+			continue;
+		}
 		vec_each(&source->events, event)
 			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
+	}
 }
 
 static struct err *start_target(struct session *session)

@@ -54,6 +54,8 @@ static void register_sections(void)
 	libbpf_register_prog_handler(
 		"walker/raw_tp", BPF_PROG_TYPE_RAW_TRACEPOINT, (enum bpf_attach_type)0, &options);
 	libbpf_register_prog_handler(
+		"walker/tracepoint", BPF_PROG_TYPE_TRACEPOINT, (enum bpf_attach_type)0, &options);
+	libbpf_register_prog_handler(
 		"walker/uprobe+", BPF_PROG_TYPE_KPROBE, (enum bpf_attach_type)0, &options);
 }
 

@@ -6,6 +6,7 @@
 #include "bpf/source/probe.bpf.h"
 #include "bpf/source/sleeper.bpf.h"
 #include "bpf/source/timer.bpf.h"
+#include "bpf/source/trace.bpf.h"
 #include "bpf/source/wait.bpf.h"
 
 #endif

@@ -4,6 +4,7 @@
 #include "record/source/probe.h"
 #include "record/source/source_kernel.h"
 #include "record/source/timer.h"
+#include "record/source/trace.h"
 #include "record/source/wait.h"
 
 const struct event_source *const event_sources[EVENT_SOURCES] = {
@@ -11,6 +12,7 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_PROBE] = &probe_source,
 	[EVENT_SOURCE_WAIT] = &wait_source,
 	[EVENT_SOURCE_COUNTER... EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS - 1] = &counter_source,
+	[EVENT_SOURCE_TRACE... EVENT_SOURCE_TRACE + EVENT_MAX_TRACES - 1] = &trace_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");

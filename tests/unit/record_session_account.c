@@ -293,6 +293,7 @@ TEST(what_script_probes_cost_is_told_only_when_there_are_some)
 	cost.counted.deep = 1;
 	session_account_summarize(&account, NULL, &summary);
 	CHECK_INT(summary.script_probes.entries, 0);
+	summary = (struct session_summary){0};
 	session_account_summarize(&account, &cost, &summary);
 	const struct session_script_probes *told = &summary.script_probes;
 	CHECK_INT(told->entries, 15);

@@ -56,6 +56,17 @@ long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from)
 	return 0;
 }
 
+long bpf_probe_read_kernel_str(void *to, unsigned int bytes, const void *from)
+{
+	long len = 0;
+	while (len + 1 < (long)bytes &&
+		!bpf_probe_read_kernel((char *)to + len, 1, (const char *)from + len) &&
+		((char *)to)[len])
+		len++;
+	((char *)to)[len] = 0;
+	return len + 1;
+}
+
 /* Regions may adjoin: word by word would do, whole pieces are quicker. */
 static size_t read_piece(uint8_t *to, size_t bytes, uint64_t from)
 {

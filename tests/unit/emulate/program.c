@@ -9,6 +9,12 @@
 int unwind_frame(void);
 int on_tick(struct bpf_perf_event_data *ctx);
 int on_tick_without_loop(struct bpf_perf_event_data *ctx);
+struct trace_record;
+int on_trace(struct trace_record *record);
+int on_trace_without_loop(struct trace_record *record);
+int walk_trace(struct trace_record *record);
+int continue_trace(struct trace_record *record);
+int end_trace(struct trace_record *record);
 #define DECLARE_COUNTER(number) int on_counter_##number(struct bpf_perf_event_data *ctx);
 DECLARE_COUNTER(0)
 DECLARE_COUNTER(1)

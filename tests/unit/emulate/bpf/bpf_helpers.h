@@ -33,6 +33,7 @@ long bpf_copy_from_user_task(void *to, unsigned int bytes, const void *from,
 	struct task_struct *task, unsigned long long flags);
 long bpf_probe_read_user_str(void *to, unsigned int bytes, const void *from);
 long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from);
+long bpf_probe_read_kernel_str(void *to, unsigned int bytes, const void *from);
 
 long bpf_ringbuf_output(
 	void *map, void *record, unsigned long long bytes, unsigned long long flags);

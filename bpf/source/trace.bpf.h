@@ -1,0 +1,154 @@
+/*
+ * Tracepoints of the kernel. The program is called with the record that the kernel has made of the
+ * hit for perf: so fields are where tracefs says, and no type of this kernel needs to be known.
+ * While it runs no other program of perf events or tracepoints does on this CPU, see
+ * trace_call_bpf() of kernel/trace/bpf_trace.c: they have one lane. Hits meanwhile are missed,
+ * which the kernel counts.
+ */
+#ifndef EBPROF_SOURCE_TRACE_BPF_H
+#define EBPROF_SOURCE_TRACE_BPF_H
+
+#include "bpf/take_sample.bpf.h"
+
+/* False until the recorder lets hits count, and again when it has done with them. */
+volatile bool takes_traces;
+
+/* What the kernel hands over. Its first 8 bytes, the fields that all records have, have been
+ * overwritten: of these, filters know common_pid only. */
+struct trace_record {
+	__u64 hidden;
+};
+
+/* By the number that the recorder attached the program with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the recorder, as that of trace_passed */
+	__type(key, __u32);
+	__type(value, struct event_trace_point);
+} trace_points SEC(".maps");
+
+/* Hits since the last sample. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} trace_passed SEC(".maps");
+
+static __always_inline bool compare_numbers(
+	const struct event_trace_term *term, __u64 field, bool is_less)
+{
+	switch (term->operation) {
+	case EVENT_TRACE_EQUAL:
+		return field == term->value;
+	case EVENT_TRACE_NOT_EQUAL:
+		return field != term->value;
+	case EVENT_TRACE_LESS:
+		return is_less;
+	case EVENT_TRACE_AT_MOST:
+		return is_less || field == term->value;
+	case EVENT_TRACE_MORE:
+		return !is_less && field != term->value;
+	case EVENT_TRACE_AT_LEAST:
+		return !is_less;
+	default:
+		return field & term->value;
+	}
+}
+
+static __noinline bool number_fits(const void *record, const struct event_trace_term *term)
+{
+	__u64 field = 0;
+	__u32 unused_bits = (8 - (term->bytes & 15)) * 8 & 63;
+	if (term->offset < sizeof(struct trace_record))
+		field = (__u32)bpf_get_current_pid_tgid();
+	else if (bpf_probe_read_kernel(&field, sizeof(field), (const char *)record + term->offset))
+		return false;
+	field <<= unused_bits;
+	if (term->is_signed)
+		field = (__u64)((__s64)field >> unused_bits);
+	else
+		field >>= unused_bits;
+	bool is_less = term->is_signed ? (__s64)field < (__s64)term->value : field < term->value;
+	return compare_numbers(term, field, is_less);
+}
+
+static __noinline bool text_fits(const void *record, const struct event_trace_term *term)
+{
+	__u64 text[2] = {0, 0};
+	const __u64 *wanted = (const __u64 *)term->text;
+	__u32 where = 0, offset = term->offset;
+	if (term->is_located) {
+		bpf_probe_read_kernel(&where, sizeof(where), (const char *)record + offset);
+		offset = where & 0xffff;
+	}
+	bpf_probe_read_kernel_str(text, sizeof(text), (const char *)record + offset);
+	bool is_equal = text[0] == wanted[0] && text[1] == wanted[1];
+	return is_equal == (term->operation == EVENT_TRACE_EQUAL);
+}
+
+static __always_inline bool passes_filter(const void *record, const struct event_trace_point *point)
+{
+	__u32 at = point->nr_terms ? 0 : EVENT_TRACE_PASSES;
+	for (int i = 0; i < EVENT_TRACE_MAX_TERMS && at < EVENT_TRACE_MAX_TERMS; i++) {
+		asm volatile("" : "+r"(at)); /* the verifier is to see the bound */
+		const struct event_trace_term *term =
+			&point->terms[at & (EVENT_TRACE_MAX_TERMS - 1)];
+		bool fits = term->bytes ? number_fits(record, term) : text_fits(record, term);
+		at = fits ? term->yes : term->no;
+	}
+	return at == EVENT_TRACE_PASSES;
+}
+
+/* Accounts for a hit. False: it makes no sample. */
+static __noinline bool admit_trace(
+	const void *record, const struct event_trace_point *point, __u32 number)
+{
+	struct event_counters *counted = count_event(point->source, 1);
+	__u64 *passed = bpf_map_lookup_elem(&trace_passed, &number);
+	if (!counted || !passed)
+		return false;
+	if (!(__u32)bpf_get_current_pid_tgid())
+		count_as(counted, EVENT_COUNTER_IDLE, 1);
+	else if (!is_target() || !passes_filter(record, point))
+		count_as(counted, EVENT_COUNTER_FILTERED, 1);
+	else if (++*passed < point->period)
+		count_as(counted, EVENT_COUNTER_BELOW, 1);
+	else
+		return !(*passed = 0);
+	return false;
+}
+
+/* As begin_tick_walk(). */
+static __noinline int begin_trace_walk(
+	void *record, struct scratch *scratch, const struct event_trace_point *point)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	take_lane(scratch, EVENT_LANE_INTERRUPT);
+	begin_sample(task, scratch, point->source, point->event, point->period);
+	scratch->sample.measured = 1;
+	finish_kernel_stack(&scratch->kernel,
+		bpf_get_stack(record, scratch->kernel.address, sizeof(scratch->kernel.address), 0));
+	bool has_user_stack = begin_user_stack(task, scratch);
+	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
+		begin_frames(scratch))
+		return NEXT_WALKS;
+	if (has_user_stack)
+		return NEXT_ENDS;
+	end_sample(scratch, false);
+	return NEXT_NONE;
+}
+
+static __always_inline int begin_trace(struct trace_record *record, bool has_loop)
+{
+	__u32 number = KERNEL_HAS_HELPER(get_attach_cookie) ? bpf_get_attach_cookie(record) : 0;
+	const struct event_trace_point *point = bpf_map_lookup_elem(&trace_points, &number);
+	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
+	if (!takes_traces || !point || !scratch || !admit_trace(record, point, number))
+		return NEXT_NONE;
+	return begin_trace_walk(record, scratch, point);
+}
+
+SAMPLING_PROGRAMS("tracepoint", trace, struct trace_record, begin_trace)
+
+#endif
