@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
+#include "format/file/thread_name.h"
 #include "record/proc.h"
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
@@ -17,7 +18,7 @@ void emitter_deinit(struct emitter *emitter)
 	object_ids_deinit(&emitter->objects);
 	map_deinit(&emitter->threads);
 	map_deinit(&emitter->thread_ids);
-	vec_deinit(&emitter->thread_names);
+	vec_deinit(&emitter->names_of_threads);
 	vec_deinit(&emitter->unnamed);
 	map_deinit(&emitter->kernel_symbols);
 }
@@ -27,7 +28,7 @@ void emitter_begin_file(struct emitter *emitter, struct writer *writer)
 	emitter->writer = writer;
 	emitter->objects.epoch = ++emitter->epoch;
 	map_clear(&emitter->threads);
-	emitter->thread_names.len = 0;
+	emitter->names_of_threads.len = 0;
 	map_clear(&emitter->thread_ids);
 	emitter->unnamed.len = 0;
 	emitter->mappings_beyond = 0;
@@ -177,22 +178,45 @@ uint32_t emitter_thread(
 	uint32_t process_id = emitter_put_process(emitter, process);
 	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
 	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
-	for (uint32_t i = (uint32_t)*newest; i; i = emitter->thread_names.data[i - 1].older) {
-		struct emitter_thread *thread = &emitter->thread_names.data[i - 1];
+	for (uint32_t i = (uint32_t)*newest; i; i = emitter->names_of_threads.data[i - 1].older) {
+		struct emitter_thread *thread = &emitter->names_of_threads.data[i - 1];
 		if (memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)
 			return thread->file_id;
 	}
-	struct emitter_thread thread = {.older = (uint32_t)*newest};
+	struct emitter_thread thread = {.older = (uint32_t)*newest, .process = process_id};
 	memcpy(thread.comm, comm, sizeof(thread.comm));
+	const char *name = emitter->thread_names
+				   ? thread_names_find(emitter->thread_names, process, tid, comm)
+				   : NULL;
 	struct layout_thread out = {
 		.process = process_id,
 		.tid = tid,
-		.comm = writer_string(emitter->writer, comm, strnlen(comm, sizeof(thread.comm))),
+		.comm = name ? emitter_put_string(emitter, name)
+			     : writer_string(
+				       emitter->writer, comm, strnlen(comm, sizeof(thread.comm))),
 	};
+	if (!name && emitter->thread_names)
+		thread_names_want(emitter->thread_names, process, comm);
 	thread.file_id = writer_thread(emitter->writer, &out);
-	vec_push(&emitter->thread_names, thread);
-	*newest = emitter->thread_names.len;
+	vec_push(&emitter->names_of_threads, thread);
+	*newest = emitter->names_of_threads.len;
 	return thread.file_id;
+}
+
+void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char *name)
+{
+	const uint64_t *newest = map_get(&emitter->threads, (uint64_t)image << 32 | tid);
+	for (uint32_t i = newest ? (uint32_t)*newest : 0; i;) {
+		const struct emitter_thread *thread = &emitter->names_of_threads.data[i - 1];
+		i = thread->older;
+		if (thread->comm[15] || !thread_name_is_of(name, strlen(name), thread->comm))
+			continue;
+		struct layout_thread out = {.process = thread->process,
+			.tid = tid,
+			.comm = emitter_put_string(emitter, name)};
+		writer_thread(emitter->writer, &out);
+		return;
+	}
 }
 
 /* ---- stacks ---- */

@@ -19,6 +19,7 @@
 #include "record/script_table.h"
 #include "record/snapshot.h"
 #include "record/stack_table.h"
+#include "record/thread_names.h"
 
 struct emitter {
 	struct writer *writer; /* borrowed */
@@ -27,16 +28,18 @@ struct emitter {
 	struct jit_table *jit;
 	const struct script_table *scripts; /* NULL: there are none */
 	struct stack_table *stacks;
-	struct label_table *labels;    /* NULL: there are none */
-	struct kept_files *kept_files; /* of all mappings, or NULL */
+	struct label_table *labels;        /* NULL: there are none */
+	struct thread_names *thread_names; /* NULL: there are none but the kernel's */
+	struct kept_files *kept_files;     /* of all mappings, or NULL */
 	struct object_ids objects;
 	/* (image, tid) -> index + 1 of the thread's newest name */
 	struct map threads;
 	VEC(struct emitter_thread {
 		uint32_t older; /* index + 1 of another name of the same thread */
 		uint32_t file_id;
+		uint32_t process; /* the file's id */
 		char comm[16];
-	}) thread_names;
+	}) names_of_threads;
 	struct map thread_ids; /* pid << 32 | tid of the threads in this file */
 	VEC(struct emitter_wish {
 		const struct object *object;
@@ -60,6 +63,8 @@ void emitter_mapping(
 /* comm: 16 bytes, NUL-terminated unless full. */
 uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm);
+/* What its runtime calls a thread: another name in the file, where the kernel's has been put. */
+void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char *name);
 /* The file's id of what is left of a stack. */
 uint32_t emitter_snapshot(
 	struct emitter *emitter, struct process *process, const struct snapshot *snapshot);

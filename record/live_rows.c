@@ -53,6 +53,7 @@ void live_rows_deinit(struct live_rows *rows)
 	target_reader_deinit(&rows->reader);
 	vec_deinit(&rows->reading);
 	vec_deinit(&rows->users);
+	vec_deinit(&rows->of_files);
 	cache_close(rows->kept);
 }
 
@@ -151,12 +152,29 @@ static void take_users_row(struct live_rows *rows, const struct live_row_job *jo
 
 /* ---- meeting processes ---- */
 
+const struct runtime_row *live_rows_of_file(const struct live_rows *rows, uint32_t table)
+{
+	const struct runtime_row *now = table_store_runtime_row(rows->store, table);
+	vec_each(&rows->of_files, known)
+		if (known->now == now)
+			return &known->row;
+	return NULL;
+}
+
+static void keep_row_of_file(struct live_rows *rows, uint32_t table, const struct runtime_row *row)
+{
+	if (runtime_of(row->kind)->read_threads && !live_rows_of_file(rows, table))
+		vec_push(&rows->of_files, (struct file_row){row, *row});
+}
+
 void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta)
 {
 	const struct runtime_row *row = table_store_runtime_row(rows->store, table);
 	struct runtime_row kept;
-	if (!row || !runtime_of(row->kind)->complete || runtime_of(row->kind)->is_complete(row) ||
-		rows->reading.len - rows->read >= MAX_READING)
+	if (!row || !runtime_of(row->kind)->complete || runtime_of(row->kind)->is_complete(row))
+		return;
+	keep_row_of_file(rows, table, row);
+	if (rows->reading.len - rows->read >= MAX_READING)
 		return;
 	if (runtime_of(row->kind)->is_kept(row) && load_kept(rows, row, &kept)) {
 		table_store_complete_row(rows->store, table, &kept);

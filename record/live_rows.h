@@ -31,6 +31,11 @@ struct live_rows {
 		uint32_t uid;
 		uint32_t number; /* the store's; 0: there is no room */
 	}) users;
+	/* Rows as the file alone has them, of runtimes that are asked for more than the rest. */
+	VEC(struct file_row {
+		const struct runtime_row *now; /* the store's, which was completed since */
+		struct runtime_row row;
+	}) of_files;
 };
 
 /* Rows are kept in `cache_folder`, as in table_cache.h. To be called while the recorder is small.
@@ -44,6 +49,8 @@ void live_rows_deinit(struct live_rows *rows);
  * several users, as a program that is set-user-ID.
  */
 void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta);
+/* The row as the file alone has it, of a runtime that names threads; NULL: it has none of these. */
+const struct runtime_row *live_rows_of_file(const struct live_rows *rows, uint32_t table);
 /* Takes what has been read meanwhile. */
 void live_rows_collect(struct live_rows *rows);
 /* Whether a process is still being read. */

@@ -27,9 +27,11 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->resolver.registered = translate->jit.registered = &translate->registered;
 	stack_table_init(&translate->stacks);
 	script_table_init(&translate->scripts, &translate->objects);
+	thread_names_init(&translate->thread_names);
 	translate->resolver.scripts = &translate->scripts;
 	emitter_init(&translate->emitter, &translate->kernel, &translate->jit, &translate->stacks);
 	translate->emitter.scripts = &translate->scripts;
+	translate->emitter.thread_names = &translate->thread_names;
 	translate->labels.processes = &translate->processes;
 	translate->emitter.labels = &translate->labels;
 }
@@ -41,6 +43,7 @@ void translate_deinit(struct translate *translate)
 	jit_table_deinit(&translate->jit);
 	registered_code_deinit(&translate->registered);
 	script_table_deinit(&translate->scripts);
+	thread_names_deinit(&translate->thread_names);
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
 	label_table_deinit(&translate->labels);
@@ -619,6 +622,12 @@ static void purge(struct translate *translate, uint64_t now_ns)
 	translate->purged_ns = now_ns;
 }
 
+static void put_thread_name(void *context, uint32_t image, uint32_t tid, const char *name)
+{
+	struct translate *translate = context;
+	emitter_thread_name(&translate->emitter, image, tid, name);
+}
+
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
 {
 	if (script_table_collect(&translate->scripts))
@@ -626,6 +635,9 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 	if (translate->resolver.code)
 		code_pages_collect(&translate->resolver.code->pages);
 	registered_code_collect(&translate->registered);
+	translate->thread_names.rules = translate->resolver.rules;
+	thread_names_collect(
+		&translate->thread_names, &translate->processes, put_thread_name, translate);
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, give_up_ns)) {

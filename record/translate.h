@@ -52,6 +52,7 @@ struct translate {
 	struct jit_table jit;
 	struct registered_code registered;
 	struct script_table scripts;
+	struct thread_names thread_names;
 	struct stack_table stacks;
 	struct label_table labels;
 	struct blame_table blames;

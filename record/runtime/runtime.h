@@ -62,6 +62,13 @@ struct runtime {
 	bool (*read_text)(const struct event_code *event, enum runtime_text what,
 		struct runtime_text_bytes *ret);
 	/*
+	 * Reads what the runtime calls its threads, in a reader's worker: `ret` gets the number of
+	 * each whose name the kernel does not keep whole, the name's length, both of 32 bits, and
+	 * the name. `row` is as the file alone has it. NULL: it has no such names.
+	 */
+	bool (*read_threads)(
+		uint32_t pid, uint64_t delta, const struct runtime_row *row, struct bytes_buf *ret);
+	/*
 	 * Reads which functions code is made of: `ret` gets a struct runtime_inlined. `given` is
 	 * what the BPF side sent in place of lines. *kept is the runtime's own in this worker,
 	 * as in target_reader.h. NULL: it has no such code.

@@ -5,6 +5,7 @@
 
 #include "format/base/path.h"
 #include "format/file/reader.h"
+#include "format/file/thread_name.h"
 #include "report/load/code_versions.h"
 #include "report/load/event_sums.h"
 #include "report/load/loading.h"
@@ -738,6 +739,41 @@ static void fill_holes(struct profile *profile)
 	}
 }
 
+static bool has_whole_names(const struct profile *profile)
+{
+	vec_each(&profile->threads, thread)
+		if (strlen(thread->comm) > THREAD_NAME_KEPT_BYTES)
+			return true;
+	return false;
+}
+
+/*
+ * What its runtime calls a thread stands for what the kernel keeps of that. Names that are longer
+ * than what it keeps are few.
+ */
+static void take_whole_names(struct profile *profile)
+{
+	struct map newest = {0}; /* of each thread's names, those before it in `older` */
+	size_t count = profile->threads.len;
+	CLEANUP_FREE uint32_t *older = mem_zalloc_array(count + 1, sizeof(*older));
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t *last = map_put(&newest, profile_thread_key(profile, i), NULL);
+		older[i] = (uint32_t)*last;
+		*last = i;
+	}
+	for (uint32_t i = 1; i < count; i++) {
+		const char *name = profile->threads.data[i].comm;
+		size_t len = strlen(name);
+		if (len <= THREAD_NAME_KEPT_BYTES)
+			continue;
+		uint64_t *last = map_get(&newest, profile_thread_key(profile, i));
+		for (uint32_t k = (uint32_t)*last; k; k = older[k])
+			if (thread_name_is_of(name, len, profile->threads.data[k].comm))
+				profile->threads.data[k].comm = name;
+	}
+	map_deinit(&newest);
+}
+
 /* What is made of the recording once all of it was read. */
 static void complete(struct loading *loading)
 {
@@ -751,6 +787,8 @@ static void complete(struct loading *loading)
 	profile->nr_unwound_nodes = profile->nodes.len;
 	split_stacks(loading);
 	fill_holes(profile);
+	if (has_whole_names(profile))
+		take_whole_names(profile);
 	event_sums_find(profile);
 	find_programs(profile);
 	sum_counters(loading);

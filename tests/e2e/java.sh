@@ -10,7 +10,7 @@ javas() { interpreters java; }
 compile() {
 	command -v javac >/dev/null || skip "no javac here"
 	[[ -e ../classes/JavaShape.class ]] ||
-		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Turns,TurnsPlugin00}.java 2>err ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Threads,Turns,TurnsPlugin00}.java 2>err ||
 		fail "javac: $(cat err)"
 	mkdir -p classes
 	cp ../classes/*.class classes/
@@ -46,6 +46,24 @@ exact_chains() { # WHAT
 	[[ $steps -ge 150 ]] || fail "$1: $steps samples with steps"
 	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((steps - wrong)) "$steps" 99.5
 	percent "$1: stacks without code of no name" $((steps - early)) "$steps" 80
+}
+
+# The kernel keeps 15 bytes of a thread's name; Java has all of it.
+test_thread_names() {
+	local java list name cut
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		"$EBPROF" record -q -F 499 -o threads.data -- "$java" -cp "$PWD/classes" JavaThreads 2 2>err ||
+			fail "record $java: $(cat err)"
+		"$EBPROF" report --stdio --percent-limit 0 -s comm -i threads.data >names 2>/dev/null
+		for name in connection-acceptor-a connection-acceptor-b verarbeitung-der-äpfel short \
+			'ForkJoinPool-1-worker-[12]'; do
+			grep -qE " $name\$" names || fail "$java: no thread is called $name: $(grep -v '^#' names | tr '\n' '|')"
+		done
+		cut=$(grep -E ' (connection-acce|connect[.][.].*|verarbeitung-de|ForkJoinPool-1-|ForkJoi[.][.].*)$' names)
+		[[ -z $cut ]] || fail "$java: names are cut: $cut"
+	done
 }
 
 try_chains() { # OPTION_OF_JAVA

@@ -317,6 +317,30 @@ TEST(guesses_are_marked)
 	teardown(&fixture);
 }
 
+/* ---- threads ---- */
+
+/* What a runtime calls a thread is another name of it, once in each file. */
+TEST(threads_get_the_names_that_runtimes_have)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	const uint64_t words[] = {in_file(7, 0x10)};
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 1);
+	push_sample(&fixture, 101, 20, "connection-acce");
+	translate_run(&fixture.translate, 50, UINT64_MAX);
+	struct process *process = process_table_find(&fixture.translate.processes, PID);
+	struct emitter *emitter = &fixture.translate.emitter;
+	emitter_thread_name(emitter, process->image, PID, "connection-acceptor-a");
+	emitter_thread_name(emitter, process->image, PID, "another name of it");
+	emitter_thread_name(emitter, process->image + 1, PID, "connection-acceptor-b");
+	read_back(&fixture, &result);
+	CHECK_STR(result.thread_names, "connection-acce;connection-acceptor-a;");
+	teardown(&fixture);
+}
+
 /* ---- addresses ---- */
 
 TEST(addresses_are_resolved_by_the_mappings_of_their_time)

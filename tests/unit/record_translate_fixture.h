@@ -109,7 +109,7 @@ static inline void push_sample_of(struct fixture *fixture, uint32_t pid, uint64_
 		.start_ns = 5,
 		.value = 1,
 	};
-	strncpy(sample.comm, comm, sizeof(sample.comm) - 1);
+	snprintf(sample.comm, sizeof(sample.comm), "%s", comm);
 	translate_collect(&fixture->translate, &sample, sizeof(sample));
 }
 
@@ -215,7 +215,8 @@ struct result {
 	size_t nr_samples;
 	struct layout_process processes[8];
 	size_t nr_processes;
-	struct str *symbols; /* "name object offset+size;" of each */
+	char thread_names[128]; /* "name;" of each thread's name */
+	struct str *symbols;    /* "name object offset+size;" of each */
 };
 
 static inline void on_string(void *context, uint32_t id, const char *bytes, size_t len)
@@ -236,6 +237,15 @@ static inline void on_process(void *context, uint32_t id, const struct layout_pr
 	struct result *result = context;
 	(void)id;
 	result->processes[result->nr_processes++] = *process;
+}
+
+static inline void on_thread(void *context, uint32_t id, const struct layout_thread *thread)
+{
+	struct result *result = context;
+	size_t len = strlen(result->thread_names);
+	(void)id;
+	snprintf(result->thread_names + len, sizeof(result->thread_names) - len, "%s;",
+		result->strings[thread->comm]);
 }
 
 static inline void on_frame(void *context, uint32_t id, const struct layout_frame *frame)
@@ -273,6 +283,7 @@ static inline void read_back(struct fixture *fixture, struct result *result)
 		.string = on_string,
 		.object = on_object,
 		.process = on_process,
+		.thread = on_thread,
 		.frame = on_frame,
 		.node = on_node,
 		.label = on_label,

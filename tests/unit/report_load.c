@@ -724,6 +724,39 @@ TEST(hostile_strings_are_shown_safely)
 	bytes_buf_deinit(&file);
 }
 
+static void put_forged_thread(struct writer *writer, uint32_t tid, const char *name)
+{
+	writer_thread(writer, &(struct layout_thread){1, tid, forged_string(writer, name)});
+}
+
+/* What a runtime calls a thread stands for what the kernel keeps of that, of the same thread. */
+TEST(threads_have_their_whole_names)
+{
+	static const char *const wants[] = {"program", "connection-acceptor-a", "connection-acce",
+		"other", "connection-acceptor-a", "connection-acceptor-b", "connection-acceptor-b",
+		"ForkJoinPool-1-worker-1", "ForkJoi..rker-2", "ForkJoinPool-1-worker-1"};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	forged_put_tables(writer);
+	put_forged_thread(writer, 101, "connection-acce");
+	put_forged_thread(writer, 102, "connection-acce");
+	put_forged_thread(writer, 101, "other");
+	put_forged_thread(writer, 101, "connection-acceptor-a");
+	put_forged_thread(writer, 103, "connection-acceptor-b"); /* known at once */
+	put_forged_thread(writer, 103, "connection-acce");
+	put_forged_thread(writer, 104, "ForkJoi..rker-1");
+	put_forged_thread(writer, 104, "ForkJoi..rker-2");
+	put_forged_thread(writer, 104, "ForkJoinPool-1-worker-1");
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CHECK_INT(profile->threads.len, 1 + 10);
+	for (size_t i = 0; i < 10; i++)
+		CHECK_STR(profile->threads.data[1 + i].comm, wants[i]);
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
 TEST(the_json_validator_can_say_no)
 {
 	CHECK(is_json("{\"a\": [1, 2.5, {}, [], \"x\\n\\u00ff\"]}\n"));

@@ -16,6 +16,7 @@
 #include "record/runtime/java/java_names.h"
 #include "record/runtime/java/java_scopes.h"
 #include "record/runtime/java/java_stubs.h"
+#include "record/runtime/java/java_threads.h"
 #include "record/runtime/runtime.h"
 
 enum symbol {
@@ -111,4 +112,5 @@ const struct runtime java_runtime = {
 	.next_line = java_lines_next,
 	.read_text = java_lines_read,
 	.read_inlined = java_read_inlined,
+	.read_threads = java_threads_read,
 };
