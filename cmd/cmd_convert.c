@@ -264,13 +264,19 @@ static struct err *convert_both(struct profile *profile, const struct exporter *
 	return err;
 }
 
+/* Differences are of one. */
+static bool has_room_for_one(const struct convert_options *options, const struct exporter *exporter)
+{
+	return exporter->traits & EXPORT_ONE_EVENT || options->baseline;
+}
+
 static void say_left_out(const struct profile *profile, const struct exporter *exporter)
 {
 	uint32_t event = main_event_of(profile);
 	size_t others = 0;
 	vec_each(&profile->samples, sample)
 		others += !profile_event_has(profile, event, sample->event);
-	if (!others || !(exporter->traits & EXPORT_ONE_EVENT))
+	if (!others)
 		return;
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, others);
@@ -293,9 +299,10 @@ static struct err *load_and_convert(
 	naming_begin(&options->select.naming);
 	cmd_convert_prepare(profile, options, &filter);
 	console_show_end();
-	say_left_out(profile, exporter);
-	if (exporter->traits & EXPORT_ONE_EVENT)
+	if (has_room_for_one(options, exporter)) {
+		say_left_out(profile, exporter);
 		main_event_keep(profile, main_event_of(profile));
+	}
 	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
 					    : convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);

@@ -109,6 +109,7 @@ struct profile_function {
 	const char *system_name; /* mangled, or fn_start; equal to name where nothing is */
 	uint32_t object;
 	bool is_known;            /* false: there was no symbol */
+	bool is_script;           /* of an object of scripts: brackets are parts of its name */
 	bool has_bounds;          /* ... but its file tells where it begins and ends, */
 	enum chain_bounds bounds; /* ... in this way */
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */

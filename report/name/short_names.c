@@ -5,25 +5,81 @@
 #include "report/name/demangle/demangle.h"
 #include "report/name/demangle/demangle_collapse.h"
 
-/* What was inlined may have no other name than the one that debug information spells out. */
-static bool short_names_shorten(const struct profile_function *function, struct str *out)
+static bool is_mangled(const char *name)
 {
-	if (demangle(function->system_name, DEMANGLE_SIMPLIFIED, out))
-		return true;
-	const char *name = function->system_name; /* a namesake's without its place */
-	demangle_collapse_fn *collapse =
-		name[0] == '<' ? demangle_collapse_rust : demangle_collapse_cplus;
-	return collapse(name, strlen(name), false, out) && out->len;
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 }
 
+/* What was inlined may have no other name than the one that debug information spells out. */
+static bool short_names_collapse(
+	const struct profile_function *function, enum demangle_mode mode, struct str *out)
+{
+	if (demangle(function->system_name, mode, out))
+		return true;
+	/* A namesake's without its place; but one that is too long to be read is no name at all. */
+	const char *name =
+		is_mangled(function->system_name) ? function->name : function->system_name;
+	demangle_collapse_fn *collapse =
+		name[0] == '<' ? demangle_collapse_rust : demangle_collapse_cplus;
+	size_t before = out->len;
+	if (collapse(name, strlen(name), mode == DEMANGLE_TEMPLATES, out) && out->len > before)
+		return true;
+	str_truncate(out, before);
+	return false;
+}
+
+/* Scripts and native frames of the kernel have names in brackets that mean something else. */
 static bool short_names_is_short(const struct profile_function *function)
 {
-	return !strpbrk(function->name, "<(");
+	return function->is_script || function->name[0] == '[' || !strpbrk(function->name, "<(");
 }
 
 bool short_names_put(const struct profile_function *function, struct str *out)
 {
-	return !short_names_is_short(function) && short_names_shorten(function, out);
+	return !short_names_is_short(function) &&
+	       short_names_collapse(function, DEMANGLE_SIMPLIFIED, out);
+}
+
+/* ---- names for so many columns ---- */
+
+/* Behind the outermost namespace, or folder of a Go package; NULL: there is none. */
+static const char *behind_scope(const char *name)
+{
+	int depth = 0;
+	for (const char *at = name; *at; at++) {
+		if (strchr("<({[", *at))
+			depth++;
+		else if (strchr(">)}]", *at))
+			depth--;
+		else if (!depth && at[0] == ':' && at[1] == ':' && at[2])
+			return at + 2;
+		else if (!depth && at[0] == '/' && at[1])
+			return at + 1;
+		else if (*at == ' ') /* "vtable for x::y", "operator delete" */
+			return NULL;
+	}
+	return NULL;
+}
+
+const char *short_names_fit(const struct profile_function *function, short_names_fits_fn *fits,
+	const void *context, struct str *storage)
+{
+	static const enum demangle_mode modes[] = {DEMANGLE_TEMPLATES, DEMANGLE_SIMPLIFIED};
+	const char *name = function->has_bounds ? function->system_name : function->name;
+	if (function->is_script || function->has_bounds || name[0] == '[' || fits(context, name))
+		return name;
+	for (size_t i = 0; !short_names_is_short(function) && i < sizeof(modes) / sizeof(*modes);
+		i++) {
+		str_truncate(storage, 0);
+		if (!short_names_collapse(function, modes[i], storage))
+			continue;
+		name = str_text(storage);
+		if (fits(context, name))
+			return name;
+	}
+	for (const char *next; (next = behind_scope(name)) && !fits(context, name);)
+		name = next;
+	return name;
 }
 
 const char *short_names_get(
@@ -37,7 +93,7 @@ const char *short_names_get(
 	if (added) {
 		CLEANUP(str_deinit) struct str text = {0};
 		const char *name = it->name;
-		if (short_names_shorten(it, &text))
+		if (short_names_collapse(it, DEMANGLE_SIMPLIFIED, &text))
 			name = arena_strndup(&names->arena, text.data, text.len);
 		*known = (uint64_t)(uintptr_t)name;
 	}

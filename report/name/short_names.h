@@ -15,6 +15,15 @@ struct short_names {
 	struct arena arena;
 };
 
+/*
+ * The first of these that fits: the name that stands beside its object, the name without
+ * parameters, without arguments of templates, without namespaces from the left on. The last may be
+ * wider still. Borrowed of the function or of `storage`.
+ */
+typedef bool short_names_fits_fn(const void *context, const char *name);
+const char *short_names_fit(const struct profile_function *function, short_names_fits_fn *fits,
+	const void *context, struct str *storage);
+
 /* Appends it; false: there is nothing to leave out. */
 bool short_names_put(const struct profile_function *function, struct str *out);
 

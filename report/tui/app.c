@@ -378,10 +378,10 @@ static void begin_baseline(struct app *app, enum action action)
 	type_usual_baseline(app);
 }
 
-static void app_leave_view(struct app *app, enum action action)
+static void app_leave(struct app *app, enum action action)
 {
 	(void)action;
-	app_go_back(app);
+	app->is_over = true;
 }
 
 /* What each action does where the view has no meaning of its own for it. */
@@ -411,7 +411,7 @@ static const struct action_row {
 	{ACTION_MENU, ACTION_MENU, false, open_menu},
 	{ACTION_HELP, ACTION_HELP, false, show_help},
 	{ACTION_CANCEL, ACTION_CANCEL, false, cancel},
-	{ACTION_QUIT, ACTION_QUIT, false, app_leave_view},
+	{ACTION_QUIT, ACTION_QUIT, false, app_leave},
 };
 
 static void act(struct app *app, enum action action)
@@ -424,6 +424,22 @@ static void act(struct app *app, enum action action)
 			(app->model || !row->needs_model))
 			row->run(app, action);
 	}
+}
+
+/* The hottest, as the view has them in order; once the model knows which match. */
+static void go_to_first_match(struct app *app)
+{
+	bool is_known = app_has_view(app) && app->model->wish_serial == app->wish.serial;
+	if (!app->goes_to_match || !is_known)
+		return;
+	app->goes_to_match = false;
+	if (!app->model->nr_matches) {
+		app_say(app, "nothing matches");
+		return;
+	}
+	act(app, ACTION_FIRST);
+	if (!app->model->matches[app_function(app)])
+		act(app, ACTION_NEXT_MATCH);
 }
 
 /* ---- what is typed ---- */
@@ -439,8 +455,10 @@ static void end_prompt(struct app *app)
 		app_compare_with(app, text);
 		return;
 	}
+	if (prompt == APP_PROMPT_SEARCH)
+		app->goes_to_match = text[0]; /* it was searched for while it was typed */
 	if (!text[0] || prompt == APP_PROMPT_SEARCH)
-		return; /* it was searched for while it was typed */
+		return;
 	if (prompt == APP_PROMPT_PRINT) {
 		print_view(app, text);
 		return;
@@ -491,6 +509,7 @@ static void draw_view(struct app *app, struct grid *grid)
 
 void app_draw(struct app *app, struct grid *grid)
 {
+	go_to_first_match(app);
 	grid_clear(grid);
 	if (!chrome_draw_above(&app->chrome, app, grid))
 		return;
@@ -536,7 +555,7 @@ void app_input(struct app *app, const struct input *input)
 		type_key(app, input->key);
 	} else if (input->kind == INPUT_KEY) {
 		act(app, key_action(input->key));
-	} else if (input->kind != INPUT_RESIZE) {
+	} else if (input->kind != INPUT_RESIZE && input->kind != INPUT_POINTER) {
 		point(app, input);
 	}
 }

@@ -65,7 +65,6 @@ void app_show(struct app *app, enum view_id view)
 	forget_behind(app, app->view);
 	vec_push(&app->behind, app->view);
 	app->view = view;
-	app->selection.is_default = false; /* there, it is what is looked at */
 	app->shown++;
 	update_view(app);
 }
@@ -73,7 +72,7 @@ void app_show(struct app *app, enum view_id view)
 void app_go_back(struct app *app)
 {
 	if (!app->behind.len) {
-		app->is_over = true;
+		app_say(app, "nothing to undo, and no view to go back to: q quits");
 		return;
 	}
 	app->view = app->behind.data[--app->behind.len];
@@ -112,8 +111,10 @@ void app_act_on_trail(struct app *app, enum action action)
 		wish_for_trail(app);
 	else if (action == ACTION_UNDO && app->wish.search)
 		app_search(app, "");
+	else if (action == ACTION_UNDO)
+		app_go_back(app);
 	else
-		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to undo");
+		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to reset");
 }
 
 void app_go_back_to(struct app *app, size_t steps)

@@ -74,11 +74,12 @@ struct app {
 	enum view_id view;
 	unsigned shown; /* grows with each view that is gone to, not with those that are gone back
 			   to */
-	VEC(enum view_id) behind; /* where `q` leads back to */
+	VEC(enum view_id) behind; /* where going back leads to */
 	void *states[VIEW_COUNT];
 	enum app_unit unit;
 	enum app_prompt prompt;
 	struct str typed;
+	bool goes_to_match;                  /* Enter was typed behind what is searched for */
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
 	struct str message;                  /* shown until the next key */
 	struct overlay overlay;
@@ -98,9 +99,9 @@ bool app_has_view(const struct app *app);
 
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);
-/* Undo, redo, reset of the trail; with nothing to undo, the search ends. */
+/* Undo, redo, reset of the trail; with nothing to undo, the search ends, then the view. */
 void app_act_on_trail(struct app *app, enum action action);
-/* To the view before; without one, the application is over. */
+/* To the view before; where there is none, how to leave is said. */
 void app_go_back(struct app *app);
 /* "": for nothing any more. */
 void app_search(struct app *app, const char *text);

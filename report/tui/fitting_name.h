@@ -6,8 +6,8 @@
 #include "report/tui/grid.h"
 
 /*
- * The name where that of its object stands beside it, or where that takes more than `width`
- * columns, the name without parameters and arguments of templates: of those in the middle of a C++
+ * The name where that of its object stands beside it, shortened as far as it takes to fit into
+ * `width` columns, as short_names_fit() has it: of parameters and arguments in the middle of a C++
  * name users cannot tell functions apart. May be wider still. Borrowed of the function or of
  * `storage`.
  */

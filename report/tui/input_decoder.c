@@ -107,8 +107,8 @@ static void set_mouse(
 		.x = x && x < FAR ? (int)x - 1 : 0,
 		.y = y && y < FAR ? (int)y - 1 : 0,
 	};
-	if (!reading->input.kind) /* a button without a meaning is no end of the input */
-		reading->input = key_input(INPUT_OTHER);
+	if (!reading->input.kind) /* none is the end of the input, and a key would close a menu */
+		reading->input.kind = INPUT_POINTER;
 }
 
 /* The old way: behind ESC [ M, a byte each. */

@@ -36,7 +36,8 @@ enum input_kind {
 	INPUT_DOUBLE,
 	INPUT_DRAG, /* the mouse moved to x, y with the button held */
 	INPUT_RELEASE,
-	INPUT_MENU, /* the right button */
+	INPUT_MENU,    /* the right button */
+	INPUT_POINTER, /* another button, or the right one let go: without a meaning */
 	INPUT_WHEEL_UP,
 	INPUT_WHEEL_DOWN,
 	INPUT_RESIZE,

@@ -29,7 +29,7 @@ KEYS = [("down", b"j"), ("down", b"j"), ("page down", b"\x1b[6~"), ("page up", b
         ("bottom", b"G"), ("top", b"g"), ("unit", b"%"), ("unit", b"%"), ("unit", b"%"),
         ("sort", b">"), ("sort", b"<"), ("help", b"?"), ("leave help", b"\x1b"),
         ("name", b"w"), ("leave name", b"\x1b")]
-VIEWS = ["Top", "Butterfly", "Tree", "Flame", "Heat", "Processes", "Source", "Diff", "Symbols"]
+VIEWS = ["Top", "Butterfly", "Tree", "Flame", "Time", "Processes", "Source", "Diff", "Symbols"]
 VIEW_KEYS = [("down", b"j"), ("page down", b"\x1b[6~"), ("bottom", b"G"), ("top", b"g"),
              ("enter", b"\r")]
 

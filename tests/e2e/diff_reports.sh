@@ -265,7 +265,6 @@ test_tui() {
 	wait_for '^base old\.data: ' "the view of differences"
 	wait_for 'work' "its functions"
 	keys q
-	keys q
 	wait_for '^\$ *$' "the shell"
 	keys C-l
 	type_line "'$EBPROF' diff --tui old.data old2.data -- new.data new2.data"

@@ -282,6 +282,9 @@ test_mouse() {
 		want_selected heavy "$term: wheel"
 		mouse 2 50 "$line" M
 		wait_for 'this help' "$term: menu by the right button"
+		mouse 2 50 "$line" m
+		sleep 0.3
+		has 'this help' || fail "$term: the menu goes when the button is let go"
 		keys Escape
 		wait_gone 'this help'
 		want_selected medium "$term: right button"
@@ -290,6 +293,47 @@ test_mouse() {
 		in_tmux kill-server
 		wait_until "the end of tmux" is_gone "$server"
 	done
+}
+
+# Whatever view one comes from, Top shows what is at the top, and so does another order.
+test_top_shows_the_top() {
+	ready xterm-256color 80 24
+	keys 3
+	wait_for 'callees' 'tree'
+	keys G
+	keys 1
+	wait_for 'self▼' 'Top'
+	want_selected heavy 'Top behind Tree'
+	keys '>'
+	wait_for 'total▼' 'order by total'
+	screen | grep -qE '^ +[0-9.]+% +100\.00%|^ +[0-9.]+% +9[0-9]\.' || fail "the largest total is not seen"
+}
+
+# Esc goes back, view by view; q quits from anywhere.
+test_back_and_quit() {
+	ready xterm-256color 80 24
+	keys 3
+	wait_for 'callees' 'tree'
+	keys 2
+	wait_for 'callers ▲ function' 'butterfly'
+	keys BSpace
+	wait_for 'function ▼ callees' 'tree again'
+	keys Escape
+	wait_for 'self▼' 'Top again'
+	keys Escape
+	wait_for 'q quits' 'how to leave'
+	keys 4
+	wait_for 'callers on top' 'flame'
+	keys q
+	wait_gone '1 Top'
+}
+
+test_enter_goes_to_the_hottest_match() {
+	ready xterm-256color 80 24
+	keys / l i g h t Enter
+	want_selected light 'search'
+	keys / n o t h i n g l i k e i t Enter
+	wait_for 'nothing matches' 'a word on it'
 }
 
 # Presses that come at once are a double click, which opens what Enter opens. Should they have been
@@ -303,11 +347,11 @@ test_double_click() {
 		# shellcheck disable=SC2046
 		raw $(printf '%s%s' "$press" "$press" | od -An -tx1 -v)
 		sleep 0.5
-		screen | grep -q 'callers, the function' && break
+		screen | grep -q 'callers ▲ function' && break
 	done
-	wait_for 'callers, the function' 'butterfly'
+	wait_for 'callers ▲ function' 'butterfly'
 	want_selected medium 'double click'
-	keys q
+	keys Escape
 	wait_for 'self.*total.*object' 'Top again'
 }
 

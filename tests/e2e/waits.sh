@@ -174,4 +174,21 @@ test_the_terminal_shows_them_by_a_key() {
 	keys q
 }
 
+# A page has a choice of them.
+test_the_page_shows_them_by_a_choice() {
+	local browser event
+	browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no chromium here"
+	record_waits wall -- long_sleeps 10 queueing 2
+	"$EBPROF" convert --html -o page.html 2>err || fail "no page: $(cat err)"
+	for event in 0 1 2 3; do
+		timeout 60 "$browser" --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --dump-dom \
+			"file://$PWD/page.html#event=$event" >dom.$event 2>/dev/null || fail "no page of event $event"
+		sed -nE 's/.*<p id="summary">([a-z-]+).*/\1/p' dom.$event
+	done >shown
+	grep -oE '<option value="[0-3]">[a-z-]+ \(ns\)' dom.0 | sed -E 's/.*>(.*) .*/\1/' >offered
+	diff shown offered >differs || fail "what is chosen is not shown: $(cat differs)"
+	[[ $(sort shown | paste -sd ' ') == "cpu-clock offcpu runq wall" && $(head -n 1 shown) == wall ]] ||
+		fail "events of the page: $(cat shown)"
+}
+
 run_tests

@@ -198,6 +198,7 @@ static void read_page(
 	CHECK_INT(bytes_get_varint(&cursor), nr_columns);
 	for (size_t i = 0; i < nr_columns; i++)
 		read_head(&cursor, i == column ? page : &other);
+	CHECK_INT(bytes_get_varint(&cursor), 0); /* events to choose among */
 	page->folded = bytes_get_varint(&cursor);
 	read_tables(&cursor, nr_columns, page);
 	read_nodes(&cursor, page);

@@ -210,7 +210,7 @@ TEST(tui_diff_tree)
 	test_init(&test, 80, 14);
 	type(&test, "8E");
 	CHECK_STR(screen_lines(&test.screen, 4, 6),
-		"    base      new     change function, below it what it calls\n"
+		"    base      new     change function v callees\n"
 		" 100.00%  100.00%      +0.00 - main  app\n"
 		"  50.00%   70.00%    ~+20.00 |-- work(int)  app\n"
 		"  40.00%   20.10%     -19.90 |-- idle  lib.so.1\n"
@@ -228,7 +228,7 @@ TEST(tui_diff_tree)
 		"  50.00%   70.00%    ~+20.00 |-- work(int)  app\n");
 	type(&test, "I");
 	CHECK_STR(screen_lines(&test.screen, 4, 5),
-		"    base      new     change function, below it its callers\n"
+		"    base      new     change function v callers\n"
 		"  50.00%   70.00%    ~+20.00 + work(int)  app\n"
 		"  40.00%   20.10%     -19.90 + idle  lib.so.1\n"
 		"  10.00%        -     -10.00 + old  (gone) app\n"
@@ -317,7 +317,7 @@ TEST(tui_diff_tree_goes_on)
 	test_init(&test, 80, 14);
 	type(&test, "8Ejj\n");
 	const struct app *app = &test.screen.app;
-	const char *zoomed = "it calls\n  10.00%        -     -10.00   old  (gone) app\n\n";
+	const char *zoomed = "callees\n  10.00%        -     -10.00   old  (gone) app\n\n";
 	CHECK(strstr(screen_text(&test.screen), zoomed));
 	const struct model_names *names = app->model->comparison->both->names;
 	type(&test, "/idle\n");

@@ -74,7 +74,7 @@ TEST(top_turned_round_begins_with_the_last)
 	screen_deinit(&screen);
 }
 
-TEST(top_keeps_what_is_selected_when_the_order_changes)
+TEST(top_shows_the_top_when_the_order_changes)
 {
 	struct screen screen;
 	begin(&screen);
@@ -84,9 +84,12 @@ TEST(top_keeps_what_is_selected_when_the_order_changes)
 	const char *name = model_function(screen.app.model, function)->name;
 	CHECK_STR(name, "function_0809");
 	screen_type(&screen, "<");
-	want_on_line(&screen, screen_selected(&screen), name);
+	CHECK_INT(screen_selected(&screen), FIRST);
+	want_on_line(&screen, FIRST, "middle");
+	screen_type(&screen, "G");
 	screen_type(&screen, "s");
-	want_on_line(&screen, screen_selected(&screen), name);
+	CHECK_INT(screen_selected(&screen), FIRST);
+	want_on_line(&screen, FIRST, "function_1499");
 	screen_deinit(&screen);
 }
 
@@ -95,6 +98,7 @@ TEST(top_goes_to_the_next_match_and_round)
 	struct screen screen;
 	begin(&screen);
 	screen_type(&screen, "/_[01]777|_0003|middle\n");
+	want_on_line(&screen, screen_selected(&screen), "middle"); /* the hottest */
 	static const char *const ahead[] = {
 		"function_0003", "function_0777", "middle", "function_0003"};
 	for (size_t i = 0; i < sizeof(ahead) / sizeof(*ahead); i++) {
@@ -106,10 +110,10 @@ TEST(top_goes_to_the_next_match_and_round)
 		screen_type(&screen, "N");
 		want_on_line(&screen, screen_selected(&screen), back[i]);
 	}
-	screen_type(&screen, "sn"); /* turned round, what was ahead is behind */
-	want_on_line(&screen, screen_selected(&screen), "middle");
-	screen_type(&screen, "n");
+	screen_type(&screen, "sn"); /* turned round, from the other end on */
 	want_on_line(&screen, screen_selected(&screen), "function_0777");
+	screen_type(&screen, "n");
+	want_on_line(&screen, screen_selected(&screen), "function_0003");
 	screen_deinit(&screen);
 }
 

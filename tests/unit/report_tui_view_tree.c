@@ -45,7 +45,7 @@ TEST(tree_opens_down_to_where_time_divides)
 	struct screen screen;
 	begin_in_tree(&screen, 80, 12);
 	CHECK_STR(screen_lines(&screen, 2, 7),
-		"    self    total            function, below it what it calls\n"
+		"    self    total            function v callees\n"
 		"   0.00%  100.00% ########## - main  [vdso]\n"
 		"  10.00%   60.00% ######     |-- work  [vdso]\n"
 		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
@@ -94,16 +94,15 @@ TEST(tree_turns_over)
 	screen_init_with(&screen, small_profile(), 80, 12,
 		(struct app_options){.file_name = "x.data", .is_inverted = true}, VIEW_TREE);
 	screen_type(&screen, "l");
-	CHECK_STR(screen_lines(&screen, 2, 7),
-		"    self    total            function, below it its callers\n"
-		"  70.00%   70.00% #######    - leaf  [vdso]\n"
-		"           40.00% ####       |-+ idle  [vdso]\n"
-		"           30.00% ###        `-+ work  [vdso]\n"
-		"  20.00%   20.00% ##         + sys_read  [kernel]\n"
-		"  10.00%   10.00% #          + work  [vdso]\n"
-		"\n");
+	CHECK_STR(screen_lines(&screen, 2, 7), "    self    total            function v callers\n"
+					       "  70.00%   70.00% #######    - leaf  [vdso]\n"
+					       "           40.00% ####       |-+ idle  [vdso]\n"
+					       "           30.00% ###        `-+ work  [vdso]\n"
+					       "  20.00%   20.00% ##         + sys_read  [kernel]\n"
+					       "  10.00%   10.00% #          + work  [vdso]\n"
+					       "\n");
 	screen_type(&screen, "I");
-	CHECK(strstr(screen_text(&screen), "what it calls"));
+	CHECK(strstr(screen_text(&screen), "v callees"));
 	screen_type(&screen, "I"); /* as open as it was */
 	CHECK_STR(screen_lines(&screen, 4, 1), "           40.00% ####       |-+ idle  [vdso]\n");
 	screen_deinit(&screen);
@@ -132,7 +131,7 @@ TEST(tree_zooms_and_comes_back)
 	screen_type(&screen, "h\n"); /* into work */
 	CHECK_STR(screen_lines(&screen, 2, 6),
 		"> in work\n"
-		"    self    total            function, below it what it calls\n"
+		"    self    total            function v callees\n"
 		"  10.00%   60.00% ######     - work  [vdso]\n"
 		"  30.00%   30.00% ###        |-- leaf  [vdso]\n"
 		"  20.00%   20.00% ##         `-- sys_read  [kernel]\n"
@@ -158,11 +157,10 @@ TEST(tree_from_the_leaves_zooms_to_callers)
 	screen_init_with(&screen, small_profile(), 80, 12,
 		(struct app_options){.file_name = "x.data", .is_inverted = true}, VIEW_TREE);
 	screen_type(&screen, "lj\n"); /* idle, which calls leaf */
-	CHECK_STR(screen_lines(&screen, 2, 4),
-		"> leaf from idle\n"
-		"    self    total            function, below it its callers\n"
-		"           40.00% ####       - idle  [vdso]\n"
-		"           40.00% ####       `-- main  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 2, 4), "> leaf from idle\n"
+					       "    self    total            function v callers\n"
+					       "           40.00% ####       - idle  [vdso]\n"
+					       "           40.00% ####       `-- main  [vdso]\n");
 	CHECK_INT(screen_selected(&screen), 4);
 	screen_rename(&screen);
 	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
@@ -237,7 +235,7 @@ TEST(tree_goes_from_match_to_match)
 {
 	struct screen screen;
 	screen_init(&screen, small_profile(), 80, 14);
-	screen_type(&screen, "3gC/leaf\nn");
+	screen_type(&screen, "3gC/leaf\n");
 	CHECK_STR(screen_lines(&screen, 4, 6),
 		"   0.00%  100.00% ########## - main  [vdso]\n"
 		"  10.00%   60.00% ######     |-- work  [vdso]\n"
@@ -291,7 +289,7 @@ TEST(tree_counts_samples)
 	struct screen screen;
 	begin_in_tree(&screen, 40, 9);
 	screen_type(&screen, "%%");
-	CHECK_STR(screen_lines(&screen, 1, 4), "   total function\n"
+	CHECK_STR(screen_lines(&screen, 1, 4), "   total function v callees\n"
 					       "     100 - main  [vdso]\n"
 					       "      60 |-- work  [vdso]\n"
 					       "      30 | |-- leaf  [vdso]\n");
@@ -341,7 +339,7 @@ TEST(tree_is_printed)
 	screen_type(&screen, "2\n");
 	CHECK_STR(screen.app.to_print.path, "ebprof-tree.txt2");
 	CHECK_STR(str_text(&screen.app.to_print.text),
-		"     self     total  function, below it what it calls\n"
+		"     self     total  function ▼ callees\n"
 		"    0.00%   100.00%    main  [vdso]\n"
 		"   10.00%    60.00%      work  [vdso]\n"
 		"   30.00%    30.00%        leaf  [vdso]\n"

@@ -43,7 +43,9 @@ static uint32_t pending_add_function(
 		vec_push(&profile->functions, (struct profile_function){0});
 	}
 	uint32_t place = (uint32_t)pending->nr_functions++;
-	profile->functions.data[pending->functions.data[place]] = *function;
+	struct profile_function *added = &profile->functions.data[pending->functions.data[place]];
+	*added = *function;
+	added->is_script = pending_object_of(pending)->info.kind == LAYOUT_OBJECT_SCRIPT;
 	pending->older.data[place] = older;
 	return place;
 }

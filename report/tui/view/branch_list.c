@@ -201,6 +201,25 @@ static int branch_marker_x(const struct branch_list *list, struct branch_row row
 
 /* ---- drawing ---- */
 
+/* Its arrows as the terminal can draw them. */
+static void put_title_words(const struct grid *grid, const char *title, struct str *out)
+{
+	static const struct {
+		const char *text;
+		enum glyph glyph;
+	} arrows[] = {{"▲", GLYPH_UP}, {"▼", GLYPH_DOWN}};
+	for (const char *at = title; *at;) {
+		size_t i = strncmp(at, arrows[0].text, strlen(arrows[0].text)) == 0   ? 0
+			   : strncmp(at, arrows[1].text, strlen(arrows[1].text)) == 0 ? 1
+										      : 2;
+		if (i < 2)
+			str_puts(out, grid_glyph(grid, arrows[i].glyph));
+		else
+			str_putc(out, *at);
+		at += i < 2 ? strlen(arrows[i].text) : 1;
+	}
+}
+
 static void branch_list_draw_header(
 	const struct branch_list *list, struct grid *grid, int y, const char *title)
 {
@@ -211,12 +230,8 @@ static void branch_list_draw_header(
 	if (columns->shift)
 		str_printf(&text, "%s%d %s  ", grid_glyph(grid, GLYPH_ELLIPSIS), levels,
 			str_plural((uint64_t)levels, "level", "levels"));
-	str_puts(&text, title);
-	/* A title that is cut reads worse than its first words. */
+	put_title_words(grid, title, &text);
 	int room = columns->end - columns->name_x - list_place_width(&list->list);
-	const char *comma = strrchr(title, ',');
-	if (comma && grid_text_width(grid, str_text(&text)) > room)
-		str_truncate(&text, text.len - strlen(comma));
 	grid_put(grid, columns->name_x, y, room, STYLE_HEADER, str_text(&text));
 }
 

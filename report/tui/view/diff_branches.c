@@ -274,8 +274,7 @@ static bool tree_form_mouse(void *state, struct app *app, const struct input *in
 
 static const char *diff_branches_title_of(const struct diff *diff)
 {
-	return diff->is_inverted ? "function, below it its callers"
-				 : "function, below it what it calls";
+	return diff->is_inverted ? "function ▼ callers" : "function ▼ callees";
 }
 
 static void tree_form_draw(void *state, struct app *app, struct grid *grid, struct rect area)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/tui/fitting_name.h"
 #include "report/tui/view/view_action.h"
 
 enum {
@@ -386,10 +387,10 @@ static void flame_view_put_label(struct flame_view *view, const struct app *app,
 	const struct profile_function *functions = view->focus.functions;
 	if (!it->function)
 		put_root_name(view, out);
-	else if (grid_text_width(grid, functions[it->function].name) <= room)
-		str_puts(out, functions[it->function].name);
-	else
-		str_puts(out, short_names_get(&view->names, functions, it->function));
+	else {
+		CLEANUP(str_deinit) struct str name = {0};
+		str_puts(out, fitting_name(grid, &functions[it->function], room, &name));
+	}
 	int used = grid_text_width(grid, str_text(out));
 	const char *mark = flame_view_mark_of(view, node);
 	if (used + (int)strlen(mark) <= room)

@@ -119,7 +119,7 @@ static void butterfly_update(void *state, struct app *app)
 
 /* ---- drawing ---- */
 
-static const char title[] = "callers, the function, below it what it calls";
+static const char title[] = "callers ▲ function ▼ callees";
 
 static void butterfly_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
@@ -167,7 +167,7 @@ static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 static bool butterfly_act(void *state, struct app *app, enum action action)
 {
 	struct butterfly *butterfly = state;
-	if (action == ACTION_UNDO || action == ACTION_QUIT)
+	if (action == ACTION_UNDO)
 		return view_butterfly_go_back(butterfly, app);
 	if (action == ACTION_ENTER) {
 		view_butterfly_enter(butterfly, app);
@@ -188,7 +188,7 @@ static bool butterfly_mouse(void *state, struct app *app, const struct input *in
 	return click == BRANCH_CLICK_ROW;
 }
 
-static const enum action hints[] = {ACTION_ENTER, ACTION_QUIT, ACTION_TOGGLE, ACTION_EXPAND_ALL,
+static const enum action hints[] = {ACTION_ENTER, ACTION_UNDO, ACTION_TOGGLE, ACTION_EXPAND_ALL,
 	ACTION_UNIT, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_butterfly = {

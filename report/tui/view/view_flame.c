@@ -21,8 +21,8 @@ static void flame_destroy(void *state)
 
 static uint32_t view_flame_find_selected(struct flame_view *view, const struct app *app)
 {
-	uint32_t function = app_function(app);
-	if (!view->is_inverted && !function)
+	uint32_t function = app->selection.is_default ? 0 : app_function(app);
+	if (!view->is_inverted && !function) /* the roots are in sight */
 		return 0;
 	if (!view->is_inverted) {
 		bool is_whole;

@@ -437,7 +437,7 @@ static const enum action hints[] = {ACTION_RANGE, ACTION_ENTER, ACTION_EXPAND, A
 	ACTION_ONLY_THREAD, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_heat = {
-	.name = "Heat",
+	.name = "Time",
 	.create = heat_create,
 	.destroy = heat_destroy,
 	.update = heat_update,

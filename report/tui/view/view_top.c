@@ -25,6 +25,7 @@ struct top {
 	size_t sorted_from, sorted_to;         /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
+	unsigned shown; /* of the application, at the last update */
 };
 
 /* ---- columns ---- */
@@ -246,6 +247,20 @@ static void select_stand_in(struct top *top, struct app *app)
 	top->stand_in = app->selection.frame;
 }
 
+/* Who comes here wants to see what is at the top, not where a function of another view stands. */
+static void go_to_top(struct top *top, struct app *app)
+{
+	top->list.selected = 0;
+	view_top_select_row(top, app);
+	app->selection.is_default = true;
+}
+
+static bool is_on_first_screen(const struct top *top, const struct app *app)
+{
+	int height = app->chrome.body.height - 1; /* without the header */
+	return height <= 0 || top->list.selected < (size_t)height;
+}
+
 static void top_update(void *state, struct app *app)
 {
 	struct top *top = state;
@@ -259,6 +274,8 @@ static void top_update(void *state, struct app *app)
 		app->selection.is_default = true;
 		return;
 	}
+	bool is_arriving = top->shown != app->shown;
+	top->shown = app->shown;
 	if (top->stand_in != app->selection.frame)
 		top->missing = 0;
 	if (top->missing &&
@@ -268,6 +285,8 @@ static void top_update(void *state, struct app *app)
 	} else if (!view_top_find_function(top, app_function(app)) || top->missing) {
 		select_stand_in(top, app);
 	}
+	if (is_arriving && !is_on_first_screen(top, app))
+		go_to_top(top, app);
 }
 
 /* ---- drawing ---- */
@@ -351,6 +370,7 @@ static bool top_act(void *state, struct app *app, enum action action)
 {
 	struct top *top = state;
 	if (list_header_act(&top->header, action)) {
+		go_to_top(top, app);
 		top_update(top, app);
 		return true;
 	}
@@ -366,6 +386,7 @@ static bool top_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct top *top = state;
 	if (list_header_mouse(&top->header, input)) {
+		go_to_top(top, app);
 		top_update(top, app);
 		return true;
 	}

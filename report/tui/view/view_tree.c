@@ -63,7 +63,7 @@ static void view_tree_follow_selection(struct tree_view *view, struct app *app)
 {
 	struct branch_list *list = view_tree_side_of(view);
 	const struct focus_node *node = branch_list_selected(list);
-	uint32_t function = app_function(app);
+	uint32_t function = app->selection.is_default ? 0 : app_function(app);
 	if (!node || !function) {
 		view_tree_tell_selection(view, app);
 		return;
@@ -140,8 +140,7 @@ static void tree_update(void *state, struct app *app)
 
 static const char *view_tree_title_of(struct tree_view *view)
 {
-	return view->is_inverted ? "function, below it its callers"
-				 : "function, below it what it calls";
+	return view->is_inverted ? "function ▼ callers" : "function ▼ callees";
 }
 
 static void tree_draw(void *state, struct app *app, struct grid *grid, struct rect area)

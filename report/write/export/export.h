@@ -20,7 +20,6 @@ enum export_trait {
 	EXPORT_BINARY = 1 << 0,    /* nothing for a terminal */
 	EXPORT_ONE_EVENT = 1 << 1, /* has room for one only */
 	EXPORT_COMPARES = 1 << 2,  /* with a baseline */
-	EXPORT_PICTURE = EXPORT_BINARY | EXPORT_ONE_EVENT | EXPORT_COMPARES,
 };
 
 /* X(enum, function, name, file suffix, traits, help) */
@@ -29,7 +28,7 @@ enum export_trait {
 		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
 	X(EXPORT_FOLDED, export_folded, "folded", ".folded", EXPORT_ONE_EVENT, \
 		"a line a stack, for flamegraph.pl, inferno, speedscope") \
-	X(EXPORT_HTML, export_html, "html", ".html", EXPORT_PICTURE, \
+	X(EXPORT_HTML, export_html, "html", ".html", EXPORT_BINARY | EXPORT_COMPARES, \
 		"a page with a flame graph, tables and a time line, for any browser") \
 	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", 0, \
 		"threads and the order of samples, for speedscope") \
@@ -45,7 +44,8 @@ enum export_trait {
 		"each sample, as perf script prints it, for what reads that") \
 	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", EXPORT_ONE_EVENT, \
 		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
-	X(EXPORT_SVG, export_svg, "svg", ".svg", EXPORT_PICTURE, \
+	X(EXPORT_SVG, export_svg, "svg", ".svg", \
+		EXPORT_BINARY | EXPORT_ONE_EVENT | EXPORT_COMPARES, \
 		"a flame graph to look at in any browser") \
 	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", EXPORT_BINARY, \
 		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)")

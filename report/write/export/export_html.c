@@ -6,7 +6,8 @@
  * shows texts as texts only. The page's Content-Security-Policy names the hashes
  * of its script and its style and forbids everything else, the network as well.
  *
- * With a baseline it is a page of differences.
+ * With a baseline it is a page of differences. Else each event of the recording has data of its
+ * own, on a line of its own.
  *
  * The page is made from html/ when this program is built.
  */
@@ -41,20 +42,50 @@ static struct err *write_data(const struct html_data_side *sides, size_t nr_side
 	return err;
 }
 
+static struct err *write_two(const struct profile *profile, const struct export_baseline *baseline,
+	struct byte_sink sink)
+{
+	struct html_data_side sides[] = {
+		{.profile = profile, .name = baseline->profile_name},
+		{.profile = baseline->profile, .name = baseline->name},
+	};
+	try(main_event_of_both(profile, baseline->profile, &sides[0].event, &sides[1].event));
+	try(sink.write(sink.context, page_head, sizeof(page_head)));
+	return write_data(sides, 2, baseline->judging, sink);
+}
+
+/* One below the other: the one that is shown unasked first. */
+static struct err *write_events(
+	const struct profile *profile, struct event_choices *choices, struct byte_sink sink)
+{
+	struct event_choice first = choices->list.data[choices->main];
+	choices->list.data[choices->main] = choices->list.data[0];
+	choices->list.data[0] = first;
+	choices->main = 0;
+	vec_each(&choices->list, choice) {
+		struct html_data_side side = {
+			.profile = profile, .event = choice->event, .events = choices};
+		if (choice != choices->list.data)
+			try(sink.write(sink.context, "\n", 1));
+		try(write_data(&side, 1, NULL, sink));
+	}
+	return NULL;
+}
+
+static struct err *write_one(const struct profile *profile, struct byte_sink sink)
+{
+	struct event_choices choices;
+	try(sink.write(sink.context, page_head, sizeof(page_head)));
+	event_choices_init(&choices, profile);
+	struct err *err = write_events(profile, &choices, sink);
+	event_choices_deinit(&choices);
+	return err;
+}
+
 struct err *export_html(
 	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
-	const struct export_baseline *baseline = options->baseline;
-	struct html_data_side sides[] = {{.profile = profile}, {0}};
-	if (baseline) {
-		sides[0].name = baseline->profile_name;
-		sides[1] = (struct html_data_side){baseline->profile, baseline->name, 0};
-		try(main_event_of_both(
-			profile, baseline->profile, &sides[0].event, &sides[1].event));
-	} else {
-		sides[0].event = main_event_of(profile);
-	}
-	try(sink.write(sink.context, page_head, sizeof(page_head)));
-	try(write_data(sides, baseline ? 2 : 1, baseline ? baseline->judging : NULL, sink));
+	try(options->baseline ? write_two(profile, options->baseline, sink)
+			      : write_one(profile, sink));
 	return sink.write(sink.context, page_tail, sizeof(page_tail));
 }

@@ -274,12 +274,27 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	html_data_put_piece(data, data->tree.folded_weights[side]);
 }
 
+static void html_data_put_events(struct html_data *data)
+{
+	const struct html_data_side *side = &data->sides[0];
+	if (!side->events) {
+		html_data_put_piece(data, 0);
+		return;
+	}
+	html_data_put_piece(data, side->events->list.len);
+	vec_each(&side->events->list, choice) {
+		html_data_put_text(data, main_event_name_of(side->profile, choice->event));
+		html_data_put_text(data, side->profile->events.data[choice->event].unit);
+	}
+}
+
 static void html_data_put_head(struct html_data *data)
 {
 	html_data_put_piece(data, HTML_DATA_VERSION);
 	html_data_put_piece(data, data->source.nr_columns);
 	for (size_t i = 0; i < data->source.nr_columns; i++)
 		html_data_put_column(data, i);
+	html_data_put_events(data);
 	html_data_put_piece(data, data->tree.nr_folded);
 }
 

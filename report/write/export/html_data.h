@@ -15,6 +15,7 @@
  *              begin, milliseconds since 1970, 0: unknown; span, nanoseconds;
  *              samples of the event; other_samples, of other events; lost;
  *              folded, the weight below nodes that were too many
+ *   events     count; each: name, unit: of which the page has data, this one's among them
  *   folded     nodes that were too many
  *   objects    count; each: name, html_object_kind
  *   files      count; each: path. File 0 is no file
@@ -46,9 +47,10 @@
 
 #include "format/base/bytes.h"
 #include "report/compare/difference.h"
+#include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 5,
+	HTML_DATA_VERSION = 6,
 };
 
 enum html_object_kind {
@@ -61,6 +63,7 @@ struct html_data_side {
 	const struct profile *profile;
 	const char *name; /* of the file, where there are two */
 	uint32_t event;
+	const struct event_choices *events; /* that can be chosen; NULL: none but this one */
 };
 
 struct html_data_limits {

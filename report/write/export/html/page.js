@@ -3,8 +3,9 @@
 const byId = (id) => document.getElementById(id);
 
 class Page {
-	constructor(profile) {
+	constructor(profile, event) {
 		this.profile = profile;
+		this.event = event; // of profile.events
 		this.diff = profile.sides.length > 1 ? new Diff(profile) : null;
 		this.diffText = this.diff && new DiffText(this.diff, (value) => this.value(value));
 		this.found = null;
@@ -244,9 +245,10 @@ class Page {
 	}
 
 	value(value) {
-		if (this.profile.sides.some(({unit}) => unit === "ns"))
+		const is = (wanted) => this.profile.sides.some(({unit}) => unit === wanted);
+		if (is("ns"))
 			return value >= 1e9 ? (value / 1e9).toFixed(2) + " s" : (value / 1e6).toFixed(0) + " ms";
-		return grouped(value);
+		return is("bytes") ? bytes(value) : grouped(value);
 	}
 
 	/* ---- two recordings ---- */
@@ -260,15 +262,22 @@ class Page {
 	}
 
 	nextWidth() {
-		const widths = ["new", "old", "both"];
+		const widths = ["both", "new", "old"];
 		this.setDiff({width: widths[(widths.indexOf(this.diff.width) + 1) % widths.length]});
 	}
 
 }
 
+/* Each event of the recording has data of its own: one is read, the others when they are chosen. */
+function chosenEvent(count) {
+	const match = /(?:^#|&)event=(\d+)/.exec(location.hash);
+	return match && Number(match[1]) < count ? Number(match[1]) : 0;
+}
+
 let page = null;
-unpack(byId("data").textContent)
-	.then((bytes) => { page = new Page(readProfile(bytes)); })
+const packed = byId("data").textContent.trim().split("\n"), event = chosenEvent(packed.length);
+unpack(packed[event])
+	.then((bytes) => { page = new Page(readProfile(bytes), event); })
 	.catch((error) => {
 		byId("notes").hidden = false;
 		byId("notes").textContent = "This page cannot be shown: " + error.message;

@@ -16,7 +16,20 @@ class Controls {
 		byId("to-sandwich").addEventListener("click", () => page.openSandwich());
 		if (page.diff)
 			this.makeDiff();
+		this.makeEvents();
 		this.makeThreads();
+	}
+
+	/* What they count does not add up, so the page is of one. */
+	makeEvents() {
+		const select = byId("events"), {profile, event} = this.page;
+		profile.events.forEach(({name, unit}, i) => select.append(new Option(`${name} (${unit})`, i)));
+		select.value = event;
+		select.hidden = profile.events.length < 2;
+		select.addEventListener("change", () => {
+			location.hash = `event=${select.value}`;
+			location.reload();
+		});
 	}
 
 	makeThreads() {

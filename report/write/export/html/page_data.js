@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 5)
+	if (reader.number() !== 6)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -58,7 +58,8 @@ function readHead(reader) {
 			side[key] = reader.number();
 		return side;
 	});
-	return {...sides[0], sides, foldedNodes: reader.number()};
+	const events = reader.list(() => ({name: reader.text(), unit: reader.text()}));
+	return {...sides[0], sides, events, foldedNodes: reader.number()};
 }
 
 /* A tree is columns by node: each node before its callees, node 0 the root. */

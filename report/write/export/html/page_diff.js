@@ -10,7 +10,7 @@ const INKS = {
 class Diff {
 	constructor(profile) {
 		this.profile = profile;
-		this.width = "new"; // or "old", "both"
+		this.width = "both"; // or "old", "new", which hide what the other one alone has
 		this.isAbsolute = false; // what is compared: shares of all, or time
 		this.isColored = true; // by the change, else by file
 		this.dark = false;

@@ -43,7 +43,7 @@ class DiffText {
 		const values = [old, now].map((column, i) => this.inUnit(column.total[node] * sides[1 - i].period));
 		const samples = [old, now].map((column) => grouped(column.total[node]));
 		if (!this.diff.isAbsolute && isKnown)
-			lines.push(values.join(" \u2192 ") + (sides[0].unit === "ns" ? `, ${samples.join(" \u2192 ")} samples` : ""));
+			lines.push(values.join(" \u2192 ") + (sides[0].unit === "ns" && sides[0].period > 1 ? `, ${samples.join(" \u2192 ")} samples` : ""));
 		return lines;
 	}
 

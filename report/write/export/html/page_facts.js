@@ -9,7 +9,7 @@ class Facts {
 	of(chart, node) {
 		const {page} = this, {tree} = chart, {profile} = page, func = tree.func[node], all = profile.tree.total[0] || 1;
 		const figures = (name, weight) => `${name} ${percent(weight / all)} · ${page.weight(weight)}` +
-			(profile.unit === "ns" ? ` · ${grouped(weight)} samples` : "");
+			(profile.unit === "ns" && profile.period > 1 ? ` · ${grouped(weight)} samples` : "");
 		const lines = [];
 		if (func >= 0) {
 			const it = profile.functions[func], object = profile.objects[it.object], file = profile.files[it.file];

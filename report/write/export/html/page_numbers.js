@@ -22,3 +22,11 @@ function relative(now, old) {
 	const ratio = now / old;
 	return ratio >= 3 ? "\u00d7" + ratio.toFixed(1) : signed(ratio - 1, Math.abs(100 * (ratio - 1)).toFixed(1) + " %");
 }
+
+function bytes(value) {
+	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+	let unit = 0;
+	for (; value >= 1024 && unit + 1 < units.length; unit++)
+		value /= 1024;
+	return `${value.toFixed(unit && value < 100 ? 1 : 0)} ${units[unit]}`;
+}

@@ -58,7 +58,7 @@ class Summary {
 				notes.push(`The ${of} is damaged: ${side.damage}.`);
 			if (side.stacks)
 				notes.push(this.diff ? `The ${of}: ${side.stacks}` : side.stacks);
-			if (side.otherSamples)
+			if (side.otherSamples && profile.events.length < 2)
 				notes.push(`${grouped(side.otherSamples)} samples of other events are not shown` +
 					(this.diff ? ` (${of}).` : "."));
 		});
