@@ -43,14 +43,14 @@ async function checkColors(browser) {
 }
 
 async function checkWidths(browser) {
-	want("at first as the new one is", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, false]);
+	want("at first as both, so that nothing is hidden", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, true]);
+	want("the button is pressed", await browser.value("document.querySelector('#diff [value=both]').getAttribute('aria-pressed')"), "true");
+	await browser.key("w");
+	want("as the new one is", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, false]);
 	await browser.key("w");
 	want("as the old one was", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [false, true]);
 	await browser.key("w");
-	want("as both", [await browser.value(shown(FRESH)), await browser.value(shown(GONE))], [true, true]);
-	want("the button is pressed", await browser.value("document.querySelector('#diff [value=both]').getAttribute('aria-pressed')"), "true");
-	await browser.key("w");
-	want("and again", await browser.value("page.diff.width"), "new");
+	want("and again", await browser.value("page.diff.width"), "both");
 	await browser.value("document.querySelector('#diff [value=old]').click()");
 	want("a click", await browser.value("page.diff.width"), "old");
 	await browser.key("w");

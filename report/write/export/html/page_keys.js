@@ -15,7 +15,7 @@ const KEYS = [
 ];
 const DIFF_KEYS = [
 	["d", "colors by what changed, or by file", () => page.setDiff({isColored: !page.diff.isColored})],
-	["w", "widths of the new recording, the old one, both", () => page.nextWidth()],
+	["w", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
 	["a", "absolute figures, or shares of all", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],
 ];
 /* What has no action here is done by what has the focus. */
