@@ -38,14 +38,19 @@ static void complete_row(void **kept, const void *bytes, size_t len, struct byte
 		bytes_put(ret, &request.row, sizeof(request.row));
 }
 
+void live_rows_prepare(struct live_rows *rows)
+{
+	*rows = (struct live_rows){0};
+	target_reader_init(&rows->reader, complete_row);
+	target_reader_start(&rows->reader);
+}
+
 void live_rows_init(struct live_rows *rows, struct table_store *store, const char *cache_folder)
 {
 	struct cache_options options = {
 		.kind = "runtime", .folder = cache_folder, .max_bytes = KEPT_BYTES};
-	*rows = (struct live_rows){.store = store};
+	rows->store = store;
 	err_destroy(cache_open(&options, &rows->kept)); /* then without */
-	target_reader_init(&rows->reader, complete_row);
-	target_reader_start(&rows->reader); /* the recorder is small still */
 }
 
 void live_rows_deinit(struct live_rows *rows)

@@ -38,8 +38,9 @@ struct live_rows {
 	}) of_files;
 };
 
-/* Rows are kept in `cache_folder`, as in table_cache.h. To be called while the recorder is small.
- */
+/* First of all, while the recorder is small: what reads processes is forked from it. */
+void live_rows_prepare(struct live_rows *rows);
+/* Rows are kept in `cache_folder`, as in table_cache.h. */
 void live_rows_init(struct live_rows *rows, struct table_store *store, const char *cache_folder);
 void live_rows_deinit(struct live_rows *rows);
 

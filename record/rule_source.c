@@ -55,10 +55,16 @@ static struct err *provide_vdso(struct rule_source *rules)
 	return NULL;
 }
 
+void rule_source_prepare(struct rule_source *rules)
+{
+	*rules = (struct rule_source){0};
+	live_rows_prepare(&rules->rows);
+}
+
 struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects)
 {
-	*rules = (struct rule_source){.objects = objects};
+	rules->objects = objects;
 	try(table_store_create(maps, max_bytes, &rules->store));
 	live_rows_init(&rules->rows, rules->store, cache_folder);
 	struct cache *cache = NULL;
@@ -70,8 +76,7 @@ struct err *rule_source_init(struct rule_source *rules, const struct table_store
 void rule_source_deinit(struct rule_source *rules)
 {
 	table_builder_destroy(rules->builder);
-	if (rules->store)
-		live_rows_deinit(&rules->rows);
+	live_rows_deinit(&rules->rows);
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
 	map_deinit(&rules->tables);

@@ -35,6 +35,8 @@ struct rule_source {
 	bool has_met_code_of_no_file;
 };
 
+/* First of all, while the recorder is small: what reads processes is forked from it. */
+void rule_source_prepare(struct rule_source *rules);
 /* Tables take `max_bytes` in the kernel, and are cached in `cache_folder` as in table_cache.h. */
 struct err *rule_source_init(struct rule_source *rules, const struct table_store_maps *maps,
 	uint64_t max_bytes, const char *cache_folder, struct object_table *objects) ERR_MUST_CHECK;

@@ -360,6 +360,8 @@ struct err *session_create(const struct session_options *options, struct session
 	connect_parts(session);
 	target_reader_start(&session->translate.scripts.reader);
 	target_reader_start(&session->translate.registered.reader);
+	target_reader_start(&session->translate.thread_names.reader);
+	rule_source_prepare(&session->rules);
 	proc_access_start();
 	struct err *err = create_parts(session);
 	cpu_watch_init(&session->cpus, clock_now_ns());

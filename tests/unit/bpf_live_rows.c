@@ -120,11 +120,13 @@ TEST(a_process_completes_the_row_when_its_tables_are_filled)
 	struct live_rows rows;
 	make_tables(false);
 	setup(&fixture);
+	live_rows_prepare(&rows);
 	live_rows_init(&rows, fixture.store, "");
 	meet(&rows);
 	CHECK(!row_of(&fixture)->is_complete);
 	live_rows_deinit(&rows);
 	make_tables(true); /* the reader's processes have been forked before */
+	live_rows_prepare(&rows);
 	live_rows_init(&rows, fixture.store, "");
 	meet(&rows);
 	const struct java_row *row = row_of(&fixture);
@@ -147,6 +149,7 @@ TEST(a_row_is_completed_before_the_table_is_there)
 	struct runtime_row row = fixture.table.runtime;
 	memcpy((char *)row.words + offsetof(struct java_row, build_id), "another", 8);
 	fixture.table.runtime = row;
+	live_rows_prepare(&rows);
 	live_rows_init(&rows, fixture.store, "");
 	uint32_t pending = table_store_add_pending(fixture.store, &row);
 	live_rows_meet(&rows, pending, (uint32_t)getpid(), delta());
@@ -170,6 +173,7 @@ TEST(a_row_is_kept_for_the_next_recording)
 	make_tables(true);
 	setup(&fixture);
 	struct runtime_row incomplete = fixture.table.runtime;
+	live_rows_prepare(&rows);
 	live_rows_init(&rows, fixture.store, "kept");
 	meet(&rows);
 	CHECK(row_of(&fixture)->is_complete);
@@ -233,6 +237,7 @@ TEST(a_row_of_another_user_holds_for_that_users_processes)
 	pid_t first = fork_user(NOBODY), second = fork_user(NOBODY), third = fork_user(SOMEBODY);
 	if (!first || !second || !third)
 		return; /* without root there is no other user's process */
+	live_rows_prepare(&rows);
 	live_rows_init(&rows, fixture.store, "users");
 	meet_process(&rows, (uint32_t)first);
 	CHECK(!row_of(&fixture)->is_complete);
