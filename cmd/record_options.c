@@ -67,7 +67,8 @@ static struct err *take_event_spec(const struct event_spec *spec, struct record_
 		return NULL;
 	case EVENT_SPEC_UPROBE:
 	case EVENT_SPEC_URETPROBE:
-		return err_new(ERR_USAGE, "\"%s\": not recorded yet", spec->name);
+		events->has_functions = true;
+		return NULL;
 	case EVENT_SPEC_TRACEPOINT:
 		events->has_tracepoints = true;
 		return NULL;
@@ -407,7 +408,7 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	bool has_probes = events->usdt.len || events->has_tracepoints;
+	bool has_probes = events->usdt.len || events->has_functions || events->has_tracepoints;
 	if (!has_probes && !events->waits && !events->has_counters)
 		return NULL;
 	if (!events->is_timer_given)

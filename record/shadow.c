@@ -73,7 +73,7 @@ static struct err *attach(struct shadow *shadow, const struct script_probe *plac
 	if (bpf_map_update_elem(shadow->fds.places, &number, &place->shadow, BPF_ANY))
 		return err_sys(errno, "cannot write to a BPF map");
 	struct uprobe_place at = {
-		place->path, place->file_fd, place->offset, place->semaphore_offset};
+		place->path, place->file_fd, place->offset, place->semaphore_offset, false};
 	struct uprobe uprobe;
 	try(uprobe_attach(&at, shadow->fds.program, number, &uprobe));
 	vec_push(&shadow->uprobes, uprobe);

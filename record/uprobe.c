@@ -41,6 +41,18 @@ static bool read_semaphore_shift(unsigned long *ret)
 	return true;
 }
 
+/* "config:0" */
+static bool read_return_bit(uint64_t *ret)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	unsigned bit;
+	if (!proc_read_file(PMU "format/retprobe", &text) ||
+		sscanf(str_text(&text), "config:%u", &bit) != 1 || bit >= 64)
+		return false;
+	*ret = (uint64_t)1 << bit;
+	return true;
+}
+
 bool uprobe_is_known(void)
 {
 	unsigned long type;
@@ -75,19 +87,22 @@ static struct err *uprobe_describe(
 	const struct uprobe_place *place, const char *path, struct perf_event_attr *attr)
 {
 	unsigned long type, shift = 0;
+	uint64_t return_bit = 0;
 	if (!uprobe_read_number(PMU "type", &type))
 		return err_new(ERR_UNSUPPORTED,
 			"probes need a kernel with uprobes: there is no " PMU "type");
 	if (place->semaphore_offset && !read_semaphore_shift(&shift))
 		return err_new(ERR_UNSUPPORTED,
 			"the probe has a semaphore, which needs Linux 4.20 or later");
+	if (place->is_return && !read_return_bit(&return_bit))
+		return err_new(ERR_UNSUPPORTED, "this kernel has no probes of returns");
 	if (shift && place->semaphore_offset >> (64 - shift))
 		return err_new(ERR_UNSUPPORTED, "%s: the probe's semaphore is beyond %d GiB",
 			place->path, 1 << (64 - shift - 30));
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
 		.type = (uint32_t)type,
-		.config = place->semaphore_offset << shift,
+		.config = place->semaphore_offset << shift | return_bit,
 		.config1 = (uintptr_t)path,
 		.config2 = place->offset,
 	};

@@ -26,8 +26,11 @@ static __always_inline __u64 probe_of(struct pt_regs *ctx)
 static __noinline int begin_hit_walk(struct pt_regs *ctx, struct scratch *scratch)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	begin_sample(task, scratch, EVENT_SOURCE_PROBE, probe_of(ctx), 1);
+	__u64 probe = probe_of(ctx);
+	begin_sample(task, scratch, EVENT_SOURCE_PROBE, probe & (EVENT_PROBE_IS_RETURN - 1), 1);
 	bool has_user_stack = begin_user_stack(task, scratch);
+	if (probe & EVENT_PROBE_IS_RETURN) /* the registers are those of the caller by now */
+		scratch->walk.is_exact = false;
 	read_hit_registers(ctx, &scratch->walk.regs);
 	if (has_user_stack && begin_frames(scratch))
 		return NEXT_WALKS;

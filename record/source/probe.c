@@ -5,32 +5,84 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
+#include "record/event_spec.h"
+#include "record/function_probe.h"
 #include "record/source/source_kernel.h"
 #include "record/uprobe.h"
 #include "record/usdt.h"
 
+/* A place of one of the probes. */
+struct probe_place {
+	struct uprobe_place where; /* the path is the probe's */
+	uint64_t number;           /* of the probe, as its program gets it */
+};
+
 struct probe_state {
-	VEC(struct usdt) probes;
-	VEC(struct uprobe) uprobes; /* at all of their places */
+	VEC(struct usdt) usdt;
+	VEC(struct function_probe) functions;
+	VEC(struct probe_place) places;
+	VEC(struct uprobe) uprobes; /* attached at all of the places */
 	struct sample_bpf *bpf;
 };
 
+static void add_probe_event(struct source *source, const char *name)
+{
+	vec_push(&source->events,
+		(struct source_event){.name = name, .unit = LAYOUT_UNIT_HITS, .period = 1});
+}
+
+static struct err *probe_find_usdt(struct source *source, const char *text)
+{
+	struct probe_state *state = source->state;
+	struct usdt probe;
+	try(usdt_find(text, &probe));
+	vec_push(&state->usdt, probe);
+	vec_each(&probe.places, at) {
+		struct uprobe_place where = {
+			probe.path, -1, at->offset, at->semaphore_offset, false};
+		vec_push(&state->places, (struct probe_place){where, source->events.len});
+	}
+	add_probe_event(source, probe.event);
+	return NULL;
+}
+
+static struct err *probe_find_function(struct source *source, const struct event_spec *spec)
+{
+	struct probe_state *state = source->state;
+	struct function_probe probe;
+	bool is_return = spec->kind == EVENT_SPEC_URETPROBE;
+	uint64_t number = source->events.len | (is_return ? EVENT_PROBE_IS_RETURN : 0);
+	try(function_probe_find(is_return ? "uretprobe" : "uprobe", spec->text, &probe));
+	vec_push(&state->functions, probe);
+	vec_each(&probe.offsets, offset) {
+		struct uprobe_place where = {probe.path, -1, *offset, 0, is_return};
+		vec_push(&state->places, (struct probe_place){where, number});
+	}
+	add_probe_event(source, probe.event);
+	return NULL;
+}
+
+static bool is_function_probe(const struct event_spec *spec)
+{
+	return spec->kind == EVENT_SPEC_UPROBE || spec->kind == EVENT_SPEC_URETPROBE;
+}
+
 static struct err *probe_probe(struct source *source, const struct session_options *options)
 {
-	if (options->nr_usdt > EVENT_MAX_PROBES)
-		return err_new(ERR_USAGE, "%zu USDT probes: more than %d at once", options->nr_usdt,
-			EVENT_MAX_PROBES);
-	if (!options->nr_usdt)
+	size_t count = options->nr_usdt;
+	for (size_t i = 0; i < options->nr_specs; i++)
+		count += is_function_probe(&options->specs[i]);
+	if (count > EVENT_MAX_PROBES)
+		return err_new(
+			ERR_USAGE, "%zu probes: more than %d at once", count, EVENT_MAX_PROBES);
+	if (!count)
 		return NULL;
-	struct probe_state *state = source->state = mem_zalloc(sizeof(*state));
-	for (size_t i = 0; i < options->nr_usdt; i++) {
-		struct usdt probe;
-		try(usdt_find(options->usdt[i], &probe));
-		vec_push(&state->probes, probe);
-		vec_push(&source->events,
-			(struct source_event){
-				.name = probe.event, .unit = LAYOUT_UNIT_HITS, .period = 1});
-	}
+	source->state = mem_zalloc(sizeof(struct probe_state));
+	for (size_t i = 0; i < options->nr_usdt; i++)
+		try(probe_find_usdt(source, options->usdt[i]));
+	for (size_t i = 0; i < options->nr_specs; i++)
+		if (is_function_probe(&options->specs[i]))
+			try(probe_find_function(source, &options->specs[i]));
 	return NULL;
 }
 
@@ -44,20 +96,15 @@ static struct err *probe_attach(struct source *source, const struct source_place
 {
 	struct probe_state *state = source->state;
 	bool has_cookies = uprobe_has_cookies();
-	if (state->probes.len > 1 && !has_cookies)
+	if (source->events.len > 1 && !has_cookies)
 		return err_new(ERR_UNSUPPORTED,
 			"more than one USDT probe at once needs Linux 5.15 or later");
 	int program;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
-	for (size_t i = 0; i < state->probes.len; i++) {
-		const struct usdt *probe = &state->probes.data[i];
-		vec_each(&probe->places, at) {
-			struct uprobe_place where = {
-				probe->path, -1, at->offset, at->semaphore_offset};
-			struct uprobe uprobe;
-			try(uprobe_attach(&where, program, i, &uprobe));
-			vec_push(&state->uprobes, uprobe);
-		}
+	vec_each(&state->places, at) {
+		struct uprobe uprobe;
+		try(uprobe_attach(&at->where, program, at->number, &uprobe));
+		vec_push(&state->uprobes, uprobe);
 	}
 	return NULL;
 }
@@ -92,9 +139,13 @@ static void probe_release(struct source *source)
 	vec_each(&state->uprobes, uprobe)
 		uprobe_detach(uprobe);
 	vec_deinit(&state->uprobes);
-	vec_each(&state->probes, probe)
-		usdt_deinit(probe);
-	vec_deinit(&state->probes);
+	vec_deinit(&state->places);
+	vec_each(&state->usdt, usdt)
+		usdt_deinit(usdt);
+	vec_deinit(&state->usdt);
+	vec_each(&state->functions, function)
+		function_probe_deinit(function);
+	vec_deinit(&state->functions);
 	mem_free(state);
 }
 

@@ -107,6 +107,22 @@ test_writes_to_an_address() {
 	want_between writes "$(weight mem:0x10000000/4:w do_writes)" 700 700
 }
 
+# A copy of its own: a probe is hit by whatever runs the same file.
+test_calls_and_returns() {
+	"$EBPROF" check | grep -q 'one probe at a time' && skip "this kernel has one probe at a time"
+	cp "$WORKLOADS/counted" . || fail "cannot copy the workload"
+	run "$EBPROF" record -m 64M -e uprobe:./counted:touch_pages,uretprobe:./counted:touch_pages -e uprobe:./counted:do_calls \
+		-- ./counted children 30 calls 10
+	want_status 0 record
+	"$EBPROF" info ebprof.data | grep -q '^hits  *61 = 61 samples + 0 filtered + 0 lost$' || fail "info: $("$EBPROF" info ebprof.data)"
+	[[ $(weight uprobe:counted:touch_pages touch_pages) == 30 ]] || fail "$(weight uprobe:counted:touch_pages touch_pages) calls of 30"
+	# when it returns the stack is its caller's; do_faults() has jumped there
+	[[ $(weight uretprobe:counted:touch_pages do_children) == 30 ]] || fail "$(weight uretprobe:counted:touch_pages do_children) returns of 30"
+	[[ $(weight uprobe:counted:do_calls main) == 1 ]] || fail "$(weight uprobe:counted:do_calls main) calls of one"
+	want_refusal 'did you mean touch_pages' -e uprobe:./counted:touch_page
+	want_refusal 'cannot open' -e uprobe:./nowhere:main
+}
+
 # Nothing is left out in silence.
 want_refusal() { # WORDS OPTION...
 	local words=$1

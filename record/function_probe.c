@@ -1,0 +1,148 @@
+#include "record/function_probe.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/mem.h"
+#include "format/base/nearest.h"
+#include "format/base/path.h"
+#include "format/base/str.h"
+#include "format/elf/elf_symbols.h"
+
+/* As shells look for programs; NULL: it is nowhere. From malloc(). */
+static char *find_program(const char *name)
+{
+	const char *folders = getenv("PATH");
+	if (strchr(name, '/') || access(name, F_OK) == 0)
+		return realpath(name, NULL);
+	while (folders && *folders) {
+		CLEANUP(str_deinit) struct str path = {0};
+		size_t len = strcspn(folders, ":");
+		str_printf(&path, "%.*s/%s", (int)len, folders, name);
+		if (access(str_text(&path), X_OK) == 0)
+			return realpath(str_text(&path), NULL);
+		folders += len + (folders[len] != 0);
+	}
+	errno = ENOENT;
+	return NULL;
+}
+
+/* False: it is in no segment of the file. */
+static bool offset_of_address(const struct elf_file *elf, uint64_t address, uint64_t *ret)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = address - segments[i].vaddr;
+		if (address < segments[i].vaddr || at >= segments[i].filesz)
+			continue;
+		*ret = segments[i].offset + at;
+		return true;
+	}
+	return false;
+}
+
+static void add_offset(struct function_probe *probe, uint64_t offset)
+{
+	vec_each(&probe->offsets, it)
+		if (*it == offset)
+			return;
+	vec_push(&probe->offsets, offset);
+}
+
+static bool is_like_function(const char *wanted, const char *name)
+{
+	return strstr(name, wanted) && !strstr(name, "@plt");
+}
+
+/* By distance, else the shortest name that has the wanted one in it. */
+static struct err *no_function(
+	const struct function_probe *probe, const struct elf_symbols *symbols, const char *function)
+{
+	struct nearest nearest = nearest_to(function);
+	const char *like = NULL;
+	vec_each(&symbols->symbols, symbol) {
+		const char *name = elf_symbols_name(symbols, symbol);
+		nearest_offer(&nearest, name);
+		if (is_like_function(function, name) && (!like || strlen(name) < strlen(like)))
+			like = name;
+	}
+	const char *best = nearest.word ? nearest.word : like;
+	if (best)
+		return err_new(ERR_USAGE, "%s has no function \"%s\": did you mean %s?",
+			probe->path, function, best);
+	return err_new(ERR_USAGE, "%s has no function \"%s\": it has names of %zu functions%s",
+		probe->path, function, symbols->symbols.len,
+		symbols->symbols.len < 50 ? ", the others were stripped" : "");
+}
+
+static struct err *find_function(
+	struct elf_file *elf, const char *function, struct function_probe *probe)
+{
+	struct elf_symbols symbols = {0};
+	bool is_chosen_late = false;
+	try(elf_symbols_read(elf, &symbols));
+	vec_each(&symbols.symbols, symbol) {
+		uint64_t offset;
+		if (strcmp(elf_symbols_name(&symbols, symbol), function) != 0)
+			continue;
+		if (symbol->type == STT_GNU_IFUNC)
+			is_chosen_late = true;
+		else if (offset_of_address(elf, symbol->address, &offset))
+			add_offset(probe, offset);
+	}
+	struct err *err = NULL;
+	if (!probe->offsets.len && is_chosen_late)
+		err = err_new(ERR_USAGE,
+			"%s: %s is one of several functions, which the loader chooses (IFUNC): "
+			"name that, __%s_avx2 or the like",
+			probe->path, function, function);
+	else if (!probe->offsets.len)
+		err = no_function(probe, &symbols, function);
+	elf_symbols_deinit(&symbols);
+	return err;
+}
+
+static struct err *find_function_in_file(const char *function, struct function_probe *probe)
+{
+	CLEANUP_FD int fd = open(probe->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct elf_file *elf;
+	if (fd < 0)
+		return err_sys(errno, "cannot open %s", probe->path);
+	try(err_wrap(elf_file_open(fd, &elf), "%s", probe->path));
+	struct err *err = find_function(elf, function, probe);
+	elf_file_destroy(elf);
+	return err;
+}
+
+/* From the right: a path may hold colons, too. */
+struct err *function_probe_find(const char *kind, const char *text, struct function_probe *ret)
+{
+	const char *colon = strrchr(text, ':');
+	if (!colon || colon == text || !colon[1])
+		return err_new(ERR_USAGE, "\"%s\" is not PATH:FUNCTION", text);
+	CLEANUP_FREE char *path = mem_strndup(text, (size_t)(colon - text));
+	struct function_probe probe = {.path = find_program(path)};
+	if (!probe.path)
+		return err_sys(errno, "cannot open %s", path);
+	struct str event = {0};
+	str_printf(&event, "%s:%s:%s", kind, path_last_part(probe.path), colon + 1);
+	probe.event = str_steal(&event);
+	struct err *err = find_function_in_file(colon + 1, &probe);
+	if (err)
+		function_probe_deinit(&probe);
+	else
+		*ret = probe;
+	return err;
+}
+
+void function_probe_deinit(struct function_probe *probe)
+{
+	free(probe->path); /* realpath()'s */
+	mem_free(probe->event);
+	vec_deinit(&probe->offsets);
+}
