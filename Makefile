@@ -315,12 +315,12 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
-KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits shape_fp shape_static shape_dynamic)
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
-$(KERNEL_TEST)/waits: tests/e2e/waits.c | $(O)/have-deps
+$(KERNEL_TEST)/waits $(KERNEL_TEST)/counted: $(KERNEL_TEST)/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -static -pthread -fno-omit-frame-pointer -Wall -Wextra -o $@ $<
 $(KERNEL_TEST)/shape_fp: SHAPE := -static -fno-omit-frame-pointer

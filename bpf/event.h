@@ -22,10 +22,10 @@ enum {
 	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
 	EVENT_MAX_PROBES = 255,
 	EVENT_PROBE_IS_RETURN = 1 << 16, /* beside the number of a probe, as it was attached */
-	EVENT_MAX_WAITING = 1 << 16, /* threads that wait at a time */
-	EVENT_MAX_SOURCES = 32,      /* numbers of sources stay below */
-	EVENT_MAX_COUNTERS = 8,      /* events that the kernel counts, each a source */
-	EVENT_MAX_TRACES = 8,        /* patterns of tracepoints, each a source */
+	EVENT_MAX_WAITING = 1 << 16,     /* threads that wait at a time */
+	EVENT_MAX_SOURCES = 32,          /* numbers of sources stay below */
+	EVENT_MAX_COUNTERS = 8,          /* events that the kernel counts, each a source */
+	EVENT_MAX_TRACES = 8,            /* patterns of tracepoints, each a source */
 	EVENT_MAX_TRACE_POINTS = 512,
 };
 

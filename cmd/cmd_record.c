@@ -14,6 +14,7 @@
 #include "cmd/record_rate.h"
 #include "cmd/record_view.h"
 #include "format/base/caller.h"
+#include "record/event_list.h"
 #include "record/session.h"
 #include "record/usdt.h"
 #include "report/model/regular_file.h"
@@ -186,6 +187,25 @@ static int list_probes(const char *path)
 	return err ? cmd_record_fail(err) : CONSOLE_OK;
 }
 
+/* With --skip-missing: those that cannot be had, which is said. ERR_USAGE: no event is left. */
+static struct err *leave_out_missing(struct record_options *options)
+{
+	struct record_events *events = &options->events;
+	size_t left = 0, nr_others = events->usdt.len + (events->waits != 0) +
+				     (events->timer != SESSION_EVENT_NONE);
+	vec_each(&events->specs, spec) {
+		struct err *err = options->skips_missing ? event_list_try(spec) : NULL;
+		spec->is_left_out = err != NULL;
+		left += !err;
+		if (err)
+			console_say("left out: %s", err_message(err));
+		err_destroy(err);
+	}
+	return !events->specs.len || left || nr_others
+		       ? NULL
+		       : err_new(ERR_USAGE, "none of the events can be had here");
+}
+
 static int cmd_record_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(record_options_deinit) struct record_options options = {0};
@@ -198,6 +218,8 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 	struct err *err = record_options_choose_target(&options, argc - rest, &target);
 	if (!err)
 		err = record_options_check(&options, target);
+	if (!err)
+		err = leave_out_missing(&options);
 	if (err)
 		return cmd_record_fail(err);
 	const struct opt_u32_list *ids = options.tids.len ? &options.tids : &options.pids;

@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&command_ci,
 	&command_push,
 	&command_info,
+	&command_stat,
 	&command_list,
 	&command_check,
 	&command_help,
@@ -32,7 +33,6 @@ enum {
 /* Commands of other profilers, of perf mostly, and what comes nearest to them. */
 static const struct opt_foreign foreign_commands[] = {
 	{"top", "for a look at now: ebprof record -a --duration 5, then ebprof report"},
-	{"stat", "events are sampled here, not counted; ebprof report --stats sums samples up"},
 	{"script", "ebprof convert --perf-script prints each sample; --json and --csv are for "
 		   "programs, too"},
 	{"probe", "ebprof list shows the events that there are, record --list-usdt PATH probes"},

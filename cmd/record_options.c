@@ -291,6 +291,8 @@ const struct opt record_options_rows[] = {
 			"page-faults "
 			"and others of ebprof list; usdt:PATH:PROVIDER:NAME",
 		.words = event_words},
+	{"skip-missing", 0, NULL, opt_flag, FIELD(skips_missing),
+		.help = "go on without events that cannot be had here, and say why"},
 	{"filter", 0, "EXPRESSION", parse_filter, 0,
 		.help = "of the tracepoint before it, only hits with such fields: 'prev_pid > 1'"},
 	{"off-cpu", 0, NULL, parse_off_cpu, FIELD(events), .help = "-e offcpu, and the timer, too"},

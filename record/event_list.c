@@ -39,16 +39,31 @@ static void list_event(const struct event_listing *listing, const struct event_l
 		listing->fn(listing->context, event);
 }
 
-/* Tries it. */
+static struct err *try_tracepoint(const char *pattern)
+{
+	CLEANUP(tracepoints_deinit) struct tracepoints found = {0};
+	CLEANUP_FD int root = -1;
+	try(tracefs_open(&root));
+	return tracefs_find(root, pattern, &found);
+}
+
+struct err *event_list_try(const struct event_spec *spec)
+{
+	struct perf_event_attr attr;
+	if (spec->kind == EVENT_SPEC_TRACEPOINT)
+		return try_tracepoint(spec->text);
+	if (spec->kind != EVENT_SPEC_COUNTER && spec->kind != EVENT_SPEC_PMU)
+		return NULL;
+	try(pmu_describe(PMU_DEVICES, spec, &attr));
+	return pmu_try(&attr, spec->name);
+}
+
 static void list_counter(const struct event_listing *listing, struct event_listed event)
 {
 	struct event_specs specs = {0};
-	struct perf_event_attr attr;
 	struct err *err = event_specs_parse(&specs, event.name);
-	if (!err && specs.data->kind != EVENT_SPEC_TIMER)
-		err = pmu_describe(PMU_DEVICES, specs.data, &attr);
-	if (!err && specs.data->kind != EVENT_SPEC_TIMER)
-		err = pmu_try(&attr, event.name);
+	if (!err)
+		err = event_list_try(specs.data);
 	if (err)
 		event.why = err_message(err);
 	list_event(listing, &event);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "format/base/err.h"
+
 struct event_listed {
 	const char *name;    /* as -e takes it */
 	const char *alias;   /* NULL: none */
@@ -23,5 +25,9 @@ typedef void event_list_fn(void *context, const struct event_listed *event);
  * number of tracepoints that there are, matching or not, 0 where they cannot be seen.
  */
 size_t event_list_each(const char *pattern, event_list_fn *fn, void *context);
+
+/* Whether a counted event or a tracepoint can be had here. Others are not tried. */
+struct event_spec;
+struct err *event_list_try(const struct event_spec *spec) ERR_MUST_CHECK;
 
 #endif

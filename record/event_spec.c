@@ -265,7 +265,7 @@ static struct err *take_probe_path(
 {
 	const char *colon = memchr(text.at, ':', text.len);
 	if (!colon || colon == text.at || colon == text.at + text.len - 1)
-		return err_new(ERR_USAGE, "\"%s\" is no %s", spec->name, form);
+		return err_new(ERR_USAGE, "\"%s\" is not %s", spec->name, form);
 	spec->kind = kind;
 	spec->unit = "hits";
 	spec->text = mem_strndup(text.at, text.len);

@@ -55,6 +55,7 @@ struct event_spec {
 	uint32_t frequency_hz; /* likewise */
 	struct event_modifiers modifiers;
 	const char *filter; /* of a tracepoint's fields; borrowed of who sets it. NULL: none */
+	bool is_left_out;   /* it is not wanted any more */
 	uint32_t group;     /* equal numbers are counted together; 0: alone */
 };
 

@@ -80,7 +80,7 @@ static struct err *no_function(
 		symbols->symbols.len < 50 ? ", the others were stripped" : "");
 }
 
-static struct err *find_function(
+static struct err *find_named_function(
 	struct elf_file *elf, const char *function, struct function_probe *probe)
 {
 	struct elf_symbols symbols = {0};
@@ -114,7 +114,7 @@ static struct err *find_function_in_file(const char *function, struct function_p
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", probe->path);
 	try(err_wrap(elf_file_open(fd, &elf), "%s", probe->path));
-	struct err *err = find_function(elf, function, probe);
+	struct err *err = find_named_function(elf, function, probe);
 	elf_file_destroy(elf);
 	return err;
 }

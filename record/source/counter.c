@@ -25,7 +25,8 @@ struct counter_state {
 
 static bool is_counter(const struct event_spec *spec)
 {
-	return spec->kind == EVENT_SPEC_COUNTER || spec->kind == EVENT_SPEC_PMU;
+	bool is_one = spec->kind == EVENT_SPEC_COUNTER || spec->kind == EVENT_SPEC_PMU;
+	return is_one && !spec->is_left_out;
 }
 
 /* The one of that number; NULL: there are not so many. */

@@ -37,7 +37,8 @@ struct trace_state {
 static const struct event_spec *trace_spec(const struct session_options *options, uint32_t number)
 {
 	for (size_t i = 0; i < options->nr_specs; i++)
-		if (options->specs[i].kind == EVENT_SPEC_TRACEPOINT && !number--)
+		if (options->specs[i].kind == EVENT_SPEC_TRACEPOINT &&
+			!options->specs[i].is_left_out && !number--)
 			return &options->specs[i];
 	return NULL;
 }

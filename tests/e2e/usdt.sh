@@ -232,7 +232,7 @@ test_refusals() {
 	want_refusal 'fifo' usdt:./fifo:a:b
 	want_refusal 'is not usdt:PATH:PROVIDER:NAME' usdt:./usdt
 	want_refusal 'is not usdt:PATH:PROVIDER:NAME' usdt:./usdt:plain:
-	want_refusal 'is none of' uprobe:./usdt
+	want_refusal 'is not uprobe:PATH:FUNCTION' uprobe:./usdt
 	run "$EBPROF" record -F 99 -e usdt:./usdt:ebtest:plain -- true
 	want_status 125 '-F without a timer'
 	run "$EBPROF" record --list-usdt /bin/true

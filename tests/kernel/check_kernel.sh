@@ -145,7 +145,7 @@ make_initramfs() {
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic} "$root/programs/"
 	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$library" "$root$library"
@@ -364,6 +364,18 @@ judge_waits() { # KERNEL LOG
 		not_ok "$kernel: $(part "$log" "info sleepers" | jq -c '.samples, .stacks') samples of 51 threads that sleep"; fi
 }
 
+# A tracepoint's hits and page faults are as many as the program made, each with its stack.
+judge_counted() { # KERNEL LOG
+	local kernel=$1 log=$2 kind recorded
+	judge_programs "$kernel" "$log" "verify counted"
+	for kind in "faults touch_pages 500" "calls do_calls 300"; do
+		read -r kind function wanted <<<"$kind"
+		recorded=$(count_stacks "$log" "$kind" ";$function[; ]")
+		if [[ $recorded == "$wanted" ]]; then ok; else
+			not_ok "$kernel: $recorded of $wanted $kind: $(part "$log" "record $kind" | tail -n 2 | tr '\n' ' ')"; fi
+	done
+}
+
 # CPU 1 went and came while shape_fp ran there, and the recorder went on with it: of its 4.2 s, less
 # two seconds in which that may go unseen. What is missing is said.
 judge_changes() { # KERNEL LOG
@@ -404,6 +416,7 @@ judge() { # VERSION LOG
 	judge_probes "$kernel" "$log"
 	judge_script "$kernel" "$log"
 	judge_waits "$kernel" "$log"
+	judge_counted "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"

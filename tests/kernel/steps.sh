@@ -2,7 +2,7 @@
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
 #   steps.sh PROGRAMS WORK [guest]
-#                    folder of ebprof, shape_*, limited, usdt, script, waits; an empty folder to write to;
+#                    folder of ebprof, shape_*, limited, usdt, script, waits, counted; an empty folder to write to;
 #                    whether the machine is ours alone, whose CPUs and clock may be changed
 programs=$1 work=$2 machine=${3:-}
 ebprof=$programs/ebprof
@@ -67,6 +67,13 @@ until grep -q asleep "$work/asleep"; do sleep 0.2; done
 section "record sleepers" "$ebprof" record -o "$work/sleepers.data" -e offcpu --duration 1 -p $sleeper
 kill $sleeper
 section "info sleepers" "$ebprof" info --json -i "$work/sleepers.data"
+# Events that the kernel counts, and a tracepoint, one at a time, since cookies need 5.15.
+section "verify counted" verify_for counted -e page-faults -e raw_syscalls:sys_enter --filter 'id == 110 || id == 5000' -- true
+section "record faults" "$ebprof" record -m 64M -o "$work/faults.data" -e page-faults -c 1 -- "$programs/counted" faults 500
+section "folded faults" "$ebprof" convert --folded -i "$work/faults.data" -o -
+section "record calls" "$ebprof" record -m 64M -o "$work/calls.data" -e raw_syscalls:sys_enter \
+	--filter 'id == 110 || id == 5000' -- "$programs/counted" calls 300
+section "folded calls" "$ebprof" convert --folded -i "$work/calls.data" -o -
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"

@@ -1,0 +1,327 @@
+#include "record/event_count.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/base/clock.h"
+#include "format/base/mem.h"
+#include "record/cpu.h"
+#include "record/feature.h"
+#include "record/pmu.h"
+#include "record/session_signals.h"
+#include "record/target.h"
+#include "record/target_tasks.h"
+#include "record/tracefs.h"
+#include "record/watched_tasks.h"
+
+/* One perf event: of a spec, or of one of the tracepoints that it stands for, on a CPU or of a
+ * task. */
+struct counting_event {
+	int fd;
+	size_t spec;
+	int leader; /* the descriptor of its group's first; -1: it is that, or has none */
+};
+
+struct counting {
+	const struct event_count_options *options;
+	struct event_count_run *run;
+	VEC(struct perf_event_attr) attrs; /* of all specs, one after the other: */
+	VEC(size_t) spec_of;               /* of each attr */
+	VEC(struct counting_event) events;
+	struct cpu_list cpus;
+	struct target target;
+	bool has_target;
+};
+
+/* ---- what is to be counted ---- */
+
+static void refuse_count(struct counting *counting, size_t spec, struct err *err)
+{
+	struct event_count *count = &counting->run->counts[spec];
+	snprintf(count->why, sizeof(count->why), "%s", err_message(err));
+	err_destroy(err);
+}
+
+static void add_attr(struct counting *counting, size_t spec, struct perf_event_attr attr)
+{
+	const struct event_count_options *options = counting->options;
+	bool is_of_tasks = !options->is_system;
+	attr.sample_period = 0;
+	attr.freq = 0;
+	attr.precise_ip = 0;
+	attr.disabled = 1;
+	attr.inherit = is_of_tasks && !options->no_inherit;
+	attr.enable_on_exec = is_of_tasks && !options->nr_pids;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	vec_push(&counting->attrs, attr);
+	vec_push(&counting->spec_of, spec);
+}
+
+static struct err *describe_tracepoints(struct counting *counting, size_t number)
+{
+	CLEANUP(tracepoints_deinit) struct tracepoints found = {0};
+	CLEANUP_FD int root = -1;
+	try(tracefs_open(&root));
+	try(tracefs_find(root, counting->options->specs[number].text, &found));
+	vec_each(&found, tracepoint)
+		add_attr(counting, number,
+			(struct perf_event_attr){.size = sizeof(struct perf_event_attr),
+				.type = PERF_TYPE_TRACEPOINT,
+				.config = tracepoint->id});
+	return NULL;
+}
+
+static struct err *describe_count(struct counting *counting, size_t number)
+{
+	struct event_spec spec = counting->options->specs[number];
+	struct perf_event_attr attr;
+	if (spec.kind == EVENT_SPEC_TRACEPOINT)
+		return describe_tracepoints(counting, number);
+	if (spec.kind == EVENT_SPEC_TIMER && spec.timer != SESSION_EVENT_AUTO) {
+		bool is_cycles = spec.timer == SESSION_EVENT_CYCLES;
+		spec.kind = EVENT_SPEC_COUNTER;
+		spec.type = is_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+		spec.config = is_cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK;
+	}
+	if (spec.kind != EVENT_SPEC_COUNTER && spec.kind != EVENT_SPEC_PMU)
+		return err_new(ERR_USAGE,
+			"\"%s\" is not counted by stat: ebprof record samples it, and ebprof info "
+			"has its number",
+			spec.name);
+	spec.period = spec.frequency_hz = 0;
+	try(pmu_describe(PMU_DEVICES, &spec, &attr));
+	attr.precise_ip = 0;
+	try(pmu_try(&attr, spec.name));
+	add_attr(counting, number, attr);
+	return NULL;
+}
+
+static struct err *describe_counts(struct counting *counting)
+{
+	for (size_t i = 0; i < counting->options->nr_specs; i++) {
+		struct err *err = describe_count(counting, i);
+		if (err && counting->options->skips_refused && err_code(err) != ERR_USAGE)
+			refuse_count(counting, i, err);
+		else if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* ---- opening ---- */
+
+/* The first of its group on this CPU, or of this task; `first` is that of its events. */
+static int leader_of(const struct counting *counting, size_t first, size_t spec)
+{
+	const struct event_spec *specs = counting->options->specs;
+	for (size_t i = first; specs[spec].group && i < counting->events.len; i++) {
+		const struct counting_event *event = &counting->events.data[i];
+		if (specs[event->spec].group == specs[spec].group && event->leader < 0)
+			return event->fd;
+	}
+	return -1;
+}
+
+static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
+{
+	size_t first = counting->events.len;
+	for (size_t i = 0; i < counting->attrs.len; i++) {
+		struct perf_event_attr attr = counting->attrs.data[i];
+		size_t spec = counting->spec_of.data[i];
+		struct counting_event event = {
+			.spec = spec, .leader = leader_of(counting, first, spec)};
+		if (event.leader >= 0) /* with its leader */
+			attr.disabled = attr.enable_on_exec = 0;
+		event.fd = (int)syscall(
+			SYS_perf_event_open, &attr, tid, cpu, event.leader, PERF_FLAG_FD_CLOEXEC);
+		if (event.fd < 0 && errno == ESRCH)
+			return NULL; /* it has ended */
+		if (event.fd >= 0) {
+			vec_push(&counting->events, event);
+			continue;
+		}
+		struct err *err = feature_explain(
+			err_sys(errno, "%s: perf_event_open", counting->options->specs[spec].name));
+		if (!counting->options->skips_refused)
+			return err;
+		refuse_count(counting, spec, err);
+	}
+	return NULL;
+}
+
+static struct err *open_counts_of_task(void *context, uint32_t tid)
+{
+	return open_counts(context, (pid_t)tid, -1);
+}
+
+static struct err *open_all_counts(struct counting *counting)
+{
+	const struct event_count_options *options = counting->options;
+	if (options->nr_pids) {
+		struct target_tasks tasks = {.ids = options->pids,
+			.nr_ids = options->nr_pids,
+			.inherit =
+				options->no_inherit ? TARGET_INHERIT_THREADS : TARGET_INHERIT_ALL};
+		return target_tasks_each(&tasks, open_counts_of_task, counting);
+	}
+	if (!options->is_system)
+		return open_counts(counting, counting->target.pid, -1);
+	try(cpu_list_online(&counting->cpus));
+	vec_each(&counting->cpus, cpu)
+		try(open_counts(counting, -1, *cpu));
+	return NULL;
+}
+
+static void switch_counts(const struct counting *counting, unsigned long request)
+{
+	vec_each(&counting->events, event)
+		ioctl(event->fd, request, 0);
+}
+
+/* ---- while it runs ---- */
+
+/* True when it is over. */
+static bool wait_some(struct counting *counting, const struct session_signals *signals,
+	const struct watched_tasks *watched, uint64_t until_ns)
+{
+	enum {
+		LOOK_MS = 100, /* at processes that were there before */
+	};
+	struct event_count_run *run = counting->run;
+	uint64_t now = clock_now_ns();
+	if (until_ns && now >= until_ns)
+		return true;
+	uint64_t left_ms = until_ns ? (until_ns - now) / 1000000 + 1 : LOOK_MS;
+	struct pollfd fds[] = {{.fd = signals->fd, .events = POLLIN},
+		{.fd = counting->has_target ? counting->target.exit_fd : -1, .events = POLLIN}};
+	poll(fds, 2, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+	for (int number; (number = session_signals_next(signals));)
+		run->end_signal = number;
+	if (counting->has_target && target_poll_exit(&counting->target, &run->status)) {
+		run->has_status = true;
+		return true;
+	}
+	if (run->end_signal && counting->has_target)
+		kill(counting->target.pid, run->end_signal);
+	return run->end_signal || (counting->options->nr_pids && watched_tasks_are_gone(watched));
+}
+
+/* A signal has ended our waiting; the command gets it, too. */
+static void reap_target(struct counting *counting)
+{
+	struct event_count_run *run = counting->run;
+	for (int i = 0; counting->has_target && !run->has_status && i < 50; i++) {
+		run->has_status = target_poll_exit(&counting->target, &run->status);
+		if (!run->has_status)
+			usleep(10000);
+	}
+}
+
+static double seconds_of(struct timeval since, struct timeval now)
+{
+	return (double)(now.tv_sec - since.tv_sec) + (double)(now.tv_usec - since.tv_usec) / 1e6;
+}
+
+static struct err *run_counts(struct counting *counting, const struct session_signals *signals)
+{
+	const struct event_count_options *options = counting->options;
+	struct event_count_run *run = counting->run;
+	struct watched_tasks watched = {0};
+	struct rusage before, after;
+	struct err *err = watched_tasks_open(options->pids, options->nr_pids, &watched);
+	getrusage(RUSAGE_CHILDREN, &before);
+	if (!err && (options->is_system || options->nr_pids))
+		switch_counts(counting, PERF_EVENT_IOC_ENABLE);
+	uint64_t begun_ns = clock_now_ns();
+	if (!err && counting->has_target)
+		err = target_release(&counting->target, &run->exec_errno);
+	uint64_t until_ns = options->duration_ns ? begun_ns + options->duration_ns : 0;
+	while (!err && !run->exec_errno && !wait_some(counting, signals, &watched, until_ns))
+		;
+	switch_counts(counting, PERF_EVENT_IOC_DISABLE);
+	run->elapsed_s = (double)(clock_now_ns() - begun_ns) / NS_PER_S;
+	reap_target(counting);
+	getrusage(RUSAGE_CHILDREN, &after);
+	run->user_s = seconds_of(before.ru_utime, after.ru_utime);
+	run->system_s = seconds_of(before.ru_stime, after.ru_stime);
+	watched_tasks_deinit(&watched);
+	return err;
+}
+
+/* ---- the result ---- */
+
+struct count_sum {
+	double value, enabled, running;
+	bool has_any;
+};
+
+static void read_counts(struct counting *counting)
+{
+	size_t nr_specs = counting->options->nr_specs;
+	CLEANUP_FREE struct count_sum *sums = mem_zalloc_array(nr_specs, sizeof(*sums));
+	vec_each(&counting->events, event) {
+		struct {
+			uint64_t value, enabled, running;
+		} now;
+		struct count_sum *sum = &sums[event->spec];
+		if (read(event->fd, &now, sizeof(now)) != sizeof(now))
+			continue;
+		/* Of the time that it did not run, as much as of the time that it did. */
+		double share = now.running ? (double)now.enabled / (double)now.running : 0;
+		sum->value += (double)now.value * (now.running < now.enabled ? share : 1);
+		sum->enabled += (double)now.enabled;
+		sum->running += (double)now.running;
+		sum->has_any = true;
+	}
+	for (size_t i = 0; i < nr_specs; i++) {
+		struct event_count *count = &counting->run->counts[i];
+		count->is_counted = sums[i].has_any;
+		count->value = sums[i].value;
+		count->ran = sums[i].enabled > 0 ? sums[i].running / sums[i].enabled : 1;
+	}
+}
+
+static struct err *count_once(struct counting *counting, struct session_signals *signals)
+{
+	const struct event_count_options *options = counting->options;
+	try(describe_counts(counting));
+	try(session_signals_take(signals));
+	if (options->argv) {
+		try(target_start(options->argv, &signals->old, false, &counting->target));
+		counting->has_target = true;
+	}
+	try(open_all_counts(counting));
+	try(run_counts(counting, signals));
+	read_counts(counting);
+	return NULL;
+}
+
+struct err *event_count_run(const struct event_count_options *options, struct event_count_run *ret)
+{
+	struct counting counting = {.options = options, .run = ret};
+	struct session_signals signals = {.fd = -1};
+	memset(ret->counts, 0, options->nr_specs * sizeof(*ret->counts));
+	struct err *err = count_once(&counting, &signals);
+	vec_each(&counting.events, event)
+		close(event->fd);
+	vec_deinit(&counting.events);
+	vec_deinit(&counting.attrs);
+	vec_deinit(&counting.spec_of);
+	vec_deinit(&counting.cpus);
+	if (counting.has_target)
+		target_deinit(&counting.target);
+	if (signals.fd < 0)
+		return err;
+	session_signals_restore(&signals);
+	signal(SIGPIPE, signals.old.on_pipe); /* another run's command is to find them, too */
+	signal(SIGXFSZ, signals.old.on_file_size);
+	return err;
+}

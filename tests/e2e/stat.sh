@@ -1,0 +1,109 @@
+#!/bin/bash
+# ebprof stat: numbers of events, of a program that knows them.
+# Beside others: what is counted is the program's own.
+. "$(dirname "$0")/prelude.bash"
+
+count() { # OPTION... -- COMMAND...
+	run "$EBPROF" stat --json -o counts.json "$@"
+}
+
+# The mean of an event.
+mean() {
+	python3 -c 'import json, sys
+print(*[round(it["mean"]) for it in json.load(open("counts.json"))["events"] if it["name"] == sys.argv[1]])' "$1"
+}
+
+test_counts_are_exact() {
+	count -e page-faults,cs,syscalls:sys_enter_getppid,syscalls:sys_\*_getppid -- "$WORKLOADS/counted" faults 5000 calls 321
+	want_status 0 stat
+	[[ $(mean syscalls:sys_enter_getppid) == 321 ]] || fail "$(mean syscalls:sys_enter_getppid) calls of 321"
+	[[ $(mean 'syscalls:sys_*_getppid') == 642 ]] || fail "$(mean 'syscalls:sys_*_getppid') entries and returns of 321 calls"
+	(($(mean page-faults) >= 5000 && $(mean page-faults) <= $(awk '/faults/ { print $2 }' out))) ||
+		fail "$(mean page-faults) faults, the program's own count: $(cat out)"
+}
+
+test_children() {
+	count -e page-faults -- "$WORKLOADS/counted" children 20
+	(($(mean page-faults) >= 2000)) || fail "$(mean page-faults) faults, 2000 of them of children"
+	count -i -e page-faults -- "$WORKLOADS/counted" children 20
+	(($(mean page-faults) < 2000)) || fail "-i counts children: $(mean page-faults)"
+}
+
+test_groups_and_modifiers() {
+	count -e '{page-faults:u,page-faults:k}:u,page-faults' -- "$WORKLOADS/counted" faults 700
+	want_status 0 stat
+	(($(mean page-faults:u) >= 700)) || fail "$(mean page-faults:u) faults in its own code"
+}
+
+test_repeated() {
+	count -r 4 -e syscalls:sys_enter_getppid -- "$WORKLOADS/counted" calls 50
+	want_status 0 stat
+	python3 -c 'import json
+it = json.load(open("counts.json"))
+event = it["events"][0]
+assert it["runs"] == 4 and event["values"] == [50] * 4 and event["half_width_95"] == 0, it' || fail "$(cat counts.json)"
+	run "$EBPROF" stat -r 3 -e page-faults -- true
+	grep -q '3 runs, means and their 95% intervals' err || fail "$(cat err)"
+	grep -qE '^ +[0-9.]+  page-faults +.*\( \+- [0-9.]+% \)$' err || fail "no interval: $(cat err)"
+}
+
+# By hand: 1, 2, 3, 4, 5 have the mean 3 and the half width 2.776 * sqrt(2.5 / 5) = 1.963.
+test_interval() {
+	echo 0 >n
+	cat >step <<'END'
+n=$(($(cat n) + 1))
+echo $n >n
+exec "$WORKLOADS/counted" calls $n
+END
+	count -r 5 -e syscalls:sys_enter_getppid -- bash step
+	python3 -c 'import json
+event = json.load(open("counts.json"))["events"][0]
+own = event["values"][0] - 1  # those of the shell
+assert abs(event["mean"] - 3 - own) < 1e-6 and abs(event["half_width_95"] - 1.9629) < 1e-3, event' || fail "$(cat counts.json)"
+}
+
+test_of_the_system_and_of_processes() {
+	count -a -e page-faults -- "$WORKLOADS/counted" faults 3000
+	(($(mean page-faults) >= 3000)) || fail "$(mean page-faults) faults of the system"
+	"$WORKLOADS/counted" switches 30000 >said &
+	count -e cs --duration 0.5 -p $!
+	want_status 0 "stat -p"
+	(($(mean cs) >= 100)) || fail "$(mean cs) switches"
+}
+
+test_usual_events() {
+	run "$EBPROF" stat -- "$WORKLOADS/counted" faults 100
+	want_status 0 stat
+	grep -qE '^ +[0-9.]+ ms  task-clock .*CPUs utilized' err || fail "$(cat err)"
+	grep -q 'seconds elapsed' err || fail "$(cat err)"
+}
+
+test_exit_status() {
+	run "$EBPROF" stat -- sh -c 'exit 3'
+	want_status 3 'exit 3'
+	run "$EBPROF" stat -- ./nowhere
+	want_status 127 nowhere
+	run "$EBPROF" stat -e offcpu -- true
+	want_status 125 offcpu
+	grep -q 'ebprof record samples it' err || fail "$(cat err)"
+	run "$EBPROF" stat
+	want_status 125 'no command'
+}
+
+test_missing_events() {
+	"$EBPROF" check | grep -q 'hardware cycles.*do not count' || skip "hardware events are here"
+	run "$EBPROF" stat -e page-faults,instructions -- true
+	want_status 125 'an event that is not here'
+	count --skip-missing -e page-faults,instructions -- true
+	want_status 0 --skip-missing
+	(($(mean page-faults) > 10)) || fail "$(cat counts.json)"
+	grep -q '"instructions".*"is_counted":false,"why":"instructions: the processor' counts.json || fail "$(cat counts.json)"
+	run "$EBPROF" record --skip-missing -e page-faults,instructions,sched:nothing -c 1 -- true
+	want_status 0 'record --skip-missing'
+	grep -q 'left out: instructions: the processor' err || fail "$(cat err)"
+	grep -q 'left out: this kernel has no tracepoint "sched:nothing"' err || fail "$(cat err)"
+	run "$EBPROF" record --skip-missing -e instructions -- true
+	want_status 125 'none is left'
+}
+
+run_tests
