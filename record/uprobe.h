@@ -14,7 +14,7 @@ struct uprobe_place {
 	int file_fd;               /* of that file; -1: what is to be found at the path */
 	uint64_t offset;           /* in the file: of an instruction */
 	uint64_t semaphore_offset; /* of a u16 to be counted up as long as it is attached; or 0 */
-	bool is_return; /* not there, but where the function that begins there returns */
+	bool is_return;            /* not there, but where the function that begins there returns */
 };
 
 struct uprobe {
