@@ -366,11 +366,11 @@ judge_waits() { # KERNEL LOG
 
 # A tracepoint's hits and page faults are as many as the program made, each with its stack.
 judge_counted() { # KERNEL LOG
-	local kernel=$1 log=$2 kind recorded
+	local kernel=$1 log=$2 kind function wanted recorded
 	judge_programs "$kernel" "$log" "verify counted"
 	for kind in "faults touch_pages 500" "calls do_calls 300"; do
 		read -r kind function wanted <<<"$kind"
-		recorded=$(count_stacks "$log" "$kind" ";$function[; ]")
+		recorded=$(count_stacks "$log" "$kind" ";${function}[; ]")
 		if [[ $recorded == "$wanted" ]]; then ok; else
 			not_ok "$kernel: $recorded of $wanted $kind: $(part "$log" "record $kind" | tail -n 2 | tr '\n' ' ')"; fi
 	done
