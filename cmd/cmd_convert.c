@@ -40,7 +40,7 @@ static const struct opt rows[] = {
 #undef X
 		{"labels", 0, "LIST", export_labels_parse, FIELD(export.labels),
 			.help = "pprof, json, otlp: labels of samples: *",
-			.standard = "comm,thread,pid,tid,container,cgroup,origin,label",
+			.standard = "comm,thread,pid,tid,container,cgroup,unit,pod,origin,label",
 			.words = export_labels_words},
 	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
 		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},

@@ -43,7 +43,6 @@ static const struct opt_word columns[] = {
 	{"thread", COLUMN_TID, true},
 	{"process", COLUMN_PID, true},
 	{"command", COLUMN_COMM, true},
-	{"cgroup", COLUMN_CONTAINER, true},
 	/* perf's words for what stands in each row */
 	{"overhead", COLUMN_COUNT, true},
 	{"overhead_children", COLUMN_COUNT, true},

@@ -32,7 +32,7 @@ opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, eit
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
 			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "ID[,..]", select_parse_words, offsetof(type, member.containers), \
-			.help = "only these containers, or cgroups: /system.slice"}, \
+			.help = "only these containers, units, pods or cgroups: /system.slice"}, \
 		{"label", 0, "KEY[=VALUE]", select_parse_label, offsetof(type, member.labels), \
 			.help = "only samples with this label; repeatable"}, \
 		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/base/cgroup_path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
 #include "format/file/thread_name.h"
@@ -152,7 +153,7 @@ static uint32_t emitter_put_process(struct emitter *emitter, struct process *pro
 		return process->file_id;
 	process_refresh(process);
 	CLEANUP(str_deinit) struct str container = {0};
-	proc_container_of(process->cgroup, &container);
+	cgroup_put_container(process->cgroup, &container);
 	struct layout_process out = {
 		.pid = process->pid,
 		.ns_pid = process->ns_pid == process->pid ? 0 : process->ns_pid,

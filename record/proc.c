@@ -285,22 +285,6 @@ bool proc_read_cgroup(uint32_t pid, struct str *ret)
 	return best;
 }
 
-void proc_container_of(const char *cgroup, struct str *ret)
-{
-	enum {
-		ID_DIGITS = 64, /* Docker, containerd, CRI-O, Podman */
-	};
-	const char *found = NULL;
-	for (const char *at = cgroup; *at;) {
-		size_t digits = strspn(at, "0123456789abcdef");
-		if (digits == ID_DIGITS)
-			found = at; /* the innermost one */
-		at += digits ? digits : 1;
-	}
-	if (found)
-		str_write(ret, found, ID_DIGITS);
-}
-
 void proc_pids_deinit(struct proc_pids *pids)
 {
 	vec_deinit(pids);

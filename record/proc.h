@@ -64,9 +64,6 @@ bool proc_read_owner(uint32_t pid, uint32_t *ret);
 uint32_t proc_read_tgid(uint32_t tid);
 /* Appends the cgroup's path: of version 2, else of the memory or any other named controller. */
 bool proc_read_cgroup(uint32_t pid, struct str *ret);
-/* Appends the container's id that a cgroup path names (64 hex digits); appends nothing without one.
- */
-void proc_container_of(const char *cgroup, struct str *ret);
 
 struct proc_pids {
 	uint32_t *data;

@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "format/base/cgroup_path.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/proc.h"
@@ -178,7 +179,7 @@ void process_refresh(struct process *process)
 		mem_free(process->cgroup);
 		process->cgroup = str_steal(&cgroup);
 	}
-	proc_container_of(process->cgroup, &container);
+	cgroup_put_container(process->cgroup, &container);
 	if (!process->ns_pid && container.len) /* elsewhere pid namespaces are too rare to look */
 		process->ns_pid = proc_read_ns_pid(process->pid);
 }

@@ -121,7 +121,9 @@ bool scope_is_within(const struct profile_process *process, const char *text)
 		return strncmp(process->cgroup, text, len) == 0 &&
 		       (text[len - 1] == '/' || !process->cgroup[len] ||
 			       process->cgroup[len] == '/');
-	return strcmp(process->container, text) == 0 ||
+	bool is_named = strcmp(process->container, text) == 0 || strcmp(process->unit, text) == 0 ||
+			strcmp(process->pod, text) == 0;
+	return (len && is_named) ||
 	       (len >= SHORT_ID && strncmp(process->container, text, len) == 0);
 }
 

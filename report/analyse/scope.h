@@ -32,7 +32,9 @@ enum scope_kind {
 	SCOPE_PID,       /* is of the process with the ID `number` */
 	SCOPE_COMM,      /* has the name `text` */
 	SCOPE_CONTAINER, /* runs in the container `text`, or the cgroup where there is none */
-	SCOPE_WITHIN,    /* ... whose ID begins with `text`, or in the cgroup `text` or below it */
+	/* ... whose ID begins with `text`, in that unit or pod, or in the cgroup `text` or below it
+	 */
+	SCOPE_WITHIN,
 	/* The sample's labels: */
 	SCOPE_LABEL, /* have the key and value "KEY=VALUE", or the key "KEY", of `text` */
 	/* The sample: */

@@ -64,6 +64,9 @@ static void group_threads(struct builder *builder)
 			str_printf(&key, "t%u", thread->tid);
 		const struct profile_process *process = &profile->processes.data[thread->process];
 		table_put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
+		table_put_part(&key, builder->has[COLUMN_CGROUP], process->cgroup);
+		table_put_part(&key, builder->has[COLUMN_UNIT], process->unit);
+		table_put_part(&key, builder->has[COLUMN_POD], process->pod);
 		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
 				    builder->has[COLUMN_TID]; /* whose numbers they are */
 		if (is_of_origin)

@@ -15,6 +15,9 @@
 	X(COLUMN_CPU, "cpu", "cpu", false, true) \
 	/* or the control group, where there is none */ \
 	X(COLUMN_CONTAINER, "container", "container", false, false) \
+	X(COLUMN_CGROUP, "cgroup", "cgroup", false, false) \
+	X(COLUMN_UNIT, "unit", "unit", false, false) /* of systemd */ \
+	X(COLUMN_POD, "pod", "pod", false, false)    /* of Kubernetes: its UID */ \
 	X(COLUMN_ORIGIN, "origin", "origin", false, false) \
 	/* its value for one key, or all that there are: may be a column several times */ \
 	X(COLUMN_LABEL, "label", "labels", false, false)

@@ -63,6 +63,7 @@ struct profile_origin { /* a recording that was merged into this one */
 struct profile_process {
 	struct layout_process info;
 	const char *cgroup, *container;
+	const char *unit, *pod; /* that the cgroup's path names, see format/base/cgroup_path.h */
 };
 
 struct profile_thread {

@@ -162,6 +162,7 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 	const struct profile_function *function = &profile->functions.data[row->function];
 	const struct profile_object *object = &profile->objects.data[function->object];
 	const struct profile_thread *thread = &profile->threads.data[row->thread];
+	const struct profile_process *process = &profile->processes.data[thread->process];
 	switch (options->columns[column]) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
@@ -186,7 +187,16 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 		str_printf(out, "%u", row->cpu);
 		break;
 	case COLUMN_CONTAINER:
-		text_put_container(&profile->processes.data[thread->process], out);
+		text_put_container(process, out);
+		break;
+	case COLUMN_CGROUP:
+		put_foreign(out, process->cgroup[0] ? process->cgroup : "-");
+		break;
+	case COLUMN_UNIT:
+		put_foreign(out, process->unit[0] ? process->unit : "-");
+		break;
+	case COLUMN_POD:
+		put_foreign(out, process->pod[0] ? process->pod : "-");
 		break;
 	case COLUMN_ORIGIN:
 		put_foreign(out, profile_thread_origin(profile, row->thread));

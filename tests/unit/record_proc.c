@@ -6,17 +6,6 @@
 #include "record/proc.h"
 #include "tests/unit/unit.h"
 
-static void check_container(const char *cgroup, const char *want)
-{
-	struct str id = {0};
-	proc_container_of(cgroup, &id);
-	CHECK_STR(str_text(&id), want);
-	str_deinit(&id);
-}
-
-#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-
 struct code_mapping {
 	struct str path;
 	struct proc_mapping first; /* of a file */
@@ -48,17 +37,6 @@ TEST(proc_reads_one_mapping_as_it_reads_all)
 	CHECK_INT(found.is_deleted, kept.first.is_deleted);
 	CHECK(!proc_read_mapping(pid, kept.first.start, kept.first.end + 4096, &text, &found));
 	str_deinit(&kept.path);
-}
-
-TEST(containers_are_found_in_cgroup_paths)
-{
-	check_container("/", "");
-	check_container("/user.slice/user-1000.slice/session-2.scope", "");
-	check_container("/docker/" ID_A, ID_A);
-	check_container("/system.slice/docker-" ID_A ".scope", ID_A);
-	check_container("/kubepods.slice/pod1/cri-containerd-" ID_A ".scope", ID_A);
-	check_container("/docker/" ID_A "/docker/" ID_B, ID_B); /* the innermost one */
-	check_container("/deadbeef/" ID_A "0", "");             /* 65 digits are something else */
 }
 
 struct seen {

@@ -137,6 +137,7 @@ TEST(the_table_shows_containers_short_and_else_control_groups)
 		process->container =
 			process->info.pid == 1 ? "0123456789abcdef0123456789abcdef" : "";
 		process->cgroup = "/user.slice";
+		process->unit = process->info.pid == 2 ? "web.service" : "";
 	}
 	CLEANUP(str_deinit) struct str text = {0};
 	struct table_options options = {
@@ -149,5 +150,13 @@ TEST(the_table_shows_containers_short_and_else_control_groups)
 	CHECK_STR(str_text(&text), "#   self    total   samples  container     comm\n"
 				   "  75.00%   75.00%         3  0123456789ab  app\n"
 				   "  25.00%   25.00%         1  /user.slice   app\n");
+	options.columns[0] = COLUMN_UNIT;
+	str_truncate(&text, 0);
+	table_init(&table, profile, &options);
+	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   self    total   samples  unit         comm\n"
+				   "  75.00%   75.00%         3  -            app\n"
+				   "  25.00%   25.00%         1  web.service  app\n");
 	profile_destroy(profile);
 }

@@ -68,7 +68,9 @@ enum export_format {
 	X(EXPORT_LABEL_CPU, 6, "cpu")       /* multiplies the samples of most recordings */ \
 	X(EXPORT_LABEL_ORIGIN, 7, "origin") /* of what was merged: the recording */ \
 	X(EXPORT_LABEL_UNWIND, 8, "unwind") /* how sure the stack is: enum stack_proof */ \
-	X(EXPORT_LABEL_SAMPLE, 9, "label")  /* those of the sample: of its goroutine, say */
+	X(EXPORT_LABEL_SAMPLE, 9, "label")  /* those of the sample: of its goroutine, say */ \
+	X(EXPORT_LABEL_UNIT, 10, "unit")    /* of systemd */ \
+	X(EXPORT_LABEL_POD, 11, "pod")      /* of Kubernetes: its UID */
 
 enum export_label {
 #define X(label, bit, word) label = 1 << (bit),

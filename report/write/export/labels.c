@@ -72,6 +72,10 @@ void labels_visit(const struct labels *labels, uint32_t wanted, const struct pro
 		visit_text(visitor, "container", process->container);
 	if (wanted & EXPORT_LABEL_CGROUP)
 		visit_text(visitor, "cgroup", process->cgroup);
+	if (wanted & EXPORT_LABEL_UNIT)
+		visit_text(visitor, "unit", process->unit);
+	if (wanted & EXPORT_LABEL_POD)
+		visit_text(visitor, "pod", process->pod);
 	if (wanted & EXPORT_LABEL_ORIGIN)
 		visit_text(visitor, "origin",
 			labels->profile->origins.data[process->info.origin].name);

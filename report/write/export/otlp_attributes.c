@@ -123,6 +123,7 @@ static struct indices indices_of(
 	struct otlp_attributes *attributes, const struct profile_thread *thread)
 {
 	const struct profile *profile = attributes->profile;
+	const struct profile_process *process = &profile->processes.data[thread->process];
 	uint32_t wanted = attributes->wanted;
 	struct indices indices = {.len = 0};
 	if (wanted & EXPORT_LABEL_COMM)
@@ -139,9 +140,14 @@ static struct indices indices_of(
 		otlp_attributes_add(
 			&indices, otlp_attributes_number(attributes, "thread.id", thread->tid));
 	if (wanted & EXPORT_LABEL_CGROUP)
+		otlp_attributes_add(&indices,
+			otlp_attributes_text(attributes, "process.linux.cgroup", process->cgroup));
+	if (wanted & EXPORT_LABEL_UNIT && process->unit[0])
+		otlp_attributes_add(&indices,
+			otlp_attributes_text(attributes, "systemd.unit.name", process->unit));
+	if (wanted & EXPORT_LABEL_POD && process->pod[0])
 		otlp_attributes_add(
-			&indices, otlp_attributes_text(attributes, "process.linux.cgroup",
-					  profile->processes.data[thread->process].cgroup));
+			&indices, otlp_attributes_text(attributes, "k8s.pod.uid", process->pod));
 	return indices;
 }
 

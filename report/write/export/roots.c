@@ -67,6 +67,12 @@ static void roots_put_name(const struct planter *planter, uint32_t root,
 	case ROOT_CGROUP:
 		str_puts(out, process->cgroup);
 		break;
+	case ROOT_UNIT:
+		str_puts(out, process->unit);
+		break;
+	case ROOT_POD:
+		str_puts(out, process->pod);
+		break;
 	case ROOT_CPU:
 		str_printf(out, "CPU:%u", sample->cpu);
 		break;

@@ -12,6 +12,8 @@
 	X(ROOT_COMM, "comm")           /* the name of the thread */ \
 	X(ROOT_CONTAINER, "container") /* where there is none: the cgroup */ \
 	X(ROOT_CGROUP, "cgroup") \
+	X(ROOT_UNIT, "unit") /* of systemd */ \
+	X(ROOT_POD, "pod")   /* of Kubernetes: its UID */ \
 	X(ROOT_CPU, "cpu") \
 	X(ROOT_ORIGIN, "origin") /* of what was merged: the recording */ \
 	X(ROOT_LABEL, "label")   /* the value for one key, or all labels; may come several times */
