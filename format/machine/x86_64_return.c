@@ -31,6 +31,12 @@
 #include "format/base/vec.h"
 #include "format/machine/x86_64_insn.h"
 
+/* Linux, syscall_64.tbl. */
+enum {
+	CLONE = 56,
+	CLONE3 = 435,
+};
+
 enum {
 	MAX_STEPS = 3000,
 	MAX_BLOCKS = 512,
@@ -82,6 +88,7 @@ struct state {
 	struct slot callee_frame; /* the frame pointer, and below the stack where it is stored */
 	bool has_frame_bytes;     /* see struct machine_code */
 	int32_t frame_bytes;
+	bool is_forking;    /* see struct step */
 	struct value ra_at; /* where the return address is, of a way from a call; else unknown */
 	uint8_t nr_lost;    /* on such a way: how often the stack pointer became another one */
 };
@@ -90,6 +97,7 @@ struct state {
 struct step {
 	uint64_t address;
 	uint32_t before; /* number of the step before, plus 1; 0: it is the first */
+	bool is_forking; /* behind a call of the kernel that makes a thread: see UNWIND_FORKS */
 	struct value sp, restored[NR_RESTORED], saved_at[NR_RESTORED];
 };
 
@@ -389,7 +397,7 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 	rule->cfa = UNWIND_CFA_DEREF;
 	/* Above what it points to, a frame pointer would have the caller's frame: this is none, and
 	 * the stack that is kept there another one. */
-	rule->flags = is_sp || offset <= 0 ? 0 : UNWIND_SWITCHES_STACKS;
+	rule->flags |= is_sp || offset <= 0 ? 0 : UNWIND_SWITCHES_STACKS;
 	rule->cfa_register = is_sp ? UNWIND_X86_64_SP : UNWIND_X86_64_FP;
 	rule->cfa_offset = (int)((uint32_t)cfa->addend << 16 | (uint16_t)offset);
 	return true;
@@ -440,6 +448,7 @@ static bool rule_of_step(
 	*rule = (struct unwind_rule){.ra = UNWIND_AT_CFA, .ra_offset = (short)(-8 - popped)};
 	if (popped > INT16_MAX - 8 || !put_cfa(step, &cfa, rule))
 		return false;
+	rule->flags |= step->is_forking ? UNWIND_FORKS : 0;
 	rule->fp = restore(step, RESTORED_BP, &end->reg[X86_64_BP], &cfa, &fp) & 15;
 	rule->fp_offset = (short)fp;
 	rule->extra = (unsigned char)restore(step, RESTORED_BX, &end->reg[X86_64_BX], &cfa, &extra);
@@ -504,7 +513,10 @@ static void x86_64_return_add_block(struct reading *reading, bool is_doubtful, u
 static uint32_t x86_64_return_add_step(
 	struct reading *reading, uint64_t address, uint32_t before, const struct state *state)
 {
-	struct step step = {.address = address, .before = before, .sp = state->reg[X86_64_SP]};
+	struct step step = {.address = address,
+		.before = before,
+		.is_forking = state->is_forking,
+		.sp = state->reg[X86_64_SP]};
 	for (unsigned i = 0; i < NR_RESTORED; i++) {
 		step.restored[i] = state->reg[restored_registers[i]];
 		step.saved_at[i] = state->saved_at[i];
@@ -537,6 +549,27 @@ static bool is_last_call(const struct state *state)
 	       (number->addend == 15 || number->addend == 60 || number->addend == 231);
 }
 
+/* Returns twice, once as 0 where nothing has called: clone, clone3. */
+static bool is_forking_call(const struct state *state)
+{
+	const struct value *number = &state->reg[X86_64_AX];
+	return number->kind == CONSTANT && (number->addend == CLONE || number->addend == CLONE3);
+}
+
+/* The same of one that ends at an address: mov $number, %eax; syscall. */
+static bool is_behind_forking_call(const struct machine_code *code, uint64_t address)
+{
+	static const uint8_t calls[][7] = {
+		{0xb8, CLONE & 255, CLONE >> 8, 0, 0, 0x0f, 0x05},
+		{0xb8, CLONE3 & 255, CLONE3 >> 8, 0, 0, 0x0f, 0x05},
+	};
+	uint8_t bytes[sizeof(calls[0])];
+	return code->read(code->context, address - sizeof(bytes), bytes, sizeof(bytes)) ==
+		       sizeof(bytes) &&
+	       (memcmp(bytes, calls[0], sizeof(bytes)) == 0 ||
+		       memcmp(bytes, calls[1], sizeof(bytes)) == 0);
+}
+
 enum way {
 	GOES_ON,
 	ENDS,
@@ -557,6 +590,25 @@ static enum way x86_64_return_leave(struct reading *reading, uint32_t step, stru
 	return ENDS;
 }
 
+/* Both ways, but for that of a new thread. `*address` is that of the next instruction. */
+static enum way x86_64_return_branch(struct reading *reading, uint32_t step, struct state *state,
+	const struct x86_64_insn *insn, uint64_t *address)
+{
+	uint64_t target = *address + (uint64_t)insn->value;
+	bool is_zero = insn->condition == X86_64_IF_ZERO;
+	bool is_nonzero = insn->condition == X86_64_IF_NONZERO;
+	bool is_new_threads = state->is_forking && (is_zero || is_nonzero);
+	bool goes_on_forking = state->is_forking && !is_new_threads;
+	x86_64_return_forget(state, insn->writes);
+	state->is_forking = false;
+	if (is_new_threads && is_nonzero)
+		*address = target;
+	else if (!is_new_threads)
+		x86_64_return_add_block(reading, false, target, step, state);
+	state->is_forking = goes_on_forking;
+	return GOES_ON;
+}
+
 /* One instruction. */
 static enum way x86_64_return_follow(struct reading *reading, uint32_t step, struct state *state,
 	const struct x86_64_insn *insn, uint64_t *address)
@@ -573,18 +625,21 @@ static enum way x86_64_return_follow(struct reading *reading, uint32_t step, str
 		*address = target;
 		return GOES_ON;
 	case X86_64_BRANCH:
-		x86_64_return_forget(state, insn->writes);
-		x86_64_return_add_block(reading, false, target, step, state);
+		return x86_64_return_branch(reading, step, state, insn, address);
+	case X86_64_TEST_AX:
 		return GOES_ON;
 	case X86_64_SYSCALL:
 		if (is_last_call(state))
 			return ENDS;
-		break;
+		state->is_forking = is_forking_call(state);
+		x86_64_return_forget(state, insn->writes);
+		return GOES_ON;
 	case X86_64_STOP:
 		return ENDS;
 	default:
 		break;
 	}
+	state->is_forking = false;
 	execute(state, insn);
 	return state->reg[X86_64_SP].kind == UNKNOWN && state->reg[X86_64_BP].kind == UNKNOWN
 		       ? ENDS
@@ -640,8 +695,9 @@ static bool follow_from(struct reading *reading, uint64_t address, struct state 
 bool x86_64_find_return(const struct machine_code *code, uint64_t address)
 {
 	struct reading reading = {.code = code};
-	struct state state = {
-		.has_frame_bytes = code->has_frame_bytes, .frame_bytes = code->frame_bytes};
+	struct state state = {.has_frame_bytes = code->has_frame_bytes,
+		.frame_bytes = code->frame_bytes,
+		.is_forking = is_behind_forking_call(code, address)};
 	return follow_from(&reading, address, &state);
 }
 

@@ -1,6 +1,7 @@
 /*
  * Any bytes as code without rules that is read to its return: the reader takes bounded steps, asks
  * for nothing but code, and the rule of the frame it was asked for comes last and can be followed.
+ * So can those that are read from where a call leads, or a function begins.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 enum {
 	ADDRESS = CODE_BYTES_ADDRESS,
 	MAX_CALLS = 64,
+	MAX_CALLS_READ = 12, /* one takes up to 3,000 steps */
 	MAX_RULES = 3000,
 };
 
@@ -61,6 +63,18 @@ static void on_rule(void *context, uint64_t address, const struct unwind_rule *r
 		abort();
 }
 
+/* The rule of an address by the call that ends at one of the first bytes, and by how it begins. */
+static void find_from(struct code *code, const struct machine_code *machine_code, uint64_t address)
+{
+	struct unwind_rule rule;
+	for (uint64_t at = 5; at < code->bytes.len && at < MAX_CALLS_READ; at++)
+		if (machine_x86_64.find_from_call(machine_code, ADDRESS + at, address, &rule))
+			follow(&rule);
+	if (machine_x86_64.find_from_begin(machine_code, address, &rule))
+		follow(&rule);
+	machine_x86_64.keeps_own_stack(machine_code, address);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct code code = {0};
@@ -80,5 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	for (uint64_t at = 5; at < code.bytes.len && at < MAX_CALLS; at++)
 		machine_x86_64.may_have_called(
 			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.bytes.len);
+	if (code.bytes.len)
+		find_from(&code, &machine_code, ADDRESS + code.rejects % code.bytes.len);
 	return 0;
 }

@@ -54,6 +54,8 @@ static void log_rule(void *context, uint64_t address, const struct unwind_rule *
 			log, "*(%s%+d)%+d", base, (short)rule->cfa_offset, rule->cfa_offset >> 16);
 	else
 		str_printf(log, "%s%+d", base, rule->cfa_offset);
+	if (rule->flags & UNWIND_FORKS)
+		str_printf(log, " forks");
 	if (rule->flags & UNWIND_SWITCHES_STACKS)
 		str_printf(log, " switches");
 	if (rule->ra_offset != -8)
@@ -304,6 +306,18 @@ TEST(a_frame_pointer_is_known_by_the_begin)
 	memcpy(all + 600, text, sizeof(text));
 	struct code_bytes bytes = {all, sizeof(all)};
 	CHECK_STR(rule_from(&bytes, 0, 608), "bp+16 fp1-16");
+}
+
+/* mov $56, %eax; syscall; test %rax, %rax; jl 1f; je child; 1: ret; child: pop %rax; ret; and with
+ * jne to the return. As the C library's clone() and clone3(). */
+TEST(a_new_thread_has_no_caller)
+{
+	CHECK_CODE("\xb8\x38\0\0\0\x0f\x05\x48\x85\xc0\x7c\x02\x74\x01\xc3\x58\xc3",
+		"14:sp+8, 12:sp+8 forks, 10:sp+8 forks, 7:sp+8 forks, 5:sp+8, 0:sp+8");
+	CHECK_CODE("\xb8\xb3\1\0\0\x0f\x05\x48\x85\xc0\x75\x02\x58\xc3\xc3",
+		"14:sp+8, 10:sp+8 forks, 7:sp+8 forks, 5:sp+8, 0:sp+8");
+	CHECK_CODE("\xb8\x39\0\0\0\x0f\x05\x48\x85\xc0\x75\x01\xc3\xc3", /* fork */
+		"12:sp+8, 10:sp+8, 7:sp+8, 5:sp+8, 0:sp+8");
 }
 
 /* As Poly/ML's run-time leaves its code: push %rcx; pop %rcx; mov 48(%rbp), %rsp; sub $8, %rsp;
