@@ -431,7 +431,10 @@ enum {
 	CODE_RULE_WORDS = 2,
 };
 
-/* An instruction at which a frame is, or to which a call returns. */
+/*
+ * An instruction at which a frame is, or the last byte of the call that it made: behind one that
+ * never returns another function may begin, whose first instruction has another rule.
+ */
 struct code_key {
 	unsigned long long space;   /* number of the file; of code of no file, the program image */
 	unsigned long long address; /* offset in the file, or address */

@@ -105,7 +105,8 @@ __noinline int find_code_rule(void)
 	if (!scratch || !config.reads_code)
 		return CODE_RULE_NONE;
 	struct walk *walk = &scratch->walk;
-	struct code_key key = {.space = code_space(scratch), .address = walk->regs.ip};
+	struct code_key key = {
+		.space = code_space(scratch), .address = walk->regs.ip - !walk->is_exact};
 	__u64 code[CODE_RULE_WORDS];
 	if (is_code_of_file(&walk->mapping)) {
 		key.space = walk->mapping.file;

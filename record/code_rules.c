@@ -235,6 +235,12 @@ static void note_rule(void *context, uint64_t address, const struct unwind_rule 
 
 /* ---- what is known ---- */
 
+/* Where the rule of a frame is kept, or that of its code, see struct code_key. */
+static uint64_t code_rules_key_of(const struct code_frame *frame)
+{
+	return frame->regs->ip - !frame->is_exact;
+}
+
 static uint64_t code_rules_hash_of(
 	const struct code_rules *code, uint64_t space, bool is_memory, uint64_t place)
 {
@@ -274,25 +280,33 @@ static void tell_bpf(const struct code_rules *code, const struct code_frame *fra
 	}
 }
 
-/* False: the code there cannot be read, so that it could not be distinguished from other code. */
-static bool code_rules_put_known(struct reading *reading, uint64_t address,
+/* Of a frame at `ip`, which is kept at `key`. False: the code there cannot be read, so that it
+ * could not be distinguished from other code. */
+static bool code_rules_put_known(struct reading *reading, uint64_t ip, uint64_t key,
 	enum code_rule_kind kind, const struct unwind_rule *rule)
 {
 	struct code_rules *code = reading->code;
 	struct code_rule sent = {.kind = kind};
-	if (code_rules_read_code(reading, address, (uint8_t *)sent.code, sizeof(sent.code)) !=
+	if (code_rules_read_code(reading, ip, (uint8_t *)sent.code, sizeof(sent.code)) !=
 		sizeof(sent.code))
 		return false;
 	if (rule)
 		sent.rule = table_store_intern_rule(code->rules->store, rule);
 	if (rule && !sent.rule)
 		return false;
-	struct code_rule_known *known = known_at(code, reading->frame, address);
+	struct code_rule_known *known = known_at(code, reading->frame, key);
 	known->rule = sent;
 	known->read_ns = frame_time(reading->frame);
 	known->failures = 0;
-	tell_bpf(code, reading->frame, address, &sent);
+	tell_bpf(code, reading->frame, key, &sent);
 	return true;
+}
+
+static bool code_rules_put_frame(
+	struct reading *reading, enum code_rule_kind kind, const struct unwind_rule *rule)
+{
+	const struct code_frame *frame = reading->frame;
+	return code_rules_put_known(reading, frame->regs->ip, code_rules_key_of(frame), kind, rule);
 }
 
 /* ---- regions ---- */
@@ -331,7 +345,7 @@ static void note_for_retry(struct reading *reading)
 {
 	struct code_region *region = region_of(reading->code, reading->frame);
 	if (region->failed.len < CODE_RULES_MAX_FAILED)
-		vec_push(&region->failed, reading->frame->regs->ip);
+		vec_push(&region->failed, code_rules_key_of(reading->frame));
 }
 
 /* What failed, or was guessed, is tried once more: what was learned since may tell. */
@@ -504,16 +518,21 @@ static bool find_from_begin(struct reading *reading, struct unwind_rule *rule)
 
 /* ---- choosing ---- */
 
-/* The rules of the whole way are known from now on. */
+/* The rules of the whole way are known from now on: of its instructions, and of its calls. */
 static void put_way(struct reading *reading, enum code_rule_kind kind)
 {
-	size_t count = reading->found.len;
+	size_t count = reading->found.len - 1; /* the last one is the frame's own */
+	const struct mapping *mapping = reading->frame->mapping;
 	for (size_t i = count > MAX_TOLD ? count - MAX_TOLD : 0; i < count; i++) {
 		const struct found *found = &reading->found.data[i];
-		const struct mapping *mapping = reading->frame->mapping;
-		if (found->address >= mapping->start && found->address < mapping->end)
-			code_rules_put_known(reading, found->address, kind, &found->rule);
+		uint64_t ip = found->address;
+		if (ip < mapping->start || ip >= mapping->end)
+			continue;
+		code_rules_put_known(reading, ip, ip, kind, &found->rule);
+		if (code_rules_is_behind_call(reading, mapping, ip))
+			code_rules_put_known(reading, ip, ip - 1, kind, &found->rule);
 	}
+	code_rules_put_frame(reading, kind, &reading->found.data[count].rule);
 }
 
 /* The main loop has other things to do, however many processes there are. */
@@ -567,7 +586,7 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		return kind;
 	}
 	if (find_from_call(reading, rule) || find_from_begin(reading, rule)) {
-		code_rules_put_known(reading, regs->ip, kind, rule);
+		code_rules_put_frame(reading, kind, rule);
 		code->statistics.read++;
 		return kind;
 	}
@@ -583,19 +602,19 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 	const struct unwind_rule *inherited = may_inherit ? inherit(reading) : NULL;
 	if (inherited) {
 		*rule = *inherited;
-		code_rules_put_known(reading, regs->ip, kind_of_inherited, rule);
+		code_rules_put_frame(reading, kind_of_inherited, rule);
 		code->statistics.inherited++;
 		return kind_of_inherited;
 	}
 	*rule = frame_pointer;
 	if (unwind_may_guess(UNWIND_NATIVE, regs) && accept_return(reading, rule, false)) {
-		code_rules_put_known(reading, regs->ip, CODE_RULE_GUESSED, rule);
+		code_rules_put_frame(reading, CODE_RULE_GUESSED, rule);
 		note_for_retry(reading);
 		code->statistics.guessed++;
 		return CODE_RULE_GUESSED;
 	}
 	if (code_rules_scan(reading, rule)) {
-		code_rules_put_known(reading, regs->ip, CODE_RULE_SCANNED, rule);
+		code_rules_put_frame(reading, CODE_RULE_SCANNED, rule);
 		note_for_retry(reading);
 		code->statistics.scanned++;
 		return CODE_RULE_SCANNED;
@@ -606,13 +625,12 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 static void note_failure(struct reading *reading)
 {
 	struct code_rules *code = reading->code;
-	uint64_t address = reading->frame->regs->ip;
-	struct code_rule_known *known = known_at(code, reading->frame, address);
+	struct code_rule_known *known =
+		known_at(code, reading->frame, code_rules_key_of(reading->frame));
 	uint32_t failures = known->failures + 1;
 	known->failures = failures;
 	code->statistics.failed++;
-	if (failures >= FAILURES_MAX &&
-		code_rules_put_known(reading, address, CODE_RULE_NONE, NULL))
+	if (failures >= FAILURES_MAX && code_rules_put_frame(reading, CODE_RULE_NONE, NULL))
 		note_for_retry(reading);
 }
 
@@ -628,7 +646,7 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 	*kind = CODE_RULE_NONE;
 	if (!machine_native()->find_return)
 		return EVENT_END_COMPLETE;
-	struct code_rule_known *known = known_at(code, frame, frame->regs->ip);
+	struct code_rule_known *known = known_at(code, frame, code_rules_key_of(frame));
 	if (!is_still_good(known, frame)) {
 		uint32_t pid = frame->process->pid;
 		struct reading reading = {.code = code, .frame = frame};
@@ -652,7 +670,7 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 		return EVENT_END_COMPLETE;
 	}
 	if (frame->is_asked)
-		tell_bpf(code, frame, frame->regs->ip, &known->rule);
+		tell_bpf(code, frame, code_rules_key_of(frame), &known->rule);
 	*kind = (enum code_rule_kind)known->rule.kind;
 	*rule = table_store_rule(code->rules->store, known->rule.rule);
 	return EVENT_END_COMPLETE;
@@ -670,5 +688,5 @@ void code_rules_tell_registered(
 	sent.rule = table_store_intern_rule(code->rules->store, rule);
 	memcpy(sent.code, snapshot->code, sizeof(sent.code));
 	if (sent.rule)
-		tell_bpf(code, frame, frame->regs->ip, &sent);
+		tell_bpf(code, frame, code_rules_key_of(frame), &sent);
 }

@@ -90,6 +90,7 @@ struct code_frame {
 	const struct unwind_registers *regs;
 	const uint32_t *files; /* the numbers that the BPF side has for the mapping's file */
 	size_t nr_files;       /* 0: for memory */
+	bool is_exact;         /* regs->ip, else it stands behind a call */
 	bool is_asked;         /* the BPF side wants to know it */
 };
 

@@ -514,6 +514,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 		.mapping = mapping,
 		.regs = &rest->regs,
 		.files = numbers,
+		.is_exact = rest->is_exact,
 		.is_asked = rest->is_asked};
 	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	bool may_wait = rest->may_wait && !resolver->is_behind;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
+#include "format/elf/elf_dynsym.h"
 #include "format/machine/machine.h"
 #include "record/cfi_rule.h"
 #include "record/runtime/runtime.h"
@@ -37,6 +38,7 @@ struct builder {
 	/* What .NET's NativeAOT has compiled, as addresses: its frame information does not describe
 	 * epilogues. */
 	uint64_t managed_start, managed_end;
+	bool has_contexts; /* it is the library that has makecontext() */
 
 	/* The function being written: */
 	uint64_t start, end; /* the part of it that counts */
@@ -158,6 +160,42 @@ static bool is_padding(uint64_t from, uint64_t to)
 	return to - from < (alignment > 64 ? 64 : alignment);
 }
 
+/* ---- where contexts begin ---- */
+
+static size_t unwind_table_read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)
+{
+	const struct builder *builder = context;
+	CLEANUP_FREE uint8_t *code = NULL;
+	struct err *err = elf_file_read(builder->elf, address, len, &code);
+	bool is_read = !err;
+	err_destroy(err);
+	if (is_read)
+		memcpy(bytes, code, len);
+	return is_read ? len : 0;
+}
+
+/*
+ * What makecontext() calls returns to where another function begins, that of the C library which
+ * goes on with the next context: the stack ends there. Its frame is looked for one byte ahead.
+ */
+static void put_context_root(
+	struct builder *builder, const struct unwind_function *function, uint64_t covered)
+{
+	enum {
+		BEGIN_MIN = 16,
+		BEGIN_MAX = 96
+	}; /* bytes; 26 in glibc 2.36 */
+	static const struct unwind_rule outermost = {
+		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
+	const struct machine_code code = {.read = unwind_table_read_code, .context = builder};
+	const struct machine *machine = machine_find(elf_file_machine(builder->elf));
+	bool is_small = function->len >= BEGIN_MIN && function->len <= BEGIN_MAX;
+	if (!builder->has_contexts || !is_small || covered >= builder->start || !machine ||
+		!machine->begins_context || !machine->begins_context(&code, function->start))
+		return;
+	unwind_rows_put(builder->rows, builder->start - 1, &outermost);
+}
+
 static void unwind_table_put_functions(struct builder *builder)
 {
 	uint64_t covered = 0, covered_by[UNWIND_SOURCES] = {0}; /* up to here */
@@ -176,6 +214,7 @@ static void unwind_table_put_functions(struct builder *builder)
 		if (!is_padding(covered, builder->start) ||
 			unwind_gaps_begins_thread(&builder->gaps, function))
 			unwind_gaps_put(&builder->gaps, builder->rows, covered, builder->start);
+		put_context_root(builder, function, covered);
 		unwind_table_put_function(builder, function);
 		covered = builder->end;
 		if (unwind_rows_is_full(builder->rows) || elf_file_is_stopped(builder->elf))
@@ -215,9 +254,21 @@ static void unwind_table_note_bad(struct builder *builder)
 	}
 }
 
+static void find_contexts(struct builder *builder)
+{
+	static const char *const names[] = {"makecontext"};
+	const struct elf_section *sections;
+	struct elf_dynsym found = {0};
+	size_t count = 0;
+	err_destroy(elf_dynsym_find(builder->elf, names, 1, &found)); /* as good as none */
+	err_destroy(elf_file_sections(builder->elf, &sections, &count));
+	builder->has_contexts = found.address || !count; /* symbols are found by sections */
+}
+
 static struct err *build(struct builder *builder, struct elf_file *elf, struct unwind_table *table)
 {
 	try(unwind_functions_init(builder->functions, elf, builder->statistics));
+	find_contexts(builder);
 	try(add_interpreter(builder, elf, table));
 	const struct elf_section *managed = elf_file_find_section(elf, "__managedcode");
 	if (managed && elf_file_machine(elf) == EM_X86_64) {

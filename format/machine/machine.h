@@ -110,6 +110,11 @@ struct machine {
 	 * above.
 	 */
 	bool (*keeps_own_stack)(const struct machine_code *code, uint64_t address);
+	/*
+	 * Whether code at an address, of which only `read` is asked, is what makecontext() of the
+	 * C library has its functions return to: they have no caller. NULL as above.
+	 */
+	bool (*begins_context)(const struct machine_code *code, uint64_t address);
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;

@@ -95,6 +95,7 @@ const struct machine machine_x86_64 = {
 	.find_from_call = x86_64_find_from_call,
 	.find_from_begin = x86_64_find_from_begin,
 	.keeps_own_stack = x86_64_keeps_own_stack,
+	.begins_context = x86_64_begins_context,
 	.may_have_called = x86_64_may_have_called,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,

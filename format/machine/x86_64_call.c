@@ -204,3 +204,21 @@ bool x86_64_keeps_own_stack(const struct machine_code *code, uint64_t address)
 	}
 	return false;
 }
+
+/*
+ * The first thing there is to take the stack pointer from rbx, where makecontext() has put what is
+ * to come next: mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi; je. Behind endbr64 in some
+ * builds. Source: glibc 2.36, sysdeps/unix/sysv/linux/x86_64/__start_context.S.
+ */
+bool x86_64_begins_context(const struct machine_code *code, uint64_t address)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t begin[] = {
+		0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74};
+	uint8_t bytes[sizeof(endbr64) + sizeof(begin)];
+	size_t got = code->read(code->context, address, bytes, sizeof(bytes));
+	size_t at = got == sizeof(bytes) && memcmp(bytes, endbr64, sizeof(endbr64)) == 0
+			    ? sizeof(endbr64)
+			    : 0;
+	return got >= at + sizeof(begin) && memcmp(bytes + at, begin, sizeof(begin)) == 0;
+}

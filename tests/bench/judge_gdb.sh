@@ -37,7 +37,7 @@ program_of() { # FILE NAME
 # By the functions that can be on a stack, outermost first: "" for most.
 chain_of() { # NAME
 	case $1 in
-	c-bare) echo '_start@fib(;[^;]*@libc.so.6){2};main@fib(;sum@fib|(;[^;]*@libc.so.6)*(;by_number@fib)?)' ;;
+	c-bare) echo '_start@fib(;[^;]*@libc.so.6){2};main@fib(;sum@fib|;_init@fib|(;[^;]*@libc.so.6)*(;by_number@fib)?)' ;;
 	fpc) echo '_?_?[^;]*@a(;[^;]*@a)*;(PASCALMAIN|main)@a(;P.A_..[^;]*FIB[^;]*@a)*(;[^;]*@a){0,2}' ;;
 	ghc) echo '_start@a(;[^;]*@libc.so.6){2};main@a;hs_main@a;[^;]*@a(;[^;]*)*' ;;
 	esac

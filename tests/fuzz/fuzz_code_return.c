@@ -64,7 +64,8 @@ static void on_rule(void *context, uint64_t address, const struct unwind_rule *r
 }
 
 /* The rule of an address by the call that ends at one of the first bytes, and by how it begins. */
-static void find_from(struct code *code, const struct machine_code *machine_code, uint64_t address)
+static void fuzz_find_from(
+	struct code *code, const struct machine_code *machine_code, uint64_t address)
 {
 	struct unwind_rule rule;
 	for (uint64_t at = 5; at < code->bytes.len && at < MAX_CALLS_READ; at++)
@@ -95,6 +96,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		machine_x86_64.may_have_called(
 			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.bytes.len);
 	if (code.bytes.len)
-		find_from(&code, &machine_code, ADDRESS + code.rejects % code.bytes.len);
+		fuzz_find_from(&code, &machine_code, ADDRESS + code.rejects % code.bytes.len);
 	return 0;
 }

@@ -18,6 +18,12 @@ static void tell(
 	emulate_code_rule(&key, &known);
 }
 
+/* Where the rule of a frame that called from there is kept. */
+static uint64_t call_in(enum function function)
+{
+	return offset_in(function) - 1;
+}
+
 static uint64_t by_code(uint64_t frame)
 {
 	return frame | (uint64_t)UNWIND_FOUND_BY_CODE << EVENT_FRAME_FOUND_SHIFT;
@@ -54,10 +60,23 @@ TEST(code_of_a_file_is_known_by_its_offset)
 	push(&fixture, in(NO_RULE));
 	push(&fixture, 0);
 	push(&fixture, in(OUTERMOST));
-	tell(&fixture, file, offset_in(NO_RULE), CODE_RULE_READ);
+	tell(&fixture, file, call_in(NO_RULE), CODE_RULE_READ);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
 		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, NO_RULE),
 			by_code(caller_frame(file, OUTERMOST))));
+	teardown(&fixture);
+}
+
+/* As where a function ends with a call that never returns, and the next one begins. */
+TEST(rule_of_a_call_is_not_that_of_the_instruction_behind_it)
+{
+	struct fixture fixture;
+	uint32_t file = setup_reading(&fixture, ONE_WORD);
+	push(&fixture, in(NO_RULE));
+	push(&fixture, 0);
+	push(&fixture, in(OUTERMOST));
+	tell(&fixture, file, offset_in(NO_RULE), CODE_RULE_READ);
+	check_frames(tick(&fixture), EVENT_END_TABLE_PENDING, FRAMES(LEAF(file, ONE_WORD)));
 	teardown(&fixture);
 }
 
@@ -111,7 +130,7 @@ TEST(frame_pointer_that_the_recorder_found_is_a_guess)
 	push(&fixture, in(NO_RULE));
 	push(&fixture, 0);
 	push(&fixture, in(OUTERMOST));
-	tell(&fixture, file, offset_in(NO_RULE), CODE_RULE_GUESSED);
+	tell(&fixture, file, call_in(NO_RULE), CODE_RULE_GUESSED);
 	check_frames(tick(&fixture), EVENT_END_COMPLETE,
 		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, NO_RULE),
 			guessed(caller_frame(file, OUTERMOST))));
@@ -124,7 +143,7 @@ TEST(recorder_is_not_asked_again_for_what_it_cannot_tell)
 	struct fixture fixture;
 	uint32_t file = setup_reading(&fixture, ONE_WORD);
 	push(&fixture, in(NO_RULE));
-	tell(&fixture, file, offset_in(NO_RULE), CODE_RULE_NONE);
+	tell(&fixture, file, call_in(NO_RULE), CODE_RULE_NONE);
 	const struct event_stack *stack = tick(&fixture);
 	check_frames(stack, EVENT_END_NO_RULE,
 		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, NO_RULE)));

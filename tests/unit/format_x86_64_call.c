@@ -170,3 +170,27 @@ TEST(return_address_that_is_stored_ahead_of_a_jump_is_of_another_stack)
 	CHECK(!KEEPS_OWN_STACK(LEA_RCX(0), 0x49, 0x89, 0x4d, 0x00, JUMP));
 	CHECK(!KEEPS_OWN_STACK(NOP));
 }
+
+/* ---- makecontext() ---- */
+
+static bool begins_context(const uint8_t *bytes, size_t len)
+{
+	struct code_bytes code = {bytes, len};
+	const struct machine_code machine_code = {.read = code_bytes_read, .context = &code};
+	return x86_64_begins_context(&machine_code, ADDRESS);
+}
+
+TEST(what_contexts_return_to_takes_the_stack_pointer_from_rbx)
+{
+	static const uint8_t plain[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff,
+		0x74, 0x08, 0xe8, 0, 0, 0, 0};
+	static const uint8_t marked[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c,
+		0x24, 0x48, 0x85, 0xff, 0x74, 0x08};
+	static const uint8_t other[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xc0,
+		0x74, 0x08, 0xe8, 0, 0, 0, 0};
+	CHECK(begins_context(plain, sizeof(plain)));
+	CHECK(begins_context(plain, 11));
+	CHECK(!begins_context(plain, 10));
+	CHECK(begins_context(marked, sizeof(marked)));
+	CHECK(!begins_context(other, sizeof(other)));
+}

@@ -160,6 +160,29 @@ static bool is_equal(const struct unwind_table *a, const struct unwind_table *b)
 	       memcmp(a->rules.data, b->rules.data, a->rules.len * sizeof(*a->rules.data)) == 0;
 }
 
+/* One byte ahead of where the C library goes on behind the function of a context. */
+TEST(unwind_table_of_contexts)
+{
+	static const char begin[] = "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74";
+	struct fixture fixture;
+	CLEANUP_FREE uint8_t *code = NULL;
+	if (!setup(&fixture, "/lib/x86_64-linux-gnu/libc.so.6"))
+		unit_skip("the file is not here");
+	CLEANUP_FD int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
+	struct elf_file *file;
+	CHECK_OK(elf_file_open(fd, &file));
+	size_t len = elf_file_size(file);
+	CHECK_OK(elf_file_read(file, 0, len, &code));
+	elf_file_destroy(file);
+	const uint8_t *found = memmem(code, len, begin, sizeof(begin) - 1);
+	if (!found)
+		unit_skip("this C library has other code for it");
+	uint64_t offset = (uint64_t)(found - code);
+	CHECK_INT(unwind_table_find(&fixture.table, offset - 1)->ra, UNWIND_UNDEFINED);
+	CHECK(unwind_table_find(&fixture.table, offset)->ra != UNWIND_UNDEFINED);
+	teardown(&fixture);
+}
+
 /* Without section headers .eh_frame is found through its header's segment: the same table. */
 TEST(unwind_table_without_sections)
 {
