@@ -9,6 +9,7 @@
 
 enum {
 	MAX_PROCESSES = 16 << 10,
+	MAX_PROGRAMS = 1 << 10,
 	MAX_KNOWN = 32 << 10,    /* images of a process, with those that are gone */
 	MAX_BYTES = 64 << 20,    /* of all images */
 	MAX_JOBS = 16 << 10,     /* at once */
@@ -57,6 +58,7 @@ void registered_code_deinit(struct registered_code *code)
 	vec_deinit(&code->processes);
 	vec_deinit(&code->jobs);
 	map_deinit(&code->by_object);
+	map_deinit(&code->programs);
 }
 
 /* ---- processes ---- */
@@ -174,10 +176,12 @@ static void list_places(struct registered_process *process)
 static void choose_pause(struct registered_process *process, uint64_t now_ns)
 {
 	uint64_t pause_ns = process->pause_ns;
-	uint64_t cost_ns =
-		process->cost_ns * (process->is_compiler ? COST_SHARE_COMPILER : COST_SHARE);
+	bool is_soon_one = process->is_compiler || process->is_expected;
+	uint64_t cost_ns = process->cost_ns * (is_soon_one ? COST_SHARE_COMPILER : COST_SHARE);
 	if (!process->nr_descriptors)
-		pause_ns = pause_ns ? 2 * pause_ns : pause_without_ns;
+		pause_ns = pause_ns               ? 2 * pause_ns
+			   : process->is_expected ? pause_changing_ns
+						  : pause_without_ns;
 	else if (process->is_compiler && process->was_same && pause_ns < pause_compiler_ns)
 		pause_ns = pause_ns < pause_changing_ns ? pause_changing_ns : 2 * pause_ns;
 	else if (process->is_changing && !(process->is_compiler && process->was_same))
@@ -428,12 +432,27 @@ void registered_code_meet(
 	meet_process(code, object, pid, time_ns, false);
 }
 
-void registered_code_follow(
-	struct registered_code *code, const struct object *object, uint64_t time_ns)
+void registered_code_follow(struct registered_code *code, const struct object *object,
+	const struct object *program, uint64_t time_ns)
 {
 	struct registered_process *process = find_process(code, object);
-	if (process && process->is_changing)
+	if (process && process->is_compiler && program && code->programs.len < MAX_PROGRAMS)
+		map_put(&code->programs, program->serial, NULL);
+	if (process && (process->is_changing || process->is_expected))
 		meet_process(code, object, process->pid, time_ns, false);
+}
+
+bool registered_code_expects(const struct registered_code *code, const struct object *program)
+{
+	return map_get(&code->programs, program->serial) != NULL;
+}
+
+void registered_code_expect(
+	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns)
+{
+	struct registered_process *process = meet_process(code, object, pid, time_ns, false);
+	if (process)
+		process->is_expected = true;
 }
 
 static const struct registered_known *find_present(

@@ -53,6 +53,7 @@ struct registered_process {
 	uint64_t cost_ns;  /* of the look that is under way, to the worker */
 	bool is_changing;  /* a look found the list another one than the look before */
 	bool is_compiler;  /* all code of no file is in a list, or will be */
+	bool is_expected;  /* ... by what other processes of the same program were */
 	bool was_same;     /* the look that is under way has found nothing new so far */
 	VEC(struct registered_known) known;  /* in the order of looks */
 	VEC(struct registered_place) places; /* ascending */
@@ -74,6 +75,7 @@ struct registered_code_statistics {
 struct registered_code {
 	struct target_reader reader;
 	struct map by_object; /* serial -> index in `processes`, plus 1 */
+	struct map programs;  /* serials of those whose processes are compilers */
 	VEC(struct registered_process) processes;
 	VEC(struct registered_job) jobs; /* in the reader's order, from `taken` on */
 	size_t taken;
@@ -92,9 +94,17 @@ void registered_code_deinit(struct registered_code *code);
 void registered_code_meet(
 	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns);
 
-/* The program image was sampled, wherever: where images come and go it is looked at again. */
-void registered_code_follow(
-	struct registered_code *code, const struct object *object, uint64_t time_ns);
+/*
+ * The program image was sampled, wherever: where images come and go it is looked at again. Of the
+ * program's file, which may be NULL, it is remembered that its processes are compilers.
+ */
+void registered_code_follow(struct registered_code *code, const struct object *object,
+	const struct object *program, uint64_t time_ns);
+/* Whether processes of the program will have code that they register, as others had. */
+bool registered_code_expects(const struct registered_code *code, const struct object *program);
+/* Looks at such a process, which was sampled, before any code of no file was. */
+void registered_code_expect(
+	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns);
 
 /* A frame in code of no file. */
 struct registered_frame {

@@ -411,14 +411,29 @@ static uint32_t translate_labels_of(
 	return emitter_labels(&translate->emitter, set);
 }
 
+static void follow_registered_code(
+	struct translate *translate, struct process *process, const struct event_sample *sample)
+{
+	struct registered_code *registered = &translate->registered;
+	struct mapping_cursor cursor = {0};
+	const struct mapping *first = mapping_table_next(&process->mappings, &cursor);
+	while (first && first->object->info.kind != LAYOUT_OBJECT_FILE)
+		first = mapping_table_next(&process->mappings, &cursor);
+	const struct object *program = first ? first->object : NULL;
+	if (process->compiled)
+		registered_code_follow(registered, process->compiled, program, sample->time_ns);
+	else if (program && registered_code_expects(registered, program))
+		registered_code_expect(registered, jit_table_object(&translate->jit, process),
+			process->pid, sample->time_ns);
+}
+
 static void translate_put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel)
 {
 	struct emitter *emitter = &translate->emitter;
 	struct process *process = translate_process_of(translate, sample);
 	take_program_from_pending(translate, process);
-	if (process->compiled)
-		registered_code_follow(&translate->registered, process->compiled, sample->time_ns);
+	follow_registered_code(translate, process, sample);
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
 	struct layout_sample out = {
 		.time_ns = sample->time_ns,

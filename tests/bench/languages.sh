@@ -229,13 +229,21 @@ dotnet_program() {
 	printf '#!/bin/sh\nshift\nexec ./bench-clr Deep.dll "$@"\n' >bench-dotnet
 	chmod +x bench-dotnet
 }
+# The same by Mono.
+mono_program() {
+	command -v mono mcs >/dev/null && mcs -optimize+ -out:DeepMono.exe Deep.cs >/dev/null 2>&1 || return
+	ln -sf "$(realpath "$(command -v mono)")" bench-sgen
+	printf '#!/bin/sh\nshift\nexec ./bench-sgen DeepMono.exe "$@"\n' >bench-mono
+	chmod +x bench-mono
+}
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint node erlang dotnet}; do
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint node erlang dotnet mono}; do
 	if case $language in
 		java*) java_program "$language" ;;
 		node) node_program ;;
 		erlang) erlang_program ;;
 		dotnet) dotnet_program ;;
+		mono) mono_program ;;
 		*) interpreter "$language" ;;
 		esac; then
 		languages+=("$language")
@@ -311,6 +319,18 @@ if [ -e bench-clr ]; then
 		/^bench-clr/ && /\[JIT\]|\[unnamed|[.]dll[+]|[.]dll fn_/ { unnamed += $NF }
 		END { printf "%d %d\n", all - unnamed, all }' short.folded)
 	line "60 dotnet of 0.1 s, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
+fi
+
+if [ -e bench-sgen ]; then
+	# shellcheck disable=SC2016
+	"$ebprof" record -q -a -F 499 "${cold[@]}" -o short.data -- \
+		bash -c 'for i in {1..60}; do ./bench-sgen DeepMono.exe 10 0.09; done' >/dev/null
+	"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+	read -r part all < <(awk '
+		/^bench-sgen/ && /\[JIT\]|\[unnamed|;Deep[.]|;System[.]/ { all += $NF }
+		/^bench-sgen/ && /\[JIT\]|\[unnamed/ { unnamed += $NF }
+		END { printf "%d %d\n", all - unnamed, all }' short.folded)
+	line "60 mono of 0.1 s, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
 fi
 
 if [ -e bench-nodejs ]; then

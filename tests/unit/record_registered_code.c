@@ -140,6 +140,28 @@ TEST(registered_code_is_found)
 	registered_code_deinit(&code);
 }
 
+/* Where a program's process was found to be a compiler, the next one is looked at before it has
+ * any such code. */
+TEST(registered_code_is_expected_of_the_same_program)
+{
+	struct registered_code code;
+	struct object mono = {.serial = 1}, other = {.serial = 2}, next = {.serial = 8};
+	setup(&code);
+	registered_code_meet(&code, &object, (uint32_t)getpid(), 1);
+	registered_code_follow(&code, &object, &mono, 2);
+	CHECK(!registered_code_expects(&code, &mono)); /* not known yet */
+	code.processes.data[0].is_compiler = true;
+	registered_code_follow(&code, &object, &mono, 3);
+	registered_code_follow(&code, &object, NULL, 4);
+	CHECK(registered_code_expects(&code, &mono));
+	CHECK(!registered_code_expects(&code, &other));
+	registered_code_expect(&code, &next, (uint32_t)getpid(), 5);
+	CHECK_INT(code.processes.len, 2);
+	CHECK(code.processes.data[1].is_expected);
+	CHECK_INT(code.processes.data[1].nr_pending, 1);
+	registered_code_deinit(&code);
+}
+
 /* A program that exports nothing and has no symbols, as qemu-user-static. */
 TEST(registered_code_is_found_by_its_looks)
 {
