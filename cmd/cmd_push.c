@@ -101,7 +101,7 @@ static const struct opt rows[] = {
 		.group = "What it is called"},
 	{"sample-labels", 0, "LIST", export_labels_parse, FIELD(push.sample_labels),
 		.help = "labels that keep samples apart: *",
-		.standard = "comm,thread,container,cgroup,unit,pod", .words = export_labels_words},
+		.standard = "comm,thread,container,cgroup,unit,pod,label", .words = export_labels_words},
 	{"shift-time", 0, NULL, opt_flag, FIELD(push.shifts_time),
 		.help = "as if the recording had ended now"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(push.max_bytes),
