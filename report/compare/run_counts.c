@@ -166,7 +166,8 @@ double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const ui
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct profile *profile = sides[side].profile;
 		const struct profile_event *event = &profile->events.data[events[side]];
-		if (event->period || strcmp(event->unit, LAYOUT_UNIT_HITS) == 0)
+		bool is_probe = !event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
+		if (event->period || is_probe)
 			return 0;
 		vec_each(&profile->samples, sample) {
 			if (!profile_event_has(profile, events[side], sample->event))

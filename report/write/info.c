@@ -192,9 +192,11 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 
 static bool has_probes(const struct profile *profile)
 {
-	for (size_t i = 1; i < profile->events.len; i++)
-		if (strcmp(profile->events.data[i].unit, LAYOUT_UNIT_HITS) == 0)
+	for (size_t i = 1; i < profile->events.len; i++) {
+		const struct profile_event *event = &profile->events.data[i];
+		if (!event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0)
 			return true;
+	}
 	return false;
 }
 

@@ -130,7 +130,7 @@ choose_words() { # OPTION
 	'') words=("--$1") ;;
 	PID | TID) words=("--$1=$busy") ;;
 	USDT) words=(-e "usdt:$WORKLOADS/usdt:ebtest:plain" -e cpu-clock) ;;
-	FUNCTION) words=(-e "uprobe:$WORKLOADS/workload:main,cpu-clock") ;;
+	FUNCTION) words=(-e "uprobe:$WORKLOADS/usdt:main,cpu-clock") ;;
 	*) words=("--$1=$word") ;;
 	esac
 }
