@@ -91,7 +91,7 @@ static void select_put_event(const struct profile *profile, size_t index, struct
 
 static bool is_comm(const struct profile *profile, size_t index, const char *word)
 {
-	return index && strcmp(profile->threads.data[index].comm, word) == 0;
+	return index && scope_is_called(&profile->threads.data[index], word);
 }
 
 static void put_comm(const struct profile *profile, size_t index, struct str *out)

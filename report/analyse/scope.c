@@ -127,6 +127,16 @@ bool scope_is_within(const struct profile_process *process, const char *text)
 	       (len >= SHORT_ID && strncmp(process->container, text, len) == 0);
 }
 
+bool scope_is_called(const struct profile_thread *thread, const char *name)
+{
+	enum {
+		KERNELS_BYTES = 15, /* TASK_COMM_LEN, without the end */
+	};
+	size_t len = strlen(name);
+	return strncmp(thread->comm, name, len) == 0 &&
+	       (!thread->comm[len] || len == KERNELS_BYTES);
+}
+
 static bool is_thread(const struct profile *profile, uint32_t index, const struct scope_term *term)
 {
 	const struct profile_thread *thread = &profile->threads.data[index];
@@ -141,7 +151,7 @@ static bool is_thread(const struct profile *profile, uint32_t index, const struc
 	case SCOPE_PID:
 		return thread->pid == term->number;
 	case SCOPE_COMM:
-		return strcmp(thread->comm, term->text) == 0;
+		return scope_is_called(thread, term->text);
 	case SCOPE_CONTAINER:
 		return strcmp(scope_container(process), term->text) == 0;
 	default:

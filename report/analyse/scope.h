@@ -115,6 +115,8 @@ void scope_span(const struct scope *scope, const struct profile *profile, uint64
 /* What a process runs in: its container, or its cgroup where there is none; "" for neither. */
 const char *scope_container(const struct profile_process *process);
 
+/* Whether a thread has that name, or one of which the kernel has this beginning only. */
+bool scope_is_called(const struct profile_thread *thread, const char *name);
 /* Whether a term of that kind and text is met: SCOPE_EVENT, SCOPE_LANGUAGE, SCOPE_WITHIN. */
 bool scope_is_event(const char *name, const char *text);
 bool scope_is_language(const struct profile_object *object, const char *text);

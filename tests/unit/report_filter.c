@@ -3,6 +3,7 @@
 
 #include "report/analyse/filter.h"
 #include "report/analyse/native_frames.h"
+#include "report/analyse/scope.h"
 #include "report/model/main_event.h"
 #include "report/write/text.h"
 #include "tests/unit/report_export_fixture.h"
@@ -199,4 +200,15 @@ TEST(dsos_and_symbols_are_met_by_one_function)
 	check_folded(
 		profile, "app;main;loop;f;loop;g;malloc;page_fault_[k] 2\napp;main;malloc 4\n");
 	profile_destroy(profile);
+}
+
+/* ps shows 15 bytes of it; who knows more may say so. */
+TEST(a_long_name_of_a_thread_is_meant_by_what_the_kernel_has_of_it)
+{
+	const struct profile_thread thread = {.comm = "ForkJoinPool.commonPool-worker-1"};
+	CHECK(scope_is_called(&thread, "ForkJoinPool.commonPool-worker-1"));
+	CHECK(scope_is_called(&thread, "ForkJoinPool.co"));
+	CHECK(!scope_is_called(&thread, "ForkJoinPool.c"));
+	CHECK(!scope_is_called(&thread, "ForkJoinPool.commonPool"));
+	CHECK(!scope_is_called(&thread, "ForkJoinPool.commonPool-worker-10"));
 }
