@@ -8,6 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "cmd/naming.h"
+#include "cmd/select.h"
 #include "format/base/nearest.h"
 #include "report/analyse/filter.h"
 #include "report/name/listing/listing.h"
@@ -16,7 +17,7 @@
 
 struct annotate_options {
 	struct input_option input;
-	const char *symbol;
+	const char *symbol, *event;
 	struct debug_dirs source_dirs;
 	enum listing_layout layout;
 	bool has_layout, is_intel;
@@ -49,6 +50,8 @@ static const struct opt rows[] = {
 		.help = "what is printed (source, or assembly where there is none)",
 		.words = layouts, .group = "What is shown"},
 	{"intel", 0, NULL, opt_flag, FIELD(is_intel), .help = "x86 instructions in Intel's syntax"},
+	{"event", 'e', "EVENT", opt_string, FIELD(event),
+		.help = "of this event (that with the most samples)"},
 	NAMING_FILE_ROWS(struct annotate_options, naming),
 	NAMING_SHOW_ROWS(struct annotate_options, naming),
 	{0},
@@ -138,10 +141,16 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 	str_put_escaped(out, name, strlen(name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
-	str_printf(out, "\n# self %.2f%%, total %.2f%% of %llu %s; below, percent of the total\n",
+	str_printf(out, "\n# self %.2f%%, total %.2f%% of %llu %s",
 		profile_percent(whole->self, all), profile_percent(whole->total, all),
 		(unsigned long long)model->slice.whole.samples,
 		str_plural(model->slice.whole.samples, "sample", "samples"));
+	if (model->names->events.list.len > 1) {
+		const char *event = main_event_name_of(model->profile, model->event);
+		str_puts(out, " of ");
+		str_put_escaped(out, event, strlen(event));
+	}
+	str_puts(out, "; below, percent of the function\n");
 }
 
 static struct err *put_listing(
@@ -172,10 +181,12 @@ static struct err *put_listing(
 static struct err *put_annotation(
 	const struct annotate_options *options, struct profile *profile, struct str *out)
 {
+	uint32_t event;
+	try(select_find_event(profile, options->event, &event));
 	symbolize(profile, &options->naming.symbolize);
 	struct model_names *names =
 		model_names_create(profile, 0, options->naming.symbolize.no_inline);
-	struct model_wish wish = {0};
+	struct model_wish wish = {.event = event};
 	struct model *model = model_create(profile, names, &wish, NULL);
 	wish.annotated = find_frame(model, options->symbol);
 	struct err *err = NULL;

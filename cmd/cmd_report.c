@@ -11,6 +11,7 @@
 #include "report/analyse/wait_reasons.h"
 #include "report/model/main_event.h"
 #include "report/name/symbol/symbolizer.h"
+#include "report/write/longest_waits.h"
 #include "report/write/overview.h"
 #include "report/write/text.h"
 #include "report/write/unsymbolized.h"
@@ -23,7 +24,7 @@ enum {
 struct report_options {
 	struct input_option input;
 	const char *baseline;
-	bool is_text, is_tui, show_tree, show_inverted, shows_sums;
+	bool is_text, is_tui, show_tree, show_inverted, shows_sums, shows_waits;
 	bool chooses_columns, limits_percent; /* by options */
 	double percent_limit;
 	uint32_t max_depth;
@@ -131,6 +132,8 @@ static const struct opt rows[] = {
 		.help = "numbers of samples are always shown"},
 	{"stats", 0, NULL, opt_flag, FIELD(shows_sums),
 		.help = "show sums instead: CPU time, kernel, names, stacks, and what was lost"},
+	{"waits", 0, NULL, opt_flag, FIELD(shows_waits),
+		.help = "list the longest waits instead (record -e offcpu)"},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
 		.help = "print text; so do -s, --percent-limit, --max-stack, and what is no "
 			"terminal"},
@@ -207,7 +210,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	uint32_t event = choices.list.data[choices.main].event;
 	main_event_keep(profile, event);
 	bool shows_tree = options->show_tree || options->show_inverted;
-	if (shows_tree || options->shows_sums) /* a table filters its rows instead */
+	if (shows_tree || options->shows_sums ||
+		options->shows_waits) /* a table filters its rows instead */
 		filter_stacks(profile, &filter);
 	struct text_head head = {
 		.event = event,
@@ -226,7 +230,10 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.filter = &filter,
 		.is_empty = !all_samples,
 	};
-	if (options->shows_sums) {
+	if (options->shows_waits) {
+		if (!longest_waits_put(profile, out))
+			str_puts(out, "# no waits: record -e offcpu, runq or wall has them\n");
+	} else if (options->shows_sums) {
 		overview_put(profile, &filter, out);
 	} else if (shows_tree) {
 		text_put_tree(profile, options->show_inverted, &text, out);
@@ -274,8 +281,9 @@ static int report_in_terminal(struct report_options *options, const struct input
 /* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	bool asks_for_text = options->is_text || options->shows_sums || options->chooses_columns ||
-			     options->limits_percent || options->max_depth;
+	bool asks_for_text = options->is_text || options->shows_sums || options->shows_waits ||
+			     options->chooses_columns || options->limits_percent ||
+			     options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
 		return false;

@@ -7,6 +7,7 @@
 #include "report/analyse/scope.h"
 #include "report/load/load.h"
 #include "report/model/label_sets.h"
+#include "report/model/main_event.h"
 
 /* A comma inside <> or () belongs to a C++ name, not to the list. */
 static size_t word_length(const char *text)
@@ -209,6 +210,21 @@ static struct err *select_check_names(
 		try(select_check(profile, &comms, *word));
 	vec_each(&options->dsos, word)
 		try(select_check(profile, &dsos, *word));
+	return NULL;
+}
+
+struct err *select_find_event(const struct profile *profile, const char *word, uint32_t *ret)
+{
+	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
+	*ret = main_event_of(profile);
+	if (!word)
+		return NULL;
+	try(select_check(profile, &events, word));
+	for (uint32_t i = 1; i < profile->events.len; i++)
+		if (is_event(profile, i, word)) {
+			*ret = i;
+			break;
+		}
 	return NULL;
 }
 

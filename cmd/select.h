@@ -60,6 +60,9 @@ struct err *select_load(const struct select_options *options, const struct input
 	bool is_one_of_several, struct profile **ret) ERR_MUST_CHECK;
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);
+/* The event that a word names, by itself; NULL: that which is shown unasked. */
+struct err *select_find_event(
+	const struct profile *profile, const char *word, uint32_t *ret) ERR_MUST_CHECK;
 void select_deinit(struct select_options *options);
 
 #endif

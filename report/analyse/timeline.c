@@ -49,21 +49,51 @@ static struct timeline_cell *timeline_cell_of(struct timeline *timeline, uint32_
 	return &timeline->fresh.data[*newest - 1].cell;
 }
 
+/* What a sample has of the bucket at an instant. */
+static void timeline_add_piece(struct timeline *timeline, const struct profile_sample *sample,
+	uint64_t at_ns, uint64_t value, bool is_last)
+{
+	find_bucket(timeline, at_ns);
+	timeline->buckets[timeline->bucket].value += value;
+	timeline->buckets[timeline->bucket].samples += is_last;
+	struct timeline_cell *cell = timeline_cell_of(timeline, sample->thread);
+	cell->value += value;
+	cell->samples += is_last;
+}
+
+/*
+ * A wait whose length is known is seen all its time, and counted where it ends: its thread had no
+ * other sample since it began, so that the cells of each thread still come by time.
+ */
+static uint64_t span_of(const struct timeline *timeline, const struct profile *profile,
+	const struct profile_sample *sample, uint64_t end_ns)
+{
+	uint64_t span_ns = profile_sample_value(profile, sample);
+	if (!profile->events.data[sample->event].wait || sample->is_estimate)
+		return 0;
+	uint64_t room_ns = end_ns > timeline->from_ns ? end_ns - timeline->from_ns : 0;
+	return span_ns < room_ns ? span_ns : room_ns;
+}
+
 void timeline_add(struct timeline *timeline, const struct profile *profile,
 	const struct profile_sample *sample)
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
 	uint64_t value = profile_sample_value(profile, sample);
 	struct timeline_thread *thread = &timeline->threads[sample->thread];
-	find_bucket(timeline, at_ns);
+	uint64_t span_ns = span_of(timeline, profile, sample, at_ns);
+	if (span_ns && thread->sum.samples && at_ns - span_ns < thread->last_ns)
+		span_ns = at_ns > thread->last_ns ? at_ns - thread->last_ns : 0;
+	uint64_t pieces = span_ns / timeline->bucket_ns;
+	pieces = pieces < TIMELINE_PIECES ? pieces : TIMELINE_PIECES;
 	if (!thread->sum.samples)
-		thread->first_ns = at_ns;
+		thread->first_ns = at_ns - span_ns;
 	thread->last_ns = at_ns;
 	add_to(&thread->sum, value);
-	add_to(&timeline->buckets[timeline->bucket], value);
-	struct timeline_cell *cell = timeline_cell_of(timeline, sample->thread);
-	cell->samples++;
-	cell->value += value;
+	for (uint64_t i = 0; i < pieces; i++)
+		timeline_add_piece(timeline, sample, at_ns - span_ns + span_ns * i / (pieces + 1),
+			value / (pieces + 1), false);
+	timeline_add_piece(timeline, sample, at_ns, value - value / (pieces + 1) * pieces, true);
 }
 
 /* Cells come by time, and are to stand by thread. */

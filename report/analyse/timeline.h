@@ -14,6 +14,7 @@
 
 enum {
 	TIMELINE_BUCKETS = 1 << 14, /* at most */
+	TIMELINE_PIECES = 512,      /* of a wait, more than a screen has columns */
 };
 
 struct timeline_cell { /* a bucket in which the thread was seen */
@@ -50,7 +51,7 @@ struct timeline {
 /* Nothing is in it yet; from_ns < to_ns. */
 void timeline_init(
 	struct timeline *timeline, const struct profile *profile, uint64_t from_ns, uint64_t to_ns);
-/* By rising time. */
+/* By rising time; those of a wait are seen from its beginning on. */
 void timeline_add(struct timeline *timeline, const struct profile *profile,
 	const struct profile_sample *sample);
 /* When all samples were added. */

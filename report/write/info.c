@@ -472,7 +472,10 @@ void info_put_text(const struct profile *profile, bool with_mappings, struct str
 	put_counts(&facts, out);
 	info_put_field(out, "ended",
 		profile->file.ended ? end_word(profile->end.reason) : "no: it was cut");
-	info_put_field(out, "health", facts.damage.len ? str_text(&facts.damage) : "whole");
+	if (facts.damage.len)
+		info_put_field(out, "health", str_text(&facts.damage));
+	else
+		info_put_field(out, "file", "intact");
 	if (profile->file.unknown_chunks)
 		str_printf(out, "%-14s %llu %s of kinds that this version does not know\n", "",
 			(unsigned long long)profile->file.unknown_chunks,

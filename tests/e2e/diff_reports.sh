@@ -262,13 +262,13 @@ test_tui() {
 	have_recordings
 	begin xterm-256color 120 30
 	type_line "'$EBPROF' diff --tui old.data new.data"
-	wait_for '^base old\.data: ' "the view of differences"
+	wait_for '^before old\.data: ' "the view of differences"
 	wait_for 'work' "its functions"
 	keys q
 	wait_for '^\$ *$' "the shell"
 	keys C-l
 	type_line "'$EBPROF' diff --tui old.data old2.data -- new.data new2.data"
-	wait_for '^base old\.data \+ old2\.data: ' "the view of several"
+	wait_for '^before old\.data \+ old2\.data: ' "the view of several"
 	wait_for 'work' "its functions"
 }
 

@@ -21,10 +21,10 @@ test_path_with_escapes() {
 }
 
 test_path_with_newline() {
-	cp "$WORKLOADS/workload" $'two\nhealth         forged'
-	run "$EBPROF" record -- $'./two\nhealth         forged' 0.5
+	cp "$WORKLOADS/workload" $'two\nfile           forged'
+	run "$EBPROF" record -- $'./two\nfile           forged' 0.5
 	run "$EBPROF" info --mappings ebprof.data
-	! grep -q '^health  *forged' out || fail "a newline in a path makes a line of its own"
+	! grep -q '^file  *forged' out || fail "a newline in a path makes a line of its own"
 }
 
 # Our own messages quote names in one line.

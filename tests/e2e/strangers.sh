@@ -40,7 +40,7 @@ test_a_command_beside_a_storm_of_mappings() {
 		want_lost_nothing x.data
 		want_filtered_below_1_percent x.data
 		"$EBPROF" info x.data >info
-		grep -q '^health *whole$' info || fail "not whole: $(cat info)"
+		grep -q '^file *intact$' info || fail "not whole: $(cat info)"
 		! "$EBPROF" info --mappings x.data | grep mmap_storm || fail "a stranger's program is in it"
 		"$EBPROF" report --stdio -s sym x.data >report
 		unnamed=$(awk '$NF ~ /pending|no_mapping/ { sum += $2 } END { print sum + 0 }' report)
@@ -81,7 +81,7 @@ test_losses_are_told() {
 	(($(field x.data sideband_lost) > 0)) || fail "nothing was lost"
 	(($(field x.data gap_samples) > 0)) || fail "no sample was taken meanwhile"
 	grep -q 'hint: .*records of mappings and execs were lost' err || fail "record: $(cat err)"
-	! "$EBPROF" info x.data | grep -q '^health *whole' || fail "info says whole"
+	! "$EBPROF" info x.data | grep -q '^file *intact' || fail "info says whole"
 	"$EBPROF" info x.data | grep -q '^health .*records of mappings and execs were lost' ||
 		fail "info: $("$EBPROF" info x.data)"
 	"$EBPROF" report --stdio x.data 2>report.err | grep -q '^# .*mappings and execs were lost' ||

@@ -144,6 +144,9 @@ test_events_of_a_recording_are_shown_one_by_one() {
 	! grep -qE '\[\.\] spin$' report || fail "offcpu has what ran"
 	! "$EBPROF" report --stdio --event nothing 2>err || fail "an unknown event is taken"
 	grep -q 'no event "nothing" but cpu-clock, offcpu, runq, wall' err || fail "no names: $(cat err)"
+	"$EBPROF" report --waits >waits || fail "report --waits fails"
+	[[ $(grep -cE '^ +(4[0-9]|[5-9][0-9])\.[0-9] ms .* waits:[0-9]+ +sleep +.*long_sleeps' waits) == 10 ]] ||
+		fail "the ten sleeps are not the longest waits: $(head -n 14 waits)"
 	"$EBPROF" convert --pprof -o all.pb.gz 2>/dev/null || fail "no pprof"
 	if command -v go >/dev/null; then
 		for name in cpu offcpu runq wall; do

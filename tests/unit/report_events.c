@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "report/analyse/filter.h"
+#include "report/analyse/timeline.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/model/event_value.h"
 #include "report/model/main_event.h"
 #include "report/model/slice.h"
+#include "report/write/longest_waits.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -161,4 +163,44 @@ TEST(values_have_the_units_of_their_events)
 	check_value("bytes", 2621440, true, "2.5 MiB");
 	check_value("hits", 1234, false, "1234 hits");
 	check_value("hits", 1234, true, "1234");
+}
+
+/* 5 ms from 4 to 9 ms of 10; the second stands for others. */
+TEST(waits_are_seen_as_long_as_they_last)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	uint32_t event = waits_event(&waits, "offcpu");
+	waits.fixture.time_ns += 8000000;
+	waits_add(&waits, event, "a", "pipe_read", "c", 5000000);
+	struct layout_sample other = {
+		.time_ns = waits.fixture.time_ns += 1000000,
+		.event = event,
+		.thread = waits.thread,
+		.user_stack = waits.user,
+		.weight = 5000000,
+		.measured = 1000,
+	};
+	writer_sample(waits.fixture.writer, &other);
+	struct profile *profile = fixture_profile(&waits.fixture);
+	wait_reasons_add(profile);
+	profile->first_ns = 1000000000;
+	struct timeline timeline;
+	timeline_init(&timeline, profile, 0, 10000000);
+	vec_each(&profile->samples, sample)
+		timeline_add(&timeline, profile, sample);
+	timeline_finish(&timeline);
+	struct slice_sum sums[10] = {0};
+	timeline_add_all(
+		&timeline, &(struct timeline_window){0, (timeline.nr_buckets + 9) / 10, 10}, sums);
+	for (int i = 0; i < 10; i++) /* columns are a bit wider than a millisecond */
+		CHECK(i == 3 || (sums[i].value > 0) == (i >= 4));
+	CHECK(sums[5].value > 900000 && sums[5].value < 1100000);
+	CHECK_INT(sums[5].samples, 0);
+	timeline_deinit(&timeline);
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(longest_waits_put(profile, &text));
+	CHECK(strstr(str_text(&text), "    5.0 ms     0.004 s  x:1                     pipe "));
+	CHECK(strstr(str_text(&text), "# 1 sample stands for shorter waits"));
+	profile_destroy(profile);
 }

@@ -102,9 +102,9 @@ TEST(tui_diff_rows)
 	struct test test;
 	test_init(&test, 80, 12);
 	CHECK_STR(screen_lines(&test.screen, 2, 8),
-		"base old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
+		"before old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
 		"~ cannot tell\n"
-		"    base      new    pointsv less | more object            function (+new -gone)\n"
+		"  before      new        ppv less | more object            function (+new -old)\n"
 		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n"
 		"  40.00%   20.10%     -19.90 -----|      lib.so.1          idle\n"
 		"  10.00%        -     -10.00   ---|      app             - old\n"
@@ -142,7 +142,7 @@ TEST(tui_diff_units)
 	type(&test, "%");
 	CHECK_STR(screen_lines(&test.screen, 5, 4), "  50.00%   70.00%    ~+40.0%   work(int)\n"
 						    "  40.00%   20.10%     -49.7%   idle\n"
-						    "  10.00%        -       gone - old\n"
+						    "  10.00%        -    removed - old\n"
 						    "       -    9.90%        new + extra\n");
 	type(&test, "%");
 	CHECK_STR(screen_lines(&test.screen, 5, 3), "500.0 ms   1.40 s ~+900.0 ms   work(int)\n"
@@ -161,13 +161,13 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_INT(test.screen.app.selection.frame, 0);
 	int gone = screen_selected(&test.screen);
 	CHECK_INT(gone, 7);
-	CHECK_STR(screen_line(&test.screen, 10), "old  app  -10.00  base 10.00%  new -");
+	CHECK_STR(screen_line(&test.screen, 10), "old  app  -10.00  before 10.00%  new -");
 	CHECK(strstr(screen_line(&test.screen, 11), "Enter callers"));
 	type(&test, "\n");
 	CHECK_STR(str_text(&test.screen.app.message), "it is in the base only");
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
-		"    base      new     points less | more objectv           function (+new -gone)\n"
+		"  before      new         pp less | more objectv           function (+new -old)\n"
 		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n");
 	CHECK_INT(screen_selected(&test.screen), 6);
 	type(&test, "/ol\n");
@@ -185,21 +185,21 @@ TEST(tui_diff_filters)
 	test_init(&test, 80, 12);
 	type(&test, "\\idle\n");
 	CHECK_STR(screen_lines(&test.screen, 3, 3),
-		"base old.data: 400 samples, 400.0 ms  new: 402 samples, 402.0 ms\n"
-		"    base      new    pointsv less | more object            function (+new -gone)\n"
+		"before old.data: 400 samples, 400.0 ms  new: 402 samples, 402.0 ms\n"
+		"  before      new        ppv less | more object            function (+new -old)\n"
 		" 100.00%  100.00%      +0.00             lib.so.1          idle\n");
 	type(&test, "\x1b");
 	test.screen.app.selection.thread = 2;
 	type(&test, "t");
 	CHECK_STR(screen_lines(&test.screen, 3, 2),
-		"base old.data: 1000 samples, 1.00 s  new: 600 samples, 600.0 ms\n"
-		"the base is of all threads and of all its time\n");
+		"before old.data: 1000 samples, 1.00 s  new: 600 samples, 600.0 ms\n"
+		"before is of all threads and of all its time\n");
 	type(&test, "\x1b");
 	type(&test, "/idle\n");
 	type(&test, "n");
 	type(&test, "d");
 	CHECK_STR(screen_lines(&test.screen, 3, 1),
-		"base old.data: 400 samples, 400.0 ms  new: 600 samples, 600.0 ms\n");
+		"before old.data: 400 samples, 400.0 ms  new: 600 samples, 600.0 ms\n");
 	test_deinit(&test);
 }
 
@@ -210,13 +210,13 @@ TEST(tui_diff_tree)
 	test_init(&test, 80, 14);
 	type(&test, "8E");
 	CHECK_STR(screen_lines(&test.screen, 4, 6),
-		"    base      new     change function v callees\n"
+		"  before      new     change function v callees\n"
 		" 100.00%  100.00%      +0.00 - main  app\n"
 		"  50.00%   70.00%    ~+20.00 |-- work(int)  app\n"
 		"  40.00%   20.10%     -19.90 |-- idle  lib.so.1\n"
-		"  10.00%        -     -10.00 |-- old  (gone) app\n"
+		"  10.00%        -     -10.00 |-- old  (removed) app\n"
 		"       -    9.90%      +9.90 `-- extra  (new) lib.so.1\n");
-	CHECK_INT(screen_style(&test.screen, "old  (gone)") & STYLE_MASK, STYLE_BETTER);
+	CHECK_INT(screen_style(&test.screen, "old  (removed)") & STYLE_MASK, STYLE_BETTER);
 	CHECK_INT(screen_style(&test.screen, "extra  (new)") & STYLE_MASK, STYLE_WORSE);
 	type(&test, "G\n");
 	CHECK_STR(screen_lines(&test.screen, 2, 1), "> diff in extra\n");
@@ -228,10 +228,10 @@ TEST(tui_diff_tree)
 		"  50.00%   70.00%    ~+20.00 |-- work(int)  app\n");
 	type(&test, "I");
 	CHECK_STR(screen_lines(&test.screen, 4, 5),
-		"    base      new     change function v callers\n"
+		"  before      new     change function v callers\n"
 		"  50.00%   70.00%    ~+20.00 + work(int)  app\n"
 		"  40.00%   20.10%     -19.90 + idle  lib.so.1\n"
-		"  10.00%        -     -10.00 + old  (gone) app\n"
+		"  10.00%        -     -10.00 + old  (removed) app\n"
 		"       -    9.90%      +9.90 + extra  (new) lib.so.1\n");
 	type(&test, "/ext\n");
 	type(&test, "gn");
@@ -253,7 +253,7 @@ TEST(tui_diff_tree_is_ordered_by_change)
 	CHECK_STR(screen_lines(&test.screen, 4, 5),
 		" 100.00%  100.00%      +0.00 - main  app\n"
 		"       -   16.00%     +16.00 |-- extra  (new) lib.so.1\n"
-		"  10.00%        -     -10.00 |-- old  (gone) app\n"
+		"  10.00%        -     -10.00 |-- old  (removed) app\n"
 		"  10.00%    2.00%      -8.00 |-- idle  lib.so.1\n"
 		"  80.00%   82.00%      +2.00 `-- work(int)  app\n");
 	type(&test, "%%%");
@@ -280,7 +280,7 @@ TEST(tui_diff_of_a_renamed_function)
 	type(&test, "n");
 	type(&test, "f");
 	CHECK_STR(screen_lines(&test.screen, 3, 1),
-		"base old.data: 500 samples, 500.0 ms  new: 600 samples, 600.0 ms\n");
+		"before old.data: 500 samples, 500.0 ms  new: 600 samples, 600.0 ms\n");
 	test_deinit(&test);
 }
 
@@ -317,7 +317,7 @@ TEST(tui_diff_tree_goes_on)
 	test_init(&test, 80, 14);
 	type(&test, "8Ejj\n");
 	const struct app *app = &test.screen.app;
-	const char *zoomed = "callees\n  10.00%        -     -10.00   old  (gone) app\n\n";
+	const char *zoomed = "callees\n  10.00%        -     -10.00   old  (removed) app\n\n";
 	CHECK(strstr(screen_text(&test.screen), zoomed));
 	const struct model_names *names = app->model->comparison->both->names;
 	type(&test, "/idle\n");
@@ -346,8 +346,8 @@ TEST(tui_diff_flame)
 		screen_style(&test.screen, "+ext") & STYLE_MASK, STYLE_CHANGE + STYLE_CHANGES - 1);
 	CHECK_INT(screen_style(&test.screen, "-old") & STYLE_MASK, STYLE_CHANGE);
 	type(&test, "jjl");
-	CHECK_STR(
-		screen_line(&test.screen, 10), "work(int)  app  ~+20.00  base 50.00%  new 70.00%");
+	CHECK_STR(screen_line(&test.screen, 10),
+		"work(int)  app  ~+20.00  before 50.00%  new 70.00%");
 	type(&test, "\n");
 	CHECK_STR(screen_lines(&test.screen, 7, 1), "|work(int)  ~+20.00\n");
 	type(&test, "\x1bI");
@@ -390,7 +390,7 @@ TEST(tui_diff_narrow)
 	struct test test;
 	test_init(&test, 20, 5);
 	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
-					     "   pointsv   functio\n"
+					     "       ppv   functio\n"
 					     "   ~+20.00   work\n"
 					     "    -19.90   idle\n"
 					     "? help  q quit\n");

@@ -44,7 +44,7 @@ static void diff_branches_put_number(const struct branch_list *list, struct grid
 
 static void diff_branches_draw_header(const struct branch_list *list, struct grid *grid, int y)
 {
-	diff_branches_put_number(list, grid, y, 0, STYLE_HEADER, "base");
+	diff_branches_put_number(list, grid, y, 0, STYLE_HEADER, "before");
 	diff_branches_put_number(list, grid, y, 1, STYLE_HEADER, "new");
 	diff_branches_put_number(list, grid, y, 2, STYLE_HEADER | STYLE_BOLD, "change");
 }
@@ -77,12 +77,12 @@ static unsigned diff_branches_name_style(
 static const char *diff_branches_remark_of(struct branch_list *list, struct branch_row at)
 {
 	struct compare_row row = diff_branches_row_of(list, at);
-	return !row.base.samples ? "(new) " : !row.new.samples ? "(gone) " : "";
+	return !row.base.samples ? "(new) " : !row.new.samples ? "(removed) " : "";
 }
 
 static void print_header(struct str *out)
 {
-	str_printf(out, "%9s %9s %10s", "base", "new", "change");
+	str_printf(out, "%9s %9s %10s", "before", "new", "change");
 }
 
 static void print_numbers(

@@ -13,13 +13,13 @@ static void diff_draw_place_columns(struct diff *diff, const struct app *app, st
 {
 	/* Below some widths of the screen a column goes, the least telling first. */
 	static const struct list_column columns[DIFF_COLUMNS] = {
-		[DIFF_BASE] = {"base", .width = 9, .room = 44, .is_right = true},
+		[DIFF_BASE] = {"before", .width = 9, .room = 44, .is_right = true},
 		[DIFF_NEW] = {"new", .width = 9, .room = 32, .is_right = true},
 		[DIFF_DELTA] = {"", .width = 11, .is_right = true},
 		[DIFF_TOTAL] = {"in total", .width = 11, .room = 100, .is_right = true},
 		[DIFF_BAR] = {"less | more", 12, .room = 76, .is_bar = true, .bar_of = DIFF_DELTA},
 		[DIFF_OBJECT] = {"object", .width = 16, .room = 62},
-		[DIFF_FUNCTION] = {"  function (+new -gone)", .parts = 1},
+		[DIFF_FUNCTION] = {"  function (+new -old)", .parts = 1},
 	};
 	enum {
 		WIDE = 120,
@@ -128,13 +128,13 @@ int diff_draw_summary(
 	const struct comparison *comparison = app->model->comparison;
 	const struct profile_event *event = app_event(app);
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
-	str_printf(&text, "base %s: ", diff_base_name(app, comparison->path));
+	str_printf(&text, "before %s: ", diff_base_name(app, comparison->path));
 	diff_draw_put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
 	diff_draw_put_side(&comparison->compare.wholes.new, event, &text);
 	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
 	if (comparison->nr_left_out)
-		str_puts(&notes, "the base is of all threads and of all its time; ");
+		str_puts(&notes, "before is of all threads and of all its time; ");
 	if (diff->has_doubts)
 		str_puts(&notes, "~ cannot tell; ");
 	str_puts(&notes, str_text(&comparison->notes));

@@ -73,7 +73,7 @@ static void diff_flame_put_value(const struct flame_view *view, const struct app
 	if (row.base.samples && row.new.samples)
 		diff_put_delta(view->context, app, &row, COMPARE_TOTAL, out);
 	else
-		str_puts(out, row.new.samples ? "new" : "gone");
+		str_puts(out, row.new.samples ? "new" : "removed");
 }
 
 static const struct flame_paint paint = {diff_flame_style_of, diff_flame_put_value, sign_of};

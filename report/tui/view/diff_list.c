@@ -203,7 +203,7 @@ static bool list_form_mouse(void *state, struct app *app, const struct input *in
 static void list_print(void *state, struct app *app, struct str *out)
 {
 	const struct diff *diff = state;
-	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "base", "new", diff_title(diff, app),
+	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "before", "new", diff_title(diff, app),
 		"in total", "object", "function");
 	for (size_t i = 0; i < diff->rows.len; i++) {
 		const struct compare_row *row = diff_row(diff, app, i);

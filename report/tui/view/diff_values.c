@@ -56,7 +56,7 @@ static void put_relative(const struct app *app, const struct compare_row *row,
 	if (base <= 0)
 		str_puts(out, row->is_cut ? "?" : new > 0 ? "new" : "-");
 	else if (new <= 0)
-		str_puts(out, row->is_cut ? "?" : "gone");
+		str_puts(out, row->is_cut ? "?" : "removed");
 	else if (new / base >= 100)
 		str_printf(out, "x%.0f", new / base);
 	else
@@ -87,7 +87,7 @@ void diff_put_delta(const struct diff *diff, const struct app *app, const struct
 
 const char *diff_title(const struct diff *diff, const struct app *app)
 {
-	return app->unit == APP_PERCENT && !diff->is_relative ? "points" : "delta";
+	return app->unit == APP_PERCENT && !diff->is_relative ? "pp" : "delta";
 }
 
 unsigned diff_delta_style(
@@ -115,7 +115,7 @@ void diff_put_numbers(const struct diff *diff, const struct app *app, const stru
 {
 	str_putc(out, '\t');
 	diff_put_delta(diff, app, row, metric, out);
-	str_puts(out, "\tbase ");
+	str_puts(out, "\tbefore ");
 	diff_put_value(app, row, MATCH_BASE, metric, out);
 	str_puts(out, "\tnew ");
 	diff_put_value(app, row, MATCH_NEW, metric, out);

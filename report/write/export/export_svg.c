@@ -4,6 +4,7 @@
  */
 #include "report/compare/diff_tree.h"
 #include "report/model/main_event.h"
+#include "report/write/cut_stacks.h"
 #include "report/write/export/export.h"
 #include "report/write/export/flame_svg.h"
 
@@ -32,8 +33,12 @@ static void svg_put_one(const struct profile *profile, struct str *out)
 	tree_init(&tree, profile, &(struct tree_options){0});
 	CLEANUP_FREE struct tree_weight *weights =
 		svg_weigh(profile, main_event_of(profile), &tree);
+	CLEANUP(str_deinit) struct str note = {0};
+	cut_stacks_put_sentence(profile, &note);
 	struct flame_svg_options picture = {
 		.title = flame_svg_title(profile),
+		.event = main_event_name_of(profile, main_event_of(profile)),
+		.note = note.len ? str_text(&note) : NULL,
 		.objects = profile->objects.data,
 		.frames = profile->frames.data,
 	};

@@ -16,11 +16,13 @@ enum {
 	TITLE_COLUMNS = 60, /* what is said behind it takes as much */
 	NAME_COLUMNS = 20,  /* of a file */
 	LEGEND = 24,        /* above the boxes */
-	ROW = 17,           /* from one row to the next */
-	BOX = 16,           /* the height of a box */
-	BASELINE = 12,      /* of its text */
-	LEAST = 300,        /* units: what is narrower is grouped */
-	CHARACTER = 73,     /* tenths of a pixel, as wide fonts of 12 pixels are */
+	FOOT = 28,          /* below them */
+	NOTE_COLUMNS = 160,
+	ROW = 17,       /* from one row to the next */
+	BOX = 16,       /* the height of a box */
+	BASELINE = 12,  /* of its text */
+	LEAST = 300,    /* units: what is narrower is grouped */
+	CHARACTER = 73, /* tenths of a pixel, as wide fonts of 12 pixels are */
 	PADDING = 3,
 	COLOURS = 6,
 	ROWS_MAX = 1024, /* a picture as high as that is of no use */
@@ -34,7 +36,7 @@ struct svg {
 };
 
 static const char style[] =
-	"text{font:12px monospace;fill:#000}\n"
+	"text{font:12px monospace;fill:#1b1b1b}rect.page{fill:#fff}\n"
 	"#boxes g:hover rect,#boxes g.current rect{stroke:#000}#boxes g{cursor:pointer}\n"
 	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
 	"rect.f3{fill:#8fc7c2}rect.f4{fill:#a9b7dd}rect.f5{fill:#d9b08c}\n"
@@ -43,6 +45,9 @@ static const char style[] =
 	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
 	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
 	".details{fill:#444}#boxes text{pointer-events:none}\n"
+	"@media(prefers-color-scheme:dark){rect.page{fill:#17191d}text{fill:#e6e6e6}\n"
+	"#boxes text,#kinds text{fill:#1b1b1b}.details{fill:#b8bcc4}.button{fill:#7db7ff}\n"
+	"#boxes g:hover rect,#boxes g.current rect{stroke:#fff}}\n"
 	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n";
 
 /* ---- text ---- */
@@ -258,6 +263,10 @@ static void flame_svg_put_title(struct svg *svg)
 	str_puts(svg->out, ": ");
 	if (!diff) {
 		struct flame_box box = {.total = root->total, .samples = root->samples};
+		if (svg->options->event) {
+			put_elided(svg, svg->options->event, NAME_COLUMNS);
+			str_puts(svg->out, ", ");
+		}
 		flame_svg_put_share(svg, &box);
 		return;
 	}
@@ -279,8 +288,8 @@ static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 		WIDTH, height, WIDTH, height);
 	flame_svg_put_text(svg, svg->options->title);
 	str_printf(svg->out,
-		"</title>\n<style>\n%s%s</style>\n<rect width=\"%d\" height=\"%zu\" "
-		"fill=\"#fff\"/>\n",
+		"</title>\n<style>\n%s%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%zu\""
+		"/>\n",
 		style, svg->options->diff ? flame_svg_diff_style : "", WIDTH, height);
 	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
 	flame_svg_put_title(svg);
@@ -288,6 +297,34 @@ static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 		str_puts(svg->out, "; callers stand below what they call");
 	if (is_cut)
 		str_puts(svg->out, "; deeper rows are left out");
+	str_puts(svg->out, "</text>\n");
+}
+
+/* What the colours mean, and what is to be known before believing the picture. */
+static void flame_svg_put_foot(struct svg *svg, size_t bottom)
+{
+	static const struct {
+		const char *class, *text;
+		unsigned width;
+	} kinds[] = {{"f0", "program, libraries", 150}, {"inlined", "inlined", 70},
+		{"script", "scripts", 70}, {"kernel", "kernel", 64}, {"unknown", "no name", 70},
+		{"rest", "+N: small ones", 120}};
+	unsigned x = MARGIN;
+	str_puts(svg->out, "<g id=\"kinds\">");
+	for (size_t i = 0; !svg->options->diff && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		str_printf(svg->out,
+			"<rect class=\"%s\" x=\"%u\" y=\"%zu\" width=\"%u\" height=\"%d\"/>"
+			"<text x=\"%u\" y=\"%zu\">%s</text>",
+			kinds[i].class, x, bottom + PADDING, kinds[i].width, BOX, x + PADDING,
+			bottom + PADDING + BASELINE, kinds[i].text);
+		x += kinds[i].width + PADDING;
+	}
+	str_puts(svg->out, "</g>\n");
+	if (!svg->options->note)
+		return;
+	str_printf(svg->out, "<text class=\"details\" x=\"%d\" y=\"%zu\">", MARGIN,
+		bottom + FOOT + PADDING);
+	put_elided(svg, svg->options->note, NOTE_COLUMNS);
 	str_puts(svg->out, "</text>\n");
 }
 
@@ -308,7 +345,8 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	flame_init(&flame, focus, options->root, &layout);
 	flame_grow(&flame, ROWS_MAX);
 	size_t above = focus->nodes.data[options->root].depth;
-	flame_svg_put_head(&svg, svg.top + (above + flame.rows.len) * ROW + MARGIN,
+	size_t bottom = svg.top + (above + flame.rows.len) * ROW;
+	flame_svg_put_head(&svg, bottom + FOOT + (options->note ? ROW : 0),
 		!flame.is_complete && flame.rows.len == ROWS_MAX);
 	if (options->diff)
 		flame_svg_diff_put_legend(MARGIN, TITLE, out);
@@ -321,6 +359,7 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 			put_box(&svg, &boxes[i], above + row, boxes[i].count > 1 ? "rest" : NULL);
 	}
 	str_puts(out, "</g>\n");
+	flame_svg_put_foot(&svg, bottom);
 	str_puts(out, "<script><![CDATA[\n");
 	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
 	str_puts(out, "]]></script>\n</svg>\n");

@@ -13,6 +13,8 @@
 
 struct flame_svg_options {
 	const char *title; /* of foreign origin */
+	const char *event; /* whose samples these are; NULL: that is not said */
+	const char *note;  /* below the boxes; NULL: none */
 	uint32_t root;     /* of the focus; its callers stand above it */
 	enum flame_order order;
 	const struct profile_object *objects;

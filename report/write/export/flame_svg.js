@@ -35,6 +35,18 @@
 			width: Number(rect.getAttribute("width")),
 		};
 	});
+	/* As wide as the window, whatever that is; in a page it is as wide as that says. */
+	function fit() {
+		const SCROLLBAR = 17, view = svg.viewBox.baseVal, isHigh = view.height * window.innerWidth / view.width > window.innerHeight;
+		const width = Math.max(320, window.innerWidth - (isHigh ? SCROLLBAR : 0));
+		svg.setAttribute("width", width);
+		svg.setAttribute("height", Math.ceil(view.height * width / view.width));
+	}
+	if (window.top === window) {
+		fit();
+		window.addEventListener("resize", fit);
+	}
+
 	const boxOf = new Map(boxes.map((box) => [box.group, box]));
 	const top = Math.min(...boxes.map((box) => box.y));
 	const root = boxes.find((box) => box.y === top);
@@ -157,9 +169,9 @@
 		current = box;
 		box.group.classList.add("current");
 		tell(box);
-		const y = Number(box.rect.getAttribute("y"));
-		if (y < window.scrollY + ROW || y > window.scrollY + window.innerHeight - 2 * ROW)
-			window.scrollTo(0, y - window.innerHeight / 2);
+		const seen = box.rect.getBoundingClientRect();
+		if (seen.top < ROW || seen.bottom > window.innerHeight - ROW)
+			window.scrollBy(0, seen.top - window.innerHeight / 2);
 	}
 
 	function beside(from, row, step) {

@@ -37,8 +37,9 @@ class Controls {
 		const add = (place, value, text) => place.append(new Option(text, value));
 		add(select, "", threadsAll > 1 ? `All ${threadsAll} threads` : "One thread");
 		const isByName = threads.every((thread) => !thread.tid);
-		const text = (thread, i) => threadsMerged && i === threads.length - 1 ? `${threadsMerged} other threads`
-			: (thread.comm || "[unknown]") + (isByName ? "" : " " + thread.tid);
+		const shares = this.threadShares();
+		const text = (thread, i) => (threadsMerged && i === threads.length - 1 ? `${threadsMerged} other threads`
+			: (thread.comm || "[unknown]") + (isByName ? "" : " " + thread.tid)) + ` \u00b7 ${percent(shares[i])}`;
 		if (isByName)
 			threads.forEach((thread, i) => add(select, "t" + i, text(thread, i)));
 		else threads.forEach((thread, i) => {
@@ -60,6 +61,14 @@ class Controls {
 			select.append(group);
 		}
 		select.disabled = threads.length < 2;
+	}
+
+	/* Of all that was recorded, where there are two of the new one. */
+	threadShares() {
+		const {threads, entries} = this.page.profile, {slot, weight} = entries[0];
+		const shares = threads.map(() => 0), whole = weight.reduce((sum, it) => sum + it, 0) || 1;
+		weight.forEach((it, i) => { shares[slot[i] % threads.length] += it / whole; });
+		return shares;
 	}
 
 	typeRange() {
