@@ -81,7 +81,7 @@ async function checkSelections(browser) {
 	const all = await browser.value("page.profile.tree.total[0]");
 	await browser.value(`(() => {
 		const select = document.getElementById("threads");
-		select.value = [...select.options].find((option) => option.text.startsWith("<img") && option.text.endsWith(" ${tid}")).value;
+		select.value = [...select.options].find((option) => option.text.startsWith("<img") && option.text.includes(" ${tid} \u00b7 ")).value;
 		select.dispatchEvent(new Event("change"));
 	})()`);
 	want("a thread", await browser.value("page.profile.tree.total[0]"), Number(samples));
