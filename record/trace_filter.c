@@ -11,7 +11,7 @@
 /*
  * A recursive descent that makes no tree: each part gets the places where to go on if it is true
  * and if it is not. As those of a left part are behind the right one, which is not read yet, a part
- * leaves chains of exits, and whoever knows their place fills it in.
+ * leaves chains of exits, and the caller, which knows their place, fills it in.
  */
 enum {
 	MAX_DEPTH = 16,

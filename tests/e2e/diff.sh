@@ -1,7 +1,7 @@
 #!/bin/bash
 # Two sides of recordings: what became slower is named, what did not is not, and the exit code says
 # which. Shares have wide margins: a few thousand samples, a function that takes twice as long.
-# Alone: runs are compared, and whoever shares a core with one slows that one down.
+# Alone: runs are compared, and a program that shares a core with one of them slows it down.
 . "$(dirname "$0")/prelude.bash"
 
 # Recordings of the program that they are about, once for all tests: base of two runs, slow of two.
