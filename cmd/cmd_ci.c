@@ -414,7 +414,7 @@ const struct command command_ci = {
 		       "  1   a regression\n"
 		       "  2   an error, wrong usage, a command that failed, or no baseline without "
 		       "--save\n"
-		       "  3   too few samples to tell\n"
+		       "  3   too few samples to tell, or runs that differ too much\n"
 		       "  77  not permitted to profile\n"
 		       "  with --allow-unprofiled, where that is so, the command's own\n",
 	.options = rows,

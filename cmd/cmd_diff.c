@@ -178,7 +178,7 @@ const struct command command_diff = {
 	.exit_status = "  0  it was done; with --fail-on: nothing of that was found\n"
 		       "  1  --fail-on regression: something takes longer\n"
 		       "  2  an error, wrong usage, or what cannot be compared\n"
-		       "  3  --fail-on: too few samples to tell\n",
+		       "  3  --fail-on: too few samples to tell, or runs that differ too much\n",
 	.options = rows,
 	.foreign = foreign,
 	.run = cmd_diff_run,

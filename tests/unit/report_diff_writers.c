@@ -293,6 +293,28 @@ TEST(diff_csv_of_hostile_names)
 
 /* ---- limits ---- */
 
+TEST(diff_text_says_why_it_is_inconclusive)
+{
+	struct difference diff;
+	struct diff_judgement vague = make_judgement(0.5, 0.5, DIFF_INCONCLUSIVE);
+	CLEANUP(str_deinit) struct str few = {0};
+	CLEANUP(str_deinit) struct str apart = {0};
+	diff_init(&diff);
+	diff.verdict = DIFF_INCONCLUSIVE;
+	diff.knows_dispersion = true;
+	add_row(&diff, "f", "/work/f.c", &vague);
+	write_as(&diff, DIFF_TEXT, 0, &few);
+	CHECK(strstr(str_text(&few), "there are too few samples: "));
+	CHECK(strstr(str_text(&few), "times as many samples."));
+	vec_each(&diff.rows, row) {
+		row->self.dispersion = 6.1;
+	}
+	write_as(&diff, DIFF_TEXT, 0, &apart);
+	CHECK(strstr(str_text(&apart), "the runs of a side differ too much (6.1 times chance): "));
+	CHECK(strstr(str_text(&apart), "Record more runs"));
+	diff_deinit(&diff);
+}
+
 static size_t count_of(const char *text, const char *part)
 {
 	size_t count = 0;

@@ -293,6 +293,22 @@ static double round_up(double factor)
 	return ceil(factor / step) * step;
 }
 
+/* By how much the runs of a side differ, chance being 1: of the rows that are judged, by their
+ * shares. */
+static double mean_dispersion(const struct difference *diff)
+{
+	double sum = 0, shares = 0;
+	vec_each(&diff->rows, row) {
+		const struct diff_judgement *self = &row->self;
+		double share = self->sides[0].share + self->sides[1].share;
+		if (!self->is_tested || share < 2 * diff->options.min_share)
+			continue;
+		sum += share * self->dispersion;
+		shares += share;
+	}
+	return shares > 0 ? sum / shares : 1;
+}
+
 static void diff_words_put_inconclusive(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
@@ -302,11 +318,22 @@ static void diff_words_put_inconclusive(struct str *out, const struct difference
 			100 * options->min_share);
 		return;
 	}
+	/* More samples of runs that differ anyway would tell no more. */
+	double dispersion = diff->knows_dispersion ? mean_dispersion(diff) : 1;
+	bool runs_differ = dispersion >= 2;
+	if (runs_differ)
+		str_printf(
+			out, "the runs of a side differ too much (%.2g times chance)", dispersion);
+	else
+		str_puts(out, "there are too few samples");
 	str_printf(out,
-		"there are too few samples: a change of %g%% would be detected only in %s that "
-		"take %.0f%% of the time.",
+		": a change of %g%% would be detected only in %s that take %.0f%% of the time.",
 		100 * options->min_effect, plural_of(diff, 2),
 		100 * diff->visible_share / diff->judged_share);
+	if (runs_differ) {
+		str_puts(out, " Record more runs, or on a quieter machine.");
+		return;
+	}
 	double needed = find_needed(diff);
 	if (needed > 1)
 		str_printf(out, " Record about %.7g times as many samples.", round_up(needed));
