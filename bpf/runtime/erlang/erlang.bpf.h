@@ -39,8 +39,9 @@ enum {
 	ERLANG_MAX_STACK = 64 << 20,
 	ERLANG_PROCESS_TAG = 3, /* the low four bits of its first word */
 
-	ERLANG_SCANNED = 32,         /* words of the stack at once, ... */
-	ERLANG_SCANS = 33,           /* ... so often: a frame has 1024 at most */
+	ERLANG_SCANNED = 32, /* words of the stack at once, ... */
+	ERLANG_SCANS = 33,   /* ... so often: a frame has 1024 at most */
+	ERLANG_FRAME_BYTES = 8192,
 	ERLANG_SWITCH_BYTES = 96,    /* from a call to the way back to the process's stack */
 	ERLANG_RETURNS = 4,          /* places where a scheduler's return address may be */
 	ERLANG_VALUES = 32,          /* of a thread, in glibc's first block */
@@ -225,6 +226,18 @@ static __always_inline bool erlang_may_be_code(const struct walk *walk, __u64 wo
 }
 
 /*
+ * Whether the word in a slot leads to the next frame, as programs have it that keep frame pointers:
+ * a return address is behind where it points to. Where heaps lie between modules it may be an
+ * address of code else, and 512 searches for whose code it is are all that a walk may make.
+ */
+static __always_inline bool erlang_is_frame_pointer(struct walk *walk, __u64 word, __u64 slot)
+{
+	__u64 behind = 0;
+	return word - slot - 8 < ERLANG_FRAME_BYTES && !read_stack(walk, word + 8, &behind) &&
+	       !(behind & 3) && erlang_may_be_code(walk, behind);
+}
+
+/*
  * Takes the next slot: its word is in erlang->word. 0: it is no address of code; negative: it
  * cannot be read. Shared code is called from anywhere, so that the low bits of the address on top
  * of the stack may be others.
@@ -240,7 +253,8 @@ __noinline int erlang_take_slot(__u32 is_any)
 	if (read_stack(walk, erlang->stack, &erlang->word))
 		return -1;
 	erlang->stack += 8;
-	return (is_any || !(erlang->word & 3)) && erlang_may_be_code(walk, erlang->word);
+	return (is_any || !(erlang->word & 3)) && erlang_may_be_code(walk, erlang->word) &&
+	       !erlang_is_frame_pointer(walk, erlang->word, erlang->stack - 8);
 }
 
 /* The same of up to ERLANG_SCANNED slots, to the first that holds one. */
