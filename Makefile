@@ -41,7 +41,7 @@ STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 # format/base/inflate.c and format/elf/elf_inflate.c take what is there.
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
 	$(PKG_CONFIG) --exists $$library && echo $$library; done))
-RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS)
+RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS) -lm
 REPORT_LIBS = -liberty -lm $(call pkg_libs,liblzma ncursesw) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
 

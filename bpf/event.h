@@ -27,6 +27,10 @@ enum {
 	EVENT_MAX_COUNTERS = 8,          /* events that the kernel counts, each a source */
 	EVENT_MAX_TRACES = 8,            /* patterns of tracepoints, each a source */
 	EVENT_MAX_TRACE_POINTS = 512,
+	EVENT_MAX_KEPT = 1 << 16, /* allocations that are in use at a time, of those sampled ... */
+	EVENT_MAX_KEPT_OF_PROCESS = 1 << 15, /* ... of one process */
+	EVENT_DISTANCE_BITS = 10,
+	EVENT_DISTANCES = 1 << EVENT_DISTANCE_BITS,
 };
 
 /*
@@ -38,7 +42,20 @@ enum event_source_number {
 	EVENT_SOURCE_WAIT = 2,
 	EVENT_SOURCE_COUNTER = 3, /* the first of EVENT_MAX_COUNTERS */
 	EVENT_SOURCE_TRACE = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS, /* of EVENT_MAX_TRACES */
-	EVENT_SOURCES = EVENT_SOURCE_TRACE + EVENT_MAX_TRACES,
+	EVENT_SOURCE_HEAP = EVENT_SOURCE_TRACE + EVENT_MAX_TRACES,      /* see enum event_heap */
+	EVENT_SOURCES = EVENT_SOURCE_HEAP + 4,
+};
+
+/*
+ * The sources of allocations, beside EVENT_SOURCE_HEAP: each has one event. The BPF programs know
+ * the first, of whose samples the recorder makes those of the others.
+ */
+enum event_heap {
+	EVENT_HEAP_ALLOCATED_BYTES,
+	EVENT_HEAP_ALLOCATED_OBJECTS,
+	EVENT_HEAP_USED_BYTES, /* by what was not freed until recording, or the program, ended */
+	EVENT_HEAP_USED_OBJECTS,
+	EVENT_HEAPS,
 };
 
 /* The events of EVENT_SOURCE_WAIT: how long tasks were off their CPUs. */
@@ -143,9 +160,15 @@ struct event_sample {
 	unsigned long long kernel_hash; /* 0: not in the kernel */
 	unsigned long long start_ns; /* of the process: start_boottime, tells reused pids apart */
 	char comm[EVENT_COMM_BYTES];
-	unsigned int exec_id; /* of the process: another one after each exec */
-	unsigned short event; /* of those of the source, as the recorder numbers them from 0 */
-	unsigned short is_followed; /* by another event of the same stacks */
+	unsigned int exec_id;      /* of the process: another one after each exec */
+	unsigned short event;      /* of those of the source, as the recorder numbers them from 0 */
+	unsigned char is_followed; /* by another event of the same stacks */
+	/*
+	 * Not 0: the number of a source whose events are the same ones, each of size 1. Then
+	 * `value` is the mean distance of the points that chose this one, see
+	 * record/point_weight.h, and the stack will be named again.
+	 */
+	unsigned char counted_by;
 	/* What the event stands for, in its unit: 1 where events are just counted. */
 	unsigned long long value;
 	unsigned long long measured; /* ... and was itself, which the counters sum up */
@@ -262,6 +285,27 @@ struct event_wait_lane {
 	} selected[EVENT_WAITS];
 };
 
+/* ---- allocations ---- */
+
+/* What a function of an allocator does, and where its arguments are. */
+enum event_heap_call {
+	EVENT_HEAP_MALLOC,         /* (size) */
+	EVENT_HEAP_CALLOC,         /* (number, size) */
+	EVENT_HEAP_REALLOC,        /* (address, size) */
+	EVENT_HEAP_ALIGNED,        /* (alignment, size) */
+	EVENT_HEAP_POSIX_MEMALIGN, /* (where to put the address, alignment, size) */
+	EVENT_HEAP_FREE,           /* (address) */
+	EVENT_HEAP_CALLS,
+	EVENT_HEAP_CALL_MASK = 15,
+	/* Beside it in the number of a probe: the allocator may call another one that is probed. */
+	EVENT_HEAP_NESTS = 1 << 4,
+};
+
+/* An allocation in use, by the kernel's own number of its process. */
+struct event_kept_key {
+	unsigned long long process, address;
+};
+
 /* ---- tracepoints ---- */
 
 enum event_trace_operator {
@@ -342,6 +386,8 @@ struct event_config {
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
 	unsigned int has_traces;      /* there are tracepoints */
+	unsigned int has_heap;        /* allocations are sampled, */
+	unsigned int heap_distance;   /* ... one in so many bytes on average */
 	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
 	struct event_function {
 		unsigned long long start, end;

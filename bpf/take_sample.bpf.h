@@ -141,6 +141,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->source = source;
 	sample->event = event;
 	sample->is_followed = false;
+	sample->counted_by = 0;
 	sample->value = sample->measured = value;
 	sample->pid = id.pid;
 	sample->tid = id.tid;
@@ -217,12 +218,40 @@ static __always_inline void count_outcomes(
 		send_second_event(counted, scratch, is_sent);
 }
 
+/* ---- calls of allocators ---- */
+
+/* A call that is under way, by the kernel's own number of its thread. */
+struct heap_call {
+	__u64 sp;                   /* where it was entered: those that it makes itself are below */
+	__u64 call;                 /* the probe's number: enum event_heap_call */
+	__u64 argument;             /* of posix_memalign(), where it puts the address */
+	struct event_sample sample; /* was sent; type 0: the allocation was not chosen */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the recorder */
+	__type(key, __u32);
+	__type(value, struct heap_call);
+} heap_calls SEC(".maps");
+
+/* What it returns is an allocation in use. */
+static __noinline void keep_sample_of_call(const struct scratch *scratch)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (call)
+		call->sample = scratch->sample;
+}
+
 /* Sends the sample, counts what became of it, and leaves the lane. */
 static __noinline int end_sample(struct scratch *scratch, bool has_user_stack)
 {
 	struct event_counters *counted = counters_of(scratch->sample.source);
 	bool is_sent = send_sample(scratch, has_user_stack);
 	count_outcomes(counted, scratch, is_sent);
+	if (config.has_heap && is_sent && scratch->sample.counted_by)
+		keep_sample_of_call(scratch);
 	bool has_leaf = scratch->sample.user_hash && scratch->walk.end != EVENT_END_NO_REGISTERS;
 	if (is_sent && scratch->is_compared && has_leaf)
 		send_again(scratch);

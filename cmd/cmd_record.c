@@ -192,6 +192,7 @@ static struct err *leave_out_missing(struct record_options *options)
 {
 	struct record_events *events = &options->events;
 	size_t left = 0, nr_others = events->usdt.len + (events->waits != 0) +
+				     (options->heap_bytes != 0) +
 				     (events->timer != SESSION_EVENT_NONE);
 	vec_each(&events->specs, spec) {
 		struct err *err = options->skips_missing ? event_list_try(spec) : NULL;
@@ -238,6 +239,7 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.nr_specs = options.events.specs.len,
 		.waits = options.events.waits,
 		.wait_period_ns = options.wait_period_ns,
+		.heap_bytes = options.heap_bytes,
 		.usdt_stacks = options.usdt_stacks,
 		.frequency_hz = options.frequency_hz,
 		.period = options.period,

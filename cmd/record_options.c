@@ -144,6 +144,13 @@ static struct err *parse_switch(const struct opt *row, const char *text, void *m
 	return opt_duration(&any_time, text, &switching->interval_ns);
 }
 
+#define HEAP_DISTANCE "512K"
+
+static struct err *parse_heap(const struct opt *row, const char *text, void *member)
+{
+	return opt_size(row, text ? text : HEAP_DISTANCE, member);
+}
+
 static struct err *parse_ring(const struct opt *row, const char *text, void *member)
 {
 	CLEANUP(str_deinit) struct str size = {0};
@@ -299,6 +306,11 @@ const struct opt record_options_rows[] = {
 	{"wait-period", 0, "TIME", opt_duration, FIELD(wait_period_ns),
 		.help = "waits of this time are samples, shorter ones stand for so much each",
 		.standard = "10ms", .least = "1us", .most = "10s"},
+	{"heap", 0, "[SIZE]", parse_heap, FIELD(heap_bytes),
+		.help = "where memory is allocated, and where from what stays: one sample in so "
+			"many "
+			"bytes, or in " HEAP_DISTANCE,
+		.least = "1K", .most = "1G"},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
 		.help = "print the USDT probes of a program or library, and end"},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),
@@ -411,11 +423,11 @@ static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
 	bool has_probes = events->usdt.len || events->has_functions || events->has_tracepoints;
-	if (!has_probes && !events->waits && !events->has_counters)
+	if (!has_probes && !events->waits && !events->has_counters && !options->heap_bytes)
 		return NULL;
 	if (!events->is_timer_given)
 		events->timer = SESSION_EVENT_NONE;
-	if (options->cpus.len && (has_probes || events->waits))
+	if (options->cpus.len && (has_probes || events->waits || options->heap_bytes))
 		return err_new(ERR_USAGE, "-C chooses CPUs of the timer and of counted events; "
 					  "waits and probes are on any");
 	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)

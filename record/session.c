@@ -181,6 +181,17 @@ static uint32_t forecast_runtimes(struct session *session)
 	return runtimes & runtimes_with_frames() & ~options->unwanted_runtimes;
 }
 
+static void take_kept_sample(void *context, const struct event_sample *sample)
+{
+	translate_take_kept(context, sample);
+}
+
+static void end_kept_of_image(void *context, uint32_t pid)
+{
+	struct session *session = context;
+	sources_end_kept(&session->sources, pid, take_kept_sample, &session->translate);
+}
+
 static struct err *create_sampler(struct session *session)
 {
 	const struct session_options *options = &session->options;
@@ -320,6 +331,8 @@ static struct err *create_parts(struct session *session)
 	try(sideband_create(&tasks, &session->sideband));
 	try(find_script_probes(session));
 	try(create_sampler(session));
+	session->translate.on_image_end = end_kept_of_image;
+	session->translate.on_image_end_context = session;
 	try(create_rule_source(session));
 	try(watch_all(session));
 	session->recording.stop_fd = session->signals.fd;
@@ -798,6 +811,7 @@ static struct err *finish(struct session *session, struct err *err)
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain_last(session);
+	end_kept_of_image(session, 0);
 	if (session->kept_files)
 		kept_files_finish(session->kept_files, &session->translate.objects,
 			&session->translate.emitter.objects);

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "record/point_weight.h"
 #include "record/proc.h"
 #include "record/source/event_tally.h"
 
@@ -52,6 +53,8 @@ void translate_deinit(struct translate *translate)
 	process_table_deinit(&translate->processes);
 	object_table_deinit(&translate->objects);
 	map_deinit(&translate->stack_by_hash);
+	map_deinit(&translate->kept_by_hash);
+	vec_deinit(&translate->kept_stacks);
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
@@ -127,6 +130,8 @@ static void apply_event(struct translate *translate, const struct sideband_event
 	struct process_table *processes = &translate->processes;
 	struct process *process = process_table_find(processes, event->pid);
 	bool is_image_over = event->kind == SIDEBAND_EXIT || event->kind == SIDEBAND_EXEC;
+	if (process && is_image_over && translate->on_image_end)
+		translate->on_image_end(translate->on_image_end_context, event->pid);
 	if (process && is_image_over)
 		emitter_compiled_symbols(&translate->emitter, process);
 	switch (event->kind) {
@@ -427,8 +432,28 @@ static void follow_registered_code(
 			process->pid, sample->time_ns);
 }
 
-static void translate_put_sample(struct translate *translate, const struct event_sample *sample,
-	const struct resolved_stack *user, const struct resolved_stack *kernel)
+/* In the file: one that points chose stands for as many as it does by its size, and is written once
+ * more, for their number. */
+static void put_values_of_sample(
+	struct translate *translate, const struct event_sample *sample, struct layout_sample *out)
+{
+	struct writer *writer = translate->emitter.writer;
+	const struct event_sample count = {.source = sample->counted_by};
+	uint64_t mean = sample->value, random = sample->time_ns * 0x9e3779b97f4a7c15;
+	if (sample->counted_by)
+		out->weight = point_weight_sum(sample->measured, mean);
+	writer_sample(writer, out);
+	if (!sample->counted_by)
+		return;
+	out->event = translate_event_id(translate, &count);
+	out->weight = point_weight_count(sample->measured, mean, random);
+	out->measured = 1;
+	writer_sample(writer, out);
+}
+
+/* Returns what is left of the stack in the file; `snapshot` not 0: it is there already. */
+static uint32_t translate_put_sample(struct translate *translate, const struct event_sample *sample,
+	const struct resolved_stack *user, const struct resolved_stack *kernel, uint32_t snapshot)
 {
 	struct emitter *emitter = &translate->emitter;
 	struct process *process = translate_process_of(translate, sample);
@@ -448,12 +473,44 @@ static void translate_put_sample(struct translate *translate, const struct event
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
 	out.kernel_stack = emitter_node(emitter, kernel->node);
-	if (user->is_left)
+	if (snapshot)
+		out.snapshot = snapshot;
+	else if (user->is_left)
 		out.snapshot = emitter_snapshot(emitter, process,
 			snapshot_table_find(&translate->snapshots, sample->user_hash));
-	writer_sample(emitter->writer, &out);
+	put_values_of_sample(translate, sample, &out);
 	if (!translate->unwritten_ns)
 		translate->unwritten_ns = sample->time_ns;
+	return out.snapshot;
+}
+
+/* The sample, and the one that is made of it. */
+static void count_taken(
+	struct translate *translate, const struct event_sample *sample, bool is_resolved)
+{
+	struct translate_taken *taken = &translate->stats.taken[sample->source];
+	event_tally_count(&taken->received, sample->measured);
+	if (!is_resolved)
+		event_tally_count(&taken->unresolved, sample->measured);
+	if (!sample->counted_by)
+		return;
+	taken = &translate->stats.taken[sample->counted_by];
+	event_tally_count(&taken->received, 1);
+	if (!is_resolved)
+		event_tally_count(&taken->unresolved, 1);
+}
+
+/* Its hash is that of what is unwound already, so equal ones stay equal. */
+static void keep_stack(struct translate *translate, uint64_t hash,
+	const struct resolved_stack *user, uint32_t snapshot)
+{
+	uint64_t *index = map_put(&translate->kept_by_hash, hash, NULL);
+	struct translate_kept_stack kept = {*user, snapshot, translate->emitter.epoch};
+	if (!*index) {
+		vec_push(&translate->kept_stacks, kept);
+		*index = translate->kept_stacks.len;
+	}
+	translate->kept_stacks.data[*index - 1] = kept;
 }
 
 /* False: not yet. */
@@ -468,20 +525,31 @@ static bool take_sample(
 	bool is_resolved = found == FOUND &&
 			   find_stack(translate, sample->kernel_hash, false, &kernel) == FOUND;
 	bool is_again = sample->type == EVENT_SAMPLE_AGAIN;
-	struct translate_taken *taken = &translate->stats.taken[sample->source];
-	if (!is_again) { /* the event counts once, by its first sample */
-		event_tally_count(&taken->received, sample->measured);
-		if (!is_resolved)
-			event_tally_count(&taken->unresolved, sample->measured);
-	}
+	uint32_t snapshot = 0;
+	if (!is_again) /* the event counts once, by its first sample */
+		count_taken(translate, sample, is_resolved);
 	if (is_resolved) {
 		if (!is_again)
 			translate_count_stack(translate, sample, &user);
-		translate_put_sample(translate, sample, &user, &kernel);
+		snapshot = translate_put_sample(translate, sample, &user, &kernel, 0);
 	}
+	if (is_resolved && sample->counted_by)
+		keep_stack(translate, sample->user_hash, &user, snapshot);
 	if (!sample->is_followed)
 		snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
+}
+
+void translate_take_kept(struct translate *translate, const struct event_sample *sample)
+{
+	const struct resolved_stack none = {0};
+	const uint64_t *index = map_get(&translate->kept_by_hash, sample->user_hash);
+	const struct translate_kept_stack *kept =
+		index ? &translate->kept_stacks.data[*index - 1] : NULL;
+	bool is_there = kept && (!kept->stack.is_left || kept->epoch == translate->emitter.epoch);
+	count_taken(translate, sample, is_there);
+	if (is_there)
+		translate_put_sample(translate, sample, &kept->stack, &none, kept->snapshot);
 }
 
 uint64_t translate_resolved(const struct translate *translate)
@@ -643,6 +711,43 @@ static void put_thread_name(void *context, uint32_t image, uint32_t tid, const c
 	emitter_thread_name(&translate->emitter, image, tid, name);
 }
 
+/* From the root on, in the new table. */
+static uint32_t copy_node(
+	struct stack_table *to, const struct stack_table *from, uint32_t node, struct map *copied)
+{
+	VEC(uint32_t) missing = {0};
+	uint32_t copy = 0;
+	for (uint32_t i = node; i; i = from->nodes.data[i].parent) {
+		const uint64_t *known = map_get(copied, i);
+		if (known) {
+			copy = (uint32_t)*known;
+			break;
+		}
+		vec_push(&missing, i);
+	}
+	while (missing.len) {
+		uint32_t at = missing.data[--missing.len];
+		const struct stack_frame *frame = &from->frames.data[from->nodes.data[at].frame];
+		copy = stack_table_node(to, copy,
+			stack_table_frame(to, frame->object, frame->offset, frame->flags));
+		*map_put(copied, at, NULL) = copy;
+	}
+	vec_deinit(&missing);
+	return copy;
+}
+
+/* Those that will be named again stay. */
+static void translate_clear_stacks(struct translate *translate)
+{
+	struct stack_table old = translate->stacks;
+	struct map copied = {0};
+	stack_table_init(&translate->stacks);
+	vec_each(&translate->kept_stacks, kept)
+		kept->stack.node = copy_node(&translate->stacks, &old, kept->stack.node, &copied);
+	map_deinit(&copied);
+	stack_table_deinit(&old);
+}
+
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
 {
 	if (script_table_collect(&translate->scripts))
@@ -668,7 +773,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		       translate->stack_by_hash.len > MAX_STACK_HASHES ||
 		       label_table_wants_all(&translate->labels);
 	if (is_full) {
-		stack_table_clear(&translate->stacks);
+		translate_clear_stacks(translate);
 		resolver_forget_nodes(&translate->resolver);
 		map_deinit(&translate->stack_by_hash);
 		label_table_forget_hashes(&translate->labels);

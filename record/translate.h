@@ -42,7 +42,12 @@ struct translate_stats {
 typedef void translate_file_fn(
 	void *context, const struct object *object, const struct object_location *where);
 
+/* The process's program image is about to end. */
+typedef void translate_image_end_fn(void *context, uint32_t pid);
+
 struct translate {
+	translate_image_end_fn *on_image_end; /* NULL, or called while it is known */
+	void *on_image_end_context;
 	translate_file_fn *on_file; /* NULL, or called for each that sideband tells of */
 	void *on_file_context;
 	bool is_system_wide; /* else only processes that were added, and their children, matter */
@@ -60,6 +65,13 @@ struct translate {
 	struct resolver resolver;
 	struct snapshot_table snapshots;
 	struct map stack_by_hash; /* node | truncation << 32 */
+	/* Of stacks that samples name again when they are over: hash -> index + 1. */
+	struct map kept_by_hash;
+	VEC(struct translate_kept_stack {
+		struct resolved_stack stack;
+		uint32_t snapshot; /* what is left of it, ... */
+		uint32_t epoch;    /* ... in the file of that epoch */
+	}) kept_stacks;
 	struct sideband_batch sideband;
 	size_t sideband_applied; /* of the batch's events */
 	struct bytes_buf
@@ -88,6 +100,11 @@ uint64_t translate_resolved(const struct translate *translate);
 
 /* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
 void translate_collect(void *context, const void *record, size_t len);
+/*
+ * Takes a sample that a source has kept: its stack is that of one that came. Where it did not
+ * come, the sample is counted as not resolved.
+ */
+void translate_take_kept(struct translate *translate, const struct event_sample *sample);
 /*
  * Works off the records collected and the sideband's events in translate->sideband,
  * which was filled after them. Events behind `until_ns`, the instant at which

@@ -63,6 +63,7 @@ static __always_inline void begin_sleeper(
 	sample->source = EVENT_SOURCE_WAIT;
 	sample->event = kind;
 	sample->is_followed = false;
+	sample->counted_by = 0;
 	sample->value = sample->measured = ns;
 	sample->pid = id.pid;
 	sample->tid = id.tid;

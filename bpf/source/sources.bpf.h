@@ -3,6 +3,7 @@
 #define EBPROF_SOURCES_BPF_H
 
 #include "bpf/source/counter.bpf.h"
+#include "bpf/source/heap.bpf.h"
 #include "bpf/source/probe.bpf.h"
 #include "bpf/source/sleeper.bpf.h"
 #include "bpf/source/timer.bpf.h"

@@ -56,6 +56,8 @@ struct source_place {
 	struct target_tasks tasks; /* the targets, where they are known by ids */
 };
 
+typedef void source_kept_fn(void *context, const struct event_sample *sample);
+
 struct event_source {
 	const char *name;    /* in the file */
 	const char *tallied; /* what its events are called where they are summed up: "ticks" */
@@ -84,6 +86,11 @@ struct event_source {
 	 * under way then, some at a time, so that the ring can be emptied in between.
 	 */
 	bool (*finish_some)(struct source *source);
+	/*
+	 * NULL, or hands over the samples that were kept of a program image which is about to end,
+	 * of process `pid`; of 0: of all. They came before, to tell when what they are of ends.
+	 */
+	void (*end_kept)(struct source *source, uint32_t pid, source_kept_fn *fn, void *context);
 	/*
 	 * Appends what every CPU has counted: always the same ones in the same order, new ones
 	 * last. `with_skipped`: CPUs may have to be interrupted, and waited for, to tell that.

@@ -1,6 +1,7 @@
 #include "record/source/sources.h"
 
 #include "record/source/counter.h"
+#include "record/source/heap.h"
 #include "record/source/probe.h"
 #include "record/source/source_kernel.h"
 #include "record/source/timer.h"
@@ -13,6 +14,10 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_WAIT] = &wait_source,
 	[EVENT_SOURCE_COUNTER... EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS - 1] = &counter_source,
 	[EVENT_SOURCE_TRACE... EVENT_SOURCE_TRACE + EVENT_MAX_TRACES - 1] = &trace_source,
+	[EVENT_SOURCE_HEAP + EVENT_HEAP_ALLOCATED_BYTES] = &heap_source,
+	[EVENT_SOURCE_HEAP + EVENT_HEAP_ALLOCATED_OBJECTS] = &heap_objects_source,
+	[EVENT_SOURCE_HEAP + EVENT_HEAP_USED_BYTES] = &heap_used_source,
+	[EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS] = &heap_used_objects_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");
@@ -99,6 +104,13 @@ bool sources_finish_some(struct sources *sources)
 	vec_each(sources, source)
 		is_more |= source->row->finish_some && source->row->finish_some(source);
 	return is_more;
+}
+
+void sources_end_kept(struct sources *sources, uint32_t pid, source_kept_fn *fn, void *context)
+{
+	vec_each(sources, source)
+		if (source->row->end_kept)
+			source->row->end_kept(source, pid, fn, context);
 }
 
 struct err *sources_update(struct sources *sources, uint64_t now_ns)

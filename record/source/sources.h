@@ -30,6 +30,8 @@ struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHE
 void sources_stop(struct sources *sources, uint64_t now_ns);
 /* After sources_stop(), until it is false; the ring is to be emptied in between. */
 bool sources_finish_some(struct sources *sources);
+/* What sources kept of a process whose program image ends; 0: of all, it is over. */
+void sources_end_kept(struct sources *sources, uint32_t pid, source_kept_fn *fn, void *context);
 struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 /*
  * For a CPU that came online. A source that cannot go on there is left as it is: the CPU is gone

@@ -1,0 +1,279 @@
+/*
+ * Allocations: probes in functions of allocators, at their entry, where the stack is that of who
+ * allocates, and at their return, where the address is known.
+ *
+ * Which allocations are sampled goes by bytes: on each CPU, points stand in the sequence of bytes
+ * that are allocated there, at random distances of an exponential distribution. An allocation that
+ * a point falls into is a sample; how much it stands for follows from its size, see
+ * record/point_weight.h. All others are counted as below.
+ *
+ * What was sampled is kept until it is freed, by process and address. The recorder makes samples
+ * of what is left when a program image, or recording, ends.
+ */
+#ifndef EBPROF_SOURCE_HEAP_BPF_H
+#define EBPROF_SOURCE_HEAP_BPF_H
+
+#include "bpf/take_sample.bpf.h"
+
+/* False until the recorder lets allocations count, and again when it has done with them. */
+volatile bool takes_allocations;
+
+/*
+ * Distances of which as many are shorter as longer ones: entry i is that of the probability
+ * i / EVENT_DISTANCES. Behind the last, the distribution is as from the beginning.
+ */
+const volatile __u64 heap_distances[EVENT_DISTANCES] = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} heap_points SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the recorder */
+	__type(key, struct event_kept_key);
+	__type(value, struct event_sample);
+} kept_allocations SEC(".maps");
+
+/* How many of them a process has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the recorder */
+	__type(key, __u64);
+	__type(value, __u64);
+} kept_of_process SEC(".maps");
+
+/* Samples of which it cannot be told how long they are in use, since there are too many. */
+__u64 unkept_count, unkept_bytes;
+/* ... and those that were in use at the end: the recorder's own count. */
+__u64 in_use_count, in_use_bytes;
+
+#if defined(__TARGET_ARCH_x86)
+#define ARGUMENT_1(ctx) READ_CONTEXT((ctx)->di)
+#define ARGUMENT_2(ctx) READ_CONTEXT((ctx)->si)
+#define ARGUMENT_3(ctx) READ_CONTEXT((ctx)->dx)
+#define RETURNED(ctx)   READ_CONTEXT((ctx)->ax)
+enum {
+	RETURN_BYTES = 8, /* that a return takes from the stack */
+};
+#elif defined(__TARGET_ARCH_arm64)
+#define ARGUMENT_1(ctx) READ_CONTEXT((ctx)->regs[0])
+#define ARGUMENT_2(ctx) READ_CONTEXT((ctx)->regs[1])
+#define ARGUMENT_3(ctx) READ_CONTEXT((ctx)->regs[2])
+#define RETURNED(ctx)   READ_CONTEXT((ctx)->regs[0])
+enum {
+	RETURN_BYTES = 0,
+};
+#endif
+
+static __always_inline __u64 size_of_call(struct pt_regs *ctx, __u64 call)
+{
+	switch (call & EVENT_HEAP_CALL_MASK) {
+	case EVENT_HEAP_MALLOC:
+		return ARGUMENT_1(ctx);
+	case EVENT_HEAP_CALLOC:
+		return ARGUMENT_1(ctx) * ARGUMENT_2(ctx);
+	case EVENT_HEAP_POSIX_MEMALIGN:
+		return ARGUMENT_3(ctx);
+	default:
+		return ARGUMENT_2(ctx);
+	}
+}
+
+/* ---- what is in use ---- */
+
+static __always_inline void count_kept(__u64 process, __s64 more)
+{
+	__u64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
+	if (count)
+		__sync_fetch_and_add(count, more);
+}
+
+static __always_inline void forget_allocation(__u64 address)
+{
+	struct event_kept_key key = {bpf_get_current_pid_tgid() >> 32, address};
+	if (address && !bpf_map_delete_elem(&kept_allocations, &key))
+		count_kept(key.process, -1);
+}
+
+static __noinline bool has_room_for_allocation(__u64 process)
+{
+	__u64 none = 0;
+	__u64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
+	if (!count)
+		return !bpf_map_update_elem(&kept_of_process, &process, &none, BPF_ANY);
+	return *count < EVENT_MAX_KEPT_OF_PROCESS;
+}
+
+static __noinline void keep_allocation(struct heap_call *call, __u64 address)
+{
+	struct event_kept_key key = {bpf_get_current_pid_tgid() >> 32, address};
+	forget_allocation(address); /* its end was not seen */
+	if (has_room_for_allocation(key.process) &&
+		!bpf_map_update_elem(&kept_allocations, &key, &call->sample, BPF_ANY)) {
+		count_kept(key.process, 1);
+		return;
+	}
+	COUNT(unkept_count);
+	COUNT_MANY(unkept_bytes, call->sample.measured);
+}
+
+SEC("uprobe/heap_free")
+int on_heap_free(struct pt_regs *ctx)
+{
+	if (takes_allocations)
+		forget_allocation(ARGUMENT_1(ctx));
+	return 0;
+}
+
+/* The address that a call returns, 0: it failed. */
+static __always_inline __u64 address_of_call(struct pt_regs *ctx, const struct heap_call *call)
+{
+	__u64 address = RETURNED(ctx);
+	if ((call->call & EVENT_HEAP_CALL_MASK) != EVENT_HEAP_POSIX_MEMALIGN)
+		return address;
+	if ((__u32)address ||
+		bpf_probe_read_user(&address, sizeof(address), (const void *)call->argument))
+		return 0;
+	return address;
+}
+
+/* Of one that another call made, which goes on, nothing is known here. */
+SEC("uprobe/heap_end")
+int on_heap_end(struct pt_regs *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
+	if (!call || READ_CONTEXT(REGS_SP(ctx)) < call->sp + RETURN_BYTES)
+		return 0;
+	__u64 address = call->sample.type ? address_of_call(ctx, call) : 0;
+	if (address)
+		keep_allocation(call, address);
+	bpf_map_delete_elem(&heap_calls, &tid);
+	return 0;
+}
+
+/* ---- which are sampled ---- */
+
+static __noinline __u64 next_distance(void)
+{
+	__u64 distance = 0;
+	for (int i = 0; i < 4; i++) {
+		__u32 random = bpf_get_prandom_u32();
+		__u32 at = random >> (32 - EVENT_DISTANCE_BITS) & (EVENT_DISTANCES - 1);
+		__u64 shorter = heap_distances[at], part = random & 0xffff;
+		if (at == EVENT_DISTANCES - 1) {
+			distance += shorter;
+			continue;
+		}
+		__u64 longer = heap_distances[(at + 1) & (EVENT_DISTANCES - 1)];
+		return distance + shorter + ((longer - shorter) * part >> 16) + 1;
+	}
+	return distance;
+}
+
+/* Whether a point is in it. */
+static __always_inline bool passes_point(__u64 bytes)
+{
+	__u32 zero = 0;
+	__u64 *left = bpf_map_lookup_elem(&heap_points, &zero);
+	if (!left)
+		return false;
+	if (!*left)
+		*left = next_distance();
+	if (bytes < *left) {
+		*left -= bytes;
+		return false;
+	}
+	*left = next_distance();
+	return true;
+}
+
+/* Whether another call that is probed is under way in the thread: what it gets for itself is not
+ * what its caller got. A call that was left without a return is above the stack by now. */
+static __always_inline bool is_nested(__u32 tid, __u64 sp)
+{
+	enum {
+		MAX_STACK_BYTES = 1 << 16,
+	};
+	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
+	return call && sp <= call->sp && call->sp - sp < MAX_STACK_BYTES;
+}
+
+/* Accounts for the call. False: it makes no sample. */
+static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
+{
+	struct event_counters *counted;
+	struct heap_call started = {};
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 bytes = size_of_call(ctx, call);
+	started.sp = READ_CONTEXT(REGS_SP(ctx));
+	started.call = call;
+	started.argument = ARGUMENT_1(ctx);
+	if (!takes_allocations || is_nested(tid, started.sp) || !is_target())
+		return false;
+	if ((call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_REALLOC)
+		forget_allocation(started.argument);
+	counted = count_event(EVENT_SOURCE_HEAP, bytes);
+	bool is_chosen = counted && passes_point(bytes);
+	if (counted && !is_chosen)
+		count_as(counted, EVENT_COUNTER_BELOW, bytes);
+	if (is_chosen || call & EVENT_HEAP_NESTS)
+		bpf_map_update_elem(&heap_calls, &tid, &started, BPF_ANY);
+	return is_chosen;
+}
+
+/* The stack is that of the caller: nothing of the function has run yet. */
+static __always_inline void begin_at_caller(struct unwind_registers *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 address = 0;
+	bpf_probe_read_user(&address, sizeof(address), (const void *)registers->reg[UNWIND_SP]);
+	registers->ip = address;
+	registers->reg[UNWIND_SP] += sizeof(address);
+#elif defined(__TARGET_ARCH_arm64)
+	registers->ip = registers->reg[30];
+#endif
+}
+
+static __noinline int begin_heap_walk(struct pt_regs *ctx, struct scratch *scratch, __u64 bytes)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	begin_sample(task, scratch, EVENT_SOURCE_HEAP, 0, config.heap_distance);
+	scratch->sample.measured = bytes;
+	scratch->sample.counted_by = EVENT_SOURCE_HEAP + EVENT_HEAP_ALLOCATED_OBJECTS;
+	bool has_user_stack = begin_user_stack(task, scratch);
+	read_hit_registers(ctx, &scratch->walk.regs);
+	begin_at_caller(&scratch->walk.regs);
+	scratch->walk.is_exact = false;
+	if (has_user_stack && begin_frames(scratch))
+		return NEXT_WALKS;
+	if (has_user_stack)
+		return NEXT_ENDS;
+	end_sample(scratch, false);
+	return NEXT_NONE;
+}
+
+/* As begin_hit(), see there of lanes. */
+static __always_inline int begin_heap(struct pt_regs *ctx, bool has_loop)
+{
+	__u64 call = KERNEL_HAS_HELPER(get_attach_cookie) ? bpf_get_attach_cookie(ctx) : 0;
+	struct scratch *scratch = scratch_of_lane(task_lane());
+	if (!scratch || !admit_call(ctx, call))
+		return NEXT_NONE;
+	if (has_loop ? !try_lane(scratch) : scratch->is_busy) {
+		struct event_counters *counted = counters_of(EVENT_SOURCE_HEAP);
+		if (counted)
+			count_as(counted, EVENT_COUNTER_LOST_BUSY, size_of_call(ctx, call));
+		return NEXT_NONE;
+	}
+	take_lane(scratch, task_lane());
+	return begin_heap_walk(ctx, scratch, size_of_call(ctx, call));
+}
+
+SAMPLING_PROGRAMS("uprobe/heap", heap, struct pt_regs, begin_heap)
+
+#endif

@@ -1,0 +1,463 @@
+#include "record/source/heap.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/sample.skel.h"
+#include "format/base/mem.h"
+#include "record/heap_functions.h"
+#include "record/point_weight.h"
+#include "record/proc.h"
+#include "record/program_files.h"
+#include "record/source/event_tally.h"
+#include "record/source/source_kernel.h"
+#include "record/uprobe.h"
+
+enum {
+	MAX_CALLS = 1 << 14, /* under way at a time, in all threads */
+	MAX_PROCESSES = 1 << 14,
+};
+
+/* A file with an allocator. */
+struct heap_file {
+	char *path;
+	int fd;
+	dev_t device;
+	ino_t inode;
+	struct heap_functions functions;
+};
+
+struct heap_state {
+	struct sample_bpf *bpf;
+	uint64_t distance;           /* in bytes, between points */
+	VEC(struct heap_file) files; /* looked at; those that have no allocator have fd -1 */
+	VEC(struct uprobe) uprobes;
+};
+
+/* ---- files that have an allocator ---- */
+
+static void add_heap_file(struct heap_state *state, const char *path, int fd)
+{
+	struct heap_file file = {.fd = fd, .path = mem_strdup(path)};
+	struct stat stat_buffer;
+	bool is_known = fstat(fd, &stat_buffer) || !S_ISREG(stat_buffer.st_mode);
+	vec_each(&state->files, it)
+		is_known |= it->device == stat_buffer.st_dev && it->inode == stat_buffer.st_ino;
+	struct err *err = is_known ? NULL : heap_functions_find(fd, &file.functions);
+	err_destroy(err); /* what is no program has no allocator */
+	file.device = is_known ? 0 : stat_buffer.st_dev;
+	file.inode = is_known ? 0 : stat_buffer.st_ino;
+	if (!file.functions.has_allocator)
+		mem_close_fd(&file.fd);
+	if (!is_known) {
+		vec_push(&state->files, file);
+		return;
+	}
+	heap_functions_deinit(&file.functions);
+	mem_free(file.path);
+}
+
+static void add_heap_file_at(void *context, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		add_heap_file(context, path, fd);
+}
+
+struct heap_process {
+	struct heap_state *state;
+	uint32_t pid;
+};
+
+/* By what the process has mapped: its paths may be those of another file system, or of none. */
+static bool add_heap_mapping(void *context, const struct proc_mapping *mapping)
+{
+	const struct heap_process *process = context;
+	char path[96];
+	if (*mapping->path != '/')
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", process->pid,
+		(unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		add_heap_file(process->state, mapping->path, fd);
+	return true;
+}
+
+static size_t count_allocators(const struct heap_state *state)
+{
+	size_t count = 0;
+	vec_each(&state->files, file)
+		count += file->functions.has_allocator;
+	return count;
+}
+
+static struct err *heap_find_files(struct heap_state *state, const struct session_options *options)
+{
+	if (options->target == SESSION_COMMAND)
+		program_files_each(options->argv[0], add_heap_file_at, state);
+	for (size_t i = 0; i < options->nr_pids; i++) {
+		struct heap_process process = {state, options->pids[i]};
+		proc_each_mapping(options->pids[i], NULL, add_heap_mapping, &process);
+	}
+	if (count_allocators(state))
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		"--heap: no file of the program has functions of an allocator (malloc and the "
+		"like) by name: it was stripped, or manages its memory itself as Go does");
+}
+
+/* ---- the sources' common part ---- */
+
+static struct err *heap_probe(struct source *source, const struct session_options *options)
+{
+	if (!options->heap_bytes)
+		return NULL;
+	struct heap_state *state = source->state = mem_zalloc(sizeof(*state));
+	state->distance = options->heap_bytes;
+	if (session_is_system_wide(options))
+		return err_new(ERR_USAGE, "--heap is of a command or of processes (-p), not of "
+					  "the whole system");
+	if (!uprobe_has_cookies())
+		return err_new(ERR_UNSUPPORTED, "--heap needs Linux 5.15 or later");
+	vec_push(&source->events, (struct source_event){.name = "alloc_space", .unit = "bytes"});
+	return heap_find_files(state, options);
+}
+
+static void heap_load(struct source *source, struct sample_bpf *bpf)
+{
+	struct heap_state *state = source->state;
+	state->bpf = bpf;
+	bpf->rodata->config.has_heap = true;
+	bpf->rodata->config.heap_distance = (uint32_t)state->distance;
+	point_weight_distances(
+		state->distance, (uint64_t *)bpf->rodata->heap_distances, EVENT_DISTANCES);
+	bpf_map__set_max_entries(bpf->maps.heap_calls, MAX_CALLS);
+	bpf_map__set_max_entries(bpf->maps.kept_allocations, EVENT_MAX_KEPT);
+	bpf_map__set_max_entries(bpf->maps.kept_of_process, MAX_PROCESSES);
+	bpf_program__set_autoload(bpf->progs.on_heap_end, true);
+	bpf_program__set_autoload(bpf->progs.on_heap_free, true);
+}
+
+/* ---- probes ---- */
+
+static struct err *attach_heap_probe(struct heap_state *state, const struct heap_file *file,
+	const struct heap_place *place, int program, bool is_return)
+{
+	struct uprobe_place where = {file->path, file->fd, place->probed, 0, is_return};
+	struct uprobe uprobe;
+	try(err_wrap(uprobe_attach(&where, program, place->call, &uprobe), "%s", place->name));
+	vec_push(&state->uprobes, uprobe);
+	return NULL;
+}
+
+/* What ends a call comes first: a call that is seen has an end. */
+static struct err *attach_heap_file(
+	struct heap_state *state, const struct heap_file *file, int program)
+{
+	int end = bpf_program__fd(state->bpf->progs.on_heap_end);
+	int free_program = bpf_program__fd(state->bpf->progs.on_heap_free);
+	vec_each(&file->functions.places, place) {
+		if ((place->call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_FREE) {
+			try(attach_heap_probe(state, file, place, free_program, false));
+			continue;
+		}
+		try(attach_heap_probe(state, file, place, end, true));
+		try(attach_heap_probe(state, file, place, program, false));
+	}
+	return NULL;
+}
+
+static struct err *heap_attach(struct source *source, const struct source_place *place)
+{
+	struct heap_state *state = source->state;
+	int program;
+	try(source_kernel_program(place->bpf, source->row->program, &program));
+	vec_each(&state->files, file)
+		if (file->functions.has_allocator)
+			try(attach_heap_file(state, file, program));
+	return NULL;
+}
+
+static struct err *heap_start(struct source *source, uint64_t now_ns)
+{
+	(void)now_ns;
+	((struct heap_state *)source->state)->bpf->bss->takes_allocations = true;
+	return NULL;
+}
+
+static void detach_heap(struct heap_state *state)
+{
+	vec_each(&state->uprobes, uprobe)
+		uprobe_detach(uprobe);
+	state->uprobes.len = 0;
+}
+
+static void heap_stop(struct source *source, uint64_t now_ns)
+{
+	struct heap_state *state = source->state;
+	(void)now_ns;
+	state->bpf->bss->takes_allocations = false;
+	detach_heap(state);
+	source_kernel_settle(source, state->bpf);
+}
+
+static struct err *heap_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	return source_kernel_read(source, ((struct heap_state *)source->state)->bpf, ret);
+}
+
+static void heap_release(struct source *source)
+{
+	struct heap_state *state = source->state;
+	detach_heap(state);
+	vec_deinit(&state->uprobes);
+	vec_each(&state->files, file) {
+		mem_close_fd(&file->fd);
+		mem_free(file->path);
+		heap_functions_deinit(&file->functions);
+	}
+	vec_deinit(&state->files);
+	mem_free(state);
+}
+
+/* ---- what is in use ---- */
+
+struct heap_end {
+	uint32_t pid; /* 0: all */
+	source_kept_fn *fn;
+	void *context;
+};
+
+static void take_used(
+	struct heap_state *state, struct event_sample *sample, source_kept_fn *fn, void *context)
+{
+	struct sample_bpf__bss *bss = state->bpf->bss;
+	bss->in_use_count++;
+	bss->in_use_bytes += sample->measured;
+	sample->source = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_BYTES;
+	sample->counted_by = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS;
+	fn(context, sample);
+}
+
+/* Samples are handed over once: only those that could be removed. */
+static void take_used_batch(struct heap_state *state, const struct event_kept_key *keys,
+	struct event_sample *samples, uint32_t count, struct heap_end *end)
+{
+	int map = bpf_map__fd(state->bpf->maps.kept_allocations);
+	int counts = bpf_map__fd(state->bpf->maps.kept_of_process);
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned long long process = keys[i].process;
+		if ((end->pid && samples[i].pid != end->pid) || bpf_map_delete_elem(map, &keys[i]))
+			continue;
+		bpf_map_delete_elem(counts, &process);
+		take_used(state, &samples[i], end->fn, end->context);
+	}
+}
+
+/* Whether there can be any; in a PID namespace processes are called otherwise. */
+static bool has_kept(const struct heap_state *state, uint32_t pid)
+{
+	unsigned long long process = pid, count;
+	return !pid || state->bpf->bss->pid_namespace_level ||
+	       !bpf_map_lookup_elem(
+		       bpf_map__fd(state->bpf->maps.kept_of_process), &process, &count);
+}
+
+static void heap_end_kept(struct source *source, uint32_t pid, source_kept_fn *fn, void *context)
+{
+	enum {
+		BATCH = 1024,
+	};
+	struct heap_state *state = source->state;
+	struct heap_end end = {pid, fn, context};
+	if (!state->bpf || !has_kept(state, pid))
+		return;
+	CLEANUP_FREE struct event_kept_key *keys = mem_zalloc_array(BATCH, sizeof(*keys));
+	CLEANUP_FREE struct event_sample *samples = mem_zalloc_array(BATCH, sizeof(*samples));
+	uint32_t place, count = BATCH;
+	int result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations), NULL,
+		&place, keys, samples, &count, NULL);
+	for (; !result || (result == -ENOENT && count); count = BATCH) {
+		take_used_batch(state, keys, samples, count, &end);
+		if (result)
+			return;
+		count = BATCH;
+		result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations),
+			&place, &place, keys, samples, &count, NULL);
+	}
+}
+
+const struct event_source heap_source = {
+	.name = "heap",
+	.tallied = "allocations",
+	.program = "heap",
+	.lane = EVENT_LANE_TASK,
+	.probe = heap_probe,
+	.load = heap_load,
+	.attach = heap_attach,
+	.start = heap_start,
+	.stop = heap_stop,
+	.end_kept = heap_end_kept,
+	.read_counters = heap_read_counters,
+	.release = heap_release,
+};
+
+/* ---- the same by number, and what is in use ---- */
+
+struct heap_part {
+	struct sample_bpf *bpf;
+};
+
+static struct err *probe_heap_part(
+	struct source *source, const struct session_options *options, struct source_event event)
+{
+	if (!options->heap_bytes)
+		return NULL;
+	source->state = mem_zalloc(sizeof(struct heap_part));
+	vec_push(&source->events, event);
+	return NULL;
+}
+
+static struct err *heap_objects_probe(struct source *source, const struct session_options *options)
+{
+	return probe_heap_part(
+		source, options, (struct source_event){.name = "alloc_objects", .unit = "objects"});
+}
+
+static struct err *heap_used_probe(struct source *source, const struct session_options *options)
+{
+	return probe_heap_part(
+		source, options, (struct source_event){.name = "inuse_space", .unit = "bytes"});
+}
+
+static struct err *heap_used_objects_probe(
+	struct source *source, const struct session_options *options)
+{
+	return probe_heap_part(
+		source, options, (struct source_event){.name = "inuse_objects", .unit = "objects"});
+}
+
+static void heap_part_load(struct source *source, struct sample_bpf *bpf)
+{
+	((struct heap_part *)source->state)->bpf = bpf;
+}
+
+static struct err *heap_part_attach(struct source *source, const struct source_place *place)
+{
+	(void)source;
+	(void)place;
+	return NULL;
+}
+
+static struct err *heap_part_start(struct source *source, uint64_t now_ns)
+{
+	(void)source;
+	(void)now_ns;
+	return NULL;
+}
+
+static void heap_part_stop(struct source *source, uint64_t now_ns)
+{
+	(void)source;
+	(void)now_ns;
+}
+
+static void heap_part_release(struct source *source)
+{
+	mem_free(source->state);
+}
+
+/* Those of the bytes: each is one object. */
+static struct err *heap_objects_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	const struct heap_part *part = source->state;
+	struct source bytes = *source;
+	bytes.number = EVENT_SOURCE_HEAP;
+	struct err *err = source_kernel_read(&bytes, part->bpf, ret);
+	source->cpus = bytes.cpus;
+	vec_each(ret, cpu)
+		for (int i = 0; i < EVENT_COUNTERS; i++)
+			cpu->counted.of[i].sum = cpu->counted.of[i].count;
+	return err;
+}
+
+/* The events are samples of allocations that are in use at the end, or of which that is not known,
+ * and are no CPU's. */
+static void put_used(struct event_tally used, struct event_tally lost, struct source_cpus *ret)
+{
+	struct source_cpu cpu = {0};
+	event_tally_add(&used, lost);
+	cpu.counted.of[EVENT_COUNTER_EVENTS] = used;
+	cpu.counted.of[EVENT_COUNTER_LOST_BUSY] = lost;
+	vec_push(ret, cpu);
+}
+
+static struct err *heap_used_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	const struct sample_bpf__bss *bss = ((const struct heap_part *)source->state)->bpf->bss;
+	put_used((struct event_tally){bss->in_use_count, bss->in_use_bytes},
+		(struct event_tally){bss->unkept_count, bss->unkept_bytes}, ret);
+	return NULL;
+}
+
+static struct err *heap_used_objects_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	const struct sample_bpf__bss *bss = ((const struct heap_part *)source->state)->bpf->bss;
+	put_used((struct event_tally){bss->in_use_count, bss->in_use_count},
+		(struct event_tally){bss->unkept_count, bss->unkept_count}, ret);
+	return NULL;
+}
+
+const struct event_source heap_objects_source = {
+	.name = "heap-objects",
+	.tallied = "allocations by number",
+	.lane = EVENT_LANE_TASK,
+	.probe = heap_objects_probe,
+	.load = heap_part_load,
+	.attach = heap_part_attach,
+	.start = heap_part_start,
+	.stop = heap_part_stop,
+	.read_counters = heap_objects_read_counters,
+	.release = heap_part_release,
+};
+
+const struct event_source heap_used_source = {
+	.name = "heap-used",
+	.tallied = "allocations in use",
+	.lane = EVENT_LANE_TASK,
+	.probe = heap_used_probe,
+	.load = heap_part_load,
+	.attach = heap_part_attach,
+	.start = heap_part_start,
+	.stop = heap_part_stop,
+	.read_counters = heap_used_read_counters,
+	.release = heap_part_release,
+};
+
+const struct event_source heap_used_objects_source = {
+	.name = "heap-used-objects",
+	.tallied = "allocations in use by number",
+	.lane = EVENT_LANE_TASK,
+	.probe = heap_used_objects_probe,
+	.load = heap_part_load,
+	.attach = heap_part_attach,
+	.start = heap_part_start,
+	.stop = heap_part_stop,
+	.read_counters = heap_used_objects_read_counters,
+	.release = heap_part_release,
+};

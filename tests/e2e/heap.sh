@@ -1,0 +1,101 @@
+#!/bin/bash
+# Allocations of a program that knows how many there are: their number and bytes are exact, what the
+# samples stand for is near, and what stays is what was not freed.
+# Beside others: what is recorded is the program's own.
+. "$(dirname "$0")/prelude.bash"
+
+record_heap() { # OPTION... -- COMMAND...
+	"$EBPROF" record "${way[@]}" -o heap.data "$@" >said 2>err || fail "record: $(tail -n 2 err)"
+	want_whole heap.data
+	want_exact heap.data
+}
+
+# What became of the events of an event's source: count or sum.
+tally() { # EVENT COUNTER count|sum
+	"$EBPROF" info --json heap.data | grep -F "\"name\": \"$1\"" |
+		sed -E "s/.*\"$2\": \{\"count\": ([0-9]+), \"sum\": ([0-9]+).*/\1 \2/" |
+		if [[ $3 == count ]]; then cut -d' ' -f1; else cut -d' ' -f2; fi
+}
+
+# What all stacks of an event weigh that have the function.
+weight() { # EVENT FUNCTION
+	"$EBPROF" convert --folded --event "$1" -o - heap.data 2>/dev/null |
+		awk -v name="$2" 'index($0, ";" name ";") || index($0, ";" name " ") { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+# By a part of what is expected.
+want_near() { # WHAT VALUE EXPECTED PERCENT
+	(($2 * 100 >= $3 * (100 - $4) && $2 * 100 <= $3 * (100 + $4))) || fail "$1: $2, not $3 by $4 %"
+}
+
+# Column of what the program said, all functions: 2 bytes, 3 objects, 4 bytes and 5 objects in use.
+said() { # COLUMN
+	awk -v at="$1" '{ sum += $at } END { printf "%.0f\n", sum }' said
+}
+
+# Of a few hundred samples the sum is known by some percent, of each function less so.
+want_functions() {
+	local name bytes objects used_bytes
+	while read -r name bytes objects used_bytes _; do
+		want_near "bytes of $name" "$(weight alloc_space "$name")" "$bytes" 25
+		want_near "objects of $name" "$(weight alloc_objects "$name")" "$objects" 30
+		if [[ $used_bytes == 0 ]]; then
+			[[ $(weight inuse_space "$name") == 0 ]] || fail "$name: $(weight inuse_space "$name") bytes in use"
+		else
+			want_near "bytes in use of $name" "$(weight inuse_space "$name")" "$used_bytes" 60
+		fi
+	done <said
+}
+
+check_program() {
+	record_heap -- "$WORKLOADS/heap" 16
+	# and a few that the C library makes for itself
+	local objects bytes
+	objects=$(tally heap events count) bytes=$(tally heap events sum)
+	((objects >= $(said 3) && objects <= $(said 3) + 60)) || fail "$objects allocations, not $(said 3)"
+	((bytes >= $(said 2) && bytes <= $(said 2) + 200000)) || fail "$bytes bytes, not $(said 2)"
+	want_near "bytes in all" "$(weight alloc_space main)" "$(($(said 2) - $(awk '/leak/ { print $2 }' said)))" 10
+	want_near "bytes in use" "$(weight inuse_space grow)" "$(awk '/^grow/ { print $4 }' said)" 60
+	want_functions
+}
+
+test_probes() {
+	way=(--heap=32K)
+	check_program
+}
+
+test_events_are_shown_everywhere() {
+	way=(--heap=64K)
+	record_heap -- "$WORKLOADS/heap" 4
+	local event
+	for event in alloc_space alloc_objects inuse_space inuse_objects; do
+		"$EBPROF" report --stdio --event "$event" heap.data >report || fail "report --event $event"
+		grep -q "$event" report || fail "report --event $event: $(head -n 3 report)"
+	done
+	"$EBPROF" report --stdio --event inuse_space heap.data | grep -q 'allocate_leak' || fail "the leak is not shown"
+	"$EBPROF" report --stdio heap.data | grep -q 'also recorded: .*inuse_space [0-9.]* MiB' || fail "no unit"
+	"$EBPROF" convert --pprof -o heap.pb.gz heap.data 2>/dev/null || fail "pprof"
+	! command -v go >/dev/null || go tool pprof -sample_index=inuse_space -top heap.pb.gz 2>/dev/null | grep -q 'allocate_leak' ||
+		fail "pprof has no leak"
+	"$EBPROF" diff --event alloc_space heap.data heap.data >/dev/null || fail "diff"
+}
+
+test_running_process() {
+	way=(--heap=16K)
+	perl -e 'my @a; while (1) { push @a, "x" x 5000; @a = () if @a > 300; select undef, undef, undef, 0.0005 }' &
+	local pid=$!
+	record_heap --duration 0.5 -p "$pid"
+	kill "$pid"
+	(($(tally heap events count) > 50)) || fail "$(tally heap events count) allocations"
+	(($(tally heap samples count) > 5)) || fail "$(tally heap samples count) samples"
+}
+
+test_refusals() {
+	run "$EBPROF" record --heap -a -- true
+	want_status 125 "-a"
+	grep -q -- '--heap is of a command' err || fail "$(cat err)"
+	run "$EBPROF" record --heap=1 -- true
+	want_status 125 "--heap=1"
+}
+
+run_tests
