@@ -164,22 +164,3 @@ const struct flame_box *flame_box_of(const struct flame *flame, size_t row, uint
 			return &boxes[i];
 	return NULL;
 }
-
-enum flame_kind flame_kind(const struct focus *focus, const struct profile_frame *frames,
-	const struct profile_object *objects, uint32_t node)
-{
-	const struct focus_node *it = &focus->nodes.data[node];
-	if (it->is_kernel)
-		return FLAME_KERNEL;
-	if (!it->function || !focus->functions[it->function].is_known)
-		return FLAME_UNKNOWN;
-	if (objects[focus->functions[it->function].object].info.kind == LAYOUT_OBJECT_SCRIPT)
-		return FLAME_SCRIPT;
-	return frames[it->frame].outer ? FLAME_INLINED : FLAME_PLAIN;
-}
-
-unsigned flame_colour(const struct profile_object *object, unsigned nr_colours)
-{
-	/* No seed: the same object has the same colour each time. */
-	return (unsigned)(map_hash_bytes(object->name, strlen(object->name), 0) % nr_colours);
-}

@@ -52,19 +52,4 @@ const struct flame_box *flame_row(const struct flame *flame, size_t row, size_t 
 /* The box that a node of this row stands in; NULL when it is too narrow for any. */
 const struct flame_box *flame_box_of(const struct flame *flame, size_t row, uint32_t node);
 
-/* What tells boxes apart beside their names. */
-enum flame_kind {
-	FLAME_PLAIN,
-	FLAME_INLINED,
-	FLAME_UNKNOWN, /* there is no name */
-	FLAME_KERNEL,
-	FLAME_SCRIPT, /* an interpreter runs it */
-};
-
-/* `frames` and `objects` are those that the focus' functions are of. */
-enum flame_kind flame_kind(const struct focus *focus, const struct profile_frame *frames,
-	const struct profile_object *objects, uint32_t node);
-/* One of so many colours, the same for all functions of an object. */
-unsigned flame_colour(const struct profile_object *object, unsigned nr_colours);
-
 #endif

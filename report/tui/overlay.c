@@ -17,14 +17,18 @@ static const struct legend_row {
 	const char *name, *help;
 	unsigned box, ink; /* styles: of a frame in a flame graph, of a name in a list */
 } legend_rows[] = {
-	{"script", "[s], run by an interpreter: a colour a language", STYLE_FLAME + 8,
-		STYLE_SCRIPT},
-	{"native", "compiled: a colour a file", STYLE_FLAME, STYLE_NORMAL},
-	{"inlined", "[i], into what calls it", STYLE_FLAME + 3, STYLE_INLINED},
-	{"kernel", "[k], all that runs in it", STYLE_FLAME + 7, STYLE_KERNEL},
+	{"program", "compiled: the program itself", STYLE_FLAME_OF(FRAME_PROGRAM, false),
+		STYLE_NORMAL},
+	{"library", "of the system or of packages", STYLE_FLAME_OF(FRAME_LIBRARY, false),
+		STYLE_NORMAL},
+	{"inlined", "[i], paler: into what calls it", STYLE_FLAME_OF(FRAME_PROGRAM, true),
+		STYLE_INLINED},
+	{"kernel", "[k], all that runs in it", STYLE_FLAME_OF(FRAME_KERNEL, false), STYLE_KERNEL},
+	{"script", "[s], a colour a language", STYLE_FLAME_OF(FRAME_PYTHON, false), STYLE_SCRIPT},
 	{"more", "than in the baseline (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
 	{"less", "than in the baseline (<), or gone (-)", STYLE_CHANGE + 1, STYLE_BETTER},
-	{"no name", "only an address is known", STYLE_FLAME + 6, STYLE_UNKNOWN},
+	{"no name", "only an address is known", STYLE_FLAME_OF(FRAME_UNNAMED, false),
+		STYLE_UNKNOWN},
 	{NULL, NULL, 0, 0},
 };
 

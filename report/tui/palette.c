@@ -16,35 +16,23 @@ enum {
 	WHITE,
 };
 
-const struct palette_row palette[STYLE_COUNT] = {
-	[STYLE_NORMAL] = {OWN, OWN, OWN, OWN, 0},
-	[STYLE_DIM] = {244, OWN, OWN, OWN, DIM},
+const struct palette_row palette[STYLE_COUNT] = {[STYLE_NORMAL] = {OWN, OWN, OWN, OWN, 0},
+	[STYLE_DIM] = {243, OWN, OWN, OWN, DIM},
 	[STYLE_TITLE] = {255, BLACK, 239, WHITE, REVERSE},
-	[STYLE_HEADER] = {67, OWN, OWN, OWN, BOLD},
-	[STYLE_KEY] = {136, OWN, OWN, OWN, BOLD},
-	[STYLE_BAR] = {67, BLUE, OWN, OWN, 0},
-	[STYLE_HOT] = {167, RED, OWN, OWN, BOLD},
-	[STYLE_WARM] = {137, OWN, OWN, OWN, 0},
-	[STYLE_KERNEL] = {133, MAGENTA, OWN, OWN, 0},
-	[STYLE_INLINED] = {65, GREEN, OWN, OWN, 0},
-	[STYLE_SCRIPT] = {32, CYAN, OWN, OWN, 0},
-	[STYLE_UNKNOWN] = {244, OWN, OWN, OWN, DIM},
-	[STYLE_WARNING] = {166, RED, OWN, OWN, BOLD},
-	[STYLE_WORSE] = {167, RED, OWN, OWN, 0},
-	[STYLE_BETTER] = {68, BLUE, OWN, OWN, 0},
-	[STYLE_CODE] = {66, OWN, OWN, OWN, 0},
+	[STYLE_HEADER] = {63, OWN, OWN, OWN, BOLD},
+	[STYLE_KEY] = {63, OWN, OWN, OWN, BOLD},
+	[STYLE_BAR] = {63, BLUE, OWN, OWN, 0},
+	[STYLE_HOT] = {131, RED, OWN, OWN, BOLD},
+	[STYLE_WARM] = {OWN, OWN, OWN, OWN, 0},
+	[STYLE_KERNEL] = {163, MAGENTA, OWN, OWN, 0},
+	[STYLE_INLINED] = {29, GREEN, OWN, OWN, 0},
+	[STYLE_SCRIPT] = {98, CYAN, OWN, OWN, 0},
+	[STYLE_UNKNOWN] = {243, OWN, OWN, OWN, DIM},
+	[STYLE_WARNING] = {131, RED, OWN, OWN, BOLD},
+	[STYLE_WORSE] = {131, RED, OWN, OWN, 0},
+	[STYLE_BETTER] = {63, BLUE, OWN, OWN, 0},
+	[STYLE_CODE] = {29, OWN, OWN, OWN, 0},
 	[STYLE_SELECTION] = {231, WHITE, 25, BLUE, REVERSE},
-	[STYLE_FLAME] = {234, BLACK, 216, YELLOW, REVERSE},
-	[STYLE_FLAME + 1] = {234, BLACK, 222, RED, REVERSE},
-	[STYLE_FLAME + 2] = {234, BLACK, 187, YELLOW, REVERSE},
-	[STYLE_FLAME + 3] = {234, BLACK, 151, GREEN, REVERSE},
-	[STYLE_FLAME + 4] = {234, BLACK, 152, CYAN, REVERSE},
-	[STYLE_FLAME + 5] = {234, BLACK, 146, CYAN, REVERSE},
-	[STYLE_FLAME + 6] = {234, BLACK, 250, WHITE, REVERSE},
-	[STYLE_FLAME + 7] = {234, BLACK, 175, MAGENTA, REVERSE},
-	[STYLE_FLAME + 8] = {234, BLACK, 117, CYAN, REVERSE},
-	[STYLE_FLAME + 9] = {234, BLACK, 120, GREEN, REVERSE},
-	[STYLE_FLAME + 10] = {234, BLACK, 228, YELLOW, REVERSE},
 	/* Blanks have no ink; one that stays the same need not be sent with each other ground. */
 	[STYLE_COLD] = {OWN, WHITE, 234, BLACK, 0},
 	[STYLE_HEAT] = {OWN, BLUE, 53, BLACK, 0},
@@ -62,4 +50,12 @@ const struct palette_row palette[STYLE_COUNT] = {
 	[STYLE_CHANGE + 4] = {234, BLACK, 217, YELLOW, REVERSE},
 	[STYLE_CHANGE + 5] = {234, BLACK, 209, YELLOW, REVERSE},
 	[STYLE_CHANGE + 6] = {255, WHITE, 124, RED, REVERSE},
+#define X(kind, word, text, object, colour, paler, few) \
+	[STYLE_FLAME_OF(kind, 0)] = {234, BLACK, colour, few, REVERSE},
+	FRAME_KINDS(X)
+#undef X
+#define X(kind, word, text, object, colour, paler, few) \
+	[STYLE_FLAME_OF(kind, 1)] = {234, BLACK, paler, few, REVERSE},
+		FRAME_KINDS(X)
+#undef X
 };

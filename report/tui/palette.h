@@ -3,13 +3,13 @@
  * smoother heat: 256 are what every terminal has that has those, and screen and tmux pass on.
  *
  * A program cannot know whether the ground is dark or light. So what stands on the terminal's own
- * ground has inks of the middle, readable on white and on black alike (a test computes it); the
- * eight colours have no such middle, so there bold and the terminal's own ink do most of the work.
+ * ground has inks of the middle, with a contrast of 4.5 on white and on black alike (a test
+ * computes it; there are only six such in 256); the eight colours have no such middle, so there
+ * bold and the terminal's own ink do most of the work.
  *
- * Frames are light with dark text, what has no name is grey among them; scripts have the three
- * brightest, by their language. Heat goes from purple by
- * red to a light yellow, each brighter than the one before, on a dark ground of its own: else the
- * least heat would be what is seen best on a white screen.
+ * Frames are light with dark text (report/analyse/frame_kind.h). Heat goes from purple by red to a
+ * light yellow, each brighter than the one before, on a dark ground of its own: else the least heat
+ * would be what is seen best on a white screen.
  */
 #ifndef EBPROF_PALETTE_H
 #define EBPROF_PALETTE_H

@@ -2,6 +2,8 @@
 #ifndef EBPROF_STYLE_H
 #define EBPROF_STYLE_H
 
+#include "report/analyse/frame_kind.h"
+
 enum style {
 	STYLE_NORMAL,
 	STYLE_DIM,
@@ -21,8 +23,8 @@ enum style {
 	STYLE_CODE,      /* assembly */
 	STYLE_SELECTION, /* what STYLE_SELECTED looks like where there are colours */
 	STYLE_COLD,      /* no heat at all */
-	STYLE_FLAME,     /* and STYLE_FLAMES - 1 more, by what the frame belongs to */
-	STYLE_FLAMES = 11,
+	STYLE_FLAME,     /* and STYLE_FLAMES - 1 more: see STYLE_FLAME_OF() */
+	STYLE_FLAMES = 2 * FRAME_KINDS_END,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,
 	/* Frames against a baseline: gone, much less, less, as before, more, much more, new. */
@@ -36,5 +38,8 @@ enum style {
 	STYLE_MATCH = 0x400, /* it was searched for */
 	STYLE_MASK = 0xff,
 };
+
+/* A frame of a flame graph. */
+#define STYLE_FLAME_OF(kind, is_inlined) (STYLE_FLAME + 2 * (unsigned)(kind) + !!(is_inlined))
 
 #endif

@@ -75,6 +75,26 @@ async function checkSearch(browser) {
 	await browser.key("Escape");
 }
 
+/* The legend's kinds are buttons: what is not of that kind is pale, and not listed. */
+async function checkLegend(browser) {
+	const labels = await browser.value("[...document.querySelectorAll('#legend button')].map((it) => it.firstChild.nextSibling.data)");
+	wantTrue("the program and the kernel have colours", labels.includes("program") && labels.includes("kernel"));
+	want("all of it", await browser.value(`Math.round(100 * page.colors.legend().reduce((sum, {share}) => sum + (share || 0), 0))`), 100);
+	const press = `[...document.querySelectorAll('#legend button')].find((it) => it.textContent.startsWith('kernel')).click()`;
+	await browser.value(press);
+	want("one kind stands out", await browser.value(`(() => {
+		const {functions, kinds} = page.profile, isKernel = (func) => kinds[functions[func].kind].text === "kernel";
+		return functions.every((it, func) => ${view}.isOther(func) === !isKernel(func));
+	})()`), true);
+	await browser.value("page.go({view: 'table'})");
+	want("nothing else is listed", await browser.value(
+		"page.table.order.every((func) => page.profile.kinds[page.profile.functions[func].kind].text === 'kernel')"), true);
+	await browser.value("page.go({view: 'flame'})");
+	await browser.value(press);
+	want("the same once more", await browser.value("page.colors.marked"), -1);
+	console.log("ok legend");
+}
+
 const ROOT_IS_SEEN = `Math.abs(${view}.scroll.scrollTop + ${view}.scroll.clientHeight - ${view}.whole) < 2`;
 
 async function checkSelections(browser) {
@@ -178,6 +198,7 @@ async function main() {
 		await checkSearch(browser);
 		await checkSelections(browser);
 		await checkViews(browser);
+		await checkLegend(browser);
 		await checkHostile(browser);
 		await checkShortNames(browser);
 		want("nothing on the console", browser.problems, []);

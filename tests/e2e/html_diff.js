@@ -73,7 +73,7 @@ async function checkFigures(browser) {
 	await browser.key("a");
 	const red = await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`);
 	await browser.key("d");
-	wantTrue("by file", (await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`)).startsWith("hsl"));
+	wantTrue("by file", (await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`)).startsWith("rgb"));
 	await browser.key("d");
 	want("by change", await browser.value(`${view}.color(page.profile.tree, page.profile.tree.func.indexOf(${of("work")}))`), red);
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "report/analyse/frame_kind.h"
 #include "report/compare/difference.h"
 #include "report/model/main_event.h"
 #include "report/model/text/base64.h"
@@ -71,7 +72,7 @@ struct page {
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
 	enum diff_verdict verdicts[MAX][2]; /* of two columns: self and total */
-	uint64_t object_kinds[MAX];         /* html_object_kind */
+	uint64_t function_kinds[MAX];
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
 		slice_ns;
 	struct page_node nodes[MAX];
@@ -112,11 +113,18 @@ static void read_head(struct bytes_cursor *cursor, struct page *page)
 
 static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct page *page)
 {
-	page->nr_objects = get_count(cursor);
-	for (size_t i = 0; i < page->nr_objects; i++) {
-		get_text(cursor, page->objects[i], sizeof(page->objects[i]));
-		page->object_kinds[i] = bytes_get_varint(cursor);
+	CHECK_INT(get_count(cursor), FRAME_KINDS_END);
+	for (size_t i = 0; i < FRAME_KINDS_END; i++) {
+		char text[32];
+		get_text(cursor, text, sizeof(text));
+		CHECK_STR(text, frame_kinds[i].text);
+		CHECK_INT(bytes_get_varint(cursor), i >= FRAME_PYTHON);
+		CHECK(bytes_get_varint(cursor) < 1 << 24);
+		CHECK(bytes_get_varint(cursor) < 1 << 24);
 	}
+	page->nr_objects = get_count(cursor);
+	for (size_t i = 0; i < page->nr_objects; i++)
+		get_text(cursor, page->objects[i], sizeof(page->objects[i]));
 	for (size_t i = 0, count = get_count(cursor); i < count; i++)
 		get_text(cursor, page->files[i], sizeof(page->files[i]));
 	page->nr_functions = get_count(cursor);
@@ -126,6 +134,7 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 		CHECK(page->function_objects[i] < page->nr_objects);
 		bytes_get_varint(cursor);
 		bytes_get_varint(cursor);
+		page->function_kinds[i] = bytes_get_varint(cursor);
 		for (int metric = 0; nr_columns > 1 && metric < 2; metric++) {
 			enum diff_verdict verdict = (enum diff_verdict)bytes_get_varint(cursor);
 			page->verdicts[i][metric] = verdict;
@@ -296,7 +305,7 @@ TEST(html_data_of_a_recording)
 	check_node(&page, 5, "main>rest>leaf 2");
 }
 
-TEST(html_data_tells_scripts_from_files)
+TEST(html_data_tells_kinds_of_frames)
 {
 	struct fixture fixture;
 	fixture_init(&fixture);
@@ -310,11 +319,11 @@ TEST(html_data_tells_scripts_from_files)
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, loop, f),
 		FIXTURE_STACK(&fixture, fault), 1);
 	struct page page = page_of(&fixture, NULL);
-	static const enum html_object_kind kinds[] = {
-		HTML_OBJECT_FILE, HTML_OBJECT_SCRIPT, HTML_OBJECT_KERNEL};
+	static const enum frame_kind kinds[] = {
+		FRAME_UNNAMED, FRAME_LIBRARY, FRAME_PYTHON, FRAME_KERNEL};
 	CHECK_INT(page.nr_functions, 4); /* and what stands for folded ones */
-	for (size_t i = 0; i < 3; i++)
-		CHECK_INT(page.object_kinds[page.function_objects[1 + i]], kinds[i]);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_INT(page.function_kinds[i], kinds[i]);
 }
 
 TEST(html_data_of_nothing)

@@ -89,7 +89,7 @@ static const char *skip_element(const char *at, int *rects)
 }
 
 enum {
-	KINDS = 6, /* rectangles that say what colours mean */
+	KINDS = 3, /* rectangles that say what colours mean */
 };
 
 /* How many rectangles there are, -1 when it is not well-formed. */
@@ -165,7 +165,7 @@ TEST(each_box_is_a_rectangle_with_a_tooltip)
 	/* The ground, all, main, work, get, vfs_read. */
 	CHECK_INT(count_rects(str_text(&svg)), 6 + KINDS);
 	CHECK(strstr(svg.data, "<title>work (a&lt;b&gt;&amp;&quot;c&#39;): 100.00%, 100 samples"
-			       "</title><rect class=\"f"));
+			       "</title><rect class=\"library\""));
 	CHECK(strstr(svg.data, "<title>void ns::get&lt;int&gt;(int) (") ||
 		strstr(svg.data, "<title>ns::get&lt;int&gt;(int) ("));
 	CHECK(strstr(svg.data, ": 10.00%, 10 samples</title><rect class=\"kernel\" x=\"10\" "

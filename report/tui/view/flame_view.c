@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/analyse/frame_kind.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/view_action.h"
 
@@ -13,12 +14,6 @@ enum {
 
 enum {
 	ROOM_FOR_HEADER = 6, /* lines */
-
-	/* Of STYLE_FLAMES. What is no plain function has a colour of its own. */
-	COLOUR_INLINED = 3,
-	COLOUR_UNKNOWN = 6,
-	COLOUR_KERNEL = 7,
-	COLOUR_SCRIPT = 8, /* and those behind it, by language */
 };
 
 void flame_view_forget(struct flame_view *view)
@@ -308,44 +303,31 @@ bool flame_view_mouse(struct flame_view *view, const struct input *input)
 
 /* ---- what a box shows ---- */
 
+static bool flame_view_is_inlined(const struct flame_view *view, uint32_t node)
+{
+	return view->model->names->frames.data[view->focus.nodes.data[node].frame].outer;
+}
+
+static enum frame_kind flame_view_kind_of(const struct flame_view *view, uint32_t node)
+{
+	return frame_kind_of_node(&view->focus, view->model->names->objects.data, node);
+}
+
 static unsigned flame_view_style_of(
 	const struct flame_view *view, const struct app *app, uint32_t node)
 {
 	(void)app;
-	static const unsigned plain[] = {0, 1, 2, 4, 5};
-	const struct model_names *names = view->model->names;
-	uint32_t function = view->focus.nodes.data[node].function;
-	const struct profile_object *object =
-		model_object(view->model, model_function(view->model, function)->object);
-	switch (flame_kind(&view->focus, names->frames.data, names->objects.data, node)) {
-	case FLAME_KERNEL:
-		return STYLE_FLAME + COLOUR_KERNEL;
-	case FLAME_INLINED:
-		return STYLE_FLAME + COLOUR_INLINED;
-	case FLAME_UNKNOWN:
-		return STYLE_FLAME + COLOUR_UNKNOWN;
-	case FLAME_SCRIPT:
-		return STYLE_FLAME + COLOUR_SCRIPT +
-		       flame_colour(object, STYLE_FLAMES - COLOUR_SCRIPT);
-	case FLAME_PLAIN:
-		break;
-	}
-	return STYLE_FLAME + plain[flame_colour(object, sizeof(plain) / sizeof(*plain))];
+	return STYLE_FLAME_OF(flame_view_kind_of(view, node), flame_view_is_inlined(view, node));
 }
 
 static const char *flame_view_mark_of(const struct flame_view *view, uint32_t node)
 {
-	const struct model_names *names = view->model->names;
-	switch (flame_kind(&view->focus, names->frames.data, names->objects.data, node)) {
-	case FLAME_KERNEL:
+	enum frame_kind kind = flame_view_kind_of(view, node);
+	if (kind == FRAME_KERNEL)
 		return " [k]";
-	case FLAME_INLINED:
-		return " [i]";
-	case FLAME_SCRIPT:
+	if (frame_kind_is_script(kind))
 		return " [s]";
-	default:
-		return "";
-	}
+	return kind != FRAME_UNNAMED && flame_view_is_inlined(view, node) ? " [i]" : "";
 }
 
 static void flame_view_put_value(const struct flame_view *view, const struct app *app,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/analyse/frame_kind.h"
 #include "report/model/text/markup.h"
 #include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 
@@ -24,7 +25,6 @@ enum {
 	LEAST = 300,    /* units: what is narrower is grouped */
 	CHARACTER = 73, /* tenths of a pixel, as wide fonts of 12 pixels are */
 	PADDING = 3,
-	COLOURS = 6,
 	ROWS_MAX = 1024, /* a picture as high as that is of no use */
 };
 
@@ -32,18 +32,15 @@ struct svg {
 	uint32_t top; /* of the boxes */
 	struct focus *focus;
 	const struct flame_svg_options *options;
+	bool has_kind[FRAME_KINDS_END], has_inlined; /* of what was put */
 	struct str *out;
 };
 
 static const char style[] =
 	"text{font:12px monospace;fill:#1b1b1b}rect.page{fill:#fff}\n"
 	"#boxes g:hover rect,#boxes g.current rect{stroke:#000}#boxes g{cursor:pointer}\n"
-	"rect.f0{fill:#f4b066}rect.f1{fill:#f08e6d}rect.f2{fill:#e0b84f}\n"
-	"rect.f3{fill:#8fc7c2}rect.f4{fill:#a9b7dd}rect.f5{fill:#d9b08c}\n"
-	"rect.inlined{fill:#b4d38b}rect.unknown{fill:#c9c9c9}rect.kernel{fill:#d99a9a}\n"
-	"rect.script{fill:#87c3f0}\n"
-	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#c86be0}\n"
-	"g.above{opacity:.55}#boxes g.hit rect{fill:#c86be0}.button{fill:#06c;cursor:pointer}\n"
+	"rect.rest{fill:#e4e4e4}rect.caller{fill:#ededed}rect.match{fill:#ff5fff}\n"
+	"g.above{opacity:.55}#boxes g.hit rect{fill:#ff5fff}.button{fill:#06c;cursor:pointer}\n"
 	".details{fill:#444}#boxes text{pointer-events:none}\n"
 	"@media(prefers-color-scheme:dark){rect.page{fill:#17191d}text{fill:#e6e6e6}\n"
 	"#boxes text,#kinds text{fill:#1b1b1b}.details{fill:#b8bcc4}.button{fill:#7db7ff}\n"
@@ -139,26 +136,27 @@ static void flame_svg_put_units(struct svg *svg, const char *attribute, uint32_t
 	str_putc(svg->out, '"');
 }
 
+static void flame_svg_put_kind(struct svg *svg, enum frame_kind kind, bool is_inlined)
+{
+	str_printf(svg->out, "%s%s", frame_kinds[kind].word, is_inlined ? " inlined" : "");
+	svg->has_kind[kind] = true;
+	svg->has_inlined |= is_inlined;
+}
+
 static void put_class(struct svg *svg, const struct flame_box *box)
 {
-	uint32_t node = box->node;
-	static const char *const classes[] = {[FLAME_INLINED] = "inlined",
-		[FLAME_UNKNOWN] = "unknown",
-		[FLAME_KERNEL] = "kernel",
-		[FLAME_SCRIPT] = "script"};
-	uint32_t function = svg->focus->nodes.data[node].function;
-	enum flame_kind kind =
-		flame_kind(svg->focus, svg->options->frames, svg->options->objects, node);
+	const struct focus_node *node = &svg->focus->nodes.data[box->node];
+	uint32_t function = node->function;
+	enum frame_kind kind = frame_kind_of_node(svg->focus, svg->options->objects, box->node);
+	bool is_inlined = svg->options->frames[node->frame].outer;
 	if (svg->options->matches && svg->options->matches[function])
 		str_puts(svg->out, "match");
 	else if (svg->options->diff)
 		str_puts(svg->out, flame_svg_diff_class(svg->options->diff, box));
-	else if (kind != FLAME_PLAIN)
-		str_puts(svg->out, classes[kind]);
+	else if (!function)
+		str_puts(svg->out, "caller"); /* of all */
 	else
-		str_printf(svg->out, "f%u",
-			flame_colour(&svg->options->objects[svg->focus->functions[function].object],
-				COLOURS));
+		flame_svg_put_kind(svg, kind, is_inlined);
 }
 
 static void flame_svg_put_share(struct svg *svg, const struct flame_box *box)
@@ -279,6 +277,15 @@ static void flame_svg_put_title(struct svg *svg)
 		str_plural(diff->wholes.new.samples, "sample", "samples"));
 }
 
+static void flame_svg_put_colours(struct svg *svg)
+{
+	for (int i = 0; i < FRAME_KINDS_END; i++) {
+		const struct frame_kind_row *row = &frame_kinds[i];
+		str_printf(svg->out, "rect.%s{fill:#%06x}rect.%s.inlined{fill:#%06x}\n", row->word,
+			frame_kind_rgb(row->colour), row->word, frame_kind_rgb(row->paler));
+	}
+}
+
 static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 {
 	str_printf(svg->out,
@@ -287,10 +294,13 @@ static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 		"viewBox=\"0 0 %d %zu\">\n<title>",
 		WIDTH, height, WIDTH, height);
 	flame_svg_put_text(svg, svg->options->title);
-	str_printf(svg->out,
-		"</title>\n<style>\n%s%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%zu\""
-		"/>\n",
-		style, svg->options->diff ? flame_svg_diff_style : "", WIDTH, height);
+	str_puts(svg->out, "</title>\n<style>\n");
+	if (svg->options->diff)
+		str_puts(svg->out, flame_svg_diff_style);
+	else
+		flame_svg_put_colours(svg);
+	str_printf(svg->out, "%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%zu\"/>\n",
+		style, WIDTH, height);
 	str_printf(svg->out, "<text x=\"%d\" y=\"%d\">", MARGIN, TITLE_BASELINE);
 	flame_svg_put_title(svg);
 	if (svg->focus->direction == FOCUS_CALLERS)
@@ -300,25 +310,31 @@ static void flame_svg_put_head(struct svg *svg, size_t height, bool is_cut)
 	str_puts(svg->out, "</text>\n");
 }
 
-/* What the colours mean, and what is to be known before believing the picture. */
+static unsigned flame_svg_put_swatch(
+	struct svg *svg, const char *class, const char *text, unsigned x, size_t y)
+{
+	unsigned width = 2 * PADDING + (unsigned)strlen(text) * CHARACTER / 10;
+	str_printf(svg->out,
+		"<rect class=\"%s\" x=\"%u\" y=\"%zu\" width=\"%u\" height=\"%d\"/>"
+		"<text x=\"%u\" y=\"%zu\">%s</text>",
+		class, x, y, width, BOX, x + PADDING, y + BASELINE, text);
+	return x + width + PADDING;
+}
+
+/* What the colours that are there mean, and what is to be known before believing the picture. */
 static void flame_svg_put_foot(struct svg *svg, size_t bottom)
 {
-	static const struct {
-		const char *class, *text;
-		unsigned width;
-	} kinds[] = {{"f0", "program, libraries", 150}, {"inlined", "inlined", 70},
-		{"script", "scripts", 70}, {"kernel", "kernel", 64}, {"unknown", "no name", 70},
-		{"rest", "+N: small ones", 120}};
 	unsigned x = MARGIN;
+	size_t y = bottom + PADDING;
 	str_puts(svg->out, "<g id=\"kinds\">");
-	for (size_t i = 0; !svg->options->diff && i < sizeof(kinds) / sizeof(*kinds); i++) {
-		str_printf(svg->out,
-			"<rect class=\"%s\" x=\"%u\" y=\"%zu\" width=\"%u\" height=\"%d\"/>"
-			"<text x=\"%u\" y=\"%zu\">%s</text>",
-			kinds[i].class, x, bottom + PADDING, kinds[i].width, BOX, x + PADDING,
-			bottom + PADDING + BASELINE, kinds[i].text);
-		x += kinds[i].width + PADDING;
-	}
+	for (int i = 0; !svg->options->diff && i < FRAME_KINDS_END; i++)
+		if (svg->has_kind[i])
+			x = flame_svg_put_swatch(
+				svg, frame_kinds[i].word, frame_kinds[i].text, x, y);
+	if (!svg->options->diff && svg->has_inlined)
+		x = flame_svg_put_swatch(svg, "program inlined", "paler: inlined", x, y);
+	if (!svg->options->diff)
+		flame_svg_put_swatch(svg, "rest", "+N: small ones", x, y);
 	str_puts(svg->out, "</g>\n");
 	if (!svg->options->note)
 		return;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/analyse/frame_kind.h"
 #include "report/compare/compare.h"
 #include "report/name/namesakes.h"
 #include "report/write/cut_stacks.h"
@@ -298,20 +299,23 @@ static void html_data_put_head(struct html_data *data)
 	html_data_put_piece(data, data->tree.nr_folded);
 }
 
-static enum html_object_kind html_data_kind_of(const struct profile_object *object)
+static void html_data_put_kinds(struct html_data *data)
 {
-	if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
-		return HTML_OBJECT_SCRIPT;
-	return profile_object_is_kernel(object) ? HTML_OBJECT_KERNEL : HTML_OBJECT_FILE;
+	html_data_put_piece(data, FRAME_KINDS_END);
+	for (int i = 0; i < FRAME_KINDS_END; i++) {
+		const struct frame_kind_row *row = &frame_kinds[i];
+		html_data_put_text(data, row->text);
+		html_data_put_piece(data, frame_kind_is_script((enum frame_kind)i));
+		html_data_put_piece(data, frame_kind_rgb(row->colour));
+		html_data_put_piece(data, frame_kind_rgb(row->paler));
+	}
 }
 
 static void html_data_put_objects(struct html_data *data)
 {
 	html_data_put_piece(data, data->tree.objects.len);
-	vec_each(&data->tree.objects, object) {
+	vec_each(&data->tree.objects, object)
 		html_data_put_text(data, data->objects[*object].name);
-		html_data_put_piece(data, html_data_kind_of(&data->objects[*object]));
-	}
 }
 
 /* So that an exact comparison of shares in the page comes out as here. */
@@ -363,6 +367,8 @@ static void html_data_put_functions(struct html_data *data)
 		html_data_put_piece(data, data->tree.object_numbers[function->object]);
 		html_data_put_piece(data, file_of.data[i]);
 		html_data_put_piece(data, function->line);
+		html_data_put_piece(
+			data, frame_kind_of_function(function, &data->objects[function->object]));
 		if (data->source.nr_columns > 1)
 			put_changes(data, is_folded ? 0 : number);
 	}
@@ -409,6 +415,7 @@ static void put_entries(struct html_data *data, const struct tally *tally)
 static void html_data_put_all(struct html_data *data)
 {
 	html_data_put_head(data);
+	html_data_put_kinds(data);
 	html_data_put_objects(data);
 	html_data_put_functions(data);
 	put_threads(data);

@@ -17,9 +17,11 @@
  *              folded, the weight below nodes that were too many
  *   events     count; each: name, unit: of which the page has data, this one's among them
  *   folded     nodes that were too many
- *   objects    count; each: name, html_object_kind
+ *   kinds      of frames: count; each: text, is of scripts, colours of it and where it is inlined,
+ *              0xRRGGBB
+ *   objects    count; each: name
  *   files      count; each: path. File 0 is no file
- *   functions  count; each: name, object, file, line. Function 0 stands for what was folded.
+ *   functions  count; each: name, object, file, line, kind. Function 0 stands for what was folded.
  *              Where there are two columns, also of its self and of its total, what `ebprof diff`
  *              says of the whole recordings (report/compare/compare.h): an enum diff_verdict; of a
  *              regression or an improvement then a ratio in millionths: by which the new share is
@@ -50,13 +52,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 6,
-};
-
-enum html_object_kind {
-	HTML_OBJECT_FILE,
-	HTML_OBJECT_KERNEL,
-	HTML_OBJECT_SCRIPT, /* of a language: what its interpreter runs */
+	HTML_DATA_VERSION = 7,
 };
 
 struct html_data_side {

@@ -32,6 +32,7 @@ class Page {
 			profile: this.profile,
 			color: (tree, node) => this.diff && this.diff.isColored ? this.diff.color(this.diff.changeOf(tree, node))
 				: this.colors.color(tree.func[node], tree.inlined[node]),
+			isOther: (func) => this.colors.isOther(func),
 			isDim: (tree, node) => this.diff && this.diff.isColored && this.diff.isDim(this.diff.changeOf(tree, node)),
 			note: (tree, node) => this.diff ? this.diffText.note(this.diff.changeOf(tree, node)) : "",
 			onHover: (node, event) => this.facts.tip(this.charts[place], node, event),
@@ -54,6 +55,7 @@ class Page {
 			columns: (table) => this.diff ? diffColumns(table, this.diff, this.diffText)
 				: plainColumns(table, (weight) => this.weight(weight)),
 			color: (func) => this.colors.color(func, 0),
+			isOther: (func) => this.colors.isOther(func),
 			onChoose: (func) => this.go({view: "sandwich", func}),
 		});
 		this.time = new TimeLine(byId("time"), {onSelect: (first, end) => this.go({first, end, zoom: 0})});
@@ -95,6 +97,10 @@ class Page {
 		this.sandwich = null;
 		if (this.diff)
 			this.diff.refresh();
+		if (this.colors) {
+			this.colors.weigh(this.weights);
+			this.controls.showLegend();
+		}
 	}
 
 	threadMask() {
@@ -202,6 +208,13 @@ class Page {
 		this.showFound();
 	}
 
+	/* One kind of frames stands out; the same once more: none does. */
+	mark(kind) {
+		this.colors.marked = this.colors.marked === kind ? -1 : kind;
+		this.controls.showLegend();
+		this.show();
+	}
+
 	showFound() {
 		const {tree} = this.profile;
 		const share = ({total}) => total[0] ? weighFound(tree, this.found, total) / total[0] : 0;
@@ -221,7 +234,6 @@ class Page {
 
 	setTheme(isDark) {
 		document.documentElement.dataset.theme = isDark ? "dark" : "light";
-		this.colors.dark = isDark;
 		if (this.diff)
 			this.diff.dark = isDark;
 		this.controls.showLegend();

@@ -55,7 +55,8 @@ class Lettering {
 
 class Chart {
 	/*
-	 * options: profile, color(tree, node), isDim(tree, node): dark letters cannot be read on that,
+	 * options: profile, color(tree, node), isOther(func): something else stands out,
+	 * isDim(tree, node): dark letters cannot be read on that,
 	 * note(tree, node): what stands at the right of wide boxes,
 	 * onHover(node, event), onZoom(node), onSandwich(func)
 	 */
@@ -192,7 +193,7 @@ class Chart {
 		const {tree} = this, gap = box.width > 3 ? 1 : 0, wide = box.width - gap;
 		const func = box.node === MANY ? -1 : tree.func[box.node];
 		const isFound = this.found && func >= 0 && this.found[func];
-		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound;
+		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound || !isFound && this.isOther(func);
 		context.globalAlpha = isPale ? 0.42 : 1;
 		context.fillStyle = func < 0 ? this.ink.stub
 			: isFound ? this.ink.match : this.color(tree, box.node);

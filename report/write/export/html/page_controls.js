@@ -82,19 +82,31 @@ class Controls {
 	}
 
 	showLegend() {
-		const {diff, diffText, colors} = this.page, isScale = Boolean(diff && diff.isColored);
-		const rows = isScale ? diff.legend((by) => diff.isAbsolute ? diffText.by(by)
-				: signed(by, Math.abs(100 * by).toFixed(0) + " points")) : colors.legend();
-		byId("legend").classList.toggle("is-scale", isScale);
-		byId("legend").replaceChildren(...rows.map(([text, color]) => {
-			const item = document.createElement("li"), swatch = document.createElement("i");
-			if (color) {
-				swatch.style.setProperty("--swatch", color);
-				item.append(swatch);
-			}
-			item.append(text.length > 24 ? text.slice(0, 23) + "\u2026" : text);
+		const {diff, diffText, colors} = this.page, isScale = Boolean(diff && diff.isColored), list = byId("legend");
+		list.classList.toggle("is-scale", isScale);
+		list.replaceChildren(...(isScale ? diff.legend((by) => diff.isAbsolute ? diffText.by(by)
+			: signed(by, Math.abs(100 * by).toFixed(0) + " points")).map(([text, color]) => this.legendItem({text, color}))
+			: colors.legend().map((row) => this.legendItem(row))));
+	}
+
+	/* What has a kind is a button that has it stand out. */
+	legendItem({text, color, kind, share}) {
+		const item = document.createElement("li"), swatch = document.createElement("i");
+		const place = kind === undefined ? item : item.appendChild(document.createElement("button"));
+		if (color) {
+			swatch.style.setProperty("--swatch", color);
+			place.append(swatch);
+		}
+		place.append(text);
+		if (kind === undefined)
 			return item;
-		}));
+		place.type = "button";
+		place.title = "Only these stand out";
+		place.setAttribute("aria-pressed", this.page.colors.marked === kind);
+		const value = place.appendChild(document.createElement("b"));
+		value.textContent = percent(share);
+		place.addEventListener("click", () => this.page.mark(kind));
+		return item;
 	}
 
 	/* ---- two recordings ---- */
@@ -114,7 +126,7 @@ class Controls {
 
 	showDiff() {
 		const {width, isAbsolute, isColored} = this.page.diff;
-		const chosen = {width, measure: isAbsolute ? "absolute" : "share", colors: isColored ? "change" : "file"};
+		const chosen = {width, measure: isAbsolute ? "absolute" : "share", colors: isColored ? "change" : "kind"};
 		for (const button of byId("diff").querySelectorAll("button"))
 			button.setAttribute("aria-pressed", button.value === chosen[button.parentNode.dataset.sets]);
 	}

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 6)
+	if (reader.number() !== 7)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -123,13 +123,13 @@ function readChange(reader) {
 
 function readProfile(bytes) {
 	const reader = new Reader(bytes), profile = readHead(reader);
-	profile.objects = reader.list(() => {
-		const name = reader.text(), kind = reader.number();
-		return {name, isKernel: kind === 1, isScript: kind === 2};
-	});
+	profile.kinds = reader.list(() => ({text: reader.text(), isScript: Boolean(reader.number()),
+		color: reader.number(), paler: reader.number()}));
+	profile.objects = reader.list(() => ({name: reader.text()}));
 	profile.files = reader.list(() => reader.text());
 	profile.functions = reader.list(() => {
-		const it = {name: reader.text(), object: reader.number(), file: reader.number(), line: reader.number()};
+		const it = {name: reader.text(), object: reader.number(), file: reader.number(), line: reader.number(),
+			kind: reader.number()};
 		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
 	});
 	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text()}));

@@ -12,7 +12,7 @@ class Diff {
 		this.profile = profile;
 		this.width = "both"; // or "old", "new", which hide what the other one alone has
 		this.isAbsolute = false; // what is compared: shares of all, or time
-		this.isColored = true; // by the change, else by file
+		this.isColored = true; // by the change, else by what frames are
 		this.dark = false;
 		this.leftOut = profile.functions.findIndex((it) => it.name === LEFT_OUT); // -1: nothing was
 	}

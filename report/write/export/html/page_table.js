@@ -3,7 +3,7 @@
 const ROW_PX = 24;
 
 class Table {
-	/* options: columns(table), profile, color(func), onChoose(func) */
+	/* options: columns(table), profile, color(func), isOther(func): is not listed, onChoose(func) */
 	constructor(place, options) {
 		Object.assign(this, options);
 		this.head = document.createElement("div");
@@ -66,7 +66,7 @@ class Table {
 		};
 		this.order = [];
 		for (let i = 0; i < this.profile.functions.length; i++)
-			if (this.weights.some(({total}) => total[i] > 0) && (!this.found || this.found[i]))
+			if (this.weights.some(({total}) => total[i] > 0) && (!this.found || this.found[i]) && !this.isOther(i))
 				this.order.push(i);
 		this.order.sort((a, b) => (this.isRising ? by(a, b) : by(b, a)) || a - b);
 		let isMarked = false; // several columns may be sorted by one thing

@@ -1,0 +1,88 @@
+#include "report/analyse/frame_kind.h"
+
+#include <string.h>
+
+const struct frame_kind_row frame_kinds[FRAME_KINDS_END] = {
+#define X(constant, word, text, object, colour, paler, poor) \
+	[constant] = {word, text, object, colour, paler},
+	FRAME_KINDS(X)
+#undef X
+};
+
+/* Where distributions and package managers put libraries; a program's own lie beside it. */
+static bool is_shared_folder(const char *path)
+{
+	static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/libx32/",
+		"/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/local/lib/", "/usr/local/lib64/",
+		"/nix/store/", "/gnu/store/", "/snap/"};
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/node_modules/"};
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(path, parts[i]))
+			return true;
+	return false;
+}
+
+/* "libc.so.6", "_ssl.cpython-311-x86_64-linux-gnu.so" */
+static bool has_library_name(const char *name)
+{
+	const char *suffix = strstr(name, ".so");
+	return suffix && (!suffix[3] || suffix[3] == '.');
+}
+
+static bool is_library(const struct profile_object *object)
+{
+	return object->info.kind == LAYOUT_OBJECT_VDSO ||
+	       (object->path && has_library_name(object->name) && is_shared_folder(object->path));
+}
+
+static enum frame_kind frame_kind_of_named(const struct profile_object *object)
+{
+	for (int kind = 0; object->name[0] == '[' && kind < FRAME_KINDS_END; kind++)
+		if (frame_kinds[kind].object && strcmp(frame_kinds[kind].object, object->name) == 0)
+			return (enum frame_kind)kind;
+	if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
+		return FRAME_SCRIPT;
+	return is_library(object) ? FRAME_LIBRARY : FRAME_PROGRAM;
+}
+
+enum frame_kind frame_kind_of_function(
+	const struct profile_function *function, const struct profile_object *object)
+{
+	if (profile_object_is_kernel(object))
+		return FRAME_KERNEL;
+	return function->is_known ? frame_kind_of_named(object) : FRAME_UNNAMED;
+}
+
+enum frame_kind frame_kind_of_node(
+	const struct focus *focus, const struct profile_object *objects, uint32_t node)
+{
+	const struct focus_node *it = &focus->nodes.data[node];
+	if (it->is_kernel)
+		return FRAME_KERNEL;
+	const struct profile_function *function = &focus->functions[it->function];
+	return it->function ? frame_kind_of_function(function, &objects[function->object])
+			    : FRAME_UNNAMED;
+}
+
+bool frame_kind_is_script(enum frame_kind kind)
+{
+	return kind >= FRAME_PYTHON && kind <= FRAME_SCRIPT;
+}
+
+uint32_t frame_kind_rgb(int colour)
+{
+	enum {
+		CUBE = 16, /* of 6 steps for each of three */
+		GREYS = 232,
+		STEPS = 6,
+	};
+	static const uint32_t steps[STEPS] = {0, 95, 135, 175, 215, 255};
+	if (colour >= GREYS)
+		return 0x010101u * (uint32_t)(8 + 10 * (colour - GREYS));
+	int at = colour - CUBE;
+	return steps[at / (STEPS * STEPS) % STEPS] << 16 | steps[at / STEPS % STEPS] << 8 |
+	       steps[at % STEPS];
+}
