@@ -31,6 +31,11 @@ enum {
 	EVENT_MAX_KEPT_OF_PROCESS = 1 << 15, /* ... of one process */
 	EVENT_DISTANCE_BITS = 10,
 	EVENT_DISTANCES = 1 << EVENT_DISTANCE_BITS,
+	EVENT_MAX_CALLS = 6,            /* functions whose time is measured, each a source */
+	EVENT_MAX_OPEN_CALLS = 1 << 16, /* calls of them that have not returned */
+	EVENT_MAX_OPEN_SYSCALLS = 1 << 16,
+	EVENT_MAX_SYSCALLS = 1 << 10,      /* numbers of system calls stay below */
+	EVENT_SYSCALL_OF_32_BITS = 0xffff, /* in place of a number: of a program of 32 bits */
 };
 
 /*
@@ -43,7 +48,12 @@ enum event_source_number {
 	EVENT_SOURCE_COUNTER = 3, /* the first of EVENT_MAX_COUNTERS */
 	EVENT_SOURCE_TRACE = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS, /* of EVENT_MAX_TRACES */
 	EVENT_SOURCE_HEAP = EVENT_SOURCE_TRACE + EVENT_MAX_TRACES,      /* see enum event_heap */
-	EVENT_SOURCES = EVENT_SOURCE_HEAP + 4,
+	/* What takes time, and has a beginning and an end: the first of EVENT_DURATIONS. */
+	EVENT_SOURCE_DURATION = EVENT_SOURCE_HEAP + 4,
+	EVENT_SOURCE_CALL = EVENT_SOURCE_DURATION, /* the first of EVENT_MAX_CALLS */
+	EVENT_SOURCE_SYSCALL = EVENT_SOURCE_CALL + EVENT_MAX_CALLS,
+	EVENT_SOURCES,
+	EVENT_DURATIONS = EVENT_SOURCES - EVENT_SOURCE_DURATION,
 };
 
 /*
@@ -175,6 +185,8 @@ struct event_sample {
 	/* Of its set of labels the hash but for the low bits, which are an enum event_labels_flag;
 	 * 0: it has none. */
 	unsigned long long labels;
+	unsigned int syscall; /* the number plus 1; 0: none */
+	unsigned int zero;
 };
 
 /* ---- labels ---- */
@@ -243,7 +255,7 @@ struct event_labels {
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 96, "wire size");
+_Static_assert(sizeof(struct event_sample) == 104, "wire size");
 _Static_assert(sizeof(struct event_label) == 8, "wire size");
 _Static_assert(sizeof(struct event_labels) == 32, "wire size");
 
@@ -271,13 +283,16 @@ struct event_counters {
 	} of[EVENT_COUNTERS];
 };
 
+/* What selects of a CPU's short events, in ns, or in another unit. */
+struct event_time_selector {
+	unsigned long long period; /* the one at hand; 0: the first has not begun */
+	unsigned long long passed; /* of it */
+	unsigned long long point;  /* in it */
+};
+
 /* Of a CPU: what selects of its short waits, and what was selected of the task that comes. */
 struct event_wait_lane {
-	struct event_wait_selector {
-		unsigned long long period_ns; /* the one at hand; 0: the first has not begun */
-		unsigned long long passed_ns; /* of it */
-		unsigned long long point_ns;  /* in it */
-	} selectors[EVENT_WAITS];
+	struct event_time_selector selectors[EVENT_WAITS];
 	unsigned int tid; /* the task that comes */
 	struct event_selected_wait {
 		unsigned long long value_ns; /* what it stands for; 0: it is not selected */

@@ -149,6 +149,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
 	sample->labels = 0;
+	sample->syscall = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
 	scratch->nr_frames_before =

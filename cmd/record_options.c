@@ -67,7 +67,11 @@ static struct err *take_event_spec(const struct event_spec *spec, struct record_
 		return NULL;
 	case EVENT_SPEC_UPROBE:
 	case EVENT_SPEC_URETPROBE:
+	case EVENT_SPEC_CALL:
 		events->has_functions = true;
+		return NULL;
+	case EVENT_SPEC_SYSCALLS:
+		events->has_syscalls = true;
 		return NULL;
 	case EVENT_SPEC_TRACEPOINT:
 		events->has_tracepoints = true;
@@ -243,6 +247,7 @@ static const struct opt_word event_words[] = {
 	{"offcpu", 0, false},
 	{"runq", 0, false},
 	{"wall", 0, false},
+	{"syscalls", 0, false},
 	{"page-faults", 0, false},
 	{"minor-faults", 0, false},
 	{"major-faults", 0, false},
@@ -422,7 +427,8 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	bool has_probes = events->usdt.len || events->has_functions || events->has_tracepoints;
+	bool has_probes = events->usdt.len || events->has_functions || events->has_tracepoints ||
+			  events->has_syscalls;
 	if (!has_probes && !events->waits && !events->has_counters && !options->heap_bytes)
 		return NULL;
 	if (!events->is_timer_given)

@@ -26,7 +26,7 @@ struct record_events {
 	struct event_specs specs; /* all that were given */
 	VEC(const char *) usdt;   /* "PATH:PROVIDER:NAME", borrowed of these */
 	uint32_t waits;           /* enum session_wait */
-	bool has_counters, has_tracepoints, has_functions;
+	bool has_counters, has_tracepoints, has_functions, has_syscalls;
 };
 
 struct record_options {

@@ -111,6 +111,19 @@ static void list_waits(const struct event_listing *listing)
 	}
 }
 
+static void list_syscalls(const struct event_listing *listing)
+{
+	static const struct event_listed rows[] = {
+		{"syscalls", NULL, "system calls", "ns", "how long each takes, and who calls it",
+			"hundreds of ns a call in all processes; a sample about 10 us", NULL,
+			false},
+		{"syscall:NAME", NULL, "system calls", "ns", "this one alone",
+			"hundreds of ns a call in all processes; a sample about 10 us", NULL, true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		list_event(listing, &rows[i]);
+}
+
 static void list_names(const struct event_listing *listing, uint32_t type, const char *group)
 {
 	for (const struct event_name *row = event_names; row->name; row++)
@@ -176,6 +189,9 @@ static void list_forms(const struct event_listing *listing)
 			"each call of a function", "1 to 10 us a hit", NULL, true},
 		{"uretprobe:PATH:FUNCTION", NULL, "probes of user code", "hits",
 			"each return of a function", "1 to 10 us a hit", NULL, true},
+		{"duration:PATH:FUNCTION", NULL, "probes of user code", "ns",
+			"how long a function takes, from its entry to its return",
+			"2 to 20 us a call", NULL, true},
 		{"usdt:PATH:PROVIDER:NAME", NULL, "probes of user code", "hits",
 			"a probe that the authors put there: record --list-usdt PATH",
 			"1 to 10 us a hit", NULL, true},
@@ -231,6 +247,7 @@ size_t event_list_each(const char *pattern, event_list_fn *fn, void *context)
 	struct event_listing listing = {pattern, fn, context};
 	list_timer(&listing);
 	list_waits(&listing);
+	list_syscalls(&listing);
 	list_names(&listing, PERF_TYPE_SOFTWARE, "software");
 	list_names(&listing, PERF_TYPE_HARDWARE, "hardware");
 	list_caches(&listing);

@@ -193,8 +193,8 @@ static struct err *take_rest(struct event_spec *spec, struct span rest)
 
 /* ---- kinds of events ---- */
 
-/* Those of the timer, and waits: this program's own; "wall" is both kinds of waits and the time on
- * a CPU. */
+/* Those of the timer, waits and what else takes time: this program's own; "wall" is both kinds of
+ * waits and the time on a CPU. */
 static bool find_own_event(struct span name, struct event_spec *spec)
 {
 	static const struct {
@@ -210,6 +210,7 @@ static bool find_own_event(struct span name, struct event_spec *spec)
 		{"cpu-clock", EVENT_SPEC_TIMER, SESSION_EVENT_CPU_CLOCK, 0, true},
 		{"offcpu", EVENT_SPEC_WAITS, SESSION_EVENT_NONE, SESSION_WAIT_OFF_CPU, false},
 		{"runq", EVENT_SPEC_WAITS, SESSION_EVENT_NONE, SESSION_WAIT_RUN_QUEUE, false},
+		{"syscalls", EVENT_SPEC_SYSCALLS, SESSION_EVENT_NONE, 0, false},
 		{"wall", EVENT_SPEC_WAITS, SESSION_EVENT_NONE,
 			SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE, true},
 	};
@@ -335,7 +336,7 @@ static bool is_tracepoint(struct span text)
 static struct err *refuse_unknown(struct span name)
 {
 	static const char *const own[] = {
-		"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall", NULL};
+		"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall", "syscalls", NULL};
 	CLEANUP_FREE char *word = mem_strndup(name.at, name.len);
 	struct nearest nearest = nearest_to(word);
 	for (size_t i = 0; own[i]; i++)
@@ -353,7 +354,9 @@ static struct err *take_named(struct event_spec *spec, struct span text)
 	while (len < text.len && text.at[len] != ':' && text.at[len] != '/')
 		len++;
 	struct span name = {text.at, len}, rest = span_behind(text, len);
-	if (find_own_event(name, spec) || find_counter(name, spec))
+	/* syscalls:sys_enter_read is a tracepoint: the event of that name has no modifiers. */
+	bool is_system = span_is(name, "syscalls") && rest.len && *rest.at == ':';
+	if (!is_system && (find_own_event(name, spec) || find_counter(name, spec)))
 		return take_rest(spec, rest);
 	if (rest.len && *rest.at == '/') {
 		spec->kind = EVENT_SPEC_PMU;
@@ -369,10 +372,22 @@ static struct err *take_named(struct event_spec *spec, struct span text)
 	return NULL;
 }
 
+/* NAME, and terms behind it. */
+static struct err *take_syscall(struct event_spec *spec, struct span text)
+{
+	struct span name = span_before(text, '/');
+	spec->kind = EVENT_SPEC_SYSCALLS;
+	spec->unit = "ns";
+	if (!name.len || memchr(name.at, ':', name.len))
+		return err_new(ERR_USAGE, "\"%s\" is not syscall:NAME", spec->name);
+	spec->text = mem_strndup(name.at, name.len);
+	return take_rest(spec, span_behind(text, name.len));
+}
+
 static struct err *take_event(struct event_spec *spec, struct span text)
 {
 	static const char usdt[] = "usdt:", uprobe[] = "uprobe:", uretprobe[] = "uretprobe:",
-			  mem[] = "mem:";
+			  duration[] = "duration:", syscall[] = "syscall:", mem[] = "mem:";
 	if (span_begins(text, usdt))
 		return take_probe_path(spec, EVENT_SPEC_USDT, span_behind(text, strlen(usdt)),
 			"usdt:PATH:PROVIDER:NAME");
@@ -382,6 +397,11 @@ static struct err *take_event(struct event_spec *spec, struct span text)
 	if (span_begins(text, uretprobe))
 		return take_probe_path(spec, EVENT_SPEC_URETPROBE,
 			span_behind(text, strlen(uretprobe)), "uretprobe:PATH:FUNCTION");
+	if (span_begins(text, duration))
+		return take_probe_path(spec, EVENT_SPEC_CALL, span_behind(text, strlen(duration)),
+			"duration:PATH:FUNCTION");
+	if (span_begins(text, syscall))
+		return take_syscall(spec, span_behind(text, strlen(syscall)));
 	if (span_begins(text, mem))
 		return take_breakpoint(spec, span_behind(text, strlen(mem)));
 	return take_named(spec, text);
@@ -419,9 +439,10 @@ static struct err *check_modifiers(struct event_spec *spec)
 			spec->name);
 	if (spec->kind == EVENT_SPEC_TIMER && has_more_than_levels(modifiers))
 		return err_new(ERR_USAGE, "\"%s\": the timer knows :u and :k only", spec->name);
-	if (spec->kind == EVENT_SPEC_WAITS &&
-		(modifiers->user || modifiers->kernel || has_more_than_levels(modifiers)))
-		return err_new(ERR_USAGE, "\"%s\": waits have no modifiers", spec->name);
+	bool has_none = spec->kind == EVENT_SPEC_WAITS || spec->kind == EVENT_SPEC_SYSCALLS;
+	if (has_none && (modifiers->user || modifiers->kernel || has_more_than_levels(modifiers)))
+		return err_new(ERR_USAGE, "\"%s\": %s have no modifiers", spec->name,
+			spec->kind == EVENT_SPEC_WAITS ? "waits" : "system calls");
 	return NULL;
 }
 
@@ -443,7 +464,8 @@ static struct err *append_event(struct event_specs *specs, struct span text, uin
 static bool has_terms(struct span text)
 {
 	return !span_begins(text, "usdt:") && !span_begins(text, "uprobe:") &&
-	       !span_begins(text, "uretprobe:") && !span_begins(text, "mem:");
+	       !span_begins(text, "uretprobe:") && !span_begins(text, "duration:") &&
+	       !span_begins(text, "mem:");
 }
 
 static struct span next_event(struct span text)

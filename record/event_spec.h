@@ -21,6 +21,8 @@ enum event_spec_kind {
 	EVENT_SPEC_USDT,       /* text: PATH:PROVIDER:NAME */
 	EVENT_SPEC_UPROBE,     /* text: PATH:FUNCTION */
 	EVENT_SPEC_URETPROBE,  /* likewise, where it returns */
+	EVENT_SPEC_CALL,       /* likewise, from its entry to its return */
+	EVENT_SPEC_SYSCALLS,   /* text: the name of one; NULL: all */
 	EVENT_SPEC_TRACEPOINT, /* text: SYSTEM:NAME, with * and ? */
 	EVENT_SPEC_COUNTER,    /* type, config and what follows */
 	EVENT_SPEC_PMU,        /* text: its name; terms that sysfs explains, see record/pmu.h */

@@ -12,6 +12,7 @@
 #include "format/base/path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
+#include "format/elf/go_pclntab.h"
 
 /* As shells look for programs; NULL: it is nowhere. From malloc(). */
 static char *find_program(const char *name)
@@ -107,14 +108,21 @@ static struct err *find_named_function(
 	return err;
 }
 
-static struct err *find_function_in_file(const char *function, struct function_probe *probe)
+static struct err *find_function_in_file(
+	const char *function, bool needs_return, struct function_probe *probe)
 {
 	CLEANUP_FD int fd = open(probe->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elf_file *elf;
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", probe->path);
 	try(err_wrap(elf_file_open(fd, &elf), "%s", probe->path));
-	struct err *err = find_named_function(elf, function, probe);
+	struct err *err = needs_return && go_pclntab_is_in(elf)
+				  ? err_new(ERR_USAGE,
+					    "%s is a Go program: it moves its stacks, and a probe "
+					    "of a return "
+					    "would crash it; uprobe:PATH:FUNCTION has its calls",
+					    probe->path)
+				  : find_named_function(elf, function, probe);
 	elf_file_destroy(elf);
 	return err;
 }
@@ -132,7 +140,8 @@ struct err *function_probe_find(const char *kind, const char *text, struct funct
 	struct str event = {0};
 	str_printf(&event, "%s:%s:%s", kind, path_last_part(probe.path), colon + 1);
 	probe.event = str_steal(&event);
-	struct err *err = find_function_in_file(colon + 1, &probe);
+	bool needs_return = strcmp(kind, "uprobe") != 0;
+	struct err *err = find_function_in_file(colon + 1, needs_return, &probe);
 	if (err)
 		function_probe_deinit(&probe);
 	else

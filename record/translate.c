@@ -468,6 +468,7 @@ static uint32_t translate_put_sample(struct translate *translate, const struct e
 		.cpu = sample->cpu,
 		.weight = sample->value,
 		.measured = sample->measured,
+		.syscall = sample->syscall,
 		.labels = translate_labels_of(translate, process, sample),
 	};
 	emitter->sampled_ns = sample->time_ns;

@@ -3,10 +3,7 @@
  * ("runq"). A wait is measured when it ends, and sampled by the task itself as soon as it runs
  * again: then the stack is the one with which it waited.
  *
- * Which waits are sampled goes by time, not by chance of a switch. One of wait_period_ns and more
- * is, and stands for itself. Of the shorter ones, each CPU has a random point in every period of
- * their summed time: the one that passes the point stands for the period. So the sum is right on
- * average, and no periodic work can stay between the points. All others are counted as below.
+ * Which waits are sampled goes by time, see time_selector.bpf.h; all others are counted as below.
  * Where that makes too many samples, the recorder lets the periods that begin be longer ones.
  *
  * The order at a switch, all of it on one CPU and not interrupted by another switch: on_switch()
@@ -17,6 +14,7 @@
 #ifndef EBPROF_SOURCE_WAIT_BPF_H
 #define EBPROF_SOURCE_WAIT_BPF_H
 
+#include "bpf/source/time_selector.bpf.h"
 #include "bpf/take_sample.bpf.h"
 
 #include <bpf/bpf_tracing.h>
@@ -93,28 +91,6 @@ static __always_inline __u32 state_of(struct task_struct *task)
 	return BPF_CORE_READ(older, state);
 }
 
-/* What the wait stands for; 0: it is below. */
-static __always_inline __u64 select_wait(struct event_wait_selector *selector, __u64 ns)
-{
-	__u64 value = 0;
-	if (!selector->period_ns)
-		selector->period_ns = wait_period_ns;
-	__u64 period = selector->period_ns, until = selector->passed_ns + ns;
-	if (ns >= period)
-		return ns;
-	if (selector->passed_ns <= selector->point_ns && selector->point_ns < until)
-		value = period;
-	if (until >= period) {
-		until -= period;
-		selector->period_ns = period = wait_period_ns;
-		selector->point_ns = bpf_get_prandom_u32() % period;
-		if (selector->point_ns < until)
-			value += period;
-	}
-	selector->passed_ns = until;
-	return value;
-}
-
 /*
  * A wait that is over, of a task that is about to run on this CPU. One that is selected is counted
  * by on_wait(), or here at the CPU's next switch, where that did not come: the rest is the
@@ -131,7 +107,8 @@ static __always_inline void measure_wait(struct event_counters *counted,
 	}
 	if (!(config.waits >> kind & 1) || !ns)
 		return;
-	selected->value_ns = may_select ? select_wait(&lane->selectors[kind], ns) : 0;
+	selected->value_ns =
+		may_select ? select_by_time(&lane->selectors[kind], ns, wait_period_ns) : 0;
 	selected->measured_ns = ns;
 	if (selected->value_ns)
 		return;

@@ -172,6 +172,8 @@ void columns_put_samples(
 		offsetof(struct layout_sample, kernel_stack));
 	put_weight_column(payload, samples, count);
 	put_measured_column(payload, samples, count);
+	put_field_column(payload, LAYOUT_COLUMN_SYSCALL, samples, count,
+		offsetof(struct layout_sample, syscall));
 	put_difference_column(payload, LAYOUT_COLUMN_SNAPSHOT, samples, count,
 		offsetof(struct layout_sample, snapshot));
 	put_difference_column(payload, LAYOUT_COLUMN_LABELS, samples, count,

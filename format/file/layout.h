@@ -23,7 +23,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 6, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 7, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -80,6 +80,7 @@ enum layout_sample_column {
 	LAYOUT_COLUMN_WEIGHT = 6,
 	LAYOUT_COLUMN_SNAPSHOT = 7,
 	LAYOUT_COLUMN_MEASURED = 8,
+	LAYOUT_COLUMN_SYSCALL = 10,
 	LAYOUT_COLUMN_LABELS = 14,
 };
 
@@ -415,6 +416,12 @@ struct layout_sample {
 	uint32_t snapshot; /* the rest of the user stack, 0 when there is none */
 	uint32_t labels;   /* a set, 0: none */
 	uint64_t measured; /* what it was itself, in the event's unit; 0: what it stands for */
+	uint32_t syscall;  /* the number of the system call plus 1, 0: none */
+};
+
+enum {
+	/* Of a call's number: that of a program of 32 bits, whose numbers are others. */
+	LAYOUT_SYSCALL_OF_32_BITS = 0xffff,
 };
 
 static inline uint64_t layout_sample_measured(const struct layout_sample *sample)

@@ -38,6 +38,9 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 		case LAYOUT_COLUMN_MEASURED:
 			ret->measured = values;
 			break;
+		case LAYOUT_COLUMN_SYSCALL:
+			ret->syscall = values;
+			break;
 		case LAYOUT_COLUMN_SNAPSHOT:
 			ret->snapshot = values;
 			break;
@@ -85,12 +88,14 @@ static const char *get_sample(struct sample_decoder *decoder, struct layout_samp
 	ret->snapshot = (uint32_t)decoder->snapshot;
 	ret->labels = (uint32_t)decoder->labels;
 	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
+	ret->syscall = get_column_u32(&columns->syscall);
 	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
 	if (columns->measured.start)
 		ret->measured = ret->weight + (uint64_t)bytes_get_zigzag(&columns->measured);
 	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
 		columns->kernel_stack.overrun || columns->weight.overrun ||
-		columns->measured.overrun || columns->snapshot.overrun || columns->labels.overrun)
+		columns->measured.overrun || columns->syscall.overrun ||
+		columns->snapshot.overrun || columns->labels.overrun)
 		return "sample columns of different lengths";
 	if (decoder->user_stack > UINT32_MAX || decoder->snapshot > UINT32_MAX)
 		return "a sample whose stack is out of range"; /* below 0 is far above as well */

@@ -17,8 +17,8 @@
 
 /* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
 struct sample_columns {
-	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, measured, snapshot,
-		labels;
+	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, measured, syscall,
+		snapshot, labels;
 };
 
 struct sample_decoder {

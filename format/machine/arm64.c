@@ -2,6 +2,7 @@
  * without. */
 #include <elf.h>
 
+#include "format/machine/arm64_syscalls.h"
 #include "format/machine/machine.h"
 
 /* ---- stubs of the PLT ---- */
@@ -55,6 +56,9 @@ static bool arm64_decode_plt_stub(
 
 const struct machine machine_arm64 = {
 	.elf = EM_AARCH64,
+	.uname = "aarch64",
+	.syscalls = arm64_syscalls,
+	.nr_syscalls = ARM64_SYSCALLS,
 	.unwind = &unwind_arm64,
 	.relocations = {.relative = R_AARCH64_RELATIVE,
 		.irelative = R_AARCH64_IRELATIVE,

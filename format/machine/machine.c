@@ -1,5 +1,7 @@
 #include "format/machine/machine.h"
 
+#include <string.h>
+
 static const struct machine *const machines[] = {&machine_x86_64, &machine_arm64};
 
 enum {
@@ -12,6 +14,19 @@ const struct machine *machine_find(uint16_t elf)
 		if (machines[i]->elf == elf)
 			return machines[i];
 	return NULL;
+}
+
+const struct machine *machine_named(const char *uname)
+{
+	for (size_t i = 0; i < NR_MACHINES; i++)
+		if (strcmp(machines[i]->uname, uname) == 0)
+			return machines[i];
+	return NULL;
+}
+
+const char *machine_syscall_name(const struct machine *machine, uint32_t number)
+{
+	return number < machine->nr_syscalls ? machine->syscalls[number] : NULL;
 }
 
 const struct unwind_machine *machine_registers(uint16_t elf)

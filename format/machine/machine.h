@@ -58,7 +58,8 @@ enum {
 };
 
 struct machine {
-	uint16_t elf; /* EM_* */
+	uint16_t elf;      /* EM_* */
+	const char *uname; /* as uname -m calls it */
 	const struct unwind_machine *unwind;
 	struct machine_relocations relocations;
 	size_t plt_align;    /* bytes: where stubs may begin */
@@ -115,6 +116,9 @@ struct machine {
 	 * C library has its functions return to: they have no caller. NULL as above.
 	 */
 	bool (*begins_context)(const struct machine_code *code, uint64_t address);
+	/* Names of system calls by their numbers, NULL for one that there is not. */
+	const char *const *syscalls;
+	size_t nr_syscalls;
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name. */
 	const struct machine_user_register *user_registers;
@@ -127,6 +131,10 @@ extern const struct machine machine_x86_64, machine_arm64;
 
 /* The row of an e_machine, NULL for a machine that has none. */
 const struct machine *machine_find(uint16_t elf);
+/* ... of what uname -m calls it. */
+const struct machine *machine_named(const char *uname);
+/* The name of a system call; NULL: none of that number is known. */
+const char *machine_syscall_name(const struct machine *machine, uint32_t number);
 /* Its registers, NULL likewise. */
 const struct unwind_machine *machine_registers(uint16_t elf);
 /* That of a snapshot, by the registers it knows; NULL: it has no instruction pointer. */

@@ -7,6 +7,7 @@
 #include "format/machine/x86_64_call.h"
 #include "format/machine/x86_64_functions.h"
 #include "format/machine/x86_64_return.h"
+#include "format/machine/x86_64_syscalls.h"
 
 /* ---- stubs of the PLT ---- */
 
@@ -77,6 +78,9 @@ static const struct machine_user_register user_registers[] = {
 
 const struct machine machine_x86_64 = {
 	.elf = EM_X86_64,
+	.uname = "x86_64",
+	.syscalls = x86_64_syscalls,
+	.nr_syscalls = X86_64_SYSCALLS,
 	.unwind = &unwind_x86_64,
 	.relocations = {.relative = R_X86_64_RELATIVE,
 		.irelative = R_X86_64_IRELATIVE,

@@ -28,14 +28,16 @@ static bool has_loop(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 }
 
+struct bpf_program *source_kernel_starter(const struct sample_bpf *bpf, const char *name)
+{
+	return source_kernel_find_program(bpf, "on_", name, has_loop() ? "" : "_without_loop");
+}
+
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
 {
-	bool is_looping = has_loop();
+	bpf_program__set_autoload(source_kernel_starter(bpf, name), true);
 	bpf_program__set_autoload(
-		source_kernel_find_program(bpf, "on_", name, is_looping ? "" : "_without_loop"),
-		true);
-	bpf_program__set_autoload(
-		source_kernel_find_program(bpf, is_looping ? "walk_" : "continue_", name, ""),
+		source_kernel_find_program(bpf, has_loop() ? "walk_" : "continue_", name, ""),
 		true);
 	bpf_program__set_autoload(source_kernel_find_program(bpf, "end_", name, ""), true);
 }

@@ -10,6 +10,8 @@ struct bpf_program;
 /* Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
  * this kernel can run are to be loaded. */
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name);
+/* ... and the one of these alone that an event of that name runs: another may walk for it. */
+struct bpf_program *source_kernel_starter(const struct sample_bpf *bpf, const char *name);
 /* They are loaded: the descriptor of the one that an event is to run, borrowed. */
 struct err *source_kernel_program(
 	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;

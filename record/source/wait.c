@@ -12,6 +12,7 @@
 #include "record/feature.h"
 #include "record/kallsyms.h"
 #include "record/source/event_tally.h"
+#include "record/source/growing_period.h"
 #include "record/source/source_kernel.h"
 #include "record/source/switch_interrupts.h"
 
@@ -23,10 +24,7 @@ struct wait_state {
 	struct sample_bpf *bpf;
 	uint32_t waits;     /* bits */
 	uint64_t period_ns; /* as it was asked for */
-	struct sample_rate {
-		uint64_t since_ns;
-		uint64_t *samples; /* of each possible CPU, until then */
-	} rate;
+	struct growing_period period;
 	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
 	int nr_tracepoints;
 	struct switch_interrupts interrupts; /* none: the kernel has a tracepoint that needs none */
@@ -182,58 +180,21 @@ static struct err *wait_start(struct source *source, uint64_t now_ns)
 {
 	struct wait_state *state = source->state;
 	struct sample_bpf__bss *bss = state->bpf->bss;
-	state->rate.since_ns = now_ns;
-	state->rate.samples =
-		mem_zalloc_array((size_t)libbpf_num_possible_cpus(), sizeof(*state->rate.samples));
+	growing_period_begin(&state->period, &bss->wait_period_ns, now_ns);
 	bss->takes_waits_since_ns = now_ns;
 	bss->takes_waits = true;
 	return NULL;
 }
 
-/* ---- periods that are long enough ---- */
-
-/* Whether a CPU had too many samples since the counts that `rate` has of it; takes the new ones. */
-static bool are_too_many(
-	struct sample_rate *rate, const struct event_counters *counted, double seconds)
-{
-	enum {
-		MAX_SAMPLES_A_SECOND = 1000, /* of a CPU */
-	};
-	bool are = false;
-	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
-		uint64_t samples = counted[cpu].of[EVENT_COUNTER_SAMPLES].count +
-				   counted[cpu].of[EVENT_COUNTER_LOST_RING].count;
-		are |= (double)(samples - rate->samples[cpu]) > MAX_SAMPLES_A_SECOND * seconds;
-		rate->samples[cpu] = samples;
-	}
-	return are;
-}
-
 static struct err *wait_update(struct source *source, uint64_t now_ns)
 {
-	enum {
-		INTERVAL_NS = 250 * 1000 * 1000,
-	};
-	static const uint64_t longest_ns = 10ULL * 1000 * 1000 * 1000;
 	struct wait_state *state = source->state;
-	struct sample_rate *rate = &state->rate;
-	CLEANUP_FREE struct event_counters *counted = NULL;
-	if (!rate->samples || now_ns < rate->since_ns + INTERVAL_NS)
-		return NULL;
-	try(source_kernel_count(source, state->bpf, &counted));
-	volatile uint64_t *period_ns = (volatile uint64_t *)&state->bpf->bss->wait_period_ns;
-	if (are_too_many(rate, counted, (double)(now_ns - rate->since_ns) / 1e9) &&
-		*period_ns < longest_ns)
-		*period_ns *= 2;
-	rate->since_ns = now_ns;
-	return NULL;
+	return growing_period_update(&state->period, source, state->bpf, now_ns);
 }
 
 static uint64_t wait_raised_period(const struct source *source)
 {
-	const struct wait_state *state = source->state;
-	uint64_t period_ns = state->bpf->bss->wait_period_ns;
-	return period_ns == state->period_ns ? 0 : period_ns;
+	return growing_period_raised(&((const struct wait_state *)source->state)->period);
 }
 
 static void close_events(struct wait_state *state)
@@ -321,7 +282,7 @@ static void wait_release(struct source *source)
 {
 	close_events(source->state);
 	end_sleepers(source->state);
-	mem_free(((struct wait_state *)source->state)->rate.samples);
+	growing_period_deinit(&((struct wait_state *)source->state)->period);
 	mem_free(source->state);
 }
 

@@ -8,10 +8,11 @@ struct script_nodes {
 	struct map known; /* of profile_add_node() */
 };
 
-/* What is of no program: where a stack is cut, why a thread waits. */
+/* What is of no program: where a stack is cut, why a thread waits, which system call it is in. */
 static bool is_kept(const struct profile *profile, const struct profile_frame *frame)
 {
-	return !frame->object || frame->object == profile->wait_object;
+	return !frame->object || frame->object == profile->wait_object ||
+	       frame->object == profile->syscall_object;
 }
 
 /* Callers stand before those that they call. */
@@ -81,6 +82,7 @@ struct profile *native_frames_hide(const struct profile *profile)
 	BORROW(hidden->functions, profile->functions);
 	BORROW(hidden->objects, profile->objects);
 	hidden->wait_object = profile->wait_object;
+	hidden->syscall_object = profile->syscall_object;
 	vec_append(&hidden->nodes, profile->nodes.data, profile->nodes.len);
 	vec_append(&hidden->stacks, profile->stacks.data, profile->stacks.len);
 	shorten_stacks(hidden);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "format/machine/machine.h"
 
 /* X(enum, word) */
 #define WAIT_REASONS(X) \
@@ -150,6 +151,7 @@ struct reasons {
 	/* Of each function that was there at first: an enum wait_reason plus 1; 0: it says none. */
 	uint8_t *of_functions;
 	uint32_t frames[WAIT_REASON_COUNT]; /* 0: none yet */
+	struct map calls;                   /* number of a system call plus 1 -> frame */
 	struct map nodes;                   /* of profile_add_node() */
 	struct map stacks;                  /* stack << 32 | is on the run queue -> the new one */
 };
@@ -202,19 +204,42 @@ static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t 
 	return found ? (enum wait_reason)(found - 1) : WAIT_OTHER;
 }
 
-static uint32_t object_of_reasons(struct profile *profile)
+/* *known: one of the profile's own, 0 until it is made. */
+static uint32_t object_of_leaves(struct profile *profile, uint32_t *known, const char *name)
 {
-	if (!profile->wait_object) {
+	if (!*known) {
 		struct profile_object object = {
 			.info.kind = LAYOUT_OBJECT_KERNEL,
-			.path = PROFILE_WAITS,
-			.name = PROFILE_WAITS,
+			.path = name,
+			.name = name,
 			.is_used = true,
 		};
-		profile->wait_object = (uint32_t)profile->objects.len;
+		*known = (uint32_t)profile->objects.len;
 		vec_push(&profile->objects, object);
 	}
-	return profile->wait_object;
+	return *known;
+}
+
+/* The number tells it from others of the object, from 1 on: no two have one address. */
+static uint32_t add_leaf(
+	struct profile *profile, uint32_t object, uint32_t number, const struct str *name)
+{
+	const char *kept = arena_strndup(&profile->arena, name->data, name->len);
+	struct profile_function function = {
+		.name = kept,
+		.system_name = kept,
+		.object = object,
+		.is_known = true,
+		.start = number,
+	};
+	struct profile_frame frame = {
+		.object = object,
+		.function = (uint32_t)profile->functions.len,
+		.offset = number,
+	};
+	vec_push(&profile->functions, function);
+	vec_push(&profile->frames, frame);
+	return (uint32_t)profile->frames.len - 1;
 }
 
 static uint32_t frame_of_reason(struct reasons *reasons, enum wait_reason reason)
@@ -224,36 +249,51 @@ static uint32_t frame_of_reason(struct reasons *reasons, enum wait_reason reason
 		return reasons->frames[reason];
 	CLEANUP(str_deinit) struct str name = {0};
 	str_printf(&name, "[wait: %s]", word_of_reason(reason));
-	const char *kept = arena_strndup(&profile->arena, name.data, name.len);
-	struct profile_function function = {
-		.name = kept,
-		.system_name = kept,
-		.object = object_of_reasons(profile),
-		.is_known = true,
-		.start = reason + 1,
-	};
-	struct profile_frame frame = {
-		.object = function.object,
-		.function = (uint32_t)profile->functions.len,
-		.offset = function.start, /* no two have one address */
-	};
-	vec_push(&profile->functions, function);
-	reasons->frames[reason] = (uint32_t)profile->frames.len;
-	vec_push(&profile->frames, frame);
+	uint32_t object = object_of_leaves(profile, &profile->wait_object, PROFILE_WAITS);
+	reasons->frames[reason] = add_leaf(profile, object, reason + 1, &name);
 	return reasons->frames[reason];
 }
 
-static uint32_t stack_with_reason(struct reasons *reasons, uint32_t stack, bool is_queued)
+static void put_syscall_name(const struct profile *profile, uint32_t number, struct str *name)
+{
+	const char *arch = profile_meta(profile, LAYOUT_META_ARCH);
+	const struct machine *machine = arch ? machine_named(arch) : NULL;
+	const char *known = machine ? machine_syscall_name(machine, number) : NULL;
+	if (number == LAYOUT_SYSCALL_OF_32_BITS)
+		str_puts(name, "[syscall: of a program of 32 bits]");
+	else if (known)
+		str_printf(name, "[syscall: %s]", known);
+	else
+		str_printf(name, "[syscall: %u]", number);
+}
+
+static uint32_t frame_of_call(struct reasons *reasons, uint32_t call)
 {
 	struct profile *profile = reasons->profile;
 	bool added;
+	uint64_t *frame = map_put(&reasons->calls, call, &added);
+	if (!added)
+		return (uint32_t)*frame;
+	CLEANUP(str_deinit) struct str name = {0};
+	put_syscall_name(profile, call - 1, &name);
+	uint32_t object = object_of_leaves(profile, &profile->syscall_object, PROFILE_SYSCALLS);
+	*frame = add_leaf(profile, object, call, &name);
+	return (uint32_t)*frame;
+}
+
+/* Of a wait by its reason, else by its system call. */
+static uint32_t stack_with_leaf(struct reasons *reasons, uint32_t stack, enum profile_wait wait)
+{
+	struct profile *profile = reasons->profile;
+	bool added, is_queued = wait == PROFILE_WAIT_RUN_QUEUE;
 	uint64_t *known = map_put(&reasons->stacks, (uint64_t)stack << 32 | is_queued, &added);
 	if (!added)
 		return (uint32_t)*known;
-	enum wait_reason reason = is_queued ? WAIT_RUN_QUEUE : reason_of_stack(reasons, stack);
 	struct profile_stack copy = profile->stacks.data[stack];
-	copy.kernel = profile_add_node(
-		profile, &reasons->nodes, copy.kernel, frame_of_reason(reasons, reason));
+	uint32_t frame = wait == PROFILE_NO_WAIT ? frame_of_call(reasons, copy.syscall)
+			 : is_queued             ? frame_of_reason(reasons, WAIT_RUN_QUEUE)
+				     : frame_of_reason(reasons, reason_of_stack(reasons, stack));
+	copy.kernel = profile_add_node(profile, &reasons->nodes, copy.kernel, frame);
 	*known = profile->stacks.len;
 	vec_push(&profile->stacks, copy);
 	return (uint32_t)*known;
@@ -264,14 +304,14 @@ void wait_reasons_add(struct profile *profile)
 	struct reasons reasons = {.profile = profile};
 	vec_each(&profile->samples, sample) {
 		enum profile_wait wait = profile->events.data[sample->event].wait;
-		if (!wait)
+		if (!wait && !profile->stacks.data[sample->stack].syscall)
 			continue;
-		if (!reasons.of_functions)
+		if (wait && !reasons.of_functions)
 			reasons.of_functions = find_reasons_of_functions(profile);
-		sample->stack =
-			stack_with_reason(&reasons, sample->stack, wait == PROFILE_WAIT_RUN_QUEUE);
+		sample->stack = stack_with_leaf(&reasons, sample->stack, wait);
 	}
 	mem_free(reasons.of_functions);
+	map_deinit(&reasons.calls);
 	map_deinit(&reasons.nodes);
 	map_deinit(&reasons.stacks);
 }

@@ -451,6 +451,9 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		.labels = load_labels_of(loading, thread, sample->labels),
 	};
 	note_time(profile, sample->time_ns);
+	if (sample->syscall)
+		vec_push(&loading->calls,
+			(struct loading_call){profile->samples.len, sample->syscall});
 	vec_push(&profile->samples, out);
 }
 
@@ -619,6 +622,26 @@ static void split_stacks(struct loading *loading)
 			sample->stack = loading_add_stack(loading, user, stack.kernel);
 	}
 	code_versions_destroy(versions);
+}
+
+/* Samples of different system calls have different stacks. */
+static void tell_calls_apart(struct loading *loading)
+{
+	struct profile *profile = loading->profile;
+	struct map known = {0};
+	vec_each(&loading->calls, call) {
+		uint32_t *stack = &profile->samples.data[call->sample].stack;
+		bool added;
+		uint64_t *found = map_put(&known, (uint64_t)*stack << 32 | call->number, &added);
+		if (added) {
+			struct profile_stack copy = profile->stacks.data[*stack];
+			copy.syscall = call->number;
+			*found = profile->stacks.len;
+			vec_push(&profile->stacks, copy);
+		}
+		*stack = (uint32_t)*found;
+	}
+	map_deinit(&known);
 }
 
 /*
@@ -800,6 +823,7 @@ static void complete(struct loading *loading)
 	profile->nr_unwound_frames = profile->frames.len;
 	profile->nr_unwound_nodes = profile->nodes.len;
 	split_stacks(loading);
+	tell_calls_apart(loading);
 	fill_holes(profile);
 	if (has_whole_names(profile))
 		take_whole_names(profile);
@@ -819,6 +843,7 @@ static void loading_deinit(struct loading *loading)
 	map_deinit(&loading->counter_values);
 	map_deinit(&loading->source_places);
 	map_deinit(&loading->tally_places);
+	vec_deinit(&loading->calls);
 	vec_deinit(&loading->tallies);
 	vec_deinit(&loading->node_depths);
 	vec_deinit(&loading->label_sets);

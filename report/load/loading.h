@@ -21,8 +21,12 @@ struct loading {
 		uint32_t count; /* of a set's labels */
 		uint64_t bytes; /* of their texts */
 	}) label_sets;
-	struct map label_uses;      /* thread << 32 | set, of samples */
-	uint64_t label_bytes;       /* of all these together */
+	struct map label_uses; /* thread << 32 | set, of samples */
+	uint64_t label_bytes;  /* of all these together */
+	VEC(struct loading_call {
+		size_t sample;
+		uint32_t number; /* of the system call plus 1 */
+	}) calls;
 	VEC(uint32_t) plain_stacks; /* user node -> its stack without kernel frames, plus 1 */
 	uint64_t walk_frames;       /* of all stacks together */
 	uint64_t value_sum;         /* of all samples, in the units of their events */

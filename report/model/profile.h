@@ -26,6 +26,8 @@
 
 /* The path and name of what stands for a wait's reason; see wait_reasons.h. */
 #define PROFILE_WAITS "[wait]"
+/* ... and the one of system calls. */
+#define PROFILE_SYSCALLS "[syscall]"
 
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
@@ -131,6 +133,7 @@ const char *profile_own_name(const char *name, const char *object);
 struct profile_stack {
 	uint32_t user, kernel; /* nodes */
 	uint32_t root;         /* what calls the user's outermost: see roots.h; 0: nothing */
+	uint32_t syscall;      /* whose time the samples measure: its number plus 1; 0: none */
 };
 
 /* A label, and the set of labels that it is added to: see label_sets.h. */
@@ -226,6 +229,7 @@ struct profile {
 	VEC(struct profile_function) functions;
 
 	bool has_roots;                          /* all of the stacks */
+	uint32_t syscall_object;                 /* PROFILE_SYSCALLS; 0: none */
 	uint32_t wait_object;                    /* PROFILE_WAITS; 0: none */
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
 	VEC(struct profile_source) sources;      /* whose counters are not among these */

@@ -235,7 +235,7 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 static void add_reasons(struct profile *profile, struct slice *slice)
 {
 	wait_reasons_add(profile);
-	if (!profile->wait_object)
+	if (!profile->wait_object && !profile->syscall_object)
 		return;
 	slice_deinit(slice);
 	slice_init_event(slice, profile, main_event_of(profile));

@@ -141,6 +141,24 @@ TEST(event_spec_probes_and_tracepoints)
 	refuse("a:b:c", "is no event");
 }
 
+TEST(event_spec_durations)
+{
+	const struct event_spec *spec =
+		parse("duration:/usr/lib/libc.so.6:malloc,syscalls/period=5000/,syscall:read");
+	CHECK_INT(spec[0].kind, EVENT_SPEC_CALL);
+	CHECK_STR(spec[0].text, "/usr/lib/libc.so.6:malloc");
+	CHECK_INT(spec[1].kind, EVENT_SPEC_SYSCALLS);
+	CHECK(spec[1].text == NULL);
+	CHECK_INT(spec[1].period, 5000);
+	CHECK_INT(spec[2].kind, EVENT_SPEC_SYSCALLS);
+	CHECK_STR(spec[2].text, "read");
+	refuse("duration:malloc", "duration:PATH:FUNCTION");
+	refuse("syscall:", "syscall:NAME");
+	refuse("syscall:read/period=1/k", "system calls have no modifiers");
+	CHECK_INT(parse("syscalls:sys_enter_read")->kind, EVENT_SPEC_TRACEPOINT);
+	refuse("sycalls", "did you mean syscalls");
+}
+
 TEST(event_spec_groups)
 {
 	const struct event_spec *spec =

@@ -102,6 +102,8 @@ static void log_sample(void *log, const struct layout_sample *it)
 		str_printf(log, " snapshot %u", it->snapshot);
 	if (it->labels)
 		str_printf(log, " labels %u", it->labels);
+	if (it->syscall)
+		str_printf(log, " syscall %u", it->syscall);
 	str_putc(log, '\n');
 }
 

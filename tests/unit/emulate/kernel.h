@@ -214,6 +214,18 @@ void emulate_wait_end(const struct unwind_registers *regs);
 void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs);
 struct event_tally emulated_wait_tally(enum event_counter counter);
 
+/* ---- durations ---- */
+
+/* Those of a source are taken, by this period in ns; 0: no more. */
+void emulate_takes_durations(uint32_t source, uint64_t period_ns);
+/* The function `emulated.cookie` is entered, and has returned to these registers. */
+void emulate_entry(const struct unwind_registers *regs);
+void emulate_return(const struct unwind_registers *regs);
+/* The current task makes a system call, and is back with these registers. */
+void emulate_syscall_enter(uint32_t number);
+void emulate_syscall_exit(const struct unwind_registers *regs);
+struct event_tally emulated_tally(uint32_t source, enum event_counter counter);
+
 /* ---- the recorder's side of the maps ---- */
 
 struct table_store;

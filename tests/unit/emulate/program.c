@@ -51,6 +51,12 @@ int on_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_wait_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int walk_wait(struct bpf_raw_tracepoint_args *ctx);
 int continue_wait(struct bpf_raw_tracepoint_args *ctx);
+int on_entry(struct pt_regs *ctx);
+int on_return(struct pt_regs *ctx);
+int on_return_without_loop(struct pt_regs *ctx);
+int on_syscall_enter(struct bpf_raw_tracepoint_args *ctx);
+int on_syscall(struct bpf_raw_tracepoint_args *ctx);
+int on_syscall_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
@@ -155,6 +161,11 @@ static void make_maps(void)
 	waits.max_entries = 16;
 	emulate_map(&waits);
 	emulate_map(&DESCRIBE(wait_lanes));
+	emulate_map(&DESCRIBE(duration_selectors));
+	struct emulated_map calls = DESCRIBE(open_calls), syscalls = DESCRIBE(open_syscalls);
+	calls.max_entries = syscalls.max_entries = 16;
+	emulate_map(&calls);
+	emulate_map(&syscalls);
 	emulate_map(&DESCRIBE(sleepers));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
@@ -428,6 +439,56 @@ void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs)
 	struct task_struct *task = &process.task->task;
 	task->pid = (int)tid;
 	on_sleeper(&(struct bpf_iter__task){.meta = &(struct bpf_iter_meta){0}, .task = task});
+}
+
+/* ---- durations ---- */
+
+void emulate_takes_durations(uint32_t source, uint64_t period_ns)
+{
+	uint32_t number = source - EVENT_SOURCE_DURATION;
+	duration_period_ns[number] = period_ns;
+	takes_durations = period_ns ? 1U << number : 0;
+}
+
+void emulate_entry(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_entry(&context.regs);
+}
+
+void emulate_return(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	on_return(&context.regs);
+}
+
+void emulate_syscall_enter(uint32_t number)
+{
+	struct bpf_perf_event_data context;
+	struct {
+		__u64 args[2];
+	} arguments = {{0, number}};
+	begin(&(struct unwind_registers){0}, &context);
+	on_syscall_enter((struct bpf_raw_tracepoint_args *)&arguments);
+}
+
+void emulate_syscall_exit(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	struct {
+		__u64 args[2];
+	} arguments;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	arguments.args[0] = (uintptr_t)saved_registers();
+	on_syscall((struct bpf_raw_tracepoint_args *)&arguments);
+}
+
+struct event_tally emulated_tally(uint32_t source, enum event_counter counter)
+{
+	return counters_of(source)->of[counter];
 }
 
 struct event_tally emulated_wait_tally(enum event_counter counter)

@@ -1,0 +1,42 @@
+#include "record/source/duration.h"
+
+#include <bpf/libbpf.h>
+#include <stdio.h>
+
+#include "bpf/sample.skel.h"
+#include "record/source/source_kernel.h"
+
+static uint32_t number_of_duration(const struct source *source)
+{
+	return source->number - EVENT_SOURCE_DURATION;
+}
+
+void duration_load(struct duration *duration, struct sample_bpf *bpf, const char *name)
+{
+	duration->bpf = bpf;
+	bpf_program__set_autoload(source_kernel_starter(bpf, name), true);
+}
+
+int duration_program(const struct duration *duration, const char *name)
+{
+	return bpf_program__fd(source_kernel_starter(duration->bpf, name));
+}
+
+void duration_start(struct duration *duration, const struct source *source, uint64_t now_ns)
+{
+	struct sample_bpf__bss *bss = duration->bpf->bss;
+	uint32_t number = number_of_duration(source);
+	bss->duration_period_ns[number] = duration->period_ns;
+	growing_period_begin(&duration->period, &bss->duration_period_ns[number], now_ns);
+	bss->takes_durations |= 1U << number;
+}
+
+void duration_stop(struct duration *duration, const struct source *source)
+{
+	duration->bpf->bss->takes_durations &= ~(1U << number_of_duration(source));
+}
+
+void duration_deinit(struct duration *duration)
+{
+	growing_period_deinit(&duration->period);
+}

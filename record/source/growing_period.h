@@ -1,0 +1,26 @@
+/* The period by which a source samples what takes time: it grows while there are too many samples.
+ */
+#ifndef EBPROF_GROWING_PERIOD_H
+#define EBPROF_GROWING_PERIOD_H
+
+#include <stdint.h>
+
+#include "record/source/event_source.h"
+
+struct growing_period {
+	volatile unsigned long long *ns; /* in the programs' memory */
+	uint64_t asked_ns;
+	uint64_t since_ns; /* the samples below are as of then */
+	uint64_t *samples; /* of each possible CPU; NULL: it has not begun */
+};
+
+void growing_period_begin(
+	struct growing_period *period, volatile unsigned long long *ns, uint64_t now_ns);
+/* To be called now and then. */
+struct err *growing_period_update(struct growing_period *period, const struct source *source,
+	const struct sample_bpf *bpf, uint64_t now_ns) ERR_MUST_CHECK;
+/* 0: it is as it was asked for. */
+uint64_t growing_period_raised(const struct growing_period *period);
+void growing_period_deinit(struct growing_period *period);
+
+#endif

@@ -1,0 +1,153 @@
+#!/bin/bash
+# What takes time between two places: calls of functions, system calls. A program that clocks its own
+# says how many there were and how long they took.
+# Beside others: numbers are exact, and times are compared with the program's own clock.
+. "$(dirname "$0")/prelude.bash"
+
+# A copy of its own: a probe is hit by whatever runs the same file.
+record_durations() { # OPTION... -- WAY N...
+	local options=()
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	cp "$WORKLOADS/durations" . || fail "cannot copy the workload"
+	"$EBPROF" record -m 16M "${options[@]}" -- ./durations "$@" >said 2>err || fail "record: $(tail -n 2 err)"
+	want_whole ebprof.data
+	want_exact ebprof.data
+}
+
+tally() { # SOURCE COUNTER count|sum
+	"$EBPROF" info --json ebprof.data | grep -F "\"name\": \"$1\"" |
+		sed -E "s/.*\"$2\": \{\"count\": ([0-9]+), \"sum\": ([0-9]+)\}.*/\1 \2/" |
+		awk -v which="$3" '{ print which == "count" ? $1 : $2 }'
+}
+
+weight() { # EVENT FUNCTION
+	"$EBPROF" convert --folded --event "$1" -o - ebprof.data 2>/dev/null |
+		awk -v name="$2" 'index($0, ";" name ";") || index($0, ";" name " ") { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+clocked() { # WAY
+	awk -v way="$1" '$1 == way { print $3 }' said
+}
+
+# At least what the program clocked, and what a trap or two a call add.
+want_time() { # WHAT NS CLOCKED CALLS
+	awk -v got="$2" -v want="$3" -v calls="$4" 'BEGIN { exit !(got >= want * 0.98 && got <= want * 1.02 + calls * 200e3) }' ||
+		fail "$1: $2 ns, clocked $3 in $4 calls"
+}
+
+needs_cookies() {
+	"$EBPROF" check | grep -q 'one probe at a time' && skip "this kernel has one probe at a time"
+	return 0
+}
+
+test_calls_take_what_the_program_clocked() {
+	needs_cookies
+	record_durations -e duration:./durations:nap,duration:./durations:blink -- naps 20 blinks 300
+	local nap=duration:durations:nap blink=duration:durations:blink
+	[[ $(tally $nap events count) == 20 && $(tally $blink events count) == 300 ]] ||
+		fail "$(tally $nap events count) naps, $(tally $blink events count) blinks"
+	want_time nap "$(tally $nap events sum)" "$(clocked naps)" 20
+	want_time blink "$(tally $blink events sum)" "$(clocked blinks)" 300
+	# what samples stand for, within a period for each CPU
+	awk -v got="$(weight $blink blink)" -v want="$(tally $blink events sum)" -v cpus="$(nproc)" \
+		'BEGIN { off = got - want; exit !((off < 0 ? -off : off) <= 10e6 * cpus) }' ||
+		fail "samples stand for $(weight $blink blink) ns of $(tally $blink events sum)"
+	[[ $(weight $nap naps) -gt 0 ]] || fail "nap's caller is not in its stack"
+	"$EBPROF" info ebprof.data | grep -q "^$blink  *300 = .* below" || fail "info: $("$EBPROF" info ebprof.data)"
+}
+
+# Each by itself when all are samples.
+test_periods() {
+	record_durations -e duration:./durations:blink --wait-period 1us -- blinks 100
+	[[ $(tally duration:durations:blink samples count) == 100 ]] || fail "$(tally duration:durations:blink samples count) samples"
+	[[ $(weight duration:durations:blink blink) == "$(tally duration:durations:blink events sum)" ]] ||
+		fail "samples stand for $(weight duration:durations:blink blink) of $(tally duration:durations:blink events sum)"
+}
+
+test_recursion_and_threads() {
+	needs_cookies
+	record_durations -e duration:./durations:descend,duration:./durations:nap -- deep 30 threads 8
+	[[ $(tally duration:durations:descend events count) == 30 ]] || fail "$(tally duration:durations:descend events count) of 30"
+	want_time descend "$(tally duration:durations:descend events sum)" "$(clocked deep)" 30
+	[[ $(tally duration:durations:nap events count) == 80 ]] || fail "$(tally duration:durations:nap events count) of 80"
+	want_time nap "$(tally duration:durations:nap events sum)" "$(clocked threads)" 80
+}
+
+# A call that does not return is none, and no other one's beginning.
+test_calls_that_are_left() {
+	record_durations -e duration:./durations:leap -- leaps 50
+	[[ $(tally duration:durations:leap events count) == 1 ]] || fail "$(tally duration:durations:leap events count) calls returned"
+	[[ $(tally duration:durations:leap filtered count) == 0 ]] || fail "a return without its call"
+	want_time leap "$(tally duration:durations:leap events sum)" "$(clocked leaps)" 1
+}
+
+test_calls_of_a_running_process() {
+	cp "$WORKLOADS/durations" .
+	./durations naps 400 >said &
+	run "$EBPROF" record -e duration:./durations:nap --duration 0.5 -p $!
+	want_status 0 record
+	kill $!
+	want_exact ebprof.data
+	local calls
+	calls=$(tally duration:durations:nap events count)
+	((calls > 20 && calls <= 100)) || fail "$calls calls in half a second"
+	(($(tally duration:durations:nap filtered count) <= 1)) || fail "more than one had begun before"
+}
+
+test_system_calls() {
+	record_durations -e syscalls/period=1/ -- reads 1000 naps 3
+	[[ $("$EBPROF" convert --folded -o - ebprof.data | grep -c 'reads;.*\[syscall: read\]') -ge 1 ]] ||
+		fail "no reads: $("$EBPROF" report --stdio | head -n 12)"
+	"$EBPROF" report --stdio -s sym --samples >report 2>/dev/null || "$EBPROF" report --stdio >report
+	grep -qE ' 1[0-9]{3} .*\[syscall: read\]' report || fail "not 1000 reads: $(head -n 12 report)"
+	[[ $(tally syscalls samples count) == "$(tally syscalls events count)" ]] || fail "not all are samples"
+	awk -v got="$(weight syscalls reads)" -v want="$(clocked reads)" 'BEGIN { exit !(got > 0 && got <= want) }' ||
+		fail "reads took $(weight syscalls reads) ns, the program clocked $(clocked reads)"
+	want_time clock_nanosleep "$(weight syscalls nap)" "$(clocked naps)" 3
+}
+
+test_chosen_system_calls() {
+	record_durations -e syscall:read,syscall:clock_nanosleep -- reads 500 naps 4
+	local calls
+	calls=$(tally syscalls events count)
+	((calls >= 504 && calls <= 520)) || fail "$calls calls"
+	# those of the loader are below in time; nothing else is there
+	! "$EBPROF" convert --folded -o - ebprof.data | grep '\[syscall: ' | grep -vE '\[syscall: (read|clock_nanosleep)\]' ||
+		fail "other calls were recorded"
+}
+
+# Those of other processes are no events.
+test_system_calls_of_the_target_alone() {
+	"$WORKLOADS/durations" reads 100000000 >/dev/null &
+	local stranger=$!
+	record_durations -e syscalls -- naps 5
+	kill $stranger
+	(($(tally syscalls events count) < 200)) || fail "$(tally syscalls events count) calls"
+}
+
+want_refusal() { # WORDS OPTION...
+	local words=$1
+	shift
+	run "$EBPROF" record "$@" -- true
+	want_status 125 "$*"
+	grep -q -- "$words" err || fail "$*: $(cat err)"
+}
+
+test_refusals() {
+	cp "$WORKLOADS/durations" .
+	want_refusal 'did you mean blink' -e duration:./durations:blnk
+	want_refusal 'duration:PATH:FUNCTION' -e duration:durations
+	want_refusal 'did you mean read?' -e syscall:reed
+	want_refusal 'no modifiers' -e syscall:read/period=1/u
+	want_refusal 'more than 6 functions' -e "$(printf 'duration:./durations:nap,%.0s' 1 2 3 4 5 6)duration:./durations:blink"
+	if command -v go >/dev/null; then
+		want_refusal 'Go' -e "duration:$(command -v go):main.main"
+		want_refusal 'Go' -e "uretprobe:$(command -v go):main.main"
+	fi
+}
+
+run_tests
