@@ -249,7 +249,8 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct sched_entity se;
 	unsigned long nvcsw, nivcsw;
-	int on_cpu;
+	unsigned int on_cpu; /* int; u8 since Linux 7.2: unsigned, so that a load can be fitted to
+				that */
 	unsigned int __state;
 	char comm[16];
 	unsigned int flags;

@@ -48,7 +48,7 @@ static __always_inline __u64 asleep_since(struct task_struct *task, __u64 *ready
 	__u32 tid = BPF_CORE_READ(task, pid);
 	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
 	*ready_ns = wait ? wait->ready_ns : 0;
-	if (!tid || BPF_CORE_READ(task, on_cpu) || !is_waiter(task))
+	if (!tid || task->on_cpu || !is_waiter(task))
 		return 0;
 	return wait ? wait->off_ns : takes_waits_since_ns;
 }
