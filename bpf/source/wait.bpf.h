@@ -92,6 +92,17 @@ static __always_inline __u32 state_of(struct task_struct *task)
 }
 
 /*
+ * As count_as(), without the processor's locks, which cost more than all else of a wait: whatever
+ * counts waits on a CPU is part of a switch there, or comes with preemption off behind it.
+ */
+static __always_inline void count_wait(
+	struct event_counters *counted, enum event_counter counter, __u64 ns)
+{
+	counted->of[counter].count++;
+	counted->of[counter].sum += ns;
+}
+
+/*
  * A wait that is over, of a task that is about to run on this CPU. One that is selected is counted
  * by on_wait(), or here at the CPU's next switch, where that did not come: the rest is the
  * recorder's to count, see record/source/wait.c.
@@ -101,8 +112,8 @@ static __always_inline void measure_wait(struct event_counters *counted,
 {
 	struct event_selected_wait *selected = &lane->selected[kind];
 	if (selected->value_ns) {
-		count_as(counted, EVENT_COUNTER_EVENTS, selected->measured_ns);
-		count_as(counted, EVENT_COUNTER_LOST_BUSY, selected->measured_ns);
+		count_wait(counted, EVENT_COUNTER_EVENTS, selected->measured_ns);
+		count_wait(counted, EVENT_COUNTER_LOST_BUSY, selected->measured_ns);
 		selected->value_ns = 0;
 	}
 	if (!(config.waits >> kind & 1) || !ns)
@@ -112,8 +123,8 @@ static __always_inline void measure_wait(struct event_counters *counted,
 	selected->measured_ns = ns;
 	if (selected->value_ns)
 		return;
-	count_as(counted, EVENT_COUNTER_EVENTS, ns);
-	count_as(counted, EVENT_COUNTER_BELOW, ns);
+	count_wait(counted, EVENT_COUNTER_EVENTS, ns);
+	count_wait(counted, EVENT_COUNTER_BELOW, ns);
 }
 
 static __always_inline bool is_selected(const struct event_wait_lane *lane)
@@ -190,9 +201,11 @@ int on_switch(unsigned long long *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	if (!takes_waits || is_over())
+	if (!takes_waits)
 		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
+	if (until_ns && now_ns >= until_ns)
+		return 0;
 	__u32 state = state_of(prev);
 	if (state & TASK_DEAD)
 		forget_waiting(prev);
