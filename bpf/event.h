@@ -331,12 +331,26 @@ enum event_trace_operator {
 	EVENT_TRACE_MORE,
 	EVENT_TRACE_AT_LEAST,
 	EVENT_TRACE_HAS_BITS,
+	EVENT_TRACE_LIKE, /* a text matches a pattern */
 };
 
 enum {
 	EVENT_TRACE_MAX_TERMS = 16,
 	EVENT_TRACE_PASSES = 0xfe, /* in place of the number of the next term: that is all */
 	EVENT_TRACE_FAILS = 0xff,
+	EVENT_TRACE_MAX_GLOB_PARTS = 63,
+	EVENT_TRACE_MAX_GLOB_TEXT = 256, /* bytes of a text that patterns see */
+};
+
+/*
+ * A pattern: parts that each stand for a byte, with stars between them. Matching is in a set of
+ * states at a time: that of bit i has seen the first i parts. A byte leads from there to the next
+ * where part i can stand for it, and back to itself where a star comes before part i.
+ */
+struct event_trace_glob {
+	unsigned long long stars;
+	unsigned long long nr_parts;
+	unsigned long long parts_of[256]; /* bits: the parts that can stand for this byte */
 };
 
 /* A field of a tracepoint's record is compared. */
@@ -348,7 +362,9 @@ struct event_trace_term {
 	unsigned char operation;  /* enum event_trace_operator */
 	unsigned char yes, no;    /* the next term, where it is true and where not */
 	unsigned long long value;
-	char text[16]; /* with zeros behind it */
+	char text[16];               /* with zeros behind it */
+	unsigned int bytes_in_place; /* of a text that is not located */
+	unsigned int glob;           /* the number of its pattern */
 };
 
 /* A tracepoint: events of it are those of a source. */

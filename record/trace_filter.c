@@ -7,6 +7,7 @@
 
 #include "format/base/nearest.h"
 #include "format/base/str.h"
+#include "record/trace_glob.h"
 
 /*
  * A recursive descent that makes no tree: each part gets the places where to go on if it is true
@@ -22,6 +23,7 @@ struct filter_parser {
 	const char *text, *at;
 	const struct tracepoint_fields *fields;
 	struct event_trace_point *out;
+	struct trace_globs *globs;
 	int depth;
 };
 
@@ -115,34 +117,53 @@ static struct err *take_operator(struct filter_parser *parser, uint8_t *ret)
 		enum event_trace_operator number;
 	} operators[] = {{"==", EVENT_TRACE_EQUAL}, {"!=", EVENT_TRACE_NOT_EQUAL},
 		{"<=", EVENT_TRACE_AT_MOST}, {">=", EVENT_TRACE_AT_LEAST}, {"<", EVENT_TRACE_LESS},
-		{">", EVENT_TRACE_MORE}, {"&", EVENT_TRACE_HAS_BITS}};
-	if (take_filter_token(parser, "~"))
-		return filter_error(parser, "patterns (~) are not supported, == and != are,");
+		{">", EVENT_TRACE_MORE}, {"&", EVENT_TRACE_HAS_BITS}, {"~", EVENT_TRACE_LIKE}};
 	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
 		if (!take_filter_token(parser, operators[i].text))
 			continue;
 		*ret = (uint8_t)operators[i].number;
 		return NULL;
 	}
-	return filter_error(parser, "none of == != < <= > >= &");
+	return filter_error(parser, "none of == != < <= > >= & ~");
+}
+
+/* Equal ones have one number. */
+static struct err *take_glob(
+	struct filter_parser *parser, const char *text, size_t len, struct event_trace_term *term)
+{
+	struct event_trace_glob glob;
+	if (!trace_glob_compile(text, len, &glob))
+		return filter_error(parser, "a pattern of more than 63 letters beside its *");
+	struct trace_globs *globs = parser->globs;
+	while (term->glob < globs->len &&
+		memcmp(&globs->data[term->glob], &glob, sizeof(glob)) != 0)
+		term->glob++;
+	if (term->glob == globs->len)
+		vec_push(globs, glob);
+	return NULL;
 }
 
 static struct err *take_text(struct filter_parser *parser, struct event_trace_term *term)
 {
 	skip_blanks(parser);
 	char quote = *parser->at == '"' || *parser->at == '\'' ? *parser->at++ : 0;
+	const char *text = parser->at;
 	size_t len = 0;
-	while (parser->at[len] &&
-		(quote ? parser->at[len] != quote : !strchr(" \t()&|", parser->at[len])))
+	while (text[len] && (quote ? text[len] != quote : !strchr(" \t()&|", text[len])))
 		len++;
-	if (quote && !parser->at[len])
+	if (quote && !text[len])
 		return filter_error(parser, "no closing quote");
-	if (len >= sizeof(term->text))
+	if (term->operation == EVENT_TRACE_LIKE) {
+		try(take_glob(parser, text, len, term));
+	} else if (term->operation != EVENT_TRACE_EQUAL &&
+		   term->operation != EVENT_TRACE_NOT_EQUAL) {
+		return filter_error(parser, "texts are compared with ==, != and ~");
+	} else if (len >= sizeof(term->text)) {
 		return filter_error(parser, "more than 15 letters");
-	if (term->operation != EVENT_TRACE_EQUAL && term->operation != EVENT_TRACE_NOT_EQUAL)
-		return filter_error(parser, "texts are compared with == and !=");
-	memcpy(term->text, parser->at, len);
-	parser->at += len + (quote != 0);
+	} else {
+		memcpy(term->text, text, len);
+	}
+	parser->at = text + len + (quote != 0);
 	return NULL;
 }
 
@@ -150,6 +171,8 @@ static struct err *take_value(struct filter_parser *parser, struct event_trace_t
 {
 	char *end;
 	skip_blanks(parser);
+	if (term->operation == EVENT_TRACE_LIKE)
+		return filter_error(parser, "a number, which ~ cannot compare,");
 	errno = 0;
 	bool is_negative = *parser->at == '-';
 	unsigned long long value = is_negative ? (unsigned long long)strtoll(parser->at, &end, 0)
@@ -180,6 +203,7 @@ static struct err *take_comparison(struct filter_parser *parser, struct filter_e
 	term.bytes = field->is_text ? 0 : (uint8_t)field->bytes;
 	term.is_signed = field->is_signed;
 	term.is_located = field->is_located;
+	term.bytes_in_place = field->is_located ? 0 : field->bytes;
 	try(take_operator(parser, &term.operation));
 	try(field->is_text ? take_text(parser, &term) : take_value(parser, &term));
 	uint8_t number = (uint8_t)out->nr_terms++;
@@ -239,11 +263,12 @@ static struct err *take_either(struct filter_parser *parser, struct filter_exits
 	return NULL;
 }
 
-struct err *trace_filter_parse(
-	const char *text, const struct tracepoint_fields *fields, struct event_trace_point *ret)
+struct err *trace_filter_parse(const char *text, const struct tracepoint_fields *fields,
+	struct trace_globs *globs, struct event_trace_point *ret)
 {
 	struct event_trace_point out = *ret;
-	struct filter_parser parser = {.text = text, .at = text, .fields = fields, .out = &out};
+	struct filter_parser parser = {
+		.text = text, .at = text, .fields = fields, .out = &out, .globs = globs};
 	struct filter_exits exits;
 	out.nr_terms = 0;
 	try(take_either(&parser, &exits));

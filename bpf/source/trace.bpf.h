@@ -35,6 +35,14 @@ struct {
 	__type(value, __u64);
 } trace_passed SEC(".maps");
 
+/* Patterns, by the numbers that comparisons have. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the recorder */
+	__type(key, __u32);
+	__type(value, struct event_trace_glob);
+} trace_globs SEC(".maps");
+
 static __always_inline bool compare_numbers(
 	const struct event_trace_term *term, __u64 field, bool is_less)
 {
@@ -73,15 +81,59 @@ static __noinline bool number_fits(const void *record, const struct event_trace_
 	return compare_numbers(term, field, is_less);
 }
 
+/* Where the text of a field is in the record, and how many bytes it has at most. */
+static __always_inline __u32 find_text(
+	const void *record, const struct event_trace_term *term, __u32 *bytes)
+{
+	__u32 where = term->bytes_in_place << 16 | term->offset;
+	if (term->is_located)
+		bpf_probe_read_kernel(&where, sizeof(where), (const char *)record + term->offset);
+	*bytes = where >> 16;
+	return where & 0xffff;
+}
+
+/* Eight bytes of a text. True: it has ended. */
+static __noinline bool match_some(
+	const struct event_trace_glob *glob, const void *text, __u32 bytes, __u64 *states)
+{
+	__u64 some = 0, at = *states;
+	bool has_ended = bytes <= sizeof(some);
+	bpf_probe_read_kernel(&some, sizeof(some), text);
+	for (__u32 i = 0; i < sizeof(some); i++) {
+		__u32 byte = i < bytes ? some & 0xff : 0;
+		if (!byte) {
+			has_ended = true;
+			break;
+		}
+		at = (at & glob->parts_of[byte & 0xff]) << 1 | (at & glob->stars);
+		some >>= 8;
+	}
+	*states = at;
+	return has_ended;
+}
+
+static __noinline bool is_like(const void *text, __u32 bytes, __u32 number)
+{
+	const struct event_trace_glob *glob = bpf_map_lookup_elem(&trace_globs, &number);
+	__u64 states = 1;
+	if (!glob)
+		return false;
+	for (__u32 i = 0; i < EVENT_TRACE_MAX_GLOB_TEXT / sizeof(states); i++) {
+		__u32 before = i * sizeof(states);
+		if (before >= bytes ||
+			match_some(glob, (const char *)text + before, bytes - before, &states))
+			break;
+	}
+	return states >> (glob->nr_parts & 63) & 1;
+}
+
 static __noinline bool text_fits(const void *record, const struct event_trace_term *term)
 {
 	__u64 text[2] = {0, 0};
 	const __u64 *wanted = (const __u64 *)term->text;
-	__u32 where = 0, offset = term->offset;
-	if (term->is_located) {
-		bpf_probe_read_kernel(&where, sizeof(where), (const char *)record + offset);
-		offset = where & 0xffff;
-	}
+	__u32 bytes, offset = find_text(record, term, &bytes);
+	if (term->operation == EVENT_TRACE_LIKE)
+		return is_like((const char *)record + offset, bytes, term->glob);
 	bpf_probe_read_kernel_str(text, sizeof(text), (const char *)record + offset);
 	bool is_equal = text[0] == wanted[0] && text[1] == wanted[1];
 	return is_equal == (term->operation == EVENT_TRACE_EQUAL);

@@ -23,13 +23,15 @@ struct trace_state {
 	const struct event_spec *spec;
 	struct tracepoints tracepoints;
 	VEC(struct event_trace_point) points; /* of each, what the program is to know */
+	struct trace_globs globs;             /* numbers of theirs begin at 0 */
 	VEC(struct trace_attached {
 		int event_fd;
 		int link_fd; /* -1: the kernel has no cookies */
 	}) attached;
 	struct sample_bpf *bpf;
 	uint32_t first; /* number of the first of them among those of all sources */
-	int program;    /* -1: not attached */
+	uint32_t first_glob;
+	int program; /* -1: not attached */
 };
 
 /* ---- what is asked for ---- */
@@ -52,7 +54,8 @@ static struct err *describe_points(struct trace_state *state, uint32_t source, i
 			.period = state->spec->period ? state->spec->period : 1};
 		if (state->spec->filter) {
 			try(tracefs_fields(root, &state->tracepoints.data[i], &fields));
-			try(trace_filter_parse(state->spec->filter, &fields, &point));
+			try(trace_filter_parse(
+				state->spec->filter, &fields, &state->globs, &point));
 		}
 		vec_push(&state->points, point);
 	}
@@ -84,6 +87,14 @@ static struct err *trace_probe(struct source *source, const struct session_optio
 	return NULL;
 }
 
+/* The same of their patterns. There is room for one without any. */
+static void make_room_for_globs(struct trace_state *state, struct bpf_map *globs, bool is_first)
+{
+	state->first_glob = is_first ? 0 : bpf_map__max_entries(globs);
+	uint32_t count = state->first_glob + (uint32_t)state->globs.len;
+	bpf_map__set_max_entries(globs, count ? count : 1);
+}
+
 /* The sources that came before have made room for theirs. */
 static void trace_load(struct source *source, struct sample_bpf *bpf)
 {
@@ -91,6 +102,7 @@ static void trace_load(struct source *source, struct sample_bpf *bpf)
 	struct bpf_map *points = bpf->maps.trace_points;
 	bool is_first = !bpf->rodata->config.has_traces;
 	state->bpf = bpf;
+	make_room_for_globs(state, bpf->maps.trace_globs, is_first);
 	state->first = is_first ? 0 : bpf_map__max_entries(points);
 	bpf->rodata->config.has_traces = true;
 	bpf_map__set_max_entries(points, state->first + (uint32_t)state->points.len);
@@ -131,10 +143,33 @@ static struct err *attach_point(struct trace_state *state, size_t i)
 	return NULL;
 }
 
+/* Its patterns by the numbers that they have among those of all sources. */
+static struct err *describe_to_kernel(
+	const struct trace_state *state, const struct sample_bpf *bpf, size_t i)
+{
+	struct event_trace_point point = state->points.data[i];
+	uint32_t number = state->first + (uint32_t)i;
+	for (uint32_t term = 0; term < point.nr_terms; term++)
+		point.terms[term].glob += state->first_glob;
+	if (bpf_map_update_elem(bpf_map__fd(bpf->maps.trace_points), &number, &point, BPF_ANY))
+		return err_sys(errno, "cannot write to a BPF map");
+	return NULL;
+}
+
+static struct err *give_globs(const struct trace_state *state, const struct sample_bpf *bpf)
+{
+	for (size_t i = 0; i < state->globs.len; i++) {
+		uint32_t number = state->first_glob + (uint32_t)i;
+		if (bpf_map_update_elem(bpf_map__fd(bpf->maps.trace_globs), &number,
+			    &state->globs.data[i], BPF_ANY))
+			return err_sys(errno, "cannot write to a BPF map");
+	}
+	return NULL;
+}
+
 static struct err *trace_attach(struct source *source, const struct source_place *place)
 {
 	struct trace_state *state = source->state;
-	int points = bpf_map__fd(place->bpf->maps.trace_points);
 	uint32_t all = bpf_map__max_entries(place->bpf->maps.trace_points);
 	if (all > EVENT_MAX_TRACE_POINTS)
 		return err_new(ERR_USAGE, "%u tracepoints: more than %d at once", all,
@@ -143,10 +178,9 @@ static struct err *trace_attach(struct source *source, const struct source_place
 		return err_new(ERR_UNSUPPORTED,
 			"more than one tracepoint at once needs Linux 5.15 or later");
 	try(source_kernel_program(place->bpf, source->row->program, &state->program));
+	try(give_globs(state, place->bpf));
 	for (size_t i = 0; i < state->points.len; i++) {
-		uint32_t number = state->first + (uint32_t)i;
-		if (bpf_map_update_elem(points, &number, &state->points.data[i], BPF_ANY))
-			return err_sys(errno, "cannot write to a BPF map");
+		try(describe_to_kernel(state, place->bpf, i));
 		try(attach_point(state, i));
 	}
 	return NULL;
@@ -215,6 +249,7 @@ static void trace_release(struct source *source)
 	detach_points(state);
 	vec_deinit(&state->attached);
 	vec_deinit(&state->points);
+	vec_deinit(&state->globs);
 	tracepoints_deinit(&state->tracepoints);
 	mem_free(state);
 }

@@ -1,5 +1,6 @@
 /* Filters on the fields of tracepoints, and where tracefs says that these are. */
 #include "record/trace_filter.h"
+#include "record/trace_glob.h"
 
 #include <string.h>
 
@@ -16,20 +17,21 @@ static const char format[] = "name: made_up\nID: 7\nformat:\n"
 
 static struct tracepoint_fields fields;
 static struct event_trace_point point;
+static struct trace_globs globs;
 
 static void parse(const char *text)
 {
 	if (!fields.len)
 		tracepoint_fields_parse(format, &fields);
 	point = (struct event_trace_point){.period = 1};
-	CHECK_OK(trace_filter_parse(text, &fields, &point));
+	CHECK_OK(trace_filter_parse(text, &fields, &globs, &point));
 }
 
 static void refuse(const char *text, const char *words)
 {
 	if (!fields.len)
 		tracepoint_fields_parse(format, &fields);
-	struct err *err = trace_filter_parse(text, &fields, &point);
+	struct err *err = trace_filter_parse(text, &fields, &globs, &point);
 	CHECK(err && err_code(err) == ERR_USAGE);
 	if (err && !strstr(err_message(err), words))
 		unit_fail(__FILE__, __LINE__, "%s: %s", text, err_message(err));
@@ -97,6 +99,35 @@ TEST(trace_filter_joins)
 	}
 }
 
+/* As the BPF program does. */
+static bool matches(const char *pattern, const char *text)
+{
+	struct event_trace_glob glob;
+	uint64_t states = 1;
+	CHECK(trace_glob_compile(pattern, strlen(pattern), &glob));
+	for (; *text; text++)
+		states = (states & glob.parts_of[(uint8_t)*text]) << 1 | (states & glob.stars);
+	return states >> glob.nr_parts & 1;
+}
+
+TEST(trace_filter_patterns)
+{
+	parse("comm ~ \"s*\" || path ~ '*a b' || comm ~ \"s*\"");
+	CHECK_INT(point.terms[0].operation, EVENT_TRACE_LIKE);
+	CHECK_INT(point.terms[0].bytes_in_place, 16);
+	CHECK_INT(point.terms[0].glob, 0);
+	CHECK_INT(point.terms[1].glob, 1);
+	CHECK_INT(point.terms[2].glob, 0);
+	CHECK_INT(globs.len, 2);
+	CHECK(matches("", "") && !matches("", "a") && matches("*", "") && matches("*", "abc"));
+	CHECK(matches("a*c", "ac") && matches("a*c", "abcbc") && !matches("a*c", "abcb"));
+	CHECK(matches("**b**", "abc") && !matches("a?", "a") && matches("?b?", "abc"));
+	CHECK(matches("[a-cx]*", "x1") && !matches("[a-cx]*", "d") && matches("[!a-c]", "d"));
+	CHECK(!matches("[!a-c]", "b") && matches("[]-]", "]") && matches("[a-]", "-"));
+	CHECK(matches("[a", "[a") && matches("\\*", "*") && !matches("\\*", "a"));
+	CHECK(matches("*ab*ab", "abab") && matches("*aab", "aaab") && !matches("*aab", "aba"));
+}
+
 TEST(trace_filter_refusals)
 {
 	refuse("", "no name");
@@ -107,10 +138,12 @@ TEST(trace_filter_refusals)
 	refuse("pid == 99999999999999999999", "no number");
 	refuse("common_type == 1", "overwritten");
 	refuse("args == 1", "neither number nor text");
-	refuse("comm > sh", "with == and !=");
+	refuse("comm > sh", "with ==, != and ~");
 	refuse("comm == \"sh", "no closing quote");
 	refuse("comm == 0123456789abcdef", "more than 15");
-	refuse("comm ~ \"s*\"", "patterns");
+	refuse("pid ~ \"1*\"", "~ cannot compare");
+	refuse("comm ~ 0123456789012345678901234567890123456789012345678901234567890123",
+		"more than 63");
 	refuse("(((((((((((((((((((pid == 1)))))))))))))))))))", "too many brackets");
 	refuse("pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||"
 	       "pid==1"
