@@ -1,6 +1,6 @@
 /*
  * Two processes on one CPU that hand a byte to and fro: what a recorder costs at each switch.
- *   switches COUNT     prints microseconds a switch
+ *   switches COUNT [CPU]     prints microseconds a switch
  */
 #include <sched.h>
 #include <stdio.h>
@@ -27,10 +27,10 @@ int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : 100000;
 	int there[2], back[2];
-	cpu_set_t first;
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	if (pipe(there) || pipe(back) || sched_setaffinity(0, sizeof(first), &first))
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(argc > 2 ? atoi(argv[2]) : 0, &one);
+	if (pipe(there) || pipe(back) || sched_setaffinity(0, sizeof(one), &one))
 		return 1;
 	pid_t child = fork();
 	if (child == 0) {

@@ -3,8 +3,10 @@
  * itself. Prints a line for each way: its name, N, and ns that the calls which wait took in all.
  *
  * short_sleeps are of 0.3 ms, long_sleeps of 40 ms; pipe_reads and futex_waits wait 20 ms for
- * another thread; queueing is of N threads that want one CPU for 0.3 s; N sleepers sleep for ever.
+ * another thread; disk_reads are of 1 MiB, around the cache, of a file in the current folder;
+ * queueing is of N threads that want one CPU for 0.3 s; N sleepers sleep for ever.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -120,6 +122,27 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* What the reads took but for the time on a CPU. */
+__attribute__((noinline)) static uint64_t disk_reads(int times)
+{
+	static const size_t bytes = 1 << 20;
+	void *block = aligned_alloc(4096, bytes);
+	int file = open("waits.block", O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+	if (!block || file < 0)
+		abort();
+	memset(block, 1, bytes);
+	if (unlink("waits.block") || pwrite(file, block, bytes, 0) != (ssize_t)bytes || fsync(file))
+		abort();
+	uint64_t began = now_ns(), cpu_began = cpu_ns();
+	for (int i = 0; i < times; i++)
+		if (pread(file, block, bytes, 0) != (ssize_t)bytes)
+			abort();
+	uint64_t sum = (now_ns() - began) - (cpu_ns() - cpu_began);
+	close(file);
+	free(block);
+	return sum;
+}
+
 static void *spin(void *arg)
 {
 	uint64_t began = now_ns(), *waited = arg, cpu_began = cpu_ns();
@@ -184,6 +207,7 @@ int main(int argc, char **argv)
 		{"long_sleeps", long_sleeps},
 		{"pipe_reads", pipe_reads},
 		{"futex_waits", futex_waits},
+		{"disk_reads", disk_reads},
 		{"queueing", queueing},
 		{"sleepers", sleepers},
 	};
