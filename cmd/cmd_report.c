@@ -227,6 +227,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.percent_limit = options->percent_limit,
 		.max_depth = options->max_depth,
 		.max_bytes = options->max_tree_bytes,
+		.columns = console_columns(),
+		.shows_most = !options->limits_percent,
 		.filter = &filter,
 		.is_empty = !all_samples,
 	};

@@ -24,6 +24,8 @@ void console_show_end(void);
 /* To stdout, at once. Says an error on stderr, unless the reader has closed the pipe. Returns the
  * exit code. */
 int console_print(const struct str *text);
+/* Of the terminal that stdout is; 0: it is none. */
+unsigned console_columns(void);
 /* Prints and destroys the error; the exit code that fits it. */
 int console_fail(struct err *err);
 

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd/console.h"
@@ -145,10 +144,10 @@ static unsigned find_width(const char *output)
 		WIDTH_USUAL = 100,
 		WIDTH_MIN = 80,
 	};
-	struct winsize size;
-	if (strcmp(output, "-") != 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+	unsigned columns = strcmp(output, "-") == 0 ? console_columns() : 0;
+	if (!columns)
 		return WIDTH_USUAL;
-	return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
+	return columns < WIDTH_MIN ? WIDTH_MIN : columns;
 }
 
 /* Other commands of a step write into GitHub's file, too. */

@@ -34,14 +34,6 @@ static bool short_names_is_short(const struct profile_function *function)
 	return function->is_script || function->name[0] == '[' || !strpbrk(function->name, "<(");
 }
 
-bool short_names_put(const struct profile_function *function, struct str *out)
-{
-	return !short_names_is_short(function) &&
-	       short_names_collapse(function, DEMANGLE_SIMPLIFIED, out);
-}
-
-/* ---- names for so many columns ---- */
-
 /* Behind the outermost namespace, or folder of a Go package; NULL: there is none. */
 static const char *behind_scope(const char *name)
 {
@@ -61,48 +53,47 @@ static const char *behind_scope(const char *name)
 	return NULL;
 }
 
-const char *short_names_fit(const struct profile_function *function, short_names_fits_fn *fits,
-	const void *context, struct str *storage)
+bool short_names_each(const struct profile_function *function, short_names_use_fn *use,
+	void *context, struct str *storage)
 {
 	static const enum demangle_mode modes[] = {DEMANGLE_TEMPLATES, DEMANGLE_SIMPLIFIED};
 	const char *name = function->has_bounds ? function->system_name : function->name;
-	if (function->is_script || function->has_bounds || name[0] == '[' || fits(context, name))
-		return name;
+	if (use(context, name))
+		return true;
+	if (function->is_script || function->has_bounds || name[0] == '[')
+		return false;
 	for (size_t i = 0; !short_names_is_short(function) && i < sizeof(modes) / sizeof(*modes);
 		i++) {
 		str_truncate(storage, 0);
 		if (!short_names_collapse(function, modes[i], storage))
 			continue;
 		name = str_text(storage);
-		if (fits(context, name))
-			return name;
+		if (use(context, name))
+			return true;
 	}
-	for (const char *next; (next = behind_scope(name)) && !fits(context, name);)
-		name = next;
-	return name;
+	for (const char *next; (next = behind_scope(name)); name = next)
+		if (use(context, next))
+			return true;
+	return false;
 }
 
-const char *short_names_get(
-	struct short_names *names, const struct profile_function *functions, uint32_t function)
+struct fitting {
+	short_names_fits_fn *fits;
+	const void *context;
+	const char *name; /* the last one that was tried */
+};
+
+static bool is_fitting(void *context, const char *name)
 {
-	const struct profile_function *it = &functions[function];
-	if (short_names_is_short(it))
-		return it->name;
-	bool added;
-	uint64_t *known = map_put(&names->known, function, &added);
-	if (added) {
-		CLEANUP(str_deinit) struct str text = {0};
-		const char *name = it->name;
-		if (short_names_collapse(it, DEMANGLE_SIMPLIFIED, &text))
-			name = arena_strndup(&names->arena, text.data, text.len);
-		*known = (uint64_t)(uintptr_t)name;
-	}
-	return (const char *)(uintptr_t)*known;
+	struct fitting *fitting = context;
+	fitting->name = name;
+	return fitting->fits(fitting->context, name);
 }
 
-void short_names_deinit(struct short_names *names)
+const char *short_names_fit(const struct profile_function *function, short_names_fits_fn *fits,
+	const void *context, struct str *storage)
 {
-	map_deinit(&names->known);
-	arena_deinit(&names->arena);
-	*names = (struct short_names){0};
+	struct fitting fitting = {fits, context, NULL};
+	short_names_each(function, is_fitting, &fitting, storage);
+	return fitting.name;
 }

@@ -10,6 +10,7 @@
 #include "report/model/label_sets.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
+#include "report/name/short_names.h"
 #include "report/write/health.h"
 
 static const char *say_none(const struct text_options *options)
@@ -114,13 +115,72 @@ static void text_put_name(
 	str_put_escaped(out, str_text(&name), name.len);
 }
 
-static void text_put_symbol(const struct table *table, const struct table_row *row,
-	const struct profile_function *function, struct str *out)
+/* ---- names for as much room as there is ---- */
+
+/* Of a terminal; what is wide there counts too little, and is cut by that. */
+static size_t text_columns_of(const char *text, size_t len)
 {
-	if (table->has_object && function->has_bounds)
+	size_t columns = 0;
+	for (size_t i = 0; i < len; i++)
+		columns += (text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+static size_t bytes_of_columns(const char *text, size_t columns)
+{
+	size_t at = 0;
+	while (text[at] && (columns || (text[at] & 0xc0) == 0x80))
+		columns -= (text[at++] & 0xc0) != 0x80;
+	return at;
+}
+
+static bool fits_columns(const void *context, const char *name)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, name, strlen(name));
+	return text_columns_of(safe.data, safe.len) <= *(const size_t *)context;
+}
+
+/* Its middle is left out where there is no room: both ends of a name tell something. */
+static void text_put_elided(const char *text, size_t columns, struct str *out)
+{
+	CLEANUP(str_deinit) struct str safe = {0};
+	str_put_escaped(&safe, text, strlen(text));
+	size_t all = text_columns_of(safe.data, safe.len);
+	if (all <= columns) {
+		str_puts(out, str_text(&safe));
+		return;
+	}
+	size_t tail = (columns - 2) / 2;
+	str_write(out, safe.data, bytes_of_columns(safe.data, columns - 2 - tail));
+	str_puts(out, "..");
+	str_puts(out, safe.data + bytes_of_columns(safe.data, all - tail));
+}
+
+/* `nr_parts`: of its file's path, behind the name; `columns` 0: the whole name. */
+static void text_put_fitting(const struct profile_function *function, uint8_t nr_parts,
+	bool has_object, size_t columns, struct str *out)
+{
+	enum {
+		LEAST = 8, /* less says nothing */
+	};
+	CLEANUP(str_deinit) struct str storage = {0};
+	if (columns && !nr_parts) {
+		columns = columns < LEAST ? LEAST : columns;
+		text_put_elided(
+			short_names_fit(function, fits_columns, &columns, &storage), columns, out);
+	} else if (has_object && function->has_bounds) {
 		str_puts(out, profile_function_own_name(function));
-	else
-		text_put_name(function, table->nr_parts ? table->nr_parts[row->function] : 0, out);
+	} else {
+		text_put_name(function, nr_parts, out);
+	}
+}
+
+static void text_put_symbol(const struct table *table, const struct table_row *row,
+	const struct profile_function *function, size_t columns, struct str *out)
+{
+	text_put_fitting(function, table->nr_parts ? table->nr_parts[row->function] : 0,
+		table->has_object, columns, out);
 }
 
 /* Of an ID as much as --container wants, and as other tools show. */
@@ -155,18 +215,22 @@ static const char *title_of(const struct table_options *options, size_t column)
 	return key ? key : column_info(options->columns[column])->title;
 }
 
+/* `columns`: how many there are for a name; 0: as many as it takes. */
 static void text_put_cell(const struct profile *profile, const struct table *table,
 	const struct table_row *row, const struct table_options *options, size_t column,
-	struct str *out)
+	size_t columns, struct str *out)
 {
 	const struct profile_function *function = &profile->functions.data[row->function];
 	const struct profile_object *object = &profile->objects.data[function->object];
 	const struct profile_thread *thread = &profile->threads.data[row->thread];
 	const struct profile_process *process = &profile->processes.data[thread->process];
+	enum {
+		MARK = 4 /* "[k] " */
+	};
 	switch (options->columns[column]) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
-		text_put_symbol(table, row, function, out);
+		text_put_symbol(table, row, function, columns > MARK ? columns - MARK : 0, out);
 		break;
 	case COLUMN_DSO:
 		put_foreign(out, object->name[0] ? object->name : "-");
@@ -221,12 +285,16 @@ static void text_measure(const struct profile *profile, const struct table *tabl
 		widths[c] = strlen(title_of(options, c));
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
-			text_put_cell(profile, table, &table->rows.data[i], options, c, &cell);
+			text_put_cell(profile, table, &table->rows.data[i], options, c, 0, &cell);
 			if (cell.len > widths[c])
 				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
 		}
 	}
 }
+
+enum {
+	GAP = 2, /* between columns */
+};
 
 static void put_padded(struct str *out, const char *text, size_t len, size_t width, bool is_number)
 {
@@ -241,19 +309,52 @@ static void put_padded(struct str *out, const char *text, size_t len, size_t wid
 
 static void text_put_row(const struct profile *profile, const struct table *table,
 	const struct table_row *row, const struct table_options *options, const size_t *widths,
-	struct str *out)
+	unsigned columns, struct str *out)
 {
 	CLEANUP(str_deinit) struct str cell = {0};
+	size_t line = out->len;
 	str_printf(out, "%7.2f%% %7.2f%% %9llu", profile_percent(row->self, table->total),
 		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
-		text_put_cell(profile, table, row, options, c, &cell);
-		size_t width = c + 1 < options->nr_columns ? widths[c] : 0;
+		bool is_last = c + 1 == options->nr_columns;
+		size_t used = out->len - line + GAP;
+		text_put_cell(profile, table, row, options, c,
+			is_last && columns > used ? columns - used : 0, &cell);
+		size_t width = is_last ? 0 : widths[c];
 		put_padded(out, str_text(&cell), cell.len, width,
 			column_info(options->columns[c])->is_number);
 	}
 	str_putc(out, '\n');
+}
+
+static bool is_below_limit(const struct table *table, const struct table_row *row, bool by_total,
+	const struct text_options *options)
+{
+	uint64_t value = by_total ? row->total : row->self;
+	if (value == 0)
+		return !by_total && options->percent_limit > 0;
+	return profile_percent(value, table->total) < options->percent_limit;
+}
+
+/* Rows are in order. A flat profile has many below any limit that fits others. */
+static size_t count_shown(const struct table *table, const struct table_options *table_options,
+	const struct text_options *options)
+{
+	enum {
+		MOST_PERCENT = 90,
+		ROWS_MAX = 60, /* as far as somebody reads */
+	};
+	size_t shown = table->rows.len, most = 0;
+	while (shown && is_below_limit(table, &table->rows.data[shown - 1], table_options->by_total,
+				options))
+		shown--;
+	uint64_t self = 0;
+	while (options->shows_most && !table_options->by_total && most < table->rows.len &&
+		most < ROWS_MAX && table->rows.data[most].self &&
+		profile_percent(self, table->total) < MOST_PERCENT)
+		self += table->rows.data[most++].self;
+	return shown > most ? shown : most;
 }
 
 /* Many small ones can be most of it. Only self can be added up. */
@@ -262,31 +363,26 @@ static void put_hidden(const struct table *table, size_t shown,
 	struct str *out)
 {
 	size_t hidden = table->rows.len - shown;
-	str_printf(out, "# %zu more %s below %.2g%%", hidden, str_plural(hidden, "row", "rows"),
-		options->percent_limit);
+	bool is_limit =
+		is_below_limit(table, &table->rows.data[shown], table_options->by_total, options) &&
+		(!shown || !is_below_limit(table, &table->rows.data[shown - 1],
+				   table_options->by_total, options));
+	str_printf(out, "# %zu more %s", hidden, str_plural(hidden, "row", "rows"));
+	if (is_limit)
+		str_printf(out, " below %.2g%%", options->percent_limit);
 	uint64_t self = 0;
 	for (size_t i = shown; i < table->rows.len; i++)
 		self += table->rows.data[i].self;
 	if (!table_options->by_total)
 		str_printf(out, ", %.2f%% in all", profile_percent(self, table->total));
-	str_putc(out, '\n');
+	str_puts(out, is_limit ? "\n" : " (--percent-limit 0 shows them)\n");
 }
 
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
 {
-	size_t shown = table->rows.len;
-	while (shown) {
-		const struct table_row *row = &table->rows.data[shown - 1];
-		uint64_t value = table_options->by_total ? row->total : row->self;
-		bool is_below =
-			value == 0 ? !table_options->by_total && options->percent_limit > 0
-				   : profile_percent(value, table->total) < options->percent_limit;
-		if (!is_below)
-			break;
-		shown--;
-	}
+	size_t shown = count_shown(table, table_options, options);
 	size_t widths[TABLE_MAX_COLUMNS] = {0};
 	text_measure(profile, table, shown, table_options, widths);
 	str_printf(out, "#%7s %8s %9s", "self", "total", "samples");
@@ -305,7 +401,8 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			continue;
 		wanted++;
 		if (i < shown)
-			text_put_row(profile, table, row, table_options, widths, out);
+			text_put_row(
+				profile, table, row, table_options, widths, options->columns, out);
 	}
 	if (!wanted)
 		str_puts(out, say_none(options));
@@ -315,17 +412,100 @@ void text_put_table(const struct profile *profile, const struct table *table,
 
 /* ---- the call tree ---- */
 
-static void text_put_branch(const struct profile *profile, const uint8_t *nr_parts,
-	const struct focus_node *node, uint64_t whole, struct str *out)
+struct text_tree {
+	const struct profile *profile;
+	const struct text_options *options;
+	struct focus *focus;
+	uint8_t *nr_parts;
+	VEC(uint32_t) indents; /* by depth, of what was printed last there */
+	VEC(uint32_t) chain;   /* nodes that share a line */
+};
+
+static void text_put_branch_name(
+	const struct text_tree *tree, uint32_t node, size_t columns, struct str *out)
 {
-	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(node->total, whole),
-		profile_percent(node->self, whole));
-	for (uint32_t i = 1; i < node->depth; i++)
+	uint32_t function = tree->focus->nodes.data[node].function;
+	text_put_fitting(&tree->profile->functions.data[function], tree->nr_parts[function], false,
+		columns, out);
+}
+
+/*
+ * All names of a chain, as far as there is room: those at its ends, and how many there are between
+ * them. The last one is where the tree goes on, so it is whole before others are.
+ */
+static void text_put_chain(const struct text_tree *tree, size_t columns, struct str *out)
+{
+	static const char arrow[] = " > ";
+	size_t count = tree->chain.len, begin = out->len;
+	for (size_t i = 0; i < count; i++) {
+		str_puts(out, i ? arrow : "");
+		text_put_branch_name(
+			tree, tree->chain.data[i], count > 1 ? columns / 2 : columns, out);
+	}
+	if (count < 2 || text_columns_of(out->data + begin, out->len - begin) <= columns)
+		return;
+	str_truncate(out, begin);
+	text_put_branch_name(tree, tree->chain.data[0], columns / 3, out);
+	if (count > 2)
+		str_printf(out, "%s%zu more", arrow, count - 2);
+	str_puts(out, arrow);
+	size_t used = text_columns_of(out->data + begin, out->len - begin);
+	text_put_branch_name(
+		tree, tree->chain.data[count - 1], columns > used ? columns - used : 1, out);
+}
+
+static void text_put_branch(const struct text_tree *tree, uint64_t whole, struct str *out)
+{
+	size_t begin = out->len;
+	const struct focus_node *nodes = tree->focus->nodes.data;
+	const struct focus_node *first = &nodes[tree->chain.data[0]];
+	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(first->total, whole),
+		profile_percent(nodes[tree->chain.data[tree->chain.len - 1]].self, whole));
+	for (uint32_t i = 1; i < tree->indents.data[first->depth]; i++)
 		str_puts(out, "| ");
-	str_puts(out, node->is_kernel ? "[k] " : "");
-	const struct profile_function *function = &profile->functions.data[node->function];
-	text_put_name(function, nr_parts[node->function], out);
+	str_puts(out, first->is_kernel ? "[k] " : "");
+	size_t used = out->len - begin;
+	if (tree->options->columns)
+		text_put_chain(tree,
+			tree->options->columns > used ? tree->options->columns - used : 1, out);
+	else
+		text_put_branch_name(tree, tree->chain.data[0], 0, out);
 	str_putc(out, '\n');
+}
+
+/* What a node does nothing but call, all the time; 0: there is no such node. */
+static uint32_t only_callee(const struct text_tree *tree, uint32_t at)
+{
+	enum {
+		PER_MILLE = 995, /* less of it elsewhere is below any limit */
+	};
+	uint32_t max_depth = tree->options->max_depth;
+	if (max_depth && tree->focus->nodes.data[at].depth >= max_depth)
+		return 0;
+	focus_expand(tree->focus, at);
+	const struct focus_node *nodes = tree->focus->nodes.data, *node = &nodes[at];
+	uint32_t child = node->first_child;
+	bool is_only = child && nodes[child].is_kernel == node->is_kernel &&
+		       profile_percent(nodes[child].total, node->total) * 10 >= PER_MILLE;
+	return is_only ? child : 0;
+}
+
+/* Sets the chain that begins with a node, and how far it is indented. Returns its end. */
+static uint32_t text_find_chain(struct text_tree *tree, uint32_t at)
+{
+	tree->chain.len = 0;
+	uint32_t depth = tree->focus->nodes.data[at].depth;
+	uint32_t indent = depth > 1 ? tree->indents.data[depth - 1] + 1 : 1;
+	for (uint32_t end = at;; at = end) {
+		vec_push(&tree->chain, at);
+		depth = tree->focus->nodes.data[at].depth;
+		while (tree->indents.len <= depth)
+			vec_push(&tree->indents, 0);
+		tree->indents.data[depth] = indent;
+		end = tree->options->columns ? only_callee(tree, at) : 0;
+		if (!end)
+			return at;
+	}
 }
 
 /* The next one in the order of printing: down, aside, or aside of what is above. 0: none. */
@@ -348,22 +528,27 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
 		str_puts(out, say_none(options));
-	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(
+	struct text_tree tree = {.profile = profile, .options = options, .focus = focus};
+	tree.nr_parts = namesakes_find(
 		profile->objects.data, profile->functions.data, profile->functions.len);
 	size_t hidden = 0, left_out = 0, begin = out->len;
 	bool is_shown = true;
 	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
-		const struct focus_node *node = &focus->nodes.data[at];
-		is_shown = profile_percent(node->total, whole) >= options->percent_limit;
+		is_shown = profile_percent(focus->nodes.data[at].total, whole) >=
+			   options->percent_limit;
 		hidden += !is_shown;
 		if (!is_shown)
 			continue;
+		at = text_find_chain(&tree, at);
 		if (options->max_bytes && out->len - begin >= options->max_bytes)
 			left_out++;
 		else
-			text_put_branch(profile, nr_parts, node, whole, out);
-		is_shown = !options->max_depth || node->depth < options->max_depth;
+			text_put_branch(&tree, whole, out);
+		is_shown = !options->max_depth || focus->nodes.data[at].depth < options->max_depth;
 	}
+	mem_free(tree.nr_parts);
+	vec_deinit(&tree.indents);
+	vec_deinit(&tree.chain);
 	if (left_out)
 		str_printf(out,
 			"# %zu more %s: the tree is longer than %zu MiB; --max-stack or a greater "

@@ -8,9 +8,13 @@
 #include "report/model/main_event.h"
 
 struct text_options {
-	double percent_limit;        /* rows and branches below are left out, and counted */
-	uint32_t max_depth;          /* of the tree; 0: no limit */
-	size_t max_bytes;            /* of the tree; 0: no limit; branches beyond are counted */
+	double percent_limit; /* rows and branches below are left out, and counted */
+	uint32_t max_depth;   /* of the tree; 0: no limit */
+	size_t max_bytes;     /* of the tree; 0: no limit; branches beyond are counted */
+	/* Of the terminal: names are shortened to fit, and chains of calls without a branch share a
+	 * line. 0: text for programs, with whole names. */
+	unsigned columns;
+	bool shows_most; /* rows below the limit, too, until they are most of the time */
 	const struct filter *filter; /* of rows, by dso and symbol */
 	bool use_color;
 	bool is_empty; /* the recording has no samples: no filter is to blame */

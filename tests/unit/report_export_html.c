@@ -73,6 +73,8 @@ struct page {
 	uint32_t function_objects[MAX], tids[MAX];
 	enum diff_verdict verdicts[MAX][2]; /* of two columns: self and total */
 	uint64_t function_kinds[MAX];
+	size_t nr_forms[MAX];
+	char shortest[MAX][64];
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
 		slice_ns;
 	struct page_node nodes[MAX];
@@ -130,6 +132,9 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 	page->nr_functions = get_count(cursor);
 	for (size_t i = 0; i < page->nr_functions; i++) {
 		get_text(cursor, page->functions[i], sizeof(page->functions[i]));
+		page->nr_forms[i] = get_count(cursor);
+		for (size_t form = 0; form < page->nr_forms[i]; form++)
+			get_text(cursor, page->shortest[i], sizeof(page->shortest[i]));
 		page->function_objects[i] = (uint32_t)bytes_get_varint(cursor);
 		CHECK(page->function_objects[i] < page->nr_objects);
 		bytes_get_varint(cursor);
@@ -324,6 +329,28 @@ TEST(html_data_tells_kinds_of_frames)
 	CHECK_INT(page.nr_functions, 4); /* and what stands for folded ones */
 	for (size_t i = 0; i < 4; i++)
 		CHECK_INT(page.function_kinds[i], kinds[i]);
+}
+
+/* The page has them from the one place that knows how to shorten. */
+TEST(html_data_has_shorter_names)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t get = fixture_frame(&fixture, native, 0x10, "_ZN2ns3getIiEEvT_");
+	uint32_t f =
+		fixture_frame(&fixture, script, LAYOUT_SCRIPT_FIRST, "parse.<locals>.<lambda>");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, get, f), 0, 1);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_INT(page.nr_functions, 3);
+	for (size_t i = 1; i < 3; i++) {
+		bool is_script = strcmp(page.functions[i], "parse.<locals>.<lambda>") == 0;
+		CHECK_INT(page.nr_forms[i], is_script ? 0 : 3);
+		if (!is_script)
+			CHECK_STR(page.shortest[i], "get<...>");
+	}
 }
 
 TEST(html_data_of_nothing)

@@ -29,7 +29,7 @@ static bool skip_character(const char **at)
 	unsigned char c = (unsigned char)**at;
 	if (c == '&')
 		return skip_entity(at);
-	if (c == '<' || (c < 0x20 && c != '\n') || c == 0x7f)
+	if (c == '<' || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
 		return false;
 	uint32_t code_point;
 	size_t bytes = str_utf8_decode(*at, strlen(*at), &code_point);
@@ -130,7 +130,6 @@ static void put_svg(struct profile *profile, const char *zoom, const char *title
 	struct tree tree;
 	struct slice slice;
 	struct focus focus;
-	struct short_names names = {0};
 	tree_init(&tree, profile, &(struct tree_options){0});
 	slice_init_all(&slice, profile);
 	struct tree_weight *weights = tree_weigh(&tree, &slice);
@@ -138,9 +137,9 @@ static void put_svg(struct profile *profile, const char *zoom, const char *title
 	struct flame_svg_options options = {
 		.title = title,
 		.objects = profile->objects.data,
+		.nr_functions = profile->functions.len,
 		.frames = profile->frames.data,
 		.whole = slice.whole.value,
-		.names = &names,
 	};
 	for (uint32_t at = 0, depth = 0; zoom && depth < 8; at = options.root, depth++) {
 		focus_expand(&focus, at);
@@ -150,7 +149,6 @@ static void put_svg(struct profile *profile, const char *zoom, const char *title
 			zoom = NULL;
 	}
 	flame_svg_put(&focus, &options, out);
-	short_names_deinit(&names);
 	focus_deinit(&focus);
 	mem_free(weights);
 	slice_deinit(&slice);

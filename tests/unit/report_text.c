@@ -160,3 +160,63 @@ TEST(the_table_shows_containers_short_and_else_control_groups)
 				   "  25.00%   25.00%         1  web.service  app\n");
 	profile_destroy(profile);
 }
+
+/* ---- for a terminal ---- */
+
+/* start > run, which calls two functions: one of a long name, one of a short one. */
+static struct profile *make_chain(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t start = fixture_frame(&fixture, program, 0x10, "start");
+	uint32_t run = fixture_frame(&fixture, program, 0x20, "run");
+	uint32_t get = fixture_frame(&fixture, program, 0x30, "_ZN2ns3getIiEEvT_");
+	uint32_t put = fixture_frame(&fixture, program, 0x40, "put");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, run, get), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, run, put), 0, 1);
+	return fixture_profile(&fixture);
+}
+
+TEST(a_chain_without_a_branch_is_a_line_of_a_terminal)
+{
+	struct profile *profile = make_chain();
+	CLEANUP(str_deinit) struct str text = {0}, narrow = {0};
+	text_put_tree(profile, false, &(struct text_options){.columns = 80}, &text);
+	CHECK(strstr(str_text(&text), " 100.00%    0.00%  start > run\n"));
+	CHECK(strstr(str_text(&text), "  75.00%   75.00%  | void ns::get<int>(int)\n") ||
+		strstr(str_text(&text), "  75.00%   75.00%  | ns::get<int>(int)\n"));
+	text_put_tree(profile, false, &(struct text_options){.columns = 32}, &narrow);
+	CHECK(strstr(str_text(&narrow), "  75.00%   75.00%  | get<...>\n"));
+	profile_destroy(profile);
+}
+
+TEST(rows_of_a_flat_profile_are_most_of_its_time)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	for (uint32_t i = 0; i < 10; i++) {
+		char name[] = {'f', (char)('0' + i), 0};
+		uint32_t frame = fixture_frame(&fixture, program, 0x10 * (i + 1), name);
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 1);
+	}
+	struct profile *profile = fixture_profile(&fixture);
+	struct table_options columns = {.columns = {COLUMN_SYM}, .nr_columns = 1};
+	struct text_options options = {.percent_limit = 20, .shows_most = true};
+	struct table table;
+	struct filter filter = {0};
+	options.filter = &filter;
+	CLEANUP(str_deinit) struct str text = {0}, limited = {0};
+	table_init(&table, profile, &columns);
+	text_put_table(profile, &table, &columns, &options, &text);
+	CHECK(strstr(
+		str_text(&text), "# 1 more row, 10.00% in all (--percent-limit 0 shows them)"));
+	options.shows_most = false;
+	text_put_table(profile, &table, &columns, &options, &limited);
+	CHECK(strstr(str_text(&limited), "# 10 more rows below 20%, 100.00% in all\n"));
+	table_deinit(&table);
+	profile_destroy(profile);
+}

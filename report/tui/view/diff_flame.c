@@ -224,10 +224,10 @@ static void flame_form_print(void *state, struct app *app, struct str *out)
 		.root = view->root,
 		.order = view->order,
 		.objects = both->names->objects.data,
+		.nr_functions = both->names->functions.len,
 		.frames = both->names->frames.data,
 		.matches = both->matches,
 		.whole = view->focus.nodes.data[0].total,
-		.names = &view->names,
 		.diff = &colours,
 	};
 	flame_svg_put(&view->focus, &options, out);

@@ -20,7 +20,6 @@ void flame_view_forget(struct flame_view *view)
 {
 	flame_deinit(&view->flame);
 	focus_deinit(&view->focus);
-	short_names_deinit(&view->names);
 }
 
 /* ---- the layout ---- */

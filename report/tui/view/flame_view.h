@@ -3,7 +3,6 @@
 #define EBPROF_FLAME_VIEW_H
 
 #include "report/analyse/flame.h"
-#include "report/name/short_names.h"
 #include "report/tui/app_state.h"
 
 struct flame_view;
@@ -30,13 +29,12 @@ struct flame_view {
 	enum flame_order order;
 	struct focus focus; /* borrows from the model */
 	struct flame flame; /* of `root` */
-	struct short_names names;
-	uint32_t root;     /* of the focus: the zoom */
-	uint32_t selected; /* of the focus */
-	struct path path;  /* to it, while leaves are on top */
-	size_t top;        /* the first row that is seen */
-	bool keeps_sight;  /* of the selection; a turn of the wheel ends that */
-	struct rect area;  /* of rows, where they were drawn last */
+	uint32_t root;      /* of the focus: the zoom */
+	uint32_t selected;  /* of the focus */
+	struct path path;   /* to it, while leaves are on top */
+	size_t top;         /* the first row that is seen */
+	bool keeps_sight;   /* of the selection; a turn of the wheel ends that */
+	struct rect area;   /* of rows, where they were drawn last */
 };
 
 /* Gives back what is of a model; the next one is the caller's to set. */

@@ -134,10 +134,10 @@ static void flame_print(void *state, struct app *app, struct str *out)
 		.root = view->root,
 		.order = view->order,
 		.objects = model->names->objects.data,
+		.nr_functions = model->names->functions.len,
 		.frames = model->names->frames.data,
 		.matches = model->matches,
 		.whole = model->slice.whole.value,
-		.names = &view->names,
 	};
 	flame_svg_put(&view->focus, &options, out);
 }

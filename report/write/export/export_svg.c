@@ -10,11 +10,8 @@
 
 static void put_picture(struct focus *focus, struct flame_svg_options picture, struct str *out)
 {
-	struct short_names names = {0};
-	picture.names = &names;
 	picture.whole = focus->nodes.data[0].total;
 	flame_svg_put(focus, &picture, out);
-	short_names_deinit(&names);
 }
 
 static struct tree_weight *svg_weigh(
@@ -40,6 +37,7 @@ static void svg_put_one(const struct profile *profile, struct str *out)
 		.event = main_event_name_of(profile, main_event_of(profile)),
 		.note = note.len ? str_text(&note) : NULL,
 		.objects = profile->objects.data,
+		.nr_functions = profile->functions.len,
 		.frames = profile->frames.data,
 	};
 	struct focus focus;
@@ -73,6 +71,7 @@ static void put_diff(const struct diff_tree *diff, const struct diff_source sour
 	struct flame_svg_options picture = {
 		.title = flame_svg_title(sources[MATCH_NEW].profile),
 		.objects = diff->objects.data,
+		.nr_functions = diff->functions.len,
 		.frames = diff->frames.data,
 		.diff = &colours,
 	};

@@ -4,6 +4,7 @@
 
 #include "report/analyse/frame_kind.h"
 #include "report/model/text/markup.h"
+#include "report/name/short_names.h"
 #include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 
 /* The layout's unit is a thousandth of a pixel, since boxes grow with the zoom; the rest are
@@ -33,6 +34,7 @@ struct svg {
 	struct focus *focus;
 	const struct flame_svg_options *options;
 	bool has_kind[FRAME_KINDS_END], has_inlined; /* of what was put */
+	bool *has_function;
 	struct str *out;
 };
 
@@ -58,13 +60,6 @@ static const char *flame_svg_name_of(const struct svg *svg, uint32_t node)
 {
 	uint32_t function = svg->focus->nodes.data[node].function;
 	return function ? svg->focus->functions[function].name : "all";
-}
-
-static const char *short_name_of(const struct svg *svg, uint32_t node)
-{
-	uint32_t function = svg->focus->nodes.data[node].function;
-	return function ? short_names_get(svg->options->names, svg->focus->functions, function)
-			: "all";
 }
 
 /* Columns of one character: beyond Latin, fonts are as wide again. */
@@ -188,6 +183,16 @@ static void put_tooltip(struct svg *svg, const struct flame_box *box)
 	str_puts(svg->out, "</title>");
 }
 
+struct svg_room {
+	size_t columns;
+};
+
+static bool fits_box(const void *context, const char *name)
+{
+	const struct svg_room *room = context;
+	return text_columns(name, strlen(name)) <= room->columns;
+}
+
 static void flame_svg_put_label(
 	struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
 {
@@ -201,13 +206,15 @@ static void flame_svg_put_label(
 	str_puts(svg->out, "<text");
 	flame_svg_put_units(svg, "x", x + PADDING * UNITS);
 	str_printf(svg->out, " y=\"%u\">", y + BASELINE);
-	CLEANUP(str_deinit) struct str rest = {0};
+	CLEANUP(str_deinit) struct str storage = {0};
 	const char *name = flame_svg_name_of(svg, box->node);
+	uint32_t function = svg->focus->nodes.data[box->node].function;
 	if (box->count > 1) {
-		str_printf(&rest, "+%u", box->count);
-		name = str_text(&rest);
-	} else if (text_columns(name, strlen(name)) > columns) {
-		name = short_name_of(svg, box->node);
+		str_printf(&storage, "+%u", box->count);
+		name = str_text(&storage);
+	} else if (function && text_columns(name, strlen(name)) > columns) {
+		name = short_names_fit(&svg->focus->functions[function], fits_box,
+			&(struct svg_room){columns}, &storage);
 	}
 	put_elided(svg, name, columns);
 	str_puts(svg->out, "</text>");
@@ -217,6 +224,8 @@ static void flame_svg_put_label(
 static void put_box(struct svg *svg, const struct flame_box *box, size_t row, const char *class)
 {
 	uint32_t x = MARGIN * UNITS + box->x, y = svg->top + (uint32_t)row * ROW;
+	if (box->node && box->count == 1)
+		svg->has_function[svg->focus->nodes.data[box->node].function] = true;
 	str_puts(svg->out, "<g>");
 	put_tooltip(svg, box);
 	str_puts(svg->out, "<rect class=\"");
@@ -344,12 +353,50 @@ static void flame_svg_put_foot(struct svg *svg, size_t bottom)
 	str_puts(svg->out, "</text>\n");
 }
 
+/* ---- names for when there is less room than now ---- */
+
+struct svg_forms {
+	struct str *out;
+	const char *name; /* the longest, which stands in boxes' tooltips */
+	bool has_more;
+};
+
+static bool flame_svg_put_form(void *context, const char *name)
+{
+	struct svg_forms *forms = context;
+	if (strcmp(name, forms->name) == 0)
+		return false;
+	if (!forms->has_more)
+		markup_put(forms->out, forms->name, strlen(forms->name));
+	forms->has_more = true;
+	str_putc(forms->out, '\t');
+	markup_put(forms->out, name, strlen(name));
+	return false;
+}
+
+/* A line for each name that has shorter forms: those, with tabs between them. */
+static void flame_svg_put_forms(struct svg *svg)
+{
+	CLEANUP(str_deinit) struct str storage = {0};
+	str_puts(svg->out, "<metadata id=\"names\">");
+	for (size_t i = 1; i < svg->options->nr_functions; i++) {
+		const struct profile_function *function = &svg->focus->functions[i];
+		struct svg_forms forms = {svg->out, function->name, false};
+		if (svg->has_function[i])
+			short_names_each(function, flame_svg_put_form, &forms, &storage);
+		if (forms.has_more)
+			str_putc(svg->out, '\n');
+	}
+	str_puts(svg->out, "</metadata>\n");
+}
+
 void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out)
 {
 	struct svg svg = {
 		.top = TITLE + (options->diff ? LEGEND : 0),
 		.focus = focus,
 		.options = options,
+		.has_function = mem_zalloc_array(options->nr_functions, sizeof(bool)),
 		.out = out,
 	};
 	struct flame_options layout = {
@@ -376,6 +423,8 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	}
 	str_puts(out, "</g>\n");
 	flame_svg_put_foot(&svg, bottom);
+	flame_svg_put_forms(&svg);
+	mem_free(svg.has_function);
 	str_puts(out, "<script><![CDATA[\n");
 	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
 	str_puts(out, "]]></script>\n</svg>\n");

@@ -8,7 +8,6 @@
 
 #include "format/base/str.h"
 #include "report/analyse/flame.h"
-#include "report/name/short_names.h"
 #include "report/write/export/flame_svg_diff.h"
 
 struct flame_svg_options {
@@ -18,10 +17,10 @@ struct flame_svg_options {
 	uint32_t root;     /* of the focus; its callers stand above it */
 	enum flame_order order;
 	const struct profile_object *objects;
+	size_t nr_functions; /* of the focus */
 	const struct profile_frame *frames;
-	const bool *matches; /* by function, these stand out; NULL: none */
-	uint64_t whole;      /* what percentages are of */
-	struct short_names *names;
+	const bool *matches;               /* by function, these stand out; NULL: none */
+	uint64_t whole;                    /* what percentages are of */
 	const struct flame_svg_diff *diff; /* of the same focus; NULL: of one recording */
 };
 

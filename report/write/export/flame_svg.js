@@ -5,20 +5,9 @@
 	const LEFT = 10, WIDTH = 1180, CHARACTER = 7.3, PADDING = 3, ROW = 17;
 	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
 
-	/* "ns::get<int>(char) const" is "ns::get": what stands in brackets goes. */
-	function shortened(name) {
-		const arrows = name.replace(/operator(<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))/g,
-			(found) => found.replace(/[<>()]/g, (c) => String.fromCharCode(0xe000 + "<>()".indexOf(c))));
-		let depth = 0, text = "";
-		for (const c of arrows.replace(/\(anonymous namespace\)/g, "{anonymous}")) {
-			depth -= c === ">" || c === ")";
-			if (depth === 0 && c !== ">" && c !== ")" && c !== "<" && c !== "(")
-				text += c;
-			depth += c === "<" || c === "(";
-		}
-		text = text.replace(/ const$/, "").replace(/[\ue000-\ue003]/g, (c) => "<>()"[c.charCodeAt(0) - 0xe000]);
-		return depth === 0 && text ? text : name;
-	}
+	/* Of names that have shorter forms: those (report/name/short_names.h), each shorter than the one before. */
+	const formsOf = new Map(document.getElementById("names").textContent.split("\n").filter((line) => line)
+		.map((line) => line.split("\t")).map(([name, ...forms]) => [name, forms]));
 
 	const boxes = Array.from(area.children, (group) => {
 		const rect = group.querySelector("rect"), title = group.querySelector("title").textContent;
@@ -28,7 +17,6 @@
 		return {
 			group, rect, title, name, label,
 			first: label ? label.textContent : null,
-			short: shortened(name),
 			isRest: rect.getAttribute("class") === "rest",
 			x: Number(rect.getAttribute("x")) - LEFT,
 			y: Number(rect.getAttribute("y")),
@@ -92,7 +80,8 @@
 			return "";
 		if (box.isRest)
 			return box.name.replace(/^(\d+) functions.*/, "+$1");
-		return elided(columnsOf(box.name) <= columns ? box.name : box.short, columns);
+		const forms = [box.name, ...formsOf.get(box.name) || []];
+		return elided(forms.find((name) => columnsOf(name) <= columns) || forms[forms.length - 1], columns);
 	}
 
 	function place(box, x, width) {

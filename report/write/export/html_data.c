@@ -5,6 +5,7 @@
 #include "report/analyse/frame_kind.h"
 #include "report/compare/compare.h"
 #include "report/name/namesakes.h"
+#include "report/name/short_names.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
@@ -339,6 +340,34 @@ static void put_changes(struct html_data *data, uint32_t function)
 	}
 }
 
+struct html_forms {
+	struct html_data *data;
+	const char *name; /* the longest, which is the function's name */
+	size_t count;
+	bool is_counted;
+};
+
+static bool html_data_put_form(void *context, const char *name)
+{
+	struct html_forms *forms = context;
+	if (strcmp(name, forms->name) == 0)
+		return false;
+	forms->count++;
+	if (forms->is_counted)
+		html_data_put_text(forms->data, name);
+	return false;
+}
+
+static void html_data_put_forms(struct html_data *data, const struct profile_function *function)
+{
+	CLEANUP(str_deinit) struct str storage = {0};
+	struct html_forms forms = {.data = data, .name = function->name};
+	short_names_each(function, html_data_put_form, &forms, &storage);
+	html_data_put_piece(data, forms.count);
+	forms.is_counted = true;
+	short_names_each(function, html_data_put_form, &forms, &storage);
+}
+
 static void html_data_put_functions(struct html_data *data)
 {
 	static const struct profile_function folded = {.name = "[small branches]"};
@@ -364,6 +393,7 @@ static void html_data_put_functions(struct html_data *data)
 		str_truncate(&name, 0);
 		namesakes_put_name(function, is_folded ? 0 : nr_parts[number], &name);
 		html_data_put_text(data, str_text(&name));
+		html_data_put_forms(data, function);
 		html_data_put_piece(data, data->tree.object_numbers[function->object]);
 		html_data_put_piece(data, file_of.data[i]);
 		html_data_put_piece(data, function->line);

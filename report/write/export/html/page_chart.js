@@ -9,7 +9,6 @@ class Lettering {
 		this.context = document.createElement("canvas").getContext("2d");
 		this.context.font = FONT;
 		this.widths = new Map();
-		this.shorts = new Map();
 	}
 	width(letter) {
 		let width = this.widths.get(letter);
@@ -20,24 +19,19 @@ class Lettering {
 	widthOf(text) {
 		return [...text].reduce((sum, letter) => sum + this.width(letter), 0);
 	}
-	short(name) {
-		let short = this.shorts.get(name);
-		if (short === undefined)
-			this.shorts.set(name, short = shortName(name));
-		return short;
-	}
 	fits(text, room) {
 		let used = 0;
 		for (let at = 0; at < text.length && used <= room; at++)
 			used += this.width(text[at]);
 		return used <= room;
 	}
-	fit(text, room) {
+	/* forms: of the text, each shorter than the one before */
+	fit(text, forms, room) {
 		if (this.fits(text, room))
 			return text;
-		text = this.short(text);
-		if (this.fits(text, room))
-			return text;
+		for (text of forms.length ? forms : [text])
+			if (this.fits(text, room))
+				return text;
 		let left = 0, right = text.length, width = this.width("…");
 		while (left < right) {
 			const fromLeft = left * 2 <= (text.length - right) * 3; // 3 letters of 5 at the left
@@ -216,7 +210,8 @@ class Chart {
 	letter(context, box, y, room) {
 		const label = this.label(box.node), note = room > 110 ? this.note(this.tree, box.node) : "";
 		const taken = note ? this.lettering.widthOf(note) + 12 : 0, middle = y + ROW / 2 - 0.5;
-		context.fillText(this.lettering.fit(label, room - taken), box.x + 5, middle);
+		const func = this.tree.func[box.node], forms = func < 0 ? [] : this.profile.functions[func].forms;
+		context.fillText(this.lettering.fit(label, forms, room - taken), box.x + 5, middle);
 		if (note)
 			context.fillText(note, box.x + 5 + room - taken + 12, middle);
 	}

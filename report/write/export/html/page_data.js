@@ -128,7 +128,7 @@ function readProfile(bytes) {
 	profile.objects = reader.list(() => ({name: reader.text()}));
 	profile.files = reader.list(() => reader.text());
 	profile.functions = reader.list(() => {
-		const it = {name: reader.text(), object: reader.number(), file: reader.number(), line: reader.number(),
+		const it = {name: reader.text(), forms: reader.list(() => reader.text()), object: reader.number(), file: reader.number(), line: reader.number(),
 			kind: reader.number()};
 		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
 	});
