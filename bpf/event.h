@@ -34,6 +34,7 @@ enum {
 	EVENT_MAX_CALLS = 6,            /* functions whose time is measured, each a source */
 	EVENT_MAX_OPEN_CALLS = 1 << 16, /* calls of them that have not returned */
 	EVENT_MAX_OPEN_SYSCALLS = 1 << 16,
+	EVENT_MAX_CONTENTIONS = 1 << 14,   /* tasks that wait for locks of the kernel at a time */
 	EVENT_MAX_SYSCALLS = 1 << 10,      /* numbers of system calls stay below */
 	EVENT_SYSCALL_OF_32_BITS = 0xffff, /* in place of a number: of a program of 32 bits */
 };
@@ -52,6 +53,7 @@ enum event_source_number {
 	EVENT_SOURCE_DURATION = EVENT_SOURCE_HEAP + 4,
 	EVENT_SOURCE_CALL = EVENT_SOURCE_DURATION, /* the first of EVENT_MAX_CALLS */
 	EVENT_SOURCE_SYSCALL = EVENT_SOURCE_CALL + EVENT_MAX_CALLS,
+	EVENT_SOURCE_LOCK,
 	EVENT_SOURCES,
 	EVENT_DURATIONS = EVENT_SOURCES - EVENT_SOURCE_DURATION,
 };
@@ -370,9 +372,11 @@ struct event_trace_term {
 /* A tracepoint: events of it are those of a source. */
 struct event_trace_point {
 	unsigned int source, event;
-	unsigned long long period; /* one of so many hits on a CPU is a sample */
+	unsigned long long period; /* one of so many hits on a CPU is a sample, or of that value */
 	unsigned int nr_terms;     /* what a hit has to fulfil; 0: nothing */
-	unsigned int zero;
+	/* Of the field that is a hit's value: where it is, its bytes; 0: hits are counted. */
+	unsigned short value_offset;
+	unsigned char value_bytes, value_is_signed;
 	struct event_trace_term terms[EVENT_TRACE_MAX_TERMS];
 };
 
@@ -423,6 +427,8 @@ struct event_config {
 	struct event_function {
 		unsigned long long start, end;
 	} switches, schedules;
+	/* ... and bpf_trace_run2(), which runs the programs of locks. */
+	struct event_function runs_two;
 };
 
 /*

@@ -71,6 +71,7 @@ static struct err *take_event_spec(const struct event_spec *spec, struct record_
 		events->has_functions = true;
 		return NULL;
 	case EVENT_SPEC_SYSCALLS:
+	case EVENT_SPEC_LOCKS:
 		events->has_syscalls = true;
 		return NULL;
 	case EVENT_SPEC_TRACEPOINT:
@@ -248,6 +249,7 @@ static const struct opt_word event_words[] = {
 	{"runq", 0, false},
 	{"wall", 0, false},
 	{"syscalls", 0, false},
+	{"lock", 0, false},
 	{"page-faults", 0, false},
 	{"minor-faults", 0, false},
 	{"major-faults", 0, false},

@@ -111,7 +111,7 @@ static void list_waits(const struct event_listing *listing)
 	}
 }
 
-static void list_syscalls(const struct event_listing *listing)
+static void list_durations(const struct event_listing *listing)
 {
 	static const struct event_listed rows[] = {
 		{"syscalls", NULL, "system calls", "ns", "how long each takes, and who calls it",
@@ -119,6 +119,9 @@ static void list_syscalls(const struct event_listing *listing)
 			false},
 		{"syscall:NAME", NULL, "system calls", "ns", "this one alone",
 			"hundreds of ns a call in all processes; a sample about 10 us", NULL, true},
+		{"lock", NULL, "locks of the kernel", "ns",
+			"waits for mutexes and semaphores of the kernel; -e offcpu has the users'",
+			"hundreds of ns a contention; a sample about 10 us", NULL, false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		list_event(listing, &rows[i]);
@@ -247,7 +250,7 @@ size_t event_list_each(const char *pattern, event_list_fn *fn, void *context)
 	struct event_listing listing = {pattern, fn, context};
 	list_timer(&listing);
 	list_waits(&listing);
-	list_syscalls(&listing);
+	list_durations(&listing);
 	list_names(&listing, PERF_TYPE_SOFTWARE, "software");
 	list_names(&listing, PERF_TYPE_HARDWARE, "hardware");
 	list_caches(&listing);

@@ -153,6 +153,11 @@ static struct err *take_term(struct event_spec *spec, struct span term)
 		spec->name = mem_strndup(value.at, value.len);
 		return NULL;
 	}
+	if (has_value && span_is(name, "value") && spec->kind == EVENT_SPEC_TRACEPOINT) {
+		mem_free(spec->value_field);
+		spec->value_field = mem_strndup(value.at, value.len);
+		return NULL;
+	}
 	try(refuse_term(name));
 	if (spec->kind != EVENT_SPEC_PMU)
 		return err_new(
@@ -211,6 +216,7 @@ static bool find_own_event(struct span name, struct event_spec *spec)
 		{"offcpu", EVENT_SPEC_WAITS, SESSION_EVENT_NONE, SESSION_WAIT_OFF_CPU, false},
 		{"runq", EVENT_SPEC_WAITS, SESSION_EVENT_NONE, SESSION_WAIT_RUN_QUEUE, false},
 		{"syscalls", EVENT_SPEC_SYSCALLS, SESSION_EVENT_NONE, 0, false},
+		{"lock", EVENT_SPEC_LOCKS, SESSION_EVENT_NONE, 0, false},
 		{"wall", EVENT_SPEC_WAITS, SESSION_EVENT_NONE,
 			SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE, true},
 	};
@@ -336,7 +342,7 @@ static bool is_tracepoint(struct span text)
 static struct err *refuse_unknown(struct span name)
 {
 	static const char *const own[] = {
-		"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall", "syscalls", NULL};
+		"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall", "syscalls", "lock", NULL};
 	CLEANUP_FREE char *word = mem_strndup(name.at, name.len);
 	struct nearest nearest = nearest_to(word);
 	for (size_t i = 0; own[i]; i++)
@@ -354,8 +360,9 @@ static struct err *take_named(struct event_spec *spec, struct span text)
 	while (len < text.len && text.at[len] != ':' && text.at[len] != '/')
 		len++;
 	struct span name = {text.at, len}, rest = span_behind(text, len);
-	/* syscalls:sys_enter_read is a tracepoint: the event of that name has no modifiers. */
-	bool is_system = span_is(name, "syscalls") && rest.len && *rest.at == ':';
+	/* syscalls:sys_enter_read is a tracepoint: the events of such names have no modifiers. */
+	bool is_system =
+		(span_is(name, "syscalls") || span_is(name, "lock")) && rest.len && *rest.at == ':';
 	if (!is_system && (find_own_event(name, spec) || find_counter(name, spec)))
 		return take_rest(spec, rest);
 	if (rest.len && *rest.at == '/') {
@@ -364,11 +371,16 @@ static struct err *take_named(struct event_spec *spec, struct span text)
 		spec->text = mem_strndup(name.at, name.len);
 		return take_rest(spec, rest);
 	}
-	if (!is_tracepoint(text))
+	struct span point = span_before(text, '/');
+	if (!is_tracepoint(point))
 		return refuse_unknown(text);
 	spec->kind = EVENT_SPEC_TRACEPOINT;
 	spec->unit = "hits";
-	spec->text = mem_strndup(text.at, text.len);
+	spec->text = mem_strndup(point.at, point.len);
+	try(take_rest(spec, span_behind(text, point.len)));
+	if (spec->frequency_hz)
+		return err_new(
+			ERR_USAGE, "\"%s\": tracepoints have a period=, not a freq=", spec->name);
 	return NULL;
 }
 
@@ -439,10 +451,14 @@ static struct err *check_modifiers(struct event_spec *spec)
 			spec->name);
 	if (spec->kind == EVENT_SPEC_TIMER && has_more_than_levels(modifiers))
 		return err_new(ERR_USAGE, "\"%s\": the timer knows :u and :k only", spec->name);
-	bool has_none = spec->kind == EVENT_SPEC_WAITS || spec->kind == EVENT_SPEC_SYSCALLS;
+	bool has_none = spec->kind == EVENT_SPEC_WAITS || spec->kind == EVENT_SPEC_SYSCALLS ||
+			spec->kind == EVENT_SPEC_LOCKS || spec->kind == EVENT_SPEC_TRACEPOINT;
 	if (has_none && (modifiers->user || modifiers->kernel || has_more_than_levels(modifiers)))
 		return err_new(ERR_USAGE, "\"%s\": %s have no modifiers", spec->name,
-			spec->kind == EVENT_SPEC_WAITS ? "waits" : "system calls");
+			spec->kind == EVENT_SPEC_WAITS        ? "waits"
+			: spec->kind == EVENT_SPEC_TRACEPOINT ? "tracepoints"
+			: spec->kind == EVENT_SPEC_LOCKS      ? "locks"
+							      : "system calls");
 	return NULL;
 }
 
@@ -536,6 +552,7 @@ static void deinit_spec(struct event_spec *spec)
 	vec_deinit(&spec->terms);
 	mem_free(spec->name);
 	mem_free(spec->text);
+	mem_free(spec->value_field);
 }
 
 void event_specs_deinit(struct event_specs *specs)

@@ -23,7 +23,8 @@ enum event_spec_kind {
 	EVENT_SPEC_URETPROBE,  /* likewise, where it returns */
 	EVENT_SPEC_CALL,       /* likewise, from its entry to its return */
 	EVENT_SPEC_SYSCALLS,   /* text: the name of one; NULL: all */
-	EVENT_SPEC_TRACEPOINT, /* text: SYSTEM:NAME, with * and ? */
+	EVENT_SPEC_LOCKS,      /* of the kernel */
+	EVENT_SPEC_TRACEPOINT, /* text: SYSTEM:NAME, with * and ?; value_field */
 	EVENT_SPEC_COUNTER,    /* type, config and what follows */
 	EVENT_SPEC_PMU,        /* text: its name; terms that sysfs explains, see record/pmu.h */
 };
@@ -53,6 +54,7 @@ struct event_spec {
 	uint64_t config, config1, config2;
 	uint32_t breakpoint_type;
 	VEC(struct event_term) terms;
+	char *value_field;     /* of a tracepoint, what its hits weigh; NULL: one */
 	uint64_t period;       /* 0: not given */
 	uint32_t frequency_hz; /* likewise */
 	struct event_modifiers modifiers;

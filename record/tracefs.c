@@ -217,6 +217,31 @@ struct err *tracefs_fields(
 	return NULL;
 }
 
+const char *tracepoint_unit_parse(const char *format, const char *field)
+{
+	CLEANUP(str_deinit) struct str wanted = {0};
+	const char *print = strstr(format, "print fmt:");
+	str_printf(&wanted, "%s=%%", field);
+	const char *at = print ? strstr(print, str_text(&wanted)) : NULL;
+	if (at) {
+		at += wanted.len;
+		at += strspn(at, "lLuidzt0123456789 ");
+		if (strncmp(at, "[ns]", strlen("[ns]")) == 0)
+			return "ns";
+	}
+	return strncmp(field, "bytes", strlen("bytes")) == 0 ? "bytes" : field;
+}
+
+struct err *tracefs_unit(
+	int root, const struct tracepoint *tracepoint, const char *field, const char **ret)
+{
+	CLEANUP(str_deinit) struct str format = {0};
+	if (!read_tracepoint_file(root, tracepoint->name, "format", &format))
+		return err_sys(errno, "cannot read the fields of tracepoint %s", tracepoint->name);
+	*ret = tracepoint_unit_parse(str_text(&format), field);
+	return NULL;
+}
+
 void tracepoint_fields_deinit(struct tracepoint_fields *fields)
 {
 	vec_each(fields, field)

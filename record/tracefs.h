@@ -44,7 +44,13 @@ struct tracepoint_fields {
 
 struct err *tracefs_fields(int root, const struct tracepoint *tracepoint,
 	struct tracepoint_fields *ret) ERR_MUST_CHECK;
+/* "ns" of a field that the kernel prints with "[ns]" behind it, "bytes" of one that is called so;
+ * else its name, borrowed. */
+struct err *tracefs_unit(int root, const struct tracepoint *tracepoint, const char *field,
+	const char **ret) ERR_MUST_CHECK;
 /* The same of the text of a "format" file. */
+const char *tracepoint_unit_parse(const char *format, const char *field);
+/* Fields as above, of such a text. */
 void tracepoint_fields_parse(const char *format, struct tracepoint_fields *ret);
 void tracepoint_fields_deinit(struct tracepoint_fields *fields);
 

@@ -5,6 +5,7 @@
 #include "bpf/source/call.bpf.h"
 #include "bpf/source/counter.bpf.h"
 #include "bpf/source/heap.bpf.h"
+#include "bpf/source/lock.bpf.h"
 #include "bpf/source/probe.bpf.h"
 #include "bpf/source/sleeper.bpf.h"
 #include "bpf/source/syscall.bpf.h"

@@ -8,6 +8,7 @@
 #ifndef EBPROF_SOURCE_TRACE_BPF_H
 #define EBPROF_SOURCE_TRACE_BPF_H
 
+#include "bpf/source/time_selector.bpf.h"
 #include "bpf/take_sample.bpf.h"
 
 /* False until the recorder lets hits count, and again when it has done with them. */
@@ -27,12 +28,12 @@ struct {
 	__type(value, struct event_trace_point);
 } trace_points SEC(".maps");
 
-/* Hits since the last sample. */
+/* Hits, or their values, since the last sample. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct event_time_selector);
 } trace_passed SEC(".maps");
 
 /* Patterns, by the numbers that comparisons have. */
@@ -64,19 +65,35 @@ static __always_inline bool compare_numbers(
 	}
 }
 
+/* As a number of 64 bits. */
+static __always_inline __u64 widen_field(__u64 field, __u32 bytes, bool is_signed)
+{
+	__u32 unused_bits = (8 - (bytes & 15)) * 8 & 63;
+	field <<= unused_bits;
+	return is_signed ? (__u64)((__s64)field >> unused_bits) : field >> unused_bits;
+}
+
+/* What a hit weighs; of a field that is below 0, nothing. */
+static __noinline __u64 value_of_hit(const void *record, const struct event_trace_point *point)
+{
+	__u64 field = 0;
+	if (!point->value_bytes)
+		return 1;
+	if (bpf_probe_read_kernel(
+		    &field, sizeof(field), (const char *)record + point->value_offset))
+		return 0;
+	field = widen_field(field, point->value_bytes, point->value_is_signed);
+	return point->value_is_signed && (__s64)field < 0 ? 0 : field;
+}
+
 static __noinline bool number_fits(const void *record, const struct event_trace_term *term)
 {
 	__u64 field = 0;
-	__u32 unused_bits = (8 - (term->bytes & 15)) * 8 & 63;
 	if (term->offset < sizeof(struct trace_record))
 		field = (__u32)bpf_get_current_pid_tgid();
 	else if (bpf_probe_read_kernel(&field, sizeof(field), (const char *)record + term->offset))
 		return false;
-	field <<= unused_bits;
-	if (term->is_signed)
-		field = (__u64)((__s64)field >> unused_bits);
-	else
-		field >>= unused_bits;
+	field = widen_field(field, term->bytes, term->is_signed);
 	bool is_less = term->is_signed ? (__s64)field < (__s64)term->value : field < term->value;
 	return compare_numbers(term, field, is_less);
 }
@@ -152,33 +169,48 @@ static __always_inline bool passes_filter(const void *record, const struct event
 	return at == EVENT_TRACE_PASSES;
 }
 
-/* Accounts for a hit. False: it makes no sample. */
-static __noinline bool admit_trace(
+/* Of hits that are counted, one of a period stands for it. */
+static __always_inline __u64 select_hit(
+	struct event_time_selector *passed, const struct event_trace_point *point, __u64 value)
+{
+	if (point->value_bytes)
+		return select_by_time(passed, value, point->period);
+	if (++passed->passed < point->period)
+		return 0;
+	passed->passed = 0;
+	return point->period;
+}
+
+/* Accounts for a hit; what its sample stands for. 0: it makes none. */
+static __noinline __u64 admit_trace(
 	const void *record, const struct event_trace_point *point, __u32 number)
 {
-	struct event_counters *counted = count_event(point->source, 1);
-	__u64 *passed = bpf_map_lookup_elem(&trace_passed, &number);
+	__u64 value = value_of_hit(record, point);
+	struct event_counters *counted = count_event(point->source, value);
+	struct event_time_selector *passed = bpf_map_lookup_elem(&trace_passed, &number);
 	if (!counted || !passed)
-		return false;
-	if (!(__u32)bpf_get_current_pid_tgid())
-		count_as(counted, EVENT_COUNTER_IDLE, 1);
-	else if (!is_target() || !passes_filter(record, point))
-		count_as(counted, EVENT_COUNTER_FILTERED, 1);
-	else if (++*passed < point->period)
-		count_as(counted, EVENT_COUNTER_BELOW, 1);
-	else
-		return !(*passed = 0);
-	return false;
+		return 0;
+	if (!(__u32)bpf_get_current_pid_tgid()) {
+		count_as(counted, EVENT_COUNTER_IDLE, value);
+	} else if (!is_target() || !passes_filter(record, point)) {
+		count_as(counted, EVENT_COUNTER_FILTERED, value);
+	} else {
+		__u64 selected = select_hit(passed, point, value);
+		if (selected)
+			return selected;
+		count_as(counted, EVENT_COUNTER_BELOW, value);
+	}
+	return 0;
 }
 
 /* As begin_tick_walk(). */
 static __noinline int begin_trace_walk(
-	void *record, struct scratch *scratch, const struct event_trace_point *point)
+	void *record, struct scratch *scratch, const struct event_trace_point *point, __u64 value)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	take_lane(scratch, EVENT_LANE_INTERRUPT);
-	begin_sample(task, scratch, point->source, point->event, point->period);
-	scratch->sample.measured = 1;
+	begin_sample(task, scratch, point->source, point->event, value);
+	scratch->sample.measured = value_of_hit(record, point);
 	finish_kernel_stack(&scratch->kernel,
 		bpf_get_stack(record, scratch->kernel.address, sizeof(scratch->kernel.address), 0));
 	bool has_user_stack = begin_user_stack(task, scratch);
@@ -196,9 +228,10 @@ static __always_inline int begin_trace(struct trace_record *record, bool has_loo
 	__u32 number = KERNEL_HAS_HELPER(get_attach_cookie) ? bpf_get_attach_cookie(record) : 0;
 	const struct event_trace_point *point = bpf_map_lookup_elem(&trace_points, &number);
 	struct scratch *scratch = scratch_of_lane(EVENT_LANE_INTERRUPT);
-	if (!takes_traces || !point || !scratch || !admit_trace(record, point, number))
+	__u64 value = takes_traces && point && scratch ? admit_trace(record, point, number) : 0;
+	if (!value)
 		return NEXT_NONE;
-	return begin_trace_walk(record, scratch, point);
+	return begin_trace_walk(record, scratch, point, value);
 }
 
 SAMPLING_PROGRAMS("tracepoint", trace, struct trace_record, begin_trace)

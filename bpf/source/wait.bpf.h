@@ -255,11 +255,13 @@ static __always_inline bool returns_into(const struct event_function *function, 
 	return address > function->start && address <= function->end;
 }
 
-static __noinline __u32 count_own_frames(const struct kernel_stack *stack)
+/* Up to that of a function, which is the last of them; 0: it is not there. */
+static __noinline __u32 count_own_frames(
+	const struct kernel_stack *stack, const struct event_function *last)
 {
-	struct event_function switches = config.switches;
+	struct event_function function = *last;
 	for (__u32 i = 1; i <= MAX_OWN_FRAMES; i++)
-		if (returns_into(&switches, stack->address[i]))
+		if (returns_into(&function, stack->address[i]))
 			return i + 1;
 	return 0;
 }
@@ -272,7 +274,8 @@ static __always_inline void take_kernel_stack_of_wait(void *ctx, struct kernel_s
 	__u32 own = raises_interrupts ? 0 : own_frames;
 	long bytes = bpf_get_stack(ctx, stack->address, room, own);
 	if (bytes > 0 && !own && config.switches.start) {
-		own_frames = own = count_own_frames(stack);
+		struct event_function switches = config.switches;
+		own_frames = own = count_own_frames(stack, &switches);
 		bytes = bpf_get_stack(ctx, stack->address, room, own & 0xf);
 	}
 	if (bytes > 0 && own && returns_into(&schedules, stack->address[0]))

@@ -1,9 +1,12 @@
 #include "record/source/duration.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <stdio.h>
+#include <errno.h>
 
 #include "bpf/sample.skel.h"
+#include "format/base/mem.h"
+#include "record/feature.h"
 #include "record/source/source_kernel.h"
 
 static uint32_t number_of_duration(const struct source *source)
@@ -22,6 +25,28 @@ int duration_program(const struct duration *duration, const char *name)
 	return bpf_program__fd(source_kernel_starter(duration->bpf, name));
 }
 
+struct err *duration_open(
+	struct duration *duration, const char *const *names, const int *programs, const char *lacks)
+{
+	for (int i = 0; i < DURATION_ENDS; i++) {
+		int fd = bpf_raw_tracepoint_open(names[i], programs[i]);
+		if (fd == -ENOENT)
+			return err_new(ERR_UNSUPPORTED, "%s", lacks);
+		if (fd < 0)
+			return feature_explain(
+				err_sys(-fd, "cannot attach to the tracepoint %s", names[i]));
+		duration->tracepoints[i] = fd;
+	}
+	return NULL;
+}
+
+void duration_close(struct duration *duration)
+{
+	for (int i = 0; i < DURATION_ENDS; i++)
+		if (duration->tracepoints[i] > 0)
+			mem_close_fd(&duration->tracepoints[i]);
+}
+
 void duration_start(struct duration *duration, const struct source *source, uint64_t now_ns)
 {
 	struct sample_bpf__bss *bss = duration->bpf->bss;
@@ -38,5 +63,6 @@ void duration_stop(struct duration *duration, const struct source *source)
 
 void duration_deinit(struct duration *duration)
 {
+	duration_close(duration);
 	growing_period_deinit(&duration->period);
 }

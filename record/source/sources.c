@@ -3,6 +3,7 @@
 #include "record/source/call.h"
 #include "record/source/counter.h"
 #include "record/source/heap.h"
+#include "record/source/kernel_lock.h"
 #include "record/source/probe.h"
 #include "record/source/source_kernel.h"
 #include "record/source/system_call.h"
@@ -22,6 +23,7 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS] = &heap_used_objects_source,
 	[EVENT_SOURCE_CALL... EVENT_SOURCE_CALL + EVENT_MAX_CALLS - 1] = &call_source,
 	[EVENT_SOURCE_SYSCALL] = &system_call_source,
+	[EVENT_SOURCE_LOCK] = &kernel_lock_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");

@@ -1,8 +1,6 @@
 #include "record/source/system_call.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <string.h>
 
 #include "bpf/sample.skel.h"
@@ -11,21 +9,15 @@
 #include "format/file/layout.h"
 #include "format/machine/machine.h"
 #include "record/event_spec.h"
-#include "record/feature.h"
 #include "record/source/duration.h"
 #include "record/source/source_kernel.h"
 
 static const char calls[] = "syscall"; /* of on_syscall() */
 
-enum {
-	SYSCALL_TRACEPOINTS = 2,
-};
-
 struct system_call_state {
 	struct duration duration;
 	uint64_t wanted[EVENT_MAX_SYSCALLS / 64]; /* bits; where there are none, all */
 	bool wants_some;
-	int tracepoints[SYSCALL_TRACEPOINTS]; /* -1: it is not open */
 };
 
 static struct err *want_syscall(struct system_call_state *state, const char *name)
@@ -57,7 +49,6 @@ static struct err *system_call_probe(struct source *source, const struct session
 			continue;
 		if (!state) {
 			state = source->state = mem_zalloc(sizeof(*state));
-			state->tracepoints[0] = state->tracepoints[1] = -1;
 			state->duration.period_ns = options->wait_period_ns;
 		}
 		if (spec->period)
@@ -87,21 +78,15 @@ static void system_call_load(struct source *source, struct sample_bpf *bpf)
 
 static struct err *system_call_attach(struct source *source, const struct source_place *place)
 {
-	static const char *const names[SYSCALL_TRACEPOINTS] = {"sys_enter", "sys_exit"};
+	static const char *const names[DURATION_ENDS] = {"sys_enter", "sys_exit"};
 	struct system_call_state *state = source->state;
-	const int programs[SYSCALL_TRACEPOINTS] = {
-		bpf_program__fd(place->bpf->progs.on_syscall_enter),
+	const int programs[DURATION_ENDS] = {bpf_program__fd(place->bpf->progs.on_syscall_enter),
 		duration_program(&state->duration, calls)};
 	int walks;
 	try(source_kernel_program(place->bpf, source->row->program, &walks));
-	for (int i = 0; i < SYSCALL_TRACEPOINTS; i++) {
-		int fd = bpf_raw_tracepoint_open(names[i], programs[i]);
-		if (fd < 0)
-			return feature_explain(
-				err_sys(-fd, "cannot attach to the tracepoints of system calls"));
-		state->tracepoints[i] = fd;
-	}
-	return NULL;
+	return duration_open(&state->duration, names, programs,
+		"system calls cannot be recorded: this kernel has no tracepoints of them "
+		"(CONFIG_FTRACE_SYSCALLS)");
 }
 
 static struct err *system_call_start(struct source *source, uint64_t now_ns)
@@ -110,18 +95,12 @@ static struct err *system_call_start(struct source *source, uint64_t now_ns)
 	return NULL;
 }
 
-static void close_syscall_tracepoints(struct system_call_state *state)
-{
-	for (int i = 0; i < SYSCALL_TRACEPOINTS; i++)
-		mem_close_fd(&state->tracepoints[i]);
-}
-
 static void system_call_stop(struct source *source, uint64_t now_ns)
 {
 	struct system_call_state *state = source->state;
 	(void)now_ns;
 	duration_stop(&state->duration, source);
-	close_syscall_tracepoints(state);
+	duration_close(&state->duration);
 	source_kernel_settle(source, state->duration.bpf);
 }
 
@@ -142,7 +121,6 @@ static struct err *system_call_update(struct source *source, uint64_t now_ns)
 static void system_call_release(struct source *source)
 {
 	struct system_call_state *state = source->state;
-	close_syscall_tracepoints(state);
 	duration_deinit(&state->duration);
 	mem_free(state);
 }

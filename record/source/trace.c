@@ -4,12 +4,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "format/base/nearest.h"
 #include "format/file/layout.h"
 #include "record/event_spec.h"
 #include "record/feature.h"
@@ -45,17 +47,43 @@ static const struct event_spec *trace_spec(const struct session_options *options
 	return NULL;
 }
 
-static struct err *describe_points(struct trace_state *state, uint32_t source, int root)
+static struct err *find_value(const struct event_spec *spec, const struct tracepoint *tracepoint,
+	const struct tracepoint_fields *fields, struct event_trace_point *point)
 {
+	struct nearest nearest = nearest_to(spec->value_field);
+	vec_each(fields, field) {
+		bool is_number = !field->is_text && !field->is_located && field->bytes <= 8;
+		if (is_number && strcmp(field->name, spec->value_field) == 0) {
+			point->value_offset = (uint16_t)field->offset;
+			point->value_bytes = (uint8_t)field->bytes;
+			point->value_is_signed = field->is_signed;
+			return NULL;
+		}
+		if (is_number)
+			nearest_offer(&nearest, field->name);
+	}
+	return err_new(ERR_USAGE, "tracepoint %s has no number \"%s\"%s%s%s", tracepoint->name,
+		spec->value_field, nearest.word ? ": did you mean " : "",
+		nearest.word ? nearest.word : "", nearest.word ? "?" : "");
+}
+
+static struct err *describe_points(
+	struct trace_state *state, uint32_t source, int root, const char **unit)
+{
+	const struct event_spec *spec = state->spec;
 	for (size_t i = 0; i < state->tracepoints.len; i++) {
+		const struct tracepoint *tracepoint = &state->tracepoints.data[i];
 		CLEANUP(tracepoint_fields_deinit) struct tracepoint_fields fields = {0};
 		struct event_trace_point point = {.source = source,
 			.event = (unsigned)i,
-			.period = state->spec->period ? state->spec->period : 1};
-		if (state->spec->filter) {
-			try(tracefs_fields(root, &state->tracepoints.data[i], &fields));
-			try(trace_filter_parse(
-				state->spec->filter, &fields, &state->globs, &point));
+			.period = spec->period ? spec->period : 1};
+		if (spec->filter || spec->value_field)
+			try(tracefs_fields(root, tracepoint, &fields));
+		if (spec->filter)
+			try(trace_filter_parse(spec->filter, &fields, &state->globs, &point));
+		if (spec->value_field) {
+			try(find_value(spec, tracepoint, &fields, &point));
+			try(tracefs_unit(root, tracepoint, spec->value_field, unit));
 		}
 		vec_push(&state->points, point);
 	}
@@ -79,11 +107,12 @@ static struct err *trace_probe(struct source *source, const struct session_optio
 	state->program = -1;
 	try(tracefs_open(&root));
 	try(tracefs_find(root, spec->text, &state->tracepoints));
-	try(describe_points(state, source->number, root));
+	const char *unit = LAYOUT_UNIT_HITS;
+	try(describe_points(state, source->number, root, &unit));
 	source->name = spec->name;
 	vec_each(&state->tracepoints, tracepoint)
 		vec_push(&source->events,
-			(struct source_event){.name = tracepoint->name, .unit = LAYOUT_UNIT_HITS});
+			(struct source_event){.name = tracepoint->name, .unit = unit});
 	return NULL;
 }
 

@@ -3,16 +3,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
 #include "record/feature.h"
-#include "record/kallsyms.h"
 #include "record/source/event_tally.h"
 #include "record/source/growing_period.h"
+#include "record/source/kernel_function.h"
 #include "record/source/source_kernel.h"
 #include "record/source/switch_interrupts.h"
 
@@ -56,69 +55,35 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	return NULL;
 }
 
-/* ---- where functions of the kernel are ---- */
-
-enum kernel_function {
+enum wait_function { /* of the kernel */
 	SWITCHES,
 	SCHEDULES,
 	COPIES_OF_OTHERS, /* the helper that on_sleeper() uses, Linux 5.18 */
-	KERNEL_FUNCTIONS,
+	WAIT_FUNCTIONS,
 };
-
-static const char *const kernel_functions[KERNEL_FUNCTIONS] = {
-	[SWITCHES] = "__schedule",
-	[SCHEDULES] = "schedule",
-	[COPIES_OF_OTHERS] = "bpf_copy_from_user_task",
-};
-
-struct function_search {
-	struct kernel_function_found {
-		bool is_there;
-		struct event_function at; /* zeros where addresses are hidden */
-	} found[KERNEL_FUNCTIONS];
-};
-
-static bool look_for_kernel_functions(void *context, const struct kallsyms_symbol *symbol)
-{
-	struct function_search *search = context;
-	bool is_done = true;
-	for (int i = 0; i < KERNEL_FUNCTIONS; i++) {
-		struct kernel_function_found *found = &search->found[i];
-		if (found->at.start && !found->at.end && symbol->address > found->at.start)
-			found->at.end = symbol->address;
-		if (!found->is_there && kallsyms_has_name(symbol, kernel_functions[i]))
-			*found = (struct kernel_function_found){true, {symbol->address, 0}};
-		is_done = is_done && found->at.end;
-	}
-	return !is_done;
-}
-
-static void find_kernel_functions(struct function_search *search)
-{
-	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		kallsyms_read(fd, look_for_kernel_functions, search);
-}
 
 static void wait_load(struct source *source, struct sample_bpf *bpf)
 {
 	struct wait_state *state = source->state;
-	struct function_search search = {0};
-	find_kernel_functions(&search);
+	struct kernel_function functions[WAIT_FUNCTIONS] = {
+		[SWITCHES].name = "__schedule",
+		[SCHEDULES].name = "schedule",
+		[COPIES_OF_OTHERS].name = "bpf_copy_from_user_task",
+	};
+	kernel_functions_find(functions, WAIT_FUNCTIONS);
 	state->bpf = bpf;
 	bpf->rodata->config.waits = state->waits;
 	bpf->bss->wait_period_ns = state->period_ns;
-	bpf->rodata->config.switches = search.found[SWITCHES].at;
-	bpf->rodata->config.schedules = search.found[SCHEDULES].at;
+	bpf->rodata->config.switches = functions[SWITCHES].at;
+	bpf->rodata->config.schedules = functions[SCHEDULES].at;
 	bpf_map__set_max_entries(bpf->maps.waiting, EVENT_MAX_WAITING);
 	int nr_possible = libbpf_num_possible_cpus();
 	bpf_map__set_max_entries(bpf->maps.interrupts, nr_possible > 0 ? (uint32_t)nr_possible : 1);
 	bpf_program__set_autoload(bpf->progs.on_switch, true);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_wakeup_new, true);
-	state->sleeper = search.found[COPIES_OF_OTHERS].is_there
-				 ? bpf->progs.on_sleeper
-				 : bpf->progs.on_sleeper_without_copy;
+	state->sleeper = functions[COPIES_OF_OTHERS].is_there ? bpf->progs.on_sleeper
+							      : bpf->progs.on_sleeper_without_copy;
 	bpf_program__set_autoload(state->sleeper, true);
 }
 

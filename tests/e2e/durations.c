@@ -8,6 +8,8 @@
  *   threads    N threads, each of which naps 10 times
  *   leaps      N calls of leap(), each of which is left by longjmp() out of its own callee but
  *              for the last, which naps
+ *   writers    two threads that write 16 MiB each to the same file, N times at once; the time is
+ *              all of it
  *   reads      N bytes, one by one, from /dev/zero; the time is that of all calls of read()
  */
 #include <fcntl.h>
@@ -148,13 +150,52 @@ __attribute__((noinline)) static uint64_t reads(int times)
 	return sum;
 }
 
+enum {
+	WRITTEN_BYTES = 16 << 20,
+};
+
+static int contended_times;
+static pthread_barrier_t barrier;
+
+/* All at once, into one file: the kernel lets one after the other, by the inode's lock. */
+__attribute__((noinline)) static void *write_contended(void *arg)
+{
+	char *bytes = malloc(WRITTEN_BYTES);
+	int fd = *(int *)arg;
+	memset(bytes, 1, WRITTEN_BYTES);
+	for (int i = 0; i < contended_times; i++) {
+		pthread_barrier_wait(&barrier);
+		if (pwrite(fd, bytes, WRITTEN_BYTES, 0) != WRITTEN_BYTES)
+			abort();
+	}
+	free(bytes);
+	return NULL;
+}
+
+static uint64_t writers(int times)
+{
+	pthread_t threads[2];
+	int fd = open("written", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	uint64_t began = now_ns();
+	contended_times = times;
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, write_contended, &fd))
+			abort();
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	close(fd);
+	unlink("written");
+	return now_ns() - began;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		uint64_t (*run)(int);
 	} ways[] = {{"naps", naps}, {"blinks", blinks}, {"deep", deep}, {"threads", threads},
-		{"leaps", leaps}, {"reads", reads}};
+		{"leaps", leaps}, {"reads", reads}, {"writers", writers}};
 	for (int i = 1; i + 1 < argc; i += 2) {
 		size_t way = 0;
 		while (way < sizeof(ways) / sizeof(*ways) && strcmp(argv[i], ways[way].name) != 0)

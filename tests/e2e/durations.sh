@@ -129,6 +129,35 @@ test_system_calls_of_the_target_alone() {
 	(($(tally syscalls events count) < 200)) || fail "$(tally syscalls events count) calls"
 }
 
+# Two threads want the lock of one file's inode at once.
+test_locks_of_the_kernel() {
+	"$EBPROF" record --dry-run -e lock -- true 2>err || skip "no locks: $(tail -n 1 err)"
+	record_durations -e lock --wait-period 1us -- writers 30
+	(($(tally lock events count) >= 5)) || fail "$(tally lock events count) waits for a lock"
+	awk -v got="$(weight lock write_contended)" -v all="$(clocked writers)" 'BEGIN { exit !(got > all / 20 && got < 2 * all) }' ||
+		fail "two threads waited $(weight lock write_contended) ns in $(clocked writers)"
+	"$EBPROF" convert --folded -o - ebprof.data | grep write_contended | grep -qE ';(rwsem|mutex|down_|__down)[a-z_]*(\.[a-z0-9.]+)?_\[k\] [0-9]+$' ||
+		fail "the leaf is no lock: $("$EBPROF" convert --folded -o - ebprof.data | head -n 3)"
+	record_durations -e syscall:pwrite64,lock -- writers 3
+	[[ $(weight syscalls write_contended) -gt 0 ]] || fail "no writes beside"
+}
+
+# What hits of a tracepoint weigh is a field of theirs.
+test_values_of_tracepoints() {
+	record_durations -e syscalls:sys_exit_read/value=ret/ -- reads 1000
+	[[ $(weight syscalls:sys_exit_read reads) == 1000 ]] || fail "read $(weight syscalls:sys_exit_read reads) bytes of 1000"
+	record_durations -e syscalls:sys_exit_read/value=ret,period=100/ -- reads 5000
+	local read
+	read=$(weight syscalls:sys_exit_read reads)
+	((read >= 5000 - 100 * $(nproc) && read <= 5000 + 100 * $(nproc))) || fail "estimated $read of 5000"
+	(($(tally syscalls:sys_exit_read/value=ret,period=100/ samples count) < 100)) || fail "all are samples"
+	record_durations -e sched:sched_stat_runtime/value=runtime/ -- naps 2
+	"$EBPROF" convert --pprof -o runtime.pb.gz 2>/dev/null && gzip -dc runtime.pb.gz | grep -qa nanoseconds || fail "runtime has no ns"
+	want_refusal 'did you mean runtime' -e sched:sched_stat_runtime/value=runtme/
+	want_refusal 'no number "comm"' -e sched:sched_stat_runtime/value=comm/
+	want_refusal 'not a freq=' -e sched:sched_stat_runtime/freq=99/
+}
+
 want_refusal() { # WORDS OPTION...
 	local words=$1
 	shift

@@ -156,6 +156,19 @@ TEST(event_spec_durations)
 	refuse("syscall:", "syscall:NAME");
 	refuse("syscall:read/period=1/k", "system calls have no modifiers");
 	CHECK_INT(parse("syscalls:sys_enter_read")->kind, EVENT_SPEC_TRACEPOINT);
+	CHECK_INT(parse("lock:contention_begin")->kind, EVENT_SPEC_TRACEPOINT);
+	CHECK_INT(parse("lock/period=7/")->kind, EVENT_SPEC_LOCKS);
+}
+
+TEST(event_spec_values_of_tracepoints)
+{
+	const struct event_spec *spec = parse("sched:sched_stat_runtime/value=runtime,period=10/");
+	CHECK_INT(spec->kind, EVENT_SPEC_TRACEPOINT);
+	CHECK_STR(spec->text, "sched:sched_stat_runtime");
+	CHECK_STR(spec->value_field, "runtime");
+	CHECK_INT(spec->period, 10);
+	refuse("sched:sched_switch/freq=9/", "not a freq=");
+	refuse("cs/value=x/", "period=, freq= and name=");
 	refuse("sycalls", "did you mean syscalls");
 }
 
