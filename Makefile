@@ -103,6 +103,18 @@ $(O)/%.inc: %.js
 		echo ';'; } >$@.tmp && mv $@.tmp $@
 $(O)/report/write/export/flame_svg.o $(O)/fuzz/report/write/export/flame_svg.o: $(SCRIPTS)
 
+# ---- what is preloaded into programs: a library as bytes, linked with nothing ----
+
+HEAP_SAMPLER := $(O)/record/preload/heap_sampler.inc
+$(O)/record/preload/%.so: record/preload/%.c $(O)/flags | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(WARNINGS) -O2 -fPIC -shared -nostdlib -fvisibility=hidden -fno-builtin \
+		-fno-stack-protector $(if $(filter x86,$(BPF_ARCH)),-fcf-protection=none) -Wl,-z,noexecstack \
+		-Wl,--build-id=sha1 -o $@ $<
+$(O)/record/preload/%.inc: $(O)/record/preload/%.so
+	@od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
+$(O)/record/heap_preload.o $(O)/fuzz/record/heap_preload.o: $(HEAP_SAMPLER)
+
 # ---- BPF: each program becomes a skeleton header ----
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -229,6 +241,13 @@ $(O)/tests/e2e/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $<
 
+# One that allocates, and the same with its allocator in it.
+WORKLOADS += $(O)/tests/e2e/heap_static
+$(O)/tests/e2e/heap $(O)/tests/e2e/heap_static: tests/e2e/heap.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra \
+		$(if $(filter %_static,$@),-static) -o $@ $<
+
 # Two programs that differ in a function; their stacks have no frame pointers.
 UNWIND_SHAPES := $(O)/tests/e2e/unwind_shapes $(O)/tests/e2e/unwind_shapes_a
 WORKLOADS += $(O)/tests/e2e/unwind_shapes_a
@@ -340,7 +359,7 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 check-languages: deps $(O)/ebprof $(O)/tests/e2e/ip_sampler ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
 	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
 
-lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) $(O)/ebprof ## layer law, circles, BPF stacks, headers alone, format, clang-tidy, cppcheck
+lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) $(HEAP_SAMPLER) $(O)/ebprof ## layer law, circles, BPF stacks, headers alone, format, clang-tidy, cppcheck
 	@OBJECTS='$(CMD_OBJS) $(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS)' O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
 

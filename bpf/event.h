@@ -313,9 +313,16 @@ enum event_heap_call {
 	EVENT_HEAP_POSIX_MEMALIGN, /* (where to put the address, alignment, size) */
 	EVENT_HEAP_FREE,           /* (address) */
 	EVENT_HEAP_CALLS,
+	/* What a preloaded sampler says. */
+	EVENT_HEAP_GIVEN = EVENT_HEAP_CALLS, /* (address) that the call before returned */
+	EVENT_HEAP_PASSED, /* (number, bytes) of allocations that are no samples */
 	EVENT_HEAP_CALL_MASK = 15,
 	/* Beside it in the number of a probe: the allocator may call another one that is probed. */
 	EVENT_HEAP_NESTS = 1 << 4,
+	/* ... the process has chosen the allocation, see record/preload/heap_sampler.c */
+	EVENT_HEAP_IS_CHOSEN = 1 << 5,
+	/* The address of an allocation that the process will not say the end of. */
+	EVENT_HEAP_UNFOLLOWED = 1,
 };
 
 /* An allocation in use, by the kernel's own number of its process. */

@@ -47,6 +47,13 @@ static __always_inline void count_as(
 	COUNT_MANY(counted->of[counter].sum, value);
 }
 
+static __always_inline void count_many_as(
+	struct event_counters *counted, enum event_counter counter, __u64 count, __u64 sum)
+{
+	COUNT_MANY(counted->of[counter].count, count);
+	COUNT_MANY(counted->of[counter].sum, sum);
+}
+
 /* NULL: sampling is over, and the event is none. */
 static __always_inline struct event_counters *count_event(__u32 source, __u64 value)
 {

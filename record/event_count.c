@@ -295,7 +295,8 @@ static struct err *count_once(struct counting *counting, struct session_signals 
 	try(describe_counts(counting));
 	try(session_signals_take(signals));
 	if (options->argv) {
-		try(target_start(options->argv, &signals->old, false, &counting->target));
+		try(target_start(options->argv, &(struct target_variables){0}, &signals->old, false,
+			&counting->target));
 		counting->has_target = true;
 	}
 	try(open_all_counts(counting));

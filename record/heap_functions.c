@@ -8,6 +8,9 @@
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
 
+/* Of the stubs of record/preload/heap_sampler.c. */
+#define PRELOADED "ebprof_heap_"
+
 /*
  * Names of C, those that jemalloc, tcmalloc and mimalloc have beside them or instead of them, and
  * the mangled ones of C++'s operators. What other functions of an allocator are made of is marked:
@@ -63,6 +66,18 @@ static const struct heap_name {
 	{"sdallocx", EVENT_HEAP_FREE, false},
 	{"je_sdallocx", EVENT_HEAP_FREE, false},
 	{"_rjem_sdallocx", EVENT_HEAP_FREE, false},
+	{PRELOADED "malloc", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_Znwm", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_Znam", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_ZnwmRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_ZnamRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "aligned", EVENT_HEAP_ALIGNED | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "gone", EVENT_HEAP_FREE | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "given", EVENT_HEAP_GIVEN | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "passed", EVENT_HEAP_PASSED | EVENT_HEAP_IS_CHOSEN, false},
 	{"_Znwm", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
 	{"_Znam", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
 	{"_ZnwmRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
@@ -177,19 +192,30 @@ static void add_heap_place(struct heap_functions *functions, const struct heap_p
 	vec_push(&functions->places, *place);
 }
 
+struct heap_file_kind {
+	bool is_c_library, is_sampler;
+};
+
 /* The GNU C library's: C++'s operators in the same file are made of it. */
 static bool is_name_of_c_library(const char *name)
 {
 	return strcmp(name, "__libc_malloc") == 0;
 }
 
+/* A sampler's own functions are no allocator's. */
+static bool is_wanted_row(const struct heap_name *row, const struct heap_file_kind *kind)
+{
+	bool is_stub = row->call & EVENT_HEAP_IS_CHOSEN;
+	return is_stub == kind->is_sampler && !(row->is_operator && kind->is_c_library);
+}
+
 static void find_heap_places(const struct elf_file *elf, const struct elf_symbols *symbols,
-	bool with_operators, struct heap_functions *ret)
+	const struct heap_file_kind *kind, struct heap_functions *ret)
 {
 	vec_each(&symbols->symbols, symbol) {
 		const struct heap_name *row = find_heap_name(elf_symbols_name(symbols, symbol));
 		struct heap_place place = {0};
-		if (!row || (row->is_operator && !with_operators) || symbol->type != STT_FUNC ||
+		if (!row || !is_wanted_row(row, kind) || symbol->type != STT_FUNC ||
 			!entry_of_symbol(elf, symbol, &place.entry))
 			continue;
 		place.call = row->call;
@@ -202,7 +228,8 @@ static void find_heap_places(const struct elf_file *elf, const struct elf_symbol
 static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
 {
 	struct elf_symbols symbols = {0};
-	bool allocates = false, is_c_library = false;
+	struct heap_file_kind kind = {0};
+	bool allocates = false;
 	try(elf_symbols_read(elf, &symbols));
 	vec_each(&symbols.symbols, symbol) {
 		const char *name = elf_symbols_name(&symbols, symbol);
@@ -210,10 +237,11 @@ static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
 		bool is_function = row && symbol->type == STT_FUNC && symbol->address;
 		allocates |= is_function && !row->is_operator &&
 			     (row->call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_MALLOC;
-		is_c_library |= is_name_of_c_library(name);
+		kind.is_sampler |= is_function && row->call & EVENT_HEAP_IS_CHOSEN;
+		kind.is_c_library |= is_name_of_c_library(name);
 	}
 	if (allocates)
-		find_heap_places(elf, &symbols, !is_c_library, ret);
+		find_heap_places(elf, &symbols, &kind, ret);
 	ret->has_allocator = ret->places.len > 0;
 	elf_symbols_deinit(&symbols);
 	return NULL;

@@ -186,10 +186,11 @@ static void take_kept_sample(void *context, const struct event_sample *sample)
 	translate_take_kept(context, sample);
 }
 
-static void end_kept_of_image(void *context, uint32_t pid)
+static void end_kept_of_image(void *context, uint32_t pid, uint64_t time_ns)
 {
 	struct session *session = context;
-	sources_end_kept(&session->sources, pid, take_kept_sample, &session->translate);
+	struct source_image image = {pid, time_ns};
+	sources_end_kept(&session->sources, &image, take_kept_sample, &session->translate);
 }
 
 static struct err *create_sampler(struct session *session)
@@ -309,7 +310,12 @@ static struct err *start_target(struct session *session)
 	if (!options->argv)
 		return NULL;
 	bool lends_stdout = strcmp(options->output, "-") == 0;
-	try(target_start(options->argv, &session->signals.old, lends_stdout, &session->target));
+	struct target_variables variables = {0};
+	sources_put_variables(&session->sources, &variables);
+	struct err *err = target_start(
+		options->argv, &variables, &session->signals.old, lends_stdout, &session->target);
+	vec_deinit(&variables);
+	try(err);
 	session->has_target = true;
 	if (options->target == SESSION_COMMAND)
 		session->command_pid = (uint32_t)session->target.pid;
@@ -783,6 +789,10 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	snprintf(summary->output, sizeof(summary->output), "%s", session->options.output);
 	summary->timers = sources_times(&session->sources, 0);
 	summary->raised_period_ns = sources_raised_period(&session->sources);
+	size_t nr_hints = 0;
+	vec_each(&session->sources, source)
+		if (source->row->hint && source->row->hint(source))
+			summary->hints[nr_hints++] = source->row->hint(source);
 	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(session->sampler);
 	session_account_summarize(&session->account, has_cost ? &cost : NULL, summary);
 }
@@ -811,7 +821,7 @@ static struct err *finish(struct session *session, struct err *err)
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	drain_last(session);
-	end_kept_of_image(session, 0);
+	end_kept_of_image(session, 0, now_ns);
 	if (session->kept_files)
 		kept_files_finish(session->kept_files, &session->translate.objects,
 			&session->translate.emitter.objects);

@@ -74,16 +74,17 @@ struct session_summary {
 	uint64_t
 		perf_maps_remote; /* processes whose /tmp was not looked into for the same reason */
 	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
-	uint64_t cpus_back;               /* times that a CPU came online */
-	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
-	size_t nr_left_out;               /* ... of so many that ran */
-	struct ticker_times timers;       /* what ticks came from */
-	uint64_t raised_period_ns;        /* of waits, see event_source.h; 0: it is as asked for */
-	struct turn longest_turn;         /* of the main loop, until it ended */
-	bool is_in_pid_namespace;         /* not the machine's own: what is outside was filtered */
-	bool kernel_hidden;               /* kernel symbols could not be read */
-	char output[4096];                /* the (last) file */
-	bool is_published;                /* there is a file (or a stream) */
+	uint64_t cpus_back;                       /* times that a CPU came online */
+	struct left_out_busy left_out[3];         /* the busiest children that were no targets */
+	size_t nr_left_out;                       /* ... of so many that ran */
+	struct ticker_times timers;               /* what ticks came from */
+	const char *hints[EVENT_MAX_SOURCES + 1]; /* of the sources; then NULL; the session's */
+	uint64_t raised_period_ns; /* of waits, see event_source.h; 0: it is as asked for */
+	struct turn longest_turn;  /* of the main loop, until it ended */
+	bool is_in_pid_namespace;  /* not the machine's own: what is outside was filtered */
+	bool kernel_hidden;        /* kernel symbols could not be read */
+	char output[4096];         /* the (last) file */
+	bool is_published;         /* there is a file (or a stream) */
 	uint32_t files, files_kept;
 	int end_signal;        /* that stopped the session, 0 for none */
 	bool has_child_status; /* the command ended ... */

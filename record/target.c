@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
+#include "format/base/vec.h"
 
 static void target_run_child(char *const *argv, const struct target_signals *signals,
 	bool lends_stdout, int release_fd, int result_fd)
@@ -28,8 +31,19 @@ static void target_run_child(char *const *argv, const struct target_signals *sig
 	_exit(code == ENOENT ? 127 : 126);
 }
 
-struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
-	struct target *ret)
+static void set_variables(const struct target_variables *variables)
+{
+	vec_each(variables, variable) {
+		CLEANUP(str_deinit) struct str value = {0};
+		const char *before = variable->separator ? getenv(variable->name) : NULL;
+		str_printf(&value, "%s%s%s", before ? before : "",
+			before && *before ? variable->separator : "", variable->value);
+		setenv(variable->name, str_text(&value), 1);
+	}
+}
+
+struct err *target_start(char *const *argv, const struct target_variables *variables,
+	const struct target_signals *signals, bool lends_stdout, struct target *ret)
 {
 	int release[2], result[2];
 	if (pipe2(release, O_CLOEXEC))
@@ -43,6 +57,7 @@ struct err *target_start(char *const *argv, const struct target_signals *signals
 	if (pid == 0) {
 		close(release[1]);
 		close(result[0]);
+		set_variables(variables);
 		target_run_child(argv, signals, lends_stdout, release[0], result[1]);
 	}
 	int fork_errno = errno;

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,12 +24,23 @@ struct target_signals {
 	void (*on_pipe)(int), (*on_file_size)(int);
 };
 
+/* A variable of the command's environment. */
+struct target_variable {
+	const char *name, *value;
+	const char *separator; /* it stands behind what the variable has; NULL: instead of that */
+};
+
+struct target_variables {
+	struct target_variable *data;
+	size_t len, cap;
+};
+
 /*
  * Forks; the child waits. `argv` ends with NULL.
  * `lends_stdout`: what it prints goes to standard error, since our standard output is taken.
  */
-struct err *target_start(char *const *argv, const struct target_signals *signals, bool lends_stdout,
-	struct target *ret) ERR_MUST_CHECK;
+struct err *target_start(char *const *argv, const struct target_variables *variables,
+	const struct target_signals *signals, bool lends_stdout, struct target *ret) ERR_MUST_CHECK;
 /* Lets the child exec. *exec_errno is 0 when that worked. */
 struct err *target_release(struct target *target, int *exec_errno) ERR_MUST_CHECK;
 /* True when the child has ended; *status as of waitpid(2). Never blocks. */

@@ -131,7 +131,8 @@ static void apply_event(struct translate *translate, const struct sideband_event
 	struct process *process = process_table_find(processes, event->pid);
 	bool is_image_over = event->kind == SIDEBAND_EXIT || event->kind == SIDEBAND_EXEC;
 	if (process && is_image_over && translate->on_image_end)
-		translate->on_image_end(translate->on_image_end_context, event->pid);
+		translate->on_image_end(
+			translate->on_image_end_context, event->pid, event->time_ns);
 	if (process && is_image_over)
 		emitter_compiled_symbols(&translate->emitter, process);
 	switch (event->kind) {

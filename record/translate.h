@@ -42,8 +42,8 @@ struct translate_stats {
 typedef void translate_file_fn(
 	void *context, const struct object *object, const struct object_location *where);
 
-/* The process's program image is about to end. */
-typedef void translate_image_end_fn(void *context, uint32_t pid);
+/* The process's program image is about to end, or has ended then. */
+typedef void translate_image_end_fn(void *context, uint32_t pid, uint64_t time_ns);
 
 struct translate {
 	translate_image_end_fn *on_image_end; /* NULL, or called while it is known */

@@ -7,6 +7,9 @@
  * a point falls into is a sample; how much it stands for follows from its size, see
  * record/point_weight.h. All others are counted as below.
  *
+ * Or the process chooses: a sampler that was preloaded into it does the same, and comes upon probes
+ * of its own for what it chose.
+ *
  * What was sampled is kept until it is freed, by process and address. The recorder makes samples
  * of what is left when a program image, or recording, ends.
  */
@@ -112,7 +115,7 @@ static __noinline void keep_allocation(struct heap_call *call, __u64 address)
 {
 	struct event_kept_key key = {bpf_get_current_pid_tgid() >> 32, address};
 	forget_allocation(address); /* its end was not seen */
-	if (has_room_for_allocation(key.process) &&
+	if (address != EVENT_HEAP_UNFOLLOWED && has_room_for_allocation(key.process) &&
 		!bpf_map_update_elem(&kept_allocations, &key, &call->sample, BPF_ANY)) {
 		count_kept(key.process, 1);
 		return;
@@ -153,6 +156,36 @@ int on_heap_end(struct pt_regs *ctx)
 	if (address)
 		keep_allocation(call, address);
 	bpf_map_delete_elem(&heap_calls, &tid);
+	return 0;
+}
+
+/* ---- what a preloaded sampler says ---- */
+
+SEC("uprobe/heap_given")
+int on_heap_given(struct pt_regs *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
+	__u64 address = ARGUMENT_1(ctx);
+	if (!call)
+		return 0;
+	if (address && call->sample.type)
+		keep_allocation(call, address);
+	bpf_map_delete_elem(&heap_calls, &tid);
+	return 0;
+}
+
+SEC("uprobe/heap_passed")
+int on_heap_passed(struct pt_regs *ctx)
+{
+	struct event_counters *counted = counters_of(EVENT_SOURCE_HEAP);
+	__u64 count = ARGUMENT_1(ctx), bytes = ARGUMENT_2(ctx);
+	if (!counted || !takes_allocations || !is_target())
+		return 0;
+	bool is_late = is_over();
+	count_many_as(counted, is_late ? EVENT_COUNTER_LATE : EVENT_COUNTER_EVENTS, count, bytes);
+	if (!is_late)
+		count_many_as(counted, EVENT_COUNTER_BELOW, count, bytes);
 	return 0;
 }
 
@@ -203,7 +236,10 @@ static __always_inline bool is_nested(__u32 tid, __u64 sp)
 	return call && sp <= call->sp && call->sp - sp < MAX_STACK_BYTES;
 }
 
-/* Accounts for the call. False: it makes no sample. */
+#define MAX_ADDRESS (1ULL << 47)
+
+/* Accounts for the call. False: it makes no sample. One that asks for more than can be there is
+ * none, and programs try that. */
 static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
 {
 	struct event_counters *counted;
@@ -213,12 +249,13 @@ static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
 	started.sp = READ_CONTEXT(REGS_SP(ctx));
 	started.call = call;
 	started.argument = ARGUMENT_1(ctx);
-	if (!takes_allocations || is_nested(tid, started.sp) || !is_target())
+	if (!takes_allocations || bytes >= MAX_ADDRESS || is_nested(tid, started.sp) ||
+		!is_target())
 		return false;
 	if ((call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_REALLOC)
 		forget_allocation(started.argument);
 	counted = count_event(EVENT_SOURCE_HEAP, bytes);
-	bool is_chosen = counted && passes_point(bytes);
+	bool is_chosen = counted && (call & EVENT_HEAP_IS_CHOSEN || passes_point(bytes));
 	if (counted && !is_chosen)
 		count_as(counted, EVENT_COUNTER_BELOW, bytes);
 	if (is_chosen || call & EVENT_HEAP_NESTS)

@@ -15,6 +15,7 @@
 #include "record/cpu.h"
 #include "record/cpu_watch.h"
 #include "record/session_options.h"
+#include "record/target.h"
 #include "record/target_tasks.h"
 #include "record/ticker.h"
 
@@ -56,6 +57,12 @@ struct source_place {
 	struct target_tasks tasks; /* the targets, where they are known by ids */
 };
 
+/* What ends. */
+struct source_image {
+	uint32_t pid;      /* 0: all do */
+	uint64_t until_ns; /* when; what came later is another image's */
+};
+
 typedef void source_kept_fn(void *context, const struct event_sample *sample);
 
 struct event_source {
@@ -73,6 +80,8 @@ struct event_source {
 	 */
 	struct err *(*probe)(
 		struct source *source, const struct session_options *options)ERR_MUST_CHECK;
+	/* NULL, or appends what the command is to have in its environment; borrowed. */
+	void (*put_variables)(const struct source *source, struct target_variables *variables);
 	/* The programs are about to be loaded. */
 	void (*load)(struct source *source, struct sample_bpf *bpf);
 	/* Opens what makes the programs run; no event counts before start(). */
@@ -87,10 +96,11 @@ struct event_source {
 	 */
 	bool (*finish_some)(struct source *source);
 	/*
-	 * NULL, or hands over the samples that were kept of a program image which is about to end,
-	 * of process `pid`; of 0: of all. They came before, to tell when what they are of ends.
+	 * NULL, or hands over the samples that were kept of a process's program image. They came
+	 * before, to tell when what they are of ends.
 	 */
-	void (*end_kept)(struct source *source, uint32_t pid, source_kept_fn *fn, void *context);
+	void (*end_kept)(struct source *source, const struct source_image *image,
+		source_kept_fn *fn, void *context);
 	/*
 	 * Appends what every CPU has counted: always the same ones in the same order, new ones
 	 * last. `with_skipped`: CPUs may have to be interrupted, and waited for, to tell that.
@@ -107,6 +117,8 @@ struct event_source {
 	/* NULL, or ns that it samples by since the period asked for made too many; 0: it did not.
 	 */
 	uint64_t (*raised_period)(const struct source *source);
+	/* NULL, or a sentence for the user when it is over, of the source; NULL: there is none. */
+	const char *(*hint)(const struct source *source);
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

@@ -12,6 +12,7 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "record/heap_functions.h"
+#include "record/heap_preload.h"
 #include "record/point_weight.h"
 #include "record/proc.h"
 #include "record/program_files.h"
@@ -38,6 +39,9 @@ struct heap_state {
 	uint64_t distance;           /* in bytes, between points */
 	VEC(struct heap_file) files; /* looked at; those that have no allocator have fd -1 */
 	VEC(struct uprobe) uprobes;
+	struct heap_preload preload; /* path NULL: calls are seen by probes in the allocator */
+	char distance_text[24];
+	struct str hint;
 };
 
 /* ---- files that have an allocator ---- */
@@ -100,7 +104,9 @@ static size_t count_allocators(const struct heap_state *state)
 
 static struct err *heap_find_files(struct heap_state *state, const struct session_options *options)
 {
-	if (options->target == SESSION_COMMAND)
+	if (state->preload.path)
+		add_heap_file_at(state, state->preload.path);
+	else if (options->target == SESSION_COMMAND)
 		program_files_each(options->argv[0], add_heap_file_at, state);
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		struct heap_process process = {state, options->pids[i]};
@@ -115,19 +121,53 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 
 /* ---- the sources' common part ---- */
 
+/* A command has a sampler of its own if it can: that costs little. */
+static struct err *heap_choose_way(struct heap_state *state, const char *command)
+{
+	const char *why;
+	if (heap_preload_suits(command, &why))
+		return heap_preload_create(&state->preload);
+	str_printf(&state->hint,
+		"%s %s, so that each call of its allocator ran into a probe: that takes it 2 to 3 "
+		"us",
+		command, why);
+	return NULL;
+}
+
 static struct err *heap_probe(struct source *source, const struct session_options *options)
 {
 	if (!options->heap_bytes)
 		return NULL;
 	struct heap_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->distance = options->heap_bytes;
+	state->preload.fd = -1;
+	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
+		(unsigned long long)state->distance);
 	if (session_is_system_wide(options))
 		return err_new(ERR_USAGE, "--heap is of a command or of processes (-p), not of "
 					  "the whole system");
 	if (!uprobe_has_cookies())
 		return err_new(ERR_UNSUPPORTED, "--heap needs Linux 5.15 or later");
 	vec_push(&source->events, (struct source_event){.name = "alloc_space", .unit = "bytes"});
+	if (options->target == SESSION_COMMAND)
+		try(heap_choose_way(state, options->argv[0]));
 	return heap_find_files(state, options);
+}
+
+static void heap_put_variables(const struct source *source, struct target_variables *variables)
+{
+	const struct heap_state *state = source->state;
+	if (!state->preload.path)
+		return;
+	vec_push(variables, (struct target_variable){"LD_PRELOAD", state->preload.path, ":"});
+	vec_push(variables,
+		(struct target_variable){"EBPROF_HEAP_DISTANCE", state->distance_text, NULL});
+}
+
+static const char *heap_hint(const struct source *source)
+{
+	const struct heap_state *state = source->state;
+	return state->hint.len ? str_text(&state->hint) : NULL;
 }
 
 static void heap_load(struct source *source, struct sample_bpf *bpf)
@@ -143,6 +183,8 @@ static void heap_load(struct source *source, struct sample_bpf *bpf)
 	bpf_map__set_max_entries(bpf->maps.kept_of_process, MAX_PROCESSES);
 	bpf_program__set_autoload(bpf->progs.on_heap_end, true);
 	bpf_program__set_autoload(bpf->progs.on_heap_free, true);
+	bpf_program__set_autoload(bpf->progs.on_heap_given, true);
+	bpf_program__set_autoload(bpf->progs.on_heap_passed, true);
 }
 
 /* ---- probes ---- */
@@ -157,20 +199,36 @@ static struct err *attach_heap_probe(struct heap_state *state, const struct heap
 	return NULL;
 }
 
-/* What ends a call comes first: a call that is seen has an end. */
+/* What ends a call comes first: a call that is seen has an end. A sampler says it by itself. */
+static struct err *attach_heap_place(struct heap_state *state, const struct heap_file *file,
+	const struct heap_place *place, int program)
+{
+	const struct sample_bpf *bpf = state->bpf;
+	const struct bpf_program *one = NULL;
+	switch (place->call & EVENT_HEAP_CALL_MASK) {
+	case EVENT_HEAP_FREE:
+		one = bpf->progs.on_heap_free;
+		break;
+	case EVENT_HEAP_GIVEN:
+		one = bpf->progs.on_heap_given;
+		break;
+	case EVENT_HEAP_PASSED:
+		one = bpf->progs.on_heap_passed;
+		break;
+	}
+	if (one)
+		return attach_heap_probe(state, file, place, bpf_program__fd(one), false);
+	if (!(place->call & EVENT_HEAP_IS_CHOSEN))
+		try(attach_heap_probe(
+			state, file, place, bpf_program__fd(bpf->progs.on_heap_end), true));
+	return attach_heap_probe(state, file, place, program, false);
+}
+
 static struct err *attach_heap_file(
 	struct heap_state *state, const struct heap_file *file, int program)
 {
-	int end = bpf_program__fd(state->bpf->progs.on_heap_end);
-	int free_program = bpf_program__fd(state->bpf->progs.on_heap_free);
-	vec_each(&file->functions.places, place) {
-		if ((place->call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_FREE) {
-			try(attach_heap_probe(state, file, place, free_program, false));
-			continue;
-		}
-		try(attach_heap_probe(state, file, place, end, true));
-		try(attach_heap_probe(state, file, place, program, false));
-	}
+	vec_each(&file->functions.places, place)
+		try(attach_heap_place(state, file, place, program));
 	return NULL;
 }
 
@@ -226,13 +284,15 @@ static void heap_release(struct source *source)
 		heap_functions_deinit(&file->functions);
 	}
 	vec_deinit(&state->files);
+	heap_preload_destroy(&state->preload);
+	str_deinit(&state->hint);
 	mem_free(state);
 }
 
 /* ---- what is in use ---- */
 
 struct heap_end {
-	uint32_t pid; /* 0: all */
+	const struct source_image *image;
 	source_kept_fn *fn;
 	void *context;
 };
@@ -248,6 +308,11 @@ static void take_used(
 	fn(context, sample);
 }
 
+static bool is_of_image(const struct event_sample *sample, const struct source_image *image)
+{
+	return !image->pid || (sample->pid == image->pid && sample->time_ns <= image->until_ns);
+}
+
 /* Samples are handed over once: only those that could be removed. */
 static void take_used_batch(struct heap_state *state, const struct event_kept_key *keys,
 	struct event_sample *samples, uint32_t count, struct heap_end *end)
@@ -256,7 +321,7 @@ static void take_used_batch(struct heap_state *state, const struct event_kept_ke
 	int counts = bpf_map__fd(state->bpf->maps.kept_of_process);
 	for (uint32_t i = 0; i < count; i++) {
 		unsigned long long process = keys[i].process;
-		if ((end->pid && samples[i].pid != end->pid) || bpf_map_delete_elem(map, &keys[i]))
+		if (!is_of_image(&samples[i], end->image) || bpf_map_delete_elem(map, &keys[i]))
 			continue;
 		bpf_map_delete_elem(counts, &process);
 		take_used(state, &samples[i], end->fn, end->context);
@@ -272,14 +337,15 @@ static bool has_kept(const struct heap_state *state, uint32_t pid)
 		       bpf_map__fd(state->bpf->maps.kept_of_process), &process, &count);
 }
 
-static void heap_end_kept(struct source *source, uint32_t pid, source_kept_fn *fn, void *context)
+static void heap_end_kept(
+	struct source *source, const struct source_image *image, source_kept_fn *fn, void *context)
 {
 	enum {
 		BATCH = 1024,
 	};
 	struct heap_state *state = source->state;
-	struct heap_end end = {pid, fn, context};
-	if (!state->bpf || !has_kept(state, pid))
+	struct heap_end end = {image, fn, context};
+	if (!state->bpf || !has_kept(state, image->pid))
 		return;
 	CLEANUP_FREE struct event_kept_key *keys = mem_zalloc_array(BATCH, sizeof(*keys));
 	CLEANUP_FREE struct event_sample *samples = mem_zalloc_array(BATCH, sizeof(*samples));
@@ -302,11 +368,13 @@ const struct event_source heap_source = {
 	.program = "heap",
 	.lane = EVENT_LANE_TASK,
 	.probe = heap_probe,
+	.put_variables = heap_put_variables,
 	.load = heap_load,
 	.attach = heap_attach,
 	.start = heap_start,
 	.stop = heap_stop,
 	.end_kept = heap_end_kept,
+	.hint = heap_hint,
 	.read_counters = heap_read_counters,
 	.release = heap_release,
 };

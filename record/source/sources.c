@@ -59,6 +59,13 @@ void sources_deinit(struct sources *sources)
 	vec_deinit(sources);
 }
 
+void sources_put_variables(const struct sources *sources, struct target_variables *variables)
+{
+	vec_each(sources, source)
+		if (source->row->put_variables)
+			source->row->put_variables(source, variables);
+}
+
 uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks)
 {
 	bool is_used[EVENT_LANES] = {[EVENT_LANE_INTERRUPT] = true, [EVENT_LANE_TASK] = has_tasks};
@@ -112,11 +119,12 @@ bool sources_finish_some(struct sources *sources)
 	return is_more;
 }
 
-void sources_end_kept(struct sources *sources, uint32_t pid, source_kept_fn *fn, void *context)
+void sources_end_kept(struct sources *sources, const struct source_image *image, source_kept_fn *fn,
+	void *context)
 {
 	vec_each(sources, source)
 		if (source->row->end_kept)
-			source->row->end_kept(source, pid, fn, context);
+			source->row->end_kept(source, image, fn, context);
 }
 
 struct err *sources_update(struct sources *sources, uint64_t now_ns)

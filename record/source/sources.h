@@ -20,6 +20,9 @@ struct err *sources_probe(struct sources *sources, const struct event_source *co
 	size_t nr_rows, const struct session_options *options) ERR_MUST_CHECK;
 void sources_deinit(struct sources *sources);
 
+/* What the command is to have in its environment; borrowed of the sources. */
+void sources_put_variables(const struct sources *sources, struct target_variables *variables);
+
 /* How many lanes their events take; `has_tasks`: other events take that of tasks. */
 uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks);
 /* The programs are about to be loaded: says which of them the sources need. */
@@ -30,8 +33,9 @@ struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHE
 void sources_stop(struct sources *sources, uint64_t now_ns);
 /* After sources_stop(), until it is false; the ring is to be emptied in between. */
 bool sources_finish_some(struct sources *sources);
-/* What sources kept of a process whose program image ends; 0: of all, it is over. */
-void sources_end_kept(struct sources *sources, uint32_t pid, source_kept_fn *fn, void *context);
+/* What sources kept of a process's program image, or of all. */
+void sources_end_kept(struct sources *sources, const struct source_image *image, source_kept_fn *fn,
+	void *context);
 struct err *sources_update(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 /*
  * For a CPU that came online. A source that cannot go on there is left as it is: the CPU is gone

@@ -37,6 +37,8 @@ int continue_heap(struct pt_regs *ctx);
 int end_heap(struct pt_regs *ctx);
 int on_heap_end(struct pt_regs *ctx);
 int on_heap_free(struct pt_regs *ctx);
+int on_heap_given(struct pt_regs *ctx);
+int on_heap_passed(struct pt_regs *ctx);
 int end_tick(struct bpf_perf_event_data *ctx);
 int end_hit(struct pt_regs *ctx);
 int end_wait(struct bpf_raw_tracepoint_args *ctx);
