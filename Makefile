@@ -447,7 +447,7 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONDIR ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALL ?= install
-MAN_PAGES := $(wildcard man/*.1 man/*.5)
+MAN_PAGES := $(wildcard man/*.[157])
 man_target = $(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(1)))/$(notdir $(1))
 
 BASH_SCRIPT = $(DESTDIR)$(COMPLETIONDIR)/ebprof
@@ -467,13 +467,21 @@ uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/ebprof $(BASH_SCRIPT) $(ZSH_SCRIPT) $(FISH_SCRIPT) \
 		$(foreach page,$(MAN_PAGES),$(call man_target,$(page)))
 
+pictures: $(O)/ebprof ## the pictures of the README, from a recording (root, tmux, chromium, node)
+	@.github/pictures/make_pictures.sh $(O)/ebprof
+
+compile_commands.json: ## for clangd and other tools, by jq
+	@$(MAKE) -Bn all 2>/dev/null | sed 's/\t/ /g' | grep -E -- ' -c ' | \
+		jq -Rn '[inputs | {directory: "$(CURDIR)", command: ., file: (split(" ") | last)}]' >$@
+	@echo "$@: $$(jq length $@) files"
+
 clean: ## remove what was built
 	rm -rf build build-san build-static build-san-static
 
 help: ## list the targets
 	@echo "make [TARGET] [VARIABLE=VALUE]"; echo
 	@printf '  %-12s %s\n' all 'build $(O)/ebprof (the default)'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | \
+	@sed -n 's/^\([a-z_.-]*\):.*## \(.*\)/\1\t\2/p' Makefile | \
 		while IFS="$$(printf '\t')" read -r target text; do \
 			printf '  %-12s %s\n' "$$target" "$$text"; done
 	@echo; sed -n '2,/^$$/s/^#   /  /p' Makefile
@@ -481,6 +489,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
+.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -147,15 +147,15 @@ test_failures_are_errors() {
 	want_nothing_left
 }
 
-# ---- the recipes of the README ----
+# ---- the recipes of ebprof-ci(7) ----
 
-# The block number N of the section "In CI", and of YAML what its shell lines are.
+# The block number N of the page, and of YAML what its shell lines are.
 recipe() { # N
 	awk -v wanted="$1" '
-		/^## / { in_section = $0 == "## In CI" }
-		in_section && /^```/ { in_block = !in_block; count += in_block; next }
-		in_block && count == wanted
-	' "$here/../../README.md"
+		/^\.Bd/ { in_block = 1; count++; next }
+		/^\.Ed/ { in_block = 0 }
+		in_block && count == wanted { gsub(/\\&/, ""); gsub(/\\e/, "\\"); print }
+	' "$here/../../man/ebprof-ci.7"
 }
 github_lines() { awk '/^ *- run: \|/ { on = 1; next } /^ *- / { on = 0 } on { sub(/^ +/, ""); print }'; }
 # Below "script:", an item each; what is indented further goes on with the line above.
