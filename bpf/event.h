@@ -347,7 +347,7 @@ enum {
 	EVENT_TRACE_MAX_TERMS = 16,
 	EVENT_TRACE_PASSES = 0xfe, /* in place of the number of the next term: that is all */
 	EVENT_TRACE_FAILS = 0xff,
-	EVENT_TRACE_MAX_GLOB_PARTS = 63,
+	EVENT_TRACE_MAX_GLOB_PARTS = 62,
 	EVENT_TRACE_MAX_GLOB_TEXT = 256, /* bytes of a text that patterns see */
 };
 

@@ -133,7 +133,7 @@ static struct err *take_glob(
 {
 	struct event_trace_glob glob;
 	if (!trace_glob_compile(text, len, &glob))
-		return filter_error(parser, "a pattern of more than 63 letters beside its *");
+		return filter_error(parser, "a pattern of more than 62 letters beside its *");
 	struct trace_globs *globs = parser->globs;
 	while (term->glob < globs->len &&
 		memcmp(&globs->data[term->glob], &glob, sizeof(glob)) != 0)

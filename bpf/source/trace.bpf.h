@@ -109,38 +109,53 @@ static __always_inline __u32 find_text(
 	return where & 0xffff;
 }
 
-/* Eight bytes of a text. True: it has ended. */
-static __noinline bool match_some(
-	const struct event_trace_glob *glob, const void *text, __u32 bytes, __u64 *states)
+/* A text that is compared with a pattern. */
+struct trace_text {
+	char bytes[EVENT_TRACE_MAX_GLOB_TEXT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct trace_text);
+} trace_texts SEC(".maps");
+
+enum {
+	GLOB_ENDS = 63, /* beside the states, which have less bits: there is no more text */
+	GLOB_BYTES = 8, /* at a time */
+};
+
+/* Some bytes of the text. Global, so that it is verified once, not for each of them. */
+__noinline __u64 match_glob(__u32 number, __u32 at, __u64 states)
 {
-	__u64 some = 0, at = *states;
-	bool has_ended = bytes <= sizeof(some);
-	bpf_probe_read_kernel(&some, sizeof(some), text);
-	for (__u32 i = 0; i < sizeof(some); i++) {
-		__u32 byte = i < bytes ? some & 0xff : 0;
-		if (!byte) {
-			has_ended = true;
-			break;
-		}
-		at = (at & glob->parts_of[byte & 0xff]) << 1 | (at & glob->stars);
-		some >>= 8;
+	__u32 zero = 0;
+	const struct event_trace_glob *glob = bpf_map_lookup_elem(&trace_globs, &number);
+	const struct trace_text *text = bpf_map_lookup_elem(&trace_texts, &zero);
+	if (!glob || !text)
+		return 1ULL << GLOB_ENDS;
+	for (__u32 i = 0; i < GLOB_BYTES; i++) {
+		__u8 byte = text->bytes[(at + i) & (EVENT_TRACE_MAX_GLOB_TEXT - 1)];
+		if (!byte)
+			return states | 1ULL << GLOB_ENDS;
+		states = (states & glob->parts_of[byte]) << 1 | (states & glob->stars);
 	}
-	*states = at;
-	return has_ended;
+	return states;
 }
 
 static __noinline bool is_like(const void *text, __u32 bytes, __u32 number)
 {
+	__u32 zero = 0;
 	const struct event_trace_glob *glob = bpf_map_lookup_elem(&trace_globs, &number);
+	struct trace_text *copy = bpf_map_lookup_elem(&trace_texts, &zero);
 	__u64 states = 1;
-	if (!glob)
+	if (bytes > sizeof(copy->bytes))
+		bytes = sizeof(copy->bytes);
+	if (!glob || !copy || bpf_probe_read_kernel_str(copy->bytes, bytes, text) < 0)
 		return false;
-	for (__u32 i = 0; i < EVENT_TRACE_MAX_GLOB_TEXT / sizeof(states); i++) {
-		__u32 before = i * sizeof(states);
-		if (before >= bytes ||
-			match_some(glob, (const char *)text + before, bytes - before, &states))
-			break;
-	}
+	for (__u32 at = 0; at < EVENT_TRACE_MAX_GLOB_TEXT && !(states >> GLOB_ENDS);
+		at += GLOB_BYTES)
+		states = match_glob(number, at, states);
 	return states >> (glob->nr_parts & 63) & 1;
 }
 

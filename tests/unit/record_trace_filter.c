@@ -143,7 +143,7 @@ TEST(trace_filter_refusals)
 	refuse("comm == 0123456789abcdef", "more than 15");
 	refuse("pid ~ \"1*\"", "~ cannot compare");
 	refuse("comm ~ 0123456789012345678901234567890123456789012345678901234567890123",
-		"more than 63");
+		"more than 62");
 	refuse("(((((((((((((((((((pid == 1)))))))))))))))))))", "too many brackets");
 	refuse("pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||pid==1||"
 	       "pid==1"
