@@ -69,8 +69,9 @@ static struct err *describe_tracepoints(struct counting *counting, size_t number
 {
 	CLEANUP(tracepoints_deinit) struct tracepoints found = {0};
 	CLEANUP_FD int root = -1;
-	try(tracefs_open(&root));
-	try(tracefs_find(root, counting->options->specs[number].text, &found));
+	const struct event_spec *spec = &counting->options->specs[number];
+	try(err_wrap(tracefs_open(&root), "%s", spec->name));
+	try(tracefs_find(root, spec->text, &found));
 	vec_each(&found, tracepoint)
 		add_attr(counting, number,
 			(struct perf_event_attr){.size = sizeof(struct perf_event_attr),

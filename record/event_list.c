@@ -43,7 +43,7 @@ static struct err *try_tracepoint(const char *pattern)
 {
 	CLEANUP(tracepoints_deinit) struct tracepoints found = {0};
 	CLEANUP_FD int root = -1;
-	try(tracefs_open(&root));
+	try(err_wrap(tracefs_open(&root), "%s", pattern));
 	return tracefs_find(root, pattern, &found);
 }
 

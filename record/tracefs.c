@@ -18,13 +18,16 @@
 
 /* ---- where it is ---- */
 
-static int open_mounted(void)
+/* *is_closed: it is there, but not for this user. */
+static int open_mounted(bool *is_closed)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	*is_closed = false;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		CLEANUP_FD int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && faccessat(fd, "events", F_OK, 0) == 0)
 			return steal_fd(fd);
+		*is_closed |= errno == EACCES;
 	}
 	return -1;
 }
@@ -50,9 +53,14 @@ static int mount_detached(void)
 
 struct err *tracefs_open(int *ret)
 {
-	int fd = open_mounted();
+	bool is_closed;
+	int fd = open_mounted(&is_closed);
 	if (fd < 0)
 		fd = mount_detached();
+	if (fd < 0 && is_closed)
+		return err_new(ERR_UNAVAILABLE,
+			"tracepoints cannot be listed: this user may not read /sys/kernel/tracing "
+			"(needs root, or mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing)");
 	if (fd < 0)
 		return feature_explain(err_sys(errno,
 			"tracepoints cannot be listed, tracefs is not mounted (mount -t tracefs "

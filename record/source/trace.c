@@ -105,7 +105,7 @@ static struct err *trace_probe(struct source *source, const struct session_optio
 	struct trace_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->spec = spec;
 	state->program = -1;
-	try(tracefs_open(&root));
+	try(err_wrap(tracefs_open(&root), "%s", spec->name));
 	try(tracefs_find(root, spec->text, &state->tracepoints));
 	const char *unit = LAYOUT_UNIT_HITS;
 	try(describe_points(state, source->number, root, &unit));
