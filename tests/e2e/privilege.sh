@@ -47,4 +47,28 @@ test_without_perfmon_and_admin() {
 	without -perfmon,-sys_admin 'CAP_PERFMON'
 }
 
+# One of several events is not permitted: it is named, and left out only where that is asked for.
+test_no_permission_for_one_of_several() {
+	[[ $(cat /proc/sys/kernel/perf_event_paranoid) -le 2 ]] || skip "CAP_PERFMON does not suffice here"
+	as_nobody check
+	as_recorder() {
+		run setpriv --bounding-set=-all,+bpf,+perfmon --reuid 65534 --regid 65534 --clear-groups \
+			--inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon /tmp/ebprof-nobody.$$/ebprof "$@"
+	}
+	chmod 777 /tmp/ebprof-nobody.$$
+	local file=/tmp/ebprof-nobody.$$/some.data
+	as_recorder record -o "$file" -e page-faults -- true
+	want_status 0 "page faults alone: $(cat err)"
+	as_recorder record -o "$file" -e page-faults -e sched:sched_switch -- touch /tmp/ebprof-nobody.$$/ran
+	want_status 125 'a tracepoint that may not be seen'
+	grep -q '^ebprof: sched:sched_switch: .*may not read' err || fail "the event is not named: $(cat err)"
+	[[ ! -e /tmp/ebprof-nobody.$$/ran ]] || fail "the command ran unprofiled"
+	as_recorder record --skip-missing -c 1 -o "$file" -e page-faults -e sched:sched_switch -- true
+	want_status 0 "without it: $(cat err)"
+	grep -q 'left out: sched:sched_switch: ' err || fail "what is left out is not named: $(cat err)"
+	"$EBPROF" info "$file" | grep -q '^page-faults ' || fail "nothing is left: $("$EBPROF" info "$file")"
+	as_recorder stat --skip-missing -e page-faults,sched:sched_switch -- true
+	grep -q 'not counted: sched:sched_switch: ' err || fail "stat: $(cat err)"
+}
+
 run_tests

@@ -4,7 +4,8 @@
  *
  * short_sleeps are of 0.3 ms, long_sleeps of 40 ms; pipe_reads and futex_waits wait 20 ms for
  * another thread; disk_reads are of 1 MiB, around the cache, of a file in the current folder;
- * queueing is of N threads that want one CPU for 0.3 s; N sleepers sleep for ever.
+ * queueing is of N threads that want one CPU for 0.3 s; hand_overs are of a byte to another thread
+ * and back; N sleepers sleep for ever.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -175,6 +176,36 @@ __attribute__((noinline)) static uint64_t queueing(int threads)
 	return sum;
 }
 
+static int there[2], back[2];
+
+static void *hand_back(void *arg)
+{
+	char byte;
+	while (read(there[0], &byte, 1) == 1)
+		if (write(back[1], &byte, 1) != 1)
+			abort();
+	return arg;
+}
+
+__attribute__((noinline)) static uint64_t hand_overs(int times)
+{
+	uint64_t began = now_ns();
+	pthread_t other;
+	char byte = 0;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(getpid() % (int)sysconf(_SC_NPROCESSORS_ONLN), &one);
+	if (sched_setaffinity(0, sizeof(one), &one) || pipe(there) || pipe(back) ||
+		pthread_create(&other, NULL, hand_back, NULL))
+		abort();
+	for (int i = 0; i < times; i++)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			abort();
+	close(there[1]);
+	pthread_join(other, NULL);
+	return now_ns() - began;
+}
+
 __attribute__((noinline)) static void *sleep_for_ever(void *arg)
 {
 	while (!arg)
@@ -209,6 +240,7 @@ int main(int argc, char **argv)
 		{"futex_waits", futex_waits},
 		{"disk_reads", disk_reads},
 		{"queueing", queueing},
+		{"hand_overs", hand_overs},
 		{"sleepers", sleepers},
 	};
 	for (int i = 1; i + 1 < argc; i += 2)
