@@ -46,14 +46,27 @@ static void take_timer(const struct event_spec *spec, struct record_options *opt
 	}
 }
 
+static struct err *check_group(const struct event_spec *spec)
+{
+	if (spec->modifiers.is_read_with_group)
+		return err_new(ERR_USAGE,
+			"\"%s\": a group that is read together, {a,b}:S, is what ebprof stat "
+			"counts; "
+			"record samples each event by itself: leave :S out",
+			spec->name);
+	if (spec->group && !event_spec_is_always_counted(spec))
+		return err_new(ERR_USAGE,
+			"\"%s\": events of the processor are counted together, {a,b}, by ebprof "
+			"stat; "
+			"record samples each by itself: leave the braces out",
+			spec->name);
+	return NULL;
+}
+
 static struct err *take_event_spec(const struct event_spec *spec, struct record_options *options)
 {
 	struct record_events *events = &options->events;
-	if (spec->group)
-		return err_new(ERR_USAGE,
-			"\"%s\": events of groups, {a,b}, are counted together by ebprof stat; "
-			"record samples each by itself: leave the braces out",
-			spec->name);
+	try(check_group(spec));
 	switch (spec->kind) {
 	case EVENT_SPEC_TIMER:
 		take_timer(spec, options);

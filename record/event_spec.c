@@ -543,6 +543,12 @@ struct err *event_specs_parse(struct event_specs *specs, const char *text)
 	}
 }
 
+bool event_spec_is_always_counted(const struct event_spec *spec)
+{
+	return spec->kind == EVENT_SPEC_TRACEPOINT ||
+	       (spec->kind == EVENT_SPEC_COUNTER && spec->type == PERF_TYPE_SOFTWARE);
+}
+
 static void deinit_spec(struct event_spec *spec)
 {
 	vec_each(&spec->terms, term) {

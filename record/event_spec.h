@@ -74,6 +74,11 @@ struct event_specs {
  * event_specs_deinit() frees what was appended before.
  */
 struct err *event_specs_parse(struct event_specs *specs, const char *text) ERR_MUST_CHECK;
+/*
+ * Whether the kernel itself counts it, all the time, so that a group of such events is its members.
+ * The processor has few counters, which are shared by turns.
+ */
+bool event_spec_is_always_counted(const struct event_spec *spec);
 void event_specs_deinit(struct event_specs *specs);
 
 #endif

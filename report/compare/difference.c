@@ -396,6 +396,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
+	diff->is_no_cpu_time = new->events.data[events[MATCH_NEW]].source != NULL;
 	struct run_samples samples[MATCH_SIDES];
 	diff->quantum = run_samples_quantum(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)

@@ -190,11 +190,12 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 				(unsigned long long)counters[i]);
 }
 
-static bool has_probes(const struct profile *profile)
+/* Whether there are events of the first two sources: of probes, or else of the timer. */
+static bool has_first_events(const struct profile *profile, bool of_probes)
 {
 	for (size_t i = 1; i < profile->events.len; i++) {
 		const struct profile_event *event = &profile->events.data[i];
-		if (!event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0)
+		if (!event->source && (strcmp(event->unit, LAYOUT_UNIT_HITS) == 0) == of_probes)
 			return true;
 	}
 	return false;
@@ -234,10 +235,11 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 static void put_balances(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
-	put_balance(profile, FIRST_SOURCE_TIMER, "ticks", true, out);
+	if (has_first_events(profile, false) || counters[LAYOUT_COUNTER_TICKS])
+		put_balance(profile, FIRST_SOURCE_TIMER, "ticks", true, out);
 	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_SKIPPED, out);
 	put_causes(counters, LAYOUT_COUNTER_SIDEBAND_LOST, LAYOUT_COUNTER_HITS, out);
-	if (has_probes(profile))
+	if (has_first_events(profile, true))
 		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_CPUS_BACK + 1, out);

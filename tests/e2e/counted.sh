@@ -123,6 +123,13 @@ test_calls_and_returns() {
 	want_refusal 'cannot open' -e uprobe:./nowhere:main
 }
 
+# What the kernel counts is always counted, in a group or not.
+test_groups() {
+	record_counted -e '{page-faults,minor-faults},cs' -c 1 -- faults 500
+	[[ $(weight page-faults touch_pages) == 500 && $(weight minor-faults touch_pages) == 500 ]] ||
+		fail "of 500 faults $(weight page-faults touch_pages) and $(weight minor-faults touch_pages)"
+}
+
 # Nothing is left out in silence.
 want_refusal() { # WORDS OPTION...
 	local words=$1
@@ -134,7 +141,8 @@ want_refusal() { # WORDS OPTION...
 
 test_refusals() {
 	want_refusal 'did you mean page-faults' -e page-fault
-	want_refusal 'ebprof stat' -e '{cs,page-faults}:S'
+	want_refusal 'leave :S out' -e '{cs,page-faults}:S'
+	want_refusal 'leave the braces out' -e '{instructions,page-faults}'
 	want_refusal 'there is no PMU' -e nowhere/event=1/
 	want_refusal 'multiple of the length' -e mem:0x10000001/4:w
 	want_refusal 'always precise' -e page-faults:pp

@@ -158,6 +158,29 @@ test_events_of_a_recording_are_shown_one_by_one() {
 	fi
 }
 
+# Each sleep is a marker of its length, in no thread's time on a CPU.
+test_firefox_has_them_as_markers() {
+	record_waits offcpu -- long_sleeps 6
+	"$EBPROF" convert --firefox -o waits.json 2>err || fail "no profile: $(cat err)"
+	python3 - <<'END' >differs || fail "$(cat differs)"
+import json
+profile = json.load(open("waits.json"))
+names = profile["shared"]["stringArray"]
+idle = [it["name"] for it in profile["meta"]["categories"]].index("Idle")
+sleeps = 0
+for thread in profile["threads"]:
+    markers = thread["markers"]
+    for i in range(markers["length"]):
+        if markers["data"][i] == {"type": "EbprofWait", "reason": "[wait: sleep]"}:
+            assert names[markers["name"][i]] == "wait" and markers["category"][i] == idle
+            assert 40 <= markers["endTime"][i] - markers["startTime"][i] < 200, markers
+            sleeps += 1
+    assert not any(thread["samples"]["threadCPUDelta"]), thread["samples"]
+assert sleeps == 6, sleeps
+assert idle in profile["shared"]["frameTable"]["category"]
+END
+}
+
 test_the_terminal_shows_them_by_a_key() {
 	record_waits wall -- long_sleeps 10 queueing 2
 	begin xterm-256color 100 24

@@ -28,6 +28,7 @@ enum category { /* the order of put_categories() */
 	CATEGORY_OTHER,
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
+	CATEGORY_IDLE,
 };
 
 struct firefox {
@@ -164,9 +165,12 @@ static void put_frame_category(struct firefox *firefox, uint32_t row)
 {
 	const struct function_table_entry *function =
 		&firefox->functions.entries.data[firefox_function_of(firefox, row)];
-	json_number(&firefox->json, function->is_kernel ? CATEGORY_KERNEL
-				    : function->object  ? CATEGORY_USER
-							: CATEGORY_OTHER);
+	uint32_t waits = firefox->profile->wait_object;
+	bool is_wait = waits && function->object == waits;
+	json_number(&firefox->json, is_wait               ? CATEGORY_IDLE
+				    : function->is_kernel ? CATEGORY_KERNEL
+				    : function->object    ? CATEGORY_USER
+							  : CATEGORY_OTHER);
 }
 
 static void put_frame_function(struct firefox *firefox, uint32_t row)
@@ -429,6 +433,7 @@ static void firefox_put_meta(struct firefox *firefox)
 	put_category(json, "Other", "grey");
 	put_category(json, "User", "yellow");
 	put_category(json, "Kernel", "orange");
+	put_category(json, "Idle", "transparent");
 	json_array_end(json);
 	firefox_put_marker_schema(json);
 	json_object_end(json);
@@ -437,7 +442,9 @@ static void firefox_put_meta(struct firefox *firefox)
 static void firefox_put_profile(struct firefox *firefox)
 {
 	struct json *json = &firefox->json;
-	uint32_t marker = strtab_intern(&firefox->strings, "thread", strlen("thread"));
+	struct firefox_markers markers = {
+		strtab_intern(&firefox->strings, "thread", strlen("thread")),
+		strtab_intern(&firefox->strings, "wait", strlen("wait")), CATEGORY_IDLE};
 	json_object(json);
 	firefox_put_meta(firefox);
 	json_line(json);
@@ -448,7 +455,7 @@ static void firefox_put_profile(struct firefox *firefox)
 		put_library(firefox, library_at(firefox, i));
 	json_array_end(json);
 	json_line(json);
-	firefox_put_threads(json, firefox->profile, &firefox->lanes, firefox->tree.stacks, marker);
+	firefox_put_threads(json, firefox->profile, &firefox->lanes, firefox->tree.stacks, markers);
 	json_put_array(json, "pages");
 	json_array_end(json);
 	json_object_end(json);

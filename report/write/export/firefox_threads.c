@@ -7,17 +7,16 @@
 
 enum {
 	MARKER_INTERVAL = 1, /* its phase: it has a beginning and an end */
-	NR_MARKERS = 1,
 };
 
-static const char marker_type[] = "EbprofThread";
+static const char thread_marker[] = "EbprofThread", wait_marker[] = "EbprofWait";
 
 struct threads {
 	struct json *json;
 	const struct profile *profile;
 	const struct lanes *lanes;
 	const uint32_t *stacks;
-	uint32_t marker;
+	struct firefox_markers markers;
 	struct labels labels;
 };
 
@@ -57,9 +56,11 @@ static void put_tick_weight(const struct threads *threads, const struct profile_
 	json_number(threads->json, sample->weight);
 }
 
+/* None of a wait. */
 static void put_cpu_time(const struct threads *threads, const struct profile_sample *sample)
 {
-	json_number(threads->json, profile_sample_value(threads->profile, sample));
+	bool is_wait = threads->profile->events.data[sample->event].wait != PROFILE_NO_WAIT;
+	json_number(threads->json, is_wait ? 0 : profile_sample_value(threads->profile, sample));
 }
 
 typedef void put_fn(const struct threads *threads, const struct profile_sample *sample);
@@ -90,31 +91,29 @@ static void firefox_threads_put_samples(const struct threads *threads, const str
 	json_object_end(threads->json);
 }
 
-/* ---- the marker: whose samples these are, from the first to the last ---- */
+/*
+ * ---- markers: whose samples these are, from the first to the last; and each wait whose length is
+ * known ----
+ */
 
-static const struct {
+struct marker_field {
 	const char *key, *label;
-} fields[] = {
-	{"comm", "Process"},
-	{"thread", "Thread"},
-	{"container", "Container"},
-	{"cgroup", "Control group"},
 };
 
-void firefox_put_marker_schema(struct json *json)
+static void put_schema(struct json *json, const char *type, const char *label,
+	const struct marker_field *fields, size_t nr_fields)
 {
 	static const char *const places[] = {"marker-chart", "marker-table"};
-	json_put_array(json, "markerSchema");
 	json_object(json);
-	json_put_text(json, "name", marker_type);
-	json_put_text(json, "tableLabel", "{marker.data.comm} {marker.data.thread}");
-	json_put_text(json, "chartLabel", "{marker.data.comm} {marker.data.thread}");
+	json_put_text(json, "name", type);
+	json_put_text(json, "tableLabel", label);
+	json_put_text(json, "chartLabel", label);
 	json_put_array(json, "display");
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		json_text(json, places[i]);
 	json_array_end(json);
 	json_put_array(json, "fields");
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+	for (size_t i = 0; i < nr_fields; i++) {
 		json_object(json);
 		json_put_text(json, "key", fields[i].key);
 		json_put_text(json, "label", fields[i].label);
@@ -123,6 +122,21 @@ void firefox_put_marker_schema(struct json *json)
 	}
 	json_array_end(json);
 	json_object_end(json);
+}
+
+void firefox_put_marker_schema(struct json *json)
+{
+	static const struct marker_field of_thread[] = {
+		{"comm", "Process"},
+		{"thread", "Thread"},
+		{"container", "Container"},
+		{"cgroup", "Control group"},
+	};
+	static const struct marker_field of_wait[] = {{"reason", "Reason"}};
+	json_put_array(json, "markerSchema");
+	put_schema(json, thread_marker, "{marker.data.comm} {marker.data.thread}", of_thread,
+		sizeof(of_thread) / sizeof(*of_thread));
+	put_schema(json, wait_marker, "{marker.data.reason}", of_wait, 1);
 	json_array_end(json);
 }
 
@@ -131,45 +145,134 @@ static void firefox_threads_put_label(void *context, const char *key, const char
 	json_put_text(context, key, value);
 }
 
-static void put_marker_data(const struct threads *threads, const struct lane *lane)
+static void put_thread_data(const struct threads *threads, const struct lane *lane)
 {
 	const struct label_visitor visitor = {
 		.text = firefox_threads_put_label, .context = threads->json};
 	uint32_t wanted = EXPORT_LABEL_COMM | EXPORT_LABEL_THREAD | EXPORT_LABEL_CONTAINER |
 			  EXPORT_LABEL_CGROUP; /* none of them a number */
 	json_object(threads->json);
-	json_put_text(threads->json, "type", marker_type);
+	json_put_text(threads->json, "type", thread_marker);
 	if (lane->nr_threads == 1)
 		labels_visit(&threads->labels, wanted,
 			&threads->profile->threads.data[lane->thread], &visitor);
 	json_object_end(threads->json);
 }
 
-static void put_column_of_number(struct json *json, const char *key, uint64_t value)
+/* The leaf's name is the reason. */
+static void put_wait_data(const struct threads *threads, const struct profile_sample *sample)
 {
-	json_put_array(json, key);
-	json_number(json, value);
-	json_array_end(json);
+	const struct profile *profile = threads->profile;
+	struct profile_walk walk = profile_walk(profile, sample->stack);
+	uint32_t leaf = profile_walk_next(&walk);
+	const struct profile_frame *frame = &profile->frames.data[leaf];
+	json_object(threads->json);
+	json_put_text(threads->json, "type", wait_marker);
+	json_put_text(
+		threads->json, "reason", leaf ? profile->functions.data[frame->function].name : "");
+	json_object_end(threads->json);
+}
+
+/* A row of the markers, NULL for that of the thread. */
+typedef void put_marker_fn(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait);
+
+static void put_marker_name(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	(void)lane;
+	json_number(threads->json, wait ? threads->markers.wait : threads->markers.thread);
+}
+
+static void put_marker_category(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	(void)lane;
+	json_number(threads->json, wait ? threads->markers.wait_category : 0);
+}
+
+static void put_marker_phase(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	(void)lane;
+	(void)wait;
+	json_number(threads->json, MARKER_INTERVAL);
+}
+
+/* A wait may have begun before the first sample. */
+static void put_marker_start(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	const struct profile *profile = threads->profile;
+	uint64_t first_ns = profile->first_ns;
+	uint64_t start_ns = firefox_threads_sample_at(threads, lane, 0)->time_ns;
+	if (wait) {
+		uint64_t value = profile_sample_value(profile, wait);
+		start_ns = wait->time_ns - first_ns > value ? wait->time_ns - value : first_ns;
+	}
+	firefox_threads_put_time(threads, start_ns);
+}
+
+static void put_marker_end(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	const struct profile_sample *last =
+		firefox_threads_sample_at(threads, lane, lane->count - 1);
+	firefox_threads_put_time(threads, (wait ? wait : last)->time_ns);
+}
+
+static void put_marker_data(
+	const struct threads *threads, const struct lane *lane, const struct profile_sample *wait)
+{
+	if (wait)
+		put_wait_data(threads, wait);
+	else
+		put_thread_data(threads, lane);
+}
+
+/* The wait of exact length that comes at `*at` or behind it, which moves behind that; else NULL. */
+static const struct profile_sample *next_wait(
+	const struct threads *threads, const struct lane *lane, size_t *at)
+{
+	if (threads->profile->events.data[lane->event].wait == PROFILE_NO_WAIT)
+		return NULL;
+	while (*at < lane->count) {
+		const struct profile_sample *sample =
+			firefox_threads_sample_at(threads, lane, (*at)++);
+		if (!sample->is_estimate)
+			return sample;
+	}
+	return NULL;
+}
+
+static size_t count_markers(const struct threads *threads, const struct lane *lane)
+{
+	size_t count = 1;
+	for (size_t at = 0; next_wait(threads, lane, &at);)
+		count++;
+	return count;
 }
 
 static void put_markers(const struct threads *threads, const struct lane *lane)
 {
+	static const struct {
+		const char *key;
+		put_marker_fn *put;
+	} columns[] = {{"name", put_marker_name}, {"category", put_marker_category},
+		{"phase", put_marker_phase}, {"startTime", put_marker_start},
+		{"endTime", put_marker_end}, {"data", put_marker_data}};
 	struct json *json = threads->json;
 	json_put_object(json, "markers");
-	json_put_number(json, "length", NR_MARKERS);
-	put_column_of_number(json, "name", threads->marker);
-	put_column_of_number(json, "category", 0);
-	put_column_of_number(json, "phase", MARKER_INTERVAL);
-	json_put_array(json, "startTime");
-	firefox_threads_put_time(threads, firefox_threads_sample_at(threads, lane, 0)->time_ns);
-	json_array_end(json);
-	json_put_array(json, "endTime");
-	firefox_threads_put_time(
-		threads, firefox_threads_sample_at(threads, lane, lane->count - 1)->time_ns);
-	json_array_end(json);
-	json_put_array(json, "data");
-	put_marker_data(threads, lane);
-	json_array_end(json);
+	json_put_number(json, "length", count_markers(threads, lane));
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		const struct profile_sample *wait;
+		json_line(json);
+		json_put_array(json, columns[i].key);
+		columns[i].put(threads, lane, NULL);
+		for (size_t at = 0; !json->err && (wait = next_wait(threads, lane, &at));)
+			columns[i].put(threads, lane, wait);
+		json_array_end(json);
+	}
 	json_object_end(json);
 }
 
@@ -221,9 +324,9 @@ static void put_thread(const struct threads *threads, const struct lane *lane)
 }
 
 void firefox_put_threads(struct json *json, const struct profile *profile,
-	const struct lanes *lanes, const uint32_t *stacks, uint32_t marker)
+	const struct lanes *lanes, const uint32_t *stacks, struct firefox_markers markers)
 {
-	struct threads threads = {json, profile, lanes, stacks, marker, {0}};
+	struct threads threads = {json, profile, lanes, stacks, markers, {0}};
 	labels_init(&threads.labels, profile);
 	json_put_array(json, "threads");
 	vec_each(&lanes->all, lane)
