@@ -71,6 +71,26 @@ static void chrome_add_event(const struct app *app, struct title *title)
 			main_event_name_of(app->model->profile, app->model->event), event->unit);
 }
 
+/* Less than what can be read as a number is no news; `ebprof info` has it. */
+static void chrome_add_share(
+	struct title *title, int rank, const char *what, uint64_t part, uint64_t all)
+{
+	double percent = profile_percent(part, all);
+	if (percent >= 0.05)
+		add_part(title, rank, "%s %.1f%%", what, percent);
+}
+
+/* What a user should know before believing the names; while they are looked for, that says so. */
+static void chrome_add_unnamed(const struct app *app, struct title *title)
+{
+	enum {
+		MANY_PERCENT = 5,
+	};
+	double percent = profile_percent(app->model->unnamed, app->model->slice.whole.value);
+	if (percent >= MANY_PERCENT && !app->naming.to_name)
+		add_part(title, 3, "%.0f%% without names: press 9", percent);
+}
+
 static void chrome_put_title(const struct app *app, struct title *title)
 {
 	const struct model *model = app->model;
@@ -84,15 +104,10 @@ static void chrome_put_title(const struct app *app, struct title *title)
 		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
-	if (model->stacks.by_guesses)
-		add_part(title, 3, "by guesses %.1f%%",
-			profile_percent(model->stacks.by_guesses, all));
-	if (model->stacks.guessed_inlined)
-		add_part(title, 4, "inlined by guess %.1f%%",
-			profile_percent(model->stacks.guessed_inlined, all));
-	if (model->stacks.truncated)
-		add_part(title, 3, "truncated %.1f%%",
-			profile_percent(model->stacks.truncated, all));
+	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, all);
+	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, all);
+	chrome_add_share(title, 3, "truncated", model->stacks.truncated, all);
+	chrome_add_unnamed(app, title);
 	if (app->naming.to_name)
 		add_part(title, 4, "[%s %u/%u]", app->naming.is_fetching ? "fetching" : "naming",
 			app->naming.named, app->naming.to_name);

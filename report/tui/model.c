@@ -244,6 +244,13 @@ static void model_annotate(struct model *model, uint32_t frame, const atomic_boo
 				&names, &model->slice, function, is_cancelled);
 }
 
+static void model_weigh_unnamed(struct model *model)
+{
+	vec_each(&model->functions, row)
+		if (!model->names->functions.data[row->function].is_known)
+			model->unnamed += row->self;
+}
+
 static struct model *begin_model(
 	const struct profile *profile, struct model_names *names, const struct model_wish *wish)
 {
@@ -268,8 +275,10 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 	model->is_flat = true;
 	model->slice = *slice;
 	*slice = (struct slice){0};
-	if (flat_weigh_functions(profile, &options, &model->slice, &model->functions))
+	if (flat_weigh_functions(profile, &options, &model->slice, &model->functions)) {
+		model_weigh_unnamed(model);
 		return model;
+	}
 	model_release(model);
 	return NULL;
 }
@@ -287,6 +296,7 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	model->weights = tree_weigh(&names->tree, &model->slice);
 	tree_weigh_functions(&names->tree, model->weights, names->frames.data, names->functions.len,
 		&model->functions);
+	model_weigh_unnamed(model);
 	model_find_matches(model, wish->search);
 	weigh_matches(model);
 	model_annotate(model, wish->annotated, is_cancelled);

@@ -95,7 +95,8 @@ struct model {
 	struct slice slice;
 	struct tree_weight *weights; /* of the tree's nodes */
 	struct function_weights functions;
-	bool *matches; /* by function; NULL: nothing is searched for */
+	uint64_t unnamed; /* self of functions without a name */
+	bool *matches;    /* by function; NULL: nothing is searched for */
 	size_t nr_matches;
 	struct slice_sum matched; /* samples with a match in their stack */
 	struct timeline timeline; /* over what the filters leave of the time */

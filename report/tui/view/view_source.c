@@ -76,7 +76,7 @@ static void remember_row(struct source_view *view)
 		view->selected = view->rows.data[view->list.selected];
 }
 
-/* The same row, or the nearest: an instruction's line, a line's first instruction. */
+/* The same row, or the nearest: an instruction's line, a line's hottest instruction. */
 static size_t view_source_find_row(const struct source_view *view)
 {
 	const struct listing_row *wanted = &view->selected;
@@ -86,8 +86,10 @@ static size_t view_source_find_row(const struct source_view *view)
 		bool is_line = row->source == wanted->source && row->line == wanted->line;
 		if (row->kind == wanted->kind && is_line && row->address == wanted->address)
 			return i;
-		if (of_line == view->rows.len && row->kind >= LISTING_ROW_SOURCE && is_line &&
-			row->line)
+		if (row->kind < LISTING_ROW_SOURCE || !is_line || !row->line)
+			continue;
+		if (of_line == view->rows.len ||
+			row->weight.self > view->rows.data[of_line].weight.self)
 			of_line = i;
 	}
 	return of_line < view->rows.len ? of_line : listing_hottest(&view->rows);

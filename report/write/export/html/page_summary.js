@@ -44,6 +44,13 @@ class Summary {
 		return parts.filter((part) => part).join(" \u00b7 ");
 	}
 
+	/* The share of functions without a name. */
+	unnamed(self) {
+		const {functions, kinds} = this.profile, isUnnamed = kinds.map(({text}) => text === "no name");
+		const all = self.reduce((sum, it) => sum + it, 0) || 1;
+		return functions.reduce((sum, it, func) => func && isUnnamed[it.kind] ? sum + self[func] : sum, 0) / all;
+	}
+
 	/* What is not in this page, or not exact. */
 	notes(functions) {
 		const {profile} = this, notes = [];
@@ -64,6 +71,9 @@ class Summary {
 		});
 		if (this.diff && profile.samples && profile.sides[1].samples)
 			notes.push(...this.diffText.doubts(functions));
+		const unnamed = this.diff ? 0 : this.unnamed(functions[0].self);
+		if (unnamed >= 0.05)
+			notes.push(`${percent(unnamed)} of the samples are in functions without a name: view 9 of ebprof report says why, and what helps.`);
 		if (profile.foldedNodes) {
 			const shares = profile.sides.map((side, i) => percent(side.foldedWeight / (profile.tree.columns[i].total[0] || 1)));
 			notes.push(`${grouped(profile.foldedNodes)} frames of the smallest branches, ` +

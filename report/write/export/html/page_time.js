@@ -58,11 +58,13 @@ class TimeLine {
 			context.fillStyle = style.getPropertyValue("--accent-soft");
 			context.fillRect(this.first * step, 0, (this.end - this.first) * step, height);
 		}
+		const edge = (i) => Math.round(i * step * ratio) / ratio; // between pixels there would be seams
 		weights.forEach((weight, i) => {
 			const isIn = i >= this.first && i < this.end, tall = most ? weight / most * (height - 5) : 0;
 			context.fillStyle = style.getPropertyValue(isIn ? "--accent" : "--stub");
 			context.globalAlpha = isIn && isAll ? 0.75 : 1;
-			context.fillRect(i * step, height - tall, Math.max(step - (step > 3 ? 1 : 0), 0.5), tall);
+			const from = edge(i);
+			context.fillRect(from, height - tall, Math.max(edge(i + 1) - from, 1 / ratio), tall);
 		});
 		context.globalAlpha = 1;
 		if (this.others && most)
