@@ -325,6 +325,11 @@ enum event_heap_call {
 	EVENT_HEAP_UNFOLLOWED = 1,
 };
 
+struct event_heap_lane {         /* of a CPU */
+	unsigned long long left; /* bytes to the next point; 0: none was drawn yet */
+	unsigned long long hits; /* of probes */
+};
+
 /* An allocation in use, by the kernel's own number of its process. */
 struct event_kept_key {
 	unsigned long long process, address;

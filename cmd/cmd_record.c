@@ -240,6 +240,7 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.waits = options.events.waits,
 		.wait_period_ns = options.wait_period_ns,
 		.heap_bytes = options.heap_bytes,
+		.max_overhead_percent = options.max_overhead_percent,
 		.usdt_stacks = options.usdt_stacks,
 		.frequency_hz = options.frequency_hz,
 		.period = options.period,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
+#include "format/base/mem.h"
 #include "record/label/label_source.h"
 #include "record/runtime/runtime_names.h"
 
@@ -167,6 +168,14 @@ static struct err *parse_switch(const struct opt *row, const char *text, void *m
 static struct err *parse_heap(const struct opt *row, const char *text, void *member)
 {
 	return opt_size(row, text ? text : HEAP_DISTANCE, member);
+}
+
+/* "5%" or "5" */
+static struct err *parse_percent(const struct opt *row, const char *text, void *member)
+{
+	size_t len = strlen(text);
+	CLEANUP_FREE char *number = mem_strndup(text, len && text[len - 1] == '%' ? len - 1 : len);
+	return opt_u32(row, number, member);
 }
 
 static struct err *parse_ring(const struct opt *row, const char *text, void *member)
@@ -331,6 +340,10 @@ const struct opt record_options_rows[] = {
 			"many "
 			"bytes, or in " HEAP_DISTANCE,
 		.least = "1K", .most = "1G"},
+	{"max-overhead", 0, "PERCENT", parse_percent, FIELD(max_overhead_percent),
+		.help = "of its CPU time that probes of --heap may take a program; above, they are "
+			"taken off",
+		.standard = "5%", .least = "1", .most = "100"},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
 		.help = "print the USDT probes of a program or library, and end"},
 	{"call-graph", 0, "HOW", parse_call_graph, FIELD(call_graph),

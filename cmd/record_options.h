@@ -45,6 +45,7 @@ struct record_options {
 	uint32_t unwanted_runtimes, label_sources;
 	const char *output, *cache_folder;
 	uint64_t wait_period_ns, heap_bytes;
+	uint32_t max_overhead_percent;
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;
 	struct cpu_list cpus;

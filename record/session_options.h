@@ -63,6 +63,7 @@ struct session_options {
 	uint32_t waits;          /* enum session_wait; 0: none */
 	uint64_t wait_period_ns; /* waits of that time are samples, of shorter ones a choice */
 	uint64_t heap_bytes;     /* allocations: one in so many bytes is a sample; 0: none are */
+	uint32_t max_overhead_percent; /* of CPU time that probes of allocations may take */
 	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
 	uint32_t frequency_hz;   /* 0: period */
 	uint64_t period;

@@ -3,66 +3,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "format/base/clock.h"
 #include "format/base/mem.h"
-#include "record/proc.h"
-
-/* ---- what a hit costs besides the program ---- */
-
-enum {
-	TRIAL_CALLS = 500,
-	TRIALS = 5,
-};
-
-/* As a probe's place is: a no-op. */
-void shadow_trial(void);
-__asm__(".text\n.globl shadow_trial\n.type shadow_trial, %function\n"
-	"shadow_trial: nop\n ret\n.size shadow_trial, . - shadow_trial\n");
-
-/* The quickest of some trials: what disturbs makes them slower only. */
-static uint64_t time_calls(void)
-{
-	uint64_t least = UINT64_MAX;
-	for (int trial = 0; trial < TRIALS; trial++) {
-		uint64_t start = clock_now_ns();
-		for (int i = 0; i < TRIAL_CALLS; i++)
-			shadow_trial();
-		uint64_t took = clock_now_ns() - start;
-		least = took < least ? took : least;
-	}
-	return least / TRIAL_CALLS;
-}
-
-static bool find_trial(void *context, const struct proc_mapping *mapping)
-{
-	uint64_t *offset = context, at = (uintptr_t)shadow_trial;
-	if (at < mapping->start || at >= mapping->end)
-		return true;
-	*offset = at - mapping->start + mapping->offset;
-	return false;
-}
-
-/* With place 0, which there is not, the program is done at once. */
-static uint64_t try_hits(int program_fd)
-{
-	uint64_t offset = 0;
-	proc_each_mapping((uint32_t)getpid(), NULL, find_trial, &offset);
-	struct uprobe_place place = {.path = "/proc/self/exe", .file_fd = -1, .offset = offset};
-	struct uprobe uprobe;
-	uint64_t without = time_calls();
-	struct err *err = offset ? uprobe_attach(&place, program_fd, 0, &uprobe)
-				 : err_new(ERR_UNSUPPORTED, "no place to try");
-	if (err) {
-		err_destroy(err);
-		return 0;
-	}
-	uint64_t with = time_calls();
-	uprobe_detach(&uprobe);
-	return with > without ? with - without : 0;
-}
+#include "record/uprobe_trial.h"
 
 /* ---- attaching ---- */
 
@@ -105,7 +49,7 @@ struct err *shadow_attach(
 	struct shadow *shadow, const struct shadow_fds *fds, const struct script_probes *probes)
 {
 	shadow->fds = *fds;
-	shadow->around_ns = try_hits(fds->program);
+	shadow->around_ns = uprobe_trial_ns(fds->program); /* with place 0, which there is not */
 	return shadow_attach_more(shadow, probes, 0);
 }
 

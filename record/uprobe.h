@@ -27,6 +27,13 @@ struct uprobe {
  */
 struct err *uprobe_attach(const struct uprobe_place *place, int program_fd, uint64_t cookie,
 	struct uprobe *ret) ERR_MUST_CHECK;
+/* The same in one process, and with `inherits` in those that its main thread forks. */
+struct uprobe_process {
+	uint32_t pid;
+	bool inherits;
+};
+struct err *uprobe_attach_to(const struct uprobe_process *process, const struct uprobe_place *place,
+	int program_fd, uint64_t cookie, struct uprobe *ret) ERR_MUST_CHECK;
 /* When it returns the program is not running any more. */
 void uprobe_detach(struct uprobe *uprobe);
 

@@ -31,8 +31,18 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} heap_points SEC(".maps");
+	__type(value, struct event_heap_lane);
+} heap_lanes SEC(".maps");
+
+/* Each hit of a probe costs the program time, also one that accounts for nothing. */
+static __always_inline struct event_heap_lane *count_heap_hit(void)
+{
+	__u32 zero = 0;
+	struct event_heap_lane *lane = bpf_map_lookup_elem(&heap_lanes, &zero);
+	if (lane)
+		lane->hits++;
+	return lane;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -127,6 +137,7 @@ static __noinline void keep_allocation(struct heap_call *call, __u64 address)
 SEC("uprobe/heap_free")
 int on_heap_free(struct pt_regs *ctx)
 {
+	count_heap_hit();
 	if (takes_allocations)
 		forget_allocation(ARGUMENT_1(ctx));
 	return 0;
@@ -150,6 +161,7 @@ int on_heap_end(struct pt_regs *ctx)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct heap_call *call = bpf_map_lookup_elem(&heap_calls, &tid);
+	count_heap_hit();
 	if (!call || READ_CONTEXT(REGS_SP(ctx)) < call->sp + RETURN_BYTES)
 		return 0;
 	__u64 address = call->sample.type ? address_of_call(ctx, call) : 0;
@@ -209,12 +221,9 @@ static __noinline __u64 next_distance(void)
 }
 
 /* Whether a point is in it. */
-static __always_inline bool passes_point(__u64 bytes)
+static __always_inline bool passes_point(struct event_heap_lane *lane, __u64 bytes)
 {
-	__u32 zero = 0;
-	__u64 *left = bpf_map_lookup_elem(&heap_points, &zero);
-	if (!left)
-		return false;
+	__u64 *left = &lane->left;
 	if (!*left)
 		*left = next_distance();
 	if (bytes < *left) {
@@ -243,6 +252,7 @@ static __always_inline bool is_nested(__u32 tid, __u64 sp)
 static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
 {
 	struct event_counters *counted;
+	struct event_heap_lane *lane = count_heap_hit();
 	struct heap_call started = {};
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 bytes = size_of_call(ctx, call);
@@ -255,7 +265,8 @@ static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
 	if ((call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_REALLOC)
 		forget_allocation(started.argument);
 	counted = count_event(EVENT_SOURCE_HEAP, bytes);
-	bool is_chosen = counted && (call & EVENT_HEAP_IS_CHOSEN || passes_point(bytes));
+	bool is_chosen =
+		counted && lane && (call & EVENT_HEAP_IS_CHOSEN || passes_point(lane, bytes));
 	if (counted && !is_chosen)
 		count_as(counted, EVENT_COUNTER_BELOW, bytes);
 	if (is_chosen || call & EVENT_HEAP_NESTS)

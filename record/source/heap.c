@@ -19,6 +19,7 @@
 #include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
 #include "record/uprobe.h"
+#include "record/uprobe_trial.h"
 
 enum {
 	MAX_CALLS = 1 << 14, /* under way at a time, in all threads */
@@ -34,6 +35,14 @@ struct heap_file {
 	struct heap_functions functions;
 };
 
+/* Watches what the probes cost. */
+struct heap_guard {
+	uint32_t max_percent;
+	uint64_t hit_ns; /* that one takes; 0: not known, and not watched */
+	uint64_t begun_ns, since_ns, hits, cpu_ns;
+	struct proc_pids pids; /* whose CPU time it is, with what they fork */
+};
+
 struct heap_state {
 	struct sample_bpf *bpf;
 	uint64_t distance;           /* in bytes, between points */
@@ -41,6 +50,10 @@ struct heap_state {
 	VEC(struct uprobe) uprobes;
 	struct heap_preload preload; /* path NULL: calls are seen by probes in the allocator */
 	char distance_text[24];
+	struct proc_pids pids; /* running processes, which alone have the probes */
+	bool inherits;
+	struct heap_guard guard;
+	bool is_taken_off;
 	struct str hint;
 };
 
@@ -109,6 +122,7 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 	else if (options->target == SESSION_COMMAND)
 		program_files_each(options->argv[0], add_heap_file_at, state);
 	for (size_t i = 0; i < options->nr_pids; i++) {
+		vec_push(&state->pids, options->pids[i]);
 		struct heap_process process = {state, options->pids[i]};
 		proc_each_mapping(options->pids[i], NULL, add_heap_mapping, &process);
 	}
@@ -141,6 +155,8 @@ static struct err *heap_probe(struct source *source, const struct session_option
 	struct heap_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->distance = options->heap_bytes;
 	state->preload.fd = -1;
+	state->inherits = !options->no_inherit;
+	state->guard.max_percent = options->max_overhead_percent;
 	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
 		(unsigned long long)state->distance);
 	if (session_is_system_wide(options))
@@ -193,9 +209,15 @@ static struct err *attach_heap_probe(struct heap_state *state, const struct heap
 	const struct heap_place *place, int program, bool is_return)
 {
 	struct uprobe_place where = {file->path, file->fd, place->probed, 0, is_return};
-	struct uprobe uprobe;
-	try(err_wrap(uprobe_attach(&where, program, place->call, &uprobe), "%s", place->name));
-	vec_push(&state->uprobes, uprobe);
+	for (size_t i = 0; i == 0 || i < state->pids.len; i++) {
+		struct uprobe_process process = {0};
+		struct uprobe uprobe;
+		if (state->pids.len)
+			process = (struct uprobe_process){state->pids.data[i], state->inherits};
+		try(err_wrap(uprobe_attach_to(&process, &where, program, place->call, &uprobe),
+			"%s", place->name));
+		vec_push(&state->uprobes, uprobe);
+	}
 	return NULL;
 }
 
@@ -232,11 +254,21 @@ static struct err *attach_heap_file(
 	return NULL;
 }
 
+/* What is preloaded costs little, and is not watched. */
+static void begin_heap_guard(struct heap_state *state, const struct source_place *place)
+{
+	struct heap_guard *guard = &state->guard;
+	vec_append(&guard->pids, place->tasks.ids, place->tasks.nr_ids);
+	if (!state->preload.path)
+		guard->hit_ns = uprobe_trial_ns(bpf_program__fd(state->bpf->progs.on_heap_free));
+}
+
 static struct err *heap_attach(struct source *source, const struct source_place *place)
 {
 	struct heap_state *state = source->state;
 	int program;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
+	begin_heap_guard(state, place);
 	vec_each(&state->files, file)
 		if (file->functions.has_allocator)
 			try(attach_heap_file(state, file, program));
@@ -245,8 +277,9 @@ static struct err *heap_attach(struct source *source, const struct source_place 
 
 static struct err *heap_start(struct source *source, uint64_t now_ns)
 {
-	(void)now_ns;
-	((struct heap_state *)source->state)->bpf->bss->takes_allocations = true;
+	struct heap_state *state = source->state;
+	state->guard.begun_ns = now_ns;
+	state->bpf->bss->takes_allocations = true;
 	return NULL;
 }
 
@@ -255,6 +288,154 @@ static void detach_heap(struct heap_state *state)
 	vec_each(&state->uprobes, uprobe)
 		uprobe_detach(uprobe);
 	state->uprobes.len = 0;
+}
+
+/* ---- what is in use ---- */
+
+struct heap_end {
+	const struct source_image *image;
+	source_kept_fn *fn;
+	void *context;
+};
+
+static bool is_of_image(const struct event_sample *sample, const struct source_image *image)
+{
+	return !image->pid || (sample->pid == image->pid && sample->time_ns <= image->until_ns);
+}
+
+/* Samples are handed over once: only those that could be removed. */
+static void end_kept_batch(struct heap_state *state, const struct event_kept_key *keys,
+	struct event_sample *samples, uint32_t count, struct heap_end *end)
+{
+	int map = bpf_map__fd(state->bpf->maps.kept_allocations);
+	int counts = bpf_map__fd(state->bpf->maps.kept_of_process);
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned long long process = keys[i].process;
+		if (!is_of_image(&samples[i], end->image) || bpf_map_delete_elem(map, &keys[i]))
+			continue;
+		bpf_map_delete_elem(counts, &process);
+		end->fn(end->context, &samples[i]);
+	}
+}
+
+/* Whether there can be any; in a PID namespace processes are called otherwise. */
+static bool has_kept(const struct heap_state *state, uint32_t pid)
+{
+	unsigned long long process = pid, count;
+	return !pid || state->bpf->bss->pid_namespace_level ||
+	       !bpf_map_lookup_elem(
+		       bpf_map__fd(state->bpf->maps.kept_of_process), &process, &count);
+}
+
+static void end_heap_kept(struct heap_state *state, const struct source_image *image,
+	source_kept_fn *fn, void *context)
+{
+	enum {
+		BATCH = 1024,
+	};
+	struct heap_end end = {image, fn, context};
+	if (!has_kept(state, image->pid))
+		return;
+	CLEANUP_FREE struct event_kept_key *keys = mem_zalloc_array(BATCH, sizeof(*keys));
+	CLEANUP_FREE struct event_sample *samples = mem_zalloc_array(BATCH, sizeof(*samples));
+	uint32_t place, count = BATCH;
+	int result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations), NULL,
+		&place, keys, samples, &count, NULL);
+	for (; !result || (result == -ENOENT && count); count = BATCH) {
+		end_kept_batch(state, keys, samples, count, &end);
+		if (result)
+			return;
+		count = BATCH;
+		result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations),
+			&place, &place, keys, samples, &count, NULL);
+	}
+}
+
+/* ---- what the probes cost ---- */
+
+static uint64_t count_heap_hits(const struct heap_state *state)
+{
+	uint32_t zero = 0;
+	uint64_t hits = 0;
+	int nr_possible = libbpf_num_possible_cpus();
+	CLEANUP_FREE struct event_heap_lane *lanes =
+		mem_zalloc_array((size_t)nr_possible, sizeof(*lanes));
+	if (bpf_map_lookup_elem(bpf_map__fd(state->bpf->maps.heap_lanes), &zero, lanes))
+		return 0;
+	for (int cpu = 0; cpu < nr_possible; cpu++)
+		hits += lanes[cpu].hits;
+	return hits;
+}
+
+/* Of the processes and what they have forked, of those that are still there. */
+static uint64_t cpu_time_of_targets(const struct heap_guard *guard)
+{
+	struct proc_pids all = {0};
+	struct proc_stat stat;
+	uint64_t cpu_ns = 0;
+	vec_append(&all, guard->pids.data, guard->pids.len);
+	while (proc_add_descendants(&all))
+		;
+	vec_each(&all, pid)
+		if (proc_read_stat(*pid, &stat))
+			cpu_ns += stat.cpu_ns;
+	proc_pids_deinit(&all);
+	return cpu_ns;
+}
+
+/* What was sampled may be freed from now on, which is not seen: what is in use is not known. */
+static void lose_kept(void *context, const struct event_sample *sample)
+{
+	struct sample_bpf__bss *bss = context;
+	bss->unkept_count++;
+	bss->unkept_bytes += sample->measured;
+}
+
+static void take_heap_off(struct heap_state *state, double percent, double hits_a_second)
+{
+	static const struct source_image all = {0};
+	const struct heap_guard *guard = &state->guard;
+	state->bpf->bss->takes_allocations = false;
+	detach_heap(state);
+	state->is_taken_off = true;
+	end_heap_kept(state, &all, lose_kept, state->bpf->bss);
+	str_truncate(&state->hint, 0);
+	str_printf(&state->hint,
+		"the probes of allocations took %.0f%% of the CPU time (%.0f hits a second, %.1f "
+		"us "
+		"each), so they were taken off after %.1f s: start the program by ebprof record "
+		"--heap -- COMMAND, which counts in the program, or give --max-overhead 100%%",
+		percent, hits_a_second, (double)guard->hit_ns / 1e3,
+		(double)(guard->since_ns - guard->begun_ns) / 1e9);
+}
+
+/* CPU times are told in steps of 10 ms, and the program may sleep: it waits for enough of it. */
+static struct err *heap_update(struct source *source, uint64_t now_ns)
+{
+	enum {
+		LEAST_NS = 100 * 1000 * 1000,
+		LEAST_CPU_NS = 50 * 1000 * 1000,
+	};
+	struct heap_state *state = source->state;
+	struct heap_guard *guard = &state->guard, before = *guard;
+	if (!guard->hit_ns || state->is_taken_off || guard->max_percent >= 100 ||
+		now_ns < guard->since_ns + LEAST_NS)
+		return NULL;
+	uint64_t cpu_ns = cpu_time_of_targets(guard);
+	if (cpu_ns < guard->cpu_ns) /* some have ended */
+		guard->cpu_ns = cpu_ns;
+	if (guard->since_ns && cpu_ns < guard->cpu_ns + LEAST_CPU_NS)
+		return NULL;
+	guard->since_ns = now_ns;
+	guard->cpu_ns = cpu_ns;
+	guard->hits = count_heap_hits(state);
+	if (!before.since_ns || cpu_ns <= before.cpu_ns)
+		return NULL;
+	double hits = (double)(guard->hits - before.hits);
+	double percent = 100 * hits * (double)guard->hit_ns / (double)(cpu_ns - before.cpu_ns);
+	if (percent > guard->max_percent)
+		take_heap_off(state, percent, hits / ((double)(now_ns - before.since_ns) / 1e9));
+	return NULL;
 }
 
 static void heap_stop(struct source *source, uint64_t now_ns)
@@ -285,81 +466,37 @@ static void heap_release(struct source *source)
 	}
 	vec_deinit(&state->files);
 	heap_preload_destroy(&state->preload);
+	proc_pids_deinit(&state->pids);
+	proc_pids_deinit(&state->guard.pids);
 	str_deinit(&state->hint);
 	mem_free(state);
 }
 
-/* ---- what is in use ---- */
-
-struct heap_end {
-	const struct source_image *image;
+struct heap_user {
+	struct sample_bpf__bss *bss;
 	source_kept_fn *fn;
 	void *context;
 };
 
-static void take_used(
-	struct heap_state *state, struct event_sample *sample, source_kept_fn *fn, void *context)
+static void take_used(void *context, const struct event_sample *kept)
 {
-	struct sample_bpf__bss *bss = state->bpf->bss;
-	bss->in_use_count++;
-	bss->in_use_bytes += sample->measured;
-	sample->source = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_BYTES;
-	sample->counted_by = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS;
-	fn(context, sample);
-}
-
-static bool is_of_image(const struct event_sample *sample, const struct source_image *image)
-{
-	return !image->pid || (sample->pid == image->pid && sample->time_ns <= image->until_ns);
-}
-
-/* Samples are handed over once: only those that could be removed. */
-static void take_used_batch(struct heap_state *state, const struct event_kept_key *keys,
-	struct event_sample *samples, uint32_t count, struct heap_end *end)
-{
-	int map = bpf_map__fd(state->bpf->maps.kept_allocations);
-	int counts = bpf_map__fd(state->bpf->maps.kept_of_process);
-	for (uint32_t i = 0; i < count; i++) {
-		unsigned long long process = keys[i].process;
-		if (!is_of_image(&samples[i], end->image) || bpf_map_delete_elem(map, &keys[i]))
-			continue;
-		bpf_map_delete_elem(counts, &process);
-		take_used(state, &samples[i], end->fn, end->context);
-	}
-}
-
-/* Whether there can be any; in a PID namespace processes are called otherwise. */
-static bool has_kept(const struct heap_state *state, uint32_t pid)
-{
-	unsigned long long process = pid, count;
-	return !pid || state->bpf->bss->pid_namespace_level ||
-	       !bpf_map_lookup_elem(
-		       bpf_map__fd(state->bpf->maps.kept_of_process), &process, &count);
+	const struct heap_user *user = context;
+	struct event_sample sample = *kept;
+	user->bss->in_use_count++;
+	user->bss->in_use_bytes += sample.measured;
+	sample.source = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_BYTES;
+	sample.counted_by = EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS;
+	user->fn(user->context, &sample);
 }
 
 static void heap_end_kept(
 	struct source *source, const struct source_image *image, source_kept_fn *fn, void *context)
 {
-	enum {
-		BATCH = 1024,
-	};
 	struct heap_state *state = source->state;
-	struct heap_end end = {image, fn, context};
-	if (!state->bpf || !has_kept(state, image->pid))
+	if (!state->bpf)
 		return;
-	CLEANUP_FREE struct event_kept_key *keys = mem_zalloc_array(BATCH, sizeof(*keys));
-	CLEANUP_FREE struct event_sample *samples = mem_zalloc_array(BATCH, sizeof(*samples));
-	uint32_t place, count = BATCH;
-	int result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations), NULL,
-		&place, keys, samples, &count, NULL);
-	for (; !result || (result == -ENOENT && count); count = BATCH) {
-		take_used_batch(state, keys, samples, count, &end);
-		if (result)
-			return;
-		count = BATCH;
-		result = bpf_map_lookup_batch(bpf_map__fd(state->bpf->maps.kept_allocations),
-			&place, &place, keys, samples, &count, NULL);
-	}
+	struct heap_user user = {state->bpf->bss, fn, context};
+	end_heap_kept(state, image, take_used, &user);
 }
 
 const struct event_source heap_source = {
@@ -374,6 +511,7 @@ const struct event_source heap_source = {
 	.start = heap_start,
 	.stop = heap_stop,
 	.end_kept = heap_end_kept,
+	.update = heap_update,
 	.hint = heap_hint,
 	.read_counters = heap_read_counters,
 	.release = heap_release,

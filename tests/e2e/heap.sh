@@ -66,7 +66,7 @@ test_preloaded() {
 
 # The allocator is the program's own: each of its calls runs into a probe.
 test_probes() {
-	way=(--heap=32K)
+	way=(--heap=32K --max-overhead=100%)
 	check_program "$WORKLOADS/heap_static" 8
 	grep -q 'is statically linked' err || fail "it is not said: $(cat err)"
 }
@@ -116,13 +116,24 @@ test_events_are_shown_everywhere() {
 }
 
 test_running_process() {
-	way=(--heap=16K)
+	way=(--heap=16K --max-overhead=100%)
 	perl -e 'my @a; while (1) { push @a, "x" x 5000; @a = () if @a > 300; select undef, undef, undef, 0.0005 }' &
 	local pid=$!
 	record_heap --duration 0.5 -p "$pid"
 	kill "$pid"
 	(($(tally heap events count) > 50)) || fail "$(tally heap events count) allocations"
 	(($(tally heap samples count) > 5)) || fail "$(tally heap samples count) samples"
+}
+
+# It does nothing but allocate, and the probes take most of its time.
+test_too_much_overhead() {
+	perl -e 'while (1) { my @a = map { "x" x 100 . $_ } 1 .. 100 }' &
+	local pid=$!
+	way=(--heap)
+	record_heap --duration 1.5 -p "$pid"
+	kill "$pid"
+	grep -q 'hint: the probes of allocations took [0-9]*% of the CPU time .*--max-overhead' err || fail "$(cat err)"
+	[[ $(tally heap-used samples count) == 0 ]] || fail "it is said what is in use"
 }
 
 test_refusals() {
