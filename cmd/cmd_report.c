@@ -134,6 +134,9 @@ static const struct opt rows[] = {
 		.help = "show sums instead: CPU time, kernel, names, stacks, and what was lost"},
 	{"waits", 0, NULL, opt_flag, FIELD(shows_waits),
 		.help = "list the longest waits instead (record -e offcpu)"},
+	{"leaks", 0, NULL, select_parse_leaks, FIELD(select),
+		.help = "-e inuse_space, without what was allocated in the last tenth of the time "
+			"(record --heap)"},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
 		.help = "print text; so do -s, --percent-limit, --max-stack, and what is no "
 			"terminal"},
@@ -283,9 +286,9 @@ static int report_in_terminal(struct report_options *options, const struct input
 /* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	bool asks_for_text = options->is_text || options->shows_sums || options->shows_waits ||
-			     options->chooses_columns || options->limits_percent ||
-			     options->max_depth;
+	bool asks_for_text = options->is_text || options->select.leaks || options->shows_sums ||
+			     options->shows_waits || options->chooses_columns ||
+			     options->limits_percent || options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
 		return false;

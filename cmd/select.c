@@ -248,6 +248,17 @@ static struct err *check_words(const struct select_options *options, const struc
 	return NULL;
 }
 
+/* What was allocated a moment ago is often freed a moment later. */
+static void drop_newest(struct profile *profile)
+{
+	uint64_t limit_ns = profile->last_ns - (profile->last_ns - profile->first_ns) / 10;
+	size_t kept = 0;
+	vec_each(&profile->samples, sample)
+		if (sample->time_ns < limit_ns)
+			profile->samples.data[kept++] = *sample;
+	profile->samples.len = kept;
+}
+
 struct err *select_load(const struct select_options *options, const struct input *input,
 	bool is_one_of_several, struct profile **ret)
 {
@@ -265,8 +276,18 @@ struct err *select_load(const struct select_options *options, const struct input
 		profile_destroy(profile);
 		return err_wrap(err, "%s", input->name);
 	}
+	if (options->leaks)
+		drop_newest(profile);
 	*ret = profile;
 	return NULL;
+}
+
+struct err *select_parse_leaks(const struct opt *row, const char *text, void *member)
+{
+	struct select_options *options = member;
+	(void)text;
+	options->leaks = true;
+	return select_parse_words(row, "inuse_space", &options->events);
 }
 
 struct filter select_filter(const struct select_options *options)

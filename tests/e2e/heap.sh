@@ -115,6 +115,18 @@ test_events_are_shown_everywhere() {
 	"$EBPROF" diff --event alloc_space heap.data heap.data >/dev/null || fail "diff"
 }
 
+# What is kept is 3 MB for ever, and as much from shortly before the end.
+test_leaks() {
+	way=(--heap=8K)
+	record_heap -- perl -MPOSIX -e 'sub keep { push @kept, "x" x 30000 for 1 .. 100 } keep();
+		select undef, undef, undef, 1.5; push @late, "y" x 30000 for 1 .. 100; POSIX::_exit(0)'
+	"$EBPROF" report --stdio --leaks heap.data >report || fail "report --leaks"
+	"$EBPROF" report --stdio --event inuse_space heap.data >all || fail report
+	local leaks all
+	leaks=$(sed -En 's/^# .*, inuse_space, ([0-9]+) samples.*/\1/p' report) all=$(sed -En 's/^# .*, inuse_space, ([0-9]+) samples.*/\1/p' all)
+	((leaks > 50 && all > leaks + 50)) || fail "$leaks of $all samples are leaks: $(head -n 3 report)"
+}
+
 test_running_process() {
 	way=(--heap=16K --max-overhead=100%)
 	perl -e 'my @a; while (1) { push @a, "x" x 5000; @a = () if @a > 300; select undef, undef, undef, 0.0005 }' &
