@@ -2,7 +2,7 @@
 # Waits of threads: are their sums and reasons right, what does a switch of tasks cost, what is lost, and
 # how long do many sleepers take at the end; what a page fault costs, and whether their number is right.
 # A line a figure, and what is aimed at beside it; nothing is asserted.
-#   EVENTS=LIST      of its parts "waits switches faults sleepers"; all of them
+#   EVENTS=LIST      of its parts "waits switches faults sleepers heap"; all of them
 # For the figures of others: apt-get install libbpf-tools (offcputime of bcc's), and a perf that was
 # built with BPF programs, which Debian's is not before 13.
 set -u
@@ -13,7 +13,7 @@ trap 'sysctl -q kernel.bpf_stats_enabled=$stats_were; kill $(jobs -p) 2>/dev/nul
 cd "$work" || exit 1
 if [ "$(id -u)" != 0 ]; then echo "needs root"; exit 1; fi
 
-has_part() { [[ " ${EVENTS:-waits switches faults sleepers} " == *" $1 "* ]]; }
+has_part() { [[ " ${EVENTS:-waits switches faults sleepers heap} " == *" $1 "* ]]; }
 line() { printf '%-58s %12s %-24s %s\n' "$1" "$2" "$3" "$4"; }
 tally() { # FILE COUNTER count|sum
 	"$ebprof" info --json "$1" | grep '"name": "wait"' |
@@ -167,8 +167,64 @@ many_sleepers() {
 	line "... memory of the recorder" "$(awk 'END { printf "%.0f", $1 / 1024 }' memory)" MB "<= 64"
 }
 
+# ---- allocations: a program that knows them, and one that does more than allocate ----
+
+heap_tally() { # FILE COUNTER count|sum: of the source "heap"
+	"$ebprof" info --json "$1" | grep '"name": "heap"' |
+		sed -E "s/.*\"$2\": \{\"count\": ([0-9]+), \"sum\": ([0-9]+)\}.*/\1 \2/" |
+		awk -v which="$3" '{ print which == "count" ? $1 : $2 }'
+}
+heap_weight() { # FILE EVENT
+	"$ebprof" convert --folded --event "$2" -o - "$1" 2>/dev/null | awk '{ sum += $NF } END { printf "%.0f\n", sum }'
+}
+# Words are cut, counted and joined: its own CPU time, in ms.
+cat >words.pl <<-'END'
+	my (%count, $text);
+	for my $round (1 .. 15) {
+		$text = join " ", map { "word" . ($_ * $round % 997) . "x" x ($_ % 13) } 1 .. 10000;
+		$count{$_}++ for split / /, $text;
+		my @sorted = sort { $count{$a} <=> $count{$b} || $a cmp $b } keys %count;
+	}
+	my ($user, $system) = times;
+	printf STDERR "cpu_ms %.0f\n", 1000 * ($user + $system);
+END
+words_ms() { "$@" perl words.pl 2>&1 | awk '/^cpu_ms/ { printf "%s ", $2 }'; }
+allocations() {
+	local bytes
+	"$ebprof" record -q -m 64M --heap=16K -o heap.data -- "$build/tests/e2e/heap" 64 >said
+	bytes=$(awk '{ sum += $2 } END { printf "%.0f", sum }' said)
+	line "bytes allocated, preloaded: counted, of the program's own" "$(of_percent "$(heap_tally heap.data events sum)" "$bytes")" % "100.0x"
+	line "... estimate by $(heap_tally heap.data samples count) samples" "$(of_percent "$(heap_weight heap.data alloc_space)" "$bytes")" % "97..103"
+	line "... in use at the end, estimate" "$(of_percent "$(heap_weight heap.data inuse_space)" "$(awk '{ sum += $4 } END { printf "%.0f", sum }' said)")" % "97..103"
+	"$ebprof" record -q -m 64M --heap=16K --max-overhead 100 -o heap.data -- "$build/tests/e2e/heap_static" 64 >said
+	line "by probes: estimate" "$(of_percent "$(heap_weight heap.data alloc_space)" "$bytes")" % "97..103"
+	local bare preloaded
+	bare=$("$build/tests/e2e/heap" pairs 500000 | awk '{ print $2 }')
+	preloaded=$("$ebprof" record -q --heap -o pairs.data -- "$build/tests/e2e/heap" pairs 500000 | awk '/pair_ns/ { print $2 }')
+	line "malloc and free, bare" "$bare" ns ""
+	line "... preloaded: more" "$(awk -v a="$preloaded" -v b="$bare" 'BEGIN { printf "%.2f", a - b }')" ns ""
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		words_ms env
+		words_ms "$ebprof" record -q --heap -o words.data --
+		echo
+	done >pairs
+	awk '{ printf "%.2f\n", 100 * ($2 / $1 - 1) }' pairs | sort -n >differences
+	line "a program that cuts words, preloaded: more CPU time" "$(sed -n 5p differences)" "% ($(sed -n 3p differences) to $(sed -n 7p differences))" "<= 2"
+	line "... by its number of allocations and what a pair takes" \
+		"$(awk -v n="$(heap_tally words.data events count)" -v more="$(awk -v a="$preloaded" -v b="$bare" 'BEGIN { print a - b }')" \
+			-v ms="$(sort -n pairs | awk 'NR == 1 { print $1 }')" 'BEGIN { printf "%.2f", 100 * n * more / 1e6 / ms }')" % "<= 2"
+	perl -e 'do "./words.pl" while 1' 2>/dev/null &
+	local running=$!
+	sleep 0.5
+	"$ebprof" record --heap --duration 2 -o running.data -p $running 2>err >/dev/null
+	kill $running
+	line "... by probes while it runs" "$(sed -nE 's/.*allocations took ([0-9]+%).*after ([0-9.]+ s).*/\1/p' err)" \
+		"$(sed -nE 's/.*allocations took ([0-9]+%).*after ([0-9.]+ s).*/for \2, then taken off/p' err)" "<= 5, or off"
+}
+
 has_part waits && clocked_waits
 has_part switches && switch_costs
 has_part faults && page_faults
 has_part sleepers && many_sleepers
+has_part heap && allocations
 true
