@@ -128,9 +128,11 @@ test_leaks() {
 }
 
 test_running_process() {
+	local pid
 	way=(--heap=16K --max-overhead=100%)
 	perl -e 'my @a; while (1) { push @a, "x" x 5000; @a = () if @a > 300; select undef, undef, undef, 0.0005 }' &
-	local pid=$!
+	pid=$!
+	until grep -q libc /proc/$pid/maps; do sleep 0.05; done
 	record_heap --duration 0.5 -p "$pid"
 	kill "$pid"
 	(($(tally heap events count) > 50)) || fail "$(tally heap events count) allocations"
@@ -139,8 +141,10 @@ test_running_process() {
 
 # It does nothing but allocate, and the probes take most of its time.
 test_too_much_overhead() {
+	local pid
 	perl -e 'while (1) { my @a = map { "x" x 100 . $_ } 1 .. 100 }' &
-	local pid=$!
+	pid=$!
+	until grep -q libc /proc/$pid/maps; do sleep 0.05; done
 	way=(--heap)
 	record_heap --duration 1.5 -p "$pid"
 	kill "$pid"
