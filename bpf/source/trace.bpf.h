@@ -127,6 +127,7 @@ enum {
 };
 
 /* Some bytes of the text. Global, so that it is verified once, not for each of them. */
+__noinline __u64 match_glob(__u32 number, __u32 at, __u64 states);
 __noinline __u64 match_glob(__u32 number, __u32 at, __u64 states)
 {
 	__u32 zero = 0;
