@@ -3,6 +3,7 @@
 #   WERROR=1         warnings are errors (CI)
 #   SAN=1            address and undefined-behaviour sanitizers, in a build folder of their own
 #   STATIC=1         a static binary, in a build folder of its own
+#   ARCH=arm64       built for 64-bit ARM on another machine, in a build folder of its own
 #   PREFIX, DESTDIR  for `make install`
 #   FUZZ_SECONDS=60  for each target of `make fuzz`
 #   ONLY=PATTERN     `make check`: only the suites whose name matches the shell pattern
@@ -20,9 +21,36 @@ BPFTOOL ?= $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/
 	$$tool version >/dev/null 2>&1 && echo $$tool && break; done)
 FUZZ_SECONDS ?= 60
 
-O ?= build$(if $(SAN),-san)$(if $(STATIC),-static)
+
+# As Linux and libbpf call machines.
+HOST_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+ARCH ?= $(HOST_ARCH)
+DEBIAN_ARCH := $(patsubst x86,amd64,$(ARCH))
+CROSS := $(filter-out $(HOST_ARCH),$(ARCH))
+O ?= build$(if $(CROSS),-$(ARCH))$(if $(SAN),-san)$(if $(STATIC),-static)
 
 all: $(O)/ebprof
+
+# ---- building for another machine: Debian 12's libraries of it, unpacked into a folder ----
+
+ifneq ($(CROSS),)
+ifneq ($(ARCH),arm64)
+$(error ARCH=$(ARCH): there are $(HOST_ARCH), this machine, and arm64)
+endif
+SYSROOT ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ebprof/sysroots/bookworm-arm64
+MULTIARCH := aarch64-linux-gnu
+CC := $(MULTIARCH)-gcc --sysroot=$(SYSROOT)
+AR := $(MULTIARCH)-ar
+PKG_CONFIG_ENVIRONMENT := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
+	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(MULTIARCH)/pkgconfig
+CROSS_PACKAGES := gcc-aarch64-linux-gnu libc6-dev-arm64-cross debian-archive-keyring
+SYSROOT_PACKAGES := libc6-dev libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev libdeflate-dev \
+	liblzma-dev libncurses-dev libiberty-dev libbz2-dev nettle-dev
+
+$(SYSROOT):
+	@mkdir -p $(@D)
+	DEBIAN_ARCH=$(DEBIAN_ARCH) bash -c '. tests/debian_suite.bash && debian_root $@ bookworm $(SYSROOT_PACKAGES)'
+endif
 
 # ---- flags ----
 
@@ -36,11 +64,11 @@ ALL_CPPFLAGS = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DEBPROF_VERSION='"$(VERSION
 	-MMD -MP $(if $(STATIC),-DEBPROF_STATIC) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -pthread $(if $(STATIC),-static) $(LDFLAGS)
 
-pkg_libs = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
+pkg_libs = $(shell $(PKG_CONFIG_ENVIRONMENT) $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(1))
 STATIC_OBJS := $(if $(STATIC),$(O)/record/static_libelf.o)
 # format/base/inflate.c and format/elf/elf_inflate.c take what is there.
 UNPACK_LIBS = $(call pkg_libs,zlib $(shell for library in libdeflate libzstd; do \
-	$(PKG_CONFIG) --exists $$library && echo $$library; done))
+	$(PKG_CONFIG_ENVIRONMENT) $(PKG_CONFIG) --exists $$library && echo $$library; done))
 RECORD_LIBS = $(STATIC_OBJS) $(call pkg_libs,libbpf libelf) $(UNPACK_LIBS) -lm
 REPORT_LIBS = -liberty -lm $(call pkg_libs,liblzma ncursesw) $(UNPACK_LIBS)
 FORMAT_LIBS = $(UNPACK_LIBS)
@@ -109,7 +137,7 @@ HEAP_SAMPLER := $(O)/record/preload/heap_sampler.inc
 $(O)/record/preload/%.so: record/preload/%.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(WARNINGS) -O2 -fPIC -shared -nostdlib -fvisibility=hidden -fno-builtin \
-		-fno-stack-protector $(if $(filter x86,$(BPF_ARCH)),-fcf-protection=none) -Wl,-z,noexecstack \
+		-fno-stack-protector $(if $(filter x86,$(ARCH)),-fcf-protection=none) -Wl,-z,noexecstack \
 		-Wl,--build-id=sha1 -o $@ $<
 $(O)/record/preload/%.inc: $(O)/record/preload/%.so
 	@od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
@@ -118,14 +146,13 @@ $(O)/record/heap_preload.o $(O)/fuzz/record/heap_preload.o: $(HEAP_SAMPLER)
 # ---- BPF: each program becomes a skeleton header ----
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
-BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
 # Where Debian and Ubuntu keep asm/types.h; clang -target bpf does not look there.
-BPF_INCLUDE = $(addprefix -idirafter /usr/include/,$(shell $(CC) -print-multiarch 2>/dev/null))
+BPF_INCLUDE = $(addprefix -idirafter $(SYSROOT)/usr/include/,$(or $(MULTIARCH),$(shell $(CC) -print-multiarch 2>/dev/null)))
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
-		-D__TARGET_ARCH_$(BPF_ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
+		-D__TARGET_ARCH_$(ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
 	$(LLVM_STRIP) -g $@
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
@@ -146,7 +173,7 @@ TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
 	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
 	$(if $(shell command -v javac),,default-jdk-headless)
-KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio jq debian-archive-keyring
+KERNEL_TEST_PACKAGES := $(if $(CROSS),qemu-system-arm,qemu-system-x86) busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h lzma.h ncurses.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
@@ -170,7 +197,7 @@ $(APT_GET) install -y --no-install-recommends $$missing$$($(2))
 endef
 
 deps: ## install what building needs (apt-get, with sudo when not root)
-	@$(call install_missing,$(BUILD_PACKAGES),$(bpftool_package))
+	@$(call install_missing,$(BUILD_PACKAGES) $(CROSS_PACKAGES),$(bpftool_package))
 
 test-deps: deps ## install what tests and lint need too
 	@$(call install_missing,$(TEST_PACKAGES),true) || \
@@ -179,7 +206,7 @@ test-deps: deps ## install what tests and lint need too
 kernel-test-deps: deps
 	@$(call install_missing,$(KERNEL_TEST_PACKAGES),true)
 
-$(O)/have-deps:
+$(O)/have-deps: | $(if $(CROSS),$(SYSROOT))
 	@missing=$$( \
 		for tool in $(firstword $(CC)) $(CLANG) $(LLVM_STRIP) $(PKG_CONFIG); do \
 			command -v $$tool >/dev/null 2>&1 || printf ' %s' $$tool; done; \
@@ -207,7 +234,7 @@ $(O)/tests/unit_format: $(UNIT_BASE) $(call unit_objects,format) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FORMAT_LIBS)
 # The BPF programs over an emulated kernel, whose headers stand for libbpf's.
 $(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/walk_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
-	-Itests/unit/emulate -D__TARGET_ARCH_$(BPF_ARCH)
+	-Itests/unit/emulate -D__TARGET_ARCH_$(ARCH)
 # Nothing but rules can unwind this: what is compared there are rules.
 $(O)/tests/unit/bpf_unwind_self.o: private ALL_CFLAGS += -O2 -fomit-frame-pointer
 $(O)/tests/unit_bpf: $(UNIT_BASE) $(call unit_objects,bpf) \
@@ -291,7 +318,8 @@ $(O)/tests/hostile/%.so: tests/hostile/%.c | $(O)/have-deps
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-stack-protector -Wall -Wextra -shared -fPIC -o $@ $<
 
 # Comparisons with other people's libraries; the tests that want one skip where it was not built.
-ORACLES := $(patsubst %.c,$(O)/%,$(wildcard tests/oracle/*.c))
+# unwind_live.c unwinds once more, on its own, with the registers of x86-64.
+ORACLES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(filter arm64,$(ARCH)),%/unwind_live.c),$(wildcard tests/oracle/*.c)))
 $(ORACLES): $(O)/%: %.c $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	@if echo '#include <elfutils/libdw.h>' | $(CC) -E - >/dev/null 2>&1; then \
@@ -354,13 +382,17 @@ kernel-programs: $(KERNEL_PROGRAMS)
 STATIC_O := $(O:%-static=%)-static
 check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
-	@PROGRAMS=$(STATIC_O)/tests/kernel tests/kernel/check_kernel.sh $(KERNELS)
+	@PROGRAMS=$(STATIC_O)/tests/kernel DEBIAN_ARCH=$(DEBIAN_ARCH) SYSROOT=$(SYSROOT) \
+		tests/kernel/check_kernel.sh $(KERNELS)
+
+check-arm64: ## the same in virtual machines of arm64, for which it is built here
+	@$(MAKE) ARCH=arm64 check-kernel
 
 check-languages: deps $(O)/ebprof $(O)/tests/e2e/ip_sampler ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
 	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
 
 lint: test-deps $(BPF_SKELETONS) $(PAGE_PARTS) $(SCRIPTS) $(HEAP_SAMPLER) $(O)/ebprof ## layer law, circles, BPF stacks, headers alone, format, clang-tidy, cppcheck
-	@OBJECTS='$(CMD_OBJS) $(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS)' O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(BPF_ARCH) $(BPF_INCLUDE)' \
+	@OBJECTS='$(CMD_OBJS) $(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS)' O=$(O) CC='$(CC)' CLANG='$(CLANG)' BPF_FLAGS='-D__TARGET_ARCH_$(ARCH) $(BPF_INCLUDE)' \
 		tests/lint/lint.sh
 
 # ---- fuzzing: clang's libFuzzer, everything compiled again with its sanitizers ----
@@ -476,7 +508,7 @@ compile_commands.json: ## for clangd and other tools, by jq
 	@echo "$@: $$(jq length $@) files"
 
 clean: ## remove what was built
-	rm -rf build build-san build-static build-san-static
+	rm -rf build build-san build-static build-san-static build-arm64 build-arm64-static
 
 help: ## list the targets
 	@echo "make [TARGET] [VARIABLE=VALUE]"; echo
@@ -489,6 +521,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
+.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -1,8 +1,10 @@
 # Packages of Debian's suites, other than this system's, too: downloaded and unpacked, never
 # installed. To be sourced.
 #   DEBIAN_MIRROR    http://deb.debian.org; below it /debian and /debian-security
+#   DEBIAN_ARCH      amd64, or arm64: whose packages
 
 : "${DEBIAN_MIRROR:=http://deb.debian.org}"
+: "${DEBIAN_ARCH:=amd64}"
 
 # apt-get or apt-cache with package lists and a cache of their own, and nothing of what is installed
 # here.
@@ -12,11 +14,11 @@ private_apt() { # FOLDER COMMAND [OPTION...]
 	"$command" -qq -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" \
 		-o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-		-o Acquire::Check-Valid-Until=false -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o APT::Sandbox::User= "$@"
+		-o Acquire::Check-Valid-Until=false -o "APT::Architecture=$DEBIAN_ARCH" -o "APT::Architectures=$DEBIAN_ARCH" -o APT::Sandbox::User= "$@"
 }
 
 prepare_apt() { # FOLDER SUITE
-	local apt=$1 suite=$2 signed='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	local apt=$1 suite=$2 signed="[arch=$DEBIAN_ARCH signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 	mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
 	: >"$apt/status"
 	echo "deb $signed $DEBIAN_MIRROR/debian $suite main" >"$apt/sources.list"

@@ -37,8 +37,8 @@ static __always_inline __u64 thread_pointer(void)
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.fsbase);
-#else
-	return 0; /* no row is made for files of other machines */
+#elif defined(__TARGET_ARCH_arm64)
+	return BPF_CORE_READ(task, thread.uw.tp_value);
 #endif
 }
 

@@ -36,8 +36,15 @@ void mono_domain_get_by_id(void);
 __asm__(".globl mono_domain_get_by_id\n"
 	".type mono_domain_get_by_id, @function\n"
 	"mono_domain_get_by_id:\n"
+#if defined(__x86_64__)
 	"	movzwl false_mono_count(%rip), %eax\n"
 	"	movq false_mono_domains(%rip), %rax\n"
+#else
+	"	adrp x0, false_mono_count\n"
+	"	ldrh w0, [x0, :lo12:false_mono_count]\n"
+	"	adrp x0, false_mono_domains\n"
+	"	ldr x0, [x0, :lo12:false_mono_domains]\n"
+#endif
 	"	ret\n"
 	"	.skip 256\n"
 	".size mono_domain_get_by_id, . - mono_domain_get_by_id\n");

@@ -8,6 +8,7 @@
 # KERNEL_DEBUG=LIST    of these versions the debug symbols, too, 0.3 GB each: inlined functions and
 #                      lines of the kernel are checked where they are in the cache
 # KERNEL_MIRROR=URL    http://deb.debian.org; below it /debian and /debian-security
+# DEBIAN_ARCH=amd64    or arm64, whose programs `make ARCH=arm64` builds against what is in SYSROOT
 # Guests need no root, `running` does. The last line is "N passed, M failed, K skipped".
 set -euo pipefail
 
@@ -25,9 +26,17 @@ export DEBIAN_MIRROR=${KERNEL_MIRROR:-http://deb.debian.org}
 PROGRAMS=$(realpath -m "${PROGRAMS:-$here/../../build-static/tests/kernel}")
 cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
 versions=("$@")
-[[ ${#versions[@]} -gt 0 ]] || versions=(5.10 6.1 6.12 sid running)
-
-[[ $(uname -m) == x86_64 ]] || die "knows x86-64 only, this is $(uname -m)"
+case $DEBIAN_ARCH-$(uname -m) in
+amd64-x86_64) qemu=(qemu-system-x86_64 -M q35 -cpu max) console=ttyS0 arguments=tsc=reliable ;;
+# The emulated PMU throttles what samples until it is refused; the usual algorithm of pointer
+# authentication takes most of the time.
+arm64-*) qemu=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on,pmu=off") console=ttyAMA0 arguments= ;;
+*) die "knows amd64 and arm64, not $DEBIAN_ARCH on $(uname -m)" ;;
+esac
+is_native=
+[[ $DEBIAN_ARCH-$(uname -m) != @(amd64-x86_64|arm64-aarch64) ]] || is_native=1
+[[ $DEBIAN_ARCH == amd64 ]] || cache+=/$DEBIAN_ARCH
+[[ ${#versions[@]} -gt 0 ]] || versions=(5.10 6.1 6.12 sid ${is_native:+running})
 [[ -x $PROGRAMS/ebprof ]] || die "no $PROGRAMS/ebprof: use make check-kernel"
 logs=$PROGRAMS/log
 mkdir -p "$logs"
@@ -69,7 +78,7 @@ suite_of() {
 
 # The newest image of a suite: from the package that depends on it, down to the one that has it.
 download_image() { # SUITE FOLDER
-	local suite=$1 folder=$2 apt=$2/apt package=linux-image-cloud-amd64 deb image
+	local suite=$1 folder=$2 apt=$2/apt package=linux-image-cloud-$DEBIAN_ARCH deb image
 	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
 		echo "no apt-get here"
 		return 1
@@ -90,7 +99,7 @@ download_image() { # SUITE FOLDER
 
 next_package() { # APT PACKAGE
 	private_apt "$1" apt-cache show --no-all-versions "$2" | sed -n 's/^Depends: //p' |
-		grep -oE 'linux-(binary|image)-[^ ,]*-cloud-amd64' | sort -u | head -n 1 || true
+		grep -oE "linux-(binary|image)-[^ ,]*-cloud-$DEBIAN_ARCH" | sort -u | head -n 1 || true
 }
 
 # Finds $image, or says $why not.
@@ -124,7 +133,7 @@ find_debug() { # VERSION RELEASE
 	if [[ " ${KERNEL_DEBUG:-} " == *" $version "* && ! -d $folder ]]; then
 		partial=$(mktemp -d "$cache/partial.XXXXXX")
 		if prepare_apt "$partial/apt" "$(suite_of "$version")" >&2 &&
-			(cd "$partial" && private_apt apt apt-get download "linux-image-$release-dbg") >&2 &&
+			(cd "$partial" && private_apt "$partial/apt" apt-get download "linux-image-$release-dbg") >&2 &&
 			dpkg-deb --fsys-tarfile "$partial"/*.deb | tar -x -C "$partial" --wildcards '*/boot/vmlinux-*'; then
 			rm -rf "$partial"/apt "$partial"/*.deb
 			mv "$partial" "$folder"
@@ -137,27 +146,60 @@ find_debug() { # VERSION RELEASE
 
 # ---- guests ----
 
+# A static busybox of the guests' machine.
+find_busybox() {
+	local busybox partial
+	if [[ $is_native ]]; then
+		busybox=$(command -v busybox) || die "needs busybox: apt-get install busybox-static"
+		ldd "$busybox" >/dev/null 2>&1 && die "needs a static busybox: apt-get install busybox-static"
+		echo "$busybox"
+		return
+	fi
+	if [[ ! -e $cache/busybox ]]; then
+		mkdir -p "$cache"
+		partial=$(mktemp -d "$cache/partial.XXXXXX")
+		prepare_apt "$partial/apt" bookworm >&2 &&
+			(cd "$partial" && private_apt "$partial/apt" apt-get download busybox-static) >&2 &&
+			dpkg-deb --fsys-tarfile "$partial"/*.deb | tar -x -O ./bin/busybox >"$partial/busybox" &&
+			mv "$partial/busybox" "$cache/busybox"
+		rm -rf "$partial"
+	fi
+	[[ -s $cache/busybox ]] || die "no busybox for $DEBIAN_ARCH"
+	echo "$cache/busybox"
+}
+
+# What a program needs of the C library: the files, and below it the folder that stands for /.
+libraries_of() { # PROGRAM
+	if [[ $is_native ]]; then
+		ldd "$1" | grep -oE '/[^ ]+'
+	else
+		echo /lib/ld-linux-aarch64.so.1
+		echo /lib/aarch64-linux-gnu/libc.so.6
+	fi
+}
+
 make_initramfs() {
-	local root=$work/root busybox library
-	busybox=$(command -v busybox) || die "needs busybox: apt-get install busybox-static"
-	ldd "$busybox" >/dev/null 2>&1 && die "needs a static busybox: apt-get install busybox-static"
+	local root=$work/root busybox library libraries=
+	[[ $is_native ]] || libraries=${SYSROOT:?libraries of $DEBIAN_ARCH}
+	busybox=$(find_busybox) || exit
 	command -v cpio >/dev/null || die "needs cpio"
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,programs}
 	cp -L "$busybox" "$root/bin/busybox"
+	chmod +x "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
 	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic} "$root/programs/"
-	for library in $(ldd "$PROGRAMS/shape_dynamic" | grep -oE '/[^ ]+'); do
+	for library in $(libraries_of "$PROGRAMS/shape_dynamic"); do
 		mkdir -p "$root$(dirname "$library")"
-		cp -L "$library" "$root$library"
+		cp -L "$libraries$library" "$root$library"
 	done
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs"
 }
 
 # Emulated on purpose: where /dev/kvm exists it may still hang, and then this would, too.
 boot() { # IMAGE
-	run_limited nice qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
+	run_limited nice "${qemu[@]}" -accel tcg,thread=multi -smp 2 -m 1024 \
 		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 tsc=reliable"
+		-append "console=$console quiet panic=-1 $arguments"
 }
 
 # ---- looking at what a kernel printed ----
@@ -440,7 +482,7 @@ run_one() { # VERSION
 
 command -v jq >/dev/null || die "needs jq"
 if [[ ${versions[*]} != running ]]; then
-	command -v qemu-system-x86_64 >/dev/null || die "needs qemu-system-x86"
+	command -v "${qemu[0]}" >/dev/null || die "needs ${qemu[0]}"
 	make_initramfs
 fi
 for version in "${versions[@]}"; do

@@ -68,11 +68,13 @@ section "record sleepers" "$ebprof" record -o "$work/sleepers.data" -e offcpu --
 kill $sleeper
 section "info sleepers" "$ebprof" info --json -i "$work/sleepers.data"
 # Events that the kernel counts, and a tracepoint, one at a time, since cookies need 5.15.
-section "verify counted" verify_for counted -e page-faults -e raw_syscalls:sys_enter --filter 'id == 110 || id == 5000' -- true
+getppid=110
+[ "$(uname -m)" = x86_64 ] || getppid=173
+section "verify counted" verify_for counted -e page-faults -e raw_syscalls:sys_enter --filter "id == $getppid || id == 5000" -- true
 section "record faults" "$ebprof" record -m 64M -o "$work/faults.data" -e page-faults -c 1 -- "$programs/counted" faults 500
 section "folded faults" "$ebprof" convert --folded -i "$work/faults.data" -o -
 section "record calls" "$ebprof" record -m 64M -o "$work/calls.data" -e raw_syscalls:sys_enter \
-	--filter 'id == 110 || id == 5000' -- "$programs/counted" calls 300
+	--filter "id == $getppid || id == 5000" -- "$programs/counted" calls 300
 section "folded calls" "$ebprof" convert --folded -i "$work/calls.data" -o -
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
