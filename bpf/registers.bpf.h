@@ -76,12 +76,15 @@ static __always_inline bool read_registers_at(const void *at, struct unwind_regi
 	return (ret->ip || ret->reg[UNWIND_SP]) && !is_kernel_address(ret->ip);
 }
 
-/* At the top of a task's kernel stack, before Linux 5.15. */
+/*
+ * At the top of a task's kernel stack, before Linux 5.15. What the kernel pushes there is more than
+ * what is here of it: on arm64 it goes on behind the registers.
+ */
 static __always_inline bool read_registers_on_stack(
 	struct task_struct *task, struct unwind_registers *ret)
 {
 	const char *end = (const char *)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES;
-	return read_registers_at(end - sizeof(struct pt_regs), ret);
+	return read_registers_at(end - bpf_core_type_size(struct pt_regs), ret);
 }
 
 /*
