@@ -160,12 +160,13 @@ struct err *script_probes_parse(const char *text, struct script_probes *probes)
 static bool take_arguments(
 	const struct event *event, const char *arguments, struct shadow_place *place)
 {
+	const struct machine *machine = machine_native();
 	for (int i = 0; i < SHADOW_TEXTS; i++)
-		if (event->text[i] != NONE &&
-			!usdt_argument_parse(arguments, (unsigned)event->text[i], &place->text[i]))
+		if (event->text[i] != NONE && !usdt_argument_parse(machine, arguments,
+						      (unsigned)event->text[i], &place->text[i]))
 			return false;
 	return event->line == NONE ||
-	       usdt_argument_parse(arguments, (unsigned)event->line, &place->line);
+	       usdt_argument_parse(machine, arguments, (unsigned)event->line, &place->line);
 }
 
 static bool has_place(const struct script_probes *probes, size_t first, uint64_t offset)

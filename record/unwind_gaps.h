@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "format/elf/elf_file.h"
+#include "format/machine/machine.h"
 #include "record/unwind_functions.h"
 #include "record/unwind_rows.h"
 
@@ -19,13 +20,14 @@ struct unwind_code {
 
 struct unwind_gaps {
 	struct elf_file *elf;               /* borrowed, as the next */
+	const struct machine *machine;      /* its; NULL: of none that is known */
 	struct unwind_functions *functions; /* listed and sorted */
 	VEC(struct unwind_code) code;       /* ascending */
 	bool has_sections;
 	uint64_t bytes_left; /* to be read, of all gaps */
 };
 
-/* Code of another machine than x86-64 is not read. */
+/* Of machines other than x86-64 the plain rules alone are known, see struct machine. */
 void unwind_gaps_init(
 	struct unwind_gaps *gaps, struct elf_file *elf, struct unwind_functions *functions);
 void unwind_gaps_deinit(struct unwind_gaps *gaps);

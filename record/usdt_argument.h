@@ -7,8 +7,13 @@
 #include <stdbool.h>
 
 #include "bpf/runtime/shadow_place.h"
+#include "format/machine/machine.h"
 
-/* The argument of this number, from 0. False: there is none, or it is none that can be read. */
-bool usdt_argument_parse(const char *arguments, unsigned number, struct shadow_argument *ret);
+/*
+ * The argument of this number, from 0, of a file for this machine. False: there is none, or it is
+ * none that can be read.
+ */
+bool usdt_argument_parse(const struct machine *machine, const char *arguments, unsigned number,
+	struct shadow_argument *ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* Sources: "Sysv ABI for AArch64"; the PLTs of ld.bfd 2.40, lld 16 and mold 1.10, with BTI and
- * without. */
+ * without; "Arm Architecture Reference Manual for A-profile", C4.1 (how instructions are encoded);
+ * Linux 6.1, arch/arm64/kernel/vdso/sigreturn.S, arch/arm64/include/uapi/asm/sigcontext.h. */
 #include <elf.h>
 
 #include "format/machine/arm64_syscalls.h"
@@ -52,7 +53,164 @@ static bool arm64_decode_plt_stub(
 	return false;
 }
 
+/* ---- code that no table describes ---- */
+
+enum {
+	NOP = 0xd503201f,
+	RET = 0xd65f03c0,
+	RETAA = 0xd65f0bff,
+	SET_SIGRETURN = 0xd2801168, /* mov x8, 139 */
+	CALL_KERNEL = 0xd4000001,   /* svc 0 */
+	SP = 31,
+};
+
+/* A signal handler's stack: siginfo, ucontext, in that at 176 the sigcontext. */
+enum {
+	SIGNAL_REGISTERS = 128 + 176 + 8,
+	SIGNAL_SP = SIGNAL_REGISTERS + 31 * 8,
+	SIGNAL_PC = SIGNAL_SP + 8,
+};
+
+static const struct unwind_rule arm64_leaf_rule = {.cfa = UNWIND_CFA_REGISTER,
+	.cfa_register = UNWIND_ARM64_SP,
+	.fp = UNWIND_SAME,
+	.ra = UNWIND_SAME,
+	.extra = UNWIND_UNDEFINED};
+
+/* x30 is the caller's as well: where a leaf was interrupted it has the return address. */
+static const struct unwind_rule arm64_signal_rule = {.cfa = UNWIND_CFA_DEREF,
+	.cfa_register = UNWIND_ARM64_SP,
+	.cfa_offset = SIGNAL_SP,
+	.fp = UNWIND_AT_SP,
+	.fp_offset = SIGNAL_REGISTERS + UNWIND_ARM64_FP * 8,
+	.ra = UNWIND_AT_SP,
+	.ra_offset = SIGNAL_PC,
+	.extra = UNWIND_AT_SP,
+	.extra_register = UNWIND_ARM64_RA,
+	.extra_offset = SIGNAL_REGISTERS + UNWIND_ARM64_RA * 8,
+	.flags = UNWIND_SIGNAL_FRAME | UNWIND_SWITCHES_STACKS};
+
+/* Whether an instruction may write the stack pointer, the frame pointer or x30, or calls. */
+static bool makes_frame(uint32_t insn)
+{
+	uint32_t first = insn & 31, base = insn >> 5 & 31, second = insn >> 10 & 31;
+	bool is_pair = (insn & 0x3a000000) == 0x28000000;
+	bool is_single = (insn & 0x3a000000) == 0x38000000;
+	bool is_load = insn & (is_pair ? 1 << 22 : 3 << 22);
+	bool is_vector = insn >> 26 & 1;
+	bool writes_base = (is_pair && insn >> 23 & 1) ||
+			   (is_single && !(insn >> 24 & 1) && !(insn >> 21 & 1) && insn >> 10 & 1);
+	if (is_pair || is_single)
+		return (writes_base && base == SP) ||
+		       (is_load && !is_vector &&
+			       (first == 29 || first == 30 ||
+				       (is_pair && (second == 29 || second == 30))));
+	bool is_call = (insn & 0xfc000000) == 0x94000000 || (insn & 0xfefff800) == 0xd63f0800 ||
+		       (insn & 0xfffffc1f) == 0xd63f0000;
+	/* Of what computes, what may name the stack pointer: where 31 is not the zero register. */
+	bool is_sum = (insn & 0x1f000000) == 0x11000000 || (insn & 0x1fe00000) == 0x0b200000;
+	bool is_logical = (insn & 0x1f800000) == 0x12000000;
+	bool sets_sp = first == SP &&
+		       ((is_sum && !(insn >> 29 & 1)) || (is_logical && (insn >> 29 & 3) != 3));
+	/* By numbers, by registers; loads of constants, and those of atomic pairs. */
+	bool computes = (insn & 0x1c000000) == 0x10000000 || (insn & 0x0e000000) == 0x0a000000 ||
+			(insn & 0x3b000000) == 0x18000000 || (insn & 0x3f000000) == 0x08000000;
+	return is_call || sets_sp || (computes && (first == 29 || first == 30));
+}
+
+/* What fills up behind functions. */
+static bool arm64_is_padding(uint32_t insn)
+{
+	return !insn || insn == NOP;
+}
+
+/*
+ * From a function's first instruction to the one behind its end: what fills up stands there, or the
+ * code ends. A piece of a function may stand behind a return, so that alone does not end it.
+ */
+static size_t function_end(const uint8_t *bytes, size_t len, size_t at, bool *is_plain)
+{
+	*is_plain = true;
+	bool has_returned = false;
+	for (; at + INSN <= len; at += INSN) {
+		uint32_t insn = insn_at(bytes, len, at);
+		if (has_returned && arm64_is_padding(insn))
+			break;
+		*is_plain &= !makes_frame(insn);
+		has_returned = insn == RET || (insn & 0xfffffbff) == RETAA ||
+			       (insn & 0xfc000000) == 0x14000000 /* b */ ||
+			       (insn & 0xfffffc1f) == 0xd61f0000 /* br */;
+	}
+	return at;
+}
+
+static bool is_signal_return(const uint8_t *bytes, size_t len, size_t at)
+{
+	return insn_at(bytes, len, at) == SET_SIGRETURN &&
+	       insn_at(bytes, len, at + INSN) == CALL_KERNEL;
+}
+
+static void arm64_find_plain_rules(const uint8_t *bytes, size_t len,
+	void (*on_rule)(void *context, size_t at, const struct unwind_rule *rule), void *context)
+{
+	size_t at = 0;
+	while (at + INSN <= len) {
+		bool is_plain = false;
+		size_t end = at + 2 * INSN;
+		struct machine_plt_stub stub;
+		if (is_signal_return(bytes, len, at)) {
+			/* A return address is looked for one byte ahead of it. */
+			on_rule(context, at ? at - 1 : 0, &arm64_signal_rule);
+		} else if (arm64_decode_plt_stub(bytes + at, len - at, 0, &stub)) {
+			on_rule(context, at, &arm64_leaf_rule);
+			end = at + 4 * INSN;
+		} else if (arm64_is_padding(insn_at(bytes, len, at))) {
+			end = at + INSN;
+		} else {
+			end = function_end(bytes, len, at, &is_plain);
+			on_rule(context, at, is_plain ? &arm64_leaf_rule : NULL);
+		}
+		at = end;
+	}
+}
+
 /* ---- the row ---- */
+
+/* Offsets: struct user_pt_regs of arch/arm64/include/uapi/asm/ptrace.h. */
+static const struct machine_user_register arm64_user_registers[] = {
+	{{"x0", "w0", NULL, NULL}, 0 * 8},
+	{{"x1", "w1", NULL, NULL}, 1 * 8},
+	{{"x2", "w2", NULL, NULL}, 2 * 8},
+	{{"x3", "w3", NULL, NULL}, 3 * 8},
+	{{"x4", "w4", NULL, NULL}, 4 * 8},
+	{{"x5", "w5", NULL, NULL}, 5 * 8},
+	{{"x6", "w6", NULL, NULL}, 6 * 8},
+	{{"x7", "w7", NULL, NULL}, 7 * 8},
+	{{"x8", "w8", NULL, NULL}, 8 * 8},
+	{{"x9", "w9", NULL, NULL}, 9 * 8},
+	{{"x10", "w10", NULL, NULL}, 10 * 8},
+	{{"x11", "w11", NULL, NULL}, 11 * 8},
+	{{"x12", "w12", NULL, NULL}, 12 * 8},
+	{{"x13", "w13", NULL, NULL}, 13 * 8},
+	{{"x14", "w14", NULL, NULL}, 14 * 8},
+	{{"x15", "w15", NULL, NULL}, 15 * 8},
+	{{"x16", "w16", NULL, NULL}, 16 * 8},
+	{{"x17", "w17", NULL, NULL}, 17 * 8},
+	{{"x18", "w18", NULL, NULL}, 18 * 8},
+	{{"x19", "w19", NULL, NULL}, 19 * 8},
+	{{"x20", "w20", NULL, NULL}, 20 * 8},
+	{{"x21", "w21", NULL, NULL}, 21 * 8},
+	{{"x22", "w22", NULL, NULL}, 22 * 8},
+	{{"x23", "w23", NULL, NULL}, 23 * 8},
+	{{"x24", "w24", NULL, NULL}, 24 * 8},
+	{{"x25", "w25", NULL, NULL}, 25 * 8},
+	{{"x26", "w26", NULL, NULL}, 26 * 8},
+	{{"x27", "w27", NULL, NULL}, 27 * 8},
+	{{"x28", "w28", NULL, NULL}, 28 * 8},
+	{{"x29", "w29", NULL, NULL}, 29 * 8},
+	{{"x30", "w30", NULL, NULL}, 30 * 8},
+	{{"sp", "wsp", NULL, NULL}, 31 * 8},
+};
 
 const struct machine machine_arm64 = {
 	.elf = EM_AARCH64,
@@ -71,6 +229,10 @@ const struct machine machine_arm64 = {
 	.plt_align = INSN,
 	.plt_stub_min = 3 * INSN, /* behind bti c there would be the same once more */
 	.decode_plt_stub = arm64_decode_plt_stub,
+	.find_plain_rules = arm64_find_plain_rules,
 	.go_start = "_rt0_arm64_linux",
+	.operand_syntax = MACHINE_OPERANDS_ARM64,
+	.user_registers = arm64_user_registers,
+	.nr_user_registers = sizeof(arm64_user_registers) / sizeof(*arm64_user_registers),
 	.library_folders = {"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"},
 };

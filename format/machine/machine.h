@@ -31,6 +31,11 @@ struct machine_user_register {
 	uint16_t offset; /* in the kernel's struct pt_regs, bytes */
 };
 
+enum machine_operand_syntax {
+	MACHINE_OPERANDS_X86_64, /* %rax, 8(%rsp), $1 */
+	MACHINE_OPERANDS_ARM64,  /* x0, [sp, 8], 1 */
+};
+
 /* Offsets in code where functions begin; ascending. */
 struct machine_functions {
 	uint32_t *data;
@@ -84,6 +89,15 @@ struct machine {
 	 */
 	size_t (*function_length)(const uint8_t *bytes, size_t len);
 	/*
+	 * The rules that code has by itself which no table describes: stubs of the PLT, functions
+	 * that make no frame and call nothing, what signal handlers return to. `on_rule` hears of
+	 * each change, ascending, by the number of bytes ahead of it; NULL: none from there on.
+	 * NULL: nothing can be said of this machine's without more.
+	 */
+	void (*find_plain_rules)(const uint8_t *bytes, size_t len,
+		void (*on_rule)(void *context, size_t at, const struct unwind_rule *rule),
+		void *context);
+	/*
 	 * Reads on from an instruction to a return that is accepted, and tells the rules of what is
 	 * on the way. False: there is none within some thousand instructions. NULL: this machine's
 	 * code is not read.
@@ -120,7 +134,8 @@ struct machine {
 	const char *const *syscalls;
 	size_t nr_syscalls;
 	const char *go_start; /* the function where a Go program begins */
-	/* What the operands of USDT probes can name. */
+	/* What the operands of USDT probes can name, and how. */
+	enum machine_operand_syntax operand_syntax;
 	const struct machine_user_register *user_registers;
 	size_t nr_user_registers;
 	/* Where ld.so looks ahead of the folders that all machines have; NULL behind the last. */
