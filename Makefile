@@ -443,7 +443,7 @@ bench-languages: $(O)/ebprof ## script frames: how complete, what they cost (roo
 bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and bytes of each export format
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/exports.sh
 
-bench-events: $(O)/ebprof $(O)/tests/bench/switches $(O)/tests/e2e/waits $(O)/tests/e2e/counted $(O)/tests/e2e/heap $(O)/tests/e2e/heap_static ## waits, page faults and allocations: are their sums right, what do they cost (root)
+bench-events: $(O)/ebprof $(O)/tests/bench/switches $(O)/tests/bench/empty_program $(O)/tests/e2e/waits $(O)/tests/e2e/counted $(O)/tests/e2e/heap $(O)/tests/e2e/heap_static ## waits, page faults and allocations: are their sums right, what do they cost (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/events.sh
 
 bench-functions: $(O)/ebprof ## functions of stripped files: leaves without one, the hottest one (root)

@@ -122,7 +122,7 @@ line "ticks of strangers, of a command's samples" \
 	"$(awk -v f="$(json calm.data filtered)" -v s="$(json calm.data samples)" 'BEGIN { printf "%.4f", f / s }')" \
 	"" "" "< 0.01"
 # The median of five, side by side: alone, recorded, recorded by perf.
-switches() { "$@" "$build/tests/bench/switches" 300000 2>/dev/null | tail -n 1; }
+switches() { "$@" "$build/tests/bench/switches" 300000 2>/dev/null | awk 'END { print $1 }'; }
 for i in 1 2 3 4 5; do
 	switches env >>switches.alone
 	switches "$ebprof" record -q -o switches.data -- >>switches.ours

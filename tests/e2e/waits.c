@@ -123,21 +123,37 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+enum {
+	BLOCK_BYTES = 1 << 20,
+};
+
+/* Around the cache. */
+static int open_block(void *block)
+{
+	int file = open("waits.block", O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+	memset(block, 1, BLOCK_BYTES);
+	if (file < 0 || unlink("waits.block") ||
+		pwrite(file, block, BLOCK_BYTES, 0) != BLOCK_BYTES || fsync(file))
+		abort();
+	return file;
+}
+
+__attribute__((noinline)) static void read_block(int file, void *block)
+{
+	if (pread(file, block, BLOCK_BYTES, 0) != BLOCK_BYTES)
+		abort();
+}
+
 /* What the reads took but for the time on a CPU. */
 __attribute__((noinline)) static uint64_t disk_reads(int times)
 {
-	static const size_t bytes = 1 << 20;
-	void *block = aligned_alloc(4096, bytes);
-	int file = open("waits.block", O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
-	if (!block || file < 0)
+	void *block = aligned_alloc(4096, BLOCK_BYTES);
+	if (!block)
 		abort();
-	memset(block, 1, bytes);
-	if (unlink("waits.block") || pwrite(file, block, bytes, 0) != (ssize_t)bytes || fsync(file))
-		abort();
+	int file = open_block(block);
 	uint64_t began = now_ns(), cpu_began = cpu_ns();
 	for (int i = 0; i < times; i++)
-		if (pread(file, block, bytes, 0) != (ssize_t)bytes)
-			abort();
+		read_block(file, block);
 	uint64_t sum = (now_ns() - began) - (cpu_ns() - cpu_began);
 	close(file);
 	free(block);
