@@ -69,6 +69,17 @@ test_a_regression_ends_with_1() {
 	want_status 1 diff
 }
 
+# Whatever is sampled: here page faults, half of them more.
+test_a_regression_of_another_event() {
+	mkdir_tmp
+	ci --runs 3 -e page-faults/period=5/ --base "exec $WORKLOADS/counted faults 3000" -- "$WORKLOADS/counted" faults 4500
+	want_status 1 "more faults: $(cat err)"
+	grep -q '^REGRESSION: ' out || fail "$(cat out)"
+	grep -q 'touch_pages' out || fail "the function is not named: $(cat out)"
+	! grep -q 'of CPU' out || fail "faults are no time: $(cat out)"
+	want_nothing_left
+}
+
 test_baselines_come_and_are_compared_with() {
 	mkdir_tmp
 	build_shape before 10
