@@ -243,6 +243,7 @@ static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
 	if (allocates)
 		find_heap_places(elf, &symbols, &kind, ret);
 	ret->has_allocator = ret->places.len > 0;
+	ret->is_go = elf_file_find_section(elf, ".go.buildinfo") != NULL;
 	elf_symbols_deinit(&symbols);
 	return NULL;
 }

@@ -18,6 +18,7 @@ struct heap_place {
 struct heap_functions {
 	VEC(struct heap_place) places; /* no two with the same entry */
 	bool has_allocator;            /* there is one that allocates */
+	bool is_go;                    /* a program of Go, which manages its memory by itself */
 };
 
 /*

@@ -36,9 +36,11 @@ static const char *why_not_into(int fd, struct elf_file *elf)
 		stat_buffer.st_uid != geteuid())
 		return "changes its user";
 	struct err *err = heap_functions_find(fd, &functions);
-	bool has_own = !err && functions.has_allocator;
+	bool has_own = !err && functions.has_allocator, is_go = !err && functions.is_go;
 	err_destroy(err);
 	heap_functions_deinit(&functions);
+	if (is_go)
+		return "is a program of Go";
 	return has_own ? "has an allocator of its own" : NULL;
 }
 

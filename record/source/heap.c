@@ -59,6 +59,15 @@ struct heap_state {
 
 /* ---- files that have an allocator ---- */
 
+static void say_of_go(struct heap_state *state, const char *path)
+{
+	str_truncate(&state->hint, 0);
+	str_printf(&state->hint,
+		"%s is a program of Go, whose own allocations are not recorded, only those of C "
+		"code in it: runtime/pprof writes a profile of the others",
+		path);
+}
+
 static void add_heap_file(struct heap_state *state, const char *path, int fd)
 {
 	struct heap_file file = {.fd = fd, .path = mem_strdup(path)};
@@ -68,6 +77,8 @@ static void add_heap_file(struct heap_state *state, const char *path, int fd)
 		is_known |= it->device == stat_buffer.st_dev && it->inode == stat_buffer.st_ino;
 	struct err *err = is_known ? NULL : heap_functions_find(fd, &file.functions);
 	err_destroy(err); /* what is no program has no allocator */
+	if (file.functions.is_go)
+		say_of_go(state, path);
 	file.device = is_known ? 0 : stat_buffer.st_dev;
 	file.inode = is_known ? 0 : stat_buffer.st_ino;
 	if (!file.functions.has_allocator)
@@ -160,8 +171,9 @@ static struct err *heap_probe(struct source *source, const struct session_option
 	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
 		(unsigned long long)state->distance);
 	if (session_is_system_wide(options))
-		return err_new(ERR_USAGE, "--heap is of a command or of processes (-p), not of "
-					  "the whole system");
+		return err_new(ERR_USAGE,
+			"--heap needs a command or processes (-p): it is not for the "
+			"whole system");
 	if (!uprobe_has_cookies())
 		return err_new(ERR_UNSUPPORTED, "--heap needs Linux 5.15 or later");
 	vec_push(&source->events, (struct source_event){.name = "alloc_space", .unit = "bytes"});

@@ -1,4 +1,5 @@
 #include "report/write/info.h"
+#include "report/model/event_value.h"
 
 #include <string.h>
 #include <time.h>
@@ -221,6 +222,33 @@ static void put_balance(const struct profile *profile, size_t source, const char
 		(unsigned long long)profile_source_lost(profile, source));
 }
 
+static bool is_of_source(const struct profile_event *event, const char *source)
+{
+	return event->source && strcmp(event->source, source) == 0;
+}
+
+/* Of events that have sizes: their exact sum, beside the estimate that the samples are. */
+static void put_sums(
+	const struct profile *profile, const struct profile_source *source, struct str *out)
+{
+	const struct layout_tally *exact = &source->tallies[LAYOUT_EVENTS];
+	const struct profile_event *first = NULL;
+	uint64_t estimate = 0;
+	vec_each(&profile->events, event)
+		if (!first && is_of_source(event, source->name))
+			first = event;
+	if (!first || !source->tallies[LAYOUT_EVENTS_BELOW].count || exact->sum == exact->count)
+		return;
+	vec_each(&profile->samples, sample)
+		if (is_of_source(&profile->events.data[sample->event], source->name))
+			estimate += profile_sample_value(profile, sample);
+	str_printf(out, "%-14s ", "");
+	event_value_put(first, exact->sum, false, out);
+	str_puts(out, " exactly, ");
+	event_value_put(first, estimate, false, out);
+	str_puts(out, " by the samples\n");
+}
+
 static void put_other_sources(const struct profile *profile, struct str *out)
 {
 	for (size_t i = 0; i < profile->sources.len; i++) {
@@ -228,6 +256,7 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 		const char *text = profile->sources.data[i].name;
 		str_put_escaped(&name, text, strlen(text));
 		put_balance(profile, FIRST_SOURCES + i, str_text(&name), true, out);
+		put_sums(profile, &profile->sources.data[i], out);
 	}
 }
 

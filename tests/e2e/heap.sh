@@ -109,6 +109,7 @@ test_events_are_shown_everywhere() {
 	done
 	"$EBPROF" report --stdio --event inuse_space heap.data | grep -q 'allocate_leak' || fail "the leak is not shown"
 	"$EBPROF" report --stdio heap.data | grep -q 'also recorded: .*inuse_space [0-9.]* MiB' || fail "no unit"
+	"$EBPROF" info heap.data | grep -q '[0-9.]* MiB exactly, [0-9.]* MiB by the samples' || fail "info has no sums"
 	"$EBPROF" convert --pprof -o heap.pb.gz heap.data 2>/dev/null || fail "pprof"
 	! command -v go >/dev/null || go tool pprof -sample_index=inuse_space -top heap.pb.gz 2>/dev/null | grep -q 'allocate_leak' ||
 		fail "pprof has no leak"
@@ -155,7 +156,7 @@ test_too_much_overhead() {
 test_refusals() {
 	run "$EBPROF" record --heap -a -- true
 	want_status 125 "-a"
-	grep -q -- '--heap is of a command' err || fail "$(cat err)"
+	grep -q -- '--heap needs a command' err || fail "$(cat err)"
 	run "$EBPROF" record --heap=1 -- true
 	want_status 125 "--heap=1"
 }
