@@ -10,6 +10,7 @@
 
 #include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_file.h"
 #include "record/heap_functions.h"
@@ -44,11 +45,24 @@ static const char *why_not_into(int fd, struct elf_file *elf)
 	return has_own ? "has an allocator of its own" : NULL;
 }
 
+/* Such libraries refuse to run where another one is ahead of them. */
+static bool is_sanitizer(const char *path)
+{
+	static const char *const names[] = {
+		"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(path_last_part(path), names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 static void check_file(void *context, const char *path)
 {
 	struct preload_check *check = context;
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elf_file *elf;
+	if (check->is_done && !check->why && is_sanitizer(path))
+		check->why = "runs under a sanitizer";
 	if (check->is_done || fd < 0)
 		return;
 	struct err *err = elf_file_open(fd, &elf);
