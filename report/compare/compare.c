@@ -74,6 +74,7 @@ void compare_deinit(struct compare *compare)
 {
 	vec_deinit(&compare->rows);
 	mem_free(compare->row_of);
+	difference_destroy(compare->judged);
 }
 
 const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function)
@@ -109,7 +110,7 @@ bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 		row->changes[COMPARE_SELF] = compare_change_of(&judged->self);
 		row->changes[COMPARE_TOTAL] = compare_change_of(&judged->total);
 	}
-	difference_destroy(difference);
+	compare->judged = difference;
 	return true;
 }
 

@@ -45,6 +45,8 @@ struct compare {
 	VEC(struct compare_row) rows; /* by name, then by object: of what took any time */
 	uint32_t *row_of;             /* for each function of the diff tree 1 + its row; 0: none */
 	struct compare_wholes wholes;
+	struct difference
+		*judged; /* owned; NULL: compare_judge() has not, or found nothing to judge */
 };
 
 /* Both sides' weights are of the diff tree, from which texts are borrowed. */

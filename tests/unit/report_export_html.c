@@ -72,7 +72,8 @@ struct page {
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
 	enum diff_verdict verdicts[MAX][2]; /* of two columns: self and total */
-	uint64_t function_kinds[MAX];
+	uint64_t function_kinds[MAX], verdict;
+	char verdict_text[256];
 	size_t nr_forms[MAX];
 	char shortest[MAX][64];
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
@@ -214,6 +215,8 @@ static void read_page(
 		read_head(&cursor, i == column ? page : &other);
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* events to choose among */
 	page->folded = bytes_get_varint(&cursor);
+	page->verdict = bytes_get_varint(&cursor);
+	get_text(&cursor, page->verdict_text, sizeof(page->verdict_text));
 	read_tables(&cursor, nr_columns, page);
 	read_nodes(&cursor, page);
 	other = *page;
@@ -643,6 +646,8 @@ TEST(html_data_says_of_changes_what_diff_says)
 		pages_by(profiles[1], profiles[0], &limits, pages);
 		CHECK_OK(difference_create(profiles[0], profiles[1], &options, &diff));
 		CHECK_INT(diff->verdict == DIFF_REGRESSION, more > 30);
+		CHECK_INT(pages[0].verdict, diff->verdict);
+		CHECK_INT(strncmp(pages[0].verdict_text, "REGRESSION: ", 12) == 0, more > 30);
 		size_t found = 0;
 		vec_each(&diff->rows, row)
 			for (size_t i = 1; i < pages[0].nr_functions; i++) {

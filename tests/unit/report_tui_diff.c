@@ -105,14 +105,26 @@ TEST(tui_diff_rows)
 		"before old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
 		"~ cannot tell\n"
 		"  before      new        ppv less | more object            function (+new -old)\n"
-		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n"
+		"       -    9.90%      +9.90      |+++   lib.so.1        + extra\n"
 		"  40.00%   20.10%     -19.90 -----|      lib.so.1          idle\n"
 		"  10.00%        -     -10.00   ---|      app             - old\n"
-		"       -    9.90%      +9.90      |+++   lib.so.1        + extra\n"
+		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n"
 		"   0.00%    0.00%      +0.00      |      app               main\n");
 	CHECK_INT(screen_style(&test.screen, "+20.00") & 0xff, STYLE_DIM);
 	CHECK_INT(screen_style(&test.screen, "-19.90") & 0xff, STYLE_BETTER);
 	CHECK_INT(screen_style(&test.screen, "+9.90") & 0xff, STYLE_WORSE);
+	test_deinit(&test);
+}
+
+/* Where there is room: what `ebprof diff` says first. What is sure comes first in the list, too. */
+TEST(tui_diff_says_a_verdict)
+{
+	struct test test;
+	test_init(&test, 80, 24);
+	CHECK(strncmp(screen_line(&test.screen, 2), "REGRESSION: ", 12) == 0);
+	CHECK_INT(screen_style(&test.screen, "REGRESSION") & 0xff, STYLE_WORSE);
+	CHECK(strstr(screen_line(&test.screen, 6), "+ extra"));
+	CHECK(strstr(screen_line(&test.screen, 9), "work(int)"));
 	test_deinit(&test);
 }
 
@@ -140,16 +152,16 @@ TEST(tui_diff_units)
 	struct test test;
 	test_init(&test, 60, 12);
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 5, 4), "  50.00%   70.00%    ~+40.0%   work(int)\n"
+	CHECK_STR(screen_lines(&test.screen, 5, 4), "       -    9.90%        new + extra\n"
 						    "  40.00%   20.10%     -49.7%   idle\n"
 						    "  10.00%        -    removed - old\n"
-						    "       -    9.90%        new + extra\n");
+						    "  50.00%   70.00%    ~+40.0%   work(int)\n");
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 5, 3), "500.0 ms   1.40 s ~+900.0 ms   work(int)\n"
-						    "       - 198.0 ms  +198.0 ms + extra\n"
-						    "100.0 ms        -  -100.0 ms - old\n");
+	CHECK_STR(screen_lines(&test.screen, 5, 3), "       - 198.0 ms  +198.0 ms + extra\n"
+						    "100.0 ms        -  -100.0 ms - old\n"
+						    "400.0 ms 402.0 ms    +2.0 ms   idle\n");
 	type(&test, "%");
-	CHECK_STR(screen_lines(&test.screen, 5, 1), "     500     1400      ~+900   work(int)\n");
+	CHECK_STR(screen_lines(&test.screen, 5, 1), "       -      198       +198 + extra\n");
 	test_deinit(&test);
 }
 
@@ -157,7 +169,7 @@ TEST(tui_diff_order_selection_and_search)
 {
 	struct test test;
 	test_init(&test, 80, 12);
-	type(&test, "jj"); /* what has gone stays selected, without a frame */
+	type(&test, "gjj"); /* what has gone stays selected, without a frame */
 	CHECK_INT(test.screen.app.selection.frame, 0);
 	int gone = screen_selected(&test.screen);
 	CHECK_INT(gone, 7);
@@ -357,7 +369,7 @@ TEST(tui_diff_flame)
 		"+mai<main  -19.90            -mai|main  ~+20.00\n");
 	type(&test, "8"); /* and the list again */
 	CHECK_STR(screen_lines(&test.screen, 5, 1),
-		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n");
+		"       -    9.90%      +9.90      |+++   lib.so.1        + extra\n");
 	test_deinit(&test);
 }
 
@@ -391,8 +403,8 @@ TEST(tui_diff_narrow)
 	test_init(&test, 20, 5);
 	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
 					     "       ppv   functio\n"
+					     "    -10.00 - old\n"
 					     "   ~+20.00   work\n"
-					     "    -19.90   idle\n"
 					     "? help  q quit\n");
 	test_deinit(&test);
 }

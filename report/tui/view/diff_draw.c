@@ -4,9 +4,11 @@
 #include "report/model/event_value.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/diff.h"
+#include "report/write/diff/diff_words.h"
 
 enum {
-	SIGN_WIDTH = 2, /* of "+ " in front of a name */
+	SIGN_WIDTH = 2,        /* of "+ " in front of a name */
+	ROOM_FOR_VERDICT = 14, /* lines */
 };
 
 static void diff_draw_place_columns(struct diff *diff, const struct app *app, struct rect area)
@@ -122,12 +124,29 @@ const char *diff_base_name(const struct app *app, const char *path)
 	return is_named ? options->baseline_name : path;
 }
 
+/* What is to be told in one sentence; under filters it is about what they leave. */
+static int diff_draw_verdict(
+	const struct comparison *comparison, struct grid *grid, struct rect area)
+{
+	const struct difference *judged = comparison->compare.judged;
+	if (!judged || area.height < ROOM_FOR_VERDICT)
+		return 0;
+	CLEANUP(str_deinit) struct str text = {0};
+	diff_put_verdict(&text, judged);
+	unsigned style = judged->verdict == DIFF_REGRESSION ? STYLE_WORSE : STYLE_NORMAL;
+	grid_put_elided(grid, area.x, area.y, area.width, style | STYLE_BOLD, str_text(&text));
+	return 1;
+}
+
 int diff_draw_summary(
 	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
 	const struct comparison *comparison = app->model->comparison;
 	const struct profile_event *event = app_event(app);
 	CLEANUP(str_deinit) struct str text = {0}, notes = {0};
+	int verdict = diff_draw_verdict(comparison, grid, area);
+	area.y += verdict;
+	area.height -= verdict;
 	str_printf(&text, "before %s: ", diff_base_name(app, comparison->path));
 	diff_draw_put_side(&comparison->compare.wholes.base, event, &text);
 	str_puts(&text, "  new: ");
@@ -139,12 +158,12 @@ int diff_draw_summary(
 		str_puts(&notes, "~ cannot tell; ");
 	str_puts(&notes, str_text(&comparison->notes));
 	if (!notes.len || area.height < 6)
-		return 1;
+		return verdict + 1;
 	str_truncate(&notes, notes.len - strlen("; "));
 	grid_put(grid, area.x, area.y + 1, area.width,
 		comparison->nr_left_out || comparison->notes.len ? STYLE_WARNING : STYLE_DIM,
 		str_text(&notes));
-	return 2;
+	return verdict + 2;
 }
 
 /* Why there is no comparison, and what to do about it: lines. */

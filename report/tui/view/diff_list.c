@@ -10,10 +10,17 @@
 
 /* A row on its way to its place: what it is ordered by is found once. */
 struct place {
-	double by[3];     /* the largest first */
+	double by[4];     /* the largest first */
 	const char *text; /* before them; NULL: none is */
 	uint32_t row;     /* rows of a comparison are by name */
 };
+
+/* What is sure comes first: regressions, improvements, what cannot be told, what is the same. */
+static double diff_list_rank(const struct compare_row *row)
+{
+	int direction = compare_direction(row, COMPARE_SELF);
+	return direction > 0 ? 3 : direction < 0 ? 2 : compare_cannot_tell(row, COMPARE_SELF);
+}
 
 static struct place diff_list_place_of(
 	const struct diff *diff, const struct app *app, uint32_t index)
@@ -21,13 +28,15 @@ static struct place diff_list_place_of(
 	const struct compare_row *row = &diff_compare(app)->rows.data[index];
 	double self = fabs(diff_delta(app, row, COMPARE_SELF));
 	double total = fabs(diff_delta(app, row, COMPARE_TOTAL));
-	struct place place = {.by = {self, total, (double)row->new.self}, .row = index};
+	struct place place = {.by = {0, self, total, (double)row->new.self}, .row = index};
 	if (diff->header.order == DIFF_BASE)
 		place.by[0] = (double)row->base.self;
 	else if (diff->header.order == DIFF_NEW)
 		place.by[0] = (double)row->new.self;
 	else if (diff->header.order == DIFF_TOTAL)
 		place.by[0] = total;
+	else if (diff->header.order == DIFF_DELTA)
+		place.by[0] = diff_list_rank(row);
 	else if (diff->header.order == DIFF_OBJECT)
 		place.text = row->object;
 	else if (diff->header.order == DIFF_FUNCTION)
@@ -39,7 +48,7 @@ static int diff_list_compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 	int order = x->text ? strcmp(x->text, y->text) : 0;
-	for (int i = 0; !order && i < 3; i++)
+	for (int i = 0; !order && i < 4; i++)
 		order = x->by[i] > y->by[i] ? -1 : x->by[i] < y->by[i];
 	return order ? order : (x->row > y->row) - (x->row < y->row);
 }

@@ -7,6 +7,7 @@
 #include "report/name/namesakes.h"
 #include "report/name/short_names.h"
 #include "report/write/cut_stacks.h"
+#include "report/write/diff/diff_words.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
 #include "report/write/export/tally.h"
@@ -290,6 +291,16 @@ static void html_data_put_events(struct html_data *data)
 	}
 }
 
+static void html_data_put_verdict(struct html_data *data)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	const struct difference *judged = data->compare.judged;
+	if (judged)
+		diff_put_verdict(&text, judged);
+	html_data_put_piece(data, judged ? judged->verdict : DIFF_INCONCLUSIVE);
+	html_data_put_text(data, str_text(&text));
+}
+
 static void html_data_put_head(struct html_data *data)
 {
 	html_data_put_piece(data, HTML_DATA_VERSION);
@@ -298,6 +309,7 @@ static void html_data_put_head(struct html_data *data)
 		html_data_put_column(data, i);
 	html_data_put_events(data);
 	html_data_put_piece(data, data->tree.nr_folded);
+	html_data_put_verdict(data);
 }
 
 static void html_data_put_kinds(struct html_data *data)

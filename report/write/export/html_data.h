@@ -17,6 +17,7 @@
  *              folded, the weight below nodes that were too many
  *   events     count; each: name, unit: of which the page has data, this one's among them
  *   folded     nodes that were too many
+ *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first
  *   kinds      of frames: count; each: text, is of scripts, colours of it and where it is inlined,
  *              0xRRGGBB
  *   objects    count; each: name
@@ -50,7 +51,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 7,
+	HTML_DATA_VERSION = 8,
 };
 
 struct html_data_side {

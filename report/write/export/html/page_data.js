@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 7)
+	if (reader.number() !== 8)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -59,7 +59,7 @@ function readHead(reader) {
 		return side;
 	});
 	const events = reader.list(() => ({name: reader.text(), unit: reader.text()}));
-	return {...sides[0], sides, events, foldedNodes: reader.number()};
+	return {...sides[0], sides, events, foldedNodes: reader.number(), verdict: reader.number(), verdictText: reader.text()};
 }
 
 /* A tree is columns by node: each node before its callees, node 0 the root. */

@@ -17,6 +17,9 @@ class Summary {
 		byId("title").textContent = name;
 		byId("summary").textContent = (this.diff ? "New: " : "") + this.line(profile.sides[0]);
 		if (this.diff) {
+			byId("verdict").hidden = !profile.verdictText;
+			byId("verdict").textContent = profile.verdictText;
+			byId("verdict").classList.toggle("is-worse", profile.verdict === REGRESSION);
 			byId("summary-old").hidden = false;
 			byId("summary-old").textContent = "Old: " + this.line(profile.sides[1]);
 			byId("time").title = "Over time: bars are the new recording, the line is the old one";
