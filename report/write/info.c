@@ -264,7 +264,8 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 static void put_balances(const struct profile *profile, struct str *out)
 {
 	const uint64_t *counters = profile->counters;
-	if (has_first_events(profile, false) || counters[LAYOUT_COUNTER_TICKS])
+	bool has_other_events = profile->events.len > 1 && !has_first_events(profile, false);
+	if (!has_other_events || counters[LAYOUT_COUNTER_TICKS])
 		put_balance(profile, FIRST_SOURCE_TIMER, "ticks", true, out);
 	put_causes(counters, LAYOUT_COUNTER_LOST_RING, LAYOUT_COUNTER_SKIPPED, out);
 	put_causes(counters, LAYOUT_COUNTER_SIDEBAND_LOST, LAYOUT_COUNTER_HITS, out);
