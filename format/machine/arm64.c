@@ -124,6 +124,12 @@ static bool arm64_is_padding(uint32_t insn)
 	return !insn || insn == NOP;
 }
 
+static bool is_signal_return(const uint8_t *bytes, size_t len, size_t at)
+{
+	return insn_at(bytes, len, at) == SET_SIGRETURN &&
+	       insn_at(bytes, len, at + INSN) == CALL_KERNEL;
+}
+
 /*
  * From a function's first instruction to the one behind its end: what fills up stands there, or the
  * code ends. A piece of a function may stand behind a return, so that alone does not end it.
@@ -134,7 +140,7 @@ static size_t function_end(const uint8_t *bytes, size_t len, size_t at, bool *is
 	bool has_returned = false;
 	for (; at + INSN <= len; at += INSN) {
 		uint32_t insn = insn_at(bytes, len, at);
-		if (has_returned && arm64_is_padding(insn))
+		if ((has_returned && arm64_is_padding(insn)) || is_signal_return(bytes, len, at))
 			break;
 		*is_plain &= !makes_frame(insn);
 		has_returned = insn == RET || (insn & 0xfffffbff) == RETAA ||
@@ -142,12 +148,6 @@ static size_t function_end(const uint8_t *bytes, size_t len, size_t at, bool *is
 			       (insn & 0xfffffc1f) == 0xd61f0000 /* br */;
 	}
 	return at;
-}
-
-static bool is_signal_return(const uint8_t *bytes, size_t len, size_t at)
-{
-	return insn_at(bytes, len, at) == SET_SIGRETURN &&
-	       insn_at(bytes, len, at + INSN) == CALL_KERNEL;
 }
 
 static void arm64_find_plain_rules(const uint8_t *bytes, size_t len,

@@ -342,7 +342,7 @@ static const char *const operator_names[OPERATORS] = {
 	[OPERATOR_DELETE_ARRAY_SIZED] = "_ZdaPvm",
 };
 
-static void *operators[OPERATORS];
+static void *operators[OPERATORS]; /* NULL: it was not there at the beginning */
 static bool has_operators;
 
 /* ---- beginning ---- */
@@ -532,7 +532,10 @@ static NOINLINE void *first_calloc(size_t count, size_t bytes)
 {
 	if (begin_heap_thread())
 		return calloc(count, bytes);
-	return real.malloc ? real.calloc(count, bytes) : allocate_early(count * bytes);
+	size_t all;
+	if (real.malloc || __builtin_mul_overflow(count, bytes, &all))
+		return real.malloc ? real.calloc(count, bytes) : NULL;
+	return allocate_early(all);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes)
@@ -625,6 +628,33 @@ EXPORT void free(void *address)
 
 /* ---- C++ ---- */
 
+/*
+ * A program that is none of C++ may load a library that is, with a C++ library which nobody but
+ * that one sees: then these here are its operators, too. So they do what C++'s own do, but that
+ * nothing is thrown where there is no memory.
+ */
+static void *new_by_malloc(size_t bytes)
+{
+	return malloc(bytes ? bytes : 1);
+}
+
+/* Looked for once more, as it may have been loaded since. */
+static NOINLINE void *find_operator(int number)
+{
+	void *instead = number < OPERATOR_DELETE ? (void *)new_by_malloc : (void *)free;
+	if (!self.is_ready)
+		begin_heap_thread();
+	if (!operators[number])
+		operators[number] = look_up(operator_names[number], instead);
+	return operators[number];
+}
+
+static inline void *operator_of(int number)
+{
+	void *known = operators[number];
+	return LIKELY(known) ? known : find_operator(number);
+}
+
 /* The second argument, of those that have one, is passed on in its register. */
 #define NEW(name, number) \
 	HIDDEN void *chosen_##name(size_t bytes, const void *more); \
@@ -633,7 +663,8 @@ EXPORT void free(void *address)
 	STUB(ebprof_heap_##name, JUMP "chosen_" #name); \
 	HIDDEN __attribute__((used)) void *chosen_##name(size_t bytes, const void *more) \
 	{ \
-		void *address = ((void *(*)(size_t, const void *))operators[number])(bytes, more); \
+		void *address = \
+			((void *(*)(size_t, const void *))operator_of(number))(bytes, more); \
 		end_chosen(address); \
 		return address; \
 	} \
@@ -643,18 +674,17 @@ EXPORT void free(void *address)
 			begin_heap_thread(); \
 		if (has_operators && self.is_ready && !passes(&self, bytes)) \
 			return ebprof_heap_##name(bytes, more); \
-		return ((void *(*)(size_t, const void *))operators[number])(bytes, more); \
+		return ((void *(*)(size_t, const void *))operator_of(number))(bytes, more); \
 	}
 
 #define DELETE(name, number) \
 	EXPORT void name(void *address, size_t more); \
 	EXPORT void name(void *address, size_t more) \
 	{ \
-		if (UNLIKELY(!operators[number])) \
-			begin_heap_thread(); \
+		void *known = operator_of(number); \
 		if (has_operators) \
 			forget_sample(address); \
-		((void (*)(void *, size_t))operators[number])(address, more); \
+		((void (*)(void *, size_t))known)(address, more); \
 	}
 
 NEW(_Znwm, OPERATOR_NEW)

@@ -83,6 +83,41 @@ test_programs_that_a_command_starts() {
 	want_near "bytes in use" "$(weight inuse_space allocate_leak)" "$(awk '/leak/ { sum += $4 } END { print sum }' said)" 40
 }
 
+# A program of C loads a library of C++ whose operators nobody but that one sees.
+test_operators_of_a_library_that_is_loaded_later() {
+	command -v g++ >/dev/null || skip "no g++"
+	way=(--heap=4K)
+	cat >news.cc <<-'CODE'
+		#include <new>
+		struct block { char bytes[1000]; };
+		extern "C" int make_blocks(int count) {
+			int sum = 0;
+			for (int i = 0; i < count; i++) {
+				block *made = new block, *others = new (std::nothrow) block[2];
+				made->bytes[0] = others->bytes[0] = 1;
+				sum += made->bytes[0] + others->bytes[0];
+				delete made;
+				if (i % 2)
+					delete[] others;
+			}
+			return sum;
+		}
+	CODE
+	cat >loads.c <<-'CODE'
+		#include <dlfcn.h>
+		int main(int argc, char **argv) {
+			void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : 0;
+			int (*make)(int) = library ? (int (*)(int))dlsym(library, "make_blocks") : 0;
+			return !make || make(2000) != 4000;
+		}
+	CODE
+	g++ -O0 -shared -fPIC -o news.so news.cc && cc -o loads loads.c -ldl || fail "compiling"
+	record_heap -- ./loads ./news.so
+	[[ $(tally heap events count) -ge 4000 ]] || fail "$(tally heap events count) allocations"
+	want_near "bytes" "$(weight alloc_space make_blocks)" 6000000 10
+	want_near "bytes in use" "$(weight inuse_space make_blocks)" 2000000 20
+}
+
 # What the child frees is not what the parent has: both have 5 MB at their end, or the parent alone.
 test_memory_of_a_child_is_its_own() {
 	command -v python3 >/dev/null || skip "no python3"

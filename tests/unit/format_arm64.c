@@ -72,4 +72,6 @@ TEST(arm64_signal_handlers_return_to_a_frame_of_the_kernel)
 {
 	CHECK_RULES(" 0:leaf 11:signal 20:leaf", 0x0b010000, INSN_RET, INSN_NOP, 0xd2801168,
 		0xd4000001, 0x0b010000, INSN_RET);
+	/* Where nothing fills up ahead of it. */
+	CHECK_RULES(" 0:leaf 7:signal", 0x0b010000, INSN_RET, 0xd2801168, 0xd4000001);
 }
