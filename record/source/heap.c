@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,9 +137,19 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 		vec_push(&state->pids, options->pids[i]);
 		struct heap_process process = {state, options->pids[i]};
 		proc_each_mapping(options->pids[i], NULL, add_heap_mapping, &process);
+		if (kill((pid_t)options->pids[i], 0) && errno == ESRCH)
+			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	}
 	if (count_allocators(state))
 		return NULL;
+	if (!state->files.len && options->target == SESSION_COMMAND)
+		return err_new(ERR_USAGE, "--heap: there is no program %s", options->argv[0]);
+	bool is_go = false;
+	vec_each(&state->files, file) {
+		is_go |= file->functions.is_go;
+	}
+	if (is_go)
+		return err_new(ERR_UNSUPPORTED, "--heap: %s", str_text(&state->hint));
 	return err_new(ERR_UNSUPPORTED,
 		"--heap: no file of the program has functions of an allocator (malloc and the "
 		"like) by name: it was stripped, or manages its memory itself as Go does");
@@ -153,8 +164,7 @@ static struct err *heap_choose_way(struct heap_state *state, const char *command
 	if (heap_preload_suits(command, &why))
 		return heap_preload_create(&state->preload);
 	str_printf(&state->hint,
-		"%s %s, so that each call of its allocator ran into a probe: that takes it 2 to 3 "
-		"us",
+		"%s %s, so each call of its allocator comes upon a probe, which takes 2 to 3 us",
 		command, why);
 	return NULL;
 }

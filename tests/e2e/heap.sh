@@ -194,6 +194,12 @@ test_refusals() {
 	grep -q -- '--heap needs a command' err || fail "$(cat err)"
 	run "$EBPROF" record --heap=1 -- true
 	want_status 125 "--heap=1"
+	run "$EBPROF" record --heap -- ./not-there
+	want_status 125 "no such program"
+	grep -q 'there is no program ./not-there' err || fail "$(cat err)"
+	run "$EBPROF" record --heap -p 4194305
+	want_status 125 "no such process"
+	grep -q 'there is no process 4194305' err || fail "$(cat err)"
 }
 
 run_tests
