@@ -23,6 +23,7 @@ enum {
 	EVENT_MAX_PROBES = 255,
 	EVENT_PROBE_IS_RETURN = 1 << 16, /* beside the number of a probe, as it was attached */
 	EVENT_MAX_WAITING = 1 << 16,     /* threads that wait at a time */
+	EVENT_MAX_WAKER_CPUS = 1 << 10,  /* a power of two: numbers of wakers have so many apart */
 	EVENT_MAX_SOURCES = 32,          /* numbers of sources stay below */
 	EVENT_MAX_COUNTERS = 8,          /* events that the kernel counts, each a source */
 	EVENT_MAX_TRACES = 8,            /* patterns of tracepoints, each a source */
@@ -104,6 +105,7 @@ enum event_type {
 	EVENT_CODE = 7,         /* see bpf/runtime/ */
 	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
 	EVENT_LABELS = 9,
+	EVENT_WAKER = 10, /* a struct event_sample: who ended a wait whose sample comes later */
 };
 
 enum event_stack_kind {
@@ -189,6 +191,14 @@ struct event_sample {
 	unsigned long long labels;
 	unsigned int syscall; /* the number plus 1; 0: none */
 	unsigned int zero;
+	/* Of a wait: the number of the EVENT_WAKER that ended it, or an enum event_waker. */
+	unsigned long long waker;
+};
+
+enum event_waker {
+	EVENT_WAKER_UNKNOWN = 0,
+	EVENT_WAKER_INTERRUPT = 1, /* of a CPU that was idle */
+	EVENT_WAKERS,              /* numbers are not below */
 };
 
 /* ---- labels ---- */
@@ -257,7 +267,7 @@ struct event_labels {
 
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
-_Static_assert(sizeof(struct event_sample) == 104, "wire size");
+_Static_assert(sizeof(struct event_sample) == 112, "wire size");
 _Static_assert(sizeof(struct event_label) == 8, "wire size");
 _Static_assert(sizeof(struct event_labels) == 32, "wire size");
 
@@ -296,6 +306,8 @@ struct event_time_selector {
 struct event_wait_lane {
 	struct event_time_selector selectors[EVENT_WAITS];
 	unsigned int tid; /* the task that comes */
+	unsigned int zero;
+	unsigned long long waker; /* which ended its wait: see struct event_sample */
 	struct event_selected_wait {
 		unsigned long long value_ns; /* what it stands for; 0: it is not selected */
 		unsigned long long measured_ns;
@@ -432,6 +444,7 @@ struct event_config {
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
+	unsigned int wakers;          /* ... with who ended them */
 	unsigned int has_traces;      /* there are tracepoints */
 	unsigned int has_heap;        /* allocations are sampled, */
 	unsigned int heap_distance;   /* ... one in so many bytes on average */
@@ -439,8 +452,8 @@ struct event_config {
 	struct event_function {
 		unsigned long long start, end;
 	} switches, schedules;
-	/* ... and bpf_trace_run2(), which runs the programs of locks. */
-	struct event_function runs_two;
+	/* ... bpf_trace_run1() and bpf_trace_run2(), which run programs of raw tracepoints. */
+	struct event_function runs_one, runs_two;
 };
 
 /*

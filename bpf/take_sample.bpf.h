@@ -157,6 +157,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
 	sample->labels = 0;
 	sample->syscall = 0;
+	sample->waker = EVENT_WAKER_UNKNOWN;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
 	scratch->nr_frames_before =
@@ -210,6 +211,7 @@ static __noinline void send_second_event(
 	struct event_sample *sample = &scratch->sample;
 	sample->event = scratch->second_event;
 	sample->is_followed = false;
+	sample->waker = EVENT_WAKER_UNKNOWN;
 	sample->value = scratch->second_value;
 	sample->measured = scratch->second_measured;
 	scratch->second_value = 0;
@@ -217,10 +219,12 @@ static __noinline void send_second_event(
 		counted, scratch, are_stacks_sent && send(sample, sizeof(*sample), wakeup_flag()));
 }
 
-/* Of the sample, and of the event that has the same stacks, which is sent now. */
+/* Of the sample, and of the event that has the same stacks, which is sent now. A waker is none. */
 static __always_inline void count_outcomes(
 	struct event_counters *counted, struct scratch *scratch, bool is_sent)
 {
+	if (config.wakers && scratch->sample.type == EVENT_WAKER)
+		return;
 	count_outcome(counted, scratch, is_sent);
 	if (config.waits && scratch->second_value)
 		send_second_event(counted, scratch, is_sent);

@@ -12,6 +12,7 @@
 #include "cmd/select.h"
 #include "format/base/path.h"
 #include "report/analyse/wait_reasons.h"
+#include "report/analyse/wakers.h"
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -22,7 +23,7 @@
 struct convert_options {
 	struct input_option input;
 	const char *baseline, *output;
-	bool list;
+	bool list, with_wakers;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
 	struct roots roots;
@@ -42,6 +43,10 @@ static const struct opt rows[] = {
 			.help = "pprof, json, otlp: labels of samples: *",
 			.standard = "comm,thread,pid,tid,container,cgroup,unit,pod,origin,label",
 			.words = export_labels_words},
+	{"wakers", 0, NULL, opt_flag, FIELD(with_wakers),
+		.help = "stacks of waits go on with the stack of who ended them"},
+	{"hide-reason", 0, "REASON[,..]", select_parse_reasons, FIELD(select.hidden_reasons),
+		.help = "without waits of these reasons: poll,sleep"},
 	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
 		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},
 	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
@@ -224,6 +229,10 @@ static void cmd_convert_prepare(
 {
 	symbolize(profile, &options->select.naming.symbolize);
 	wait_reasons_add(profile);
+	wait_reasons_hide(
+		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
+	if (options->with_wakers)
+		wakers_add(profile);
 	filter_samples(profile, filter);
 	filter_stacks(profile, filter);
 	roots_add(profile, &options->roots);

@@ -9,6 +9,7 @@
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
 #include "report/analyse/wait_reasons.h"
+#include "report/analyse/wakers.h"
 #include "report/model/main_event.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/longest_waits.h"
@@ -24,7 +25,7 @@ enum {
 struct report_options {
 	struct input_option input;
 	const char *baseline;
-	bool is_text, is_tui, show_tree, show_inverted, shows_sums, shows_waits;
+	bool is_text, is_tui, show_tree, show_inverted, shows_sums, shows_waits, shows_wakers;
 	bool chooses_columns, limits_percent; /* by options */
 	double percent_limit;
 	uint32_t max_depth;
@@ -63,13 +64,17 @@ static struct err *cmd_report_add_column(
 	const struct opt *row, const char *name, size_t len, struct report_options *options)
 {
 	static const char prefix[] = "label:";
+	static const char *const own[] = {PROFILE_LABEL_REASON, PROFILE_LABEL_WAKER};
 	const size_t prefix_len = sizeof(prefix) - 1;
 	struct table_options *table = &options->table;
 	uint32_t column = COLUMN_LABEL;
 	CLEANUP_FREE char *key = NULL;
 	if (len > prefix_len && memcmp(name, prefix, prefix_len) == 0)
 		key = mem_strndup(name + prefix_len, len - prefix_len);
-	else
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !key; i++)
+		if (len == strlen(own[i]) && memcmp(name, own[i], len) == 0)
+			key = mem_strdup(own[i]);
+	if (!key)
 		try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
 		return NULL;
@@ -114,8 +119,8 @@ static const struct opt rows[] = {
 	INPUT_ROW(struct report_options, input, "FILE|-", "Input"),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "compare with this recording, an earlier one"},
-	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*; label:KEY", .standard = "dso,sym",
-		.words = columns, .group = "What is shown"},
+	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*; reason, waker of waits; label:KEY",
+		.standard = "dso,sym", .words = columns, .group = "What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
 		.help = "order by total instead of self"},
 	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total),
@@ -132,6 +137,10 @@ static const struct opt rows[] = {
 		.help = "numbers of samples are always shown"},
 	{"stats", 0, NULL, opt_flag, FIELD(shows_sums),
 		.help = "show sums instead: CPU time, kernel, names, stacks, and what was lost"},
+	{"wakers", 0, NULL, opt_flag, FIELD(shows_wakers),
+		.help = "stacks of waits go on with the stack of who ended them, as text"},
+	{"hide-reason", 0, "REASON[,..]", select_parse_reasons, FIELD(select.hidden_reasons),
+		.help = "without waits of these reasons, as text: poll,sleep"},
 	{"waits", 0, NULL, opt_flag, FIELD(shows_waits),
 		.help = "list the longest waits instead (record -e offcpu)"},
 	{"leaks", 0, NULL, select_parse_leaks, FIELD(select),
@@ -206,6 +215,10 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	size_t all_samples = profile->samples.len;
 	symbolize(profile, &options->select.naming.symbolize);
 	wait_reasons_add(profile);
+	wait_reasons_hide(
+		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
+	if (options->shows_wakers && !wakers_add(profile))
+		str_puts(out, "# no wakers: record -e offcpu --wakers has them\n");
 	struct event_choices recorded, choices;
 	event_choices_init(&recorded, profile);
 	filter_samples(profile, &filter);
@@ -287,7 +300,8 @@ static int report_in_terminal(struct report_options *options, const struct input
 static bool wants_terminal(const struct report_options *options)
 {
 	bool asks_for_text = options->is_text || options->select.leaks || options->shows_sums ||
-			     options->shows_waits || options->chooses_columns ||
+			     options->shows_waits || options->shows_wakers ||
+			     options->select.hidden_reasons.len || options->chooses_columns ||
 			     options->limits_percent || options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))

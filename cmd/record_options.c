@@ -332,6 +332,8 @@ const struct opt record_options_rows[] = {
 	{"filter", 0, "EXPRESSION", parse_filter, 0,
 		.help = "of the tracepoint before it, only hits with such fields: 'prev_pid > 1'"},
 	{"off-cpu", 0, NULL, parse_off_cpu, FIELD(events), .help = "-e offcpu, and the timer, too"},
+	{"wakers", 0, NULL, opt_flag, FIELD(with_wakers),
+		.help = "with -e offcpu or wall: who ended each wait, with the stack that did"},
 	{"wait-period", 0, "TIME", opt_duration, FIELD(wait_period_ns),
 		.help = "waits of this time are samples, shorter ones stand for so much each",
 		.standard = "10ms", .least = "1us", .most = "10s"},
@@ -455,6 +457,8 @@ struct err *record_options_choose_target(
 static struct err *check_events(struct record_options *options)
 {
 	struct record_events *events = &options->events;
+	if (options->with_wakers && !(events->waits & SESSION_WAIT_OFF_CPU))
+		return err_new(ERR_USAGE, "--wakers goes with waits: give -e offcpu or -e wall");
 	bool has_probes = events->usdt.len || events->has_functions || events->has_tracepoints ||
 			  events->has_syscalls;
 	if (!has_probes && !events->waits && !events->has_counters && !options->heap_bytes)

@@ -5,6 +5,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
 #include "report/model/label_sets.h"
 #include "report/model/main_event.h"
@@ -36,6 +37,20 @@ struct err *select_parse_words(const struct opt *row, const char *text, void *me
 			return NULL;
 		text += len + 1;
 	}
+}
+
+struct err *select_parse_reasons(const struct opt *row, const char *text, void *member)
+{
+	struct opt_string_list *list = member;
+	try(select_parse_words(row, text, member));
+	vec_each(list, word)
+		if (!wait_reason_is_known(*word))
+			return err_new(ERR_USAGE,
+				"\"%s\" is no reason of a wait: futex, poll, sleep, disk, net, "
+				"pipe, terminal, signal, ipc, fault, child, \"kernel lock\", "
+				"stopped, \"run queue\", other are",
+				*word);
+	return NULL;
 }
 
 struct err *select_parse_label(const struct opt *row, const char *text, void *member)
@@ -325,6 +340,7 @@ void select_deinit(struct select_options *options)
 	strings_deinit(&options->containers);
 	strings_deinit(&options->languages);
 	strings_deinit(&options->labels);
+	strings_deinit(&options->hidden_reasons);
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cpus);

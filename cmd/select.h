@@ -9,6 +9,7 @@
 
 struct select_options {
 	struct opt_string_list comms, dsos, symbols, events, containers, languages, labels;
+	struct opt_string_list hidden_reasons; /* for wait_reasons_hide() */
 	bool no_native;
 	bool leaks; /* without the samples of the last tenth of the recording */
 	struct opt_u32_list pids, tids, cpus;
@@ -18,10 +19,11 @@ struct select_options {
 	struct naming_options naming;
 };
 
-opt_parse_fn select_parse_words; /* struct opt_string_list: comma-separated, repeatable */
-opt_parse_fn select_parse_label; /* struct opt_string_list: repeatable */
-opt_parse_fn select_parse_leaks; /* select_options: the event inuse_space, and `leaks` */
-opt_parse_fn select_parse_time;  /* select_options.time: FROM,TO in seconds, either may be empty */
+opt_parse_fn select_parse_words;   /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_reasons; /* the same, of words of report/analyse/wait_reasons.h */
+opt_parse_fn select_parse_label;   /* struct opt_string_list: repeatable */
+opt_parse_fn select_parse_leaks;   /* select_options: the event inuse_space, and `leaks` */
+opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, either may be empty */
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \

@@ -53,6 +53,8 @@ void translate_deinit(struct translate *translate)
 	process_table_deinit(&translate->processes);
 	object_table_deinit(&translate->objects);
 	map_deinit(&translate->stack_by_hash);
+	map_deinit(&translate->waker_places);
+	vec_deinit(&translate->wakers);
 	map_deinit(&translate->kept_by_hash);
 	vec_deinit(&translate->kept_stacks);
 	sideband_batch_clear(&translate->sideband);
@@ -452,6 +454,69 @@ static void put_values_of_sample(
 	writer_sample(writer, out);
 }
 
+enum {
+	MAX_WAKERS = 64 * 1024, /* whose waits have not arrived */
+};
+
+static void forget_wakers(struct translate *translate)
+{
+	map_deinit(&translate->waker_places);
+	translate->wakers.len = 0;
+}
+
+/*
+ * Who ended a wait, until the sample of that comes. What a stack left to the reader has more is not
+ * kept. False: not yet.
+ */
+static bool take_waker(
+	struct translate *translate, const struct event_sample *sample, bool may_wait)
+{
+	struct emitter *emitter = &translate->emitter;
+	struct process *process = translate_process_of(translate, sample);
+	struct resolved_stack user, kernel;
+	enum found found = find_stack(translate, sample->user_hash, may_wait, &user);
+	if (found == NOT_YET)
+		return false;
+	if (translate->wakers.len >= MAX_WAKERS)
+		forget_wakers(translate);
+	if (found == FOUND && find_stack(translate, sample->kernel_hash, false, &kernel) == FOUND) {
+		take_program_from_pending(translate, process);
+		emitter->sampled_ns = sample->time_ns;
+		struct translate_waker waker = {
+			.epoch = emitter->epoch,
+			.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
+			.user = emitter_node(emitter, user.node),
+			.kernel = emitter_node(emitter, kernel.node),
+		};
+		*map_put(&translate->waker_places, sample->waker, NULL) = translate->wakers.len;
+		vec_push(&translate->wakers, waker);
+	}
+	snapshot_table_drop(&translate->snapshots, sample->user_hash);
+	return true;
+}
+
+/* Ids of an earlier file say nothing in this one. */
+static void put_waker(
+	struct translate *translate, const struct event_sample *sample, struct layout_sample *out)
+{
+	if (sample->waker == EVENT_WAKER_INTERRUPT)
+		out->waker = LAYOUT_WAKER_INTERRUPT;
+	const uint64_t *place = sample->waker < EVENT_WAKERS
+					? NULL
+					: map_get(&translate->waker_places, sample->waker);
+	if (!place)
+		return;
+	struct translate_waker waker = translate->wakers.data[*place];
+	map_remove(&translate->waker_places, sample->waker);
+	if (!translate->waker_places.len)
+		translate->wakers.len = 0;
+	if (waker.epoch != translate->emitter.epoch)
+		return;
+	out->waker = waker.thread + 1;
+	out->waker_user_stack = waker.user;
+	out->waker_kernel_stack = waker.kernel;
+}
+
 /* Returns what is left of the stack in the file; `snapshot` not 0: it is there already. */
 static uint32_t translate_put_sample(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user, const struct resolved_stack *kernel, uint32_t snapshot)
@@ -480,6 +545,7 @@ static uint32_t translate_put_sample(struct translate *translate, const struct e
 	else if (user->is_left)
 		out.snapshot = emitter_snapshot(emitter, process,
 			snapshot_table_find(&translate->snapshots, sample->user_hash));
+	put_waker(translate, sample, &out);
 	put_values_of_sample(translate, sample, &out);
 	if (!translate->unwritten_ns)
 		translate->unwritten_ns = sample->time_ns;
@@ -647,6 +713,9 @@ static bool translate_take_record(
 	case EVENT_SAMPLE_AGAIN:
 		apply_events_until(translate, sample->time_ns);
 		return take_sample(translate, sample, may_wait);
+	case EVENT_WAKER:
+		apply_events_until(translate, sample->time_ns);
+		return take_waker(translate, sample, may_wait);
 	case EVENT_STACK:
 		if (!translate_has_code(translate, stack, may_wait))
 			return false;

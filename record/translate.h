@@ -64,6 +64,13 @@ struct translate {
 	struct emitter emitter;
 	struct resolver resolver;
 	struct snapshot_table snapshots;
+	struct map waker_places; /* number of a waker -> index of: */
+	VEC(struct translate_waker {
+		uint32_t epoch;  /* of the emitter: the file that these ids hold in */
+		uint32_t thread; /* an id, as those of the stacks: */
+		uint32_t user;
+		uint32_t kernel;
+	}) wakers;
 	struct map stack_by_hash; /* node | truncation << 32 */
 	/* Of stacks that samples name again when they are over: hash -> index + 1. */
 	struct map kept_by_hash;

@@ -12,5 +12,6 @@
 #include "bpf/source/timer.bpf.h"
 #include "bpf/source/trace.bpf.h"
 #include "bpf/source/wait.bpf.h"
+#include "bpf/source/waker.bpf.h"
 
 #endif

@@ -56,7 +56,11 @@ enum {
 struct waiting {
 	__u64 off_ns;   /* since then; 0: it runs */
 	__u64 ready_ns; /* it could run since then; 0: it is blocked still */
-	__u64 is_new;   /* it has never run, see end_waiting() */
+	__u32 is_new;   /* it has never run, see end_waiting() */
+	/* With config.wakers, once it is woken: whether it will be a sample is known by then. */
+	__u32 is_decided;
+	__u64 value_ns; /* what that stands for; 0: it is below */
+	__u64 waker;    /* see struct event_sample */
 };
 
 /* By the kernel's own thread ids. */
@@ -102,13 +106,22 @@ static __always_inline void count_wait(
 	counted->of[counter].sum += ns;
 }
 
+/* What the wait stands for; 0: it is below, or of a kind that is not wanted. */
+static __always_inline __u64 select_wait(
+	struct event_wait_lane *lane, enum event_wait kind, __u64 ns, bool may_select)
+{
+	if (!(config.waits >> kind & 1) || !ns || !may_select)
+		return 0;
+	return select_by_time(&lane->selectors[kind], ns, wait_period_ns);
+}
+
 /*
  * A wait that is over, of a task that is about to run on this CPU. One that is selected is counted
  * by on_wait(), or here at the CPU's next switch, where that did not come: the rest is the
  * recorder's to count, see record/source/wait.c.
  */
 static __always_inline void measure_wait(struct event_counters *counted,
-	struct event_wait_lane *lane, enum event_wait kind, __u64 ns, bool may_select)
+	struct event_wait_lane *lane, enum event_wait kind, __u64 ns, __u64 value_ns)
 {
 	struct event_selected_wait *selected = &lane->selected[kind];
 	if (selected->value_ns) {
@@ -118,8 +131,7 @@ static __always_inline void measure_wait(struct event_counters *counted,
 	}
 	if (!(config.waits >> kind & 1) || !ns)
 		return;
-	selected->value_ns =
-		may_select ? select_by_time(&lane->selectors[kind], ns, wait_period_ns) : 0;
+	selected->value_ns = value_ns;
 	selected->measured_ns = ns;
 	if (selected->value_ns)
 		return;
@@ -145,7 +157,7 @@ static __always_inline void begin_waiting(
 {
 	__u32 tid = task->pid;
 	struct waiting *found = bpf_map_lookup_elem(&waiting, &tid);
-	struct waiting wait = {now_ns, is_blocked ? 0 : now_ns, is_new};
+	struct waiting wait = {now_ns, is_blocked ? 0 : now_ns, is_new, false, 0, 0};
 	if (found)
 		*found = wait;
 	else if (tid && is_waiter(task) && bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY))
@@ -155,7 +167,7 @@ static __always_inline void begin_waiting(
 /* Of a task that was off its CPU before waits counted: it could run, or on_waking() was there. */
 static __noinline struct waiting *start_waiting(__u32 tid, __u64 ready_ns)
 {
-	struct waiting wait = {takes_waits_since_ns, ready_ns, false};
+	struct waiting wait = {takes_waits_since_ns, ready_ns, false, false, 0, 0};
 	if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_NOEXIST))
 		COUNT(waiting_full);
 	return bpf_map_lookup_elem(&waiting, &tid);
@@ -185,8 +197,14 @@ static __always_inline void end_waiting(void *ctx, struct task_struct *task, __u
 		return;
 	__u64 ready_ns = wait->ready_ns ? wait->ready_ns : now_ns;
 	lane->tid = tid;
-	measure_wait(counted, lane, EVENT_WAIT_OFF_CPU, ready_ns - wait->off_ns, !wait->is_new);
-	measure_wait(counted, lane, EVENT_WAIT_RUN_QUEUE, now_ns - ready_ns, !wait->is_new);
+	__u64 blocked_ns = ready_ns - wait->off_ns, queued_ns = now_ns - ready_ns;
+	lane->waker = wait->is_decided ? wait->waker : 0;
+	measure_wait(counted, lane, EVENT_WAIT_OFF_CPU, blocked_ns,
+		wait->is_decided
+			? wait->value_ns
+			: select_wait(lane, EVENT_WAIT_OFF_CPU, blocked_ns, !wait->is_new));
+	measure_wait(counted, lane, EVENT_WAIT_RUN_QUEUE, queued_ns,
+		select_wait(lane, EVENT_WAIT_RUN_QUEUE, queued_ns, !wait->is_new));
 	wait->off_ns = 0;
 	if (raises_interrupts && is_selected(lane))
 		raise_interrupt(ctx);
@@ -296,6 +314,7 @@ static __noinline int begin_wait_walk(
 	take_lane(scratch, EVENT_LANE_SWITCH);
 	begin_sample(task, scratch, EVENT_SOURCE_WAIT, event, first->value_ns);
 	scratch->sample.measured = first->measured_ns;
+	scratch->sample.waker = event == EVENT_WAIT_OFF_CPU ? lane->waker : 0;
 	first->value_ns = 0;
 	scratch->second_event = EVENT_WAIT_RUN_QUEUE;
 	scratch->second_value = ready->value_ns;

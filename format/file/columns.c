@@ -174,6 +174,12 @@ void columns_put_samples(
 	put_measured_column(payload, samples, count);
 	put_field_column(payload, LAYOUT_COLUMN_SYSCALL, samples, count,
 		offsetof(struct layout_sample, syscall));
+	put_field_column(payload, LAYOUT_COLUMN_WAKER, samples, count,
+		offsetof(struct layout_sample, waker));
+	put_field_column(payload, LAYOUT_COLUMN_WAKER_USER_STACK, samples, count,
+		offsetof(struct layout_sample, waker_user_stack));
+	put_field_column(payload, LAYOUT_COLUMN_WAKER_KERNEL_STACK, samples, count,
+		offsetof(struct layout_sample, waker_kernel_stack));
 	put_difference_column(payload, LAYOUT_COLUMN_SNAPSHOT, samples, count,
 		offsetof(struct layout_sample, snapshot));
 	put_difference_column(payload, LAYOUT_COLUMN_LABELS, samples, count,

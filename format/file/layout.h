@@ -81,6 +81,9 @@ enum layout_sample_column {
 	LAYOUT_COLUMN_SNAPSHOT = 7,
 	LAYOUT_COLUMN_MEASURED = 8,
 	LAYOUT_COLUMN_SYSCALL = 10,
+	LAYOUT_COLUMN_WAKER = 11,
+	LAYOUT_COLUMN_WAKER_USER_STACK = 12,
+	LAYOUT_COLUMN_WAKER_KERNEL_STACK = 13,
 	LAYOUT_COLUMN_LABELS = 14,
 };
 
@@ -417,11 +420,18 @@ struct layout_sample {
 	uint32_t labels;   /* a set, 0: none */
 	uint64_t measured; /* what it was itself, in the event's unit; 0: what it stands for */
 	uint32_t syscall;  /* the number of the system call plus 1, 0: none */
+	uint32_t waker;    /* who ended a wait: a thread plus 1, or an enum layout_waker */
+	uint32_t waker_user_stack, waker_kernel_stack; /* nodes */
 };
 
 enum {
 	/* Of a call's number: that of a program of 32 bits, whose numbers are others. */
 	LAYOUT_SYSCALL_OF_32_BITS = 0xffff,
+};
+
+enum layout_waker {
+	LAYOUT_WAKER_UNKNOWN = 0,
+	LAYOUT_WAKER_INTERRUPT = 1, /* of a CPU that was idle */
 };
 
 static inline uint64_t layout_sample_measured(const struct layout_sample *sample)

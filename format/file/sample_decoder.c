@@ -41,6 +41,15 @@ static const char *get_columns(struct bytes_cursor *cursor, struct sample_column
 		case LAYOUT_COLUMN_SYSCALL:
 			ret->syscall = values;
 			break;
+		case LAYOUT_COLUMN_WAKER:
+			ret->waker = values;
+			break;
+		case LAYOUT_COLUMN_WAKER_USER_STACK:
+			ret->waker_user_stack = values;
+			break;
+		case LAYOUT_COLUMN_WAKER_KERNEL_STACK:
+			ret->waker_kernel_stack = values;
+			break;
 		case LAYOUT_COLUMN_SNAPSHOT:
 			ret->snapshot = values;
 			break;
@@ -89,12 +98,16 @@ static const char *get_sample(struct sample_decoder *decoder, struct layout_samp
 	ret->labels = (uint32_t)decoder->labels;
 	ret->kernel_stack = get_column_u32(&columns->kernel_stack);
 	ret->syscall = get_column_u32(&columns->syscall);
+	ret->waker = get_column_u32(&columns->waker);
+	ret->waker_user_stack = get_column_u32(&columns->waker_user_stack);
+	ret->waker_kernel_stack = get_column_u32(&columns->waker_kernel_stack);
 	ret->weight = columns->weight.start ? bytes_get_varint(&columns->weight) : 1;
 	if (columns->measured.start)
 		ret->measured = ret->weight + (uint64_t)bytes_get_zigzag(&columns->measured);
 	if (columns->thread.overrun || columns->cpu.overrun || columns->user_stack.overrun ||
 		columns->kernel_stack.overrun || columns->weight.overrun ||
-		columns->measured.overrun || columns->syscall.overrun ||
+		columns->measured.overrun || columns->syscall.overrun || columns->waker.overrun ||
+		columns->waker_user_stack.overrun || columns->waker_kernel_stack.overrun ||
 		columns->snapshot.overrun || columns->labels.overrun)
 		return "sample columns of different lengths";
 	if (decoder->user_stack > UINT32_MAX || decoder->snapshot > UINT32_MAX)

@@ -18,7 +18,7 @@
 /* One cursor a column; a column that the chunk lacks (start NULL) yields its default. */
 struct sample_columns {
 	struct bytes_cursor time, thread, cpu, user_stack, kernel_stack, weight, measured, syscall,
-		snapshot, labels;
+		waker, waker_user_stack, waker_kernel_stack, snapshot, labels;
 };
 
 struct sample_decoder {

@@ -344,6 +344,12 @@ static void merge_copy_on_sample(void *context, const struct layout_sample *samp
 	out.kernel_stack = id_of(copy, &copy->source_nodes, sample->kernel_stack);
 	out.snapshot = id_of(copy, &copy->snapshots, sample->snapshot);
 	out.labels = id_of(copy, &copy->source_labels, sample->labels);
+	if (sample->waker > LAYOUT_WAKER_INTERRUPT) {
+		uint32_t waker = id_of(copy, &copy->threads, sample->waker - 1);
+		out.waker = waker ? waker + 1 : LAYOUT_WAKER_UNKNOWN;
+	}
+	out.waker_user_stack = id_of(copy, &copy->source_nodes, sample->waker_user_stack);
+	out.waker_kernel_stack = id_of(copy, &copy->source_nodes, sample->waker_kernel_stack);
 	writer_sample(copy->writer, &out);
 	count_sample(copy, sample);
 	note_end(copy, out.time_ns);

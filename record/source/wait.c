@@ -16,12 +16,13 @@
 #include "record/source/switch_interrupts.h"
 
 enum {
-	WAIT_TRACEPOINTS = 4,
+	WAIT_TRACEPOINTS = 5,
 };
 
 struct wait_state {
 	struct sample_bpf *bpf;
-	uint32_t waits;     /* bits */
+	uint32_t waits; /* bits */
+	bool with_wakers;
 	uint64_t period_ns; /* as it was asked for */
 	struct growing_period period;
 	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
@@ -48,6 +49,7 @@ static struct err *wait_probe(struct source *source, const struct session_option
 		return NULL;
 	struct wait_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->waits = options->waits;
+	state->with_wakers = options->with_wakers;
 	state->period_ns = options->wait_period_ns;
 	for (int i = 0; i < EVENT_WAITS; i++)
 		vec_push(&source->events,
@@ -55,9 +57,12 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	return NULL;
 }
 
+static const char wakers[] = "waker"; /* of on_waker() */
+
 enum wait_function { /* of the kernel */
 	SWITCHES,
 	SCHEDULES,
+	RUNS_ONE,
 	COPIES_OF_OTHERS, /* the helper that on_sleeper() uses, Linux 5.18 */
 	WAIT_FUNCTIONS,
 };
@@ -68,11 +73,16 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	struct kernel_function functions[WAIT_FUNCTIONS] = {
 		[SWITCHES].name = "__schedule",
 		[SCHEDULES].name = "schedule",
+		[RUNS_ONE].name = "bpf_trace_run1",
 		[COPIES_OF_OTHERS].name = "bpf_copy_from_user_task",
 	};
 	kernel_functions_find(functions, WAIT_FUNCTIONS);
 	state->bpf = bpf;
 	bpf->rodata->config.waits = state->waits;
+	bpf->rodata->config.wakers = state->with_wakers;
+	bpf->rodata->config.runs_one = functions[RUNS_ONE].at;
+	if (state->with_wakers)
+		bpf_program__set_autoload(source_kernel_starter(bpf, wakers), true);
 	bpf->bss->wait_period_ns = state->period_ns;
 	bpf->rodata->config.switches = functions[SWITCHES].at;
 	bpf->rodata->config.schedules = functions[SCHEDULES].at;
@@ -132,6 +142,10 @@ static struct err *wait_attach(struct source *source, const struct source_place 
 	struct err *err = NULL;
 	for (size_t i = 0; !err && i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
 		open_tracepoint(state, NULL, bpf_program__fd(scheduler[i]), &err);
+	/* Behind on_waking(), which notes when that was. */
+	if (!err && state->with_wakers)
+		open_tracepoint(state, "sched_waking",
+			bpf_program__fd(source_kernel_starter(place->bpf, wakers)), &err);
 	return err;
 }
 

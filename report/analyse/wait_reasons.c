@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "format/machine/machine.h"
+#include "report/analyse/wakers.h"
 
 /* X(enum, word) */
 #define WAIT_REASONS(X) \
@@ -146,6 +147,9 @@ static const struct wait_row {
 	{"kthread", WAIT_KERNEL_THREAD},
 };
 
+/* By where it stands, so that a label of the recording's own is none. */
+static const char reason_key[] = PROFILE_LABEL_REASON;
+
 struct reasons {
 	struct profile *profile;
 	/* Of each function that was there at first: an enum wait_reason plus 1; 0: it says none. */
@@ -153,6 +157,10 @@ struct reasons {
 	uint32_t frames[WAIT_REASON_COUNT]; /* 0: none yet */
 	struct map calls;                   /* number of a system call plus 1 -> frame */
 	struct map nodes;                   /* of profile_add_node() */
+	struct map of_stacks;               /* stack -> its reason */
+	struct map labels;                  /* set << 32 | label's text -> the set with it */
+	struct strtab texts;                /* of labels: "key=value" */
+	bool *interrupts;                   /* by waker */
 	struct map stacks;                  /* stack << 32 | is on the run queue -> the new one */
 };
 
@@ -202,6 +210,15 @@ static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t 
 		found = found ? found : reason;
 	}
 	return found ? (enum wait_reason)(found - 1) : WAIT_OTHER;
+}
+
+static enum wait_reason known_reason_of_stack(struct reasons *reasons, uint32_t stack)
+{
+	bool added;
+	uint64_t *known = map_put(&reasons->of_stacks, stack, &added);
+	if (added)
+		*known = reason_of_stack(reasons, stack);
+	return (enum wait_reason) * known;
 }
 
 /* *known: one of the profile's own, 0 until it is made. */
@@ -291,12 +308,51 @@ static uint32_t stack_with_leaf(struct reasons *reasons, uint32_t stack, enum pr
 		return (uint32_t)*known;
 	struct profile_stack copy = profile->stacks.data[stack];
 	uint32_t frame = wait == PROFILE_NO_WAIT ? frame_of_call(reasons, copy.syscall)
-			 : is_queued             ? frame_of_reason(reasons, WAIT_RUN_QUEUE)
-				     : frame_of_reason(reasons, reason_of_stack(reasons, stack));
+			 : is_queued
+				 ? frame_of_reason(reasons, WAIT_RUN_QUEUE)
+				 : frame_of_reason(reasons, known_reason_of_stack(reasons, stack));
 	copy.kernel = profile_add_node(profile, &reasons->nodes, copy.kernel, frame);
 	*known = profile->stacks.len;
 	vec_push(&profile->stacks, copy);
 	return (uint32_t)*known;
+}
+
+/* The set with one label more. */
+static uint32_t add_label(struct reasons *reasons, uint32_t set, const char *key, const char *value)
+{
+	struct profile *profile = reasons->profile;
+	CLEANUP(str_deinit) struct str text = {0};
+	bool added;
+	str_printf(&text, "%s=%s", key, value);
+	uint32_t id = strtab_intern(&reasons->texts, text.data, text.len);
+	uint64_t *known = map_put(&reasons->labels, (uint64_t)set << 32 | id, &added);
+	if (added) {
+		*known = profile->labels.len;
+		vec_push(&profile->labels,
+			(struct profile_label){.rest = set,
+				.kind = LAYOUT_LABEL_TEXT,
+				.key = key,
+				.text = arena_strndup(&profile->arena, value, strlen(value))});
+	}
+	return (uint32_t)*known;
+}
+
+/* By the reason; a blocked wait by its waker, too, where wakers were recorded. */
+static void label_wait(
+	struct reasons *reasons, struct profile_sample *sample, enum profile_wait wait)
+{
+	const struct profile *profile = reasons->profile;
+	uint32_t waker = profile->stacks.data[sample->stack].waker;
+	enum wait_reason reason = wait == PROFILE_WAIT_RUN_QUEUE
+					  ? WAIT_RUN_QUEUE
+					  : known_reason_of_stack(reasons, sample->stack);
+	sample->labels = add_label(reasons, sample->labels, reason_key, word_of_reason(reason));
+	if (wait != PROFILE_WAIT_BLOCKED || !profile->wakers.len)
+		return;
+	if (!reasons->interrupts)
+		reasons->interrupts = wakers_find_interrupts(profile);
+	sample->labels = add_label(reasons, sample->labels, PROFILE_LABEL_WAKER,
+		waker_name(profile, waker, reasons->interrupts[waker]));
 }
 
 void wait_reasons_add(struct profile *profile)
@@ -308,10 +364,40 @@ void wait_reasons_add(struct profile *profile)
 			continue;
 		if (wait && !reasons.of_functions)
 			reasons.of_functions = find_reasons_of_functions(profile);
+		if (wait)
+			label_wait(&reasons, sample, wait);
 		sample->stack = stack_with_leaf(&reasons, sample->stack, wait);
 	}
 	mem_free(reasons.of_functions);
+	mem_free(reasons.interrupts);
+	strtab_deinit(&reasons.texts);
+	map_deinit(&reasons.of_stacks);
+	map_deinit(&reasons.labels);
 	map_deinit(&reasons.calls);
 	map_deinit(&reasons.nodes);
 	map_deinit(&reasons.stacks);
+}
+
+bool wait_reason_is_known(const char *word)
+{
+	for (int reason = 0; reason < WAIT_REASON_COUNT; reason++)
+		if (strcmp(word_of_reason((enum wait_reason)reason), word) == 0)
+			return true;
+	return false;
+}
+
+void wait_reasons_hide(struct profile *profile, const char *const *words, size_t count)
+{
+	size_t kept = 0;
+	vec_each(&profile->samples, sample) {
+		bool is_hidden = false;
+		uint32_t label = sample->labels;
+		while (count && label && profile->labels.data[label].key != reason_key)
+			label = profile->labels.data[label].rest;
+		for (size_t i = 0; i < count && label && !is_hidden; i++)
+			is_hidden = strcmp(profile->labels.data[label].text, words[i]) == 0;
+		if (!is_hidden)
+			profile->samples.data[kept++] = *sample;
+	}
+	profile->samples.len = kept;
 }

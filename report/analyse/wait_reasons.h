@@ -14,5 +14,8 @@
  * behind the others. To be called once.
  */
 void wait_reasons_add(struct profile *profile);
+/* Behind that: without the waits of these reasons. */
+void wait_reasons_hide(struct profile *profile, const char *const *words, size_t count);
+bool wait_reason_is_known(const char *word);
 
 #endif

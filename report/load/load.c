@@ -430,6 +430,32 @@ static uint32_t load_labels_of(struct loading *loading, uint32_t thread, uint32_
 	return set;
 }
 
+/* Its index in the profile. */
+static uint32_t load_waker_of(struct loading *loading, const struct layout_sample *sample)
+{
+	struct profile *profile = loading->profile;
+	while (sample->waker && profile->wakers.len <= PROFILE_WAKER_INTERRUPT)
+		vec_push(&profile->wakers, (struct profile_waker){0});
+	if (sample->waker <= LAYOUT_WAKER_INTERRUPT)
+		return sample->waker;
+	bool added;
+	struct profile_waker waker = {
+		.thread = checked_thread(profile, sample->waker - 1),
+		.user = checked_node(loading, sample->waker_user_stack),
+		.kernel = checked_node(loading, sample->waker_kernel_stack),
+	};
+	uint64_t *stacks =
+		map_put(&loading->waker_stacks, (uint64_t)waker.user << 32 | waker.kernel, &added);
+	if (added)
+		*stacks = loading->waker_stacks.len;
+	uint64_t *index = map_put(&loading->wakers, *stacks << 32 | waker.thread, &added);
+	if (added) {
+		*index = profile->wakers.len;
+		vec_push(&profile->wakers, waker);
+	}
+	return (uint32_t)*index;
+}
+
 static void load_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
@@ -451,9 +477,9 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		.labels = load_labels_of(loading, thread, sample->labels),
 	};
 	note_time(profile, sample->time_ns);
-	if (sample->syscall)
-		vec_push(&loading->calls,
-			(struct loading_call){profile->samples.len, sample->syscall});
+	if (sample->syscall || sample->waker)
+		vec_push(&loading->calls, (struct loading_call){profile->samples.len,
+						  sample->syscall, load_waker_of(loading, sample)});
 	vec_push(&profile->samples, out);
 }
 
@@ -624,7 +650,7 @@ static void split_stacks(struct loading *loading)
 	code_versions_destroy(versions);
 }
 
-/* Samples of different system calls have different stacks. */
+/* Samples of different system calls, or wakers, have different stacks. */
 static void tell_calls_apart(struct loading *loading)
 {
 	struct profile *profile = loading->profile;
@@ -632,10 +658,12 @@ static void tell_calls_apart(struct loading *loading)
 	vec_each(&loading->calls, call) {
 		uint32_t *stack = &profile->samples.data[call->sample].stack;
 		bool added;
-		uint64_t *found = map_put(&known, (uint64_t)*stack << 32 | call->number, &added);
+		uint32_t kind = call->waker ? call->waker | 1U << 31 : call->syscall;
+		uint64_t *found = map_put(&known, (uint64_t)*stack << 32 | kind, &added);
 		if (added) {
 			struct profile_stack copy = profile->stacks.data[*stack];
-			copy.syscall = call->number;
+			copy.syscall = call->syscall;
+			copy.waker = call->waker;
 			*found = profile->stacks.len;
 			vec_push(&profile->stacks, copy);
 		}
@@ -844,6 +872,8 @@ static void loading_deinit(struct loading *loading)
 	map_deinit(&loading->source_places);
 	map_deinit(&loading->tally_places);
 	vec_deinit(&loading->calls);
+	map_deinit(&loading->waker_stacks);
+	map_deinit(&loading->wakers);
 	vec_deinit(&loading->tallies);
 	vec_deinit(&loading->node_depths);
 	vec_deinit(&loading->label_sets);

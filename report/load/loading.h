@@ -25,8 +25,11 @@ struct loading {
 	uint64_t label_bytes;  /* of all these together */
 	VEC(struct loading_call {
 		size_t sample;
-		uint32_t number; /* of the system call plus 1 */
+		uint32_t syscall; /* the number plus 1; 0: none */
+		uint32_t waker;   /* index of the profile's; else 0 */
 	}) calls;
+	struct map waker_stacks;    /* user << 32 | kernel -> a number */
+	struct map wakers;          /* that << 32 | thread -> index of the profile's */
 	VEC(uint32_t) plain_stacks; /* user node -> its stack without kernel frames, plus 1 */
 	uint64_t walk_frames;       /* of all stacks together */
 	uint64_t value_sum;         /* of all samples, in the units of their events */

@@ -22,6 +22,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->frames);
 	vec_deinit(&profile->nodes);
 	vec_deinit(&profile->stacks);
+	vec_deinit(&profile->wakers);
 	vec_deinit(&profile->labels);
 	vec_deinit(&profile->samples);
 	vec_deinit(&profile->symbols);

@@ -28,6 +28,9 @@
 #define PROFILE_WAITS "[wait]"
 /* ... and the one of system calls. */
 #define PROFILE_SYSCALLS "[syscall]"
+/* Labels that waits get: why, and of who ended them. */
+#define PROFILE_LABEL_REASON "reason"
+#define PROFILE_LABEL_WAKER  "waker"
 
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */
@@ -134,6 +137,18 @@ struct profile_stack {
 	uint32_t user, kernel; /* nodes */
 	uint32_t root;         /* what calls the user's outermost: see roots.h; 0: nothing */
 	uint32_t syscall;      /* whose time the samples measure: its number plus 1; 0: none */
+	uint32_t waker;        /* index of wakers: who ended the wait */
+};
+
+/* Who ended a wait. */
+struct profile_waker {
+	uint32_t thread;
+	uint32_t user, kernel; /* nodes */
+};
+
+enum { /* wakers of which there is no more */
+	PROFILE_WAKER_UNKNOWN = 0,
+	PROFILE_WAKER_INTERRUPT = 1, /* on a CPU that was idle */
 };
 
 /* A label, and the set of labels that it is added to: see label_sets.h. */
@@ -222,6 +237,7 @@ struct profile {
 	VEC(struct profile_frame) frames;
 	VEC(struct layout_node) nodes;
 	VEC(struct profile_stack) stacks;
+	VEC(struct profile_waker) wakers; /* empty where none was recorded */
 	VEC(struct profile_label) labels;
 	VEC(struct profile_sample) samples; /* by time */
 	VEC(struct profile_symbol) symbols;

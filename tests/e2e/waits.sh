@@ -131,6 +131,33 @@ test_sleepers_of_the_whole_recording() {
 		fail "2000 threads slept $stacks ns in half a second"
 }
 
+# Of the time of such stacks, how much has such a waker: an interrupt amid another sample hides one.
+want_waker() { # STACK WAKER
+	awk -v stack="$1" -v waker="$2" '$0 ~ stack { all += $NF; if ($0 ~ waker) right += $NF } END { exit !(all && right >= 0.9 * all) }' stacks ||
+		fail "wakers of $1: $(grep -E "$1" stacks | grep -vE "$2" | head -n 2)"
+}
+
+# Who ended each wait is known: the thread that writes into the pipe, or unlocks; or an interrupt.
+test_wakers() {
+	run "$EBPROF" record -e offcpu --wakers --wait-period 5ms -- "$WORKLOADS/waits" long_sleeps 5 pipe_reads 10 futex_waits 10
+	want_status 0 record
+	want_balance
+	"$EBPROF" convert --folded --event offcpu --wakers -o stacks 2>/dev/null || fail "convert --wakers"
+	# each sample of a pipe has its writer, each of a lock who unlocked it, but for one of ten
+	want_waker ';pipe_reads;.*\[wait: pipe\]' '\[woken by: waits\].*;write_now_and_then;start_thread'
+	want_waker ';pthread_mutex_lock.*\[wait: futex\]' '\[woken by: waits\].*;hold_lock;start_thread'
+	want_waker ';long_sleeps;' '\[wait: sleep\]_\[k\];\[woken by: interrupt\]'
+	"$EBPROF" report --stdio --event offcpu -s waker,reason >report || fail "report -s waker"
+	grep -qE ' interrupt +sleep$' report && grep -qE ' waits +pipe$' report || fail "columns: $(cat report)"
+	"$EBPROF" report --stdio --event offcpu -s reason --hide-reason sleep,pipe >report || fail "report --hide-reason"
+	! grep -qE ' (sleep|pipe)$' report && grep -q ' futex$' report || fail "not hidden: $(cat report)"
+	"$EBPROF" convert --pprof --event offcpu -o p.pb.gz 2>/dev/null && gzip -dc p.pb.gz | grep -qa waker || fail "pprof has no label"
+	run "$EBPROF" record -e runq --wakers -- true
+	want_status 125 "runq --wakers"
+	run "$EBPROF" report --hide-reason slep
+	want_status 2 "a reason that is none"
+}
+
 # One event at a time, by its unit; what adds up is one more.
 test_events_of_a_recording_are_shown_one_by_one() {
 	record_waits wall -- long_sleeps 10 queueing 2

@@ -326,3 +326,82 @@ TEST(a_short_wait_at_the_end_is_below)
 	check_tally(EVENT_COUNTER_EVENTS, 1, 700);
 	check_tally(EVENT_COUNTER_BELOW, 1, 700);
 }
+
+static void be_woken_by(uint32_t waker, uint64_t sleep_ns)
+{
+	struct unwind_registers regs = {.ip = CODE + 0x80};
+	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += sleep_ns;
+	emulated.tid = waker;
+	emulate_waking_by(SELF, &regs);
+	emulate_waking_by(SELF, &regs); /* it runs already, or is about to */
+	emulated.tid = SELF;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+}
+
+/* Its stack goes out ahead of the sample, which has its number. */
+TEST(a_long_wait_names_its_waker)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_config()->wakers = true;
+	be_woken_by(OTHER, 5000);
+	CHECK_INT(emulated_count(EVENT_WAKER), 1);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	const struct event_sample *waker = emulated_record(EVENT_WAKER, 0),
+				  *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(waker->tid, OTHER);
+	CHECK(waker->user_hash && waker->user_hash != sample->user_hash);
+	CHECK(waker->waker >= EVENT_WAKERS);
+	CHECK_INT(sample->waker, waker->waker);
+	check_sample(0, EVENT_WAIT_OFF_CPU, 5000, 5000);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 5000);
+}
+
+/* Which waits are samples is the same with wakers as without; those of the others are not taken. */
+TEST(wakers_of_short_waits_are_those_of_samples)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_config()->wakers = true;
+	emulated.random = 450;
+	for (int i = 0; i < 25; i++)
+		be_woken_by(OTHER, 100);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 3);
+	CHECK_INT(emulated_count(EVENT_WAKER), 3);
+	check_tally(EVENT_COUNTER_EVENTS, 25, 2500);
+	check_tally(EVENT_COUNTER_BELOW, 22, 2200);
+	check_tally(EVENT_COUNTER_SAMPLES, 3, 300);
+}
+
+TEST(an_idle_cpu_wakes_by_an_interrupt)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_config()->wakers = true;
+	be_woken_by(0, 5000);
+	CHECK_INT(emulated_count(EVENT_WAKER), 0);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(sample->waker, EVENT_WAKER_INTERRUPT);
+}
+
+/* An interrupt comes in the midst of another sample. */
+TEST(a_waker_is_not_known_amid_another_sample)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_config()->wakers = true;
+	struct unwind_registers regs = {.ip = CODE + 0x80};
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 5000;
+	emulated.tid = OTHER;
+	emulate_busy_tick(true);
+	emulate_waking_by(SELF, &regs);
+	emulate_busy_tick(false);
+	emulated.tid = SELF;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	CHECK_INT(emulated_count(EVENT_WAKER), 0);
+	CHECK_INT(((const struct event_sample *)emulated_record(EVENT_SAMPLE, 0))->waker,
+		EVENT_WAKER_UNKNOWN);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 5000);
+}

@@ -191,10 +191,10 @@ FORGED_MAYBE_UNUSED static void forged_small(struct bytes_buf *out)
 	forged_put_tables(writer);
 	forged_put_stacks(writer);
 	const struct layout_sample first[] = {
-		{1001000000, 1, 1, 0, 2, 0, 1, 0, 0, 0, 0},
-		{1002001000, 1, 1, 0, 2, 4, 1, 0, 0, 0, 0},
-		{1003002000, 1, 1, 1, 0, 4, 1, 0, 0, 0, 0},
-		{1004003000, 1, 1, 0, 3, 0, 1, 0, 0, 0, 0},
+		{1001000000, 1, 1, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+		{1002001000, 1, 1, 0, 2, 4, 1, 0, 0, 0, 0, 0, 0, 0},
+		{1003002000, 1, 1, 1, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0},
+		{1004003000, 1, 1, 0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0},
 	};
 	for (int i = 0; i < 4; i++)
 		writer_sample(writer, &first[i]);
@@ -204,8 +204,10 @@ FORGED_MAYBE_UNUSED static void forged_small(struct bytes_buf *out)
 	writer_thread(writer, &(struct layout_thread){1, 101, forged_string(writer, "worker")});
 	writer_node(writer, &(struct layout_node){3, 2});
 	forged_put_snapshot(writer);
-	writer_sample(writer, &(struct layout_sample){1005004000, 1, 2, 1, 5, 0, 1, 1, 0, 0, 0});
-	writer_sample(writer, &(struct layout_sample){1006005000, 1, 2, 1, 1, 0, 7, 0, 0, 0, 0});
+	writer_sample(
+		writer, &(struct layout_sample){1005004000, 1, 2, 1, 5, 0, 1, 1, 0, 0, 0, 0, 0, 0});
+	writer_sample(
+		writer, &(struct layout_sample){1006005000, 1, 2, 1, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0});
 	writer_clock(writer, &(struct layout_clock){1010000000, 1795000000010000000});
 	forged_counters(writer, 6);
 	if (!err)

@@ -92,9 +92,9 @@ static void put_extremes(struct writer *writer)
 	put_extreme_snapshots(writer);
 	writer_label(writer, &(struct layout_label){0, m, (enum layout_label_kind)m, big});
 	writer_label(writer, &(struct layout_label){1, 0, LAYOUT_LABEL_TEXT, 0});
-	writer_sample(writer,
-		&(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m, m, 0, m});
-	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+	writer_sample(writer, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m, m,
+				      0, m, m, m, m});
+	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 	writer_clock(writer, &(struct layout_clock){big, big});
 	writer_counter(writer,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
@@ -133,10 +133,10 @@ TEST(extreme_values_round_trip)
 	log_node(&expected, 2, &(struct layout_node){1, 0});
 	log_label(&expected, 1, &(struct layout_label){0, m, (enum layout_label_kind)m, big});
 	log_label(&expected, 2, &(struct layout_label){1, 0, LAYOUT_LABEL_TEXT, 0});
+	log_sample(&expected, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m, m,
+				      0, m, m, m, m});
 	log_sample(&expected,
-		&(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m, m, 0, m});
-	log_sample(&expected,
-		&(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+		&(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 	log_clock(&expected, &(struct layout_clock){big, big});
 	log_counter(&expected,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
@@ -239,10 +239,10 @@ TEST(samples_of_several_events)
 	struct bytes_buf file = {0};
 	struct writer *writer = forged_writer(&file);
 	const struct layout_sample samples[] = {
-		{5000, 1, 1, 0, 9, 0, 1, 0, 0, 0, 0},
-		{4000, 2, 1, 1, 3, 7, 1000, 0, 0, 0, 0},
-		{3000, 1, 2, 0, 1, 0, 1, 0, 0, 0, 0},
-		{9000, 2, 2, 1, 8, 2, 1, 0, 0, 0, 0},
+		{5000, 1, 1, 0, 9, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+		{4000, 2, 1, 1, 3, 7, 1000, 0, 0, 0, 0, 0, 0, 0},
+		{3000, 1, 2, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+		{9000, 2, 2, 1, 8, 2, 1, 0, 0, 0, 0, 0, 0, 0},
 	};
 	for (int i = 0; i < 4; i++)
 		writer_sample(writer, &samples[i]);

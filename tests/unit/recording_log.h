@@ -102,6 +102,9 @@ static void log_sample(void *log, const struct layout_sample *it)
 		str_printf(log, " snapshot %u", it->snapshot);
 	if (it->labels)
 		str_printf(log, " labels %u", it->labels);
+	if (it->waker)
+		str_printf(log, " waker %u %u %u", it->waker, it->waker_user_stack,
+			it->waker_kernel_stack);
 	if (it->syscall)
 		str_printf(log, " syscall %u", it->syscall);
 	str_putc(log, '\n');

@@ -139,6 +139,8 @@ void emulate_takes_hits(bool takes_hits);
 void emulate_until(uint64_t time_ns);
 /* As if another task's hit were under way on the CPU. */
 void emulate_busy_hit(bool is_busy);
+/* As if a tick, or a tracepoint, were. */
+void emulate_busy_tick(bool is_busy);
 
 /* The probe of the place `emulated.cookie` is hit: a function is entered, or left. */
 void emulate_call(const struct unwind_registers *regs);
@@ -207,6 +209,8 @@ void emulate_wait_interrupts(void);
 /* One goes, another comes: their thread ids; then the latter, if it is the current one, is back. */
 void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_state);
 void emulate_waking(uint32_t tid);
+/* ... by the current task, which entered the kernel with these registers; wakers are wanted. */
+void emulate_waking_by(uint32_t tid, const struct unwind_registers *regs);
 void emulate_new_task(uint32_t tid);
 /* The task is the current one; `regs` those with which it entered the kernel. */
 void emulate_wait_end(const struct unwind_registers *regs);

@@ -59,6 +59,8 @@ int on_return_without_loop(struct pt_regs *ctx);
 int on_syscall_enter(struct bpf_raw_tracepoint_args *ctx);
 int on_syscall(struct bpf_raw_tracepoint_args *ctx);
 int on_syscall_without_loop(struct bpf_raw_tracepoint_args *ctx);
+int on_waker(struct bpf_raw_tracepoint_args *ctx);
+int on_waker_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int on_lock_wanted(struct bpf_raw_tracepoint_args *ctx);
 int on_lock(struct bpf_raw_tracepoint_args *ctx);
 int on_lock_without_loop(struct bpf_raw_tracepoint_args *ctx);
@@ -424,6 +426,18 @@ void emulate_waking(uint32_t tid)
 	on_waking(task_numbered(tid));
 }
 
+void emulate_waking_by(uint32_t tid, const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	struct {
+		__u64 args[1];
+	} arguments = {{(uintptr_t)task_numbered(tid)}};
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	on_waking((struct task_struct *)arguments.args[0]);
+	on_waker((struct bpf_raw_tracepoint_args *)&arguments);
+}
+
 void emulate_new_task(uint32_t tid)
 {
 	on_wakeup_new(task_numbered(tid));
@@ -533,6 +547,11 @@ void emulate_takes_hits(bool does)
 void emulate_until(uint64_t time_ns)
 {
 	until_ns = time_ns;
+}
+
+void emulate_busy_tick(bool is_busy)
+{
+	scratch_of_lane(EVENT_LANE_INTERRUPT)->is_busy = is_busy;
 }
 
 void emulate_busy_hit(bool is_busy)
