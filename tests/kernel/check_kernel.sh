@@ -225,7 +225,7 @@ want_status() { # KERNEL LOG SECTION
 # Samples whose folded stack, with a ";" before each frame, matches.
 count_stacks() { # LOG SHAPE REGEX
 	part "$1" "folded $2" | sed -E 's/^/;/; s/ ([0-9]+)$/; \1/' | { grep -E -- "$3" || true; } |
-		awk '{ sum += $NF } END { print sum + 0 }'
+		awk '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 
 # Name, whether frame pointers suffice, and the frames of each stack of tests/kernel/shape.c. Without
