@@ -105,9 +105,11 @@ test_frozen() {
 	local root group
 	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	[[ -n $root ]] && group=$root/ebprof-test.$$ && mkdir "$group" 2>/dev/null || skip "no cgroups (v2) to make"
-	trap 'echo 0 >"$group/cgroup.freeze" 2>/dev/null; kill -KILL $pid 2>/dev/null; sleep 0.1; rmdir "$group"' EXIT
 	"$WORKLOADS/waits" sleepers 3 >asleep &
 	local pid=$!
+	# A group is removed when its last process is gone, which takes a moment.
+	# shellcheck disable=SC2064
+	trap "echo 0 >'$group/cgroup.freeze'; kill -KILL $pid; for _ in {1..50}; do rmdir '$group' && break; sleep 0.1; done" EXIT
 	wait_until "threads that sleep" grep -q asleep asleep
 	echo $pid >"$group/cgroup.procs" || skip "no process can be moved"
 	"$EBPROF" record -e offcpu -e runq --duration 1.2 -p $pid >out 2>err &
