@@ -171,7 +171,7 @@ TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	zsh fish libdevel-nytprof-perl \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
-	chromium valgrind libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
+	chromium valgrind libjemalloc2 libtcmalloc-minimal4 libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
 	$(if $(shell command -v javac),,default-jdk-headless)
 KERNEL_TEST_PACKAGES := $(if $(CROSS),qemu-system-arm,qemu-system-x86) busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h lzma.h ncurses.h libiberty/demangle.h

@@ -35,9 +35,9 @@ static void set_variables(const struct target_variables *variables)
 {
 	vec_each(variables, variable) {
 		CLEANUP(str_deinit) struct str value = {0};
-		const char *before = variable->separator ? getenv(variable->name) : NULL;
-		str_printf(&value, "%s%s%s", before ? before : "",
-			before && *before ? variable->separator : "", variable->value);
+		const char *old = variable->separator ? getenv(variable->name) : NULL;
+		str_printf(&value, "%s%s%s", variable->value,
+			old && *old ? variable->separator : "", old ? old : "");
 		setenv(variable->name, str_text(&value), 1);
 	}
 }

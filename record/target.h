@@ -27,7 +27,7 @@ struct target_signals {
 /* A variable of the command's environment. */
 struct target_variable {
 	const char *name, *value;
-	const char *separator; /* it stands behind what the variable has; NULL: instead of that */
+	const char *separator; /* it stands ahead of what the variable has; NULL: instead of that */
 };
 
 struct target_variables {

@@ -74,8 +74,8 @@ test_probes() {
 test_programs_that_a_command_starts() {
 	way=(--heap=32K)
 	LD_PRELOAD=libdl.so.2 record_heap -- sh -c "echo \$LD_PRELOAD >preloaded; '$WORKLOADS/heap' 4; (exec '$WORKLOADS/heap' 4)"
-	grep -q '^libdl.so.2:/.*/heap_sampler.so$' preloaded || fail "LD_PRELOAD was $(cat preloaded)"
-	[[ ! -e $(cut -d: -f2 preloaded) ]] || fail "the library is still there"
+	grep -q '^/.*/heap_sampler.so:libdl.so.2$' preloaded || fail "LD_PRELOAD was $(cat preloaded)"
+	[[ ! -e $(cut -d: -f1 preloaded) ]] || fail "the library is still there"
 	local objects
 	objects=$(tally heap events count)
 	((objects >= $(said 3) && objects <= $(said 3) + 3000)) || fail "$objects allocations, not $(said 3)"
@@ -116,6 +116,19 @@ test_operators_of_a_library_that_is_loaded_later() {
 	[[ $(tally heap events count) -ge 4000 ]] || fail "$(tally heap events count) allocations"
 	want_near "bytes" "$(weight alloc_space make_blocks)" 6000000 10
 	want_near "bytes in use" "$(weight inuse_space make_blocks)" 2000000 20
+}
+
+# An allocator that is preloaded, too, is behind the sampler; its own operators are counted as such.
+test_preloaded_allocators() {
+	local library found=
+	way=(--heap=32K)
+	for library in /usr/lib/*/libjemalloc.so.2 /usr/lib/*/libtcmalloc_minimal.so.4; do
+		[[ -e $library ]] || continue
+		found=1
+		LD_PRELOAD=$library record_heap -- "$WORKLOADS/heap" 4
+		(($(tally heap events count) >= $(said 3))) || fail "$library: $(tally heap events count) allocations, not $(said 3)"
+	done
+	[[ $found ]] || skip "neither libjemalloc2 nor libtcmalloc-minimal4 is here"
 }
 
 # What the child frees is not what the parent has: both have 5 MB at their end, or the parent alone.
