@@ -17,6 +17,7 @@ enum {
 	TRIES_MAX = 2,
 	COST_SHARE = 20, /* a look is followed by a pause of so many times its length */
 	COST_SHARE_COMPILER = 4,
+	FINDS_AT_ONCE = 3, /* looks for registries that a process's first unknown code is worth */
 };
 
 static const uint64_t pause_changing_ns = 2ULL * NS_PER_MS;
@@ -118,8 +119,22 @@ static bool submit_job(struct registered_code *code, struct registered_process *
 	return true;
 }
 
-static void look_for_descriptors(struct registered_code *code, struct registered_process *process)
+/*
+ * A registry may come later than the first look: while a program starts, its own is mapped before
+ * that of a library; and libraries are loaded at any time.
+ */
+static bool may_have_more(const struct registered_process *process, uint64_t now_ns)
 {
+	return !process->known.len &&
+	       (process->nr_finds < FINDS_AT_ONCE || now_ns >= process->next_find_ns);
+}
+
+static void look_for_descriptors(
+	struct registered_code *code, struct registered_process *process, uint64_t now_ns)
+{
+	uint64_t pause_ns = pause_without_ns << (process->nr_finds < 16 ? process->nr_finds : 16);
+	process->nr_finds++;
+	process->next_find_ns = now_ns + (pause_ns < pause_max_ns ? pause_ns : pause_max_ns);
 	struct registered_request request = {.kind = REGISTERED_FIND, .pid = process->pid};
 	submit_job(code, process, &request, 0);
 }
@@ -143,10 +158,10 @@ static void begin_look(
 	process->begun_ns = now_ns;
 	process->cost_ns = 0;
 	process->was_same = true;
-	if (process->nr_descriptors)
+	if (process->nr_descriptors && !may_have_more(process, now_ns))
 		read_lists(code, process);
 	else
-		look_for_descriptors(code, process);
+		look_for_descriptors(code, process, now_ns);
 	target_reader_send(&code->reader);
 }
 
@@ -212,12 +227,27 @@ static void end_look(struct registered_process *process)
 
 /* ---- what comes back ---- */
 
+/* Those that are known keep their numbers. */
+static void add_descriptor(
+	struct registered_process *process, const struct registered_descriptor *found)
+{
+	uint32_t count = process->nr_descriptors;
+	for (uint32_t i = 0; i < count; i++)
+		if (process->descriptors[i].address == found->address)
+			return;
+	if (count < REGISTERED_MAX_DESCRIPTORS)
+		process->descriptors[process->nr_descriptors++] = *found;
+}
+
 static void take_descriptors(struct registered_code *code, struct registered_process *process,
 	const struct bytes_buf *answer)
 {
-	process->nr_descriptors =
-		(uint32_t)registered_memory_descriptors(answer, process->descriptors);
-	code->statistics.processes += process->nr_descriptors != 0;
+	struct registered_descriptor found[REGISTERED_MAX_DESCRIPTORS];
+	size_t count = registered_memory_descriptors(answer, found);
+	bool had_none = !process->nr_descriptors;
+	for (size_t i = 0; i < count; i++)
+		add_descriptor(process, &found[i]);
+	code->statistics.processes += had_none && process->nr_descriptors;
 	for (uint32_t i = 0; i < process->nr_descriptors; i++)
 		process->is_compiler |= process->descriptors[i].registry == REGISTRY_MONO;
 	process->is_changing |= process->is_compiler;
@@ -421,7 +451,8 @@ static struct registered_process *meet_process(struct registered_code *code,
 	if (!process || process->nr_pending || is_up_to_date(process, time_ns))
 		return process;
 	uint64_t now_ns = clock_now_ns();
-	if (now_ns >= (is_unknown ? process->soon_ns : process->next_ns))
+	bool is_first_code = is_unknown && !process->known.len && process->nr_finds < FINDS_AT_ONCE;
+	if (is_first_code || now_ns >= (is_unknown ? process->soon_ns : process->next_ns))
 		begin_look(code, process, now_ns);
 	return process;
 }

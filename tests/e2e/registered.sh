@@ -74,6 +74,14 @@ test_frames_for_libgcc() {
 }
 
 # From libgcc 13 on they are in a tree: LIBGCC names another libgcc_s.so.1.
+# When the library comes, the process was looked at already, and has another registry.
+test_frames_for_a_libgcc_that_comes_later() {
+	is_x86
+	record r.data "$made" late 1.5
+	# the other sixth ran before
+	want_stacks r.data 80 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
+}
+
 test_frames_for_another_libgcc() {
 	is_x86
 	[[ -n ${LIBGCC:-} ]] || skip "LIBGCC names no other libgcc_s.so.1"

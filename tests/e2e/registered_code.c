@@ -5,9 +5,10 @@
  * not show, for it returns through an address that it computes. Or it is told to libgcc alone,
  * in the mode "crowd" with much other code.
  *
- * usage: registered_code executable|relocatable|changing|circle|liar|unmapped|silent|frames|crowd
- *        SECONDS
+ * usage: registered_code
+ * executable|relocatable|changing|circle|liar|unmapped|silent|frames|crowd|late SECONDS
  */
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,8 +115,8 @@ static void write_image(uint64_t code, size_t code_bytes, const char *name, uint
 
 /* ---- libgcc ---- */
 
-void __register_frame(void *);
-void __deregister_frame(void *);
+static void (*register_frame)(void *);
+static void (*deregister_frame)(void *);
 
 enum {
 	FRAMES_BYTES = 128,
@@ -146,7 +147,7 @@ static void tell_libgcc(uint8_t *code, size_t len, uint32_t bytes)
 	size_t count = is_mode("crowd") ? CROWD : 1;
 	for (size_t i = 0; i < count; i++) {
 		write_frames(frames[i], (uintptr_t)code + 4096 * i, len, bytes);
-		__register_frame(frames[i]);
+		register_frame(frames[i]);
 	}
 }
 
@@ -154,7 +155,27 @@ static void take_from_libgcc(void)
 {
 	size_t count = is_mode("crowd") ? CROWD : 1;
 	for (size_t i = 0; i < count; i++)
-		__deregister_frame(frames[i]);
+		deregister_frame(frames[i]);
+}
+
+static bool load_libgcc(void)
+{
+	void *library = dlopen("libgcc_s.so.1", RTLD_NOW);
+	void *functions[2] = {library ? dlsym(library, "__register_frame") : NULL,
+		library ? dlsym(library, "__deregister_frame") : NULL};
+	memcpy(&register_frame, &functions[0], sizeof(functions[0]));
+	memcpy(&deregister_frame, &functions[1], sizeof(functions[1]));
+	return functions[0] && functions[1];
+}
+
+/* Of which nothing tells, before libgcc is there. */
+static void run_unknown_code(uint8_t *code)
+{
+	void (*function)(void (*)(void));
+	write_code(code, 0x38);
+	memcpy(&function, &code, sizeof(function));
+	for (double until = cpu_seconds() + 0.3; cpu_seconds() < until;)
+		calls(function, spin_large);
 }
 
 static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spin_it)(void))
@@ -162,7 +183,7 @@ static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spi
 	void (*function)(void (*)(void));
 	size_t len = write_code(code, bytes);
 	memcpy(&function, &code, sizeof(function));
-	bool is_for_libgcc = is_mode("frames") || is_mode("crowd");
+	bool is_for_libgcc = is_mode("frames") || is_mode("crowd") || is_mode("late");
 	write_image((uintptr_t)code, len, name, bytes);
 	if (is_for_libgcc)
 		tell_libgcc(code, len, bytes);
@@ -181,11 +202,15 @@ int main(int argc, char **argv)
 	mode = argc > 1 ? argv[1] : "";
 	double until = cpu_seconds() + (argc > 2 ? atof(argv[2]) : 1);
 	uint8_t *code = mmap(
-		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED) {
 		perror("mmap");
 		return 1;
 	}
+	if (is_mode("late"))
+		run_unknown_code(code + 4096);
+	if (!load_libgcc() && (is_mode("frames") || is_mode("crowd") || is_mode("late")))
+		return 1;
 	while (cpu_seconds() < until) {
 		run_code(code, "small", 0x38, spin_small);
 		if (is_mode("changing"))
