@@ -418,6 +418,22 @@ judge_counted() { # KERNEL LOG
 	done
 }
 
+# Programs that load, or a word that the kernel is too old for them.
+judge_if_new_enough() { # KERNEL LOG SECTION WORD
+	if part "$2" "$3" | grep -q "$4"; then ok; else judge_programs "$1" "$2" "$3"; fi
+}
+
+judge_durations() { # KERNEL LOG
+	local kernel=$1 log=$2
+	judge_if_new_enough "$kernel" "$log" "verify calls" 'needs Linux 5\.15'
+	judge_programs "$kernel" "$log" "verify wakers"
+	judge_if_new_enough "$kernel" "$log" "verify lock" 'Linux 5\.19'
+	judge_if_new_enough "$kernel" "$log" "verify heap" 'needs Linux 5\.15'
+	want_status "$kernel" "$log" "record getppid"
+	if [[ $(part "$log" "info getppid" | jq '[.sources[] | .events.count] | max' 2>/dev/null) == 300 ]]; then ok; else
+		not_ok "$kernel: calls of getppid(): $(part "$log" "info getppid" | grep '"name"' | head -n 2)"; fi
+}
+
 # CPU 1 went and came while shape_fp ran there, and the recorder went on with it: of its 4.2 s, less
 # two seconds in which that may go unseen. What is missing is said.
 judge_changes() { # KERNEL LOG
@@ -459,6 +475,7 @@ judge() { # VERSION LOG
 	judge_script "$kernel" "$log"
 	judge_waits "$kernel" "$log"
 	judge_counted "$kernel" "$log"
+	judge_durations "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"

@@ -76,6 +76,16 @@ section "folded faults" "$ebprof" convert --folded -i "$work/faults.data" -o -
 section "record calls" "$ebprof" record -m 64M -o "$work/calls.data" -e raw_syscalls:sys_enter \
 	--filter "id == $getppid || id == 5000" -- "$programs/counted" calls 300
 section "folded calls" "$ebprof" convert --folded -i "$work/calls.data" -o -
+# Durations of calls, system calls and locks, who ends waits, allocations: or a word that this kernel
+# is too old.
+section "verify calls" verify_for calls -e syscalls -e "duration:$programs/counted:do_calls" -- true
+section "verify wakers" verify_for wakers -e offcpu --wakers -- true
+section "verify lock" verify_for lock -e lock -- true
+section "verify heap" verify_for heap --heap -- "$programs/shape_dynamic"
+section "record getppid" "$ebprof" record -m 64M -o "$work/getppid.data" -e syscall:getppid -- \
+	"$programs/counted" calls 300
+section "folded getppid" "$ebprof" convert --folded -i "$work/getppid.data" -o -
+section "info getppid" "$ebprof" info --json -i "$work/getppid.data"
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
