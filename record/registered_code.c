@@ -228,7 +228,7 @@ static void end_look(struct registered_process *process)
 /* ---- what comes back ---- */
 
 /* Those that are known keep their numbers. */
-static void add_descriptor(
+static void note_descriptor(
 	struct registered_process *process, const struct registered_descriptor *found)
 {
 	uint32_t count = process->nr_descriptors;
@@ -246,7 +246,7 @@ static void take_descriptors(struct registered_code *code, struct registered_pro
 	size_t count = registered_memory_descriptors(answer, found);
 	bool had_none = !process->nr_descriptors;
 	for (size_t i = 0; i < count; i++)
-		add_descriptor(process, &found[i]);
+		note_descriptor(process, &found[i]);
 	code->statistics.processes += had_none && process->nr_descriptors;
 	for (uint32_t i = 0; i < process->nr_descriptors; i++)
 		process->is_compiler |= process->descriptors[i].registry == REGISTRY_MONO;
