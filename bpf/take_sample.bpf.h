@@ -293,6 +293,22 @@ enum next_program {
 	NEXT_PROGRAMS,
 };
 
+/*
+ * The current task is in the kernel, and what is sampled has begun: its user stack, if it has one,
+ * from where it entered.
+ */
+static __always_inline int begin_walk_from_kernel(struct task_struct *task, struct scratch *scratch)
+{
+	bool has_user_stack = begin_user_stack(task, scratch);
+	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
+		begin_frames(scratch))
+		return NEXT_WALKS;
+	if (has_user_stack)
+		return NEXT_ENDS;
+	end_sample(scratch, false);
+	return NEXT_NONE;
+}
+
 enum {
 	MAX_STEPS = 2 * EVENT_MAX_USER_FRAMES, /* to come to script frames is a step as well */
 	FRAMES_A_CALL = 32,

@@ -68,14 +68,7 @@ static __noinline int begin_lock_walk(struct bpf_raw_tracepoint_args *ctx, struc
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	take_kernel_stack_of_lock(ctx, &scratch->kernel);
-	bool has_user_stack = begin_user_stack(task, scratch);
-	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
-		begin_frames(scratch))
-		return NEXT_WALKS;
-	if (has_user_stack)
-		return NEXT_ENDS;
-	end_sample(scratch, false);
-	return NEXT_NONE;
+	return begin_walk_from_kernel(task, scratch);
 }
 
 static __always_inline int begin_lock(struct bpf_raw_tracepoint_args *ctx, bool has_loop)

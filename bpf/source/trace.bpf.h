@@ -229,14 +229,7 @@ static __noinline int begin_trace_walk(
 	scratch->sample.measured = value_of_hit(record, point);
 	finish_kernel_stack(&scratch->kernel,
 		bpf_get_stack(record, scratch->kernel.address, sizeof(scratch->kernel.address), 0));
-	bool has_user_stack = begin_user_stack(task, scratch);
-	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
-		begin_frames(scratch))
-		return NEXT_WALKS;
-	if (has_user_stack)
-		return NEXT_ENDS;
-	end_sample(scratch, false);
-	return NEXT_NONE;
+	return begin_walk_from_kernel(task, scratch);
 }
 
 static __always_inline int begin_trace(struct trace_record *record, bool has_loop)

@@ -326,14 +326,7 @@ static __noinline int begin_wait_walk(
 		count_as(counted, EVENT_COUNTER_EVENTS, ready->measured_ns);
 	ready->value_ns = 0;
 	take_kernel_stack_of_wait(ctx, &scratch->kernel);
-	bool has_user_stack = begin_user_stack(task, scratch);
-	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
-		begin_frames(scratch))
-		return NEXT_WALKS;
-	if (has_user_stack)
-		return NEXT_ENDS;
-	end_sample(scratch, false);
-	return NEXT_NONE;
+	return begin_walk_from_kernel(task, scratch);
 }
 
 /* Of nearly all switches nothing was selected: that comes first. */

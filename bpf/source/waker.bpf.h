@@ -37,14 +37,7 @@ static __noinline int begin_waker_walk(
 	scratch->sample.waker = number;
 	scratch->second_value = 0;
 	take_kernel_stack_of_waker(ctx, &scratch->kernel);
-	bool has_user_stack = begin_user_stack(task, scratch);
-	if (has_user_stack && read_saved_registers(task, &scratch->walk.regs) &&
-		begin_frames(scratch))
-		return NEXT_WALKS;
-	if (has_user_stack)
-		return NEXT_ENDS;
-	end_sample(scratch, false);
-	return NEXT_NONE;
+	return begin_walk_from_kernel(task, scratch);
 }
 
 /* Decides whether the wait will be a sample. */

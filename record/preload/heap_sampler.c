@@ -629,9 +629,9 @@ EXPORT void free(void *address)
 /* ---- C++ ---- */
 
 /*
- * A program that is none of C++ may load a library that is, with a C++ library which nobody but
- * that one sees: then these here are its operators, too. So they do what C++'s own do, but that
- * nothing is thrown where there is no memory.
+ * A program in C may load a library in C++ with RTLD_LOCAL: then libstdc++ is in that library's
+ * scope alone, where look_up() does not find it, and these operators stand before it all the same.
+ * So they do what C++'s own do, but that nothing is thrown where there is no memory.
  */
 static void *new_by_malloc(size_t bytes)
 {

@@ -343,7 +343,7 @@ static size_t count_shown(const struct table *table, const struct table_options 
 {
 	enum {
 		MOST_PERCENT = 90,
-		ROWS_MAX = 60, /* as far as somebody reads */
+		ROWS_MAX = 60, /* a screen or two */
 	};
 	size_t shown = table->rows.len, most = 0;
 	while (shown && is_below_limit(table, &table->rows.data[shown - 1], table_options->by_total,

@@ -57,7 +57,7 @@ clocked_waits() {
 # ---- two processes that hand a byte to and fro on one CPU ----
 
 switches=400000
-rate() { # COMMAND...: switches a second on a CPU, whoever else has it meanwhile
+rate() { # COMMAND...: switches a second of CPU time, so that other load does not count
 	"$@" "$build/tests/bench/switches" $switches 2>/dev/null | awk '{ printf "%.0f\n", 1e6 / $2 }'
 }
 beside() { # COMMAND...: the same while that watches the whole system

@@ -83,7 +83,7 @@ test_programs_that_a_command_starts() {
 	want_near "bytes in use" "$(weight inuse_space allocate_leak)" "$(awk '/leak/ { sum += $4 } END { print sum }' said)" 40
 }
 
-# A program of C loads a library of C++ whose operators nobody but that one sees.
+# A program of C loads a library of C++ by RTLD_LOCAL: the C++ operators are not in the global scope.
 test_operators_of_a_library_that_is_loaded_later() {
 	command -v g++ >/dev/null || skip "no g++"
 	way=(--heap=4K)
