@@ -261,6 +261,7 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.duration_ns = options.duration_ns,
 		.max_bytes = options.max_bytes,
 		.switching = options.switching,
+		.ring = options.ring,
 		.ring_bytes = options.ring_bytes,
 		.with_args = options.with_args,
 		.keeps_files = record_options_keep_files(&options),

@@ -163,6 +163,21 @@ static struct err *parse_switch(const struct opt *row, const char *text, void *m
 	return opt_duration(&any_time, text, &switching->interval_ns);
 }
 
+/* "2G,24h", in either order: a size ends with its unit, everything else is a time. */
+static struct err *parse_keep(const struct opt *row, const char *text, void *member)
+{
+	struct session_ring *ring = member;
+	static const struct opt any_time = {.long_name = "keep", .least = "1s"};
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, ",");
+		CLEANUP_FREE char *word = mem_strndup(at, len);
+		try(strpbrk(word, "BKMGT") ? opt_size(row, word, &ring->keep_bytes)
+					   : opt_duration(&any_time, word, &ring->keep_ns));
+		at += len + (at[len] == ',');
+	}
+	return NULL;
+}
+
 #define HEAP_DISTANCE "512K"
 
 static struct err *parse_heap(const struct opt *row, const char *text, void *member)
@@ -299,6 +314,8 @@ static const struct opt_word runtime_words[] = {
 };
 
 #define FIELD(name) offsetof(struct record_options, name)
+#define RING_KEEP   "2G,24h"
+#define RING_SWITCH "1m"
 #define SYSTEM_HZ   "99"
 
 const struct opt record_options_rows[] = {
@@ -377,6 +394,15 @@ const struct opt record_options_rows[] = {
 		.help = "size of the ring buffer", .standard = "4M", .most = "1G"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output), .help = "where to", .group = "Output",
 		.standard = INPUT_USUAL},
+	{"ring", 0, "DIR", opt_string, FIELD(ring.folder),
+		.help = "record without an end, into files that are removed when newer ones need "
+			"their place"},
+	{"keep", 0, "SIZE,TIME", parse_keep, FIELD(ring),
+		.help = "how much of the ring: in all, and of which age (" RING_KEEP ")",
+		.least = "4M"},
+	{"switch", 0, "*|SIZE|TIME", parse_switch, FIELD(switching),
+		.help = "as --switch-output; with --ring after " RING_SWITCH " if it is not given",
+		.least = "64K", .words = switch_words},
 	{"archive", 0, NULL, opt_flag, FIELD(archives),
 		.help = "put names and lines into the file at the end, to read it anywhere"},
 	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),
@@ -511,8 +537,37 @@ bool record_options_keep_files(const struct record_options *options)
 					    strcmp(options->output, "-") != 0);
 }
 
+/* Fills in what a ring has unasked. */
+static struct err *check_file_ring(struct record_options *options)
+{
+	struct session_ring *ring = &options->ring;
+	if (!ring->folder)
+		return ring->keep_bytes || ring->keep_ns
+			       ? err_new(ERR_USAGE, "--keep goes with --ring DIR")
+			       : NULL;
+	if (!ring->folder[0])
+		return err_new(ERR_USAGE, "--ring needs the name of a folder");
+	if (strcmp(options->output, INPUT_USUAL) != 0)
+		return err_new(ERR_USAGE, "--ring and --output exclude each other");
+	if (options->max_bytes || options->switching.max_files)
+		return err_new(ERR_USAGE, "--ring goes with --keep, which excludes --max-size and "
+					  "--switch-max-files");
+	static const struct opt no_limits = {.long_name = "ring"};
+	if (!ring->keep_bytes && !ring->keep_ns)
+		try(parse_keep(&no_limits, RING_KEEP, ring));
+	if (!options->switching.interval_ns && !options->switching.bytes)
+		try(opt_duration(&no_limits, RING_SWITCH, &options->switching.interval_ns));
+	/* What is being written cannot be removed: it must not be all there is. */
+	uint64_t most = ring->keep_bytes / 8;
+	if (most && (!options->switching.bytes || options->switching.bytes > most))
+		options->switching.bytes = most;
+	options->output = ring->folder;
+	return NULL;
+}
+
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
+	try(check_file_ring(options));
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");
 	if (options->tree && target != SESSION_PROCESSES)
@@ -537,8 +592,8 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 	if (options->archives && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--archive needs a file, not standard output");
 	if (options->archives && switches)
-		return err_new(ERR_USAGE, "--archive and --switch-output exclude each other: use "
-					  "ebprof archive on the files");
+		return err_new(ERR_USAGE, "--archive and --switch-output or --ring exclude each "
+					  "other: use ebprof archive on the files");
 	return NULL;
 }
 

@@ -49,6 +49,7 @@ struct record_options {
 	uint32_t max_overhead_percent;
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;
+	struct session_ring ring;
 	struct cpu_list cpus;
 };
 

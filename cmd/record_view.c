@@ -354,6 +354,11 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100)
 		print_few(options, timer_of(summary)->samples);
+	if (summary->files_for_room)
+		console_say("hint: the disk was full: %llu %s of the ring removed before its time: "
+			    "lower --keep",
+			(unsigned long long)summary->files_for_room,
+			str_plural(summary->files_for_room, "file was", "files were"));
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");

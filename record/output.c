@@ -28,17 +28,16 @@ struct output {
 	uint64_t reserved_bytes; /* the file has blocks up to here, if more than `bytes` */
 	uint64_t end_bytes;      /* to be kept free behind each write; 0: nothing is reserved */
 	struct caller owner;
+	struct output_room room; /* make: NULL: a full disk stays full */
 	char *name;
 };
 
-static struct err *create_file(struct output *output, bool is_checked_late)
+/* `how`: what the file may replace. */
+static struct err *create_file(struct output *output, struct output_file_options how)
 {
-	struct output_file_options options = {
-		.path = output->name,
-		.owner = output->owner,
-		.keeps_old = true,
-		.is_checked_late = is_checked_late,
-	};
+	struct output_file_options options = how;
+	options.path = output->name;
+	options.owner = output->owner;
 	try(output_file_create(&options, &output->file));
 	output->fd = output_file_fd(output->file);
 	flock(output->fd, LOCK_EX | LOCK_NB); /* who appends to recordings waits for the end */
@@ -83,15 +82,39 @@ struct err *output_create(
 	const char *path, const struct caller *owner, int stop_fd, struct output **ret)
 {
 	struct output *output = output_prepare(path, owner, stop_fd);
+	struct output_file_options how = {.keeps_old = true};
 	bool is_file = strcmp(path, "-") != 0;
 	return keep_or_destroy(
-		output, is_file ? create_file(output, false) : use_stdout(output), ret);
+		output, is_file ? create_file(output, how) : use_stdout(output), ret);
 }
 
 struct err *output_create_next(const struct output *output, struct output **ret)
 {
 	struct output *next = output_prepare(output->name, &output->owner, output->stop_fd);
-	return keep_or_destroy(next, create_file(next, true), ret);
+	struct output_file_options how = {.keeps_old = true, .is_checked_late = true};
+	return keep_or_destroy(next, create_file(next, how), ret);
+}
+
+struct err *output_create_new(const char *path, const struct caller *owner, struct output **ret)
+{
+	struct output *output = output_prepare(path, owner, -1);
+	struct output_file_options how = {.is_new = true};
+	return keep_or_destroy(output, create_file(output, how), ret);
+}
+
+const char *output_path(const struct output *output)
+{
+	return output->name;
+}
+
+uint64_t output_bytes(const struct output *output)
+{
+	return output->bytes;
+}
+
+void output_on_full(struct output *output, struct output_room room)
+{
+	output->room = room;
 }
 
 struct err *output_publish(struct output *output)
@@ -153,12 +176,28 @@ static struct err *reserve_up_to(struct output *output, uint64_t bytes)
 	return NULL;
 }
 
+/* True: what failed for want of room may work now. */
+static bool makes_room(const struct output *output, const struct err *err)
+{
+	int errnum = err ? err_errnum(err) : 0;
+	return (errnum == ENOSPC || errnum == EDQUOT) && output->room.make &&
+	       output->room.make(output->room.context);
+}
+
+static struct err *reserve_or_make_room(struct output *output, uint64_t bytes)
+{
+	struct err *err = reserve_up_to(output, bytes);
+	for (; makes_room(output, err); err = reserve_up_to(output, bytes))
+		err_destroy(err);
+	return err;
+}
+
 struct err *output_reserve(struct output *output, uint64_t first_bytes, uint64_t end_bytes)
 {
 	if (!output->file)
 		return NULL;
 	output->end_bytes = end_bytes;
-	return reserve_up_to(output, output->bytes + first_bytes + end_bytes);
+	return reserve_or_make_room(output, output->bytes + first_bytes + end_bytes);
 }
 
 void output_begin_end(struct output *output)
@@ -236,16 +275,25 @@ static void undo_write(struct output *output)
 		err_destroy(reserve_up_to(output, output->bytes + output->end_bytes));
 }
 
-static struct err *output_sink_write(void *context, const void *bytes, size_t len)
+static struct err *write_chunk(struct output *output, const void *bytes, size_t len)
 {
-	struct output *output = context;
 	if (output->end_bytes)
-		try(reserve_up_to(output, output->bytes + len + output->end_bytes));
+		try(reserve_or_make_room(output, output->bytes + len + output->end_bytes));
 	struct err *err = output_write_all(output, bytes, len);
 	if (err)
 		undo_write(output);
 	else
 		output->bytes += len;
+	return err;
+}
+
+/* File systems that cannot reserve room tell here that there is none. */
+static struct err *output_sink_write(void *context, const void *bytes, size_t len)
+{
+	struct output *output = context;
+	struct err *err = write_chunk(output, bytes, len);
+	for (; makes_room(output, err); err = write_chunk(output, bytes, len))
+		err_destroy(err);
 	return err;
 }
 

@@ -24,9 +24,27 @@ struct output;
 struct err *output_create(const char *path, const struct caller *owner, int stop_fd,
 	struct output **ret) ERR_MUST_CHECK;
 /*
+ * Creates a file beside others, which replaces none; else as output_create().
+ */
+struct err *output_create_new(
+	const char *path, const struct caller *owner, struct output **ret) ERR_MUST_CHECK;
+/*
  * Creates the file that takes the name of `output` when that is set aside. Not for standard output.
  */
 struct err *output_create_next(const struct output *output, struct output **ret) ERR_MUST_CHECK;
+/* As it was given; borrowed. */
+const char *output_path(const struct output *output);
+/* Of the whole chunks that were written. */
+uint64_t output_bytes(const struct output *output);
+/*
+ * What is called where a write finds the disk full, before it is given up: frees some of it. False:
+ * there is nothing that may be freed.
+ */
+struct output_room {
+	bool (*make)(void *context);
+	void *context;
+};
+void output_on_full(struct output *output, struct output_room room);
 /* Gives the file its name; an older one of that name becomes NAME.old. Until then nothing changed.
  */
 struct err *output_publish(struct output *output) ERR_MUST_CHECK;

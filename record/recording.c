@@ -1,5 +1,6 @@
 #include "record/recording.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -135,10 +136,26 @@ static struct err *reserve_end(const struct recording *recording, struct output 
 		output, BEGIN_BYTES, END_BYTES + recording->sources->len * nr_cpus * CPU_BYTES);
 }
 
+/* The limit of the ring holds ahead of the write, not only behind it. */
+static struct err *write_in_ring(void *context, const void *bytes, size_t len)
+{
+	struct recording *recording = context;
+	struct writer_sink sink = output_sink(recording->output);
+	file_ring_prune(recording->ring, output_bytes(recording->output) + len);
+	return sink.write(sink.context, bytes, len);
+}
+
+static struct writer_sink recording_sink(struct recording *recording)
+{
+	if (recording->ring)
+		return (struct writer_sink){.write = write_in_ring, .context = recording};
+	return output_sink(recording->output);
+}
+
 static struct err *begin_file(struct recording *recording, struct output *output)
 {
 	recording->output = output;
-	recording->writer = writer_create(output_sink(recording->output));
+	recording->writer = writer_create(recording_sink(recording));
 	writer_limit(recording->writer, recording->options->max_bytes);
 	recording->begun_ns = clock_now_ns();
 	recording->nr_files++;
@@ -149,11 +166,45 @@ static struct err *begin_file(struct recording *recording, struct output *output
 	return writer_flush(recording->writer);
 }
 
-struct err *recording_begin(struct recording *recording)
+static bool make_room_in_ring(void *context)
+{
+	return file_ring_make_room(context);
+}
+
+/* A file of the ring. */
+static struct err *create_in_ring(const struct recording *recording, struct output **ret)
+{
+	CLEANUP_FREE char *path = file_ring_new_path(recording->ring);
+	struct output_room room = {make_room_in_ring, recording->ring};
+	const struct caller *owner = &recording->options->owner;
+	struct err *err = output_create_new(path, owner, ret);
+	while (err && err_errnum(err) == ENOSPC && file_ring_make_room(recording->ring)) {
+		err_destroy(err);
+		err = output_create_new(path, owner, ret);
+	}
+	if (!err)
+		output_on_full(*ret, room);
+	return err;
+}
+
+static struct err *create_first(struct recording *recording)
 {
 	const struct session_options *options = recording->options;
-	try(output_create(
-		options->output, &options->owner, recording->stop_fd, &recording->output));
+	if (recording->ring)
+		return create_in_ring(recording, &recording->output);
+	return output_create(
+		options->output, &options->owner, recording->stop_fd, &recording->output);
+}
+
+static struct err *create_next(const struct recording *recording, struct output **ret)
+{
+	return recording->ring ? create_in_ring(recording, ret)
+			       : output_create_next(recording->output, ret);
+}
+
+struct err *recording_begin(struct recording *recording)
+{
+	try(create_first(recording));
 	try(reserve_end(recording, recording->output));
 	return begin_file(recording, recording->output);
 }
@@ -419,6 +470,18 @@ static int64_t milliseconds_of(const struct timespec *time)
 	return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
 }
 
+/* What nobody took away meanwhile. */
+static struct err *end_in_ring(struct recording *recording)
+{
+	bool is_moved;
+	CLEANUP_FREE char *name = file_ring_end_name(
+		output_path(recording->output), clock_now_ns() - recording->begun_ns);
+	try(output_set_aside(recording->output, name, &is_moved));
+	if (is_moved)
+		file_ring_add_ended(recording->ring, name);
+	return NULL;
+}
+
 /* NAME.20261121-013000.250, by the time at which it is set aside. */
 static struct err *set_aside(struct recording *recording)
 {
@@ -480,7 +543,7 @@ static struct err *end_and_set_aside(
 {
 	try(end_file(recording, counts, MOMENT_END_OF_FILE, LAYOUT_END_SWITCH));
 	move_base(recording, counts);
-	return set_aside(recording);
+	return recording->ring ? end_in_ring(recording) : set_aside(recording);
 }
 
 /*
@@ -491,7 +554,7 @@ struct err *recording_switch(struct recording *recording, const struct recording
 {
 	struct output *next;
 	try(flush_samples(recording));
-	try(output_create_next(recording->output, &next));
+	try(create_next(recording, &next));
 	struct err *err = reserve_end(recording, next);
 	if (!err)
 		err = end_and_set_aside(recording, counts);
@@ -510,6 +573,8 @@ struct err *recording_finish(struct recording *recording, const struct recording
 	struct err *err = flush_samples(recording);
 	struct err *end_err =
 		end_file(recording, counts, MOMENT_END, err ? LAYOUT_END_WRITE_ERROR : reason);
+	if (recording->ring && !end_err)
+		end_err = end_in_ring(recording);
 	if (!err)
 		return end_err;
 	err_destroy(end_err);
@@ -539,6 +604,8 @@ uint64_t recording_samples(const struct recording *recording, uint32_t source)
 
 uint32_t recording_files_kept(const struct recording *recording)
 {
+	if (recording->ring) /* the last one has ended, too */
+		return (uint32_t)recording->ring->ended.len;
 	return (uint32_t)recording->finished_names.len + 1;
 }
 

@@ -11,6 +11,7 @@
 #include "format/base/err.h"
 #include "format/base/vec.h"
 #include "format/file/writer.h"
+#include "record/file_ring.h"
 #include "record/output.h"
 #include "record/session_options.h"
 #include "record/source/sources.h"
@@ -34,6 +35,7 @@ struct recording {
 	struct translate *translate;
 	int stop_fd;
 	const struct sources *sources; /* what is sampled */
+	struct file_ring *ring;        /* where files are written, or NULL */
 
 	struct output *output;
 	struct writer *writer;

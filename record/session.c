@@ -66,6 +66,7 @@ struct session {
 	struct code_rules code; /* of which translate knows, unless it is to do without */
 	struct translate translate;
 	struct kept_files *kept_files; /* or NULL */
+	struct file_ring ring;         /* with options.ring.folder */
 	struct recording recording;
 	struct session_account account;
 	struct str event_names; /* of all events, "cycles, ..." */
@@ -322,9 +323,21 @@ static struct err *start_target(struct session *session)
 	return NULL;
 }
 
+/* Ahead of what takes time: another recorder may write there. */
+static struct err *open_ring_folder(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	if (!options->ring.folder)
+		return NULL;
+	try(file_ring_open(&options->ring, &options->owner, &session->ring));
+	session->recording.ring = &session->ring;
+	return NULL;
+}
+
 static struct err *create_parts(struct session *session)
 {
 	const struct session_options *options = &session->options;
+	try(open_ring_folder(session));
 	try(proc_check_namespace());
 	try(sources_probe(&session->sources, event_sources, EVENT_SOURCES, options));
 	try(session_signals_take(&session->signals));
@@ -375,6 +388,7 @@ struct err *session_create(const struct session_options *options, struct session
 	session->options = *options;
 	session->signals.fd = -1;
 	session->epoll_fd = -1;
+	session->ring.folder = -1;
 	translate_init(&session->translate, session_is_system_wide(options));
 	connect_parts(session);
 	target_reader_start(&session->translate.scripts.reader);
@@ -398,6 +412,7 @@ void session_destroy(struct session *session)
 	if (session->has_target)
 		target_deinit(&session->target);
 	recording_deinit(&session->recording);
+	file_ring_deinit(&session->ring);
 	code_rules_deinit(&session->code);
 	rule_source_deinit(&session->rules);
 	sampler_destroy(session->sampler);
@@ -540,14 +555,22 @@ static struct err *switch_file(struct session *session)
 	return recording_switch(&session->recording, &session->account.counts);
 }
 
+/* Else it ends the session, or, SIGUSR2, nothing is done about it. */
+static bool is_to_switch(const struct session *session, int number)
+{
+	const struct session_options *options = &session->options;
+	return (number == SIGUSR2 && options->switching.on_signal) ||
+	       (number == SIGHUP && options->ring.folder);
+}
+
 static struct err *take_signal(struct session *session)
 {
 	for (int number; (number = session_signals_next(&session->signals));) {
-		if (number != SIGUSR2) {
+		if (is_to_switch(session, number)) {
+			try(switch_file(session));
+		} else if (number != SIGUSR2) {
 			session->summary->end_signal = number;
 			session_stop(session, LAYOUT_END_SIGNAL);
-		} else if (session->options.switching.on_signal) {
-			try(switch_file(session));
 		}
 	}
 	return NULL;

@@ -83,14 +83,15 @@ struct session_summary {
 	struct turn longest_turn;  /* of the main loop, until it ended */
 	bool is_in_pid_namespace;  /* not the machine's own: what is outside was filtered */
 	bool kernel_hidden;        /* kernel symbols could not be read */
-	char output[4096];         /* the (last) file */
+	char output[4096];         /* the (last) file, or the folder of a ring */
 	bool is_published;         /* there is a file (or a stream) */
 	uint32_t files, files_kept;
-	int end_signal;        /* that stopped the session, 0 for none */
-	bool has_child_status; /* the command ended ... */
-	int child_status;      /* ... with this, as of waitpid(2) */
-	double child_cpu_s;    /* CPU time of it and of its children that ended */
-	int exec_errno;        /* the command could not be started */
+	uint64_t files_for_room; /* of a ring, removed since the disk was full */
+	int end_signal;          /* that stopped the session, 0 for none */
+	bool has_child_status;   /* the command ended ... */
+	int child_status;        /* ... with this, as of waitpid(2) */
+	double child_cpu_s;      /* CPU time of it and of its children that ended */
+	int exec_errno;          /* the command could not be started */
 };
 
 struct session_callbacks {

@@ -44,6 +44,12 @@ struct session_switch {       /* begin another file ... */
 	uint32_t max_files;   /* keep so many; 0: all */
 };
 
+struct session_ring {        /* files that follow each other in a folder, see file_ring.h */
+	const char *folder;  /* NULL: there is no ring */
+	uint64_t keep_bytes; /* 0: no limit */
+	uint64_t keep_ns;    /* 0: no limit */
+};
+
 struct session_options {
 	enum session_target target;
 	/* The command to run, ends with NULL; it is what is profiled with SESSION_COMMAND, and else
@@ -83,9 +89,10 @@ struct session_options {
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	uint64_t max_bytes;             /* 0: no limit */
 	struct session_switch switching;
-	size_t ring_bytes; /* a power of two of at least a page */
-	bool with_args;    /* store the command's arguments */
-	bool keeps_files;  /* see session_take_kept_files() */
+	struct session_ring ring; /* with a folder: `output` is that folder, too */
+	size_t ring_bytes;        /* a power of two of at least a page */
+	bool with_args;           /* store the command's arguments */
+	bool keeps_files;         /* see session_take_kept_files() */
 
 	/* Debugging: reads nothing from the ring for so long after the start. */
 	uint64_t stall_ns;

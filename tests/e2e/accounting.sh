@@ -118,7 +118,7 @@ declare -A choices=(
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
 	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process' [with-args]='' [quiet]='' [verbose]=''
-	[dry-run]='' [debug-stall]='0.1'
+	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [keep]='4M 10M,1h' [switch]='0.1 64K'
 )
 
 # Sets $words to the option with a value.
@@ -139,7 +139,7 @@ choose_words() { # OPTION
 want_all_exact() { # OPTION...
 	local file
 	[[ $* != *--output=-* ]] || mv standard ebprof.data
-	for file in r.data* ebprof.data*; do
+	for file in r.data* ebprof.data* ring/*; do
 		[[ -s $file ]] || continue
 		want_readable "$file"
 		[[ -n $(field "$file" ended) ]] || fail "$*: $file has no end"
@@ -150,7 +150,7 @@ want_all_exact() { # OPTION...
 
 # What the recorder refuses is a matter of other tests.
 record_under() { # OPTION...
-	rm -rf -- *.data* result
+	rm -rf -- *.data* ring result
 	"$EBPROF" record "$@" -- "$WORKLOADS/workload" 0.2 2 >standard 2>err
 	status=$?
 	[[ $status == 125 ]] && ! grep -q 'see ebprof record --help\|exclude\|goes with\|go with\|needs\|give \|compares\|chooses\|are the timer' err &&

@@ -1,0 +1,179 @@
+#!/bin/bash
+# Recordings without an end: files that follow each other in a folder, and what is removed of it.
+# Mostly waits: and what else the machine does changes nothing here.
+# shellcheck disable=SC2034
+. "$(dirname "$0")/prelude.bash"
+
+# Every file of a ring is whole and balanced; the sum of their samples is in $samples.
+want_ring() { # DIR
+	local file
+	samples=0
+	for file in "$1"/ebprof-*.data; do
+		want_whole "$file"
+		want_exact "$file"
+		samples=$((samples + $(field "$file" samples)))
+	done
+}
+
+has_files() { # DIR COUNT
+	(($(find "$1" -name 'ebprof-*' | wc -l) >= $2))
+}
+
+ring_bytes() { find "$1" -name 'ebprof-*' -printf '%s\n' | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+# The BPF programs, maps and timers that a process holds: numbers of the kernel's.
+loaded_by() { # PID
+	cat /proc/"$1"/fdinfo/* 2>/dev/null | grep -E '^(prog_id|map_id)' | sort -u
+}
+
+begin_ring() { # RECORD_OPTIONS...
+	"$EBPROF" record -a -F 499 --ring ring "$@" 2>err &
+	recorder=$!
+	wait_ready err
+}
+
+end_ring() { # SIGNAL
+	kill "-$1" "$recorder"
+	wait "$recorder"
+	status=$?
+}
+
+# What is loaded and known stays: the second file has as whole stacks as the last one, by the same
+# programs and tables.
+test_files_follow_each_other() {
+	"$WORKLOADS/workload" 1000 &
+	mkdir ring
+	echo mine >ring/notes.txt
+	begin_ring --keep 100M,1h --switch 0.5s
+	wait_until "a second file" has_files ring 2
+	loaded_by "$recorder" >before
+	wait_until "a fifth file" has_files ring 5
+	loaded_by "$recorder" >after
+	end_ring INT
+	want_status 0 record
+	cmp before after || fail "programs or maps were loaded anew"
+	[[ -s before ]] || fail "no programs are seen"
+	[[ $(cat ring/notes.txt) == mine ]] || fail "a file of ours is gone"
+	! find ring -name 'ebprof-*Z.data' | grep -q . || fail "a file has no end: $(ls ring)"
+	want_ring ring
+	grep -qE "^ebprof: .*$(sed -E ':a; s/([0-9])([0-9]{3})($| )/\1 \2\3/; ta' <<<"$samples") samples" err ||
+		fail "the files have $samples samples: $(cat err)"
+}
+
+# An ended file is renamed, so the newest of them covers the time that the one before does not.
+test_killed_recorder_leaves_files() {
+	"$WORKLOADS/workload" 1000 &
+	begin_ring --keep 100M --switch 0.7s
+	wait_until "a third file" has_files ring 3
+	sleep 0.8
+	end_ring KILL
+	local file cut=(ring/*Z.data)
+	[[ -e ${cut[0]} && ${#cut[@]} == 1 ]] || fail "not one file was cut: $(ls ring)"
+	for file in ring/*; do
+		want_readable "$file"
+		want_exact "$file"
+	done
+	begin_ring --keep 100M --switch 1m
+	! [[ -e ${cut[0]} ]] || fail "the next recorder leaves it without an end"
+	end_ring INT
+	want_status 0 "the next recorder"
+	has_files ring 4 || fail "files are gone: $(ls ring)"
+}
+
+test_one_recorder_a_ring() {
+	begin_ring --keep 100M
+	run "$EBPROF" record -a --ring ring --duration 1
+	want_status 125 "a second recorder"
+	grep -q 'ring: another ebprof record writes there' err || fail "$(cat err)"
+	run "$EBPROF" record -a --ring other --duration 0.2
+	want_status 0 "a recorder in another folder"
+	end_ring TERM
+	want_status 143 "the first one"
+}
+
+# Never more bytes than that, though the current file is among them; and what is old goes.
+test_oldest_are_removed() {
+	"$WORKLOADS/workload" 1000 &
+	local i
+	begin_ring --keep 100M,2s --switch 0.3s
+	wait_until "some files" has_files ring 5
+	sleep 1
+	has_files ring 12 && fail "nothing is removed: $(ls ring)"
+	end_ring INT
+	want_ring ring
+	"$EBPROF" record -a -e sched:sched_switch -c 1 --ring small --keep 4M --switch 1h 2>err &
+	recorder=$!
+	wait_ready err
+	while :; do echo; done | cat >/dev/null &
+	for ((i = 0; i < 150; i++)); do
+		(($(ring_bytes small) <= 4 << 20)) || fail "$(ring_bytes small) bytes: $(ls -l small)"
+		sleep 0.02
+	done
+	end_ring INT
+	want_ring small
+}
+
+# A disk that is full: the oldest make room, and recording goes on.
+test_disk_full_in_ring() {
+	mkdir mnt
+	mount -t tmpfs -o size=400k tmpfs mnt || skip "cannot mount a tmpfs"
+	seq 100000 | xargs -n1 -P2 /bin/true &
+	"$EBPROF" record -a -F 4999 --ring mnt/ring --keep 1G --switch 0.7s --duration 8 2>err
+	status=$?
+	want_status 0 "a full disk"
+	grep -q 'the disk was full: [0-9]* files\? .* removed before' err || fail "$(cat err)"
+	want_ring mnt/ring
+}
+
+# All that can be freed is not enough.
+test_disk_of_others_is_full() {
+	mkdir mnt
+	mount -t tmpfs -o size=300k tmpfs mnt || skip "cannot mount a tmpfs"
+	"$EBPROF" record -a -F 999 --ring mnt/ring --keep 1G --switch 0.5s --duration 30 2>err &
+	recorder=$!
+	wait_ready err
+	wait_until "a second file" has_files mnt/ring 2
+	while [[ -e /proc/$recorder/exe ]]; do cat /dev/zero; done >mnt/filler 2>/dev/null
+	wait "$recorder"
+	status=$?
+	want_status 125 "a disk that stays full"
+	grep -q 'No space left' err || fail "$(cat err)"
+	local file
+	for file in mnt/ring/*; do
+		want_readable "$file"
+		want_exact "$file"
+	done
+}
+
+test_hangup_begins_a_file() {
+	begin_ring --keep 100M --switch 1h
+	kill -HUP "$recorder"
+	wait_until "a second file" has_files ring 2
+	end_ring INT
+	want_status 0 record
+	want_ring ring
+}
+
+test_ring_refusals() {
+	local words
+	while read -r words; do
+		# shellcheck disable=SC2086
+		run "$EBPROF" record -a --duration 0.1 $words
+		want_status 125 "$words"
+		grep -qE 'exclude|goes with|is no|less than' err || fail "$words: $(cat err)"
+	done <<-'END'
+		--keep 1G
+		--ring r -o x.data
+		--ring r --max-size 1G
+		--ring r --archive
+		--ring r --keep 1M
+		--ring r --keep 1x
+		--ring r --keep 2G,0.5s
+	END
+	touch file
+	run "$EBPROF" record -a --ring file --duration 0.1
+	want_status 125 "a file as a folder"
+	[[ ! -e r && ! -e x.data ]] || fail "something was written"
+}
+
+run_tests

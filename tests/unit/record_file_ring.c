@@ -1,0 +1,170 @@
+/* The folder of an endless recording: what is removed of it, when, and what never. */
+#include "record/file_ring.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/base/clock.h"
+#include "tests/unit/unit.h"
+
+enum {
+	FILE_BYTES = 100,
+	MS_PER_MINUTE = 60000,
+};
+
+static struct file_ring file_ring;
+
+/* Of a minute, that ended so many minutes ago. */
+static char *ended_name(unsigned minutes_ago)
+{
+	struct str name = {0};
+	uint64_t now_ms = clock_read_ns(CLOCK_REALTIME) / NS_PER_MS;
+	struct ring_name is = {now_ms - (minutes_ago + 1) * MS_PER_MINUTE, MS_PER_MINUTE, true};
+	ring_name_put(&is, &name);
+	return str_steal(&name);
+}
+
+static void put_bytes(const char *path)
+{
+	static const char zeros[FILE_BYTES];
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, zeros, FILE_BYTES), FILE_BYTES);
+	close(fd);
+}
+
+static void put_ended(unsigned minutes_ago)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	CLEANUP_FREE char *name = ended_name(minutes_ago);
+	str_printf(&path, "ring/%s", name);
+	put_bytes(str_text(&path));
+}
+
+static struct err *open_file_ring(uint64_t keep_bytes, uint64_t keep_ns)
+{
+	struct session_ring options = {"ring", keep_bytes, keep_ns};
+	struct caller owner = {0};
+	return file_ring_open(&options, &owner, &file_ring);
+}
+
+static void begin_file_ring(uint64_t keep_bytes, uint64_t keep_ns)
+{
+	mkdir("ring", 0700);
+	for (unsigned minutes_ago = 9; minutes_ago > 0; minutes_ago--)
+		put_ended(minutes_ago);
+	put_bytes("ring/notes.txt");
+	CHECK_OK(open_file_ring(keep_bytes, keep_ns));
+	CHECK_INT(file_ring.ended.len, 9);
+}
+
+static void end_file_ring(void)
+{
+	struct ring_files left = {0};
+	CHECK_OK(ring_folder_list(file_ring.folder, "ring", &left));
+	CHECK_INT(left.len, file_ring.ended.len);
+	CHECK_INT(file_ring.ended_bytes, left.len * FILE_BYTES);
+	CHECK_INT(access("ring/notes.txt", F_OK), 0);
+	ring_files_deinit(&left);
+	file_ring_deinit(&file_ring);
+}
+
+TEST(file_ring_keeps_so_many_bytes)
+{
+	begin_file_ring(5 * FILE_BYTES, 0);
+	file_ring_prune(&file_ring, FILE_BYTES);
+	CHECK_INT(file_ring.ended.len, 4); /* and the one that is being written */
+	file_ring_prune(&file_ring, FILE_BYTES);
+	CHECK_INT(file_ring.ended.len, 4);
+	file_ring_prune(&file_ring, FILE_BYTES + 1);
+	CHECK_INT(file_ring.ended.len, 3);
+	CHECK_INT(file_ring.removed, 6);
+	end_file_ring();
+}
+
+TEST(file_ring_keeps_so_long)
+{
+	/* What ended three and a half minutes ago or later: three of them. */
+	begin_file_ring(0, 210ULL * NS_PER_S);
+	file_ring_prune(&file_ring, 1ULL << 40);
+	CHECK_INT(file_ring.ended.len, 3);
+	end_file_ring();
+}
+
+TEST(file_ring_takes_only_its_own_files)
+{
+	begin_file_ring(FILE_BYTES, 0);
+	/* Another file has the place of the oldest now, and somebody removed the next one. */
+	struct str path = {0};
+	str_printf(&path, "ring/%s", file_ring.ended.data[0].name);
+	CHECK_INT(unlink(str_text(&path)), 0);
+	CHECK_INT(symlink("notes.txt", str_text(&path)), 0);
+	struct str next = {0};
+	str_printf(&next, "ring/%s", file_ring.ended.data[1].name);
+	CHECK_INT(unlink(str_text(&next)), 0);
+	file_ring_prune(&file_ring, 0);
+	CHECK_INT(file_ring.ended.len, 1);
+	CHECK_INT(file_ring.removed, 6);
+	struct stat st;
+	CHECK_INT(lstat(str_text(&path), &st), 0);
+	str_deinit(&path);
+	str_deinit(&next);
+	end_file_ring();
+}
+
+TEST(file_ring_makes_room_until_nothing_is_left)
+{
+	begin_file_ring(0, 0);
+	for (int i = 0; i < 9; i++)
+		CHECK(file_ring_make_room(&file_ring));
+	CHECK(!file_ring_make_room(&file_ring));
+	CHECK_INT(file_ring.removed_for_room, 9);
+	end_file_ring();
+}
+
+TEST(file_ring_is_one_recorders)
+{
+	begin_file_ring(0, 0);
+	struct file_ring other = file_ring;
+	CHECK_ERR(open_file_ring(0, 0), ERR_USAGE, "another ebprof record writes there");
+	file_ring = other;
+	end_file_ring();
+	CHECK_OK(open_file_ring(0, 0));
+	end_file_ring();
+}
+
+/* A recorder that was killed leaves a file without an end. */
+TEST(file_ring_ends_what_was_cut)
+{
+	begin_file_ring(0, 0);
+	CLEANUP_FREE char *path = file_ring_new_path(&file_ring);
+	put_bytes(path);
+	file_ring_deinit(&file_ring);
+	CHECK_OK(open_file_ring(0, 0));
+	CHECK_INT(file_ring.ended.len, 10);
+	CHECK(file_ring.ended.data[9].is.is_ended);
+	CHECK(access(path, F_OK));
+	end_file_ring();
+}
+
+TEST(file_ring_names_files_by_their_times)
+{
+	begin_file_ring(0, 0);
+	CLEANUP_FREE char *path = file_ring_new_path(&file_ring);
+	put_bytes(path);
+	CLEANUP_FREE char *second = file_ring_new_path(&file_ring);
+	CHECK(strcmp(path, second) < 0);
+	CLEANUP_FREE char *name = file_ring_end_name(path, 61500ULL * NS_PER_MS);
+	CLEANUP(str_deinit) struct str ended = {0};
+	str_printf(&ended, "ring/%s", name);
+	CHECK(strstr(name, "Z+61.500.data"));
+	CHECK_INT(rename(path, str_text(&ended)), 0);
+	file_ring_add_ended(&file_ring, name);
+	CHECK_INT(file_ring.ended.len, 10);
+	file_ring_add_ended(&file_ring, "ebprof-20261126T140500.000Z+60.000.data"); /* not there */
+	CHECK_INT(file_ring.ended.len, 10);
+	end_file_ring();
+}
