@@ -23,7 +23,8 @@ enum {
 	PIECE_BYTES = 16 << 10,
 	READ_BYTES = 64 << 10,
 	READ_NS = 5 * NS_PER_MS,
-	REFILL = 8, /* one part in so many of the time may be spent waiting, */
+	REFILL = 8,      /* one part in so many of the time may be spent waiting, */
+	STARVED_MAX = 2, /* so many times as long is waited for a call that has no CPU */
 };
 
 static const uint64_t wait_sum_ns = 80ULL * NS_PER_MS; /* ... and this much at once */
@@ -46,7 +47,10 @@ struct call {
 	int error;
 	struct str text;
 	struct statx file;
-	bool is_done, is_given_up; /* under the lock */
+	uint64_t blocked_ns; /* that it slept: not those on a CPU, or waiting for one */
+	/* Under the lock: */
+	pid_t thread; /* that makes it; 0: none yet */
+	bool is_done, is_given_up;
 };
 
 /* Threads are the process's, so is this. */
@@ -59,6 +63,7 @@ static struct {
 	VEC(struct call *) given_up; /* not through yet */
 	uint32_t nr_threads, nr_idle;
 	uint64_t wait_left_ns, filled_ns;
+	bool is_paced;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the system calls ---- */
@@ -124,6 +129,29 @@ static void call_destroy(struct call *call)
 
 /* ---- in the threads ---- */
 
+/*
+ * How long this thread has been on a CPU or waiting for one (see /proc/PID/schedstat in
+ * Documentation/scheduler/sched-stats.rst). A kernel that does not count the waiting says 0 of it.
+ */
+static uint64_t runnable_ns(int schedstat_fd)
+{
+	char text[96];
+	ssize_t got = pread(schedstat_fd, text, sizeof(text) - 1, 0);
+	unsigned long long cpu_ns = 0, delay_ns = 0;
+	text[got > 0 ? got : 0] = '\0';
+	sscanf(text, "%llu %llu", &cpu_ns, &delay_ns);
+	return cpu_ns + delay_ns;
+}
+
+static void make_call_timed(struct call *call, int schedstat_fd)
+{
+	uint64_t begun_ns = clock_now_ns(), runnable = runnable_ns(schedstat_fd);
+	make_call(call);
+	runnable = runnable_ns(schedstat_fd) - runnable;
+	uint64_t took_ns = clock_now_ns() - begun_ns;
+	call->blocked_ns = took_ns > runnable ? took_ns - runnable : 0;
+}
+
 static void forget_given_up(struct call *call)
 {
 	size_t left = 0;
@@ -135,11 +163,12 @@ static void forget_given_up(struct call *call)
 }
 
 /* Under the lock, which it leaves meanwhile. */
-static void serve_call(struct call *call)
+static void serve_call(struct call *call, int schedstat_fd)
 {
 	if (!call->is_given_up) {
+		call->thread = gettid();
 		pthread_mutex_unlock(&pool.lock);
-		make_call(call);
+		make_call_timed(call, schedstat_fd);
 		pthread_mutex_lock(&pool.lock);
 	}
 	call->is_done = true;
@@ -151,6 +180,7 @@ static void serve_call(struct call *call)
 
 static void *serve_calls(void *context)
 {
+	CLEANUP_FD int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_lock(&pool.lock);
 	pool.nr_idle++;
 	while (pool.is_started || pool.waiting.len) {
@@ -160,7 +190,7 @@ static void *serve_calls(void *context)
 		}
 		struct call *call = pool.waiting.data[--pool.waiting.len];
 		pool.nr_idle--;
-		serve_call(call);
+		serve_call(call, schedstat_fd);
 		pool.nr_idle++;
 	}
 	pool.nr_idle--;
@@ -195,6 +225,13 @@ void proc_access_stop(void)
 	pool.is_started = false;
 	if (pool.pid)
 		pthread_cond_broadcast(&pool.submitted);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+void proc_access_set_paced(bool is_paced)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.is_paced = is_paced;
 	pthread_mutex_unlock(&pool.lock);
 }
 
@@ -247,14 +284,30 @@ static bool proc_access_wait_for(const struct call *call, uint64_t until_ns)
 	return call->is_done;
 }
 
+/* It is not the process that keeps us waiting: the machine is busy. */
+static bool lacks_cpu(const struct call *call)
+{
+	char path[64], text[256];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)call->thread);
+	CLEANUP_FD int fd = call->thread ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t got = fd < 0 ? 0 : fd_read(fd, text, sizeof(text) - 1);
+	text[got > 0 ? got : 0] = '\0';
+	const char *state = strrchr(text, ')');
+	return !call->thread || (state && strncmp(state, ") R", 3) == 0);
+}
+
 /* Under the lock. False: it is the threads' from now on. */
 static bool proc_access_submit(struct call *call, uint64_t begun_ns, uint64_t time_ns)
 {
 	vec_push(&pool.waiting, call);
 	pthread_cond_signal(&pool.submitted);
 	bool is_done = proc_access_wait_for(call, begun_ns + time_ns);
-	uint64_t took_ns = clock_now_ns() - begun_ns;
-	pool.wait_left_ns -= took_ns < pool.wait_left_ns ? took_ns : pool.wait_left_ns;
+	for (int i = 1; i < STARVED_MAX && !is_done && lacks_cpu(call); i++)
+		is_done = proc_access_wait_for(call, clock_now_ns() + time_ns);
+	uint64_t spent_ns = clock_now_ns() - begun_ns;
+	if (is_done && pool.is_paced)
+		spent_ns = call->blocked_ns;
+	pool.wait_left_ns -= spent_ns < pool.wait_left_ns ? spent_ns : pool.wait_left_ns;
 	if (!is_done) {
 		call->is_given_up = true;
 		vec_push(&pool.given_up, call);

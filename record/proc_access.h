@@ -25,6 +25,12 @@ void proc_access_start(void);
 /* Does not wait for calls that were given up. */
 void proc_access_stop(void);
 
+/*
+ * Whoever asks of many processes, a part at a time, sets this meanwhile: then only the time that
+ * calls are blocked is limited, not what they take.
+ */
+void proc_access_set_paced(bool is_paced);
+
 /* `name`: of the file below /proc/PID, or "" for the folder. All fail with ETIMEDOUT, too. */
 
 /* As open(2), with O_CLOEXEC; the descriptor is the caller's. */

@@ -114,19 +114,26 @@ static bool add_proc_mapping(void *context, const struct proc_mapping *found)
 	return process_map(scan->process, &mapping);
 }
 
-/* False: the process did not let it be read; it is to be read again. */
+/*
+ * False: the process did not let it be read; it is to be read again. If that was the first time,
+ * what the next one finds holds from then on: samples of the time between may need it, and what was
+ * mapped meanwhile is there by events as well.
+ */
 static bool scan_maps(struct process_table *table, struct process *process, uint64_t time_ns)
 {
-	struct scan scan = {table, process, time_ns};
+	bool was_unread = process->is_unread;
+	struct scan scan = {table, process, was_unread ? process->known_since_ns : time_ns};
 	struct proc_limit limit = {.max_ns = SCAN_MAX_NS};
 	process->has_vdso = true;
 	process->is_stale = false;
-	process->rescanned_ns = process->known_since_ns = time_ns;
+	process->rescanned_ns = time_ns;
+	process->known_since_ns = scan.time_ns;
 	uint64_t begun_ns = clock_now_ns();
 	proc_each_mapping(process->pid, &limit, add_proc_mapping, &scan);
 	process->rescan_cost_ns = clock_now_ns() - begun_ns;
-	table->pool.refused += limit.is_reached || limit.is_locked;
+	table->pool.refused += limit.is_reached || (limit.is_locked && !was_unread);
 	process->is_stale |= limit.is_locked;
+	process->is_unread = was_unread && limit.is_locked;
 	return !limit.is_locked;
 }
 
@@ -218,7 +225,7 @@ struct process *process_table_get(struct process_table *table, uint32_t pid, uin
 		return process;
 	process = process_add(table, pid);
 	read_identity(process);
-	scan_maps(table, process, time_ns);
+	process->is_unread = !scan_maps(table, process, time_ns);
 	return process;
 }
 
@@ -269,6 +276,7 @@ void process_table_fork(
 	child->has_vdso = parent->has_vdso;
 	child->known_since_ns = parent->known_since_ns;
 	child->is_stale = parent->is_stale;
+	child->is_unread = parent->is_unread;
 	mapping_table_share(&child->mappings, &parent->mappings);
 	mem_free(child->cgroup);
 	child->cgroup = mem_strdup(parent->cgroup);
@@ -278,7 +286,7 @@ void process_table_exec(struct process_table *table, struct process *process, ui
 {
 	mapping_table_clear(&process->mappings);
 	process->known_since_ns = time_ns;
-	process->is_stale = process->has_exec_id = false;
+	process->is_stale = process->is_unread = process->has_exec_id = false;
 	process->compiled = NULL;
 	process->has_sought_runtimes = false;
 	process->has_vdso = false;
@@ -301,7 +309,7 @@ void process_table_reused(struct process_table *table, struct process *process, 
 	process_table_exec(table, process, time_ns);
 	process->start_ns = 0;
 	read_identity(process);
-	scan_maps(table, process, time_ns);
+	process->is_unread = !scan_maps(table, process, time_ns);
 }
 
 void process_table_purge(struct process_table *table, uint64_t before_ns)

@@ -29,6 +29,7 @@ struct process {
 	uint64_t rescan_cost_ns;   /* what that took */
 	uint64_t known_since_ns;   /* when all of it was known last: at an exec, or by /proc */
 	bool is_stale;             /* records of it were left out since */
+	bool is_unread;            /* /proc could not be read, ever */
 	uint32_t exec_id;          /* of its samples; only if */
 	bool has_exec_id;          /* there was one, of this image */
 	uint64_t exited_ns;        /* 0 while alive */

@@ -632,13 +632,20 @@ static bool has_unread_processes(const struct session *session)
 	return session->next_process < session->processes.len;
 }
 
-/* There may be tens of thousands. One whose samples come before its turn is read with the first. */
+/*
+ * There may be tens of thousands. One whose samples come before its turn is read with the first.
+ * What is read holds from the begin on: a sample that was taken before the turn may still be in the
+ * ring, and what has changed since is told by events.
+ */
 static void read_processes(struct session *session)
 {
-	uint64_t now = clock_now_ns(), until = now + READ_PROCESSES_NS;
-	for (; has_unread_processes(session) && now < until; now = clock_now_ns())
-		translate_add_process(
-			&session->translate, session->processes.data[session->next_process++], now);
+	uint64_t until = clock_now_ns() + READ_PROCESSES_NS;
+	proc_access_set_paced(true);
+	while (has_unread_processes(session) && clock_now_ns() < until)
+		translate_add_process(&session->translate,
+			session->processes.data[session->next_process++],
+			session->account.begun_ns);
+	proc_access_set_paced(false);
 }
 
 static uint64_t next_deadline(const struct session *session)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "record/process.h"
 #include "tests/unit/unit.h"
 
 /* A FIFO that has no writer keeps open() waiting, as a lock of the process does. */
@@ -88,6 +89,55 @@ TEST(proc_access_gives_up_what_a_process_keeps_waiting)
 	CHECK(can_open(own));
 	unlink(fifo.path);
 	end_child(child);
+}
+
+/* Thousands of processes are read at once, where a budget of waiting is soon used up. */
+TEST(proc_access_that_is_paced_counts_only_what_blocks)
+{
+	enum {
+		CALLS = 20000, /* of 10 us at the least, where 80 ms may be waited */
+	};
+	int given_up = 0;
+	proc_access_start();
+	proc_access_set_paced(true);
+	for (int i = 0; i < CALLS; i++)
+		given_up += !can_open((uint32_t)getpid());
+	proc_access_set_paced(false);
+	proc_access_stop();
+	CHECK(given_up < CALLS / 100);
+}
+
+/* Samples that came before it could be read need its mappings, too. */
+TEST(process_that_is_read_late_is_known_since_the_first_try)
+{
+	struct fifo fifo;
+	uint32_t own = (uint32_t)getpid();
+	struct object_table objects = {0};
+	const uint64_t second = NS_PER_S;
+	struct process_table table = {.objects = &objects};
+	fifo_create(&fifo);
+	proc_access_start();
+	CHECK_INT(proc_access_open(own, fifo.name, O_RDONLY), -1);
+	struct process *process = process_table_get(&table, own, second);
+	CHECK_INT(mapping_table_count(&process->mappings), 0);
+	CHECK_INT(table.pool.refused, 1);
+	CHECK_INT(process_table_get(&table, own, 2 * second)->known_since_ns, second);
+	CHECK_INT(table.pool.refused, 1);
+	fifo_let_through(&fifo);
+	CHECK(becomes_open(own));
+	process_table_get(&table, own, 3 * second);
+	const struct mapping *code =
+		mapping_table_find(&process->mappings, (uint64_t)(uintptr_t)process_table_get);
+	CHECK(code && code->time_ns == second);
+	CHECK_INT(process->known_since_ns, second);
+	/* What is read once more is of then. */
+	process_note_loss(process);
+	process_table_get(&table, own, 4 * second);
+	CHECK_INT(process->known_since_ns, 4 * second);
+	proc_access_stop();
+	process_table_deinit(&table);
+	object_table_deinit(&objects);
+	unlink(fifo.path);
 }
 
 TEST(proc_access_says_why)
