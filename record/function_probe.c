@@ -13,6 +13,15 @@
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
 #include "format/elf/go_pclntab.h"
+#include "record/source_line.h"
+
+/* What a user wrote. */
+struct probe_words {
+	char *path;
+	const char *place; /* a function, or FILE:LINE */
+	char *file;        /* of the line, if it is one; else NULL, 0 */
+	uint32_t line;
+};
 
 /* As shells look for programs; NULL: it is nowhere. From malloc(). */
 static char *find_program(const char *name)
@@ -108,44 +117,109 @@ static struct err *find_named_function(
 	return err;
 }
 
-static struct err *find_function_in_file(
-	const char *function, bool needs_return, struct function_probe *probe)
+static struct err *find_line(
+	struct elf_file *elf, const struct probe_words *words, struct function_probe *probe)
+{
+	struct source_line line = {0};
+	try(source_line_find(elf, probe->path, words->file, words->line, &line));
+	vec_each(&line.addresses, address) {
+		uint64_t offset;
+		if (offset_of_address(elf, *address, &offset))
+			add_offset(probe, offset);
+	}
+	source_line_deinit(&line);
+	if (probe->offsets.len)
+		return NULL;
+	return err_new(ERR_USAGE, "%s: its debug information has %s:%u where the file has nothing",
+		probe->path, words->file, words->line);
+}
+
+static struct err *find_in_file(
+	const struct probe_words *words, bool needs_return, struct function_probe *probe)
 {
 	CLEANUP_FD int fd = open(probe->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct elf_file *elf;
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", probe->path);
 	try(err_wrap(elf_file_open(fd, &elf), "%s", probe->path));
-	struct err *err = needs_return && go_pclntab_is_in(elf)
-				  ? err_new(ERR_USAGE,
-					    "%s is a Go program: it moves its stacks, and a probe "
-					    "of a return "
-					    "would crash it; uprobe:PATH:FUNCTION has its calls",
-					    probe->path)
-				  : find_named_function(elf, function, probe);
+	struct err *err;
+	if (needs_return && go_pclntab_is_in(elf))
+		err = err_new(ERR_USAGE,
+			"%s is a Go program: it moves its stacks, and a probe of a return would "
+			"crash it; uprobe:PATH:FUNCTION has its calls",
+			probe->path);
+	else if (words->line)
+		err = find_line(elf, words, probe);
+	else
+		err = find_named_function(elf, words->place, probe);
 	elf_file_destroy(elf);
 	return err;
 }
 
+static void probe_words_deinit(struct probe_words *words)
+{
+	mem_free(words->path);
+	mem_free(words->file);
+}
+
+/* A line's number; 0: it is none. */
+static uint32_t number_of_line(const char *text)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+	return *text >= '1' && *text <= '9' && !*end && number <= INT32_MAX ? (uint32_t)number : 0;
+}
+
 /* From the right: a path may hold colons, too. */
-struct err *function_probe_find(const char *kind, const char *text, struct function_probe *ret)
+static struct err *split_words(const char *text, struct probe_words *ret)
 {
 	const char *colon = strrchr(text, ':');
 	if (!colon || colon == text || !colon[1])
 		return err_new(ERR_USAGE, "\"%s\" is not PATH:FUNCTION", text);
-	CLEANUP_FREE char *path = mem_strndup(text, (size_t)(colon - text));
-	struct function_probe probe = {.path = find_program(path)};
-	if (!probe.path)
-		return err_sys(errno, "cannot open %s", path);
-	struct str event = {0};
-	str_printf(&event, "%s:%s:%s", kind, path_last_part(probe.path), colon + 1);
-	probe.event = str_steal(&event);
+	struct probe_words words = {.line = number_of_line(colon + 1), .place = colon + 1};
+	words.path = mem_strndup(text, (size_t)(colon - text));
+	char *file = words.line ? strrchr(words.path, ':') : NULL;
+	if (words.line && (!file || file == words.path || !file[1])) {
+		mem_free(words.path);
+		return err_new(ERR_USAGE, "\"%s\" is not PATH:FILE:LINE", text);
+	}
+	if (file) {
+		*file = 0;
+		words.file = mem_strdup(file + 1);
+		words.place = text + (file + 1 - words.path);
+	}
+	*ret = words;
+	return NULL;
+}
+
+static struct err *find_probe(
+	const char *kind, const struct probe_words *words, struct function_probe *ret)
+{
 	bool needs_return = strcmp(kind, "uprobe") != 0;
-	struct err *err = find_function_in_file(colon + 1, needs_return, &probe);
+	if (words->line && needs_return)
+		return err_new(ERR_USAGE,
+			"a line does not return: uprobe:%s:%s has each time that it is come to",
+			words->path, words->place);
+	struct function_probe probe = {.path = find_program(words->path)};
+	if (!probe.path)
+		return err_sys(errno, "cannot open %s", words->path);
+	struct str event = {0};
+	str_printf(&event, "%s:%s:%s", kind, path_last_part(probe.path), words->place);
+	probe.event = str_steal(&event);
+	struct err *err = find_in_file(words, needs_return, &probe);
 	if (err)
 		function_probe_deinit(&probe);
 	else
 		*ret = probe;
+	return err;
+}
+
+struct err *function_probe_find(const char *kind, const char *text, struct function_probe *ret)
+{
+	struct probe_words words = {0};
+	try(split_words(text, &words));
+	struct err *err = find_probe(kind, &words, ret);
+	probe_words_deinit(&words);
 	return err;
 }
 

@@ -109,7 +109,7 @@ static bool get_numbers(struct dwarf_line_header *header, struct bytes_cursor *b
 {
 	header->min_instruction_bytes = dwarf_u8(body);
 	header->max_operations = header->encoding.version >= 4 ? dwarf_u8(body) : 1;
-	dwarf_u8(body); /* default_is_stmt: every row counts here */
+	header->begins_statements = dwarf_u8(body);
 	header->line_base = (int8_t)dwarf_u8(body);
 	header->line_range = dwarf_u8(body);
 	header->opcode_base = dwarf_u8(body);

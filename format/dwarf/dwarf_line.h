@@ -17,6 +17,7 @@ struct dwarf_line_file {
 struct dwarf_line_header {
 	struct dwarf_encoding encoding;
 	uint8_t min_instruction_bytes, max_operations;
+	bool begins_statements; /* rows do, until an opcode says otherwise */
 	int8_t line_base;
 	uint8_t line_range, opcode_base;
 	uint8_t operands[256];              /* by standard opcode: how many LEB128s follow it */

@@ -8,7 +8,7 @@ struct machine {
 	struct dwarf_row *rows;
 
 	/* Instead of addresses and rows: dwarf_line_visit(). NULL: not. */
-	void (*visit)(void *context, uint64_t address);
+	dwarf_line_visit_fn *visit;
 	void *context;
 
 	/* Its registers. */
@@ -28,6 +28,7 @@ static void reset(struct machine *machine)
 {
 	machine->address = machine->operation = 0;
 	machine->row = (struct dwarf_row){.file = 1, .line = 1, .is_known = true};
+	machine->row.is_statement = machine->header->begins_statements;
 	machine->in_sequence = machine->is_live = false;
 	machine->target = UINT64_MAX;
 }
@@ -85,7 +86,7 @@ static void pass_addresses(struct machine *machine)
 static inline void dwarf_line_machine_write_row(struct machine *machine)
 {
 	if (machine->visit)
-		machine->visit(machine->context, machine->address);
+		machine->visit(machine->context, machine->address, &machine->row);
 	else if (machine->address > machine->target)
 		pass_addresses(machine);
 	else if (!machine->in_sequence)
@@ -118,7 +119,7 @@ static void run_extended(struct machine *machine, struct bytes_cursor *cursor)
 	switch ((enum dwarf_lne)dwarf_u8(&body)) {
 	case DW_LNE_end_sequence:
 		if (machine->visit)
-			machine->visit(machine->context, machine->address);
+			machine->visit(machine->context, machine->address, NULL);
 		else if (machine->in_sequence && machine->address > machine->target)
 			pass_addresses(machine);
 		reset(machine);
@@ -169,6 +170,8 @@ static void run_standard(struct machine *machine, struct bytes_cursor *cursor, u
 		machine->operation = 0;
 		break;
 	case DW_LNS_negate_stmt:
+		machine->row.is_statement = !machine->row.is_statement;
+		break;
 	case DW_LNS_set_basic_block:
 	case DW_LNS_set_prologue_end:
 	case DW_LNS_set_epilogue_begin:
@@ -325,8 +328,8 @@ void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_f
 	}
 }
 
-void dwarf_line_visit(const struct dwarf_line_header *header,
-	void (*visit)(void *context, uint64_t address), void *context)
+void dwarf_line_visit(
+	const struct dwarf_line_header *header, dwarf_line_visit_fn *visit, void *context)
 {
 	struct machine machine = {.header = header, .visit = visit, .context = context};
 	struct bytes_cursor cursor = header->program;

@@ -17,6 +17,7 @@
 struct dwarf_row {
 	uint32_t file, line, column;
 	bool is_known;
+	bool is_statement; /* where a breakpoint fits; of dwarf_line_visit() only */
 };
 
 /*
@@ -27,10 +28,11 @@ void dwarf_line_run(const struct dwarf_line_header *header, const struct dwarf_f
 	const uint64_t *addresses, size_t count, struct dwarf_row *rows);
 
 /*
- * Visits the address of every row and the end of every sequence, as they come: what
+ * Visits every row and, with NULL for it, the end of every sequence, as they come: what
  * dwarf_line_run() says of an address can only change there.
  */
-void dwarf_line_visit(const struct dwarf_line_header *header,
-	void (*visit)(void *context, uint64_t address), void *context);
+typedef void dwarf_line_visit_fn(void *context, uint64_t address, const struct dwarf_row *row);
+void dwarf_line_visit(
+	const struct dwarf_line_header *header, dwarf_line_visit_fn *visit, void *context);
 
 #endif

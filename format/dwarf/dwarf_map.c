@@ -19,11 +19,16 @@ struct mapper {
 	uint8_t *may_need_lines; /* its root has been read, and has no ranges */
 };
 
-static void put_boundary(void *context, uint64_t address)
+static void note_boundary(struct dwarf_boundaries *boundaries, uint64_t address)
 {
-	struct dwarf_boundaries *boundaries = context;
 	if (boundaries->list.len < DWARF_BOUNDARIES_MAX)
 		vec_push(&boundaries->list, address);
+}
+
+static void put_boundary(void *context, uint64_t address, const struct dwarf_row *row)
+{
+	(void)row;
+	note_boundary(context, address);
 }
 
 static size_t dwarf_map_lower_bound(const struct mapper *mapper, uint64_t address)
@@ -41,8 +46,8 @@ static size_t dwarf_map_lower_bound(const struct mapper *mapper, uint64_t addres
 static void dwarf_map_claim(struct mapper *mapper, uint32_t unit, uint64_t start, uint64_t end)
 {
 	if (mapper->boundaries) {
-		put_boundary(mapper->boundaries, start);
-		put_boundary(mapper->boundaries, end);
+		note_boundary(mapper->boundaries, start);
+		note_boundary(mapper->boundaries, end);
 		return;
 	}
 	size_t i = dwarf_map_lower_bound(mapper, start);

@@ -52,8 +52,9 @@ void dwarf_marks_put(struct dwarf_marks *marks, uint64_t address)
 	marks->words.data[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS;
 }
 
-static void dwarf_marks_put_row(void *context, uint64_t address)
+static void dwarf_marks_put_row(void *context, uint64_t address, const struct dwarf_row *row)
 {
+	(void)row;
 	dwarf_marks_put(context, address);
 }
 

@@ -123,6 +123,28 @@ test_calls_and_returns() {
 	want_refusal 'cannot open' -e uprobe:./nowhere:main
 }
 
+line_of() { # TEXT
+	grep -nF "$1" "$(dirname "$0")/counted.c" | head -n 1 | cut -d: -f1
+}
+
+test_lines_of_sources() {
+	local call field
+	call=$(line_of 'syscall(SYS_getppid);')
+	field=$(line_of 'const char *name;')
+	cp "$WORKLOADS/counted" . || fail "cannot copy the workload"
+	run "$EBPROF" record -m 64M -e "uprobe:./counted:e2e/counted.c:$call" -- ./counted calls 25
+	want_status 0 record
+	[[ $(weight "uprobe:counted:e2e/counted.c:$call" do_calls) == 25 ]] ||
+		fail "$(weight "uprobe:counted:e2e/counted.c:$call" do_calls) of 25, line $call"
+	want_refusal "no code of counted.c:$field: the nearest lines that have some are [0-9]* and [0-9]*" \
+		-e "uprobe:./counted:counted.c:$field"
+	want_refusal 'did you mean counted.c' -e "uprobe:./counted:counte.c:$call"
+	want_refusal 'no code of a source file "unted.c"' -e "uprobe:./counted:unted.c:$call"
+	want_refusal 'is not PATH:FILE:LINE' -e "uprobe:./counted:$call"
+	want_refusal 'a line does not return' -e "duration:./counted:counted.c:$call"
+	strip -o stripped counted && want_refusal 'build it with -g' -e "uprobe:./stripped:counted.c:$call"
+}
+
 # What the kernel counts is always counted, in a group or not.
 test_groups() {
 	record_counted -e '{page-faults,minor-faults},cs' -c 1 -- faults 500
