@@ -36,6 +36,8 @@ enum {
 	EVENT_MAX_OPEN_CALLS = 1 << 16, /* calls of them that have not returned */
 	EVENT_MAX_OPEN_SYSCALLS = 1 << 16,
 	EVENT_MAX_CONTENTIONS = 1 << 14,   /* tasks that wait for locks of the kernel at a time */
+	EVENT_MAX_OPEN_REQUESTS = 1 << 15, /* to disks */
+	EVENT_DEVICE_MINOR_BITS = 20,      /* of a device's number, below those of the major one */
 	EVENT_MAX_SYSCALLS = 1 << 10,      /* numbers of system calls stay below */
 	EVENT_SYSCALL_OF_32_BITS = 0xffff, /* in place of a number: of a program of 32 bits */
 };
@@ -55,6 +57,7 @@ enum event_source_number {
 	EVENT_SOURCE_CALL = EVENT_SOURCE_DURATION, /* the first of EVENT_MAX_CALLS */
 	EVENT_SOURCE_SYSCALL = EVENT_SOURCE_CALL + EVENT_MAX_CALLS,
 	EVENT_SOURCE_LOCK,
+	EVENT_SOURCE_BLOCK_IO,
 	EVENT_SOURCES,
 	EVENT_DURATIONS = EVENT_SOURCES - EVENT_SOURCE_DURATION,
 };
@@ -106,6 +109,9 @@ enum event_type {
 	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
 	EVENT_LABELS = 9,
 	EVENT_WAKER = 10, /* a struct event_sample: who ended a wait whose sample comes later */
+	EVENT_BEGUN = 11, /* likewise: who began what the EVENT_ENDED of its number ends */
+	/* A struct event_sample of the task and with the stacks of the EVENT_BEGUN: it has none. */
+	EVENT_ENDED = 12,
 };
 
 enum event_stack_kind {
@@ -167,7 +173,8 @@ struct event_file {
 struct event_sample {
 	unsigned int type; /* EVENT_SAMPLE */
 	unsigned short cpu;
-	unsigned short source; /* its number */
+	unsigned char source;    /* its number */
+	unsigned char operation; /* of block I/O: enum event_block_operation */
 	unsigned int pid, tid;
 	unsigned long long time_ns;     /* CLOCK_MONOTONIC */
 	unsigned long long user_hash;   /* 0: no user stack (kernel thread) */
@@ -190,9 +197,20 @@ struct event_sample {
 	 * 0: it has none. */
 	unsigned long long labels;
 	unsigned int syscall; /* the number plus 1; 0: none */
-	unsigned int zero;
-	/* Of a wait: the number of the EVENT_WAKER that ended it, or an enum event_waker. */
+	unsigned int device;  /* of block I/O, as the kernel numbers it; 0: none */
+	/* Of a wait: the number of the EVENT_WAKER that ended it, or an enum event_waker. Of an
+	 * EVENT_BEGUN and its EVENT_ENDED, their number. */
 	unsigned long long waker;
+};
+
+/* What a request to a disk does: include/linux/blk_types.h, enum req_op. */
+enum event_block_operation {
+	EVENT_BLOCK_READ = 0,
+	EVENT_BLOCK_WRITE = 1,
+	EVENT_BLOCK_FLUSH = 2,
+	EVENT_BLOCK_DISCARD = 3,
+	EVENT_BLOCK_OTHER,
+	EVENT_BLOCK_OPERATIONS,
 };
 
 enum event_waker {
@@ -278,9 +296,10 @@ enum event_counter {
 	EVENT_COUNTER_IDLE,
 	EVENT_COUNTER_FILTERED,
 	EVENT_COUNTER_LOST_RING,
-	EVENT_COUNTER_LOST_BUSY, /* in the midst of another one of the lane */
-	EVENT_COUNTER_BELOW,     /* not selected: others of the source stand for them */
-	EVENT_COUNTER_LATE,      /* behind the end of sampling: not among the events */
+	/* In the midst of another one of the lane; or there was no room to follow it. */
+	EVENT_COUNTER_LOST_BUSY,
+	EVENT_COUNTER_BELOW, /* not selected: others of the source stand for them */
+	EVENT_COUNTER_LATE,  /* behind the end of sampling: not among the events */
 	EVENT_COUNTERS,
 };
 
@@ -445,9 +464,11 @@ struct event_config {
 	unsigned int label_sources;   /* bits: of which labels are wanted */
 	unsigned int waits;           /* bits: which enum event_wait are sampled */
 	unsigned int wakers;          /* ... with who ended them */
-	unsigned int has_traces;      /* there are tracepoints */
-	unsigned int has_heap;        /* allocations are sampled, */
-	unsigned int heap_distance;   /* ... one in so many bytes on average */
+	unsigned int has_block_io;    /* requests to disks are sampled */
+	unsigned int has_queue_argument; /* tracepoints of their beginning have the queue first */
+	unsigned int has_traces;         /* there are tracepoints */
+	unsigned int has_heap;           /* allocations are sampled, */
+	unsigned int heap_distance;      /* ... one in so many bytes on average */
 	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
 	struct event_function {
 		unsigned long long start, end;

@@ -268,6 +268,27 @@ struct task_struct___5_13 {
 	long state;
 } KERNEL_TYPE;
 
+/* ---- requests to disks ---- */
+
+struct gendisk {
+	int major, first_minor;
+} KERNEL_TYPE;
+
+struct request_queue {
+	struct gendisk *disk;
+} KERNEL_TYPE;
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 start_time_ns;
+} KERNEL_TYPE;
+
+struct request___5_16 {
+	struct gendisk *rq_disk;
+} KERNEL_TYPE;
+
 /* include/uapi/linux/bpf.h */
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];

@@ -146,6 +146,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->type = EVENT_SAMPLE;
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->source = source;
+	sample->operation = 0;
 	sample->event = event;
 	sample->is_followed = false;
 	sample->counted_by = 0;
@@ -157,6 +158,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
 	sample->labels = 0;
 	sample->syscall = 0;
+	sample->device = 0;
 	sample->waker = EVENT_WAKER_UNKNOWN;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	put_head(&scratch->kernel.head, EVENT_STACK_KERNEL, sample->pid, sample->time_ns);
@@ -219,11 +221,14 @@ static __noinline void send_second_event(
 		counted, scratch, are_stacks_sent && send(sample, sizeof(*sample), wakeup_flag()));
 }
 
-/* Of the sample, and of the event that has the same stacks, which is sent now. A waker is none. */
+/*
+ * Of the sample, and of the event that has the same stacks, which is sent now. A waker is none, and
+ * what has begun none yet.
+ */
 static __always_inline void count_outcomes(
 	struct event_counters *counted, struct scratch *scratch, bool is_sent)
 {
-	if (config.wakers && scratch->sample.type == EVENT_WAKER)
+	if ((config.wakers || config.has_block_io) && scratch->sample.type != EVENT_SAMPLE)
 		return;
 	count_outcome(counted, scratch, is_sent);
 	if (config.waits && scratch->second_value)

@@ -86,6 +86,7 @@ static struct err *take_event_spec(const struct event_spec *spec, struct record_
 		return NULL;
 	case EVENT_SPEC_SYSCALLS:
 	case EVENT_SPEC_LOCKS:
+	case EVENT_SPEC_BLOCK_IO:
 		events->has_syscalls = true;
 		return NULL;
 	case EVENT_SPEC_TRACEPOINT:
@@ -287,6 +288,7 @@ static const struct opt_word event_words[] = {
 	{"wall", 0, false},
 	{"syscalls", 0, false},
 	{"lock", 0, false},
+	{"blk-io", 0, false},
 	{"page-faults", 0, false},
 	{"minor-faults", 0, false},
 	{"major-faults", 0, false},

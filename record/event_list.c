@@ -122,6 +122,9 @@ static void list_durations(const struct event_listing *listing)
 		{"lock", NULL, "locks of the kernel", "ns",
 			"waits for mutexes and semaphores of the kernel; -e offcpu has the users'",
 			"hundreds of ns a contention; a sample about 10 us", NULL, false},
+		{"blk-io", NULL, "requests to disks", "ns",
+			"how long disks take, by disk, and who reads or writes (-s label:disk)",
+			"under 1 us a request; a sample about 10 us", NULL, false},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		list_event(listing, &rows[i]);

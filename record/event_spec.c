@@ -217,6 +217,7 @@ static bool find_own_event(struct span name, struct event_spec *spec)
 		{"runq", EVENT_SPEC_WAITS, SESSION_EVENT_NONE, SESSION_WAIT_RUN_QUEUE, false},
 		{"syscalls", EVENT_SPEC_SYSCALLS, SESSION_EVENT_NONE, 0, false},
 		{"lock", EVENT_SPEC_LOCKS, SESSION_EVENT_NONE, 0, false},
+		{"blk-io", EVENT_SPEC_BLOCK_IO, SESSION_EVENT_NONE, 0, false},
 		{"wall", EVENT_SPEC_WAITS, SESSION_EVENT_NONE,
 			SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE, true},
 	};
@@ -341,8 +342,8 @@ static bool is_tracepoint(struct span text)
 
 static struct err *refuse_unknown(struct span name)
 {
-	static const char *const own[] = {
-		"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall", "syscalls", "lock", NULL};
+	static const char *const own[] = {"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall",
+		"syscalls", "lock", "blk-io", NULL};
 	CLEANUP_FREE char *word = mem_strndup(name.at, name.len);
 	struct nearest nearest = nearest_to(word);
 	for (size_t i = 0; own[i]; i++)
@@ -452,12 +453,14 @@ static struct err *check_modifiers(struct event_spec *spec)
 	if (spec->kind == EVENT_SPEC_TIMER && has_more_than_levels(modifiers))
 		return err_new(ERR_USAGE, "\"%s\": the timer knows :u and :k only", spec->name);
 	bool has_none = spec->kind == EVENT_SPEC_WAITS || spec->kind == EVENT_SPEC_SYSCALLS ||
-			spec->kind == EVENT_SPEC_LOCKS || spec->kind == EVENT_SPEC_TRACEPOINT;
+			spec->kind == EVENT_SPEC_LOCKS || spec->kind == EVENT_SPEC_BLOCK_IO ||
+			spec->kind == EVENT_SPEC_TRACEPOINT;
 	if (has_none && (modifiers->user || modifiers->kernel || has_more_than_levels(modifiers)))
 		return err_new(ERR_USAGE, "\"%s\": %s have no modifiers", spec->name,
 			spec->kind == EVENT_SPEC_WAITS        ? "waits"
 			: spec->kind == EVENT_SPEC_TRACEPOINT ? "tracepoints"
 			: spec->kind == EVENT_SPEC_LOCKS      ? "locks"
+			: spec->kind == EVENT_SPEC_BLOCK_IO   ? "requests to disks"
 							      : "system calls");
 	return NULL;
 }

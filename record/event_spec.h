@@ -24,6 +24,7 @@ enum event_spec_kind {
 	EVENT_SPEC_CALL,       /* likewise, from its entry to its return */
 	EVENT_SPEC_SYSCALLS,   /* text: the name of one; NULL: all */
 	EVENT_SPEC_LOCKS,      /* of the kernel */
+	EVENT_SPEC_BLOCK_IO,   /* requests to disks */
 	EVENT_SPEC_TRACEPOINT, /* text: SYSTEM:NAME, with * and ?; value_field */
 	EVENT_SPEC_COUNTER,    /* type, config and what follows */
 	EVENT_SPEC_PMU,        /* text: its name; terms that sysfs explains, see record/pmu.h */

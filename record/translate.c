@@ -53,8 +53,8 @@ void translate_deinit(struct translate *translate)
 	process_table_deinit(&translate->processes);
 	object_table_deinit(&translate->objects);
 	map_deinit(&translate->stack_by_hash);
-	map_deinit(&translate->waker_places);
-	vec_deinit(&translate->wakers);
+	early_stacks_deinit(&translate->early);
+	block_devices_deinit(&translate->devices);
 	map_deinit(&translate->kept_by_hash);
 	vec_deinit(&translate->kept_stacks);
 	sideband_batch_clear(&translate->sideband);
@@ -333,22 +333,27 @@ static void blame_object(struct translate *translate, const struct resolved_stac
 		blame_table_add(&translate->blames, object, stack->truncation);
 }
 
-static void translate_count_stack(struct translate *translate, const struct event_sample *sample,
+/* What counts the samples with such a stack. */
+static uint64_t *outcome_of_stack(struct translate *translate, const struct event_sample *sample,
 	const struct resolved_stack *user)
 {
 	struct translate_stats *stats = &translate->stats;
-	if (!sample->user_hash) {
-		stats->kernel_only++;
-	} else if (user->is_left) {
-		stats->left++;
-	} else if (user->truncation) {
-		stats->truncated[user->truncation]++;
+	if (!sample->user_hash)
+		return &stats->kernel_only;
+	if (user->is_left)
+		return &stats->left;
+	if (user->truncation)
+		return &stats->truncated[user->truncation];
+	return translate->stacks.nodes.data[user->node].is_guessed ? &stats->by_guesses
+								   : &stats->complete;
+}
+
+static void translate_count_stack(struct translate *translate, const struct event_sample *sample,
+	const struct resolved_stack *user)
+{
+	++*outcome_of_stack(translate, sample, user);
+	if (sample->user_hash && !user->is_left && user->truncation)
 		blame_object(translate, user);
-	} else if (translate->stacks.nodes.data[user->node].is_guessed) {
-		stats->by_guesses++;
-	} else {
-		stats->complete++;
-	}
 }
 
 /*
@@ -398,7 +403,7 @@ static void count_unlabelled(
 		translate->stats.lacking_labels.unknown += process->unlabelled;
 }
 
-/* The set in the file; what it lacks is counted. */
+/* The set of the label table; what it lacks is counted. */
 static uint32_t translate_labels_of(
 	struct translate *translate, struct process *process, const struct event_sample *sample)
 {
@@ -416,7 +421,7 @@ static uint32_t translate_labels_of(
 		lacking->cut += (flags & EVENT_LABELS_CUT) != 0;
 		lacking->left_out += is_short;
 	}
-	return emitter_labels(&translate->emitter, set);
+	return set;
 }
 
 static void follow_registered_code(
@@ -454,21 +459,11 @@ static void put_values_of_sample(
 	writer_sample(writer, out);
 }
 
-enum {
-	MAX_WAKERS = 64 * 1024, /* whose waits have not arrived */
-};
-
-static void forget_wakers(struct translate *translate)
-{
-	map_deinit(&translate->waker_places);
-	translate->wakers.len = 0;
-}
-
 /*
- * Who ended a wait, until the sample of that comes. What a stack left to the reader has more is not
- * kept. False: not yet.
+ * Who ended a wait, or began what has not ended, until the sample of that comes. What a stack left
+ * to the reader has more is kept of the latter only. False: not yet.
  */
-static bool take_waker(
+static bool take_early(
 	struct translate *translate, const struct event_sample *sample, bool may_wait)
 {
 	struct emitter *emitter = &translate->emitter;
@@ -477,19 +472,20 @@ static bool take_waker(
 	enum found found = find_stack(translate, sample->user_hash, may_wait, &user);
 	if (found == NOT_YET)
 		return false;
-	if (translate->wakers.len >= MAX_WAKERS)
-		forget_wakers(translate);
 	if (found == FOUND && find_stack(translate, sample->kernel_hash, false, &kernel) == FOUND) {
 		take_program_from_pending(translate, process);
 		emitter->sampled_ns = sample->time_ns;
-		struct translate_waker waker = {
+		struct early_stack early = {
 			.epoch = emitter->epoch,
 			.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
 			.user = emitter_node(emitter, user.node),
 			.kernel = emitter_node(emitter, kernel.node),
+			.outcome = outcome_of_stack(translate, sample, &user),
 		};
-		*map_put(&translate->waker_places, sample->waker, NULL) = translate->wakers.len;
-		vec_push(&translate->wakers, waker);
+		if (user.is_left && sample->type == EVENT_BEGUN)
+			early.snapshot = emitter_snapshot(emitter, process,
+				snapshot_table_find(&translate->snapshots, sample->user_hash));
+		early_stacks_put(&translate->early, sample->waker, &early);
 	}
 	snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
@@ -499,18 +495,12 @@ static bool take_waker(
 static void put_waker(
 	struct translate *translate, const struct event_sample *sample, struct layout_sample *out)
 {
+	struct early_stack waker;
 	if (sample->waker == EVENT_WAKER_INTERRUPT)
 		out->waker = LAYOUT_WAKER_INTERRUPT;
-	const uint64_t *place = sample->waker < EVENT_WAKERS
-					? NULL
-					: map_get(&translate->waker_places, sample->waker);
-	if (!place)
-		return;
-	struct translate_waker waker = translate->wakers.data[*place];
-	map_remove(&translate->waker_places, sample->waker);
-	if (!translate->waker_places.len)
-		translate->wakers.len = 0;
-	if (waker.epoch != translate->emitter.epoch)
+	if (sample->waker < EVENT_WAKERS ||
+		!early_stacks_take(&translate->early, sample->waker, &waker) ||
+		waker.epoch != translate->emitter.epoch)
 		return;
 	out->waker = waker.thread + 1;
 	out->waker_user_stack = waker.user;
@@ -535,7 +525,8 @@ static uint32_t translate_put_sample(struct translate *translate, const struct e
 		.weight = sample->value,
 		.measured = sample->measured,
 		.syscall = sample->syscall,
-		.labels = translate_labels_of(translate, process, sample),
+		.labels = emitter_labels(
+			&translate->emitter, translate_labels_of(translate, process, sample)),
 	};
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
@@ -606,6 +597,36 @@ static bool take_sample(
 	if (!sample->is_followed)
 		snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
+}
+
+/* Of a file that ended between both there are no ids of its stacks: it is not resolved. */
+static void take_ended(struct translate *translate, const struct event_sample *sample)
+{
+	struct process *process = translate_process_of(translate, sample);
+	struct early_stack early;
+	bool is_there = early_stacks_take(&translate->early, sample->waker, &early) &&
+			early.epoch == translate->emitter.epoch;
+	count_taken(translate, sample, is_there);
+	if (!is_there)
+		return;
+	++*early.outcome;
+	struct layout_sample out = {
+		.time_ns = sample->time_ns,
+		.event = translate_event_id(translate, sample),
+		.thread = early.thread,
+		.cpu = sample->cpu,
+		.weight = sample->value,
+		.measured = sample->measured,
+		.user_stack = early.user,
+		.kernel_stack = early.kernel,
+		.snapshot = early.snapshot,
+		.labels = emitter_labels(&translate->emitter,
+			block_devices_label(&translate->devices, &translate->labels,
+				translate_labels_of(translate, process, sample), sample)),
+	};
+	writer_sample(translate->emitter.writer, &out);
+	if (!translate->unwritten_ns)
+		translate->unwritten_ns = sample->time_ns;
 }
 
 void translate_take_kept(struct translate *translate, const struct event_sample *sample)
@@ -714,8 +735,13 @@ static bool translate_take_record(
 		apply_events_until(translate, sample->time_ns);
 		return take_sample(translate, sample, may_wait);
 	case EVENT_WAKER:
+	case EVENT_BEGUN:
 		apply_events_until(translate, sample->time_ns);
-		return take_waker(translate, sample, may_wait);
+		return take_early(translate, sample, may_wait);
+	case EVENT_ENDED:
+		apply_events_until(translate, sample->time_ns);
+		take_ended(translate, sample);
+		break;
 	case EVENT_STACK:
 		if (!translate_has_code(translate, stack, may_wait))
 			return false;

@@ -12,6 +12,8 @@
 #include "bpf/event.h"
 #include "format/base/bytes.h"
 #include "record/blame_table.h"
+#include "record/block_device.h"
+#include "record/early_stacks.h"
 #include "record/emitter.h"
 #include "record/gap_log.h"
 #include "record/label/label_table.h"
@@ -64,13 +66,8 @@ struct translate {
 	struct emitter emitter;
 	struct resolver resolver;
 	struct snapshot_table snapshots;
-	struct map waker_places; /* number of a waker -> index of: */
-	VEC(struct translate_waker {
-		uint32_t epoch;  /* of the emitter: the file that these ids hold in */
-		uint32_t thread; /* an id, as those of the stacks: */
-		uint32_t user;
-		uint32_t kernel;
-	}) wakers;
+	struct early_stacks early;
+	struct block_devices devices;
 	struct map stack_by_hash; /* node | truncation << 32 */
 	/* Of stacks that samples name again when they are over: hash -> index + 1. */
 	struct map kept_by_hash;

@@ -41,6 +41,19 @@ static __noinline __u64 select_duration(__u32 source, __u64 ns)
 }
 
 /*
+ * An event that there is no room for to follow it to its end, which adds nothing to the sums: clang
+ * would make of that an atomic instruction that came with Linux 5.12.
+ */
+static __always_inline void count_unfollowed(__u32 source)
+{
+	struct event_counters *counted = counters_of(source);
+	if (!counted || is_over())
+		return;
+	COUNT(counted->of[EVENT_COUNTER_EVENTS].count);
+	COUNT(counted->of[EVENT_COUNTER_LOST_BUSY].count);
+}
+
+/*
  * The lane of tasks, or NULL: another task was preempted in the midst of its sample there, and this
  * one is lost. See begin_hit() of kernels without bpf_loop.
  */

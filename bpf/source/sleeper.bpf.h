@@ -72,6 +72,8 @@ static __always_inline void begin_sleeper(
 	sample->exec_id = BPF_CORE_READ(task, self_exec_id);
 	sample->labels = 0;
 	sample->syscall = 0;
+	sample->device = 0;
+	sample->operation = 0;
 	sample->waker = EVENT_WAKER_UNKNOWN;
 	bpf_probe_read_kernel(sample->comm, sizeof(sample->comm), &task->comm);
 	put_head(&sleeper->kernel.head, EVENT_STACK_KERNEL, id.pid, waits_end_ns);

@@ -2,6 +2,7 @@
 #ifndef EBPROF_SOURCES_BPF_H
 #define EBPROF_SOURCES_BPF_H
 
+#include "bpf/source/block.bpf.h"
 #include "bpf/source/call.bpf.h"
 #include "bpf/source/counter.bpf.h"
 #include "bpf/source/heap.bpf.h"

@@ -1,5 +1,6 @@
 #include "record/source/sources.h"
 
+#include "record/source/block_io.h"
 #include "record/source/call.h"
 #include "record/source/counter.h"
 #include "record/source/heap.h"
@@ -24,6 +25,7 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_CALL... EVENT_SOURCE_CALL + EVENT_MAX_CALLS - 1] = &call_source,
 	[EVENT_SOURCE_SYSCALL] = &system_call_source,
 	[EVENT_SOURCE_LOCK] = &kernel_lock_source,
+	[EVENT_SOURCE_BLOCK_IO] = &block_io_source,
 };
 
 _Static_assert((int)EVENT_SOURCES <= (int)EVENT_MAX_SOURCES, "tables have room for them");

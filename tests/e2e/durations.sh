@@ -149,6 +149,26 @@ test_locks_of_the_kernel() {
 	[[ $(weight syscalls write_contended) -gt 0 ]] || fail "no writes beside"
 }
 
+# Reads past the page cache, each a request; a disk of bios alone (zram, overlays in memory) has none.
+test_requests_to_disks() {
+	local requests sum
+	dd if=/dev/zero of=blocks bs=4k count=300 conv=fsync 2>/dev/null || fail "cannot write a file"
+	dd if=blocks of=/dev/null bs=4k iflag=direct 2>/dev/null || skip "no reads past the page cache here"
+	run "$EBPROF" record -e blk-io/period=1/ -- dd if=blocks of=/dev/null bs=4k iflag=direct
+	want_status 0 record
+	want_exact ebprof.data
+	requests=$(tally blk-io events count) sum=$(tally blk-io events sum)
+	((requests)) || skip "this disk has no requests"
+	((requests >= 300 && requests <= 330)) || fail "$requests requests of 300 reads"
+	[[ $(tally blk-io samples count) == "$requests" && $(tally blk-io samples sum) == "$sum" ]] ||
+		fail "not all are samples: $("$EBPROF" info ebprof.data | grep ^blk-io)"
+	[[ $(weight blk-io read) == "$sum" ]] || fail "read() has $(weight blk-io read) ns of $sum"
+	"$EBPROF" report --stdio -s label:disk,label:io >report 2>/dev/null || fail report
+	grep -qE '100\.00% .* [a-z]+[0-9a-z]* +read$' report || fail "which disk: $(cat report)"
+	want_refusal 'have no modifiers' -e blk-io:u
+	want_refusal 'did you mean blk-io' -e blk_io
+}
+
 # What hits of a tracepoint weigh is a field of theirs.
 test_values_of_tracepoints() {
 	record_durations -e syscalls:sys_exit_read/value=ret/ -- reads 1000

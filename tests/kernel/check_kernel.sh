@@ -428,6 +428,7 @@ judge_durations() { # KERNEL LOG
 	judge_if_new_enough "$kernel" "$log" "verify calls" 'needs Linux 5\.15'
 	judge_programs "$kernel" "$log" "verify wakers"
 	judge_if_new_enough "$kernel" "$log" "verify lock" 'Linux 5\.19'
+	judge_programs "$kernel" "$log" "verify block"
 	judge_if_new_enough "$kernel" "$log" "verify heap" 'needs Linux 5\.15'
 	want_status "$kernel" "$log" "record getppid"
 	if [[ $(part "$log" "info getppid" | jq '[.sources[] | .events.count] | max' 2>/dev/null) == 300 ]]; then ok; else

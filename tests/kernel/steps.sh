@@ -81,6 +81,7 @@ section "folded calls" "$ebprof" convert --folded -i "$work/calls.data" -o -
 section "verify calls" verify_for calls -e syscalls -e "duration:$programs/counted:do_calls" -- true
 section "verify wakers" verify_for wakers -e offcpu --wakers -- true
 section "verify lock" verify_for lock -e lock -- true
+section "verify block" verify_for block -e blk-io -- true
 section "verify heap" verify_for heap --heap -- "$programs/shape_dynamic"
 section "record getppid" "$ebprof" record -m 64M -o "$work/getppid.data" -e syscall:getppid -- \
 	"$programs/counted" calls 300

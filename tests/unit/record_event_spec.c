@@ -158,6 +158,8 @@ TEST(event_spec_durations)
 	CHECK_INT(parse("syscalls:sys_enter_read")->kind, EVENT_SPEC_TRACEPOINT);
 	CHECK_INT(parse("lock:contention_begin")->kind, EVENT_SPEC_TRACEPOINT);
 	CHECK_INT(parse("lock/period=7/")->kind, EVENT_SPEC_LOCKS);
+	CHECK_INT(parse("blk-io/period=7/")->kind, EVENT_SPEC_BLOCK_IO);
+	CHECK_INT(parse("blk-io/period=7/")->period, 7);
 }
 
 TEST(event_spec_values_of_tracepoints)

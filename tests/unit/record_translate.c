@@ -105,6 +105,32 @@ TEST(events_wait_for_records_that_are_older)
 	teardown(&fixture);
 }
 
+/* The sample is of the time of the end, with the stack of the beginning. */
+TEST(what_ends_has_the_stack_that_came_before)
+{
+	struct fixture fixture;
+	struct result result;
+	setup(&fixture);
+	const uint64_t word = in_file(7, 0x123);
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &word, 1);
+	push_part(&fixture, EVENT_BEGUN, 101, 5000, 20);
+	push_part(&fixture, EVENT_ENDED, 0, 5000, 30);
+	push_part(&fixture, EVENT_ENDED, 0, 5001, 31); /* whose beginning did not come */
+	translate_run(&fixture.translate, 50, UINT64_MAX);
+	read_back(&fixture, &result);
+	CHECK_INT(result.nr_samples, 1);
+	check_sample(&result, 0, "/bin/a+123");
+	CHECK_INT(result.samples[0].weight, 600);
+	CHECK_INT(result.samples[0].measured, 300);
+	CHECK(result.samples[0].labels);
+	CHECK_INT(fixture.translate.stats.complete, 1);
+	CHECK_INT(fixture.translate.stats.taken[0].received.count, 2);
+	CHECK_INT(fixture.translate.stats.taken[0].unresolved.count, 1);
+	teardown(&fixture);
+}
+
 /* What stacks of it were is not what the next one's frames are. */
 TEST(a_number_can_come_to_mean_another_file)
 {

@@ -113,6 +113,25 @@ static inline void push_sample_of(struct fixture *fixture, uint32_t pid, uint64_
 	translate_collect(&fixture->translate, &sample, sizeof(sample));
 }
 
+/* What begins and ends with a stack, and then with its time. */
+static inline void push_part(struct fixture *fixture, enum event_type type, uint64_t hash,
+	uint64_t number, uint64_t time_ns)
+{
+	struct event_sample sample = {
+		.type = type,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.user_hash = hash,
+		.start_ns = 5,
+		.value = 600,
+		.measured = 300,
+		.waker = number,
+		.operation = EVENT_BLOCK_WRITE,
+	};
+	translate_collect(&fixture->translate, &sample, sizeof(sample));
+}
+
 static inline void push_sample(
 	struct fixture *fixture, uint64_t hash, uint64_t time_ns, const char *comm)
 {

@@ -18,7 +18,7 @@ enum {
 
 /* Of the fields that programs ask for, without the variable they ask by. */
 static const char *const fields[EMULATED_RELEASES][MAX_FIELDS] = {
-	[EMULATED_5_10] = {"vmacache_seqnum", "i_mtime"},
+	[EMULATED_5_10] = {"vmacache_seqnum", "i_mtime", "rq_disk"},
 	[EMULATED_6_1] = {"__state", "mm_mt", "i_mtime"},
 	[EMULATED_6_4] = {"__state", "mm_mt", "mm_lock_seq", "i_mtime"},
 	[EMULATED_6_7] = {"__state", "mm_mt", "mm_lock_seq", "__i_mtime"},

@@ -228,6 +228,12 @@ void emulate_return(const struct unwind_registers *regs);
 /* The current task makes a system call, and is back with these registers. */
 void emulate_syscall_enter(uint32_t number);
 void emulate_syscall_exit(const struct unwind_registers *regs);
+/* A request to a disk, which the current task, with these registers, begins, and its end. */
+struct request;
+struct request *emulate_request(uint32_t operation, uint32_t bytes);
+void emulate_request_is_allocated(struct request *request);
+void emulate_request_begins(struct request *request, const struct unwind_registers *regs);
+void emulate_request_ends(struct request *request, uint32_t bytes);
 struct event_tally emulated_tally(uint32_t source, enum event_counter counter);
 
 /* ---- the recorder's side of the maps ---- */

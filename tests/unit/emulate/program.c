@@ -64,6 +64,9 @@ int on_waker_without_loop(struct bpf_raw_tracepoint_args *ctx);
 int on_lock_wanted(struct bpf_raw_tracepoint_args *ctx);
 int on_lock(struct bpf_raw_tracepoint_args *ctx);
 int on_lock_without_loop(struct bpf_raw_tracepoint_args *ctx);
+int on_block(struct bpf_raw_tracepoint_args *ctx);
+int on_block_without_loop(struct bpf_raw_tracepoint_args *ctx);
+int on_block_end(struct bpf_raw_tracepoint_args *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
@@ -176,6 +179,10 @@ static void make_maps(void)
 	struct emulated_map contended = DESCRIBE(contentions);
 	contended.max_entries = 16;
 	emulate_map(&contended);
+	struct emulated_map requests = DESCRIBE(open_requests);
+	requests.max_entries = 512;
+	emulate_map(&requests);
+	emulate_map(&DESCRIBE(block_lanes));
 	emulate_map(&DESCRIBE(sleepers));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
@@ -506,6 +513,52 @@ void emulate_syscall_exit(const struct unwind_registers *regs)
 	put_registers(saved_registers(), regs);
 	arguments.args[0] = (uintptr_t)saved_registers();
 	on_syscall((struct bpf_raw_tracepoint_args *)&arguments);
+}
+
+/* The first pointer in a request is that to its disk before Linux 5.16, or to its queue. */
+struct request *emulate_request(uint32_t operation, uint32_t bytes)
+{
+	struct request *request = emulate_kernel_memory(sizeof(*request));
+	struct request_queue *queue = emulate_kernel_memory(sizeof(*queue));
+	struct gendisk *disk = emulate_kernel_memory(sizeof(*disk));
+	*disk = (struct gendisk){.major = 253, .first_minor = 16};
+	queue->disk = disk;
+	*request = (struct request){
+		.q = emulated.release == EMULATED_5_10 ? (void *)disk : queue,
+		.cmd_flags = operation | 1U << 11, /* REQ_SYNC */
+		.__data_len = bytes,
+		.start_time_ns = emulated.time_ns,
+	};
+	return request;
+}
+
+void emulate_request_begins(struct request *request, const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	struct {
+		__u64 args[2];
+	} arguments = {{(uintptr_t)request, (uintptr_t)request}};
+	emulate_config()->has_block_io = true;
+	emulate_config()->has_queue_argument = emulated.release == EMULATED_5_10;
+	if (emulate_config()->has_queue_argument)
+		arguments.args[0] = (uintptr_t)request->q;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	on_block((struct bpf_raw_tracepoint_args *)&arguments);
+}
+
+void emulate_request_ends(struct request *request, uint32_t bytes)
+{
+	struct {
+		__u64 args[3];
+	} arguments = {{(uintptr_t)request, 0, bytes}};
+	on_block_end((struct bpf_raw_tracepoint_args *)&arguments);
+	request->__data_len -= bytes;
+}
+
+void emulate_request_is_allocated(struct request *request)
+{
+	request->start_time_ns = emulated.time_ns;
 }
 
 struct event_tally emulated_tally(uint32_t source, enum event_counter counter)
