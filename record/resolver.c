@@ -13,7 +13,6 @@ enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
 	MAX_KEPT_SNAPSHOTS = 16, /* of a process */
 	MAX_INLINED = 128,       /* functions in each other */
-	MAX_NUMBERS = 8,         /* of one file: several CPUs may meet it at once */
 	MAX_SOUGHT_FILES = 256,  /* of a process: browsers have a hundred */
 };
 
@@ -22,6 +21,8 @@ enum {
 void resolver_deinit(struct resolver *resolver)
 {
 	vec_deinit(&resolver->files);
+	vec_deinit(&resolver->numbers);
+	map_deinit(&resolver->numbers_of);
 	map_deinit(&resolver->runs);
 }
 
@@ -65,6 +66,41 @@ static struct object *object_of_event(struct resolver *resolver, const struct ev
 		       : process_read_file(processes, process, event->start, event->end);
 }
 
+static struct file_numbers *number_list(struct resolver *resolver, const struct object *object)
+{
+	static const struct file_numbers none;
+	bool is_new;
+	uint64_t *place = map_put(&resolver->numbers_of, object->serial, &is_new);
+	if (is_new) {
+		vec_push(&resolver->numbers, none);
+		*place = resolver->numbers.len;
+	}
+	return &resolver->numbers.data[*place - 1];
+}
+
+/* A copy, since more may come to be. */
+static struct file_numbers find_numbers(
+	const struct resolver *resolver, const struct object *object)
+{
+	const uint64_t *place = map_get(&resolver->numbers_of, object->serial);
+	return place ? resolver->numbers.data[*place - 1] : (struct file_numbers){0};
+}
+
+static void forget_number(struct resolver *resolver, const struct object *object, uint32_t number)
+{
+	struct file_numbers *numbers = number_list(resolver, object);
+	for (uint32_t i = 0; i < numbers->count; i++)
+		if (numbers->number[i] == number)
+			numbers->number[i] = numbers->number[--numbers->count];
+}
+
+static void note_number(struct resolver *resolver, const struct object *object, uint32_t number)
+{
+	struct file_numbers *numbers = number_list(resolver, object);
+	if (numbers->count < RESOLVER_MAX_NUMBERS)
+		numbers->number[numbers->count++] = number;
+}
+
 /* From now on the number means this object; NULL: it is not known which one it is. */
 static void name_number(
 	struct resolver *resolver, const struct event_file *event, struct object *object)
@@ -72,10 +108,14 @@ static void name_number(
 	if (event->file >= resolver->files.len)
 		vec_resize(&resolver->files, event->file + 1);
 	struct object **known = &resolver->files.data[event->file];
-	if (object && *known && object != *known)
+	if (!object || object == *known)
+		return;
+	if (*known) {
 		resolver_forget_nodes(resolver);
-	if (object)
-		*known = object;
+		forget_number(resolver, *known, event->file);
+	}
+	note_number(resolver, object, event->file);
+	*known = object;
 }
 
 void resolver_take_file(struct resolver *resolver, const struct event_file *event)
@@ -443,16 +483,6 @@ static bool leave_bad_jump(struct resolver *resolver, const struct snapshot *sna
 	return true;
 }
 
-/* The numbers that the BPF side has for a file. */
-static void find_numbers(const struct resolver *resolver, const struct object *object,
-	uint32_t numbers[MAX_NUMBERS], size_t *count)
-{
-	*count = 0;
-	for (size_t i = 0; i < resolver->files.len && *count < MAX_NUMBERS; i++)
-		if (resolver->files.data[i] == object)
-			numbers[(*count)++] = (uint32_t)i;
-}
-
 /* A frame that is left by a rule of its file, or by what its code says. */
 struct rest {
 	const struct snapshot *snapshot;
@@ -502,21 +532,21 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	const struct mapping *mapping, struct object *object, uint64_t offset,
 	const struct unwind_rule **rule)
 {
-	uint32_t numbers[MAX_NUMBERS];
 	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
 	rest->guess = EVENT_END_COMPLETE;
 	rest->finds = UNWIND_FOUND_BY_RULE;
 	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
 		return end;
+	const struct file_numbers numbers = find_numbers(resolver, mapping->object);
 	struct code_frame frame = {.snapshot = rest->snapshot,
 		.stack = &rest->stack,
 		.process = rest->process,
 		.mapping = mapping,
 		.regs = &rest->regs,
-		.files = numbers,
+		.files = numbers.number,
+		.nr_files = numbers.count,
 		.is_exact = rest->is_exact,
 		.is_asked = rest->is_asked};
-	find_numbers(resolver, mapping->object, numbers, &frame.nr_files);
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
 		resolver_seek_runtimes(resolver, rest->process);

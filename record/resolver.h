@@ -21,6 +21,16 @@
 #include "record/snapshot.h"
 #include "record/stack_table.h"
 
+enum {
+	RESOLVER_MAX_NUMBERS = 8, /* of one file: several CPUs may meet it at once */
+};
+
+/* The numbers that the BPF side has for a file. */
+struct file_numbers {
+	uint32_t number[RESOLVER_MAX_NUMBERS];
+	uint32_t count;
+};
+
 struct resolver {
 	struct process_table *processes; /* borrowed, as the others */
 	struct jit_table *jit;
@@ -33,7 +43,9 @@ struct resolver {
 	bool is_behind;                     /* so many records wait that none is to wait for code */
 	bool keeps_snapshots; /* leaves what it is not to unwind to the report, without limit */
 	VEC(struct object *) files; /* by number; NULL: not known */
-	struct map runs;            /* pieces of stacks that came before, see resolver.c */
+	VEC(struct file_numbers) numbers;
+	struct map numbers_of; /* serial of an object -> which of `numbers`, plus 1 */
+	struct map runs;       /* pieces of stacks that came before, see resolver.c */
 	uint64_t runs_seed;
 };
 
