@@ -253,6 +253,7 @@ static bool made_hang(const struct target_reader *reader, uint32_t pid)
 void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns)
 {
 	*map_put(&reader->spent_ns, pid, NULL) += ns;
+	reader->all_spent_ns += ns;
 }
 
 bool target_reader_has_time_left(struct target_reader *reader, uint32_t pid)
@@ -260,10 +261,13 @@ bool target_reader_has_time_left(struct target_reader *reader, uint32_t pid)
 	uint64_t now = clock_now_ns();
 	if (now - reader->spent_from_ns >= NS_PER_S) {
 		map_clear(&reader->spent_ns);
+		reader->all_spent_ns = 0;
 		reader->spent_from_ns = now;
 	}
+	if (reader->all_spent_ns < all_share_ns / 2)
+		return true;
 	const uint64_t *spent = map_get(&reader->spent_ns, pid);
-	uint64_t share = all_share_ns / (reader->spent_ns.len + 1);
+	uint64_t share = all_share_ns / 2 / (reader->spent_ns.len + 1);
 	return !spent || *spent < (share > least_share_ns ? share : least_share_ns);
 }
 

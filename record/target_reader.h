@@ -6,8 +6,9 @@
  * cannot die, and the next one goes on. Workers are forked by another process, which was forked
  * when the recorder was small, so that one which cannot die holds neither memory nor descriptors.
  *
- * Processes share the workers' time: one that made a read hang is not read again, and each has
- * its part of each second. What they do not get is given up, which each read says.
+ * Processes share the workers' time: one that made a read hang is not read again. The first half
+ * of each second's time is for who needs it, of the other half each has its part. What they do not
+ * get is given up, which each read says.
  */
 #ifndef EBPROF_TARGET_READER_H
 #define EBPROF_TARGET_READER_H
@@ -51,7 +52,7 @@ struct target_reader {
 	struct map hung;     /* pid -> when the process started */
 	struct map hung_uid; /* -> how many of the user's processes did */
 	struct map spent_ns; /* pid -> of the second that began at spent_from_ns */
-	uint64_t spent_from_ns;
+	uint64_t spent_from_ns, all_spent_ns;
 };
 
 /* `fn` must not depend on anything that changes after target_reader_start(). */
