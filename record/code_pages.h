@@ -1,8 +1,9 @@
 /*
- * Machine code of the processes that are recorded, page by page, from their memory. That is read by
- * target_reader.h, since a read of what a process mapped may never return; meanwhile a page is
- * pending. It holds what stood there when it was read: of code of no file it is read again for what
- * happened later. Code of a file is read once, and where the process is gone, from the file.
+ * Machine code of the processes that are recorded, page by page. That of a file is read from the
+ * file, once, when target_file.h lets it be opened and the kernel has the page at hand. All other
+ * is read from the process's memory by target_reader.h, since such a read may never return;
+ * meanwhile a page is pending. It holds what stood there when it was read: of code of no file it is
+ * read again for what happened later.
  */
 #ifndef EBPROF_CODE_PAGES_H
 #define EBPROF_CODE_PAGES_H
@@ -23,16 +24,38 @@ struct code_page {
 	uint8_t bytes[CODE_PAGE_BYTES];
 	uint16_t len;     /* 0: it cannot be read */
 	bool is_pending;  /* it is being read */
-	bool is_final;    /* it was tried in all ways */
+	uint32_t pid;     /* whose memory was read */
 	uint64_t read_ns; /* 0: not yet */
+};
+
+/* Pages that follow on each other and are read at once. */
+struct code_pages_run {
+	bool is_of_file;
+	uint32_t pid;
+	uint64_t owner; /* the file's serial, or the process */
+	uint64_t place; /* of the first: offset in the file, or address */
+	uint32_t count;
+};
+
+/* A file whose code was asked for; fd -1: it cannot be opened. */
+struct code_pages_file {
+	uint32_t serial;
+	int fd;
+	uint64_t tried_ns;
+};
+
+enum {
+	CODE_PAGES_FILES = 16,
 };
 
 struct code_pages {
 	struct target_reader reader;
+	struct code_pages_file files[CODE_PAGES_FILES];
+	size_t nr_files;   /* that there were; places are taken in turn */
 	struct map by_key; /* hash of whose page it is -> struct code_page * */
 	uint64_t seed;
-	VEC(uint64_t) reading; /* keys of pending pages, in the reader's order, */
-	size_t read;           /* ... from here on */
+	VEC(struct code_pages_run) reading; /* in the reader's order, */
+	size_t read;                        /* ... from here on */
 };
 
 void code_pages_init(struct code_pages *pages);

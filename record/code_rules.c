@@ -17,9 +17,10 @@ enum {
 	SCAN_MAX_WORDS = 4096,     /* of stack */
 	CALLER_MAX_WORDS = 128,    /* ... of a frame whose caller's call is looked for */
 	SCAN_MAX_DEPTH = 256,
-	SCAN_MAX_STEPS = 8192,          /* of all that one scan tries: a millisecond or two */
-	MAX_SPENT_NS = 100 * NS_PER_MS, /* of a second */
-	FAILURES_MAX = 3,               /* then the BPF side learns that there is no rule */
+	SCAN_MAX_STEPS = 8192,         /* of all that one scan tries: a millisecond or two */
+	TIME_DIVISOR = 10,             /* of each second a tenth may be spent, */
+	MAX_LEFT_NS = 300 * NS_PER_MS, /* ... and what was not is kept, for a program that begins */
+	FAILURES_MAX = 3,              /* then the BPF side learns that there is no rule */
 };
 
 void code_rules_init(struct code_rules *code, struct process_table *processes)
@@ -518,7 +519,10 @@ static bool find_from_begin(struct reading *reading, struct unwind_rule *rule)
 
 /* ---- choosing ---- */
 
-/* The rules of the whole way are known from now on: of its instructions, and of its calls. */
+/*
+ * The rules of the way are known from now on: those of its calls, and where a thread was
+ * interrupted in it, those of its instructions, at which that happens again.
+ */
 static void put_way(struct reading *reading, enum code_rule_kind kind)
 {
 	size_t count = reading->found.len - 1; /* the last one is the frame's own */
@@ -528,7 +532,8 @@ static void put_way(struct reading *reading, enum code_rule_kind kind)
 		uint64_t ip = found->address;
 		if (ip < mapping->start || ip >= mapping->end)
 			continue;
-		code_rules_put_known(reading, ip, ip, kind, &found->rule);
+		if (reading->frame->is_exact)
+			code_rules_put_known(reading, ip, ip, kind, &found->rule);
 		if (code_rules_is_behind_call(reading, mapping, ip))
 			code_rules_put_known(reading, ip, ip - 1, kind, &found->rule);
 	}
@@ -536,14 +541,15 @@ static void put_way(struct reading *reading, enum code_rule_kind kind)
 }
 
 /* The main loop has other things to do, however many processes there are. */
-static bool has_time_left(struct code_rules *code, uint32_t pid, uint64_t now_ns)
+static bool has_time_left(struct code_rules *code, uint32_t pid)
 {
-	if (now_ns - code->second_ns >= NS_PER_S) {
-		code->second_ns = now_ns;
-		code->spent_ns = 0;
-	}
-	return code->spent_ns < MAX_SPENT_NS &&
-	       target_reader_has_time_left(&code->pages.reader, pid);
+	uint64_t now_ns = clock_now_ns();
+	uint64_t more_ns = (now_ns - code->left_since_ns) / TIME_DIVISOR;
+	code->left_ns =
+		more_ns < MAX_LEFT_NS - code->left_ns ? code->left_ns + more_ns : MAX_LEFT_NS;
+	code->left_since_ns = now_ns;
+	return code->left_ns > MAX_LEFT_NS / 2 ||
+	       (code->left_ns && target_reader_has_time_left(&code->pages.reader, pid));
 }
 
 /* Whether other code was written there since the sample: what is read now tells nothing of it. */
@@ -569,6 +575,7 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 		.accepts = accept_return,
 		.on_rule = note_rule,
 		.context = reading,
+		.is_over = &reading->is_pending,
 		.has_frame_bytes = regs->known >> UNWIND_FP & 1 && frame_bytes <= FRAME_MAX_BYTES,
 		.frame_bytes = (int32_t)frame_bytes};
 	bool is_other = is_overwritten(reading);
@@ -651,16 +658,20 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 		uint32_t pid = frame->process->pid;
 		struct reading reading = {.code = code, .frame = frame};
 		struct unwind_rule found;
-		uint64_t begun_ns = clock_now_ns();
-		if (!may_wait || !has_time_left(code, pid, begun_ns))
+		uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+		if (!has_time_left(code, pid))
 			return EVENT_END_COMPLETE;
 		*kind = read_frame(&reading, &found);
 		vec_deinit(&reading.found);
-		uint64_t spent_ns = clock_now_ns() - begun_ns;
-		code->spent_ns += spent_ns;
+		uint64_t spent_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+		code->left_ns -= spent_ns < code->left_ns ? spent_ns : code->left_ns;
 		target_reader_charge(&code->pages.reader, pid, spent_ns);
-		if (*kind == CODE_RULE_UNKNOWN)
+		if (*kind == CODE_RULE_UNKNOWN && may_wait)
 			return EVENT_END_TABLE_PENDING;
+		if (*kind == CODE_RULE_UNKNOWN) {
+			*kind = CODE_RULE_NONE;
+			return EVENT_END_COMPLETE;
+		}
 		if (*kind == CODE_RULE_NONE)
 			note_failure(&reading);
 		uint32_t number = *kind == CODE_RULE_NONE

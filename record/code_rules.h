@@ -56,7 +56,7 @@ struct code_rules {
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
 	uint64_t seed;
-	uint64_t second_ns, spent_ns; /* on reading: since when, how much */
+	uint64_t left_ns, left_since_ns; /* of what may be spent on reading: how much, as of when */
 	struct code_rules_statistics statistics;
 };
 
@@ -97,7 +97,7 @@ struct code_frame {
 /*
  * EVENT_END_COMPLETE: *rule is the frame's, and *kind says how it was found; *kind is
  * CODE_RULE_NONE when there is none. EVENT_END_TABLE_PENDING: code is being read, ask again; with
- * `may_wait` false it does without.
+ * `may_wait` false it does with what code there is already.
  */
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
 	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);

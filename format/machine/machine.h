@@ -52,6 +52,8 @@ struct machine_code {
 	/* The rule of an instruction on the way there; the one that was asked for comes last. */
 	void (*on_rule)(void *context, uint64_t address, const struct unwind_rule *rule);
 	void *context;
+	/* NULL, or: once it is true nothing is found any more, and the reading ends. */
+	const bool *is_over;
 	/* What the frame pointer is above the stack pointer at first, if that is known: what is
 	 * written by the one may be read by the other. */
 	bool has_frame_bytes;

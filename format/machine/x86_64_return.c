@@ -39,6 +39,7 @@ enum {
 
 enum {
 	MAX_STEPS = 3000,
+	MOST_STEPS = 100, /* that most ways have */
 	MAX_BLOCKS = 512,
 	NR_REGISTERS = 16,
 	NR_SLOTS = 24,
@@ -675,7 +676,9 @@ static bool follow_from(struct reading *reading, uint64_t address, struct state 
 		state->reg[i] = first_value((uint8_t)i);
 	x86_64_return_add_block(reading, false, address, 0, state);
 	size_t at = 0, doubtful_at = 0;
-	while (!is_found && reading->steps.len < MAX_STEPS) {
+	const bool *is_over = reading->code->is_over;
+	map_reserve(&reading->seen, MOST_STEPS);
+	while (!is_found && reading->steps.len < MAX_STEPS && !(is_over && *is_over)) {
 		struct block block; /* a copy: following adds blocks */
 		if (at < reading->blocks.len)
 			block = reading->blocks.data[at++];

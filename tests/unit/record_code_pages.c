@@ -96,6 +96,49 @@ TEST(code_pages_end_where_the_mapping_does)
 	fixture_deinit(&fixture);
 }
 
+/* The page ahead is read along, and may not be there. */
+TEST(code_pages_behind_one_that_is_not_there)
+{
+	struct fixture fixture;
+	uint8_t bytes[LEN];
+	size_t got;
+	uint32_t own = (uint32_t)getpid();
+	fixture_init(&fixture);
+	mprotect(fixture.memory, CODE_PAGE_BYTES, PROT_NONE);
+	memset(fixture.memory + CODE_PAGE_BYTES, 3, CODE_PAGE_BYTES);
+	CHECK_INT(get(&fixture, own, CODE_PAGE_BYTES, 1, bytes, LEN, &got), CODE_READ);
+	CHECK_INT(bytes[0], 3);
+	CHECK_INT(get(&fixture, own, 0, 1, bytes, LEN, &got), CODE_READ_NONE);
+	fixture_deinit(&fixture);
+}
+
+static struct object *own_program(struct fixture *fixture)
+{
+	char path[512];
+	struct object_location nowhere = {0};
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	CHECK(len > 0);
+	path[len] = '\0';
+	return object_table_by_inode(&fixture->objects, path, 0, 0, false, &nowhere);
+}
+
+/* What a program's file has is there at once, and is not asked of memory. */
+TEST(code_pages_of_a_program_come_from_its_file)
+{
+	struct fixture fixture;
+	uint8_t bytes[LEN];
+	size_t got;
+	fixture_init(&fixture);
+	fixture.mapping.object = own_program(&fixture);
+	uint64_t start = fixture.mapping.start;
+	CHECK_INT(code_pages_get(&fixture.pages, (uint32_t)getpid(), &fixture.mapping, start, 1,
+			  bytes, LEN, &got),
+		CODE_READ);
+	CHECK(memcmp(bytes, "\177ELF", 4) == 0);
+	CHECK(!code_pages_are_pending(&fixture.pages));
+	fixture_deinit(&fixture);
+}
+
 static uint32_t gone_pid(void)
 {
 	pid_t child = fork();
@@ -111,16 +154,10 @@ TEST(code_pages_of_a_process_that_is_gone)
 	struct fixture fixture;
 	uint8_t bytes[LEN];
 	size_t got;
-	char path[512];
 	fixture_init(&fixture);
 	uint32_t pid = gone_pid();
 	CHECK_INT(get(&fixture, pid, 0, 1, bytes, LEN, &got), CODE_READ_NONE);
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	CHECK(len > 0);
-	path[len] = '\0';
-	struct object_location nowhere = {0};
-	fixture.mapping.object =
-		object_table_by_inode(&fixture.objects, path, 0, 0, false, &nowhere);
+	fixture.mapping.object = own_program(&fixture);
 	CHECK_INT(get(&fixture, pid, 0, 1, bytes, LEN, &got), CODE_READ);
 	CHECK_INT(got, LEN);
 	CHECK(memcmp(bytes, "\177ELF", 4) == 0);
