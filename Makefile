@@ -85,7 +85,7 @@ sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 FORMAT_DIRS := format/base format/machine format/elf format/clr format/dwarf format/file format/merge
-RECORD_DIRS := record record/source record/label record/runtime $(patsubst %/,%,$(wildcard record/runtime/*/))
+RECORD_DIRS := record record/cgroup record/source record/label record/runtime $(patsubst %/,%,$(wildcard record/runtime/*/))
 # The rooms of report/, from the top down: each is linked only against those behind it.
 REPORT_ROOMS := tui write compare analyse load name model
 room_dirs = $(patsubst %/,%,$(sort $(dir $(wildcard report/$(1)/*.c report/$(1)/*/*.c))))

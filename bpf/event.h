@@ -434,7 +434,29 @@ enum event_filter {
 	EVENT_FILTER_PROCESS = 1, /* the target map holds tgids */
 	EVENT_FILTER_THREAD = 2,  /* ... tids */
 	EVENT_FILTER_USER = 3,    /* processes with the real user ID of struct event_config */
+	EVENT_FILTER_CGROUP = 4,  /* tasks in control groups of the map, or below them */
 };
+
+/* Of version 2, and that of version 1 which has the controller "memory". */
+enum event_cgroup_hierarchy {
+	EVENT_CGROUP_UNIFIED = 0,
+	EVENT_CGROUP_MEMORY = 1,
+	EVENT_CGROUP_HIERARCHIES,
+};
+
+/* A control group: numbers are unique in a hierarchy, and not used again. */
+struct event_cgroup {
+	unsigned long long id;
+	unsigned int hierarchy; /* enum event_cgroup_hierarchy */
+	unsigned int zero;
+};
+
+enum {
+	EVENT_MAX_CGROUPS = 4096,     /* targets */
+	EVENT_MAX_CGROUP_LEVELS = 32, /* that may be targets */
+};
+
+_Static_assert(sizeof(struct event_cgroup) == 16, "key of a map");
 
 enum event_call_graph {
 	EVENT_CALL_GRAPH_AUTO = 0, /* by rules; snapshots where they do not suffice */
@@ -462,9 +484,10 @@ struct event_config {
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
-	unsigned int waits;           /* bits: which enum event_wait are sampled */
-	unsigned int wakers;          /* ... with who ended them */
-	unsigned int has_block_io;    /* requests to disks are sampled */
+	unsigned int cgroup_hierarchies; /* bits: which there are, with EVENT_FILTER_CGROUP */
+	unsigned int waits;              /* bits: which enum event_wait are sampled */
+	unsigned int wakers;             /* ... with who ended them */
+	unsigned int has_block_io;       /* requests to disks are sampled */
 	unsigned int has_queue_argument; /* tracepoints of their beginning have the queue first */
 	unsigned int has_traces;         /* there are tracepoints */
 	unsigned int has_heap;           /* allocations are sampled, */

@@ -242,6 +242,36 @@ struct cred {
 	} uid; /* the real one, kuid_t */
 } KERNEL_TYPE;
 
+/* ---- control groups ---- */
+
+struct kernfs_node {
+	__u64 id;
+} KERNEL_TYPE;
+
+struct cgroup {
+	int level; /* of the root of its hierarchy: 0 */
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[1]; /* by level, with itself; Linux 6.1 */
+} KERNEL_TYPE;
+
+struct cgroup___5_10 {
+	__u64 ancestor_ids[1];
+} KERNEL_TYPE;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} KERNEL_TYPE;
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+	struct cgroup *dfl_cgrp;               /* of version 2 */
+} KERNEL_TYPE;
+
+/* Numbers are the kernel's build's. */
+enum cgroup_subsys_id___ours {
+	memory_cgrp_id___ours = 0,
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -261,6 +291,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	void *stack;
 	struct cred *cred;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 } KERNEL_TYPE;
 

@@ -112,6 +112,13 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+SEC("raw_tp/cgroup_mkdir")
+int on_cgroup_made(void *context)
+{
+	__sync_fetch_and_add(&cgroups_made, 1);
+	return 0;
+}
+
 /* Run once by the recorder, as the task that it is, and attached to nothing. */
 SEC("raw_tp/sched_process_exit")
 int find_pid_namespace(void *context)

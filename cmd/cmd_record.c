@@ -230,6 +230,8 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.pids = ids->data,
 		.nr_pids = ids->len,
 		.uid = options.uid,
+		.cgroups = options.cgroups.data,
+		.nr_cgroups = options.cgroups.len,
 		.no_inherit = options.no_inherit,
 		.with_descendants = options.tree,
 		.event = options.events.timer,

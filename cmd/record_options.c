@@ -259,6 +259,33 @@ static struct err *parse_user(const struct opt *row, const char *text, void *mem
 	return opt_u32(row, text, &options->uid);
 }
 
+static struct err *add_cgroup(
+	struct record_options *options, enum cgroup_name_kind kind, const char *text)
+{
+	if (!*text)
+		return err_new(ERR_USAGE, "it needs a name");
+	vec_push(&options->cgroups, (struct cgroup_name){kind, text});
+	return NULL;
+}
+
+static struct err *parse_container(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	return add_cgroup(member, CGROUP_NAME_CONTAINER, text);
+}
+
+static struct err *parse_cgroup(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	return add_cgroup(member, CGROUP_NAME_PATH, text);
+}
+
+static struct err *parse_unit(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	return add_cgroup(member, CGROUP_NAME_UNIT, text);
+}
+
 static struct err *parse_cpus(const struct opt *row, const char *text, void *member)
 {
 	(void)row;
@@ -327,6 +354,11 @@ const struct opt record_options_rows[] = {
 	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), .help = "profile the whole system"},
 	{"uid", 'u', "USER", parse_user, 0,
 		.help = "profile all processes of a user: name or number"},
+	{"container", 0, "ID|NAME", parse_container, 0,
+		.help = "profile what runs in a container; once for each"},
+	{"cgroup", 0, "PATH", parse_cgroup, 0,
+		.help = "profile what runs in a control group, or below it"},
+	{"unit", 0, "NAME", parse_unit, 0, .help = "profile what runs in a unit of systemd's"},
 	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), .help = "only these CPUs: 0-3,8"},
 	{"all-user", 0, NULL, opt_flag, FIELD(all_user), .help = "only ticks in user code"},
 	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), .help = "only ticks in the kernel"},
@@ -336,7 +368,7 @@ const struct opt record_options_rows[] = {
 		.help = "with -p: the children that run already, and theirs, too"},
 	{"freq", 'F', "N|*", parse_frequency, 0,
 		.help = "samples a second and CPU, " SYSTEM_HZ
-			" with -a, -u; *: for 25% of the CPU time",
+			" of the system; *: for 25% of the CPU time",
 		.standard = RECORD_OPTIONS_HZ, .least = "1", .most = "100000",
 		.words = record_options_rates, .group = "How"},
 	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",
@@ -436,8 +468,7 @@ const struct opt_foreign record_options_foreign[] = {
 	{"-d", "addresses of data are not recorded"},
 	{"-W", "only one event is sampled, with the weight of its period"},
 	{"-R", "ebprof convert --json and --perf-script write all that is recorded of a sample"},
-	{"-G", "all control groups are recorded; ebprof report --container chooses of them"},
-	{"--cgroup", "all control groups are recorded; ebprof report --container chooses of them"},
+	{"-G", "here it is --cgroup PATH"},
 	{"-k", "times are CLOCK_MONOTONIC's"},
 	{"--clockid", "times are CLOCK_MONOTONIC's"},
 	{"--per-thread", "-t TID records one, ebprof report -s tid shows them one by one"},
@@ -465,18 +496,22 @@ const struct opt_foreign record_options_foreign[] = {
 struct err *record_options_choose_target(
 	const struct record_options *options, int operands, enum session_target *ret)
 {
-	/* -a is what -u is anyway, but for the others. */
+	/* -a is what -u and --cgroup are anyway, but for the others. */
+	bool has_cgroups = options->cgroups.len > 0;
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
-		     (options->all || options->of_user);
+		     (options->all || options->of_user || has_cgroups);
 	if (!chosen && !operands)
 		return err_new(ERR_USAGE, "no target: give -- COMMAND, -p PID, -u USER or -a (see "
 					  "ebprof record --help)");
+	if (has_cgroups && (chosen > 1 || options->of_user))
+		return err_new(ERR_USAGE, "--container, --cgroup and --unit exclude -p, -t and -u");
 	if (chosen > 1)
 		return err_new(ERR_USAGE, "give one of -p, -t, -u and -a");
 	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
 	*ret = options->pids.len   ? SESSION_PROCESSES
 	       : options->tids.len ? SESSION_THREADS
 	       : options->of_user  ? SESSION_USER
+	       : has_cgroups       ? SESSION_CGROUPS
 	       : options->all      ? SESSION_SYSTEM
 				   : SESSION_COMMAND;
 	return NULL;
@@ -576,7 +611,8 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "--tree goes with -p PID");
 	try(check_events(options));
 	try(check_usdt_stacks(options));
-	bool is_system = target == SESSION_SYSTEM || target == SESSION_USER;
+	bool is_system =
+		target == SESSION_SYSTEM || target == SESSION_USER || target == SESSION_CGROUPS;
 	if (options->period)
 		options->frequency_hz = 0;
 	else if (!options->frequency_given && is_system)
@@ -603,6 +639,7 @@ void record_options_deinit(struct record_options *options)
 {
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
+	vec_deinit(&options->cgroups);
 	vec_deinit(&options->cpus);
 	vec_deinit(&options->events.usdt);
 	event_specs_deinit(&options->events.specs);

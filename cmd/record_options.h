@@ -11,6 +11,7 @@
 
 #include "cmd/opt.h"
 #include "format/base/vec.h"
+#include "record/cgroup/target_cgroups.h"
 #include "record/cpu.h"
 #include "record/event_spec.h"
 #include "record/session_options.h"
@@ -31,6 +32,7 @@ struct record_events {
 
 struct record_options {
 	struct opt_u32_list pids, tids;
+	VEC(struct cgroup_name) cgroups;
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
 		with_args;
 	bool frequency_given, frequency_is_max, skips_missing, dry_run, with_wakers, archives,

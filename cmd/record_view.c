@@ -5,6 +5,7 @@
 
 #include "cmd/console.h"
 #include "cmd/input.h"
+#include "record/cgroup/target_cgroups.h"
 
 void record_view_clear_line(struct record_view *view)
 {
@@ -36,6 +37,8 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 		str_puts(&text, "the whole system");
 	else if (options->target == SESSION_USER)
 		str_printf(&text, "uid %u", options->uid);
+	else if (options->target == SESSION_CGROUPS)
+		target_cgroups_describe(options->cgroups, options->nr_cgroups, &text);
 	else if (options->target == SESSION_COMMAND)
 		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
 	else

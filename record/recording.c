@@ -8,6 +8,7 @@
 
 #include "format/base/clock.h"
 #include "format/file/first_sources.h"
+#include "record/cgroup/target_cgroups.h"
 #include "record/host.h"
 #include "record/source/event_tally.h"
 
@@ -71,6 +72,10 @@ static void put_target(struct recording *recording)
 		return;
 	case SESSION_USER:
 		str_printf(&text, "uid %u", options->uid);
+		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
+		return;
+	case SESSION_CGROUPS:
+		target_cgroups_describe(options->cgroups, options->nr_cgroups, &text);
 		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
 		return;
 	case SESSION_PROCESSES:

@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -38,9 +39,15 @@ static void multiply_entries(struct bpf_map *map, uint32_t times)
 	bpf_map__set_max_entries(map, bpf_map__max_entries(map) * times);
 }
 
-/* `filters`: targets are known by their ids. */
-static void choose_programs(struct sampler *sampler, bool filters)
+/* Targets are known by their ids. */
+static bool has_target_ids(enum event_filter filter)
 {
+	return filter == EVENT_FILTER_PROCESS || filter == EVENT_FILTER_THREAD;
+}
+
+static void choose_programs(struct sampler *sampler, enum event_filter filter)
+{
+	bool filters = has_target_ids(filter);
 	struct sample_bpf *bpf = sampler->bpf;
 	struct bpf_program *program = NULL;
 	while ((program = bpf_object__next_program(bpf->obj, program)))
@@ -50,6 +57,7 @@ static void choose_programs(struct sampler *sampler, bool filters)
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
 	bpf_program__set_autoload(bpf->progs.on_exit, filters);
+	bpf_program__set_autoload(bpf->progs.on_cgroup_made, filter == EVENT_FILTER_CGROUP);
 	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
 	sources_load(sampler->sources, bpf);
 }
@@ -65,6 +73,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.uid = options->uid,
 		.command_pid = options->command_pid,
 		.follow_children = options->follow_children,
+		.cgroup_hierarchies = options->cgroup_hierarchies,
 		.wakeup_bytes = (unsigned)(options->ring_bytes / 4),
 		.snapshot_limit_bytes = (unsigned)(options->ring_bytes / 4 * 3),
 		.snapshot_bytes = options->snapshot_bytes,
@@ -96,10 +105,11 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.node_known_maps, nr_lanes);
 	multiply_entries(bpf->maps.erlang_known_codes, nr_lanes);
 	multiply_entries(bpf->maps.dotnet_known_places, nr_lanes);
-	bool filters =
-		options->filter == EVENT_FILTER_PROCESS || options->filter == EVENT_FILTER_THREAD;
-	bpf_map__set_max_entries(bpf->maps.targets, filters ? EVENT_MAX_TARGETS : 1);
-	choose_programs(sampler, filters);
+	bpf_map__set_max_entries(
+		bpf->maps.targets, has_target_ids(options->filter) ? EVENT_MAX_TARGETS : 1);
+	bpf_map__set_max_entries(bpf->maps.target_cgroups,
+		options->filter == EVENT_FILTER_CGROUP ? EVENT_MAX_CGROUPS : 1);
+	choose_programs(sampler, options->filter);
 }
 
 /* The one rule that unwinding takes without any table. */
@@ -155,6 +165,11 @@ static struct err *sampler_load(struct sampler *sampler, const struct sampler_op
 static struct err *attach_tracepoints(struct sampler *sampler)
 {
 	struct sample_bpf *bpf = sampler->bpf;
+	if (bpf_program__autoload(bpf->progs.on_cgroup_made)) {
+		bpf->links.on_cgroup_made = bpf_program__attach(bpf->progs.on_cgroup_made);
+		if (!bpf->links.on_cgroup_made)
+			return feature_explain(err_sys(errno, "cannot attach to cgroup_mkdir"));
+	}
 	if (!bpf_program__autoload(bpf->progs.on_fork))
 		return NULL;
 	bpf->links.on_fork = bpf_program__attach(bpf->progs.on_fork);
@@ -283,6 +298,42 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	if (bpf_map_update_elem(fd, &id, &start_ns, BPF_ANY))
 		return err_sys(errno, "cannot add process %u to the targets", id);
 	return NULL;
+}
+
+/* Those of the map that are none any more. */
+static void drop_other_cgroups(int fd, const struct target_cgroups *targets)
+{
+	struct event_cgroup key, next;
+	bool has_next = !bpf_map_get_next_key(fd, NULL, &next);
+	while (has_next) {
+		key = next;
+		has_next = !bpf_map_get_next_key(fd, &key, &next);
+		bool is_target = false;
+		vec_each(&targets->groups, group)
+			is_target |= memcmp(group, &key, sizeof(key)) == 0;
+		if (!is_target)
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+struct err *sampler_set_target_cgroups(
+	struct sampler *sampler, const struct target_cgroups *targets)
+{
+	struct sample_bpf *bpf = sampler->bpf;
+	int fd = bpf_map__fd(bpf->maps.target_cgroups);
+	uint32_t is_there = 1;
+	drop_other_cgroups(fd, targets);
+	bpf->bss->first_cgroup_level = targets->first_level;
+	bpf->bss->last_cgroup_level = targets->last_level;
+	vec_each(&targets->groups, group)
+		if (bpf_map_update_elem(fd, group, &is_there, BPF_ANY))
+			return err_sys(errno, "cannot write to a BPF map");
+	return NULL;
+}
+
+uint64_t sampler_cgroups_made(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->cgroups_made;
 }
 
 struct err *sampler_start(struct sampler *sampler, uint64_t now_ns, uint64_t until_ns)

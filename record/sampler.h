@@ -11,6 +11,7 @@
 
 #include "bpf/event.h"
 #include "format/base/err.h"
+#include "record/cgroup/target_cgroups.h"
 #include "record/script_probes.h"
 #include "record/shadow.h"
 #include "record/source/sources.h"
@@ -25,8 +26,9 @@ struct sampler_options {
 	 * record/timer_choice.h. Of no ids, or with `cpus`: nothing. Borrowed during the call. */
 	struct target_tasks tasks;
 	enum event_filter filter;
-	uint32_t uid;         /* with EVENT_FILTER_USER */
-	uint32_t command_pid; /* of what is a target from its exec on; 0: nothing */
+	uint32_t uid;                /* with EVENT_FILTER_USER */
+	uint32_t command_pid;        /* of what is a target from its exec on; 0: nothing */
+	uint32_t cgroup_hierarchies; /* with EVENT_FILTER_CGROUP: bits, see bpf/event.h */
 	bool follow_children;
 	size_t ring_bytes; /* a power of two of at least a page */
 	enum event_call_graph call_graph;
@@ -55,6 +57,11 @@ struct err *sampler_add_script_probes(
  */
 struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
+/* With EVENT_FILTER_CGROUP, instead of those before. */
+struct err *sampler_set_target_cgroups(
+	struct sampler *sampler, const struct target_cgroups *targets) ERR_MUST_CHECK;
+/* How many the machine has made since the sampler was created; counted with that filter only. */
+uint64_t sampler_cgroups_made(const struct sampler *sampler);
 /* `until_ns`: when sampling ends, CLOCK_MONOTONIC, however late it is stopped; 0: not before. */
 struct err *sampler_start(
 	struct sampler *sampler, uint64_t now_ns, uint64_t until_ns) ERR_MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "format/base/clock.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "record/cgroup/cgroup_filter.h"
 #include "record/cpu_watch.h"
 #include "record/proc.h"
 #include "record/proc_access.h"
@@ -54,6 +55,7 @@ struct session {
 	struct session_signals signals;
 	struct watched_tasks watched; /* options.pids */
 	struct proc_pids targets;     /* ids of what is profiled, when the recording began */
+	struct cgroup_filter cgroups; /* of SESSION_CGROUPS */
 	struct left_out left_out;     /* of SESSION_PROCESSES: what they had forked */
 	bool has_target;              /* a command was started, and is held */
 	struct target target;
@@ -203,6 +205,7 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_THREADS] = EVENT_FILTER_THREAD,
 		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
 		[SESSION_USER] = EVENT_FILTER_USER,
+		[SESSION_CGROUPS] = EVENT_FILTER_CGROUP,
 	};
 	static const enum event_call_graph call_graphs[] = {
 		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
@@ -217,6 +220,7 @@ static struct err *create_sampler(struct session *session)
 		.nr_cpus = options->nr_cpus,
 		.filter = filters[options->target],
 		.uid = options->uid,
+		.cgroup_hierarchies = cgroup_tree_hierarchies(&session->cgroups.targets.tree),
 		.command_pid = session->command_pid,
 		.tasks = target_tasks(session),
 		.follow_children = !options->no_inherit,
@@ -228,6 +232,7 @@ static struct err *create_sampler(struct session *session)
 		.label_sources = options->label_sources,
 	};
 	try(sampler_create(&sampler, &session->sampler));
+	try(cgroup_filter_begin(&session->cgroups, session->sampler));
 	return add_targets(session);
 }
 
@@ -341,6 +346,7 @@ static struct err *create_parts(struct session *session)
 	try(proc_check_namespace());
 	try(sources_probe(&session->sources, event_sources, EVENT_SOURCES, options));
 	try(session_signals_take(&session->signals));
+	try(cgroup_filter_open(&session->cgroups, options->cgroups, options->nr_cgroups));
 	try(watched_tasks_open(options->pids, options->nr_pids, &session->watched));
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	try(start_target(session));
@@ -425,6 +431,7 @@ void session_destroy(struct session *session)
 	watched_tasks_deinit(&session->watched);
 	proc_pids_deinit(&session->targets);
 	left_out_deinit(&session->left_out);
+	cgroup_filter_deinit(&session->cgroups);
 	proc_access_stop();
 	session_signals_restore(&session->signals);
 	mem_close_fd(&session->epoll_fd);
@@ -705,6 +712,7 @@ static struct err *run_turn(struct session *session)
 	if (!session->is_started && now - session->account.begun_ns >= session->options.delay_ns)
 		try(start_sampling(session));
 	renew_cpus(session, now);
+	try(cgroup_filter_renew(&session->cgroups, now));
 	if (session->is_started && !session->is_over)
 		try(update_sources(session, now));
 	read_processes(session);

@@ -8,6 +8,7 @@
 
 #include "format/base/caller.h"
 
+struct cgroup_name;
 struct event_spec;
 
 enum session_target {
@@ -15,7 +16,8 @@ enum session_target {
 	SESSION_PROCESSES, /* pids */
 	SESSION_THREADS,   /* pids are tids */
 	SESSION_SYSTEM,
-	SESSION_USER, /* of the system what has the real user ID `uid` */
+	SESSION_USER,    /* of the system what has the real user ID `uid` */
+	SESSION_CGROUPS, /* of the system what is in these control groups, or below them */
 };
 
 enum session_event {
@@ -58,6 +60,8 @@ struct session_options {
 	const uint32_t *pids;
 	size_t nr_pids;
 	uint32_t uid;
+	const struct cgroup_name *cgroups; /* record/cgroup/target_cgroups.h */
+	size_t nr_cgroups;
 	bool no_inherit;       /* new children are not followed */
 	bool with_descendants; /* of SESSION_PROCESSES: the children that they have already, too */
 
@@ -101,7 +105,8 @@ struct session_options {
 /* Which processes matter is not known before they run. */
 static inline bool session_is_system_wide(const struct session_options *options)
 {
-	return options->target == SESSION_SYSTEM || options->target == SESSION_USER;
+	return options->target == SESSION_SYSTEM || options->target == SESSION_USER ||
+	       options->target == SESSION_CGROUPS;
 }
 
 #endif

@@ -64,8 +64,11 @@ static bool mount_table_parse(char *line, struct mount *ret)
 	if (!ret->type)
 		return false;
 	strtok_r(NULL, " ", &rest); /* what is mounted */
-	take_owner(ret, strtok_r(NULL, " ", &rest));
+	ret->options = strtok_r(NULL, " ", &rest);
+	take_owner(ret, ret->options);
 	unescape(words[POINT]);
+	unescape(words[ROOT]);
+	ret->root = words[ROOT];
 	return true;
 }
 

@@ -17,6 +17,8 @@ struct mount {
 	uint64_t id, parent_id;      /* the same numbers in all namespaces */
 	uint32_t major_no, minor_no; /* of the file system; all its mounts have the same */
 	const char *point, *type;    /* the former unescaped; both belong to the table */
+	const char *root;            /* what of the file system is mounted there, unescaped */
+	const char *options;         /* of the file system: "rw,memory"; NULL: there are none */
 	bool has_owner;              /* a FUSE file system: the user who mounted it, */
 	uint32_t owner_uid;          /* ... whose server it is */
 };

@@ -117,7 +117,7 @@ declare -A choices=(
 	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
-	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process' [with-args]='' [quiet]='' [verbose]=''
+	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [container]=ebprof-box [cgroup]=/ebprof-one.service [unit]=ebprof-one [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process' [with-args]='' [quiet]='' [verbose]=''
 	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [keep]='4M 10M,1h' [switch]='0.1 64K'
 )
 
@@ -153,18 +153,27 @@ record_under() { # OPTION...
 	rm -rf -- *.data* ring result
 	"$EBPROF" record "$@" -- "$WORKLOADS/workload" 0.2 2 >standard 2>err
 	status=$?
-	[[ $status == 125 ]] && ! grep -q 'see ebprof record --help\|exclude\|goes with\|go with\|needs\|give \|compares\|chooses\|are the timer' err &&
+	[[ $status == 125 ]] && ! grep -q 'see ebprof record --help\|exclude\|goes with\|go with\|needs\|give \|compares\|chooses\|are the timer\|runs here' err &&
 		fail "$* (SEED=$seed): $(cat err)"
 	want_all_exact "$@"
 }
 
+# A container in a unit.
+box=/ebprof-one.service/machine-ebprof-box.scope
+
 begin_options() {
 	seed=${SEED:-$RANDOM}
 	RANDOM=$seed
-	"$WORKLOADS/workload" 300 &
+	(in_cgroup $box "$WORKLOADS/workload" 300) &
 	busy=$!
 	mapfile -t options < <("$EBPROF" help --rows record | cut -f 2)
 	((${#options[@]} > 30)) || fail "only ${#options[@]} options"
+}
+
+end_options() {
+	kill $busy
+	wait $busy 2>/dev/null
+	remove_cgroups $box "${box%/*}"
 }
 
 test_each_option() {
@@ -178,6 +187,7 @@ test_each_option() {
 			record_under "${words[@]}" --duration 2
 		done
 	done
+	end_options
 }
 
 test_options_by_chance() {
@@ -191,6 +201,7 @@ test_options_by_chance() {
 		done
 		record_under "${all[@]}" --duration 2
 	done
+	end_options
 }
 
 # The second sample of a tick is no other tick, in no sum and in no file of several.

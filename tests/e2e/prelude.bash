@@ -48,6 +48,25 @@ want_status() { # STATUS WHAT
 	[[ $status == "$1" ]] || fail "$2: status $status, not $1: $(tail -n 3 err | tr '\n' ' ')"
 }
 
+# Runs a command in a control group of that path, of either version, in its own subshell.
+in_cgroup() { # PATH COMMAND...
+	local root=/sys/fs/cgroup
+	[[ -d $root/memory ]] && root=$root/memory
+	mkdir -p "$root$1" 2>/dev/null && echo "$BASHPID" >"$root$1/cgroup.procs" 2>/dev/null ||
+		skip "no control group can be made in $root"
+	shift
+	exec "$@"
+}
+
+# Those that the test has made, which are empty by then.
+remove_cgroups() { # PATH...
+	local path
+	for path; do
+		rmdir "/sys/fs/cgroup/memory$path" "/sys/fs/cgroup$path" 2>/dev/null
+	done
+	return 0
+}
+
 # A number or a text of info --json FILE, by its key; the first one that is called so.
 field() { # FILE KEY
 	"$EBPROF" info --json "$1" 2>/dev/null |

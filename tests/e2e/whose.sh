@@ -6,25 +6,6 @@
 id=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 uid=2b801b7a-5266-4386-864e-45ed71136371
 
-# Runs a command in a control group of that path, of either version, in its own subshell.
-in_cgroup() { # PATH COMMAND...
-	local root=/sys/fs/cgroup
-	[[ -d $root/memory ]] && root=$root/memory
-	mkdir -p "$root$1" 2>/dev/null && echo "$BASHPID" >"$root$1/cgroup.procs" 2>/dev/null ||
-		skip "no control group can be made in $root"
-	shift
-	exec "$@"
-}
-
-# Those that the test has made, which are empty by then.
-remove_cgroups() { # PATH...
-	local path
-	for path; do
-		rmdir "/sys/fs/cgroup/memory$path" "/sys/fs/cgroup$path" 2>/dev/null
-	done
-	return 0
-}
-
 record_in() { # PATH
 	(in_cgroup "$1" "$EBPROF" record -q -F 499 -- "$WORKLOADS/workload" 0.5) || exit $?
 	remove_cgroups "$1"
@@ -48,6 +29,96 @@ test_pods_and_their_containers() {
 	grep -qE "^ *100\.00% .* $uid  ${id:0:12}  -" report || fail "$(cat report)"
 	"$EBPROF" convert --pprof -o profile.pb.gz ebprof.data && gzip -dc profile.pb.gz | grep -aq "$uid" || fail "pprof lacks the pod"
 	"$EBPROF" convert --otlp -o - ebprof.data | grep -aq 'k8s.pod.uid' || fail "OTLP lacks the pod"
+}
+
+# ---- recordings of control groups ----
+
+# Works in the group until it is killed.
+work_in() { # PATH
+	(in_cgroup "$1" "$WORKLOADS/workload" 300) &
+}
+
+# All samples are of this process, and there are some.
+want_only() { # PID FILE
+	local samples
+	want_exact "$2"
+	samples=$("$EBPROF" report --stdio -s pid "$2" | awk '$NF ~ /^[0-9]+$/ { print $NF }')
+	[[ $samples == "$1" ]] || fail "pids of samples: $samples, not $1: $(cat err)"
+}
+
+test_only_a_control_group() {
+	work_in /ebprof-only.slice/ebprof-web.service
+	local web=$!
+	work_in "/ebprof-only.slice/docker-$id.scope"
+	local container=$!
+	sleep 0.2
+	local -A choices=(
+		[$web]='--unit=ebprof-web --cgroup=/ebprof-only.slice/ebprof-web.service'
+		[$container]=--container=0123456789ab
+	)
+	local pid choice
+	for pid in "${!choices[@]}"; do
+		for choice in ${choices[$pid]}; do
+			run "$EBPROF" record -F 499 "$choice" -o x.data --duration 0.3
+			want_status 0 "$choice"
+			want_only "$pid" x.data
+		done
+	done
+	run "$EBPROF" record -F 499 -a --unit ebprof-web --container "${id:0:8}" -e wall -o x.data -- sleep 0.3
+	want_status 0 "two names"
+	want_exact x.data
+	[[ $("$EBPROF" report --stdio -s pid x.data | grep -cE " ($web|$container)$") == 2 ]] || fail "$(cat err)"
+	kill $web $container
+	wait $web $container 2>/dev/null
+	remove_cgroups /ebprof-only.slice/ebprof-web.service "/ebprof-only.slice/docker-$id.scope" /ebprof-only.slice
+}
+
+# Groups that are made while it records: below what was named, and one that has the name again.
+test_control_groups_that_come_later() {
+	work_in /ebprof-later.slice/ebprof-again.service
+	local first=$!
+	sleep 0.1
+	"$EBPROF" record -F 499 --unit ebprof-again --unit ebprof-again -o x.data 2>err &
+	local recorder=$!
+	wait_ready err
+	work_in /ebprof-later.slice/ebprof-again.service/below/there
+	local below=$!
+	sleep 0.3
+	kill $first $below
+	wait $first $below 2>/dev/null
+	remove_cgroups /ebprof-later.slice/ebprof-again.service/below/{there,} /ebprof-later.slice/ebprof-again.service
+	work_in /ebprof-later.slice/ebprof-again.service
+	local again=$!
+	sleep 0.8
+	reap $recorder INT
+	kill $again
+	wait $again 2>/dev/null
+	remove_cgroups /ebprof-later.slice{/ebprof-again.service,}
+	want_exact x.data
+	local pid
+	"$EBPROF" report --stdio -s pid x.data >report
+	for pid in $first $below $again; do
+		grep -q " $pid$" report || fail "$pid is missing ($first $below $again): $(cat report)"
+	done
+}
+
+test_control_groups_that_are_not_there() {
+	work_in /ebprof-absent.slice/ebprof-web.service
+	local web=$!
+	sleep 0.1
+	run "$EBPROF" record --unit ebprof-wep -o x.data --duration 1
+	want_status 125 "a unit that does not run"
+	grep -q 'no unit "ebprof-wep" runs here: is "ebprof-web" meant?' err || fail "$(cat err)"
+	run "$EBPROF" record --cgroup /ebprof-absent.slice/ebprof-web -o x.data --duration 1
+	want_status 125 "a group that is not there"
+	run "$EBPROF" record --container 0123456789abcdf -o x.data --duration 1
+	want_status 125 "a container that does not run"
+	run "$EBPROF" record --unit ebprof-web -p $$ -o x.data --duration 1
+	want_status 125 "two kinds of targets"
+	[[ ! -e x.data ]] || fail "a file was written"
+	kill $web
+	wait $web 2>/dev/null
+	remove_cgroups /ebprof-absent.slice{/ebprof-web.service,}
 }
 
 run_tests

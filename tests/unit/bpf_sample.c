@@ -257,6 +257,71 @@ TEST(only_the_user_is_sampled)
 	check_counters(2, 1, 0, 1, 0);
 }
 
+static const uint64_t path_of_ids[] = {1, 20, 300, 4000}, other_ids[] = {1, 7};
+
+static void begin_cgroups(enum emulated_release release)
+{
+	emulate_boot(release);
+	emulate_config()->filter = EVENT_FILTER_CGROUP;
+	emulate_config()->cgroup_hierarchies = 1 << EVENT_CGROUP_UNIFIED | 1 << EVENT_CGROUP_MEMORY;
+	emulate_cgroup(EVENT_CGROUP_UNIFIED, path_of_ids, 4);
+	emulate_cgroup(EVENT_CGROUP_MEMORY, other_ids, 2);
+	emulate_cgroup_levels(0, EVENT_MAX_CGROUP_LEVELS - 1);
+}
+
+/* A tick of a process without a user stack. */
+static bool is_sampled_by_cgroup(void)
+{
+	struct unwind_registers regs = {.ip = CODE};
+	uint64_t before = ticks_counted(EVENT_COUNTER_SAMPLES);
+	uint64_t filtered = ticks_counted(EVENT_COUNTER_FILTERED);
+	emulate_tick(&regs);
+	bool is_sampled = ticks_counted(EVENT_COUNTER_SAMPLES) == before + 1;
+	CHECK_INT(ticks_counted(EVENT_COUNTER_FILTERED), filtered + !is_sampled);
+	return is_sampled;
+}
+
+/* The group itself and those above it, in its own hierarchy. */
+static void check_groups_above(enum emulated_release release)
+{
+	begin_cgroups(release);
+	CHECK(!is_sampled_by_cgroup());
+	emulate_target_cgroup(EVENT_CGROUP_MEMORY, path_of_ids[1]);
+	emulate_target_cgroup(EVENT_CGROUP_UNIFIED, other_ids[1]);
+	CHECK(!is_sampled_by_cgroup());
+	emulate_target_cgroup(EVENT_CGROUP_UNIFIED, path_of_ids[1]);
+	CHECK(is_sampled_by_cgroup());
+	emulate_cgroup_levels(1, 1);
+	CHECK(is_sampled_by_cgroup());
+	emulate_cgroup_levels(0, 0);
+	CHECK(!is_sampled_by_cgroup());
+	emulate_cgroup_levels(2, EVENT_MAX_CGROUP_LEVELS - 1);
+	CHECK(!is_sampled_by_cgroup());
+	emulate_target_cgroup(EVENT_CGROUP_UNIFIED, path_of_ids[3]);
+	CHECK(is_sampled_by_cgroup());
+}
+
+TEST(control_groups_and_those_below_are_sampled)
+{
+	check_groups_above(EMULATED_6_1);
+}
+
+TEST(control_groups_of_5_10_are_sampled)
+{
+	check_groups_above(EMULATED_5_10);
+}
+
+TEST(control_groups_of_version_1_are_sampled)
+{
+	begin_cgroups(EMULATED_6_13);
+	emulate_target_cgroup(EVENT_CGROUP_UNIFIED, other_ids[1]);
+	CHECK(!is_sampled_by_cgroup());
+	emulate_target_cgroup(EVENT_CGROUP_MEMORY, other_ids[1]);
+	CHECK(is_sampled_by_cgroup());
+	emulate_config()->cgroup_hierarchies = 1 << EVENT_CGROUP_UNIFIED;
+	CHECK(!is_sampled_by_cgroup());
+}
+
 TEST(the_command_is_a_target_from_its_exec_on)
 {
 	struct unwind_registers regs = boot();

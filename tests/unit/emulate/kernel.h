@@ -198,6 +198,11 @@ void emulate_exit(const struct emulated_task *task);
 void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child);
 void emulate_free(const struct emulated_task *task);
 void emulate_target(uint32_t id, uint64_t start_ns);
+/* The groups that the process is in, from the root of the hierarchy on, by number. */
+void emulate_cgroup(enum event_cgroup_hierarchy hierarchy, const uint64_t *ids, size_t count);
+/* What the recorder puts into the map, and where it says that these are. */
+void emulate_target_cgroup(enum event_cgroup_hierarchy hierarchy, uint64_t id);
+void emulate_cgroup_levels(uint32_t first, uint32_t last);
 bool emulated_is_target(uint32_t id);
 
 /* ---- waits of tasks, from time_ns on ---- */

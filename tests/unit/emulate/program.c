@@ -70,6 +70,7 @@ int on_block_end(struct bpf_raw_tracepoint_args *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
+int on_cgroup_made(void *context);
 int find_pid_namespace(void *context);
 int number_own_file(const __u64 *arguments);
 
@@ -97,6 +98,11 @@ enum {
 struct emulated_ids {
 	struct pid pid;
 	struct upid inner; /* pid.numbers[1] */
+};
+
+struct all_css_set {
+	struct css_set now;
+	struct cgroup_subsys_state memory;
 };
 
 struct all_task {
@@ -167,6 +173,9 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(counters));
 	emulate_map(&DESCRIBE(task_ticks));
 	emulate_map(&DESCRIBE(targets));
+	struct emulated_map groups = DESCRIBE(target_cgroups);
+	groups.max_entries = 16;
+	emulate_map(&groups);
 	struct emulated_map waits = DESCRIBE(waiting);
 	waits.max_entries = 16;
 	emulate_map(&waits);
@@ -774,6 +783,49 @@ uint64_t emulated_threads_forked(void)
 void emulate_target(uint32_t id, uint64_t start_ns)
 {
 	bpf_map_update_elem(&targets, &id, &start_ns, BPF_ANY);
+}
+
+/* A group below others, which have the first numbers of `ids`. */
+static struct cgroup *make_cgroup(const uint64_t *ids, size_t count)
+{
+	struct all_cgroup *group = emulate_kernel_memory(sizeof(*group));
+	struct kernfs_node *node = emulate_kernel_memory(sizeof(*node));
+	struct cgroup **ancestors = group->now.ancestors;
+	node->id = ids[count - 1];
+	group->now.level = (int)count - 1;
+	group->now.kn = node;
+	for (size_t i = 0; i < count; i++) {
+		ancestors[i] = i + 1 == count ? &group->now : make_cgroup(ids, i + 1);
+		group->at_5_10.ancestor_ids[i] = ids[i];
+	}
+	return &group->now;
+}
+
+void emulate_cgroup(enum event_cgroup_hierarchy hierarchy, const uint64_t *ids, size_t count)
+{
+	struct task_struct *task = &process.task->task;
+	struct all_css_set *set = (struct all_css_set *)task->cgroups;
+	if (!set)
+		set = emulate_kernel_memory(sizeof(*set));
+	task->cgroups = &set->now;
+	if (hierarchy == EVENT_CGROUP_UNIFIED)
+		set->now.dfl_cgrp = make_cgroup(ids, count);
+	else
+		set->memory.cgroup = make_cgroup(ids, count);
+	set->now.subsys[memory_cgrp_id___ours] = &set->memory;
+}
+
+void emulate_target_cgroup(enum event_cgroup_hierarchy hierarchy, uint64_t id)
+{
+	struct event_cgroup key = {.id = id, .hierarchy = hierarchy};
+	uint32_t is_there = 1;
+	bpf_map_update_elem(&target_cgroups, &key, &is_there, BPF_ANY);
+}
+
+void emulate_cgroup_levels(uint32_t first, uint32_t last)
+{
+	first_cgroup_level = first;
+	last_cgroup_level = last;
 }
 
 bool emulated_is_target(uint32_t id)

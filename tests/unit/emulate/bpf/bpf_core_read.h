@@ -18,6 +18,8 @@ _Bool emulate_has_helper(const char *helper);
 #define bpf_core_field_exists(field)            emulate_has_field(#field)
 #define bpf_core_enum_value_exists(type, value) emulate_has_helper(#value)
 
+#define bpf_core_enum_value(type, value) (value)
+
 #define bpf_core_field_offset(type, field) (FLAVOUR_OFFSET((type *)0) + offsetof(type, field))
 
 #define bpf_core_type_size(type) sizeof(type)

@@ -1,0 +1,34 @@
+/*
+ * Keeps what the BPF side samples to the control groups that the user named: it knows the groups by
+ * number, so when groups are made the names are looked for again.
+ */
+#ifndef EBPROF_CGROUP_FILTER_H
+#define EBPROF_CGROUP_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "record/cgroup/target_cgroups.h"
+#include "record/sampler.h"
+
+/* {0}: there is none, and the other functions do nothing. */
+struct cgroup_filter {
+	struct target_cgroups targets;
+	struct sampler *sampler; /* borrowed; NULL: none yet */
+	uint64_t nr_made;        /* groups of the machine, when names were looked for last, */
+	uint64_t looked_ns;      /* ... when that was, */
+	uint64_t cost_ns;        /* ... and what it took */
+};
+
+/* ERR_USAGE as target_cgroups_open() has it. */
+struct err *cgroup_filter_open(struct cgroup_filter *filter, const struct cgroup_name *names,
+	size_t nr_names) ERR_MUST_CHECK;
+void cgroup_filter_deinit(struct cgroup_filter *filter);
+/* Hands the groups to the BPF side. */
+struct err *cgroup_filter_begin(
+	struct cgroup_filter *filter, struct sampler *sampler) ERR_MUST_CHECK;
+/* To be called now and then. */
+struct err *cgroup_filter_renew(struct cgroup_filter *filter, uint64_t now_ns) ERR_MUST_CHECK;
+
+#endif
