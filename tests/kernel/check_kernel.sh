@@ -435,6 +435,20 @@ judge_durations() { # KERNEL LOG
 		not_ok "$kernel: calls of getppid(): $(part "$log" "info getppid" | grep '"name"' | head -n 2)"; fi
 }
 
+# Of two programs the one below the group is sampled.
+judge_cgroup() { # KERNEL LOG
+	local kernel=$1 log=$2 rows
+	judge_programs "$kernel" "$log" "verify cgroup"
+	want_status "$kernel" "$log" "record cgroup"
+	rows=$(part "$log" "groups of cgroup" | grep -v '^#' | grep .)
+	if [[ $(wc -l <<<"$rows") == 1 && $rows =~ ^\ *100\.00%.*/ebprof-kernel-[0-9]+\.slice/below$ &&
+		$(awk '{ print $3 }' <<<"$rows") -ge 50 ]]; then
+		ok
+	else
+		not_ok "$kernel: --cgroup: $(head -n 5 <<<"$rows")"
+	fi
+}
+
 # CPU 1 went and came while shape_fp ran there, and the recorder went on with it: of its 4.2 s, less
 # two seconds in which that may go unseen. What is missing is said.
 judge_changes() { # KERNEL LOG
@@ -477,6 +491,7 @@ judge() { # VERSION LOG
 	judge_waits "$kernel" "$log"
 	judge_counted "$kernel" "$log"
 	judge_durations "$kernel" "$log"
+	judge_cgroup "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"

@@ -90,6 +90,20 @@ section "info getppid" "$ebprof" info --json -i "$work/getppid.data"
 section "data shape_fp" base64 "$work/shape_fp.data"
 section "record system" "$ebprof" record -a -F 199 -o "$work/system.data" -- "$programs/shape_fp" 100
 section "info system" "$ebprof" info --json -i "$work/system.data"
+# One program in the group, another outside.
+groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+group=/ebprof-kernel-$$.slice
+mkdir -p "$groups$group/below"
+section "verify cgroup" verify_for cgroup -e wall --wakers --cgroup $group -- true
+sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" 20000' sh "$groups$group/below" "$programs/shape_fp" &
+inside=$!
+"$programs/shape_fp" 20000 &
+outside=$!
+section "record cgroup" "$ebprof" record -F 199 -o "$work/cgroup.data" --cgroup $group -- sleep 1
+section "groups of cgroup" "$ebprof" report --stdio -s cgroup -i "$work/cgroup.data"
+kill $inside $outside
+wait $inside $outside
+rmdir "$groups$group/below" "$groups$group"
 # Before 5.11 BPF memory is locked memory.
 little=65536 enough=67108864
 section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'
