@@ -11,6 +11,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "format/base/path.h"
+#include "report/analyse/roots.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
 #include "report/model/main_event.h"
@@ -18,7 +19,6 @@
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export.h"
 #include "report/write/export/gzip.h"
-#include "report/write/export/roots.h"
 
 struct convert_options {
 	struct input_option input;

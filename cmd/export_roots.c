@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "report/write/export/roots.h"
+#include "report/analyse/roots.h"
 
 const struct opt_word export_roots_words[] = {
 #define X(kind, word) {word, kind, false},

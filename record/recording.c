@@ -68,7 +68,7 @@ static void put_target(struct recording *recording)
 		writer_meta(recording->writer, LAYOUT_META_TARGET, "command");
 		return;
 	case SESSION_SYSTEM:
-		writer_meta(recording->writer, LAYOUT_META_TARGET, "system");
+		writer_meta(recording->writer, LAYOUT_META_TARGET, LAYOUT_TARGET_SYSTEM);
 		return;
 	case SESSION_USER:
 		str_printf(&text, "uid %u", options->uid);

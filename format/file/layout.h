@@ -256,7 +256,8 @@ enum layout_end_reason {
 #define LAYOUT_META_MEMORY    "host.memory_bytes"
 #define LAYOUT_META_COMMAND   "command.name" /* of the profiled command, without arguments */
 #define LAYOUT_META_ARGS      "command.args" /* all of it, shell-quoted, with --with-args only */
-#define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", "system" */
+#define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
+#define LAYOUT_TARGET_SYSTEM  "system"
 #define LAYOUT_META_NOTE      "note"
 /* Of a baseline: how many runs it was made of, and, if so, what of their stacks was left out. */
 #define LAYOUT_META_BASELINE_RUNS "baseline.runs"

@@ -92,6 +92,27 @@ struct steps {
 	size_t len, cap;
 };
 
+bool focus_has_leaves_in_groups(const struct focus *focus)
+{
+	return focus->direction == FOCUS_CALLERS && focus->tree->has_groups && !focus->top &&
+	       !focus->nodes.data[0].function;
+}
+
+/* Seen from all leaves, what is below the root, or its groups, are the leaves themselves. */
+static bool is_above_leaves(const struct focus *focus, uint32_t node)
+{
+	const struct focus_node *it = &focus->nodes.data[node];
+	return focus->direction == FOCUS_CALLERS && !focus->nodes.data[0].function &&
+	       it->depth == focus_has_leaves_in_groups(focus);
+}
+
+static uint32_t group_of(const struct tree *tree, uint32_t node)
+{
+	while (tree->nodes.data[node].parent)
+		node = tree->nodes.data[node].parent;
+	return node;
+}
+
 static void push_step(
 	struct steps *steps, const struct focus *focus, const struct focus_place *place)
 {
@@ -117,19 +138,39 @@ static void step_up(const struct focus *focus, const struct focus_place *from, s
 {
 	struct focus_place place = *from;
 	place.node = focus->tree->nodes.data[from->node].parent;
-	if (place.node && from->node != focus->top)
+	bool is_group =
+		focus_has_leaves_in_groups(focus) && !focus->tree->nodes.data[place.node].parent;
+	if (place.node && from->node != focus->top && !is_group)
 		push_step(ret, focus, &place);
+}
+
+/* The leaf stays the place: what is in the group is looked at from there. */
+static void step_to_group(
+	const struct focus *focus, const struct focus_place *from, struct steps *ret)
+{
+	uint32_t group = group_of(focus->tree, from->node);
+	struct step step = {focus->tree->nodes.data[group].function, *from};
+	vec_push(ret, step);
+}
+
+/* Samples without a stack end in their group itself. */
+static void push_leaf(
+	struct steps *steps, const struct focus *focus, const struct focus_place *place)
+{
+	if (!focus_has_leaves_in_groups(focus) || focus->tree->nodes.data[place->node].parent)
+		push_step(steps, focus, place);
 }
 
 static void find_steps(const struct focus *focus, uint32_t node, struct steps *ret)
 {
 	const struct focus_node *parent = &focus->nodes.data[node];
-	/* Seen from all leaves, the root is no function: they are its children themselves. */
-	bool is_leaves = focus->direction == FOCUS_CALLERS && !node && !parent->function;
+	bool is_leaves = is_above_leaves(focus, node);
 	for (size_t i = 0; i < parent->nr_places; i++) {
 		const struct focus_place *place = &focus->places.data[parent->first_place + i];
 		if (is_leaves)
-			push_step(ret, focus, place);
+			push_leaf(ret, focus, place);
+		else if (!node && focus_has_leaves_in_groups(focus))
+			step_to_group(focus, place, ret);
 		else if (focus->direction == FOCUS_CALLEES)
 			step_down(focus, place, ret);
 		else
@@ -207,7 +248,9 @@ static void add_to_child(struct focus *focus, struct focus_node *child, const st
 
 static uint32_t focus_add_child(struct focus *focus, uint32_t parent, const struct step *step)
 {
-	const struct tree_node *node = &focus->tree->nodes.data[step->place.node];
+	bool is_group = !parent && focus_has_leaves_in_groups(focus);
+	uint32_t place = is_group ? group_of(focus->tree, step->place.node) : step->place.node;
+	const struct tree_node *node = &focus->tree->nodes.data[place];
 	struct focus_node child = {
 		.function = step->function,
 		.frame = node->frame,
@@ -293,8 +336,7 @@ void focus_expand(struct focus *focus, uint32_t node)
 			child = focus_add_child(focus, node, &steps.data[i]);
 		add_to_child(focus, &focus->nodes.data[child], &steps.data[i]);
 	}
-	bool is_leaf_level =
-		focus->direction == FOCUS_CALLERS && !node && !focus->nodes.data[node].function;
+	bool is_leaf_level = is_above_leaves(focus, node);
 	size_t count = focus->nodes.len - first;
 	if (count > 1)
 		focus_sort_children(focus, first);

@@ -43,7 +43,10 @@ struct focus {
 	VEC(struct focus_place) places;
 };
 
-/* From the root down, or from all leaves up. What it is made of is borrowed. */
+/*
+ * From the root down, or from all leaves up; where the tree has groups, these stand ahead of the
+ * leaves. What it is made of is borrowed.
+ */
 void focus_init(struct focus *focus, const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_function *functions, enum focus_direction direction);
 /* From all leaves below a node of the tree, up to that node. */
@@ -55,6 +58,8 @@ void focus_init_function(struct focus *focus, const struct tree *tree,
 	enum focus_direction direction, uint32_t function);
 void focus_deinit(struct focus *focus);
 
+/* Whether paths go from the root through groups to leaves, and from there to their callers. */
+bool focus_has_leaves_in_groups(const struct focus *focus);
 /* Finds the children of a node, unless that was done. Pointers to nodes are invalid afterwards. */
 void focus_expand(struct focus *focus, uint32_t node);
 /* The child of that function; 0: there is none. Expands the node. */

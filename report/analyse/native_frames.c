@@ -73,29 +73,11 @@ void native_frames_leave_out(struct profile *profile)
 
 /* ---- beside the profile ---- */
 
-#define BORROW(to, from) ((to).data = (from).data, (to).len = (from).len)
-
 struct profile *native_frames_hide(const struct profile *profile)
 {
-	struct profile *hidden = mem_zalloc(sizeof(*hidden));
-	BORROW(hidden->frames, profile->frames);
-	BORROW(hidden->functions, profile->functions);
-	BORROW(hidden->objects, profile->objects);
-	hidden->wait_object = profile->wait_object;
-	hidden->syscall_object = profile->syscall_object;
-	vec_append(&hidden->nodes, profile->nodes.data, profile->nodes.len);
-	vec_append(&hidden->stacks, profile->stacks.data, profile->stacks.len);
+	struct profile *hidden = profile_create_beside(profile);
 	shorten_stacks(hidden);
 	return hidden;
-}
-
-void native_frames_release(struct profile *hidden)
-{
-	if (!hidden)
-		return;
-	vec_deinit(&hidden->nodes);
-	vec_deinit(&hidden->stacks);
-	mem_free(hidden);
 }
 
 /* ---- whether it matters ---- */

@@ -11,14 +11,8 @@
  */
 void native_frames_leave_out(struct profile *profile);
 
-/*
- * The same beside a profile that stays as it is: its stacks, each with the index that it has there,
- * and their nodes. Frames, functions and objects are borrowed as they are now; there is nothing
- * else in it.
- */
+/* The same beside a profile, by stacks of the same indices: of profile_create_beside(). */
 struct profile *native_frames_hide(const struct profile *profile);
-/* NULL is safe. */
-void native_frames_release(struct profile *hidden);
 
 /* Whether any of these that frames are of are scripts. */
 bool native_frames_have_scripts(const struct profile_object *objects, size_t count);

@@ -202,7 +202,7 @@ static uint32_t place_stack(struct builder *builder, const struct profile_stack 
 
 void tree_init(struct tree *tree, const struct profile *profile, const struct tree_options *options)
 {
-	*tree = (struct tree){.nr_stacks = profile->stacks.len};
+	*tree = (struct tree){.nr_stacks = profile->stacks.len, .has_groups = options->has_groups};
 	tree->ends = mem_zalloc_array(tree->nr_stacks, sizeof(*tree->ends));
 	struct builder builder = {.profile = profile, .options = options, .tree = tree};
 	tree_begin(tree, &builder.growth);
@@ -249,6 +249,27 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 	return weights;
 }
 
+static void add_weight(struct function_weight *row, const struct tree_node *node,
+	const struct tree_weight *weight, bool is_marker)
+{
+	uint64_t own = weight->self ? weight->self_samples : 0;
+	row->self += weight->self;
+	row->self_samples += own;
+	if (node->is_recursive)
+		return;
+	row->total += is_marker ? weight->self : weight->total;
+	row->samples += is_marker ? own : weight->samples;
+}
+
+/* Whether the node is a row's: a function that took time, and no group. */
+static bool is_weighed(
+	const struct tree *tree, const struct tree_weight *weights, size_t index, bool is_marker)
+{
+	const struct tree_weight *weight = &weights[index];
+	bool is_group = tree->has_groups && !tree->nodes.data[index].parent;
+	return !is_group && weight->samples && (!is_marker || weight->self);
+}
+
 void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret)
 {
@@ -257,9 +278,8 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 	vec_reserve(ret, nr_functions);
 	for (size_t i = 1; i < tree->nodes.len; i++) {
 		const struct tree_node *node = &tree->nodes.data[i];
-		const struct tree_weight *weight = &weights[i];
 		bool is_marker = !frames[node->frame].object;
-		if (!weight->samples || (is_marker && !weight->self))
+		if (!is_weighed(tree, weights, i, is_marker))
 			continue;
 		uint32_t *index = &rows[node->function];
 		if (!*index) {
@@ -270,13 +290,33 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 			vec_push(ret, fresh);
 			*index = (uint32_t)ret->len;
 		}
-		struct function_weight *row = &ret->data[*index - 1];
-		uint64_t own = weight->self ? weight->self_samples : 0;
-		row->self += weight->self;
-		row->self_samples += own;
-		if (!node->is_recursive) {
-			row->total += is_marker ? weight->self : weight->total;
-			row->samples += is_marker ? own : weight->samples;
-		}
+		add_weight(&ret->data[*index - 1], node, &weights[i], is_marker);
 	}
+}
+
+void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, struct function_weights *ret)
+{
+	CLEANUP_FREE uint32_t *groups = mem_zalloc_array(tree->nodes.len, sizeof(*groups));
+	struct map rows = {0}; /* group << 32 | function -> index plus 1 */
+	*ret = (struct function_weights){0};
+	for (size_t i = 1; i < tree->nodes.len; i++) {
+		const struct tree_node *node = &tree->nodes.data[i];
+		bool is_marker = !frames[node->frame].object;
+		groups[i] = node->parent ? groups[node->parent] : node->function;
+		if (!is_weighed(tree, weights, i, is_marker))
+			continue;
+		uint64_t *index = map_put(&rows, (uint64_t)groups[i] << 32 | node->function, NULL);
+		if (!*index) {
+			struct function_weight fresh = {
+				.function = node->function,
+				.frame = node->frame,
+				.group = groups[i],
+			};
+			vec_push(ret, fresh);
+			*index = ret->len;
+		}
+		add_weight(&ret->data[*index - 1], node, &weights[i], is_marker);
+	}
+	map_deinit(&rows);
 }

@@ -25,12 +25,14 @@ struct tree {
 	VEC(struct tree_node) nodes; /* parents ahead of their children */
 	uint32_t *ends;              /* for each stack of the profile: the node of its leaf */
 	size_t nr_stacks;
+	bool has_groups; /* the nodes below the root are no functions, but whose the samples are */
 };
 
 struct tree_options {
 	/* For each function the one that stands for all that are shown as one; NULL: itself. */
 	const uint32_t *groups;
 	bool hides_inlined;
+	bool has_groups; /* every stack has one root: see roots_plant_beside() */
 };
 
 /* Needs a symbolized profile. Stacks share what they have in common, also while this runs. */
@@ -70,6 +72,7 @@ struct tree_weight *tree_weigh(const struct tree *tree, const struct slice *slic
 
 struct function_weight {
 	uint32_t function, frame; /* one of its frames */
+	uint32_t group;           /* where there are groups: the function of that node; else 0 */
 	uint64_t self, total;
 	uint64_t self_samples, samples;
 };
@@ -80,10 +83,14 @@ struct function_weights {
 };
 
 /*
- * Of all functions that took any time, in no order. A recursive function counts once a sample in
- * its total. The marker of a truncated stack is no function, unless there is nothing else.
+ * Of all functions that took any time, in no order; groups are none. A recursive function counts
+ * once a sample in its total. The marker of a truncated stack is no function, unless there is
+ * nothing else.
  */
 void tree_weigh_functions(const struct tree *tree, const struct tree_weight *weights,
 	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret);
+/* The same of each group by itself, in a tree that has some. */
+void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, struct function_weights *ret);
 
 #endif

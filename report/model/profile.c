@@ -33,6 +33,39 @@ void profile_destroy(struct profile *profile)
 	mem_free(profile);
 }
 
+/* ---- beside it ---- */
+
+#define BORROW(to, from) ((to).data = (from).data, (to).len = (from).len)
+
+void profile_borrow_names(struct profile *beside, const struct profile *profile)
+{
+	BORROW(beside->frames, profile->frames);
+	BORROW(beside->functions, profile->functions);
+	BORROW(beside->objects, profile->objects);
+}
+
+struct profile *profile_create_beside(const struct profile *profile)
+{
+	struct profile *beside = mem_zalloc(sizeof(*beside));
+	profile_borrow_names(beside, profile);
+	beside->wait_object = profile->wait_object;
+	beside->syscall_object = profile->syscall_object;
+	vec_append(&beside->nodes, profile->nodes.data, profile->nodes.len);
+	vec_append(&beside->stacks, profile->stacks.data, profile->stacks.len);
+	return beside;
+}
+
+void profile_destroy_beside(struct profile *beside)
+{
+	if (!beside)
+		return;
+	vec_deinit(&beside->nodes);
+	vec_deinit(&beside->stacks);
+	mem_free(beside);
+}
+
+/* ---- what it says ---- */
+
 const char *profile_own_name(const char *name, const char *object)
 {
 	size_t len = strlen(object);

@@ -265,6 +265,17 @@ struct profile {
 
 void profile_destroy(struct profile *profile);
 
+/*
+ * A profile beside one that stays as it is: with stacks and nodes of its own, a copy of the
+ * other's, which may be changed. Frames, functions and objects are borrowed as they are now; there
+ * is nothing else in it.
+ */
+struct profile *profile_create_beside(const struct profile *profile);
+/* Borrows them again. */
+void profile_borrow_names(struct profile *beside, const struct profile *profile);
+/* NULL is safe. */
+void profile_destroy_beside(struct profile *beside);
+
 /* NULL when the key is not there. */
 const char *profile_meta(const struct profile *profile, const char *key);
 /* Of how many recordings it was merged; 0: of none. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "report/name/demangle/demangle.h"
+#include "report/tui/group_actions.h"
 #include "report/write/info.h"
 
 void app_init(struct app *app, const struct app_options *options)
@@ -86,6 +87,9 @@ static void app_keep_only(struct app *app, enum action action)
 {
 	uint32_t function = app_function(app);
 	struct scope_term term = {0};
+	bool is_of_selection = action == ACTION_ONLY_FUNCTION || action == ACTION_WITHOUT_FUNCTION;
+	if (is_of_selection && group_actions_filter(app, action == ACTION_WITHOUT_FUNCTION))
+		return;
 	if (action == ACTION_ONLY_KERNEL) {
 		term.kind = SCOPE_KERNEL;
 	} else if (action == ACTION_ONLY_FUNCTION && function) {
@@ -399,6 +403,8 @@ static const struct action_row {
 	{ACTION_SEARCH, ACTION_SEARCH, false, begin_expression},
 	{ACTION_SEARCH_SYMBOL, ACTION_SEARCH_SYMBOL, true, search_symbol},
 	{ACTION_EVENT, ACTION_EVENT, true, step_event},
+	{ACTION_GROUP, ACTION_GROUP, true, group_actions_open},
+	{ACTION_GROUP_NONE, ACTION_GROUP_EVENT, true, group_actions_choose},
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
 	{ACTION_INFO, ACTION_INFO, true, show_info},
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},

@@ -85,6 +85,8 @@ void app_compare_with(struct app *app, const char *path)
 	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
 	app->wish.baseline_serial++;
 	trail_forget_both(&app->trail);
+	if (app->model && app->model->names->groups_of) /* they end or begin now */
+		trail_forget_zooms(&app->trail);
 	app->wish.serial++;
 	app_show(app, VIEW_DIFF);
 }
@@ -135,11 +137,29 @@ uint32_t app_function(const struct app *app)
 		       : 0;
 }
 
-void app_select(struct app *app, uint32_t frame)
+/* Whose samples they are is known, so that filters of tasks are of use. */
+static void select_group(struct app *app, uint32_t frame)
+{
+	app->selection.group = frame;
+	const struct planted *planted = app->model ? app->model->names->groups_of : NULL;
+	const struct root_group *group = frame ? planted_find(planted, frame) : NULL;
+	if (!group || (planted->kind != ROOT_PROCESS && planted->kind != ROOT_THREAD))
+		return;
+	app->selection.thread = planted->kind == ROOT_THREAD ? group->thread : 0;
+	app->selection.process = app->model->profile->threads.data[group->thread].process;
+}
+
+void app_select_in_group(struct app *app, uint32_t frame, uint32_t group)
 {
 	app->selection.frame = frame;
 	app->selection.path.len = 0;
 	app->selection.is_default = false;
+	select_group(app, group);
+}
+
+void app_select(struct app *app, uint32_t frame)
+{
+	app_select_in_group(app, frame, 0);
 }
 
 static bool has_function(const struct model *model, uint32_t function)
@@ -152,7 +172,9 @@ static bool has_function(const struct model *model, uint32_t function)
 
 uint32_t app_hottest_node(const struct app *app, uint32_t function)
 {
-	return model_path_hottest(app->model, function, app_zoomed_node(app));
+	uint32_t zoomed = app_zoomed_node(app);
+	uint32_t group = zoomed ? 0 : model_path_group(app->model, app->selection.group);
+	return model_path_hottest(app->model, function, zoomed ? zoomed : group);
 }
 
 /*
@@ -185,6 +207,7 @@ void app_select_node(struct app *app, uint32_t node)
 	model_path_to(app->model, node, &app->selection.path);
 	app->selection.frame = tree->nodes.data[node].frame;
 	app->selection.is_default = false;
+	select_group(app, tree->has_groups ? app->selection.path.data[0] : 0);
 }
 
 uint32_t app_node(const struct app *app)

@@ -36,6 +36,7 @@ enum app_prompt {
  */
 struct app_selection {
 	uint32_t frame;   /* of the selected function; 0: none */
+	uint32_t group;   /* the frame of the group that it is selected in; 0: none */
 	struct path path; /* to the selected branch of the tree, where a view has branches */
 	uint32_t thread;  /* index; 0: none */
 	uint32_t process; /* that of the thread, or one alone; 0: none */
@@ -109,11 +110,13 @@ void app_search(struct app *app, const char *text);
 /* The function that is selected; 0 when none is, or it is not there any more. */
 uint32_t app_function(const struct app *app);
 void app_select(struct app *app, uint32_t frame);
+/* The same in one of the groups, of which that is the frame; 0: in none. */
+void app_select_in_group(struct app *app, uint32_t frame, uint32_t group);
 /* Selects a branch of the model's tree, and so its function. */
 void app_select_node(struct app *app, uint32_t node);
 /* The selected branch, or the deepest that is left of it; 0: the root. */
 uint32_t app_node(const struct app *app);
-/* Where a function takes most, below what is zoomed to; 0: nowhere. */
+/* Where a function takes most, below what is zoomed to, else in the selected group; 0: nowhere. */
 uint32_t app_hottest_node(const struct app *app, uint32_t function);
 /* The branch that the newest zoom leads to; 0: the root. */
 uint32_t app_zoomed_node(const struct app *app);

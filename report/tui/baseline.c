@@ -286,10 +286,10 @@ static void put_notes(const struct profile *base, const struct profile *new,
 
 static void baseline_refresh_names(struct baseline *baseline, const struct model_wish *wish)
 {
-	if (baseline->names && model_names_are_for(baseline->names, wish))
+	if (baseline->names && model_names_are_for(baseline->profile, baseline->names, wish))
 		return;
 	forget_names(baseline);
-	baseline->names = model_names_create_for(baseline->profile, 1, wish);
+	baseline->names = model_names_create_for(baseline->profile, 1, wish, NULL);
 }
 
 static struct tree_weight *weigh_all(const struct profile *profile, const struct tree *tree)

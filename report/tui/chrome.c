@@ -189,6 +189,15 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 		str_printf(out, "%s:%u", profile->threads.data[term->number].comm,
 			profile->threads.data[term->number].tid);
 		break;
+	case SCOPE_PID:
+		str_printf(out, "pid %u", term->number);
+		break;
+	case SCOPE_TID:
+		str_printf(out, "tid %u", term->number);
+		break;
+	case SCOPE_EVENT:
+		str_puts(out, term->text);
+		break;
 	case SCOPE_PROCESS:
 		str_printf(out, "pid %u", profile->processes.data[term->number].info.pid);
 		break;
@@ -377,7 +386,12 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 		return;
 	CLEANUP(str_deinit) struct str numbers = {0};
 	const struct function_weight *weight = chrome_weight_of(app, function);
-	if (weight) {
+	uint32_t group = model_path_group(app->model, app->selection.frame);
+	if (group) {
+		const struct tree_weight *of_group = &app->model->weights[group];
+		str_puts(&numbers, " total ");
+		app_put_value(app, &numbers, of_group->total, of_group->samples);
+	} else if (weight) {
 		str_puts(&numbers, " self ");
 		app_put_value(app, &numbers, weight->self, weight->self_samples);
 		str_puts(&numbers, " total ");

@@ -65,6 +65,8 @@ const struct key_row key_rows[] = {
 	{{'>'}, ACTION_SORT_RIGHT, ">", "order", "order by the column on the right", NULL},
 	{{'s'}, ACTION_SORT_REVERSE, "s", "reverse", "reverse the order", NULL},
 	{{'m'}, ACTION_EVENT, "m", "event", "the next event that was recorded, and its unit", NULL},
+	{{'b'}, ACTION_GROUP, "b", "group by", "group by process, thread, container, file, event",
+		NULL},
 	{{'%'}, ACTION_UNIT, "%", "unit", "percent, values or samples", NULL},
 	{{'i'}, ACTION_INFO, "i", "info", "about the recording", NULL},
 	{{'o'}, ACTION_OPTIONS, "o", "options",

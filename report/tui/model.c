@@ -86,35 +86,92 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	return names;
 }
 
-static struct model_names *create_names(const struct profile *profile, unsigned serial,
-	bool hides_inlined, struct profile *without_native)
+/* What is shown before it is grouped. */
+static const struct profile *shown_profile(
+	const struct model_names *names, const struct profile *profile)
 {
-	struct model_names *names = model_names_create_flat(profile, serial);
-	names->hides_inlined = hides_inlined;
-	names->without_native = without_native;
-	names->hides_native = without_native;
-	struct tree_options options = {.groups = names->groups, .hides_inlined = hides_inlined};
-	tree_init(&names->tree, without_native ? without_native : profile, &options);
-	return names;
+	return names->without_native ? names->without_native : profile;
+}
+
+static void grow_tree(struct model_names *names, const struct profile *stacks)
+{
+	struct tree_options options = {
+		.groups = names->groups,
+		.hides_inlined = names->hides_inlined,
+		.has_groups = names->groups_of,
+	};
+	tree_init(&names->tree, stacks, &options);
 }
 
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined)
 {
-	return create_names(profile, serial, hides_inlined, NULL);
+	struct model_names *names = model_names_create_flat(profile, serial);
+	names->hides_inlined = hides_inlined;
+	names->grouping = GROUPING_NONE;
+	grow_tree(names, profile);
+	return names;
 }
 
-struct model_names *model_names_create_for(
-	const struct profile *profile, unsigned serial, const struct model_wish *wish)
+static const enum root_kind root_kinds[GROUPINGS] = {
+	[GROUPING_USUAL] = ROOT_KIND_COUNT,
+	[GROUPING_NONE] = ROOT_KIND_COUNT,
+	[GROUPING_PROCESS] = ROOT_PROCESS,
+	[GROUPING_THREAD] = ROOT_THREAD,
+	[GROUPING_CONTAINER] = ROOT_CONTAINER,
+	[GROUPING_FILE] = ROOT_FILE,
+	[GROUPING_EVENT] = ROOT_EVENT,
+};
+
+const char *model_grouping_word(enum grouping grouping)
 {
-	return create_names(profile, serial, wish->hides_inlined,
-		wish->hides_native ? native_frames_hide(profile) : NULL);
+	return root_kinds[grouping] == ROOT_KIND_COUNT ? NULL
+						       : root_kind_word(root_kinds[grouping]);
 }
 
-bool model_names_are_for(const struct model_names *names, const struct model_wish *wish)
+enum grouping model_grouping(const struct profile *profile, const struct model_wish *wish)
+{
+	if (wish->baseline)
+		return GROUPING_NONE;
+	if (wish->grouping != GROUPING_USUAL)
+		return wish->grouping;
+	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
+	bool is_of_system = target && strcmp(target, LAYOUT_TARGET_SYSTEM) == 0;
+	return is_of_system ? GROUPING_PROCESS : GROUPING_NONE;
+}
+
+void model_reserve_groups(struct profile *profile, struct root_frames *roots)
+{
+	for (int i = 0; i < GROUPINGS; i++)
+		if (root_kinds[i] != ROOT_KIND_COUNT)
+			roots_reserve(profile, roots, root_kinds[i]);
+}
+
+struct model_names *model_names_create_for(struct profile *profile, unsigned serial,
+	const struct model_wish *wish, struct root_frames *roots)
+{
+	enum grouping grouping = model_grouping(profile, wish);
+	struct profile *without_native = wish->hides_native ? native_frames_hide(profile) : NULL;
+	const struct profile *shown = without_native ? without_native : profile;
+	struct planted *planted = NULL;
+	if (grouping != GROUPING_NONE)
+		planted = roots_plant_beside(profile, shown, roots, root_kinds[grouping]);
+	struct model_names *names = model_names_create_flat(profile, serial);
+	names->hides_inlined = wish->hides_inlined;
+	names->without_native = without_native;
+	names->hides_native = without_native;
+	names->grouping = grouping;
+	names->groups_of = planted;
+	grow_tree(names, planted ? planted->profile : shown);
+	return names;
+}
+
+bool model_names_are_for(const struct profile *profile, const struct model_names *names,
+	const struct model_wish *wish)
 {
 	return names->hides_inlined == wish->hides_inlined &&
-	       names->hides_native == wish->hides_native;
+	       names->hides_native == wish->hides_native &&
+	       names->grouping == model_grouping(profile, wish);
 }
 
 uint32_t model_names_event(const struct model_names *names, const struct model_wish *wish)
@@ -126,7 +183,7 @@ struct scope_stacks model_names_stacks(
 	const struct model_names *names, const struct profile *profile)
 {
 	return (struct scope_stacks){
-		.profile = names->without_native ? names->without_native : profile,
+		.profile = shown_profile(names, profile),
 		.hides_inlined = names->hides_inlined,
 	};
 }
@@ -170,7 +227,8 @@ void model_names_release(struct model_names *names)
 		event_choices_deinit(&names->events);
 		tree_deinit(&names->tree);
 	}
-	native_frames_release(names->without_native);
+	profile_destroy_beside(names->without_native);
+	planted_destroy(names->groups_of);
 	strtab_deinit(&names->written);
 	mem_free(names->groups);
 	mem_free(names);
@@ -190,6 +248,11 @@ void model_find_matches(struct model *model, const char *search)
 	pattern_deinit(&pattern);
 	for (size_t i = 0; i < model->functions.len; i++)
 		model->nr_matches += model->matches[model->functions.data[i].function];
+	const struct tree *tree = &model->names->tree;
+	uint32_t group = tree->has_groups ? tree->nodes.data[0].first_child : 0;
+	for (; group; group = tree->nodes.data[group].next_sibling)
+		model->nr_matches += model->weights[group].samples &&
+				     model->matches[tree->nodes.data[group].function];
 }
 
 /* Samples of the outermost matches, so that each counts once. */
@@ -207,14 +270,20 @@ static void weigh_matches(struct model *model)
 	}
 }
 
-/* One pass over the samples for all that is summed of them; false when it was cancelled. */
-static bool sum_samples(
-	struct model *model, const struct scope *scope, const atomic_bool *is_cancelled)
+/*
+ * One pass over the samples for all that is summed of them; `grouped` gets them by the stacks of
+ * the tree, where these are not the model's slice's. False when it was cancelled.
+ */
+static bool sum_samples(struct model *model, const struct scope *scope,
+	const atomic_bool *is_cancelled, struct slice *grouped)
 {
+	const struct planted *planted = model->names->groups_of;
 	const struct profile *profile = model->profile;
 	uint64_t from_ns, to_ns;
 	scope_span(scope, profile, &from_ns, &to_ns);
 	slice_init(&model->slice, profile);
+	if (planted)
+		slice_init(grouped, planted->profile);
 	timeline_init(&model->timeline, profile, from_ns, to_ns);
 	struct scope_walk walk;
 	struct scope_stacks stacks = model_names_stacks(model->names, profile);
@@ -222,7 +291,11 @@ static bool sum_samples(
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
 		if (!profile_event_has(profile, model->event, sample->event))
 			continue;
-		slice_add(&model->slice, sample->stack, profile_sample_value(profile, sample));
+		uint64_t value = profile_sample_value(profile, sample);
+		slice_add(&model->slice, sample->stack, value);
+		if (planted)
+			slice_add(
+				grouped, planted->stack_of[sample - profile->samples.data], value);
 		timeline_add(&model->timeline, profile, sample);
 	}
 	scope_walk_deinit(&walk);
@@ -268,7 +341,7 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 {
 	bool is_searching = wish->search && wish->search[0];
 	if (wish->event || wish->scope.terms.len || is_searching || wish->hides_inlined ||
-		wish->hides_native)
+		wish->hides_native || wish->grouping != GROUPING_USUAL)
 		return NULL;
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};
@@ -287,15 +360,19 @@ struct model *model_create(const struct profile *profile, struct model_names *na
 	const struct model_wish *wish, const atomic_bool *is_cancelled)
 {
 	struct model *model = begin_model(profile, names, wish);
-	if (!sum_samples(model, &wish->scope, is_cancelled)) {
+	CLEANUP(slice_deinit) struct slice grouped = {0};
+	if (!sum_samples(model, &wish->scope, is_cancelled, &grouped)) {
 		model_release(model);
 		return NULL;
 	}
 	timeline_finish(&model->timeline);
 	tasks_init(&model->tasks, profile, &model->timeline);
-	model->weights = tree_weigh(&names->tree, &model->slice);
+	model->weights = tree_weigh(&names->tree, names->groups_of ? &grouped : &model->slice);
 	tree_weigh_functions(&names->tree, model->weights, names->frames.data, names->functions.len,
 		&model->functions);
+	if (names->groups_of)
+		tree_weigh_groups(
+			&names->tree, model->weights, names->frames.data, &model->of_groups);
 	model_weigh_unnamed(model);
 	model_find_matches(model, wish->search);
 	weigh_matches(model);
@@ -332,6 +409,7 @@ void model_release(struct model *model)
 	tasks_deinit(&model->tasks);
 	mem_free(model->weights);
 	vec_deinit(&model->functions);
+	vec_deinit(&model->of_groups);
 	mem_free(model->matches);
 	annotation_destroy(model->annotation);
 	comparison_destroy(model->comparison);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "report/analyse/roots.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/stack_counts.h"
 #include "report/analyse/tasks.h"
@@ -34,6 +35,18 @@ struct model_look {
 	bool has_paths;              /* of objects, instead of their last parts */
 };
 
+/* What samples are grouped by. */
+enum grouping {
+	GROUPING_USUAL, /* processes where all of a system was recorded, else nothing */
+	GROUPING_NONE,
+	GROUPING_PROCESS,
+	GROUPING_THREAD,
+	GROUPING_CONTAINER,
+	GROUPING_FILE,
+	GROUPING_EVENT,
+	GROUPINGS,
+};
+
 /* What the person wants to see. */
 struct model_wish {
 	unsigned serial; /* grows with each */
@@ -42,6 +55,7 @@ struct model_wish {
 	char *search;   /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
 	bool hides_native;        /* see report/analyse/native_frames.h */
+	enum grouping grouping;   /* of one recording: where there is a baseline, by nothing */
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
 	unsigned baseline_serial; /* grows each time it is to be read (again) */
@@ -61,6 +75,8 @@ struct model_names {
 	bool hides_native;
 	bool has_scripts;               /* among the frames */
 	struct profile *without_native; /* of native_frames_hide(); NULL: there is no need */
+	enum grouping grouping;         /* not GROUPING_USUAL */
+	struct planted *groups_of;      /* the tree's stacks; NULL: by nothing */
 	struct model_look look;
 	struct strtab written; /* names that are other ones than the profile's */
 	VEC(struct profile_function) functions;
@@ -95,11 +111,12 @@ struct model {
 	struct slice slice;
 	struct tree_weight *weights; /* of the tree's nodes */
 	struct function_weights functions;
-	uint64_t unnamed; /* self of functions without a name */
-	bool *matches;    /* by function; NULL: nothing is searched for */
-	size_t nr_matches;
-	struct slice_sum matched; /* samples with a match in their stack */
-	struct timeline timeline; /* over what the filters leave of the time */
+	struct function_weights of_groups; /* of each by itself; empty where there are none */
+	uint64_t unnamed;                  /* self of functions without a name */
+	bool *matches;                     /* by function; NULL: nothing is searched for */
+	size_t nr_matches;                 /* functions and groups */
+	struct slice_sum matched;          /* samples with a match in their stack */
+	struct timeline timeline;          /* over what the filters leave of the time */
 	struct tasks tasks;
 	struct stack_counts stacks;
 	struct annotation *annotation; /* of the function that was wished for, or NULL */
@@ -112,11 +129,21 @@ uint32_t model_names_event(const struct model_names *names, const struct model_w
 /* Copies the names as they are. Call on the thread that symbolizes. */
 struct model_names *model_names_create(
 	const struct profile *profile, unsigned serial, bool hides_inlined);
-/* ... with what is wished to be hidden. */
-struct model_names *model_names_create_for(
-	const struct profile *profile, unsigned serial, const struct model_wish *wish);
-/* Whether they hide what is wished, and no more. */
-bool model_names_are_for(const struct model_names *names, const struct model_wish *wish);
+/*
+ * ... with what is wished to be hidden, and grouped by what is wished: that adds to the profile's
+ * frames and functions. Of a profile that model_reserve_groups() was called for.
+ */
+struct model_names *model_names_create_for(struct profile *profile, unsigned serial,
+	const struct model_wish *wish, struct root_frames *roots);
+/* Before there is a model of the profile, whose objects stay where they are from then on. */
+void model_reserve_groups(struct profile *profile, struct root_frames *roots);
+/* Whether they hide what is wished, and no more, and are grouped by what is wished. */
+bool model_names_are_for(const struct profile *profile, const struct model_names *names,
+	const struct model_wish *wish);
+/* What samples are grouped by in a model of that wish: never GROUPING_USUAL. */
+enum grouping model_grouping(const struct profile *profile, const struct model_wish *wish);
+/* "process"; NULL: of none, or the usual one. */
+const char *model_grouping_word(enum grouping grouping);
 /* The same without a tree, for model_create_flat(). */
 struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial);
 /* The stacks that are seen under these names, of the profile that they were made of. */

@@ -20,14 +20,35 @@ bool model_path_is_script(const struct model *model, uint32_t frame)
 	       profile_frame_is_script(&names->frames.data[frame], names->objects.data);
 }
 
+static bool is_group(const struct model *model, uint32_t frame)
+{
+	return planted_find(model->names->groups_of, frame);
+}
+
+uint32_t model_path_group(const struct model *model, uint32_t frame)
+{
+	const struct tree *tree = &model->names->tree;
+	uint32_t function = model_function_of(model, frame);
+	uint32_t at = tree->has_groups && function ? tree->nodes.data[0].first_child : 0;
+	while (at && tree->nodes.data[at].function != function)
+		at = tree->nodes.data[at].next_sibling;
+	return at;
+}
+
 void model_path_seen(const struct model *model, const struct path *path, struct path *ret)
 {
+	bool has_script = false;
 	ret->len = 0;
-	for (size_t i = 0; model->names->hides_native && i < path->len; i++)
-		if (model_path_is_script(model, path->data[i]))
+	for (size_t i = 0; model->names->hides_native && i < path->len; i++) {
+		bool is_script = model_path_is_script(model, path->data[i]);
+		has_script |= is_script;
+		if (is_script || (!i && is_group(model, path->data[i])))
 			vec_push(ret, path->data[i]);
-	if (!ret->len)
-		vec_append(ret, path->data, path->len);
+	}
+	if (has_script)
+		return;
+	ret->len = 0;
+	vec_append(ret, path->data, path->len);
 }
 
 /* The hottest place of a script's function that was called from a node by native code; 0: none. */

@@ -22,9 +22,11 @@ void model_path_to(const struct model *model, uint32_t node, struct path *ret);
 uint32_t model_path_follow(const struct model *model, const struct path *path);
 /*
  * What the model shows of a path: all of it, or where native frames are hidden and it has frames of
- * scripts, only these.
+ * scripts, only these and the group.
  */
 void model_path_seen(const struct model *model, const struct path *path, struct path *ret);
+/* The node of a group by its frame; 0: there is none. */
+uint32_t model_path_group(const struct model *model, uint32_t frame);
 /* Whether the frame is of a function of a script. */
 bool model_path_is_script(const struct model *model, uint32_t frame);
 /* The node where a function takes most, at `above` or below it; 0: it is not there. */

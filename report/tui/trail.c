@@ -84,21 +84,29 @@ const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverte
 	return find_zoom(trail, is_inverted, true);
 }
 
-static size_t drop_both(struct trail_step *steps, size_t count)
+static size_t drop_zooms(struct trail_step *steps, size_t count, bool is_of_both)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++)
-		if (steps[i].is_of_both)
+		if (steps[i].is_zoom && steps[i].is_of_both == is_of_both)
 			step_deinit(&steps[i]);
 		else
 			steps[kept++] = steps[i];
 	return kept;
 }
 
+bool trail_forget_zooms(struct trail *trail)
+{
+	size_t before = trail->done.len;
+	trail->done.len = drop_zooms(trail->done.data, trail->done.len, false);
+	trail->undone.len = drop_zooms(trail->undone.data, trail->undone.len, false);
+	return trail->done.len < before;
+}
+
 void trail_forget_both(struct trail *trail)
 {
-	trail->done.len = drop_both(trail->done.data, trail->done.len);
-	trail->undone.len = drop_both(trail->undone.data, trail->undone.len);
+	trail->done.len = drop_zooms(trail->done.data, trail->done.len, true);
+	trail->undone.len = drop_zooms(trail->undone.data, trail->undone.len, true);
 }
 
 void trail_deinit(struct trail *trail)

@@ -32,6 +32,8 @@ void trail_scope(const struct trail *trail, struct scope *ret);
 /* The newest zoom of a kind, NULL when there is none. */
 const struct path *trail_zoom(const struct trail *trail, bool is_inverted);
 const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverted);
+/* Forgets all zooms that are not of two recordings; false: there were none. */
+bool trail_forget_zooms(struct trail *trail);
 /* Forgets these: another recording is compared with. */
 void trail_forget_both(struct trail *trail);
 void trail_deinit(struct trail *trail);

@@ -45,6 +45,7 @@ struct worker {
 	/* The thread's own: */
 	struct profile *profile;
 	struct symbolizer *symbolizer;
+	struct root_frames roots; /* of what samples were grouped by */
 	struct model_names *names;
 	struct stack_counts stacks;
 	unsigned symbols_serial;
@@ -246,11 +247,13 @@ static void add_reasons(struct profile *profile, struct slice *slice)
 static void worker_refresh_names(struct worker *worker, const struct model_wish *wish)
 {
 	struct model_names *old = worker->names;
-	if (old && old->serial == worker->symbols_serial && model_names_are_for(old, wish) &&
+	if (old && old->serial == worker->symbols_serial &&
+		model_names_are_for(worker->profile, old, wish) &&
 		old->look.demangle == wish->look.demangle &&
 		old->look.has_paths == wish->look.has_paths)
 		return;
-	worker->names = model_names_create_for(worker->profile, worker->symbols_serial, wish);
+	worker->names = model_names_create_for(
+		worker->profile, worker->symbols_serial, wish, &worker->roots);
 	model_names_write(worker->names, &wish->look);
 	model_names_release(old);
 }
@@ -400,6 +403,7 @@ static void worker_work(struct worker *worker)
 	symbolizer_begin(worker->symbolizer);
 	sample_thread_end(&samples);
 	add_reasons(worker->profile, &samples.slice);
+	model_reserve_groups(worker->profile, &worker->roots);
 	filter_by_names(worker, &samples.slice);
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */
@@ -437,6 +441,7 @@ static void worker_free(struct worker *worker)
 	err_destroy(worker->news.err);
 	model_wish_deinit(&worker->wish);
 	model_names_release(worker->names);
+	root_frames_deinit(&worker->roots);
 	baseline_destroy(worker->baseline);
 	symbolizer_destroy(worker->symbolizer);
 	profile_destroy(worker->profile);

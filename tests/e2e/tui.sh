@@ -330,6 +330,25 @@ test_back_and_quit() {
 	wait_gone '1 Top'
 }
 
+test_groups() {
+	ready xterm-256color 80 24
+	keys b
+	wait_for 'Group by'
+	keys Down Enter
+	wait_for 'self.*total process' "a column of processes"
+	keys 3
+	wait_for '\[process\]' "processes in the tree"
+	keys I
+	wait_for 'callers'
+	wait_for '\[process\]' "processes ahead of leaves"
+	keys 4
+	wait_for 'leaves on top|callers on top' 'flames'
+	keys b Home Enter
+	wait_gone '\[process\]'
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 test_enter_goes_to_the_hottest_match() {
 	ready xterm-256color 80 24
 	keys / l i g h t Enter

@@ -17,6 +17,7 @@ struct walk_views {
 	size_t len;
 	struct profile *profile;
 	struct model_names *names;
+	struct root_frames roots;
 	struct baseline *baseline; /* the same recording; NULL: not wished for yet */
 	struct app_options options;
 	struct app app;
@@ -61,9 +62,9 @@ static inline void walk_views_flat(struct walk_views *walk)
 static inline void walk_views_fulfil(struct walk_views *walk)
 {
 	const struct model_wish *wish = &walk->app.wish;
-	if (!walk->names || !model_names_are_for(walk->names, wish)) {
+	if (!walk->names || !model_names_are_for(walk->profile, walk->names, wish)) {
 		model_names_release(walk->names);
-		walk->names = model_names_create_for(walk->profile, 1, wish);
+		walk->names = model_names_create_for(walk->profile, 1, wish, &walk->roots);
 	}
 	struct model *model = model_create(walk->profile, walk->names, wish, NULL);
 	if (wish->baseline && !walk->baseline)
@@ -121,6 +122,7 @@ static inline void walk_views(const void *bytes, size_t len, const uint8_t *keys
 		walk_views_key(&walk, keys[i]);
 	app_deinit(&walk.app);
 	model_names_release(walk.names);
+	root_frames_deinit(&walk.roots);
 	baseline_destroy(walk.baseline);
 	grid_deinit(&walk.grid);
 	profile_destroy(walk.profile);

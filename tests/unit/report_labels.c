@@ -6,9 +6,9 @@
 
 #include "format/merge/merge.h"
 #include "report/analyse/filter.h"
+#include "report/analyse/roots.h"
 #include "report/load/load.h"
 #include "report/name/symbol/symbolizer.h"
-#include "report/write/export/roots.h"
 #include "report/write/text.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/report_export_fixture.h"

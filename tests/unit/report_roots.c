@@ -1,4 +1,4 @@
-#include "report/write/export/roots.h"
+#include "report/analyse/roots.h"
 
 #include <string.h>
 
@@ -72,6 +72,8 @@ TEST(roots_by_each_kind)
 		ROOT_CONTAINER);
 	CHECK_BY("/pods/web 4\n/pods/web;main;work;sys_read_[k] 3\n[no cgroup];main;work 8\n",
 		ROOT_CGROUP);
+	CHECK_BY("[kernel.kallsyms];main;work;sys_read_[k] 3\n[no file] 4\n[vdso];main;work 8\n",
+		ROOT_FILE);
 	CHECK_BY("CPU:0 4\nCPU:0;main;work 8\nCPU:0;main;work;sys_read_[k] 3\n", ROOT_CPU);
 	CHECK_BY("[no origin] 4\n[no origin];main;work 8\n"
 		 "[no origin];main;work;sys_read_[k] 3\n",

@@ -8,9 +8,10 @@
 static void give_model(struct screen *screen)
 {
 	const struct model_wish *wish = &screen->app.wish;
-	if (!model_names_are_for(screen->names, wish)) {
+	if (!model_names_are_for(screen->profile, screen->names, wish)) {
 		struct model_names *old = screen->names;
-		screen->names = model_names_create_for(screen->profile, old->serial, wish);
+		screen->names =
+			model_names_create_for(screen->profile, old->serial, wish, &screen->roots);
 		model_names_release(old);
 	}
 	struct model *model = model_create(screen->profile, screen->names, wish, NULL);
@@ -41,6 +42,7 @@ void screen_deinit(struct screen *screen)
 {
 	app_deinit(&screen->app);
 	model_names_release(screen->names);
+	root_frames_deinit(&screen->roots);
 	grid_deinit(&screen->grid);
 	str_deinit(&screen->text);
 	profile_destroy(screen->profile);

@@ -9,6 +9,7 @@
 struct screen {
 	struct profile *profile; /* owned */
 	struct model_names *names;
+	struct root_frames roots;
 	struct app_options options;
 	struct app app;
 	unsigned fulfilled; /* serial of the newest wish */

@@ -398,9 +398,11 @@ static void mark_leads(struct branches *branches)
 				(leads[i] || model->matches[nodes[i].function]))
 				leads[nodes[i].parent] = true;
 	} else {
+		bool ends_at_groups = focus_has_leaves_in_groups(&branches->focus);
 		for (size_t i = 1; i < count; i++) {
 			uint32_t parent = nodes[i].parent;
-			leads[i] = parent && i != branches->focus.top &&
+			bool is_in_group = ends_at_groups && !nodes[parent].parent;
+			leads[i] = parent && i != branches->focus.top && !is_in_group &&
 				   (leads[parent] || model->matches[nodes[parent].function]);
 		}
 	}
@@ -417,9 +419,15 @@ static bool branches_is_match(const struct branches *branches, uint32_t node)
 static bool leads_to_match(const struct branches *branches, uint32_t node)
 {
 	const struct focus_node *it = branches_node(branches, node);
-	for (size_t i = 0; i < it->nr_places; i++)
-		if (branches->leads[branches->focus.places.data[it->first_place + i].node])
+	const struct tree_node *nodes = branches->model->names->tree.nodes.data;
+	/* There the places are the leaves, which are below. */
+	bool is_group = it->depth == 1 && focus_has_leaves_in_groups(&branches->focus);
+	for (size_t i = 0; i < it->nr_places; i++) {
+		uint32_t place = branches->focus.places.data[it->first_place + i].node;
+		if (branches->leads[place] ||
+			(is_group && branches->model->matches[nodes[place].function]))
 			return true;
+	}
 	return false;
 }
 

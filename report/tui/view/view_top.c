@@ -1,4 +1,5 @@
 /* The hottest functions. */
+#include <limits.h>
 #include <string.h>
 
 #include "report/model/word_sort.h"
@@ -10,6 +11,7 @@
 enum top_column {
 	TOP_SELF,
 	TOP_TOTAL,
+	TOP_GROUP,
 	TOP_OBJECT,
 	TOP_BAR,
 	TOP_FUNCTION,
@@ -19,10 +21,12 @@ enum top_column {
 struct top {
 	struct list list;
 	struct list_header header;
-	struct list_column looks[TOP_COLUMNS]; /* of its columns */
-	const struct model *model;             /* the application's, since the last update */
-	VEC(struct word_entry) rows;           /* its functions */
-	size_t sorted_from, sorted_to;         /* these rows are in order */
+	struct list_column looks[TOP_COLUMNS];  /* of its columns */
+	const struct model *model;              /* the application's, since the last update */
+	const struct function_weights *weights; /* its, each function once or once in each group */
+	uint64_t *group_totals;        /* by the function of a group; NULL: there are none */
+	VEC(struct word_entry) rows;   /* of the weights */
+	size_t sorted_from, sorted_to; /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
 	unsigned shown; /* of the application, at the last update */
@@ -30,7 +34,7 @@ struct top {
 
 /* ---- columns ---- */
 
-/* Of a row: the weight is one of the model's, at `element`. */
+/* Of a row: the weight is one of `weights`, at `element`. */
 struct top_row {
 	const struct top *top;
 	const struct function_weight *weight;
@@ -39,13 +43,25 @@ struct top_row {
 
 static struct top_row row_of_element(const struct top *top, uint32_t element)
 {
-	const struct function_weight *weight = &top->model->functions.data[element];
+	const struct function_weight *weight = &top->weights->data[element];
 	return (struct top_row){top, weight, model_function(top->model, weight->function)};
 }
 
 static bool key_of_name(const struct top_row *row, size_t index, uint64_t *ret)
 {
 	return word_of_text(profile_function_own_name(row->function), index, ret);
+}
+
+/* Group by group, the largest first. */
+static bool key_of_group(const struct top_row *row, size_t index, uint64_t *ret)
+{
+	if (index >= 3)
+		return key_of_name(row, index - 3, ret);
+	if (index == 0)
+		*ret = row->top->group_totals ? ~row->top->group_totals[row->weight->group] : 0;
+	else
+		*ret = index == 1 ? row->weight->group : ~row->weight->self;
+	return true;
 }
 
 static bool key_of_self(const struct top_row *row, size_t index, uint64_t *ret)
@@ -102,6 +118,15 @@ static void put_object(
 		grid, cell.x, cell.y, cell.width, STYLE_DIM, object_name(app, row->function));
 }
 
+static void put_group(
+	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
+{
+	uint32_t group = row->weight->group;
+	if (group)
+		grid_put_elided(grid, cell.x, cell.y, cell.width, app_name_style(app, group),
+			model_function(app->model, group)->name);
+}
+
 static void put_self_bar(
 	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
 {
@@ -132,6 +157,7 @@ static const struct top_column_row {
 	[TOP_SELF] = {{"self", .width = 9, .is_right = true}, key_of_self, put_self},
 	[TOP_TOTAL] = {{"total", .width = 9, .room = 34, .is_right = true}, key_of_total,
 		put_total},
+	[TOP_GROUP] = {{"group", .width = 20, .room = INT_MAX}, key_of_group, put_group},
 	[TOP_OBJECT] = {{"object", .width = 18, .room = 60}, key_of_object, put_object},
 	[TOP_BAR] = {{"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF}, key_of_self,
 		put_self_bar},
@@ -150,6 +176,7 @@ static void top_destroy(void *state)
 {
 	struct top *top = state;
 	vec_deinit(&top->rows);
+	mem_free(top->group_totals);
 	mem_free(top);
 }
 
@@ -168,12 +195,48 @@ static struct word_order order_of(const struct top *top)
 	return (struct word_order){.word = word_of_row, .context = top};
 }
 
+static void sum_groups(struct top *top, const struct model *model)
+{
+	const struct tree *tree = &model->names->tree;
+	mem_free(steal_ptr(top->group_totals));
+	if (!model->names->groups_of)
+		return;
+	top->group_totals =
+		mem_zalloc_array(model->names->functions.len, sizeof(*top->group_totals));
+	for (uint32_t at = tree->nodes.data[0].first_child; at;
+		at = tree->nodes.data[at].next_sibling)
+		top->group_totals[tree->nodes.data[at].function] = model->weights[at].total;
+}
+
+/* The groups' column takes the room of what tells less than it. */
+static void choose_columns(struct top *top, const struct model *model)
+{
+	enum {
+		ROOM_FOR_GROUP = 50,
+		MORE_ROOM = 40,
+	};
+	bool has_groups = model->names->groups_of;
+	for (int i = 0; i < TOP_COLUMNS; i++)
+		top->looks[i] = columns[i].look;
+	if (!has_groups && top->header.order == TOP_GROUP)
+		top->header.order = TOP_SELF;
+	if (!has_groups)
+		return;
+	top->looks[TOP_GROUP].title = model_grouping_word(model->names->grouping);
+	top->looks[TOP_GROUP].room = ROOM_FOR_GROUP;
+	top->looks[TOP_OBJECT].room += MORE_ROOM;
+	top->looks[TOP_BAR].room += MORE_ROOM;
+}
+
 /* The model's functions; they are sorted as far as the screen shows them. */
 static void view_top_fill_rows(struct top *top, const struct model *model)
 {
 	top->model = model;
+	top->weights = model->names->groups_of ? &model->of_groups : &model->functions;
+	choose_columns(top, model);
+	sum_groups(top, model);
 	top->sorted_from = top->sorted_to = 0;
-	vec_resize(&top->rows, model->functions.len);
+	vec_resize(&top->rows, top->weights->len);
 	for (uint32_t i = 0; i < top->rows.len; i++)
 		top->rows.data[i].element = i;
 }
@@ -207,7 +270,7 @@ static uint32_t element_at(struct top *top, size_t line)
 
 static const struct function_weight *view_top_row_at(struct top *top, size_t line)
 {
-	return &top->model->functions.data[element_at(top, line)];
+	return &top->weights->data[element_at(top, line)];
 }
 
 static void go_to_element(struct top *top, uint32_t element)
@@ -217,22 +280,46 @@ static void go_to_element(struct top *top, uint32_t element)
 	top->list.selected = view_top_turn(top, rank);
 }
 
-/* Goes to the line of the function; false: it has none. */
-static bool view_top_find_function(struct top *top, uint32_t function)
+/*
+ * Goes to the line of the function, in the group that is selected where it is there, else where it
+ * takes most; false: it has none.
+ */
+static bool view_top_find_function(struct top *top, const struct app *app, uint32_t function)
 {
-	for (uint32_t i = 0; function && i < top->rows.len; i++)
-		if (top->model->functions.data[i].function == function) {
-			go_to_element(top, i);
-			return true;
-		}
-	return false;
+	uint32_t group = model_function_of(app->model, app->selection.group), best = 0;
+	bool is_found = false;
+	for (uint32_t i = 0; function && i < top->rows.len; i++) {
+		const struct function_weight *weight = &top->weights->data[i];
+		if (weight->function != function)
+			continue;
+		bool is_wanted = group && weight->group == group;
+		if (!is_found || is_wanted || weight->self > top->weights->data[best].self)
+			best = i;
+		is_found = true;
+		if (is_wanted)
+			break;
+	}
+	if (is_found)
+		go_to_element(top, best);
+	return is_found;
+}
+
+static uint32_t frame_of_group(const struct top *top, const struct function_weight *row)
+{
+	const struct tree *tree = &top->model->names->tree;
+	uint32_t at = row->group ? tree->nodes.data[0].first_child : 0;
+	while (at && tree->nodes.data[at].function != row->group)
+		at = tree->nodes.data[at].next_sibling;
+	return at ? tree->nodes.data[at].frame : 0;
 }
 
 static void view_top_select_row(struct top *top, struct app *app)
 {
 	top->missing = 0;
-	if (top->list.selected < top->rows.len)
-		app_select(app, view_top_row_at(top, top->list.selected)->frame);
+	if (top->list.selected >= top->rows.len)
+		return;
+	const struct function_weight *row = view_top_row_at(top, top->list.selected);
+	app_select_in_group(app, row->frame, frame_of_group(top, row));
 }
 
 /* After a filter, of which the function that was selected is no part: until another is chosen. */
@@ -279,10 +366,10 @@ static void top_update(void *state, struct app *app)
 	if (top->stand_in != app->selection.frame)
 		top->missing = 0;
 	if (top->missing &&
-		view_top_find_function(top, model_function_of(app->model, top->missing))) {
+		view_top_find_function(top, app, model_function_of(app->model, top->missing))) {
 		app_select(app, top->missing);
 		top->missing = 0;
-	} else if (!view_top_find_function(top, app_function(app)) || top->missing) {
+	} else if (!view_top_find_function(top, app, app_function(app)) || top->missing) {
 		select_stand_in(top, app);
 	}
 	if (is_arriving && !is_on_first_screen(top, app))
@@ -318,6 +405,13 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 
 /* ---- input ---- */
 
+static bool view_top_is_match(const struct top *top, const struct app *app, uint32_t element)
+{
+	const struct function_weight *weight = &top->weights->data[element];
+	return app->model->matches[weight->function] ||
+	       (weight->group && app->model->matches[weight->group]);
+}
+
 /* Of the functions that match, the nearest behind the selected one, or from the other end on. */
 static bool find_match(struct top *top, const struct app *app, bool goes_back, uint32_t *ret)
 {
@@ -325,7 +419,7 @@ static bool find_match(struct top *top, const struct app *app, bool goes_back, u
 	uint32_t from = element_at(top, top->list.selected);
 	bool has_any = false, is_behind = false; /* whether *ret is */
 	for (uint32_t i = 0; i < top->rows.len; i++) {
-		if (!app->model->matches[top->model->functions.data[i].function])
+		if (!view_top_is_match(top, app, i))
 			continue;
 		bool i_is_behind =
 			goes_back ? word_less(&order, i, from) : word_less(&order, from, i);
@@ -396,31 +490,45 @@ static bool top_mouse(void *state, struct app *app, const struct input *input)
 	return true;
 }
 
+static void top_put_padded(struct str *out, const char *text, size_t width)
+{
+	size_t before = out->len;
+	str_put_escaped(out, text, strlen(text));
+	str_pad(out, ' ', out->len - before < width ? width - (out->len - before) : 0);
+	str_putc(out, ' ');
+}
+
 /* The whole list, as wide as its names. */
 static void top_print(void *state, struct app *app, struct str *out)
 {
+	enum {
+		NAME = 24,
+	};
 	struct top *top = state;
-	str_printf(out, "%9s %9s  %-24s %s\n", "self", "total", "object", "function");
+	const char *group = model_grouping_word(app->model->names->grouping);
+	str_printf(out, "%9s %9s  ", "self", "total");
+	if (group)
+		top_put_padded(out, group, NAME);
+	str_printf(out, "%-24s %s\n", "object", "function");
 	sort_rows(top, 0, top->rows.len);
 	for (size_t i = 0; i < top->rows.len; i++) {
 		const struct function_weight *row = view_top_row_at(top, i);
 		const struct profile_function *function = model_function(app->model, row->function);
-		const char *object = object_name(app, function);
-		CLEANUP(str_deinit) struct str self = {0}, total = {0}, safe = {0};
+		CLEANUP(str_deinit) struct str self = {0}, total = {0};
 		app_put_value(app, &self, row->self, row->self_samples);
 		app_put_value(app, &total, row->total, row->samples);
-		str_put_escaped(&safe, object, strlen(object));
-		str_pad(&safe, ' ', safe.len < 24 ? 24 - safe.len : 0);
-		str_putc(&safe, ' ');
+		str_printf(out, "%9s %9s  ", str_text(&self), str_text(&total));
+		if (group)
+			top_put_padded(out, model_function(app->model, row->group)->name, NAME);
+		top_put_padded(out, object_name(app, function), NAME);
 		const char *name = profile_function_own_name(function);
-		str_put_escaped(&safe, name, strlen(name));
-		str_printf(
-			out, "%9s %9s  %s\n", str_text(&self), str_text(&total), str_text(&safe));
+		str_put_escaped(out, name, strlen(name));
+		str_putc(out, '\n');
 	}
 }
 
-static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_SORT_RIGHT,
-	ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_GROUP,
+	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_top = {
 	.name = "Top",

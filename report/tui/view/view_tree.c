@@ -218,7 +218,7 @@ static bool tree_mouse(void *state, struct app *app, const struct input *input)
 }
 
 static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_EXPAND_ALL, ACTION_INVERT,
-	ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+	ACTION_GROUP, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_tree = {
 	.name = "Tree",

@@ -69,8 +69,8 @@ static void json_make_sets(struct document *document)
 	const struct profile *profile = document->profile;
 	CLEANUP(str_deinit) struct str text = {0};
 	struct label_visitor visitor = {put_label_text, put_label_number, &text};
-	struct labels labels;
-	labels_init(&labels, profile);
+	struct process_names names;
+	process_names_init(&names, profile);
 	CLEANUP_FREE bool *is_sampled = mem_zalloc_array(profile->threads.len, sizeof(bool));
 	vec_each(&profile->samples, sample)
 		is_sampled[sample->thread] = true;
@@ -79,12 +79,12 @@ static void json_make_sets(struct document *document)
 			continue;
 		str_truncate(&text, 0);
 		str_putc(&text, '{');
-		labels_visit(&labels, document->wanted, &profile->threads.data[i], &visitor);
+		labels_visit(&names, document->wanted, &profile->threads.data[i], &visitor);
 		str_putc(&text, '}');
 		document->set_of_thread[i] =
 			strtab_intern(&document->sets, str_text(&text), text.len);
 	}
-	labels_deinit(&labels);
+	process_names_deinit(&names);
 }
 
 /* Those of a thread, `set`, and of its sample. */

@@ -17,7 +17,7 @@ struct threads {
 	const struct lanes *lanes;
 	const uint32_t *stacks;
 	struct firefox_markers markers;
-	struct labels labels;
+	struct process_names names;
 };
 
 static void firefox_threads_put_time(const struct threads *threads, uint64_t time_ns)
@@ -154,8 +154,8 @@ static void put_thread_data(const struct threads *threads, const struct lane *la
 	json_object(threads->json);
 	json_put_text(threads->json, "type", thread_marker);
 	if (lane->nr_threads == 1)
-		labels_visit(&threads->labels, wanted,
-			&threads->profile->threads.data[lane->thread], &visitor);
+		labels_visit(&threads->names, wanted, &threads->profile->threads.data[lane->thread],
+			&visitor);
 	json_object_end(threads->json);
 }
 
@@ -289,7 +289,7 @@ static void firefox_threads_put_identity(const struct threads *threads, const st
 	else
 		lane_put_name(threads->profile, lane, &name);
 	if (lane->nr_threads == 1)
-		labels_put_comm(&threads->labels, thread, &process);
+		process_names_put(&threads->names, thread, &process);
 	else
 		str_puts(&process, str_text(&name));
 	str_printf(&pid, "%u", thread->pid);
@@ -327,13 +327,13 @@ void firefox_put_threads(struct json *json, const struct profile *profile,
 	const struct lanes *lanes, const uint32_t *stacks, struct firefox_markers markers)
 {
 	struct threads threads = {json, profile, lanes, stacks, markers, {0}};
-	labels_init(&threads.labels, profile);
+	process_names_init(&threads.names, profile);
 	json_put_array(json, "threads");
 	vec_each(&lanes->all, lane)
 		if (!json->err)
 			put_thread(&threads, lane);
 	json_array_end(json);
-	labels_deinit(&threads.labels);
+	process_names_deinit(&threads.names);
 }
 
 uint64_t firefox_interval_ns(const struct profile *profile)

@@ -4,62 +4,20 @@
 
 #include "report/model/label_sets.h"
 
-enum {
-	COMM_MAX_BYTES = 15 /* what the kernel cuts the name of a process to */
-};
-
-void labels_init(struct labels *labels, const struct profile *profile)
-{
-	*labels = (struct labels){
-		.profile = profile,
-		.leaders = mem_zalloc_array(profile->processes.len, sizeof(*labels->leaders)),
-	};
-	vec_each(&profile->threads, thread)
-		if (thread->tid == thread->pid)
-			labels->leaders[thread->process] = thread->comm;
-}
-
-void labels_deinit(struct labels *labels)
-{
-	mem_free(labels->leaders);
-}
-
-/*
- * The name of the process, also for samples of its other threads, so that
- * selecting by it finds them all. A first thread that only waits (as Java's)
- * was not sampled: then it is the name of the program, as exec would set it.
- */
-void labels_put_comm(
-	const struct labels *labels, const struct profile_thread *thread, struct str *out)
-{
-	const struct profile *profile = labels->profile;
-	const struct profile_object *exe =
-		&profile->objects.data[profile->processes.data[thread->process].info.exe];
-	const char *leader = labels->leaders[thread->process];
-	if (thread->tid == thread->pid)
-		leader = thread->comm;
-	size_t before = out->len;
-	if (leader)
-		str_puts(out, leader);
-	else
-		str_write(out, exe->name, strnlen(exe->name, COMM_MAX_BYTES));
-	if (out->len == before)
-		str_puts(out, thread->comm);
-}
-
 static void visit_text(const struct label_visitor *visitor, const char *key, const char *value)
 {
 	if (value[0])
 		visitor->text(visitor->context, key, value);
 }
 
-void labels_visit(const struct labels *labels, uint32_t wanted, const struct profile_thread *thread,
-	const struct label_visitor *visitor)
+void labels_visit(const struct process_names *names, uint32_t wanted,
+	const struct profile_thread *thread, const struct label_visitor *visitor)
 {
-	const struct profile_process *process = &labels->profile->processes.data[thread->process];
+	const struct profile *profile = names->profile;
+	const struct profile_process *process = &profile->processes.data[thread->process];
 	if (wanted & EXPORT_LABEL_COMM) {
 		CLEANUP(str_deinit) struct str comm = {0};
-		labels_put_comm(labels, thread, &comm);
+		process_names_put(names, thread, &comm);
 		visit_text(visitor, "comm", str_text(&comm));
 	}
 	if (wanted & EXPORT_LABEL_THREAD && thread->tid != thread->pid)
@@ -77,8 +35,7 @@ void labels_visit(const struct labels *labels, uint32_t wanted, const struct pro
 	if (wanted & EXPORT_LABEL_POD)
 		visit_text(visitor, "pod", process->pod);
 	if (wanted & EXPORT_LABEL_ORIGIN)
-		visit_text(visitor, "origin",
-			labels->profile->origins.data[process->info.origin].name);
+		visit_text(visitor, "origin", profile->origins.data[process->info.origin].name);
 }
 
 static bool is_taken(uint32_t wanted, const char *key)

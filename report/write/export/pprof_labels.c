@@ -72,16 +72,16 @@ static void pprof_labels_make_sets(struct pprof_labels *labels)
 	struct bytes_buf set = {0};
 	struct encoder encoder = {labels, &set};
 	struct label_visitor visitor = {pprof_labels_put_text, pprof_labels_put_id, &encoder};
-	struct labels all;
-	labels_init(&all, profile);
+	struct process_names names;
+	process_names_init(&names, profile);
 	labels->threads = mem_zalloc_array(profile->threads.len, sizeof(*labels->threads));
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		set.len = 0;
-		labels_visit(&all, labels->wanted, &profile->threads.data[i], &visitor);
+		labels_visit(&names, labels->wanted, &profile->threads.data[i], &visitor);
 		labels->threads[i].set =
 			strtab_intern(&labels->sets, set.len ? (char *)set.data : "", set.len);
 	}
-	labels_deinit(&all);
+	process_names_deinit(&names);
 	bytes_buf_deinit(&set);
 }
 
