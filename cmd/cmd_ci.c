@@ -217,8 +217,10 @@ static struct err *cmd_ci_compare(struct ci *ci, int *code)
 {
 	struct diff_run_options *options = &ci->options->diff;
 	const struct ci_record_options *record = &ci->options->record;
-	struct diff_run_files base = {(const char *const *)ci->base.data, ci->base.len};
-	struct diff_run_files new = {(const char *const *)ci->new.data, ci->new.len};
+	struct diff_run_files base = {
+		.paths = (const char *const *)ci->base.data, .count = ci->base.len};
+	struct diff_run_files new = {
+		.paths = (const char *const *)ci->new.data, .count = ci->new.len};
 	options->base_name = record->base ? record->base : ci->base_name;
 	options->new_name = record->command[0];
 	enum diff_verdict verdict;

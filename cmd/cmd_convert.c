@@ -50,6 +50,7 @@ static const struct opt rows[] = {
 	{"by", 0, "LIST", export_roots_parse, FIELD(roots),
 		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},
 	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
+	RING_ROWS(struct convert_options, input.ring),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "html, svg: show what changed since this recording"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),

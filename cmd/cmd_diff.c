@@ -8,7 +8,7 @@
 
 struct diff_command_options {
 	enum diff_format format;
-	const char *output;
+	const char *output, *ring;
 	bool is_tui;
 	struct diff_run_options run;
 };
@@ -28,6 +28,9 @@ static const struct opt rows[] = {
 		.standard = "text", .words = formats},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		.help = "where to write that, - is standard output", .standard = "-"},
+	{"ring", 0, "DIR", opt_string, FIELD(ring),
+		.help = "compare spans of time, FROM..TO, of the files that record --ring wrote "
+			"there"},
 	{"tui", 0, NULL, opt_flag, FIELD(is_tui),
 		.help = "show both in the terminal interface instead"},
 	SELECT_ROWS(struct diff_command_options, run.select),
@@ -52,14 +55,19 @@ struct sides {
 	struct diff_run_files base, new;
 };
 
+static struct diff_run_files side_of(const char *const *paths, int count)
+{
+	return (struct diff_run_files){.paths = paths, .count = (size_t)count};
+}
+
 static struct err *find_sides(int argc, char **argv, int rest, int dashes, struct sides *ret)
 {
 	static const char *const usual[] = {INPUT_USUAL ".old", INPUT_USUAL};
 	const char *const *operands = (const char *const *)argv;
 	int nr_first = (dashes < argc ? dashes : argc) - rest;
 	if (dashes < argc) {
-		*ret = (struct sides){{operands + rest, (size_t)nr_first},
-			{operands + dashes + 1, (size_t)(argc - dashes - 1)}};
+		*ret = (struct sides){side_of(operands + rest, nr_first),
+			side_of(operands + dashes + 1, argc - dashes - 1)};
 		if (!ret->base.count || !ret->new.count)
 			return err_new(ERR_USAGE, "nothing stands %s the --: BASE.. -- NEW..",
 				ret->base.count ? "behind" : "in front of");
@@ -73,16 +81,16 @@ static struct err *find_sides(int argc, char **argv, int rest, int dashes, struc
 			"NEW..",
 			nr_first);
 	if (!nr_first)
-		*ret = (struct sides){{&usual[0], 1}, {&usual[1], 1}};
+		*ret = (struct sides){side_of(&usual[0], 1), side_of(&usual[1], 1)};
 	else
-		*ret = (struct sides){{operands + rest, 1}, {operands + rest + 1, 1}};
+		*ret = (struct sides){side_of(operands + rest, 1), side_of(operands + rest + 1, 1)};
 	return NULL;
 }
 
 /* What was merged in memory has no name in a folder, but the kernel's. */
 static void put_base_path(struct str *out, const struct input *base)
 {
-	if (base->nr_paths == 1)
+	if (base->nr_paths == 1 && !base->ring.fds.len)
 		str_puts(out, base->path);
 	else
 		str_printf(out, "/proc/self/fd/%d", base->fd);
@@ -103,8 +111,8 @@ static struct err *show_both(
 	CLEANUP(input_deinit) struct input base = {0}, new = {0};
 	CLEANUP(str_deinit) struct str path = {0};
 	try(check_tui(options));
-	try(input_open_paths(sides->base.paths, sides->base.count, &base));
-	try(input_open_paths(sides->new.paths, sides->new.count, &new));
+	try(diff_run_open(&sides->base, &base));
+	try(diff_run_open(&sides->new, &new));
 	put_base_path(&path, &base);
 	struct tui_options tui = {
 		.file_name = new.name,
@@ -126,6 +134,13 @@ static struct err *cmd_diff_compare(
 		&verdict));
 	*ret = diff_run_exit(&options->run, verdict);
 	return NULL;
+}
+
+static struct err *check_ring_spans(const char *ring, bool are_given)
+{
+	return !ring || are_given ? NULL
+				  : err_new(ERR_USAGE, "which times of it? ebprof diff --ring DIR "
+						       "13:05..13:10 14:05..14:10");
 }
 
 /* getopt would forget where the -- stood. */
@@ -153,6 +168,9 @@ static int cmd_diff_run(const struct command *command, int argc, char **argv)
 		return code == CONSOLE_OK ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
 	struct err *err = find_sides(argc, argv, rest, dashes, &sides);
 	if (!err)
+		err = check_ring_spans(options.ring, dashes < argc || rest < argc);
+	sides.base.ring = sides.new.ring = options.ring;
+	if (!err)
 		err = options.is_tui ? show_both(&options, &sides, &verdict)
 				     : cmd_diff_compare(&options, &sides, &verdict);
 	if (!err)
@@ -164,7 +182,7 @@ static int cmd_diff_run(const struct command *command, int argc, char **argv)
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "say what became slower between two recordings, and how sure that is",
-	.usage = "[OPTIONS] [OLD NEW | BASE... -- NEW...]",
+	.usage = "[OPTIONS] [OLD NEW | BASE... -- NEW...]   or   --ring DIR OLD_SPAN NEW_SPAN",
 	.description = "Compares ebprof.data with ebprof.data.old, or what is named, function by "
 		       "function:\n"
 		       "how much longer each takes, if the rest takes as long as before. Several "
@@ -174,6 +192,7 @@ const struct command command_diff = {
 		"  ebprof diff\n"
 		"  ebprof diff old.data new.data\n"
 		"  ebprof diff --fail-on regression base1.data base2.data -- new1.data new2.data\n"
+		"  ebprof diff --ring /var/lib/ebprof/ring 13:05..13:10 14:05..14:10\n"
 		"  ebprof diff --by line --min-effect 10% --json diff.json old.data new.data\n",
 	.exit_status = "  0  it was done; with --fail-on: nothing of that was found\n"
 		       "  1  --fail-on regression: something takes longer\n"

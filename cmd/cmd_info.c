@@ -14,6 +14,7 @@ struct info_options {
 
 static const struct opt rows[] = {
 	INPUT_ROW(struct info_options, input, "FILE|-", "Input and output"),
+	RING_ROWS(struct info_options, input.ring),
 	{"json", 0, NULL, opt_flag, offsetof(struct info_options, json),
 		.help = "print JSON, keys are stable"},
 	{"mappings", 0, NULL, opt_flag, offsetof(struct info_options, mappings),

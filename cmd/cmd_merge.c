@@ -1,12 +1,14 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/merge_files.h"
+#include "cmd/ring_input.h"
 #include "format/base/caller.h"
 #include "record/output.h"
 
 struct merge_options_given {
 	const char *output;
 	bool force, quiet;
+	struct ring_option ring;
 };
 
 #define FIELD(name) offsetof(struct merge_options_given, name)
@@ -17,6 +19,7 @@ static const struct opt rows[] = {
 	{"force", 'f', NULL, opt_flag, FIELD(force),
 		.help = "take what comes twice, too: its samples count twice"},
 	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), .help = "say nothing but errors and damage"},
+	RING_ROWS(struct merge_options_given, ring),
 	{0},
 };
 
@@ -67,9 +70,31 @@ static struct err *cmd_merge(
 	return err;
 }
 
+static struct err *cmd_merge_ring(const struct merge_options_given *options)
+{
+	struct ring_input_files opened = {0};
+	try(ring_input_open(&options->ring, &opened));
+	struct merge_files files = {
+		.paths = (const char *const *)opened.paths.data,
+		.fds = opened.fds.data,
+		.count = opened.fds.len,
+		.are_pieces = true,
+		.span = options->ring.span,
+	};
+	struct err *err = cmd_merge(options, &files);
+	ring_input_files_deinit(&opened);
+	return err;
+}
+
 static struct err *cmd_merge_check(const struct merge_options_given *options, int nr_operands)
 {
-	if (nr_operands < 1)
+	bool has_span = options->ring.span.from_ns || options->ring.span.to_ns;
+	if (options->ring.folder && (nr_operands || options->force))
+		return err_new(ERR_USAGE, "--ring names the recordings: no other beside it, and "
+					  "none comes twice");
+	if (has_span && !options->ring.folder)
+		return err_new(ERR_USAGE, "--since and --until go with --ring DIR");
+	if (nr_operands < 1 && !options->ring.folder)
 		return err_new(ERR_USAGE, "which recordings? (see ebprof merge --help)");
 	if (!options->output)
 		return err_new(ERR_USAGE, "where to? Give -o FILE");
@@ -89,14 +114,14 @@ static int cmd_merge_run(const struct command *command, int argc, char **argv)
 		.takes_twice = options.force,
 	};
 	if (!err)
-		err = cmd_merge(&options, &files);
+		err = options.ring.folder ? cmd_merge_ring(&options) : cmd_merge(&options, &files);
 	return err ? console_fail(err) : CONSOLE_OK;
 }
 
 const struct command command_merge = {
 	.name = "merge",
 	.summary = "make one recording of several",
-	.usage = "-o FILE [OPTIONS] FILE...",
+	.usage = "-o FILE [OPTIONS] FILE...   or   -o FILE --ring DIR",
 	.description =
 		"Puts the samples of several recordings into one, with one time for all of them.\n"
 		"Their processes stay apart; report -s origin tells where each is from. report,\n"

@@ -117,6 +117,7 @@ static struct err *parse_percent_limit(const struct opt *row, const char *text, 
 
 static const struct opt rows[] = {
 	INPUT_ROW(struct report_options, input, "FILE|-", "Input"),
+	RING_ROWS(struct report_options, input.ring),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "compare with this recording, an earlier one"},
 	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*; reason, waker of waits; label:KEY",

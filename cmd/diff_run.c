@@ -260,6 +260,12 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 	return err;
 }
 
+struct err *diff_run_open(const struct diff_run_files *files, struct input *ret)
+{
+	return files->ring ? input_open_spans(files->ring, files->paths, files->count, ret)
+			   : input_open_paths(files->paths, files->count, ret);
+}
+
 static void rename_input(struct input *input, const char *name)
 {
 	if (!name)
@@ -273,8 +279,8 @@ struct err *diff_run(struct diff_run_options *options, const struct diff_run_fil
 	enum diff_verdict *ret)
 {
 	CLEANUP(input_deinit) struct input of_base = {0}, of_new = {0};
-	try(input_open_paths(base->paths, base->count, &of_base));
-	try(input_open_paths(new->paths, new->count, &of_new));
+	try(diff_run_open(base, &of_base));
+	try(diff_run_open(new, &of_new));
 	rename_input(&of_base, options->base_name);
 	rename_input(&of_new, options->new_name);
 	naming_begin(&options->select.naming);

@@ -98,9 +98,13 @@ extern const struct opt_word diff_run_bys[], diff_run_metrics[], diff_run_gates[
 
 /* Files of a side: recordings, each one run, or merged ones and baselines, which are several. */
 struct diff_run_files {
-	const char *const *paths;
+	const char *const *paths; /* or, with a ring, spans of its time, FROM..TO: a run each */
 	size_t count;
+	const char *ring;
 };
+
+/* As one recording. */
+struct err *diff_run_open(const struct diff_run_files *files, struct input *ret) ERR_MUST_CHECK;
 
 /*
  * Loads both, compares, writes options->files, and the main report as `format` to `output`

@@ -12,7 +12,9 @@
 
 struct err *input_parse(const struct opt *row, const char *text, void *member)
 {
-	*(struct input_option *)member = (struct input_option){text, !opt_is_standard(row, text)};
+	struct input_option *option = member;
+	option->path = text;
+	option->is_given = !opt_is_standard(row, text);
 	return NULL;
 }
 
@@ -85,6 +87,13 @@ static struct err *open_paths(struct input *input)
 struct err *input_open_all(
 	const struct input_option *option, int argc, char **argv, int rest, struct input *ret)
 {
+	const struct ring_option *ring = option ? &option->ring : NULL;
+	if (ring && ring->folder && (option->is_given || rest < argc))
+		return err_new(ERR_USAGE, "--ring names the recordings: no other beside it");
+	if (ring && ring->folder)
+		return input_open_ring(ring, ret);
+	if (ring && (ring->span.from_ns || ring->span.to_ns))
+		return err_new(ERR_USAGE, "--since and --until go with --ring DIR");
 	*ret = (struct input){.fd = -1};
 	try(find_paths(option, argc, argv, rest, ret));
 	return open_paths(ret);
@@ -96,11 +105,109 @@ struct err *input_open_paths(const char *const *paths, size_t count, struct inpu
 	return open_paths(ret);
 }
 
+static struct err *merge_ring(const struct ring_option *option, struct input *input)
+{
+	struct merge_files files = {
+		.paths = input->paths,
+		.fds = input->ring.fds.data,
+		.count = input->nr_paths,
+		.is_damaged = &input->is_damaged,
+		.are_pieces = true,
+		.span = option->span,
+	};
+	return merge_files_open(&files, &input->fd);
+}
+
+struct err *input_open_ring(const struct ring_option *option, struct input *ret)
+{
+	struct input input = {.fd = -1, .path = option->folder};
+	struct str name = {0};
+	try(ring_input_open(option, &input.ring));
+	input.paths = (const char *const *)input.ring.paths.data;
+	input.nr_paths = input.ring.paths.len;
+	struct err *err = merge_ring(option, &input);
+	if (err) {
+		ring_input_files_deinit(&input.ring);
+		return err;
+	}
+	ring_input_put_name(option, &name);
+	input.name = str_steal(&name);
+	*ret = input;
+	return NULL;
+}
+
+/* A side of several runs, whose files stay open with them. */
+static struct err *merge_spans(const struct input *runs, size_t count, int *ret)
+{
+	VEC(const char *) paths = {0};
+	VEC(int) fds = {0};
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&paths, runs[i].name);
+		vec_push(&fds, runs[i].fd);
+	}
+	struct merge_files files = {
+		.paths = paths.data, .fds = fds.data, .count = count, .takes_twice = true};
+	struct err *err = merge_files_open(&files, ret);
+	vec_deinit(&paths);
+	vec_deinit(&fds);
+	return err;
+}
+
+/* Takes over what the runs have open. */
+static void join_spans(struct input *runs, size_t count, struct input *ret)
+{
+	struct str name = {0};
+	for (size_t i = 0; i < count; i++) {
+		struct ring_input_files *from = &runs[i].ring, *to = &ret->ring;
+		str_printf(&name, "%s%s", i ? " + " : "", runs[i].name);
+		vec_append(&to->paths, from->paths.data, from->paths.len);
+		vec_append(&to->fds, from->fds.data, from->fds.len);
+		from->paths.len = from->fds.len = 0;
+		ret->is_damaged |= runs[i].is_damaged;
+	}
+	ret->path = runs[0].path;
+	ret->paths = (const char *const *)ret->ring.paths.data;
+	ret->nr_paths = ret->ring.paths.len;
+	ret->name = str_steal(&name);
+}
+
+static struct err *open_each_span(
+	const char *ring, const char *const *spans, size_t count, struct input *runs)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct ring_option option = {.folder = ring};
+		try(ring_input_parse_span(spans[i], &option.span));
+		try(input_open_ring(&option, &runs[i]));
+	}
+	return NULL;
+}
+
+struct err *input_open_spans(
+	const char *ring, const char *const *spans, size_t count, struct input *ret)
+{
+	struct input *runs = mem_zalloc_array(count, sizeof(*runs));
+	struct input joined = {.fd = -1};
+	struct err *err = open_each_span(ring, spans, count, runs);
+	if (!err && count == 1)
+		joined.fd = steal_fd(runs[0].fd);
+	else if (!err)
+		err = merge_spans(runs, count, &joined.fd);
+	if (!err) {
+		join_spans(runs, count, &joined);
+		*ret = joined;
+	}
+	for (size_t i = 0; i < count; i++)
+		input_deinit(&runs[i]);
+	mem_free(runs);
+	return err;
+}
+
 void input_deinit(struct input *input)
 {
 	if (!input->name) /* it was never opened */
 		return;
 	mem_close_fd(&input->fd);
+	ring_input_files_deinit(&input->ring);
 	mem_free(steal_ptr(input->name));
 }
 

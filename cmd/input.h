@@ -3,6 +3,7 @@
 #define EBPROF_INPUT_H
 
 #include "cmd/opt.h"
+#include "cmd/ring_input.h"
 #include "format/base/err.h"
 #include "report/load/load.h"
 #include "report/model/profile.h"
@@ -13,6 +14,7 @@
 struct input_option {
 	const char *path;
 	bool is_given;
+	struct ring_option ring; /* of commands that have RING_ROWS */
 };
 
 opt_parse_fn input_parse; /* struct input_option */
@@ -29,8 +31,9 @@ struct input {
 	int fd;
 	const char *const *paths; /* borrowed: what -i and the operands named, or INPUT_USUAL */
 	size_t nr_paths;
-	const char *path; /* where they stand if it is one */
-	bool is_damaged;  /* of several: one is */
+	const char *path;             /* where they stand if it is one */
+	struct ring_input_files ring; /* what `paths` points to, of a ring */
+	bool is_damaged;              /* of several: one is */
 };
 
 /*
@@ -43,6 +46,11 @@ struct err *input_open_all(const struct input_option *option, int argc, char **a
 /* Those that are named: at least one. */
 struct err *input_open_paths(
 	const char *const *paths, size_t count, struct input *ret) ERR_MUST_CHECK;
+/* A span of a ring. */
+struct err *input_open_ring(const struct ring_option *option, struct input *ret) ERR_MUST_CHECK;
+/* Several, FROM..TO, each of which is a recording; they are merged. */
+struct err *input_open_spans(
+	const char *ring, const char *const *spans, size_t count, struct input *ret) ERR_MUST_CHECK;
 void input_deinit(struct input *input);
 /* Without folders, where it is one; borrowed. */
 const char *input_short_name(const struct input *input);

@@ -9,6 +9,8 @@
 #include "cmd/input_file.h"
 #include "cmd/memory_file.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
+#include "format/base/ring_folder.h"
 #include "report/write/health.h"
 
 /* What comes through a pipe is kept: it is read twice. */
@@ -58,17 +60,32 @@ static struct err *refuse_same(const struct merge_files *files, const struct mer
 	return err;
 }
 
+/* A file of a ring: its name tells. */
+static bool is_being_written(const struct merge_files *files, size_t index)
+{
+	struct ring_name name;
+	return files->are_pieces && ring_name_parse(path_last_part(files->paths[index]), &name) &&
+	       !name.is_ended;
+}
+
 static struct err *open_all(const struct merge_files *files, struct merge_input *inputs)
 {
-	for (size_t i = 0; i < files->count; i++)
+	for (size_t i = 0; i < files->count && files->fds; i++)
+		inputs[i] = (struct merge_input){
+			files->paths[i], files->fds[i], is_being_written(files, i)};
+	for (size_t i = 0; i < files->count && !files->fds; i++)
 		try(merge_files_open_one(files->paths[i], &inputs[i]));
-	return files->takes_twice ? NULL : refuse_same(files, inputs);
+	return files->takes_twice || files->fds ? NULL : refuse_same(files, inputs);
 }
 
 /* Whether it is whole. */
-static bool say_input(const char *path, const struct merge_input_result *result)
+static bool say_input(const struct merge_input *input, const struct merge_input_result *result)
 {
+	const char *path = input->name;
 	CLEANUP(str_deinit) struct str text = {0};
+	const struct reader_result *file = &result->file;
+	if (input->is_open && !file->missing_chunks && !file->bad_chunks && !file->damage.regions)
+		return true;
 	health_put_file(&result->file, -1, &text);
 	if (result->dangling)
 		str_printf(&text, "%s%llu %s missing", text.len ? "; " : "",
@@ -95,14 +112,21 @@ struct err *merge_files_write(
 	for (size_t i = 0; i < files->count; i++)
 		inputs[i].fd = -1;
 	struct merge_result result = {0};
-	struct merge_options options = {inputs, files->count, files->takes_twice};
+	struct merge_options options = {
+		.inputs = inputs,
+		.nr_inputs = files->count,
+		.takes_twice = files->takes_twice,
+		.are_pieces = files->are_pieces,
+		.span = files->span,
+	};
 	struct err *err = open_all(files, inputs);
 	if (!err)
 		err = merge_write(&options, sink, &result);
 	for (size_t i = 0; i < files->count; i++) {
-		if (!err && !say_input(files->paths[i], &result.inputs[i]) && files->is_damaged)
+		if (!err && !say_input(&inputs[i], &result.inputs[i]) && files->is_damaged)
 			*files->is_damaged = true;
-		mem_close_fd(&inputs[i].fd);
+		if (!files->fds)
+			mem_close_fd(&inputs[i].fd);
 	}
 	mem_free(inputs);
 	merge_result_deinit(&result);

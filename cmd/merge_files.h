@@ -7,8 +7,12 @@
 
 struct merge_files {
 	const char *const *paths; /* "-" once: standard input */
+	const int *fds;           /* they are open already, and stay so; NULL: they are not */
 	size_t count;
 	bool takes_twice;
+	/* Of one recorder, and one that it still writes to is no damage; see merge_options. */
+	bool are_pieces;
+	struct merge_span span;
 	bool *is_damaged; /* set where one is not whole; may be NULL */
 };
 

@@ -369,7 +369,7 @@ static const struct scale
 			{"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0}}},
 	duration_scale = {"a time such as 5, 2.5s, 300ms or 1m",
 		(const struct unit[]){{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9},
-			{"h", 3600e9}, {NULL, 0}}},
+			{"h", 3600e9}, {"d", 86400e9}, {NULL, 0}}},
 	milliseconds_scale = {"a number of milliseconds",
 		(const struct unit[]){{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}}},
 	percent_scale = {"a percentage", (const struct unit[]){{"", 1}, {"%", 1}, {NULL, 0}}};

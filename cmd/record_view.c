@@ -450,7 +450,9 @@ void record_view_next(const struct session_summary *summary)
 {
 	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
 		return;
-	if (strcmp(summary->output, INPUT_USUAL) == 0)
+	if (summary->is_ring)
+		console_say("next: ebprof report --ring %s", summary->output);
+	else if (strcmp(summary->output, INPUT_USUAL) == 0)
 		console_say("next: ebprof report");
 	else
 		console_say("next: ebprof report %s", summary->output);

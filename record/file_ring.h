@@ -1,6 +1,6 @@
 /*
  * The folder that an endless recording is written to: files are named by their times
- * (format/file/ring_folder.h), and the oldest are removed, so that never more than so many bytes
+ * (format/base/ring_folder.h), and the oldest are removed, so that never more than so many bytes
  * and nothing older than so long is kept. What is no file of the ring is never touched.
  */
 #ifndef EBPROF_FILE_RING_H
@@ -11,7 +11,7 @@
 
 #include "format/base/caller.h"
 #include "format/base/err.h"
-#include "format/file/ring_folder.h"
+#include "format/base/ring_folder.h"
 #include "record/session_options.h"
 
 struct file_ring {

@@ -86,6 +86,7 @@ struct session_summary {
 	char output[4096];         /* the (last) file, or the folder of a ring */
 	bool is_published;         /* there is a file (or a stream) */
 	uint32_t files, files_kept;
+	bool is_ring;
 	uint64_t files_for_room; /* of a ring, removed since the disk was full */
 	int end_signal;          /* that stopped the session, 0 for none */
 	bool has_child_status;   /* the command ended ... */

@@ -283,6 +283,7 @@ void session_account_summarize(const struct session_account *account,
 	summary->kernel_hidden = translate->kernel.is_hidden;
 	summary->files = recording->nr_files;
 	summary->files_kept = recording_files_kept(recording);
+	summary->is_ring = recording->ring != NULL;
 	summary->files_for_room = recording->ring ? recording->ring->removed_for_room : 0;
 	summary->nr_left_out = left_out_count_busy(account->left_out, summary->left_out,
 		sizeof(summary->left_out) / sizeof(*summary->left_out));

@@ -77,6 +77,20 @@ static const struct layout_clock *clock_of_boot(
 	return first;
 }
 
+/* The wall clock says when; a source without one has no times that could be compared. */
+static void place_span(const struct merge *merge, struct merge_source *source)
+{
+	const struct merge_span *span = &merge->options->span;
+	uint64_t zero_ns = (uint64_t)zero_of(&source->clock);
+	bool has_clock = source->clock.realtime_ns;
+	bool has_begun = !has_clock || span->from_ns < zero_ns;
+	source->from_ns = has_begun ? 0 : span->from_ns - zero_ns + source->shift_ns;
+	source->to_ns = UINT64_MAX;
+	if (has_clock && span->to_ns)
+		source->to_ns =
+			span->to_ns < zero_ns ? 0 : span->to_ns - zero_ns + source->shift_ns;
+}
+
 static void merge_place(struct merge *merge)
 {
 	size_t count = merge->options->nr_inputs;
@@ -94,11 +108,13 @@ static void merge_place(struct merge *merge)
 	for (size_t i = 0; i < count; i++) {
 		struct merge_source *source = &merge->sources[i];
 		source->result->is_unplaced = !clocks[i];
-		if (!clocks[i] || is_same_boot(source, merge->reference))
-			continue;
-		uint64_t later_ns = (uint64_t)zero_of(clocks[i]) - (uint64_t)zero_of(earliest);
-		source->shift_ns = later_ns - later_ns % TIME_UNIT_NS;
-		merge->result->by_wall_clock = true;
+		if (clocks[i] && !is_same_boot(source, merge->reference)) {
+			uint64_t later_ns =
+				(uint64_t)zero_of(clocks[i]) - (uint64_t)zero_of(earliest);
+			source->shift_ns = later_ns - later_ns % TIME_UNIT_NS;
+			merge->result->by_wall_clock = true;
+		}
+		place_span(merge, source);
 	}
 	mem_free(clocks);
 }
@@ -106,8 +122,15 @@ static void merge_place(struct merge *merge)
 /* The reader takes the first pair for all, so that of the common clock comes first. */
 static void write_first_clock(const struct merge *merge, struct writer *writer)
 {
-	if (merge->reference)
-		writer_clock(writer, clock_of_boot(merge, merge->reference));
+	if (!merge->reference)
+		return;
+	struct layout_clock clock = *clock_of_boot(merge, merge->reference);
+	uint64_t from_ns = merge->options->span.from_ns;
+	if (from_ns > clock.realtime_ns) {
+		clock.monotonic_ns += from_ns - clock.realtime_ns;
+		clock.realtime_ns = from_ns;
+	}
+	writer_clock(writer, &clock);
 }
 
 /* ---- origins ---- */
@@ -137,12 +160,41 @@ static const char *merge_choose_name(
 	return strtab_get(&merge->names, id);
 }
 
+/* The piece whose origin is this one's, too; NULL: it has one of its own. */
+static const struct merge_source *piece_before(
+	const struct merge *merge, const struct merge_source *source)
+{
+	for (uint32_t i = 0; merge->options->are_pieces && i < source->number; i++) {
+		const struct merge_source *other = &merge->sources[i];
+		if (!other->origins.len && !source->origins.len && is_same_boot(other, source))
+			return other;
+	}
+	return NULL;
+}
+
+/* What is wrong with one of them is wrong with all together. */
+static uint32_t flags_of_pieces(const struct merge *merge, const struct merge_source *first)
+{
+	uint32_t flags = first->self.info.flags;
+	for (size_t i = first->number + 1; i < merge->options->nr_inputs; i++)
+		if (piece_before(merge, &merge->sources[i]) == first)
+			flags |= merge->sources[i].self.info.flags;
+	return flags;
+}
+
 static void write_origin(struct merge *merge, const struct merge_source *source,
 	struct merge_origin *origin, struct writer *writer)
 {
+	const struct merge_source *before = piece_before(merge, source);
+	if (before) {
+		origin->out_id = before->self.out_id;
+		return;
+	}
 	struct layout_origin out = origin->info;
 	out.name.bytes = merge_choose_name(merge, &origin->info.name, &out.name.len);
 	out.shift_ns += source->shift_ns;
+	if (merge->options->are_pieces)
+		out.flags |= flags_of_pieces(merge, source);
 	out.meta = origin->meta.data;
 	out.nr_meta = (uint32_t)origin->meta.len;
 	origin->out_id = writer_origin(writer, &out);
@@ -215,7 +267,7 @@ static struct err *merge_scan(struct merge *merge)
 
 static struct err *merge_write_all(struct merge *merge, struct writer *writer)
 {
-	struct merge_copy copy = {.writer = writer};
+	struct merge_copy copy = {.writer = writer, .are_pieces = merge->options->are_pieces};
 	write_meta(merge, writer);
 	write_first_clock(merge, writer);
 	for (size_t i = 0; i < merge->options->nr_inputs; i++) {

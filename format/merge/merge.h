@@ -23,6 +23,7 @@
 struct merge_input {
 	const char *name; /* of the file; its last part is the origin's name if no other has it */
 	int fd;           /* borrowed; it can be read from its beginning again */
+	bool is_open; /* its recorder still writes to it: that the end is missing is no damage */
 };
 
 struct merge_input_result {
@@ -40,10 +41,24 @@ struct merge_result {
 	bool by_wall_clock; /* there were several boots */
 };
 
+/*
+ * Of the time of day, by the clock of each input, in ns since 1970. Samples of other times are left
+ * out; they count as filtered. to_ns 0: no limit. What has no clock is taken whole.
+ */
+struct merge_span {
+	uint64_t from_ns, to_ns;
+};
+
 struct merge_options {
 	const struct merge_input *inputs;
 	size_t nr_inputs;
 	bool takes_twice; /* do not refuse what stands in two of them */
+	/*
+	 * They are pieces of what one recorder saw: those of a boot have one origin, and a process
+	 * that several of them have stands once.
+	 */
+	bool are_pieces;
+	struct merge_span span;
 };
 
 /*

@@ -47,6 +47,8 @@ static uint64_t time_of(const struct merge_copy *copy, uint64_t time_ns)
 
 static void note_end(struct merge_copy *copy, uint64_t time_ns)
 {
+	if (time_ns > copy->source->to_ns)
+		time_ns = copy->source->to_ns;
 	if (time_ns > copy->end_ns)
 		copy->end_ns = time_ns;
 }
@@ -185,6 +187,25 @@ static uint32_t merge_copy_origin_of(const struct merge_source *source, uint32_t
 	return source->origins.len ? 0 : source->self.out_id;
 }
 
+/* Whether what is equal in two pieces stands in the output already. */
+static bool is_joined(const struct merge_copy *copy, const struct layout_process *process)
+{
+	return copy->are_pieces && process->start_ns;
+}
+
+static uint32_t write_process(struct merge_copy *copy, const struct layout_process *out)
+{
+	if (!is_joined(copy, out))
+		return writer_process(copy->writer, out);
+	uint64_t key[] = {(uint64_t)out->pid << 32 | out->ns_pid, out->start_ns,
+		(uint64_t)out->parent_pid << 32 | out->exe,
+		(uint64_t)out->cgroup << 32 | out->container, out->origin};
+	uint32_t place;
+	if (intern(&copy->joined_processes, key, sizeof(key), &place))
+		vec_push(&copy->joined_process_ids, writer_process(copy->writer, out));
+	return copy->joined_process_ids.data[place - 1];
+}
+
 static void merge_copy_on_process(void *context, uint32_t id, const struct layout_process *process)
 {
 	struct merge_copy *copy = context;
@@ -193,7 +214,7 @@ static void merge_copy_on_process(void *context, uint32_t id, const struct layou
 	out.cgroup = merge_copy_string_of(copy, process->cgroup);
 	out.container = merge_copy_string_of(copy, process->container);
 	out.origin = merge_copy_origin_of(copy->source, process->origin);
-	keep_id(&copy->processes, id, writer_process(copy->writer, &out));
+	keep_id(&copy->processes, id, write_process(copy, &out));
 	merge_copy_flush_some(copy);
 }
 
@@ -218,6 +239,18 @@ static uint32_t lost_thread(struct merge_copy *copy)
 	return copy->lost_thread;
 }
 
+/* A process that stands once has threads that do. */
+static uint32_t write_thread(struct merge_copy *copy, const struct layout_thread *out)
+{
+	if (!copy->are_pieces)
+		return writer_thread(copy->writer, out);
+	uint64_t key[] = {(uint64_t)out->process << 32 | out->tid, out->comm};
+	uint32_t place;
+	if (intern(&copy->joined_threads, key, sizeof(key), &place))
+		vec_push(&copy->joined_thread_ids, writer_thread(copy->writer, out));
+	return copy->joined_thread_ids.data[place - 1];
+}
+
 static void merge_copy_on_thread(void *context, uint32_t id, const struct layout_thread *thread)
 {
 	struct merge_copy *copy = context;
@@ -226,7 +259,7 @@ static void merge_copy_on_thread(void *context, uint32_t id, const struct layout
 	if (!out.process)
 		out.process = lost_process(copy);
 	out.comm = merge_copy_string_of(copy, thread->comm);
-	keep_id(&copy->threads, id, writer_thread(copy->writer, &out));
+	keep_id(&copy->threads, id, write_thread(copy, &out));
 	merge_copy_flush_some(copy);
 }
 
@@ -318,17 +351,17 @@ static void merge_copy_on_label(void *context, uint32_t id, const struct layout_
 	merge_copy_flush_some(copy);
 }
 
-static void count_sample(struct merge_copy *copy, const struct layout_sample *sample)
+static void count_sample(
+	struct merge_copy *copy, const struct layout_sample *sample, struct merge_samples *counted)
 {
 	const struct merge_ids *ids = &copy->counted_as;
 	uint32_t known = sample->event < ids->len ? ids->data[sample->event] : 0;
 	uint32_t source = known ? known : MERGE_FIRST_SOURCE + FIRST_SOURCE_TIMER;
-	if (source >= copy->samples.len)
-		vec_resize(&copy->samples, (size_t)source + 1);
-	struct layout_tally *samples = &copy->samples.data[source];
+	if (source >= counted->len)
+		vec_resize(counted, (size_t)source + 1);
+	struct layout_tally *samples = &counted->data[source];
 	samples->count++;
 	samples->sum += source < MERGE_OTHER_SOURCE ? 0 : layout_sample_measured(sample);
-	copy->source->result->samples++;
 }
 
 static void merge_copy_on_sample(void *context, const struct layout_sample *sample)
@@ -336,6 +369,10 @@ static void merge_copy_on_sample(void *context, const struct layout_sample *samp
 	struct merge_copy *copy = context;
 	struct layout_sample out = *sample;
 	out.time_ns = time_of(copy, sample->time_ns);
+	if (out.time_ns < copy->source->from_ns || out.time_ns >= copy->source->to_ns) {
+		count_sample(copy, sample, &copy->left_out);
+		return;
+	}
 	out.event = id_of(copy, &copy->source_events, sample->event);
 	out.thread = id_of(copy, &copy->threads, sample->thread);
 	if (!out.thread)
@@ -351,7 +388,8 @@ static void merge_copy_on_sample(void *context, const struct layout_sample *samp
 	out.waker_user_stack = id_of(copy, &copy->source_nodes, sample->waker_user_stack);
 	out.waker_kernel_stack = id_of(copy, &copy->source_nodes, sample->waker_kernel_stack);
 	writer_sample(copy->writer, &out);
-	count_sample(copy, sample);
+	count_sample(copy, sample, &copy->samples);
+	copy->source->result->samples++;
 	note_end(copy, out.time_ns);
 	merge_copy_flush_some(copy);
 }
@@ -411,6 +449,8 @@ static void merge_copy_on_clock(void *context, const struct layout_clock *clock)
 {
 	struct merge_copy *copy = context;
 	struct layout_clock out = {time_of(copy, clock->monotonic_ns), clock->realtime_ns};
+	if (out.monotonic_ns < copy->source->from_ns || out.monotonic_ns >= copy->source->to_ns)
+		return;
 	writer_clock(copy->writer, &out);
 	note_end(copy, out.monotonic_ns);
 	merge_copy_flush_some(copy);
@@ -464,6 +504,7 @@ static const struct reader_visitor visitor = {
 static void merge_copy_add_counters(struct merge_copy *copy)
 {
 	struct merge_input_result *result = copy->source->result;
+	merge_counters_leave_out(&copy->source_counters, &copy->left_out);
 	if (merge_source_is_damaged(copy->source))
 		result->mended += merge_counters_add_mended(
 			&copy->counters, &copy->source_counters, &copy->samples);
@@ -480,7 +521,7 @@ static void end_source(struct merge_copy *copy)
 		ids[i]->len = 0;
 	copy->lost_process = copy->lost_thread = 0;
 	copy->unit_of_hits = 0;
-	copy->samples.len = 0;
+	copy->samples.len = copy->left_out.len = 0;
 	merge_counters_clear(&copy->source_counters);
 	merge_chains_end_source(&copy->chains);
 }
@@ -528,7 +569,12 @@ void merge_copy_deinit(struct merge_copy *copy)
 	strtab_deinit(&copy->labels);
 	strtab_deinit(&copy->symbols);
 	map_deinit(&copy->nodes);
+	strtab_deinit(&copy->joined_processes);
+	strtab_deinit(&copy->joined_threads);
+	vec_deinit(&copy->joined_process_ids);
+	vec_deinit(&copy->joined_thread_ids);
 	vec_deinit(&copy->samples);
+	vec_deinit(&copy->left_out);
 	merge_counters_deinit(&copy->counters);
 	merge_counters_deinit(&copy->source_counters);
 	merge_chains_deinit(&copy->chains);

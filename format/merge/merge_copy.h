@@ -17,9 +17,13 @@ struct merge_ids {
 
 struct merge_copy {
 	struct writer *writer;
+	bool are_pieces; /* see merge_options */
 	struct err *err; /* of the output; nothing more is copied then */
 	/* What stands in the output, so that it comes once. Index + 1 is the id. */
 	struct strtab events, objects, frames, labels;
+	struct strtab joined_processes, joined_threads; /* of pieces; entries: ids of the output */
+	VEC(uint32_t) joined_process_ids;
+	VEC(uint32_t) joined_thread_ids;
 	struct strtab symbols;
 	struct map nodes; /* parent << 32 | frame -> id */
 	struct merge_counters counters;
@@ -30,11 +34,12 @@ struct merge_copy {
 	struct merge_source *source;
 	struct merge_ids strings, source_events, source_objects, processes, threads, source_frames,
 		source_nodes, snapshots, source_labels;
-	struct merge_ids counted_as;  /* of its events: the source in merge_counters */
-	struct merge_samples samples; /* by these */
-	uint32_t unit_of_hits;        /* its string; 0: it has none */
-	uint32_t lost_process;        /* of threads that lack theirs; 0: none yet */
-	uint32_t lost_thread;         /* of such samples */
+	struct merge_ids counted_as;   /* of its events: the source in merge_counters */
+	struct merge_samples samples;  /* by these */
+	struct merge_samples left_out; /* likewise: of times that are not wanted */
+	uint32_t unit_of_hits;         /* its string; 0: it has none */
+	uint32_t lost_process;         /* of threads that lack theirs; 0: none yet */
+	uint32_t lost_thread;          /* of such samples */
 	struct merge_counters source_counters;
 };
 

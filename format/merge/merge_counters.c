@@ -98,6 +98,19 @@ static uint64_t excess(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+void merge_counters_leave_out(struct merge_counters *counters, const struct merge_samples *left_out)
+{
+	for (uint32_t source = MERGE_FIRST_SOURCE; source < left_out->len; source++) {
+		struct layout_tally out = left_out->data[source];
+		if (!out.count)
+			continue;
+		struct layout_tally *samples = tally_at(counters, source, LAYOUT_EVENTS_SAMPLES, 0);
+		samples->count = excess(samples->count, out.count);
+		samples->sum = excess(samples->sum, out.sum);
+		add_tally(counters, source, LAYOUT_EVENTS_FILTERED, 0, out);
+	}
+}
+
 static uint64_t mend_source(
 	struct merge_counters *counters, uint32_t source, const struct balance *balance)
 {

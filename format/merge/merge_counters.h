@@ -56,6 +56,9 @@ void merge_counters_add(struct merge_counters *counters, const struct merge_coun
 uint64_t merge_counters_add_mended(struct merge_counters *counters,
 	const struct merge_counters *from, const struct merge_samples *samples);
 
+/* So many of the samples that these counters are of count as filtered. */
+void merge_counters_leave_out(
+	struct merge_counters *counters, const struct merge_samples *left_out);
 void merge_counters_write(const struct merge_counters *counters, struct writer *writer);
 void merge_counters_clear(struct merge_counters *counters);
 void merge_counters_deinit(struct merge_counters *counters);

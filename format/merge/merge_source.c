@@ -103,7 +103,7 @@ static void describe_self(struct merge_source *source)
 	info->name = (struct layout_text){name, strlen(name)};
 	info->reason = source->end.reason;
 	info->clock = source->clock;
-	if (!source->result->file.ended)
+	if (!source->result->file.ended && !source->input->is_open)
 		info->flags |= LAYOUT_ORIGIN_CUT;
 }
 
@@ -137,7 +137,7 @@ void merge_source_deinit(struct merge_source *source)
 
 bool merge_source_is_damaged(const struct merge_source *source)
 {
-	return source->self.info.flags != 0;
+	return source->self.info.flags || !source->result->file.ended;
 }
 
 size_t merge_source_nr_origins(const struct merge_source *source)

@@ -24,13 +24,15 @@ struct merge_source {
 	struct layout_end end;
 	const struct layout_text *boot; /* whose clock its times are of; NULL: unknown */
 	uint64_t shift_ns;              /* to be added to them: set by the merge */
+	uint64_t from_ns, to_ns; /* which of its samples are wanted, by the common clock: likewise
+				  */
 	struct merge_input_result *result;
 };
 
 struct err *merge_source_scan(struct merge_source *source) ERR_MUST_CHECK;
 void merge_source_deinit(struct merge_source *source);
 
-/* Whether something of it is missing, so that its counters do not match its samples. */
+/* Whether something of it may be missing, so that its counters do not match its samples. */
 bool merge_source_is_damaged(const struct merge_source *source);
 /* The origins it brings along: those it was merged from, else itself. */
 size_t merge_source_nr_origins(const struct merge_source *source);

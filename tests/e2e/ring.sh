@@ -154,6 +154,129 @@ test_hangup_begins_a_file() {
 	want_ring ring
 }
 
+# ---- reading spans of it ----
+
+samples_of() { # INFO_OPTION...
+	"$EBPROF" info --json "$@" 2>/dev/null >span.json || fail "info $*"
+	grep -oE '"samples": [0-9]+' span.json | head -n 1 | grep -oE '[0-9]+'
+}
+
+# A ring of six files or more, of $began and later.
+shared_ring() {
+	"$WORKLOADS/workload" 1000 &
+	begin_ring --keep 100M --switch 0.5s
+	began=$(date +%s.%N)
+	wait_until "six files" has_files ring 6
+}
+
+test_spans_add_up() {
+	local cut all
+	shared_ring
+	end_ring INT
+	want_ring ring
+	all=$(samples_of --ring ring)
+	[[ $all == "$samples" ]] || fail "the ring has $all samples, its files $samples"
+	for cut in 0.3 0.9 1.4; do
+		cut=@$(awk -v at="$began" -v more=$cut 'BEGIN { printf "%.3f", at + more }')
+		local before behind
+		before=$(samples_of --ring ring --until "$cut")
+		want_whole_span
+		behind=$(samples_of --ring ring --since "$cut")
+		want_whole_span
+		((before > 0 && behind > 0 && before + behind == all)) ||
+			fail "$before before $cut, $behind behind it, $all in all"
+	done
+	"$EBPROF" merge --ring ring --since "$cut" -o later.data 2>err || fail "merge: $(cat err)"
+	want_whole later.data
+	want_exact later.data
+	[[ $(field later.data samples) == "$behind" ]] || fail "merge has $(field later.data samples)"
+	"$EBPROF" convert --ring ring --since "$cut" --folded >folded 2>err || fail "convert: $(cat err)"
+	[[ $(awk '{ sum += $NF } END { print sum }' folded) == "$behind" ]] || fail "convert has others"
+	"$EBPROF" report --ring ring --stdio -s pid 2>err >table || fail "report: $(cat err)"
+	[[ $(awk '/^ +[0-9.]+%/ { print $NF }' table | sort | uniq -d) == '' ]] || fail "a process comes twice: $(cat table)"
+}
+
+# In span.json.
+want_whole_span() {
+	grep -q '"damage": ""' span.json || fail "damaged: $(grep '"damage"' span.json)"
+}
+
+test_only_files_of_the_span_are_read() {
+	command -v strace >/dev/null || skip "no strace here"
+	shared_ring
+	strace -f -o trace -e trace=openat "$EBPROF" info --ring ring --since 0.2s >/dev/null 2>err ||
+		fail "info: $(cat err)"
+	local opened
+	opened=$(grep -cE '"(ring/)?ebprof-[^"]*"' trace)
+	((opened >= 1 && opened <= 3)) || fail "$opened files were opened: $(ls ring)"
+	end_ring INT
+}
+
+# The file that is being written is no damage; times that are not there are named.
+test_ring_is_read_while_it_is_written() {
+	shared_ring
+	run "$EBPROF" report --ring ring --since 2s --stdio
+	want_status 0 report
+	[[ ! -s err ]] || fail "$(cat err)"
+	grep -q 'workload' out || fail "$(head out)"
+	run "$EBPROF" diff --ring ring "@$began..0.8s" 0.8s..
+	want_status 0 diff
+	grep -q '^base  ring from' out || fail "$(head out)"
+	run "$EBPROF" diff --ring ring "@$began..2s" 2s..1.5s -- 1.5s..1s 1s..
+	want_status 0 "diff of runs"
+	grep -qE '^base .* 2 runs' out || fail "$(head out)"
+	run "$EBPROF" report --ring ring --since 3h --until 2h --stdio
+	want_status 2 "another time"
+	grep -q 'ring has nothing of that time, but from 20' err || fail "$(cat err)"
+	end_ring INT
+}
+
+test_span_refusals() {
+	mkdir empty
+	local words
+	while read -r words; do
+		# shellcheck disable=SC2086
+		run "$EBPROF" $words
+		[[ $status == [12] ]] || fail "$words: status $status"
+		[[ $(wc -l <err) == 1 ]] || fail "$words: $(cat err)"
+	done <<-'END'
+		info --ring empty
+		info --ring nowhere
+		info --ring empty x.data
+		info --since 14:05
+		info --ring empty --since 25:00
+		info --ring empty --since 14:05x
+		info --ring empty --since 2026-13-01
+		info --ring empty --since 30m --until 1h
+		info --ring empty --since 5
+		merge --ring empty -o x.data --force
+		merge --ring empty
+		merge --since 14:05 -o x.data
+		diff --ring empty
+		diff --ring empty 14:05 14:06
+	END
+	[[ ! -e x.data ]] || fail "something was written"
+}
+
+# By the local clock, and by others.
+test_moments() {
+	local words want
+	mkdir ring
+	cp "$here/../golden/recordings/format_1_0.data" ring/ebprof-20261126T140500.000Z+60.000.data
+	while read -r words; do
+		# shellcheck disable=SC2086
+		TZ=Europe/Berlin run "$EBPROF" info --ring ring $words
+		[[ $(head -n 1 err) != *'nothing of that time'* ]] || fail "$words: $(cat err)"
+	done <<-'END'
+		--since 2026-11-26T15:05 --until 2026-11-26T15:06
+		--since 2026-11-26T14:05Z --until 2026-11-26T14:05:30.5Z
+		--since @1795701900 --until @1795701901
+		--since 2026-11-26T00:00Z --until 2026-11-27
+	END
+	TZ=Europe/Berlin run "$EBPROF" info --ring ring --since 2026-11-26T14:00 --until 2026-11-26T15:04
+	grep -q 'nothing of that time, but from 2026-11-26 15:05:00 to 2026-11-26 15:06:00' err || fail "$(cat err)"
+}
+
 test_ring_refusals() {
 	local words
 	while read -r words; do

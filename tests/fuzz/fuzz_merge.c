@@ -30,8 +30,8 @@ static struct err *collect(void *context, const void *bytes, size_t len)
 
 static uint64_t merge(int a, int b, struct bytes_buf *out)
 {
-	struct merge_input inputs[] = {{"a", a}, {"b", b}};
-	struct merge_options options = {inputs, 2, true};
+	struct merge_input inputs[] = {{.name = "a", .fd = a}, {.name = "b", .fd = b}};
+	struct merge_options options = {.inputs = inputs, .nr_inputs = 2, .takes_twice = true};
 	struct merge_result result;
 	struct writer_sink sink = {.write = collect, .context = out};
 	struct err *err = merge_write(&options, sink, &result);

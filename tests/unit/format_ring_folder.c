@@ -1,5 +1,5 @@
 /* Names of the files of a ring, and which files of a folder are its. */
-#include "format/file/ring_folder.h"
+#include "format/base/ring_folder.h"
 
 #include <fcntl.h>
 #include <string.h>

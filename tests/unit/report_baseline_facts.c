@@ -32,10 +32,11 @@ static struct err *file_write(void *context, const void *bytes, size_t len)
 
 static struct profile *merged(int a, int b)
 {
-	struct merge_input inputs[] = {{"a.data", a}, {"b.data", b}};
+	struct merge_input inputs[] = {{.name = "a.data", .fd = a}, {.name = "b.data", .fd = b}};
 	struct merge_result result;
 	int fd = memfd_create("merged", MFD_CLOEXEC);
-	CHECK_OK(merge_write(&(struct merge_options){inputs, 2, true},
+	CHECK_OK(merge_write(
+		&(struct merge_options){.inputs = inputs, .nr_inputs = 2, .takes_twice = true},
 		(struct writer_sink){.write = file_write, .context = &fd}, &result));
 	merge_result_deinit(&result);
 	struct profile *profile = fixture_load(fd);

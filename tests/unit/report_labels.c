@@ -339,10 +339,12 @@ static struct err *merged_write(void *context, const void *bytes, size_t len)
 TEST(merged_recordings_share_sets)
 {
 	int fds[] = {users_file(), users_file()};
-	struct merge_input inputs[] = {{"a.data", fds[0]}, {"b.data", fds[1]}};
+	struct merge_input inputs[] = {
+		{.name = "a.data", .fd = fds[0]}, {.name = "b.data", .fd = fds[1]}};
 	struct bytes_buf out = {0};
 	struct merge_result result;
-	CHECK_OK(merge_write(&(struct merge_options){inputs, 2, true},
+	CHECK_OK(merge_write(
+		&(struct merge_options){.inputs = inputs, .nr_inputs = 2, .takes_twice = true},
 		(struct writer_sink){merged_write, &out}, &result));
 	merge_result_deinit(&result);
 	close(fds[0]);

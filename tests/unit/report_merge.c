@@ -33,9 +33,11 @@ static struct err *merge(
 	struct merge_input inputs[4];
 	static const char *const names[] = {"dir/a.data", "b.data", "other/a.data", "d.data"};
 	for (size_t i = 0; i < count; i++)
-		inputs[i] = (struct merge_input){names[i], fds[i]};
+		inputs[i] = (struct merge_input){.name = names[i], .fd = fds[i]};
 	*ret = memfd_create("merged", MFD_CLOEXEC);
-	return merge_write(&(struct merge_options){inputs, count, takes_twice},
+	return merge_write(
+		&(struct merge_options){
+			.inputs = inputs, .nr_inputs = count, .takes_twice = takes_twice},
 		(struct writer_sink){.write = file_write, .context = ret}, result);
 }
 
@@ -94,7 +96,9 @@ static int random_recording(unsigned seed, const struct layout_clock *clock, con
 	srand(seed);
 	uint32_t first = object_with(&fixture, seed & 1 ? "[one]" : "[two]", 1);
 	uint32_t second = object_with(&fixture, seed & 1 ? "[two]" : "[one]", 1);
-	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 42, first), 42, "app");
+	struct layout_process process = {.pid = 42, .start_ns = SECOND, .exe = first};
+	uint32_t thread =
+		fixture_thread(&fixture, writer_process(fixture.writer, &process), 42, "app");
 	uint32_t frames[NR_FUNCTIONS];
 	for (int i = 0; i < NR_FUNCTIONS; i++) {
 		char name[16];
@@ -506,6 +510,60 @@ TEST(counters_of_any_source_are_mended)
 	profile_destroy(profile);
 	merge_result_deinit(&result);
 	close(fds[0]), close(b);
+}
+
+/* ---- pieces of one recorder ---- */
+
+static struct profile *pieces_of(const int *fds, struct merge_span span)
+{
+	struct merge_input inputs[] = {{.name = "ring/1.data", .fd = fds[0]},
+		{.name = "ring/2.data", .fd = fds[1], .is_open = true}};
+	struct merge_options options = {
+		.inputs = inputs, .nr_inputs = 2, .are_pieces = true, .span = span};
+	struct merge_result result;
+	int out = memfd_create("pieces", MFD_CLOEXEC);
+	CHECK_OK(merge_write(
+		&options, (struct writer_sink){.write = file_write, .context = &out}, &result));
+	merge_result_deinit(&result);
+	return load_and_close(out);
+}
+
+TEST(pieces_are_one_origin)
+{
+	static const struct layout_clock next = {15ULL * SECOND, 1700000010ULL * SECOND};
+	int fds[] = {random_recording(1, &early, "x"), random_recording(3, &next, "x")};
+	struct profile *one = pieces_of(fds, (struct merge_span){0});
+	struct profile *two = load_and_close(MERGED(fds[0], fds[1]));
+	CHECK_INT(profile_nr_origins(one), 1);
+	CHECK_INT(one->samples.len, two->samples.len);
+	CHECK_INT(one->processes.len + 1, two->processes.len); /* the same process in both */
+	CHECK_INT(one->threads.len + 1, two->threads.len);
+	check_law(one);
+	profile_destroy(one), profile_destroy(two);
+}
+
+/* What is not in a span counts as filtered; two halves have what the whole has. */
+TEST(spans_take_each_sample_once)
+{
+	static const struct layout_clock next = {15ULL * SECOND, 1700000010ULL * SECOND};
+	int fds[] = {random_recording(5, &early, "x"), random_recording(8, &next, "x")};
+	struct profile *all = pieces_of(fds, (struct merge_span){0});
+	for (size_t i = 0; i < all->samples.len; i += 7) {
+		uint64_t cut_ns = profile_wall_ns(all, all->samples.data[i].time_ns);
+		struct profile *before = pieces_of(fds, (struct merge_span){.to_ns = cut_ns});
+		struct profile *behind = pieces_of(fds, (struct merge_span){.from_ns = cut_ns});
+		CHECK_INT(before->samples.len + behind->samples.len, all->samples.len);
+		vec_each(&before->samples, sample)
+			CHECK(profile_wall_ns(before, sample->time_ns) < cut_ns);
+		vec_each(&behind->samples, sample)
+			CHECK(profile_wall_ns(behind, sample->time_ns) >= cut_ns);
+		CHECK_INT(before->counters[LAYOUT_COUNTER_TICKS],
+			all->counters[LAYOUT_COUNTER_TICKS]);
+		check_law(before);
+		check_law(behind);
+		profile_destroy(before), profile_destroy(behind);
+	}
+	profile_destroy(all);
 }
 
 TEST(no_recording_is_refused)

@@ -47,10 +47,12 @@ static struct err *file_write(void *context, const void *bytes, size_t len)
 
 static struct profile *merged(const int *fds, size_t count)
 {
-	struct merge_input inputs[4] = {{"a.data", fds[0]}, {"b.data", fds[1]}};
+	struct merge_input inputs[4] = {
+		{.name = "a.data", .fd = fds[0]}, {.name = "b.data", .fd = fds[1]}};
 	struct merge_result result;
 	int fd = memfd_create("merged", MFD_CLOEXEC);
-	CHECK_OK(merge_write(&(struct merge_options){inputs, count, false},
+	CHECK_OK(merge_write(
+		&(struct merge_options){.inputs = inputs, .nr_inputs = count, .takes_twice = false},
 		(struct writer_sink){.write = file_write, .context = &fd}, &result));
 	merge_result_deinit(&result);
 	struct profile *profile = fixture_load(fd);

@@ -1,4 +1,4 @@
-#include "format/file/ring_folder.h"
+#include "format/base/ring_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
