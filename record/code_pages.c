@@ -67,6 +67,7 @@ static void forget_pages(struct code_pages *pages)
 	for (struct map_slot *slot; (slot = map_next(&pages->by_key, &cursor));)
 		mem_free((void *)(uintptr_t)slot->value);
 	map_deinit(&pages->by_key);
+	pages->last_page = NULL;
 }
 
 void code_pages_deinit(struct code_pages *pages)
@@ -163,11 +164,17 @@ static struct code_page *page_at(
 	struct code_pages *pages, uint32_t pid, const struct mapping *mapping, uint64_t address)
 {
 	const struct code_pages_run run = pages_run(pid, mapping, address, 1);
+	const struct code_pages_run *last = &pages->last;
 	bool is_new;
+	if (pages->last_page && last->place == run.place && last->owner == run.owner &&
+		last->is_of_file == run.is_of_file)
+		return pages->last_page;
 	uint64_t *slot = map_put(&pages->by_key, key_of_page(pages, &run, 0), &is_new);
 	if (is_new)
 		*slot = (uintptr_t)mem_zalloc(sizeof(struct code_page));
-	return (void *)(uintptr_t)*slot;
+	pages->last = run;
+	pages->last_page = (void *)(uintptr_t)*slot;
+	return pages->last_page;
 }
 
 /* Whether there is no such page from `since_ns` on yet. Another process may have what one has not.

@@ -54,6 +54,8 @@ struct code_pages {
 	size_t nr_files;   /* that there were; places are taken in turn */
 	struct map by_key; /* hash of whose page it is -> struct code_page * */
 	uint64_t seed;
+	struct code_pages_run last;         /* which page was asked for last, */
+	struct code_page *last_page;        /* ... NULL: it is forgotten */
 	VEC(struct code_pages_run) reading; /* in the reader's order, */
 	size_t read;                        /* ... from here on */
 };

@@ -14,8 +14,9 @@ enum {
 	MAX_TOLD = 256,            /* instructions of one way, those next to the frame */
 	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
 	MAX_CALLS_FOLLOWED = 32,   /* of one frame: code may be made to have many */
-	SCAN_MAX_WORDS = 4096,     /* of stack */
-	CALLER_MAX_WORDS = 128,    /* ... of a frame whose caller's call is looked for */
+	STACK_MAX_BYTES = 64 << 20,
+	SCAN_MAX_WORDS = 4096,  /* of stack */
+	CALLER_MAX_WORDS = 128, /* ... of a frame whose caller's call is looked for */
 	SCAN_MAX_DEPTH = 256,
 	SCAN_MAX_STEPS = 8192,         /* of all that one scan tries: a millisecond or two */
 	TIME_DIVISOR = 10,             /* of each second a tenth may be spent, */
@@ -120,6 +121,12 @@ static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *byt
 
 /* ---- stacks ---- */
 
+static bool is_behind_snapshot(const struct snapshot *snapshot, uint64_t address)
+{
+	uint64_t at = address - snapshot->stack_address;
+	return snapshot->stack.len && at >= snapshot->stack.len && at < STACK_MAX_BYTES;
+}
+
 long code_rules_read_stack(void *context, unsigned long long address, unsigned long long *value)
 {
 	struct code_stack *stack = context;
@@ -127,8 +134,10 @@ long code_rules_read_stack(void *context, unsigned long long address, unsigned l
 	size_t got;
 	if (!snapshot_read((void *)stack->snapshot, address, value))
 		return 0;
-	if (!stack->is_another)
+	bool is_behind = is_behind_snapshot(stack->snapshot, address);
+	if (!stack->is_another && !is_behind)
 		return -1;
+	stack->is_behind |= is_behind;
 	enum code_read read = code_pages_get_memory(&stack->code->pages, head->pid, address,
 		head->time_ns, (uint8_t *)value, sizeof(*value), &got);
 	stack->is_pending |= read == CODE_READ_LATER;
@@ -552,6 +561,14 @@ static bool has_time_left(struct code_rules *code, uint32_t pid)
 	       (code->left_ns && target_reader_has_time_left(&code->pages.reader, pid));
 }
 
+static void take_time(struct code_rules *code, uint32_t pid, uint64_t begun_cpu_ns)
+{
+	uint64_t spent_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns;
+	code->spent_ns += spent_ns;
+	code->left_ns -= spent_ns < code->left_ns ? spent_ns : code->left_ns;
+	target_reader_charge(&code->pages.reader, pid, spent_ns);
+}
+
 /* Whether other code was written there since the sample: what is read now tells nothing of it. */
 static bool is_overwritten(struct reading *reading)
 {
@@ -663,9 +680,7 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 			return EVENT_END_COMPLETE;
 		*kind = read_frame(&reading, &found);
 		vec_deinit(&reading.found);
-		uint64_t spent_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
-		code->left_ns -= spent_ns < code->left_ns ? spent_ns : code->left_ns;
-		target_reader_charge(&code->pages.reader, pid, spent_ns);
+		take_time(code, pid, begun_ns);
 		if (*kind == CODE_RULE_UNKNOWN && may_wait)
 			return EVENT_END_TABLE_PENDING;
 		if (*kind == CODE_RULE_UNKNOWN) {
@@ -685,6 +700,19 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 	*kind = (enum code_rule_kind)known->rule.kind;
 	*rule = table_store_rule(code->rules->store, known->rule.rule);
 	return EVENT_END_COMPLETE;
+}
+
+bool code_rules_is_caller(
+	struct code_rules *code, const struct code_frame *frame, uint64_t ra, bool *is_pending)
+{
+	struct reading reading = {.code = code, .frame = frame};
+	uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!machine_native()->may_have_called || !has_time_left(code, frame->process->pid))
+		return false;
+	bool is_caller = may_be_caller(&reading, ra, true);
+	take_time(code, frame->process->pid, begun_ns);
+	*is_pending |= reading.is_pending;
+	return is_caller && !reading.is_pending;
 }
 
 /* ---- rules that processes tell ---- */

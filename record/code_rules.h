@@ -56,7 +56,8 @@ struct code_rules {
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
 	uint64_t seed;
-	uint64_t left_ns, left_since_ns; /* of what may be spent on reading: how much, as of when */
+	uint64_t spent_ns;               /* on reading, CPU time */
+	uint64_t left_ns, left_since_ns; /* of what may be spent: how much, as of when */
 	struct code_rules_statistics statistics;
 };
 
@@ -69,12 +70,15 @@ void code_rules_deinit(struct code_rules *code);
 /*
  * The stack of a walk over a snapshot. Where code was left for a stack that another one's code had
  * put aside, that is read as it is by now: it stays while the thread does not return to it, and
- * should that have happened since, hardly any return address stands where one is expected.
+ * should that have happened since, hardly any return address stands where one is expected. The same
+ * of what lies behind the snapshot's end, for functions with a frame that is larger than snapshots
+ * are; there code_rules_is_caller() is to be asked.
  */
 struct code_stack {
 	struct code_rules *code;
 	const struct snapshot *snapshot;
 	bool is_another; /* than the one in the snapshot */
+	bool is_behind;  /* a word behind the snapshot's end was read */
 	bool is_pending; /* some of it is being read: the walk is to be made again */
 };
 
@@ -101,6 +105,13 @@ struct code_frame {
  */
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
 	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);
+
+/*
+ * Whether a call ends at `ra` that may have led to the frame. False with *is_pending: code is being
+ * read, ask again.
+ */
+bool code_rules_is_caller(
+	struct code_rules *code, const struct code_frame *frame, uint64_t ra, bool *is_pending);
 
 /* Gives the BPF side the rule that a process registered for code of no file, if it asked for this
  * frame.

@@ -590,6 +590,31 @@ static bool leads_to_another_stack(const struct rest *rest, const struct unwind_
 	       from - rest->regs.reg[UNWIND_SP] > FRAME_MAX_BYTES;
 }
 
+/*
+ * To the caller of the frame at hand. A caller behind the end of what was copied is one as far as
+ * its code tells.
+ */
+static enum event_stack_end step_over_snapshot(struct resolver *resolver, struct rest *rest,
+	const struct mapping *mapping, const struct unwind_rule *rule, bool *is_outermost)
+{
+	const struct unwind_registers callee = rest->regs;
+	struct code_stack *stack = &rest->stack;
+	stack->is_another |= leads_to_another_stack(rest, rule);
+	stack->is_behind = false;
+	enum event_stack_end end = unwind_step(
+		UNWIND_NATIVE, &rest->regs, rule, code_rules_read_stack, stack, is_outermost);
+	if (end || *is_outermost || !stack->is_behind || stack->is_another)
+		return end;
+	const struct code_frame frame = {.snapshot = rest->snapshot,
+		.stack = stack,
+		.process = rest->process,
+		.mapping = mapping,
+		.regs = &callee};
+	return code_rules_is_caller(resolver->code, &frame, rest->regs.ip, &stack->is_pending)
+		       ? EVENT_END_COMPLETE
+		       : EVENT_END_UNREADABLE;
+}
+
 static enum event_stack_end unwind_rest(struct resolver *resolver, const struct snapshot *snapshot,
 	bool may_wait, struct frames *frames)
 {
@@ -636,10 +661,7 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		is_shown = false;
 		bool is_outermost = false;
 		if (!end)
-			rest.stack.is_another |= leads_to_another_stack(&rest, rule);
-		if (!end)
-			end = unwind_step(UNWIND_NATIVE, regs, rule, code_rules_read_stack,
-				&rest.stack, &is_outermost);
+			end = step_over_snapshot(resolver, &rest, mapping, rule, &is_outermost);
 		if (rest.stack.is_pending && may_wait)
 			return EVENT_END_TABLE_PENDING;
 		if (end || is_outermost)

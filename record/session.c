@@ -86,7 +86,7 @@ struct session {
 	bool is_over;
 	bool is_waiting_last; /* for LAST_WAIT_NS at most */
 	bool has_expected_program;
-	bool has_more; /* in the ring, than was taken at once */
+	bool has_more; /* in the ring, or of records, than was taken at once */
 	enum layout_end_reason reason;
 };
 
@@ -492,8 +492,9 @@ static void drain(struct session *session)
 	bool is_stalled = account->drained_ns - account->begun_ns < session->options.stall_ns;
 	if (is_stalled && !session->is_over)
 		return;
-	session->has_more = !drain_parts(session, account->drained_ns, give_up_ns);
+	bool is_all = drain_parts(session, account->drained_ns, give_up_ns);
 	drain_while_reading(session, account->drained_ns, give_up_ns);
+	session->has_more = !is_all || session->translate.is_late;
 }
 
 /* Nothing is taken twice; where records come as fast as they are taken, some are left. */

@@ -10,8 +10,9 @@
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
-	MAX_WAITING_BYTES = 16 << 20, /* of records, for unwind tables and code */
-	MAX_READING_BYTES = 4 << 20,  /* of records, while code is read for the first of them */
+	MAX_WAITING_BYTES = 16 << 20,  /* of records, for unwind tables and code */
+	MAX_READING_BYTES = 4 << 20,   /* of records, while code is read for the first of them */
+	READING_NS = 20 * 1000 * 1000, /* of a turn: the ring fills up meanwhile */
 	WAIT_MS = 10,
 	SHORT_WAIT_MS = 2,
 };
@@ -769,12 +770,19 @@ static bool translate_take_record(
 	return true;
 }
 
+static uint64_t time_spent_reading(const struct translate *translate)
+{
+	return translate->resolver.code ? translate->resolver.code->spent_ns : 0;
+}
+
 /* True when all are done; the others stay. */
 static bool take_records(struct translate *translate, uint64_t give_up_ns)
 {
 	struct bytes_buf *records = &translate->records;
 	size_t at = 0;
-	while (at < records->len) {
+	uint64_t spent_ns = time_spent_reading(translate);
+	translate->is_late = false;
+	while (at < records->len && !translate->is_late) {
 		struct {
 			uint64_t len, collected_ns;
 		} head;
@@ -786,6 +794,9 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 		if (!translate_take_record(translate, record, head.len, may_wait))
 			break;
 		at += sizeof(head) + head.len;
+		translate->is_late = give_up_ns != UINT64_MAX &&
+				     records->len - at <= MAX_READING_BYTES &&
+				     time_spent_reading(translate) - spent_ns > READING_NS;
 	}
 	if (at) /* there may be no memory yet */
 		memmove(records->data, records->data + at, records->len - at);

@@ -81,6 +81,7 @@ struct translate {
 	struct bytes_buf
 		records;       /* what the ring gave, each behind its u64 length and collected_ns */
 	uint64_t collected_ns; /* the time at which what comes next was collected */
+	bool is_late;          /* records are left since the turn took long: the next is due */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
 	/* In the file: of each source's events, as samples number both; of EVENT_SAMPLE_AGAIN. */

@@ -30,6 +30,18 @@ test_program_whose_rules_are_gone() {
 	want_stacks r.data 97 ';main;(recurse[^;]*;|recursion[^;]*;)+'
 }
 
+# What lies behind a frame that is larger than any copy is read from the process.
+test_frame_larger_than_snapshots() {
+	is_x86
+	without_rules "$shapes" bare
+	record r.data ./bare large 0.7
+	want_stacks r.data 97 ';main;keep_much;spin'
+	"$EBPROF" convert --folded -o folded r.data || fail "convert"
+	grep -q 'truncated: unreadable_stack.*keep_much' folded &&
+		fail "cut: $(grep -m 1 unreadable_stack folded)"
+	return 0
+}
+
 # Written anew at one address: a rule must not outlive the code that it was read from.
 test_code_of_no_file_that_changes() {
 	is_x86

@@ -3,6 +3,7 @@
  *   unwind_shapes SHAPE SECONDS [N]
  * main calls the shape's function, which ends in spin() (or where the shape says):
  *   recursion N       N frames of recurse()
+ *   large             keep_much(), whose frame is larger than what is copied of a stack
  *   callback          through qsort() of libc
  *   signal, altstack  from a signal handler, on the same or on another stack
  *   vdso              clock_gettime()
@@ -58,6 +59,15 @@ NOINLINE static void recurse(long n)
 		spin();
 	else
 		recurse(n - 1);
+	KEEP_FRAME();
+}
+
+NOINLINE static void keep_much(void)
+{
+	volatile char much[600 << 10];
+	for (size_t i = 0; i < sizeof(much); i += 4096)
+		much[i] = 1;
+	spin();
 	KEEP_FRAME();
 }
 
@@ -287,6 +297,8 @@ int main(int argc, char **argv)
 	cpu_until = cpu_now() + seconds;
 	if (strcmp(shape, "recursion") == 0)
 		recurse(argc > 3 ? atol(argv[3]) : 400);
+	else if (strcmp(shape, "large") == 0)
+		keep_much();
 	else if (strcmp(shape, "callback") == 0)
 		callback();
 	else if (strcmp(shape, "signal") == 0)
