@@ -8,6 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/export_labels.h"
 #include "cmd/input.h"
+#include "cmd/push_ring.h"
 #include "cmd/select.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
@@ -27,6 +28,8 @@ struct push_command {
 	struct input_option input;
 	const char *token_file;
 	bool is_quiet;
+	const char *ring;
+	uint64_t every_ns;
 	VEC(struct export_attribute) labels; /* keys are ours to free */
 	char *token, *service;
 	struct push_options push;
@@ -119,6 +122,11 @@ static const struct opt rows[] = {
 		.help = "where it is noted what was pushed, or \"none\""},
 	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet), .help = "say nothing but errors"},
 	INPUT_ROW(struct push_command, input, "FILE|-", "Input"),
+	{"ring", 0, "DIR", opt_string, FIELD(ring),
+		.help = "all files that record --ring wrote there, each once"},
+	{"every", 0, "TIME", opt_duration, FIELD(every_ns),
+		.help = "with --ring: and those to come, as soon as they have ended",
+		.least = "1s"},
 	SELECT_ROWS(struct push_command, select),
 	{0},
 };
@@ -232,15 +240,10 @@ static struct err *cmd_push(struct push_command *command, const struct profile *
 	return err;
 }
 
-static struct err *load_and_push(struct push_command *command, int argc, char **argv, int rest)
+static struct err *load_and_push(struct push_command *command, const struct input *input)
 {
-	if (!command->push.url)
-		return err_new(ERR_USAGE, "push where to? Say --to URL");
-	try(find_token(command));
 	struct profile *profile;
-	CLEANUP(input_deinit) struct input input = {0};
-	try(input_open_all(&command->input, argc, argv, rest, &input));
-	try(select_load(&command->select, &input, false, &profile));
+	try(select_load(&command->select, input, command->ring, &profile));
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);
@@ -252,6 +255,13 @@ static struct err *load_and_push(struct push_command *command, int argc, char **
 	naming_end(&command->select.naming);
 	profile_destroy(profile);
 	return err;
+}
+
+static struct err *push_input(struct push_command *command, int argc, char **argv, int rest)
+{
+	CLEANUP(input_deinit) struct input input = {0};
+	try(input_open_all(&command->input, argc, argv, rest, &input));
+	return load_and_push(command, &input);
 }
 
 static int cmd_push_exit_code(struct err *err)
@@ -273,13 +283,92 @@ static void push_command_deinit(struct push_command *command)
 	select_deinit(&command->select);
 }
 
+/* ---- all files of a ring ---- */
+
+static struct err *load_and_push_path(struct push_command *command, const char *path)
+{
+	CLEANUP(input_deinit) struct input input = {0};
+	try(input_open_paths(&path, 1, &input));
+	return load_and_push(command, &input);
+}
+
+static enum push_outcome push_file_of_ring(void *context, const char *path)
+{
+	struct push_command *command = context;
+	command->is_quiet = true;
+	switch (cmd_push_exit_code(load_and_push_path(command, path))) {
+	case CONSOLE_OK:
+		return PUSH_TAKEN;
+	case EXIT_UNAVAILABLE:
+		return PUSH_UNAVAILABLE;
+	default:
+		return PUSH_REFUSED;
+	}
+}
+
+/* What a server tells apart. */
+static void put_push_target(const struct push_command *command, struct str *out)
+{
+	const char *texts[] = {command->push.url, command->push.protocol, command->push.tenant};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		str_printf(out, "%s\n", texts[i] ? texts[i] : "");
+	vec_each(&command->labels, label)
+		str_printf(out, "%s=%s\n", label->key, label->value);
+}
+
+static int push_files_of_ring(struct push_command *command)
+{
+	CLEANUP(str_deinit) struct str target = {0};
+	enum push_outcome outcome = PUSH_TAKEN;
+	put_push_target(command, &target);
+	if (command->every_ns) /* the next round is the next try */
+		command->push.retries = 0;
+	struct push_ring_options options = {
+		.folder = command->ring,
+		.target = str_text(&target),
+		.url = command->push.url,
+		.every_ns = command->every_ns,
+		.is_quiet = command->is_quiet,
+		.push = push_file_of_ring,
+		.context = command,
+	};
+	struct err *err = push_ring(&options, &outcome);
+	return err ? console_fail(err) : (int)outcome;
+}
+
+static struct err *check_push(const struct push_command *command, int nr_operands)
+{
+	if (!command->push.url)
+		return err_new(ERR_USAGE, "push where to? Say --to URL");
+	if (command->ring && (nr_operands || command->input.is_given))
+		return err_new(ERR_USAGE, "--ring names the recordings: no other beside it");
+	if (command->ring && (command->push.is_forced || command->push.shifts_time))
+		return err_new(ERR_USAGE, "--ring pushes each file once, with its own time: not "
+					  "with --force and --shift-time");
+	if (command->every_ns && !command->ring)
+		return err_new(ERR_USAGE, "--every goes with --ring DIR");
+	return NULL;
+}
+
+static int push_as_asked(struct push_command *command, int argc, char **argv, int rest)
+{
+	struct err *err = check_push(command, argc - rest);
+	if (!err)
+		err = find_token(command);
+	if (!err && command->ring)
+		return push_files_of_ring(command);
+	if (!err)
+		err = push_input(command, argc, argv, rest);
+	return cmd_push_exit_code(err);
+}
+
 static int cmd_push_run(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(push_command_deinit)
 	struct push_command options = {0};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
-	return begins ? cmd_push_exit_code(load_and_push(&options, argc, argv, rest)) : code;
+	return begins ? push_as_asked(&options, argc, argv, rest) : code;
 }
 
 const struct command command_push = {
@@ -291,7 +380,9 @@ const struct command command_push = {
 		       "noted: a push that is repeated delivers the rest, or nothing.",
 	.examples = "  ebprof push --to https://pyroscope.example --protocol pyroscope\n"
 		    "  ebprof push --to http://localhost:4318/v1development/profiles server.data\n"
-		    "  ebprof push --to http://localhost:7070 --protocol parca -l env=test\n",
+		    "  ebprof push --to http://localhost:7070 --protocol parca -l env=test\n"
+		    "  ebprof push --to https://pyroscope.example --ring /var/lib/ebprof/ring "
+		    "--every 15s\n",
 	.exit_status = "  0  pushed, now or before\n"
 		       "  1  the recording could not be read, or the server refused it\n"
 		       "  2  the request is invalid\n"

@@ -102,6 +102,27 @@ static void archive_gone(
 	gone_names_archive(&gone, files);
 }
 
+/* What is called while the session runs. */
+struct record_run {
+	struct record_view view;
+	struct push_child push;
+};
+
+static void record_run_ready(void *context, const char *event, uint32_t child_pid)
+{
+	struct record_run *running = context;
+	record_view_ready(&running->view, event, child_pid);
+	if (running->push.options.url)
+		push_child_start(&running->push);
+}
+
+static void record_run_progress(void *context, const struct session_progress *progress)
+{
+	struct record_run *running = context;
+	record_view_progress(&running->view, progress);
+	push_child_watch(&running->push);
+}
+
 static int record(
 	const struct record_options *options, const struct session_options *session_options)
 {
@@ -115,23 +136,25 @@ static int record(
 		return 0;
 	}
 	bool has_command = session_options->argv;
-	struct record_view view = {
-		.options = session_options,
-		.quiet = options->quiet,
-		.verbose = options->verbose,
-		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command,
+	struct record_run running = {
+		.view = {.options = session_options,
+			.quiet = options->quiet,
+			.verbose = options->verbose,
+			.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command},
+		.push.options = options->push,
 	};
 	struct session_callbacks callbacks = {
-		.context = &view, .ready = record_view_ready, .progress = record_view_progress};
+		.context = &running, .ready = record_run_ready, .progress = record_run_progress};
 	struct session_summary summary;
 	err = session_run(session, &callbacks, &summary);
-	record_view_clear_line(&view);
+	push_child_stop(&running.push);
+	record_view_clear_line(&running.view);
 	bool says_next = summary.is_published && !summary.exec_errno && (!options->quiet || err);
 	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],
 			strerror(summary.exec_errno));
 	else if (says_next)
-		record_view_summary(&view, &summary);
+		record_view_summary(&running.view, &summary);
 	struct kept_files *files = session_take_kept_files(session);
 	if (summary.is_published && !options->archives && !err && !summary.exec_errno)
 		archive_gone(options, summary.stopped_ns, files);

@@ -345,6 +345,7 @@ static const struct opt_word runtime_words[] = {
 #define FIELD(name) offsetof(struct record_options, name)
 #define RING_KEEP   "2G,24h"
 #define RING_SWITCH "1m"
+#define PUSH_EVERY  "15s"
 #define SYSTEM_HZ   "99"
 
 const struct opt record_options_rows[] = {
@@ -437,6 +438,15 @@ const struct opt record_options_rows[] = {
 	{"switch", 0, "*|SIZE|TIME", parse_switch, FIELD(switching),
 		.help = "as --switch-output; with --ring after " RING_SWITCH " if it is not given",
 		.least = "64K", .words = switch_words},
+	{"push", 0, "URL", opt_string, FIELD(push.url),
+		.help = "send the files of the ring to this server, and keep them until it took "
+			"them"},
+	{"protocol", 0, "NAME", opt_string, FIELD(push.protocol),
+		.help = "of --push: pyroscope, otlp or parca (by the URL's path, if that tells)"},
+	{"every", 0, "TIME", opt_duration, FIELD(push.every_ns),
+		.help = "of --push: so often (" PUSH_EVERY "), and so long is a file without "
+			"--switch",
+		.least = "1s"},
 	{"archive", 0, NULL, opt_flag, FIELD(archives),
 		.help = "put names and lines into the file at the end, to read it anywhere"},
 	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),
@@ -574,6 +584,25 @@ bool record_options_keep_files(const struct record_options *options)
 					    strcmp(options->output, "-") != 0);
 }
 
+static struct err *check_ring_push(struct record_options *options)
+{
+	static const struct opt no_limits = {.long_name = "push"};
+	struct push_child_options *push = &options->push;
+	if (!push->url)
+		return push->protocol || push->every_ns
+			       ? err_new(ERR_USAGE, "--protocol and --every go with --push URL")
+			       : NULL;
+	if (!options->ring.folder)
+		return err_new(ERR_USAGE, "--push goes with --ring DIR, where files are kept until "
+					  "the server took them");
+	if (!push->every_ns)
+		try(opt_duration(&no_limits, PUSH_EVERY, &push->every_ns));
+	if (!options->switching.interval_ns && !options->switching.bytes)
+		options->switching.interval_ns = push->every_ns;
+	push->folder = options->ring.folder;
+	return NULL;
+}
+
 /* Fills in what a ring has unasked. */
 static struct err *check_file_ring(struct record_options *options)
 {
@@ -604,6 +633,7 @@ static struct err *check_file_ring(struct record_options *options)
 
 struct err *record_options_check(struct record_options *options, enum session_target target)
 {
+	try(check_ring_push(options));
 	try(check_file_ring(options));
 	if (options->frequency_given && options->period)
 		return err_new(ERR_USAGE, "-F and -c exclude each other");

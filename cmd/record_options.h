@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cmd/opt.h"
+#include "cmd/push_child.h"
 #include "format/base/vec.h"
 #include "record/cgroup/target_cgroups.h"
 #include "record/cpu.h"
@@ -52,6 +53,7 @@ struct record_options {
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;
 	struct session_ring ring;
+	struct push_child_options push; /* but for its folder */
 	struct cpu_list cpus;
 };
 
