@@ -488,15 +488,18 @@ FISH_SCRIPT = $(DESTDIR)$(FISH_COMPLETIONDIR)/ebprof.fish
 # $(1): the shell, $(2): the file
 install_completion = $(INSTALL) -d $(dir $(2)) && $(O)/ebprof help --completion $(1) >$(2)
 
-install: $(O)/ebprof ## binary, man pages, completion of shells into DESTDIR PREFIX
+SERVICE = $(DESTDIR)$(PREFIX)/lib/systemd/system/ebprof.service
+
+install: $(O)/ebprof ## binary, man pages, completion of shells, systemd's unit into DESTDIR PREFIX
 	$(INSTALL) -D -m 755 $(O)/ebprof $(DESTDIR)$(BINDIR)/ebprof
 	$(call install_completion,bash,$(BASH_SCRIPT))
 	$(call install_completion,zsh,$(ZSH_SCRIPT))
 	$(call install_completion,fish,$(FISH_SCRIPT))
 	$(foreach page,$(MAN_PAGES),$(INSTALL) -D -m 644 $(page) $(call man_target,$(page)) &&) true
+	$(INSTALL) -d $(dir $(SERVICE)) && sed 's|@BINDIR@|$(BINDIR)|' record/ebprof.service >$(SERVICE)
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(BINDIR)/ebprof $(BASH_SCRIPT) $(ZSH_SCRIPT) $(FISH_SCRIPT) \
+	rm -f $(DESTDIR)$(BINDIR)/ebprof $(SERVICE) $(BASH_SCRIPT) $(ZSH_SCRIPT) $(FISH_SCRIPT) \
 		$(foreach page,$(MAN_PAGES),$(call man_target,$(page)))
 
 pictures: $(O)/ebprof ## the pictures of the README, from a recording (root, tmux, chromium, node)

@@ -9,10 +9,12 @@
 #include "cmd/console.h"
 #include "cmd/gone_names.h"
 #include "cmd/kept_naming.h"
+#include "cmd/metrics.h"
 #include "cmd/raise_signal.h"
 #include "cmd/record_options.h"
 #include "cmd/record_rate.h"
 #include "cmd/record_view.h"
+#include "cmd/service_notify.h"
 #include "format/base/caller.h"
 #include "record/event_list.h"
 #include "record/session.h"
@@ -106,6 +108,8 @@ static void archive_gone(
 struct record_run {
 	struct record_view view;
 	struct push_child push;
+	struct metrics *metrics; /* or NULL */
+	struct service_notify notify;
 };
 
 static void record_run_ready(void *context, const char *event, uint32_t child_pid)
@@ -114,6 +118,7 @@ static void record_run_ready(void *context, const char *event, uint32_t child_pi
 	record_view_ready(&running->view, event, child_pid);
 	if (running->push.options.url)
 		push_child_start(&running->push);
+	service_notify_ready(&running->notify, "recording");
 }
 
 static void record_run_progress(void *context, const struct session_progress *progress)
@@ -121,34 +126,83 @@ static void record_run_progress(void *context, const struct session_progress *pr
 	struct record_run *running = context;
 	record_view_progress(&running->view, progress);
 	push_child_watch(&running->push);
+	service_notify_alive(&running->notify);
+}
+
+static void record_run_health(void *context, const struct session_summary *health)
+{
+	struct record_run *running = context;
+	if (running->metrics)
+		metrics_update(running->metrics, health);
+}
+
+static void record_run_reloaded(void *context)
+{
+	struct record_run *running = context;
+	service_notify_reloaded(&running->notify);
+}
+
+static void record_run_deinit(struct record_run *running)
+{
+	metrics_close(running->metrics);
+	service_notify_close(&running->notify);
+}
+
+/* What can be refused without a session. */
+static struct err *record_run_begin(const struct record_options *options,
+	const struct session_options *session_options, struct record_run *ret)
+{
+	bool has_command = session_options->argv;
+	ret->view = (struct record_view){
+		.options = session_options,
+		.quiet = options->quiet,
+		.verbose = options->verbose,
+		.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command,
+	};
+	ret->push.options = options->push;
+	service_notify_open(&ret->notify);
+	return options->metrics ? metrics_open(options->metrics, &ret->metrics) : NULL;
+}
+
+static struct err *record_run_session(
+	struct record_run *running, struct session *session, struct session_summary *ret)
+{
+	struct session_callbacks callbacks = {
+		.context = running,
+		.ready = record_run_ready,
+		.progress = record_run_progress,
+		.health = record_run_health,
+		.reloaded = record_run_reloaded,
+	};
+	struct err *err = session_run(session, &callbacks, ret);
+	service_notify_stopping(&running->notify);
+	push_child_stop(&running->push);
+	record_view_clear_line(&running->view);
+	return err;
 }
 
 static int record(
 	const struct record_options *options, const struct session_options *session_options)
 {
-	struct session *session;
-	struct err *err = session_create(session_options, &session);
-	if (err)
+	struct session *session = NULL;
+	CLEANUP(record_run_deinit) struct record_run running = {0};
+	struct err *err = record_run_begin(options, session_options, &running);
+	if (!err)
+		err = session_create(session_options, &session);
+	/* Its thread inherits the signals that the session has blocked. */
+	if (!err && running.metrics)
+		err = metrics_start(running.metrics, options->ring.folder);
+	if (err) {
+		session_destroy(session);
 		return cmd_record_fail(err);
+	}
 	if (options->dry_run) {
 		console_say("ready: %s", session_event_name(session));
 		session_destroy(session);
 		return 0;
 	}
-	bool has_command = session_options->argv;
-	struct record_run running = {
-		.view = {.options = session_options,
-			.quiet = options->quiet,
-			.verbose = options->verbose,
-			.shows_progress = !options->quiet && isatty(STDERR_FILENO) && !has_command},
-		.push.options = options->push,
-	};
-	struct session_callbacks callbacks = {
-		.context = &running, .ready = record_run_ready, .progress = record_run_progress};
 	struct session_summary summary;
-	err = session_run(session, &callbacks, &summary);
-	push_child_stop(&running.push);
-	record_view_clear_line(&running.view);
+	err = record_run_session(&running, session, &summary);
 	bool says_next = summary.is_published && !summary.exec_errno && (!options->quiet || err);
 	if (summary.exec_errno)
 		console_say("cannot run %s: %s", session_options->argv[0],

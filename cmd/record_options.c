@@ -447,6 +447,9 @@ const struct opt record_options_rows[] = {
 		.help = "of --push: so often (" PUSH_EVERY "), and so long is a file without "
 			"--switch",
 		.least = "1s"},
+	{"metrics", 0, "ADDRESS|FILE", opt_string, FIELD(metrics),
+		.help = "the recorder's health for Prometheus: at 127.0.0.1:9188, or in a "
+			"file.prom"},
 	{"archive", 0, NULL, opt_flag, FIELD(archives),
 		.help = "put names and lines into the file at the end, to read it anywhere"},
 	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),

@@ -53,7 +53,8 @@ struct record_options {
 	uint64_t delay_ns, duration_ns, max_bytes, ring_bytes, stall_ns, gone_names_ns;
 	struct session_switch switching;
 	struct session_ring ring;
-	struct push_child_options push; /* but for its folder */
+	struct push_child_options push;
+	const char *metrics;
 	struct cpu_list cpus;
 };
 

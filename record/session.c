@@ -536,7 +536,13 @@ static struct err *flush_if_due(struct session *session)
 	if (session->rules.store)
 		table_store_advance_epoch(session->rules.store);
 	try(session_account_read(&session->account, false));
-	return recording_flush(&session->recording, &session->account.counts);
+	try(recording_flush(&session->recording, &session->account.counts));
+	if (session->callbacks->health) {
+		struct session_summary health = {.longest_turn = session->turns.longest};
+		session_account_health(&session->account, &health);
+		session->callbacks->health(session->callbacks->context, &health);
+	}
+	return NULL;
 }
 
 /* ---- what ends a session, or a file ---- */
@@ -576,6 +582,8 @@ static struct err *take_signal(struct session *session)
 	for (int number; (number = session_signals_next(&session->signals));) {
 		if (is_to_switch(session, number)) {
 			try(switch_file(session));
+			if (number == SIGHUP && session->callbacks->reloaded)
+				session->callbacks->reloaded(session->callbacks->context);
 		} else if (number != SIGUSR2) {
 			session->summary->end_signal = number;
 			session_stop(session, LAYOUT_END_SIGNAL);

@@ -87,6 +87,9 @@ struct session_summary {
 	bool is_published;         /* there is a file (or a stream) */
 	uint32_t files, files_kept;
 	bool is_ring;
+	uint64_t ring_bytes, files_removed; /* of a ring */
+	double cpu_s;                       /* of the recorder, so far */
+	uint64_t resident_bytes, open_files;
 	uint64_t files_for_room; /* of a ring, removed since the disk was full */
 	int end_signal;          /* that stopped the session, 0 for none */
 	bool has_child_status;   /* the command ended ... */
@@ -101,6 +104,10 @@ struct session_callbacks {
 	void (*ready)(void *context, const char *event, uint32_t child_pid);
 	/* A few times a second. */
 	void (*progress)(void *context, const struct session_progress *progress);
+	/* Once a second or so: all of the summary that is counted meanwhile. NULL: never. */
+	void (*health)(void *context, const struct session_summary *health);
+	/* SIGHUP was followed. NULL: nothing is done. */
+	void (*reloaded)(void *context);
 };
 
 struct session;

@@ -1,8 +1,10 @@
 #include "record/session_account.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "format/base/clock.h"
 #include "record/jitdump.h"
@@ -255,8 +257,23 @@ static struct session_code sum_code_places(const struct code_rules *code)
 	};
 }
 
-void session_account_summarize(const struct session_account *account,
-	const struct shadow_cost *cost, struct session_summary *summary)
+/* Where /proc does not tell, they stay zeros. */
+static void read_own_size(struct session_summary *summary)
+{
+	unsigned long long pages = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	if (file && fscanf(file, "%llu %llu", &pages, &resident) == 2)
+		summary->resident_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (file)
+		fclose(file);
+	DIR *folder = opendir("/proc/self/fd");
+	for (const struct dirent *entry; folder && (entry = readdir(folder));)
+		summary->open_files += entry->d_name[0] != '.';
+	if (folder)
+		closedir(folder);
+}
+
+static void sum_counts(const struct session_account *account, struct session_summary *summary)
 {
 	const struct recording_counts *counts = &account->counts;
 	const struct recording *recording = account->recording;
@@ -265,8 +282,6 @@ void session_account_summarize(const struct session_account *account,
 	summary->final.samples = 0; /* while it ran they were those that had come */
 	vec_each(recording->sources, source)
 		sum_source(account, source, summary);
-	if (cost)
-		sum_script_probes(account->script_probes, cost, &summary->script_probes);
 	summary->complete = stats->complete;
 	summary->by_guesses = stats->by_guesses;
 	summary->code = sum_code_places(translate->resolver.code);
@@ -284,7 +299,28 @@ void session_account_summarize(const struct session_account *account,
 	summary->files = recording->nr_files;
 	summary->files_kept = recording_files_kept(recording);
 	summary->is_ring = recording->ring != NULL;
-	summary->files_for_room = recording->ring ? recording->ring->removed_for_room : 0;
+	if (!recording->ring)
+		return;
+	summary->files_for_room = recording->ring->removed_for_room;
+	summary->files_removed = recording->ring->removed;
+	summary->ring_bytes = recording->ring->ended_bytes + output_bytes(recording->output);
+}
+
+void session_account_health(const struct session_account *account, struct session_summary *summary)
+{
+	summary->final = session_account_progress(account, true);
+	sum_counts(account, summary);
+	summary->cpu_s = session_account_cpu_s(RUSAGE_SELF);
+	read_own_size(summary);
+}
+
+void session_account_summarize(const struct session_account *account,
+	const struct shadow_cost *cost, struct session_summary *summary)
+{
+	const struct translate *translate = account->recording->translate;
+	sum_counts(account, summary);
+	if (cost)
+		sum_script_probes(account->script_probes, cost, &summary->script_probes);
 	summary->nr_left_out = left_out_count_busy(account->left_out, summary->left_out,
 		sizeof(summary->left_out) / sizeof(*summary->left_out));
 	count_objects(translate, summary);

@@ -48,6 +48,8 @@ void session_account_deinit(struct session_account *account);
 /* `is_running`: what waits to be written will make the file longer. */
 struct session_progress session_account_progress(
 	const struct session_account *account, bool is_running);
+/* Of a session that runs: what is cheap to count of `summary`; the rest is left as it is. */
+void session_account_health(const struct session_account *account, struct session_summary *summary);
 /*
  * Of a session that is over. Sets all of `summary` that was counted; what only the session knows
  * (how it ended, its command, final but for the samples) is left as it is. `cost`: of the probes
