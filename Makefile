@@ -349,6 +349,9 @@ check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead 
 check-bounds: test-deps $(TEST_PROGRAMS) ## what 1,000 damaged recordings make each reader do, instead of 24
 	@O=$(O) SAN=$(SAN) BOUNDS=$${BOUNDS:-1000} tests/run.sh e2e/bounds
 
+check-symbols: test-deps $(TEST_PROGRAMS) ## names and lines beside other symbolizers', programs of more compilers' options
+	@O=$(O) SAN=$(SAN) COUNT=1000 ROWS=all tests/run.sh e2e/vote
+
 check-hostile: test-deps $(O)/ebprof $(WORKLOADS) $(HOSTILE) ## attacks of an unprivileged user on record -a (root)
 	@EBPROF=$(O)/ebprof WORKLOADS=$(O)/tests/e2e HOSTILE=$(O)/tests/hostile tests/hostile/check_hostile.py \
 		$(if $(ONLY),--only '$(ONLY)')
@@ -524,6 +527,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages clean demo deps \
+.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-symbols clean demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every tick of the timer is accounted for, and info says how.
 #   COMBINATIONS=N  so many recordings under options by chance; SEED=N repeats those of another run
+# Beside others: a sum is exact whatever else the machine does.
 . "$(dirname "$0")/prelude.bash"
 
 test_info_keys() {
@@ -121,9 +122,31 @@ declare -A choices=(
 	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [keep]='4M 10M,1h' [switch]='0.1 64K' [push]='http://127.0.0.1:9' [protocol]='parca' [every]='5s' [metrics]='127.0.0.1:0 health.prom'
 )
 
+# A container in a unit.
+box=/ebprof-one.service/machine-ebprof-box.scope
+
+# $busy: a process in it that computes, as long as there are recordings of it. It would take a CPU
+# from the tests that run beside.
+begin_busy() {
+	[[ -z $busy ]] || return 0
+	(in_cgroup $box "$WORKLOADS/workload" 300) &
+	busy=$!
+	while kill -0 $busy && ! grep -q "$box" /proc/$busy/cgroup; do
+		sleep 0.01
+	done
+}
+
+end_busy() {
+	[[ -n $busy ]] || return 0
+	kill "$busy"
+	wait "$busy" 2>/dev/null
+	busy=
+}
+
 # Sets $words to the option with a value.
 choose_words() { # OPTION
 	local values word
+	case $1 in pid | tid | container | cgroup | unit) begin_busy ;; esac
 	read -r -a values <<<"${choices[$1]}"
 	word=${values[$((RANDOM % (${#values[@]} + !${#values[@]})))]-}
 	case $word in
@@ -151,28 +174,23 @@ want_all_exact() { # OPTION...
 # What the recorder refuses is a matter of other tests.
 record_under() { # OPTION...
 	rm -rf -- *.data* ring result
-	"$EBPROF" record "$@" -- "$WORKLOADS/workload" 0.2 2 >standard 2>err
+	"$EBPROF" record "$@" -- "$WORKLOADS/workload" 0.1 2 >standard 2>err
 	status=$?
 	[[ $status == 125 ]] && ! grep -q 'see ebprof record --help\|exclude\|goes with\|go with\|needs\|give \|compares\|chooses\|are the timer\|runs here' err &&
 		fail "$* (SEED=$seed): $(cat err)"
 	want_all_exact "$@"
+	end_busy
 }
-
-# A container in a unit.
-box=/ebprof-one.service/machine-ebprof-box.scope
 
 begin_options() {
 	seed=${SEED:-$RANDOM}
 	RANDOM=$seed
-	(in_cgroup $box "$WORKLOADS/workload" 300) &
-	busy=$!
+	busy=
 	mapfile -t options < <("$EBPROF" help --rows record | cut -f 2)
 	((${#options[@]} > 30)) || fail "only ${#options[@]} options"
 }
 
 end_options() {
-	kill $busy
-	wait $busy 2>/dev/null
 	remove_cgroups $box "${box%/*}"
 }
 

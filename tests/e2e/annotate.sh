@@ -1,6 +1,6 @@
 #!/bin/bash
 # Lines and instructions of functions: a real program whose time is spent in known lines.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: for the programs that it records.
 . "$(dirname "$0")/prelude.bash"
 
 make_program() { # COMPILER_OPTIONS...

@@ -2,7 +2,7 @@
 # What a recording can make its readers do: each command on each file ends within 10 s of CPU time
 # and 1 GB of memory, without a crash, be the file damaged or made to ask for much.
 #   BOUNDS=1000 tests/e2e/bounds.sh     that many damaged files instead of 24 (make check-bounds)
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: for one reader after the other, of small files.
 . "$(dirname "$0")/prelude.bash"
 
 cpu_seconds=10 memory_kb=$((1 << 20)) text_bytes=$((16 << 20))

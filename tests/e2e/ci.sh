@@ -1,5 +1,6 @@
 #!/bin/bash
 # `ci run` records, compares, gates and keeps baselines, and says plainly what went wrong.
+# Mostly waits: for programs that take turns.
 . "$(dirname "$0")/prelude.bash"
 
 # Its temporary folders are below our own.

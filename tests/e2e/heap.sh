@@ -1,7 +1,7 @@
 #!/bin/bash
 # Allocations of a program that knows how many there are: their number and bytes are exact, what the
 # samples stand for is near, and what stays is what was not freed.
-# Beside others: what is recorded is the program's own.
+# Mostly waits: what is recorded is the programs' own.
 . "$(dirname "$0")/prelude.bash"
 
 record_heap() { # OPTION... -- COMMAND...

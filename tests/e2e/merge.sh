@@ -1,6 +1,6 @@
 #!/bin/bash
 # Several recordings become one, with all that they hold.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: for the programs that it records.
 . "$(dirname "$0")/prelude.bash"
 
 # Rows "samples name" of all functions.

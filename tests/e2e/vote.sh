@@ -2,6 +2,8 @@
 # Functions, inlined ones too, files and lines: what a report says against what other symbolizers
 # say, by vote, over programs of several compilers, languages and kinds.
 #   COUNT=N         so many addresses of each program
+#   ROWS=all        those rows as well that differ from another only by a version or an optimization:
+#                   make check-symbols
 #   VOTE_LOG=FILE   the sums of each program are added there, known faults of others by class
 # Beside others: what else the machine does changes nothing here.
 . "$(dirname "$0")/prelude.bash"
@@ -137,6 +139,10 @@ row() {
 	eval "test_$1() { vote $(printf '%q ' "${@:2}"); }"
 }
 
+more_row() {
+	[[ ${ROWS-} != all ]] || row "$@"
+}
+
 # A file that is not linked yet, as kernel modules are, against itself linked to the addresses that
 # elf_relocate.c gives its sections: a page and what it takes for each, from 0x1000 on.
 linked_where_laid_out() {
@@ -171,91 +177,91 @@ test_c_gcc_relocatable() { relocatable gcc -w -gdwarf-5 -O2 -ffunction-sections;
 test_c_gcc_relocatable_4() { relocatable gcc -w -gdwarf-4 -O2; }
 test_c_clang_relocatable() { relocatable clang -w -g -O2 -ffunction-sections; }
 
-row c_gcc_4_O0 c - gcc -w -gdwarf-4 -O0
-row c_gcc_4_O2 c - gcc -w -gdwarf-4 -O2
+more_row c_gcc_4_O0 c - gcc -w -gdwarf-4 -O0
+more_row c_gcc_4_O2 c - gcc -w -gdwarf-4 -O2
 row c_gcc_5_O0 c - gcc -w -gdwarf-5 -O0
 row c_gcc_5_O2 c - gcc -w -gdwarf-5 -O2
-row c_gcc_O3_unrolled c - gcc -w -g -O3 -funroll-loops
+more_row c_gcc_O3_unrolled c - gcc -w -g -O3 -funroll-loops
 row c_gcc_lto c - gcc -w -g -O2 -flto
 row c_gcc_split c - gcc -w -g -O2 -gsplit-dwarf
 row c_gcc_no_views c - gcc -w -g -O2 -gno-variable-location-views -gno-column-info
 row c_gcc_lines_alone c - gcc -w -g1 -O2
 row c_gcc_relative_folder c - gcc -w -gdwarf-5 -O2 -ffile-prefix-map=/=src/
-row c_clang_4_O0 c - clang -w -gdwarf-4 -O0
-row c_clang_4_O2 c - clang -w -gdwarf-4 -O2
+more_row c_clang_4_O0 c - clang -w -gdwarf-4 -O0
+more_row c_clang_4_O2 c - clang -w -gdwarf-4 -O2
 row c_clang_5_O0 c - clang -w -gdwarf-5 -O0
-row c_clang_5_O2 c - clang -w -gdwarf-5 -O2
+more_row c_clang_5_O2 c - clang -w -gdwarf-5 -O2
 row c_clang_lto c - clang -w -g -O2 -flto -fuse-ld=lld
 
 row gcc_2 cpp - g++ -gdwarf-2 -gstrict-dwarf -O2
 row gcc_3 cpp - g++ -gdwarf-3 -gstrict-dwarf -O2
-row gcc_4_O0 cpp - g++ -gdwarf-4 -O0
+more_row gcc_4_O0 cpp - g++ -gdwarf-4 -O0
 row gcc_4_O2 cpp - g++ -gdwarf-4 -O2
 row gcc_5_O0 cpp - g++ -gdwarf-5 -O0
 row gcc_5_O2 cpp - g++ -gdwarf-5 -O2
 row gcc_64 cpp - g++ -g -gdwarf64 -O2
-row gcc_64_4 cpp - g++ -gdwarf-4 -gdwarf64 -O2
+more_row gcc_64_4 cpp - g++ -gdwarf-4 -gdwarf64 -O2
 row gcc_types cpp - g++ -g -O2 -fdebug-types-section
-row gcc_types_4 cpp - g++ -gdwarf-4 -O2 -fdebug-types-section
+more_row gcc_types_4 cpp - g++ -gdwarf-4 -O2 -fdebug-types-section
 row gcc_types_split cpp - g++ -g -O2 -fdebug-types-section -gsplit-dwarf
-row gcc_lto_4 cpp - g++ -gdwarf-4 -O2 -flto
+more_row gcc_lto_4 cpp - g++ -gdwarf-4 -O2 -flto
 row gcc_lto_5 cpp - g++ -gdwarf-5 -O2 -flto
 row gcc_no_pie cpp - g++ -g -O2 -no-pie
-row gcc_other_base cpp - g++ -g -O2 -Wl,-Ttext-segment=0x5000000
-row gcc_separate_code cpp - g++ -g -O2 -Wl,-z,separate-code
+more_row gcc_other_base cpp - g++ -g -O2 -Wl,-Ttext-segment=0x5000000
+more_row gcc_separate_code cpp - g++ -g -O2 -Wl,-z,separate-code
 row gcc_code_at_0 cpp - g++ -g -O2 -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code
-row gcc_split_4 cpp - g++ -gdwarf-4 -O2 -gsplit-dwarf
+more_row gcc_split_4 cpp - g++ -gdwarf-4 -O2 -gsplit-dwarf
 row gcc_split_5 cpp - g++ -gdwarf-5 -O2 -gsplit-dwarf
 row gcc_split_dwp_4 cpp packed_dwo g++ -gdwarf-4 -O2 -gsplit-dwarf
 row gcc_split_dwp_5 cpp packed_dwo g++ -gdwarf-5 -O2 -gsplit-dwarf
 row gcc_packed cpp compressed_zlib g++ -g -O2
 row gcc_packed_old cpp compressed_zlib_gnu g++ -g -O2
 row gcc_packed_zstd cpp compressed_zstd g++ -g -O2
-row gcc_dwz_4 cpp dwz_alone g++ -gdwarf-4 -O2
+more_row gcc_dwz_4 cpp dwz_alone g++ -gdwarf-4 -O2
 row gcc_dwz_5 cpp dwz_alone g++ -gdwarf-5 -O2
-row gcc_dwz_moved_4 cpp dwz_moved g++ -gdwarf-4 -O2
+more_row gcc_dwz_moved_4 cpp dwz_moved g++ -gdwarf-4 -O2
 row gcc_dwz_moved_5 cpp dwz_moved g++ -gdwarf-5 -O2
 row gcc_dwz_lto cpp dwz_alone g++ -g -O2 -flto
 row gcc_debug_file cpp debug_alone g++ -g -O2
 row gcc_debuglink cpp debug_linked g++ -g -O2
 row gcc_debuglink_by_elfutils cpp debug_linked_by_elfutils g++ -g -O2
 row gcc_debuglink_by_crc cpp debug_linked g++ -g -O2 -Wl,--build-id=none
-row gcc_debuglink_packed cpp debug_linked_compressed g++ -g -O2
+more_row gcc_debuglink_packed cpp debug_linked_compressed g++ -g -O2
 row gcc_debuglink_dwz cpp debug_linked_dwz g++ -g -O2
 
-row clang_4_O0 cpp - clang++ -gdwarf-4 -O0
-row clang_4_O2 cpp - clang++ -gdwarf-4 -O2
-row clang_5_O0 cpp - clang++ -gdwarf-5 -O0
+more_row clang_4_O0 cpp - clang++ -gdwarf-4 -O0
+more_row clang_4_O2 cpp - clang++ -gdwarf-4 -O2
+more_row clang_5_O0 cpp - clang++ -gdwarf-5 -O0
 row clang_5_O2 cpp - clang++ -gdwarf-5 -O2
 row clang_64 cpp - clang++ -gdwarf-5 -gdwarf64 -O2
-row clang_types cpp - clang++ -g -O2 -fdebug-types-section
+more_row clang_types cpp - clang++ -g -O2 -fdebug-types-section
 row clang_lines_alone cpp - clang++ -gline-tables-only -O2
-row clang_gc cpp - clang++ -g -O2 -ffunction-sections -Wl,--gc-sections
+more_row clang_gc cpp - clang++ -g -O2 -ffunction-sections -Wl,--gc-sections
 row clang_lld_gc cpp - clang++ -g -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections -Wl,--icf=all
 row clang_lto_5 cpp - clang++ -gdwarf-5 -O2 -flto -fuse-ld=lld
-row clang_lto_thin cpp - clang++ -g -O2 -flto=thin -fuse-ld=lld
-row clang_split_4 cpp - clang++ -gdwarf-4 -O2 -gsplit-dwarf
+more_row clang_lto_thin cpp - clang++ -g -O2 -flto=thin -fuse-ld=lld
+more_row clang_split_4 cpp - clang++ -gdwarf-4 -O2 -gsplit-dwarf
 row clang_split_5 cpp - clang++ -gdwarf-5 -O2 -gsplit-dwarf
 row clang_split_dwp_4 cpp packed_by_llvm clang++ -gdwarf-4 -O2 -gsplit-dwarf
 row clang_split_dwp_5 cpp packed_by_llvm clang++ -gdwarf-5 -O2 -gsplit-dwarf
-row clang_debuglink cpp debug_linked clang++ -g -O2
+more_row clang_debuglink cpp debug_linked clang++ -g -O2
 
 row go go - go build
-row go_O0 go - go build -gcflags=all=-N
+more_row go_O0 go - go build -gcflags=all=-N
 
-row d_O0 d - gdc -g -O0
+more_row d_O0 d - gdc -g -O0
 row d_O2 d - gdc -g -O2
 row d_lto d - gdc -g -O2 -flto
-row d_debuglink d debug_linked gdc -g -O2
+more_row d_debuglink d debug_linked gdc -g -O2
 
-row rust_O0 rust - rustc -g
+more_row rust_O0 rust - rustc -g
 row rust_O2 rust - rustc -g -O
 row rust_5 rust - rustc -g -O -C dwarf-version=5
 row rust_v0 rust - rustc -g -O -C symbol-mangling-version=v0
-row rust_lto rust - rustc -g -C opt-level=3 -C lto=fat -C codegen-units=1
+more_row rust_lto rust - rustc -g -C opt-level=3 -C lto=fat -C codegen-units=1
 row rust_split rust - rustc -g -O -C split-debuginfo=unpacked
 row rust_split_packed rust - rustc -g -O -C split-debuginfo=packed
-row rust_debuglink rust debug_linked rustc -g -O
+more_row rust_debuglink rust debug_linked rustc -g -O
 
 # ---- names alone ----
 
@@ -287,7 +293,7 @@ folded() { # OUTPUT OPTION...
 
 record_knot() {
 	build c gcc -w -g -O2
-	run "$EBPROF" record -F 2999 -- ./program 3000000
+	run "$EBPROF" record -F 2999 -- ./program 500000
 	want_status 0 record
 	[[ $(field ebprof.data samples) -gt 300 ]] || fail "$(field ebprof.data samples) samples"
 }
