@@ -586,7 +586,8 @@ static int compare_pairs(const void *a, const void *b)
 	return x->known < y->known ? -1 : x->known > y->known; /* the order of looks */
 }
 
-static void registered_code_tell_place(
+/* False: its image has no name there. */
+static bool registered_code_tell_place(
 	const struct naming_pair *pair, uint64_t address, code_place_fn *fn, void *context)
 {
 	const struct registered_known *known = pair->known;
@@ -599,9 +600,10 @@ static void registered_code_tell_place(
 		.name = symbol ? known->image.names.data + symbol->name : NULL};
 	if (symbol)
 		fn(context, &place);
+	return symbol;
 }
 
-/* What was sampled there later is of no image. */
+/* What was sampled there later is of no image, and has not the name of this one. */
 static void tell_end(
 	const struct naming_pair *pair, uint64_t address, code_place_fn *fn, void *context)
 {
@@ -632,8 +634,8 @@ void registered_code_names(const struct registered_code *code, const struct obje
 	vec_each(&pairs, pair) {
 		const struct naming_pair *next = pair + 1;
 		bool is_last = next == pairs.data + pairs.len || next->index != pair->index;
-		registered_code_tell_place(pair, addresses[pair->index], fn, context);
-		if (pair->known->gone_ns &&
+		if (registered_code_tell_place(pair, addresses[pair->index], fn, context) &&
+			pair->known->gone_ns &&
 			(is_last || next->known->since_ns >= pair->known->gone_ns))
 			tell_end(pair, addresses[pair->index], fn, context);
 	}

@@ -46,9 +46,9 @@ static void build(struct registered *out, uint64_t code, const char *name, bool 
 	struct debug_image image = {
 		.frames = DEBUG_IMAGE_FROM_PLACE,
 		.code = code,
-		.code_bytes = 0x100,
+		.code_bytes = 0x200,
 		.frames_at = code + 0x800,
-		.symbols = {{name, 0, 0x100}},
+		.symbols = {{name, 0, 0x100}}, /* the rest has rules alone, as what libgcc has */
 		.rules = is_large ? large_rules : small_rules,
 		.rules_bytes = is_large ? sizeof(large_rules) : sizeof(small_rules),
 	};
@@ -214,6 +214,7 @@ TEST(registered_code_that_changes)
 	CHECK_INT(cfa_at(&code, OTHER + 0x20), 0x40);
 	check_names(&code, CODE + 0x20, "small large later [unregistered] later ");
 	check_names(&code, OTHER + 0x20, "other ");
+	check_names(&code, CODE + 0x180, ""); /* it had no name that is gone */
 	CHECK_INT(code.statistics.read, 3);
 	registered_code_forget(&code, &object);
 	CHECK_INT(code.bytes, 0);
