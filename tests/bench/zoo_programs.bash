@@ -145,6 +145,8 @@ row tcl Tcl tcl tclsh 'exec tclsh a.tcl' tcl
 row r R r-base-core Rscript 'exec Rscript a.r' r
 row octave Octave octave octave-cli 'exec octave-cli a.m' octave
 row node JavaScript nodejs node 'exec node a.js' js
+# Built without unwind tables: nearly all frames are read. What is left is guessed, where the machine
+# is so busy that the recorder falls behind.
 row chromium JavaScript chromium chromium 'while :; do chromium --headless --no-sandbox --disable-gpu --user-data-dir=$PWD/user --screenshot=s.png "data:text/html,<script>for(let i=0;i<3e7;i++)Math.sqrt(i)</script><h1>hello</h1>"; done'
 row java Java default-jdk java 'exec java Fib' java
 row java-int Java default-jdk java 'exec java -Xint Fib' java
@@ -153,6 +155,8 @@ row erlang Erlang erlang-base erl 'exec erl -noshell -s a main' erlang
 row ghc Haskell ghc ghc 'exec ./a' haskell
 row ocaml OCaml ocaml-nox ocamlopt 'exec ./a' ocaml
 row guile Scheme guile-3.0 guile 'exec guile --no-auto-compile a.scm' fib_scm
+# Chez Scheme keeps its frames on a stack of its own, which nothing here walks: that the C stack leads
+# to the root is told as a guess.
 row racket Racket racket racket 'exec racket a.rkt' racket
 row sbcl Lisp sbcl sbcl 'exec sbcl --script a.lisp' lisp
 row clisp Lisp clisp clisp 'exec clisp a.lisp' lisp
