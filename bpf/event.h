@@ -112,7 +112,16 @@ enum event_type {
 	EVENT_BEGUN = 11, /* likewise: who began what the EVENT_ENDED of its number ends */
 	/* A struct event_sample of the task and with the stacks of the EVENT_BEGUN: it has none. */
 	EVENT_ENDED = 12,
+	EVENT_MOVED = 13,
 };
+
+struct event_moved {       /* a process is in another control group */
+	unsigned int type; /* EVENT_MOVED */
+	unsigned int pid;
+	unsigned long long time_ns;
+};
+
+_Static_assert(sizeof(struct event_moved) == 16, "wire size");
 
 enum event_stack_kind {
 	EVENT_STACK_USER = 0,
@@ -232,6 +241,10 @@ enum event_label_source {
 	/* ... and its registered name, or the function that it began with; a number: there was
 	 * none, and the scheduler's enum event_label_scheduler. */
 	EVENT_LABEL_ERLANG_PROCESS = 4,
+	/* The BPF side knows none of these: what a process's container is called, and its service.
+	 */
+	EVENT_LABEL_CONTAINER = 5,
+	EVENT_LABEL_SERVICE = 6,
 	EVENT_LABEL_SOURCES,
 };
 

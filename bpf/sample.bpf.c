@@ -112,6 +112,20 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Runtimes move what they have started, perhaps when it runs already. */
+SEC("raw_tp/cgroup_attach_task")
+int BPF_PROG(on_cgroup_moved, struct cgroup *group, const char *path, struct task_struct *task)
+{
+	struct event_moved moved = {
+		.type = EVENT_MOVED,
+		.pid = identify_task(task).pid,
+		.time_ns = bpf_ktime_get_ns(),
+	};
+	if (moved.pid && is_target_task(task))
+		send(&moved, sizeof(moved), wakeup_flag());
+	return 0;
+}
+
 SEC("raw_tp/cgroup_mkdir")
 int on_cgroup_made(void *context)
 {

@@ -286,6 +286,16 @@ static struct err *parse_unit(const struct opt *row, const char *text, void *mem
 	return add_cgroup(member, CGROUP_NAME_UNIT, text);
 }
 
+static struct err *parse_env_label(const struct opt *row, const char *text, void *member)
+{
+	struct record_options *options = member;
+	(void)row;
+	if (!*text || strchr(text, '='))
+		return err_new(ERR_USAGE, "\"%s\" is no name of a variable", text);
+	vec_push(&options->label_variables, text);
+	return NULL;
+}
+
 static struct err *parse_cpus(const struct opt *row, const char *text, void *member)
 {
 	(void)row;
@@ -412,8 +422,14 @@ const struct opt record_options_rows[] = {
 	RUNTIMES(ROW_NO) // a line of its own
 	{"label-sources", 0, "NAME[,NAME]|none", parse_label_sources, FIELD(label_sources),
 		.help = "where labels of samples come from: go, goroutine, go-creator, erlang-pid, "
-			"erlang-process",
-		.standard = "go,goroutine,erlang-pid,erlang-process"},
+			"erlang-process, container, service",
+		.standard = "go,goroutine,erlang-pid,erlang-process,container"},
+	{"env-label", 0, "NAME", parse_env_label, 0,
+		.help = "a variable of a process's environment is a label of its samples; once for "
+			"each"},
+	{"labels", 0, "FILE", opt_string, FIELD(label_file),
+		.help = "labels of processes and containers: Prometheus' file_sd JSON, read again "
+			"when it changes"},
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		.help = "script frames by USDT probes of functions: php, python, ruby"},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks),
@@ -673,6 +689,7 @@ void record_options_deinit(struct record_options *options)
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
 	vec_deinit(&options->cgroups);
+	vec_deinit(&options->label_variables);
 	vec_deinit(&options->cpus);
 	vec_deinit(&options->events.usdt);
 	event_specs_deinit(&options->events.specs);

@@ -34,6 +34,8 @@ struct record_events {
 struct record_options {
 	struct opt_u32_list pids, tids;
 	VEC(struct cgroup_name) cgroups;
+	VEC(const char *) label_variables;
+	const char *label_file;
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
 		with_args;
 	bool frequency_given, frequency_is_max, skips_missing, dry_run, with_wakers, archives,

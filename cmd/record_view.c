@@ -327,6 +327,10 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	for (size_t i = 0; summary->refused_runtimes[i]; i++)
 		console_say("hint: frames of scripts that %s runs are missing: %s",
 			summary->refused_runtimes[i], summary->refusal);
+	if (summary->label_file_error)
+		console_say("hint: the file of labels changed and could not be read, its labels "
+			    "stayed: %s",
+			summary->label_file_error);
 	for (size_t i = 0; summary->hints[i]; i++)
 		console_say("hint: %s", summary->hints[i]);
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)

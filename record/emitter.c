@@ -181,7 +181,8 @@ uint32_t emitter_thread(
 	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->names_of_threads.data[i - 1].older) {
 		struct emitter_thread *thread = &emitter->names_of_threads.data[i - 1];
-		if (memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)
+		if (thread->process == process_id &&
+			memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)
 			return thread->file_id;
 	}
 	struct emitter_thread thread = {.older = (uint32_t)*newest, .process = process_id};

@@ -182,9 +182,11 @@ void process_note_loss(struct process *process)
 void process_refresh(struct process *process)
 {
 	CLEANUP(str_deinit) struct str cgroup = {0}, container = {0};
-	if (proc_read_cgroup(process->pid, &cgroup)) {
+	if (proc_read_cgroup(process->pid, &cgroup) &&
+		strcmp(process->cgroup, str_text(&cgroup)) != 0) {
 		mem_free(process->cgroup);
 		process->cgroup = str_steal(&cgroup);
+		process->label_generation = 0;
 	}
 	cgroup_put_container(process->cgroup, &container);
 	if (!process->ns_pid && container.len) /* elsewhere pid namespaces are too rare to look */
@@ -280,6 +282,9 @@ void process_table_fork(
 	mapping_table_share(&child->mappings, &parent->mappings);
 	mem_free(child->cgroup);
 	child->cgroup = mem_strdup(parent->cgroup);
+	child->label_list = parent->label_list;
+	child->label_generation = parent->label_generation;
+	child->lacks_labels = parent->lacks_labels;
 }
 
 void process_table_exec(struct process_table *table, struct process *process, uint64_t time_ns)
@@ -294,7 +299,16 @@ void process_table_exec(struct process_table *table, struct process *process, ui
 	process->image = table->next_image++;
 	process->unlabelled = 0;
 	process->has_labels = false;
+	process->label_generation = 0;
 	process->file_epoch = 0;
+}
+
+void process_moved(struct process *process)
+{
+	CLEANUP_FREE char *before = mem_strdup(process->cgroup);
+	process_refresh(process);
+	if (strcmp(before, process->cgroup) != 0)
+		process->file_epoch = 0;
 }
 
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns)

@@ -20,24 +20,26 @@ struct process {
 	uint64_t start_ns; /* 0 until a sample or /proc has it */
 	uint32_t image;    /* serial number of the program it runs, unique in the session */
 	struct mapping_table mappings;
-	struct mapping program;    /* what comes first, where none is yet; of no object: unknown */
-	char *cgroup;              /* "" when unknown */
-	struct object *compiled;   /* its memory of no file, NULL: not needed yet; see jit.h */
-	bool has_vdso;             /* looked for */
-	bool has_sought_runtimes;  /* among its files, see resolver_seek_runtimes() */
-	uint64_t rescanned_ns;     /* when its maps were last read again for want of a mapping */
-	uint64_t rescan_cost_ns;   /* what that took */
-	uint64_t known_since_ns;   /* when all of it was known last: at an exec, or by /proc */
-	bool is_stale;             /* records of it were left out since */
-	bool is_unread;            /* /proc could not be read, ever */
-	uint32_t exec_id;          /* of its samples; only if */
-	bool has_exec_id;          /* there was one, of this image */
-	uint64_t exited_ns;        /* 0 while alive */
-	uint32_t snapshots_kept;   /* of its stacks, in recordings */
-	uint32_t unlabelled;       /* samples without labels, before the first that has some */
-	bool has_labels;           /* there was one */
-	uint32_t mappings_written; /* to the file of file_epoch */
-	uint32_t file_id, file_epoch; /* see emitter.h */
+	struct mapping program;   /* what comes first, where none is yet; of no object: unknown */
+	char *cgroup;             /* "" when unknown */
+	struct object *compiled;  /* its memory of no file, NULL: not needed yet; see jit.h */
+	bool has_vdso;            /* looked for */
+	bool has_sought_runtimes; /* among its files, see resolver_seek_runtimes() */
+	uint64_t rescanned_ns;    /* when its maps were last read again for want of a mapping */
+	uint64_t rescan_cost_ns;  /* what that took */
+	uint64_t known_since_ns;  /* when all of it was known last: at an exec, or by /proc */
+	bool is_stale;            /* records of it were left out since */
+	bool is_unread;           /* /proc could not be read, ever */
+	uint32_t exec_id;         /* of its samples; only if */
+	bool has_exec_id;         /* there was one, of this image */
+	uint64_t exited_ns;       /* 0 while alive */
+	uint32_t snapshots_kept;  /* of its stacks, in recordings */
+	uint32_t unlabelled;      /* samples without labels, before the first that has some */
+	bool has_labels;          /* there was one */
+	uint32_t label_list, label_generation; /* see record/label/process_labels.h */
+	bool lacks_labels;                     /* some of that list could not be read */
+	uint32_t mappings_written;             /* to the file of file_epoch */
+	uint32_t file_id, file_epoch;          /* see emitter.h */
 };
 
 struct process_table {
@@ -69,6 +71,8 @@ bool process_note_exec_id(struct process *process, uint32_t exec_id);
 /* Records were lost, or left out, until now: of all processes, or of one. */
 void process_table_note_loss(struct process_table *table, uint64_t time_ns);
 void process_note_loss(struct process *process);
+/* To another control group, perhaps: what is written from now on says so. */
+void process_moved(struct process *process);
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
 /* The vDSO, the same in every process: our own copy of its image (NULL: there is none). */
 const void *process_vdso_image(size_t *bytes);

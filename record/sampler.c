@@ -57,6 +57,7 @@ static void choose_programs(struct sampler *sampler, enum event_filter filter)
 	bpf_program__set_autoload(bpf->progs.on_fork, filters);
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
 	bpf_program__set_autoload(bpf->progs.on_exit, filters);
+	bpf_program__set_autoload(bpf->progs.on_cgroup_moved, true);
 	bpf_program__set_autoload(bpf->progs.on_cgroup_made, filter == EVENT_FILTER_CGROUP);
 	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
 	sources_load(sampler->sources, bpf);
@@ -165,6 +166,9 @@ static struct err *sampler_load(struct sampler *sampler, const struct sampler_op
 static struct err *attach_tracepoints(struct sampler *sampler)
 {
 	struct sample_bpf *bpf = sampler->bpf;
+	bpf->links.on_cgroup_moved = bpf_program__attach(bpf->progs.on_cgroup_moved);
+	if (!bpf->links.on_cgroup_moved)
+		return feature_explain(err_sys(errno, "cannot attach to cgroup_attach_task"));
 	if (bpf_program__autoload(bpf->progs.on_cgroup_made)) {
 		bpf->links.on_cgroup_made = bpf_program__attach(bpf->progs.on_cgroup_made);
 		if (!bpf->links.on_cgroup_made)

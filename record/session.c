@@ -13,6 +13,7 @@
 #include "format/base/vec.h"
 #include "record/cgroup/cgroup_filter.h"
 #include "record/cpu_watch.h"
+#include "record/label/label_source.h"
 #include "record/proc.h"
 #include "record/proc_access.h"
 #include "record/program_files.h"
@@ -229,7 +230,7 @@ static struct err *create_sampler(struct session *session)
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 		.runtimes = forecast_runtimes(session),
-		.label_sources = options->label_sources,
+		.label_sources = options->label_sources & label_sources_in_kernel(),
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	try(cgroup_filter_begin(&session->cgroups, session->sampler));
@@ -346,6 +347,9 @@ static struct err *create_parts(struct session *session)
 	try(proc_check_namespace());
 	try(sources_probe(&session->sources, event_sources, EVENT_SOURCES, options));
 	try(session_signals_take(&session->signals));
+	struct process_label_options labels = {options->label_variables,
+		options->nr_label_variables, options->label_file, options->label_sources};
+	try(process_labels_begin(&session->translate.process_labels, &labels));
 	try(cgroup_filter_open(&session->cgroups, options->cgroups, options->nr_cgroups));
 	try(watched_tasks_open(options->pids, options->nr_pids, &session->watched));
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
@@ -722,6 +726,7 @@ static struct err *run_turn(struct session *session)
 		try(start_sampling(session));
 	renew_cpus(session, now);
 	try(cgroup_filter_renew(&session->cgroups, now));
+	process_labels_renew(&session->translate.process_labels, now);
 	if (session->is_started && !session->is_over)
 		try(update_sources(session, now));
 	read_processes(session);
@@ -840,6 +845,7 @@ static void fill_summary(struct session *session, struct session_summary *summar
 	vec_each(&session->sources, source)
 		if (source->row->hint && source->row->hint(source))
 			summary->hints[nr_hints++] = source->row->hint(source);
+	summary->label_file_error = process_labels_file_error(&session->translate.process_labels);
 	summary->is_in_pid_namespace = sampler_is_in_pid_namespace(session->sampler);
 	session_account_summarize(&session->account, has_cost ? &cost : NULL, summary);
 }

@@ -79,12 +79,13 @@ struct session_summary {
 	size_t nr_left_out;                       /* ... of so many that ran */
 	struct ticker_times timers;               /* what ticks came from */
 	const char *hints[EVENT_MAX_SOURCES + 1]; /* of the sources; then NULL; the session's */
-	uint64_t raised_period_ns; /* of waits, see event_source.h; 0: it is as asked for */
-	struct turn longest_turn;  /* of the main loop, until it ended */
-	bool is_in_pid_namespace;  /* not the machine's own: what is outside was filtered */
-	bool kernel_hidden;        /* kernel symbols could not be read */
-	char output[4096];         /* the (last) file, or the folder of a ring */
-	bool is_published;         /* there is a file (or a stream) */
+	uint64_t raised_period_ns;    /* of waits, see event_source.h; 0: it is as asked for */
+	const char *label_file_error; /* why it was not read again; NULL, or the session's */
+	struct turn longest_turn;     /* of the main loop, until it ended */
+	bool is_in_pid_namespace;     /* not the machine's own: what is outside was filtered */
+	bool kernel_hidden;           /* kernel symbols could not be read */
+	char output[4096];            /* the (last) file, or the folder of a ring */
+	bool is_published;            /* there is a file (or a stream) */
 	uint32_t files, files_kept;
 	bool is_ring;
 	uint64_t ring_bytes, files_removed; /* of a ring */

@@ -84,8 +84,11 @@ struct session_options {
 	uint64_t table_bytes;       /* for unwind tables in the kernel */
 	uint32_t unwanted_runtimes; /* interpreters to be left out, see runtime_names.h */
 	uint32_t label_sources;     /* bits, see record/label/label_source.h */
-	const char *cache_folder;   /* for unwind tables; NULL: the usual one, "": none */
-	const int *cpus;            /* only these; NULL: all */
+	const char *const *label_variables; /* of environments, which are labels */
+	size_t nr_label_variables;
+	const char *label_file;   /* see record/label/label_file.h; NULL: none */
+	const char *cache_folder; /* for unwind tables; NULL: the usual one, "": none */
+	const int *cpus;          /* only these; NULL: all */
 	size_t nr_cpus;
 
 	const char *output;

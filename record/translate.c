@@ -36,6 +36,7 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->emitter.thread_names = &translate->thread_names;
 	translate->labels.processes = &translate->processes;
 	translate->emitter.labels = &translate->labels;
+	process_labels_init(&translate->process_labels);
 }
 
 void translate_deinit(struct translate *translate)
@@ -49,6 +50,7 @@ void translate_deinit(struct translate *translate)
 	snapshot_table_deinit(&translate->snapshots);
 	stack_table_deinit(&translate->stacks);
 	label_table_deinit(&translate->labels);
+	process_labels_deinit(&translate->process_labels);
 	blame_table_deinit(&translate->blames);
 	kernel_deinit(&translate->kernel);
 	process_table_deinit(&translate->processes);
@@ -415,10 +417,12 @@ static uint32_t translate_labels_of(
 	if (flags & EVENT_LABELS_SET)
 		set = label_table_find(&translate->labels,
 			sample->labels & ~(uint64_t)EVENT_LABELS_FLAGS, &is_short);
+	set = process_labels_add(&translate->process_labels, &translate->labels, process, set,
+		sample->time_ns, &is_short);
 	if (sample->type != EVENT_SAMPLE_AGAIN) {
 		count_unlabelled(translate, process, sample);
 		lacking->unknown += (flags & EVENT_LABELS_UNKNOWN) != 0;
-		lacking->unread += (flags & EVENT_LABELS_UNREAD) != 0;
+		lacking->unread += (flags & EVENT_LABELS_UNREAD) || process->lacks_labels;
 		lacking->cut += (flags & EVENT_LABELS_CUT) != 0;
 		lacking->left_out += is_short;
 	}
@@ -526,9 +530,9 @@ static uint32_t translate_put_sample(struct translate *translate, const struct e
 		.weight = sample->value,
 		.measured = sample->measured,
 		.syscall = sample->syscall,
-		.labels = emitter_labels(
-			&translate->emitter, translate_labels_of(translate, process, sample)),
 	};
+	/* Behind the thread, with which the process's control group may have been looked at. */
+	out.labels = emitter_labels(emitter, translate_labels_of(translate, process, sample));
 	emitter->sampled_ns = sample->time_ns;
 	out.user_stack = emitter_node(emitter, user->node);
 	out.kernel_stack = emitter_node(emitter, kernel->node);
@@ -727,6 +731,8 @@ static bool translate_take_record(
 	struct translate *translate, const void *record, size_t len, bool may_wait)
 {
 	const struct event_labels *labels = record;
+	const struct event_moved *moved = record;
+	struct process *process;
 	const struct event_sample *sample = record;
 	const struct event_stack *stack = record;
 	const struct event_file *file = record;
@@ -762,6 +768,12 @@ static bool translate_take_record(
 	case EVENT_LABELS:
 		apply_events_until(translate, labels->time_ns);
 		label_table_take(&translate->labels, labels, len);
+		break;
+	case EVENT_MOVED:
+		apply_events_until(translate, moved->time_ns);
+		process = process_table_find(&translate->processes, moved->pid);
+		if (process)
+			process_moved(process);
 		break;
 	case EVENT_CODE:  /* taken when it was collected */
 	case EVENT_FORKS: /* it woke the recorder */

@@ -17,6 +17,7 @@
 #include "record/emitter.h"
 #include "record/gap_log.h"
 #include "record/label/label_table.h"
+#include "record/label/process_labels.h"
 #include "record/registered_code.h"
 #include "record/resolver.h"
 #include "record/script_table.h"
@@ -62,6 +63,7 @@ struct translate {
 	struct thread_names thread_names;
 	struct stack_table stacks;
 	struct label_table labels;
+	struct process_labels process_labels;
 	struct blame_table blames;
 	struct emitter emitter;
 	struct resolver resolver;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/cgroup_path.h"
+#include "format/base/clock.h"
 #include "format/base/nearest.h"
 #include "format/base/str.h"
 
@@ -90,6 +91,22 @@ static void note_id(struct found_name *found, const char *id)
 		found->other_id = mem_strdup(id);
 }
 
+/* "web" of docker's and podman's, "nginx" or "POD" of Kubernetes'. */
+static bool is_container_named(struct search *search, const char *container, const char *name)
+{
+	const struct container_name *known =
+		container_names_find(&search->targets->containers, container, clock_now_ns());
+	const char *const all[] = {known->name, known->k8s_container, known->pod};
+	bool is_named = false;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i])
+			continue;
+		note_candidate(search, CGROUP_NAME_CONTAINER, all[i]);
+		is_named |= strcmp(all[i], name) == 0;
+	}
+	return is_named;
+}
+
 static bool is_named_so(struct search *search, size_t i, const char *unit, const char *container)
 {
 	const struct cgroup_name *name = &search->targets->names[i];
@@ -102,7 +119,8 @@ static bool is_named_so(struct search *search, size_t i, const char *unit, const
 	case CGROUP_NAME_CONTAINER:
 		if (!*container)
 			return false;
-		if (strcmp(container, name->text) == 0)
+		if (strcmp(container, name->text) == 0 ||
+			is_container_named(search, container, name->text))
 			return true;
 		if (!is_container_id(container) || !*name->text ||
 			!text_begins(container, name->text))
@@ -176,6 +194,7 @@ static void search_names(struct search *search)
 {
 	struct target_cgroups *targets = search->targets;
 	targets->groups.len = 0;
+	container_names_renew(&targets->containers, clock_now_ns());
 	vec_resize(&search->names, targets->nr_names);
 	for (size_t i = 0; i < targets->nr_names; i++)
 		if (targets->names[i].kind == CGROUP_NAME_PATH)
@@ -251,6 +270,7 @@ bool target_cgroups_renew(struct target_cgroups *targets)
 void target_cgroups_deinit(struct target_cgroups *targets)
 {
 	cgroup_tree_deinit(&targets->tree);
+	container_names_deinit(&targets->containers);
 	vec_deinit(&targets->groups);
 }
 

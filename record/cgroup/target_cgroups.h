@@ -15,6 +15,7 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "record/cgroup/cgroup_tree.h"
+#include "record/cgroup/container_names.h"
 
 enum cgroup_name_kind {
 	CGROUP_NAME_PATH,      /* from the root on, or from where it is mounted */
@@ -29,6 +30,7 @@ struct cgroup_name {
 
 struct target_cgroups {
 	struct cgroup_tree tree;
+	struct container_names containers;
 	const struct cgroup_name *names; /* borrowed */
 	size_t nr_names;
 	VEC(struct event_cgroup) groups;  /* that the names stand for */

@@ -54,6 +54,18 @@ static const struct label_source sources[EVENT_LABEL_SOURCES] = {
 			.put_text = put_erlang_scheduler,
 			.help = "its registered name, or the function that it began with",
 		},
+	[EVENT_LABEL_CONTAINER] =
+		{
+			.name = "container",
+			.is_standard = true,
+			.help = "names of containers and pods, by the files of their runtimes",
+		},
+	[EVENT_LABEL_SERVICE] =
+		{
+			.name = "service",
+			.key = "service_name",
+			.help = "what a process is part of: by its environment, container or unit",
+		},
 };
 
 const struct label_source *label_source_of(uint32_t number)
@@ -67,6 +79,11 @@ uint32_t label_sources_standard(void)
 	for (uint32_t i = 0; i < EVENT_LABEL_SOURCES; i++)
 		standard |= sources[i].is_standard ? 1U << i : 0;
 	return standard;
+}
+
+uint32_t label_sources_in_kernel(void)
+{
+	return ~(uint32_t)(1 << EVENT_LABEL_CONTAINER | 1 << EVENT_LABEL_SERVICE);
 }
 
 static struct err *find_label_source(const char *text, size_t len, uint32_t *ret)

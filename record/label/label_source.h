@@ -1,4 +1,4 @@
-/* What gives samples labels: a row each. The BPF side calls them by number, see bpf/event.h. */
+/* What gives samples labels: a row each, by its number of bpf/event.h. */
 #ifndef EBPROF_LABEL_SOURCE_H
 #define EBPROF_LABEL_SOURCE_H
 
@@ -23,6 +23,8 @@ const struct label_source *label_source_of(uint32_t number);
 
 /* Bits of the sources that are wanted where the user does not say. */
 uint32_t label_sources_standard(void);
+/* Bits of those that the BPF side reads. */
+uint32_t label_sources_in_kernel(void);
 /* "go,goroutine", or "none": bits. ERR_USAGE lists the names. */
 struct err *label_sources_parse(const char *text, uint32_t *ret) ERR_MUST_CHECK;
 

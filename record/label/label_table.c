@@ -235,8 +235,9 @@ void label_table_begin_file(struct label_table *table)
 	if (!is_half_full)
 		return;
 	struct process_table *processes = table->processes;
+	uint32_t epoch = table->epoch + 1;
 	label_table_deinit(table);
-	*table = (struct label_table){.processes = processes, .is_forgotten = true};
+	*table = (struct label_table){.processes = processes, .epoch = epoch, .is_forgotten = true};
 }
 
 bool label_table_wants_all(const struct label_table *table)

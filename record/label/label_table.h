@@ -47,6 +47,7 @@ struct label_table {
 	struct map labels;          /* kind << 62 | key << 31 | value -> a number of this label */
 	struct map by_label;        /* rest << 32 | that number -> set */
 	struct map by_hash;         /* what the BPF side calls sets -> set, is_short << 32 */
+	uint32_t epoch;             /* numbers of sets hold in one */
 	bool is_forgotten;          /* what is in by_hash has to come again */
 };
 

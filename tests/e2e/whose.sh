@@ -121,4 +121,68 @@ test_control_groups_that_are_not_there() {
 	remove_cgroups /ebprof-absent.slice{/ebprof-web.service,}
 }
 
+# ---- names and labels ----
+
+# Of a command in a mount namespace whose /var/lib/docker has a container that is called web.
+beside_docker() { # COMMAND...
+	unshare -m bash -c '
+		mkdir -p /var/lib/docker && mount -t tmpfs tmpfs /var/lib/docker && mkdir -p "/var/lib/docker/containers/$0" &&
+		echo "{\"Name\": \"/web\", \"Config\": {\"Image\": \"nginx:1\"}}" >"/var/lib/docker/containers/$0/config.v2.json" &&
+		exec "$@"' $id "$@"
+}
+
+move_to() { # PID PATH
+	local root=/sys/fs/cgroup
+	[[ -d $root/memory ]] && root=$root/memory
+	echo "$1" >"$root$2/cgroup.procs"
+}
+
+test_names_of_containers() {
+	beside_docker true || skip "no mount namespaces here"
+	(in_cgroup "/ebprof-names.slice/docker-$id.scope" true)
+	(in_cgroup "/ebprof-names.slice/docker-$id.scope" "$WORKLOADS/workload" 300) &
+	local busy=$!
+	run beside_docker "$EBPROF" record -F 499 --container web -o x.data --duration 0.3
+	want_status 0 "a container by its name"
+	want_only $busy x.data
+	"$EBPROF" report --stdio -s container,label:container.name,label:container.image.name x.data >report
+	grep -qE "^ *100\.00% .* ${id:0:12}  web +nginx:1$" report || fail "$(cat report)"
+	run beside_docker "$EBPROF" record --container wep -o x.data --duration 0.3
+	grep -q 'no container "wep" runs here: is "web" meant?' err || fail "$(cat err)"
+	kill $busy
+	wait $busy 2>/dev/null
+	remove_cgroups "/ebprof-names.slice/docker-$id.scope" /ebprof-names.slice
+}
+
+# A process that is moved has the labels of where it is from then on; so has one whose file of labels changes.
+test_labels_follow_processes() {
+	(in_cgroup /ebprof-moves.slice/ebprof-to.service true)
+	(TEAM=shop in_cgroup /ebprof-moves.slice/ebprof-from.service "$WORKLOADS/workload" 300) &
+	local busy=$!
+	echo '[]' >labels.json
+	"$EBPROF" record -F 499 -p $busy --env-label TEAM --labels labels.json --label-sources service -o x.data 2>err &
+	local recorder=$!
+	wait_ready err
+	sleep 0.3
+	move_to $busy /ebprof-moves.slice/ebprof-to.service
+	sleep 0.3
+	echo "[{\"labels\": {\"__process_pid__\": \"$busy\", \"phase\": \"last\"}}]" >labels.new
+	mv labels.new labels.json
+	sleep 1.2
+	echo '[{' >labels.json # what was read before holds
+	sleep 0.8
+	reap $recorder INT
+	kill $busy
+	wait $busy 2>/dev/null
+	remove_cgroups /ebprof-moves.slice/ebprof-{from,to}.service /ebprof-moves.slice
+	want_exact x.data
+	"$EBPROF" report --stdio -s unit,label:service_name,label:TEAM,label:phase x.data | awk '/%/ { $1 = $2 = $3 = ""; print }' | sort >rows
+	printf '   %s\n' 'ebprof-from.service ebprof-from.service shop -' 'ebprof-to.service ebprof-to.service shop -' \
+		'ebprof-to.service ebprof-to.service shop last' >want
+	diff want rows >difference || fail "$(cat difference)"
+	grep -q 'labels.json: no JSON at byte' err || fail "the broken file is not told of: $(cat err)"
+	run "$EBPROF" record --labels labels.json -o x.data -- true
+	want_status 125 "a broken file of labels"
+}
+
 run_tests

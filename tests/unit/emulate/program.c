@@ -71,6 +71,7 @@ int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
 int on_cgroup_made(void *context);
+int on_cgroup_moved(struct cgroup *group, const char *path, struct task_struct *task);
 int find_pid_namespace(void *context);
 int number_own_file(const __u64 *arguments);
 

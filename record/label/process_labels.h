@@ -1,0 +1,61 @@
+/*
+ * Labels that all samples of a process have: what its container is called, what variables of its
+ * environment and a file of labels say, and the name of its service. A sample's own labels go ahead
+ * of those with the same key.
+ *
+ * A process's list is made with its first sample, and again when it executes a program, is moved to
+ * another control group, when the file of labels has changed, or a container's name is there late.
+ */
+#ifndef EBPROF_PROCESS_LABELS_H
+#define EBPROF_PROCESS_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/str.h"
+#include "record/cgroup/container_names.h"
+#include "record/label/label_file.h"
+#include "record/label/label_table.h"
+#include "record/process.h"
+#include "record/target_reader.h"
+
+struct process_label_options {
+	const char *const *variables; /* of the environment */
+	size_t nr_variables;
+	const char *file; /* of labels, or NULL */
+	uint32_t sources; /* bits of enum event_label_source: containers, services */
+};
+
+struct process_labels {
+	struct process_label_options options; /* what they point at is borrowed */
+	struct container_names containers;
+	struct label_file file;
+	struct target_reader reader; /* of environments */
+	bool has_reader;
+	uint64_t nr_asked, nr_answers; /* of the reader */
+	uint32_t generation;           /* lists of another one are made anew */
+	struct strtab lists;           /* "KEY\0VALUE\0...", by number; 0: the empty one */
+	struct map sets;               /* list << 32 | a sample's own set -> the set with both */
+	uint32_t sets_epoch;           /* of the label table, in which they hold */
+};
+
+void process_labels_init(struct process_labels *labels);
+/* To be called while the recorder is small. ERR_FORMAT, ERR_IO of the file of labels. */
+struct err *process_labels_begin(
+	struct process_labels *labels, const struct process_label_options *options) ERR_MUST_CHECK;
+void process_labels_deinit(struct process_labels *labels);
+
+/*
+ * The set with those of the process. `*is_short`: some had no room. Those that could not be read
+ * process->lacks_labels tells of.
+ */
+uint32_t process_labels_add(struct process_labels *labels, struct label_table *table,
+	struct process *process, uint32_t set, uint64_t now_ns, bool *is_short);
+/* Why the file of labels could not be read again; NULL: it was. Borrowed. */
+const char *process_labels_file_error(const struct process_labels *labels);
+/* Looks at the file of labels, and for names that are not known yet; to be called now and then. */
+void process_labels_renew(struct process_labels *labels, uint64_t now_ns);
+
+#endif
