@@ -145,6 +145,30 @@ test_disk_of_others_is_full() {
 	done
 }
 
+# SWITCHES=1440 (make check-soak): a day of files of a minute. Neither memory nor descriptors grow, and
+# the files have every sample.
+test_switches_without_growth() {
+	local switches=${SWITCHES:-60} fds kib
+	patience_s=$((60 + switches))
+	"$WORKLOADS/workload" 10000 &
+	begin_ring --keep 1G --switch 0.1s
+	wait_until "a third of the files" has_files ring $((switches / 3))
+	fds=$(find /proc/"$recorder"/fd -type l | wc -l)
+	kib=$(awk '$1 == "VmRSS:" { print $2 }' /proc/"$recorder"/status)
+	wait_until "$switches files" has_files ring "$switches"
+	local fds_then kib_then
+	fds_then=$(find /proc/"$recorder"/fd -type l | wc -l)
+	kib_then=$(awk '$1 == "VmRSS:" { print $2 }' /proc/"$recorder"/status)
+	end_ring INT
+	want_status 0 record
+	echo "$switches switches: $fds to $fds_then descriptors, $kib to $kib_then KiB"
+	((fds_then <= fds + 5)) || fail "$fds descriptors became $fds_then"
+	((kib_then <= kib + 8192)) || fail "$kib KiB became $kib_then"
+	"$EBPROF" info --json --ring ring >all.json 2>info.err || fail "info: $(cat info.err)"
+	samples=$(grep -oE '"samples": [0-9]+' all.json | head -n 1 | grep -oE '[0-9]+$')
+	[[ $(tr -d ' ' <err) == *":${samples}samples,"* ]] || fail "the files have $samples samples: $(cat err)"
+}
+
 test_hangup_begins_a_file() {
 	begin_ring --keep 100M --switch 1h
 	kill -HUP "$recorder"

@@ -48,7 +48,12 @@ enum export_trait {
 		EXPORT_BINARY | EXPORT_ONE_EVENT | EXPORT_COMPARES, \
 		"a flame graph to look at in any browser") \
 	X(EXPORT_OTLP, export_otlp, "otlp", ".otlp", EXPORT_BINARY, \
-		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)")
+		"OpenTelemetry profiles (v1development of opentelemetry-proto 1.11.0)") \
+	X(EXPORT_ROWS, export_rows, "rows", ".rows.ndjson", 0, \
+		"a JSON object a minute, stack and labels, for DuckDB, ClickHouse, BigQuery, " \
+		"Spark") \
+	X(EXPORT_ROWS_TSV, export_rows_tsv, "rows-tsv", ".rows.tsv", 0, \
+		"the same with tabs, for COPY and what reads tables")
 
 enum export_format {
 #define X(format, function, name, suffix, traits, help) format,
