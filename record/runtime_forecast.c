@@ -93,3 +93,15 @@ uint32_t runtime_forecast_command(const char *program)
 	program_files_each(program, runtime_forecast_add_program_file, &forecast);
 	return forecast.may_start_others ? runtimes_all() : forecast.runtimes;
 }
+
+uint32_t runtime_forecast_session(const struct session_options *options)
+{
+	uint32_t runtimes = 0;
+	if (options->call_graph == SESSION_CALL_GRAPH_FP)
+		return 0;
+	if (session_is_system_wide(options) || options->nr_pids)
+		runtimes = runtimes_with_frames();
+	if (options->target == SESSION_COMMAND)
+		runtimes = runtime_forecast_command(options->argv[0]);
+	return runtimes & runtimes_with_frames() & ~options->unwanted_runtimes;
+}

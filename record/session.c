@@ -167,24 +167,6 @@ static struct err *add_targets(struct session *session)
 	return NULL;
 }
 
-/*
- * Without frames of scripts what finds them is not loaded. The whole system has interpreters sooner
- * or later, and loading what finds their frames takes the builder of tables away from all other
- * files for as long.
- */
-static uint32_t forecast_runtimes(struct session *session)
-{
-	const struct session_options *options = &session->options;
-	uint32_t runtimes = 0;
-	if (options->call_graph == SESSION_CALL_GRAPH_FP)
-		return 0;
-	if (session_is_system_wide(options) || options->nr_pids)
-		runtimes = runtimes_with_frames();
-	if (options->target == SESSION_COMMAND)
-		runtimes = runtime_forecast_command(options->argv[0]);
-	return runtimes & runtimes_with_frames() & ~options->unwanted_runtimes;
-}
-
 static void take_kept_sample(void *context, const struct event_sample *sample)
 {
 	translate_take_kept(context, sample);
@@ -229,7 +211,7 @@ static struct err *create_sampler(struct session *session)
 		.call_graph = call_graphs[options->call_graph],
 		.snapshot_bytes =
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
-		.runtimes = forecast_runtimes(session),
+		.runtimes = runtime_forecast_session(options),
 		.label_sources = options->label_sources & label_sources_in_kernel(),
 	};
 	try(sampler_create(&sampler, &session->sampler));
@@ -292,25 +274,6 @@ static struct err *watch_all(struct session *session)
 	return session->has_target ? watch(session, session->target.exit_fd) : NULL;
 }
 
-/* Those of a source one by one, but for the many that a pattern stands for. */
-static void name_events(struct session *session)
-{
-	enum {
-		MANY = 5,
-	};
-	struct str *names = &session->event_names;
-	vec_each(&session->sources, source) {
-		size_t count = source->events.len;
-		if (count >= MANY && source->name != source->row->name) {
-			str_printf(
-				names, "%s%s (%zu)", names->len ? ", " : "", source->name, count);
-			continue;
-		}
-		vec_each(&source->events, event)
-			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
-	}
-}
-
 static struct err *start_target(struct session *session)
 {
 	const struct session_options *options = &session->options;
@@ -367,7 +330,7 @@ static struct err *create_parts(struct session *session)
 	session->recording.stop_fd = session->signals.fd;
 	session->account.sideband = session->sideband;
 	session->account.sampler = session->sampler;
-	name_events(session);
+	sources_put_names(&session->sources, &session->event_names);
 	return recording_begin(&session->recording);
 }
 

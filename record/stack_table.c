@@ -85,3 +85,27 @@ void stack_table_mark_objects(const struct stack_table *table)
 		if (frame->object)
 			frame->object->is_used = true;
 }
+
+uint32_t stack_table_copy_node(
+	struct stack_table *to, const struct stack_table *from, uint32_t node, struct map *copied)
+{
+	VEC(uint32_t) missing = {0};
+	uint32_t copy = 0;
+	for (uint32_t i = node; i; i = from->nodes.data[i].parent) {
+		const uint64_t *known = map_get(copied, i);
+		if (known) {
+			copy = (uint32_t)*known;
+			break;
+		}
+		vec_push(&missing, i);
+	}
+	while (missing.len) {
+		uint32_t at = missing.data[--missing.len];
+		const struct stack_frame *frame = &from->frames.data[from->nodes.data[at].frame];
+		copy = stack_table_node(to, copy,
+			stack_table_frame(to, frame->object, frame->offset, frame->flags));
+		*map_put(copied, at, NULL) = copy;
+	}
+	vec_deinit(&missing);
+	return copy;
+}

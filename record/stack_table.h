@@ -41,6 +41,10 @@ uint32_t stack_table_frame(
 	struct stack_table *table, struct object *object, uint64_t offset, uint32_t flags);
 uint32_t stack_table_node(struct stack_table *table, uint32_t parent, uint32_t frame);
 
+/* A stack of another table, in this one. `copied`: nodes of that -> of this, from call to call. */
+uint32_t stack_table_copy_node(
+	struct stack_table *to, const struct stack_table *from, uint32_t node, struct map *copied);
+
 /* True when the table has outgrown its memory budget and should be cleared. */
 bool stack_table_is_full(const struct stack_table *table);
 /* Forgets everything: nodes and frames handed out before are void. */

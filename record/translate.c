@@ -831,31 +831,6 @@ static void put_thread_name(void *context, uint32_t image, uint32_t tid, const c
 	emitter_thread_name(&translate->emitter, image, tid, name);
 }
 
-/* From the root on, in the new table. */
-static uint32_t copy_node(
-	struct stack_table *to, const struct stack_table *from, uint32_t node, struct map *copied)
-{
-	VEC(uint32_t) missing = {0};
-	uint32_t copy = 0;
-	for (uint32_t i = node; i; i = from->nodes.data[i].parent) {
-		const uint64_t *known = map_get(copied, i);
-		if (known) {
-			copy = (uint32_t)*known;
-			break;
-		}
-		vec_push(&missing, i);
-	}
-	while (missing.len) {
-		uint32_t at = missing.data[--missing.len];
-		const struct stack_frame *frame = &from->frames.data[from->nodes.data[at].frame];
-		copy = stack_table_node(to, copy,
-			stack_table_frame(to, frame->object, frame->offset, frame->flags));
-		*map_put(copied, at, NULL) = copy;
-	}
-	vec_deinit(&missing);
-	return copy;
-}
-
 /* Those that will be named again stay. */
 static void translate_clear_stacks(struct translate *translate)
 {
@@ -863,7 +838,8 @@ static void translate_clear_stacks(struct translate *translate)
 	struct map copied = {0};
 	stack_table_init(&translate->stacks);
 	vec_each(&translate->kept_stacks, kept)
-		kept->stack.node = copy_node(&translate->stacks, &old, kept->stack.node, &copied);
+		kept->stack.node =
+			stack_table_copy_node(&translate->stacks, &old, kept->stack.node, &copied);
 	map_deinit(&copied);
 	stack_table_deinit(&old);
 }

@@ -163,3 +163,20 @@ uint64_t sources_raised_period(const struct sources *sources)
 			ret = source->row->raised_period(source);
 	return ret;
 }
+
+void sources_put_names(const struct sources *sources, struct str *names)
+{
+	enum {
+		MANY = 5,
+	};
+	vec_each(sources, source) {
+		size_t count = source->events.len;
+		if (count >= MANY && source->name != source->row->name) {
+			str_printf(
+				names, "%s%s (%zu)", names->len ? ", " : "", source->name, count);
+			continue;
+		}
+		vec_each(&source->events, event)
+			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
+	}
+}
