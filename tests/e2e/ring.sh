@@ -51,7 +51,8 @@ test_files_follow_each_other() {
 	loaded_by "$recorder" >after
 	end_ring INT
 	want_status 0 record
-	cmp before after || fail "programs or maps were loaded anew"
+	# More may come, for files that are new; none goes.
+	[[ -z $(comm -23 before after) ]] || fail "programs or maps were loaded anew"
 	[[ -s before ]] || fail "no programs are seen"
 	[[ $(cat ring/notes.txt) == mine ]] || fail "a file of ours is gone"
 	! find ring -name 'ebprof-*Z.data' | grep -q . || fail "a file has no end: $(ls ring)"
@@ -118,7 +119,7 @@ test_disk_full_in_ring() {
 	mkdir mnt
 	mount -t tmpfs -o size=400k tmpfs mnt || skip "cannot mount a tmpfs"
 	seq 100000 | xargs -n1 -P2 /bin/true &
-	"$EBPROF" record -a -F 4999 --ring mnt/ring --keep 1G --switch 0.7s --duration 8 2>err
+	"$EBPROF" record -a -F 4999 --ring mnt/ring --keep 1G --switch 0.7s --duration 5 2>err
 	status=$?
 	want_status 0 "a full disk"
 	grep -q 'the disk was full: [0-9]* files\? .* removed before' err || fail "$(cat err)"
