@@ -126,7 +126,7 @@ test_control_groups_that_are_not_there() {
 # Of a command in a mount namespace whose /var/lib/docker has a container that is called web.
 beside_docker() { # COMMAND...
 	unshare -m bash -c '
-		mkdir -p /var/lib/docker && mount -t tmpfs tmpfs /var/lib/docker && mkdir -p "/var/lib/docker/containers/$0" &&
+		mount -t tmpfs tmpfs /var/lib && mkdir -p "/var/lib/docker/containers/$0" &&
 		echo "{\"Name\": \"/web\", \"Config\": {\"Image\": \"nginx:1\"}}" >"/var/lib/docker/containers/$0/config.v2.json" &&
 		exec "$@"' $id "$@"
 }
