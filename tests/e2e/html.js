@@ -121,6 +121,31 @@ async function checkSelections(browser) {
 	want("a click ends it", await browser.value("page.profile.tree.total[0]"), all);
 }
 
+async function checkGroups(browser) {
+	const all = await browser.value("page.profile.tree.total[0]"), functions = await browser.value("page.weights.self.length");
+	const groups = `(() => {
+		const {tree, functions} = page.profile, list = [];
+		for (let i = 1; i < tree.count; i = tree.end[i])
+			list.push([functions[tree.func[i]].name, tree.total[i]]);
+		return list;
+	})()`;
+	for (const [word, name] of [["process", ":"], ["thread", ":" + tid], ["container", ""], ["file", ""]]) {
+		await browser.key("b");
+		want("grouped", await browser.value("document.getElementById('groups').value"), word);
+		const list = await browser.value(groups);
+		want(`groups by ${word} add up`, list.reduce((sum, [, total]) => sum + total, 0), all);
+		wantTrue(`${word}: ${JSON.stringify(list)}`, list.some(([text]) => text.includes(name)));
+		if (word === "thread")
+			want("the thread has its samples", list.find(([text]) => text.endsWith(name))[1], Number(samples));
+	}
+	await browser.key("t");
+	want("groups are no functions", await browser.value("page.table.order.some((func) => page.profile.functions[func].isGroup)"), false);
+	await browser.key("f");
+	await browser.key("b");
+	want("and none again", await browser.value("page.weights.self.length"), functions);
+	console.log("ok groups");
+}
+
 async function checkViews(browser) {
 	await browser.key("t");
 	want("rows fill the table", await browser.value("document.querySelectorAll('.rows .row').length > 3"), true);
@@ -187,6 +212,7 @@ async function main() {
 		await checkZoom(browser);
 		await checkSearch(browser);
 		await checkSelections(browser);
+	await checkGroups(browser);
 		await checkViews(browser);
 		await checkLegend(browser);
 		await checkHostile(browser);

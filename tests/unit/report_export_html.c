@@ -148,11 +148,13 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 				CHECK(bytes_get_varint(cursor) > 0);
 		}
 	}
+	char container[64];
 	page->nr_threads = get_count(cursor);
 	for (size_t i = 0; i < page->nr_threads; i++) {
 		bytes_get_varint(cursor);
 		page->tids[i] = (uint32_t)bytes_get_varint(cursor);
 		get_text(cursor, page->comms[i], sizeof(page->comms[i]));
+		get_text(cursor, container, sizeof(container));
 	}
 	page->merged_threads = bytes_get_varint(cursor);
 	page->all_threads = bytes_get_varint(cursor);
@@ -214,6 +216,7 @@ static void read_page(
 	for (size_t i = 0; i < nr_columns; i++)
 		read_head(&cursor, i == column ? page : &other);
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* events to choose among */
+	CHECK_INT(bytes_get_varint(&cursor), 0); /* of all of a system */
 	page->folded = bytes_get_varint(&cursor);
 	page->verdict = bytes_get_varint(&cursor);
 	get_text(&cursor, page->verdict_text, sizeof(page->verdict_text));

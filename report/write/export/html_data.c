@@ -308,6 +308,8 @@ static void html_data_put_head(struct html_data *data)
 	for (size_t i = 0; i < data->source.nr_columns; i++)
 		html_data_put_column(data, i);
 	html_data_put_events(data);
+	const char *target = profile_meta(data->sides[0].profile, LAYOUT_META_TARGET);
+	html_data_put_piece(data, target && strcmp(target, LAYOUT_TARGET_SYSTEM) == 0);
 	html_data_put_piece(data, data->tree.nr_folded);
 	html_data_put_verdict(data);
 }
@@ -419,7 +421,7 @@ static void html_data_put_functions(struct html_data *data)
 
 static void put_threads(struct html_data *data)
 {
-	static const struct html_thread none = {.comm = ""};
+	static const struct html_thread none = {.comm = "", .container = ""};
 	size_t count = data->threads.list.len;
 	html_data_put_piece(data, data->nr_threads);
 	for (uint32_t i = 0; i < data->nr_threads; i++) {
@@ -427,6 +429,7 @@ static void put_threads(struct html_data *data)
 		html_data_put_piece(data, thread->pid);
 		html_data_put_piece(data, thread->tid);
 		html_data_put_text(data, thread->comm);
+		html_data_put_text(data, thread->container);
 	}
 	html_data_put_piece(data, count > data->nr_threads
 					  ? html_threads_count(&data->threads, data->nr_threads - 1)

@@ -16,6 +16,7 @@
  *              samples of the event; other_samples, of other events; lost;
  *              folded, the weight below nodes that were too many
  *   events     count; each: name, unit: of which the page has data, this one's among them
+ *   system     1: all of a system was recorded
  *   folded     nodes that were too many
  *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first
  *   kinds      of frames: count; each: text, is of scripts, colours of it and where it is inlined,
@@ -27,7 +28,7 @@
  * folded. Where there are two columns, also of its self and of its total, what `ebprof diff` says
  * of the whole recordings (report/compare/compare.h): an enum diff_verdict; of a regression or an
  * improvement then a ratio in millionths: by which the new share is to be multiplied so that it is
- * the old one where nothing changed threads    count; each: pid, tid (0: all of that name), comm;
+ * the old one where nothing changed threads    count; each: pid, tid (0: all of that name), comm, container;
  * then how many the last one stands for, 0: for itself slices     of time: count; nanoseconds of
  * each nodes      count; then of all of them, each before its callees, from node 0, which is the
  * root: how far the caller of each is up from the node before, 0: it is that one; then of all:
@@ -51,7 +52,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 8,
+	HTML_DATA_VERSION = 9,
 };
 
 struct html_data_side {

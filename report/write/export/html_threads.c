@@ -5,6 +5,7 @@
 
 #include "format/base/map.h"
 #include "format/base/str.h"
+#include "report/analyse/scope.h"
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -30,13 +31,14 @@ static uint32_t add_thread(struct html_threads *threads, struct strtab *names,
 {
 	const struct profile_thread *thread = &profile->threads.data[index];
 	uint32_t id = (uint32_t)threads->list.len;
-	struct html_thread it = {.comm = thread->comm, .id = id, .key = id};
+	struct html_thread it = {.comm = thread->comm, .container = "", .id = id, .key = id};
 	if (names) {
 		id = strtab_intern(names, thread->comm, strlen(thread->comm));
 	} else {
 		it.pid = thread->pid;
 		it.tid = thread->tid;
 		it.key = profile_thread_key(profile, index);
+		it.container = scope_container(&profile->processes.data[thread->process]);
 	}
 	if (id == threads->list.len)
 		vec_push(&threads->list, it);

@@ -9,6 +9,7 @@
 struct html_thread {
 	uint32_t pid, tid; /* 0: all threads of that name */
 	const char *comm;
+	const char *container; /* or its cgroup; "" where the thread stands for all of that name */
 	uint64_t weight;
 	uint64_t key; /* equal for the names that one thread had */
 	uint32_t id;  /* before they were put in order */

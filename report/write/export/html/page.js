@@ -9,7 +9,11 @@ class Page {
 		this.diff = profile.sides.length > 1 ? new Diff(profile) : null;
 		this.diffText = this.diff && new DiffText(this.diff, (value) => this.value(value));
 		this.found = null;
-		this.state = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices};
+		this.groups = this.diff ? null : new Groups(profile);
+		this.state = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices,
+			group: profile.isSystem && this.groups ? "process" : ""};
+		if (this.groups)
+			this.groups.use(this.state.group);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
 		this.colors = new Colors(profile, this.weights);
@@ -83,7 +87,9 @@ class Page {
 	change(next) {
 		const {state} = this;
 		this.state = next;
-		if (next.thread !== state.thread || next.first !== state.first || next.end !== state.end) {
+		if (next.group !== state.group)
+			this.regroup();
+		else if (next.thread !== state.thread || next.first !== state.first || next.end !== state.end) {
 			this.weigh();
 		}
 		this.show();
@@ -101,6 +107,22 @@ class Page {
 			this.colors.weigh(this.weights);
 			this.controls.showLegend();
 		}
+	}
+
+	/* Branches are others then. */
+	regroup() {
+		this.groups.use(this.state.group);
+		Object.assign(this.state, {zoom: 0, func: this.state.func < this.groups.functions.length ? this.state.func : -1});
+		if (this.state.view === "sandwich" && this.state.func < 0)
+			this.state.view = "flame";
+		this.weigh();
+		this.colors.take(this.weights);
+		this.found = searchFunctions(this.profile, byId("search").value.trim());
+	}
+
+	nextGroup() {
+		const words = ["", ...Object.keys(this.groups ? this.groups.kinds : {})];
+		this.go({group: words[(words.indexOf(this.state.group) + 1) % words.length]});
 	}
 
 	threadMask() {
@@ -158,6 +180,7 @@ class Page {
 		for (const tab of byId("tabs").children)
 			tab.setAttribute("aria-selected", tab.dataset.view === view);
 		byId("threads").value = state.thread;
+		byId("groups").value = state.group;
 		byId("from").value = seconds(state.first * profile.sliceNs);
 		byId("to").value = seconds(Math.min(state.end * profile.sliceNs, profile.spanNs));
 		this.showTime();

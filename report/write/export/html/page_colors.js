@@ -9,10 +9,15 @@ const FOLDED_COLOR = "rgb(200 198 192)"; // what is no function: folded, truncat
 class Colors {
 	constructor(profile, weights) {
 		this.profile = profile;
-		this.shades = Float32Array.from(profile.functions, (it) => SHADE * Colors.shade(it.name));
+		this.take(weights);
+		this.marked = -1; // the kind that was chosen in the legend; all others are pale
+	}
+
+	/* The profile has other functions; weights: of them */
+	take(weights) {
+		this.shades = Float32Array.from(this.profile.functions, (it) => SHADE * Colors.shade(it.name));
 		this.known = [new Map(), new Map()]; // of functions; where they are inlined
 		this.weigh(weights);
-		this.marked = -1; // the kind that was chosen in the legend; all others are pale
 	}
 
 	/* weights: of functions */
@@ -53,7 +58,7 @@ class Colors {
 	/* What the legend shows: the kinds that are there, those with the most samples first. */
 	legend() {
 		const {kinds, functions, tree} = this.profile, isThere = kinds.map(() => false);
-		functions.forEach((it, func) => { isThere[it.kind] ||= func > 0; });
+		functions.forEach((it, func) => { isThere[it.kind] ||= func > 0 && !it.isGroup; });
 		const rows = kinds.map(({text, color}, kind) => ({text, color: Colors.of(color, 0), kind, share: this.weights[kind] / this.all}))
 			.filter(({kind}) => isThere[kind]).sort((a, b) => this.weights[b.kind] - this.weights[a.kind] || a.kind - b.kind);
 		if (tree.inlined.includes(1))

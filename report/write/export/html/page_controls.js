@@ -8,6 +8,8 @@ class Controls {
 				? page.openSandwich() : page.go({view: tab.dataset.view}));
 		byId("search").addEventListener("input", () => page.search());
 		byId("threads").addEventListener("change", () => page.go({thread: byId("threads").value, zoom: 0}));
+		byId("groups").addEventListener("change", () => page.go({group: byId("groups").value}));
+		byId("groups").hidden = Boolean(page.diff);
 		for (const id of ["from", "to"])
 			byId(id).addEventListener("change", () => this.typeRange());
 		byId("reset").addEventListener("click", () => page.reset());

@@ -8,6 +8,7 @@ const KEYS = [
 	["i", "icicle graph: callers above", () => page.go({view: "icicle"})],
 	["t", "table of functions", () => page.go({view: "table"})],
 	["s", "callers and callees of the chosen function", () => page.openSandwich()],
+	["b", "group by process, thread, container, file", () => page.nextGroup()],
 	["l", "light or dark", () => page.toggleTheme()],
 	["0", "everything: no zoom, thread, range or search", () => page.reset()],
 	["?", "this list", () => byId("help").showModal()],

@@ -66,7 +66,7 @@ class Table {
 		};
 		this.order = [];
 		for (let i = 0; i < this.profile.functions.length; i++)
-			if (this.weights.some(({total}) => total[i] > 0) && (!this.found || this.found[i]) && !this.isOther(i))
+			if (!this.profile.functions[i].isGroup && this.weights.some(({total}) => total[i] > 0) && (!this.found || this.found[i]) && !this.isOther(i))
 				this.order.push(i);
 		this.order.sort((a, b) => (this.isRising ? by(a, b) : by(b, a)) || a - b);
 		let isMarked = false; // several columns may be sorted by one thing

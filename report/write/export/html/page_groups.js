@@ -1,0 +1,80 @@
+/* Samples grouped by whose they are: below the root, the tree has a node for each group. No DOM here. */
+
+const GROUP_KIND = {text: "groups", isScript: false, color: 0xc6c6c6, paler: 0xe4e4e4};
+
+/* word: what is chosen; numberOf: of an entry's node and thread, equal within a group; textOf: its name */
+class Groups {
+	constructor(profile) {
+		this.profile = profile;
+		this.tree = profile.tree; // what there is without groups
+		this.entries = profile.entries;
+		this.functions = profile.functions;
+		this.objects = profile.objects;
+		profile.kinds = [...profile.kinds, GROUP_KIND];
+		const {threads} = profile, leaders = new Map();
+		for (const {pid, tid, comm} of threads) // the main thread's name, else the busiest one's
+			if (!leaders.has(pid) || pid === tid)
+				leaders.set(pid, comm);
+		const objectOf = (node) => node ? this.functions[this.tree.func[node]].object : 0;
+		this.kinds = {
+			process: [(node, thread) => threads[thread].pid, (pid) => pid ? `${leaders.get(pid)}:${pid}` : "other threads"],
+			thread: [(node, thread) => thread,
+				(i) => threads[i].tid ? `${threads[i].comm}:${threads[i].tid}` : "other threads"],
+			container: [(node, thread) => threads[thread].container, (name) => name || "[no container]"],
+			file: [(node) => objectOf(node), (object) => this.objects[object].name || "[no file]"],
+		};
+	}
+
+	/* Makes the profile's tree, entries and functions those of the groups; "": of none. */
+	use(word) {
+		const {profile} = this;
+		Object.assign(profile, {tree: this.tree, entries: this.entries, functions: this.functions, objects: this.objects});
+		if (!word)
+			return;
+		const [numberOf, textOf] = this.kinds[word], [entries] = this.entries, count = profile.threads.length;
+		const members = new Map(); // by number: indices of entries, and what they weigh
+		for (let i = 0; i < entries.count; i++) {
+			const number = numberOf(entries.node[i], entries.slot[i] % count);
+			if (!members.has(number))
+				members.set(number, {number, list: [], weight: 0});
+			const it = members.get(number);
+			it.list.push(i);
+			it.weight += entries.weight[i];
+		}
+		const groups = [...members.values()].sort((a, b) => b.weight - a.weight);
+		profile.objects = [...this.objects, {name: `[${word}]`}];
+		profile.functions = [...this.functions, ...groups.map(({number}) => ({name: textOf(number), forms: [],
+			object: this.objects.length, file: 0, line: 0, kind: profile.kinds.length - 1, isGroup: true}))];
+		this.plant(groups);
+	}
+
+	/* The nodes of a group are those of its entries and what called them, in their order. */
+	plant(groups) {
+		const {tree: from, entries: [old]} = this, parent = [-1], depth = [0], func = [-1], inlined = [0];
+		const entries = {count: old.count, node: new Int32Array(old.count), slot: old.slot, weight: old.weight};
+		const at = new Int32Array(from.count), seen = new Int32Array(from.count); // of a group: where its node is
+		groups.forEach(({list}, i) => {
+			const nodes = [], add = (node, into, below, of, isInlined) => {
+				at[node] = parent.length;
+				parent.push(into);
+				depth.push(below);
+				func.push(of);
+				inlined.push(isInlined);
+			};
+			for (const entry of list)
+				for (let node = old.node[entry]; node > 0 && seen[node] !== i + 1; node = from.parent[node]) {
+					seen[node] = i + 1;
+					nodes.push(node);
+				}
+			add(0, 0, 1, this.functions.length + i, 0);
+			for (const node of nodes.sort((a, b) => a - b))
+				add(node, at[from.parent[node]], from.depth[node] + 1, from.func[node], from.inlined[node]);
+			for (const entry of list)
+				entries.node[entry] = at[old.node[entry]];
+		});
+		const tree = {count: parent.length, parent: Int32Array.from(parent), depth: Int32Array.from(depth),
+			end: new Int32Array(parent.length), func: Int32Array.from(func), inlined: Uint8Array.from(inlined)};
+		setEnds(tree);
+		Object.assign(this.profile, {tree, entries: [entries]});
+	}
+}
