@@ -391,5 +391,6 @@ uint32_t focus_hottest_place(const struct focus *focus, uint32_t node)
 	for (size_t i = 1; i < it->nr_places; i++)
 		if (places[i].value > places[best].value)
 			best = i;
-	return places[best].node;
+	bool is_group = it->depth == 1 && focus_has_leaves_in_groups(focus);
+	return is_group ? group_of(focus->tree, places[best].node) : places[best].node;
 }

@@ -318,6 +318,17 @@ static void search_symbol(struct app *app, enum action action)
 	app_search(app, str_text(&text));
 }
 
+/* What is searched for becomes a filter; it goes on being marked. */
+static void narrow(struct app *app, enum action action)
+{
+	(void)action;
+	struct scope_term term = {.kind = SCOPE_PATTERN, .text = app->wish.search};
+	if (app->model->matches)
+		app_filter(app, &term);
+	else
+		app_say(app, "search for something first: /");
+}
+
 static void cancel(struct app *app, enum action action)
 {
 	(void)action;
@@ -402,6 +413,7 @@ static const struct action_row {
 	{ACTION_ONLY_FUNCTION, ACTION_ONLY_KERNEL, true, app_keep_only},
 	{ACTION_SEARCH, ACTION_SEARCH, false, begin_expression},
 	{ACTION_SEARCH_SYMBOL, ACTION_SEARCH_SYMBOL, true, search_symbol},
+	{ACTION_NARROW, ACTION_NARROW, true, narrow},
 	{ACTION_EVENT, ACTION_EVENT, true, step_event},
 	{ACTION_GROUP, ACTION_GROUP, true, group_actions_open},
 	{ACTION_GROUP_NONE, ACTION_GROUP_EVENT, true, group_actions_choose},
@@ -432,7 +444,24 @@ static void act(struct app *app, enum action action)
 	}
 }
 
-/* The hottest, as the view has them in order; once the model knows which match. */
+/* Where matches take most; 0: nowhere. Callers that match stand ahead of callees that do. */
+static uint32_t hottest_match(const struct app *app)
+{
+	const struct model *model = app->model;
+	const struct tree *tree = &model->names->tree;
+	uint32_t hottest = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 1; i < tree->nodes.len; i++) {
+		if (!model->matches[tree->nodes.data[i].function] ||
+			model->weights[i].total <= most)
+			continue;
+		most = model->weights[i].total;
+		hottest = i;
+	}
+	return hottest;
+}
+
+/* In a view of branches the hottest, else the first as they stand; once the model knows them. */
 static void go_to_first_match(struct app *app)
 {
 	bool is_known = app_has_view(app) && app->model->wish_serial == app->wish.serial;
@@ -441,6 +470,13 @@ static void go_to_first_match(struct app *app)
 	app->goes_to_match = false;
 	if (!app->model->nr_matches) {
 		app_say(app, "nothing matches");
+		return;
+	}
+	bool is_of_branches = app->view == VIEW_TREE || app->view == VIEW_FLAME;
+	uint32_t node = is_of_branches && !app_zoomed_node(app) ? hottest_match(app) : 0;
+	if (node) {
+		app_select_node(app, node);
+		app->views[app->view]->update(app->states[app->view], app);
 		return;
 	}
 	act(app, ACTION_FIRST);

@@ -308,6 +308,34 @@ unsigned app_name_style(const struct app *app, uint32_t function)
 	return (it->is_known ? STYLE_NORMAL : STYLE_UNKNOWN) | match;
 }
 
+unsigned app_row_style(const struct app *app, uint32_t function)
+{
+	const bool *matches = app->model->matches;
+	bool is_other = app->model->nr_matches && !matches[function];
+	return is_other ? STYLE_DIM : app_name_style(app, function);
+}
+
+static bool is_ahead(const struct function_weight *a, const struct function_weight *b)
+{
+	return a->self != b->self ? a->self > b->self : a->total > b->total;
+}
+
+size_t app_match_number(const struct app *app)
+{
+	const struct model *model = app->model;
+	uint32_t function = app_function(app);
+	const struct function_weight *own = NULL;
+	size_t number = 1;
+	if (!function || !model->matches || !model->matches[function])
+		return 0;
+	vec_each(&model->functions, weight)
+		if (weight->function == function)
+			own = weight;
+	vec_each(&model->functions, weight)
+		number += own && model->matches[weight->function] && is_ahead(weight, own);
+	return own ? number : 0;
+}
+
 void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)
 {
 	const char *text = "no samples here: Esc undoes the last filter or zoom";

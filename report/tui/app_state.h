@@ -149,5 +149,9 @@ double app_percent(const struct app *app, uint64_t value);
 void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area);
 /* How a function's name is to look: kernel, unknown, a match of the search. */
 unsigned app_name_style(const struct app *app, uint32_t function);
+/* The same in a row of several: while something is searched for, what is not it is dim. */
+unsigned app_row_style(const struct app *app, uint32_t function);
+/* Which of the functions that are searched for the selected one is, by self; 0: none of them. */
+size_t app_match_number(const struct app *app);
 
 #endif

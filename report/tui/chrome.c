@@ -322,6 +322,19 @@ static int draw_hidden(const struct app *app, struct grid *grid, int y)
 		       : 0;
 }
 
+/* Which match is selected, of how many, and how much all of them took. */
+static void put_search(const struct app *app, struct str *out)
+{
+	size_t number = app_match_number(app);
+	str_printf(out, "/%s: ", app->wish.search ? app->wish.search : "");
+	if (number)
+		str_printf(out, "%zu/%zu", number, app->model->nr_matches);
+	else
+		str_printf(out, "%zu %s", app->model->nr_matches,
+			str_plural(app->model->nr_matches, "match", "matches"));
+	str_printf(out, ", %.2f%%", app_percent(app, app->model->matched.value));
+}
+
 static void draw_trail(struct chrome *chrome, const struct app *app, struct grid *grid, int y)
 {
 	enum {
@@ -329,10 +342,7 @@ static void draw_trail(struct chrome *chrome, const struct app *app, struct grid
 	};
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
-		str_printf(&search, "/%s: %zu %s, %.2f%%", app->wish.search ? app->wish.search : "",
-			app->model->nr_matches,
-			str_plural(app->model->nr_matches, "function", "functions"),
-			app_percent(app, app->model->matched.value));
+		put_search(app, &search);
 	int width = grid_text_width(grid, str_text(&search));
 	bool has_steps = app->trail.done.len;
 	int x = draw_hidden(app, grid, y);

@@ -52,6 +52,7 @@ const struct key_row key_rows[] = {
 		"Searching"},
 	{{'n'}, ACTION_NEXT_MATCH, "n", "next", "the next match", NULL},
 	{{'N'}, ACTION_PREVIOUS_MATCH, "N", "previous", "the match before", NULL},
+	{{'&'}, ACTION_NARROW, "&", "narrow", "only stacks with what is searched for", NULL},
 	{{'*'}, ACTION_SEARCH_SYMBOL, "*", "search it", "search for this function", NULL},
 
 	{{'+'}, ACTION_EXPAND, "+", "open", "open a branch; zoom in on time", "Branches"},

@@ -68,6 +68,10 @@ async function checkSearch(browser) {
 	await browser.key("/");
 	await browser.type("/^ag[a]in$/");
 	want("patterns", await browser.value("document.getElementById('matched').textContent"), text);
+	await browser.key("Enter");
+	want("Enter goes to the hottest one", await browser.value(
+		`[${view}.label(${view}.chosen), page.profile.tree.total[${view}.chosen] === page.weights.total[page.profile.tree.func[${view}.chosen]],
+		document.activeElement === ${view}.scroll]`), ["again", true, true]);
 	await browser.key("Escape");
 	await browser.key("/");
 	await browser.type("/(/");

@@ -353,8 +353,16 @@ test_enter_goes_to_the_hottest_match() {
 	ready xterm-256color 80 24
 	keys / l i g h t Enter
 	want_selected light 'search'
+	wait_for '/light: 1/2, ' 'which match it is'
+	keys '&'
+	wait_for '[0-9]+ of [0-9]+ samples' 'a filter'
+	keys Escape
+	wait_gone '[0-9]+ of [0-9]+ samples'
 	keys / n o t h i n g l i k e i t Enter
 	wait_for 'nothing matches' 'a word on it'
+	keys 3
+	keys / m e d i u m Enter
+	want_selected call_medium 'the hottest place in the tree'
 }
 
 # Presses that come at once are a double click, which opens what Enter opens. Should they have been

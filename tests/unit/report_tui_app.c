@@ -110,12 +110,30 @@ TEST(the_selection_survives_resizing)
 	screen_deinit(&screen);
 }
 
+TEST(matches_are_numbered_and_narrowed_to)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "&");
+	want_in(screen_text(&screen), "search for something first: /");
+	screen_type(&screen, "/cold\n");
+	want_in(screen_text(&screen), "/cold: 1/1, 30.00%");
+	CHECK_INT(screen_style(&screen, "hot<int>(int)") & STYLE_MASK, STYLE_DIM);
+	screen_type(&screen, "&");
+	want_in(screen_text(&screen), "30 of 100 samples");
+	want_in(screen_text(&screen), "> /cold/");
+	CHECK(!strstr(screen_text(&screen), "hot<int>(int)"));
+	screen_key(&screen, INPUT_ESCAPE);
+	want_in(screen_text(&screen), "hot<int>(int)");
+	screen_deinit(&screen);
+}
+
 TEST(search_counts_while_it_is_typed)
 {
 	struct screen screen;
 	begin(&screen, 80, 24);
 	screen_type(&screen, "/co");
-	want_in(screen_text(&screen), "/co: 1 function, 30.00%");
+	want_in(screen_text(&screen), "/co: 1 match, 30.00%");
 	want_in(screen_lines(&screen, 23, 1), "1 found");
 	screen_type(&screen, "[");
 	want_in(screen_lines(&screen, 23, 1), "no expression yet");
@@ -306,7 +324,7 @@ TEST(steps_end_before_what_is_searched_for)
 		60, 24);
 	screen_type(&screen, "3g\n/cold\n");
 	want_in(screen_lines(&screen, 2, 1), "~");
-	want_in(screen_lines(&screen, 2, 1), "any_line  /cold: 1 function, 30.00%");
+	want_in(screen_lines(&screen, 2, 1), "any_line  /cold: 1 match, 30.00%");
 	screen_deinit(&screen);
 }
 

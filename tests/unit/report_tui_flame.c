@@ -228,7 +228,7 @@ TEST(matches_are_marked_and_gone_to)
 	open_flame(&screen, 80, 14);
 	screen_type(&screen, "/a$");
 	screen_key(&screen, INPUT_ENTER);
-	CHECK_STR(screen_line(&screen, 2), "/a$: 3 functions, 92.00%");
+	CHECK_STR(screen_line(&screen, 2), "/a$: 1/3, 92.00%");
 	CHECK_STR(screen_line(&screen, 6),
 		"*alpha  50.00%                          *beta  30.00%           *gamma    ▒ +8 ▒");
 	CHECK(screen_style_at(&screen, 0, 6) & STYLE_MATCH);

@@ -40,13 +40,17 @@ TEST(butterfly_shows_callers_and_callees)
 	CHECK_STR(screen_lines(&screen, 2, 7),
 		"    self    total            callers ^ function v callees\n"
 		"           30.00% ###        ,-+ idle  [vdso]\n"
-		"           60.00% ######     |-+ work  [vdso]\n"
+		"           60.00% ######     | ,-- main  [vdso]\n"
+		"           60.00% ######     |-- work  [vdso]\n"
 		"  80.00%   90.00% #########  - leaf  [vdso]\n"
 		"  20.00%   20.00% ##         |-- leaf  [vdso]\n"
-		"  10.00%   10.00% #          `-- sys_read  [kernel]\n"
-		"\n");
-	CHECK_INT(screen_selected(&screen), 5);
-	screen_type(&screen, "kl"); /* work's callers stand above it, it stays where it is */
+		"  10.00%   10.00% #          `-- sys_read  [kernel]\n");
+	CHECK_INT(screen_selected(&screen), 6); /* the hot callers are open */
+	screen_type(&screen, "kh");
+	CHECK_STR(screen_lines(&screen, 3, 3), "           30.00% ###        ,-+ idle  [vdso]\n"
+					       "           60.00% ######     |-+ work  [vdso]\n"
+					       "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	screen_type(&screen, "l"); /* work's callers stand above it, it stays where it is */
 	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-+ idle  [vdso]\n"
 					       "           60.00% ######     | ,-- main  [vdso]\n"
 					       "           60.00% ######     |-- work  [vdso]\n"
@@ -62,7 +66,7 @@ TEST(butterfly_goes_to_others_and_back)
 {
 	struct screen screen;
 	screen_init(&screen, crossing_profile(), 80, 14);
-	screen_type(&screen, "g2kk\n"); /* idle */
+	screen_type(&screen, "g2kkk\n"); /* idle */
 	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-- main  [vdso]\n"
 					       "   0.00%   30.00% ###        - idle  [vdso]\n"
 					       "  10.00%   30.00% ###        `-+ leaf  [vdso]\n"
@@ -75,7 +79,7 @@ TEST(butterfly_goes_to_others_and_back)
 	screen_type(&screen, "\x1b");
 	CHECK_STR(screen_lines(&screen, 4, 1), "   0.00%   30.00% ###        - idle  [vdso]\n");
 	screen_type(&screen, "\x1b");
-	CHECK_STR(screen_lines(&screen, 5, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 6, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
 	screen_type(&screen, "\x1b"); /* to where it was entered from */
 	CHECK_INT(screen.app.view, VIEW_TOP);
 	screen_type(&screen, "/idle\n2"); /* another function, another middle */
@@ -109,14 +113,14 @@ TEST(butterfly_survives_filters)
 	screen_init(&screen, crossing_profile(), 80, 14);
 	screen_type(&screen, "g2!idle\n");
 	CHECK_STR(screen_lines(&screen, 4, 4),
-		"           85.71% #########  ,-+ work  [vdso]\n"
+		"           85.71% #########    ,-- main  [vdso]\n"
+		"           85.71% #########  ,-- work  [vdso]\n"
 		"  71.43%   85.71% #########  - leaf  [vdso]\n"
-		"  14.29%   14.29% #          `-- sys_read  [kernel]\n"
-		"\n");
+		"  14.29%   14.29% #          `-- sys_read  [kernel]\n");
 	screen_type(&screen, "!leaf\n"); /* nothing is left of it */
 	CHECK(strstr(screen_text(&screen), "no samples of it here"));
 	screen_type(&screen, "\x1b\x1b");
-	CHECK_STR(screen_lines(&screen, 5, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 6, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
 	screen_deinit(&screen);
 }
 

@@ -236,20 +236,19 @@ TEST(tree_goes_from_match_to_match)
 	struct screen screen;
 	screen_init(&screen, small_profile(), 80, 14);
 	screen_type(&screen, "3gC/leaf\n");
-	CHECK_STR(screen_lines(&screen, 4, 6),
-		"   0.00%  100.00% ########## - main  [vdso]\n"
-		"  10.00%   60.00% ######     |-- work  [vdso]\n"
-		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
-		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
-		"   0.00%   40.00% ####       `-+ idle  [vdso]\n"
-		"\n");
+	CHECK_STR(screen_lines(&screen, 4, 6), "   0.00%  100.00% ########## - main  [vdso]\n"
+					       "  10.00%   60.00% ######     |-+ work  [vdso]\n"
+					       "   0.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n"
+					       "\n"
+					       "\n");
+	CHECK_INT(screen_selected(&screen), 7); /* the hottest */
+	screen_type(&screen, "n");              /* below work, around */
 	CHECK_INT(screen_selected(&screen), 6);
-	screen_type(&screen, "n"); /* below idle */
+	screen_type(&screen, "n");
 	CHECK_INT(screen_selected(&screen), 9);
-	screen_type(&screen, "n"); /* around */
-	CHECK_INT(screen_selected(&screen), 6);
 	screen_type(&screen, "NN");
-	CHECK_INT(screen_selected(&screen), 6);
+	CHECK_INT(screen_selected(&screen), 9);
 	screen_type(&screen, "/nothing\nn");
 	CHECK(strstr(screen_text(&screen), "no match"));
 	screen_deinit(&screen);

@@ -111,7 +111,7 @@ static void draw_usual(struct branch_list *list, const struct app *app, struct g
 static unsigned usual_style(struct branch_list *list, const struct app *app, struct branch_row row)
 {
 	const struct branches *branches = &list->parts[row.part];
-	unsigned style = app_name_style(app, branches_node(branches, row.node)->function);
+	unsigned style = app_row_style(app, branches_node(branches, row.node)->function);
 	if (branches_is_inlined(branches, row.node) && (style & STYLE_MASK) == STYLE_NORMAL)
 		style |= STYLE_INLINED;
 	return style;

@@ -409,7 +409,8 @@ static void flame_view_frame(struct flame_view *view, const struct app *app, str
 	const struct flame_box *box, bool is_match, int x, int y)
 {
 	int width = (int)box->width;
-	unsigned style = paint_of(view)->style(view, app, box->node);
+	bool is_other = view->model->nr_matches && !is_match;
+	unsigned style = is_other ? STYLE_DIM : paint_of(view)->style(view, app, box->node);
 	grid_fill(grid, (struct rect){x, y, width, 1}, style, " ");
 	const char *sign = is_match ? "*" : paint_of(view)->sign(view, app, box->node);
 	grid_put(grid, x, y, 1, style, sign ? sign : grid_glyph(grid, GLYPH_EDGE));

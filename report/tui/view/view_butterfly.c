@@ -61,6 +61,16 @@ static void view_butterfly_look(struct butterfly *butterfly, struct app *app)
 	branch_list_recall(&butterfly->list, selected);
 }
 
+/* From the function up to where its callers divide: that is who calls it, at a glance. */
+static void open_callers(struct butterfly *butterfly)
+{
+	struct branches *above = &butterfly->list.parts[BRANCH_ABOVE];
+	if (!above->model || above->top == BRANCH_NONE)
+		return;
+	branches_open_hot_path(above, above->top, 0.5);
+	branch_list_fill(&butterfly->list);
+}
+
 static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 {
 	butterfly->centre = frame;
@@ -69,6 +79,7 @@ static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 		branches_forget(&butterfly->list.parts[part]);
 	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
 	view_butterfly_look(butterfly, app);
+	open_callers(butterfly);
 	branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
 	butterfly->list.is_to_be_centred = true;
 }

@@ -123,7 +123,7 @@ static void put_group(
 {
 	uint32_t group = row->weight->group;
 	if (group)
-		grid_put_elided(grid, cell.x, cell.y, cell.width, app_name_style(app, group),
+		grid_put_elided(grid, cell.x, cell.y, cell.width, app_row_style(app, group),
 			model_function(app->model, group)->name);
 }
 
@@ -143,7 +143,7 @@ static void put_function(
 	if (!row->function->has_bounds || list_header_width(&row->top->header, TOP_OBJECT))
 		name = fitting_name(grid, row->function, cell.width, &storage);
 	grid_put_elided(
-		grid, cell.x, cell.y, cell.width, app_name_style(app, row->weight->function), name);
+		grid, cell.x, cell.y, cell.width, app_row_style(app, row->weight->function), name);
 }
 
 /* Below some widths of the screen a column goes. */

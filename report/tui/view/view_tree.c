@@ -51,6 +51,14 @@ static uint32_t view_tree_find_selected(struct tree_view *view, const struct app
 {
 	struct branches *branches = &view_tree_side_of(view)->parts[BRANCH_BELOW];
 	uint32_t function = app_function(app), place = app_node(app);
+	if (view->is_inverted && focus_has_leaves_in_groups(&branches->focus)) {
+		uint32_t group = model_function_of(app->model, app->selection.group);
+		uint32_t node = branches->top ? branches->top : branches_child(branches, 0, group);
+		uint32_t leaf = node == BRANCH_NONE || function == group
+					? BRANCH_NONE
+					: branches_child(branches, node, function);
+		return leaf == BRANCH_NONE ? node : leaf;
+	}
 	if (view->is_inverted)
 		return branches->top ? branches->top : branches_child(branches, 0, function);
 	if (!place)

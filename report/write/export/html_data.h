@@ -28,14 +28,13 @@
  * folded. Where there are two columns, also of its self and of its total, what `ebprof diff` says
  * of the whole recordings (report/compare/compare.h): an enum diff_verdict; of a regression or an
  * improvement then a ratio in millionths: by which the new share is to be multiplied so that it is
- * the old one where nothing changed threads    count; each: pid, tid (0: all of that name), comm, container;
- * then how many the last one stands for, 0: for itself slices     of time: count; nanoseconds of
- * each nodes      count; then of all of them, each before its callees, from node 0, which is the
- * root: how far the caller of each is up from the node before, 0: it is that one; then of all:
- * functions that were met up to here, less the function (0: the next new one), << 1 | is inlined
- *   entries    of each column in turn: of each node how many;
- *              then of all of them, zigzag: slice * threads + thread, less the one of the entry
- *              before; then of all: the weight
+ * the old one where nothing changed threads    count; each: pid, tid (0: all of that name), comm,
+ * container; then how many the last one stands for, 0: for itself slices     of time: count;
+ * nanoseconds of each nodes      count; then of all of them, each before its callees, from node 0,
+ * which is the root: how far the caller of each is up from the node before, 0: it is that one; then
+ * of all: functions that were met up to here, less the function (0: the next new one), << 1 | is
+ * inlined entries    of each column in turn: of each node how many; then of all of them, zigzag:
+ * slice * threads + thread, less the one of the entry before; then of all: the weight
  *
  * Columns of equal things compress much better than rows.
  *

@@ -250,6 +250,19 @@ class Page {
 		}
 	}
 
+	/* The hottest one, which has the focus then. */
+	goToFound() {
+		if (!this.found)
+			return;
+		const {view} = this.state;
+		if (view === "table") {
+			byId("view-table").querySelector(".rows").focus();
+		} else if (view === "flame" || view === "icicle") {
+			this.charts["view-chart"].scroll.focus();
+			this.charts["view-chart"].hottestFound();
+		}
+	}
+
 	nextFound(step) {
 		if (this.found && (this.state.view === "flame" || this.state.view === "icicle"))
 			this.charts["view-chart"].nextFound(step);

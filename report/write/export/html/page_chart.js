@@ -294,6 +294,12 @@ class Chart {
 		event.preventDefault();
 	}
 
+	hottestFound() {
+		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.found[this.tree.func[box.node]]);
+		if (boxes.length)
+			this.choose(boxes.reduce((best, box) => box.width > best.width ? box : best));
+	}
+
 	/* The next box of a function that is searched for, or the one before. */
 	nextFound(step) {
 		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.found[this.tree.func[box.node]]);

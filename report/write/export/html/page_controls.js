@@ -7,6 +7,10 @@ class Controls {
 			tab.addEventListener("click", () => tab.dataset.view === "sandwich"
 				? page.openSandwich() : page.go({view: tab.dataset.view}));
 		byId("search").addEventListener("input", () => page.search());
+		byId("search").addEventListener("keydown", (event) => {
+			if (event.key === "Enter")
+				page.goToFound();
+		});
 		byId("threads").addEventListener("change", () => page.go({thread: byId("threads").value, zoom: 0}));
 		byId("groups").addEventListener("change", () => page.go({group: byId("groups").value}));
 		byId("groups").hidden = Boolean(page.diff);
