@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/model/text/json.h"
+#include "report/write/cause_words.h"
 #include "report/write/generated_code.h"
 
 enum {
@@ -34,29 +35,9 @@ static const char *reason_of_no_table(const struct profile_object *object)
 /* Why stacks are cut; the causes are explained in ebprof-record(1), too. */
 static const char *reason_of(const struct profile_object *object, enum layout_truncation cause)
 {
-	static const char *const reasons[LAYOUT_TRUNCATED_END] = {
-		[LAYOUT_TRUNCATED_FRAME_POINTER] =
-			"the chain of frame pointers ended before the root",
-		[LAYOUT_TRUNCATED_UNREADABLE] = "a part of the stack was not in memory",
-		[LAYOUT_TRUNCATED_DEPTH] = "the stack is deeper than the recorder goes",
-		[LAYOUT_TRUNCATED_NO_REGISTERS] =
-			"the kernel did not tell where the thread left user code",
-		[LAYOUT_TRUNCATED_NO_RULE] =
-			"no rule of its covers the code, and reading that found no caller",
-		[LAYOUT_TRUNCATED_UNSUPPORTED] = "a rule of a kind that ebprof does not follow",
-		[LAYOUT_TRUNCATED_REGISTER] =
-			"a rule needs a register whose value is not known there",
-		[LAYOUT_TRUNCATED_JIT] =
-			"code made at run time, without rules, and reading it found no caller",
-		[LAYOUT_TRUNCATED_TABLE_PENDING] =
-			"its rules came too late, and no copy of the stack was kept",
-		[LAYOUT_TRUNCATED_NO_MAPPING] =
-			"the return address lies outside of all executable memory",
-		[LAYOUT_TRUNCATED_LEFT_OUT] = "rare frames are left out of a baseline",
-	};
 	if (cause == LAYOUT_TRUNCATED_NO_TABLE)
 		return reason_of_no_table(object);
-	return reasons[cause] ? reasons[cause] : "the recording does not say why";
+	return cause_of_truncation(cause);
 }
 
 /* What can be done about it, as far as that is known to help. */

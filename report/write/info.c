@@ -9,6 +9,7 @@
 #include "report/analyse/stack_counts.h"
 #include "report/model/text/json.h"
 #include "report/name/script_frames.h"
+#include "report/write/cause_words.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/health.h"
 
@@ -177,9 +178,9 @@ static void put_script_frames(const struct facts *facts, struct str *out)
 	}
 	for (uint32_t i = 1; i < LAYOUT_SCRIPT_FAILURES_END; i++)
 		if (facts->scripts.unnamed[i])
-			str_printf(out, "%-14s unnamed because of %s: %llu\n", "",
-				script_frames_cause(i),
-				(unsigned long long)facts->scripts.unnamed[i]);
+			str_printf(out, "%-14s %llu without a name: %s\n", "",
+				(unsigned long long)facts->scripts.unnamed[i],
+				cause_of_unnamed_script(i));
 }
 
 static void put_causes(const uint64_t *counters, enum layout_counter first, enum layout_counter end,
@@ -187,8 +188,8 @@ static void put_causes(const uint64_t *counters, enum layout_counter first, enum
 {
 	for (enum layout_counter i = first; i < end; i++)
 		if (counters[i])
-			str_printf(out, "%-14s %s %llu\n", "", counter_word(i),
-				(unsigned long long)counters[i]);
+			str_printf(out, "%-14s %llu %s\n", "", (unsigned long long)counters[i],
+				cause_of_counter(i));
 }
 
 /* Whether there are events of the first two sources: of probes, or else of the timer. */
@@ -286,9 +287,9 @@ static void info_put_stacks(const struct facts *facts, struct str *out)
 	str_putc(out, '\n');
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks->truncated_by[i])
-			str_printf(out, "%-14s truncated by %s: %.1f%%\n", "",
-				stack_truncation_word((enum layout_truncation)i),
-				profile_percent(stacks->truncated_by[i], samples));
+			str_printf(out, "%-14s %.1f%% cut: %s\n", "",
+				profile_percent(stacks->truncated_by[i], samples),
+				cause_of_truncation((enum layout_truncation)i));
 	if (stacks->guessed)
 		str_printf(out, "%-14s guessed in part: %.1f%%\n", "",
 			profile_percent(stacks->guessed, samples));

@@ -1,0 +1,17 @@
+/*
+ * Why something is missing in a recording, as sentences with what helps: one table of them for
+ * info, the terminal interface and pages. JSON has the words of the format instead.
+ */
+#ifndef EBPROF_CAUSE_WORDS_H
+#define EBPROF_CAUSE_WORDS_H
+
+#include "format/file/layout.h"
+
+/* Why stacks end before their root, in code of any file. */
+const char *cause_of_truncation(enum layout_truncation cause);
+/* Why frames of a program that an interpreter runs have no name. */
+const char *cause_of_unnamed_script(uint32_t failure);
+/* What a counter counts, to stand behind its number; NULL: nothing that is missing. */
+const char *cause_of_counter(enum layout_counter counter);
+
+#endif
