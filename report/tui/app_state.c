@@ -315,7 +315,7 @@ unsigned app_row_style(const struct app *app, uint32_t function)
 	return is_other ? STYLE_DIM : app_name_style(app, function);
 }
 
-static bool is_ahead(const struct function_weight *a, const struct function_weight *b)
+static bool is_ahead_of_match(const struct function_weight *a, const struct function_weight *b)
 {
 	return a->self != b->self ? a->self > b->self : a->total > b->total;
 }
@@ -332,7 +332,7 @@ size_t app_match_number(const struct app *app)
 		if (weight->function == function)
 			own = weight;
 	vec_each(&model->functions, weight)
-		number += own && model->matches[weight->function] && is_ahead(weight, own);
+		number += own && model->matches[weight->function] && is_ahead_of_match(weight, own);
 	return own ? number : 0;
 }
 
