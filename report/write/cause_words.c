@@ -32,14 +32,15 @@ const char *cause_of_truncation(enum layout_truncation cause)
 
 const char *cause_of_unnamed_script(uint32_t failure)
 {
+	static const char pending[] =
+		"it was not known yet that the process is an interpreter: that is over in a "
+		"moment, record for longer";
 	static const char *const sentences[LAYOUT_SCRIPT_FAILURES_END] = {
 		[LAYOUT_SCRIPT_NO_STATE] = "the interpreter's state of the thread was not found",
 		[LAYOUT_SCRIPT_UNREADABLE] = "a frame was not in memory",
 		[LAYOUT_SCRIPT_TORN] = "the interpreter was just changing the frame",
 		[LAYOUT_SCRIPT_NO_NAME] = "the name was not in memory",
-		[LAYOUT_SCRIPT_PENDING] =
-			"it was not known yet that the process is an interpreter: that is over "
-			"in a moment, record for longer",
+		[LAYOUT_SCRIPT_PENDING] = pending,
 		[LAYOUT_SCRIPT_NO_NUMBER] =
 			"there were too many functions, or no room to send a name",
 		[LAYOUT_SCRIPT_DEEP] = "there were more frames than the recorder keeps",
@@ -55,13 +56,17 @@ const char *cause_of_counter(enum layout_counter counter)
 				   "frequency (-F) helps";
 	static const char unresolved[] = "lost: their stacks never arrived";
 	static const char writing[] = "lost: the output could not be written, or was full";
+	static const char sideband[] =
+		"the kernel's records of mappings, execs and forks that were lost: names may be "
+		"missing or wrong around them; -m makes more room";
+	static const char mappings[] =
+		"mappings that were left out, since a process has too many or keeps /proc "
+		"waiting: frames there may lack names";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
 		[LAYOUT_COUNTER_LOST_WRITE] = writing,
-		[LAYOUT_COUNTER_SIDEBAND_LOST] =
-			"the kernel's records of mappings, execs and forks that were lost: names "
-			"may be missing or wrong around them; -m makes more room",
+		[LAYOUT_COUNTER_SIDEBAND_LOST] = sideband,
 		[LAYOUT_COUNTER_TARGETS_FULL] =
 			"processes that were not followed: there were too many",
 		[LAYOUT_COUNTER_FILES_FULL] =
@@ -74,9 +79,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_GAP_SAMPLES] = "samples from while the kernel's records were lost",
 		[LAYOUT_COUNTER_CODE_GIVEN_UP] =
 			"functions whose name, file or lines took too long to read",
-		[LAYOUT_COUNTER_MAPPINGS_FULL] =
-			"mappings that were left out, since a process has too many or keeps "
-			"/proc waiting: frames there may lack names",
+		[LAYOUT_COUNTER_MAPPINGS_FULL] = mappings,
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];
