@@ -113,6 +113,7 @@ enum event_type {
 	/* A struct event_sample of the task and with the stacks of the EVENT_BEGUN: it has none. */
 	EVENT_ENDED = 12,
 	EVENT_MOVED = 13,
+	EVENT_THREAD_TIMES = 14, /* see enum event_wait */
 };
 
 struct event_moved {       /* a process is in another control group */
@@ -296,9 +297,33 @@ struct event_labels {
 	unsigned int zero;
 };
 
+/*
+ * How a thread spent its time since it was followed: on CPUs, in the run queue, blocked. Sent when
+ * it ends, and of all that live when recording, or a file, ends.
+ */
+struct event_thread_times {
+	unsigned int type; /* EVENT_THREAD_TIMES */
+	unsigned int pid, tid;
+	unsigned int exec_id;
+	unsigned long long time_ns;
+	unsigned long long start_ns; /* of the process, as samples have it */
+	char comm[EVENT_COMM_BYTES];
+	unsigned int has_ended;
+	unsigned int zero;
+	struct event_times {
+		unsigned long long life_ns, queued_ns, blocked_ns; /* the rest it ran */
+		/* The kernel's own accounts of the same time; all 0: it has none. */
+		struct event_thread_account {
+			unsigned long long on_ns, queued_ns;
+			unsigned long long voluntary, involuntary; /* times that it left a CPU */
+		} kernel;
+	} times;
+};
+
 _Static_assert(sizeof(struct event_stack) == 32, "wire size");
 _Static_assert(sizeof(struct event_file) == 48, "wire size");
 _Static_assert(sizeof(struct event_sample) == 112, "wire size");
+_Static_assert(sizeof(struct event_thread_times) == 112, "wire size");
 _Static_assert(sizeof(struct event_label) == 8, "wire size");
 _Static_assert(sizeof(struct event_labels) == 32, "wire size");
 

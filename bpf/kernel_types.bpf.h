@@ -236,6 +236,10 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } KERNEL_TYPE;
 
+struct sched_info {
+	unsigned long long run_delay;
+} KERNEL_TYPE;
+
 struct cred {
 	struct {
 		unsigned int val;
@@ -278,6 +282,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct sched_entity se;
+	struct sched_info sched_info; /* with CONFIG_SCHED_INFO */
 	unsigned long nvcsw, nivcsw;
 	unsigned int on_cpu; /* int; u8 since Linux 7.2: unsigned, so that a load can be fitted to
 				that */

@@ -352,6 +352,11 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 	shadow_detach(&sampler->shadow);
 }
 
+void sampler_divide(struct sampler *sampler, uint64_t now_ns)
+{
+	sources_divide(sampler->sources, now_ns);
+}
+
 bool sampler_finish_some(struct sampler *sampler)
 {
 	return sources_finish_some(sampler->sources);

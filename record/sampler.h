@@ -67,7 +67,10 @@ struct err *sampler_start(
 	struct sampler *sampler, uint64_t now_ns, uint64_t until_ns) ERR_MUST_CHECK;
 /* When it returns nothing is sampled any more. */
 void sampler_stop(struct sampler *sampler, uint64_t now_ns);
-/* Then, until it is false: makes samples of what is under way still. Empty the ring in between. */
+/* What is under way is divided where a file ends. Nothing stops. */
+void sampler_divide(struct sampler *sampler, uint64_t now_ns);
+/* After both, until it is false: makes samples of what is under way, or was when it was divided.
+ * Empty the ring in between. */
 bool sampler_finish_some(struct sampler *sampler);
 
 /* Becomes readable when the ring is a quarter full, or holds news that cannot wait. */

@@ -531,6 +531,9 @@ static void session_stop(struct session *session, enum layout_end_reason reason)
 
 static struct err *switch_file(struct session *session)
 {
+	sampler_divide(session->sampler, clock_now_ns());
+	while (sampler_finish_some(session->sampler))
+		drain(session);
 	drain_all(session);
 	try(session_account_read(&session->account, true));
 	return recording_switch(&session->recording, &session->account.counts);

@@ -57,6 +57,7 @@ void translate_deinit(struct translate *translate)
 	object_table_deinit(&translate->objects);
 	map_deinit(&translate->stack_by_hash);
 	early_stacks_deinit(&translate->early);
+	thread_times_deinit(&translate->thread_times);
 	block_devices_deinit(&translate->devices);
 	map_deinit(&translate->kept_by_hash);
 	vec_deinit(&translate->kept_stacks);
@@ -724,6 +725,21 @@ void translate_wait(struct translate *translate)
 	poll(fds, sizeof(fds) / sizeof(*fds), is_short ? SHORT_WAIT_MS : WAIT_MS);
 }
 
+static void take_thread_times(struct translate *translate, const struct event_thread_times *event)
+{
+	struct event_sample task = {.pid = event->pid,
+		.tid = event->tid,
+		.exec_id = event->exec_id,
+		.time_ns = event->time_ns,
+		.start_ns = event->start_ns};
+	struct layout_thread_times times = thread_times_take(&translate->thread_times, event);
+	apply_events_until(translate, event->time_ns);
+	struct process *process = translate_process_of(translate, &task);
+	translate->emitter.sampled_ns = event->time_ns;
+	times.thread = emitter_thread(&translate->emitter, process, event->tid, event->comm);
+	writer_thread_times(translate->emitter.writer, &times);
+}
+
 /* ---- records ---- */
 
 /* False: not yet. */
@@ -774,6 +790,9 @@ static bool translate_take_record(
 		process = process_table_find(&translate->processes, moved->pid);
 		if (process)
 			process_moved(process);
+		break;
+	case EVENT_THREAD_TIMES:
+		take_thread_times(translate, record);
 		break;
 	case EVENT_CODE:  /* taken when it was collected */
 	case EVENT_FORKS: /* it woke the recorder */

@@ -22,6 +22,7 @@
 #include "record/resolver.h"
 #include "record/script_table.h"
 #include "record/sideband.h"
+#include "record/thread_times.h"
 
 enum {
 	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */
@@ -69,6 +70,7 @@ struct translate {
 	struct resolver resolver;
 	struct snapshot_table snapshots;
 	struct early_stacks early;
+	struct thread_times thread_times;
 	struct block_devices devices;
 	struct map stack_by_hash; /* node | truncation << 32 */
 	/* Of stacks that samples name again when they are over: hash -> index + 1. */

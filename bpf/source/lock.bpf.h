@@ -9,6 +9,10 @@
 #include "bpf/source/duration.bpf.h"
 #include "bpf/source/wait.bpf.h"
 
+#ifndef E2BIG
+#define E2BIG 7 /* a map is full: include/uapi/asm-generic/errno-base.h */
+#endif
+
 enum { /* include/trace/events/lock.h */
 	LCB_F_SPIN = 1 << 0,
 	LCB_F_MUTEX = 1 << 5, /* with LCB_F_SPIN: it spins for a while, and sleeps then */
@@ -22,7 +26,7 @@ struct contention_key {
 
 /* Since when the task wants the lock. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the recorder */
 	__type(key, struct contention_key);
 	__type(value, __u64);
@@ -45,7 +49,8 @@ int on_lock_wanted(struct bpf_raw_tracepoint_args *ctx)
 	struct contention_key key = key_of_contention(ctx->args[0]);
 	__u64 now_ns = bpf_ktime_get_ns();
 	/* A mutex says so twice. */
-	bpf_map_update_elem(&contentions, &key, &now_ns, BPF_NOEXIST);
+	if (bpf_map_update_elem(&contentions, &key, &now_ns, BPF_NOEXIST) == -E2BIG)
+		count_unfollowed(EVENT_SOURCE_LOCK);
 	return 0;
 }
 

@@ -1,19 +1,25 @@
 /*
- * Waits that go on when recording ends: a program that the recorder runs over all tasks then, and
- * that makes samples of their stacks from outside. User stacks go out as snapshots, with the
- * registers that the task entered the kernel with: the recorder unwinds them. Only long waits are
- * samples, since none of the short ones is chosen at this moment more than at another.
+ * Waits that go on when recording, or a file, ends: programs that the recorder runs over all tasks
+ * then, and that make samples of their stacks from outside. User stacks go out as snapshots, with
+ * the registers that the task entered the kernel with: the recorder unwinds them. Only long waits
+ * are samples, since none of the short ones is chosen at this moment more than at another.
  *
  * Before Linux 5.18 the memory of another task cannot be read here: then the snapshot has registers
  * and no stack, and what the recorder makes of it is the leaf, and a stack that is cut there.
+ *
+ * At the end of a file tasks go on meanwhile. on_division() marks all waits with what there was of
+ * them when the file ended; then on_sleeper() makes samples of that. A wait that is over in between
+ * counts from there on, and says that it has seen the mark: then what was before is lost, since the
+ * stack is gone, and counted. One that did not see it, since its end was under way, has counted
+ * whole. So each ns is counted once.
  */
 #ifndef EBPROF_SOURCE_SLEEPER_BPF_H
 #define EBPROF_SOURCE_SLEEPER_BPF_H
 
 #include "bpf/source/wait.bpf.h"
 
-/* When waits ended to count. */
-volatile __u64 waits_end_ns;
+/* It is a file that ends: on_sleeper() takes what on_division() has marked. */
+volatile bool divides_waits;
 
 /* include/uapi/linux/bpf.h and kernel/bpf/task_iter.c */
 struct seq_file;
@@ -32,6 +38,7 @@ struct sleeper {
 	struct event_snapshot snapshot;
 	struct event_snapshot_chunk chunk;
 	struct event_sample sample;
+	struct event_thread_times times;
 };
 
 struct {
@@ -41,16 +48,63 @@ struct {
 	__type(value, struct sleeper);
 } sleepers SEC(".maps");
 
-/* Since when the task is off its CPU, which it is still. 0: it is not, or is none of the targets.
- */
-static __always_inline __u64 asleep_since(struct task_struct *task, __u64 *ready_ns)
+static __always_inline struct waiting *waiting_of(struct task_struct *task)
 {
 	__u32 tid = BPF_CORE_READ(task, pid);
-	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
-	*ready_ns = wait ? wait->ready_ns : 0;
-	if (!tid || task->on_cpu || !is_waiter(task))
+	return bpf_map_lookup_elem(&waiting, &tid);
+}
+
+/* Marks the wait; a task that has slept all the time is followed from now on. */
+SEC("iter/task")
+int on_division(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	if (!task)
 		return 0;
-	return wait ? wait->off_ns : takes_waits_since_ns;
+	struct waiting *wait = waiting_of(task);
+	if (!wait && task->pid && !task->on_cpu && is_waiter(task))
+		wait = start_waiting(task, 0);
+	if (!wait || !divides_waits)
+		return 0;
+	__u64 off_ns = wait->off_ns, end_ns = waits_end_ns;
+	if (!off_ns || off_ns >= end_ns)
+		return 0;
+	wait->divided_off_ns = start_of_wait(wait);
+	wait->divided_ready_ns = wait->ready_ns;
+	wait->divided_ns = end_ns;
+	return 0;
+}
+
+/* A wait up to the end of the file. */
+struct part_of_wait {
+	__u64 from_ns;  /* 0: there is none */
+	__u64 ready_ns; /* 0: it is blocked still */
+	bool is_gone;   /* the task runs, or did: its stack is another one */
+};
+
+static __always_inline struct part_of_wait take_mark(struct waiting *wait)
+{
+	struct part_of_wait part = {wait->divided_off_ns, wait->divided_ready_ns, false};
+	if (!part.from_ns)
+		return part;
+	wait->divided_off_ns = 0;
+	part.is_gone = !wait->off_ns || wait->off_ns > part.from_ns;
+	if (part.is_gone && wait->seen_ns != wait->divided_ns) /* it counted whole then */
+		part.from_ns = 0;
+	return part;
+}
+
+static __always_inline struct part_of_wait part_of_wait(
+	struct task_struct *task, struct waiting *wait)
+{
+	struct part_of_wait none = {};
+	if (!wait)
+		return none;
+	if (divides_waits)
+		return take_mark(wait);
+	if (task->on_cpu || !wait->off_ns)
+		return none;
+	return (struct part_of_wait){start_of_wait(wait), wait->ready_ns, false};
 }
 
 static __always_inline void begin_sleeper(
@@ -139,7 +193,7 @@ static __always_inline bool send_user_of_sleeper(
 }
 
 static __always_inline void take_sleeper(struct task_struct *task, struct sleeper *sleeper,
-	enum event_wait kind, __u64 ns, bool can_copy)
+	enum event_wait kind, __u64 ns, bool is_gone, bool can_copy)
 {
 	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
 	if (!counted || !(config.waits >> kind & 1) || !ns)
@@ -147,6 +201,10 @@ static __always_inline void take_sleeper(struct task_struct *task, struct sleepe
 	count_as(counted, EVENT_COUNTER_EVENTS, ns);
 	if (ns < wait_period_ns) {
 		count_as(counted, EVENT_COUNTER_BELOW, ns);
+		return;
+	}
+	if (is_gone) {
+		count_as(counted, EVENT_COUNTER_LOST_BUSY, ns);
 		return;
 	}
 	begin_sleeper(task, sleeper, kind, ns);
@@ -161,24 +219,50 @@ static __always_inline void take_sleeper(struct task_struct *task, struct sleepe
 	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
 }
 
-/* Writes a byte for each sleeper, so that the recorder can stop among them and empty the ring. */
+static __always_inline void take_part_of_wait(
+	struct task_struct *task, struct sleeper *sleeper, struct part_of_wait part, bool can_copy)
+{
+	__u64 end_ns = waits_end_ns;
+	if (!part.from_ns || part.from_ns >= end_ns)
+		return;
+	__u64 ready_ns = end_of_blocked(part.from_ns, part.ready_ns, end_ns);
+	take_sleeper(
+		task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - part.from_ns, part.is_gone, can_copy);
+	take_sleeper(
+		task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns, part.is_gone, can_copy);
+}
+
+/* One that had its CPU all the time has no entry, and nothing that the kernel's would be the
+ * difference to. */
+static __always_inline void send_thread_times(
+	struct task_struct *task, struct sleeper *sleeper, const struct waiting *wait)
+{
+	struct event_thread_times *times = &sleeper->times;
+	struct waiting running = {.since_ns = takes_waits_since_ns};
+	if (!wait && (!task->on_cpu || !is_waiter(task)))
+		return;
+	put_thread_times(task, wait ? wait : &running,
+		divides_waits ? bpf_ktime_get_ns() : waits_end_ns, times);
+	if (!wait)
+		__builtin_memset(&times->times.kernel, 0, sizeof(times->times.kernel));
+	if (times->tid && !send(times, sizeof(*times), BPF_RB_NO_WAKEUP))
+		COUNT(thread_times_lost);
+}
+
+/* Writes a byte for each task, so that the recorder can stop among them and empty the ring. */
 static __always_inline void visit_task(struct bpf_iter__task *ctx, bool can_copy)
 {
 	static const char byte;
 	__u32 zero = 0;
 	struct task_struct *task = ctx->task;
 	struct sleeper *sleeper = bpf_map_lookup_elem(&sleepers, &zero);
-	__u64 ready_ns;
 	if (!task || !sleeper)
 		return;
-	__u64 off_ns = asleep_since(task, &ready_ns), end_ns = waits_end_ns;
-	if (!off_ns || off_ns >= end_ns)
-		return;
-	if (!ready_ns || ready_ns > end_ns)
-		ready_ns = end_ns;
-	take_sleeper(task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - off_ns, can_copy);
-	take_sleeper(task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns, can_copy);
-	bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
+	struct waiting *wait = waiting_of(task);
+	take_part_of_wait(task, sleeper, part_of_wait(task, wait), can_copy);
+	send_thread_times(task, sleeper, wait);
+	if (wait)
+		bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
 }
 
 SEC("iter.s/task")

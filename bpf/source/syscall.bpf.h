@@ -16,7 +16,7 @@ struct open_syscall {
 
 /* By the kernel's own thread ids. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the recorder */
 	__type(key, __u32);
 	__type(value, struct open_syscall);
@@ -43,8 +43,17 @@ int on_syscall_enter(struct bpf_raw_tracepoint_args *ctx)
 	struct open_syscall call = {bpf_ktime_get_ns(), number, 0};
 	if (found)
 		*found = call;
-	else
-		bpf_map_update_elem(&open_syscalls, &tid, &call, BPF_ANY);
+	else if (bpf_map_update_elem(&open_syscalls, &tid, &call, BPF_ANY))
+		count_unfollowed(EVENT_SOURCE_SYSCALL);
+	return 0;
+}
+
+/* Only threads that live have a place, so that there is room for all of their calls. */
+SEC("raw_tp/sched_process_exit")
+int on_syscall_thread_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	bpf_map_delete_elem(&open_syscalls, &tid);
 	return 0;
 }
 

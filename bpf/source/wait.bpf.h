@@ -27,6 +27,9 @@ volatile __u64 takes_waits_since_ns;
 
 volatile __u64 wait_period_ns;
 
+/* When waits ended to count, or the file did. */
+volatile __u64 waits_end_ns;
+
 /* on_wait() is at the entry of an interrupt, which on_switch() is to raise. */
 volatile bool raises_interrupts;
 
@@ -44,6 +47,9 @@ struct {
 /* Waits of targets that were not followed because `waiting` was full. */
 __u64 waiting_full;
 
+/* Threads whose times the ring had no room for. */
+__u64 thread_times_lost;
+
 /* include/linux/sched.h; those that are not there in an older kernel are 0 in it. */
 enum {
 	TASK_DEAD = 0x80,
@@ -52,7 +58,7 @@ enum {
 	TASK_SLEEPS = 0xff | TASK_RTLOCK_WAIT | TASK_FROZEN, /* any of them: it cannot run */
 };
 
-/* A task that is off its CPU. */
+/* A task that is off its CPU, or was. */
 struct waiting {
 	__u64 off_ns;   /* since then; 0: it runs */
 	__u64 ready_ns; /* it could run since then; 0: it is blocked still */
@@ -61,6 +67,13 @@ struct waiting {
 	__u32 is_decided;
 	__u64 value_ns; /* what that stands for; 0: it is below */
 	__u64 waker;    /* see struct event_sample */
+	/* What there was of the wait up to then is in a file that has ended, see sleeper.bpf.h. */
+	__u64 divided_ns;
+	__u64 divided_off_ns, divided_ready_ns; /* ... as it was then; 0: it is in the file */
+	__u64 seen_ns;                          /* of divided_ns, when the wait was over */
+	/* Of its time since it is followed; waits that are over: */
+	__u64 since_ns, queued_ns, blocked_ns;
+	struct event_thread_account before; /* the kernel's own, as it was then */
 };
 
 /* By the kernel's own thread ids. */
@@ -78,10 +91,16 @@ struct {
 	__type(value, struct event_wait_lane);
 } wait_lanes SEC(".maps");
 
-/* The kernel's own threads wait for work, which says nothing of the machine. */
+/* The kernel's own threads wait for work, which says nothing of the machine. The idle task is one,
+ * too. */
+static __always_inline bool never_waits(struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD;
+}
+
 static __always_inline bool is_waiter(struct task_struct *task)
 {
-	if (task->flags & PF_KTHREAD)
+	if (never_waits(task) || !task->pid)
 		return false;
 	bool are_all = config.filter == EVENT_FILTER_NONE && !pid_namespace_level;
 	return are_all || is_target_task(task);
@@ -145,10 +164,60 @@ static __always_inline bool is_selected(const struct event_wait_lane *lane)
 	       lane->selected[EVENT_WAIT_RUN_QUEUE].value_ns;
 }
 
+/* Of a wait in that time: when it was blocked no more. `ready_ns` 0: it is still. */
+static __always_inline __u64 end_of_blocked(__u64 from_ns, __u64 ready_ns, __u64 end_ns)
+{
+	if (!ready_ns || ready_ns > end_ns)
+		return end_ns;
+	return ready_ns < from_ns ? from_ns : ready_ns;
+}
+
+/* What is marked of its last wait, and seen, is lost with it: see sleeper.bpf.h. */
+static __noinline void count_lost_mark(const struct waiting *wait)
+{
+	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
+	__u64 from_ns = wait->divided_off_ns, end_ns = waits_end_ns;
+	__u64 ready_ns = end_of_blocked(from_ns, wait->divided_ready_ns, end_ns);
+	const __u64 parts[EVENT_WAITS] = {ready_ns - from_ns, end_ns - ready_ns};
+	if (!counted || !from_ns || wait->seen_ns != wait->divided_ns)
+		return;
+	for (int kind = 0; kind < EVENT_WAITS; kind++) {
+		if (!(config.waits >> kind & 1) || !parts[kind])
+			continue;
+		count_as(counted, EVENT_COUNTER_EVENTS, parts[kind]);
+		count_as(counted, EVENT_COUNTER_LOST_BUSY, parts[kind]);
+	}
+}
+
 static __always_inline void forget_waiting(struct task_struct *task)
 {
 	__u32 tid = task->pid;
+	const struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
+	if (wait)
+		count_lost_mark(wait);
 	bpf_map_delete_elem(&waiting, &tid);
+}
+
+/* What the kernel has of a task's time. It counts run queues where it was built to. */
+static __always_inline void read_thread_account(
+	struct task_struct *task, struct event_thread_account *account)
+{
+	account->on_ns = task->se.sum_exec_runtime;
+	account->queued_ns = 0;
+	if (bpf_core_field_exists(task->sched_info))
+		account->queued_ns = task->sched_info.run_delay;
+	account->voluntary = task->nvcsw;
+	account->involuntary = task->nivcsw;
+}
+
+/* A task is followed from now on, where it has been off its CPU since then. */
+static __always_inline void follow_task(struct task_struct *task, struct waiting *wait)
+{
+	__u32 tid = task->pid;
+	wait->since_ns = wait->off_ns;
+	read_thread_account(task, &wait->before);
+	if (bpf_map_update_elem(&waiting, &tid, wait, BPF_ANY))
+		COUNT(waiting_full);
 }
 
 /* A task goes, or is new. What has an entry is a waiter. */
@@ -156,21 +225,33 @@ static __always_inline void begin_waiting(
 	struct task_struct *task, __u64 now_ns, bool is_blocked, bool is_new)
 {
 	__u32 tid = task->pid;
+	if (never_waits(task))
+		return;
 	struct waiting *found = bpf_map_lookup_elem(&waiting, &tid);
-	struct waiting wait = {now_ns, is_blocked ? 0 : now_ns, is_new, false, 0, 0};
-	if (found)
-		*found = wait;
-	else if (tid && is_waiter(task) && bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY))
-		COUNT(waiting_full);
+	if (found && !is_new) {
+		found->off_ns = now_ns;
+		found->ready_ns = is_blocked ? 0 : now_ns;
+		found->is_new = found->is_decided = false;
+	} else if (is_waiter(task)) {
+		struct waiting wait = {
+			.off_ns = now_ns, .ready_ns = is_blocked ? 0 : now_ns, .is_new = is_new};
+		follow_task(task, &wait);
+	}
 }
 
 /* Of a task that was off its CPU before waits counted: it could run, or on_waking() was there. */
-static __noinline struct waiting *start_waiting(__u32 tid, __u64 ready_ns)
+static __always_inline struct waiting *start_waiting(struct task_struct *task, __u64 ready_ns)
 {
-	struct waiting wait = {takes_waits_since_ns, ready_ns, false, false, 0, 0};
-	if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_NOEXIST))
-		COUNT(waiting_full);
+	__u32 tid = task->pid;
+	struct waiting wait = {.off_ns = takes_waits_since_ns, .ready_ns = ready_ns};
+	follow_task(task, &wait);
 	return bpf_map_lookup_elem(&waiting, &tid);
+}
+
+/* From when on the wait counts in this file: what was before is in those that ended. */
+static __always_inline __u64 start_of_wait(const struct waiting *wait)
+{
+	return wait->divided_ns > wait->off_ns ? wait->divided_ns : wait->off_ns;
 }
 
 static __always_inline void raise_interrupt(void *ctx)
@@ -186,18 +267,29 @@ static __always_inline void raise_interrupt(void *ctx)
 static __always_inline void end_waiting(void *ctx, struct task_struct *task, __u64 now_ns)
 {
 	__u32 tid = task->pid, zero = 0;
+	if (never_waits(task))
+		return;
 	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
-	if (!wait && tid && is_waiter(task))
-		wait = start_waiting(tid, takes_waits_since_ns);
+	if (!wait && is_waiter(task))
+		wait = start_waiting(task, takes_waits_since_ns);
 	if (!wait || !wait->off_ns)
 		return;
 	struct event_wait_lane *lane = bpf_map_lookup_elem(&wait_lanes, &zero);
 	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
 	if (!lane || !counted)
 		return;
+	__u64 off_ns = wait->off_ns, from_ns = start_of_wait(wait);
 	__u64 ready_ns = wait->ready_ns ? wait->ready_ns : now_ns;
 	lane->tid = tid;
-	__u64 blocked_ns = ready_ns - wait->off_ns, queued_ns = now_ns - ready_ns;
+	if (from_ns != off_ns)
+		wait->seen_ns = from_ns;
+	wait->off_ns = 0;
+	asm volatile("" ::: "memory"); /* see put_thread_times() */
+	wait->blocked_ns += ready_ns - off_ns;
+	wait->queued_ns += now_ns - ready_ns;
+	if (ready_ns < from_ns)
+		ready_ns = from_ns;
+	__u64 blocked_ns = ready_ns - from_ns, queued_ns = now_ns - ready_ns;
 	lane->waker = wait->is_decided ? wait->waker : 0;
 	measure_wait(counted, lane, EVENT_WAIT_OFF_CPU, blocked_ns,
 		wait->is_decided
@@ -205,7 +297,6 @@ static __always_inline void end_waiting(void *ctx, struct task_struct *task, __u
 			: select_wait(lane, EVENT_WAIT_OFF_CPU, blocked_ns, !wait->is_new));
 	measure_wait(counted, lane, EVENT_WAIT_RUN_QUEUE, queued_ns,
 		select_wait(lane, EVENT_WAIT_RUN_QUEUE, queued_ns, !wait->is_new));
-	wait->off_ns = 0;
 	if (raises_interrupts && is_selected(lane))
 		raise_interrupt(ctx);
 }
@@ -238,13 +329,66 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	__u32 tid = task->pid;
-	if (!takes_waits)
+	if (!takes_waits || never_waits(task))
 		return 0;
 	struct waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
 	if (wait && wait->off_ns && !wait->ready_ns)
 		wait->ready_ns = bpf_ktime_get_ns();
-	else if (!wait && tid && is_waiter(task) && !task->on_cpu)
-		start_waiting(tid, bpf_ktime_get_ns());
+	else if (!wait && is_waiter(task) && !task->on_cpu)
+		start_waiting(task, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* How the task spent its time up to now. */
+static __always_inline void put_thread_times(struct task_struct *task, const struct waiting *wait,
+	__u64 now_ns, struct event_thread_times *ret)
+{
+	struct task_id id = identify_task(task);
+	struct event_times *times = &ret->times;
+	__u64 off_ns = 0, ready_ns = 0;
+	ret->type = EVENT_THREAD_TIMES;
+	ret->pid = id.pid;
+	ret->tid = id.tid;
+	ret->exec_id = BPF_CORE_READ(task, self_exec_id);
+	ret->time_ns = now_ns;
+	ret->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_probe_read_kernel(ret->comm, sizeof(ret->comm), &task->comm);
+	times->life_ns = now_ns - wait->since_ns;
+	/* A wait may be over meanwhile: that is written first, and then its time. */
+	for (int i = 0; i < 2; i++) {
+		off_ns = *(volatile const __u64 *)&wait->off_ns;
+		ready_ns = wait->ready_ns;
+		times->queued_ns = *(volatile const __u64 *)&wait->queued_ns;
+		times->blocked_ns = *(volatile const __u64 *)&wait->blocked_ns;
+		if (off_ns == *(volatile const __u64 *)&wait->off_ns)
+			break;
+	}
+	if (off_ns && off_ns < now_ns) {
+		ready_ns = end_of_blocked(off_ns, ready_ns, now_ns);
+		times->blocked_ns += ready_ns - off_ns;
+		times->queued_ns += now_ns - ready_ns;
+	}
+	read_thread_account(task, &times->kernel);
+	times->kernel.on_ns -= wait->before.on_ns;
+	times->kernel.queued_ns -= wait->before.queued_ns;
+	times->kernel.voluntary -= wait->before.voluntary;
+	times->kernel.involuntary -= wait->before.involuntary;
+}
+
+/* Of a thread that ends. What it does from here on is not counted. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_end, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct event_thread_times times = {};
+	struct waiting *wait = takes_waits ? bpf_map_lookup_elem(&waiting, &tid) : 0;
+	__u64 now_ns = bpf_ktime_get_ns();
+	if (!wait || !wait->since_ns || (until_ns && now_ns >= until_ns))
+		return 0;
+	times.has_ended = true;
+	put_thread_times(task, wait, now_ns, &times);
+	if (times.tid && !send(&times, sizeof(times), wakeup_flag()))
+		COUNT(thread_times_lost);
 	return 0;
 }
 

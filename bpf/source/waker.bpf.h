@@ -47,9 +47,10 @@ static __always_inline bool decide_wait(struct waiting *wait)
 	struct event_wait_lane *lane = bpf_map_lookup_elem(&wait_lanes, &zero);
 	if (!lane || !wait->off_ns || !wait->ready_ns || wait->is_decided)
 		return false;
+	__u64 from_ns = start_of_wait(wait), ready_ns = wait->ready_ns;
+	__u64 blocked_ns = ready_ns > from_ns ? ready_ns - from_ns : 0;
 	wait->waker = EVENT_WAKER_UNKNOWN;
-	wait->value_ns =
-		select_wait(lane, EVENT_WAIT_OFF_CPU, wait->ready_ns - wait->off_ns, !wait->is_new);
+	wait->value_ns = select_wait(lane, EVENT_WAIT_OFF_CPU, blocked_ns, !wait->is_new);
 	wait->is_decided = true;
 	return wait->value_ns;
 }

@@ -21,6 +21,7 @@ enum {
 	KEPT_CODE = 96, /* with the nodes that it may split */
 	KEPT_UNWOUND = 48,
 	KEPT_TALLY = 64,
+	KEPT_THREAD_TIMES = sizeof(struct layout_thread_times),
 	KEPT_SEGMENT = sizeof(struct layout_segment),
 	KEPT_CHAIN_BYTE = 10, /* a frame takes 6 in the file at least */
 };

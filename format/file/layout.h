@@ -23,7 +23,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 7, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 8, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -63,6 +63,7 @@ enum layout_chunk_type {
 	LAYOUT_CHUNK_ORIGINS = 19,
 	LAYOUT_CHUNK_VALUES = 20,
 	LAYOUT_CHUNK_EVENT_COUNTERS = 21,
+	LAYOUT_CHUNK_THREAD_TIMES = 22,
 	LAYOUT_CHUNK_LABELS = 23,
 };
 
@@ -490,6 +491,18 @@ struct layout_event_tally {
 	enum layout_event_counter counter;
 	uint32_t cpu;
 	uint64_t count, sum; /* of events, and of their values */
+};
+
+/*
+ * How a thread spent its time since it was followed, or since its times were written before: it ran
+ * for what is neither in the run queue nor blocked. Several of a thread add up.
+ */
+struct layout_thread_times {
+	uint32_t thread;
+	uint64_t life_ns, queued_ns, blocked_ns;
+	bool has_kernel; /* the kernel's own accounts of that time are known: */
+	uint64_t kernel_on_ns, kernel_queued_ns;
+	uint64_t voluntary, involuntary; /* times that it left a CPU */
 };
 
 struct layout_end {

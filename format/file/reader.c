@@ -41,6 +41,32 @@ static const char *decode_event_counters(struct reader *reader, struct bytes_cur
 	return NULL;
 }
 
+static const char *decode_thread_times(struct reader *reader, struct bytes_cursor *cursor)
+{
+	while (bytes_left(cursor)) {
+		struct layout_thread_times times = {0};
+		times.thread = bytes_get_u32_varint(cursor);
+		times.life_ns = bytes_get_varint(cursor);
+		times.queued_ns = bytes_get_varint(cursor);
+		times.blocked_ns = bytes_get_varint(cursor);
+		times.has_kernel = bytes_get_varint(cursor) & 1;
+		times.kernel_on_ns = bytes_get_varint(cursor);
+		times.kernel_queued_ns = bytes_get_varint(cursor);
+		times.voluntary = bytes_get_varint(cursor);
+		times.involuntary = bytes_get_varint(cursor);
+		if (cursor->overrun)
+			return FAULT_OVERRUN;
+		if (times.queued_ns > times.life_ns ||
+			times.blocked_ns > times.life_ns - times.queued_ns)
+			return "a thread waited longer than it lived";
+		if (!decode_keep(reader, 1, KEPT_THREAD_TIMES))
+			return DECODE_TOO_MUCH;
+		if (reader->visitor->thread_times)
+			reader->visitor->thread_times(reader->context, &times);
+	}
+	return NULL;
+}
+
 static const char *decode_clocks(struct reader *reader, struct bytes_cursor *cursor)
 {
 	while (bytes_left(cursor)) {
@@ -90,6 +116,7 @@ static decode_fn *const decoders[] = {
 	[LAYOUT_CHUNK_ORIGINS] = decode_origins,
 	[LAYOUT_CHUNK_VALUES] = decode_samples,
 	[LAYOUT_CHUNK_EVENT_COUNTERS] = decode_event_counters,
+	[LAYOUT_CHUNK_THREAD_TIMES] = decode_thread_times,
 	[LAYOUT_CHUNK_LABELS] = decode_labels,
 };
 

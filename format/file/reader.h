@@ -42,6 +42,7 @@ struct reader_visitor {
 	struct chain_map *(*chains)(void *context, uint32_t object);
 	void (*counter)(void *context, const struct layout_counter_value *value);
 	void (*event_tally)(void *context, const struct layout_event_tally *tally);
+	void (*thread_times)(void *context, const struct layout_thread_times *times);
 	void (*clock)(void *context, const struct layout_clock *clock);
 	void (*end)(void *context, const struct layout_end *end);
 	/* Ahead of each chunk; file_bytes as in the result. */

@@ -46,7 +46,7 @@ void writer_destroy(struct writer *writer)
 		&writer->objects.body, &writer->processes.body, &writer->threads.body,
 		&writer->snapshots.body, &writer->labels.body, &writer->mappings, &writer->symbols,
 		&writer->code, &writer->unwound, &writer->counters, &writer->event_counters,
-		&writer->clocks, &writer->out, &writer->payload};
+		&writer->thread_times, &writer->clocks, &writer->out, &writer->payload};
 	for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		bytes_buf_deinit(bufs[i]);
 	vec_deinit(&writer->frames.waiting);
@@ -288,6 +288,17 @@ void writer_event_tally(struct writer *writer, const struct layout_event_tally *
 	bytes_put_varint(&writer->event_counters, tally->sum);
 }
 
+void writer_thread_times(struct writer *writer, const struct layout_thread_times *times)
+{
+	const uint64_t numbers[] = {times->thread, times->life_ns, times->queued_ns,
+		times->blocked_ns, times->has_kernel, times->kernel_on_ns, times->kernel_queued_ns,
+		times->voluntary, times->involuntary};
+	_Static_assert(sizeof(numbers) / sizeof(*numbers) == WRITER_THREAD_TIMES_NUMBERS,
+		"chunks are cut between records");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		bytes_put_varint(&writer->thread_times, numbers[i]);
+}
+
 void writer_clock(struct writer *writer, const struct layout_clock *clock)
 {
 	bytes_put_varint(&writer->clocks, clock->monotonic_ns);
@@ -305,14 +316,15 @@ uint64_t writer_bytes_pending(const struct writer *writer)
 		SAMPLE_BOUND_BYTES = 34,
 		NODE_BOUND_BYTES = 10,
 		FRAME_BOUND_BYTES = 15,
-		CHUNKS_BOUND_BYTES = 18 * LAYOUT_CHUNK_HEADER_BYTES,
+		CHUNKS_BOUND_BYTES = 19 * LAYOUT_CHUNK_HEADER_BYTES,
 	};
 	return CHUNKS_BOUND_BYTES + writer->meta.len + writer->events.body.len +
 	       writer->origins.body.len + writer->unwound.len + writer->objects.body.len +
 	       writer->processes.body.len + writer->threads.body.len + writer->snapshots.body.len +
 	       writer->labels.body.len + writer->mappings.len + writer->symbols.len +
 	       writer->code.len + writer->counters.len + writer->event_counters.len +
-	       writer->clocks.len + writer->samples.len * SAMPLE_BOUND_BYTES +
+	       writer->thread_times.len + writer->clocks.len +
+	       writer->samples.len * SAMPLE_BOUND_BYTES +
 	       writer->nodes.waiting.len * NODE_BOUND_BYTES +
 	       writer->frames.waiting.len * FRAME_BOUND_BYTES;
 }

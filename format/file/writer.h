@@ -63,6 +63,7 @@ void writer_unwound(struct writer *writer, const struct layout_unwound *unwound)
 void writer_chains(struct writer *writer, uint32_t object, const struct chain_map *chains);
 void writer_counter(struct writer *writer, const struct layout_counter_value *value);
 void writer_event_tally(struct writer *writer, const struct layout_event_tally *tally);
+void writer_thread_times(struct writer *writer, const struct layout_thread_times *times);
 void writer_clock(struct writer *writer, const struct layout_clock *clock);
 
 /* Bytes handed to the sink so far, and an upper bound of those that wait. */

@@ -191,6 +191,8 @@ static void put_entities(struct writer *writer)
 	writer_flush_put_numbers(writer, LAYOUT_CHUNK_UNWOUND, UNWOUND_NUMBERS, &writer->unwound);
 	writer_flush_put_table(writer, LAYOUT_CHUNK_LABELS, &writer->labels);
 	writer_flush_put_samples(writer);
+	writer_flush_put_numbers(writer, LAYOUT_CHUNK_THREAD_TIMES, WRITER_THREAD_TIMES_NUMBERS,
+		&writer->thread_times);
 }
 
 static void put_figures(struct writer *writer)

@@ -17,6 +17,10 @@ struct pending_table {
 	uint32_t count;   /* waiting */
 };
 
+enum {
+	WRITER_THREAD_TIMES_NUMBERS = 9, /* of a record, as writer_thread_times() puts it */
+};
+
 struct event_samples {
 	struct layout_tally waiting, written;
 	bool are_values; /* they are of a source of its own */
@@ -36,6 +40,7 @@ struct writer {
 	struct bytes_buf meta;
 	struct pending_table events, origins, objects, processes, threads, snapshots, labels;
 	struct bytes_buf mappings, symbols, code, unwound, counters, event_counters, clocks;
+	struct bytes_buf thread_times;
 	struct {
 		VEC(struct layout_frame) waiting;
 		uint32_t next_id;

@@ -479,6 +479,17 @@ static void merge_copy_on_event_tally(void *context, const struct layout_event_t
 	merge_counters_set(&copy->source_counters, &out);
 }
 
+static void merge_copy_on_thread_times(void *context, const struct layout_thread_times *times)
+{
+	struct merge_copy *copy = context;
+	struct layout_thread_times out = *times;
+	out.thread = id_of(copy, &copy->threads, times->thread);
+	if (!out.thread)
+		out.thread = lost_thread(copy);
+	writer_thread_times(copy->writer, &out);
+	merge_copy_flush_some(copy);
+}
+
 static const struct reader_visitor visitor = {
 	.string = merge_copy_on_string,
 	.event = merge_copy_on_event,
@@ -497,6 +508,7 @@ static const struct reader_visitor visitor = {
 	.chains = merge_copy_on_chains,
 	.counter = merge_copy_on_counter,
 	.event_tally = merge_copy_on_event_tally,
+	.thread_times = merge_copy_on_thread_times,
 	.clock = merge_copy_on_clock,
 	.end = merge_copy_on_end,
 };

@@ -90,9 +90,11 @@ struct event_source {
 	struct err *(*start)(struct source *source, uint64_t now_ns)ERR_MUST_CHECK;
 	/* When it returns no event counts any more, and no sample of one is under way. */
 	void (*stop)(struct source *source, uint64_t now_ns);
+	/* NULL, or called where a file ends: what is under way is divided, see finish_some(). */
+	void (*divide)(struct source *source, uint64_t now_ns);
 	/*
-	 * NULL, or called after stop() until it returns false: makes samples of what was still
-	 * under way then, some at a time, so that the ring can be emptied in between.
+	 * NULL, or called after stop() or divide() until it returns false: makes samples of what
+	 * was still under way then, some at a time, so that the ring can be emptied in between.
 	 */
 	bool (*finish_some)(struct source *source);
 	/*

@@ -113,6 +113,13 @@ void sources_stop(struct sources *sources, uint64_t now_ns)
 		source->row->stop(source, now_ns);
 }
 
+void sources_divide(struct sources *sources, uint64_t now_ns)
+{
+	vec_each(sources, source)
+		if (source->row->divide)
+			source->row->divide(source, now_ns);
+}
+
 bool sources_finish_some(struct sources *sources)
 {
 	bool is_more = false;

@@ -31,7 +31,9 @@ struct err *sources_attach(
 	struct sources *sources, const struct source_place *place) ERR_MUST_CHECK;
 struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
 void sources_stop(struct sources *sources, uint64_t now_ns);
-/* After sources_stop(), until it is false; the ring is to be emptied in between. */
+/* Where a file ends, and sampling goes on. */
+void sources_divide(struct sources *sources, uint64_t now_ns);
+/* After both, until it is false; the ring is to be emptied in between. */
 bool sources_finish_some(struct sources *sources);
 /* What sources kept of a process's program image, or of all. */
 void sources_end_kept(struct sources *sources, const struct source_image *image, source_kept_fn *fn,

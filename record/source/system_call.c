@@ -1,5 +1,6 @@
 #include "record/source/system_call.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "format/file/layout.h"
 #include "format/machine/machine.h"
 #include "record/event_spec.h"
+#include "record/feature.h"
 #include "record/source/duration.h"
 #include "record/source/source_kernel.h"
 
@@ -18,6 +20,7 @@ struct system_call_state {
 	struct duration duration;
 	uint64_t wanted[EVENT_MAX_SYSCALLS / 64]; /* bits; where there are none, all */
 	bool wants_some;
+	int thread_ends; /* the tracepoint where places of threads are given back; 0: not open */
 };
 
 static struct err *want_syscall(struct system_call_state *state, const char *name)
@@ -70,6 +73,7 @@ static void system_call_load(struct source *source, struct sample_bpf *bpf)
 	struct system_call_state *state = source->state;
 	duration_load(&state->duration, bpf, calls);
 	bpf_program__set_autoload(bpf->progs.on_syscall_enter, true);
+	bpf_program__set_autoload(bpf->progs.on_syscall_thread_end, true);
 	bpf_map__set_max_entries(bpf->maps.open_syscalls, EVENT_MAX_OPEN_SYSCALLS);
 	bpf->bss->wants_some_syscalls = state->wants_some;
 	for (size_t i = 0; i < EVENT_MAX_SYSCALLS / 64; i++)
@@ -84,9 +88,20 @@ static struct err *system_call_attach(struct source *source, const struct source
 		duration_program(&state->duration, calls)};
 	int walks;
 	try(source_kernel_program(place->bpf, source->row->program, &walks));
+	state->thread_ends = bpf_raw_tracepoint_open(
+		"sched_process_exit", bpf_program__fd(place->bpf->progs.on_syscall_thread_end));
+	if (state->thread_ends < 0)
+		return feature_explain(err_sys(
+			-state->thread_ends, "cannot attach to the tracepoint sched_process_exit"));
 	return duration_open(&state->duration, names, programs,
 		"system calls cannot be recorded: this kernel has no tracepoints of them "
 		"(CONFIG_FTRACE_SYSCALLS)");
+}
+
+static void close_thread_ends(struct system_call_state *state)
+{
+	if (state->thread_ends > 0)
+		mem_close_fd(&state->thread_ends);
 }
 
 static struct err *system_call_start(struct source *source, uint64_t now_ns)
@@ -100,6 +115,7 @@ static void system_call_stop(struct source *source, uint64_t now_ns)
 	struct system_call_state *state = source->state;
 	(void)now_ns;
 	duration_stop(&state->duration, source);
+	close_thread_ends(state);
 	duration_close(&state->duration);
 	source_kernel_settle(source, state->duration.bpf);
 }
@@ -121,6 +137,7 @@ static struct err *system_call_update(struct source *source, uint64_t now_ns)
 static void system_call_release(struct source *source)
 {
 	struct system_call_state *state = source->state;
+	close_thread_ends(state);
 	duration_deinit(&state->duration);
 	mem_free(state);
 }

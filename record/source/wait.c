@@ -7,6 +7,7 @@
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
 #include "format/file/layout.h"
 #include "record/feature.h"
 #include "record/source/event_tally.h"
@@ -16,7 +17,7 @@
 #include "record/source/switch_interrupts.h"
 
 enum {
-	WAIT_TRACEPOINTS = 5,
+	WAIT_TRACEPOINTS = 6,
 };
 
 struct wait_state {
@@ -32,6 +33,7 @@ struct wait_state {
 	struct bpf_link *sleepers; /* the iterator over tasks that sleep at the end; NULL: none */
 	int sleepers_fd;
 	bool has_ended;
+	struct str hint;
 };
 
 static const struct wait_event {
@@ -95,6 +97,8 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	state->sleeper = functions[COPIES_OF_OTHERS].is_there ? bpf->progs.on_sleeper
 							      : bpf->progs.on_sleeper_without_copy;
 	bpf_program__set_autoload(state->sleeper, true);
+	bpf_program__set_autoload(bpf->progs.on_division, true);
+	bpf_program__set_autoload(bpf->progs.on_thread_end, true);
 }
 
 /* NULL for the name: the program has it. False with *err as it was: there is none. */
@@ -135,7 +139,8 @@ static struct err *wait_attach(struct source *source, const struct source_place 
 {
 	struct wait_state *state = source->state;
 	const struct bpf_program *scheduler[] = {place->bpf->progs.on_waking,
-		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_switch};
+		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_thread_end,
+		place->bpf->progs.on_switch};
 	int program;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
 	try(attach_follower(state, place, program));
@@ -183,6 +188,25 @@ static void close_events(struct wait_state *state)
 	switch_interrupts_close(&state->interrupts);
 }
 
+/* Runs the iterator to its end. It writes nothing. */
+static void mark_waits(struct wait_state *state)
+{
+	char byte;
+	struct bpf_link *marks = bpf_program__attach_iter(state->bpf->progs.on_division, NULL);
+	CLEANUP_FD int fd = marks ? bpf_iter_create(bpf_link__fd(marks)) : -1;
+	while (fd >= 0 && read(fd, &byte, sizeof(byte)) > 0)
+		;
+	bpf_link__destroy(marks);
+}
+
+static void begin_sleepers(struct wait_state *state)
+{
+	mark_waits(state);
+	state->sleepers = bpf_program__attach_iter(state->sleeper, NULL);
+	if (state->sleepers)
+		state->sleepers_fd = bpf_iter_create(bpf_link__fd(state->sleepers));
+}
+
 /* The programs run with preemption off: when a grace period is over, none is under way. */
 static void wait_stop(struct source *source, uint64_t now_ns)
 {
@@ -190,14 +214,24 @@ static void wait_stop(struct source *source, uint64_t now_ns)
 	struct sample_bpf__bss *bss = state->bpf->bss;
 	bool has_taken = bss->takes_waits;
 	bss->waits_end_ns = bss->until_ns && bss->until_ns < now_ns ? bss->until_ns : now_ns;
-	bss->takes_waits = false;
+	bss->takes_waits = bss->divides_waits = false;
 	close_events(state);
 	source_kernel_settle(source, state->bpf);
 	state->has_ended = true;
 	if (has_taken)
-		state->sleepers = bpf_program__attach_iter(state->sleeper, NULL);
-	if (state->sleepers)
-		state->sleepers_fd = bpf_iter_create(bpf_link__fd(state->sleepers));
+		begin_sleepers(state);
+}
+
+/* The tasks go on: what they wait for then is divided. */
+static void wait_divide(struct source *source, uint64_t now_ns)
+{
+	struct wait_state *state = source->state;
+	struct sample_bpf__bss *bss = state->bpf->bss;
+	if (!bss->takes_waits)
+		return;
+	bss->waits_end_ns = now_ns;
+	bss->divides_waits = true;
+	begin_sleepers(state);
 }
 
 static void end_sleepers(struct wait_state *state)
@@ -257,11 +291,33 @@ static struct err *wait_read_counters(
 	return NULL;
 }
 
+/* What was not followed, which no counter of events has. */
+static const char *wait_hint(const struct source *source)
+{
+	struct wait_state *state = source->state;
+	const struct sample_bpf__bss *bss = state->bpf->bss;
+	str_truncate(&state->hint, 0);
+	if (bss->waiting_full)
+		str_printf(&state->hint,
+			"%llu waits are not in the recording: more than %d threads were followed "
+			"at "
+			"a time; choose processes (-p) or a user (-u)",
+			(unsigned long long)bss->waiting_full, EVENT_MAX_WAITING);
+	else if (bss->thread_times_lost)
+		str_printf(&state->hint,
+			"the times of %llu threads are not in the recording: a larger buffer (-m) "
+			"has "
+			"room for them",
+			(unsigned long long)bss->thread_times_lost);
+	return state->hint.len ? str_text(&state->hint) : NULL;
+}
+
 static void wait_release(struct source *source)
 {
 	close_events(source->state);
 	end_sleepers(source->state);
 	growing_period_deinit(&((struct wait_state *)source->state)->period);
+	str_deinit(&((struct wait_state *)source->state)->hint);
 	mem_free(source->state);
 }
 
@@ -275,10 +331,12 @@ const struct event_source wait_source = {
 	.attach = wait_attach,
 	.start = wait_start,
 	.stop = wait_stop,
+	.divide = wait_divide,
 	.finish_some = wait_finish_some,
 	.read_counters = wait_read_counters,
 	.release = wait_release,
 	.update = wait_update,
 	.renew_cpu = wait_renew_cpu,
 	.raised_period = wait_raised_period,
+	.hint = wait_hint,
 };

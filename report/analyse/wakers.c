@@ -148,3 +148,15 @@ bool wakers_add(struct profile *profile)
 	map_deinit(&waking.stacks);
 	return true;
 }
+
+struct wakers_known wakers_count_known(const struct profile *profile)
+{
+	struct wakers_known known = {0};
+	vec_each(&profile->samples, sample) {
+		if (profile->events.data[sample->event].wait != PROFILE_WAIT_BLOCKED)
+			continue;
+		known.waits++;
+		known.unknown += profile->stacks.data[sample->stack].waker == PROFILE_WAKER_UNKNOWN;
+	}
+	return known;
+}

@@ -19,4 +19,10 @@ const char *waker_name(const struct profile *profile, uint32_t waker, bool is_in
 /* By waker, whether its stack is that of an interrupt; to be freed. */
 bool *wakers_find_interrupts(const struct profile *profile);
 
+/* Samples of waits for something, and those of them of which it is not known who ended them. */
+struct wakers_known {
+	uint64_t waits, unknown;
+};
+struct wakers_known wakers_count_known(const struct profile *profile);
+
 #endif

@@ -594,6 +594,7 @@ static const struct reader_visitor visitor = {
 	.chains = load_on_chains,
 	.counter = load_on_counter,
 	.event_tally = load_on_event_tally,
+	.thread_times = loading_on_thread_times,
 	.clock = load_on_clock,
 	.end = load_on_end,
 	.progress = load_on_progress,

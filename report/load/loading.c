@@ -47,3 +47,11 @@ uint32_t loading_add_stack(struct loading *loading, uint32_t user, uint32_t kern
 	vec_push(&profile->stacks, (struct profile_stack){.user = user, .kernel = kernel});
 	return (uint32_t)profile->stacks.len - 1;
 }
+
+/* Of a thread that damage took nothing is known. */
+void loading_on_thread_times(void *context, const struct layout_thread_times *times)
+{
+	struct profile *profile = ((struct loading *)context)->profile;
+	if (times->thread && times->thread < profile->threads.len)
+		vec_push(&profile->thread_times, *times);
+}

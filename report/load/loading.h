@@ -54,4 +54,7 @@ uint32_t loading_add_node(
  */
 uint32_t loading_add_stack(struct loading *loading, uint32_t user, uint32_t kernel);
 
+/* What the reader visits: the context is a struct loading. */
+void loading_on_thread_times(void *context, const struct layout_thread_times *times);
+
 #endif

@@ -24,6 +24,7 @@ void profile_destroy(struct profile *profile)
 	vec_deinit(&profile->stacks);
 	vec_deinit(&profile->wakers);
 	vec_deinit(&profile->labels);
+	vec_deinit(&profile->thread_times);
 	vec_deinit(&profile->samples);
 	vec_deinit(&profile->symbols);
 	vec_deinit(&profile->codes);

@@ -239,7 +239,8 @@ struct profile {
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_waker) wakers; /* empty where none was recorded */
 	VEC(struct profile_label) labels;
-	VEC(struct profile_sample) samples; /* by time */
+	VEC(struct layout_thread_times) thread_times; /* of threads that are in `threads` */
+	VEC(struct profile_sample) samples;           /* by time */
 	VEC(struct profile_symbol) symbols;
 	VEC(struct profile_code) codes; /* by place, then by time */
 	VEC(struct profile_function) functions;

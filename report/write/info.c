@@ -7,11 +7,13 @@
 #include "format/base/hex.h"
 #include "format/file/first_sources.h"
 #include "report/analyse/stack_counts.h"
+#include "report/analyse/wakers.h"
 #include "report/model/text/json.h"
 #include "report/name/script_frames.h"
 #include "report/write/cause_words.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/health.h"
+#include "report/write/thread_life.h"
 
 /*
  * Many entities can share one long path: a list stops when it has become this long, and says how
@@ -278,6 +280,18 @@ static void put_balances(const struct profile *profile, struct str *out)
 	health_put_losses(profile, out);
 }
 
+/* Waits that began, or go on, outside of the recording have no waker in it, either. */
+static void put_wakers(const struct profile *profile, struct str *out)
+{
+	if (!profile->wakers.len)
+		return;
+	struct wakers_known known = wakers_count_known(profile);
+	str_printf(out, "%-14s known of %llu of %llu waits (%.1f%%), unknown of %llu\n", "wakers",
+		(unsigned long long)(known.waits - known.unknown), (unsigned long long)known.waits,
+		profile_percent(known.waits - known.unknown, known.waits),
+		(unsigned long long)known.unknown);
+}
+
 static void info_put_stacks(const struct facts *facts, struct str *out)
 {
 	const struct stack_counts *stacks = &facts->stacks;
@@ -394,6 +408,8 @@ static void put_counts(const struct facts *facts, struct str *out)
 			(double)profile->file.file_bytes / (double)samples);
 	str_putc(out, '\n');
 	put_balances(profile, out);
+	thread_life_put(profile, out);
+	put_wakers(profile, out);
 	info_put_stacks(facts, out);
 	put_script_frames(facts, out);
 	if (profile->nr_stale)
@@ -678,6 +694,9 @@ void info_put_json(const struct profile *profile, struct str *out)
 			(unsigned long long)counters[i]);
 	str_puts(out, "},\n");
 	put_json_sources(profile, out);
+	thread_life_put_json(profile, out);
+	if (profile->wakers.len)
+		put_json_count(out, "unknown_wakers", wakers_count_known(profile).unknown);
 	str_puts(out, "  ");
 	put_json_meta(profile->meta.data, profile->meta.len, out);
 	str_puts(out, ",\n");

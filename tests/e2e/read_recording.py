@@ -11,7 +11,7 @@ import zlib
 
 META, STRINGS, OBJECTS, PROCESSES, THREADS, MAPPINGS, FRAMES, STACKS = range(1, 9)
 SAMPLES, SYMBOLS, COUNTERS, EVENTS, CLOCKS, END, SNAPSHOTS, CODE = range(9, 17)
-ORIGINS, VALUES, EVENT_COUNTERS, LABELS = 19, 20, 21, 23
+ORIGINS, VALUES, EVENT_COUNTERS, THREAD_TIMES, LABELS = 19, 20, 21, 22, 23
 MAX_PAYLOAD = 16 << 20
 COUNTER_NAMES = {
     1: "ticks", 2: "idle", 3: "filtered", 4: "samples", 5: "lost_ring",
@@ -85,6 +85,7 @@ class Recording:
         self.snapshots, self.found, self.labels = {}, {}, {}
         self.counters, self.clocks, self.end = {}, [], None
         self.event_counters = {}
+        self.thread_times = []
         self.damaged_bytes = self.unknown_chunks = self.lost_chunks = 0
 
 
@@ -256,6 +257,12 @@ def read_event_counters(rec, cursor):
         rec.event_counters[source, counter, cpu] = (cursor.varint(), cursor.varint())
 
 
+def read_thread_times(rec, cursor):
+    while cursor.left():
+        keys = ("thread", "life", "queued", "blocked", "flags", "kernel_on", "kernel_queued", "voluntary", "involuntary")
+        rec.thread_times.append({key: cursor.varint() for key in keys})
+
+
 def read_clocks(rec, cursor):
     while cursor.left():
         rec.clocks.append((cursor.varint(), cursor.varint()))
@@ -271,7 +278,7 @@ DECODERS = {
     SAMPLES: read_samples, SYMBOLS: read_symbols, COUNTERS: read_counters, EVENTS: read_events,
     CLOCKS: read_clocks, END: read_end, SNAPSHOTS: read_snapshots,
     CODE: read_code, ORIGINS: read_origins, VALUES: read_samples,
-    EVENT_COUNTERS: read_event_counters, LABELS: read_labels,
+    THREAD_TIMES: read_thread_times, EVENT_COUNTERS: read_event_counters, LABELS: read_labels,
 }
 
 

@@ -94,6 +94,36 @@ test_wall_is_all_of_a_threads_life() {
 		fail "three threads lived 0.3 s each, recorded were $lived ns"
 }
 
+# Of each thread, to the ns; and the kernel's own accounts say the same, within what a switch takes.
+test_life_is_running_and_waiting() {
+	record_waits offcpu runq -- long_sleeps 5 queueing 3
+	"$EBPROF" info --json ebprof.data >json
+	jq -e '.thread_times.threads | length == 4 and all(.running_ns + .queued_ns + .blocked_ns == .life_ns)' json >/dev/null ||
+		fail "lives: $(jq -c .thread_times json)"
+	jq -e 'def near(a; b): (a - b | fabs) <= 0.02 * .life_ns + 3e6;
+		.thread_times.threads | all(near(.running_ns; .kernel_running_ns) and near(.queued_ns; .kernel_queued_ns))' json >/dev/null ||
+		fail "the kernel has others: $(jq -c .thread_times json)"
+	"$EBPROF" info ebprof.data | grep -q "^threads' time  .* running + .* in run queues + .* blocked" ||
+		fail "info: $("$EBPROF" info ebprof.data)"
+}
+
+# What there is of a wait when a file ends is in that file, and the rest in the next.
+test_waits_are_divided_by_files() {
+	run "$EBPROF" record -e offcpu --switch-output=1s -o part -- sleep 2.5
+	want_status 0 record
+	local files=(part*) file slept=0 lived=0
+	((${#files[@]} >= 2)) || fail "files: ${files[*]}"
+	for file in "${files[@]}"; do
+		cp "$file" ebprof.data
+		want_balance
+		(($(tally samples sum) > 0)) || fail "$file has no wait"
+		slept=$((slept + $(tally events sum)))
+		lived=$((lived + $("$EBPROF" info --json ebprof.data | jq .thread_times.blocked_ns)))
+	done
+	((slept > 2450000000 && slept < 2800000000)) || fail "slept 2.5 s, recorded are $slept ns"
+	((lived - slept < 20000000 && slept - lived < 20000000)) || fail "threads were blocked $lived ns, their waits are $slept"
+}
+
 # Those of other processes are no waits of the target's.
 test_only_the_targets() {
 	"$WORKLOADS/waits" long_sleeps 200 >other &

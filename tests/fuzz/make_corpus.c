@@ -213,6 +213,8 @@ static void make_values(struct bytes_buf *out)
 			.count = i,
 			.sum = i * i};
 		writer_event_tally(writer, &tally);
+		writer_thread_times(writer,
+			&(struct layout_thread_times){i, 100 * i, i, 9 * i, i % 2, i, i, i, i});
 		writer_sample(writer, &(struct layout_sample){.time_ns = 1000000000 + i * 1000000,
 					      .event = i % 3 ? id : 1,
 					      .thread = 1,

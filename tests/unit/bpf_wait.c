@@ -306,6 +306,105 @@ TEST(a_sleeper_that_was_never_seen_has_waited_all_the_time)
 	check_sample(0, EVENT_WAIT_OFF_CPU, 7000, 7000);
 }
 
+static void divide_and_take(void)
+{
+	struct unwind_registers regs = {.ip = CODE + 1};
+	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
+	emulate_divided_sleeper(SELF, &regs);
+}
+
+/* What there is of it is in the file that ends, the rest in the next one. */
+TEST(a_wait_is_divided_where_a_file_ends)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 5000;
+	emulate_division(SELF);
+	emulated.time_ns += 40;
+	divide_and_take();
+	check_sample(0, EVENT_WAIT_OFF_CPU, 5000, 5000);
+	emulated.time_ns += 2960;
+	emulate_division(SELF);
+	divide_and_take();
+	check_sample(1, EVENT_WAIT_OFF_CPU, 3000, 3000);
+	emulated.time_ns += 2000;
+	emulate_waking(SELF);
+	emulated.time_ns += 1500;
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	check_sample(2, EVENT_WAIT_OFF_CPU, 2000, 2000);
+	check_sample(3, EVENT_WAIT_RUN_QUEUE, 1500, 1500);
+	check_tally(EVENT_COUNTER_EVENTS, 4, 11500);
+	check_tally(EVENT_COUNTER_SAMPLES, 4, 11500);
+}
+
+/* It is over before its stack was taken: what was before is lost, and no more. */
+TEST(a_marked_wait_that_ends_is_counted_once)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 5000;
+	emulate_division(SELF);
+	emulated.time_ns += 2000;
+	emulate_waking(SELF);
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	check_sample(0, EVENT_WAIT_OFF_CPU, 2000, 2000);
+	divide_and_take();
+	divide_and_take();
+	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 2000);
+	check_tally(EVENT_COUNTER_LOST_BUSY, 1, 5000);
+}
+
+/* ... likewise, and the task is gone. */
+TEST(a_marked_wait_of_a_task_that_dies_is_counted_once)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 5000;
+	emulate_division(SELF);
+	emulated.time_ns += 2000;
+	emulate_waking(SELF);
+	emulate_switch(OTHER, SELF, true, 0);
+	come_back();
+	emulate_switch(SELF, OTHER, false, DIES);
+	divide_and_take();
+	check_tally(EVENT_COUNTER_EVENTS, 2, 7000);
+	check_tally(EVENT_COUNTER_LOST_BUSY, 1, 5000);
+}
+
+TEST(a_life_is_running_and_waiting)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	sleep_and_queue(5000, 70); /* it is followed from the beginning of this on */
+	emulated.time_ns += 900;
+	sleep_and_queue(3000, 30);
+	emulated.time_ns += 1000;
+	emulate_thread_end(SELF);
+	CHECK_INT(emulated_count(EVENT_THREAD_TIMES), 1);
+	const struct event_thread_times *times = emulated_record(EVENT_THREAD_TIMES, 0);
+	CHECK_INT(times->tid, SELF);
+	CHECK(times->has_ended);
+	CHECK_INT(times->times.life_ns, 10000);
+	CHECK_INT(times->times.blocked_ns, 8000);
+	CHECK_INT(times->times.queued_ns, 100);
+}
+
+/* A wait that goes on counts up to now. */
+TEST(a_life_that_goes_on_is_told_where_a_file_ends)
+{
+	boot(SESSION_WAIT_OFF_CPU);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 4000;
+	emulate_division(SELF);
+	divide_and_take();
+	const struct event_thread_times *times = emulated_record(EVENT_THREAD_TIMES, 0);
+	CHECK(times && !times->has_ended);
+	CHECK_INT(times->times.life_ns, 4000);
+	CHECK_INT(times->times.blocked_ns, 4000);
+}
+
 TEST(a_task_that_has_just_come_is_no_sleeper)
 {
 	boot(SESSION_WAIT_OFF_CPU);

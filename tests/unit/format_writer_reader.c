@@ -95,6 +95,8 @@ static void put_extremes(struct writer *writer)
 	writer_sample(writer, &(struct layout_sample){0, m, m, LAYOUT_MAX_CPUS - 1, m, m, big, m, m,
 				      0, m, m, m, m});
 	writer_sample(writer, &(struct layout_sample){big, m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+	writer_thread_times(writer,
+		&(struct layout_thread_times){m, big, 5, big - 5, true, big, big, big, big});
 	writer_clock(writer, &(struct layout_clock){big, big});
 	writer_counter(writer,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});
@@ -137,6 +139,8 @@ TEST(extreme_values_round_trip)
 				      0, m, m, m, m});
 	log_sample(&expected,
 		&(struct layout_sample){big / 1000 * 1000, m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+	log_thread_times(&expected,
+		&(struct layout_thread_times){m, big, 5, big - 5, true, big, big, big, big});
 	log_clock(&expected, &(struct layout_clock){big, big});
 	log_counter(&expected,
 		&(struct layout_counter_value){(enum layout_counter)m, LAYOUT_MAX_CPUS - 1, big});

@@ -149,6 +149,15 @@ static void log_event_tally(void *log, const struct layout_event_tally *it)
 		(unsigned)it->counter, it->cpu, (ull)it->count, (ull)it->sum);
 }
 
+static void log_thread_times(void *log, const struct layout_thread_times *it)
+{
+	str_printf(log,
+		"times of thread %u: %llu %llu %llu kernel %d %llu %llu switches %llu %llu\n",
+		it->thread, (ull)it->life_ns, (ull)it->queued_ns, (ull)it->blocked_ns,
+		it->has_kernel, (ull)it->kernel_on_ns, (ull)it->kernel_queued_ns,
+		(ull)it->voluntary, (ull)it->involuntary);
+}
+
 static void log_clock(void *log, const struct layout_clock *it)
 {
 	str_printf(log, "clock %llu %llu\n", (ull)it->monotonic_ns, (ull)it->realtime_ns);
@@ -177,6 +186,7 @@ static const struct reader_visitor log_visitor = {
 	.code = log_code,
 	.counter = log_counter,
 	.event_tally = log_event_tally,
+	.thread_times = log_thread_times,
 	.clock = log_clock,
 	.end = log_end,
 };

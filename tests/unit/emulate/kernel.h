@@ -221,6 +221,10 @@ void emulate_new_task(uint32_t tid);
 void emulate_wait_end(const struct unwind_registers *regs);
 /* The task, asleep with these registers, when waits end to count. */
 void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs);
+/* A file ends: the task's wait is marked; and later, what was marked is taken. */
+void emulate_division(uint32_t tid);
+void emulate_divided_sleeper(uint32_t tid, const struct unwind_registers *regs);
+void emulate_thread_end(uint32_t tid);
 struct event_tally emulated_wait_tally(enum event_counter counter);
 
 /* ---- durations ---- */

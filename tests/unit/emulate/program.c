@@ -47,6 +47,9 @@ int on_switch(unsigned long long *ctx);
 int on_waking(struct task_struct *task);
 int on_wakeup_new(struct task_struct *task);
 struct bpf_iter__task;
+int on_division(struct bpf_iter__task *ctx);
+int on_thread_end(struct task_struct *task);
+int on_syscall_thread_end(struct bpf_raw_tracepoint_args *ctx);
 int on_sleeper(struct bpf_iter__task *ctx);
 int on_sleeper_without_copy(struct bpf_iter__task *ctx);
 int on_wait(struct bpf_raw_tracepoint_args *ctx);
@@ -469,15 +472,42 @@ void emulate_wait_end(const struct unwind_registers *regs)
 	on_wait(&none);
 }
 
+static void visit_with(int (*program)(struct bpf_iter__task *ctx), uint32_t tid)
+{
+	struct task_struct *task = &process.task->task;
+	task->pid = (int)tid;
+	program(&(struct bpf_iter__task){.meta = &(struct bpf_iter_meta){0}, .task = task});
+}
+
 void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs)
 {
 	struct bpf_perf_event_data context;
 	begin(regs, &context);
 	put_registers(saved_registers(), regs);
 	waits_end_ns = emulated.time_ns;
-	struct task_struct *task = &process.task->task;
-	task->pid = (int)tid;
-	on_sleeper(&(struct bpf_iter__task){.meta = &(struct bpf_iter_meta){0}, .task = task});
+	divides_waits = false;
+	visit_with(on_division, tid);
+	visit_with(on_sleeper, tid);
+}
+
+void emulate_division(uint32_t tid)
+{
+	waits_end_ns = emulated.time_ns;
+	divides_waits = true;
+	visit_with(on_division, tid);
+}
+
+void emulate_divided_sleeper(uint32_t tid, const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	put_registers(saved_registers(), regs);
+	visit_with(on_sleeper, tid);
+}
+
+void emulate_thread_end(uint32_t tid)
+{
+	on_thread_end(task_numbered(tid));
 }
 
 /* ---- durations ---- */
