@@ -7,6 +7,7 @@
 #include "report/name/demangle/demangle.h"
 #include "report/tui/group_actions.h"
 #include "report/write/info.h"
+#include "report/write/longest_waits.h"
 
 void app_init(struct app *app, const struct app_options *options)
 {
@@ -250,6 +251,26 @@ static void show_info(struct app *app, enum action action)
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
 
+/* By the names that there are by now: those of the profile may be changing. */
+static void show_waits(struct app *app, enum action action)
+{
+	(void)action;
+	const struct model_names *names = app->model->names;
+	struct profile named = *app->model->profile;
+	struct str text = {0};
+	named.functions.data = names->functions.data;
+	named.functions.len = names->functions.len;
+	named.frames.data = names->frames.data;
+	named.frames.len = names->frames.len;
+	named.objects.data = names->objects.data;
+	named.objects.len = names->objects.len;
+	if (longest_waits_put(&named, &text))
+		overlay_open_text(&app->overlay, "Longest waits of the recording", &text);
+	else
+		app_say(app, "no waits: record -e offcpu, runq or wall has them");
+	str_deinit(&text);
+}
+
 static void open_menu(struct app *app, enum action action)
 {
 	(void)action;
@@ -419,6 +440,7 @@ static const struct action_row {
 	{ACTION_GROUP_NONE, ACTION_GROUP_EVENT, true, group_actions_choose},
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
 	{ACTION_INFO, ACTION_INFO, true, show_info},
+	{ACTION_WAITS, ACTION_WAITS, true, show_waits},
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},
 	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},
 	{ACTION_NO_NATIVE, ACTION_NO_NATIVE, false, hide_native},
