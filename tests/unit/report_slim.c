@@ -429,3 +429,38 @@ TEST(nothing_is_no_baseline)
 		"no samples");
 	profile_destroy(profile);
 }
+
+/* The leaf of a system call is made of its number: of the same stack it tells samples apart. */
+TEST(system_calls_are_kept)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x10, "main"));
+	for (uint32_t number = 1; number <= 3; number++)
+		writer_sample(fixture.writer, &(struct layout_sample){
+						      .time_ns = fixture.time_ns += 1000000,
+						      .event = fixture.event,
+						      .thread = thread,
+						      .user_stack = stack,
+						      .weight = number,
+						      .syscall = number == 3 ? 1 : number,
+					      });
+	struct profile *profile = fixture_profile(&fixture);
+	struct bytes_buf bytes = {0};
+	slim_of(profile, 0, &bytes);
+	struct profile *slim = load_bytes(&bytes);
+	uint64_t weights[3] = {0};
+	vec_each(&slim->samples, sample) {
+		uint32_t number = slim->stacks.data[sample->stack].syscall;
+		CHECK(number < 3);
+		weights[number < 3 ? number : 0] += sample->weight;
+	}
+	CHECK_INT(weights[0], 0);
+	CHECK_INT(weights[1], 4);
+	CHECK_INT(weights[2], 2);
+	profile_destroy(slim);
+	profile_destroy(profile);
+	bytes_buf_deinit(&bytes);
+}

@@ -2,7 +2,8 @@
  * A baseline: the runs of one program as a recording that is small, and needs no other file. What
  * is compared later is kept: the samples of each run and their weights, stacks, functions, inlined
  * functions, lines. What only tells one run is left out: when and on which CPU a sample was taken,
- * which of the threads of one name it was, what was mapped where, which instruction of a line.
+ * which of the threads of one name it was, what was mapped where, which instruction of a line, who
+ * ended a wait.
  *
  * Every run keeps its first and its last time.
  */

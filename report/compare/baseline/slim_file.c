@@ -240,6 +240,7 @@ static void slim_file_put_group(
 			.thread = group->thread + 1,
 			.user_stack = group->user,
 			.kernel_stack = group->kernel,
+			.syscall = group->syscall,
 			.weight = group->weight / group->samples +
 				  (i < group->weight % group->samples),
 		};

@@ -41,7 +41,10 @@ static int slim_stack_compare_groups(const void *a, const void *b)
 	    by_event = slim_stack_compare(x->event, y->event);
 	int by_user = slim_stack_compare(x->user, y->user),
 	    by_kernel = slim_stack_compare(x->kernel, y->kernel);
-	return by_thread ? by_thread : by_event ? by_event : by_user ? by_user : by_kernel;
+	int by_stack = by_user ? by_user : by_kernel;
+	if (by_thread || by_event || by_stack)
+		return by_thread ? by_thread : by_event ? by_event : by_stack;
+	return slim_stack_compare(x->syscall, y->syscall);
 }
 
 static void join_groups(struct slim_stacks *stacks)
@@ -176,6 +179,7 @@ static void slim_stack_take_samples(struct taking *taking, const uint32_t *threa
 			.event = sample->event,
 			.user = take_node(taking, stack->user),
 			.kernel = take_node(taking, stack->kernel),
+			.syscall = stack->syscall,
 			.samples = 1,
 			.weight = sample->weight,
 		};

@@ -25,6 +25,7 @@ struct slim_node {
 struct slim_group {
 	uint32_t thread, event;
 	uint32_t user, kernel; /* nodes */
+	uint32_t syscall;      /* as the profile's stacks have it */
 	uint64_t samples, weight;
 };
 
