@@ -300,10 +300,10 @@ static int report_in_terminal(struct report_options *options, const struct input
 /* What only a text can show asks for one, and so does what is no terminal. */
 static bool wants_terminal(const struct report_options *options)
 {
-	bool asks_for_text = options->is_text || options->select.leaks || options->shows_sums ||
-			     options->shows_waits || options->shows_wakers ||
-			     options->select.hidden_reasons.len || options->chooses_columns ||
-			     options->limits_percent || options->max_depth;
+	bool asks_for_text = options->is_text || options->shows_sums || options->shows_waits ||
+			     options->shows_wakers || options->select.hidden_reasons.len ||
+			     options->chooses_columns || options->limits_percent ||
+			     options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
 		return false;

@@ -263,17 +263,6 @@ static struct err *check_words(const struct select_options *options, const struc
 	return NULL;
 }
 
-/* What was allocated a moment ago is often freed a moment later. */
-static void drop_newest(struct profile *profile)
-{
-	uint64_t limit_ns = profile->last_ns - (profile->last_ns - profile->first_ns) / 10;
-	size_t kept = 0;
-	vec_each(&profile->samples, sample)
-		if (sample->time_ns < limit_ns)
-			profile->samples.data[kept++] = *sample;
-	profile->samples.len = kept;
-}
-
 struct err *select_load(const struct select_options *options, const struct input *input,
 	bool is_one_of_several, struct profile **ret)
 {
@@ -291,8 +280,6 @@ struct err *select_load(const struct select_options *options, const struct input
 		profile_destroy(profile);
 		return err_wrap(err, "%s", input->name);
 	}
-	if (options->leaks)
-		drop_newest(profile);
 	*ret = profile;
 	return NULL;
 }
@@ -316,6 +303,8 @@ struct filter select_filter(const struct select_options *options)
 		.languages = {options->languages.data, options->languages.len},
 		.labels = {options->labels.data, options->labels.len},
 		.no_native = options->no_native,
+		/* What was allocated a moment ago is often freed a moment later. */
+		.without_newest = options->leaks,
 		.pids = {options->pids.data, options->pids.len},
 		.tids = {options->tids.data, options->tids.len},
 		.cpus = {options->cpus.data, options->cpus.len},

@@ -121,8 +121,20 @@ struct filter filter_of_names(const struct filter *filter)
 	};
 }
 
+static void drop_newest(struct profile *profile)
+{
+	uint64_t limit_ns = profile->last_ns - (profile->last_ns - profile->first_ns) / 10;
+	size_t kept = 0;
+	vec_each(&profile->samples, sample)
+		if (sample->time_ns < limit_ns)
+			profile->samples.data[kept++] = *sample;
+	profile->samples.len = kept;
+}
+
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
+	if (filter->without_newest)
+		drop_newest(profile);
 	CLEANUP(scope_deinit) struct scope scope = {0};
 	add_sample_terms(&scope, filter);
 	scope_drop(&scope, profile);

@@ -32,6 +32,7 @@ struct filter {
 	struct filter_numbers pids, tids, cpus;
 	bool no_native;          /* see report/analyse/native_frames.h */
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
+	bool without_newest;     /* not what is of the last tenth of the recording's time */
 	/* Of frames: */
 	struct filter_strings dsos; /* file names or whole paths */
 	/* Names as shown or whole, with or without parameters, or mangled. */

@@ -68,6 +68,25 @@ TEST(a_tree_of_nothing_says_so)
 	profile_destroy(profile);
 }
 
+/* What is in use, but was allocated in the last tenth of the time. */
+TEST(the_newest_samples_are_left_out)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, "main");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 100);
+	struct profile *profile = fixture_profile(&fixture);
+	profile->first_ns = profile->samples.data[0].time_ns;
+	profile->last_ns = profile->samples.data[99].time_ns;
+	filter_samples(profile, &(struct filter){0});
+	CHECK_INT(profile->samples.len, 100);
+	filter_samples(profile, &(struct filter){.without_newest = true});
+	CHECK(profile->samples.len >= 89 && profile->samples.len <= 91);
+	profile_destroy(profile);
+}
+
 TEST(a_container_is_meant_by_its_id_and_by_cgroups_above)
 {
 	static const char id[] = "0123456789abcdef0123";
