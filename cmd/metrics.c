@@ -24,7 +24,6 @@ enum {
 	CLIENT_MS = 2000, /* for a request and its answer */
 	REQUEST_BYTES = 4096,
 	PUSHER_BYTES = 16 << 10, /* of one pusher's counters */
-	MAX_PUSHERS = 16,
 };
 
 struct metrics {

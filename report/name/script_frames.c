@@ -1,5 +1,7 @@
 #include "report/name/script_frames.h"
 
+#include <string.h>
+
 #include "format/base/mem.h"
 #include "report/model/slice.h"
 
@@ -13,27 +15,35 @@ const char *script_frames_cause(uint32_t cause)
 	return cause < LAYOUT_SCRIPT_FAILURES_END ? words[cause] : NULL;
 }
 
+static struct script_language *language_named(const struct script_frames *frames, const char *name)
+{
+	vec_each(&frames->languages, language)
+		if (strcmp(language->name, name) == 0)
+			return language;
+	return NULL;
+}
+
+/* A recording that was merged has an object of each of its files for a language. */
 static void add_languages(const struct profile *profile, struct script_frames *frames)
 {
 	for (size_t i = 1; i < profile->objects.len; i++) {
 		const struct profile_object *object = &profile->objects.data[i];
-		if (object->info.kind == LAYOUT_OBJECT_SCRIPT)
-			vec_push(&frames->languages, (struct script_language){.name = object->path,
-							     .object = (uint32_t)i});
+		if (object->info.kind == LAYOUT_OBJECT_SCRIPT &&
+			!language_named(frames, object->path))
+			vec_push(
+				&frames->languages, (struct script_language){.name = object->path});
 	}
 }
 
-static void count_frame(
-	struct script_frames *frames, const struct profile_frame *frame, uint64_t samples)
+static void count_frame(struct script_frames *frames, const struct profile_object *object,
+	uint64_t place, uint64_t samples)
 {
-	if (frame->offset >= LAYOUT_SCRIPT_FIRST) {
-		vec_each(&frames->languages, language)
-			if (language->object == frame->object)
-				language->frames += samples;
+	if (place >= LAYOUT_SCRIPT_FIRST) {
+		language_named(frames, object->path)->frames += samples;
 		return;
 	}
-	bool is_known = script_frames_cause((uint32_t)frame->offset);
-	frames->unnamed[is_known ? frame->offset : LAYOUT_SCRIPT_NO_NAME] += samples;
+	bool is_known = script_frames_cause((uint32_t)place);
+	frames->unnamed[is_known ? place : LAYOUT_SCRIPT_NO_NAME] += samples;
 }
 
 static void script_frames_count_stack(const struct profile *profile, uint32_t stack,
@@ -46,9 +56,9 @@ static void script_frames_count_stack(const struct profile *profile, uint32_t st
 	struct profile_walk walk = profile_walk(profile, stack);
 	for (uint32_t at; (at = profile_walk_next(&walk));) {
 		const struct profile_frame *frame = &profile->frames.data[at];
-		const struct layout_object *object = &profile->objects.data[frame->object].info;
-		if (frame->object && object->kind == LAYOUT_OBJECT_SCRIPT)
-			count_frame(frames, frame, samples);
+		const struct profile_object *object = &profile->objects.data[frame->object];
+		if (frame->object && object->info.kind == LAYOUT_OBJECT_SCRIPT)
+			count_frame(frames, object, frame->offset, samples);
 	}
 	for (size_t i = 0; i < known; i++)
 		if (frames->languages.data[i].frames > before[i])

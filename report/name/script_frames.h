@@ -10,7 +10,6 @@
 struct script_frames {
 	VEC(struct script_language {
 		const char *name; /* borrowed from the profile */
-		uint32_t object;
 		uint64_t frames;  /* with a name, of all samples */
 		uint64_t samples; /* that have one */
 	}) languages;
