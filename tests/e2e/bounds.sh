@@ -88,4 +88,4 @@ test_what_is_too_long_is_said() {
 	[[ ! -e x.folded ]] || fail "half of it was left"
 }
 
-run_tests
+run_tests 2

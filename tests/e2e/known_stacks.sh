@@ -55,4 +55,4 @@ test_contexts_and_signals() {
 	done
 }
 
-run_tests
+run_tests 2

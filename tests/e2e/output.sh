@@ -240,4 +240,4 @@ test_standard_output_is_full() {
 	[[ $(cat status.txt) == 0 && ! -s err ]] || fail "a reader that left: $(cat status.txt err)"
 }
 
-run_tests
+run_tests 2

@@ -162,4 +162,4 @@ test_push_ring_refusals() {
 	want_status 125 "--push without --ring"
 }
 
-run_tests
+run_tests 2

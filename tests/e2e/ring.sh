@@ -329,4 +329,4 @@ test_ring_refusals() {
 	[[ ! -e r && ! -e x.data ]] || fail "something was written"
 }
 
-run_tests
+run_tests 2
