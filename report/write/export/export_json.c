@@ -13,7 +13,7 @@
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
 #include "report/write/export/function_table.h"
-#include "report/write/export/labels.h"
+#include "report/write/export/json_labels.h"
 #include "report/write/export/tally.h"
 #include "report/write/health.h"
 
@@ -28,93 +28,25 @@ struct group {
 
 struct document {
 	const struct profile *profile;
-	uint32_t wanted; /* enum export_label */
+	struct json_labels labels;
 	struct json json;
 	struct function_table functions;
 	struct dense_ids events, objects, frames, stacks;
-	struct strtab sets; /* labels, as they stand in the file */
-	uint32_t *set_of_thread;
-	struct map joined;    /* a thread's set << 32 | a sample's labels -> both */
 	struct strtab groups; /* struct group */
 	struct tally tally;
 	VEC(uint32_t) stack; /* frames, innermost first */
 };
 
-/* ---- labels ---- */
-
-static void put_label_key(struct str *out, const char *key)
-{
-	str_puts(out, out->len > 1 ? "," : "");
-	json_quote(out, key);
-	str_putc(out, ':');
-}
-
-static void put_label_text(void *context, const char *key, const char *value)
-{
-	struct str *out = context;
-	put_label_key(out, key);
-	json_quote(out, value);
-}
-
-static void put_label_number(void *context, const char *key, uint64_t value)
-{
-	struct str *out = context;
-	put_label_key(out, key);
-	bool is_long = value >> 53; /* see json_exact() */
-	str_printf(out, is_long ? "\"%llu\"" : "%llu", (unsigned long long)value);
-}
-
-static void json_make_sets(struct document *document)
-{
-	const struct profile *profile = document->profile;
-	CLEANUP(str_deinit) struct str text = {0};
-	struct label_visitor visitor = {put_label_text, put_label_number, &text};
-	struct process_names names;
-	process_names_init(&names, profile);
-	CLEANUP_FREE bool *is_sampled = mem_zalloc_array(profile->threads.len, sizeof(bool));
-	vec_each(&profile->samples, sample)
-		is_sampled[sample->thread] = true;
-	for (size_t i = 0; i < profile->threads.len; i++) {
-		if (!is_sampled[i])
-			continue;
-		str_truncate(&text, 0);
-		str_putc(&text, '{');
-		labels_visit(&names, document->wanted, &profile->threads.data[i], &visitor);
-		str_putc(&text, '}');
-		document->set_of_thread[i] =
-			strtab_intern(&document->sets, str_text(&text), text.len);
-	}
-	process_names_deinit(&names);
-}
-
-/* Those of a thread, `set`, and of its sample. */
-static uint32_t json_join(struct document *document, uint32_t set, uint32_t sample_labels)
-{
-	if (!sample_labels || !(document->wanted & EXPORT_LABEL_SAMPLE))
-		return set;
-	bool added;
-	uint64_t *joined = map_put(&document->joined, (uint64_t)set << 32 | sample_labels, &added);
-	if (!added)
-		return (uint32_t)*joined;
-	CLEANUP(str_deinit) struct str text = {0};
-	struct label_visitor visitor = {put_label_text, put_label_number, &text};
-	str_puts(&text, strtab_get(&document->sets, set));
-	str_truncate(&text, text.len - 1); /* the bracket that closes it */
-	labels_visit_set(document->profile, document->wanted, sample_labels, &visitor);
-	str_putc(&text, '}');
-	*joined = strtab_intern(&document->sets, str_text(&text), text.len);
-	return (uint32_t)*joined;
-}
+/* ---- samples ---- */
 
 static void json_count_samples(struct document *document)
 {
-	bool has_proofs = document->wanted & EXPORT_LABEL_UNWIND;
+	bool has_proofs = document->labels.wanted & EXPORT_LABEL_UNWIND;
 	CLEANUP_FREE uint8_t *proofs = has_proofs ? stack_proofs_of(document->profile) : NULL;
 	vec_each(&document->profile->samples, sample) {
 		struct group group = {
-			.set = json_join(
-				document, document->set_of_thread[sample->thread], sample->labels),
-			.cpu = document->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
+			.set = json_labels_of(&document->labels, sample),
+			.cpu = document->labels.wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,
 			.event = dense_ids_use(&document->events, sample->event) - 1,
 			.proof = proofs ? proofs[sample->stack] : 0,
 		};
@@ -276,7 +208,7 @@ static void put_labels(struct document *document)
 {
 	json_line(&document->json);
 	json_put_array(&document->json, "labels");
-	vec_each(&document->sets.entries, set) {
+	vec_each(&document->labels.sets.entries, set) {
 		json_line(&document->json);
 		json_literal(&document->json, set->bytes);
 	}
@@ -296,9 +228,9 @@ static void json_put_samples(struct document *document)
 		json_put_number(json, "stack", entry->stack);
 		json_put_number(json, "labels", group.set);
 		json_put_number(json, "event", group.event);
-		if (document->wanted & EXPORT_LABEL_CPU)
+		if (document->labels.wanted & EXPORT_LABEL_CPU)
 			json_put_number(json, "cpu", group.cpu);
-		if (document->wanted & EXPORT_LABEL_UNWIND)
+		if (document->labels.wanted & EXPORT_LABEL_UNWIND)
 			json_put_text(json, "unwind", stack_proof_word(group.proof));
 		json_put_exact(json, "samples", entry->samples);
 		json_put_exact(json, "value", entry->value);
@@ -309,7 +241,6 @@ static void json_put_samples(struct document *document)
 
 static void put_document(struct document *document)
 {
-	json_make_sets(document);
 	json_count_samples(document);
 	json_object(&document->json);
 	json_put_meta(document);
@@ -328,24 +259,21 @@ struct err *export_json(
 {
 	struct document document = {
 		.profile = profile,
-		.wanted = options->labels,
 		.json.sink = sink,
-		.set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
 	};
 	dense_ids_init(&document.events, profile->events.len);
 	dense_ids_init(&document.objects, profile->objects.len);
 	dense_ids_init(&document.frames, profile->frames.len + 1);
 	dense_ids_init(&document.stacks, profile->stacks.len);
 	function_table_init(&document.functions, profile);
+	json_labels_init(&document.labels, profile, options->labels, false);
 	put_document(&document);
 	function_table_deinit(&document.functions);
 	dense_ids_deinit(&document.events);
 	dense_ids_deinit(&document.objects);
 	dense_ids_deinit(&document.frames);
 	dense_ids_deinit(&document.stacks);
-	strtab_deinit(&document.sets);
-	mem_free(document.set_of_thread);
-	map_deinit(&document.joined);
+	json_labels_deinit(&document.labels);
 	strtab_deinit(&document.groups);
 	tally_deinit(&document.tally);
 	vec_deinit(&document.stack);

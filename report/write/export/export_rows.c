@@ -13,7 +13,7 @@
 #include "report/model/text/json.h"
 #include "report/write/export/export.h"
 #include "report/write/export/function_table.h"
-#include "report/write/export/labels.h"
+#include "report/write/export/json_labels.h"
 #include "report/write/export/tally.h"
 
 enum {
@@ -27,78 +27,14 @@ struct row_group {
 
 struct rows {
 	const struct profile *profile;
-	uint32_t wanted; /* enum export_label */
 	bool has_tabs;
 	struct function_table functions;
-	struct strtab sets; /* labels, as JSON */
-	uint32_t *set_of_thread;
-	struct map joined;    /* a thread's set << 32 | a sample's labels -> both */
-	struct strtab groups; /* struct row_group */
+	struct json_labels labels; /* all texts: a column of maps has one type */
+	struct strtab groups;      /* struct row_group */
 	struct tally tally;
 	struct byte_sink sink;
 	struct str out;
 };
-
-/* ---- labels ---- */
-
-static void rows_put_key(struct str *out, const char *key)
-{
-	str_puts(out, out->len > 1 ? "," : "");
-	json_quote(out, key);
-	str_putc(out, ':');
-}
-
-static void rows_put_text(void *context, const char *key, const char *value)
-{
-	rows_put_key(context, key);
-	json_quote(context, value);
-}
-
-/* All values are texts: a column of maps has one type. */
-static void rows_put_number(void *context, const char *key, uint64_t value)
-{
-	rows_put_key(context, key);
-	str_printf(context, "\"%llu\"", (unsigned long long)value);
-}
-
-static void rows_make_sets(struct rows *rows)
-{
-	const struct profile *profile = rows->profile;
-	CLEANUP(str_deinit) struct str text = {0};
-	struct label_visitor visitor = {rows_put_text, rows_put_number, &text};
-	struct process_names names;
-	process_names_init(&names, profile);
-	CLEANUP_FREE bool *is_sampled = mem_zalloc_array(profile->threads.len, sizeof(bool));
-	vec_each(&profile->samples, sample)
-		is_sampled[sample->thread] = true;
-	for (size_t i = 0; i < profile->threads.len; i++) {
-		if (!is_sampled[i])
-			continue;
-		str_truncate(&text, 0);
-		str_putc(&text, '{');
-		labels_visit(&names, rows->wanted, &profile->threads.data[i], &visitor);
-		rows->set_of_thread[i] = strtab_intern(&rows->sets, str_text(&text), text.len);
-	}
-	process_names_deinit(&names);
-}
-
-/* Those of a thread and of its sample; the bracket that closes them is written with the row. */
-static uint32_t rows_join(struct rows *rows, const struct profile_sample *sample)
-{
-	uint32_t set = rows->set_of_thread[sample->thread];
-	if (!sample->labels || !(rows->wanted & EXPORT_LABEL_SAMPLE))
-		return set;
-	bool added;
-	uint64_t *joined = map_put(&rows->joined, (uint64_t)set << 32 | sample->labels, &added);
-	if (!added)
-		return (uint32_t)*joined;
-	CLEANUP(str_deinit) struct str text = {0};
-	struct label_visitor visitor = {rows_put_text, rows_put_number, &text};
-	str_puts(&text, strtab_get(&rows->sets, set));
-	labels_visit_set(rows->profile, rows->wanted, sample->labels, &visitor);
-	*joined = strtab_intern(&rows->sets, str_text(&text), text.len);
-	return (uint32_t)*joined;
-}
 
 /* ---- rows ---- */
 
@@ -110,7 +46,7 @@ static void rows_count_samples(struct rows *rows)
 		struct row_group group;
 		memset(&group, 0, sizeof(group)); /* its padding is a part of the key */
 		group.bucket = profile_wall_ns(profile, sample->time_ns) / NS_PER_S / BUCKET_S;
-		group.set = rows_join(rows, sample);
+		group.set = json_labels_of(&rows->labels, sample);
 		group.event = sample->event;
 		group.origin = profile->processes.data[thread->process].info.origin;
 		uint32_t id = strtab_intern(&rows->groups, (const char *)&group, sizeof(group));
@@ -191,8 +127,7 @@ static void rows_put_row(struct rows *rows, const struct tally_entry *entry)
 	str_puts(out, between[3]);
 	rows_put_cell(rows, profile->events.data[group.event].unit, out);
 	str_puts(out, between[4]);
-	str_puts(out, strtab_get(&rows->sets, group.set));
-	str_putc(out, '}');
+	str_puts(out, strtab_get(&rows->labels.sets, group.set));
 	str_puts(out, between[5]);
 	rows_put_stack(rows, entry->stack, out);
 	str_printf(out, "%s%llu%s%llu%s", between[6], (unsigned long long)entry->samples,
@@ -218,19 +153,16 @@ static struct err *export_as_rows(const struct profile *profile,
 {
 	struct rows rows = {
 		.profile = profile,
-		.wanted = options->labels & ~(uint32_t)EXPORT_LABEL_ORIGIN,
 		.has_tabs = has_tabs,
 		.sink = sink,
-		.set_of_thread = mem_zalloc_array(profile->threads.len, sizeof(uint32_t)),
 	};
 	function_table_init(&rows.functions, profile);
-	rows_make_sets(&rows);
+	json_labels_init(
+		&rows.labels, profile, options->labels & ~(uint32_t)EXPORT_LABEL_ORIGIN, true);
 	rows_count_samples(&rows);
 	struct err *err = rows_write(&rows);
 	function_table_deinit(&rows.functions);
-	strtab_deinit(&rows.sets);
-	mem_free(rows.set_of_thread);
-	map_deinit(&rows.joined);
+	json_labels_deinit(&rows.labels);
 	strtab_deinit(&rows.groups);
 	tally_deinit(&rows.tally);
 	str_deinit(&rows.out);
