@@ -318,6 +318,7 @@ bool proc_add_descendants(struct proc_pids *pids)
 {
 	CLEANUP(proc_pids_deinit) struct proc_pids all = {0};
 	size_t before = pids->len, last;
+	bool was_paced = proc_access_set_paced(true); /* all are asked, once or twice */
 	proc_list_pids(&all);
 	do { /* a child may stand before its parent */
 		last = pids->len;
@@ -328,6 +329,7 @@ bool proc_add_descendants(struct proc_pids *pids)
 				vec_push(pids, all.data[i]);
 		}
 	} while (pids->len > last);
+	proc_access_set_paced(was_paced);
 	return pids->len > before;
 }
 

@@ -228,11 +228,13 @@ void proc_access_stop(void)
 	pthread_mutex_unlock(&pool.lock);
 }
 
-void proc_access_set_paced(bool is_paced)
+bool proc_access_set_paced(bool is_paced)
 {
 	pthread_mutex_lock(&pool.lock);
+	bool was_paced = pool.is_paced;
 	pool.is_paced = is_paced;
 	pthread_mutex_unlock(&pool.lock);
+	return was_paced;
 }
 
 /* Under the lock. False: there cannot be one more. */

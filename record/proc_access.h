@@ -27,9 +27,9 @@ void proc_access_stop(void);
 
 /*
  * Whoever asks of many processes, a part at a time, sets this meanwhile: then only the time that
- * calls are blocked is limited, not what they take.
+ * calls are blocked is limited, not what they take. Returns what it was.
  */
-void proc_access_set_paced(bool is_paced);
+bool proc_access_set_paced(bool is_paced);
 
 /* `name`: of the file below /proc/PID, or "" for the folder. All fail with ETIMEDOUT, too. */
 

@@ -172,7 +172,7 @@ test_leaks() {
 	"$EBPROF" report --stdio --leaks heap.data >report || fail "report --leaks"
 	"$EBPROF" report --stdio --event inuse_space heap.data >all || fail report
 	local leaks all
-	leaks=$(sed -En 's/^# .*, inuse_space, ([0-9]+) samples.*/\1/p' report) all=$(sed -En 's/^# .*, inuse_space, ([0-9]+) samples.*/\1/p' all)
+	leaks=$(sed -En 's/^# .*, inuse_space, ([0-9]+)( of [0-9]+)? samples.*/\1/p' report) all=$(sed -En 's/^# .*, inuse_space, ([0-9]+)( of [0-9]+)? samples.*/\1/p' all)
 	((leaks > 50 && all > leaks + 50)) || fail "$leaks of $all samples are leaks: $(head -n 3 report)"
 }
 
