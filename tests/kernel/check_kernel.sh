@@ -440,7 +440,7 @@ judge_cgroup() { # KERNEL LOG
 	local kernel=$1 log=$2 rows
 	judge_programs "$kernel" "$log" "verify cgroup"
 	want_status "$kernel" "$log" "record cgroup"
-	rows=$(part "$log" "groups of cgroup" | grep -v '^#' | grep .)
+	rows=$(part "$log" "groups of cgroup" | tr -d '\r' | grep -v '^#' | grep .) # \r clears the progress
 	if [[ $(wc -l <<<"$rows") == 1 && $rows =~ ^\ *100\.00%.*/ebprof-kernel-[0-9]+\.slice/below$ &&
 		$(awk '{ print $3 }' <<<"$rows") -ge 50 ]]; then
 		ok
