@@ -26,8 +26,8 @@ void proc_access_start(void);
 void proc_access_stop(void);
 
 /*
- * Whoever asks of many processes, a part at a time, sets this meanwhile: then only the time that
- * calls are blocked is limited, not what they take. Returns what it was.
+ * A caller that reads of many processes, a part at a time, sets this meanwhile: then only the time
+ * that calls are blocked is limited, not what they take. Returns what it was.
  */
 bool proc_access_set_paced(bool is_paced);
 

@@ -41,8 +41,8 @@ bool cgroup_tree_find(const struct cgroup_tree *tree, enum event_cgroup_hierarch
 /* False: those below this one are of no interest. */
 typedef bool cgroup_place_fn(void *context, const struct cgroup_place *place);
 /*
- * Calls fn for each group but the roots, a parent ahead of its children. Whoever may make groups
- * may make many: no more than some 100,000 are visited. True: those were all.
+ * Calls fn for each group but the roots, a parent ahead of its children. A user who may make
+ * groups may make many: no more than some 100,000 are visited. True: those were all.
  */
 bool cgroup_tree_each(const struct cgroup_tree *tree, cgroup_place_fn *fn, void *context);
 

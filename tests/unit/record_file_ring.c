@@ -97,7 +97,7 @@ TEST(file_ring_keeps_so_long)
 TEST(file_ring_takes_only_its_own_files)
 {
 	begin_file_ring(FILE_BYTES, 0);
-	/* Another file has the place of the oldest now, and somebody removed the next one. */
+	/* Another file has the place of the oldest now, and the next one was removed. */
 	struct str path = {0};
 	str_printf(&path, "ring/%s", file_ring.ended.data[0].name);
 	CHECK_INT(unlink(str_text(&path)), 0);
