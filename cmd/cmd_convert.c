@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/bounded_export.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/export_file.h"
@@ -123,49 +124,6 @@ static bool cmd_convert_ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/*
- * Some formats write each stack in full again for each sample: what a real recording becomes by
- * that is at most some thousand times larger, a forged one of some KB many GB.
- */
-struct bounded_sink {
-	struct byte_sink to;
-	const struct profile *profile;
-	uint64_t left;
-};
-
-static uint64_t max_export_bytes(const struct profile *profile)
-{
-	enum {
-		MAX_RATIO = 10000
-	};
-	static const uint64_t floor = 1ULL << 30;
-	return floor + profile->file.file_bytes * MAX_RATIO;
-}
-
-static struct err *bounded_write(void *context, const void *bytes, size_t len)
-{
-	struct bounded_sink *sink = context;
-	if (len > sink->left) {
-		CLEANUP(str_deinit) struct str text = {0};
-		console_put_bytes(&text, max_export_bytes(sink->profile));
-		return err_new(ERR_UNSUPPORTED,
-			"the recording becomes more than %s in this format; choose samples "
-			"(--time, -S and their kin) or another format",
-			str_text(&text));
-	}
-	sink->left -= len;
-	return sink->to.write(sink->to.context, bytes, len);
-}
-
-static struct err *write_bounded(const struct profile *profile, const struct exporter *exporter,
-	const struct convert_options *options, struct byte_sink to)
-{
-	struct bounded_sink sink = {to, profile, max_export_bytes(profile)};
-	struct err *err = exporter->write(
-		profile, &options->export, (struct byte_sink){bounded_write, &sink});
-	return err;
-}
-
 static struct err *write_export(const struct profile *profile, const struct exporter *exporter,
 	const struct convert_options *options, struct export_file *file)
 {
@@ -174,9 +132,10 @@ static struct err *write_export(const struct profile *profile, const struct expo
 	bool is_compressed = cmd_convert_ends_with(file->path, ".gz") &&
 			     !cmd_convert_ends_with(exporter->suffix, ".gz");
 	if (!is_compressed)
-		return write_bounded(profile, exporter, options, sink);
+		return bounded_export_write(exporter, profile, &options->export, sink);
 	struct gzip *gzip = gzip_create(sink);
-	struct err *err = write_bounded(profile, exporter, options, gzip_sink(gzip));
+	struct err *err =
+		bounded_export_write(exporter, profile, &options->export, gzip_sink(gzip));
 	if (!err)
 		err = gzip_finish(gzip);
 	gzip_destroy(gzip);

@@ -8,6 +8,8 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/gone_names.h"
+#include "cmd/html_page.h"
+#include "cmd/input.h"
 #include "cmd/kept_naming.h"
 #include "cmd/metrics.h"
 #include "cmd/raise_signal.h"
@@ -19,7 +21,9 @@
 #include "record/event_list.h"
 #include "record/session.h"
 #include "record/usdt.h"
+#include "report/analyse/wait_reasons.h"
 #include "report/model/regular_file.h"
+#include "report/name/symbol/symbolizer.h"
 
 enum {
 	EXIT_OWN_FAILURE = 125,
@@ -85,6 +89,40 @@ static void cmd_record_archive(const struct record_options *options, const struc
 		console_say("not archived: %s", err_message(err));
 	else if (!options->quiet)
 		archive_file_say(options->output, &result);
+	err_destroy(err);
+	regular_file_rules_destroy(rules);
+	kept_naming_deinit(&kept);
+}
+
+/* Names come from the files that the recorder has kept, while they are there. */
+static struct err *show_page(const struct record_options *options, struct naming_options *naming)
+{
+	CLEANUP(input_deinit) struct input input = {0};
+	struct profile *profile;
+	try(input_open_paths(&options->output, 1, &input));
+	try(input_load(&input, &naming->symbolize.files, &profile));
+	naming_begin(naming);
+	symbolize(profile, &naming->symbolize);
+	wait_reasons_add(profile);
+	console_show_end();
+	struct err *err = html_page_show(profile, &input, NULL);
+	naming_end(naming);
+	profile_destroy(profile);
+	return err;
+}
+
+/* The recording is there without it. */
+static void cmd_record_open(const struct record_options *options, const struct kept_files *files)
+{
+	struct kept_naming kept;
+	kept_naming_init(&kept, files);
+	struct regular_file_rules *rules = regular_file_rules_create(true);
+	struct naming_options naming = {
+		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count, .rules = rules},
+	};
+	struct err *err = show_page(options, &naming);
+	if (err)
+		console_say("not shown: %s", err_message(err));
 	err_destroy(err);
 	regular_file_rules_destroy(rules);
 	kept_naming_deinit(&kept);
@@ -223,9 +261,11 @@ static int record(
 	session_destroy(session);
 	if (summary.is_published && options->archives)
 		cmd_record_archive(options, files);
-	kept_files_destroy(files);
 	if (says_next && options->archives)
 		record_view_next(&summary);
+	if (summary.is_published && options->opens && !summary.exec_errno)
+		cmd_record_open(options, files);
+	kept_files_destroy(files);
 	if (err) {
 		say_who_left(err);
 		err_destroy(err);

@@ -11,6 +11,7 @@
 static const struct command *const commands[] = {
 	&command_record,
 	&command_report,
+	&command_open,
 	&command_annotate,
 	&command_convert,
 	&command_diff,
@@ -39,8 +40,8 @@ static const struct opt_foreign foreign_commands[] = {
 	{"evlist", "ebprof info tells the events of a recording"},
 	{"buildid-list", "ebprof info --mappings lists build IDs"},
 	{"buildid-cache", "ebprof archive puts what is needed of binaries into the recording"},
-	{"flamegraph", "ebprof convert --svg or --html; in a terminal ebprof report, key 4"},
-	{"load", "ebprof report shows a recording, ebprof convert --html makes a page of it"},
+	{"flamegraph", "ebprof open shows it in the browser; in a terminal ebprof report, key 4"},
+	{"load", "ebprof report shows a recording, ebprof open in the browser"},
 	{"import", "recordings are those of ebprof record"},
 	{"inject", "names of compiled code go into the recording by themselves"},
 	{"trace", "ebprof record -e 'syscalls:sys_enter_*' samples system calls"},

@@ -20,19 +20,33 @@ static struct output_file_options options_of(
 	};
 }
 
-struct err *export_file_open(
-	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret)
+static struct err *open_by_options(
+	const struct output_file_options *options, struct export_file *ret)
 {
-	struct export_file file = {.path = path};
-	struct output_file_options options = options_of(path, inputs, nr_inputs);
+	struct export_file file = {.path = options->path};
 	int fd = STDOUT_FILENO;
-	if (strcmp(path, "-") != 0) {
-		try(output_file_create(&options, &file.file));
+	if (strcmp(options->path, "-") != 0) {
+		try(output_file_create(options, &file.file));
 		fd = output_file_fd(file.file);
 	}
 	file.behind = write_behind_create(fd);
 	*ret = file;
 	return NULL;
+}
+
+struct err *export_file_open(
+	const char *path, const char *const *inputs, size_t nr_inputs, struct export_file *ret)
+{
+	struct output_file_options options = options_of(path, inputs, nr_inputs);
+	return open_by_options(&options, ret);
+}
+
+struct err *export_file_open_private(const char *path, struct export_file *ret)
+{
+	struct output_file_options options = options_of(path, NULL, 0);
+	options.is_for_all = false;
+	options.is_new = true;
+	return open_by_options(&options, ret);
 }
 
 /* Closing a second descriptor reports what closing the first one would, before there is a name. */

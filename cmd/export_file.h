@@ -17,6 +17,8 @@ struct export_file {
 /* Refuses what output_file_create() does; the inputs are the recordings that are read. */
 struct err *export_file_open(const char *path, const char *const *inputs, size_t nr_inputs,
 	struct export_file *ret) ERR_MUST_CHECK;
+/* A new file that only its owner can read. */
+struct err *export_file_open_private(const char *path, struct export_file *ret) ERR_MUST_CHECK;
 /*
  * Writes what waits and gives the file its name, unless there is an error, which is returned: then
  * nothing is left of it. That a reader of standard output has

@@ -470,6 +470,8 @@ const struct opt record_options_rows[] = {
 		.help = "put names and lines into the file at the end, to read it anywhere"},
 	{"no-archive", 0, NULL, opt_flag, FIELD(archives_nothing),
 		.help = "not even those of files that will be gone"},
+	{"open", 0, NULL, opt_flag, FIELD(opens),
+		.help = "show it in the browser at the end, as ebprof open does"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
 		.help = "stop when the file has this size", .least = "64K"},
 	{"switch-output", 0, "[*|SIZE|TIME]", parse_switch, FIELD(switching),
@@ -674,6 +676,11 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 	bool switches = has_switch(options);
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	if (options->opens && strcmp(options->output, "-") == 0)
+		return err_new(ERR_USAGE, "--open needs a file, not standard output");
+	if (options->opens && switches)
+		return err_new(ERR_USAGE, "--open and --switch-output or --ring exclude each "
+					  "other: use ebprof open on the files");
 	if (options->archives && options->archives_nothing)
 		return err_new(ERR_USAGE, "--archive and --no-archive exclude each other");
 	if (options->archives && strcmp(options->output, "-") == 0)
