@@ -85,7 +85,9 @@ sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 FORMAT_DIRS := format/base format/machine format/elf format/clr format/dwarf format/file format/merge
-RECORD_DIRS := record record/cgroup record/source record/label record/runtime $(patsubst %/,%,$(wildcard record/runtime/*/))
+# The rooms of record/, from the top down, see tests/lint/layers.awk.
+RECORD_ROOMS := script generated unwind source event label cgroup task runtime host
+RECORD_DIRS := record $(RECORD_ROOMS:%=record/%) $(patsubst %/,%,$(wildcard record/runtime/*/))
 # The rooms of report/, from the top down: each is linked only against those behind it.
 REPORT_ROOMS := tui write compare analyse load name model
 room_dirs = $(patsubst %/,%,$(sort $(dir $(wildcard report/$(1)/*.c report/$(1)/*/*.c))))
@@ -141,7 +143,7 @@ $(O)/record/preload/%.so: record/preload/%.c $(O)/flags | $(O)/have-deps
 		-Wl,--build-id=sha1 -o $@ $<
 $(O)/record/preload/%.inc: $(O)/record/preload/%.so
 	@od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
-$(O)/record/heap_preload.o $(O)/fuzz/record/heap_preload.o: $(HEAP_SAMPLER)
+$(O)/record/event/heap_preload.o $(O)/fuzz/record/event/heap_preload.o: $(HEAP_SAMPLER)
 
 # ---- BPF: each program becomes a skeleton header ----
 

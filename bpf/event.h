@@ -106,7 +106,7 @@ enum event_type {
 	EVENT_SNAPSHOT_CHUNK = 5,
 	EVENT_SAMPLE_AGAIN = 6, /* a struct event_sample: the same tick, with a snapshot */
 	EVENT_CODE = 7,         /* see bpf/runtime/ */
-	EVENT_FORKS = 8, /* the type alone: processes were forked, see record/timer_choice.h */
+	EVENT_FORKS = 8, /* the type alone: processes forked, see record/event/timer_choice.h */
 	EVENT_LABELS = 9,
 	EVENT_WAKER = 10, /* a struct event_sample: who ended a wait whose sample comes later */
 	EVENT_BEGUN = 11, /* likewise: who began what the EVENT_ENDED of its number ends */
@@ -197,7 +197,7 @@ struct event_sample {
 	/*
 	 * Not 0: the number of a source whose events are the same ones, each of size 1. Then
 	 * `value` is the mean distance of the points that chose this one, see
-	 * record/point_weight.h, and the stack will be named again.
+	 * record/event/point_weight.h, and the stack will be named again.
 	 */
 	unsigned char counted_by;
 	/* What the event stands for, in its unit: 1 where events are just counted. */
@@ -614,7 +614,7 @@ struct unwind_file {
 
 _Static_assert(sizeof(struct unwind_file) == 32, "the map of files is an array of these");
 
-/* ---- rules of code that has none of its own, see record/code_rules.h ---- */
+/* ---- rules of code that has none of its own, see record/unwind/code_rules.h ---- */
 
 enum {
 	CODE_RULES_MAX = 1 << 15, /* in the kernel: those used longest ago are dropped */
@@ -636,7 +636,7 @@ enum code_rule_kind {
 	CODE_RULE_READ,        /* by reading the code */
 	CODE_RULE_GUESSED,     /* the frame pointer is one, as far as is known */
 	CODE_RULE_SCANNED,     /* a guess, too: a call's return address was found on the stack */
-	CODE_RULE_REGISTERED,  /* the process said so, see record/registered_code.h */
+	CODE_RULE_REGISTERED,  /* the process said so, see record/generated/registered_code.h */
 };
 
 struct code_rule {

@@ -6,8 +6,8 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "format/base/caller.h"
-#include "record/feature.h"
-#include "record/host.h"
+#include "record/host/feature.h"
+#include "record/host/host.h"
 #include "record/output.h"
 
 enum {

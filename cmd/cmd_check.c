@@ -2,7 +2,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "record/feature.h"
+#include "record/host/feature.h"
 
 static int cmd_check_run(const struct command *command, int argc, char **argv)
 {

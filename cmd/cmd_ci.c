@@ -15,8 +15,8 @@
 #include "cmd/record_options.h"
 #include "format/base/fd.h"
 #include "format/base/output_file.h"
-#include "record/feature.h"
-#include "record/host.h"
+#include "record/host/feature.h"
+#include "record/host/host.h"
 
 enum {
 	EXIT_NOT_PERMITTED = 77, /* automake's "skipped" */

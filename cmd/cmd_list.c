@@ -3,7 +3,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "record/event_list.h"
+#include "record/event/event_list.h"
 #include "report/model/text/json.h"
 
 struct list_options {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/kept_files.h"
+#include "record/task/kept_files.h"
 
 struct gone_names_options {
 	const char *path;        /* of the recording */

@@ -2,7 +2,7 @@
 #ifndef EBPROF_KEPT_NAMING_H
 #define EBPROF_KEPT_NAMING_H
 
-#include "record/kept_files.h"
+#include "record/task/kept_files.h"
 #include "report/name/symbol/symbol_file_options.h"
 
 struct kept_naming {

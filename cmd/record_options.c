@@ -315,7 +315,7 @@ const struct opt_word record_options_events[] = {
 	{0},
 };
 
-/* For completion: record/event_spec.h knows them all. */
+/* For completion: record/event/event_spec.h knows them all. */
 static const struct opt_word event_words[] = {
 	{"auto", 0, false},
 	{"cycles", 0, false},

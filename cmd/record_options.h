@@ -13,8 +13,8 @@
 #include "cmd/push_child.h"
 #include "format/base/vec.h"
 #include "record/cgroup/target_cgroups.h"
-#include "record/cpu.h"
-#include "record/event_spec.h"
+#include "record/event/event_spec.h"
+#include "record/host/cpu.h"
 #include "record/session_options.h"
 
 struct record_call_graph {

@@ -6,7 +6,7 @@
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
 #include "format/file/thread_name.h"
-#include "record/proc.h"
+#include "record/host/proc.h"
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
 	struct stack_table *stacks)

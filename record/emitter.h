@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 #include "format/file/writer.h"
-#include "record/jit.h"
-#include "record/kept_files.h"
-#include "record/kernel.h"
+#include "record/generated/jit.h"
 #include "record/label/label_table.h"
-#include "record/object_ids.h"
-#include "record/process.h"
-#include "record/script_table.h"
-#include "record/snapshot.h"
+#include "record/script/script_table.h"
+#include "record/script/thread_names.h"
 #include "record/stack_table.h"
-#include "record/thread_names.h"
+#include "record/task/kept_files.h"
+#include "record/task/kernel.h"
+#include "record/task/object_ids.h"
+#include "record/task/process.h"
+#include "record/unwind/snapshot.h"
 
 struct emitter {
 	struct writer *writer; /* borrowed */

@@ -13,14 +13,14 @@
 
 #include "format/base/clock.h"
 #include "format/base/mem.h"
-#include "record/cpu.h"
-#include "record/feature.h"
-#include "record/pmu.h"
+#include "record/event/pmu.h"
+#include "record/host/cpu.h"
+#include "record/host/feature.h"
+#include "record/host/tracefs.h"
 #include "record/session_signals.h"
-#include "record/target.h"
-#include "record/target_tasks.h"
-#include "record/tracefs.h"
-#include "record/watched_tasks.h"
+#include "record/task/target.h"
+#include "record/task/target_tasks.h"
+#include "record/task/watched_tasks.h"
 
 /* One perf event: of a spec, or of one of the tracepoints that it stands for, on a CPU or of a
  * task. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "record/event_spec.h"
+#include "record/event/event_spec.h"
 
 struct event_count_options {
 	const struct event_spec *specs; /* borrowed; a tracepoint's pattern is counted as one */

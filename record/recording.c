@@ -9,7 +9,7 @@
 #include "format/base/clock.h"
 #include "format/file/first_sources.h"
 #include "record/cgroup/target_cgroups.h"
-#include "record/host.h"
+#include "record/host/host.h"
 #include "record/source/event_tally.h"
 
 /* How long ago the recording was over. It may be written some time later. */

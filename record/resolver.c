@@ -7,7 +7,7 @@
 #include "format/base/mem.h"
 #include "format/file/truncation.h"
 #include "format/unwind/unwind_step.h"
-#include "record/code_owner.h"
+#include "record/generated/code_owner.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,

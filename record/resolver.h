@@ -11,15 +11,15 @@
 #include "bpf/event.h"
 #include "format/base/map.h"
 #include "format/file/layout.h"
-#include "record/code_rules.h"
-#include "record/jit.h"
-#include "record/kept_files.h"
-#include "record/process.h"
-#include "record/registered_code.h"
-#include "record/rule_source.h"
-#include "record/script_table.h"
-#include "record/snapshot.h"
+#include "record/generated/jit.h"
+#include "record/generated/registered_code.h"
+#include "record/script/script_table.h"
 #include "record/stack_table.h"
+#include "record/task/kept_files.h"
+#include "record/task/process.h"
+#include "record/unwind/code_rules.h"
+#include "record/unwind/rule_source.h"
+#include "record/unwind/snapshot.h"
 
 enum {
 	RESOLVER_MAX_NUMBERS = 8, /* of one file: several CPUs may meet it at once */

@@ -8,8 +8,8 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/machine/machine.h"
-#include "record/feature.h"
-#include "record/uprobe.h"
+#include "record/host/feature.h"
+#include "record/host/uprobe.h"
 #include "record/walkers.h"
 
 struct sampler {

@@ -12,10 +12,10 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "record/cgroup/target_cgroups.h"
-#include "record/script_probes.h"
-#include "record/shadow.h"
+#include "record/script/script_probes.h"
+#include "record/script/shadow.h"
 #include "record/source/sources.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 
 struct sampler_options {
 	struct sources *sources; /* that were probed; borrowed as long as the sampler lives */
@@ -23,7 +23,8 @@ struct sampler_options {
 	const int *cpus;                           /* nr_cpus of them; 0: all that are online */
 	size_t nr_cpus;
 	/* What has timers of its own while that costs less than timers of the CPUs; see
-	 * record/timer_choice.h. Of no ids, or with `cpus`: nothing. Borrowed during the call. */
+	 * record/event/timer_choice.h. Of no ids, or with `cpus`: nothing. Borrowed during the
+	 * call. */
 	struct target_tasks tasks;
 	enum event_filter filter;
 	uint32_t uid;                /* with EVENT_FILTER_USER */

@@ -14,10 +14,10 @@
 #include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/file/layout.h"
-#include "record/kept_files.h"
-#include "record/left_out.h"
+#include "record/event/ticker.h"
 #include "record/session_options.h"
-#include "record/ticker.h"
+#include "record/task/kept_files.h"
+#include "record/task/left_out.h"
 #include "record/turn_time.h"
 
 struct session_progress {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
-#include "record/jitdump.h"
+#include "record/generated/jitdump.h"
 #include "record/runtime/runtime.h"
 #include "record/source/event_tally.h"
 

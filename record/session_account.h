@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
-#include "record/left_out.h"
 #include "record/recording.h"
 #include "record/sampler.h"
-#include "record/script_probes.h"
+#include "record/script/script_probes.h"
+#include "record/script/shadow.h"
 #include "record/session.h"
-#include "record/shadow.h"
-#include "record/sideband.h"
 #include "record/source/sources.h"
+#include "record/task/left_out.h"
+#include "record/task/sideband.h"
 
 struct session_account {
 	/* Whose counters it reads, borrowed: the recording, and the rest of what it is made of. */

@@ -68,15 +68,16 @@ struct session_options {
 	enum session_event event;
 	const char *const *usdt; /* probes, "PATH:PROVIDER:NAME" */
 	size_t nr_usdt;
-	const struct event_spec *specs; /* other events: record/event_spec.h */
+	const struct event_spec *specs; /* other events: record/event/event_spec.h */
 	size_t nr_specs;
 	uint32_t waits;          /* enum session_wait; 0: none */
 	bool with_wakers;        /* ... with who ended them */
 	uint64_t wait_period_ns; /* waits of that time are samples, of shorter ones a choice */
 	uint64_t heap_bytes;     /* allocations: one in so many bytes is a sample; 0: none are */
 	uint32_t max_overhead_percent; /* of CPU time that probes of allocations may take */
-	const char *usdt_stacks; /* "LANG[:PATH],...", see record/script_probes.h; NULL: none */
-	uint32_t frequency_hz;   /* 0: period */
+	const char
+		*usdt_stacks; /* "LANG[:PATH],...", see record/script/script_probes.h; NULL: none */
+	uint32_t frequency_hz; /* 0: period */
 	uint64_t period;
 	bool exclude_user, exclude_kernel;
 	enum session_call_graph call_graph;

@@ -6,7 +6,7 @@
 #define EBPROF_SESSION_SIGNALS_H
 
 #include "format/base/err.h"
-#include "record/target.h"
+#include "record/task/target.h"
 
 struct session_signals {
 	int fd;                    /* readable when there is one; -1: they are not taken */

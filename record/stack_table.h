@@ -10,7 +10,7 @@
 
 #include "format/base/map.h"
 #include "format/base/vec.h"
-#include "record/object.h"
+#include "record/task/object.h"
 
 struct stack_frame {
 	struct object *object; /* NULL: the stack is truncated here, offset says why */

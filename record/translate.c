@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "record/point_weight.h"
-#include "record/proc.h"
+#include "record/event/point_weight.h"
+#include "record/host/proc.h"
 #include "record/source/event_tally.h"
 
 enum {

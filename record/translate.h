@@ -11,18 +11,18 @@
 
 #include "bpf/event.h"
 #include "format/base/bytes.h"
-#include "record/blame_table.h"
-#include "record/block_device.h"
 #include "record/early_stacks.h"
 #include "record/emitter.h"
-#include "record/gap_log.h"
+#include "record/generated/registered_code.h"
+#include "record/label/block_device.h"
 #include "record/label/label_table.h"
 #include "record/label/process_labels.h"
-#include "record/registered_code.h"
 #include "record/resolver.h"
-#include "record/script_table.h"
-#include "record/sideband.h"
-#include "record/thread_times.h"
+#include "record/script/script_table.h"
+#include "record/task/gap_log.h"
+#include "record/task/sideband.h"
+#include "record/task/thread_times.h"
+#include "record/unwind/blame_table.h"
 
 enum {
 	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */

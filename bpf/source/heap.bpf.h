@@ -5,7 +5,7 @@
  * Which allocations are sampled goes by bytes: on each CPU, points stand in the sequence of bytes
  * that are allocated there, at random distances of an exponential distribution. An allocation that
  * a point falls into is a sample; how much it stands for follows from its size, see
- * record/point_weight.h. All others are counted as below.
+ * record/event/point_weight.h. All others are counted as below.
  *
  * Or the process chooses: a sampler that was preloaded into it does the same, and comes upon probes
  * of its own for what it chose.

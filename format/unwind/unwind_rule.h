@@ -58,7 +58,7 @@ enum unwind_flag {
 enum unwind_found {
 	UNWIND_FOUND_BY_RULE = 0, /* of call frame information, or of a runtime that is known */
 	UNWIND_FOUND_BY_FRAME_POINTER = 1,
-	UNWIND_FOUND_BY_CODE = 2, /* by reading the code to its return: record/code_rules.h */
+	UNWIND_FOUND_BY_CODE = 2, /* by reading code to its return: record/unwind/code_rules.h */
 	UNWIND_FOUND_BY_SCAN = 3, /* the first of the stack's words that may be one */
 	UNWIND_FOUND_KINDS,
 	UNWIND_FOUND_GUESSED = 1, /* this bit */

@@ -8,7 +8,7 @@
 
 #include "format/base/fd.h"
 #include "format/base/str.h"
-#include "record/json_value.h"
+#include "record/host/json_value.h"
 
 enum {
 	ID_DIGITS = 64,

@@ -9,7 +9,7 @@
 
 #include "format/base/fd.h"
 #include "format/base/str.h"
-#include "record/json_value.h"
+#include "record/host/json_value.h"
 
 enum {
 	MAX_FILE_BYTES = 16 << 20,

@@ -17,7 +17,7 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "format/file/layout.h"
-#include "record/process.h"
+#include "record/task/process.h"
 
 enum {
 	LABEL_TABLE_MAX_SETS = 1 << 17,

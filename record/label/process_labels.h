@@ -16,10 +16,10 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "record/cgroup/container_names.h"
+#include "record/host/target_reader.h"
 #include "record/label/label_file.h"
 #include "record/label/label_table.h"
-#include "record/process.h"
-#include "record/target_reader.h"
+#include "record/task/process.h"
 
 struct process_label_options {
 	const char *const *variables; /* of the environment */

@@ -5,7 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "record/siphash.h"
+#include "record/host/siphash.h"
 
 const struct runtime *runtime_of(enum runtime_kind kind)
 {

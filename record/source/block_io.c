@@ -8,8 +8,8 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
-#include "record/event_spec.h"
-#include "record/feature.h"
+#include "record/event/event_spec.h"
+#include "record/host/feature.h"
 #include "record/source/kernel_function.h"
 #include "record/source/source_kernel.h"
 

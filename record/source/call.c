@@ -5,11 +5,11 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
-#include "record/event_spec.h"
-#include "record/function_probe.h"
+#include "record/event/event_spec.h"
+#include "record/event/function_probe.h"
+#include "record/host/uprobe.h"
 #include "record/source/duration.h"
 #include "record/source/source_kernel.h"
-#include "record/uprobe.h"
 
 static const char returns[] = "return"; /* of on_return() */
 

@@ -7,11 +7,11 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "record/event_spec.h"
-#include "record/pmu.h"
+#include "record/event/event_spec.h"
+#include "record/event/pmu.h"
+#include "record/event/timers.h"
 #include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
-#include "record/timers.h"
 
 struct counter_state {
 	struct timers timers;

@@ -6,7 +6,7 @@
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
-#include "record/feature.h"
+#include "record/host/feature.h"
 #include "record/source/source_kernel.h"
 
 static uint32_t number_of_duration(const struct source *source)

@@ -12,12 +12,12 @@
 #include "bpf/event.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
-#include "record/cpu.h"
-#include "record/cpu_watch.h"
+#include "record/event/ticker.h"
+#include "record/host/cpu.h"
+#include "record/host/cpu_watch.h"
 #include "record/session_options.h"
-#include "record/target.h"
-#include "record/target_tasks.h"
-#include "record/ticker.h"
+#include "record/task/target.h"
+#include "record/task/target_tasks.h"
 
 struct sample_bpf;
 

@@ -12,15 +12,15 @@
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
-#include "record/heap_functions.h"
-#include "record/heap_preload.h"
-#include "record/point_weight.h"
-#include "record/proc.h"
-#include "record/program_files.h"
+#include "record/event/heap_functions.h"
+#include "record/event/heap_preload.h"
+#include "record/event/point_weight.h"
+#include "record/host/proc.h"
+#include "record/host/uprobe.h"
+#include "record/host/uprobe_trial.h"
 #include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
-#include "record/uprobe.h"
-#include "record/uprobe_trial.h"
+#include "record/task/program_files.h"
 
 enum {
 	MAX_CALLS = 1 << 14, /* under way at a time, in all threads */

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "format/base/mem.h"
-#include "record/kallsyms.h"
+#include "record/host/kallsyms.h"
 
 struct function_search {
 	struct kernel_function *functions;

@@ -5,7 +5,7 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
-#include "record/event_spec.h"
+#include "record/event/event_spec.h"
 #include "record/source/duration.h"
 #include "record/source/kernel_function.h"
 #include "record/source/source_kernel.h"

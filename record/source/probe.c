@@ -5,11 +5,11 @@
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/file/layout.h"
-#include "record/event_spec.h"
-#include "record/function_probe.h"
+#include "record/event/event_spec.h"
+#include "record/event/function_probe.h"
+#include "record/event/usdt.h"
+#include "record/host/uprobe.h"
 #include "record/source/source_kernel.h"
-#include "record/uprobe.h"
-#include "record/usdt.h"
 
 /* A place of one of the probes. */
 struct probe_place {

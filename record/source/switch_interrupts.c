@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "format/base/vec.h"
-#include "record/cpu.h"
-#include "record/feature.h"
+#include "record/host/cpu.h"
+#include "record/host/feature.h"
 
 /* Its head, and a page of records. */
 static size_t ring_bytes(void)

@@ -9,8 +9,8 @@
 #include "format/base/nearest.h"
 #include "format/file/layout.h"
 #include "format/machine/machine.h"
-#include "record/event_spec.h"
-#include "record/feature.h"
+#include "record/event/event_spec.h"
+#include "record/host/feature.h"
 #include "record/source/duration.h"
 #include "record/source/source_kernel.h"
 

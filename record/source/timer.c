@@ -6,8 +6,8 @@
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
-#include "record/feature.h"
-#include "record/proc.h"
+#include "record/host/feature.h"
+#include "record/host/proc.h"
 #include "record/source/source_kernel.h"
 
 struct timer_state {

@@ -13,13 +13,13 @@
 #include "format/base/mem.h"
 #include "format/base/nearest.h"
 #include "format/file/layout.h"
-#include "record/event_spec.h"
-#include "record/feature.h"
+#include "record/event/event_spec.h"
+#include "record/event/trace_filter.h"
+#include "record/host/feature.h"
+#include "record/host/tracefs.h"
+#include "record/host/uprobe.h"
 #include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
-#include "record/trace_filter.h"
-#include "record/tracefs.h"
-#include "record/uprobe.h"
 
 struct trace_state {
 	const struct event_spec *spec;

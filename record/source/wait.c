@@ -9,7 +9,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/file/layout.h"
-#include "record/feature.h"
+#include "record/host/feature.h"
 #include "record/source/event_tally.h"
 #include "record/source/growing_period.h"
 #include "record/source/kernel_function.h"

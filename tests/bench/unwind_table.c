@@ -13,8 +13,8 @@
 
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
-#include "record/table_cache.h"
-#include "record/unwind_table.h"
+#include "record/unwind/table_cache.h"
+#include "record/unwind/unwind_table.h"
 
 static double now_ms(void)
 {

@@ -8,7 +8,7 @@
 #include "format/clr/clr_names.h"
 #include "format/clr/clr_pdb.h"
 #include "format/clr/clr_ready.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
-#include "record/event_spec.h"
+#include "record/event/event_spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "record/gap_rules.h"
+#include "record/unwind/gap_rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/jitdump.h"
+#include "record/generated/jitdump.h"
 #include "tests/unit/forged.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

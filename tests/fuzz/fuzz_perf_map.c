@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/perf_map.h"
+#include "record/generated/perf_map.h"
 #include "tests/unit/forged.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/registered_image.h"
-#include "record/registered_memory.h"
+#include "record/generated/registered_image.h"
+#include "record/generated/registered_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -13,7 +13,7 @@
 #include "format/base/bytes.h"
 #include "format/base/str.h"
 #include "format/file/layout.h"
-#include "record/script_table.h"
+#include "record/script/script_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

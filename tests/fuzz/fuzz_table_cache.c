@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "format/base/err.h"
-#include "record/table_cache.h"
+#include "record/unwind/table_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

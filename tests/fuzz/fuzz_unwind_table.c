@@ -4,7 +4,7 @@
 
 #include "format/base/err.h"
 #include "format/elf/elf_file.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -18,7 +18,22 @@ BEGIN {
 	row("format/clr", "format/base/ format/elf/ format/unwind/ format/clr/", "")
 	row("format/dwarf", "format/base/ format/machine/ format/unwind/ format/elf/ format/dwarf/", "")
 	row("format/file", "format/base/ format/unwind/ format/file/", "zlib.h")
-	row("record", "record/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h", "bpf/ linux/ asm/")
+	kernel = "bpf/ linux/ asm/"
+	host = "record/host/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h"
+	task = "record/task/ " host
+	event = "record/event/ record/session_options.h " task
+	unwind = "record/unwind/ record/runtime/ record/session_options.h " task
+	row("record", "record/ " host, kernel)
+	row("record/host", host, kernel)
+	row("record/runtime", "record/runtime/ " host, kernel)
+	row("record/task", task, kernel)
+	row("record/cgroup", "record/cgroup/ " host, kernel)
+	row("record/label", "record/label/ record/cgroup/ " task, kernel)
+	row("record/event", "record/preload/heap_sampler.inc " event, kernel)
+	row("record/source", "record/source/ " event, kernel)
+	row("record/unwind", unwind, kernel)
+	row("record/generated", "record/generated/ " unwind, kernel)
+	row("record/script", "record/script/ record/event/ " unwind, kernel)
 	row("format/merge", "format/base/ format/file/ format/merge/", "")
 	model = "report/model/ format/"
 	name = "report/name/ " model

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "format/elf/elf_file.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 
 enum {
 	MAX_FILES = 256,

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "format/elf/elf_file.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 
 enum {
 	RBX = 3,

@@ -1,5 +1,5 @@
 /* Calls of functions and system calls: which beginning is whose end, and that each is counted. */
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

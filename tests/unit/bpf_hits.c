@@ -1,5 +1,5 @@
 /* Hits of probes: what they count, and that they keep out of each other's way, and of ticks'. */
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "bpf/runtime/java/java_row.h"
-#include "record/live_rows.h"
 #include "record/runtime/runtime.h"
+#include "record/unwind/live_rows.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"

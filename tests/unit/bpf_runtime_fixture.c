@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/unwind_rows.h"
+#include "record/unwind/unwind_rows.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -11,7 +11,7 @@
 
 #include "bpf/event.h"
 #include "bpf/runtime/runtime_row.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 
 enum {
 	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */

@@ -1,7 +1,7 @@
 /* What the sampler does beside unwinding: whom it samples, what it counts, when it sends. */
 #include <string.h>
 
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bpf/runtime/runtime_row.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -16,7 +16,7 @@
 
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

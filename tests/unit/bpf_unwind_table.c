@@ -9,8 +9,8 @@
 
 #include "bpf/event.h"
 #include "format/elf/elf_file.h"
-#include "record/table_store.h"
-#include "record/unwind_rows.h"
+#include "record/unwind/table_store.h"
+#include "record/unwind/unwind_rows.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

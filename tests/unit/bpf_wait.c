@@ -1,7 +1,7 @@
 /* Waits of tasks: how long they are, which are sampled and for how much, and that each is counted.
  */
 #include "record/session_options.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/mapping_table.h"
+#include "record/task/mapping_table.h"
 
 enum {
 	MODEL_TABLES = 4,

@@ -1,5 +1,5 @@
 /* Disks and what was asked of them, as labels; and the stacks that come ahead of their samples. */
-#include "record/block_device.h"
+#include "record/label/block_device.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* What a row of call frame information becomes: the kernel's side has 16 bits for an offset. */
-#include "record/cfi_rule.h"
+#include "record/unwind/cfi_rule.h"
 
 #include <string.h>
 
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/cgroup/cgroup_filter.h"
 #include "record/cgroup/cgroup_tree.h"
 #include "record/cgroup/target_cgroups.h"
+#include "record/cgroup_filter.h"
 #include "tests/unit/unit.h"
 
 #define ID_ONE "aa11111111111111111111111111111111111111111111111111111111111111"

@@ -1,5 +1,5 @@
 /* Pages of code: of memory what stands there now, of a file what the file has. */
-#include "record/code_pages.h"
+#include "record/unwind/code_pages.h"
 
 #include <poll.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
-#include "record/object.h"
+#include "record/task/object.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
-#include "record/cpu_watch.h"
+#include "record/host/cpu_watch.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Events as -e names them. */
-#include "record/event_spec.h"
+#include "record/event/event_spec.h"
 
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>

@@ -1,4 +1,4 @@
-#include "record/gap_log.h"
+#include "record/task/gap_log.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* Rules for code without call frame information, from its bytes: start-up code and system calls. */
-#include "record/gap_rules.h"
+#include "record/unwind/gap_rules.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* A thread that notes how files grow. */
-#include "record/growth_watch.h"
+#include "record/host/growth_watch.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

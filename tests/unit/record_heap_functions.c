@@ -1,5 +1,5 @@
 /* The allocator of a file, by its names. */
-#include "record/heap_functions.h"
+#include "record/event/heap_functions.h"
 
 #include <fcntl.h>
 #include <link.h>

@@ -12,7 +12,7 @@
 #include "record/runtime/java/java_scopes.h"
 #include "record/runtime/java/java_stubs.h"
 #include "record/runtime/runtime_inlined.h"
-#include "record/script_table.h"
+#include "record/script/script_table.h"
 #include "tests/unit/unit.h"
 
 static void check_texts(

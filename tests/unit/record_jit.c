@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "format/base/str.h"
-#include "record/jit.h"
+#include "record/generated/jit.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 

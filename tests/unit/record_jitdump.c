@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "format/base/str.h"
-#include "record/jitdump.h"
+#include "record/generated/jitdump.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* Which files are kept open for the end of a recording: over links to a file of our own. */
-#include "record/kept_files.h"
+#include "record/task/kept_files.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/kallsyms.h"
-#include "record/kernel.h"
+#include "record/host/kallsyms.h"
+#include "record/task/kernel.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 

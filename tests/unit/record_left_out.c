@@ -1,5 +1,5 @@
 /* Processes that targets had forked before: which of them run while the recording does. */
-#include "record/left_out.h"
+#include "record/task/left_out.h"
 
 #include <signal.h>
 #include <sys/wait.h>

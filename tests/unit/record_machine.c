@@ -3,7 +3,7 @@
  * rules and steps need nothing else of it.
  */
 #include "format/unwind/unwind_step.h"
-#include "record/cfi_rule.h"
+#include "record/unwind/cfi_rule.h"
 #include "tests/unit/unit.h"
 
 static const struct unwind_machine riscv64 = {

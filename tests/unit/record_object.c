@@ -1,8 +1,8 @@
 /* Which objects a sweep frees, and what the modules that know of them by serial keep. */
-#include "record/blame_table.h"
-#include "record/object.h"
-#include "record/object_ids.h"
 #include "record/stack_table.h"
+#include "record/task/object.h"
+#include "record/task/object_ids.h"
+#include "record/unwind/blame_table.h"
 #include "tests/unit/unit.h"
 
 struct fixture {

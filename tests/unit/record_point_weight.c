@@ -1,5 +1,5 @@
 /* What a sample stands for that was chosen by points among bytes. */
-#include "record/point_weight.h"
+#include "record/event/point_weight.h"
 
 #include <math.h>
 

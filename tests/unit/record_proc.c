@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/cpu.h"
-#include "record/proc.h"
+#include "record/host/cpu.h"
+#include "record/host/proc.h"
 #include "tests/unit/unit.h"
 
 struct code_mapping {

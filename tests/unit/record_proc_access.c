@@ -1,4 +1,4 @@
-#include "record/proc_access.h"
+#include "record/host/proc_access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
-#include "record/process.h"
+#include "record/task/process.h"
 #include "tests/unit/unit.h"
 
 /* A FIFO that has no writer keeps open() waiting, as a lock of the process does. */

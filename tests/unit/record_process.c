@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "record/process.h"
+#include "record/task/process.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Which files a command is going to map, of programs and scripts in a folder of the test. */
-#include "record/program_files.h"
+#include "record/task/program_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

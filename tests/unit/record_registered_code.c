@@ -2,7 +2,7 @@
  * GDB's JIT interface: this program registers images itself, as compilers do, and reads its own
  * memory by the recorder's worker.
  */
-#include "record/registered_code.h"
+#include "record/generated/registered_code.h"
 
 #include <poll.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
  * What processes gave to libgcc: this program lays out what libgcc keeps, and reads its own memory
  * as the recorder's worker does. libgcc itself is in tests/e2e/registered.sh.
  */
-#include "record/registered_frames.h"
+#include "record/generated/registered_frames.h"
 
 #include <elf.h>
 #include <string.h>

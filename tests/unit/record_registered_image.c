@@ -1,6 +1,6 @@
 /* Images that processes register for debuggers: what is taken from them, and what makes no sense.
  */
-#include "record/registered_image.h"
+#include "record/generated/registered_image.h"
 
 #include "format/base/mem.h"
 #include "format/machine/machine.h"

@@ -1,5 +1,5 @@
 /* What Mono says of code that it compiled. How its memory is read tests/e2e/mono.sh shows. */
-#include "record/registered_mono.h"
+#include "record/generated/registered_mono.h"
 
 #include <unistd.h>
 

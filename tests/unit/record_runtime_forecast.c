@@ -1,5 +1,5 @@
 /* Which runtimes are loaded before a command runs. */
-#include "record/runtime_forecast.h"
+#include "record/unwind/runtime_forecast.h"
 
 #include <unistd.h>
 

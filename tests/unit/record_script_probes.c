@@ -1,5 +1,5 @@
 /* Probes of functions of scripts: this program has some, as interpreters do. */
-#include "record/script_probes.h"
+#include "record/script/script_probes.h"
 
 #include <stdlib.h>
 #include <string.h>

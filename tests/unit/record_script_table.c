@@ -5,7 +5,7 @@
 
 #include "bpf/event.h"
 #include "format/file/layout.h"
-#include "record/script_table.h"
+#include "record/script/script_table.h"
 #include "tests/unit/unit.h"
 
 struct code {

@@ -1,7 +1,7 @@
 /* By what other programs compute. */
 #include <string.h>
 
-#include "record/siphash.h"
+#include "record/host/siphash.h"
 #include "tests/unit/unit.h"
 
 static uint64_t sum_of(const uint8_t *key, const void *bytes, size_t len)

@@ -1,11 +1,11 @@
 /* Lines of this file, as places in this program. */
-#include "record/source_line.h"
+#include "record/event/source_line.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "record/function_probe.h"
+#include "record/event/function_probe.h"
 #include "tests/unit/unit.h"
 
 static const char this_file[] = "tests/unit/record_source_line.c";

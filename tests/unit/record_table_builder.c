@@ -16,7 +16,7 @@
 #include "format/base/err.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
-#include "record/table_builder.h"
+#include "record/unwind/table_builder.h"
 #include "tests/unit/unit.h"
 
 struct fixture {

@@ -13,8 +13,8 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "record/runtime/runtime.h"
-#include "record/table_cache.h"
-#include "record/unwind_rows.h"
+#include "record/unwind/table_cache.h"
+#include "record/unwind/unwind_rows.h"
 #include "tests/unit/unit.h"
 
 static const uint8_t id[] = {0xde, 0xad, 0xbe, 0xef, 0x01};

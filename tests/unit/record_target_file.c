@@ -1,4 +1,4 @@
-#include "record/target_file.h"
+#include "record/host/target_file.h"
 
 #include <errno.h>
 #include <sys/stat.h>

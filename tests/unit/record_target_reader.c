@@ -1,5 +1,5 @@
 /* Reads that come back, that hang, and that take too long. */
-#include "record/target_reader.h"
+#include "record/host/target_reader.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

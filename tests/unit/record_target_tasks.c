@@ -1,5 +1,5 @@
 /* The threads that a recording begins with: each once, also those that appear meanwhile. */
-#include "record/target_tasks.h"
+#include "record/task/target_tasks.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* How threads spent their time becomes what there was of it in each file. */
-#include "record/thread_times.h"
+#include "record/task/thread_times.h"
 
 #include "tests/unit/unit.h"
 

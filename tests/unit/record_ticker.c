@@ -1,5 +1,5 @@
 /* Which timers tick, and the change from one kind to the other. */
-#include "record/ticker.h"
+#include "record/event/ticker.h"
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>

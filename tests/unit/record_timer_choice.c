@@ -1,4 +1,4 @@
-#include "record/timer_choice.h"
+#include "record/event/timer_choice.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* Filters on the fields of tracepoints, and where tracefs says that these are. */
-#include "record/trace_filter.h"
-#include "record/trace_glob.h"
+#include "record/event/trace_filter.h"
+#include "record/event/trace_glob.h"
 
 #include <string.h>
 

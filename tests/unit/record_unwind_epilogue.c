@@ -1,5 +1,5 @@
 /* Epilogues of .NET's code, which are found by the bytes that undo the prologue. */
-#include "record/unwind_epilogue.h"
+#include "record/unwind/unwind_epilogue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Rows between the functions that a file has rules for, of a file that is made here. */
-#include "record/unwind_gaps.h"
+#include "record/unwind/unwind_gaps.h"
 
 #include <elf.h>
 #include <string.h>

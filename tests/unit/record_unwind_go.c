@@ -5,7 +5,7 @@
 
 #include "format/base/mem.h"
 #include "format/elf/go_pclntab.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 #include "tests/unit/unit.h"
 
 struct fixture {

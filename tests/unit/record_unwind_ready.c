@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "format/elf/elf_file.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_table.h"
 #include "tests/unit/forged_bundle.h"
 #include "tests/unit/forged_clr.h"
 #include "tests/unit/unit.h"

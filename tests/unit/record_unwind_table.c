@@ -11,8 +11,8 @@
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_file.h"
 #include "format/machine/machine.h"
-#include "record/unwind_rows.h"
-#include "record/unwind_table.h"
+#include "record/unwind/unwind_rows.h"
+#include "record/unwind/unwind_table.h"
 #include "tests/unit/unit.h"
 
 struct fixture {

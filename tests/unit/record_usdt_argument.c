@@ -1,5 +1,5 @@
 /* Where arguments of probes are, from what notes say. */
-#include "record/usdt_argument.h"
+#include "record/event/usdt_argument.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/watched_tasks.h"
+#include "record/task/watched_tasks.h"
 #include "tests/unit/unit.h"
 
 static pid_t start_sleeper(void)

@@ -10,7 +10,7 @@
 #include "bpf/event.h"
 #include "record/runtime/runtime.c" /* the table of runtimes, with a row more */
 #include "record/runtime/runtime_names.h"
-#include "record/script_table.h"
+#include "record/script/script_table.h"
 #include "tests/unit/bpf_runtime_fixture.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"

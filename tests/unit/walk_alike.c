@@ -13,7 +13,7 @@
 #include "format/dwarf/cfi_file.h"
 #include "format/elf/elf_file.h"
 #include "format/file/truncation.h"
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "report/load/load.h"
 #include "report/load/unwind/unwinder.h"
 #include "tests/unit/emulate/kernel.h"

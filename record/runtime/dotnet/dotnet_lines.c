@@ -9,8 +9,8 @@
 #include "format/base/mem.h"
 #include "format/clr/clr_debug_map.h"
 #include "format/clr/clr_pdb.h"
+#include "record/host/target_file.h"
 #include "record/runtime/runtime_memory.h"
-#include "record/target_file.h"
 
 enum {
 	FIRST_WITH_BITS = 10,

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/table_store.h"
+#include "record/unwind/table_store.h"
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/emulate/map.h"
 

@@ -1,0 +1,263 @@
+#include "record/event/heap_functions.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "bpf/event.h"
+#include "format/base/mem.h"
+#include "format/elf/elf_file.h"
+#include "format/elf/elf_symbols.h"
+
+/* Of the stubs of record/preload/heap_sampler.c. */
+#define PRELOADED "ebprof_heap_"
+
+/*
+ * Names of C, those that jemalloc, tcmalloc and mimalloc have beside them or instead of them, and
+ * the mangled ones of C++'s operators. What other functions of an allocator are made of is marked:
+ * calls that they make are not calls of the program.
+ */
+static const struct heap_name {
+	const char *name;
+	uint32_t call;
+	bool is_operator; /* of C++ */
+} heap_names[] = {
+	{"malloc", EVENT_HEAP_MALLOC, false},
+	{"__libc_malloc", EVENT_HEAP_MALLOC, false},
+	{"tc_malloc", EVENT_HEAP_MALLOC, false},
+	{"je_malloc", EVENT_HEAP_MALLOC, false},
+	{"_rjem_malloc", EVENT_HEAP_MALLOC, false},
+	{"mi_malloc", EVENT_HEAP_MALLOC, false},
+	{"mallocx", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, false},
+	{"je_mallocx", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, false},
+	{"_rjem_mallocx", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, false},
+	{"valloc", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, false},
+	{"pvalloc", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, false},
+	{"calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"__libc_calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"tc_calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"je_calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"_rjem_calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"mi_calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_NESTS, false},
+	{"realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"__libc_realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"tc_realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"je_realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"_rjem_realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"rallocx", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"_rjem_rallocx", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"mi_realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_NESTS, false},
+	{"memalign", EVENT_HEAP_ALIGNED | EVENT_HEAP_NESTS, false},
+	{"__libc_memalign", EVENT_HEAP_ALIGNED | EVENT_HEAP_NESTS, false},
+	{"aligned_alloc", EVENT_HEAP_ALIGNED | EVENT_HEAP_NESTS, false},
+	{"tc_memalign", EVENT_HEAP_ALIGNED | EVENT_HEAP_NESTS, false},
+	{"posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_NESTS, false},
+	{"__posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_NESTS, false},
+	{"tc_posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_NESTS, false},
+	{"je_posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_NESTS, false},
+	{"_rjem_posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_NESTS, false},
+	{"free", EVENT_HEAP_FREE, false},
+	{"__libc_free", EVENT_HEAP_FREE, false},
+	{"cfree", EVENT_HEAP_FREE, false},
+	{"tc_free", EVENT_HEAP_FREE, false},
+	{"je_free", EVENT_HEAP_FREE, false},
+	{"_rjem_free", EVENT_HEAP_FREE, false},
+	{"mi_free", EVENT_HEAP_FREE, false},
+	{"dallocx", EVENT_HEAP_FREE, false},
+	{"sdallocx", EVENT_HEAP_FREE, false},
+	{"je_sdallocx", EVENT_HEAP_FREE, false},
+	{"_rjem_sdallocx", EVENT_HEAP_FREE, false},
+	{PRELOADED "malloc", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_Znwm", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_Znam", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_ZnwmRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "_ZnamRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "calloc", EVENT_HEAP_CALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "realloc", EVENT_HEAP_REALLOC | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "aligned", EVENT_HEAP_ALIGNED | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "posix_memalign", EVENT_HEAP_POSIX_MEMALIGN | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "gone", EVENT_HEAP_FREE | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "given", EVENT_HEAP_GIVEN | EVENT_HEAP_IS_CHOSEN, false},
+	{PRELOADED "passed", EVENT_HEAP_PASSED | EVENT_HEAP_IS_CHOSEN, false},
+	{"_Znwm", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_Znam", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnwmRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnamRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnwmSt11align_val_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnamSt11align_val_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnwmSt11align_val_tRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZnamSt11align_val_tRKSt9nothrow_t", EVENT_HEAP_MALLOC | EVENT_HEAP_NESTS, true},
+	{"_ZdlPv", EVENT_HEAP_FREE, true},
+	{"_ZdaPv", EVENT_HEAP_FREE, true},
+	{"_ZdlPvm", EVENT_HEAP_FREE, true},
+	{"_ZdaPvm", EVENT_HEAP_FREE, true},
+	{"_ZdlPvSt11align_val_t", EVENT_HEAP_FREE, true},
+	{"_ZdaPvSt11align_val_t", EVENT_HEAP_FREE, true},
+	{"_ZdlPvmSt11align_val_t", EVENT_HEAP_FREE, true},
+	{"_ZdaPvmSt11align_val_t", EVENT_HEAP_FREE, true},
+	{"_ZdlPvRKSt9nothrow_t", EVENT_HEAP_FREE, true},
+	{"_ZdaPvRKSt9nothrow_t", EVENT_HEAP_FREE, true},
+};
+
+static const struct heap_name *find_heap_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(heap_names) / sizeof(*heap_names); i++)
+		if (strcmp(heap_names[i].name, name) == 0)
+			return &heap_names[i];
+	return NULL;
+}
+
+/* ---- where to probe ---- */
+
+/* Bytes of an instruction that changes neither arguments nor the stack; 0: another one. */
+static size_t harmless_bytes(const uint8_t *code)
+{
+	static const struct {
+		uint8_t bytes[4];
+		size_t nr_bytes, length;
+	} rows[] = {
+		{{0xf3, 0x0f, 0x1e, 0xfa}, 4, 4}, /* endbr64 */
+		{{0x48, 0x85, 0xff}, 3, 3},       /* test %rdi,%rdi */
+		{{0x48, 0x85, 0xf6}, 3, 3},       /* test %rsi,%rsi */
+		{{0x48, 0x89, 0xf8}, 3, 3},       /* mov %rdi,%rax */
+		{{0x80, 0x3d}, 2, 7},             /* cmpb $N,OFFSET(%rip) */
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (memcmp(code, rows[i].bytes, rows[i].nr_bytes) == 0)
+			return rows[i].length;
+	return 0;
+}
+
+/*
+ * Whether the kernel emulates the instruction, which costs a tenth of having the processor step
+ * over it: push, nop, call, and jumps. Source: arch/x86/kernel/uprobes.c, branch_setup_xol_ops()
+ * and push_setup_xol_ops(); 6.18.
+ */
+static bool is_emulated(const uint8_t *code)
+{
+	bool is_push = (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50);
+	bool is_jump = code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
+		       (code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
+	return is_push || is_jump || code[0] == 0x90 || code[0] == 0xe8;
+}
+
+/* The first instruction that costs little to be probed, with all as it was at the entry. */
+static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
+{
+	enum {
+		CODE_BYTES = 32,
+		LONGEST = 8,
+	};
+	CLEANUP_FREE uint8_t *code = NULL;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return entry;
+	struct err *err = elf_file_read(elf, entry, CODE_BYTES, &code);
+	err_destroy(err);
+	for (size_t at = 0; !err && at + LONGEST <= CODE_BYTES;) {
+		if (is_emulated(code + at))
+			return entry + at;
+		size_t bytes = harmless_bytes(code + at);
+		if (!bytes)
+			break;
+		at += bytes;
+	}
+	return entry;
+}
+
+/* ---- finding ---- */
+
+static bool entry_of_symbol(
+	const struct elf_file *elf, const struct elf_symbol *symbol, uint64_t *ret)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = symbol->address - segments[i].vaddr;
+		if (symbol->address < segments[i].vaddr || at >= segments[i].filesz ||
+			!(segments[i].flags & PF_X))
+			continue;
+		*ret = segments[i].offset + at;
+		return true;
+	}
+	return false;
+}
+
+/* Several names may be those of one function: calls that nest do it under any of them. */
+static void add_heap_place(struct heap_functions *functions, const struct heap_place *place)
+{
+	vec_each(&functions->places, it)
+		if (it->entry == place->entry) {
+			it->call &= place->call | ~(uint32_t)EVENT_HEAP_NESTS;
+			return;
+		}
+	vec_push(&functions->places, *place);
+}
+
+struct heap_file_kind {
+	bool is_c_library, is_sampler;
+};
+
+/* The GNU C library's: C++'s operators in the same file are made of it. */
+static bool is_name_of_c_library(const char *name)
+{
+	return strcmp(name, "__libc_malloc") == 0;
+}
+
+/* A sampler's own functions are no allocator's. */
+static bool is_wanted_row(const struct heap_name *row, const struct heap_file_kind *kind)
+{
+	bool is_stub = row->call & EVENT_HEAP_IS_CHOSEN;
+	return is_stub == kind->is_sampler && !(row->is_operator && kind->is_c_library);
+}
+
+static void find_heap_places(const struct elf_file *elf, const struct elf_symbols *symbols,
+	const struct heap_file_kind *kind, struct heap_functions *ret)
+{
+	vec_each(&symbols->symbols, symbol) {
+		const struct heap_name *row = find_heap_name(elf_symbols_name(symbols, symbol));
+		struct heap_place place = {0};
+		if (!row || !is_wanted_row(row, kind) || symbol->type != STT_FUNC ||
+			!entry_of_symbol(elf, symbol, &place.entry))
+			continue;
+		place.call = row->call;
+		place.name = row->name;
+		place.probed = cheap_place(elf, place.entry);
+		add_heap_place(ret, &place);
+	}
+}
+
+static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
+{
+	struct elf_symbols symbols = {0};
+	struct heap_file_kind kind = {0};
+	bool allocates = false;
+	try(elf_symbols_read(elf, &symbols));
+	vec_each(&symbols.symbols, symbol) {
+		const char *name = elf_symbols_name(&symbols, symbol);
+		const struct heap_name *row = find_heap_name(name);
+		bool is_function = row && symbol->type == STT_FUNC && symbol->address;
+		allocates |= is_function && !row->is_operator &&
+			     (row->call & EVENT_HEAP_CALL_MASK) == EVENT_HEAP_MALLOC;
+		kind.is_sampler |= is_function && row->call & EVENT_HEAP_IS_CHOSEN;
+		kind.is_c_library |= is_name_of_c_library(name);
+	}
+	if (allocates)
+		find_heap_places(elf, &symbols, &kind, ret);
+	ret->has_allocator = ret->places.len > 0;
+	ret->is_go = elf_file_find_section(elf, ".go.buildinfo") != NULL;
+	elf_symbols_deinit(&symbols);
+	return NULL;
+}
+
+struct err *heap_functions_find(int fd, struct heap_functions *ret)
+{
+	struct elf_file *elf;
+	try(elf_file_open(fd, &elf));
+	struct err *err = find_in_elf(elf, ret);
+	elf_file_destroy(elf);
+	return err;
+}
+
+void heap_functions_deinit(struct heap_functions *functions)
+{
+	vec_deinit(&functions->places);
+}

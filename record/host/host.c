@@ -1,0 +1,66 @@
+#include "record/host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "record/host/proc.h"
+
+/* x86 says "model name", arm64 has nothing but numbers. */
+bool host_put_cpu_model(struct str *out)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!proc_read_file("/proc/cpuinfo", &text))
+		return false;
+	static const char *const keys[] = {"model name", "CPU part"};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		char *line = strstr(str_text(&text), keys[i]);
+		char *value = line ? strchr(line, ':') : NULL;
+		if (!value)
+			continue;
+		value += strspn(value, ": \t");
+		value[strcspn(value, "\n")] = '\0';
+		str_puts(out, value);
+		return true;
+	}
+	return false;
+}
+
+static void write_cpu_model(struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str model = {0};
+	if (host_put_cpu_model(&model))
+		writer_meta(writer, LAYOUT_META_CPU_MODEL, str_text(&model));
+}
+
+static void write_number(struct writer *writer, const char *key, long value)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "%ld", value);
+	writer_meta(writer, key, text);
+}
+
+/* random(4): fixed from one boot to the next. */
+static void write_boot(struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (!proc_read_file("/proc/sys/kernel/random/boot_id", &text))
+		return;
+	str_truncate(&text, strcspn(str_text(&text), "\n"));
+	writer_meta(writer, LAYOUT_META_BOOT, str_text(&text));
+}
+
+void host_write_meta(struct writer *writer)
+{
+	struct utsname name;
+	uname(&name);
+	writer_meta(writer, LAYOUT_META_VERSION, EBPROF_VERSION);
+	writer_meta(writer, LAYOUT_META_HOST, name.nodename);
+	writer_meta(writer, LAYOUT_META_KERNEL, name.release);
+	writer_meta(writer, LAYOUT_META_ARCH, name.machine);
+	write_boot(writer);
+	write_cpu_model(writer);
+	write_number(writer, LAYOUT_META_CPUS, sysconf(_SC_NPROCESSORS_ONLN));
+	write_number(writer, LAYOUT_META_MEMORY, sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+}

@@ -1,0 +1,387 @@
+#include "record/host/target_reader.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/base/clock.h"
+#include "format/base/mem.h"
+#include "record/host/proc.h"
+
+enum {
+	IN_FLIGHT = 8,
+	PACKET_BYTES = 32 << 10,
+	WORKERS_MAX = 16,          /* with those that cannot die */
+	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
+	JOBS_MAX = 64 << 10,       /* waiting */
+	HANG_NS = 400 * NS_PER_MS, /* of a read that has begun */
+	WORKER_BYTES =
+		256 << 20, /* of a worker's data, the recorder's that it was forked with too */
+};
+
+static const uint64_t start_ns = 2000ULL * NS_PER_MS;     /* until it begins: the machine is busy */
+static const uint64_t all_share_ns = 250ULL * NS_PER_MS;  /* of a second, for all processes */
+static const uint64_t least_share_ns = 10ULL * NS_PER_MS; /* for one, however many there are */
+
+/* ---- in the worker ---- */
+
+struct answer_head {
+	uint64_t has_begun; /* 1: nothing follows yet */
+	uint64_t len, ns;
+};
+
+static void send_or_exit(const void *bytes, size_t len)
+{
+	if (send(0, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
+		_exit(0);
+}
+
+static void serve_request(target_read_fn *fn, void **kept, const void *request, size_t len)
+{
+	struct answer_head head = {.has_begun = 1};
+	struct bytes_buf answer = {0};
+	send_or_exit(&head, sizeof(head));
+	uint64_t begun_ns = clock_now_ns();
+	fn(kept, request, len, &answer);
+	head = (struct answer_head){.len = answer.len, .ns = clock_now_ns() - begun_ns};
+	send_or_exit(&head, sizeof(head));
+	for (size_t at = 0; at < answer.len; at += PACKET_BYTES) {
+		size_t left = answer.len - at;
+		send_or_exit(answer.data + at, left < PACKET_BYTES ? left : PACKET_BYTES);
+	}
+	bytes_buf_deinit(&answer);
+}
+
+/* Nothing of the recorder's stays open: neither its output nor a pipe that waits for its end. */
+static void target_reader_keep_only(int fd)
+{
+	dup2(fd, 0);
+	syscall(SYS_close_range, 1U, ~0U, 0U);
+}
+
+static void run_worker(int fd, target_read_fn *fn)
+{
+	uint8_t request[TARGET_READER_MAX_REQUEST];
+	void *kept = NULL;
+	target_reader_keep_only(fd);
+	for (ssize_t len; (len = recv(0, request, sizeof(request), 0)) > 0;)
+		serve_request(fn, &kept, request, (size_t)len);
+	_exit(0);
+}
+
+/* ---- in the process that forks workers ---- */
+
+/* A descriptor for the next worker; -1: none came with the message. False: the recorder is gone. */
+static bool receive_fd(int *fd)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control)};
+	*fd = -1;
+	if (recvmsg(0, &message, 0) <= 0)
+		return false;
+	const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+	return true;
+}
+
+/*
+ * How much there is to read says what is read, and it may be made to lead to much more. A worker
+ * that gets no more memory ends: that read is given up. Not where sanitizers have more for
+ * themselves.
+ */
+static void limit_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit limit = {WORKER_BYTES, WORKER_BYTES};
+	setrlimit(RLIMIT_DATA, &limit);
+	prctl(PR_SET_DUMPABLE, 0); /* a core file would cost more than the read */
+#endif
+}
+
+static void run_forker(int control_fd, target_read_fn *fn)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	prctl(PR_SET_NAME, "ebprof-reader");
+	limit_memory();
+	setpriority(PRIO_PROCESS, 0, -10); /* where that is allowed: what is to be read changes */
+	target_reader_keep_only(control_fd);
+	pid_t worker = 0;
+	int alive = 0;
+	for (int fd; receive_fd(&fd);) {
+		if (worker > 0)
+			kill(worker, SIGKILL);
+		worker = 0;
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			alive--;
+		if (fd < 0)
+			continue;
+		if (alive < WORKERS_MAX)
+			worker = fork();
+		if (worker == 0 && alive < WORKERS_MAX)
+			run_worker(fd, fn);
+		alive += worker > 0;
+		close(fd);
+	}
+	if (worker > 0)
+		kill(worker, SIGKILL);
+	_exit(0);
+}
+
+/* ---- in the recorder: processes ---- */
+
+void target_reader_init(struct target_reader *reader, target_read_fn *fn)
+{
+	*reader = (struct target_reader){.fn = fn, .forker_fd = -1, .worker_fd = -1};
+}
+
+void target_reader_start(struct target_reader *reader)
+{
+	int ends[2];
+	if (reader->forker_pid || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return;
+	reader->forker_pid = fork();
+	if (!reader->forker_pid)
+		run_forker(ends[1], reader->fn);
+	close(ends[1]);
+	reader->forker_fd = ends[0];
+}
+
+/* Ends the worker; `fd` is the next one's, -1: there is none yet. */
+static bool send_fd(const struct target_reader *reader, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	if (fd >= 0) {
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		*head = (struct cmsghdr){
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+			.cmsg_len = CMSG_LEN(sizeof(int)),
+		};
+		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	}
+	return sendmsg(reader->forker_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+static void start_worker(struct target_reader *reader)
+{
+	int ends[2];
+	target_reader_start(reader);
+	if (reader->forker_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return;
+	reader->worker_fd = ends[0];
+	if (!send_fd(reader, ends[1]))
+		mem_close_fd(&reader->worker_fd);
+	close(ends[1]);
+}
+
+/* What it had not begun the next one is to do. */
+static void end_worker(struct target_reader *reader)
+{
+	if (reader->worker_fd < 0)
+		return;
+	send_fd(reader, -1);
+	mem_close_fd(&reader->worker_fd);
+	reader->sent = reader->first;
+	reader->has_begun = false;
+	reader->answer_bytes = reader->answer.len = 0;
+}
+
+void target_reader_deinit(struct target_reader *reader)
+{
+	end_worker(reader);
+	mem_close_fd(&reader->forker_fd);
+	if (reader->forker_pid > 0)
+		waitpid(reader->forker_pid, NULL, 0);
+	vec_deinit(&reader->jobs);
+	bytes_buf_deinit(&reader->answer);
+	map_deinit(&reader->hung);
+	map_deinit(&reader->hung_uid);
+	map_deinit(&reader->spent_ns);
+}
+
+/* ---- who may be read ---- */
+
+static bool find_uid(uint32_t pid, uint32_t *uid)
+{
+	char path[sizeof("/proc/4294967295")];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	bool is_found = stat(path, &st) == 0;
+	*uid = is_found ? st.st_uid : 0;
+	return is_found;
+}
+
+static void note_hang(struct target_reader *reader, uint32_t pid)
+{
+	struct proc_stat stat;
+	uint32_t uid;
+	*map_put(&reader->hung, pid, NULL) = proc_read_stat(pid, &stat) ? stat.start_ns : 0;
+	if (find_uid(pid, &uid) && uid)
+		++*map_put(&reader->hung_uid, uid, NULL);
+}
+
+static bool made_hang(const struct target_reader *reader, uint32_t pid)
+{
+	struct proc_stat stat;
+	uint32_t uid;
+	const uint64_t *started_ns = map_get(&reader->hung, pid), *count = NULL;
+	if (started_ns && proc_read_stat(pid, &stat) && stat.start_ns == *started_ns)
+		return true;
+	if (reader->hung_uid.len && find_uid(pid, &uid))
+		count = map_get(&reader->hung_uid, uid);
+	return count && *count >= HUNG_OF_USER_MAX;
+}
+
+void target_reader_charge(struct target_reader *reader, uint32_t pid, uint64_t ns)
+{
+	*map_put(&reader->spent_ns, pid, NULL) += ns;
+	reader->all_spent_ns += ns;
+}
+
+bool target_reader_has_time_left(struct target_reader *reader, uint32_t pid)
+{
+	uint64_t now = clock_now_ns();
+	if (now - reader->spent_from_ns >= NS_PER_S) {
+		map_clear(&reader->spent_ns);
+		reader->all_spent_ns = 0;
+		reader->spent_from_ns = now;
+	}
+	if (reader->all_spent_ns < all_share_ns / 2)
+		return true;
+	const uint64_t *spent = map_get(&reader->spent_ns, pid);
+	uint64_t share = all_share_ns / 2 / (reader->spent_ns.len + 1);
+	return !spent || *spent < (share > least_share_ns ? share : least_share_ns);
+}
+
+/* ---- jobs ---- */
+
+bool target_reader_is_idle(const struct target_reader *reader)
+{
+	return reader->first == reader->jobs.len;
+}
+
+void target_reader_submit(
+	struct target_reader *reader, uint32_t pid, const void *request, size_t len)
+{
+	struct target_read_job job = {.pid = pid, .len = (uint32_t)len};
+	job.is_refused = len > sizeof(job.request) || reader->jobs.len - reader->first >= JOBS_MAX;
+	if (!job.is_refused)
+		memcpy(job.request, request, len);
+	vec_push(&reader->jobs, job);
+}
+
+void target_reader_send(struct target_reader *reader)
+{
+	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
+		reader->sent++) {
+		struct target_read_job *job = &reader->jobs.data[reader->sent];
+		job->is_refused |= made_hang(reader, job->pid) ||
+				   !target_reader_has_time_left(reader, job->pid);
+		if (job->is_refused)
+			continue;
+		if (reader->worker_fd < 0)
+			start_worker(reader);
+		if (reader->sent == reader->first)
+			reader->moved_ns = clock_now_ns();
+		ssize_t sent = send(
+			reader->worker_fd, job->request, job->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		job->is_refused = sent != (ssize_t)job->len;
+	}
+}
+
+static void finish_first(struct target_reader *reader)
+{
+	reader->has_begun = false;
+	reader->answer_bytes = 0;
+	reader->moved_ns = clock_now_ns();
+	reader->first++;
+	if (reader->sent < reader->first)
+		reader->sent = reader->first;
+	if (target_reader_is_idle(reader))
+		reader->jobs.len = reader->first = reader->sent = 0;
+}
+
+static bool is_hung(const struct target_reader *reader)
+{
+	return clock_now_ns() - reader->moved_ns > (reader->has_begun ? HANG_NS : start_ns);
+}
+
+/* True when a packet was the last of the first job's answer. */
+static bool take_packet(struct target_reader *reader, const uint8_t *packet, size_t len)
+{
+	struct answer_head head;
+	reader->moved_ns = clock_now_ns();
+	if (reader->answer_bytes) {
+		bytes_put(&reader->answer, packet, len);
+	} else if (len == sizeof(head)) {
+		memcpy(&head, packet, sizeof(head));
+		reader->has_begun = true;
+		reader->answer.len = 0;
+		reader->answer_bytes = head.len;
+		reader->answer_ns = head.ns;
+		if (head.has_begun)
+			return false;
+	}
+	return reader->answer.len >= reader->answer_bytes;
+}
+
+uint64_t target_reader_answer_ns(const struct target_reader *reader)
+{
+	return reader->answer_ns;
+}
+
+bool target_reader_take(struct target_reader *reader, const struct bytes_buf **answer)
+{
+	uint8_t packet[PACKET_BYTES];
+	*answer = NULL;
+	for (;;) {
+		target_reader_send(reader);
+		if (target_reader_is_idle(reader))
+			return false;
+		struct target_read_job job = reader->jobs.data[reader->first];
+		ssize_t len = job.is_refused ? 0
+					     : recv(reader->worker_fd, packet, sizeof(packet),
+						       MSG_DONTWAIT);
+		if (len > 0) {
+			if (!take_packet(reader, packet, (size_t)len))
+				continue;
+			target_reader_charge(reader, job.pid, reader->answer_ns);
+			*answer = &reader->answer;
+		} else if (!job.is_refused) {
+			bool is_over = len == 0, has_hung = len < 0 && is_hung(reader);
+			if (!is_over && !has_hung)
+				return false;
+			if (has_hung && reader->has_begun)
+				note_hang(reader, job.pid);
+			if (reader->has_begun)
+				target_reader_charge(
+					reader, job.pid, clock_now_ns() - reader->moved_ns);
+			end_worker(reader);
+		}
+		finish_first(reader);
+		return true;
+	}
+}
+
+int target_reader_fd(const struct target_reader *reader)
+{
+	return target_reader_is_idle(reader) ? -1 : reader->worker_fd;
+}

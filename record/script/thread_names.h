@@ -1,0 +1,48 @@
+/*
+ * What runtimes call their threads, where the kernel keeps less of it: read from a process when a
+ * thread of such a name is sampled, all of the process's at once.
+ */
+#ifndef EBPROF_THREAD_NAMES_H
+#define EBPROF_THREAD_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/map.h"
+#include "format/base/vec.h"
+#include "record/host/target_reader.h"
+#include "record/task/process.h"
+#include "record/unwind/rule_source.h"
+
+struct thread_names {
+	const struct rule_source *rules; /* borrowed; NULL: none are known */
+	struct target_reader reader;
+	VEC(struct thread_names_wish {
+		uint32_t image;
+		uint32_t pid;
+		uint32_t nr_tries; /* at which its runtime was not known */
+		uint64_t due_ns;
+	}) wishes;             /* of an image one */
+	VEC(uint32_t) reading; /* images, in the reader's order, */
+	size_t read;           /* ... from here on */
+	struct map asked_ns;   /* image -> when it was asked last */
+	struct map names;      /* (image, tid) -> index in `list` */
+	VEC(char *) list;
+};
+
+void thread_names_init(struct thread_names *names);
+void thread_names_deinit(struct thread_names *names);
+
+/* A thread was sampled of which the kernel may not keep the whole name, and none is known. */
+void thread_names_want(
+	struct thread_names *names, const struct process *process, const char comm[16]);
+/* The whole name; NULL: none is known. Good until the next call of another function. */
+const char *thread_names_find(const struct thread_names *names, const struct process *process,
+	uint32_t tid, const char comm[16]);
+
+typedef void thread_name_fn(void *context, uint32_t image, uint32_t tid, const char *name);
+/* Asks what is due of processes; calls the function for each name that came meanwhile. */
+void thread_names_collect(struct thread_names *names, const struct process_table *processes,
+	thread_name_fn *fn, void *context);
+
+#endif
