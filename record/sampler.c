@@ -3,12 +3,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
 #include "format/machine/machine.h"
 #include "record/host/feature.h"
+#include "record/host/kernel_btf.h"
 #include "record/host/uprobe.h"
 #include "record/walkers.h"
 
@@ -134,10 +137,27 @@ static struct err *find_pid_namespace(const struct sample_bpf *bpf)
 	return NULL;
 }
 
+/* To be loaded by the types in a file, that has what they need of the kernel's. NULL: that cannot
+ * be made. */
+static struct sample_bpf *open_with_types(int types)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	struct bpf_object_open_opts options = {.sz = sizeof(options), .btf_custom_path = path};
+	struct sample_bpf *bpf = types < 0 ? NULL : sample_bpf__open_opts(&options);
+	if (bpf && kernel_btf_write(types, bpf_object__btf(bpf->obj)))
+		return bpf;
+	sample_bpf__destroy(bpf);
+	return NULL;
+}
+
 static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options,
 	struct walker_runtimes runtimes)
 {
-	sampler->bpf = sample_bpf__open();
+	CLEANUP_FD int types = memfd_create("kernel types", MFD_CLOEXEC);
+	sampler->bpf = open_with_types(types);
+	if (!sampler->bpf)
+		sampler->bpf = sample_bpf__open(); /* libbpf looks for the kernel's types itself */
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
 	configure(sampler, options, runtimes);
