@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_open,
+	&command_dump,
 	&command_annotate,
 	&command_convert,
 	&command_diff,

@@ -259,33 +259,6 @@ static struct err *parse_user(const struct opt *row, const char *text, void *mem
 	return opt_u32(row, text, &options->uid);
 }
 
-static struct err *add_cgroup(
-	struct record_options *options, enum cgroup_name_kind kind, const char *text)
-{
-	if (!*text)
-		return err_new(ERR_USAGE, "it needs a name");
-	vec_push(&options->cgroups, (struct cgroup_name){kind, text});
-	return NULL;
-}
-
-static struct err *parse_container(const struct opt *row, const char *text, void *member)
-{
-	(void)row;
-	return add_cgroup(member, CGROUP_NAME_CONTAINER, text);
-}
-
-static struct err *parse_cgroup(const struct opt *row, const char *text, void *member)
-{
-	(void)row;
-	return add_cgroup(member, CGROUP_NAME_PATH, text);
-}
-
-static struct err *parse_unit(const struct opt *row, const char *text, void *member)
-{
-	(void)row;
-	return add_cgroup(member, CGROUP_NAME_UNIT, text);
-}
-
 static struct err *parse_env_label(const struct opt *row, const char *text, void *member)
 {
 	struct record_options *options = member;
@@ -365,11 +338,12 @@ const struct opt record_options_rows[] = {
 	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), .help = "profile the whole system"},
 	{"uid", 'u', "USER", parse_user, 0,
 		.help = "profile all processes of a user: name or number"},
-	{"container", 0, "ID|NAME", parse_container, 0,
+	{"container", 0, "ID|NAME", cgroup_option_parse_container, FIELD(cgroups),
 		.help = "profile what runs in a container; once for each"},
-	{"cgroup", 0, "PATH", parse_cgroup, 0,
+	{"cgroup", 0, "PATH", cgroup_option_parse_path, FIELD(cgroups),
 		.help = "profile what runs in a control group, or below it"},
-	{"unit", 0, "NAME", parse_unit, 0, .help = "profile what runs in a unit of systemd's"},
+	{"unit", 0, "NAME", cgroup_option_parse_unit, FIELD(cgroups),
+		.help = "profile what runs in a unit of systemd's"},
 	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), .help = "only these CPUs: 0-3,8"},
 	{"all-user", 0, NULL, opt_flag, FIELD(all_user), .help = "only ticks in user code"},
 	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), .help = "only ticks in the kernel"},

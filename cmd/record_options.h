@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/cgroup_option.h"
 #include "cmd/opt.h"
 #include "cmd/push_child.h"
 #include "format/base/vec.h"
-#include "record/cgroup/target_cgroups.h"
 #include "record/event/event_spec.h"
 #include "record/host/cpu.h"
 #include "record/session_options.h"
@@ -33,7 +33,7 @@ struct record_events {
 
 struct record_options {
 	struct opt_u32_list pids, tids;
-	VEC(struct cgroup_name) cgroups;
+	struct cgroup_option cgroups;
 	VEC(const char *) label_variables;
 	const char *label_file;
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,

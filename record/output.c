@@ -44,6 +44,13 @@ static struct err *create_file(struct output *output, struct output_file_options
 	return NULL;
 }
 
+/* Of a file that stays its owner's. */
+static struct err *use_descriptor(struct output *output, int fd)
+{
+	output->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return output->fd < 0 ? err_sys(errno, "cannot write the recording") : NULL;
+}
+
 static struct err *use_stdout(struct output *output)
 {
 	if (isatty(STDOUT_FILENO))
@@ -86,6 +93,13 @@ struct err *output_create(
 	bool is_file = strcmp(path, "-") != 0;
 	return keep_or_destroy(
 		output, is_file ? create_file(output, how) : use_stdout(output), ret);
+}
+
+struct err *output_create_in(int fd, struct output **ret)
+{
+	static const struct caller nobody = {0};
+	struct output *output = output_prepare("-", &nobody, -1);
+	return keep_or_destroy(output, use_descriptor(output, fd), ret);
 }
 
 struct err *output_create_next(const struct output *output, struct output **ret)

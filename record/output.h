@@ -23,6 +23,8 @@ struct output;
  */
 struct err *output_create(const char *path, const struct caller *owner, int stop_fd,
 	struct output **ret) ERR_MUST_CHECK;
+/* Writes into a file that is open, and has no name to be given. `fd` is borrowed. */
+struct err *output_create_in(int fd, struct output **ret) ERR_MUST_CHECK;
 /*
  * Creates a file beside others, which replaces none; else as output_create().
  */

@@ -197,6 +197,8 @@ static struct err *create_first(struct recording *recording)
 	const struct session_options *options = recording->options;
 	if (recording->ring)
 		return create_in_ring(recording, &recording->output);
+	if (options->output_fd)
+		return output_create_in(options->output_fd, &recording->output);
 	return output_create(
 		options->output, &options->owner, recording->stop_fd, &recording->output);
 }

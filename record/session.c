@@ -279,7 +279,7 @@ static struct err *start_target(struct session *session)
 	const struct session_options *options = &session->options;
 	if (!options->argv)
 		return NULL;
-	bool lends_stdout = strcmp(options->output, "-") == 0;
+	bool lends_stdout = !options->output_fd && strcmp(options->output, "-") == 0;
 	struct target_variables variables = {0};
 	sources_put_variables(&session->sources, &variables);
 	struct err *err = target_start(

@@ -93,6 +93,7 @@ struct session_options {
 	size_t nr_cpus;
 
 	const char *output;
+	int output_fd; /* of the output "-": written to in place of standard output; 0: none */
 	struct caller owner;
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	uint64_t max_bytes;             /* 0: no limit */

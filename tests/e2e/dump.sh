@@ -1,0 +1,74 @@
+#!/bin/bash
+# What every thread does now: ebprof dump, of programs whose threads are known.
+# Beside others: what a thread waits for does not depend on what else the machine does.
+. "$(dirname "$0")/prelude.bash"
+
+begin_sleepers() { # N: threads that sleep for ever; $pid
+	"$WORKLOADS/waits" sleepers "$1" >said 2>/dev/null &
+	pid=$!
+	local i
+	for ((i = 0; i < 200; i++)); do
+		(($(ls "/proc/$pid/task" | wc -l) > $1)) && return
+		sleep 0.05
+	done
+	fail "the threads did not begin"
+}
+
+test_threads_with_one_stack() {
+	begin_sleepers 5
+	run "$EBPROF" dump -p "$pid"
+	want_status 0 dump
+	grep -q "^# pid $pid waits: 6 threads, 6 waiting\$" out || fail "$(cat out err)"
+	grep -qE '^5 threads wait \([a-z]+\), for more than [0-9.]+ ms: waits [0-9]+(, [0-9]+){4}$' out || fail "$(cat out)"
+	grep -qE '^    start_thread ' out || fail "no root: $(cat out)"
+	run "$EBPROF" dump -t "$pid"
+	want_status 0 "dump -t"
+	grep -q "^# pid $pid waits: 1 thread, 1 waiting\$" out || fail "-t: $(cat out err)"
+}
+
+test_who_runs() {
+	"$WORKLOADS/workload" 60 >/dev/null &
+	run "$EBPROF" dump -p $! --json
+	want_status 0 dump
+	python3 -c 'import json; d = json.load(open("out"))
+stacks = d["processes"][0]["stacks"]
+assert len(stacks) == 1 and stacks[0]["state"] in ("running", "ready"), stacks
+assert len(stacks[0]["threads"]) == 1
+assert stacks[0]["frames"][-1]["name"] == "_start", stacks[0]["frames"]
+assert int(d["watched_ns"]) > 0 and int(d["time_ns"]) > 0' || fail "$(cat out err)"
+}
+
+test_scripts() {
+	command -v python3 >/dev/null || skip "no python3"
+	printf 'import threading, time\ndef busy():\n    while True: sum(range(1000))\nthreading.Thread(target=busy, daemon=True).start()\ntime.sleep(60)\n' >both.py
+	python3 both.py &
+	local pid=$!
+	wait_until "it computes" has_cpu_ms $pid 200
+	run "$EBPROF" dump -p $pid
+	want_status 0 dump
+	grep -q '^    busy  *.*both.py:3$' out || fail "$(cat out)"
+	grep -qE '^1 thread waits \(sleep\), for more than' out || fail "$(cat out)"
+	grep -q 'not readable asleep' out || fail "nothing on what cannot be read: $(cat out)"
+}
+
+test_refusals() {
+	run "$EBPROF" dump
+	want_status 2 "no target"
+	run "$EBPROF" dump -p 1 -a
+	want_status 2 "two targets"
+	sleep 0 &
+	local gone=$!
+	wait $gone
+	run "$EBPROF" dump -p $gone
+	want_status 2 "no process"
+	grep -q "there is no process $gone" err || fail "$(cat err)"
+}
+
+test_to_a_file() {
+	begin_sleepers 1
+	run "$EBPROF" dump -p "$pid" -o dumped
+	want_status 0 '-o'
+	[[ ! -s out ]] && grep -q '2 waiting' dumped || fail "$(cat out err dumped)"
+}
+
+run_tests
