@@ -11,7 +11,9 @@
 
 #include "format/base/mem.h"
 #include "format/base/str.h"
+#include "format/base/vec.h"
 #include "record/host/proc.h"
+#include "record/host/slow_close.h"
 
 /*
  * The PMU's number and the place of the semaphore's offset in perf_event_attr.config are what
@@ -157,4 +159,19 @@ void uprobe_detach(struct uprobe *uprobe)
 {
 	mem_close_fd(&uprobe->link_fd);
 	mem_close_fd(&uprobe->event_fd);
+}
+
+void uprobes_detach(struct uprobe *uprobes, size_t count)
+{
+	VEC(int) fds = {0};
+	if (count)
+		uprobe_detach(&uprobes[0]);
+	for (size_t i = 1; i < count; i++) {
+		vec_push(&fds, uprobes[i].event_fd);
+		if (uprobes[i].link_fd >= 0)
+			vec_push(&fds, uprobes[i].link_fd);
+		uprobes[i] = (struct uprobe){-1, -1};
+	}
+	slow_close(fds.data, fds.len);
+	vec_deinit(&fds);
 }

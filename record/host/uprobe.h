@@ -5,6 +5,7 @@
 #define EBPROF_UPROBE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format/base/err.h"
@@ -36,6 +37,11 @@ struct err *uprobe_attach_to(const struct uprobe_process *process, const struct 
 	int program_fd, uint64_t cookie, struct uprobe *ret) ERR_MUST_CHECK;
 /* When it returns the program is not running any more. */
 void uprobe_detach(struct uprobe *uprobe);
+/*
+ * All of them, in the time that one takes: the first is detached here, and what the caller wrote
+ * for the program is seen by it from then on; the others are left to another process for a while.
+ */
+void uprobes_detach(struct uprobe *uprobes, size_t count);
 
 /* Whether this kernel has breakpoints in files, and the counting of semaphores (Linux 4.20). */
 bool uprobe_is_known(void);

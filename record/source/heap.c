@@ -307,8 +307,7 @@ static struct err *heap_start(struct source *source, uint64_t now_ns)
 
 static void detach_heap(struct heap_state *state)
 {
-	vec_each(&state->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	uprobes_detach(state->uprobes.data, state->uprobes.len);
 	state->uprobes.len = 0;
 }
 

@@ -121,8 +121,8 @@ static void probe_stop(struct source *source, uint64_t now_ns)
 	struct probe_state *state = source->state;
 	(void)now_ns;
 	state->bpf->bss->takes_hits = false;
-	vec_each(&state->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	uprobes_detach(state->uprobes.data, state->uprobes.len);
+	state->uprobes.len = 0;
 	source_kernel_settle(source, state->bpf);
 }
 
@@ -136,8 +136,7 @@ static struct err *probe_read_counters(
 static void probe_release(struct source *source)
 {
 	struct probe_state *state = source->state;
-	vec_each(&state->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	uprobes_detach(state->uprobes.data, state->uprobes.len);
 	vec_deinit(&state->uprobes);
 	vec_deinit(&state->places);
 	vec_each(&state->usdt, usdt)
