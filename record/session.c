@@ -38,7 +38,8 @@ enum {
 	READING_CODE_NS = 10 * 1000 * 1000,    /* of a turn, for code without rules */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
-	LAST_WAIT_NS = 600 * 1000 * 1000,      /* the same, when all is over */
+	LAST_WAIT_NS = 600 * 1000 * 1000,      /* the same, when all is over, */
+	SWITCH_WAIT_NS = 100 * 1000 * 1000,    /* ... and where a file is */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
 	DRAINS_MAX = 8,
@@ -130,24 +131,6 @@ static struct err *find_script_probes(struct session *session)
 	return is_system_wide ? NULL : script_probes_check(probes);
 }
 
-/* Known by their ids; of the whole system, and of a user, there are none. */
-static struct target_tasks target_tasks(const struct session *session)
-{
-	const struct session_options *options = &session->options;
-	bool are_threads = options->target == SESSION_THREADS;
-	struct target_tasks tasks = {
-		.ids = session->command_pid ? &session->command_pid : options->pids,
-		.nr_ids = session->command_pid ? 1 : options->nr_pids,
-		.are_threads = are_threads,
-		.with_descendants = options->with_descendants,
-		/* The threads of a process are its own in any case. */
-		.inherit = !options->no_inherit ? TARGET_INHERIT_ALL
-			   : are_threads        ? TARGET_INHERIT_NOTHING
-						: TARGET_INHERIT_THREADS,
-	};
-	return tasks;
-}
-
 /* What they fork from now on the BPF side adds. */
 static struct err *add_targets(struct session *session)
 {
@@ -205,7 +188,7 @@ static struct err *create_sampler(struct session *session)
 		.uid = options->uid,
 		.cgroup_hierarchies = cgroup_tree_hierarchies(&session->cgroups.targets.tree),
 		.command_pid = session->command_pid,
-		.tasks = target_tasks(session),
+		.tasks = target_tasks_choose(options, &session->command_pid),
 		.follow_children = !options->no_inherit,
 		.ring_bytes = options->ring_bytes,
 		.call_graph = call_graphs[options->call_graph],
@@ -319,7 +302,7 @@ static struct err *create_parts(struct session *session)
 	try(start_target(session));
 	if (!options->exclude_kernel) /* early: it has time until the first flush */
 		kernel_symbols_start(&session->translate.kernel.symbols);
-	struct target_tasks tasks = target_tasks(session);
+	struct target_tasks tasks = target_tasks_choose(options, &session->command_pid);
 	try(sideband_create(&tasks, &session->sideband));
 	try(find_script_probes(session));
 	try(create_sampler(session));
@@ -471,17 +454,23 @@ static void drain_all(struct session *session)
 		drain(session);
 }
 
-/* What waits is given a last chance, then nothing waits any more. */
-static void drain_last(struct session *session)
+/* What waits gets so long for it. */
+static void drain_waiting(struct session *session, uint64_t wait_ns)
 {
 	struct translate *translate = &session->translate;
-	uint64_t until_ns = clock_now_ns() + LAST_WAIT_NS;
-	session->is_waiting_last = true;
+	uint64_t until_ns = clock_now_ns() + wait_ns;
 	drain_all(session);
 	while (translate_is_waiting(translate) && clock_now_ns() < until_ns) {
 		translate_wait(translate);
 		drain(session);
 	}
+}
+
+/* What waits is given a last chance, then nothing waits any more. */
+static void drain_last(struct session *session)
+{
+	session->is_waiting_last = true;
+	drain_waiting(session, LAST_WAIT_NS);
 	drain_parts(session, clock_now_ns(), UINT64_MAX);
 }
 
@@ -529,12 +518,13 @@ static void session_stop(struct session *session, enum layout_end_reason reason)
 	end_probing(session);
 }
 
+/* What is still waiting then is the next file's, with its count. */
 static struct err *switch_file(struct session *session)
 {
 	sampler_divide(session->sampler, clock_now_ns());
 	while (sampler_finish_some(session->sampler))
 		drain(session);
-	drain_all(session);
+	drain_waiting(session, SWITCH_WAIT_NS);
 	try(session_account_read(&session->account, true));
 	return recording_switch(&session->recording, &session->account.counts);
 }

@@ -5,6 +5,22 @@
 #include "format/base/vec.h"
 #include "record/host/proc.h"
 
+struct target_tasks target_tasks_choose(
+	const struct session_options *options, const uint32_t *command_pid)
+{
+	bool are_threads = options->target == SESSION_THREADS;
+	return (struct target_tasks){
+		.ids = *command_pid ? command_pid : options->pids,
+		.nr_ids = *command_pid ? 1 : options->nr_pids,
+		.are_threads = are_threads,
+		.with_descendants = options->with_descendants,
+		/* The threads of a process are its own in any case. */
+		.inherit = !options->no_inherit ? TARGET_INHERIT_ALL
+			   : are_threads        ? TARGET_INHERIT_NOTHING
+						: TARGET_INHERIT_THREADS,
+	};
+}
+
 struct walk {
 	target_task_fn *fn;
 	void *context;

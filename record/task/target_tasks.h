@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "record/session_options.h"
 
 enum target_inherit { /* which tasks that they fork are targets as well */
 	TARGET_INHERIT_NOTHING,
@@ -21,6 +22,14 @@ struct target_tasks {
 	bool with_descendants; /* and the processes that they have forked, before the recording */
 	enum target_inherit inherit;
 };
+
+/*
+ * Those that a session is to profile, by their ids: of the whole system, of a user and of control
+ * groups there are none. `command_pid`: of the command, 0 where that is not what is profiled.
+ * Borrows both.
+ */
+struct target_tasks target_tasks_choose(
+	const struct session_options *options, const uint32_t *command_pid);
 
 typedef struct err *target_task_fn(void *context, uint32_t tid) ERR_MUST_CHECK;
 

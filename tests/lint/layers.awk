@@ -20,9 +20,9 @@ BEGIN {
 	row("format/file", "format/base/ format/unwind/ format/file/", "zlib.h")
 	kernel = "bpf/ linux/ asm/"
 	host = "record/host/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/shadow_place.h bpf/*.skel.h"
-	task = "record/task/ " host
-	event = "record/event/ record/session_options.h " task
-	unwind = "record/unwind/ record/runtime/ record/session_options.h " task
+	task = "record/task/ record/session_options.h " host
+	event = "record/event/ " task
+	unwind = "record/unwind/ record/runtime/ " task
 	row("record", "record/ " host, kernel)
 	row("record/host", host, kernel)
 	row("record/runtime", "record/runtime/ " host, kernel)
