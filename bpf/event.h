@@ -399,6 +399,13 @@ struct event_heap_lane {         /* of a CPU */
 	unsigned long long hits; /* of probes */
 };
 
+/* A call that has not returned. */
+struct event_call_key {
+	unsigned pid;          /* the kernel's own */
+	unsigned number;       /* of the function, among those that are timed */
+	unsigned long long sp; /* as it is when the function has returned */
+};
+
 /* An allocation in use, by the kernel's own number of its process. */
 struct event_kept_key {
 	unsigned long long process, address;

@@ -9,6 +9,10 @@
 #include "bpf/source/time_selector.bpf.h"
 #include "bpf/take_sample.bpf.h"
 
+#ifndef E2BIG
+#define E2BIG 7 /* a map is full: include/uapi/asm-generic/errno-base.h */
+#endif
+
 /* Bits by EVENT_SOURCE_DURATION + bit: the recorder lets these count. */
 volatile __u32 takes_durations;
 

@@ -9,10 +9,6 @@
 #include "bpf/source/duration.bpf.h"
 #include "bpf/source/wait.bpf.h"
 
-#ifndef E2BIG
-#define E2BIG 7 /* a map is full: include/uapi/asm-generic/errno-base.h */
-#endif
-
 enum { /* include/trace/events/lock.h */
 	LCB_F_SPIN = 1 << 0,
 	LCB_F_MUTEX = 1 << 5, /* with LCB_F_SPIN: it spins for a while, and sleeps then */

@@ -1,9 +1,13 @@
 #include "record/source/call.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
 #include "format/file/layout.h"
 #include "record/event/event_spec.h"
 #include "record/event/function_probe.h"
@@ -17,6 +21,9 @@ struct call_state {
 	struct duration duration;
 	struct function_probe function;
 	VEC(struct uprobe) uprobes; /* at entries and returns */
+	uint64_t full;              /* calls without room, when gone processes were looked for */
+	uint64_t next_sweep_ns;
+	struct str hint;
 };
 
 /* The one of that number; NULL: there are not so many. */
@@ -98,8 +105,8 @@ static void call_stop(struct source *source, uint64_t now_ns)
 	struct call_state *state = source->state;
 	(void)now_ns;
 	duration_stop(&state->duration, source);
-	vec_each(&state->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	uprobes_detach(state->uprobes.data, state->uprobes.len);
+	state->uprobes.len = 0;
 	source_kernel_settle(source, state->duration.bpf);
 }
 
@@ -110,20 +117,71 @@ static struct err *call_read_counters(
 	return source_kernel_read(source, ((struct call_state *)source->state)->duration.bpf, ret);
 }
 
+/* Calls of processes that have ended in their midst. Returns how many there were. */
+static uint32_t sweep_open_calls(int map)
+{
+	struct event_call_key key, next;
+	uint32_t removed = 0;
+	bool has_next = !bpf_map_get_next_key(map, NULL, &next);
+	while (has_next) {
+		key = next;
+		has_next = !bpf_map_get_next_key(map, &key, &next);
+		if (kill((pid_t)key.pid, 0) && errno == ESRCH)
+			removed += !bpf_map_delete_elem(map, &key);
+	}
+	return removed;
+}
+
+/* The calls of all functions are in one map: the first one's source looks after it. */
+static void make_room_for_calls(const struct source *source, uint64_t now_ns)
+{
+	enum {
+		SWEEP_NS = 1000 * 1000 * 1000,
+		VAIN_SWEEPS = 10, /* intervals without one, where the last one was in vain */
+	};
+	struct call_state *state = source->state;
+	const struct sample_bpf *bpf = state->duration.bpf;
+	uint64_t full = bpf->bss->open_calls_full;
+	/* In a PID namespace the kernel's own numbers say nothing here. */
+	bool is_due = source->number == EVENT_SOURCE_CALL && full != state->full &&
+		      now_ns >= state->next_sweep_ns && !bpf->bss->pid_namespace_level;
+	if (!is_due)
+		return;
+	bool is_vain = !sweep_open_calls(bpf_map__fd(bpf->maps.open_calls));
+	state->full = full;
+	state->next_sweep_ns = now_ns + (is_vain ? VAIN_SWEEPS : 1) * (uint64_t)SWEEP_NS;
+}
+
 static struct err *call_update(struct source *source, uint64_t now_ns)
 {
 	struct duration *duration = &((struct call_state *)source->state)->duration;
+	make_room_for_calls(source, now_ns);
 	return growing_period_update(&duration->period, source, duration->bpf, now_ns);
+}
+
+static const char *call_hint(const struct source *source)
+{
+	struct call_state *state = source->state;
+	uint64_t full = state->duration.bpf->bss->open_calls_full;
+	if (!full)
+		return NULL;
+	str_truncate(&state->hint, 0);
+	str_printf(&state->hint,
+		"%llu calls could not be timed, those that returned are lost: more than %d were "
+		"under way at a time, or were left without a return (by exceptions, longjmp); time "
+		"fewer functions, or choose processes (-p)",
+		(unsigned long long)full, EVENT_MAX_OPEN_CALLS);
+	return str_text(&state->hint);
 }
 
 static void call_release(struct source *source)
 {
 	struct call_state *state = source->state;
-	vec_each(&state->uprobes, uprobe)
-		uprobe_detach(uprobe);
+	uprobes_detach(state->uprobes.data, state->uprobes.len);
 	vec_deinit(&state->uprobes);
 	function_probe_deinit(&state->function);
 	duration_deinit(&state->duration);
+	str_deinit(&state->hint);
 	mem_free(state);
 }
 
@@ -140,4 +198,5 @@ const struct event_source call_source = {
 	.read_counters = call_read_counters,
 	.release = call_release,
 	.update = call_update,
+	.hint = call_hint,
 };

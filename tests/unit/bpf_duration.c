@@ -138,6 +138,25 @@ TEST(a_return_without_its_entry_is_filtered)
 	check_tally(CALL, EVENT_COUNTER_FILTERED, 1, 0);
 }
 
+/* The emulated map has room for 16: what comes next is lost, and counted when it returns. */
+TEST(calls_without_room_are_lost)
+{
+	boot(CALL);
+	for (int depth = 0; depth < 17; depth++)
+		enter(-depth);
+	emulated.time_ns += 5000;
+	for (int depth = 17; depth--;)
+		leave(-depth);
+	check_tally(CALL, EVENT_COUNTER_EVENTS, 17, 80000);
+	check_tally(CALL, EVENT_COUNTER_SAMPLES, 16, 80000);
+	check_tally(CALL, EVENT_COUNTER_LOST_BUSY, 1, 0);
+	check_tally(CALL, EVENT_COUNTER_FILTERED, 0, 0);
+	enter(0); /* there is room again */
+	emulated.time_ns += 2000;
+	leave(0);
+	check_tally(CALL, EVENT_COUNTER_SAMPLES, 17, 82000);
+}
+
 TEST(short_calls_stand_for_a_period)
 {
 	boot(CALL);
