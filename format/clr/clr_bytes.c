@@ -19,6 +19,11 @@ void clr_bytes_deinit(struct clr_bytes *bytes)
 	bytes->page = NULL;
 }
 
+size_t clr_bytes_held(const struct clr_bytes *bytes)
+{
+	return bytes->pages.len * CLR_BYTES_PAGE;
+}
+
 /* NULL: it cannot be read. */
 static const uint8_t *find_clr_page(struct clr_bytes *bytes, uint64_t number)
 {

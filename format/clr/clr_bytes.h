@@ -36,6 +36,8 @@ struct clr_bytes {
 
 void clr_bytes_init(struct clr_bytes *bytes, clr_bytes_read_fn *read, void *context, uint64_t size);
 void clr_bytes_deinit(struct clr_bytes *bytes);
+/* What has been read so far takes, in bytes of memory. */
+size_t clr_bytes_held(const struct clr_bytes *bytes);
 
 bool clr_bytes_copy(struct clr_bytes *bytes, uint64_t at, void *to, size_t len);
 uint8_t clr_bytes_u8(struct clr_bytes *bytes, uint64_t at);

@@ -592,12 +592,15 @@ static bool registered_code_tell_place(
 {
 	const struct registered_known *known = pair->known;
 	const struct registered_symbol *symbol = registered_image_symbol(&known->image, address);
+	const struct registered_line *line = registered_image_line(&known->image, address);
 	struct code_place place = {.index = pair->index,
 		.address = address,
 		.start = symbol ? symbol->start : 0,
 		.time_ns = known->since_ns,
 		.sure_ns = known->since_ns ? known->seen_ns : 0,
-		.name = symbol ? known->image.names.data + symbol->name : NULL};
+		.name = symbol ? known->image.names.data + symbol->name : NULL,
+		.file = line ? known->image.names.data + line->file : NULL,
+		.line = line ? line->line : 0};
 	if (symbol)
 		fn(context, &place);
 	return symbol;

@@ -179,8 +179,10 @@ bool registered_frames_list(const struct registered_request *request, struct reg
 	return true;
 }
 
-bool registered_frames_image(const struct registered_request *request, struct registered_image *ret)
+bool registered_frames_image(
+	void **kept, const struct registered_request *request, struct registered_image *ret)
 {
+	(void)kept;
 	const struct registered_entry *entry = &request->entry;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(MAX_FRAMES);
 	uint64_t next;

@@ -25,6 +25,6 @@ bool registered_frames_find(struct elf_file *elf, uint64_t bias, struct register
 bool registered_frames_list(const struct registered_request *request, struct registered_list *ret);
 /* False: it is not there any more, or makes no sense. */
 bool registered_frames_image(
-	const struct registered_request *request, struct registered_image *ret);
+	void **kept, const struct registered_request *request, struct registered_image *ret);
 
 #endif

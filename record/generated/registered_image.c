@@ -19,6 +19,7 @@ void registered_image_deinit(struct registered_image *image)
 	vec_deinit(&image->code);
 	vec_deinit(&image->symbols);
 	vec_deinit(&image->rules);
+	vec_deinit(&image->lines);
 	str_deinit(&image->names);
 	bytes_buf_deinit(&image->copied);
 	*image = (struct registered_image){0};
@@ -303,6 +304,22 @@ static void put_section(const struct registered_function *function, struct bytes
 	bytes_put(ret, function->frames, function->frames_len);
 }
 
+static void add_function_lines(
+	struct registered_image *image, const struct registered_function *function)
+{
+	size_t len = function->file ? strlen(function->file) : 0;
+	if (!len || len > REGISTERED_IMAGE_MAX_NAMES - image->names.len)
+		return;
+	uint32_t file = (uint32_t)image->names.len;
+	str_write(&image->names, function->file, len);
+	str_putc(&image->names, '\0');
+	for (size_t i = 0; i < function->nr_lines && i < REGISTERED_IMAGE_MAX_LINES; i++) {
+		struct registered_line line = function->lines[i];
+		line.file = file;
+		vec_push(&image->lines, line);
+	}
+}
+
 void registered_image_of_function(
 	const struct registered_function *function, struct registered_image *ret)
 {
@@ -311,6 +328,7 @@ void registered_image_of_function(
 	add_piece(ret, function->start, function->size);
 	if (function->name)
 		add_symbol(ret, function->start, function->size, function->name);
+	add_function_lines(ret, function);
 	if (!function->frames_len)
 		return;
 	struct bytes_buf bytes = {0};
@@ -361,6 +379,7 @@ void registered_image_put(const struct registered_image *image, struct bytes_buf
 	put_list(&image->code, ret);
 	put_list(&image->symbols, ret);
 	put_list(&image->rules, ret);
+	put_list(&image->lines, ret);
 	put_list(&image->names, ret);
 	put_list(&image->copied, ret);
 	bytes_put_u8(ret, image->is_cut);
@@ -373,6 +392,9 @@ static bool registered_image_is_sound(const struct registered_image *image)
 	vec_each(&image->symbols, symbol)
 		if (symbol->name >= image->names.len)
 			return false;
+	vec_each(&image->lines, line)
+		if (line->file >= image->names.len)
+			return false;
 	return true;
 }
 
@@ -382,6 +404,7 @@ bool registered_image_get(struct bytes_cursor *cursor, struct registered_image *
 	get_list(&ret->code, cursor);
 	get_list(&ret->symbols, cursor);
 	get_list(&ret->rules, cursor);
+	get_list(&ret->lines, cursor);
 	get_list(&ret->names, cursor);
 	get_list(&ret->copied, cursor);
 	ret->is_cut = bytes_get_u8(cursor);
@@ -427,6 +450,14 @@ const struct registered_symbol *registered_image_symbol(
 	return symbol && address < symbol->end ? symbol : NULL;
 }
 
+const struct registered_line *registered_image_line(
+	const struct registered_image *image, uint64_t address)
+{
+	size_t after = bisect(image->lines.len, i, image->lines.data[i].start <= address);
+	const struct registered_line *line = after ? &image->lines.data[after - 1] : NULL;
+	return line && line->line && registered_image_has(image, address) ? line : NULL;
+}
+
 const struct unwind_rule *registered_image_rule(
 	const struct registered_image *image, uint64_t address)
 {
@@ -440,5 +471,6 @@ size_t registered_image_bytes(const struct registered_image *image)
 {
 	return image->code.len * sizeof(*image->code.data) +
 	       image->symbols.len * sizeof(*image->symbols.data) +
-	       image->rules.len * sizeof(*image->rules.data) + image->names.len + image->copied.len;
+	       image->rules.len * sizeof(*image->rules.data) +
+	       image->lines.len * sizeof(*image->lines.data) + image->names.len + image->copied.len;
 }

@@ -26,6 +26,7 @@ enum {
 	REGISTERED_IMAGE_MAX_CODE = 4096, /* pieces */
 	REGISTERED_IMAGE_MAX_SYMBOLS = 64 << 10,
 	REGISTERED_IMAGE_MAX_RULES = 256 << 10,
+	REGISTERED_IMAGE_MAX_LINES = 64 << 10,
 	REGISTERED_IMAGE_MAX_NAMES = 8 << 20,    /* bytes */
 	REGISTERED_IMAGE_MAX_COPIED = 256 << 10, /* bytes of code */
 };
@@ -45,11 +46,18 @@ struct registered_rule {
 	struct unwind_rule rule;
 };
 
+struct registered_line {
+	uint64_t start; /* it holds up to the next one's */
+	uint32_t file;  /* where in the image's names its path begins, as a symbol's */
+	uint32_t line;  /* 0: none is known */
+};
+
 /* Each list ascends by its start; pieces of code are disjoint. */
 struct registered_image {
 	VEC(struct registered_piece) code;
 	VEC(struct registered_symbol) symbols;
 	VEC(struct registered_rule) rules;
+	VEC(struct registered_line) lines;
 	struct str names;
 	/* What stood in the pieces, one behind the other; empty: there is too much of it. By that
 	 * images are told apart that had the same addresses. */
@@ -70,6 +78,9 @@ struct registered_function {
 	const char *name;      /* NULL: unknown */
 	const uint8_t *frames; /* DWARF's instructions, with 1 and -8 for its factors */
 	size_t frames_len;
+	const char *file;                    /* its source file; NULL: unknown */
+	const struct registered_line *lines; /* of that file, whatever they say of it */
+	size_t nr_lines;
 };
 
 /* Fills *ret, which is empty. */
@@ -100,6 +111,9 @@ enum registered_match registered_image_match(
 	const struct registered_image *image, uint64_t address, const uint8_t *bytes, size_t len);
 /* The function at an address, borrowed; NULL: there is none. */
 const struct registered_symbol *registered_image_symbol(
+	const struct registered_image *image, uint64_t address);
+/* The line at an address, borrowed; NULL: none is known. */
+const struct registered_line *registered_image_line(
 	const struct registered_image *image, uint64_t address);
 /* The rule at an address, borrowed; NULL: there is none. */
 const struct unwind_rule *registered_image_rule(

@@ -196,8 +196,9 @@ static void copy_code(uint32_t pid, struct registered_image *image)
 }
 
 static bool image_for_debuggers(
-	const struct registered_request *request, struct registered_image *image)
+	void **kept, const struct registered_request *request, struct registered_image *image)
 {
+	(void)kept;
 	const struct registered_entry *entry = &request->entry;
 	if (!has_sound_size(entry->size) || !entry->sum)
 		return false;
@@ -446,7 +447,8 @@ size_t registered_memory_descriptors(const struct bytes_buf *answer,
 /* How a registry is read, by enum registry. */
 static const struct {
 	bool (*list)(const struct registered_request *request, struct registered_list *ret);
-	bool (*image)(const struct registered_request *request, struct registered_image *ret);
+	bool (*image)(void **kept, const struct registered_request *request,
+		struct registered_image *ret);
 } registries[] = {
 	[REGISTRY_DEBUGGER] = {list_for_debuggers, image_for_debuggers},
 	[REGISTRY_MONO] = {registered_mono_list, registered_mono_image},
@@ -467,17 +469,16 @@ static void registered_memory_read_list(
 }
 
 static void registered_memory_read_image(
-	const struct registered_request *request, struct bytes_buf *ret)
+	void **kept, const struct registered_request *request, struct bytes_buf *ret)
 {
 	struct registered_image image = {0};
-	if (registries[request->registry].image(request, &image))
+	if (registries[request->registry].image(kept, request, &image))
 		registered_image_put(&image, ret);
 	registered_image_deinit(&image);
 }
 
 void registered_memory_read(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
-	(void)kept;
 	struct registered_request request;
 	if (len != sizeof(request))
 		return;
@@ -492,7 +493,7 @@ void registered_memory_read(void **kept, const void *bytes, size_t len, struct b
 		registered_memory_read_list(&request, ret);
 		return;
 	case REGISTERED_IMAGE:
-		registered_memory_read_image(&request, ret);
+		registered_memory_read_image(kept, &request, ret);
 		return;
 	}
 }

@@ -9,6 +9,7 @@
 #include "format/dwarf/cfi_operations.h"
 #include "format/dwarf/dwarf_cursor.h"
 #include "format/elf/elf_dynsym.h"
+#include "record/generated/registered_mono_lines.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
@@ -18,10 +19,12 @@ enum {
 	TABLE_CHUNKS = 0x10,
 	CHUNK_METHODS = 64,
 	CHUNK_DATA = 0x18,
+	METHOD_TOKEN = 4,
 	METHOD_CLASS = 8,
 	METHOD_NAME = 0x18,
 	METHOD_BITS = 0x20,
 	CLASS_OUTER = 0x30,
+	CLASS_IMAGE = 0x38,
 	CLASS_NAME = 0x40,
 	CLASS_SPACE = 0x48,
 	TRAMPOLINE_NAME = 0x10,
@@ -45,6 +48,7 @@ static bool is_address(uint64_t word)
 
 enum {
 	INFO_BYTES = 0x38,
+	INFO_POINTS = 0x30, /* MonoSeqPointInfo */
 	CLAUSE_BYTES = 64,
 	GENERIC_BYTES = 32,
 	HOLE_BYTES = 8,
@@ -407,14 +411,15 @@ static void put_mono_class(uint32_t pid, uint64_t class, int depth, struct str *
 
 /*
  * mcs has lambdas that use variables in "<Method>c__AnonStorey0" as "<>m__0", and the code of
- * iterators and async methods in "<Method>c__Iterator0" as "MoveNext": the method is what people
- * wrote. False: the class is another one.
+ * iterators and async methods in "<Method>c__Iterator0" as "MoveNext" (csc in "<Method>d__0"): the
+ * method is what people wrote. False: the class is another one.
  */
 static bool put_made_method(uint32_t pid, uint64_t class, const char *method, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	put_text(pid, read_word(pid, class + CLASS_NAME), &name);
 	const char *text = str_text(&name), *end = strstr(text, ">c__");
+	end = end ? end : strstr(text, ">d__");
 	uint64_t outer = read_word(pid, class + CLASS_OUTER);
 	if (!outer || text[0] != '<' || !end || end == text + 1)
 		return false;
@@ -559,10 +564,28 @@ static bool read_frames_of(const struct registered_request *request, const struc
 
 /* ---- a method ---- */
 
-bool registered_mono_image(const struct registered_request *request, struct registered_image *ret)
+static void read_lines_of(void **kept, const struct registered_request *request,
+	const struct mono_info *info, const uint8_t bytes[INFO_BYTES], struct registered_lines *ret,
+	struct str *file)
+{
+	struct mono_method_place place = {
+		.pid = request->pid, .start = info->start, .size = info->size};
+	uint64_t class = read_word(request->pid, info->method + METHOD_CLASS);
+	if (info->bits & MONO_TRAMPOLINE)
+		return;
+	place.token = (uint32_t)read_word(request->pid, info->method + METHOD_TOKEN);
+	place.image = read_word(request->pid, class + CLASS_IMAGE);
+	memcpy(&place.points, bytes + INFO_POINTS, sizeof(place.points));
+	registered_mono_lines(kept, &place, ret, file);
+}
+
+bool registered_mono_image(
+	void **kept, const struct registered_request *request, struct registered_image *ret)
 {
 	uint8_t bytes[INFO_BYTES];
 	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str file = {0};
+	struct registered_lines lines = {0};
 	struct bytes_buf frames = {0};
 	if (!runtime_read_process(request->pid, request->entry.address, bytes, sizeof(bytes)))
 		return false;
@@ -572,12 +595,17 @@ bool registered_mono_image(const struct registered_request *request, struct regi
 	put_mono_method(request->pid, &info, &name);
 	if (!read_frames_of(request, &info, &frames))
 		frames.len = 0;
+	read_lines_of(kept, request, &info, bytes, &lines, &file);
 	struct registered_function function = {.start = info.start,
 		.size = info.size,
 		.name = name.len ? str_text(&name) : NULL,
 		.frames = frames.data,
-		.frames_len = frames.len};
+		.frames_len = frames.len,
+		.file = file.len ? str_text(&file) : NULL,
+		.lines = lines.list.data,
+		.nr_lines = lines.list.len};
 	registered_image_of_function(&function, ret);
+	vec_deinit(&lines.list);
 	bytes_buf_deinit(&frames);
 	return true;
 }

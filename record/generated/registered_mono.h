@@ -30,8 +30,9 @@ bool registered_mono_find(
 	uint32_t pid, struct elf_file *elf, uint64_t bias, struct registered_descriptor *ret);
 /* False: it changes just now, or cannot be read. *ret, which is empty, is to be freed by both. */
 bool registered_mono_list(const struct registered_request *request, struct registered_list *ret);
-/* False: it is another method's now, or makes no sense. */
-bool registered_mono_image(const struct registered_request *request, struct registered_image *ret);
+/* False: it is another method's now, or makes no sense. *kept: see registered_mono_lines.h. */
+bool registered_mono_image(
+	void **kept, const struct registered_request *request, struct registered_image *ret);
 
 /*
  * Appends the method's instructions as DWARF has them. Mono's own one stands where the epilogue

@@ -10,7 +10,7 @@ monos() { interpreters mono; }
 compile() { # MONO
 	[[ -n ${INTERPRETERS-} || -e /usr/lib/mono/4.5/mcs.exe ]] || skip "no mcs here"
 	[[ -e shape.exe ]] ||
-		"$1" /usr/lib/mono/4.5/mcs.exe -unsafe -optimize+ -out:"$PWD/shape.exe" "$here/mono_shape.cs" \
+		"$1" /usr/lib/mono/4.5/mcs.exe -unsafe -optimize+ -debug -out:"$PWD/shape.exe" "$here/mono_shape.cs" \
 			</dev/null >err 2>&1 || fail "mcs: $(cat err)"
 }
 
@@ -79,6 +79,32 @@ test_names() {
 			'Shape[.]Steps[.]Step04 lambda' 'Shape[.]Steps[.]Sorting lambda' 'Shape[.]Steps[.]Step07Each;' \
 			'Shape[.]Holder[^;]*[.]Step03' 'System[.]Object[.]AllocVector \[alloc\]'; do
 			grep -qE "$name" stacks || fail "$mono: nothing is called $name: $(tr ';' '\n' <stacks | sort -u | head -c 3000)"
+		done
+	done
+}
+
+# Of the steps that are one line: each calls the next one in it. --debug has Mono keep more.
+test_lines() {
+	local mono list options all right
+	list=$(monos) || exit $?
+	command -v go >/dev/null || skip "no go, whose pprof shows lines"
+	for mono in $list; do
+		for options in "" --debug; do
+			MONO_OPTIONS=$options record_shape "$mono" 2
+			"$EBPROF" convert --pprof -i shape.data -o shape.pb.gz >/dev/null 2>&1 || fail "convert"
+			go tool pprof -lines -top -nodecount=5000 -nodefraction=0 -sample_index=samples shape.pb.gz >top 2>/dev/null || fail "pprof"
+			read -r all right < <(awk '
+				FNR == NR { if (match($0, /Work[(][0-9]+, depth[)] [+].*Step[0-9]/)) line[substr($0, RSTART + 5) + 0] = FNR; next }
+				match($0, / Shape[.].*[.]Step(00|01|02|03|05|09) [^[]*:[0-9]+$/) {
+					match($0, /[.]Step[0-9][0-9]/)
+					number = substr($0, RSTART + 5, 2) + 0
+					all += $4
+					if (/mono_shape[.]cs:/ && substr($NF, index($NF, ":") + 1) == line[number]) right += $4
+				}
+				END { print all + 0, right + 0 }' "$here/mono_shape.cs" top)
+			[[ $all -ge 300 ]] || fail "$mono $options: $all samples: $(head -n 20 top)"
+			percent "$mono $options: samples in the lines of the steps: $(grep 'Step0' top | head -n 12)" "$right" "$all" 97
+			percent "$mono $options: steps with lines" "$all" "$(awk '/ Shape[.].*[.]Step(00|01|02|03|05|09)( [^[]|$)/ { n += $4 } END { print n + 0 }' top)" 97
 		done
 	done
 }

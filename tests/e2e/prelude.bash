@@ -19,11 +19,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 EBPROF=$(realpath "$EBPROF") WORKLOADS=$(realpath "$WORKLOADS")
 export EBPROF WORKLOADS
 
-known=
+known_bug_why=
 
 fail() {
-	if [[ -n $known ]]; then
-		echo "skip: known bug: $known ($*)" >result
+	if [[ -n $known_bug_why ]]; then
+		echo "skip: known bug: $known_bug_why ($*)" >result
 		exit 77
 	fi
 	echo "not ok: $*" >result
@@ -31,7 +31,7 @@ fail() {
 }
 
 # What follows cannot pass yet; when it fails the test is skipped and says why.
-known_bug() { known=$1; }
+known_bug() { known_bug_why=$1; }
 
 skip() {
 	echo "skip: $*" >result

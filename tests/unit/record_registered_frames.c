@@ -53,7 +53,7 @@ static int cfa_of_first(struct registered_request *request, const struct registe
 {
 	struct registered_image image = {0};
 	request->entry = list->entries.data[0];
-	if (!registered_frames_image(request, &image))
+	if (!registered_frames_image(NULL, request, &image))
 		return 0;
 	const struct unwind_rule *rule = registered_image_rule(&image, CODE + 4);
 	int offset = rule ? rule->cfa_offset : -1;

@@ -139,3 +139,38 @@ TEST(registered_image_of_another_machine)
 	((Elf64_Ehdr *)(void *)bytes)->e_machine = EM_AARCH64;
 	CHECK_ERR(registered_image_read(bytes, len, &image), ERR_UNSUPPORTED, "another machine");
 }
+
+/* A method alone, as Mono's are. */
+TEST(registered_image_of_function_has_lines)
+{
+	static const struct registered_line lines[] = {
+		{CODE, 77, 12}, {CODE + 8, 0, 0}, {CODE + 12, 0, 14}};
+	struct registered_function function = {.start = CODE,
+		.size = 0x20,
+		.name = "Space.Type.Method",
+		.file = "/src/a.cs",
+		.lines = lines,
+		.nr_lines = 3};
+	struct registered_image image = {0}, back;
+	struct bytes_buf bytes = {0};
+	registered_image_of_function(&function, &image);
+	registered_image_put(&image, &bytes);
+	struct bytes_cursor cursor = bytes_cursor(bytes.data, bytes.len);
+	CHECK(registered_image_get(&cursor, &back));
+	CHECK(!registered_image_line(&back, CODE - 1));
+	CHECK_INT(registered_image_line(&back, CODE + 7)->line, 12);
+	CHECK_STR(back.names.data + registered_image_line(&back, CODE)->file, "/src/a.cs");
+	CHECK(!registered_image_line(&back, CODE + 8));
+	CHECK_INT(registered_image_line(&back, CODE + 0x1f)->line, 14);
+	CHECK(!registered_image_line(&back, CODE + 0x20));
+	CHECK_STR(
+		back.names.data + registered_image_symbol(&back, CODE)->name, "Space.Type.Method");
+	registered_image_deinit(&back);
+	image.lines.data[0].file = 1000; /* beyond the names */
+	bytes.len = 0;
+	registered_image_put(&image, &bytes);
+	cursor = bytes_cursor(bytes.data, bytes.len);
+	CHECK(!registered_image_get(&cursor, &back));
+	registered_image_deinit(&image);
+	bytes_buf_deinit(&bytes);
+}

@@ -1,15 +1,12 @@
 #include "record/runtime/dotnet/dotnet_lines.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/base/mem.h"
 #include "format/clr/clr_debug_map.h"
-#include "format/clr/clr_pdb.h"
-#include "record/host/target_file.h"
+#include "record/generated/clr_source.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
@@ -19,56 +16,7 @@ enum {
 	PAGE = 4096,
 };
 
-/* ---- where the PDB is ---- */
-
-/* A PDB that is open: a file's, or what was packed into the image. */
-struct pdb_bytes {
-	int fd; /* -1: it is in memory */
-	uint8_t *memory;
-	struct clr_bytes bytes;
-	struct clr_pdb pdb;
-};
-
-static bool read_pdb(void *context, uint64_t offset, void *to, size_t len)
-{
-	const struct pdb_bytes *pdb = context;
-	if (pdb->fd >= 0)
-		return pread(pdb->fd, to, len, (off_t)offset) == (ssize_t)len;
-	memcpy(to, pdb->memory + offset, len);
-	return true;
-}
-
-static void pdb_bytes_close(struct pdb_bytes *pdb)
-{
-	clr_bytes_deinit(&pdb->bytes);
-	mem_close_fd(&pdb->fd);
-	mem_free(pdb->memory);
-}
-
-/* Takes the descriptor or the memory. */
-static bool take_pdb(const struct clr_image *image, struct pdb_bytes *pdb, uint64_t size)
-{
-	clr_bytes_init(&pdb->bytes, read_pdb, pdb, size);
-	if (clr_pdb_open(&pdb->bytes, image, &pdb->pdb))
-		return true;
-	pdb_bytes_close(pdb);
-	return false;
-}
-
-static bool open_packed_pdb(const struct clr_image *image, struct pdb_bytes *pdb)
-{
-	size_t len;
-	*pdb = (struct pdb_bytes){.fd = -1, .memory = clr_pdb_unpack(image, &len)};
-	return pdb->memory && take_pdb(image, pdb, len);
-}
-
-static bool open_pdb_at(const struct dotnet_lines *lines, struct target_files *files,
-	const char *path, struct pdb_bytes *pdb)
-{
-	struct stat st;
-	*pdb = (struct pdb_bytes){.fd = target_file_open_in_root(files, lines->pid, path, &st)};
-	return pdb->fd >= 0 && take_pdb(lines->image, pdb, (uint64_t)st.st_size);
-}
+/* ---- where the symbols are ---- */
 
 /* The path behind the mapping that an address is in, of a line of /proc/PID/maps. */
 static bool is_mapped_at(const char *line, uint64_t address, struct str *path)
@@ -102,28 +50,16 @@ static void find_mapped_path(uint32_t pid, uint64_t address, struct str *path)
 	free(line);
 }
 
-static bool open_pdb(const struct dotnet_lines *lines, struct pdb_bytes *pdb)
+static bool open_source(const struct dotnet_lines *lines, struct clr_source *ret)
 {
-	CLEANUP(str_deinit) struct str built = {0};
 	CLEANUP(str_deinit) struct str path = {0};
-	if (open_packed_pdb(lines->image, pdb))
+	uint8_t id[CLR_PDB_ID_BYTES];
+	if (clr_source_open_packed(lines->image, ret))
 		return true;
-	clr_image_put_pdb_path(lines->image, &built);
-	if (!built.len)
+	if (!clr_image_pdb_id(lines->image, id))
 		return false;
-	const char *name = strrchr(str_text(&built), '/');
-	name = name ? name + 1 : str_text(&built);
-	struct target_files *files = target_files_create(false);
 	find_mapped_path(lines->pid, lines->image_base, &path);
-	const char *slash = path.len ? strrchr(str_text(&path), '/') : NULL;
-	if (slash)
-		str_truncate(&path, (size_t)(slash + 1 - str_text(&path)));
-	str_puts(&path, name);
-	bool is_open =
-		(slash && open_pdb_at(lines, files, str_text(&path), pdb)) ||
-		(str_text(&built)[0] == '/' && open_pdb_at(lines, files, str_text(&built), pdb));
-	target_files_destroy(files);
-	return is_open;
+	return clr_source_open_beside(lines->pid, lines->image, str_text(&path), ret);
 }
 
 /* ---- lines ---- */
@@ -177,19 +113,19 @@ void dotnet_lines_add(
 {
 	struct clr_debug_map map = {0};
 	struct clr_pdb_points points = {0};
-	struct pdb_bytes pdb;
+	struct clr_source source;
 	/* .NET's own libraries have been compiled ahead of time, and come without PDBs: to look for
 	 * one at each of their methods would keep names waiting. */
 	if (clr_image_count_functions(lines->image) || !lines->debug_info || !lines->method ||
-		!open_pdb(lines, &pdb))
+		!open_source(lines, &source))
 		return;
-	clr_pdb_read_points(&pdb.pdb, lines->method, &points);
+	clr_source_read_points(&source, lines->method, &points);
 	const struct clr_pdb_point *first = clr_pdb_points_find(&points, UINT32_MAX);
-	if (first && !pdb.bytes.is_bad && read_debug_map(lines, &map)) {
-		clr_pdb_put_document(&pdb.pdb, first->document, file);
+	if (first && !source.bytes.is_bad && read_debug_map(lines, &map)) {
+		clr_source_put_document(&source, first->document, file);
 		add_scopes(&map, &points, first->document, made);
 	}
 	clr_debug_map_deinit(&map);
 	clr_pdb_points_deinit(&points);
-	pdb_bytes_close(&pdb);
+	clr_source_close(&source);
 }
