@@ -84,7 +84,7 @@ $(O)/flags: FORCE
 sources = $(sort $(wildcard $(addsuffix /*.c,$(1))))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-FORMAT_DIRS := format/base format/machine format/elf format/clr format/dwarf format/file format/merge
+FORMAT_DIRS := format/base format/machine format/elf format/clr format/dwarf format/file format/merge format/import
 # The rooms of record/, from the top down, see tests/lint/layers.awk.
 RECORD_ROOMS := script generated unwind source event label cgroup task runtime host
 RECORD_DIRS := record $(RECORD_ROOMS:%=record/%) $(patsubst %/,%,$(wildcard record/runtime/*/))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/import_input.h"
 #include "cmd/input.h"
 #include "cmd/input_file.h"
 #include "format/base/fd.h"
@@ -28,6 +29,7 @@ static struct err *open_target(const char *path, struct target *target, off_t *s
 	try(input_file_open(path, O_RDWR | O_APPEND | O_NONBLOCK, &fd));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_new(ERR_USAGE, "%s is not a regular file", path);
+	try(import_input_refuse(path, fd));
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return err_new(ERR_USAGE, "%s is being recorded, or archived", path);
 	*size = st.st_size;

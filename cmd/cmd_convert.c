@@ -9,6 +9,7 @@
 #include "cmd/export_file.h"
 #include "cmd/export_labels.h"
 #include "cmd/export_roots.h"
+#include "cmd/import_input.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "format/base/path.h"
@@ -210,6 +211,7 @@ static struct err *load_baseline(const struct convert_options *options, struct p
 		return err_new(ERR_USAGE, "%s is no regular file", options->baseline);
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", options->baseline);
+	try(import_input_take(options->baseline, &fd));
 	try(input_load_open(options->baseline, fd, &options->select.naming.symbolize.files, ret));
 	cmd_convert_prepare(*ret, options, &of_names);
 	return NULL;

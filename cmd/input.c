@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/console.h"
+#include "cmd/import_input.h"
 #include "cmd/input_file.h"
 #include "cmd/merge_files.h"
 #include "format/base/mem.h"
@@ -74,6 +75,7 @@ static struct err *open_paths(struct input *input)
 {
 	if (input->nr_paths == 1) {
 		try(input_file_open_or_stdin(input->paths[0], &input->fd));
+		try(import_input_take(input->paths[0], &input->fd));
 	} else {
 		struct merge_files files = {.paths = input->paths,
 			.count = input->nr_paths,

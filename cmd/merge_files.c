@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/import_input.h"
 #include "cmd/input_file.h"
 #include "cmd/memory_file.h"
 #include "format/base/mem.h"
@@ -30,8 +31,10 @@ static struct err *merge_files_open_one(const char *path, struct merge_input *re
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	ret->name = is_stdin ? "stdin" : path;
-	if (is_stdin)
-		return open_stdin(&ret->fd);
+	if (is_stdin) {
+		try(open_stdin(&ret->fd));
+		return import_input_take(ret->name, &ret->fd);
+	}
 	CLEANUP_FD int fd = -1;
 	struct stat st;
 	try(input_file_open(path, O_RDONLY | O_NONBLOCK, &fd));
@@ -40,6 +43,7 @@ static struct err *merge_files_open_one(const char *path, struct merge_input *re
 			"%s is not a regular file; among several, only standard input may be a "
 			"pipe",
 			path);
+	try(import_input_take(path, &fd));
 	ret->fd = steal_fd(fd);
 	return NULL;
 }

@@ -260,6 +260,7 @@ enum layout_end_reason {
 #define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
 #define LAYOUT_TARGET_SYSTEM  "system"
 #define LAYOUT_META_NOTE      "note"
+#define LAYOUT_META_IMPORT    "import.format" /* of what other profiler's file it was made */
 /* Of a baseline: how many runs it was made of, and, if so, what of their stacks was left out. */
 #define LAYOUT_META_BASELINE_RUNS "baseline.runs"
 #define LAYOUT_META_BASELINE_CUT  "baseline.cut"

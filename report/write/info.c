@@ -138,6 +138,7 @@ static void put_recorder(const struct profile *profile, struct str *out)
 		{"command", LAYOUT_META_COMMAND},
 		{"arguments", LAYOUT_META_ARGS},
 		{"ebprof", LAYOUT_META_VERSION},
+		{"made from", LAYOUT_META_IMPORT},
 		{"runs", LAYOUT_META_BASELINE_RUNS},
 		{"cut", LAYOUT_META_BASELINE_CUT},
 	};

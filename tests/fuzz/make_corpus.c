@@ -1,7 +1,7 @@
 /*
  * Writes the seeds of the targets that take recordings, and of what a store knows of baselines:
  * make_corpus DIRECTORY fills DIRECTORY/recording, recording_chunks, merge, slim, tui and
- * store_ref.
+ * store_ref; import has files of other profilers.
  */
 #include <stdio.h>
 
@@ -10,6 +10,8 @@
 #include "format/base/map.h"
 #include "report/compare/baseline/store_ref.h"
 #include "tests/unit/forged.h"
+#include "tests/unit/forged_perf.h"
+#include "tests/unit/forged_pprof.h"
 
 static const char *root;
 
@@ -305,6 +307,34 @@ static void make_labels(struct bytes_buf *out)
 		exit(1);
 }
 
+/* ---- files of other profilers ---- */
+
+static void put_imports(void)
+{
+	static const char folded[] =
+		"main;parse<int>;lex 3\nmain;run;inner_[i] 2\nmain;read_[k] 1\n";
+	const struct forged_perf_event event = FORGED_PERF_CLOCK;
+	struct bytes_buf records = forged_perf_records(), ids = {0}, pipe = {0}, body = {0};
+	forged_perf_build_id(&ids, 0x20, "/bin/program");
+	struct bytes_buf file = forged_perf_file(&event, &records, &ids);
+	bytes_put(&pipe, PERF_MAGIC, PERF_MAGIC_BYTES);
+	bytes_put_u64(&pipe, 16);
+	forged_perf_put_attr(&body, &event);
+	bytes_put_u64(&body, event.id);
+	forged_perf_record(&pipe, 64, 0, &body);
+	bytes_put(&pipe, records.data, records.len);
+	put_file("import", "folded", folded, strlen(folded));
+	put_file("import", "perf", file.data, file.len);
+	put_file("import", "perf_pipe", pipe.data, pipe.len);
+	struct bytes_buf pprof = forged_pprof(1);
+	put_file("import", "pprof", pprof.data, pprof.len);
+	bytes_buf_deinit(&pprof);
+	bytes_buf_deinit(&records);
+	bytes_buf_deinit(&ids);
+	bytes_buf_deinit(&file);
+	bytes_buf_deinit(&pipe);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -312,6 +342,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	root = argv[1];
+	put_imports();
 	struct bytes_buf small = {0}, cut = {0}, deep = {0}, torn = {0}, empty = {0};
 	struct bytes_buf snapshots = {0}, archived = {0}, code = {0};
 	struct bytes_buf unsampled = {0}, values = {0}, labels = {0};

@@ -35,6 +35,8 @@ BEGIN {
 	row("record/generated", "record/generated/ " unwind, kernel)
 	row("record/script", "record/script/ record/event/ " unwind, kernel)
 	row("format/merge", "format/base/ format/file/ format/merge/", "")
+	row("format/import", "format/base/ format/file/ format/import/", "")
+	row("format/import/zstd_stream.c", "format/base/ format/import/", "zstd.h")
 	model = "report/model/ format/"
 	name = "report/name/ " model
 	load = "report/load/ " name
@@ -55,7 +57,7 @@ BEGIN {
 	row("report/name/debugfile/debug_link.c", name, "zlib.h")
 	row("report/name/debugfile/minidebug.c", name, "lzma.h")
 	row("report/name/debugfile/packed_file.c", name, "lzma.h zlib.h zstd.h")
-	row("cmd", "cmd/ record/ report/ format/base/ format/merge/", "")
+	row("cmd", "cmd/ record/ report/ format/base/ format/import/ format/merge/", "")
 
 	# ISO C11, POSIX and glibc.
 	split("alloca argp arpa/inet assert byteswap complex cpio ctype dirent dlfcn elf endian err " \

@@ -1,0 +1,91 @@
+#include "cmd/import_input.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/console.h"
+#include "cmd/import_host.h"
+#include "cmd/memory_file.h"
+#include "format/base/clock.h"
+#include "format/base/mem.h"
+#include "format/import/import.h"
+
+static bool is_seekable(int fd)
+{
+	struct stat st;
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
+}
+
+static struct err *keep_pipe(int *fd)
+{
+	FILE *file;
+	int kept;
+	try(memory_file_create(&file));
+	struct err *err = memory_file_fill(file, *fd);
+	if (err) {
+		fclose(file);
+		return err;
+	}
+	try(memory_file_finish(file, &kept));
+	close(*fd);
+	*fd = kept;
+	return NULL;
+}
+
+static void say_notes(const char *path, const struct import_result *result)
+{
+	const char *line = str_text(&result->notes);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+		console_say("%s: %.*s", path, (int)(end - line), line);
+}
+
+static struct err *import_into_memory(const char *path, int *fd)
+{
+	FILE *file;
+	int made = -1;
+	struct stat st;
+	struct import_result result;
+	try(memory_file_create(&file));
+	struct import_machine *machine =
+		import_machine_create(fstat(*fd, &st) ? 0 : clock_from_timespec(st.st_mtim));
+	struct err *err =
+		import_write(*fd, import_machine_host(machine), memory_file_sink(file), &result);
+	import_machine_destroy(machine);
+	if (err) {
+		fclose(file);
+		return err;
+	}
+	say_notes(path, &result);
+	import_result_deinit(&result);
+	try(memory_file_finish(file, &made));
+	close(*fd);
+	*fd = made;
+	return NULL;
+}
+
+/* NULL: it is none of another profiler. */
+static const char *foreign_format_of(int fd)
+{
+	char head[IMPORT_HEAD_BYTES];
+	ssize_t len = pread(fd, head, sizeof(head), 0);
+	return len > 0 ? import_format_of(head, (size_t)len) : NULL;
+}
+
+struct err *import_input_refuse(const char *path, int fd)
+{
+	const char *format = foreign_format_of(fd);
+	if (!format)
+		return NULL;
+	return err_new(ERR_USAGE,
+		"%s is %s of another profiler: \"ebprof merge -o FILE %s\" makes a recording of it",
+		path, format, path);
+}
+
+struct err *import_input_take(const char *path, int *fd)
+{
+	struct err *err = is_seekable(*fd) ? NULL : keep_pipe(fd);
+	if (!err && foreign_format_of(*fd))
+		err = import_into_memory(path, fd);
+	return err_wrap(err, "%s", path);
+}

@@ -1,0 +1,16 @@
+/* Files of other profilers where recordings are expected: they become recordings in memory. */
+#ifndef EBPROF_IMPORT_INPUT_H
+#define EBPROF_IMPORT_INPUT_H
+
+#include "format/base/err.h"
+
+/*
+ * What is open at *fd is looked at; if it is a file of another profiler, *fd becomes that of a
+ * recording that was made of it, and what was lost on the way is said. What comes through a pipe is
+ * kept in memory for it. `path` is what messages call it.
+ */
+struct err *import_input_take(const char *path, int *fd) ERR_MUST_CHECK;
+/* For commands that write to the recording itself: an error that says what makes one. */
+struct err *import_input_refuse(const char *path, int fd) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,81 @@
+#include "format/import/import.h"
+
+#include <string.h>
+
+#include "format/import/import_file.h"
+#include "format/import/import_folded.h"
+#include "format/import/import_output.h"
+#include "format/import/import_perf.h"
+#include "format/import/import_pprof.h"
+
+struct import_format {
+	const char *name;
+	bool (*is)(const uint8_t *head, size_t len);
+	struct err *(*read)(const struct import_file *file, struct import_output *output,
+		struct import_result *result)ERR_MUST_CHECK;
+};
+
+/* Those whose first bytes are sure come first. */
+static const struct import_format formats[] = {
+	{"perf.data", import_perf_is, import_perf_read},
+	{"folded stacks", import_folded_is, import_folded_read},
+	{"pprof profile", import_pprof_is, import_pprof_read},
+};
+
+static const struct import_format *find_import_format(const void *head, size_t len)
+{
+	if (len >= LAYOUT_MAGIC_BYTES && memcmp(head, LAYOUT_MAGIC, LAYOUT_MAGIC_BYTES) == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (formats[i].is(head, len))
+			return &formats[i];
+	return NULL;
+}
+
+const char *import_format_of(const void *head, size_t len)
+{
+	const struct import_format *format = find_import_format(head, len);
+	return format ? format->name : NULL;
+}
+
+static struct err *import_write_file(const struct import_file *file,
+	const struct import_format *format, struct writer_sink sink, struct import_result *result)
+{
+	struct import_output *output = import_output_create(sink);
+	import_output_meta(output, LAYOUT_META_IMPORT, format->name);
+	result->is_whole = true;
+	struct err *err = format->read(file, output, result);
+	if (!err)
+		err = import_output_finish(output, result->is_whole);
+	import_output_destroy(output);
+	return err;
+}
+
+struct err *import_write(
+	int fd, const struct import_host *host, struct writer_sink sink, struct import_result *ret)
+{
+	struct import_file file;
+	struct bytes_buf head = {0};
+	struct import_result result = {0};
+	try(import_file_init(&file, fd, host));
+	uint64_t len = file.bytes < IMPORT_HEAD_BYTES ? file.bytes : IMPORT_HEAD_BYTES;
+	struct err *err = import_file_read(&file, 0, len, "the beginning", &head);
+	const struct import_format *format = err ? NULL : find_import_format(head.data, head.len);
+	bytes_buf_deinit(&head);
+	if (!err && !format)
+		err = err_new(ERR_FORMAT, "a file of no format that is known here");
+	if (!err) {
+		result.format = format->name;
+		err = err_wrap(import_write_file(&file, format, sink, &result), "%s", format->name);
+	}
+	if (err)
+		import_result_deinit(&result);
+	else
+		*ret = result;
+	return err;
+}
+
+void import_result_deinit(struct import_result *result)
+{
+	str_deinit(&result->notes);
+}

@@ -1,0 +1,67 @@
+/*
+ * Files of other profilers become recordings: perf's perf.data, pprof's profiles, folded stacks.
+ * Which one a file is, its first bytes tell. What is made of it is written by the writer, so that
+ * everything that reads recordings reads these, too.
+ */
+#ifndef EBPROF_IMPORT_H
+#define EBPROF_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+#include "format/base/str.h"
+#include "format/file/layout.h"
+#include "format/file/writer.h"
+
+struct import_symbol {
+	uint64_t address, size; /* size 0: up to the next one */
+	const char *name;       /* borrowed until the next call */
+};
+
+struct import_kernel {
+	struct layout_object object; /* its base is where its _text was; perhaps a build ID */
+	const char *release, *host;  /* NULL: not known */
+};
+
+/*
+ * What the machine that imports may know and the file lacks. Each function may be NULL, and then
+ * nothing is known; they are called during the import only.
+ */
+struct import_host {
+	/*
+	 * The function of the kernel at an address, if this machine runs the kernel that was
+	 * recorded.
+	 */
+	bool (*kernel_symbol)(void *context, const struct import_kernel *kernel, uint64_t address,
+		struct import_symbol *ret);
+	/*
+	 * Fills size_bytes and mtime_ns of a file without a build ID, if what stands at `path` is
+	 * the file of the object's device and inode, and is older than the imported file.
+	 */
+	bool (*same_file)(void *context, const char *path, struct layout_object *object);
+	void *context;
+};
+
+struct import_result {
+	const char *format; /* its name: "perf.data" */
+	struct str notes;   /* what is lost or not as the user may think, a line each */
+	bool is_whole;      /* else the file is cut, and so is the recording */
+};
+
+/*
+ * Whether this is a file of another profiler, from its beginning: of IMPORT_HEAD_BYTES, or all of a
+ * shorter file. NULL: it is not, as a recording.
+ */
+enum {
+	IMPORT_HEAD_BYTES = 4096,
+};
+const char *import_format_of(const void *head, size_t len);
+
+/* `fd` is borrowed; it can be read at any offset. `host` may be NULL. */
+struct err *import_write(int fd, const struct import_host *host, struct writer_sink sink,
+	struct import_result *ret) ERR_MUST_CHECK;
+void import_result_deinit(struct import_result *result);
+
+#endif

@@ -1,0 +1,59 @@
+#include "format/import/import_counts.h"
+
+enum {
+	MAX_SAMPLES = 4 << 20,
+};
+
+bool import_counts_expect(struct import_counts *counts, uint64_t count)
+{
+	counts->stacks++;
+	return !__builtin_add_overflow(counts->total, count, &counts->total);
+}
+
+void import_counts_event(struct import_counts *counts, struct import_output *output,
+	const char *name, const char *unit)
+{
+	counts->source = import_output_text(output, "import");
+	counts->event = writer_event(
+		output->writer, &(struct layout_event){.name = import_output_text(output, name),
+					.unit = import_output_text(output, unit),
+					.source = counts->source});
+}
+
+static bool are_counts_single(const struct import_counts *counts)
+{
+	return counts->total <= MAX_SAMPLES;
+}
+
+void import_counts_put(struct import_counts *counts, struct import_output *output,
+	const struct layout_sample *sample, uint64_t count, uint64_t value)
+{
+	uint64_t pieces = are_counts_single(counts) ? count : count > 0;
+	for (uint64_t i = 0; i < pieces; i++) {
+		struct layout_sample out = *sample;
+		out.event = counts->event;
+		/* The sum is `value`, whatever is left when it is divided. */
+		out.weight = value / pieces + (i < value % pieces);
+		import_output_sample(output, &out);
+	}
+	counts->nr_samples += pieces;
+}
+
+void import_counts_finish(
+	const struct import_counts *counts, struct import_output *output, struct str *notes)
+{
+	static const enum layout_event_counter counters[] = {LAYOUT_EVENTS, LAYOUT_EVENTS_SAMPLES};
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		writer_event_tally(
+			output->writer, &(struct layout_event_tally){.source = counts->source,
+						.counter = counters[i],
+						.count = counts->nr_samples,
+						.sum = counts->total});
+	if (!are_counts_single(counts))
+		str_printf(notes,
+			"%llu samples are too many to stand for themselves: each of %llu stacks is "
+			"one, "
+			"with the weight of all of its own; \"ebprof diff\" takes them for so "
+			"few\n",
+			(unsigned long long)counts->total, (unsigned long long)counts->stacks);
+}

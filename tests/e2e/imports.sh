@@ -1,0 +1,139 @@
+#!/bin/bash
+# Files of other profilers read as recordings: perf's own shares and ours of one file are equal.
+# Mostly waits: for the programs that perf records.
+. "$(dirname "$0")/prelude.bash"
+
+# perf may be there without being able to record: then, and where it dies, there is nothing to compare.
+record_by_perf() { # FILE OPTION...
+	command -v perf >/dev/null || skip "no perf here"
+	perf record -q --no-bpf-event -F 997 -e cpu-clock -o "$1" "${@:2}" -- "$WORKLOADS/workload" 0.6 >/dev/null 2>perf.err ||
+		skip "perf record: $(head -n 1 perf.err)"
+}
+
+# Rows "percent symbol" of those functions of the workload that have a share worth telling.
+shares_of_perf() { # FILE
+	perf report --stdio --no-children -g none --percent-limit 2 -i "$1" 2>/dev/null |
+		awk '/^ +[0-9]/ && $3 == "workload" { print $1, $NF }' | sort
+}
+
+shares_of_ours() { # FILE
+	"$EBPROF" report --stdio --percent-limit 2 -s dso,sym -i "$1" 2>/dev/null |
+		awk '/^ +[0-9]/ && $4 == "workload" { print $1, $NF }' | sort
+}
+
+want_same_shares() { # FILE
+	shares_of_perf "$1" >theirs
+	[[ -s theirs ]] || skip "perf does not read what it recorded"
+	shares_of_ours "$1" >ours
+	cmp -s theirs ours || fail "$1: perf has $(tr '\n' ' ' <theirs), we have $(tr '\n' ' ' <ours)"
+	[[ $(wc -l <ours) -ge 3 ]] || fail "$1: $(cat ours)"
+}
+
+test_perf_data_has_perfs_shares() {
+	record_by_perf fp.data --buildid-mmap -g
+	want_same_shares fp.data
+	run "$EBPROF" report --stdio -g -i fp.data
+	want_status 0 report
+	grep -q '| heavy$' out || fail "no call chains: $(cat out)"
+	"$EBPROF" info -i fp.data >info 2>&1
+	grep -q '^made from  *perf.data' info || fail "it does not say from what it was made: $(cat info)"
+	grep -q '^lost  *0 of' info || fail "$(grep lost info)"
+	# The same bytes by other ways in.
+	"$EBPROF" report --stdio -i - <fp.data >piped 2>&1
+	"$EBPROF" report --stdio -i fp.data >named 2>&1
+	cmp -s piped named || fail "standard input shows something else"
+	"$EBPROF" merge -q -o own.data fp.data || fail "merge"
+	[[ $(field own.data samples) == $("$EBPROF" info --json fp.data | jq -r .samples) ]] || fail "merge lost samples"
+}
+
+test_perf_data_without_build_ids_is_named_by_inodes() {
+	record_by_perf plain.data -B -g
+	shares_of_ours plain.data >ours
+	grep -q ' heavy$' ours || fail "no names: $(cat ours; "$EBPROF" report --stdio -i plain.data 2>&1 | head -n 5)"
+	cp "$WORKLOADS/workload" copy
+	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -o copied.data -- ./copy 0.3 >/dev/null 2>&1
+	touch copy
+	"$EBPROF" report --stdio -i copied.data >out 2>err
+	grep -q 'no build IDs\? in it' err || fail "a file that was changed is not told: $(cat err)"
+	! grep -q ' heavy$' out || fail "names of another file"
+}
+
+test_perf_data_of_dwarf_is_unwound_here() {
+	record_by_perf dwarf.data --buildid-mmap --call-graph dwarf,4096
+	"$EBPROF" report --stdio -g -i dwarf.data >out 2>err || fail "$(cat err)"
+	grep -q '_start$' out || fail "not unwound to the outermost function: $(head -n 12 out)"
+	grep -q '| call_heavy$' out || fail "$(head -n 12 out)"
+}
+
+test_perf_data_of_pipes_and_compressed() {
+	record_by_perf packed.data -B -g -z
+	shares_of_ours packed.data >ours
+	grep -q ' heavy$' ours || fail "compressed: $(cat ours)"
+	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -g -o - -- "$WORKLOADS/workload" 0.3 2>/dev/null >piped.data
+	shares_of_ours piped.data >ours
+	grep -q ' heavy$' ours || fail "of a pipe: $(cat ours)"
+}
+
+test_several_events_are_apart() {
+	record_by_perf events.data -B -g -e page-faults
+	"$EBPROF" report --stdio -i events.data >out 2>err || fail "$(cat err)"
+	grep -q '^# also recorded: page-faults' out || fail "$(head -n 3 out)"
+	"$EBPROF" report --stdio --event page-faults -i events.data >out 2>err || fail "$(cat err)"
+	head -n 1 out | grep -q 'page-faults' || fail "$(head -n 1 out)"
+}
+
+test_damage_is_said_with_its_place() {
+	record_by_perf whole.data -B -g
+	head -c 30000 whole.data >cut.data
+	run "$EBPROF" report --stdio -i cut.data
+	grep -q 'it is cut at offset\|perf was stopped' err || fail "a cut file is not told: $(cat err)"
+	head -c 50 whole.data >short.data
+	run "$EBPROF" report --stdio -i short.data
+	want_status 1 "half a header"
+	grep -q 'short.data: perf.data: the file ends at 50, in its header' err || fail "$(cat err)"
+	printf 'PERFILE2\20\0\0\0\0\0\0\0\11\0\0\0\0\0\2\0' >bad.data
+	run "$EBPROF" report --stdio -i bad.data
+	want_status 1 "a record of 2 bytes"
+	grep -q 'offset 16' err || fail "$(cat err)"
+}
+
+test_folded_stacks_come_back() {
+	printf 'main;parse<int>;lex 30\nmain;parse<int>;lex;read_[k] 20\nmain;run;inner_[i] 40\nmain;run 10\n' >a.folded
+	run "$EBPROF" report --stdio -n -i a.folded
+	want_status 0 report
+	grep -q '^ *40.00% *40.00% *40 .* inner$' out || fail "$(cat out)"
+	grep -q '^ *20.00% .*\[k\] read$' out || fail "$(cat out)"
+	"$EBPROF" convert --folded -i a.folded -o - | sed 's/^[^;]*;//' | sort >back
+	sort a.folded | cmp -s - back || fail "$(cat back)"
+	sed 's/ 10$/ 90/' a.folded >b.folded
+	"$EBPROF" diff a.folded -- b.folded >out 2>err
+	grep -q 'run ' out || fail "diff: $(cat out err)"
+	for format in pprof speedscope html json; do
+		"$EBPROF" convert --$format -i a.folded -o "to.$format" 2>err || fail "$format: $(cat err)"
+	done
+	run "$EBPROF" archive a.folded
+	want_status 2 "archive of what is no recording"
+	grep -q 'ebprof merge' err || fail "no remedy: $(cat err)"
+}
+
+# Its own format back, and a program's of Go, whose pprof sums up the same.
+test_pprof_profiles() {
+	record_by_perf fp.data --buildid-mmap -g
+	"$EBPROF" convert --pprof -i fp.data -o fp.pb.gz 2>err || fail "convert: $(cat err)"
+	shares_of_ours fp.data >ours
+	shares_of_ours fp.pb.gz >back
+	cmp -s ours back || fail "$(cat ours) became $(cat back)"
+	gzip -dc fp.pb.gz >fp.pb
+	shares_of_ours fp.pb | cmp -s ours - || fail "uncompressed it is something else"
+	"$EBPROF" diff fp.pb.gz -- fp.pb >out 2>&1
+	grep -q 'heavy' out || fail "diff: $(cat out)"
+	head -c 600 fp.pb.gz >cut.pb.gz
+	run "$EBPROF" info -i cut.pb.gz
+	want_status 1 "a profile that is cut"
+	grep -q 'cut.pb.gz: pprof profile: .*offset' err || fail "$(cat err)"
+	command -v go >/dev/null || return 0
+	go tool pprof -top fp.pb.gz 2>/dev/null | awk '$1 ~ /s$/ && $2 ~ /%/ && $6 ~ /^(heavy|medium|light)$/ { print $2, $6 }' | sort >theirs
+	cmp -s theirs ours || fail "pprof has $(tr '\n' ' ' <theirs), we have $(tr '\n' ' ' <ours)"
+}
+
+run_tests 2
