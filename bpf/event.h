@@ -385,11 +385,18 @@ enum event_heap_call {
 	/* What a preloaded sampler says. */
 	EVENT_HEAP_GIVEN = EVENT_HEAP_CALLS, /* (address) that the call before returned */
 	EVENT_HEAP_PASSED, /* (number, bytes) of allocations that are no samples */
+	/* By Go's own convention of calls: of its allocator, and of what that samples. */
+	EVENT_HEAP_GO_FIRST,  /* (size, ...) */
+	EVENT_HEAP_GO_SECOND, /* (address, size) */
+	EVENT_HEAP_GO_THIRD,  /* (thread, address, size) */
 	EVENT_HEAP_CALL_MASK = 15,
 	/* Beside it in the number of a probe: the allocator may call another one that is probed. */
 	EVENT_HEAP_NESTS = 1 << 4,
 	/* ... the process has chosen the allocation, see record/preload/heap_sampler.c */
 	EVENT_HEAP_IS_CHOSEN = 1 << 5,
+	/* ... and how far from the probe the process has the mean distance of its points; 0: it is
+	 * the recorder's */
+	EVENT_HEAP_RATE_SHIFT = 16,
 	/* The address of an allocation that the process will not say the end of. */
 	EVENT_HEAP_UNFOLLOWED = 1,
 };

@@ -8,7 +8,8 @@
  * record/event/point_weight.h. All others are counted as below.
  *
  * Or the process chooses: a sampler that was preloaded into it does the same, and comes upon probes
- * of its own for what it chose.
+ * of its own for what it chose. So does Go's runtime, which calls a function with each that it
+ * chose; how long those are in use is not followed.
  *
  * What was sampled is kept until it is freed, by process and address. The recorder makes samples
  * of what is left when a program image, or recording, ends.
@@ -51,16 +52,21 @@ struct {
 	__type(value, struct event_sample);
 } kept_allocations SEC(".maps");
 
-/* How many of them a process has. */
+/*
+ * How many of them a process has. When a program image ends, the recorder removes its entry: the
+ * next image may have some by then, and where those are freed the number falls below 0.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the recorder */
 	__type(key, __u64);
-	__type(value, __u64);
+	__type(value, __s64);
 } kept_of_process SEC(".maps");
 
 /* Samples of which it cannot be told how long they are in use, since there are too many. */
 __u64 unkept_count, unkept_bytes;
+/* ... or since their end is not seen. */
+__u64 unfollowed_count, unfollowed_bytes;
 /* ... and those that were in use at the end: the recorder's own count. */
 __u64 in_use_count, in_use_bytes;
 
@@ -69,14 +75,21 @@ __u64 in_use_count, in_use_bytes;
 #define ARGUMENT_2(ctx) READ_CONTEXT((ctx)->si)
 #define ARGUMENT_3(ctx) READ_CONTEXT((ctx)->dx)
 #define RETURNED(ctx)   READ_CONTEXT((ctx)->ax)
+/* src/cmd/compile/abi-internal.md of Go */
+#define GO_ARGUMENT_1(ctx) READ_CONTEXT((ctx)->ax)
+#define GO_ARGUMENT_2(ctx) READ_CONTEXT((ctx)->bx)
+#define GO_ARGUMENT_3(ctx) READ_CONTEXT((ctx)->cx)
 enum {
 	RETURN_BYTES = 8, /* that a return takes from the stack */
 };
 #elif defined(__TARGET_ARCH_arm64)
-#define ARGUMENT_1(ctx) READ_CONTEXT((ctx)->regs[0])
-#define ARGUMENT_2(ctx) READ_CONTEXT((ctx)->regs[1])
-#define ARGUMENT_3(ctx) READ_CONTEXT((ctx)->regs[2])
-#define RETURNED(ctx)   READ_CONTEXT((ctx)->regs[0])
+#define ARGUMENT_1(ctx)    READ_CONTEXT((ctx)->regs[0])
+#define ARGUMENT_2(ctx)    READ_CONTEXT((ctx)->regs[1])
+#define ARGUMENT_3(ctx)    READ_CONTEXT((ctx)->regs[2])
+#define RETURNED(ctx)      READ_CONTEXT((ctx)->regs[0])
+#define GO_ARGUMENT_1(ctx) ARGUMENT_1(ctx)
+#define GO_ARGUMENT_2(ctx) ARGUMENT_2(ctx)
+#define GO_ARGUMENT_3(ctx) ARGUMENT_3(ctx)
 enum {
 	RETURN_BYTES = 0,
 };
@@ -91,16 +104,39 @@ static __always_inline __u64 size_of_call(struct pt_regs *ctx, __u64 call)
 		return ARGUMENT_1(ctx) * ARGUMENT_2(ctx);
 	case EVENT_HEAP_POSIX_MEMALIGN:
 		return ARGUMENT_3(ctx);
+	case EVENT_HEAP_GO_FIRST:
+		return GO_ARGUMENT_1(ctx);
+	case EVENT_HEAP_GO_SECOND:
+		return GO_ARGUMENT_2(ctx);
+	case EVENT_HEAP_GO_THIRD:
+		return GO_ARGUMENT_3(ctx);
 	default:
 		return ARGUMENT_2(ctx);
 	}
+}
+
+static __always_inline bool is_call_of_go(__u64 call)
+{
+	call &= EVENT_HEAP_CALL_MASK;
+	return call >= EVENT_HEAP_GO_FIRST && call <= EVENT_HEAP_GO_THIRD;
+}
+
+/* The mean distance of the points by which the allocation was chosen; 0: it cannot be read. */
+static __always_inline __u64 distance_of_call(struct pt_regs *ctx, __u64 call)
+{
+	__s64 to_rate = (__s64)call >> EVENT_HEAP_RATE_SHIFT;
+	__u64 rate = config.heap_distance;
+	if (to_rate && bpf_probe_read_user(&rate, sizeof(rate),
+			       (const void *)(READ_CONTEXT(REGS_IP(ctx)) + to_rate)))
+		return 0;
+	return rate;
 }
 
 /* ---- what is in use ---- */
 
 static __always_inline void count_kept(__u64 process, __s64 more)
 {
-	__u64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
+	__s64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
 	if (count)
 		__sync_fetch_and_add(count, more);
 }
@@ -114,8 +150,8 @@ static __always_inline void forget_allocation(__u64 address)
 
 static __noinline bool has_room_for_allocation(__u64 process)
 {
-	__u64 none = 0;
-	__u64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
+	__s64 none = 0;
+	__s64 *count = bpf_map_lookup_elem(&kept_of_process, &process);
 	if (!count)
 		return !bpf_map_update_elem(&kept_of_process, &process, &none, BPF_ANY);
 	return *count < EVENT_MAX_KEPT_OF_PROCESS;
@@ -269,7 +305,10 @@ static __noinline bool admit_call(struct pt_regs *ctx, __u64 call)
 		counted && lane && (call & EVENT_HEAP_IS_CHOSEN || passes_point(lane, bytes));
 	if (counted && !is_chosen)
 		count_as(counted, EVENT_COUNTER_BELOW, bytes);
-	if (is_chosen || call & EVENT_HEAP_NESTS)
+	if (is_chosen && is_call_of_go(call)) {
+		COUNT(unfollowed_count);
+		COUNT_MANY(unfollowed_bytes, bytes);
+	} else if (is_chosen || call & EVENT_HEAP_NESTS)
 		bpf_map_update_elem(&heap_calls, &tid, &started, BPF_ANY);
 	return is_chosen;
 }
@@ -287,10 +326,11 @@ static __always_inline void begin_at_caller(struct unwind_registers *registers)
 #endif
 }
 
-static __noinline int begin_heap_walk(struct pt_regs *ctx, struct scratch *scratch, __u64 bytes)
+static __noinline int begin_heap_walk(
+	struct pt_regs *ctx, struct scratch *scratch, __u64 bytes, __u64 distance)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	begin_sample(task, scratch, EVENT_SOURCE_HEAP, 0, config.heap_distance);
+	begin_sample(task, scratch, EVENT_SOURCE_HEAP, 0, distance);
 	scratch->sample.measured = bytes;
 	scratch->sample.counted_by = EVENT_SOURCE_HEAP + EVENT_HEAP_ALLOCATED_OBJECTS;
 	bool has_user_stack = begin_user_stack(task, scratch);
@@ -312,14 +352,15 @@ static __always_inline int begin_heap(struct pt_regs *ctx, bool has_loop)
 	struct scratch *scratch = scratch_of_lane(task_lane());
 	if (!scratch || !admit_call(ctx, call))
 		return NEXT_NONE;
-	if (has_loop ? !try_lane(scratch) : scratch->is_busy) {
+	__u64 distance = distance_of_call(ctx, call);
+	if (!distance || (has_loop ? !try_lane(scratch) : scratch->is_busy)) {
 		struct event_counters *counted = counters_of(EVENT_SOURCE_HEAP);
 		if (counted)
 			count_as(counted, EVENT_COUNTER_LOST_BUSY, size_of_call(ctx, call));
 		return NEXT_NONE;
 	}
 	take_lane(scratch, task_lane());
-	return begin_heap_walk(ctx, scratch, size_of_call(ctx, call));
+	return begin_heap_walk(ctx, scratch, size_of_call(ctx, call), distance);
 }
 
 SAMPLING_PROGRAMS("uprobe/heap", heap, struct pt_regs, begin_heap)

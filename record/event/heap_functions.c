@@ -120,6 +120,7 @@ static size_t harmless_bytes(const uint8_t *code)
 		{{0x48, 0x85, 0xf6}, 3, 3},       /* test %rsi,%rsi */
 		{{0x48, 0x89, 0xf8}, 3, 3},       /* mov %rdi,%rax */
 		{{0x80, 0x3d}, 2, 7},             /* cmpb $N,OFFSET(%rip) */
+		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp: of Go, is there stack? */
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (memcmp(code, rows[i].bytes, rows[i].nr_bytes) == 0)
@@ -165,14 +166,13 @@ static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
 
 /* ---- finding ---- */
 
-static bool entry_of_symbol(
-	const struct elf_file *elf, const struct elf_symbol *symbol, uint64_t *ret)
+static bool entry_of_address(const struct elf_file *elf, uint64_t address, uint64_t *ret)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t at = symbol->address - segments[i].vaddr;
-		if (symbol->address < segments[i].vaddr || at >= segments[i].filesz ||
+		uint64_t at = address - segments[i].vaddr;
+		if (address < segments[i].vaddr || at >= segments[i].filesz ||
 			!(segments[i].flags & PF_X))
 			continue;
 		*ret = segments[i].offset + at;
@@ -186,7 +186,7 @@ static void add_heap_place(struct heap_functions *functions, const struct heap_p
 {
 	vec_each(&functions->places, it)
 		if (it->entry == place->entry) {
-			it->call &= place->call | ~(uint32_t)EVENT_HEAP_NESTS;
+			it->call &= place->call | ~(uint64_t)EVENT_HEAP_NESTS;
 			return;
 		}
 	vec_push(&functions->places, *place);
@@ -216,13 +216,52 @@ static void find_heap_places(const struct elf_file *elf, const struct elf_symbol
 		const struct heap_name *row = find_heap_name(elf_symbols_name(symbols, symbol));
 		struct heap_place place = {0};
 		if (!row || !is_wanted_row(row, kind) || symbol->type != STT_FUNC ||
-			!entry_of_symbol(elf, symbol, &place.entry))
+			!entry_of_address(elf, symbol->address, &place.entry))
 			continue;
 		place.call = row->call;
 		place.name = row->name;
 		place.probed = cheap_place(elf, place.entry);
 		add_heap_place(ret, &place);
 	}
+}
+
+/* ---- Go's own, beside that of C code in the same program ---- */
+
+static struct heap_place place_of_go(
+	const struct elf_file *elf, const struct heap_go_function *function, uint64_t rate)
+{
+	struct heap_place place = {.name = function->name, .call = function->call};
+	if (!function->address || !entry_of_address(elf, function->address, &place.entry))
+		return (struct heap_place){0};
+	place.probed = place.entry;
+	if (place.call & EVENT_HEAP_IS_CHOSEN)
+		place.call |= (rate - function->address) << EVENT_HEAP_RATE_SHIFT;
+	else /* often */
+		place.probed = cheap_place(elf, place.entry);
+	return place;
+}
+
+static void find_places_of_go(struct elf_file *elf, struct heap_functions *ret)
+{
+	const struct heap_go *go = &ret->go;
+	heap_go_find(elf, &ret->go);
+	if (!go->is_go || go->why)
+		return;
+	ret->go_sampled = place_of_go(elf, &go->sampled, go->rate);
+	ret->go_all = place_of_go(elf, &go->all, 0);
+	if (ret->go_sampled.entry)
+		vec_push(&ret->places, ret->go_sampled);
+	else if (ret->go_all.entry)
+		vec_push(&ret->places, ret->go_all);
+}
+
+void heap_functions_take_all_of_go(struct heap_functions *functions)
+{
+	functions->places.len--;
+	if (functions->go_all.entry)
+		vec_push(&functions->places, functions->go_all);
+	functions->go_sampled = (struct heap_place){0};
+	functions->has_allocator = functions->places.len > 0;
 }
 
 static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
@@ -242,8 +281,8 @@ static struct err *find_in_elf(struct elf_file *elf, struct heap_functions *ret)
 	}
 	if (allocates)
 		find_heap_places(elf, &symbols, &kind, ret);
+	find_places_of_go(elf, ret);
 	ret->has_allocator = ret->places.len > 0;
-	ret->is_go = elf_file_find_section(elf, ".go.buildinfo") != NULL;
 	elf_symbols_deinit(&symbols);
 	return NULL;
 }

@@ -37,7 +37,7 @@ static const char *why_not_into(int fd, struct elf_file *elf)
 		stat_buffer.st_uid != geteuid())
 		return "changes its user";
 	struct err *err = heap_functions_find(fd, &functions);
-	bool has_own = !err && functions.has_allocator, is_go = !err && functions.is_go;
+	bool has_own = !err && functions.has_allocator, is_go = !err && functions.go.is_go;
 	err_destroy(err);
 	heap_functions_deinit(&functions);
 	if (is_go)

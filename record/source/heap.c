@@ -50,7 +50,7 @@ struct heap_state {
 	VEC(struct heap_file) files; /* looked at; those that have no allocator have fd -1 */
 	VEC(struct uprobe) uprobes;
 	struct heap_preload preload; /* path NULL: calls are seen by probes in the allocator */
-	char distance_text[24];
+	char distance_text[24], go_rate_text[48];
 	struct proc_pids pids; /* running processes, which alone have the probes */
 	bool inherits;
 	struct heap_guard guard;
@@ -60,16 +60,64 @@ struct heap_state {
 
 /* ---- files that have an allocator ---- */
 
-static void say_of_go(struct heap_state *state, const char *path)
+struct heap_process {
+	struct heap_state *state;
+	uint32_t pid;
+	const struct proc_mapping *mapping;
+};
+
+static void say_of_go(
+	struct heap_state *state, const char *path, const struct heap_functions *functions)
 {
 	str_truncate(&state->hint, 0);
-	str_printf(&state->hint,
-		"%s is a program of Go, whose own allocations are not recorded, only those of C "
-		"code in it: runtime/pprof writes a profile of the others",
-		path);
+	if (functions->go.why)
+		str_printf(&state->hint,
+			"%s is a program of Go, whose own allocations are not recorded, only those "
+			"of C code in it: %s",
+			path, functions->go.why);
+	else
+		str_printf(&state->hint,
+			"%s is a program of Go: allocations are %s; when they are freed is not "
+			"seen, so what stays in use is not known",
+			path,
+			functions->go_sampled.entry
+				? "those that its runtime samples"
+				: "seen by a probe in its allocator, which takes 2 to 3 us each, "
+				  "since its runtime samples none (it does where code calls "
+				  "runtime.MemProfile, as net/http/pprof does), or was stripped");
 }
 
-static void add_heap_file(struct heap_state *state, const char *path, int fd)
+/* In a process that runs already, mapped there. False: it cannot be read. */
+static bool read_go_rate(
+	const struct heap_process *process, const struct heap_functions *functions, uint64_t *ret)
+{
+	const struct heap_go *go = &functions->go;
+	uint64_t entry =
+		process->mapping->start - process->mapping->offset + functions->go_sampled.entry;
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%u/mem", process->pid);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && pread(fd, ret, sizeof(*ret),
+				  (off_t)(entry + go->rate - go->sampled.address)) == sizeof(*ret);
+}
+
+static void take_go(struct heap_state *state, const char *path, const struct heap_process *process,
+	struct heap_functions *functions)
+{
+	uint64_t rate;
+	bool is_off = process && functions->go_sampled.entry &&
+		      (!read_go_rate(process, functions, &rate) || !rate);
+	if (is_off)
+		heap_functions_take_all_of_go(functions);
+	if (is_off && !functions->go_all.entry)
+		functions->go.why = "its runtime samples none (runtime.MemProfileRate is 0)";
+	if (functions->go.is_go)
+		say_of_go(state, path, functions);
+}
+
+/* `process`: NULL, or one that has it mapped. */
+static void add_heap_file(
+	struct heap_state *state, const char *path, int fd, const struct heap_process *process)
 {
 	struct heap_file file = {.fd = fd, .path = mem_strdup(path)};
 	struct stat stat_buffer;
@@ -78,8 +126,7 @@ static void add_heap_file(struct heap_state *state, const char *path, int fd)
 		is_known |= it->device == stat_buffer.st_dev && it->inode == stat_buffer.st_ino;
 	struct err *err = is_known ? NULL : heap_functions_find(fd, &file.functions);
 	err_destroy(err); /* what is no program has no allocator */
-	if (file.functions.is_go)
-		say_of_go(state, path);
+	take_go(state, path, process, &file.functions);
 	file.device = is_known ? 0 : stat_buffer.st_dev;
 	file.inode = is_known ? 0 : stat_buffer.st_ino;
 	if (!file.functions.has_allocator)
@@ -96,26 +143,22 @@ static void add_heap_file_at(void *context, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0)
-		add_heap_file(context, path, fd);
+		add_heap_file(context, path, fd, NULL);
 }
-
-struct heap_process {
-	struct heap_state *state;
-	uint32_t pid;
-};
 
 /* By what the process has mapped: its paths may be those of another file system, or of none. */
 static bool add_heap_mapping(void *context, const struct proc_mapping *mapping)
 {
-	const struct heap_process *process = context;
+	struct heap_process *process = context;
 	char path[96];
 	if (*mapping->path != '/')
 		return true;
+	process->mapping = mapping;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", process->pid,
 		(unsigned long long)mapping->start, (unsigned long long)mapping->end);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0)
-		add_heap_file(process->state, mapping->path, fd);
+		add_heap_file(process->state, mapping->path, fd, process);
 	return true;
 }
 
@@ -127,6 +170,14 @@ static size_t count_allocators(const struct heap_state *state)
 	return count;
 }
 
+static bool has_go_program(const struct heap_state *state)
+{
+	bool is_go = false;
+	vec_each(&state->files, file)
+		is_go |= file->functions.go.is_go;
+	return is_go;
+}
+
 static struct err *heap_find_files(struct heap_state *state, const struct session_options *options)
 {
 	if (state->preload.path)
@@ -135,7 +186,7 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 		program_files_each(options->argv[0], add_heap_file_at, state);
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		vec_push(&state->pids, options->pids[i]);
-		struct heap_process process = {state, options->pids[i]};
+		struct heap_process process = {state, options->pids[i], NULL};
 		proc_each_mapping(options->pids[i], NULL, add_heap_mapping, &process);
 		if (kill((pid_t)options->pids[i], 0) && errno == ESRCH)
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
@@ -144,15 +195,11 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 		return NULL;
 	if (!state->files.len && options->target == SESSION_COMMAND)
 		return err_new(ERR_USAGE, "--heap: there is no program %s", options->argv[0]);
-	bool is_go = false;
-	vec_each(&state->files, file) {
-		is_go |= file->functions.is_go;
-	}
-	if (is_go)
+	if (has_go_program(state))
 		return err_new(ERR_UNSUPPORTED, "--heap: %s", str_text(&state->hint));
 	return err_new(ERR_UNSUPPORTED,
 		"--heap: no file of the program has functions of an allocator (malloc and the "
-		"like) by name: it was stripped, or manages its memory itself as Go does");
+		"like) by name: it was stripped, or manages its memory by itself");
 }
 
 /* ---- the sources' common part ---- */
@@ -180,6 +227,8 @@ static struct err *heap_probe(struct source *source, const struct session_option
 	state->guard.max_percent = options->max_overhead_percent;
 	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
 		(unsigned long long)state->distance);
+	snprintf(state->go_rate_text, sizeof(state->go_rate_text), "memprofilerate=%s",
+		state->distance_text);
 	if (session_is_system_wide(options))
 		return err_new(ERR_USAGE,
 			"--heap needs a command or processes (-p): it is not for the "
@@ -195,6 +244,8 @@ static struct err *heap_probe(struct source *source, const struct session_option
 static void heap_put_variables(const struct source *source, struct target_variables *variables)
 {
 	const struct heap_state *state = source->state;
+	if (has_go_program(state))
+		vec_push(variables, (struct target_variable){"GODEBUG", state->go_rate_text, ","});
 	if (!state->preload.path)
 		return;
 	vec_push(variables, (struct target_variable){"LD_PRELOAD", state->preload.path, ":"});
@@ -249,7 +300,8 @@ static struct err *attach_heap_place(struct heap_state *state, const struct heap
 {
 	const struct sample_bpf *bpf = state->bpf;
 	const struct bpf_program *one = NULL;
-	switch (place->call & EVENT_HEAP_CALL_MASK) {
+	uint64_t kind = place->call & EVENT_HEAP_CALL_MASK;
+	switch (kind) {
 	case EVENT_HEAP_FREE:
 		one = bpf->progs.on_heap_free;
 		break;
@@ -262,7 +314,8 @@ static struct err *attach_heap_place(struct heap_state *state, const struct heap
 	}
 	if (one)
 		return attach_heap_probe(state, file, place, bpf_program__fd(one), false);
-	if (!(place->call & EVENT_HEAP_IS_CHOSEN))
+	bool is_followed = !(place->call & EVENT_HEAP_IS_CHOSEN) && kind != EVENT_HEAP_GO_FIRST;
+	if (is_followed)
 		try(attach_heap_probe(
 			state, file, place, bpf_program__fd(bpf->progs.on_heap_end), true));
 	return attach_heap_probe(state, file, place, program, false);
@@ -424,10 +477,13 @@ static void take_heap_off(struct heap_state *state, double percent, double hits_
 	str_printf(&state->hint,
 		"the probes of allocations took %.0f%% of the CPU time (%.0f hits a second, %.1f "
 		"us "
-		"each), so they were taken off after %.1f s: start the program by ebprof record "
-		"--heap -- COMMAND, which counts in the program, or give --max-overhead 100%%",
+		"each), so they were taken off after %.1f s: %s, or give --max-overhead 100%%",
 		percent, hits_a_second, (double)guard->hit_ns / 1e3,
-		(double)(guard->since_ns - guard->begun_ns) / 1e9);
+		(double)(guard->since_ns - guard->begun_ns) / 1e9,
+		has_go_program(state) ? "let the program call runtime.MemProfile, as "
+					"net/http/pprof does, so that Go's runtime samples"
+				      : "start the program by ebprof record --heap -- COMMAND, "
+					"which counts in the program");
 }
 
 /* CPU times are told in steps of 10 ms, and the program may sleep: it waits for enough of it. */
@@ -619,14 +675,21 @@ static struct err *heap_objects_read_counters(
 	return err;
 }
 
+struct used_outcomes {
+	struct event_tally used, unfollowed, lost;
+};
+
 /* The events are samples of allocations that are in use at the end, or of which that is not known,
  * and are no CPU's. */
-static void put_used(struct event_tally used, struct event_tally lost, struct source_cpus *ret)
+static void put_used(const struct used_outcomes *of, struct source_cpus *ret)
 {
 	struct source_cpu cpu = {0};
-	event_tally_add(&used, lost);
-	cpu.counted.of[EVENT_COUNTER_EVENTS] = used;
-	cpu.counted.of[EVENT_COUNTER_LOST_BUSY] = lost;
+	struct event_tally all = of->used;
+	event_tally_add(&all, of->unfollowed);
+	event_tally_add(&all, of->lost);
+	cpu.counted.of[EVENT_COUNTER_EVENTS] = all;
+	cpu.counted.of[EVENT_COUNTER_FILTERED] = of->unfollowed;
+	cpu.counted.of[EVENT_COUNTER_LOST_BUSY] = of->lost;
 	vec_push(ret, cpu);
 }
 
@@ -635,8 +698,10 @@ static struct err *heap_used_read_counters(
 {
 	(void)with_skipped;
 	const struct sample_bpf__bss *bss = ((const struct heap_part *)source->state)->bpf->bss;
-	put_used((struct event_tally){bss->in_use_count, bss->in_use_bytes},
-		(struct event_tally){bss->unkept_count, bss->unkept_bytes}, ret);
+	const struct used_outcomes of = {{bss->in_use_count, bss->in_use_bytes},
+		{bss->unfollowed_count, bss->unfollowed_bytes},
+		{bss->unkept_count, bss->unkept_bytes}};
+	put_used(&of, ret);
 	return NULL;
 }
 
@@ -645,8 +710,10 @@ static struct err *heap_used_objects_read_counters(
 {
 	(void)with_skipped;
 	const struct sample_bpf__bss *bss = ((const struct heap_part *)source->state)->bpf->bss;
-	put_used((struct event_tally){bss->in_use_count, bss->in_use_count},
-		(struct event_tally){bss->unkept_count, bss->unkept_count}, ret);
+	const struct used_outcomes of = {{bss->in_use_count, bss->in_use_count},
+		{bss->unfollowed_count, bss->unfollowed_count},
+		{bss->unkept_count, bss->unkept_count}};
+	put_used(&of, ret);
 	return NULL;
 }
 

@@ -215,4 +215,56 @@ test_refusals() {
 	grep -q 'there is no process 4194305' err || fail "$(cat err)"
 }
 
+# A program of Go that has samples of its own, at the distance that it sets; or none, if it is built so.
+build_go() { # NAME FLAGS...
+	local name=$1
+	shift
+	command -v go >/dev/null || skip "no go here"
+	mkdir -p go && cp "$here/heap_go/"*.go go
+	(cd go && HOME=$PWD GOCACHE=$PWD/../../cache GO111MODULE=off GOFLAGS='' go build -o "../$name" "$@" .) >go.log 2>&1 ||
+		skip "go build $*: $(tail -n 1 go.log)"
+}
+
+# What the program's own count says, of what it does itself.
+go_bytes() { # FILE
+	"$EBPROF" convert --folded --event alloc_space -o - "$1" 2>/dev/null |
+		awk '/;main\.(small|large);/ { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+test_go_by_its_samples() {
+	build_go sampled -tags sampled
+	way=(-m 64M --heap)
+	record_heap -- ./sampled 500 4096
+	grep -q 'is a program of Go: allocations are those that its runtime samples' err || fail "it is not said: $(cat err)"
+	want_near "bytes of Go" "$(go_bytes heap.data)" "$(awk '{ print $2 }' said)" 3
+	[[ $(tally heap-used samples count) == 0 && $(tally heap-used filtered count) == "$(tally heap events count)" ]] ||
+		fail "in use: $("$EBPROF" info heap.data | grep heap-used)"
+}
+
+test_go_without_samples() {
+	build_go stripped -ldflags=-s
+	way=(-m 64M --heap=16K --max-overhead=100%)
+	record_heap -- ./stripped 100 0
+	grep -q 'seen by a probe in its allocator' err || fail "it is not said: $(cat err)"
+	# small ones are of 88 bytes, large ones of 100,000 and up to 6 more
+	want_near "bytes that were asked for" "$(tally heap events sum)" $((100 * (1000 * 88 + 100003))) 1
+	want_near "estimate" "$(go_bytes heap.data)" $((100 * (1000 * 88 + 100003))) 10
+}
+
+test_go_that_runs() {
+	build_go sampled -tags sampled
+	local rate
+	for rate in 65536 0; do
+		./sampled 1000000 $rate >/dev/null &
+		sleep 0.3
+		run "$EBPROF" record -m 64M --heap --max-overhead=100% --duration 0.5 -o heap.data -p $!
+		kill $!
+		want_status 0 record
+		want_exact heap.data
+		(($(go_bytes heap.data) > 1000000)) || fail "rate $rate: $(go_bytes heap.data) bytes, $(cat err)"
+		if ((rate)); then grep -q 'runtime samples;' err; else grep -q 'a probe in its allocator' err; fi ||
+			fail "rate $rate: it is not said: $(cat err)"
+	done
+}
+
 run_tests

@@ -1,0 +1,5 @@
+//go:build !sampled
+
+package main
+
+func useSamples() {}
