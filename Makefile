@@ -235,7 +235,8 @@ UNIT_TESTS := $(foreach layer,format bpf runtime record report cmd walk, \
 $(O)/tests/unit_format: $(UNIT_BASE) $(call unit_objects,format) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FORMAT_LIBS)
 # The BPF programs over an emulated kernel, whose headers stand for libbpf's.
-$(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/walk_%.o $(O)/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
+$(O)/tests/unit/bpf_%.o $(O)/tests/unit/runtime_%.o $(O)/tests/unit/walk_%.o $(O)/tests/unit/emulate/%.o \
+$(O)/fuzz/tests/unit/emulate/%.o: private ALL_CPPFLAGS += \
 	-Itests/unit/emulate -D__TARGET_ARCH_$(ARCH)
 # Nothing but rules can unwind this: what is compared there are rules.
 $(O)/tests/unit/bpf_unwind_self.o: private ALL_CFLAGS += -O2 -fomit-frame-pointer
@@ -336,6 +337,9 @@ $(O)/all.a: $(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) $(RECORD_OBJS) $(REPORT_OB
 $(O)/tests/replay_%: $(O)/tests/fuzz/replay.o $(O)/tests/fuzz/fuzz_%.o $(O)/all.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
+# Of the programs that walk, over the emulated kernel of the unit tests.
+$(O)/tests/replay_walk: $(call objects,tests/unit/emulate)
+
 .SECONDARY: $(O)/tests/fuzz/replay.o $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%.o)
 
 TEST_PROGRAMS := $(O)/ebprof $(UNIT_TESTS) $(WORKLOADS) $(HOSTILE) $(REPLAYS) $(ORACLES)
@@ -415,6 +419,7 @@ $(FUZZ_O)/%.o: %.c | $(O)/have-deps $(BPF_SKELETONS)
 	$(CLANG) $(ALL_CPPFLAGS) $(FUZZ_CFLAGS) -c -o $@ $<
 $(FUZZ_O)/all.a: $(patsubst $(O)/%,$(FUZZ_O)/%,$(filter-out $(O)/cmd/main.o,$(CMD_OBJS)) \
 	$(RECORD_OBJS) $(REPORT_OBJS) $(FORMAT_OBJS))
+$(FUZZ_O)/fuzz_walk: $(patsubst $(O)/%,$(FUZZ_O)/%,$(call objects,tests/unit/emulate))
 .SECONDARY: $(FUZZ_NAMES:%=$(FUZZ_O)/tests/fuzz/fuzz_%.o)
 $(FUZZ_O)/fuzz_%: $(FUZZ_O)/tests/fuzz/fuzz_%.o $(FUZZ_O)/all.a
 	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)

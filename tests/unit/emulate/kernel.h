@@ -59,6 +59,8 @@ extern struct emulated_kernel emulated;
 /* With one process without mappings, and the configuration of `ebprof record`. */
 void emulate_boot(enum emulated_release release);
 struct event_config *emulate_config(void);
+/* The programs know nothing of any process any more, but for the numbers of files. */
+void emulate_forget(void);
 
 /* ---- mappings ---- */
 

@@ -66,6 +66,19 @@ void emulate_shared_map(const struct emulated_map *map)
 		__builtin_trap();
 }
 
+void emulate_clear_maps(const void *kept)
+{
+	for (struct emulated_map *map = maps; map < maps + nr_maps; map++) {
+		bool is_array = map->type == EMULATED_ARRAY || map->type == EMULATED_PERCPU_ARRAY;
+		size_t cpus = map->type == EMULATED_PERCPU_ARRAY ? EMULATED_CPUS : 1;
+		if (map->name == kept || map->fd >= 0)
+			continue;
+		map->len = 0;
+		if (is_array)
+			memset(map->values, 0, cpus * map->max_entries * map->value_bytes);
+	}
+}
+
 static uint8_t *find_in_hash(const struct emulated_map *map, const void *key)
 {
 	for (size_t i = 0; i < map->len; i++)

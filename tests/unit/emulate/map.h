@@ -33,6 +33,8 @@ void emulate_shared_map(const struct emulated_map *map);
 /* NULL when there is none. */
 struct emulated_map *emulated_map_of(const void *name);
 struct emulated_map *emulated_map_of_fd(int fd);
+/* Empties all that are the program's alone, but for one. */
+void emulate_clear_maps(const void *kept);
 
 /* Of the program, those that the recorder fills. */
 const void *emulated_files_map(void);

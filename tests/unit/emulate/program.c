@@ -257,6 +257,12 @@ void emulate_boot(enum emulated_release release)
 	process.context = emulate_kernel_memory(sizeof(*process.context));
 }
 
+void emulate_forget(void)
+{
+	emulate_clear_maps(&file_numbers);
+	emulate_drain();
+}
+
 struct all_mm *emulate_mm(void)
 {
 	return process.mm;
