@@ -260,17 +260,20 @@ static struct value pushed(const struct state *state, const struct x86_64_insn *
 }
 
 /*
-   * A caller can make the frame of what it calls: it stores its frame pointer below its own frame,
+ * A caller can make the frame of what it calls: it stores its frame pointer below its own frame,
  * ahead of room for a return address, the frame pointer becomes that place, and the callee leaves
- * as if it had pushed it itself. A function's own frame is right below its return address.
-
-
+ * as if it had pushed it itself. A function's own frame is right below its return address, unless
+ * it was such a callee, which has taken that from there.
+ *
  * Source: SBCL 2.2.9, src/compiler/x86-64/call.lisp, "allocate-frame", "call-named".
  */
 static void note_callee_frame(
 	struct state *state, const struct value *at, const struct value *value)
 {
-	bool is_own_frame = at->base == X86_64_SP && at->addend > -FRAME_BYTES;
+	const struct value first_sp = first_value(X86_64_SP);
+	bool has_taken_it =
+		state->ra_at.kind == SUM && !x86_64_return_is_same(&state->ra_at, &first_sp);
+	bool is_own_frame = at->base == X86_64_SP && at->addend > -FRAME_BYTES && !has_taken_it;
 	bool is_place = at->kind == SUM || at->kind == DEREF;
 	if (is_place && !is_own_frame && x86_64_return_is_same(value, &state->reg[X86_64_BP]))
 		state->callee_frame = (struct slot){*at, *value};

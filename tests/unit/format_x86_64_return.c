@@ -297,6 +297,19 @@ TEST(a_frame_that_the_caller_has_made_is_known_by_its_begin)
 	CHECK_STR(rule_from(&bytes, 0, 640), "none");
 }
 
+/* One that makes the frame of what it calls itself, below a return address that it took away. */
+TEST(what_was_called_by_a_frame_that_was_made_may_make_others)
+{
+	/* call f; hlt; f: pop 8(%rbp); sub $16, %rsp; mov %rbp, (%rsp); mov %rsp, %rbp; call g;
+	 * 1: jmp 1b; g: ret */
+	static const uint8_t text[] = {0xe8, 1, 0, 0, 0, 0xf4, 0x8f, 0x45, 0x08, 0x48, 0x83, 0xec,
+		0x10, 0x48, 0x89, 0x2c, 0x24, 0x48, 0x8b, 0xec, 0xe8, 2, 0, 0, 0, 0xeb, 0xfe, 0xc3};
+	struct code_bytes bytes = {text, sizeof(text)};
+	CHECK_STR(rule_from(&bytes, 5, 9), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 5, 17), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 5, 25), "bp+16 fp1-16");
+}
+
 TEST(a_frame_pointer_is_known_by_the_begin)
 {
 	/* push %rbp; mov %rsp, %rbp; sub $64, %rsp; 1: jmp 1b */
