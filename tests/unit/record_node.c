@@ -152,6 +152,27 @@ TEST(positions_may_say_where_to_break)
 	runtime_inlined_deinit(&inlined);
 }
 
+/* A position of the function's own entry is ahead of its first bytecode, where nothing else says
+ * where the function begins: one that is an expression has no scope that does. */
+TEST(positions_may_begin_ahead_of_the_bytecodes)
+{
+	struct program program;
+	struct runtime_inlined inlined;
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	make_program(&program);
+	program.shared[2] = 0;
+	memcpy(&program.positions[2], "\x00\x40\x0a\x1c", 4);
+	CHECK(read_program(&program, &bytes));
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	CHECK_INT(line_at(&inlined, 0), 2);
+	CHECK_INT(line_at(&inlined, 3), 2);
+	CHECK_INT(line_at(&inlined, 4), 3);
+	CHECK_INT(line_at(&inlined, 7), 3);
+	for (size_t i = 1; i < inlined.places.len; i++)
+		CHECK(inlined.places.data[i - 1].offset < inlined.places.data[i].offset);
+	runtime_inlined_deinit(&inlined);
+}
+
 /* Its place was taken by another one, or by none. */
 TEST(a_function_that_moved_is_not_read)
 {

@@ -218,7 +218,8 @@ void node_bytecode_lines_read(const struct node_reader *reading, uint64_t byteco
 		if (cursor.overrun || bytecode < before || bytecode >= MAX_BYTECODES)
 			break;
 		uint32_t character = (uint32_t)(position >> 1 & POSITION_CHARACTER);
-		struct node_bytecode_line line = {.bytecode = (uint32_t)bytecode,
+		/* The function's own entry is ahead of its first bytecode. */
+		struct node_bytecode_line line = {.bytecode = bytecode < 0 ? 0 : (uint32_t)bytecode,
 			.line = character ? node_lines_find(lines, character - 1) : 0};
 		if (!ret->all.len || ret->all.data[ret->all.len - 1].line != line.line)
 			vec_push(&ret->all, line);
