@@ -4,6 +4,7 @@
 #   LANGUAGES="python ruby"    instead of all that are installed
 set -u
 ebprof=${EBPROF:?path of the ebprof binary}
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ebprof-bench.XXXXXX")
 workload=() # ids of what runs beside
 stop_workload() {
@@ -345,6 +346,51 @@ if [ -e bench-nodejs ]; then
 			END { printf "%d %d\n", all - unnamed, all }' short.folded)
 		line "60 node of 0.15 s, -a $hz Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 97%"
 	done
+fi
+
+# ---- real programs ----
+
+# Of other people's programs: whole stacks, and frames of its language that have a name, and a line.
+real_program() { # LABEL FILES COMMAND...
+	local label=$1 files=$2 frames named of_files with_lines
+	shift 2
+	"$ebprof" record -q -F 997 "${cold[@]}" --duration 10 -o real.data -- "$@" >/dev/null 2>&1 </dev/null
+	read -r part all < <("$ebprof" info --json real.data | python3 -c 'import json, sys
+info = json.load(sys.stdin)
+print(info["stacks"]["complete"] + info["stacks"]["kernel_only"], info["samples"])')
+	line "$label: whole stacks, no cache" "$(share "$part" "$all")" "($part of $all)" ">= 99%"
+	"$ebprof" convert --json -i real.data -o real.json >/dev/null 2>&1
+	read -r frames named of_files with_lines < <(python3 "$here/named_frames.py" real.json "$files")
+	line "$label: frames with a name" "$(share "$named" "$frames")" "($named of $frames)" ">= 99.5%"
+	line "$label: frames with a line" "$(share "$with_lines" "$of_files")" "($with_lines of $of_files)" ">= 97%"
+}
+
+if [ -e bench-jvm ]; then
+	mkdir -p sources classes
+	for i in {1..250}; do
+		echo "public class C$i { java.util.Map<String, Integer> m = new java.util.HashMap<>();
+			int f$i(int n) { return m.entrySet().stream().filter(e -> e.getValue() > n).mapToInt(e -> e.getKey().length() + $i).sum(); } }" >"sources/C$i.java"
+	done
+	real_program "javac of 250 files" '[.]java$' javac -d classes sources/*.java
+fi
+if [ -e bench-nodejs ]; then
+	if why=$(
+		# shellcheck disable=SC2317 # need_npm calls it
+		skip() { echo "$*" && exit 1; }
+		. "$here/../e2e/npm.bash"
+		need_npm typescript@5.9.3 2>/dev/null
+	); then
+		compiler=${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/npm/node_modules/typescript
+		for i in {1..400}; do
+			echo "interface P$i<T> { a: T; next?: P$i<T[]>; }
+				function f$i<T extends { a: number }>(x: T, y: P$i<T>) { return [y].filter(z => z.a.a > x.a).map(z => ({ ...z, a: x })); }
+				export const v$i = f$i({ a: $i }, { a: { a: 1 } });"
+		done >big.ts
+		real_program "tsc" '[.]js$|^node:' node "$compiler/lib/tsc.js" --noEmit --strict big.ts
+		real_program "npm" '[.]js$|^node:' bash -c 'cd "$0" && for i in 1 2 3; do npm ls --all; npm pack --dry-run; done' "$compiler"
+	else
+		line "tsc, npm" "-" "" "$why"
+	fi
 fi
 
 # ---- in the kernel ----
