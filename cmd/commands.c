@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_open,
+	&command_top,
 	&command_dump,
 	&command_annotate,
 	&command_convert,
@@ -34,7 +35,6 @@ enum {
 
 /* Commands of other profilers, of perf mostly, and what comes nearest to them. */
 static const struct opt_foreign foreign_commands[] = {
-	{"top", "for a look at now: ebprof record -a --duration 5, then ebprof report"},
 	{"script", "ebprof convert --perf-script prints each sample; --json and --csv are for "
 		   "programs, too"},
 	{"probe", "ebprof list shows the events that there are, record --list-usdt PATH probes"},

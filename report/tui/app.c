@@ -44,6 +44,7 @@ void app_deinit(struct app *app)
 		line_edit_deinit(&app->edits[i]);
 	str_deinit(&app->message);
 	app_print_deinit(&app->to_print);
+	mem_free(app->to_save);
 	str_deinit(&app->to_copy);
 	overlay_deinit(&app->overlay);
 }
@@ -410,8 +411,29 @@ static void begin_expression(struct app *app, enum action action)
 static void begin_baseline(struct app *app, enum action action)
 {
 	(void)action;
+	if (app->options->is_live) {
+		app_say(app, "O saves what was recorded: ebprof report compares that");
+		return;
+	}
 	begin_prompt(app, APP_PROMPT_BASELINE);
 	type_usual_baseline(app);
+}
+
+static void pause_or_go_on(struct app *app, enum action action)
+{
+	(void)action;
+	app->is_paused = app->options->is_live && !app->is_paused;
+}
+
+static void begin_save(struct app *app, enum action action)
+{
+	(void)action;
+	if (!app->options->is_live) {
+		app_say(app, "it is in a file: %s", app->options->file_name);
+		return;
+	}
+	begin_prompt(app, APP_PROMPT_SAVE);
+	str_puts(&app->typed, "ebprof.data");
 }
 
 static void app_leave(struct app *app, enum action action)
@@ -450,6 +472,8 @@ static const struct action_row {
 	{ACTION_BASELINE, ACTION_BASELINE, false, begin_baseline},
 	{ACTION_MENU, ACTION_MENU, false, open_menu},
 	{ACTION_HELP, ACTION_HELP, false, show_help},
+	{ACTION_PAUSE, ACTION_PAUSE, false, pause_or_go_on},
+	{ACTION_SAVE, ACTION_SAVE, true, begin_save},
 	{ACTION_CANCEL, ACTION_CANCEL, false, cancel},
 	{ACTION_QUIT, ACTION_QUIT, false, app_leave},
 };
@@ -525,6 +549,11 @@ static void end_prompt(struct app *app)
 		return;
 	if (prompt == APP_PROMPT_PRINT) {
 		print_view(app, text);
+		return;
+	}
+	if (prompt == APP_PROMPT_SAVE) {
+		mem_free(app->to_save);
+		app->to_save = mem_strdup(text);
 		return;
 	}
 	if (!pattern_init(&pattern, text)) {
@@ -604,6 +633,12 @@ static void point(struct app *app, const struct input *input)
 		open_menu(app, ACTION_MENU);
 }
 
+/* While it is recorded, Space is for what has no other key that is as near. */
+static enum action action_of_key(const struct app *app, uint32_t key)
+{
+	return app->options->is_live && key == ' ' ? ACTION_PAUSE : key_action(key);
+}
+
 void app_input(struct app *app, const struct input *input)
 {
 	if (input->kind == INPUT_KEY || input->kind == INPUT_PRESS)
@@ -618,7 +653,7 @@ void app_input(struct app *app, const struct input *input)
 	} else if (app->prompt && input->kind == INPUT_KEY) {
 		type_key(app, input->key);
 	} else if (input->kind == INPUT_KEY) {
-		act(app, key_action(input->key));
+		act(app, action_of_key(app, input->key));
 	} else if (input->kind != INPUT_RESIZE && input->kind != INPUT_POINTER) {
 		point(app, input);
 	}

@@ -12,6 +12,7 @@ bool app_has_view(const struct app *app)
 
 static void update_view(struct app *app)
 {
+	app->was_seen[app->view] |= app->model != NULL;
 	if (app_has_view(app) && app->views[app->view]->update)
 		app->views[app->view]->update(app->states[app->view], app);
 }

@@ -27,6 +27,7 @@ enum app_prompt {
 	APP_PROMPT_EXCLUDE,
 	APP_PROMPT_PRINT,
 	APP_PROMPT_BASELINE,
+	APP_PROMPT_SAVE,
 	APP_PROMPTS,
 };
 
@@ -57,6 +58,7 @@ struct app_options {
 	const char *baseline;      /* what to compare with from the beginning; NULL: nothing */
 	const char *baseline_name; /* how that is called; NULL: as the file */
 	const struct symbol_file_options *files; /* where symbols were looked for */
+	bool is_live;                            /* the recording goes on: see app_renew() */
 };
 
 struct app {
@@ -89,10 +91,25 @@ struct app {
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
 	unsigned cancels;   /* grows with each ^C */
 	bool is_over;
+	bool was_seen[VIEW_COUNT]; /* views that hold something of a model */
+	/* With is_live: */
+	bool is_paused;
+	const char *live_words; /* what is shown of the time, for the title; static, or NULL */
+	char *to_save;          /* a path: what is shown is to be written there; or NULL */
 };
 
 /* Takes a model over from the worker. */
 void app_update(struct app *app, struct model *model);
+/*
+ * The same with a model of a newer state of the recording, that app_renewed_wish() was fulfilled
+ * by: what is selected, open, filtered, zoomed to stays that. Nothing holds a model of the older
+ * state then.
+ */
+void app_renew(struct app *app, struct model *model);
+/* What is wished for now, in terms of the newer state that `next` is of. *ret is the caller's. */
+void app_renewed_wish(const struct app *app, const struct model *next, struct model_wish *ret);
+/* Whether what is shown has to stay as it is meanwhile: its source is read. */
+bool app_is_held(const struct app *app);
 /* The same for what the code reader has read. */
 void app_update_listing(struct app *app, struct listing *listing);
 /* There is a model, and all in it that the view is to draw. */

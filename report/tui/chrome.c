@@ -15,7 +15,7 @@ enum {
 /* ---- the first line ---- */
 
 enum {
-	PARTS_MAX = 10,
+	PARTS_MAX = 11,
 	NAME_LEAST = 12, /* columns of the file's name */
 };
 
@@ -96,6 +96,8 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	const struct model *model = app->model;
 	const struct profile *profile = model->profile;
 	uint64_t all = profile->samples.len, lost = profile_lost(profile);
+	if (app->live_words)
+		add_part(title, 0, "%s", app->live_words);
 	chrome_add_event(app, title);
 	chrome_add_samples(app, title);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
@@ -482,6 +484,7 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 		[APP_PROMPT_EXCLUDE] = "exclude: ",
 		[APP_PROMPT_PRINT] = "write to: ",
 		[APP_PROMPT_BASELINE] = "compare with: ",
+		[APP_PROMPT_SAVE] = "save to: ",
 	};
 	const char *text = str_text(&app->typed);
 	size_t behind = app->edits[app->prompt].behind;
@@ -537,10 +540,11 @@ static int draw_native_hint(const struct app *app, struct grid *grid, int x, int
 /* As many of the view's as fit before those that must be seen. */
 static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
-	static const enum action always[] = {ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};
+	static const enum action always[] = {
+		ACTION_PAUSE, ACTION_SAVE, ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};
+	const enum action *first = always + (app->options->is_live ? 0 : 2), *last = first;
 	int kept = 0, x = 0;
-	const enum action *last = always;
-	for (const enum action *at = always; *at; at++)
+	for (const enum action *at = first; *at; at++)
 		kept += draw_hint(app, grid, grid->width, y, *at);
 	for (; *last && kept > grid->width + 2; last++)
 		kept -= draw_hint(app, grid, grid->width, y, *last);

@@ -172,6 +172,14 @@ struct listing *code_reader_take(struct code_reader *reader)
 	return listing;
 }
 
+bool code_reader_is_idle(struct code_reader *reader)
+{
+	pthread_mutex_lock(&reader->mutex);
+	bool is_idle = !reader->next.model && !reader->current.model;
+	pthread_mutex_unlock(&reader->mutex);
+	return is_idle;
+}
+
 void code_reader_cancel(struct code_reader *reader)
 {
 	atomic_store(&reader->is_cancelled, true);

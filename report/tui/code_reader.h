@@ -38,6 +38,8 @@ int code_reader_fd(const struct code_reader *reader);
 void code_reader_wish(struct code_reader *reader, struct model *model, bool is_intel);
 /* What it has read, yours; NULL: nothing that is new. */
 struct listing *code_reader_take(struct code_reader *reader);
+/* Whether it holds no model: nothing is being read. */
+bool code_reader_is_idle(struct code_reader *reader);
 /* Gives up what is being read. */
 void code_reader_cancel(struct code_reader *reader);
 

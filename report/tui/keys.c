@@ -81,6 +81,10 @@ const struct key_row key_rows[] = {
 	{{'D'}, ACTION_BASELINE, "D", "compare", "load a recording to compare with", NULL},
 	{{'r'}, ACTION_RETRY, "r", NULL, "look again for this file's symbols (Symbols)", NULL},
 
+	{{0}, ACTION_PAUSE, "Space", "pause", "pause, and go on",
+		"While it is recorded (ebprof top)"},
+	{{'O'}, ACTION_SAVE, "O", "save", "write what was recorded, and is seen, to a file", NULL},
+
 	{{'M'}, ACTION_MENU, "M", "menu", "menu (also the right button)", "And"},
 	{{'?', INPUT_F1}, ACTION_HELP, "? F1", "help", "this help", NULL},
 	{{INPUT_CTRL('l')}, ACTION_REDRAW, "^L", NULL, "draw the screen again", NULL},

@@ -73,6 +73,9 @@ enum action {
 	ACTION_MENU,
 	ACTION_HELP,
 	ACTION_REDRAW,
+	/* of a recording that goes on */
+	ACTION_PAUSE,
+	ACTION_SAVE,
 	ACTION_CANCEL,
 	ACTION_QUIT,
 	/* chosen from the menu of ACTION_OPTIONS */

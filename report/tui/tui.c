@@ -5,6 +5,7 @@
 #include "format/base/err.h"
 #include "report/tui/app.h"
 #include "report/tui/code_reader.h"
+#include "report/tui/live.h"
 #include "report/tui/print.h"
 #include "report/tui/quiet_thread.h"
 #include "report/tui/terminal.h"
@@ -17,11 +18,13 @@ enum {
 struct tui {
 	struct terminal *terminal;
 	struct worker *worker;
+	struct live *live; /* NULL: the recording is a file */
 	struct code_reader *code;
 	struct app app;
 	unsigned wished; /* serial of the newest wish that the worker has */
 	unsigned listed; /* of the newest wish that the code reader has */
 	unsigned cancels;
+	bool is_left; /* a thread could not be stopped */
 };
 
 static void draw(struct tui *tui)
@@ -91,6 +94,29 @@ static void tui_pass_on(struct tui *tui)
 	str_truncate(&app->to_copy, 0);
 	if (app->to_print.path)
 		write_print(app);
+	if (tui->live)
+		live_save(tui->live, app, tui->worker);
+}
+
+/* Behind tui_pass_on(): the worker knows what is wished for. */
+static struct err *renew(struct tui *tui)
+{
+	struct worker *worker = tui->worker;
+	if (!tui->live)
+		return NULL;
+	struct err *err = live_step(tui->live, &tui->app, &tui->worker, tui->code, &tui->is_left);
+	if (tui->worker != worker)
+		tui->wished = tui->app.model->wish_serial;
+	return err;
+}
+
+static bool wait_for_news(struct tui *tui)
+{
+	int fds[2 + LIVE_FDS] = {worker_fd(tui->worker), code_reader_fd(tui->code)};
+	size_t count = 2;
+	if (tui->live)
+		count += live_fds(tui->live, fds + count);
+	return terminal_wait(tui->terminal, fds, count);
 }
 
 static struct err *loop(struct tui *tui)
@@ -98,12 +124,12 @@ static struct err *loop(struct tui *tui)
 	tui_pass_on(tui); /* before anything is computed that is not wished for */
 	while (!tui->app.is_over && !terminal_ending()) {
 		draw(tui);
-		const int fds[] = {worker_fd(tui->worker), code_reader_fd(tui->code)};
-		if (!terminal_wait(tui->terminal, fds, sizeof(fds) / sizeof(*fds)))
+		if (!wait_for_news(tui))
 			return NULL;
 		try(take_news(tui));
 		take_inputs(tui);
 		tui_pass_on(tui);
+		try(renew(tui));
 	}
 	return NULL;
 }
@@ -126,9 +152,11 @@ static struct err *run_in_terminal(struct tui *tui, const struct app_options *ap
 static bool end_threads(struct tui *tui)
 {
 	struct timespec deadline = quiet_thread_deadline(FAREWELL_MS);
-	worker_cancel(tui->worker);
-	return (!tui->code || code_reader_destroy(tui->code, &deadline)) &&
-	       worker_destroy(tui->worker, &deadline);
+	if (tui->worker)
+		worker_cancel(tui->worker);
+	return !tui->is_left && (!tui->code || code_reader_destroy(tui->code, &deadline)) &&
+	       live_destroy(tui->live, &deadline) &&
+	       (!tui->worker || worker_destroy(tui->worker, &deadline));
 }
 
 struct err *tui_check(void)
@@ -151,8 +179,13 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		.source_dirs = options->source_dirs,
 		.demangle = options->symbolize.demangle,
 	};
-	try(worker_create(&work, &tui.worker));
-	struct err *err = code_reader_create(&code, &tui.code);
+	struct err *err = options->live ? live_create(options->live, &work, &tui.live) : NULL;
+	if (tui.live)
+		work = live_worker_options(tui.live);
+	if (!err)
+		err = worker_create(&work, &tui.worker);
+	if (!err)
+		err = code_reader_create(&code, &tui.code);
 	if (!err) {
 		struct app_options app = {
 			.file_name = options->file_name,
@@ -162,6 +195,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 			.baseline = options->baseline,
 			.baseline_name = options->baseline_name,
 			.files = &options->symbolize.files,
+			.is_live = options->live,
 		};
 		err = run_in_terminal(&tui, &app, options->opens_tree);
 	}

@@ -2,10 +2,27 @@
 #ifndef EBPROF_TUI_H
 #define EBPROF_TUI_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "format/base/err.h"
 #include "report/analyse/filter.h"
 #include "report/compare/difference.h"
 #include "report/name/symbol/symbolize_options.h"
+
+/* A recording that goes on. */
+struct tui_live {
+	void *context;
+	/* Opens what there is of it now; *ret is the caller's. Called on any thread, may take long.
+	 */
+	struct err *(*open)(void *context, int *ret)ERR_MUST_CHECK;
+	/* Whether nothing more will come. On the drawing thread. */
+	bool (*is_over)(void *context);
+	/* Writes what open() gave to a file. Likewise. */
+	struct err *(*save)(void *context, int fd, const char *path)ERR_MUST_CHECK;
+	const char *words;    /* for the title: what part of the time is seen */
+	uint64_t interval_ns; /* from one state to the next */
+};
 
 struct tui_options {
 	const char *file_name;
@@ -13,6 +30,7 @@ struct tui_options {
 	const char *baseline_name;          /* what it is called on the screen; NULL: as the file */
 	const struct diff_options *judging; /* as baseline_judge_by() has it; NULL: the default */
 	int fd;                             /* of the recording; borrowed */
+	const struct tui_live *live;        /* not NULL: that is opened instead */
 	struct symbolize_options symbolize;
 	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */

@@ -10,6 +10,7 @@
 #include "report/tui/keys.h"
 
 struct app;
+struct renewal;
 
 enum view_id {
 	VIEW_TOP,
@@ -31,6 +32,9 @@ struct view {
 	void (*destroy)(void *state);
 	/* The model, the selection or the zoom is another one. NULL: nothing to do. */
 	void (*update)(void *state, struct app *app);
+	/* The model that update() brings next is of a newer state of the recording: what is
+	 * remembered by ids gets those that it has there. NULL: nothing is. */
+	void (*renew)(void *state, const struct renewal *renewal);
 	/* Draws into `area`, where the mouse will be, too. There is a model. */
 	void (*draw)(void *state, struct app *app, struct grid *grid, struct rect area);
 	/* False: the action has no meaning here, and the application may have one for it. */

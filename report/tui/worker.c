@@ -100,10 +100,18 @@ static void worker_on_progress(void *context, uint64_t file_bytes)
 	ring(worker);
 }
 
+static struct err *worker_open(struct worker *worker)
+{
+	return worker->options.open
+		       ? worker->options.open(worker->options.open_context, &worker->options.fd)
+		       : NULL;
+}
+
 static bool worker_load(struct worker *worker)
 {
 	struct stat st;
-	if (fstat(worker->options.fd, &st) == 0 && S_ISREG(st.st_mode))
+	struct err *err = worker_open(worker);
+	if (!err && fstat(worker->options.fd, &st) == 0 && S_ISREG(st.st_mode))
 		worker->file_bytes = (uint64_t)st.st_size;
 	struct profile_options options = {
 		.files = &worker->options.symbolize.files,
@@ -112,7 +120,8 @@ static bool worker_load(struct worker *worker)
 		.progress = worker_on_progress,
 		.context = worker,
 	};
-	struct err *err = profile_load(worker->options.fd, &options, &worker->profile);
+	if (!err)
+		err = profile_load(worker->options.fd, &options, &worker->profile);
 	if (!err) {
 		filter_samples(worker->profile, &worker->options.filter);
 		return true;
@@ -212,7 +221,7 @@ static bool apply_names(struct worker *worker)
 static void filter_by_names(struct worker *worker, struct slice *slice)
 {
 	const struct filter *filter = &worker->options.filter;
-	if (filter->symbols.len)
+	if (filter->symbols.len || worker->options.open)
 		begin_naming(worker);
 	while (worker->naming && name_thread_progress(worker->naming).to_name) {
 		pthread_mutex_lock(&worker->mutex);
@@ -225,6 +234,7 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 			return;
 		apply_names(worker);
 	}
+	apply_names(worker);
 	if (!filter->dsos.len && !filter->symbols.len)
 		return;
 	filter_stacks(worker->profile, filter);
@@ -408,7 +418,7 @@ static void worker_work(struct worker *worker)
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */
 	bool goes_on = next_wish(worker, wish.serial, &wish);
-	if (goes_on)
+	if (goes_on && !worker->options.open)
 		publish_flat(worker, &wish, &samples.slice);
 	sample_thread_deinit(&samples);
 	worker->stacks = stack_counts_of(worker->profile);
@@ -445,6 +455,8 @@ static void worker_free(struct worker *worker)
 	baseline_destroy(worker->baseline);
 	symbolizer_destroy(worker->symbolizer);
 	profile_destroy(worker->profile);
+	if (worker->options.open)
+		mem_close_fd(&worker->options.fd);
 	mem_close_fd(&worker->event_fd);
 	pthread_mutex_destroy(&worker->mutex);
 	pthread_cond_destroy(&worker->changed);
@@ -465,6 +477,8 @@ struct err *worker_create(const struct worker_options *options, struct worker **
 {
 	struct worker *worker = mem_zalloc(sizeof(*worker));
 	worker->options = *options;
+	if (options->open)
+		worker->options.fd = -1;
 	worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&worker->mutex, NULL);
 	init_condition(&worker->changed);
@@ -492,6 +506,11 @@ bool worker_destroy(struct worker *worker, const struct timespec *deadline)
 		return false;
 	worker_free(worker);
 	return true;
+}
+
+int worker_recording(const struct worker *worker)
+{
+	return worker->options.fd;
 }
 
 int worker_fd(const struct worker *worker)

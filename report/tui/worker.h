@@ -16,6 +16,11 @@ struct worker;
 
 struct worker_options {
 	int fd; /* of the recording; borrowed */
+	/* Not NULL: opens it instead, on the worker's thread, and it is the worker's then. The
+	 * first model has all names that this machine has, since one without them stands in its
+	 * place. */
+	struct err *(*open)(void *context, int *ret)ERR_MUST_CHECK;
+	void *open_context;
 	struct symbolize_options symbolize;
 	struct filter filter;               /* what is not wanted is not even looked at */
 	const struct diff_options *judging; /* see tui_options */
@@ -28,6 +33,8 @@ struct err *worker_create(const struct worker_options *options, struct worker **
  */
 bool worker_destroy(struct worker *worker, const struct timespec *deadline);
 
+/* The recording that the models are of, once there is one; borrowed. */
+int worker_recording(const struct worker *worker);
 /* Becomes readable when there is something to take. */
 int worker_fd(const struct worker *worker);
 

@@ -81,6 +81,28 @@ void screen_rename(struct screen *screen)
 	give_model(screen);
 }
 
+void screen_renew(struct screen *screen, struct profile *profile)
+{
+	struct model_wish wish, none = {0};
+	struct root_frames roots = {0};
+	struct model_names *names = model_names_create_for(profile, 1, &none, &roots);
+	struct model *model = model_create(profile, names, &none, NULL);
+	app_renewed_wish(&screen->app, model, &wish);
+	model_release(model);
+	model_names_release(names);
+	names = model_names_create_for(profile, 1, &wish, &roots);
+	model = model_create(profile, names, &wish, NULL);
+	model_wish_deinit(&wish);
+	app_renew(&screen->app, model);
+	model_names_release(screen->names);
+	root_frames_deinit(&screen->roots);
+	profile_destroy(screen->profile);
+	screen->profile = profile;
+	screen->names = names;
+	screen->roots = roots;
+	screen->fulfilled = screen->app.wish.serial;
+}
+
 void screen_flatten(struct screen *screen)
 {
 	struct model_names *names = model_names_create_flat(screen->profile, 0);

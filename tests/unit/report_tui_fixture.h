@@ -31,6 +31,9 @@ void screen_mouse(struct screen *screen, enum input_kind kind, int x, int y);
 /* A new model by new names, as when symbols have come. */
 void screen_rename(struct screen *screen);
 
+/* The recording went on: takes over a newer state of it, as live.c does. */
+void screen_renew(struct screen *screen, struct profile *profile);
+
 /* A model of functions alone, as the first one is. */
 void screen_flatten(struct screen *screen);
 

@@ -492,6 +492,21 @@ void branch_list_recall(struct branch_list *list, struct branch_row remembered)
 	branch_list_fill_rows(list, remembered);
 }
 
+void branch_list_renew(struct branch_list *list, const struct renewal *renewal)
+{
+	struct branch_row selected = branch_list_row(list);
+	bool is_selected = selected.node != BRANCH_NONE;
+	for (int part = 0; part < BRANCH_PARTS; part++) {
+		bool is_its = is_selected && part == (int)selected.part;
+		uint32_t node =
+			branches_renew(&list->parts[part], is_its ? selected.node : 0, renewal);
+		if (is_its)
+			selected.node = node;
+	}
+	if (is_selected)
+		list->list.selected = branch_list_find_row(list, selected);
+}
+
 void branch_list_select(struct branch_list *list, struct branch_row row)
 {
 	branches_reveal(&list->parts[row.part], row.node);

@@ -66,6 +66,8 @@ void branch_list_deinit(struct branch_list *list);
 /* Before the parts get another model, and after. */
 struct branch_row branch_list_remember(struct branch_list *list);
 void branch_list_recall(struct branch_list *list, struct branch_row remembered);
+/* Before the parts get a model of a newer state of the recording: see branches_renew(). */
+void branch_list_renew(struct branch_list *list, const struct renewal *renewal);
 /* Makes the rows again; the selected one stays where it is on the screen. */
 void branch_list_fill(struct branch_list *list);
 

@@ -145,6 +145,54 @@ void branches_forget(struct branches *branches)
 	vec_push(&branches->marks, (struct branch_mark){.is_open = true});
 }
 
+/* Those that are open, or of the node, and what leads to them: the others tell nothing. */
+static bool *find_needed_marks(
+	const struct branches *branches, uint32_t kept, const struct renewal *renewal)
+{
+	bool *needed = mem_zalloc_array(branches->marks.len, sizeof(*needed));
+	needed[0] = needed[kept] = true;
+	for (uint32_t i = (uint32_t)branches->marks.len; i-- > 1;) {
+		const struct branch_mark *mark = &branches->marks.data[i];
+		needed[i] |= mark->is_open;
+		needed[mark->parent] |= needed[i];
+	}
+	for (uint32_t i = 1; i < branches->marks.len; i++) {
+		struct branch_mark *mark = &branches->marks.data[i];
+		mark->frame = renewal_frame(renewal, mark->frame);
+		needed[i] &= mark->frame && needed[mark->parent];
+	}
+	return needed;
+}
+
+static void keep_marks(struct branches *branches, const bool *needed)
+{
+	CLEANUP_FREE uint32_t *places = mem_zalloc_array(branches->marks.len, sizeof(*places));
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < branches->marks.len; i++) {
+		struct branch_mark mark = branches->marks.data[i];
+		if (!needed[i])
+			continue;
+		mark.parent = places[mark.parent];
+		places[i] = kept;
+		branches->marks.data[kept++] = mark;
+	}
+	branches->marks.len = kept;
+	vec_each(&branches->marks_of, mark)
+		*mark = places[*mark];
+}
+
+uint32_t branches_renew(struct branches *branches, uint32_t node, const struct renewal *renewal)
+{
+	if (!branches->marks.len)
+		return 0;
+	CLEANUP_FREE bool *needed =
+		find_needed_marks(branches, branches_mark(branches, node), renewal);
+	keep_marks(branches, needed);
+	while (node && !branches_mark_of(branches, node))
+		node = branches_node(branches, node)->parent;
+	return node;
+}
+
 /*
  * Finds the marks' nodes in a focus that is new. Two that have become one, since their functions
  * turned out to be the same, are open when either was.

@@ -8,6 +8,7 @@
 
 #include "report/analyse/focus.h"
 #include "report/tui/model.h"
+#include "report/tui/renewal.h"
 
 enum {
 	BRANCH_NONE = UINT32_MAX,
@@ -47,6 +48,12 @@ void branches_deinit(struct branches *branches);
 /* Looks at something else, or at the same in another model, which it holds. */
 void branches_set(struct branches *branches, struct model *model,
 	const struct branches_origin *origin, bool hides_root);
+/*
+ * Marks have the frames of a newer state of the recording from now on, whose model branches_set()
+ * gets next: those of what is open, and of `node`, unless it is not there any more. Returns that
+ * node, or the next above that has a mark.
+ */
+uint32_t branches_renew(struct branches *branches, uint32_t node, const struct renewal *renewal);
 /* Lines begin with this node. */
 void branches_zoom(struct branches *branches, uint32_t node);
 /* Nothing is open any more. */

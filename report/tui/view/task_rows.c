@@ -157,6 +157,24 @@ void task_rows_turn(struct task_rows *rows, const struct app *app, size_t row, b
 			NULL) = opens;
 }
 
+void task_rows_renew(struct task_rows *rows, const struct renewal *renewal)
+{
+	struct map turned = {0};
+	size_t cursor = 0;
+	for (const struct map_slot *slot; (slot = map_next(&rows->turned, &cursor));) {
+		enum task_kind kind = (enum task_kind)(slot->key >> 32);
+		uint32_t id = kind == TASK_PROCESS ? renewal_process(renewal, (uint32_t)slot->key)
+			      : kind == TASK_CONTAINER
+				      ? renewal_string(renewal, (uint32_t)slot->key)
+				      : 0;
+		if (id)
+			*map_put(&turned, (uint64_t)kind << 32 | id, NULL) = slot->value;
+	}
+	map_deinit(&rows->turned);
+	rows->turned = turned;
+	rows->container = renewal_container(renewal, rows->container);
+}
+
 void task_rows_turn_all(struct task_rows *rows, bool opens)
 {
 	map_clear(&rows->turned);

@@ -6,6 +6,7 @@
 #define EBPROF_TASK_ROWS_H
 
 #include "report/tui/app_state.h"
+#include "report/tui/renewal.h"
 
 struct task_order {
 	int (*compare)(const struct app *app, const struct task *a, const struct task *b);
@@ -34,6 +35,8 @@ void task_rows_add(struct task_rows *rows, const struct app *app, uint32_t first
 
 /* The rows must be added again. */
 void task_rows_turn(struct task_rows *rows, const struct app *app, size_t row, bool opens);
+/* What was opened, and the container that is selected, get their ids in a newer state. */
+void task_rows_renew(struct task_rows *rows, const struct renewal *renewal);
 /* All of a kind, from the next time on. */
 void task_rows_turn_all(struct task_rows *rows, bool opens);
 

@@ -41,6 +41,19 @@ void time_window_place(
 		part->first = last;
 }
 
+static void renew_span(struct time_span *span, const struct renewal *renewal)
+{
+	span->from_ns = renewal_time(renewal, span->from_ns);
+	span->to_ns = renewal_time(renewal, span->to_ns);
+}
+
+void time_window_renew(struct time_window *window, const struct renewal *renewal)
+{
+	window->cursor_ns = renewal_time(renewal, window->cursor_ns);
+	renew_span(&window->anchor, renewal);
+	renew_span(&window->range, renewal);
+}
+
 uint32_t time_window_cursor(const struct time_window *window, const struct timeline *timeline)
 {
 	uint32_t bucket = bucket_at(timeline, window->cursor_ns);

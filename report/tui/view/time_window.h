@@ -3,6 +3,7 @@
 #define EBPROF_TIME_WINDOW_H
 
 #include "report/analyse/timeline.h"
+#include "report/tui/renewal.h"
 
 /* from <= time < to, since the recording's beginning. */
 struct time_span {
@@ -17,6 +18,8 @@ struct time_window {
 	struct time_span anchor, range;
 };
 
+/* Times are since the beginning of a newer state of the recording now. */
+void time_window_renew(struct time_window *window, const struct renewal *renewal);
 /* So many columns, at least 1; the cursor is brought into sight. */
 void time_window_place(
 	struct time_window *window, const struct timeline *timeline, uint32_t columns);

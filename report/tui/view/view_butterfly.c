@@ -1,5 +1,6 @@
 /* One function, its callers above and what it calls below. */
 #include "report/tui/app_state.h"
+#include "report/tui/renewal.h"
 #include "report/tui/view/branch_list.h"
 
 struct butterfly {
@@ -128,6 +129,18 @@ static void butterfly_update(void *state, struct app *app)
 		branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
 }
 
+static void butterfly_renew(void *state, const struct renewal *renewal)
+{
+	struct butterfly *butterfly = state;
+	size_t kept = 0;
+	branch_list_renew(&butterfly->list, renewal);
+	butterfly->centre = renewal_frame(renewal, butterfly->centre);
+	vec_each(&butterfly->former, former)
+		if ((*former = renewal_frame(renewal, *former)))
+			butterfly->former.data[kept++] = *former;
+	butterfly->former.len = kept;
+}
+
 /* ---- drawing ---- */
 
 static const char title[] = "callers ▲ function ▼ callees";
@@ -207,6 +220,7 @@ const struct view view_butterfly = {
 	.create = butterfly_create,
 	.destroy = butterfly_destroy,
 	.update = butterfly_update,
+	.renew = butterfly_renew,
 	.draw = butterfly_draw,
 	.act = butterfly_act,
 	.mouse = butterfly_mouse,

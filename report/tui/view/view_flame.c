@@ -1,4 +1,5 @@
 /* The call tree as an icicle: what calls stands above what is called, as wide as its share. */
+#include "report/tui/renewal.h"
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/focus_selection.h"
 #include "report/tui/view/view_action.h"
@@ -57,6 +58,12 @@ static void flame_update(void *state, struct app *app)
 	}
 	view->selected = view_flame_find_selected(view, app);
 	flame_view_zoom(view, root);
+}
+
+static void flame_renew(void *state, const struct renewal *renewal)
+{
+	struct flame_view *view = state;
+	renewal_path(renewal, &view->path);
 }
 
 static void flame_draw(void *state, struct app *app, struct grid *grid, struct rect area)
@@ -150,6 +157,7 @@ const struct view view_flame = {
 	.create = flame_create,
 	.destroy = flame_destroy,
 	.update = flame_update,
+	.renew = flame_renew,
 	.draw = flame_draw,
 	.act = flame_act,
 	.mouse = flame_mouse,

@@ -1,6 +1,7 @@
 /* Who ran when: a row for each thread, a column for each stretch of time. */
 #include <string.h>
 
+#include "report/tui/renewal.h"
 #include "report/tui/view/heat_sums.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
@@ -78,6 +79,13 @@ static void heat_update(void *state, struct app *app)
 	if (!app->selection.thread && !app->selection.process)
 		task_rows_select(&heat->rows, app, heat->list.selected);
 	heat_sums_forget(&heat->sums);
+}
+
+static void heat_renew(void *state, const struct renewal *renewal)
+{
+	struct heat *heat = state;
+	task_rows_renew(&heat->rows, renewal);
+	time_window_renew(&heat->window, renewal);
 }
 
 /* ---- drawing ---- */
@@ -441,6 +449,7 @@ const struct view view_heat = {
 	.create = heat_create,
 	.destroy = heat_destroy,
 	.update = heat_update,
+	.renew = heat_renew,
 	.draw = heat_draw,
 	.act = heat_act,
 	.mouse = heat_mouse,

@@ -1,6 +1,7 @@
 /* Who ran: containers, processes and threads with what each took. */
 #include <string.h>
 
+#include "report/tui/renewal.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
@@ -121,6 +122,12 @@ static void processes_update(void *state, struct app *app)
 	processes->list.count = processes->rows.len;
 	processes->list.selected =
 		task_rows_selected(&processes->rows, app, processes->list.selected);
+}
+
+static void processes_renew(void *state, const struct renewal *renewal)
+{
+	struct processes *processes = state;
+	task_rows_renew(&processes->rows, renewal);
 }
 
 /* ---- drawing ---- */
@@ -370,6 +377,7 @@ const struct view view_processes = {
 	.create = processes_create,
 	.destroy = processes_destroy,
 	.update = processes_update,
+	.renew = processes_renew,
 	.draw = processes_draw,
 	.act = processes_act,
 	.mouse = processes_mouse,

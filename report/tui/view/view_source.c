@@ -3,6 +3,7 @@
 
 #include "report/tui/app_state.h"
 #include "report/tui/list.h"
+#include "report/tui/renewal.h"
 #include "report/tui/view/view_action.h"
 
 enum {
@@ -137,6 +138,19 @@ static void select_hottest(struct app *app)
 			best = row;
 	if (best)
 		app_select(app, best->frame);
+}
+
+/* What was read borrows from the profile that was. */
+static void source_renew(void *state, const struct renewal *renewal)
+{
+	struct source_view *view = state;
+	(void)renewal;
+	listing_release(view->listing);
+	view->listing = NULL;
+	view->annotation = NULL;
+	view->rows.len = view->opened.len = 0;
+	view->has_selected = false;
+	view->shown = (struct listing_identity){0};
 }
 
 static void source_update(void *state, struct app *app)
@@ -511,6 +525,7 @@ const struct view view_source = {
 	.create = source_create,
 	.destroy = source_destroy,
 	.update = source_update,
+	.renew = source_renew,
 	.draw = source_draw,
 	.act = source_act,
 	.mouse = source_mouse,

@@ -4,6 +4,7 @@
 
 #include "format/base/hex.h"
 #include "report/tui/app_state.h"
+#include "report/tui/renewal.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/view_action.h"
 #include "report/write/cut_stacks.h"
@@ -212,6 +213,12 @@ static void symbols_update(void *state, struct app *app)
 	for (size_t i = 0; i < count; i++)
 		if (symbols->rows.data[i].object == symbols->selected)
 			symbols->list.selected = i;
+}
+
+static void symbols_renew(void *state, const struct renewal *renewal)
+{
+	struct symbols *symbols = state;
+	symbols->selected = renewal_object(renewal, symbols->selected);
 }
 
 static const struct symbols_row *selected_row(const struct symbols *symbols)
@@ -476,6 +483,7 @@ const struct view view_symbols = {
 	.create = symbols_create,
 	.destroy = symbols_destroy,
 	.update = symbols_update,
+	.renew = symbols_renew,
 	.draw = symbols_draw,
 	.act = symbols_act,
 	.mouse = symbols_mouse,

@@ -5,6 +5,7 @@
 #include "report/model/word_sort.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
+#include "report/tui/renewal.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/view_action.h"
 
@@ -376,6 +377,13 @@ static void top_update(void *state, struct app *app)
 		go_to_top(top, app);
 }
 
+static void top_renew(void *state, const struct renewal *renewal)
+{
+	struct top *top = state;
+	top->missing = renewal_frame(renewal, top->missing);
+	top->stand_in = renewal_frame(renewal, top->stand_in);
+}
+
 /* ---- drawing ---- */
 
 static void view_top_draw_row(
@@ -535,6 +543,7 @@ const struct view view_top = {
 	.create = top_create,
 	.destroy = top_destroy,
 	.update = top_update,
+	.renew = top_renew,
 	.draw = top_draw,
 	.act = top_act,
 	.mouse = top_mouse,

@@ -3,6 +3,7 @@
  * was spent up to the callers.
  */
 #include "report/tui/app_state.h"
+#include "report/tui/renewal.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/focus_selection.h"
 #include "report/tui/view/view_action.h"
@@ -199,6 +200,14 @@ static void view_tree_invert(void *state, struct app *app, enum action action)
 	tree_update(view, app);
 }
 
+static void tree_renew(void *state, const struct renewal *renewal)
+{
+	struct tree_view *view = state;
+	branch_list_renew(&view->sides[0], renewal);
+	branch_list_renew(&view->sides[1], renewal);
+	view->stand_in = renewal_frame(renewal, view->stand_in);
+}
+
 static const struct view_action actions[] = {
 	{ACTION_ENTER, view_tree_zoom},
 	{ACTION_INVERT, view_tree_invert},
@@ -233,6 +242,7 @@ const struct view view_tree = {
 	.create = tree_create,
 	.destroy = tree_destroy,
 	.update = tree_update,
+	.renew = tree_renew,
 	.draw = tree_draw,
 	.act = tree_act,
 	.mouse = tree_mouse,
