@@ -302,6 +302,17 @@ $(O)/tests/e2e/usdt $(O)/tests/e2e/usdt.so $(O)/tests/kernel/usdt: tests/e2e/usd
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -pthread -Wall -Wextra \
 		$(if $(filter %.so,$@),-shared -fPIC) -o $@ $< -ldl
 
+# Threads that publish what they work at: by the program's own variable, and by a library's, which is
+# reached in each way that the psABI has.
+THREAD_CONTEXTS := $(addprefix $(O)/tests/e2e/thread_context,_own _desc.so _gd.so _ie.so)
+WORKLOADS += $(THREAD_CONTEXTS)
+$(THREAD_CONTEXTS): tests/e2e/thread_context.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra \
+		$(if $(filter %_own,$@),-DIN_PROGRAM -rdynamic,-DIN_LIBRARY -shared -fPIC) \
+		$(if $(filter %_desc.so,$@),-mtls-dialect=gnu2) $(if $(filter %_gd.so,$@),-mtls-dialect=gnu) \
+		$(if $(filter %_ie.so,$@),-ftls-model=initial-exec) -o $@ $< -ldl
+
 # One whose probes tell of functions of a script.
 $(O)/tests/e2e/script_probes $(O)/tests/kernel/script: tests/e2e/script_probes.c tests/e2e/usdt_probe.h \
 		| $(O)/have-deps

@@ -35,8 +35,9 @@ enum {
 	EVENT_MAX_CALLS = 6,            /* functions whose time is measured, each a source */
 	EVENT_MAX_OPEN_CALLS = 1 << 16, /* calls of them that have not returned */
 	EVENT_MAX_OPEN_SYSCALLS = 1 << 16,
-	EVENT_MAX_CONTENTIONS = 1 << 14,   /* tasks that wait for locks of the kernel at a time */
-	EVENT_MAX_OPEN_REQUESTS = 1 << 15, /* to disks */
+	EVENT_MAX_CONTENTIONS = 1 << 14,     /* tasks that wait for locks of the kernel at a time */
+	EVENT_MAX_OPEN_REQUESTS = 1 << 15,   /* to disks */
+	EVENT_MAX_THREAD_CONTEXTS = 1 << 13, /* processes whose threads publish what they work at */
 	EVENT_DEVICE_MINOR_BITS = 20,      /* of a device's number, below those of the major one */
 	EVENT_MAX_SYSCALLS = 1 << 10,      /* numbers of system calls stay below */
 	EVENT_SYSCALL_OF_32_BITS = 0xffff, /* in place of a number: of a program of 32 bits */
@@ -246,6 +247,13 @@ enum event_label_source {
 	 */
 	EVENT_LABEL_CONTAINER = 5,
 	EVENT_LABEL_SERVICE = 6,
+	/* Of what a thread publishes as OpenTelemetry has it: what it works at, */
+	EVENT_LABEL_TRACE = 7,
+	EVENT_LABEL_SPAN = 8,
+	/* ... and more of that, whose keys are a byte: a number of the process's list of them. */
+	EVENT_LABEL_THREAD = 9,
+	/* Nor this one: what a process publishes of itself. */
+	EVENT_LABEL_RESOURCE = 10,
 	EVENT_LABEL_SOURCES,
 };
 
@@ -260,6 +268,7 @@ enum event_label_kind { /* what a value is */
 	EVENT_LABEL_TEXT = 0,
 	EVENT_LABEL_NUMBER = 1,
 	EVENT_LABEL_PLACE = 2, /* an address in the process, of the call that ended before it */
+	EVENT_LABEL_BYTES = 3, /* any, shown by their digits */
 };
 
 enum {
@@ -279,13 +288,27 @@ enum event_labels_flag {
 
 /*
  * A label. Behind it stand the key, which is the source's where it has no bytes, and the value: a
- * text, or the 8 bytes of a number or address. Both are filled up with zeros to words of 8 bytes.
+ * text, bytes, or the 8 of a number or address. Both are filled up with zeros to words of 8 bytes.
  */
 struct event_label {
 	unsigned char source, kind;
 	unsigned char zero[2];
 	unsigned short key_bytes, value_bytes;
 };
+
+/* Of a process: where its threads have a pointer to what they publish. */
+struct event_thread_context {
+	unsigned long long start_ns; /* of the process, and of its image: as samples have them */
+	unsigned int exec_id;
+	/* Whose block of each thread's has it, by number, and bits of an entry's size in the C
+	 * library's vector of blocks; 0: it is in none. */
+	unsigned int module, module_shift;
+	unsigned int zero;
+	/* In the block, or from the thread's pointer on. */
+	unsigned long long place;
+};
+
+_Static_assert(sizeof(struct event_thread_context) == 32, "value of a map");
 
 /* A set of labels, in no order, sent once, ahead of the first sample that names it. */
 struct event_labels {

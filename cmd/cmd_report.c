@@ -10,6 +10,7 @@
 #include "cmd/terminal_report.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
+#include "report/model/label_sets.h"
 #include "report/model/main_event.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/longest_waits.h"
@@ -59,21 +60,15 @@ static bool is_column(
 	return table->columns[index] == column && !key == !other && (!key || !strcmp(key, other));
 }
 
-/* "label:KEY", or one of the words. */
+/* A key of labels, or one of the words. */
 static struct err *cmd_report_add_column(
 	const struct opt *row, const char *name, size_t len, struct report_options *options)
 {
-	static const char prefix[] = "label:";
-	static const char *const own[] = {PROFILE_LABEL_REASON, PROFILE_LABEL_WAKER};
-	const size_t prefix_len = sizeof(prefix) - 1;
 	struct table_options *table = &options->table;
 	uint32_t column = COLUMN_LABEL;
-	CLEANUP_FREE char *key = NULL;
-	if (len > prefix_len && memcmp(name, prefix, prefix_len) == 0)
-		key = mem_strndup(name + prefix_len, len - prefix_len);
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !key; i++)
-		if (len == strlen(own[i]) && memcmp(name, own[i], len) == 0)
-			key = mem_strdup(own[i]);
+	size_t key_len = len;
+	const char *of_word = label_key_of_word(name, &key_len);
+	CLEANUP_FREE char *key = of_word ? mem_strndup(of_word, key_len) : NULL;
 	if (!key)
 		try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
@@ -120,7 +115,8 @@ static const struct opt rows[] = {
 	RING_ROWS(struct report_options, input.ring),
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "compare with this recording, an earlier one"},
-	{"sort", 's', "COLUMN[,..]", parse_sort, 0, .help = "*; reason, waker of waits; label:KEY",
+	{"sort", 's', "COLUMN[,..]", parse_sort, 0,
+		.help = "*; reason, waker of waits; trace, span, namespace; label:KEY",
 		.standard = "dso,sym", .words = columns, .group = "What is shown"},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
 		.help = "order by total instead of self"},

@@ -4,6 +4,7 @@
 
 #include "format/base/mem.h"
 #include "report/analyse/roots.h"
+#include "report/model/label_sets.h"
 
 const struct opt_word export_roots_words[] = {
 #define X(kind, word) {word, kind, false},
@@ -18,14 +19,13 @@ static bool is_same_root(const struct roots *roots, uint32_t index, uint32_t kin
 	return roots->kinds[index] == kind && !key == !other && (!key || !strcmp(key, other));
 }
 
-/* "label:KEY", or one of the words. */
+/* A key of labels, or one of the words. */
 static struct err *export_roots_add(const struct opt *row, const char *word, struct roots *roots)
 {
-	static const char prefix[] = "label:";
 	uint32_t kind = ROOT_LABEL;
-	const char *key =
-		strncmp(word, prefix, sizeof(prefix) - 1) == 0 ? word + sizeof(prefix) - 1 : NULL;
-	if (!key || !key[0])
+	size_t len = strlen(word);
+	const char *key = label_key_of_word(word, &len);
+	if (!key)
 		try(opt_find_word(row, word, strlen(word), &kind));
 	for (uint32_t i = 0; i < roots->count; i++)
 		if (is_same_root(roots, i, kind, key))

@@ -396,8 +396,9 @@ const struct opt record_options_rows[] = {
 	RUNTIMES(ROW_NO) // a line of its own
 	{"label-sources", 0, "NAME[,NAME]|none", parse_label_sources, FIELD(label_sources),
 		.help = "where labels of samples come from: go, goroutine, go-creator, erlang-pid, "
-			"erlang-process, container, service",
-		.standard = "go,goroutine,erlang-pid,erlang-process,container"},
+			"erlang-process, container, service, trace, span, thread, resource",
+		.standard = "go,goroutine,erlang-pid,erlang-process,container,trace,span,thread,"
+			    "resource"},
 	{"env-label", 0, "NAME", parse_env_label, 0,
 		.help = "a variable of a process's environment is a label of its samples; once for "
 			"each"},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
@@ -60,6 +61,31 @@ struct err *select_parse_label(const struct opt *row, const char *text, void *me
 	if (!text[0] || text[0] == '=')
 		return err_new(ERR_USAGE, "\"%s\" is not KEY=VALUE", text);
 	vec_push(list, mem_strdup(text));
+	return NULL;
+}
+
+struct err *select_parse_trace(const struct opt *row, const char *text, void *member)
+{
+	enum {
+		DIGITS = 32,
+	};
+	struct opt_string_list *list = member;
+	CLEANUP(str_deinit) struct str label = {0};
+	size_t digits = 0;
+	(void)row;
+	str_puts(&label, PROFILE_LABEL_TRACE "=");
+	for (const char *at = text; *at; at++) {
+		if (*at == '-') /* as UUIDs are written */
+			continue;
+		if (hex_digit_value(*at) < 0)
+			break;
+		str_putc(&label, "0123456789abcdef"[hex_digit_value(*at)]);
+		digits++;
+	}
+	if (digits != DIGITS || text[strspn(text, "-0123456789abcdefABCDEF")])
+		return err_new(ERR_USAGE, "\"%s\" is no ID of a trace: %d digits of 0-9, a-f", text,
+			DIGITS);
+	vec_push(list, str_steal(&label));
 	return NULL;
 }
 

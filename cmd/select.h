@@ -22,6 +22,7 @@ struct select_options {
 opt_parse_fn select_parse_words;   /* struct opt_string_list: comma-separated, repeatable */
 opt_parse_fn select_parse_reasons; /* the same, of words of report/analyse/wait_reasons.h */
 opt_parse_fn select_parse_label;   /* struct opt_string_list: repeatable */
+opt_parse_fn select_parse_trace;   /* the same list: the ID in digits, 32 of them */
 opt_parse_fn select_parse_leaks;   /* select_options: the event inuse_space, and `leaks` */
 opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, either may be empty */
 
@@ -39,6 +40,8 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 			.help = "only these containers, units, pods or cgroups: /system.slice"}, \
 		{"label", 0, "KEY[=VALUE]", select_parse_label, offsetof(type, member.labels), \
 			.help = "only samples with this label; repeatable"}, \
+		{"trace", 0, "ID", select_parse_trace, offsetof(type, member.labels), \
+			.help = "only samples of this trace; repeatable"}, \
 		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \
 			.help = "only these processes"}, \
 		{"tid", 0, "TID[,..]", opt_u32_list, offsetof(type, member.tids), \

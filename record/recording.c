@@ -362,8 +362,8 @@ static uint64_t code_given_up(const struct recording *recording)
 	return translate->scripts.given_up + translate->jit.given_up;
 }
 
-static void recording_put_labels(struct recording *recording, const struct translate_lacking *now,
-	const struct translate_lacking *base)
+static void recording_put_labels(struct recording *recording, const struct lacking_labels *now,
+	const struct lacking_labels *base)
 {
 	put_counter(recording, LAYOUT_COUNTER_LABELS_UNKNOWN, 0, now->unknown - base->unknown);
 	put_counter(recording, LAYOUT_COUNTER_LABELS_UNREAD, 0, now->unread - base->unread);

@@ -27,7 +27,7 @@ struct recording_counts {
 	} sources[EVENT_MAX_SOURCES]; /* by their numbers */
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
 	uint64_t images_read, images_given_up;
-	struct translate_lacking lacking_labels;
+	struct lacking_labels lacking_labels;
 };
 
 struct recording {

@@ -324,6 +324,17 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	return NULL;
 }
 
+bool sampler_set_thread_context(
+	void *context, uint32_t pid, const struct event_thread_context *place)
+{
+	struct sampler *sampler = context;
+	int fd = bpf_map__fd(sampler->bpf->maps.thread_contexts);
+	if (!place)
+		return !bpf_map_delete_elem(fd, &pid);
+	sampler->bpf->bss->has_thread_contexts = 1;
+	return !bpf_map_update_elem(fd, &pid, place, BPF_ANY);
+}
+
 /* Those of the map that are none any more. */
 static void drop_other_cgroups(int fd, const struct target_cgroups *targets)
 {

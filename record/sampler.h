@@ -58,6 +58,10 @@ struct err *sampler_add_script_probes(
  */
 struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
+/* Where threads of a process publish what they work at; NULL: nowhere any more. False: there is no
+ * room. Fits thread_context_fn. */
+bool sampler_set_thread_context(
+	void *sampler, uint32_t pid, const struct event_thread_context *place);
 /* With EVENT_FILTER_CGROUP, instead of those before. */
 struct err *sampler_set_target_cgroups(
 	struct sampler *sampler, const struct target_cgroups *targets) ERR_MUST_CHECK;

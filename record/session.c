@@ -306,6 +306,8 @@ static struct err *create_parts(struct session *session)
 	try(sideband_create(&tasks, &session->sideband));
 	try(find_script_probes(session));
 	try(create_sampler(session));
+	process_labels_on_context(
+		&session->translate.process_labels, sampler_set_thread_context, session->sampler);
 	session->translate.on_image_end = end_kept_of_image;
 	session->translate.on_image_end_context = session;
 	try(create_rule_source(session));
@@ -347,9 +349,7 @@ struct err *session_create(const struct session_options *options, struct session
 	session->ring.folder = -1;
 	translate_init(&session->translate, session_is_system_wide(options));
 	connect_parts(session);
-	target_reader_start(&session->translate.scripts.reader);
-	target_reader_start(&session->translate.registered.reader);
-	target_reader_start(&session->translate.thread_names.reader);
+	translate_start_readers(&session->translate);
 	rule_source_prepare(&session->rules);
 	proc_access_start();
 	struct err *err = create_parts(session);

@@ -37,6 +37,7 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->labels.processes = &translate->processes;
 	translate->emitter.labels = &translate->labels;
 	process_labels_init(&translate->process_labels);
+	translate->labels.contexts = &translate->process_labels.contexts;
 }
 
 void translate_deinit(struct translate *translate)
@@ -66,6 +67,13 @@ void translate_deinit(struct translate *translate)
 	bytes_buf_deinit(&translate->records);
 	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
 		vec_deinit(&translate->event_ids[i]);
+}
+
+void translate_start_readers(struct translate *translate)
+{
+	target_reader_start(&translate->scripts.reader);
+	target_reader_start(&translate->registered.reader);
+	target_reader_start(&translate->thread_names.reader);
 }
 
 void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns)
@@ -122,6 +130,7 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	process->has_vdso |= mapping.object->info.kind == LAYOUT_OBJECT_VDSO;
 	if (!process_map(process, &mapping))
 		return;
+	process_contexts_expect(process, event->time_ns);
 	if (is_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
 	if (is_file(event) && translate->on_file)
@@ -139,8 +148,10 @@ static void apply_event(struct translate *translate, const struct sideband_event
 	if (process && is_image_over && translate->on_image_end)
 		translate->on_image_end(
 			translate->on_image_end_context, event->pid, event->time_ns);
-	if (process && is_image_over)
+	if (process && is_image_over) {
 		emitter_compiled_symbols(&translate->emitter, process);
+		process_contexts_forget(&translate->process_labels.contexts, process);
+	}
 	switch (event->kind) {
 	case SIDEBAND_FORK:
 		if (translate->is_system_wide || process_table_find(processes, event->parent_pid))
@@ -391,43 +402,12 @@ static uint32_t translate_event_id(
 	return sample->event < ids->len ? ids->data[sample->event] : 0;
 }
 
-/*
- * Until the recorder has looked at a program's file its samples have no labels: that it should have
- * had some is known with the first one that has.
- */
-static void count_unlabelled(
-	struct translate *translate, struct process *process, const struct event_sample *sample)
-{
-	bool has_labels = sample->labels & EVENT_LABELS_SET;
-	if (process->has_labels)
-		return;
-	process->unlabelled += !has_labels && sample->user_hash && !sample->labels;
-	process->has_labels = has_labels;
-	if (has_labels)
-		translate->stats.lacking_labels.unknown += process->unlabelled;
-}
-
-/* The set of the label table; what it lacks is counted. */
+/* The set of the label table. */
 static uint32_t translate_labels_of(
 	struct translate *translate, struct process *process, const struct event_sample *sample)
 {
-	struct translate_lacking *lacking = &translate->stats.lacking_labels;
-	uint64_t flags = sample->labels & EVENT_LABELS_FLAGS;
-	bool is_short = false;
-	uint32_t set = 0;
-	if (flags & EVENT_LABELS_SET)
-		set = label_table_find(&translate->labels,
-			sample->labels & ~(uint64_t)EVENT_LABELS_FLAGS, &is_short);
-	set = process_labels_add(&translate->process_labels, &translate->labels, process, set,
-		sample->time_ns, &is_short);
-	if (sample->type != EVENT_SAMPLE_AGAIN) {
-		count_unlabelled(translate, process, sample);
-		lacking->unknown += (flags & EVENT_LABELS_UNKNOWN) != 0;
-		lacking->unread += (flags & EVENT_LABELS_UNREAD) || process->lacks_labels;
-		lacking->cut += (flags & EVENT_LABELS_CUT) != 0;
-		lacking->left_out += is_short;
-	}
-	return set;
+	return sample_labels_find(&translate->process_labels, &translate->labels, process, sample,
+		&translate->stats.lacking_labels);
 }
 
 static void follow_registered_code(
@@ -873,6 +853,8 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 	translate->thread_names.rules = translate->resolver.rules;
 	thread_names_collect(
 		&translate->thread_names, &translate->processes, put_thread_name, translate);
+	if (process_contexts_collect(&translate->process_labels.contexts, &translate->processes))
+		translate->labels.is_forgotten = true;
 	if (until_ns)
 		gap_log_note(&translate->gaps, until_ns, translate_resolved(translate));
 	if (!take_records(translate, give_up_ns)) {

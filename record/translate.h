@@ -17,6 +17,7 @@
 #include "record/label/block_device.h"
 #include "record/label/label_table.h"
 #include "record/label/process_labels.h"
+#include "record/label/sample_labels.h"
 #include "record/resolver.h"
 #include "record/script/script_table.h"
 #include "record/task/gap_log.h"
@@ -36,10 +37,7 @@ struct translate_stats {
 	uint64_t lost_execs; /* by samples of images that sideband had not announced */
 	uint64_t complete, by_guesses, kernel_only, left; /* left to the report */
 	uint64_t truncated[TRANSLATE_MAX_CAUSES];
-	struct translate_lacking {             /* samples without some or all of their labels: */
-		uint64_t unknown, unread, cut; /* as enum event_labels_flag says */
-		uint64_t left_out;             /* there are too many */
-	} lacking_labels;
+	struct lacking_labels lacking_labels;
 };
 
 /* A file that a process that matters has mapped, there. */
@@ -100,6 +98,9 @@ struct translate {
 
 void translate_init(struct translate *translate, bool is_system_wide);
 void translate_deinit(struct translate *translate);
+
+/* Of targets' memory, while the recorder is small. */
+void translate_start_readers(struct translate *translate);
 
 /* Follows a process that runs already. */
 void translate_add_process(struct translate *translate, uint32_t pid, uint64_t now_ns);

@@ -1,11 +1,13 @@
 /*
  * The labels of the sample at hand: asks the runtimes that have some, which the process was seen to
- * have, and sends the set when it is new. A runtime that reads labels has the hook `labels`.
+ * have, takes what the thread publishes itself, and sends the set when it is new. A runtime that
+ * reads labels has the hook `labels`.
  */
 #ifndef EBPROF_LABELS_BPF_H
 #define EBPROF_LABELS_BPF_H
 
 #include "bpf/label/label_record.bpf.h"
+#include "bpf/label/thread_context.bpf.h"
 #include "bpf/runtime/runtime.bpf.h"
 #include "bpf/stack.bpf.h"
 
@@ -37,11 +39,14 @@ static __always_inline bool send_labels(struct scratch *scratch, struct label_re
 	return true;
 }
 
-/* Whether the process has a runtime with labels: until those are read, they count as unread. */
+/* Whether the process has a runtime with labels, or threads that publish some: until those are
+ * read, they count as unread. */
 static __always_inline bool expects_labels(struct scratch *scratch)
 {
-	if (!config.label_sources || !row_kinds)
+	if (!config.label_sources || !(row_kinds | has_thread_contexts))
 		return false;
+	if (find_thread_context(&scratch->sample))
+		scratch->sample.labels = EVENT_LABELS_UNREAD;
 #define X(constant, number, name) \
 	if (name##_hooks.labels && row_kinds >> constant & 1 && \
 		find_known_runtime(scratch, constant)) \
@@ -57,7 +62,7 @@ __noinline int take_labels(void)
 {
 	struct label_record *record = get_label_record();
 	struct scratch *scratch = get_scratch();
-	if (!record || !scratch || !row_kinds)
+	if (!record || !scratch || !(row_kinds | has_thread_contexts))
 		return 0;
 	begin_labels(record);
 #define X(constant, number, name) \
@@ -68,6 +73,8 @@ __noinline int take_labels(void)
 	}
 	RUNTIMES(X)
 #undef X
+	if (has_thread_contexts)
+		put_thread_context();
 	scratch->sample.labels = record->flags;
 	return record->head.bytes && !send_labels(scratch, record);
 }

@@ -66,6 +66,33 @@ static const struct label_source sources[EVENT_LABEL_SOURCES] = {
 			.key = "service_name",
 			.help = "what a process is part of: by its environment, container or unit",
 		},
+	[EVENT_LABEL_TRACE] =
+		{
+			.name = "trace",
+			.key = "trace_id",
+			.is_standard = true,
+			.help = "the trace that the thread works at, as OpenTelemetry publishes it",
+		},
+	[EVENT_LABEL_SPAN] =
+		{
+			.name = "span",
+			.key = "span_id",
+			.is_standard = true,
+			.help = "... the span of it",
+		},
+	[EVENT_LABEL_THREAD] =
+		{
+			.name = "thread",
+			.is_standard = true,
+			.help = "... and its attributes",
+		},
+	[EVENT_LABEL_RESOURCE] =
+		{
+			.name = "resource",
+			.is_standard = true,
+			.help = "what a process publishes of itself by OpenTelemetry's process "
+				"context",
+		},
 };
 
 const struct label_source *label_source_of(uint32_t number)
@@ -83,7 +110,8 @@ uint32_t label_sources_standard(void)
 
 uint32_t label_sources_in_kernel(void)
 {
-	return ~(uint32_t)(1 << EVENT_LABEL_CONTAINER | 1 << EVENT_LABEL_SERVICE);
+	return ~(uint32_t)(1 << EVENT_LABEL_CONTAINER | 1 << EVENT_LABEL_SERVICE |
+			   1 << EVENT_LABEL_RESOURCE);
 }
 
 static struct err *find_label_source(const char *text, size_t len, uint32_t *ret)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/hex.h"
 #include "record/label/label_source.h"
 
 enum {
@@ -65,25 +66,46 @@ static uint32_t number_of_label(
 	return (uint32_t)*number;
 }
 
+/* The set with a label whose texts are there; without it, if there is no room. */
+static uint32_t put_set(struct label_table *table, const struct label_set *set)
+{
+	uint32_t label = number_of_label(table, set->key, set->kind, set->value);
+	uint64_t edge = (uint64_t)set->rest << 32 | label;
+	const uint64_t *known = map_get(&table->by_label, edge);
+	if (known || table->sets.len > LABEL_TABLE_MAX_SETS)
+		return known ? (uint32_t)*known : set->rest;
+	*map_put(&table->by_label, edge, NULL) = table->sets.len;
+	vec_push(&table->sets, *set);
+	return (uint32_t)table->sets.len - 1;
+}
+
 uint32_t label_table_add(struct label_table *table, uint32_t rest, const char *key, size_t key_len,
 	enum layout_label_kind kind, const void *bytes, size_t len)
 {
-	uint32_t key_id, value;
+	struct label_set set = {.rest = rest, .kind = kind};
 	if (!table->sets.len)
 		vec_push(&table->sets, (struct label_set){0});
-	if (!label_table_text(table, key, key_len, &key_id) ||
-		!label_table_text(table, bytes, len, &value) ||
-		!may_have_value(table, key_id, value))
+	if (!label_table_text(table, key, key_len, &set.key) ||
+		!label_table_text(table, bytes, len, &set.value) ||
+		!may_have_value(table, set.key, set.value))
 		return rest;
-	uint32_t label = number_of_label(table, key_id, kind, value);
-	uint64_t edge = (uint64_t)rest << 32 | label;
-	const uint64_t *known = map_get(&table->by_label, edge);
-	if (known || table->sets.len > LABEL_TABLE_MAX_SETS)
-		return known ? (uint32_t)*known : rest;
-	*map_put(&table->by_label, edge, NULL) = table->sets.len;
-	struct label_set set = {.rest = rest, .key = key_id, .value = value, .kind = kind};
-	vec_push(&table->sets, set);
-	return (uint32_t)table->sets.len - 1;
+	return put_set(table, &set);
+}
+
+uint32_t label_table_join(struct label_table *table, uint32_t rest, uint32_t other, bool *is_short)
+{
+	uint32_t labels[LAYOUT_MAX_LABELS], count = 0;
+	for (; other && count < LAYOUT_MAX_LABELS; other = table->sets.data[other].rest)
+		labels[count++] = other;
+	while (count) {
+		const struct label_set *it = &table->sets.data[labels[--count]];
+		struct label_set set = {
+			.rest = rest, .key = it->key, .value = it->value, .kind = it->kind};
+		uint32_t with = put_set(table, &set);
+		*is_short |= with == rest;
+		rest = with;
+	}
+	return rest;
 }
 
 /* ---- what the BPF side sends ---- */
@@ -130,7 +152,9 @@ static int compare_received(const void *a, const void *b)
 	if (!x_len || !y_len)
 		return x_len || y_len ? (x_len ? -1 : 1) : x->head->source - y->head->source;
 	int order = memcmp(x->key, y->key, x_len < y_len ? x_len : y_len);
-	return order ? order : (int)x_len - (int)y_len;
+	if (order || x_len != y_len)
+		return order ? order : (int)x_len - (int)y_len;
+	return x->head < y->head ? -1 : 1; /* the last of a key counts */
 }
 
 static bool is_key_received(const struct received *received, const char *key)
@@ -167,6 +191,35 @@ static uint32_t add_text_of_number(struct label_table *table, uint32_t rest,
 		str_text(&text), text.len);
 }
 
+static uint32_t add_digits(
+	struct label_table *table, uint32_t rest, const char *key, const void *bytes, size_t len)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	hex_put(&text, bytes, len);
+	return label_table_add(
+		table, rest, key, strlen(key), LAYOUT_LABEL_TEXT, str_text(&text), text.len);
+}
+
+/* The process has a number for it; NULL: it has no key of that number. */
+static const char *key_of_attribute(struct label_table *table, const struct event_labels *event,
+	const struct received_label *label)
+{
+	struct process *process = process_table_find(table->processes, event->pid);
+	const char *key = process && table->contexts && label->head->key_bytes
+				  ? process_contexts_key(table->contexts, process,
+					    (uint8_t)label->key[0], event->time_ns)
+				  : NULL;
+	return key && *key ? key : NULL;
+}
+
+static uint32_t add_thread_attribute(struct label_table *table, const struct event_labels *event,
+	uint32_t rest, const struct received_label *label)
+{
+	const char *key = key_of_attribute(table, event, label);
+	return label_table_add(table, rest, key, strlen(key), LAYOUT_LABEL_TEXT, label->value,
+		label->head->value_bytes);
+}
+
 static uint32_t add_received(struct label_table *table, const struct event_labels *event,
 	uint32_t rest, const struct received_label *label, const struct label_source *source)
 {
@@ -176,6 +229,10 @@ static uint32_t add_received(struct label_table *table, const struct event_label
 	size_t len = label->head->value_bytes;
 	struct label_place place;
 	uint64_t number;
+	if (label->head->source == EVENT_LABEL_THREAD)
+		return add_thread_attribute(table, event, rest, label);
+	if (label->head->kind == EVENT_LABEL_BYTES && fixed_key)
+		return add_digits(table, rest, fixed_key, label->value, len);
 	if (label->head->kind == EVENT_LABEL_TEXT)
 		return label_table_add(
 			table, rest, key, key_len, LAYOUT_LABEL_TEXT, label->value, len);
@@ -209,6 +266,9 @@ void label_table_take(struct label_table *table, const struct event_labels *even
 		if (!label->head->key_bytes &&
 			(!fixed_key || is_key_received(&received, fixed_key)))
 			continue; /* the program has such a label itself */
+		if (label->head->source == EVENT_LABEL_THREAD &&
+			!key_of_attribute(table, event, label))
+			continue; /* to be ignored, says OTEP 4947 */
 		uint32_t with = add_received(table, event, (uint32_t)set, label, source);
 		is_short |= with == set ? short_bit : 0;
 		set = with;
@@ -227,17 +287,19 @@ uint32_t label_table_find(const struct label_table *table, uint64_t hash, bool *
 
 void label_table_begin_file(struct label_table *table)
 {
-	bool is_half_full = table->sets.len > LABEL_TABLE_MAX_SETS / 2 ||
-			    table->text_bytes > LABEL_TABLE_MAX_TEXT_BYTES / 2;
+	bool is_large = table->sets.len > LABEL_TABLE_MAX_SETS / LABEL_TABLE_KEPT_PART ||
+			table->text_bytes > LABEL_TABLE_MAX_TEXT_BYTES / LABEL_TABLE_KEPT_PART;
 	size_t cursor = 0;
 	for (struct map_slot *slot; (slot = map_next(&table->nr_values, &cursor));)
-		is_half_full |= slot->value > LABEL_TABLE_MAX_VALUES / 2;
-	if (!is_half_full)
+		is_large |= slot->value > LABEL_TABLE_MAX_VALUES / LABEL_TABLE_KEPT_PART;
+	if (!is_large)
 		return;
-	struct process_table *processes = table->processes;
-	uint32_t epoch = table->epoch + 1;
+	struct label_table next = {.processes = table->processes,
+		.contexts = table->contexts,
+		.epoch = table->epoch + 1,
+		.is_forgotten = true};
 	label_table_deinit(table);
-	*table = (struct label_table){.processes = processes, .epoch = epoch, .is_forgotten = true};
+	*table = next;
 }
 
 bool label_table_wants_all(const struct label_table *table)

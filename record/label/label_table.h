@@ -17,12 +17,14 @@
 #include "format/base/str.h"
 #include "format/base/vec.h"
 #include "format/file/layout.h"
+#include "record/label/process_contexts.h"
 #include "record/task/process.h"
 
 enum {
-	LABEL_TABLE_MAX_SETS = 1 << 17,
-	LABEL_TABLE_MAX_TEXT_BYTES = 8 << 20,
-	LABEL_TABLE_MAX_VALUES = 1 << 16, /* of one key */
+	LABEL_TABLE_MAX_SETS = 1 << 19,
+	LABEL_TABLE_MAX_TEXT_BYTES = 32 << 20,
+	LABEL_TABLE_MAX_VALUES = 1 << 18, /* of one key: each sample may be of another span */
+	LABEL_TABLE_KEPT_PART = 8,        /* of each: what is more does not stay for another file */
 };
 
 struct label_place {     /* the value of a label of kind LAYOUT_LABEL_PLACE */
@@ -38,7 +40,8 @@ struct label_set {
 };
 
 struct label_table {
-	struct process_table *processes; /* borrowed: whose code places are in */
+	struct process_table *processes;   /* borrowed: whose code places are in */
+	struct process_contexts *contexts; /* borrowed: which have the keys of threads */
 	struct strtab texts;
 	size_t text_bytes;
 	VEC(struct label_set) sets; /* 0: the empty one, once there is another */
@@ -64,6 +67,9 @@ uint32_t label_table_find(const struct label_table *table, uint64_t hash, bool *
  */
 uint32_t label_table_add(struct label_table *table, uint32_t rest, const char *key, size_t key_len,
 	enum layout_label_kind kind, const void *bytes, size_t len);
+
+/* The set with all labels of another one more, which go ahead of its own. */
+uint32_t label_table_join(struct label_table *table, uint32_t rest, uint32_t other, bool *is_short);
 
 /* Another file begins, which has room again. Sets handed out before may be void. */
 void label_table_begin_file(struct label_table *table);

@@ -9,6 +9,7 @@
 #include "format/base/cgroup_path.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
+#include "record/label/label_source.h"
 
 enum {
 	MAX_LISTS = 64 << 10,
@@ -27,6 +28,7 @@ enum {
 void process_labels_init(struct process_labels *labels)
 {
 	*labels = (struct process_labels){0};
+	process_contexts_init(&labels->contexts);
 	strtab_intern(&labels->lists, "", 0);
 }
 
@@ -60,6 +62,11 @@ static bool wants_service(const struct process_labels *labels)
 static bool wants_containers(const struct process_labels *labels)
 {
 	return labels->options.sources >> EVENT_LABEL_CONTAINER & 1;
+}
+
+static bool wants_resource(const struct process_labels *labels)
+{
+	return labels->options.sources >> EVENT_LABEL_RESOURCE & 1;
 }
 
 /*
@@ -146,6 +153,29 @@ static void put_container(const struct container_name *name, struct str *list)
 	put_list_text(list, "k8s.container.name", name->k8s_container);
 }
 
+/* NULL: it publishes none. */
+static const char *find_attribute(const struct process_context *context, const char *key)
+{
+	const char *at = str_text(&context->attributes), *end = at + context->attributes.len;
+	while (at < end) {
+		const char *value = at + strlen(at) + 1;
+		if (strcmp(at, key) == 0)
+			return value;
+		at = value + strlen(value) + 1;
+	}
+	return NULL;
+}
+
+static void put_attributes(const struct process_context *context, struct str *list)
+{
+	const char *at = str_text(&context->attributes), *end = at + context->attributes.len;
+	while (at < end) {
+		const char *value = at + strlen(at) + 1;
+		put_list_text(list, at, value);
+		at = value + strlen(value) + 1;
+	}
+}
+
 /* "service.name" among the resource's attributes. */
 static const char *find_resource_service(const struct str *environment, size_t *len)
 {
@@ -163,11 +193,14 @@ static const char *find_resource_service(const struct str *environment, size_t *
 }
 
 /* The first that there is: as Pyroscope's agent has it, and then the unit. */
-static void put_service(const struct process *process, const struct str *environment,
-	const struct container_name *name, struct str *list)
+static void put_service(struct process_labels *labels, const struct process *process,
+	const struct str *environment, const struct container_name *name, struct str *list)
 {
 	CLEANUP(str_deinit) struct str unit = {0}, pod = {0};
 	size_t len = 0;
+	const struct process_context *context = process_contexts_find(&labels->contexts, process);
+	if (context)
+		put_list_text(list, SERVICE_NAME, find_attribute(context, "service.name"));
 	put_list_text(list, SERVICE_NAME, find_variable(environment, OTEL_SERVICE));
 	const char *resource = find_resource_service(environment, &len);
 	put_process_label(list, SERVICE_NAME, resource, len);
@@ -201,13 +234,16 @@ static void make_list(struct process_labels *labels, struct process *process, ui
 	if (wants_containers(labels))
 		put_container(name, &list);
 	if (wants_service(labels))
-		put_service(process, &environment, name, &list);
+		put_service(labels, process, &environment, name, &list);
+	const struct process_context *context = process_contexts_find(&labels->contexts, process);
+	if (context && wants_resource(labels))
+		put_attributes(context, &list);
 	uint32_t number;
 	bool has_room = labels->lists.entries.len < MAX_LISTS ||
 			strtab_find(&labels->lists, str_text(&list), list.len, &number);
 	process->label_list =
 		has_room ? strtab_intern(&labels->lists, str_text(&list), list.len) : 0;
-	process->lacks_labels = !is_read || !has_room;
+	process->lacks_labels = !is_read || !has_room || (context && context->is_short);
 	process->label_generation = labels->generation;
 }
 
@@ -225,14 +261,16 @@ static bool has_set_key(const struct label_table *table, uint32_t set, const cha
 	return false;
 }
 
-static uint32_t add_list(
-	struct label_table *table, uint32_t set, const struct strtab_entry *list, bool *is_short)
+/* The set of those of a list whose keys the sample's own set has not. */
+static uint32_t put_list(
+	struct label_table *table, const struct strtab_entry *list, uint32_t own, bool *is_short)
 {
+	uint32_t set = 0;
 	const char *at = list->bytes, *end = at + list->len;
 	while (at < end) {
 		const char *key = at, *value = key + strlen(key) + 1;
 		at = value + strlen(value) + 1;
-		if (has_set_key(table, set, key))
+		if (has_set_key(table, own, key))
 			continue;
 		uint32_t with = label_table_add(
 			table, set, key, strlen(key), LAYOUT_LABEL_TEXT, value, strlen(value));
@@ -259,9 +297,12 @@ uint32_t process_labels_add(struct process_labels *labels, struct label_table *t
 	}
 	uint64_t both = (uint64_t)process->label_list << 32 | set;
 	uint64_t *known = map_put(&labels->sets, both, &is_added);
-	if (is_added)
-		*known = add_list(
-			table, set, &labels->lists.entries.data[process->label_list], is_short);
+	if (!is_added)
+		return (uint32_t)*known;
+	/* Below the sample's own, of which there may be others with each sample. */
+	uint32_t list =
+		put_list(table, &labels->lists.entries.data[process->label_list], set, is_short);
+	*known = label_table_join(table, list, set, is_short);
 	return (uint32_t)*known;
 }
 
@@ -271,7 +312,9 @@ struct err *process_labels_begin(
 	struct process_labels *labels, const struct process_label_options *options)
 {
 	labels->options = *options;
-	labels->options.sources &= 1 << EVENT_LABEL_CONTAINER | 1 << EVENT_LABEL_SERVICE;
+	const uint32_t of_threads =
+		1 << EVENT_LABEL_TRACE | 1 << EVENT_LABEL_SPAN | 1 << EVENT_LABEL_THREAD;
+	labels->options.sources &= ~label_sources_in_kernel();
 	labels->generation = 1;
 	try(label_file_open(&labels->file, options->file));
 	labels->has_reader = options->nr_variables || wants_service(labels);
@@ -279,7 +322,15 @@ struct err *process_labels_begin(
 		target_reader_init(&labels->reader, read_environment);
 		target_reader_start(&labels->reader);
 	}
+	if (wants_resource(labels) || options->sources & of_threads)
+		process_contexts_begin(&labels->contexts);
 	return NULL;
+}
+
+void process_labels_on_context(struct process_labels *labels, thread_context_fn *fn, void *context)
+{
+	labels->contexts.fn = fn;
+	labels->contexts.fn_context = context;
 }
 
 const char *process_labels_file_error(const struct process_labels *labels)
@@ -292,6 +343,7 @@ void process_labels_deinit(struct process_labels *labels)
 	if (labels->has_reader)
 		target_reader_deinit(&labels->reader);
 	container_names_deinit(&labels->containers);
+	process_contexts_deinit(&labels->contexts);
 	label_file_deinit(&labels->file);
 	strtab_deinit(&labels->lists);
 	map_deinit(&labels->sets);

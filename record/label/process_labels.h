@@ -1,10 +1,11 @@
 /*
  * Labels that all samples of a process have: what its container is called, what variables of its
- * environment and a file of labels say, and the name of its service. A sample's own labels go ahead
- * of those with the same key.
+ * environment and a file of labels say, what it publishes of itself, and the name of its service. A
+ * sample's own labels go ahead of those with the same key.
  *
  * A process's list is made with its first sample, and again when it executes a program, is moved to
- * another control group, when the file of labels has changed, or a container's name is there late.
+ * another control group, publishes something, when the file of labels has changed, or a container's
+ * name is there late.
  */
 #ifndef EBPROF_PROCESS_LABELS_H
 #define EBPROF_PROCESS_LABELS_H
@@ -19,18 +20,20 @@
 #include "record/host/target_reader.h"
 #include "record/label/label_file.h"
 #include "record/label/label_table.h"
+#include "record/label/process_contexts.h"
 #include "record/task/process.h"
 
 struct process_label_options {
 	const char *const *variables; /* of the environment */
 	size_t nr_variables;
 	const char *file; /* of labels, or NULL */
-	uint32_t sources; /* bits of enum event_label_source: containers, services */
+	uint32_t sources; /* bits of enum event_label_source */
 };
 
 struct process_labels {
 	struct process_label_options options; /* what they point at is borrowed */
 	struct container_names containers;
+	struct process_contexts contexts;
 	struct label_file file;
 	struct target_reader reader; /* of environments */
 	bool has_reader;
@@ -45,6 +48,8 @@ void process_labels_init(struct process_labels *labels);
 /* To be called while the recorder is small. ERR_FORMAT, ERR_IO of the file of labels. */
 struct err *process_labels_begin(
 	struct process_labels *labels, const struct process_label_options *options) ERR_MUST_CHECK;
+/* Who is told where threads publish what they work at; before the first sample. */
+void process_labels_on_context(struct process_labels *labels, thread_context_fn *fn, void *context);
 void process_labels_deinit(struct process_labels *labels);
 
 /*

@@ -300,6 +300,10 @@ void process_table_exec(struct process_table *table, struct process *process, ui
 	process->unlabelled = 0;
 	process->has_labels = false;
 	process->label_generation = 0;
+	process->context_due_ns = 0;
+	process->context_looks = 0;
+	process->thread_context_ns = 0;
+	process->lacks_thread_context = false;
 	process->file_epoch = 0;
 }
 

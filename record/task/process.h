@@ -38,8 +38,12 @@ struct process {
 	bool has_labels;          /* there was one */
 	uint32_t label_list, label_generation; /* see record/label/process_labels.h */
 	bool lacks_labels;                     /* some of that list could not be read */
-	uint32_t mappings_written;             /* to the file of file_epoch */
-	uint32_t file_id, file_epoch;          /* see emitter.h */
+	uint64_t context_due_ns;    /* see record/label/process_contexts.h; 0: it was not sampled */
+	uint32_t context_looks;     /* that it had */
+	uint64_t thread_context_ns; /* when the BPF side was told where that is; 0: never */
+	bool lacks_thread_context;  /* it has some, but nothing leads there */
+	uint32_t mappings_written;  /* to the file of file_epoch */
+	uint32_t file_id, file_epoch; /* see emitter.h */
 };
 
 struct process_table {

@@ -28,6 +28,31 @@ uint32_t label_walk_next(struct label_walk *walk)
 	return 0;
 }
 
+const char *label_key_of_word(const char *word, size_t *len)
+{
+	static const char prefix[] = "label:";
+	static const struct {
+		const char *word, *key;
+	} known[] = {
+		{"reason", PROFILE_LABEL_REASON},
+		{"waker", PROFILE_LABEL_WAKER},
+		{"trace", PROFILE_LABEL_TRACE},
+		{"span", PROFILE_LABEL_SPAN},
+		{"namespace", PROFILE_LABEL_NAMESPACE},
+	};
+	const size_t prefix_len = sizeof(prefix) - 1;
+	if (*len > prefix_len && memcmp(word, prefix, prefix_len) == 0) {
+		*len -= prefix_len;
+		return word + prefix_len;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i].word) == *len && memcmp(word, known[i].word, *len) == 0) {
+			*len = strlen(known[i].key);
+			return known[i].key;
+		}
+	return NULL;
+}
+
 uint32_t label_sets_find(const struct profile *profile, uint32_t set, const char *key)
 {
 	const struct profile_label *labels = profile->labels.data;

@@ -23,6 +23,10 @@ struct label_walk {
 struct label_walk label_walk(const struct profile *profile, uint32_t set);
 uint32_t label_walk_next(struct label_walk *walk);
 
+/* The key that a word of the command line stands for, "label:KEY" or "span"; NULL: none. It begins
+ * in the word, or is constant: `*len` is that of the key. */
+const char *label_key_of_word(const char *word, size_t *len);
+
 /* The label of a set that has the key; 0: there is none. */
 uint32_t label_sets_find(const struct profile *profile, uint32_t set, const char *key);
 /* The same for each set of the profile; to be freed with mem_free(). */

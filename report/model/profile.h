@@ -31,6 +31,10 @@
 /* Labels that waits get: why, and of who ended them. */
 #define PROFILE_LABEL_REASON "reason"
 #define PROFILE_LABEL_WAKER  "waker"
+/* ... and of those that recordings have. */
+#define PROFILE_LABEL_TRACE     "trace_id"
+#define PROFILE_LABEL_SPAN      "span_id"
+#define PROFILE_LABEL_NAMESPACE "k8s.namespace.name"
 
 struct profile_string {
 	const char *bytes; /* NUL-terminated; may hold anything, escape it at the sink */

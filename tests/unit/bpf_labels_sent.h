@@ -27,6 +27,9 @@ static inline const char *sent_labels(struct runtime_fixture *fixture)
 		if (label->kind == EVENT_LABEL_TEXT)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s=%.*s ",
 				label->key_bytes, key, label->value_bytes, value);
+		else if (label->kind == EVENT_LABEL_BYTES)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%u:%u bytes ",
+				label->source, label->value_bytes);
 		else
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%u:%llu ",
 				label->source, *(const unsigned long long *)value);

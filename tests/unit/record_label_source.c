@@ -12,11 +12,13 @@ TEST(sources_are_chosen_by_name)
 	CHECK_INT(sources, 1 << EVENT_LABEL_GO | 1 << EVENT_LABEL_GO_CREATOR);
 	CHECK_OK(label_sources_parse("none", &sources));
 	CHECK_INT(sources, 0);
-	CHECK_OK(label_sources_parse("go,goroutine,erlang-pid,erlang-process,container", &sources));
+	CHECK_OK(label_sources_parse(
+		"go,goroutine,erlang-pid,erlang-process,container,trace,span,thread,resource",
+		&sources));
 	CHECK_INT(sources, label_sources_standard());
 	CHECK_ERR(label_sources_parse("go,gopher", &sources), ERR_USAGE,
 		"\"gopher\" is none of none, go, goroutine, go-creator, erlang-pid, "
-		"erlang-process, container, service");
+		"erlang-process, container, service, trace, span, thread, resource");
 	CHECK_ERR(label_sources_parse("", &sources), ERR_USAGE, "none of");
 	CHECK_ERR(label_sources_parse("go,", &sources), ERR_USAGE, "none of");
 }

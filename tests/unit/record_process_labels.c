@@ -123,7 +123,7 @@ TEST(processes_have_labels_of_their_environment)
 	}
 	check_labels(labels_of(&process, 0), "service_name=cart TEAM=shop");
 	uint32_t own = label_table_add(&table, 0, "TEAM", 4, LAYOUT_LABEL_TEXT, "mine", 4);
-	check_labels(labels_of(&process, own), "service_name=cart TEAM=mine");
+	check_labels(labels_of(&process, own), "TEAM=mine service_name=cart");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	CHECK(!process.lacks_labels);

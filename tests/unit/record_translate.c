@@ -636,7 +636,7 @@ TEST(samples_have_their_sets_of_labels_and_what_is_missing_is_counted)
 	CHECK_STR(result.strings[result.labels[2].key], "go-creator");
 	CHECK_INT(result.labels[2].kind, LAYOUT_LABEL_PLACE);
 	CHECK_INT(result.frames[result.labels[2].value].offset, 0x1f); /* in the call */
-	const struct translate_lacking *lacking = &fixture.translate.stats.lacking_labels;
+	const struct lacking_labels *lacking = &fixture.translate.stats.lacking_labels;
 	CHECK_INT(lacking->cut, 1);
 	CHECK_INT(lacking->unknown, 1 + 1); /* and the one before the first that has some */
 	CHECK_INT(lacking->unread, 1);

@@ -68,6 +68,7 @@ enum value_type_field {
 enum sample_field {
 	SAMPLE_STACK = 1,
 	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_LINK = 3,
 	SAMPLE_VALUES = 4,
 };
 
@@ -117,6 +118,7 @@ static void otlp_put_sample(struct otlp *otlp, const struct tally_entry *entry)
 	protobuf_put_varint(&otlp->message, SAMPLE_STACK, entry->stack);
 	otlp_attributes_put(
 		&otlp->dictionary.attributes, &group, SAMPLE_ATTRIBUTES, &otlp->message);
+	protobuf_put_varint(&otlp->message, SAMPLE_LINK, group.link);
 	protobuf_put_packed(&otlp->message, SAMPLE_VALUES, &value, 1);
 	protobuf_put_message(&part->samples, PROFILE_SAMPLES, &otlp->message);
 }

@@ -37,12 +37,14 @@ void otlp_attributes_init(struct otlp_attributes *attributes, const struct profi
 	*attributes =
 		(struct otlp_attributes){.profile = profile, .wanted = wanted, .strings = strings};
 	otlp_table_init(&attributes->table);
+	otlp_links_init(&attributes->links, profile);
 	strtab_intern(&attributes->containers, "", 0);
 }
 
 void otlp_attributes_deinit(struct otlp_attributes *attributes)
 {
 	otlp_table_deinit(&attributes->table);
+	otlp_links_deinit(&attributes->links);
 	strtab_deinit(&attributes->sets);
 	strtab_deinit(&attributes->containers);
 	strtab_deinit(&attributes->groups);
@@ -178,11 +180,14 @@ static void find_threads(struct otlp_attributes *attributes)
 struct otlp_labels {
 	struct otlp_attributes *attributes;
 	struct indices indices;
+	bool has_link; /* which says some of them */
 };
 
 static void otlp_attributes_add_text(void *context, const char *key, const char *value)
 {
 	struct otlp_labels *labels = context;
+	if (labels->has_link && otlp_links_have(key))
+		return;
 	otlp_attributes_add(&labels->indices, otlp_attributes_text(labels->attributes, key, value));
 }
 
@@ -212,7 +217,8 @@ static uint32_t otlp_attributes_join(
 		map_put(&attributes->joined, (uint64_t)set << 32 | sample_labels, &added);
 	if (!added)
 		return (uint32_t)*joined;
-	struct otlp_labels both = {attributes, set_at(attributes, set)};
+	struct otlp_labels both = {attributes, set_at(attributes, set),
+		otlp_links_index(&attributes->links, sample_labels)};
 	struct label_visitor visitor = {
 		otlp_attributes_add_text, otlp_attributes_add_number, &both};
 	labels_visit_set(attributes->profile, EXPORT_LABEL_SAMPLE, sample_labels, &visitor);
@@ -230,7 +236,9 @@ uint32_t otlp_attributes_group(
 		find_threads(attributes);
 	if (attributes->wanted & EXPORT_LABEL_UNWIND && !attributes->proofs)
 		attributes->proofs = stack_proofs_of(attributes->profile);
+	bool has_labels = attributes->wanted & EXPORT_LABEL_SAMPLE;
 	struct otlp_group group = {
+		.link = has_labels ? otlp_links_index(&attributes->links, sample->labels) : 0,
 		.set = otlp_attributes_join(
 			attributes, attributes->threads[sample->thread].set, sample->labels),
 		.cpu = attributes->wanted & EXPORT_LABEL_CPU ? sample->cpu : 0,

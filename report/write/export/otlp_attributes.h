@@ -10,6 +10,7 @@
 #include "format/base/bytes.h"
 #include "format/base/str.h"
 #include "report/write/export/export.h"
+#include "report/write/export/otlp_links.h"
 #include "report/write/export/otlp_table.h"
 
 struct otlp_attributes {
@@ -17,6 +18,7 @@ struct otlp_attributes {
 	uint32_t wanted;        /* enum export_label */
 	struct strtab *strings; /* of the dictionary: borrowed */
 	struct otlp_table table;
+	struct otlp_links links;
 	struct strtab sets;       /* indices of the table, without the CPU's */
 	struct map joined;        /* a thread's set << 32 | a sample's labels -> both */
 	struct strtab containers; /* ids; 0: in none */
@@ -31,6 +33,7 @@ struct otlp_group {
 	uint32_t set, cpu;
 	uint32_t container, event; /* what profiles are made of */
 	uint32_t proof;            /* enum stack_proof, if it is wanted */
+	uint32_t link;
 };
 
 /* String 0 of `strings` must be "" before anything else is called. */

@@ -16,11 +16,6 @@ enum dictionary_field {
 	DICTIONARY_STACK = 7,
 };
 
-enum link_field {
-	LINK_TRACE_ID = 1,
-	LINK_SPAN_ID = 2,
-};
-
 enum mapping_field {
 	MAPPING_START = 1,
 	MAPPING_LIMIT = 2,
@@ -50,8 +45,6 @@ enum function_field {
 
 enum {
 	STACK_LOCATION_INDICES = 1,
-	TRACE_ID_BYTES = 16,
-	SPAN_ID_BYTES = 8,
 };
 
 /* All that the table holds of a mapping, but for a limit that grows with the places in it. */
@@ -233,18 +226,6 @@ static void put_mapping(struct otlp_dictionary *dictionary, const struct pprof_m
 	protobuf_put_packed(out, MAPPING_ATTRIBUTES, &index, index ? 1 : 0);
 }
 
-/* Its ids must be absent from trace and span readers, so the null link has the lengths they want.
- */
-static void put_null_link(struct bytes_buf *out)
-{
-	static const uint8_t zeros[TRACE_ID_BYTES];
-	struct bytes_buf link = {0};
-	protobuf_put_bytes(&link, LINK_TRACE_ID, zeros, TRACE_ID_BYTES);
-	protobuf_put_bytes(&link, LINK_SPAN_ID, zeros, SPAN_ID_BYTES);
-	protobuf_put_message(out, DICTIONARY_LINK, &link);
-	bytes_buf_deinit(&link);
-}
-
 /* Attributes behind what uses them, the strings last. */
 void otlp_dictionary_put(struct otlp_dictionary *dictionary, struct bytes_buf *out)
 {
@@ -255,7 +236,7 @@ void otlp_dictionary_put(struct otlp_dictionary *dictionary, struct bytes_buf *o
 	}
 	otlp_table_put(&dictionary->locations, DICTIONARY_LOCATION, out);
 	otlp_table_put(&dictionary->functions, DICTIONARY_FUNCTION, out);
-	put_null_link(out);
+	otlp_links_put(&dictionary->attributes.links, DICTIONARY_LINK, out);
 	otlp_table_put(&dictionary->attributes.table, DICTIONARY_ATTRIBUTE, out);
 	otlp_table_put(&dictionary->stacks, DICTIONARY_STACK, out);
 	vec_each(&dictionary->strings.entries, string)

@@ -200,6 +200,8 @@ void emulate_exit(const struct emulated_task *task);
 void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child);
 void emulate_free(const struct emulated_task *task);
 void emulate_target(uint32_t id, uint64_t start_ns);
+/* Where the process's threads have what they publish. */
+void emulate_thread_context(const struct event_thread_context *context);
 /* The groups that the process is in, from the root of the hierarchy on, by number. */
 void emulate_cgroup(enum event_cgroup_hierarchy hierarchy, const uint64_t *ids, size_t count);
 /* What the recorder puts into the map, and where it says that these are. */

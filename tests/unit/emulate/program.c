@@ -157,6 +157,8 @@ static void make_maps(void)
 	emulate_shared_map(&DESCRIBE(runtime_rows));
 	emulate_map(&DESCRIBE(runtime_codes));
 	emulate_map(&DESCRIBE(known_runtimes));
+	emulate_map(&DESCRIBE(thread_contexts));
+	has_thread_contexts = 0;
 	emulate_map_of_lanes(DESCRIBE(runtime_records));
 	emulate_map_of_lanes(DESCRIBE(label_records));
 	emulate_map(&(struct emulated_map){
@@ -815,6 +817,13 @@ uint64_t emulated_processes_forked(void)
 uint64_t emulated_threads_forked(void)
 {
 	return threads_forked;
+}
+
+void emulate_thread_context(const struct event_thread_context *context)
+{
+	uint32_t pid = emulated.pid;
+	has_thread_contexts = 1;
+	bpf_map_update_elem(&thread_contexts, &pid, context, BPF_ANY);
 }
 
 void emulate_target(uint32_t id, uint64_t start_ns)
