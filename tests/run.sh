@@ -113,9 +113,11 @@ suites_beside_others() {
 }
 
 : >"$log/sums"
+# Each lane is a process of its own, so that its suites' CPU time is not that of another lane which
+# ends meanwhile.
 suites_beside_others &
 end_to_end_suites "Mostly waits" &
-end_to_end_suites ""
+end_to_end_suites "" &
 wait
 end_to_end_suites Alone
 
