@@ -81,7 +81,8 @@ static __always_inline void read_mapping(
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 	bool is_shared = file && is_nameless(file);
 	if (file && !is_shared) {
-		mapping->delta = (BPF_CORE_READ(vma, vm_pgoff) << 12) - mapping->start;
+		mapping->delta =
+			(BPF_CORE_READ(vma, vm_pgoff) << config.page_shift) - mapping->start;
 		mapping->file = number_file(scratch, mapping, file);
 		if (mapping->file)
 			mapping->kind = EVENT_FRAME_FILE;

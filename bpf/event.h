@@ -567,6 +567,8 @@ struct event_config {
 	unsigned int has_traces;         /* there are tracepoints */
 	unsigned int has_heap;           /* allocations are sampled, */
 	unsigned int heap_distance;      /* ... one in so many bytes on average */
+	unsigned int page_shift;         /* a page has 1 << page_shift bytes */
+	unsigned long long pc_mask;      /* of a return address: what is not its signature */
 	/* Where the kernel's functions __schedule() and schedule() are; 0: not known. */
 	struct event_function {
 		unsigned long long start, end;

@@ -6,6 +6,7 @@
 
 #include "format/base/mem.h"
 #include "format/file/truncation.h"
+#include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
 #include "record/generated/code_owner.h"
 
@@ -601,8 +602,8 @@ static enum event_stack_end step_over_snapshot(struct resolver *resolver, struct
 	struct code_stack *stack = &rest->stack;
 	stack->is_another |= leads_to_another_stack(rest, rule);
 	stack->is_behind = false;
-	enum event_stack_end end = unwind_step(
-		UNWIND_NATIVE, &rest->regs, rule, code_rules_read_stack, stack, is_outermost);
+	enum event_stack_end end = unwind_step(machine_native_registers(), &rest->regs, rule,
+		code_rules_read_stack, stack, is_outermost);
 	if (end || *is_outermost || !stack->is_behind || stack->is_another)
 		return end;
 	const struct code_frame frame = {.snapshot = rest->snapshot,

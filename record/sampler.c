@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -90,6 +91,8 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.other_runtimes = runtimes.other_runtimes,
 		.label_sources = options->label_sources,
 		.reads_code = machine_native()->find_return != NULL,
+		.pc_mask = machine_native_registers()->pc_mask,
+		.page_shift = (unsigned)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE)),
 		.times_calls = sampler->has_shadow && !shadow_init(&sampler->shadow),
 	};
 	if (sampler->has_shadow)

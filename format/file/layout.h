@@ -253,14 +253,16 @@ enum layout_end_reason {
 #define LAYOUT_META_KERNEL    "host.kernel"
 #define LAYOUT_META_BOOT      "host.boot_id" /* CLOCK_MONOTONIC is one clock in what has the same */
 #define LAYOUT_META_CPU_MODEL "host.cpu_model"
-#define LAYOUT_META_CPUS      "host.cpus_online"
-#define LAYOUT_META_MEMORY    "host.memory_bytes"
-#define LAYOUT_META_COMMAND   "command.name" /* of the profiled command, without arguments */
-#define LAYOUT_META_ARGS      "command.args" /* all of it, shell-quoted, with --with-args only */
-#define LAYOUT_META_TARGET    "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
-#define LAYOUT_TARGET_SYSTEM  "system"
-#define LAYOUT_META_NOTE      "note"
-#define LAYOUT_META_IMPORT    "import.format" /* of what other profiler's file it was made */
+/* Of programs' addresses, above which their return addresses are signed; only where they are. */
+#define LAYOUT_META_ADDRESS_BITS "host.address_bits"
+#define LAYOUT_META_CPUS         "host.cpus_online"
+#define LAYOUT_META_MEMORY       "host.memory_bytes"
+#define LAYOUT_META_COMMAND      "command.name" /* of the profiled command, without arguments */
+#define LAYOUT_META_ARGS         "command.args" /* all of it, shell-quoted, with --with-args only */
+#define LAYOUT_META_TARGET       "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
+#define LAYOUT_TARGET_SYSTEM     "system"
+#define LAYOUT_META_NOTE         "note"
+#define LAYOUT_META_IMPORT       "import.format" /* of what other profiler's file it was made */
 /* Of a baseline: how many runs it was made of, and, if so, what of their stacks was left out. */
 #define LAYOUT_META_BASELINE_RUNS "baseline.runs"
 #define LAYOUT_META_BASELINE_CUT  "baseline.cut"

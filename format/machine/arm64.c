@@ -212,12 +212,57 @@ static const struct machine_user_register arm64_user_registers[] = {
 	{{"sp", "wsp", NULL, NULL}, 31 * 8},
 };
 
+/* ---- signed return addresses ---- */
+
+/*
+ * XPACLRI (HINT #7) takes from x30 the signature that the kernel has the CPU put there: of one that
+ * has all bits but the 55th, which tells the kernel's addresses, it leaves those of a program's
+ * address. A CPU without pointer authentication takes it for a NOP, and leaves them all.
+ */
+static unsigned arm64_address_bits(void)
+{
+#if defined(__aarch64__)
+	register uint64_t address __asm__("x30") = ~(1ULL << 55);
+	__asm__ volatile("hint #7" : "+r"(address));
+	unsigned bits = (unsigned)__builtin_ctzll(~address);
+	return bits < 55 ? bits : 0;
+#else
+	return 0;
+#endif
+}
+
+/* Those of the kernel's choices of CONFIG_ARM64_VA_BITS (Linux 7.2, arch/arm64/Kconfig). */
+static const struct unwind_machine *arm64_unwind_within(unsigned address_bits)
+{
+	static const struct unwind_machine within_36 = UNWIND_ARM64_WITHIN(36),
+					   within_39 = UNWIND_ARM64_WITHIN(39),
+					   within_42 = UNWIND_ARM64_WITHIN(42),
+					   within_47 = UNWIND_ARM64_WITHIN(47),
+					   within_52 = UNWIND_ARM64_WITHIN(52);
+	switch (address_bits) {
+	case 36:
+		return &within_36;
+	case 39:
+		return &within_39;
+	case 42:
+		return &within_42;
+	case 47:
+		return &within_47;
+	case 52:
+		return &within_52;
+	default:
+		return &unwind_arm64;
+	}
+}
+
 const struct machine machine_arm64 = {
 	.elf = EM_AARCH64,
 	.uname = "aarch64",
 	.syscalls = arm64_syscalls,
 	.nr_syscalls = ARM64_SYSCALLS,
 	.unwind = &unwind_arm64,
+	.address_bits = arm64_address_bits,
+	.unwind_within = arm64_unwind_within,
 	.relocations = {.relative = R_AARCH64_RELATIVE,
 		.irelative = R_AARCH64_IRELATIVE,
 		.jump_slot = R_AARCH64_JUMP_SLOT,

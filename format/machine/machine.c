@@ -35,6 +35,21 @@ const struct unwind_machine *machine_registers(uint16_t elf)
 	return machine ? machine->unwind : NULL;
 }
 
+const struct unwind_machine *machine_registers_within(
+	const struct machine *machine, unsigned address_bits)
+{
+	const struct unwind_machine *within =
+		machine->unwind_within ? machine->unwind_within(address_bits) : NULL;
+	return within ? within : machine->unwind;
+}
+
+const struct unwind_machine *machine_native_registers(void)
+{
+	const struct machine *machine = machine_native();
+	return machine_registers_within(
+		machine, machine->address_bits ? machine->address_bits() : 0);
+}
+
 /* That with the most registers: the pc of one may be another's general register. */
 const struct machine *machine_of_snapshot(uint64_t known)
 {

@@ -68,6 +68,13 @@ struct machine {
 	uint16_t elf;      /* EM_* */
 	const char *uname; /* as uname -m calls it */
 	const struct unwind_machine *unwind;
+	/*
+	 * How many bits the addresses of a program have, above which its return addresses may be
+	 * signed, as this program finds them on the machine that it runs on (0: none are); and the
+	 * registers where they are that many. NULL: this machine signs none.
+	 */
+	unsigned (*address_bits)(void);
+	const struct unwind_machine *(*unwind_within)(unsigned address_bits);
 	struct machine_relocations relocations;
 	size_t plt_align;    /* bytes: where stubs may begin */
 	size_t plt_stub_min; /* bytes: behind the beginning of a stub the next one begins no earlier
@@ -154,6 +161,11 @@ const struct machine *machine_named(const char *uname);
 const char *machine_syscall_name(const struct machine *machine, uint32_t number);
 /* Its registers, NULL likewise. */
 const struct unwind_machine *machine_registers(uint16_t elf);
+/* ... of one where addresses have that many bits; 0, or any number that none has: the usual. */
+const struct unwind_machine *machine_registers_within(
+	const struct machine *machine, unsigned address_bits);
+/* ... of the one that this program runs on. */
+const struct unwind_machine *machine_native_registers(void);
 /* That of a snapshot, by the registers it knows; NULL: it has no instruction pointer. */
 const struct machine *machine_of_snapshot(uint64_t known);
 /* The one that this program runs on. */

@@ -45,16 +45,20 @@ enum {
 	UNWIND_ARM64_SP = 31,
 };
 
-static const struct unwind_machine unwind_arm64 = {
-	.frame_pointer = UNWIND_ARM64_FP,
-	.stack_pointer = UNWIND_ARM64_SP,
-	.return_address = UNWIND_ARM64_RA,
-	.pc = 32,
-	.nr_registers = 33,
-	.preserved = 0x7ff80000, /* x19 to x30 */
-	/* Pointer authentication signs above the addresses of 48 bits that kernels hand out. */
-	.pc_mask = (1ULL << 48) - 1,
-};
+/*
+ * Pointer authentication signs above the bits that a program's addresses have, which the kernel and
+ * the CPU settle together: 48 mostly, 39 and 47 with some sizes of pages, 52 with large addresses.
+ */
+#define UNWIND_ARM64_WITHIN(address_bits) \
+	{ \
+		.frame_pointer = UNWIND_ARM64_FP, .stack_pointer = UNWIND_ARM64_SP, \
+		.return_address = UNWIND_ARM64_RA, .pc = 32, .nr_registers = 33, \
+		.preserved = 0x7ff80000, /* x19 to x30 */ \
+			.pc_mask = (1ULL << (address_bits)) - 1, \
+	}
+
+/* The usual one: programs are given no addresses of 52 bits that do not ask for them. */
+static const struct unwind_machine unwind_arm64 = UNWIND_ARM64_WITHIN(48);
 
 /* The machine that this is compiled for: the recorder and its BPF programs know no other. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "format/machine/machine.h"
 #include "record/host/proc.h"
 
 /* x86 says "model name", arm64 has nothing but numbers. */
@@ -61,6 +62,10 @@ void host_write_meta(struct writer *writer)
 	writer_meta(writer, LAYOUT_META_ARCH, name.machine);
 	write_boot(writer);
 	write_cpu_model(writer);
+	unsigned address_bits =
+		machine_native()->address_bits ? machine_native()->address_bits() : 0;
+	if (address_bits)
+		write_number(writer, LAYOUT_META_ADDRESS_BITS, address_bits);
 	write_number(writer, LAYOUT_META_CPUS, sysconf(_SC_NPROCESSORS_ONLN));
 	write_number(writer, LAYOUT_META_MEMORY, sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
 }

@@ -206,8 +206,8 @@ static uint64_t return_address_by(struct reading *reading, const struct unwind_r
 	struct code_stack stack = *frame->stack;
 	bool is_outermost;
 	stack.is_another |= rule->flags & UNWIND_SWITCHES_STACKS;
-	enum event_stack_end end = unwind_step(
-		UNWIND_NATIVE, &regs, rule, code_rules_read_stack, &stack, &is_outermost);
+	enum event_stack_end end = unwind_step(machine_native_registers(), &regs, rule,
+		code_rules_read_stack, &stack, &is_outermost);
 	reading->is_pending |= stack.is_pending;
 	return end || is_outermost ? 0 : regs.ip;
 }
@@ -412,7 +412,7 @@ static bool reaches_root(struct reading *reading, struct unwind_registers regs)
 		enum event_stack_end end = rule_source_find(reading->code->rules, mapping->object,
 			place - mapping->start + mapping->offset, &rule);
 		reading->is_pending |= end == EVENT_END_TABLE_PENDING;
-		if (end || unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read,
+		if (end || unwind_step(machine_native_registers(), &regs, rule, snapshot_read,
 				   (void *)frame->snapshot, &is_outermost))
 			return false;
 		is_outermost &= rule->ra == UNWIND_UNDEFINED;
@@ -426,8 +426,8 @@ static bool accept_scanned(struct reading *reading, const struct unwind_rule *ru
 	const struct code_frame *frame = reading->frame;
 	struct unwind_registers regs = *frame->regs;
 	bool is_outermost;
-	if (unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot,
-		    &is_outermost) ||
+	if (unwind_step(machine_native_registers(), &regs, rule, snapshot_read,
+		    (void *)frame->snapshot, &is_outermost) ||
 		is_outermost)
 		return false;
 	const struct mapping *mapping = code_rules_mapping_at(reading, regs.ip - 1);
@@ -490,8 +490,8 @@ static bool is_return_address_at(struct reading *reading, uint64_t at, struct un
 	       code_rules_is_behind_call(reading, mapping, ra) &&
 	       reading->calls_followed++ < MAX_CALLS_FOLLOWED &&
 	       machine_native()->find_from_call(&code, ra, regs.ip, rule) &&
-	       !unwind_step(UNWIND_NATIVE, &regs, rule, snapshot_read, (void *)frame->snapshot,
-		       &is_outermost) &&
+	       !unwind_step(machine_native_registers(), &regs, rule, snapshot_read,
+		       (void *)frame->snapshot, &is_outermost) &&
 	       regs.ip == ra && regs.reg[UNWIND_SP] == at + 8;
 }
 

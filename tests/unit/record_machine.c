@@ -2,6 +2,9 @@
  * A machine of this test's own, with the registers of RISC-V: rows of call frame information,
  * rules and steps need nothing else of it.
  */
+#include <elf.h>
+
+#include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
 #include "record/unwind/cfi_rule.h"
 #include "tests/unit/unit.h"
@@ -65,4 +68,30 @@ TEST(a_machine_is_a_row)
 	CHECK_INT(regs.reg[2], 32);
 	CHECK_INT(regs.reg[8], 0xf0);
 	CHECK(unwind_may_guess(&riscv64, &regs));
+}
+
+/* The signature of a return address stands above the bits that addresses have on the machine. */
+TEST(signatures_are_taken_off_by_the_width_of_addresses)
+{
+	static const struct {
+		unsigned address_bits;
+		uint64_t ip;
+	} widths[] = {{39, 0x5512345678}, {47, 0x2ad512345678}, {48, 0xaad512345678},
+		{0, 0xaad512345678}, {64, 0xaad512345678}, {52, 0xcaad512345678}};
+	const struct machine *machine = machine_find(EM_AARCH64);
+	const struct unwind_rule rule = {
+		.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_ARM64_SP, .ra = UNWIND_SAME};
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		const struct unwind_machine *registers =
+			machine_registers_within(machine, widths[i].address_bits);
+		struct unwind_registers regs = {.ip = 0x1000,
+			.known = 0xffffffff,
+			.reg = {[UNWIND_ARM64_RA] = 0x7bcaad512345678, [UNWIND_ARM64_SP] = 0x2000}};
+		bool is_outermost;
+		CHECK_INT(unwind_step(registers, &regs, &rule, read_word, NULL, &is_outermost),
+			EVENT_END_COMPLETE);
+		CHECK_INT(regs.ip, widths[i].ip);
+	}
+	machine = machine_find(EM_X86_64);
+	CHECK(machine_registers_within(machine, 47) == machine->unwind);
 }

@@ -11,6 +11,8 @@
  */
 #include "report/load/unwind/unwinder.h"
 
+#include <stdlib.h>
+
 #include "format/file/truncation.h"
 #include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
@@ -293,6 +295,14 @@ static enum layout_truncation walk_frames(struct walk *walk)
 	return LAYOUT_TRUNCATED_DEPTH;
 }
 
+/* Of the machine that recorded; above them it may have signed return addresses. 0: the usual
+ * number. */
+static unsigned address_bits_of(const struct profile *profile)
+{
+	const char *bits = profile_meta(profile, LAYOUT_META_ADDRESS_BITS);
+	return bits ? (unsigned)strtoul(bits, NULL, 10) : 0;
+}
+
 static uint32_t unwind(struct unwinder *unwinder, const struct layout_snapshot *snapshot,
 	struct address_space *space, size_t space_state)
 {
@@ -306,7 +316,9 @@ static uint32_t unwind(struct unwinder *unwinder, const struct layout_snapshot *
 		.elf_machine = machine->elf,
 		.space = space,
 		.space_state = space_state,
-		.state = thread_state_of(machine->unwind, snapshot),
+		.state = thread_state_of(
+			machine_registers_within(machine, address_bits_of(unwinder->profile)),
+			snapshot),
 	};
 	return unwound_end(unwinder->unwound, walk_frames(&walk));
 }

@@ -244,6 +244,8 @@ void emulate_boot(enum emulated_release release)
 		.file_numbers_max = EMULATED_MAX_FILES,
 	};
 	*emulate_config() = (struct event_config){
+		.page_shift = 12,
+		.pc_mask = ~0ULL,
 		.wakeup_bytes = 1 << 16,
 		.snapshot_limit_bytes = 1 << 19,
 		.snapshot_bytes = 4 * EVENT_SNAPSHOT_CHUNK_BYTES,
