@@ -7,7 +7,7 @@
 #include "format/base/mem.h"
 #include "format/clr/clr_image.h"
 #include "format/dwarf/dwarf_cursor.h"
-#include "record/generated/clr_source.h"
+#include "record/host/clr_source.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {

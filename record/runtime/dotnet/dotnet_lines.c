@@ -6,7 +6,7 @@
 
 #include "format/base/mem.h"
 #include "format/clr/clr_debug_map.h"
-#include "record/generated/clr_source.h"
+#include "record/host/clr_source.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {

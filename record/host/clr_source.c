@@ -1,4 +1,4 @@
-#include "record/generated/clr_source.h"
+#include "record/host/clr_source.h"
 
 #include <string.h>
 #include <sys/stat.h>
