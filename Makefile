@@ -398,14 +398,16 @@ $(KERNEL_TEST)/shape_static: SHAPE := -static -fomit-frame-pointer
 $(KERNEL_TEST)/shape_dynamic: SHAPE := -fomit-frame-pointer
 $(KERNEL_TEST)/shape_%: tests/kernel/shape.c | $(O)/have-deps
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(SHAPE) -Wall -Wextra -o $@ $<
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(SHAPE) $(SIGNS_$(ARCH)) -Wall -Wextra -o $@ $<
+# Pointer authentication and landing pads, as Debian 13 has them in all its code.
+SIGNS_arm64 := -mbranch-protection=standard
 
 kernel-programs: $(KERNEL_PROGRAMS)
 
 STATIC_O := $(O:%-static=%)-static
 check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one
 	@$(MAKE) STATIC=1 O=$(STATIC_O) kernel-programs
-	@PROGRAMS=$(STATIC_O)/tests/kernel DEBIAN_ARCH=$(DEBIAN_ARCH) SYSROOT=$(SYSROOT) \
+	@PROGRAMS=$(STATIC_O)/tests/kernel DEBIAN_ARCH=$(DEBIAN_ARCH) \
 		tests/kernel/check_kernel.sh $(KERNELS)
 
 check-arm64: ## the same in virtual machines of arm64, for which it is built here
