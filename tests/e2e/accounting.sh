@@ -1,5 +1,6 @@
 #!/bin/bash
 # Every tick of the timer is accounted for, and info says how.
+#   VALUES=all      each option as often as there are values for it, instead of once
 #   COMBINATIONS=N  so many recordings under options by chance; SEED=N repeats those of another run
 # Beside others: a sum is exact whatever else the machine does.
 . "$(dirname "$0")/prelude.bash"
@@ -197,12 +198,15 @@ end_options() {
 }
 
 test_each_option() {
-	local option words
+	local option words values
 	begin_options
 	for option in "${options[@]}"; do
 		[[ -v choices[$option] ]] || fail "--$option is new: what is it given here?"
 		[[ $option != list-usdt ]] || continue # it records nothing
-		for _ in ${choices[$option]:-once}; do
+		# Each event has ways of its own; of other options' values one by chance is enough.
+		values=once
+		[[ $option != event && -z ${VALUES-} ]] || values=${choices[$option]:-once}
+		for _ in $values; do
 			choose_words "$option"
 			record_under "${words[@]}" --duration 2
 		done
