@@ -92,7 +92,7 @@ static bool skip_gzip_header(struct bytes_cursor *cursor)
 	bytes_get(cursor, 6);
 	if (flags & HAS_EXTRA)
 		bytes_get(cursor, bytes_get_u16(cursor));
-	for (uint8_t text = HAS_NAME; text <= HAS_COMMENT; text <<= 1)
+	for (int text = HAS_NAME; text <= HAS_COMMENT; text <<= 1)
 		while (flags & text && !cursor->overrun && bytes_get_u8(cursor))
 			;
 	if (flags & HAS_SUM)
@@ -100,7 +100,7 @@ static bool skip_gzip_header(struct bytes_cursor *cursor)
 	return !cursor->overrun && bytes_left(cursor) >= GZIP_TRAILER_BYTES;
 }
 
-static struct err *unpack_gzip(const struct bytes_buf *packed, struct bytes_buf *ret)
+static struct err *unpack_pprof(const struct bytes_buf *packed, struct bytes_buf *ret)
 {
 	struct bytes_cursor cursor = bytes_cursor(packed->data, packed->len);
 	if (!skip_gzip_header(&cursor))
@@ -261,7 +261,7 @@ static struct pprof_text name_of_code(
 	return is_mangled || !name.len ? mangled : name;
 }
 
-static const char *keep_text(struct arena *arena, struct pprof_text text)
+static const char *keep_pprof_text(struct arena *arena, struct pprof_text text)
 {
 	return text.len ? arena_strndup(arena, text.bytes, text.len) : NULL;
 }
@@ -281,8 +281,8 @@ static void add_pprof_line(const struct pprof_tables *tables, struct bytes_curso
 	*ret = (struct chain_frame){.line = number > UINT32_MAX ? 0 : (uint32_t)number};
 	if (!code)
 		return;
-	ret->function = keep_text(arena, name_of_code(tables, code));
-	ret->file = ret->decl_file = keep_text(arena, pprof_tables_text(tables, code->file));
+	ret->function = keep_pprof_text(arena, name_of_code(tables, code));
+	ret->file = ret->decl_file = keep_pprof_text(arena, pprof_tables_text(tables, code->file));
 	ret->decl_line = code->line > UINT32_MAX ? 0 : (uint32_t)code->line;
 }
 
@@ -577,7 +577,7 @@ struct err *import_pprof_read(
 	struct err *err = import_file_read(file, 0, file->bytes, "the profile", &bytes);
 	bool is_packed = !err && is_gzip(bytes.data, bytes.len);
 	if (is_packed)
-		err = unpack_gzip(&bytes, &unpacked);
+		err = unpack_pprof(&bytes, &unpacked);
 	if (!err)
 		err = read_pprof_profile(&pprof, is_packed ? &unpacked : &bytes, result);
 	pprof_tables_deinit(&pprof.tables);

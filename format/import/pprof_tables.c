@@ -71,7 +71,7 @@ static struct pprof_type get_type(struct bytes_cursor message)
 }
 
 /* Numbers of fields 1, 2, ... into an array; those beyond are passed over. */
-static void get_numbers(struct bytes_cursor message, uint64_t *numbers, uint32_t count)
+static void get_pprof_numbers(struct bytes_cursor message, uint64_t *numbers, uint32_t count)
 {
 	for (struct pprof_field field; pprof_field_next(&message, &field);)
 		if (field.is_number && field.number && field.number <= count)
@@ -81,7 +81,7 @@ static void get_numbers(struct bytes_cursor message, uint64_t *numbers, uint32_t
 static void take_pprof_map(struct pprof_tables *tables, struct bytes_cursor message)
 {
 	uint64_t numbers[6] = {0}; /* id, start, limit, offset, path, build ID */
-	get_numbers(message, numbers, 6);
+	get_pprof_numbers(message, numbers, 6);
 	vec_push(&tables->maps, (struct pprof_map){.id = numbers[0],
 					.start = numbers[1],
 					.offset = numbers[3],
@@ -93,7 +93,7 @@ static void take_pprof_map(struct pprof_tables *tables, struct bytes_cursor mess
 static void take_pprof_function(struct pprof_tables *tables, struct bytes_cursor message)
 {
 	uint64_t numbers[5] = {0}; /* id, name, mangled name, file, line */
-	get_numbers(message, numbers, 5);
+	get_pprof_numbers(message, numbers, 5);
 	vec_push(&tables->functions,
 		(struct pprof_code){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]});
 	*map_put(&tables->functions_by_id, numbers[0], NULL) = tables->functions.len;
@@ -102,7 +102,7 @@ static void take_pprof_function(struct pprof_tables *tables, struct bytes_cursor
 static void take_pprof_place(struct pprof_tables *tables, struct bytes_cursor message)
 {
 	uint64_t numbers[3] = {0}; /* id, mapping, address */
-	get_numbers(message, numbers, 3);
+	get_pprof_numbers(message, numbers, 3);
 	vec_push(
 		&tables->places, (struct pprof_place){numbers[0], numbers[1], numbers[2], message});
 	*map_put(&tables->places_by_id, numbers[0], NULL) = tables->places.len;
