@@ -136,4 +136,23 @@ test_pprof_profiles() {
 	cmp -s theirs ours || fail "pprof has $(tr '\n' ' ' <theirs), we have $(tr '\n' ' ' <ours)"
 }
 
+# What perf shows of ours, names and call chains, and what comes back.
+test_perf_reads_what_convert_writes() {
+	command -v perf >/dev/null || skip "no perf here"
+	"$EBPROF" record -q -F 997 -o own.data -- "$WORKLOADS/workload" 0.6 >/dev/null 2>&1 || fail "record"
+	"$EBPROF" convert --perf-data -i own.data -o own.perf.data 2>err || fail "convert: $(cat err)"
+	want_same_shares own.perf.data
+	shares_of_ours own.data | cmp -s ours - || fail "the recording has other shares"
+	perf report --stdio --no-children -G -i own.perf.data 2>/dev/null >chains
+	tr -d '\n' <chains | tr -s ' ' | grep -q 'main work call_heavy heavy' || fail "call chains: $(head -n 30 chains)"
+	perf script -F comm,tid,time,event,ip,sym -i own.perf.data 2>/dev/null >script
+	[[ $(grep -c 'cpu-clock' script) == $(field own.data samples) ]] ||
+		fail "perf script has $(grep -c cpu-clock script) of $(field own.data samples) samples"
+	perf buildid-list -i own.perf.data 2>/dev/null | grep -q '/workload$' || fail "no build IDs"
+	for data in own.data own.perf.data; do
+		"$EBPROF" report --stdio -g -i $data 2>/dev/null | grep -v '^#' >tree.$data
+	done
+	cmp -s tree.own.data tree.own.perf.data || fail "it comes back as another: $(diff tree.own.data tree.own.perf.data | head -n 5)"
+}
+
 run_tests 2

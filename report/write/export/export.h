@@ -42,6 +42,8 @@ enum export_trait {
 		"a row a function, for spreadsheets") \
 	X(EXPORT_PERF_SCRIPT, export_perf_script, "perf-script", ".perf", 0, \
 		"each sample, as perf script prints it, for what reads that") \
+	X(EXPORT_PERF_DATA, export_perf_data, "perf-data", ".perf.data", EXPORT_BINARY, \
+		"each sample, for perf report, hotspot and what else reads perf.data") \
 	X(EXPORT_CALLGRIND, export_callgrind, "callgrind", ".callgrind", EXPORT_ONE_EVENT, \
 		"costs and calls, for kcachegrind, qcachegrind, callgrind_annotate") \
 	X(EXPORT_SVG, export_svg, "svg", ".svg", \
