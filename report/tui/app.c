@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "report/name/demangle/demangle.h"
+#include "report/tui/command_palette.h"
 #include "report/tui/group_actions.h"
 #include "report/write/info.h"
 #include "report/write/longest_waits.h"
@@ -408,6 +409,23 @@ static void begin_expression(struct app *app, enum action action)
 						  : APP_PROMPT_EXCLUDE);
 }
 
+static void list_commands(struct app *app)
+{
+	enum action actions[COMMAND_PALETTE_MAX];
+	size_t count = command_palette_find(str_text(&app->typed), actions);
+	if (count)
+		overlay_open_menu(&app->overlay, "Commands", actions, count);
+	else
+		overlay_close(&app->overlay);
+}
+
+static void begin_command(struct app *app, enum action action)
+{
+	(void)action;
+	begin_prompt(app, APP_PROMPT_COMMAND);
+	list_commands(app);
+}
+
 static void begin_baseline(struct app *app, enum action action)
 {
 	(void)action;
@@ -471,6 +489,7 @@ static const struct action_row {
 	{ACTION_PRINT, ACTION_PRINT, true, begin_print},
 	{ACTION_BASELINE, ACTION_BASELINE, false, begin_baseline},
 	{ACTION_MENU, ACTION_MENU, false, open_menu},
+	{ACTION_COMMANDS, ACTION_COMMANDS, false, begin_command},
 	{ACTION_HELP, ACTION_HELP, false, show_help},
 	{ACTION_PAUSE, ACTION_PAUSE, false, pause_or_go_on},
 	{ACTION_SAVE, ACTION_SAVE, true, begin_save},
@@ -585,6 +604,33 @@ static void type_key(struct app *app, uint32_t key)
 	}
 }
 
+static bool moves_in_list(uint32_t key)
+{
+	return key == INPUT_UP || key == INPUT_DOWN || key == INPUT_PAGE_UP ||
+	       key == INPUT_PAGE_DOWN;
+}
+
+/* What is chosen from the list is done; letters make it shorter, arrows move in it. */
+static void type_command(struct app *app, const struct input *input)
+{
+	bool is_key = input->kind == INPUT_KEY, was_open = app->overlay.is_open;
+	bool is_enter = is_key && key_action(input->key) == ACTION_ENTER;
+	bool is_left = is_key && (input->key == INPUT_ESCAPE || input->key == INPUT_CTRL('c'));
+	enum action chosen = ACTION_NONE;
+	if (was_open && (!is_key || is_enter || moves_in_list(input->key)))
+		chosen = overlay_input(&app->overlay, input);
+	else if (is_key && !is_left && !moves_in_list(input->key) &&
+		 line_edit_key(&app->edits[APP_PROMPT_COMMAND], &app->typed, input->key))
+		list_commands(app);
+	bool is_over = is_left || is_enter || (!is_key && was_open && !app->overlay.is_open);
+	if (!is_over)
+		return;
+	app->prompt = APP_PROMPT_NONE;
+	overlay_close(&app->overlay);
+	if (chosen)
+		act(app, chosen);
+}
+
 /* ---- drawing ---- */
 
 static void draw_view(struct app *app, struct grid *grid)
@@ -608,8 +654,11 @@ void app_draw(struct app *app, struct grid *grid)
 		return;
 	draw_view(app, grid);
 	chrome_draw_below(app, grid);
+	bool is_typed = app->prompt == APP_PROMPT_COMMAND; /* on the last line */
+	grid->height -= is_typed;
 	if (app->overlay.is_open)
 		overlay_draw(&app->overlay, grid);
+	grid->height += is_typed;
 }
 
 /* ---- input ---- */
@@ -643,7 +692,9 @@ void app_input(struct app *app, const struct input *input)
 {
 	if (input->kind == INPUT_KEY || input->kind == INPUT_PRESS)
 		str_truncate(&app->message, 0);
-	if (app->overlay.is_open) {
+	if (app->prompt == APP_PROMPT_COMMAND) {
+		type_command(app, input);
+	} else if (app->overlay.is_open) {
 		enum action chosen = overlay_input(&app->overlay, input);
 		if (chosen)
 			act(app, chosen);

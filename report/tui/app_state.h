@@ -28,6 +28,7 @@ enum app_prompt {
 	APP_PROMPT_PRINT,
 	APP_PROMPT_BASELINE,
 	APP_PROMPT_SAVE,
+	APP_PROMPT_COMMAND, /* with the overlay, which has those that match */
 	APP_PROMPTS,
 };
 

@@ -485,6 +485,7 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 		[APP_PROMPT_PRINT] = "write to: ",
 		[APP_PROMPT_BASELINE] = "compare with: ",
 		[APP_PROMPT_SAVE] = "save to: ",
+		[APP_PROMPT_COMMAND] = ":",
 	};
 	const char *text = str_text(&app->typed);
 	size_t behind = app->edits[app->prompt].behind;

@@ -86,6 +86,7 @@ const struct key_row key_rows[] = {
 	{{'O'}, ACTION_SAVE, "O", "save", "write what was recorded, and is seen, to a file", NULL},
 
 	{{'M'}, ACTION_MENU, "M", "menu", "menu (also the right button)", "And"},
+	{{':'}, ACTION_COMMANDS, ":", "commands", "find a command by what it does", NULL},
 	{{'?', INPUT_F1}, ACTION_HELP, "? F1", "help", "this help", NULL},
 	{{INPUT_CTRL('l')}, ACTION_REDRAW, "^L", NULL, "draw the screen again", NULL},
 	{{INPUT_CTRL('c')}, ACTION_CANCEL, "^C", NULL, "stop what is being computed; twice: quit",

@@ -72,6 +72,7 @@ enum action {
 	ACTION_RETRY,
 	ACTION_MENU,
 	ACTION_HELP,
+	ACTION_COMMANDS,
 	ACTION_REDRAW,
 	/* of a recording that goes on */
 	ACTION_PAUSE,

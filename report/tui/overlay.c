@@ -67,7 +67,7 @@ static void put_escaped_lines(struct str *out, const char *text)
 	}
 }
 
-static void close_overlay(struct overlay *overlay)
+void overlay_close(struct overlay *overlay)
 {
 	overlay->is_open = false;
 	overlay->actions.len = 0;
@@ -75,7 +75,7 @@ static void close_overlay(struct overlay *overlay)
 
 void overlay_open_text(struct overlay *overlay, const char *title, struct str *text)
 {
-	close_overlay(overlay);
+	overlay_close(overlay);
 	overlay->is_open = true;
 	overlay->title = title;
 	str_truncate(&overlay->text, 0);
@@ -294,7 +294,7 @@ static void scroll_text(struct list *list, enum action action)
 static enum action choose(struct overlay *overlay)
 {
 	enum action chosen = overlay->actions.data[overlay->list.selected];
-	close_overlay(overlay);
+	overlay_close(overlay);
 	return chosen;
 }
 
@@ -314,7 +314,7 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 			return ACTION_NONE;
 		}
 		bool is_key_of_menu = is_menu && action != ACTION_QUIT && action != ACTION_UNDO;
-		close_overlay(overlay);
+		overlay_close(overlay);
 		return is_key_of_menu ? action : ACTION_NONE;
 	}
 	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN)
@@ -323,6 +323,6 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 	else if (is_menu && input->kind == INPUT_PRESS && list_mouse(&overlay->list, input))
 		return choose(overlay);
 	else if (input->kind == INPUT_PRESS || input->kind == INPUT_MENU)
-		close_overlay(overlay);
+		overlay_close(overlay);
 	return ACTION_NONE;
 }

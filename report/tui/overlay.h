@@ -26,6 +26,7 @@ void overlay_open_choices(struct overlay *overlay, const char *title, struct str
 /* Rows of the keys' table. */
 void overlay_open_menu(
 	struct overlay *overlay, const char *title, const enum action *actions, size_t count);
+void overlay_close(struct overlay *overlay);
 /* All keys. */
 void overlay_open_help(struct overlay *overlay);
 void overlay_deinit(struct overlay *overlay);

@@ -56,7 +56,10 @@ test_command_tree_and_filter() {
 	local before
 	keys 3
 	wait_for 'call_heavy'
-	keys \\
+	keys -l ':stacks matching'
+	wait_for '^: *stacks matching|^:stacks matching' "what was typed"
+	wait_for 'only stacks matching what is typed' "the command"
+	keys Enter
 	keys -l call_medium
 	keys Enter
 	wait_for '/call_medium/'
