@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/naming.h"
+#include "cmd/raise_signal.h"
 #include "cmd/top_recorder.h"
 #include "format/base/caller.h"
 #include "format/base/clock.h"
@@ -264,11 +265,13 @@ static int cmd_top_run(const struct command *command, int argc, char **argv)
 		err = show_top(&options, recorder, &is_left);
 	if (!is_left)
 		top_recorder_stop(recorder);
-	code = err ? console_fail(err) : CONSOLE_OK;
-	if (is_left) { /* threads still use what freeing would take from them */
+	else
 		top_recorder_end(recorder);
+	if (tui_ending())
+		raise_signal_by_default(tui_ending());
+	code = err ? console_fail(err) : CONSOLE_OK;
+	if (is_left) /* threads still use what freeing would take from them */
 		_exit(code);
-	}
 	top_options_deinit(&options);
 	return code;
 }

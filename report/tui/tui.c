@@ -142,7 +142,7 @@ static struct err *run_in_terminal(struct tui *tui, const struct app_options *ap
 		tui->app.view = VIEW_TREE;
 	struct err *err = loop(tui);
 	terminal_close(tui->terminal);
-	if (terminal_ending()) /* as it would have without a screen */
+	if (terminal_ending() && !tui->live) /* as it would have without a screen */
 		raise(terminal_ending());
 	app_deinit(&tui->app);
 	return err;
@@ -157,6 +157,11 @@ static bool end_threads(struct tui *tui)
 	return !tui->is_left && (!tui->code || code_reader_destroy(tui->code, &deadline)) &&
 	       live_destroy(tui->live, &deadline) &&
 	       (!tui->worker || worker_destroy(tui->worker, &deadline));
+}
+
+int tui_ending(void)
+{
+	return terminal_ending();
 }
 
 struct err *tui_check(void)

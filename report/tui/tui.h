@@ -40,6 +40,10 @@ struct tui_options {
 /* An error says why there can be none here. */
 struct err *tui_check(void) ERR_MUST_CHECK;
 
+/* With tui_options.live, which has to be ended first: the signal that the process is to die of
+ * then, behind tui_run(); 0: none. */
+int tui_ending(void);
+
 /*
  * Runs until the person leaves, in the terminal of standard input and output. The locale must be
  * set. An error says why the recording could not be read, or the terminal not be used. *is_left:
