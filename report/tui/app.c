@@ -9,6 +9,7 @@
 #include "report/tui/group_actions.h"
 #include "report/write/info.h"
 #include "report/write/longest_waits.h"
+#include "report/write/waker_list.h"
 
 void app_init(struct app *app, const struct app_options *options)
 {
@@ -253,23 +254,51 @@ static void show_info(struct app *app, enum action action)
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
 
-/* By the names that there are by now: those of the profile may be changing. */
-static void show_waits(struct app *app, enum action action)
+/* By the names that there are by now: those of the profile may be changing. Borrows both. */
+static struct profile profile_with_names(const struct model *model)
 {
-	(void)action;
-	const struct model_names *names = app->model->names;
-	struct profile named = *app->model->profile;
-	struct str text = {0};
+	const struct model_names *names = model->names;
+	struct profile named = *model->profile;
 	named.functions.data = names->functions.data;
 	named.functions.len = names->functions.len;
 	named.frames.data = names->frames.data;
 	named.frames.len = names->frames.len;
 	named.objects.data = names->objects.data;
 	named.objects.len = names->objects.len;
+	return named;
+}
+
+static void show_waits(struct app *app, enum action action)
+{
+	(void)action;
+	const struct profile named = profile_with_names(app->model);
+	struct str text = {0};
 	if (longest_waits_put(&named, &text))
 		overlay_open_text(&app->overlay, "Longest waits of the recording", &text);
 	else
 		app_say(app, "no waits: record -e offcpu, runq or wall has them");
+	str_deinit(&text);
+}
+
+/* Of the selected function, or reason; of all waits where none is. */
+static void show_wakers(struct app *app, enum action action)
+{
+	(void)action;
+	const struct profile named = profile_with_names(app->model);
+	uint32_t function = app_function(app);
+	CLEANUP_FREE bool *is_chosen = NULL;
+	struct str text = {0};
+	if (function) {
+		const char *name = model_function(app->model, function)->name;
+		is_chosen = mem_zalloc_array(named.functions.len, sizeof(*is_chosen));
+		for (size_t i = 0; i < named.functions.len; i++)
+			is_chosen[i] = app->model->names->groups[i] == function;
+		str_printf(&text, "# waits of %s\n", name);
+	}
+	if (waker_list_put(&named, is_chosen, &text))
+		overlay_open_text(&app->overlay, "Who ended waits", &text);
+	else
+		app_say(app, "no wakers: record -e offcpu --wakers has them");
 	str_deinit(&text);
 }
 
@@ -481,6 +510,7 @@ static const struct action_row {
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
 	{ACTION_INFO, ACTION_INFO, true, show_info},
 	{ACTION_WAITS, ACTION_WAITS, true, show_waits},
+	{ACTION_WAKERS, ACTION_WAKERS, true, show_wakers},
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},
 	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},
 	{ACTION_NO_NATIVE, ACTION_NO_NATIVE, false, hide_native},

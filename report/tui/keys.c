@@ -75,6 +75,7 @@ const struct key_row key_rows[] = {
 	{{'S'}, ACTION_NO_NATIVE, "S", "no native",
 		"hide native frames below those of scripts, or show them", NULL},
 	{{'W'}, ACTION_WAITS, "W", "waits", "the longest waits of the recording", NULL},
+	{{'Z'}, ACTION_WAKERS, "Z", "wakers", "who ended the waits of what is selected", NULL},
 	{{'w'}, ACTION_WHOLE_NAME, "w", "name", "the whole name of what is selected", NULL},
 	{{'y'}, ACTION_COPY, "y", "copy", "copy the name (OSC 52)", NULL},
 	{{'P'}, ACTION_PRINT, "P", "write", "write this view to a file", NULL},

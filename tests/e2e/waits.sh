@@ -183,6 +183,12 @@ test_wakers() {
 	"$EBPROF" report --stdio --event offcpu -s reason --hide-reason sleep,pipe >report || fail "report --hide-reason"
 	! grep -qE ' (sleep|pipe)$' report && grep -q ' futex$' report || fail "not hidden: $(cat report)"
 	"$EBPROF" convert --pprof --event offcpu -o p.pb.gz 2>/dev/null && gzip -dc p.pb.gz | grep -qa waker || fail "pprof has no label"
+	begin xterm-256color 120 30
+	type_line "$EBPROF report --event offcpu"
+	wait_for 'wait: sleep' 'the waits'
+	keys Z
+	wait_for '[0-9.]+ ms +[0-9]+  waits:[0-9]+ +.*write_now_and_then|[0-9.]+ ms +[0-9]+  interrupt' 'who woke them'
+	keys Escape q
 	run "$EBPROF" record -e runq --wakers -- true
 	want_status 125 "runq --wakers"
 	run "$EBPROF" report --hide-reason slep

@@ -8,6 +8,7 @@
 #include "report/model/main_event.h"
 #include "report/model/slice.h"
 #include "report/write/longest_waits.h"
+#include "report/write/waker_list.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -202,5 +203,35 @@ TEST(waits_are_seen_as_long_as_they_last)
 	CHECK(longest_waits_put(profile, &text));
 	CHECK(strstr(str_text(&text), "    5.0 ms     0.004 s  x:1                     pipe "));
 	CHECK(strstr(str_text(&text), "# 1 sample stands for shorter waits"));
+	profile_destroy(profile);
+}
+
+/* Three waits: two that an interrupt ended, one whose waker is not known. */
+TEST(wakers_are_listed_by_what_was_waited_for_them)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	uint32_t event = waits_event(&waits, "offcpu");
+	struct layout_sample sample = {
+		.event = event,
+		.thread = waits.thread,
+		.user_stack = waits.user,
+	};
+	static const uint64_t lengths[] = {3000000, 2000000, 4000000};
+	for (int i = 0; i < 3; i++) {
+		sample.time_ns = waits.fixture.time_ns += 1000000;
+		sample.weight = sample.measured = lengths[i];
+		sample.waker = i < 2 ? LAYOUT_WAKER_INTERRUPT : 0;
+		writer_sample(waits.fixture.writer, &sample);
+	}
+	struct profile *profile = fixture_profile(&waits.fixture);
+	CLEANUP(str_deinit) struct str text = {0}, none = {0};
+	CHECK(waker_list_put(profile, NULL, &text));
+	const char *interrupt = strstr(str_text(&text), "    5.0 ms        2  interrupt ");
+	const char *unknown = strstr(str_text(&text), "    4.0 ms        1  unknown ");
+	CHECK(interrupt && unknown && interrupt < unknown);
+	CLEANUP_FREE bool *chosen = mem_zalloc_array(profile->functions.len, sizeof(*chosen));
+	CHECK(waker_list_put(profile, chosen, &none));
+	CHECK(strstr(str_text(&none), "# no waits"));
 	profile_destroy(profile);
 }
