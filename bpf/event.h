@@ -583,12 +583,12 @@ struct event_config {
  * or from a little below.
  */
 struct event_snapshot {
-	unsigned int type;      /* EVENT_SNAPSHOT */
-	unsigned char is_exact; /* ip is that of an interrupted instruction */
-	unsigned char found;    /* enum unwind_found: how this frame was */
-	unsigned char is_shown; /* it is the last of the stack's frames; its caller is next */
-	unsigned char zero[1];
-	unsigned long long hash;       /* of its struct event_stack, which comes first */
+	unsigned int type;         /* EVENT_SNAPSHOT */
+	unsigned char is_exact;    /* ip is that of an interrupted instruction */
+	unsigned char found;       /* enum unwind_found: how this frame was */
+	unsigned char is_shown;    /* it is the last of the stack's frames; its caller is next */
+	unsigned char is_uncopied; /* no chunks follow: the task sleeps, and has its stack still */
+	unsigned long long hash;   /* of its struct event_stack, which comes first */
 	unsigned long long code_space; /* of struct code_key, for code of no file */
 	unsigned long long code[2];    /* that stands at ip; 0: it cannot be read */
 	struct unwind_registers registers;

@@ -91,6 +91,7 @@ static __always_inline void send_snapshot(
 	snapshot->is_exact = walk->is_exact;
 	snapshot->found = walk->found;
 	snapshot->is_shown = walk->is_shown;
+	snapshot->is_uncopied = false;
 	snapshot->hash = hash;
 	snapshot->code_space = code_space;
 	if (bpf_probe_read_user(snapshot->code, sizeof(snapshot->code), (const void *)regs->ip))

@@ -5,7 +5,7 @@
  * are samples, since none of the short ones is chosen at this moment more than at another.
  *
  * Before Linux 5.18 the memory of another task cannot be read here: then the snapshot has registers
- * and no stack, and what the recorder makes of it is the leaf, and a stack that is cut there.
+ * and no stack, and the recorder reads that from the process.
  *
  * At the end of a file tasks go on meanwhile. on_division() marks all waits with what there was of
  * them when the file ended; then on_sleeper() makes samples of that. A wait that is over in between
@@ -179,6 +179,7 @@ static __always_inline bool send_user_of_sleeper(
 	snapshot->is_exact = true;
 	snapshot->found = UNWIND_FOUND_BY_RULE;
 	snapshot->is_shown = false;
+	snapshot->is_uncopied = !can_copy;
 	snapshot->hash = hash;
 	snapshot->code_space = image_space(sample);
 	if (!can_copy || bpf_copy_from_user_task(snapshot->code, sizeof(snapshot->code),

@@ -15,6 +15,7 @@ enum {
 	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
 	MAX_CALLS_FOLLOWED = 32,   /* of one frame: code may be made to have many */
 	STACK_MAX_BYTES = 64 << 20,
+	RED_ZONE_BYTES = 128,   /* below the stack pointer */
 	SCAN_MAX_WORDS = 4096,  /* of stack */
 	CALLER_MAX_WORDS = 128, /* ... of a frame whose caller's call is looked for */
 	SCAN_MAX_DEPTH = 256,
@@ -121,9 +122,14 @@ static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *byt
 
 /* ---- stacks ---- */
 
+/* Of what was copied: what lies there is read from the process. */
 static bool is_behind_snapshot(const struct snapshot *snapshot, uint64_t address)
 {
 	uint64_t at = address - snapshot->stack_address;
+	if (snapshot->is_uncopied) {
+		uint64_t lowest = snapshot->registers.reg[UNWIND_SP] - RED_ZONE_BYTES;
+		return address - lowest < STACK_MAX_BYTES;
+	}
 	return snapshot->stack.len && at >= snapshot->stack.len && at < STACK_MAX_BYTES;
 }
 

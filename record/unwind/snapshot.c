@@ -56,6 +56,7 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 	snapshot->has_registers = true;
 	snapshot->is_exact = event->is_exact;
 	snapshot->is_shown = event->is_shown;
+	snapshot->is_uncopied = event->is_uncopied;
 	snapshot->found = event->found & (UNWIND_FOUND_KINDS - 1);
 	snapshot->registers = event->registers;
 	snapshot->code_space = event->code_space;

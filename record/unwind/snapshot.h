@@ -23,6 +23,7 @@ struct snapshot {
 	bool has_registers;   /* else the ring had no room for the rest */
 	bool is_exact;
 	bool is_shown;           /* the frame at which it begins is the last of `frames` */
+	bool is_uncopied;        /* the stack is in the process, which sleeps; not in `stack` */
 	enum unwind_found found; /* how the frame at which it begins was */
 	uint64_t code_space;     /* see struct code_key */
 	uint64_t code[2];        /* at registers.ip; 0: it could not be read */
