@@ -173,7 +173,7 @@ TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	zsh fish libdevel-nytprof-perl \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
-	chromium valgrind libjemalloc2 libtcmalloc-minimal4 libxml2-utils cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
+	chromium valgrind libjemalloc2 libtcmalloc-minimal4 libxml2-utils lintian cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
 	$(if $(shell command -v javac),,default-jdk-headless)
 KERNEL_TEST_PACKAGES := $(if $(CROSS),qemu-system-arm,qemu-system-x86) busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h lzma.h ncurses.h libiberty/demangle.h
@@ -528,6 +528,19 @@ uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/ebprof $(SERVICE) $(BASH_SCRIPT) $(ZSH_SCRIPT) $(FISH_SCRIPT) \
 		$(foreach page,$(MAN_PAGES),$(call man_target,$(page)))
 
+version:
+	@echo $(VERSION)
+
+deb: $(O)/ebprof ## a Debian package for this system, checked by lintian where that is installed
+	@deb=$$(.github/release/make_deb.sh $(O) $(VERSION) $(O)/deb) && echo "$$deb" && \
+		{ ! command -v lintian >/dev/null || lintian --allow-root --fail-on error,warning "$$deb"; }
+
+release: deps ## what a release holds, in $(O)/release: static programs of both machines, package, manual, checksums
+	@$(MAKE)
+	@$(MAKE) STATIC=1 O=build-static build-static/ebprof
+	@$(MAKE) ARCH=arm64 STATIC=1
+	@.github/release/make_release.sh $(VERSION) $(O)/release
+
 pictures: $(O)/ebprof ## the pictures of the README, from a recording (root, tmux, chromium, node)
 	@.github/pictures/make_pictures.sh $(O)/ebprof
 
@@ -550,6 +563,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-soak check-symbols clean demo deps \
+.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-soak check-symbols clean deb demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE
