@@ -34,22 +34,44 @@ struct report_options {
 	bool shows_samples; /* they always are */
 	struct table_options table;
 	VEC(char *) label_keys; /* that its columns name: owned */
+	enum text_field fields[TEXT_FIELDS];
+	size_t nr_fields; /* 0: the usual ones */
 	struct debug_dirs source_dirs;
 	struct select_options select;
 };
 
+/* Name, column, is_alias: of all columns, and of other words for some. */
+#define COLUMN_WORDS(X) \
+	COLUMNS(COLUMN_WORD) \
+	X("symbol", COLUMN_SYM) \
+	X("thread", COLUMN_TID) X("process", COLUMN_PID) X("command", COLUMN_COMM)
+#define COLUMN_WORD(column, name, title, is_of_frame, is_number) {name, column, false},
+#define ALIAS(name, column)                                      {name, column, true},
+
 static const struct opt_word columns[] = {
-#define X(column, name, title, is_of_frame, is_number) {name, column, false},
-	COLUMNS(X)
-#undef X
-		{"symbol", COLUMN_SYM, true},
-	{"thread", COLUMN_TID, true},
-	{"process", COLUMN_PID, true},
-	{"command", COLUMN_COMM, true},
+	COLUMN_WORDS(ALIAS)
 	/* perf's words for what stands in each row */
 	{"overhead", COLUMN_COUNT, true},
 	{"overhead_children", COLUMN_COUNT, true},
 	{"sample", COLUMN_COUNT, true},
+	{0},
+};
+
+enum {
+	FIRST_FIELD = COLUMN_COUNT + 1, /* numbers of enum text_field from here on */
+};
+
+static const struct opt_word fields[] = {
+	{"self", FIRST_FIELD + TEXT_FIELD_SELF, false},
+	{"total", FIRST_FIELD + TEXT_FIELD_TOTAL, false},
+	{"samples", FIRST_FIELD + TEXT_FIELD_SAMPLES, false},
+	{"value", FIRST_FIELD + TEXT_FIELD_VALUE, false},
+	COLUMN_WORDS(ALIAS)
+	/* perf's */
+	{"overhead", FIRST_FIELD + TEXT_FIELD_SELF, true},
+	{"overhead_children", FIRST_FIELD + TEXT_FIELD_TOTAL, true},
+	{"sample", FIRST_FIELD + TEXT_FIELD_SAMPLES, true},
+	{"period", FIRST_FIELD + TEXT_FIELD_VALUE, true},
 	{0},
 };
 
@@ -58,6 +80,15 @@ static bool is_column(
 {
 	const char *other = table->label_keys[index];
 	return table->columns[index] == column && !key == !other && (!key || !strcmp(key, other));
+}
+
+static struct err *add_field(struct report_options *options, enum text_field field)
+{
+	for (size_t i = 0; i < options->nr_fields; i++)
+		if (options->fields[i] == field)
+			return err_new(ERR_USAGE, "a field is given twice");
+	options->fields[options->nr_fields++] = field;
+	return NULL;
 }
 
 /* A key of labels, or one of the words. */
@@ -73,6 +104,8 @@ static struct err *cmd_report_add_column(
 		try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
 		return NULL;
+	if (column >= FIRST_FIELD)
+		return add_field(options, (enum text_field)(column - FIRST_FIELD));
 	for (size_t i = 0; i < table->nr_columns; i++)
 		if (is_column(table, i, (enum column)column, key))
 			return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
@@ -85,20 +118,37 @@ static struct err *cmd_report_add_column(
 	return NULL;
 }
 
+static struct err *cmd_report_add_columns(
+	const struct opt *row, const char *text, struct report_options *options)
+{
+	options->table.nr_columns = 0;
+	memset(options->table.label_keys, 0, sizeof(options->table.label_keys));
+	for (size_t len = strcspn(text, ",");; text += len + 1, len = strcspn(text, ",")) {
+		try(cmd_report_add_column(row, text, len, options));
+		if (!text[len])
+			return NULL;
+	}
+}
+
 static struct err *parse_sort(const struct opt *row, const char *text, void *member)
 {
 	struct report_options *options = member;
-	struct table_options *table = &options->table;
-	const char *rest = text;
-	table->nr_columns = 0;
-	memset(table->label_keys, 0, sizeof(table->label_keys));
-	for (size_t len = strcspn(rest, ",");; rest += len + 1, len = strcspn(rest, ",")) {
-		try(cmd_report_add_column(row, rest, len, options));
-		if (!rest[len])
-			break;
-	}
-	options->chooses_columns = table->nr_columns && !opt_is_standard(row, text);
-	return table->nr_columns ? NULL : parse_sort(row, row->standard, member);
+	try(cmd_report_add_columns(row, text, options));
+	options->chooses_columns = options->table.nr_columns && !opt_is_standard(row, text);
+	return options->table.nr_columns ? NULL : parse_sort(row, row->standard, member);
+}
+
+/* Columns among them replace those of --sort. */
+static struct err *parse_fields(const struct opt *row, const char *text, void *member)
+{
+	struct report_options *options = member;
+	struct table_options before = options->table;
+	options->nr_fields = 0;
+	try(cmd_report_add_columns(row, text, options));
+	if (!options->table.nr_columns)
+		options->table = before;
+	options->chooses_columns = true;
+	return NULL;
 }
 
 static struct err *parse_percent_limit(const struct opt *row, const char *text, void *member)
@@ -118,6 +168,8 @@ static const struct opt rows[] = {
 	{"sort", 's', "COLUMN[,..]", parse_sort, 0,
 		.help = "*; reason, waker of waits; trace, span, namespace; label:KEY",
 		.standard = "dso,sym", .words = columns, .group = "What is shown"},
+	{"fields", 'F', "FIELD[,..]", parse_fields, 0,
+		.help = "numbers in front, and columns as of -s: *; as text", .words = fields},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
 		.help = "order by total instead of self"},
 	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total),
@@ -156,8 +208,6 @@ static const struct opt rows[] = {
 
 static const struct opt_foreign foreign[] = {
 	{"--gtk", "there is no window: the terminal interface is the default"},
-	{"-F", "columns are chosen with -s"},
-	{"--fields", "columns are chosen with -s"},
 	{"-p", "to choose a process: --pid"},
 	{"-t", "to choose a thread: --tid"},
 	{"-T", "-s tid shows threads one by one"},
@@ -242,9 +292,12 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.max_bytes = options->max_tree_bytes,
 		.columns = console_columns(),
 		.shows_most = !options->limits_percent,
+		.nr_fields = options->nr_fields,
+		.event = event,
 		.filter = &filter,
 		.is_empty = !all_samples,
 	};
+	memcpy(text.fields, options->fields, sizeof(text.fields));
 	if (options->shows_waits) {
 		if (!longest_waits_put(profile, out))
 			str_puts(out, "# no waits: record -e offcpu, runq or wall has them\n");

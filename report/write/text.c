@@ -307,14 +307,82 @@ static void put_padded(struct str *out, const char *text, size_t len, size_t wid
 		str_pad(out, ' ', pad);
 }
 
+/* ---- numbers in front of the columns ---- */
+
+static const struct field_info {
+	const char *title;
+	unsigned width;
+} field_infos[TEXT_FIELDS] = {
+	[TEXT_FIELD_SELF] = {"self", 8},
+	[TEXT_FIELD_TOTAL] = {"total", 8},
+	[TEXT_FIELD_SAMPLES] = {"samples", 9},
+	[TEXT_FIELD_VALUE] = {"value", 9},
+};
+
+static const enum text_field usual_fields[] = {
+	TEXT_FIELD_SELF, TEXT_FIELD_TOTAL, TEXT_FIELD_SAMPLES};
+
+static const enum text_field *fields_of(const struct text_options *options, size_t *count)
+{
+	*count = options->nr_fields ? options->nr_fields
+				    : sizeof(usual_fields) / sizeof(*usual_fields);
+	return options->nr_fields ? options->fields : usual_fields;
+}
+
+static void put_field(const struct profile *profile, const struct table *table,
+	const struct table_row *row, enum text_field field, const struct text_options *options,
+	struct str *out)
+{
+	switch (field) {
+	case TEXT_FIELD_SELF:
+		str_printf(out, "%.2f%%", profile_percent(row->self, table->total));
+		break;
+	case TEXT_FIELD_TOTAL:
+		str_printf(out, "%.2f%%", profile_percent(row->total, table->total));
+		break;
+	case TEXT_FIELD_SAMPLES:
+		str_printf(out, "%llu", (unsigned long long)row->self_samples);
+		break;
+	case TEXT_FIELD_VALUE:
+		event_value_put(&profile->events.data[options->event], row->self, true, out);
+		break;
+	case TEXT_FIELDS:
+		break;
+	}
+}
+
+/* Of a row, or of NULL their titles, behind the # of a comment. */
+static void put_fields(const struct profile *profile, const struct table *table,
+	const struct table_row *row, const struct text_options *options, struct str *out)
+{
+	size_t count;
+	const enum text_field *fields = fields_of(options, &count);
+	CLEANUP(str_deinit) struct str cell = {0};
+	for (size_t i = 0; i < count; i++) {
+		const struct field_info *info = &field_infos[fields[i]];
+		size_t width = info->width - (!row && !i);
+		str_truncate(&cell, 0);
+		if (row)
+			put_field(profile, table, row, fields[i], options, &cell);
+		else
+			str_puts(&cell, info->title);
+		if (i || !row)
+			str_putc(out, i ? ' ' : '#');
+		str_pad(out, ' ', cell.len < width ? width - cell.len : 0);
+		str_write(out, cell.data, cell.len);
+	}
+}
+
+/* ---- rows ---- */
+
 static void text_put_row(const struct profile *profile, const struct table *table,
 	const struct table_row *row, const struct table_options *options, const size_t *widths,
-	unsigned columns, struct str *out)
+	const struct text_options *text_options, struct str *out)
 {
 	CLEANUP(str_deinit) struct str cell = {0};
+	unsigned columns = text_options->columns;
 	size_t line = out->len;
-	str_printf(out, "%7.2f%% %7.2f%% %9llu", profile_percent(row->self, table->total),
-		profile_percent(row->total, table->total), (unsigned long long)row->self_samples);
+	put_fields(profile, table, row, text_options, out);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
 		bool is_last = c + 1 == options->nr_columns;
@@ -385,7 +453,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	size_t shown = count_shown(table, table_options, options);
 	size_t widths[TABLE_MAX_COLUMNS] = {0};
 	text_measure(profile, table, shown, table_options, widths);
-	str_printf(out, "#%7s %8s %9s", "self", "total", "samples");
+	put_fields(profile, table, NULL, options, out);
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
 		size_t width = c + 1 < table_options->nr_columns ? widths[c] : 0;
@@ -401,8 +469,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 			continue;
 		wanted++;
 		if (i < shown)
-			text_put_row(
-				profile, table, row, table_options, widths, options->columns, out);
+			text_put_row(profile, table, row, table_options, widths, options, out);
 	}
 	if (!wanted)
 		str_puts(out, say_none(options));

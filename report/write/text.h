@@ -7,6 +7,15 @@
 #include "report/analyse/table.h"
 #include "report/model/main_event.h"
 
+/* What stands in front of a row's columns. */
+enum text_field {
+	TEXT_FIELD_SELF,  /* percent of all */
+	TEXT_FIELD_TOTAL, /* likewise */
+	TEXT_FIELD_SAMPLES,
+	TEXT_FIELD_VALUE, /* of self, as the event counts: "1.23 s" */
+	TEXT_FIELDS,
+};
+
 struct text_options {
 	double percent_limit; /* rows and branches below are left out, and counted */
 	uint32_t max_depth;   /* of the tree; 0: no limit */
@@ -15,7 +24,10 @@ struct text_options {
 	 * line. 0: text for programs, with whole names. */
 	unsigned columns;
 	bool shows_most; /* rows below the limit, too, until they are most of the time */
-	const struct filter *filter; /* of rows, by dso and symbol */
+	enum text_field fields[TEXT_FIELDS]; /* of tables, in this order; */
+	size_t nr_fields;                    /* 0: percents and samples */
+	uint32_t event;                      /* whose values they are */
+	const struct filter *filter;         /* of rows, by dso and symbol */
 	bool use_color;
 	bool is_empty; /* the recording has no samples: no filter is to blame */
 };

@@ -71,6 +71,25 @@ TEST(the_table_tells_functions_of_scripts_apart)
 	profile_destroy(profile);
 }
 
+TEST(numbers_in_front_are_chosen)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	struct table_options options = {.columns = {COLUMN_COMM}, .nr_columns = 1};
+	struct table table;
+	table_init(&table, profile, &options);
+	struct filter filter = {0};
+	text_put_table(profile, &table, &options,
+		&(struct text_options){.filter = &filter,
+			.fields = {TEXT_FIELD_VALUE, TEXT_FIELD_SAMPLES},
+			.nr_fields = 2},
+		&text);
+	table_deinit(&table);
+	CHECK_STR(str_text(&text), "#   value   samples  comm\n"
+				   "  8000000         8  app\n");
+	profile_destroy(profile);
+}
+
 TEST(what_is_left_out_is_added_up)
 {
 	struct profile *profile = namesakes();
