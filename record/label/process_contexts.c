@@ -11,6 +11,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/fd.h"
+#include "record/host/target_file.h"
 #include "record/label/thread_symbol.h"
 
 enum {
@@ -42,6 +43,7 @@ struct look {
 
 /* Files by what tells them apart, with what was found in them. */
 struct known_files {
+	struct target_files *rules; /* which of them may be opened */
 	struct strtab keys;
 	VEC(struct thread_symbol) symbols;
 };
@@ -105,14 +107,12 @@ static bool find_load_base(int fd, const struct maps_line *line, uint64_t *ret)
 	return is_found;
 }
 
-static struct thread_symbol symbol_of_file(struct known_files *known, int fd)
+static struct thread_symbol symbol_of_file(
+	struct known_files *known, int fd, const struct stat *file)
 {
-	struct stat file;
 	uint32_t number;
-	if (fstat(fd, &file) || !S_ISREG(file.st_mode))
-		return (struct thread_symbol){0};
-	uint64_t key[] = {file.st_dev, file.st_ino, (uint64_t)file.st_size,
-		(uint64_t)file.st_mtim.tv_sec, (uint64_t)file.st_mtim.tv_nsec};
+	uint64_t key[] = {file->st_dev, file->st_ino, (uint64_t)file->st_size,
+		(uint64_t)file->st_mtim.tv_sec, (uint64_t)file->st_mtim.tv_nsec};
 	if (strtab_find(&known->keys, (const char *)key, sizeof(key), &number))
 		return known->symbols.data[number];
 	if (known->symbols.len >= MAX_KNOWN_FILES) {
@@ -159,15 +159,13 @@ static bool read_slot(
 static void look_at_file(struct maps_walk *walk, const struct maps_line *line)
 {
 	struct look *look = &walk->look;
-	char path[4096 + 32];
+	struct stat file;
 	uint64_t base = 0;
-	if (snprintf(path, sizeof(path), "/proc/%u/root%s", walk->pid, line->path) >=
-		(int)sizeof(path))
-		return;
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	CLEANUP_FD int fd = target_file_open_mapped(
+		walk->known->rules, walk->pid, line->start, line->end, &file);
 	if (fd < 0)
 		return;
-	struct thread_symbol symbol = symbol_of_file(walk->known, fd);
+	struct thread_symbol symbol = symbol_of_file(walk->known, fd, &file);
 	if (symbol.kind == THREAD_SYMBOL_NONE)
 		return;
 	look->is_unknown = true;
@@ -227,6 +225,8 @@ static void look_at_process(void **kept, const void *request, size_t len, struct
 	if (!*kept)
 		*kept = mem_zalloc(sizeof(struct known_files));
 	walk.known = *kept;
+	if (!walk.known->rules)
+		walk.known->rules = target_files_create(false);
 	snprintf(path, sizeof(path), "/proc/%u/maps", walk.pid);
 	FILE *maps = fopen(path, "re");
 	snprintf(path, sizeof(path), "/proc/%u/mem", walk.pid);
