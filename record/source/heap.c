@@ -16,6 +16,7 @@
 #include "record/event/heap_preload.h"
 #include "record/event/point_weight.h"
 #include "record/host/proc.h"
+#include "record/host/target_file.h"
 #include "record/host/uprobe.h"
 #include "record/host/uprobe_trial.h"
 #include "record/source/event_tally.h"
@@ -62,6 +63,7 @@ struct heap_state {
 
 struct heap_process {
 	struct heap_state *state;
+	struct target_files *rules; /* which of its files may be opened */
 	uint32_t pid;
 	const struct proc_mapping *mapping;
 };
@@ -150,13 +152,12 @@ static void add_heap_file_at(void *context, const char *path)
 static bool add_heap_mapping(void *context, const struct proc_mapping *mapping)
 {
 	struct heap_process *process = context;
-	char path[96];
+	struct stat file;
 	if (*mapping->path != '/')
 		return true;
 	process->mapping = mapping;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", process->pid,
-		(unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = target_file_open_mapped(
+		process->rules, process->pid, mapping->start, mapping->end, &file);
 	if (fd >= 0)
 		add_heap_file(process->state, mapping->path, fd, process);
 	return true;
@@ -186,8 +187,11 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 		program_files_each(options->argv[0], add_heap_file_at, state);
 	for (size_t i = 0; i < options->nr_pids; i++) {
 		vec_push(&state->pids, options->pids[i]);
-		struct heap_process process = {state, options->pids[i], NULL};
+		struct heap_process process = {.state = state,
+			.rules = target_files_create(false),
+			.pid = options->pids[i]};
 		proc_each_mapping(options->pids[i], NULL, add_heap_mapping, &process);
+		target_files_destroy(process.rules);
 		if (kill((pid_t)options->pids[i], 0) && errno == ESRCH)
 			return err_new(ERR_USAGE, "there is no process %u", options->pids[i]);
 	}
