@@ -329,7 +329,7 @@ static const enum text_field *fields_of(const struct text_options *options, size
 	return options->nr_fields ? options->fields : usual_fields;
 }
 
-static void put_field(const struct profile *profile, const struct table *table,
+static void text_put_field(const struct profile *profile, const struct table *table,
 	const struct table_row *row, enum text_field field, const struct text_options *options,
 	struct str *out)
 {
@@ -352,7 +352,7 @@ static void put_field(const struct profile *profile, const struct table *table,
 }
 
 /* Of a row, or of NULL their titles, behind the # of a comment. */
-static void put_fields(const struct profile *profile, const struct table *table,
+static void text_put_fields(const struct profile *profile, const struct table *table,
 	const struct table_row *row, const struct text_options *options, struct str *out)
 {
 	size_t count;
@@ -363,7 +363,7 @@ static void put_fields(const struct profile *profile, const struct table *table,
 		size_t width = info->width - (!row && !i);
 		str_truncate(&cell, 0);
 		if (row)
-			put_field(profile, table, row, fields[i], options, &cell);
+			text_put_field(profile, table, row, fields[i], options, &cell);
 		else
 			str_puts(&cell, info->title);
 		if (i || !row)
@@ -382,7 +382,7 @@ static void text_put_row(const struct profile *profile, const struct table *tabl
 	CLEANUP(str_deinit) struct str cell = {0};
 	unsigned columns = text_options->columns;
 	size_t line = out->len;
-	put_fields(profile, table, row, text_options, out);
+	text_put_fields(profile, table, row, text_options, out);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
 		bool is_last = c + 1 == options->nr_columns;
@@ -453,7 +453,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	size_t shown = count_shown(table, table_options, options);
 	size_t widths[TABLE_MAX_COLUMNS] = {0};
 	text_measure(profile, table, shown, table_options, widths);
-	put_fields(profile, table, NULL, options, out);
+	text_put_fields(profile, table, NULL, options, out);
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
 		size_t width = c + 1 < table_options->nr_columns ? widths[c] : 0;

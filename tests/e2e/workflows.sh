@@ -65,7 +65,7 @@ test_debian_package() {
 	local objects deb
 	objects=$(dirname "$EBPROF")
 	[[ -z ${SAN-} ]] || skip "a build with sanitizers is not packaged"
-	deb=$(cd "$here/../.." && .github/release/make_deb.sh "$objects" 1.2.3 "$OLDPWD/deb" 2>err) || fail "$(tail -n 2 err)"
+	deb=$(cd "$here/../.." && .github/release/make_deb.sh "$objects" 1.2.3 "$OLDPWD/deb" 2>"$OLDPWD/err") || fail "$(tail -n 2 err)"
 	dpkg-deb -x "$deb" root
 	[[ $(root/usr/bin/ebprof --version) == "$("$EBPROF" --version)" ]] || fail "it does not run"
 	[[ -e root/usr/share/man/man1/ebprof-record.1.gz && -e root/usr/lib/systemd/system/ebprof.service ]] ||
