@@ -25,15 +25,17 @@ enum {
 
 __attribute__((noinline)) static void touch_pages(volatile char *at, long pages)
 {
+	long page = sysconf(_SC_PAGESIZE);
 	for (long i = 0; i < pages; i++)
-		at[i * 4096] = 1;
+		at[i * page] = 1;
 }
 
 static void *map_pages(long pages)
 {
-	void *at = mmap(NULL, (size_t)pages * 4096, PROT_READ | PROT_WRITE,
+	size_t bytes = (size_t)(pages * sysconf(_SC_PAGESIZE));
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	madvise(at, (size_t)pages * 4096, MADV_NOHUGEPAGE);
+	madvise(at, bytes, MADV_NOHUGEPAGE);
 	return at;
 }
 
