@@ -68,7 +68,7 @@ static void get_stack(struct bytes_cursor *record, struct perf_sample *sample)
 	if (!room)
 		return;
 	sample->stack = bytes_get(record, room);
-	sample->stack_bytes = bytes_get_u64(record); /* what of it was filled */
+	sample->stack_bytes = bytes_get_u64(record); /* of those, how many perf filled */
 	if (sample->stack_bytes > room)
 		sample->stack_bytes = room;
 }

@@ -19,7 +19,7 @@ static void close_descriptors(const int *fds, size_t count)
 }
 
 /*
- * Once the parent has closed them, which its end of the pipe tells: who closes last waits. All
+ * Once the parent has closed them, which its end of the pipe tells: the last close waits. All
  * others go first: some process may wait for the end of a pipe. Nothing is called that may need a
  * lock which a thread of the parent's held.
  */

@@ -48,7 +48,7 @@ void process_labels_init(struct process_labels *labels);
 /* To be called while the recorder is small. ERR_FORMAT, ERR_IO of the file of labels. */
 struct err *process_labels_begin(
 	struct process_labels *labels, const struct process_label_options *options) ERR_MUST_CHECK;
-/* Who is told where threads publish what they work at; before the first sample. */
+/* The callback that learns where threads publish their context; set before the first sample. */
 void process_labels_on_context(struct process_labels *labels, thread_context_fn *fn, void *context);
 void process_labels_deinit(struct process_labels *labels);
 
