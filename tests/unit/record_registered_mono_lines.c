@@ -1,4 +1,5 @@
-/* Mono's sequence points. What is read of processes tests/e2e/mono.sh shows. */
+/* Mono's sequence points. What is read of processes and found by clr_source.c tests/e2e/mono.sh
+ * shows. */
 #include "record/generated/registered_mono_lines.h"
 
 #include <string.h>

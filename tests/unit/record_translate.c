@@ -570,7 +570,7 @@ TEST(too_much_does_not_wait)
 	teardown(&fixture);
 }
 
-/* ---- labels ---- */
+/* ---- labels: sample_labels.c, as translate.c asks it ---- */
 
 static void push_labels(struct fixture *fixture, uint64_t hash, uint64_t time_ns, uint8_t source,
 	uint8_t kind, uint64_t value)

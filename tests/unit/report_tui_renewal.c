@@ -1,3 +1,4 @@
+/* A screen over a recording that goes on: renewal.c, and app_renewal.c behind app_renew(). */
 #include "report/tui/renewal.h"
 
 #include <string.h>
