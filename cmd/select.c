@@ -176,8 +176,11 @@ static void select_put_container(const struct profile *profile, size_t index, st
 	enum {
 		SHORT_ID = 12 /* as others show it */
 	};
-	const char *id = profile->processes.data[index].container;
-	str_write(out, id, strnlen(id, SHORT_ID));
+	const struct profile_process *process = &profile->processes.data[index];
+	if (process->container_name[0])
+		str_puts(out, process->container_name);
+	else
+		str_write(out, process->container, strnlen(process->container, SHORT_ID));
 }
 
 static void put_cgroup(const struct profile *profile, size_t index, struct str *out)

@@ -36,7 +36,8 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 			.help = "only these functions"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
 			.help = "only where a script of this language runs: python ..."}, \
-		{"container", 0, "ID[,..]", select_parse_words, offsetof(type, member.containers), \
+		{"container", 0, "NAME|ID[,..]", select_parse_words, \
+			offsetof(type, member.containers), \
 			.help = "only these containers, units, pods or cgroups: /system.slice"}, \
 		{"label", 0, "KEY[=VALUE]", select_parse_label, offsetof(type, member.labels), \
 			.help = "only samples with this label; repeatable"}, \

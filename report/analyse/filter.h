@@ -23,10 +23,10 @@ struct filter_numbers {
 
 struct filter {
 	struct filter_strings comms;
-	struct filter_strings events; /* their names, or what comes behind the last colons */
-	struct filter_strings
-		containers; /* an ID or its beginning, a unit, a pod, a cgroup or one above */
-	struct filter_strings languages; /* the stack has a frame of one: "python" */
+	struct filter_strings events;     /* their names, or what comes behind the last colons */
+	struct filter_strings containers; /* a name, an ID or its beginning, a unit, a pod, a cgroup
+					     or one above */
+	struct filter_strings languages;  /* the stack has a frame of one: "python" */
 	/* "KEY=VALUE" or "KEY": of each key one is to be met */
 	struct filter_strings labels;
 	struct filter_numbers pids, tids, cpus;

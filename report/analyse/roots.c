@@ -89,7 +89,7 @@ static void roots_put_name(const struct planter *planter, uint32_t root,
 		str_puts(out, process->unit);
 		break;
 	case ROOT_POD:
-		str_puts(out, process->pod);
+		str_puts(out, scope_pod(process));
 		break;
 	case ROOT_CPU:
 		str_printf(out, "CPU:%u", sample->cpu);

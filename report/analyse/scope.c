@@ -107,7 +107,33 @@ static bool *all_allowed(size_t count)
 
 const char *scope_container(const struct profile_process *process)
 {
+	if (process->container_name[0])
+		return process->container_name;
 	return process->container[0] ? process->container : process->cgroup;
+}
+
+bool scope_is_in_container(const struct profile_process *process, const char *text)
+{
+	return strcmp(scope_container(process), text) == 0 ||
+	       (process->container[0] && strcmp(process->container, text) == 0);
+}
+
+const char *scope_pod(const struct profile_process *process)
+{
+	return process->pod_name[0] ? process->pod_name : process->pod;
+}
+
+/* "web" is also meant by itself where others have the name, and ends the name of a pod's. */
+static bool is_group_called(const char *name, const char *text)
+{
+	size_t len = strlen(text);
+	for (const char *at = name; *at; at++) {
+		bool is_begin = at == name || at[-1] == '/';
+		if (is_begin && strncmp(at, text, len) == 0 &&
+			(!at[len] || strncmp(at + len, " (", 2) == 0))
+			return true;
+	}
+	return false;
 }
 
 /* Of its ID at least as much is wanted as others show of it. */
@@ -122,7 +148,9 @@ bool scope_is_within(const struct profile_process *process, const char *text)
 		       (text[len - 1] == '/' || !process->cgroup[len] ||
 			       process->cgroup[len] == '/');
 	bool is_named = strcmp(process->container, text) == 0 || strcmp(process->unit, text) == 0 ||
-			strcmp(process->pod, text) == 0;
+			strcmp(process->pod, text) == 0 ||
+			is_group_called(process->container_name, text) ||
+			is_group_called(process->pod_name, text);
 	return (len && is_named) ||
 	       (len >= SHORT_ID && strncmp(process->container, text, len) == 0);
 }
@@ -153,7 +181,7 @@ static bool is_thread(const struct profile *profile, uint32_t index, const struc
 	case SCOPE_COMM:
 		return scope_is_called(thread, term->text);
 	case SCOPE_CONTAINER:
-		return strcmp(scope_container(process), term->text) == 0;
+		return scope_is_in_container(process, term->text);
 	default:
 		return scope_is_within(process, term->text);
 	}

@@ -32,8 +32,8 @@ enum scope_kind {
 	SCOPE_PID,       /* is of the process with the ID `number` */
 	SCOPE_COMM,      /* has the name `text` */
 	SCOPE_CONTAINER, /* runs in the container `text`, or the cgroup where there is none */
-	/* ... whose ID begins with `text`, in that unit or pod, or in the cgroup `text` or below it
-	 */
+	/* ... whose ID begins with `text`, or is called so, in that unit or pod, or in the cgroup
+	 * `text` or below it */
 	SCOPE_WITHIN,
 	/* The sample's labels: */
 	SCOPE_LABEL, /* have the key and value "KEY=VALUE", or the key "KEY", of `text` */
@@ -112,8 +112,15 @@ bool *scope_functions(const struct scope *scope, const struct profile *profile);
 void scope_span(const struct scope *scope, const struct profile *profile, uint64_t *from_ns,
 	uint64_t *to_ns);
 
-/* What a process runs in: its container, or its cgroup where there is none; "" for neither. */
+/*
+ * What a process runs in: its container, by name or else by ID, or its cgroup where there is none;
+ * "" for neither.
+ */
 const char *scope_container(const struct profile_process *process);
+/* Whether it runs in what scope_container() called so, be it by ID before the name was known. */
+bool scope_is_in_container(const struct profile_process *process, const char *text);
+/* Its pod, by name or else by UID; "": it runs in none. */
+const char *scope_pod(const struct profile_process *process);
 
 /* Whether a thread has that name, or one of which the kernel has this beginning only. */
 bool scope_is_called(const struct profile_thread *thread, const char *name);

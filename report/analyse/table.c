@@ -66,7 +66,7 @@ static void group_threads(struct builder *builder)
 		table_put_part(&key, builder->has[COLUMN_CONTAINER], scope_container(process));
 		table_put_part(&key, builder->has[COLUMN_CGROUP], process->cgroup);
 		table_put_part(&key, builder->has[COLUMN_UNIT], process->unit);
-		table_put_part(&key, builder->has[COLUMN_POD], process->pod);
+		table_put_part(&key, builder->has[COLUMN_POD], scope_pod(process));
 		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
 				    builder->has[COLUMN_TID]; /* whose numbers they are */
 		if (is_of_origin)

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "format/base/cgroup_path.h"
 #include "format/base/path.h"
 #include "format/file/reader.h"
 #include "format/file/thread_name.h"
 #include "report/load/code_versions.h"
 #include "report/load/event_sums.h"
+#include "report/load/group_names.h"
 #include "report/load/loading.h"
 #include "report/load/unwind/snapshots.h"
 #include "report/model/sample_order.h"
@@ -201,16 +201,6 @@ static void load_on_origin(void *context, uint32_t id, const struct layout_origi
 	put_at(&profile->origins, id, out);
 }
 
-/* What a cgroup's path names. */
-static const char *load_named_by(
-	struct profile *profile, const char *cgroup, void (*put)(const char *path, struct str *ret))
-{
-	CLEANUP(str_deinit) struct str name = {0};
-	put(cgroup, &name);
-	struct layout_text text = {str_text(&name), name.len};
-	return name.len ? load_copy_text(profile, &text) : "";
-}
-
 static void load_on_process(void *context, uint32_t id, const struct layout_process *process)
 {
 	struct profile *profile = profile_of(context);
@@ -219,8 +209,6 @@ static void load_on_process(void *context, uint32_t id, const struct layout_proc
 		.cgroup = load_string_at(profile, process->cgroup),
 		.container = load_string_at(profile, process->container),
 	};
-	out.unit = load_named_by(profile, out.cgroup, cgroup_put_unit);
-	out.pod = load_named_by(profile, out.cgroup, cgroup_put_pod);
 	out.info.exe = checked_object(profile, process->exe);
 	out.info.origin = checked_origin(profile, process->origin);
 	put_at(&profile->processes, id, out);
@@ -754,8 +742,7 @@ static void add_placeholders(struct loading *loading)
 	vec_push(&profile->events, (struct profile_event){.name = "samples", .unit = "count"});
 	vec_push(&profile->objects, (struct profile_object){.path = "", .name = ""});
 	vec_push(&profile->origins, (struct profile_origin){.name = ""});
-	vec_push(&profile->processes,
-		(struct profile_process){.cgroup = "", .container = "", .unit = "", .pod = ""});
+	vec_push(&profile->processes, (struct profile_process){.cgroup = "", .container = ""});
 	vec_push(&profile->threads, (struct profile_thread){.comm = PROFILE_DAMAGED});
 	vec_push(&profile->frames, (struct profile_frame){.offset = LAYOUT_TRUNCATED_UNKNOWN});
 	vec_push(&profile->labels, (struct profile_label){.key = "", .text = ""});
@@ -789,7 +776,7 @@ static void fill_holes(struct profile *profile)
 	}
 	vec_each(&profile->processes, process) {
 		if (!process->cgroup)
-			process->cgroup = process->container = process->unit = process->pod = "";
+			process->cgroup = process->container = "";
 	}
 	vec_each(&profile->labels, label) {
 		if (!label->key)
@@ -856,6 +843,7 @@ static void complete(struct loading *loading)
 	fill_holes(profile);
 	if (has_whole_names(profile))
 		take_whole_names(profile);
+	group_names_find(profile);
 	event_sums_find(profile);
 	find_programs(profile);
 	sum_counters(loading);

@@ -73,6 +73,8 @@ struct profile_process {
 	struct layout_process info;
 	const char *cgroup, *container;
 	const char *unit, *pod; /* that the cgroup's path names, see format/base/cgroup_path.h */
+	/* What the labels of its samples call them, "" where they do not. */
+	const char *container_name, *pod_name;
 };
 
 struct profile_thread {

@@ -166,7 +166,7 @@ const char *renewal_container(const struct renewal *renewal, const char *contain
 {
 	const struct profile *next = renewal->next->profile;
 	for (uint32_t i = 1; container && i < next->processes.len; i++)
-		if (strcmp(scope_container(&next->processes.data[i]), container) == 0)
+		if (scope_is_in_container(&next->processes.data[i], container))
 			return scope_container(&next->processes.data[i]);
 	return NULL;
 }

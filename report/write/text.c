@@ -190,7 +190,8 @@ static void text_put_container(const struct profile_process *process, struct str
 		SHORT_ID = 12
 	};
 	const char *text = scope_container(process);
-	str_put_escaped(out, text, process->container[0] ? strnlen(text, SHORT_ID) : strlen(text));
+	bool is_id = text == process->container;
+	str_put_escaped(out, text, is_id ? strnlen(text, SHORT_ID) : strlen(text));
 }
 
 /* Of all labels where the column has no key. */
@@ -260,7 +261,7 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 		put_foreign(out, process->unit[0] ? process->unit : "-");
 		break;
 	case COLUMN_POD:
-		put_foreign(out, process->pod[0] ? process->pod : "-");
+		put_foreign(out, scope_pod(process)[0] ? scope_pod(process) : "-");
 		break;
 	case COLUMN_ORIGIN:
 		put_foreign(out, profile_thread_origin(profile, row->thread));

@@ -146,7 +146,8 @@ test_names_of_containers() {
 	want_status 0 "a container by its name"
 	want_only $busy x.data
 	"$EBPROF" report --stdio -s container,label:container.name,label:container.image.name x.data >report
-	grep -qE "^ *100\.00% .* ${id:0:12}  web +nginx:1$" report || fail "$(cat report)"
+	grep -qE "^ *100\.00% .* web  +web +nginx:1$" report || fail "$(cat report)"
+	"$EBPROF" report --stdio --container web x.data | grep -q ' heavy' || fail "the name selects nothing"
 	run beside_docker "$EBPROF" record --container wep -o x.data --duration 0.3
 	grep -q 'no container "wep" runs here: is "web" meant?' err || fail "$(cat err)"
 	kill $busy

@@ -228,7 +228,7 @@ static size_t find_container(
 	for (size_t i = 0; i < rows->len; i++) {
 		const struct task *task = task_rows_task(rows, app, i);
 		if (task->kind == TASK_CONTAINER &&
-			strcmp(scope_container(task_rows_process_of(app, task)), container) == 0)
+			scope_is_in_container(task_rows_process_of(app, task), container))
 			return i;
 	}
 	return rows->len;
