@@ -510,6 +510,7 @@ enum event_filter {
 	EVENT_FILTER_THREAD = 2,  /* ... tids */
 	EVENT_FILTER_USER = 3,    /* processes with the real user ID of struct event_config */
 	EVENT_FILTER_CGROUP = 4,  /* tasks in control groups of the map, or below them */
+	EVENT_FILTER_EITHER = 5,  /* ... and processes of the target map */
 };
 
 /* Of version 2, and that of version 1 which has the controller "memory". */
@@ -559,7 +560,7 @@ struct event_config {
 	unsigned int times_calls;     /* the kernel does not tell how long on_call() takes */
 	unsigned int reads_code;      /* the recorder finds rules for code that has none */
 	unsigned int label_sources;   /* bits: of which labels are wanted */
-	unsigned int cgroup_hierarchies; /* bits: which there are, with EVENT_FILTER_CGROUP */
+	unsigned int cgroup_hierarchies; /* bits: which there are, with filters by them */
 	unsigned int waits;              /* bits: which enum event_wait are sampled */
 	unsigned int wakers;             /* ... with who ended them */
 	unsigned int has_block_io;       /* requests to disks are sampled */

@@ -124,9 +124,12 @@ static __always_inline bool is_target_task(struct task_struct *task)
 		return true;
 	if (config.filter == EVENT_FILTER_USER)
 		return BPF_CORE_READ(task, cred, uid.val) == config.uid;
-	if (config.filter == EVENT_FILTER_CGROUP)
-		return is_in_target_cgroup(task);
-	__u32 key = config.filter == EVENT_FILTER_PROCESS ? id.pid : id.tid;
+	if (config.filter == EVENT_FILTER_CGROUP || config.filter == EVENT_FILTER_EITHER) {
+		bool is_in_group = is_in_target_cgroup(task);
+		if (is_in_group || config.filter == EVENT_FILTER_CGROUP)
+			return is_in_group;
+	}
+	__u32 key = config.filter == EVENT_FILTER_THREAD ? id.tid : id.pid;
 	return bpf_map_lookup_elem(&targets, &key) && !is_task_before_exec(task, id);
 }
 
@@ -139,9 +142,13 @@ static __always_inline bool is_target(void)
 		return true;
 	if (config.filter == EVENT_FILTER_USER)
 		return (__u32)bpf_get_current_uid_gid() == config.uid;
-	if (config.filter == EVENT_FILTER_CGROUP)
-		return is_in_target_cgroup((struct task_struct *)bpf_get_current_task());
-	__u32 key = config.filter == EVENT_FILTER_PROCESS ? id.pid : id.tid;
+	if (config.filter == EVENT_FILTER_CGROUP || config.filter == EVENT_FILTER_EITHER) {
+		bool is_in_group =
+			is_in_target_cgroup((struct task_struct *)bpf_get_current_task());
+		if (is_in_group || config.filter == EVENT_FILTER_CGROUP)
+			return is_in_group;
+	}
+	__u32 key = config.filter == EVENT_FILTER_THREAD ? id.tid : id.pid;
 	return bpf_map_lookup_elem(&targets, &key) && !is_before_exec(id);
 }
 

@@ -405,6 +405,8 @@ const struct opt record_options_rows[] = {
 	{"labels", 0, "FILE", opt_string, FIELD(label_file),
 		.help = "labels of processes and containers: Prometheus' file_sd JSON, read again "
 			"when it changes"},
+	{"targets-only", 0, NULL, opt_flag, FIELD(targets_only),
+		.help = "of the system only the processes and containers that --labels has"},
 	{"usdt-stacks", 0, "LANG[:PATH],...", opt_string, FIELD(usdt_stacks),
 		.help = "script frames by USDT probes of functions: php, python, ruby"},
 	{"call-stacks", 'g', NULL, opt_flag, FIELD(call_stacks),
@@ -506,20 +508,25 @@ struct err *record_options_choose_target(
 	bool has_cgroups = options->cgroups.len > 0;
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->all || options->of_user || has_cgroups);
-	if (!chosen && !operands)
+	if (!chosen && !operands && !options->targets_only)
 		return err_new(ERR_USAGE, "no target: give -- COMMAND, -p PID, -u USER or -a (see "
 					  "ebprof record --help)");
+	if (options->targets_only &&
+		(!options->label_file || has_cgroups || options->of_user || chosen > options->all))
+		return err_new(ERR_USAGE, "--targets-only goes with --labels FILE, and with none "
+					  "of -p, -t, -u, --container, --cgroup and --unit");
 	if (has_cgroups && (chosen > 1 || options->of_user))
 		return err_new(ERR_USAGE, "--container, --cgroup and --unit exclude -p, -t and -u");
 	if (chosen > 1)
 		return err_new(ERR_USAGE, "give one of -p, -t, -u and -a");
 	/* With one of them, a command is not what is profiled: recording lasts while it runs. */
-	*ret = options->pids.len   ? SESSION_PROCESSES
-	       : options->tids.len ? SESSION_THREADS
-	       : options->of_user  ? SESSION_USER
-	       : has_cgroups       ? SESSION_CGROUPS
-	       : options->all      ? SESSION_SYSTEM
-				   : SESSION_COMMAND;
+	*ret = options->pids.len       ? SESSION_PROCESSES
+	       : options->tids.len     ? SESSION_THREADS
+	       : options->of_user      ? SESSION_USER
+	       : has_cgroups           ? SESSION_CGROUPS
+	       : options->targets_only ? SESSION_LABELLED
+	       : options->all          ? SESSION_SYSTEM
+				       : SESSION_COMMAND;
 	return NULL;
 }
 
@@ -637,8 +644,7 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "--tree goes with -p PID");
 	try(check_events(options));
 	try(check_usdt_stacks(options));
-	bool is_system =
-		target == SESSION_SYSTEM || target == SESSION_USER || target == SESSION_CGROUPS;
+	bool is_system = session_is_system_wide(&(struct session_options){.target = target});
 	if (options->period)
 		options->frequency_hz = 0;
 	else if (!options->frequency_given && is_system)

@@ -36,6 +36,7 @@ struct record_options {
 	struct cgroup_option cgroups;
 	VEC(const char *) label_variables;
 	const char *label_file;
+	bool targets_only; /* of the system, those of the file */
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
 		with_args;
 	bool frequency_given, frequency_is_max, skips_missing, dry_run, with_wakers, archives,

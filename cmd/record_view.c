@@ -39,6 +39,8 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 		str_printf(&text, "uid %u", options->uid);
 	else if (options->target == SESSION_CGROUPS)
 		target_cgroups_describe(options->cgroups, options->nr_cgroups, &text);
+	else if (options->target == SESSION_LABELLED)
+		str_printf(&text, "the targets of %s", options->label_file);
 	else if (options->target == SESSION_COMMAND)
 		str_printf(&text, "pid %u%s", child_pid, options->no_inherit ? "" : " (+children)");
 	else

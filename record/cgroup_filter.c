@@ -1,6 +1,9 @@
 #include "record/cgroup_filter.h"
 
+#include <string.h>
+
 #include "format/base/clock.h"
+#include "format/base/str.h"
 
 enum {
 	RENEW_INTERVAL_NS = 200 * 1000 * 1000,
@@ -13,25 +16,76 @@ struct err *cgroup_filter_open(
 	return nr_names ? target_cgroups_open(names, nr_names, &filter->targets) : NULL;
 }
 
+/* What the file has now; a container may stand there for each of its ports. */
+static void take_labelled(struct cgroup_filter *filter)
+{
+	struct strtab seen = {0};
+	filter->ids.len = filter->pids.len = 0;
+	filter->nr_file_reads = filter->file->nr_reads;
+	vec_each(&filter->file->targets, target) {
+		if (target->pid) {
+			vec_push(&filter->pids, target->pid);
+			continue;
+		}
+		size_t len = strlen(target->container_id);
+		if (strtab_intern(&seen, target->container_id, len) == filter->ids.len)
+			vec_push(&filter->ids,
+				(struct cgroup_name){CGROUP_NAME_ID, target->container_id});
+	}
+	strtab_deinit(&seen);
+	filter->targets.names = filter->ids.data;
+	filter->targets.nr_names = filter->ids.len;
+}
+
+struct err *cgroup_filter_open_labelled(struct cgroup_filter *filter, const struct label_file *file)
+{
+	filter->file = file;
+	take_labelled(filter);
+	return target_cgroups_open(filter->ids.data, filter->ids.len, &filter->targets);
+}
+
 void cgroup_filter_deinit(struct cgroup_filter *filter)
 {
 	target_cgroups_deinit(&filter->targets);
+	vec_deinit(&filter->ids);
+	vec_deinit(&filter->pids);
+}
+
+static struct err *add_labelled_pids(struct cgroup_filter *filter)
+{
+	vec_each(&filter->pids, pid)
+		try(sampler_add_target(filter->sampler, *pid));
+	return NULL;
 }
 
 struct err *cgroup_filter_begin(struct cgroup_filter *filter, struct sampler *sampler)
 {
-	if (!filter->targets.nr_names)
+	if (!filter->targets.nr_names && !filter->file)
 		return NULL;
 	filter->sampler = sampler;
+	try(add_labelled_pids(filter));
 	filter->nr_made = sampler_cgroups_made(sampler);
 	/* What was made since they were looked for, before that was counted. */
 	target_cgroups_renew(&filter->targets);
 	return sampler_set_target_cgroups(sampler, &filter->targets);
 }
 
+/* At once: the names of before belonged to what the file had. */
+static struct err *take_file_again(struct cgroup_filter *filter)
+{
+	vec_each(&filter->pids, pid)
+		sampler_drop_target(filter->sampler, *pid);
+	take_labelled(filter);
+	target_cgroups_renew(&filter->targets);
+	try(add_labelled_pids(filter));
+	return sampler_set_target_cgroups(filter->sampler, &filter->targets);
+}
+
 struct err *cgroup_filter_renew(struct cgroup_filter *filter, uint64_t now_ns)
 {
 	uint64_t interval_ns = filter->cost_ns * MAX_SHARE;
+	if (filter->sampler && filter->file && filter->file->nr_reads != filter->nr_file_reads)
+		return take_file_again(filter);
 	if (interval_ns < RENEW_INTERVAL_NS)
 		interval_ns = RENEW_INTERVAL_NS;
 	if (!filter->sampler || now_ns - filter->looked_ns < interval_ns)

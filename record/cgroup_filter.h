@@ -1,6 +1,6 @@
 /*
- * Keeps what the BPF side samples to the control groups that the user named: it knows the groups by
- * number, so when groups are made the names are looked for again.
+ * Keeps what the BPF side samples to the control groups that the user named, or to what the file of
+ * labels has. It knows groups by number, so when groups are made the names are looked for again.
  */
 #ifndef EBPROF_CGROUP_FILTER_H
 #define EBPROF_CGROUP_FILTER_H
@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/base/vec.h"
 #include "record/cgroup/target_cgroups.h"
+#include "record/label/label_file.h"
 #include "record/sampler.h"
 
 /* {0}: there is none, and the other functions do nothing. */
@@ -19,11 +21,19 @@ struct cgroup_filter {
 	uint64_t nr_made;        /* groups of the machine, when names were looked for last, */
 	uint64_t looked_ns;      /* ... when that was, */
 	uint64_t cost_ns;        /* ... and what it took */
+
+	const struct label_file *file; /* borrowed; NULL: the user named the groups */
+	uint32_t nr_file_reads;        /* of which these are: */
+	VEC(struct cgroup_name) ids;   /* of containers, which the file owns */
+	VEC(uint32_t) pids;
 };
 
 /* ERR_USAGE as target_cgroups_open() has it. */
 struct err *cgroup_filter_open(struct cgroup_filter *filter, const struct cgroup_name *names,
 	size_t nr_names) ERR_MUST_CHECK;
+/* Its processes and containers, as it is read again, too. Those that do not run may later. */
+struct err *cgroup_filter_open_labelled(
+	struct cgroup_filter *filter, const struct label_file *file) ERR_MUST_CHECK;
 void cgroup_filter_deinit(struct cgroup_filter *filter);
 /* Hands the groups to the BPF side. */
 struct err *cgroup_filter_begin(

@@ -78,6 +78,10 @@ static void put_target(struct recording *recording)
 		target_cgroups_describe(options->cgroups, options->nr_cgroups, &text);
 		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
 		return;
+	case SESSION_LABELLED:
+		str_printf(&text, "targets of %s", options->label_file);
+		writer_meta(recording->writer, LAYOUT_META_TARGET, str_text(&text));
+		return;
 	case SESSION_PROCESSES:
 	case SESSION_THREADS:
 		str_puts(&text, options->target == SESSION_THREADS ? "tid " : "pid ");

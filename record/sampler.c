@@ -46,7 +46,13 @@ static void multiply_entries(struct bpf_map *map, uint32_t times)
 /* Targets are known by their ids. */
 static bool has_target_ids(enum event_filter filter)
 {
-	return filter == EVENT_FILTER_PROCESS || filter == EVENT_FILTER_THREAD;
+	return filter == EVENT_FILTER_PROCESS || filter == EVENT_FILTER_THREAD ||
+	       filter == EVENT_FILTER_EITHER;
+}
+
+static bool has_target_cgroups(enum event_filter filter)
+{
+	return filter == EVENT_FILTER_CGROUP || filter == EVENT_FILTER_EITHER;
 }
 
 static void choose_programs(struct sampler *sampler, enum event_filter filter)
@@ -62,7 +68,7 @@ static void choose_programs(struct sampler *sampler, enum event_filter filter)
 	bpf_program__set_autoload(bpf->progs.on_free, filters);
 	bpf_program__set_autoload(bpf->progs.on_exit, filters);
 	bpf_program__set_autoload(bpf->progs.on_cgroup_moved, true);
-	bpf_program__set_autoload(bpf->progs.on_cgroup_made, filter == EVENT_FILTER_CGROUP);
+	bpf_program__set_autoload(bpf->progs.on_cgroup_made, has_target_cgroups(filter));
 	bpf_program__set_autoload(bpf->progs.on_call, sampler->has_shadow);
 	sources_load(sampler->sources, bpf);
 }
@@ -115,7 +121,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	bpf_map__set_max_entries(
 		bpf->maps.targets, has_target_ids(options->filter) ? EVENT_MAX_TARGETS : 1);
 	bpf_map__set_max_entries(bpf->maps.target_cgroups,
-		options->filter == EVENT_FILTER_CGROUP ? EVENT_MAX_CGROUPS : 1);
+		has_target_cgroups(options->filter) ? EVENT_MAX_CGROUPS : 1);
 	choose_programs(sampler, options->filter);
 }
 
@@ -325,6 +331,11 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	if (bpf_map_update_elem(fd, &id, &start_ns, BPF_ANY))
 		return err_sys(errno, "cannot add process %u to the targets", id);
 	return NULL;
+}
+
+void sampler_drop_target(struct sampler *sampler, uint32_t id)
+{
+	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.targets), &id);
 }
 
 bool sampler_set_thread_context(

@@ -29,7 +29,7 @@ struct sampler_options {
 	enum event_filter filter;
 	uint32_t uid;                /* with EVENT_FILTER_USER */
 	uint32_t command_pid;        /* of what is a target from its exec on; 0: nothing */
-	uint32_t cgroup_hierarchies; /* with EVENT_FILTER_CGROUP: bits, see bpf/event.h */
+	uint32_t cgroup_hierarchies; /* with filters by them: bits, see bpf/event.h */
 	bool follow_children;
 	size_t ring_bytes; /* a power of two of at least a page */
 	enum event_call_graph call_graph;
@@ -58,11 +58,13 @@ struct err *sampler_add_script_probes(
  */
 struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
+/* Also one that has ended, and is none any more. */
+void sampler_drop_target(struct sampler *sampler, uint32_t id);
 /* Where threads of a process publish what they work at; NULL: nowhere any more. False: there is no
  * room. Fits thread_context_fn. */
 bool sampler_set_thread_context(
 	void *sampler, uint32_t pid, const struct event_thread_context *place);
-/* With EVENT_FILTER_CGROUP, instead of those before. */
+/* With filters by control groups, instead of those before. */
 struct err *sampler_set_target_cgroups(
 	struct sampler *sampler, const struct target_cgroups *targets) ERR_MUST_CHECK;
 /* How many the machine has made since the sampler was created; counted with that filter only. */

@@ -57,7 +57,7 @@ struct session {
 	struct session_signals signals;
 	struct watched_tasks watched; /* options.pids */
 	struct proc_pids targets;     /* ids of what is profiled, when the recording began */
-	struct cgroup_filter cgroups; /* of SESSION_CGROUPS */
+	struct cgroup_filter cgroups; /* of SESSION_CGROUPS and SESSION_LABELLED */
 	struct left_out left_out;     /* of SESSION_PROCESSES: what they had forked */
 	bool has_target;              /* a command was started, and is held */
 	struct target target;
@@ -172,6 +172,7 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_SYSTEM] = EVENT_FILTER_NONE,
 		[SESSION_USER] = EVENT_FILTER_USER,
 		[SESSION_CGROUPS] = EVENT_FILTER_CGROUP,
+		[SESSION_LABELLED] = EVENT_FILTER_EITHER,
 	};
 	static const enum event_call_graph call_graphs[] = {
 		[SESSION_CALL_GRAPH_AUTO] = EVENT_CALL_GRAPH_AUTO,
@@ -189,7 +190,7 @@ static struct err *create_sampler(struct session *session)
 		.cgroup_hierarchies = cgroup_tree_hierarchies(&session->cgroups.targets.tree),
 		.command_pid = session->command_pid,
 		.tasks = target_tasks_choose(options, &session->command_pid),
-		.follow_children = !options->no_inherit,
+		.follow_children = !options->no_inherit && options->target != SESSION_LABELLED,
 		.ring_bytes = options->ring_bytes,
 		.call_graph = call_graphs[options->call_graph],
 		.snapshot_bytes =
@@ -296,7 +297,11 @@ static struct err *create_parts(struct session *session)
 	struct process_label_options labels = {options->label_variables,
 		options->nr_label_variables, options->label_file, options->label_sources};
 	try(process_labels_begin(&session->translate.process_labels, &labels));
-	try(cgroup_filter_open(&session->cgroups, options->cgroups, options->nr_cgroups));
+	if (options->target == SESSION_LABELLED)
+		try(cgroup_filter_open_labelled(
+			&session->cgroups, &session->translate.process_labels.file));
+	else
+		try(cgroup_filter_open(&session->cgroups, options->cgroups, options->nr_cgroups));
 	try(watched_tasks_open(options->pids, options->nr_pids, &session->watched));
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	try(start_target(session));

@@ -16,8 +16,9 @@ enum session_target {
 	SESSION_PROCESSES, /* pids */
 	SESSION_THREADS,   /* pids are tids */
 	SESSION_SYSTEM,
-	SESSION_USER,    /* of the system what has the real user ID `uid` */
-	SESSION_CGROUPS, /* of the system what is in these control groups, or below them */
+	SESSION_USER,     /* of the system what has the real user ID `uid` */
+	SESSION_CGROUPS,  /* of the system what is in these control groups, or below them */
+	SESSION_LABELLED, /* ... what `label_file` has: processes and containers */
 };
 
 enum session_event {
@@ -111,7 +112,7 @@ struct session_options {
 static inline bool session_is_system_wide(const struct session_options *options)
 {
 	return options->target == SESSION_SYSTEM || options->target == SESSION_USER ||
-	       options->target == SESSION_CGROUPS;
+	       options->target == SESSION_CGROUPS || options->target == SESSION_LABELLED;
 }
 
 #endif

@@ -19,6 +19,7 @@ static const struct {
 	[CGROUP_NAME_PATH] = {"--cgroup", "control group"},
 	[CGROUP_NAME_UNIT] = {"--unit", "unit"},
 	[CGROUP_NAME_CONTAINER] = {"--container", "container"},
+	[CGROUP_NAME_ID] = {"--labels", "container"},
 };
 
 /* What was seen while names were looked for. */
@@ -116,6 +117,8 @@ static bool is_named_so(struct search *search, size_t i, const char *unit, const
 		return false; /* is looked for by itself */
 	case CGROUP_NAME_UNIT:
 		return *unit && is_unit_named(unit, name->text);
+	case CGROUP_NAME_ID:
+		return strcmp(container, name->text) == 0;
 	case CGROUP_NAME_CONTAINER:
 		if (!*container)
 			return false;
@@ -228,7 +231,7 @@ static struct err *check_found(struct search *search)
 	const struct target_cgroups *targets = search->targets;
 	for (size_t i = 0; i < targets->nr_names; i++) {
 		const struct found_name *found = &search->names.data[i];
-		if (!found->nr_groups)
+		if (!found->nr_groups && targets->names[i].kind != CGROUP_NAME_ID)
 			return explain_missing(search, &targets->names[i]);
 		if (found->other_id)
 			return err_new(ERR_USAGE,

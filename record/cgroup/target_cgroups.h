@@ -21,6 +21,7 @@ enum cgroup_name_kind {
 	CGROUP_NAME_PATH,      /* from the root on, or from where it is mounted */
 	CGROUP_NAME_UNIT,      /* with or without ".service", ".scope" */
 	CGROUP_NAME_CONTAINER, /* its ID or the begin of it, or its name */
+	CGROUP_NAME_ID,        /* a container's whole ID; it may run later, or not any more */
 };
 
 struct cgroup_name {

@@ -136,7 +136,7 @@ static struct err *read_targets(struct label_file *file)
 
 struct err *label_file_open(struct label_file *file, const char *path)
 {
-	*file = (struct label_file){.path = path};
+	*file = (struct label_file){.path = path, .nr_reads = 1};
 	return path ? read_targets(file) : NULL;
 }
 
@@ -157,7 +157,8 @@ bool label_file_renew(struct label_file *file, uint64_t now_ns)
 	if (stat_of.st_ino == file->inode && mtime_ns_of(&stat_of) == file->mtime_ns &&
 		(uint64_t)stat_of.st_size == file->bytes)
 		return false;
-	struct label_file other = {.path = file->path, .looked_ns = now_ns};
+	struct label_file other = {
+		.path = file->path, .looked_ns = now_ns, .nr_reads = file->nr_reads + 1};
 	struct err *err = read_targets(&other);
 	if (err) {
 		forget_targets(&other);

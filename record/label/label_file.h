@@ -38,7 +38,8 @@ struct label_file {
 	struct map by_pid;               /* -> index */
 	uint64_t inode, mtime_ns, bytes; /* of what was read */
 	uint64_t looked_ns;
-	struct err *last; /* why it could not be read again; what was read before holds */
+	uint32_t nr_reads; /* how often it was read: other targets may hold */
+	struct err *last;  /* why it could not be read again; what was read before holds */
 };
 
 /* ERR_FORMAT, ERR_IO: it cannot be read, or is no such list. */

@@ -186,4 +186,42 @@ test_labels_follow_processes() {
 	want_status 125 "a broken file of labels"
 }
 
+# Of three that run, one is a target by its number and one by its container; then a third takes their place.
+test_only_the_targets_of_a_file() {
+	"$WORKLOADS/workload" 300 &
+	local by_number=$!
+	"$WORKLOADS/workload" 300 &
+	local other=$!
+	work_in "/ebprof-targets.slice/docker-$id.scope"
+	local contained=$!
+	sleep 0.2
+	cat >labels.json <<-END
+		[{"targets": ["a"], "labels": {"__process_pid__": "$by_number", "team": "shop"}},
+		 {"targets": ["b"], "labels": {"__container_id__": "docker://$id", "team": "cart"}},
+		 {"targets": ["c"], "labels": {"__container_id__": "${id//0/f}", "team": "later"}}]
+	END
+	"$EBPROF" record -F 499 --targets-only --labels labels.json -o x.data --duration 0.4 2>err || fail "$(cat err)"
+	want_exact x.data
+	"$EBPROF" report --stdio -s label:team,pid x.data | awk '$NF ~ /^[0-9]+$/ { print $(NF - 1), $NF }' | sort >targets
+	printf '%s\n' "cart $contained" "shop $by_number" | sort | diff - targets >difference || fail "$(cat difference err)"
+	grep -q 'the targets of labels.json' err || fail "$(cat err)"
+	"$EBPROF" record -F 499 --targets-only --labels labels.json -o x.data 2>err &
+	local recorder=$!
+	wait_ready err
+	echo "[{\"labels\": {\"__process_pid__\": \"$other\", \"team\": \"new\"}}]" >labels.new
+	mv labels.new labels.json
+	sleep 1.5
+	reap $recorder INT
+	want_exact x.data
+	"$EBPROF" report --stdio --time 1.2, -s pid x.data | awk '$NF ~ /^[0-9]+$/ { print $NF }' >targets
+	[[ $(cat targets) == "$other" ]] || fail "after the change: $(cat targets), not $other"
+	kill $by_number $other $contained
+	wait $by_number $other $contained 2>/dev/null
+	remove_cgroups "/ebprof-targets.slice/docker-$id.scope" /ebprof-targets.slice
+	run "$EBPROF" record --targets-only -o x.data --duration 0.1
+	want_status 125 "targets of no file"
+	run "$EBPROF" record --targets-only --labels labels.json -p $$ -o x.data --duration 0.1
+	want_status 125 "two kinds of targets"
+}
+
 run_tests
