@@ -150,6 +150,54 @@ async function checkGroups(browser) {
 	console.log("ok groups");
 }
 
+/* Only stacks with "again", and of these only those with "main": as the report has them. */
+async function checkNarrow(browser) {
+	const all = await browser.value("page.profile.tree.total[0]"), ofAgain = await browser.value(
+		"page.weights.total[page.profile.functions.findIndex((it) => it.name === 'again')]");
+	const texts = "[...document.querySelectorAll('#narrowed button')].map((it) => it.textContent)";
+	await browser.key("/");
+	await browser.type("/^again$/");
+	await browser.key("Enter");
+	await browser.key("&");
+	want("only stacks that have it", await browser.value("page.profile.tree.total[0]"), ofAgain);
+	want("the root, too, is of them", await browser.value("page.weights.total.reduce((most, it) => Math.max(most, it), 0)"), ofAgain);
+	want("the time line, too", await browser.value("page.time.weights.reduce((sum, it) => sum + it, 0)"), ofAgain);
+	want("nothing is searched for any more", await browser.value("document.getElementById('search').value"), "");
+	await browser.value("document.getElementById('search').value = 'main'; page.search(); document.getElementById('narrow').click()");
+	want("what narrows is said", await browser.value(texts), ["Only with /^again$/ \u2715", "Only with main \u2715"]);
+	wantTrue("of how much", (await browser.value("document.getElementById('narrowed').textContent"))
+		.endsWith(`${(100 * ofAgain / all).toFixed(2)} % of what is selected`));
+	await browser.value("document.querySelector('#narrowed button').click()");
+	want("a click takes one away", await browser.value(texts), ["Only with main \u2715"]);
+	await browser.key("0");
+	want("and all again", await browser.value("page.profile.tree.total[0]"), all);
+	console.log("ok narrow");
+}
+
+/* What is shown stands in the address: another page that is opened there shows the same. */
+async function checkLink(browser) {
+	await browser.call("Browser.grantPermissions", {permissions: ["clipboardReadWrite", "clipboardSanitizedWrite"]});
+	await browser.value(`(() => {
+		document.getElementById("search").value = "again & #x";
+		page.search();
+		page.go({view: "icicle", group: "thread", narrow: "main", first: 3, end: page.profile.slices - 5, kind: 0, thread: "t0"});
+		page.zoomTo(2);
+	})()`);
+	const shown = "JSON.stringify([page.state, document.getElementById('search').value, page.profile.tree.total[0], page.colors.marked])";
+	const before = await browser.value(shown), link = await browser.value("location.href");
+	await browser.value("document.getElementById('link').click()");
+	await browser.until("document.getElementById('link').textContent === 'Copied'");
+	want("the link is copied", await browser.value("navigator.clipboard.readText()"), link);
+	await browser.call("Page.navigate", {url: "about:blank"});
+	await browser.call("Page.navigate", {url: link});
+	await browser.until("page !== null && page.state.zoom === 2");
+	want("a link shows the same", await browser.value(shown), before);
+	await browser.value("location.hash = '#view=nothing&zoom=99999999&thread=t77777&first=900&end=-1&group=constructor&func=x'");
+	await browser.until("page !== null && page.state.group === ''");
+	want("what cannot be is as usual", await browser.value("JSON.stringify(page.state) === JSON.stringify(page.usual)"), true);
+	want("and the address says nothing", await browser.value("location.hash"), "");
+}
+
 async function checkViews(browser) {
 	await browser.key("t");
 	want("rows fill the table", await browser.value("document.querySelectorAll('.rows .row').length > 3"), true);
@@ -216,13 +264,15 @@ async function main() {
 		await checkZoom(browser);
 		await checkSearch(browser);
 		await checkSelections(browser);
-	await checkGroups(browser);
+		await checkGroups(browser);
+		await checkNarrow(browser);
 		await checkViews(browser);
 		await checkLegend(browser);
 		await checkHostile(browser);
 		await checkShortNames(browser);
 		want("nothing on the console", browser.problems, []);
 		want("nothing was asked for but the page", browser.requests, [url]);
+		await checkLink(browser);
 		want("the network is forbidden", await browser.value("fetch('https://example.com/').then(() => 'reached', () => 'refused')"), "refused");
 		await browser.value("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.pwned = 1'}))");
 		want("other scripts are forbidden", await browser.value("typeof pwned"), "undefined");

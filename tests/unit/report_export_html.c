@@ -6,6 +6,7 @@
 #include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
 #include "report/write/export/html_data.h"
+#include "report/write/export/html_parts.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -77,10 +78,12 @@ struct page {
 	size_t nr_forms[MAX];
 	char shortest[MAX][64];
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
-		slice_ns;
+		slice_ns, nr_parts;
+	char parts[MAX][64];
+	bool is_wait[MAX];
 	struct page_node nodes[MAX];
 	uint64_t nr_nodes, nr_entries, weight;
-	uint64_t slots[MAX]; /* of the entries */
+	uint64_t slots[MAX], of_part[MAX]; /* of the entries; weights of each part */
 };
 
 static void get_text(struct bytes_cursor *cursor, char *text, size_t size)
@@ -160,6 +163,11 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 	page->all_threads = bytes_get_varint(cursor);
 	page->nr_slices = bytes_get_varint(cursor);
 	page->slice_ns = bytes_get_varint(cursor);
+	page->nr_parts = get_count(cursor);
+	for (size_t i = 0; i < page->nr_parts; i++) {
+		get_text(cursor, page->parts[i], sizeof(page->parts[i]));
+		page->is_wait[i] = bytes_get_varint(cursor);
+	}
 }
 
 static void read_nodes(struct bytes_cursor *cursor, struct page *page)
@@ -192,15 +200,21 @@ static void read_entries(struct bytes_cursor *cursor, struct page *page)
 	for (size_t i = 0; i < page->nr_nodes; i++)
 		page->nr_entries += counts[i] = bytes_get_varint(cursor);
 	CHECK(page->nr_entries <= MAX);
-	int64_t slot = 0;
+	int64_t group = 0;
+	uint64_t parts[MAX];
 	for (size_t i = 0; i < page->nr_entries; i++) {
-		slot += bytes_get_zigzag(cursor);
-		CHECK(slot >= 0 && (uint64_t)slot < page->nr_threads * page->nr_slices);
-		page->slots[i] = (uint64_t)slot;
+		group += bytes_get_zigzag(cursor);
+		CHECK(group >= 0);
+		page->slots[i] = (uint64_t)group / page->nr_parts;
+		CHECK(page->slots[i] < page->nr_threads * page->nr_slices);
+		parts[i] = (uint64_t)group % page->nr_parts;
 	}
-	for (size_t i = 0; i < page->nr_nodes; i++) {
-		for (uint64_t left = counts[i]; left; left--)
-			page->nodes[i].weight += bytes_get_varint(cursor);
+	for (size_t i = 0, entry = 0; i < page->nr_nodes; i++) {
+		for (uint64_t left = counts[i]; left; left--) {
+			uint64_t weight = bytes_get_varint(cursor);
+			page->nodes[i].weight += weight;
+			page->of_part[parts[entry++]] += weight;
+		}
 		page->weight += page->nodes[i].weight;
 	}
 }
@@ -357,6 +371,60 @@ TEST(html_data_has_shorter_names)
 		if (!is_script)
 			CHECK_STR(page.shortest[i], "get<...>");
 	}
+}
+
+/* A page of wall time can group by what it is the sum of. */
+TEST(html_data_tells_parts_of_a_sum)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_INT(page.nr_parts, 1);
+	CHECK_STR(page.parts[0], "cpu-clock");
+	CHECK(!page.is_wait[0]);
+
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct layout_event event = {
+		.name = fixture_string(&fixture, "offcpu"),
+		.unit = fixture_string(&fixture, "ns"),
+		.source = fixture_string(&fixture, "wait"),
+	};
+	struct layout_sample sample = {
+		.time_ns = fixture.time_ns + 1000000,
+		.event = writer_event(fixture.writer, &event),
+		.thread = fixture_thread(&fixture, fixture_process(&fixture, 12, 0), 12, "idle"),
+		.weight = 7000000,
+	};
+	writer_sample(fixture.writer, &sample);
+	page = page_of(&fixture, NULL);
+	CHECK_STR(page.texts[2], "wall");
+	CHECK_INT(page.nr_parts, 2);
+	CHECK_STR(page.parts[0], "cpu-clock");
+	CHECK_STR(page.parts[1], "offcpu");
+	CHECK(page.is_wait[1]);
+	CHECK_INT(page.of_part[0], 10000000);
+	CHECK_INT(page.of_part[1], 7000000);
+}
+
+/* Events of one name, as merged recordings have them, are one part. */
+TEST(html_parts_of_merged_events)
+{
+	struct profile_event events[] = {{0}, {.name = "cpu-clock"},
+		{.name = "offcpu", .part_of = 4}, {.name = "cpu-clock", .first = 1, .part_of = 4},
+		{.name = "wall", .is_sum = true}};
+	events[1].part_of = 4;
+	struct profile profile = {.events = {.data = events, .len = 5}};
+	struct html_parts parts;
+	html_parts_init(&parts, &profile, 4);
+	CHECK_INT(parts.events.len, 2);
+	CHECK_INT(parts.numbers[3], parts.numbers[1]);
+	CHECK(parts.numbers[2] != parts.numbers[1]);
+	html_parts_deinit(&parts);
+	html_parts_init(&parts, &profile, 1);
+	CHECK_INT(parts.events.len, 1);
+	html_parts_deinit(&parts);
 }
 
 TEST(html_data_of_nothing)

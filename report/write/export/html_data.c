@@ -8,6 +8,7 @@
 #include "report/name/short_names.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/diff/diff_words.h"
+#include "report/write/export/html_parts.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
 #include "report/write/export/tally.h"
@@ -38,6 +39,7 @@ struct html_data {
 	const struct profile_object *objects; /* of the source */
 	struct html_tree tree;
 	struct html_threads threads;
+	struct html_parts parts;        /* of one recording; of two they are not told apart */
 	uint32_t nr_threads, nr_slices; /* that are told apart */
 	uint64_t slice_ns;
 	struct tally tallies[HTML_COLUMNS_MAX]; /* by slot and node */
@@ -176,6 +178,20 @@ static uint32_t html_data_slot_of(
 	return (uint32_t)slice * data->nr_threads + rank;
 }
 
+/* Of two recordings, none is told apart. */
+static uint32_t html_data_nr_parts(const struct html_data *data)
+{
+	return data->source.nr_columns == 1 ? (uint32_t)data->parts.events.len : 1;
+}
+
+static uint32_t html_data_group_of(
+	const struct html_data *data, size_t side, const struct profile_sample *sample)
+{
+	uint32_t nr_parts = html_data_nr_parts(data);
+	return html_data_slot_of(data, side, sample) * nr_parts +
+	       (nr_parts > 1 ? data->parts.numbers[sample->event] : 0);
+}
+
 static void set_slices(struct html_data *data, uint32_t count)
 {
 	data->nr_slices = count;
@@ -198,7 +214,7 @@ static bool html_data_tally_side(struct html_data *data, size_t side, size_t ent
 		if (!profile_event_has(from->profile, from->event, sample->event))
 			continue;
 		uint32_t node = data->tree.numbers[html_data_end_of(data, side, sample->stack)];
-		tally_add(tally, html_data_slot_of(data, side, sample), node,
+		tally_add(tally, html_data_group_of(data, side, sample), node,
 			profile_weight_as(from->profile, from->event, sample));
 		if (tally->nr_distinct > entries_max && can_be_coarser(data))
 			return false;
@@ -439,6 +455,18 @@ static void put_threads(struct html_data *data)
 	html_data_put_piece(data, data->slice_ns);
 }
 
+static void html_data_put_parts(struct html_data *data)
+{
+	const struct profile *profile = data->sides[0].profile;
+	uint32_t count = html_data_nr_parts(data);
+	html_data_put_piece(data, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t event = data->parts.events.data[i];
+		html_data_put_text(data, main_event_name_of(profile, event));
+		html_data_put_piece(data, profile->events.data[event].wait != PROFILE_NO_WAIT);
+	}
+}
+
 static void put_entries(struct html_data *data, const struct tally *tally)
 {
 	size_t at = 0;
@@ -464,6 +492,7 @@ static void html_data_put_all(struct html_data *data)
 	html_data_put_objects(data);
 	html_data_put_functions(data);
 	put_threads(data);
+	html_data_put_parts(data);
 	html_data_put_piece(data, data->tree.nr_nodes);
 	bytes_put(data->out, data->tree.callers.data, data->tree.callers.len);
 	bytes_put(data->out, data->tree.references.data, data->tree.references.len);
@@ -479,11 +508,13 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 	data.source.nr_columns = nr_sides;
 	html_data_make_tree(&data, limits->nodes);
 	html_threads_init(&data.threads, sides, nr_sides);
+	html_parts_init(&data.parts, sides[0].profile, sides[0].event);
 	count_threads(&data);
 	html_data_count_samples(&data);
 	html_data_put_all(&data);
 	html_tree_deinit(&data.tree);
 	html_threads_deinit(&data.threads);
+	html_parts_deinit(&data.parts);
 	for (size_t i = 0; i < nr_sides; i++) {
 		tree_deinit(&data.trees[i]);
 		mem_free(data.source.weights[i]);

@@ -24,17 +24,23 @@
  *   objects    count; each: name
  *   files      count; each: path. File 0 is no file
  *   functions  count; each: name, shorter forms of it (count; each a text: see
- *              report/name/short_names.h), object, file, line, kind. Function 0 stands for what was
- * folded. Where there are two columns, also of its self and of its total, what `ebprof diff` says
- * of the whole recordings (report/compare/compare.h): an enum diff_verdict; of a regression or an
- * improvement then a ratio in millionths: by which the new share is to be multiplied so that it is
- * the old one where nothing changed threads    count; each: pid, tid (0: all of that name), comm,
- * container; then how many the last one stands for, 0: for itself slices     of time: count;
- * nanoseconds of each nodes      count; then of all of them, each before its callees, from node 0,
- * which is the root: how far the caller of each is up from the node before, 0: it is that one; then
- * of all: functions that were met up to here, less the function (0: the next new one), << 1 | is
- * inlined entries    of each column in turn: of each node how many; then of all of them, zigzag:
- * slice * threads + thread, less the one of the entry before; then of all: the weight
+ *              report/name/short_names.h), object, file, line, kind. Function 0 stands for what
+ *              was folded. Where there are two columns, also of its self and of its total, what
+ *              `ebprof diff` says of the whole recordings (report/compare/compare.h): an enum
+ *              diff_verdict; of a regression or an improvement then a ratio in millionths: by
+ *              which the new share is to be multiplied so that it is the old one where nothing
+ *              changed
+ *   threads    count; each: pid, tid (0: all of that name), comm, container; then how many the
+ *              last one stands for, 0: for itself; then how many there are
+ *   slices     of time: count; nanoseconds of each
+ *   parts      count; each: name, is of waits: the events that this one is the sum of
+ *   nodes      count; then of all of them, each before its callees, from node 0, which is the
+ *              root: how far the caller of each is up from the node before, 0: it is that one;
+ *              then of all: functions that were met up to here, less the function (0: the next
+ *              new one), << 1 | is inlined
+ *   entries    of each column in turn: of each node how many; then of all of them, zigzag:
+ *              (slice * threads + thread) * parts + part, less the one of the entry before; then
+ *              of all: the weight
  *
  * Columns of equal things compress much better than rows.
  *
@@ -51,7 +57,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 9,
+	HTML_DATA_VERSION = 10,
 };
 
 struct html_data_side {

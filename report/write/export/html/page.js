@@ -10,10 +10,9 @@ class Page {
 		this.diffText = this.diff && new DiffText(this.diff, (value) => this.value(value));
 		this.found = null;
 		this.groups = this.diff ? null : new Groups(profile);
-		this.state = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices,
+		this.usual = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
 			group: profile.isSystem && this.groups ? "process" : ""};
-		if (this.groups)
-			this.groups.use(this.state.group);
+		this.open(location.hash);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
 		this.colors = new Colors(profile, this.weights);
@@ -21,12 +20,26 @@ class Page {
 		this.facts = new Facts(this);
 		this.controls = new Controls(this);
 		new Keys(Boolean(this.diff));
-		addEventListener("popstate", (event) => this.restore(event.state));
+		addEventListener("popstate", ({state}) => this.restore(state));
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => this.setTheme(event.matches));
 		this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
+		this.mark();
 		new Summary(profile, this.diffText, (value) => this.value(value)).show(this.functions);
-		history.replaceState({...this.state, depth: 0}, "");
+		this.search();
 		this.show();
+	}
+
+	/* Takes what the hash says. */
+	open(hash) {
+		const state = stateOfHash(hash, this.usual);
+		if (this.groups && !this.groups.has(state.group))
+			state.group = this.usual.group;
+		if (this.groups)
+			this.groups.use(state.group);
+		this.state = possibleState(state, this.usual, this.profile);
+		byId("search").value = stateOfHash(hash, {search: ""}).search;
+		if (this.diff)
+			Object.assign(this.diff, stateOfHash(hash, this.diff.usual));
 	}
 
 	/* ---- making ---- */
@@ -76,12 +89,33 @@ class Page {
 		this.change(next);
 	}
 
+	/* What went ahead of a search or of widths is shown with those of now. A hash that was typed has no state. */
 	restore(state) {
-		if (!state)
+		if (!state || chosenEvent() !== this.event) {
+			location.reload();
 			return;
+		}
 		this.depth = state.depth;
 		const {depth, ...next} = state;
 		this.change(next);
+	}
+
+	/* So that the address says what is shown; nothing is added to what the browser can go back to. */
+	tell() {
+		const all = {event: this.event, search: byId("search").value.trim(), ...this.state, ...this.diff || {}};
+		const hash = hashOfState(all, {event: 0, search: "", ...this.usual, ...this.diff ? this.diff.usual : {}});
+		history.replaceState({...this.state, depth: this.depth}, "", location.pathname + (hash === "#" ? "" : hash));
+	}
+
+	/* Where a page may not write to the clipboard by itself, what is selected can be copied. */
+	copyLink() {
+		const say = (text) => {
+			byId("link").textContent = byId("live").textContent = text;
+			setTimeout(() => { byId("link").textContent = "Copy link"; }, 2000);
+		};
+		this.tell();
+		const copied = navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject();
+		copied.then(() => say("Copied"), () => say("Copy the address"));
 	}
 
 	change(next) {
@@ -89,15 +123,17 @@ class Page {
 		this.state = next;
 		if (next.group !== state.group)
 			this.regroup();
-		else if (next.thread !== state.thread || next.first !== state.first || next.end !== state.end) {
+		else if (["thread", "first", "end", "narrow"].some((key) => next[key] !== state[key]))
 			this.weigh();
-		}
+		if (next.kind !== state.kind)
+			this.mark();
 		this.show();
 	}
 
 	/* What the selection did. */
 	weigh() {
-		weigh(this.profile, this.threadMask(), this.state.first, this.state.end);
+		this.kept = narrowed(this.profile, this.narrowTexts());
+		weigh(this.profile, this.threadMask(), this.state.first, this.state.end, this.kept);
 		this.functions = this.profile.tree.columns.map((column) => weighFunctions(this.profile, column));
 		this.weights = this.functions[0];
 		this.sandwich = null;
@@ -107,6 +143,24 @@ class Page {
 			this.colors.weigh(this.weights);
 			this.controls.showLegend();
 		}
+	}
+
+	narrowTexts() {
+		return this.state.narrow ? this.state.narrow.split("\n") : [];
+	}
+
+	/* Only stacks that have what is searched for. */
+	narrow() {
+		const text = byId("search").value.trim();
+		if (!this.found || !this.found.includes(1))
+			return;
+		byId("search").value = "";
+		this.search();
+		this.go({narrow: [...this.narrowTexts(), text].join("\n"), zoom: 0});
+	}
+
+	widen(index) {
+		this.go({narrow: this.narrowTexts().filter((text, i) => i !== index).join("\n"), zoom: 0});
 	}
 
 	/* Branches are others then. */
@@ -147,7 +201,7 @@ class Page {
 	reset() {
 		byId("search").value = "";
 		this.search();
-		this.go({zoom: 0, thread: "", first: 0, end: this.profile.slices});
+		this.go({zoom: 0, thread: "", first: 0, end: this.profile.slices, narrow: "", kind: -1});
 	}
 
 	zoomTo(node) {
@@ -183,6 +237,7 @@ class Page {
 		byId("groups").value = state.group;
 		byId("from").value = seconds(state.first * profile.sliceNs);
 		byId("to").value = seconds(Math.min(state.end * profile.sliceNs, profile.spanNs));
+		this.controls.showNarrow();
 		this.showTime();
 		if (isChart)
 			this.charts["view-chart"].show(profile.tree, state.zoom, view === "flame");
@@ -192,12 +247,13 @@ class Page {
 			this.showSandwich();
 		this.showFound();
 		this.facts.describe(this.charts["view-chart"], isChart ? state.zoom : 0, false);
+		this.tell();
 	}
 
 	/* In units of the event where there are two: they may have had other frequencies. */
 	showTime() {
 		const [now, old] = this.profile.entries.map((entries, i) =>
-			weighSlices(this.profile, this.threadMask(), entries).map((weight) => weight * (this.diff ? this.profile.sides[i].period : 1)));
+			weighSlices(this.profile, this.threadMask(), this.kept, entries).map((weight) => weight * (this.diff ? this.profile.sides[i].period : 1)));
 		this.time.show(now, old || null, this.state.first, this.state.end);
 	}
 
@@ -226,16 +282,17 @@ class Page {
 
 	search() {
 		this.found = searchFunctions(this.profile, byId("search").value.trim());
+		byId("narrow").hidden = !this.found || !this.found.includes(1);
 		if (this.state.view === "table")
 			this.table.show(this.functions, this.profile.tree.total[0], this.found);
 		this.showFound();
+		this.tell();
 	}
 
-	/* One kind of frames stands out; the same once more: none does. */
-	mark(kind) {
-		this.colors.marked = this.colors.marked === kind ? -1 : kind;
+	/* One kind of frames stands out, or none does. */
+	mark() {
+		this.colors.marked = this.state.kind;
 		this.controls.showLegend();
-		this.show();
 	}
 
 	showFound() {
@@ -317,13 +374,14 @@ class Page {
 }
 
 /* Each event of the recording has data of its own: one is read, the others when they are chosen. */
-function chosenEvent(count) {
-	const match = /(?:^#|&)event=(\d+)/.exec(location.hash);
-	return match && Number(match[1]) < count ? Number(match[1]) : 0;
+const packed = byId("data").textContent.trim().split("\n");
+function chosenEvent() {
+	const {event} = stateOfHash(location.hash, {event: 0});
+	return event in packed ? event : 0;
 }
 
 let page = null;
-const packed = byId("data").textContent.trim().split("\n"), event = chosenEvent(packed.length);
+const event = chosenEvent();
 unpack(packed[event])
 	.then((bytes) => { page = new Page(readProfile(bytes), event); })
 	.catch((error) => {

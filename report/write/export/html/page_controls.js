@@ -14,6 +14,9 @@ class Controls {
 		byId("threads").addEventListener("change", () => page.go({thread: byId("threads").value, zoom: 0}));
 		byId("groups").addEventListener("change", () => page.go({group: byId("groups").value}));
 		byId("groups").hidden = Boolean(page.diff);
+		byId("groups").querySelector("[value=event]").hidden = page.profile.parts.length < 2;
+		byId("narrow").addEventListener("click", () => page.narrow());
+		byId("link").addEventListener("click", () => page.copyLink());
 		for (const id of ["from", "to"])
 			byId(id).addEventListener("change", () => this.typeRange());
 		byId("reset").addEventListener("click", () => page.reset());
@@ -33,7 +36,7 @@ class Controls {
 		select.value = event;
 		select.hidden = profile.events.length < 2;
 		select.addEventListener("change", () => {
-			location.hash = `event=${select.value}`;
+			location.hash = `event=${select.value}`; // nodes and threads have other numbers there
 			location.reload();
 		});
 	}
@@ -87,6 +90,20 @@ class Controls {
 			page.go({first, end, zoom: 0});
 	}
 
+	/* Each a button that takes it away. */
+	showNarrow() {
+		const {page} = this, {tree} = page.profile, texts = page.narrowTexts();
+		byId("narrowed").hidden = !texts.length;
+		byId("narrowed").replaceChildren(...texts.map((text, i) => {
+			const button = document.createElement("button");
+			button.type = "button";
+			button.title = "All stacks again";
+			button.textContent = `Only with ${text} \u2715`;
+			button.addEventListener("click", () => page.widen(i));
+			return button;
+		}), `${percent(tree.total[0] / (tree.whole || 1))} of what is selected`);
+	}
+
 	showLegend() {
 		const {diff, diffText, colors} = this.page, isScale = Boolean(diff && diff.isColored), list = byId("legend");
 		list.classList.toggle("is-scale", isScale);
@@ -111,7 +128,7 @@ class Controls {
 		place.setAttribute("aria-pressed", this.page.colors.marked === kind);
 		const value = place.appendChild(document.createElement("b"));
 		value.textContent = percent(share);
-		place.addEventListener("click", () => this.page.mark(kind));
+		place.addEventListener("click", () => this.page.go({kind: this.page.state.kind === kind ? -1 : kind}));
 		return item;
 	}
 

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 9)
+	if (reader.number() !== 10)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -98,17 +98,21 @@ function setEnds(tree) {
 	}
 }
 
-function readEntries(reader, tree) {
+/* parts: how many the slots are of */
+function readEntries(reader, tree, parts) {
 	const counts = new Int32Array(tree.count);
 	let count = 0;
 	for (let i = 0; i < tree.count; i++)
 		count += counts[i] = reader.number();
-	const entries = {count, node: new Int32Array(count), slot: new Int32Array(count), weight: new Float64Array(count)};
+	const entries = {count, node: new Int32Array(count), slot: new Int32Array(count), part: new Uint8Array(count), weight: new Float64Array(count)};
 	for (let i = 0, at = 0; i < tree.count; i++)
 		for (let left = counts[i]; left > 0; left--)
 			entries.node[at++] = i;
-	for (let i = 0, slot = 0; i < count; i++)
-		entries.slot[i] = slot += reader.signed();
+	for (let i = 0, group = 0; i < count; i++) {
+		group += reader.signed();
+		entries.slot[i] = Math.floor(group / parts);
+		entries.part[i] = group % parts;
+	}
 	for (let i = 0; i < count; i++)
 		entries.weight[i] = reader.number();
 	return entries;
@@ -138,7 +142,8 @@ function readProfile(bytes) {
 	profile.threadsAll = reader.number(); // a thread that was renamed stands in the list twice
 	profile.slices = reader.number();
 	profile.sliceNs = reader.number();
+	profile.parts = reader.list(() => ({name: reader.text(), isWait: Boolean(reader.number())}));
 	profile.tree = readTree(reader);
-	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree));
+	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree, profile.parts.length));
 	return profile;
 }

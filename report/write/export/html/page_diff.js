@@ -10,9 +10,12 @@ const INKS = {
 class Diff {
 	constructor(profile) {
 		this.profile = profile;
-		this.width = "both"; // or "old", "new", which hide what the other one alone has
-		this.isAbsolute = false; // what is compared: shares of all, or time
-		this.isColored = true; // by the change, else by what frames are
+		/*
+		 * width: or "old", "new", which hide what the other one alone has; isAbsolute: time is
+		 * compared, not shares of all; isColored: by the change, else by what frames are
+		 */
+		this.usual = {width: "both", isAbsolute: false, isColored: true};
+		Object.assign(this, this.usual);
 		this.dark = false;
 		this.leftOut = profile.functions.findIndex((it) => it.name === LEFT_OUT); // -1: nothing was
 	}

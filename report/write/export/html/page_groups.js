@@ -2,7 +2,7 @@
 
 const GROUP_KIND = {text: "groups", isScript: false, color: 0xc6c6c6, paler: 0xe4e4e4};
 
-/* word: what is chosen; numberOf: of an entry's node and thread, equal within a group; textOf: its name */
+/* word: what is chosen; numberOf: of an entry's node, thread and part, equal within a group; textOf: its name */
 class Groups {
 	constructor(profile) {
 		this.profile = profile;
@@ -23,6 +23,12 @@ class Groups {
 			container: [(node, thread) => threads[thread].container, (name) => name || "[no container]"],
 			file: [(node) => objectOf(node), (object) => this.objects[object].name || "[no file]"],
 		};
+		if (profile.parts.length > 1)
+			this.kinds.event = [(node, thread, part) => part, (part) => profile.parts[part].name];
+	}
+
+	has(word) {
+		return !word || Object.hasOwn(this.kinds, word);
 	}
 
 	/* Makes the profile's tree, entries and functions those of the groups; "": of none. */
@@ -34,7 +40,7 @@ class Groups {
 		const [numberOf, textOf] = this.kinds[word], [entries] = this.entries, count = profile.threads.length;
 		const members = new Map(); // by number: indices of entries, and what they weigh
 		for (let i = 0; i < entries.count; i++) {
-			const number = numberOf(entries.node[i], entries.slot[i] % count);
+			const number = numberOf(entries.node[i], entries.slot[i] % count, entries.part[i]);
 			if (!members.has(number))
 				members.set(number, {number, list: [], weight: 0});
 			const it = members.get(number);
@@ -51,7 +57,7 @@ class Groups {
 	/* The nodes of a group are those of its entries and what called them, in their order. */
 	plant(groups) {
 		const {tree: from, entries: [old]} = this, parent = [-1], depth = [0], func = [-1], inlined = [0];
-		const entries = {count: old.count, node: new Int32Array(old.count), slot: old.slot, weight: old.weight};
+		const entries = {count: old.count, node: new Int32Array(old.count), slot: old.slot, part: old.part, weight: old.weight};
 		const at = new Int32Array(from.count), seen = new Int32Array(from.count); // of a group: where its node is
 		groups.forEach(({list}, i) => {
 			const nodes = [], add = (node, into, below, of, isInlined) => {

@@ -3,20 +3,40 @@
 /*
  * Sets tree.columns, for each recording self and total by node: what the selected threads did in the
  * slices from first up to end, which is not one of them. threads is null (all) or a Uint8Array.
- * tree.self and tree.total are those of the first one; tree.size, how wide nodes are, its total.
+ * kept is null (all) or of each node whether what ended there counts: narrowed() has it. tree.self and
+ * tree.total are those of the first one; tree.size, how wide nodes are, its total; tree.whole, what
+ * that would be if all were kept.
  */
-function weigh(profile, threads, first, end) {
+function weigh(profile, threads, first, end, kept) {
 	const {tree} = profile, count = profile.threads.length;
 	tree.columns = profile.entries.map((entries) => {
 		const self = new Float64Array(tree.count);
+		let whole = 0;
 		for (let i = 0; i < entries.count; i++) {
 			const slot = entries.slot[i], slice = Math.floor(slot / count);
-			if (slice >= first && slice < end && (!threads || threads[slot % count]))
+			if (slice < first || slice >= end || threads && !threads[slot % count])
+				continue;
+			whole += entries.weight[i];
+			if (!kept || kept[entries.node[i]])
 				self[entries.node[i]] += entries.weight[i];
 		}
-		return {self};
+		return {self, whole};
 	});
 	sumUp(tree);
+	tree.whole = tree.columns[0].whole;
+}
+
+/* Of each node whether what is searched for by each of the texts is in its stack; null: there is no text. */
+function narrowed(profile, texts) {
+	const {tree} = profile;
+	let kept = null;
+	for (const text of texts) {
+		const found = searchFunctions(profile, text), has = new Uint8Array(tree.count);
+		for (let i = 1; i < tree.count; i++)
+			has[i] = found[tree.func[i]] || has[tree.parent[i]];
+		kept = kept ? kept.map((is, i) => is & has[i]) : has;
+	}
+	return kept;
 }
 
 function sumUp(tree) {
@@ -29,11 +49,11 @@ function sumUp(tree) {
 	tree.total = tree.size = tree.columns[0].total;
 }
 
-/* By slice, of the selected threads. */
-function weighSlices(profile, threads, entries = profile.entries[0]) {
+/* By slice, of the selected threads and of what is kept. */
+function weighSlices(profile, threads, kept = null, entries = profile.entries[0]) {
 	const weights = new Float64Array(profile.slices), count = profile.threads.length;
 	for (let i = 0; i < entries.count; i++)
-		if (!threads || threads[entries.slot[i] % count])
+		if ((!threads || threads[entries.slot[i] % count]) && (!kept || kept[entries.node[i]]))
 			weights[Math.floor(entries.slot[i] / count)] += entries.weight[i];
 	return weights;
 }
