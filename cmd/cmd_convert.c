@@ -25,7 +25,7 @@
 struct convert_options {
 	struct input_option input;
 	const char *baseline, *output;
-	bool list, with_wakers;
+	bool list, with_wakers, from_rows;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
 	struct roots roots;
@@ -53,6 +53,9 @@ static const struct opt rows[] = {
 		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},
 	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
 	RING_ROWS(struct convert_options, input.ring),
+	{"from-rows", 0, NULL, opt_flag, FIELD(from_rows),
+		.help = "the input is rows, as --rows or a query of them wrote it, and nothing "
+			"else"},
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "html, svg: show what changed since this recording"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
@@ -241,6 +244,24 @@ static bool has_room_for_one(const struct convert_options *options, const struct
 	return exporter->traits & EXPORT_ONE_EVENT || options->baseline;
 }
 
+/* Its own reason why it is no recording helps little where it should have been a table. */
+static struct err *load_chosen(
+	const struct convert_options *options, const struct input *input, struct profile **ret)
+{
+	static const char what[] =
+		"--from-rows: lines of JSON objects, or columns with tabs in between, "
+		"with a column \"stack\" that has arrays of names";
+	struct err *err = select_load(&options->select, input, false, ret);
+	if (err)
+		return options->from_rows ? err_wrap(err, "%s", what) : err;
+	const char *format = profile_meta(*ret, LAYOUT_META_IMPORT);
+	if (!options->from_rows || (format && strcmp(format, "rows of a table") == 0))
+		return NULL;
+	profile_destroy(*ret);
+	return err_new(
+		ERR_USAGE, "%s is %s. %s", input->name, format ? format : "a recording", what);
+}
+
 static void say_left_out(const struct profile *profile, const struct exporter *exporter)
 {
 	uint32_t event = main_event_of(profile);
@@ -265,7 +286,7 @@ static struct err *load_and_convert(
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
 	try(input_open_all(&options->input, argc, argv, rest, &input));
-	try(select_load(&options->select, &input, false, &profile));
+	try(load_chosen(options, &input, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	cmd_convert_prepare(profile, options, &filter);
@@ -313,6 +334,7 @@ const struct command command_convert = {
 		    "  ebprof convert --svg\n"
 		    "  ebprof convert --folded | flamegraph.pl > flame.svg\n"
 		    "  ebprof convert --html\n"
+		    "  ebprof convert --html --from-rows found.ndjson\n"
 		    "  ebprof convert --firefox -o server.json.gz server.data\n"
 		    "  ebprof convert --folded -o server.folded.gz server.data\n",
 	.exit_status = "  0  written, or the reader of standard output closed it early\n"

@@ -7,6 +7,7 @@
 #include "format/import/import_output.h"
 #include "format/import/import_perf.h"
 #include "format/import/import_pprof.h"
+#include "format/import/import_rows.h"
 
 struct import_format {
 	const char *name;
@@ -18,6 +19,7 @@ struct import_format {
 /* Those whose first bytes are sure come first. */
 static const struct import_format formats[] = {
 	{"perf.data", import_perf_is, import_perf_read},
+	{"rows of a table", import_rows_is, import_rows_read},
 	{"folded stacks", import_folded_is, import_folded_read},
 	{"pprof profile", import_pprof_is, import_pprof_read},
 };

@@ -1,7 +1,7 @@
 /*
- * Files of other profilers become recordings: perf's perf.data, pprof's profiles, folded stacks.
- * Which one a file is, its first bytes tell. What is made of it is written by the writer, so that
- * everything that reads recordings reads these, too.
+ * Files of other profilers become recordings: perf's perf.data, pprof's profiles, folded stacks,
+ * and rows of tables. Which one a file is, its first bytes tell. What is made of it is written by
+ * the writer, so that everything that reads recordings reads these, too.
  */
 #ifndef EBPROF_IMPORT_H
 #define EBPROF_IMPORT_H

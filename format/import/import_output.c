@@ -23,6 +23,7 @@ void import_output_destroy(struct import_output *output)
 	strtab_deinit(&output->objects);
 	strtab_deinit(&output->frames);
 	strtab_deinit(&output->threads);
+	strtab_deinit(&output->labels);
 	map_deinit(&output->nodes);
 	writer_destroy(output->writer);
 	err_destroy(output->err);
@@ -128,6 +129,17 @@ void import_output_chain(
 	struct chain_map *chains = &output->chains.data[object];
 	chains->detail = CHAIN_MAP_INLINED;
 	chain_map_add(chains, offset, chain);
+}
+
+uint32_t import_output_label(struct import_output *output, const struct layout_label *label)
+{
+	const uint64_t key[] = {
+		(uint64_t)label->rest << 32 | label->key, label->kind, label->value};
+	size_t count = output->labels.entries.len;
+	uint32_t id = strtab_intern(&output->labels, (const char *)key, sizeof(key)) + 1;
+	if (output->labels.entries.len > count)
+		writer_label(output->writer, label);
+	return id;
 }
 
 void import_output_sample(struct import_output *output, const struct layout_sample *sample)

@@ -23,9 +23,9 @@ enum {
 
 struct import_output {
 	struct writer *writer;
-	struct strtab objects, frames, threads; /* by their bytes; an id less 1 */
-	struct map nodes;                       /* parent << 32 | frame -> node */
-	VEC(struct chain_map) chains;           /* of each object */
+	struct strtab objects, frames, threads, labels; /* by their bytes; an id less 1 */
+	struct map nodes;                               /* parent << 32 | frame -> node */
+	VEC(struct chain_map) chains;                   /* of each object */
 	uint64_t nr_samples, last_ns;
 	struct err *err; /* of the first flush that failed */
 };
@@ -51,6 +51,8 @@ uint32_t import_output_node(struct import_output *output, uint32_t parent, uint3
 /* The names at a place of an object, copied. */
 void import_output_chain(
 	struct import_output *output, uint32_t object, uint64_t offset, const struct chain *chain);
+/* A set of labels: this one, with those of `label->rest`. */
+uint32_t import_output_label(struct import_output *output, const struct layout_label *label);
 void import_output_sample(struct import_output *output, const struct layout_sample *sample);
 /* Writes some of what waits, if that has become much; a failure comes from finish. */
 void import_output_flush_some(struct import_output *output);

@@ -38,10 +38,9 @@ struct import_pprof {
 	struct import_output *output;
 	struct pprof_tables tables;
 	VEC(struct pprof_event) events;
-	uint32_t *objects; /* of each map, with addresses; 0: not there yet */
-	struct map frames; /* index of a place -> frame */
-	struct map owners; /* frame -> index of the place that has it plus 1 */
-	struct strtab label_sets;
+	uint32_t *objects;    /* of each map, with addresses; 0: not there yet */
+	struct map frames;    /* index of a place -> frame */
+	struct map owners;    /* frame -> index of the place that has it plus 1 */
 	struct map processes; /* pid -> id */
 	uint64_t nr_negative, nr_deep, nr_astray;
 };
@@ -395,12 +394,7 @@ static uint32_t add_pprof_label(
 		.value = label->is_text ? writer_string(writer, label->text.bytes, label->text.len)
 					: label->number,
 	};
-	const uint64_t key[] = {(uint64_t)out.rest << 32 | out.key, out.kind, out.value};
-	size_t count = pprof->label_sets.entries.len;
-	uint32_t id = strtab_intern(&pprof->label_sets, (const char *)key, sizeof(key)) + 1;
-	if (pprof->label_sets.entries.len > count)
-		writer_label(writer, &out);
-	return id;
+	return import_output_label(pprof->output, &out);
 }
 
 static void read_pprof_sample(
@@ -586,7 +580,6 @@ struct err *import_pprof_read(
 	map_deinit(&pprof.frames);
 	map_deinit(&pprof.owners);
 	map_deinit(&pprof.processes);
-	strtab_deinit(&pprof.label_sets);
 	bytes_buf_deinit(&bytes);
 	bytes_buf_deinit(&unpacked);
 	return err;

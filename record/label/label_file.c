@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "format/base/fd.h"
+#include "format/base/json_value.h"
 #include "format/base/str.h"
-#include "record/host/json_value.h"
 
 enum {
 	MAX_FILE_BYTES = 16 << 20,

@@ -313,6 +313,14 @@ static void put_imports(void)
 {
 	static const char folded[] =
 		"main;parse<int>;lex 3\nmain;run;inner_[i] 2\nmain;read_[k] 1\n";
+	static const char rows[] =
+		"{\"time\":\"2026-11-26 "
+		"14:05:00\",\"host\":\"a\",\"event\":\"cpu\",\"unit\":\"ns\","
+		"\"labels\":{\"comm\":\"sh\",\"thread\":\"t\",\"team\":\"shop\"},"
+		"\"stack\":[\"main\",\"read_[k]\"],\"samples\":2,\"value\":\"20.5\"}\n"
+		"{\"host\":\"b\",\"stack\":[\"main\"],\"value\":-1}\n";
+	static const char tabs[] = "stack\tvalue\tteam\n"
+				   "\"[\"\"main\"\",\"\"run\"\"]\"\t3\tshop\n[\"main\"]\t1e3\t\n";
 	const struct forged_perf_event event = FORGED_PERF_CLOCK;
 	struct bytes_buf records = forged_perf_records(), ids = {0}, pipe = {0}, body = {0};
 	forged_perf_build_id(&ids, 0x20, "/bin/program");
@@ -324,6 +332,8 @@ static void put_imports(void)
 	forged_perf_record(&pipe, 64, 0, &body);
 	bytes_put(&pipe, records.data, records.len);
 	put_file("import", "folded", folded, strlen(folded));
+	put_file("import", "rows", rows, strlen(rows));
+	put_file("import", "rows_tabs", tabs, strlen(tabs));
 	put_file("import", "perf", file.data, file.len);
 	put_file("import", "perf_pipe", pipe.data, pipe.len);
 	struct bytes_buf pprof = forged_pprof(1);

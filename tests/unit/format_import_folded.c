@@ -1,4 +1,5 @@
-/* Folded stacks as recordings: import_folded, import_counts, import_file, import_output. */
+/* Folded stacks as recordings: import_folded, import_names, import_counts, import_file,
+ * import_output. */
 #include <stdio.h>
 #include <string.h>
 

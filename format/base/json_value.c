@@ -1,4 +1,4 @@
-#include "record/host/json_value.h"
+#include "format/base/json_value.h"
 
 #include <stdint.h>
 #include <string.h>

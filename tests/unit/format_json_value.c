@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "record/host/json_value.h"
+#include "format/base/json_value.h"
 #include "tests/unit/unit.h"
 
 static struct arena arena;
