@@ -12,6 +12,11 @@
  *   up to 1.20:  sub $n,%rsp; mov %rbp,n-8(%rsp); lea n-8(%rsp),%rbp
  *   from 1.21:   push %rbp; mov %rsp,%rbp; sub $n-8,%rsp
  *
+ * On arm64 the return address is at the stack pointer, once that has moved, and x29 ahead of it:
+ *   str x30,[sp,#-n]!; stur x29,[sp,#-8]; sub x29,sp,#8
+ *   sub x20,sp,#n; stp x29,x30,[x20,#-8]; mov sp,x20; sub x29,sp,#8       of large frames
+ * Until then it is in x30.
+ *
  * Some functions of the runtime write the stack pointer: to call into another
  * stack (systemstack, asmcgocall, the vDSO's clock). rbp still points into the
  * stack they came from, and to their own frame if they have one; if not, to
@@ -25,6 +30,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/go_pclntab.h"
+#include "format/machine/machine.h"
 
 enum {
 	RBP = 6,
@@ -62,6 +68,7 @@ struct unwind_go {
 	uint32_t sigreturn; /* index of ROLE_SIGRETURN, UINT32_MAX for none */
 	enum prologue prologue; /* of the compiler */
 	const struct elf_file *elf;
+	bool is_arm64;
 	uint8_t *window; /* some bytes of code, since functions come in order */
 	uint64_t window_vaddr;
 	size_t window_len;
@@ -72,7 +79,7 @@ struct unwind_go {
 	unwind_go_on_rule *on_rule;
 	void *context;
 	bool has_moved;       /* the stack pointer, for the first time */
-	uint64_t saved;       /* rbp is at CFA-16 from here on; 0: it is not saved */
+	uint64_t saved;       /* the frame pointer is saved from here on; 0: it is not */
 	uint64_t established; /* ... and points there from here on */
 };
 
@@ -95,6 +102,7 @@ static const struct known known[] = {
 	{"runtime.rt0_go", ROLE_OUTERMOST},
 	{"_rt0_amd64", ROLE_OUTERMOST},
 	{"_rt0_amd64_linux", ROLE_OUTERMOST},
+	{"_rt0_arm64_linux", ROLE_OUTERMOST},
 	{"runtime.systemstack", ROLE_CROSSING},
 	{"runtime.asmcgocall", ROLE_CROSSING},
 	{"time.now", ROLE_CROSSING},   /* calls the vDSO */
@@ -187,6 +195,21 @@ static enum prologue match_prologue(
 	return lea ? PROLOGUE_SUB : PROLOGUE_UNKNOWN;
 }
 
+/* What stands behind the instruction that moved the stack pointer, of which there are two. */
+static void look_at_prologue_of_arm64(struct unwind_go *go, uint64_t address)
+{
+	static const uint8_t save[] = {0xfd, 0x83, 0x1f, 0xf8};  /* stur x29,[sp,#-8] */
+	static const uint8_t point[] = {0xfd, 0x23, 0x00, 0xd1}; /* sub x29,sp,#8 */
+	const uint8_t *code = unwind_go_code_at(go, address, sizeof(save) + sizeof(point));
+	if (!code)
+		return;
+	size_t saves = memcmp(code, save, sizeof(save)) == 0 ? sizeof(save) : 0;
+	if (memcmp(code + saves, point, sizeof(point)) != 0)
+		return;
+	go->saved = address + saves;
+	go->established = go->saved + sizeof(point);
+}
+
 /*
  * At `address` the stack pointer has moved for the first time, by `delta`. What the compiler
  * does it always does, so its code is read once: a large program has 400 MiB of it.
@@ -228,9 +251,42 @@ static struct unwind_rule rule_of_frame(const struct unwind_go *go, uint64_t add
 	return rule;
 }
 
+static struct unwind_rule rule_of_frame_of_arm64(
+	const struct unwind_go *go, uint64_t address, int32_t delta)
+{
+	enum {
+		FP_TO_SP = 8,
+	};
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
+		.cfa_register = UNWIND_ARM64_SP,
+		.cfa_offset = delta,
+		.extra = UNWIND_UNDEFINED};
+	bool is_saved = delta > 0 && go->saved && address >= go->saved;
+	if (go->role == ROLE_INTERRUPTED)
+		rule.flags = UNWIND_SIGNAL_FRAME;
+	if (go->role == ROLE_CROSSING)
+		rule.flags = UNWIND_SWITCHES_STACKS;
+	if (delta > 0)
+		rule.ra = UNWIND_AT_SP;
+	if (is_saved) {
+		rule.fp = UNWIND_AT_SP;
+		rule.fp_offset = -FP_TO_SP;
+	}
+	if (go->role == ROLE_CROSSING && is_saved && address >= go->established) {
+		rule.cfa_register = UNWIND_ARM64_FP;
+		rule.cfa_offset = delta + FP_TO_SP;
+		rule.fp = UNWIND_AT_FP;
+		rule.fp_offset = 0;
+		rule.ra = UNWIND_AT_FP;
+		rule.ra_offset = FP_TO_SP;
+	}
+	return rule;
+}
+
 static void unwind_go_put(struct unwind_go *go, uint64_t address, int32_t delta)
 {
-	struct unwind_rule rule = rule_of_frame(go, address, delta);
+	struct unwind_rule rule = go->is_arm64 ? rule_of_frame_of_arm64(go, address, delta)
+					       : rule_of_frame(go, address, delta);
 	go->on_rule(go->context, address, &rule);
 }
 
@@ -240,7 +296,10 @@ static void on_sp(void *context, uint64_t address, int32_t delta)
 	bool is_first = delta > 0 && !go->has_moved;
 	if (is_first) {
 		go->has_moved = true;
-		look_at_prologue(go, address, delta);
+		if (go->is_arm64)
+			look_at_prologue_of_arm64(go, address);
+		else
+			look_at_prologue(go, address, delta);
 	}
 	unwind_go_put(go, address, delta);
 	if (is_first && go->saved > address)
@@ -285,6 +344,27 @@ static uint64_t put_unknown(struct unwind_go *go)
 {
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_UNSUPPORTED, .ra = UNWIND_UNSUPPORTED};
 	return put_whole(go, &rule);
+}
+
+/* What calls the kernel to return from a handler is the same in all programs. */
+static void unwind_go_put_plain(void *context, size_t at, const struct unwind_rule *rule)
+{
+	struct unwind_go *go = context;
+	if (!at && rule)
+		put_whole(go, rule);
+}
+
+static uint64_t put_sigreturn_of_arm64(struct unwind_go *go)
+{
+	enum {
+		BYTES = 8,
+	};
+	/* The function begins a byte ahead of its code, see get_function(). */
+	const uint8_t *code = unwind_go_code_at(go, go->function.start + 1, BYTES);
+	if (!code)
+		return put_unknown(go);
+	machine_arm64.find_plain_rules(code, BYTES, unwind_go_put_plain, go);
+	return go->function.end;
 }
 
 /* As glibc says of its __restore_rt. */
@@ -343,11 +423,12 @@ uint64_t unwind_go_run(
 	if (go->role == ROLE_OUTERMOST)
 		return put_outermost(go);
 	if (go->role == ROLE_SIGRETURN)
-		return put_sigreturn(go);
+		return go->is_arm64 ? put_sigreturn_of_arm64(go) : put_sigreturn(go);
 	if (go->role == ROLE_UNKNOWN)
 		return put_unknown(go);
-	if (go->role == ROLE_CROSSING && !has_frame(go))
-		return put_crossing(go);
+	if (go->role == ROLE_CROSSING &&
+		!has_frame(go)) /* on arm64 its caller's size is not known */
+		return go->is_arm64 ? put_unknown(go) : put_crossing(go);
 	/* The table ends with the code; the padding behind it is the function's, too. */
 	uint64_t ended = go_pclntab_walk_sp(go->table, &go->function, on_sp, go);
 	return go->function.end - ended < ALIGNMENT ? go->function.end : ended;
@@ -385,7 +466,8 @@ static void look_around(struct unwind_go *go)
 struct err *unwind_go_open(struct elf_file *elf, struct unwind_go **ret)
 {
 	struct go_pclntab *table = NULL;
-	if (elf_file_machine(elf) == EM_X86_64)
+	uint16_t machine = elf_file_machine(elf);
+	if (machine == EM_X86_64 || machine == EM_AARCH64)
 		try(go_pclntab_open(elf, &table));
 	if (!table) {
 		*ret = NULL;
@@ -394,6 +476,7 @@ struct err *unwind_go_open(struct elf_file *elf, struct unwind_go **ret)
 	struct unwind_go *go = mem_zalloc(sizeof(*go));
 	go->table = table;
 	go->elf = elf;
+	go->is_arm64 = machine == EM_AARCH64;
 	go->window = mem_alloc(WINDOW_BYTES);
 	look_around(go);
 	*ret = go;
