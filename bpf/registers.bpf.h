@@ -41,11 +41,13 @@ enum {
 #define REGS_IP(regs) ((regs)->pc)
 #define REGS_SP(regs) ((regs)->sp)
 #define EACH_REGISTER(X) \
+	X(0, regs[0]) \
+	X(1, regs[1]) \
 	X(19, regs[19]) \
 	X(29, regs[29]) \
 	X(30, regs[30]) \
 	X(31, sp)
-#define ALL_REGISTERS_KNOWN 0xe0080000ULL
+#define ALL_REGISTERS_KNOWN 0xe0080003ULL
 #endif
 
 /* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */

@@ -75,7 +75,7 @@ static __always_inline bool find_thread_block(
 	__u32 shift = context->module_shift == GLIBC_MODULE_SHIFT ? GLIBC_MODULE_SHIFT
 								  : MUSL_MODULE_SHIFT;
 	__u64 ahead = shift == GLIBC_MODULE_SHIFT ? 1ULL << GLIBC_MODULE_SHIFT : 0;
-	return read_word(thread + THREAD_MODULES, &blocks) && read_word(blocks - ahead, &count) &&
+	return module_blocks(thread, shift, &blocks) && read_word(blocks - ahead, &count) &&
 	       context->module <= count && module_block(thread, context->module, shift, ret) &&
 	       *ret + 1 > 1;
 }

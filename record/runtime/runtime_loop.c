@@ -1,7 +1,10 @@
 #include "record/runtime/runtime_loop.h"
 
+#include <elf.h>
+
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/machine/arm64_insn.h"
 
 enum {
 	MAX_BYTES = 1 << 20, /* of a function; loops have some 50 KiB */
@@ -13,7 +16,7 @@ enum {
  * offset from code[0]. That they may be no instruction's beginning does not matter: to hit another
  * function by chance is one in a million.
  */
-static bool jump_at(const uint8_t *code, size_t i, size_t len, int64_t *target)
+static bool jump_of_x86_64(const uint8_t *code, size_t i, size_t len, int64_t *target)
 {
 	size_t at = i + (code[i] == 0xe9 ? 1 : 2); /* jmp, or jcc */
 	if (code[i] != 0xe9 && !(code[i] == 0x0f && i + 1 < len && code[i + 1] >> 4 == 8))
@@ -23,6 +26,22 @@ static bool jump_at(const uint8_t *code, size_t i, size_t len, int64_t *target)
 	struct bytes_cursor cursor = bytes_cursor(code + at, 4);
 	*target = (int64_t)at + 4 + (int32_t)bytes_get_u32(&cursor);
 	return true;
+}
+
+static bool jump_of_arm64(const uint8_t *code, size_t i, size_t len, int64_t *target)
+{
+	if (i % ARM64_INSN_BYTES)
+		return false;
+	struct arm64_insn insn = arm64_insn_decode(code + i, len - i, i);
+	*target = (int64_t)insn.value;
+	return insn.kind == ARM64_JUMP || insn.kind == ARM64_BRANCH;
+}
+
+static bool jump_at(
+	const struct elf_file *elf, const uint8_t *code, size_t i, size_t len, int64_t *target)
+{
+	return elf_file_machine(elf) == EM_AARCH64 ? jump_of_arm64(code, i, len, target)
+						   : jump_of_x86_64(code, i, len, target);
 }
 
 static struct err *read_part(
@@ -42,7 +61,7 @@ static struct err *jumps_back(struct elf_file *elf, const struct runtime_loop_pa
 	*ret = false;
 	try(read_part(elf, part, &code, &len));
 	for (size_t i = 0; i < len && !*ret; i++)
-		if (jump_at(code, i, len, &target)) {
+		if (jump_at(elf, code, i, len, &target)) {
 			uint64_t offset = part->start + (uint64_t)target;
 			*ret = offset > loop->start && offset < loop->end;
 		}
@@ -74,7 +93,7 @@ static struct err *runtime_loop_find_candidates(struct elf_file *elf,
 	try(read_part(elf, loop, &code, &len));
 	for (size_t i = 0; i < len; i++) {
 		struct runtime_loop_part part;
-		if (!jump_at(code, i, len, &target) || (target >= 0 && target < (int64_t)len))
+		if (!jump_at(elf, code, i, len, &target) || (target >= 0 && target < (int64_t)len))
 			continue;
 		uint64_t offset = loop->start + (uint64_t)target;
 		if (function(context, offset, &part.start, &part.end) && part.start != loop->start)

@@ -1,6 +1,7 @@
 /* Where a variable of the thread is, by the machine code that reads it. */
 #include "record/runtime/thread_variable.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -17,7 +18,7 @@ static bool find(const char *code, size_t len, struct thread_variable *ret)
 	uint8_t bytes[MAX_CODE + THREAD_VARIABLE_BEHIND_BYTES];
 	memset(bytes, NOP, sizeof(bytes));
 	memcpy(bytes, code, len);
-	return thread_variable_of_code(bytes, len, ADDRESS, ret);
+	return thread_variable_of_code(EM_X86_64, bytes, len, ADDRESS, ret);
 }
 
 static void check(const char *file, int line, const char *code, size_t len,
@@ -27,7 +28,7 @@ static void check(const char *file, int line, const char *code, size_t len,
 	if (!find(code, len, &got))
 		unit_fail(file, line, "nothing found");
 	unit_check_int(file, line, "place", (long long)got.place, (long long)want->place);
-	unit_check_int(file, line, "is_in_slot", got.is_in_slot, want->is_in_slot);
+	unit_check_int(file, line, "kind", got.kind, want->kind);
 	unit_check_int(file, line, "more", got.more, want->more);
 }
 
@@ -45,12 +46,12 @@ static void check(const char *file, int line, const char *code, size_t len,
 TEST(general_dynamic_has_all_in_its_slot)
 {
 	CHECK_FOUND("\x66" LEA_RDI "\x00\x20\x00\x00\x66\x66\x48" CALL,
-		{.place = ADDRESS + 8 + 0x2000, .is_in_slot = true});
+		{.place = ADDRESS + 8 + 0x2000, .kind = THREAD_VARIABLE_IN_SLOT});
 	CHECK_FOUND("\x66" LEA_RDI "\xf0\xff\xff\xff\x66\x66\x48" CALL,
-		{.place = ADDRESS + 8 - 16, .is_in_slot = true});
+		{.place = ADDRESS + 8 - 16, .kind = THREAD_VARIABLE_IN_SLOT});
 	/* What is done with the address is not the variable's place. */
 	CHECK_FOUND("\x66" LEA_RDI "\x00\x20\x00\x00\x66\x48" CALL "\x48\x8b\x40\x10",
-		{.place = ADDRESS + 8 + 0x2000, .is_in_slot = true});
+		{.place = ADDRESS + 8 + 0x2000, .kind = THREAD_VARIABLE_IN_SLOT});
 }
 
 /* lea slot(%rip),%rdi; call __tls_get_addr; mov displacement(%rax),%reg */
@@ -58,26 +59,27 @@ TEST(local_dynamic_adds_to_its_slot)
 {
 	const uint64_t slot = ADDRESS + 7 + 0x100;
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x8b\x40\x18",
-		{.place = slot, .is_in_slot = true, .more = 0x18});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT, .more = 0x18});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x8b\x80\x18\x02\x00\x00",
-		{.place = slot, .is_in_slot = true, .more = 0x218});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT, .more = 0x218});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x5a\x48\x8b\x58\x20", /* pop %rdx */
-		{.place = slot, .is_in_slot = true, .more = 0x20});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT, .more = 0x20});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x8b\x00", /* mov (%rax),%rax */
-		{.place = slot, .is_in_slot = true});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT});
 }
 
 /* The address goes elsewhere, or is moved, before it is read: nothing can be said of the rest. */
 TEST(what_is_added_is_only_taken_from_a_load)
 {
 	const uint64_t slot = ADDRESS + 7 + 0x100;
-	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL, {.place = slot, .is_in_slot = true});
+	CHECK_FOUND(
+		LEA_RDI "\x00\x01\x00\x00" CALL, {.place = slot, .kind = THREAD_VARIABLE_IN_SLOT});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x8b\xc8\x18", /* mov %rax,%rcx */
-		{.place = slot, .is_in_slot = true});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x8b\x43\x18", /* mov 24(%rbx),%rax */
-		{.place = slot, .is_in_slot = true});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT});
 	CHECK_FOUND(LEA_RDI "\x00\x01\x00\x00" CALL "\x48\x89\x40\x18", /* a store */
-		{.place = slot, .is_in_slot = true});
+		{.place = slot, .kind = THREAD_VARIABLE_IN_SLOT});
 }
 
 /* mov %fs:offset,%reg */
@@ -108,7 +110,7 @@ TEST(the_first_access_counts)
 	CHECK_FOUND("\x55\x48\x89\xe5" MOV_FS_RAX "\xf8\xff\xff\xff" MOV_FS_RBX "\xf0\xff\xff\xff",
 		{.place = (uint64_t)-8});
 	CHECK_FOUND("\x55" LEA_RDI "\x00\x01\x00\x00" CALL MOV_FS_RAX "\xf8\xff\xff\xff",
-		{.place = ADDRESS + 1 + 7 + 0x100, .is_in_slot = true});
+		{.place = ADDRESS + 1 + 7 + 0x100, .kind = THREAD_VARIABLE_IN_SLOT});
 }
 
 TEST(other_code_reads_no_variable_of_the_thread)
@@ -130,8 +132,64 @@ TEST(accesses_begin_within_the_function)
 	struct thread_variable variable = {.place = 1};
 	memset(code, NOP, sizeof(code));
 	memcpy(code + 20, access, sizeof(access));
-	CHECK(!thread_variable_of_code(code, 20, ADDRESS, &variable));
+	CHECK(!thread_variable_of_code(EM_X86_64, code, 20, ADDRESS, &variable));
 	CHECK_INT(variable.place, 1); /* untouched */
-	CHECK(thread_variable_of_code(code, 21, ADDRESS, &variable));
+	CHECK(thread_variable_of_code(EM_X86_64, code, 21, ADDRESS, &variable));
 	CHECK_INT(variable.place, -8);
+}
+
+/* ---- arm64 ---- */
+
+static void check_arm64(const uint32_t *insns, size_t count, enum thread_variable_kind kind,
+	uint64_t place, uint32_t more)
+{
+	uint8_t bytes[MAX_CODE];
+	struct thread_variable got;
+	for (size_t i = 0; i < count * 4; i++)
+		bytes[i] = (uint8_t)(insns[i / 4] >> i % 4 * 8);
+	if (!thread_variable_of_code(EM_AARCH64, bytes, count * 4, ADDRESS, &got))
+		unit_fail(__FILE__, __LINE__, "nothing found");
+	CHECK_INT(got.kind, kind);
+	CHECK_INT(got.place, place);
+	CHECK_INT(got.more, more);
+}
+
+#define CHECK_ARM64(kind, place, more, ...) \
+	check_arm64((const uint32_t[]){__VA_ARGS__}, \
+		sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (kind), (place), \
+		(more))
+
+/* mrs x0, tpidr_el0; add x0, x0, #0x1, lsl #12; ldr x1, [x0, #40] */
+TEST(arm64_has_the_distance_in_its_code)
+{
+	CHECK_ARM64(THREAD_VARIABLE_AT, 0x1028, 0, 0xd53bd040, 0x91400400, 0xf9401401);
+}
+
+/* mrs x2, tpidr_el0; adrp x1, page; ldr x1, [x1, #24]; ldr x0, [x2, x1], or add and ldr #8 */
+TEST(arm64_has_the_distance_in_a_word)
+{
+	const uint64_t slot = ADDRESS + 24;
+	CHECK_ARM64(THREAD_VARIABLE_BY_DISTANCE, slot, 0, 0xd53bd042, 0x90000001, 0xf9400c21,
+		0xf8616840);
+	CHECK_ARM64(THREAD_VARIABLE_BY_DISTANCE, slot, 8, 0xd53bd042, 0x90000001, 0xf9400c21,
+		0x8b010040, 0xf9400400);
+}
+
+/* As rb_thread_current() of libruby 3.1 has it. */
+TEST(arm64_has_the_distance_in_a_descriptor)
+{
+	CHECK_ARM64(THREAD_VARIABLE_BY_DISTANCE, ADDRESS + 0x17f000 + 1000 + 8, 0, 0xd53bd041,
+		0xa9bf7bfd, 0x910003fd, 0xf0000be0, 0xf941f402, 0x910fa000, 0xd63f0040, 0xf8606820);
+}
+
+/* Another's word, and a call in between that returns what is not known. */
+TEST(arm64_code_that_reads_no_variable)
+{
+	static const uint32_t insns[] = {
+		0xd53bd041, 0xf0000be0, 0xf941f402, 0x94000010, 0xf8606820};
+	uint8_t bytes[sizeof(insns)];
+	for (size_t i = 0; i < sizeof(insns); i++)
+		bytes[i] = (uint8_t)(insns[i / 4] >> i % 4 * 8);
+	CHECK(!thread_variable_of_code(
+		EM_AARCH64, bytes, sizeof(bytes), ADDRESS, &(struct thread_variable){0}));
 }

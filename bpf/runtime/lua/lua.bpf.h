@@ -5,9 +5,9 @@
  *
  * No variable leads to the state that runs: it is an argument of the interpreter's loop. But who
  * calls the loop keeps it in a register that calls preserve, and the loop, which needs all of
- * them, has saved all of them at the end of its native frame. What is taken for a state must
- * look like one; and where another one is about, that of who resumed a coroutine, it is the one
- * whose errors are caught first.
+ * them, has saved all of them at the end of its native frame, on arm64 at its beginning. What is
+ * taken for a state must look like one; and where another one is about, that of who resumed a
+ * coroutine, it is the one whose errors are caught first.
  *
  * Which calls belong to one run of the loop, the calls say themselves: that which the loop was
  * entered for is marked as fresh. A coroutine that yielded out of a nested loop is resumed
@@ -64,7 +64,7 @@ static __always_inline bool is_lua_state(struct lua_walk *lua, const struct lua_
 {
 	enum {
 		LEAST = 0x10000,
-		MOST_SHIFT = 47,
+		MOST_SHIFT = 48, /* of a program's addresses */
 		HEAD_BYTES = 96,
 	};
 	if (at & 7 || at < LEAST || at >> MOST_SHIFT ||
@@ -117,15 +117,24 @@ __noinline int lua_find_state(void);
 __noinline int lua_find_state(void)
 {
 	enum {
+#if defined(__TARGET_ARCH_x86)
 		SAVED = 6,
 		SAVED_BYTES = 56, /* with the return address */
+#elif defined(__TARGET_ARCH_arm64)
+		SAVED = 12, /* with x29 and x30 ahead of the ten */
+		SAVED_BYTES = 96,
+#endif
 	};
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_LUA);
 	if (!scratch)
 		return 0;
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	struct lua_walk *lua = lua_walk(runtime);
+#if defined(__TARGET_ARCH_x86)
 	const void *from = (const void *)(runtime->high - SAVED_BYTES);
+#elif defined(__TARGET_ARCH_arm64)
+	const void *from = (const void *)runtime->low;
+#endif
 	if (bpf_probe_read_user(lua->around, sizeof(lua->around), from)) {
 		__builtin_memset(lua->around, 0, sizeof(lua->around));
 		bpf_probe_read_user(lua->around, SAVED_BYTES, from);
@@ -145,7 +154,6 @@ static __always_inline bool find_lua_argument(struct scratch *scratch)
 {
 	enum {
 		PROLOGUE_BYTES = 24,
-		RDI = 5, /* DWARF's number */
 	};
 	struct walk *walk = &scratch->walk;
 	struct lua_walk *lua = lua_walk(&walk->runtime);
@@ -153,7 +161,7 @@ static __always_inline bool find_lua_argument(struct scratch *scratch)
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
 		walk->regs.ip + walk->runtime.delta - row->loop >= PROLOGUE_BYTES)
 		return false;
-	__u64 at = walk->regs.reg[RDI];
+	__u64 at = walk->regs.reg[UNWIND_ARGUMENT_1];
 	if (!is_lua_state(lua, row, at))
 		return false;
 	keep_lua_state(lua, row, at);

@@ -56,15 +56,15 @@ static __always_inline bool take_stack(struct runtime_walk *runtime, __u64 stack
 static __always_inline bool find_interpreter(struct runtime_walk *runtime)
 {
 	const struct perl_row *row = perl_row(runtime);
-	__u64 thread = thread_pointer(), stack = 0;
+	__u64 thread = thread_pointer(), glibc = glibc_self(thread), stack = 0;
 	__u32 key = 0;
 	struct perl_walk *perl = perl_walk(runtime);
 	const void *key_address = (const void *)(row->key - runtime->delta);
 	perl->interpreter = 0;
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
 		return false;
-	if (!glibc_value(thread, key, &perl->interpreter) || !perl->interpreter)
-		if (!musl_value(thread, key, &perl->interpreter) || !perl->interpreter)
+	if (!glibc || !glibc_value(glibc, key, &perl->interpreter) || !perl->interpreter)
+		if (!musl_value(musl_self(thread), key, &perl->interpreter) || !perl->interpreter)
 			return false;
 	if (!read_word(perl->interpreter + row->stack, &stack) ||
 		!read_word(perl->interpreter + row->cop, &perl->cop) ||

@@ -49,26 +49,46 @@ static __always_inline const struct python_row *python_row(const struct runtime_
 
 /* ---- the thread ---- */
 
+/* The thread that was interrupted: its pointer, and what pthread_self() is, of either library. */
+struct python_thread {
+	__u64 pointer, glibc, musl;
+};
+
+static __always_inline struct python_thread python_thread(void)
+{
+	__u64 thread = thread_pointer();
+	return (struct python_thread){thread, glibc_self(thread), musl_self(thread)};
+}
+
 /* Whether it is the state of this very thread: it says which one itself. */
-static __always_inline bool is_state_of(const struct python_row *row, __u64 state, __u64 thread)
+static __always_inline bool is_state_of(
+	const struct python_row *row, __u64 state, const struct python_thread *thread)
 {
 	__u64 id;
-	return state && read_word(state + row->thread_id, &id) && id == thread;
+	return state && read_word(state + row->thread_id, &id) && id &&
+	       (id == thread->glibc || id == thread->musl);
 }
 
 /* The same from 3.15 on: in a variable of the thread. */
-static __always_inline __u64 find_state_variable(const struct runtime_walk *runtime, __u64 thread)
+static __always_inline __u64 find_state_variable(
+	const struct runtime_walk *runtime, const struct python_thread *thread)
 {
 	const struct python_row *row = python_row(runtime);
 	__u64 slot = row->key - runtime->delta, state;
 	if (row->flags & PYTHON_STATE_IS_AT)
-		return read_word(thread + row->key, &state) && is_state_of(row, state, thread)
+		return read_word(thread->pointer + row->key, &state) &&
+				       is_state_of(row, state, thread)
 			       ? state
 			       : 0;
-	if (slot_word(thread, slot, row->slot_more, GLIBC_MODULE_SHIFT, &state) &&
+	if (row->flags & PYTHON_STATE_IS_BY_DISTANCE)
+		return distance_word(thread->pointer, slot, row->slot_more, &state) &&
+				       is_state_of(row, state, thread)
+			       ? state
+			       : 0;
+	if (slot_word(thread->pointer, slot, row->slot_more, GLIBC_MODULE_SHIFT, &state) &&
 		is_state_of(row, state, thread))
 		return state;
-	return slot_word(thread, slot, row->slot_more, MUSL_MODULE_SHIFT, &state) &&
+	return slot_word(thread->pointer, slot, row->slot_more, MUSL_MODULE_SHIFT, &state) &&
 			       is_state_of(row, state, thread)
 		       ? state
 		       : 0;
@@ -78,25 +98,28 @@ static __always_inline __u64 find_state_variable(const struct runtime_walk *runt
 static __always_inline __u64 find_first_state(const struct runtime_walk *runtime)
 {
 	const struct python_row *row = python_row(runtime);
-	__u64 thread = thread_pointer(), state = 0;
+	struct python_thread thread = python_thread();
+	__u64 state = 0;
 	__u32 key = 0;
-	if (row->flags & (PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT))
-		return find_state_variable(runtime, thread);
+	if (row->flags &
+		(PYTHON_STATE_IS_AT | PYTHON_STATE_IS_IN_SLOT | PYTHON_STATE_IS_BY_DISTANCE))
+		return find_state_variable(runtime, &thread);
 	const void *key_address = (const void *)(row->key - runtime->delta);
 	if (bpf_probe_read_user(&key, sizeof(key), key_address) || key >= GLIBC_MAX_KEYS)
 		return 0;
-	if (glibc_value(thread, key, &state) && is_state_of(row, state, thread))
+	if (glibc_value(thread.glibc, key, &state) && is_state_of(row, state, &thread))
 		return state;
-	return musl_value(thread, key, &state) && is_state_of(row, state, thread) ? state : 0;
+	return musl_value(thread.musl, key, &state) && is_state_of(row, state, &thread) ? state : 0;
 }
 
 /* The state that the thread runs with, when it has the lock of the interpreters. */
 static __always_inline __u64 find_current_state(const struct runtime_walk *runtime)
 {
 	const struct python_row *row = python_row(runtime);
+	struct python_thread thread = python_thread();
 	__u64 state = 0;
 	bool is_ours = row->current && read_word(row->current - runtime->delta, &state) &&
-		       is_state_of(row, state, thread_pointer());
+		       is_state_of(row, state, &thread);
 	return is_ours ? state : 0;
 }
 
@@ -177,8 +200,6 @@ static __always_inline __u64 find_entering(struct scratch *scratch)
 {
 	enum {
 		PROLOGUE_BYTES = 128,
-		RSI = 4, /* DWARF's numbers */
-		RDI = 5,
 	};
 	const struct walk *walk = &scratch->walk;
 	const struct runtime_walk *runtime = &walk->runtime;
@@ -187,7 +208,8 @@ static __always_inline __u64 find_entering(struct scratch *scratch)
 	if (!walk->is_exact || scratch->user.head.nr_frames ||
 		walk->regs.ip + runtime->delta - row->loop >= PROLOGUE_BYTES)
 		return 0;
-	frame = walk->regs.reg[row->flags & PYTHON_FRAME_IS_FIRST ? RDI : RSI];
+	frame = walk->regs.reg[row->flags & PYTHON_FRAME_IS_FIRST ? UNWIND_ARGUMENT_1
+								  : UNWIND_ARGUMENT_2];
 	if (!read_word(frame + row->frame_code, &code) || !is_code(runtime, code & ~7ULL))
 		return 0;
 	return frame;

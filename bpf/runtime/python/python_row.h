@@ -18,8 +18,9 @@ enum python_flag {
 	PYTHON_FRAME_IS_FIRST = 16,
 	/* How `key` tells the thread's state, unless it is that of a pthread_getspecific(): 3.15.
 	 */
-	PYTHON_STATE_IS_IN_SLOT = 32, /* module and offset, as __tls_get_addr() takes them */
-	PYTHON_STATE_IS_AT = 64,      /* at so many bytes from the thread's pointer */
+	PYTHON_STATE_IS_IN_SLOT = 32,      /* module and offset, as __tls_get_addr() takes them */
+	PYTHON_STATE_IS_AT = 64,           /* at so many bytes from the thread's pointer */
+	PYTHON_STATE_IS_BY_DISTANCE = 128, /* ... where that number is; see distance_word() */
 };
 
 enum {

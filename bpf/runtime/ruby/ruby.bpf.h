@@ -96,9 +96,9 @@ static __always_inline bool is_ruby_thread(
 static __always_inline bool find_context_by_key(struct runtime_walk *runtime, __u64 thread)
 {
 	const struct ruby_row *row = ruby_row(runtime);
-	__u64 structure, context;
+	__u64 self = glibc_self(thread), structure, context;
 	for (__u32 key = 0; key < 1 << GLIBC_BLOCK_KEYS_SHIFT; key++)
-		if (glibc_value(thread, key, &structure) && is_ruby_thread(row, structure, thread))
+		if (glibc_value(self, key, &structure) && is_ruby_thread(row, structure, self))
 			return read_word(structure + row->thread_context, &context) &&
 			       take_context(runtime, context);
 	return false;
@@ -112,9 +112,13 @@ static __always_inline bool find_context(struct runtime_walk *runtime)
 		return find_context_by_slot(runtime, thread);
 	if (row->flags & RUBY_CONTEXT_IS_AT)
 		return read_word(thread + row->context, &context) && take_context(runtime, context);
+	if (row->flags & RUBY_CONTEXT_IS_BY_DISTANCE)
+		return distance_word(
+			       thread, row->context - runtime->delta, row->slot_more, &context) &&
+		       take_context(runtime, context);
 	if (read_word(row->context - runtime->delta, &context) &&
 		read_word(context + row->context_thread, &structure) &&
-		is_ruby_thread(row, structure, thread))
+		is_ruby_thread(row, structure, glibc_self(thread)))
 		return take_context(runtime, context);
 	return find_context_by_key(runtime, thread);
 }

@@ -13,6 +13,7 @@ enum ruby_flag {
 	RUBY_HAS_STRING_LENGTH = 8,
 	/* The first line is a tagged number: before 3.2. */
 	RUBY_HAS_TAGGED_LINE = 16,
+	RUBY_CONTEXT_IS_BY_DISTANCE = 32, /* as _IS_AT, where that number is; see distance_word() */
 };
 
 enum {

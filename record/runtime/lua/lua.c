@@ -65,7 +65,7 @@ static struct err *lua_detect(struct elf_file *elf, struct runtime_file *file, b
 	struct elf_dynsym symbols[SYMBOLS];
 	struct lua_row *row = (void *)file->row.words;
 	uint32_t release = 0;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	uint32_t version = lua_find_version(elf, &symbols[IDENT], &release);
@@ -125,7 +125,7 @@ static bool lua_read_text(
 }
 
 const struct runtime lua_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "lua",
 	.object = "[lua]",
 	.detect = lua_detect,

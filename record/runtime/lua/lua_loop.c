@@ -1,5 +1,6 @@
 #include "record/runtime/lua/lua_loop.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "format/base/mem.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
+#include "format/machine/arm64_insn.h"
 #include "format/machine/machine.h"
 #include "record/runtime/runtime_file.h"
 
@@ -109,13 +111,29 @@ static void lua_loop_read_code(const struct search *search, const struct functio
  * instruction's beginning does not matter: to hit another function's first byte by chance is one
  * in a million.
  */
-static uint64_t target_at(
+static uint64_t target_of_x86_64(
 	const struct function *function, const uint8_t *code, size_t i, size_t len)
 {
 	if (i + 5 > len || (code[i] != 0xe8 && code[i] != 0xe9))
 		return 0;
 	struct bytes_cursor cursor = bytes_cursor(code + i + 1, 4);
 	return function->start + i + 5 + (uint64_t)(int64_t)(int32_t)bytes_get_u32(&cursor);
+}
+
+static uint64_t target_of_arm64(
+	const struct function *function, const uint8_t *code, size_t i, size_t len)
+{
+	struct arm64_insn insn = arm64_insn_decode(code + i, len - i, function->start + i);
+	bool leads_on = insn.kind == ARM64_CALL || insn.kind == ARM64_JUMP;
+	return i % ARM64_INSN_BYTES == 0 && leads_on ? insn.value : 0;
+}
+
+static uint64_t target_at(const struct search *search, const struct function *function,
+	const uint8_t *code, size_t i, size_t len)
+{
+	return elf_file_machine(search->elf) == EM_AARCH64
+		       ? target_of_arm64(function, code, i, len)
+		       : target_of_x86_64(function, code, i, len);
 }
 
 static void visit_called(struct search *search, size_t number)
@@ -126,31 +144,52 @@ static void visit_called(struct search *search, size_t number)
 	lua_loop_read_code(search, function, code, &len);
 	for (size_t i = 0; i < len; i++)
 		lua_loop_visit(search,
-			lua_loop_function_at(search, target_at(function, code, i, len)),
+			lua_loop_function_at(search, target_at(search, function, code, i, len)),
 			search->visits[number].depth + 1);
 }
 
 /* ---- the loop ---- */
 
 /* Whether it pushes rbx, rbp and r12 to r15 as its first pushes. */
-static bool saves_all(const struct search *search, const struct function *function)
+static bool pushes_all(const uint8_t code[PROLOGUE_BYTES])
 {
 	enum {
 		RBX = 3,
 		RBP = 5,
 		ALL = 0xf028, /* bits 3, 5 and 12 to 15 */
 	};
-	uint8_t code[PROLOGUE_BYTES];
 	unsigned pushed = 0;
-	if (!runtime_file_read(search->elf, function->start, code, sizeof(code)))
-		return false;
-	for (size_t i = 0; i + 1 < sizeof(code) && pushed != ALL; i++) {
+	for (size_t i = 0; i + 1 < PROLOGUE_BYTES && pushed != ALL; i++) {
 		if (code[i] == 0x41 && code[i + 1] >= 0x54 && code[i + 1] <= 0x57)
 			pushed |= 1U << (8 + (code[++i] & 7));
 		else if (code[i] == 0x50 + RBX || code[i] == 0x50 + RBP)
 			pushed |= 1U << (code[i] & 7);
 	}
 	return pushed == ALL;
+}
+
+/* Whether it stores x19 to x28 in pairs behind the frame pointer and the return address. */
+static bool stores_all(const uint8_t code[PROLOGUE_BYTES])
+{
+	enum {
+		ALL = 0x1ff80000,
+	};
+	uint32_t stored = 0;
+	for (size_t i = 0; i < PROLOGUE_BYTES; i += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + i, ARM64_INSN_BYTES, 0);
+		if (insn.kind == ARM64_STORE_PAIR && insn.base == ARM64_SP && insn.reg < ARM64_SP &&
+			insn.index < ARM64_SP)
+			stored |= 1U << insn.reg | 1U << insn.index;
+	}
+	return (stored & ALL) == ALL;
+}
+
+static bool saves_all(const struct search *search, const struct function *function)
+{
+	uint8_t code[PROLOGUE_BYTES];
+	if (!runtime_file_read(search->elf, function->start, code, sizeof(code)))
+		return false;
+	return elf_file_machine(search->elf) == EM_AARCH64 ? stores_all(code) : pushes_all(code);
 }
 
 static uint64_t lua_loop_size_of(const struct function *function)
@@ -206,7 +245,7 @@ struct err *lua_loop_find_assembly(
 	if (caller)
 		lua_loop_read_code(&search, caller, code, &len);
 	for (size_t i = 0; i < len && !*is_found; i++) {
-		uint64_t target = target_at(caller, code, i, len);
+		uint64_t target = target_at(&search, caller, code, i, len);
 		const struct function *around = target ? function_around(&search, target) : NULL;
 		if (!around || around == caller || lua_loop_size_of(around) < LOOP_MIN_BYTES)
 			continue;

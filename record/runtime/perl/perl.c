@@ -75,7 +75,7 @@ static struct err *perl_detect(struct elf_file *elf, struct runtime_file *file, 
 	struct elf_dynsym symbols[SYMBOLS];
 	struct perl_row *row = (void *)file->row.words;
 	uint8_t revision, version;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[LOOP].address && symbols[REVISION].address;
@@ -112,7 +112,7 @@ static uint32_t perl_line_of(const struct runtime_lines *lines, uint32_t place)
 }
 
 const struct runtime perl_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "perl",
 	.object = "[perl]",
 	.detect = perl_detect,

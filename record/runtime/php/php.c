@@ -16,6 +16,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/arm64_insn.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -123,31 +124,77 @@ static bool is_near_load(const uint8_t *code, uint8_t offset)
 
 /*
  * In the order of the function: the frame is what is loaded last before the first frame's
- * function is; the file is loaded after that. What the bytes between the instructions may look
- * like does not matter: nothing but the right offsets is taken.
+ * function is; the file is loaded after that. Nothing but the right offsets is taken.
  */
-static bool read_accessor(
-	const uint8_t *code, size_t len, const struct elf_dynsym *symbols, struct php_row *ret)
+struct accessor {
+	const struct elf_dynsym *globals;
+	uint64_t frame, file;
+	bool has_function, has_previous;
+};
+
+/* A load from an address that is known, or else by an offset. */
+static void accessor_take_load(struct accessor *accessor, uint64_t address, uint64_t offset)
 {
-	const struct elf_dynsym *globals = &symbols[GLOBALS];
-	uint64_t frame = 0, file = 0;
-	bool has_function = false, has_previous = false;
+	const struct elf_dynsym *globals = accessor->globals;
+	bool is_in_globals = address && address - globals->address < globals->size;
+	if (!accessor->has_function && !address && offset > FRAME_PREVIOUS &&
+		offset < globals->size)
+		accessor->frame = globals->address + offset;
+	if (!accessor->has_function && is_in_globals)
+		accessor->frame = address;
+	accessor->has_function |= !address && offset == FRAME_FUNCTION;
+	accessor->has_previous |= !address && offset == FRAME_PREVIOUS;
+	if (accessor->has_function && !accessor->file && !address && offset >= MIN_CODE_FILE &&
+		offset <= MAX_CODE_FILE)
+		accessor->file = offset;
+}
+
+/* What the bytes between the instructions may look like does not matter. */
+static void read_accessor_of_x86_64(
+	const uint8_t *code, size_t len, uint64_t address, struct accessor *accessor)
+{
 	for (size_t i = 0; i + MAX_INSTRUCTION <= len; i++) {
-		uint64_t address = load_of(code + i, symbols[GET_FILE].address + i);
+		uint64_t from = load_of(code + i, address + i);
 		uint32_t offset = far_load(code + i);
-		if (!has_function && offset && offset < globals->size)
-			frame = globals->address + offset;
-		if (!has_function && address - globals->address < globals->size)
-			frame = address;
-		has_function |= is_near_load(code + i, FRAME_FUNCTION);
-		has_previous |= is_near_load(code + i, FRAME_PREVIOUS);
-		if (has_function && !file && offset >= MIN_CODE_FILE && offset <= MAX_CODE_FILE)
-			file = offset;
+		if (from || offset)
+			accessor_take_load(accessor, from, offset);
+		if (is_near_load(code + i, FRAME_FUNCTION))
+			accessor_take_load(accessor, 0, FRAME_FUNCTION);
+		if (is_near_load(code + i, FRAME_PREVIOUS))
+			accessor_take_load(accessor, 0, FRAME_PREVIOUS);
 	}
-	ret->frame = frame;
+}
+
+static void read_accessor_of_arm64(
+	const uint8_t *code, size_t len, uint64_t address, struct accessor *accessor)
+{
+	struct arm64_values values = {.known = 0};
+	for (size_t at = 0; at + ARM64_INSN_BYTES <= len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, address + at);
+		uint64_t from = 0;
+		bool of_thread;
+		if (insn.kind == ARM64_LOAD && insn.bytes == 8) {
+			arm64_values_address(&values, &insn, &from, &of_thread);
+			accessor_take_load(accessor, from, insn.value);
+		}
+		arm64_values_run(&values, &insn);
+	}
+}
+
+static bool read_accessor(uint16_t elf_machine, const uint8_t *code, size_t len,
+	const struct elf_dynsym *symbols, struct php_row *ret)
+{
+	struct accessor accessor = {.globals = &symbols[GLOBALS]};
+	uint64_t address = symbols[GET_FILE].address;
+	if (elf_machine == EM_AARCH64)
+		read_accessor_of_arm64(code, len, address, &accessor);
+	else
+		read_accessor_of_x86_64(code, len, address, &accessor);
+	uint64_t file = accessor.file;
+	ret->frame = accessor.frame;
 	ret->code_file = (uint16_t)file;
 	ret->code_start = (uint16_t)(file - (file < CODE_FILE_82 ? CODE_START : CODE_START_82));
-	return frame && file && has_previous;
+	return accessor.frame && file && accessor.has_previous;
 }
 
 static bool php_find_layout(
@@ -160,12 +207,13 @@ static bool php_find_layout(
 		!runtime_file_read(elf, function->address, code, sizeof(code)))
 		return false;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
-	return read_accessor(code, len, symbols, ret);
+	return read_accessor(elf_file_machine(elf), code, len, symbols, ret);
 }
 
 /*
  * Where the loop goes from one instruction of the program to the next, jmp *(%r15): the next one
- * may be code that was compiled. 0: this build's loop is another one, which calls.
+ * may be code that was compiled. 0: this build's loop is another one, which calls; or it is of a
+ * machine whose compiled code is not known.
  */
 static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 {
@@ -173,7 +221,8 @@ static uint64_t find_jump(struct elf_file *elf, const struct elf_dynsym *loop)
 		LOOP_BEGIN_BYTES = 1024,
 	};
 	uint8_t code[LOOP_BEGIN_BYTES];
-	if (loop->size < sizeof(code) || !runtime_file_read(elf, loop->address, code, sizeof(code)))
+	if (elf_file_machine(elf) != EM_X86_64 || loop->size < sizeof(code) ||
+		!runtime_file_read(elf, loop->address, code, sizeof(code)))
 		return 0;
 	for (size_t i = 0; i + 3 <= sizeof(code); i++)
 		if (code[i] == 0x41 && code[i + 1] == 0xff && code[i + 2] == 0x27)
@@ -195,7 +244,7 @@ static struct err *php_detect(struct elf_file *elf, struct runtime_file *file, b
 	struct elf_dynsym symbols[SYMBOLS];
 	struct php_row *row = (void *)file->row.words;
 	uint32_t version;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	if (!symbols[LOOP].address || !symbols[LOOP].size)
@@ -306,7 +355,7 @@ static bool php_read_text(
 }
 
 const struct runtime php_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "php",
 	.claims_code_of_no_file = true,
 	.object = "[php]",

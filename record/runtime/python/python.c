@@ -8,6 +8,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/arm64_insn.h"
 #include "record/runtime/python/python_layout.h"
 #include "record/runtime/python/python_lines.h"
 #include "record/runtime/runtime.h"
@@ -103,6 +104,49 @@ static uint64_t key_of_instruction(const uint8_t *code, uint64_t address, uint64
 	return 0;
 }
 
+static uint64_t find_key_of_x86_64(
+	const uint8_t *code, size_t len, uint64_t address, const struct elf_dynsym *runtime)
+{
+	for (size_t i = 0; i < len; i++) {
+		uint64_t key = key_of_instruction(code + i, address + i, runtime->address);
+		bool is_inside = key - runtime->address < runtime->size;
+		if (key && (runtime->address ? is_inside : code[i] == 0x8b))
+			return key;
+	}
+	return 0;
+}
+
+/*
+ * The same of arm64: pthread_getspecific() is called with the key, which was loaded from
+ *   adrp xN, page; add xN, xN, #_PyRuntime; ldr w0, [xN, #offset]; b pthread_getspecific
+ * or PyThread_tss_get() with the address of the Py_tss_t in x0.
+ */
+static uint64_t find_key_of_arm64(
+	const uint8_t *code, size_t len, uint64_t address, const struct elf_dynsym *runtime)
+{
+	struct arm64_values values = {.known = 0};
+	uint64_t loaded_from = 0;
+	for (size_t at = 0; at + ARM64_INSN_BYTES <= len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, address + at);
+		bool leads_on = insn.kind == ARM64_CALL || insn.kind == ARM64_JUMP;
+		uint64_t structure = values.known & 1 ? values.value[0] : 0, from;
+		bool of_thread;
+		if (leads_on && loaded_from)
+			return loaded_from;
+		if (leads_on && structure > runtime->address &&
+			structure - runtime->address < runtime->size)
+			return structure + TSS_KEY;
+		if (insn.writes & 1)
+			loaded_from = 0;
+		if (insn.kind == ARM64_LOAD && insn.reg == 0 && insn.bytes == 4 &&
+			arm64_values_address(&values, &insn, &from, &of_thread) &&
+			from - runtime->address < runtime->size)
+			loaded_from = from;
+		arm64_values_run(&values, &insn);
+	}
+	return 0;
+}
+
 /* Since 3.7 the key is a part of _PyRuntime; before, a variable of its own. 0: it is not found. */
 static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 {
@@ -111,14 +155,9 @@ static uint64_t find_key(struct elf_file *elf, const struct elf_dynsym *symbols)
 	if (!function->address || !runtime_file_read(elf, function->address, code, sizeof(code)))
 		return 0;
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
-	for (size_t i = 0; i < len; i++) {
-		uint64_t key =
-			key_of_instruction(code + i, function->address + i, runtime->address);
-		bool is_inside = key - runtime->address < runtime->size;
-		if (key && (runtime->address ? is_inside : code[i] == 0x8b))
-			return key;
-	}
-	return 0;
+	return elf_file_machine(elf) == EM_AARCH64
+		       ? find_key_of_arm64(code, len, function->address, runtime)
+		       : find_key_of_x86_64(code, len, function->address, runtime);
 }
 
 /* From 3.15 on there is no key, but a variable of the thread. */
@@ -131,7 +170,12 @@ static bool find_state(
 		return true;
 	if (!thread_variable_find(elf, &symbols[GET_STATE], &variable))
 		return false;
-	row->flags |= variable.is_in_slot ? PYTHON_STATE_IS_IN_SLOT : PYTHON_STATE_IS_AT;
+	static const uint8_t flags[] = {
+		[THREAD_VARIABLE_AT] = PYTHON_STATE_IS_AT,
+		[THREAD_VARIABLE_IN_SLOT] = PYTHON_STATE_IS_IN_SLOT,
+		[THREAD_VARIABLE_BY_DISTANCE] = PYTHON_STATE_IS_BY_DISTANCE,
+	};
+	row->flags |= flags[variable.kind];
 	row->key = variable.place;
 	row->slot_more = variable.more;
 	return true;
@@ -154,7 +198,7 @@ static struct err *python_detect(struct elf_file *elf, struct runtime_file *file
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct python_row *row = (void *)file->row.words;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	if (!symbols[LOOP].address || !symbols[LOOP].size || !symbols[CODE_TYPE].address ||
@@ -222,7 +266,7 @@ static bool python_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime python_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "python",
 	.object = "[python]",
 	.detect = python_detect,

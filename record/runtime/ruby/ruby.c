@@ -8,6 +8,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/arm64_insn.h"
 #include "record/runtime/ruby/ruby_layout.h"
 #include "record/runtime/ruby/ruby_lines.h"
 #include "record/runtime/ruby/ruby_loop.h"
@@ -64,7 +65,12 @@ static bool find_context(
 	for (enum symbol i = FIRST_GETTER; i <= THIRD_GETTER; i++) {
 		if (!thread_variable_find(elf, &symbols[i], &variable))
 			continue;
-		row->flags |= variable.is_in_slot ? RUBY_CONTEXT_IS_IN_SLOT : RUBY_CONTEXT_IS_AT;
+		static const uint8_t flags[] = {
+			[THREAD_VARIABLE_AT] = RUBY_CONTEXT_IS_AT,
+			[THREAD_VARIABLE_IN_SLOT] = RUBY_CONTEXT_IS_IN_SLOT,
+			[THREAD_VARIABLE_BY_DISTANCE] = RUBY_CONTEXT_IS_BY_DISTANCE,
+		};
+		row->flags |= flags[variable.kind];
 		row->context = variable.place;
 		row->slot_more = variable.more;
 		return true;
@@ -102,21 +108,64 @@ static bool read_first(struct elf_file *elf, const struct elf_dynsym *function, 
 /*
  *   mov  symbols(%rip),%eax; ret      rb_sym_immortal_count(): last_id, which they begin with
  *   cmp  $last_operator,%rdi          rb_is_const_id(): ...
- * Without these, methods written in C have no names.
  */
+static bool find_symbols_of_x86_64(struct elf_file *elf, const struct elf_dynsym *symbols,
+	uint64_t *table, uint64_t *last_operator)
+{
+	uint8_t code[GETTER_BYTES];
+	uint64_t address;
+	if (!read_first(elf, &symbols[COUNT_GETTER], &address, code) || code[0] != 0x8b ||
+		code[1] != 0x05 || code[MOV_BYTES] != 0xc3)
+		return false;
+	*table = address + MOV_BYTES + ruby_signed_at(code + 2);
+	if (!read_first(elf, &symbols[CONSTANT_TEST], &address, code) || code[0] != 0x48 ||
+		code[1] != 0x81 || code[2] != 0xff)
+		return false;
+	*last_operator = ruby_signed_at(code + 3);
+	return true;
+}
+
+/*
+ *   adrp x0, page; ldr w0, [x0, #symbols]; ret      of the same
+ *   cmp  x0, #last_operator
+ */
+static bool find_symbols_of_arm64(struct elf_file *elf, const struct elf_dynsym *symbols,
+	uint64_t *table, uint64_t *last_operator)
+{
+	uint8_t code[GETTER_BYTES];
+	const struct elf_dynsym *count = &symbols[COUNT_GETTER], *test = &symbols[CONSTANT_TEST];
+	struct arm64_values values = {.known = 0};
+	bool has_table = false, has_operator = false, of_thread;
+	if (!count->address || !runtime_file_read(elf, count->address, code, sizeof(code)))
+		return false;
+	for (size_t at = 0; at < sizeof(code) && !has_table; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn =
+			arm64_insn_decode(code + at, ARM64_INSN_BYTES, count->address + at);
+		has_table = insn.kind == ARM64_LOAD && insn.bytes == 4 &&
+			    arm64_values_address(&values, &insn, table, &of_thread) && !of_thread;
+		arm64_values_run(&values, &insn);
+	}
+	if (!test->address || !runtime_file_read(elf, test->address, code, sizeof(code)))
+		return false;
+	for (size_t at = 0; at < sizeof(code) && !has_operator; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, ARM64_INSN_BYTES, 0);
+		has_operator = insn.kind == ARM64_COMPARE && insn.base == 0;
+		*last_operator = insn.value;
+	}
+	return has_table && has_operator;
+}
+
+/* Without these, methods written in C have no names. */
 static void ruby_find_symbols(
 	struct elf_file *elf, const struct elf_dynsym *symbols, struct ruby_row *row)
 {
-	uint8_t code[GETTER_BYTES];
-	uint64_t address, table;
-	if (!read_first(elf, &symbols[COUNT_GETTER], &address, code) || code[0] != 0x8b ||
-		code[1] != 0x05 || code[MOV_BYTES] != 0xc3)
+	uint64_t table, last_operator;
+	bool is_found = elf_file_machine(elf) == EM_AARCH64
+				? find_symbols_of_arm64(elf, symbols, &table, &last_operator)
+				: find_symbols_of_x86_64(elf, symbols, &table, &last_operator);
+	if (!is_found || last_operator > UINT8_MAX)
 		return;
-	table = address + MOV_BYTES + ruby_signed_at(code + 2);
-	if (!read_first(elf, &symbols[CONSTANT_TEST], &address, code) || code[0] != 0x48 ||
-		code[1] != 0x81 || code[2] != 0xff || ruby_signed_at(code + 3) > UINT8_MAX)
-		return;
-	row->last_operator = code[3];
+	row->last_operator = (uint8_t)last_operator;
 	row->symbols = table;
 }
 
@@ -126,7 +175,7 @@ static struct err *ruby_detect(struct elf_file *elf, struct runtime_file *file, 
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct ruby_row *row = (void *)file->row.words;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[VERSION].address;
@@ -235,7 +284,7 @@ static bool ruby_read_text(
 }
 
 const struct runtime ruby_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "ruby",
 	.object = "[ruby]",
 	.called_code = "[ruby jit]",

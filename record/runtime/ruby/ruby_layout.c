@@ -66,7 +66,8 @@ bool ruby_layout_of_version(uint32_t version, struct ruby_row *ret)
 
 bool ruby_layout_is_sound(const struct ruby_row *row)
 {
-	const unsigned ways = RUBY_CONTEXT_IS_GLOBAL | RUBY_CONTEXT_IS_IN_SLOT | RUBY_CONTEXT_IS_AT;
+	const unsigned ways = RUBY_CONTEXT_IS_GLOBAL | RUBY_CONTEXT_IS_IN_SLOT |
+			      RUBY_CONTEXT_IS_AT | RUBY_CONTEXT_IS_BY_DISTANCE;
 	const unsigned others = RUBY_HAS_STRING_LENGTH | RUBY_HAS_TAGGED_LINE;
 	const unsigned way = row->flags & ways;
 	const uint8_t in_body[] = {

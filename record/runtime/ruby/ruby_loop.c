@@ -15,6 +15,7 @@
 #include "format/base/vec.h"
 #include "format/dwarf/cfi.h"
 #include "format/elf/elf_eh_frame.h"
+#include "format/machine/arm64_insn.h"
 #include "format/machine/machine.h"
 #include "record/runtime/runtime_loop.h"
 
@@ -37,6 +38,7 @@ struct search {
 	uint8_t *code;
 	uint64_t start, len; /* of the code; virtual address, bytes */
 	uint64_t address_to_file;
+	bool is_arm64;
 };
 
 /* ---- functions ---- */
@@ -106,7 +108,7 @@ static struct err *ruby_loop_read_code(struct elf_file *elf, struct search *sear
  * like it and are not are, most of them, the end of a negative displacement and the prefix of a
  * long nop that follows.
  */
-static bool is_jump_through_memory(const uint8_t *code)
+static bool jumps_through_memory_on_x86_64(const uint8_t *code)
 {
 	enum {
 		TO_MEMORY = 4,
@@ -120,11 +122,39 @@ static bool is_jump_through_memory(const uint8_t *code)
 	return operation == TO_MEMORY && mode != 3 && (mode || base != RIP);
 }
 
+/* br xN, with the next function's address as it was loaded a few instructions ahead; what tables of
+ * a switch have is added up. */
+static bool jumps_through_memory_on_arm64(const struct search *search, uint64_t i)
+{
+	enum {
+		LOOK_BACK = 8,
+	};
+	const uint8_t *code = search->code + i;
+	if (i % ARM64_INSN_BYTES || i + ARM64_INSN_BYTES > search->len)
+		return false;
+	struct arm64_insn jump = arm64_insn_decode(code, ARM64_INSN_BYTES, 0);
+	if (jump.kind != ARM64_JUMP_INDIRECT || jump.base == ARM64_NO_REGISTER)
+		return false;
+	for (uint64_t back = 1; back <= LOOK_BACK && back * ARM64_INSN_BYTES <= i; back++) {
+		struct arm64_insn insn =
+			arm64_insn_decode(code - back * ARM64_INSN_BYTES, ARM64_INSN_BYTES, 0);
+		if (insn.writes >> jump.base & 1)
+			return insn.kind == ARM64_LOAD && insn.bytes == 8;
+	}
+	return false;
+}
+
+static bool is_jump_through_memory(const struct search *search, uint64_t i)
+{
+	return search->is_arm64 ? jumps_through_memory_on_arm64(search, i)
+				: jumps_through_memory_on_x86_64(search->code + i);
+}
+
 static const struct function *find_core(struct search *search)
 {
 	struct function *best = NULL;
 	for (uint64_t i = 1; i + 1 < search->len; i++) {
-		if (!is_jump_through_memory(search->code + i))
+		if (!is_jump_through_memory(search, i))
 			continue;
 		struct function *function = ruby_loop_function_at(search, search->start + i);
 		if (!function)
@@ -141,8 +171,16 @@ static const struct function *find_core(struct search *search)
 	return best;
 }
 
+/* The target of the call at code[i]; 0: it is none. */
 static uint64_t call_target(const struct search *search, uint64_t i)
 {
+	if (search->is_arm64) {
+		struct arm64_insn insn =
+			arm64_insn_decode(search->code + i, search->len - i, search->start + i);
+		return i % ARM64_INSN_BYTES == 0 && insn.kind == ARM64_CALL ? insn.value : 0;
+	}
+	if (search->code[i] != 0xe8 || i + CALL_BYTES > search->len)
+		return 0;
 	struct bytes_cursor cursor = bytes_cursor(search->code + i + 1, 4);
 	return search->start + i + CALL_BYTES + (uint64_t)(int32_t)bytes_get_u32(&cursor);
 }
@@ -151,9 +189,8 @@ static bool calls(const struct search *search, const struct function *caller, ui
 {
 	if (caller->start < search->start || caller->end - search->start > search->len)
 		return false;
-	for (uint64_t i = caller->start - search->start;
-		i + CALL_BYTES <= caller->end - search->start; i++)
-		if (search->code[i] == 0xe8 && call_target(search, i) == target)
+	for (uint64_t i = caller->start - search->start; i < caller->end - search->start; i++)
+		if (call_target(search, i) == target)
 			return true;
 	return false;
 }
@@ -166,8 +203,8 @@ static const struct function *find_caller(const struct search *search, const str
 {
 	const struct function *callers[MAX_CALLERS], *best = NULL;
 	size_t count = 0;
-	for (uint64_t i = 0; i + CALL_BYTES <= search->len; i++) {
-		if (search->code[i] != 0xe8 || call_target(search, i) != core->start)
+	for (uint64_t i = 0; i < search->len; i++) {
+		if (call_target(search, i) != core->start)
 			continue;
 		const struct function *caller = ruby_loop_function_at(search, search->start + i);
 		if (!caller || caller == core || (count && callers[count - 1] == caller))
@@ -240,7 +277,7 @@ static struct err *ruby_loop_find_pc(
 struct err *ruby_loop_find(
 	struct elf_file *elf, uint64_t loop, struct runtime_file *file, bool *is_found)
 {
-	struct search search = {.code = NULL};
+	struct search search = {.is_arm64 = elf_file_machine(elf) == EM_AARCH64};
 	*is_found = false;
 	file->loop_start = loop;
 	struct err *err = ruby_loop_find_pc(elf, &search, file, is_found);
