@@ -405,7 +405,15 @@ $(KERNEL_TEST)/shape_%: tests/kernel/shape.c | $(O)/have-deps
 # Pointer authentication and landing pads, as Debian 13 has them in all its code.
 SIGNS_arm64 := -mbranch-protection=standard
 
-kernel-programs: $(KERNEL_PROGRAMS)
+# A program of Go, where there is its compiler.
+GO_ARCH_x86 := amd64
+GO_ARCH_arm64 := arm64
+$(KERNEL_TEST)/chain_go: tests/kernel/chains/chain.go
+	@mkdir -p $(@D)
+	@if command -v go >/dev/null; then GOARCH=$(GO_ARCH_$(ARCH)) GO111MODULE=off GOFLAGS= go build -o $@ $<; \
+	else echo "no go: $@ is not built"; fi
+
+kernel-programs: $(KERNEL_PROGRAMS) $(KERNEL_TEST)/chain_go
 
 STATIC_O := $(O:%-static=%)-static
 check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one

@@ -1,6 +1,6 @@
 #!/bin/bash
 # On each of several kernels: ebprof's BPF programs load, they sample, stacks of known shape are
-# whole. Kernels are Debian's cloud images, booted by qemu; nothing is installed.
+# whole, those of interpreters, too. Kernels are Debian's cloud images, booted by qemu; nothing is installed.
 #   tests/kernel/check_kernel.sh [VERSION...]   (5.10 6.1 6.12 sid running), or the path of a bzImage;
 #                      of arm64 sid-16k, too: pages of 16 KiB, and addresses of 47 bits
 # PROGRAMS=DIR         what `make check-kernel` builds, ebprof among it
@@ -187,6 +187,18 @@ libraries_of() { # PROGRAM
 	fi
 }
 
+# Interpreters of Debian 12, below a folder for chroot, with what they need and no more.
+add_languages() { # ROOT
+	local from=$cache/languages to=$1/languages
+	debian_root "$from" bookworm libc6 python3-minimal ruby perl-base php-cli lua5.4 ||
+		die "no interpreters of Debian 12 for $DEBIAN_ARCH"
+	mkdir -p "$to/usr"
+	(cd "$from/usr" && tar -c --exclude={share,sbin,games,'gconv','engines-3','perl/5*','debug'} .) | tar -x -C "$to/usr"
+	mkdir -p "$to"/{proc,dev,tmp}
+	cp -a "$from"/{bin,lib,lib64,sbin} "$to/"
+	cp -r "$here/chains" "$to/"
+}
+
 make_initramfs() {
 	local root=$work/root busybox library libraries=
 	# Of Debian 13: its code signs return addresses.
@@ -201,10 +213,12 @@ make_initramfs() {
 	chmod +x "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
 	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	[[ ! -e $PROGRAMS/chain_go ]] || cp "$PROGRAMS/chain_go" "$root/programs/"
 	for library in $(libraries_of "$PROGRAMS/shape_dynamic"); do
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$libraries$library" "$root$library"
 	done
+	add_languages "$root"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs"
 }
 
@@ -213,7 +227,7 @@ boot() { # IMAGE VERSION
 	local machine=("${qemu[@]}")
 	# Without large addresses those of 52 bits, for which the kernel is made, become 47.
 	[[ $2 != *-16k ]] || machine[-1]+=,lpa2=off
-	run_limited nice "${machine[@]}" -accel tcg,thread=multi -smp 2 -m 1024 \
+	run_limited nice "${machine[@]}" -accel tcg,thread=multi -smp 2 -m 2048 \
 		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
 		-append "console=$console quiet panic=-1 $arguments"
 }
@@ -485,6 +499,22 @@ judge_changes() { # KERNEL LOG
 	done
 }
 
+# The whole chain of tests/kernel/chains, of each interpreter there is a folder for.
+judge_languages() { # KERNEL LOG
+	local kernel=$1 log=$2 language all exact
+	for language in $(grep -oE '^@@@ record chain .*' "$log" | awk '{ print $4 }'); do
+		want_status "$kernel" "$log" "record chain $language"
+		all=$(count_stacks "$log" "chain $language" ';(main::|main[.])?inner[; ]')
+		exact=$(count_stacks "$log" "chain $language" \
+			';(main::|main[.])?outer;(main::|main[.])?middle;(main::|main[.])?inner[; ]')
+		printf '%-28s %-14s %7d %9s%%\n' "$kernel" "$language" "$all" \
+			"$(awk -v all="$all" -v exact="$exact" 'BEGIN { printf "%.1f", all ? 100 * exact / all : 0 }')" >>"$work/languages"
+		if [[ $all -ge 100 && $((exact * 100)) -ge $((all * 97)) ]]; then ok; else
+			not_ok "$kernel: $language: $exact of $all samples of the whole chain: $(part "$log" "folded chain $language" |
+				grep inner | head -n 1)"; fi
+	done
+}
+
 judge() { # VERSION LOG
 	local log=$2 kernel shape exact
 	kernel=$(part "$log" kernel)
@@ -511,6 +541,7 @@ judge() { # VERSION LOG
 	judge_durations "$kernel" "$log"
 	judge_cgroup "$kernel" "$log"
 	judge_limits "$kernel" "$log"
+	judge_languages "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"
 }
@@ -550,6 +581,9 @@ for stack in "${stacks[@]}"; do
 done
 echo
 cat "$work/shapes" 2>/dev/null || true
+echo
+printf '%-28s %-14s %7s %9s\n' kernel language samples whole
+cat "$work/languages" 2>/dev/null || true
 echo
 echo "logs: $logs"
 echo "$passed passed, $failed failed, $skipped skipped"

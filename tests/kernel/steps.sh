@@ -104,6 +104,23 @@ section "groups of cgroup" "$ebprof" report --stdio -s cgroup -i "$work/cgroup.d
 kill $inside $outside
 wait $inside $outside
 rmdir "$groups$group/below" "$groups$group"
+# Script frames between native ones, of interpreters that are in a folder of their own; and Go's.
+chain() { # NAME COMMAND...
+	name=$1
+	shift
+	section "record chain $name" "$ebprof" record -F 199 -o "$work/$name.data" -- "$@" 2
+	section "folded chain $name" "$ebprof" convert --folded -i "$work/$name.data" -o -
+	section "info chain $name" "$ebprof" info --json -i "$work/$name.data"
+}
+script_chain() { # NAME INTERPRETER FILE
+	[ ! -x "/languages$2" ] || chain "$1" chroot /languages "$2" "/chains/$3"
+}
+script_chain python /usr/bin/python3.11 chain.py
+script_chain ruby /usr/bin/ruby3.1 chain.rb
+script_chain perl /usr/bin/perl chain.pl
+script_chain php /usr/bin/php8.2 chain.php
+script_chain lua /usr/bin/lua5.4 chain.lua
+[ ! -x "$programs/chain_go" ] || chain go "$programs/chain_go"
 # Before 5.11 BPF memory is locked memory.
 little=65536 enough=67108864
 section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'
