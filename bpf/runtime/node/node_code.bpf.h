@@ -11,6 +11,7 @@
 #define EBPROF_NODE_CODE_BPF_H
 
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/known_code.bpf.h"
 #include "bpf/runtime/node/node_object.bpf.h"
 #include "bpf/runtime/node/node_row.h"
 #include "bpf/scratch.bpf.h"
@@ -23,27 +24,9 @@ enum {
 	NODE_PAGE_SHIFT = 12,
 	NODE_PIECES = 256,                                /* of WINDOW_BYTES that are searched */
 	NODE_STARTS = WINDOW_BYTES / NODE_CODE_ALIGNMENT, /* in each */
-	NODE_WITHOUT_CODE_SHIFT = 27,
-	NODE_CODE_KIND = 15, /* of the flags */
+	NODE_CODE_KIND = 15,                              /* of the flags */
 	NODE_OPTIMIZED_KINDS = 2,
 };
-
-/* Where code began that an address was in, when it was looked for last. */
-struct node_known_code {
-	__u64 place; /* mix(process, address without its lowest bits) */
-	__u64 start;
-};
-
-enum {
-	NODE_KNOWN_CODES_SHIFT = 10,
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << NODE_KNOWN_CODES_SHIFT); /* of each lane: set by the recorder */
-	__type(key, __u32);
-	__type(value, struct node_known_code);
-} node_known_codes SEC(".maps");
 
 static __always_inline __u32 node_code_u32(const struct node_walk *node, __u32 offset)
 {
@@ -137,14 +120,6 @@ __noinline int node_search_piece(__u64 piece, __u64 address)
 	return found;
 }
 
-static __always_inline struct node_known_code *node_known_code(
-	const struct scratch *scratch, __u64 place)
-{
-	__u32 slot = (place >> (64 - NODE_KNOWN_CODES_SHIFT)) +
-		     (scratch->lane << NODE_KNOWN_CODES_SHIFT);
-	return bpf_map_lookup_elem(&node_known_codes, &slot);
-}
-
 /*
  * Makes the code at hand that an address lies in. 0: there is none. A function's code may be of
  * any size, so it is looked for far back, once: then it is known where code began that had an
@@ -159,29 +134,27 @@ __noinline int node_find_code(__u64 address)
 	struct node_walk *node = node_walk(&scratch->walk.runtime);
 	__u64 process = scratch->walk.runtime.process;
 	__u64 place = mix(process, address / NODE_CODE_ALIGNMENT);
-	struct node_known_code *known = node_known_code(scratch, place);
-	/* Where none was found there is none for a while. */
-	__u64 nowhere = mix(place, scratch->sample.time_ns >> NODE_WITHOUT_CODE_SHIFT);
+	struct known_code *known = known_code(scratch, place);
+	__u64 nowhere = without_known_code(scratch, place);
 	if (!known || known->place == nowhere)
 		return 0;
 	if (known->place == place && node_try_code(known->start, address) > 0)
 		return 1;
 	__u64 page = mix(~process, address >> NODE_PAGE_SHIFT);
-	struct node_known_code *near = node_known_code(scratch, page);
+	struct known_code *near = known_code(scratch, page);
 	int found = near && near->place == page ? node_try_code(near->start, address) : 0;
 	__u64 piece = address & ~(__u64)(WINDOW_BYTES - 1);
 	if (found < 0)
 		found = 0;
 	for (int i = 0; i < NODE_PIECES && !found; i++)
 		found = node_search_piece(piece - i * WINDOW_BYTES, address);
-	known->place = 0;
-	known->start = node->code.start;
-	known->place = found > 0 ? place : scratch->walk.runtime.tries ? nowhere : 0;
-	if (found > 0 && near) {
-		near->place = 0;
-		near->start = node->code.start;
-		near->place = page;
-	}
+	keep_known_code(known,
+		found > 0                     ? place
+		: scratch->walk.runtime.tries ? nowhere
+					      : 0,
+		node->code.start);
+	if (found > 0 && near)
+		keep_known_code(near, page, node->code.start);
 	return found > 0;
 }
 
