@@ -28,6 +28,7 @@
 #include "bpf/runtime/perl/perl.bpf.h"
 #include "bpf/runtime/php/php.bpf.h"
 #include "bpf/runtime/python/python.bpf.h"
+#include "bpf/runtime/racket/racket.bpf.h"
 #include "bpf/runtime/ruby/ruby.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/scratch.bpf.h"

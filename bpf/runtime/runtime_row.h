@@ -35,6 +35,7 @@
 	X(RUNTIME_NODE, 8, node) \
 	X(RUNTIME_ERLANG, 10, erlang) \
 	X(RUNTIME_DOTNET, 11, dotnet) \
+	X(RUNTIME_RACKET, 12, racket) \
 	COMPILERS_OF_TEST(X)
 /* Whose samples have labels; their stacks need nothing but unwind tables. */
 #define RUNTIMES_WITHOUT_FRAMES(X) X(RUNTIME_GO, 9, go)
@@ -74,6 +75,7 @@ enum {
 
 	RUNTIME_VERSION_LINES = 255, /* of code whose places are lines already */
 	RUNTIME_UNIT_UTF8 = 0,       /* no bytes a character, but bytes as they are */
+	RUNTIME_UNIT_TAGGED = 8,     /* four bytes a character, the lowest of which is none of it */
 
 	RUNTIME_MAX_NAME_BYTES = 1024, /* a power of two: indices are masked */
 	RUNTIME_MAX_FILE_BYTES = 1024,

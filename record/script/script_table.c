@@ -52,20 +52,23 @@ static void put_utf8(struct str *out, const uint8_t *bytes, size_t len)
 	str_write(out, bytes + sound, len - sound);
 }
 
-/* Text of characters of one, two or four bytes, as UTF-8. */
+/* Text of characters of one, two or four bytes, or of tagged ones, as UTF-8. */
 static void script_table_put_text(struct str *out, const uint8_t *bytes, size_t len, uint8_t unit)
 {
 	if (unit == RUNTIME_UNIT_UTF8) {
 		put_utf8(out, bytes, len);
 		return;
 	}
+	bool is_tagged = unit == RUNTIME_UNIT_TAGGED;
+	if (is_tagged)
+		unit = 4;
 	for (size_t i = 0; i + unit <= len; i += unit) {
 		uint32_t c = bytes[i];
 		if (unit >= 2)
 			c |= (uint32_t)bytes[i + 1] << 8;
 		if (unit == 4)
 			c |= (uint32_t)bytes[i + 2] << 16 | (uint32_t)bytes[i + 3] << 24;
-		str_put_code_point(out, checked_character(c));
+		str_put_code_point(out, checked_character(is_tagged ? c >> 8 : c));
 	}
 }
 

@@ -116,7 +116,7 @@ declare -A choices=(
 	[pid]=PID [tid]=TID [all-cpus]='' [uid]=root [cpu]='0' [all-user]='' [all-kernel]=''
 	[no-inherit]='' [freq]='99 999 4999 max' [count]='1000000 100000' [event]='cpu-clock auto cpu-clock:u USDT offcpu runq wall page-faults cs,cpu-clock sched:sched_switch FUNCTION syscalls lock blk-io' [filter]='prev_pid' [skip-missing]='' [off-cpu]='' [wakers]='' [wait-period]='1us 50ms' [heap]='4K 512K' [max-overhead]='1 100%'
 	[list-usdt]='' [call-graph]='auto fp dwarf dwarf,2K both' [no-vm]='all python,perl' [no-python]=''
-	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-go]='' [usdt-stacks]=python
+	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-racket]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [open]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
 	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [container]=ebprof-box [cgroup]=/ebprof-one.service [unit]=ebprof-one [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process container,service' [env-label]=PATH [labels]=labels.json [targets-only]='' [with-args]='' [quiet]='' [verbose]=''

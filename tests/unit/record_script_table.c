@@ -200,6 +200,11 @@ TEST(wide_characters_become_utf_8)
 	uint64_t offset;
 	CHECK_STR(describe(&fixture, 5, 0, &offset).name, "\xc3\xa9");
 	CHECK_STR(describe(&fixture, 6, 0, &offset).name, "\xe2\x82\xac\xef\xbf\xbd");
+	struct code tagged = code_of(7, "f\1\1\1\1\1\1\1", "/a.py");
+	memcpy(tagged.text, "\x16\xac\x20\x00\x16x\0", 8); /* Chez Scheme's: 0x16 is no part */
+	tagged.head.unit[0] = RUNTIME_UNIT_TAGGED;
+	script_table_take(&fixture.scripts, &tagged.head, sizeof(tagged));
+	CHECK_STR(describe(&fixture, 7, 0, &offset).name, "\xe2\x82\xacx");
 	teardown(&fixture);
 }
 
