@@ -363,6 +363,20 @@ uint32_t focus_child(struct focus *focus, uint32_t node, uint32_t function)
 	return at;
 }
 
+uint32_t focus_only_child(struct focus *focus, uint32_t node)
+{
+	enum {
+		PER_MILLE = 995, /* less of it elsewhere is below any limit */
+	};
+	focus_expand(focus, node);
+	const struct focus_node *nodes = focus->nodes.data, *it = &nodes[node];
+	uint32_t child = it->first_child;
+	bool is_leaf = focus->direction == FOCUS_CALLERS && it->self;
+	bool is_only = child && !is_leaf && nodes[child].is_kernel == it->is_kernel &&
+		       (double)nodes[child].total * 1000 >= (double)it->total * PER_MILLE;
+	return is_only ? child : 0;
+}
+
 uint32_t focus_find(struct focus *focus, uint32_t place, bool *is_whole)
 {
 	const struct tree_node *nodes = focus->tree->nodes.data;

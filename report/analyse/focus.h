@@ -65,6 +65,12 @@ void focus_expand(struct focus *focus, uint32_t node);
 /* The child of that function; 0: there is none. Expands the node. */
 uint32_t focus_child(struct focus *focus, uint32_t node, uint32_t function);
 /*
+ * The child that takes nearly all of the node's time, in the kernel if the node is: what the node
+ * does nothing but call. Of a caller, from the leaves on, the one that calls it; a leaf has none.
+ * 0: there is none. Expands the node.
+ */
+uint32_t focus_only_child(struct focus *focus, uint32_t node);
+/*
  * The node that shows a node of the tree, where paths lead from the tree's root; *is_whole: it is
  * there, and not only the deepest on the way to it.
  */

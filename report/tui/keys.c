@@ -60,6 +60,8 @@ const struct key_row key_rows[] = {
 	{{'e'}, ACTION_TOGGLE, "e", "open", "open or close it; source, assembly or both", NULL},
 	{{'E'}, ACTION_EXPAND_ALL, "E", "hot path", "open the hot path below", NULL},
 	{{'C'}, ACTION_COLLAPSE_ALL, "C", "close all", "close all", NULL},
+	{{'F'}, ACTION_FOLD, "F", "fold",
+		"a chain of calls in one row: unfold it, or fold it again", NULL},
 	{{'I'}, ACTION_INVERT, "I", "invert", "invert: from the leaves to their callers", NULL},
 
 	{{'<'}, ACTION_SORT_LEFT, "<", "order", "order by the column on the left", "What is shown"},

@@ -8,6 +8,7 @@
 #include "report/analyse/stack_counts.h"
 #include "report/model/event_value.h"
 #include "report/model/label_sets.h"
+#include "report/name/chain_text.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
 #include "report/name/short_names.h"
@@ -497,29 +498,22 @@ static void text_put_branch_name(
 		columns, out);
 }
 
-/*
- * All names of a chain, as far as there is room: those at its ends, and how many there are between
- * them. The last one is where the tree goes on, so it is whole before others are.
- */
+static void text_put_chain_name(const void *context, size_t index, size_t columns, struct str *out)
+{
+	const struct text_tree *tree = context;
+	text_put_branch_name(tree, tree->chain.data[index], columns, out);
+}
+
+static size_t text_chain_columns(const void *context, const char *text, size_t len)
+{
+	(void)context;
+	return text_columns_of(text, len);
+}
+
 static void text_put_chain(const struct text_tree *tree, size_t columns, struct str *out)
 {
-	static const char arrow[] = " > ";
-	size_t count = tree->chain.len, begin = out->len;
-	for (size_t i = 0; i < count; i++) {
-		str_puts(out, i ? arrow : "");
-		text_put_branch_name(
-			tree, tree->chain.data[i], count > 1 ? columns / 2 : columns, out);
-	}
-	if (count < 2 || text_columns_of(out->data + begin, out->len - begin) <= columns)
-		return;
-	str_truncate(out, begin);
-	text_put_branch_name(tree, tree->chain.data[0], columns / 3, out);
-	if (count > 2)
-		str_printf(out, "%s%zu more", arrow, count - 2);
-	str_puts(out, arrow);
-	size_t used = text_columns_of(out->data + begin, out->len - begin);
-	text_put_branch_name(
-		tree, tree->chain.data[count - 1], columns > used ? columns - used : 1, out);
+	struct chain_text chain = {text_put_chain_name, text_chain_columns, tree};
+	chain_text_put(&chain, tree->chain.len, columns, out);
 }
 
 static void text_put_branch(const struct text_tree *tree, uint64_t whole, struct str *out)
@@ -541,21 +535,11 @@ static void text_put_branch(const struct text_tree *tree, uint64_t whole, struct
 	str_putc(out, '\n');
 }
 
-/* What a node does nothing but call, all the time; 0: there is no such node. */
 static uint32_t only_callee(const struct text_tree *tree, uint32_t at)
 {
-	enum {
-		PER_MILLE = 995, /* less of it elsewhere is below any limit */
-	};
 	uint32_t max_depth = tree->options->max_depth;
-	if (max_depth && tree->focus->nodes.data[at].depth >= max_depth)
-		return 0;
-	focus_expand(tree->focus, at);
-	const struct focus_node *nodes = tree->focus->nodes.data, *node = &nodes[at];
-	uint32_t child = node->first_child;
-	bool is_only = child && nodes[child].is_kernel == node->is_kernel &&
-		       profile_percent(nodes[child].total, node->total) * 10 >= PER_MILLE;
-	return is_only ? child : 0;
+	bool is_last = max_depth && tree->focus->nodes.data[at].depth >= max_depth;
+	return is_last ? 0 : focus_only_child(tree->focus, at);
 }
 
 /* Sets the chain that begins with a node, and how far it is indented. Returns its end. */

@@ -349,6 +349,52 @@ test_groups() {
 	wait_for '^\$ *$' 'shell'
 }
 
+# From the start of the program to where it divides is one row, in the tree and in the text.
+test_chains() {
+	ready xterm-256color 100 24
+	keys 3
+	wait_for '_start > .* > work( |\$)' 'a chain in one row'
+	keys g F
+	wait_gone '_start > '
+	wait_for '__libc_start_call_main +libc' 'the chain unfolded'
+	keys F
+	wait_for '_start > .* > work( |\$)' 'the chain folded again'
+	keys / '^' m a i n '$' Enter
+	wait_for '_start > .* > main ' 'what is gone to ends its row'
+	keys q
+	wait_for '^\$ *$' 'shell'
+	type_line "clear; $EBPROF report --stdio -g --percent-limit 40"
+	wait_for '_start > .* > work($| )' 'the same in text'
+}
+
+test_inlined_frames() {
+	command -v gcc >/dev/null || skip "no gcc here"
+	cat >inlined.c <<-'END'
+		static volatile unsigned long sum;
+		static inline __attribute__((always_inline)) void inner(long i) { sum += sum % (i | 1); }
+		static inline __attribute__((always_inline)) void middle(long i) { inner(i); }
+		static inline __attribute__((always_inline)) void outer(long i) { middle(i); }
+		__attribute__((noipa)) static void work(long n) { for (long i = 0; i < n; i++) outer(i); }
+		int main(void) { work(20000000); return sum == 1; }
+	END
+	gcc -g -O2 -o inlined inlined.c || fail "gcc"
+	run "$EBPROF" record -o ebprof.data -- ./inlined
+	want_status 0 record
+	begin xterm-256color 100 24
+	type_line "$EBPROF report"
+	wait_for ' inner$' Top
+	keys / w o r k Enter
+	wait_for '/work: 1/1' 'the search'
+	keys 2
+	wait_for '▸ [23] inlined frames +(outer > )?middle > inner' 'inlined functions in one row'
+	keys j Enter
+	wait_for 'inner +\(inlined\)' 'them opened'
+	keys h
+	wait_for '▸ [23] inlined frames' 'them closed'
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 test_enter_goes_to_the_hottest_match() {
 	ready xterm-256color 80 24
 	keys / l i g h t Enter

@@ -67,14 +67,15 @@ TEST(top_goes_from_a_row_to_its_group_in_the_tree)
 	struct screen screen;
 	begin(&screen, VIEW_TOP, true);
 	screen_type(&screen, "j3");
-	CHECK_STR(screen_lines(&screen, 3, 6), "   0.00%   60.00% ######     - web:10  [process]\n"
-					       "   0.00%   60.00% ######     `-- main  [vdso]\n"
-					       "  20.00%   60.00% ######       `-- parse  [vdso]\n"
-					       "  40.00%   40.00% ####           `-- scan  [vdso]\n"
-					       "  10.00%   40.00% ####       - db:20  [process]\n"
-					       "   0.00%   30.00% ###        `-- main  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 3, 6),
+		"   0.00%   60.00% ######     - web:10  [process]\n"
+		"  20.00%   60.00% ######     `-- main > parse  [vdso]\n"
+		"  40.00%   40.00% ####         `-- scan  [vdso]\n"
+		"  10.00%   40.00% ####       - db:20  [process]\n"
+		"  30.00%   30.00% ###        `-- main > scan  [vdso]\n"
+		"\n");
 	CHECK_STR(screen_line(&screen, screen_selected(&screen)),
-		"  30.00%   30.00% ###          `-- scan  [vdso]");
+		"  30.00%   30.00% ###        `-- main > scan  [vdso]");
 	screen_deinit(&screen);
 }
 
@@ -90,11 +91,11 @@ TEST(groups_stand_ahead_of_leaves)
 		"    self    total            function v callers\n"
 		"           60.00% ######     - web:10  [thread]\n"
 		"  40.00%   40.00% ####       |-- scan  [vdso]\n"
-		"           40.00% ####       | `-- parse  [vdso]\n"
-		"           40.00% ####       |   `-- main  [vdso]\n"
+		"           40.00% ####       | `-- parse > main  [vdso]\n"
 		"  20.00%   20.00% ##         `-+ parse  [vdso]\n"
 		"           30.00% ###        + db:20  [thread]\n"
-		"           10.00% #            flush:21  [thread]\n");
+		"           10.00% #            flush:21  [thread]\n"
+		"\n");
 	screen_deinit(&screen);
 }
 

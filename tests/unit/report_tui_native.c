@@ -100,7 +100,7 @@ TEST(a_selected_branch_becomes_that_of_the_script)
 	screen_type(&screen, "S");
 	CHECK_STR(selected_name(&screen), "inner");
 	CHECK_STR(screen_line(&screen, screen_selected(&screen)),
-		"  50.00%   50.00% #####      `-- inner  [python]");
+		"  50.00%   50.00% #####        outer > inner  [python]");
 	screen_type(&screen, "S");
 	CHECK_STR(selected_name(&screen), "inner");
 	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "inner"));

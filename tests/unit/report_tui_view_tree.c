@@ -9,7 +9,7 @@
 
 /*
  * 100 samples: main is in all; work in 60, 10 of them its own, 30 in leaf, 20 in the kernel;
- * idle in 40, all of them in leaf.
+ * idle in 40, 2 of them its own, the others in leaf.
  */
 static struct profile *small_profile(void)
 {
@@ -24,13 +24,15 @@ static struct profile *small_profile(void)
 	uint32_t leaf = fixture_frame(&fixture, user, 0x40, "leaf");
 	uint32_t read = fixture_frame(&fixture, kernel, 0x50, "sys_read");
 	uint32_t in_work = FIXTURE_STACK(&fixture, main, work);
+	uint32_t in_idle = FIXTURE_STACK(&fixture, main, idle);
 	uint32_t in_kernel = FIXTURE_STACK(&fixture, read);
 	uint32_t work_leaf = FIXTURE_STACK(&fixture, main, work, leaf);
 	uint32_t idle_leaf = FIXTURE_STACK(&fixture, main, idle, leaf);
 	fixture_samples(&fixture, thread, in_work, 0, 10);
 	fixture_samples(&fixture, thread, in_work, in_kernel, 20);
 	fixture_samples(&fixture, thread, work_leaf, 0, 30);
-	fixture_samples(&fixture, thread, idle_leaf, 0, 40);
+	fixture_samples(&fixture, thread, in_idle, 0, 2);
+	fixture_samples(&fixture, thread, idle_leaf, 0, 38);
 	return fixture_profile(&fixture);
 }
 
@@ -50,7 +52,7 @@ TEST(tree_opens_down_to_where_time_divides)
 		"  10.00%   60.00% ######     |-- work  [vdso]\n"
 		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
 		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
-		"   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+		"   2.00%   40.00% ####       `-+ idle  [vdso]\n"
 		"\n");
 	CHECK(screen_style(&screen, "sys_read") & STYLE_KERNEL);
 	screen_deinit(&screen);
@@ -66,17 +68,17 @@ TEST(tree_opens_and_closes)
 	screen_type(&screen, "l");
 	CHECK_STR(screen_lines(&screen, 3, 4), "   0.00%  100.00% ########## - main  [vdso]\n"
 					       "  10.00%   60.00% ######     |-+ work  [vdso]\n"
-					       "   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+					       "   2.00%   40.00% ####       `-+ idle  [vdso]\n"
 					       "\n");
 	screen_type(&screen, "jje"); /* idle */
 	CHECK_STR(screen_lines(&screen, 4, 3), "  10.00%   60.00% ######     |-+ work  [vdso]\n"
-					       "   0.00%   40.00% ####       `-- idle  [vdso]\n"
-					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+					       "   2.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  38.00%   38.00% ####         `-- leaf  [vdso]\n");
 	screen_type(&screen, "l"); /* to its child */
 	CHECK_INT(screen_selected(&screen), 6);
 	screen_type(&screen, "hh"); /* to its parent, which closes */
 	CHECK_INT(screen_selected(&screen), 5);
-	CHECK_STR(screen_lines(&screen, 5, 2), "   0.00%   40.00% ####       `-+ idle  [vdso]\n"
+	CHECK_STR(screen_lines(&screen, 5, 2), "   2.00%   40.00% ####       `-+ idle  [vdso]\n"
 					       "\n");
 	screen_type(&screen, "h-"); /* to main, which closes; it opens as it was */
 	CHECK_STR(screen_lines(&screen, 4, 1), "\n");
@@ -84,7 +86,7 @@ TEST(tree_opens_and_closes)
 	CHECK_STR(screen_lines(&screen, 5, 3),
 		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
 		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
-		"   0.00%   40.00% ####       `-+ idle  [vdso]\n");
+		"   2.00%   40.00% ####       `-+ idle  [vdso]\n");
 	screen_deinit(&screen);
 }
 
@@ -94,17 +96,19 @@ TEST(tree_turns_over)
 	screen_init_with(&screen, small_profile(), 80, 12,
 		(struct app_options){.file_name = "x.data", .is_inverted = true}, VIEW_TREE);
 	screen_type(&screen, "l");
-	CHECK_STR(screen_lines(&screen, 2, 7), "    self    total            function v callers\n"
-					       "  70.00%   70.00% #######    - leaf  [vdso]\n"
-					       "           40.00% ####       |-+ idle  [vdso]\n"
-					       "           30.00% ###        `-+ work  [vdso]\n"
-					       "  20.00%   20.00% ##         + sys_read  [kernel]\n"
-					       "  10.00%   10.00% #          + work  [vdso]\n"
-					       "\n");
+	CHECK_STR(screen_lines(&screen, 2, 7),
+		"    self    total            function v callers\n"
+		"  68.00%   68.00% #######    - leaf  [vdso]\n"
+		"           38.00% ####       |-- idle > main  [vdso]\n"
+		"           30.00% ###        `-- work > main  [vdso]\n"
+		"  20.00%   20.00% ##         + sys_read  [kernel]\n"
+		"  10.00%   10.00% #          + work  [vdso]\n"
+		"   2.00%    2.00%            + idle  [vdso]\n");
 	screen_type(&screen, "I");
 	CHECK(strstr(screen_text(&screen), "v callees"));
 	screen_type(&screen, "I"); /* as open as it was */
-	CHECK_STR(screen_lines(&screen, 4, 1), "           40.00% ####       |-+ idle  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 4, 1),
+		"           38.00% ####       |-- idle > main  [vdso]\n");
 	screen_deinit(&screen);
 }
 
@@ -112,11 +116,11 @@ TEST(tree_turned_over_twice_is_where_it_was)
 {
 	struct screen screen;
 	begin_in_tree(&screen, 80, 12);
-	screen_type(&screen, "GI"); /* idle is no leaf */
+	screen_type(&screen, "gI"); /* main is no leaf */
 	CHECK_INT(screen_selected(&screen), 3);
 	CHECK(strstr(screen_lines(&screen, 10, 1), "leaf  [vdso]  ")); /* so is it told */
 	screen_type(&screen, "I");
-	CHECK_INT(screen_selected(&screen), 7);
+	CHECK_INT(screen_selected(&screen), 3);
 	screen_type(&screen, "IjI"); /* sys_read was gone to */
 	CHECK_INT(screen_selected(&screen), 6);
 	screen_deinit(&screen);
@@ -159,17 +163,17 @@ TEST(tree_from_the_leaves_zooms_to_callers)
 	screen_type(&screen, "lj\n"); /* idle, which calls leaf */
 	CHECK_STR(screen_lines(&screen, 2, 4), "> leaf from idle\n"
 					       "    self    total            function v callers\n"
-					       "           40.00% ####       - idle  [vdso]\n"
-					       "           40.00% ####       `-- main  [vdso]\n");
+					       "           38.00% ####       - idle  [vdso]\n"
+					       "           38.00% ####       `-- main  [vdso]\n");
 	CHECK_INT(screen_selected(&screen), 4);
 	screen_rename(&screen);
-	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	CHECK(strstr(screen_lines(&screen, 4, 1), "38.00% ####       - idle"));
 	screen_type(&screen, "1j3"); /* something else is selected */
-	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	CHECK(strstr(screen_lines(&screen, 4, 1), "38.00% ####       - idle"));
 	screen_type(&screen, "\x1b");
-	CHECK(strstr(screen_lines(&screen, 3, 1), "70.00%   70.00%"));
+	CHECK(strstr(screen_lines(&screen, 3, 1), "68.00%   68.00%"));
 	screen_type(&screen, "\x12");
-	CHECK(strstr(screen_lines(&screen, 4, 1), "40.00% ####       - idle"));
+	CHECK(strstr(screen_lines(&screen, 4, 1), "38.00% ####       - idle"));
 	screen_deinit(&screen);
 }
 
@@ -217,16 +221,16 @@ TEST(tree_keeps_branches_that_lead_through_inlined_functions_now)
 	struct screen screen;
 	begin_in_tree(&screen, 80, 12);
 	screen_type(&screen, "Glj"); /* idle, leaf below it */
-	CHECK_STR(screen_lines(&screen, 7, 2), "   0.00%   40.00% ####       `-- idle  [vdso]\n"
-					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 7, 2), "   2.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  38.00%   38.00% ####         `-- leaf  [vdso]\n");
 	CHECK_INT(screen_selected(&screen), 8);
 	inline_into(screen.profile, "idle", "wait");
 	screen_rename(&screen);
 	CHECK_STR(screen_lines(&screen, 7, 3),
-		"   0.00%   40.00% ####       `-- idle  [vdso]\n"
-		"   0.00%   40.00% ####         `-- wait  (inlined) [vdso]\n"
-		"  40.00%   40.00% ####           `-- leaf  [vdso]\n");
-	CHECK_INT(screen_selected(&screen), 9);
+		"   2.00%   40.00% ####       `-- idle > wait  (inlined) [vdso]\n"
+		"  38.00%   38.00% ####         `-- leaf  [vdso]\n"
+		"\n");
+	CHECK_INT(screen_selected(&screen), 8);
 	CHECK_INT(screen_style(&screen, "wait") & STYLE_MASK, STYLE_INLINED);
 	screen_deinit(&screen);
 }
@@ -238,8 +242,8 @@ TEST(tree_goes_from_match_to_match)
 	screen_type(&screen, "3gC/leaf\n");
 	CHECK_STR(screen_lines(&screen, 4, 6), "   0.00%  100.00% ########## - main  [vdso]\n"
 					       "  10.00%   60.00% ######     |-+ work  [vdso]\n"
-					       "   0.00%   40.00% ####       `-- idle  [vdso]\n"
-					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n"
+					       "   2.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  38.00%   38.00% ####         `-- leaf  [vdso]\n"
 					       "\n"
 					       "\n");
 	CHECK_INT(screen_selected(&screen), 7); /* the hottest */
@@ -260,8 +264,8 @@ TEST(tree_follows_the_selection_of_others)
 	screen_init(&screen, small_profile(), 80, 12);
 	screen_type(&screen, "3gC"); /* main */
 	screen_type(&screen, "1g3"); /* the hottest of the functions: leaf */
-	CHECK_STR(screen_lines(&screen, 5, 3), "   0.00%   40.00% ####       `-- idle  [vdso]\n"
-					       "  40.00%   40.00% ####         `-- leaf  [vdso]\n"
+	CHECK_STR(screen_lines(&screen, 5, 3), "   2.00%   40.00% ####       `-- idle  [vdso]\n"
+					       "  38.00%   38.00% ####         `-- leaf  [vdso]\n"
 					       "\n");
 	CHECK_INT(screen_selected(&screen), 6);
 	screen_deinit(&screen);
@@ -273,9 +277,9 @@ TEST(tree_obeys_the_mouse)
 	begin_in_tree(&screen, 80, 12);
 	screen_mouse(&screen, INPUT_PRESS, 31, 7); /* the marker of idle */
 	CHECK_INT(screen_selected(&screen), 7);
-	CHECK_STR(screen_lines(&screen, 8, 1), "  40.00%   40.00% ####         `-- leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 8, 1), "  38.00%   38.00% ####         `-- leaf  [vdso]\n");
 	screen_mouse(&screen, INPUT_DOUBLE, 31, 7); /* again, and nothing else */
-	CHECK_STR(screen_lines(&screen, 7, 1), "   0.00%   40.00% ####       `-+ idle  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 7, 1), "   2.00%   40.00% ####       `-+ idle  [vdso]\n");
 	screen_mouse(&screen, INPUT_WHEEL_UP, 31, 7);
 	CHECK_INT(screen_selected(&screen), 4);
 	screen_mouse(&screen, INPUT_DOUBLE, 40, 4); /* Enter */
@@ -314,7 +318,7 @@ TEST(deep_trees_keep_their_names_in_sight)
 {
 	struct screen screen;
 	screen_init(&screen, deep_profile(1000), 80, 12);
-	screen_type(&screen, "3gEGEGEGEG");
+	screen_type(&screen, "3gFG");
 	const char *text = screen_lines(&screen, 2, 8);
 	CHECK(strstr(text, "levels  function"));
 	CHECK(strstr(text, "a_recursive_function"));
@@ -322,8 +326,99 @@ TEST(deep_trees_keep_their_names_in_sight)
 	screen_deinit(&screen);
 
 	screen_init(&screen, deep_profile(1000), 20, 5);
-	screen_type(&screen, "3gEG");
+	screen_type(&screen, "3gFG");
 	CHECK_STR(screen_lines(&screen, 1, 1), " 100.00% - a_re~tion\n");
+	screen_deinit(&screen);
+}
+
+/* ---- rows that several functions share ---- */
+
+/* 100 samples below start, begin and main; 60 of them in a function three times inlined. */
+static struct profile *chained_profile(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t start = fixture_frame(&fixture, user, 0x10, "start");
+	uint32_t begin = fixture_frame(&fixture, user, 0x20, "begin");
+	uint32_t main = fixture_frame(&fixture, user, 0x30, "main");
+	uint32_t work = fixture_frame(&fixture, user, 0x40, "work");
+	uint32_t leaf = fixture_frame(&fixture, user, 0x50, "leaf");
+	uint32_t in_work = FIXTURE_STACK(&fixture, start, begin, main, work);
+	uint32_t in_leaf = FIXTURE_STACK(&fixture, start, begin, main, leaf);
+	fixture_samples(&fixture, thread, in_work, 0, 60);
+	fixture_samples(&fixture, thread, in_leaf, 0, 40);
+	struct profile *profile = fixture_profile(&fixture);
+	inline_into(profile, "work", "sort");
+	inline_into(profile, "sort", "swap");
+	inline_into(profile, "swap", "move");
+	for (uint32_t i = 1; i < profile->frames.len; i++)
+		if (profile->frames.data[i].innermost)
+			profile->frames.data[i].innermost = (uint32_t)profile->frames.len - 1;
+	return profile;
+}
+
+static void begin_chained(struct screen *screen, enum view_id view)
+{
+	struct app_options options = {.file_name = "x.data"};
+	screen_init_with(screen, chained_profile(), 80, 14, options, view);
+}
+
+TEST(chains_are_one_row)
+{
+	struct screen screen;
+	begin_chained(&screen, VIEW_TREE);
+	CHECK_STR(screen_lines(&screen, 3, 5),
+		"   0.00%  100.00% ########## - start > begin > main  [vdso]\n"
+		"   0.00%   60.00% ######     |-- work  [vdso]\n"
+		"  60.00%   60.00% ######     | `-+ 3 inlined frames  sort > swap > move\n"
+		"  40.00%   40.00% ####       `-- leaf  [vdso]\n"
+		"\n");
+	screen_type(&screen, "gF"); /* the first is selected, all have rows */
+	CHECK_INT(screen_selected(&screen), 3);
+	CHECK_STR(screen_lines(&screen, 3, 4),
+		"   0.00%  100.00% ########## - start  [vdso]\n"
+		"   0.00%  100.00% ########## `-- begin  [vdso]\n"
+		"   0.00%  100.00% ##########   `-- main  [vdso]\n"
+		"   0.00%   60.00% ######         |-- work  [vdso]\n");
+	screen_type(&screen, "jF"); /* from any of them */
+	CHECK(strstr(screen_lines(&screen, 3, 1), "start > begin > main"));
+	CHECK_INT(screen_selected(&screen), 3);
+	screen_type(&screen, "/begin\n"); /* what is gone to ends its row */
+	CHECK_STR(screen_lines(&screen, 4, 2),
+		"   0.00%  100.00% ########## - start > begin  [vdso]\n"
+		"   0.00%  100.00% ########## `-- main  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_rename(&screen);
+	CHECK(strstr(screen_lines(&screen, 4, 1), "- start > begin  [vdso]"));
+	screen_type(&screen, "C");
+	CHECK(strstr(screen_lines(&screen, 4, 1), "+ start > begin > main  [vdso]"));
+	screen_deinit(&screen);
+}
+
+TEST(inlined_functions_are_one_row)
+{
+	struct screen screen;
+	begin_chained(&screen, VIEW_TREE);
+	screen_type(&screen, "gjjl"); /* opens to them; so does Enter */
+	CHECK_INT(screen_selected(&screen), 5);
+	CHECK_STR(screen_lines(&screen, 4, 4),
+		"   0.00%   60.00% ######     |-- work  [vdso]\n"
+		"   0.00%   60.00% ######     | `-- sort  (inlined) [vdso]\n"
+		"   0.00%   60.00% ######     |   `-- swap  (inlined) [vdso]\n"
+		"  60.00%   60.00% ######     |     `-- move  (inlined) [vdso]\n");
+	screen_type(&screen, "h");
+	CHECK(strstr(screen_lines(&screen, 5, 1), "`-+ 3 inlined frames"));
+	screen_type(&screen, "\n");
+	CHECK(strstr(screen_lines(&screen, 6, 1), "`-- swap  (inlined) [vdso]"));
+	screen_deinit(&screen);
+
+	begin_chained(&screen, VIEW_BUTTERFLY);
+	screen_type(&screen, "1/work\n2jj"); /* chains of other calls stay as they are */
+	CHECK(strstr(screen_text(&screen), "`-+ 3 inlined frames  sort > swap > move"));
+	screen_mouse(&screen, INPUT_PRESS, 31, screen_selected(&screen));
+	CHECK(strstr(screen_text(&screen), "`-- sort  (inlined) [vdso]"));
 	screen_deinit(&screen);
 }
 
@@ -343,7 +438,7 @@ TEST(tree_is_printed)
 		"   10.00%    60.00%      work  [vdso]\n"
 		"   30.00%    30.00%        leaf  [vdso]\n"
 		"   20.00%    20.00%        sys_read  [kernel]\n"
-		"    0.00%    40.00%    + idle  [vdso]\n");
+		"    2.00%    40.00%    + idle  [vdso]\n");
 	screen_deinit(&screen);
 }
 

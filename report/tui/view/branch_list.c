@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "report/name/chain_text.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 #include "report/tui/view/view_action.h"
@@ -45,12 +46,13 @@ static struct function_weight numbers_of(
 		return list->centre;
 	bool is_counted = app->unit == APP_SAMPLES;
 	uint64_t own = is_counted ? own_samples(branches, row.node) : 0;
-	const struct focus_node *node = branches_node(branches, row.node);
+	const struct focus_node *first =
+		branches_node(branches, branches_first_in_row(branches, row.node));
 	return (struct function_weight){
-		.self = node->self,
-		.total = node->total,
+		.self = branches_node(branches, row.node)->self,
+		.total = first->total,
 		.self_samples = own,
-		.samples = node->samples,
+		.samples = first->samples,
 	};
 }
 
@@ -241,30 +243,43 @@ static void draw_guides(
 	const struct branches *branches = &list->parts[row.part];
 	const struct branch_columns *columns = &list->columns;
 	int marker = branch_marker_x(list, row);
-	uint32_t at = row.node;
+	uint32_t at = branches_first_in_row(branches, row.node), own = at;
 	for (int level = branch_list_level_of(list, row); level > 0; level--) {
 		const struct focus_node *node = branches_node(branches, at);
 		int x = columns->name_x + level_x(columns, level - 1);
 		if (x < columns->name_x)
 			break;
-		bool is_own = at == row.node, is_last = !node->next_sibling;
+		bool is_own = at == own, is_last = !node->next_sibling;
 		enum glyph corner = row.part == BRANCH_ABOVE ? GLYPH_CORNER_UP : GLYPH_CORNER;
 		enum glyph glyph = !is_own ? GLYPH_WALL : is_last ? corner : GLYPH_TEE;
 		if (x < marker && (is_own || !is_last))
 			grid_put(grid, x, y, 1, STYLE_DIM, grid_glyph(grid, glyph));
 		if (is_own && x + 1 < marker)
 			grid_put(grid, x + 1, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_RULE));
-		at = node->parent;
+		at = branches_first_in_row(branches, node->parent);
 	}
+}
+
+static bool is_unfolded(const struct branch_list *list, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	return branches_is_open(branches, row.node) && branches_has_children(branches, row.node) &&
+	       !branches_is_inlined_row(branches, row.node);
+}
+
+static bool has_marker(const struct branch_list *list, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	return branches_is_inlined_row(branches, row.node) ||
+	       branches_has_children(branches, row.node);
 }
 
 static void draw_marker(
 	const struct branch_list *list, struct grid *grid, int y, struct branch_row row)
 {
-	const struct branches *branches = &list->parts[row.part];
 	int x = branch_marker_x(list, row);
-	if (branches_has_children(branches, row.node)) {
-		bool is_open = branches_is_open(branches, row.node);
+	if (has_marker(list, row)) {
+		bool is_open = is_unfolded(list, row);
 		grid_put(grid, x, y, 1, STYLE_KEY,
 			grid_glyph(grid, is_open ? GLYPH_OPEN : GLYPH_CLOSED));
 	} else if (branch_list_level_of(list, row)) {
@@ -279,14 +294,69 @@ static const char *branch_list_remark_of(struct branch_list *list, struct branch
 	return branches_is_inlined(&list->parts[row.part], row.node) ? "(inlined) " : "";
 }
 
+/* ---- names of rows ---- */
+
+/* Of functions that share a row. */
+struct row_names {
+	const struct branches *branches;
+	const struct grid *grid; /* NULL: whole, for a file */
+	const uint32_t *nodes;   /* the outermost first */
+};
+
+static void put_name_in_row(const void *context, size_t index, size_t columns, struct str *out)
+{
+	const struct row_names *names = context;
+	const struct focus_node *node = branches_node(names->branches, names->nodes[index]);
+	const struct profile_function *function =
+		model_function(names->branches->model, node->function);
+	CLEANUP(str_deinit) struct str name = {0};
+	str_puts(out, names->grid ? fitting_name(names->grid, function, (int)columns, &name)
+				  : profile_function_own_name(function));
+}
+
+static size_t columns_in_row(const void *context, const char *text, size_t len)
+{
+	(void)len;
+	const struct row_names *names = context;
+	return names->grid ? (size_t)grid_text_width(names->grid, text) : 0;
+}
+
+static void put_names_of_row(const struct branches *branches, const struct grid *grid, uint32_t row,
+	int width, struct str *out)
+{
+	size_t count = branches_nodes_in_row(branches, row);
+	CLEANUP_FREE uint32_t *nodes = mem_zalloc_array(count, sizeof(*nodes));
+	uint32_t at = row;
+	for (size_t i = count; i-- > 0; at = branches_node(branches, at)->parent)
+		nodes[i] = at;
+	struct row_names names = {branches, grid, nodes};
+	struct chain_text chain = {put_name_in_row, columns_in_row, &names};
+	chain_text_put(&chain, count, width > 0 ? (size_t)width : 0, out);
+}
+
+/* What stands where names do: how many there are, where all of them were inlined. */
+static void branch_list_put_row_name(const struct branches *branches, const struct grid *grid,
+	uint32_t row, int width, struct str *out)
+{
+	if (branches_is_inlined_row(branches, row))
+		str_printf(out, "%zu inlined frames", branches_nodes_in_row(branches, row));
+	else
+		put_names_of_row(branches, grid, row, width, out);
+}
+
 /* What colours say stands in words behind the name, too. */
-static void put_suffix(struct branch_list *list, struct branch_row row, struct str *out)
+static void put_suffix(struct branch_list *list, const struct grid *grid, struct branch_row row,
+	int width, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
 	const struct model *model = branches->model;
 	uint32_t function = branches_node(branches, row.node)->function;
 	const struct profile_object *object =
 		model_object(model, model_function(model, function)->object);
+	if (branches_is_inlined_row(branches, row.node)) {
+		put_names_of_row(branches, grid, row.node, width, out);
+		return;
+	}
 	str_puts(out, branch_list_remark_of(list, row));
 	str_puts(out, object->name ? object->name : "");
 }
@@ -295,7 +365,6 @@ static void branch_list_draw_name(struct branch_list *list, const struct app *ap
 	struct grid *grid, int y, struct branch_row row)
 {
 	const struct branches *branches = &list->parts[row.part];
-	uint32_t function = branches_node(branches, row.node)->function;
 	int x = branch_marker_x(list, row) + 2, end = list->columns.end;
 	int remark = (int)strlen(branch_list_remark_of(list, row));
 	bool is_centre = !row.node && branches->origin.function;
@@ -303,11 +372,10 @@ static void branch_list_draw_name(struct branch_list *list, const struct app *ap
 		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
 	int width = end - x - (remark && end - x >= ROOM_FOR_REMARK ? remark - 1 + GAP : 0);
 	CLEANUP(str_deinit) struct str name = {0};
-	x += grid_put_elided(grid, x, y, width, style,
-		     fitting_name(grid, model_function(branches->model, function), width, &name)) +
-	     GAP;
+	branch_list_put_row_name(branches, grid, row.node, width, &name);
+	x += grid_put_elided(grid, x, y, width, style, str_text(&name)) + GAP;
 	CLEANUP(str_deinit) struct str suffix = {0};
-	put_suffix(list, row, &suffix);
+	put_suffix(list, grid, row, end - x, &suffix);
 	if (end - x >= LEAST_SUFFIX)
 		grid_put_elided(grid, x, y, end - x, STYLE_DIM, str_text(&suffix));
 }
@@ -360,10 +428,9 @@ static void branch_list_print_row(const struct branch_list *list, const struct a
 	struct branch_row row, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
-	const char *name = profile_function_own_name(
-		model_function(branches->model, branches_node(branches, row.node)->function));
-	CLEANUP(str_deinit) struct str suffix = {0};
-	put_suffix((struct branch_list *)list, row, &suffix);
+	CLEANUP(str_deinit) struct str name = {0}, suffix = {0};
+	branch_list_put_row_name(branches, NULL, row.node, 0, &name);
+	put_suffix((struct branch_list *)list, NULL, row, 0, &suffix);
 	/* Counting own samples expands a node, which changes nothing that is seen. */
 	numbers_in(list)->print((struct branch_list *)list, app, row, out);
 	str_puts(out, "  ");
@@ -371,7 +438,7 @@ static void branch_list_print_row(const struct branch_list *list, const struct a
 	bool is_folded =
 		branches_has_children(branches, row.node) && !branches_is_open(branches, row.node);
 	str_puts(out, is_folded ? "+ " : "  ");
-	str_put_escaped(out, name, strlen(name));
+	str_put_escaped(out, str_text(&name), name.len);
 	str_puts(out, "  ");
 	str_put_escaped(out, str_text(&suffix), suffix.len);
 	str_putc(out, '\n');
@@ -404,10 +471,19 @@ struct branch_row branch_list_row(const struct branch_list *list)
 		       : (struct branch_row){BRANCH_BELOW, BRANCH_NONE};
 }
 
-const struct focus_node *branch_list_selected(const struct branch_list *list)
+uint32_t branch_list_node(const struct branch_list *list)
 {
 	struct branch_row row = branch_list_row(list);
-	return row.node == BRANCH_NONE ? NULL : branches_node(&list->parts[row.part], row.node);
+	const struct branches *branches = &list->parts[row.part];
+	bool has_nearest = row.node != BRANCH_NONE && branches->origin.direction == FOCUS_CALLERS;
+	return has_nearest ? branches_first_in_row(branches, row.node) : row.node;
+}
+
+const struct focus_node *branch_list_selected(const struct branch_list *list)
+{
+	uint32_t node = branch_list_node(list);
+	return node == BRANCH_NONE ? NULL
+				   : branches_node(&list->parts[branch_list_row(list).part], node);
 }
 
 static void push_part(struct branch_list *list, enum branch_part part)
@@ -430,6 +506,7 @@ static size_t branch_list_find_row(const struct branch_list *list, struct branch
 {
 	const struct branches *branches = &list->parts[row.part];
 	while (row.node != BRANCH_NONE && branches->model) {
+		row.node = branches_row(branches, row.node);
 		for (size_t i = 0; i < list->rows.len; i++)
 			if (is_row(list->rows.data[i], row))
 				return i;
@@ -440,7 +517,7 @@ static size_t branch_list_find_row(const struct branch_list *list, struct branch
 	return 0;
 }
 
-/* The deepest that is not hidden by a closed one. */
+/* The row of the deepest that is not hidden by a closed one. */
 static uint32_t visible_node(const struct branches *branches, uint32_t node)
 {
 	uint32_t seen = node;
@@ -449,7 +526,7 @@ static uint32_t visible_node(const struct branches *branches, uint32_t node)
 		if (!branches_is_open(branches, at))
 			seen = at;
 	}
-	return seen;
+	return branches_row(branches, seen);
 }
 
 static void branch_list_fill_rows(struct branch_list *list, struct branch_row selected)
@@ -525,21 +602,28 @@ static void say_if_full(struct app *app, bool is_done)
 		app_say(app, "too many branches were opened: C closes them");
 }
 
+/* Selected is the first of the rows that there are then. */
+static void unfold_row(struct branch_list *list, struct app *app, struct branch_row row)
+{
+	struct branches *branches = &list->parts[row.part];
+	uint32_t first = branches_first_in_row(branches, row.node);
+	list->is_touched = true;
+	say_if_full(app, branches_unfold(branches, row.node));
+	branch_list_fill(list);
+	list->list.selected = branch_list_find_row(list, (struct branch_row){row.part, first});
+}
+
 static void set_open(struct branch_list *list, struct app *app, struct branch_row row, bool is_open)
 {
 	struct branches *branches = &list->parts[row.part];
 	list->is_touched = true;
 	if (!is_open)
 		branches_close(branches, row.node);
+	else if (branches_is_inlined_row(branches, row.node))
+		unfold_row(list, app, row);
 	else if (branches_has_children(branches, row.node))
 		say_if_full(app, branches_open(branches, row.node));
 	branch_list_fill(list);
-}
-
-static bool is_unfolded(const struct branch_list *list, struct branch_row row)
-{
-	const struct branches *branches = &list->parts[row.part];
-	return branches_is_open(branches, row.node) && branches_has_children(branches, row.node);
 }
 
 static void go_left(void *state, struct app *app, enum action action)
@@ -554,7 +638,8 @@ static void go_left(void *state, struct app *app, enum action action)
 	}
 	if (row.node == branches->top)
 		return;
-	struct branch_row parent = {row.part, branches_node(branches, row.node)->parent};
+	uint32_t first = branches_first_in_row(branches, row.node);
+	struct branch_row parent = {row.part, branches_node(branches, first)->parent};
 	/* A function's callers stand above the line of the function, which is the other part's. */
 	if (parent.node == branches->top && branches->hides_root)
 		parent = (struct branch_row){BRANCH_BELOW, list->parts[BRANCH_BELOW].top};
@@ -574,6 +659,22 @@ static void go_right(void *state, struct app *app, enum action action)
 	}
 	uint32_t child = branches_node(&list->parts[row.part], row.node)->first_child;
 	list->list.selected = branch_list_find_row(list, (struct branch_row){row.part, child});
+}
+
+/* The chain that the row is, or was part of. */
+static void branch_list_turn_fold(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
+	struct branches *branches = &list->parts[row.part];
+	if (branches_nodes_in_row(branches, row.node) > 1) {
+		unfold_row(list, app, row);
+		return;
+	}
+	list->is_touched = true;
+	branches_fold(branches, row.node);
+	branch_list_fill(list);
 }
 
 static void branch_list_turn(void *state, struct app *app, enum action action)
@@ -644,10 +745,20 @@ static const struct view_action branch_actions[] = {
 	{ACTION_EXPAND, branch_list_turn},
 	{ACTION_COLLAPSE, branch_list_turn},
 	{ACTION_TOGGLE, branch_list_turn},
+	{ACTION_FOLD, branch_list_turn_fold},
 	{ACTION_EXPAND_ALL, open_hot_path},
 	{ACTION_COLLAPSE_ALL, close_all},
 	{ACTION_NONE, NULL},
 };
+
+bool branch_list_enter_inlined(struct branch_list *list, struct app *app)
+{
+	struct branch_row row = branch_list_row(list);
+	if (row.node == BRANCH_NONE || !branches_is_inlined_row(&list->parts[row.part], row.node))
+		return false;
+	unfold_row(list, app, row);
+	return true;
+}
 
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action)
 {
@@ -669,7 +780,7 @@ enum branch_click branch_list_mouse(
 	struct branch_row row = branch_list_row(list);
 	bool is_press = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE;
 	if (!is_press || row.node == BRANCH_NONE || input->x != branch_marker_x(list, row) ||
-		!branches_has_children(&list->parts[row.part], row.node))
+		!has_marker(list, row))
 		return BRANCH_CLICK_ROW;
 	set_open(list, app, row, !is_unfolded(list, row));
 	return BRANCH_CLICK_MARKER;

@@ -71,12 +71,18 @@ void branch_list_renew(struct branch_list *list, const struct renewal *renewal);
 /* Makes the rows again; the selected one stays where it is on the screen. */
 void branch_list_fill(struct branch_list *list);
 
-/* The node of a row; NULL: there are no rows. */
+/*
+ * Of the nodes that share the selected row the one that it is about: the last, where the tree goes
+ * on; of callers the nearest. BRANCH_NONE, NULL: there are no rows.
+ */
+uint32_t branch_list_node(const struct branch_list *list);
 const struct focus_node *branch_list_selected(const struct branch_list *list);
 struct branch_row branch_list_row(const struct branch_list *list);
 /* Selects a node, opening what hides it. */
 void branch_list_select(struct branch_list *list, struct branch_row row);
 
+/* Where the selected row is of inlined functions: unfolds it. False: it is none. */
+bool branch_list_enter_inlined(struct branch_list *list, struct app *app);
 /* True when the action was one of moving, opening, closing, searching. */
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action);
 

@@ -28,8 +28,9 @@ bool branches_shows_top(const struct branches *branches)
 
 uint32_t branches_level(const struct branches *branches, uint32_t node)
 {
-	uint32_t depth = branches_node(branches, node)->depth -
-			 branches_node(branches, branches->top)->depth;
+	uint32_t depth = 0;
+	for (uint32_t at = node; at && at != branches->top; depth++)
+		at = branches_node(branches, branches_first_in_row(branches, at))->parent;
 	bool is_root_seen = branches->hides_root || branches_shows_top(branches);
 	return is_root_seen || !depth ? depth : depth - 1;
 }
@@ -40,10 +41,87 @@ static struct branch_mark *branches_mark_of(const struct branches *branches, uin
 	return mark || !node ? &branches->marks.data[mark] : NULL;
 }
 
+/* ---- nodes that share a row ---- */
+
+/* Expands the node, which changes nothing that is seen. */
+static uint32_t branches_only_child(const struct branches *branches, uint32_t node)
+{
+	return focus_only_child((struct focus *)&branches->focus, node);
+}
+
+static bool is_inlined_into_parent(const struct branches *branches, uint32_t node)
+{
+	uint32_t parent = branches_node(branches, node)->parent;
+	return node != branches->top && parent != branches->top && parent &&
+	       branches_is_inlined(branches, parent) &&
+	       branches_only_child(branches, parent) == node;
+}
+
+/*
+ * The only child, where it belongs into the row of the node; 0: it has a row of its own. Inlined
+ * functions share rows with their like alone.
+ */
+static uint32_t branches_linked_child(const struct branches *branches, uint32_t node)
+{
+	bool is_group =
+		branches->focus.tree->has_groups && branches_node(branches, node)->depth == 1;
+	if (!branches->origin.folds || !node || node == branches->top || is_group)
+		return 0;
+	uint32_t child = branches_only_child(branches, node);
+	bool is_inlined = branches_is_inlined(branches, node);
+	if (!child || (is_inlined && branches_is_inlined(branches, child)))
+		return child;
+	bool is_in_chain = branches->origin.folds == BRANCH_FOLDS_CHAINS &&
+			   !(is_inlined && is_inlined_into_parent(branches, node));
+	uint32_t next = is_in_chain && branches_is_inlined(branches, child)
+				? branches_only_child(branches, child)
+				: 0;
+	return is_in_chain && !(next && branches_is_inlined(branches, next)) ? child : 0;
+}
+
+/* The same, as it is shown. */
+static uint32_t branches_next_in_row(const struct branches *branches, uint32_t node)
+{
+	const struct branch_mark *mark = branches_mark_of(branches, node);
+	return mark && mark->is_unfolded ? 0 : branches_linked_child(branches, node);
+}
+
+uint32_t branches_first_in_row(const struct branches *branches, uint32_t node)
+{
+	while (node && node != branches->top) {
+		uint32_t parent = branches_node(branches, node)->parent;
+		if (branches_next_in_row(branches, parent) != node)
+			break;
+		node = parent;
+	}
+	return node;
+}
+
+uint32_t branches_row(const struct branches *branches, uint32_t node)
+{
+	for (uint32_t next; (next = branches_next_in_row(branches, node));)
+		node = next;
+	return node;
+}
+
+size_t branches_nodes_in_row(const struct branches *branches, uint32_t row)
+{
+	uint32_t first = branches_first_in_row(branches, row);
+	return branches_node(branches, row)->depth - branches_node(branches, first)->depth + 1;
+}
+
+bool branches_is_inlined_row(const struct branches *branches, uint32_t row)
+{
+	uint32_t first = branches_first_in_row(branches, row);
+	return first != row && branches_is_inlined(branches, first) &&
+	       branches_is_inlined(branches, row);
+}
+
 bool branches_is_open(const struct branches *branches, uint32_t node)
 {
 	const struct branch_mark *mark = branches_mark_of(branches, node);
-	return node == branches->top || (mark && mark->is_open);
+	return node == branches->top || (mark && mark->is_open) ||
+	       branches_next_in_row(branches, node);
 }
 
 static bool has_caller(const struct focus *focus, const struct focus_place *place)
@@ -153,7 +231,7 @@ static bool *find_needed_marks(
 	needed[0] = needed[kept] = true;
 	for (uint32_t i = (uint32_t)branches->marks.len; i-- > 1;) {
 		const struct branch_mark *mark = &branches->marks.data[i];
-		needed[i] |= mark->is_open;
+		needed[i] |= mark->is_open || mark->is_unfolded;
 		needed[mark->parent] |= needed[i];
 	}
 	for (uint32_t i = 1; i < branches->marks.len; i++) {
@@ -276,7 +354,8 @@ static void place_mark(struct placing *placing, uint32_t index)
 	uint32_t *known = &branches->marks_of.data[mark->node];
 	if (*known && *known != index) {
 		branches->marks.data[*known].is_open |= mark->is_open;
-		mark->is_open = false;
+		branches->marks.data[*known].is_unfolded |= mark->is_unfolded;
+		mark->is_open = mark->is_unfolded = false;
 	} else {
 		*known = index;
 	}
@@ -366,11 +445,52 @@ bool branches_open(struct branches *branches, uint32_t node)
 	return true;
 }
 
+/* What was unfolded from the node on. */
+static void fold_below(struct branches *branches, uint32_t node)
+{
+	for (; node; node = branches_linked_child(branches, node)) {
+		struct branch_mark *mark = branches_mark_of(branches, node);
+		if (mark)
+			mark->is_unfolded = false;
+	}
+}
+
 void branches_close(struct branches *branches, uint32_t node)
 {
 	struct branch_mark *mark = branches_mark_of(branches, node);
-	if (mark && node != branches->top)
-		mark->is_open = false;
+	if (!mark || node == branches->top)
+		return;
+	mark->is_open = false;
+	fold_below(branches, node);
+}
+
+/* The node does not share a row with its child. */
+static bool branches_part(struct branches *branches, uint32_t node)
+{
+	if (!branches_open(branches, node))
+		return false;
+	branches_mark_of(branches, node)->is_unfolded = true;
+	return true;
+}
+
+bool branches_unfold(struct branches *branches, uint32_t row)
+{
+	uint32_t first = branches_first_in_row(branches, row);
+	for (uint32_t at = row; at != first;) {
+		at = branches_node(branches, at)->parent;
+		if (!branches_part(branches, at))
+			return false;
+	}
+	return true;
+}
+
+void branches_fold(struct branches *branches, uint32_t node)
+{
+	for (uint32_t parent = branches_node(branches, node)->parent;
+		branches_linked_child(branches, parent) == node;
+		parent = branches_node(branches, node)->parent)
+		node = parent;
+	fold_below(branches, node);
 }
 
 bool branches_open_hot_path(struct branches *branches, uint32_t node, double share)
@@ -393,6 +513,12 @@ bool branches_open_hot_path(struct branches *branches, uint32_t node, double sha
 
 bool branches_reveal(struct branches *branches, uint32_t node)
 {
+	uint32_t row = branches_row(branches, node);
+	if (row != node && branches_is_inlined_row(branches, row) &&
+		!branches_unfold(branches, row))
+		return false;
+	if (row != node && !branches_part(branches, node))
+		return false;
 	while (node != branches->top && node) {
 		node = branches_node(branches, node)->parent;
 		if (!branches_open(branches, node))
@@ -401,15 +527,20 @@ bool branches_reveal(struct branches *branches, uint32_t node)
 	return true;
 }
 
-/* The line after `at`; 0: there is none. */
+/* The line after that of row `at`; 0: there is none. */
 static uint32_t next_visible(const struct branches *branches, uint32_t at)
 {
-	const struct focus_node *nodes = branches->focus.nodes.data;
-	if (nodes[at].first_child && branches_is_open(branches, at))
-		return nodes[at].first_child;
-	while (at != branches->top && !nodes[at].next_sibling)
-		at = nodes[at].parent;
-	return at == branches->top ? 0 : nodes[at].next_sibling;
+	uint32_t child = branches_node(branches, at)->first_child;
+	if (child && branches_is_open(branches, at))
+		return branches_row(branches, child);
+	while (at != branches->top) {
+		uint32_t first = branches_first_in_row(branches, at);
+		uint32_t next = branches_node(branches, first)->next_sibling;
+		if (next)
+			return branches_row(branches, next);
+		at = branches_node(branches, first)->parent;
+	}
+	return 0;
 }
 
 void branches_list(struct branches *branches)

@@ -20,6 +20,14 @@ struct branch_mark {
 	uint32_t frame;
 	uint32_t node; /* of the focus; BRANCH_NONE: it is not there now */
 	bool is_open;
+	bool is_unfolded; /* it does not share the row of its only child */
+};
+
+/* Which nodes share a row with their only child: the row is that of the last of them. */
+enum branch_folds {
+	BRANCH_FOLDS_NOTHING,
+	BRANCH_FOLDS_INLINED, /* functions that were inlined into each other */
+	BRANCH_FOLDS_CHAINS,  /* those, and chains of other calls */
 };
 
 /* What is looked at. */
@@ -27,6 +35,7 @@ struct branches_origin {
 	enum focus_direction direction;
 	uint32_t function; /* all its places; 0: the whole tree */
 	uint32_t node;     /* of the tree: it alone and what is below; 0: all */
+	enum branch_folds folds;
 	/* As a focus' own; NULL: siblings stand by total. */
 	double (*rank)(void *context, uint32_t node);
 	void *rank_context;
@@ -40,7 +49,7 @@ struct branches {
 	bool hides_root; /* a function's callers go without the function */
 	VEC(struct branch_mark) marks;
 	VEC(uint32_t) marks_of; /* for each node of the focus; 0: none, but for node 0 */
-	VEC(uint32_t) lines;    /* nodes, from the outermost on */
+	VEC(uint32_t) lines;    /* nodes of rows, from the outermost on */
 	bool *leads;            /* for each node of the tree: whether it leads to a match */
 };
 
@@ -62,7 +71,7 @@ void branches_forget(struct branches *branches);
 const struct focus_node *branches_node(const struct branches *branches, uint32_t node);
 /* Whether the lines begin with the top, or only below it. */
 bool branches_shows_top(const struct branches *branches);
-/* How far to the right a node belongs. */
+/* How far to the right the row of a node belongs. */
 uint32_t branches_level(const struct branches *branches, uint32_t node);
 bool branches_is_open(const struct branches *branches, uint32_t node);
 bool branches_has_children(const struct branches *branches, uint32_t node);
@@ -71,15 +80,26 @@ bool branches_is_inlined(const struct branches *branches, uint32_t node);
 /* The place of a node in the tree where it has but one; else 0. */
 uint32_t branches_place(const struct branches *branches, uint32_t node);
 
+/* The first and the last of the nodes that share a row with this one: the latter is the row's. */
+uint32_t branches_first_in_row(const struct branches *branches, uint32_t node);
+uint32_t branches_row(const struct branches *branches, uint32_t node);
+/* How many nodes share the row. */
+size_t branches_nodes_in_row(const struct branches *branches, uint32_t row);
+/* Whether it has several, all of them inlined. */
+bool branches_is_inlined_row(const struct branches *branches, uint32_t row);
+
 /*
  * The lines are made again by branches_list(), once all is as it should be. Opening fails when
  * there are too many marks.
  */
 bool branches_open(struct branches *branches, uint32_t node);
 void branches_close(struct branches *branches, uint32_t node);
+/* All nodes of the row get rows of their own; or the chain that the node is in becomes one row. */
+bool branches_unfold(struct branches *branches, uint32_t row);
+void branches_fold(struct branches *branches, uint32_t node);
 /* The child with the largest part, then its, and so on, down to `share` of the one before. */
 bool branches_open_hot_path(struct branches *branches, uint32_t node, double share);
-/* All that stand above the node. */
+/* All that stand above the node, which is the last one of its row then. */
 bool branches_reveal(struct branches *branches, uint32_t node);
 void branches_list(struct branches *branches);
 

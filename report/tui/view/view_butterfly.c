@@ -44,6 +44,7 @@ static void set_part(
 	struct branches_origin origin = {
 		.direction = part == BRANCH_ABOVE ? FOCUS_CALLERS : FOCUS_CALLEES,
 		.function = function,
+		.folds = BRANCH_FOLDS_INLINED,
 	};
 	branches_set(&butterfly->list.parts[part], app->model, &origin, part == BRANCH_ABOVE);
 }
@@ -172,6 +173,10 @@ static void view_butterfly_enter(struct butterfly *butterfly, struct app *app)
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
 	if (!node || !node->frame)
 		return;
+	if (branch_list_enter_inlined(&butterfly->list, app)) {
+		view_butterfly_tell_selection(butterfly, app);
+		return;
+	}
 	if (node->function == centre_function(butterfly, app)) {
 		app_say(app, "this is the function in the middle");
 		return;

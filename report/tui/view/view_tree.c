@@ -41,7 +41,7 @@ static void view_tree_tell_selection(struct tree_view *view, struct app *app)
 	const struct focus_node *node = branch_list_selected(list);
 	if (!node || !node->function)
 		return;
-	uint32_t place = branches_place(&list->parts[BRANCH_BELOW], branch_list_row(list).node);
+	uint32_t place = branches_place(&list->parts[BRANCH_BELOW], branch_list_node(list));
 	if (!view->is_inverted && place)
 		app_select_node(app, place);
 	else
@@ -82,7 +82,8 @@ static void view_tree_follow_selection(struct tree_view *view, struct app *app)
 	bool is_path_whole =
 		place && app->model->names->tree.nodes.data[place].function == function;
 	if (node->function == function &&
-		(!is_path_whole || branches_place(&list->parts[row.part], row.node) == place)) {
+		(!is_path_whole ||
+			branches_place(&list->parts[row.part], branch_list_node(list)) == place)) {
 		view_tree_tell_selection(view, app); /* with the path that it has now */
 		return;
 	}
@@ -134,6 +135,7 @@ static void tree_update(void *state, struct app *app)
 		struct branches_origin origin = {
 			.direction = view->is_inverted ? FOCUS_CALLERS : FOCUS_CALLEES,
 			.node = app_zoomed_node(app),
+			.folds = BRANCH_FOLDS_CHAINS,
 		};
 		branches_set(branches, app->model, &origin, false);
 		if (view->is_inverted)
@@ -178,13 +180,17 @@ static void view_tree_zoom(void *state, struct app *app, enum action action)
 	struct branch_row row = branch_list_row(list);
 	if (row.node == BRANCH_NONE)
 		return;
+	if (branch_list_enter_inlined(list, app)) {
+		view_tree_tell_selection(view, app);
+		return;
+	}
 	struct branches *branches = &list->parts[row.part];
-	uint32_t place = branches_place(branches, row.node);
-	if (row.node == branches->top || (!place && !view->is_inverted)) {
+	uint32_t node = branch_list_node(list), place = branches_place(branches, node);
+	if (node == branches->top || (!place && !view->is_inverted)) {
 		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
 		return;
 	}
-	focus_zoom(&branches->focus, app, row.node);
+	focus_zoom(&branches->focus, app, node);
 	tree_update(view, app);
 }
 
@@ -235,7 +241,7 @@ static bool tree_mouse(void *state, struct app *app, const struct input *input)
 }
 
 static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_EXPAND_ALL, ACTION_INVERT,
-	ACTION_GROUP, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+	ACTION_FOLD, ACTION_GROUP, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
 const struct view view_tree = {
 	.name = "Tree",
