@@ -353,12 +353,12 @@ test_groups() {
 test_chains() {
 	ready xterm-256color 100 24
 	keys 3
-	wait_for '_start > .* > work( |\$)' 'a chain in one row'
+	wait_for '_start > .* > work( |$)' 'a chain in one row'
 	keys g F
 	wait_gone '_start > '
 	wait_for '__libc_start_call_main +libc' 'the chain unfolded'
 	keys F
-	wait_for '_start > .* > work( |\$)' 'the chain folded again'
+	wait_for '_start > .* > work( |$)' 'the chain folded again'
 	keys / '^' m a i n '$' Enter
 	wait_for '_start > .* > main ' 'what is gone to ends its row'
 	keys q
@@ -393,6 +393,22 @@ test_inlined_frames() {
 	wait_for '▸ [23] inlined frames' 'them closed'
 	keys q
 	wait_for '^\$ *$' 'shell'
+}
+
+test_list_beside_butterfly() {
+	ready xterm-256color 200 60
+	keys 2
+	wait_for '^ +[0-9.]+% medium ' 'the functions beside the one in the middle'
+	wait_for '▾ heavy +workload' 'the one in the middle'
+	keys ]
+	wait_for '█ +(▾ |▸ )?medium +workload' 'the next of them'
+	local line
+	line=$(screen | grep -n '^ *[0-9.]*% light ' | head -n 1 | cut -d : -f 1)
+	mouse 0 12 "$line" M
+	mouse 0 12 "$line" m
+	wait_for '█.? +(▾ |▸ )?light +workload' 'the one that was clicked on'
+	keys Escape
+	wait_gone ' light +workload'
 }
 
 test_enter_goes_to_the_hottest_match() {

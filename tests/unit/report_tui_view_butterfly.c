@@ -69,13 +69,15 @@ TEST(butterfly_goes_to_others_and_back)
 	screen_type(&screen, "g2kkk\n"); /* idle */
 	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-- main  [vdso]\n"
 					       "   0.00%   30.00% ###        - idle  [vdso]\n"
-					       "  10.00%   30.00% ###        `-+ leaf  [vdso]\n"
-					       "\n");
+					       "  10.00%   30.00% ###        `-- leaf  [vdso]\n"
+					       "  20.00%   20.00% ##           `-- leaf  [vdso]\n");
 	screen_type(&screen, "k\n"); /* main */
-	CHECK_STR(screen_lines(&screen, 3, 4), "  10.00%  100.00% ########## - main  [vdso]\n"
-					       "   0.00%   60.00% ######     |-+ work  [vdso]\n"
-					       "   0.00%   30.00% ###        `-+ idle  [vdso]\n"
-					       "\n");
+	CHECK_STR(screen_lines(&screen, 3, 5),
+		"  10.00%  100.00% ########## - main  [vdso]\n"
+		"   0.00%   60.00% ######     |-- work  [vdso]\n"
+		"  50.00%   60.00% ######     | `-- leaf  [vdso]\n"
+		"  10.00%   10.00% #          |   `-- sys_read  [kernel]\n"
+		"   0.00%   30.00% ###        `-+ idle  [vdso]\n");
 	screen_type(&screen, "\x1b");
 	CHECK_STR(screen_lines(&screen, 4, 1), "   0.00%   30.00% ###        - idle  [vdso]\n");
 	screen_type(&screen, "\x1b");
@@ -121,6 +123,28 @@ TEST(butterfly_survives_filters)
 	CHECK(strstr(screen_text(&screen), "no samples of it here"));
 	screen_type(&screen, "\x1b\x1b");
 	CHECK_STR(screen_lines(&screen, 6, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(function_list_stands_beside_where_there_is_room)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 160, 14);
+	screen_type(&screen, "g2");
+	CHECK(strncmp(screen_lines(&screen, 2, 1), "    self function  ", 19) == 0);
+	CHECK(strncmp(screen_lines(&screen, 3, 1), "  80.00% leaf  ", 15) == 0);
+	screen_type(&screen, "]"); /* main and sys_read have as much; main more in all */
+	CHECK(strncmp(screen_line(&screen, screen_selected(&screen)), "  10.00% main  ", 15) == 0);
+	CHECK(strstr(screen_text(&screen), "- main  [vdso]"));
+	screen_type(&screen, "[");
+	CHECK(strstr(screen_text(&screen), "- leaf  [vdso]"));
+	screen_mouse(&screen, INPUT_PRESS, 12, 5);
+	CHECK(strstr(screen_text(&screen), "#            sys_read  [kernel]"));
+	screen_type(&screen, "\x1b");
+	CHECK(strstr(screen_text(&screen), "- leaf  [vdso]"));
+	screen_resize(&screen, 80, 14);
+	screen_type(&screen, "]");
+	CHECK(strstr(screen_text(&screen), "where there is room"));
 	screen_deinit(&screen);
 }
 

@@ -1,10 +1,21 @@
-/* One function, its callers above and what it calls below. */
+/*
+ * One function, its callers above and what it calls below; where there is room, beside the list of
+ * the hottest.
+ */
 #include "report/tui/app_state.h"
 #include "report/tui/renewal.h"
 #include "report/tui/view/branch_list.h"
+#include "report/tui/view/function_list.h"
+
+enum {
+	ROOM_FOR_FUNCTIONS = 150, /* columns, of which they take a third */
+	FUNCTIONS_GAP = 2,
+};
 
 struct butterfly {
 	struct branch_list list;
+	struct function_list functions;
+	bool has_functions;   /* as it was drawn last */
 	uint32_t centre;      /* a frame of the function in the middle; 0: there is none */
 	VEC(uint32_t) former; /* centres */
 	unsigned shown;       /* app's, when it was looked at */
@@ -19,6 +30,7 @@ static void butterfly_destroy(void *state)
 {
 	struct butterfly *butterfly = state;
 	branch_list_deinit(&butterfly->list);
+	function_list_deinit(&butterfly->functions);
 	vec_deinit(&butterfly->former);
 	mem_free(butterfly);
 }
@@ -59,17 +71,19 @@ static void view_butterfly_look(struct butterfly *butterfly, struct app *app)
 	struct branch_row selected = branch_list_remember(&butterfly->list);
 	set_part(butterfly, app, BRANCH_ABOVE, function);
 	set_part(butterfly, app, BRANCH_BELOW, function);
+	function_list_forget(&butterfly->functions);
 	butterfly->list.centre = view_butterfly_weight_of(app, function);
 	branch_list_recall(&butterfly->list, selected);
 }
 
-/* From the function up to where its callers divide: that is who calls it, at a glance. */
-static void open_callers(struct butterfly *butterfly)
+/* To both sides down to where the time divides: who calls it, and for what, at a glance. */
+static void open_hot_paths(struct butterfly *butterfly)
 {
-	struct branches *above = &butterfly->list.parts[BRANCH_ABOVE];
-	if (!above->model || above->top == BRANCH_NONE)
-		return;
-	branches_open_hot_path(above, above->top, 0.5);
+	for (int part = 0; part < BRANCH_PARTS; part++) {
+		struct branches *branches = &butterfly->list.parts[part];
+		if (branches->model && branches->top != BRANCH_NONE)
+			branches_open_hot_path(branches, branches->top, 0.5);
+	}
 	branch_list_fill(&butterfly->list);
 }
 
@@ -81,7 +95,7 @@ static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 		branches_forget(&butterfly->list.parts[part]);
 	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
 	view_butterfly_look(butterfly, app);
-	open_callers(butterfly);
+	open_hot_paths(butterfly);
 	branch_list_select(&butterfly->list, (struct branch_row){BRANCH_BELOW, 0});
 	butterfly->list.is_to_be_centred = true;
 }
@@ -146,6 +160,23 @@ static void butterfly_renew(void *state, const struct renewal *renewal)
 
 static const char title[] = "callers ▲ function ▼ callees";
 
+/* Groups have functions of their own, each: there is no one list of them. Returns what is left. */
+static struct rect draw_functions(
+	struct butterfly *butterfly, struct app *app, struct grid *grid, struct rect area)
+{
+	butterfly->has_functions =
+		area.width >= ROOM_FOR_FUNCTIONS && !app->model->names->tree.has_groups;
+	if (!butterfly->has_functions)
+		return area;
+	struct rect functions = area;
+	functions.width = area.width / 3;
+	function_list_draw(
+		&butterfly->functions, app, grid, functions, centre_function(butterfly, app));
+	area.x += functions.width + FUNCTIONS_GAP;
+	area.width -= functions.width + FUNCTIONS_GAP;
+	return area;
+}
+
 static void butterfly_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct butterfly *butterfly = state;
@@ -154,6 +185,7 @@ static void butterfly_draw(void *state, struct app *app, struct grid *grid, stru
 			"select a function first: 1 shows them all");
 		return;
 	}
+	area = draw_functions(butterfly, app, grid, area);
 	branch_list_draw(&butterfly->list, app, grid, area, title);
 	if (!butterfly->list.centre.samples && area.height > 2)
 		grid_put(grid, area.x, area.y + area.height - 1, area.width, STYLE_WARNING,
@@ -185,6 +217,15 @@ static void view_butterfly_enter(struct butterfly *butterfly, struct app *app)
 	go_to(butterfly, app, node->frame);
 }
 
+/* To one of the list beside. */
+static void view_butterfly_turn_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
+{
+	if (!frame || model_function_of(app->model, frame) == centre_function(butterfly, app))
+		return;
+	remember_centre(butterfly);
+	go_to(butterfly, app, frame);
+}
+
 static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 {
 	if (!butterfly->former.len)
@@ -202,6 +243,16 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 		view_butterfly_enter(butterfly, app);
 		return true;
 	}
+	if (action == ACTION_NEXT_FUNCTION || action == ACTION_PREVIOUS_FUNCTION) {
+		int step = action == ACTION_NEXT_FUNCTION ? 1 : -1;
+		if (butterfly->has_functions)
+			view_butterfly_turn_to(
+				butterfly, app, function_list_next(&butterfly->functions, step));
+		else
+			app_say(app, "a list of functions stands here where there is room: 1 shows "
+				     "them");
+		return true;
+	}
 	if (!branch_list_act(&butterfly->list, app, action))
 		return false;
 	view_butterfly_tell_selection(butterfly, app);
@@ -211,6 +262,11 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 static bool butterfly_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct butterfly *butterfly = state;
+	uint32_t frame;
+	if (butterfly->has_functions && function_list_mouse(&butterfly->functions, input, &frame)) {
+		view_butterfly_turn_to(butterfly, app, frame);
+		return false;
+	}
 	enum branch_click click = branch_list_mouse(&butterfly->list, app, input);
 	if (click != BRANCH_CLICK_NONE)
 		view_butterfly_tell_selection(butterfly, app);

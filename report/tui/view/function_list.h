@@ -1,0 +1,29 @@
+/*
+ * The hottest functions by the time that they took themselves, for a place beside something that
+ * is about one of them.
+ */
+#ifndef EBPROF_FUNCTION_LIST_H
+#define EBPROF_FUNCTION_LIST_H
+
+#include "report/tui/list.h"
+#include "report/tui/model.h"
+
+struct app;
+
+struct function_list {
+	struct list list;
+	struct function_weights rows; /* in order; none until it is drawn */
+};
+
+void function_list_deinit(struct function_list *list);
+/* The model is another one. */
+void function_list_forget(struct function_list *list);
+/* With a header; that function is marked. */
+void function_list_draw(struct function_list *list, const struct app *app, struct grid *grid,
+	struct rect area, uint32_t function);
+/* A frame of the function so many rows below or above the one that is marked; 0: there is none. */
+uint32_t function_list_next(const struct function_list *list, int step);
+/* Whether it was about the list; *frame: one of the function that was clicked on, or 0. */
+bool function_list_mouse(struct function_list *list, const struct input *input, uint32_t *frame);
+
+#endif
