@@ -5,6 +5,7 @@
 #include "format/base/err.h"
 #include "report/tui/app.h"
 #include "report/tui/code_reader.h"
+#include "report/tui/first_run.h"
 #include "report/tui/live.h"
 #include "report/tui/print.h"
 #include "report/tui/quiet_thread.h"
@@ -140,6 +141,9 @@ static struct err *run_in_terminal(struct tui *tui, const struct app_options *ap
 	app_init(&tui->app, app);
 	if (opens_tree)
 		tui->app.view = VIEW_TREE;
+	if (first_run_begins())
+		app_say(&tui->app, "New here? Enter goes in, Esc back, 1-9 are views, : finds "
+				   "commands, ? is help, q quits");
 	struct err *err = loop(tui);
 	terminal_close(tui->terminal);
 	if (terminal_ending() && !tui->live) /* as it would have without a screen */

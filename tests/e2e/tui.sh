@@ -395,12 +395,31 @@ test_inlined_frames() {
 	wait_for '^\$ *$' 'shell'
 }
 
+test_first_run() {
+	shared_recording
+	begin xterm-256color 80 24
+	type_line 'rm -r state'
+	open_report
+	has '^New here\?.* q quits$' || fail "no word for who is here for the first time"
+	keys j
+	wait_gone 'New here'
+	keys q
+	wait_for '^\$ *$' 'shell'
+	open_report
+	! has 'New here' || fail "it is said twice"
+	keys q
+	wait_for '^\$ *$' 'shell'
+	type_line 'clear; rm -r state; touch state' # where nothing can be remembered
+	open_report
+	! has 'New here' || fail "it is said each time"
+}
+
 test_list_beside_butterfly() {
 	ready xterm-256color 200 60
 	keys 2
 	wait_for '^ +[0-9.]+% medium ' 'the functions beside the one in the middle'
 	wait_for '▾ heavy +workload' 'the one in the middle'
-	keys ]
+	keys ']'
 	wait_for '█ +(▾ |▸ )?medium +workload' 'the next of them'
 	local line
 	line=$(screen | grep -n '^ *[0-9.]*% light ' | head -n 1 | cut -d : -f 1)

@@ -9,6 +9,7 @@
 #include "format/base/cache.h"
 #include "format/base/hex.h"
 #include "format/base/str.h"
+#include "report/model/state_folder.h"
 
 enum {
 	SPAN_BYTES = 8,
@@ -17,17 +18,9 @@ enum {
 
 static struct err *push_ledger_usual_folder(struct str *path)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	if (state && state[0] == '/') /* relative ones are to be ignored, says XDG */
-		str_puts(path, state);
-	else if (geteuid() == 0)
-		str_puts(path, "/var/lib");
-	else if (home && home[0] == '/')
-		str_printf(path, "%s/.local/state", home);
-	else
+	if (!state_folder_put("push", path))
 		return err_new(ERR_USAGE, "no home folder to keep in what was pushed: set "
 					  "XDG_STATE_HOME, or say --state-dir");
-	str_puts(path, "/ebprof/push");
 	return NULL;
 }
 
