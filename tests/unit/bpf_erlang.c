@@ -126,6 +126,7 @@ static void put_process(struct runtime_fixture *fixture)
 	fixture->heap[SCHEDULER] = stack_address(BASE);
 	fixture->heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS);
 	fixture->thread[GLIBC_KEYS + 2 * 4 + 1] = heap_address(SCHEDULER);
+	fixture->heap[SCHEDULER + THREAD / 8] = EMULATED_THREAD;
 }
 
 static void setup_with(struct beam *beam, bool is_complete)

@@ -50,7 +50,7 @@ void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes)
 
 void runtime_fixture_show_thread(struct runtime_fixture *fixture)
 {
-	emulate_memory(0, fixture->thread, sizeof(fixture->thread));
+	emulate_memory(EMULATED_THREAD, fixture->thread, sizeof(fixture->thread));
 }
 
 void runtime_fixture_bind(struct runtime_fixture *fixture)

@@ -56,7 +56,7 @@ static inline uint64_t stack_address(uint64_t word)
  * the loop, and its native frame, as that of the helper, has so many bytes.
  */
 void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes);
-/* At address 0, where the emulated thread pointer is. */
+/* Where the emulated thread pointer leads, EMULATED_THREAD. */
 void runtime_fixture_show_thread(struct runtime_fixture *fixture);
 /* The table is the file's from now on, with its row of the runtime. */
 void runtime_fixture_bind(struct runtime_fixture *fixture);

@@ -29,7 +29,8 @@ enum emulated_release {
 
 enum {
 	EMULATED_CPUS = 2,
-	EMULATED_MAX_FILES = 64, /* numbers; of the map `files` */
+	EMULATED_THREAD = 0x5000000, /* the pointer of each thread to its own memory */
+	EMULATED_MAX_FILES = 64,     /* numbers; of the map `files` */
 };
 
 struct emulated_kernel {

@@ -310,6 +310,7 @@ static void put_process(void)
 	task->self_exec_id = emulated.exec_id;
 	task->mm = emulated.has_no_memory ? NULL : &process.mm->now;
 	task->stack = process.stack;
+	task->thread.fsbase = EMULATED_THREAD;
 	if (emulated.release >= EMULATED_6_13)
 		process.mm->now.mm_lock_seq.sequence = (unsigned int)emulated.changes;
 	else if (emulated.release >= EMULATED_6_4)
