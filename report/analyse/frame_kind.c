@@ -48,11 +48,17 @@ static enum frame_kind frame_kind_of_named(const struct profile_object *object)
 	return is_library(object) ? FRAME_LIBRARY : FRAME_PROGRAM;
 }
 
+/* Why a thread waited stands below the kernel's frames, and is no time that the kernel took. */
+static enum frame_kind frame_kind_in_kernel(const struct profile_object *object)
+{
+	return strcmp(object->name, PROFILE_WAITS) == 0 ? FRAME_WAIT : FRAME_KERNEL;
+}
+
 enum frame_kind frame_kind_of_function(
 	const struct profile_function *function, const struct profile_object *object)
 {
 	if (profile_object_is_kernel(object))
-		return FRAME_KERNEL;
+		return frame_kind_in_kernel(object);
 	return function->is_known ? frame_kind_of_named(object) : FRAME_UNNAMED;
 }
 
@@ -60,9 +66,9 @@ enum frame_kind frame_kind_of_node(
 	const struct focus *focus, const struct profile_object *objects, uint32_t node)
 {
 	const struct focus_node *it = &focus->nodes.data[node];
-	if (it->is_kernel)
-		return FRAME_KERNEL;
 	const struct profile_function *function = &focus->functions[it->function];
+	if (it->is_kernel)
+		return frame_kind_in_kernel(&objects[function->object]);
 	return it->function ? frame_kind_of_function(function, &objects[function->object])
 			    : FRAME_UNNAMED;
 }

@@ -36,6 +36,12 @@ function wantRows(got, wanted) {
 	want("functions", Object.keys(got).length, Object.keys(wanted).length);
 }
 
+/* Total percent of these alone: of waits the report counts samples, the page what they weigh. */
+function wantTotals(got, wanted, names) {
+	const totals = (rows) => Object.fromEntries(names.map((name) => [name, [0, (rows[name] || [0, "none"])[1]]]));
+	wantRows(totals(got), totals(wanted));
+}
+
 /* Ends the process by what came of it. */
 function run(main) {
 	main().catch((error) => {
@@ -44,4 +50,4 @@ function run(main) {
 	});
 }
 
-module.exports = {want, wantTrue, readReport, rowsOf, wantRows, run};
+module.exports = {want, wantTrue, readReport, rowsOf, wantRows, wantTotals, run};

@@ -220,6 +220,41 @@ test_differences() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# Two threads of a script that run one after the other and wait; the one that comes first runs less.
+test_threads() {
+	need_browser
+	command -v python3 >/dev/null || skip "no python3 here"
+	cat >threads.py <<-'END'
+		import threading, time
+
+		def spin(seconds):
+		    end = time.thread_time() + seconds
+		    while time.thread_time() < end:
+		        sum(range(1000))
+
+		def first():
+		    spin(0.25)
+		    time.sleep(0.5)
+
+		def second():
+		    time.sleep(0.4)
+		    spin(0.5)
+
+		threads = [threading.Thread(target=each) for each in (first, second)]
+		[each.start() for each in threads]
+		[each.join() for each in threads]
+	END
+	run "$EBPROF" record -q -F 999 --off-cpu -o threads.data -- python3 threads.py
+	want_status 0 record
+	"$EBPROF" report --stdio --percent-limit 0 threads.data >report.whole || fail "report failed"
+	"$EBPROF" report --stdio --percent-limit 0 --no-native threads.data >report.scripts || fail "report failed"
+	grep -q 'second' report.scripts || skip "this python3 is none whose frames are known"
+	run "$EBPROF" convert --html -o threads.html threads.data
+	want_status 0 convert
+	timeout 180 node "$here/html_threads.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # What cannot be compared, or with what it makes no sense.
 test_baselines() {
 	run "$EBPROF" record -q -F 999 -o a.data -- "$WORKLOADS/workload" 0.3

@@ -10,8 +10,11 @@ class Page {
 		this.diffText = this.diff && new DiffText(this.diff, (value) => this.value(value));
 		this.found = null;
 		this.groups = this.diff ? null : new Groups(profile);
+		this.hasScripts = !this.diff && profile.functions.some(({kind}) => profile.kinds[kind].isScript);
+		this.hasTracks = !this.diff && (profile.threads.length > 1 || profile.parts.some(({isWait}) => isWait));
+		this.opened = new WeakMap(); // by tree: chains that are not folded
 		this.usual = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
-			group: profile.isSystem && this.groups ? "process" : ""};
+			scripts: this.hasScripts, fold: "", tracks: true, group: profile.isSystem && this.groups ? "process" : ""};
 		this.open(location.hash);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
@@ -34,8 +37,9 @@ class Page {
 		const state = stateOfHash(hash, this.usual);
 		if (this.groups && !this.groups.has(state.group))
 			state.group = this.usual.group;
+		state.scripts = state.scripts && this.hasScripts;
 		if (this.groups)
-			this.groups.use(state.group);
+			this.groups.use(state.group, state.scripts);
 		this.state = possibleState(state, this.usual, this.profile);
 		byId("search").value = stateOfHash(hash, {search: ""}).search;
 		if (this.diff)
@@ -59,7 +63,7 @@ class Page {
 		});
 		const inSandwich = (place) => (node) => {
 			const func = this.charts[place].tree.func[node];
-			if (func >= 0)
+			if (!this.unfold(this.charts[place], node) && func >= 0)
 				this.go({func});
 		};
 		this.charts = {
@@ -75,13 +79,21 @@ class Page {
 			isOther: (func) => this.colors.isOther(func),
 			onChoose: (func) => this.go({view: "sandwich", func}),
 		});
+		this.tracks = new Tracks(byId("tracks"), {
+			profile: this.profile,
+			onThread: (i) => this.go({thread: this.state.thread === "t" + i ? "" : "t" + i, zoom: 0}),
+			onSelect: (first, end) => this.go({first, end, zoom: 0}),
+			onHover: (texts, event) => this.facts.showTip(texts, event),
+		});
 		this.time = new TimeLine(byId("time"), {onSelect: (first, end) => this.go({first, end, zoom: 0})});
 	}
 
 	/* ---- states ---- */
 
 	go(change) {
-		const next = {...this.state, ...change};
+		const next = {...this.state, ...change}, treeOf = ({view}) => ["inverted", "order"].includes(view) ? view : "calls";
+		if (treeOf(next) !== treeOf(this.state))
+			next.zoom = 0;
 		if (Object.keys(next).every((key) => next[key] === this.state[key]))
 			return;
 		this.depth++;
@@ -121,7 +133,7 @@ class Page {
 	change(next) {
 		const {state} = this;
 		this.state = next;
-		if (next.group !== state.group)
+		if (next.group !== state.group || next.scripts !== state.scripts)
 			this.regroup();
 		else if (["thread", "first", "end", "narrow"].some((key) => next[key] !== state[key]))
 			this.weigh();
@@ -136,7 +148,7 @@ class Page {
 		weigh(this.profile, this.threadMask(), this.state.first, this.state.end, this.kept);
 		this.functions = this.profile.tree.columns.map((column) => weighFunctions(this.profile, column));
 		this.weights = this.functions[0];
-		this.sandwich = null;
+		this.sandwich = this.turned = this.ordered = this.lanes = null;
 		if (this.diff)
 			this.diff.refresh();
 		if (this.colors) {
@@ -165,7 +177,7 @@ class Page {
 
 	/* Branches are others then. */
 	regroup() {
-		this.groups.use(this.state.group);
+		this.groups.use(this.state.group, this.state.scripts);
 		Object.assign(this.state, {zoom: 0, func: this.state.func < this.groups.functions.length ? this.state.func : -1});
 		if (this.state.view === "sandwich" && this.state.func < 0)
 			this.state.view = "flame";
@@ -205,7 +217,35 @@ class Page {
 	}
 
 	zoomTo(node) {
-		this.go({zoom: node});
+		const chart = this.charts["view-chart"];
+		if (!this.unfold(chart, node))
+			this.go({zoom: chart.tree.origin ? chart.tree.origin[node] : node});
+	}
+
+	/* Whether the node was a folded chain, which is open then. */
+	unfold(chart, node) {
+		const {tree} = chart;
+		if (!chart.hiddenOf(node))
+			return false;
+		this.opened.get(tree.source).add(tree.origin[node]);
+		this.show();
+		return true;
+	}
+
+	/* Callers and callees are folded unasked, other views when that is wanted. */
+	isFolding() {
+		return this.state.view === "sandwich" ? this.state.fold !== "none" : this.state.fold === "all";
+	}
+
+	toggleFold() {
+		const other = this.state.view === "sandwich" ? "none" : "all";
+		this.opened = new WeakMap();
+		this.go({fold: this.state.fold === other ? "" : other});
+	}
+
+	toggle(key) {
+		if (key !== "scripts" || this.hasScripts)
+			this.go({[key]: !this.state[key]});
 	}
 
 	openSandwich() {
@@ -227,7 +267,7 @@ class Page {
 	/* ---- showing ---- */
 
 	show() {
-		const {profile, state} = this, {view} = state, isChart = view === "flame" || view === "icicle";
+		const {profile, state} = this, {view} = state, isChart = view !== "table" && view !== "sandwich";
 		byId("view-chart").hidden = !isChart;
 		byId("view-table").hidden = view !== "table";
 		byId("view-sandwich").hidden = view !== "sandwich";
@@ -238,20 +278,76 @@ class Page {
 		byId("from").value = seconds(state.first * profile.sliceNs);
 		byId("to").value = seconds(Math.min(state.end * profile.sliceNs, profile.spanNs));
 		this.controls.showNarrow();
+		this.controls.showSwitches();
 		this.showTime();
 		if (isChart)
-			this.charts["view-chart"].show(profile.tree, state.zoom, view === "flame");
+			this.showChart(this.charts["view-chart"], this.chartTree(), state.zoom, view === "flame");
 		else if (view === "table")
 			this.table.show(this.functions, profile.tree.total[0], this.found);
 		else
 			this.showSandwich();
 		this.showFound();
-		this.facts.describe(this.charts["view-chart"], isChart ? state.zoom : 0, false);
+		this.facts.describe(this.charts["view-chart"], isChart ? this.charts["view-chart"].zoomed : 0, false);
 		this.tell();
+	}
+
+	/* Of the view that is shown. */
+	chartTree() {
+		const {profile, state: {view, first, end}} = this;
+		if (view === "order") {
+			this.ordered ||= timeOrder(profile, this.threadMask(), first, end, this.kept);
+			return this.ordered;
+		}
+		if (view !== "inverted")
+			return profile.tree;
+		this.turned ||= inverted(profile.tree, this.diff ? this.diff.shares() : [1]);
+		if (this.diff)
+			this.diff.setSizes(this.turned);
+		return this.turned;
+	}
+
+	/* node: of the tree, which may be none of it where a link says so */
+	showChart(chart, tree, node, isFlame) {
+		const zoomed = node < tree.count ? node : 0;
+		if (!this.isFolding()) {
+			chart.show(tree, zoomed, isFlame);
+			return;
+		}
+		if (!this.opened.has(tree))
+			this.opened.set(tree, new Set());
+		const folded = foldChains(tree, this.opened.get(tree), (it) => this.profile.functions[tree.func[it]].name);
+		chart.show(folded, folded.image[zoomed], isFlame);
+	}
+
+	showTracks() {
+		const {state} = this, place = byId("tracks");
+		place.hidden = !this.hasTracks || !state.tracks;
+		if (!place.hidden)
+			this.tracks.show(this.lanesShown(), this.threadMask(), this.controls.threadShares(), state.first, state.end);
+	}
+
+	lanesShown() {
+		this.lanes ||= laneWeights(this.profile, this.kept);
+		return this.lanes;
+	}
+
+	/* A wait was there before it ended, which is where it counts. */
+	timeWithWaits() {
+		const sum = new Float64Array(this.profile.slices), mask = this.threadMask();
+		this.lanesShown().forEach(({ran, waited}, thread) => {
+			if (!mask || mask[thread])
+				ran.forEach((weight, slice) => { sum[slice] += weight + waited[slice]; });
+		});
+		return sum;
 	}
 
 	/* In units of the event where there are two: they may have had other frequencies. */
 	showTime() {
+		this.showTracks();
+		if (!this.diff && this.profile.parts.some(({isWait}) => isWait)) {
+			this.time.show(this.timeWithWaits(), null, this.state.first, this.state.end);
+			return;
+		}
 		const [now, old] = this.profile.entries.map((entries, i) =>
 			weighSlices(this.profile, this.threadMask(), this.kept, entries).map((weight) => weight * (this.diff ? this.profile.sides[i].period : 1)));
 		this.time.show(now, old || null, this.state.first, this.state.end);
@@ -266,8 +362,8 @@ class Page {
 			for (const tree of [this.sandwich.callers, this.sandwich.callees])
 				this.diff.setSizes(tree);
 		byId("sandwich-name").textContent = this.functionText(state.func);
-		this.charts.callers.show(this.sandwich.callers, 0, true);
-		this.charts.callees.show(this.sandwich.callees, 0, false);
+		this.showChart(this.charts.callers, this.sandwich.callers, 0, true);
+		this.showChart(this.charts.callees, this.sandwich.callees, 0, false);
 	}
 
 	functionText(func) {
@@ -314,14 +410,14 @@ class Page {
 		const {view} = this.state;
 		if (view === "table") {
 			byId("view-table").querySelector(".rows").focus();
-		} else if (view === "flame" || view === "icicle") {
+		} else if (view !== "sandwich") {
 			this.charts["view-chart"].scroll.focus();
 			this.charts["view-chart"].hottestFound();
 		}
 	}
 
 	nextFound(step) {
-		if (this.found && (this.state.view === "flame" || this.state.view === "icicle"))
+		if (this.found && !["table", "sandwich"].includes(this.state.view))
 			this.charts["view-chart"].nextFound(step);
 	}
 
@@ -331,6 +427,7 @@ class Page {
 			this.diff.dark = isDark;
 		this.controls.showLegend();
 		this.time.paint();
+		this.tracks.paint();
 		if (this.state.view === "table" && this.table.weights)
 			this.table.paint();
 		for (const chart of Object.values(this.charts))

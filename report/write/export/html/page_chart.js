@@ -82,7 +82,8 @@ class Chart {
 	}
 
 	show(tree, zoomed, isFlame) {
-		const isOther = tree !== this.tree || isFlame !== this.isFlame;
+		const base = (it) => it && (it.source || it);
+		const isOther = base(tree) !== base(this.tree) || isFlame !== this.isFlame;
 		Object.assign(this, {tree, zoomed, isFlame});
 		if (isOther) {
 			this.hovered = this.chosen = NONE;
@@ -186,7 +187,7 @@ class Chart {
 	paintBox(context, box, depth, y) {
 		const {tree} = this, gap = box.width > 3 ? 1 : 0, wide = box.width - gap;
 		const func = box.node === MANY ? -1 : tree.func[box.node];
-		const isFound = this.found && func >= 0 && this.found[func];
+		const isFound = box.node !== MANY && this.isFound(box.node);
 		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound || !isFound && this.isOther(func);
 		context.globalAlpha = isPale ? 0.42 : 1;
 		context.fillStyle = func < 0 ? this.ink.stub
@@ -210,15 +211,25 @@ class Chart {
 	letter(context, box, y, room) {
 		const label = this.label(box.node), note = room > 110 ? this.note(this.tree, box.node) : "";
 		const taken = note ? this.lettering.widthOf(note) + 12 : 0, middle = y + ROW / 2 - 0.5;
-		const func = this.tree.func[box.node], forms = func < 0 ? [] : this.profile.functions[func].forms;
+		const func = this.tree.func[box.node], forms = func < 0 || this.hiddenOf(box.node) ? [] : this.profile.functions[func].forms;
 		context.fillText(this.lettering.fit(label, forms, room - taken), box.x + 5, middle);
 		if (note)
 			context.fillText(note, box.x + 5 + room - taken + 12, middle);
 	}
 
 	label(node) {
-		const func = this.tree.func[node];
-		return func < 0 ? "all" : this.profile.functions[func].name;
+		const func = this.tree.func[node], hidden = this.hiddenOf(node);
+		return hidden ? hidden.text : func < 0 ? "all" : this.profile.functions[func].name;
+	}
+
+	/* What a row stands for besides its own frame: of foldChains(). */
+	hiddenOf(node) {
+		return this.tree.hidden && this.tree.hidden.get(node);
+	}
+
+	isFound(node) {
+		const hidden = this.hiddenOf(node), {found} = this;
+		return Boolean(found) && (hidden ? hidden.funcs.some((func) => found[func]) : found[this.tree.func[node]] > 0);
 	}
 
 	/* ---- what the user does ---- */
@@ -295,14 +306,14 @@ class Chart {
 	}
 
 	hottestFound() {
-		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.found[this.tree.func[box.node]]);
+		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.isFound(box.node));
 		if (boxes.length)
 			this.choose(boxes.reduce((best, box) => box.width > best.width ? box : best));
 	}
 
 	/* The next box of a function that is searched for, or the one before. */
 	nextFound(step) {
-		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.found[this.tree.func[box.node]]);
+		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.isFound(box.node));
 		const at = boxes.findIndex((box) => box.node === this.chosen);
 		if (boxes.length)
 			this.choose(boxes[(Math.max(at, step < 0 ? 0 : at) + step + boxes.length) % boxes.length]);

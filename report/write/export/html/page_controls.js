@@ -15,6 +15,9 @@ class Controls {
 		byId("groups").addEventListener("change", () => page.go({group: byId("groups").value}));
 		byId("groups").hidden = Boolean(page.diff);
 		byId("groups").querySelector("[value=event]").hidden = page.profile.parts.length < 2;
+		for (const button of byId("switches").children)
+			button.addEventListener("click", () => button.value === "fold" ? page.toggleFold() : page.toggle(button.value));
+		byId("tabs").querySelector("[data-view=order]").hidden = Boolean(page.diff);
 		byId("narrow").addEventListener("click", () => page.narrow());
 		byId("link").addEventListener("click", () => page.copyLink());
 		for (const id of ["from", "to"])
@@ -88,6 +91,16 @@ class Controls {
 			page.show();
 		else
 			page.go({first, end, zoom: 0});
+	}
+
+	showSwitches() {
+		const {page} = this, [scripts, fold, tracks] = byId("switches").children;
+		scripts.hidden = !page.hasScripts;
+		scripts.setAttribute("aria-pressed", page.state.scripts);
+		fold.hidden = page.state.view === "table";
+		fold.setAttribute("aria-pressed", page.isFolding());
+		tracks.hidden = !page.hasTracks;
+		tracks.setAttribute("aria-pressed", page.state.tracks);
 	}
 
 	/* Each a button that takes it away. */

@@ -86,6 +86,8 @@ class Diff {
 	knows(tree, node) {
 		if (this.leftOut < 0)
 			return true;
+		if (tree.source)
+			return this.knows(tree.source, tree.origin[node]);
 		if (tree !== this.profile.tree)
 			return false;
 		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])

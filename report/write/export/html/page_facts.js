@@ -23,15 +23,23 @@ class Facts {
 			lines.push(...page.diffText.facts(tree, node, isOfCallers));
 		else
 			lines.push(figures("total", tree.total[node]), isOfCallers ? "" : figures("self", tree.self[node]));
+		if (tree.spanNs && !node)
+			lines.push(`from left to right as time went, by ${seconds(tree.spanNs)} s`);
 		return {name: chart.label(node), lines: lines.filter((line) => line)};
 	}
 
 	tip(chart, node, event) {
+		const facts = node === null ? null : this.of(chart, node);
+		this.showTip(facts && [facts.name, ...facts.lines], event);
+	}
+
+	/* texts: the first is the title; null: nothing is shown */
+	showTip(texts, event) {
 		const tip = byId("tip");
-		tip.hidden = node === null;
-		if (node === null)
+		tip.hidden = texts === null;
+		if (texts === null)
 			return;
-		const {name, lines} = this.of(chart, node), title = document.createElement("b");
+		const [name, ...lines] = texts, title = document.createElement("b");
 		title.textContent = name;
 		tip.replaceChildren(title, ...lines.map((line) => {
 			const text = document.createElement("p");

@@ -6,8 +6,9 @@ const GROUP_KIND = {text: "groups", isScript: false, color: 0xc6c6c6, paler: 0xe
 class Groups {
 	constructor(profile) {
 		this.profile = profile;
-		this.tree = profile.tree; // what there is without groups
-		this.entries = profile.entries;
+		this.whole = {tree: profile.tree, entries: profile.entries};
+		this.scripts = null; // the same of scripts only
+		Object.assign(this, this.whole); // what there is without groups
 		this.functions = profile.functions;
 		this.objects = profile.objects;
 		profile.kinds = [...profile.kinds, GROUP_KIND];
@@ -32,8 +33,11 @@ class Groups {
 	}
 
 	/* Makes the profile's tree, entries and functions those of the groups; "": of none. */
-	use(word) {
-		const {profile} = this;
+	use(word, isScripts) {
+		const {profile, functions, objects} = this;
+		if (isScripts && !this.scripts)
+			this.scripts = scriptsOnly({...this.whole, functions, objects, kinds: profile.kinds});
+		Object.assign(this, isScripts ? this.scripts : this.whole);
 		Object.assign(profile, {tree: this.tree, entries: this.entries, functions: this.functions, objects: this.objects});
 		if (!word)
 			return;

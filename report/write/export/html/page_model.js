@@ -153,12 +153,12 @@ class TreeBuilder {
 	put(into, by, node) {
 		this.scales.forEach((scale, column) => this.nodes[into].self[column] += by[column][node]);
 	}
-	/* As readTree() makes them; the heaviest children come first. */
+	/* As readTree() makes them, and numbers: of each node here; the heaviest children come first. */
 	finish() {
 		const count = this.nodes.length;
 		const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
 			end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count),
-			columns: this.scales.map(() => ({self: new Float64Array(count)}))};
+			columns: this.scales.map(() => ({self: new Float64Array(count)})), numbers: new Int32Array(count)};
 		for (let i = count - 1; i >= 0; i--) {
 			const node = this.nodes[i];
 			this.scales.forEach((scale, column) => node.weight += node.self[column] * scale);
@@ -168,6 +168,7 @@ class TreeBuilder {
 		const open = [{node: 0, parent: -1, depth: 0}];
 		for (let at = 0; open.length; at++) {
 			const {node: index, parent, depth} = open.pop(), node = this.nodes[index];
+			tree.numbers[index] = at;
 			tree.parent[at] = parent;
 			tree.depth[at] = depth;
 			tree.func[at] = node.func;

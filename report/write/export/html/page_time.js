@@ -1,3 +1,45 @@
+/* A range of slices that is selected by dragging over a canvas. */
+
+class RangeDrag {
+	/* options: count(): of slices, onDrag(first, end), onSelect(first, end), onClick(event) */
+	constructor(canvas, options) {
+		Object.assign(this, options);
+		this.canvas = canvas;
+		this.from = -1;
+		canvas.addEventListener("pointerdown", (event) => {
+			canvas.setPointerCapture(event.pointerId);
+			Object.assign(this, {from: this.sliceAt(event), x: event.clientX});
+		});
+		canvas.addEventListener("pointermove", (event) => {
+			if (this.from >= 0 && this.isAway(event))
+				this.onDrag(...this.range(event));
+		});
+		canvas.addEventListener("pointerup", (event) => {
+			const range = this.range(event), isDrag = this.isAway(event);
+			this.from = -1;
+			if (isDrag)
+				this.onSelect(...range);
+			else
+				this.onClick(event);
+		});
+		canvas.addEventListener("pointercancel", () => { this.from = -1; });
+	}
+
+	isAway(event) {
+		return Math.abs(event.clientX - this.x) > 3;
+	}
+
+	sliceAt(event) {
+		const frame = this.canvas.getBoundingClientRect(), count = this.count();
+		return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - frame.left) / frame.width * count)));
+	}
+
+	range(event) {
+		const slice = this.sliceAt(event);
+		return [Math.min(slice, this.from), Math.max(slice, this.from) + 1];
+	}
+}
+
 /* The time line: how much ran in each slice; a range of it can be selected. */
 
 class TimeLine {
@@ -9,21 +51,14 @@ class TimeLine {
 		this.others = null;
 		this.first = 0;
 		this.end = 1;
-		this.dragged = -1;
-		canvas.addEventListener("pointerdown", (event) => {
-			canvas.setPointerCapture(event.pointerId);
-			this.dragged = this.sliceAt(event);
-			this.moved = event.clientX;
-		});
-		canvas.addEventListener("pointermove", (event) => {
-			if (this.dragged >= 0 && Math.abs(event.clientX - this.moved) > 3)
-				this.drag(this.sliceAt(event));
-		});
-		canvas.addEventListener("pointerup", (event) => {
-			if (Math.abs(event.clientX - this.moved) <= 3)
-				Object.assign(this, {first: 0, end: this.weights.length});
-			this.dragged = -1;
-			this.onSelect(this.first, this.end);
+		this.drag = new RangeDrag(canvas, {
+			count: () => this.weights.length,
+			onDrag: (from, to) => {
+				Object.assign(this, {first: from, end: to});
+				this.paint();
+			},
+			onSelect: (from, to) => this.onSelect(from, to),
+			onClick: () => this.onSelect(0, this.weights.length),
 		});
 		new ResizeObserver(() => this.paint()).observe(canvas);
 	}
@@ -31,17 +66,6 @@ class TimeLine {
 	/* others: what is drawn as a line for comparison, or null */
 	show(weights, others, first, end) {
 		Object.assign(this, {weights, others, first, end});
-		this.paint();
-	}
-
-	sliceAt(event) {
-		const frame = this.canvas.getBoundingClientRect(), count = this.weights.length;
-		return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - frame.left) / frame.width * count)));
-	}
-
-	drag(slice) {
-		this.first = Math.min(slice, this.dragged);
-		this.end = Math.max(slice, this.dragged) + 1;
 		this.paint();
 	}
 
