@@ -25,7 +25,9 @@
 struct convert_options {
 	struct input_option input;
 	const char *baseline, *output;
-	bool list, with_wakers, from_rows;
+	bool list, with_wakers, from_rows, with_source;
+	struct debug_dirs source_dirs;
+	struct export_code code;
 	bool formats[EXPORT_FORMAT_COUNT];
 	struct export_options export;
 	struct roots roots;
@@ -58,6 +60,10 @@ static const struct opt rows[] = {
 			"else"},
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
 		.help = "html, svg: show what changed since this recording"},
+	{"with-source", 0, NULL, opt_flag, FIELD(with_source),
+		.help = "html: with lines and instructions of the hottest functions"},
+	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
+		.help = "look for source files below DIR first; repeatable"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		.help = "where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz "
 			"is "
@@ -113,6 +119,11 @@ static struct err *choose_format(const struct convert_options *options, const st
 			"--%s cannot show differences: --baseline is for --html "
 			"and --svg",
 			(*ret)->name);
+	if (chosen == 1 && options->with_source &&
+		(!((*ret)->traits & EXPORT_HAS_CODE) || options->baseline))
+		return err_new(ERR_USAGE, "--with-source is for --html without a baseline");
+	if (chosen == 1 && options->source_dirs.len && !options->with_source)
+		return err_new(ERR_USAGE, "--source-dir is for --html --with-source");
 	if (chosen == 1)
 		return NULL;
 	return err_new(ERR_USAGE, "%s %s",
@@ -295,6 +306,12 @@ static struct err *load_and_convert(
 		say_left_out(profile, exporter);
 		main_event_keep(profile, main_event_of(profile));
 	}
+	options->code = (struct export_code){
+		.files = &options->select.naming.symbolize.files,
+		.source_dirs = &options->source_dirs,
+		.demangle = options->select.naming.symbolize.demangle,
+	};
+	options->export.code = options->with_source ? &options->code : NULL;
 	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
 					    : convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);
@@ -305,6 +322,7 @@ static struct err *load_and_convert(
 static void convert_options_deinit(struct convert_options *options)
 {
 	roots_deinit(&options->roots);
+	vec_deinit(&options->source_dirs);
 	select_deinit(&options->select);
 }
 

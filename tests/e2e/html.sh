@@ -255,6 +255,40 @@ test_threads() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# Lines of the hottest function with what each took, which is as much as the function; its instructions.
+test_source() {
+	need_browser
+	need_compiler
+	mkdir elsewhere
+	cat >elsewhere/lines.c <<-'END'
+		#include <time.h>
+		volatile unsigned long sink;
+		int main(void)
+		{
+			struct timespec now;
+			do {
+				for (int i = 0; i < 1000000; i++)
+					sink += (unsigned long)i * sink; /* </script><script>window.pwned=1 */
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			} while (now.tv_sec * 1e9 + now.tv_nsec < 4e8);
+			return 0;
+		}
+	END
+	(cd elsewhere && "${CC:-cc}" -O1 -g -fdebug-prefix-map="$PWD=/nowhere" -o ../lines lines.c) || skip "the workload does not compile"
+	run "$EBPROF" record -q -F 999 -o lines.data -- ./lines
+	want_status 0 record
+	run "$EBPROF" convert --html --with-source --source-dir elsewhere -o lines.html lines.data
+	want_status 0 convert
+	! grep -qa pwned lines.html || fail "a line stands in the page as it is"
+	run "$EBPROF" convert --folded --with-source lines.data
+	want_status 2 "lines for --folded"
+	grep -q 'with-source is for --html' err || fail "it says $(cat err)"
+	run "$EBPROF" convert --html --source-dir elsewhere lines.data
+	want_status 2 "a folder for nothing"
+	timeout 180 node "$here/html_source.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # What cannot be compared, or with what it makes no sense.
 test_baselines() {
 	run "$EBPROF" record -q -F 999 -o a.data -- "$WORKLOADS/workload" 0.3

@@ -5,6 +5,8 @@
 #include "report/model/main_event.h"
 #include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
+#include "report/name/symbol/symbol_file_options.h"
+#include "report/write/export/html_code.h"
 #include "report/write/export/html_data.h"
 #include "report/write/export/html_parts.h"
 #include "tests/unit/report_export_fixture.h"
@@ -239,6 +241,7 @@ static void read_page(
 	other = *page;
 	for (size_t i = 0; i < nr_columns; i++)
 		read_entries(&cursor, i == column ? page : &other);
+	CHECK_INT(bytes_get_varint(&cursor), 0); /* functions with lines */
 	CHECK(!cursor.overrun);
 	CHECK_INT(bytes_left(&cursor), 0);
 }
@@ -406,6 +409,30 @@ TEST(html_data_tells_parts_of_a_sum)
 	CHECK(page.is_wait[1]);
 	CHECK_INT(page.of_part[0], 10000000);
 	CHECK_INT(page.of_part[1], 7000000);
+}
+
+/* Of what no file has there are no lines, and that is no function with lines. */
+TEST(html_code_of_what_has_none)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	put_samples(&fixture);
+	struct profile *profile = fixture_profile(&fixture);
+	struct symbol_file_options files = {0};
+	struct debug_dirs dirs = {0};
+	const struct export_code code = {.files = &files, .source_dirs = &dirs};
+	const uint32_t functions[] = {0, 1, 2};
+	const uint64_t selves[] = {0, 4, 6};
+	struct html_code_request request = {
+		profile, main_event_of(profile), &code, functions, selves, 3};
+	for (int i = 0; i < 2; i++, request.code = NULL) {
+		struct bytes_buf out = {0};
+		html_code_put(&request, &out);
+		CHECK_INT(out.len, 1);
+		CHECK_INT(out.data[0], 0);
+		bytes_buf_deinit(&out);
+	}
+	profile_destroy(profile);
 }
 
 /* Events of one name, as merged recordings have them, are one part. */

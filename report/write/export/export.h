@@ -15,11 +15,13 @@
 #include "format/base/err.h"
 #include "report/model/profile.h"
 #include "report/model/text/byte_sink.h"
+#include "report/name/demangle/demangle.h"
 
 enum export_trait {
 	EXPORT_BINARY = 1 << 0,    /* nothing for a terminal */
 	EXPORT_ONE_EVENT = 1 << 1, /* has room for one only */
 	EXPORT_COMPARES = 1 << 2,  /* with a baseline */
+	EXPORT_HAS_CODE = 1 << 3,  /* of one recording, with lines and instructions */
 };
 
 /* X(enum, function, name, file suffix, traits, help) */
@@ -28,7 +30,8 @@ enum export_trait {
 		"profile.proto, for pprof, Pyroscope, Parca, Grafana") \
 	X(EXPORT_FOLDED, export_folded, "folded", ".folded", EXPORT_ONE_EVENT, \
 		"a line a stack, for flamegraph.pl, inferno, speedscope") \
-	X(EXPORT_HTML, export_html, "html", ".html", EXPORT_BINARY | EXPORT_COMPARES, \
+	X(EXPORT_HTML, export_html, "html", ".html", \
+		EXPORT_BINARY | EXPORT_COMPARES | EXPORT_HAS_CODE, \
 		"a page with a flame graph, tables and a time line, for any browser") \
 	X(EXPORT_SPEEDSCOPE, export_speedscope, "speedscope", ".speedscope.json", 0, \
 		"threads and the order of samples, for speedscope") \
@@ -94,7 +97,16 @@ enum {
 	EXPORT_ID_BYTES = 16,
 };
 
+struct debug_dirs;
 struct diff_options;
+struct symbol_file_options;
+
+/* Where sources and binaries are, for formats that show lines and instructions. */
+struct export_code {
+	const struct symbol_file_options *files;
+	const struct debug_dirs *source_dirs;
+	enum demangle_mode demangle;
+};
 
 /* A recording that the profile is compared with, by formats that can. */
 struct export_baseline {
@@ -108,6 +120,7 @@ struct export_options {
 	const struct export_attribute *attributes;
 	size_t nr_attributes;
 	const struct export_baseline *baseline; /* NULL: none */
+	const struct export_code *code;         /* NULL: none is shown */
 	bool is_plain;                          /* a format that compresses itself does not */
 	const uint8_t *id; /* EXPORT_ID_BYTES by which a reader knows the profile again, or NULL */
 };

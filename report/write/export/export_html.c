@@ -55,16 +55,18 @@ static struct err *write_two(const struct profile *profile, const struct export_
 }
 
 /* One below the other: the one that is shown unasked first. */
-static struct err *write_events(
-	const struct profile *profile, struct event_choices *choices, struct byte_sink sink)
+static struct err *write_events(const struct profile *profile, const struct export_code *code,
+	struct event_choices *choices, struct byte_sink sink)
 {
 	struct event_choice first = choices->list.data[choices->main];
 	choices->list.data[choices->main] = choices->list.data[0];
 	choices->list.data[0] = first;
 	choices->main = 0;
 	vec_each(&choices->list, choice) {
-		struct html_data_side side = {
-			.profile = profile, .event = choice->event, .events = choices};
+		struct html_data_side side = {.profile = profile,
+			.event = choice->event,
+			.events = choices,
+			.code = code};
 		if (choice != choices->list.data)
 			try(sink.write(sink.context, "\n", 1));
 		try(write_data(&side, 1, NULL, sink));
@@ -72,12 +74,13 @@ static struct err *write_events(
 	return NULL;
 }
 
-static struct err *write_one(const struct profile *profile, struct byte_sink sink)
+static struct err *write_one(
+	const struct profile *profile, const struct export_code *code, struct byte_sink sink)
 {
 	struct event_choices choices;
 	try(sink.write(sink.context, page_head, sizeof(page_head)));
 	event_choices_init(&choices, profile);
-	struct err *err = write_events(profile, &choices, sink);
+	struct err *err = write_events(profile, code, &choices, sink);
 	event_choices_deinit(&choices);
 	return err;
 }
@@ -86,6 +89,6 @@ struct err *export_html(
 	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	try(options->baseline ? write_two(profile, options->baseline, sink)
-			      : write_one(profile, sink));
+			      : write_one(profile, options->code, sink));
 	return sink.write(sink.context, page_tail, sizeof(page_tail));
 }

@@ -8,6 +8,7 @@
 #include "report/name/short_names.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/diff/diff_words.h"
+#include "report/write/export/html_code.h"
 #include "report/write/export/html_parts.h"
 #include "report/write/export/html_threads.h"
 #include "report/write/export/html_tree.h"
@@ -485,6 +486,28 @@ static void put_entries(struct html_data *data, const struct tally *tally)
 		html_data_put_piece(data, entry->value);
 }
 
+static void html_data_put_code(struct html_data *data)
+{
+	const struct tree_node *nodes = data->source.tree->nodes.data;
+	const struct html_data_side *side = &data->sides[0];
+	size_t count = data->tree.functions.len;
+	CLEANUP_FREE uint64_t *all = mem_zalloc_array(data->source.nr_functions, sizeof(*all));
+	CLEANUP_FREE uint64_t *selves = mem_zalloc_array(count, sizeof(*selves));
+	for (size_t i = 1; i < data->source.tree->nodes.len; i++)
+		all[nodes[i].function] += data->source.weights[0][i];
+	for (size_t i = 1; i < count; i++)
+		selves[i] = all[data->tree.functions.data[i]];
+	const struct html_code_request request = {
+		.profile = side->profile,
+		.event = side->event,
+		.code = data->source.nr_columns == 1 ? side->code : NULL,
+		.functions = data->tree.functions.data,
+		.selves = selves,
+		.nr_functions = count,
+	};
+	html_code_put(&request, data->out);
+}
+
 static void html_data_put_all(struct html_data *data)
 {
 	html_data_put_head(data);
@@ -498,6 +521,7 @@ static void html_data_put_all(struct html_data *data)
 	bytes_put(data->out, data->tree.references.data, data->tree.references.len);
 	for (size_t i = 0; i < data->source.nr_columns; i++)
 		put_entries(data, &data->tallies[i]);
+	html_data_put_code(data);
 }
 
 void html_data_put(const struct html_data_side *sides, size_t nr_sides,

@@ -41,6 +41,9 @@
  *   entries    of each column in turn: of each node how many; then of all of them, zigzag:
  *              (slice * threads + thread) * parts + part, less the one of the entry before; then
  *              of all: the weight
+ *   code       count; each: function, its self and total in the event's unit, rows that were too
+ *              many; then count of rows; each: enum listing_row_kind, line (address of an
+ *              instruction), text, what was inlined there, self, total
  *
  * Columns of equal things compress much better than rows.
  *
@@ -57,14 +60,17 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 10,
+	HTML_DATA_VERSION = 11,
 };
+
+struct export_code;
 
 struct html_data_side {
 	const struct profile *profile;
 	const char *name; /* of the file, where there are two */
 	uint32_t event;
 	const struct event_choices *events; /* that can be chosen; NULL: none but this one */
+	const struct export_code *code;     /* of one recording alone; NULL: none */
 };
 
 struct html_data_limits {

@@ -14,7 +14,7 @@ class Page {
 		this.hasTracks = !this.diff && (profile.threads.length > 1 || profile.parts.some(({isWait}) => isWait));
 		this.opened = new WeakMap(); // by tree: chains that are not folded
 		this.usual = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
-			scripts: this.hasScripts, fold: "", tracks: true, group: profile.isSystem && this.groups ? "process" : ""};
+			scripts: this.hasScripts, fold: "", tracks: true, assembly: false, group: profile.isSystem && this.groups ? "process" : ""};
 		this.open(location.hash);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
@@ -79,6 +79,12 @@ class Page {
 			isOther: (func) => this.colors.isOther(func),
 			onChoose: (func) => this.go({view: "sandwich", func}),
 		});
+		if (this.profile.code.size)
+			this.source = new SourceView(byId("view-source"), {
+				profile: this.profile,
+				value: (value) => this.value(value),
+				onFunction: (func) => this.go({func}),
+			});
 		this.tracks = new Tracks(byId("tracks"), {
 			profile: this.profile,
 			onThread: (i) => this.go({thread: this.state.thread === "t" + i ? "" : "t" + i, zoom: 0}),
@@ -248,11 +254,20 @@ class Page {
 			this.go({[key]: !this.state[key]});
 	}
 
-	openSandwich() {
+	/* The chosen function; -1: none is. */
+	chosenFunction() {
 		const chart = this.activeChart(), chosen = chart && chart.chosen > 0 ? chart.tree.func[chart.chosen] : -1;
-		let func = this.state.view === "table" ? this.table.order[this.table.chosen] : chosen;
-		if (func === undefined || func < 0)
-			func = this.state.func;
+		const func = this.state.view === "table" ? this.table.order[this.table.chosen] : chosen;
+		return func === undefined || func < 0 ? this.state.func : func;
+	}
+
+	openSource() {
+		if (this.source)
+			this.go({view: "source", func: this.source.functionOf(this.chosenFunction())});
+	}
+
+	openSandwich() {
+		let func = this.chosenFunction();
 		if (func < 0) // the hottest one
 			func = this.weights.self.reduce((best, weight, i, all) => weight > all[best] ? i : best, 0);
 		this.go({view: "sandwich", func});
@@ -261,16 +276,17 @@ class Page {
 	activeChart() {
 		const {view} = this.state;
 		return view === "sandwich" ? [this.charts.callees, this.charts.callers].find((it) => it.chosen >= 0)
-			: view === "table" ? null : this.charts["view-chart"];
+			: view === "table" || view === "source" ? null : this.charts["view-chart"];
 	}
 
 	/* ---- showing ---- */
 
 	show() {
-		const {profile, state} = this, {view} = state, isChart = view !== "table" && view !== "sandwich";
+		const {profile, state} = this, {view} = state, isChart = !["table", "sandwich", "source"].includes(view);
 		byId("view-chart").hidden = !isChart;
 		byId("view-table").hidden = view !== "table";
 		byId("view-sandwich").hidden = view !== "sandwich";
+		byId("view-source").hidden = view !== "source";
 		for (const tab of byId("tabs").children)
 			tab.setAttribute("aria-selected", tab.dataset.view === view);
 		byId("threads").value = state.thread;
@@ -284,6 +300,8 @@ class Page {
 			this.showChart(this.charts["view-chart"], this.chartTree(), state.zoom, view === "flame");
 		else if (view === "table")
 			this.table.show(this.functions, profile.tree.total[0], this.found);
+		else if (view === "source")
+			this.source.show(state.func, state.assembly);
 		else
 			this.showSandwich();
 		this.showFound();
@@ -410,14 +428,14 @@ class Page {
 		const {view} = this.state;
 		if (view === "table") {
 			byId("view-table").querySelector(".rows").focus();
-		} else if (view !== "sandwich") {
+		} else if (view !== "sandwich" && view !== "source") {
 			this.charts["view-chart"].scroll.focus();
 			this.charts["view-chart"].hottestFound();
 		}
 	}
 
 	nextFound(step) {
-		if (this.found && !["table", "sandwich"].includes(this.state.view))
+		if (this.found && !["table", "sandwich", "source"].includes(this.state.view))
 			this.charts["view-chart"].nextFound(step);
 	}
 

@@ -4,8 +4,8 @@ class Controls {
 	constructor(page) {
 		this.page = page;
 		for (const tab of byId("tabs").children)
-			tab.addEventListener("click", () => tab.dataset.view === "sandwich"
-				? page.openSandwich() : page.go({view: tab.dataset.view}));
+			tab.addEventListener("click", () => tab.dataset.view === "sandwich" ? page.openSandwich()
+				: tab.dataset.view === "source" ? page.openSource() : page.go({view: tab.dataset.view}));
 		byId("search").addEventListener("input", () => page.search());
 		byId("search").addEventListener("keydown", (event) => {
 			if (event.key === "Enter")
@@ -18,6 +18,7 @@ class Controls {
 		for (const button of byId("switches").children)
 			button.addEventListener("click", () => button.value === "fold" ? page.toggleFold() : page.toggle(button.value));
 		byId("tabs").querySelector("[data-view=order]").hidden = Boolean(page.diff);
+		byId("tabs").querySelector("[data-view=source]").hidden = !page.profile.code.size;
 		byId("narrow").addEventListener("click", () => page.narrow());
 		byId("link").addEventListener("click", () => page.copyLink());
 		for (const id of ["from", "to"])
@@ -94,10 +95,12 @@ class Controls {
 	}
 
 	showSwitches() {
-		const {page} = this, [scripts, fold, tracks] = byId("switches").children;
+		const {page} = this, [scripts, fold, assembly, tracks] = byId("switches").children;
 		scripts.hidden = !page.hasScripts;
 		scripts.setAttribute("aria-pressed", page.state.scripts);
-		fold.hidden = page.state.view === "table";
+		fold.hidden = ["table", "source"].includes(page.state.view);
+		assembly.hidden = page.state.view !== "source";
+		assembly.setAttribute("aria-pressed", page.state.assembly);
 		fold.setAttribute("aria-pressed", page.isFolding());
 		tracks.hidden = !page.hasTracks;
 		tracks.setAttribute("aria-pressed", page.state.tracks);

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 10)
+	if (reader.number() !== 11)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -145,5 +145,8 @@ function readProfile(bytes) {
 	profile.parts = reader.list(() => ({name: reader.text(), isWait: Boolean(reader.number())}));
 	profile.tree = readTree(reader);
 	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree, profile.parts.length));
+	profile.code = new Map(reader.list(() => [reader.number(), {self: reader.number(), total: reader.number(), left: reader.number(),
+		rows: reader.list(() => ({kind: reader.number(), line: reader.number(), text: reader.text(), origin: reader.text(),
+			self: reader.number(), total: reader.number()}))}]));
 	return profile;
 }

@@ -1,0 +1,71 @@
+/* Lines and instructions of the hottest functions, with what each took of the whole recording. */
+
+const CODE_ROWS = ["note", "file", "source", "label", "code"]; // enum listing_row_kind
+
+class SourceView {
+	/* options: profile, value(value): as text, onFunction(func) */
+	constructor(place, options) {
+		Object.assign(this, options);
+		this.select = document.createElement("select");
+		this.select.setAttribute("aria-label", "Function");
+		for (const [func, {total}] of this.profile.code)
+			this.select.append(new Option(`${this.profile.functions[func].name} \u00b7 ${this.value(total)}`, func));
+		this.select.addEventListener("change", () => this.onFunction(Number(this.select.value)));
+		this.about = document.createElement("span");
+		const head = document.createElement("div");
+		head.className = "source-head";
+		head.append(this.select, this.about);
+		this.rows = document.createElement("div");
+		this.rows.className = "source";
+		this.rows.tabIndex = 0;
+		place.append(head, this.rows);
+	}
+
+	/* The function itself, where it has code here, else the hottest one. */
+	functionOf(func) {
+		return this.profile.code.has(func) ? func : this.profile.code.keys().next().value;
+	}
+
+	show(func, isAssembly) {
+		const shown = this.functionOf(func), code = this.profile.code.get(shown), it = this.profile.functions[shown];
+		const hasSource = code.rows.some(({kind, text}) => CODE_ROWS[kind] === "source" && text);
+		this.select.value = shown;
+		this.about.textContent = `self ${this.value(code.self)}, total ${this.value(code.total)} of the whole recording, ` +
+			(this.profile.objects[it.object].name || "no file") + (code.left ? `; ${grouped(code.left)} more rows are not in this page` : "");
+		this.file = this.profile.files[it.file];
+		const rows = code.rows.filter(({kind}) => isAssembly || !hasSource || !["label", "code"].includes(CODE_ROWS[kind]));
+		this.rows.replaceChildren(this.head(), ...rows.map((row) => this.row(row, code)));
+		const hottest = rows.reduce((best, row, i) => row.self > rows[best].self ? i : best, 0);
+		if (rows.length)
+			this.rows.scrollTop = this.rows.children[hottest + 1].offsetTop - this.rows.clientHeight / 2;
+	}
+
+	head() {
+		const row = document.createElement("div");
+		row.className = "is-head";
+		for (const [className, textContent] of [["number", "self"], ["number wide", "self"], ["number wide", "total"], ["line", "line"]])
+			row.append(Object.assign(document.createElement("span"), {className, textContent}));
+		return row;
+	}
+
+	row({kind, line, text, origin, self, total}, code) {
+		const row = document.createElement("div"), kindName = CODE_ROWS[kind];
+		const put = (className, content) => row.appendChild(Object.assign(document.createElement("span"), {className, textContent: content}));
+		row.className = "is-" + kindName;
+		if (kindName === "file")
+			this.file = text;
+		if (kindName !== "source" && kindName !== "code") {
+			put("text", text);
+			return row;
+		}
+		const share = self / (code.self || code.total || 1);
+		put("number", self ? percent(self / (code.total || 1)) : "");
+		put("number wide", self ? this.value(self) : "");
+		put("number wide", total > self ? this.value(total) : "");
+		put("line", kindName === "code" ? line.toString(16) : line || "");
+		put("text", text + (origin ? `  \u2190 ${origin}` : ""));
+		row.title = (kindName === "source" && this.file ? `${this.file}:${line}\n` : "") + `self ${this.value(self)}, total ${this.value(total)}`;
+		row.style.setProperty("--heat", `${Math.round(60 * Math.sqrt(Math.min(1, share)))}%`);
+		return row;
+	}
+}
