@@ -225,6 +225,49 @@ async function checkViews(browser) {
 	await browser.until("!document.getElementById('help').open");
 }
 
+/* Each text against what it stands on: 4.5 to 1, as WCAG 2.1 wants it; so do letters of the charts. */
+const CONTRASTS = `(() => {
+	const ratio = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+	const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+	const over = (color, below) => {
+		const [red, green, blue, alpha = 1] = parts(color), under = parts(below);
+		return "rgb(" + [red, green, blue].map((part, i) => Math.round(part * alpha + under[i] * (1 - alpha))).join(" ") + ")";
+	};
+	const ground = (element) => {
+		const own = element ? getComputedStyle(element).backgroundColor : "rgb(255 255 255)";
+		return !element || parts(own)[3] === undefined ? own : over(own, ground(element.parentElement));
+	};
+	const poor = [];
+	for (const element of document.querySelectorAll("body *")) {
+		const text = [...element.childNodes].filter((it) => it.nodeType === 3).map((it) => it.data.trim()).join("");
+		const by = text && element.getClientRects().length ? ratio(getComputedStyle(element).color, ground(element)) : 21;
+		if (by < 4.5 && !element.closest(":disabled, .unseen"))
+			poor.push(text + " " + by.toFixed(2));
+	}
+	const paper = getComputedStyle(document.querySelector("main section")).backgroundColor, ink = getComputedStyle(document.body).color;
+	for (const {text, color, paler} of page.profile.kinds)
+		for (const shade of [0, SHADE])
+			for (const full of [Colors.of(color, shade), Colors.of(paler, shade)]) {
+				const [r, g, b] = parts(full), pale = over("rgba(" + [r, g, b, ${view}.pale].join(", ") + ")", paper);
+				const letters = inkOn(full) === "#000" ? "rgb(0 0 0)" : "rgb(255 255 255)";
+				for (const by of [ratio(letters, full), ratio(ink, pale)])
+					if (by < 4.5)
+						poor.push(text + " in the chart " + by.toFixed(2));
+			}
+	return [...new Set(poor)];
+})()`;
+
+async function checkContrast(browser) {
+	for (const theme of ["light", "dark"]) {
+		await browser.value(`page.setTheme(${theme === "dark"})`);
+		for (const name of ["flame", "table", "sandwich"]) {
+			await browser.value(`page.go({view: "${name}", func: 1})`);
+			want(`${theme} ${name}: what has a contrast below 4.5`, await browser.value(CONTRASTS), []);
+		}
+	}
+	await browser.value("page.setTheme(false); page.go({view: 'flame'})");
+}
+
 async function checkHostile(browser) {
 	want("no name became an element", await browser.value(
 		"[document.scripts.length, document.querySelectorAll('img, iframe, svg, object, embed, u, link').length, typeof pwned]"),
@@ -268,6 +311,7 @@ async function main() {
 		await checkNarrow(browser);
 		await checkViews(browser);
 		await checkLegend(browser);
+		await checkContrast(browser);
 		await checkHostile(browser);
 		await checkShortNames(browser);
 		want("nothing on the console", browser.problems, []);

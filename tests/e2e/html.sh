@@ -220,6 +220,19 @@ test_differences() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# A picture is as wide as the window, with letters as large and the search field in sight, light and dark.
+test_picture() {
+	need_browser
+	run "$EBPROF" record -q -F 999 -o picture.data -- "$WORKLOADS/workload" 0.3
+	want_status 0 record
+	run "$EBPROF" convert --svg -o picture.svg picture.data
+	want_status 0 convert
+	run "$EBPROF" convert --svg --baseline picture.data -o changes.svg picture.data
+	want_status 0 "convert with itself"
+	timeout 180 node "$here/html_picture.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # Two threads of a script that run one after the other and wait; the one that comes first runs less.
 test_threads() {
 	need_browser

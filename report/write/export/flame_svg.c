@@ -45,7 +45,8 @@ static const char style[] =
 	"g.above{opacity:.55}#boxes g.hit rect{fill:#ff5fff}.button{fill:#06c;cursor:pointer}\n"
 	".details{fill:#444}#boxes text{pointer-events:none}\n"
 	"@media(prefers-color-scheme:dark){rect.page{fill:#17191d}text{fill:#e6e6e6}\n"
-	"#boxes text,#kinds text{fill:#1b1b1b}.details{fill:#b8bcc4}.button{fill:#7db7ff}\n"
+	"#boxes text,#kinds text,#legend text{fill:#1b1b1b}\n"
+	"#legend .details,.details{fill:#b8bcc4}.button{fill:#7db7ff}\n"
 	"#boxes g:hover rect,#boxes g.current rect{stroke:#fff}}\n"
 	"input{width:100%;height:22px;box-sizing:border-box;font:12px sans-serif}\n";
 

@@ -2,7 +2,9 @@
 "use strict";
 (function () {
 	const svg = document.documentElement, area = document.getElementById("boxes");
-	const LEFT = 10, WIDTH = 1180, CHARACTER = 7.3, PADDING = 3, ROW = 17;
+	const LEFT = 10, CHARACTER = 7.3, PADDING = 3, ROW = 17, NARROW = 760;
+	const drawn = svg.viewBox.baseVal, drawnHeight = drawn.height, drawnWidth = drawn.width - 2 * LEFT;
+	let width = drawnWidth; // of what is zoomed to
 	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
 
 	/* Of names that have shorter forms: those (report/name/short_names.h), each shorter than the one before. */
@@ -23,18 +25,6 @@
 			width: Number(rect.getAttribute("width")),
 		};
 	});
-	/* As wide as the window, whatever that is; in a page it is as wide as that says. */
-	function fit() {
-		const SCROLLBAR = 17, view = svg.viewBox.baseVal, isHigh = view.height * window.innerWidth / view.width > window.innerHeight;
-		const width = Math.max(320, window.innerWidth - (isHigh ? SCROLLBAR : 0));
-		svg.setAttribute("width", width);
-		svg.setAttribute("height", Math.ceil(view.height * width / view.width));
-	}
-	if (window.top === window) {
-		fit();
-		window.addEventListener("resize", fit);
-	}
-
 	const boxOf = new Map(boxes.map((box) => [box.group, box]));
 	const top = Math.min(...boxes.map((box) => box.y));
 	const root = boxes.find((box) => box.y === top);
@@ -50,9 +40,9 @@
 		return svg.appendChild(element);
 	}
 	const details = put("text", {x: LEFT, y: 38, class: "details"});
-	const found = put("text", {x: 1190, y: 38, "text-anchor": "end"});
-	const back = put("text", {x: 935, y: 20, class: "button", "text-anchor": "end", visibility: "hidden"}, "Reset zoom");
-	const frame = put("foreignObject", {x: 945, y: 4, width: 246, height: 24});
+	const found = put("text", {"text-anchor": "end"});
+	const back = put("text", {class: "button", "text-anchor": "end", visibility: "hidden"}, "Reset zoom");
+	const frame = put("foreignObject", {height: 24});
 	const field = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
 	field.setAttribute("type", "search");
 	field.setAttribute("placeholder", "Search (/), a word or an expression");
@@ -60,7 +50,7 @@
 	frame.appendChild(field);
 
 	function tell(box) {
-		const columns = Math.floor(WIDTH * 0.8 / CHARACTER);
+		const columns = Math.max(3, Math.floor(width * (width < NARROW ? 0.4 : 0.8) / CHARACTER));
 		details.textContent = !box ? "" : elided(box.title, columns);
 	}
 
@@ -74,8 +64,8 @@
 		return characters.slice(0, head).join("") + ".." + characters.slice(characters.length - tail).join("");
 	}
 
-	function labelOf(box, width) {
-		const columns = Math.floor((width - 2 * PADDING) / CHARACTER);
+	function labelOf(box, wide) {
+		const columns = Math.floor((wide - 2 * PADDING) / CHARACTER);
 		if (columns < 3)
 			return "";
 		if (box.isRest)
@@ -84,11 +74,11 @@
 		return elided(forms.find((name) => columnsOf(name) <= columns) || forms[forms.length - 1], columns);
 	}
 
-	function place(box, x, width) {
+	function place(box, x, wide) {
 		box.group.style.display = "";
 		box.rect.setAttribute("x", LEFT + x);
-		box.rect.setAttribute("width", width);
-		const text = zoomed === root && box.first !== null ? box.first : labelOf(box, width);
+		box.rect.setAttribute("width", wide);
+		const text = zoomed === root && width === drawnWidth && box.first !== null ? box.first : labelOf(box, wide);
 		if (text && !box.label) {
 			box.label = document.createElementNS(svg.namespaceURI, "text");
 			box.label.setAttribute("y", box.y + 12);
@@ -101,20 +91,52 @@
 	}
 
 	function zoom(to) {
-		const scale = WIDTH / to.width, slack = 1e-6 * WIDTH, end = to.x + to.width;
+		const scale = width / to.width, slack = 1e-6 * drawnWidth, end = to.x + to.width;
 		zoomed = to;
 		for (const box of boxes) {
 			const isBelow = box.y >= to.y && box.x >= to.x - slack && box.x + box.width <= end + slack;
 			const isAbove = box.y < to.y && box.x <= to.x + slack && box.x + box.width >= end - slack;
 			box.group.classList.toggle("above", isAbove);
 			if (isAbove)
-				place(box, 0, WIDTH);
+				place(box, 0, width);
 			else if (isBelow)
 				place(box, (box.x - to.x) * scale, box.width * scale);
 			else
 				box.group.style.display = "none";
 		}
 		back.setAttribute("visibility", to === root ? "hidden" : "visible");
+	}
+
+	/* As wide as the window, with letters as large as in any other; in a page it is as it was drawn. */
+	function fit() {
+		const SCROLLBAR = 17, isHigh = drawnHeight > window.innerHeight;
+		const wide = Math.max(320, window.innerWidth - (isHigh ? SCROLLBAR : 0)), high = Math.max(drawnHeight, window.innerHeight);
+		const page = svg.querySelector("rect.page");
+		for (const it of [svg, page]) {
+			it.setAttribute("width", wide);
+			it.setAttribute("height", high);
+		}
+		svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+		width = wide - 2 * LEFT;
+		zoom(zoomed);
+		arrange(wide);
+	}
+
+	const legend = document.querySelector("#legend .details"), legendText = legend && legend.textContent;
+
+	/* Where there is no room beside the title, the search field stands below it. */
+	function arrange(wide) {
+		const isNarrow = wide < NARROW, room = isNarrow ? wide / 2 : 246, right = wide - LEFT;
+		const set = (element, x, y) => {
+			element.setAttribute("x", x);
+			element.setAttribute("y", y);
+		};
+		frame.setAttribute("width", room - (isNarrow ? LEFT : 0));
+		set(frame, isNarrow ? wide / 2 : wide - 255, isNarrow ? 23 : 4);
+		if (legend)
+			legend.textContent = elided(legendText, Math.max(2, Math.floor((right - legend.getAttribute("x")) / CHARACTER)));
+		set(found, right, isNarrow ? 20 : 38);
+		set(back, isNarrow ? wide / 2 - PADDING : wide - 265, isNarrow ? 38 : 20);
 	}
 
 	/* ---- search ---- */
@@ -209,4 +231,9 @@
 	});
 	area.addEventListener("mouseover", (event) => tell(target(event)));
 	area.addEventListener("mouseleave", () => tell(current));
+	arrange(drawnWidth + 2 * LEFT);
+	if (window.top === window) {
+		fit();
+		window.addEventListener("resize", fit);
+	}
 })();

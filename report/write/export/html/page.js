@@ -54,7 +54,6 @@ class Page {
 			color: (tree, node) => this.diff && this.diff.isColored ? this.diff.color(this.diff.changeOf(tree, node))
 				: this.colors.color(tree.func[node], tree.inlined[node]),
 			isOther: (func) => this.colors.isOther(func),
-			isDim: (tree, node) => this.diff && this.diff.isColored && this.diff.isDim(this.diff.changeOf(tree, node)),
 			note: (tree, node) => this.diff ? this.diffText.note(this.diff.changeOf(tree, node)) : "",
 			onHover: (node, event) => this.facts.tip(this.charts[place], node, event),
 			onChoose: (node) => this.facts.describe(this.charts[place], node, true),
@@ -91,7 +90,7 @@ class Page {
 			onSelect: (first, end) => this.go({first, end, zoom: 0}),
 			onHover: (texts, event) => this.facts.showTip(texts, event),
 		});
-		this.time = new TimeLine(byId("time"), {onSelect: (first, end) => this.go({first, end, zoom: 0})});
+		this.time = new TimeLine(byId("time"), {span: ticksSpan(this.profile), onSelect: (first, end) => this.go({first, end, zoom: 0})});
 	}
 
 	/* ---- states ---- */

@@ -50,7 +50,6 @@ class Lettering {
 class Chart {
 	/*
 	 * options: profile, color(tree, node), isOther(func): something else stands out,
-	 * isDim(tree, node): dark letters cannot be read on that,
 	 * note(tree, node): what stands at the right of wide boxes,
 	 * onHover(node, event), onZoom(node), onSandwich(func)
 	 */
@@ -165,7 +164,8 @@ class Chart {
 		const context = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
 		const style = getComputedStyle(document.documentElement);
 		const color = (name) => style.getPropertyValue(name).trim();
-		this.ink = {box: color("--box-ink"), plain: color("--ink"), stub: color("--stub"),
+		this.pale = document.documentElement.dataset.theme === "dark" ? 0.25 : 0.42; // so that letters can be read
+		this.ink = {plain: color("--ink"), stub: color("--stub"),
 			match: color("--match"), accent: color("--accent"), paper: color("--paper")};
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		context.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -189,9 +189,9 @@ class Chart {
 		const func = box.node === MANY ? -1 : tree.func[box.node];
 		const isFound = box.node !== MANY && this.isFound(box.node);
 		const isPale = depth < tree.depth[this.zoomed] || this.found && !isFound || !isFound && this.isOther(func);
-		context.globalAlpha = isPale ? 0.42 : 1;
-		context.fillStyle = func < 0 ? this.ink.stub
-			: isFound ? this.ink.match : this.color(tree, box.node);
+		context.globalAlpha = isPale ? this.pale : 1;
+		const color = func < 0 ? this.ink.stub : isFound ? this.ink.match : this.color(tree, box.node);
+		context.fillStyle = color;
 		context.fillRect(box.x, y, wide, ROW - 1);
 		if (box.node === this.chosen || box.node === this.hovered) {
 			context.globalAlpha = 1;
@@ -200,9 +200,8 @@ class Chart {
 			context.strokeRect(box.x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
 		}
 		if (box.node !== MANY && wide > 30) {
-			context.globalAlpha = isPale ? 0.75 : 1;
-			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper
-				: this.isDim(tree, box.node) ? this.ink.plain : this.ink.box;
+			context.globalAlpha = 1;
+			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper : inkOn(color);
 			this.letter(context, box, y, wide - 10);
 		}
 		context.globalAlpha = 1;

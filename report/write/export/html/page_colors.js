@@ -6,6 +6,23 @@
 const SHADE = 0.16; // of the way to white, at most
 const FOLDED_COLOR = "rgb(200 198 192)"; // what is no function: folded, truncated
 
+/* Luminance, as WCAG 2.1 defines it, of "rgb(R G B)". */
+function luminance(color) {
+	const [red, green, blue] = color.match(/\d+/g).map((part) => {
+		const value = part / 255;
+		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+	});
+	return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/* Black or white, of which one has a contrast of 4.5 on any color. */
+const inks = new Map();
+function inkOn(color) {
+	if (!inks.has(color))
+		inks.set(color, luminance(color) > 0.179 ? "#000" : "#fff");
+	return inks.get(color);
+}
+
 class Colors {
 	constructor(profile, weights) {
 		this.profile = profile;

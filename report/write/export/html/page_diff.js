@@ -125,11 +125,6 @@ class Diff {
 		return `rgb(${same.map((from, i) => Math.round(from + (end[i] - from) * much)).join(" ")})`;
 	}
 
-	/* Whether letters on that color are those of the page rather than dark ones. */
-	isDim(change) {
-		return this.dark && (!change.isSure || Math.abs(change.by) < 0.3 * this.full);
-	}
-
 	/* Pairs of a text and a color. */
 	legend(format) {
 		const steps = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((part) => ["", this.mix(part)]);

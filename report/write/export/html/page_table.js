@@ -201,7 +201,7 @@ function diffColumns(table, diff, show) {
 				fill: (cell, func) => {
 					const it = change(func);
 					cell.style.setProperty("--swatch", diff.color(it));
-					cell.classList.toggle("is-dim", diff.isDim(it));
+					cell.style.color = inkOn(diff.color(it));
 					cell.title = show.line(it);
 				}},
 		];

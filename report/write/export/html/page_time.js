@@ -42,8 +42,26 @@ class RangeDrag {
 
 /* The time line: how much ran in each slice; a range of it can be selected. */
 
+/* Ticks come at a pace that is none of slices: bars of few are a comb. So each is the mean of so many around it. */
+function smoothed(weights, span) {
+	const half = Math.floor(span / 2), sums = new Float64Array(weights.length + 1);
+	if (half < 1)
+		return weights;
+	weights.forEach((weight, i) => { sums[i + 1] = sums[i] + weight; });
+	return weights.map((weight, i) => {
+		const first = Math.max(0, i - half), end = Math.min(weights.length, i + half + 1);
+		return (sums[end] - sums[first]) / (end - first);
+	});
+}
+
+/* Slices in which there are ticks enough of each thread or CPU; of what does not tick, one. */
+function ticksSpan({unit, period, sliceNs, slices}) {
+	const TICKS = 8, span = unit === "ns" && period > 1 ? Math.ceil(TICKS * period / sliceNs) : 1;
+	return Math.min(span, Math.ceil(slices / 16));
+}
+
 class TimeLine {
-	/* options: onSelect(first, end): slices, end is not one of them */
+	/* options: span, of ticksSpan(); onSelect(first, end): slices, end is not one of them */
 	constructor(canvas, options) {
 		Object.assign(this, options);
 		this.canvas = canvas;
@@ -70,12 +88,12 @@ class TimeLine {
 	}
 
 	paint() {
-		const {canvas, weights} = this, ratio = window.devicePixelRatio || 1;
+		const {canvas} = this, weights = smoothed(this.weights, this.span), others = this.others && smoothed(this.others, this.span), ratio = window.devicePixelRatio || 1;
 		const width = canvas.clientWidth, height = canvas.clientHeight;
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
 		const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-		const most = [...weights, ...this.others || []].reduce((a, b) => Math.max(a, b), 0), step = width / weights.length;
+		const most = [...weights, ...others || []].reduce((a, b) => Math.max(a, b), 0), step = width / weights.length;
 		context.scale(ratio, ratio);
 		const isAll = this.first === 0 && this.end === weights.length;
 		if (!isAll) {
@@ -91,14 +109,14 @@ class TimeLine {
 			context.fillRect(from, height - tall, Math.max(edge(i + 1) - from, 1 / ratio), tall);
 		});
 		context.globalAlpha = 1;
-		if (this.others && most)
-			this.paintLine(context, style.getPropertyValue("--ink"), (weight) => height - weight / most * (height - 5));
+		if (others && most)
+			this.paintLine(context, others, style.getPropertyValue("--ink"), (weight) => height - weight / most * (height - 5));
 	}
 
-	paintLine(context, color, top) {
-		const step = this.canvas.clientWidth / this.others.length;
+	paintLine(context, others, color, top) {
+		const step = this.canvas.clientWidth / others.length;
 		context.beginPath();
-		this.others.forEach((weight, i) => {
+		others.forEach((weight, i) => {
 			context.lineTo(i * step, top(weight));
 			context.lineTo((i + 1) * step, top(weight));
 		});

@@ -18,6 +18,9 @@ function laneWeights(profile, kept) {
 		const slot = entries.slot[i], lane = lanes[slot % count];
 		(parts[entries.part[i]].isWait ? lane.waited : lane.ran)[Math.floor(slot / count)] += entries.weight[i] * period;
 	}
+	const span = ticksSpan(profile);
+	for (const lane of lanes)
+		lane.ran = smoothed(lane.ran, span);
 	if (unit === "ns" && parts.some(({isWait}) => isWait))
 		lanes.forEach((lane, i) => spreadWaits(lane, profile.sliceNs * (threadsMerged && i === count - 1 ? threadsMerged : 1)));
 	return lanes;
