@@ -73,7 +73,7 @@ async function checkOrder(browser) {
 	const all = await browser.value(total);
 	await browser.key("o");
 	want("all of it in time order", await browser.value(`${view}.tree.total[0]`), all);
-	await browser.value("page.go({kind: -1, narrow: 'spin'})");
+	await browser.value("page.go({narrow: 'spin'})");
 	const [first, second] = await browser.value(`[${widest("first")}.x, ${widest("second")}.x]`);
 	wantTrue(`who came first stands at the left, though it ran less: ${first}, ${second}`, first < second);
 	await browser.value("page.go({narrow: ''})");

@@ -145,7 +145,7 @@
 		try {
 			const expression = new RegExp(text, text === text.toLowerCase() ? "i" : "");
 			return (name) => expression.test(name);
-		} catch (error) { /* "operator(" is none */
+		} catch { /* "operator(" is none */
 			return (name) => name.includes(text);
 		}
 	}

@@ -112,8 +112,8 @@ class Page {
 			location.reload();
 			return;
 		}
-		this.depth = state.depth;
 		const {depth, ...next} = state;
+		this.depth = depth;
 		this.change(next);
 	}
 
@@ -495,9 +495,9 @@ function chosenEvent() {
 }
 
 let page = null;
-const event = chosenEvent();
-unpack(packed[event])
-	.then((bytes) => { page = new Page(readProfile(bytes), event); })
+const firstEvent = chosenEvent();
+unpack(packed[firstEvent])
+	.then((bytes) => { page = new Page(readProfile(bytes), firstEvent); })
 	.catch((error) => {
 		byId("notes").hidden = false;
 		byId("notes").textContent = "This page cannot be shown: " + error.message;

@@ -97,7 +97,7 @@ function searchFunctions(profile, text) {
 		try {
 			const regex = new RegExp(pattern[1], pattern[2]);
 			test = (name) => regex.test(name);
-		} catch (error) {
+		} catch {
 			test = () => false;
 		}
 	} else {

@@ -1,35 +1,66 @@
 /* Other trees of what is selected: stacks in the order of time, and turned over. No DOM here. */
 
-const ORDER_NODES_MAX = 1 << 20, INVERTED_STEPS_MAX = 4 << 20;
+const LEAST_PART = 20000; // of all: what is less than one of so many parts is put into [small branches], function 0
 
 /* The selected entries by slice, each slice's in the order of the tree. */
 function entriesBySlice(profile, threads, first, end, kept) {
 	const {entries: [entries], threads: {length: count}, slices} = profile, bySlice = Array.from({length: slices}, () => []);
-	for (let i = 0; i < entries.count; i++) { // these stand by node
+	for (let i = 0; i < entries.count; i++) {
 		const slot = entries.slot[i], slice = Math.floor(slot / count);
 		if (slice >= first && slice < end && (!threads || threads[slot % count]) && (!kept || kept[entries.node[i]]))
 			bySlice[slice].push(i);
 	}
+	for (const list of bySlice)
+		list.sort((a, b) => entries.node[a] - entries.node[b]);
 	return bySlice;
 }
 
-/* Grows to the right: what is open is gone on with, as long as the stack is the same. */
-class OrderedTree {
-	constructor(from) {
-		this.from = from;
+/* A tree whose nodes come each before its callees. */
+class GrowingTree {
+	constructor(nrColumns) {
 		this.parent = [-1];
 		this.depth = [0];
 		this.func = [-1];
 		this.inlined = [0];
-		this.self = [0];
-		this.nodes = [0]; // of `from`, that are open, the root first
+		this.selves = Array.from({length: nrColumns}, () => [0]);
+	}
+
+	add(parent, func, inlined) {
+		this.depth.push(this.depth[parent] + 1);
+		this.func.push(func);
+		this.inlined.push(inlined);
+		for (const self of this.selves)
+			self.push(0);
+		return this.parent.push(parent) - 1;
+	}
+
+	finish() {
+		const tree = {count: this.parent.length, parent: Int32Array.from(this.parent), depth: Int32Array.from(this.depth),
+			end: new Int32Array(this.parent.length), func: Int32Array.from(this.func), inlined: Uint8Array.from(this.inlined),
+			columns: this.selves.map((self) => ({self: Float64Array.from(self)}))};
+		setEnds(tree);
+		sumUp(tree);
+		return tree;
+	}
+}
+
+/* Grows to the right: what is open is gone on with, as long as the stack is the same. */
+class OrderedTree extends GrowingTree {
+	constructor(from, least) {
+		super(1);
+		this.from = from;
+		this.least = least;
+		this.sums = new Float64Array(from.count); // of one span
+		this.nodes = [0]; // of `from`, that are open, the root first; -1: what is small
 		this.open = [0]; // what they are here
 	}
 
-	pathTo(node) {
-		const path = [];
-		for (; node >= 0; node = this.from.parent[node])
+	/* Of a node of `from`; isCut: with what is small there as its leaf. */
+	pathTo(node, isCut) {
+		const path = isCut ? [-1] : [];
+		for (; node > 0; node = this.from.parent[node])
 			path.push(node);
+		path.push(0);
 		return path.reverse();
 	}
 
@@ -43,83 +74,95 @@ class OrderedTree {
 	put(path, weight) {
 		const same = this.shared(path), {from} = this;
 		this.open.length = same;
-		for (let i = same; i < path.length; i++) {
-			this.open.push(this.parent.length);
-			this.parent.push(this.open[i - 1]);
-			this.depth.push(i);
-			this.func.push(from.func[path[i]]);
-			this.inlined.push(from.inlined[path[i]]);
-			this.self.push(0);
-		}
+		for (let i = same; i < path.length; i++)
+			this.open.push(this.add(this.open[i - 1], path[i] < 0 ? 0 : from.func[path[i]], path[i] < 0 ? 0 : from.inlined[path[i]]));
 		this.nodes = path;
-		this.self[this.open[path.length - 1]] += weight;
+		this.selves[0][this.open[path.length - 1]] += weight;
 	}
 
-	/* nodes: those of one span of time; that which shares most with what is open comes first */
-	putSpan(weights) {
-		const paths = [...weights.keys()].sort((a, b) => a - b).map((node) => this.pathTo(node));
-		let best = 0;
-		paths.forEach((path, i) => {
-			if (this.shared(path) > this.shared(paths[best]))
-				best = i;
-		});
-		for (let i = 0; i < paths.length; i++) {
-			const path = paths[(best + i) % paths.length];
-			this.put(path, weights.get(path[path.length - 1]));
+	/* Of one span of time; the stack that shares most with what is open comes first. */
+	putSpan(entries, indices) {
+		const {sums, least, from: {parent}} = this, weights = new Map(); // by kept node * 2 + is cut there
+		for (const i of indices)
+			for (let node = entries.node[i]; node > 0; node = parent[node])
+				sums[node] += entries.weight[i];
+		for (const i of indices) {
+			let node = entries.node[i];
+			while (node > 0 && sums[node] < least)
+				node = parent[node];
+			const key = node * 2 + (node !== entries.node[i] ? 1 : 0);
+			weights.set(key, (weights.get(key) || 0) + entries.weight[i]);
 		}
-	}
-
-	finish() {
-		const tree = {count: this.parent.length, parent: Int32Array.from(this.parent), depth: Int32Array.from(this.depth),
-			end: new Int32Array(this.parent.length), func: Int32Array.from(this.func), inlined: Uint8Array.from(this.inlined),
-			columns: [{self: Float64Array.from(this.self)}]};
-		setEnds(tree);
-		sumUp(tree);
-		return tree;
+		for (const i of indices)
+			for (let node = entries.node[i]; node > 0 && sums[node]; node = parent[node])
+				sums[node] = 0;
+		const paths = [...weights].map(([key, weight]) => ({path: this.pathTo(key >> 1, key & 1), weight}));
+		let best = 0, most = 0;
+		paths.forEach(({path}, i) => {
+			const same = this.shared(path);
+			if (same > most)
+				[best, most] = [i, same];
+		});
+		for (const {path, weight} of [...paths.slice(best), ...paths.slice(0, best)])
+			this.put(path, weight);
 	}
 }
 
 /*
- * Stacks from left to right as they came, as wide as what they count: within one span of time nothing
- * is known of the order. Spans are slices, or several where that would be too much; tree.spanNs says it.
+ * Stacks from left to right as they came, as wide as what they count: within one span of time, which
+ * tree.spanNs says, nothing is known of the order.
  */
 function timeOrder(profile, threads, first, end, kept) {
-	const {entries: [entries]} = profile, bySlice = entriesBySlice(profile, threads, first, end, kept);
-	for (let slices = 1;; slices *= 2) {
-		const tree = new OrderedTree(profile.tree);
-		for (let at = 0; at < bySlice.length && tree.parent.length <= ORDER_NODES_MAX; at += slices) {
-			const weights = new Map();
-			for (const i of bySlice.slice(at, at + slices).flat())
-				weights.set(entries.node[i], (weights.get(entries.node[i]) || 0) + entries.weight[i]);
-			if (weights.size)
-				tree.putSpan(weights);
-		}
-		if (tree.parent.length <= ORDER_NODES_MAX || slices >= bySlice.length)
-			return {...tree.finish(), spanNs: slices * profile.sliceNs};
-	}
+	const {entries: [entries], tree: from} = profile, tree = new OrderedTree(from, from.total[0] / LEAST_PART);
+	for (const indices of entriesBySlice(profile, threads, first, end, kept))
+		if (indices.length)
+			tree.putSpan(entries, indices);
+	return {...tree.finish(), spanNs: profile.sliceNs};
 }
 
-/*
- * The functions where time was spent at the root, what called them below. Beyond a number of steps,
- * which the heaviest ones take first, callers are [small branches].
- */
+/* The functions where time was spent at the root, what called them below, the heaviest first. */
 function inverted(tree, scales) {
-	const builder = new TreeBuilder(-1, scales), selves = tree.columns.map(({self}) => self), ends = [];
-	for (let i = 1; i < tree.count; i++)
-		if (selves.some((self) => self[i]))
-			ends.push(i);
-	const weight = (node) => selves.reduce((sum, self, column) => sum + self[node] * scales[column], 0);
-	ends.sort((a, b) => weight(b) - weight(a) || a - b);
-	let left = INVERTED_STEPS_MAX;
-	for (const node of ends) {
-		let into = builder.child(0, tree.func[node], tree.inlined[node]);
-		left -= tree.depth[node];
-		if (left < 0)
-			into = builder.child(into, 0, 0);
-		else for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
-			into = builder.child(into, tree.func[up], tree.inlined[up]);
-		builder.put(into, selves, node);
+	const made = new GrowingTree(scales.length), selves = tree.columns.map(({self}) => self);
+	const weightOf = (node) => selves.reduce((sum, self, column) => sum + self[node] * scales[column], 0);
+	const put = (into, node) => selves.forEach((self, column) => { made.selves[column][into] += self[node]; });
+	/* leaves: nodes where time was spent; ats: for each what is looked at, which called it */
+	const group = (leaves, ats) => {
+		const groups = new Map();
+		leaves.forEach((leaf, i) => {
+			const func = tree.func[ats[i]];
+			if (!groups.has(func))
+				groups.set(func, {func, leaves: [], ats: [], weight: 0, inlined: 1});
+			const it = groups.get(func);
+			it.leaves.push(leaf);
+			it.ats.push(ats[i]);
+			it.weight += weightOf(leaf);
+			it.inlined &= tree.inlined[ats[i]];
+		});
+		return [...groups.values()];
+	};
+	const ends = [...tree.func.keys()].filter((node) => node > 0 && selves.some((self) => self[node]));
+	const least = ends.reduce((sum, node) => sum + weightOf(node), 0) / LEAST_PART, open = [];
+	const openAll = (groups, parent) => {
+		const small = groups.filter(({weight}) => weight < least).flatMap(({leaves}) => leaves);
+		if (small.length)
+			open.push({func: 0, leaves: small, ats: null, inlined: 0, parent});
+		for (const it of groups.filter(({weight}) => weight >= least).sort((a, b) => a.weight - b.weight))
+			open.push({...it, parent});
+	};
+	put(0, 0); // what has no stack
+	openAll(group(ends, ends), 0);
+	while (open.length) {
+		const {func, leaves, ats, inlined, parent} = open.pop(), node = made.add(parent, func, inlined), more = [], callers = [];
+		leaves.forEach((leaf, i) => {
+			const caller = ats ? tree.parent[ats[i]] : 0;
+			if (caller > 0) {
+				more.push(leaf);
+				callers.push(caller);
+			} else {
+				put(node, leaf);
+			}
+		});
+		openAll(group(more, callers), node);
 	}
-	builder.put(0, selves, 0); // what has no stack
-	return builder.finish();
+	return made.finish();
 }

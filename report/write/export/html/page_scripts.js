@@ -29,12 +29,5 @@ function scriptsOnly({tree, entries: [old], functions, kinds, objects}) {
 	}
 	const made = builder.finish();
 	const node = old.node.map((from) => made.numbers[hasScript[from] ? at[from] : plain[from]]);
-	return {tree: made, entries: [inNodeOrder({...old, node})]};
-}
-
-/* Entries stand by node. */
-function inNodeOrder(entries) {
-	const order = Array.from(entries.node.keys()).sort((a, b) => entries.node[a] - entries.node[b] || a - b);
-	const take = (column) => column.map((value, i) => column[order[i]]);
-	return {count: entries.count, node: take(entries.node), slot: take(entries.slot), part: take(entries.part), weight: take(entries.weight)};
+	return {tree: made, entries: [{...old, node}]};
 }
