@@ -61,6 +61,7 @@ async function checkSearch(browser) {
 	await browser.key("n");
 	want("n leads from one to the next", await browser.value(
 		`[${view}.label(${view}.chosen), ${view}.chosen !== ${first}]`), ["again", true]);
+	wantTrue("which of how many", /^2\/\d+ · \d+\.\d\d %$/.test(await browser.value("document.getElementById('matched').textContent")));
 	await browser.key("N");
 	want("N leads back", await browser.value(`${view}.chosen`), first);
 	await browser.key("Escape");

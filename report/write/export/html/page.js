@@ -27,6 +27,8 @@ class Page {
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => this.setTheme(event.matches));
 		this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
 		this.mark();
+		if (profile.parts.some(({isWait}) => isWait))
+			byId("time").title = "What ran and waited; a wait is selected where it ends";
 		new Summary(profile, this.diffText, (value) => this.value(value)).show(this.functions);
 		this.search();
 		this.show();
@@ -429,13 +431,19 @@ class Page {
 			byId("view-table").querySelector(".rows").focus();
 		} else if (view !== "sandwich" && view !== "source") {
 			this.charts["view-chart"].scroll.focus();
-			this.charts["view-chart"].hottestFound();
+			this.tellFound(this.charts["view-chart"].hottestFound());
 		}
 	}
 
 	nextFound(step) {
 		if (this.found && !["table", "sandwich", "source"].includes(this.state.view))
-			this.charts["view-chart"].nextFound(step);
+			this.tellFound(this.charts["view-chart"].nextFound(step));
+	}
+
+	/* which: "3/14" */
+	tellFound(which) {
+		this.showFound();
+		byId("matched").textContent = [which, byId("matched").textContent].filter((text) => text).join(" \u00b7 ");
 	}
 
 	setTheme(isDark) {

@@ -304,17 +304,26 @@ class Chart {
 		event.preventDefault();
 	}
 
+	foundBoxes() {
+		return this.rows.flat().filter((box) => box.node > 0 && this.isFound(box.node));
+	}
+
+	/* Which one it is, from 1 on, and how many there are: "3/14"; "" where there is none. */
+	chooseFound(boxes, index) {
+		if (!boxes.length)
+			return "";
+		this.choose(boxes[index]);
+		return `${index + 1}/${boxes.length}`;
+	}
+
 	hottestFound() {
-		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.isFound(box.node));
-		if (boxes.length)
-			this.choose(boxes.reduce((best, box) => box.width > best.width ? box : best));
+		const boxes = this.foundBoxes();
+		return this.chooseFound(boxes, boxes.reduce((best, box, i) => box.width > boxes[best].width ? i : best, 0));
 	}
 
 	/* The next box of a function that is searched for, or the one before. */
 	nextFound(step) {
-		const boxes = this.rows.flat().filter((box) => box.node > 0 && this.isFound(box.node));
-		const at = boxes.findIndex((box) => box.node === this.chosen);
-		if (boxes.length)
-			this.choose(boxes[(Math.max(at, step < 0 ? 0 : at) + step + boxes.length) % boxes.length]);
+		const boxes = this.foundBoxes(), at = boxes.findIndex((box) => box.node === this.chosen);
+		return this.chooseFound(boxes, (Math.max(at, step < 0 ? 0 : at) + step + boxes.length) % boxes.length);
 	}
 }
