@@ -80,6 +80,18 @@ io.stdout:flush()
 recurse(tonumber(arg[1]), tonumber(arg[2]))
 LUA
 ln -s deep.lua deep.luajit
+cat >deep.racket <<'RACKET'
+#lang racket/base
+(define (now) (/ (current-process-milliseconds) 1000.0))
+(define (spin end) (when (< (now) end) (for ([i 2000]) (void)) (spin end)))
+(define (recurse depth end) (if (> depth 0) (add1 (recurse (- depth 1) end)) (begin (spin end) 0)))
+(define (begin_deep depth end) (add1 (recurse depth end)))
+(set! recurse recurse) (set! begin_deep begin_deep) ; so they are not inlined
+(define (argument i) (string->number (vector-ref (current-command-line-arguments) i)))
+(printf "~a\n" (now))
+(flush-output)
+(void (begin_deep (argument 0) (argument 1)))
+RACKET
 cat >Deep.java <<'JAVA'
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
@@ -238,7 +250,7 @@ mono_program() {
 	chmod +x bench-mono
 }
 languages=()
-for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint node erlang dotnet mono}; do
+for language in ${LANGUAGES-python ruby php perl lua luajit java java-Xint node erlang dotnet mono racket}; do
 	if case $language in
 		java*) java_program "$language" ;;
 		node) node_program ;;
@@ -259,14 +271,17 @@ share() { awk -v part="$1" -v all="$2" 'BEGIN { printf "%.2f%%", (all > 0 ? 100 
 
 # Samples with all of the script's frames, of those since it began.
 whole() { # LANGUAGE OPTION...
-	local language=$1 depth=20 hz=997 began
+	local language=$1 depth=20 hz=997 began other
 	shift
 	began=$("$ebprof" record -q -F $hz "$@" -o deep.data -- "./bench-$language" "deep.$language" $depth 4)
 	# Of Erlang those of its processes: schedulers without one look for work.
 	[[ $language == erlang ]] && processes_only=(--label erlang-pid) || processes_only=()
 	"$ebprof" convert --folded "${processes_only[@]}" -i deep.data -o deep.folded >/dev/null 2>&1
-	awk -v frames=$((depth + 1)) -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
+	# Of Racket those of its threads: what chooses one of them has a stack of its own.
+	[[ $language == racket ]] && other=';call-with-empty-metacontinuation-frame-for-swap' || other='^$'
+	awk -v frames=$((depth + 1)) -v other="$other" -v before="$(awk -v b="$began" -v hz=$hz 'BEGIN { print b * hz }')" \
 		-v threads="$(threads_of "$language")" '
+		$0 ~ other { next }
 		$0 ~ threads { all += $NF; n = $NF }
 		$0 ~ threads && /<module>|<main>|[{]main[}]|main chunk|Deep[.][mM]ain|deep:main|begin_deep/ && gsub(/recurse/, "") == frames { whole += n }
 		END { printf "%d %d\n", whole, all - before }' deep.folded
