@@ -33,14 +33,7 @@ static struct err *keep_pipe(int *fd)
 	return NULL;
 }
 
-static void say_notes(const char *path, const struct import_result *result)
-{
-	const char *line = str_text(&result->notes);
-	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
-		console_say("%s: %.*s", path, (int)(end - line), line);
-}
-
-static struct err *import_into_memory(const char *path, int *fd)
+static struct err *import_into_memory(int *fd, struct str *notes)
 {
 	FILE *file;
 	int made = -1;
@@ -56,7 +49,7 @@ static struct err *import_into_memory(const char *path, int *fd)
 		fclose(file);
 		return err;
 	}
-	say_notes(path, &result);
+	str_puts(notes, str_text(&result.notes));
 	import_result_deinit(&result);
 	try(memory_file_finish(file, &made));
 	close(*fd);
@@ -82,10 +75,20 @@ struct err *import_input_refuse(const char *path, int fd)
 		path, format, path);
 }
 
-struct err *import_input_take(const char *path, int *fd)
+struct err *import_input_take_noting(int *fd, struct str *notes)
 {
 	struct err *err = is_seekable(*fd) ? NULL : keep_pipe(fd);
 	if (!err && foreign_format_of(*fd))
-		err = import_into_memory(path, fd);
+		err = import_into_memory(fd, notes);
+	return err;
+}
+
+struct err *import_input_take(const char *path, int *fd)
+{
+	CLEANUP(str_deinit) struct str notes = {0};
+	struct err *err = import_input_take_noting(fd, &notes);
+	const char *line = str_text(&notes);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+		console_say("%s: %.*s", path, (int)(end - line), line);
 	return err_wrap(err, "%s", path);
 }

@@ -3,6 +3,7 @@
 #define EBPROF_IMPORT_INPUT_H
 
 #include "format/base/err.h"
+#include "format/base/str.h"
 
 /*
  * What is open at *fd is looked at; if it is a file of another profiler, *fd becomes that of a
@@ -10,6 +11,8 @@
  * kept in memory for it. `path` is what messages call it.
  */
 struct err *import_input_take(const char *path, int *fd) ERR_MUST_CHECK;
+/* The same where nothing can be said at once: that is added to the notes, a line each. */
+struct err *import_input_take_noting(int *fd, struct str *notes) ERR_MUST_CHECK;
 /* For commands that write to the recording itself: an error that says what makes one. */
 struct err *import_input_refuse(const char *path, int fd) ERR_MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/import_input.h"
 
 int terminal_report(struct tui_options *options, struct select_options *select)
 {
@@ -12,6 +13,7 @@ int terminal_report(struct tui_options *options, struct select_options *select)
 	naming_begin(&select->naming);
 	options->symbolize = select->naming.symbolize;
 	options->filter = select_filter(select);
+	options->import = import_input_take_noting;
 	bool is_left = false;
 	struct err *err = tui_run(options, &is_left);
 	if (!is_left) /* else a thread may still look up names */

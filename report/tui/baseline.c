@@ -13,6 +13,7 @@
 struct baseline {
 	char *path;
 	char *problem;           /* NULL: it could be read */
+	struct str import_notes; /* foreign text, a line each */
 	struct profile *profile; /* NULL: it could not */
 	struct model_names *names;
 	struct model_names *merged;         /* of both; NULL: not yet */
@@ -66,13 +67,20 @@ static void name_by_files(struct baseline *baseline)
 	}
 }
 
+static struct err *import_foreign(baseline_import_fn *import, int *fd, struct str *notes)
+{
+	return import ? import(fd, notes) : NULL;
+}
+
 static struct err *baseline_load_file(struct baseline *baseline,
-	const struct symbolize_options *options, const struct filter *filter)
+	const struct symbolize_options *options, const struct filter *filter,
+	baseline_import_fn *import)
 {
 	CLEANUP_FD int fd = -1;
 	struct profile_options loading = {.files = &options->files};
 	baseline->options = *options;
 	try(baseline_open_file(baseline->path, &fd));
+	try(import_foreign(import, &fd, &baseline->import_notes));
 	try(profile_load(fd, &loading, &baseline->profile));
 	struct filter of_names = filter_of_names(filter);
 	filter_samples(baseline->profile, &of_names);
@@ -95,11 +103,11 @@ void baseline_judge_by(struct baseline *baseline, const struct diff_options *jud
 	baseline->judging = judging;
 }
 
-struct baseline *baseline_load(
-	const char *path, const struct symbolize_options *options, const struct filter *filter)
+struct baseline *baseline_load(const char *path, const struct symbolize_options *options,
+	const struct filter *filter, baseline_import_fn *import)
 {
 	struct baseline *baseline = baseline_create(path, NULL);
-	struct err *err = baseline_load_file(baseline, options, filter);
+	struct err *err = baseline_load_file(baseline, options, filter, import);
 	if (err)
 		baseline->problem = mem_strdup(err_message(err));
 	err_destroy(err);
@@ -112,6 +120,7 @@ void baseline_destroy(struct baseline *baseline)
 		return;
 	mem_free(baseline->path);
 	mem_free(baseline->problem);
+	str_deinit(&baseline->import_notes);
 	name_thread_end(baseline->naming);
 	forget_names(baseline);
 	symbolizer_destroy(baseline->symbolizer);
@@ -284,6 +293,13 @@ static void put_notes(const struct profile *base, const struct profile *new,
 				profile_lost(base), profile_lost(base) + base->samples.len));
 }
 
+static void put_import_notes(const struct str *notes, struct str *out)
+{
+	const char *line = str_text(notes);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+		str_printf(out, "%.*s; ", (int)(end - line), line);
+}
+
 static void baseline_refresh_names(struct baseline *baseline, const struct model_wish *wish)
 {
 	if (baseline->names && model_names_are_for(baseline->profile, baseline->names, wish))
@@ -389,6 +405,7 @@ static void baseline_compare_profiles(struct baseline *baseline, const struct mo
 	if (!is_judged)
 		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
 	put_notes(baseline->profile, model->profile, diff, base_event != 0, &comparison->notes);
+	put_import_notes(&baseline->import_notes, &comparison->notes);
 	baseline_put_unnamed(&comparison->compare, &comparison->notes);
 }
 

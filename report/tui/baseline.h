@@ -13,13 +13,20 @@
 struct baseline;
 
 /*
+ * If what is open at *fd is a file of another profiler, *fd becomes that of a recording that is
+ * made of it; what is lost or guessed by that is added to the notes, a line each.
+ */
+typedef struct err *baseline_import_fn(int *fd, struct str *notes) ERR_MUST_CHECK;
+
+/*
  * Reads and names it. Never fails: why it could not be read stands in each comparison. Names come
  * from this machine's files; servers are asked by baseline_begin_naming(). The options' files stay
  * in use. Of the
  * filter what has a meaning for another recording is applied: comms, dsos, symbols.
+ * `import` NULL: files of other profilers are refused.
  */
-struct baseline *baseline_load(
-	const char *path, const struct symbolize_options *options, const struct filter *filter);
+struct baseline *baseline_load(const char *path, const struct symbolize_options *options,
+	const struct filter *filter, baseline_import_fn *import);
 /* Of a profile that is symbolized already, which it takes over. */
 struct baseline *baseline_create(const char *path, struct profile *profile);
 /* By these options from now on, which must stay; NULL: see compare_judge(). */

@@ -181,6 +181,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		.symbolize = options->symbolize,
 		.filter = options->filter,
 		.judging = options->judging,
+		.import = options->import,
 	};
 	work.filter.no_native = false; /* they are hidden, and can be shown again */
 	struct code_options code = {

@@ -9,6 +9,7 @@
 #include "report/analyse/filter.h"
 #include "report/compare/difference.h"
 #include "report/name/symbol/symbolize_options.h"
+#include "report/tui/baseline.h"
 
 /* A recording that goes on. */
 struct tui_live {
@@ -29,8 +30,9 @@ struct tui_options {
 	const char *baseline;               /* the file to compare with; NULL: none */
 	const char *baseline_name;          /* what it is called on the screen; NULL: as the file */
 	const struct diff_options *judging; /* as baseline_judge_by() has it; NULL: the default */
-	int fd;                             /* of the recording; borrowed */
-	const struct tui_live *live;        /* not NULL: that is opened instead */
+	baseline_import_fn *import;  /* of a file to compare with; NULL: only recordings can be */
+	int fd;                      /* of the recording; borrowed */
+	const struct tui_live *live; /* not NULL: that is opened instead */
 	struct symbolize_options symbolize;
 	struct filter filter;          /* what is not wanted is not even looked at */
 	struct debug_dirs source_dirs; /* --source-dir, in the order given */

@@ -354,8 +354,8 @@ static void fulfil_baseline(struct worker *worker, const struct model_wish *wish
 	set_busy(worker, "reading the baseline");
 	set_base_naming(worker, NULL);
 	baseline_destroy(worker->baseline);
-	worker->baseline =
-		baseline_load(wish->baseline, &worker->options.symbolize, &worker->options.filter);
+	worker->baseline = baseline_load(wish->baseline, &worker->options.symbolize,
+		&worker->options.filter, worker->options.import);
 	baseline_judge_by(worker->baseline, worker->options.judging);
 	worker->baseline_serial = wish->baseline_serial;
 	fulfil(worker, wish, true);

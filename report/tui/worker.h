@@ -10,6 +10,7 @@
 #include "format/base/err.h"
 #include "report/analyse/filter.h"
 #include "report/name/symbol/symbolize_options.h"
+#include "report/tui/baseline.h"
 #include "report/tui/model.h"
 
 struct worker;
@@ -24,6 +25,7 @@ struct worker_options {
 	struct symbolize_options symbolize;
 	struct filter filter;               /* what is not wanted is not even looked at */
 	const struct diff_options *judging; /* see tui_options */
+	baseline_import_fn *import;
 };
 
 struct err *worker_create(const struct worker_options *options, struct worker **ret) ERR_MUST_CHECK;

@@ -414,6 +414,36 @@ test_first_run() {
 	! has 'New here' || fail "it is said each time"
 }
 
+# Files of other profilers to compare with, named at the start or by D.
+test_foreign_baseline() {
+	shared_recording
+	local kind
+	for kind in folded pprof perf-data; do
+		run "$EBPROF" convert --$kind -i ebprof.data -o base.$kind
+		want_status 0 "convert --$kind"
+	done
+	echo 'no profile' >none
+	begin xterm-256color 120 30
+	type_line "$EBPROF report --baseline base.folded"
+	keys 8
+	wait_for 'heavy' 'the comparison with folded stacks'
+	for kind in pprof perf-data; do
+		keys D
+		wait_for 'compare with' 'a prompt'
+		keys C-u
+		keys -l base.$kind
+		keys Enter
+		wait_for "base\.$kind" "the name of $kind"
+		wait_for 'heavy' "the comparison with $kind"
+	done
+	keys D C-u
+	keys -l none
+	keys Enter
+	wait_for 'none: .*not an ebprof recording' 'a refusal'
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 test_list_beside_butterfly() {
 	ready xterm-256color 200 60
 	keys 2

@@ -422,7 +422,7 @@ TEST(tui_diff_problems)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct test test = {0};
 		test.baseline = baseline_load(
-			cases[i].path, &(struct symbolize_options){0}, &(struct filter){0});
+			cases[i].path, &(struct symbolize_options){0}, &(struct filter){0}, NULL);
 		screen_init(&test.screen, recording(&after), 80, 12);
 		app_compare_with(&test.screen.app, cases[i].path);
 		compare(&test);
