@@ -414,6 +414,36 @@ test_first_run() {
 	! has 'New here' || fail "it is said each time"
 }
 
+# Names that are shortened until they are the same get what tells them apart.
+test_distinct_names() {
+	command -v g++ >/dev/null || skip "no g++ here"
+	cat >alike.cc <<-'END'
+		namespace linear_algebra { namespace dense {
+		template <class T> struct Matrix {
+			__attribute__((noipa)) static T multiply(long n)
+			{
+				volatile T sum = 1;
+				for (long i = 0; i < n; i++)
+					sum = sum * 3 + 1;
+				return sum;
+			}
+		};
+		} }
+		using namespace linear_algebra::dense;
+		int main() { return Matrix<int>::multiply(70000000) + Matrix<long>::multiply(50000000) == 1; }
+	END
+	g++ -g -O1 -o alike alike.cc || fail "g++"
+	run "$EBPROF" record -o ebprof.data -- ./alike
+	want_status 0 record
+	begin xterm-256color 80 24
+	type_line "$EBPROF report"
+	wait_for 'Matrix<...>::multiply \{int\}' 'one of them'
+	wait_for 'Matrix<...>::multiply \{long\}' 'the other'
+	in_tmux resize-window -x 160 -y 24
+	wait_for 'Matrix<long>::multiply\(long\)' 'whole names'
+	wait_gone '\{long\}'
+}
+
 # Files of other profilers to compare with, named at the start or by D.
 test_foreign_baseline() {
 	shared_recording

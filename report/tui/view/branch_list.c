@@ -361,23 +361,63 @@ static void put_suffix(struct branch_list *list, const struct grid *grid, struct
 	str_puts(out, object->name ? object->name : "");
 }
 
+/* Where its name stands, up to what is said of it behind. */
+static struct rect name_cell(struct branch_list *list, int y, struct branch_row row)
+{
+	int x = branch_marker_x(list, row) + 2, end = list->columns.end;
+	int remark = (int)strlen(branch_list_remark_of(list, row));
+	int width = end - x - (remark && end - x >= ROOM_FOR_REMARK ? remark - 1 + GAP : 0);
+	return (struct rect){x, y, width, 1};
+}
+
+/* The function of a row that is of one; NULL: it is of several. */
+static const struct profile_function *only_function(
+	const struct branch_list *list, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	return branches_nodes_in_row(branches, row.node) > 1
+		       ? NULL
+		       : model_function(
+				 branches->model, branches_node(branches, row.node)->function);
+}
+
+static void branch_list_find_names(struct branch_list *list, const struct grid *grid)
+{
+	distinct_names_deinit(&list->names);
+	for (size_t i = 0; i < list_seen(&list->list); i++) {
+		struct branch_row row = list->rows.data[list->list.top + i];
+		const struct profile_function *function = only_function(list, row);
+		if (function)
+			fitting_name_add(
+				grid, function, name_cell(list, 0, row).width, &list->names);
+	}
+	distinct_names_find(&list->names);
+}
+
+static int draw_row_name(struct branch_list *list, struct grid *grid, struct rect cell,
+	unsigned style, struct branch_row row)
+{
+	const struct profile_function *function = only_function(list, row);
+	if (function)
+		return fitting_name_draw(grid, cell, style, function, &list->names);
+	CLEANUP(str_deinit) struct str name = {0};
+	branch_list_put_row_name(&list->parts[row.part], grid, row.node, cell.width, &name);
+	return grid_put_elided(grid, cell.x, cell.y, cell.width, style, str_text(&name));
+}
+
 static void branch_list_draw_name(struct branch_list *list, const struct app *app,
 	struct grid *grid, int y, struct branch_row row)
 {
-	const struct branches *branches = &list->parts[row.part];
-	int x = branch_marker_x(list, row) + 2, end = list->columns.end;
-	int remark = (int)strlen(branch_list_remark_of(list, row));
-	bool is_centre = !row.node && branches->origin.function;
+	struct rect cell = name_cell(list, y, row);
+	bool is_centre = !row.node && list->parts[row.part].origin.function;
 	unsigned style =
 		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
-	int width = end - x - (remark && end - x >= ROOM_FOR_REMARK ? remark - 1 + GAP : 0);
-	CLEANUP(str_deinit) struct str name = {0};
-	branch_list_put_row_name(branches, grid, row.node, width, &name);
-	x += grid_put_elided(grid, x, y, width, style, str_text(&name)) + GAP;
+	int x = cell.x + draw_row_name(list, grid, cell, style, row) + GAP;
+	int room = list->columns.end - x;
 	CLEANUP(str_deinit) struct str suffix = {0};
-	put_suffix(list, grid, row, end - x, &suffix);
-	if (end - x >= LEAST_SUFFIX)
-		grid_put_elided(grid, x, y, end - x, STYLE_DIM, str_text(&suffix));
+	put_suffix(list, grid, row, room, &suffix);
+	if (room >= LEAST_SUFFIX)
+		grid_put_elided(grid, x, y, room, STYLE_DIM, str_text(&suffix));
 }
 
 static void branch_list_draw_row(struct branch_list *list, const struct app *app, struct grid *grid,
@@ -404,6 +444,7 @@ void branch_list_draw(struct branch_list *list, const struct app *app, struct gr
 	list_fit(&list->list, list->rows.len, rows);
 	branch_list_place_columns(list, area);
 	place_levels(list);
+	branch_list_find_names(list, grid);
 	if (header)
 		branch_list_draw_header(list, grid, area.y, title);
 	for (size_t i = 0; i < list_seen(&list->list); i++)
@@ -459,6 +500,7 @@ void branch_list_deinit(struct branch_list *list)
 {
 	for (int i = 0; i < BRANCH_PARTS; i++)
 		branches_deinit(&list->parts[i]);
+	distinct_names_deinit(&list->names);
 	vec_deinit(&list->rows);
 }
 

@@ -6,6 +6,7 @@
 #ifndef EBPROF_BRANCH_LIST_H
 #define EBPROF_BRANCH_LIST_H
 
+#include "report/name/distinct_names.h"
 #include "report/tui/list.h"
 #include "report/tui/view/branches.h"
 
@@ -55,6 +56,7 @@ struct branch_list {
 	struct branches parts[BRANCH_PARTS]; /* those without a model take no part */
 	VEC(struct branch_row) rows;
 	struct branch_columns columns;
+	struct distinct_names names; /* of the rows that are seen */
 	/* Of a function that the branches lead away from: its numbers, with recursion. */
 	struct function_weight centre;
 	bool is_to_be_centred; /* the selected row, by the next drawing, which knows the height */

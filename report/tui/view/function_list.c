@@ -41,16 +41,15 @@ static void function_list_fill(struct function_list *list, const struct model *m
 }
 
 static void function_list_draw_row(const struct function_list *list, const struct app *app,
-	struct grid *grid, int y, size_t index)
+	struct grid *grid, const struct distinct_names *names, int y, size_t index)
 {
 	const struct rect *area = &list->list.area;
 	const struct function_weight *row = &list->rows.data[index];
 	struct rect self = {area->x, y, NUMBER - 1, 1};
-	int width = area->width - NUMBER;
-	CLEANUP(str_deinit) struct str name = {0};
+	struct rect name = {area->x + NUMBER, y, area->width - NUMBER, 1};
 	app_draw_value(app, grid, self, row->self, row->self_samples);
-	grid_put_elided(grid, area->x + NUMBER, y, width, app_row_style(app, row->function),
-		fitting_name(grid, model_function(app->model, row->function), width, &name));
+	fitting_name_draw(grid, name, app_row_style(app, row->function),
+		model_function(app->model, row->function), names);
 }
 
 static void function_list_select(struct function_list *list, uint32_t function)
@@ -70,8 +69,15 @@ void function_list_draw(struct function_list *list, const struct app *app, struc
 	grid_put(grid, area.x + NUMBER, area.y, area.width - NUMBER, STYLE_HEADER, "function");
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&list->list, list->rows.len, rows);
+	CLEANUP(distinct_names_deinit) struct distinct_names names = {0};
 	for (size_t i = 0; i < list_seen(&list->list); i++)
-		function_list_draw_row(list, app, grid, rows.y + (int)i, list->list.top + i);
+		fitting_name_add(grid,
+			model_function(app->model, list->rows.data[list->list.top + i].function),
+			area.width - NUMBER, &names);
+	distinct_names_find(&names);
+	for (size_t i = 0; i < list_seen(&list->list); i++)
+		function_list_draw_row(
+			list, app, grid, &names, rows.y + (int)i, list->list.top + i);
 	list_mark(&list->list, grid);
 }
 

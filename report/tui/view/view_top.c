@@ -27,6 +27,7 @@ struct top {
 	const struct function_weights *weights; /* its, each function once or once in each group */
 	uint64_t *group_totals;        /* by the function of a group; NULL: there are none */
 	VEC(struct word_entry) rows;   /* of the weights */
+	struct distinct_names names;   /* of the rows that are seen */
 	size_t sorted_from, sorted_to; /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
@@ -139,12 +140,11 @@ static void put_self_bar(
 static void put_function(
 	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
 {
-	CLEANUP(str_deinit) struct str storage = {0};
-	const char *name = row->function->name;
+	unsigned style = app_row_style(app, row->weight->function);
 	if (!row->function->has_bounds || list_header_width(&row->top->header, TOP_OBJECT))
-		name = fitting_name(grid, row->function, cell.width, &storage);
-	grid_put_elided(
-		grid, cell.x, cell.y, cell.width, app_row_style(app, row->weight->function), name);
+		fitting_name_draw(grid, cell, style, row->function, &row->top->names);
+	else
+		grid_put_elided(grid, cell.x, cell.y, cell.width, style, row->function->name);
 }
 
 /* Below some widths of the screen a column goes. */
@@ -178,6 +178,7 @@ static void top_destroy(void *state)
 	struct top *top = state;
 	vec_deinit(&top->rows);
 	mem_free(top->group_totals);
+	distinct_names_deinit(&top->names);
 	mem_free(top);
 }
 
@@ -396,6 +397,17 @@ static void view_top_draw_row(
 	}
 }
 
+/* Of the rows that are seen. */
+static void find_distinct_names(struct top *top, const struct grid *grid)
+{
+	distinct_names_deinit(&top->names);
+	for (size_t i = 0; i < list_seen(&top->list); i++)
+		fitting_name_add(grid,
+			row_of_element(top, element_at(top, top->list.top + i)).function,
+			list_header_width(&top->header, TOP_FUNCTION), &top->names);
+	distinct_names_find(&top->names);
+}
+
 static void top_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct top *top = state;
@@ -403,6 +415,7 @@ static void top_draw(void *state, struct app *app, struct grid *grid, struct rec
 	list_header_draw(&top->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&top->list, top->rows.len, rows);
+	find_distinct_names(top, grid);
 	for (size_t i = 0; i < list_seen(&top->list); i++)
 		view_top_draw_row(top, app, grid, rows.y + (int)i, top->list.top + i);
 	list_mark(&top->list, grid);

@@ -1,0 +1,145 @@
+#include "report/name/distinct_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/mem.h"
+
+enum {
+	ALIKE_MAX = 64, /* names that are shown alike: of more, differences do not help */
+};
+
+static const char delimiters[] = "<>(), ";
+
+void distinct_names_deinit(struct distinct_names *names)
+{
+	vec_each(&names->names, name) {
+		mem_free(name->shown);
+		str_deinit(&name->difference);
+	}
+	vec_deinit(&names->names);
+}
+
+void distinct_names_add(
+	struct distinct_names *names, const struct profile_function *function, const char *shown)
+{
+	if (function->is_script || function->name[0] == '[')
+		return;
+	struct distinct_name name = {.function = function, .shown = mem_strdup(shown)};
+	vec_push(&names->names, name);
+}
+
+static int compare_shown_names(const void *a, const void *b)
+{
+	const struct distinct_name *x = a, *y = b;
+	int order = strcmp(x->shown, y->shown);
+	return order ? order : strcmp(x->function->name, y->function->name);
+}
+
+static int compare_named_functions(const void *a, const void *b)
+{
+	const struct distinct_name *x = a, *y = b;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* What stands between the delimiters of a name. */
+struct name_word {
+	const char *text;
+	size_t len;
+};
+
+/* The next one; len 0: there is none. */
+static struct name_word next_name_word(const char **at)
+{
+	*at += strspn(*at, delimiters);
+	struct name_word word = {*at, strcspn(*at, delimiters)};
+	*at += word.len;
+	return word;
+}
+
+static bool is_same_word(struct name_word a, struct name_word b)
+{
+	return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
+/* Words at one place of all names; those alike so far, which differ in it, get it. */
+static void add_differing_words(
+	struct distinct_name *const *names, const struct name_word *words, size_t count)
+{
+	bool differs[ALIKE_MAX] = {0};
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count && !differs[i]; j++)
+			differs[i] = strcmp(str_text(&names[i]->difference),
+					     str_text(&names[j]->difference)) == 0 &&
+				     !is_same_word(words[i], words[j]);
+	for (size_t i = 0; i < count; i++)
+		if (differs[i] && words[i].len)
+			str_printf(&names[i]->difference, "%s%.*s",
+				names[i]->difference.len ? "," : "", (int)words[i].len,
+				words[i].text);
+}
+
+/* Of functions of different names, one of each. */
+static void find_differences(struct distinct_name *const *names, size_t count)
+{
+	const char *at[ALIKE_MAX];
+	struct name_word words[ALIKE_MAX];
+	for (size_t i = 0; i < count; i++)
+		at[i] = names[i]->function->name;
+	for (bool has_any = true; has_any;) {
+		has_any = false;
+		for (size_t i = 0; i < count; i++) {
+			words[i] = next_name_word(&at[i]);
+			has_any |= words[i].len > 0;
+		}
+		add_differing_words(names, words, count);
+	}
+}
+
+/* Those that are shown alike, by name. */
+static void tell_names_apart(struct distinct_name *alike, size_t count)
+{
+	struct distinct_name *firsts[ALIKE_MAX];
+	size_t nr_firsts = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_first =
+			!i || strcmp(alike[i].function->name, alike[i - 1].function->name) != 0;
+		if (is_first && nr_firsts == ALIKE_MAX)
+			return;
+		if (is_first)
+			firsts[nr_firsts++] = &alike[i];
+	}
+	if (nr_firsts < 2)
+		return;
+	find_differences(firsts, nr_firsts);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(alike[i].function->name, alike[i - 1].function->name) == 0)
+			str_puts(&alike[i].difference, str_text(&alike[i - 1].difference));
+}
+
+void distinct_names_find(struct distinct_names *names)
+{
+	struct distinct_name *all = names->names.data;
+	size_t count = names->names.len;
+	if (!count)
+		return;
+	qsort(all, count, sizeof(*all), compare_shown_names);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && strcmp(all[end].shown, all[first].shown) == 0;
+			end++)
+			;
+		tell_names_apart(all + first, end - first);
+	}
+	qsort(all, count, sizeof(*all), compare_named_functions);
+}
+
+const char *distinct_names_of(
+	const struct distinct_names *names, const struct profile_function *function)
+{
+	struct distinct_name key = {.function = function};
+	const struct distinct_name *name =
+		names->names.len ? bsearch(&key, names->names.data, names->names.len, sizeof(key),
+					   compare_named_functions)
+				 : NULL;
+	return name ? str_text(&name->difference) : "";
+}
