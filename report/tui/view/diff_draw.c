@@ -9,6 +9,8 @@
 enum {
 	SIGN_WIDTH = 2,        /* of "+ " in front of a name */
 	ROOM_FOR_VERDICT = 14, /* lines */
+	ROOM_FOR_LINES = 18,   /* for several of them */
+	VERDICT_LINES = 3,
 };
 
 static void diff_draw_place_columns(struct diff *diff, const struct app *app, struct rect area)
@@ -124,6 +126,33 @@ const char *diff_base_name(const struct app *app, const char *path)
 	return is_named ? options->baseline_name : path;
 }
 
+/* As many whole words as fit into a line. */
+static size_t words_of_line(const struct grid *grid, const char *text, int width)
+{
+	size_t len = strlen(text), fits = grid_text_fit(grid, text, len, width), words = fits;
+	if (fits == len)
+		return len;
+	while (words && text[words] != ' ')
+		words--;
+	return words ? words : fits;
+}
+
+/* Returns how many lines they took; what is left is elided in the last one. */
+static int diff_draw_sentences(
+	struct grid *grid, struct rect area, unsigned style, const char *text)
+{
+	int line = 0;
+	while (line < area.height && *text) {
+		size_t len = line + 1 < area.height ? words_of_line(grid, text, area.width)
+						    : strlen(text);
+		CLEANUP_FREE char *words = mem_strndup(text, len);
+		grid_put_elided(grid, area.x, area.y + line++, area.width, style, words);
+		text += len;
+		text += *text == ' ';
+	}
+	return line;
+}
+
 /* What is to be told in one sentence; under filters it is about what they leave. */
 static int diff_draw_verdict(
 	const struct comparison *comparison, struct grid *grid, struct rect area)
@@ -134,8 +163,8 @@ static int diff_draw_verdict(
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_verdict(&text, judged);
 	unsigned style = judged->verdict == DIFF_REGRESSION ? STYLE_WORSE : STYLE_NORMAL;
-	grid_put_elided(grid, area.x, area.y, area.width, style | STYLE_BOLD, str_text(&text));
-	return 1;
+	area.height = area.height < ROOM_FOR_LINES ? 1 : VERDICT_LINES;
+	return diff_draw_sentences(grid, area, style | STYLE_BOLD, str_text(&text));
 }
 
 int diff_draw_summary(

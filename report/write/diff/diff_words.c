@@ -326,10 +326,13 @@ static void diff_words_put_inconclusive(struct str *out, const struct difference
 			out, "the runs of a side differ too much (%.2g times chance)", dispersion);
 	else
 		str_puts(out, "there are too few samples");
-	str_printf(out,
-		": a change of %g%% would be detected only in %s that take %.0f%% of the time.",
-		100 * options->min_effect, plural_of(diff, 2),
-		100 * diff->visible_share / diff->judged_share);
+	double visible = 100 * diff->visible_share / diff->judged_share;
+	str_printf(out, ": a change of %g%% would be detected ", 100 * options->min_effect);
+	if (visible < 0.5)
+		str_printf(out, "in no %s.", plural_of(diff, 1));
+	else
+		str_printf(out, "only in %s that take %.0f%% of the time.", plural_of(diff, 2),
+			visible);
 	if (runs_differ) {
 		str_puts(out, " Record more runs, or on a quieter machine.");
 		return;
