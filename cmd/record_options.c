@@ -470,6 +470,9 @@ const struct opt record_options_rows[] = {
 
 const struct opt_foreign record_options_foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
+	{"--save-only", NULL}, /* samply's: nothing is opened but by --open */
+	{"--format", "a recording is written; ebprof convert makes --svg, --speedscope and others "
+		     "of it"},
 	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},

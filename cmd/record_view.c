@@ -452,10 +452,28 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	print_hints(view, summary);
 }
 
+/* py-spy and others write what the name of their output says. */
+static void say_what_was_written(const char *output)
+{
+	static const struct {
+		const char *ending, *format;
+	} rows[] = {{".svg", "--svg"}, {".html", "--html"}, {".json", "--speedscope"},
+		{".pb.gz", "--pprof"}, {".folded", "--folded"}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t len = strlen(output), ending = strlen(rows[i].ending);
+		if (len > ending && strcmp(output + len - ending, rows[i].ending) == 0)
+			console_say("hint: %s is a recording in spite of its name: ebprof convert "
+				    "%s makes what that says of it",
+				output, rows[i].format);
+	}
+}
+
 void record_view_next(const struct session_summary *summary)
 {
 	if (!summary->final.samples || strcmp(summary->output, "-") == 0)
 		return;
+	if (!summary->is_ring)
+		say_what_was_written(summary->output);
 	if (summary->is_ring)
 		console_say("next: ebprof report --ring %s", summary->output);
 	else if (strcmp(summary->output, INPUT_USUAL) == 0)

@@ -10,6 +10,7 @@ static const char help_title[] = "Keys";
 
 enum {
 	LEGEND_NAME = 10, /* columns, from the third of a line on */
+	FRAME = 2,        /* columns of a frame and the blank within it */
 };
 
 /* Ends with a row without a name. */
@@ -298,6 +299,14 @@ static enum action choose(struct overlay *overlay)
 	return chosen;
 }
 
+/* With its frame. */
+static bool is_on_overlay(const struct overlay *overlay, const struct input *input)
+{
+	const struct rect *area = &overlay->list.area;
+	return input->x >= area->x - FRAME && input->x < area->x + area->width + FRAME &&
+	       input->y >= area->y - 1 && input->y < area->y + area->height + 1;
+}
+
 enum action overlay_input(struct overlay *overlay, const struct input *input)
 {
 	bool is_menu = overlay->actions.len;
@@ -317,12 +326,18 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 		overlay_close(overlay);
 		return is_key_of_menu ? action : ACTION_NONE;
 	}
-	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN)
-		scroll_text(&overlay->list,
-			input->kind == INPUT_WHEEL_UP ? ACTION_HALF_UP : ACTION_HALF_DOWN);
-	else if (is_menu && input->kind == INPUT_PRESS && list_mouse(&overlay->list, input))
+	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN) {
+		enum action action =
+			input->kind == INPUT_WHEEL_UP ? ACTION_HALF_UP : ACTION_HALF_DOWN;
+		if (is_menu)
+			list_mouse(&overlay->list, input);
+		else
+			scroll_text(&overlay->list, action);
+	} else if (is_menu && input->kind == INPUT_PRESS && list_mouse(&overlay->list, input)) {
 		return choose(overlay);
-	else if (input->kind == INPUT_PRESS || input->kind == INPUT_MENU)
+	} else if (input->kind == INPUT_MENU ||
+		   (input->kind == INPUT_PRESS && !is_on_overlay(overlay, input))) {
 		overlay_close(overlay);
+	}
 	return ACTION_NONE;
 }

@@ -73,6 +73,40 @@ TEST(long_lines_are_broken)
 	str_deinit(&drawn);
 }
 
+/* A press that gives the window the focus, or begins to mark text, leaves it open. */
+TEST(a_text_is_closed_by_presses_beside_it)
+{
+	struct overlay overlay = {0};
+	struct str text = {0}, drawn = {0};
+	str_puts(&text, "a name");
+	overlay_open_text(&overlay, "Name", &text);
+	draw(&overlay, 80, 24, &drawn);
+	const struct rect *area = &overlay.list.area;
+	struct input on = {.kind = INPUT_PRESS, .x = area->x, .y = area->y};
+	struct input frame = {.kind = INPUT_PRESS, .x = area->x - 2, .y = area->y - 1};
+	struct input beside = {.kind = INPUT_PRESS, .x = area->x, .y = area->y - 2};
+	CHECK_INT(overlay_input(&overlay, &on), ACTION_NONE);
+	CHECK_INT(overlay_input(&overlay, &frame), ACTION_NONE);
+	CHECK(overlay.is_open);
+	CHECK_INT(overlay_input(&overlay, &beside), ACTION_NONE);
+	CHECK(!overlay.is_open);
+	overlay_deinit(&overlay);
+	str_deinit(&drawn);
+}
+
+TEST(the_wheel_moves_in_a_menu)
+{
+	static const enum action actions[] = {ACTION_ENTER, ACTION_COPY, ACTION_HELP};
+	struct overlay overlay = {0};
+	struct str drawn = {0};
+	overlay_open_menu(&overlay, "Menu", actions, 3);
+	draw(&overlay, 80, 24, &drawn);
+	overlay_input(&overlay, &(struct input){.kind = INPUT_WHEEL_DOWN});
+	CHECK_INT(press(&overlay, INPUT_ENTER), ACTION_HELP);
+	overlay_deinit(&overlay);
+	str_deinit(&drawn);
+}
+
 TEST(a_name_of_a_megabyte_can_be_read)
 {
 	struct overlay overlay = {0};
