@@ -22,7 +22,7 @@ page() { # OUT WIDTH HEIGHT
 terminal() { # OUT KEY...
 	local out=$1 key
 	shift
-	tmux -S "$socket" -f /dev/null new-session -d -x 100 -y 30 "TERM=tmux-256color LC_ALL=C.UTF-8 $ebprof report languages.data"
+	tmux -S "$socket" -f /dev/null new-session -d -x 100 -y 30 "TERM=tmux-256color LC_ALL=C.UTF-8 XDG_STATE_HOME=/dev/null $ebprof report languages.data"
 	sleep 2
 	for key; do
 		tmux -S "$socket" send-keys "$key"

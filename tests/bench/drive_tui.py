@@ -38,7 +38,7 @@ class Screen:
     def __init__(self, arguments):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8", XDG_STATE_HOME="/dev/null")
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
             os.execv(arguments[0], arguments)
         self.began = time.monotonic()

@@ -10,12 +10,9 @@ begin() { # TERM WIDTH HEIGHT [VARIABLE=VALUE...]
 	command -v tmux >/dev/null || skip "no tmux here"
 	infocmp "$term" >/dev/null 2>&1 || skip "terminfo has no $term here"
 	trap 'in_tmux kill-server 2>/dev/null' EXIT
-	# The line for those who see the interface for the first time is for a test of its own.
-	state=$PWD/state
-	mkdir -p "$state/ebprof/seen"
-	: >"$state/ebprof/seen/1.seen"
+	# Where nothing can be remembered there is no line for who sees the interface for the first time.
 	in_tmux new-session -d -x "$width" -y "$height" \
-		env -u NO_COLOR -u TMUX PS1='$ ' LC_ALL=C.UTF-8 XDG_STATE_HOME="$state" "$@" TERM="$term" bash --norc --noprofile -i
+		env -u NO_COLOR -u TMUX PS1='$ ' LC_ALL=C.UTF-8 XDG_STATE_HOME=/dev/null "$@" TERM="$term" bash --norc --noprofile -i
 	wait_for '^\$' "a shell"
 }
 
