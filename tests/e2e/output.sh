@@ -9,6 +9,15 @@ test_mode() {
 	[[ $(stat -c %a ebprof.data) == 600 ]] || fail "mode $(stat -c %a ebprof.data)"
 }
 
+test_name_of_another_format() {
+	run "$EBPROF" record --save-only -o profile.svg -- "$WORKLOADS/workload" 0.1
+	want_status 0 record
+	grep -q 'profile.svg is a recording in spite of its name: ebprof convert --svg' err || fail "no hint: $(cat err)"
+	run "$EBPROF" record --format speedscope -- true
+	want_status 125 --format
+	grep -q 'ebprof convert makes' err || fail "--format: $(cat err)"
+}
+
 test_old_is_kept() {
 	echo before >ebprof.data
 	run "$EBPROF" record -- true

@@ -1,8 +1,6 @@
 #include "report/tui/view/function_list.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "report/model/word_sort.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 
@@ -20,24 +18,31 @@ void function_list_forget(struct function_list *list)
 	list->rows.len = 0;
 }
 
-static int compare_by_self(const void *a, const void *b, void *context)
+/* By falling self, then total, then name. */
+static bool word_of_weight(const void *context, uint32_t element, size_t index, uint64_t *ret)
 {
-	const struct function_weight *x = a, *y = b;
 	const struct model *model = context;
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return strcmp(
-		model_function(model, x->function)->name, model_function(model, y->function)->name);
+	const struct function_weight *weight = &model->functions.data[element];
+	if (index > 1)
+		return word_of_text(model_function(model, weight->function)->name, index - 2, ret);
+	*ret = ~(index ? weight->total : weight->self);
+	return true;
 }
 
 static void function_list_fill(struct function_list *list, const struct model *model)
 {
-	vec_each(&model->functions, weight)
-		vec_push(&list->rows, *weight);
-	qsort_r(list->rows.data, list->rows.len, sizeof(*list->rows.data), compare_by_self,
-		(void *)model);
+	enum {
+		MOST = 1000, /* of 100,000 that a recording can have none looks for the last ones */
+	};
+	size_t all = model->functions.len, count = all < MOST ? all : MOST;
+	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(all, sizeof(*entries));
+	struct word_order order = {.word = word_of_weight, .context = model};
+	for (size_t i = 0; i < all; i++)
+		entries[i].element = (uint32_t)i;
+	if (all)
+		word_sort(entries, all, &order, 0, count);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&list->rows, model->functions.data[entries[i].element]);
 }
 
 static void function_list_draw_row(const struct function_list *list, const struct app *app,

@@ -12,7 +12,7 @@ struct app;
 
 struct function_list {
 	struct list list;
-	struct function_weights rows; /* in order; none until it is drawn */
+	struct function_weights rows; /* in order, at most 1,000; none until it is drawn */
 };
 
 void function_list_deinit(struct function_list *list);
