@@ -531,4 +531,5 @@ const struct view view_source = {
 	.mouse = source_mouse,
 	.print = source_print,
 	.hints = hints,
+	.enter_hint = "instructions",
 };
