@@ -366,8 +366,8 @@ check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead 
 check-soak: test-deps $(TEST_PROGRAMS) ## a day of an endless recording: 1,440 files, memory and descriptors (4 min)
 	@O=$(O) SAN=$(SAN) ONLY_TEST=switches_without_growth SWITCHES=1440 tests/run.sh e2e/ring
 
-check-fleet: test-deps $(TEST_PROGRAMS) ## queries of 1,000 recordings of 200 hosts by DuckDB, and back (1 min)
-	@O=$(O) SAN=$(SAN) HOSTS=200 tests/run.sh e2e/fleet
+check-outage: test-deps $(TEST_PROGRAMS) ## a server that is away for 10 minutes: what was pushed, by sums (12 min)
+	@O=$(O) SAN=$(SAN) ONLY_TEST=server_is_away_pyroscope AWAY=600 tests/run.sh e2e/push_ring
 
 check-bounds: test-deps $(TEST_PROGRAMS) ## what 1,000 damaged recordings make each reader do, instead of 24
 	@O=$(O) SAN=$(SAN) BOUNDS=$${BOUNDS:-1000} tests/run.sh e2e/bounds
@@ -574,6 +574,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fleet check-fresh check-hostile check-kernel check-kill check-languages check-soak check-symbols clean deb demo deps \
+.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-outage check-soak check-symbols clean deb demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

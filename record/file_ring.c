@@ -12,9 +12,14 @@
 #include "format/base/path.h"
 #include "format/base/safe_folder.h"
 
-static uint64_t wall_ms(void)
+enum {
+	SETTLING_MS = 10 * 60 * 1000, /* of the time of day, for files of before */
+};
+
+static struct ring_moment ring_now(void)
 {
-	return clock_read_ns(CLOCK_REALTIME) / NS_PER_MS;
+	return (struct ring_moment){clock_read_ns(CLOCK_REALTIME) / NS_PER_MS,
+		clock_read_ns(CLOCK_BOOTTIME) / NS_PER_MS};
 }
 
 /* ---- what there is when it is opened ---- */
@@ -51,6 +56,7 @@ static struct err *open_locked(struct file_ring *ring, const struct caller *owne
 	try(safe_folder_make(path, 0700, owner, &ring->folder, NULL));
 	try(lock_ring(ring));
 	try(ring_folder_list(ring->folder, path, &ring->ended));
+	vec_resize(&ring->ended_at, ring->ended.len);
 	vec_each(&ring->ended, file) {
 		ring->ended_bytes += file->bytes;
 		if (!file->is.is_ended)
@@ -62,7 +68,10 @@ static struct err *open_locked(struct file_ring *ring, const struct caller *owne
 struct err *file_ring_open(
 	const struct session_ring *options, const struct caller *owner, struct file_ring *ret)
 {
-	struct file_ring ring = {.options = *options, .folder = -1};
+	struct file_ring ring = {.options = *options,
+		.folder = -1,
+		.opened_at = ring_now().boot_ms,
+		.least_wall_ms = UINT64_MAX};
 	struct err *err = open_locked(&ring, owner);
 	if (err)
 		file_ring_deinit(&ring);
@@ -75,6 +84,7 @@ void file_ring_deinit(struct file_ring *ring)
 {
 	mem_close_fd(&ring->folder);
 	ring_files_deinit(&ring->ended);
+	vec_deinit(&ring->ended_at);
 }
 
 /* ---- one file after the other ---- */
@@ -85,7 +95,7 @@ char *file_ring_new_path(const struct file_ring *ring)
 	CLEANUP(str_deinit) struct str name = {0};
 	struct str path = {0};
 	struct stat st;
-	for (struct ring_name is = {.begun_ms = wall_ms()};; is.begun_ms++) {
+	for (struct ring_name is = {.begun_ms = ring_now().wall_ms};; is.begun_ms++) {
 		str_truncate(&name, 0);
 		ring_name_put(&is, &name);
 		if (fstatat(ring->folder, str_text(&name), &st, AT_SYMLINK_NOFOLLOW))
@@ -118,6 +128,7 @@ void file_ring_add_ended(struct file_ring *ring, const char *name)
 	file.written_ms = clock_from_timespec(st.st_mtim) / NS_PER_MS;
 	ring->ended_bytes += file.bytes;
 	vec_push(&ring->ended, file);
+	vec_push(&ring->ended_at, ring_now().boot_ms);
 }
 
 /* ---- removing ---- */
@@ -133,12 +144,20 @@ static void remove_oldest(struct file_ring *ring)
 	ring->ended_bytes -= oldest->bytes;
 	ring_file_deinit(oldest);
 	memmove(oldest, oldest + 1, --ring->ended.len * sizeof(*oldest));
+	memmove(ring->ended_at.data, ring->ended_at.data + 1,
+		--ring->ended_at.len * sizeof(*ring->ended_at.data));
 }
 
-static bool is_too_old(const struct file_ring *ring, uint64_t now_ms)
+static bool is_too_old(const struct file_ring *ring, const struct ring_moment *now)
 {
 	uint64_t keep_ms = ring->options.keep_ns / NS_PER_MS;
-	return keep_ms && ring_file_end_ms(ring->ended.data) + keep_ms < now_ms;
+	uint64_t ended_at = ring->ended_at.data[0];
+	if (!keep_ms)
+		return false;
+	if (ended_at)
+		return ended_at + keep_ms < now->boot_ms;
+	return now->boot_ms >= ring->opened_at + SETTLING_MS &&
+	       ring_file_end_ms(ring->ended.data) + keep_ms < ring->least_wall_ms + now->boot_ms;
 }
 
 static bool is_too_much(const struct file_ring *ring, uint64_t current_bytes)
@@ -147,11 +166,20 @@ static bool is_too_much(const struct file_ring *ring, uint64_t current_bytes)
 	return keep && ring->ended_bytes + current_bytes > keep;
 }
 
+void file_ring_prune_at(
+	struct file_ring *ring, uint64_t current_bytes, const struct ring_moment *now)
+{
+	uint64_t at_boot_ms = now->wall_ms > now->boot_ms ? now->wall_ms - now->boot_ms : 0;
+	if (at_boot_ms < ring->least_wall_ms)
+		ring->least_wall_ms = at_boot_ms;
+	while (ring->ended.len && (is_too_much(ring, current_bytes) || is_too_old(ring, now)))
+		remove_oldest(ring);
+}
+
 void file_ring_prune(struct file_ring *ring, uint64_t current_bytes)
 {
-	uint64_t now_ms = wall_ms();
-	while (ring->ended.len && (is_too_much(ring, current_bytes) || is_too_old(ring, now_ms)))
-		remove_oldest(ring);
+	struct ring_moment now = ring_now();
+	file_ring_prune_at(ring, current_bytes, &now);
 }
 
 bool file_ring_make_room(struct file_ring *ring)

@@ -14,11 +14,19 @@
 #include "format/base/ring_folder.h"
 #include "record/session_options.h"
 
+/* The time of day may be set, and then files seem older than they are; the other clock runs on. */
+struct ring_moment {
+	uint64_t wall_ms, boot_ms; /* since 1970, and since the machine started */
+};
+
 struct file_ring {
 	struct session_ring options;
 	int folder;              /* locked: one recorder a ring */
 	struct ring_files ended; /* the oldest first */
 	uint64_t ended_bytes;    /* of all of them */
+	VEC(uint64_t) ended_at;  /* of each, by boot_ms; 0: before it was opened */
+	uint64_t opened_at;      /* boot_ms */
+	uint64_t least_wall_ms;  /* when boot_ms was 0, as it seemed; the least of all times */
 	uint64_t removed, removed_for_room;
 };
 
@@ -36,8 +44,15 @@ char *file_ring_new_path(const struct file_ring *ring);
 char *file_ring_end_name(const char *path, uint64_t lasted_ns);
 /* It has that name now, and may be removed some time. */
 void file_ring_add_ended(struct file_ring *ring, const char *name);
-/* Removes what is too old, or too much when the file that is being written has so many bytes. */
+/*
+ * Removes what is too much when the file that is being written has so many bytes, and what is too
+ * old: of its own files by the time that has passed, whatever the time of day was set to. How old
+ * those of before are the time of day must tell: by the least that it was, and not before 10
+ * minutes have passed, in which a clock may be set right that was wrong when the machine started.
+ */
 void file_ring_prune(struct file_ring *ring, uint64_t current_bytes);
+void file_ring_prune_at(
+	struct file_ring *ring, uint64_t current_bytes, const struct ring_moment *now);
 /* The disk is full: removes the oldest file. False: there is none. */
 bool file_ring_make_room(struct file_ring *ring);
 

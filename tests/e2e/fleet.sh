@@ -1,12 +1,12 @@
 #!/bin/bash
-# Rows of a fleet in an engine of tables, and what queries of it find, as flame graphs again. HOSTS=200
-# (make check-fleet) are 1,000 files: five of each host. The recordings are real; hosts and times are not.
+# Rows of a fleet in an engine of tables, and what queries of it find, as flame graphs again: 1,000 files, five of
+# each of 200 hosts. The recordings are real; hosts and times are not.
 # Beside others: reads files only, but for the recordings at its beginning, of which any will do.
 # shellcheck disable=SC2034,SC2154
 . "$(dirname "$0")/prelude.bash"
 . "$here/npm.bash"
 
-hosts=${HOSTS:-20}
+hosts=${HOSTS:-200}
 
 # Two services before and after a rollout by which medium() takes twice as long in one of them.
 record_services() {

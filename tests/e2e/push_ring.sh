@@ -68,6 +68,7 @@ test_push_ring_once() {
 }
 
 # The server is away for a while, then refuses for a while: nothing is lost, nothing comes twice.
+# AWAY=600 (make check-outage): for ten minutes.
 push_beside_a_recorder() { # PROTOCOL KIND
 	begin
 	"$WORKLOADS/workload" 1000 &
@@ -79,7 +80,7 @@ push_beside_a_recorder() { # PROTOCOL KIND
 	kill "$server"
 	wait "$server" 2>/dev/null
 	wait_until "that it says so" grep -q 'not taken: kept in ring' err
-	sleep 1.5
+	sleep "${AWAY:-1.5}"
 	serve after --port "$port" 503 200
 	wait_until "that it is taken again" grep -q 'taken again' err
 	kill -INT "$recorder"

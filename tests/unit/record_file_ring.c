@@ -85,12 +85,47 @@ TEST(file_ring_keeps_so_many_bytes)
 	end_file_ring();
 }
 
+/* So many minutes later; the time of day says so many more. */
+static void prune_later(unsigned minutes, unsigned set_ahead_minutes)
+{
+	struct ring_moment now = {clock_read_ns(CLOCK_REALTIME) / NS_PER_MS,
+		clock_read_ns(CLOCK_BOOTTIME) / NS_PER_MS};
+	now.wall_ms += (uint64_t)(minutes + set_ahead_minutes) * MS_PER_MINUTE;
+	now.boot_ms += (uint64_t)minutes * MS_PER_MINUTE;
+	file_ring_prune_at(&file_ring, 1ULL << 40, &now);
+}
+
 TEST(file_ring_keeps_so_long)
 {
-	/* What ended three and a half minutes ago or later: three of them. */
-	begin_file_ring(0, 210ULL * NS_PER_S);
+	/* What ended 13 and a half minutes ago or later: those of the last three, 10 minutes on. */
+	begin_file_ring(0, 810ULL * NS_PER_S);
 	file_ring_prune(&file_ring, 1ULL << 40);
+	CHECK_INT(file_ring.ended.len, 9);
+	prune_later(10, 0);
 	CHECK_INT(file_ring.ended.len, 3);
+	end_file_ring();
+}
+
+TEST(file_ring_outlives_a_clock_that_is_set_ahead)
+{
+	enum {
+		MANY_YEARS = 20 * 365 * 24 * 60 /* minutes */
+	};
+	begin_file_ring(0, 810ULL * NS_PER_S);
+	CLEANUP_FREE char *name = ended_name(0);
+	put_ended(0);
+	file_ring_add_ended(&file_ring, name);
+	CHECK_INT(file_ring.ended.len, 10);
+	prune_later(0, MANY_YEARS); /* and from the beginning on */
+	prune_later(9, MANY_YEARS);
+	CHECK_INT(file_ring.ended.len, 10);
+	prune_later(10, 0); /* it was set right */
+	prune_later(10, MANY_YEARS);
+	CHECK_INT(file_ring.ended.len, 4);
+	prune_later(13, MANY_YEARS);
+	CHECK_INT(file_ring.ended.len, 1);
+	prune_later(14, 0);
+	CHECK_INT(file_ring.ended.len, 0);
 	end_file_ring();
 }
 
