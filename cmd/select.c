@@ -198,13 +198,10 @@ static bool is_label(const struct profile *profile, size_t index, const char *wo
 	return is_place || scope_is_labelled(profile, (uint32_t)index, word);
 }
 
-static void put_label(const struct profile *profile, size_t index, struct str *out)
+/* The key alone: values may be as many as there are requests. */
+static void select_put_label_key(const struct profile *profile, size_t index, struct str *out)
 {
-	const struct profile_label *label = &profile->labels.data[index];
-	if (!label->key[0] || label->kind == LAYOUT_LABEL_PLACE)
-		return;
-	str_printf(out, "%s=", label->key);
-	label_put_value(profile, (uint32_t)index, out);
+	str_puts(out, profile->labels.data[index].key);
 }
 
 /* Each once, and of many the first ones. */
@@ -229,12 +226,47 @@ static void select_put_names(
 	strtab_deinit(&names);
 }
 
+/* "KEY=VALUE" of a key that there is: some of its values; any other word: the keys. */
+static struct err *explain_label(
+	const struct profile *profile, const struct choice *labels, const char *word)
+{
+	enum {
+		VALUES_MAX = 5
+	};
+	struct strtab values = {0};
+	CLEANUP(str_deinit) struct str names = {0};
+	CLEANUP_FREE char *key = mem_strndup(word, strcspn(word, "="));
+	for (uint32_t i = 1; i < profile->labels.len; i++) {
+		CLEANUP(str_deinit) struct str value = {0};
+		if (strcmp(profile->labels.data[i].key, key) != 0)
+			continue;
+		label_put_value(profile, i, &value);
+		strtab_intern(&values, str_text(&value), value.len);
+	}
+	size_t count = values.entries.len;
+	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++)
+		str_printf(&names, "%s%s", i ? ", " : "", strtab_get(&values, i));
+	if (count > VALUES_MAX)
+		str_printf(&names, " and %zu more", count - VALUES_MAX);
+	strtab_deinit(&values);
+	if (count)
+		return err_new(ERR_USAGE, "the recording has no label \"%s\"; of %s it has %s",
+			word, key, str_text(&names));
+	select_put_names(profile, labels, &names);
+	if (!names.len)
+		return err_new(ERR_USAGE, "the recording has no label \"%s\", nor any other", word);
+	return err_new(ERR_USAGE, "the recording has no label \"%s\"; its labels are %s", word,
+		str_text(&names));
+}
+
 static struct err *select_check(
 	const struct profile *profile, const struct choice *choice, const char *word)
 {
 	for (size_t i = 0; i < choice->count; i++)
 		if (choice->is_meant(profile, i, word))
 			return NULL;
+	if (choice->is_meant == is_label)
+		return explain_label(profile, choice, word);
 	CLEANUP(str_deinit) struct str names = {0};
 	select_put_names(profile, choice, &names);
 	if (!names.len)
@@ -282,7 +314,7 @@ static struct err *check_words(const struct select_options *options, const struc
 	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
 	vec_each(&options->events, word)
 		try(select_check(profile, &events, *word));
-	const struct choice labels = {"label", profile->labels.len, is_label, put_label};
+	const struct choice labels = {"label", profile->labels.len, is_label, select_put_label_key};
 	vec_each(&options->languages, word)
 		try(select_check(profile, &languages, *word));
 	vec_each(&options->labels, word)

@@ -19,6 +19,9 @@ enum {
 	RETRY_NS = 500 * 1000 * 1000, /* twice as long after each try */
 };
 
+/* grafana.com, Pyroscope, "Set the service name": of pods. */
+#define SERVICE_ANNOTATION "pyroscope.io/service_name"
+
 struct known_container {
 	char *id;
 	struct container_name name;
@@ -97,6 +100,21 @@ static bool take_kubelet_name(struct known_container *known, const char *name)
 	return true;
 }
 
+/* CRI-O has all that a pod is annotated with as a text of JSON. */
+static void take_annotations_of_pod(
+	struct known_container *known, const struct json_value *annotations)
+{
+	struct arena arena = {0};
+	const struct json_value *pod = NULL;
+	const char *text =
+		json_value_text(json_value_member(annotations, "io.kubernetes.cri-o.Annotations"));
+	struct err *err = text ? json_value_parse(text, strlen(text), &arena, &pod) : NULL;
+	err_destroy(err); /* then it has none */
+	put_text_name(known, &known->name.service,
+		json_value_text(json_value_member(pod, SERVICE_ANNOTATION)));
+	arena_deinit(&arena);
+}
+
 /* Annotations of containerd's plugin for Kubernetes, of CRI-O, and of nerdctl. */
 static void take_annotations(struct known_container *known, const struct json_value *annotations)
 {
@@ -112,22 +130,32 @@ static void take_annotations(struct known_container *known, const struct json_va
 		{"io.kubernetes.container.name", &name->k8s_container},
 		{"io.kubernetes.pod.name", &name->pod},
 		{"io.kubernetes.pod.namespace", &name->k8s_namespace},
-		{"io.kubernetes.cri-o.ImageName", &name->image},
-		{"nerdctl/name", &name->name},
+		{"io.kubernetes.cri-o.ImageName", &name->image}, {"nerdctl/name", &name->name},
+		{"com.amazonaws.ecs.task-definition-family", &name->ecs_family},
+		{SERVICE_ANNOTATION, &name->service},
+		{"annotation." SERVICE_ANNOTATION, &name->service}, /* of cri-dockerd's */
 	};
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		put_text_name(known, keys[i].member,
 			json_value_text(json_value_member(annotations, keys[i].key)));
+	take_annotations_of_pod(known, annotations);
 }
 
-/* docker/daemon/container: {"Name": "/web", "Config": {"Image": ..., "Labels": {...}}} */
-static void look_for_docker(struct known_container *known, const char *root)
+/*
+ * docker/daemon/container: {"Name": "/web", "Config": {"Image": ..., "Labels": {...}}}. False: it
+ * is not in that folder.
+ */
+static bool look_into_docker(struct known_container *known, const char *root, const char *folder)
 {
 	CLEANUP(str_deinit) struct str path = {0};
 	struct arena arena = {0};
-	str_printf(&path, "%s/var/lib/docker/containers/%s/config.v2.json", root, known->id);
+	str_printf(&path, "%s%s/containers/%s/config.v2.json", root, folder, known->id);
 	const struct json_value *file = read_json(str_text(&path), &arena);
 	const struct json_value *config = json_value_member(file, "Config");
+	const struct json_value *labels = json_value_member(config, "Labels");
+	/* Of Amazon's ECS, whose agent makes a longer name of it for docker. */
+	put_text_name(known, &known->name.name,
+		json_value_text(json_value_member(labels, "com.amazonaws.ecs.container-name")));
 	const char *name = json_value_text(json_value_member(file, "Name"));
 	if (name && *name == '/')
 		name++;
@@ -135,7 +163,32 @@ static void look_for_docker(struct known_container *known, const char *root)
 		put_text_name(known, &known->name.name, name);
 	put_text_name(
 		known, &known->name.image, json_value_text(json_value_member(config, "Image")));
-	take_annotations(known, json_value_member(config, "Labels"));
+	take_annotations(known, labels);
+	arena_deinit(&arena);
+	return file != NULL;
+}
+
+/* Where its data are, unless its configuration has them elsewhere; dockerd(8), "data-root". */
+static void look_for_docker(struct known_container *known, const char *root)
+{
+	static const char *const usual[] = {
+		"/var/lib/docker", "/var/snap/docker/common/var-lib-docker"};
+	static const char *const configured[] = {
+		"/etc/docker/daemon.json", "/var/snap/docker/current/config/daemon.json"};
+	struct arena arena = {0};
+	bool is_found = false;
+	for (size_t i = 0; i < 2 && !is_found; i++)
+		is_found = look_into_docker(known, root, usual[i]);
+	for (size_t i = 0; i < 2 && !is_found; i++) {
+		CLEANUP(str_deinit) struct str path = {0};
+		str_printf(&path, "%s%s", root, configured[i]);
+		const struct json_value *daemon = read_json(str_text(&path), &arena);
+		const char *folder = json_value_text(json_value_member(daemon, "data-root"));
+		if (!folder)
+			folder = json_value_text(
+				json_value_member(daemon, "graph")); /* until 17.05 */
+		is_found = folder && *folder == '/' && look_into_docker(known, root, folder);
+	}
 	arena_deinit(&arena);
 }
 

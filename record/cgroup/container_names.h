@@ -18,6 +18,8 @@
 struct container_name {
 	/* NULL: not known. Kubernetes has pods, each in a namespace, with containers. */
 	const char *name, *image, *pod, *k8s_namespace, *k8s_container;
+	const char *service;    /* that an annotation of its pod for Pyroscope says */
+	const char *ecs_family; /* of Amazon's ECS: what its task is called */
 };
 
 struct container_names {

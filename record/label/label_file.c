@@ -82,6 +82,32 @@ static void take_pairs(
 	target->labels = pairs;
 }
 
+static const char *text_of_label(const struct json_value *labels, const char *key)
+{
+	const char *text = json_value_text(json_value_member(labels, key));
+	return text && *text && strlen(text) <= MAX_LABEL_BYTES ? text : NULL;
+}
+
+/* In the order of inferServiceName() of alloy, ebpf/discovery/target.go. */
+static const char *find_target_service(struct label_file *file, const struct json_value *labels)
+{
+	static const char *const docker[] = {"__meta_docker_container_name",
+		"__meta_dockerswarm_container_label_service_name",
+		"__meta_dockerswarm_service_name"};
+	const char *found =
+		text_of_label(labels, "__meta_kubernetes_pod_annotation_pyroscope_io_service_name");
+	const char *space = text_of_label(labels, "__meta_kubernetes_namespace");
+	const char *container = text_of_label(labels, "__meta_kubernetes_pod_container_name");
+	if (!found && space && container) {
+		CLEANUP(str_deinit) struct str name = {0};
+		str_printf(&name, "ebpf/%s/%s", space, container);
+		return arena_strndup(&file->arena, str_text(&name), name.len);
+	}
+	for (size_t i = 0; i < sizeof(docker) / sizeof(*docker) && !found; i++)
+		found = text_of_label(labels, docker[i]);
+	return found && *found == '/' ? found + 1 : found;
+}
+
 static struct err *take_targets(struct label_file *file, const struct json_value *list)
 {
 	if (list->kind != JSON_ARRAY)
@@ -100,6 +126,7 @@ static struct err *take_targets(struct label_file *file, const struct json_value
 		if ((!target.pid && !target.container_id) || file->targets.len >= MAX_TARGETS)
 			continue;
 		take_pairs(file, labels, &target);
+		target.service = find_target_service(file, labels);
 		if (target.pid)
 			*map_put(&file->by_pid, target.pid, NULL) = file->targets.len;
 		vec_push(&file->targets, target);

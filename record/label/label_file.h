@@ -6,7 +6,7 @@
  *
  * A target is a process by __process_pid__, or a container by __container_id__,
  * __meta_docker_container_id or __meta_kubernetes_pod_container_id. Labels that begin with "__" are
- * discovery's own and not put.
+ * discovery's own and not put; but those of Kubernetes and docker tell the name of a service.
  *
  * Source: prometheus.io, configuration, file_sd_config; alloy, ebpf/discovery/target.go.
  */
@@ -29,6 +29,7 @@ struct label_target {
 	const char *container_id; /* or NULL */
 	const struct label_pair *labels;
 	size_t nr_labels;
+	const char *service; /* by the rules of Pyroscope's agent; NULL: nothing tells */
 };
 
 struct label_file {

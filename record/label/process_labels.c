@@ -151,6 +151,7 @@ static void put_container(const struct container_name *name, struct str *list)
 	put_list_text(list, "k8s.pod.name", name->pod);
 	put_list_text(list, "k8s.namespace.name", name->k8s_namespace);
 	put_list_text(list, "k8s.container.name", name->k8s_container);
+	put_list_text(list, "aws.ecs.task.family", name->ecs_family);
 }
 
 /* NULL: it publishes none. */
@@ -194,7 +195,8 @@ static const char *find_resource_service(const struct str *environment, size_t *
 
 /* The first that there is: as Pyroscope's agent has it, and then the unit. */
 static void put_service(struct process_labels *labels, const struct process *process,
-	const struct str *environment, const struct container_name *name, struct str *list)
+	const struct str *environment, const struct container_name *name,
+	const struct label_target *target, struct str *list)
 {
 	CLEANUP(str_deinit) struct str unit = {0}, pod = {0};
 	size_t len = 0;
@@ -204,6 +206,9 @@ static void put_service(struct process_labels *labels, const struct process *pro
 	put_list_text(list, SERVICE_NAME, find_variable(environment, OTEL_SERVICE));
 	const char *resource = find_resource_service(environment, &len);
 	put_process_label(list, SERVICE_NAME, resource, len);
+	if (target)
+		put_list_text(list, SERVICE_NAME, target->service);
+	put_list_text(list, SERVICE_NAME, name->service);
 	if (name->k8s_namespace && name->k8s_container) {
 		str_printf(&pod, "ebpf/%s/%s", name->k8s_namespace, name->k8s_container);
 		put_list_text(list, SERVICE_NAME, str_text(&pod));
@@ -234,7 +239,7 @@ static void make_list(struct process_labels *labels, struct process *process, ui
 	if (wants_containers(labels))
 		put_container(name, &list);
 	if (wants_service(labels))
-		put_service(labels, process, &environment, name, &list);
+		put_service(labels, process, &environment, name, target, &list);
 	const struct process_context *context = process_contexts_find(&labels->contexts, process);
 	if (context && wants_resource(labels))
 		put_attributes(context, &list);

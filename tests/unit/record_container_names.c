@@ -45,6 +45,48 @@ TEST(docker_names_containers)
 	check_names("- - prod/shop-7d/app");
 }
 
+TEST(docker_has_its_data_elsewhere)
+{
+	make_file("./srv/docker/containers/" ID "/config.v2.json", "{\"Name\":\"/web\"}");
+	check_names("- - -/-/-");
+	make_file("./etc/docker/daemon.json", "{\"data-root\":\"srv/docker\"}");
+	check_names("- - -/-/-");
+	make_file("./etc/docker/daemon.json", "{\"data-root\":\"/srv/docker\"}");
+	check_names("web - -/-/-");
+	make_file("./var/snap/docker/common/var-lib-docker/containers/" ID "/config.v2.json",
+		"{\"Name\":\"/snapped\"}");
+	check_names("snapped - -/-/-");
+}
+
+TEST(ecs_names_containers_by_their_task)
+{
+	struct container_names names = {.root = "."};
+	make_file("./var/lib/docker/containers/" ID "/config.v2.json",
+		"{\"Name\":\"/ecs-shop-3-web-a0b1\",\"Config\":{\"Labels\":{"
+		"\"com.amazonaws.ecs.container-name\":\"web\","
+		"\"com.amazonaws.ecs.task-definition-family\":\"shop\"}}}");
+	check_names("web - -/-/-");
+	CHECK_STR(container_names_find(&names, ID, 1)->ecs_family, "shop");
+	container_names_deinit(&names);
+}
+
+TEST(annotations_of_pods_name_services)
+{
+	struct container_names names = {.root = "."};
+	make_file("./run/containers/storage/overlay-containers/" ID "/userdata/config.json",
+		"{\"annotations\":{\"io.kubernetes.pod.name\":\"shop-1\","
+		"\"io.kubernetes.cri-o.Annotations\":"
+		"\"{\\\"pyroscope.io/service_name\\\":\\\"shop\\\"}\"}}");
+	CHECK_STR(container_names_find(&names, ID, 1)->service, "shop");
+	container_names_deinit(&names);
+	names = (struct container_names){.root = "."};
+	make_file("./var/lib/docker/containers/" ID "/config.v2.json",
+		"{\"Name\":\"/x\",\"Config\":{\"Labels\":{"
+		"\"annotation.pyroscope.io/service_name\":\"cart\"}}}");
+	CHECK_STR(container_names_find(&names, ID, 1)->service, "cart");
+	container_names_deinit(&names);
+}
+
 TEST(podman_names_containers)
 {
 	make_file("./var/lib/containers/storage/overlay-containers/containers.json",

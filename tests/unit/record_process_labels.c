@@ -58,6 +58,34 @@ TEST(a_file_of_labels_names_processes_and_containers)
 	label_file_deinit(&file);
 }
 
+TEST(service_discovery_names_services)
+{
+	static const struct {
+		const char *labels, *want;
+	} rows[] = {
+		{"\"__meta_kubernetes_namespace\":\"prod\","
+		 "\"__meta_kubernetes_pod_container_name\":\"app\"",
+			"ebpf/prod/app"},
+		{"\"__meta_kubernetes_namespace\":\"prod\","
+		 "\"__meta_kubernetes_pod_container_name\":\"app\","
+		 "\"__meta_kubernetes_pod_annotation_pyroscope_io_service_name\":\"shop\"",
+			"shop"},
+		{"\"__meta_docker_container_name\":\"/web\"", "web"},
+		{"\"__meta_dockerswarm_service_name\":\"db\"", "db"},
+		{"\"__meta_kubernetes_namespace\":\"prod\"", NULL},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct label_file file;
+		CLEANUP(str_deinit) struct str text = {0};
+		str_printf(&text, "[{\"labels\":{\"__process_pid__\":\"42\",%s}}]", rows[i].labels);
+		write_labels(str_text(&text));
+		CHECK_OK(label_file_open(&file, "labels.json"));
+		const char *service = label_file_find(&file, 42, "")->service;
+		CHECK_STR(service ? service : "none", rows[i].want ? rows[i].want : "none");
+		label_file_deinit(&file);
+	}
+}
+
 TEST(hostile_files_of_labels_are_refused)
 {
 	struct label_file file;
