@@ -546,6 +546,9 @@ static struct err *take_signal(struct session *session)
 {
 	for (int number; (number = session_signals_next(&session->signals));) {
 		if (is_to_switch(session, number)) {
+			if (number == SIGHUP)
+				process_labels_read_again(
+					&session->translate.process_labels, clock_now_ns());
 			try(switch_file(session));
 			if (number == SIGHUP && session->callbacks->reloaded)
 				session->callbacks->reloaded(session->callbacks->context);

@@ -173,6 +173,12 @@ void label_file_deinit(struct label_file *file)
 	err_destroy(file->last);
 }
 
+void label_file_expect_other(struct label_file *file)
+{
+	file->inode = 0; /* that no file has */
+	file->looked_ns = 0;
+}
+
 bool label_file_renew(struct label_file *file, uint64_t now_ns)
 {
 	struct stat stat_of;

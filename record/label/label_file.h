@@ -46,6 +46,8 @@ struct label_file {
 /* ERR_FORMAT, ERR_IO: it cannot be read, or is no such list. */
 struct err *label_file_open(struct label_file *file, const char *path) ERR_MUST_CHECK;
 void label_file_deinit(struct label_file *file);
+/* The next look reads it, whether it seems to have changed or not. */
+void label_file_expect_other(struct label_file *file);
 /* Looks whether it has changed, not more than some times a second. True: other labels hold. */
 bool label_file_renew(struct label_file *file, uint64_t now_ns);
 /* By pid, or else by the container's ID; NULL: it has neither. */

@@ -360,3 +360,10 @@ void process_labels_renew(struct process_labels *labels, uint64_t now_ns)
 	are_other |= container_names_renew(&labels->containers, now_ns);
 	labels->generation += are_other;
 }
+
+void process_labels_read_again(struct process_labels *labels, uint64_t now_ns)
+{
+	label_file_expect_other(&labels->file);
+	process_labels_renew(labels, now_ns);
+	labels->generation++;
+}

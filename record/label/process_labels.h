@@ -60,6 +60,8 @@ uint32_t process_labels_add(struct process_labels *labels, struct label_table *t
 	struct process *process, uint32_t set, uint64_t now_ns, bool *is_short);
 /* Why the file of labels could not be read again; NULL: it was. Borrowed. */
 const char *process_labels_file_error(const struct process_labels *labels);
+/* Reads the file of labels and environments anew, though nothing tells that they have changed. */
+void process_labels_read_again(struct process_labels *labels, uint64_t now_ns);
 /* Looks at the file of labels, and for names that are not known yet; to be called now and then. */
 void process_labels_renew(struct process_labels *labels, uint64_t now_ns);
 

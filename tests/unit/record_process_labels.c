@@ -1,8 +1,10 @@
 /* Labels that all samples of a process have. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,6 +190,29 @@ TEST(services_have_the_first_name_that_there_is)
 	write_labels("[{\"labels\":{\"__container_id__\":\"" ID "\",\"service_name\":\"other\"}}]");
 	process_labels_renew(&labels, 1000000000);
 	check_labels(labels_of(&process, 0), "service_name=other");
+	end_labels();
+}
+
+/* Of the same size and time as before, in the same place. */
+TEST(labels_are_read_again_when_that_is_asked_for)
+{
+	struct process process = {.pid = 42, .cgroup = (char *)"/"};
+	struct stat st;
+	write_labels("[{\"labels\":{\"__process_pid__\":\"42\",\"team\":\"shop\"}}]");
+	process_labels_init(&labels);
+	CHECK_OK(process_labels_begin(
+		&labels, &(struct process_label_options){.file = "labels.json"}));
+	check_labels(labels_of(&process, 0), "team=shop");
+	CHECK(stat("labels.json", &st) == 0);
+	FILE *file = fopen("labels.json", "r+e");
+	CHECK(file && fseek(file, -8, SEEK_END) == 0 && fputs("cart\"}}]", file) >= 0);
+	CHECK(fclose(file) == 0);
+	const struct timespec times[] = {st.st_atim, st.st_mtim};
+	CHECK(utimensat(AT_FDCWD, "labels.json", times, 0) == 0);
+	process_labels_renew(&labels, 1000000000);
+	check_labels(labels_of(&process, 0), "team=shop");
+	process_labels_read_again(&labels, 1000000001);
+	check_labels(labels_of(&process, 0), "team=cart");
 	end_labels();
 }
 
