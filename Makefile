@@ -169,7 +169,7 @@ $(RECORD_OBJS): | $(BPF_SKELETONS)
 BUILD_PACKAGES := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev \
 	liblzma-dev libncurses-dev libiberty-dev libdeflate-dev libzstd-dev pkg-config
 # A test that lacks one of these is skipped and says so.
-TEST_PACKAGES := golang-go g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb clang-format clang-tidy cppcheck shellcheck \
+TEST_PACKAGES := golang-go musl-tools g++ gdc rustc lld binutils dwz elfutils libdw-dev gdb clang-format clang-tidy cppcheck shellcheck \
 	libclang-rt-dev ruby perl lua5.4 luajit \
 	zsh fish libdevel-nytprof-perl \
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \

@@ -178,11 +178,15 @@ static void look_at_file(struct maps_walk *walk, const struct maps_line *line)
 	}
 }
 
-/* A name of musl's: it is the C library, and the loader. */
+/*
+ * A name of musl's: it is the C library, and the loader. Where it is installed beside glibc, as in
+ * Debian, the loader's name is a link; glibc's "libc.so" is a text for linkers and never mapped.
+ */
 static bool is_musl(const char *path)
 {
 	const char *name = strrchr(path, '/');
-	return name && strncmp(name, "/ld-musl-", strlen("/ld-musl-")) == 0;
+	return name && (strncmp(name, "/ld-musl-", strlen("/ld-musl-")) == 0 ||
+			       strcmp(name, "/libc.so") == 0);
 }
 
 static void take_maps_line(struct maps_walk *walk, const char *text)

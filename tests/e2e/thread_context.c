@@ -5,7 +5,6 @@
  * the variable, or "-": the program itself has it; "hostile": records that lie.
  */
 #include <dlfcn.h>
-#include <linux/prctl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -61,6 +61,25 @@ test_libraries() {
 	done
 }
 
+# musl's loader takes no initial-exec of a library that is opened later.
+test_musl() {
+	command -v musl-gcc >/dev/null || skip "no musl-gcc here (musl-tools)"
+	mkdir musl
+	musl_program -DIN_PROGRAM -rdynamic -o musl/thread_context_own
+	musl_program -o musl/thread_context
+	musl_program -fPIC -shared -DIN_LIBRARY -mtls-dialect=gnu2 -o musl/thread_context_desc.so
+	musl_program -fPIC -shared -DIN_LIBRARY -mtls-dialect=gnu -o musl/thread_context_gd.so
+	local WORKLOADS=$PWD/musl library
+	for library in - desc gd; do
+		record_contexts 1.2 $library
+	done
+}
+
+musl_program() { # OPTION...
+	musl-gcc -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread "$@" "$here/thread_context.c" 2>cc.err ||
+		fail "musl-gcc: $(head -n 3 cc.err)"
+}
+
 # One that ran before has them with its first samples.
 test_a_running_program() {
 	"$WORKLOADS/thread_context_own" 30 4 - &
