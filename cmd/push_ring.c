@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@ enum {
 
 struct ring_pusher {
 	const struct push_ring_options *options;
-	int folder;
-	struct str list_name, metrics_name;
+	int folder, lock;
+	struct str list_name, lock_name, metrics_name;
 	struct strtab taken; /* names */
 	struct strtab refused;
 	VEC(uint64_t) again_ns; /* when those are tried again */
@@ -331,9 +332,32 @@ static struct err *open_spool(struct ring_pusher *pusher)
 	return pusher->folder < 0 ? err_sys(errno, "cannot open %s", options->folder) : NULL;
 }
 
+/*
+ * One pusher for each target, else a file goes twice. That of a recorder which another one takes
+ * the ring over from has its last round still: ours waits for it.
+ */
+static struct err *lock_spool(struct ring_pusher *pusher)
+{
+	const struct push_ring_options *options = pusher->options;
+	pusher->lock = openat(pusher->folder, str_text(&pusher->lock_name),
+		O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (pusher->lock < 0)
+		return err_sys(errno, "%s/%s", options->folder, str_text(&pusher->lock_name));
+	while (flock(pusher->lock, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return err_sys(errno, "%s: cannot be locked", options->folder);
+		if (!options->every_ns || is_to_stop)
+			return err_new(ERR_USAGE, "%s: another ebprof sends its files to %s",
+				options->folder, options->url);
+		nap();
+	}
+	return NULL;
+}
+
 static struct err *push_all(struct ring_pusher *pusher, enum push_outcome *ret)
 {
 	try(open_spool(pusher));
+	try(lock_spool(pusher));
 	try(load_taken(pusher));
 	if (pusher->options->every_ns)
 		return push_rounds(pusher, ret);
@@ -348,13 +372,16 @@ static struct err *push_all(struct ring_pusher *pusher, enum push_outcome *ret)
 struct err *push_ring(const struct push_ring_options *options, enum push_outcome *ret)
 {
 	CLEANUP(str_deinit) struct str hash = {0};
-	struct ring_pusher pusher = {.options = options, .folder = -1};
+	struct ring_pusher pusher = {.options = options, .folder = -1, .lock = -1};
 	put_target_hash(options->target, &hash);
 	str_printf(&pusher.list_name, "push-%s.taken", str_text(&hash));
+	str_printf(&pusher.lock_name, "push-%s.lock", str_text(&hash));
 	str_printf(&pusher.metrics_name, "push-%s.metrics", str_text(&hash));
 	struct err *err = push_all(&pusher, ret);
 	mem_close_fd(&pusher.folder);
+	mem_close_fd(&pusher.lock);
 	str_deinit(&pusher.list_name);
+	str_deinit(&pusher.lock_name);
 	str_deinit(&pusher.metrics_name);
 	strtab_deinit(&pusher.taken);
 	strtab_deinit(&pusher.refused);

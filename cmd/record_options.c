@@ -431,6 +431,8 @@ const struct opt record_options_rows[] = {
 	{"switch", 0, "*|SIZE|TIME", parse_switch, FIELD(switching),
 		.help = "as --switch-output; with --ring after " RING_SWITCH " if it is not given",
 		.least = "64K", .words = switch_words},
+	{"take-over", 0, NULL, opt_flag, FIELD(ring.takes_over),
+		.help = "of --ring: end the recorder that writes there once this one is ready"},
 	{"push", 0, "URL", opt_string, FIELD(push.url),
 		.help = "send the files of the ring to this server, and keep them until it took "
 			"them"},
@@ -614,9 +616,12 @@ static struct err *check_file_ring(struct record_options *options)
 {
 	struct session_ring *ring = &options->ring;
 	if (!ring->folder)
-		return ring->keep_bytes || ring->keep_ns
-			       ? err_new(ERR_USAGE, "--keep goes with --ring DIR")
+		return ring->keep_bytes || ring->keep_ns || ring->takes_over
+			       ? err_new(ERR_USAGE, "--keep and --take-over go with --ring DIR")
 			       : NULL;
+	if (ring->takes_over && options->metrics && strchr(options->metrics, ':'))
+		return err_new(ERR_USAGE, "--take-over excludes --metrics ADDRESS, which the other "
+					  "has: give a file.prom");
 	if (!ring->folder[0])
 		return err_new(ERR_USAGE, "--ring needs the name of a folder");
 	if (strcmp(options->output, INPUT_USUAL) != 0)

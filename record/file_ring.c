@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +15,8 @@
 #include "format/base/safe_folder.h"
 
 enum {
+	TAKE_OVER_MS = 10 * 1000,
+	LOOK_US = 1000,
 	SETTLING_MS = 10 * 60 * 1000, /* of the time of day, for files of before */
 };
 
@@ -24,14 +28,64 @@ static struct ring_moment ring_now(void)
 
 /* ---- what there is when it is opened ---- */
 
-static struct err *lock_ring(const struct file_ring *ring)
+/* A recorder's, whatever program it runs by now. */
+static bool is_of_our_name(unsigned pid)
 {
-	if (!flock(ring->folder, LOCK_EX | LOCK_NB))
-		return NULL;
-	if (errno != EWOULDBLOCK)
-		return err_sys(errno, "%s: cannot be locked", ring->options.folder);
+	char path[64], own[32] = "", its[32] = "";
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	FILE *files[] = {fopen("/proc/self/comm", "re"), fopen(path, "re")};
+	char *const texts[] = {own, its};
+	for (int i = 0; i < 2; i++) {
+		if (!files[i])
+			continue;
+		if (!fgets(texts[i], sizeof(own), files[i]))
+			texts[i][0] = '\0';
+		fclose(files[i]);
+	}
+	return own[0] && strcmp(own, its) == 0;
+}
+
+/* The process that has locked the inode, of those of our name; 0: none that can be seen. */
+static uint32_t find_holder(const struct file_ring *ring)
+{
+	struct stat st;
+	char *line = NULL;
+	size_t size = 0;
+	uint32_t found = 0;
+	FILE *locks = fopen("/proc/locks", "re");
+	if (!locks || fstat(ring->folder, &st)) {
+		if (locks)
+			fclose(locks);
+		return 0;
+	}
+	while (!found && getline(&line, &size, locks) > 0) {
+		unsigned pid;
+		unsigned long long inode;
+		/* "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; btrfs has other devices there.
+		 */
+		if (sscanf(line, "%*u: FLOCK %*s WRITE %u %*x:%*x:%llu", &pid, &inode) == 2 &&
+			inode == st.st_ino && is_of_our_name(pid))
+			found = pid;
+	}
+	free(line); /* NOLINT: it is getline()'s */
+	fclose(locks);
+	return found;
+}
+
+/* False: another one has it. */
+static struct err *lock_ring(const struct file_ring *ring, bool *ret)
+{
+	*ret = !flock(ring->folder, LOCK_EX | LOCK_NB);
+	return *ret || errno == EWOULDBLOCK
+		       ? NULL
+		       : err_sys(errno, "%s: cannot be locked", ring->options.folder);
+}
+
+static struct err *refuse_second(const struct file_ring *ring)
+{
 	return err_new(ERR_USAGE,
-		"%s: another ebprof record writes there: stop it, or give each a folder of its own",
+		"%s: another ebprof record writes there: stop it, give --take-over, or give each a "
+		"folder of its own",
 		ring->options.folder);
 }
 
@@ -50,19 +104,62 @@ static void end_cut_file(struct file_ring *ring, struct ring_file *file)
 	file->is = is;
 }
 
-static struct err *open_locked(struct file_ring *ring, const struct caller *owner)
+/* What there is but for a file of our own. */
+static struct err *list_ring(struct file_ring *ring, const char *own_name)
 {
-	const char *path = ring->options.folder;
-	try(safe_folder_make(path, 0700, owner, &ring->folder, NULL));
-	try(lock_ring(ring));
-	try(ring_folder_list(ring->folder, path, &ring->ended));
-	vec_resize(&ring->ended_at, ring->ended.len);
-	vec_each(&ring->ended, file) {
-		ring->ended_bytes += file->bytes;
+	struct ring_files files = {0};
+	try(ring_folder_list(ring->folder, ring->options.folder, &files));
+	vec_each(&files, file) {
+		if (own_name && strcmp(file->name, own_name) == 0) {
+			ring_file_deinit(file);
+			continue;
+		}
 		if (!file->is.is_ended)
 			end_cut_file(ring, file);
+		ring->ended_bytes += file->bytes;
+		vec_push(&ring->ended, *file);
+		vec_push(&ring->ended_at, 0);
 	}
+	vec_deinit(&files);
 	return NULL;
+}
+
+static struct err *open_locked(struct file_ring *ring, const struct caller *owner)
+{
+	bool is_locked;
+	try(safe_folder_make(ring->options.folder, 0700, owner, &ring->folder, NULL));
+	try(lock_ring(ring, &is_locked));
+	if (is_locked)
+		return list_ring(ring, NULL);
+	if (ring->options.takes_over)
+		ring->holder = find_holder(ring);
+	return ring->holder ? NULL : refuse_second(ring);
+}
+
+struct err *file_ring_take_over(struct file_ring *ring, const char *own_path)
+{
+	bool is_locked = false;
+	uint64_t until_ns = clock_now_ns() + (uint64_t)TAKE_OVER_MS * NS_PER_MS;
+	if (!ring->holder)
+		return NULL;
+	kill((pid_t)ring->holder, SIGTERM); /* it may have ended meanwhile */
+	while (!is_locked && clock_now_ns() < until_ns) {
+		try(lock_ring(ring, &is_locked));
+		if (!is_locked)
+			usleep(LOOK_US);
+	}
+	if (!is_locked)
+		return err_new(ERR_UNSUPPORTED,
+			"%s: process %u writes there and does not end within %d s of SIGTERM",
+			ring->options.folder, ring->holder, TAKE_OVER_MS / 1000);
+	ring->holder = 0;
+	return list_ring(ring, path_last_part(own_path));
+}
+
+void file_ring_release(struct file_ring *ring)
+{
+	if (ring->folder >= 0 && !ring->holder)
+		flock(ring->folder, LOCK_UN);
 }
 
 struct err *file_ring_open(

@@ -21,7 +21,8 @@ struct ring_moment {
 
 struct file_ring {
 	struct session_ring options;
-	int folder;              /* locked: one recorder a ring */
+	int folder;              /* locked: one recorder a ring, */
+	uint32_t holder;         /* ... by this process still; 0: by us */
 	struct ring_files ended; /* the oldest first */
 	uint64_t ended_bytes;    /* of all of them */
 	VEC(uint64_t) ended_at;  /* of each, by boot_ms; 0: before it was opened */
@@ -32,11 +33,19 @@ struct file_ring {
 
 /*
  * Makes the folder unless it is there, and locks it. Files that a recorder left without an end,
- * because it was killed, get the names of ended ones. ERR_USAGE: another recorder writes there.
+ * because it was killed, get the names of ended ones. ERR_USAGE: another recorder writes there; but
+ * with takes_over it may, and the folder is not ours before file_ring_take_over().
  */
 struct err *file_ring_open(const struct session_ring *options, const struct caller *owner,
 	struct file_ring *ret) ERR_MUST_CHECK;
 void file_ring_deinit(struct file_ring *ring);
+/*
+ * Ends the recorder that has the ring, if there is one, and waits until its last file has ended.
+ * `own_path` is of the file that was begun there meanwhile. ERR_UNSUPPORTED: it does not end.
+ */
+struct err *file_ring_take_over(struct file_ring *ring, const char *own_path) ERR_MUST_CHECK;
+/* Nothing is written any more, and another recorder may. */
+void file_ring_release(struct file_ring *ring);
 
 /* The path of a file that begins now, which no other has; yours. */
 char *file_ring_new_path(const struct file_ring *ring);

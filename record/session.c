@@ -603,6 +603,8 @@ static void check_child(struct session *session)
 
 static struct err *start_sampling(struct session *session)
 {
+	if (session->options.ring.folder)
+		try(file_ring_take_over(&session->ring, output_path(session->recording.output)));
 	uint64_t duration_ns = session->options.duration_ns, now_ns = clock_now_ns();
 	session->is_started = true;
 	session->account.started_ns = now_ns;
@@ -845,6 +847,8 @@ static struct err *finish(struct session *session, struct err *err)
 	err = first_error(err, session_account_read(&session->account, true));
 	struct err *write_err =
 		recording_finish(&session->recording, &session->account.counts, session->reason);
+	if (session->options.ring.folder)
+		file_ring_release(&session->ring);
 	session_account_finish(&session->account);
 	if (write_err && !err)
 		session->reason = LAYOUT_END_WRITE_ERROR;

@@ -51,6 +51,7 @@ struct session_ring {        /* files that follow each other in a folder, see fi
 	const char *folder;  /* NULL: there is no ring */
 	uint64_t keep_bytes; /* 0: no limit */
 	uint64_t keep_ns;    /* 0: no limit */
+	bool takes_over;     /* from a recorder that writes there, which is ended for it */
 };
 
 struct session_options {

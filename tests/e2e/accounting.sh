@@ -120,7 +120,7 @@ declare -A choices=(
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
 	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [open]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
 	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [container]=ebprof-box [cgroup]=/ebprof-one.service [unit]=ebprof-one [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process container,service' [env-label]=PATH [labels]=labels.json [targets-only]='' [with-args]='' [quiet]='' [verbose]=''
-	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [keep]='4M 10M,1h' [switch]='0.1 64K' [push]='http://127.0.0.1:9' [protocol]='parca' [every]='5s' [metrics]='127.0.0.1:0 health.prom'
+	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [take-over]='' [keep]='4M 10M,1h' [switch]='0.1 64K' [push]='http://127.0.0.1:9' [protocol]='parca' [every]='5s' [metrics]='127.0.0.1:0 health.prom'
 )
 
 # A container in a unit.

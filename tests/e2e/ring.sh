@@ -329,4 +329,42 @@ test_ring_refusals() {
 	[[ ! -e r && ! -e x.data ]] || fail "something was written"
 }
 
+# Another recorder takes the ring over: every sample stands once, and little time is missing.
+test_ring_is_taken_over() {
+	"$WORKLOADS/workload" 1000 &
+	local busy=$!
+	"$EBPROF" record -a -F 997 --ring ring --switch 1h 2>first.err &
+	local first=$!
+	wait_ready first.err
+	sleep 0.5
+	"$EBPROF" record -a -F 997 --ring ring --switch 1h --take-over 2>second.err &
+	local second=$!
+	wait_ready second.err
+	wait $first
+	status=$?
+	want_status 143 "the first one"
+	sleep 0.5
+	run "$EBPROF" record -a --ring ring --duration 0.1
+	want_status 125 "a third one"
+	kill -INT $second
+	wait $second
+	status=$?
+	want_status 0 "the second one"
+	kill $busy
+	wait $busy 2>/dev/null
+	local files=(ring/ebprof-*+*.data) file
+	[[ ${#files[@]} == 2 ]] || fail "files: ${files[*]}"
+	for file in "${files[@]}"; do
+		want_exact "$file"
+		"$EBPROF" convert --perf-script --pid $busy "$file" 2>/dev/null |
+			grep -oE '[0-9]+\.[0-9]{6}: ' | tr -d ': ' | sort -n | sed -n '1p;$p'
+	done >times
+	awk 'NR == 2 { end = $1 } NR == 3 { gap = $1 - end } END { print gap; exit !(NR == 4 && gap > -0.01 && gap < 2) }' times >gap ||
+		fail "between the files: $(cat gap) s, of $(tr '\n' ' ' <times)"
+	run "$EBPROF" record -a --ring other --take-over --duration 0.2
+	want_status 0 "nobody is there"
+	run "$EBPROF" record -a --take-over --duration 0.1
+	want_status 125 "no ring"
+}
+
 run_tests 2
