@@ -46,7 +46,7 @@ static void put_ended(unsigned minutes_ago)
 
 static struct err *open_file_ring(uint64_t keep_bytes, uint64_t keep_ns)
 {
-	struct session_ring options = {"ring", keep_bytes, keep_ns};
+	struct session_ring options = {"ring", keep_bytes, keep_ns, false};
 	struct caller owner = {0};
 	return file_ring_open(&options, &owner, &file_ring);
 }
