@@ -358,9 +358,9 @@ test_ring_is_taken_over() {
 		want_exact "$file"
 		"$EBPROF" convert --perf-script --pid $busy "$file" 2>/dev/null |
 			grep -oE '[0-9]+\.[0-9]{6}: ' | tr -d ': ' | sort -n | sed -n '1p;$p'
-	done >times
-	awk 'NR == 2 { end = $1 } NR == 3 { gap = $1 - end } END { print gap; exit !(NR == 4 && gap > -0.01 && gap < 2) }' times >gap ||
-		fail "between the files: $(cat gap) s, of $(tr '\n' ' ' <times)"
+	done >moments
+	awk 'NR == 2 { end = $1 } NR == 3 { gap = $1 - end } END { print gap; exit !(NR == 4 && gap > -0.01 && gap < 2) }' moments >gap ||
+		fail "between the files: $(cat gap) s, of $(tr '\n' ' ' <moments)"
 	run "$EBPROF" record -a --ring other --take-over --duration 0.2
 	want_status 0 "nobody is there"
 	run "$EBPROF" record -a --take-over --duration 0.1

@@ -8,6 +8,7 @@
 
 #include "format/merge/merge.h"
 #include "report/compare/diff_tree.h"
+#include "report/model/label_sets.h"
 #include "tests/unit/diff_pair.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -460,6 +461,53 @@ TEST(system_calls_are_kept)
 	CHECK_INT(weights[0], 0);
 	CHECK_INT(weights[1], 4);
 	CHECK_INT(weights[2], 2);
+	profile_destroy(slim);
+	profile_destroy(profile);
+	bytes_buf_deinit(&bytes);
+}
+
+/* What a service is called stays, slim_labels has which keys; what each request is called goes. */
+TEST(labels_of_services_are_kept)
+{
+	static const char *const services[] = {"cart", "shop"};
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x10, "main"));
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t pid = 10 + i;
+		uint32_t thread =
+			fixture_thread(&fixture, fixture_process(&fixture, pid, 0), pid, "app");
+		struct layout_label trace = {.key = fixture_string(&fixture, "trace_id"),
+			.value = fixture_string(&fixture, i % 2 ? "1" : "2")};
+		struct layout_label service = {.rest = writer_label(fixture.writer, &trace),
+			.key = fixture_string(&fixture, "service_name"),
+			.value = fixture_string(&fixture, services[i / 2])};
+		uint32_t sets[] = {0, writer_label(fixture.writer, &service)};
+		for (size_t k = 0; k < 2; k++)
+			writer_sample(fixture.writer, &(struct layout_sample){
+							      .time_ns = fixture.time_ns += 1000000,
+							      .event = fixture.event,
+							      .thread = thread,
+							      .user_stack = stack,
+							      .weight = 1,
+							      .labels = sets[k],
+						      });
+	}
+	struct profile *profile = fixture_profile(&fixture);
+	struct bytes_buf bytes = {0};
+	slim_of(profile, 0, &bytes);
+	struct profile *slim = load_bytes(&bytes);
+	uint64_t counts[2] = {0};
+	CHECK_INT(slim->threads.len, 3); /* one of each service, and none */
+	CHECK_INT(slim->samples.len, 8);
+	vec_each(&slim->samples, sample) {
+		CHECK(!label_sets_find(slim, sample->labels, "trace_id"));
+		uint32_t label = label_sets_find(slim, sample->labels, "service_name");
+		counts[label && label_has_value(slim, label, "shop")]++;
+	}
+	CHECK_INT(counts[0], 4);
+	CHECK_INT(counts[1], 4);
 	profile_destroy(slim);
 	profile_destroy(profile);
 	bytes_buf_deinit(&bytes);

@@ -13,9 +13,12 @@ struct output {
 	const struct slim_places *places;
 	struct writer *writer;
 	struct err *err;
-	uint32_t *objects;   /* of the profile -> id; 0: nothing refers to it */
-	uint32_t *events;    /* of the profile -> id */
-	uint32_t *frames;    /* place -> id */
+	uint32_t *objects;  /* of the profile -> id; 0: nothing refers to it */
+	uint32_t *events;   /* of the profile -> id */
+	uint32_t *frames;   /* place -> id */
+	uint32_t *labels;   /* task -> id of its set */
+	struct strtab sets; /* what slim_labels_put() says of each; 0: of none */
+	VEC(uint32_t) set_ids;
 	VEC(uint32_t) order; /* the places that are written, by their ids */
 };
 
@@ -134,6 +137,28 @@ static uint32_t slim_file_put_process(struct output *output, uint32_t process)
 	return writer_process(output->writer, &out);
 }
 
+/* Equal ones once. */
+static uint32_t slim_file_put_labels(struct output *output, uint32_t set)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	slim_labels_put(output->profile, set, &text);
+	uint32_t number = strtab_intern(&output->sets, str_text(&text), text.len);
+	if (number < output->set_ids.len)
+		return output->set_ids.data[number];
+	uint32_t id = 0;
+	for (const char *key = str_text(&text), *end = key + text.len; key < end;) {
+		const char *value = key + strlen(key) + 1;
+		id = writer_label(
+			output->writer, &(struct layout_label){.rest = id,
+						.key = slim_file_put_text(output, key),
+						.kind = LAYOUT_LABEL_TEXT,
+						.value = slim_file_put_text(output, value)});
+		key = value + strlen(value) + 1;
+	}
+	vec_push(&output->set_ids, id);
+	return id;
+}
+
 /* A task's thread has the task's index plus 1 as its id. */
 static void slim_file_put_tasks(struct output *output)
 {
@@ -150,6 +175,7 @@ static void slim_file_put_tasks(struct output *output)
 			.comm = slim_file_put_text(output, thread->comm),
 		};
 		writer_thread(output->writer, &out);
+		output->labels[i] = slim_file_put_labels(output, task->labels);
 		slim_file_flush_some(output);
 	}
 }
@@ -241,6 +267,7 @@ static void slim_file_put_group(
 			.user_stack = group->user,
 			.kernel_stack = group->kernel,
 			.syscall = group->syscall,
+			.labels = output->labels[group->thread],
 			.weight = group->weight / group->samples +
 				  (i < group->weight % group->samples),
 		};
@@ -363,12 +390,18 @@ struct err *slim_file_write(const struct slim_file *file, struct writer_sink sin
 		.objects = mem_zalloc_array(profile->objects.len, sizeof(uint32_t)),
 		.events = mem_zalloc_array(profile->events.len, sizeof(uint32_t)),
 		.frames = mem_zalloc_array(places->list.len, sizeof(uint32_t)),
+		.labels = mem_zalloc_array(file->tasks->list.len + 1, sizeof(uint32_t)),
 	};
+	strtab_intern(&output.sets, "", 0);
+	vec_push(&output.set_ids, 0);
 	struct err *err = slim_file_put_all(&output);
 	writer_destroy(output.writer);
 	mem_free(output.objects);
 	mem_free(output.events);
 	mem_free(output.frames);
+	mem_free(output.labels);
+	strtab_deinit(&output.sets);
+	vec_deinit(&output.set_ids);
 	vec_deinit(&output.order);
 	return err;
 }

@@ -15,6 +15,7 @@ static uint32_t slim_task_origin_of(const struct profile *profile, uint32_t thre
 struct sorting {
 	const struct profile *profile;
 	struct slim_tasks *tasks;
+	struct slim_labels labels;
 	struct strtab processes, threads; /* what tells them */
 	VEC(uint32_t) firsts;             /* task that has the process; by those of `processes` */
 };
@@ -34,6 +35,7 @@ static uint32_t slim_task_process_of(struct sorting *sorting, uint32_t thread)
 	CLEANUP(str_deinit) struct str key = {0};
 	str_write(&key, &it->info.origin, sizeof(it->info.origin));
 	str_write(&key, &it->info.exe, sizeof(it->info.exe));
+	slim_labels_put(profile, sorting->labels.of_processes[process], &key);
 	str_puts(&key, it->cgroup);
 	str_putc(&key, '\0');
 	uint32_t id = slim_task_put_text(&sorting->processes, &key, it->container);
@@ -50,7 +52,10 @@ static uint32_t slim_task_add_task(struct sorting *sorting, uint32_t thread)
 	const char *comm = sorting->profile->threads.data[thread].comm;
 	uint32_t id = slim_task_put_text(&sorting->threads, &key, comm);
 	if (id == sorting->tasks->list.len)
-		vec_push(&sorting->tasks->list, (struct slim_task){thread, process});
+		vec_push(&sorting->tasks->list,
+			(struct slim_task){thread, process,
+				sorting->labels.of_processes[sorting->profile->threads.data[thread]
+								     .process]});
 	return id;
 }
 
@@ -73,6 +78,7 @@ void slim_tasks_init(struct slim_tasks *tasks, const struct profile *profile)
 		.of_origins = mem_zalloc_array(profile->origins.len, sizeof(uint32_t)),
 	};
 	struct sorting sorting = {.profile = profile, .tasks = tasks};
+	slim_labels_init(&sorting.labels, profile);
 	uint8_t *are_known = mem_zalloc_array(profile->threads.len, 1);
 	vec_each(&profile->samples, sample) {
 		uint32_t thread = sample->thread;
@@ -82,6 +88,7 @@ void slim_tasks_init(struct slim_tasks *tasks, const struct profile *profile)
 		note_run(tasks, slim_task_origin_of(profile, thread), sample->time_ns);
 	}
 	mem_free(are_known);
+	slim_labels_deinit(&sorting.labels);
 	strtab_deinit(&sorting.processes);
 	strtab_deinit(&sorting.threads);
 	vec_deinit(&sorting.firsts);

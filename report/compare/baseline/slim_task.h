@@ -1,14 +1,16 @@
-/* Whose samples they are: of all threads of a run that have one name and run one program, one is
- * kept. */
+/* Whose samples they are: of all threads of a run that have one name and run one program, in one
+ * container and service, one is kept. */
 #ifndef EBPROF_SLIM_TASK_H
 #define EBPROF_SLIM_TASK_H
 
 #include "format/base/vec.h"
+#include "report/compare/baseline/slim_labels.h"
 #include "report/model/profile.h"
 
 struct slim_task {
 	uint32_t thread;  /* of the profile: the one that was sampled first */
 	uint32_t process; /* index of the tasks whose process it shares; its own: it is new */
+	uint32_t labels;  /* a set of the profile's, see slim_labels_put() */
 };
 
 struct slim_run {
