@@ -151,14 +151,15 @@ static bool arm64_take_load(const struct arm64_access *access, const struct arm6
  *                                           and its second word has the distance
  * Source: "ELF for the Arm 64-bit Architecture (AArch64)", "Thread Local Storage".
  */
-static bool find_of_arm64(
-	const uint8_t *code, size_t len, uint64_t address, struct thread_variable *ret)
+static bool find_of_arm64(const uint8_t *code, size_t len, uint64_t address,
+	struct thread_variable *ret, size_t *behind)
 {
 	struct arm64_access access = {.has_distance = 0};
 	for (size_t at = 0; at + ARM64_INSN_BYTES <= len; at += ARM64_INSN_BYTES) {
 		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, address + at);
 		uint64_t from = 0, distance = 0, sum = 0;
 		bool of_thread = false;
+		*behind = at + ARM64_INSN_BYTES;
 		if (arm64_take_load(&access, &insn, ret))
 			return true;
 		if (insn.kind == ARM64_CALL_INDIRECT &&
@@ -188,12 +189,53 @@ static bool find_of_arm64(
 	return false;
 }
 
+/* Whether code goes on to return what is in x0, and no more. */
+static bool arm64_returns_result(const uint8_t *code, size_t len)
+{
+	for (size_t at = 0; at + ARM64_INSN_BYTES <= len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, at);
+		if (insn.kind == ARM64_RETURN)
+			return true;
+		if (insn.kind != ARM64_PLAIN || insn.writes & 1)
+			return false;
+	}
+	return false;
+}
+
+/* The first function that code calls; 0: it calls none. */
+static uint64_t arm64_first_call(const uint8_t *code, size_t len, uint64_t address)
+{
+	for (size_t at = 0; at + ARM64_INSN_BYTES <= len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, address + at);
+		if (insn.kind == ARM64_CALL)
+			return insn.value;
+	}
+	return 0;
+}
+
+/* Of code that has the variable from another function, which returns it: Ruby since 3.3. */
+static bool find_called_of_arm64(struct elf_file *elf, const uint8_t *from, size_t from_len,
+	uint64_t address, struct thread_variable *ret)
+{
+	uint8_t code[LOOK_AT_BYTES];
+	uint64_t called = arm64_first_call(from, from_len, address);
+	size_t behind;
+	struct thread_variable found;
+	if (!called || !runtime_file_read(elf, called, code, sizeof(code)) ||
+		!find_of_arm64(code, sizeof(code), called, &found, &behind) ||
+		!arm64_returns_result(code + behind, sizeof(code) - behind))
+		return false;
+	*ret = found;
+	return true;
+}
+
 /* ---- both ---- */
 
 bool thread_variable_of_code(uint16_t elf_machine, const uint8_t *code, size_t len,
 	uint64_t address, struct thread_variable *ret)
 {
-	return elf_machine == EM_AARCH64 ? find_of_arm64(code, len, address, ret)
+	size_t behind;
+	return elf_machine == EM_AARCH64 ? find_of_arm64(code, len, address, ret, &behind)
 					 : find_of_x86_64(code, len, address, ret);
 }
 
@@ -204,5 +246,8 @@ bool thread_variable_find(
 	size_t len = function->size < LOOK_AT_BYTES ? function->size : LOOK_AT_BYTES;
 	if (!function->address || !runtime_file_read(elf, function->address, code, sizeof(code)))
 		return false;
-	return thread_variable_of_code(elf_file_machine(elf), code, len, function->address, ret);
+	uint16_t machine = elf_file_machine(elf);
+	return thread_variable_of_code(machine, code, len, function->address, ret) ||
+	       (machine == EM_AARCH64 &&
+		       find_called_of_arm64(elf, code, len, function->address, ret));
 }
