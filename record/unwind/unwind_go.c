@@ -15,7 +15,8 @@
  * On arm64 the return address is at the stack pointer, once that has moved, and x29 ahead of it:
  *   str x30,[sp,#-n]!; stur x29,[sp,#-8]; sub x29,sp,#8
  *   sub x20,sp,#n; stp x29,x30,[x20,#-8]; mov sp,x20; sub x29,sp,#8       of large frames
- * Until then it is in x30.
+ * Until then it is in x30. systemstack and asmcgocall change to the frame pointer of the stack that
+ * they call on, as well: there nothing of the machine leads back, and the stack ends.
  *
  * Some functions of the runtime write the stack pointer: to call into another
  * stack (systemstack, asmcgocall, the vDSO's clock). rbp still points into the
@@ -30,11 +31,13 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/go_pclntab.h"
+#include "format/machine/arm64_insn.h"
 #include "format/machine/machine.h"
 
 enum {
 	RBP = 6,
 	RSP = 7,
+	GOROUTINE = 28, /* the register of arm64 that has the goroutine */
 	WINDOW_BYTES = 64 << 10,
 	ALIGNMENT = 32,      /* of functions */
 	PROLOGUE_BYTES = 17, /* two instructions with 32-bit offsets, and the byte before them */
@@ -81,6 +84,7 @@ struct unwind_go {
 	bool has_moved;       /* the stack pointer, for the first time */
 	uint64_t saved;       /* the frame pointer is saved from here on; 0: it is not */
 	uint64_t established; /* ... and points there from here on */
+	bool leaves_fp;       /* of arm64: it goes on with another stack's frame pointer */
 };
 
 /* ---- roles ---- */
@@ -272,6 +276,9 @@ static struct unwind_rule rule_of_frame_of_arm64(
 		rule.fp = UNWIND_AT_SP;
 		rule.fp_offset = -FP_TO_SP;
 	}
+	if (go->role == ROLE_CROSSING && is_saved && address >= go->established && go->leaves_fp)
+		return (struct unwind_rule){
+			.cfa = UNWIND_CFA_UNSUPPORTED, .ra = UNWIND_UNSUPPORTED};
 	if (go->role == ROLE_CROSSING && is_saved && address >= go->established) {
 		rule.cfa_register = UNWIND_ARM64_FP;
 		rule.cfa_offset = delta + FP_TO_SP;
@@ -383,6 +390,24 @@ static uint64_t put_sigreturn(struct unwind_go *go)
 	return put_whole(go, &rule);
 }
 
+/* ldr x29,[x28,#n]: from the goroutine that the other stack is of. */
+static bool loads_frame_pointer(struct unwind_go *go)
+{
+	enum {
+		LOOK_AT_BYTES = 256,
+	};
+	uint64_t len = go->function.end - go->function.start;
+	if (len > LOOK_AT_BYTES)
+		len = LOOK_AT_BYTES;
+	const uint8_t *code = unwind_go_code_at(go, go->function.start, len);
+	for (size_t at = 0; code && at < len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, 0);
+		if (insn.kind == ARM64_LOAD && insn.reg == ARM64_FP && insn.base == GOROUTINE)
+			return true;
+	}
+	return false;
+}
+
 static bool has_frame(struct unwind_go *go)
 {
 	unwind_go_on_rule *on_rule = go->on_rule;
@@ -420,6 +445,7 @@ uint64_t unwind_go_run(
 	go->role = role_of(go, &go->function);
 	go->has_moved = false;
 	go->saved = go->established = 0;
+	go->leaves_fp = go->is_arm64 && go->role == ROLE_CROSSING && loads_frame_pointer(go);
 	if (go->role == ROLE_OUTERMOST)
 		return put_outermost(go);
 	if (go->role == ROLE_SIGRETURN)
