@@ -44,10 +44,11 @@ enum {
 	X(0, regs[0]) \
 	X(1, regs[1]) \
 	X(19, regs[19]) \
+	X(28, regs[28]) \
 	X(29, regs[29]) \
 	X(30, regs[30]) \
 	X(31, sp)
-#define ALL_REGISTERS_KNOWN 0xe0080003ULL
+#define ALL_REGISTERS_KNOWN 0xf0080003ULL
 #endif
 
 /* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */

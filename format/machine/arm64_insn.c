@@ -104,7 +104,8 @@ static bool decode_memory(uint32_t insn, struct arm64_insn *ret)
 	ret->base = number_of(insn, 5);
 	ret->reg = general(insn, 0);
 	ret->bytes = (uint8_t)(1U << size);
-	if ((insn & 0x3f000000) == 0x39000000 && operation < 2) { /* ldr, str: by a number */
+	is_load |= operation >= 2 && size < 3;                                 /* with a sign */
+	if ((insn & 0x3f000000) == 0x39000000 && (operation < 2 || is_load)) { /* by a number */
 		ret->kind = is_load ? ARM64_LOAD : ARM64_STORE;
 		ret->value = (uint64_t)(insn >> 10 & 0xfff) << size;
 	} else if ((insn & 0x3f200c00) == 0x38000000 && operation < 2) { /* ldur, stur */

@@ -169,11 +169,27 @@ static __always_inline void put_go_map(struct label_record *record, __u64 addres
 	record->flags |= EVENT_LABELS_CUT;
 }
 
+/* What the thread keeps of its goroutine; walks leave that register as it was. */
+static __always_inline bool find_g(const struct go_row *row, __u64 *ret)
+{
+#if defined(__TARGET_ARCH_arm64)
+	enum {
+		GOROUTINE = 28,
+	};
+	struct scratch *scratch = get_scratch();
+	if (!row->tls) {
+		*ret = scratch ? scratch->walk.regs.reg[GOROUTINE] : 0;
+		return true;
+	}
+#endif
+	return read_word(thread_pointer() + row->tls, ret);
+}
+
 /* The goroutine that the thread runs. 0: none, or it is just being switched. */
 static __always_inline __u64 go_current(struct label_record *record, const struct go_row *row)
 {
 	__u64 g = 0, m = 0, current = 0, m_of_current = 0;
-	if (!read_word(thread_pointer() + row->tls, &g) || !g)
+	if (!find_g(row, &g) || !g)
 		return 0; /* a thread that Go does not know, or not yet */
 	if (!read_word(g + row->m, &m))
 		record->flags |= EVENT_LABELS_UNREAD;

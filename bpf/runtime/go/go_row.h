@@ -13,7 +13,7 @@ enum go_labels {
 /* Offsets, found in the program's own code. */
 struct go_row {
 	unsigned int is_known; /* how to come to a thread's goroutine; else the rest is 0 */
-	int tls;               /* of the thread's g, from its pointer */
+	int tls; /* of the thread's g, from its pointer; 0: it is in a register, x28 */
 	unsigned short m, curg, goid, labels, creator; /* in g, m, g, g, g; creator: 0: unknown */
 	unsigned short layout;                         /* enum go_labels */
 } __attribute__((may_alias));

@@ -12,6 +12,7 @@
 #include "format/elf/go_pclntab.h"
 #include "record/runtime/go/go_offsets.h"
 #include "record/runtime/runtime.h"
+#include "record/runtime/thread_variable.h"
 
 enum function {
 	SYSTEMSTACK,
@@ -20,6 +21,7 @@ enum function {
 	SET_LABELS,
 	WITH_LABELS,
 	MERGE_LABELS, /* sets of labels are slices */
+	LOAD_G,       /* of arm64: from the thread's variable, where there is C code */
 	FUNCTIONS
 };
 
@@ -30,6 +32,7 @@ static const char *const names[FUNCTIONS] = {
 	[SET_LABELS] = "runtime/pprof.runtime_setProfLabel",
 	[WITH_LABELS] = "runtime/pprof.WithLabels",
 	[MERGE_LABELS] = "runtime/pprof.mergeLabelSets",
+	[LOAD_G] = "runtime.load_g",
 };
 
 struct found {
@@ -70,7 +73,31 @@ static struct go_code go_read_code(
 		len = MAX_CODE_BYTES;
 	if (!function->end || !runtime_file_read(elf, function->start, room, len))
 		return (struct go_code){0};
-	return (struct go_code){room, len};
+	return (struct go_code){room, len, function->start, elf_file_machine(elf)};
+}
+
+/*
+ * Where arm64 has the goroutine of a thread: in x28, but for programs with C code, which uses that
+ * register, in a variable, too. Which of both it is says a byte that load_g() begins with, and that
+ * has a value in the file if it is set.
+ */
+static bool go_find_thread_of_arm64(
+	struct elf_file *elf, const struct found *found, uint8_t room[MAX_CODE_BYTES], int32_t *tls)
+{
+	struct go_code code = go_read_code(elf, &found->functions[LOAD_G], room);
+	struct thread_variable variable;
+	uint64_t flag = go_address_of_cgo(&code);
+	uint8_t has_c = 0;
+	*tls = 0;
+	if (!flag)
+		return false;
+	if (!runtime_file_read(elf, flag, &has_c, 1) || !has_c)
+		return true;
+	bool is_found = thread_variable_of_code(
+				EM_AARCH64, code.bytes, code.len, code.address, &variable) &&
+			variable.kind == THREAD_VARIABLE_AT && variable.place <= INT32_MAX;
+	*tls = is_found ? (int32_t)variable.place : 0;
+	return *tls;
 }
 
 static enum go_labels go_layout_of(const struct found *found)
@@ -87,7 +114,9 @@ static void go_read_offsets(struct elf_file *elf, const struct found *found, str
 	CLEANUP_FREE uint8_t *room = mem_alloc(MAX_CODE_BYTES);
 	struct go_code code = go_read_code(elf, &found->functions[SYSTEMSTACK], room);
 	struct go_row known = {.is_known = true};
-	if (!go_offsets_of_thread(&code, &known.tls, &known.m, &known.curg))
+	bool is_arm64 = elf_file_machine(elf) == EM_AARCH64;
+	if (!go_offsets_of_thread(&code, &known.tls, &known.m, &known.curg) ||
+		(is_arm64 && !go_find_thread_of_arm64(elf, found, room, &known.tls)))
 		return;
 	code = go_read_code(elf, &found->functions[CASGSTATUS], room);
 	known.goid = go_offset_of_goid(&code);
@@ -110,7 +139,8 @@ static struct err *go_detect(struct elf_file *elf, struct runtime_file *file, bo
 {
 	struct go_pclntab *table = NULL;
 	struct found found;
-	if (elf_file_machine(elf) != EM_X86_64 || !go_pclntab_is_in(elf))
+	uint16_t machine = elf_file_machine(elf);
+	if ((machine != EM_X86_64 && machine != EM_AARCH64) || !go_pclntab_is_in(elf))
 		return NULL;
 	try(go_pclntab_open(elf, &table));
 	if (!table)
@@ -133,12 +163,12 @@ static bool go_is_sound(const struct runtime_row *it)
 	static const struct go_row none;
 	if (!row->is_known)
 		return memcmp(row, &none, sizeof(none)) == 0;
-	return row->is_known == 1 && row->tls < 0 && row->goid && row->layout <= GO_LABELS_SLICE &&
+	return row->is_known == 1 && row->m && row->goid && row->layout <= GO_LABELS_SLICE &&
 	       !row->labels == !row->layout;
 }
 
 const struct runtime go_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "go",
 	.has_no_frames = true,
 	.detect = go_detect,

@@ -1,20 +1,26 @@
 /*
  * Sources: runtime/asm_amd64.s (systemstack), runtime/proc.go (casgstatus, newproc1),
  * runtime/runtime2.go (g: atomicstatus, stackLock, goid; gopc, ancestors, startpc),
- * runtime/proflabel.go of Go 1.15, 1.19, 1.24, 1.26 and 1.27; what their compilers make of them.
+ * runtime/proflabel.go, runtime/{asm,tls}_arm64.s of Go 1.15, 1.19, 1.24, 1.26 and 1.27; what their
+ * compilers make of them.
  */
 #include "record/runtime/go/go_offsets.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
+#include "format/machine/arm64_insn.h"
 #include "format/machine/x86_64_insn.h"
 
 enum {
 	FIELDS_FROM = 0x80, /* those that are sought lie behind what the scheduler saves */
 	FIELDS_TO = 0x300,
+	STATUS_TO_GOID = 8, /* behind the status are a word of 4 bytes, and goid */
 	FIELD_WORDS = (FIELDS_TO - FIELDS_FROM) / 8,
 };
+
+/* ---- x86-64 ---- */
 
 static int32_t number_at(const uint8_t *bytes)
 {
@@ -49,7 +55,7 @@ static size_t match_thread_load(const uint8_t *at, size_t left, uint8_t *by, int
  * On its way back it goes from the g of the system's stack by its m to m.curg, which becomes the
  * thread's: three loads, each from what the one before has loaded. The last ones of all count.
  */
-bool go_offsets_of_thread(const struct go_code *code, int32_t *tls, uint16_t *m, uint16_t *curg)
+static bool thread_of_x86_64(const struct go_code *code, int32_t *tls, uint16_t *m, uint16_t *curg)
 {
 	int64_t constants[X86_64_NO_REGISTER] = {0};
 	uint8_t of_m = X86_64_NO_REGISTER; /* the register that has the m */
@@ -70,12 +76,11 @@ bool go_offsets_of_thread(const struct go_code *code, int32_t *tls, uint16_t *m,
 			break;
 		if (insn.kind == X86_64_CONSTANT && insn.reg < X86_64_NO_REGISTER)
 			constants[insn.reg] = insn.value;
-		bool is_field =
-			insn.kind == X86_64_LOAD && insn.value > 0 && insn.value < FIELDS_TO;
-		if (is_field && is_g && of_m == X86_64_NO_REGISTER) {
+		bool loads = insn.kind == X86_64_LOAD && insn.value > 0 && insn.value < FIELDS_TO;
+		if (loads && is_g && of_m == X86_64_NO_REGISTER) {
 			*m = (uint16_t)insn.value;
 			of_m = insn.reg;
-		} else if (is_field && insn.base == of_m && insn.value >= FIELDS_FROM) {
+		} else if (loads && insn.base == of_m && insn.value >= FIELDS_FROM) {
 			*curg = (uint16_t)insn.value;
 			is_found = true;
 		}
@@ -84,10 +89,9 @@ bool go_offsets_of_thread(const struct go_code *code, int32_t *tls, uint16_t *m,
 }
 
 /* lock cmpxchg %reg32,disp32(%reg): of the status; behind it are a word of 4 bytes, and goid. */
-uint16_t go_offset_of_goid(const struct go_code *code)
+static uint16_t goid_of_x86_64(const struct go_code *code)
 {
 	enum {
-		STATUS_TO_GOID = 8,
 		LENGTH = 8,
 	};
 	for (size_t at = 0; at + LENGTH <= code->len; at++) {
@@ -105,20 +109,120 @@ uint16_t go_offset_of_goid(const struct go_code *code)
 	return 0;
 }
 
-/* Which of the words of a structure are stored to, by whichever register it goes. */
-static void find_stores(const struct go_code *code, bool stores[FIELD_WORDS])
+static bool is_field(int64_t offset)
+{
+	return offset >= FIELDS_FROM && offset < FIELDS_TO && offset % 8 == 0;
+}
+
+static void stores_of_x86_64(const struct go_code *code, bool stores[FIELD_WORDS])
 {
 	struct x86_64_insn insn;
-	memset(stores, 0, FIELD_WORDS * sizeof(*stores));
 	for (size_t at = 0; at < code->len; at += insn.len) {
 		if (!x86_64_insn_decode(code->bytes + at, code->len - at, &insn))
 			return;
-		bool is_field = insn.kind == X86_64_STORE && insn.base != X86_64_SP &&
-				insn.value >= FIELDS_FROM && insn.value < FIELDS_TO &&
-				insn.value % 8 == 0;
-		if (is_field)
+		if (insn.kind == X86_64_STORE && insn.base != X86_64_SP && is_field(insn.value))
 			stores[(insn.value - FIELDS_FROM) / 8] = true;
 	}
+}
+
+/* ---- arm64 ---- */
+
+enum {
+	GOROUTINE = 28, /* the register that has it */
+};
+
+static struct arm64_insn arm64_at(const struct go_code *code, size_t at)
+{
+	return arm64_insn_decode(code->bytes + at, code->len - at, code->address + at);
+}
+
+/* ldr xM,[x28,#m]; ldr x28,[xM,#curg]. */
+static bool thread_of_arm64(const struct go_code *code, uint16_t *m, uint16_t *curg)
+{
+	uint8_t of_m = ARM64_NO_REGISTER;
+	for (size_t at = 0; at < code->len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_at(code, at);
+		bool loads = insn.kind == ARM64_LOAD && insn.bytes == 8 && insn.value < FIELDS_TO;
+		if (loads && insn.base == GOROUTINE && insn.reg != ARM64_FP) {
+			*m = (uint16_t)insn.value;
+			of_m = insn.reg;
+		} else if (loads && insn.base == of_m && insn.reg == GOROUTINE) {
+			*curg = (uint16_t)insn.value;
+			return true;
+		} else if (of_m < ARM64_NO_REGISTER && insn.writes >> of_m & 1) {
+			of_m = ARM64_NO_REGISTER;
+		}
+	}
+	return false;
+}
+
+/* add xN,xG,#status; ldaxr wV,[xN], or casal wV,wV,[xN]. */
+static uint16_t goid_of_arm64(const struct go_code *code)
+{
+	uint64_t sums[ARM64_SP] = {0};
+	for (size_t at = 0; at + ARM64_INSN_BYTES <= code->len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_at(code, at);
+		uint32_t word = (uint32_t)number_at(code->bytes + at);
+		bool is_exclusive =
+			(word & 0xfffffc00) == 0x885ffc00 || (word & 0xffe0fc00) == 0x88e0fc00;
+		unsigned base = word >> 5 & 31;
+		if (is_exclusive && base < ARM64_SP && is_field((int64_t)sums[base]))
+			return (uint16_t)(sums[base] + STATUS_TO_GOID);
+		for (unsigned i = 0; i < ARM64_SP; i++)
+			if (insn.writes >> i & 1)
+				sums[i] = 0;
+		if (insn.kind == ARM64_SUM && insn.reg < ARM64_SP)
+			sums[insn.reg] = insn.value;
+	}
+	return 0;
+}
+
+static void stores_of_arm64(const struct go_code *code, bool stores[FIELD_WORDS])
+{
+	for (size_t at = 0; at < code->len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_at(code, at);
+		if (insn.kind == ARM64_STORE && insn.bytes == 8 && insn.base != ARM64_SP &&
+			is_field((int64_t)insn.value))
+			stores[(insn.value - FIELDS_FROM) / 8] = true;
+	}
+}
+
+/* The first byte that is loaded from an address that is known. */
+uint64_t go_address_of_cgo(const struct go_code *code)
+{
+	struct arm64_values values = {.known = 0};
+	for (size_t at = 0; at < code->len; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_at(code, at);
+		uint64_t address = code->address;
+		bool of_thread, is_byte = insn.kind == ARM64_LOAD && insn.bytes == 1;
+		if (is_byte && arm64_values_address(&values, &insn, &address, &of_thread))
+			return address;
+		arm64_values_run(&values, &insn);
+	}
+	return 0;
+}
+
+/* ---- both ---- */
+
+bool go_offsets_of_thread(const struct go_code *code, int32_t *tls, uint16_t *m, uint16_t *curg)
+{
+	return code->machine == EM_AARCH64 ? thread_of_arm64(code, m, curg)
+					   : thread_of_x86_64(code, tls, m, curg);
+}
+
+uint16_t go_offset_of_goid(const struct go_code *code)
+{
+	return code->machine == EM_AARCH64 ? goid_of_arm64(code) : goid_of_x86_64(code);
+}
+
+/* Which of the words of a structure are stored to, by whichever register it goes. */
+static void find_stores(const struct go_code *code, bool stores[FIELD_WORDS])
+{
+	memset(stores, 0, FIELD_WORDS * sizeof(*stores));
+	if (code->machine == EM_AARCH64)
+		stores_of_arm64(code, stores);
+	else
+		stores_of_x86_64(code, stores);
 }
 
 /* gopc, ancestors and startpc follow each other; what is filled in like that behind them is not of

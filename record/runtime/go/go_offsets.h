@@ -13,9 +13,14 @@
 struct go_code { /* of a function; no bytes: there is none */
 	const uint8_t *bytes;
 	size_t len;
+	uint64_t address; /* a virtual one */
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
 };
 
-/* runtime.systemstack: the thread's g, g.m and m.curg. False: it does not say all of them. */
+/*
+ * runtime.systemstack: the thread's g, g.m and m.curg. False: it does not say all of them. Of arm64
+ * *tls is left as it is.
+ */
 bool go_offsets_of_thread(const struct go_code *code, int32_t *tls, uint16_t *m, uint16_t *curg);
 /* g.goid, by runtime.casgstatus, which changes g.atomicstatus; 0: it does not say it. */
 uint16_t go_offset_of_goid(const struct go_code *code);
@@ -23,5 +28,8 @@ uint16_t go_offset_of_goid(const struct go_code *code);
 uint16_t go_offset_of_creator(const struct go_code *code);
 /* g.labels, by runtime/pprof.runtime_setProfLabel; 0: it does not say it. */
 uint16_t go_offset_of_labels(const struct go_code *code);
+/* runtime.load_g of arm64: the virtual address of the byte that says whether the program has C
+ * code; 0: it does not say it. */
+uint64_t go_address_of_cgo(const struct go_code *code);
 
 #endif
