@@ -187,11 +187,19 @@ libraries_of() { # PROGRAM
 	fi
 }
 
-# Interpreters of Debian 12, below a folder for chroot, with what they need and no more.
-add_languages() { # ROOT
-	local from=$cache/languages to=$1/languages
-	debian_root "$from" bookworm libc6 python3-minimal ruby perl-base php-cli lua5.4 ||
-		die "no interpreters of Debian 12 for $DEBIAN_ARCH"
+# The suite whose interpreters go with a kernel: Debian 11's cannot be had for every machine.
+languages_of() { # VERSION
+	local suite
+	suite=$(suite_of "$1") || suite=bookworm
+	[[ $suite != bullseye ]] || suite=bookworm
+	echo "$suite"
+}
+
+# Interpreters of a suite, below a folder for chroot, with what they need and no more.
+add_languages() { # ROOT SUITE
+	local from=$cache/languages-$2 to=$1/languages
+	debian_root "$from" "$2" libc6 python3-minimal ruby perl-base php-cli lua5.4 ||
+		die "no interpreters of $2 for $DEBIAN_ARCH"
 	mkdir -p "$to/usr"
 	(cd "$from/usr" && tar -c --exclude={share,sbin,games,'gconv','engines-3','perl/5*','debug'} .) | tar -x -C "$to/usr"
 	mkdir -p "$to"/{proc,dev,tmp}
@@ -199,8 +207,10 @@ add_languages() { # ROOT
 	cp -r "$here/chains" "$to/"
 }
 
-make_initramfs() {
+make_initramfs() { # SUITE
 	local root=$work/root busybox library libraries=
+	[[ ! -e $work/initramfs-$1 ]] || return 0
+	rm -rf "$root"
 	# Of Debian 13: its code signs return addresses.
 	if [[ ! $is_native ]]; then
 		libraries=$cache/trixie
@@ -218,8 +228,8 @@ make_initramfs() {
 		mkdir -p "$root$(dirname "$library")"
 		cp -L "$libraries$library" "$root$library"
 	done
-	add_languages "$root"
-	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs"
+	add_languages "$root" "$1"
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
 # Emulated on purpose: where /dev/kvm exists it may still hang, and then this would, too.
@@ -228,7 +238,7 @@ boot() { # IMAGE VERSION
 	# Without large addresses those of 52 bits, for which the kernel is made, become 47.
 	[[ $2 != *-16k ]] || machine[-1]+=,lpa2=off
 	run_limited nice "${machine[@]}" -accel tcg,thread=multi -smp 2 -m 2048 \
-		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs" \
+		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs-$(languages_of "$2")" \
 		-append "console=$console quiet panic=-1 $arguments"
 }
 
@@ -513,6 +523,9 @@ judge_languages() { # KERNEL LOG
 			not_ok "$kernel: $language: $exact of $all samples of the whole chain: $(part "$log" "folded chain $language" |
 				grep inner | head -n 1)"; fi
 	done
+	grep -q '^@@@ labels go' "$log" || return 0
+	if part "$log" "labels go" | awk '$NF == "chained" { share = $1 } END { exit share + 0 < 90 }'; then ok; else
+		not_ok "$kernel: labels of goroutines: $(part "$log" "labels go" | grep -v '^#' | head -n 3)"; fi
 }
 
 judge() { # VERSION LOG
@@ -556,6 +569,7 @@ run_one() { # VERSION
 		run_limited "$here/steps.sh" "$PROGRAMS" "$work/running" >"$log"
 	else
 		find_image "$version" || { not_ok "$version: $why"; return; }
+		make_initramfs "$(languages_of "$version")"
 		boot "$image" "$version" >"$log"
 		sed -i -E $'s/\r$//; s/\e(\\[[0-9;?]*[a-zA-Z]|c)//g' "$log" # the firmware's colours
 	fi
@@ -565,7 +579,6 @@ run_one() { # VERSION
 command -v jq >/dev/null || die "needs jq"
 if [[ ${versions[*]} != running ]]; then
 	command -v "${qemu[0]}" >/dev/null || die "needs ${qemu[0]}"
-	make_initramfs
 fi
 for version in "${versions[@]}"; do
 	run_one "$version"

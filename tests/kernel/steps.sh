@@ -112,15 +112,20 @@ chain() { # NAME COMMAND...
 	section "folded chain $name" "$ebprof" convert --folded -i "$work/$name.data" -o -
 	section "info chain $name" "$ebprof" info --json -i "$work/$name.data"
 }
-script_chain() { # NAME INTERPRETER FILE
-	[ ! -x "/languages$2" ] || chain "$1" chroot /languages "$2" "/chains/$3"
+script_chain() { # NAME PATTERN FILE
+	for interpreter in /languages/usr/bin/$2; do
+		[ ! -x "$interpreter" ] || chain "$1" chroot /languages "${interpreter#/languages}" "/chains/$3"
+	done
 }
-script_chain python /usr/bin/python3.11 chain.py
-script_chain ruby /usr/bin/ruby3.1 chain.rb
-script_chain perl /usr/bin/perl chain.pl
-script_chain php /usr/bin/php8.2 chain.php
-script_chain lua /usr/bin/lua5.4 chain.lua
-[ ! -x "$programs/chain_go" ] || chain go "$programs/chain_go"
+script_chain python 'python3.[0-9][0-9]' chain.py
+script_chain ruby 'ruby3.[0-9]' chain.rb
+script_chain perl perl chain.pl
+script_chain php 'php8.[0-9]' chain.php
+script_chain lua lua5.4 chain.lua
+if [ -x "$programs/chain_go" ]; then
+	chain go "$programs/chain_go"
+	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"
+fi
 # Before 5.11 BPF memory is locked memory.
 little=65536 enough=67108864
 section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'

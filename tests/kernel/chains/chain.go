@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"time"
 )
@@ -28,5 +30,6 @@ func outer(until time.Time) int {
 
 func main() {
 	seconds, _ := strconv.ParseFloat(os.Args[1], 64)
-	outer(time.Now().Add(time.Duration(seconds * 1e9)))
+	until := time.Now().Add(time.Duration(seconds * 1e9))
+	pprof.Do(context.Background(), pprof.Labels("stage", "chained"), func(context.Context) { outer(until) })
 }
