@@ -193,6 +193,8 @@ __noinline int racket_judge_word(__u32 i)
 __noinline int racket_search_stack(__u64 sp, __u32 from);
 __noinline int racket_search_stack(__u64 sp, __u32 from)
 {
+	/* For arm64 clang 14 passes no second argument else, which the verifier refuses. */
+	asm volatile("" : "+r"(from));
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_RACKET);
 	if (!scratch)
 		return RACKET_STACK_WORDS;
