@@ -10,12 +10,6 @@ enum {
 	MAX_SHARE = 100, /* of the time that looking for names takes, between two times */
 };
 
-struct err *cgroup_filter_open(
-	struct cgroup_filter *filter, const struct cgroup_name *names, size_t nr_names)
-{
-	return nr_names ? target_cgroups_open(names, nr_names, &filter->targets) : NULL;
-}
-
 /* What the file has now; a container may stand there for each of its ports. */
 static void take_labelled(struct cgroup_filter *filter)
 {
@@ -37,11 +31,17 @@ static void take_labelled(struct cgroup_filter *filter)
 	filter->targets.nr_names = filter->ids.len;
 }
 
-struct err *cgroup_filter_open_labelled(struct cgroup_filter *filter, const struct label_file *file)
+struct err *cgroup_filter_open(struct cgroup_filter *filter, const struct session_options *options,
+	const struct label_file *file)
 {
-	filter->file = file;
-	take_labelled(filter);
-	return target_cgroups_open(filter->ids.data, filter->ids.len, &filter->targets);
+	if (options->target == SESSION_LABELLED) {
+		filter->file = file;
+		take_labelled(filter);
+		return target_cgroups_open(filter->ids.data, filter->ids.len, &filter->targets);
+	}
+	if (!options->nr_cgroups)
+		return NULL;
+	return target_cgroups_open(options->cgroups, options->nr_cgroups, &filter->targets);
 }
 
 void cgroup_filter_deinit(struct cgroup_filter *filter)

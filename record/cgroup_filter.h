@@ -13,6 +13,7 @@
 #include "record/cgroup/target_cgroups.h"
 #include "record/label/label_file.h"
 #include "record/sampler.h"
+#include "record/session_options.h"
 
 /* {0}: there is none, and the other functions do nothing. */
 struct cgroup_filter {
@@ -28,12 +29,13 @@ struct cgroup_filter {
 	VEC(uint32_t) pids;
 };
 
-/* ERR_USAGE as target_cgroups_open() has it. */
-struct err *cgroup_filter_open(struct cgroup_filter *filter, const struct cgroup_name *names,
-	size_t nr_names) ERR_MUST_CHECK;
-/* Its processes and containers, as it is read again, too. Those that do not run may later. */
-struct err *cgroup_filter_open_labelled(
-	struct cgroup_filter *filter, const struct label_file *file) ERR_MUST_CHECK;
+/*
+ * The groups that the options name, or with SESSION_LABELLED the processes and containers that the
+ * file has, as it is read again, too: those that do not run may later. ERR_USAGE as
+ * target_cgroups_open() has it.
+ */
+struct err *cgroup_filter_open(struct cgroup_filter *filter, const struct session_options *options,
+	const struct label_file *file) ERR_MUST_CHECK;
 void cgroup_filter_deinit(struct cgroup_filter *filter);
 /* Hands the groups to the BPF side. */
 struct err *cgroup_filter_begin(

@@ -297,11 +297,8 @@ static struct err *create_parts(struct session *session)
 	struct process_label_options labels = {options->label_variables,
 		options->nr_label_variables, options->label_file, options->label_sources};
 	try(process_labels_begin(&session->translate.process_labels, &labels));
-	if (options->target == SESSION_LABELLED)
-		try(cgroup_filter_open_labelled(
-			&session->cgroups, &session->translate.process_labels.file));
-	else
-		try(cgroup_filter_open(&session->cgroups, options->cgroups, options->nr_cgroups));
+	try(cgroup_filter_open(
+		&session->cgroups, options, &session->translate.process_labels.file));
 	try(watched_tasks_open(options->pids, options->nr_pids, &session->watched));
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	try(start_target(session));
@@ -603,8 +600,7 @@ static void check_child(struct session *session)
 
 static struct err *start_sampling(struct session *session)
 {
-	if (session->options.ring.folder)
-		try(file_ring_take_over(&session->ring, output_path(session->recording.output)));
+	try(file_ring_take_over(&session->ring, output_path(session->recording.output)));
 	uint64_t duration_ns = session->options.duration_ns, now_ns = clock_now_ns();
 	session->is_started = true;
 	session->account.started_ns = now_ns;
@@ -847,8 +843,7 @@ static struct err *finish(struct session *session, struct err *err)
 	err = first_error(err, session_account_read(&session->account, true));
 	struct err *write_err =
 		recording_finish(&session->recording, &session->account.counts, session->reason);
-	if (session->options.ring.folder)
-		file_ring_release(&session->ring);
+	file_ring_release(&session->ring);
 	session_account_finish(&session->account);
 	if (write_err && !err)
 		session->reason = LAYOUT_END_WRITE_ERROR;

@@ -158,7 +158,26 @@ TEST(targets_are_described)
 TEST(no_filter_does_nothing)
 {
 	struct cgroup_filter filter = {0};
-	CHECK_OK(cgroup_filter_open(&filter, NULL, 0));
+	CHECK_OK(cgroup_filter_open(&filter, &(struct session_options){0}, NULL));
 	CHECK_OK(cgroup_filter_renew(&filter, 1));
 	cgroup_filter_deinit(&filter);
+}
+
+/* A container that stands there for each of its ports is one. */
+TEST(labelled_targets_are_those_of_the_file)
+{
+	static const struct label_target labelled[] = {{.pid = 42}, {.container_id = "web"},
+		{.container_id = "web"}, {.container_id = "db"}};
+	struct label_file file = {.nr_reads = 1};
+	struct cgroup_filter filter = {0};
+	vec_append(&file.targets, labelled, 4);
+	CHECK_OK(cgroup_filter_open(
+		&filter, &(struct session_options){.target = SESSION_LABELLED}, &file));
+	CHECK_INT(filter.pids.len, 1);
+	CHECK_INT(filter.pids.data[0], 42);
+	CHECK_INT(filter.targets.nr_names, 2);
+	CHECK_STR(filter.targets.names[1].text, "db");
+	CHECK_INT(filter.targets.groups.len, 0);
+	cgroup_filter_deinit(&filter);
+	vec_deinit(&file.targets);
 }
