@@ -30,6 +30,7 @@ class Page {
 		if (profile.parts.some(({isWait}) => isWait))
 			byId("time").title = "What ran and waited; a wait is selected where it ends";
 		new Summary(profile, this.diffText, (value) => this.value(value)).show(this.functions);
+		history.replaceState({...this.state, depth: 0}, "");
 		this.search();
 		this.show();
 	}
@@ -104,7 +105,7 @@ class Page {
 		if (Object.keys(next).every((key) => next[key] === this.state[key]))
 			return;
 		this.depth++;
-		history.pushState({...next, depth: this.depth}, "");
+		history.pushState({...next, depth: this.depth}, "", this.addressOf(next));
 		this.change(next);
 	}
 
@@ -119,11 +120,17 @@ class Page {
 		this.change(next);
 	}
 
-	/* So that the address says what is shown; nothing is added to what the browser can go back to. */
-	tell() {
-		const all = {event: this.event, search: byId("search").value.trim(), ...this.state, ...this.diff || {}};
+	addressOf(state) {
+		const all = {event: this.event, search: byId("search").value.trim(), ...state, ...this.diff || {}};
 		const hash = hashOfState(all, {event: 0, search: "", ...this.usual, ...this.diff ? this.diff.usual : {}});
-		history.replaceState({...this.state, depth: this.depth}, "", location.pathname + (hash === "#" ? "" : hash));
+		return location.pathname + (hash === "#" ? "" : hash);
+	}
+
+	/* Of what is shown; nothing is added to what the browser can go back to. It bears few calls a second. */
+	tell() {
+		const address = this.addressOf(this.state);
+		if (address !== location.pathname + location.hash)
+			history.replaceState({...this.state, depth: this.depth}, "", address);
 	}
 
 	/* Where a page may not write to the clipboard by itself, what is selected can be copied. */

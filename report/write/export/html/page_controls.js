@@ -104,6 +104,7 @@ class Controls {
 		fold.setAttribute("aria-pressed", page.isFolding());
 		tracks.hidden = !page.hasTracks;
 		tracks.setAttribute("aria-pressed", page.state.tracks);
+		byId("switches").hidden = [...byId("switches").children].every(({hidden}) => hidden);
 	}
 
 	/* Each a button that takes it away. */

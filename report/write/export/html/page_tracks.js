@@ -60,6 +60,7 @@ class Tracks {
 	show(lanes, mask, shares, first, end) {
 		const {unit, sliceNs} = this.profile;
 		Object.assign(this, {lanes, mask, shares});
+		this.place.style.height = lanes.length * LANE_PX + 2 + "px"; // and its border
 		this.isTime = unit === "ns";
 		this.most = this.isTime ? sliceNs : lanes.reduce((most, {ran}) => ran.reduce((a, b) => Math.max(a, b), most), 0);
 		this.select(first, end);
