@@ -514,9 +514,9 @@ judge_languages() { # KERNEL LOG
 	local kernel=$1 log=$2 language all exact
 	for language in $(grep -oE '^@@@ record chain .*' "$log" | awk '{ print $4 }'); do
 		want_status "$kernel" "$log" "record chain $language"
-		all=$(count_stacks "$log" "chain $language" ';(main::|main[.])?inner[; ]')
+		all=$(count_stacks "$log" "chain $language" ';(main::|main[.]|Object#)?inner[; ]')
 		exact=$(count_stacks "$log" "chain $language" \
-			';(main::|main[.])?outer;(main::|main[.])?middle;(main::|main[.])?inner[; ]')
+			';(main::|main[.]|Object#)?outer;(main::|main[.]|Object#)?middle;(main::|main[.]|Object#)?inner[; ]')
 		printf '%-28s %-14s %7d %9s%%\n' "$kernel" "$language" "$all" \
 			"$(awk -v all="$all" -v exact="$exact" 'BEGIN { printf "%.1f", all ? 100 * exact / all : 0 }')" >>"$work/languages"
 		if [[ $all -ge 100 && $((exact * 100)) -ge $((all * 97)) ]]; then ok; else
@@ -524,7 +524,8 @@ judge_languages() { # KERNEL LOG
 				grep inner | head -n 1)"; fi
 	done
 	grep -q '^@@@ labels go' "$log" || return 0
-	if part "$log" "labels go" | awk '$NF == "chained" { share = $1 } END { exit share + 0 < 90 }'; then ok; else
+	all=$(count_stacks "$log" "chain go" ';main[.]inner[; ]')
+	if part "$log" "labels go" | awk -v all="$all" '$NF == "chained" { count = $3 } END { exit count < 0.97 * all }'; then ok; else
 		not_ok "$kernel: labels of goroutines: $(part "$log" "labels go" | grep -v '^#' | head -n 3)"; fi
 }
 
