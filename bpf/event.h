@@ -553,6 +553,7 @@ struct event_config {
 	unsigned int call_graph;
 	unsigned int nr_cpus;         /* CPU numbers stay below */
 	unsigned int nr_lanes;        /* up to the last one that is in use */
+	unsigned int nr_places;       /* ... and with that of sleepers, behind them */
 	unsigned int max_files;       /* numbers of files stay below, but for the recorder's own */
 	unsigned int shadow_runtimes; /* bits: whose script frames are those of shadow stacks */
 	unsigned int runtimes;        /* bits: whose script frames the programs find */
@@ -576,6 +577,12 @@ struct event_config {
 	} switches, schedules;
 	/* ... bpf_trace_run1() and bpf_trace_run2(), which run programs of raw tracepoints. */
 	struct event_function runs_one, runs_two;
+};
+
+/* How memory of processes is found in that of the machine. */
+struct page_tables {
+	unsigned long long direct_map; /* where the kernel has all memory mapped; 0: not known */
+	unsigned int first_shift;      /* of an address, for its place in the first table */
 };
 
 /*

@@ -182,6 +182,7 @@ typedef struct {
 struct mm_struct {
 	struct maple_tree mm_mt;
 	seqcount_t mm_lock_seq; /* Linux 6.12 */
+	void *pgd;              /* pgd_t * */
 	unsigned long end_code;
 	unsigned long start_stack;
 	mm_context_t context;

@@ -10,6 +10,7 @@
 #include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime/runtime_walk.bpf.h"
+#include "bpf/walked_task.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 
@@ -116,9 +117,13 @@ static __always_inline __u32 task_lane(void)
 	return config.nr_lanes - 1;
 }
 
-/* That of the walk at hand: a lane is interrupted by those before it only. */
+/* That of the walk at hand: a lane is interrupted by those before it only. Sleepers have a place
+ * behind all lanes, since any event may interrupt their walk. */
 static __always_inline struct scratch *get_scratch(void)
 {
+#ifdef WALKS_SLEEPERS
+	return scratch_of_lane(config.nr_lanes);
+#endif
 	for (__u32 lane = 0; lane + 1 < EVENT_LANES; lane++) {
 		struct scratch *scratch = scratch_of_lane(lane);
 		if (lane + 1 == config.nr_lanes || !scratch || scratch->is_busy)
@@ -174,8 +179,8 @@ static __always_inline void leave_lane(struct scratch *scratch)
  */
 static __always_inline __u64 number_of_lane(const struct scratch *scratch, __u32 nr_given)
 {
-	__u64 lane = bpf_get_smp_processor_id() * config.nr_lanes + scratch->lane;
-	return ((__u64)nr_given + 1) * config.nr_cpus * config.nr_lanes + lane;
+	__u64 place = bpf_get_smp_processor_id() * config.nr_places + scratch->lane;
+	return ((__u64)nr_given + 1) * config.nr_cpus * config.nr_places + place;
 }
 
 /* Of code of no file: the program image that has it. No file has such a number. */

@@ -62,14 +62,14 @@ struct {
 
 static __always_inline __u64 identify_thread(void)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = walked_task();
 	return mix(BPF_CORE_READ(task, start_boottime), BPF_CORE_READ(task, self_exec_id)) | 1;
 }
 
 /* NULL: it has none. */
 static __always_inline struct shadow_stack *find_shadow_stack(void)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)walked_pid_tgid();
 	struct shadow_stack *stack = bpf_map_lookup_elem(&shadow_stacks, &tid);
 	return stack && stack->owner == identify_thread() ? stack : 0;
 }

@@ -92,9 +92,9 @@ static __always_inline bool send_with_snapshot(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct event_stack *head = &scratch->user.head;
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = walked_task();
 	head->has_snapshot = true;
-	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.cpu) | 1; /* no other's */
+	head->hash = mix(mix(walk->hash, head->time_ns), scratch->sample.tid) | 1; /* no other's */
 	if (!send_new_stack(head, EVENT_MAX_USER_FRAMES))
 		return false;
 	send_snapshot(task, walk, code_space(scratch), head->hash);

@@ -343,6 +343,17 @@ static __always_inline void prefetch_frames(const struct scratch *scratch)
 	bpf_loop((count + FRAMES_A_PREFETCH - 1) / FRAMES_A_PREFETCH, prefetch_rules, 0, 0);
 }
 
+/* How the programs of a source call each other. */
+#define MAP_OF_WALKERS(name) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
+		__uint(max_entries, NEXT_PROGRAMS); \
+		__type(key, __u32); \
+		__type(value, __u32); \
+	} name##_walkers SEC(".maps");
+
+#ifndef WALKS_SLEEPERS /* which has a program of its own */
+
 static long on_frame(__u32 index, void *context)
 {
 	return unwind_frame() != 0;
@@ -381,12 +392,7 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
  * `begin` is a function of (context, whether this kernel has bpf_loop), see above.
  */
 #define SAMPLING_PROGRAMS(section, name, context_type, begin) \
-	struct { \
-		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
-		__uint(max_entries, NEXT_PROGRAMS); \
-		__type(key, __u32); \
-		__type(value, __u32); \
-	} name##_walkers SEC(".maps"); \
+	MAP_OF_WALKERS(name) \
 \
 	SEC(section) int on_##name(context_type *ctx) \
 	{ \
@@ -439,5 +445,8 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
 		end_sample(scratch, true); \
 		return 0; \
 	}
+#else
+#define SAMPLING_PROGRAMS(section, name, context_type, begin) MAP_OF_WALKERS(name)
+#endif
 
 #endif

@@ -103,7 +103,7 @@ struct {
 static __always_inline struct found_rule *found_rule_slot(__u64 place, __u32 lane)
 {
 	__u32 slot = place * 0x9e3779b97f4a7c15ULL >> (64 - FOUND_RULES_SHIFT);
-	slot += (bpf_get_smp_processor_id() * config.nr_lanes + lane) << FOUND_RULES_SHIFT;
+	slot += (bpf_get_smp_processor_id() * config.nr_places + lane) << FOUND_RULES_SHIFT;
 	return bpf_map_lookup_elem(&found_rules, &slot);
 }
 

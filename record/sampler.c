@@ -31,9 +31,9 @@ struct sampler {
 
 /* ---- loading ---- */
 
-static uint32_t max_files(uint32_t nr_cpus, uint32_t nr_lanes)
+static uint32_t max_files(uint32_t nr_cpus, uint32_t nr_places)
 {
-	uint64_t count = (uint64_t)nr_cpus * nr_lanes * EVENT_FILES_PER_CPU,
+	uint64_t count = (uint64_t)nr_cpus * nr_places * EVENT_FILES_PER_CPU,
 		 max = 1 << EVENT_FRAME_FILE_BITS;
 	return (uint32_t)(count < EVENT_MIN_FILES ? EVENT_MIN_FILES : count > max ? max : count);
 }
@@ -79,6 +79,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	struct sample_bpf *bpf = sampler->bpf;
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	uint32_t nr_lanes = sources_nr_lanes(sampler->sources, sampler->has_shadow);
+	uint32_t nr_places = nr_lanes + sources_walk_sleepers(sampler->sources);
 	bpf->rodata->config = (struct event_config){
 		.filter = options->filter,
 		.uid = options->uid,
@@ -91,7 +92,8 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 		.call_graph = options->call_graph,
 		.nr_cpus = nr_cpus,
 		.nr_lanes = nr_lanes,
-		.max_files = max_files(nr_cpus, nr_lanes) - EVENT_RECORDER_FILES,
+		.nr_places = nr_places,
+		.max_files = max_files(nr_cpus, nr_places) - EVENT_RECORDER_FILES,
 		.shadow_runtimes = sampler->has_shadow ? options->script_probes->runtimes : 0,
 		.runtimes = runtimes.runtimes,
 		.other_runtimes = runtimes.other_runtimes,
@@ -106,18 +108,18 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 			SHADOW_MIN_THREADS + nr_cpus * SHADOW_THREADS_PER_CPU);
 	sampler->ring_bytes = options->ring_bytes;
 	bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)options->ring_bytes);
-	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_lanes));
-	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_lanes));
-	multiply_entries(bpf->maps.scratches, nr_lanes);
-	multiply_entries(bpf->maps.runtime_records, nr_lanes);
-	multiply_entries(bpf->maps.label_records, nr_lanes);
-	multiply_entries(bpf->maps.mapping_cache, nr_lanes);
-	multiply_entries(bpf->maps.found_rules, nr_cpus * nr_lanes);
-	multiply_entries(bpf->maps.java_known_blobs, nr_lanes);
-	multiply_entries(bpf->maps.known_codes, nr_lanes);
-	multiply_entries(bpf->maps.node_known_maps, nr_lanes);
-	multiply_entries(bpf->maps.erlang_known_codes, nr_lanes);
-	multiply_entries(bpf->maps.dotnet_known_places, nr_lanes);
+	bpf_map__set_max_entries(bpf->maps.files, max_files(nr_cpus, nr_places));
+	bpf_map__set_max_entries(bpf->maps.file_numbers, max_files(nr_cpus, nr_places));
+	multiply_entries(bpf->maps.scratches, nr_places);
+	multiply_entries(bpf->maps.runtime_records, nr_places);
+	multiply_entries(bpf->maps.label_records, nr_places);
+	multiply_entries(bpf->maps.mapping_cache, nr_places);
+	multiply_entries(bpf->maps.found_rules, nr_cpus * nr_places);
+	multiply_entries(bpf->maps.java_known_blobs, nr_places);
+	multiply_entries(bpf->maps.known_codes, nr_places);
+	multiply_entries(bpf->maps.node_known_maps, nr_places);
+	multiply_entries(bpf->maps.erlang_known_codes, nr_places);
+	multiply_entries(bpf->maps.dotnet_known_places, nr_places);
 	bpf_map__set_max_entries(
 		bpf->maps.targets, has_target_ids(options->filter) ? EVENT_MAX_TARGETS : 1);
 	bpf_map__set_max_entries(bpf->maps.target_cgroups,
@@ -223,6 +225,7 @@ static struct err *attach_sources(struct sampler *sampler, const struct sampler_
 		.cpus = options->cpus,
 		.nr_cpus = options->nr_cpus,
 		.tasks = options->tasks,
+		.runtimes = &sampler->runtimes,
 	};
 	return sources_attach(sampler->sources, &place);
 }

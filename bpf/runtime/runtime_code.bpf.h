@@ -201,7 +201,7 @@ static __always_inline __u32 send_code(struct scratch *scratch, struct runtime_r
 /* Tells processes apart, and the programs that one runs after the other. */
 static __always_inline __u64 identify_process(const struct scratch *scratch)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = walked_task();
 	__u64 identity = mix(code_generation, scratch->sample.start_ns);
 	identity = mix(identity, scratch->user.head.pid);
 	return mix(identity, BPF_CORE_READ(task, self_exec_id));

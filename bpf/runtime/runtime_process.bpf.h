@@ -56,7 +56,7 @@ struct {
 /* Whether the row is one that the process's own user completed. */
 static __always_inline bool is_users_row(const struct known_runtime *known)
 {
-	return known->user && known->user - 1 == (__u32)bpf_get_current_uid_gid();
+	return known->user && known->user - 1 == walked_uid();
 }
 
 /* True: the process was not known to have one of this kind. */
@@ -178,7 +178,7 @@ __noinline int take_program(void)
 		return 0;
 	struct walk *walk = &scratch->walk;
 	struct mm_struct *mm = walk->space.mm;
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u64 pid_tgid = walked_pid_tgid();
 	if (walk->runtime.file)
 		return 1;
 	__u64 end = BPF_CORE_READ(mm, end_code);

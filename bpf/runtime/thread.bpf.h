@@ -9,6 +9,7 @@
 #define EBPROF_THREAD_BPF_H
 
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/walked_task.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -50,7 +51,7 @@ enum {
 
 static __always_inline __u64 thread_pointer(void)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *task = walked_task();
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.fsbase);
 #elif defined(__TARGET_ARCH_arm64)

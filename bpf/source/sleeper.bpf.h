@@ -1,8 +1,9 @@
 /*
  * Waits that go on when recording, or a file, ends: programs that the recorder runs over all tasks
  * then, and that make samples of their stacks from outside. User stacks go out as snapshots, with
- * the registers that the task entered the kernel with: the recorder unwinds them. Only long waits
- * are samples, since none of the short ones is chosen at this moment more than at another.
+ * the registers that the task entered the kernel with: the recorder unwinds them, without scripts'
+ * functions; where there may be some, sleeper_walk.bpf.h walks them instead. Only long waits are
+ * samples, since none of the short ones is chosen at this moment more than at another.
  *
  * Before Linux 5.18 the memory of another task cannot be read here: then the snapshot has registers
  * and no stack, and the recorder reads that from the process.
@@ -193,26 +194,37 @@ static __always_inline bool send_user_of_sleeper(
 	return true;
 }
 
-static __always_inline void take_sleeper(struct task_struct *task, struct sleeper *sleeper,
-	enum event_wait kind, __u64 ns, bool is_gone, bool can_copy)
+/* Counts the part of a wait. False: it is no sample. */
+static __always_inline bool count_part(
+	struct event_counters *counted, enum event_wait kind, __u64 ns, bool is_gone)
 {
-	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
-	if (!counted || !(config.waits >> kind & 1) || !ns)
-		return;
+	if (!(config.waits >> kind & 1) || !ns)
+		return false;
 	count_as(counted, EVENT_COUNTER_EVENTS, ns);
-	if (ns < wait_period_ns) {
+	if (ns < wait_period_ns)
 		count_as(counted, EVENT_COUNTER_BELOW, ns);
-		return;
-	}
-	if (is_gone) {
+	else if (is_gone)
 		count_as(counted, EVENT_COUNTER_LOST_BUSY, ns);
-		return;
-	}
-	begin_sleeper(task, sleeper, kind, ns);
+	return ns >= wait_period_ns && !is_gone;
+}
+
+static __always_inline void take_kernel_stack_of_sleeper(
+	struct task_struct *task, struct sleeper *sleeper)
+{
 	finish_kernel_stack(&sleeper->kernel, bpf_get_task_stack(task, sleeper->kernel.address,
 						      sizeof(sleeper->kernel.address), 0));
 	sleeper->sample.kernel_hash = sleeper->kernel.head.hash;
 	sleeper->sample.user_hash = 0;
+}
+
+static __always_inline void take_sleeper(struct task_struct *task, struct sleeper *sleeper,
+	enum event_wait kind, __u64 ns, bool is_gone, bool can_copy)
+{
+	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
+	if (!counted || !count_part(counted, kind, ns, is_gone))
+		return;
+	begin_sleeper(task, sleeper, kind, ns);
+	take_kernel_stack_of_sleeper(task, sleeper);
 	bool is_sent = (!sleeper->kernel.head.hash ||
 			       send_new_stack(&sleeper->kernel.head, EVENT_MAX_KERNEL_FRAMES)) &&
 		       send_user_of_sleeper(task, sleeper, can_copy) &&

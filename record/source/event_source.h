@@ -55,6 +55,7 @@ struct source_place {
 	const int *cpus;        /* nr_cpus of them, to which sampling is bound; 0: all */
 	size_t nr_cpus;
 	struct target_tasks tasks; /* the targets, where they are known by ids */
+	const uint32_t *runtimes;  /* bits: that may be met, so far; lives as long as `bpf` */
 };
 
 /* What ends. */
@@ -72,6 +73,7 @@ struct event_source {
 	enum event_lane lane;
 	bool has_idle;           /* its events may come upon the idle task */
 	bool has_second_samples; /* with SESSION_CALL_GRAPH_BOTH */
+	bool walks_sleepers;     /* it makes samples of tasks that sleep, too */
 
 	/*
 	 * Looks up what the options ask for: makes a state and appends the events to `source`; or

@@ -79,6 +79,14 @@ uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks)
 	return count;
 }
 
+bool sources_walk_sleepers(const struct sources *sources)
+{
+	bool walks = false;
+	vec_each(sources, source)
+		walks |= source->row->walks_sleepers;
+	return walks;
+}
+
 void sources_load(struct sources *sources, struct sample_bpf *bpf)
 {
 	vec_each(sources, source) {

@@ -25,6 +25,8 @@ void sources_put_variables(const struct sources *sources, struct target_variable
 
 /* How many lanes their events take; `has_tasks`: other events take that of tasks. */
 uint32_t sources_nr_lanes(const struct sources *sources, bool has_tasks);
+/* Whether stacks of tasks that sleep are walked, which takes a place behind all lanes. */
+bool sources_walk_sleepers(const struct sources *sources);
 /* The programs are about to be loaded: says which of them the sources need. */
 void sources_load(struct sources *sources, struct sample_bpf *bpf);
 struct err *sources_attach(

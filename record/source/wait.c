@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/file/layout.h"
 #include "record/host/feature.h"
+#include "record/source/asleep.h"
 #include "record/source/event_tally.h"
 #include "record/source/growing_period.h"
 #include "record/source/kernel_function.h"
@@ -29,9 +31,12 @@ struct wait_state {
 	int tracepoints[WAIT_TRACEPOINTS]; /* descriptors that keep the programs attached */
 	int nr_tracepoints;
 	struct switch_interrupts interrupts; /* none: the kernel has a tracepoint that needs none */
-	struct bpf_program *sleeper;         /* the one that this kernel can run */
-	struct bpf_link *sleepers; /* the iterator over tasks that sleep at the end; NULL: none */
-	int sleepers_fd;
+	struct bpf_program *sleeper; /* the one that walks nothing, that this kernel can run */
+	struct bpf_link *sleepers;   /* the iterator over tasks that sleep at the end; NULL: none */
+	int sleepers_fd;             /* ... of that, or of what walks; -1: none */
+	struct asleep *asleep;       /* what walks; NULL: it cannot, or need not */
+	uint64_t seeks_until_ns;     /* it makes no samples yet; 0: it does */
+	const uint32_t *runtimes;    /* that may be met */
 	bool has_ended;
 	struct str hint;
 };
@@ -53,6 +58,7 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	state->waits = options->waits;
 	state->with_wakers = options->with_wakers;
 	state->period_ns = options->wait_period_ns;
+	state->sleepers_fd = -1;
 	for (int i = 0; i < EVENT_WAITS; i++)
 		vec_push(&source->events,
 			(struct source_event){.name = wait_events[i].name, .unit = LAYOUT_UNIT_NS});
@@ -142,6 +148,7 @@ static struct err *wait_attach(struct source *source, const struct source_place 
 		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_thread_end,
 		place->bpf->progs.on_switch};
 	int program;
+	state->runtimes = place->runtimes;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
 	try(attach_follower(state, place, program));
 	struct err *err = NULL;
@@ -199,12 +206,53 @@ static void mark_waits(struct wait_state *state)
 	bpf_link__destroy(marks);
 }
 
-static void begin_sleepers(struct wait_state *state)
+/*
+ * What walks is for stacks with scripts' functions, and for kernels on which no helper copies a
+ * stack. It is loaded for the runtimes that files were seen to have; as those are found out while
+ * it seeks, it may be loaded more than once. Where it cannot be had, stacks go out without, or as
+ * it was loaded before.
+ */
+static void load_asleep_for_runtimes(struct wait_state *state)
 {
-	mark_waits(state);
+	bool copies = state->sleeper == state->bpf->progs.on_sleeper;
+	uint32_t runtimes = *state->runtimes & state->bpf->bss->row_kinds;
+	bool is_wanted = state->asleep ? runtimes != asleep_runtimes(state->asleep)
+				       : *state->runtimes || !copies;
+	struct asleep *asleep;
+	struct err *err = is_wanted ? asleep_create(state->bpf, runtimes, &asleep) : NULL;
+	if (is_wanted && !err) {
+		asleep_destroy(state->asleep);
+		state->asleep = asleep;
+	}
+	err_destroy(err);
+}
+
+static void iterate_over_sleepers(struct wait_state *state)
+{
+	load_asleep_for_runtimes(state);
+	if (state->asleep) {
+		state->sleepers_fd = asleep_begin(state->asleep, state->seeks_until_ns);
+		return;
+	}
 	state->sleepers = bpf_program__attach_iter(state->sleeper, NULL);
 	if (state->sleepers)
 		state->sleepers_fd = bpf_iter_create(bpf_link__fd(state->sleepers));
+}
+
+/*
+ * Without scripts' functions stacks are complete without any table here: the recorder goes on with
+ * them. Where a file ends threads go on, and while tables are sought waits come to their end.
+ */
+static void begin_sleepers(struct wait_state *state)
+{
+	enum {
+		MAX_SEEKING_NS = 400000000,
+	};
+	load_asleep_for_runtimes(state);
+	mark_waits(state);
+	bool seeks = state->asleep && *state->runtimes && !state->bpf->bss->divides_waits;
+	state->seeks_until_ns = seeks ? clock_now_ns() + MAX_SEEKING_NS : 0;
+	iterate_over_sleepers(state);
 }
 
 /* The programs run with preemption off: when a grace period is over, none is under way. */
@@ -234,14 +282,24 @@ static void wait_divide(struct source *source, uint64_t now_ns)
 	begin_sleepers(state);
 }
 
-static void end_sleepers(struct wait_state *state)
+static void close_sleepers(struct wait_state *state)
 {
-	if (!state->sleepers)
-		return;
-	if (state->sleepers_fd >= 0)
-		close(state->sleepers_fd);
+	mem_close_fd(&state->sleepers_fd);
 	bpf_link__destroy(state->sleepers);
 	state->sleepers = NULL;
+}
+
+/* Once more: while tables are being made that were not there, then for the samples. */
+static void go_on_with_sleepers(struct wait_state *state, bool is_pending)
+{
+	enum {
+		PAUSE_US = 2000,
+	};
+	if (is_pending && clock_now_ns() < state->seeks_until_ns)
+		usleep(PAUSE_US);
+	else
+		state->seeks_until_ns = 0;
+	iterate_over_sleepers(state);
 }
 
 /* A byte is a sleeper. The stacks of so many have room in the ring. */
@@ -252,12 +310,16 @@ static bool wait_finish_some(struct source *source)
 	};
 	struct wait_state *state = source->state;
 	char sleepers[SLEEPERS];
-	if (!state->sleepers)
+	if (state->sleepers_fd < 0)
 		return false;
-	if (state->sleepers_fd >= 0 && read(state->sleepers_fd, sleepers, sizeof(sleepers)) > 0)
+	if (read(state->sleepers_fd, sleepers, sizeof(sleepers)) > 0)
 		return true;
-	end_sleepers(state);
-	return false;
+	close_sleepers(state);
+	bool is_pending = state->asleep && asleep_end(state->asleep);
+	if (!state->seeks_until_ns)
+		return false;
+	go_on_with_sleepers(state, is_pending);
+	return true;
 }
 
 /* The last ones that were selected on a CPU, where the task that came was not seen there any more.
@@ -315,7 +377,8 @@ static const char *wait_hint(const struct source *source)
 static void wait_release(struct source *source)
 {
 	close_events(source->state);
-	end_sleepers(source->state);
+	close_sleepers(source->state);
+	asleep_destroy(((struct wait_state *)source->state)->asleep);
 	growing_period_deinit(&((struct wait_state *)source->state)->period);
 	str_deinit(&((struct wait_state *)source->state)->hint);
 	mem_free(source->state);
@@ -326,6 +389,7 @@ const struct event_source wait_source = {
 	.tallied = "waits",
 	.program = "wait",
 	.lane = EVENT_LANE_SWITCH,
+	.walks_sleepers = true,
 	.probe = wait_probe,
 	.load = wait_load,
 	.attach = wait_attach,

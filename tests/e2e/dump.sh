@@ -48,7 +48,57 @@ test_scripts() {
 	want_status 0 dump
 	grep -q '^    busy  *.*both.py:3$' out || fail "$(cat out)"
 	grep -qE '^1 thread waits \(sleep\), for more than' out || fail "$(cat out)"
-	grep -q 'not readable asleep' out || fail "nothing on what cannot be read: $(cat out)"
+	grep -q '^    <module>  *.*both.py:5$' out || fail "no script asleep: $(cat out)"
+}
+
+# The process has used no CPU for so long, since it said that it will sleep.
+sleeps_for_ms() { # PID MS
+	local before
+	[[ -s "said.$1" ]] || return 1
+	before=$(cut -d' ' -f14,15 "/proc/$1/stat")
+	sleep "$(awk "BEGIN { print $2 / 1000 }")"
+	[[ $before == "$(cut -d' ' -f14,15 "/proc/$1/stat")" ]]
+}
+
+put_python_that_sleeps() {
+	printf 'import os, time\ndef inner():\n open("said.%%d" %% os.getpid(), "w").write("x")\n time.sleep(60)\ndef middle(): inner()\ndef outer(): middle()\nouter()\n' >a.py
+}
+
+# Of programs that nobody has met awake.
+test_scripts_asleep() {
+	local command pid pids=() names
+	put_python_that_sleeps
+	printf 'def inner; File.write("said.#$$", "x"); sleep 60; end\ndef middle; inner; end\ndef outer; middle; end\nouter\n' >a.rb
+	printf 'sub inner { open(my $f, ">", "said.$$"); print $f "x"; close $f; sleep 60; }\nsub middle { inner(); }\nsub outer { middle(); }\nouter();\n' >a.pl
+	printf 'function inner() { require("fs").writeFileSync("said." + process.pid, "x"); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60000) }\nfunction middle() { inner() }\nfunction outer() { middle() }\nouter()\n' >a.js
+	printf '<?php function inner() { file_put_contents("said." . getmypid(), "x"); sleep(60); }\nfunction middle() { inner(); }\nfunction outer() { middle(); }\nouter();\n' >a.php
+	for command in 'python3 a.py' 'ruby a.rb' 'perl a.pl' 'node a.js' 'php a.php'; do
+		command -v "${command%% *}" >/dev/null || continue
+		$command >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	((${#pids[@]})) || skip "no interpreter"
+	for pid in "${pids[@]}"; do
+		wait_until "$pid sleeps" sleeps_for_ms "$pid" 100
+	done
+	run "$EBPROF" dump -p "$(IFS=,; echo "${pids[*]}")"
+	want_status 0 dump
+	! grep -q 'not readable asleep' out || fail "$(cat out)"
+	names=$(grep -oE '^    (main::)?(inner|middle|outer) ' out | sed 's/.*://' | tr -d ' \n')
+	[[ $names == "$(printf 'innermiddleouter%.0s' "${pids[@]}")" ]] || fail "$names: $(cat out)"
+}
+
+test_waits_of_a_script_asleep() {
+	command -v python3 >/dev/null || skip "no python3"
+	put_python_that_sleeps
+	python3 a.py &
+	local pid=$!
+	wait_until "it sleeps" sleeps_for_ms $pid 100
+	run "$EBPROF" record -q -e offcpu -p $pid --duration 0.3 -o waits.data
+	want_status 0 record
+	run "$EBPROF" convert --folded waits.data -o -
+	want_status 0 convert
+	grep -q 'outer;.*middle;.*inner;' out || fail "$(cat out err)"
 }
 
 test_refusals() {

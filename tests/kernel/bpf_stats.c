@@ -64,7 +64,7 @@ static unsigned long find_verified(const char *log)
 
 static long load_program(const char *path, union bpf_attr *attr, unsigned size)
 {
-	static char log[1 << 16];
+	static char log[1 << 20]; /* for all functions that are verified by themselves */
 	log[0] = '\0';
 	attr->log_level = VERIFIER_STATISTICS;
 	attr->log_buf = (uintptr_t)log;

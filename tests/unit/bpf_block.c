@@ -22,7 +22,7 @@ static void boot_disk(enum emulated_release release)
 	emulate_boot(release);
 	CHECK_OK(emulate_table_store(1, &block_rules));
 	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
-	emulate_config()->nr_lanes = EVENT_LANES;
+	emulate_config()->nr_lanes = emulate_config()->nr_places = EVENT_LANES;
 	emulate_mappings(&vma, 1, 0);
 	emulate_memory(STACK, block_stack, sizeof(block_stack));
 	emulated.time_ns = 1000 * 1000 * 1000;

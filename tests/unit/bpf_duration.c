@@ -25,7 +25,7 @@ static void boot(uint32_t source)
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
 	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
-	emulate_config()->nr_lanes = EVENT_LANES;
+	emulate_config()->nr_lanes = emulate_config()->nr_places = EVENT_LANES;
 	emulate_mappings(&vma, 1, 0);
 	emulate_memory(STACK, stack_words, sizeof(stack_words));
 	emulated.time_ns = 100000;

@@ -30,7 +30,7 @@ static void boot(void)
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
 	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
-	emulate_config()->nr_lanes = EVENT_LANES;
+	emulate_config()->nr_lanes = emulate_config()->nr_places = EVENT_LANES;
 	emulate_mappings(&vma, 1, 0);
 	for (uint64_t i = 0; i < FRAMES; i++) {
 		stack_words[2 * i] = i + 1 < FRAMES ? STACK + (i + 1) * 16 : 0;

@@ -67,7 +67,7 @@ static void boot(void)
 		.start = CODE, .end = CODE + CODE_BYTES, .is_executable = true};
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
-	emulate_config()->nr_lanes = EVENT_LANES;
+	emulate_config()->nr_lanes = emulate_config()->nr_places = EVENT_LANES;
 	emulate_config()->shadow_runtimes = 1U << RUNTIME_PHP;
 	emulate_mappings(&vma, 1, 0);
 	for (int i = 0; i < MAX_TEXTS; i++)

@@ -26,7 +26,7 @@ static void boot(uint32_t waits)
 	emulate_boot(EMULATED_6_13);
 	CHECK_OK(emulate_table_store(1, &rules));
 	emulate_config()->call_graph = EVENT_CALL_GRAPH_FP;
-	emulate_config()->nr_lanes = 2;
+	emulate_config()->nr_lanes = emulate_config()->nr_places = 2;
 	emulate_mappings(&vma, 1, 0);
 	emulate_memory(STACK, stack_words, sizeof(stack_words));
 	emulated.tid = SELF;

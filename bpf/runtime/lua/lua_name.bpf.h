@@ -423,8 +423,12 @@ static __always_inline __u32 put_called_name(struct runtime_record *record)
 
 /* "function@file:line"; how many bytes that is. A global function, which the verifier looks at
  * once. */
+#ifdef WALKS_SLEEPERS /* there, one more on the stack is one too many */
+static __always_inline int put_place_as_name(__u64 source, __u32 line);
+#else
 __noinline int put_place_as_name(__u64 source, __u32 line);
-__noinline int put_place_as_name(__u64 source, __u32 line)
+#endif
+int put_place_as_name(__u64 source, __u32 line)
 {
 	enum {
 		FUNCTION_BYTES = 9,

@@ -162,9 +162,8 @@ __noinline int racket_find_code(__u64 address)
 	__u64 process = scratch->walk.runtime.process;
 	__u64 place = mix(process, address / RACKET_KNOWN_ALIGNMENT);
 	__u64 page = mix(~process, address >> RACKET_PAGE_SHIFT);
-	__u64 nowhere = without_known_code(scratch, place);
 	struct known_code *known = known_code(scratch, place), *near = known_code(scratch, page);
-	if (!known || !near || known->place == nowhere)
+	if (!known || !near || known->place == without_known_code(scratch, place))
 		return 0;
 	if (known->place == place && racket_try_code(scratch, known->start, address) > 0)
 		return 1;
@@ -176,7 +175,7 @@ __noinline int racket_find_code(__u64 address)
 		found = racket_search_piece(piece - i * WINDOW_BYTES, address);
 	keep_known_code(known,
 		found > 0                     ? place
-		: scratch->walk.runtime.tries ? nowhere
+		: scratch->walk.runtime.tries ? without_known_code(scratch, place)
 					      : 0,
 		racket->code);
 	if (found > 0)

@@ -251,6 +251,7 @@ void emulate_boot(enum emulated_release release)
 		.snapshot_bytes = 4 * EVENT_SNAPSHOT_CHUNK_BYTES,
 		.nr_cpus = EMULATED_CPUS,
 		.nr_lanes = 1,
+		.nr_places = 1,
 		.max_files = EMULATED_MAX_FILES,
 	};
 	load_group(RUNTIME_GROUP_LOOPS);

@@ -1,0 +1,35 @@
+/*
+ * The program that walks the stacks of tasks that sleep (bpf/asleep.bpf.c): an object of its own,
+ * since it is loaded when it is wanted, which most sessions never do.
+ */
+#ifndef EBPROF_ASLEEP_H
+#define EBPROF_ASLEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/err.h"
+
+struct asleep;
+struct sample_bpf;
+
+/*
+ * Loads it for these runtimes (bits, of both groups), with the maps of the programs that are
+ * loaded, which live longer. ERR_UNSUPPORTED: this kernel does not let memory of other tasks be
+ * found.
+ */
+struct err *asleep_create(
+	const struct sample_bpf *bpf, uint32_t runtimes, struct asleep **ret) ERR_MUST_CHECK;
+void asleep_destroy(struct asleep *asleep);
+
+uint32_t asleep_runtimes(const struct asleep *asleep);
+/*
+ * What goes over all tasks as its descriptor is read, which is the caller's: a byte for each
+ * sleeper. With `seeks` for the files alone that they come to, see sleeper_walk.bpf.h. -1: it
+ * cannot.
+ */
+int asleep_begin(struct asleep *asleep, bool seeks);
+/* It is through: how many came to what is not there yet, when it sought that. */
+uint64_t asleep_end(struct asleep *asleep);
+
+#endif

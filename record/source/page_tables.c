@@ -1,0 +1,73 @@
+#include "record/source/page_tables.h"
+
+#include <bpf/bpf.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+/* Where the kernel maps all memory is random by so much: what an entry of the last table but
+ * two stands for on x86-64 (kernel_randomize_memory()), ARM64_MEMSTART_ALIGN on arm64. */
+#if defined(__x86_64__)
+	DIRECT_MAP_ALIGNMENT_SHIFT = 30,
+#else
+	DIRECT_MAP_ALIGNMENT_SHIFT = 29,
+#endif
+	MAX_HOLES = 2048, /* in memory's addresses, in these units: AMD's is below 1 TiB */
+	MIN_LEVELS = 3,
+	MAX_LEVELS = 5,
+	ENTRY_SHIFT = 3,
+};
+
+struct own_word {
+	uint64_t address, value;
+};
+
+static bool leads_to_own_word(const struct page_tables_trial *trial, const struct own_word *word)
+{
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options), .ctx_in = word, .ctx_size_in = sizeof(*word)};
+	return !bpf_prog_test_run_opts(trial->program, &options) && options.retval == 1;
+}
+
+/* How many of these units memory can reach over. */
+static uint64_t count_units_of_memory(void)
+{
+	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return (bytes >> DIRECT_MAP_ALIGNMENT_SHIFT) + MAX_HOLES;
+}
+
+static bool try_direct_map(const struct page_tables_trial *trial, const struct own_word *word)
+{
+	unsigned page_shift = (unsigned)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	for (unsigned levels = MIN_LEVELS; levels <= MAX_LEVELS; levels++) {
+		trial->page_tables->first_shift =
+			page_shift + (levels - 1) * (page_shift - ENTRY_SHIFT);
+		if (leads_to_own_word(trial, word))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The tables of this process lie in the direct map, so that begins as far below them as they are
+ * above the beginning of memory.
+ */
+bool page_tables_find(const struct page_tables_trial *trial)
+{
+	volatile uint64_t value = 0;
+	struct own_word word = {.address = (uintptr_t)&value};
+	if (getrandom(&word.value, sizeof(word.value), 0) != sizeof(word.value))
+		return false;
+	value = word.value;
+	trial->page_tables->direct_map = 0;
+	leads_to_own_word(trial, &word); /* tells where the tables are */
+	uint64_t highest = *trial->own_page_tables >> DIRECT_MAP_ALIGNMENT_SHIFT,
+		 count = count_units_of_memory();
+	for (uint64_t unit = 0; unit < count && unit < highest; unit++) {
+		trial->page_tables->direct_map = (highest - unit) << DIRECT_MAP_ALIGNMENT_SHIFT;
+		if (try_direct_map(trial, &word))
+			return true;
+	}
+	trial->page_tables->direct_map = 0;
+	return false;
+}
