@@ -313,7 +313,7 @@ test_ring_refusals() {
 		# shellcheck disable=SC2086
 		run "$EBPROF" record -a --duration 0.1 $words
 		want_status 125 "$words"
-		grep -qE 'exclude|goes with|is no|less than' err || fail "$words: $(cat err)"
+		grep -qE 'exclude|go(es)? with|is no|less than' err || fail "$words: $(cat err)"
 	done <<-'END'
 		--keep 1G
 		--ring r -o x.data
