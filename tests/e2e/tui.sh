@@ -472,9 +472,9 @@ test_list_beside_butterfly() {
 	ready xterm-256color 200 60
 	keys 2
 	wait_for '^ +[0-9.]+% medium ' 'the functions beside the one in the middle'
-	wait_for '▾ heavy +workload' 'the one in the middle'
+	wait_for '█.? +(▾ |▸ )?heavy +workload' 'the one in the middle'
 	keys ']'
-	wait_for '█ +(▾ |▸ )?medium +workload' 'the next of them'
+	wait_for '█.? +(▾ |▸ )?medium +workload' 'the next of them'
 	local line
 	line=$(screen | grep -n '^ *[0-9.]*% light ' | head -n 1 | cut -d : -f 1)
 	mouse 0 12 "$line" M
