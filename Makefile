@@ -155,7 +155,7 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 		-D__TARGET_ARCH_$(ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
-	$(LLVM_STRIP) -g $@
+	$(LLVM_STRIP) -g -R .rel.BTF.ext $@
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp
