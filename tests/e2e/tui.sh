@@ -355,7 +355,7 @@ test_chains() {
 	keys 3
 	wait_for '_start > .* > work( |$)' 'a chain in one row'
 	keys g F
-	wait_gone '_start > '
+	wait_gone '_start > .* > work( |$)'
 	wait_for '__libc_start_call_main +libc' 'the chain unfolded'
 	keys F
 	wait_for '_start > .* > work( |$)' 'the chain folded again'
