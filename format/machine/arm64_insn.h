@@ -1,6 +1,6 @@
 /*
  * One arm64 instruction, as far as those who read code for an address or an offset need it: where
- * it leads, what it loads, and what of it is known when it has run.
+ * it leads, what it loads, and what registers have when it has run.
  *
  * Source: "Arm Architecture Reference Manual for A-profile", C4.1 (how instructions are encoded).
  */

@@ -1,4 +1,4 @@
-/* Whether somebody sees the terminal interface for the first time. */
+/* Whether this user sees the terminal interface for the first time. */
 #ifndef EBPROF_FIRST_RUN_H
 #define EBPROF_FIRST_RUN_H
 
