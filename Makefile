@@ -161,7 +161,7 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp
 	@mv $@.tmp $@
 
-$(RECORD_OBJS): | $(BPF_SKELETONS)
+$(RECORD_OBJS) $(call objects,tests/unit): | $(BPF_SKELETONS)
 .SECONDARY: $(BPF_SKELETONS:.skel.h=.bpf.o)
 
 # ---- what building and testing need ----
