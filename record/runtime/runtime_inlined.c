@@ -7,6 +7,19 @@ void runtime_inlined_deinit(struct runtime_inlined *inlined)
 	vec_deinit(&inlined->functions);
 	vec_deinit(&inlined->scopes);
 	vec_deinit(&inlined->places);
+	vec_deinit(&inlined->leaf_places);
+}
+
+static void put_places(
+	struct bytes_buf *out, const struct runtime_inlined_place *places, size_t count)
+{
+	uint32_t before = 0;
+	bytes_put_varint(out, count);
+	for (size_t i = 0; i < count; i++) {
+		bytes_put_varint(out, places[i].offset - before);
+		bytes_put_varint(out, places[i].scope);
+		before = places[i].offset;
+	}
 }
 
 void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *inlined)
@@ -22,15 +35,10 @@ void runtime_inlined_put(struct bytes_buf *out, const struct runtime_inlined *in
 		bytes_put_varint(out, scope->line);
 		bytes_put_varint(out, scope->caller);
 	}
-	uint32_t before = 0;
 	bytes_put_u8(out, inlined->has_ranges);
 	bytes_put_u8(out, inlined->knows_leaves);
-	bytes_put_varint(out, inlined->places.len);
-	vec_each(&inlined->places, place) {
-		bytes_put_varint(out, place->offset - before);
-		bytes_put_varint(out, place->scope);
-		before = place->offset;
-	}
+	put_places(out, inlined->places.data, inlined->places.len);
+	put_places(out, inlined->leaf_places.data, inlined->leaf_places.len);
 }
 
 static void get_functions(struct bytes_cursor *cursor, struct runtime_inlined *ret)
@@ -56,18 +64,29 @@ static bool get_scopes(struct bytes_cursor *cursor, struct runtime_inlined *ret)
 	return true;
 }
 
+/* The place behind another one, which it replaces. */
+static bool get_next_place(struct bytes_cursor *cursor, const struct runtime_inlined *inlined,
+	struct runtime_inlined_place *place)
+{
+	place->offset += bytes_get_u32_varint(cursor);
+	place->scope = bytes_get_u32_varint(cursor);
+	return place->scope <= inlined->scopes.len;
+}
+
 static bool get_places(struct bytes_cursor *cursor, struct runtime_inlined *ret)
 {
-	uint32_t offset = 0;
+	struct runtime_inlined_place place = {0}, leaf_place = {0};
 	ret->has_ranges = bytes_get_u8(cursor);
 	ret->knows_leaves = bytes_get_u8(cursor);
 	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
-		offset += bytes_get_u32_varint(cursor);
-		struct runtime_inlined_place place = {
-			.offset = offset, .scope = bytes_get_u32_varint(cursor)};
-		if (place.scope > ret->scopes.len)
+		if (!get_next_place(cursor, ret, &place))
 			return false;
 		vec_push(&ret->places, place);
+	}
+	for (uint64_t left = bytes_get_varint(cursor); left && !cursor->overrun; left--) {
+		if (!get_next_place(cursor, ret, &leaf_place))
+			return false;
+		vec_push(&ret->leaf_places, leaf_place);
 	}
 	return true;
 }
@@ -88,10 +107,16 @@ uint32_t runtime_inlined_find(
 	const struct runtime_inlined *inlined, uint32_t offset, bool is_leaf, bool *is_exact)
 {
 	const struct runtime_inlined_place *places = inlined->places.data;
+	*is_exact = false;
+	if (is_leaf && inlined->leaf_places.len) {
+		const struct runtime_inlined_place *leaves = inlined->leaf_places.data;
+		size_t count = inlined->leaf_places.len;
+		size_t range = bisect(count, i, leaves[i].offset < offset);
+		return range < count ? leaves[range].scope : RUNTIME_INLINED_NONE;
+	}
 	bool is_within = is_leaf && inlined->knows_leaves;
 	uint64_t least = (uint64_t)offset + (is_within && !inlined->has_ranges);
 	size_t at = bisect(inlined->places.len, i, places[i].offset < least);
-	*is_exact = false;
 	if (at == inlined->places.len)
 		return RUNTIME_INLINED_NONE;
 	bool is_own = inlined->has_ranges || places[at].offset == offset;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames.
+"""judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames or
+node_names.mjs.
 
 Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
 both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
-(jcmd PID Compiler.perfmap), the sample is in it, too. Prints judged and wrong samples, those that
+(jcmd PID Compiler.perfmap; node --perf-basic-prof), the sample is in it, too. Prints judged and wrong samples, those that
 cannot be judged, and by how many points the methods' shares are off what the program clocked.
 """
 import bisect
@@ -11,17 +12,30 @@ import re
 import sys
 
 NEAR_NS = 400000
-METHOD = re.compile(r"JavaNames\.(m\d\d)\b")
+METHOD = re.compile(r"JavaNames\.(m\d\d)\b|^(?:JS:o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
+
+
+def method_in(text):
+    found = METHOD.search(text)
+    return (found.group(1) or found.group(2)) if found else None
 
 
 def read_map(path):
-    entries = []
+    """Of code at the same addresses the later one is there."""
+    starts, entries = [], []
     for line in open(path, errors="replace"):
-        start, size, name = line.split(" ", 2)
-        found = METHOD.search(name)
-        entries.append((int(start, 16), int(start, 16) + int(size, 16), found.group(1) if found else None))
-    entries.sort(key=lambda entry: entry[0])
-    return [entry[0] for entry in entries], entries
+        words = line.split(" ", 2)
+        if len(words) < 3 or not line.endswith("\n"):
+            continue  # it is being written
+        start = int(words[0], 16)
+        end = start + int(words[1], 16)
+        first = bisect.bisect_left(starts, start)
+        if first and entries[first - 1][1] > start:
+            first -= 1
+        last = bisect.bisect_left(starts, end)
+        starts[first:last] = [start]
+        entries[first:last] = [(start, end, method_in(words[2]))]
+    return starts, entries
 
 
 def look_up(map_, address):
@@ -55,7 +69,7 @@ def main(script, addresses, spent_path, *map_paths):
     judged = wrong = not_judged = named = 0
     shares = {}
     for time, tid, frames in read_samples(script):
-        found = next((m.group(1) for m in map(METHOD.search, frames) if m), None)
+        found = next(filter(None, map(method_in, frames)), None)
         if found:
             shares[found] = shares.get(found, 0) + 1
             named += 1

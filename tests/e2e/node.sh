@@ -5,6 +5,8 @@
 . "$here/script_frames.bash"
 
 # It need not be Debian's.
+unset NODE_EXTRA_CA_CERTS # or node reads certificates first
+
 nodes() {
 	[[ -n ${INTERPRETERS-} ]] || INTERPRETERS=$(command -v node)
 	interpreters node
@@ -120,12 +122,97 @@ test_lines() {
 	for node in $list; do
 		for what in interpreter baseline; do
 			# shellcheck disable=SC2046
-			"$EBPROF" record -q -F 997 -o lines.data -- "$node" $(options_of "$node" $what) lines.mjs \
+			"$EBPROF" record -q -F 997 -o lines.data -- "$node" $(options_of "$node" $what) "$PWD/lines.mjs" \
 				>out 2>err || fail "record $node: $(cat err)"
 			"$EBPROF" convert --json -i lines.data -o lines.json >/dev/null 2>&1 || fail "convert"
 			read -r all wrong < <(python3 "$here/node_lines.py" lines.json "$PWD/lines.mjs")
 			[[ $all -ge 300 ]] || fail "$node, $what: $all samples of one()"
 			percent "$node, $what: lines of calls" $((all - wrong)) "$all" 97
+		done
+	done
+}
+
+# Lines of optimized code where it is interrupted, of an inlined function as well: two loops of each
+# function take known shares. The compiler knows no calls there.
+test_lines_of_leaves() {
+	local node list first two wrong three inlined
+	list=$(nodes) || exit $?
+	cat >leaves.mjs <<-'JS'
+		function two(x, n) {
+			let a = x | 0;
+			for (let i = 0; i < 3 * n; i++)
+				a = (a * 31 + i) | 0;
+			for (let i = 0; i < n; i++)
+				a = (a * 31 + i) | 0;
+			return a;
+		}
+		const small = (a, i) => (a * 37 ^ i >> 1) | 0;
+		function three(x, n) {
+			for (let i = 0; i < 3 * n; i++)
+				x = small(x, i);
+			for (let i = 0; i < n; i++)
+				x = (x * 41 + i) | 0;
+			return x;
+		}
+		let x = 0;
+		for (const end = Date.now() + 2500; Date.now() < end;) x = three(two(x, 100000), 100000);
+		console.log(x);
+	JS
+	for node in $list; do
+		"$EBPROF" record -q -F 997 -o leaves.data -- "$node" "$PWD/leaves.mjs" >out 2>err || fail "record: $(cat err)"
+		"$EBPROF" convert --json -i leaves.data -o leaves.json >/dev/null 2>&1 || fail "convert"
+		read -r first two wrong three inlined < <(python3 - leaves.json <<-'PY'
+			import json, sys
+			r = json.load(open(sys.argv[1]))
+			n = dict.fromkeys(("first", "second", "other", "three", "small"), 0)
+			for s in r["samples"]:
+			    frames = [r["frames"][i] for i in r["stacks"][s["stack"]]]
+			    at = [(r["functions"][f["function"]]["name"], f.get("line")) for f in frames]
+			    for name, line in at:
+			        if name == "two":
+			            n["first" if line in (3, 4) else "second" if line in (5, 6) else "other"] += s["samples"]
+			        if name == "three":
+			            n["small" if ("small", 9) in at else "three"] += s["samples"]
+			print(n["first"], n["first"] + n["second"], n["other"], n["three"], n["small"])
+		PY
+		)
+		percent "$node: lines of leaves" "$two" $((two + wrong)) 97
+		near "$node: the first loop" "$first" "$two" 75 8
+		percent "$node: a leaf in an inlined function" "$inlined" $((three + inlined)) 30
+	done
+}
+
+# Names by V8's own word: its perf map says of each address which function it is of. Code of the
+# interpreter and of the first compiler is not judged: it works in builtins.
+test_names_of_addresses() {
+	local node list pid seconds=3 options judged wrong not points map
+	list=$(nodes) || exit $?
+	[[ -z ${INTERPRETERS-} ]] || seconds=10 # for 10,000 samples
+	for node in $list; do
+		for options in "" --no-turbofan; do
+			[[ -z $options || (-n ${INTERPRETERS-} && $(major_of "$node") -ge 24) ]] || continue # another compiler
+			"$node" --perf-basic-prof ${options:+"$options"} "$here/node_names.mjs" $((seconds + 4)) 700000 \
+				>clocked </dev/null &
+			sleep 1
+			pid=$(pgrep -f "node_names.mjs $((seconds + 4)) 700000" | tail -n 1)
+			map=/proc/$pid/root/tmp/perf-$pid.map
+			for _ in {1..100}; do
+				! grep -q 'JS:.*[*+]m15 ' "$map" 2>/dev/null || break
+				sleep 0.1
+			done
+			cp "$map" map.1 || fail "no map"
+			"$WORKLOADS/ip_sampler" "$pid" $((seconds + 1)) 9973 >addresses </dev/null &
+			"$EBPROF" record -q -F 1499 -o names.data --duration "$seconds" -p "$pid" 2>err || fail "record: $(cat err)"
+			mv "$map" map.2 || fail "no map"
+			wait
+			"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
+			read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
+			figure "$node $options: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
+			[[ $judged -ge $((seconds * 300)) ]] || fail "$node $options: $judged samples judged, $not not"
+			[[ $wrong == 0 ]] || fail "$node $options: $wrong of $judged samples have another function's name"
+			# Two standard deviations of a share are 1.9 points with 1,000 samples.
+			awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' ||
+				fail "$node $options: a share is off by $points points"
 		done
 	done
 }
@@ -141,7 +228,7 @@ test_short_lives() {
 	for node in $list; do
 		# shellcheck disable=SC2016
 		"$EBPROF" record -q -F 497 -o short.data -- \
-			bash -c 'for i in {1..8}; do "$1" short.mjs; done' - "$node" >out 2>err || fail "record: $(cat err)"
+			bash -c 'for i in {1..8}; do "$1" "$PWD/short.mjs"; done' - "$node" >out 2>err || fail "record: $(cat err)"
 		read -r all unnamed < <(count short.data '
 			/Builtins_JSEntry|;work/ { add("all") } /;work.*\[unnamed|\[unnamed.*;work/ { add("unnamed") }
 			END { print c["all"] + 0, c["unnamed"] + 0 }')
@@ -166,7 +253,7 @@ test_webassembly() {
 		for (const end = Date.now() + 1500; Date.now() < end;) outer();
 	JS
 	for node in $list; do
-		"$EBPROF" record -q -F 997 -o wasm.data -- "$node" wasm.mjs >out 2>err || fail "record: $(cat err)"
+		"$EBPROF" record -q -F 997 -o wasm.data -- "$node" "$PWD/wasm.mjs" >out 2>err || fail "record: $(cat err)"
 		read -r all wrong < <(count wasm.data '
 			/;inner(;|$)/ {
 				add("all"); stack = $0

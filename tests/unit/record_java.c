@@ -127,14 +127,46 @@ TEST(inlined_functions_of_a_leaf_are_guessed_or_known)
 	}
 }
 
+/* Where a compiler knows other places of leaves than of calls, the former are ranges. */
+TEST(leaves_may_have_places_of_their_own)
+{
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	struct runtime_inlined inlined;
+	bool is_exact;
+	put_inlined(&bytes, false);
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	static const struct runtime_inlined_place leaves[] = {{20, 1}, {40, 2}};
+	for (size_t i = 0; i < 2; i++)
+		vec_push(&inlined.leaf_places, leaves[i]);
+	bytes_buf_deinit(&bytes);
+	bytes = (struct bytes_buf){0};
+	runtime_inlined_put(&bytes, &inlined);
+	struct runtime_inlined read;
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &read));
+	CHECK_INT(runtime_inlined_find(&read, 16, true, &is_exact), 1);
+	CHECK(!is_exact);
+	CHECK_INT(runtime_inlined_find(&read, 21, true, &is_exact), 2);
+	CHECK_INT(runtime_inlined_find(&read, 41, true, &is_exact), RUNTIME_INLINED_NONE);
+	CHECK_INT(runtime_inlined_find(&read, 16, false, &is_exact), 2);
+	CHECK(is_exact);
+	for (size_t len = 0; len < bytes.len; len++) {
+		struct runtime_inlined cut;
+		CHECK(!runtime_inlined_get(bytes.data, len, &cut));
+	}
+	runtime_inlined_deinit(&read);
+	runtime_inlined_deinit(&inlined);
+}
+
 /* A scope that is inlined in one behind it, and a place of a scope that there is not. */
 TEST(inlined_functions_that_make_no_sense_are_refused)
 {
 	struct runtime_inlined inlined;
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0\0\0", 11, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\2", 13, &inlined));
-	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0\0\0", 11, &inlined));
-	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\1", 13, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\1\0\0\0\0", 12, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\2\0", 14, &inlined));
+	CHECK(!runtime_inlined_get((const uint8_t *)"\1\1a\0\1\1\1\0\0\0\0\0", 12, &inlined));
+	CHECK(!runtime_inlined_get(
+		(const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\1\1\4\2", 16, &inlined));
+	CHECK(runtime_inlined_get((const uint8_t *)"\1\1a\0\1\0\1\0\0\0\1\4\1\0", 14, &inlined));
 	runtime_inlined_deinit(&inlined);
 }
 

@@ -48,8 +48,9 @@ struct reading_code {
 		uint32_t start_line;
 		bool has_bytecode_lines; /* they were read */
 		struct node_bytecode_lines bytecode_lines;
-	}) functions;        /* by index in what is made */
-	struct map scope_of; /* position, or number of a translation -> scope */
+	}) functions; /* by index in what is made */
+	struct map scope_of_position;
+	struct map scope_of_translation; /* by its number */
 };
 
 static void reading_code_deinit(struct reading_code *reading)
@@ -57,7 +58,8 @@ static void reading_code_deinit(struct reading_code *reading)
 	vec_each(&reading->functions, function)
 		vec_deinit(&function->bytecode_lines.all);
 	vec_deinit(&reading->functions);
-	map_deinit(&reading->scope_of);
+	map_deinit(&reading->scope_of_position);
+	map_deinit(&reading->scope_of_translation);
 	runtime_inlined_deinit(&reading->made);
 	strtab_deinit(&reading->texts);
 }
@@ -130,6 +132,12 @@ static void add_place(struct runtime_inlined *made, uint32_t offset, uint32_t sc
 {
 	struct runtime_inlined_place place = {.offset = offset, .scope = scope};
 	vec_push(&made->places, place);
+}
+
+static void add_leaf_place(struct runtime_inlined *made, uint32_t offset, uint32_t scope)
+{
+	struct runtime_inlined_place place = {.offset = offset, .scope = scope};
+	vec_push(&made->leaf_places, place);
 }
 
 /* ---- bytecodes ---- */
@@ -230,7 +238,7 @@ static int take_literal(
 static uint32_t take_position(struct reading_code *reading, const struct optimized *optimized,
 	uint64_t position, int depth)
 {
-	const uint64_t *known = map_get(&reading->scope_of, position);
+	const uint64_t *known = map_get(&reading->scope_of_position, position);
 	if (known)
 		return (uint32_t)*known;
 	uint32_t inlined = (uint32_t)(position >> POSITION_FUNCTION & 0xffff);
@@ -254,13 +262,17 @@ static uint32_t take_position(struct reading_code *reading, const struct optimiz
 		uint32_t line = character ? node_lines_find(lines, character - 1) : 0;
 		number = add_scope(reading, function, line, caller);
 	}
-	*map_put(&reading->scope_of, position, NULL) = number;
+	*map_put(&reading->scope_of_position, position, NULL) = number;
 	return number;
 }
 
-/* Pairs of (place in the code, position), each counted on from the one before. */
+/*
+ * Pairs of (place in the code, position), each counted on from the one before. `add` gets the last
+ * place of each scope.
+ */
 static bool take_code_positions(struct reading_code *reading, const struct optimized *optimized,
-	const struct node_code *code)
+	const struct node_code *code,
+	void (*add)(struct runtime_inlined *made, uint32_t offset, uint32_t scope))
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
 	uint64_t len;
@@ -269,17 +281,16 @@ static bool take_code_positions(struct reading_code *reading, const struct optim
 	struct bytes_cursor cursor = bytes_cursor(bytes, len);
 	int64_t place = -1, position = 0;
 	uint32_t scope = RUNTIME_INLINED_NONE;
-	reading->made.has_ranges = true;
 	while (bytes_left(&cursor)) {
 		int64_t before = place;
 		node_lines_next_position(reading->of.row, &cursor, &place, &position);
 		if (cursor.overrun || place < before || place > EVERYWHERE)
 			break;
 		if (place > before && place > 0)
-			add_place(&reading->made, (uint32_t)(place - 1), scope);
+			add(&reading->made, (uint32_t)(place - 1), scope);
 		scope = take_position(reading, optimized, (uint64_t)position, 0);
 	}
-	add_place(&reading->made, EVERYWHERE, scope);
+	add(&reading->made, EVERYWHERE, scope);
 	return true;
 }
 
@@ -319,7 +330,7 @@ static uint32_t take_translation(struct reading_code *reading, const struct opti
 	uint64_t at = translations->deopts[(size_t)number * DEOPT_WORDS + DEOPT_TRANSLATION] >>
 		      NODE_SMI_SHIFT;
 	bool is_new;
-	uint64_t *known = map_put(&reading->scope_of, at, &is_new);
+	uint64_t *known = map_put(&reading->scope_of_translation, at, &is_new);
 	if (!is_new)
 		return (uint32_t)*known;
 	size_t count = node_translation_frames(
@@ -334,7 +345,7 @@ static uint32_t take_translation(struct reading_code *reading, const struct opti
 	}
 	if (count > MAX_INLINED_DEPTH)
 		scope = RUNTIME_INLINED_NONE;
-	*map_put(&reading->scope_of, at, NULL) = scope;
+	*map_put(&reading->scope_of_translation, at, NULL) = scope;
 	return scope;
 }
 
@@ -390,13 +401,24 @@ static bool take_translations(struct reading_code *reading, const struct optimiz
 	return is_read && reading->made.places.len;
 }
 
+/* Where calls return to is in translations, where code may be interrupted in positions alone. */
+static bool take_both(struct reading_code *reading, const struct optimized *optimized,
+	const struct node_code *code)
+{
+	bool has_calls = take_translations(reading, optimized, code);
+	return take_code_positions(reading, optimized, code, add_leaf_place) || has_calls;
+}
+
 static bool take_optimized(struct reading_code *reading, const struct node_code *code)
 {
 	struct optimized optimized = {0};
-	bool is_read = read_optimized(&reading->of, code->deopt_data, &optimized) &&
-		       (reading->of.row->version <= LAST_WITH_ALL_POSITIONS
-				       ? take_code_positions(reading, &optimized, code)
-				       : take_translations(reading, &optimized, code));
+	bool is_read = read_optimized(&reading->of, code->deopt_data, &optimized);
+	if (is_read && reading->of.row->version > LAST_WITH_ALL_POSITIONS) {
+		is_read = take_both(reading, &optimized, code);
+	} else if (is_read) {
+		reading->made.has_ranges = true;
+		is_read = take_code_positions(reading, &optimized, code, add_place);
+	}
 	mem_free(optimized.inlined);
 	return is_read;
 }
