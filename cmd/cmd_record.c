@@ -169,9 +169,8 @@ static void record_run_progress(void *context, const struct session_progress *pr
 
 static void record_run_health(void *context, const struct session_summary *health)
 {
-	struct record_run *running = context;
-	if (running->metrics)
-		metrics_update(running->metrics, health);
+	const struct record_run *running = context;
+	metrics_update(running->metrics, health);
 }
 
 static void record_run_reloaded(void *context)
@@ -209,7 +208,7 @@ static struct err *record_run_session(
 		.context = running,
 		.ready = record_run_ready,
 		.progress = record_run_progress,
-		.health = record_run_health,
+		.health = running->metrics ? record_run_health : NULL,
 		.reloaded = record_run_reloaded,
 	};
 	struct err *err = session_run(session, &callbacks, ret);

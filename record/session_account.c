@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/base/clock.h"
@@ -257,6 +258,21 @@ static struct session_code sum_code_places(const struct code_rules *code)
 	};
 }
 
+/* The size of the folder, from Linux 6.2 on: listing it costs a microsecond a descriptor. */
+static uint64_t count_own_files(void)
+{
+	struct stat st;
+	uint64_t count = 0;
+	if (!stat("/proc/self/fd", &st) && st.st_size)
+		return (uint64_t)st.st_size;
+	DIR *folder = opendir("/proc/self/fd");
+	for (const struct dirent *entry; folder && (entry = readdir(folder));)
+		count += entry->d_name[0] != '.';
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
 /* Where /proc does not tell, they stay zeros. */
 static void read_own_size(struct session_summary *summary)
 {
@@ -266,11 +282,7 @@ static void read_own_size(struct session_summary *summary)
 		summary->resident_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (file)
 		fclose(file);
-	DIR *folder = opendir("/proc/self/fd");
-	for (const struct dirent *entry; folder && (entry = readdir(folder));)
-		summary->open_files += entry->d_name[0] != '.';
-	if (folder)
-		closedir(folder);
+	summary->open_files = count_own_files();
 }
 
 static void sum_counts(const struct session_account *account, struct session_summary *summary)
