@@ -402,7 +402,7 @@ static bool take_translations(struct reading_code *reading, const struct optimiz
 }
 
 /* Where calls return to is in translations, where code may be interrupted in positions alone. */
-static bool take_both(struct reading_code *reading, const struct optimized *optimized,
+static bool take_calls_and_leaves(struct reading_code *reading, const struct optimized *optimized,
 	const struct node_code *code)
 {
 	bool has_calls = take_translations(reading, optimized, code);
@@ -414,7 +414,7 @@ static bool take_optimized(struct reading_code *reading, const struct node_code 
 	struct optimized optimized = {0};
 	bool is_read = read_optimized(&reading->of, code->deopt_data, &optimized);
 	if (is_read && reading->of.row->version > LAST_WITH_ALL_POSITIONS) {
-		is_read = take_both(reading, &optimized, code);
+		is_read = take_calls_and_leaves(reading, &optimized, code);
 	} else if (is_read) {
 		reading->made.has_ranges = true;
 		is_read = take_code_positions(reading, &optimized, code, add_place);
