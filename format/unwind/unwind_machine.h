@@ -68,7 +68,8 @@ enum {
 	UNWIND_FP = UNWIND_X86_64_FP,
 	UNWIND_SP = UNWIND_X86_64_SP,
 	UNWIND_RA = UNWIND_X86_64_RA,
-	UNWIND_ARGUMENT_1 = 5, /* rdi, rsi: where functions get what they are called with */
+	UNWIND_ADDRESS_BITS = 47, /* that programs are given who ask for no more */
+	UNWIND_ARGUMENT_1 = 5,    /* rdi, rsi: where functions get what they are called with */
 	UNWIND_ARGUMENT_2 = 4,
 };
 #elif defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
@@ -78,6 +79,7 @@ enum {
 	UNWIND_FP = UNWIND_ARM64_FP,
 	UNWIND_SP = UNWIND_ARM64_SP,
 	UNWIND_RA = UNWIND_ARM64_RA,
+	UNWIND_ADDRESS_BITS = 48,
 	UNWIND_ARGUMENT_1 = 0,
 	UNWIND_ARGUMENT_2 = 1,
 };

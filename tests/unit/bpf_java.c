@@ -1,4 +1,5 @@
 /* Ticks in a process that is HotSpot as far as the walk can tell: compiled, interpreted, stubs. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "bpf/runtime/java/java_row.h"
@@ -36,6 +37,58 @@ enum {
 };
 
 static uint8_t code[BLOBS * BLOB_BYTES];
+
+/* A place of the compiled method at which it is the leaf, and how much of its frame is there. */
+struct leaf {
+	uint64_t place;
+	uint64_t words;
+	bool is_in_link; /* the return address is in x30, and the frame pointer the caller's */
+};
+
+/* What the machines' code differs in. */
+#if defined(__x86_64__)
+enum {
+	CALL_BYTES = 5,
+	BYTECODE_WORD = 8, /* ahead of the frame pointer */
+	BYTECODE_REGISTER = 13,
+};
+
+static const uint8_t nop[] = {0x90}, call[] = {0xe8, 0, 0, 0, 0};
+/* push rbp; sub $0x20, rsp; ...; add $0x20, rsp; pop rbp; ret */
+static const uint8_t prologue[] = {0x55, 0x48, 0x83, 0xec, 0x20};
+static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+
+static const struct leaf leaves[] = {
+	{0, 1, false},              /* nothing is pushed */
+	{1, 2, false},              /* the frame pointer is */
+	{5, FRAME_WORDS, false},    /* all is there */
+	{0x20, FRAME_WORDS, false}, /* in the midst */
+	{0x60, FRAME_WORDS, false}, /* add rsp */
+	{0x64, 2, false},           /* pop rbp */
+	{0x65, 1, false},           /* ret */
+};
+#else
+enum {
+	CALL_BYTES = 4,
+	BYTECODE_WORD = 9,
+	BYTECODE_REGISTER = 22,
+};
+
+static const uint32_t nop[] = {0xd503201f}, call[] = {0x94000000};
+/* sub sp, sp, #48; stp x29, x30, [sp, #32]; ...; ldp x29, x30, [sp, #32]; add sp, sp, #48; ret */
+static const uint32_t prologue[] = {0xd100c3ff, 0xa9027bfd};
+static const uint32_t epilogue[] = {0xa9427bfd, 0x9100c3ff, 0xd65f03c0};
+
+static const struct leaf leaves[] = {
+	{0, 0, true},
+	{4, FRAME_WORDS, true},
+	{8, FRAME_WORDS, false},
+	{0x20, FRAME_WORDS, false},
+	{0x60, FRAME_WORDS, false},
+	{0x64, FRAME_WORDS, true},
+	{0x68, 0, true},
+};
+#endif
 
 static uint64_t code_address(uint64_t blob, uint64_t place)
 {
@@ -119,30 +172,36 @@ static void put_blob(struct runtime_fixture *fixture, uint64_t at, uint64_t name
 		((uint8_t *)&fixture->heap[SEGMENTS])[at / SEGMENT_BYTES + i] = (uint8_t)i;
 }
 
-static void put_code(uint64_t blob, uint64_t place, const char *bytes, size_t len)
+static void put_code(uint64_t blob, uint64_t place, const void *bytes, size_t len)
 {
 	memcpy(code + blob + BLOB + CODE_AT + place, bytes, len);
 }
 
-/* push rbp; sub $0x20, rsp; ... call; ...; add $0x20, rsp; pop rbp; ret */
+/* A call that returns to a place of a blob. */
+static void put_call(uint64_t blob, uint64_t place)
+{
+	put_code(blob, place - CALL_BYTES, call, sizeof(call));
+}
+
 static void put_compiled(struct runtime_fixture *fixture)
 {
 	put_blob(fixture, COMPILED, NAMES, "nmethod", FRAME_WORDS);
-	put_code(COMPILED, 0, "\x55\x48\x83\xec\x20\x90", 6);
-	put_code(COMPILED, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
-	put_code(COMPILED, 0x60, "\x48\x83\xc4\x20\x5d\xc3", 6);
+	put_code(COMPILED, 0, prologue, sizeof(prologue));
+	put_call(COMPILED, PLACE);
+	put_code(COMPILED, 0x60, epilogue, sizeof(epilogue));
 }
 
 static void setup(struct runtime_fixture *fixture)
 {
-	memset(code, 0x90, sizeof(code));
+	for (size_t i = 0; i < sizeof(code); i += sizeof(nop))
+		memcpy(code + i, nop, sizeof(nop));
 	runtime_fixture_init(fixture, LOOP_BYTES);
 	put_row(fixture);
 	put_method(fixture);
 	put_compiled(fixture);
 	put_blob(fixture, INTERPRETER, NAMES + 4, "Interpreter", 0);
 	put_blob(fixture, STUBS, NAMES + 8, "StubRoutines (1)", 0);
-	put_code(STUBS, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
+	put_call(STUBS, PLACE);
 	fixture->data[0] = heap_address(LIST);
 	fixture->data[1] = code_address(STUBS, PLACE);
 	fixture->heap[LIST] = 1;
@@ -153,7 +212,7 @@ static void setup(struct runtime_fixture *fixture)
 	fixture->heap[CODE_HEAP + 5] = heap_address(SEGMENTS);
 	fixture->heap[CODE_HEAP + 6] = 6;
 	emulate_memory(JIT, code, sizeof(code));
-	emulate_memory(CODE + CALLER, "\xe8\0\0\0\0\x90", 6);
+	emulate_memory(CODE + CALLER, call, sizeof(call));
 	runtime_fixture_bind(fixture);
 	runtime_fixture_tick(fixture); /* in the library: the process is known to have it */
 	fixture->regs.known = ~0ULL;
@@ -173,7 +232,7 @@ static uint64_t put_frame(
 /* The frame of the stub that C code calls methods by, and that code's. */
 static void put_call_stub(struct runtime_fixture *fixture, uint64_t fp)
 {
-	put_frame(fixture, fp, 2, fp + 50, CODE + CALLER + 5);
+	put_frame(fixture, fp, 2, fp + 50, CODE + CALLER + CALL_BYTES);
 }
 
 TEST(compiled_methods_are_left_by_their_size)
@@ -196,18 +255,19 @@ TEST(compiled_methods_are_left_by_their_size)
 	runtime_fixture_deinit(&fixture);
 }
 
-/* The leaf has so many words of its frame when it is at this place. */
-static void check_leaf(struct runtime_fixture *fixture, uint64_t place, uint64_t words)
+static void check_leaf(struct runtime_fixture *fixture, const struct leaf *leaf)
 {
-	uint64_t fp = SP + 40;
+	uint64_t fp = SP + 40, to = code_address(STUBS, PLACE);
+	bool has_frame = !leaf->is_in_link && leaf->words >= 2;
 	memset(fixture->stack, 0, sizeof(fixture->stack));
 	put_call_stub(fixture, fp);
-	if (words >= 2)
-		put_frame(fixture, SP, words, fp, code_address(STUBS, PLACE));
-	else
-		fixture->stack[SP] = code_address(STUBS, PLACE);
-	fixture->regs.reg[UNWIND_FP] = words >= 2 ? 8 : stack_address(fp);
-	fixture->regs.ip = code_address(COMPILED, place);
+	if (has_frame)
+		put_frame(fixture, SP, leaf->words, fp, to);
+	else if (!leaf->is_in_link)
+		fixture->stack[SP] = to;
+	fixture->regs.reg[UNWIND_RA] = leaf->is_in_link ? to : 0;
+	fixture->regs.reg[UNWIND_FP] = has_frame ? 8 : stack_address(fp);
+	fixture->regs.ip = code_address(COMPILED, leaf->place);
 	runtime_fixture_tick(fixture);
 	CHECK_STR(runtime_fixture_shape(fixture), "ssn");
 }
@@ -216,13 +276,8 @@ TEST(frames_are_half_made_and_half_gone_at_the_leaf)
 {
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	check_leaf(&fixture, 0, 1);              /* nothing is pushed */
-	check_leaf(&fixture, 1, 2);              /* the frame pointer is */
-	check_leaf(&fixture, 5, FRAME_WORDS);    /* all is there */
-	check_leaf(&fixture, 0x20, FRAME_WORDS); /* in the midst */
-	check_leaf(&fixture, 0x60, FRAME_WORDS); /* add rsp */
-	check_leaf(&fixture, 0x64, 2);           /* pop rbp */
-	check_leaf(&fixture, 0x65, 1);           /* ret */
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++)
+		check_leaf(&fixture, &leaves[i]);
 	runtime_fixture_deinit(&fixture);
 }
 
@@ -242,7 +297,7 @@ TEST(words_that_are_pushed_for_a_while_are_left_too)
 static void put_interpreted(
 	struct runtime_fixture *fixture, uint64_t fp, uint64_t place, uint64_t next_fp, uint64_t to)
 {
-	fixture->stack[fp - 8] = heap_address(CONST_METHOD) + 48 + place;
+	fixture->stack[fp - BYTECODE_WORD] = heap_address(CONST_METHOD) + 48 + place;
 	fixture->stack[fp - 3] = heap_address(METHOD);
 	fixture->stack[fp - 1] = stack_address(fp + 2);
 	put_frame(fixture, fp, 2, next_fp, to);
@@ -256,13 +311,14 @@ TEST(interpreted_methods_have_a_place)
 	put_interpreted(&fixture, SP + 30, 44, SP + 40, code_address(STUBS, PLACE));
 	put_call_stub(&fixture, SP + 40);
 	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
-	fixture.regs.reg[13] = 0;
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
 	fixture.regs.ip = code_address(INTERPRETER, 0x20);
 	runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
 	CHECK_INT(place_of(fixture.words[0]), 33);
 	CHECK_INT(place_of(fixture.words[1]), 44);
-	fixture.regs.reg[13] = heap_address(CONST_METHOD) + 48 + 35; /* the interpreter's own */
+	/* The interpreter's own. */
+	fixture.regs.reg[BYTECODE_REGISTER] = heap_address(CONST_METHOD) + 48 + 35;
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(place_of(fixture.words[0]), 35);
 	runtime_fixture_deinit(&fixture);
@@ -274,16 +330,16 @@ TEST(an_interpreted_caller_may_have_no_method_yet)
 {
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	put_code(INTERPRETER, PLACE - 5, "\xe8\0\0\0\0\x90", 6);
+	put_call(INTERPRETER, PLACE);
 	put_interpreted(&fixture, SP + 12, 33, SP + 30, code_address(INTERPRETER, PLACE));
 	put_interpreted(&fixture, SP + 30, 44, SP + 50, code_address(INTERPRETER, PLACE));
 	put_interpreted(&fixture, SP + 50, 45, SP + 70, code_address(INTERPRETER, PLACE));
 	put_interpreted(&fixture, SP + 70, 46, SP + 80, code_address(STUBS, PLACE));
 	put_call_stub(&fixture, SP + 80);
 	fixture.stack[SP + 30 - 3] = 5;
-	fixture.stack[SP + 50 - 8] = heap_address(CONST_METHOD) + 4000;
+	fixture.stack[SP + 50 - BYTECODE_WORD] = heap_address(CONST_METHOD) + 4000;
 	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
-	fixture.regs.reg[13] = 0;
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
 	fixture.regs.ip = code_address(INTERPRETER, 0x20);
 	runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "sssssn");
@@ -295,6 +351,7 @@ TEST(an_interpreted_caller_may_have_no_method_yet)
 	runtime_fixture_deinit(&fixture);
 }
 
+#if defined(__x86_64__)
 /* The method is in rbx, its caller's stack pointer in r13; the frame pointer is its caller's. */
 TEST(a_method_that_is_being_entered_has_no_frame)
 {
@@ -311,6 +368,79 @@ TEST(a_method_that_is_being_entered_has_no_frame)
 	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "a/Main.run");
 	runtime_fixture_deinit(&fixture);
 }
+#else
+/*
+ * The method is in x12, its caller's stack pointer in x19; behind a call they are the same, but no
+ * frame is made there then.
+ */
+TEST(a_method_that_is_being_entered_has_no_frame)
+{
+	/* stp x29, x30, [sp, #80]; add x29, sp, #80; nop; stp xzr, x19, [sp, #64] */
+	static const uint32_t entry[] = {0xa9057bfd, 0x910143fd, 0xd503201f, 0xa9044fff};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_code(INTERPRETER, PLACE, entry, sizeof(entry));
+	put_code(INTERPRETER, PLACE + 0x40, &epilogue[2], 4);
+	for (uint64_t at = 0x20; at <= PLACE + 0x10; at += 4) {
+		bool is_made = at > PLACE + 4, is_whole = at > PLACE + 0xc;
+		uint64_t fp = SP + (is_made ? 10 : 40);
+		put_call_stub(&fixture, SP + 40);
+		if (is_whole)
+			put_interpreted(&fixture, fp, 33, SP + 40, code_address(STUBS, PLACE));
+		else if (is_made)
+			put_frame(&fixture, fp, 2, SP + 40, code_address(STUBS, PLACE));
+		fixture.regs.reg[UNWIND_FP] = stack_address(fp);
+		fixture.regs.reg[UNWIND_RA] = code_address(STUBS, PLACE);
+		fixture.regs.reg[19] = stack_address(SP + 14);
+		fixture.regs.reg[12] = heap_address(METHOD);
+		fixture.regs.ip = code_address(INTERPRETER, at);
+		runtime_fixture_tick(&fixture);
+		CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+		CHECK_INT(place_of(fixture.words[0]), is_whole ? 33 : 0);
+	}
+	runtime_fixture_deinit(&fixture);
+}
+
+/* An interpreted caller's stack pointer is below the frame of the method that it calls. */
+TEST(interpreted_methods_share_the_stack)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_interpreted(&fixture, SP + 12, 33, SP + 30, code_address(INTERPRETER, PLACE));
+	fixture.stack[SP + 12 - 1] = stack_address(SP + 4);
+	put_interpreted(&fixture, SP + 30, 44, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	CHECK_INT(place_of(fixture.words[1]), 44);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* and sp, x20, #~15; ret: the frame is gone, and its method with it. */
+TEST(a_method_that_is_left_has_its_caller_in_x30)
+{
+	static const uint32_t exit[] = {0xa8c17bfd, 0x927cee9f, 0xd65f03c0};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_code(INTERPRETER, PLACE, exit, sizeof(exit));
+	put_interpreted(&fixture, SP + 30, 44, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	put_call(INTERPRETER, PLACE + 0x40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 30);
+	fixture.regs.reg[UNWIND_RA] = code_address(INTERPRETER, PLACE + 0x40);
+	fixture.regs.reg[20] = stack_address(SP + 6);
+	for (uint64_t at = PLACE + 4; at <= PLACE + 8; at += 4) {
+		fixture.regs.ip = code_address(INTERPRETER, at);
+		runtime_fixture_tick(&fixture);
+		CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+		CHECK_INT(place_of(fixture.words[0]), 44);
+	}
+	runtime_fixture_deinit(&fixture);
+}
+#endif
 
 TEST(what_leads_to_inlined_methods_is_sent)
 {

@@ -29,7 +29,7 @@ enum {
 
 static __always_inline bool java_is_pointer(__u64 at)
 {
-	return !(at & 7) && at >= JAVA_LOWEST_POINTER && !(at >> 47);
+	return !(at & 7) && at >= JAVA_LOWEST_POINTER && !(at >> UNWIND_ADDRESS_BITS);
 }
 
 static __always_inline __u16 java_method_u16(const struct java_walk *java, __u32 offset)

@@ -43,7 +43,7 @@ static struct err *java_detect(struct elf_file *elf, struct runtime_file *file, 
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct java_row *row = (void *)file->row.words;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[JAVA_STRUCTS].address;
@@ -98,7 +98,7 @@ static bool java_read_inlined(
 }
 
 const struct runtime java_runtime = {
-	.version = 4,
+	.version = 5,
 	.name = "java",
 	.claims_code_of_no_file = true,
 	.object = "[java]",

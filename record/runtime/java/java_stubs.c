@@ -10,6 +10,7 @@
 #include "bpf/runtime/java/java_row.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
+#include "format/unwind/unwind_machine.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -76,8 +77,8 @@ static uint64_t search_chunk(struct search *search, uint64_t chunk)
 		return 0;
 	for (size_t i = 0; i < CHUNK_BYTES / sizeof(*words); i++) {
 		uint64_t word = words[i];
-		bool may_be = word % sizeof(word) == 0 && word >> 16 && !(word >> 47) &&
-			      !is_near(word, search->variable);
+		bool may_be = word % sizeof(word) == 0 && word >> 16 &&
+			      !(word >> UNWIND_ADDRESS_BITS) && !is_near(word, search->variable);
 		if (may_be && is_list(search, word))
 			return chunk + i * sizeof(*words);
 	}

@@ -311,7 +311,11 @@ static void put_process(void)
 	task->self_exec_id = emulated.exec_id;
 	task->mm = emulated.has_no_memory ? NULL : &process.mm->now;
 	task->stack = process.stack;
+#if defined(__TARGET_ARCH_x86)
 	task->thread.fsbase = EMULATED_THREAD;
+#elif defined(__TARGET_ARCH_arm64)
+	task->thread.uw.tp_value = EMULATED_THREAD;
+#endif
 	if (emulated.release >= EMULATED_6_13)
 		process.mm->now.mm_lock_seq.sequence = (unsigned int)emulated.changes;
 	else if (emulated.release >= EMULATED_6_4)
