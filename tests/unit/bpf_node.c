@@ -8,6 +8,18 @@
 
 static uint8_t jit[4096];
 
+/* What the machines' code differs in: its beginning, a call, its end; bytes that stand there. */
+#if defined(__x86_64__)
+static const uint8_t nop[] = {0x90};
+static const uint8_t begin[] = {0x8b, 0x59, 0xd0, 0x55, 0x48, 0x89, 0xe5, 0x56, 0x57};
+static const uint8_t call[] = {0xe8, 0, 0, 0, 0}, end[] = {0x5d, 0xc2, 8, 0};
+#else
+static const uint32_t nop[] = {0xd503201f};
+/* ...; stp x29, x30, [sp, #-16]!; mov x29, sp; ldp x29, x30, [sp], #16; add sp, sp, #16; ret */
+static const uint32_t begin[] = {0xd503201f, 0xa9bf7bfd, 0x910003fd};
+static const uint32_t call[] = {0x94000000}, end[] = {0xa8c17bfd, 0x910043ff, 0xd65f03c0};
+#endif
+
 enum {
 	LOOP_BYTES = 80,
 	SP = 20,         /* words of the stack */
@@ -70,11 +82,10 @@ static void put_code(struct runtime_fixture *fixture)
 	fixture->heap[CODE_OBJECT + 6] = (BASELINE_KIND + 2ULL) << 32;
 	fixture->heap[CODE_OBJECT + 7] = CODE_SIZE;
 	fixture->heap[DEOPT_DATA + 2] = pointer_to(SHARED);
-	memset(jit, 0x90, sizeof(jit));
+	for (size_t i = 0; i < sizeof(jit); i += sizeof(nop))
+		memcpy(jit + i, nop, sizeof(nop));
 	uint64_t header[2] = {pointer_to(MAPS + 24), pointer_to(CODE_OBJECT)};
 	memcpy(jit + CODE_START - CODE_HEADER, header, sizeof(header));
-	static const uint8_t begin[] = {0x8b, 0x59, 0xd0, 0x55, 0x48, 0x89, 0xe5, 0x56, 0x57};
-	static const uint8_t call[] = {0xe8, 0, 0, 0, 0}, end[] = {0x5d, 0xc2, 8, 0};
 	memcpy(jit + CODE_START, begin, sizeof(begin));
 	memcpy(jit + CODE_START + CALL - sizeof(call), call, sizeof(call));
 	memcpy(jit + CODE_START + CODE_SIZE - sizeof(end), end, sizeof(end));
@@ -166,11 +177,20 @@ static const struct node_code *sent_code(void)
 			      code->bytes[RUNTIME_TEXT_FILE]);
 }
 
+/* Where a call in the code returns to: a word of the stack, and on arm64 x30. */
+static void put_return(struct runtime_fixture *fixture, uint64_t word)
+{
+	fixture->stack[word] = JIT + CODE_START + CALL;
+#if !defined(__x86_64__)
+	fixture->regs.reg[UNWIND_RA] = JIT + CODE_START + CALL;
+#endif
+}
+
 static void interrupt_code(struct runtime_fixture *fixture, uint64_t place)
 {
 	setup_with(fixture, true);
 	put_function(fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
-	fixture->stack[SP] = JIT + CODE_START + CALL;
+	put_return(fixture, SP);
 	fixture->regs.ip = JIT + CODE_START + place;
 	runtime_fixture_tick(fixture);
 }
@@ -191,15 +211,21 @@ TEST(code_is_found_by_an_address_in_it)
 	runtime_fixture_deinit(&fixture);
 }
 
-/* Ahead of its frame, and behind it, the return address is at the top of the stack. */
+/* Ahead of its frame, and behind it, the return address is at the top of the stack, or in x30. */
 TEST(code_whose_frame_is_not_made_or_gone)
 {
 	static const struct {
 		uint64_t place;
 		bool is_gone;
+#if defined(__x86_64__)
 	} places[] = {{0, true}, {3, true}, {CODE_SIZE - 3, true}, {CODE_SIZE - 4, false}};
+#else
+	} places[] = {{0, true}, {4, true}, {8, true}, {12, false}, {CODE_SIZE - 12, false},
+		{CODE_SIZE - 8, true}, {CODE_SIZE - 4, true}};
+#endif
 	struct runtime_fixture fixture;
 	interrupt_code(&fixture, CALL + 20);
+	put_return(&fixture, SP + 1);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		fixture.regs.ip = JIT + CODE_START + places[i].place;
 		runtime_fixture_tick(&fixture);
@@ -287,7 +313,7 @@ TEST(a_builtin_without_a_frame_says_where_it_was_called)
 	setup_with(&fixture, true);
 	put_function(&fixture, FIRST, 0, SECOND, CODE + CALLER + 5);
 	fixture.stack[SP] = pointer_to(NAME);
-	fixture.stack[SP + 1] = JIT + CODE_START + CALL;
+	put_return(&fixture, SP + 1);
 	fixture.regs.ip = CODE + BUILTIN;
 	runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "nsn");

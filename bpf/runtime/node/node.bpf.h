@@ -8,8 +8,8 @@
  * own frame may be half made or half gone; then the function is found by the code itself, and the
  * caller by the instructions around.
  *
- * Sources: src/execution/frame-constants.h, src/execution/x64/frame-constants-x64.h of V8 10.2,
- * 11.3, 12.4, 13.6, 14.6; tools/gen-postmortem-metadata.py.
+ * Sources: src/execution/frame-constants.h, src/execution/{x64,arm64}/frame-constants-*.h of V8
+ * 10.2, 11.3, 12.4, 13.6, 14.6; tools/gen-postmortem-metadata.py.
  */
 #ifndef EBPROF_NODE_BPF_H
 #define EBPROF_NODE_BPF_H
@@ -21,18 +21,19 @@
 #include "bpf/runtime/node/node_row.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/scratch.bpf.h"
-#include "format/unwind/unwind_step.h"
 
 #include <bpf/bpf_helpers.h>
 
-enum {
-	NODE_RDI = 5, /* DWARF's numbers */
-	NODE_R10 = 10,
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/runtime/node/node_x86_64.bpf.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/runtime/node/node_arm64.bpf.h"
+#endif
 
+enum {
 	NODE_MAX_MARKER = 128,
 	NODE_MAX_DISTANCE = 1 << 20,
-	NODE_MADE_FRAME = 24,     /* bytes below the frame pointer, down to the function */
-	NODE_SEARCHED_WORDS = 12, /* of a builtin without a frame: what it may have pushed */
+	NODE_MADE_FRAME = 24, /* bytes below the frame pointer, down to the function */
 };
 
 static __always_inline bool node_claims_anonymous(struct scratch *scratch)
@@ -97,11 +98,22 @@ static __always_inline __u32 node_place_in_code(
 	return place | (is_leaf ? RUNTIME_FRAME_IS_LEAF : 0);
 }
 
+/* Whether C++ entered V8 by the frame at hand. */
+static __always_inline bool node_is_entry(const struct node_row *row, const struct node_walk *node)
+{
+	__u64 marker = node->frame[NODE_FRAME_MARKER];
+	return marker && !(marker & 1) &&
+	       (marker >> 1 == row->entry_frame || marker >> 1 == row->construct_entry_frame);
+}
+
 static __always_inline enum runtime_leave node_leave_by_fp(
 	struct walk *walk, const struct node_walk *node)
 {
+	__u64 saved = 0;
+	if (NODE_ENTRY_SAVED_BYTES != 0 && node_is_entry(node_row(&walk->runtime), node))
+		saved = NODE_ENTRY_SAVED_BYTES;
 	walk->regs.ip = node->frame[NODE_FRAME_RETURN];
-	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16;
+	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16 + saved;
 	walk->regs.reg[UNWIND_FP] = node->frame[NODE_FRAME_LINK];
 	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
 	walk->is_exact = false;
@@ -109,21 +121,6 @@ static __always_inline enum runtime_leave node_leave_by_fp(
 }
 
 /* ---- compiled code that was interrupted ---- */
-
-/* To where the return address is, as the state says; the frame pointer is the caller's already. */
-static __always_inline enum runtime_leave node_leave_unmade(
-	struct walk *walk, enum node_frame_state state)
-{
-	__u64 sp = walk->regs.reg[UNWIND_SP] + (state == NODE_FRAME_HAS_LINK ? 8 : 0);
-	__u64 ip = walk->regs.reg[NODE_R10];
-	if (state != NODE_FRAME_IS_IN_R10 && !read_word(sp, &ip))
-		return RUNTIME_STAYS;
-	walk->regs.ip = ip;
-	walk->regs.reg[UNWIND_SP] = sp + 8;
-	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
-	walk->is_exact = false;
-	return RUNTIME_LEFT_UNSEEN;
-}
 
 /*
  * Makes the function at hand that the code at hand is of. Baseline code does not say it: its frame
@@ -141,7 +138,7 @@ static __always_inline bool node_take_leaf_function(
 	bool is_begun = walk->regs.ip - node->code.start < NODE_CODE_BYTES;
 	if (!*state)
 		*state = NODE_FRAME_IS_NONE;
-	return is_begun && node_take_function(walk->regs.reg[NODE_RDI]);
+	return is_begun && node_take_function(walk->regs.reg[NODE_FUNCTION_REGISTER]);
 }
 
 /* The code that was interrupted is at hand. */
@@ -164,39 +161,13 @@ static __always_inline enum runtime_leave node_leave_interrupted(
 
 /* ---- builtins that were interrupted ---- */
 
-/*
- * A builtin without a frame of its own was called by the function at hand, whose frame it is on.
- * Where it was called from: the first word from the top of the stack on that a call in the
- * function's own code returns to. What the builtin itself may have pushed are values, no such
- * addresses. Makes that code the code at hand; 0: there is none.
- */
-__noinline int node_is_caller(__u64 at);
-__noinline int node_is_caller(__u64 at)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	__u64 address = 0;
-	if (!scratch || !read_word(at, &address) || address >> 47 || address >> 16 == 0)
-		return 0;
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	if (bpf_probe_read_user(
-		    node->bytes, UNWIND_CALL_BYTES, (const void *)(address - UNWIND_CALL_BYTES)) ||
-		!unwind_is_call(node->bytes))
-		return 0;
-	return 1;
-}
-
 /* The place in compiled code of the function at hand, whose frame is at hand too. 0: not found. */
 static __always_inline __u32 node_find_caller(struct scratch *scratch, struct node_walk *node)
 {
 	struct walk *walk = &scratch->walk;
 	const struct node_row *row = node_row(&walk->runtime);
-	__u64 sp = walk->regs.reg[UNWIND_SP], address = 0, shared = node->code.function.shared;
-	bool is_found = false;
-	for (int i = 0; i < NODE_SEARCHED_WORDS && !is_found; i++) {
-		is_found = node_is_caller(sp + 8 * i);
-		address = sp + 8 * i;
-	}
-	is_found = is_found && read_word(address, &address) && node_find_code(address - 1);
+	__u64 shared = node->code.function.shared, address = node_return_of_builtin(walk);
+	bool is_found = address && node_find_code(address - 1);
 	if (is_found && node->code.kind == NODE_CODE_BASELINE &&
 		node->frame[NODE_FRAME_BYTECODE] == node->code.deopt_data)
 		return node_place_in_code(node, address - 1, false);
@@ -245,7 +216,8 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	/* Of a frame that is half made the function is where functions are called with it. */
 	bool is_half =
 		is_leaf && walk->regs.reg[UNWIND_FP] - walk->regs.reg[UNWIND_SP] < NODE_MADE_FRAME;
-	__u64 function = is_half ? walk->regs.reg[NODE_RDI] : node->frame[NODE_FRAME_FUNCTION];
+	__u64 function =
+		is_half ? walk->regs.reg[NODE_FUNCTION_REGISTER] : node->frame[NODE_FRAME_FUNCTION];
 	if (has_function && !node_take_function(function)) {
 		if (!is_half)
 			return RUNTIME_STAYS;

@@ -4,8 +4,7 @@
  * known of the code (in V8 10 that is the header itself); there stands, again, where the
  * instructions begin.
  *
- * Sources: src/objects/{code,instruction-stream}.h, src/codegen/x64/macro-assembler-x64.cc,
- * src/compiler/backend/x64/code-generator-x64.cc of V8 10.2, 11.3, 12.4, 13.6, 14.6.
+ * Sources: src/objects/{code,instruction-stream}.h of V8 10.2, 11.3, 12.4, 13.6, 14.6.
  */
 #ifndef EBPROF_NODE_CODE_BPF_H
 #define EBPROF_NODE_CODE_BPF_H
@@ -170,70 +169,6 @@ static __always_inline bool node_take_code_function(
 		(!node_is_pointer(shared) || !read_word(shared - 1 + 8, &shared)))
 		return false;
 	return node_take_shared(shared);
-}
-
-/* ---- frames that are half made, or half gone ---- */
-
-enum node_frame_state {
-	NODE_FRAME_IS_MADE,   /* the frame pointer is the code's own */
-	NODE_FRAME_IS_NONE,   /* it is the caller's; the return address is at the stack's top, */
-	NODE_FRAME_HAS_LINK,  /* ... or the second word from there, */
-	NODE_FRAME_IS_IN_R10, /* ... or in r10 */
-};
-
-/* Bytes 0 to 3 that stand `at`, which may be anywhere: the processor does not mind. */
-__attribute__((no_sanitize("alignment"))) static __u32 node_code_bytes(
-	const struct node_walk *node, __u32 at)
-{
-	return *(const __u32 *)(node->bytes + (at & (NODE_CODE_BYTES - 1)));
-}
-
-/* [pop rbp] ret; or, where more arguments may have been given than the function takes: cmp rcx,
- * jg, ret; pop r10, lea rsp, push r10, ret. node->bytes begin one ahead. */
-static __always_inline enum node_frame_state node_epilogue_state(const struct node_walk *node)
-{
-	__u32 code = node_code_bytes(node, 1), next = node_code_bytes(node, 5);
-	if ((code & 0xfe) == 0xc2)
-		return NODE_FRAME_IS_NONE;
-	if ((code & 0xffffff) == 0xf98348 && (next & 0xff00ff) == 0xc2007f)
-		return NODE_FRAME_IS_NONE;
-	if ((code & 0xff00ff) == 0xc2007f)
-		return NODE_FRAME_IS_NONE;
-	if ((code & 0xffff) == 0x5a41 && code >> 16 == 0x8d48)
-		return NODE_FRAME_IS_NONE;
-	bool is_dropping = (code == 0xcc648d48 && (next >> 8 & 0xffff) == 0x5241) ||
-			   (code == 0xcc248d48 && (next & 0xffff) == 0x5241);
-	if (is_dropping)
-		return NODE_FRAME_IS_IN_R10;
-	return (code & 0xffffff) == 0xc35241 ? NODE_FRAME_IS_IN_R10 : NODE_FRAME_IS_MADE;
-}
-
-/* What is there of the frame of the code at hand where the thread was interrupted. */
-__noinline int node_frame_state(__u64 ip);
-__noinline int node_frame_state(__u64 ip)
-{
-	enum {
-		PUSH_AND_MOVE = 0xe5894855, /* push rbp; mov rbp, rsp */
-	};
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
-	if (!scratch)
-		return NODE_FRAME_IS_MADE;
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	if (bpf_probe_read_user(node->bytes, 16, (const void *)(ip - 1)))
-		return NODE_FRAME_IS_MADE;
-	if (node_code_bytes(node, 1) == PUSH_AND_MOVE)
-		return NODE_FRAME_IS_NONE;
-	if (node_code_bytes(node, 0) == PUSH_AND_MOVE)
-		return NODE_FRAME_HAS_LINK;
-	enum node_frame_state state = node_epilogue_state(node);
-	__u64 start = node->code.start;
-	if (state || ip - start >= NODE_CODE_BYTES ||
-		bpf_probe_read_user(node->bytes, NODE_CODE_BYTES, (const void *)start))
-		return state;
-	for (__u32 i = 0; i + 4 < NODE_CODE_BYTES; i++)
-		if (node_code_bytes(node, i) == PUSH_AND_MOVE)
-			return ip - start <= i ? NODE_FRAME_IS_NONE : NODE_FRAME_IS_MADE;
-	return NODE_FRAME_IS_MADE;
 }
 
 #endif

@@ -18,7 +18,9 @@ struct node_row {
 	unsigned char baseline_kind, code_header, code_start, code_size, code_flags, code_deopt,
 		code_positions;
 	unsigned char regexp_kind;
-	unsigned char wasm_frame; /* what frames of WebAssembly are marked with; 0: not known */
+	/* What frames are marked with; 0: not known. Those that C++ enters V8 by, for functions and
+	 * for constructors. */
+	unsigned char wasm_frame, entry_frame, construct_entry_frame;
 	unsigned short code_type, instructions_type; /* instance types */
 	/* Of the data for deoptimization: where it has the outermost function. */
 	unsigned char deopt_shared, deopt_shared_is_wrapped;

@@ -36,6 +36,8 @@ enum symbol {
 	SCOPE_LOCALS,
 	BASELINE_KIND,
 	WASM_FRAME,
+	ENTRY_FRAME,
+	CONSTRUCT_ENTRY_FRAME,
 	CODE_TYPE,
 	INSTRUCTIONS_TYPE, /* from V8 11 on: Code and its instructions are two objects */
 	INSTRUCTIONS_START,
@@ -67,6 +69,8 @@ static const char *const names[SYMBOLS] = {
 	[SCOPE_LOCALS] = "v8dbg_scopeinfo_idx_ncontextlocals",
 	[BASELINE_KIND] = "v8dbg_CodeKindBaseline",
 	[WASM_FRAME] = "v8dbg_frametype_WasmFrame",
+	[ENTRY_FRAME] = "v8dbg_frametype_EntryFrame",
+	[CONSTRUCT_ENTRY_FRAME] = "v8dbg_frametype_ConstructEntryFrame",
 	[CODE_TYPE] = "v8dbg_type_Code__CODE_TYPE",
 	[INSTRUCTIONS_TYPE] = "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE",
 	[INSTRUCTIONS_START] = "v8dbg_class_InstructionStream__instruction_start__uintptr_t",
@@ -146,6 +150,8 @@ static bool take_row(const struct values *values, struct node_row *row)
 {
 	int32_t version = node_value(values, VERSION, LATEST);
 	int32_t wasm = node_value(values, WASM_FRAME, MAX_OFFSET);
+	int32_t entry = node_value(values, ENTRY_FRAME, MAX_OFFSET);
+	int32_t construct_entry = node_value(values, CONSTRUCT_ENTRY_FRAME, MAX_OFFSET);
 	int32_t minor = node_value(values, MINOR_VERSION, MAX_OFFSET);
 	int32_t function = node_value(values, FUNCTION_TYPE, MAX_TYPE);
 	int32_t first = node_value(values, FIRST_FUNCTION_TYPE, MAX_TYPE);
@@ -187,6 +193,8 @@ static bool take_row(const struct values *values, struct node_row *row)
 		.scope_first = (uint8_t)offsets[5],
 		.scope_locals = (uint8_t)offsets[6],
 		.wasm_frame = (uint8_t)(wasm < 0 ? 0 : wasm),
+		.entry_frame = (uint8_t)(entry < 0 ? 0 : entry),
+		.construct_entry_frame = (uint8_t)(construct_entry < 0 ? 0 : construct_entry),
 		.version = (uint8_t)version,
 		.minor_version = (uint8_t)(minor < 0 ? 0 : minor),
 	};
@@ -197,7 +205,7 @@ static bool take_row(const struct values *values, struct node_row *row)
 static struct err *node_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct values values = {0};
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, values.symbols));
 	file->is_runtime = values.symbols[SMI_SHIFT].address;
@@ -225,7 +233,7 @@ static bool node_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime node_runtime = {
-	.version = 4,
+	.version = 5,
 	.name = "node",
 	.claims_code_of_no_file = true,
 	.object = "[javascript]",
