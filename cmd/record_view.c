@@ -323,7 +323,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	const struct session_options *options = view->options;
 	const struct session_source *probes = probes_of(summary);
 	for (size_t i = 0; summary->unknown_runtimes[i].name; i++)
-		console_say("hint: %s is a version of %s that is not known here: only its native "
+		console_say("hint: %s is a %s that is not known here, by its version or machine: "
+			    "only its native "
 			    "frames are shown",
 			summary->unknown_runtimes[i].path, summary->unknown_runtimes[i].name);
 	for (size_t i = 0; summary->refused_runtimes[i]; i++)

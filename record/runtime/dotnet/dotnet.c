@@ -51,10 +51,10 @@ static struct err *dotnet_detect(struct elf_file *elf, struct runtime_file *file
 	static const char *const names[] = {"g_dacTable"};
 	struct elf_dynsym table;
 	struct dotnet_row *row = (void *)file->row.words;
-	if (elf_file_machine(elf) != EM_X86_64)
-		return NULL;
 	try(elf_dynsym_find(elf, names, 1, &table));
 	file->is_runtime = table.address != 0;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
 	if (!table.address || table.address >> 32)
 		return NULL;
 	row->dac_table = (uint32_t)table.address;
@@ -78,7 +78,7 @@ static bool dotnet_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime dotnet_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "dotnet",
 	.claims_code_of_no_file = true,
 	.object = "[dotnet]",

@@ -126,8 +126,6 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	struct erlang_row *row = (void *)file->row.words;
 	struct constants constants = {0};
 	size_t count, len;
-	if (elf_file_machine(elf) != EM_X86_64)
-		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	if (!symbols[FOR_NIFS].address || !symbols[FOR_DRIVERS].address)
 		return NULL;
@@ -135,6 +133,8 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	for (size_t i = 0; i < count && (!constants.atoms_name || !constants.version); i++)
 		try(search_constants(elf, &segments[i], &constants));
 	file->is_runtime = true;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
 	if (constants.version < OLDEST || constants.version > LATEST || !constants.atoms_name ||
 		constants.atoms_name >> 32 || !take_data(segments, count, row))
 		return NULL;
@@ -178,7 +178,7 @@ static bool erlang_is_kept(const struct runtime_row *row)
 }
 
 const struct runtime erlang_runtime = {
-	.version = 3,
+	.version = 4,
 	.name = "erlang",
 	.claims_code_of_no_file = true,
 	.object = "[erlang]",

@@ -117,10 +117,10 @@ static struct err *luajit_detect(struct elf_file *elf, struct runtime_file *file
 {
 	struct elf_dynsym symbols[SYMBOLS];
 	struct luajit_row *row = (void *)file->row.words;
-	if (elf_file_machine(elf) != EM_X86_64)
-		return NULL;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[SET_MODE].address;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
 	if (!symbols[SET_MODE].address || !symbols[CALL].address ||
 		!has_wide_references(elf, &symbols[GET_TOP]))
 		return NULL;
@@ -207,7 +207,7 @@ static bool luajit_read_text(
 }
 
 const struct runtime luajit_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "luajit",
 	.claims_code_of_no_file = true,
 	.object = "[lua]",

@@ -61,13 +61,13 @@ static struct err *racket_detect(struct elf_file *elf, struct runtime_file *file
 	struct elf_dynsym symbols[RACKET_SYMBOLS];
 	struct racket_row *row = (void *)file->row.words;
 	uint64_t invoke;
-	if (elf_file_machine(elf) != EM_X86_64)
-		return NULL;
 	try(elf_dynsym_find(elf, symbol_names, RACKET_SYMBOLS, symbols));
 	for (int i = 0; i < RACKET_SYMBOLS; i++)
 		if (!symbols[i].address)
 			return NULL;
 	file->is_runtime = true;
+	if (elf_file_machine(elf) != EM_X86_64)
+		return NULL;
 	if (!is_known_version(elf, &symbols[KERNEL_VERSION]) || !find_invoke(elf, symbols, &invoke))
 		return NULL;
 	row->invoke = invoke;
@@ -119,7 +119,7 @@ static void racket_put_texts(struct str *name, struct str *file)
 }
 
 const struct runtime racket_runtime = {
-	.version = 1,
+	.version = 2,
 	.name = "racket",
 	.claims_code_of_no_file = true,
 	.object = "[racket]",
