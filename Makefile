@@ -413,7 +413,13 @@ $(KERNEL_TEST)/chain_go: tests/kernel/chains/chain.go
 	@if command -v go >/dev/null; then GOARCH=$(GO_ARCH_$(ARCH)) GO111MODULE=off GOFLAGS= go build -o $@ $<; \
 	else echo "no go: $@ is not built"; fi
 
-kernel-programs: $(KERNEL_PROGRAMS) $(KERNEL_TEST)/chain_go
+# ... and of Java, for the oldest one that guests have.
+$(KERNEL_TEST)/Chain.class: tests/kernel/chains/Chain.java
+	@mkdir -p $(@D)
+	@if command -v javac >/dev/null; then javac --release 17 -d $(@D) $<; \
+	else echo "no javac: $@ is not built"; fi
+
+kernel-programs: $(KERNEL_PROGRAMS) $(KERNEL_TEST)/chain_go $(KERNEL_TEST)/Chain.class
 
 STATIC_O := $(O:%-static=%)-static
 check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one

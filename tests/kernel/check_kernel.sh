@@ -207,6 +207,28 @@ add_languages() { # ROOT SUITE
 	cp -r "$here/chains" "$to/"
 }
 
+# The suite's own Java, without what only other programs need of it.
+add_java() { # ROOT SUITE
+	local from=$cache/java-$2 to=$1/languages version
+	[[ -e $PROGRAMS/Chain.class ]] || return 0
+	case $2 in
+	bookworm) version=17 ;;
+	trixie) version=21 ;;
+	*) version=25 ;;
+	esac
+	debian_root "$from" "$2" "openjdk-$version-jre-headless" || die "no Java of $2 for $DEBIAN_ARCH"
+	(cd "$from" && tar -c --exclude={jmods,man,legal,'classes_nocoops*'} usr/lib/jvm etc/java-* \
+		usr/lib/*-linux-gnu/{libstdc++.so.6*,libgcc_s.so.1,libz.so.1*}) | tar -x -C "$to"
+	cp "$PROGRAMS/Chain.class" "$to/chains/"
+}
+
+add_node() { # ROOT SUITE
+	local from=$cache/node-$2
+	debian_root "$from" "$2" nodejs || die "no Node.js of $2 for $DEBIAN_ARCH"
+	(cd "$from" && tar -c usr/bin/node usr/share/nodejs usr/lib/*-linux-gnu/*.so.*) |
+		tar -x -C "$1/languages"
+}
+
 make_initramfs() { # SUITE
 	local root=$work/root busybox library libraries=
 	[[ ! -e $work/initramfs-$1 ]] || return 0
@@ -229,6 +251,8 @@ make_initramfs() { # SUITE
 		cp -L "$libraries$library" "$root$library"
 	done
 	add_languages "$root" "$1"
+	add_java "$root" "$1"
+	add_node "$root" "$1"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
@@ -511,17 +535,20 @@ judge_changes() { # KERNEL LOG
 
 # The whole chain of tests/kernel/chains, of each interpreter there is a folder for.
 judge_languages() { # KERNEL LOG
-	local kernel=$1 log=$2 language all exact
+	local kernel=$1 log=$2 language all exact cut of='(main::|main[.]|Object#|Chain[.])?'
 	for language in $(grep -oE '^@@@ record chain .*' "$log" | awk '{ print $4 }'); do
 		want_status "$kernel" "$log" "record chain $language"
-		all=$(count_stacks "$log" "chain $language" ';(main::|main[.]|Object#)?inner[; ]')
+		all=$(count_stacks "$log" "chain $language" ";${of}inner[; ]")
 		exact=$(count_stacks "$log" "chain $language" \
-			';(main::|main[.]|Object#)?outer;(main::|main[.]|Object#)?middle;(main::|main[.]|Object#)?inner[; ]')
+			";${of}outer;${of}middle;${of}inner[; ]")
 		printf '%-28s %-14s %7d %9s%%\n' "$kernel" "$language" "$all" \
 			"$(awk -v all="$all" -v exact="$exact" 'BEGIN { printf "%.1f", all ? 100 * exact / all : 0 }')" >>"$work/languages"
 		if [[ $all -ge 100 && $((exact * 100)) -ge $((all * 97)) ]]; then ok; else
 			not_ok "$kernel: $language: $exact of $all samples of the whole chain: $(part "$log" "folded chain $language" |
 				grep inner | head -n 1)"; fi
+		cut=$(count_stacks "$log" "chain $language" ";\\[truncated[^;]*;.*;${of}inner[; ]")
+		if [[ $((cut * 100)) -le $((all * 3)) ]]; then ok; else
+			not_ok "$kernel: $language: $cut of $all samples are cut below the chain"; fi
 	done
 	grep -q '^@@@ labels go' "$log" || return 0
 	all=$(count_stacks "$log" "chain go" ';main[.]inner[; ]')

@@ -122,6 +122,13 @@ script_chain ruby 'ruby3.[0-9]' chain.rb
 script_chain perl perl chain.pl
 script_chain php 'php8.[0-9]' chain.php
 script_chain lua lua5.4 chain.lua
+script_chain node node chain.js
+for java in /languages/usr/lib/jvm/java-[0-9][0-9]-openjdk-*/bin/java; do
+	[ -x "$java" ] || continue
+	set -- chroot /languages "${java#/languages}" -Xmx64m -XX:+UseSerialGC -cp /chains
+	chain java "$@" Chain
+	chain java_interpreted "$@" -Xint Chain
+done
 if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"
