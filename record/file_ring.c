@@ -1,13 +1,16 @@
 #include "record/file_ring.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/base/clock.h"
@@ -45,31 +48,77 @@ static bool is_of_our_name(unsigned pid)
 	return own[0] && strcmp(own, its) == 0;
 }
 
-/* The process that has locked the inode, of those of our name; 0: none that can be seen. */
-static uint32_t find_holder(const struct file_ring *ring)
+/* "lock: 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF" for each lock by this descriptor (4.1).
+ */
+static bool has_flock(uint32_t pid, const char *fd)
 {
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool has_lock = false;
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%.20s", pid, fd);
+	FILE *file = fopen(path, "re");
+	while (file && !has_lock && getline(&line, &size, file) > 0)
+		has_lock = strncmp(line, "lock:", strlen("lock:")) == 0 && strstr(line, " FLOCK ");
+	free(line); /* NOLINT: it is getline()'s */
+	if (file)
+		fclose(file);
+	return has_lock;
+}
+
+/*
+ * Whether the process has locked that very folder: /proc/locks has inode numbers, which files of
+ * other file systems share (roots of tmpfs are all inode 1), and its devices are not stat()'s on
+ * btrfs.
+ */
+static bool is_holder_of(uint32_t pid, const struct stat *folder)
+{
+	char path[64];
+	struct stat st;
+	bool is_found = false;
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	DIR *fds = opendir(path);
+	for (struct dirent *entry; fds && !is_found && (entry = readdir(fds));)
+		is_found = !fstatat(dirfd(fds), entry->d_name, &st, 0) &&
+			   st.st_dev == folder->st_dev && st.st_ino == folder->st_ino &&
+			   has_flock(pid, entry->d_name);
+	if (fds)
+		closedir(fds);
+	return is_found;
+}
+
+/* The pidfd is opened before the look at the process, which is thus the one that is signalled. */
+static bool hold_process(uint32_t pid, const struct stat *folder, struct ring_holder *ret)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3; close-on-exec */
+	if (fd >= 0 && is_of_our_name(pid) && is_holder_of(pid, folder)) {
+		*ret = (struct ring_holder){pid, fd};
+		return true;
+	}
+	mem_close_fd(&fd);
+	return false;
+}
+
+/* The recorder that has locked the ring, of those that can be seen; the caller closes its pidfd. */
+static struct ring_holder find_holder(const struct file_ring *ring)
+{
+	struct ring_holder holder = {0, -1};
 	struct stat st;
 	char *line = NULL;
 	size_t size = 0;
-	uint32_t found = 0;
-	FILE *locks = fopen("/proc/locks", "re");
-	if (!locks || fstat(ring->folder, &st)) {
-		if (locks)
-			fclose(locks);
-		return 0;
-	}
-	while (!found && getline(&line, &size, locks) > 0) {
+	bool is_found = false;
+	FILE *locks = fstat(ring->folder, &st) ? NULL : fopen("/proc/locks", "re");
+	while (locks && !is_found && getline(&line, &size, locks) > 0) {
 		unsigned pid;
 		unsigned long long inode;
-		/* "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; btrfs has other devices there.
-		 */
+		/* "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF" */
 		if (sscanf(line, "%*u: FLOCK %*s WRITE %u %*x:%*x:%llu", &pid, &inode) == 2 &&
-			inode == st.st_ino && is_of_our_name(pid))
-			found = pid;
+			inode == st.st_ino)
+			is_found = hold_process(pid, &st, &holder);
 	}
 	free(line); /* NOLINT: it is getline()'s */
-	fclose(locks);
-	return found;
+	if (locks)
+		fclose(locks);
+	return holder;
 }
 
 /* False: another one has it. */
@@ -117,8 +166,7 @@ static struct err *list_ring(struct file_ring *ring, const char *own_name)
 		if (!file->is.is_ended)
 			end_cut_file(ring, file);
 		ring->ended_bytes += file->bytes;
-		vec_push(&ring->ended, *file);
-		vec_push(&ring->ended_at, 0);
+		vec_push(&ring->ended, (struct ended_file){.file = *file});
 	}
 	vec_deinit(&files);
 	return NULL;
@@ -133,32 +181,53 @@ static struct err *open_locked(struct file_ring *ring, const struct caller *owne
 		return list_ring(ring, NULL);
 	if (ring->options.takes_over)
 		ring->holder = find_holder(ring);
-	return ring->holder ? NULL : refuse_second(ring);
+	return ring->holder.pid ? NULL : refuse_second(ring);
+}
+
+static bool has_holder_ended(const struct ring_holder *holder)
+{
+	struct pollfd it = {.fd = holder->fd, .events = POLLIN};
+	return poll(&it, 1, 0) > 0;
+}
+
+static struct err *end_holder(struct file_ring *ring)
+{
+	const struct ring_holder *holder = &ring->holder;
+	bool is_locked = false;
+	uint64_t until_ns = clock_now_ns() + (uint64_t)ring->patience_ms * NS_PER_MS;
+	/* ESRCH: it has ended meanwhile. */
+	if (syscall(SYS_pidfd_send_signal, holder->fd, SIGTERM, NULL, 0) && errno != ESRCH)
+		return err_sys(errno, "%s: process %u writes there and cannot be ended",
+			ring->options.folder, holder->pid);
+	for (;;) {
+		bool is_late = clock_now_ns() >= until_ns;
+		try(lock_ring(ring, &is_locked));
+		if (is_locked)
+			return NULL;
+		if (is_late)
+			break;
+		usleep(LOOK_US);
+	}
+	if (has_holder_ended(holder))
+		return refuse_second(ring);
+	return err_new(ERR_UNSUPPORTED,
+		"%s: process %u writes there and does not end within %g s of SIGTERM",
+		ring->options.folder, holder->pid, ring->patience_ms / 1e3);
 }
 
 struct err *file_ring_take_over(struct file_ring *ring, const char *own_path)
 {
-	bool is_locked = false;
-	uint64_t until_ns = clock_now_ns() + (uint64_t)TAKE_OVER_MS * NS_PER_MS;
-	if (!ring->holder)
+	if (!ring->holder.pid)
 		return NULL;
-	kill((pid_t)ring->holder, SIGTERM); /* it may have ended meanwhile */
-	while (!is_locked && clock_now_ns() < until_ns) {
-		try(lock_ring(ring, &is_locked));
-		if (!is_locked)
-			usleep(LOOK_US);
-	}
-	if (!is_locked)
-		return err_new(ERR_UNSUPPORTED,
-			"%s: process %u writes there and does not end within %d s of SIGTERM",
-			ring->options.folder, ring->holder, TAKE_OVER_MS / 1000);
-	ring->holder = 0;
+	try(end_holder(ring));
+	ring->holder.pid = 0;
+	mem_close_fd(&ring->holder.fd);
 	return list_ring(ring, path_last_part(own_path));
 }
 
 void file_ring_release(struct file_ring *ring)
 {
-	if (ring->folder >= 0 && !ring->holder)
+	if (ring->folder >= 0 && !ring->holder.pid)
 		flock(ring->folder, LOCK_UN);
 }
 
@@ -167,6 +236,8 @@ struct err *file_ring_open(
 {
 	struct file_ring ring = {.options = *options,
 		.folder = -1,
+		.holder = {0, -1},
+		.patience_ms = TAKE_OVER_MS,
 		.opened_at = ring_now().boot_ms,
 		.least_wall_ms = UINT64_MAX};
 	struct err *err = open_locked(&ring, owner);
@@ -180,8 +251,10 @@ struct err *file_ring_open(
 void file_ring_deinit(struct file_ring *ring)
 {
 	mem_close_fd(&ring->folder);
-	ring_files_deinit(&ring->ended);
-	vec_deinit(&ring->ended_at);
+	mem_close_fd(&ring->holder.fd);
+	vec_each(&ring->ended, ended)
+		ring_file_deinit(&ended->file);
+	vec_deinit(&ring->ended);
 }
 
 /* ---- one file after the other ---- */
@@ -224,8 +297,7 @@ void file_ring_add_ended(struct file_ring *ring, const char *name)
 	file.bytes = (uint64_t)st.st_size;
 	file.written_ms = clock_from_timespec(st.st_mtim) / NS_PER_MS;
 	ring->ended_bytes += file.bytes;
-	vec_push(&ring->ended, file);
-	vec_push(&ring->ended_at, ring_now().boot_ms);
+	vec_push(&ring->ended, (struct ended_file){file, ring_now().boot_ms});
 }
 
 /* ---- removing ---- */
@@ -233,28 +305,27 @@ void file_ring_add_ended(struct file_ring *ring, const char *name)
 /* Others may have removed it, or put something else into its place, which stays. */
 static void remove_oldest(struct file_ring *ring)
 {
-	struct ring_file *oldest = ring->ended.data;
+	struct ended_file *oldest = ring->ended.data;
+	const char *name = oldest->file.name;
 	struct stat st;
-	if (!fstatat(ring->folder, oldest->name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-		!unlinkat(ring->folder, oldest->name, 0))
+	if (!fstatat(ring->folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+		!unlinkat(ring->folder, name, 0))
 		ring->removed++;
-	ring->ended_bytes -= oldest->bytes;
-	ring_file_deinit(oldest);
+	ring->ended_bytes -= oldest->file.bytes;
+	ring_file_deinit(&oldest->file);
 	memmove(oldest, oldest + 1, --ring->ended.len * sizeof(*oldest));
-	memmove(ring->ended_at.data, ring->ended_at.data + 1,
-		--ring->ended_at.len * sizeof(*ring->ended_at.data));
 }
 
 static bool is_too_old(const struct file_ring *ring, const struct ring_moment *now)
 {
 	uint64_t keep_ms = ring->options.keep_ns / NS_PER_MS;
-	uint64_t ended_at = ring->ended_at.data[0];
+	const struct ended_file *oldest = ring->ended.data;
 	if (!keep_ms)
 		return false;
-	if (ended_at)
-		return ended_at + keep_ms < now->boot_ms;
+	if (oldest->ended_boot_ms)
+		return oldest->ended_boot_ms + keep_ms < now->boot_ms;
 	return now->boot_ms >= ring->opened_at + SETTLING_MS &&
-	       ring_file_end_ms(ring->ended.data) + keep_ms < ring->least_wall_ms + now->boot_ms;
+	       ring_file_end_ms(&oldest->file) + keep_ms < ring->least_wall_ms + now->boot_ms;
 }
 
 static bool is_too_much(const struct file_ring *ring, uint64_t current_bytes)

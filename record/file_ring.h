@@ -19,15 +19,26 @@ struct ring_moment {
 	uint64_t wall_ms, boot_ms; /* since 1970, and since the machine started */
 };
 
+struct ended_file {
+	struct ring_file file;
+	uint64_t ended_boot_ms; /* 0: before the ring was opened */
+};
+
+/* The recorder that has locked the ring, and that another one takes it over from. */
+struct ring_holder {
+	uint32_t pid; /* 0: there is none */
+	int fd;       /* its pidfd: signals reach that process and no later one of its number */
+};
+
 struct file_ring {
 	struct session_ring options;
-	int folder;              /* locked: one recorder a ring, */
-	uint32_t holder;         /* ... by this process still; 0: by us */
-	struct ring_files ended; /* the oldest first */
-	uint64_t ended_bytes;    /* of all of them */
-	VEC(uint64_t) ended_at;  /* of each, by boot_ms; 0: before it was opened */
-	uint64_t opened_at;      /* boot_ms */
-	uint64_t least_wall_ms;  /* when boot_ms was 0, as it seemed; the least of all times */
+	int folder;                   /* locked: one recorder a ring, */
+	struct ring_holder holder;    /* ... by that one still, or by us */
+	uint32_t patience_ms;         /* with a holder that is to end */
+	VEC(struct ended_file) ended; /* the oldest first */
+	uint64_t ended_bytes;         /* of all of them */
+	uint64_t opened_at;           /* boot_ms */
+	uint64_t least_wall_ms;       /* when boot_ms was 0, as it seemed; the least of all times */
 	uint64_t removed, removed_for_room;
 };
 
@@ -41,7 +52,8 @@ struct err *file_ring_open(const struct session_ring *options, const struct call
 void file_ring_deinit(struct file_ring *ring);
 /*
  * Ends the recorder that has the ring, if there is one, and waits until its last file has ended.
- * `own_path` is of the file that was begun there meanwhile. ERR_UNSUPPORTED: it does not end.
+ * `own_path` is of the file that was begun there meanwhile. ERR_UNSUPPORTED: it does not end;
+ * ERR_USAGE: it has ended, and yet another one writes there.
  */
 struct err *file_ring_take_over(struct file_ring *ring, const char *own_path) ERR_MUST_CHECK;
 /* Nothing is written any more, and another recorder may. */

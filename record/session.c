@@ -348,7 +348,7 @@ struct err *session_create(const struct session_options *options, struct session
 	session->options = *options;
 	session->signals.fd = -1;
 	session->epoll_fd = -1;
-	session->ring.folder = -1;
+	session->ring.folder = session->ring.holder.fd = -1;
 	translate_init(&session->translate, session_is_system_wide(options));
 	connect_parts(session);
 	translate_start_readers(&session->translate);

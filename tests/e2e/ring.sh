@@ -329,6 +329,11 @@ test_ring_refusals() {
 	[[ ! -e r && ! -e x.data ]] || fail "something was written"
 }
 
+# Until there is something of the process to be recorded.
+wait_more_cpu() { # PID
+	wait_until "CPU time" has_cpu_ms "$1" $(($(cpu_ms_of "$1") + 200))
+}
+
 # Another recorder takes the ring over: every sample stands once, and little time is missing.
 test_ring_is_taken_over() {
 	"$WORKLOADS/workload" 1000 &
@@ -336,14 +341,14 @@ test_ring_is_taken_over() {
 	"$EBPROF" record -a -F 997 --ring ring --switch 1h 2>first.err &
 	local first=$!
 	wait_ready first.err
-	sleep 0.5
+	wait_more_cpu $busy
 	"$EBPROF" record -a -F 997 --ring ring --switch 1h --take-over 2>second.err &
 	local second=$!
 	wait_ready second.err
 	wait $first
 	status=$?
 	want_status 143 "the first one"
-	sleep 0.5
+	wait_more_cpu $busy
 	run "$EBPROF" record -a --ring ring --duration 0.1
 	want_status 125 "a third one"
 	kill -INT $second

@@ -2,9 +2,14 @@
 #include "record/file_ring.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/base/clock.h"
@@ -134,11 +139,11 @@ TEST(file_ring_takes_only_its_own_files)
 	begin_file_ring(FILE_BYTES, 0);
 	/* Another file has the place of the oldest now, and the next one was removed. */
 	struct str path = {0};
-	str_printf(&path, "ring/%s", file_ring.ended.data[0].name);
+	str_printf(&path, "ring/%s", file_ring.ended.data[0].file.name);
 	CHECK_INT(unlink(str_text(&path)), 0);
 	CHECK_INT(symlink("notes.txt", str_text(&path)), 0);
 	struct str next = {0};
-	str_printf(&next, "ring/%s", file_ring.ended.data[1].name);
+	str_printf(&next, "ring/%s", file_ring.ended.data[1].file.name);
 	CHECK_INT(unlink(str_text(&next)), 0);
 	file_ring_prune(&file_ring, 0);
 	CHECK_INT(file_ring.ended.len, 1);
@@ -171,6 +176,130 @@ TEST(file_ring_is_one_recorders)
 	end_file_ring();
 }
 
+/* ---- one recorder takes it over from another ---- */
+
+static struct err *open_taking_over(const char *folder, struct file_ring *ret)
+{
+	struct session_ring options = {.folder = folder, .takes_over = true};
+	struct caller owner = {0};
+	return file_ring_open(&options, &owner, ret);
+}
+
+/* Another process of our name, which has that ring until it is signalled. */
+static pid_t begin_holder(const char *folder, bool ignores_signals)
+{
+	int ready[2];
+	char byte = 0;
+	CHECK_INT(pipe(ready), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		struct file_ring held;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(10); /* if the signal goes to another one */
+		signal(SIGTERM, ignores_signals ? SIG_IGN : SIG_DFL);
+		err_destroy(open_taking_over(folder, &held));
+		CHECK_INT(write(ready[1], &byte, 1), 1);
+		for (;;)
+			pause();
+	}
+	CHECK_INT(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* The signal that ends it. */
+static int holder_signal(pid_t pid)
+{
+	int status = 0;
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void kill_holder(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	CHECK_INT(holder_signal(pid), SIGKILL);
+}
+
+TEST(file_ring_is_taken_over)
+{
+	begin_file_ring(0, 0);
+	file_ring_deinit(&file_ring);
+	pid_t holder = begin_holder("ring", false);
+	CHECK_OK(open_taking_over("ring", &file_ring));
+	CHECK_INT(file_ring.holder.pid, holder);
+	CHECK_INT(file_ring.ended.len, 0);
+	CHECK_OK(file_ring_take_over(&file_ring, "ring/own.data"));
+	CHECK_INT(holder_signal(holder), SIGTERM);
+	CHECK_INT(file_ring.ended.len, 9);
+	end_file_ring();
+}
+
+/* The roots of file systems have one inode number, and so have two recorders' locks then. */
+TEST(file_ring_of_another_disk_is_left_alone)
+{
+	static const char *const disks[] = {"first", "second"};
+	pid_t holders[2];
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		unit_skip("no tmpfs can be mounted here");
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(mkdir(disks[i], 0700), 0);
+		CHECK_INT(mount("tmpfs", disks[i], "tmpfs", 0, "size=64k"), 0);
+		holders[i] = begin_holder(disks[i], false);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct file_ring ring;
+		CHECK_OK(open_taking_over(disks[i], &ring));
+		CHECK_INT(ring.holder.pid, holders[i]);
+		CHECK_OK(file_ring_take_over(&ring, "own.data"));
+		CHECK_INT(holder_signal(holders[i]), SIGTERM);
+		file_ring_deinit(&ring);
+	}
+}
+
+TEST(file_ring_whose_recorder_does_not_end)
+{
+	begin_file_ring(0, 0);
+	file_ring_deinit(&file_ring);
+	pid_t holder = begin_holder("ring", true);
+	CHECK_OK(open_taking_over("ring", &file_ring));
+	file_ring.patience_ms = 20;
+	CHECK_ERR(file_ring_take_over(&file_ring, "ring/own.data"), ERR_UNSUPPORTED,
+		"does not end within 0.02 s of SIGTERM");
+	kill_holder(holder);
+	file_ring_deinit(&file_ring);
+}
+
+TEST(file_ring_whose_recorder_ended_meanwhile)
+{
+	begin_file_ring(0, 0);
+	file_ring_deinit(&file_ring);
+	pid_t holder = begin_holder("ring", false);
+	CHECK_OK(open_taking_over("ring", &file_ring));
+	kill_holder(holder);
+	CHECK_OK(file_ring_take_over(&file_ring, "ring/own.data"));
+	CHECK_INT(file_ring.ended.len, 9);
+	end_file_ring();
+}
+
+/* That one is not signalled: it began after us. */
+TEST(file_ring_that_another_recorder_took_first)
+{
+	begin_file_ring(0, 0);
+	file_ring_deinit(&file_ring);
+	pid_t holder = begin_holder("ring", false);
+	CHECK_OK(open_taking_over("ring", &file_ring));
+	kill_holder(holder);
+	pid_t later = begin_holder("ring", false);
+	file_ring.patience_ms = 20;
+	CHECK_ERR(file_ring_take_over(&file_ring, "ring/own.data"), ERR_USAGE,
+		"another ebprof record writes there");
+	kill_holder(later);
+	file_ring_deinit(&file_ring);
+}
+
 /* A recorder that was killed leaves a file without an end. */
 TEST(file_ring_ends_what_was_cut)
 {
@@ -180,7 +309,7 @@ TEST(file_ring_ends_what_was_cut)
 	file_ring_deinit(&file_ring);
 	CHECK_OK(open_file_ring(0, 0));
 	CHECK_INT(file_ring.ended.len, 10);
-	CHECK(file_ring.ended.data[9].is.is_ended);
+	CHECK(file_ring.ended.data[9].file.is.is_ended);
 	CHECK(access(path, F_OK));
 	end_file_ring();
 }
