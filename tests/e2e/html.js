@@ -197,6 +197,10 @@ async function checkLink(browser) {
 	await browser.until("page !== null && page.state.group === ''");
 	want("what cannot be is as usual", await browser.value("JSON.stringify(page.state) === JSON.stringify(page.usual)"), true);
 	want("and the address says nothing", await browser.value("location.hash"), "");
+	await browser.value("location.hash = '#narrow=%0Amain%0A%0Aagain'");
+	await browser.until("page.state.narrow !== ''");
+	want("an empty text narrows nothing", await browser.value("[...document.querySelectorAll('#narrowed button')].map((it) => it.textContent)"),
+		["Only with main \u2715", "Only with again \u2715"]);
 }
 
 async function checkViews(browser) {

@@ -172,7 +172,7 @@ class Page {
 	}
 
 	narrowTexts() {
-		return this.state.narrow ? this.state.narrow.split("\n") : [];
+		return this.state.narrow.split("\n").filter((text) => text);
 	}
 
 	/* Only stacks that have what is searched for. */
