@@ -21,13 +21,18 @@ struct generated_code_runtime {
 	".NET, all in one file: publish it without EnableCompressionInSingleFile, since its " \
 	"libraries " \
 	"are in no file otherwise"
-#define AGAIN "record again, what its first process tells is kept (--unwind-cache)"
+/* Their V8 has compressed pointers, and no words about itself. */
+#define CHROMIUM "Chromium, Electron: "
+#define AGAIN    "record again, what its first process tells is kept (--unwind-cache)"
 
 static const struct generated_code_runtime runtimes[] = {
 	{{"libjvm.so", "[java]"}, "Java 11 or later: " AGAIN,
 		"Java 11 or later: " AGAIN "; older: java -XX:+PreserveFramePointer", NULL},
 	{{"node", "nodejs", "libnode.so", "[node]"},
 		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL, NULL},
+	{{"chromium", "chrome", "electron"},
+		CHROMIUM "run it with --no-sandbox --js-flags=--perf-basic-prof",
+		CHROMIUM "frame pointers are all that their V8 shows", NULL},
 	{{"libcoreclr.so"}, ".NET: DOTNET_PerfMapEnabled=1", NULL, NULL},
 	{{"[dotnet]"}, UNPACKED, UNPACKED, "libcoreclr.so"},
 	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL, NULL},

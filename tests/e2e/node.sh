@@ -182,6 +182,32 @@ test_lines_of_leaves() {
 	done
 }
 
+# Constructors of classes, which are functions of another type, compiled and interpreted.
+test_constructors() {
+	local node list option all wrong
+	list=$(nodes) || exit $?
+	cat >classes.mjs <<-'JS'
+		let sum = 0;
+		function work(n) { for (let i = 0; i < n; i++) sum = (sum * 31 + i) | 0; }
+		class Base { constructor(n) { work(n); } }
+		class Derived extends Base { #x = 1; constructor(n) { super(n); sum += this.#x; work(n); } }
+		class Empty extends Derived { y = 5; }
+		function create(n) { return new Empty(n); }
+		for (const end = Date.now() + 1500; Date.now() < end;) create(3000);
+	JS
+	for node in $list; do
+		for option in --opt --no-opt; do
+			"$EBPROF" record -q -F 997 -o classes.data -- "$node" $option "$PWD/classes.mjs" >out 2>err ||
+				fail "record: $(cat err)"
+			read -r all wrong < <(count classes.data '
+				/;create;.*;work(;|$)/ { add("all") }
+				/;create;.*;work(;|$)/ && (!/;create;(.*;)?Empty;(.*;)?Derived;/ || /\[JIT\]|\[unnamed/) { add("wrong"); print >"wrong" }
+				END { print c["all"] + 0, c["wrong"] + 0 }')
+			percent "$node $option: constructors: $(head -n 1 wrong 2>/dev/null | tail -c 300)" $((all - wrong)) "$all" 99
+		done
+	done
+}
+
 # Names by V8's own word: its perf map says of each address which function it is of. Code of the
 # interpreter and of the first compiler is not judged: it works in builtins.
 test_names_of_addresses() {

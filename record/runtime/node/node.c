@@ -78,7 +78,7 @@ static const char *const names[SYMBOLS] = {
 
 enum {
 	SMI_SHIFT_WITHOUT_COMPRESSION = 31, /* pointers are whole */
-	LAST_FUNCTION_BEHIND = 14,          /* of types, before V8 12 */
+	LAST_FUNCTION_BEHIND = 15,          /* of types, before V8 12: constructors of classes */
 	VERSION_WITH_SHORT_HEADS = 12,      /* of bytecode arrays */
 	MAX_OFFSET = 255,
 	MAX_TYPE = 1 << 14,
