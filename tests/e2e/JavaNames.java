@@ -1,10 +1,11 @@
+import java.io.File;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
  * A program of methods that each run for a millisecond or so, and are never inlined: whoever looks at
  * the program counter twice within much less, and finds the same method, knows what ran in between.
- * Prints which share of its time each method had, by its own clock, when its seconds are over.
+ * Prints which share of its time each method had, by its own clock, when there is the file that it is given.
  */
 public class JavaNames {
 	static final int METHODS = 16;
@@ -50,11 +51,12 @@ public class JavaNames {
 	}
 
 	public static void main(String[] arguments) {
-		long end = System.nanoTime() + (long) (Double.parseDouble(arguments[0]) * 1e9), x = 0, all = 0;
+		long x = 0, all = 0;
+		File end = new File(arguments[0]);
 		int n = Integer.parseInt(arguments[1]); // of the first method; the last does four times as much
 		long[] spent = new long[METHODS];
 		ThreadMXBean clock = ManagementFactory.getThreadMXBean(); // of CPU time
-		for (int method = 0; System.nanoTime() < end; method = (method + 1) % METHODS) {
+		for (int method = 0; method > 0 || !end.exists(); method = (method + 1) % METHODS) {
 			long from = clock.getCurrentThreadCpuTime();
 			x = call(method, x, n + n * 3 * method / (METHODS - 1));
 			spent[method] += clock.getCurrentThreadCpuTime() - from;

@@ -8,8 +8,8 @@
 
 # The programs, a line each. Without any, one for the .NET that is here; its compiler needs no
 # network.
-shapes() { # [portable|embedded]: where the PDB is, beside it or within
-	local dotnet home framework compiler version libraries folder=../shape.${1-portable}
+shapes() { # [portable|embedded [PROGRAM]]: where the PDB is, beside it or within; another one
+	local dotnet home framework compiler version libraries folder=../${2-shape}.${1-portable} source=dotnet_${2-shape}.cs
 	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
 	if [[ -n ${INTERPRETERS-} ]]; then
 		tr ' ' '\n' <<<"$INTERPRETERS"
@@ -26,7 +26,7 @@ shapes() { # [portable|embedded]: where the PDB is, beside it or within
 		mapfile -t libraries < <(printf -- '-r:%s\n' "$framework"/System*.dll)
 		DOTNET_TieredPGO=0 "$dotnet" "$compiler" -nologo -optimize+ "-debug:${1-portable}" -unsafe+ -nowarn:CS0649 \
 			"-out:$folder/shape.dll" "${libraries[@]}" \
-			"$here/dotnet_shape.cs" >err 2>&1 || fail "csc: $(cat err)"
+			"$here/$source" >err 2>&1 || fail "csc: $(cat err)"
 		printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' \
 			"$version" >"$folder/shape.runtimeconfig.json"
 	fi
@@ -169,6 +169,28 @@ test_single_file() {
 	why=$(flock "$cache/$name.lock" bash -c '. "$0" && dotnet_program "$@"' "$here/../dotnet_program.bash" \
 		"$cache/$name" net10.0 10.0.15 -p:PublishSingleFile=true) || skip "no program of .NET's that is a single file: $why"
 	INTERPRETERS=$cache/$name/out/shape try_chains DOTNET_TieredPGO=1
+}
+
+# The runtime writes it on and on; the last method is the last to be compiled.
+copy_map() { # PID NUMBER
+	local map=/tmp/perf-$1.map
+	for _ in {1..300}; do
+		! grep -q 'm15.*Tier1' "$map" 2>/dev/null || break
+		sleep 0.1
+	done
+	cp "$map" "map.$2" || fail "no map"
+	[[ $2 == 1 ]] || rm -f "$map" "/tmp/perfinfo-$1.map"
+}
+
+# Names by the runtime's own word: its perf map says of each address which method it is of. Names
+# that the recorder took from there would have another form.
+test_names_of_addresses() {
+	local names
+	[[ -z ${INTERPRETERS-} ]] || skip "all tests are about the programs of check-languages"
+	names=$(shapes portable names) || exit $?
+	DOTNET_PerfMapEnabled=1 dotnet "$names" "$PWD/end" 1000000 >clocked </dev/null &
+	sample_names $! 3 copy_map
+	names_are_right "dotnet" 3
 }
 
 test_left_out() {

@@ -1,11 +1,12 @@
 /*
  * ip_sampler PID SECONDS HZ: where the program counters of a process's threads are, by the kernel's
  * own sampling: a line a sample in user code, "NANOSECONDS TID ADDRESS", and one with address 0
- * where samples may be missing. Threads that come later are not seen.
+ * where samples may be missing. Threads that come later are not seen. SIGTERM ends it before.
  */
 #include <dirent.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,14 @@ struct ring {
 };
 
 static struct ring rings[MAX_THREADS];
+
+static volatile sig_atomic_t has_ended;
+
+static void on_term(int signal)
+{
+	(void)signal;
+	has_ended = 1;
+}
 
 static int open_thread(int tid, uint64_t hz)
 {
@@ -96,8 +105,9 @@ int main(int argc, char **argv)
 		perror("ip_sampler");
 		return 1;
 	}
+	signal(SIGTERM, on_term);
 	time_t end = time(NULL) + atoi(argv[2]);
-	while (time(NULL) < end) {
+	while (time(NULL) < end && !has_ended) {
 		poll(fds, (nfds_t)count, 100);
 		for (int i = 0; i < count; i++)
 			print_samples(&rings[i]);

@@ -277,7 +277,7 @@ test_native_methods_call_back() {
 # Names by the virtual machine's own word: its perf map, looked at several times while it runs, says of
 # each address which method it is of. Long enough for 10,000 samples where check-languages runs it.
 test_names_of_addresses() {
-	local java list pid seconds=2 tried=0 judged wrong not points
+	local java list pid seconds=2 tried=0
 	command -v jcmd >/dev/null || skip "no jcmd here"
 	command -v python3 >/dev/null || skip "no python3 here"
 	[[ -z ${INTERPRETERS-} ]] || seconds=14
@@ -285,23 +285,14 @@ test_names_of_addresses() {
 	compile
 	for java in $list; do
 		[[ $("$java" -version 2>&1) != *'"11.'* ]] || continue # its jcmd knows no perf maps
-		"$java" -cp "$PWD/classes" JavaNames $((seconds + 8)) 700000 >clocked </dev/null &
+		rm -f end
+		"$java" -cp "$PWD/classes" JavaNames "$PWD/end" 700000 >clocked </dev/null &
+		pid=$!
 		sleep 1.5
-		pid=$(pgrep -f "JavaNames $((seconds + 8)) 700000" | tail -n 1)
-		"$WORKLOADS/ip_sampler" "$pid" $((seconds + 3)) 9973 >addresses </dev/null &
-		write_map "$pid" 1
-		"$EBPROF" record -q -F 1499 -o names.data --duration "$seconds" -p "$pid" 2>err || fail "record: $(cat err)"
-		write_map "$pid" 2
-		wait
+		sample_names "$pid" "$seconds" write_map
 		[[ -z ${SYMFS-} ]] || rm -f "/tmp/.java_pid$pid"
-		"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
-		read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
-		figure "$java: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
 		((tried++))
-		[[ $judged -ge $((seconds * 300)) ]] || fail "$java: $judged samples judged, $not not"
-		[[ $wrong == 0 ]] || fail "$java: $wrong of $judged samples have another method's name"
-		# Two standard deviations of a share are 1.9 points with 1,000 samples.
-		awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' || fail "$java: a share is off by $points points"
+		names_are_right "$java" "$seconds"
 	done
 	((tried)) || skip "no virtual machine here that writes perf maps"
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames or
-node_names.mjs.
+"""judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames,
+node_names.mjs or dotnet_names.cs.
 
 Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
 both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
-(jcmd PID Compiler.perfmap; node --perf-basic-prof), the sample is in it, too. Prints judged and wrong samples, those that
+(jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled), the sample is in it, too. Prints judged and wrong samples, those that
 cannot be judged, and by how many points the methods' shares are off what the program clocked.
 """
 import bisect
@@ -12,7 +12,7 @@ import re
 import sys
 
 NEAR_NS = 400000
-METHOD = re.compile(r"JavaNames\.(m\d\d)\b|^(?:JS:o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
+METHOD = re.compile(r"(?:JavaNames\.|DotnetNames(?:\.|::))(m\d\d)\b|^(?:JS:o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
 
 
 def method_in(text):
@@ -78,8 +78,10 @@ def main(script, addresses, spent_path, *map_paths):
         if not 0 < i < len(around) or around[i][0] - around[i - 1][0] > NEAR_NS:
             not_judged += 1
             continue
-        names = {look_up(m, around[k][1]) for m in maps for k in (i - 1, i)}
-        if len(names) != 1 or None in names:
+        # What an earlier map does not have yet was compiled behind it.
+        at = [{look_up(m, around[k][1]) for m in maps} - {None} for k in (i - 1, i)]
+        names = at[0] | at[1]
+        if len(names) != 1 or not all(at):
             not_judged += 1
             continue
         judged += 1

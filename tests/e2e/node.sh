@@ -208,37 +208,30 @@ test_constructors() {
 	done
 }
 
+# Node writes it on and on; the last function is the last to be compiled.
+copy_map() { # PID NUMBER
+	local map=/proc/$1/root/tmp/perf-$1.map
+	for _ in {1..300}; do
+		! grep -q 'JS:.*[*+]m15 ' "$map" 2>/dev/null || break
+		sleep 0.1
+	done
+	cp "$map" "map.$2" || fail "no map"
+	[[ $2 == 1 ]] || rm -f "$map"
+}
+
 # Names by V8's own word: its perf map says of each address which function it is of. Code of the
 # interpreter and of the first compiler is not judged: it works in builtins.
 test_names_of_addresses() {
-	local node list pid seconds=3 options judged wrong not points map
+	local node list seconds=3 options
 	list=$(nodes) || exit $?
 	[[ -z ${INTERPRETERS-} ]] || seconds=10 # for 10,000 samples
 	for node in $list; do
 		for options in "" --no-turbofan; do
 			[[ -z $options || (-n ${INTERPRETERS-} && $(major_of "$node") -ge 24) ]] || continue # another compiler
-			"$node" --perf-basic-prof ${options:+"$options"} "$here/node_names.mjs" $((seconds + 4)) 700000 \
-				>clocked </dev/null &
-			sleep 1
-			pid=$(pgrep -f "node_names.mjs $((seconds + 4)) 700000" | tail -n 1)
-			map=/proc/$pid/root/tmp/perf-$pid.map
-			for _ in {1..100}; do
-				! grep -q 'JS:.*[*+]m15 ' "$map" 2>/dev/null || break
-				sleep 0.1
-			done
-			cp "$map" map.1 || fail "no map"
-			"$WORKLOADS/ip_sampler" "$pid" $((seconds + 1)) 9973 >addresses </dev/null &
-			"$EBPROF" record -q -F 1499 -o names.data --duration "$seconds" -p "$pid" 2>err || fail "record: $(cat err)"
-			mv "$map" map.2 || fail "no map"
-			wait
-			"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
-			read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
-			figure "$node $options: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
-			[[ $judged -ge $((seconds * 300)) ]] || fail "$node $options: $judged samples judged, $not not"
-			[[ $wrong == 0 ]] || fail "$node $options: $wrong of $judged samples have another function's name"
-			# Two standard deviations of a share are 1.9 points with 1,000 samples.
-			awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' ||
-				fail "$node $options: a share is off by $points points"
+			rm -f end
+			"$node" --perf-basic-prof ${options:+"$options"} "$here/node_names.mjs" "$PWD/end" 700000 >clocked </dev/null &
+			sample_names $! "$seconds" copy_map
+			names_are_right "$node $options" "$seconds"
 		done
 	done
 }

@@ -1,6 +1,9 @@
-// node_names.mjs SECONDS STEPS: functions that each run for a millisecond or so, and are never
-// inlined: whoever looks at the program counter twice within much less, and finds the same function,
-// knows what ran in between. Prints which share of its CPU time each had, by its own clock.
+// node_names.mjs FILE STEPS: until there is that file, functions that each run for a millisecond or so,
+// and are never inlined: whoever looks at the program counter twice within much less, and finds the
+// same function, knows what ran in between. Prints which share of its CPU time each had, by its own
+// clock.
+import { existsSync } from "node:fs";
+
 const functions = [
 	function m00(x, n) { for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x; },
 	function m01(x, n) { for (let i = 0; i < n; i++) x = (x * 33 ^ i) | 0; return x; },
@@ -20,12 +23,11 @@ const functions = [
 	function m15(x, n) { for (let i = 0; i < n; i++) x = ((x << 1) + i) | 0; return x; },
 ];
 
-const end = Date.now() + Number(process.argv[2]) * 1000;
 const steps = Number(process.argv[3]); // of the first function; the last does four times as many
 const spent = functions.map(() => 0);
 const clock = () => { const usage = process.cpuUsage(); return usage.user + usage.system; };
 let x = 0;
-for (let at = 0; Date.now() < end; at = (at + 1) % functions.length) {
+for (let at = 0; at || !existsSync(process.argv[2]); at = (at + 1) % functions.length) {
 	const from = clock();
 	x = functions[at](x, steps + Math.trunc(steps * 3 * at / (functions.length - 1)));
 	spent[at] += clock() - from;

@@ -36,3 +36,46 @@ near() { # WHAT PART WHOLE PERCENT [POINTS]
 		'BEGIN { got = 100 * part / whole; exit !(got > want - by && got < want + by) }' ||
 		fail "$1: $2 of $3 samples, not $4 %"
 }
+
+# Hundredths of a second of CPU that a process has had.
+cpu_of() { awk '{ sub(/.*[)] /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+
+# Records a process for the judge below, for as many seconds of its CPU: what writes a map of it is called
+# before and after. Then there is the file end, for which the process waits.
+sample_names() { # PID SECONDS WRITE_MAP
+	local sampler recorder until
+	$3 "$1" 1
+	"$WORKLOADS/ip_sampler" "$1" 600 9973 >addresses </dev/null &
+	sampler=$!
+	"$EBPROF" record -q -F 1499 -o names.data -p "$1" 2>err </dev/null &
+	recorder=$!
+	for _ in {1..300}; do
+		[[ ! -e names.data ]] || break
+		sleep 0.1
+	done
+	until=$(($(cpu_of "$1") + $2 * 100))
+	for _ in {1..600}; do
+		[[ $(cpu_of "$1") -lt $until ]] || break
+		sleep 0.1
+	done
+	kill -INT "$recorder"
+	wait "$recorder" || fail "record: $(cat err)"
+	kill "$sampler"
+	$3 "$1" 2
+	touch end
+	wait
+}
+
+# Judges the names of the recording names.data by the runtime's own word, the files map.*, beside what
+# ip_sampler wrote into addresses and the program, of its shares of time, into clocked.
+names_are_right() { # WHAT SECONDS
+	local judged wrong not points
+	"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
+	read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
+	figure "$1: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
+	[[ $judged -ge $(($2 * 300)) ]] || fail "$1: $judged samples judged, $not not"
+	[[ $wrong == 0 ]] || fail "$1: $wrong of $judged samples have another function's name"
+	# Two standard deviations of a share are 1.9 points with 1,000 samples.
+	awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' ||
+		fail "$1: a share is off by $points points"
+}
