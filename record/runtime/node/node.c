@@ -233,7 +233,7 @@ static bool node_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime node_runtime = {
-	.version = 5,
+	.version = 6,
 	.name = "node",
 	.claims_code_of_no_file = true,
 	.object = "[javascript]",
