@@ -271,7 +271,7 @@ static void baseline_put_unnamed(const struct compare *compare, struct str *out)
 	}
 	double percent = profile_percent(base, compare->wholes.base.value);
 	if (percent >= profile_percent(new, compare->wholes.new.value) + much_percent)
-		str_printf(out, "%.0f%% of the base has no names: archive before rebuilding; ",
+		str_printf(out, "%.0f%% of the baseline has no names: archive before rebuilding; ",
 			percent);
 }
 

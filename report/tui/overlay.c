@@ -27,7 +27,7 @@ static const struct legend_row {
 	{"kernel", "[k], all that runs in it", STYLE_FLAME_OF(FRAME_KERNEL, false), STYLE_KERNEL},
 	{"script", "[s], a colour a language", STYLE_FLAME_OF(FRAME_PYTHON, false), STYLE_SCRIPT},
 	{"more", "than in the baseline (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
-	{"less", "than in the baseline (<), or gone (-)", STYLE_CHANGE + 1, STYLE_BETTER},
+	{"less", "than in the baseline (<), or removed (-)", STYLE_CHANGE + 1, STYLE_BETTER},
 	{"no name", "only an address is known", STYLE_FLAME_OF(FRAME_UNNAMED, false),
 		STYLE_UNKNOWN},
 	{NULL, NULL, 0, 0},

@@ -193,7 +193,7 @@ test_github() {
 	! grep -vP '^::(error|notice) (file=[^:,\s]+,line=\d+,)?title=[^:,]+::[^\n]+$' out || fail "that is no command"
 	grep -qP '^::error file=version\.c,line=\d+,title=work%3A [^:]*::work takes ' out || fail "work: $(cat out)"
 	grep -qP '^::error file=version\.c,line=\d+,title=fresh %2525%3A new::fresh %2525 is new' out || fail "fresh: $(cat out)"
-	grep -qP '^::notice file=version\.c,line=\d+,title=gone &&%3A gone::' out || fail "gone: $(cat out)"
+	grep -qP '^::notice file=version\.c,line=\d+,title=gone &&%3A removed::' out || fail "gone: $(cat out)"
 	run env -u GITHUB_WORKSPACE "$EBPROF" diff --format github old.data new.data
 	grep -qF "::error file=$built/version.c,line=" out || fail "elsewhere: $(cat out)"
 	run env GITHUB_WORKSPACE="${built%?}" "$EBPROF" diff --format github old.data new.data

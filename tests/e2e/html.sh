@@ -174,7 +174,7 @@ want_boxes() {
 	grep -q '^regression,work,' diff.csv || fail "diff says of work: $(grep ,work, diff.csv)"
 	! grep -qE '^(regression|improvement),(same|also),' diff.csv || fail "diff says: $(grep -E ',(same|also),' diff.csv)"
 	for row in 'work more' 'same same' 'also same' 'gone&lt;/script&gt;&lt;b&gt; less' 'fresh&quot;&gt;&lt;img src=x&gt; more'; do
-		grep -q "<title>${row% *} (program): [^<]* points, [^<]* samples</title><rect class=\"${row##* }" diff.svg ||
+		grep -q "<title>${row% *} (program): [^<]* pp, [^<]* samples</title><rect class=\"${row##* }" diff.svg ||
 			fail "no box of $row: $(grep -o "<title>${row% *} .*" diff.svg | head -c 200)"
 	done
 	! command -v xmllint >/dev/null || xmllint --noout --nonet diff.svg || fail "it is no XML"

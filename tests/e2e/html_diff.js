@@ -1,7 +1,7 @@
 // What tests/e2e/html.sh has a browser do with a page of differences:
 //   node html_diff.js BROWSER FOLDER      of FOLDER/diff.html, same.html, cut.html, report.old, report.new
 "use strict";
-const path = require("path");
+const fs = require("fs"), path = require("path");
 const {Browser} = require(path.join(__dirname, "browser.js"));
 const {want, wantTrue, readReport, rowsOf, wantRows, run} = require(path.join(__dirname, "checks.js"));
 const [program, folder] = process.argv.slice(2);
@@ -33,7 +33,7 @@ async function checkColors(browser) {
 		const gone = await browser.value(changeOf(GONE)), fresh = await browser.value(changeOf(FRESH));
 		wantTrue("what took longer is red", work.isSure && work.by > 0.05 && tone(work.color) === 1);
 		wantTrue("what only has a smaller share is gray, as diff says", !same.isSure && same.by < -0.03 && tone(same.color) === 0);
-		wantTrue("what vanished is blue", gone.isGone && tone(gone.color) === -1);
+		wantTrue("what was removed is blue", gone.isGone && tone(gone.color) === -1);
 		wantTrue("what is new is red", fresh.isNew && tone(fresh.color) === 1);
 		want("the root is gray", tone(await browser.value("page.diff.color(page.diff.changeOf(page.profile.tree, 0))")), 0);
 		want("the legend is a scale", await browser.value("document.querySelectorAll('#legend li').length"), 10);
@@ -61,9 +61,9 @@ async function checkFigures(browser) {
 	const facts = (name) => browser.value(`page.facts.of(${view}, page.profile.tree.func.indexOf(${of(name)})).lines.join("\\n")`);
 	const work = await facts("work");
 	wantTrue("old and new shares, points, relative: " + work,
-		/^total \d+\.\d\d % → \d+\.\d\d %, \+\d+\.\d\d points \(\+\d+\.\d %\)$/m.test(work));
+		/^total \d+\.\d\d % → \d+\.\d\d %, \+\d+\.\d\d pp \(\+\d+\.\d %\)$/m.test(work));
 	wantTrue("new is said", (await facts(FRESH)).includes("(new)"));
-	wantTrue("vanished is said", (await facts(GONE)).includes("(vanished)"));
+	wantTrue("removed is said", (await facts(GONE)).includes("(removed)"));
 	await browser.key("a");
 	want("seconds", await browser.value("page.diff.isAbsolute"), true);
 	const change = await browser.value(changeOf("work")), same = await browser.value(changeOf("same"));
@@ -103,13 +103,69 @@ async function checkTable(browser) {
 	want("callers and callees have both totals", await browser.value(
 		"['callers', 'callees'].flatMap((kind) => page.sandwich[kind].columns.map(({total}, i) => total[0] - page.functions[i].total[page.state.func]))"),
 	[0, 0, 0, 0]);
-	wantTrue("what vanished is said", (await browser.value("document.getElementById('sandwich-name').textContent")).includes("vanished"));
+	wantTrue("what was removed is said", (await browser.value("document.getElementById('sandwich-name').textContent")).includes("removed"));
 	await browser.key("f");
 }
 
+/* What `ebprof diff` lists, in its words; a click opens the function. */
+async function checkChanges(browser) {
+	want("what changed is shown first", await browser.value("[...document.querySelectorAll('#tabs [aria-selected=true]')].map((tab) => tab.dataset.view)"), ["changes"]);
+	const lists = await browser.value("page.profile.changes.lists.map(({count, rows}) => [count, rows.map(({name}) => name)])");
+	const csv = fs.readFileSync(path.join(folder, "diff.csv"), "utf8").split("\n").slice(1).filter((line) => line);
+	const ofVerdict = (verdict) => csv.map((line) => /^(\w+),(?:"((?:[^"]|"")*)"|([^,]*)),/.exec(line)).filter((row) => row && row[1] === verdict)
+		.map((row) => row[2] === undefined ? row[3] : row[2].replaceAll('""', '"'));
+	for (const [i, verdict] of ["regression", "improvement"].entries())
+		want(verdict + "s are those of diff", [...lists[i][1]].sort(), ofVerdict(verdict).sort());
+	wantTrue("what cannot be told is listed, too", lists[3][1].includes("same") || lists[3][1].includes("also"));
+	const titles = await browser.value("[...document.querySelectorAll('#view-changes h2')].map((it) => it.textContent)");
+	wantTrue("in this order: " + titles, /^Regressions \(2\),Improvements \(1\),.*Cannot be told/.test(titles.join()));
+	const rowOf = (name) => `[...document.querySelectorAll("#view-changes [data-func]")].find((row) => row.querySelector(".name").textContent === ${JSON.stringify(name)})`;
+	wantTrue("what was removed is in sight", (await browser.value(`${rowOf(GONE)}.textContent`)).includes("removed"));
+	wantTrue("with figures and their interval", /\d%.*\d%\+\d+\.\d%\+\d+\.\d% \.\. \+\d/.test(await browser.value(`${rowOf("work")}.textContent`)));
+	wantTrue("what else diff says", (await browser.value("document.querySelector('#view-changes .about').textContent")).includes("The whole program"));
+	await browser.key("/");
+	await browser.type("work");
+	want("a search marks", await browser.value("[...document.querySelectorAll('#view-changes .is-match .name')].map((it) => it.textContent)"), ["work"]);
+	await browser.key("Enter");
+	await browser.key("Enter");
+	want("Enter opens", await browser.value(`[page.state.view, page.state.func === ${of("work")}]`), ["sandwich", true]);
+	await browser.key("Escape");
+	await browser.key("Escape");
+	await browser.until("page.state.view === 'changes'");
+	await browser.value(`${rowOf(GONE)}.click()`);
+	want("so does a click", await browser.value(`[page.state.view, page.state.func === ${of(GONE)}]`), ["sandwich", true]);
+	await browser.key("g");
+	want("and back by a key", await browser.value("page.state.view"), "changes");
+	want("nothing is selected", await browser.value("page.changes.note.hidden"), true);
+	await browser.value("page.go({first: 0, end: page.profile.slices / 2})");
+	want("a selection does not count, which is said", await browser.value("page.changes.note.hidden"), false);
+	await browser.key("Escape");
+	await browser.until("page.changes.note.hidden");
+}
+
+/* Groups hold what both recordings have, and their totals stay. */
+async function checkGroups(browser) {
+	const totals = "page.profile.tree.columns.map(({total}) => total[0])", before = await browser.value(totals);
+	const names = "[...page.profile.tree.parent.keys()].filter((node) => page.profile.tree.parent[node] === 0).map((node) => page.profile.functions[page.profile.tree.func[node]].name)";
+	for (const [group, name] of [["process", "program"], ["thread", "program"], ["file", "program"]]) {
+		await browser.value(`page.go({group: "${group}"})`);
+		wantTrue(`by ${group}`, (await browser.value(names)).includes(name));
+		want(`all of both by ${group}`, await browser.value(totals), before);
+		wantTrue(`changes stay by ${group}`, await browser.value(`(() => {
+			const {tree} = page.profile, node = tree.func.indexOf(${of("work")});
+			return page.diff.changeOf(tree, node).isSure && !page.diff.changeOf(tree, 1).isSure;
+		})()`));
+	}
+	await browser.value("page.go({group: ''})");
+	want("a container says nothing about another run", await browser.value("document.querySelector('#groups [value=container]').hidden"), true);
+}
+
 async function checkDiff(browser) {
+	await checkChanges(browser);
+	await browser.key("f");
+	await checkGroups(browser);
 	want("both names", await browser.value("document.getElementById('title').textContent.endsWith(': <i>old.data → new.data')"), true);
-	wantTrue("what is compared", (await browser.value("document.getElementById('summary-old').textContent")).startsWith("Old: <i>old.data · "));
+	wantTrue("what is compared", (await browser.value("document.getElementById('summary-old').textContent")).startsWith("Before: <i>old.data · "));
 	// Of other files clones of a function (.isra.0) are one here.
 	wantRows(await browser.value(rowsOf(0, "program")), readReport(path.join(folder, "report.new"), "program"));
 	wantRows(await browser.value(rowsOf(1, "program")), readReport(path.join(folder, "report.old"), "program"));
@@ -128,6 +184,8 @@ async function checkDiff(browser) {
 }
 
 async function checkSame(browser) {
+	want("nothing is listed", await browser.value("document.querySelectorAll('#view-changes [data-func] .change-0, #view-changes [data-func] .change-1').length"), 0);
+	await browser.key("f");
 	want("nothing changed", await browser.value(
 		"[...Array(page.profile.tree.count).keys()].filter((node) => page.diff.changeOf(page.profile.tree, node).by !== 0).length"), 0);
 	want("all is gray", tone(await browser.value(`${view}.color(page.profile.tree, 1)`)), 0);

@@ -251,7 +251,7 @@ test_ring_is_read_while_it_is_written() {
 	grep -q 'workload' out || fail "$(head out)"
 	run "$EBPROF" diff --ring ring "@$began..0.8s" 0.8s..
 	want_status 0 diff
-	grep -q '^base  ring from' out || fail "$(head out)"
+	grep -q '^before ring from' out || fail "$(head out)"
 	run "$EBPROF" diff --ring ring "@$began..2s" 2s..1.5s -- 1.5s..1s 1s..
 	want_status 0 "diff of runs"
 	grep -qE '^base .* 2 runs' out || fail "$(head out)"

@@ -6,6 +6,7 @@
 #include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
 #include "report/name/symbol/symbol_file_options.h"
+#include "report/write/diff/diff_words.h"
 #include "report/write/export/html_code.h"
 #include "report/write/export/html_data.h"
 #include "report/write/export/html_parts.h"
@@ -72,11 +73,14 @@ struct page_node {
 struct page {
 	char texts[9][256];
 	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
-	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64];
+	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64],
+		processes[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
 	enum diff_verdict verdicts[MAX][2]; /* of two columns: self and total */
 	uint64_t function_kinds[MAX], verdict;
 	char verdict_text[256];
+	uint64_t nr_lists, nr_rows[DIFF_LISTS], row_function[DIFF_LISTS];
+	char row[DIFF_LISTS][5][64]; /* the texts of each list's last row */
 	size_t nr_forms[MAX];
 	char shortest[MAX][64];
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
@@ -117,6 +121,24 @@ static void read_head(struct bytes_cursor *cursor, struct page *page)
 	page->other_samples = bytes_get_varint(cursor);
 	page->lost = bytes_get_varint(cursor);
 	page->folded_weight = bytes_get_varint(cursor);
+}
+
+/* How many rows each list has, and the last one's texts. */
+static void read_changes(struct bytes_cursor *cursor, struct page *page)
+{
+	page->nr_lists = get_count(cursor);
+	for (size_t list = 0; list < page->nr_lists; list++) {
+		page->nr_rows[list] = get_count(cursor);
+		for (size_t i = 0, count = get_count(cursor); i < count; i++) {
+			page->row_function[list] = bytes_get_varint(cursor);
+			for (int text = 0; text < 5; text++)
+				get_text(cursor, page->row[list][text],
+					sizeof(page->row[list][text]));
+		}
+	}
+	char text[256];
+	for (size_t i = page->nr_lists ? get_count(cursor) : 0; i; i--)
+		get_text(cursor, text, sizeof(text));
 }
 
 static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct page *page)
@@ -160,6 +182,7 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 		page->tids[i] = (uint32_t)bytes_get_varint(cursor);
 		get_text(cursor, page->comms[i], sizeof(page->comms[i]));
 		get_text(cursor, container, sizeof(container));
+		get_text(cursor, page->processes[i], sizeof(page->processes[i]));
 	}
 	page->merged_threads = bytes_get_varint(cursor);
 	page->all_threads = bytes_get_varint(cursor);
@@ -236,6 +259,8 @@ static void read_page(
 	page->folded = bytes_get_varint(&cursor);
 	page->verdict = bytes_get_varint(&cursor);
 	get_text(&cursor, page->verdict_text, sizeof(page->verdict_text));
+	if (nr_columns > 1)
+		read_changes(&cursor, page);
 	read_tables(&cursor, nr_columns, page);
 	read_nodes(&cursor, page);
 	other = *page;
@@ -444,13 +469,15 @@ TEST(html_parts_of_merged_events)
 	events[1].part_of = 4;
 	struct profile profile = {.events = {.data = events, .len = 5}};
 	struct html_parts parts;
-	html_parts_init(&parts, &profile, 4);
-	CHECK_INT(parts.events.len, 2);
-	CHECK_INT(parts.numbers[3], parts.numbers[1]);
-	CHECK(parts.numbers[2] != parts.numbers[1]);
+	struct html_data_side side = {.profile = &profile, .event = 4};
+	html_parts_init(&parts, &side, 1);
+	CHECK_INT(parts.list.len, 2);
+	CHECK_INT(parts.numbers[0][3], parts.numbers[0][1]);
+	CHECK(parts.numbers[0][2] != parts.numbers[0][1]);
 	html_parts_deinit(&parts);
-	html_parts_init(&parts, &profile, 1);
-	CHECK_INT(parts.events.len, 1);
+	side.event = 1;
+	html_parts_init(&parts, &side, 1);
+	CHECK_INT(parts.list.len, 1);
 	html_parts_deinit(&parts);
 }
 
@@ -726,6 +753,7 @@ TEST(html_data_of_two)
 	CHECK_INT(pages[0].nr_threads, 3); /* by name */
 	CHECK_STR(pages[0].comms[0], "app");
 	CHECK_STR(pages[0].comms[1], "new");
+	CHECK_STR(pages[0].processes[1], "app");
 	CHECK_INT(pages[0].tids[0], 0);
 	profile_destroy(new);
 	profile_destroy(old);
@@ -756,6 +784,16 @@ TEST(html_data_says_of_changes_what_diff_says)
 				found++;
 			}
 		CHECK_INT(found, 3);
+		CHECK_INT(pages[0].nr_lists, DIFF_LISTS);
+		CHECK_INT(pages[0].nr_rows[DIFF_LIST_REGRESSIONS], more > 30);
+		if (more > 30) {
+			const char *const *want =
+				(const char *const[]){"a", "10.00%", "23.00%", "+168.8%"};
+			for (size_t i = 0; i < 4; i++)
+				CHECK_STR(pages[0].row[DIFF_LIST_REGRESSIONS][i], want[i]);
+			uint64_t number = pages[0].row_function[DIFF_LIST_REGRESSIONS];
+			CHECK_STR(pages[0].functions[number - 1], "a");
+		}
 		difference_destroy(diff);
 		profile_destroy(profiles[0]);
 		profile_destroy(profiles[1]);

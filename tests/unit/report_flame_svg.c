@@ -268,22 +268,21 @@ TEST(flame_svg_of_two)
 	check_diff(new, &baseline,
 		(const char *const[]){
 			"&lt;old&gt; \xe2\x86\x92 &lt;new&gt;, 100 \xe2\x86\x92 200 samples",
-			"work ([vdso]): 50.00% \xe2\x86\x92 75.00%, +25.00 points, 50 \xe2\x86\x92 "
+			"work ([vdso]): 50.00% \xe2\x86\x92 75.00%, +25.00 pp, 50 \xe2\x86\x92 "
 			"150 "
 			"samples</title><rect class=\"same\"", /* nothing that did not change */
 			"gone&lt; ([vdso]): 50.00% \xe2\x86\x92 0.00%, \xe2\x88\x92"
-			"50.00 points, 50 \xe2\x86\x92 0 samples</title><rect class=\"less4\"",
-			"fresh&lt; ([vdso]): 0.00% \xe2\x86\x92 25.00%, +25.00 points, 0 "
+			"50.00 pp, 50 \xe2\x86\x92 0 samples</title><rect class=\"less4\"",
+			"fresh&lt; ([vdso]): 0.00% \xe2\x86\x92 25.00%, +25.00 pp, 0 "
 			"\xe2\x86\x92 50 samples</title><rect class=\"more4\"",
-			"main ([vdso]): 100.00% \xe2\x86\x92 100.00%, +0.00 points, 100 "
+			"main ([vdso]): 100.00% \xe2\x86\x92 100.00%, +0.00 pp, 100 "
 			"\xe2\x86\x92 200 "
 			"samples</title><rect class=\"same\"",
 			"<g id=\"legend\">", NULL});
 	baseline.profile = new;
 	check_diff(new, &baseline,
-		(const char *const[]){
-			"work ([vdso]): 75.00% \xe2\x86\x92 75.00%, +0.00 points, 150 "
-			"\xe2\x86\x92 150 samples</title><rect class=\"same\"",
+		(const char *const[]){"work ([vdso]): 75.00% \xe2\x86\x92 75.00%, +0.00 pp, 150 "
+				      "\xe2\x86\x92 150 samples</title><rect class=\"same\"",
 			NULL});
 	profile_destroy(new);
 	profile_destroy(old);
@@ -307,7 +306,7 @@ TEST(flame_svg_of_a_renamed_function)
 	struct export_baseline baseline = {old, "old", "new", NULL};
 	check_diff(new, &baseline,
 		(const char *const[]){
-			"after, was before (app): 50.00% \xe2\x86\x92 50.00%, +0.00 points, 100 "
+			"after, was before (app): 50.00% \xe2\x86\x92 50.00%, +0.00 pp, 100 "
 			"\xe2\x86\x92 50 samples</title><rect class=\"same\"",
 			NULL});
 	profile_destroy(new);

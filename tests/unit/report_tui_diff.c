@@ -91,7 +91,7 @@ TEST(tui_diff_without_a_baseline)
 	screen_init(&screen, recording(&after), 60, 10);
 	screen_type(&screen, "8");
 	CHECK_STR(screen_lines(&screen, 2, 3), "There is nothing to compare with yet.\n"
-					       "D loads another recording: the base.\n"
+					       "D loads another recording: the baseline.\n"
 					       "Or: ebprof report x.data --baseline FILE\n");
 	screen_type(&screen, "jkG>s%nN");
 	screen_deinit(&screen);
@@ -176,7 +176,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_STR(screen_line(&test.screen, 10), "old  app  -10.00  before 10.00%  new -");
 	CHECK(strstr(screen_line(&test.screen, 11), "Enter callers"));
 	type(&test, "\n");
-	CHECK_STR(str_text(&test.screen.app.message), "it is in the base only");
+	CHECK_STR(str_text(&test.screen.app.message), "it was removed: only the baseline has it");
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
 		"  before      new         pp less | more objectv           function (+new -old)\n"

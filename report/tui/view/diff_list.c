@@ -160,7 +160,7 @@ static void diff_list_enter(void *state, struct app *app, enum action action)
 	(void)action;
 	const struct diff *diff = state;
 	if (!app_function(app) && diff->rows.len)
-		app_say(app, "it is in the base only");
+		app_say(app, "it was removed: only the baseline has it");
 	else
 		app_show(app, VIEW_BUTTERFLY);
 }

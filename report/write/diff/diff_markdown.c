@@ -119,7 +119,7 @@ static void diff_markdown_put_head(struct writing *writing)
 {
 	const struct diff_options *options = &writing->diff->options;
 	const char *rest = has_whereabouts(writing) ? " where |" : "";
-	str_printf(&writing->out, "| base | new | change | %g%% interval | p | %s |%s\n",
+	str_printf(&writing->out, "| before | new | change | %g%% interval | p | %s |%s\n",
 		100 - 100 * options->alpha, diff_by_word(options->by), rest);
 	str_printf(&writing->out, "|--:|--:|--:|--:|--:|:--|%s\n", rest[0] ? ":--|" : "");
 }

@@ -109,24 +109,8 @@ static void diff_text_put_head(struct writing *writing)
 {
 	CLEANUP(str_deinit) struct str interval = {0};
 	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
-	str_printf(&writing->out, "%8s%8s%9s%20s%8s  %s\n", "base", "new", "change",
+	str_printf(&writing->out, "%8s%8s%9s%20s%8s  %s\n", "before", "new", "change",
 		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
-}
-
-/* Rows that take less than min_share are not reported. */
-static bool is_listed(
-	const struct difference *diff, const struct diff_row *row, enum diff_verdict verdict)
-{
-	const struct diff_amount *sides = row->self.sides;
-	return row->self.is_tested && row->self.verdict == verdict &&
-	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
-}
-
-/* Whose callees changed, while they did not themselves. */
-static bool diff_text_is_caller(const struct diff_row *row)
-{
-	return row->total.is_tested && row->self.verdict != row->total.verdict &&
-	       (row->total.verdict == DIFF_REGRESSION || row->total.verdict == DIFF_IMPROVEMENT);
 }
 
 static void diff_text_put_row(
@@ -142,34 +126,19 @@ static void put_more(struct writing *writing, size_t shown, size_t count)
 		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
 }
 
-static void diff_text_put_list(
-	struct writing *writing, enum diff_verdict verdict, const char *title)
+static void diff_text_put_list(struct writing *writing, enum diff_list list, const char *title)
 {
 	const struct difference *diff = writing->diff;
 	size_t count = 0, limit = writing->options->limit;
 	vec_each(&diff->rows, row) {
-		if (!is_listed(diff, row, verdict) || (count++ && limit && count > limit))
+		if (!diff_is_in_list(diff, row, list) || (count++ && limit && count > limit))
 			continue;
 		if (count == 1) {
 			str_printf(&writing->out, "\n%s\n", title);
 			diff_text_put_head(writing);
 		}
-		diff_text_put_row(writing, row, &row->self);
-	}
-	put_more(writing, limit ? limit : count, count);
-}
-
-static void diff_text_put_callers(struct writing *writing)
-{
-	size_t count = 0, limit = writing->options->limit;
-	vec_each(&writing->diff->rows, row) {
-		if (!diff_text_is_caller(row) || (count++ && limit && count > limit))
-			continue;
-		if (count == 1) {
-			str_puts(&writing->out, "\nChanged by what they call (total time):\n");
-			diff_text_put_head(writing);
-		}
-		diff_text_put_row(writing, row, &row->total);
+		diff_text_put_row(
+			writing, row, list == DIFF_LIST_CALLERS ? &row->total : &row->self);
 	}
 	put_more(writing, limit ? limit : count, count);
 }
@@ -182,7 +151,7 @@ static void diff_text_put_side(
 	const struct diff_side *side = &writing->diff->sides[which];
 	CLEANUP(str_deinit) struct str escaped = {0};
 	str_put_escaped(&escaped, name, strlen(name));
-	str_printf(&writing->out, "%-5s ", title);
+	str_printf(&writing->out, "%-7s", title);
 	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);
 	str_printf(&writing->out, ", %zu %s, %llu %s\n", side->runs.len,
@@ -196,10 +165,10 @@ static void diff_text_put_inconclusive(struct writing *writing)
 	CLEANUP(str_deinit) struct str title = {0};
 	double share = 0;
 	vec_each(&diff->rows, row)
-		if (is_listed(diff, row, DIFF_INCONCLUSIVE))
+		if (diff_is_in_list(diff, row, DIFF_LIST_INCONCLUSIVE))
 			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
 	str_printf(&title, "Inconclusive (with %.1f%% of the samples):", 100 * share);
-	diff_text_put_list(writing, DIFF_INCONCLUSIVE, str_text(&title));
+	diff_text_put_list(writing, DIFF_LIST_INCONCLUSIVE, str_text(&title));
 }
 
 struct err *diff_text(const struct difference *diff, const struct diff_writer_options *options,
@@ -208,13 +177,13 @@ struct err *diff_text(const struct difference *diff, const struct diff_writer_op
 	struct writing writing = {.diff = diff, .options = options};
 	diff_text_put_sentence(&writing, diff_put_verdict);
 	str_putc(&writing.out, '\n');
-	diff_text_put_side(&writing, MATCH_BASE, "base", options->base_name);
+	diff_text_put_side(&writing, MATCH_BASE, "before", options->base_name);
 	diff_text_put_side(&writing, MATCH_NEW, "new", options->new_name);
 	diff_text_put_sentence(&writing, diff_put_program);
 	diff_text_put_sentence(&writing, diff_put_caveats);
-	diff_text_put_list(&writing, DIFF_REGRESSION, "Regressions:");
-	diff_text_put_list(&writing, DIFF_IMPROVEMENT, "Improvements:");
-	diff_text_put_callers(&writing);
+	diff_text_put_list(&writing, DIFF_LIST_REGRESSIONS, "Regressions:");
+	diff_text_put_list(&writing, DIFF_LIST_IMPROVEMENTS, "Improvements:");
+	diff_text_put_list(&writing, DIFF_LIST_CALLERS, "Changed by what they call (total time):");
 	diff_text_put_inconclusive(&writing);
 	str_putc(&writing.out, '\n');
 	diff_text_put_sentence(&writing, diff_put_same);

@@ -16,7 +16,7 @@ void diff_put_effect(struct str *out, double effect)
 	if (isinf(effect))
 		str_puts(out, "new");
 	else if (effect <= -1)
-		str_puts(out, "gone");
+		str_puts(out, "removed");
 	else if (effect >= as_factor)
 		str_printf(out, "x%.*f", effect < 99 ? 1 : 0, fmin(effect + 1, 1e9));
 	else
@@ -69,6 +69,22 @@ void diff_put_p(struct str *out, double p)
 		str_puts(out, "<1e-99");
 	else
 		str_printf(out, p < 0.0001 ? "%.0e" : "%.4f", p);
+}
+
+bool diff_is_in_list(const struct difference *diff, const struct diff_row *row, enum diff_list list)
+{
+	static const enum diff_verdict verdicts[DIFF_LISTS] = {
+		[DIFF_LIST_REGRESSIONS] = DIFF_REGRESSION,
+		[DIFF_LIST_IMPROVEMENTS] = DIFF_IMPROVEMENT,
+		[DIFF_LIST_INCONCLUSIVE] = DIFF_INCONCLUSIVE,
+	};
+	const struct diff_amount *sides = row->self.sides;
+	if (list == DIFF_LIST_CALLERS)
+		return row->total.is_tested && row->self.verdict != row->total.verdict &&
+		       (row->total.verdict == DIFF_REGRESSION ||
+			       row->total.verdict == DIFF_IMPROVEMENT);
+	return row->self.is_tested && row->self.verdict == verdicts[list] &&
+	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
 }
 
 size_t diff_count(const struct difference *diff, enum diff_verdict verdict)
@@ -191,7 +207,7 @@ static void diff_words_put_change(
 		return;
 	}
 	if (judgement->effect <= -1) {
-		str_puts(out, "is gone; it took ");
+		str_puts(out, "was removed; it took ");
 		diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 		return;
 	}

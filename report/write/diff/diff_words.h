@@ -4,7 +4,7 @@
 
 #include "report/compare/difference.h"
 
-/* "+12.3%", "x4.5", "new", "gone". */
+/* "+12.3%", "x4.5", "new", "removed". */
 void diff_put_effect(struct str *out, double effect);
 /* "+9.8% .. +14.9%" */
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement);
@@ -44,6 +44,19 @@ diff_name_fn diff_put_whereabouts;
 /* Text of UTF-8 in so many code points: without its middle. The end of a name says more. */
 void diff_put_elided(struct str *out, const char *text, size_t len, size_t width);
 size_t diff_count_points(const char *text, size_t len);
+
+/* The lists of rows that reports for people have, in this order. */
+enum diff_list {
+	DIFF_LIST_REGRESSIONS,
+	DIFF_LIST_IMPROVEMENTS,
+	DIFF_LIST_CALLERS, /* changed by what they call, while they did not themselves */
+	DIFF_LIST_INCONCLUSIVE,
+	DIFF_LISTS,
+};
+
+/* By self, but callers by total. What takes less than min_share is in no list. */
+bool diff_is_in_list(
+	const struct difference *diff, const struct diff_row *row, enum diff_list list);
 
 /* How many rows have this verdict, by self. */
 size_t diff_count(const struct difference *diff, enum diff_verdict verdict);

@@ -75,7 +75,7 @@ void flame_svg_diff_put(
 		str_printf(out, "%.2f%% now, not compared: the baseline was cut here", new);
 		return;
 	}
-	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f points", base, new,
+	str_printf(out, "%.2f%% \xe2\x86\x92 %.2f%%, %s%.2f pp", base, new,
 		points < 0 ? minus : "+", fabs(points));
 	str_printf(out, ", %llu \xe2\x86\x92 %llu %s", (unsigned long long)row.base.samples,
 		(unsigned long long)row.new.samples,
@@ -111,8 +111,9 @@ void flame_svg_diff_put_legend(unsigned x, size_t y, struct str *out)
 	for (unsigned i = 0; i < COMPARE_STRENGTHS; i++, x += WIDE)
 		flame_svg_diff_put_step(x, y, i, true, out);
 	str_printf(out,
-		"<text class=\"details\" x=\"%u\" y=\"%zu\">points of the share and beyond; gray: "
-		"the "
-		"same, perhaps by chance, or unknown. Widths: the mean of both shares</text></g>\n",
+		"<text class=\"details\" x=\"%u\" y=\"%zu\">pp: percentage points of the share; "
+		"gray: "
+		"the same, perhaps by chance, or unknown. Widths: the mean of both "
+		"shares</text></g>\n",
 		x + 6, y + 11);
 }

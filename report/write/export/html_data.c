@@ -8,6 +8,7 @@
 #include "report/name/short_names.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/diff/diff_words.h"
+#include "report/write/export/html_changes.h"
 #include "report/write/export/html_code.h"
 #include "report/write/export/html_parts.h"
 #include "report/write/export/html_threads.h"
@@ -40,7 +41,7 @@ struct html_data {
 	const struct profile_object *objects; /* of the source */
 	struct html_tree tree;
 	struct html_threads threads;
-	struct html_parts parts;        /* of one recording; of two they are not told apart */
+	struct html_parts parts;
 	uint32_t nr_threads, nr_slices; /* that are told apart */
 	uint64_t slice_ns;
 	struct tally tallies[HTML_COLUMNS_MAX]; /* by slot and node */
@@ -179,18 +180,11 @@ static uint32_t html_data_slot_of(
 	return (uint32_t)slice * data->nr_threads + rank;
 }
 
-/* Of two recordings, none is told apart. */
-static uint32_t html_data_nr_parts(const struct html_data *data)
-{
-	return data->source.nr_columns == 1 ? (uint32_t)data->parts.events.len : 1;
-}
-
 static uint32_t html_data_group_of(
 	const struct html_data *data, size_t side, const struct profile_sample *sample)
 {
-	uint32_t nr_parts = html_data_nr_parts(data);
-	return html_data_slot_of(data, side, sample) * nr_parts +
-	       (nr_parts > 1 ? data->parts.numbers[sample->event] : 0);
+	return html_data_slot_of(data, side, sample) * (uint32_t)data->parts.list.len +
+	       data->parts.numbers[side][sample->event];
 }
 
 static void set_slices(struct html_data *data, uint32_t count)
@@ -316,6 +310,8 @@ static void html_data_put_verdict(struct html_data *data)
 		diff_put_verdict(&text, judged);
 	html_data_put_piece(data, judged ? judged->verdict : DIFF_INCONCLUSIVE);
 	html_data_put_text(data, str_text(&text));
+	if (data->source.nr_columns > 1)
+		html_changes_put(judged, &data->tree, data->source.nr_functions, data->out);
 }
 
 static void html_data_put_head(struct html_data *data)
@@ -438,7 +434,7 @@ static void html_data_put_functions(struct html_data *data)
 
 static void put_threads(struct html_data *data)
 {
-	static const struct html_thread none = {.comm = "", .container = ""};
+	static const struct html_thread none = {.comm = "", .container = "", .process = ""};
 	size_t count = data->threads.list.len;
 	html_data_put_piece(data, data->nr_threads);
 	for (uint32_t i = 0; i < data->nr_threads; i++) {
@@ -447,6 +443,7 @@ static void put_threads(struct html_data *data)
 		html_data_put_piece(data, thread->tid);
 		html_data_put_text(data, thread->comm);
 		html_data_put_text(data, thread->container);
+		html_data_put_text(data, thread->process);
 	}
 	html_data_put_piece(data, count > data->nr_threads
 					  ? html_threads_count(&data->threads, data->nr_threads - 1)
@@ -458,13 +455,10 @@ static void put_threads(struct html_data *data)
 
 static void html_data_put_parts(struct html_data *data)
 {
-	const struct profile *profile = data->sides[0].profile;
-	uint32_t count = html_data_nr_parts(data);
-	html_data_put_piece(data, count);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t event = data->parts.events.data[i];
-		html_data_put_text(data, main_event_name_of(profile, event));
-		html_data_put_piece(data, profile->events.data[event].wait != PROFILE_NO_WAIT);
+	html_data_put_piece(data, data->parts.list.len);
+	vec_each(&data->parts.list, part) {
+		html_data_put_text(data, part->name);
+		html_data_put_piece(data, part->is_wait);
 	}
 }
 
@@ -532,7 +526,7 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 	data.source.nr_columns = nr_sides;
 	html_data_make_tree(&data, limits->nodes);
 	html_threads_init(&data.threads, sides, nr_sides);
-	html_parts_init(&data.parts, sides[0].profile, sides[0].event);
+	html_parts_init(&data.parts, sides, nr_sides);
 	count_threads(&data);
 	html_data_count_samples(&data);
 	html_data_put_all(&data);

@@ -19,6 +19,11 @@
  *   system     1: all of a system was recorded
  *   folded     nodes that were too many
  *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first
+ *   changes    of two columns alone, what `ebprof diff` lists. Count of lists, 0: the sides cannot
+ *              be compared; each (enum diff_list): how many rows it has, count of those that are
+ *              here; each: 1 + function, 0: none of the page; texts: name, before, new, change,
+ *              interval. Behind the lists, where there are some, count of sentences; each: a text,
+ *              which may be empty
  *   kinds      of frames: count; each: text, is of scripts, colours of it and where it is inlined,
  *              0xRRGGBB
  *   objects    count; each: name
@@ -30,7 +35,8 @@
  *              diff_verdict; of a regression or an improvement then a ratio in millionths: by
  *              which the new share is to be multiplied so that it is the old one where nothing
  *              changed
- *   threads    count; each: pid, tid (0: all of that name), comm, container; then how many the
+ *   threads    count; each: pid, tid (0: all of that name, and of that name of the process), comm,
+ *              container, name of the process (empty where there is one column); then how many the
  *              last one stands for, 0: for itself; then how many there are
  *   slices     of time: count; nanoseconds of each
  *   parts      count; each: name, is of waits: the events that this one is the sum of
@@ -60,7 +66,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 11,
+	HTML_DATA_VERSION = 12,
 };
 
 struct export_code;

@@ -6,6 +6,7 @@
 #include "format/base/map.h"
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
+#include "report/model/process_names.h"
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -25,39 +26,65 @@ static uint64_t *weigh_threads(const struct html_data_side *side)
 	return weights;
 }
 
-/* Numbers of threads and processes say nothing about another run. */
-static uint32_t add_thread(struct html_threads *threads, struct strtab *names,
-	const struct profile *profile, uint32_t index)
+static uint32_t add_thread(
+	struct html_threads *threads, const struct profile *profile, uint32_t index)
 {
 	const struct profile_thread *thread = &profile->threads.data[index];
-	uint32_t id = (uint32_t)threads->list.len;
-	struct html_thread it = {.comm = thread->comm, .container = "", .id = id, .key = id};
-	if (names) {
-		id = strtab_intern(names, thread->comm, strlen(thread->comm));
-	} else {
-		it.pid = thread->pid;
-		it.tid = thread->tid;
-		it.key = profile_thread_key(profile, index);
-		it.container = scope_container(&profile->processes.data[thread->process]);
-	}
-	if (id == threads->list.len)
-		vec_push(&threads->list, it);
+	struct html_thread it = {
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.comm = thread->comm,
+		.container = scope_container(&profile->processes.data[thread->process]),
+		.process = "",
+		.id = (uint32_t)threads->list.len,
+		.key = profile_thread_key(profile, index),
+	};
+	vec_push(&threads->list, it);
+	return it.id;
+}
+
+/* Numbers of threads and processes say nothing about another run. */
+static uint32_t add_thread_by_name(struct html_threads *threads, struct strtab *pairs,
+	const struct process_names *names, const struct profile_thread *thread)
+{
+	CLEANUP(str_deinit) struct str process = {0}, pair = {0};
+	process_names_put(names, thread, &process);
+	str_write(&pair, str_text(&process), process.len + 1); /* and its NUL */
+	str_puts(&pair, thread->comm);
+	uint32_t id = strtab_intern(pairs, str_text(&pair), pair.len);
+	if (id < threads->list.len)
+		return id;
+	uint32_t number = strtab_intern(&threads->processes, str_text(&process), process.len);
+	struct html_thread it = {
+		.comm = thread->comm,
+		.container = "",
+		.process = strtab_get(&threads->processes, number),
+		.id = id,
+		.key = id,
+	};
+	vec_push(&threads->list, it);
 	return id;
 }
 
-static void add_side(struct html_threads *threads, struct strtab *names, size_t index,
+/* `pairs`: of names that are known; NULL: threads are told apart by their numbers. */
+static void add_side(struct html_threads *threads, struct strtab *pairs, size_t index,
 	const struct html_data_side *side)
 {
 	const struct profile *profile = side->profile;
+	struct process_names names;
+	process_names_init(&names, profile);
 	CLEANUP_FREE uint64_t *weights = weigh_threads(side);
 	threads->ranks[index] = mem_zalloc_array(profile->threads.len, sizeof(**threads->ranks));
 	for (size_t i = 0; i < profile->threads.len; i++) {
 		if (!weights[i])
 			continue;
-		uint32_t id = add_thread(threads, names, profile, (uint32_t)i);
+		uint32_t id = pairs ? add_thread_by_name(
+					      threads, pairs, &names, &profile->threads.data[i])
+				    : add_thread(threads, profile, (uint32_t)i);
 		threads->ranks[index][i] = id;
 		threads->list.data[id].weight += weights[i];
 	}
+	process_names_deinit(&names);
 }
 
 static void put_in_order(
@@ -77,12 +104,12 @@ static void put_in_order(
 void html_threads_init(
 	struct html_threads *threads, const struct html_data_side *sides, size_t nr_sides)
 {
-	struct strtab names = {0};
+	struct strtab pairs = {0};
 	*threads = (struct html_threads){0};
 	for (size_t i = 0; i < nr_sides; i++)
-		add_side(threads, nr_sides > 1 ? &names : NULL, i, &sides[i]);
+		add_side(threads, nr_sides > 1 ? &pairs : NULL, i, &sides[i]);
 	put_in_order(threads, sides, nr_sides);
-	strtab_deinit(&names);
+	strtab_deinit(&pairs);
 }
 
 uint64_t html_threads_count(const struct html_threads *threads, size_t first)
@@ -98,6 +125,7 @@ uint64_t html_threads_count(const struct html_threads *threads, size_t first)
 void html_threads_deinit(struct html_threads *threads)
 {
 	vec_deinit(&threads->list);
+	strtab_deinit(&threads->processes);
 	for (size_t i = 0; i < HTML_COLUMNS_MAX; i++)
 		mem_free(threads->ranks[i]);
 }

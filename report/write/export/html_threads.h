@@ -1,7 +1,11 @@
-/* The threads that the page of --html tells apart; those of two recordings by name. */
+/*
+ * The threads that the page of --html tells apart; those of two recordings by their names and those
+ * of their processes.
+ */
 #ifndef EBPROF_HTML_THREADS_H
 #define EBPROF_HTML_THREADS_H
 
+#include "format/base/str.h"
 #include "format/base/vec.h"
 #include "report/write/export/html_data.h"
 #include "report/write/export/html_tree.h"
@@ -10,6 +14,7 @@ struct html_thread {
 	uint32_t pid, tid; /* 0: all threads of that name */
 	const char *comm;
 	const char *container; /* or its cgroup; "" where the thread stands for all of that name */
+	const char *process;   /* its name, where the thread stands for all of that name; else "" */
 	uint64_t weight;
 	uint64_t key; /* equal for the names that one thread had */
 	uint32_t id;  /* before they were put in order */
@@ -18,6 +23,7 @@ struct html_thread {
 struct html_threads {
 	VEC(struct html_thread) list;      /* the busiest first */
 	uint32_t *ranks[HTML_COLUMNS_MAX]; /* of each thread of a side: where it is in the list */
+	struct strtab processes;           /* their names, where there are two sides */
 };
 
 /* Those that were seen by the event of their side. */

@@ -1,6 +1,7 @@
 /* The page: what is selected, and the views of it. */
 
 const byId = (id) => document.getElementById(id);
+const NO_CHARTS = ["changes", "table", "source"]; // views that have none
 
 class Page {
 	constructor(profile, event) {
@@ -9,12 +10,12 @@ class Page {
 		this.diff = profile.sides.length > 1 ? new Diff(profile) : null;
 		this.diffText = this.diff && new DiffText(this.diff, (value) => this.value(value));
 		this.found = null;
-		this.groups = this.diff ? null : new Groups(profile);
-		this.hasScripts = !this.diff && profile.functions.some(({kind}) => profile.kinds[kind].isScript);
-		this.hasTracks = !this.diff && (profile.threads.length > 1 || profile.parts.some(({isWait}) => isWait));
+		this.groups = new Groups(profile);
+		this.hasScripts = profile.functions.some(({kind}) => profile.kinds[kind].isScript);
+		this.hasTracks = profile.threads.length > 1 || profile.parts.some(({isWait}) => isWait);
 		this.opened = new WeakMap(); // by tree: chains that are not folded
-		this.usual = {view: "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
-			scripts: this.hasScripts, fold: "", tracks: true, assembly: false, group: profile.isSystem && this.groups ? "process" : ""};
+		this.usual = {view: this.diff ? "changes" : "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
+			scripts: this.hasScripts, fold: "", tracks: true, assembly: false, group: profile.isSystem ? "process" : ""};
 		this.open(location.hash);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
@@ -38,11 +39,10 @@ class Page {
 	/* Takes what the hash says. */
 	open(hash) {
 		const state = stateOfHash(hash, this.usual);
-		if (this.groups && !this.groups.has(state.group))
+		if (!this.groups.has(state.group))
 			state.group = this.usual.group;
 		state.scripts = state.scripts && this.hasScripts;
-		if (this.groups)
-			this.groups.use(state.group, state.scripts);
+		this.groups.use(state.group, state.scripts);
 		this.state = possibleState(state, this.usual, this.profile);
 		byId("search").value = stateOfHash(hash, {search: ""}).search;
 		if (this.diff)
@@ -86,6 +86,12 @@ class Page {
 				profile: this.profile,
 				value: (value) => this.value(value),
 				onFunction: (func) => this.go({func}),
+			});
+		if (this.diff)
+			this.changes = new ChangesView(byId("view-changes"), {
+				profile: this.profile,
+				found: () => this.found,
+				onChoose: (func) => this.go({view: "sandwich", func}),
 			});
 		this.tracks = new Tracks(byId("tracks"), {
 			profile: this.profile,
@@ -201,7 +207,7 @@ class Page {
 	}
 
 	nextGroup() {
-		const words = ["", ...Object.keys(this.groups ? this.groups.kinds : {})];
+		const words = ["", ...Object.keys(this.groups.kinds).filter((word) => !this.diff || word !== "container")];
 		this.go({group: words[(words.indexOf(this.state.group) + 1) % words.length]});
 	}
 
@@ -284,17 +290,18 @@ class Page {
 	activeChart() {
 		const {view} = this.state;
 		return view === "sandwich" ? [this.charts.callees, this.charts.callers].find((it) => it.chosen >= 0)
-			: view === "table" || view === "source" ? null : this.charts["view-chart"];
+			: NO_CHARTS.includes(view) ? null : this.charts["view-chart"];
 	}
 
 	/* ---- showing ---- */
 
 	show() {
-		const {profile, state} = this, {view} = state, isChart = !["table", "sandwich", "source"].includes(view);
+		const {profile, state} = this, {view} = state, isChart = !NO_CHARTS.includes(view) && view !== "sandwich";
 		byId("view-chart").hidden = !isChart;
 		byId("view-table").hidden = view !== "table";
 		byId("view-sandwich").hidden = view !== "sandwich";
 		byId("view-source").hidden = view !== "source";
+		byId("view-changes").hidden = view !== "changes";
 		for (const tab of byId("tabs").children)
 			tab.setAttribute("aria-selected", tab.dataset.view === view);
 		byId("threads").value = state.thread;
@@ -308,6 +315,8 @@ class Page {
 			this.showChart(this.charts["view-chart"], this.chartTree(), state.zoom, view === "flame");
 		else if (view === "table")
 			this.table.show(this.functions, profile.tree.total[0], this.found);
+		else if (view === "changes")
+			this.changes.show(this.isSelection());
 		else if (view === "source")
 			this.source.show(state.func, state.assembly);
 		else
@@ -315,6 +324,11 @@ class Page {
 		this.showFound();
 		this.facts.describe(this.charts["view-chart"], isChart ? this.charts["view-chart"].zoomed : 0, false);
 		this.tell();
+	}
+
+	/* Whether not all of the recordings is shown. */
+	isSelection() {
+		return ["thread", "first", "end", "narrow"].some((key) => this.state[key] !== this.usual[key]);
 	}
 
 	/* Of the view that is shown. */
@@ -349,18 +363,18 @@ class Page {
 		const {state} = this, place = byId("tracks");
 		place.hidden = !this.hasTracks || !state.tracks;
 		if (!place.hidden)
-			this.tracks.show(this.lanesShown(), this.threadMask(), this.controls.threadShares(), state.first, state.end);
+			this.tracks.show(this.lanesShown(), this.diff && this.lanesShown(1), this.threadMask(), this.controls.threadShares(), state.first, state.end);
 	}
 
-	lanesShown() {
-		this.lanes ||= laneWeights(this.profile, this.kept);
-		return this.lanes;
+	lanesShown(column = 0) {
+		this.lanes ||= this.profile.entries.map((entries, i) => laneWeights(this.profile, this.kept, i));
+		return this.lanes[column];
 	}
 
 	/* A wait was there before it ended, which is where it counts. */
-	timeWithWaits() {
+	timeWithWaits(column) {
 		const sum = new Float64Array(this.profile.slices), mask = this.threadMask();
-		this.lanesShown().forEach(({ran, waited}, thread) => {
+		this.lanesShown(column).forEach(({ran, waited}, thread) => {
 			if (!mask || mask[thread])
 				ran.forEach((weight, slice) => { sum[slice] += weight + waited[slice]; });
 		});
@@ -370,8 +384,8 @@ class Page {
 	/* In units of the event where there are two: they may have had other frequencies. */
 	showTime() {
 		this.showTracks();
-		if (!this.diff && this.profile.parts.some(({isWait}) => isWait)) {
-			this.time.show(this.timeWithWaits(), null, this.state.first, this.state.end);
+		if (this.profile.parts.some(({isWait}) => isWait)) {
+			this.time.show(this.timeWithWaits(0), this.diff && this.timeWithWaits(1), this.state.first, this.state.end);
 			return;
 		}
 		const [now, old] = this.profile.entries.map((entries, i) =>
@@ -407,6 +421,8 @@ class Page {
 		byId("narrow").hidden = !this.found || !this.found.includes(1);
 		if (this.state.view === "table")
 			this.table.show(this.functions, this.profile.tree.total[0], this.found);
+		if (this.diff)
+			this.changes.show(this.isSelection());
 		this.showFound();
 		this.tell();
 	}
@@ -436,6 +452,8 @@ class Page {
 		const {view} = this.state;
 		if (view === "table") {
 			byId("view-table").querySelector(".rows").focus();
+		} else if (view === "changes") {
+			this.changes.focus();
 		} else if (view !== "sandwich" && view !== "source") {
 			this.charts["view-chart"].scroll.focus();
 			this.tellFound(this.charts["view-chart"].hottestFound());
@@ -443,7 +461,7 @@ class Page {
 	}
 
 	nextFound(step) {
-		if (this.found && !["table", "sandwich", "source"].includes(this.state.view))
+		if (this.found && !NO_CHARTS.includes(this.state.view) && this.state.view !== "sandwich")
 			this.tellFound(this.charts["view-chart"].nextFound(step));
 	}
 

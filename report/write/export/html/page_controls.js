@@ -13,10 +13,11 @@ class Controls {
 		});
 		byId("threads").addEventListener("change", () => page.go({thread: byId("threads").value, zoom: 0}));
 		byId("groups").addEventListener("change", () => page.go({group: byId("groups").value}));
-		byId("groups").hidden = Boolean(page.diff);
+		byId("groups").querySelector("[value=container]").hidden = Boolean(page.diff); // which of both are the same is not known
 		byId("groups").querySelector("[value=event]").hidden = page.profile.parts.length < 2;
 		for (const button of byId("switches").children)
 			button.addEventListener("click", () => button.value === "fold" ? page.toggleFold() : page.toggle(button.value));
+		byId("tabs").querySelector("[data-view=changes]").hidden = !page.diff;
 		byId("tabs").querySelector("[data-view=order]").hidden = Boolean(page.diff);
 		byId("tabs").querySelector("[data-view=source]").hidden = !page.profile.code.size;
 		byId("narrow").addEventListener("click", () => page.narrow());
@@ -52,7 +53,7 @@ class Controls {
 		const isByName = threads.every((thread) => !thread.tid);
 		const shares = this.threadShares();
 		const text = (thread, i) => (threadsMerged && i === threads.length - 1 ? `${threadsMerged} other threads`
-			: (thread.comm || "[unknown]") + (isByName ? "" : " " + thread.tid)) + ` \u00b7 ${percent(shares[i])}`;
+			: isByName ? threadName(thread) : (thread.comm || "[unknown]") + " " + thread.tid) + ` \u00b7 ${percent(shares[i])}`;
 		if (isByName)
 			threads.forEach((thread, i) => add(select, "t" + i, text(thread, i)));
 		else threads.forEach((thread, i) => {
@@ -98,7 +99,7 @@ class Controls {
 		const {page} = this, [scripts, fold, assembly, tracks] = byId("switches").children;
 		scripts.hidden = !page.hasScripts;
 		scripts.setAttribute("aria-pressed", page.state.scripts);
-		fold.hidden = ["table", "source"].includes(page.state.view);
+		fold.hidden = ["table", "source", "changes"].includes(page.state.view);
 		assembly.hidden = page.state.view !== "source";
 		assembly.setAttribute("aria-pressed", page.state.assembly);
 		fold.setAttribute("aria-pressed", page.isFolding());
@@ -125,7 +126,7 @@ class Controls {
 		const {diff, diffText, colors} = this.page, isScale = Boolean(diff && diff.isColored), list = byId("legend");
 		list.classList.toggle("is-scale", isScale);
 		list.replaceChildren(...(isScale ? diff.legend((by) => diff.isAbsolute ? diffText.by(by)
-			: signed(by, Math.abs(100 * by).toFixed(0) + " points")).map(([text, color]) => this.legendItem({text, color}))
+			: signed(by, Math.abs(100 * by).toFixed(0) + " pp")).map(([text, color]) => this.legendItem({text, color}))
 			: colors.legend().map((row) => this.legendItem(row))));
 	}
 

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 11)
+	if (reader.number() !== 12)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -59,7 +59,15 @@ function readHead(reader) {
 		return side;
 	});
 	const events = reader.list(() => ({name: reader.text(), unit: reader.text()}));
-	return {...sides[0], sides, events, isSystem: Boolean(reader.number()), foldedNodes: reader.number(), verdict: reader.number(), verdictText: reader.text()};
+	const head = {...sides[0], sides, events, isSystem: Boolean(reader.number()), foldedNodes: reader.number(), verdict: reader.number(), verdictText: reader.text()};
+	return {...head, changes: sides.length > 1 ? readChanges(reader) : null};
+}
+
+/* func -1: the page has no such function. */
+function readChanges(reader) {
+	const lists = reader.list(() => ({count: reader.number(), rows: reader.list(() => ({func: reader.number() - 1,
+		name: reader.text(), before: reader.text(), now: reader.text(), change: reader.text(), interval: reader.text()}))}));
+	return {lists, sentences: lists.length ? reader.list(() => reader.text()) : []};
 }
 
 /* A tree is columns by node: each node before its callees, node 0 the root. */
@@ -137,7 +145,7 @@ function readProfile(bytes) {
 		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
 	});
 	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text(),
-		container: reader.text()}));
+		container: reader.text(), process: reader.text()}));
 	profile.threadsMerged = reader.number();
 	profile.threadsAll = reader.number(); // a thread that was renamed stands in the list twice
 	profile.slices = reader.number();

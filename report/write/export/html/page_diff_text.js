@@ -16,23 +16,23 @@ class DiffText {
 		return this.diff.isAbsolute ? signed(by, this.inUnit(Math.abs(by))) : points(by);
 	}
 
-	/* "30.00 % \u2192 45.00 %, +15.00 points (+50.0 %)" */
+	/* "30.00 % \u2192 45.00 %, +15.00 pp (+50.0 %)" */
 	line(change) {
 		if (!change.isKnown)
 			return `${this.value(change.now)} now, not compared: the baseline was cut`;
-		const how = [change.isNew ? "new" : change.isGone ? "vanished" : relative(change.now, change.old)];
+		const how = [change.isNew ? "new" : change.isGone ? "removed" : relative(change.now, change.old)];
 		if (!change.by)
 			return `${this.value(change.now)}, as before`;
 		if (change.cannotTell)
 			how.push("cannot tell");
 		const text = how.filter((part) => part).join(", ");
 		return `${this.value(change.old)} \u2192 ${this.value(change.now)}, ${this.by(change.by)}` +
-			(this.diff.isAbsolute ? "" : " points") + (text ? ` (${text})` : "");
+			(this.diff.isAbsolute ? "" : " pp") + (text ? ` (${text})` : "");
 	}
 
 	/* What stands in wide boxes: what the color says, for those who do not see it. */
 	note(change) {
-		return !change.isSure ? "" : (change.isNew ? "new " : change.isGone ? "vanished " : "") + this.by(change.by);
+		return !change.isSure ? "" : (change.isNew ? "new " : change.isGone ? "removed " : "") + this.by(change.by);
 	}
 
 	/* Lines of a tip. */

@@ -1,6 +1,13 @@
 /* Samples grouped by whose they are: below the root, the tree has a node for each group. No DOM here. */
 
+const UNKNOWN_CHANGE = {verdict: 0, ratio: 1}; // `ebprof diff` judges functions, not groups
 const GROUP_KIND = {text: "groups", isScript: false, color: 0xc6c6c6, paler: 0xe4e4e4};
+
+/* Of two recordings threads are told apart by their names and those of their processes. */
+function threadName({comm, tid, process}) {
+	const name = comm || "[unknown]";
+	return tid ? `${name} ${tid}` : process && process !== comm ? `${process}/${name}` : name;
+}
 
 /* word: what is chosen; numberOf: of an entry's node, thread and part, equal within a group; textOf: its name */
 class Groups {
@@ -22,10 +29,21 @@ class Groups {
 			thread: [(node, thread) => thread,
 				(i) => threads[i].tid ? `${threads[i].comm}:${threads[i].tid}` : "other threads"],
 			container: [(node, thread) => threads[thread].container, (name) => name || "[no container]"],
+			...profile.sides.length > 1 ? this.byNames() : {},
 			file: [(node) => objectOf(node), (object) => this.objects[object].name || "[no file]"],
 		};
 		if (profile.parts.length > 1)
 			this.kinds.event = [(node, thread, part) => part, (part) => profile.parts[part].name];
+	}
+
+	/* The last one may stand for several. */
+	byNames() {
+		const {threads, threadsMerged} = this.profile, isRest = (i) => threadsMerged > 0 && i === threads.length - 1;
+		return {
+			process: [(node, i) => isRest(i) ? "other threads" : threads[i].process || "[unknown]", (name) => name],
+			thread: [(node, i) => i, (i) => isRest(i) ? "other threads" : threadName(threads[i])],
+			container: [() => 0, () => "all"],
+		};
 	}
 
 	has(word) {
@@ -41,29 +59,33 @@ class Groups {
 		Object.assign(profile, {tree: this.tree, entries: this.entries, functions: this.functions, objects: this.objects});
 		if (!word)
 			return;
-		const [numberOf, textOf] = this.kinds[word], [entries] = this.entries, count = profile.threads.length;
-		const members = new Map(); // by number: indices of entries, and what they weigh
-		for (let i = 0; i < entries.count; i++) {
-			const number = numberOf(entries.node[i], entries.slot[i] % count, entries.part[i]);
-			if (!members.has(number))
-				members.set(number, {number, list: [], weight: 0});
-			const it = members.get(number);
-			it.list.push(i);
-			it.weight += entries.weight[i];
-		}
+		const [numberOf, textOf] = this.kinds[word], count = profile.threads.length;
+		const members = new Map(); // by number: indices of entries, of each recording, and what share they have
+		this.entries.forEach((entries, column) => {
+			const whole = entries.weight.reduce((sum, it) => sum + it, 0) || 1;
+			for (let i = 0; i < entries.count; i++) {
+				const number = numberOf(entries.node[i], entries.slot[i] % count, entries.part[i]);
+				if (!members.has(number))
+					members.set(number, {number, lists: this.entries.map(() => []), weight: 0});
+				const it = members.get(number);
+				it.lists[column].push(i);
+				it.weight += entries.weight[i] / whole;
+			}
+		});
 		const groups = [...members.values()].sort((a, b) => b.weight - a.weight);
 		profile.objects = [...this.objects, {name: `[${word}]`}];
 		profile.functions = [...this.functions, ...groups.map(({number}) => ({name: textOf(number), forms: [],
-			object: this.objects.length, file: 0, line: 0, kind: profile.kinds.length - 1, isGroup: true}))];
+			object: this.objects.length, file: 0, line: 0, kind: profile.kinds.length - 1, isGroup: true,
+			self: UNKNOWN_CHANGE, total: UNKNOWN_CHANGE}))];
 		this.plant(groups);
 	}
 
 	/* The nodes of a group are those of its entries and what called them, in their order. */
 	plant(groups) {
-		const {tree: from, entries: [old]} = this, parent = [-1], depth = [0], func = [-1], inlined = [0];
-		const entries = {count: old.count, node: new Int32Array(old.count), slot: old.slot, part: old.part, weight: old.weight};
+		const {tree: from} = this, parent = [-1], depth = [0], func = [-1], inlined = [0];
+		const entries = this.entries.map((old) => ({...old, node: new Int32Array(old.count)}));
 		const at = new Int32Array(from.count), seen = new Int32Array(from.count); // of a group: where its node is
-		groups.forEach(({list}, i) => {
+		groups.forEach(({lists}, i) => {
 			const nodes = [], add = (node, into, below, of, isInlined) => {
 				at[node] = parent.length;
 				parent.push(into);
@@ -71,20 +93,22 @@ class Groups {
 				func.push(of);
 				inlined.push(isInlined);
 			};
-			for (const entry of list)
-				for (let node = old.node[entry]; node > 0 && seen[node] !== i + 1; node = from.parent[node]) {
+			lists.forEach((list, column) => list.forEach((entry) => {
+				for (let node = this.entries[column].node[entry]; node > 0 && seen[node] !== i + 1; node = from.parent[node]) {
 					seen[node] = i + 1;
 					nodes.push(node);
 				}
+			}));
 			add(0, 0, 1, this.functions.length + i, 0);
 			for (const node of nodes.sort((a, b) => a - b))
 				add(node, at[from.parent[node]], from.depth[node] + 1, from.func[node], from.inlined[node]);
-			for (const entry of list)
-				entries.node[entry] = at[old.node[entry]];
+			lists.forEach((list, column) => list.forEach((entry) => {
+				entries[column].node[entry] = at[this.entries[column].node[entry]];
+			}));
 		});
 		const tree = {count: parent.length, parent: Int32Array.from(parent), depth: Int32Array.from(depth),
 			end: new Int32Array(parent.length), func: Int32Array.from(func), inlined: Uint8Array.from(inlined)};
 		setEnds(tree);
-		Object.assign(this.profile, {tree, entries: [entries]});
+		Object.assign(this.profile, {tree, entries});
 	}
 }

@@ -24,6 +24,7 @@ const KEYS = [
 	["Escape", "back: search, then zoom, then the rest", () => page.back()],
 ];
 const DIFF_KEYS = [
+	["g", "regressions, improvements, what cannot be told", () => page.go({view: "changes"})],
 	["d", "colors by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
 	["w", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
 	["a", "absolute figures, or shares of all", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],

@@ -1,6 +1,6 @@
 /* What is shown as the page's #hash, so that a link shows the same again. No DOM here. */
 
-const VIEWS = ["flame", "icicle", "inverted", "order", "table", "sandwich", "source"];
+const VIEWS = ["changes", "flame", "icicle", "inverted", "order", "table", "sandwich", "source"];
 
 /* `usual`: what need not be said; what the hash has of another type is left out. */
 function stateOfHash(hash, usual) {
@@ -32,7 +32,7 @@ function possibleState(state, usual, profile) {
 	const {threads, slices, functions, tree, kinds} = profile, isWithin = (value, from, end) => value >= from && value < end;
 	const possible = {...state}, isPossible = {
 		view: VIEWS.includes(state.view) && (state.view !== "order" || profile.sides.length === 1) &&
-			(state.view !== "source" || profile.code.size > 0),
+			(state.view !== "changes" || profile.sides.length > 1) && (state.view !== "source" || profile.code.size > 0),
 		fold: ["", "all", "none"].includes(state.fold),
 		zoom: isWithin(state.zoom, 0, tree.count),
 		func: isWithin(state.func, -1, functions.length),

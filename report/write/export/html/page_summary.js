@@ -21,8 +21,8 @@ class Summary {
 			byId("verdict").textContent = profile.verdictText;
 			byId("verdict").classList.toggle("is-worse", profile.verdict === REGRESSION);
 			byId("summary-old").hidden = false;
-			byId("summary-old").textContent = "Old: " + this.line(profile.sides[1]);
-			byId("time").title = "Over time: bars are the new recording, the line is the old one";
+			byId("summary-old").textContent = "Before: " + this.line(profile.sides[1]);
+			byId("time").title = "Over time: bars are the new recording, the line is the one before";
 		}
 		const notes = this.notes(functions);
 		byId("notes").hidden = !notes.length;
@@ -30,7 +30,7 @@ class Summary {
 	}
 
 	sideName(side) {
-		return this.profile.sides[side].file || ["new", "old"][side];
+		return this.profile.sides[side].file || ["new", "before"][side];
 	}
 
 	line(side) {

@@ -190,11 +190,11 @@ function diffColumns(table, diff, show) {
 		const change = (func) => diff.changeOfFunction(kind, table.weights, func);
 		const about = ABOUT[kind];
 		return [
-			{sort: kind + "Old", title: kind + " old", about, cell: "number", extra: "wide",
+			{sort: kind + "Old", title: kind + " before", about, cell: "number", extra: "wide",
 				value: (func) => change(func).old, text: (func) => show.value(change(func).old)},
 			{sort: kind, title: kind + " new", about, cell: "number", extra: "",
 				value: (func) => change(func).now, text: (func) => show.value(change(func).now)},
-			{sort: kind + "Change", title: "change", about: about + ": new less old", cell: "change", extra: "",
+			{sort: kind + "Change", title: "change", about: about + ": new less before", cell: "change", extra: "",
 				isChange: true, isFirst, value: (func) => change(func).by,
 				then: (func) => table.weights[0].total[func],
 				text: (func) => change(func).isKnown ? show.by(change(func).by) : "?",

@@ -9,8 +9,9 @@ const LANE_PX = 20;
  * Of each thread what it ran and waited in each slice, of what is kept, in what the event counts. A
  * wait counts where it ends; it took the time before that in which its thread did not run.
  */
-function laneWeights(profile, kept) {
-	const {slices, threads, entries: [entries], parts, period, unit, threadsMerged} = profile, count = threads.length;
+function laneWeights(profile, kept, column = 0) {
+	const {slices, threads, parts, unit, threadsMerged} = profile, count = threads.length;
+	const entries = profile.entries[column], {period} = profile.sides[column];
 	const lanes = threads.map(() => ({ran: new Float64Array(slices), waited: new Float64Array(slices)}));
 	for (let i = 0; i < entries.count; i++) {
 		if (kept && !kept[entries.node[i]])
@@ -56,13 +57,13 @@ class Tracks {
 		new ResizeObserver(() => this.paint()).observe(place);
 	}
 
-	/* lanes: of laneWeights(); mask: which threads are chosen, null: all; shares: of each thread */
-	show(lanes, mask, shares, first, end) {
+	/* lanes: of laneWeights(); others: of the old recording, which are drawn as lines, or null; mask: which threads are chosen, null: all; shares: of each thread */
+	show(lanes, others, mask, shares, first, end) {
 		const {unit, sliceNs} = this.profile;
-		Object.assign(this, {lanes, mask, shares});
+		Object.assign(this, {lanes, others, mask, shares});
 		this.place.style.height = lanes.length * LANE_PX + 2 + "px"; // and its border
 		this.isTime = unit === "ns";
-		this.most = this.isTime ? sliceNs : lanes.reduce((most, {ran}) => ran.reduce((a, b) => Math.max(a, b), most), 0);
+		this.most = this.isTime ? sliceNs : [...lanes, ...others || []].reduce((most, {ran}) => ran.reduce((a, b) => Math.max(a, b), most), 0);
 		this.select(first, end);
 	}
 
@@ -83,13 +84,14 @@ class Tracks {
 			this.isTime ? `ran ${share(lane.ran[slice])} of it` : `${share(lane.ran[slice])} of the most`];
 		if (lane.waited[slice])
 			lines.push(`waited ${share(lane.waited[slice])}`);
+		if (this.others)
+			lines.push(`before: ran ${share(this.others[index].ran[slice])}` + (this.others[index].waited[slice] ? `, waited ${share(this.others[index].waited[slice])}` : ""));
 		this.onHover([this.name(index), ...lines], event);
 	}
 
 	name(index) {
-		const {threads, threadsMerged} = this.profile, {comm, tid} = threads[index];
-		return threadsMerged && index === threads.length - 1 ? `${threadsMerged} other threads`
-			: (comm || "[unknown]") + (tid ? " " + tid : "");
+		const {threads, threadsMerged} = this.profile;
+		return threadsMerged && index === threads.length - 1 ? `${threadsMerged} other threads` : threadName(threads[index]);
 	}
 
 	paint() {
@@ -125,9 +127,23 @@ class Tracks {
 			context.fillRect(i * step, y + 2 + room - tall, step + 0.5, tall);
 		}
 		context.globalAlpha = 1;
+		if (this.others)
+			this.paintLine(context, this.others[index].ran, y + 2 + room, room, step);
 		context.fillStyle = ink.line;
 		context.fillRect(0, y + LANE_PX - 1, width, 1);
 		this.letter(context, index, y);
+	}
+
+	paintLine(context, weights, bottom, room, step) {
+		context.beginPath();
+		weights.forEach((weight, i) => {
+			const y = bottom - Math.min(1, this.most ? weight / this.most : 0) * room;
+			context.lineTo(i * step, y);
+			context.lineTo((i + 1) * step, y);
+		});
+		context.lineWidth = 1;
+		context.strokeStyle = this.ink.ink;
+		context.stroke();
 	}
 
 	letter(context, index, y) {
