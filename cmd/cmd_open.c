@@ -11,6 +11,8 @@
 struct open_options {
 	struct input_option input;
 	const char *output;
+	bool with_source;
+	struct debug_dirs source_dirs;
 	struct select_options select;
 };
 
@@ -21,6 +23,10 @@ static const struct opt rows[] = {
 	RING_ROWS(struct open_options, input.ring),
 	{"output", 'o', "FILE", opt_string, FIELD(output),
 		.help = "keep the page there, not in a temporary place"},
+	{"with-source", 0, NULL, opt_flag, FIELD(with_source),
+		.help = "with lines and instructions of the hottest functions"},
+	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
+		.help = "look for source files below DIR first; repeatable"},
 	SELECT_ROWS(struct open_options, select),
 	{0},
 };
@@ -29,6 +35,8 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 {
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
+	if (options->source_dirs.len && !options->with_source)
+		return err_new(ERR_USAGE, "--source-dir is for --with-source");
 	if (options->output && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE,
 			"a browser reads a file: for standard output ebprof convert --html -o -");
@@ -41,7 +49,13 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
 	console_show_end();
-	struct err *err = html_page_show(profile, &input, options->output);
+	const struct export_code code = {
+		.files = &options->select.naming.symbolize.files,
+		.source_dirs = &options->source_dirs,
+		.demangle = options->select.naming.symbolize.demangle,
+	};
+	struct err *err = html_page_show(
+		profile, &input, options->with_source ? &code : NULL, options->output);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;
@@ -50,6 +64,7 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 static void open_options_deinit(struct open_options *options)
 {
 	select_deinit(&options->select);
+	vec_deinit(&options->source_dirs);
 }
 
 static int cmd_open_run(const struct command *command, int argc, char **argv)
@@ -73,7 +88,8 @@ const struct command command_open = {
 		       "where the page is.",
 	.examples = "  ebprof open\n"
 		    "  ebprof open -o server.html server.data\n"
-		    "  ebprof open --time 10,20\n",
+		    "  ebprof open --time 10,20\n"
+		    "  ebprof open --with-source\n",
 	.exit_status = "  0  the page is there, opened or not\n"
 		       "  1  the recording could not be read, or the page not be written\n"
 		       "  2  the request is invalid\n",

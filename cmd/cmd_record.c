@@ -105,7 +105,10 @@ static struct err *show_page(const struct record_options *options, struct naming
 	symbolize(profile, &naming->symbolize);
 	wait_reasons_add(profile);
 	console_show_end();
-	struct err *err = html_page_show(profile, &input, NULL);
+	const struct debug_dirs none = {0};
+	const struct export_code code = {.files = &naming->symbolize.files, .source_dirs = &none};
+	struct err *err =
+		html_page_show(profile, &input, options->opens_with_source ? &code : NULL, NULL);
 	naming_end(naming);
 	profile_destroy(profile);
 	return err;

@@ -28,7 +28,8 @@ struct report_options {
 	const char *baseline;
 	bool is_text, is_tui, show_tree, show_inverted, shows_sums, shows_waits, shows_wakers;
 	bool chooses_columns, limits_percent; /* by options */
-	double percent_limit;
+	double percent_limit, tree_limit; /* tree_limit: behind --call-graph=, where it has one */
+	bool has_tree_limit;
 	uint32_t max_depth;
 	size_t max_tree_bytes;
 	bool shows_samples; /* they always are */
@@ -151,6 +152,37 @@ static struct err *parse_fields(const struct opt *row, const char *text, void *m
 	return NULL;
 }
 
+/* As perf's: "graph,0.5,caller". What trees cannot be is refused with what is like it. */
+static struct err *parse_call_tree(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	struct report_options *options = member;
+	bool is_inverted = false;
+	for (const char *at = text; at && *at;) {
+		size_t len = strcspn(at, ",");
+		CLEANUP_FREE char *word = mem_strndup(at, len);
+		char *end;
+		double limit = strtod(word, &end);
+		if (len && !*end && limit >= 0 && limit <= 100) {
+			options->has_tree_limit = true;
+			options->tree_limit = limit;
+		} else if (strcmp(word, "caller") == 0 || strcmp(word, "callee") == 0) {
+			is_inverted = strcmp(word, "callee") == 0;
+		} else if (strcmp(word, "graph") != 0) {
+			return err_new(ERR_USAGE,
+				"\"%s\" is none of caller, callee (-G), graph and a limit in "
+				"percent; ebprof convert --folded has a line for each stack",
+				word);
+		}
+		at += len + (at[len] == ',');
+	}
+	if (is_inverted)
+		options->show_inverted = true;
+	else
+		options->show_tree = true;
+	return NULL;
+}
+
 static struct err *parse_percent_limit(const struct opt *row, const char *text, void *member)
 {
 	struct report_options *options = member;
@@ -174,8 +206,8 @@ static const struct opt rows[] = {
 		.help = "order by total instead of self"},
 	{"no-children", 0, NULL, opt_clear, FIELD(table.by_total),
 		.help = "order by self (the default)"},
-	{"call-graph", 'g', NULL, opt_flag, FIELD(show_tree),
-		.help = "show the call tree from the top down"},
+	{"call-graph", 'g', "[caller|callee]", parse_call_tree, 0,
+		.help = "show the call tree from the top down; callee: as -G"},
 	{"inverted", 'G', NULL, opt_flag, FIELD(show_inverted),
 		.help = "show the call tree from the leaves up to their callers"},
 	{"max-stack", 0, "N", opt_u32, FIELD(max_depth),
@@ -287,7 +319,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	event_choices_deinit(&recorded);
 	event_choices_deinit(&choices);
 	struct text_options text = {
-		.percent_limit = options->percent_limit,
+		.percent_limit = shows_tree && options->has_tree_limit ? options->tree_limit
+								       : options->percent_limit,
 		.max_depth = options->max_depth,
 		.max_bytes = options->max_tree_bytes,
 		.columns = console_columns(),
@@ -373,7 +406,8 @@ static struct err *check_graph_word(const struct report_options *options, const 
 		if (strlen(words[i]) == len && memcmp(words[i], operand, len) == 0 &&
 			access(operand, F_OK) != 0)
 			return err_new(ERR_USAGE,
-				"-g takes no value: it begins with callers, -G with callees");
+				"-g and its value are one word: -gcaller (callers first, as -g "
+				"alone), -gcallee (as -G), --call-graph=graph,0.5,caller");
 	return NULL;
 }
 

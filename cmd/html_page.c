@@ -11,7 +11,6 @@
 #include "cmd/export_file.h"
 #include "format/base/mem.h"
 #include "format/base/path.h"
-#include "report/write/export/export.h"
 
 #define PAGE_SUFFIX ".html"
 
@@ -55,11 +54,11 @@ static struct err *put_temporary_path(
 }
 
 static struct err *write_page(const struct profile *profile, const struct input *input,
-	const char *path, bool is_private, uint64_t *bytes)
+	const struct export_code *code, const char *path, bool is_private, uint64_t *bytes)
 {
 	size_t count;
 	const struct exporter *exporter = &export_all(&count)[EXPORT_HTML];
-	struct export_options options = {0};
+	struct export_options options = {.code = code};
 	struct export_file file;
 	try(is_private ? export_file_open_private(path, &file)
 		       : export_file_open(path, input->paths, input->nr_paths, &file));
@@ -95,8 +94,8 @@ static void say_not_opened(const struct caller *caller, struct err *err)
 	err_destroy(err);
 }
 
-struct err *html_page_show(
-	const struct profile *profile, const struct input *input, const char *output)
+struct err *html_page_show(const struct profile *profile, const struct input *input,
+	const struct export_code *code, const char *output)
 {
 	struct caller caller = caller_find();
 	CLEANUP(str_deinit) struct str path = {0};
@@ -108,7 +107,7 @@ struct err *html_page_show(
 		str_puts(&path, output);
 	else
 		try(put_temporary_path(input, &caller, &path));
-	try(write_page(profile, input, str_text(&path), !output, &bytes));
+	try(write_page(profile, input, code, str_text(&path), !output, &bytes));
 	try(put_absolute(str_text(&path), &absolute));
 	struct err *err = browser_open(str_text(&absolute), &caller, &browser);
 	console_put_count(&text, profile->samples.len);

@@ -451,6 +451,8 @@ const struct opt record_options_rows[] = {
 		.help = "not even those of files that will be gone"},
 	{"open", 0, NULL, opt_flag, FIELD(opens),
 		.help = "show it in the browser at the end, as ebprof open does"},
+	{"with-source", 0, NULL, opt_flag, FIELD(opens_with_source),
+		.help = "with --open: with lines and instructions of the hottest functions"},
 	{"max-size", 0, "SIZE", opt_size, FIELD(max_bytes),
 		.help = "stop when the file has this size", .least = "64K"},
 	{"switch-output", 0, "[*|SIZE|TIME]", parse_switch, FIELD(switching),
@@ -665,6 +667,8 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 	bool switches = has_switch(options);
 	if (switches && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--switch-output needs a file, not standard output");
+	if (options->opens_with_source && !options->opens)
+		return err_new(ERR_USAGE, "--with-source goes with --open");
 	if (options->opens && strcmp(options->output, "-") == 0)
 		return err_new(ERR_USAGE, "--open needs a file, not standard output");
 	if (options->opens && switches)

@@ -40,7 +40,7 @@ struct record_options {
 	bool all, of_user, all_user, all_kernel, call_stacks, no_inherit, tree, quiet, verbose,
 		with_args;
 	bool frequency_given, frequency_is_max, skips_missing, dry_run, with_wakers, archives,
-		archives_nothing, opens;
+		archives_nothing, opens, opens_with_source;
 	uint32_t uid;          /* with of_user */
 	uint32_t frequency_hz; /* 0, after record_options_check(): by period, or no timer */
 	uint64_t period;       /* in the event's unit; 0: by frequency_hz */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
+#include "report/name/short_names.h"
 
 enum {
 	ALIKE_MAX = 64, /* names that are shown alike: of more, differences do not help */
@@ -40,6 +41,33 @@ static int compare_named_functions(const void *a, const void *b)
 {
 	const struct distinct_name *x = a, *y = b;
 	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* Of a function that is shown as several names the one that needs the most comes first. */
+static int compare_differences(const void *a, const void *b)
+{
+	const struct distinct_name *x = a, *y = b;
+	int order = compare_named_functions(a, b);
+	if (order || x->difference.len == y->difference.len)
+		return order ? order : strcmp(x->shown, y->shown);
+	return x->difference.len > y->difference.len ? -1 : 1;
+}
+
+/* In order; the same difference wherever the function is shown. */
+static void keep_one_of_each(struct distinct_names *names)
+{
+	struct distinct_name *all = names->names.data;
+	size_t kept = 0;
+	qsort(all, names->names.len, sizeof(*all), compare_differences);
+	for (size_t i = 0; i < names->names.len; i++) {
+		if (kept && all[kept - 1].function == all[i].function) {
+			mem_free(all[i].shown);
+			str_deinit(&all[i].difference);
+		} else {
+			all[kept++] = all[i];
+		}
+	}
+	names->names.len = kept;
 }
 
 /* What stands between the delimiters of a name. */
@@ -130,7 +158,7 @@ void distinct_names_find(struct distinct_names *names)
 			;
 		tell_names_apart(all + first, end - first);
 	}
-	qsort(all, count, sizeof(*all), compare_named_functions);
+	keep_one_of_each(names);
 }
 
 const char *distinct_names_of(
@@ -142,4 +170,49 @@ const char *distinct_names_of(
 					   compare_named_functions)
 				 : NULL;
 	return name ? str_text(&name->difference) : "";
+}
+
+/* ---- names in their room ---- */
+
+static bool fits_name_room(const void *context, const char *name)
+{
+	const struct name_room *room = context;
+	return room->columns_of(room->context, name) <= room->columns;
+}
+
+void distinct_names_add_fitting(struct distinct_names *names,
+	const struct profile_function *function, const struct name_room *room)
+{
+	CLEANUP(str_deinit) struct str storage = {0};
+	distinct_names_add(
+		names, function, short_names_fit(function, fits_name_room, room, &storage));
+}
+
+void distinct_names_put_fitting(const struct distinct_names *names,
+	const struct profile_function *function, const struct name_room *room)
+{
+	enum {
+		SHARE = 2, /* what the difference gets where there is no room for both */
+		LEAST = 6, /* columns: less of one says nothing */
+	};
+	CLEANUP(str_deinit) struct str storage = {0}, braced = {0};
+	const char *difference = names ? distinct_names_of(names, function) : "";
+	if (difference[0])
+		str_printf(&braced, " {%s}", difference);
+	size_t wanted = room->columns_of(room->context, str_text(&braced));
+	struct name_room rest = *room;
+	rest.columns = 0; /* the shortest name */
+	size_t shortest = room->columns_of(
+		room->context, short_names_fit(function, fits_name_room, &rest, &storage));
+	size_t most = room->columns / SHARE;
+	if (wanted > most && shortest + wanted > room->columns)
+		wanted = most < LEAST ? 0 : most;
+	rest.columns = room->columns - wanted;
+	const char *name = short_names_fit(function, fits_name_room, &rest, &storage);
+	size_t columns = room->columns_of(room->context, name);
+	room->put(room->context, name, rest.columns);
+	if (!wanted)
+		return;
+	columns = columns < rest.columns ? columns : rest.columns;
+	room->put(room->context, str_text(&braced), room->columns - columns);
 }

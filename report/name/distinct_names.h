@@ -29,4 +29,24 @@ void distinct_names_find(struct distinct_names *names);
 const char *distinct_names_of(
 	const struct distinct_names *names, const struct profile_function *function);
 
+/* Where a name is written, and how much room it has there. */
+struct name_room {
+	size_t columns;
+	size_t (*columns_of)(const void *context, const char *text);
+	/* Writes a text, which loses its middle where it has more columns than these. */
+	void (*put)(void *context, const char *text, size_t columns);
+	void *context;
+};
+
+/* Adds what the function is shown as in that room, as short_names_fit() has it. */
+void distinct_names_add_fitting(struct distinct_names *names,
+	const struct profile_function *function, const struct name_room *room);
+/*
+ * Writes the name, shortened as far as it takes, and in braces what tells it from those that are
+ * seen with it, which takes at most half of the room if both do not fit. `names` NULL: nothing
+ * does.
+ */
+void distinct_names_put_fitting(const struct distinct_names *names,
+	const struct profile_function *function, const struct name_room *room);
+
 #endif

@@ -9,9 +9,9 @@
 #include "report/model/event_value.h"
 #include "report/model/label_sets.h"
 #include "report/name/chain_text.h"
+#include "report/name/distinct_names.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
-#include "report/name/short_names.h"
 #include "report/write/health.h"
 
 static const char *say_none(const struct text_options *options)
@@ -135,16 +135,18 @@ static size_t bytes_of_columns(const char *text, size_t columns)
 	return at;
 }
 
-static bool fits_columns(const void *context, const char *name)
+static size_t escaped_columns(const void *context, const char *text)
 {
+	(void)context;
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, name, strlen(name));
-	return text_columns_of(safe.data, safe.len) <= *(const size_t *)context;
+	str_put_escaped(&safe, text, strlen(text));
+	return text_columns_of(safe.data, safe.len);
 }
 
 /* Its middle is left out where there is no room: both ends of a name tell something. */
-static void text_put_elided(const char *text, size_t columns, struct str *out)
+static void text_put_elided(void *context, const char *text, size_t columns)
 {
+	struct str *out = context;
 	CLEANUP(str_deinit) struct str safe = {0};
 	str_put_escaped(&safe, text, strlen(text));
 	size_t all = text_columns_of(safe.data, safe.len);
@@ -158,18 +160,25 @@ static void text_put_elided(const char *text, size_t columns, struct str *out)
 	str_puts(out, safe.data + bytes_of_columns(safe.data, all - tail));
 }
 
+/* Names that are seen at once: found in a first pass, used in a second one. */
+struct text_names {
+	struct distinct_names names;
+	bool is_found;
+};
+
 /* `nr_parts`: of its file's path, behind the name; `columns` 0: the whole name. */
-static void text_put_fitting(const struct profile_function *function, uint8_t nr_parts,
-	bool has_object, size_t columns, struct str *out)
+static void text_put_fitting(struct text_names *names, const struct profile_function *function,
+	uint8_t nr_parts, bool has_object, size_t columns, struct str *out)
 {
 	enum {
 		LEAST = 8, /* less says nothing */
 	};
-	CLEANUP(str_deinit) struct str storage = {0};
 	if (columns && !nr_parts) {
-		columns = columns < LEAST ? LEAST : columns;
-		text_put_elided(
-			short_names_fit(function, fits_columns, &columns, &storage), columns, out);
+		const struct name_room room = {
+			columns < LEAST ? LEAST : columns, escaped_columns, text_put_elided, out};
+		if (!names->is_found)
+			distinct_names_add_fitting(&names->names, function, &room);
+		distinct_names_put_fitting(names->is_found ? &names->names : NULL, function, &room);
 	} else if (has_object && function->has_bounds) {
 		str_puts(out, profile_function_own_name(function));
 	} else {
@@ -177,11 +186,23 @@ static void text_put_fitting(const struct profile_function *function, uint8_t nr
 	}
 }
 
-static void text_put_symbol(const struct table *table, const struct table_row *row,
+/* What rows of a table are written from. */
+struct text_rows {
+	const struct profile *profile;
+	const struct table *table;
+	const struct table_options *table_options;
+	const struct text_options *options;
+	size_t widths[TABLE_MAX_COLUMNS];
+	struct text_names names;
+};
+
+static void text_put_symbol(struct text_rows *rows, const struct table_row *row,
 	const struct profile_function *function, size_t columns, struct str *out)
 {
-	text_put_fitting(function, table->nr_parts ? table->nr_parts[row->function] : 0,
-		table->has_object, columns, out);
+	const struct table *table = rows->table;
+	text_put_fitting(&rows->names, function,
+		table->nr_parts ? table->nr_parts[row->function] : 0, table->has_object, columns,
+		out);
 }
 
 /* Of an ID as much as --container wants, and as other tools show. */
@@ -218,10 +239,11 @@ static const char *title_of(const struct table_options *options, size_t column)
 }
 
 /* `columns`: how many there are for a name; 0: as many as it takes. */
-static void text_put_cell(const struct profile *profile, const struct table *table,
-	const struct table_row *row, const struct table_options *options, size_t column,
+static void text_put_cell(struct text_rows *rows, const struct table_row *row, size_t column,
 	size_t columns, struct str *out)
 {
+	const struct profile *profile = rows->profile;
+	const struct table_options *options = rows->table_options;
 	const struct profile_function *function = &profile->functions.data[row->function];
 	const struct profile_object *object = &profile->objects.data[function->object];
 	const struct profile_thread *thread = &profile->threads.data[row->thread];
@@ -232,7 +254,7 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 	switch (options->columns[column]) {
 	case COLUMN_SYM:
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
-		text_put_symbol(table, row, function, columns > MARK ? columns - MARK : 0, out);
+		text_put_symbol(rows, row, function, columns > MARK ? columns - MARK : 0, out);
 		break;
 	case COLUMN_DSO:
 		put_foreign(out, object->name[0] ? object->name : "-");
@@ -276,18 +298,19 @@ static void text_put_cell(const struct profile *profile, const struct table *tab
 }
 
 /* How wide each column must be; the last one is never padded, so symbols may be long. */
-static void text_measure(const struct profile *profile, const struct table *table, size_t nr_rows,
-	const struct table_options *options, size_t *widths)
+static void text_measure(struct text_rows *rows, size_t nr_rows)
 {
 	enum {
 		WIDEST = 64
 	};
+	const struct table_options *options = rows->table_options;
+	size_t *widths = rows->widths;
 	CLEANUP(str_deinit) struct str cell = {0};
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		widths[c] = strlen(title_of(options, c));
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
-			text_put_cell(profile, table, &table->rows.data[i], options, c, 0, &cell);
+			text_put_cell(rows, &rows->table->rows.data[i], c, 0, &cell);
 			if (cell.len > widths[c])
 				widths[c] = cell.len > WIDEST ? WIDEST : cell.len;
 		}
@@ -377,21 +400,19 @@ static void text_put_fields(const struct profile *profile, const struct table *t
 
 /* ---- rows ---- */
 
-static void text_put_row(const struct profile *profile, const struct table *table,
-	const struct table_row *row, const struct table_options *options, const size_t *widths,
-	const struct text_options *text_options, struct str *out)
+static void text_put_row(struct text_rows *rows, const struct table_row *row, struct str *out)
 {
 	CLEANUP(str_deinit) struct str cell = {0};
-	unsigned columns = text_options->columns;
+	const struct table_options *options = rows->table_options;
+	unsigned columns = rows->options->columns;
 	size_t line = out->len;
-	text_put_fields(profile, table, row, text_options, out);
+	text_put_fields(rows->profile, rows->table, row, rows->options, out);
 	for (size_t c = 0; c < options->nr_columns; c++) {
 		str_truncate(&cell, 0);
 		bool is_last = c + 1 == options->nr_columns;
 		size_t used = out->len - line + GAP;
-		text_put_cell(profile, table, row, options, c,
-			is_last && columns > used ? columns - used : 0, &cell);
-		size_t width = is_last ? 0 : widths[c];
+		text_put_cell(rows, row, c, is_last && columns > used ? columns - used : 0, &cell);
+		size_t width = is_last ? 0 : rows->widths[c];
 		put_padded(out, str_text(&cell), cell.len, width,
 			column_info(options->columns[c])->is_number);
 	}
@@ -448,31 +469,53 @@ static void put_hidden(const struct table *table, size_t shown,
 	str_puts(out, is_limit ? "\n" : " (--percent-limit 0 shows them)\n");
 }
 
+/* Of those that are shown; returns how many are wanted at all. */
+static size_t text_put_rows(struct text_rows *rows, size_t shown, struct str *out)
+{
+	size_t wanted = 0;
+	CLEANUP_FREE bool *is_wanted = filter_functions(rows->profile, rows->options->filter);
+	for (size_t i = 0; i < rows->table->rows.len; i++) {
+		const struct table_row *row = &rows->table->rows.data[i];
+		if (!is_wanted[row->function])
+			continue;
+		wanted++;
+		if (i < shown)
+			text_put_row(rows, row, out);
+	}
+	return wanted;
+}
+
+/* Once without a word, to see which names come out alike. */
+static void text_find_names(struct text_rows *rows, size_t shown)
+{
+	CLEANUP(str_deinit) struct str unused = {0};
+	if (rows->options->columns)
+		text_put_rows(rows, shown, &unused);
+	distinct_names_find(&rows->names.names);
+	rows->names.is_found = true;
+}
+
 void text_put_table(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
 {
 	size_t shown = count_shown(table, table_options, options);
-	size_t widths[TABLE_MAX_COLUMNS] = {0};
-	text_measure(profile, table, shown, table_options, widths);
+	struct text_rows rows = {.profile = profile,
+		.table = table,
+		.table_options = table_options,
+		.options = options};
+	text_measure(&rows, shown);
+	text_find_names(&rows, shown);
 	text_put_fields(profile, table, NULL, options, out);
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
-		size_t width = c + 1 < table_options->nr_columns ? widths[c] : 0;
+		size_t width = c + 1 < table_options->nr_columns ? rows.widths[c] : 0;
 		const char *title = title_of(table_options, c);
 		put_padded(out, title, strlen(title), width, info->is_number);
 	}
 	str_putc(out, '\n');
-	size_t wanted = 0;
-	CLEANUP_FREE bool *is_wanted = filter_functions(profile, options->filter);
-	for (size_t i = 0; i < table->rows.len; i++) {
-		const struct table_row *row = &table->rows.data[i];
-		if (!is_wanted[row->function])
-			continue;
-		wanted++;
-		if (i < shown)
-			text_put_row(profile, table, row, table_options, widths, options, out);
-	}
+	size_t wanted = text_put_rows(&rows, shown, out);
+	distinct_names_deinit(&rows.names.names);
 	if (!wanted)
 		str_puts(out, say_none(options));
 	else if (shown < table->rows.len && wanted == table->rows.len)
@@ -488,14 +531,15 @@ struct text_tree {
 	uint8_t *nr_parts;
 	VEC(uint32_t) indents; /* by depth, of what was printed last there */
 	VEC(uint32_t) chain;   /* nodes that share a line */
+	struct text_names *names;
 };
 
 static void text_put_branch_name(
 	const struct text_tree *tree, uint32_t node, size_t columns, struct str *out)
 {
 	uint32_t function = tree->focus->nodes.data[node].function;
-	text_put_fitting(&tree->profile->functions.data[function], tree->nr_parts[function], false,
-		columns, out);
+	text_put_fitting(tree->names, &tree->profile->functions.data[function],
+		tree->nr_parts[function], false, columns, out);
 }
 
 static void text_put_chain_name(const void *context, size_t index, size_t columns, struct str *out)
@@ -573,6 +617,34 @@ static uint32_t next_branch(struct focus *focus, uint32_t at, bool goes_down)
 	return focus->nodes.data[at].next_sibling;
 }
 
+/* What there is no room or no reason for. */
+struct text_left_out {
+	size_t hidden, left_out; /* below the limit, behind the last byte */
+};
+
+static struct text_left_out text_put_lines(struct text_tree *tree, uint64_t whole, struct str *out)
+{
+	const struct text_options *options = tree->options;
+	struct focus *focus = tree->focus;
+	struct text_left_out rest = {0};
+	size_t begin = out->len;
+	bool is_shown = true;
+	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
+		is_shown = profile_percent(focus->nodes.data[at].total, whole) >=
+			   options->percent_limit;
+		rest.hidden += !is_shown;
+		if (!is_shown)
+			continue;
+		at = text_find_chain(tree, at);
+		if (options->max_bytes && out->len - begin >= options->max_bytes)
+			rest.left_out++;
+		else
+			text_put_branch(tree, whole, out);
+		is_shown = !options->max_depth || focus->nodes.data[at].depth < options->max_depth;
+	}
+	return rest;
+}
+
 static void put_branches(const struct profile *profile, struct focus *focus,
 	const struct text_options *options, struct str *out)
 {
@@ -580,36 +652,31 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
 		str_puts(out, say_none(options));
-	struct text_tree tree = {.profile = profile, .options = options, .focus = focus};
+	struct text_names names = {0};
+	struct text_tree tree = {
+		.profile = profile, .options = options, .focus = focus, .names = &names};
 	tree.nr_parts = namesakes_find(
 		profile->objects.data, profile->functions.data, profile->functions.len);
-	size_t hidden = 0, left_out = 0, begin = out->len;
-	bool is_shown = true;
-	for (uint32_t at = 0; (at = next_branch(focus, at, is_shown));) {
-		is_shown = profile_percent(focus->nodes.data[at].total, whole) >=
-			   options->percent_limit;
-		hidden += !is_shown;
-		if (!is_shown)
-			continue;
-		at = text_find_chain(&tree, at);
-		if (options->max_bytes && out->len - begin >= options->max_bytes)
-			left_out++;
-		else
-			text_put_branch(&tree, whole, out);
-		is_shown = !options->max_depth || focus->nodes.data[at].depth < options->max_depth;
+	if (options->columns) { /* once without a word, to see which names come out alike */
+		CLEANUP(str_deinit) struct str unused = {0};
+		text_put_lines(&tree, whole, &unused);
 	}
+	distinct_names_find(&names.names);
+	names.is_found = true;
+	struct text_left_out rest = text_put_lines(&tree, whole, out);
 	mem_free(tree.nr_parts);
 	vec_deinit(&tree.indents);
 	vec_deinit(&tree.chain);
-	if (left_out)
+	distinct_names_deinit(&names.names);
+	if (rest.left_out)
 		str_printf(out,
 			"# %zu more %s: the tree is longer than %zu MiB; --max-stack or a greater "
 			"--percent-limit make it shorter, --percent-limit 0.5 shows all of it\n",
-			left_out, str_plural(left_out, "branch", "branches"),
+			rest.left_out, str_plural(rest.left_out, "branch", "branches"),
 			options->max_bytes >> 20);
-	if (hidden)
-		str_printf(out, "# %zu %s below %.2g%%\n", hidden,
-			str_plural(hidden, "branch", "branches"), options->percent_limit);
+	if (rest.hidden)
+		str_printf(out, "# %zu %s below %.2g%%\n", rest.hidden,
+			str_plural(rest.hidden, "branch", "branches"), options->percent_limit);
 }
 
 void text_put_tree(const struct profile *profile, bool is_inverted,

@@ -118,7 +118,7 @@ declare -A choices=(
 	[list-usdt]='' [call-graph]='auto fp dwarf dwarf,2K both' [no-vm]='all python,perl' [no-python]=''
 	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-racket]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'
-	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [open]='' [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
+	[duration]='0.2' [mmap-size]='4K 64K 1M' [output]='r.data -' [archive]='' [open]='' [with-source]=OPEN [no-archive]='' [debug-archive-time]='0.1' [tree]='' [max-size]='64K 1M'
 	[switch-output]='0.1 64K signal' [switch-max-files]='1 2' [container]=ebprof-box [cgroup]=/ebprof-one.service [unit]=ebprof-one [label-sources]='none go,goroutine,go-creator erlang-pid,erlang-process container,service' [env-label]=PATH [labels]=labels.json [targets-only]='' [with-args]='' [quiet]='' [verbose]=''
 	[dry-run]='' [debug-stall]='0.1' [ring]='ring' [take-over]='' [keep]='4M 10M,1h' [switch]='0.1 64K' [push]='http://127.0.0.1:9' [protocol]='parca' [every]='5s' [metrics]='127.0.0.1:0 health.prom'
 )
@@ -152,6 +152,7 @@ choose_words() { # OPTION
 	word=${values[$((RANDOM % (${#values[@]} + !${#values[@]})))]-}
 	case $word in
 	'') words=("--$1") ;;
+	OPEN) words=(--open "--$1") ;;
 	PID | TID) words=("--$1=$busy") ;;
 	USDT) words=(-e "usdt:$WORKLOADS/usdt:ebtest:plain" -e cpu-clock) ;;
 	FUNCTION) words=(-e "uprobe:$WORKLOADS/usdt:main,cpu-clock") ;;

@@ -238,7 +238,7 @@ test_pages() {
 	cmp c.svg d.svg || fail "another picture than convert's"
 	run "$EBPROF" diff --html d.html --svg d.svg old.data old2.data -- new.data new2.data
 	want_status 0 "several"
-	grep -q '<title>work (program): [^<]* points, [^<]* samples</title>' d.svg || fail "no box of work"
+	grep -q '<title>work (program): [^<]* pp, [^<]* samples</title>' d.svg || fail "no box of work"
 	grep -qF 'old.data + old2.data' d.svg || fail "the sides are not named"
 }
 

@@ -220,6 +220,64 @@ test_differences() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# Names that are shortened until they are alike: pages and pictures add what lists and texts do.
+test_names() {
+	command -v node >/dev/null || skip "no node here"
+	node "$here/html_names.js" "$here/../.." >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
+# Where several instances of a template have but little room, in terminals, pictures and pages.
+test_alike() {
+	need_browser
+	command -v c++ >/dev/null || skip "no C++ compiler here"
+	cat >alike.cc <<-'END'
+		#include <time.h>
+		static volatile unsigned long sink;
+		static double cpu_s()
+		{
+			struct timespec now;
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			return double(now.tv_sec) + double(now.tv_nsec) / 1e9;
+		}
+		namespace engine { namespace storage {
+		template <class T> struct Container {
+			__attribute__((noinline)) void rebalance(double seconds)
+			{
+				for (double end = cpu_s() + seconds; cpu_s() < end;)
+					for (int i = 0; i < 20000; i++)
+						sink += i * sink + sizeof(T);
+				sink++;
+			}
+		};
+		}}
+		int main()
+		{
+			engine::storage::Container<int>().rebalance(0.3);
+			engine::storage::Container<long>().rebalance(0.3);
+		}
+	END
+	c++ -O1 -fno-omit-frame-pointer -o alike alike.cc || skip "the workload does not compile"
+	run "$EBPROF" record -q -F 999 -o alike.data -- ./alike
+	want_status 0 record
+	local form name columns
+	for form in '76 --stdio' '56 --stdio -g'; do
+		columns=${form%% *} form=${form#* }
+		script -qec "stty cols $columns; '$EBPROF' report $form alike.data" /dev/null </dev/null >report 2>&1 || fail "report $form"
+		for name in int long; do
+			grep -qF "rebalance {$name}" report || fail "report $form has no {$name}: $(grep rebalance report)"
+		done
+	done
+	"$EBPROF" report --stdio alike.data | grep -qF 'engine::storage::Container<long>::rebalance(double)' ||
+		fail "what is no terminal has not the whole name"
+	run "$EBPROF" convert --svg -o alike.svg alike.data
+	want_status 0 "convert into a picture"
+	run "$EBPROF" convert --html -o alike.html alike.data
+	want_status 0 "convert into a page"
+	timeout 180 node "$here/html_alike.js" "$browser" "$PWD" >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # A picture is as wide as the window, with letters as large and the search field in sight, light and dark.
 test_picture() {
 	need_browser

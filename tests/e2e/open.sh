@@ -43,6 +43,31 @@ test_open_keeps_the_page() {
 	want_status 2 '-o -'
 }
 
+# The page's lines are the hottest functions', whose program is in its folder.
+want_lines() { # PAGE
+	command -v node >/dev/null && command -v "${CC:-cc}" >/dev/null || skip "no node or no compiler here"
+	node -e '
+		const zlib = require("zlib"), text = require("fs").readFileSync(process.argv[1], "latin1");
+		const data = /<script[^>]*id="data"[^>]*>\s*([A-Za-z0-9+\/=]+)/.exec(text)[1];
+		process.exit(zlib.gunzipSync(Buffer.from(data, "base64")).includes("sink += i;") ? 0 : 1);' "$1" || fail "no lines in $1"
+}
+
+test_open_with_source() {
+	make_browser
+	printf '#include <time.h>\nvolatile unsigned long sink;\nint main(void)\n{\n\twhile (clock() < CLOCKS_PER_SEC / 3)\n\t\tfor (int i = 0; i < 1000000; i++)\n\t\t\tsink += i;\n}\n' >lines.c
+	"${CC:-cc}" -g -O1 -o lines lines.c || skip "the workload does not compile"
+	run "$EBPROF" record -o lines.data --open --with-source -- ./lines
+	want_status 0 "record --open --with-source"
+	want_lines "$(sed -n 's/.* samples\? -> \(.*\.html\) (.*/\1/p' err)"
+	run "$EBPROF" open --offline --with-source -o lines.html lines.data
+	want_status 0 "open --with-source"
+	want_lines lines.html
+	run "$EBPROF" open --source-dir . lines.data
+	want_status 2 "--source-dir alone"
+	run "$EBPROF" record --with-source -- true
+	want_status 125 "--with-source without --open"
+}
+
 test_open_chooses() {
 	make_browser
 	run env "BROWSER=/nowhere/to/be:$PWD/browser --new %s now" "$EBPROF" open --offline 'my run.data'

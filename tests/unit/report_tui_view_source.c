@@ -96,7 +96,7 @@ TEST(source_with_shares)
 	CHECK(strstr(text, "\n  75.00%   75.00%      3         if (n > 1) /* \\x1b[31m */"));
 	CHECK(strstr(text, "\n  25.00%   25.00%      4                 return n;"));
 	CHECK(strstr(text, "\n           50.00%      5         return work(n - 1);"));
-	CHECK(strstr(text, "work  source, 90.91% of all"));
+	CHECK(strstr(text, "work  source; % of function; 90.91% of all"));
 	CHECK(strstr(screen_lines(&it.screen, screen_selected(&it.screen), 1), "if (n > 1)"));
 	press(&it, "%%");
 	CHECK(strstr(screen_text(&it.screen), "\n      15       15      3"));

@@ -296,17 +296,22 @@ static void view_source_draw_title(const struct source_view *view, const struct 
 	const struct profile_function *function =
 		model_function(app->model, view->annotation->function);
 	CLEANUP(str_deinit) struct str text = {0};
-	grid_put_right(grid, columns->self, line.y, NUMBER - 1, STYLE_HEADER, "self");
+	grid_put_right(grid, columns->self, line.y, NUMBER - 1, STYLE_HEADER,
+		app->unit == APP_PERCENT ? "self %" : "self");
 	if (columns->line > columns->total)
-		grid_put_right(grid, columns->total, line.y, NUMBER - 1, STYLE_HEADER, "total");
-	str_printf(&text, "  %s, %.2f%% of all", layouts[layout_of(view)],
-		app_percent(app, whole->total));
-	int end = line.x + line.width, rest = grid_text_width(grid, str_text(&text));
-	int room = end - columns->text - rest;
-	if (room < rest / 2) { /* the name is more important */
-		room = end - columns->text;
+		grid_put_right(grid, columns->total, line.y, NUMBER - 1, STYLE_HEADER,
+			app->unit == APP_PERCENT ? "total %" : "total");
+	str_printf(&text, "  %s", layouts[layout_of(view)]);
+	if (app->unit == APP_PERCENT)
+		str_puts(&text, "; % of function");
+	str_printf(&text, "; %.2f%% of all", app_percent(app, whole->total));
+	int end = line.x + line.width, room = end - columns->text;
+	int wanted = grid_text_width(grid, function->name);
+	int rest = grid_text_width(grid, str_text(&text));
+	if (room - rest < rest / 2 && room - rest < wanted) /* the name is more important */
 		str_truncate(&text, 0);
-	}
+	else
+		room -= rest;
 	int used = grid_put_elided(grid, columns->text, line.y, room,
 		app_name_style(app, view->annotation->function) | STYLE_BOLD, function->name);
 	grid_put(grid, columns->text + used, line.y, end - columns->text - used, STYLE_HEADER,

@@ -4,7 +4,9 @@
 
 #include "report/analyse/frame_kind.h"
 #include "report/model/text/markup.h"
+#include "report/name/distinct_names.h"
 #include "report/name/short_names.h"
+#include "report/write/export/distinct_names.inc" /* distinct_names_script */
 #include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 
 /* The layout's unit is a thousandth of a pixel, since boxes grow with the zoom; the rest are
@@ -35,6 +37,7 @@ struct svg {
 	const struct flame_svg_options *options;
 	bool has_kind[FRAME_KINDS_END], has_inlined; /* of what was put */
 	bool *has_function;
+	struct distinct_names names; /* of the boxes that have room for theirs */
 	struct str *out;
 };
 
@@ -184,40 +187,69 @@ static void put_tooltip(struct svg *svg, const struct flame_box *box)
 	str_puts(svg->out, "</title>");
 }
 
-struct svg_room {
-	size_t columns;
-};
-
-static bool fits_box(const void *context, const char *name)
+static size_t svg_columns_of(const void *context, const char *text)
 {
-	const struct svg_room *room = context;
-	return text_columns(name, strlen(name)) <= room->columns;
+	(void)context;
+	return text_columns(text, strlen(text));
 }
 
-static void flame_svg_put_label(
-	struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
+static void svg_put_name(void *context, const char *text, size_t columns)
+{
+	put_elided(context, text, columns);
+}
+
+/* 0 columns: there is no room for any. */
+static struct name_room svg_room_of(struct svg *svg, const struct flame_box *box)
 {
 	enum {
 		COLUMNS_MIN = 3
 	};
 	uint32_t pixels = box->width / UNITS;
 	size_t columns = pixels > 2 * PADDING ? (pixels - 2 * PADDING) * 10 / CHARACTER : 0;
-	if (columns < COLUMNS_MIN)
+	return (struct name_room){
+		columns < COLUMNS_MIN ? 0 : columns, svg_columns_of, svg_put_name, svg};
+}
+
+static const struct profile_function *svg_function_of(
+	const struct svg *svg, const struct flame_box *box)
+{
+	uint32_t function = svg->focus->nodes.data[box->node].function;
+	return function && box->count == 1 ? &svg->focus->functions[function] : NULL;
+}
+
+static void svg_find_names(struct svg *svg, const struct flame *flame)
+{
+	for (size_t row = 0; row < flame->rows.len; row++) {
+		size_t count;
+		const struct flame_box *boxes = flame_row(flame, row, &count);
+		for (size_t i = 0; i < count; i++) {
+			struct name_room room = svg_room_of(svg, &boxes[i]);
+			const struct profile_function *function = svg_function_of(svg, &boxes[i]);
+			if (room.columns && function)
+				distinct_names_add_fitting(&svg->names, function, &room);
+		}
+	}
+	distinct_names_find(&svg->names);
+}
+
+static void flame_svg_put_label(
+	struct svg *svg, const struct flame_box *box, uint32_t x, uint32_t y)
+{
+	struct name_room room = svg_room_of(svg, box);
+	if (!room.columns)
 		return;
 	str_puts(svg->out, "<text");
 	flame_svg_put_units(svg, "x", x + PADDING * UNITS);
 	str_printf(svg->out, " y=\"%u\">", y + BASELINE);
-	CLEANUP(str_deinit) struct str storage = {0};
-	const char *name = flame_svg_name_of(svg, box->node);
-	uint32_t function = svg->focus->nodes.data[box->node].function;
-	if (box->count > 1) {
-		str_printf(&storage, "+%u", box->count);
-		name = str_text(&storage);
-	} else if (function && text_columns(name, strlen(name)) > columns) {
-		name = short_names_fit(&svg->focus->functions[function], fits_box,
-			&(struct svg_room){columns}, &storage);
-	}
-	put_elided(svg, name, columns);
+	const struct profile_function *function = svg_function_of(svg, box);
+	CLEANUP(str_deinit) struct str count = {0};
+	str_printf(&count, "+%u", box->count);
+	if (function)
+		distinct_names_put_fitting(&svg->names, function, &room);
+	else
+		put_elided(svg,
+			box->count > 1 ? str_text(&count) : flame_svg_name_of(svg, box->node),
+			room.columns);
 	str_puts(svg->out, "</text>");
 }
 
@@ -359,7 +391,6 @@ static void flame_svg_put_foot(struct svg *svg, size_t bottom)
 struct svg_forms {
 	struct str *out;
 	const char *name; /* the longest, which stands in boxes' tooltips */
-	bool has_more;
 };
 
 static bool flame_svg_put_form(void *context, const char *name)
@@ -367,26 +398,24 @@ static bool flame_svg_put_form(void *context, const char *name)
 	struct svg_forms *forms = context;
 	if (strcmp(name, forms->name) == 0)
 		return false;
-	if (!forms->has_more)
-		markup_put(forms->out, forms->name, strlen(forms->name));
-	forms->has_more = true;
 	str_putc(forms->out, '\t');
 	markup_put(forms->out, name, strlen(name));
 	return false;
 }
 
-/* A line for each name that has shorter forms: those, with tabs between them. */
+/* A line for each name that is none of a script: its shorter forms, with tabs before them. */
 static void flame_svg_put_forms(struct svg *svg)
 {
 	CLEANUP(str_deinit) struct str storage = {0};
 	str_puts(svg->out, "<metadata id=\"names\">");
 	for (size_t i = 1; i < svg->options->nr_functions; i++) {
 		const struct profile_function *function = &svg->focus->functions[i];
-		struct svg_forms forms = {svg->out, function->name, false};
-		if (svg->has_function[i])
-			short_names_each(function, flame_svg_put_form, &forms, &storage);
-		if (forms.has_more)
-			str_putc(svg->out, '\n');
+		struct svg_forms forms = {svg->out, function->name};
+		if (!svg->has_function[i] || function->is_script)
+			continue;
+		markup_put(svg->out, function->name, strlen(function->name));
+		short_names_each(function, flame_svg_put_form, &forms, &storage);
+		str_putc(svg->out, '\n');
 	}
 	str_puts(svg->out, "</metadata>\n");
 }
@@ -408,6 +437,7 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	struct flame flame;
 	flame_init(&flame, focus, options->root, &layout);
 	flame_grow(&flame, ROWS_MAX);
+	svg_find_names(&svg, &flame);
 	size_t above = focus->nodes.data[options->root].depth;
 	size_t bottom = svg.top + (above + flame.rows.len) * ROW;
 	flame_svg_put_head(&svg, bottom + FOOT + (options->note ? ROW : 0),
@@ -426,8 +456,10 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	flame_svg_put_foot(&svg, bottom);
 	flame_svg_put_forms(&svg);
 	mem_free(svg.has_function);
+	distinct_names_deinit(&svg.names);
 	str_puts(out, "<script><![CDATA[\n");
-	str_puts(out, flame_svg_script); /* nothing foreign stands in it */
+	str_puts(out, distinct_names_script); /* nothing foreign stands in them */
+	str_puts(out, flame_svg_script);
 	str_puts(out, "]]></script>\n</svg>\n");
 	flame_deinit(&flame);
 }

@@ -7,14 +7,14 @@
 	let width = drawnWidth; // of what is zoomed to
 	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
 
-	/* Of names that have shorter forms: those (report/name/short_names.h), each shorter than the one before. */
+	/* Of names that are none of scripts: shorter forms (report/name/short_names.h), each shorter than the one before. */
 	const formsOf = new Map(document.getElementById("names").textContent.split("\n").filter((line) => line)
 		.map((line) => line.split("\t")).map(([name, ...forms]) => [name, forms]));
 
 	const boxes = Array.from(area.children, (group) => {
 		const rect = group.querySelector("rect"), title = group.querySelector("title").textContent;
 		const label = group.querySelector("text");
-		const parts = /^([^]*?)(?: \(([^()]*)\))?: [\d.]+%(?: \u2192 [\d.]+%, [^,]* points)?, \d+(?: \u2192 \d+)? samples$/.exec(title);
+		const parts = /^([^]*?)(?: \(([^()]*)\))?: [\d.]+%(?: \u2192 [\d.]+%, [^,]* pp)?, \d+(?: \u2192 \d+)? samples$/.exec(title);
 		const name = parts ? parts[1] : title;
 		return {
 			group, rect, title, name, label,
@@ -64,21 +64,28 @@
 		return characters.slice(0, head).join("") + ".." + characters.slice(characters.length - tail).join("");
 	}
 
-	function labelOf(box, wide) {
-		const columns = Math.floor((wide - 2 * PADDING) / CHARACTER);
+	const columnsIn = (wide) => Math.floor((wide - 2 * PADDING) / CHARACTER);
+
+	function formOf(box, columns) {
+		const forms = [box.name, ...formsOf.get(box.name) || []];
+		return forms.find((name) => columnsOf(name) <= columns) || forms[forms.length - 1];
+	}
+
+	/* differences: of distinctNames() */
+	function labelOf(box, wide, differences) {
+		const LEAST = 6, columns = columnsIn(wide); // LEAST: of report/name/distinct_names.c
 		if (columns < 3)
 			return "";
 		if (box.isRest)
 			return box.name.replace(/^(\d+) functions.*/, "+$1");
-		const forms = [box.name, ...formsOf.get(box.name) || []];
-		return elided(forms.find((name) => columnsOf(name) <= columns) || forms[forms.length - 1], columns);
+		return nameInRoom(differences.get(box.name), columns, LEAST, {widthOf: columnsOf, form: (room) => formOf(box, room), elided});
 	}
 
-	function place(box, x, wide) {
+	function place(box, x, wide, differences) {
 		box.group.style.display = "";
 		box.rect.setAttribute("x", LEFT + x);
 		box.rect.setAttribute("width", wide);
-		const text = zoomed === root && width === drawnWidth && box.first !== null ? box.first : labelOf(box, wide);
+		const text = zoomed === root && width === drawnWidth && box.first !== null ? box.first : labelOf(box, wide, differences);
 		if (text && !box.label) {
 			box.label = document.createElementNS(svg.namespaceURI, "text");
 			box.label.setAttribute("y", box.y + 12);
@@ -93,17 +100,18 @@
 	function zoom(to) {
 		const scale = width / to.width, slack = 1e-6 * drawnWidth, end = to.x + to.width;
 		zoomed = to;
+		const isAbove = (box) => box.y < to.y && box.x <= to.x + slack && box.x + box.width >= end - slack;
+		const below = boxes.filter((box) => box.y >= to.y && box.x >= to.x - slack && box.x + box.width <= end + slack);
+		const isNamed = (box) => !box.isRest && formsOf.has(box.name) && columnsIn(box.width * scale) >= 3;
+		const differences = distinctNames(below.filter(isNamed).map((box) => [box.name, formOf(box, columnsIn(box.width * scale))]));
 		for (const box of boxes) {
-			const isBelow = box.y >= to.y && box.x >= to.x - slack && box.x + box.width <= end + slack;
-			const isAbove = box.y < to.y && box.x <= to.x + slack && box.x + box.width >= end - slack;
-			box.group.classList.toggle("above", isAbove);
-			if (isAbove)
-				place(box, 0, width);
-			else if (isBelow)
-				place(box, (box.x - to.x) * scale, box.width * scale);
-			else
-				box.group.style.display = "none";
+			box.group.classList.toggle("above", isAbove(box));
+			box.group.style.display = "none";
+			if (isAbove(box))
+				place(box, 0, width, differences);
 		}
+		for (const box of below)
+			place(box, (box.x - to.x) * scale, box.width * scale, differences);
 		back.setAttribute("visibility", to === root ? "hidden" : "visible");
 	}
 

@@ -7,6 +7,7 @@ class ChangesView {
 	constructor(place, options) {
 		Object.assign(this, options);
 		this.place = place;
+		this.names = new NameCells(this.profile);
 		const {lists, sentences} = this.profile.changes;
 		this.note = place.appendChild(this.element("p", "left", "Of the whole recordings: what is selected above does not count here."));
 		place.append(...lists.flatMap((list, i) => list.count ? this.list(CHANGE_LISTS[i], list, i) : []));
@@ -15,6 +16,7 @@ class ChangesView {
 		const about = place.appendChild(this.element("div", "about", ""));
 		about.append(...sentences.filter((text) => text).map((text) => this.element("p", "", text)));
 		place.addEventListener("keydown", (event) => this.key(event));
+		new ResizeObserver(() => this.fitNames()).observe(place);
 	}
 
 	element(tag, className, textContent) {
@@ -65,6 +67,10 @@ class ChangesView {
 	focus() {
 		const rows = this.rows();
 		(rows.find((row) => row.classList.contains("is-match")) || rows[0])?.focus();
+	}
+
+	fitNames() {
+		this.names.fit(this.rows().map((row) => ({func: Number(row.dataset.func), cell: row.querySelector(".name")})));
 	}
 
 	show(isSelection) {

@@ -1,13 +1,14 @@
 /* A tree as boxes on a canvas, which is as large as what can be seen of it. */
 
 const ROW = 19, FONT = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+const LETTERS = 30; // pixels: narrower boxes have no name
 const NARROWEST = 0.4, MANY = -2, NONE = -1; // pixels; the node of what is too narrow to be drawn alone
 
 /* Shortens in the middle: both ends of a C++ name tell something. */
 class Lettering {
-	constructor() {
+	constructor(font = FONT) {
 		this.context = document.createElement("canvas").getContext("2d");
-		this.context.font = FONT;
+		this.context.font = font;
 		this.widths = new Map();
 	}
 	width(letter) {
@@ -25,13 +26,22 @@ class Lettering {
 			used += this.width(text[at]);
 		return used <= room;
 	}
-	/* forms: of the text, each shorter than the one before */
+	/* forms: of the text, each shorter than the one before; the last one may not fit */
+	formOf(text, forms, room) {
+		return [text, ...forms].find((it) => this.fits(it, room)) || forms[forms.length - 1] || text;
+	}
 	fit(text, forms, room) {
+		return this.elided(this.formOf(text, forms, room), room);
+	}
+	/* difference: what tells it from others that are seen with it, or "" */
+	fitDistinct(text, forms, room, difference) {
+		const LEAST = 44; // pixels, as 6 columns are
+		return nameInRoom(difference, room, LEAST, {widthOf: (it) => this.widthOf(it),
+			form: (rest) => this.formOf(text, forms, rest), elided: (it, rest) => this.elided(it, rest)});
+	}
+	elided(text, room) {
 		if (this.fits(text, room))
 			return text;
-		for (text of forms.length ? forms : [text])
-			if (this.fits(text, room))
-				return text;
 		let left = 0, right = text.length, width = this.width("…");
 		while (left < right) {
 			const fromLeft = left * 2 <= (text.length - right) * 3; // 3 letters of 5 at the left
@@ -44,6 +54,31 @@ class Lettering {
 				right--;
 		}
 		return left < 3 ? "" : text.slice(0, left) + "…" + text.slice(right);
+	}
+}
+
+/* Names of scripts are never shortened. */
+function isNative(profile, func) {
+	return func >= 0 && !profile.kinds[profile.functions[func].kind].isScript;
+}
+
+/* Names in cells of a list, as wide as those are: items with a func and its cell. */
+class NameCells {
+	constructor(profile) {
+		this.profile = profile;
+		this.lettering = null;
+	}
+
+	fit(items) {
+		if (!items.length || !items[0].cell.clientWidth)
+			return;
+		const {fontSize, fontFamily} = getComputedStyle(items[0].cell), room = items[0].cell.clientWidth;
+		this.lettering ||= new Lettering(`${fontSize} ${fontFamily}`);
+		const of = (func) => this.profile.functions[func];
+		const differences = distinctNames(items.filter(({func}) => isNative(this.profile, func))
+			.map(({func}) => [of(func).name, this.lettering.formOf(of(func).name, of(func).forms, room)]));
+		for (const {func, cell} of items)
+			cell.textContent = this.lettering.fitDistinct(of(func).name, of(func).forms, room, differences.get(of(func).name));
 	}
 }
 
@@ -116,8 +151,25 @@ class Chart {
 			put(tree.depth[zoomed], zoomed, 0, width);
 			this.layoutBelow(width / tree.size[zoomed], put);
 		}
+		this.findNames();
 		this.resize(width);
 		this.paint();
+	}
+
+	/* What tells names apart that are shown alike. */
+	findNames() {
+		const pairs = [];
+		for (const row of this.rows)
+			for (const {node, width} of row)
+				if (node > 0 && width > LETTERS && !this.hiddenOf(node) && isNative(this.profile, this.tree.func[node])) {
+					const {name, forms} = this.profile.functions[this.tree.func[node]];
+					pairs.push([name, this.lettering.formOf(name, forms, this.roomIn(width))]);
+				}
+		this.differences = distinctNames(pairs);
+	}
+
+	roomIn(width) {
+		return width - (width > 3 ? 1 : 0) - 10;
 	}
 
 	layoutBelow(scale, put) {
@@ -199,10 +251,10 @@ class Chart {
 			context.lineWidth = 2;
 			context.strokeRect(box.x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
 		}
-		if (box.node !== MANY && wide > 30) {
+		if (box.node !== MANY && wide > LETTERS) {
 			context.globalAlpha = 1;
 			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper : inkOn(color);
-			this.letter(context, box, y, wide - 10);
+			this.letter(context, box, y, this.roomIn(box.width));
 		}
 		context.globalAlpha = 1;
 	}
@@ -211,7 +263,7 @@ class Chart {
 		const label = this.label(box.node), note = room > 110 ? this.note(this.tree, box.node) : "";
 		const taken = note ? this.lettering.widthOf(note) + 12 : 0, middle = y + ROW / 2 - 0.5;
 		const func = this.tree.func[box.node], forms = func < 0 || this.hiddenOf(box.node) ? [] : this.profile.functions[func].forms;
-		context.fillText(this.lettering.fit(label, forms, room - taken), box.x + 5, middle);
+		context.fillText(this.lettering.fitDistinct(label, forms, room - taken, this.differences.get(label)), box.x + 5, middle);
 		if (note)
 			context.fillText(note, box.x + 5 + room - taken + 12, middle);
 	}

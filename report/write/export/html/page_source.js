@@ -30,7 +30,7 @@ class SourceView {
 		const shown = this.functionOf(func), code = this.profile.code.get(shown), it = this.profile.functions[shown];
 		const hasSource = code.rows.some(({kind, text}) => CODE_ROWS[kind] === "source" && text);
 		this.select.value = shown;
-		this.about.textContent = `self ${this.value(code.self)}, total ${this.value(code.total)} of the whole recording, ` +
+		this.about.textContent = `self ${this.value(code.self)}, total ${this.value(code.total)} of the whole recording; percent are of this function; ` +
 			(this.profile.objects[it.object].name || "no file") + (code.left ? `; ${grouped(code.left)} more rows are not in this page` : "");
 		this.file = this.profile.files[it.file];
 		const rows = code.rows.filter(({kind}) => isAssembly || !hasSource || !["label", "code"].includes(CODE_ROWS[kind]));
@@ -43,7 +43,7 @@ class SourceView {
 	head() {
 		const row = document.createElement("div");
 		row.className = "is-head";
-		for (const [className, textContent] of [["number", "self"], ["number wide", "self"], ["number wide", "total"], ["line", "line"]])
+		for (const [className, textContent] of [["number", "self %"], ["number wide", "self"], ["number wide", "total"], ["line", "line"]])
 			row.append(Object.assign(document.createElement("span"), {className, textContent}));
 		return row;
 	}

@@ -9,6 +9,7 @@ class Table {
 		this.head = document.createElement("div");
 		this.head.className = "row head";
 		this.list = this.columns(this);
+		this.names = new NameCells(this.profile);
 		for (const {sort, about, extra} of this.list) {
 			const button = document.createElement("button");
 			button.type = "button";
@@ -96,12 +97,14 @@ class Table {
 			shown.push(empty);
 		}
 		this.rows.replaceChildren(...shown);
+		this.names.fit(shown.slice(1).filter((row) => row.dataset.func).map((row) => ({func: Number(row.dataset.func), cell: row.querySelector(".name")})));
 	}
 
 	row(index) {
 		const func = this.order[index], row = document.createElement("div");
 		row.className = "row" + (index === this.chosen ? " is-chosen" : "") + (this.found ? " is-match" : "");
 		row.style.top = index * ROW_PX + "px";
+		row.dataset.func = func;
 		row.setAttribute("role", "option");
 		row.setAttribute("aria-selected", index === this.chosen);
 		for (const {cell, text, extra, fill} of this.list) {
