@@ -157,9 +157,11 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags | $(O)/have-deps
 		-D__TARGET_ARCH_$(ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
 	$(LLVM_STRIP) -g -R .rel.BTF.ext $@
 
-$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
-	$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp
-	@mv $@.tmp $@
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o bpf/pack_skeleton.awk
+	$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.whole
+	gzip -9 -n -c $< | od -An -v -to1 > $@.packed
+	@LC_ALL=C awk -v name=$(subst .,_,$*)_bpf -v bytes=$$(wc -c < $<) -v packed=$@.packed \
+		-f bpf/pack_skeleton.awk $@.whole > $@.tmp && rm $@.whole $@.packed && mv $@.tmp $@
 
 $(RECORD_OBJS) $(call objects,tests/unit): | $(BPF_SKELETONS)
 .SECONDARY: $(BPF_SKELETONS:.skel.h=.bpf.o)

@@ -103,6 +103,7 @@ check_suite() {
 	echo "== $suite: what STATIC=1 and install made runs"
 	inside "$root" 'cd /root/ebprof && build-static/ebprof --version &&
 		! ldd build-static/ebprof >/dev/null 2>&1 &&
+		strip -o /tmp/stripped build-static/ebprof && [ "$(wc -c </tmp/stripped)" -le 5000000 ] &&
 		/tmp/destination/usr/local/bin/ebprof --version &&
 		bash -n /tmp/destination/usr/local/share/bash-completion/completions/ebprof &&
 		grep -q "^#compdef ebprof" /tmp/destination/usr/local/share/zsh/site-functions/_ebprof &&
@@ -114,7 +115,7 @@ check_suite() {
 }
 
 # Of compilers and of apt.
-noise='^(cc|clang|llvm-strip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)'
+noise='^(cc|clang|llvm-strip|gzip|ar|rm|.*bpftool) |^	|^(Get|Selecting|Preparing|Unpacking|Setting|Processing)'
 
 # Braces: bash reads all of it before it begins, so the script may change meanwhile.
 {
