@@ -390,7 +390,8 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
-KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic)
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic \
+	context context_own context.so)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
@@ -398,6 +399,12 @@ $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
 $(KERNEL_TEST)/waits $(KERNEL_TEST)/counted: $(KERNEL_TEST)/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -static -pthread -fno-omit-frame-pointer -Wall -Wextra -o $@ $<
+# Threads that publish what they work at, by a variable of the program or of a library.
+$(KERNEL_TEST)/context_own: CONTEXT := -DIN_PROGRAM -rdynamic
+$(KERNEL_TEST)/context.so: CONTEXT := -DIN_LIBRARY -fPIC -shared
+$(KERNEL_TEST)/context $(KERNEL_TEST)/context_own $(KERNEL_TEST)/context.so: tests/e2e/thread_context.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread $(CONTEXT) -Wall -Wextra -o $@ $<
 $(KERNEL_TEST)/shape_fp: SHAPE := -static -fno-omit-frame-pointer
 $(KERNEL_TEST)/shape_static: SHAPE := -static -fomit-frame-pointer
 $(KERNEL_TEST)/shape_dynamic: SHAPE := -fomit-frame-pointer

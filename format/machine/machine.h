@@ -23,6 +23,9 @@ struct machine_relocations {
 	uint32_t jump_slot, glob_dat;    /* the address of a symbol */
 	uint32_t word64, word32[2];      /* symbol + addend in 8, 4 bytes; 0 is none */
 	uint32_t relative64, relative32; /* ... less the address of these bytes */
+	/* Of a thread's variable: its distance from the thread's pointer; the number of the module
+	 * that has it; a descriptor. */
+	uint32_t thread_distance, thread_module, thread_descriptor;
 };
 
 /* Names of a register's low 8, 4, 2 and 1 bytes for an assembler, NULL for those it has not. */
@@ -142,6 +145,9 @@ struct machine {
 	/* Names of system calls by their numbers, NULL for one that there is not. */
 	const char *const *syscalls;
 	size_t nr_syscalls;
+	/* Bytes that the thread's pointer has ahead of a program's variables of threads; 0: it
+	 * points to their end. */
+	size_t thread_head_bytes;
 	const char *go_start; /* the function where a Go program begins */
 	/* What the operands of USDT probes can name, and how. */
 	enum machine_operand_syntax operand_syntax;

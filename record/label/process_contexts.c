@@ -18,7 +18,8 @@ enum {
 	MAX_MAPPINGS = 64 << 10, /* lines of a process */
 	MAX_KNOWN_FILES = 32 << 10,
 	MAX_MODULE = 1 << 16,
-	GLIBC_ENTRY_SHIFT = 4, /* see bpf/runtime/thread.bpf.h */
+	MAX_DISTANCE = 1 << 20, /* of a variable from the thread's pointer: no memory is so low */
+	GLIBC_ENTRY_SHIFT = 4,  /* see bpf/runtime/thread.bpf.h */
 	MUSL_ENTRY_SHIFT = 3,
 	FIRST_PAUSE_NS = 20 * 1000 * 1000, /* of a process, after it is seen, or maps a file */
 	OLD_NS = 1000 * 1000 * 1000,
@@ -141,8 +142,9 @@ static bool read_slot(
 		return false;
 	if (symbol->kind == THREAD_SYMBOL_DESCRIPTOR && !slot[0])
 		return false;
-	if (symbol->kind == THREAD_SYMBOL_DESCRIPTOR && (int64_t)slot[1] < 0) {
-		look->module = 0; /* below the thread's pointer, where no memory of programs is */
+	if (symbol->kind == THREAD_SYMBOL_DESCRIPTOR && slot[1] &&
+		slot[1] + MAX_DISTANCE < 2 * (uint64_t)MAX_DISTANCE) {
+		look->module = 0; /* a distance: it is no address */
 		look->place = slot[1];
 		return true;
 	}

@@ -6,6 +6,7 @@
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/machine.h"
 
 #define SYMBOL "otel_thread_ctx_v1"
 
@@ -19,9 +20,10 @@ enum {
 
 /*
  * The linker's own arithmetic: variables end where the thread's pointer points to, at a multiple
- * of what they are aligned to. False: the file has none.
+ * of what they are aligned to, or begin behind its head, likewise. False: the file has none.
  */
-static bool find_distance(struct elf_file *elf, uint64_t offset, uint64_t *ret)
+static bool find_distance(
+	const struct machine *machine, struct elf_file *elf, uint64_t offset, uint64_t *ret)
 {
 	uint8_t head[sizeof(Elf64_Ehdr)], bytes[PROGRAM_HEADERS_MAX * sizeof(Elf64_Phdr)];
 	struct err *err = elf_file_read_into(elf, 0, head, sizeof(head));
@@ -43,7 +45,10 @@ static bool find_distance(struct elf_file *elf, uint64_t offset, uint64_t *ret)
 		if (type != PT_TLS)
 			continue;
 		align = align ? align : 1;
-		*ret = offset - (size + align - 1) / align * align;
+		uint64_t begin = machine->thread_head_bytes;
+		uint64_t ahead = (begin ? begin : size) + align - 1;
+		ahead -= ahead % align;
+		*ret = begin ? offset + ahead : offset - ahead;
 		return offset < size;
 	}
 	err_destroy(err);
@@ -61,22 +66,19 @@ static bool is_program(struct elf_file *elf)
 
 struct relocations {
 	struct elf_file *elf;
+	const struct machine_relocations *types;
 	const struct elf_section *symbols, *strings;
 	struct thread_symbol *ret;
 };
 
-static enum thread_symbol_kind kind_of_relocation(uint32_t type)
+static enum thread_symbol_kind kind_of_relocation(
+	const struct machine_relocations *types, uint32_t type)
 {
-	switch (type) {
-	case R_X86_64_TPOFF64:
+	if (type == types->thread_distance)
 		return THREAD_SYMBOL_DISTANCE;
-	case R_X86_64_DTPMOD64:
+	if (type == types->thread_module)
 		return THREAD_SYMBOL_MODULE;
-	case R_X86_64_TLSDESC:
-		return THREAD_SYMBOL_DESCRIPTOR;
-	default:
-		return THREAD_SYMBOL_NONE;
-	}
+	return type == types->thread_descriptor ? THREAD_SYMBOL_DESCRIPTOR : THREAD_SYMBOL_NONE;
 }
 
 static bool is_of_thread_symbol(const struct relocations *relocations, uint64_t index)
@@ -102,7 +104,7 @@ static void take_relocation(const struct relocations *relocations, struct bytes_
 {
 	uint64_t place = bytes_get_u64(cursor), info = bytes_get_u64(cursor);
 	uint64_t addend = bytes_get_u64(cursor);
-	enum thread_symbol_kind kind = kind_of_relocation(ELF64_R_TYPE(info));
+	enum thread_symbol_kind kind = kind_of_relocation(relocations->types, ELF64_R_TYPE(info));
 	struct thread_symbol *ret = relocations->ret;
 	if (kind == THREAD_SYMBOL_NONE || ret->kind != THREAD_SYMBOL_UNKNOWN)
 		return;
@@ -127,11 +129,12 @@ static struct err *walk_relocations(
 	return NULL;
 }
 
-static struct err *find_slot_of_symbol(struct elf_file *elf, struct thread_symbol *ret)
+static struct err *find_slot_of_symbol(
+	const struct machine *machine, struct elf_file *elf, struct thread_symbol *ret)
 {
 	const struct elf_section *sections;
 	size_t count;
-	struct relocations relocations = {.elf = elf, .ret = ret};
+	struct relocations relocations = {.elf = elf, .types = &machine->relocations, .ret = ret};
 	try(elf_file_sections(elf, &sections, &count));
 	for (size_t i = 1; i < count; i++)
 		if (sections[i].type == SHT_DYNSYM && sections[i].link < count) {
@@ -149,15 +152,16 @@ struct err *thread_symbol_find(struct elf_file *elf, struct thread_symbol *ret)
 	static const char *const names[] = {SYMBOL};
 	struct elf_dynsym symbol;
 	*ret = (struct thread_symbol){0};
-	if (elf_file_machine(elf) != EM_X86_64)
+	const struct machine *machine = machine_find(elf_file_machine(elf));
+	if (!machine)
 		return NULL;
 	try(elf_dynsym_find(elf, names, 1, &symbol));
 	if (symbol.size != sizeof(uint64_t)) /* a pointer; the first variable is at 0 */
 		return NULL;
 	*ret = (struct thread_symbol){.kind = THREAD_SYMBOL_UNKNOWN, .offset = symbol.address};
 	if (!is_program(elf))
-		return find_slot_of_symbol(elf, ret);
-	if (find_distance(elf, symbol.address, &ret->place))
+		return find_slot_of_symbol(machine, elf, ret);
+	if (find_distance(machine, elf, symbol.address, &ret->place))
 		ret->kind = THREAD_SYMBOL_OFFSET;
 	return NULL;
 }

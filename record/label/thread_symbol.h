@@ -6,7 +6,8 @@
  * relocation.
  *
  * Source: ELF Handling For Thread-Local Storage, 3 and 4.4; System V psABI of x86-64, table 4.9;
- * sysdeps/x86_64/dl-tlsdesc.h of glibc 2.36; ldso/dynlink.c of musl 1.2.4.
+ * "ELF for the Arm 64-bit Architecture", 5.7.11; sysdeps/{x86_64,aarch64}/dl-tlsdesc.h of glibc
+ * 2.36; ldso/dynlink.c of musl 1.2.4.
  */
 #ifndef EBPROF_THREAD_SYMBOL_H
 #define EBPROF_THREAD_SYMBOL_H
@@ -32,7 +33,7 @@ struct thread_symbol {
 	uint64_t offset; /* of the variable, among the file's */
 };
 
-/* Nothing but x86-64. ERR_FORMAT when the tables contradict themselves. */
+/* Of a machine that is known. ERR_FORMAT when the tables contradict themselves. */
 struct err *thread_symbol_find(struct elf_file *elf, struct thread_symbol *ret) ERR_MUST_CHECK;
 
 #endif

@@ -244,7 +244,8 @@ make_initramfs() { # SUITE
 	cp -L "$busybox" "$root/bin/busybox"
 	chmod +x "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic} "$root/programs/"
+	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic,context,context_own,context.so} \
+		"$root/programs/"
 	[[ ! -e $PROGRAMS/chain_go ]] || cp "$PROGRAMS/chain_go" "$root/programs/"
 	for library in $(libraries_of "$PROGRAMS/shape_dynamic"); do
 		mkdir -p "$root$(dirname "$library")"
@@ -556,6 +557,21 @@ judge_languages() { # KERNEL LOG
 		not_ok "$kernel: labels of goroutines: $(part "$log" "labels go" | grep -v '^#' | head -n 3)"; fi
 }
 
+# What threads publish while they are in a function is what their samples there have.
+judge_contexts() { # KERNEL LOG
+	local kernel=$1 log=$2 place counts
+	for place in own library; do
+		want_status "$kernel" "$log" "record context $place"
+		if counts=$(part "$log" "rows of context $place" | awk '
+			$NF ~ /^work_(even|odd)$/ && $1 !~ /^#/ && $4 != "-" {
+				is_right = $4 == substr($NF, 6) && $5 ~ /^ab0+[0-3]$/ && $6 ~ /^cd00000000/
+				if (is_right) good += $3; else bad += $3
+			}
+			END { print good + 0, bad + 0; exit !(good > 20 && !bad) }'); then ok; else
+			not_ok "$kernel: contexts of threads, $place: $counts samples with the right one, with others"; fi
+	done
+}
+
 judge() { # VERSION LOG
 	local log=$2 kernel shape exact
 	kernel=$(part "$log" kernel)
@@ -583,6 +599,7 @@ judge() { # VERSION LOG
 	judge_cgroup "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	judge_languages "$kernel" "$log"
+	judge_contexts "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"
 }

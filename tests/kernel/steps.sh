@@ -2,7 +2,7 @@
 # What is done on each kernel, by busybox in a guest or by the shell here. Judges nothing: prints
 # sections, "@@@ NAME", the output, "@@@ status N", for check_kernel.sh to look at.
 #   steps.sh PROGRAMS WORK [guest]
-#                    folder of ebprof, shape_*, limited, usdt, script, waits, counted; an empty folder to write to;
+#                    folder of ebprof, shape_*, limited, usdt, script, waits, counted, context*; an empty folder;
 #                    whether the machine is ours alone, whose CPUs and clock may be changed
 programs=$1 work=$2 machine=${3:-}
 ebprof=$programs/ebprof
@@ -133,6 +133,12 @@ if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"
 fi
+for place in own library; do
+	program=$programs/context library=$programs/context.so
+	[ $place = library ] || program=${program}_own library=-
+	section "record context $place" "$ebprof" record -F 199 -o "$work/context.data" -- "$program" 3 4 $library
+	section "rows of context $place" "$ebprof" report --stdio --percent-limit 0 -s label:half,trace,span,sym -i "$work/context.data"
+done
 # Before 5.11 BPF memory is locked memory.
 little=65536 enough=67108864
 section "soft limit" "$programs/limited" $little $enough "$ebprof" record -o "$work/soft.data" -- sh -c 'ulimit -l'
