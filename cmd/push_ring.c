@@ -310,9 +310,6 @@ static void wait_for_round(const struct ring_pusher *pusher)
 
 static struct err *push_rounds(struct ring_pusher *pusher, enum push_outcome *ret)
 {
-	struct sigaction stop = {.sa_handler = note_stop};
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGINT, &stop, NULL);
 	for (bool is_last = false; !is_last; wait_for_round(pusher)) {
 		is_last = is_to_stop;
 		try(push_round(pusher, ret));
@@ -334,7 +331,8 @@ static struct err *open_spool(struct ring_pusher *pusher)
 
 /*
  * One pusher for each target, else a file goes twice. That of a recorder which another one takes
- * the ring over from has its last round still: ours waits for it.
+ * the ring over from has its last round still: ours waits for it, and after a signal as long as for
+ * a last round of its own.
  */
 static struct err *lock_spool(struct ring_pusher *pusher)
 {
@@ -346,7 +344,7 @@ static struct err *lock_spool(struct ring_pusher *pusher)
 	while (flock(pusher->lock, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return err_sys(errno, "%s: cannot be locked", options->folder);
-		if (!options->every_ns || is_to_stop)
+		if (!options->every_ns || is_push_over(pusher))
 			return err_new(ERR_USAGE, "%s: another ebprof sends its files to %s",
 				options->folder, options->url);
 		nap();
@@ -354,8 +352,18 @@ static struct err *lock_spool(struct ring_pusher *pusher)
 	return NULL;
 }
 
+/* From the beginning on: a signal that comes while the pusher waits for its turn is not its end. */
+static void catch_stop_signals(void)
+{
+	struct sigaction stop = {.sa_handler = note_stop};
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+}
+
 static struct err *push_all(struct ring_pusher *pusher, enum push_outcome *ret)
 {
+	if (pusher->options->every_ns)
+		catch_stop_signals();
 	try(open_spool(pusher));
 	try(lock_spool(pusher));
 	try(load_taken(pusher));

@@ -131,6 +131,34 @@ test_pusher_is_killed() {
 	[[ $(pushed_samples push requests) == "$(ring_samples)" ]] || fail "$(pushed_samples push requests) of $(ring_samples)"
 }
 
+has_open() { # PID PATH
+	find "/proc/$1/fd" -lname "$(realpath "$2")" 2>/dev/null | grep -q .
+}
+
+# A pusher that still waits for another one's last round when it is to end has its own behind that.
+test_pusher_ends_while_it_waits_for_another() {
+	begin
+	local lock
+	mkdir ring
+	serve requests 200
+	run "$EBPROF" push --ring ring --to "$url" --protocol pyroscope --symbol-cache none
+	want_status 0 "push of nothing"
+	run "$EBPROF" record -a -F 199 --ring ring --duration 0.3
+	want_status 0 record
+	lock=(ring/push-*.lock)
+	exec {other}<>"${lock[0]}"
+	flock "$other"
+	"$EBPROF" push --ring ring --to "$url" --protocol pyroscope --symbol-cache none --every 60s {other}>&- 2>err &
+	local pusher=$!
+	wait_until "that it has come to the lock" has_open $pusher "${lock[0]}"
+	kill -TERM $pusher
+	flock -u "$other"
+	wait $pusher
+	status=$?
+	want_status 0 "the pusher"
+	[[ $(nr_requests requests) == 1 ]] || fail "$(nr_requests requests) requests: $(cat err)"
+}
+
 # Wrong once is no reason to throw a file away.
 test_refused_files_are_kept() {
 	begin
