@@ -25,7 +25,7 @@
 struct convert_options {
 	struct input_option input;
 	const char *baseline, *output;
-	bool list, with_wakers, from_rows, with_source;
+	bool list, with_wakers, with_source;
 	struct debug_dirs source_dirs;
 	struct export_code code;
 	bool formats[EXPORT_FORMAT_COUNT];
@@ -55,7 +55,7 @@ static const struct opt rows[] = {
 		.help = "outermost in stacks: *; label:KEY", .words = export_roots_words},
 	INPUT_ROW(struct convert_options, input, "FILE|-", "Input and output"),
 	RING_ROWS(struct convert_options, input.ring),
-	{"from-rows", 0, NULL, opt_flag, FIELD(from_rows),
+	{"from-rows", 0, NULL, opt_flag, FIELD(input.from_rows),
 		.help = "the input is rows, as --rows or a query of them wrote it, and nothing "
 			"else"},
 	{"baseline", 0, "FILE", opt_string, FIELD(baseline),
@@ -225,7 +225,7 @@ static struct err *load_baseline(const struct convert_options *options, struct p
 		return err_new(ERR_USAGE, "%s is no regular file", options->baseline);
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", options->baseline);
-	try(import_input_take(options->baseline, &fd));
+	try(import_input_take(options->baseline, IMPORT_AS_IT_BEGINS, &fd));
 	try(input_load_open(options->baseline, fd, &options->select.naming.symbolize.files, ret));
 	cmd_convert_prepare(*ret, options, &of_names);
 	return NULL;
@@ -255,24 +255,6 @@ static bool has_room_for_one(const struct convert_options *options, const struct
 	return exporter->traits & EXPORT_ONE_EVENT || options->baseline;
 }
 
-/* Its own reason why it is no recording helps little where it should have been a table. */
-static struct err *load_chosen(
-	const struct convert_options *options, const struct input *input, struct profile **ret)
-{
-	static const char what[] =
-		"--from-rows: lines of JSON objects, or columns with tabs in between, "
-		"with a column \"stack\" that has arrays of names";
-	struct err *err = select_load(&options->select, input, false, ret);
-	if (err)
-		return options->from_rows ? err_wrap(err, "%s", what) : err;
-	const char *format = profile_meta(*ret, LAYOUT_META_IMPORT);
-	if (!options->from_rows || (format && strcmp(format, "rows of a table") == 0))
-		return NULL;
-	profile_destroy(*ret);
-	return err_new(
-		ERR_USAGE, "%s is %s. %s", input->name, format ? format : "a recording", what);
-}
-
 static void say_left_out(const struct profile *profile, const struct exporter *exporter)
 {
 	uint32_t event = main_event_of(profile);
@@ -297,7 +279,7 @@ static struct err *load_and_convert(
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
 	try(input_open_all(&options->input, argc, argv, rest, &input));
-	try(load_chosen(options, &input, &profile));
+	try(select_load(&options->select, &input, false, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	cmd_convert_prepare(profile, options, &filter);

@@ -9,7 +9,6 @@
 #include "cmd/memory_file.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
-#include "format/import/import.h"
 
 static bool is_seekable(int fd)
 {
@@ -33,7 +32,7 @@ static struct err *keep_pipe(int *fd)
 	return NULL;
 }
 
-static struct err *import_into_memory(int *fd, struct str *notes)
+static struct err *import_into_memory(enum import_as as, int *fd, struct str *notes)
 {
 	FILE *file;
 	int made = -1;
@@ -42,8 +41,8 @@ static struct err *import_into_memory(int *fd, struct str *notes)
 	try(memory_file_create(&file));
 	struct import_machine *machine =
 		import_machine_create(fstat(*fd, &st) ? 0 : clock_from_timespec(st.st_mtim));
-	struct err *err =
-		import_write(*fd, import_machine_host(machine), memory_file_sink(file), &result);
+	struct err *err = import_write(
+		*fd, as, import_machine_host(machine), memory_file_sink(file), &result);
 	import_machine_destroy(machine);
 	if (err) {
 		fclose(file);
@@ -75,20 +74,29 @@ struct err *import_input_refuse(const char *path, int fd)
 		path, format, path);
 }
 
-struct err *import_input_take_noting(int *fd, struct str *notes)
+static struct err *take_foreign(enum import_as as, int *fd, struct str *notes)
 {
 	struct err *err = is_seekable(*fd) ? NULL : keep_pipe(fd);
-	if (!err && foreign_format_of(*fd))
-		err = import_into_memory(fd, notes);
+	if (!err && (as == IMPORT_AS_ROWS || foreign_format_of(*fd)))
+		err = import_into_memory(as, fd, notes);
 	return err;
 }
 
-struct err *import_input_take(const char *path, int *fd)
+struct err *import_input_take_noting(int *fd, struct str *notes)
+{
+	return take_foreign(IMPORT_AS_IT_BEGINS, fd, notes);
+}
+
+struct err *import_input_take(const char *path, enum import_as as, int *fd)
 {
 	CLEANUP(str_deinit) struct str notes = {0};
-	struct err *err = import_input_take_noting(fd, &notes);
+	struct err *err = err_wrap(take_foreign(as, fd, &notes), "%s", path);
 	const char *line = str_text(&notes);
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
 		console_say("%s: %.*s", path, (int)(end - line), line);
-	return err_wrap(err, "%s", path);
+	if (as == IMPORT_AS_ROWS)
+		return err_wrap(err,
+			"--from-rows: lines of JSON objects, or columns with tabs in between, "
+			"with a column \"stack\" that has arrays of names");
+	return err;
 }

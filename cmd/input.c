@@ -75,10 +75,11 @@ static struct err *open_paths(struct input *input)
 {
 	if (input->nr_paths == 1) {
 		try(input_file_open_or_stdin(input->paths[0], &input->fd));
-		try(import_input_take(input->paths[0], &input->fd));
+		try(import_input_take(input->paths[0], input->as, &input->fd));
 	} else {
 		struct merge_files files = {.paths = input->paths,
 			.count = input->nr_paths,
+			.as = input->as,
 			.is_damaged = &input->is_damaged};
 		try(merge_files_open(&files, &input->fd));
 	}
@@ -92,11 +93,14 @@ struct err *input_open_all(
 	const struct ring_option *ring = option ? &option->ring : NULL;
 	if (ring && ring->folder && (option->is_given || rest < argc))
 		return err_new(ERR_USAGE, "--ring names the recordings: no other beside it");
+	if (ring && ring->folder && option->from_rows)
+		return err_new(ERR_USAGE, "--from-rows excludes --ring, which has recordings");
 	if (ring && ring->folder)
 		return input_open_ring(ring, ret);
 	if (ring && (ring->span.from_ns || ring->span.to_ns))
 		return err_new(ERR_USAGE, "--since and --until go with --ring DIR");
-	*ret = (struct input){.fd = -1};
+	*ret = (struct input){
+		.fd = -1, .as = option && option->from_rows ? IMPORT_AS_ROWS : IMPORT_AS_IT_BEGINS};
 	try(find_paths(option, argc, argv, rest, ret));
 	return open_paths(ret);
 }

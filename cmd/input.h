@@ -5,6 +5,7 @@
 #include "cmd/opt.h"
 #include "cmd/ring_input.h"
 #include "format/base/err.h"
+#include "format/import/import.h"
 #include "report/load/load.h"
 #include "report/model/profile.h"
 #include "report/name/symbol/symbol_file.h"
@@ -14,6 +15,7 @@
 struct input_option {
 	const char *path;
 	bool is_given;
+	bool from_rows; /* of commands that have --from-rows: files are rows and nothing else */
 	struct ring_option ring; /* of commands that have RING_ROWS */
 };
 
@@ -33,6 +35,7 @@ struct input {
 	size_t nr_paths;
 	const char *path;             /* where they stand if it is one */
 	struct ring_input_files ring; /* what `paths` points to, of a ring */
+	enum import_as as;            /* what they are read as */
 	bool is_damaged;              /* of several: one is */
 };
 

@@ -27,13 +27,14 @@ static struct err *open_stdin(int *ret)
 	return memory_file_finish(file, ret);
 }
 
-static struct err *merge_files_open_one(const char *path, struct merge_input *ret)
+static struct err *merge_files_open_one(
+	const char *path, enum import_as as, struct merge_input *ret)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	ret->name = is_stdin ? "stdin" : path;
 	if (is_stdin) {
 		try(open_stdin(&ret->fd));
-		return import_input_take(ret->name, &ret->fd);
+		return import_input_take(ret->name, as, &ret->fd);
 	}
 	CLEANUP_FD int fd = -1;
 	struct stat st;
@@ -43,7 +44,7 @@ static struct err *merge_files_open_one(const char *path, struct merge_input *re
 			"%s is not a regular file; among several, only standard input may be a "
 			"pipe",
 			path);
-	try(import_input_take(path, &fd));
+	try(import_input_take(path, as, &fd));
 	ret->fd = steal_fd(fd);
 	return NULL;
 }
@@ -78,7 +79,7 @@ static struct err *open_all(const struct merge_files *files, struct merge_input 
 		inputs[i] = (struct merge_input){
 			files->paths[i], files->fds[i], is_being_written(files, i)};
 	for (size_t i = 0; i < files->count && !files->fds; i++)
-		try(merge_files_open_one(files->paths[i], &inputs[i]));
+		try(merge_files_open_one(files->paths[i], files->as, &inputs[i]));
 	return files->takes_twice || files->fds ? NULL : refuse_same(files, inputs);
 }
 

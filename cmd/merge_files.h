@@ -3,12 +3,14 @@
 #ifndef EBPROF_MERGE_FILES_H
 #define EBPROF_MERGE_FILES_H
 
+#include "format/import/import.h"
 #include "format/merge/merge.h"
 
 struct merge_files {
 	const char *const *paths; /* "-" once: standard input */
 	const int *fds;           /* they are open already, and stay so; NULL: they are not */
 	size_t count;
+	enum import_as as; /* of paths: what the files are read as */
 	bool takes_twice;
 	/* Of one recorder, and one that it still writes to is no damage; see merge_options. */
 	bool are_pieces;

@@ -1,7 +1,7 @@
 /*
  * Files of other profilers become recordings: perf's perf.data, pprof's profiles, folded stacks,
- * and rows of tables. Which one a file is, its first bytes tell. What is made of it is written by
- * the writer, so that everything that reads recordings reads these, too.
+ * and rows of tables. Which one a file is, its first bytes tell, or the user. What is made of it is
+ * written by the writer, so that everything that reads recordings reads these, too.
  */
 #ifndef EBPROF_IMPORT_H
 #define EBPROF_IMPORT_H
@@ -59,9 +59,14 @@ enum {
 };
 const char *import_format_of(const void *head, size_t len);
 
+enum import_as {
+	IMPORT_AS_IT_BEGINS,
+	IMPORT_AS_ROWS, /* of a table, whatever it begins with */
+};
+
 /* `fd` is borrowed; it can be read at any offset. `host` may be NULL. */
-struct err *import_write(int fd, const struct import_host *host, struct writer_sink sink,
-	struct import_result *ret) ERR_MUST_CHECK;
+struct err *import_write(int fd, enum import_as as, const struct import_host *host,
+	struct writer_sink sink, struct import_result *ret) ERR_MUST_CHECK;
 void import_result_deinit(struct import_result *result);
 
 #endif

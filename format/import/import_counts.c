@@ -1,8 +1,26 @@
 #include "format/import/import_counts.h"
 
+#include <string.h>
+
+#include "format/base/clock.h"
+
 enum {
 	MAX_SAMPLES = 4 << 20,
 };
+
+uint64_t import_counts_ns_of_unit(const char *unit, size_t len)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"nanoseconds", 1}, {"ns", 1}, {"microseconds", 1000}, {"us", 1000},
+		{"milliseconds", NS_PER_MS}, {"ms", NS_PER_MS}, {"seconds", NS_PER_S},
+		{"s", NS_PER_S}};
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (len == strlen(units[i].name) && memcmp(unit, units[i].name, len) == 0)
+			return units[i].ns;
+	return 0;
+}
 
 bool import_counts_expect(struct import_counts *counts, uint64_t count)
 {

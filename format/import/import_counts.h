@@ -16,6 +16,8 @@ struct import_counts {
 	uint64_t nr_samples;
 };
 
+/* How many ns one of that unit of time is ("ms": 1,000,000); 0: it is a unit of something else. */
+uint64_t import_counts_ns_of_unit(const char *unit, size_t len);
 /* That import_counts_put() will put so many. False: they cannot be added up. */
 bool import_counts_expect(struct import_counts *counts, uint64_t count);
 void import_counts_event(struct import_counts *counts, struct import_output *output,

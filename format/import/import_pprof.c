@@ -128,20 +128,6 @@ static bool text_is(struct pprof_text text, const char *word)
 	return text.len == strlen(word) && memcmp(text.bytes, word, text.len) == 0;
 }
 
-static uint64_t ns_of_unit(struct pprof_text unit)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {{"nanoseconds", 1}, {"ns", 1}, {"microseconds", 1000}, {"us", 1000},
-		{"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000},
-		{"s", 1000000000}};
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (text_is(unit, units[i].name))
-			return units[i].ns;
-	return 0;
-}
-
 /* A type of unit "count" in front of one of another unit counts its samples: cpu, heap, locks. */
 static void add_pprof_event(struct import_pprof *pprof, size_t index, bool has_count)
 {
@@ -149,7 +135,7 @@ static void add_pprof_event(struct import_pprof *pprof, size_t index, bool has_c
 	const struct pprof_type *type = &tables->types.data[index];
 	struct pprof_text name = pprof_tables_text(tables, type->name);
 	struct pprof_text unit = pprof_tables_text(tables, type->unit);
-	uint64_t ns = ns_of_unit(unit);
+	uint64_t ns = import_counts_ns_of_unit(unit.bytes, unit.len);
 	struct pprof_event event = {.value = index,
 		.count = index - has_count,
 		.has_count = has_count,

@@ -50,12 +50,18 @@ static bool take_cell(const char **at, const char *end, struct str *ret)
 	return true;
 }
 
+/* Of any other column "[idle]" is a text. */
+static bool is_json_column(const char *column)
+{
+	return strcmp(column, "stack") == 0 || strcmp(column, "labels") == 0;
+}
+
 static struct err *read_cell(struct rows_table *table, const char *column, const struct str *text,
 	struct json_value *ret)
 {
 	const struct json_value *value = NULL;
 	*ret = (struct json_value){.kind = JSON_STRING, .key = column};
-	if (text->data[0] != '[' && text->data[0] != '{') {
+	if (!is_json_column(column) || (text->data[0] != '[' && text->data[0] != '{')) {
 		ret->text = arena_strndup(&table->row, text->data, text->len);
 		return NULL;
 	}
@@ -107,13 +113,54 @@ static bool has_stack_column(const char *line, size_t len)
 	return false;
 }
 
+/* Behind the text at `at`, of which its quotes are part; NULL: it goes on behind `end`. */
+static const char *skip_json_text(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		at += *at == '\\';
+	return at < end ? at + 1 : NULL;
+}
+
+/* The same of what is no list and, but for labels, no object; of these the texts are no braces. */
+static const char *skip_row_value(const char *at, const char *end, bool is_labels)
+{
+	char last = is_labels && *at == '{' ? '}' : '\0';
+	if (*at == '[' || (*at == '{' && !last))
+		return NULL;
+	while (at && at < end && (last ? *at != last : *at != ',' && *at != '}'))
+		at = *at == '"' ? skip_json_text(at, end) : at + 1;
+	return at && at < end ? at + (last != '\0') : NULL;
+}
+
+/* Other profilers' JSON has stacks, too: a row has its own, and beside it nothing that is nested.
+ */
+static bool begins_as_row(const char *at, const char *end)
+{
+	static const char stack[] = "\"stack\"", labels[] = "\"labels\"";
+	for (char first = '{'; at && at < end && *at == first; first = ',') {
+		const char *key = skip_blank_text(at + 1, end);
+		if (key == end || *key != '"' || !(at = skip_json_text(key, end)))
+			return false;
+		size_t len = (size_t)(at - key);
+		at = skip_blank_text(at, end);
+		if (at == end || *at != ':' || (at = skip_blank_text(at + 1, end)) == end)
+			return false;
+		if (len == strlen(stack) && memcmp(key, stack, len) == 0)
+			return *at != '{';
+		at = skip_row_value(
+			at, end, len == strlen(labels) && memcmp(key, labels, len) == 0);
+		at = at ? skip_blank_text(at, end) : NULL;
+	}
+	return false;
+}
+
 bool rows_table_is(const char *head, size_t len)
 {
 	const char *end = head + len, *at = skip_blank_text(head, end);
 	if (at == end || memchr(head, '\0', len))
 		return false;
 	if (*at == '{' || *at == '[')
-		return memmem(head, len, "\"stack\"", strlen("\"stack\"")) != NULL;
+		return begins_as_row(*at == '[' ? skip_blank_text(at + 1, end) : at, end);
 	const char *line = at;
 	return has_stack_column(line, take_row_line(&at, end));
 }

@@ -5,8 +5,8 @@
  *   stack<TAB>value                                      a line of names, and rows with tabs
  *   ["main", "run"]<TAB>10000000                         whose cells may stand in quotes
  *
- * A cell that begins as a list or an object is read as JSON, any other is a text; an empty one is
- * left out.
+ * A cell of "stack" or "labels" that begins as a list or an object is read as JSON, any other is a
+ * text; an empty one is left out.
  */
 #ifndef EBPROF_ROWS_TABLE_H
 #define EBPROF_ROWS_TABLE_H
@@ -31,7 +31,10 @@ struct rows_table {
 	uint64_t nr_rows;              /* that were read */
 };
 
-/* Whether the beginning of a file may be that of a table with the column "stack". */
+/*
+ * Whether the beginning of a file is that of a table whose columns, or whose first row in what is
+ * seen of it, have a stack: an object of JSON that nests nothing before it but labels.
+ */
 bool rows_table_is(const char *head, size_t len);
 
 struct err *rows_table_begin(struct rows_table *table, const char *text, size_t len) ERR_MUST_CHECK;

@@ -149,10 +149,20 @@ test_rows_come_back() {
 	done
 	run "$EBPROF" convert --folded --from-rows x.data
 	want_status 2 "a recording as rows"
-	grep -q 'x.data is a recording. --from-rows: ' err || fail "$(cat err)"
+	grep -q -- '--from-rows: .*x.data: it is a recording' err || fail "$(cat err)"
 	echo 'stack value' >y.rows
 	run "$EBPROF" convert --folded --from-rows y.rows
 	grep -q -- '--from-rows: lines of JSON' err || fail "$(cat err)"
+	# What comes first does not show that it is rows; of several, none is something else.
+	printf '{"x":"%5000s","stack":["main"],"value":0.25,"unit":"s"}\n' '' >late.rows
+	echo '{"stack":["main"],"value":1,"unit":"s"}' >soon.rows
+	run "$EBPROF" convert --folded --from-rows late.rows soon.rows
+	want_status 0 "rows whose stack comes late"
+	grep -q ';main 1250000000$' out || fail "$(head -n 3 out; cat err)"
+	run "$EBPROF" convert --folded --from-rows x.rows x.data
+	want_status 2 "rows and a recording"
+	run "$EBPROF" convert --folded --from-rows --ring .
+	want_status 2 "a ring as rows"
 }
 
 run_tests

@@ -26,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct import_result result;
 	int fd = memory_file_make(bytes, len, path);
 	import_format_of(bytes, len < IMPORT_HEAD_BYTES ? len : IMPORT_HEAD_BYTES);
-	struct err *err =
-		import_write(fd, NULL, (struct writer_sink){collect_import, &made}, &result);
+	struct err *err = import_write(fd, IMPORT_AS_IT_BEGINS, NULL,
+		(struct writer_sink){collect_import, &made}, &result);
 	close(fd);
 	if (err) {
 		WALK_ASSERT(err_message(err)[0]);

@@ -17,7 +17,16 @@ TEST(rows_are_known_by_their_beginning)
 	CHECK(is_rows("\n [{\"value\":1,\"stack\":[\"a\"]}]"));
 	CHECK(is_rows("value\tstack\n1\t[]\n"));
 	CHECK(is_rows("\"value\"\t\"stack\"\r\n"));
+	CHECK(is_rows("{\"labels\":{\"a\":\"}\\\"\",\"b\":\"{\"}, \"x\" : \"],\" , \"stack\" : "
+		      "[\"a\"]}"));
 	CHECK(!is_rows("{\"value\":1}\n"));
+	CHECK(!is_rows("{\"value\":\"stack\"}\n"));
+	/* Firefox's profiles, and what else has stacks somewhere. */
+	CHECK(!is_rows("{\"meta\":{\"interval\":1},\"threads\":[{\"stack\":[1]}]}"));
+	CHECK(!is_rows("{\"name\":\"x\",\"threads\":[{\"stack\":[1]}]}"));
+	CHECK(!is_rows("[[{\"stack\":[]}]]"));
+	CHECK(!is_rows("{\"stack\":{}}"));
+	CHECK(!is_rows("{\"stack\""));
 	CHECK(!is_rows("value\tstacks\n"));
 	CHECK(!is_rows("stack\n"));
 	CHECK(!is_rows(""));
@@ -52,6 +61,23 @@ TEST(rows_become_samples_with_their_times_and_values)
 	CHECK_INT(seen.samples.data[2].weight, 8);
 	CHECK_INT(seen.samples.data[2].time_ns - seen.samples.data[0].time_ns, 60500000000);
 	CHECK_STR(event_unit(&seen, seen.samples.data[2].event), "ns");
+	CHECK_STR(str_text(&seen.result.notes),
+		"1 row with a fraction is rounded: what is counted is whole; units of time (s, ms, "
+		"us) are read as ns\n");
+}
+
+TEST(rows_of_seconds_keep_their_fractions)
+{
+	CLEANUP(import_seen_deinit)
+	struct import_seen seen = see_rows("{\"stack\":[\"a\"],\"value\":0.3,\"unit\":\"s\"}\n"
+					   "{\"unit\":\"s\",\"stack\":[\"b\"],\"value\":\"4\"}\n"
+					   "{\"unit\":\"ms\",\"stack\":[],\"value\":1000000.7}\n");
+	CHECK_INT(seen.samples.len, 3);
+	CHECK_INT(seen.samples.data[0].weight, 300000000);
+	CHECK_INT(seen.samples.data[1].weight, 4000000000);
+	CHECK_INT(seen.samples.data[2].weight, 1000000700000);
+	CHECK_STR(event_unit(&seen, seen.samples.data[0].event), "ns");
+	CHECK_INT(seen.samples.data[2].event, seen.samples.data[0].event);
 	CHECK_STR(str_text(&seen.result.notes), "");
 }
 
@@ -72,6 +98,33 @@ TEST(rows_of_tabs_may_have_quotes_and_labels_of_their_own)
 	CHECK_INT(thread->tid, 7);
 	CHECK_STR(seen.strings.data[thread->comm], "sh");
 	CHECK(seen.processes.data[thread->process].pid > 1 << 22);
+}
+
+TEST(rows_are_read_as_such_whatever_they_begin_with)
+{
+	CLEANUP(import_seen_deinit)
+	struct import_seen seen = {0};
+	CLEANUP(str_deinit) struct str text = {0};
+	str_printf(&text, "{\"x\":\"%*s\",\"stack\":[\"main\"]}\n", IMPORT_HEAD_BYTES, "");
+	CHECK(!import_format_of(str_text(&text), IMPORT_HEAD_BYTES));
+	CHECK_OK(import_see_as(IMPORT_AS_ROWS, text.data, text.len, NULL, &seen));
+	CHECK_INT(seen.samples.len, 1);
+	CHECK_STR(import_seen_names(&seen, seen.samples.data[0].user_stack), "main");
+	struct import_seen none = {0};
+	static const char folded[] = "main;run 5\n";
+	CHECK_ERR(import_see_as(IMPORT_AS_ROWS, folded, strlen(folded), NULL, &none), ERR_FORMAT,
+		"rows of a table: its first line names no column \"stack\"");
+}
+
+/* Names of threads that the kernel writes in brackets are no JSON. */
+TEST(rows_of_tabs_have_json_in_two_columns)
+{
+	CLEANUP(import_seen_deinit)
+	struct import_seen seen = see_rows("comm\tstack\t{x}\n[idle]\t[\"a\"]\t{1\n");
+	CHECK_INT(seen.samples.len, 1);
+	const struct layout_thread *thread = &seen.threads.data[seen.samples.data[0].thread];
+	CHECK_STR(seen.strings.data[thread->comm], "[idle]");
+	CHECK(seen.samples.data[0].labels);
 }
 
 TEST(hosts_are_origins_where_they_are_several)
@@ -119,7 +172,14 @@ TEST(rows_are_refused_with_their_number)
 		"{\"stack\":[],\"value\":\"much\"}", "row 1: \"much\" is no number of value");
 	check_rows_refused("{\"stack\":[],\"value\":1e30}", "no number of value");
 	check_rows_refused("{\"stack\":[],\"sum(value)\":1}", "The query says so by AS value");
+	check_rows_refused(
+		"{\"stack\":[],\"value\":20000000000,\"unit\":\"s\"}", "no number of value");
+	check_rows_refused("{\"stack\":[],\"samples\":\"x\"}", "no number of samples");
 	check_rows_refused("{\"stack\":[],\"time\":\"14:05\"}", "is no time of UTC");
+	check_rows_refused("{\"stack\":[],\"time\":\"2026-02-29\"}", "is no time of UTC");
+	check_rows_refused("{\"stack\":[],\"time\":\"2026-02-31 99:99:00\"}", "is no time of UTC");
+	check_rows_refused("{\"stack\":[],\"time\":\"2026-02-03 04:60:00\"}", "is no time of UTC");
+	check_rows_refused("{\"stack\":[],\"time\":\"9999-01-01\"}", "is no time of UTC");
 	check_rows_refused(
 		"{\"stack\":[],\"time\":\"2026-11-26 14:05:00+02\"}", "is no time of UTC");
 	check_rows_refused(

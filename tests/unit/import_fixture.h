@@ -85,8 +85,8 @@ FORGED_MAYBE_UNUSED static void import_seen_on_tally(
 		((struct import_seen *)context)->lost += tally->count;
 }
 
-/* What an import of these bytes makes; `host` may be NULL. */
-FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *import_see(
+/* What an import of these bytes makes. */
+FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *import_see_as(enum import_as as,
 	const void *bytes, size_t len, const struct import_host *host, struct import_seen *seen)
 {
 	static const struct reader_visitor visitor = {
@@ -106,7 +106,7 @@ FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *import_see(
 	struct bytes_buf made = {0};
 	int fd = forged_fd(bytes, len);
 	struct err *err = import_write(
-		fd, host, (struct writer_sink){import_seen_write, &made}, &seen->result);
+		fd, as, host, (struct writer_sink){import_seen_write, &made}, &seen->result);
 	close(fd);
 	if (err)
 		return err;
@@ -115,6 +115,13 @@ FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *import_see(
 	close(fd);
 	bytes_buf_deinit(&made);
 	return NULL;
+}
+
+/* `host` may be NULL. */
+FORGED_MAYBE_UNUSED static ERR_MUST_CHECK struct err *import_see(
+	const void *bytes, size_t len, const struct import_host *host, struct import_seen *seen)
+{
+	return import_see_as(IMPORT_AS_IT_BEGINS, bytes, len, host, seen);
 }
 
 FORGED_MAYBE_UNUSED static void import_seen_deinit(struct import_seen *seen)

@@ -17,7 +17,8 @@ static struct profile *import_back(const struct bytes_buf *file)
 	struct import_result result;
 	struct profile *profile = NULL;
 	int fd = forged_fd(file->data, file->len);
-	CHECK_OK(import_write(fd, NULL, (struct writer_sink){perf_data_collect, &made}, &result));
+	CHECK_OK(import_write(fd, IMPORT_AS_IT_BEGINS, NULL,
+		(struct writer_sink){perf_data_collect, &made}, &result));
 	CHECK(result.is_whole);
 	import_result_deinit(&result);
 	close(fd);
