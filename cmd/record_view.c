@@ -410,10 +410,11 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->mappings_full,
 			str_plural(summary->mappings_full, "mapping was", "mappings were"));
 	if (summary->targets_full)
-		console_say("hint: %llu %s not followed: more than %d at once; use -a",
+		console_say("hint: %llu %s not followed: more than %d processes or %d control "
+			    "groups at once; use -a",
 			(unsigned long long)summary->targets_full,
-			str_plural(summary->targets_full, "process was", "processes were"),
-			1 << 15);
+			str_plural(summary->targets_full, "target was", "targets were"),
+			EVENT_MAX_TARGETS, EVENT_MAX_CGROUPS);
 	print_rate(view, summary);
 }
 

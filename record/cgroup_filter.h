@@ -27,6 +27,9 @@ struct cgroup_filter {
 	uint32_t nr_file_reads;        /* of which these are: */
 	VEC(struct cgroup_name) ids;   /* of containers, which the file owns */
 	VEC(uint32_t) pids;
+	/* Processes and groups that are not sampled, since the BPF maps are full: the most at once.
+	 */
+	uint64_t nr_left_out;
 };
 
 /*

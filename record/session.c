@@ -317,6 +317,7 @@ static struct err *create_parts(struct session *session)
 	session->recording.stop_fd = session->signals.fd;
 	session->account.sideband = session->sideband;
 	session->account.sampler = session->sampler;
+	session->account.cgroups = &session->cgroups;
 	sources_put_names(&session->sources, &session->event_names);
 	return recording_begin(&session->recording);
 }

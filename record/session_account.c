@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "record/cgroup_filter.h"
 #include "record/generated/jitdump.h"
 #include "record/runtime/runtime.h"
 #include "record/source/event_tally.h"
@@ -37,7 +38,8 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->images_read = translate->registered.statistics.read;
 	counts->images_given_up = translate->registered.statistics.given_up;
 	counts->lacking_labels = translate->stats.lacking_labels;
-	counts->targets_full = sampler_targets_full(account->sampler);
+	counts->targets_full =
+		sampler_targets_full(account->sampler) + account->cgroups->nr_left_out;
 	counts->files_full = sampler_files_full(account->sampler);
 	return NULL;
 }

@@ -24,6 +24,7 @@ struct session_account {
 	const struct recording *recording;
 	const struct sideband *sideband;
 	const struct sampler *sampler;
+	const struct cgroup_filter *cgroups;
 	const struct script_probes *script_probes;
 	const struct left_out *left_out;
 

@@ -44,6 +44,8 @@ static void target_cgroups_add(struct target_cgroups *targets, const struct cgro
 		targets->last_level = level;
 	if (targets->groups.len < EVENT_MAX_CGROUPS)
 		vec_push(&targets->groups, place->key);
+	else
+		targets->nr_left_out++;
 }
 
 /* ---- names ---- */
@@ -196,7 +198,7 @@ static void search_deinit(struct search *search)
 static void search_names(struct search *search)
 {
 	struct target_cgroups *targets = search->targets;
-	targets->groups.len = 0;
+	targets->groups.len = targets->nr_left_out = 0;
 	container_names_renew(&targets->containers, clock_now_ns());
 	vec_resize(&search->names, targets->nr_names);
 	for (size_t i = 0; i < targets->nr_names; i++)

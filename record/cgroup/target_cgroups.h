@@ -34,7 +34,8 @@ struct target_cgroups {
 	struct container_names containers;
 	const struct cgroup_name *names; /* borrowed */
 	size_t nr_names;
-	VEC(struct event_cgroup) groups;  /* that the names stand for */
+	VEC(struct event_cgroup) groups;  /* that the names stand for, EVENT_MAX_CGROUPS of them */
+	size_t nr_left_out;               /* ... and of the others, for which there is no room */
 	uint32_t first_level, last_level; /* of the hierarchies, where these are */
 };
 

@@ -123,8 +123,11 @@ static struct err *take_targets(struct label_file *file, const struct json_value
 			.pid = labels ? pid_of_target(labels) : 0,
 			.container_id = labels ? id_of_container(labels) : NULL,
 		};
-		if ((!target.pid && !target.container_id) || file->targets.len >= MAX_TARGETS)
+		if (!target.pid && !target.container_id)
 			continue;
+		if (file->targets.len == MAX_TARGETS)
+			return err_new(ERR_FORMAT, "%s: more than %d processes and containers",
+				file->path, MAX_TARGETS);
 		take_pairs(file, labels, &target);
 		target.service = find_target_service(file, labels);
 		if (target.pid)

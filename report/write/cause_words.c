@@ -68,7 +68,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_LOST_WRITE] = writing,
 		[LAYOUT_COUNTER_SIDEBAND_LOST] = sideband,
 		[LAYOUT_COUNTER_TARGETS_FULL] =
-			"processes that were not followed: there were too many",
+			"processes or control groups that were not followed: there were too many",
 		[LAYOUT_COUNTER_FILES_FULL] =
 			"frames in files beyond those that get a number: they have no names",
 		[LAYOUT_COUNTER_HITS_LOST_RING] = ring,

@@ -146,6 +146,27 @@ TEST(names_stand_for_what_has_them_now)
 	target_cgroups_deinit(&targets);
 }
 
+TEST(groups_without_room_are_counted)
+{
+	enum {
+		MORE = 5,
+	};
+	VEC(struct cgroup_name) all = {0};
+	make_groups();
+	for (size_t i = 0; i < EVENT_MAX_CGROUPS + MORE; i++)
+		vec_push(&all, (struct cgroup_name){CGROUP_NAME_PATH, str_text(&paths[WEB])});
+	CHECK_ERR(target_cgroups_open(all.data, all.len, &targets), ERR_USAGE,
+		"more than 4095 control groups have these names");
+	target_cgroups_renew(&targets);
+	CHECK_INT(targets.groups.len, EVENT_MAX_CGROUPS);
+	CHECK_INT(targets.nr_left_out, MORE);
+	targets.nr_names = 1;
+	CHECK(target_cgroups_renew(&targets));
+	CHECK_INT(targets.nr_left_out, 0);
+	target_cgroups_deinit(&targets);
+	vec_deinit(&all);
+}
+
 TEST(targets_are_described)
 {
 	static const struct cgroup_name all[] = {{CGROUP_NAME_UNIT, "nginx"},

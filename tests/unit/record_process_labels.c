@@ -29,6 +29,28 @@ static void check_file_refused(const char *text, const char *why)
 	label_file_deinit(&file);
 }
 
+static void put_many_targets(struct str *out, unsigned count)
+{
+	for (unsigned i = 1; i <= count; i++)
+		str_printf(
+			out, "%s{\"labels\":{\"__process_pid__\":\"%u\"}}", i > 1 ? "," : "[", i);
+	str_puts(out, "]");
+}
+
+TEST(a_file_of_too_many_targets_is_refused)
+{
+	struct label_file file;
+	CLEANUP(str_deinit) struct str most = {0}, more = {0};
+	put_many_targets(&most, 65536);
+	put_many_targets(&more, 65537);
+	check_file_refused(
+		str_text(&more), "labels.json: more than 65536 processes and containers");
+	write_labels(str_text(&most));
+	CHECK_OK(label_file_open(&file, "labels.json"));
+	CHECK_INT(file.targets.len, 65536);
+	label_file_deinit(&file);
+}
+
 static const char *value_of(const struct label_target *target, const char *key)
 {
 	for (size_t i = 0; target && i < target->nr_labels; i++)

@@ -16,6 +16,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/map.h"
+#include "record/cgroup_filter.h"
 #include "record/runtime/runtime.h"
 #include "tests/unit/unit.h"
 
@@ -450,6 +451,37 @@ TEST(target_map_is_full_at_its_size)
 	CHECK(err && strstr(err_message(err), "cannot add process 8388608 to the targets"));
 	err_destroy(err);
 	CHECK_OK(sampler_add_target(sampler, (uint32_t)getpid())); /* it is one already */
+	let_go(&taken);
+}
+
+/* What the file of labels has no room for is counted; what stays in it stays a target meanwhile. */
+TEST(labelled_processes_without_room_are_counted)
+{
+	struct taken taken = {0};
+	struct label_target labelled[] = {{.pid = (uint32_t)getpid()}, {.pid = NO_PID - 1}};
+	struct label_file file = {.nr_reads = 1};
+	struct cgroup_filter filter = {0};
+	create_of_processes(true);
+	vec_push(&file.targets, labelled[0]);
+	CHECK_OK(cgroup_filter_open(
+		&filter, &(struct session_options){.target = SESSION_LABELLED}, &file));
+	CHECK_OK(cgroup_filter_begin(&filter, sampler));
+	fill_targets(1);
+	/* Another one comes to stand before it: it would have its place if that were let go. */
+	file.targets.data[0] = labelled[1];
+	vec_push(&file.targets, labelled[0]);
+	file.nr_reads++;
+	CHECK_OK(cgroup_filter_renew(&filter, 1));
+	CHECK_INT(filter.nr_left_out, 1);
+	CHECK_OK(sampler_add_target(sampler, (uint32_t)getpid())); /* it is one still */
+	/* It goes, and the other one has its place. */
+	file.targets.len = 1;
+	file.nr_reads++;
+	CHECK_OK(cgroup_filter_renew(&filter, 2));
+	CHECK_INT(filter.nr_left_out, 1); /* the most at once */
+	CHECK_OK(sampler_add_target(sampler, NO_PID - 1));
+	cgroup_filter_deinit(&filter);
+	vec_deinit(&file.targets);
 	let_go(&taken);
 }
 
