@@ -512,3 +512,42 @@ TEST(labels_of_services_are_kept)
 	profile_destroy(profile);
 	bytes_buf_deinit(&bytes);
 }
+
+/* The recorder knows the service at once, and what the container is called half a second later. */
+TEST(labels_that_come_later_are_kept)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x10, "main"));
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	struct layout_label service = {.key = fixture_string(&fixture, "service_name"),
+		.value = fixture_string(&fixture, "cart")};
+	struct layout_label container = {.rest = writer_label(fixture.writer, &service),
+		.key = fixture_string(&fixture, "container.name"),
+		.value = fixture_string(&fixture, "web")};
+	uint32_t sets[] = {container.rest, writer_label(fixture.writer, &container)};
+	for (size_t i = 0; i < 2; i++)
+		writer_sample(fixture.writer, &(struct layout_sample){
+						      .time_ns = fixture.time_ns += 1000000,
+						      .event = fixture.event,
+						      .thread = thread,
+						      .user_stack = stack,
+						      .weight = 1,
+						      .labels = sets[i],
+					      });
+	struct profile *profile = fixture_profile(&fixture);
+	struct bytes_buf bytes = {0};
+	slim_of(profile, 0, &bytes);
+	struct profile *slim = load_bytes(&bytes);
+	CHECK_INT(slim->samples.len, 2);
+	vec_each(&slim->samples, sample) {
+		uint32_t label = label_sets_find(slim, sample->labels, "container.name");
+		CHECK(label && label_has_value(slim, label, "web"));
+		label = label_sets_find(slim, sample->labels, "service_name");
+		CHECK(label && label_has_value(slim, label, "cart"));
+	}
+	profile_destroy(slim);
+	profile_destroy(profile);
+	bytes_buf_deinit(&bytes);
+}

@@ -19,22 +19,27 @@ enum {
 	KEPT_KEYS = sizeof(kept_keys) / sizeof(*kept_keys),
 };
 
-static bool has_kept_label(const struct profile *profile, uint32_t set)
+/* By set, how many of the keys it has. */
+static uint8_t *count_kept_labels(const struct profile *profile)
 {
-	for (size_t i = 0; set && i < KEPT_KEYS; i++)
-		if (label_sets_find(profile, set, kept_keys[i]))
-			return true;
-	return false;
+	uint8_t *counts = mem_zalloc_array(profile->labels.len + 1, sizeof(*counts));
+	for (size_t i = 0; i < KEPT_KEYS; i++) {
+		CLEANUP_FREE uint32_t *found = label_sets_find_all(profile, kept_keys[i]);
+		for (size_t set = 0; set < profile->labels.len; set++)
+			counts[set] += found[set] != 0;
+	}
+	return counts;
 }
 
 void slim_labels_init(struct slim_labels *labels, const struct profile *profile)
 {
+	CLEANUP_FREE uint8_t *counts = count_kept_labels(profile);
 	labels->of_processes =
 		mem_zalloc_array(profile->processes.len, sizeof(*labels->of_processes));
 	vec_each(&profile->samples, sample) {
 		uint32_t *known =
 			&labels->of_processes[profile->threads.data[sample->thread].process];
-		if (!*known && has_kept_label(profile, sample->labels))
+		if (counts[sample->labels] > counts[*known])
 			*known = sample->labels;
 	}
 }

@@ -1,7 +1,8 @@
 /*
  * The labels that a baseline keeps: what the container, pod and service of a process are called. A
- * process has those of the first sample that has some. What single samples are labelled by, traces
- * and goroutines, is as various as the samples, and left out.
+ * process has those of the sample that has the most of these keys, of several the first: names of
+ * containers and pods are known later than those of services. What single samples are labelled by,
+ * traces and goroutines, is as various as the samples, and left out.
  */
 #ifndef EBPROF_SLIM_LABELS_H
 #define EBPROF_SLIM_LABELS_H
