@@ -654,7 +654,7 @@ struct err *record_options_check(struct record_options *options, enum session_ta
 		return err_new(ERR_USAGE, "--tree goes with -p PID");
 	try(check_events(options));
 	try(check_usdt_stacks(options));
-	bool is_system = session_is_system_wide(&(struct session_options){.target = target});
+	bool is_system = session_target_is_system_wide(target);
 	if (options->period)
 		options->frequency_hz = 0;
 	else if (!options->frequency_given && is_system)

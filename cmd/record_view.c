@@ -6,6 +6,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "record/cgroup/target_cgroups.h"
+#include "report/write/export/export.h"
 
 void record_view_clear_line(struct record_view *view)
 {
@@ -454,20 +455,31 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	print_hints(view, summary);
 }
 
+/* The format whose files end so, by the longest suffix; NULL: none. */
+static const struct exporter *exporter_of_name(const char *name)
+{
+	const struct exporter *found = NULL;
+	size_t count, len = strlen(name), longest = 0;
+	const struct exporter *exporters = export_all(&count);
+	for (size_t i = 0; i < count; i++) {
+		size_t suffix = strlen(exporters[i].suffix);
+		if (suffix <= longest || suffix >= len ||
+			strcmp(name + len - suffix, exporters[i].suffix) != 0)
+			continue;
+		longest = suffix;
+		found = &exporters[i];
+	}
+	return found;
+}
+
 /* py-spy and others write what the name of their output says. */
 static void say_what_was_written(const char *output)
 {
-	static const struct {
-		const char *ending, *format;
-	} rows[] = {{".svg", "--svg"}, {".html", "--html"}, {".json", "--speedscope"},
-		{".pb.gz", "--pprof"}, {".folded", "--folded"}};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		size_t len = strlen(output), ending = strlen(rows[i].ending);
-		if (len > ending && strcmp(output + len - ending, rows[i].ending) == 0)
-			console_say("hint: %s is a recording in spite of its name: ebprof convert "
-				    "%s makes what that says of it",
-				output, rows[i].format);
-	}
+	const struct exporter *exporter = exporter_of_name(output);
+	if (exporter)
+		console_say("hint: %s is a recording in spite of its name: ebprof convert --%s "
+			    "makes what that says of it",
+			output, exporter->name);
 }
 
 void record_view_next(const struct session_summary *summary)

@@ -110,10 +110,15 @@ struct session_options {
 };
 
 /* Which processes matter is not known before they run. */
+static inline bool session_target_is_system_wide(enum session_target target)
+{
+	return target == SESSION_SYSTEM || target == SESSION_USER || target == SESSION_CGROUPS ||
+	       target == SESSION_LABELLED;
+}
+
 static inline bool session_is_system_wide(const struct session_options *options)
 {
-	return options->target == SESSION_SYSTEM || options->target == SESSION_USER ||
-	       options->target == SESSION_CGROUPS || options->target == SESSION_LABELLED;
+	return session_target_is_system_wide(options->target);
 }
 
 #endif

@@ -82,10 +82,24 @@ struct naming_groups {
 	VEC(uint32_t) ids_of_names; /* how many have it */
 };
 
+/* What a set says, an entry of `names`; it is looked at once: `of_sets` has an entry plus 1 of it.
+ */
+static uint32_t name_of_set(struct naming_groups *groups, const struct profile *profile,
+	const struct group_kind *kind, uint32_t set, uint32_t *of_sets)
+{
+	if (!of_sets[set]) {
+		CLEANUP(str_deinit) struct str name = {0};
+		put_group_name(profile, kind, set, &name);
+		of_sets[set] = strtab_intern(&groups->names, str_text(&name), name.len) + 1;
+	}
+	return of_sets[set] - 1;
+}
+
 static void name_groups_by_samples(
 	struct naming_groups *groups, const struct profile *profile, const struct group_kind *kind)
 {
 	CLEANUP_FREE uint32_t *ids = mem_zalloc_array(profile->processes.len, sizeof(*ids));
+	CLEANUP_FREE uint32_t *of_sets = mem_zalloc_array(profile->labels.len, sizeof(*of_sets));
 	for (size_t i = 0; i < profile->processes.len; i++) {
 		const char *id = kind->id(&profile->processes.data[i]);
 		ids[i] = strtab_intern(&groups->ids, id, strlen(id));
@@ -98,9 +112,7 @@ static void name_groups_by_samples(
 		if (!sample->labels || groups->names_of_ids.data[id] ||
 			!groups->ids.entries.data[id].len)
 			continue;
-		CLEANUP(str_deinit) struct str name = {0};
-		put_group_name(profile, kind, sample->labels, &name);
-		uint32_t number = strtab_intern(&groups->names, str_text(&name), name.len);
+		uint32_t number = name_of_set(groups, profile, kind, sample->labels, of_sets);
 		groups->names_of_ids.data[id] = number;
 		if (number == groups->ids_of_names.len)
 			vec_push(&groups->ids_of_names, 0);

@@ -13,6 +13,16 @@ test_name_of_another_format() {
 	run "$EBPROF" record --save-only -o profile.svg -- "$WORKLOADS/workload" 0.1
 	want_status 0 record
 	grep -q 'profile.svg is a recording in spite of its name: ebprof convert --svg' err || fail "no hint: $(cat err)"
+	# By the formats that there are, and by the longest of their suffixes.
+	local name format
+	while read -r name format; do
+		run "$EBPROF" record --save-only -o "$name" -- "$WORKLOADS/workload" 0.1
+		grep -q "$name is a recording in spite of its name: ebprof convert $format makes" err || fail "$name: $(cat err)"
+	done <<-'END'
+		x.json --json
+		x.trace.json --chrome
+		x.callgrind --callgrind
+	END
 	run "$EBPROF" record --format speedscope -- true
 	want_status 125 --format
 	grep -q 'ebprof convert makes' err || fail "--format: $(cat err)"
