@@ -150,6 +150,27 @@ TEST(stubs_are_left_by_what_is_behind_a_call)
 	runtime_fixture_deinit(&clr.fixture);
 }
 
+/* Code of no range that is known is a helper if a method calls it, else another compiler's. */
+TEST(helpers_are_called_by_methods)
+{
+	enum {
+		ELSEWHERE = 0x1800, /* in generated code: the runtime's ends here */
+		CALL_BYTES = 5,
+	};
+	struct clr clr;
+	setup(&clr);
+	clr.fixture.heap[FRAGMENT + 2] = clr.fixture.heap[SECTION + 1] = JIT + ELSEWHERE;
+	memcpy(clr.code + ELSEWHERE, "\xe8\0\0\0\0", CALL_BYTES);
+	clr.fixture.regs.ip = JIT + ELSEWHERE + CALL_BYTES + 1;
+	clr.fixture.regs.reg[UNWIND_SP] = stack_address(OWN_RETURN);
+	runtime_fixture_tick(&clr.fixture);
+	CHECK_STR(runtime_fixture_shape(&clr.fixture), "ssn");
+	clr.fixture.stack[OWN_RETURN] = JIT + ELSEWHERE + CALL_BYTES;
+	runtime_fixture_tick(&clr.fixture);
+	CHECK(runtime_fixture_shape(&clr.fixture)[0] == 'a');
+	runtime_fixture_deinit(&clr.fixture);
+}
+
 /* What is known of an address counts as long as the same header stands there. */
 TEST(other_code_at_an_address_is_seen)
 {

@@ -132,7 +132,8 @@ __noinline int dotnet_try_return(__u32 above)
 
 /*
  * Stubs have no frame: the return address is at the top of the stack, but for up to two words that
- * some have pushed. 0: there is none, it is other code.
+ * some have pushed. 0: there is none, it is other code. So is what lies in no range that the
+ * runtime knows, unless methods call it: the process may have code of other compilers.
  */
 __noinline int dotnet_leave_stub(void);
 __noinline int dotnet_leave_stub(void)
@@ -140,9 +141,17 @@ __noinline int dotnet_leave_stub(void)
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_DOTNET);
 	if (!scratch)
 		return 0;
+	struct walk *walk = &scratch->walk;
+	__u64 ip = walk->regs.ip, sp = walk->regs.reg[UNWIND_SP];
 	int is_left = 0;
 	for (__u32 i = 0; i <= DOTNET_MAX_PUSHED && !is_left; i++)
 		is_left = dotnet_try_return(8 * i);
+	if (is_left && dotnet_walk(&walk->runtime)->code.header == DOTNET_STUB_HELPER &&
+		!dotnet_take_section(walk->regs.ip - 1)) {
+		walk->regs.ip = ip;
+		walk->regs.reg[UNWIND_SP] = sp;
+		return 0;
+	}
 	if (is_left)
 		dotnet_number_code();
 	return is_left;
