@@ -174,27 +174,29 @@ RB
 	done
 }
 
-# Compiled code has no rules to unwind it by.
+# Compiled code has no rules to unwind it by. Of Debian's Rubies 3.1 has YJIT, and 3.3 RJIT.
 test_jit() {
-	local ruby list all whole_ones jit spin
+	local ruby list option all whole_ones jit spin found=
 	list=$(rubies) || exit $?
 	for ruby in $list; do
-		[[ $("$ruby" --yjit -v 2>&1) == *+YJIT* ]] || continue
-		"$EBPROF" record -q -o shape.data -- "$ruby" --yjit "$here/ruby_shape.rb" 2 >spent 2>err ||
-			fail "record $ruby: $(cat err)"
-		read -r all whole_ones jit spin < <(count shape.data '
-			'"$pending"' { next }
-			/^ruby/ && !/ruby_options/ { add("all") } # where 256 MiB are cleared
-			!/ruby_options/ && '"$whole"' { add("whole") }
-			/spin;\[ruby jit\]/ { add("jit") }
-			/(heavy|medium|light);[^;]*spin;\[ruby jit\]/ && /<main>/ { add("spin") }
-			END { print c["all"] + 0, c["whole"] + 0, c["jit"] + 0, c["spin"] + 0 }')
-		percent "$ruby: stacks up to the program's beginning" "$whole_ones" "$all" 90
-		percent "$ruby: compiled code" "$jit" "$all" 40
-		percent "$ruby: compiled code with all its callers" "$spin" "$jit" 70
-		local found=1
+		for option in --yjit --rjit; do
+			[[ $("$ruby" "$option" -v 2>&1) == *+[YR]JIT* ]] || continue
+			"$EBPROF" record -q -o shape.data -- "$ruby" "$option" "$here/ruby_shape.rb" 2 >spent 2>err ||
+				fail "record $ruby $option: $(cat err)"
+			read -r all whole_ones jit spin < <(count shape.data '
+				'"$pending"' { next }
+				/^ruby/ && !/ruby_options/ { add("all") } # where 256 MiB are cleared
+				!/ruby_options/ && '"$whole"' { add("whole") }
+				/spin;\[ruby jit\]/ { add("jit") }
+				/(heavy|medium|light);[^;]*spin;\[ruby jit\]/ && /<main>/ { add("spin") }
+				END { print c["all"] + 0, c["whole"] + 0, c["jit"] + 0, c["spin"] + 0 }')
+			percent "$ruby $option: stacks up to the program's beginning" "$whole_ones" "$all" 90
+			percent "$ruby $option: compiled code" "$jit" "$all" 40
+			percent "$ruby $option: compiled code with all its callers" "$spin" "$jit" 70
+			found=1
+		done
 	done
-	[[ ${found-} ]] || skip "no Ruby here that has YJIT"
+	[[ $found ]] || skip "no Ruby here that has YJIT or RJIT"
 }
 
 test_counted() {
