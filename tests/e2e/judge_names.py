@@ -4,8 +4,9 @@ node_names.mjs or dotnet_names.cs.
 
 Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
 both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
-(jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled), the sample is in it, too. Prints judged and wrong samples, those that
-cannot be judged, and by how many points the methods' shares are off what the program clocked.
+(jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled), the sample is in it, too.
+Prints judged samples, those with another method's name, those without one, those that cannot be
+judged, and by how many points the methods' shares are off what the program clocked.
 """
 import bisect
 import re
@@ -66,7 +67,7 @@ def main(script, addresses, spent_path, *map_paths):
     for line in open(addresses):
         time, tid, address = line.split()
         threads.setdefault(int(tid), []).append((int(time), int(address, 16)))
-    judged = wrong = not_judged = named = 0
+    judged = wrong = unnamed = not_judged = named = 0
     shares = {}
     for time, tid, frames in read_samples(script):
         found = next(filter(None, map(method_in, frames)), None)
@@ -75,7 +76,9 @@ def main(script, addresses, spent_path, *map_paths):
             named += 1
         around = threads.get(tid, [])
         i = bisect.bisect_right(around, (time, 0))
-        if not 0 < i < len(around) or around[i][0] - around[i - 1][0] > NEAR_NS:
+        # A sample's time is known to a microsecond.
+        is_between = 0 < i < len(around) and around[i][0] >= time + 1000
+        if not is_between or around[i][0] - around[i - 1][0] > NEAR_NS:
             not_judged += 1
             continue
         # What an earlier map does not have yet was compiled behind it.
@@ -85,13 +88,13 @@ def main(script, addresses, spent_path, *map_paths):
             not_judged += 1
             continue
         judged += 1
-        if {found} != names:
-            wrong += 1
-            if wrong < 4:
-                print("wrong:", time, names, "".join(frames[:6]), file=sys.stderr)
+        unnamed += not found
+        wrong += bool(found) and {found} != names
+        if {found} != names and wrong + unnamed < 4:
+            print("wrong:", time, names, "".join(frames[:6]), file=sys.stderr)
     spent = dict(line.split() for line in open(spent_path) if re.match(r"m\d\d ", line))
     points = max(abs(100 * shares.get(m, 0) / max(named, 1) - float(s)) for m, s in spent.items())
-    print(judged, wrong, not_judged, "%.2f" % points)
+    print(judged, wrong, unnamed, not_judged, "%.2f" % points)
 
 
 main(*sys.argv[1:])

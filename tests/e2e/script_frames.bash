@@ -69,12 +69,13 @@ sample_names() { # PID SECONDS WRITE_MAP
 # Judges the names of the recording names.data by the runtime's own word, the files map.*, beside what
 # ip_sampler wrote into addresses and the program, of its shares of time, into clocked.
 names_are_right() { # WHAT SECONDS
-	local judged wrong not points
+	local judged wrong unnamed not points
 	"$EBPROF" convert --perf-script -i names.data -o names.txt >/dev/null 2>err || fail "convert: $(cat err)"
-	read -r judged wrong not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.*)
-	figure "$1: names of addresses: $wrong of $judged wrong, $not not judged, shares off by $points points"
+	read -r judged wrong unnamed not points < <(python3 "$here/judge_names.py" names.txt addresses clocked map.* 2>judge.err)
+	figure "$1: names of addresses: $wrong of $judged wrong, $unnamed without, $not not judged, shares off by $points points"
 	[[ $judged -ge $(($2 * 300)) ]] || fail "$1: $judged samples judged, $not not"
-	[[ $wrong == 0 ]] || fail "$1: $wrong of $judged samples have another function's name"
+	[[ $wrong == 0 ]] || fail "$1: $wrong of $judged samples have another function's name: $(cat judge.err)"
+	percent "$1: names of addresses: $(cat judge.err)" $((judged - unnamed)) "$judged" 99.5
 	# Two standard deviations of a share are 1.9 points with 1,000 samples.
 	awk -v points="$points" -v samples="$judged" 'BEGIN { exit !(points <= (samples < 5000 ? 5 : 2)) }' ||
 		fail "$1: a share is off by $points points"
