@@ -227,15 +227,24 @@ run_test() { # NAME [SHARED]
 	rm -rf "${work:?}/$name"
 }
 
+# How long a test took, and its time on the CPUs by what "times" printed behind it.
+took() { # BEGAN_MS TIMES_FILE
+	awk -v wall_ms=$(($(now_ms) - $1)) 'NR == 2 { gsub(/[ms]/, " ")
+		printf "%.1f s, CPU %.1f s", wall_ms / 1000, $1 * 60 + $2 + $3 * 60 + $4 }' "$2"
+}
+
 # A test that failed gets a second chance when all others are through, alone (AGAIN=0: none). What
 # fails twice has failed; the log has both reasons.
 first_run() { # NAME
-	local verdict why
+	local verdict why began_ms
+	began_ms=$(now_ms)
 	run_test "$1"
 	if [[ $verdict == "not ok" && ${AGAIN:-1} != 0 ]]; then
 		echo "$why" >"$work/$1.failed"
 		echo "once more at the end: $1: $why"
 	else
+		times >"$work/$1.times" # in no subshell, which has waited for none
+		[[ $verdict != ok ]] || why=$(took "$began_ms" "$work/$1.times")
 		echo "$verdict $1${why:+: $why}"
 		[[ $verdict != "not ok" ]] || : >"$work/bad"
 	fi
