@@ -19,7 +19,7 @@ enum {
 	EVENT_FILES_PER_CPU = 256,
 	EVENT_RECORDER_FILES = 1 << 10, /* of them, the last: the recorder numbers them itself */
 	EVENT_SNAPSHOT_CHUNK_BYTES = 4096,
-	EVENT_MAX_SNAPSHOT_CHUNKS = 16,
+	EVENT_MAX_SNAPSHOT_CHUNKS = 32,
 	EVENT_MAX_PROBES = 255,
 	EVENT_PROBE_IS_RETURN = 1 << 16, /* beside the number of a probe, as it was attached */
 	EVENT_MAX_WAITING = 1 << 16,     /* threads that wait at a time */
