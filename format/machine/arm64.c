@@ -150,25 +150,28 @@ static size_t function_end(const uint8_t *bytes, size_t len, size_t at, bool *is
 	return at;
 }
 
-static void arm64_find_plain_rules(const uint8_t *bytes, size_t len,
-	void (*on_rule)(void *context, size_t at, const struct unwind_rule *rule), void *context)
+/* Functions that make no frame and call nothing, beside what is the same in all files. */
+static void arm64_find_gap_rules(const struct machine_gap *gap)
 {
-	size_t at = 0;
+	const uint8_t *bytes = gap->bytes;
+	size_t len = gap->len, at = 0;
 	while (at + INSN <= len) {
 		bool is_plain = false;
 		size_t end = at + 2 * INSN;
 		struct machine_plt_stub stub;
 		if (is_signal_return(bytes, len, at)) {
 			/* A return address is looked for one byte ahead of it. */
-			on_rule(context, at ? at - 1 : 0, &arm64_signal_rule);
+			gap->on_rule(
+				gap->context, gap->offset + (at ? at - 1 : 0), &arm64_signal_rule);
 		} else if (arm64_decode_plt_stub(bytes + at, len - at, 0, &stub)) {
-			on_rule(context, at, &arm64_leaf_rule);
+			gap->on_rule(gap->context, gap->offset + at, &arm64_leaf_rule);
 			end = at + 4 * INSN;
 		} else if (arm64_is_padding(insn_at(bytes, len, at))) {
 			end = at + INSN;
 		} else {
 			end = function_end(bytes, len, at, &is_plain);
-			on_rule(context, at, is_plain ? &arm64_leaf_rule : NULL);
+			gap->on_rule(
+				gap->context, gap->offset + at, is_plain ? &arm64_leaf_rule : NULL);
 		}
 		at = end;
 	}
@@ -278,7 +281,8 @@ const struct machine machine_arm64 = {
 	.plt_align = INSN,
 	.plt_stub_min = 3 * INSN, /* behind bti c there would be the same once more */
 	.decode_plt_stub = arm64_decode_plt_stub,
-	.find_plain_rules = arm64_find_plain_rules,
+	.find_gap_rules = arm64_find_gap_rules,
+	.gap_max_bytes = SIZE_MAX,
 	.go_start = "_rt0_arm64_linux",
 	.operand_syntax = MACHINE_OPERANDS_ARM64,
 	.user_registers = arm64_user_registers,

@@ -17,6 +17,20 @@ struct machine_plt_stub {
 	uint32_t max_size; /* bytes that such a stub has at most, with what fills it up */
 };
 
+/* Code that no table describes, between functions that one does. */
+struct machine_gap {
+	const uint8_t *bytes;
+	size_t len;
+	uint64_t offset; /* of the first of them, in the file */
+	/* The rule at an offset in the file outside of the gap; false: there is none. Machines
+	 * whose code is read function by function do not ask. */
+	bool (*rule_at)(void *context, uint64_t offset, struct unwind_rule *ret);
+	/* From `offset` on; those of a gap come with ascending offsets, none past its end. NULL:
+	 * there is no rule. */
+	void (*on_rule)(void *context, uint64_t offset, const struct unwind_rule *rule);
+	void *context;
+};
+
 /* Relocation types of its psABI. */
 struct machine_relocations {
 	uint32_t relative, irelative;
@@ -101,14 +115,13 @@ struct machine {
 	 */
 	size_t (*function_length)(const uint8_t *bytes, size_t len);
 	/*
-	 * The rules that code has by itself which no table describes: stubs of the PLT, functions
-	 * that make no frame and call nothing, what signal handlers return to. `on_rule` hears of
-	 * each change, ascending, by the number of bytes ahead of it; NULL: none from there on.
-	 * NULL: nothing can be said of this machine's without more.
+	 * The rules of code between functions that have call frame information, from its
+	 * instructions alone: start-up code, what follows the system call in clone(), stubs of the
+	 * PLT, what signal handlers return to. Nothing is found in more than so many bytes. NULL:
+	 * nothing can be said of this machine's.
 	 */
-	void (*find_plain_rules)(const uint8_t *bytes, size_t len,
-		void (*on_rule)(void *context, size_t at, const struct unwind_rule *rule),
-		void *context);
+	void (*find_gap_rules)(const struct machine_gap *gap);
+	size_t gap_max_bytes;
 	/*
 	 * Reads on from an instruction to a return that is accepted, and tells the rules of what is
 	 * on the way. False: there is none within some thousand instructions. NULL: this machine's

@@ -6,6 +6,7 @@
 #include "format/machine/machine.h"
 #include "format/machine/x86_64_call.h"
 #include "format/machine/x86_64_functions.h"
+#include "format/machine/x86_64_gap.h"
 #include "format/machine/x86_64_return.h"
 #include "format/machine/x86_64_syscalls.h"
 
@@ -98,6 +99,8 @@ const struct machine machine_x86_64 = {
 	.decode_plt_stub = x86_64_decode_plt_stub,
 	.find_functions = x86_64_find_functions,
 	.function_length = x86_64_function_length,
+	.find_gap_rules = x86_64_find_gap_rules,
+	.gap_max_bytes = X86_64_GAP_MAX_BYTES,
 	.find_return = x86_64_find_return,
 	.find_from_call = x86_64_find_from_call,
 	.find_from_begin = x86_64_find_from_begin,

@@ -6,7 +6,6 @@
 #include "format/base/bisect.h"
 #include "format/base/mem.h"
 #include "record/unwind/cfi_rule.h"
-#include "record/unwind/gap_rules.h"
 
 enum {
 	ALL_BYTES_MAX = 1 << 20,
@@ -52,8 +51,7 @@ void unwind_gaps_init(
 	*gaps = (struct unwind_gaps){
 		.elf = elf, .functions = functions, .bytes_left = ALL_BYTES_MAX};
 	gaps->machine = machine_find(elf_file_machine(elf));
-	if (elf_file_machine(elf) != EM_X86_64 &&
-		!(gaps->machine && gaps->machine->find_plain_rules))
+	if (!gaps->machine || !gaps->machine->find_gap_rules)
 		return;
 	unwind_gaps_find_code(gaps);
 	if (gaps->code.len)
@@ -125,7 +123,6 @@ static bool rule_at(void *context, uint64_t offset, struct unwind_rule *ret)
 struct putting {
 	struct unwind_gaps *gaps;
 	struct unwind_rows *rows;
-	uint64_t from; /* offset in the file of the gap at hand */
 };
 
 static bool rule_outside(void *context, uint64_t offset, struct unwind_rule *ret)
@@ -143,32 +140,23 @@ static void unwind_gaps_put_rule(void *context, uint64_t offset, const struct un
 		unwind_rows_put_none(putting->rows, offset);
 }
 
-static void put_plain_rule(void *context, size_t at, const struct unwind_rule *rule)
-{
-	const struct putting *putting = context;
-	unwind_gaps_put_rule(context, putting->from + at, rule);
-}
-
 static void unwind_gaps_put_code(
 	struct unwind_gaps *gaps, struct unwind_rows *rows, uint64_t from, uint64_t to)
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
-	struct putting putting = {gaps, rows, from};
-	bool has_plain_rules = gaps->machine->find_plain_rules;
-	struct gap gap = {.len = to - from,
+	struct putting putting = {gaps, rows};
+	struct machine_gap gap = {.len = to - from,
 		.offset = from,
 		.rule_at = rule_outside,
 		.on_rule = unwind_gaps_put_rule,
 		.context = &putting};
-	if ((gap.len > GAP_RULES_MAX_BYTES && !has_plain_rules) || gap.len > gaps->bytes_left)
+	if (gap.len > gaps->machine->gap_max_bytes || gap.len > gaps->bytes_left)
 		return;
 	gaps->bytes_left -= gap.len;
 	struct err *err = elf_file_read(gaps->elf, from, gap.len, &bytes);
-	if (!err && has_plain_rules) {
-		gaps->machine->find_plain_rules(bytes, gap.len, put_plain_rule, &putting);
-	} else if (!err) {
+	if (!err) {
 		gap.bytes = bytes;
-		gap_rules_derive(&gap);
+		gaps->machine->find_gap_rules(&gap);
 	}
 	err_destroy(err); /* the section lies outside of the file: nothing is known of it */
 }

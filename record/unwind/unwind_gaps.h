@@ -1,6 +1,6 @@
 /*
  * What stands between the functions that a file has rules for: rows for code whose instructions
- * say how it is unwound (gap_rules.h), none for the rest.
+ * say how it is unwound (struct machine_gap), none for the rest.
  */
 #ifndef EBPROF_UNWIND_GAPS_H
 #define EBPROF_UNWIND_GAPS_H

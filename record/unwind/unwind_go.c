@@ -354,7 +354,7 @@ static uint64_t put_unknown(struct unwind_go *go)
 }
 
 /* What calls the kernel to return from a handler is the same in all programs. */
-static void unwind_go_put_plain(void *context, size_t at, const struct unwind_rule *rule)
+static void unwind_go_put_sigreturn(void *context, uint64_t at, const struct unwind_rule *rule)
 {
 	struct unwind_go *go = context;
 	if (!at && rule)
@@ -370,7 +370,8 @@ static uint64_t put_sigreturn_of_arm64(struct unwind_go *go)
 	const uint8_t *code = unwind_go_code_at(go, go->function.start + 1, BYTES);
 	if (!code)
 		return put_unknown(go);
-	machine_arm64.find_plain_rules(code, BYTES, unwind_go_put_plain, go);
+	machine_arm64.find_gap_rules(&(struct machine_gap){
+		.bytes = code, .len = BYTES, .on_rule = unwind_go_put_sigreturn, .context = go});
 	return go->function.end;
 }
 

@@ -11,13 +11,13 @@ enum {
 	INSN_BYTES = 4,
 };
 
-static void note_rule(void *context, size_t at, const struct unwind_rule *rule)
+static void note_rule(void *context, uint64_t at, const struct unwind_rule *rule)
 {
 	const char *kind = !rule                                         ? "none"
 			   : rule->flags & UNWIND_SIGNAL_FRAME           ? "signal"
 			   : rule->ra == UNWIND_SAME && !rule->fp_offset ? "leaf"
 									 : "other";
-	str_printf(context, " %zu:%s", at, kind);
+	str_printf(context, " %llu:%s", (unsigned long long)at, kind);
 }
 
 static void check_rules(const uint32_t *insns, size_t count, const char *want)
@@ -25,7 +25,8 @@ static void check_rules(const uint32_t *insns, size_t count, const char *want)
 	uint8_t bytes[NR_INSNS * INSN_BYTES];
 	CLEANUP(str_deinit) struct str text = {0};
 	memcpy(bytes, insns, count * INSN_BYTES);
-	machine_arm64.find_plain_rules(bytes, count * INSN_BYTES, note_rule, &text);
+	machine_arm64.find_gap_rules(&(struct machine_gap){
+		.bytes = bytes, .len = count * INSN_BYTES, .on_rule = note_rule, .context = &text});
 	CHECK_STR(str_text(&text), want);
 }
 

@@ -1,5 +1,5 @@
 /* Rules for code without call frame information, from its bytes: start-up code and system calls. */
-#include "record/unwind/gap_rules.h"
+#include "format/machine/x86_64_gap.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -68,8 +68,8 @@ static void check_code(const char *code, size_t len, const char *want)
 	/* Of exactly this length, so that a sanitizer sees what is read behind it. */
 	CLEANUP_FREE uint8_t *copy = mem_alloc(len);
 	memcpy(copy, code, len);
-	struct gap gap = {copy, len, OFFSET, rule_at, log_rule, &log};
-	gap_rules_derive(&gap);
+	struct machine_gap gap = {copy, len, OFFSET, rule_at, log_rule, &log};
+	x86_64_find_gap_rules(&gap);
 	CHECK_STR(str_text(&log), want);
 	str_deinit(&log);
 }
@@ -186,8 +186,8 @@ TEST(gap_of_random_bytes)
 			code[i] = rand() % 8 ? common[(size_t)rand() % sizeof(common)]
 					     : (uint8_t)rand();
 		struct str log = {0};
-		struct gap gap = {code, len, OFFSET, rule_at, log_rule, &log};
-		gap_rules_derive(&gap);
+		struct machine_gap gap = {code, len, OFFSET, rule_at, log_rule, &log};
+		x86_64_find_gap_rules(&gap);
 		str_deinit(&log);
 	}
 }

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "record/unwind/gap_rules.h"
+#include "format/machine/x86_64_gap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -39,7 +39,7 @@ static void on_rule(void *context, uint64_t offset, const struct unwind_rule *ru
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct seen seen = {OFFSET, OFFSET + len};
-	struct gap gap = {bytes, len, OFFSET, rule_at, on_rule, &seen};
-	gap_rules_derive(&gap);
+	struct machine_gap gap = {bytes, len, OFFSET, rule_at, on_rule, &seen};
+	x86_64_find_gap_rules(&gap);
 	return 0;
 }

@@ -1,4 +1,4 @@
-#include "record/unwind/gap_rules.h"
+#include "format/machine/x86_64_gap.h"
 
 #include <string.h>
 
@@ -61,9 +61,9 @@ struct step {
 };
 
 struct deriving {
-	const struct gap *gap;
+	const struct machine_gap *gap;
 	VEC(struct step) steps;
-	uint16_t number_at[GAP_RULES_MAX_BYTES]; /* of the step that begins there, plus 1 */
+	uint16_t number_at[X86_64_GAP_MAX_BYTES]; /* of the step that begins there, plus 1 */
 	bool has_changed, is_contradictory;
 };
 
@@ -73,7 +73,7 @@ static const uint8_t saved_registers[NR_SAVED] = {[SAVED_BP] = X86_64_BP, [SAVED
 
 static void decode_steps(struct deriving *deriving)
 {
-	const struct gap *gap = deriving->gap;
+	const struct machine_gap *gap = deriving->gap;
 	struct step step = {0};
 	while (step.at < gap->len &&
 		x86_64_insn_decode(gap->bytes + step.at, gap->len - step.at, &step.insn)) {
@@ -110,7 +110,7 @@ static uint64_t next_of(const struct step *step)
 }
 
 /* Distances from the gap's start; those before it wrap around. */
-static uint64_t gap_rules_target_of(const struct step *step)
+static uint64_t gap_target_of(const struct step *step)
 {
 	return next_of(step) + (uint64_t)step->insn.value;
 }
@@ -151,7 +151,7 @@ static int64_t growth_of(const struct x86_64_insn *insn)
 					  : 0;
 }
 
-static bool gap_rules_is_sound(int64_t cfa)
+static bool gap_is_sound(int64_t cfa)
 {
 	return cfa >= 8 && cfa <= INT16_MAX;
 }
@@ -188,7 +188,7 @@ static struct state state_after(const struct x86_64_insn *insn, const struct sta
 	if (before->kind != STATE_KNOWN)
 		return after;
 	int64_t cfa = before->cfa + growth_of(insn);
-	if (!is_understood(insn) || !gap_rules_is_sound(cfa))
+	if (!is_understood(insn) || !gap_is_sound(cfa))
 		return (struct state){0};
 	after.cfa = (int32_t)cfa;
 	for (unsigned i = 0; i < NR_SAVED; i++)
@@ -200,7 +200,7 @@ static struct state state_before(const struct x86_64_insn *insn, const struct st
 {
 	struct state before = *after;
 	int64_t cfa = after->cfa - growth_of(insn);
-	if (after->kind != STATE_KNOWN || !is_understood(insn) || !gap_rules_is_sound(cfa))
+	if (after->kind != STATE_KNOWN || !is_understood(insn) || !gap_is_sound(cfa))
 		return (struct state){0};
 	before.cfa = (int32_t)cfa;
 	for (unsigned i = 0; i < NR_SAVED; i++)
@@ -219,7 +219,7 @@ static struct saved saved_by_rule(unsigned kind, int offset)
 
 static struct state state_outside(const struct deriving *deriving, uint64_t at)
 {
-	const struct gap *gap = deriving->gap;
+	const struct machine_gap *gap = deriving->gap;
 	struct unwind_rule rule;
 	if (!gap->rule_at(gap->context, gap->offset + at, &rule))
 		return (struct state){0};
@@ -227,7 +227,7 @@ static struct state state_outside(const struct deriving *deriving, uint64_t at)
 		return (struct state){.kind = STATE_OUTERMOST};
 	if (rule.cfa != UNWIND_CFA_REGISTER || rule.cfa_register != UNWIND_SP ||
 		rule.ra != UNWIND_AT_CFA || rule.ra_offset != -8 ||
-		!gap_rules_is_sound(rule.cfa_offset) || rule.flags || rule.extra_register)
+		!gap_is_sound(rule.cfa_offset) || rule.flags || rule.extra_register)
 		return (struct state){0};
 	return (struct state){
 		.kind = STATE_KNOWN,
@@ -257,7 +257,7 @@ static void block_zero(struct deriving *deriving, size_t first, size_t branch, b
 {
 	struct step *step = &deriving->steps.data[branch];
 	bool is_target = step->insn.condition == X86_64_IF_ZERO;
-	uint64_t at = is_target ? gap_rules_target_of(step) : next_of(step);
+	uint64_t at = is_target ? gap_target_of(step) : next_of(step);
 	struct step *inside = step_at(deriving, at);
 	if (!inside)
 		is_clone = state_outside(deriving, at).kind == STATE_OUTERMOST;
@@ -353,7 +353,7 @@ static void carry_step(struct deriving *deriving, struct step *step, bool is_ove
 	if (goes_on(&step->insn) && !step->blocks_next)
 		carry(deriving, step, next_of(step));
 	if (has_target(&step->insn) && !step->blocks_target)
-		carry(deriving, step, gap_rules_target_of(step));
+		carry(deriving, step, gap_target_of(step));
 }
 
 static void carry_all(struct deriving *deriving, bool is_over_calls)
@@ -372,7 +372,7 @@ static void carry_all(struct deriving *deriving, bool is_over_calls)
 	}
 }
 
-static void gap_rules_begin(struct deriving *deriving)
+static void gap_begin(struct deriving *deriving)
 {
 	struct step *steps = deriving->steps.data;
 	for (size_t i = 0; i < deriving->steps.len; i++) {
@@ -389,16 +389,16 @@ static void gap_rules_begin(struct deriving *deriving)
 
 /* ---- rules ---- */
 
-static unsigned gap_rules_kind_of(const struct saved *saved)
+static unsigned gap_kind_of(const struct saved *saved)
 {
 	return saved->kind == SAVED_SLOT   ? UNWIND_AT_CFA
 	       : saved->kind == SAVED_SAME ? UNWIND_SAME
 					   : UNWIND_UNDEFINED;
 }
 
-static void gap_rules_put_rule(const struct deriving *deriving, const struct step *step)
+static void gap_put_rule(const struct deriving *deriving, const struct step *step)
 {
-	const struct gap *gap = deriving->gap;
+	const struct machine_gap *gap = deriving->gap;
 	const struct state *state = &step->state;
 	const struct saved *bp = &state->saved[SAVED_BP], *bx = &state->saved[SAVED_BX];
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
@@ -409,28 +409,28 @@ static void gap_rules_put_rule(const struct deriving *deriving, const struct ste
 			.cfa_offset = state->cfa,
 			.ra = UNWIND_AT_CFA,
 			.ra_offset = -8,
-			.fp = gap_rules_kind_of(bp) & 15,
+			.fp = gap_kind_of(bp) & 15,
 			.fp_offset = (short)(bp->kind == SAVED_SLOT ? bp->slot : 0),
-			.extra = (unsigned char)gap_rules_kind_of(bx),
+			.extra = (unsigned char)gap_kind_of(bx),
 			.extra_offset = (short)(bx->kind == SAVED_SLOT ? bx->slot : 0),
 			.flags = step->is_forking ? UNWIND_FORKS : 0,
 		};
 	gap->on_rule(gap->context, gap->offset + step->at, state->kind ? &rule : NULL);
 }
 
-void gap_rules_derive(const struct gap *gap)
+void x86_64_find_gap_rules(const struct machine_gap *gap)
 {
 	struct deriving deriving = {.gap = gap};
-	if (gap->len > GAP_RULES_MAX_BYTES)
+	if (gap->len > X86_64_GAP_MAX_BYTES)
 		return;
 	decode_steps(&deriving);
-	gap_rules_begin(&deriving);
+	gap_begin(&deriving);
 	carry_all(&deriving, false);
 	if (!deriving.is_contradictory)
 		carry_all(&deriving, true);
 	if (!deriving.is_contradictory) {
 		vec_each(&deriving.steps, step)
-			gap_rules_put_rule(&deriving, step);
+			gap_put_rule(&deriving, step);
 		if (deriving.steps.len) {
 			const struct step *last = &deriving.steps.data[deriving.steps.len - 1];
 			gap->on_rule(gap->context, gap->offset + next_of(last), NULL);
