@@ -23,7 +23,7 @@ struct baseline_file {
 	struct baseline_facts facts;
 };
 
-/* Says on stderr what of the recordings is damaged. */
+/* Says on stderr which recordings are damaged, and how. */
 struct err *baseline_file_make(
 	const struct baseline_file_options *options, struct baseline_file *ret) ERR_MUST_CHECK;
 void baseline_file_deinit(struct baseline_file *file);

@@ -19,7 +19,7 @@ struct merge_files {
 };
 
 /*
- * Says on stderr what of them is damaged. Refuses a file that comes twice. The results of the
+ * Says on stderr which inputs are damaged, and how. Refuses a file that comes twice. The results of the
  * inputs are not returned.
  */
 struct err *merge_files_write(const struct merge_files *files, struct writer_sink sink,

@@ -53,7 +53,7 @@ void service_notify_close(struct service_notify *notify)
 	mem_close_fd(&notify->fd);
 }
 
-/* A full socket is no reason to wait: what matters is told again. */
+/* A full socket is no reason to wait: what matters is sent again. */
 static void send_note(const struct service_notify *notify, const char *text)
 {
 	if (notify->fd >= 0 && send(notify->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
@@ -85,8 +85,8 @@ void service_notify_alive(struct service_notify *notify)
 {
 	uint64_t now_ns = clock_now_ns();
 	if (notify->fd < 0 || !notify->watchdog_ns ||
-		now_ns - notify->told_ns < notify->watchdog_ns / 4)
+		now_ns - notify->sent_ns < notify->watchdog_ns / 4)
 		return;
-	notify->told_ns = now_ns;
+	notify->sent_ns = now_ns;
 	send_note(notify, "WATCHDOG=1");
 }

@@ -392,7 +392,7 @@ static void recording_put_counters(
 	put_counter(recording, LAYOUT_COUNTER_CPUS_BACK, 0, counts->cpus_back - base->cpus_back);
 	put_counter(recording, LAYOUT_COUNTER_FILES_FULL, 0, counts->files_full - base->files_full);
 	put_counter(recording, LAYOUT_COUNTER_CODE_GIVEN_UP, 0,
-		code_given_up(recording) - recording->told_given_up);
+		code_given_up(recording) - recording->counted_given_up);
 	put_counter(
 		recording, LAYOUT_COUNTER_IMAGES_READ, 0, counts->images_read - base->images_read);
 	put_counter(recording, LAYOUT_COUNTER_IMAGES_GIVEN_UP, 0,
@@ -468,7 +468,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->gap_samples = counts->gap_samples;
 	base->targets_full = counts->targets_full;
 	base->files_full = counts->files_full;
-	recording->told_given_up = code_given_up(recording);
+	recording->counted_given_up = code_given_up(recording);
 	base->mappings_full = counts->mappings_full;
 	base->cpus_back = counts->cpus_back;
 	base->images_read = counts->images_read;

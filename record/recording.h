@@ -47,7 +47,7 @@ struct recording {
 	 * samples were in the ring when a file ended are the next one's.
 	 */
 	struct event_tally reported[EVENT_MAX_SOURCES];
-	uint64_t told_given_up; /* of code, that earlier files have counted */
+	uint64_t counted_given_up; /* of code, in the files before this one */
 	uint64_t earlier_bytes, earlier_samples[EVENT_MAX_SOURCES];
 	VEC(char *) finished_names; /* oldest first */
 	int64_t aside_ms;           /* when the last of these got its name */

@@ -618,7 +618,7 @@ static bool has_unread_processes(const struct session *session)
 /*
  * There may be tens of thousands. One whose samples come before its turn is read with the first.
  * What is read holds from the begin on: a sample that was taken before the turn may still be in the
- * ring, and what has changed since is told by events.
+ * ring, and events have what has changed since.
  */
 static void read_processes(struct session *session)
 {

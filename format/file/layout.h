@@ -263,7 +263,7 @@ enum layout_end_reason {
 #define LAYOUT_TARGET_SYSTEM     "system"
 #define LAYOUT_META_NOTE         "note"
 #define LAYOUT_META_IMPORT       "import.format" /* of what other profiler's file it was made */
-/* Of a baseline: how many runs it was made of, and, if so, what of their stacks was left out. */
+/* Of a baseline: the number of runs that it was made of; which stacks of theirs were left out. */
 #define LAYOUT_META_BASELINE_RUNS "baseline.runs"
 #define LAYOUT_META_BASELINE_CUT  "baseline.cut"
 

@@ -46,7 +46,7 @@ struct perf_event {
 	uint16_t max_stack;    /* 0: perf's usual one */
 	bool has_build_ids;    /* in its mappings, where they say so */
 	bool has_sample_ids;   /* behind the records that are no samples */
-	char *name;            /* NULL: not told */
+	char *name;            /* NULL: not in the file */
 };
 
 struct perf_build_id {

@@ -346,7 +346,7 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 	case X86_64_OTHER:
 		if (!insn->is_cmov) /* else the way goes on that leaves the stack pointer alone */
 			x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
-		/* Aligned, say: what is told by it from here on is told by nothing else. */
+		/* An alignment, say: what follows is relative to a base of its own. */
 		if (!insn->is_cmov && state->ra_at.kind == SUM)
 			state->reg[X86_64_SP] = (struct value){.kind = SUM,
 				.base = (uint8_t)(NR_REGISTERS + state->nr_lost++ % 64)};

@@ -508,8 +508,8 @@ static bool was_there(const struct registered_known *known, uint64_t time_ns)
 	return time_ns >= known->seen_ns && time_ns <= until_ns;
 }
 
-/* LLVM may tell debuggers and libgcc of the same code. */
-static bool is_told_twice(const struct registered_known *a, const struct registered_known *b)
+/* LLVM may register the same code with debuggers and with libgcc. */
+static bool is_registered_twice(const struct registered_known *a, const struct registered_known *b)
 {
 	return a->descriptor != b->descriptor && !a->gone_ns && !b->gone_ns;
 }
@@ -537,7 +537,7 @@ static const struct registered_known *find_image(
 			continue;
 		if (was_there(known, frame->time_ns))
 			return known;
-		if (candidate && is_told_twice(candidate, known))
+		if (candidate && is_registered_twice(candidate, known))
 			continue;
 		candidate = known;
 		nr_candidates++;

@@ -60,7 +60,7 @@ struct registered_image {
 	VEC(struct registered_line) lines;
 	struct str names;
 	/* What stood in the pieces, one behind the other; empty: there is too much of it. By that
-	 * images are told apart that had the same addresses. */
+	 * images are distinguished that had the same addresses. */
 	struct bytes_buf copied;
 	bool is_cut; /* a limit left out some of it */
 };

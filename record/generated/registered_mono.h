@@ -36,7 +36,7 @@ bool registered_mono_image(
 
 /*
  * Appends the method's instructions as DWARF has them. Mono's own one stands where the epilogue
- * begins, which is told to it in bytes from the start. False: they make no sense.
+ * begins, which is given in bytes from the start. False: they make no sense.
  */
 bool registered_mono_frames(
 	const uint8_t *bytes, size_t len, uint64_t epilogue, struct bytes_buf *ret);

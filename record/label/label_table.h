@@ -73,7 +73,7 @@ uint32_t label_table_join(struct label_table *table, uint32_t rest, uint32_t oth
 
 /* Another file begins, which has room again. Sets handed out before may be void. */
 void label_table_begin_file(struct label_table *table);
-/* Whether the BPF side has to send all labels anew; then, that it was told to. */
+/* Whether the BPF side has to send all labels anew; then, that the recorder asked it to. */
 bool label_table_wants_all(const struct label_table *table);
 void label_table_forget_hashes(struct label_table *table);
 

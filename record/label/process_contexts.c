@@ -362,7 +362,7 @@ static bool take_look(
 	struct process_contexts *contexts, struct process *process, const struct bytes_buf *answer)
 {
 	struct look look;
-	const uint64_t *told = map_get(&contexts->places, process->pid);
+	const uint64_t *sent_image = map_get(&contexts->places, process->pid);
 	bool has_keys = false;
 	if (answer->len < sizeof(look))
 		return false;
@@ -372,10 +372,10 @@ static bool take_look(
 	if (look.has_context)
 		has_keys = keep_context(
 			contexts, process, &look, (const char *)answer->data + sizeof(look));
-	bool is_told = told && *told == process->image;
-	if (!is_told)
+	bool is_sent = sent_image && *sent_image == process->image;
+	if (!is_sent)
 		process->lacks_thread_context = look.is_unknown && !look.has_place;
-	if (!is_told && look.has_place && process->has_exec_id)
+	if (!is_sent && look.has_place && process->has_exec_id)
 		tell_place(contexts, process, &look);
 	return has_keys;
 }
@@ -402,7 +402,7 @@ bool process_contexts_collect(
 void process_contexts_forget(struct process_contexts *contexts, const struct process *process)
 {
 	const uint64_t *slot = map_get(&contexts->by_image, process->image);
-	const uint64_t *told = map_get(&contexts->places, process->pid);
+	const uint64_t *sent_image = map_get(&contexts->places, process->pid);
 	if (slot) {
 		struct process_context *context = (void *)(uintptr_t)*slot;
 		process_context_deinit(context);
@@ -410,7 +410,7 @@ void process_contexts_forget(struct process_contexts *contexts, const struct pro
 		map_remove(&contexts->by_image, process->image);
 		map_remove(&contexts->published, process->image);
 	}
-	if (told) {
+	if (sent_image) {
 		contexts->fn(contexts->fn_context, process->pid, NULL);
 		map_remove(&contexts->places, process->pid);
 	}

@@ -1,7 +1,7 @@
 /*
  * The variable of each thread by which a program publishes what the thread works at:
  * OpenTelemetry's "otel_thread_ctx_v1", which a file shows among its dynamic symbols. In a program
- * its distance from the thread's pointer follows from the file. A library is told by the loader
+ * its distance from the thread's pointer follows from the file. The loader tells a library
  * where its variables are, in slots that relocations name; how the slot is read depends on the
  * relocation.
  *

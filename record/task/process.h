@@ -40,7 +40,7 @@ struct process {
 	bool lacks_labels;                     /* some of that list could not be read */
 	uint64_t context_due_ns;    /* see record/label/process_contexts.h; 0: it was not sampled */
 	uint32_t context_looks;     /* that it had */
-	uint64_t thread_context_ns; /* when the BPF side was told where that is; 0: never */
+	uint64_t thread_context_ns; /* when the recorder sent its place to the BPF side; 0: never */
 	bool lacks_thread_context;  /* it has some, but nothing leads there */
 	uint32_t mappings_written;  /* to the file of file_epoch */
 	uint32_t file_id, file_epoch; /* see emitter.h */

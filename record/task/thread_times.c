@@ -52,15 +52,15 @@ static void forget_thread_times(struct thread_times *times, uint64_t key, uint32
 }
 
 static void keep_thread_times(
-	struct thread_times *times, uint64_t key, const struct event_times *told)
+	struct thread_times *times, uint64_t key, const struct event_times *sums)
 {
 	uint64_t *index = map_put(&times->by_thread, key, NULL);
 	if (times->free.len) {
 		*index = times->free.data[--times->free.len];
-		times->told.data[*index] = *told;
+		times->sums.data[*index] = *sums;
 	} else {
-		*index = times->told.len;
-		vec_push(&times->told, *told);
+		*index = times->sums.len;
+		vec_push(&times->sums, *sums);
 	}
 }
 
@@ -70,12 +70,12 @@ struct layout_thread_times thread_times_take(
 	static const struct event_times none = {0};
 	uint64_t key = key_of_thread(event);
 	const uint64_t *index = map_get(&times->by_thread, key);
-	struct event_times *told = index ? &times->told.data[*index] : NULL;
-	struct layout_thread_times ret = times_between(&event->times, told ? told : &none);
-	if (told && event->has_ended)
+	struct event_times *before = index ? &times->sums.data[*index] : NULL;
+	struct layout_thread_times ret = times_between(&event->times, before ? before : &none);
+	if (before && event->has_ended)
 		forget_thread_times(times, key, (uint32_t)*index);
-	else if (told)
-		*told = event->times;
+	else if (before)
+		*before = event->times;
 	else if (!event->has_ended)
 		keep_thread_times(times, key, &event->times);
 	return ret;
@@ -84,6 +84,6 @@ struct layout_thread_times thread_times_take(
 void thread_times_deinit(struct thread_times *times)
 {
 	map_deinit(&times->by_thread);
-	vec_deinit(&times->told);
+	vec_deinit(&times->sums);
 	vec_deinit(&times->free);
 }

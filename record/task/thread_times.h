@@ -1,6 +1,6 @@
 /*
- * How threads spent their time: what the BPF side tells of each since it is followed becomes what
- * there was of it in each file.
+ * How threads spent their time. The BPF side sends the sums of each thread since it follows it; a
+ * file has what they grew by while it was written.
  */
 #ifndef EBPROF_THREAD_TIMES_H
 #define EBPROF_THREAD_TIMES_H
@@ -13,13 +13,13 @@
 /* {0}: no thread is known. */
 struct thread_times {
 	struct map by_thread; /* tid << 32 | a hash of when it was followed first -> index of: */
-	VEC(struct event_times) told; /* as it was told last */
-	VEC(uint32_t) free;           /* indices that are not in use */
+	VEC(struct event_times) sums; /* as the BPF side sent them last */
+	VEC(uint32_t) free;           /* indices of `sums` that are not in use */
 };
 
 /*
- * The times of the thread since they were told before, but for its id. A thread that has ended is
- * not told of again, and is forgotten.
+ * What the thread's times grew by since the event before, without its id. The BPF side sends none
+ * behind that of its end, with which the thread is forgotten.
  */
 struct layout_thread_times thread_times_take(
 	struct thread_times *times, const struct event_thread_times *event);

@@ -117,13 +117,13 @@ static void keep_row(
 
 /* ---- rows of users ---- */
 
-/* Whether all go by what a process of this user told. */
+/* Whether the row that a process of this user completed holds for everybody's. */
 static bool is_trusted(uint32_t uid)
 {
 	return uid == 0 || uid == getuid();
 }
 
-/* NULL: no process of the user told a row of this file so far. */
+/* NULL: no process of the user has completed the row of this file so far. */
 static const struct users_row *find_users_row(
 	const struct live_rows *rows, const struct runtime_row *of_file, uint32_t uid)
 {
@@ -140,7 +140,7 @@ static void tell_users_row(
 		table_store_tell_users_row(rows->store, users->number, users->uid, pid, delta);
 }
 
-/* The first that the user's processes told is the user's. */
+/* The first row that a process of the user completed is the user's. */
 static void take_users_row(struct live_rows *rows, const struct live_row_job *job,
 	const struct runtime_row *of_file, const struct runtime_row *row)
 {

@@ -1,8 +1,8 @@
 /*
- * Rows of runtimes that the file alone does not fill: the first process that runs the file tells
- * the rest. What a process of root's or of our own user's told holds for all that run it, and is
- * kept for later recordings. A process of another user may have put there what it likes: what that
- * told holds for processes of the same user alone.
+ * Rows of runtimes that the file alone does not complete: the rest is read in the memory of the
+ * first process that runs the file. What was read in a process of root's or of our own user's holds
+ * for all that run the file, and is kept for later recordings. Other users could have written
+ * anything there: what was read in their processes holds for processes of the same user alone.
  */
 #ifndef EBPROF_LIVE_ROWS_H
 #define EBPROF_LIVE_ROWS_H

@@ -62,7 +62,7 @@ bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 /* NULL: it took no time, as what truncated stacks begin with. */
 const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function);
 
-/* What of all samples, in percent. */
+/* The row's share of all samples, in percent. */
 double compare_base_percent(const struct compare_wholes *wholes, const struct compare_row *row,
 	enum compare_metric metric);
 double compare_new_percent(const struct compare_wholes *wholes, const struct compare_row *row,

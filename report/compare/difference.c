@@ -261,7 +261,7 @@ static void judge_program(struct difference *diff)
 
 /* ---- the verdict ---- */
 
-/* What of the program's time is in rows that were seen sharply enough to miss nothing. */
+/* The share of the program's time in rows with samples enough to see any change that matters. */
 static void put_visibility(struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;

@@ -45,7 +45,7 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 
 /*
  * For rows that have nothing in common, of which `family` has all samples as rest: which have
- * surely changed, and what of the rest is left without those.
+ * surely changed, and how much of the rest is left without those.
  */
 size_t judgement_find_steady(const struct judgement_family *family,
 	const struct diff_options *options, bool *has_changed, double *rest);

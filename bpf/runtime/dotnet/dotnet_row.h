@@ -13,7 +13,7 @@ struct dotnet_row {
 	unsigned char zero[2];
 };
 
-/* What of code leads to its name and lines: sent in place of lines. */
+/* Where the recorder finds the name and the lines of code: sent in place of lines. */
 struct dotnet_code {
 	unsigned long long start;   /* of the code */
 	unsigned long long header;  /* what stands ahead of it: of a method, where its header is */

@@ -31,7 +31,7 @@ struct erlang_row {
 	unsigned char id_shift, id_bits;
 };
 
-/* What of a function leads to its lines: sent in place of them. */
+/* Where the recorder finds the lines of a function: sent in place of them. */
 struct erlang_function {
 	unsigned long long module, info;   /* addresses: of the module's head, of the function */
 	unsigned long long atoms;          /* address of the pointer to the table's segments */

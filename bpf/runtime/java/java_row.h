@@ -69,7 +69,7 @@ enum java_flag {
 	JAVA_HAS_SCOPES = 128,          /* all that it takes to find inlined methods */
 };
 
-/* What of the file leads to the tables: values of these symbols. */
+/* The symbols of libjvm.so whose values lead to its tables. */
 enum java_symbol {
 	JAVA_STRUCTS, /* the first: without it nothing else is looked for */
 	JAVA_STRUCTS_STRIDE,
@@ -111,7 +111,7 @@ struct java_row {
 	};
 };
 
-/* What of a compiled method leads to the methods inlined in it: sent in place of its lines. */
+/* Where the recorder finds the methods inlined in a compiled one: sent in place of its lines. */
 struct java_scopes {
 	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
 	/* As in the row. */
@@ -123,7 +123,7 @@ struct java_scopes {
 	unsigned char zero[3];
 };
 
-/* What of a piece of code with several stubs leads to their names: sent in place of its lines. */
+/* Where the recorder finds the names of the stubs in a piece of code: sent in place of its lines. */
 struct java_stubs {
 	unsigned long long list;      /* address of what points to the first of them */
 	unsigned long long code, end; /* of the piece */

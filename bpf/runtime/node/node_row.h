@@ -36,14 +36,14 @@ enum node_code_kind {
 	NODE_CODE_OTHER, /* V8's own, of no file */
 };
 
-/* What of a function leads to its name, file and lines: sent in place of lines. */
+/* Where the recorder finds a function's name, file and lines: sent in place of lines. */
 struct node_function {
 	unsigned long long shared;          /* address of its SharedFunctionInfo, as a pointer */
-	unsigned int script_id, literal_id; /* what tells it apart */
+	unsigned int script_id, literal_id; /* both identify it */
 	struct node_row row;
 };
 
-/* What of compiled code leads to its lines and to the functions that are inlined in it. */
+/* Where the recorder finds the lines of compiled code and the functions inlined in it. */
 struct node_code {
 	/* Pointers. Of baseline code: to the bytecodes, and to where each of them begins. */
 	unsigned long long deopt_data, positions;

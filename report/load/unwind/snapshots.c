@@ -48,7 +48,7 @@ struct snapshots {
 	VEC(struct kept) kept; /* its snapshots */
 	size_t nr_kept_bytes;  /* ... and their stacks */
 	struct isolation isolation;
-	size_t nr_mappings_told; /* to the child */
+	size_t nr_mappings_sent; /* to the child */
 
 	VEC(uint32_t) frames; /* unwound's number -> the profile's, 0: not there yet */
 	uint32_t markers[LAYOUT_TRUNCATED_END]; /* why a stack ends -> frame */
@@ -138,7 +138,7 @@ static void tell_news(struct snapshots *snapshots)
 {
 	struct profile *profile = snapshots->profile;
 	struct shared *shared = snapshots->shared;
-	size_t nr_new = profile->mappings.len - snapshots->nr_mappings_told;
+	size_t nr_new = profile->mappings.len - snapshots->nr_mappings_sent;
 	if (nr_new > NEW_MAPPINGS_MAX || snapshots->isolation.nr_objects != profile->objects.len) {
 		isolation_end(&snapshots->isolation);
 		nr_new = 0;
@@ -150,7 +150,7 @@ static void tell_news(struct snapshots *snapshots)
 	shared->nr_new = nr_new;
 	shared->file_bytes = profile->file.file_bytes;
 	shared->nr_processes = profile->processes.len;
-	shared->nr_mappings = snapshots->nr_mappings_told = profile->mappings.len;
+	shared->nr_mappings = snapshots->nr_mappings_sent = profile->mappings.len;
 	snapshots->isolation.nr_objects = profile->objects.len;
 }
 

@@ -51,11 +51,11 @@ struct dwarf_resolver *dwarf_resolver_create(
 void dwarf_resolver_run(struct dwarf_resolver *resolver, const uint64_t *addresses, size_t count,
 	struct chain *chains);
 
-/* The threads that a survey's taker hears of are fewer. */
+/* How many threads resolve; a survey calls its taker in no more than these. */
 unsigned dwarf_resolver_threads(const struct dwarf_resolver *resolver);
 
 /*
- * Tells of all code. Texts that are reported are forgotten when the resolver is destroyed, if not
+ * Reports all code. Texts that are reported are forgotten when the resolver is destroyed, if not
  * before. False when that is not all that there is to be known, or the debug information is
  * damaged: then chains of single addresses may be others.
  */

@@ -75,8 +75,8 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 	enum symbol_file_kind kind);
 
 /*
- * Asks debuginfod for what an object lacks of which files of this level are here; once is as good
- * as twice. `is_hot`: it gets lines and inlined functions unasked.
+ * Asks debuginfod for the debug files that an object lacks, whose own files are of this level. A
+ * second call for the same object asks nothing. `is_hot`: it gets lines and inlined functions unasked.
  */
 void symbol_file_fetch(struct debuginfod *debuginfod, const struct layout_object *info,
 	enum symbol_level level, bool is_hot);

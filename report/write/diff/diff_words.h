@@ -24,10 +24,10 @@ typedef void diff_name_fn(
 
 /* The verdict in one sentence, with the numbers. Names in it are escaped. */
 void diff_put_verdict(struct str *out, const struct difference *diff);
-/* ... are the caller's matter. */
+/* The same; the caller puts the names. */
 void diff_put_verdict_naming(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name);
-/* What of the whole program: one sentence. */
+/* How the time of the whole program changed: one sentence. */
 void diff_put_program(struct str *out, const struct difference *diff);
 /* How small a slowdown would have been seen: one sentence. */
 void diff_put_detectable(struct str *out, const struct difference *diff);
@@ -60,7 +60,7 @@ bool diff_is_in_list(
 
 /* How many rows have this verdict, by self. */
 size_t diff_count(const struct difference *diff, enum diff_verdict verdict);
-/* What of both sides' samples is in them. */
+/* The share of both sides' samples that is in these rows. */
 double diff_share_of(const struct difference *diff, enum diff_verdict verdict);
 
 #endif

@@ -32,7 +32,7 @@ static const char process_file[] = "[process]"; /* of the functions that stand f
 /* Texts of a kind: in full where they come first in the file, then by number. */
 struct names {
 	struct strtab texts;
-	VEC(bool) is_told;
+	VEC(bool) is_written;
 };
 
 /* What the file has for a function: readers know it by its file and name. */
@@ -84,26 +84,26 @@ static uint32_t name_id(struct names *names, const char *text, const char *or_el
 	const char *shown = text && text[0] ? text : or_else;
 	str_put_escaped(&safe, shown, strlen(shown));
 	uint32_t id = strtab_intern(&names->texts, str_text(&safe), safe.len);
-	if (id == names->is_told.len)
-		vec_push(&names->is_told, false);
+	if (id == names->is_written.len)
+		vec_push(&names->is_written, false);
 	return id;
 }
 
 static void callgrind_put_name(struct str *out, const char *key, struct names *names, uint32_t id)
 {
 	str_printf(out, "%s=(%u)", key, id + 1);
-	if (!names->is_told.data[id]) {
+	if (!names->is_written.data[id]) {
 		str_putc(out, ' ');
 		str_puts(out, strtab_get(&names->texts, id));
 	}
-	names->is_told.data[id] = true;
+	names->is_written.data[id] = true;
 	str_putc(out, '\n');
 }
 
 static void names_deinit(struct names *names)
 {
 	strtab_deinit(&names->texts);
-	vec_deinit(&names->is_told);
+	vec_deinit(&names->is_written);
 }
 
 /* ---- callees ---- */
