@@ -123,7 +123,8 @@ struct java_scopes {
 	unsigned char zero[3];
 };
 
-/* Where the recorder finds the names of the stubs in a piece of code: sent in place of its lines. */
+/* Where the recorder finds the names of the stubs in a piece of code: sent in place of its lines.
+ */
 struct java_stubs {
 	unsigned long long list;      /* address of what points to the first of them */
 	unsigned long long code, end; /* of the piece */

@@ -76,7 +76,8 @@ int symbol_file_open(const struct profile_object *object, const struct symbol_fi
 
 /*
  * Asks debuginfod for the debug files that an object lacks, whose own files are of this level. A
- * second call for the same object asks nothing. `is_hot`: it gets lines and inlined functions unasked.
+ * second call for the same object asks nothing. `is_hot`: it gets lines and inlined functions
+ * unasked.
  */
 void symbol_file_fetch(struct debuginfod *debuginfod, const struct layout_object *info,
 	enum symbol_level level, bool is_hot);
