@@ -206,7 +206,7 @@ void arm64_values_run(struct arm64_values *values, const struct arm64_insn *insn
 	bool of_thread = insn->kind == ARM64_THREAD;
 	bool is_sum = insn->kind == ARM64_SUM || insn->kind == ARM64_SUM_OF;
 	bool is_known = insn->kind == ARM64_CONSTANT || of_thread ||
-		       (is_sum && arm64_values_address(values, insn, &value, &of_thread));
+			(is_sum && arm64_values_address(values, insn, &value, &of_thread));
 	bool is_call = insn->kind == ARM64_CALL || insn->kind == ARM64_CALL_INDIRECT;
 	uint32_t bit = is_known ? bit_of(insn->reg) : 0;
 	values->known &= ~(insn->writes | (is_call ? (1U << FIRST_KEPT) - 1 : 0));

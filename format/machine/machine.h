@@ -155,6 +155,13 @@ struct machine {
 	 * C library has its functions return to: they have no caller. NULL as above.
 	 */
 	bool (*begins_context)(const struct machine_code *code, uint64_t address);
+	/*
+	 * How many bytes behind a function's entry the first instruction is that the kernel's
+	 * uprobes emulate, while arguments and stack are as at the entry; stepping over another one
+	 * costs ten times as much. 0: the entry is as good. NULL: nothing is known of this
+	 * machine's.
+	 */
+	size_t (*cheap_probe)(const uint8_t *code, size_t len);
 	/* Names of system calls by their numbers, NULL for one that there is not. */
 	const char *const *syscalls;
 	size_t nr_syscalls;

@@ -7,6 +7,7 @@
 #include "format/machine/x86_64_call.h"
 #include "format/machine/x86_64_functions.h"
 #include "format/machine/x86_64_gap.h"
+#include "format/machine/x86_64_probe.h"
 #include "format/machine/x86_64_return.h"
 #include "format/machine/x86_64_syscalls.h"
 
@@ -107,6 +108,7 @@ const struct machine machine_x86_64 = {
 	.keeps_own_stack = x86_64_keeps_own_stack,
 	.begins_context = x86_64_begins_context,
 	.may_have_called = x86_64_may_have_called,
+	.cheap_probe = x86_64_cheap_probe,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,
 	.nr_user_registers = sizeof(user_registers) / sizeof(*user_registers),

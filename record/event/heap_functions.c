@@ -7,6 +7,7 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
+#include "format/machine/machine.h"
 
 /* Of the stubs of record/preload/heap_sampler.c. */
 #define PRELOADED "ebprof_heap_"
@@ -108,60 +109,19 @@ static const struct heap_name *find_heap_name(const char *name)
 
 /* ---- where to probe ---- */
 
-/* Bytes of an instruction that changes neither arguments nor the stack; 0: another one. */
-static size_t harmless_bytes(const uint8_t *code)
-{
-	static const struct {
-		uint8_t bytes[4];
-		size_t nr_bytes, length;
-	} rows[] = {
-		{{0xf3, 0x0f, 0x1e, 0xfa}, 4, 4}, /* endbr64 */
-		{{0x48, 0x85, 0xff}, 3, 3},       /* test %rdi,%rdi */
-		{{0x48, 0x85, 0xf6}, 3, 3},       /* test %rsi,%rsi */
-		{{0x48, 0x89, 0xf8}, 3, 3},       /* mov %rdi,%rax */
-		{{0x80, 0x3d}, 2, 7},             /* cmpb $N,OFFSET(%rip) */
-		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp: of Go, is there stack? */
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (memcmp(code, rows[i].bytes, rows[i].nr_bytes) == 0)
-			return rows[i].length;
-	return 0;
-}
-
-/*
- * Whether the kernel emulates the instruction, which costs a tenth of having the processor step
- * over it: push, nop, call, and jumps. Source: arch/x86/kernel/uprobes.c, branch_setup_xol_ops()
- * and push_setup_xol_ops(); 6.18.
- */
-static bool is_emulated(const uint8_t *code)
-{
-	bool is_push = (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50);
-	bool is_jump = code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
-		       (code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
-	return is_push || is_jump || code[0] == 0x90 || code[0] == 0xe8;
-}
-
-/* The first instruction that costs little to be probed, with all as it was at the entry. */
 static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
 {
 	enum {
 		CODE_BYTES = 32,
-		LONGEST = 8,
 	};
 	CLEANUP_FREE uint8_t *code = NULL;
-	if (elf_file_machine(elf) != EM_X86_64)
+	const struct machine *machine = machine_find(elf_file_machine(elf));
+	if (!machine || !machine->cheap_probe)
 		return entry;
 	struct err *err = elf_file_read(elf, entry, CODE_BYTES, &code);
-	err_destroy(err);
-	for (size_t at = 0; !err && at + LONGEST <= CODE_BYTES;) {
-		if (is_emulated(code + at))
-			return entry + at;
-		size_t bytes = harmless_bytes(code + at);
-		if (!bytes)
-			break;
-		at += bytes;
-	}
-	return entry;
+	uint64_t place = err ? entry : entry + machine->cheap_probe(code, CODE_BYTES);
+	err_destroy(err); /* the file is shorter */
+	return place;
 }
 
 /* ---- finding ---- */

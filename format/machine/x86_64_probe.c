@@ -1,0 +1,53 @@
+#include "format/machine/x86_64_probe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Bytes of an instruction that changes neither arguments nor the stack; 0: another one. */
+static size_t harmless_bytes(const uint8_t *code)
+{
+	static const struct {
+		uint8_t bytes[4];
+		size_t nr_bytes, length;
+	} rows[] = {
+		{{0xf3, 0x0f, 0x1e, 0xfa}, 4, 4}, /* endbr64 */
+		{{0x48, 0x85, 0xff}, 3, 3},       /* test %rdi,%rdi */
+		{{0x48, 0x85, 0xf6}, 3, 3},       /* test %rsi,%rsi */
+		{{0x48, 0x89, 0xf8}, 3, 3},       /* mov %rdi,%rax */
+		{{0x80, 0x3d}, 2, 7},             /* cmpb $N,OFFSET(%rip) */
+		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp: of Go, is there stack? */
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (memcmp(code, rows[i].bytes, rows[i].nr_bytes) == 0)
+			return rows[i].length;
+	return 0;
+}
+
+/*
+ * Whether the kernel emulates the instruction, which costs a tenth of having the processor step
+ * over it: push, nop, call, and jumps. Source: arch/x86/kernel/uprobes.c, branch_setup_xol_ops()
+ * and push_setup_xol_ops(); 6.18.
+ */
+static bool is_emulated(const uint8_t *code)
+{
+	bool is_push = (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50);
+	bool is_jump = code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
+		       (code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
+	return is_push || is_jump || code[0] == 0x90 || code[0] == 0xe8;
+}
+
+size_t x86_64_cheap_probe(const uint8_t *code, size_t len)
+{
+	enum {
+		LONGEST = 8,
+	};
+	for (size_t at = 0; at + LONGEST <= len;) {
+		if (is_emulated(code + at))
+			return at;
+		size_t bytes = harmless_bytes(code + at);
+		if (!bytes)
+			break;
+		at += bytes;
+	}
+	return 0;
+}
