@@ -19,8 +19,8 @@ struct merge_files {
 };
 
 /*
- * Says on stderr which inputs are damaged, and how. Refuses a file that comes twice. The results of the
- * inputs are not returned.
+ * Says on stderr which inputs are damaged, and how. Refuses a file that comes twice. The results of
+ * the inputs are not returned.
  */
 struct err *merge_files_write(const struct merge_files *files, struct writer_sink sink,
 	struct merge_result *ret) ERR_MUST_CHECK;

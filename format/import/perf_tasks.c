@@ -177,7 +177,8 @@ static void set_build_id(struct layout_object *object, const uint8_t *bytes, siz
 	object->build_id_len = (uint32_t)len;
 }
 
-/* `object` has what the mapping's record has; the list of build IDs, and the host, may add to it. */
+/* `object` has what the mapping's record has; the list of build IDs, and the host, may add to it.
+ */
 static void identify_file(struct perf_tasks *tasks, const char *path, struct layout_object *object)
 {
 	const struct import_host *host = tasks->file->host;

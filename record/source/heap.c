@@ -490,7 +490,8 @@ static void take_heap_off(struct heap_state *state, double percent, double hits_
 					"which counts in the program");
 }
 
-/* The kernel shows CPU times in steps of 10 ms, and the program may sleep: it waits for enough of it. */
+/* The kernel shows CPU times in steps of 10 ms, and the program may sleep: it waits for enough of
+ * it. */
 static struct err *heap_update(struct source *source, uint64_t now_ns)
 {
 	enum {
