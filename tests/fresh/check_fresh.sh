@@ -103,7 +103,7 @@ check_suite() {
 	echo "== $suite: what STATIC=1 and install made runs"
 	inside "$root" 'cd /root/ebprof && build-static/ebprof --version &&
 		! ldd build-static/ebprof >/dev/null 2>&1 &&
-		strip -o /tmp/stripped build-static/ebprof && [ "$(wc -c </tmp/stripped)" -le 5000000 ] &&
+		strip -o /tmp/stripped build-static/ebprof && [ "$(wc -c </tmp/stripped)" -le $((5 << 20)) ] &&
 		/tmp/destination/usr/local/bin/ebprof --version &&
 		bash -n /tmp/destination/usr/local/share/bash-completion/completions/ebprof &&
 		grep -q "^#compdef ebprof" /tmp/destination/usr/local/share/zsh/site-functions/_ebprof &&
