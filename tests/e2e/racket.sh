@@ -55,9 +55,9 @@ test_whole_stacks() {
 test_attached() {
 	local all whole pid
 	racket_of_known_version
-	racket "$here/racket_shape.rkt" 4 &
+	racket "$here/racket_shape.rkt" 60 >turning &
 	pid=$!
-	sleep 1.5 # its files are loaded
+	wait_until "that its files are loaded" test -s turning
 	"$EBPROF" record -q -o shape.data --duration 1 --unwind-cache none -p $pid >/dev/null 2>err || fail "record: $(cat err)"
 	kill $pid
 	read -r all whole < <(count shape.data '

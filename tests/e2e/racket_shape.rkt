@@ -30,5 +30,8 @@
 (define (run until)
   (set! sink (turn))
   (when (< (current-process-milliseconds) until) (run until)))
+; All files are loaded.
+(displayln "turning")
+(flush-output)
 (run (+ (current-process-milliseconds)
         (* 1000 (string->number (vector-ref (current-command-line-arguments) 0)))))

@@ -38,11 +38,15 @@ work_in() { # PATH
 	(in_cgroup "$1" "$WORKLOADS/workload" 300) &
 }
 
+pids_of() { # FILE
+	"$EBPROF" report --stdio -s pid "$1" | awk '$NF ~ /^[0-9]+$/ { print $NF }'
+}
+
 # All samples are of this process, and there are some.
 want_only() { # PID FILE
 	local samples
 	want_exact "$2"
-	samples=$("$EBPROF" report --stdio -s pid "$2" | awk '$NF ~ /^[0-9]+$/ { print $NF }')
+	samples=$(pids_of "$2")
 	[[ $samples == "$1" ]] || fail "pids of samples: $samples, not $1: $(cat err)"
 }
 
@@ -186,6 +190,16 @@ test_labels_follow_processes() {
 	want_status 125 "a broken file of labels"
 }
 
+has_ended_files() { (($(find ring -name '*+*' | wc -l) >= $1)); } # COUNT
+
+has_ended_file_of() { # PID
+	local file
+	for file in ring/ebprof-*+*; do
+		pids_of "$file" | grep -qx "$1" && return
+	done
+	return 1
+}
+
 # Of three that run, one is a target by its number and one by its container; then a third takes their place.
 test_only_the_targets_of_a_file() {
 	"$WORKLOADS/workload" 300 &
@@ -205,15 +219,20 @@ test_only_the_targets_of_a_file() {
 	"$EBPROF" report --stdio -s label:team,pid x.data | awk '$NF ~ /^[0-9]+$/ { print $(NF - 1), $NF }' | sort >targets
 	printf '%s\n' "cart $contained" "shop $by_number" | sort | diff - targets >difference || fail "$(cat difference err)"
 	grep -q 'the targets of labels.json' err || fail "$(cat err)"
-	"$EBPROF" record -F 499 --targets-only --labels labels.json -o x.data 2>err &
-	local recorder=$!
+	"$EBPROF" record -F 499 --targets-only --labels labels.json --ring ring --switch 0.3s 2>err &
+	local recorder=$! count file
 	wait_ready err
 	echo "[{\"labels\": {\"__process_pid__\": \"$other\", \"team\": \"new\"}}]" >labels.new
 	mv labels.new labels.json
-	sleep 1.5
+	wait_until "samples of what the file has now" has_ended_file_of "$other"
+	count=$(find ring -name '*+*' | wc -l)
+	wait_until "a file that began later" has_ended_files $((count + 2))
 	reap $recorder INT
-	want_exact x.data
-	"$EBPROF" report --stdio --time 1.2, -s pid x.data | awk '$NF ~ /^[0-9]+$/ { print $NF }' >targets
+	local files=(ring/ebprof-*)
+	for file in "${files[@]}"; do
+		want_exact "$file"
+	done
+	pids_of "${files[count + 1]}" >targets
 	[[ $(cat targets) == "$other" ]] || fail "after the change: $(cat targets), not $other"
 	kill $by_number $other $contained
 	wait $by_number $other $contained 2>/dev/null
