@@ -1,14 +1,16 @@
 #include "record/resolver.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "format/base/path.h"
 #include "format/file/truncation.h"
 #include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
-#include "record/generated/code_owner.h"
+#include "record/runtime/runtime.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
@@ -309,6 +311,32 @@ static struct stack_frame resolver_frame(
 	const struct resolver *resolver, const struct frames *frames, uint32_t index)
 {
 	return resolver->stacks->frames.data[frames->frame[index]];
+}
+
+/*
+ * What generated code is called that nothing names: by the file that calls it. A library that
+ * compiles regular expressions, or an interpreter with a compiler that publishes no names, enters
+ * its code by calls of its own, so the next frame of a file in the stack says whose it is. Shared
+ * libraries, by how their files' names begin.
+ */
+static const struct library_owner {
+	const char *prefix, *name;
+} libraries[] = {
+	{"libpcre2-", "[pcre2 jit]"},
+	{"libpcre.so", "[pcre jit]"},
+};
+
+/* NULL: such a file does not tell, since others' code may be called from there, too. */
+static const char *code_owner_of_caller(const char *path, enum runtime_kind kind)
+{
+	const struct runtime *runtime = runtime_of(kind);
+	const char *file = path_last_part(path);
+	if (runtime && runtime->called_code)
+		return runtime->called_code;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (strncmp(file, libraries[i].prefix, strlen(libraries[i].prefix)) == 0)
+			return libraries[i].name;
+	return NULL;
 }
 
 static const char *owner_by_caller(const struct resolver *resolver, const struct object *caller)

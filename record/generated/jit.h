@@ -69,7 +69,7 @@ struct object *jit_table_object_of(
 void jit_table_want(
 	struct jit_table *table, const struct object *object, uint64_t address, uint64_t time_ns);
 /*
- * Whose code is at the address in the object, as code_owner.h has it: its name where there is no
+ * Whose code is at the address in the object ("[pcre2 jit]", constant): its name where there is no
  * other. An address that had several owners has none. There is a limit.
  */
 void jit_table_note_owner(
