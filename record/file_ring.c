@@ -179,9 +179,15 @@ static struct err *open_locked(struct file_ring *ring, const struct caller *owne
 	try(lock_ring(ring, &is_locked));
 	if (is_locked)
 		return list_ring(ring, NULL);
-	if (ring->options.takes_over)
-		ring->holder = find_holder(ring);
-	return ring->holder.pid ? NULL : refuse_second(ring);
+	if (!ring->options.takes_over)
+		return refuse_second(ring);
+	ring->holder = find_holder(ring);
+	return ring->holder.pid
+		       ? NULL
+		       : err_new(ERR_USAGE,
+				 "%s: it is locked, and no recorder is seen that has it (of "
+				 "another container, or without CAP_SYS_PTRACE): stop it there",
+				 ring->options.folder);
 }
 
 static bool has_holder_ended(const struct ring_holder *holder)

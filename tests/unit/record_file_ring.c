@@ -259,6 +259,21 @@ TEST(file_ring_of_another_disk_is_left_alone)
 	}
 }
 
+/* A process that has the lock and is no recorder is left alone. */
+TEST(file_ring_that_no_recorder_has)
+{
+	begin_file_ring(0, 0);
+	file_ring_deinit(&file_ring);
+	char own[16];
+	prctl(PR_GET_NAME, own);
+	prctl(PR_SET_NAME, "stranger");
+	pid_t holder = begin_holder("ring", false);
+	prctl(PR_SET_NAME, own);
+	CHECK_ERR(open_taking_over("ring", &file_ring), ERR_USAGE,
+		"ring: it is locked, and no recorder is seen that has it");
+	kill_holder(holder);
+}
+
 TEST(file_ring_whose_recorder_does_not_end)
 {
 	begin_file_ring(0, 0);
