@@ -266,6 +266,7 @@ const struct machine machine_arm64 = {
 	.unwind = &unwind_arm64,
 	.address_bits = arm64_address_bits,
 	.unwind_within = arm64_unwind_within,
+	.direct_map_shift = 29, /* at least, of all sizes of pages: ARM64_MEMSTART_ALIGN */
 	.relocations = {.relative = R_AARCH64_RELATIVE,
 		.irelative = R_AARCH64_IRELATIVE,
 		.jump_slot = R_AARCH64_JUMP_SLOT,

@@ -92,6 +92,8 @@ struct machine {
 	 */
 	unsigned (*address_bits)(void);
 	const struct unwind_machine *(*unwind_within)(unsigned address_bits);
+	/* The kernel maps all memory at an address that is random by multiples of 1 << this. */
+	unsigned direct_map_shift;
 	struct machine_relocations relocations;
 	size_t plt_align;    /* bytes: where stubs may begin */
 	size_t plt_stub_min; /* bytes: behind the beginning of a stub the next one begins no earlier

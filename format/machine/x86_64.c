@@ -84,6 +84,7 @@ const struct machine machine_x86_64 = {
 	.syscalls = x86_64_syscalls,
 	.nr_syscalls = X86_64_SYSCALLS,
 	.unwind = &unwind_x86_64,
+	.direct_map_shift = 30, /* PUD_SIZE, see kernel_randomize_memory() */
 	.relocations = {.relative = R_X86_64_RELATIVE,
 		.irelative = R_X86_64_IRELATIVE,
 		.jump_slot = R_X86_64_JUMP_SLOT,

@@ -4,15 +4,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "format/machine/machine.h"
+
 enum {
-/* Where the kernel maps all memory is random by so much: what an entry of the last table but
- * two stands for on x86-64 (kernel_randomize_memory()), ARM64_MEMSTART_ALIGN on arm64. */
-#if defined(__x86_64__)
-	DIRECT_MAP_ALIGNMENT_SHIFT = 30,
-#else
-	DIRECT_MAP_ALIGNMENT_SHIFT = 29,
-#endif
-	MAX_HOLES = 2048, /* in memory's addresses, in these units: AMD's is below 1 TiB */
+	MAX_HOLES = 2048, /* in memory's addresses, in units of the direct map's alignment: AMD's is
+			   * below 1 TiB */
 	MIN_LEVELS = 3,
 	MAX_LEVELS = 5,
 	ENTRY_SHIFT = 3,
@@ -33,7 +29,7 @@ static bool leads_to_own_word(const struct page_tables_trial *trial, const struc
 static uint64_t count_units_of_memory(void)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	return (bytes >> DIRECT_MAP_ALIGNMENT_SHIFT) + MAX_HOLES;
+	return (bytes >> machine_native()->direct_map_shift) + MAX_HOLES;
 }
 
 static bool try_direct_map(const struct page_tables_trial *trial, const struct own_word *word)
@@ -61,10 +57,11 @@ bool page_tables_find(const struct page_tables_trial *trial)
 	value = word.value;
 	trial->page_tables->direct_map = 0;
 	leads_to_own_word(trial, &word); /* tells where the tables are */
-	uint64_t highest = *trial->own_page_tables >> DIRECT_MAP_ALIGNMENT_SHIFT,
+	uint64_t highest = *trial->own_page_tables >> machine_native()->direct_map_shift,
 		 count = count_units_of_memory();
 	for (uint64_t unit = 0; unit < count && unit < highest; unit++) {
-		trial->page_tables->direct_map = (highest - unit) << DIRECT_MAP_ALIGNMENT_SHIFT;
+		trial->page_tables->direct_map = (highest - unit)
+						 << machine_native()->direct_map_shift;
 		if (try_direct_map(trial, &word))
 			return true;
 	}

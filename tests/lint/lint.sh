@@ -94,6 +94,14 @@ top_level() {
 	done | grep .
 }
 
+# What differs from machine to machine stands in format/machine, in bpf/, and where code of a runtime
+# is read. Beside those: a number of PE that becomes one of ELF, stubs in assembler, options of objdump.
+machines_are_rows() {
+	! grep -nE '\b(EM_(AARCH64|X86_64|386)|__(aarch64|x86_64)__|machine_(arm64|x86_64))\b|/(arm64|x86_64)_[a-z]+\.h"' \
+		"${product[@]}" /dev/null | grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|.*/\* EM_)' |
+		grep -vE '^(format/(machine|unwind)/|bpf/|record/(runtime|preload)/|record/unwind/unwind_(go|ready|table)\.c|record/event/heap_go\.c|format/elf/pe_headers\.c|report/name/listing/function_code\.c)'
+}
+
 # They show up in profiles, in debuggers and in searches. What BPF programs share is in their headers.
 unique_statics() {
 	local files=()
@@ -191,6 +199,7 @@ step "no file over 1000 lines" no_long_file
 step "no util, common, misc, helpers" no_drawer
 step "nothing new at the top level" top_level
 step "file names are unique" unique_names
+step "only rows of machines name one" machines_are_rows
 step "static functions have names of their own" unique_statics
 step "the check of unchecked errors bites" unchecked_errors_bite
 step "errors of declared functions must be checked" awk -f tests/lint/unchecked_errors.awk "${headers[@]}"
