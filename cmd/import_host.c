@@ -1,13 +1,18 @@
 #include "cmd/import_host.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
 #include "format/base/clock.h"
+#include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
+#include "record/generated/perf_map.h"
 #include "record/task/kernel.h"
+#include "report/model/regular_file.h"
 
 enum {
 	DEVICE_MAJOR_SHIFT = 20, /* of layout_object.device */
@@ -16,6 +21,7 @@ enum {
 struct import_machine {
 	struct import_host host;
 	uint64_t made_ns;
+	struct regular_file_rules *rules;
 	struct object_table objects;
 	struct kernel kernel;
 };
@@ -52,7 +58,8 @@ static bool kernel_symbol_here(void *context, const struct import_kernel *kernel
 	kernel_symbols_wait(&machine->kernel.symbols);
 	if (!kernel_symbols_find(&machine->kernel.symbols, address, &symbol))
 		return false;
-	*ret = (struct import_symbol){symbol.address, symbol.size, symbol.name};
+	*ret = (struct import_symbol){
+		.address = symbol.address, .size = symbol.size, .name = symbol.name};
 	return true;
 }
 
@@ -72,13 +79,97 @@ static bool same_file_here(void *context, const char *path, struct layout_object
 	return true;
 }
 
+/* Of an address that several functions had, the one whose line is the last. */
+struct last_function {
+	uint64_t start;
+	char *name;
+};
+
+struct code_use {
+	import_symbol_fn *use;
+	void *context;
+	struct str name;
+	struct last_function *last; /* for each address; name NULL: it is known for sure, or not */
+};
+
+static void use_map_entry(void *context, const struct perf_map_entry *entry)
+{
+	struct code_use *use = context;
+	str_truncate(&use->name, 0);
+	str_write(&use->name, entry->name, entry->name_len);
+	use->use(use->context, &(struct import_symbol){.address = entry->start,
+				       .size = entry->size,
+				       .name = str_text(&use->name)});
+}
+
+/* The places of an address come in the order of the file's lines. */
+static void note_last_function(void *context, const struct code_place *place)
+{
+	struct code_use *use = context;
+	struct last_function *last = &use->last[place->index];
+	mem_free(last->name);
+	*last = (struct last_function){place->start, mem_strdup(place->name)};
+}
+
+/* A symbol for each run of addresses of one function, up to the last of them. */
+static void use_last_functions(struct code_use *use, const struct import_code *code)
+{
+	for (size_t i = 0; i < code->count; i++) {
+		const struct last_function *it = &use->last[i];
+		bool goes_on = i + 1 < code->count && use->last[i + 1].name && it->name &&
+			       use->last[i + 1].start == it->start &&
+			       strcmp(use->last[i + 1].name, it->name) == 0;
+		if (it->name && !goes_on)
+			use->use(use->context, &(struct import_symbol){it->start,
+						       code->addresses[i] - it->start + 1, it->name,
+						       .is_latest = true});
+	}
+	for (size_t i = 0; i < code->count; i++)
+		mem_free(use->last[i].name);
+}
+
+static bool is_recorded_here(const char *host)
+{
+	struct utsname name;
+	return host && !uname(&name) && strcmp(name.nodename, host) == 0;
+}
+
+/* A map that was written to since is another process's, or has put other code there. */
+static void code_symbols_here(
+	void *context, const struct import_code *code, import_symbol_fn *use, void *use_context)
+{
+	enum {
+		MAX_NS = 2000 * 1000 * 1000
+	};
+	const struct import_machine *machine = context;
+	struct code_use into = {.use = use, .context = use_context};
+	CLEANUP_FREE struct last_function *last = mem_zalloc_array(code->count, sizeof(*last));
+	into.last = last;
+	const struct perf_map_wanted wanted = {code->addresses, code->first_ns, code->count};
+	const struct perf_map_names names = {use_map_entry, note_last_function, &into};
+	const struct file_growth growth = {0};
+	char path[32];
+	struct stat st;
+	if (!is_recorded_here(code->host))
+		return;
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", code->pid);
+	CLEANUP_FD int fd = regular_file_open(path, machine->rules, &st);
+	if (fd < 0 || clock_from_timespec(st.st_mtim) > machine->made_ns)
+		return;
+	perf_map_read(fd, &growth, &wanted, MAX_NS, &names);
+	use_last_functions(&into, code);
+	str_deinit(&into.name);
+}
+
 struct import_machine *import_machine_create(uint64_t made_ns)
 {
 	struct import_machine *machine = mem_zalloc(sizeof(*machine));
 	machine->made_ns = made_ns;
+	machine->rules = regular_file_rules_create(false);
 	machine->host = (struct import_host){
 		.kernel_symbol = kernel_symbol_here,
 		.same_file = same_file_here,
+		.code_symbols = code_symbols_here,
 		.context = machine,
 	};
 	return machine;
@@ -90,6 +181,7 @@ void import_machine_destroy(struct import_machine *machine)
 		return;
 	kernel_deinit(&machine->kernel);
 	object_table_deinit(&machine->objects);
+	regular_file_rules_destroy(machine->rules);
 	mem_free(machine);
 }
 

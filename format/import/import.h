@@ -18,11 +18,23 @@
 struct import_symbol {
 	uint64_t address, size; /* size 0: up to the next one */
 	const char *name;       /* borrowed until the next call */
+	bool is_latest;         /* of several that were there at different times the last one */
 };
 
 struct import_kernel {
 	struct layout_object object; /* its base is where its _text was; perhaps a build ID */
 	const char *release, *host;  /* NULL: not known */
+};
+
+typedef void import_symbol_fn(void *context, const struct import_symbol *symbol);
+
+/* Addresses of code that a process made while it ran. */
+struct import_code {
+	const char *host; /* where that was; NULL: not known */
+	uint32_t pid;
+	const uint64_t *addresses,
+		*first_ns; /* ascending, each once, and when each was seen first */
+	size_t count;
 };
 
 /*
@@ -41,6 +53,10 @@ struct import_host {
 	 * the file of the object's device and inode, and is older than the imported file.
 	 */
 	bool (*same_file)(void *context, const char *path, struct layout_object *object);
+	/* Calls `use` for each function that had one of the addresses, as far as is known.
+	 */
+	void (*code_symbols)(void *context, const struct import_code *code, import_symbol_fn *use,
+		void *use_context);
 	void *context;
 };
 

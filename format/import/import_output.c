@@ -62,12 +62,14 @@ static void put_object_key(
 	bytes_put_blob(key, path, strlen(path));
 }
 
-uint32_t import_output_object(
-	struct import_output *output, const struct layout_object *object, const char *path)
+/* `owner`: the objects of another one are others. */
+static uint32_t object_of_owner(struct import_output *output, const struct layout_object *object,
+	const char *path, uint64_t owner)
 {
 	struct bytes_buf key = {0};
 	uint32_t id;
 	put_object_key(object, path, &key);
+	bytes_put_varint(&key, owner);
 	if (import_output_intern(&output->objects, &key, &id)) {
 		struct layout_object out = *object;
 		out.path = import_output_text(output, path);
@@ -75,6 +77,18 @@ uint32_t import_output_object(
 	}
 	bytes_buf_deinit(&key);
 	return id;
+}
+
+uint32_t import_output_object(
+	struct import_output *output, const struct layout_object *object, const char *path)
+{
+	return object_of_owner(output, object, path, 0);
+}
+
+uint32_t import_output_own_object(
+	struct import_output *output, const struct layout_object *object, const char *path)
+{
+	return object_of_owner(output, object, path, output->objects.entries.len + 1);
 }
 
 uint32_t import_output_thread(

@@ -39,6 +39,9 @@ uint32_t import_output_text(struct import_output *output, const char *text);
 /* `object->path` is not read: it is `path`. Objects are equal where all of this is. */
 uint32_t import_output_object(
 	struct import_output *output, const struct layout_object *object, const char *path);
+/* An object that no other one is equal to. */
+uint32_t import_output_own_object(
+	struct import_output *output, const struct layout_object *object, const char *path);
 uint32_t import_output_thread(
 	struct import_output *output, uint32_t process, uint32_t tid, const char *comm);
 /* *is_new may be NULL. */

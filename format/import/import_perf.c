@@ -1,5 +1,6 @@
 #include "format/import/import_perf.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,6 +40,11 @@ static const struct perf_machine machines[] = {
 		33, 31, 32},
 };
 
+struct code_address {
+	size_t process;
+	uint64_t address, first_ns;
+};
+
 struct import_perf {
 	const struct import_file *file;
 	struct import_output *output;
@@ -53,6 +59,8 @@ struct import_perf {
 	struct map symbols;      /* of the kernel, that are in the recording */
 	uint64_t nr_samples, nr_lost, nr_bad, nr_eventless, nr_unknown_registers;
 	uint64_t nr_kernel_unnamed;
+	VEC(struct code_address) code; /* places in code that processes made */
+	uint64_t nr_code_named, nr_code_latest;
 };
 
 bool import_perf_is(const uint8_t *head, size_t len)
@@ -142,11 +150,16 @@ static uint32_t kernel_frame(struct import_perf *perf, uint64_t address, bool is
 	return frame;
 }
 
-static uint32_t user_frame(struct import_perf *perf, size_t process, uint64_t address, bool is_call)
+static uint32_t user_frame(
+	struct import_perf *perf, size_t process, uint64_t address, bool is_call, uint64_t time_ns)
 {
+	bool is_new;
 	uint64_t offset, at = address - (is_call && address);
 	uint32_t object = perf_tasks_user_object(&perf->tasks, process, at, &offset);
-	return import_output_frame(perf->output, object, offset, NULL);
+	uint32_t frame = import_output_frame(perf->output, object, offset, &is_new);
+	if (is_new && object == perf->tasks.processes.data[process].code)
+		vec_push(&perf->code, (struct code_address){process, at, time_ns});
+	return frame;
 }
 
 /* What a sample's chain is made of: the addresses of one side, the innermost first. */
@@ -209,7 +222,7 @@ static void take_branches(
 }
 
 static uint32_t put_user_part(struct import_perf *perf, const struct chain_parts *parts,
-	size_t process, enum layout_truncation cut)
+	size_t process, uint64_t time_ns, enum layout_truncation cut)
 {
 	uint32_t node = 0;
 	size_t count = parts->user.count;
@@ -222,8 +235,8 @@ static uint32_t put_user_part(struct import_perf *perf, const struct chain_parts
 	for (size_t i = count; i-- > 0;) {
 		uint64_t address = perf->addresses.data[parts->user.first + i];
 		bool is_behind_call = i && !parts->are_calls;
-		node = import_output_node(
-			perf->output, node, user_frame(perf, process, address, is_behind_call));
+		node = import_output_node(perf->output, node,
+			user_frame(perf, process, address, is_behind_call, time_ns));
 	}
 	return node;
 }
@@ -312,7 +325,7 @@ static void put_stacks_of(struct import_perf *perf, const struct perf_event *eve
 	if (sample->abi && sample->stack)
 		put_snapshot(perf, event, sample, perf->tasks.processes.data[process].id, out);
 	else
-		out->user_stack = put_user_part(perf, &parts, process, cut);
+		out->user_stack = put_user_part(perf, &parts, process, sample->time_ns, cut);
 }
 
 static void take_perf_sample(struct import_perf *perf, struct perf_record *record)
@@ -365,6 +378,74 @@ static struct err *take_perf_records(struct import_perf *perf)
 			perf->nr_bad += !perf_tasks_take(&perf->tasks, &record);
 	}
 	return NULL;
+}
+
+/* ---- functions of code that processes made ---- */
+
+struct code_naming {
+	struct import_perf *perf;
+	uint32_t object;
+	const struct import_code *code;
+};
+
+static size_t count_addresses_in(const struct import_code *code, const struct import_symbol *symbol)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < code->count; i++)
+		count += code->addresses[i] - symbol->address < symbol->size;
+	return count;
+}
+
+static void put_code_symbol(void *context, const struct import_symbol *symbol)
+{
+	struct code_naming *naming = context;
+	struct import_output *output = naming->perf->output;
+	size_t count = count_addresses_in(naming->code, symbol);
+	naming->perf->nr_code_named += count;
+	naming->perf->nr_code_latest += symbol->is_latest ? count : 0;
+	writer_symbol(output->writer, &(struct layout_symbol){.object = naming->object,
+					      .offset = symbol->address,
+					      .size = symbol->size,
+					      .name = import_output_text(output, symbol->name)});
+}
+
+static int compare_code_addresses(const void *a, const void *b)
+{
+	const struct code_address *x = a, *y = b;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Of one process, by address. */
+static void name_code_of(struct import_perf *perf, const struct code_address *list, size_t count)
+{
+	const struct import_host *host = perf->file->host;
+	const struct perf_process *process = &perf->tasks.processes.data[list->process];
+	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
+	CLEANUP_FREE uint64_t *first_ns = mem_zalloc_array(count, sizeof(*first_ns));
+	for (size_t i = 0; i < count; i++) {
+		addresses[i] = list[i].address;
+		first_ns[i] = list[i].first_ns;
+	}
+	const struct import_code code = {
+		perf->header.host, process->pid, addresses, first_ns, count};
+	struct code_naming naming = {perf, process->code, &code};
+	host->code_symbols(host->context, &code, put_code_symbol, &naming);
+}
+
+static void name_code(struct import_perf *perf)
+{
+	struct code_address *all = perf->code.data;
+	size_t count = perf->code.len;
+	if (!count || !perf->file->host->code_symbols)
+		return;
+	qsort(all, count, sizeof(*all), compare_code_addresses);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && all[end].process == all[first].process; end++)
+			;
+		name_code_of(perf, all + first, end - first);
+	}
 }
 
 /* ---- what became of it ---- */
@@ -427,6 +508,16 @@ static void put_perf_notes(const struct import_perf *perf)
 		"places in the kernel have no names: it has no symbols, and they are not those of "
 		"the "
 		"kernel that runs here, or /proc/kallsyms hides them");
+	note_count(notes,
+		perf->code.len > perf->nr_code_named ? perf->code.len - perf->nr_code_named : 0,
+		"place in code that a process made has no name: its /tmp/perf-PID.map is not here, "
+		"or changed since",
+		"places in code that processes made have no names: their /tmp/perf-PID.map are not "
+		"here, or changed since");
+	note_count(notes, perf->nr_code_latest,
+		"place in code that a process made had several functions: the last one is named",
+		"places in code that processes made had several functions: the last ones are "
+		"named");
 }
 
 static struct err *read_perf(struct import_perf *perf)
@@ -441,6 +532,7 @@ static struct err *read_perf(struct import_perf *perf)
 	vec_each(&perf->header.events, event)
 		write_perf_event(perf, event);
 	try(take_perf_records(perf));
+	name_code(perf);
 	put_perf_counters(perf);
 	perf->result->is_whole = !perf->records.is_cut && !perf->header.is_unfinished;
 	put_perf_notes(perf);
@@ -462,6 +554,7 @@ struct err *import_perf_read(
 	perf_header_deinit(&perf.header);
 	vec_deinit(&perf.events);
 	vec_deinit(&perf.addresses);
+	vec_deinit(&perf.code);
 	map_deinit(&perf.symbols);
 	return err;
 }

@@ -113,7 +113,21 @@ static bool take_fork(struct perf_tasks *tasks, struct perf_record *record)
 	return true;
 }
 
-static void write_perf_mapping(struct perf_tasks *tasks, uint32_t process,
+/* Mappings are shared with processes that were forked, what they made is each one's own. */
+static uint32_t object_in_process(
+	struct perf_tasks *tasks, size_t index, const struct perf_mapping *mapping)
+{
+	const struct layout_object object = {.kind = LAYOUT_OBJECT_ANONYMOUS};
+	struct perf_process *process = &tasks->processes.data[index];
+	if (mapping->object != PERF_CODE)
+		return mapping->object;
+	if (!process->code)
+		process->code =
+			import_output_own_object(tasks->output, &object, LAYOUT_ANONYMOUS_PATH);
+	return process->code;
+}
+
+static void write_perf_mapping(struct perf_tasks *tasks, size_t index,
 	const struct perf_mapping *mapping, uint64_t time_ns)
 {
 	if (tasks->nr_mappings >= MAX_MAPPINGS) {
@@ -121,14 +135,15 @@ static void write_perf_mapping(struct perf_tasks *tasks, uint32_t process,
 		return;
 	}
 	tasks->nr_mappings++;
-	writer_mapping(tasks->output->writer, &(struct layout_mapping){
-						      .process = process,
-						      .object = mapping->object,
-						      .start = mapping->start,
-						      .length = mapping->end - mapping->start,
-						      .offset = mapping->offset,
-						      .time_ns = time_ns,
-					      });
+	writer_mapping(
+		tasks->output->writer, &(struct layout_mapping){
+					       .process = tasks->processes.data[index].id,
+					       .object = object_in_process(tasks, index, mapping),
+					       .start = mapping->start,
+					       .length = mapping->end - mapping->start,
+					       .offset = mapping->offset,
+					       .time_ns = time_ns,
+				       });
 }
 
 size_t perf_tasks_sampled(struct perf_tasks *tasks, uint32_t pid, uint64_t time_ns)
@@ -142,7 +157,7 @@ size_t perf_tasks_sampled(struct perf_tasks *tasks, uint32_t pid, uint64_t time_
 							      .parent_pid = process->parent_pid,
 							      .start_ns = process->start_ns});
 	vec_each(&process->space->mappings, mapping)
-		write_perf_mapping(tasks, process->id, mapping, process->start_ns);
+		write_perf_mapping(tasks, index, mapping, process->start_ns);
 	return index;
 }
 
@@ -203,8 +218,7 @@ static uint32_t object_of_path(
 	if (object->kind != LAYOUT_OBJECT_FILE)
 		object->device = 0, object->inode = 0;
 	identify_file(tasks, path, object);
-	return import_output_object(
-		tasks->output, object, is_generated ? LAYOUT_ANONYMOUS_PATH : path);
+	return is_generated ? PERF_CODE : import_output_object(tasks->output, object, path);
 }
 
 /* ---- the kernel ---- */
@@ -417,7 +431,7 @@ uint32_t perf_tasks_user_object(
 	const struct perf_mapping *mapping =
 		perf_space_find(tasks->processes.data[process].space, address);
 	*offset = mapping ? address - mapping->start + mapping->offset : address;
-	return mapping ? mapping->object : unknown_object(tasks);
+	return mapping ? object_in_process(tasks, process, mapping) : unknown_object(tasks);
 }
 
 /* What is outside of all that was mapped is the kernel's own, if it is known where that begins. */

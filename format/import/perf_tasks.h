@@ -12,6 +12,11 @@ struct perf_process { /* a program image: an exec begins another */
 		start_ns; /* of the process; equal for what stood for it before and after an exec */
 	uint32_t id;      /* in the recording; 0: it was not sampled yet */
 	struct perf_space *space;
+	uint32_t code; /* the object of what it made while it ran; 0: nothing of that was met yet */
+};
+
+enum {
+	PERF_CODE = UINT32_MAX, /* object of mappings: that of their process */
 };
 
 struct perf_tasks {

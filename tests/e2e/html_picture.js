@@ -17,6 +17,7 @@ const MEASURE = `(() => {
 		field: isIn(document.querySelector("input")) && frameOf(document.querySelector("input")).width,
 		letters: frameOf(label).height, page: frameOf(document.querySelector("rect.page")).height - window.innerHeight,
 		ground: getComputedStyle(document.querySelector("rect.page")).fill, title: getComputedStyle(document.querySelector("svg > text")).fill,
+		isKindOut: [...document.querySelectorAll("#kinds rect, #kinds text")].some((it) => !isIn(it)),
 		swatches: [...document.querySelectorAll("#kinds text, #legend text:not(.details)")].every((it) => getComputedStyle(it).fill === "rgb(27, 27, 27)"),
 	};
 })()`;
@@ -28,6 +29,7 @@ async function checkPicture(name, width, dark) {
 		await browser.until("document.querySelector('foreignObject input') !== null");
 		const it = await browser.value(MEASURE), what = `${name}, ${width} pixels, ${dark ? "dark" : "light"}: `;
 		wantTrue(what + "nothing sticks out", it.overhang <= 0 && !it.isBoxOut);
+		wantTrue(what + "all of the legend is in sight", !it.isKindOut);
 		wantTrue(what + "as wide as the window", it.isWide);
 		wantTrue(what + "the field for searching is in sight", it.field > 120);
 		wantTrue(what + `letters are as large as ever: ${it.letters}`, it.letters > 11 && it.letters < 20);
@@ -43,6 +45,7 @@ async function checkPicture(name, width, dark) {
 
 run(async () => {
 	await checkPicture("picture.svg", 400, false);
+	await checkPicture("picture.svg", 320, false);
 	await checkPicture("picture.svg", 1400, true);
 	await checkPicture("changes.svg", 400, true);
 	console.log("all is well");

@@ -74,6 +74,35 @@ test_perf_data_of_pipes_and_compressed() {
 	grep -q ' heavy$' ours || fail "of a pipe: $(cat ours)"
 }
 
+# jit_code's alpha() has three quarters of the time, beta() one. Of a map that was written since, nothing is known.
+test_perf_maps_name_what_perf_recorded() {
+	command -v perf >/dev/null || skip "no perf here"
+	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -o map.data -- "$WORKLOADS/jit_code" map 0.6 >/dev/null 2>perf.err ||
+		skip "perf record: $(head -n 1 perf.err)"
+	"$EBPROF" report --stdio -i map.data >out 2>err || fail "$(cat err)"
+	awk '/ alpha \(made here\)$/ { alpha = $1 + 0 } $NF == "beta" { beta = $1 + 0 }
+		END { exit !(alpha > 65 && alpha < 85 && beta > 15 && beta < 35) }' out || fail "$(head -n 8 out)"
+	! grep -q 'perf-PID.map' err || fail "$(cat err)"
+	grep -q 'had several functions: the last' err || fail "what stood there before is not told: $(cat err)"
+	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -o pair.data -- "$WORKLOADS/jit_code" pair 0.6 >/dev/null 2>&1
+	"$EBPROF" report --stdio -i pair.data >out 2>err || fail "$(cat err)"
+	[[ $(grep -cE '(ours|theirs)$' out) == 2 ]] || fail "two processes with one address: $(head -n 8 out)"
+	touch "/tmp/perf-$("$EBPROF" report --stdio -s pid -i map.data | awk '/^ +[0-9]/ { print $4; exit }').map"
+	"$EBPROF" report --stdio -i map.data >out 2>err || fail "$(cat err)"
+	! grep -q 'alpha (made here)$' out || fail "names of a map that was written since"
+	grep -q 'perf-PID.map are not here, or changed since' err || fail "it is not said: $(cat err)"
+}
+
+test_perf_data_with_an_injected_jitdump() {
+	command -v perf >/dev/null || skip "no perf here"
+	perf record -q --no-bpf-event -k mono -F 997 -e cpu-clock -B -o dump.data -- "$WORKLOADS/jit_code" dump 0.6 >/dev/null 2>perf.err ||
+		skip "perf record: $(head -n 1 perf.err)"
+	perf inject -j -i dump.data -o injected.data 2>perf.err || skip "perf inject: $(head -n 1 perf.err)"
+	"$EBPROF" report --stdio -i injected.data >out 2>err || fail "$(cat err)"
+	awk '/ alpha \(made here\)$/ { alpha = $1 + 0 } $NF == "beta" { beta = $1 + 0 }
+		END { exit !(alpha > 65 && alpha < 85 && beta > 15 && beta < 35) }' out || fail "$(head -n 8 out; ls | head -n 5)"
+}
+
 test_several_events_are_apart() {
 	record_by_perf events.data -B -g -e page-faults
 	"$EBPROF" report --stdio -i events.data >out 2>err || fail "$(cat err)"

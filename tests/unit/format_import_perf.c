@@ -90,7 +90,8 @@ static bool name_all(void *context, const struct import_kernel *kernel, uint64_t
 {
 	(void)context;
 	CHECK_INT(kernel->object.base, 0xffffffff81000000);
-	*ret = (struct import_symbol){address & ~0xfffULL, 0x1000, "kernel_function"};
+	*ret = (struct import_symbol){
+		.address = address & ~0xfffULL, .size = 0x1000, .name = "kernel_function"};
 	return true;
 }
 

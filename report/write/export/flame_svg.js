@@ -115,10 +115,34 @@
 		back.setAttribute("visibility", to === root ? "hidden" : "visible");
 	}
 
+	const kinds = document.getElementById("kinds"), swatches = [...kinds.querySelectorAll("rect")].map((rect) => ({rect, text: rect.nextElementSibling,
+		width: Number(rect.getAttribute("width")), y: Number(rect.getAttribute("y"))}));
+	const notes = [...svg.querySelectorAll(":scope > text.details")].filter((it) => it.compareDocumentPosition(kinds) & Node.DOCUMENT_POSITION_PRECEDING)
+		.map((text) => ({text, y: Number(text.getAttribute("y"))}));
+
+	/* What colours mean, on as many lines as it takes; returns how much higher that is. */
+	function wrapKinds(wide) {
+		let x = LEFT, more = 0;
+		for (const {rect, text, width: room, y} of swatches) {
+			if (x > LEFT && x + room > wide - LEFT) {
+				x = LEFT;
+				more += ROW;
+			}
+			rect.setAttribute("x", x);
+			rect.setAttribute("y", y + more);
+			text.setAttribute("x", x + PADDING);
+			text.setAttribute("y", y + more + 12);
+			x += room + PADDING;
+		}
+		for (const {text, y} of notes)
+			text.setAttribute("y", y + more);
+		return more;
+	}
+
 	/* As wide as the window, with letters as large as in any other; in a page it is as it was drawn. */
 	function fit() {
 		const SCROLLBAR = 17, isHigh = drawnHeight > window.innerHeight;
-		const wide = Math.max(320, window.innerWidth - (isHigh ? SCROLLBAR : 0)), high = Math.max(drawnHeight, window.innerHeight);
+		const wide = Math.max(320, window.innerWidth - (isHigh ? SCROLLBAR : 0)), high = Math.max(drawnHeight + wrapKinds(wide), window.innerHeight);
 		const page = svg.querySelector("rect.page");
 		for (const it of [svg, page]) {
 			it.setAttribute("width", wide);
