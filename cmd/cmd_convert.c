@@ -126,6 +126,8 @@ static const struct opt_foreign foreign[] = {
 	{"--fields", "each format has its fields: --json has all; for --pprof, --json, --otlp "
 		     "--labels"},
 	{"--script", "it is --perf-script"},
+	{"--format", "each format is an option: --speedscope, --pprof, --folded, ...; --list"},
+	{"-f", "each format is an option: --speedscope, --pprof, --folded, ...; --list"},
 	{"--flamegraph", "it is --svg, or --html with tables and a time line"},
 	{"--collapsed", "it is --folded"},
 	{"--to-json", "it is --json"},

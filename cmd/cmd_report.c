@@ -134,6 +134,9 @@ static struct err *cmd_report_add_columns(
 static struct err *parse_sort(const struct opt *row, const char *text, void *member)
 {
 	struct report_options *options = member;
+	if (strstr(text, "srcline"))
+		return err_new(ERR_USAGE,
+			"lines of a function are in ebprof annotate -S FUNCTION; files, -s file");
 	try(cmd_report_add_columns(row, text, options));
 	options->chooses_columns = options->table.nr_columns && !opt_is_standard(row, text);
 	return options->table.nr_columns ? NULL : parse_sort(row, row->standard, member);
@@ -257,6 +260,7 @@ static const struct opt_foreign foreign[] = {
 	{"--dump-raw-trace", "ebprof convert --perf-script prints each sample"},
 	{"-x", "ebprof convert --csv is for programs"},
 	{"--field-separator", "ebprof convert --csv is for programs"},
+	{"--show-total-period", "-F value,self,samples has it"},
 	{"-w", "names stand last, in full; in a terminal key w"},
 	{"--hierarchy", "-s comm,dso,sym has the same rows; -g is the tree of calls"},
 	{"--no-call-graph", NULL},

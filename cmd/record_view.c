@@ -6,6 +6,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "record/cgroup/target_cgroups.h"
+#include "report/write/cause_words.h"
 #include "report/write/export/export.h"
 
 void record_view_clear_line(struct record_view *view)
@@ -78,14 +79,16 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static const char *cause_of(enum layout_truncation truncation)
+/* A word or two: the sentence stands with the file, where one is to blame. */
+static void put_short_cause(struct str *text, enum layout_truncation truncation)
 {
 	static const char *const causes[LAYOUT_TRUNCATED_END] = {
 #define X(name, number, word) [number] = word,
 		LAYOUT_TRUNCATIONS(X)
 #undef X
 	};
-	return causes[truncation];
+	for (const char *c = causes[truncation]; *c; c++)
+		str_putc(text, *c == '_' ? ' ' : *c);
 }
 
 static void record_view_put_stacks(struct str *text, const struct session_summary *summary)
@@ -110,7 +113,9 @@ static void record_view_put_stacks(struct str *text, const struct session_summar
 		double share = percent(summary->truncated[i], all);
 		if (share < 0.05)
 			continue;
-		str_printf(text, "%s%s %.1f%%", separator, cause_of(i), share);
+		str_puts(text, separator);
+		put_short_cause(text, i);
+		str_printf(text, " %.1f%%", share);
 		separator = ", ";
 	}
 	if (*separator == ',')
@@ -124,8 +129,8 @@ static void print_blame(const struct session_summary *summary)
 		const struct session_blame *blame = &summary->blame[i];
 		double share = percent(blame->samples, summary->final.samples);
 		if (blame->path && share >= 0.1)
-			console_say_more("cut in %s: %.1f%% (%s)", blame->path, share,
-				cause_of(blame->truncation));
+			console_say_more("cut in %s: %.1f%%: %s", blame->path, share,
+				cause_of_truncation(blame->truncation));
 	}
 }
 

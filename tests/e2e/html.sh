@@ -227,6 +227,13 @@ test_names() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# Chains without a branch are one row as in the terminal.
+test_folds() {
+	command -v node >/dev/null || skip "no node here"
+	node "$here/html_fold.js" "$here/../.." >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # Where several instances of a template have but little room, in terminals, pictures and pages.
 test_alike() {
 	need_browser

@@ -30,11 +30,15 @@ function foldChains(tree, opened, nameOf) {
 	return {...tree, ...pick(tree, origin, image), source: tree, origin, image, hidden};
 }
 
-/* Of each node its callee, where that is the only one, stands behind it, and has all; else 0. */
+const PER_MILLE = 995; // as focus_only_child() of report/analyse/focus.c has it: less elsewhere is below any limit
+
+/* Of each node its callee, where that stands behind it and has nearly all; else 0. Where a caller of all began is a leaf. */
 function onlyCallees(tree) {
 	const only = new Int32Array(tree.count);
+	const isLeaf = (node) => tree.callee !== undefined && tree.columns.some(({self}) => self[node] > 0);
 	for (let i = 1; i < tree.count; i++)
-		if (tree.parent[i] === i - 1 && hasWeight(tree, i) && tree.columns.every(({total}) => total[i] === total[i - 1]))
+		if (tree.parent[i] === i - 1 && hasWeight(tree, i) && !isLeaf(i - 1) &&
+			tree.columns.every(({total}) => total[i] * 1000 >= total[i - 1] * PER_MILLE))
 			only[i - 1] = i;
 	return only;
 }

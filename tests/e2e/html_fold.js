@@ -1,0 +1,29 @@
+// What tests/e2e/html.sh wants of report/write/export/html/page_fold.js: a chain is one row as it is in the
+// terminal, also where a few samples of a thousand are elsewhere, and what they ran stands below it.
+//   node html_fold.js ROOT
+"use strict";
+const fs = require("fs"), path = require("path"), vm = require("vm");
+const {want, run} = require(path.join(__dirname, "checks.js"));
+const [root] = process.argv.slice(2), page = (name) => fs.readFileSync(path.join(root, "report/write/export/html", name), "utf8");
+
+/* _start, main, run, work, [aside]; work has what aside does not. */
+const treeOf = (aside) => `(() => {
+	const tree = {count: 6, parent: Int32Array.of(-1, 0, 1, 2, 3, 1), depth: Int32Array.of(0, 1, 2, 3, 4, 2), end: new Int32Array(6),
+		func: Int32Array.of(-1, 0, 1, 2, 3, 4), inlined: new Uint8Array(6), columns: [{self: Float64Array.of(0, 0, 0, 0, ${1000 - aside}, ${aside})}]};
+	setEnds(tree);
+	sumUp(tree);
+	return tree;
+})()`;
+
+run(async () => {
+	const context = vm.createContext({});
+	vm.runInContext(["page_data.js", "page_model.js", "page_fold.js"].map(page).join("\n"), context);
+	const rows = (aside) => vm.runInContext(`(() => {
+		const folded = foldChains(${treeOf(aside)}, new Set(), (node) => "f" + node);
+		return [...folded.origin.keys()].map((i) => [folded.origin[i], folded.parent[i], folded.hidden.has(i), folded.total[i]]);
+	})()`, context);
+	want("a few aside stand below the chain", [...rows(4)].map((row) => [...row]),
+		[[0, -1, false, 1000], [1, 0, true, 1000], [4, 1, false, 996], [5, 1, false, 4]]);
+	want("of more it is a branch", [...rows(6)].map(([origin]) => origin), [0, 1, 2, 3, 4, 5]);
+	console.log("all is well");
+});
