@@ -316,7 +316,11 @@ static __always_inline int begin_walk_from_kernel(struct task_struct *task, stru
 
 enum {
 	MAX_STEPS = 2 * EVENT_MAX_USER_FRAMES, /* to come to script frames is a step as well */
+#ifdef WALKS_SLEEPERS /* without bpf_loop on any kernel, which lets programs call 33 times */
+	FRAMES_A_CALL = 64,
+#else
 	FRAMES_A_CALL = 32,
+#endif
 	FRAMES_A_PREFETCH = 8,
 };
 
@@ -352,13 +356,6 @@ static __always_inline void prefetch_frames(const struct scratch *scratch)
 		__type(value, __u32); \
 	} name##_walkers SEC(".maps");
 
-#ifndef WALKS_SLEEPERS /* which has a program of its own */
-
-static long on_frame(__u32 index, void *context)
-{
-	return unwind_frame() != 0;
-}
-
 /* False: there are more frames. */
 static __always_inline bool walk_some(void)
 {
@@ -374,6 +371,13 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
 	bool is_other = scratch->walk.runtime.is_handed_over;
 	scratch->walk.runtime.is_handed_over = false;
 	return is_other;
+}
+
+#ifndef WALKS_SLEEPERS /* which have programs of their own */
+
+static long on_frame(__u32 index, void *context)
+{
+	return unwind_frame() != 0;
 }
 
 /*

@@ -154,17 +154,27 @@ static __always_inline bool copy_of_page(void)
 		       walked.bytes + done, bytes, (const void *)(walked.found + inside));
 }
 
-/* walked.address and so on, to walked.bytes; up to `end` they were read. */
+/* False: that cannot be read. */
+static __always_inline bool copy_next_page(void)
+{
+	walked.end = walked.done;
+	find_user_page();
+	if (!copy_of_page())
+		return false;
+	walked.end = walked.done;
+	return true;
+}
+
+/*
+ * walked.address and so on, to walked.bytes; up to `end` they were read. There are two pages at
+ * most. No loop: clang makes one that begins by falling through into it, which Linux 5.10 refuses
+ * ("back-edge").
+ */
 static __always_inline void copy_pages(void)
 {
 	walked.done = walked.end = 0;
-	for (int i = 0; i < 2 && walked.left; i++) {
-		walked.end = walked.done;
-		find_user_page();
-		if (!copy_of_page())
-			return;
-		walked.end = walked.done;
-	}
+	if (walked.left && copy_next_page() && walked.left)
+		copy_next_page();
 }
 
 /*
@@ -190,16 +200,27 @@ __noinline int find_walked(__u64 address, __u64 bytes, __u32 is_text)
 	return 0;
 }
 
+/* Linux 5.10 forgets how large a number is that is kept on the stack during a call. */
+static __always_inline bool is_bounded(__u32 *bytes)
+{
+	asm volatile("" : "+r"(*bytes)); /* or clang knows that it is */
+	return *bytes <= WALKED_BYTES;
+}
+
 /* By a number and not by a pointer or none, of which the verifier would follow both. */
 static __always_inline long read_walked(void *to, __u32 bytes, const void *from)
 {
 	find_walked((__u64)from, bytes, false);
+	if (!__builtin_constant_p(bytes) && !is_bounded(&bytes))
+		return -1;
 	return bpf_probe_read_kernel(to, bytes, (const void *)walked.from);
 }
 
 static __always_inline long read_walked_text(void *to, __u32 bytes, const void *from)
 {
 	find_walked((__u64)from, bytes, true);
+	if (!__builtin_constant_p(bytes) && !is_bounded(&bytes))
+		return -1;
 	return bpf_probe_read_kernel_str(to, bytes, (const void *)walked.from);
 }
 

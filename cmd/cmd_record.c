@@ -360,6 +360,7 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 		.nr_specs = options.events.specs.len,
 		.waits = options.events.waits,
 		.with_wakers = options.with_wakers,
+		.loads_all = options.dry_run,
 		.wait_period_ns = options.wait_period_ns,
 		.heap_bytes = options.heap_bytes,
 		.max_overhead_percent = options.max_overhead_percent,

@@ -72,8 +72,9 @@ struct session_options {
 	size_t nr_usdt;
 	const struct event_spec *specs; /* other events: record/event/event_spec.h */
 	size_t nr_specs;
-	uint32_t waits;          /* enum session_wait; 0: none */
-	bool with_wakers;        /* ... with who ended them */
+	uint32_t waits;   /* enum session_wait; 0: none */
+	bool with_wakers; /* ... with who ended them */
+	bool loads_all;   /* BPF programs that are loaded when they are wanted, too: to try them */
 	uint64_t wait_period_ns; /* waits of that time are samples, of shorter ones a choice */
 	uint64_t heap_bytes;     /* allocations: one in so many bytes is a sample; 0: none are */
 	uint32_t max_overhead_percent; /* of CPU time that probes of allocations may take */

@@ -9,20 +9,6 @@
 #include "format/base/mem.h"
 #include "record/source/source_kernel.h"
 
-/*
- * The first group's programs find all runtimes where these are of one group only. Else each knows
- * all kinds of the other group, so that it need not be loaded again when that gets one more.
- */
-static struct walker_runtimes runtimes_of_group(enum runtime_group group, uint32_t runtimes)
-{
-	uint32_t compilers = runtimes & RUNTIME_MASK_OF_COMPILERS, loops = runtimes & ~compilers;
-	if (!compilers || !loops)
-		return (struct walker_runtimes){group == RUNTIME_GROUP_LOOPS ? runtimes : 0, 0};
-	if (group == RUNTIME_GROUP_LOOPS)
-		return (struct walker_runtimes){loops, RUNTIME_MASK_OF_COMPILERS};
-	return (struct walker_runtimes){compilers, ~(uint32_t)RUNTIME_MASK_OF_COMPILERS};
-}
-
 /* libbpf's callback tells of the program alone. */
 static _Thread_local struct walkers *keeping;
 
@@ -64,7 +50,8 @@ struct walker_runtimes walkers_keep_begin(struct walkers *walkers, uint32_t runt
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, register_sections);
 	keeping = walkers;
-	walkers->loaded[RUNTIME_GROUP_LOOPS] = runtimes_of_group(RUNTIME_GROUP_LOOPS, runtimes);
+	walkers->loaded[RUNTIME_GROUP_LOOPS] =
+		source_kernel_runtimes(RUNTIME_GROUP_LOOPS, runtimes);
 	return walkers->loaded[RUNTIME_GROUP_LOOPS];
 }
 
@@ -165,7 +152,7 @@ struct err *walkers_load_for(struct walkers *walkers, const struct sample_bpf *b
 {
 	for (int group = RUNTIME_GROUPS - 1; group >= 0; group--) {
 		struct walker_runtimes *loaded = &walkers->loaded[group],
-				       wanted = runtimes_of_group(group, runtimes);
+				       wanted = source_kernel_runtimes(group, runtimes);
 		if (wanted.runtimes == loaded->runtimes &&
 			wanted.other_runtimes == loaded->other_runtimes)
 			continue;

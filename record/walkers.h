@@ -13,15 +13,10 @@
 #include "bpf/runtime/runtime_row.h"
 #include "format/base/err.h"
 #include "format/base/vec.h"
+#include "record/source/source_kernel.h"
 #include "record/source/sources.h"
 
 struct sample_bpf;
-
-/* What the programs of a group are loaded for, as bits: runtimes whose frames they find themselves,
- * and the other group's. None of its own: there are no programs of that group. */
-struct walker_runtimes {
-	uint32_t runtimes, other_runtimes;
-};
 
 struct walkers {
 	VEC(struct walker {

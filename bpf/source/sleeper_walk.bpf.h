@@ -16,6 +16,9 @@
 /* Walks make no samples: what they come to is wanted. */
 volatile bool seeks_tables;
 
+/* Nor of what has slept since: those were walked. Set by the recorder. */
+volatile __u64 sought_ns;
+
 /* How many of these came to what is not there yet. */
 volatile __u64 walks_pending;
 
@@ -47,7 +50,7 @@ static __always_inline bool begin_to_seek(
 	struct task_struct *task, const struct waiting *wait, struct sleeper *sleeper)
 {
 	struct scratch *scratch = get_scratch();
-	if (!scratch || !wait || task->on_cpu || !wait->off_ns)
+	if (!scratch || !wait || task->on_cpu || !wait->off_ns || wait->off_ns < sought_ns)
 		return false;
 	begin_sleeper(task, sleeper, EVENT_WAIT_OFF_CPU, 0);
 	sleeper->sample.time_ns = bpf_ktime_get_ns();
@@ -147,22 +150,43 @@ static __noinline bool end_task(struct task_struct *task)
 	return wait;
 }
 
-/*
- * As on_sleeper(); a byte for each, too. Without bpf_loop on all kernels: its callback would be one
- * function more on the stack.
- */
+static __always_inline void finish_task(struct bpf_iter__task *ctx, struct task_struct *task)
+{
+	static const char byte;
+	if (end_task(task))
+		bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
+}
+
+/* Programs that go on with the walk of a sleeper, by their group of runtimes. */
+MAP_OF_WALKERS(sleeper)
+
+/* As on_sleeper(); a byte for each, too. */
 SEC("iter/task")
 int walk_sleeper(struct bpf_iter__task *ctx)
 {
-	static const char byte;
 	struct task_struct *task = ctx->task;
 	if (!task)
 		return 0;
-	bool is_done = !begin_task(task);
-	for (int i = 0; i < MAX_STEPS && !is_done; i++)
-		is_done = unwind_frame();
-	if (end_task(task))
-		bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));
+	if (begin_task(task))
+		bpf_tail_call(ctx, &sleeper_walkers, NEXT_WALKS);
+	finish_task(ctx, task);
+	return 0;
+}
+
+/*
+ * Of each group of runtimes that there is, see SAMPLING_PROGRAMS. Without bpf_loop on all kernels:
+ * its callback would be one function more on the stack.
+ */
+SEC("iter/task")
+int continue_sleeper(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct scratch *scratch = get_scratch();
+	if (!task || !scratch)
+		return 0;
+	if (!walk_some() || is_handed_over(scratch))
+		bpf_tail_call(ctx, &sleeper_walkers, scratch->walk.runtime.group);
+	finish_task(ctx, task);
 	return 0;
 }
 

@@ -23,13 +23,17 @@ struct err *asleep_create(
 void asleep_destroy(struct asleep *asleep);
 
 uint32_t asleep_runtimes(const struct asleep *asleep);
+/* Every wait that is under way has what it needs to be divided, or looked at: tasks that have slept
+ * since sampling began, too. */
+void asleep_mark_waits(const struct sample_bpf *bpf);
 /*
  * What goes over all tasks as its descriptor is read, which is the caller's: a byte for each
- * sleeper. With `seeks` for the files alone that they come to, see sleeper_walk.bpf.h. -1: it
- * cannot.
+ * sleeper. With `seeks` for the files alone that they come to, see sleeper_walk.bpf.h, and not to
+ * those that have slept since such a turn that found all. -1: it cannot.
  */
 int asleep_begin(struct asleep *asleep, bool seeks);
-/* It is through: how many came to what is not there yet, when it sought that. */
-uint64_t asleep_end(struct asleep *asleep);
+/* Of such a turn, through all tasks or not: how many came to what is not there yet, when it sought
+ * that. */
+uint64_t asleep_end(struct asleep *asleep, bool is_through);
 
 #endif

@@ -55,6 +55,16 @@ const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, con
 		source_kernel_find_program(bpf, "continue_", name, ""));
 }
 
+struct walker_runtimes source_kernel_runtimes(enum runtime_group group, uint32_t runtimes)
+{
+	uint32_t compilers = runtimes & RUNTIME_MASK_OF_COMPILERS, loops = runtimes & ~compilers;
+	if (!compilers || !loops)
+		return (struct walker_runtimes){group == RUNTIME_GROUP_LOOPS ? runtimes : 0, 0};
+	if (group == RUNTIME_GROUP_LOOPS)
+		return (struct walker_runtimes){loops, RUNTIME_MASK_OF_COMPILERS};
+	return (struct walker_runtimes){compilers, ~(uint32_t)RUNTIME_MASK_OF_COMPILERS};
+}
+
 /* In the map that programs call each other by; `key` is an enum next_program there. */
 static struct err *put_program(
 	const struct sample_bpf *bpf, const char *name, uint32_t key, int program)

@@ -7,6 +7,19 @@
 
 struct bpf_program;
 
+/* What the programs that walk stacks for a group are loaded for, as bits: runtimes whose frames
+ * they find themselves, and the other group's. None of its own: there are no programs of that
+ * group. */
+struct walker_runtimes {
+	uint32_t runtimes, other_runtimes;
+};
+
+/*
+ * The first group's programs find all runtimes where these are of one group only. Else each knows
+ * all kinds of the other group, so that it need not be loaded again when that gets one more.
+ */
+struct walker_runtimes source_kernel_runtimes(enum runtime_group group, uint32_t runtimes);
+
 /* Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
  * this kernel can run are to be loaded. */
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name);

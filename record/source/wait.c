@@ -11,7 +11,7 @@
 #include "format/base/str.h"
 #include "format/file/layout.h"
 #include "record/host/feature.h"
-#include "record/source/asleep.h"
+#include "record/source/asleep_search.h"
 #include "record/source/event_tally.h"
 #include "record/source/growing_period.h"
 #include "record/source/kernel_function.h"
@@ -34,10 +34,9 @@ struct wait_state {
 	struct bpf_program *sleeper; /* the one that walks nothing, that this kernel can run */
 	struct bpf_link *sleepers;   /* the iterator over tasks that sleep at the end; NULL: none */
 	int sleepers_fd;             /* ... of that, or of what walks; -1: none */
-	struct asleep *asleep;       /* what walks; NULL: it cannot, or need not */
+	struct asleep_search search; /* ... by what walks, where that can be had */
 	uint64_t seeks_until_ns;     /* it makes no samples yet; 0: it does */
-	const uint32_t *runtimes;    /* that may be met */
-	bool has_ended;
+	bool loads_all, has_ended;
 	struct str hint;
 };
 
@@ -57,6 +56,7 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	struct wait_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->waits = options->waits;
 	state->with_wakers = options->with_wakers;
+	state->loads_all = options->loads_all;
 	state->period_ns = options->wait_period_ns;
 	state->sleepers_fd = -1;
 	for (int i = 0; i < EVENT_WAITS; i++)
@@ -103,6 +103,8 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	state->sleeper = functions[COPIES_OF_OTHERS].is_there ? bpf->progs.on_sleeper
 							      : bpf->progs.on_sleeper_without_copy;
 	bpf_program__set_autoload(state->sleeper, true);
+	state->search.bpf = bpf;
+	state->search.is_needed = state->sleeper != bpf->progs.on_sleeper;
 	bpf_program__set_autoload(bpf->progs.on_division, true);
 	bpf_program__set_autoload(bpf->progs.on_thread_end, true);
 }
@@ -148,10 +150,10 @@ static struct err *wait_attach(struct source *source, const struct source_place 
 		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_thread_end,
 		place->bpf->progs.on_switch};
 	int program;
-	state->runtimes = place->runtimes;
+	state->search.runtimes = place->runtimes;
 	try(source_kernel_program(place->bpf, source->row->program, &program));
 	try(attach_follower(state, place, program));
-	struct err *err = NULL;
+	struct err *err = state->loads_all ? asleep_search_try(&state->search) : NULL;
 	for (size_t i = 0; !err && i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
 		open_tracepoint(state, NULL, bpf_program__fd(scheduler[i]), &err);
 	/* Behind on_waking(), which notes when that was. */
@@ -179,7 +181,12 @@ static struct err *wait_start(struct source *source, uint64_t now_ns)
 
 static struct err *wait_update(struct source *source, uint64_t now_ns)
 {
+	enum {
+		SEARCH_AFTER_NS = 200000000, /* shorter recordings do without, or wait at the end */
+	};
 	struct wait_state *state = source->state;
+	if (now_ns >= state->bpf->bss->takes_waits_since_ns + SEARCH_AFTER_NS)
+		asleep_search_begin(&state->search);
 	return growing_period_update(&state->period, source, state->bpf, now_ns);
 }
 
@@ -195,43 +202,11 @@ static void close_events(struct wait_state *state)
 	switch_interrupts_close(&state->interrupts);
 }
 
-/* Runs the iterator to its end. It writes nothing. */
-static void mark_waits(struct wait_state *state)
-{
-	char byte;
-	struct bpf_link *marks = bpf_program__attach_iter(state->bpf->progs.on_division, NULL);
-	CLEANUP_FD int fd = marks ? bpf_iter_create(bpf_link__fd(marks)) : -1;
-	while (fd >= 0 && read(fd, &byte, sizeof(byte)) > 0)
-		;
-	bpf_link__destroy(marks);
-}
-
-/*
- * What walks is for stacks with scripts' functions, and for kernels on which no helper copies a
- * stack. It is loaded for the runtimes that files were seen to have; as those are found out while
- * it seeks, it may be loaded more than once. Where it cannot be had, stacks go out without, or as
- * it was loaded before.
- */
-static void load_asleep_for_runtimes(struct wait_state *state)
-{
-	bool copies = state->sleeper == state->bpf->progs.on_sleeper;
-	uint32_t runtimes = *state->runtimes & state->bpf->bss->row_kinds;
-	bool is_wanted = state->asleep ? runtimes != asleep_runtimes(state->asleep)
-				       : *state->runtimes || !copies;
-	struct asleep *asleep;
-	struct err *err = is_wanted ? asleep_create(state->bpf, runtimes, &asleep) : NULL;
-	if (is_wanted && !err) {
-		asleep_destroy(state->asleep);
-		state->asleep = asleep;
-	}
-	err_destroy(err);
-}
-
 static void iterate_over_sleepers(struct wait_state *state)
 {
-	load_asleep_for_runtimes(state);
-	if (state->asleep) {
-		state->sleepers_fd = asleep_begin(state->asleep, state->seeks_until_ns);
+	struct asleep *asleep = state->search.asleep;
+	if (asleep) {
+		state->sleepers_fd = asleep_begin(asleep, state->seeks_until_ns);
 		return;
 	}
 	state->sleepers = bpf_program__attach_iter(state->sleeper, NULL);
@@ -248,9 +223,11 @@ static void begin_sleepers(struct wait_state *state)
 	enum {
 		MAX_SEEKING_NS = 400000000,
 	};
-	load_asleep_for_runtimes(state);
-	mark_waits(state);
-	bool seeks = state->asleep && *state->runtimes && !state->bpf->bss->divides_waits;
+	asleep_search_end(&state->search);
+	asleep_search_renew(&state->search);
+	asleep_mark_waits(state->bpf);
+	bool seeks =
+		state->search.asleep && *state->search.runtimes && !state->bpf->bss->divides_waits;
 	state->seeks_until_ns = seeks ? clock_now_ns() + MAX_SEEKING_NS : 0;
 	iterate_over_sleepers(state);
 }
@@ -299,6 +276,7 @@ static void go_on_with_sleepers(struct wait_state *state, bool is_pending)
 		usleep(PAUSE_US);
 	else
 		state->seeks_until_ns = 0;
+	asleep_search_renew(&state->search);
 	iterate_over_sleepers(state);
 }
 
@@ -315,7 +293,7 @@ static bool wait_finish_some(struct source *source)
 	if (read(state->sleepers_fd, sleepers, sizeof(sleepers)) > 0)
 		return true;
 	close_sleepers(state);
-	bool is_pending = state->asleep && asleep_end(state->asleep);
+	bool is_pending = state->search.asleep && asleep_end(state->search.asleep, true);
 	if (!state->seeks_until_ns)
 		return false;
 	go_on_with_sleepers(state, is_pending);
@@ -378,7 +356,7 @@ static void wait_release(struct source *source)
 {
 	close_events(source->state);
 	close_sleepers(source->state);
-	asleep_destroy(((struct wait_state *)source->state)->asleep);
+	asleep_search_deinit(&((struct wait_state *)source->state)->search);
 	growing_period_deinit(&((struct wait_state *)source->state)->period);
 	str_deinit(&((struct wait_state *)source->state)->hint);
 	mem_free(source->state);

@@ -56,6 +56,8 @@ section "record script" "$ebprof" record -v -F 199 -o "$work/script.data" --usdt
 section "folded script" "$ebprof" convert --folded -i "$work/script.data" -o -
 # Of tasks that switch, before Linux 6.16 by an interrupt; and of those that sleep all the time.
 section "verify waits" verify_for waits -e wall -- true
+section "verify sleepers" verify_for sleepers -e offcpu --no-vm all -- sh
+section "verify scripts asleep" verify_for scripts -e offcpu -- sh # of all runtimes
 section "record waits" "$ebprof" record -o "$work/waits.data" -e offcpu -e runq --wait-period 1ms -- \
 	"$programs/waits" long_sleeps 20 pipe_reads 20
 section "info waits" "$ebprof" info --json -i "$work/waits.data"

@@ -2,9 +2,12 @@
  */
 #include "record/source/asleep.h"
 
+#include <bpf/bpf.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/event.h"
+#include "bpf/runtime/runtime_row.h"
 /* Behind what it knows of. */
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -32,15 +35,66 @@ static struct sample_bpf *load_maps(void)
 	return bpf;
 }
 
-TEST(asleep_goes_over_all_tasks)
+static struct asleep *load_asleep(const struct sample_bpf *bpf, uint32_t runtimes)
 {
-	struct sample_bpf *bpf = load_maps();
 	struct asleep *asleep = NULL;
-	struct err *err = asleep_create(bpf, 0, &asleep);
+	struct err *err = asleep_create(bpf, runtimes, &asleep);
 	if (err && err_code(err) == ERR_UNSUPPORTED)
 		unit_skip(err_message(err));
 	CHECK_OK(err);
-	CHECK_INT(asleep_runtimes(asleep), 0);
+	CHECK_INT(asleep_runtimes(asleep), runtimes);
+	return asleep;
+}
+
+static uint32_t last_program(void)
+{
+	uint32_t id = 0;
+	while (!bpf_prog_get_next_id(id, &id))
+		;
+	return id;
+}
+
+struct verified_walks {
+	unsigned count,
+		most; /* programs that walk, and the instructions looked at in one of them */
+};
+
+/* Of those behind this number. */
+static struct verified_walks count_walks(uint32_t id)
+{
+	struct verified_walks walks = {0, 0};
+	while (!bpf_prog_get_next_id(id, &id)) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+		CLEANUP_FD int fd = bpf_prog_get_fd_by_id(id);
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ||
+			strncmp(info.name, "continue_sleeper", BPF_OBJ_NAME_LEN - 1) != 0)
+			continue;
+		walks.count++;
+		walks.most = info.verified_insns > walks.most ? info.verified_insns : walks.most;
+	}
+	return walks;
+}
+
+TEST(asleep_has_a_program_for_each_group_of_runtimes)
+{
+	enum {
+		MOST_VERIFIED = 100000, /* what is promised; not told before Linux 5.16 */
+	};
+	struct sample_bpf *bpf = load_maps();
+	uint32_t before = last_program();
+	struct asleep *asleep = load_asleep(bpf, ~0U);
+	struct verified_walks walks = count_walks(before);
+	CHECK(walks.count >= RUNTIME_GROUPS); /* others may load some meanwhile */
+	CHECK(walks.most <= MOST_VERIFIED);
+	asleep_destroy(asleep);
+	sample_bpf__destroy(bpf);
+}
+
+TEST(asleep_goes_over_all_tasks)
+{
+	struct sample_bpf *bpf = load_maps();
+	struct asleep *asleep = load_asleep(bpf, 0);
 	CLEANUP_FD int tasks = asleep_begin(asleep, true);
 	CHECK(tasks >= 0);
 	char bytes[64];
@@ -48,7 +102,7 @@ TEST(asleep_goes_over_all_tasks)
 	while ((len = read(tasks, bytes, sizeof(bytes))) > 0)
 		;
 	CHECK_INT(len, 0);
-	CHECK_INT(asleep_end(asleep), 0); /* no waits are recorded */
+	CHECK_INT(asleep_end(asleep, true), 0); /* no waits are recorded */
 	asleep_destroy(asleep);
 	sample_bpf__destroy(bpf);
 }

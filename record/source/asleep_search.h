@@ -1,0 +1,43 @@
+/*
+ * While recording goes on: a thread that loads what walks tasks that sleep, and has it seek what it
+ * needs to know of their files, so that the end need not wait for the kernel's verifier nor for
+ * tables.
+ */
+#ifndef EBPROF_ASLEEP_SEARCH_H
+#define EBPROF_ASLEEP_SEARCH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/source/asleep.h"
+
+struct asleep_search {
+	/* Set by the user, as what is pointed to may be by others. */
+	const struct sample_bpf *bpf;
+	const uint32_t *runtimes; /* that may be met */
+	bool is_needed;           /* without any, too: no helper copies a stack */
+	/* The search's own. */
+	struct asleep *asleep; /* NULL: it cannot be had, or need not */
+	uint32_t refused;      /* the kernel did not take it for these runtimes; 0: it took all */
+	pthread_t thread;
+	bool has_begun, has_thread, is_ending;
+};
+
+/* Once; later calls do nothing. Its end is to be waited for. */
+void asleep_search_begin(struct asleep_search *search);
+/* The thread is gone; what it loaded is in search->asleep. */
+void asleep_search_end(struct asleep_search *search);
+
+/*
+ * With no thread under way: what walks is loaded for the runtimes that files were seen to have. As
+ * those are found out while it seeks, it may be loaded more than once. Where it cannot be had for
+ * them (Linux 5.10), it is what was loaded before, or finds native frames alone.
+ */
+void asleep_search_renew(struct asleep_search *search);
+/* The same for all that may be met, to try it. An error: it cannot be had for none either; that
+ * this kernel has no way to do it is none. */
+struct err *asleep_search_try(struct asleep_search *search) ERR_MUST_CHECK;
+void asleep_search_deinit(struct asleep_search *search);
+
+#endif
