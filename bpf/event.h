@@ -115,6 +115,7 @@ enum event_type {
 	EVENT_ENDED = 12,
 	EVENT_MOVED = 13,
 	EVENT_THREAD_TIMES = 14, /* see enum event_wait */
+	EVENT_ENVIRONMENT = 15,
 };
 
 struct event_moved {       /* a process is in another control group */
@@ -124,6 +125,31 @@ struct event_moved {       /* a process is in another control group */
 };
 
 _Static_assert(sizeof(struct event_moved) == 16, "wire size");
+
+enum {
+	EVENT_MAX_VARIABLES = 8,            /* that are looked for */
+	EVENT_MAX_VARIABLE_BYTES = 512,     /* that are read at once, with a NUL */
+	EVENT_MAX_ENVIRONMENT_BYTES = 2048, /* behind so many no more are taken */
+};
+
+/* How a variable begins: its first bytes as they are in memory, others 0. */
+struct event_variable {
+	unsigned long long word, mask;
+};
+
+/* Variables that begin as wanted, of the program that a process executes. */
+struct event_environment {
+	unsigned int type; /* EVENT_ENVIRONMENT */
+	unsigned int pid;
+	unsigned long long start_ns; /* of the process, */
+	unsigned int exec_id;        /* ... and of its program, as samples have them */
+	unsigned int bytes;
+	unsigned int is_cut; /* these are not all, or not whole */
+	unsigned int zero;
+	unsigned char text[EVENT_MAX_ENVIRONMENT_BYTES]; /* with one NUL or more behind each */
+};
+
+_Static_assert(sizeof(struct event_environment) == 32 + 2048, "wire size");
 
 enum event_stack_kind {
 	EVENT_STACK_USER = 0,

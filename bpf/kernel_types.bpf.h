@@ -185,6 +185,7 @@ struct mm_struct {
 	void *pgd;              /* pgd_t * */
 	unsigned long end_code;
 	unsigned long start_stack;
+	unsigned long env_start, env_end;
 	mm_context_t context;
 } KERNEL_TYPE;
 

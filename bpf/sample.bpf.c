@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "bpf/label/environment.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/shadow_call.bpf.h"

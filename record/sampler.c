@@ -125,6 +125,10 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	bpf_map__set_max_entries(bpf->maps.target_cgroups,
 		has_target_cgroups(options->filter) ? EVENT_MAX_CGROUPS : 1);
 	choose_programs(sampler, options->filter);
+	if (options->nr_variables)
+		memcpy((void *)bpf->rodata->variables, options->variables,
+			options->nr_variables * sizeof(*options->variables));
+	bpf_program__set_autoload(bpf->progs.on_exec, options->nr_variables);
 }
 
 /* The one rule that unwinding takes without any table. */
@@ -204,6 +208,12 @@ static struct err *attach_tracepoints(struct sampler *sampler)
 		bpf->links.on_cgroup_made = bpf_program__attach(bpf->progs.on_cgroup_made);
 		if (!bpf->links.on_cgroup_made)
 			return feature_explain(err_sys(errno, "cannot attach to cgroup_mkdir"));
+	}
+	if (bpf_program__autoload(bpf->progs.on_exec)) {
+		bpf->links.on_exec = bpf_program__attach(bpf->progs.on_exec);
+		if (!bpf->links.on_exec)
+			return feature_explain(
+				err_sys(errno, "cannot attach to sched_process_exec"));
 	}
 	if (!bpf_program__autoload(bpf->progs.on_fork))
 		return NULL;

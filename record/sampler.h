@@ -36,6 +36,8 @@ struct sampler_options {
 	uint32_t snapshot_bytes; /* at most, of each stack that cannot be unwound at once */
 	uint32_t runtimes;       /* bits: whose script frames are found from the beginning on */
 	uint32_t label_sources;  /* bits: which labels of samples are read */
+	const struct event_variable *variables; /* of environments, sent at each exec */
+	size_t nr_variables;
 };
 
 struct sampler;

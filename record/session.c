@@ -180,6 +180,7 @@ static struct err *create_sampler(struct session *session)
 		[SESSION_CALL_GRAPH_DWARF] = EVENT_CALL_GRAPH_DWARF,
 		[SESSION_CALL_GRAPH_BOTH] = EVENT_CALL_GRAPH_BOTH,
 	};
+	struct event_variable variables[EVENT_MAX_VARIABLES];
 	struct sampler_options sampler = {
 		.sources = &session->sources,
 		.script_probes = options->usdt_stacks ? &session->script_probes : NULL,
@@ -197,6 +198,9 @@ static struct err *create_sampler(struct session *session)
 			options->snapshot_bytes ? options->snapshot_bytes : DEFAULT_SNAPSHOT_BYTES,
 		.runtimes = runtime_forecast_session(options),
 		.label_sources = options->label_sources & label_sources_in_kernel(),
+		.variables = variables,
+		.nr_variables =
+			process_labels_variables(&session->translate.process_labels, variables),
 	};
 	try(sampler_create(&sampler, &session->sampler));
 	try(cgroup_filter_begin(&session->cgroups, session->sampler));

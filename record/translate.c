@@ -636,12 +636,25 @@ uint64_t translate_resolved(const struct translate *translate)
 	return samples;
 }
 
+static void take_environment(
+	struct translate *translate, const struct event_environment *environment)
+{
+	struct process *process = process_table_find(&translate->processes, environment->pid);
+	environments_take(&translate->process_labels.environments, environment);
+	if (process && process->lacks_labels) /* a sample came earlier */
+		process->label_generation = 0;
+}
+
 void translate_collect(void *context, const void *record, size_t len)
 {
 	struct translate *translate = context;
 	const struct event_code *code = record;
 	if (len >= sizeof(*code) && code->type == EVENT_CODE) {
 		script_table_take(&translate->scripts, code, len); /* while the process lives */
+		return;
+	}
+	if (code->type == EVENT_ENVIRONMENT) {
+		take_environment(translate, record);
 		return;
 	}
 	/* Aligned, so that records can be read in place. */
@@ -774,8 +787,9 @@ static bool translate_take_record(
 	case EVENT_THREAD_TIMES:
 		take_thread_times(translate, record);
 		break;
-	case EVENT_CODE:  /* taken when it was collected */
-	case EVENT_FORKS: /* it woke the recorder */
+	case EVENT_CODE:        /* taken when it was collected */
+	case EVENT_ENVIRONMENT: /* ... which says whose it is, for samples of amid the exec, too */
+	case EVENT_FORKS:       /* it woke the recorder */
 		break;
 	}
 	return true;

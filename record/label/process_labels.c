@@ -94,6 +94,29 @@ static bool ask_for_environment(struct process_labels *labels, uint32_t pid, str
 	return true;
 }
 
+/* ... of the process's program: as it was executed, or as /proc has it. */
+static bool find_environment(
+	struct process_labels *labels, const struct process *process, struct str *ret)
+{
+	return !labels->has_reader || environments_find(&labels->environments, process, ret) ||
+	       ask_for_environment(labels, process->pid, ret);
+}
+
+size_t process_labels_variables(
+	const struct process_labels *labels, struct event_variable variables[EVENT_MAX_VARIABLES])
+{
+	size_t count = labels->options.nr_variables, of_service = wants_service(labels) ? 2 : 0;
+	if (count + of_service > EVENT_MAX_VARIABLES)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		variables[i] = environments_variable(labels->options.variables[i]);
+	if (of_service) {
+		variables[count++] = environments_variable(OTEL_SERVICE);
+		variables[count++] = environments_variable(OTEL_RESOURCE);
+	}
+	return count;
+}
+
 /* NULL: there is none of that name. */
 static const char *find_variable(const struct str *environment, const char *name)
 {
@@ -229,8 +252,7 @@ static void make_list(struct process_labels *labels, struct process *process, ui
 		label_file_find(&labels->file, process->pid, str_text(&id));
 	for (size_t i = 0; target && i < target->nr_labels; i++)
 		put_list_text(&list, target->labels[i].key, target->labels[i].value);
-	bool is_read =
-		!labels->has_reader || ask_for_environment(labels, process->pid, &environment);
+	bool is_read = find_environment(labels, process, &environment);
 	if (is_read)
 		str_putc(&environment, '\0');
 	put_variables(labels, &environment, &list);
@@ -347,6 +369,7 @@ void process_labels_deinit(struct process_labels *labels)
 {
 	if (labels->has_reader)
 		target_reader_deinit(&labels->reader);
+	environments_deinit(&labels->environments);
 	container_names_deinit(&labels->containers);
 	process_contexts_deinit(&labels->contexts);
 	label_file_deinit(&labels->file);

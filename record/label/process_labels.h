@@ -18,6 +18,7 @@
 #include "format/base/str.h"
 #include "record/cgroup/container_names.h"
 #include "record/host/target_reader.h"
+#include "record/label/environments.h"
 #include "record/label/label_file.h"
 #include "record/label/label_table.h"
 #include "record/label/process_contexts.h"
@@ -35,7 +36,8 @@ struct process_labels {
 	struct container_names containers;
 	struct process_contexts contexts;
 	struct label_file file;
-	struct target_reader reader; /* of environments */
+	struct environments environments;
+	struct target_reader reader; /* of those that did not come at an exec */
 	bool has_reader;
 	uint64_t nr_asked, nr_answers; /* of the reader */
 	uint32_t generation;           /* lists of another one are made anew */
@@ -48,6 +50,12 @@ void process_labels_init(struct process_labels *labels);
 /* To be called while the recorder is small. ERR_FORMAT, ERR_IO of the file of labels. */
 struct err *process_labels_begin(
 	struct process_labels *labels, const struct process_label_options *options) ERR_MUST_CHECK;
+/*
+ * What the BPF programs are to send of the environments of programs that are executed. 0: nothing,
+ * since none is wanted, or so many are that /proc is asked.
+ */
+size_t process_labels_variables(
+	const struct process_labels *labels, struct event_variable variables[EVENT_MAX_VARIABLES]);
 /* The callback that learns where threads publish their context; set before the first sample. */
 void process_labels_on_context(struct process_labels *labels, thread_context_fn *fn, void *context);
 void process_labels_deinit(struct process_labels *labels);

@@ -159,6 +159,15 @@ test_names_of_containers() {
 	remove_cgroups "/ebprof-names.slice/docker-$id.scope" /ebprof-names.slice
 }
 
+# They end before /proc could be read: what they are executed with is seen at the exec.
+test_labels_of_short_processes() {
+	"$EBPROF" record -q -F 4999 --env-label TEAM -o x.data -- sh -c \
+		'for i in $(seq 300); do TEAM=short awk "BEGIN { for (i = 0; i < 5000; i++) x += i }"; done' || fail "record fails"
+	"$EBPROF" report --stdio --percent-limit 0 -s comm,label:TEAM x.data |
+		awk '$(NF - 1) ~ /awk$/ { all += $3; if ($NF == "short") right += $3 } END { print right + 0, all + 0 }' >of
+	awk '{ exit !($2 >= 100 && $1 >= 0.99 * $2) }' of || fail "labels of $(cat of) samples are right: $("$EBPROF" info x.data | grep -i label)"
+}
+
 # A process that is moved has the labels of where it is from then on; so has one whose file of labels changes.
 test_labels_follow_processes() {
 	(in_cgroup /ebprof-moves.slice/ebprof-to.service true)

@@ -198,6 +198,8 @@ void emulate_timers_of_tasks(void);
 uint64_t emulated_processes_forked(void);
 uint64_t emulated_threads_forked(void);
 void emulate_exit(const struct emulated_task *task);
+/* The current task has executed a program, whose environment is there. */
+void emulate_exec(const struct event_variable *wanted, size_t count, uint64_t begin, uint64_t end);
 void emulate_fork(const struct emulated_task *parent, const struct emulated_task *child);
 void emulate_free(const struct emulated_task *task);
 void emulate_target(uint32_t id, uint64_t start_ns);

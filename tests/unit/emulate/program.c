@@ -73,6 +73,7 @@ int on_block_end(struct bpf_raw_tracepoint_args *ctx);
 int on_fork(struct task_struct *parent, struct task_struct *child);
 int on_free(struct task_struct *task);
 int on_exit(struct task_struct *task);
+int on_exec(void *ctx);
 int on_cgroup_made(void *context);
 int on_cgroup_moved(struct cgroup *group, const char *path, struct task_struct *task);
 int find_pid_namespace(void *context);
@@ -199,6 +200,7 @@ static void make_maps(void)
 	emulate_map(&requests);
 	emulate_map(&DESCRIBE(block_lanes));
 	emulate_map(&DESCRIBE(sleepers));
+	emulate_map(&DESCRIBE(environments));
 	emulate_map(&DESCRIBE(seen));
 	emulate_map(&DESCRIBE(shadow_places));
 	emulate_map(&DESCRIBE(no_shadow_stack));
@@ -209,16 +211,22 @@ static void make_maps(void)
 	emulate_map(&DESCRIBE(code_rules));
 }
 
-/* The program may not write it; the recorder does before loading. */
-struct event_config *emulate_config(void)
+/* A constant of the programs, which may not write it; the recorder does before loading. */
+static void *writable(const volatile void *constant, size_t len)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)&config & ~(page - 1);
-	uintptr_t end = ((uintptr_t)(&config + 1) + page - 1) & ~(page - 1);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+		  start = (uintptr_t)constant & ~(page - 1);
+	uintptr_t end = ((uintptr_t)constant + len + page - 1) & ~(page - 1);
 	if (mprotect((void *)start, end - start, PROT_READ | PROT_WRITE))
 		__builtin_trap();
-	struct event_config *ret = (struct event_config *)(uintptr_t)&config;
+	void *ret = (void *)(uintptr_t)constant;
 	__asm__("" : "+r"(ret)); /* which the compiler takes for writable, then */
 	return ret;
+}
+
+struct event_config *emulate_config(void)
+{
+	return writable(&config, sizeof(config));
 }
 
 /* The programs that walk for a group: they have the same code, and other constants. */
@@ -804,6 +812,15 @@ void emulate_exit(const struct emulated_task *task)
 	struct all_task *ended = emulate_kernel_memory(sizeof(*ended));
 	put_task(ended, task);
 	on_exit(&ended->task);
+}
+
+void emulate_exec(const struct event_variable *wanted, size_t count, uint64_t begin, uint64_t end)
+{
+	put_process();
+	memcpy(writable(variables, sizeof(variables)), wanted, count * sizeof(*wanted));
+	process.mm->now.env_start = begin;
+	process.mm->now.env_end = end;
+	on_exec(NULL);
 }
 
 void emulate_pid_namespace(void)
