@@ -349,6 +349,7 @@ static void connect_parts(struct session *session)
 
 struct err *session_create(const struct session_options *options, struct session **ret)
 {
+	mem_return_freed();
 	struct session *session = mem_zalloc(sizeof(*session));
 	session->options = *options;
 	session->signals.fd = -1;

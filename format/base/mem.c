@@ -13,6 +13,7 @@ enum {
 	KEPT_BYTES = 64 << 20,
 	LARGE_BYTES = 8 << 20, /* a block goes back nevertheless, and grows without copying */
 	HUGE_BYTES = 4 << 20,
+	RETURNED_BYTES = 128 << 10,
 };
 
 static void out_of_memory(size_t bytes)
@@ -98,6 +99,14 @@ void mem_keep_freed(void)
 	mallopt(M_TOP_PAD, GROWTH_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+}
+
+/* A heap for each thread has its own leftovers; and glibc, where it may, learns to keep more. */
+void mem_return_freed(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, RETURNED_BYTES);
+	mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
 }
 
 void *mem_alloc_shared(size_t bytes)

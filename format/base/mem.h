@@ -23,6 +23,11 @@ void mem_free(void *block);
  * it comes again: for a process that ends soon.
  */
 void mem_keep_freed(void);
+/*
+ * The contrary, for one that goes on for long: what is freed goes back as soon as it can, by
+ * whichever thread. To be called before there are threads.
+ */
+void mem_return_freed(void);
 /* Zeroed, and the same for child processes; freed by mem_free_shared() alone, NULL is safe. */
 void *mem_alloc_shared(size_t bytes) __attribute__((malloc, returns_nonnull));
 void mem_free_shared(void *block, size_t bytes);
