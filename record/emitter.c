@@ -177,7 +177,6 @@ uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm)
 {
 	uint32_t process_id = emitter_put_process(emitter, process);
-	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
 	uint64_t *newest = map_put(&emitter->threads, (uint64_t)process->image << 32 | tid, NULL);
 	for (uint32_t i = (uint32_t)*newest; i; i = emitter->names_of_threads.data[i - 1].older) {
 		struct emitter_thread *thread = &emitter->names_of_threads.data[i - 1];
@@ -185,6 +184,7 @@ uint32_t emitter_thread(
 			memcmp(thread->comm, comm, sizeof(thread->comm)) == 0)
 			return thread->file_id;
 	}
+	map_put(&emitter->thread_ids, (uint64_t)process->pid << 32 | tid, NULL);
 	struct emitter_thread thread = {.older = (uint32_t)*newest, .process = process_id};
 	memcpy(thread.comm, comm, sizeof(thread.comm));
 	const char *name = emitter->thread_names

@@ -16,22 +16,18 @@ void growing_period_begin(
 		mem_zalloc_array((size_t)libbpf_num_possible_cpus(), sizeof(*period->samples));
 }
 
-/* Whether a CPU had too many samples since the counts that `period` has of it; takes the new ones.
- */
-static bool are_too_many(
-	struct growing_period *period, const struct event_counters *counted, double seconds)
+/* What the CPU with the most had since the counts that `period` has of it; takes the new ones. */
+static uint64_t most_samples(struct growing_period *period, const struct event_counters *counted)
 {
-	enum {
-		MAX_SAMPLES_A_SECOND = 1000, /* of a CPU */
-	};
-	bool are = false;
+	uint64_t most = 0;
 	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
 		uint64_t samples = counted[cpu].of[EVENT_COUNTER_SAMPLES].count +
 				   counted[cpu].of[EVENT_COUNTER_LOST_RING].count;
-		are |= (double)(samples - period->samples[cpu]) > MAX_SAMPLES_A_SECOND * seconds;
+		uint64_t more = samples - period->samples[cpu];
+		most = more > most ? more : most;
 		period->samples[cpu] = samples;
 	}
-	return are;
+	return most;
 }
 
 struct err *growing_period_update(struct growing_period *period, const struct source *source,
@@ -39,6 +35,8 @@ struct err *growing_period_update(struct growing_period *period, const struct so
 {
 	enum {
 		INTERVAL_NS = 250 * 1000 * 1000,
+		MAX_SAMPLES = 1000,
+		FEW = 4, /* times as many would not be too many */
 	};
 	static const uint64_t longest_ns = 10ULL * 1000 * 1000 * 1000;
 	CLEANUP_FREE struct event_counters *counted = NULL;
@@ -46,8 +44,12 @@ struct err *growing_period_update(struct growing_period *period, const struct so
 		return NULL;
 	try(source_kernel_count(source, bpf, &counted));
 	double seconds = (double)(now_ns - period->since_ns) / 1e9;
-	if (are_too_many(period, counted, seconds) && *period->ns < longest_ns)
+	double most = (double)most_samples(period, counted);
+	double max = (period->max_samples ? period->max_samples : MAX_SAMPLES) * seconds;
+	if (most > max && *period->ns < longest_ns)
 		*period->ns *= 2;
+	else if (period->shrinks && most * FEW<max && * period->ns> period->asked_ns)
+		*period->ns /= 2;
 	period->since_ns = now_ns;
 	return NULL;
 }

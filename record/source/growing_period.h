@@ -1,13 +1,21 @@
-/* The period by which a source samples what takes time: it grows while there are too many samples.
+/*
+ * The period by which a source samples what takes time: it grows while there are too many samples,
+ * and, where recording goes on without an end, shrinks again when there are few.
  */
 #ifndef EBPROF_GROWING_PERIOD_H
 #define EBPROF_GROWING_PERIOD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "record/source/event_source.h"
 
 struct growing_period {
+	/* Set by the user before it begins. */
+	uint32_t
+		max_samples; /* of a CPU and second; 0: what a recording of some minutes can have */
+	bool shrinks;
+	/* Its own. */
 	volatile unsigned long long *ns; /* in the programs' memory */
 	uint64_t asked_ns;
 	uint64_t since_ns; /* the samples below are as of then */

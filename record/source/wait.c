@@ -20,6 +20,8 @@
 
 enum {
 	WAIT_TRACEPOINTS = 6,
+	/* A second and CPU, of a recorder that never ends: about as many as its timers have. */
+	ENDLESS_SAMPLES = 100,
 };
 
 struct wait_state {
@@ -58,6 +60,8 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	state->with_wakers = options->with_wakers;
 	state->loads_all = options->loads_all;
 	state->period_ns = options->wait_period_ns;
+	state->period.shrinks = options->ring.folder;
+	state->period.max_samples = options->ring.folder ? ENDLESS_SAMPLES : 0;
 	state->sleepers_fd = -1;
 	for (int i = 0; i < EVENT_WAITS; i++)
 		vec_push(&source->events,
