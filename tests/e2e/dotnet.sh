@@ -147,12 +147,14 @@ test_lines_of_ready_code() {
 
 # A process that runs already when the recorder comes.
 test_attached() {
-	local shape list pid
+	local shape list command pid
 	list=$(shapes) || exit $?
 	for shape in $list; do
-		if [[ $shape == *.dll ]]; then dotnet "$shape" 12; else "$shape" 12; fi >/dev/null </dev/null &
+		command=("$shape")
+		[[ $shape != *.dll ]] || command=(dotnet "$shape")
+		"${command[@]}" 30 >/dev/null </dev/null &
+		pid=$!
 		sleep 2
-		pid=$(pgrep -f "${shape##*/} 12" | tail -n 1)
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait

@@ -123,9 +123,9 @@ test_attached() {
 	list=$(javas) || exit $?
 	compile
 	for java in $list; do
-		"$java" -cp "$PWD/classes" JavaShape 8 >/dev/null </dev/null &
+		"$java" -cp "$PWD/classes" JavaShape 30 >/dev/null </dev/null &
+		pid=$!
 		sleep 2
-		pid=$(pgrep -f "JavaShape 8" | tail -n 1)
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait

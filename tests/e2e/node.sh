@@ -81,9 +81,9 @@ test_attached() {
 	list=$(nodes) || exit $?
 	for node in $list; do
 		# shellcheck disable=SC2046
-		"$node" $(options_of "$node" optimizing) "$here/node_shape.mjs" 6 >/dev/null </dev/null &
+		"$node" $(options_of "$node" optimizing) "$here/node_shape.mjs" 30 >/dev/null </dev/null &
+		pid=$!
 		sleep 1.5
-		pid=$(pgrep -f "node_shape.mjs 6" | tail -n 1)
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait
