@@ -99,6 +99,22 @@ static __always_inline __u64 address_of_entry(__u64 entry, __u32 shift)
 	return entry & ((1ULL << PAGE_ADDRESS_BITS) - 1) & ~((1ULL << shift) - 1);
 }
 
+/*
+ * Addresses that no program has lead into the kernel's half of the tables, or to pages of another
+ * address: the helpers for the task that runs refuse them, too. On arm64 the kernel has tables of
+ * its own, and the top byte of an address may be a tag.
+ */
+static __always_inline bool is_user_address(__u64 address)
+{
+	__u32 bits = page_tables.first_shift + config.page_shift - PAGE_WORD_SHIFT;
+#if defined(__TARGET_ARCH_x86)
+	bits--;
+#else
+	address &= ~(0xffULL << 56);
+#endif
+	return !(address >> (bits & 63));
+}
+
 static __always_inline __u64 page_mask(void)
 {
 	return (1ULL << (config.page_shift & 31)) - 1;
@@ -132,6 +148,8 @@ static __always_inline void find_user_page(void)
 		return;
 	walked.page = page;
 	walked.found = 0;
+	if (!is_user_address(walked.address))
+		return;
 	bpf_core_read(&walked.table, sizeof(walked.table), &mm->pgd);
 	walked.shift = page_tables.first_shift;
 	for (int level = 0; level < PAGE_MAX_LEVELS && walk_page_table(); level++)
@@ -178,10 +196,10 @@ static __always_inline void copy_pages(void)
 }
 
 /*
- * Leaves in walked.from where these bytes of the task that sleeps can be read; 0: nowhere. A text
- * may end before the page does behind which nothing is. A global function, which the verifier looks
- * at once, and which keeps what it needs in `walked`: chains of calls take as much of the stack as
- * the kernel allows.
+ * Leaves in walked.from where these bytes of the task that sleeps can be read; 0: nowhere. Of a
+ * text that may end before the page does behind which nothing is, there are walked.end bytes. A
+ * global function, which the verifier looks at once, and which keeps what it needs in `walked`:
+ * chains of calls take as much of the stack as the kernel allows.
  */
 __noinline int find_walked(__u64 address, __u64 bytes, __u32 is_text);
 __noinline int find_walked(__u64 address, __u64 bytes, __u32 is_text)
@@ -221,7 +239,9 @@ static __always_inline long read_walked_text(void *to, __u32 bytes, const void *
 	find_walked((__u64)from, bytes, true);
 	if (!__builtin_constant_p(bytes) && !is_bounded(&bytes))
 		return -1;
-	return bpf_probe_read_kernel_str(to, bytes, (const void *)walked.from);
+	long copied = bpf_probe_read_kernel_str(to, bytes, (const void *)walked.from);
+	/* The zero that ends it is the one that find_walked() put behind what it could read. */
+	return copied > 0 && (__u64)copied > walked.end ? -1 : copied;
 }
 
 /* The walk itself is the same. */

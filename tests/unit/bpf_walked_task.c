@@ -120,6 +120,30 @@ TEST(a_text_may_end_before_its_page)
 	CHECK(!can_find(address + PAGE, 64, true));
 }
 
+TEST(a_text_whose_next_page_is_not_there_is_not_read)
+{
+	uint64_t top = boot_tables(), page = new_page(), address = 0x555555554000;
+	char text[64] = "";
+	emulate_program_variable(walked.bytes, sizeof(walked.bytes));
+	*entry_of(top, address, 1) = page | PAGE_ENTRY;
+	memcpy((char *)at_address(page) + PAGE - 8, "end\0name", 8);
+	CHECK_INT(read_walked_text(text, sizeof(text), (void *)(uintptr_t)(address + PAGE - 8)), 4);
+	CHECK_STR(text, "end");
+	CHECK(read_walked_text(text, sizeof(text), (void *)(uintptr_t)(address + PAGE - 4)) < 0);
+}
+
+/* A program may put any address into a register: the kernel's, or one that no program can have. */
+TEST(addresses_that_no_program_has)
+{
+	uint64_t top = boot_tables(), page = new_page(), address = 0x7f1234567000;
+	uint64_t kernel = 0xffffffff81000000;
+	*entry_of(top, address, 1) = page | PAGE_ENTRY;
+	*entry_of(top, kernel, 1) = page | PAGE_ENTRY;
+	CHECK(can_find(address, 8, false));
+	CHECK(!can_find(address | 1ULL << 50, 8, false));
+	CHECK(!can_find(kernel, 8, false));
+}
+
 TEST(a_large_page)
 {
 	enum {

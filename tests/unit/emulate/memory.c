@@ -2,6 +2,7 @@
 
 #include <bpf/bpf_helpers.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static struct {
 	uint8_t bytes[KERNEL_BYTES] __attribute__((aligned(ALIGNMENT)));
 	size_t used;
 } kernel;
+static struct region variable;
 static VEC(struct region) user;
 
 void *emulate_kernel_memory(size_t bytes)
@@ -33,6 +35,11 @@ void *emulate_kernel_memory(size_t bytes)
 	if (kernel.used > KERNEL_BYTES)
 		__builtin_trap(); /* a fixture larger than this is not meant to be */
 	return ret;
+}
+
+void emulate_program_variable(const void *place, size_t bytes)
+{
+	variable = (struct region){(uint64_t)place, place, bytes};
 }
 
 void emulate_memory(uint64_t address, const void *bytes, size_t len)
@@ -50,9 +57,11 @@ static long fail(void *to, unsigned int bytes)
 long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from)
 {
 	uint64_t at = (uint64_t)from - (uint64_t)kernel.bytes;
-	if (at > kernel.used || bytes > kernel.used - at)
+	uint64_t inside = (uint64_t)from - variable.address;
+	bool is_variable = inside <= variable.len && bytes <= variable.len - inside;
+	if (!is_variable && (at > kernel.used || bytes > kernel.used - at))
 		return fail(to, bytes);
-	memcpy(to, kernel.bytes + at, bytes);
+	memcpy(to, from, bytes);
 	return 0;
 }
 

@@ -6,5 +6,7 @@
 
 /* Zeroed, for as long as the test runs. Aligned as maple nodes have to be. */
 void *emulate_kernel_memory(size_t bytes);
+/* A variable of a program, which is the kernel's memory, too. One at a time. */
+void emulate_program_variable(const void *place, size_t bytes);
 
 #endif
