@@ -12,6 +12,7 @@
 #include "format/base/str.h"
 #include "record/generated/perf_map.h"
 #include "record/task/kernel.h"
+#include "record/task/process.h"
 #include "report/model/regular_file.h"
 
 enum {
@@ -161,6 +162,29 @@ static void code_symbols_here(
 	str_deinit(&into.name);
 }
 
+struct vdso_use {
+	import_symbol_fn *use;
+	void *context;
+};
+
+static void use_vdso_symbol(void *context, const struct elf_symbol *symbol, const char *name)
+{
+	const struct vdso_use *use = context;
+	use->use(use->context,
+		&(struct import_symbol){
+			.address = symbol->address, .size = symbol->size, .name = name});
+}
+
+static void vdso_symbols_here(
+	void *context, const struct layout_object *vdso, import_symbol_fn *use, void *use_context)
+{
+	struct import_machine *machine = context;
+	const struct layout_object *here = &process_vdso(&machine->objects)->info;
+	if (vdso->build_id_len && vdso->build_id_len == here->build_id_len &&
+		memcmp(vdso->build_id, here->build_id, here->build_id_len) == 0)
+		process_vdso_symbols(use_vdso_symbol, &(struct vdso_use){use, use_context});
+}
+
 struct import_machine *import_machine_create(uint64_t made_ns)
 {
 	struct import_machine *machine = mem_zalloc(sizeof(*machine));
@@ -170,6 +194,7 @@ struct import_machine *import_machine_create(uint64_t made_ns)
 		.kernel_symbol = kernel_symbol_here,
 		.same_file = same_file_here,
 		.code_symbols = code_symbols_here,
+		.vdso_symbols = vdso_symbols_here,
 		.context = machine,
 	};
 	return machine;

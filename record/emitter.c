@@ -44,32 +44,26 @@ static uint32_t emitter_put_string(struct emitter *emitter, const char *text)
 	return writer_string(emitter->writer, text, strlen(text));
 }
 
+struct vdso_emission {
+	struct emitter *emitter;
+	uint32_t object;
+};
+
+static void emit_vdso_symbol(void *context, const struct elf_symbol *symbol, const char *name)
+{
+	const struct vdso_emission *emission = context;
+	writer_symbol(emission->emitter->writer,
+		&(struct layout_symbol){.object = emission->object,
+			.offset = symbol->address,
+			.size = symbol->size,
+			.name = emitter_put_string(emission->emitter, name)});
+}
+
 /* Its image is part of the running kernel, so its few symbols are captured, all of them. */
 static void emit_vdso_symbols(struct emitter *emitter, const struct object *vdso)
 {
-	size_t bytes;
-	const void *image = process_vdso_image(&bytes);
-	struct elf_file *elf;
-	struct err *err = image ? elf_file_open_memory(image, bytes, &elf) : NULL;
-	if (!image || err) {
-		err_destroy(err);
-		return;
-	}
-	struct elf_symbols symbols = {0};
-	err = elf_symbols_read(elf, &symbols);
-	err_destroy(err); /* then there are none */
-	vec_each(&symbols.symbols, symbol) {
-		struct layout_symbol out = {
-			.object = object_ids_get(&emitter->objects, vdso),
-			/* Linked to be mapped as it stands: addresses are offsets in the image. */
-			.offset = symbol->address,
-			.size = symbol->size,
-			.name = emitter_put_string(emitter, elf_symbols_name(&symbols, symbol)),
-		};
-		writer_symbol(emitter->writer, &out);
-	}
-	elf_symbols_deinit(&symbols);
-	elf_file_destroy(elf);
+	struct vdso_emission emission = {emitter, object_ids_get(&emitter->objects, vdso)};
+	process_vdso_symbols(emit_vdso_symbol, &emission);
 }
 
 static uint32_t emit_object(

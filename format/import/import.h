@@ -57,6 +57,10 @@ struct import_host {
 	 */
 	void (*code_symbols)(void *context, const struct import_code *code, import_symbol_fn *use,
 		void *use_context);
+	/* Calls `use` for each function of the vDSO, by its offset, if it is that of the kernel
+	 * that runs here. */
+	void (*vdso_symbols)(void *context, const struct layout_object *vdso, import_symbol_fn *use,
+		void *use_context);
 	void *context;
 };
 

@@ -207,6 +207,24 @@ static void identify_file(struct perf_tasks *tasks, const char *path, struct lay
 		tasks->nr_same++;
 }
 
+static void put_vdso_symbol(void *context, const struct import_symbol *symbol)
+{
+	const struct perf_tasks *tasks = context;
+	writer_symbol(tasks->output->writer,
+		&(struct layout_symbol){.object = tasks->vdso,
+			.offset = symbol->address,
+			.size = symbol->size,
+			.name = import_output_text(tasks->output, symbol->name)});
+}
+
+static void name_vdso(struct perf_tasks *tasks, const struct layout_object *object, uint32_t id)
+{
+	const struct import_host *host = tasks->file->host;
+	tasks->vdso = id;
+	if (host->vdso_symbols)
+		host->vdso_symbols(host->context, object, put_vdso_symbol, tasks);
+}
+
 static uint32_t object_of_path(
 	struct perf_tasks *tasks, const char *text, size_t len, struct layout_object *object)
 {
@@ -218,7 +236,12 @@ static uint32_t object_of_path(
 	if (object->kind != LAYOUT_OBJECT_FILE)
 		object->device = 0, object->inode = 0;
 	identify_file(tasks, path, object);
-	return is_generated ? PERF_CODE : import_output_object(tasks->output, object, path);
+	if (is_generated)
+		return PERF_CODE;
+	uint32_t id = import_output_object(tasks->output, object, path);
+	if (object->kind == LAYOUT_OBJECT_VDSO && id > tasks->vdso)
+		name_vdso(tasks, object, id);
+	return id;
 }
 
 /* ---- the kernel ---- */

@@ -30,8 +30,9 @@ struct perf_tasks {
 	struct perf_space *kernel;
 	struct import_kernel kernel_info; /* kind 0: where it begins is not known */
 	uint32_t kernel_object;
-	uint64_t nr_mappings;   /* in memory */
-	uint64_t nr_left_out;   /* mappings beyond the bounds */
+	uint32_t vdso;        /* the last object that was one, 0: none; its functions are written */
+	uint64_t nr_mappings; /* in memory */
+	uint64_t nr_left_out; /* mappings beyond the bounds */
 	uint64_t nr_without_id; /* files of no build ID, */
 	uint64_t nr_same;       /* ... but known by their inodes */
 };

@@ -77,6 +77,28 @@ const void *process_vdso_image(size_t *bytes)
 	return image;
 }
 
+void process_vdso_symbols(
+	void (*use)(void *context, const struct elf_symbol *symbol, const char *name),
+	void *context)
+{
+	size_t bytes;
+	const void *image = process_vdso_image(&bytes);
+	struct elf_file *elf;
+	struct err *err = image ? elf_file_open_memory(image, bytes, &elf) : NULL;
+	if (!image || err) {
+		err_destroy(err);
+		return;
+	}
+	struct elf_symbols symbols = {0};
+	err = elf_symbols_read(elf, &symbols);
+	err_destroy(err); /* then there are none */
+	/* It is linked to be mapped as it stands. */
+	vec_each(&symbols.symbols, symbol)
+		use(context, symbol, elf_symbols_name(&symbols, symbol));
+	elf_symbols_deinit(&symbols);
+	elf_file_destroy(elf);
+}
+
 struct object *process_vdso(struct object_table *objects)
 {
 	struct object *vdso = object_table_special(objects, LAYOUT_OBJECT_VDSO, "[vdso]");

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "format/base/map.h"
+#include "format/elf/elf_symbols.h"
 #include "record/task/mapping_table.h"
 #include "record/task/object.h"
 
@@ -80,6 +81,10 @@ void process_moved(struct process *process);
 void process_table_exit(struct process_table *table, uint32_t pid, uint64_t time_ns);
 /* The vDSO, the same in every process: our own copy of its image (NULL: there is none). */
 const void *process_vdso_image(size_t *bytes);
+/* Calls `use` for each of its functions, whose addresses are offsets in the image. */
+void process_vdso_symbols(
+	void (*use)(void *context, const struct elf_symbol *symbol, const char *name),
+	void *context);
 /* ... as an object, examined. */
 struct object *process_vdso(struct object_table *objects);
 /* False: a bound keeps it out, and the process's maps are to be read from /proc again. */
