@@ -184,4 +184,12 @@ test_perf_reads_what_convert_writes() {
 	cmp -s tree.own.data tree.own.perf.data || fail "it comes back as another: $(diff tree.own.data tree.own.perf.data | head -n 5)"
 }
 
+test_functions_of_the_vdso_have_names() {
+	"$EBPROF" record -q -F 997 -o own.data -- "$WORKLOADS/unwind_shapes" vdso 0.4 >/dev/null 2>&1 || fail "record"
+	"$EBPROF" convert --perf-data -i own.data -o own.perf.data 2>err || fail "convert: $(cat err)"
+	"$EBPROF" report --stdio -i own.perf.data >table 2>err || fail "report: $(cat err)"
+	grep -q '\[vdso\] *\[.\] clock_gettime$' table || fail "none is named: $(grep vdso table)"
+	! grep -F '[vdso]+0x' table || fail "addresses: $(grep -F '[vdso]+' table)"
+}
+
 run_tests 2
