@@ -254,7 +254,7 @@ test_ring_is_read_while_it_is_written() {
 	grep -q '^before ring from' out || fail "$(head out)"
 	run "$EBPROF" diff --ring ring "@$began..2s" 2s..1.5s -- 1.5s..1s 1s..
 	want_status 0 "diff of runs"
-	grep -qE '^base .* 2 runs' out || fail "$(head out)"
+	grep -qE '^before .* 2 runs' out || fail "$(head out)"
 	run "$EBPROF" report --ring ring --since 3h --until 2h --stdio
 	want_status 2 "another time"
 	grep -q 'ring has nothing of that time, but from 20' err || fail "$(cat err)"
