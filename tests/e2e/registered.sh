@@ -114,9 +114,9 @@ test_postgresql() {
 	sql+=" select count(*), pg_sleep(0.5);"
 	for i in 3 4 5 6 7 8; do sql+=" select sum(a*b::bigint + a % 7), count(*) from t where a % $i <> 1 and b + a > 5;"; done
 	"$bin/psql" -q -h "$PWD/data" -U postgres -c "$sql" >query.out 2>&1 &
-	sleep 0.2
-	pid=$(pgrep -f 'postgres: postgres postgres' | head -n 1)
-	[[ -n $pid ]] || fail "no query: $(cat query.out)"
+	# Not the process of the statement before, which may still be ending.
+	wait_until "a process that runs the query" pgrep -f 'postgres: postgres postgres .*SELECT'
+	pid=$(pgrep -n -f 'postgres: postgres postgres .*SELECT')
 	run "$EBPROF" record -q -F 997 -o p.data -p "$pid" --duration 20
 	"$EBPROF" convert --folded p.data >p.data.folded 2>fold.err || fail "convert: $(cat fold.err)"
 	read -r all whole < <(awk '/\[JIT\]|\[unregistered\]/ { all += $NF; if (/_start/) whole += $NF }
