@@ -43,8 +43,7 @@ static __always_inline __u64 without_known_code(const struct scratch *scratch, _
 
 static __always_inline void keep_known_code(struct known_code *known, __u64 place, __u64 start)
 {
-	known->place = 0; /* an event may come between: never one's place with another's start */
-	known->start = start;
+	known->start = start; /* of this lane: no other event comes between */
 	known->place = place;
 }
 
