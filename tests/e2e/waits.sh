@@ -164,7 +164,9 @@ test_sleepers_of_the_whole_recording() {
 
 # Of the time of such stacks, how much has such a waker: an interrupt amid another sample hides one.
 want_waker() { # STACK WAKER
-	awk -v stack="$1" -v waker="$2" '$0 ~ stack { all += $NF; if ($0 ~ waker) right += $NF } END { exit !(all && right >= 0.9 * all) }' stacks ||
+	# Not by -v, of which gawk takes the backslashes.
+	STACK=$1 WAKER=$2 awk '$0 ~ ENVIRON["STACK"] { all += $NF; if ($0 ~ ENVIRON["WAKER"]) right += $NF }
+		END { exit !(all && right >= 0.9 * all) }' stacks ||
 		fail "wakers of $1: $(grep -E "$1" stacks | grep -vE "$2" | head -n 2)"
 }
 
