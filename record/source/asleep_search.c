@@ -100,6 +100,12 @@ void asleep_search_end(struct asleep_search *search)
 	search->has_thread = false;
 }
 
+bool asleep_search_lacks_runtimes(const struct asleep_search *search)
+{
+	uint32_t walked = search->asleep ? asleep_runtimes(search->asleep) : 0;
+	return search->refused & ~walked;
+}
+
 void asleep_search_deinit(struct asleep_search *search)
 {
 	asleep_search_end(search);

@@ -38,6 +38,9 @@ void asleep_search_renew(struct asleep_search *search);
 /* The same for all that may be met, to try it. An error: it cannot be had for none either; that
  * this kernel has no way to do it is none. */
 struct err *asleep_search_try(struct asleep_search *search) ERR_MUST_CHECK;
+/* With no thread under way: the kernel refused what walks scripts of tasks that sleep, so their
+ * stacks have native frames alone. */
+bool asleep_search_lacks_runtimes(const struct asleep_search *search);
 void asleep_search_deinit(struct asleep_search *search);
 
 #endif

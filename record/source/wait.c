@@ -353,6 +353,12 @@ static const char *wait_hint(const struct source *source)
 			"has "
 			"room for them",
 			(unsigned long long)bss->thread_times_lost);
+	else if (asleep_search_lacks_runtimes(&state->search))
+		str_puts(&state->hint,
+			"threads that waited when the recording ended are shown without functions "
+			"of "
+			"scripts: this kernel refuses the program that reads them; later ones take "
+			"it");
 	return state->hint.len ? str_text(&state->hint) : NULL;
 }
 

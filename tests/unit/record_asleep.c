@@ -11,6 +11,7 @@
 /* Behind what it knows of. */
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "record/source/asleep_search.h"
 #include "tests/unit/unit.h"
 
 /* The maps alone, of some size where the recorder says which. */
@@ -105,4 +106,12 @@ TEST(asleep_goes_over_all_tasks)
 	CHECK_INT(asleep_end(asleep, true), 0); /* no waits are recorded */
 	asleep_destroy(asleep);
 	sample_bpf__destroy(bpf);
+}
+
+TEST(asleep_search_knows_what_the_kernel_refused)
+{
+	struct asleep_search search = {.refused = 0};
+	CHECK(!asleep_search_lacks_runtimes(&search));
+	search.refused = 1;
+	CHECK(asleep_search_lacks_runtimes(&search));
 }
