@@ -170,8 +170,7 @@ static __always_inline void put_go_map(struct label_record *record, __u64 addres
 }
 
 /* What the thread keeps of its goroutine; walks leave that register as it was. */
-static __always_inline bool find_g(
-	struct label_record *record, const struct go_row *row, __u64 *ret)
+static __always_inline bool find_g(const struct go_row *row, __u64 *ret)
 {
 #if defined(__TARGET_ARCH_arm64)
 	enum {
@@ -179,11 +178,7 @@ static __always_inline bool find_g(
 	};
 	struct scratch *scratch = get_scratch();
 	if (!row->tls) {
-		if (!scratch || !unwind_is_known(&scratch->walk.regs, GOROUTINE)) {
-			record->flags |= EVENT_LABELS_UNREAD; /* the kernel had no registers */
-			return false;
-		}
-		*ret = scratch->walk.regs.reg[GOROUTINE];
+		*ret = scratch ? scratch->walk.regs.reg[GOROUTINE] : 0;
 		return true;
 	}
 #endif
@@ -194,7 +189,7 @@ static __always_inline bool find_g(
 static __always_inline __u64 go_current(struct label_record *record, const struct go_row *row)
 {
 	__u64 g = 0, m = 0, current = 0, m_of_current = 0;
-	if (!find_g(record, row, &g) || !g)
+	if (!find_g(row, &g) || !g)
 		return 0; /* a thread that Go does not know, or not yet */
 	if (!read_word(g + row->m, &m))
 		record->flags |= EVENT_LABELS_UNREAD;
