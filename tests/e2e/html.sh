@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page of `convert --html` in a real browser: it runs without a word on the console, asks for
 # nothing but itself, says what the report says, and hostile names are but text.
-# Beside others: what else the machine does changes nothing here.
+# Mostly waits: for the browser, and what else the machine does changes nothing here.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/prelude.bash"
 
