@@ -282,14 +282,22 @@ static size_t take_samples(const struct mono_reader *reader, uint32_t ret[SAMPLE
 	return count;
 }
 
+/*
+ * Mono numbers its call frame instructions from 0 on and leaves none out. The samples alone would
+ * not tell the list from what the heap holds just before it: each of them would only be another's
+ * number there, and the rules those of other methods.
+ */
 static bool is_frames_list(
 	struct mono_reader *reader, uint64_t list, const uint32_t samples[SAMPLES], size_t count)
 {
-	if (!is_address(list) || list % 8)
+	if (!is_address(list) || list % 8 || samples[0] >= MAX_COMPARED)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (reader->compared++ >= MAX_COMPARED ||
 			!has_frames(reader->pid, list, samples[i]))
+			return false;
+	for (uint32_t number = 0; number < samples[0]; number++)
+		if (reader->compared++ >= MAX_COMPARED || !has_frames(reader->pid, list, number))
 			return false;
 	return true;
 }

@@ -79,3 +79,62 @@ TEST(registered_mono_list_that_cannot_be_read)
 	CHECK(!registered_mono_list(&request, &list));
 	vec_deinit(&list.entries);
 }
+
+/* Memory as Mono lays it out: five methods, whose rules have the numbers 4 to 8 of nine. */
+enum {
+	METHODS = 5,
+	RULES = 9,
+	FIRST_USED = RULES - METHODS,
+	FURTHER = 3, /* words of the heap between what is before the list and the list */
+};
+
+struct mono_memory {
+	uint64_t before, rules, domains; /* variables that point to the heap */
+	uint64_t domain_count;
+	uint64_t domain_list[1], domain[0x150 / 8];
+	struct {
+		uint64_t domain, count, chunk;
+	} table;
+	uint64_t chunk[3 + 64];
+	struct {
+		uint64_t method, zero, start;
+		uint32_t frames, size;
+		uint64_t bits, more[2];
+	} infos[METHODS];
+	uint64_t heap[FURTHER + RULES];
+	uint8_t frames[8]; /* bytes of instructions, def_cfa rsp 8, nop */
+	uint8_t code[64];
+} __attribute__((aligned(4096)));
+
+/* What stands before the list would do for each method, too, but lacks the first numbers. */
+TEST(registered_mono_list_of_rules_begins_with_number_0)
+{
+	static struct mono_memory memory;
+	memory = (struct mono_memory){.before = (uintptr_t)memory.heap,
+		.rules = (uintptr_t)(memory.heap + FURTHER),
+		.domains = (uintptr_t)memory.domain_list,
+		.domain_count = 1,
+		.domain_list = {(uintptr_t)memory.domain},
+		.table = {(uintptr_t)memory.domain, 1, (uintptr_t)memory.chunk},
+		.chunk = {(uint64_t)METHODS << 32},
+		.frames = {4, 0, 0, 0, 0x0c, 7, 8, 0}};
+	memory.domain[0x148 / 8] = (uintptr_t)&memory.table;
+	for (uint32_t i = 0; i < METHODS; i++) {
+		memory.chunk[3 + i] = (uintptr_t)&memory.infos[i];
+		memory.infos[i].method = memory.infos[i].start = (uintptr_t)(memory.code + i);
+		memory.infos[i].frames = FIRST_USED + i;
+		memory.infos[i].size = 1;
+	}
+	for (size_t i = 0; i < RULES; i++)
+		memory.heap[FURTHER + i] = (uintptr_t)memory.frames;
+	struct registered_request request = {.kind = REGISTERED_LIST,
+		.pid = (uint32_t)getpid(),
+		.registry = REGISTRY_MONO,
+		.descriptor = (uintptr_t)&memory.domains,
+		.more = 8};
+	struct registered_list list = {0};
+	CHECK(registered_mono_list(&request, &list));
+	CHECK_INT(list.head.relevant, (uintptr_t)&memory.rules);
+	CHECK_INT(list.entries.len, METHODS);
+	vec_deinit(&list.entries);
+}
