@@ -52,8 +52,9 @@ volatile __u32 compilers_met;
 static __always_inline bool meet_file(struct scratch *scratch)
 {
 	const struct mapping *mapping = &scratch->walk.mapping;
-	__u32 number = mapping->kind == EVENT_FRAME_FILE ? row_number_of_file(mapping->file) : 0;
-	const struct runtime_row *row = row_of_number(number);
+	__u32 number = 0;
+	const struct runtime_row *row =
+		mapping->kind == EVENT_FRAME_FILE ? row_of_mapping(mapping, &number) : 0;
 	bool has_compiler = false, has_labels = false, has_builtins = false;
 #define X(constant, number, name) \
 	if (row && row->kind == constant) { \

@@ -25,18 +25,23 @@ struct {
 	__type(value, struct runtime_row);
 } runtime_rows SEC(".maps");
 
-/* The number of the row of a file's runtime, plus 1; 0: nothing is known of one, or wanted. */
-static __always_inline __u32 row_number_of_file(__u32 number)
-{
-	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
-	return file ? file->runtime : 0;
-}
-
 /* NULL: there is none. */
 static __always_inline const struct runtime_row *row_of_number(__u32 plus_one)
 {
 	__u32 number = plus_one - 1;
 	return plus_one ? bpf_map_lookup_elem(&runtime_rows, &number) : 0;
+}
+
+/* The row of the runtime that a mapped file has there, and its number, plus 1. NULL: nothing is
+ * known of one, or wanted. */
+static __always_inline const struct runtime_row *row_of_mapping(
+	const struct mapping *mapping, __u32 *plus_one)
+{
+	__u32 number = mapping->file;
+	const struct unwind_file *file = bpf_map_lookup_elem(&files, &number);
+	*plus_one = file ? file->runtime : 0;
+	const struct runtime_row *row = row_of_number(*plus_one);
+	return row && runtime_row_has_place(row, mapping->start + mapping->delta) ? row : 0;
 }
 
 /* ---- of processes ---- */
@@ -152,8 +157,8 @@ __noinline int take_row(void)
 	if (!scratch)
 		return 0;
 	const struct mapping *mapping = &scratch->walk.mapping;
-	__u32 number = row_number_of_file(mapping->file);
-	const struct runtime_row *row = row_of_number(number);
+	__u32 number;
+	const struct runtime_row *row = row_of_mapping(mapping, &number);
 	if (!row)
 		return 0;
 	remember_runtime(scratch, row->kind, number);

@@ -62,6 +62,7 @@ enum runtime_group {
 enum {
 	RUNTIME_MAX_ROWS = 256, /* files with a runtime */
 	RUNTIME_ROW_WORDS = 15,
+	RUNTIME_PAGE_SHIFT = 12, /* of struct runtime_row's end_page */
 	RUNTIME_MAX_PROCESSES = 1 << 12,
 
 	/* The word of a script frame, below its kind and its flag: the number of its code, and
@@ -91,12 +92,23 @@ enum {
  * runtime's own affair: there is its struct NAME_row. So a row may alias anything.
  */
 struct runtime_row {
-	unsigned int kind;    /* enum runtime_kind */
-	unsigned int unknown; /* of RUNTIME_NONE: the kind of what is of an unknown version */
+	unsigned short kind;    /* enum runtime_kind */
+	unsigned short unknown; /* of RUNTIME_NONE: the kind of what is of an unknown version */
+	/* Of 4 KiB, by offset in the file: the first one behind the segments of the ELF file. What
+	 * is mapped from there on is no code of the runtime, but another file in the same one,
+	 * whose place in memory says nothing of where the runtime is. 0: not known. */
+	unsigned int end_page;
 	unsigned long long words[RUNTIME_ROW_WORDS];
 } __attribute__((may_alias));
 
 _Static_assert(sizeof(struct runtime_row) == 128, "the map of rows is an array of these");
+
+/* Whether a mapping that begins with a place in the file, as an offset, is of the runtime itself.
+ */
+static inline _Bool runtime_row_has_place(const struct runtime_row *row, unsigned long long offset)
+{
+	return offset >> RUNTIME_PAGE_SHIFT <= row->end_page - 1U;
+}
 
 /* A runtime that a process has: the number of its row, and where its file is mapped. */
 struct known_runtime_key {

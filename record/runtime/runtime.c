@@ -79,6 +79,19 @@ static bool take_segment(struct elf_file *elf, struct runtime_file *file)
 	return false;
 }
 
+/* Where the last segment ends: files in the same one may follow, those of a .NET bundle, say. */
+static uint32_t find_end_page(const struct elf_file *elf)
+{
+	size_t count;
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	uint64_t end = 0;
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].filesz && segments[i].offset + segments[i].filesz > end)
+			end = segments[i].offset + segments[i].filesz;
+	uint64_t page = (end + (1U << RUNTIME_PAGE_SHIFT) - 1) >> RUNTIME_PAGE_SHIFT;
+	return page > UINT32_MAX ? 0 : (uint32_t)page;
+}
+
 struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret)
 {
 	*ret = (struct runtime_file){0};
@@ -96,6 +109,7 @@ struct err *runtime_detect(struct elf_file *elf, struct runtime_file *ret)
 			continue;
 		}
 		runtime_of(kind)->place(&file.row, file.address_to_file);
+		file.row.end_page = find_end_page(elf);
 		*ret = file;
 		return NULL;
 	}

@@ -89,16 +89,18 @@ static struct unwind_rule get_rule(struct bytes_cursor *cursor)
 /* The words are as its own runtime packs them, of whose row the header has the version. */
 static void put_runtime(struct bytes_buf *out, const struct runtime_row *row)
 {
-	bytes_put_u32(out, row->kind);
-	bytes_put_u32(out, row->unknown);
+	bytes_put_u16(out, row->kind);
+	bytes_put_u16(out, row->unknown);
+	bytes_put_u32(out, row->end_page);
 	for (int i = 0; i < RUNTIME_ROW_WORDS; i++)
 		bytes_put_u64(out, row->words[i]);
 }
 
 static struct runtime_row get_runtime(struct bytes_cursor *cursor)
 {
-	struct runtime_row row = {.kind = bytes_get_u32(cursor)};
-	row.unknown = bytes_get_u32(cursor);
+	struct runtime_row row = {.kind = bytes_get_u16(cursor)};
+	row.unknown = bytes_get_u16(cursor);
+	row.end_page = bytes_get_u32(cursor);
 	for (int i = 0; i < RUNTIME_ROW_WORDS; i++)
 		row.words[i] = bytes_get_u64(cursor);
 	return row;

@@ -464,7 +464,7 @@ void table_store_tell_runtime(
 	const struct table_store *store, uint32_t table, const struct event_file *event)
 {
 	uint32_t number = store->tables.data[table].entry.runtime;
-	if (!number)
+	if (!number || !runtime_row_has_place(&store->runtime_rows[number - 1], event->offset))
 		return;
 	struct known_runtime_key key = {
 		.pid = event->pid, .kind = store->runtime_rows[number - 1].kind};

@@ -8,6 +8,7 @@
 
 enum {
 	FRAME_BYTES = 80,
+	FILE_BYTES = 0x10000,
 	CODE_WORDS = 1024,
 	/* Offsets in generated code: two methods, and what says how their frames are unwound. */
 	INNER = 0x40,
@@ -82,6 +83,7 @@ static void setup(struct clr *clr)
 	runtime_fixture_init(fixture, FRAME_BYTES);
 	emulate_memory(JIT, clr->code, sizeof(clr->code));
 	fixture->table.runtime.kind = RUNTIME_DOTNET;
+	fixture->table.runtime.end_page = FILE_BYTES >> RUNTIME_PAGE_SHIFT;
 	struct dotnet_row *row = (void *)fixture->table.runtime.words;
 	*row = (struct dotnet_row){.dac_table = DATA, .version = 9};
 	put_maps(fixture);
@@ -185,6 +187,30 @@ TEST(other_code_at_an_address_is_seen)
 	memcpy(clr.code + INNER - 8, &header, sizeof(header));
 	want_both(&clr, BODY);
 	CHECK(number_of(clr.fixture.words[0]) != before);
+	runtime_fixture_deinit(&clr.fixture);
+}
+
+/* A program in one file: its libraries, which follow behind the runtime there, are mapped from it,
+ * too. Where they are says nothing of where the runtime is. */
+TEST(libraries_in_the_file_of_the_runtime_are_not_it)
+{
+	enum {
+		LIBRARY = 0x500000,
+	};
+	static const struct emulated_file file = {.inode = 1};
+	static const struct emulated_vma vmas[] = {{CODE, CODE + FILE_BYTES, 0, &file, true},
+		{LIBRARY, LIBRARY + 0x1000, FILE_BYTES, &file, true},
+		{JIT, JIT + 0x10000, 0, NULL, true},
+		{STACK, STACK + STACK_WORDS * 8, 0, NULL, false}};
+	struct clr clr;
+	setup(&clr);
+	struct unwind_registers leaf = clr.fixture.regs;
+	emulate_mappings(vmas, sizeof(vmas) / sizeof(*vmas), 0);
+	clr.fixture.regs.ip = LIBRARY + 0x10;
+	runtime_fixture_tick(&clr.fixture);
+	CHECK_STR(runtime_fixture_shape(&clr.fixture), "n");
+	clr.fixture.regs = leaf;
+	want_both(&clr, BODY);
 	runtime_fixture_deinit(&clr.fixture);
 }
 

@@ -98,6 +98,8 @@ TEST(toy_is_found_in_a_file)
 	CHECK(runtime_row_is_sound(&file.row));
 	const struct toy_row *row = (const void *)file.row.words;
 	CHECK_INT(row->frame, file.loop_start + file.address_to_file);
+	CHECK(runtime_row_has_place(&file.row, file.loop_start + file.address_to_file));
+	CHECK(!runtime_row_has_place(&file.row, (uint64_t)lseek(fd, 0, SEEK_END) + 4096));
 	elf_file_destroy(elf);
 	close(fd);
 	CHECK_INT(toy_loop(1), 2);

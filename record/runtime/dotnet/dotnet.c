@@ -78,7 +78,7 @@ static bool dotnet_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime dotnet_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "dotnet",
 	.claims_code_of_no_file = true,
 	.object = "[dotnet]",
