@@ -59,6 +59,11 @@ static bool add_point(struct clr_debug_map *map, uint32_t native, uint32_t il, u
 	struct clr_debug_point point = {native, (int32_t)(il - IL_BIAS)};
 	if (native < before || native > code_bytes || point.il < CLR_IL_EPILOGUE)
 		return false;
+	/* Tier 0 counts the turns of a loop at its end, by code of no IL. Behind the epilogue, too,
+	 * there is some, of exceptions: that belongs to no statement. */
+	if (point.il == CLR_IL_NONE && map->points.len &&
+		map->points.data[map->points.len - 1].il != CLR_IL_EPILOGUE)
+		point.il = map->points.data[map->points.len - 1].il;
 	vec_push(&map->points, point);
 	return true;
 }

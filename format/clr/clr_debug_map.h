@@ -1,6 +1,7 @@
 /*
  * From places in code of .NET's compilers to places in the IL that it was made of: pairs of both,
- * in the order of the code, each for what comes up to the next one.
+ * in the order of the code, each for what comes up to the next one. Code that the compiler added
+ * counts as of the IL ahead of it, unless that is the epilogue.
  *
  * Sources: src/coreclr/vm/debuginfostore.cpp and inc/{nibblestream,patchpointinfo}.h of .NET 8, 9,
  * 10; of dotnet/runtime docs/design/coreclr/botr/readytorun-format.md, "DebugInfo".

@@ -150,6 +150,27 @@ TEST(clr_debug_map_of_ready_code)
 	want_map(in_bits, sizeof(in_bits), CLR_DEBUG_BITS, 0);
 }
 
+/* 0 and 12, 5 and none, 10 and the epilogue, 15 and none. */
+TEST(clr_debug_map_of_code_that_the_compiler_added)
+{
+	static const uint8_t packed[] = {0x07, 0x04, 0x79, 0x50, 0x02, 0x05, 0x50, 0x02};
+	static const int32_t want[] = {12, 12, CLR_IL_EPILOGUE, CLR_IL_NONE};
+	struct bytes_buf buf = {0};
+	struct clr_bytes bytes;
+	struct clr_debug_map map;
+	bytes_put(&buf, packed, sizeof(packed));
+	clr_bytes_init(&bytes, read_buffer, &buf, buf.len);
+	CHECK(clr_debug_map_read(&bytes, 0, CLR_DEBUG_NIBBLES, 100, &map));
+	CHECK_INT(map.points.len, 4);
+	for (size_t i = 0; i < map.points.len; i++) {
+		CHECK_INT(map.points.data[i].native, 5 * i);
+		CHECK_INT(map.points.data[i].il, want[i]);
+	}
+	clr_debug_map_deinit(&map);
+	clr_bytes_deinit(&bytes);
+	bytes_buf_deinit(&buf);
+}
+
 TEST(clr_debug_map_of_live_code)
 {
 	uint8_t bytes[64] = {1}; /* patchpoints, of one local */
