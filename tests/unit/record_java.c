@@ -43,6 +43,7 @@ TEST(names_of_methods_have_dots_and_files_their_package)
 	check_texts("", "B.java", "", "B.java");
 	check_texts("StubRoutines (1)", "", "stub", "");
 	check_texts("vtable chunks", "", "vtable stub", "");
+	check_texts("Shared Runtime deopt_blob", "", "deoptimization stub", "");
 	check_texts("jint_fill", "", "jint_fill", "");
 }
 
@@ -293,7 +294,8 @@ TEST(stubs_are_found_and_called_by_their_names)
 	struct stub *stubs =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(stubs != MAP_FAILED);
-	stubs[0] = (struct stub){&stubs[1], "StubRoutines", "jint_fill", 0x1040, 0x1060};
+	stubs[0] = (struct stub){
+		&stubs[1], "StubRoutines", "Stub Generator jint_fill_stub", 0x1040, 0x1060};
 	stubs[1] = (struct stub){&stubs[2], "StubRoutines", "mask", 0x1038, 0x1038};
 	stubs[2] = (struct stub){NULL, "StubRoutines", "call_stub", 0x1000, 0x1030};
 	variables.other = (uintptr_t)&stubs[4]; /* what is no list */
@@ -311,9 +313,9 @@ TEST(stubs_are_found_and_called_by_their_names)
 	uint32_t second = runtime_inlined_find(&inlined, 0x40, true, &is_exact);
 	CHECK(second && second != first);
 	CHECK_INT(runtime_inlined_find(&inlined, 0x60, true, &is_exact), RUNTIME_INLINED_NONE);
-	if (second)
-		CHECK(memcmp(inlined.functions.data[inlined.scopes.data[second - 1].function].name,
-			      "jint_fill", 9) == 0);
+	const struct runtime_inlined_function *function =
+		second ? &inlined.functions.data[inlined.scopes.data[second - 1].function] : NULL;
+	CHECK(function && function->name_len == 9 && memcmp(function->name, "jint_fill", 9) == 0);
 	runtime_inlined_deinit(&inlined);
 	stubs[2].next = stubs; /* a circle ends */
 	CHECK_INT(java_stubs_find((uint32_t)getpid(), heaps, 0x1010), 0);

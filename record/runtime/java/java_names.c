@@ -46,6 +46,12 @@ static void put_stub_name(struct str *name)
 		{"ExceptionBlob", "exception stub"},
 		{"SafepointBlob", "safepoint stub"},
 		{"InlineCacheBuffer", "inline cache stub"},
+		/* JDK 26 */
+		{"Stub Generator ", "stub"},
+		{"Shared Runtime deopt_blob", "deoptimization stub"},
+		{"Shared Runtime polling_page_", "safepoint stub"},
+		{"C2 Runtime uncommon_trap_blob", "uncommon trap stub"},
+		{"C2 Runtime exception_blob", "exception stub"},
 	};
 	for (size_t i = 0; i < sizeof(readable) / sizeof(*readable); i++) {
 		size_t len = strlen(readable[i].prefix);

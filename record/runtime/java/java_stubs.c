@@ -1,6 +1,7 @@
 /*
  * Sources: src/java/share/runtime/stubCodeGenerator.{hpp,cpp} of JDK 11, 17, 21, 25: class
- * StubCodeDesc begins with the same five words in all of them.
+ * StubCodeDesc begins with the same five words in all of them. In 26 names say which generator made
+ * the stub, and that it is one: "Stub Generator call_stub_stub".
  */
 #include "record/runtime/java/java_stubs.h"
 
@@ -113,6 +114,19 @@ static void put_place(struct runtime_inlined *made, uint64_t offset, uint32_t sc
 	vec_push(&made->places, place);
 }
 
+/* As versions before 26 call it. */
+static const char *shorten_stub_name(char name[NAME_BYTES])
+{
+	static const char generator[] = "Stub Generator ", kind[] = "_stub";
+	size_t skipped = sizeof(generator) - 1, len = strnlen(name, NAME_BYTES - 1);
+	name[len] = '\0';
+	if (strncmp(name, generator, skipped) != 0)
+		return name;
+	if (len > skipped + sizeof(kind) - 1 && strcmp(name + len - (sizeof(kind) - 1), kind) == 0)
+		name[len - (sizeof(kind) - 1)] = '\0';
+	return name + skipped;
+}
+
 /* The stub ends where the next begins, and between them nothing is known. */
 static void put_stub(struct runtime_inlined *made, const struct stub *stub, uint64_t code,
 	uint64_t *known_to, const char *name)
@@ -153,7 +167,8 @@ bool java_stubs_read(uint32_t pid, const void *given, struct bytes_buf *ret)
 		char name[NAME_BYTES];
 		if (!runtime_read_process(pid, it->name, name, sizeof(name)) || !*name)
 			continue;
-		uint32_t id = strtab_intern(&texts, name, strnlen(name, sizeof(name)));
+		const char *text = shorten_stub_name(name);
+		uint32_t id = strtab_intern(&texts, text, strlen(text));
 		put_stub(&made, it, stubs.code, &known_to, strtab_get(&texts, id));
 	}
 	runtime_inlined_put(ret, &made);
