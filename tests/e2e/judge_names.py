@@ -13,7 +13,7 @@ import re
 import sys
 
 NEAR_NS = 400000
-METHOD = re.compile(r"(?:JavaNames\.|DotnetNames(?:\.|::))(m\d\d)\b|^(?:JS:o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
+METHOD = re.compile(r"(?:JavaNames\.|DotnetNames(?:\.|::))(m\d\d)\b|^(?:(?:JS|LazyCompile|Function):o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
 
 
 def method_in(text):

@@ -208,11 +208,12 @@ test_constructors() {
 	done
 }
 
-# Node writes it on and on; the last function is the last to be compiled.
+# Node writes it on and on; the last function is the last to be compiled. Until Node 18 what is compiled
+# is called LazyCompile there.
 copy_map() { # PID NUMBER
 	local map=/proc/$1/root/tmp/perf-$1.map
 	for _ in {1..300}; do
-		! grep -q 'JS:.*[*+]m15 ' "$map" 2>/dev/null || break
+		! grep -qE '^[^ ]+ [^ ]+ (JS|LazyCompile):.*[*+]m15 ' "$map" 2>/dev/null || break
 		sleep 0.1
 	done
 	cp "$map" "map.$2" || fail "no map"
