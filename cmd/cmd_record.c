@@ -174,12 +174,22 @@ static void record_run_health(void *context, const struct session_summary *healt
 {
 	const struct record_run *running = context;
 	metrics_update(running->metrics, health);
+	if (metrics_lacks_address(running->metrics))
+		console_say("--metrics: another program has the address, metrics are served as "
+			    "soon as it lets go");
 }
 
 static void record_run_reloaded(void *context)
 {
 	struct record_run *running = context;
 	service_notify_reloaded(&running->notify);
+}
+
+/* A recorder that takes over wants the address, too. */
+static void record_run_written(void *context)
+{
+	struct record_run *running = context;
+	metrics_close(steal_ptr(running->metrics));
 }
 
 static void record_run_deinit(struct record_run *running)
@@ -201,7 +211,9 @@ static struct err *record_run_begin(const struct record_options *options,
 	};
 	ret->push.options = options->push;
 	service_notify_open(&ret->notify);
-	return options->metrics ? metrics_open(options->metrics, &ret->metrics) : NULL;
+	return options->metrics
+		       ? metrics_open(options->metrics, options->ring.takes_over, &ret->metrics)
+		       : NULL;
 }
 
 static struct err *record_run_session(
@@ -213,6 +225,7 @@ static struct err *record_run_session(
 		.progress = record_run_progress,
 		.health = running->metrics ? record_run_health : NULL,
 		.reloaded = record_run_reloaded,
+		.written = record_run_written,
 	};
 	struct err *err = session_run(session, &callbacks, ret);
 	service_notify_stopping(&running->notify);
@@ -231,7 +244,8 @@ static int record(
 		err = session_create(session_options, &session);
 	/* Its thread inherits the signals that the session has blocked. */
 	if (!err && running.metrics)
-		err = metrics_start(running.metrics, options->ring.folder);
+		err = metrics_start(
+			running.metrics, options->ring.folder, session_takes_over(session));
 	if (err) {
 		session_destroy(session);
 		return cmd_record_fail(err);

@@ -24,11 +24,15 @@ enum {
 	CLIENT_MS = 2000, /* for a request and its answer */
 	REQUEST_BYTES = 4096,
 	PUSHER_BYTES = 16 << 10, /* of one pusher's counters */
+	LISTEN_EVERY_MS = 50,    /* to an address that another recorder has still */
+	ADDRESS_MS = 10 * 1000,  /* it has it for so long at most, as it has the ring */
 };
 
 struct metrics {
-	char *path; /* of the file; NULL: it is HTTP */
+	char *where, *path; /* of the file; NULL: it is HTTP */
 	int listener, end_fd;
+	bool waits_for_text;       /* the file is another recorder's still */
+	uint64_t address_until_ns; /* 0: nobody waits for it */
 	const char *ring;
 	bool is_running;
 	pthread_t thread;
@@ -97,23 +101,29 @@ static struct err *listen_at(const char *where, int *ret)
 	return NULL;
 }
 
-static struct err *open_metrics_target(const char *where, struct metrics *metrics)
+static struct err *open_metrics_target(const char *where, bool may_wait, struct metrics *metrics)
 {
 	metrics->end_fd = eventfd(0, EFD_CLOEXEC);
 	if (metrics->end_fd < 0)
 		return err_sys(errno, "eventfd");
-	if (!is_file_name(where))
-		return listen_at(where, &metrics->listener);
-	metrics->path = mem_strdup(where);
+	metrics->where = mem_strdup(where);
+	if (is_file_name(where)) {
+		metrics->path = mem_strdup(where);
+		return NULL;
+	}
+	struct err *err = listen_at(where, &metrics->listener);
+	if (!err || !may_wait || err_errnum(err) != EADDRINUSE)
+		return err;
+	err_destroy(err); /* metrics_start() knows whether it is to be waited for */
 	return NULL;
 }
 
-struct err *metrics_open(const char *where, struct metrics **ret)
+struct err *metrics_open(const char *where, bool may_wait, struct metrics **ret)
 {
 	struct metrics *metrics = mem_zalloc(sizeof(*metrics));
 	metrics->listener = metrics->end_fd = -1;
 	pthread_mutex_init(&metrics->lock, NULL);
-	struct err *err = open_metrics_target(where, metrics);
+	struct err *err = open_metrics_target(where, may_wait, metrics);
 	if (err)
 		metrics_close(metrics);
 	else
@@ -171,6 +181,7 @@ static void put_all(struct metrics *metrics, struct str *out)
 
 /* ---- a file ---- */
 
+/* Without a text it is only seen whether it could be written. */
 static struct err *write_metrics_file(struct metrics *metrics)
 {
 	CLEANUP(str_deinit) struct str text = {0};
@@ -182,7 +193,7 @@ static struct err *write_metrics_file(struct metrics *metrics)
 	struct err *err = NULL;
 	if (write(output_file_fd(file), str_text(&text), text.len) != (ssize_t)text.len)
 		err = err_sys(errno, "%s", metrics->path);
-	if (!err)
+	if (!err && (text.len || !metrics->waits_for_text))
 		err = output_file_publish(file);
 	output_file_destroy(file);
 	return err;
@@ -190,19 +201,26 @@ static struct err *write_metrics_file(struct metrics *metrics)
 
 /* ---- HTTP ---- */
 
-static bool is_ready_within(int fd, short what, uint64_t until_ns)
+struct client {
+	int fd, end_fd; /* whoever ends the server does not wait for a client */
+	uint64_t until_ns;
+};
+
+static bool is_client_ready(const struct client *client, short what)
 {
 	uint64_t now_ns = clock_now_ns();
-	struct pollfd poll_fd = {.fd = fd, .events = what};
-	return now_ns < until_ns && poll(&poll_fd, 1, (int)((until_ns - now_ns) / NS_PER_MS)) > 0;
+	struct pollfd fds[] = {
+		{.fd = client->fd, .events = what}, {.fd = client->end_fd, .events = POLLIN}};
+	return now_ns < client->until_ns &&
+	       poll(fds, 2, (int)((client->until_ns - now_ns) / NS_PER_MS)) > 0 && fds[0].revents;
 }
 
 /* Up to the empty line. False: it did not come in time, or is too long. */
-static bool read_request(int fd, char *text, uint64_t until_ns)
+static bool read_request(const struct client *client, char *text)
 {
 	size_t len = 0;
-	while (len < REQUEST_BYTES - 1 && is_ready_within(fd, POLLIN, until_ns)) {
-		ssize_t got = recv(fd, text + len, REQUEST_BYTES - 1 - len, 0);
+	while (len < REQUEST_BYTES - 1 && is_client_ready(client, POLLIN)) {
+		ssize_t got = recv(client->fd, text + len, REQUEST_BYTES - 1 - len, 0);
 		if (got <= 0)
 			return false;
 		len += (size_t)got;
@@ -213,11 +231,11 @@ static bool read_request(int fd, char *text, uint64_t until_ns)
 	return false;
 }
 
-static void send_answer(int fd, const struct str *text, uint64_t until_ns)
+static void send_answer(const struct client *client, const struct str *text)
 {
 	size_t sent = 0;
-	while (sent < text->len && is_ready_within(fd, POLLOUT, until_ns)) {
-		ssize_t got = send(fd, text->data + sent, text->len - sent, MSG_NOSIGNAL);
+	while (sent < text->len && is_client_ready(client, POLLOUT)) {
+		ssize_t got = send(client->fd, text->data + sent, text->len - sent, MSG_NOSIGNAL);
 		if (got <= 0)
 			return;
 		sent += (size_t)got;
@@ -237,8 +255,9 @@ static void serve_client(struct metrics *metrics, int fd)
 {
 	char request[REQUEST_BYTES] = "";
 	CLEANUP(str_deinit) struct str body = {0}, text = {0};
-	uint64_t until_ns = clock_now_ns() + (uint64_t)CLIENT_MS * NS_PER_MS;
-	bool is_whole = read_request(fd, request, until_ns);
+	struct client client = {
+		fd, metrics->end_fd, clock_now_ns() + (uint64_t)CLIENT_MS * NS_PER_MS};
+	bool is_whole = read_request(&client, request);
 	const char *status = is_whole ? answer_to(request) : "400 Bad Request";
 	if (strcmp(status, "200 OK") == 0)
 		put_all(metrics, &body);
@@ -249,18 +268,30 @@ static void serve_client(struct metrics *metrics, int fd)
 		"Content-Length: %zu\r\nConnection: close\r\n\r\n",
 		status, body.len);
 	str_write(&text, str_text(&body), body.len);
-	send_answer(fd, &text, until_ns);
+	send_answer(&client, &text);
 }
 
 /* ---- the thread ---- */
+
+static void wait_for_address(struct metrics *metrics)
+{
+	struct err *err = listen_at(metrics->where, &metrics->listener);
+	if (!err)
+		__atomic_store_n(&metrics->address_until_ns, 0, __ATOMIC_RELAXED);
+	err_destroy(err); /* the next time */
+}
 
 static void *serve_metrics(void *context)
 {
 	struct metrics *metrics = context;
 	for (;;) {
+		bool has_address = metrics->path || metrics->listener >= 0;
+		int every_ms = metrics->path ? FILE_EVERY_MS : -1;
 		struct pollfd fds[] = {{.fd = metrics->end_fd, .events = POLLIN},
 			{.fd = metrics->listener, .events = POLLIN}};
-		poll(fds, 2, metrics->path ? FILE_EVERY_MS : -1);
+		poll(fds, 2, has_address ? every_ms : LISTEN_EVERY_MS);
+		if (!has_address)
+			wait_for_address(metrics);
 		if (metrics->path)
 			err_destroy(write_metrics_file(metrics)); /* next time perhaps */
 		if (fds[0].revents)
@@ -274,14 +305,29 @@ static void *serve_metrics(void *context)
 	}
 }
 
-struct err *metrics_start(struct metrics *metrics, const char *ring)
+struct err *metrics_start(struct metrics *metrics, const char *ring, bool takes_over)
 {
 	metrics->ring = ring;
+	metrics->waits_for_text = takes_over;
+	if (!metrics->path && metrics->listener < 0) {
+		if (!takes_over)
+			return listen_at(metrics->where, &metrics->listener);
+		metrics->address_until_ns = clock_now_ns() + (uint64_t)ADDRESS_MS * NS_PER_MS;
+	}
 	if (metrics->path)
 		try(write_metrics_file(metrics)); /* that it cannot be is said now */
 	int errnum = pthread_create(&metrics->thread, NULL, serve_metrics, metrics);
 	metrics->is_running = !errnum;
 	return errnum ? err_sys(errnum, "--metrics: a thread") : NULL;
+}
+
+bool metrics_lacks_address(struct metrics *metrics)
+{
+	uint64_t until_ns = __atomic_load_n(&metrics->address_until_ns, __ATOMIC_RELAXED);
+	if (!until_ns || clock_now_ns() < until_ns)
+		return false;
+	__atomic_store_n(&metrics->address_until_ns, 0, __ATOMIC_RELAXED);
+	return true;
 }
 
 void metrics_close(struct metrics *metrics)
@@ -296,5 +342,6 @@ void metrics_close(struct metrics *metrics)
 	pthread_mutex_destroy(&metrics->lock);
 	str_deinit(&metrics->text);
 	mem_free(metrics->path);
+	mem_free(metrics->where);
 	mem_free(metrics);
 }

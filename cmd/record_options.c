@@ -621,9 +621,6 @@ static struct err *check_file_ring(struct record_options *options)
 		return ring->keep_bytes || ring->keep_ns || ring->takes_over
 			       ? err_new(ERR_USAGE, "--keep and --take-over go with --ring DIR")
 			       : NULL;
-	if (ring->takes_over && options->metrics && strchr(options->metrics, ':'))
-		return err_new(ERR_USAGE, "--take-over excludes --metrics ADDRESS, which the other "
-					  "has: give a file.prom");
 	if (!ring->folder[0])
 		return err_new(ERR_USAGE, "--ring needs the name of a folder");
 	if (strcmp(options->output, INPUT_USUAL) != 0)

@@ -404,6 +404,11 @@ struct kept_files *session_take_kept_files(struct session *session)
 	return steal_ptr(session->kept_files);
 }
 
+bool session_takes_over(const struct session *session)
+{
+	return session->ring.holder.pid != 0;
+}
+
 const char *session_event_name(const struct session *session)
 {
 	return str_text(&session->event_names);
@@ -849,6 +854,8 @@ static struct err *finish(struct session *session, struct err *err)
 	err = first_error(err, session_account_read(&session->account, true));
 	struct err *write_err =
 		recording_finish(&session->recording, &session->account.counts, session->reason);
+	if (session->callbacks->written)
+		session->callbacks->written(session->callbacks->context);
 	file_ring_release(&session->ring);
 	session_account_finish(&session->account);
 	if (write_err && !err)

@@ -109,6 +109,9 @@ struct session_callbacks {
 	void (*health)(void *context, const struct session_summary *health);
 	/* SIGHUP was followed. NULL: nothing is done. */
 	void (*reloaded)(void *context);
+	/* The last file is written; another recorder may take the ring over when this returns, so
+	 * what it needs is to be let go. NULL: nothing is. */
+	void (*written)(void *context);
 };
 
 struct session;
@@ -130,6 +133,8 @@ bool session_wait_command(struct session *session, struct session_summary *summa
 /* By its name; all zeros when the session had none of its events. */
 const struct session_source *session_summary_source(
 	const struct session_summary *summary, const char *name);
+/* Whether another recorder has the ring, which session_run() is to take over. */
+bool session_takes_over(const struct session *session);
 /* Of all events, one behind the other. */
 const char *session_event_name(const struct session *session);
 /* With options->keeps_files, after session_run(): yours. NULL without. */

@@ -73,6 +73,67 @@ test_metrics_in_a_file() {
 	grep -q 'is neither ADDRESS:PORT' err || fail "$(cat err)"
 }
 
+# The next recorder has the same address: it is served by the first until its last file is written, and
+# by the second from then on. A client that says nothing keeps nobody waiting.
+test_metrics_are_taken_over() {
+	need curl python3
+	"$WORKLOADS/workload" 1000 &
+	local port first
+	port=$(free_port)
+	url=http://127.0.0.1:$port/metrics
+	begin_health --ring ring --switch 1h --metrics "127.0.0.1:$port"
+	first=$recorder
+	wait_until "the first one's" has_metric 'outcome="sample"} [1-9]'
+	exec 9<>"/dev/tcp/127.0.0.1/$port"
+	begin_health --ring ring --switch 1h --metrics "127.0.0.1:$port" --take-over
+	wait "$first"
+	wait_until "the second one's" has_metric 'outcome="sample"} [1-9]'
+	exec 9>&-
+	curl -s "$url" >metrics || fail "curl"
+	want_metrics metrics
+	"$EBPROF" record -a --ring other --take-over --duration 0.1 --metrics "127.0.0.1:$port" 2>refused &&
+		fail "an address that is taken, and nobody to take over from"
+	grep -q 'already in use' refused || fail "$(cat refused)"
+	end_health
+	! grep -q -- --metrics err || fail "$(cat err)"
+}
+
+# Another program than the recorder has it: that is said, and it is served when it is free.
+test_metrics_address_of_another_program() {
+	need curl python3
+	local port first holder
+	port=$(free_port)
+	url=http://127.0.0.1:$port/metrics
+	"$WORKLOADS/workload" 1000 &
+	python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", '"$port"')); s.listen(); time.sleep(1000)' &
+	holder=$!
+	begin_health --ring ring --switch 1h
+	first=$recorder
+	begin_health --ring ring --switch 1h --metrics "127.0.0.1:$port" --take-over
+	wait "$first"
+	wait_until "a message" grep -q -- '--metrics: another program has the address' err
+	kill $holder
+	wait_until "metrics" has_metric 'outcome="sample"} [1-9]'
+	end_health
+}
+
+# The file is the first one's until it has ended.
+test_metrics_file_is_taken_over() {
+	"$WORKLOADS/workload" 1000 &
+	local first
+	begin_health --ring ring --switch 1h --metrics health.prom
+	first=$recorder
+	wait_until "samples" grep -q 'outcome="sample"} [1-9]' health.prom
+	begin_health --ring ring --switch 1h --metrics health.prom --take-over
+	[[ -s health.prom ]] || fail "it is empty"
+	wait "$first"
+	wait_until "samples of the second" grep -q 'outcome="sample"} [1-9]' health.prom
+	want_metrics health.prom
+	end_health
+	"$EBPROF" record -a --ring ring --take-over --duration 0.1 --metrics nowhere/health.prom 2>err && fail "a folder that is not there"
+	return 0
+}
+
 # A manager's socket; each datagram is a line with its newlines as spaces.
 listen_for_notes() {
 	python3 -c '
