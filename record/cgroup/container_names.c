@@ -231,41 +231,141 @@ static void each_name(const char *folder, folder_name_fn *fn, void *context)
 	closedir(dir);
 }
 
+/* ---- where podman and CRI-O have their storage ---- */
+
 struct look {
 	struct known_container *known;
 	const char *root;
+	const char *rootless; /* rootless_storage_path of the system, or NULL */
 };
+
+/* The text behind `key = "` in the table [storage], up to the quote; containers-storage.conf(5). */
+static bool find_storage_key(const struct str *conf, const char *key, struct str *ret)
+{
+	bool is_in_table = false;
+	size_t key_len = strlen(key);
+	for (const char *line = str_text(conf), *next; *line; line = next) {
+		size_t len = strcspn(line, "\n");
+		next = line + len + (line[len] == '\n');
+		line += strspn(line, " \t");
+		if (*line == '[')
+			is_in_table = strncmp(line, "[storage]", strlen("[storage]")) == 0;
+		if (!is_in_table || strncmp(line, key, key_len) != 0)
+			continue;
+		const char *at = line + key_len + strspn(line + key_len, " \t");
+		if (*at++ != '=')
+			continue;
+		at += strspn(at, " \t");
+		size_t value_len = *at == '"' ? strcspn(at + 1, "\"\n") : 0;
+		if (!value_len || at[1 + value_len] != '"')
+			continue;
+		str_write(ret, at + 1, value_len);
+		return true;
+	}
+	return false;
+}
+
+static void put_uid_of_home(const char *root, const char *home, struct str *ret)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	struct stat st;
+	str_printf(&path, "%s%s", root, home);
+	if (!stat(str_text(&path), &st))
+		str_printf(ret, "%u", st.st_uid);
+}
+
+/* With what $HOME, $USER and $UID are for that user, as a path for all users has them. */
+static void put_users_path(
+	const struct look *look, const char *pattern, const char *user, struct str *ret)
+{
+	CLEANUP(str_deinit) struct str home = {0}, uid = {0};
+	str_printf(&home, "/home/%s", user);
+	put_uid_of_home(look->root, str_text(&home), &uid);
+	const struct {
+		const char *name, *value;
+	} variables[] = {{"$HOME", str_text(&home)}, {"$USER", user}, {"$UID", str_text(&uid)}};
+	for (const char *at = pattern; *at;) {
+		size_t len = 1;
+		const char *text = NULL;
+		for (size_t i = 0; i < sizeof(variables) / sizeof(*variables) && !text; i++)
+			if (strncmp(at, variables[i].name, strlen(variables[i].name)) == 0) {
+				len = strlen(variables[i].name);
+				text = variables[i].value;
+			}
+		str_write(ret, text ? text : at, text ? strlen(text) : len);
+		at += len;
+	}
+}
+
+/*
+ * Containers that are removed when they end are in a list of their own (containers/storage, since
+ * 1.43), and the folder is called after the storage's driver.
+ */
+static void look_into_graph_root(
+	struct known_container *known, const char *root, const char *folder)
+{
+	static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
+	static const char *const lists[] = {"containers.json", "volatile-containers.json"};
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+		CLEANUP(str_deinit) struct str config = {0};
+		struct arena arena = {0};
+		for (size_t list = 0; list < 2; list++) {
+			CLEANUP(str_deinit) struct str path = {0};
+			str_printf(&path, "%s%s/%s-containers/%s", root, folder, drivers[i],
+				lists[list]);
+			look_into_storage(known, str_text(&path));
+		}
+		str_printf(&config, "%s%s/%s-containers/%s/userdata/config.json", root, folder,
+			drivers[i], known->id);
+		take_annotations(known,
+			json_value_member(read_json(str_text(&config), &arena), "annotations"));
+		arena_deinit(&arena);
+	}
+}
 
 static bool look_into_home(void *context, const char *user)
 {
 	const struct look *look = context;
-	CLEANUP(str_deinit) struct str path = {0};
-	str_printf(&path,
-		"%s/home/%s/.local/share/containers/storage/overlay-containers/containers.json",
-		look->root, user);
-	look_into_storage(look->known, str_text(&path));
+	CLEANUP(str_deinit) struct str path = {0}, conf = {0}, own = {0}, folder = {0};
+	str_printf(&path, "%s/home/%s/.config/containers/storage.conf", look->root, user);
+	if (read_small_file(str_text(&path), &conf) && find_storage_key(&conf, "graphroot", &own))
+		put_users_path(look, str_text(&own), user, &folder);
+	else if (look->rootless)
+		put_users_path(look, look->rootless, user, &folder);
+	if (folder.len && *str_text(&folder) == '/')
+		look_into_graph_root(look->known, look->root, str_text(&folder));
+	str_truncate(&folder, 0);
+	put_users_path(look, "$HOME/.local/share/containers/storage", user, &folder);
+	look_into_graph_root(look->known, look->root, str_text(&folder));
 	return !look->known->name.name;
 }
 
 /* podman, also without root, and CRI-O; whose OCI configurations have annotations. */
 static void look_for_storage(struct known_container *known, const char *root)
 {
-	static const char *const folders[] = {
+	static const char *const usual[] = {
 		"/var/lib/containers/storage", "/run/containers/storage"};
-	struct look look = {known, root};
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		CLEANUP(str_deinit) struct str list = {0}, config = {0};
-		struct arena arena = {0};
-		str_printf(&list, "%s%s/overlay-containers/containers.json", root, folders[i]);
-		str_printf(&config, "%s%s/overlay-containers/%s/userdata/config.json", root,
-			folders[i], known->id);
-		look_into_storage(known, str_text(&list));
-		take_annotations(known,
-			json_value_member(read_json(str_text(&config), &arena), "annotations"));
-		arena_deinit(&arena);
+	static const char *const configured[] = {
+		"/etc/containers/storage.conf", "/usr/share/containers/storage.conf"};
+	static const char *const keys[] = {"graphroot", "runroot"};
+	CLEANUP(str_deinit) struct str conf = {0}, rootless = {0};
+	for (size_t i = 0; i < 2; i++)
+		look_into_graph_root(known, root, usual[i]);
+	for (size_t i = 0; i < 2 && !conf.len; i++) {
+		CLEANUP(str_deinit) struct str path = {0};
+		str_printf(&path, "%s%s", root, configured[i]);
+		if (!read_small_file(str_text(&path), &conf))
+			str_truncate(&conf, 0);
 	}
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(str_deinit) struct str folder = {0};
+		if (find_storage_key(&conf, keys[i], &folder) && *str_text(&folder) == '/')
+			look_into_graph_root(known, root, str_text(&folder));
+	}
+	bool has_rootless = find_storage_key(&conf, "rootless_storage_path", &rootless);
 	if (!known->name.name && !known->name.pod) {
 		CLEANUP(str_deinit) struct str home = {0};
+		struct look look = {known, root, has_rootless ? str_text(&rootless) : NULL};
 		str_printf(&home, "%s/home", root);
 		each_name(str_text(&home), look_into_home, &look);
 	}
@@ -287,7 +387,7 @@ static bool look_into_namespace(void *context, const char *name)
 
 static void look_for_containerd(struct known_container *known, const char *root)
 {
-	struct look look = {known, root};
+	struct look look = {.known = known, .root = root};
 	CLEANUP(str_deinit) struct str folder = {0};
 	str_printf(&folder, "%s/run/containerd/io.containerd.runtime.v2.task", root);
 	each_name(str_text(&folder), look_into_namespace, &look);
@@ -315,7 +415,7 @@ static bool look_at_log(void *context, const char *file)
 
 static void look_for_logs(struct known_container *known, const char *root)
 {
-	struct look look = {known, root};
+	struct look look = {.known = known, .root = root};
 	CLEANUP(str_deinit) struct str folder = {0};
 	str_printf(&folder, "%s/var/log/containers", root);
 	each_name(str_text(&folder), look_at_log, &look);

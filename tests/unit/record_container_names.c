@@ -58,6 +58,37 @@ TEST(docker_has_its_data_elsewhere)
 	check_names("snapped - -/-/-");
 }
 
+#define LIST_OF(NAME) "[{\"id\":\"" ID "\",\"names\":[\"" NAME "\"]}]"
+
+TEST(podman_has_its_storage_elsewhere)
+{
+	make_file("./srv/pods/overlay-containers/containers.json", LIST_OF("web"));
+	make_file("./etc/containers/storage.conf",
+		"# graphroot = \"/srv/pods\"\n[storage.options]\ngraphroot = \"/srv/pods\"\n"
+		"[storage]\ngraphroots = \"/srv/pods\"\ngraphroot = /srv/pods\n");
+	check_names("- - -/-/-");
+	make_file("./etc/containers/storage.conf",
+		"[storage]\ndriver = \"overlay\"\n  graphroot=\"/srv/pods\" # moved\n");
+	check_names("web - -/-/-");
+	make_file("./etc/containers/storage.conf", "[storage]\ngraphroot = \"/srv/pods");
+	check_names("- - -/-/-");
+}
+
+TEST(podman_has_its_storage_elsewhere_for_users)
+{
+	make_file("./srv/amy/of-amy/vfs-containers/volatile-containers.json", LIST_OF("brief"));
+	make_file("./home/amy/.profile", "");
+	check_names("- - -/-/-");
+	make_file("./usr/share/containers/storage.conf",
+		"[storage]\nrootless_storage_path = \"/srv/$USER/of-amy\"\n");
+	check_names("brief - -/-/-");
+	make_file("./home/amy/.config/containers/storage.conf",
+		"[storage]\ngraphroot = \"$HOME/pods\"\n");
+	check_names("- - -/-/-");
+	make_file("./home/amy/pods/overlay-containers/containers.json", LIST_OF("own"));
+	check_names("own - -/-/-");
+}
+
 TEST(ecs_names_containers_by_their_task)
 {
 	struct container_names names = {.root = "."};
