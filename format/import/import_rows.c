@@ -86,12 +86,13 @@ static uint32_t origin_of_row(struct import_rows *rows, const struct table_row *
 	return strtab_intern(&rows->hosts, row->host, strlen(row->host));
 }
 
+/* Of one number may be several, one after the other; a row has what its own one is called. */
 static uint32_t process_of_row(struct import_rows *rows, const struct table_row *row, uint32_t *pid)
 {
 	struct import_output *output = rows->output;
 	CLEANUP(str_deinit) struct str key = {0};
 	str_printf(&key, "%u %u\n%s\n%s\n%s", origin_of_row(rows, row), row->pid, row->cgroup,
-		row->container, row->pid ? "" : row->comm);
+		row->container, row->comm);
 	size_t count = rows->processes.entries.len;
 	uint32_t id = strtab_intern(&rows->processes, key.data, key.len) + 1;
 	*pid = row->pid ? row->pid : NO_KERNELS_PID + id;

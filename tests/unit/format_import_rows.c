@@ -100,6 +100,26 @@ TEST(rows_of_tabs_may_have_quotes_and_labels_of_their_own)
 	CHECK(seen.processes.data[thread->process].pid > 1 << 22);
 }
 
+/* A thread's row has the name that its process had, not that of a later process of that number. */
+TEST(rows_of_one_number_may_be_of_several_processes)
+{
+	CLEANUP(import_seen_deinit)
+	struct import_seen seen = see_rows("stack\tpid\ttid\tcomm\tthread\n"
+					   "[\"a\"]\t7\t8\tmake\tjobs\n"
+					   "[\"b\"]\t7\t7\tmake\t\n"
+					   "[\"c\"]\t7\t7\tcc1\t\n"
+					   "[\"d\"]\t7\t9\tcc1\treader\n");
+	uint32_t processes[4];
+	CHECK_INT(seen.samples.len, 4);
+	for (size_t i = 0; i < 4; i++)
+		processes[i] = seen.threads.data[seen.samples.data[i].thread].process;
+	CHECK_INT(processes[0], processes[1]);
+	CHECK_INT(processes[2], processes[3]);
+	CHECK(processes[0] != processes[2]);
+	CHECK_INT(seen.processes.data[processes[0]].pid, 7);
+	CHECK_INT(seen.processes.data[processes[2]].pid, 7);
+}
+
 TEST(rows_are_read_as_such_whatever_they_begin_with)
 {
 	CLEANUP(import_seen_deinit)
