@@ -365,8 +365,8 @@ check: test-deps $(TEST_PROGRAMS) ## every test; the last line is "N passed, M f
 check-kill: test-deps $(TEST_PROGRAMS) ## kill -9 at 200 random moments instead of 20
 	@O=$(O) SAN=$(SAN) KILLS=200 tests/run.sh e2e/kill
 
-check-soak: test-deps $(TEST_PROGRAMS) ## a day of an endless recording: 1,440 files, memory and descriptors (4 min)
-	@O=$(O) SAN=$(SAN) ONLY_TEST=switches_without_growth SWITCHES=1440 tests/run.sh e2e/ring
+check-soak: test-deps $(TEST_PROGRAMS) ## a day of an endless recording: 1,440 files, memory and descriptors (4 min; an hour with SWITCH_MS=2500)
+	@O=$(O) SAN=$(SAN) SWITCH_MS=$(SWITCH_MS) ONLY_TEST=switches_without_growth SWITCHES=1440 tests/run.sh e2e/ring
 
 check-outage: test-deps $(TEST_PROGRAMS) ## a server that is away for 10 minutes: what was pushed, by sums (12 min)
 	@O=$(O) SAN=$(SAN) ONLY_TEST=server_is_away_pyroscope AWAY=600 tests/run.sh e2e/push_ring
@@ -475,7 +475,7 @@ fuzz: test-deps $(FUZZERS) ## run every fuzz target for FUZZ_SECONDS
 
 # ---- benchmarks: a person reads them, nothing is asserted ----
 
-BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c,$(wildcard tests/bench/*.c)))
+BENCHES := $(patsubst %.c,$(O)/%,$(filter-out tests/bench/small.c tests/bench/brief.c,$(wildcard tests/bench/*.c)))
 $(BENCHES): $(O)/%: $(O)/%.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 
@@ -497,6 +497,14 @@ bench-exports: $(O)/ebprof $(O)/tests/bench/gen_recording ## seconds, memory and
 
 bench-events: $(O)/ebprof $(O)/tests/bench/switches $(O)/tests/bench/empty_program $(O)/tests/e2e/waits $(O)/tests/e2e/counted $(O)/tests/e2e/heap $(O)/tests/e2e/heap_static ## waits, page faults and allocations: are their sums right, what do they cost (root)
 	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/events.sh
+
+$(O)/tests/bench/brief: tests/bench/brief.c | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(WARNINGS) -Os -static -nostdlib -s -fno-stack-protector -fno-asynchronous-unwind-tables \
+		$(if $(filter x86,$(ARCH)),-fcf-protection=none) -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack -o $@ $<
+
+bench-always-on: $(O)/ebprof $(O)/tests/bench/brief $(O)/tests/bench/short_processes ## a recorder that runs all day: its cost, short processes, upgrades (root)
+	@EBPROF=$(abspath $(O)/ebprof) BUILD=$(abspath $(O)) tests/bench/always_on.sh
 
 bench-functions: $(O)/ebprof ## functions of stripped files: leaves without one, the hottest one (root)
 	@EBPROF=$(abspath $(O)/ebprof) tests/bench/functions.sh
@@ -589,6 +597,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-outage check-soak check-symbols clean deb demo deps \
+.PHONY: all compile_commands.json pictures bench bench-always-on bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-outage check-soak check-symbols clean deb demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -92,7 +92,7 @@ end_to_end_suites() { # KIND: what the script says of itself, see above; "" wher
 	local script
 	for script in tests/e2e/*.sh; do
 		[[ $(sed -nE 's/^# (Beside others|Mostly waits|Alone):.*/\1/p' "$script") == "$1" ]] || continue
-		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0})) "$root/$script"
+		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0} + ${SWITCHES:-0} * ${SWITCH_MS:-0} / 1000)) "$root/$script"
 	done
 }
 

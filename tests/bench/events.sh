@@ -2,7 +2,7 @@
 # Waits of threads: are their sums and reasons right, what does a switch of tasks cost, what is lost, and
 # how long do many sleepers take at the end; what a page fault costs, and whether their number is right.
 # A line a figure, and what is aimed at beside it; nothing is asserted.
-#   EVENTS=LIST      of its parts "waits switches faults sleepers heap endless"; all of them
+#   EVENTS=LIST      of its parts "waits switches faults sleepers heap"; all of them
 # For the figures of others: offcputime of bcc's (libbpf-tools) is unpacked into the cache folder where
 # it is not installed; perf needs one that was built with BPF skeletons, which Debian's are not (6.1,
 # 6.12, 7.2).
@@ -14,7 +14,7 @@ trap 'sysctl -q kernel.bpf_stats_enabled=$stats_were; kill $(jobs -p) 2>/dev/nul
 cd "$work" || exit 1
 if [ "$(id -u)" != 0 ]; then echo "needs root"; exit 1; fi
 
-has_part() { [[ " ${EVENTS:-waits switches faults sleepers heap endless} " == *" $1 "* ]]; }
+has_part() { [[ " ${EVENTS:-waits switches faults sleepers heap} " == *" $1 "* ]]; }
 line() { printf '%-58s %12s %-24s %s\n' "$1" "$2" "$3" "$4"; }
 tally() { # FILE COUNTER count|sum
 	"$ebprof" info --json "$1" | grep '"name": "wait"' |
@@ -267,39 +267,9 @@ allocations() {
 		"$(sed -nE 's/.*allocations took ([0-9]+%).*after ([0-9.]+ s).*/for \2, then taken off/p' err)" "<= 5, or off"
 }
 
-# ---- a recorder that never ends, beside what keeps the CPUs busy ----
-
-# Of its own threads, from 5 s on, when it knows what runs; BPF programs are counted apart, by the
-# kernel's own clock, since they run in the time of others.
-endless() {
-	local seconds=${ENDLESS_SECONDS:-30} busy=() before after peak
-	for _ in 1 2 3; do
-		sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done; sleep 0.01; done' &
-		busy+=($!)
-	done
-	sysctl -q kernel.bpf_stats_enabled=1
-	"$ebprof" record -q -a -F 99 -e wall --ring "$work/ring" --keep 1G --switch 1m >/dev/null 2>&1 &
-	local recorder=$!
-	sleep 5
-	bpf_ns() { cat /proc/$recorder/fdinfo/* 2>/dev/null | awk '/^prog_id/ { id = $2 } /^run_time_ns/ && !seen[id]++ { ns += $2 } END { printf "%.0f\n", ns }'; }
-	cpu_ns() { cat /proc/$recorder/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
-	before=("$(cpu_ns)" "$(bpf_ns)")
-	sleep "$seconds"
-	after=("$(cpu_ns)" "$(bpf_ns)")
-	sysctl -q kernel.bpf_stats_enabled="$stats_were"
-	peak=$(awk '/^VmHWM/ { printf "%.0f", $2 / 1024 }' /proc/$recorder/status)
-	kill -INT $recorder
-	wait $recorder
-	kill "${busy[@]}"
-	line "always on, 99 Hz and waits: CPU of the recorder" "$(awk -v a="${before[0]}" -v b="${after[0]}" -v s="$seconds" 'BEGIN { printf "%.2f", (b - a) / s / 1e7 }')" "% of one (load $(cut -d' ' -f1 /proc/loadavg))" "<= 1"
-	line "... of its BPF programs, with measuring" "$(awk -v a="${before[1]}" -v b="${after[1]}" -v s="$seconds" 'BEGIN { printf "%.2f", (b - a) / s / 1e7 }')" "% of one" ""
-	line "... memory, at most" "$peak" MB "<= 64"
-}
-
 has_part waits && clocked_waits
 has_part switches && switch_costs
 has_part faults && page_faults
 has_part sleepers && many_sleepers
 has_part heap && allocations
-has_part endless && endless
 true

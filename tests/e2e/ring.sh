@@ -148,16 +148,16 @@ test_disk_of_others_is_full() {
 
 rss_kib() { awk '$1 == "VmRSS:" { print $2 }' /proc/"$1"/status; } # PID
 
-# SWITCHES=1440 (make check-soak): a day of files of a minute. Neither memory nor descriptors grow by it,
-# and the files have every sample. What others do on the machine grows a recorder's memory, too: one
-# beside it that writes a single file tells by how much.
+# SWITCHES=1440 (make check-soak): a day of files of a minute; SWITCH_MS=2500 makes that an hour. Neither
+# memory nor descriptors grow by it, and the files have every sample. What others do on the machine grows
+# a recorder's memory, too: one beside it that writes a single file tells by how much.
 test_switches_without_growth() {
-	local switches=${SWITCHES:-60} fds kib beside_kib beside
-	patience_s=$((60 + switches))
+	local switches=${SWITCHES:-60} every_ms=${SWITCH_MS:-100} fds kib beside_kib beside
+	patience_s=$((60 + switches + switches * every_ms / 1000))
 	"$EBPROF" record -a -F 499 -o whole.data 2>beside.err &
 	beside=$!
 	wait_ready beside.err
-	begin_ring --keep 1G --switch 0.1s
+	begin_ring --keep 1G --switch "$(awk -v ms="$every_ms" 'BEGIN { print ms / 1000 }')s"
 	wait_until "a third of the files" has_files ring $((switches / 3))
 	fds=$(find /proc/"$recorder"/fd -type l | wc -l)
 	kib=$(rss_kib "$recorder") beside_kib=$(rss_kib "$beside")
