@@ -91,7 +91,7 @@ struct state {
 	int32_t frame_bytes;
 	bool is_forking;    /* see struct step */
 	struct value ra_at; /* where the return address is, of a way from a call; else unknown */
-	uint8_t nr_lost;    /* on such a way: how often the stack pointer became another one */
+	uint8_t nr_lost;    /* how often the stack pointer became another one */
 };
 
 /* An instruction on a way. */
@@ -347,7 +347,7 @@ static void execute(struct state *state, const struct x86_64_insn *insn)
 		if (!insn->is_cmov) /* else the way goes on that leaves the stack pointer alone */
 			x86_64_return_forget(state, insn->writes | 1 << X86_64_SP);
 		/* An alignment, say: what follows is relative to a base of its own. */
-		if (!insn->is_cmov && state->ra_at.kind == SUM)
+		if (!insn->is_cmov)
 			state->reg[X86_64_SP] = (struct value){.kind = SUM,
 				.base = (uint8_t)(NR_REGISTERS + state->nr_lost++ % 64)};
 		break;
@@ -384,7 +384,7 @@ static bool put_cfa(const struct step *step, const struct value *cfa, struct unw
 		rule->cfa_offset = cfa->addend - (is_sp ? by_sp.addend : by_bp.addend);
 		return true;
 	}
-	if (cfa->kind == SUM && !step->before) {
+	if (cfa->kind == SUM && cfa->base < NR_REGISTERS && !step->before) {
 		rule->cfa_register = dwarf_number(cfa->base);
 		rule->cfa_offset = cfa->addend;
 		return true;
@@ -458,6 +458,12 @@ static bool rule_of_step(
 	rule->extra = (unsigned char)restore(step, RESTORED_BX, &end->reg[X86_64_BX], &cfa, &extra);
 	rule->extra_offset = (short)extra;
 	return true;
+}
+
+/* Whether nothing says how far it is from what it was at first. */
+static bool is_lost(const struct value *sp)
+{
+	return sp->kind == UNKNOWN || (sp->kind == SUM && sp->base >= NR_REGISTERS);
 }
 
 static bool accept(struct reading *reading, uint32_t last, const struct state *end,
@@ -580,14 +586,34 @@ enum way {
 	FOUND,
 };
 
+/*
+ * A function whose callers push as many arguments as they like pops them with its return address in
+ * a register, which it pushes again to return there: the caller's stack pointer is not known then,
+ * but where the return address was. False: that is not what it does.
+ *
+ * Source: V8 15.6, MacroAssembler::DropArguments(), src/codegen/x64/macro-assembler-x64.cc.
+ */
+static bool accept_pushed_again(struct reading *reading, uint32_t step, const struct state *state,
+	const struct value *top, const struct x86_64_insn *insn)
+{
+	struct state end;
+	if (!is_lost(&state->reg[X86_64_SP]) || insn->kind != X86_64_RETURN)
+		return false;
+	end = *state;
+	end.reg[X86_64_SP] = x86_64_return_address_of(top);
+	return end.reg[X86_64_SP].kind != UNKNOWN && accept(reading, step, &end, insn);
+}
+
 static enum way x86_64_return_leave(struct reading *reading, uint32_t step, struct state *state,
 	const struct x86_64_insn *insn, uint64_t next)
 {
 	bool is_return = insn->kind == X86_64_RETURN;
-	bool has_own = written(state, &state->reg[X86_64_SP]) != NULL;
+	const struct value *own = written(state, &state->reg[X86_64_SP]);
+	if (own && accept_pushed_again(reading, step, state, own, insn))
+		return FOUND;
 	if (follow_pushed(reading, step, state))
 		return ENDS;
-	if (!has_own && !insn->is_notrack && accept(reading, step, state, insn))
+	if (!own && !insn->is_notrack && accept(reading, step, state, insn))
 		return FOUND;
 	if (!is_return)
 		x86_64_return_add_block(reading, !insn->is_notrack, next, step, state);
@@ -645,7 +671,8 @@ static enum way x86_64_return_follow(struct reading *reading, uint32_t step, str
 	}
 	state->is_forking = false;
 	execute(state, insn);
-	return state->reg[X86_64_SP].kind == UNKNOWN && state->reg[X86_64_BP].kind == UNKNOWN
+	return is_lost(&state->reg[X86_64_SP]) && state->reg[X86_64_BP].kind == UNKNOWN &&
+			       state->ra_at.kind != SUM
 		       ? ENDS
 		       : GOES_ON;
 }

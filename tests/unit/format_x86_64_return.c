@@ -162,6 +162,24 @@ TEST(return_address_that_is_moved)
 }
 
 /* x264 keeps the old stack pointer in a frame that it has aligned. */
+TEST(return_address_that_is_popped_with_arguments)
+{
+	/* leave; pop %r8; lea (%rsp,%rbx,8),%rsp; push %r8; ret */
+	CHECK_CODE("\xc9\x41\x58\x48\x8d\x24\xdc\x41\x50\xc3", "3:sp+0, 1:sp+8, 0:bp+16 bp-16");
+	/* The same with what was in the register at first, and by a jump */
+	CHECK_CODE("\xc9\x48\x8d\x24\xdc\x41\x50\xc3", "none");
+	CHECK_CODE("\xc9\x41\x58\x48\x8d\x24\xdc\x41\x50\xff\xe0", "none");
+}
+
+TEST(return_of_a_function_that_aligns_its_stack_from_its_start)
+{
+	/* lea 8(%rsp),%r10; and $-16,%rsp; push -8(%r10); push %rbp; mov %rsp,%rbp; push %r10;
+	 * mov -8(%rbp),%r10; leave; lea -8(%r10),%rsp; ret */
+	CHECK_CODE("\x4c\x8d\x54\x24\x08\x48\x83\xe4\xf0\x41\xff\x72\xf8\x55\x48\x89\xe5\x41\x52"
+		   "\x4c\x8b\x55\xf8\xc9\x49\x8d\x62\xf8\xc3",
+		"28:sp+8, 5:sp+8, 0:sp+8");
+}
+
 TEST(return_by_a_saved_stack_pointer)
 {
 	/* mov 64(%rsp),%rsp; pop %rbx; ret */
