@@ -11,8 +11,8 @@ enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
 	MAX_WAITING_BYTES = 16 << 20,  /* of records, for unwind tables and code */
-	MAX_READING_BYTES = 4 << 20,   /* of records, while code is read for the first of them */
-	READING_NS = 20 * 1000 * 1000, /* of a turn: the ring fills up meanwhile */
+	MAX_READING_BYTES = 12 << 20,  /* of records, while code is read for the first of them */
+	READING_NS = 10 * 1000 * 1000, /* of a turn: the ring fills up meanwhile */
 	WAIT_MS = 10,
 	SHORT_WAIT_MS = 2,
 };
@@ -65,6 +65,7 @@ void translate_deinit(struct translate *translate)
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
+	code_ahead_deinit(&translate->ahead);
 	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
 		vec_deinit(&translate->event_ids[i]);
 }
@@ -85,12 +86,6 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 
 /* ---- sideband ---- */
 
-/* Others are "//anon", "[heap]"... */
-static bool is_file(const struct sideband_event *event)
-{
-	return event->path[0] == '/' && event->path[1] != '/' && !object_is_memory(event->path);
-}
-
 static struct mapping event_mapping(struct translate *translate, const struct sideband_event *event)
 {
 	struct object_table *objects = &translate->objects;
@@ -104,7 +99,7 @@ static struct mapping event_mapping(struct translate *translate, const struct si
 	if (strcmp(event->path, "[vdso]") == 0) {
 		mapping.object = process_vdso(objects);
 		mapping.offset = 0;
-	} else if (!is_file(event)) {
+	} else if (!sideband_maps_file(event)) {
 		mapping.object = object_table_special(objects, LAYOUT_OBJECT_ANONYMOUS,
 			event->path[0] == '[' ? event->path : LAYOUT_ANONYMOUS_PATH);
 		mapping.offset = event->start; /* offsets are addresses */
@@ -131,9 +126,9 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	if (!process_map(process, &mapping))
 		return;
 	process_contexts_expect(process, event->time_ns);
-	if (is_file(event))
+	if (sideband_maps_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
-	if (is_file(event) && translate->on_file)
+	if (sideband_maps_file(event) && translate->on_file)
 		translate->on_file(translate->on_file_context, mapping.object,
 			&(struct object_location){event->pid, mapping.start, mapping.end});
 	if (process->file_epoch == translate->emitter.epoch)
@@ -388,7 +383,7 @@ static void take_program_from_pending(struct translate *translate, struct proces
 			continue;
 		if (event->kind != SIDEBAND_MAP)
 			return; /* that is the end of this program */
-		if (is_file(event)) {
+		if (sideband_maps_file(event)) {
 			process->program = event_mapping(translate, event);
 			return;
 		}
@@ -795,6 +790,27 @@ static bool translate_take_record(
 	return true;
 }
 
+struct record_head {
+	uint64_t len, collected_ns;
+};
+
+/* Code that what has just come leads to, see code_ahead.h. */
+static void read_ahead(struct translate *translate)
+{
+	const struct bytes_buf *records = &translate->records;
+	struct code_rules *code = translate->resolver.code;
+	struct record_head head;
+	if (!code || translate->looked_at == records->len)
+		return;
+	code_ahead_begin(&translate->ahead, &translate->sideband, translate->sideband_applied);
+	for (size_t at = translate->looked_at; at < records->len; at += sizeof(head) + head.len) {
+		memcpy(&head, records->data + at, sizeof(head));
+		code_ahead_take(&translate->ahead, &translate->processes, &code->pages,
+			records->data + at + sizeof(head), head.len);
+	}
+	translate->looked_at = records->len;
+}
+
 static uint64_t time_spent_reading(const struct translate *translate)
 {
 	return translate->resolver.code ? translate->resolver.code->spent_ns : 0;
@@ -808,9 +824,7 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 	uint64_t spent_ns = time_spent_reading(translate);
 	translate->is_late = false;
 	while (at < records->len && !translate->is_late) {
-		struct {
-			uint64_t len, collected_ns;
-		} head;
+		struct record_head head;
 		memcpy(&head, records->data + at, sizeof(head));
 		bool may_wait =
 			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
@@ -822,10 +836,13 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 		translate->is_late = give_up_ns != UINT64_MAX &&
 				     records->len - at <= MAX_READING_BYTES &&
 				     time_spent_reading(translate) - spent_ns > READING_NS;
+		if (translate->resolver.code)
+			code_pages_collect(&translate->resolver.code->pages);
 	}
 	if (at) /* there may be no memory yet */
 		memmove(records->data, records->data + at, records->len - at);
 	records->len -= at;
+	translate->looked_at = records->len;
 	return records->len == 0;
 }
 
@@ -863,6 +880,7 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		resolver_forget_nodes(&translate->resolver);
 	if (translate->resolver.code)
 		code_pages_collect(&translate->resolver.code->pages);
+	read_ahead(translate);
 	registered_code_collect(&translate->registered);
 	translate->thread_names.rules = translate->resolver.rules;
 	thread_names_collect(

@@ -24,6 +24,7 @@
 #include "record/task/sideband.h"
 #include "record/task/thread_times.h"
 #include "record/unwind/blame_table.h"
+#include "record/unwind/code_ahead.h"
 
 enum {
 	TRANSLATE_MAX_CAUSES = 16, /* of truncation; enum layout_truncation stays below */
@@ -81,7 +82,9 @@ struct translate {
 	struct sideband_batch sideband;
 	size_t sideband_applied; /* of the batch's events */
 	struct bytes_buf
-		records;       /* what the ring gave, each behind its u64 length and collected_ns */
+		records;  /* what the ring gave, each behind its u64 length and collected_ns */
+	size_t looked_at; /* of its bytes: for what is to be read ahead of their turn */
+	struct code_ahead ahead;
 	uint64_t collected_ns; /* the time at which what comes next was collected */
 	bool is_late;          /* records are left since the turn took long: the next is due */
 	struct translate_stats stats;

@@ -17,6 +17,7 @@
 #include "format/base/map.h"
 #include "record/host/cpu.h"
 #include "record/host/feature.h"
+#include "record/task/object.h"
 
 enum {
 	/* Of a CPU, a power of two: many CPUs get small ones, so that all together stay small. */
@@ -72,6 +73,12 @@ struct sideband {
 	struct map anonymous; /* pid -> mappings in `pending` */
 	uint64_t lost;
 };
+
+bool sideband_maps_file(const struct sideband_event *event)
+{
+	/* Others are "//anon", "[heap]"... */
+	return event->path[0] == '/' && event->path[1] != '/' && !object_is_memory(event->path);
+}
 
 void sideband_batch_clear(struct sideband_batch *batch)
 {

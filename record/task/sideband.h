@@ -43,6 +43,9 @@ struct sideband_event {
 	const char *path;      /* or the program's name */
 };
 
+/* Of SIDEBAND_MAP: whether a file is mapped; else it is memory, or the vDSO. */
+bool sideband_maps_file(const struct sideband_event *event);
+
 /* Events in the order of time; strings live in the arena. Reset by sideband_batch_clear(). */
 struct sideband_batch {
 	VEC(struct sideband_event) events;

@@ -10,12 +10,14 @@
 #include "record/task/object.h"
 
 enum {
-	MAX_READING = 64, /* runs at once; others have to do without */
-	MAX_PAGES = 2048, /* then all are forgotten */
-	PAGES_BEHIND = 1, /* read along: the function begins there, which may be asked for, too */
-	PAGES_AHEAD = 2,  /* ... code goes on there */
+	MAX_READING = 64,  /* runs at once; others have to do without */
+	MAX_EXPECTED = 48, /* ... of which what is only expected leaves some */
+	MAX_PAGES = 2048,  /* then those of files are forgotten, or all */
+	PAGES_BEHIND = 1,  /* read along: the function begins there, which may be asked for, too */
+	PAGES_AHEAD = 2,   /* ... code goes on there */
 	RUN_PAGES = PAGES_BEHIND + 1 + PAGES_AHEAD,
-	FILE_TRIED_NS = NS_PER_S, /* before one that could not be opened is tried again */
+	FILE_TRIED_NS = NS_PER_S,     /* before one that could not be opened is tried again */
+	LATELY_NS = 20 * 1000 * 1000, /* when what is expected needs not be read again */
 };
 
 struct request {
@@ -23,8 +25,9 @@ struct request {
 	uint64_t address;
 };
 
-/* Each page, and whether it could be read. */
+/* Each page, and whether it could be read; since when. */
 struct answer {
+	uint64_t begun_ns;
 	bool is_read[RUN_PAGES];
 	uint8_t bytes[RUN_PAGES][CODE_PAGE_BYTES];
 };
@@ -34,7 +37,7 @@ static void read_run(void **kept, const void *bytes, size_t len, struct bytes_bu
 {
 	(void)kept;
 	struct request request;
-	struct answer answer = {0};
+	struct answer answer = {.begun_ns = clock_now_ns()};
 	if (len != sizeof(request))
 		return;
 	memcpy(&request, bytes, sizeof(request));
@@ -68,6 +71,25 @@ static void forget_pages(struct code_pages *pages)
 		mem_free((void *)(uintptr_t)slot->value);
 	map_deinit(&pages->by_key);
 	pages->last_page = NULL;
+}
+
+/* Those that can be had again; all, where that is not the half of them. */
+static void forget_pages_of_files(struct code_pages *pages)
+{
+	struct map kept = {0};
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&pages->by_key, &cursor));) {
+		struct code_page *page = (void *)(uintptr_t)slot->value;
+		if (!page->is_of_file)
+			*map_put(&kept, slot->key, NULL) = slot->value;
+		else
+			mem_free(page);
+	}
+	map_deinit(&pages->by_key);
+	pages->by_key = kept;
+	pages->last_page = NULL;
+	if (kept.len > MAX_PAGES / 2)
+		forget_pages(pages);
 }
 
 void code_pages_deinit(struct code_pages *pages)
@@ -134,7 +156,7 @@ static bool read_from_file(struct code_pages *pages, struct code_page *page, uin
 	if (got <= 0)
 		return false;
 	page->len = (uint16_t)got;
-	page->read_ns = clock_now_ns();
+	page->read_ns = page->tried_ns = clock_now_ns();
 	return true;
 }
 
@@ -174,19 +196,19 @@ static struct code_page *page_at(
 		*slot = (uintptr_t)mem_zalloc(sizeof(struct code_page));
 	pages->last = run;
 	pages->last_page = (void *)(uintptr_t)*slot;
+	pages->last_page->is_of_file = run.is_of_file;
 	return pages->last_page;
 }
 
 /* Whether there is no such page from `since_ns` on yet. Another process may have what one has not.
  */
-static bool is_wanted(
-	const struct code_page *page, uint32_t pid, bool is_of_file_, uint64_t since_ns)
+static bool is_wanted(const struct code_page *page, uint32_t pid, uint64_t since_ns)
 {
 	if (page->is_pending)
 		return false;
-	if (is_of_file_)
-		return !page->len && (!page->read_ns || page->pid != pid);
-	return page->read_ns < since_ns || !page->read_ns;
+	if (page->is_of_file)
+		return !page->len && (!page->tried_ns || page->pid != pid);
+	return page->tried_ns < since_ns || !page->tried_ns;
 }
 
 /* Has the page at an address read, and those around it that are to be read as well. */
@@ -198,7 +220,7 @@ static void code_pages_submit(struct code_pages *pages, uint32_t pid, const stru
 	for (; at < mapping->end && at - address + behind < RUN_PAGES * CODE_PAGE_BYTES;
 		at += CODE_PAGE_BYTES) {
 		struct code_page *page = page_at(pages, pid, mapping, at);
-		if (is_wanted(page, pid, is_of_file(mapping), since_ns))
+		if (is_wanted(page, pid, since_ns))
 			page->is_pending = true;
 		else if (at > address)
 			break;
@@ -214,13 +236,12 @@ static void code_pages_submit(struct code_pages *pages, uint32_t pid, const stru
 static const struct code_page *find_page(struct code_pages *pages, uint32_t pid,
 	const struct mapping *mapping, uint64_t address, uint64_t since_ns)
 {
-	bool is_of_file_ = is_of_file(mapping);
 	if (pages->by_key.len >= MAX_PAGES)
-		forget_pages(pages);
+		forget_pages_of_files(pages);
 	struct code_page *page = page_at(pages, pid, mapping, address);
-	if (!is_wanted(page, pid, is_of_file_, since_ns))
+	if (!is_wanted(page, pid, since_ns))
 		return page;
-	bool is_read = is_of_file_ && read_from_file(pages, page, pid, mapping, address);
+	bool is_read = page->is_of_file && read_from_file(pages, page, pid, mapping, address);
 	if (!is_read && pages->reading.len - pages->read < MAX_READING)
 		code_pages_submit(pages, pid, mapping, address, since_ns);
 	return page;
@@ -236,7 +257,7 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 			find_page(pages, pid, mapping, address - at, since_ns);
 		if (page->is_pending)
 			return *got ? CODE_READ : CODE_READ_LATER;
-		bool is_fresh = page->read_ns >= (is_of_file(mapping) ? 1 : since_ns);
+		bool is_fresh = page->is_of_file || page->read_ns >= since_ns;
 		if (page->len <= at || !is_fresh)
 			break;
 		size_t here = page->len - at;
@@ -259,6 +280,20 @@ enum code_read code_pages_get_memory(struct code_pages *pages, uint32_t pid, uin
 	return code_pages_get(pages, pid, &mapping, address, since_ns, bytes, len, got);
 }
 
+bool code_pages_expect(struct code_pages *pages, uint32_t pid, uint64_t start, uint64_t end,
+	uint64_t address, uint64_t since_ns)
+{
+	struct object memory = {.info.kind = LAYOUT_OBJECT_ANONYMOUS};
+	struct mapping mapping = {.start = start, .end = end, .object = &memory};
+	uint64_t at = address - address % CODE_PAGE_BYTES;
+	if (pages->by_key.len >= MAX_PAGES || pages->reading.len - pages->read >= MAX_EXPECTED ||
+		!is_wanted(page_at(pages, pid, &mapping, at), pid, since_ns - LATELY_NS))
+		return false;
+	code_pages_submit(pages, pid, &mapping, at, since_ns);
+	target_reader_send(&pages->reader);
+	return true;
+}
+
 /* `answer` NULL: nothing was read. */
 static void take_run(
 	struct code_pages *pages, const struct code_pages_run *run, const struct answer *answer)
@@ -269,11 +304,13 @@ static void take_run(
 		if (!page) /* forgotten meanwhile */
 			continue;
 		page->is_pending = false;
-		page->read_ns = clock_now_ns();
+		page->tried_ns = clock_now_ns();
 		page->pid = run->pid;
-		page->len = answer && answer->is_read[i] ? CODE_PAGE_BYTES : 0;
-		if (page->len)
-			memcpy(page->bytes, answer->bytes[i], CODE_PAGE_BYTES);
+		if (!answer || !answer->is_read[i])
+			continue;
+		page->read_ns = page->tried_ns = answer->begun_ns;
+		page->len = CODE_PAGE_BYTES;
+		memcpy(page->bytes, answer->bytes[i], CODE_PAGE_BYTES);
 	}
 }
 

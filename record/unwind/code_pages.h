@@ -3,7 +3,8 @@
  * file, once, when target_file.h lets it be opened and the kernel has the page at hand. All other
  * is read from the process's memory by target_reader.h, since such a read may never return;
  * meanwhile a page is pending. It holds what stood there when it was read: of code of no file it is
- * read again for what happened later.
+ * read again for what happened later, and where that fails, since the process is gone, it stays
+ * what it was.
  */
 #ifndef EBPROF_CODE_PAGES_H
 #define EBPROF_CODE_PAGES_H
@@ -22,10 +23,12 @@ enum {
 
 struct code_page {
 	uint8_t bytes[CODE_PAGE_BYTES];
-	uint16_t len;     /* 0: it cannot be read */
-	bool is_pending;  /* it is being read */
-	uint32_t pid;     /* whose memory was read */
-	uint64_t read_ns; /* 0: not yet */
+	uint16_t len; /* 0: it cannot be read */
+	bool is_of_file;
+	bool is_pending;   /* it is being read */
+	uint32_t pid;      /* whose memory was read */
+	uint64_t read_ns;  /* what `bytes` are of; 0: nothing was read yet */
+	uint64_t tried_ns; /* as read_ns, or when a later read failed */
 };
 
 /* Pages that follow on each other and are read at once. */
@@ -81,6 +84,14 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 /* The same of memory that is not code, of which no mapping need be known. */
 enum code_read code_pages_get_memory(struct code_pages *pages, uint32_t pid, uint64_t address,
 	uint64_t since_ns, uint8_t *bytes, size_t len, size_t *got);
+
+/*
+ * Begins to read the page at an address, and those around it, of memory that the process has mapped
+ * at [start, end): code_pages_get() is going to be called for what stands there since `since_ns`.
+ * False: that was read lately, or is being read, or there is too much of it.
+ */
+bool code_pages_expect(struct code_pages *pages, uint32_t pid, uint64_t start, uint64_t end,
+	uint64_t address, uint64_t since_ns);
 
 /* Takes what was read meanwhile, or given up. */
 void code_pages_collect(struct code_pages *pages);

@@ -112,6 +112,36 @@ TEST(code_pages_behind_one_that_is_not_there)
 	fixture_deinit(&fixture);
 }
 
+static void wait_for_pages(struct fixture *fixture)
+{
+	while (code_pages_are_pending(&fixture->pages)) {
+		struct pollfd fd = {.fd = code_pages_fd(&fixture->pages), .events = POLLIN};
+		poll(&fd, 1, 10);
+		code_pages_collect(&fixture->pages);
+	}
+}
+
+/* Code that was read in time is there when its process is gone and a later look has failed. */
+TEST(code_pages_stay_when_they_can_be_read_no_more)
+{
+	struct fixture fixture;
+	uint8_t bytes[LEN];
+	size_t got;
+	uint32_t own = (uint32_t)getpid();
+	fixture_init(&fixture);
+	uint64_t start = fixture.mapping.start, end = fixture.mapping.end, then = clock_now_ns();
+	fixture.memory[0] = 4;
+	CHECK(code_pages_expect(&fixture.pages, own, start, end, start + 8, then));
+	CHECK(!code_pages_expect(&fixture.pages, own, start, end, start + 8, then));
+	wait_for_pages(&fixture);
+	CHECK(!code_pages_expect(&fixture.pages, own, start, end, start, then)); /* lately */
+	mprotect(fixture.memory, CODE_PAGE_BYTES, PROT_NONE);
+	CHECK_INT(get(&fixture, own, 0, clock_now_ns(), bytes, LEN, &got), CODE_READ_NONE);
+	CHECK_INT(get(&fixture, own, 0, then, bytes, LEN, &got), CODE_READ);
+	CHECK_INT(bytes[0], 4);
+	fixture_deinit(&fixture);
+}
+
 static struct object *own_program(struct fixture *fixture)
 {
 	char path[512];

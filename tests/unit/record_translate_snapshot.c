@@ -121,3 +121,24 @@ TEST(a_snapshot_whose_sample_never_came_is_forgotten)
 	CHECK(!snapshot_table_find(&fixture.translate.snapshots, 101));
 	teardown(&fixture);
 }
+
+/* Its process may be gone when its turn comes. */
+TEST(code_that_a_snapshot_leads_to_is_read_ahead)
+{
+	struct fixture fixture;
+	struct code_rules code;
+	setup(&fixture);
+	code_rules_init(&code, &fixture.translate.processes);
+	fixture.translate.resolver.code = &code;
+	push_broken_stack(&fixture, 101);
+	push_snapshot(&fixture, 101, 0x7008);
+	translate_run(&fixture.translate, 50, 0);
+	CHECK(!code_pages_are_pending(&code.pages));
+	push_map(&fixture, 60, 0x7000, "//anon"); /* not applied yet */
+	push_chunk(&fixture, 101, 0x7008, 64);    /* whose words are their addresses */
+	translate_run(&fixture.translate, 50, 0);
+	CHECK(code_pages_are_pending(&code.pages));
+	fixture.translate.resolver.code = NULL;
+	code_rules_deinit(&code);
+	teardown(&fixture);
+}
