@@ -307,7 +307,7 @@ static struct err *create_parts(struct session *session)
 	/* Forked first: the child inherits little and shows up in no sample of ours. */
 	try(start_target(session));
 	if (!options->exclude_kernel) /* early: it has time until the first flush */
-		kernel_symbols_start(&session->translate.kernel.symbols);
+		kernel_symbols_start(&session->translate.kernel.symbols, options->cache_folder);
 	struct target_tasks tasks = target_tasks_choose(options, &session->command_pid);
 	try(sideband_create(&tasks, &session->sideband));
 	try(find_script_probes(session));

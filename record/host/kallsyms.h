@@ -26,6 +26,12 @@ typedef bool kallsyms_fn(void *context, const struct kallsyms_symbol *symbol);
  */
 void kallsyms_read(int fd, kallsyms_fn *fn, void *context);
 
+/*
+ * The address of _text, with which the kernel's own code begins, by the first lines; 0 when it is
+ * hidden, and then *is_hidden.
+ */
+uint64_t kallsyms_read_base(int fd, bool *is_hidden);
+
 /* Code, and no label in it: modules of arm64 and RISC-V list their mapping symbols here. */
 bool kallsyms_is_function(const struct kallsyms_symbol *symbol);
 bool kallsyms_has_name(const struct kallsyms_symbol *symbol, const char *name);

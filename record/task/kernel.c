@@ -16,7 +16,6 @@
 enum {
 	MODULES_INTERVAL_NS = 1000 * 1000 * 1000,
 	MAX_PROGRAMS = 1 << 16,
-	MAX_LINES_BEFORE_TEXT = 4096, /* a few hundred per-CPU variables on x86 before 6.15 */
 };
 
 /* /sys/kernel/notes and the notes of modules are raw ELF note sections. */
@@ -38,40 +37,12 @@ static void read_build_id(const char *path, struct layout_object *object)
 
 /* ---- the kernel itself ---- */
 
-struct base_search {
-	uint64_t text, stext;
-	bool is_visible;
-	unsigned lines_left;
-};
-
-static bool look_for_text(void *context, const struct kallsyms_symbol *symbol)
-{
-	struct base_search *search = context;
-	if (symbol->address && kallsyms_is_function(symbol))
-		search->is_visible = true;
-	if (kallsyms_has_name(symbol, "_stext"))
-		search->stext = symbol->address;
-	if (!kallsyms_has_name(symbol, "_text"))
-		return --search->lines_left > 0;
-	search->text = symbol->address;
-	return false;
-}
-
-/* _text is where the linker's script begins: among the first lines, all architectures have it. */
-uint64_t kernel_read_base(int fd, bool *is_hidden)
-{
-	struct base_search search = {.lines_left = MAX_LINES_BEFORE_TEXT};
-	kallsyms_read(fd, look_for_text, &search);
-	*is_hidden = !search.is_visible;
-	return search.text ? search.text : search.stext;
-}
-
 static void load_base(struct kernel *kernel)
 {
 	CLEANUP_FD int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	kernel->is_hidden = true;
 	if (fd >= 0)
-		kernel->object->info.base = kernel_read_base(fd, &kernel->is_hidden);
+		kernel->object->info.base = kallsyms_read_base(fd, &kernel->is_hidden);
 }
 
 /* ---- modules ---- */
@@ -288,11 +259,13 @@ struct object *kernel_resolve(
 		return object;
 	bool is_due = now_ns >= kernel->modules_read_ns + MODULES_INTERVAL_NS;
 	if (!module && is_due && is_outside(kernel, address) && load_modules(kernel, now_ns)) {
-		kernel_symbols_start(&kernel->symbols);
+		kernel_symbols_start(&kernel->symbols, "");
 		module = find_module(kernel, address);
 	}
 	if (module)
 		identify(module);
+	if (module || is_outside(kernel, address))
+		kernel_symbols_want_all(&kernel->symbols);
 	object = module ? module->object : kernel->object;
 	*offset = address - object->info.base;
 	return object;

@@ -66,10 +66,6 @@ struct object *kernel_resolve(
 
 /* ---- the parts of kernel_load() ---- */
 
-/*
- * From a file like /proc/kallsyms: the address of _text; 0 when it is hidden, and then *is_hidden.
- */
-uint64_t kernel_read_base(int fd, bool *is_hidden);
 /* From a text like /proc/modules, which is changed. True: there are some that were not known. */
 bool kernel_take_modules(struct kernel *kernel, char *text);
 

@@ -120,7 +120,7 @@ static void read_symbols(struct kernel_symbols *symbols, const char *text)
 }
 
 /* "name address+size", "-" for none. */
-static void check_symbol(const struct kernel_symbols *symbols, uint64_t address, const char *want)
+static void check_symbol(struct kernel_symbols *symbols, uint64_t address, const char *want)
 {
 	CLEANUP(str_deinit) struct str got = {0};
 	struct kernel_symbol symbol;
@@ -196,12 +196,12 @@ TEST(kernel_symbols_in_any_order)
 		str_printf(&text, "%llx t s%llx\n", (ull)number, (ull)number);
 	}
 	read_symbols(&symbols, str_text(&text));
-	CHECK_INT(symbols.entries.len, 5000);
-	for (size_t i = 0; i < symbols.entries.len; i++) {
+	CHECK_INT(symbols.list.entries.len, 5000);
+	for (size_t i = 0; i < symbols.list.entries.len; i++) {
 		char want[32];
-		const struct kernel_symbols_entry *entry = &symbols.entries.data[i];
+		const struct kernel_symbols_entry *entry = &symbols.list.entries.data[i];
 		snprintf(want, sizeof(want), "s%llx", (ull)entry->address);
-		CHECK_STR(symbols.names.data + entry->name, want);
+		CHECK_STR(symbols.list.names.data + entry->name, want);
 		CHECK(!i || entry[-1].address < entry->address);
 	}
 	kernel_symbols_deinit(&symbols);
@@ -212,7 +212,7 @@ TEST(kernel_symbols_hidden_are_none)
 	struct kernel_symbols symbols;
 	read_symbols(&symbols, "0000000000000000 T _text\n0000000000000000 t f\n"
 			       "0000000000000000 T _etext\n0000000000000000 t g\t[m]\n");
-	CHECK_INT(symbols.entries.len, 0);
+	CHECK_INT(symbols.list.entries.len, 0);
 	CHECK_INT(kernel_symbols_text_end(&symbols), 0);
 	check_symbol(&symbols, 0, "-");
 	check_symbol(&symbols, UINT64_MAX, "-");
@@ -232,19 +232,19 @@ TEST(kernel_symbols_tell_the_end_of_text)
 TEST(kernel_symbols_of_this_kernel)
 {
 	struct kernel_symbols threaded = {0}, plain = {0};
-	kernel_symbols_start(&threaded);
+	kernel_symbols_start(&threaded, "");
 	kernel_symbols_wait(&plain);
 	kernel_symbols_wait(&threaded);
 	kernel_symbols_wait(&threaded); /* again: at once */
 	CHECK(threaded.is_ready && !threaded.has_thread);
 	struct kernel_symbol symbol;
-	if (plain.entries.len)
-		CHECK(kernel_symbols_find(&threaded, plain.entries.data[0].address, &symbol));
-	kernel_symbols_start(&threaded); /* anew */
+	if (plain.list.entries.len)
+		CHECK(kernel_symbols_find(&threaded, plain.list.entries.data[0].address, &symbol));
+	kernel_symbols_start(&threaded, ""); /* anew */
 	CHECK(!threaded.is_ready);
 	kernel_symbols_wait(&threaded);
 	/* BPF programs come and go meanwhile. */
-	CHECK(threaded.entries.len + 1000 > plain.entries.len);
+	CHECK(threaded.list.entries.len + 1000 > plain.list.entries.len);
 	kernel_symbols_deinit(&threaded);
 	kernel_symbols_deinit(&plain);
 }
@@ -253,11 +253,11 @@ TEST(kernel_symbols_that_nobody_wants_are_dropped)
 {
 	for (int i = 0; i < 20; i++) {
 		struct kernel_symbols symbols = {0};
-		kernel_symbols_start(&symbols);
+		kernel_symbols_start(&symbols, "");
 		if (i % 2)
 			usleep((useconds_t)i * 200);
 		kernel_symbols_deinit(&symbols);
-		CHECK(!symbols.has_thread && !symbols.entries.data);
+		CHECK(!symbols.has_thread && !symbols.list.entries.data);
 	}
 }
 
@@ -267,7 +267,7 @@ static void check_base(const char *text, uint64_t base, bool is_hidden)
 {
 	CLEANUP_FD int fd = forged_fd(text, strlen(text));
 	bool got_hidden = !is_hidden;
-	CHECK_INT(kernel_read_base(fd, &got_hidden), base);
+	CHECK_INT(kallsyms_read_base(fd, &got_hidden), base);
 	CHECK_INT(got_hidden, is_hidden);
 }
 
