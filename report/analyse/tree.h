@@ -29,7 +29,7 @@ struct tree {
 };
 
 struct tree_options {
-	/* For each function the one that stands for all that are shown as one; NULL: itself. */
+	/* Of namesakes_group(); NULL: functions of one name that begin elsewhere are others. */
 	const uint32_t *groups;
 	bool hides_inlined;
 	bool has_groups; /* every stack has one root: see roots_plant_beside() */

@@ -122,6 +122,7 @@ struct profile_function {
 	uint32_t object;
 	bool is_known;            /* false: there was no symbol */
 	bool is_script;           /* of an object of scripts: brackets are parts of its name */
+	char scope_mark;          /* between packages of a script's name; see short_names_mark() */
 	bool has_bounds;          /* ... but its file tells where it begins and ends, */
 	enum chain_bounds bounds; /* ... in this way */
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */

@@ -24,7 +24,7 @@ void distinct_names_deinit(struct distinct_names *names)
 void distinct_names_add(
 	struct distinct_names *names, const struct profile_function *function, const char *shown)
 {
-	if (function->is_script || function->name[0] == '[')
+	if (function->name[0] == '[')
 		return;
 	struct distinct_name name = {.function = function, .shown = mem_strdup(shown)};
 	vec_push(&names->names, name);
@@ -90,6 +90,16 @@ static bool is_same_word(struct name_word a, struct name_word b)
 	return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
 }
 
+/* Without the end that is shown already: of app::deep::work, shown as work, "app::deep". */
+static struct name_word without_shown_end(struct name_word word, const char *shown)
+{
+	size_t len = strlen(shown);
+	if (word.len >= len && memcmp(word.text + word.len - len, shown, len) == 0)
+		for (word.len -= len; word.len && strchr(":./\\", word.text[word.len - 1]);)
+			word.len--;
+	return word;
+}
+
 /* Words at one place of all names; those alike so far, which differ in it, get it. */
 static void add_differing_words(
 	struct distinct_name *const *names, const struct name_word *words, size_t count)
@@ -100,11 +110,12 @@ static void add_differing_words(
 			differs[i] = strcmp(str_text(&names[i]->difference),
 					     str_text(&names[j]->difference)) == 0 &&
 				     !is_same_word(words[i], words[j]);
-	for (size_t i = 0; i < count; i++)
-		if (differs[i] && words[i].len)
+	for (size_t i = 0; i < count; i++) {
+		struct name_word word = without_shown_end(words[i], names[i]->shown);
+		if (differs[i] && word.len)
 			str_printf(&names[i]->difference, "%s%.*s",
-				names[i]->difference.len ? "," : "", (int)words[i].len,
-				words[i].text);
+				names[i]->difference.len ? "," : "", (int)word.len, word.text);
+	}
 }
 
 /* Of functions of different names, one of each. */
@@ -201,12 +212,14 @@ void distinct_names_put_fitting(const struct distinct_names *names,
 		str_printf(&braced, " {%s}", difference);
 	size_t wanted = room->columns_of(room->context, str_text(&braced));
 	struct name_room rest = *room;
-	rest.columns = 0; /* the shortest name */
-	size_t shortest = room->columns_of(
-		room->context, short_names_fit(function, fits_name_room, &rest, &storage));
 	size_t most = room->columns / SHARE;
-	if (wanted > most && shortest + wanted > room->columns)
-		wanted = most < LEAST ? 0 : most;
+	if (wanted > most) {
+		rest.columns = 0; /* the shortest name */
+		size_t shortest = room->columns_of(room->context,
+			short_names_fit(function, fits_name_room, &rest, &storage));
+		if (shortest + wanted > room->columns)
+			wanted = most < LEAST ? 0 : most;
+	}
 	rest.columns = room->columns - wanted;
 	const char *name = short_names_fit(function, fits_name_room, &rest, &storage);
 	size_t columns = room->columns_of(room->context, name);

@@ -23,7 +23,7 @@ void distinct_names_deinit(struct distinct_names *names);
 /* What a function is shown as; the same function may come again. */
 void distinct_names_add(
 	struct distinct_names *names, const struct profile_function *function, const char *shown);
-/* When all are added. Names of scripts are never shortened, and so not looked at. */
+/* When all are added. */
 void distinct_names_find(struct distinct_names *names);
 /* Borrowed; "" where nothing has to be added, or that function was not. */
 const char *distinct_names_of(

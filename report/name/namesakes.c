@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "format/base/map.h"
+#include "format/base/mem.h"
+
 enum {
 	WHOLE_PATH = 6, /* parts, which are as good as all */
 };
@@ -21,6 +24,32 @@ bool namesakes_are_one(const struct profile_object *objects, const struct profil
 	if (has_place != namesakes_have_place(objects, b))
 		return false;
 	return !has_place || (a->line == b->line && strcmp(a->file, b->file) == 0);
+}
+
+uint32_t *namesakes_group(const struct profile_object *objects,
+	const struct profile_function *functions, size_t count)
+{
+	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
+	uint64_t seed = map_random_seed();
+	struct map newest = {0}; /* hash -> function + 1 */
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_function *function = &functions[i];
+		groups[i] = i;
+		if (!function->is_known) /* each address is one function already */
+			continue;
+		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
+		if (namesakes_have_place(objects, function))
+			hash += map_hash_bytes(function->file, strlen(function->file), seed) +
+				function->line;
+		uint64_t *known = map_put(&newest, hash + function->object, NULL);
+		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
+		if (other && namesakes_are_one(objects, other, function))
+			groups[i] = (uint32_t)*known - 1;
+		if (!*known)
+			*known = i + 1;
+	}
+	map_deinit(&newest);
+	return groups;
 }
 
 /* The end of a path that has so many parts; of fewer, all of it. */

@@ -19,6 +19,10 @@ bool namesakes_have_place(
 bool namesakes_are_one(const struct profile_object *objects, const struct profile_function *a,
 	const struct profile_function *b);
 
+/* For each function the one that stands for all that are shown as one with it. To be freed. */
+uint32_t *namesakes_group(const struct profile_object *objects,
+	const struct profile_function *functions, size_t count);
+
 /*
  * For each function, how many parts of its file's path, from the last one on, tell it from all
  * others of its name; 0: the name does. To be freed.

@@ -34,19 +34,48 @@ static bool short_names_is_short(const struct profile_function *function)
 	return function->is_script || function->name[0] == '[' || !strpbrk(function->name, "<(");
 }
 
-/* Behind the outermost namespace, or folder of a Go package; NULL: there is none. */
-static const char *behind_scope(const char *name)
+char short_names_mark(const char *object)
+{
+	static const struct {
+		const char *object;
+		char mark;
+	} languages[] = {
+		{"[java]", '.'}, /* java.util.HashMap.get */
+		{"[dotnet]", '.'}, /* System.Text.StringBuilder.Append */
+		{"[php]", '\\'},   /* App\Http\Kernel::handle */
+		{"[ruby]", ':'},   /* Net::HTTP#request */
+		{"[perl]", ':'},   /* File::Find::find */
+	};
+	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++)
+		if (strcmp(languages[i].object, object) == 0)
+			return languages[i].mark;
+	return 0;
+}
+
+/* How many bytes end a scope here; 0: none does. `mark` 0: of compiled code. */
+static size_t scope_end(const char *at, char mark)
+{
+	if (at[0] == ':' && at[1] == ':')
+		return !mark || mark == ':' ? 2 : 0;
+	if (mark == ':')
+		return 0;
+	return *at == (mark ? mark : '/'); /* the folder of a Go package */
+}
+
+/* Behind the outermost namespace, or package; NULL: there is none, or nothing behind it. */
+static const char *behind_scope(const char *name, char mark)
 {
 	int depth = 0;
 	for (const char *at = name; *at; at++) {
+		size_t end = depth ? 0 : scope_end(at, mark);
+		if (end && mark && at[end] && strchr("<.", at[end]))
+			return NULL; /* a constructor, <init> or .ctor, says nothing alone */
 		if (strchr("<({[", *at))
 			depth++;
 		else if (strchr(">)}]", *at))
 			depth--;
-		else if (!depth && at[0] == ':' && at[1] == ':' && at[2])
-			return at + 2;
-		else if (!depth && at[0] == '/' && at[1])
-			return at + 1;
+		else if (end && at[end])
+			return at + end;
 		else if (*at == ' ') /* "vtable for x::y", "operator delete" */
 			return NULL;
 	}
@@ -60,7 +89,7 @@ bool short_names_each(const struct profile_function *function, short_names_use_f
 	const char *name = function->has_bounds ? function->system_name : function->name;
 	if (use(context, name))
 		return true;
-	if (function->is_script || function->has_bounds || name[0] == '[')
+	if (function->has_bounds || name[0] == '[' || (function->is_script && !function->scope_mark))
 		return false;
 	for (size_t i = 0; !short_names_is_short(function) && i < sizeof(modes) / sizeof(*modes);
 		i++) {
@@ -71,10 +100,15 @@ bool short_names_each(const struct profile_function *function, short_names_use_f
 		if (use(context, name))
 			return true;
 	}
-	for (const char *next; (next = behind_scope(name)); name = next)
+	for (const char *next; (next = behind_scope(name, function->scope_mark)); name = next)
 		if (use(context, next))
 			return true;
-	return false;
+	static const char left_out[] = "<...>";
+	size_t len = strlen(name), end = sizeof(left_out) - 1;
+	if (len <= end || strcmp(name + len - end, left_out) != 0)
+		return false;
+	str_truncate(storage, storage->len - end); /* collapsed there, and the name is its end */
+	return use(context, name);
 }
 
 struct fitting {

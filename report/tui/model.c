@@ -25,33 +25,6 @@ void model_wish_deinit(struct model_wish *wish)
 
 /* ---- names ---- */
 
-/* What is shown as one is one: a function that was compiled twice. */
-static uint32_t *group_functions(const struct profile_object *objects,
-	const struct profile_function *functions, size_t count)
-{
-	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
-	uint64_t seed = map_random_seed();
-	struct map newest = {0}; /* hash -> function + 1 */
-	for (uint32_t i = 0; i < count; i++) {
-		const struct profile_function *function = &functions[i];
-		groups[i] = i;
-		if (!function->is_known) /* each address is one function already */
-			continue;
-		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
-		if (namesakes_have_place(objects, function))
-			hash += map_hash_bytes(function->file, strlen(function->file), seed) +
-				function->line;
-		uint64_t *known = map_put(&newest, hash + function->object, NULL);
-		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
-		if (other && namesakes_are_one(objects, other, function))
-			groups[i] = (uint32_t)*known - 1;
-		if (!*known)
-			*known = i + 1;
-	}
-	map_deinit(&newest);
-	return groups;
-}
-
 static void tell_namesakes_apart(struct model_names *names)
 {
 	CLEANUP(str_deinit) struct str text = {0};
@@ -80,7 +53,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 		object->chains = (struct chain_map){0};
 	event_choices_init(&names->events, profile);
 	names->groups =
-		group_functions(names->objects.data, names->functions.data, names->functions.len);
+		namesakes_group(names->objects.data, names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);
 	names->has_scripts = native_frames_have_scripts(names->objects.data, names->objects.len);
 	return names;

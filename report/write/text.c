@@ -685,7 +685,9 @@ void text_put_tree(const struct profile *profile, bool is_inverted,
 	struct slice slice;
 	slice_init_all(&slice, profile);
 	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
+	CLEANUP_FREE uint32_t *groups = namesakes_group(
+		profile->objects.data, profile->functions.data, profile->functions.len);
+	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
 	CLEANUP_FREE struct tree_weight *weights = tree_weigh(&tree, &slice);
 	struct focus focus;
 	focus_init(&focus, &tree, weights, profile->functions.data,

@@ -10,10 +10,11 @@ run(async () => {
 	const context = vm.createContext({});
 	vm.runInContext(read("report/write/export/distinct_names.js"), context);
 	const text = '"((?:[^"\\\\]|\\\\.)*)"', cases = [...read("tests/unit/distinct_names_cases.h").replace(/\\\n\s*/g, "")
-		.matchAll(new RegExp(`X\\(${text},\\s*${text},\\s*(true|false),\\s*${text}\\)`, "g"))]
-		.map(([, name, shown, isScript, difference]) => ({name, shown, isScript: isScript === "true", difference}));
-	wantTrue("there are cases", cases.length > 8);
-	const differences = context.distinctNames(cases.filter(({isScript}) => !isScript).map(({name, shown}) => [name, shown]));
+		.matchAll(new RegExp(`X\\(${text},\\s*${text},\\s*${text}\\)`, "g"))]
+		.map(([, ...texts]) => texts.map((it) => it.replace(/\\\\/g, "\\")))
+		.map(([name, shown, difference]) => ({name, shown, difference}));
+	wantTrue("there are cases", cases.length > 14);
+	const differences = context.distinctNames(cases.map(({name, shown}) => [name, shown]));
 	for (const {name, difference} of cases)
 		want(name, differences.get(name) || "", difference);
 	const forms = [cases[0].name, "std::vector<int, std::allocator<int> >::push_back", "std::vector<...>::push_back", "vector<...>::push_back", "push_back"], elided = (it, room) => it.slice(0, Math.max(0, room));

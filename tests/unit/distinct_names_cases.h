@@ -5,22 +5,26 @@
 #ifndef EBPROF_DISTINCT_NAMES_CASES_H
 #define EBPROF_DISTINCT_NAMES_CASES_H
 
-/* name, shown, is a script's, difference */
+/* name, shown, difference */
 #define DISTINCT_NAMES_CASES(X) \
 	X("std::vector<int, std::allocator<int> >::push_back(int const&)", \
-		"vector<...>::push_back", false, "int") \
+		"vector<...>::push_back", "int") \
 	X("std::vector<long, std::allocator<long> >::push_back(long const&)", \
-		"vector<...>::push_back", false, "long,std::allocator") \
-	X("std::vector<long, arena>::push_back(long const&)", "vector<...>::push_back", false, \
+		"vector<...>::push_back", "long,std::allocator") \
+	X("std::vector<long, arena>::push_back(long const&)", "vector<...>::push_back", \
 		"long,arena") \
-	X("sum(int)", "sum", false, "") \
-	X("sum(int, int)", "sum", false, "int") \
-	X("main", "main", false, "") \
-	X("work", "work", false, "work") \
-	X("app::deep::work", "work", false, "app::deep::work") \
-	X("load (a.py:1)", "load", true, "") \
-	X("load (b.py:1)", "load", true, "") \
-	X("[no symbol]", "no", false, "") \
-	X("alone(int)", "alone", false, "")
+	X("sum(int)", "sum", "") \
+	X("sum(int, int)", "sum", "int") \
+	X("main", "main", "") \
+	X("work", "work", "") \
+	X("app::deep::work", "work", "app::deep") \
+	X("java.util.HashMap.get", "get", "java.util.HashMap") \
+	X("java.util.TreeMap.get", "get", "java.util.TreeMap") \
+	X("org.a.Cache.put", "Cache.put", "org.a") \
+	X("org.b.Cache.put", "Cache.put", "org.b") \
+	X("App\\Http\\Kernel::handle", "Kernel::handle", "App\\Http") \
+	X("Kernel::handle", "Kernel::handle", "") \
+	X("[no symbol]", "no", "") \
+	X("alone(int)", "alone", "")
 
 #endif

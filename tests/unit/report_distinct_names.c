@@ -9,8 +9,7 @@ static const struct {
 	struct profile_function function;
 	const char *shown, *want;
 } cases[] = {
-#define X(text, seen, is_scripts, difference) \
-	{{.name = text, .system_name = text, .is_script = is_scripts}, seen, difference},
+#define X(text, seen, difference) {{.name = text, .system_name = text}, seen, difference},
 	DISTINCT_NAMES_CASES(X)
 #undef X
 };

@@ -379,6 +379,23 @@ TEST(html_data_tells_kinds_of_frames)
 		CHECK_INT(page.function_kinds[i], kinds[i]);
 }
 
+/* work() was compiled twice. */
+TEST(html_data_has_functions_that_are_shown_as_one_once)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t start = fixture_frame(&fixture, native, 0x10, "start");
+	uint32_t once = fixture_frame(&fixture, native, 0x20, "work");
+	uint32_t again = fixture_frame(&fixture, native, 0x30, "work");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, once), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, again), 0, 1);
+	struct page page = page_of(&fixture, NULL);
+	CHECK_INT(page.nr_nodes, 3);
+	check_node(&page, 2, "start>work 4");
+}
+
 /* The page has them from the one place that knows how to shorten. */
 TEST(html_data_has_shorter_names)
 {
@@ -395,9 +412,9 @@ TEST(html_data_has_shorter_names)
 	CHECK_INT(page.nr_functions, 3);
 	for (size_t i = 1; i < 3; i++) {
 		bool is_script = strcmp(page.functions[i], "parse.<locals>.<lambda>") == 0;
-		CHECK_INT(page.nr_forms[i], is_script ? 0 : 3);
+		CHECK_INT(page.nr_forms[i], is_script ? 0 : 4);
 		if (!is_script)
-			CHECK_STR(page.shortest[i], "get<...>");
+			CHECK_STR(page.shortest[i], "get");
 	}
 }
 
@@ -449,7 +466,7 @@ TEST(html_code_of_what_has_none)
 	const uint32_t functions[] = {0, 1, 2};
 	const uint64_t selves[] = {0, 4, 6};
 	struct html_code_request request = {
-		profile, main_event_of(profile), &code, functions, selves, 3};
+		profile, main_event_of(profile), &code, functions, NULL, selves, 3};
 	for (int i = 0; i < 2; i++, request.code = NULL) {
 		struct bytes_buf out = {0};
 		html_code_put(&request, &out);

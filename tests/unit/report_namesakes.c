@@ -30,7 +30,7 @@ static void check_names(
 
 #define FUNCTION(called, of, in, at) \
 	{ \
-		.name = (called), .object = (of), .file = (in), .line = (at) \
+		.name = (called), .object = (of), .file = (in), .line = (at), .is_known = true \
 	}
 
 TEST(names_get_as_much_of_a_path_as_they_need)
@@ -80,6 +80,11 @@ TEST(what_is_one_function_needs_no_place)
 	CHECK(namesakes_are_one(objects, &functions[2], &functions[3]));
 	CHECK(!namesakes_are_one(objects, &functions[0], &functions[4]));
 	CHECK(!namesakes_are_one(objects, &functions[0], &functions[5]));
+	static const uint32_t wanted_groups[] = {0, 0, 2, 2, 4, 5};
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(objects, functions, sizeof(functions) / sizeof(*functions));
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		CHECK_INT(groups[i], wanted_groups[i]);
 }
 
 /* The first of three is there twice: all of them need a place. */

@@ -211,6 +211,29 @@ TEST(a_chain_without_a_branch_is_a_line_of_a_terminal)
 	profile_destroy(profile);
 }
 
+/* work() was compiled twice. */
+TEST(functions_that_are_shown_as_one_are_one_branch)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t start = fixture_frame(&fixture, program, 0x10, "start");
+	uint32_t once = fixture_frame(&fixture, program, 0x20, "work");
+	uint32_t again = fixture_frame(&fixture, program, 0x30, "work");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, once), 0, 3);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, again), 0, 1);
+	struct profile *profile = fixture_profile(&fixture);
+	CLEANUP(str_deinit) struct str text = {0};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf picture = {0};
+	text_put_tree(profile, false, &(struct text_options){0}, &text);
+	CHECK(strstr(str_text(&text), " 100.00%  100.00%  | work\n"));
+	fixture_export(profile, EXPORT_SVG, 0, &picture);
+	bytes_put_u8(&picture, 0);
+	CHECK(strstr((const char *)picture.data, "work ([vdso]): 100.00%, 4 samples"));
+	profile_destroy(profile);
+}
+
 TEST(rows_of_a_flat_profile_are_most_of_its_time)
 {
 	struct fixture fixture;

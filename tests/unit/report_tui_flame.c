@@ -68,6 +68,41 @@ TEST(the_root_is_on_top)
 	screen_deinit(&screen);
 }
 
+/* Two instances of a template, and two methods of Java, which are shown alike. */
+static struct profile *make_alike(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t java = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[java]");
+	uint32_t process = fixture_process(&fixture, 100, program);
+	uint32_t thread = fixture_thread(&fixture, process, 100, "program");
+	uint32_t main_ = fixture_frame(&fixture, program, 0x1000, "main");
+	const uint32_t callees[] = {
+		fixture_frame(&fixture, program, 0x2000, "_ZN4pool4sortIiEEvi"),
+		fixture_frame(&fixture, program, 0x3000, "_ZN4pool4sortIlEEvl"),
+		fixture_frame(&fixture, java, 1, "java.util.HashMap.get"),
+		fixture_frame(&fixture, java, 2, "org.app.Lines.get"),
+	};
+	for (size_t i = 0; i < sizeof(callees) / sizeof(*callees); i++)
+		fixture_samples(
+			&fixture, thread, FIXTURE_STACK(&fixture, main_, callees[i]), 0, 25);
+	return fixture_profile(&fixture);
+}
+
+TEST(boxes_of_names_that_are_shown_alike_say_what_differs)
+{
+	struct screen screen;
+	screen_init(&screen, make_alike(), 80, 12);
+	screen_type(&screen, "4g");
+	CHECK_STR(screen_line(&screen, FIRST + 2),
+		"|util.HashMap.get   |org.app.Lines.get  |pool::sort<int>    |pool::sort<long>");
+	screen_resize(&screen, 56, 12);
+	CHECK_STR(screen_line(&screen, FIRST + 2),
+		"|HashMap.get  |app.Lines.get|sort {int}   |sort {long}");
+	screen_deinit(&screen);
+}
+
 TEST(ascii_needs_no_more_than_ascii)
 {
 	struct screen screen;
@@ -103,7 +138,7 @@ TEST(twenty_by_five_is_enough)
 	CHECK_STR(screen_line(&screen, 3), "▏alpha    ▏beta ▏g▒▒");
 	screen_type(&screen, "jjj");
 	CHECK_STR(selected(&screen), "vfs_read");
-	CHECK_STR(screen_line(&screen, 3), "▏v        ▏get<");
+	CHECK_STR(screen_line(&screen, 3), "▏v        ▏get");
 	screen_deinit(&screen);
 }
 

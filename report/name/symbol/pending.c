@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/name/short_names.h"
 
 static struct profile_object *pending_object_of(const struct pending *pending)
 {
@@ -45,7 +46,9 @@ static uint32_t pending_add_function(
 	uint32_t place = (uint32_t)pending->nr_functions++;
 	struct profile_function *added = &profile->functions.data[pending->functions.data[place]];
 	*added = *function;
-	added->is_script = pending_object_of(pending)->info.kind == LAYOUT_OBJECT_SCRIPT;
+	const struct profile_object *object = pending_object_of(pending);
+	added->is_script = object->info.kind == LAYOUT_OBJECT_SCRIPT;
+	added->scope_mark = added->is_script ? short_names_mark(object->name) : 0;
 	pending->older.data[place] = older;
 	return place;
 }

@@ -10,6 +10,7 @@ enum {
 	WHEEL_ROWS = 3,
 	CALLERS_SEEN = 2,    /* above a zoom */
 	ROWS_SEARCHED = 512, /* for the next match */
+	GAP = 2,             /* between a name and its value */
 };
 
 enum {
@@ -18,6 +19,7 @@ enum {
 
 void flame_view_forget(struct flame_view *view)
 {
+	distinct_names_deinit(&view->names);
 	flame_deinit(&view->flame);
 	focus_deinit(&view->focus);
 }
@@ -360,29 +362,61 @@ static void put_root_name(const struct flame_view *view, struct str *out)
 		str_printf(out, " of %s", model_function(view->model, base->function)->name);
 }
 
+/* In a box's columns, the first of which is its edge; empty: there is no room for a name. */
+static struct rect label_cell(int x, int y, int width)
+{
+	return (struct rect){x + 1, y, width - 1, 1};
+}
+
+static int flame_view_draw_name(const struct flame_view *view, struct grid *grid, struct rect cell,
+	unsigned style, uint32_t node)
+{
+	uint32_t function = view->focus.nodes.data[node].function;
+	if (function)
+		return fitting_name_draw(
+			grid, cell, style, &view->focus.functions[function], &view->names);
+	CLEANUP(str_deinit) struct str name = {0};
+	put_root_name(view, &name);
+	return grid_put_elided(grid, cell.x, cell.y, cell.width, style, str_text(&name));
+}
+
 /* The name, shortened where it must be, and behind it what there is room for. */
-static void flame_view_put_label(struct flame_view *view, const struct app *app,
-	const struct grid *grid, uint32_t node, int room, struct str *out)
+static void flame_view_draw_label(struct flame_view *view, const struct app *app, struct grid *grid,
+	struct rect cell, unsigned style, uint32_t node)
 {
 	const struct focus_node *it = &view->focus.nodes.data[node];
-	const struct profile_function *functions = view->focus.functions;
-	if (!it->function)
-		put_root_name(view, out);
-	else {
-		CLEANUP(str_deinit) struct str name = {0};
-		str_puts(out, fitting_name(grid, &functions[it->function], room, &name));
-	}
-	int used = grid_text_width(grid, str_text(out));
+	int used = flame_view_draw_name(view, grid, cell, style, node);
 	const char *mark = flame_view_mark_of(view, node);
-	if (used + (int)strlen(mark) <= room)
-		str_puts(out, mark);
+	if (used + (int)strlen(mark) <= cell.width)
+		grid_put(grid, cell.x + used, cell.y, cell.width - used, style, mark);
 	used += (int)strlen(mark);
 	CLEANUP(str_deinit) struct str value = {0};
 	struct flame_box box = {
 		.node = node, .count = 1, .total = it->total, .samples = it->samples};
 	paint_of(view)->put_value(view, app, &box, &value);
-	if (value.len && used + 2 + (int)value.len <= room)
-		str_printf(out, "  %s", str_text(&value));
+	if (value.len && used + GAP + (int)value.len <= cell.width)
+		grid_put(grid, cell.x + used + GAP, cell.y, cell.width - used - GAP, style,
+			str_text(&value));
+}
+
+/* What tells names apart that are shown alike, of the boxes in these rows of the layout. */
+static void flame_view_find_names(struct flame_view *view, struct grid *grid, size_t row, size_t end)
+{
+	enum {
+		NARROW = 8 /* columns: narrower ones have no room for it */
+	};
+	distinct_names_deinit(&view->names);
+	for (; row < end; row++) {
+		size_t count;
+		const struct flame_box *boxes = flame_row(&view->flame, row, &count);
+		for (size_t i = 0; i < count; i++) {
+			uint32_t function = view->focus.nodes.data[boxes[i].node].function;
+			if (function && boxes[i].count == 1 && boxes[i].width >= NARROW)
+				fitting_name_add(grid, &view->focus.functions[function],
+					label_cell(0, 0, (int)boxes[i].width).width, &view->names);
+		}
+	}
+	distinct_names_find(&view->names);
 }
 
 /* ---- boxes ---- */
@@ -414,9 +448,7 @@ static void flame_view_frame(struct flame_view *view, const struct app *app, str
 	grid_fill(grid, (struct rect){x, y, width, 1}, style, " ");
 	const char *sign = is_match ? "*" : paint_of(view)->sign(view, app, box->node);
 	grid_put(grid, x, y, 1, style, sign ? sign : grid_glyph(grid, GLYPH_EDGE));
-	CLEANUP(str_deinit) struct str label = {0};
-	flame_view_put_label(view, app, grid, box->node, width - 1, &label);
-	grid_put_elided(grid, x + 1, y, width - 1, style, str_text(&label));
+	flame_view_draw_label(view, app, grid, label_cell(x, y, width), style, box->node);
 }
 
 static void draw_box(struct flame_view *view, const struct app *app, struct grid *grid,
@@ -440,11 +472,9 @@ static void draw_caller(struct flame_view *view, const struct app *app, struct g
 	while (view->focus.nodes.data[at].depth > row)
 		at = view->focus.nodes.data[at].parent;
 	struct rect line = {view->area.x, y, view->area.width, 1};
-	CLEANUP(str_deinit) struct str label = {0};
-	flame_view_put_label(view, app, grid, at, line.width - 1, &label);
 	grid_fill(grid, line, STYLE_DIM, " ");
 	grid_put(grid, line.x, y, 1, STYLE_DIM, grid_glyph(grid, GLYPH_EDGE));
-	grid_put_elided(grid, line.x + 1, y, line.width - 1, STYLE_DIM, str_text(&label));
+	flame_view_draw_label(view, app, grid, label_cell(line.x, y, line.width), STYLE_DIM, at);
 	if (!spot->box && spot->row == row)
 		grid_mark(grid, line, STYLE_SELECTED);
 }
@@ -509,7 +539,9 @@ void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid
 	spot = flame_view_spot(view); /* boxes may have moved */
 	if (has_header)
 		flame_view_header(view, grid, area.y - 1, has_more);
-	size_t above = flame_view_above(view);
+	size_t above = flame_view_above(view), end = view->top + (size_t)area.height;
+	flame_view_find_names(
+		view, grid, view->top > above ? view->top - above : 0, end > above ? end - above : 0);
 	for (int i = 0; i < area.height; i++) {
 		size_t row = view->top + (size_t)i, count = 0;
 		if (row < above) {

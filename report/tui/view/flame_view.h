@@ -3,6 +3,7 @@
 #define EBPROF_FLAME_VIEW_H
 
 #include "report/analyse/flame.h"
+#include "report/name/distinct_names.h"
 #include "report/tui/app_state.h"
 
 struct flame_view;
@@ -35,6 +36,7 @@ struct flame_view {
 	size_t top;         /* the first row that is seen */
 	bool keeps_sight;   /* of the selection; a turn of the wheel ends that */
 	struct rect area;   /* of rows, where they were drawn last */
+	struct distinct_names names; /* of the boxes that are seen */
 };
 
 /* Gives back what is of a model; the next one is the caller's to set. */

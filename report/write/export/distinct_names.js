@@ -4,25 +4,33 @@
  */
 const ALIKE_MAX = 64; // names that are shown alike: of more, differences do not help
 
+/* Without the end that is shown already: of app::deep::work, shown as work, "app::deep". */
+function withoutShownEnd(word, shown) {
+	return word.endsWith(shown) ? word.slice(0, word.length - shown.length).replace(/[:./\\]+$/, "") : word;
+}
+
 /* Of names that are shown alike, one of each. */
-function differencesOf(names) {
+function differencesOf(names, shown) {
 	const words = names.map((name) => name.split(/[<>(), ]+/).filter((word) => word));
 	let found = names.map(() => "");
 	for (let at = 0; words.some((list) => list.length > at); at++) {
 		const differs = found.map((own, i) => found.some((other, j) => other === own && words[i][at] !== words[j][at]));
-		found = found.map((own, i) => !differs[i] || words[i][at] === undefined ? own : own + (own ? "," : "") + words[i][at]);
+		found = found.map((own, i) => {
+			const word = differs[i] && words[i][at] !== undefined ? withoutShownEnd(words[i][at], shown) : "";
+			return own + (own && word ? "," : "") + word;
+		});
 	}
 	return found;
 }
 
-/* pairs: of a name and what it is shown as; not of scripts. Returns by name what has to be added, where something has. */
+/* pairs: of a name and what it is shown as. Returns by name what has to be added, where something has. */
 function distinctNames(pairs) {
 	const alike = new Map(), differences = new Map();
 	for (const [name, shown] of pairs)
 		if (!name.startsWith("["))
 			alike.set(shown, (alike.get(shown) || new Set()).add(name));
-	for (const names of alike.values()) {
-		const list = [...names], found = list.length > 1 && list.length <= ALIKE_MAX ? differencesOf(list) : [];
+	for (const [shown, names] of alike) {
+		const list = [...names], found = list.length > 1 && list.length <= ALIKE_MAX ? differencesOf(list, shown) : [];
 		found.forEach((difference, i) => {
 			if (difference.length > (differences.get(list[i]) || "").length)
 				differences.set(list[i], difference);

@@ -4,6 +4,7 @@
  */
 #include "report/compare/diff_tree.h"
 #include "report/model/main_event.h"
+#include "report/name/namesakes.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/export/export.h"
 #include "report/write/export/flame_svg.h"
@@ -27,7 +28,9 @@ static struct tree_weight *svg_weigh(
 static void svg_put_one(const struct profile *profile, struct str *out)
 {
 	struct tree tree;
-	tree_init(&tree, profile, &(struct tree_options){0});
+	CLEANUP_FREE uint32_t *groups = namesakes_group(
+		profile->objects.data, profile->functions.data, profile->functions.len);
+	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
 	CLEANUP_FREE struct tree_weight *weights =
 		svg_weigh(profile, main_event_of(profile), &tree);
 	CLEANUP(str_deinit) struct str note = {0};

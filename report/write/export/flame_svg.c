@@ -391,6 +391,7 @@ static void flame_svg_put_foot(struct svg *svg, size_t bottom)
 struct svg_forms {
 	struct str *out;
 	const char *name; /* the longest, which stands in boxes' tooltips */
+	bool has_any;
 };
 
 static bool flame_svg_put_form(void *context, const char *name)
@@ -398,24 +399,27 @@ static bool flame_svg_put_form(void *context, const char *name)
 	struct svg_forms *forms = context;
 	if (strcmp(name, forms->name) == 0)
 		return false;
+	if (!forms->has_any)
+		markup_put(forms->out, forms->name, strlen(forms->name));
+	forms->has_any = true;
 	str_putc(forms->out, '\t');
 	markup_put(forms->out, name, strlen(name));
 	return false;
 }
 
-/* A line for each name that is none of a script: its shorter forms, with tabs before them. */
+/* A line for each name that can be shortened: its shorter forms, with tabs before them. */
 static void flame_svg_put_forms(struct svg *svg)
 {
 	CLEANUP(str_deinit) struct str storage = {0};
 	str_puts(svg->out, "<metadata id=\"names\">");
 	for (size_t i = 1; i < svg->options->nr_functions; i++) {
 		const struct profile_function *function = &svg->focus->functions[i];
-		struct svg_forms forms = {svg->out, function->name};
-		if (!svg->has_function[i] || function->is_script)
+		struct svg_forms forms = {svg->out, function->name, false};
+		if (!svg->has_function[i])
 			continue;
-		markup_put(svg->out, function->name, strlen(function->name));
 		short_names_each(function, flame_svg_put_form, &forms, &storage);
-		str_putc(svg->out, '\n');
+		if (forms.has_any)
+			str_putc(svg->out, '\n');
 	}
 	str_puts(svg->out, "</metadata>\n");
 }

@@ -7,7 +7,7 @@
 	let width = drawnWidth; // of what is zoomed to
 	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
 
-	/* Of names that are none of scripts: shorter forms (report/name/short_names.h), each shorter than the one before. */
+	/* Of names that have some: shorter forms (report/name/short_names.h), each shorter than the one before. */
 	const formsOf = new Map(document.getElementById("names").textContent.split("\n").filter((line) => line)
 		.map((line) => line.split("\t")).map(([name, ...forms]) => [name, forms]));
 
@@ -102,7 +102,7 @@
 		zoomed = to;
 		const isAbove = (box) => box.y < to.y && box.x <= to.x + slack && box.x + box.width >= end - slack;
 		const below = boxes.filter((box) => box.y >= to.y && box.x >= to.x - slack && box.x + box.width <= end + slack);
-		const isNamed = (box) => !box.isRest && formsOf.has(box.name) && columnsIn(box.width * scale) >= 3;
+		const isNamed = (box) => !box.isRest && columnsIn(box.width * scale) >= 3;
 		const differences = distinctNames(below.filter(isNamed).map((box) => [box.name, formOf(box, columnsIn(box.width * scale))]));
 		for (const box of boxes) {
 			box.group.classList.toggle("above", isAbove(box));

@@ -106,7 +106,7 @@ void html_code_put(const struct html_code_request *request, struct bytes_buf *ou
 	struct hot_function hot[FUNCTIONS_MAX];
 	const struct profile *profile = request->profile;
 	const struct annotation_names names = {
-		profile->frames.data, profile->frames.len, NULL, false};
+		profile->frames.data, profile->frames.len, request->groups, false};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf text = {0};
 	size_t count = 0, nr_hot = request->code ? html_code_choose(request, hot) : 0;
 	struct slice slice;

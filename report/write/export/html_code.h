@@ -11,7 +11,8 @@ struct html_code_request {
 	uint32_t event;
 	const struct export_code *code; /* where to look; NULL: there is to be none */
 	const uint32_t *functions;      /* of the page, as it numbers them; the first is none */
-	const uint64_t *selves;         /* of each of these */
+	const uint32_t *groups;         /* of namesakes_group() */
+	const uint64_t *selves;         /* of each of the page's functions */
 	size_t nr_functions;
 };
 

@@ -34,7 +34,8 @@ struct html_data {
 	const struct html_data_side *sides; /* as many as columns */
 	struct html_data_limits limits;
 	const struct diff_options *judging;  /* where there are two */
-	struct tree trees[HTML_COLUMNS_MAX]; /* of each side */
+	uint32_t *groups[HTML_COLUMNS_MAX];  /* of each side: of namesakes_group() */
+	struct tree trees[HTML_COLUMNS_MAX]; /* likewise */
 	struct diff_tree diff;               /* where there are two */
 	struct compare compare;              /* likewise */
 	struct html_tree_source source;
@@ -142,8 +143,13 @@ static void html_data_weigh(struct html_data *data, size_t side)
 static void html_data_make_tree(struct html_data *data, uint32_t nodes_max)
 {
 	size_t nr_sides = data->source.nr_columns;
-	for (size_t i = 0; i < nr_sides; i++)
-		tree_init(&data->trees[i], data->sides[i].profile, &(struct tree_options){0});
+	for (size_t i = 0; i < nr_sides; i++) {
+		const struct profile *profile = data->sides[i].profile;
+		data->groups[i] = namesakes_group(
+			profile->objects.data, profile->functions.data, profile->functions.len);
+		tree_init(&data->trees[i], profile,
+			&(struct tree_options){.groups = data->groups[i]});
+	}
 	if (nr_sides == 1)
 		html_data_open_one(data);
 	else
@@ -496,6 +502,7 @@ static void html_data_put_code(struct html_data *data)
 		.event = side->event,
 		.code = data->source.nr_columns == 1 ? side->code : NULL,
 		.functions = data->tree.functions.data,
+		.groups = data->groups[0],
 		.selves = selves,
 		.nr_functions = count,
 	};
@@ -535,6 +542,7 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 	html_parts_deinit(&data.parts);
 	for (size_t i = 0; i < nr_sides; i++) {
 		tree_deinit(&data.trees[i]);
+		mem_free(data.groups[i]);
 		mem_free(data.source.weights[i]);
 		tally_deinit(&data.tallies[i]);
 	}

@@ -57,11 +57,6 @@ class Lettering {
 	}
 }
 
-/* Names of scripts are never shortened. */
-function isNative(profile, func) {
-	return func >= 0 && !profile.kinds[profile.functions[func].kind].isScript;
-}
-
 /* Names in cells of a list, as wide as those are: items with a func and its cell. */
 class NameCells {
 	constructor(profile) {
@@ -75,7 +70,7 @@ class NameCells {
 		const {fontSize, fontFamily} = getComputedStyle(items[0].cell), room = items[0].cell.clientWidth;
 		this.lettering ||= new Lettering(`${fontSize} ${fontFamily}`);
 		const of = (func) => this.profile.functions[func];
-		const differences = distinctNames(items.filter(({func}) => isNative(this.profile, func))
+		const differences = distinctNames(items.filter(({func}) => func >= 0)
 			.map(({func}) => [of(func).name, this.lettering.formOf(of(func).name, of(func).forms, room)]));
 		for (const {func, cell} of items)
 			cell.textContent = this.lettering.fitDistinct(of(func).name, of(func).forms, room, differences.get(of(func).name));
@@ -161,7 +156,7 @@ class Chart {
 		const pairs = [];
 		for (const row of this.rows)
 			for (const {node, width} of row)
-				if (node > 0 && width > LETTERS && !this.hiddenOf(node) && isNative(this.profile, this.tree.func[node])) {
+				if (node > 0 && width > LETTERS && !this.hiddenOf(node) && this.tree.func[node] >= 0) {
 					const {name, forms} = this.profile.functions[this.tree.func[node]];
 					pairs.push([name, this.lettering.formOf(name, forms, this.roomIn(width))]);
 				}
