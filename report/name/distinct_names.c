@@ -10,7 +10,7 @@ enum {
 	ALIKE_MAX = 64, /* names that are shown alike: of more, differences do not help */
 };
 
-static const char delimiters[] = "<>(), ";
+static const char delimiters[] = "<>(), ", scope_marks[] = ":./\\";
 
 void distinct_names_deinit(struct distinct_names *names)
 {
@@ -95,26 +95,52 @@ static struct name_word without_shown_end(struct name_word word, const char *sho
 {
 	size_t len = strlen(shown);
 	if (word.len >= len && memcmp(word.text + word.len - len, shown, len) == 0)
-		for (word.len -= len; word.len && strchr(":./\\", word.text[word.len - 1]);)
+		for (word.len -= len; word.len && strchr(scope_marks, word.text[word.len - 1]);)
 			word.len--;
 	return word;
 }
 
-/* Words at one place of all names; those alike so far, which differ in it, get it. */
+/* How many bytes of scopes all of them begin with. */
+static size_t common_scopes(const struct name_word *words, size_t count)
+{
+	size_t common = 0;
+	for (size_t at = 0; at < words[0].len; at++) {
+		for (size_t i = 1; i < count; i++)
+			if (at >= words[i].len || words[i].text[at] != words[0].text[at])
+				return common;
+		if (strchr(scope_marks, words[0].text[at]))
+			common = at + 1;
+	}
+	return common;
+}
+
+/*
+ * Words at one place of all names; those alike so far, which differ in it, get it, without what
+ * they have in common there.
+ */
 static void add_differing_words(
 	struct distinct_name *const *names, const struct name_word *words, size_t count)
 {
+	struct name_word differing[ALIKE_MAX];
+	size_t nr_differing = 0;
 	bool differs[ALIKE_MAX] = {0};
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < count && !differs[i]; j++)
 			differs[i] = strcmp(str_text(&names[i]->difference),
 					     str_text(&names[j]->difference)) == 0 &&
 				     !is_same_word(words[i], words[j]);
-	for (size_t i = 0; i < count; i++) {
-		struct name_word word = without_shown_end(words[i], names[i]->shown);
-		if (differs[i] && word.len)
+	for (size_t i = 0; i < count; i++)
+		if (differs[i] && words[i].len)
+			differing[nr_differing++] = without_shown_end(words[i], names[i]->shown);
+	size_t common = nr_differing ? common_scopes(differing, nr_differing) : 0;
+	for (size_t i = 0, at = 0; i < count; i++) {
+		if (!differs[i] || !words[i].len)
+			continue;
+		struct name_word word = differing[at++];
+		if (word.len)
 			str_printf(&names[i]->difference, "%s%.*s",
-				names[i]->difference.len ? "," : "", (int)word.len, word.text);
+				names[i]->difference.len ? "," : "", (int)(word.len - common),
+				word.text + common);
 	}
 }
 
@@ -215,8 +241,8 @@ void distinct_names_put_fitting(const struct distinct_names *names,
 	size_t most = room->columns / SHARE;
 	if (wanted > most) {
 		rest.columns = 0; /* the shortest name */
-		size_t shortest = room->columns_of(room->context,
-			short_names_fit(function, fits_name_room, &rest, &storage));
+		size_t shortest = room->columns_of(
+			room->context, short_names_fit(function, fits_name_room, &rest, &storage));
 		if (shortest + wanted > room->columns)
 			wanted = most < LEAST ? 0 : most;
 	}

@@ -40,7 +40,7 @@ char short_names_mark(const char *object)
 		const char *object;
 		char mark;
 	} languages[] = {
-		{"[java]", '.'}, /* java.util.HashMap.get */
+		{"[java]", '.'},   /* java.util.HashMap.get */
 		{"[dotnet]", '.'}, /* System.Text.StringBuilder.Append */
 		{"[php]", '\\'},   /* App\Http\Kernel::handle */
 		{"[ruby]", ':'},   /* Net::HTTP#request */
@@ -89,7 +89,8 @@ bool short_names_each(const struct profile_function *function, short_names_use_f
 	const char *name = function->has_bounds ? function->system_name : function->name;
 	if (use(context, name))
 		return true;
-	if (function->has_bounds || name[0] == '[' || (function->is_script && !function->scope_mark))
+	if (function->has_bounds || name[0] == '[' ||
+		(function->is_script && !function->scope_mark))
 		return false;
 	for (size_t i = 0; !short_names_is_short(function) && i < sizeof(modes) / sizeof(*modes);
 		i++) {

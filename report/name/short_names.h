@@ -17,9 +17,9 @@ char short_names_mark(const char *object);
 /*
  * Calls `use` with these, each shorter than the one before, until it returns true, which is then
  * returned: the name that stands beside its object, the name without parameters, without arguments
- * of templates, without namespaces from the left on, without "<...>". Names are borrowed of the function or of
- * `storage`, until the next call. Of scripts only packages are left out, since brackets are parts
- * of their names; functions without a name have but one.
+ * of templates, without namespaces from the left on, without "<...>". Names are borrowed of the
+ * function or of `storage`, until the next call. Of scripts only packages are left out, since
+ * brackets are parts of their names; functions without a name have but one.
  */
 typedef bool short_names_use_fn(void *context, const char *name);
 bool short_names_each(const struct profile_function *function, short_names_use_fn *use,

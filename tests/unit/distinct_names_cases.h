@@ -18,10 +18,10 @@
 	X("main", "main", "") \
 	X("work", "work", "") \
 	X("app::deep::work", "work", "app::deep") \
-	X("java.util.HashMap.get", "get", "java.util.HashMap") \
-	X("java.util.TreeMap.get", "get", "java.util.TreeMap") \
-	X("org.a.Cache.put", "Cache.put", "org.a") \
-	X("org.b.Cache.put", "Cache.put", "org.b") \
+	X("java.util.HashMap.get", "get", "HashMap") \
+	X("java.util.TreeMap.get", "get", "TreeMap") \
+	X("org.a.Cache.put", "Cache.put", "a") \
+	X("org.b.Cache.put", "Cache.put", "b") \
 	X("App\\Http\\Kernel::handle", "Kernel::handle", "App\\Http") \
 	X("Kernel::handle", "Kernel::handle", "") \
 	X("[no symbol]", "no", "") \

@@ -37,8 +37,9 @@ static const struct {
 		"Collections.Generic.List<System.String>.Add|Generic.List<System.String>.Add|"
 		"List<System.String>.Add|Add|"},
 	{"[dotnet]", "Shape.Program..ctor", "Shape.Program..ctor|Program..ctor|"},
-	{"[dotnet]", "Shape.Program+<>c.<Main>b__0", "Shape.Program+<>c.<Main>b__0|"
-						     "Program+<>c.<Main>b__0|"},
+	{"[dotnet]", "Shape.Program+<>c.<Main>b__0",
+		"Shape.Program+<>c.<Main>b__0|"
+		"Program+<>c.<Main>b__0|"},
 	{"[php]", "App\\Http\\Kernel::handle",
 		"App\\Http\\Kernel::handle|Http\\Kernel::handle|Kernel::handle|"},
 	{"[ruby]", "Net::HTTP#request", "Net::HTTP#request|HTTP#request|"},

@@ -400,7 +400,8 @@ static void flame_view_draw_label(struct flame_view *view, const struct app *app
 }
 
 /* What tells names apart that are shown alike, of the boxes in these rows of the layout. */
-static void flame_view_find_names(struct flame_view *view, struct grid *grid, size_t row, size_t end)
+static void flame_view_find_names(
+	struct flame_view *view, struct grid *grid, size_t row, size_t end)
 {
 	enum {
 		NARROW = 8 /* columns: narrower ones have no room for it */
@@ -540,8 +541,8 @@ void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid
 	if (has_header)
 		flame_view_header(view, grid, area.y - 1, has_more);
 	size_t above = flame_view_above(view), end = view->top + (size_t)area.height;
-	flame_view_find_names(
-		view, grid, view->top > above ? view->top - above : 0, end > above ? end - above : 0);
+	flame_view_find_names(view, grid, view->top > above ? view->top - above : 0,
+		end > above ? end - above : 0);
 	for (int i = 0; i < area.height; i++) {
 		size_t row = view->top + (size_t)i, count = 0;
 		if (row < above) {

@@ -28,14 +28,14 @@ struct flame_view {
 	void *context;                   /* the paint\'s */
 	bool is_inverted;                /* leaves on top, their callers below */
 	enum flame_order order;
-	struct focus focus; /* borrows from the model */
-	struct flame flame; /* of `root` */
-	uint32_t root;      /* of the focus: the zoom */
-	uint32_t selected;  /* of the focus */
-	struct path path;   /* to it, while leaves are on top */
-	size_t top;         /* the first row that is seen */
-	bool keeps_sight;   /* of the selection; a turn of the wheel ends that */
-	struct rect area;   /* of rows, where they were drawn last */
+	struct focus focus;          /* borrows from the model */
+	struct flame flame;          /* of `root` */
+	uint32_t root;               /* of the focus: the zoom */
+	uint32_t selected;           /* of the focus */
+	struct path path;            /* to it, while leaves are on top */
+	size_t top;                  /* the first row that is seen */
+	bool keeps_sight;            /* of the selection; a turn of the wheel ends that */
+	struct rect area;            /* of rows, where they were drawn last */
 	struct distinct_names names; /* of the boxes that are seen */
 };
 

@@ -9,16 +9,24 @@ function withoutShownEnd(word, shown) {
 	return word.endsWith(shown) ? word.slice(0, word.length - shown.length).replace(/[:./\\]+$/, "") : word;
 }
 
+/* How many letters of scopes all of them begin with. */
+function commonScopes([first, ...others]) {
+	let common = 0;
+	for (let at = 0; first && at < first.length && others.every((word) => word[at] === first[at]); at++)
+		if (":./\\".includes(first[at]))
+			common = at + 1;
+	return common;
+}
+
 /* Of names that are shown alike, one of each. */
 function differencesOf(names, shown) {
 	const words = names.map((name) => name.split(/[<>(), ]+/).filter((word) => word));
 	let found = names.map(() => "");
 	for (let at = 0; words.some((list) => list.length > at); at++) {
 		const differs = found.map((own, i) => found.some((other, j) => other === own && words[i][at] !== words[j][at]));
-		found = found.map((own, i) => {
-			const word = differs[i] && words[i][at] !== undefined ? withoutShownEnd(words[i][at], shown) : "";
-			return own + (own && word ? "," : "") + word;
-		});
+		const ends = words.map((list, i) => differs[i] && list[at] !== undefined ? withoutShownEnd(list[at], shown) : null);
+		const common = commonScopes(ends.filter((word) => word !== null));
+		found = found.map((own, i) => ends[i] ? own + (own ? "," : "") + ends[i].slice(common) : own);
 	}
 	return found;
 }
