@@ -72,7 +72,7 @@ static struct err *dump_choose_target(
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->cgroups.len > 0) + options->is_system;
 	if (operands)
-		return err_new(ERR_USAGE, "it takes processes that run: -p PID");
+		return err_new(ERR_USAGE, "no process: give -p PID");
 	if (!chosen)
 		return err_new(ERR_USAGE, "whose threads? Give -p PID, -t TID, --container, "
 					  "--unit or -a");

@@ -42,6 +42,8 @@ static const struct opt_foreign foreign_commands[] = {
 	{"buildid-list", "ebprof info --mappings lists build IDs"},
 	{"buildid-cache", "ebprof archive puts what is needed of binaries into the recording"},
 	{"flamegraph", "ebprof open shows it in the browser; in a terminal ebprof report, key 4"},
+	{"flame", "ebprof open shows it in the browser; in a terminal ebprof report, key 4"},
+	{"pprof", "ebprof convert --pprof writes what go tool pprof reads"},
 	{"load", "ebprof report shows a recording, ebprof open in the browser"},
 	{"import", "recordings are those of ebprof record"},
 	{"inject", "names of compiled code go into the recording by themselves"},

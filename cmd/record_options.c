@@ -475,12 +475,19 @@ const struct opt record_options_rows[] = {
 const struct opt_foreign record_options_foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
 	{"--save-only", NULL}, /* samply's: nothing is opened but by --open */
+	{"--no-open", NULL},
+	{"--native", NULL}, /* py-spy's: what it asks for is always there */
+	{"--subprocesses", NULL},
+	{"--nonblocking", NULL},
+	{"--idle", "-e wall records what threads wait for, too"},
+	{"--gil", "-e cpu-clock, the default, records what runs; who waits for a lock: -e offcpu"},
+	{"--threads", "ebprof report -s tid,comm shows them one by one"},
 	{"--format", "a recording is written; ebprof convert makes --svg, --speedscope and others "
 		     "of it"},
 	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},
-	{"-d", "addresses of data are not recorded"},
+	{"-d", "addresses of data are not recorded; for so many seconds: --duration 10"},
 	{"-W", "only one event is sampled, with the weight of its period"},
 	{"-R", "ebprof convert --json and --perf-script write all that is recorded of a sample"},
 	{"-G", "here it is --cgroup PATH"},

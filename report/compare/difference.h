@@ -118,8 +118,10 @@ struct diff_judgement {
 struct diff_row {
 	uint32_t entity;           /* which of the entities it is (entities.h) */
 	const char *name, *object; /* borrowed */
-	const char *file;          /* NULL: unknown */
-	uint32_t line;             /* 0: unknown */
+	/* Whose name that is, borrowed; NULL: it is no function's, or was made for the row. */
+	const struct profile_function *function;
+	const char *file;       /* NULL: unknown */
+	uint32_t line;          /* 0: unknown */
 	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
 	bool is_known;          /* there was a symbol */
 	VEC(const char *) path; /* by stack: functions from the outermost on */

@@ -250,6 +250,7 @@ static void entities_put_function(
 	const struct profile_function *function, const char *object, struct diff_row *row)
 {
 	row->name = function->name;
+	row->function = function;
 	row->object = object ? object : "";
 	row->file = function->file;
 	row->line = function->line;
@@ -293,11 +294,14 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 	entities_put_function(&profile->functions.data[named->function], object, row);
 	if (entities->by == DIFF_BY_FUNCTION) {
 		row->name = function_match_name(&entities->match, entity, &row->object);
+		if (strcmp(row->name, row->function->name) != 0)
+			row->function = NULL;
 	} else if (entities->by == DIFF_BY_LINE) {
 		row->file = profile->frames.data[named->frame].file;
 		row->line = profile->frames.data[named->frame].line;
 	} else {
 		row->name = row->object;
+		row->function = NULL;
 		row->file = NULL;
 		row->line = 0;
 		row->is_known = true;

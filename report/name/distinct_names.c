@@ -121,7 +121,7 @@ static size_t common_scopes(const struct name_word *words, size_t count)
 static void add_differing_words(
 	struct distinct_name *const *names, const struct name_word *words, size_t count)
 {
-	struct name_word differing[ALIKE_MAX];
+	struct name_word differing[ALIKE_MAX] = {{0}};
 	size_t nr_differing = 0;
 	bool differs[ALIKE_MAX] = {0};
 	for (size_t i = 0; i < count; i++)

@@ -316,6 +316,24 @@ TEST(diff_text_says_why_it_is_inconclusive)
 	diff_deinit(&diff);
 }
 
+TEST(diff_text_shortens_names_as_lists_do)
+{
+	static const struct profile_function function = {
+		.name = "java.util.concurrent.ThreadPoolExecutor$Worker.runTask",
+		.is_script = true,
+		.scope_mark = '.',
+	};
+	struct difference diff;
+	struct diff_judgement slower = make_judgement(0.25, 0.375, DIFF_REGRESSION);
+	CLEANUP(str_deinit) struct str out = {0};
+	diff_init(&diff);
+	add_row(&diff, function.name, "/work/ThreadPoolExecutor.java", &slower);
+	diff.rows.data[0].function = &function;
+	write_as(&diff, DIFF_TEXT, 0, &out);
+	CHECK(strstr(str_text(&out), "  concurrent.ThreadPoolExecutor$Worker.runTask\n"));
+	diff_deinit(&diff);
+}
+
 static size_t count_of(const char *text, const char *part)
 {
 	size_t count = 0;

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/name/short_names.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 
@@ -87,6 +88,32 @@ static void diff_text_put_numbers(struct writing *writing, const struct diff_jud
 	str_puts(&writing->out, "  ");
 }
 
+static size_t diff_text_columns_of(const char *name)
+{
+	CLEANUP(str_deinit) struct str escaped = {0};
+	str_put_escaped(&escaped, name, strlen(name));
+	return diff_count_points(str_text(&escaped), escaped.len);
+}
+
+static bool diff_text_fits(const void *context, const char *name)
+{
+	return diff_text_columns_of(name) <= *(const size_t *)context;
+}
+
+static void diff_text_put_name(struct writing *writing, const struct diff_row *row, size_t room)
+{
+	CLEANUP(str_deinit) struct str name = {0}, storage = {0};
+	bool is_alone = writing->diff->options.by == DIFF_BY_FUNCTION && !row->old_name;
+	if (is_alone && row->function && !row->function->has_bounds) {
+		const char *fitting =
+			short_names_fit(row->function, diff_text_fits, &room, &storage);
+		str_put_escaped(&name, fitting, strlen(fitting));
+	} else {
+		diff_put_name(&name, writing->diff, row);
+	}
+	diff_put_elided(&writing->out, str_text(&name), name.len, room);
+}
+
 /* The name, where it stands, and whose it is, as far as there is room. */
 static void diff_text_put_title(struct writing *writing, const struct diff_row *row)
 {
@@ -99,7 +126,7 @@ static void diff_text_put_title(struct writing *writing, const struct diff_row *
 	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
 	if (places > room / 2)
 		places = diff_count_points(str_text(&name), name.len) + places <= room ? places : 0;
-	diff_put_elided(&writing->out, str_text(&name), name.len, room - places);
+	diff_text_put_name(writing, row, room - places);
 	if (places)
 		str_printf(&writing->out, "  %s", str_text(&place));
 	str_putc(&writing->out, '\n');
