@@ -129,6 +129,18 @@ static struct err *apply(const struct opt *row, const char *text, void *options)
 	return err_wrap(err, "--%s", row->long_name);
 }
 
+/* --html -o FILE: a word that begins as an option does is hardly the name of a file. */
+static struct err *check_file_name(const struct opt *row, const char *text, const char *word)
+{
+	bool is_file = row->argument && strncmp(row->argument, "FILE", 4) == 0;
+	bool is_option = text == word && text[0] == '-' && text[1];
+	if (!is_file || !is_option)
+		return NULL;
+	return err_new(ERR_USAGE,
+		"--%s needs the name of a file, not %s; a file of that name is ./%s",
+		row->long_name, text, text);
+}
+
 static struct err *opt_parse(
 	const struct command *command, int argc, char **argv, void *options, bool *wants_help)
 {
@@ -149,11 +161,16 @@ static struct err *opt_parse(
 		if (value == 'h' || value == HELP_VALUE)
 			*wants_help = true;
 		else if (value == ':')
-			err = err_new(ERR_USAGE, "%s needs an argument", word);
+			err = err_new(ERR_USAGE, "%s needs an argument: %s", word,
+				opt_row_of(command->options, count, optopt)->argument);
 		else if (value == '?')
 			err = meet_unknown(command, word, optopt);
-		else
-			err = apply(opt_row_of(command->options, count, value), optarg, options);
+		else {
+			const struct opt *row = opt_row_of(command->options, count, value);
+			err = optarg ? check_file_name(row, optarg, word) : NULL;
+			if (!err)
+				err = apply(row, optarg, options);
+		}
 	}
 	mem_free(tables.longs);
 	mem_free(tables.shorts);

@@ -18,12 +18,14 @@ const treeOf = (aside) => `(() => {
 run(async () => {
 	const context = vm.createContext({});
 	vm.runInContext(["page_data.js", "page_model.js", "page_fold.js"].map(page).join("\n"), context);
-	const rows = (aside) => vm.runInContext(`(() => {
-		const folded = foldChains(${treeOf(aside)}, new Set(), (node) => "f" + node);
+	const rows = (aside, firstOfKernel = 99) => vm.runInContext(`(() => {
+		const folded = foldChains(${treeOf(aside)}, new Set(), (node) => "f" + node, (node) => node >= ${firstOfKernel});
 		return [...folded.origin.keys()].map((i) => [folded.origin[i], folded.parent[i], folded.hidden.has(i), folded.total[i]]);
 	})()`, context);
 	want("a few aside stand below the chain", [...rows(4)].map((row) => [...row]),
 		[[0, -1, false, 1000], [1, 0, true, 1000], [4, 1, false, 996], [5, 1, false, 4]]);
 	want("of more it is a branch", [...rows(6)].map(([origin]) => origin), [0, 1, 2, 3, 4, 5]);
+	want("the kernel's frames have a row of their own", [...rows(0, 4)].map(([origin]) => origin), [0, 1, 2, 3, 4]);
+	want("four of the user's above it are one", [...rows(0, 3)].map(([origin]) => origin), [0, 1, 2, 3, 4]);
 	console.log("all is well");
 });

@@ -149,6 +149,7 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 		get_text(cursor, text, sizeof(text));
 		CHECK_STR(text, frame_kinds[i].text);
 		CHECK_INT(bytes_get_varint(cursor), i >= FRAME_PYTHON);
+		CHECK_INT(bytes_get_varint(cursor), i == FRAME_KERNEL);
 		CHECK(bytes_get_varint(cursor) < 1 << 24);
 		CHECK(bytes_get_varint(cursor) < 1 << 24);
 	}

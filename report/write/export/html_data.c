@@ -340,6 +340,7 @@ static void html_data_put_kinds(struct html_data *data)
 		const struct frame_kind_row *row = &frame_kinds[i];
 		html_data_put_text(data, row->text);
 		html_data_put_piece(data, frame_kind_is_script((enum frame_kind)i));
+		html_data_put_piece(data, i == FRAME_KERNEL);
 		html_data_put_piece(data, frame_kind_rgb(row->colour));
 		html_data_put_piece(data, frame_kind_rgb(row->paler));
 	}

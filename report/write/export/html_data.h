@@ -24,11 +24,9 @@
  *              here; each: 1 + function, 0: none of the page; texts: name, before, new, change,
  *              interval. Behind the lists, where there are some, count of sentences; each: a text,
  *              which may be empty
- *   kinds      of frames: count; each: text, is of scripts, colours of it and where it is inlined,
- *              0xRRGGBB
- *   objects    count; each: name
- *   files      count; each: path. File 0 is no file
- *   functions  count; each: name, shorter forms of it (count; each a text: see
+ *   kinds      of frames: count; each: text, is of scripts, is the kernel's, colours of it and
+ * where it is inlined, 0xRRGGBB objects    count; each: name files      count; each: path. File 0
+ * is no file functions  count; each: name, shorter forms of it (count; each a text: see
  *              report/name/short_names.h), object, file, line, kind. Function 0 stands for what
  *              was folded. Where there are two columns, also of its self and of its total, what
  *              `ebprof diff` says of the whole recordings (report/compare/compare.h): an enum

@@ -355,7 +355,8 @@ class Page {
 		}
 		if (!this.opened.has(tree))
 			this.opened.set(tree, new Set());
-		const folded = foldChains(tree, this.opened.get(tree), (it) => this.profile.functions[tree.func[it]].name);
+		const {functions, kinds} = this.profile, of = (it) => functions[tree.func[it]];
+		const folded = foldChains(tree, this.opened.get(tree), (it) => of(it).name, (it) => kinds[of(it).kind].isKernel);
 		chart.show(folded, folded.image[zoomed], isFlame);
 	}
 

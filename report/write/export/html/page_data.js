@@ -135,7 +135,7 @@ function readChange(reader) {
 
 function readProfile(bytes) {
 	const reader = new Reader(bytes), profile = readHead(reader);
-	profile.kinds = reader.list(() => ({text: reader.text(), isScript: Boolean(reader.number()),
+	profile.kinds = reader.list(() => ({text: reader.text(), isScript: Boolean(reader.number()), isKernel: Boolean(reader.number()),
 		color: reader.number(), paler: reader.number()}));
 	profile.objects = reader.list(() => ({name: reader.text()}));
 	profile.files = reader.list(() => reader.text());

@@ -5,10 +5,11 @@ const CHAIN_MIN = 3, INLINED_MIN = 2; // frames that are worth a row of their ow
 /*
  * A tree as `tree` whose `hidden` has of each row that stands for several frames its text and their
  * functions; origin, of each node which one of `source` it is; image, the other way round. opened:
- * nodes of `tree` where a chain begins that is not to be folded.
+ * nodes of `tree` where a chain begins that is not to be folded. isKernel(node): no chain leads from the user's frames
+ * into the kernel's.
  */
-function foldChains(tree, opened, nameOf) {
-	const only = onlyCallees(tree), image = new Int32Array(tree.count), origin = [0], hidden = new Map();
+function foldChains(tree, opened, nameOf, isKernel) {
+	const only = onlyCallees(tree, isKernel), image = new Int32Array(tree.count), origin = [0], hidden = new Map();
 	for (let i = 1; i < tree.count; i++) {
 		if (!hasWeight(tree, i)) {
 			image[i] = image[tree.parent[i]];
@@ -33,11 +34,11 @@ function foldChains(tree, opened, nameOf) {
 const PER_MILLE = 995; // as focus_only_child() of report/analyse/focus.c has it: less elsewhere is below any limit
 
 /* Of each node its callee, where that stands behind it and has nearly all; else 0. Where a caller of all began is a leaf. */
-function onlyCallees(tree) {
+function onlyCallees(tree, isKernel) {
 	const only = new Int32Array(tree.count);
 	const isLeaf = (node) => tree.callee !== undefined && tree.columns.some(({self}) => self[node] > 0);
 	for (let i = 1; i < tree.count; i++)
-		if (tree.parent[i] === i - 1 && hasWeight(tree, i) && !isLeaf(i - 1) &&
+		if (tree.parent[i] === i - 1 && hasWeight(tree, i) && !isLeaf(i - 1) && i > 1 && isKernel(i) === isKernel(i - 1) &&
 			tree.columns.every(({total}) => total[i] * 1000 >= total[i - 1] * PER_MILLE))
 			only[i - 1] = i;
 	return only;

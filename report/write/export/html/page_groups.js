@@ -1,7 +1,7 @@
 /* Samples grouped by whose they are: below the root, the tree has a node for each group. No DOM here. */
 
 const UNKNOWN_CHANGE = {verdict: 0, ratio: 1}; // `ebprof diff` judges functions, not groups
-const GROUP_KIND = {text: "groups", isScript: false, color: 0xc6c6c6, paler: 0xe4e4e4};
+const GROUP_KIND = {text: "groups", isScript: false, isKernel: false, color: 0xc6c6c6, paler: 0xe4e4e4};
 
 /* Of two recordings threads are told apart by their names and those of their processes. */
 function threadName({comm, tid, process}) {
