@@ -34,6 +34,9 @@ TEST(tui_symbols_rows)
 					       "  25.00%    0.0% none    a\\x0alib.so\n"
 					       "\n");
 	CHECK_INT(screen_style(&screen, "none"), STYLE_WARNING);
+	screen_type(&screen, "j");
+	CHECK(strstr(screen_line(&screen, 8), "/nonexistent/a\\x0alib.so  none"));
+	screen_type(&screen, "k");
 	screen_type(&screen, ">"); /* what lacks most */
 	CHECK_STR(screen_lines(&screen, 3, 1), "  25.00%    0.0% none    a\\x0alib.so\n");
 	screen_type(&screen, "gd");

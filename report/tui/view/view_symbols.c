@@ -310,6 +310,19 @@ static void symbols_draw(void *state, struct app *app, struct grid *grid, struct
 	list_draw_place(&symbols->list, grid);
 }
 
+/* The whole of what the row cuts. */
+static void symbols_detail(void *state, struct app *app, struct str *out)
+{
+	const struct symbols_row *row = selected_row(state);
+	if (!row)
+		return;
+	const struct profile_object *object = model_object(app->model, row->object);
+	const char *path = object->path[0] ? object->path : object->name;
+	str_put_escaped(out, path, strlen(path));
+	str_printf(out, "\t%s\t", state_text(app->model, row));
+	put_source(app->model, row, out);
+}
+
 /* ---- one object's story ---- */
 
 /* `stacks`: of all objects, see object_stacks_of(). */
@@ -488,6 +501,7 @@ const struct view view_symbols = {
 	.act = symbols_act,
 	.mouse = symbols_mouse,
 	.print = symbols_print,
+	.detail = symbols_detail,
 	.hints = hints,
 	.enter_hint = "details",
 };
