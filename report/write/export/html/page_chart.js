@@ -123,8 +123,8 @@ class Chart {
 
 	scrolled() {
 		const {scrollTop, clientHeight} = this.scroll;
-		if (!clientHeight)
-			return;
+		if (clientHeight !== this.height)
+			return; // its size has changed since: resize() comes, and knows what was seen
 		this.away = Math.max(0, this.isFlame ? this.whole - clientHeight - scrollTop : scrollTop);
 		this.paint();
 	}
@@ -195,6 +195,7 @@ class Chart {
 		for (const row of this.rows)
 			row.sort((a, b) => a.x - b.x);
 		this.whole = whole;
+		this.height = height;
 		this.canvas.width = Math.round(width * ratio);
 		this.canvas.height = Math.round(height * ratio);
 		this.canvas.style.width = width + "px";
