@@ -85,7 +85,8 @@ const struct key_row key_rows[] = {
 	{{'y'}, ACTION_COPY, "y", "copy", "copy the name (OSC 52)", NULL},
 	{{'P'}, ACTION_PRINT, "P", "write", "write this view to a file", NULL},
 	{{'D'}, ACTION_BASELINE, "D", "compare", "load a recording to compare with", NULL},
-	{{'r'}, ACTION_RETRY, "r", "look again", "look again for this file's symbols (Symbols)", NULL},
+	{{'r'}, ACTION_RETRY, "r", "look again", "look again for this file's symbols (Symbols)",
+		NULL},
 
 	{{0}, ACTION_PAUSE, "Space", "pause", "pause, and go on",
 		"While it is recorded (ebprof top)"},
