@@ -135,8 +135,19 @@ static bool is_recorded_here(const char *host)
 	return host && !uname(&name) && strcmp(name.nodename, host) == 0;
 }
 
-/* A map that was written to since is another process's, or has put other code there. */
-static void code_symbols_here(
+/*
+ * A map that was written to since is another process's, or has put other code there; one that is
+ * older than the program is of a process that had the number before. When that began on the wall
+ * clock follows from the file's time, which is some seconds behind the last sample.
+ */
+static bool is_map_of(const struct import_code *code, uint64_t made_ns, uint64_t mtime_ns)
+{
+	const uint64_t late_ns = 60ULL * NS_PER_S;
+	return mtime_ns <= made_ns &&
+	       (!code->program_age_ns || mtime_ns + late_ns >= made_ns - code->program_age_ns);
+}
+
+static size_t code_symbols_here(
 	void *context, const struct import_code *code, import_symbol_fn *use, void *use_context)
 {
 	enum {
@@ -152,14 +163,15 @@ static void code_symbols_here(
 	char path[32];
 	struct stat st;
 	if (!is_recorded_here(code->host))
-		return;
+		return 0;
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", code->pid);
 	CLEANUP_FD int fd = regular_file_open(path, machine->rules, &st);
-	if (fd < 0 || clock_from_timespec(st.st_mtim) > machine->made_ns)
-		return;
-	perf_map_read(fd, &growth, &wanted, MAX_NS, &names);
+	if (fd < 0 || !is_map_of(code, machine->made_ns, clock_from_timespec(st.st_mtim)))
+		return 0;
+	size_t given_up = perf_map_read(fd, &growth, &wanted, MAX_NS, &names);
 	use_last_functions(&into, code);
 	str_deinit(&into.name);
+	return given_up;
 }
 
 struct vdso_use {

@@ -32,6 +32,7 @@ typedef void import_symbol_fn(void *context, const struct import_symbol *symbol)
 struct import_code {
 	const char *host; /* where that was; NULL: not known */
 	uint32_t pid;
+	uint64_t program_age_ns; /* when it was sampled last by anyone; 0: not known */
 	const uint64_t *addresses,
 		*first_ns; /* ascending, each once, and when each was seen first */
 	size_t count;
@@ -53,9 +54,11 @@ struct import_host {
 	 * the file of the object's device and inode, and is older than the imported file.
 	 */
 	bool (*same_file)(void *context, const char *path, struct layout_object *object);
-	/* Calls `use` for each function that had one of the addresses, as far as is known.
+	/*
+	 * Calls `use` for each function that had one of the addresses, as far as is known. Returns
+	 * how many of them have no name because there was too much to read.
 	 */
-	void (*code_symbols)(void *context, const struct import_code *code, import_symbol_fn *use,
+	size_t (*code_symbols)(void *context, const struct import_code *code, import_symbol_fn *use,
 		void *use_context);
 	/* Calls `use` for each function of the vDSO, by its offset, if it is that of the kernel
 	 * that runs here. */

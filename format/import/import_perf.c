@@ -60,7 +60,8 @@ struct import_perf {
 	uint64_t nr_samples, nr_lost, nr_bad, nr_eventless, nr_unknown_registers;
 	uint64_t nr_kernel_unnamed;
 	VEC(struct code_address) code; /* places in code that processes made */
-	uint64_t nr_code_named, nr_code_latest;
+	uint64_t nr_code_named, nr_code_latest, nr_code_unread;
+	uint64_t last_ns; /* of the samples */
 };
 
 bool import_perf_is(const uint8_t *head, size_t len)
@@ -342,6 +343,7 @@ static void take_perf_sample(struct import_perf *perf, struct perf_record *recor
 		return;
 	}
 	size_t process = perf_tasks_sampled(&perf->tasks, sample.pid, sample.time_ns);
+	perf->last_ns = sample.time_ns > perf->last_ns ? sample.time_ns : perf->last_ns;
 	unsigned mode = record->misc & PERF_MODE_MASK;
 	struct layout_sample out = {
 		.time_ns = sample.time_ns,
@@ -386,13 +388,42 @@ struct code_naming {
 	struct import_perf *perf;
 	uint32_t object;
 	const struct import_code *code;
+	size_t *unnamed; /* of each address and the end: itself, or one that is nearer to the next
+			    without a name */
 };
 
-static size_t count_addresses_in(const struct import_code *code, const struct import_symbol *symbol)
+/* The index of the first address from `from` on that has no name yet. */
+static size_t next_unnamed(size_t *unnamed, size_t from)
 {
+	for (; unnamed[from] != from; from = unnamed[from])
+		unnamed[from] = unnamed[unnamed[from]];
+	return from;
+}
+
+static size_t first_address_from(const struct import_code *code, uint64_t address)
+{
+	size_t low = 0, high = code->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (code->addresses[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How many have a name by this symbol that had none. Symbols may overlap: their writer's are
+ * anything. */
+static size_t name_addresses_in(struct code_naming *naming, const struct import_symbol *symbol)
+{
+	const struct import_code *code = naming->code;
 	size_t count = 0;
-	for (size_t i = 0; i < code->count; i++)
-		count += code->addresses[i] - symbol->address < symbol->size;
+	size_t at = next_unnamed(naming->unnamed, first_address_from(code, symbol->address));
+	for (; at < code->count && code->addresses[at] - symbol->address < symbol->size; count++) {
+		naming->unnamed[at] = at + 1;
+		at = next_unnamed(naming->unnamed, at);
+	}
 	return count;
 }
 
@@ -400,7 +431,7 @@ static void put_code_symbol(void *context, const struct import_symbol *symbol)
 {
 	struct code_naming *naming = context;
 	struct import_output *output = naming->perf->output;
-	size_t count = count_addresses_in(naming->code, symbol);
+	size_t count = name_addresses_in(naming, symbol);
 	naming->perf->nr_code_named += count;
 	naming->perf->nr_code_latest += symbol->is_latest ? count : 0;
 	writer_symbol(output->writer, &(struct layout_symbol){.object = naming->object,
@@ -424,14 +455,21 @@ static void name_code_of(struct import_perf *perf, const struct code_address *li
 	const struct perf_process *process = &perf->tasks.processes.data[list->process];
 	CLEANUP_FREE uint64_t *addresses = mem_zalloc_array(count, sizeof(*addresses));
 	CLEANUP_FREE uint64_t *first_ns = mem_zalloc_array(count, sizeof(*first_ns));
+	CLEANUP_FREE size_t *unnamed = mem_zalloc_array(count + 1, sizeof(*unnamed));
 	for (size_t i = 0; i < count; i++) {
 		addresses[i] = list[i].address;
 		first_ns[i] = list[i].first_ns;
+		unnamed[i] = i;
 	}
-	const struct import_code code = {
-		perf->header.host, process->pid, addresses, first_ns, count};
-	struct code_naming naming = {perf, process->code, &code};
-	host->code_symbols(host->context, &code, put_code_symbol, &naming);
+	unnamed[count] = count;
+	const struct import_code code = {.host = perf->header.host,
+		.pid = process->pid,
+		.program_age_ns = process->image_ns ? perf->last_ns - process->image_ns : 0,
+		.addresses = addresses,
+		.first_ns = first_ns,
+		.count = count};
+	struct code_naming naming = {perf, process->code, &code, unnamed};
+	perf->nr_code_unread += host->code_symbols(host->context, &code, put_code_symbol, &naming);
 }
 
 static void name_code(struct import_perf *perf)
@@ -508,12 +546,18 @@ static void put_perf_notes(const struct import_perf *perf)
 		"places in the kernel have no names: it has no symbols, and they are not those of "
 		"the "
 		"kernel that runs here, or /proc/kallsyms hides them");
-	note_count(notes,
-		perf->code.len > perf->nr_code_named ? perf->code.len - perf->nr_code_named : 0,
+	uint64_t nr_code_unnamed = perf->code.len - perf->nr_code_named;
+	uint64_t unread =
+		perf->nr_code_unread < nr_code_unnamed ? perf->nr_code_unread : nr_code_unnamed;
+	note_count(notes, nr_code_unnamed - unread,
 		"place in code that a process made has no name: its /tmp/perf-PID.map is not here, "
-		"or changed since",
+		"changed since, or is older than the process",
 		"places in code that processes made have no names: their /tmp/perf-PID.map are not "
-		"here, or changed since");
+		"here, changed since, or are older than the processes");
+	note_count(notes, unread,
+		"place in code that a process made has no name: its /tmp/perf-PID.map is too large",
+		"places in code that processes made have no names: their /tmp/perf-PID.map are too "
+		"large");
 	note_count(notes, perf->nr_code_latest,
 		"place in code that a process made had several functions: the last one is named",
 		"places in code that processes made had several functions: the last ones are "

@@ -74,6 +74,7 @@ static void begin_exec(struct perf_tasks *tasks, uint32_t pid, uint64_t time_ns)
 	size_t before = perf_process_of(tasks, pid, time_ns);
 	struct perf_process image = tasks->processes.data[before];
 	image.id = 0;
+	image.image_ns = time_ns;
 	image.space = perf_space_create();
 	add_perf_process(tasks, &image);
 }
@@ -105,8 +106,10 @@ static bool take_fork(struct perf_tasks *tasks, struct perf_record *record)
 		return true;
 	const uint64_t *parent = map_get(&tasks->by_pid, parent_pid);
 	bool shares = parent && !(record->misc & MISC_EXEC);
-	struct perf_process child = {
-		.pid = pid, .parent_pid = parent_pid, .start_ns = record->time_ns};
+	struct perf_process child = {.pid = pid,
+		.parent_pid = parent_pid,
+		.start_ns = record->time_ns,
+		.image_ns = record->time_ns};
 	child.space = shares ? perf_space_share(tasks->processes.data[*parent].space)
 			     : perf_space_create();
 	add_perf_process(tasks, &child);

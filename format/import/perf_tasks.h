@@ -10,7 +10,8 @@ struct perf_process { /* a program image: an exec begins another */
 	uint32_t pid, parent_pid;
 	uint64_t
 		start_ns; /* of the process; equal for what stood for it before and after an exec */
-	uint32_t id;      /* in the recording; 0: it was not sampled yet */
+	uint64_t image_ns; /* when it began to be this program; 0: before the recording */
+	uint32_t id;       /* in the recording; 0: it was not sampled yet */
 	struct perf_space *space;
 	uint32_t code; /* the object of what it made while it ran; 0: nothing of that was met yet */
 };

@@ -76,6 +76,7 @@ test_perf_data_of_pipes_and_compressed() {
 
 # jit_code's alpha() has three quarters of the time, beta() one. Of a map that was written since, nothing is known.
 test_perf_maps_name_what_perf_recorded() {
+	local pid map time
 	command -v perf >/dev/null || skip "no perf here"
 	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -o map.data -- "$WORKLOADS/jit_code" map 0.6 >/dev/null 2>perf.err ||
 		skip "perf record: $(head -n 1 perf.err)"
@@ -87,10 +88,17 @@ test_perf_maps_name_what_perf_recorded() {
 	perf record -q --no-bpf-event -F 997 -e cpu-clock -B -o pair.data -- "$WORKLOADS/jit_code" pair 0.6 >/dev/null 2>&1
 	"$EBPROF" report --stdio -i pair.data >out 2>err || fail "$(cat err)"
 	[[ $(grep -cE '(ours|theirs)$' out) == 2 ]] || fail "two processes with one address: $(head -n 8 out)"
-	touch "/tmp/perf-$("$EBPROF" report --stdio -s pid -i map.data | awk '/^ +[0-9]/ { print $4; exit }').map"
-	"$EBPROF" report --stdio -i map.data >out 2>err || fail "$(cat err)"
-	! grep -q 'alpha (made here)$' out || fail "names of a map that was written since"
-	grep -q 'perf-PID.map are not here, or changed since' err || fail "it is not said: $(cat err)"
+	pid=$("$EBPROF" report --stdio -s pid -i map.data | awk '/^ +[0-9]/ { print $4; exit }')
+	map=/tmp/perf-$pid.map
+	for time in now '3 days ago'; do
+		touch -d "$time" "$map"
+		"$EBPROF" report --stdio -i map.data >out 2>err || fail "$(cat err)"
+		! grep -q 'alpha (made here)$' out || fail "names of a map of $time, which is another process's"
+		grep -q 'perf-PID.map are not here, changed since, or are older' err || fail "it is not said: $(cat err)"
+	done
+	for pid in $(for file in map.data pair.data; do "$EBPROF" report --stdio -s pid -i $file; done | awk '/^ +[0-9]/ { print $4 }'); do
+		rm -f "/tmp/perf-$pid.map"
+	done
 }
 
 test_perf_data_with_an_injected_jitdump() {

@@ -112,6 +112,48 @@ TEST(perf_kernel_is_named_by_the_machine_that_imports)
 	bytes_buf_deinit(&file);
 }
 
+/* Three places, of which overlapping lines of a map name two, and one was not looked for. */
+static size_t name_code_twice(
+	void *context, const struct import_code *code, import_symbol_fn *use, void *use_context)
+{
+	const struct import_symbol symbols[] = {{0x70000100, 0x20, "one", false},
+		{0x70000100, 0x20, "one again", false}, {0x70000110, 0xe0, "two", true},
+		{0x70000300, UINT64_MAX, "beyond", false}};
+	*(uint64_t *)context = code->program_age_ns;
+	CHECK_INT(code->count, 4);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		use(use_context, &symbols[i]);
+	return 1;
+}
+
+TEST(perf_code_that_processes_made_is_counted_once)
+{
+	uint64_t age_ns = 0;
+	struct import_host host = {.code_symbols = name_code_twice, .context = &age_ns};
+	struct bytes_buf records = {0};
+	forged_perf_comm(&records, 10, "jit", true, 150);
+	forged_perf_mmap(&records, 10, 0x70000000, 0x1000, 0, "//anon", 160);
+	static const uint64_t places[] = {0x70000110, 0x70000180, 0x70000200, 0x70000280};
+	for (size_t i = 0; i < 4; i++) {
+		const uint64_t chain[] = {(uint64_t)-512, places[i]};
+		struct bytes_buf body = forged_perf_sample(10, 200 + 10 * i, 2, chain, 2);
+		forged_perf_record(&records, 9, FORGED_PERF_USER, &body);
+	}
+	struct bytes_buf file = forged_perf_file(&cpu_clock, &records, &no_ids);
+	CLEANUP(import_seen_deinit) struct import_seen seen = {0};
+	CHECK_OK(import_see(file.data, file.len, &host, &seen));
+	CHECK_INT(age_ns, 230 - 150);
+	CHECK_INT(seen.symbols.len, 4);
+	const char *notes = str_text(&seen.result.notes);
+	CHECK(strstr(notes, "1 place in code that a process made has no name: its "
+			    "/tmp/perf-PID.map is not here"));
+	CHECK(strstr(notes, "1 place in code that a process made has no name: its "
+			    "/tmp/perf-PID.map is too large"));
+	CHECK(strstr(notes, "1 place in code that a process made had several functions"));
+	bytes_buf_deinit(&records);
+	bytes_buf_deinit(&file);
+}
+
 TEST(perf_files_that_are_cut_say_where)
 {
 	struct bytes_buf records = forged_perf_records();
