@@ -1,8 +1,7 @@
 /*
  * The programs that walk the stacks of tasks that sleep: by the same functions as those of
  * sample.bpf.c, which read the memory of the task at hand instead of the current one's. They are
- * loaded when they are wanted, which is at the end, and use the maps of the others, so all are
- * declared here.
+ * loaded while the recording goes on, and use the maps of the others, so all are declared here.
  */
 #define WALKS_SLEEPERS
 #include "bpf/sample.bpf.c"

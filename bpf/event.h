@@ -609,6 +609,7 @@ struct event_config {
 struct page_tables {
 	unsigned long long direct_map; /* where the kernel has all memory mapped; 0: not known */
 	unsigned int first_shift;      /* of an address, for its place in the first table */
+	unsigned int address_bits;     /* of addresses that programs have */
 };
 
 /*

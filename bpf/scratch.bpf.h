@@ -11,6 +11,7 @@
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime/runtime_walk.bpf.h"
 #include "bpf/walked_task.bpf.h"
+#include "format/unwind/unwind_step.h"
 
 #include <bpf/bpf_helpers.h>
 
@@ -152,6 +153,12 @@ static __always_inline struct scratch *scratch_of_runtime(__u32 kind)
 static __always_inline struct scratch *scratch_of_runtimes(void)
 {
 	return config.runtimes || config.shadow_runtimes ? get_scratch() : 0;
+}
+
+/* A return address without the signature that code may have given it. */
+static __always_inline __u64 without_signature(__u64 address)
+{
+	return UNWIND_NATIVE->pc_mask == ~0ULL ? address : address & config.pc_mask;
 }
 
 /* Of a lane in which the kernel does not let events meet, or that try_lane() got. */

@@ -201,14 +201,6 @@ static __always_inline enum event_stack_end end_without_mapping(const struct wal
 	return unwind_end_nowhere(walk->guess);
 }
 
-/* On machines that sign return addresses the step took off what lies above their usual addresses.
- */
-static __always_inline void strip_signature(struct unwind_registers *regs)
-{
-	if (UNWIND_NATIVE->pc_mask != ~0ULL)
-		regs->ip &= config.pc_mask;
-}
-
 /* To the caller by a rule, *is_exact as it is for the caller. */
 static __always_inline enum event_stack_end step(
 	struct walk *walk, const struct unwind_rule *rule, bool *is_outermost)
@@ -219,7 +211,7 @@ static __always_inline enum event_stack_end step(
 	walk->is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
 	enum event_stack_end end =
 		unwind_step(UNWIND_NATIVE, &walk->regs, rule, read_stack, walk, is_outermost);
-	strip_signature(&walk->regs);
+	walk->regs.ip = without_signature(walk->regs.ip);
 	return end;
 }
 

@@ -100,19 +100,16 @@ static __always_inline __u64 address_of_entry(__u64 entry, __u32 shift)
 }
 
 /*
- * Addresses that no program has lead into the kernel's half of the tables, or to pages of another
- * address: the helpers for the task that runs refuse them, too. On arm64 the kernel has tables of
- * its own, and the top byte of an address may be a tag.
+ * Addresses that no program has lead into the kernel's half of the tables, to pages of another
+ * address, or behind the first table, which is as short as they allow: the helpers for the task
+ * that runs refuse them, too. On arm64 the top byte of an address may be a tag.
  */
 static __always_inline bool is_user_address(__u64 address)
 {
-	__u32 bits = page_tables.first_shift + config.page_shift - PAGE_WORD_SHIFT;
-#if defined(__TARGET_ARCH_x86)
-	bits--;
-#else
+#if defined(__TARGET_ARCH_arm64)
 	address &= ~(0xffULL << 56);
 #endif
-	return !(address >> (bits & 63));
+	return !(address >> (page_tables.address_bits & 63));
 }
 
 static __always_inline __u64 page_mask(void)

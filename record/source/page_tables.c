@@ -1,6 +1,7 @@
 #include "record/source/page_tables.h"
 
 #include <bpf/bpf.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -17,6 +18,17 @@ enum {
 struct own_word {
 	uint64_t address, value;
 };
+
+/*
+ * The kernel puts the stack at the end of the addresses that it gives programs which do not ask
+ * for higher ones, some gigabytes of chance below it (fs/binfmt_elf.c,
+ * randomize_stack_top(), 6.18).
+ */
+static unsigned count_address_bits(void)
+{
+	unsigned long on_stack = getauxval(AT_EXECFN);
+	return on_stack ? (unsigned)(64 - __builtin_clzl(on_stack)) : 0;
+}
 
 static bool leads_to_own_word(const struct page_tables_trial *trial, const struct own_word *word)
 {
@@ -56,6 +68,7 @@ bool page_tables_find(const struct page_tables_trial *trial)
 		return false;
 	value = word.value;
 	trial->page_tables->direct_map = 0;
+	trial->page_tables->address_bits = count_address_bits();
 	leads_to_own_word(trial, &word); /* tells where the tables are */
 	uint64_t highest = *trial->own_page_tables >> machine_native()->direct_map_shift,
 		 count = count_units_of_memory();

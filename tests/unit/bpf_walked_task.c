@@ -83,6 +83,7 @@ static uint64_t boot_tables(void)
 	put_page_shift(12);
 	page_tables.direct_map = (uintptr_t)pages - FIRST_ADDRESS;
 	page_tables.first_shift = 39;
+	page_tables.address_bits = 47;
 	begin_walked(0, (uintptr_t)mm);
 	return top;
 }

@@ -292,7 +292,7 @@ static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch
 		java_push_method(java->place);
 	else if (java->kind != JAVA_COMPILED && (java->kind != JAVA_INTERPRETER || !walk->is_exact))
 		java_push_stub(java_stub_place(walk, java));
-	walk->regs.ip = java_without_signature(java->next_ip);
+	walk->regs.ip = without_signature(java->next_ip);
 	walk->regs.reg[UNWIND_SP] = java->next_sp;
 	walk->regs.reg[UNWIND_FP] = java->next_fp;
 	walk->regs.reg[UNWIND_EXTRA] = java->next_extra;

@@ -80,7 +80,7 @@ static __always_inline __u32 java_immediate(__u32 insn)
 /* What x30 has; 0: it is not known, as in all frames but the leaf. */
 static __always_inline __u64 java_link(const struct walk *walk)
 {
-	return walk->regs.known >> JAVA_LR & 1 ? walk->regs.reg[JAVA_LR] & config.pc_mask : 0;
+	return walk->regs.known >> JAVA_LR & 1 ? without_signature(walk->regs.reg[JAVA_LR]) : 0;
 }
 
 /* By x30, and the stack pointer as it is. False: that is no return address. */
@@ -332,7 +332,7 @@ __noinline int java_leave_stub(void)
 	struct walk *walk = &scratch->walk;
 	struct java_walk *java = java_walk(&walk->runtime);
 	__u64 link = java_link(walk), pc = walk->regs.ip;
-	if (java_leave_by_fp(walk, java) && java->next_ip == link)
+	if (java_leave_by_fp(walk, java) && without_signature(java->next_ip) == link)
 		return 1;
 	bool is_inside = link && java_is_in_blob(java, link);
 	bool is_frameless =

@@ -70,12 +70,6 @@ static __always_inline bool java_is_behind_call(const struct java_walk *java)
 #endif
 }
 
-/* A return address without the signature that code may have given it. */
-static __always_inline __u64 java_without_signature(__u64 address)
-{
-	return UNWIND_NATIVE->pc_mask == ~0ULL ? address : address & config.pc_mask;
-}
-
 /* Whether a frame may return there: behind a call, or where the virtual machine lets it. */
 __noinline int java_is_return(__u64 address);
 __noinline int java_is_return(__u64 address)
@@ -84,7 +78,7 @@ __noinline int java_is_return(__u64 address)
 	if (!scratch)
 		return 0;
 	struct java_walk *java = java_walk(&scratch->walk.runtime);
-	address = java_without_signature(address);
+	address = without_signature(address);
 	/* The next frame wants what comes behind, too. */
 	if (!java_read_code(java, address))
 		return 0;

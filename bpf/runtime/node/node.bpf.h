@@ -112,7 +112,7 @@ static __always_inline enum runtime_leave node_leave_by_fp(
 	__u64 saved = 0;
 	if (NODE_ENTRY_SAVED_BYTES != 0 && node_is_entry(node_row(&walk->runtime), node))
 		saved = NODE_ENTRY_SAVED_BYTES;
-	walk->regs.ip = node->frame[NODE_FRAME_RETURN];
+	walk->regs.ip = without_signature(node->frame[NODE_FRAME_RETURN]);
 	walk->regs.reg[UNWIND_SP] = walk->regs.reg[UNWIND_FP] + 16 + saved;
 	walk->regs.reg[UNWIND_FP] = node->frame[NODE_FRAME_LINK];
 	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;

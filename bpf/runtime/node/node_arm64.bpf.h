@@ -103,7 +103,7 @@ static __always_inline enum runtime_leave node_leave_unmade(
 	} else if (!(walk->regs.known >> UNWIND_RA & 1)) {
 		return RUNTIME_STAYS;
 	}
-	walk->regs.ip = ip & config.pc_mask;
+	walk->regs.ip = without_signature(ip);
 	walk->regs.reg[UNWIND_SP] = sp;
 	walk->regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
 	walk->is_exact = false;
@@ -118,7 +118,7 @@ static __always_inline enum runtime_leave node_leave_unmade(
  */
 static __always_inline __u64 node_return_of_builtin(const struct walk *walk)
 {
-	__u64 address = walk->regs.reg[UNWIND_RA] & config.pc_mask;
+	__u64 address = without_signature(walk->regs.reg[UNWIND_RA]);
 	__u32 insn = 0;
 	if (!(walk->regs.known >> UNWIND_RA & 1) ||
 		bpf_probe_read_user(&insn, sizeof(insn), (const void *)(address - NODE_INSN_BYTES)))
