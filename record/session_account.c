@@ -272,7 +272,7 @@ static uint64_t count_own_files(void)
 		count += entry->d_name[0] != '.';
 	if (folder)
 		closedir(folder);
-	return count;
+	return count - (count > 0); /* the folder's own */
 }
 
 /* Where /proc does not tell, they stay zeros. */

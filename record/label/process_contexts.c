@@ -143,7 +143,7 @@ static bool read_slot(
 	if (symbol->kind == THREAD_SYMBOL_DESCRIPTOR && !slot[0])
 		return false;
 	if (symbol->kind == THREAD_SYMBOL_DESCRIPTOR && slot[1] &&
-		slot[1] + MAX_DISTANCE < 2 * (uint64_t)MAX_DISTANCE) {
+		(int64_t)slot[1] < (int64_t)MAX_DISTANCE) {
 		look->module = 0; /* a distance: it is no address */
 		look->place = slot[1];
 		return true;

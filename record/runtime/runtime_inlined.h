@@ -36,8 +36,8 @@ struct runtime_inlined {
 	VEC(struct runtime_inlined_function) functions;
 	/* Its number is its index plus 1; a caller's is lower than its callee's. */
 	VEC(struct runtime_inlined_scope) scopes;
-	VEC(struct runtime_inlined_place)
-	places, leaf_places;
+	VEC(struct runtime_inlined_place) places;
+	VEC(struct runtime_inlined_place) leaf_places;
 	/* A place's offset is the last of those that are of its scope; else it is the only one. */
 	bool has_ranges;
 	/* Places say also where code was interrupted. Without ranges, those from the place before

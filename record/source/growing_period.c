@@ -46,9 +46,10 @@ struct err *growing_period_update(struct growing_period *period, const struct so
 	double seconds = (double)(now_ns - period->since_ns) / 1e9;
 	double most = (double)most_samples(period, counted);
 	double max = (period->max_samples ? period->max_samples : MAX_SAMPLES) * seconds;
+	bool is_few = most * FEW < max;
 	if (most > max && *period->ns < longest_ns)
 		*period->ns *= 2;
-	else if (period->shrinks && most * FEW<max && * period->ns> period->asked_ns)
+	else if (period->shrinks && is_few && *period->ns > period->asked_ns)
 		*period->ns /= 2;
 	period->since_ns = now_ns;
 	return NULL;
