@@ -1,6 +1,7 @@
 #include "format/import/import_counts.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "format/base/clock.h"
 
@@ -13,11 +14,16 @@ uint64_t import_counts_ns_of_unit(const char *unit, size_t len)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = {{"nanoseconds", 1}, {"ns", 1}, {"microseconds", 1000}, {"us", 1000},
-		{"milliseconds", NS_PER_MS}, {"ms", NS_PER_MS}, {"seconds", NS_PER_S},
-		{"s", NS_PER_S}};
+	} units[] = {{"nanoseconds", 1}, {"nanosecond", 1}, {"nsec", 1}, {"ns", 1},
+		{"microseconds", NS_PER_US}, {"microsecond", NS_PER_US}, {"usec", NS_PER_US},
+		{"us", NS_PER_US}, {"\u00b5s", NS_PER_US}, {"\u03bcs", NS_PER_US},
+		{"milliseconds", NS_PER_MS}, {"millisecond", NS_PER_MS}, {"msec", NS_PER_MS},
+		{"ms", NS_PER_MS}, {"seconds", NS_PER_S}, {"second", NS_PER_S}, {"sec", NS_PER_S},
+		{"s", NS_PER_S}, {"minutes", 60ULL * NS_PER_S}, {"minute", 60ULL * NS_PER_S},
+		{"min", 60ULL * NS_PER_S}, {"hours", 3600ULL * NS_PER_S},
+		{"hour", 3600ULL * NS_PER_S}, {"h", 3600ULL * NS_PER_S}};
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (len == strlen(units[i].name) && memcmp(unit, units[i].name, len) == 0)
+		if (len == strlen(units[i].name) && strncasecmp(unit, units[i].name, len) == 0)
 			return units[i].ns;
 	return 0;
 }

@@ -210,14 +210,15 @@ static struct err *read_row_amounts(struct table_row *row)
 	if (row->has_samples && !read_row_amount(row->samples_text, 1, row, &row->samples))
 		return err_new(ERR_FORMAT, "\"%s\" is no number of samples", row->samples_text);
 	row->value = row->samples;
-	if (!row->has_value)
+	if (!row->has_value) { /* the unit is of a value */
 		unit_ns = 0;
-	else if (!read_row_amount(row->value_text, unit_ns ? unit_ns : 1, row, &row->value))
+		row->unit = "samples";
+	} else if (!read_row_amount(row->value_text, unit_ns ? unit_ns : 1, row, &row->value))
 		return err_new(ERR_FORMAT, "\"%s\" is no number of value", row->value_text);
 	if (unit_ns)
 		row->unit = "ns";
 	if (!*row->unit)
-		row->unit = row->has_value ? "count" : "samples";
+		row->unit = "count";
 	return NULL;
 }
 

@@ -81,6 +81,19 @@ TEST(rows_of_seconds_keep_their_fractions)
 	CHECK_STR(str_text(&seen.result.notes), "");
 }
 
+/* As people write them. Samples are counted, whatever unit the value has that is not there. */
+TEST(units_of_time_and_samples_without_a_value)
+{
+	CLEANUP(import_seen_deinit)
+	struct import_seen seen = see_rows("{\"stack\":[\"a\"],\"value\":2,\"unit\":\"\u00b5s\"}\n"
+					   "{\"stack\":[\"b\"],\"value\":2,\"unit\":\"Minutes\"}\n"
+					   "{\"stack\":[\"c\"],\"samples\":5,\"unit\":\"s\"}\n");
+	CHECK_INT(seen.samples.data[0].weight, 2000);
+	CHECK_INT(seen.samples.data[1].weight, 120 * 1000000000ULL);
+	CHECK_STR(event_unit(&seen, seen.samples.data[1].event), "ns");
+	CHECK_STR(event_unit(&seen, seen.samples.data[2].event), "samples");
+}
+
 TEST(rows_of_tabs_may_have_quotes_and_labels_of_their_own)
 {
 	CLEANUP(import_seen_deinit)
