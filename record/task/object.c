@@ -284,6 +284,17 @@ static bool is_other_inode(const struct object *object, const struct stat *st)
 	return !info->build_id_len && info->inode && info->inode != st->st_ino;
 }
 
+/* What the file tells of the object, if it is the right one. */
+static bool learn_of(struct object *object, struct elf_file *elf, const struct stat *st)
+{
+	object->info.flags |= LAYOUT_OBJECT_CHANGED;
+	if (!take_elf(object, elf))
+		return false;
+	take_stat(object, st);
+	object->info.flags &= ~(uint32_t)LAYOUT_OBJECT_CHANGED;
+	return true;
+}
+
 /* True when the file was the right one. Takes the descriptor. */
 typedef bool take_file_fn(void *context, int file_fd, const struct stat *st);
 
@@ -302,14 +313,8 @@ static bool examine_file(void *context, int file_fd, const struct stat *st)
 		take_stat(object, st);
 		return true;
 	}
-	bool is_right = take_elf(object, elf);
+	bool is_right = learn_of(object, elf, st);
 	elf_file_destroy(elf);
-	if (is_right) {
-		take_stat(object, st);
-		object->info.flags &= ~(uint32_t)LAYOUT_OBJECT_CHANGED;
-	} else {
-		object->info.flags |= LAYOUT_OBJECT_CHANGED;
-	}
 	return is_right;
 }
 
@@ -375,10 +380,25 @@ void object_examine(struct object *object, const struct object_location *where)
 }
 
 struct opening {
-	const struct object *object;
+	struct object *object;
 	int fd;
 	struct elf_file *elf;
 };
+
+/*
+ * Where it could not be read so far, since its process did not let it be looked at in time or was
+ * gone, this is the first look: what is known by its inode alone has no build ID to compare yet.
+ */
+static bool is_right_elf(struct object *object, struct elf_file *elf, const struct stat *st)
+{
+	if (object->is_examined && !(object->info.flags & LAYOUT_OBJECT_UNREADABLE))
+		return has_build_id(object, elf);
+	if (!learn_of(object, elf, st))
+		return false;
+	object->is_examined = true;
+	object->info.flags &= ~(uint32_t)(LAYOUT_OBJECT_UNREADABLE | LAYOUT_OBJECT_REMOTE);
+	return true;
+}
 
 static bool open_elf(void *context, int file_fd, const struct stat *st)
 {
@@ -392,7 +412,7 @@ static bool open_elf(void *context, int file_fd, const struct stat *st)
 		err_destroy(err);
 		return false;
 	}
-	if (!has_build_id(opening->object, elf)) {
+	if (!is_right_elf(opening->object, elf, st)) {
 		elf_file_destroy(elf);
 		return false;
 	}
@@ -401,8 +421,8 @@ static bool open_elf(void *context, int file_fd, const struct stat *st)
 	return true;
 }
 
-bool object_open(const struct object *object, const struct object_location *where, int *fd,
-	struct elf_file **elf)
+bool object_open(
+	struct object *object, const struct object_location *where, int *fd, struct elf_file **elf)
 {
 	struct opening opening = {.object = object};
 	if (!try_places(object, where, open_elf, &opening))
@@ -412,9 +432,14 @@ bool object_open(const struct object *object, const struct object_location *wher
 	return true;
 }
 
+struct opening_any {
+	const struct object *object;
+	int fd;
+};
+
 static bool object_take_any(void *context, int file_fd, const struct stat *st)
 {
-	struct opening *opening = context;
+	struct opening_any *opening = context;
 	CLEANUP_FD int fd = file_fd;
 	if (is_other_inode(opening->object, st))
 		return false;
@@ -424,7 +449,7 @@ static bool object_take_any(void *context, int file_fd, const struct stat *st)
 
 int object_open_any(const struct object *object, const struct object_location *where)
 {
-	struct opening opening = {.object = object, .fd = -1};
+	struct opening_any opening = {object, -1};
 	try_places(object, where, object_take_any, &opening);
 	return opening.fd;
 }

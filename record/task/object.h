@@ -91,8 +91,8 @@ void object_examine(struct object *object, const struct object_location *where);
  * an inode, as the object's. *fd and *elf are the caller's. False: there is none, or with errno
  * ETIMEDOUT its process did not let it be opened in time.
  */
-bool object_open(const struct object *object, const struct object_location *where, int *fd,
-	struct elf_file **elf);
+bool object_open(
+	struct object *object, const struct object_location *where, int *fd, struct elf_file **elf);
 /* The same for a file of any content; -1: there is none. */
 int object_open_any(const struct object *object, const struct object_location *where);
 /* For the vDSO: the image in our own memory serves, all processes share it. */

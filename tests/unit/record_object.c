@@ -5,6 +5,10 @@
 #include "record/unwind/blame_table.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 struct fixture {
 	struct object_table objects;
 	struct stack_table stacks;
@@ -61,4 +65,37 @@ TEST(sweep_frees_what_no_module_refers_to)
 	blame_table_deinit(&fixture.blames);
 	object_ids_deinit(&fixture.ids);
 	object_table_deinit(&fixture.objects);
+}
+
+/* A file that is known by its inode and could not be looked at: its process was gone. */
+TEST(file_that_could_not_be_read_is_opened_when_it_can_be)
+{
+	char path[64], hidden[80];
+	struct stat st;
+	snprintf(path, sizeof(path), "/tmp/ebprof-object-%d", (int)getpid());
+	snprintf(hidden, sizeof(hidden), "%s.hidden", path);
+	FILE *from = fopen("/proc/self/exe", "rb"), *to = fopen(hidden, "wb");
+	CHECK(from && to);
+	for (int byte; (byte = getc(from)) != EOF;)
+		putc(byte, to);
+	fclose(from);
+	fclose(to);
+	CHECK(!stat(hidden, &st));
+	struct object_table objects = {0};
+	const struct object_location nowhere = {0};
+	struct object *object =
+		object_table_by_inode(&objects, path, 0, st.st_ino, false, &nowhere);
+	CHECK(object->info.flags & LAYOUT_OBJECT_UNREADABLE);
+	int fd = -1;
+	struct elf_file *elf;
+	CHECK(!object_open(object, &nowhere, &fd, &elf));
+	CHECK(!rename(hidden, path));
+	CHECK(object_open(object, &nowhere, &fd, &elf));
+	CHECK(!(object->info.flags & (LAYOUT_OBJECT_UNREADABLE | LAYOUT_OBJECT_CHANGED)));
+	CHECK(object->info.build_id_len && object->info.nr_segments);
+	CHECK_INT(object->info.size_bytes, st.st_size);
+	elf_file_destroy(elf);
+	close(fd);
+	unlink(path);
+	object_table_deinit(&objects);
 }
