@@ -51,13 +51,13 @@ want_only() { # PID FILE
 }
 
 test_only_a_control_group() {
-	work_in /ebprof-only.slice/ebprof-web.service
+	work_in /ebprof-only.slice/ebprof-front.service
 	local web=$!
 	work_in "/ebprof-only.slice/docker-$id.scope"
 	local container=$!
 	sleep 0.2
 	local -A choices=(
-		[$web]='--unit=ebprof-web --cgroup=/ebprof-only.slice/ebprof-web.service'
+		[$web]='--unit=ebprof-front --cgroup=/ebprof-only.slice/ebprof-front.service'
 		[$container]=--container=0123456789ab
 	)
 	local pid choice
@@ -68,13 +68,13 @@ test_only_a_control_group() {
 			want_only "$pid" x.data
 		done
 	done
-	run "$EBPROF" record -F 499 -a --unit ebprof-web --container "${id:0:8}" -e wall -o x.data -- sleep 0.3
+	run "$EBPROF" record -F 499 -a --unit ebprof-front --container "${id:0:8}" -e wall -o x.data -- sleep 0.3
 	want_status 0 "two names"
 	want_exact x.data
 	[[ $("$EBPROF" report --stdio -s pid x.data | grep -cE " ($web|$container)$") == 2 ]] || fail "$(cat err)"
 	kill $web $container
 	wait $web $container 2>/dev/null
-	remove_cgroups /ebprof-only.slice/ebprof-web.service "/ebprof-only.slice/docker-$id.scope" /ebprof-only.slice
+	remove_cgroups /ebprof-only.slice/ebprof-front.service "/ebprof-only.slice/docker-$id.scope" /ebprof-only.slice
 }
 
 # Groups that are made while it records: below what was named, and one that has the name again.
@@ -107,22 +107,22 @@ test_control_groups_that_come_later() {
 }
 
 test_control_groups_that_are_not_there() {
-	work_in /ebprof-absent.slice/ebprof-web.service
+	work_in /ebprof-absent.slice/ebprof-front.service
 	local web=$!
 	sleep 0.1
-	run "$EBPROF" record --unit ebprof-wep -o x.data --duration 1
+	run "$EBPROF" record --unit ebprof-frond -o x.data --duration 1
 	want_status 125 "a unit that does not run"
-	grep -q 'no unit "ebprof-wep" runs here: is "ebprof-web" meant?' err || fail "$(cat err)"
-	run "$EBPROF" record --cgroup /ebprof-absent.slice/ebprof-web -o x.data --duration 1
+	grep -q 'no unit "ebprof-frond" runs here: is "ebprof-front" meant?' err || fail "$(cat err)"
+	run "$EBPROF" record --cgroup /ebprof-absent.slice/ebprof-front -o x.data --duration 1
 	want_status 125 "a group that is not there"
 	run "$EBPROF" record --container 0123456789abcdf -o x.data --duration 1
 	want_status 125 "a container that does not run"
-	run "$EBPROF" record --unit ebprof-web -p $$ -o x.data --duration 1
+	run "$EBPROF" record --unit ebprof-front -p $$ -o x.data --duration 1
 	want_status 125 "two kinds of targets"
 	[[ ! -e x.data ]] || fail "a file was written"
 	kill $web
 	wait $web 2>/dev/null
-	remove_cgroups /ebprof-absent.slice{/ebprof-web.service,}
+	remove_cgroups /ebprof-absent.slice{/ebprof-front.service,}
 }
 
 # ---- names and labels ----
