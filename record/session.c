@@ -21,6 +21,7 @@
 #include "record/sampler.h"
 #include "record/script/script_probes.h"
 #include "record/session_account.h"
+#include "record/session_drain.h"
 #include "record/session_signals.h"
 #include "record/source/sources.h"
 #include "record/task/program_files.h"
@@ -32,17 +33,10 @@
 #include "record/unwind/runtime_forecast.h"
 
 enum {
-	DEFAULT_SNAPSHOT_BYTES = 64 << 10, /* most stacks are a tenth of that */
-	DRAIN_INTERVAL_NS = 100 * 1000 * 1000,
-	READING_INTERVAL_NS = 5 * 1000 * 1000, /* while code of scripts is read */
-	READING_CODE_NS = 10 * 1000 * 1000,    /* of a turn, for code without rules */
+	DEFAULT_SNAPSHOT_BYTES = 64 << 10,     /* most stacks are a tenth of that */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
-	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
-	LAST_WAIT_NS = 600 * 1000 * 1000,      /* the same, when all is over, */
-	SWITCH_WAIT_NS = 100 * 1000 * 1000,    /* ... and where a file is */
 	FLUSH_BYTES = 1 << 20,
-	CHILD_GRACE_NS = 1000 * 1000 * 1000, /* for the command to end after our stop signal */
-	DRAINS_MAX = 8,
+	CHILD_GRACE_NS = 1000 * 1000 * 1000,  /* for the command to end after our stop signal */
 	READ_PROCESSES_NS = 20 * 1000 * 1000, /* of a turn, while there are some to be read */
 	PREPARE_NS = 500 * 1000 * 1000,       /* before sampling, for what runs already */
 };
@@ -72,6 +66,7 @@ struct session {
 	struct kept_files *kept_files; /* or NULL */
 	struct file_ring ring;         /* with options.ring.folder */
 	struct recording recording;
+	struct session_drain drain;
 	struct session_account account;
 	struct str event_names; /* of all events, "cycles, ..." */
 	int epoll_fd;           /* readable when one of them has news; edge-triggered */
@@ -86,9 +81,7 @@ struct session {
 	struct session_summary *summary;
 	bool is_started;
 	bool is_over;
-	bool is_waiting_last; /* for LAST_WAIT_NS at most */
 	bool has_expected_program;
-	bool has_more; /* in the ring, or of records, than was taken at once */
 	enum layout_end_reason reason;
 };
 
@@ -319,6 +312,8 @@ static struct err *create_parts(struct session *session)
 	try(create_rule_source(session));
 	try(watch_all(session));
 	session->recording.stop_fd = session->signals.fd;
+	session->drain.sideband = session->sideband;
+	session->drain.sampler = session->sampler;
 	session->account.sideband = session->sideband;
 	session->account.sampler = session->sampler;
 	session->account.cgroups = &session->cgroups;
@@ -337,6 +332,8 @@ static void connect_parts(struct session *session)
 	session->recording.options = options;
 	session->recording.translate = translate;
 	session->recording.sources = &session->sources;
+	session->drain.translate = translate;
+	session->account.drain = &session->drain;
 	session->account.recording = &session->recording;
 	session->account.script_probes = &session->script_probes;
 	session->account.left_out = &session->left_out;
@@ -414,84 +411,13 @@ const char *session_event_name(const struct session *session)
 	return str_text(&session->event_names);
 }
 
-/* ---- moving data ---- */
-
-/* The ring first: what sideband then holds is not older than any sample. False: there is more. */
-static bool drain_parts(struct session *session, uint64_t now_ns, uint64_t give_up_ns)
-{
-	struct translate *translate = &session->translate;
-	translate->collected_ns = now_ns;
-	bool is_all = sampler_drain(session->sampler, translate_collect, translate);
-	sideband_drain(session->sideband, &translate->sideband);
-	if (translate->resolver.rules)
-		rule_source_collect(&session->rules);
-	if (translate_run(translate, is_all ? now_ns : 0, give_up_ns))
-		sampler_forget_stacks(session->sampler);
-	jit_table_watch(&translate->jit, now_ns);
-	if (script_table_is_full(&translate->scripts) &&
-		!script_table_is_reading(&translate->scripts)) {
-		script_table_forget_numbers(&translate->scripts);
-		sampler_forget_codes(session->sampler);
-	}
-	return is_all;
-}
-
-/* Code is read while it stands there, and what waits for it keeps others waiting. */
-static void drain_while_reading(struct session *session, uint64_t now_ns, uint64_t give_up_ns)
-{
-	for (uint64_t until_ns = now_ns + READING_CODE_NS;
-		translate_is_reading_code(&session->translate) && clock_now_ns() < until_ns;) {
-		translate_wait(&session->translate);
-		if (translate_run(&session->translate, 0, give_up_ns))
-			sampler_forget_stacks(session->sampler);
-	}
-}
-
-static void drain(struct session *session)
-{
-	struct session_account *account = &session->account;
-	account->drained_ns = clock_now_ns();
-	uint64_t give_up_ns = session->is_waiting_last ? 0 : account->drained_ns - WAIT_NS;
-	bool is_stalled = account->drained_ns - account->begun_ns < session->options.stall_ns;
-	if (is_stalled && !session->is_over)
-		return;
-	bool is_all = drain_parts(session, account->drained_ns, give_up_ns);
-	drain_while_reading(session, account->drained_ns, give_up_ns);
-	session->has_more = !is_all || session->translate.is_late;
-}
-
-/* Nothing is taken twice; where records come as fast as they are taken, some are left. */
-static void drain_all(struct session *session)
-{
-	for (int i = 0; i < DRAINS_MAX && (!i || session->has_more); i++)
-		drain(session);
-}
-
-/* What waits gets so long for it. */
-static void drain_waiting(struct session *session, uint64_t wait_ns)
-{
-	struct translate *translate = &session->translate;
-	uint64_t until_ns = clock_now_ns() + wait_ns;
-	drain_all(session);
-	while (translate_is_waiting(translate) && clock_now_ns() < until_ns) {
-		translate_wait(translate);
-		drain(session);
-	}
-}
-
-/* What waits is given a last chance, then nothing waits any more. */
-static void drain_last(struct session *session)
-{
-	session->is_waiting_last = true;
-	drain_waiting(session, LAST_WAIT_NS);
-	drain_parts(session, clock_now_ns(), UINT64_MAX);
-}
+/* ---- writing ---- */
 
 static struct err *flush_if_due(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	const struct recording *recording = &session->recording;
-	uint64_t now = session->account.drained_ns;
+	uint64_t now = session->drain.drained_ns;
 	uint64_t oldest_ns = session->translate.unwritten_ns; /* it may have waited */
 	bool is_due = now - session->flushed_ns >= FLUSH_INTERVAL_NS ||
 		      (oldest_ns && now >= oldest_ns + FLUSH_INTERVAL_NS) ||
@@ -535,9 +461,8 @@ static void session_stop(struct session *session, enum layout_end_reason reason)
 static struct err *switch_file(struct session *session)
 {
 	sampler_divide(session->sampler, clock_now_ns());
-	while (sampler_finish_some(session->sampler))
-		drain(session);
-	drain_waiting(session, SWITCH_WAIT_NS);
+	session_drain_finish_ring(&session->drain);
+	session_drain_end_file(&session->drain);
 	try(session_account_read(&session->account, true));
 	return recording_switch(&session->recording, &session->account.counts);
 }
@@ -581,7 +506,7 @@ static struct err *check_limits(struct session *session)
 {
 	const struct session_options *options = &session->options;
 	const struct recording *recording = &session->recording;
-	uint64_t now = session->account.drained_ns;
+	uint64_t now = session->drain.drained_ns;
 	if (recording_is_over(recording, options->max_bytes))
 		session_stop(session, LAYOUT_END_SIZE);
 	if (watched_tasks_are_gone(&session->watched))
@@ -644,13 +569,7 @@ static void read_processes(struct session *session)
 static uint64_t next_deadline(const struct session *session)
 {
 	const struct session_options *options = &session->options;
-	const struct translate *translate = &session->translate;
-	bool is_reading = script_table_is_reading(&translate->scripts) ||
-			  registered_code_is_reading(&translate->registered) ||
-			  translate_is_reading_code(translate) ||
-			  live_rows_are_reading(&session->rules.rows);
-	uint64_t deadline = session->account.drained_ns +
-			    (is_reading ? READING_INTERVAL_NS : DRAIN_INTERVAL_NS);
+	uint64_t deadline = session_drain_due_ns(&session->drain);
 	uint64_t others[] = {
 		session->is_started ? 0 : session->account.begun_ns + options->delay_ns,
 		session->recording.until_ns,
@@ -664,7 +583,7 @@ static uint64_t next_deadline(const struct session *session)
 static void wait_for_events(struct session *session)
 {
 	uint64_t now = clock_now_ns(), deadline = next_deadline(session);
-	bool is_due = session->has_more || has_unread_processes(session) || deadline <= now;
+	bool is_due = session->drain.has_more || has_unread_processes(session) || deadline <= now;
 	int timeout_ms = is_due ? 0 : (int)((deadline - now + 999999) / 1000000);
 	struct epoll_event events[16];
 	epoll_wait(session->epoll_fd, events, 16, timeout_ms);
@@ -703,7 +622,7 @@ static struct err *run_turn(struct session *session)
 	if (session->is_started && !session->is_over)
 		try(update_sources(session, now));
 	read_processes(session);
-	drain(session);
+	session_drain_take(&session->drain);
 	try(flush_if_due(session));
 	try(check_limits(session));
 	if (session->callbacks->progress) {
@@ -764,7 +683,9 @@ static void prepare(struct session *session)
 static struct err *session_run_until_over(struct session *session)
 {
 	struct session_account *account = &session->account;
-	account->begun_ns = account->drained_ns = session->flushed_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns();
+	account->begun_ns = session->drain.drained_ns = session->flushed_ns = now_ns;
+	session->drain.stalled_until_ns = now_ns + session->options.stall_ns;
 	prepare(session); /* which may wait: nothing comes from the ring yet */
 	turn_time_begin(&session->turns);
 	if (!session->options.delay_ns)
@@ -842,11 +763,11 @@ static struct err *finish(struct session *session, struct err *err)
 		*until_ns = now_ns;
 	session->is_over = true;
 	end_probing(session);
-	while (sampler_finish_some(session->sampler))
-		drain(session);
+	session->drain.stalled_until_ns = 0;
+	session_drain_finish_ring(&session->drain);
 	if (err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
-	drain_last(session);
+	session_drain_end(&session->drain);
 	end_kept_of_image(session, 0, now_ns);
 	if (session->kept_files)
 		kept_files_finish(session->kept_files, &session->translate.objects,

@@ -95,7 +95,7 @@ double session_account_cpu_s(int who)
 /* The share of one CPU that recording takes, without what starting it took. */
 static double overhead_percent(const struct session_account *account)
 {
-	uint64_t since_ns = account->drained_ns - account->running_ns;
+	uint64_t since_ns = account->drain->drained_ns - account->running_ns;
 	double cpu_s = session_account_cpu_s(RUSAGE_SELF) - account->running_cpu_s;
 	return since_ns < NS_PER_S / 2 ? 0 : 100 * cpu_s * NS_PER_S / (double)since_ns;
 }
@@ -106,7 +106,7 @@ struct session_progress session_account_progress(
 	const struct recording *recording = account->recording;
 	const struct translate *translate = recording->translate;
 	uint64_t since = account->started_ns ? account->started_ns : account->begun_ns;
-	uint64_t until = recording->until_ns, now = account->drained_ns;
+	uint64_t until = recording->until_ns, now = account->drain->drained_ns;
 	uint64_t end = until && until < now ? until : now;
 	uint64_t pending = is_running ? writer_bytes_pending(recording->writer) : 0;
 	return (struct session_progress){

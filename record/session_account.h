@@ -15,6 +15,7 @@
 #include "record/script/script_probes.h"
 #include "record/script/shadow.h"
 #include "record/session.h"
+#include "record/session_drain.h"
 #include "record/source/sources.h"
 #include "record/task/left_out.h"
 #include "record/task/sideband.h"
@@ -22,6 +23,7 @@
 struct session_account {
 	/* Whose counters it reads, borrowed: the recording, and the rest of what it is made of. */
 	const struct recording *recording;
+	const struct session_drain *drain;
 	const struct sideband *sideband;
 	const struct sampler *sampler;
 	const struct cgroup_filter *cgroups;
@@ -34,7 +36,6 @@ struct session_account {
 	uint64_t started_ns;  /* of sampling; 0: not yet */
 	uint64_t running_ns;  /* since when starting costs no more */
 	double running_cpu_s; /* the recorder's own CPU time then */
-	uint64_t drained_ns;  /* what is counted reaches up to here */
 };
 
 /*

@@ -12,6 +12,7 @@ static struct recording recording;
 static struct script_probes script_probes;
 static struct left_out left_out;
 static struct session_account account;
+static struct session_drain drain;
 static struct session_summary summary;
 
 static void setup(void)
@@ -20,6 +21,7 @@ static void setup(void)
 	recording.translate = &translate;
 	recording.sources = &sources;
 	account.recording = &recording;
+	account.drain = &drain;
 	account.script_probes = &script_probes;
 	account.left_out = &left_out;
 	for (uint32_t i = 0; i < EVENT_SOURCES; i++)
@@ -334,7 +336,7 @@ TEST(time_counts_from_the_start_of_sampling_once_there_is_one)
 {
 	setup();
 	account.begun_ns = 10ULL * SECOND;
-	account.drained_ns = 13ULL * SECOND;
+	drain.drained_ns = 13ULL * SECOND;
 	struct session_progress waits = session_account_progress(&account, false);
 	CHECK_INT(waits.elapsed_s * 10, 30);
 	account.started_ns = 12ULL * SECOND;
@@ -396,9 +398,9 @@ TEST(overhead_is_ours_since_everything_runs)
 {
 	setup();
 	account.running_ns = SECOND;
-	account.drained_ns = SECOND + SECOND / 2 - 1;
+	drain.drained_ns = SECOND + SECOND / 2 - 1;
 	CHECK(session_account_progress(&account, false).overhead_percent == 0);
-	account.drained_ns = 3ULL * SECOND;
+	drain.drained_ns = 3ULL * SECOND;
 	account.running_cpu_s = session_account_cpu_s(RUSAGE_SELF) - 1;
 	/* At least the one second of these two, and what this test took since. */
 	double percent = session_account_progress(&account, false).overhead_percent;
