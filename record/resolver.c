@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
-#include "format/base/path.h"
 #include "format/file/truncation.h"
 #include "format/machine/machine.h"
 #include "format/unwind/unwind_step.h"
-#include "record/runtime/runtime.h"
 
 enum {
 	MAX_FRAMES = EVENT_MAX_USER_FRAMES,
@@ -313,32 +311,6 @@ static struct stack_frame resolver_frame(
 	return resolver->stacks->frames.data[frames->frame[index]];
 }
 
-/*
- * What generated code is called that nothing names: by the file that calls it. A library that
- * compiles regular expressions, or an interpreter with a compiler that publishes no names, enters
- * its code by calls of its own, so the next frame of a file in the stack says whose it is. Shared
- * libraries, by how their files' names begin.
- */
-static const struct library_owner {
-	const char *prefix, *name;
-} libraries[] = {
-	{"libpcre2-", "[pcre2 jit]"},
-	{"libpcre.so", "[pcre jit]"},
-};
-
-/* NULL: such a file does not tell, since others' code may be called from there, too. */
-static const char *code_owner_of_caller(const char *path, enum runtime_kind kind)
-{
-	const struct runtime *runtime = runtime_of(kind);
-	const char *file = path_last_part(path);
-	if (runtime && runtime->called_code)
-		return runtime->called_code;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		if (strncmp(file, libraries[i].prefix, strlen(libraries[i].prefix)) == 0)
-			return libraries[i].name;
-	return NULL;
-}
-
 static const char *owner_by_caller(const struct resolver *resolver, const struct object *caller)
 {
 	enum runtime_kind kind = RUNTIME_NONE;
@@ -347,7 +319,7 @@ static const char *owner_by_caller(const struct resolver *resolver, const struct
 	if (resolver->rules)
 		table_store_has_runtime(
 			resolver->rules->store, rule_source_table(resolver->rules, caller), &kind);
-	return code_owner_of_caller(caller->path, kind);
+	return jit_owner_by_caller(caller->path, kind);
 }
 
 /* Code of no file is of that which called it; script frames stand between where it is a runtime. */

@@ -11,6 +11,7 @@
 #include "format/base/bisect.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
 #include "record/host/proc.h"
 
 enum {
@@ -177,6 +178,26 @@ void jit_table_want(
 	vec_push(&table->images.data[*index].wanted,
 		(struct jit_wanted){.address = address, .first_ns = time_ns});
 	table->nr_wanted++;
+}
+
+/* What that code is called. Shared libraries, by how their files' names begin. */
+static const struct library_owner {
+	const char *prefix, *name;
+} libraries[] = {
+	{"libpcre2-", "[pcre2 jit]"},
+	{"libpcre.so", "[pcre jit]"},
+};
+
+const char *jit_owner_by_caller(const char *path, enum runtime_kind kind)
+{
+	const struct runtime *runtime = runtime_of(kind);
+	const char *file = path_last_part(path);
+	if (runtime && runtime->called_code)
+		return runtime->called_code;
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (strncmp(file, libraries[i].prefix, strlen(libraries[i].prefix)) == 0)
+			return libraries[i].name;
+	return NULL;
 }
 
 void jit_table_note_owner(

@@ -17,6 +17,7 @@
 #include "record/generated/perf_map.h"
 #include "record/generated/registered_code.h"
 #include "record/host/growth_watch.h"
+#include "record/runtime/runtime.h"
 #include "record/task/object.h"
 #include "record/task/process.h"
 
@@ -74,6 +75,13 @@ void jit_table_want(
  */
 void jit_table_note_owner(
 	struct jit_table *table, const struct object *object, uint64_t address, const char *name);
+/*
+ * What generated code is called that nothing names, by the file that calls it and the runtime that
+ * this file has: a library that compiles regular expressions, or an interpreter with a compiler
+ * that publishes no names, enters its code by calls of its own. A constant; NULL: such a file does
+ * not tell, since others' code may be called from there, too.
+ */
+const char *jit_owner_by_caller(const char *path, enum runtime_kind kind);
 /* Nothing is wanted any more: another file begins. */
 void jit_table_forget_wanted(struct jit_table *table);
 

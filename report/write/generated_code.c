@@ -32,7 +32,7 @@ static const struct generated_code_runtime runtimes[] = {
 		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL, NULL},
 	{{"chromium", "chrome", "electron"},
 		CHROMIUM "run it with --no-sandbox --js-flags=--perf-basic-prof",
-		CHROMIUM "frame pointers are all that their V8 shows", NULL},
+		CHROMIUM "their code is read while it is there: record with less beside it", NULL},
 	{{"libcoreclr.so"}, ".NET: DOTNET_PerfMapEnabled=1", NULL, NULL},
 	{{"[dotnet]"}, UNPACKED, UNPACKED, "libcoreclr.so"},
 	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL, NULL},

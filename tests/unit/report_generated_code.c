@@ -23,7 +23,8 @@ TEST(the_remedy_is_that_of_the_runtime)
 	check_remedy("/usr/bin/node", GENERATED_CODE_LACKS_NAMES, "--perf-basic-prof");
 	check_remedy("/usr/lib/chromium/chromium", GENERATED_CODE_LACKS_NAMES,
 		"--no-sandbox --js-flags=--perf-basic-prof");
-	check_remedy("/opt/app/electron", GENERATED_CODE_LACKS_CALLERS, "frame pointers are all");
+	check_remedy(
+		"/opt/app/electron", GENERATED_CODE_LACKS_CALLERS, "record with less beside it");
 	check_remedy("/usr/bin/chrome_crashpad_handler", GENERATED_CODE_LACKS_NAMES,
 		"let its runtime write");
 	check_remedy("/opt/libcoreclr.so", GENERATED_CODE_LACKS_NAMES, "DOTNET_PerfMapEnabled=1");
