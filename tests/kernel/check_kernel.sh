@@ -315,11 +315,7 @@ judge_programs() { # KERNEL LOG SECTION
 	while read -r _ target name insns verified microseconds errno; do
 		printf '%-28s %-8s %-16s %6d %9d %4d.%d\n' "$kernel" "$target" "$name" "$insns" "$verified" \
 			$((microseconds / 1000)) $((microseconds / 100 % 10)) >>"$work/programs"
-		if [[ $errno != 0 && $kernel == 5.10.* && $name == continue_sleepe ]] &&
-			part "$log" "$3" | grep -qE "^program $target $name .* 0$"; then
-			# It loses bounds of numbers on the stack: it takes what walks without runtimes alone.
-			skip "$kernel: $name for $target: refused with runtimes, taken without"
-		elif [[ $errno != 0 ]]; then
+		if [[ $errno != 0 ]]; then
 			not_ok "$kernel: $name for $target does not load: errno $errno"
 		elif [[ $verified -lt 1 || $verified -gt $MAX_VERIFIED ]]; then
 			not_ok "$kernel: $name for $target: $verified verified instructions, at most $MAX_VERIFIED are allowed"
@@ -455,8 +451,7 @@ judge_waits() { # KERNEL LOG
 	local kernel=$1 log=$2 way clocked recorded counted
 	judge_programs "$kernel" "$log" "verify waits"
 	judge_programs "$kernel" "$log" "verify sleepers"
-	# 5.10 loses bounds of numbers on the stack: it takes what walks without runtimes alone.
-	[[ $kernel == 5.10.* ]] || judge_programs "$kernel" "$log" "verify scripts asleep"
+	judge_programs "$kernel" "$log" "verify scripts asleep"
 	if part "$log" "verify sleepers" | grep -q " continue_sleepe"; then ok; else
 		not_ok "$kernel: what walks tasks that sleep was not loaded"; fi
 	for way in long_sleeps pipe_reads; do

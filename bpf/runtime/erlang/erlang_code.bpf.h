@@ -91,8 +91,9 @@ struct erlang_walk {
 	__u64 tables[ERLANG_TABLES_WORDS];
 	__u64 low, high;         /* all code is within that */
 	struct erlang_code code; /* at hand */
-	__u64 functions;         /* of the module at hand, while it is searched */
 	__u64 pair[4];
+	__u64 search[2]; /* what is searched, from and to: of numbers in memory the verifier knows
+			    no bounds, by which it would tell each way through the search apart */
 	__u64 mfa[3], kept[3]; /* words that are of use for a while */
 	struct erlang_code kept_code;
 	struct erlang_function given;
@@ -171,19 +172,20 @@ __noinline int erlang_search_table(__u64 address, __u32 table)
 	if (!scratch)
 		return 0;
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	__u64 low = 0, high = erlang_module_count(erlang, table);
+	volatile __u64 *search = erlang->search;
+	search[0] = 0;
+	search[1] = erlang_module_count(erlang, table);
 	for (int i = 0; i <= ERLANG_MAX_MODULES_SHIFT; i++) {
-		asm volatile("" : "+r"(low), "+r"(high));
+		__u64 low = search[0], high = search[1], middle = (low + high) / 2;
 		if (low >= high)
 			break;
-		__u64 middle = (low + high) / 2;
 		if (bpf_probe_read_user(erlang->pair, ERLANG_MODULE_BYTES,
 			    (const void *)erlang_module_at(erlang, table, middle)))
 			return 0;
 		if (address < erlang->pair[0]) {
-			high = middle;
+			search[1] = middle;
 		} else if (address >= erlang->pair[1]) {
-			low = middle + 1;
+			search[0] = middle + 1;
 		} else {
 			erlang->code.module = erlang->pair[0];
 			erlang->code.table = table;
@@ -191,7 +193,7 @@ __noinline int erlang_search_table(__u64 address, __u32 table)
 			return 1;
 		}
 	}
-	erlang->code.index[table & ERLANG_TABLES] = low;
+	erlang->code.index[table & ERLANG_TABLES] = search[0];
 	return 0;
 }
 
@@ -203,24 +205,26 @@ __noinline int erlang_search_functions(__u64 address)
 	if (!scratch)
 		return 0;
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	__u64 low = 0, high = 0;
-	__u64 functions = erlang->code.module + erlang_row(&scratch->walk.runtime)->functions_at;
+	__u64 high = 0,
+	      functions = erlang->code.module + erlang_row(&scratch->walk.runtime)->functions_at;
 	if (!read_word(erlang->code.module, &high) ||
 		!read_word(functions - ERLANG_MD5_BELOW, &erlang->code.md5_at) ||
 		bpf_probe_read_user(erlang->code.md5, sizeof(erlang->code.md5),
 			(const void *)erlang->code.md5_at))
 		return 0;
+	volatile __u64 *search = erlang->search;
+	search[0] = 0;
+	search[1] = high;
 	for (int i = 0; i <= ERLANG_MAX_FUNCTIONS_SHIFT; i++) {
-		asm volatile("" : "+r"(low), "+r"(high));
-		if (low >= high)
+		__u64 low = search[0], middle = (low + search[1]) / 2;
+		if (low >= search[1])
 			return 0;
-		__u64 middle = (low + high) / 2;
 		if (bpf_probe_read_user(erlang->pair, 16, (const void *)(functions + middle * 8)))
 			return 0;
 		if (address < erlang->pair[0]) {
-			high = middle;
+			search[1] = middle;
 		} else if (address >= erlang->pair[1]) {
-			low = middle + 1;
+			search[0] = middle + 1;
 		} else {
 			erlang->code.info = erlang->pair[0];
 			erlang->code.kind = ERLANG_FUNCTION;

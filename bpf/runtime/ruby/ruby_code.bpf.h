@@ -270,7 +270,11 @@ static __always_inline __u32 append_owner(
 	if (!length || length > RUBY_MAX_CLASS_BYTES || start > RUBY_MAX_METHOD_BYTES ||
 		bpf_probe_read_user(record->text + start, length, (const void *)from))
 		return 0;
-	record->text[start + length] = is_singleton ? '.' : '#';
+	start += length;
+	asm volatile("" : "+r"(start)); /* 5.10 has lost the bounds of what was on the stack */
+	if (start > RUBY_MAX_CLASS_BYTES + RUBY_MAX_METHOD_BYTES)
+		return 0;
+	record->text[start] = is_singleton ? '.' : '#';
 	return length + 1;
 }
 
