@@ -142,14 +142,16 @@ struct event_environment {
 	unsigned int type; /* EVENT_ENVIRONMENT */
 	unsigned int pid;
 	unsigned long long start_ns; /* of the process, */
-	unsigned int exec_id;        /* ... and of its program, as samples have them */
+	unsigned long long exec_ns;  /* ... and when it was executed, CLOCK_BOOTTIME both */
+	unsigned int exec_id;        /* of its program, as samples have it */
 	unsigned int bytes;
-	unsigned int is_cut; /* these are not all, or not whole */
+	unsigned int is_cut; /* these are not all, or not whole: what is cut has all the bytes that
+			      * are read at once */
 	unsigned int zero;
 	unsigned char text[EVENT_MAX_ENVIRONMENT_BYTES]; /* with one NUL or more behind each */
 };
 
-_Static_assert(sizeof(struct event_environment) == 32 + 2048, "wire size");
+_Static_assert(sizeof(struct event_environment) == 40 + 2048, "wire size");
 
 enum event_stack_kind {
 	EVENT_STACK_USER = 0,

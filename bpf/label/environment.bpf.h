@@ -18,7 +18,11 @@
 /* How "NAME=" begins, by the bytes that `mask` has. Set by the recorder; mask 0: there is none. */
 const volatile struct event_variable variables[EVENT_MAX_VARIABLES];
 
-/* Execs from the tracepoint on do not meet on a CPU: it runs with preemption off. */
+/*
+ * Execs from the tracepoint on do not meet on a CPU: up to Linux 6.x it runs with preemption off.
+ * Later kernels pass over one that comes while the program is under way there for another task: it
+ * has no event, and /proc is asked.
+ */
 struct environment {
 	struct event_environment event;
 	__u8 room[EVENT_MAX_VARIABLE_BYTES]; /* so that any length can be read at any place */
@@ -64,7 +68,7 @@ static __always_inline bool take_variable(struct environment *found)
 	return true;
 }
 
-/* Where a program has more, or a variable is cut, the recorder is better off with /proc. */
+/* Where a program has more, or a variable is cut, the recorder asks /proc for all of it. */
 SEC("raw_tp/sched_process_exec")
 int on_exec(void *ctx)
 {
@@ -80,6 +84,7 @@ int on_exec(void *ctx)
 	event->type = EVENT_ENVIRONMENT;
 	event->pid = identify_task(task).pid;
 	event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	event->exec_ns = bpf_ktime_get_boot_ns();
 	event->exec_id = BPF_CORE_READ(task, self_exec_id);
 	event->bytes = event->is_cut = 0;
 	found->at = BPF_CORE_READ(task, mm, env_start);

@@ -94,12 +94,23 @@ static bool ask_for_environment(struct process_labels *labels, uint32_t pid, str
 	return true;
 }
 
-/* ... of the process's program: as it was executed, or as /proc has it. */
+/*
+ * ... of the process's program: as it was executed, or as /proc has it. False: some may be missing.
+ */
 static bool find_environment(
 	struct process_labels *labels, const struct process *process, struct str *ret)
 {
-	return !labels->has_reader || environments_find(&labels->environments, process, ret) ||
-	       ask_for_environment(labels, process->pid, ret);
+	if (!labels->has_reader)
+		return true;
+	CLEANUP(str_deinit) struct str all = {0};
+	enum environments_known known = environments_find(&labels->environments, process, ret);
+	if (known == ENVIRONMENT_WHOLE)
+		return true;
+	if (!ask_for_environment(labels, process->pid, &all))
+		return false;
+	str_truncate(ret, 0);
+	str_write(ret, str_text(&all), all.len);
+	return true;
 }
 
 size_t process_labels_variables(
@@ -253,7 +264,7 @@ static void make_list(struct process_labels *labels, struct process *process, ui
 	for (size_t i = 0; target && i < target->nr_labels; i++)
 		put_list_text(&list, target->labels[i].key, target->labels[i].value);
 	bool is_read = find_environment(labels, process, &environment);
-	if (is_read)
+	if (environment.len)
 		str_putc(&environment, '\0');
 	put_variables(labels, &environment, &list);
 	if (id.len && (wants_containers(labels) || wants_service(labels)))

@@ -33,14 +33,20 @@ static const struct event_environment *exec_with(const char *text, size_t len)
 	return emulated_record(EVENT_ENVIRONMENT, 0);
 }
 
+static void check_known(const struct environments *environments, const struct process *process,
+	enum environments_known want, const char *text, size_t len)
+{
+	struct str found = {0};
+	CHECK_INT(environments_find(environments, process, &found), want);
+	CHECK_INT(found.len, len);
+	CHECK(!len || memcmp(found.data, text, len) == 0);
+	str_deinit(&found);
+}
+
 static void check_found(const struct environments *environments, const struct process *process,
 	const char *text, size_t len)
 {
-	struct str found = {0};
-	CHECK(environments_find(environments, process, &found));
-	CHECK_INT(found.len, len);
-	CHECK(memcmp(found.data, text, len) == 0);
-	str_deinit(&found);
+	check_known(environments, process, ENVIRONMENT_WHOLE, text, len);
 }
 
 /* Of others there are those alone that begin alike: TEAM=, and 8 bytes of the longer name. */
@@ -58,13 +64,21 @@ TEST(environment_has_the_wanted_variables)
 	CHECK_INT(event->is_cut, 0);
 	CHECK_INT(event->bytes, sizeof(wanted));
 	CHECK(memcmp(event->text, wanted, sizeof(wanted)) == 0);
+	static const char whole[] = "TEAM=shop\0LONG_NAME=y\0LONG_NAMED=z";
 	struct environments environments = {0};
 	struct process process = {.pid = 42, .start_ns = 1000, .exec_id = 3, .has_exec_id = true};
 	CHECK(!environments_find(&environments, &process, &(struct str){0}));
 	environments_take(&environments, event);
-	check_found(&environments, &process, wanted, sizeof(wanted));
-	struct process child = {.pid = 43, .parent_pid = 42, .exec_id = 3, .has_exec_id = true};
-	check_found(&environments, &child, wanted, sizeof(wanted));
+	check_found(&environments, &process, whole, sizeof(whole));
+	struct process child = {.pid = 43,
+		.parent_pid = 42,
+		.start_ns = event->exec_ns + 1,
+		.exec_id = 3,
+		.has_exec_id = true};
+	check_found(&environments, &child, whole, sizeof(whole));
+	child.start_ns = event->exec_ns - 1; /* it was forked by what its parent ran before */
+	CHECK(!environments_find(&environments, &child, &(struct str){0}));
+	child.start_ns = event->exec_ns + 1;
 	child.exec_id = 4; /* it has executed another program */
 	CHECK(!environments_find(&environments, &child, &(struct str){0}));
 	process.start_ns = 2000; /* another process with that number */
@@ -72,18 +86,48 @@ TEST(environment_has_the_wanted_variables)
 	environments_deinit(&environments);
 }
 
-/* What is cut is not kept: /proc has all of it. */
+/* What is cut is not kept, what came whole is; /proc has all of it. */
 TEST(environment_that_is_cut_is_said_to_be)
 {
 	static char text[4096];
+	static const char whole[] = "TEAM=shop";
 	memset(text, 'x', sizeof(text));
-	put_bytes(text, "TEAM=");
+	put_bytes(text, "TEAM=shop");
+	text[sizeof(whole) - 1] = '\0';
+	put_bytes(text + sizeof(whole), "LONG_NAME=");
 	const struct event_environment *event = exec_with(text, 2000);
 	CHECK_INT(event->is_cut, 1);
 	struct environments environments = {0};
 	struct process process = {.pid = 42, .start_ns = 1000, .exec_id = 3, .has_exec_id = true};
 	environments_take(&environments, event);
-	CHECK(!environments_find(&environments, &process, &(struct str){0}));
+	check_known(&environments, &process, ENVIRONMENT_IN_PART, whole, sizeof(whole));
+	environments_deinit(&environments);
+}
+
+/* Exec ids are counted from the parent's on: that of a program which the parent executed later may
+ * be the child's own. */
+TEST(environment_of_a_parent_is_that_of_the_fork)
+{
+	struct environments environments = {0};
+	struct event_environment parents = {.type = EVENT_ENVIRONMENT,
+		.pid = 42,
+		.start_ns = 1000,
+		.exec_ns = 5000,
+		.exec_id = 4,
+		.bytes = 16};
+	struct event_environment childs = {.type = EVENT_ENVIRONMENT,
+		.pid = 43,
+		.start_ns = 3000,
+		.exec_ns = 4000,
+		.exec_id = 4,
+		.is_cut = 1};
+	struct process child = {
+		.pid = 43, .parent_pid = 42, .start_ns = 3000, .exec_id = 4, .has_exec_id = true};
+	memcpy(parents.text, "TEAM=parent", 12);
+	environments_take(&environments, &parents);
+	check_known(&environments, &child, ENVIRONMENT_UNKNOWN, "", 0); /* its own was lost */
+	environments_take(&environments, &childs);
+	check_known(&environments, &child, ENVIRONMENT_IN_PART, "", 0);
 	environments_deinit(&environments);
 }
 
@@ -111,9 +155,19 @@ TEST(environments_of_many_execs_replace_older_ones)
 		environments_take(&environments, &event);
 	}
 	struct process process = {.pid = 100000, .start_ns = 100000, .has_exec_id = true};
-	check_found(&environments, &process, "A=b\0\0\0\0", 8);
+	check_found(&environments, &process, "A=b", 4);
 	process.pid = 1;
 	process.start_ns = 1;
 	CHECK(!environments_find(&environments, &process, &(struct str){0}));
+	/* Nor are they kept where they are large. */
+	event.bytes = 4 * EVENT_MAX_VARIABLE_BYTES;
+	memset(event.text, 'x', sizeof(event.text));
+	for (uint32_t i = 1; i <= 4; i++)
+		event.text[i * EVENT_MAX_VARIABLE_BYTES - 8] = '\0';
+	for (uint32_t pid = 1; pid <= 10000; pid++) {
+		event.pid = pid;
+		environments_take(&environments, &event);
+	}
+	CHECK(environments.latest.texts.len + environments.before.texts.len < 3 << 20);
 	environments_deinit(&environments);
 }

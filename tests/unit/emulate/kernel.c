@@ -178,6 +178,12 @@ unsigned long long bpf_ktime_get_ns(void)
 	return emulated.time_ns;
 }
 
+/* It was never suspended. */
+unsigned long long bpf_ktime_get_boot_ns(void)
+{
+	return emulated.time_ns;
+}
+
 long bpf_get_current_comm(void *to, unsigned int bytes)
 {
 	static const char comm[EVENT_COMM_BYTES] = "emulated";

@@ -51,6 +51,7 @@ long bpf_task_pt_regs(struct task_struct *task);
 unsigned long long bpf_get_attach_cookie(void *context);
 long bpf_get_current_comm(void *to, unsigned int bytes);
 unsigned long long bpf_ktime_get_ns(void);
+unsigned long long bpf_ktime_get_boot_ns(void);
 unsigned int bpf_get_prandom_u32(void);
 long bpf_perf_event_output(
 	void *context, void *map, unsigned long long flags, void *data, unsigned long long bytes);
