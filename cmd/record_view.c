@@ -350,8 +350,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			str_plural(summary->lost_ring, "sample was", "samples were"));
 	if (summary->raised_period_ns)
 		console_say(
-			"hint: waits were sampled by --wait-period %g ms in the end, to stay below "
-			"1,000 samples a second and CPU: sums are right, with less detail",
+			"hint: waits were sampled by a --wait-period of up to %g ms, so that there "
+			"are not too many samples: sums are right, with less detail",
 			milliseconds(summary->raised_period_ns));
 	if (probes->lost_busy)
 		console_say("hint: %llu %s lost, too many tasks were in the midst of others on the "

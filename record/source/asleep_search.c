@@ -1,29 +1,59 @@
 #include "record/source/asleep_search.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "bpf/event.h"
+#include "bpf/runtime/runtime_row.h"
 /* Behind what it knows of. */
 #include "bpf/sample.skel.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 
-/* For these, or none: what there is is replaced. */
+/* What the kernel's verifier says of a program; all else has to do with something else. */
+static bool is_verifiers(const struct err *err)
+{
+	int errnum = err_errnum(err);
+	return errnum == EINVAL || errnum == EACCES || errnum == E2BIG || errnum == ENOSPC;
+}
+
+/* Each by itself: of some kernels the verifier takes some runtimes and not others. */
+static uint32_t find_refused(const struct asleep_search *search, uint32_t runtimes)
+{
+	uint32_t refused = 0;
+	if (!(runtimes & (runtimes - 1)))
+		return runtimes;
+	for (uint32_t rest = runtimes; rest; rest &= rest - 1) {
+		uint32_t one = rest & -rest;
+		struct asleep *asleep;
+		struct err *err = asleep_create(search->bpf, one, &asleep);
+		if (err && is_verifiers(err))
+			refused |= one;
+		if (!err)
+			asleep_destroy(asleep);
+		err_destroy(err);
+	}
+	return refused;
+}
+
+/* For those of these that the kernel takes, or none: what there is is replaced. */
 static struct err *load_for(struct asleep_search *search, uint32_t runtimes)
 {
 	struct asleep *asleep;
-	struct err *err = asleep_create(search->bpf, runtimes, &asleep);
-	if (err && runtimes) {
-		search->refused = runtimes;
-		if (search->asleep) {
-			err_destroy(err);
-			return NULL;
-		}
+	uint32_t wanted = runtimes & ~search->refused;
+	struct err *err = asleep_create(search->bpf, wanted, &asleep);
+	for (int i = 0; err && wanted && is_verifiers(err); i++) {
 		err_destroy(err);
-		err = asleep_create(search->bpf, 0, &asleep);
+		search->refused |= i ? wanted : find_refused(search, wanted);
+		wanted = i ? 0 : runtimes & ~search->refused;
+		err = asleep_create(search->bpf, wanted, &asleep);
 	}
-	if (err)
+	if (err) {
+		search->has_failed = true;
+		str_truncate(&search->failure, 0);
+		str_puts(&search->failure, err_message(err));
 		return err;
+	}
 	asleep_destroy(search->asleep);
 	search->asleep = asleep;
 	return NULL;
@@ -32,10 +62,10 @@ static struct err *load_for(struct asleep_search *search, uint32_t runtimes)
 void asleep_search_renew(struct asleep_search *search)
 {
 	uint32_t may_be_met = __atomic_load_n(search->runtimes, __ATOMIC_RELAXED),
-		 runtimes = may_be_met & search->bpf->bss->row_kinds;
+		 runtimes = may_be_met & search->bpf->bss->row_kinds & ~search->refused;
 	bool is_wanted = search->asleep ? runtimes != asleep_runtimes(search->asleep)
 					: may_be_met || search->is_needed;
-	if (is_wanted && (!runtimes || runtimes != search->refused))
+	if (is_wanted && !search->has_failed)
 		err_destroy(load_for(search, runtimes));
 }
 
@@ -100,15 +130,37 @@ void asleep_search_end(struct asleep_search *search)
 	search->has_thread = false;
 }
 
-bool asleep_search_lacks_runtimes(const struct asleep_search *search)
+void asleep_search_put_lacking(const struct asleep_search *search, struct str *out)
 {
-	uint32_t walked = search->asleep ? asleep_runtimes(search->asleep) : 0;
-	return search->refused & ~walked;
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} runtimes[] = {
+#define X(constant, number, name) {1U << (number), #name},
+		RUNTIMES(X)
+#undef X
+	};
+	static const char begin[] =
+		"threads that waited when the recording ended are shown without functions of "
+		"scripts";
+	const char *comma = "";
+	if (search->has_failed && !search->asleep && *search->runtimes)
+		str_printf(out, "%s: %s", begin, str_text(&search->failure));
+	if (!search->refused || (search->has_failed && !search->asleep))
+		return;
+	str_printf(out, "%s of these runtimes: ", begin);
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		if (search->refused & runtimes[i].bit) {
+			str_printf(out, "%s%s", comma, runtimes[i].name);
+			comma = ", ";
+		}
+	str_puts(out, "; this kernel refuses the program that reads them");
 }
 
 void asleep_search_deinit(struct asleep_search *search)
 {
 	asleep_search_end(search);
 	asleep_destroy(search->asleep);
+	str_deinit(&search->failure);
 	*search = (struct asleep_search){0};
 }

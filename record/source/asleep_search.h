@@ -1,7 +1,7 @@
 /*
  * While recording goes on: a thread that loads what walks tasks that sleep, and has it seek what it
  * needs to know of their files, so that the end need not wait for the kernel's verifier nor for
- * tables.
+ * tables; but that of a recording which ends while the verifier looks at them does.
  */
 #ifndef EBPROF_ASLEEP_SEARCH_H
 #define EBPROF_ASLEEP_SEARCH_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/base/str.h"
 #include "record/source/asleep.h"
 
 struct asleep_search {
@@ -19,7 +20,9 @@ struct asleep_search {
 	bool is_needed;           /* without any, too: no helper copies a stack */
 	/* The search's own. */
 	struct asleep *asleep; /* NULL: it cannot be had, or need not */
-	uint32_t refused;      /* the kernel did not take it for these runtimes; 0: it took all */
+	uint32_t refused;      /* runtimes that the kernel did not take */
+	bool has_failed;       /* it could not be loaded: it is not tried again, */
+	struct str failure;    /* ... and why */
 	pthread_t thread;
 	bool has_begun, has_thread, is_ending;
 };
@@ -31,16 +34,16 @@ void asleep_search_end(struct asleep_search *search);
 
 /*
  * With no thread under way: what walks is loaded for the runtimes that files were seen to have. As
- * those are found out while it seeks, it may be loaded more than once. Where it cannot be had for
- * them (Linux 5.10), it is what was loaded before, or finds native frames alone.
+ * those are found out while it seeks, it may be loaded more than once. What the kernel refuses of
+ * them (Linux 5.10) is left out from then on, and native frames are found alone.
  */
 void asleep_search_renew(struct asleep_search *search);
 /* The same for all that may be met, to try it. An error: it cannot be had for none either; that
  * this kernel has no way to do it is none. */
 struct err *asleep_search_try(struct asleep_search *search) ERR_MUST_CHECK;
-/* With no thread under way: the kernel refused what walks scripts of tasks that sleep, so their
- * stacks have native frames alone. */
-bool asleep_search_lacks_runtimes(const struct asleep_search *search);
+/* With no thread under way: a sentence that says which scripts' functions are missing in stacks of
+ * tasks that sleep, and why; none where nothing is. */
+void asleep_search_put_lacking(const struct asleep_search *search, struct str *out);
 void asleep_search_deinit(struct asleep_search *search);
 
 #endif

@@ -9,7 +9,7 @@ void growing_period_begin(
 	struct growing_period *period, volatile unsigned long long *ns, uint64_t now_ns)
 {
 	period->ns = ns;
-	period->asked_ns = *ns;
+	period->asked_ns = period->longest_ns = *ns;
 	period->since_ns = now_ns;
 	mem_free(period->samples);
 	period->samples =
@@ -38,7 +38,7 @@ struct err *growing_period_update(struct growing_period *period, const struct so
 		MAX_SAMPLES = 1000,
 		FEW = 4, /* times as many would not be too many */
 	};
-	static const uint64_t longest_ns = 10ULL * 1000 * 1000 * 1000;
+	static const uint64_t limit_ns = 10ULL * 1000 * 1000 * 1000;
 	CLEANUP_FREE struct event_counters *counted = NULL;
 	if (!period->samples || now_ns < period->since_ns + INTERVAL_NS)
 		return NULL;
@@ -47,17 +47,19 @@ struct err *growing_period_update(struct growing_period *period, const struct so
 	double most = (double)most_samples(period, counted);
 	double max = (period->max_samples ? period->max_samples : MAX_SAMPLES) * seconds;
 	bool is_few = most * FEW < max;
-	if (most > max && *period->ns < longest_ns)
+	if (most > max && *period->ns < limit_ns)
 		*period->ns *= 2;
 	else if (period->shrinks && is_few && *period->ns > period->asked_ns)
 		*period->ns /= 2;
+	if (*period->ns > period->longest_ns)
+		period->longest_ns = *period->ns;
 	period->since_ns = now_ns;
 	return NULL;
 }
 
 uint64_t growing_period_raised(const struct growing_period *period)
 {
-	return period->ns && *period->ns != period->asked_ns ? *period->ns : 0;
+	return period->longest_ns != period->asked_ns ? period->longest_ns : 0;
 }
 
 void growing_period_deinit(struct growing_period *period)

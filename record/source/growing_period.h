@@ -17,9 +17,9 @@ struct growing_period {
 	bool shrinks;
 	/* Its own. */
 	volatile unsigned long long *ns; /* in the programs' memory */
-	uint64_t asked_ns;
-	uint64_t since_ns; /* the samples below are as of then */
-	uint64_t *samples; /* of each possible CPU; NULL: it has not begun */
+	uint64_t asked_ns, longest_ns;   /* the longest so far */
+	uint64_t since_ns;               /* the samples below are as of then */
+	uint64_t *samples;               /* of each possible CPU; NULL: it has not begun */
 };
 
 void growing_period_begin(
@@ -27,7 +27,7 @@ void growing_period_begin(
 /* To be called now and then. */
 struct err *growing_period_update(struct growing_period *period, const struct source *source,
 	const struct sample_bpf *bpf, uint64_t now_ns) ERR_MUST_CHECK;
-/* 0: it is as it was asked for. */
+/* The longest that there was; 0: it always was as it was asked for. */
 uint64_t growing_period_raised(const struct growing_period *period);
 void growing_period_deinit(struct growing_period *period);
 

@@ -340,6 +340,7 @@ static const char *wait_hint(const struct source *source)
 {
 	struct wait_state *state = source->state;
 	const struct sample_bpf__bss *bss = state->bpf->bss;
+	CLEANUP(str_deinit) struct str lacking = {0};
 	str_truncate(&state->hint, 0);
 	if (bss->waiting_full)
 		str_printf(&state->hint,
@@ -347,18 +348,14 @@ static const char *wait_hint(const struct source *source)
 			"at "
 			"a time; choose processes (-p) or a user (-u)",
 			(unsigned long long)bss->waiting_full, EVENT_MAX_WAITING);
-	else if (bss->thread_times_lost)
+	if (bss->thread_times_lost)
 		str_printf(&state->hint,
-			"the times of %llu threads are not in the recording: a larger buffer (-m) "
-			"has "
-			"room for them",
-			(unsigned long long)bss->thread_times_lost);
-	else if (asleep_search_lacks_runtimes(&state->search))
-		str_puts(&state->hint,
-			"threads that waited when the recording ended are shown without functions "
-			"of "
-			"scripts: this kernel refuses the program that reads them; later ones take "
-			"it");
+			"%sthe times of %llu threads are not in the recording: a larger buffer "
+			"(-m) has room for them",
+			state->hint.len ? "; " : "", (unsigned long long)bss->thread_times_lost);
+	asleep_search_put_lacking(&state->search, &lacking);
+	if (lacking.len)
+		str_printf(&state->hint, "%s%s", state->hint.len ? "; " : "", str_text(&lacking));
 	return state->hint.len ? str_text(&state->hint) : NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bpf/event.h"
@@ -108,10 +109,58 @@ TEST(asleep_goes_over_all_tasks)
 	sample_bpf__destroy(bpf);
 }
 
-TEST(asleep_search_knows_what_the_kernel_refused)
+static void check_lacking(const struct asleep_search *search, const char *want)
 {
-	struct asleep_search search = {.refused = 0};
-	CHECK(!asleep_search_lacks_runtimes(&search));
-	search.refused = 1;
-	CHECK(asleep_search_lacks_runtimes(&search));
+	CLEANUP(str_deinit) struct str text = {0};
+	asleep_search_put_lacking(search, &text);
+	CHECK_STR(str_text(&text), want);
+}
+
+/* What was refused once is not tried again; the others are walked. */
+TEST(asleep_search_leaves_out_what_the_kernel_refused)
+{
+	uint32_t all = 1U << RUNTIME_PYTHON | 1U << RUNTIME_RUBY;
+	struct sample_bpf *bpf = load_maps();
+	bpf->bss->row_kinds = all;
+	struct asleep_search search = {.bpf = bpf, .runtimes = &all};
+	check_lacking(&search, "");
+	search.refused = 1U << RUNTIME_RUBY | 1U << RUNTIME_ERLANG;
+	check_lacking(&search,
+		"threads that waited when the recording ended are shown without functions of "
+		"scripts of these runtimes: ruby, erlang; this kernel refuses the program that "
+		"reads them");
+	asleep_search_renew(&search);
+	if (!search.asleep)
+		unit_skip("the programs for tasks that sleep cannot be loaded here");
+	CHECK_INT(asleep_runtimes(search.asleep), 1U << RUNTIME_PYTHON);
+	const struct asleep *asleep = search.asleep;
+	asleep_search_renew(&search);
+	CHECK(search.asleep == asleep);
+	asleep_search_deinit(&search);
+	sample_bpf__destroy(bpf);
+}
+
+/* What has to do with something else than the programs is no refusal, and is not tried again. */
+TEST(asleep_search_says_why_it_failed)
+{
+	uint32_t all = 1U << RUNTIME_PYTHON;
+	struct rlimit limit, none;
+	struct sample_bpf *bpf = load_maps();
+	bpf->bss->row_kinds = all;
+	struct asleep_search search = {.bpf = bpf, .runtimes = &all};
+	CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	none = limit;
+	none.rlim_cur = 3;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	asleep_search_renew(&search);
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	CHECK(!search.asleep && search.has_failed);
+	CHECK_INT(search.refused, 0);
+	asleep_search_renew(&search);
+	CHECK(!search.asleep);
+	CLEANUP(str_deinit) struct str text = {0};
+	asleep_search_put_lacking(&search, &text);
+	CHECK(strstr(str_text(&text), "functions of scripts: ") != NULL);
+	asleep_search_deinit(&search);
+	sample_bpf__destroy(bpf);
 }
