@@ -1,5 +1,6 @@
 #include "record/host/target_reader.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -384,4 +386,43 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 int target_reader_fd(const struct target_reader *reader)
 {
 	return target_reader_is_idle(reader) ? -1 : reader->worker_fd;
+}
+
+/* ---- one read, and no more ---- */
+
+struct memory_request {
+	uint64_t address;
+	uint32_t pid, len;
+};
+
+static void read_memory_once(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	(void)kept;
+	struct memory_request request;
+	uint8_t there[TARGET_READER_MAX_REQUEST];
+	memcpy(&request, bytes, len < sizeof(request) ? len : sizeof(request));
+	struct iovec local = {there, request.len},
+		     remote = {(void *)(uintptr_t)request.address, request.len};
+	if (process_vm_readv((pid_t)request.pid, &local, 1, &remote, 1, 0) == (ssize_t)request.len)
+		bytes_put(ret, there, request.len);
+}
+
+bool target_reader_read_memory(uint32_t pid, uint64_t address, void *to, size_t len)
+{
+	struct memory_request request = {address, pid, (uint32_t)len};
+	struct target_reader reader;
+	const struct bytes_buf *answer = NULL;
+	if (len > TARGET_READER_MAX_REQUEST)
+		return false;
+	target_reader_init(&reader, read_memory_once);
+	target_reader_submit(&reader, pid, &request, sizeof(request));
+	while (!target_reader_take(&reader, &answer) && !target_reader_is_idle(&reader)) {
+		struct pollfd fd = {.fd = target_reader_fd(&reader), .events = POLLIN};
+		poll(&fd, 1, 10);
+	}
+	bool is_read = answer && answer->len == len;
+	if (is_read)
+		memcpy(to, answer->data, len);
+	target_reader_deinit(&reader);
+	return is_read;
 }

@@ -82,4 +82,8 @@ bool target_reader_is_idle(const struct target_reader *reader);
 /* Becomes readable when a read may be through; -1: none is under way. */
 int target_reader_fd(const struct target_reader *reader);
 
+/* One read of a process's memory that is waited for, by a worker of its own. False: it cannot be
+ * read, or was given up. */
+bool target_reader_read_memory(uint32_t pid, uint64_t address, void *to, size_t len);
+
 #endif

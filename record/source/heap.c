@@ -17,6 +17,7 @@
 #include "record/event/point_weight.h"
 #include "record/host/proc.h"
 #include "record/host/target_file.h"
+#include "record/host/target_reader.h"
 #include "record/host/uprobe.h"
 #include "record/host/uprobe_trial.h"
 #include "record/source/event_tally.h"
@@ -68,9 +69,14 @@ struct heap_process {
 	const struct proc_mapping *mapping;
 };
 
-static void say_of_go(
-	struct heap_state *state, const char *path, const struct heap_functions *functions)
+static void say_of_go(struct heap_state *state, const char *path,
+	const struct heap_functions *functions, bool is_unread)
 {
+	const char *why = is_unread
+				  ? "since its memory does not tell, or not in time, whether its "
+				    "runtime samples any"
+				  : "since its runtime samples none (it does where code calls "
+				    "runtime.MemProfile, as net/http/pprof does), or was stripped";
 	str_truncate(&state->hint, 0);
 	if (functions->go.why)
 		str_printf(&state->hint,
@@ -79,42 +85,41 @@ static void say_of_go(
 			path, functions->go.why);
 	else
 		str_printf(&state->hint,
-			"%s is a program of Go: allocations are %s; when they are freed is not "
+			"%s is a program of Go: allocations are %s%s; when they are freed is not "
 			"seen, so what stays in use is not known",
 			path,
 			functions->go_sampled.entry
 				? "those that its runtime samples"
-				: "seen by a probe in its allocator, which takes 2 to 3 us each, "
-				  "since its runtime samples none (it does where code calls "
-				  "runtime.MemProfile, as net/http/pprof does), or was stripped");
+				: "seen by a probe in its allocator, which takes 2 to 3 us each, ",
+			functions->go_sampled.entry ? "" : why);
 }
 
-/* In a process that runs already, mapped there. False: it cannot be read. */
+/* In a process that runs already, mapped there. False: it cannot be read, or not in time. */
 static bool read_go_rate(
 	const struct heap_process *process, const struct heap_functions *functions, uint64_t *ret)
 {
 	const struct heap_go *go = &functions->go;
 	uint64_t entry =
 		process->mapping->start - process->mapping->offset + functions->go_sampled.entry;
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%u/mem", process->pid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && pread(fd, ret, sizeof(*ret),
-				  (off_t)(entry + go->rate - go->sampled.address)) == sizeof(*ret);
+	return target_reader_read_memory(
+		process->pid, entry + go->rate - go->sampled.address, ret, sizeof(*ret));
 }
 
 static void take_go(struct heap_state *state, const char *path, const struct heap_process *process,
 	struct heap_functions *functions)
 {
-	uint64_t rate;
-	bool is_off = process && functions->go_sampled.entry &&
-		      (!read_go_rate(process, functions, &rate) || !rate);
-	if (is_off)
+	uint64_t rate = 0;
+	bool is_asked = process && functions->go_sampled.entry;
+	bool is_unread = is_asked && !read_go_rate(process, functions, &rate);
+	if (is_asked && !rate)
 		heap_functions_take_all_of_go(functions);
-	if (is_off && !functions->go_all.entry)
-		functions->go.why = "its runtime samples none (runtime.MemProfileRate is 0)";
+	if (is_asked && !rate && !functions->go_all.entry)
+		functions->go.why =
+			is_unread ? "its memory does not tell, or not in time, how often its "
+				    "runtime samples (runtime.MemProfileRate)"
+				  : "its runtime samples none (runtime.MemProfileRate is 0)";
 	if (functions->go.is_go)
-		say_of_go(state, path, functions);
+		say_of_go(state, path, functions, is_unread);
 }
 
 /* `process`: NULL, or one that has it mapped. */

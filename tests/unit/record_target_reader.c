@@ -120,6 +120,27 @@ TEST(a_read_that_hangs_is_given_up_and_the_others_come_back)
 	waitpid(pid, NULL, 0);
 }
 
+TEST(one_read_is_waited_for_and_no_longer_than_one_that_hangs)
+{
+	static const uint8_t bytes[] = {5, 6, 7};
+	uint8_t got[sizeof(bytes)] = {0};
+	uint32_t self = (uint32_t)getpid();
+	CHECK(target_reader_read_memory(self, (uintptr_t)bytes, got, sizeof(got)));
+	CHECK(memcmp(got, bytes, sizeof(bytes)) == 0);
+	CHECK(!target_reader_read_memory(self, 1, got, sizeof(got)));
+	CHECK(!target_reader_read_memory(
+		self, (uintptr_t)bytes, got, TARGET_READER_MAX_REQUEST + 1));
+	void *region;
+	pid_t pid = fork_unserved(&region);
+	if (!region) {
+		kill(pid, SIGKILL);
+		unit_skip("no userfaultfd");
+	}
+	CHECK(!target_reader_read_memory((uint32_t)pid, (uintptr_t)region, got, sizeof(got)));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 TEST(a_process_gets_its_part_of_the_time_and_no_more)
 {
 	static const uint8_t bytes[1] = {7};
