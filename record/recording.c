@@ -386,7 +386,7 @@ static void recording_put_counters(
 	put_counter(
 		recording, LAYOUT_COUNTER_GAP_SAMPLES, 0, counts->gap_samples - base->gap_samples);
 	put_counter(recording, LAYOUT_COUNTER_TARGETS_FULL, 0,
-		counts->targets_full - base->targets_full);
+		counts->targets_full - base->targets_full + counts->targets_left_out);
 	put_counter(recording, LAYOUT_COUNTER_MAPPINGS_FULL, 0,
 		counts->mappings_full - base->mappings_full);
 	put_counter(recording, LAYOUT_COUNTER_CPUS_BACK, 0, counts->cpus_back - base->cpus_back);

@@ -25,6 +25,7 @@ struct recording_counts {
 		struct event_tally unresolved;
 		uint64_t lost_write;  /* of those samples */
 	} sources[EVENT_MAX_SOURCES]; /* by their numbers */
+	uint64_t targets_left_out;    /* at a time, at most: it is each file's */
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
 	uint64_t images_read, images_given_up;
 	struct lacking_labels lacking_labels;

@@ -38,8 +38,8 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->images_read = translate->registered.statistics.read;
 	counts->images_given_up = translate->registered.statistics.given_up;
 	counts->lacking_labels = translate->stats.lacking_labels;
-	counts->targets_full =
-		sampler_targets_full(account->sampler) + account->cgroups->nr_left_out;
+	counts->targets_full = sampler_targets_full(account->sampler);
+	counts->targets_left_out = account->cgroups->nr_left_out;
 	counts->files_full = sampler_files_full(account->sampler);
 	return NULL;
 }
@@ -303,7 +303,7 @@ static void sum_counts(const struct session_account *account, struct session_sum
 	summary->left = stats->left;
 	for (size_t i = 0; i < TRANSLATE_MAX_CAUSES; i++)
 		summary->truncated[i] = stats->truncated[i];
-	summary->targets_full = counts->targets_full;
+	summary->targets_full = counts->targets_full + counts->targets_left_out;
 	summary->files_full = counts->files_full;
 	summary->sideband_lost = counts->sideband_lost;
 	summary->gap_samples = counts->gap_samples;
