@@ -101,6 +101,53 @@ test_waits_of_a_script_asleep() {
 	grep -q 'outer;.*middle;.*inner;' out || fail "$(cat out err)"
 }
 
+# Of Erlang's processes it is who waits in code of the machine that a thread sleeps for: it opens a FIFO
+# that nobody writes to.
+test_erlang_asleep() {
+	[[ $(uname -m) == x86_64 ]] || skip "Erlang's frames are found on x86-64 only"
+	command -v erl >/dev/null && command -v erlc >/dev/null || skip "no Erlang here"
+	mkfifo fifo
+	printf -- '-module(nap).\n-export([outer/0, inner/1]).\nouter() -> X = inner("fifo"), {X, 1}.\ninner(N) ->\n  {ok, D} = prim_file:read_file(N), {ok, D}.\n' >nap.erl
+	erlc nap.erl || fail "erlc"
+	erl -noshell -noinput -pa . -eval 'nap:outer().' </dev/null >/dev/null 2>&1 &
+	local pid=$!
+	opens_fifo() { grep -q 'fifo' /proc/$pid/task/*/stack 2>/dev/null || grep -qs wait_for_partner /proc/$pid/task/*/wchan; }
+	wait_until "it opens the FIFO" opens_fifo
+	run "$EBPROF" dump -p $pid
+	want_status 0 dump
+	grep -A1 '^    nap:inner/1 .*nap.erl:5$' out | grep -q '^    nap:outer/0 ' || fail "$(grep -B8 -A8 nap out)"
+}
+
+test_dotnet_asleep() {
+	[[ $(uname -m) == x86_64 ]] || skip ".NET's frames are found on x86-64 only"
+	local dotnet home compiler framework
+	dotnet=$(command -v dotnet) || skip "no dotnet here"
+	home=$(dirname "$(realpath "$dotnet")")
+	compiler=$(ls -d "$home"/sdk/*/Roslyn/bincore/csc.dll 2>/dev/null | tail -n 1)
+	framework=$(ls -d "$home"/shared/Microsoft.NETCore.App/* 2>/dev/null | tail -n 1)
+	[[ -n $compiler && -n $framework ]] || skip "no SDK of .NET here"
+	cat >nap.cs <<-'END'
+		using System.IO; using System.Threading; using System.Runtime.CompilerServices;
+		static class Nap {
+		  [MethodImpl(MethodImplOptions.NoInlining)] static int Inner(int n) { File.WriteAllText("said", "x"); Thread.Sleep(60000); return n + 1; }
+		  [MethodImpl(MethodImplOptions.NoInlining)] static int Outer(int n) { return Inner(n) + 1; }
+		  static int Main() { return Outer(1); }
+		}
+	END
+	local libraries
+	mapfile -t libraries < <(printf -- '-r:%s\n' "$framework"/System*.dll)
+	dotnet "$compiler" -nologo -optimize+ -debug:portable -out:nap.dll "${libraries[@]}" nap.cs >err 2>&1 || fail "csc: $(cat err)"
+	printf '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "%s"}}}\n' \
+		"$(basename "$framework")" >nap.runtimeconfig.json
+	dotnet nap.dll &
+	local pid=$!
+	wait_until "it sleeps" [ -s said ]
+	run "$EBPROF" dump -p $pid
+	want_status 0 dump
+	[[ $(grep -oE '^    Nap\.[A-Za-z]+ .*nap.cs:[0-9]' out | awk '{ print $1 substr($2, length($2)) }' | xargs) == \
+		"Nap.Inner3 Nap.Outer4 Nap.Main5" ]] || fail "$(cat out)"
+}
+
 test_refusals() {
 	run "$EBPROF" dump
 	want_status 2 "no target"

@@ -72,6 +72,22 @@ test_php() {
 	grep -qE '^c?f[il]=.*usdt_stacks_shape.php$' lines || fail "the file is not known: $(grep '^f[il]=' lines | head)"
 }
 
+# What was entered while recording is known of a thread, too, that sleeps when it ends.
+test_stacks_of_a_sleeper() {
+	local php
+	php=$(interpreter php) || exit $?
+	want_probes "$php" php:function__entry
+	echo '<?php function inner() { touch("said"); sleep(60); } function outer() { inner(); } outer();' >nap.php
+	USE_ZEND_DTRACE=1 "$EBPROF" record -q -e offcpu -o nap.data --usdt-stacks php -- "$php" -n nap.php 2>err &
+	local recorder=$!
+	wait_until "it sleeps" [ -e said ]
+	sleep 0.2
+	kill -INT $recorder
+	wait $recorder
+	"$EBPROF" convert --folded nap.data 2>/dev/null >stacks || fail "convert"
+	grep -qE ';main;.*execute_ex;outer;.*execute_ex;inner;.*\[wait: sleep\]' stacks || fail "$(cat stacks err)"
+}
+
 # What is too deep is missed, and that is said; the rest is what it is.
 test_deep_stacks() {
 	local php
