@@ -5,6 +5,7 @@
 
 #include "format/base/path.h"
 #include "report/tui/app_state.h"
+#include "report/write/cause_words.h"
 
 enum {
 	LEAST_WIDTH = 20,
@@ -16,7 +17,7 @@ enum {
 
 enum {
 	PARTS_MAX = 11,
-	NAME_LEAST = 12, /* columns of the file's name */
+	NAME_LEAST = 16, /* columns of the file's name */
 };
 
 /* Where there is no room for all, parts go in the order of their ranks, the highest first. */
@@ -391,6 +392,19 @@ static const struct function_weight *chrome_weight_of(const struct app *app, uin
 	return NULL;
 }
 
+/* Why what is selected stands for frames that are missing, or has no name; NULL: it does not. */
+static const char *chrome_cause(const struct app *app)
+{
+	const struct model_names *names = app->model->names;
+	const struct profile_frame *frame = &names->frames.data[app->selection.frame];
+	if (!frame->object && frame->offset < LAYOUT_TRUNCATED_END)
+		return cause_of_truncation((enum layout_truncation)frame->offset);
+	bool is_script = profile_frame_is_script(frame, names->objects.data);
+	return is_script && frame->offset < LAYOUT_SCRIPT_FAILURES_END
+		       ? cause_of_unnamed_script((uint32_t)frame->offset)
+		       : NULL;
+}
+
 static void draw_function(const struct app *app, struct grid *grid, int y)
 {
 	uint32_t function = app_function(app);
@@ -411,10 +425,12 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	}
 	const struct profile_function *it = model_function(app->model, function);
 	CLEANUP(str_deinit) struct str name = {0};
+	const char *cause = chrome_cause(app);
 	str_printf(&name, "%s  %s", profile_function_own_name(it),
-		model_object(app->model, it->object)->name);
+		cause ? cause : model_object(app->model, it->object)->name);
 	int room = grid->width - (int)numbers.len;
-	if (room < LEAST_WIDTH)
+	bool is_cut = cause && grid_text_width(grid, str_text(&name)) > room;
+	if (room < LEAST_WIDTH || is_cut)
 		room = grid->width;
 	grid_put_elided(grid, 0, y, room, app_name_style(app, function), str_text(&name));
 	grid_put(grid, room, y, grid->width - room, STYLE_DIM, str_text(&numbers));

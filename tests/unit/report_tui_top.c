@@ -136,3 +136,34 @@ TEST(top_leaves_out_template_arguments_where_room_is_short)
 	want_on_line(&screen, FIRST, whole);
 	screen_deinit(&screen);
 }
+
+/* Words of the format stand for sentences, which say what helps. */
+TEST(what_has_no_name_says_why_when_it_is_selected)
+{
+	struct fixture fixture;
+	struct screen screen;
+	fixture_init(&fixture);
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t pending = fixture_frame(
+		&fixture, script, LAYOUT_SCRIPT_PENDING, "[unnamed: runtime_pending]");
+	uint32_t cut = fixture_frame(&fixture, 0, LAYOUT_TRUNCATED_DEPTH, NULL);
+	uint32_t work = fixture_frame(&fixture, program, 0x10, "work");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, pending), 0, 3);
+	uint32_t rest = fixture_frame(&fixture, program, 0x20, "rest");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut, work), 0, 2);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut, rest), 0, 1);
+	screen_init(&screen, fixture_profile(&fixture), 150, HEIGHT);
+	screen_type(&screen, "g");
+	CHECK(strstr(screen_line(&screen, HEIGHT - 2),
+		"[unnamed: runtime_pending]  it was not known yet that the process is"));
+	screen_type(&screen, "j");
+	CHECK(strstr(screen_line(&screen, HEIGHT - 2), "work  program"));
+	screen_type(&screen, "3gE");
+	while (!strstr(screen_line(&screen, screen_selected(&screen)), "[truncated"))
+		screen_type(&screen, "j");
+	CHECK(strstr(screen_line(&screen, HEIGHT - 2),
+		"[truncated: depth_limit]  the stack is deeper than the recorder goes"));
+	screen_deinit(&screen);
+}
