@@ -115,8 +115,7 @@ static const struct opt rows[] = {
 		.help = "look for source files below DIR first; repeatable"},
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		.help = "where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz "
-			"is "
-			"compressed"},
+			"is compressed, NAME.svg needs no --svg"},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
 };
@@ -164,6 +163,10 @@ static struct err *choose_format(const struct convert_options *options, const st
 			continue;
 		*ret = &exporters[i];
 		chosen++;
+	}
+	if (!chosen && options->output && export_of_name(options->output)) {
+		*ret = export_of_name(options->output);
+		chosen = 1;
 	}
 	if (chosen == 1 && options->baseline && !((*ret)->traits & EXPORT_COMPARES))
 		return err_new(ERR_USAGE,

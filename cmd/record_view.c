@@ -460,27 +460,10 @@ void record_view_summary(const struct record_view *view, const struct session_su
 	print_hints(view, summary);
 }
 
-/* The format whose files end so, by the longest suffix; NULL: none. */
-static const struct exporter *exporter_of_name(const char *name)
-{
-	const struct exporter *found = NULL;
-	size_t count, len = strlen(name), longest = 0;
-	const struct exporter *exporters = export_all(&count);
-	for (size_t i = 0; i < count; i++) {
-		size_t suffix = strlen(exporters[i].suffix);
-		if (suffix <= longest || suffix >= len ||
-			strcmp(name + len - suffix, exporters[i].suffix) != 0)
-			continue;
-		longest = suffix;
-		found = &exporters[i];
-	}
-	return found;
-}
-
 /* py-spy and others write what the name of their output says. */
 static void say_what_was_written(const char *output)
 {
-	const struct exporter *exporter = exporter_of_name(output);
+	const struct exporter *exporter = export_of_name(output);
 	if (exporter)
 		console_say("hint: %s is a recording in spite of its name: ebprof convert --%s "
 			    "makes what that says of it",

@@ -340,11 +340,34 @@ static bool is_tracepoint(struct span text)
 	return colons == 1 && before.len && before.len + 1 < text.len;
 }
 
+/* Of async-profiler and others. */
+static const char *event_elsewhere(const char *word)
+{
+	static const struct {
+		const char *word, *here;
+	} words[] = {
+		{"cpu", "it is cpu-clock, the default; "},
+		{"itimer", "it is cpu-clock, the default; "},
+		{"ctimer", "it is cpu-clock, the default; "},
+		{"alloc", "allocated memory is --heap; "},
+		{"nativemem", "allocated memory is --heap; "},
+		{"context-switch", "it is context-switches; who waits for what is offcpu; "},
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].here;
+	return NULL;
+}
+
 static struct err *refuse_unknown(struct span name)
 {
 	static const char *const own[] = {"auto", "cycles", "cpu-clock", "offcpu", "runq", "wall",
 		"syscalls", "lock", "blk-io", NULL};
 	CLEANUP_FREE char *word = mem_strndup(name.at, name.len);
+	const char *elsewhere = event_elsewhere(word);
+	if (elsewhere)
+		return err_new(ERR_USAGE, "\"%s\" is no event: %sebprof list shows all of them",
+			word, elsewhere);
 	struct nearest nearest = nearest_to(word);
 	for (size_t i = 0; own[i]; i++)
 		nearest_offer(&nearest, own[i]);

@@ -197,4 +197,6 @@ TEST(event_spec_mistyped)
 	refuse("page-fault", "did you mean page-faults");
 	refuse("ofcpu", "did you mean offcpu");
 	refuse("no such thing", "is no event");
+	refuse("cpu", "it is cpu-clock, the default");
+	refuse("alloc", "allocated memory is --heap");
 }

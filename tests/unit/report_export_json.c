@@ -312,3 +312,25 @@ TEST(lanes_keep_events_apart)
 	bytes_buf_deinit(&out);
 	profile_destroy(profile);
 }
+
+TEST(names_of_files_say_their_format)
+{
+	static const struct {
+		const char *name, *want; /* NULL: none */
+	} cases[] = {
+		{"out.svg", "svg"},
+		{"out.svg.gz", "svg"},
+		{"out.pb.gz", "pprof"},
+		{"a.speedscope.json", "speedscope"},
+		{"a.json", "json"},
+		{"/x/a.perf.data", "perf-data"},
+		{".svg", NULL},
+		{"svg", NULL},
+		{"ebprof.data", NULL},
+		{".gz", NULL},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct exporter *exporter = export_of_name(cases[i].name);
+		CHECK_STR(exporter ? exporter->name : "", cases[i].want ? cases[i].want : "");
+	}
+}

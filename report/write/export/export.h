@@ -140,6 +140,8 @@ struct exporter {
 
 /* All of them, by enum export_format. */
 const struct exporter *export_all(size_t *count);
+/* The one whose files end so, by the longest suffix, also with ".gz" behind it; NULL: none. */
+const struct exporter *export_of_name(const char *file_name);
 
 /* ---- for exporters ---- */
 
