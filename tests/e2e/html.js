@@ -120,6 +120,16 @@ async function checkSelections(browser) {
 	const part = await browser.value("page.profile.tree.total[0]");
 	wantTrue(`a range: ${part} of ${all}`, part > 0.1 * all && part < 0.45 * all);
 	want("the root stays in sight", await browser.value(ROOT_IS_SEEN), true);
+	/* A place that was set before may be told of after the chart has become lower. */
+	await browser.value(`(() => {
+		const {scroll} = ${view};
+		scroll.style.maxHeight = scroll.clientHeight - 40 + "px";
+		scroll.dispatchEvent(new Event("scroll"));
+	})()`);
+	await browser.until(`${view}.height === ${view}.scroll.clientHeight`);
+	want("also when there is less room", await browser.value(ROOT_IS_SEEN), true);
+	await browser.value(`${view}.scroll.style.maxHeight = ""`);
+	await browser.until(`${view}.height === ${view}.scroll.clientHeight`);
 	want("the range adds up", await browser.value(`weighSlices(page.profile, null).slice(page.state.first, page.state.end)
 		.reduce((a, b) => a + b)`), part);
 	await browser.click(time.left + 3, time.top + 9);
