@@ -801,11 +801,69 @@ static bool find_from(
 	return true;
 }
 
+/* Where the function that begins there has made its frame pointer and saved registers; 0: it makes
+ * none at once. */
+static uint64_t find_end_of_pushes(struct reading *reading, uint64_t begin)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	struct x86_64_insn insn;
+	uint64_t at = begin;
+	bool has_frame = false;
+	if (decode_at(reading, at, &insn) && insn.len == sizeof(endbr64) &&
+		memcmp(reading->window + (at - reading->window_address), endbr64,
+			sizeof(endbr64)) == 0)
+		at += insn.len;
+	if (!decode_at(reading, at, &insn) || insn.kind != X86_64_PUSH || insn.reg != X86_64_BP)
+		return 0;
+	at += insn.len;
+	while (decode_at(reading, at, &insn)) {
+		bool is_frame = insn.kind == X86_64_ADDRESS && insn.reg == X86_64_BP &&
+				insn.base == X86_64_SP && !insn.value;
+		if (!(has_frame ? insn.kind == X86_64_PUSH : is_frame))
+			break;
+		has_frame = true;
+		at += insn.len;
+	}
+	return has_frame ? at : 0;
+}
+
+/* Whether an address is an instruction of the function that begins there, as far as another one is
+ * seen by what fills up the space ahead of it. */
+static bool is_in_function(struct reading *reading, uint64_t begin, uint64_t address)
+{
+	struct x86_64_insn insn;
+	bool goes_on = true;
+	uint64_t at = begin;
+	for (int i = 0; at < address && i < MAX_STEPS; i++) {
+		if (!decode_at(reading, at, &insn) || (!goes_on && insn.kind == X86_64_FILLER))
+			return false;
+		goes_on = insn.kind != X86_64_RETURN && insn.kind != X86_64_JUMP &&
+			  insn.kind != X86_64_JUMP_INDIRECT && insn.kind != X86_64_STOP;
+		at += insn.len;
+	}
+	return at == address;
+}
+
+/*
+ * The rule of an instruction that no way leads to but by a table of cases, which is not read: where
+ * its function makes a frame pointer before anything else, it has it all along, as have those
+ * registers their places that are pushed then.
+ */
+static bool find_by_prologue(
+	const struct machine_code *code, uint64_t begin, uint64_t address, struct unwind_rule *ret)
+{
+	struct reading reading = {.code = code};
+	uint64_t pushed = find_end_of_pushes(&reading, begin);
+	return pushed && address > pushed && is_in_function(&reading, begin, address) &&
+	       find_from(code, begin, pushed, ret) && ret->cfa_register == UNWIND_X86_64_FP;
+}
+
 bool x86_64_find_from_call(
 	const struct machine_code *code, uint64_t ra, uint64_t address, struct unwind_rule *ret)
 {
 	uint64_t target = target_of_call(code, ra);
-	return target && find_from(code, target, address, ret);
+	return target && (find_from(code, target, address, ret) ||
+				 find_by_prologue(code, target, address, ret));
 }
 
 /* How functions begin that make a frame, or say otherwise that they begin. */

@@ -154,7 +154,7 @@ test_attached() {
 		[[ $shape != *.dll ]] || command=(dotnet "$shape")
 		"${command[@]}" 30 >/dev/null </dev/null &
 		pid=$!
-		sleep 2
+		wait_until "$shape that runs" has_cpu_ms "$pid" 1000
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait
@@ -187,12 +187,12 @@ copy_map() { # PID NUMBER
 # Names by the runtime's own word: its perf map says of each address which method it is of. Names
 # that the recorder took from there would have another form.
 test_names_of_addresses() {
-	local names
+	local names seconds=${NAMES_SECONDS-3}
 	[[ -z ${INTERPRETERS-} ]] || skip "all tests are about the programs of check-languages"
 	names=$(shapes portable names) || exit $?
 	DOTNET_PerfMapEnabled=1 dotnet "$names" "$PWD/end" 1000000 >clocked </dev/null &
-	sample_names $! 3 copy_map
-	names_are_right "dotnet" 3
+	sample_names $! "$seconds" copy_map
+	names_are_right "dotnet" "$seconds"
 }
 
 test_left_out() {

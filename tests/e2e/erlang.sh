@@ -7,8 +7,8 @@
 erlangs() { interpreters erl; }
 
 # The program, compiled by this Erlang.
-compile() { # ERL
-	"$1" -noshell -eval "halt(case compile:file(\"$here/erlang_shape.erl\", [report, {outdir, \"$PWD\"}]) of
+compile() { # ERL [PROGRAM]
+	"$1" -noshell -eval "halt(case compile:file(\"$here/${2-erlang_shape}.erl\", [report, {outdir, \"$PWD\"}]) of
 		{ok, _} -> 0; _ -> 1 end)." </dev/null >err 2>&1 || fail "$1: compile: $(cat err)"
 }
 
@@ -148,6 +148,31 @@ test_elixir() {
 		END { print c["shape"] + 0, c["reduce"] + 0 }')
 	[[ $shape -ge 100 ]] || fail "$shape samples in Shape.run/1: $(grep Elixir named | head -n 1)"
 	percent "functions of Enum that Shape.run/1 called" "$reduce" "$shape" 50
+}
+
+# It writes all of a module when that is loaded.
+copy_map() { # PID NUMBER
+	local map=/proc/$1/root/tmp/perf-$1.map
+	wait_until "functions in the map" grep -q 'erlang_names:m15/2' "$map"
+	cp "$map" "map.$2"
+	[[ $2 == 1 ]] || rm -f "$map"
+}
+
+# Names by the runtime's own word: its perf map says of each address which function it is of. Names that
+# the recorder took from there would have another form.
+test_names_of_addresses() {
+	local erl list seconds=${NAMES_SECONDS-3}
+	command -v python3 >/dev/null || skip "no python3 here"
+	[[ -z ${INTERPRETERS-} ]] || seconds=14 # for 10,000 samples
+	list=$(erlangs) || exit $?
+	for erl in $list; do
+		compile "$erl" erlang_names
+		rm -f end
+		"$erl" +JPperf true -noshell -noinput -pa "$PWD" -eval "erlang_names:main(\"$PWD/end\", 200000)." >clocked </dev/null &
+		sample_names $! "$seconds" copy_map
+		names_are_right "$erl" "$seconds"
+		! grep -q '[$]erlang_names' names.txt || fail "$erl: names are those of the map"
+	done
 }
 
 test_left_out() {

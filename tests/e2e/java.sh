@@ -125,7 +125,7 @@ test_attached() {
 	for java in $list; do
 		"$java" -cp "$PWD/classes" JavaShape 30 >/dev/null </dev/null &
 		pid=$!
-		sleep 2
+		wait_until "$java that runs" has_cpu_ms "$pid" 1500
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait
@@ -288,7 +288,7 @@ test_names_of_addresses() {
 		rm -f end
 		"$java" -cp "$PWD/classes" JavaNames "$PWD/end" 700000 >clocked </dev/null &
 		pid=$!
-		sleep 1.5
+		wait_until "$java that runs" has_cpu_ms "$pid" 1500
 		sample_names "$pid" "$seconds" write_map
 		[[ -z ${SYMFS-} ]] || rm -f "/tmp/.java_pid$pid"
 		((tried++))

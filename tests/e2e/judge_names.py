@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """judge_names.py PERF_SCRIPT ADDRESSES SPENT MAP...: judges the names of a recording of JavaNames,
-node_names.mjs or dotnet_names.cs.
+node_names.mjs, dotnet_names.cs or erlang_names.erl.
 
 Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
 both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
-(jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled), the sample is in it, too.
+(jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled; erl +JPperf true), the sample
+is in it, too; but where Erlang's scheduler runs, as it does between turns of one function.
 Prints judged samples, those with another method's name, those without one, those that cannot be
 judged, and by how many points the methods' shares are off what the program clocked.
 """
@@ -13,7 +14,10 @@ import re
 import sys
 
 NEAR_NS = 400000
-METHOD = re.compile(r"(?:JavaNames\.|DotnetNames(?:\.|::))(m\d\d)\b|^(?:(?:JS|LazyCompile|Function):o?\W+|\s+[0-9a-f]+ )(m\d\d)\b")
+METHOD = re.compile(
+    r"(?:JavaNames\.|DotnetNames(?:\.|::)|erlang_names:)(m\d\d)\b"
+    r"|^(?:(?:JS|LazyCompile|Function):o?\W+|\s+[0-9a-f]+ )(m\d\d)\b"
+)
 
 
 def method_in(text):
@@ -84,7 +88,8 @@ def main(script, addresses, spent_path, *map_paths):
         # What an earlier map does not have yet was compiled behind it.
         at = [{look_up(m, around[k][1]) for m in maps} - {None} for k in (i - 1, i)]
         names = at[0] | at[1]
-        if len(names) != 1 or not all(at):
+        is_scheduler = not found and any("erts_schedule" in frame for frame in frames)
+        if len(names) != 1 or not all(at) or is_scheduler:
             not_judged += 1
             continue
         judged += 1

@@ -83,7 +83,7 @@ test_attached() {
 		# shellcheck disable=SC2046
 		"$node" $(options_of "$node" optimizing) "$here/node_shape.mjs" 30 >/dev/null </dev/null &
 		pid=$!
-		sleep 1.5
+		wait_until "$node that runs" has_cpu_ms "$pid" 1000
 		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
 		kill "$pid"
 		wait

@@ -37,9 +37,6 @@ near() { # WHAT PART WHOLE PERCENT [POINTS]
 		fail "$1: $2 of $3 samples, not $4 %"
 }
 
-# Hundredths of a second of CPU that a process has had.
-cpu_of() { awk '{ sub(/.*[)] /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-
 # Records a process for the judge below, for as many seconds of its CPU: what writes a map of it is called
 # before and after. Then there is the file end, for which the process waits.
 sample_names() { # PID SECONDS WRITE_MAP
@@ -49,15 +46,9 @@ sample_names() { # PID SECONDS WRITE_MAP
 	sampler=$!
 	"$EBPROF" record -q -F 1499 -o names.data -p "$1" 2>err </dev/null &
 	recorder=$!
-	for _ in {1..300}; do
-		[[ ! -e names.data ]] || break
-		sleep 0.1
-	done
-	until=$(($(cpu_of "$1") + $2 * 100))
-	for _ in {1..600}; do
-		[[ $(cpu_of "$1") -lt $until ]] || break
-		sleep 0.1
-	done
+	wait_until "the recording" test -e names.data
+	until=$(($(cpu_ms_of "$1") + $2 * 1000))
+	wait_until "$2 s of CPU" has_cpu_ms "$1" "$until"
 	kill -INT "$recorder"
 	wait "$recorder" || fail "record: $(cat err)"
 	kill "$sampler"

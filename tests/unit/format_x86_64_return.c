@@ -300,6 +300,21 @@ TEST(what_a_call_led_to_says_where_the_return_address_is)
 	CHECK_STR(rule_from(&bytes, 0, 16), "none"); /* it begins like nothing else */
 }
 
+/* call f; hlt; f: push %rbp; mov %rsp, %rbp; push %r15; push %rbx; sub $8, %rsp; jmp *%rax; two
+ * cases of its table: 1: jmp 1b, and: call g; jmp *%rax; nops, and g: push %rcx; 1: jmp 1b */
+TEST(a_case_of_a_table_has_the_frame_pointer_of_its_function)
+{
+	static const uint8_t text[] = {0xe8, 1, 0, 0, 0, 0xf4, 0x55, 0x48, 0x89, 0xe5, 0x41, 0x57,
+		0x53, 0x48, 0x83, 0xec, 0x08, 0xff, 0xe0, 0xeb, 0xfe, 0xe8, 6, 0, 0, 0, 0xeb, 0xf7,
+		0x66, 0x90, 0x90, 0xcc, 0x51, 0xeb, 0xfe};
+	struct code_bytes bytes = {text, sizeof(text)};
+	CHECK_STR(rule_from(&bytes, 5, 21), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 5, 26), "bp+16 fp1-16");
+	CHECK_STR(rule_from(&bytes, 5, 22), "none"); /* no instruction */
+	CHECK_STR(rule_from(&bytes, 5, 33), "none"); /* another function */
+	CHECK_STR(rule_from(&bytes, 26, 33), "sp+16 fp0+0");
+}
+
 /* As SBCL's functions begin: pop 8(%rbp); lea -16(%rbp), %rsp; and $-16, %rsp; 1: nop; jmp 1b */
 TEST(a_frame_that_the_caller_has_made_is_known_by_its_begin)
 {
