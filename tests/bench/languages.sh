@@ -349,6 +349,20 @@ if [ -e bench-sgen ]; then
 	line "60 mono of 0.1 s, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
 fi
 
+if command -v erl >/dev/null; then
+	# shellcheck disable=SC2016
+	"$ebprof" record -q -a -F 499 "${cold[@]}" -o short.data -- bash -c 'for i in {1..60}; do
+		erl -noshell -noinput -eval "lists:foldl(fun(X, A) -> X * 31 + A band 16777215 end, 0, lists:seq(1, 300000)), halt()."
+	done' >/dev/null
+	"$ebprof" convert --folded -i short.data -o short.folded >/dev/null 2>&1
+	read -r part all < <(awk '
+		!/^([0-9]+_scheduler|erts_|beam)/ { next }
+		/\[JIT\]|\[unnamed|;[a-z_0-9]+:[a-z_0-9-]+\/[0-9]/ { all += $NF }
+		/\[JIT\]|\[unnamed/ { unnamed += $NF }
+		END { printf "%d %d\n", all - unnamed, all }' short.folded)
+	line "60 erl -eval, -a 499 Hz, no cache: named" "$(share "$part" "$all")" "($part of $all)" ">= 95%"
+fi
+
 if [ -e bench-nodejs ]; then
 	for hz in 99 499; do
 		# shellcheck disable=SC2016
