@@ -10,7 +10,7 @@ javas() { interpreters java; }
 compile() {
 	command -v javac >/dev/null || skip "no javac here"
 	[[ -e ../classes/JavaShape.class ]] ||
-		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Threads,Turns,TurnsPlugin00}.java 2>err ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Sites,Threads,Turns,TurnsPlugin00}.java 2>err ||
 		fail "javac: $(cat err)"
 	mkdir -p classes
 	cp ../classes/*.class classes/
@@ -152,6 +152,28 @@ test_inlined_leaves() {
 			/JavaInlined[.]turn;JavaInlined[.]first/ { add("first") } /JavaInlined[.]turn;JavaInlined[.]second/ { add("second") }
 			END { print c["first"] + 0, c["second"] + 0 }')
 		near "$java: first(), inlined" "$first" $((first + second)) 75 8
+	done
+}
+
+# Of methods that the compiler says it inlined, where one of them calls another that it did not.
+test_inlined_call_sites() {
+	local java list method samples wrong longer first
+	command -v python3 >/dev/null || skip "no python3 here"
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		"$EBPROF" record -q -F 997 -o sites.data -- "$java" -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,JavaSites.work \
+			-XX:+UnlockDiagnosticVMOptions -XX:+PrintInlining -cp "$PWD/classes" JavaSites 3 >inlined 2>err ||
+			fail "record $java: $(cat err)"
+		for method in outer middle inner; do
+			grep -qE "@ [0-9]+ +JavaSites::$method .* inline" inlined || fail "$java: $method() is not inlined: $(grep JavaSites inlined)"
+		done
+		"$EBPROF" convert --json ${SYMFS:+--symfs "$SYMFS"} -i sites.data -o sites.json >/dev/null 2>&1 || fail convert
+		read -r samples wrong longer first < <("$here/judge_call_sites.py" sites.json "$here/JavaSites.java" JavaSites. main 2>judge.err)
+		[[ $samples -ge 150 ]] || fail "$java: $samples samples"
+		percent "$java: calls in inlined methods: $(head -n 1 judge.err)" $((samples - wrong)) "$samples" 99.5
+		near "$java: by the longer call" "$longer" "$samples" 75 10
+		near "$java: by the first call" "$first" "$samples" 50 10
 	done
 }
 

@@ -182,6 +182,27 @@ test_lines_of_leaves() {
 	done
 }
 
+# Of functions that the compiler says it inlined, where one of them calls another that it did not.
+test_inlined_call_sites() {
+	local node list option function samples wrong longer first
+	list=$(nodes) || exit $?
+	for node in $list; do
+		option=$([[ $(major_of "$node") -lt 22 ]] || echo --no-maglev) # which does not say it
+		"$EBPROF" record -q -F 997 -o sites.data -- "$node" ${option:+"$option"} --trace-turbo-inlining "$here/node_sites.cjs" 3 \
+			>inlined 2>err || fail "record $node: $(cat err)"
+		for function in outer middle inner; do
+			grep -qE "^Inlining .*SharedFunctionInfo $function> *}? into .*SharedFunctionInfo( turn)?>" inlined ||
+				fail "$node: $function() is not inlined: $(grep Inlining inlined)"
+		done
+		"$EBPROF" convert --json ${SYMFS:+--symfs "$SYMFS"} -i sites.data -o sites.json >/dev/null 2>&1 || fail convert
+		read -r samples wrong longer first < <("$here/judge_call_sites.py" sites.json "$here/node_sites.cjs" 2>judge.err)
+		[[ $samples -ge 150 ]] || fail "$node: $samples samples"
+		percent "$node: calls in inlined functions: $(head -n 1 judge.err)" $((samples - wrong)) "$samples" 99.5
+		near "$node: by the longer call" "$longer" "$samples" 75 10
+		near "$node: by the first call" "$first" "$samples" 50 10
+	done
+}
+
 # Constructors of classes, which are functions of another type, compiled and interpreted.
 test_constructors() {
 	local node list option all wrong
