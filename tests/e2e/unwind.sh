@@ -79,8 +79,8 @@ test_thread() {
 
 # Behind the system call of clone3() there are no rules: the parent is there below its callers, the
 # child has none.
-makes() { # SHAPE CALLER
-	record r.data -- "$shapes" "$1" 2
+makes() { # SHAPE CALLER SECONDS
+	record r.data -- "$shapes" "$1" "$3"
 	fold r.data >r.folded
 	local all truncated
 	all=$(count r.folded .) truncated=$(count r.folded truncated)
@@ -89,8 +89,8 @@ makes() { # SHAPE CALLER
 	grep 'kernel_clone_\[k\]' r.folded >parents || skip "no sample in the kernel's clone"
 	! grep -v "main;$2;" parents || fail "a parent without its callers"
 }
-test_making_threads() { makes threads make_threads; }
-test_making_processes() { makes processes make_processes; }
+test_making_threads() { makes threads make_threads 0.7; } # of CPU time, while it waits for most of them
+test_making_processes() { makes processes make_processes 2; }
 
 # Two programs at the same addresses, each executing the other: no function of one in the other.
 test_exec_race() {
