@@ -98,13 +98,18 @@ static uint64_t code_rules_space_of(const struct code_frame *frame)
 	return is_memory(frame) ? frame->snapshot->code_space : frame->mapping->object->serial;
 }
 
+/* Its file may be wanted for the first time: it is opened by this mapping then. */
 static const struct mapping *code_rules_mapping_at(const struct reading *reading, uint64_t address)
 {
 	const struct code_frame *frame = reading->frame;
-	if (address >= frame->mapping->start && address < frame->mapping->end)
-		return frame->mapping;
-	return process_find_mapping(reading->code->processes, frame->process, address,
-		frame->snapshot->head.time_ns, false);
+	const struct mapping *mapping = frame->mapping;
+	if (address < mapping->start || address >= mapping->end)
+		mapping = process_find_mapping(reading->code->processes, frame->process, address,
+			frame->snapshot->head.time_ns, false);
+	if (mapping)
+		mapping->object->where =
+			(struct object_location){frame->process->pid, mapping->start, mapping->end};
+	return mapping;
 }
 
 static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *bytes, size_t len)

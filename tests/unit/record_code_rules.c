@@ -1,4 +1,4 @@
-/* Words of stacks behind what was copied of them, or of which nothing was. */
+/* Words of stacks behind what was copied of them, or of which nothing was; files of callers. */
 #include "record/unwind/code_rules.h"
 
 #include <poll.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/machine/machine.h"
 #include "tests/unit/unit.h"
 
 /* Until it is read, or cannot be. */
@@ -40,4 +41,51 @@ TEST(what_was_not_copied_is_read_from_its_process)
 	snapshot.is_uncopied = false;
 	CHECK(read_word(&code, &snapshot, &words[2], &value));
 	code_rules_deinit(&code);
+}
+
+__attribute__((noinline)) static uint64_t own_return_address(void)
+{
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+/* A file that is met by reading code alone may be in another root: its mapping leads to it. */
+TEST(file_of_a_caller_is_known_by_its_mapping)
+{
+	struct process_table processes = {0};
+	struct object_table objects = {0};
+	struct code_rules code = {0};
+	if (!machine_native()->may_have_called)
+		unit_skip("code of this machine is not read");
+	uint64_t (*volatile called)(void) = own_return_address; /* which may lead anywhere */
+	uint64_t ra = called(), now_ns = clock_now_ns();
+	processes.objects = &objects;
+	code_rules_init(&code, &processes);
+	struct process *process = process_table_get(&processes, (uint32_t)getpid(), now_ns);
+	const struct mapping *own = process_find_mapping(&processes, process, ra, now_ns, true);
+	CHECK(own && own->object->info.kind == LAYOUT_OBJECT_FILE);
+	own->object->where = (struct object_location){0};
+	const struct mapping memory = {.object = object_table_anonymous(&objects)};
+	struct snapshot snapshot = {.head = {.pid = process->pid, .time_ns = now_ns}};
+	struct code_stack stack = {.code = &code, .snapshot = &snapshot};
+	struct unwind_registers regs = {.ip = 0x1000};
+	const struct code_frame frame = {.snapshot = &snapshot,
+		.stack = &stack,
+		.process = process,
+		.mapping = &memory,
+		.regs = &regs};
+	bool is_pending = false;
+	uint8_t bytes[16];
+	size_t got = 0;
+	while (code_pages_get(&code.pages, process->pid, own, ra - sizeof(bytes), now_ns, bytes,
+		       sizeof(bytes), &got) == CODE_READ_LATER) {
+		struct pollfd fd = {.fd = code_pages_fd(&code.pages), .events = POLLIN};
+		poll(&fd, 1, 10);
+		code_pages_collect(&code.pages);
+	}
+	code_rules_is_caller(&code, &frame, ra, &is_pending);
+	CHECK_INT(own->object->where.pid, getpid());
+	CHECK(own->object->where.start <= ra && ra < own->object->where.end);
+	code_rules_deinit(&code);
+	process_table_deinit(&processes);
+	object_table_deinit(&objects);
 }
