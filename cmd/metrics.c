@@ -202,7 +202,7 @@ static struct err *write_metrics_file(struct metrics *metrics)
 /* ---- HTTP ---- */
 
 struct client {
-	int fd, end_fd; /* whoever ends the server does not wait for a client */
+	int fd, end_fd; /* the end of the server does not wait for a client */
 	uint64_t until_ns;
 };
 

@@ -1,5 +1,5 @@
 // DotnetNames FILE STEPS: until there is that file, methods that each run for a millisecond or so, and
-// are never inlined: whoever looks at the program counter twice within much less, and finds the same
+// are never inlined: a judge that looks at the program counter twice within much less, and finds the same
 // method, knows what ran in between. Prints which share of its CPU time each had, by its own clock.
 using System;
 using System.IO;

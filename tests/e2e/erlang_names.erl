@@ -1,5 +1,5 @@
 %% erlang_names:main(FILE, STEPS): until there is that file, functions that each run for a millisecond or
-%% so: whoever looks at the program counter twice within much less, and finds the same function, knows
+%% so: a judge that looks at the program counter twice within much less, and finds the same function, knows
 %% what ran in between. Prints which share of its CPU time each had, by its own clock.
 -module(erlang_names).
 -export([main/2]).

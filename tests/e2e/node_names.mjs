@@ -1,5 +1,5 @@
 // node_names.mjs FILE STEPS: until there is that file, functions that each run for a millisecond or so,
-// and are never inlined: whoever looks at the program counter twice within much less, and finds the
+// and are never inlined: a judge that looks at the program counter twice within much less, and finds the
 // same function, knows what ran in between. Prints which share of its CPU time each had, by its own
 // clock.
 import { existsSync } from "node:fs";
