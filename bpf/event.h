@@ -40,6 +40,7 @@ enum {
 	EVENT_MAX_THREAD_CONTEXTS = 1 << 13, /* processes whose threads publish what they work at */
 	EVENT_DEVICE_MINOR_BITS = 20,      /* of a device's number, below those of the major one */
 	EVENT_MAX_SYSCALLS = 1 << 10,      /* numbers of system calls stay below */
+	EVENT_MAX_GROUP_THREADS = 1 << 14, /* that were counted and not sampled since, at a time */
 	EVENT_SYSCALL_OF_32_BITS = 0xffff, /* in place of a number: of a program of 32 bits */
 };
 
@@ -526,6 +527,20 @@ struct event_trace_point {
 	struct event_trace_term terms[EVENT_TRACE_MAX_TERMS];
 };
 
+/*
+ * Of a CPU: what the counters of groups had when they were read last; of targets' tasks alone,
+ * which run by turns with others: while the task `tid` runs.
+ */
+struct event_group_lane {
+	unsigned long long counts[EVENT_MAX_COUNTERS];
+	unsigned int tid; /* the kernel's own; 0: what runs is not counted */
+	unsigned int zero;
+};
+
+struct event_member_counts {
+	unsigned long long of[EVENT_MAX_COUNTERS];
+};
+
 struct event_task_ticks { /* of tasks' own timers, per CPU */
 	unsigned long long ticks;
 	unsigned long long switch_rates; /* summed over these: a task's switches a second it runs */
@@ -605,6 +620,9 @@ struct event_config {
 	} switches, schedules;
 	/* ... bpf_trace_run1() and bpf_trace_run2(), which run programs of raw tracepoints. */
 	struct event_function runs_one, runs_two;
+	/* Of a counter: bits, those of its group, whose counts its samples have; all of them. */
+	unsigned int members_of[EVENT_MAX_COUNTERS];
+	unsigned int members, zero;
 };
 
 /* How memory of processes is found in that of the machine. */

@@ -86,6 +86,11 @@ typedef struct pt_regs bpf_user_pt_regs_t;
 #error "no register layout for this architecture"
 #endif
 
+/* include/uapi/linux/bpf.h */
+struct bpf_perf_event_value {
+	__u64 counter, enabled, running;
+};
+
 /* include/uapi/linux/bpf_perf_event.h */
 struct bpf_perf_event_data {
 	bpf_user_pt_regs_t regs;

@@ -91,6 +91,9 @@ struct scratch {
 	__u32 nr_codes;         /* likewise */
 	/* Another event of the source that has the same stack, see end_sample(); value 0: none. */
 	__u64 second_event, second_value, second_measured;
+	/* What the counters of its group have counted since; of nr_members it is not 0. */
+	__u64 members[EVENT_MAX_COUNTERS];
+	__u32 nr_members;
 };
 
 struct {

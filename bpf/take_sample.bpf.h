@@ -166,6 +166,7 @@ static __always_inline void begin_sample(struct task_struct *task, struct scratc
 		scratch->user.head.pid == sample->pid ? scratch->user.head.nr_frames : 0;
 	put_head(&scratch->user.head, EVENT_STACK_USER, sample->pid, sample->time_ns);
 	scratch->is_compared = false;
+	scratch->nr_members = 0;
 }
 
 /* False when the ring had no room for all of it. */
@@ -221,6 +222,24 @@ static __noinline void send_second_event(
 		counted, scratch, are_stacks_sent && send(sample, sizeof(*sample), wakeup_flag()));
 }
 
+/* Likewise of the counters of its group: each is an event of a source of its own. */
+static __noinline void send_members(struct scratch *scratch, bool are_stacks_sent)
+{
+	struct event_sample *sample = &scratch->sample;
+	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++) {
+		struct event_counters *counted = counters_of(EVENT_SOURCE_COUNTER + i);
+		__u64 value = scratch->members[i];
+		if (!(config.members >> i & 1) || !value || !counted)
+			continue;
+		sample->source = EVENT_SOURCE_COUNTER + i;
+		sample->is_followed = --scratch->nr_members != 0;
+		sample->value = sample->measured = value;
+		count_as(counted, EVENT_COUNTER_EVENTS, value);
+		count_outcome(counted, scratch,
+			are_stacks_sent && send(sample, sizeof(*sample), wakeup_flag()));
+	}
+}
+
 /*
  * Of the sample, and of the event that has the same stacks, which is sent now. A waker is none, and
  * what has begun none yet.
@@ -233,6 +252,8 @@ static __always_inline void count_outcomes(
 	count_outcome(counted, scratch, is_sent);
 	if (config.waits && scratch->second_value)
 		send_second_event(counted, scratch, is_sent);
+	if (config.members && scratch->nr_members)
+		send_members(scratch, is_sent);
 }
 
 /* ---- calls of allocators ---- */

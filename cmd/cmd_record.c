@@ -320,6 +320,16 @@ static int list_probes(const char *path)
 	return err ? cmd_record_fail(err) : CONSOLE_OK;
 }
 
+/* What is counted with an event that is left out is not counted either. */
+static struct err *try_event(const struct event_specs *specs, size_t index)
+{
+	const struct event_spec *leader = &specs->data[event_spec_leader(specs->data, index)];
+	if (leader->is_left_out)
+		return err_new(ERR_UNSUPPORTED, "%s: %s, the first of its group, is",
+			specs->data[index].name, leader->name);
+	return event_list_try(&specs->data[index]);
+}
+
 /* With --skip-missing: those that cannot be had, which is said. ERR_USAGE: no event is left. */
 static struct err *leave_out_missing(struct record_options *options)
 {
@@ -327,9 +337,9 @@ static struct err *leave_out_missing(struct record_options *options)
 	size_t left = 0, nr_others = events->usdt.len + (events->waits != 0) +
 				     (options->heap_bytes != 0) +
 				     (events->timer != SESSION_EVENT_NONE);
-	vec_each(&events->specs, spec) {
-		struct err *err = options->skips_missing ? event_list_try(spec) : NULL;
-		spec->is_left_out = err != NULL;
+	for (size_t i = 0; i < events->specs.len; i++) {
+		struct err *err = options->skips_missing ? try_event(&events->specs, i) : NULL;
+		events->specs.data[i].is_left_out = err != NULL;
 		left += !err;
 		if (err)
 			console_say("left out: %s", err_message(err));

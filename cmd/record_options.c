@@ -47,27 +47,40 @@ static void take_timer(const struct event_spec *spec, struct record_options *opt
 	}
 }
 
-static struct err *check_group(const struct event_spec *spec)
+/* Of {a,b}:S: the others are counted whenever the first one is a sample. */
+static struct err *check_member(const struct event_spec *spec, bool is_leader)
 {
-	if (spec->modifiers.is_read_with_group)
+	if (spec->kind != EVENT_SPEC_COUNTER && spec->kind != EVENT_SPEC_PMU)
 		return err_new(ERR_USAGE,
-			"\"%s\": a group that is read together, {a,b}:S, is what ebprof stat "
-			"counts; "
-			"record samples each event by itself: leave :S out",
+			"\"%s\": events in {a,b}:S are those that the kernel or the processor "
+			"counts, as cpu-clock, cycles, page-faults: ebprof list has a list of them",
 			spec->name);
-	if (spec->group && !event_spec_is_always_counted(spec))
+	if (!is_leader && (spec->period || spec->frequency_hz))
 		return err_new(ERR_USAGE,
-			"\"%s\": events of the processor are counted together, {a,b}, by ebprof "
-			"stat; "
-			"record samples each by itself: leave the braces out",
+			"\"%s\": only the first event of {a,b}:S is sampled, and has a period= or "
+			"freq=",
 			spec->name);
 	return NULL;
 }
 
-static struct err *take_event_spec(const struct event_spec *spec, struct record_options *options)
+static struct err *check_group(const struct event_spec *spec, bool is_leader)
+{
+	if (spec->modifiers.is_read_with_group)
+		return check_member(spec, is_leader);
+	if (spec->group && !event_spec_is_always_counted(spec))
+		return err_new(ERR_USAGE,
+			"\"%s\": events of the processor are counted together with the first of "
+			"them, which is sampled, as {a,b}:S; record samples each by itself: leave "
+			"the braces out",
+			spec->name);
+	return NULL;
+}
+
+static struct err *take_event_spec(struct record_options *options, size_t index)
 {
 	struct record_events *events = &options->events;
-	try(check_group(spec));
+	const struct event_spec *specs = events->specs.data, *spec = &specs[index];
+	try(check_group(spec, event_spec_leader(specs, index) == index));
 	switch (spec->kind) {
 	case EVENT_SPEC_TIMER:
 		take_timer(spec, options);
@@ -108,7 +121,7 @@ static struct err *parse_event(const struct opt *row, const char *text, void *me
 	(void)row;
 	try(event_specs_parse(specs, text));
 	for (size_t i = before; i < specs->len; i++)
-		try(take_event_spec(&specs->data[i], options));
+		try(take_event_spec(options, i));
 	return NULL;
 }
 
@@ -566,11 +579,14 @@ static struct err *check_events(struct record_options *options)
 	return NULL;
 }
 
-/* Those that have no period and no frequency of their own. */
+/* Those that have no period and no frequency of their own, and are not just counted with another
+ * one. */
 static void rate_events(struct record_options *options)
 {
-	vec_each(&options->events.specs, spec) {
-		if (spec->period || spec->frequency_hz)
+	struct event_specs *specs = &options->events.specs;
+	for (size_t i = 0; i < specs->len; i++) {
+		struct event_spec *spec = &specs->data[i];
+		if (spec->period || spec->frequency_hz || event_spec_leader(specs->data, i) != i)
 			continue;
 		spec->period = options->period;
 		spec->frequency_hz = options->frequency_hz;

@@ -236,6 +236,7 @@ static struct err *attach_sources(struct sampler *sampler, const struct sampler_
 		.nr_cpus = options->nr_cpus,
 		.tasks = options->tasks,
 		.runtimes = &sampler->runtimes,
+		.sources = sampler->sources,
 	};
 	return sources_attach(sampler->sources, &place);
 }

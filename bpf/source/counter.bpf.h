@@ -6,6 +6,7 @@
 #ifndef EBPROF_SOURCE_COUNTER_BPF_H
 #define EBPROF_SOURCE_COUNTER_BPF_H
 
+#include "bpf/source/group.bpf.h"
 #include "bpf/source/timer.bpf.h"
 
 /* Bits: events of these numbers are counted of the targets' tasks alone. */
@@ -39,6 +40,8 @@ static __always_inline int begin_counted(struct bpf_perf_event_data *ctx, __u32 
 	take_lane(scratch, EVENT_LANE_INTERRUPT);
 	begin_sample(task, scratch, EVENT_SOURCE_COUNTER + number, 0, ctx->sample_period);
 	scratch->sample.measured = 1;
+	if (config.members_of[number])
+		take_members(scratch, config.members_of[number]);
 	return begin_tick_walk(ctx, scratch);
 }
 

@@ -450,23 +450,29 @@ static bool has_more_than_levels(const struct event_modifiers *modifiers)
 	       modifiers->precise || modifiers->is_most_precise;
 }
 
-/* The timer knows levels only: cycles with more are an event like others. */
-static void take_cycles_from_timer(struct event_spec *spec)
+/*
+ * The timer knows levels only, and samples nothing but itself: cycles with more modifiers, and
+ * those of a group that is read together, are an event like others.
+ */
+static void take_from_timer(struct event_spec *spec)
 {
-	if (spec->kind != EVENT_SPEC_TIMER || spec->timer != SESSION_EVENT_CYCLES ||
-		!has_more_than_levels(&spec->modifiers))
+	const struct event_modifiers *modifiers = &spec->modifiers;
+	bool is_clock = spec->timer == SESSION_EVENT_CPU_CLOCK;
+	if (spec->kind != EVENT_SPEC_TIMER || (!is_clock && spec->timer != SESSION_EVENT_CYCLES))
+		return;
+	if (!modifiers->is_read_with_group && (is_clock || !has_more_than_levels(modifiers)))
 		return;
 	spec->kind = EVENT_SPEC_COUNTER;
-	spec->type = PERF_TYPE_HARDWARE;
-	spec->config = PERF_COUNT_HW_CPU_CYCLES;
-	spec->unit = "cycles";
+	spec->type = is_clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE;
+	spec->config = is_clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES;
+	spec->unit = is_clock ? "ns" : "cycles";
 }
 
 static struct err *check_modifiers(struct event_spec *spec)
 {
 	const struct event_modifiers *modifiers = &spec->modifiers;
 	bool is_precise = modifiers->precise || modifiers->is_most_precise;
-	take_cycles_from_timer(spec);
+	take_from_timer(spec);
 	if (modifiers->is_read_with_group && !spec->group)
 		return err_new(ERR_USAGE, "\"%s\": S goes behind a group, {a,b}:S", spec->name);
 	if (is_precise && spec->kind == EVENT_SPEC_COUNTER && spec->type == PERF_TYPE_SOFTWARE)
@@ -539,6 +545,10 @@ static struct err *append_group(struct event_specs *specs, struct span text, str
 	size_t first = specs->len;
 	try(append_list(specs, inner, ++specs->nr_groups));
 	*rest = span_behind(text, inner.len + 2);
+	for (size_t i = first; i < specs->len; i++)
+		if (specs->data[i].modifiers.is_read_with_group)
+			return err_new(ERR_USAGE, "\"%s\": S goes behind the group, {a,b}:S",
+				specs->data[i].name);
 	if (!rest->len || *rest->at != ':')
 		return NULL;
 	struct span letters = span_before(span_behind(*rest, 1), ',');
@@ -567,6 +577,15 @@ struct err *event_specs_parse(struct event_specs *specs, const char *text)
 			return err_new(ERR_USAGE, "\"%.*s\" behind a group", SPAN(rest));
 		rest = span_behind(rest, 1);
 	}
+}
+
+size_t event_spec_leader(const struct event_spec *specs, size_t index)
+{
+	size_t leader = index;
+	while (specs[index].modifiers.is_read_with_group && leader &&
+		specs[leader - 1].group == specs[index].group)
+		leader--;
+	return leader;
 }
 
 bool event_spec_is_always_counted(const struct event_spec *spec)

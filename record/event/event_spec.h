@@ -40,7 +40,7 @@ struct event_modifiers {
 	bool excludes_idle, is_pinned, is_exclusive;
 	uint32_t precise; /* wanted of the processor: 0 to 3 */
 	bool is_most_precise;
-	bool is_read_with_group; /* ":S" */
+	bool is_read_with_group; /* ":S": the group's first is sampled, others counted with it */
 };
 
 struct event_spec {
@@ -75,6 +75,11 @@ struct event_specs {
  * event_specs_deinit() frees what was appended before.
  */
 struct err *event_specs_parse(struct event_specs *specs, const char *text) ERR_MUST_CHECK;
+/*
+ * Of a group that is read together: the index of its first event, whose samples have the counts of
+ * the others. Of any other event, and of that one, `index` itself.
+ */
+size_t event_spec_leader(const struct event_spec *specs, size_t index);
 /*
  * Whether the kernel itself counts it, all the time, so that a group of such events is its members.
  * The processor has few counters, which are shared by turns.

@@ -38,7 +38,7 @@ void timers_init_event(struct timers *timers, const struct perf_event_attr *attr
 	timers->attr.disabled = 1;
 }
 
-static bool counts_time(const struct timers *timers)
+bool timers_count_time(const struct timers *timers)
 {
 	const struct perf_event_attr *attr = &timers->attr;
 	return attr->type == PERF_TYPE_SOFTWARE &&
@@ -88,6 +88,11 @@ void timers_deinit(struct timers *timers)
 static struct err *explain_open(const struct timers *timers, const struct timer *timer, int errnum)
 {
 	const char *name = timers_event_name(timers);
+	if (timers->leader && errnum == EINVAL)
+		return err_new(ERR_UNSUPPORTED,
+			"%s: the processor cannot count so many events at once, with %s: "
+			"leave some out of the group",
+			name, timers_event_name(timers->leader));
 	if (counts_cycles(timers) && (errnum == ENOENT || errnum == EOPNOTSUPP))
 		return err_new(ERR_UNSUPPORTED,
 			"this machine shows no hardware counters, as most virtual ones: "
@@ -98,17 +103,28 @@ static struct err *explain_open(const struct timers *timers, const struct timer 
 	return feature_explain(err_sys(errnum, "perf_event_open (%s on CPU %d)", name, timer->cpu));
 }
 
+static int leader_of_cpu(const struct timers *timers, int cpu)
+{
+	for (size_t i = 0; timers->leader && i < timers->leader->opened.len; i++)
+		if (timers->leader->opened.data[i].cpu == cpu)
+			return timers->leader->opened.data[i].fd;
+	return -1;
+}
+
 static struct err *open_timer(
 	struct timers *timers, const struct perf_event_attr *attr, struct timer timer, int program)
 {
 	struct perf_event_attr copy = *attr;
+	copy.disabled = !timers->leader;
 	timer.fd = (int)syscall(SYS_perf_event_open, &copy, timer.tid ? (pid_t)timer.tid : -1,
-		timer.cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		timer.cpu, leader_of_cpu(timers, timer.cpu), PERF_FLAG_FD_CLOEXEC);
 	if (timer.fd < 0 && timer.tid && errno == ESRCH)
 		return NULL; /* it has ended */
 	if (timer.fd < 0)
 		return explain_open(timers, &timer, errno);
 	vec_push(&timers->opened, timer);
+	if (program < 0)
+		return NULL;
 	/* Not libbpf's attach, which starts the timer at once. Closing the timer detaches. */
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_BPF, program))
 		return feature_explain(err_sys(errno, "cannot attach the BPF program to a timer"));
@@ -168,10 +184,10 @@ struct err *timers_renew_cpu(struct timers *timers, const struct cpu_gap *gap, i
 {
 	close_dead(timers, gap->cpu);
 	try(open_timer(timers, &timers->attr, (struct timer){.cpu = gap->cpu}, program));
-	if (counts_time(timers))
+	if (timers_count_time(timers))
 		closed_of(timers, gap->cpu)->count += gap->until_ns - gap->from_ns;
 	const struct timer *timer = &timers->opened.data[timers->opened.len - 1];
-	if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
+	if (!timers->leader && ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
 		return err_sys(errno, "cannot start a timer");
 	return NULL;
 }
@@ -214,7 +230,7 @@ struct err *timers_open_tasks(struct timers *timers, const struct target_tasks *
 
 struct err *timers_start(struct timers *timers)
 {
-	if (timers->attr.enable_on_exec)
+	if (timers->attr.enable_on_exec || timers->leader)
 		return NULL;
 	vec_each(&timers->opened, timer)
 		if (ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))

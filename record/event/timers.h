@@ -25,6 +25,9 @@ struct timers_clock {
 struct timers {
 	struct perf_event_attr attr;
 	const char *name; /* of the event; borrowed */
+	/* NULL, or those of the CPUs that these are counted with, in a group each: they run while
+	 * that one does, and are opened, and renewed, behind it. */
+	const struct timers *leader;
 	VEC(struct timer {
 		int cpu;      /* -1: of a task */
 		uint32_t tid; /* 0: of a CPU */
@@ -47,8 +50,8 @@ void timers_close(struct timers *timers);
 
 /*
  * Opens one for each of nr_cpus CPUs (0: for all that are online), disarmed, and attaches the BPF
- * program of that descriptor. ERR_USAGE: such a CPU is not online. ERR_UNSUPPORTED: nothing counts
- * cycles here. What was opened before a failure is timers_deinit()'s.
+ * program of that descriptor (-1: none). ERR_USAGE: such a CPU is not online. ERR_UNSUPPORTED:
+ * nothing counts cycles here. What was opened before a failure is timers_deinit()'s.
  */
 struct err *timers_open_cpus(
 	struct timers *timers, const int *cpus, size_t nr_cpus, int program) ERR_MUST_CHECK;
@@ -65,6 +68,8 @@ struct err *timers_open_tasks(
  */
 struct err *timers_renew_cpu(
 	struct timers *timers, const struct cpu_gap *gap, int program) ERR_MUST_CHECK;
+/* Whether they count time, of a CPU or task, rather than events. */
+bool timers_count_time(const struct timers *timers);
 /* Whether there is a timer of that CPU, or was one. */
 bool timers_have_had_cpu(const struct timers *timers, int cpu);
 struct err *timers_start(struct timers *timers) ERR_MUST_CHECK;

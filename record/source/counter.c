@@ -1,8 +1,11 @@
 #include "record/source/counter.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
@@ -10,8 +13,15 @@
 #include "record/event/event_spec.h"
 #include "record/event/pmu.h"
 #include "record/event/timers.h"
+#include "record/host/feature.h"
 #include "record/source/event_tally.h"
 #include "record/source/source_kernel.h"
+#include "record/source/sources.h"
+
+enum {
+	GROUP_TRACEPOINTS = 2,
+	NS_A_SECOND = 1000000000,
+};
 
 struct counter_state {
 	struct timers timers;
@@ -21,6 +31,13 @@ struct counter_state {
 	bool starts_at_exec; /* that of the command, which is the target */
 	bool is_of_tasks;
 	uint64_t unseen[2]; /* by the program so far: below, or lost */
+
+	/* Of a group that is read together, see bpf/source/group.bpf.h: */
+	uint32_t leader;  /* the number of its first event, which is its own where it is none */
+	uint32_t members; /* bits: the numbers of the others, where it is the first */
+	int tracepoints[GROUP_TRACEPOINTS]; /* descriptors that keep the programs attached */
+	int nr_tracepoints;
+	bool has_ended;
 };
 
 static bool is_counter(const struct event_spec *spec)
@@ -36,6 +53,30 @@ static const struct event_spec *counter_spec(const struct session_options *optio
 		if (is_counter(&options->specs[i]) && !number--)
 			return &options->specs[i];
 	return NULL;
+}
+
+/* The number of the event that a counter is read with: its own, or that of its group's first. */
+static uint32_t leader_of_counter(const struct session_options *options, uint32_t number)
+{
+	const struct event_spec *spec = counter_spec(options, number);
+	const struct event_spec *leader =
+		options->specs + event_spec_leader(options->specs, (size_t)(spec - options->specs));
+	while (counter_spec(options, number) != leader)
+		number--;
+	return number;
+}
+
+static uint32_t members_of_counter(const struct session_options *options, uint32_t number)
+{
+	uint32_t members = 0;
+	for (uint32_t i = number + 1; i < EVENT_MAX_COUNTERS && counter_spec(options, i); i++)
+		members |= (uint32_t)(leader_of_counter(options, i) == number) << i;
+	return members;
+}
+
+static bool is_member(const struct counter_state *state)
+{
+	return state->leader != state->number;
 }
 
 static char *name_with_level(const struct event_spec *spec, uint32_t level)
@@ -59,12 +100,21 @@ static struct err *counter_probe(struct source *source, const struct session_opt
 		return err_new(
 			ERR_USAGE, "more than %d counted events at once", EVENT_MAX_COUNTERS);
 	try(pmu_describe(PMU_DEVICES, spec, &attr));
+	uint32_t leader = leader_of_counter(options, number);
+	if (leader != number)
+		attr.precise_ip = 0; /* it only counts */
 	try(pmu_try(&attr, spec->name));
 	struct counter_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->name = name_with_level(spec, attr.precise_ip);
 	state->number = number;
+	state->leader = leader;
+	state->members = members_of_counter(options, number);
 	state->starts_at_exec = options->target == SESSION_COMMAND && !options->delay_ns;
 	timers_init_event(&state->timers, &attr, state->name);
+	if (timers_count_time(&state->timers) && attr.freq) {
+		state->timers.attr.freq = 0;
+		state->timers.attr.sample_period = NS_A_SECOND / attr.sample_freq;
+	}
 	source->name = source->tallied = state->name;
 	vec_push(&source->events, (struct source_event){.name = state->name,
 					  .unit = spec->unit,
@@ -83,13 +133,130 @@ static void counter_load(struct source *source, struct sample_bpf *bpf)
 {
 	struct counter_state *state = source->state;
 	state->bpf = bpf;
-	bpf_program__set_autoload(program_of_counter(state), true);
+	bpf_program__set_autoload(program_of_counter(state), !is_member(state));
+	if (!state->members)
+		return;
+	uint32_t nr_cpus = bpf->rodata->config.nr_cpus;
+	bpf->rodata->config.members_of[state->number] = state->members;
+	bpf->rodata->config.members |= state->members;
+	bpf_map__set_max_entries(bpf->maps.member_counters, nr_cpus * EVENT_MAX_COUNTERS);
+	bpf_map__set_max_entries(bpf->maps.group_lanes, nr_cpus);
+	bpf_map__set_max_entries(bpf->maps.unsampled_counts, EVENT_MAX_GROUP_THREADS);
+	bpf_program__set_autoload(bpf->progs.on_switch_of_group, true);
+	bpf_program__set_autoload(bpf->progs.on_exec_of_group, true);
 }
+
+/* ---- groups that are read together ---- */
+
+static const struct counter_state *find_leader(
+	const struct counter_state *state, const struct sources *sources)
+{
+	vec_each(sources, source)
+		if (source->number == EVENT_SOURCE_COUNTER + state->leader)
+			return source->state;
+	return NULL;
+}
+
+/* Where the programs read it. A new one begins at 0. */
+static struct err *put_member(const struct counter_state *state, const struct timer *timer)
+{
+	uint32_t cpu = (uint32_t)timer->cpu;
+	uint32_t place = state->number * state->bpf->rodata->config.nr_cpus + cpu;
+	int lanes = bpf_map__fd(state->bpf->maps.group_lanes);
+	struct event_group_lane lane;
+	int result = bpf_map_lookup_elem(lanes, &cpu, &lane);
+	lane.counts[state->number] = 0;
+	if (result || bpf_map_update_elem(lanes, &cpu, &lane, BPF_ANY) ||
+		bpf_map_update_elem(
+			bpf_map__fd(state->bpf->maps.member_counters), &place, &timer->fd, BPF_ANY))
+		return err_sys(errno, "cannot let BPF programs read %s", state->name);
+	return NULL;
+}
+
+static struct err *open_members(struct counter_state *state, const struct source_place *place)
+{
+	state->timers.leader = &find_leader(state, place->sources)->timers;
+	try(timers_open_cpus(&state->timers, place->cpus, place->nr_cpus, -1));
+	vec_each(&state->timers.opened, timer)
+		try(put_member(state, timer));
+	return NULL;
+}
+
+/* Tasks of targets and others run by turns: members count where the former come and go. */
+static struct err *follow_tasks(struct counter_state *state)
+{
+	struct sample_bpf *bpf = state->bpf;
+	const struct {
+		const char *name;
+		const struct bpf_program *program;
+	} rows[GROUP_TRACEPOINTS] = {
+		{NULL, bpf->progs.on_switch_of_group},
+		{"sched_process_exec", bpf->progs.on_exec_of_group},
+	};
+	bool are_all = bpf->rodata->config.filter == EVENT_FILTER_NONE;
+	if ((are_all && !bpf->bss->pid_namespace_level) || bpf->bss->members_follow_tasks)
+		return NULL;
+	for (int i = 0; i < GROUP_TRACEPOINTS; i++) {
+		int fd = bpf_raw_tracepoint_open(rows[i].name, bpf_program__fd(rows[i].program));
+		if (fd < 0)
+			return feature_explain(
+				err_sys(-fd, "cannot attach to the tracepoints of the scheduler"));
+		state->tracepoints[state->nr_tracepoints++] = fd;
+	}
+	bpf->bss->members_follow_tasks = true;
+	return NULL;
+}
+
+static void close_tracepoints(struct counter_state *state)
+{
+	while (state->nr_tracepoints)
+		close(state->tracepoints[--state->nr_tracepoints]);
+}
+
+/* What threads have counted that was in no sample until the end. */
+static uint64_t read_unsampled(const struct counter_state *state)
+{
+	int map = bpf_map__fd(state->bpf->maps.unsampled_counts);
+	struct event_member_counts counts;
+	uint32_t tid;
+	uint64_t sum = 0;
+	for (void *from = NULL; !bpf_map_get_next_key(map, from, &tid); from = &tid)
+		if (!bpf_map_lookup_elem(map, &tid, &counts))
+			sum += counts.of[state->number];
+	return sum;
+}
+
+/* ... or, of all tasks, the CPUs since their last one. */
+static uint64_t read_member_rest(const struct counter_state *state, const struct source *source,
+	const struct source_cpus *cpus)
+{
+	uint64_t seen = 0, counted = 0;
+	if (state->bpf->bss->members_follow_tasks)
+		return read_unsampled(state);
+	vec_each(cpus, cpu)
+		seen += cpu->counted.of[EVENT_COUNTER_EVENTS].sum;
+	vec_each(&source->cpus, cpu)
+		counted += timers_counted(&state->timers, *cpu);
+	return counted > seen ? counted - seen : 0;
+}
+
+static void add_member_rest(const struct counter_state *state, const struct source *source,
+	const struct source_cpus *cpus)
+{
+	struct event_tally rest = {1, read_member_rest(state, source, cpus)};
+	struct event_counters *counted = &cpus->data[0].counted;
+	if (!rest.sum)
+		return;
+	event_tally_add(&counted->of[EVENT_COUNTER_EVENTS], rest);
+	event_tally_add(&counted->of[EVENT_COUNTER_BELOW], rest);
+}
+
+/* ---- attaching ---- */
 
 static struct err *open_counters(
 	struct counter_state *state, const struct source_place *place, int program)
 {
-	state->is_of_tasks = place->tasks.nr_ids && !place->nr_cpus;
+	state->is_of_tasks = place->tasks.nr_ids && !place->nr_cpus && !state->members;
 	state->timers.attr.enable_on_exec = state->is_of_tasks && state->starts_at_exec;
 	struct err *err =
 		state->is_of_tasks
@@ -110,7 +277,11 @@ static struct err *counter_attach(struct source *source, const struct source_pla
 {
 	struct counter_state *state = source->state;
 	int ticks;
+	if (is_member(state))
+		return open_members(state, place);
 	try(source_kernel_program(place->bpf, source->row->program, &ticks));
+	if (state->members)
+		try(follow_tasks(state));
 	return open_counters(state, place, bpf_program__fd(program_of_counter(state)));
 }
 
@@ -128,6 +299,8 @@ static void counter_stop(struct source *source, uint64_t now_ns)
 	struct counter_state *state = source->state;
 	(void)now_ns;
 	timers_stop(&state->timers);
+	close_tracepoints(state);
+	state->has_ended = true;
 	source_kernel_settle(source, state->bpf);
 }
 
@@ -148,6 +321,16 @@ static uint64_t read_counted(const struct counter_state *state, const struct sou
 	for (size_t i = 0; !state->is_of_tasks && i < source->cpus.len; i++)
 		sum += timers_counted(&state->timers, source->cpus.data[i]);
 	return sum;
+}
+
+/* Of a clock there is nothing between two ticks: those that were due and did not come. */
+static void find_skipped(
+	const struct counter_state *state, const struct source *source, struct source_cpus *cpus)
+{
+	uint64_t period = timers_period(&state->timers), came = sum_events(cpus);
+	uint64_t due = period ? read_counted(state, source) / period : 0;
+	if (cpus->len && due > came)
+		cpus->data[0].skipped = due - came;
 }
 
 /*
@@ -179,9 +362,13 @@ static struct err *counter_read_counters(
 {
 	struct counter_state *state = source->state;
 	try(source_kernel_read(source, state->bpf, ret));
-	if (with_skipped)
+	if (with_skipped && timers_count_time(&state->timers) && !is_member(state))
+		find_skipped(state, source, ret);
+	else if (with_skipped && !is_member(state))
 		find_unseen(state, source, ret);
-	if (ret->len)
+	if (ret->len && is_member(state) && state->has_ended)
+		add_member_rest(state, source, ret);
+	else if (ret->len)
 		add_unseen(state, &ret->data[0].counted);
 	return NULL;
 }
@@ -191,12 +378,17 @@ static struct err *counter_renew_cpu(struct source *source, const struct cpu_gap
 	struct counter_state *state = source->state;
 	if (state->is_of_tasks || !timers_have_had_cpu(&state->timers, gap->cpu))
 		return NULL;
+	if (is_member(state)) {
+		try(timers_renew_cpu(&state->timers, gap, -1));
+		return put_member(state, &state->timers.opened.data[state->timers.opened.len - 1]);
+	}
 	return timers_renew_cpu(&state->timers, gap, bpf_program__fd(program_of_counter(state)));
 }
 
 static void counter_release(struct source *source)
 {
 	struct counter_state *state = source->state;
+	close_tracepoints(state);
 	timers_deinit(&state->timers);
 	mem_free(state->name);
 	mem_free(state);

@@ -20,6 +20,7 @@
 #include "record/task/target_tasks.h"
 
 struct sample_bpf;
+struct sources;
 
 struct source_event {
 	const char *name, *unit; /* of the state, or static */
@@ -56,6 +57,8 @@ struct source_place {
 	size_t nr_cpus;
 	struct target_tasks tasks; /* the targets, where they are known by ids */
 	const uint32_t *runtimes;  /* bits: that may be met, so far; lives as long as `bpf` */
+	/* All that are attached to it, in the order in which they are; live as long as `bpf`. */
+	const struct sources *sources;
 };
 
 /* What ends. */

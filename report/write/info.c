@@ -241,7 +241,7 @@ static void put_sums(
 	vec_each(&profile->events, event)
 		if (!first && is_of_source(event, source->name))
 			first = event;
-	if (!first || !source->tallies[LAYOUT_EVENTS_BELOW].count || exact->sum == exact->count)
+	if (!first || exact->sum == exact->count)
 		return;
 	vec_each(&profile->samples, sample)
 		if (is_of_source(&profile->events.data[sample->event], source->name))

@@ -114,7 +114,7 @@ test_short_execs() {
 # value of several is chosen by chance. PID and TID are those of a process that computes.
 declare -A choices=(
 	[pid]=PID [tid]=TID [all-cpus]='' [uid]=root [cpu]='0' [all-user]='' [all-kernel]=''
-	[no-inherit]='' [freq]='99 999 4999 max' [count]='1000000 100000' [event]='cpu-clock auto cpu-clock:u USDT offcpu runq wall page-faults cs,cpu-clock sched:sched_switch FUNCTION syscalls lock blk-io' [filter]='prev_pid' [skip-missing]='' [off-cpu]='' [wakers]='' [wait-period]='1us 50ms' [heap]='4K 512K' [max-overhead]='1 100%'
+	[no-inherit]='' [freq]='99 999 4999 max' [count]='1000000 100000' [event]='cpu-clock auto cpu-clock:u USDT offcpu runq wall page-faults cs,cpu-clock {cpu-clock,cs,page-faults}:S sched:sched_switch FUNCTION syscalls lock blk-io' [filter]='prev_pid' [skip-missing]='' [off-cpu]='' [wakers]='' [wait-period]='1us 50ms' [heap]='4K 512K' [max-overhead]='1 100%'
 	[list-usdt]='' [call-graph]='auto fp dwarf dwarf,2K both' [no-vm]='all python,perl' [no-python]=''
 	[no-ruby]='' [no-php]='' [no-perl]='' [no-lua]='' [no-luajit]='' [no-java]='' [no-node]='' [no-erlang]='' [no-dotnet]='' [no-racket]='' [no-go]='' [usdt-stacks]=python
 	[call-stacks]='' [unwind-memory]='1M 64M' [unwind-cache]='none cache' [delay]='0 50'

@@ -152,6 +152,71 @@ test_groups() {
 		fail "of 500 faults $(weight page-faults touch_pages) and $(weight minor-faults touch_pages)"
 }
 
+# What became of an event, summed up.
+tally_sum() { # EVENT COUNTER
+	"$EBPROF" info --json ebprof.data | grep -F "\"name\": \"$1\"" | sed -E "s/.*\"$2\": \{\"count\": [0-9]+, \"sum\": ([0-9]+).*/\1/"
+}
+
+# What the samples of an event weigh, or those of a program.
+weight_of() { # EVENT [COMM]
+	"$EBPROF" convert --folded --event "$1" -o - ebprof.data 2>/dev/null |
+		awk -v comm="${2-}" 'index($0, comm) == 1 { sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+# The samples of a group weigh all that was counted, but for what is below.
+want_group_exact() { # EVENT...
+	local event
+	for event; do
+		[[ $(weight_of "$event") == $(($(tally_sum "$event" events) - $(tally_sum "$event" below))) ]] ||
+			fail "$event: samples of $(weight_of "$event"), exactly $(tally_sum "$event" events) less $(tally_sum "$event" below) below"
+	done
+}
+
+# Of the program itself, whatever else runs on the CPUs: what it counts, from its exec on.
+test_groups_that_are_read_together() {
+	record_counted -e '{cpu-clock,page-faults,cs,cpu-migrations}:S' -- faults 100000 switches 300 migrations 40 children 20
+	want_between "faults in all" "$(tally_sum page-faults events)" 102030 "$(($(awk '/faults/ { print $2 }' said) + 4000))"
+	want_between "switches" "$(tally_sum cs events)" 300 1500
+	[[ $(nproc) -lt 2 ]] || want_between migrations "$(tally_sum cpu-migrations events)" 40 200
+	want_between "faults of the function that makes them, and before their samples" \
+		"$(weight page-faults touch_pages)" 80000 "$(tally_sum page-faults events)"
+	want_group_exact page-faults cs cpu-migrations
+	"$EBPROF" info ebprof.data | grep -qE '^ +[0-9]+ faults exactly, [0-9]+ faults by the samples$' || fail "info has no sum: $("$EBPROF" info ebprof.data)"
+	"$EBPROF" report --stdio ebprof.data >report || fail "report"
+	grep -q '^# .* cpu-clock 999 Hz, ' report || fail "the group's first is not shown first: $(head -n 3 report)"
+	grep -q 'also recorded: page-faults [0-9]* faults, cs [0-9]* switches' report || fail "the report does not name the others: $(head -n 3 report)"
+}
+
+# By events of its own, of which each is one sample: the others since the one before.
+test_a_group_of_periods() {
+	record_counted -e '{page-faults/period=100/,minor-faults}:S,cs' -c 1 -- faults 20000 switches 30
+	want_between "faults in all" "$(tally_sum minor-faults events)" 20030 20200
+	want_between "of each sample a hundred, but for where strangers fault between" \
+		"$(weight minor-faults touch_pages)" 19500 20100
+	want_group_exact minor-faults
+	[[ $(weight cs do_switches) -ge 30 ]] || fail "$(weight cs do_switches) switches beside the group"
+}
+
+test_a_group_of_the_system() {
+	run "$EBPROF" record -m 64M -a -e '{cpu-clock,page-faults,cs}:S' -- "$WORKLOADS/counted" faults 100000 switches 300
+	want_status 0 record
+	want_exact ebprof.data
+	want_group_exact page-faults cs
+	want_between "faults of the program and all others" "$(tally_sum page-faults events)" 100030 100000000
+	want_between "switches" "$(tally_sum cs events)" 300 100000000
+	want_between "what is below" "$(tally_sum page-faults below)" 0 "$(($(tally_sum page-faults events) / 10))"
+}
+
+test_a_group_of_a_running_process() {
+	"$WORKLOADS/counted" switches 20000 >said &
+	run "$EBPROF" record -e '{cpu-clock,cs}:S' -c 100000 --duration 0.5 -p $!
+	kill $!
+	want_status 0 record
+	want_exact ebprof.data
+	want_group_exact cs
+	want_between switches "$(tally_sum cs events)" 100 5000
+}
+
 # Nothing is left out in silence.
 want_refusal() { # WORDS OPTION...
 	local words=$1
@@ -163,7 +228,9 @@ want_refusal() { # WORDS OPTION...
 
 test_refusals() {
 	want_refusal 'did you mean page-faults' -e page-fault
-	want_refusal 'leave :S out' -e '{cs,page-faults}:S'
+	want_refusal 'events in {a,b}:S are those that' -e '{cpu-clock,sched:sched_switch}:S'
+	want_refusal 'only the first event of {a,b}:S is sampled' -e '{cs,page-faults/period=7/}:S'
+	want_refusal 'S goes behind the group' -e '{cs:S,page-faults}'
 	want_refusal 'leave the braces out' -e '{instructions,page-faults}'
 	want_refusal 'there is no PMU' -e nowhere/event=1/
 	want_refusal 'multiple of the length' -e mem:0x10000001/4:w

@@ -489,6 +489,17 @@ judge_counted() { # KERNEL LOG
 	done
 }
 
+# What the members of a group count is what the program says of itself, and all of it is there.
+judge_group() { # KERNEL LOG
+	local kernel=$1 log=$2
+	judge_programs "$kernel" "$log" "verify group"
+	want_status "$kernel" "$log" "record group"
+	if [[ $(part "$log" "info group" | jq '[.sources[] | {(.name): .}] | add |
+		(."page-faults".events.sum as $faults | 50030 <= $faults and $faults <= 50300) and .cs.events.sum >= 50 and
+		(."page-faults" | .events.sum == .samples.sum + .below.sum)' 2>/dev/null) == true ]]; then ok; else
+		not_ok "$kernel: a group's counts: $(part "$log" "info group" | grep '"page-faults"\|"cs"')"; fi
+}
+
 # Programs that load, or a word that the kernel is too old for them.
 judge_if_new_enough() { # KERNEL LOG SECTION WORD
 	if part "$2" "$3" | grep -q "$4"; then ok; else judge_programs "$1" "$2" "$3"; fi
@@ -614,6 +625,7 @@ judge() { # VERSION LOG
 	judge_script "$kernel" "$log"
 	judge_waits "$kernel" "$log"
 	judge_counted "$kernel" "$log"
+	judge_group "$kernel" "$log"
 	judge_durations "$kernel" "$log"
 	judge_cgroup "$kernel" "$log"
 	judge_limits "$kernel" "$log"

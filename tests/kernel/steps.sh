@@ -75,6 +75,10 @@ getppid=110
 section "verify counted" verify_for counted -e page-faults -e raw_syscalls:sys_enter --filter "id == $getppid || id == 5000" -- true
 section "record faults" "$ebprof" record -m 64M -o "$work/faults.data" -e page-faults -c 1 -- "$programs/counted" faults 500
 section "folded faults" "$ebprof" convert --folded -i "$work/faults.data" -o -
+section "verify group" verify_for group -e '{cpu-clock,page-faults,cs}:S' -- true
+section "record group" "$ebprof" record -o "$work/group.data" -e '{cpu-clock,page-faults,cs}:S' -- \
+	"$programs/counted" faults 50000 switches 50
+section "info group" "$ebprof" info --json -i "$work/group.data"
 section "record calls" "$ebprof" record -m 64M -o "$work/calls.data" -e raw_syscalls:sys_enter \
 	--filter "id == $getppid || id == 5000" -- "$programs/counted" calls 300
 section "folded calls" "$ebprof" convert --folded -i "$work/calls.data" -o -

@@ -524,3 +524,119 @@ TEST(counted_events_are_filtered)
 	CHECK_INT(counted_counted(EVENT_COUNTER_FILTERED), 2);
 	CHECK_INT(counted_counted(EVENT_COUNTER_EVENTS), 3);
 }
+
+/* ---- groups that are read together ---- */
+
+static uint64_t member_sum(uint32_t number, enum event_counter counter)
+{
+	return emulated_tally(EVENT_SOURCE_COUNTER + number, counter).sum;
+}
+
+static void check_member_sample(size_t n, uint32_t number, uint64_t value, bool is_followed)
+{
+	const struct event_sample *first = emulated_record(EVENT_SAMPLE, 0),
+				  *sample = emulated_record(EVENT_SAMPLE, n);
+	CHECK(sample != NULL);
+	CHECK_INT(sample->source, EVENT_SOURCE_COUNTER + number);
+	CHECK_INT(sample->value, value);
+	CHECK_INT(sample->measured, number == 3 ? 1 : value);
+	CHECK_INT(sample->is_followed, is_followed);
+	CHECK(sample->user_hash == first->user_hash);
+}
+
+/* What was counted on the CPU since its last sample; nothing is no value. */
+TEST(a_sample_has_what_its_group_counted)
+{
+	struct unwind_registers regs = boot();
+	emulate_group(1 << 5 | 1 << 6, false);
+	emulated.member_counts[5] = 40;
+	emulated.member_counts[6] = 7;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 3);
+	check_member_sample(0, 3, 500, true);
+	check_member_sample(1, 5, 40, true);
+	check_member_sample(2, 6, 7, false);
+	emulated.member_counts[6] = 9;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 5);
+	check_member_sample(3, 3, 500, true);
+	check_member_sample(4, 6, 2, false);
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 6);
+	check_member_sample(5, 3, 500, false);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_EVENTS), 40);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_SAMPLES), 40);
+	CHECK_INT(member_sum(6, EVENT_COUNTER_SAMPLES), 9);
+}
+
+/* With the first one's sample: what would have been of its stack. */
+TEST(what_a_group_counted_is_lost_with_its_sample)
+{
+	struct unwind_registers regs = boot();
+	emulate_group(1 << 5, false);
+	emulated.member_counts[5] = 40;
+	emulated.ring_bytes = 0;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 0);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_EVENTS), 40);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_LOST_RING), 40);
+}
+
+enum {
+	TARGET = 2001, /* threads */
+	STRANGER = 3000,
+	DIES = 0x80,
+};
+
+static struct unwind_registers boot_target(void)
+{
+	struct unwind_registers regs = boot();
+	emulate_config()->filter = EVENT_FILTER_USER;
+	emulate_config()->uid = emulated.uid;
+	emulated.tid = TARGET;
+	emulate_group(1 << 5, true);
+	return regs;
+}
+
+/* A thread that is met while it runs counts from there on; others' counts are nobody's. */
+TEST(of_targets_a_group_counts_while_they_run)
+{
+	struct unwind_registers regs = boot_target();
+	emulated.member_counts[5] = 100;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	emulated.member_counts[5] += 3;
+	emulate_switch_of_group(TARGET, 0, 1);
+	emulated.member_counts[5] += 1000;
+	emulate_switch_of_group(0, TARGET, 0);
+	emulated.member_counts[5] += 4;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 3);
+	check_member_sample(2, 5, 7, false);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_EVENTS), 7);
+}
+
+/* It has no sample any more for which that could be. */
+TEST(what_a_group_counted_of_a_thread_that_ends_is_below)
+{
+	struct unwind_registers regs = boot_target();
+	emulate_counted(&regs, 500, false);
+	emulated.member_counts[5] = 3;
+	emulate_switch_of_group(TARGET, 0, DIES);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_EVENTS), 3);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_BELOW), 3);
+	emulate_switch_of_group(0, TARGET, 0);
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+}
+
+/* The command comes to its CPU as the recorder's child, and is itself from its exec on. */
+TEST(of_a_command_a_group_counts_from_its_exec_on)
+{
+	struct unwind_registers regs = boot_target();
+	emulated.member_counts[5] = 50;
+	emulate_exec_of_group();
+	emulated.member_counts[5] = 56;
+	emulate_counted(&regs, 500, false);
+	check_member_sample(1, 5, 6, false);
+}

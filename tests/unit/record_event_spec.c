@@ -184,10 +184,30 @@ TEST(event_spec_groups)
 	CHECK(spec[1].modifiers.is_read_with_group && spec[1].modifiers.user);
 	CHECK_INT(spec[2].group, 0);
 	CHECK_INT(spec[3].group, 2);
+	refuse("{cs:S,faults}", "behind the group");
 	refuse("{cs", "no }");
 	refuse("{cs}x", "behind a group");
 	refuse("{}", "without a name");
 	refuse("{cs}:", "no modifier");
+}
+
+/* The first one samples; the timer's are counted like others there. */
+TEST(event_spec_groups_that_are_read_together)
+{
+	const struct event_spec *spec = parse("migrations,{cycles,cpu-clock}:S,{cs,faults}:S,{cs}");
+	CHECK_INT(spec[1].kind, EVENT_SPEC_COUNTER);
+	CHECK_INT(spec[1].type, PERF_TYPE_HARDWARE);
+	CHECK_STR(spec[1].unit, "cycles");
+	CHECK_INT(spec[2].kind, EVENT_SPEC_COUNTER);
+	CHECK_INT(spec[2].type, PERF_TYPE_SOFTWARE);
+	CHECK_INT(spec[2].config, PERF_COUNT_SW_CPU_CLOCK);
+	CHECK_STR(spec[2].unit, "ns");
+	const size_t leaders[] = {0, 1, 1, 3, 3, 5};
+	for (size_t i = 0; i < 6; i++)
+		CHECK_INT(event_spec_leader(spec, i), leaders[i]);
+	spec = parse("{cs,faults}");
+	CHECK_INT(event_spec_leader(spec, 1), 1);
+	CHECK_INT(parse("{cycles,cs}")->kind, EVENT_SPEC_TIMER);
 }
 
 TEST(event_spec_mistyped)

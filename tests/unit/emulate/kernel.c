@@ -199,6 +199,14 @@ long bpf_perf_event_output(
 	return 0;
 }
 
+long bpf_perf_event_read_value(void *map, unsigned long long flags, void *to, unsigned int bytes)
+{
+	(void)map;
+	memset(to, 0, bytes);
+	memcpy(to, &emulated.member_counts[flags / emulate_config()->nr_cpus], sizeof(uint64_t));
+	return 0;
+}
+
 long bpf_seq_write(struct seq_file *file, const void *bytes, unsigned int nr_bytes)
 {
 	(void)file, (void)bytes;

@@ -40,9 +40,10 @@ struct emulated_kernel {
 	uint32_t inner_pid,
 		inner_tid; /* in a PID namespace below the machine's; 0: it is not in it */
 	uint64_t switches, runtime_ns;
-	uint64_t written_bytes; /* by iterators */
-	uint32_t interrupts;    /* that were raised on the CPU */
-	uint32_t random;        /* what the kernel gives for a random number */
+	uint64_t written_bytes;                     /* by iterators */
+	uint32_t interrupts;                        /* that were raised on the CPU */
+	uint64_t member_counts[EVENT_MAX_COUNTERS]; /* of the CPU's counters in a group */
+	uint32_t random;                            /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	bool is_kernel_thread, has_no_memory;
@@ -132,6 +133,11 @@ void emulate_tick(const struct unwind_registers *regs);
 void emulate_tick_without_loop(const struct unwind_registers *regs);
 /* The fourth of the counted events, at the end of a period; counted of the targets' tasks alone. */
 void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task);
+/* These bits are the numbers of counters that are read with the fourth, all the time or while tasks
+ * of the targets run, which come and go by the second function, or exec. */
+void emulate_group(uint32_t members, bool follows_tasks);
+void emulate_switch_of_group(uint32_t prev, uint32_t next, uint32_t prev_state);
+void emulate_exec_of_group(void);
 void emulate_tick_in_kernel(const struct unwind_registers *regs);
 
 /* The probe `emulated.cookie` is hit; where hits have been allowed to count, it does. */

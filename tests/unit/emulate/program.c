@@ -44,6 +44,8 @@ int end_hit(struct pt_regs *ctx);
 int end_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_call(struct pt_regs *ctx);
 int on_switch(unsigned long long *ctx);
+int on_switch_of_group(bool preempt, struct task_struct *prev, struct task_struct *next);
+int on_exec_of_group(void *context);
 int on_waking(struct task_struct *task);
 int on_wakeup_new(struct task_struct *task);
 struct bpf_iter__task;
@@ -187,6 +189,10 @@ static void make_maps(void)
 	waits.max_entries = 16;
 	emulate_map(&waits);
 	emulate_map(&DESCRIBE(wait_lanes));
+	emulate_map(&DESCRIBE(group_lanes));
+	struct emulated_map unsampled = DESCRIBE(unsampled_counts);
+	unsampled.max_entries = 2;
+	emulate_map(&unsampled);
 	emulate_map(&DESCRIBE(duration_selectors));
 	struct emulated_map calls = DESCRIBE(open_calls), syscalls = DESCRIBE(open_syscalls);
 	calls.max_entries = syscalls.max_entries = 16;
@@ -396,6 +402,12 @@ void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool 
 	on_counter_3(&context);
 }
 
+void emulate_group(uint32_t members, bool follows_tasks)
+{
+	emulate_config()->members = emulate_config()->members_of[3] = members;
+	members_follow_tasks = follows_tasks;
+}
+
 void emulate_tick_in_kernel(const struct unwind_registers *regs)
 {
 	struct bpf_perf_event_data context;
@@ -463,6 +475,18 @@ void emulate_switch(uint32_t prev, uint32_t next, bool preempt, uint32_t prev_st
 	else
 		goes->__state = prev_state;
 	on_switch((unsigned long long[]){preempt, (uintptr_t)goes, (uintptr_t)task_numbered(next)});
+}
+
+void emulate_switch_of_group(uint32_t prev, uint32_t next, uint32_t prev_state)
+{
+	struct task_struct *goes = task_numbered(prev);
+	goes->__state = prev_state;
+	on_switch_of_group(false, goes, task_numbered(next));
+}
+
+void emulate_exec_of_group(void)
+{
+	on_exec_of_group(NULL);
 }
 
 void emulate_waking(uint32_t tid)

@@ -53,6 +53,7 @@ long bpf_get_current_comm(void *to, unsigned int bytes);
 unsigned long long bpf_ktime_get_ns(void);
 unsigned long long bpf_ktime_get_boot_ns(void);
 unsigned int bpf_get_prandom_u32(void);
+long bpf_perf_event_read_value(void *map, unsigned long long flags, void *to, unsigned int bytes);
 long bpf_perf_event_output(
 	void *context, void *map, unsigned long long flags, void *data, unsigned long long bytes);
 struct seq_file;
