@@ -41,11 +41,16 @@ struct report_options {
 	struct select_options select;
 };
 
+enum {
+	FIRST_FIELD = COLUMN_COUNT + 1,           /* numbers of enum text_field from here on */
+	NAMED_THREAD = FIRST_FIELD + TEXT_FIELDS, /* two columns: comm, and tid */
+};
+
 /* Name, column, is_alias: of all columns, and of other words for some. */
 #define COLUMN_WORDS(X) \
 	COLUMNS(COLUMN_WORD) \
 	X("symbol", COLUMN_SYM) \
-	X("thread", COLUMN_TID) X("process", COLUMN_PID) X("command", COLUMN_COMM)
+	X("thread", NAMED_THREAD) X("process", COLUMN_PID) X("command", COLUMN_COMM)
 #define COLUMN_WORD(column, name, title, is_of_frame, is_number) {name, column, false},
 #define ALIAS(name, column)                                      {name, column, true},
 
@@ -56,10 +61,6 @@ static const struct opt_word columns[] = {
 	{"overhead_children", COLUMN_COUNT, true},
 	{"sample", COLUMN_COUNT, true},
 	{0},
-};
-
-enum {
-	FIRST_FIELD = COLUMN_COUNT + 1, /* numbers of enum text_field from here on */
 };
 
 static const struct opt_word fields[] = {
@@ -92,6 +93,24 @@ static struct err *add_field(struct report_options *options, enum text_field fie
 	return NULL;
 }
 
+static bool has_column(const struct table_options *table, enum column column, const char *key)
+{
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (is_column(table, i, column, key))
+			return true;
+	return false;
+}
+
+static struct err *append_column(struct report_options *options, enum column column, char *key)
+{
+	struct table_options *table = &options->table;
+	if (table->nr_columns == TABLE_MAX_COLUMNS)
+		return err_new(ERR_USAGE, "there is no room for so many columns");
+	table->label_keys[table->nr_columns] = key;
+	table->columns[table->nr_columns++] = column;
+	return NULL;
+}
+
 /* A key of labels, or one of the words. */
 static struct err *cmd_report_add_column(
 	const struct opt *row, const char *name, size_t len, struct report_options *options)
@@ -105,18 +124,18 @@ static struct err *cmd_report_add_column(
 		try(opt_find_word(row, name, len, &column));
 	if (column == COLUMN_COUNT)
 		return NULL;
-	if (column >= FIRST_FIELD)
+	if (column >= FIRST_FIELD && column != NAMED_THREAD)
 		return add_field(options, (enum text_field)(column - FIRST_FIELD));
-	for (size_t i = 0; i < table->nr_columns; i++)
-		if (is_column(table, i, (enum column)column, key))
-			return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
-	if (table->nr_columns == TABLE_MAX_COLUMNS)
-		return err_new(ERR_USAGE, "there is no room for so many columns");
+	if (column == NAMED_THREAD) {
+		column = COLUMN_TID;
+		if (!has_column(table, COLUMN_COMM, NULL))
+			try(append_column(options, COLUMN_COMM, NULL));
+	}
+	if (has_column(table, (enum column)column, key))
+		return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
 	if (key)
 		vec_push(&options->label_keys, key);
-	table->label_keys[table->nr_columns] = steal_ptr(key);
-	table->columns[table->nr_columns++] = (enum column)column;
-	return NULL;
+	return append_column(options, (enum column)column, steal_ptr(key));
 }
 
 static struct err *cmd_report_add_columns(

@@ -5,7 +5,6 @@
 #include "format/base/cgroup_path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
-#include "format/file/thread_name.h"
 #include "record/host/proc.h"
 
 void emitter_init(struct emitter *emitter, struct kernel *kernel, struct jit_table *jit,
@@ -192,24 +191,27 @@ uint32_t emitter_thread(
 				       emitter->writer, comm, strnlen(comm, sizeof(thread.comm))),
 	};
 	if (!name && emitter->thread_names)
-		thread_names_want(emitter->thread_names, process, comm);
+		thread_names_want(emitter->thread_names, process, tid, comm);
 	thread.file_id = writer_thread(emitter->writer, &out);
 	vec_push(&emitter->names_of_threads, thread);
 	*newest = emitter->names_of_threads.len;
 	return thread.file_id;
 }
 
-void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char *name)
+void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char comm[16],
+	const char *name)
 {
 	const uint64_t *newest = map_get(&emitter->threads, (uint64_t)image << 32 | tid);
 	for (uint32_t i = newest ? (uint32_t)*newest : 0; i;) {
 		const struct emitter_thread *thread = &emitter->names_of_threads.data[i - 1];
 		i = thread->older;
-		if (thread->comm[15] || !thread_name_is_of(name, strlen(name), thread->comm))
+		if (strncmp(thread->comm, comm, sizeof(thread->comm)) != 0)
 			continue;
 		struct layout_thread out = {.process = thread->process,
 			.tid = tid,
-			.comm = emitter_put_string(emitter, name)};
+			.comm = emitter_put_string(emitter, name),
+			.kernel_name = writer_string(
+				emitter->writer, comm, strnlen(comm, sizeof(thread->comm)))};
 		writer_thread(emitter->writer, &out);
 		return;
 	}

@@ -63,8 +63,10 @@ void emitter_mapping(
 /* comm: 16 bytes, NUL-terminated unless full. */
 uint32_t emitter_thread(
 	struct emitter *emitter, struct process *process, uint32_t tid, const char *comm);
-/* What its runtime calls a thread: another name in the file, where the kernel's has been put. */
-void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char *name);
+/* What its runtime calls a thread: another name in the file, where `comm`, the kernel's, has been
+ * put. */
+void emitter_thread_name(struct emitter *emitter, uint32_t image, uint32_t tid, const char comm[16],
+	const char *name);
 /* The file's id of what is left of a stack. */
 uint32_t emitter_snapshot(
 	struct emitter *emitter, struct process *process, const struct snapshot *snapshot);

@@ -855,10 +855,11 @@ static void purge(struct translate *translate, uint64_t now_ns)
 	translate->purged_ns = now_ns;
 }
 
-static void put_thread_name(void *context, uint32_t image, uint32_t tid, const char *name)
+static void put_thread_name(
+	void *context, uint32_t image, uint32_t tid, const char comm[16], const char *name)
 {
 	struct translate *translate = context;
-	emitter_thread_name(&translate->emitter, image, tid, name);
+	emitter_thread_name(&translate->emitter, image, tid, comm, name);
 }
 
 /* Those that will be named again stay. */

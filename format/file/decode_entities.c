@@ -191,6 +191,8 @@ const char *decode_threads(struct reader *reader, struct bytes_cursor *cursor)
 		thread.process = bytes_get_u32_varint(&record);
 		thread.tid = bytes_get_u32_varint(&record);
 		thread.comm = bytes_get_u32_varint(&record);
+		if (bytes_left(&record)) /* since version 1.9 */
+			thread.kernel_name = bytes_get_u32_varint(&record);
 		if (record.overrun)
 			return FAULT_OVERRUN;
 		if (reader->visitor->thread)

@@ -23,7 +23,7 @@
 enum {
 	LAYOUT_MAGIC_BYTES = 8,
 	LAYOUT_VERSION_MAJOR = 1, /* a reader refuses another one */
-	LAYOUT_VERSION_MINOR = 8, /* a reader reads any */
+	LAYOUT_VERSION_MINOR = 9, /* a reader reads any */
 	LAYOUT_HEADER_BYTES = 16,
 
 	LAYOUT_CHUNK_SYNC = 0x4b434245, /* "EBCK": where a reader finds its way back after damage */
@@ -333,6 +333,9 @@ struct layout_thread { /* one name of a thread: a new comm begins another */
 	uint32_t process;
 	uint32_t tid;
 	uint32_t comm; /* string */
+	/* string: comm is what its runtime calls the thread that the kernel calls so; 0: comm is
+	 * the kernel's, or, of more than 15 bytes, see thread_name.h */
+	uint32_t kernel_name;
 };
 
 struct layout_mapping { /* executable mappings only */

@@ -1,6 +1,7 @@
 /*
- * The kernel keeps 15 bytes of a thread's name. What its runtime calls it is written as another
- * name of the same thread (struct layout_thread), and stands for the one that is kept of it.
+ * The kernel keeps 15 bytes of a thread's name, if its runtime tells it at all. What the runtime
+ * calls it is written as another name of the same thread (struct layout_thread), and stands for the
+ * one that the kernel has: the one that it says, before version 1.9 the one that is kept of it.
  */
 #ifndef EBPROF_THREAD_NAME_H
 #define EBPROF_THREAD_NAME_H

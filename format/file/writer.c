@@ -171,6 +171,8 @@ uint32_t writer_thread(struct writer *writer, const struct layout_thread *thread
 	bytes_put_varint(&record, thread->process);
 	bytes_put_varint(&record, thread->tid);
 	bytes_put_varint(&record, thread->comm);
+	if (thread->kernel_name) /* the last field: few have one */
+		bytes_put_varint(&record, thread->kernel_name);
 	return writer_put_record(&writer->threads, &record);
 }
 

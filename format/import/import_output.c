@@ -101,7 +101,7 @@ uint32_t import_output_thread(
 	bytes_put_blob(&key, comm, strlen(comm));
 	if (import_output_intern(&output->threads, &key, &id))
 		writer_thread(output->writer,
-			&(struct layout_thread){process, tid, import_output_text(output, comm)});
+			&(struct layout_thread){process, tid, import_output_text(output, comm), 0});
 	bytes_buf_deinit(&key);
 	return id;
 }

@@ -244,7 +244,8 @@ static uint32_t write_thread(struct merge_copy *copy, const struct layout_thread
 {
 	if (!copy->are_pieces)
 		return writer_thread(copy->writer, out);
-	uint64_t key[] = {(uint64_t)out->process << 32 | out->tid, out->comm};
+	uint64_t key[] = {(uint64_t)out->process << 32 | out->tid,
+		(uint64_t)out->kernel_name << 32 | out->comm};
 	uint32_t place;
 	if (intern(&copy->joined_threads, key, sizeof(key), &place))
 		vec_push(&copy->joined_thread_ids, writer_thread(copy->writer, out));
@@ -259,6 +260,7 @@ static void merge_copy_on_thread(void *context, uint32_t id, const struct layout
 	if (!out.process)
 		out.process = lost_process(copy);
 	out.comm = merge_copy_string_of(copy, thread->comm);
+	out.kernel_name = merge_copy_string_of(copy, thread->kernel_name);
 	keep_id(&copy->threads, id, write_thread(copy, &out));
 	merge_copy_flush_some(copy);
 }

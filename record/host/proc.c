@@ -218,6 +218,22 @@ uint32_t proc_read_ns_pid(uint32_t pid)
 	return innermost;
 }
 
+bool proc_map_inner_threads(uint32_t pid, struct map *ret)
+{
+	struct proc_pids threads = {0};
+	uint32_t inner = proc_read_ns_pid(pid);
+	if (!inner || inner == pid)
+		return false;
+	proc_list_threads(pid, &threads);
+	vec_each(&threads, tid) {
+		uint32_t inner_tid = proc_read_ns_pid(*tid);
+		if (inner_tid)
+			*map_put(ret, inner_tid, NULL) = *tid;
+	}
+	proc_pids_deinit(&threads);
+	return true;
+}
+
 /* The first number of a line of /proc/PID/status; `label` begins with a newline. */
 static bool read_status(uint32_t pid, const char *label, uint32_t *ret)
 {

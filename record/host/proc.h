@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "format/base/map.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
 
@@ -55,6 +56,9 @@ struct proc_stat {
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret);
 /* The pid in the innermost pid namespace; 0 when unknown. */
 uint32_t proc_read_ns_pid(uint32_t pid);
+/* From each thread's number in the process's own pid namespace to the one here. False, and nothing:
+ * they are the same, or it is gone. */
+bool proc_map_inner_threads(uint32_t pid, struct map *ret);
 /* The real user ID. False: the process is gone. */
 bool proc_read_uid(uint32_t pid, uint32_t *ret);
 /* The user who has a process by each of its IDs: real, effective, saved, of the filesystem. False:

@@ -63,11 +63,14 @@ struct runtime {
 		struct runtime_text_bytes *ret);
 	/*
 	 * Reads what the runtime calls its threads, in a reader's worker: `ret` gets the number of
-	 * each whose name the kernel does not keep whole, the name's length, both of 32 bits, and
-	 * the name. `row` is as the file alone has it. NULL: it has no such names.
+	 * each whose name the kernel may not keep whole, as the process's own pid namespace has it,
+	 * the name's length, both of 32 bits, and the name. `row` is as the file alone has it.
+	 * NULL: it has no such names.
 	 */
 	bool (*read_threads)(
 		uint32_t pid, uint64_t delta, const struct runtime_row *row, struct bytes_buf *ret);
+	/* It does not say these names to the kernel, where all threads are called as the first. */
+	bool names_threads_alone;
 	/*
 	 * Reads which functions code is made of: `ret` gets a struct runtime_inlined. `given` is
 	 * what the BPF side sent in place of lines. *kept is the runtime's own in this worker,

@@ -1,17 +1,21 @@
 #include "record/script/thread_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
+#include "format/base/str.h"
 #include "format/file/thread_name.h"
+#include "record/host/proc.h"
 #include "record/runtime/runtime.h"
 
 enum {
 	MAX_THREAD_NAMES = 64 << 10,
 	MAX_WISHES = 1024,
-	MAX_TRIES = 5, /* to find a process's runtime, each after twice the time */
+	MAX_WISHES_BY_NUMBER = 256, /* of those for threads that few processes have names of */
+	MAX_TRIES = 5,              /* to find a process's runtime, each after twice the time */
 };
 
 /* Between two reads of one process, which starts threads one after the other. */
@@ -25,16 +29,72 @@ struct request {
 
 _Static_assert(sizeof(struct request) <= TARGET_READER_MAX_REQUEST, "a request fits");
 
-/* In the reader's worker. */
+/* ---- in the reader's worker ---- */
+
+/* What the kernel calls a thread; false: it is gone. */
+static bool read_comm(uint32_t pid, uint32_t tid, char ret[16])
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	if (!proc_read_file(path, &text))
+		return false;
+	memset(ret, 0, 16);
+	size_t len = text.len && text.data[text.len - 1] == '\n' ? text.len - 1 : text.len;
+	memcpy(ret, str_text(&text), len < 16 ? len : 15);
+	return true;
+}
+
+/*
+ * A name stands for what the kernel calls the thread, if that is a part of it, or if the thread has
+ * no name there but that of the process's first thread, which is what threads begin with.
+ */
+static bool name_stands_for(
+	const char *name, size_t len, const char comm[16], const char first[16], bool is_first)
+{
+	return thread_name_is_of(name, len, comm) || (!is_first && memcmp(comm, first, 16) == 0);
+}
+
+/* From what a runtime put to the number, what the kernel calls it, and the name that stands for
+ * that. */
+static void put_names_that_stand(uint32_t pid, const struct bytes_buf *read, struct bytes_buf *ret)
+{
+	struct map by_inner = {0};
+	char first[16], comm[16];
+	bool has_namespace = proc_map_inner_threads(pid, &by_inner);
+	struct bytes_cursor cursor = bytes_cursor(read->data, read->len);
+	bool is_there = read_comm(pid, pid, first);
+	while (is_there && bytes_left(&cursor)) {
+		uint32_t tid = bytes_get_u32(&cursor), len = bytes_get_u32(&cursor);
+		const char *name = (const char *)bytes_get(&cursor, len);
+		const uint64_t *outer = has_namespace ? map_get(&by_inner, tid) : NULL;
+		if (has_namespace)
+			tid = outer ? (uint32_t)*outer : 0;
+		if (!name || !tid || !read_comm(pid, tid, comm) ||
+			!name_stands_for(name, len, comm, first, tid == pid))
+			continue;
+		bytes_put_u32(ret, tid);
+		bytes_put(ret, comm, sizeof(comm));
+		bytes_put_u32(ret, len);
+		bytes_put(ret, name, len);
+	}
+	map_deinit(&by_inner);
+}
+
 static void read_thread_names(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
 {
 	struct request request;
+	struct bytes_buf read = {0};
 	(void)kept;
 	if (len != sizeof(request))
 		return;
 	memcpy(&request, bytes, len);
-	runtime_of(request.row.kind)->read_threads(request.pid, request.delta, &request.row, ret);
+	runtime_of(request.row.kind)->read_threads(request.pid, request.delta, &request.row, &read);
+	put_names_that_stand(request.pid, &read, ret);
+	bytes_buf_deinit(&read);
 }
+
+/* ---- the table ---- */
 
 void thread_names_init(struct thread_names *names)
 {
@@ -49,23 +109,25 @@ void thread_names_deinit(struct thread_names *names)
 	vec_deinit(&names->reading);
 	map_deinit(&names->asked_ns);
 	map_deinit(&names->names);
-	vec_each(&names->list, name)
-		mem_free(*name);
+	vec_each(&names->list, known)
+		mem_free(known->name);
 	vec_deinit(&names->list);
 }
 
 /* ---- asking ---- */
 
-/* Where the process has a runtime that names threads. False: it has none that is known so far. */
+/* Where the process has a runtime that names threads, if need be not even in part in the kernel.
+ * False: it has none that is known so far. */
 static bool find_runtime(const struct thread_names *names, const struct process *process,
-	struct runtime_row *row, uint64_t *delta)
+	bool is_cut, struct runtime_row *row, uint64_t *delta)
 {
 	struct mapping_cursor cursor = {0};
 	for (const struct mapping *mapping;
 		(mapping = mapping_table_next(&process->mappings, &cursor));) {
 		const struct runtime_row *of_file = live_rows_of_file(
 			&names->rules->rows, rule_source_table(names->rules, mapping->object));
-		if (of_file && runtime_of(of_file->kind)->read_threads) {
+		const struct runtime *runtime = of_file ? runtime_of(of_file->kind) : NULL;
+		if (runtime && runtime->read_threads && (is_cut || runtime->names_threads_alone)) {
 			*row = *of_file;
 			*delta = mapping->offset - mapping->start;
 			return true;
@@ -82,15 +144,21 @@ static struct thread_names_wish *find_wish(struct thread_names *names, uint32_t 
 	return NULL;
 }
 
-void thread_names_want(
-	struct thread_names *names, const struct process *process, const char comm[16])
+void thread_names_want(struct thread_names *names, const struct process *process, uint32_t tid,
+	const char comm[16])
 {
-	if (comm[15] || strlen(comm) != THREAD_NAME_KEPT_BYTES || names->wishes.len >= MAX_WISHES ||
-		find_wish(names, process->image))
+	bool is_cut = !comm[15] && strlen(comm) == THREAD_NAME_KEPT_BYTES;
+	if (!is_cut && tid == process->pid)
+		return;
+	struct thread_names_wish *same = find_wish(names, process->image);
+	if (same)
+		same->is_cut |= is_cut;
+	if (same || names->wishes.len >= (is_cut ? MAX_WISHES : MAX_WISHES_BY_NUMBER))
 		return;
 	const uint64_t *asked_ns = map_get(&names->asked_ns, process->image);
 	struct thread_names_wish wish = {.image = process->image,
 		.pid = process->pid,
+		.is_cut = is_cut,
 		.due_ns = asked_ns ? *asked_ns + pause_ns : 0};
 	vec_push(&names->wishes, wish);
 }
@@ -101,7 +169,7 @@ static bool ask_process(struct thread_names *names, const struct process *proces
 {
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
-	if (!find_runtime(names, process, &request.row, &request.delta))
+	if (!find_runtime(names, process, wish->is_cut, &request.row, &request.delta))
 		return false;
 	request.pid = wish->pid;
 	*map_put(&names->asked_ns, wish->image, NULL) = now_ns;
@@ -147,27 +215,29 @@ const char *thread_names_find(const struct thread_names *names, const struct pro
 	uint32_t tid, const char comm[16])
 {
 	const uint64_t *index = map_get(&names->names, key_of(process->image, tid));
-	const char *name = index ? names->list.data[*index] : NULL;
-	return name && !comm[15] && thread_name_is_of(name, strlen(name), comm) ? name : NULL;
+	const struct thread_names_known *known = index ? &names->list.data[*index] : NULL;
+	return known && strncmp(known->comm, comm, sizeof(known->comm)) == 0 ? known->name : NULL;
 }
 
-static void take_thread_name(struct thread_names *names, uint32_t image, uint32_t tid, char *name,
-	thread_name_fn *fn, void *context)
+static void take_thread_name(struct thread_names *names, uint32_t image, uint32_t tid,
+	struct thread_names_known *known, thread_name_fn *fn, void *context)
 {
 	bool is_new;
 	uint64_t *index = map_put(&names->names, key_of(image, tid), &is_new);
-	if (!is_new && strcmp(names->list.data[*index], name) == 0) {
-		mem_free(name);
+	struct thread_names_known *old = is_new ? NULL : &names->list.data[*index];
+	if (old && strcmp(old->name, known->name) == 0 &&
+		memcmp(old->comm, known->comm, sizeof(old->comm)) == 0) {
+		mem_free(known->name);
 		return;
 	}
-	if (is_new) {
-		*index = names->list.len;
-		vec_push(&names->list, name);
+	if (old) {
+		mem_free(old->name);
+		*old = *known;
 	} else {
-		mem_free(names->list.data[*index]);
-		names->list.data[*index] = name;
+		*index = names->list.len;
+		vec_push(&names->list, *known);
 	}
-	fn(context, image, tid, name);
+	fn(context, image, tid, known->comm, known->name);
 }
 
 static void take_names(struct thread_names *names, uint32_t image, const struct bytes_buf *answer,
@@ -175,12 +245,17 @@ static void take_names(struct thread_names *names, uint32_t image, const struct 
 {
 	struct bytes_cursor cursor = bytes_cursor(answer->data, answer->len);
 	while (bytes_left(&cursor) && names->list.len < MAX_THREAD_NAMES) {
-		uint32_t tid = bytes_get_u32(&cursor), len = bytes_get_u32(&cursor);
+		struct thread_names_known known = {.name = NULL};
+		uint32_t tid = bytes_get_u32(&cursor);
+		const uint8_t *comm = bytes_get(&cursor, sizeof(known.comm));
+		uint32_t len = bytes_get_u32(&cursor);
 		const uint8_t *bytes = bytes_get(&cursor, len);
-		if (!bytes || cursor.overrun || memchr(bytes, 0, len))
+		if (!comm || !bytes || cursor.overrun || comm[sizeof(known.comm) - 1] ||
+			memchr(bytes, 0, len))
 			return;
-		take_thread_name(
-			names, image, tid, mem_strndup((const char *)bytes, len), fn, context);
+		memcpy(known.comm, comm, sizeof(known.comm));
+		known.name = mem_strndup((const char *)bytes, len);
+		take_thread_name(names, image, tid, &known, fn, context);
 	}
 }
 

@@ -1,10 +1,11 @@
 /*
- * What runtimes call their threads, where the kernel keeps less of it: read from a process when a
- * thread of such a name is sampled, all of the process's at once.
+ * What runtimes call their threads, where the kernel keeps less of it or nothing: read from a
+ * process when a thread that may have such a name is sampled, all of the process's at once.
  */
 #ifndef EBPROF_THREAD_NAMES_H
 #define EBPROF_THREAD_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,26 +22,33 @@ struct thread_names {
 		uint32_t image;
 		uint32_t pid;
 		uint32_t nr_tries; /* at which its runtime was not known */
+		bool is_cut;       /* there is a name that the kernel may not keep whole */
 		uint64_t due_ns;
 	}) wishes;             /* of an image one */
 	VEC(uint32_t) reading; /* images, in the reader's order, */
 	size_t read;           /* ... from here on */
 	struct map asked_ns;   /* image -> when it was asked last */
 	struct map names;      /* (image, tid) -> index in `list` */
-	VEC(char *) list;
+	VEC(struct thread_names_known {
+		char *name;
+		char comm[16]; /* what the kernel has in place of it */
+	}) list;
 };
 
 void thread_names_init(struct thread_names *names);
 void thread_names_deinit(struct thread_names *names);
 
-/* A thread was sampled of which the kernel may not keep the whole name, and none is known. */
-void thread_names_want(
-	struct thread_names *names, const struct process *process, const char comm[16]);
-/* The whole name; NULL: none is known. Good until the next call of another function. */
+/* A thread was sampled whose name the kernel may not keep, or not whole, and none is known. */
+void thread_names_want(struct thread_names *names, const struct process *process, uint32_t tid,
+	const char comm[16]);
+/* What stands for `comm`, the kernel's name of the thread; NULL: none is known. Good until the next
+ * call of another function. */
 const char *thread_names_find(const struct thread_names *names, const struct process *process,
 	uint32_t tid, const char comm[16]);
 
-typedef void thread_name_fn(void *context, uint32_t image, uint32_t tid, const char *name);
+/* `name` stands for `comm` of this thread. */
+typedef void thread_name_fn(
+	void *context, uint32_t image, uint32_t tid, const char comm[16], const char *name);
 /* Asks what is due of processes; calls the function for each name that came meanwhile. */
 void thread_names_collect(struct thread_names *names, const struct process_table *processes,
 	thread_name_fn *fn, void *context);

@@ -163,7 +163,7 @@ const struct runtime_row *live_rows_of_file(const struct live_rows *rows, uint32
 	vec_each(&rows->of_files, known)
 		if (known->now == now)
 			return &known->row;
-	return NULL;
+	return now && !runtime_of(now->kind)->complete ? now : NULL;
 }
 
 static void keep_row_of_file(struct live_rows *rows, uint32_t table, const struct runtime_row *row)

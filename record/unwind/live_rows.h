@@ -50,7 +50,8 @@ void live_rows_deinit(struct live_rows *rows);
  * several users, as a program that is set-user-ID.
  */
 void live_rows_meet(struct live_rows *rows, uint32_t table, uint32_t pid, uint64_t delta);
-/* The row as the file alone has it, of a runtime that names threads; NULL: it has none of these. */
+/* The row as the file alone has it, of a runtime that names threads or whose rows files complete;
+ * NULL: it has none of these. */
 const struct runtime_row *live_rows_of_file(const struct live_rows *rows, uint32_t table);
 /* Takes what has been read meanwhile. */
 void live_rows_collect(struct live_rows *rows);

@@ -221,6 +221,8 @@ static void load_on_thread(void *context, uint32_t id, const struct layout_threa
 		.process = checked_process(profile, thread->process),
 		.tid = thread->tid,
 		.comm = load_string_at(profile, thread->comm),
+		.kernel_name =
+			thread->kernel_name ? load_string_at(profile, thread->kernel_name) : NULL,
 	};
 	out.pid = profile->processes.data[out.process].info.pid;
 	put_at(&profile->threads, id, out);
@@ -795,15 +797,19 @@ static void fill_holes(struct profile *profile)
 static bool has_whole_names(const struct profile *profile)
 {
 	vec_each(&profile->threads, thread)
-		if (strlen(thread->comm) > THREAD_NAME_KEPT_BYTES)
+		if (thread->kernel_name || strlen(thread->comm) > THREAD_NAME_KEPT_BYTES)
 			return true;
 	return false;
 }
 
-/*
- * What its runtime calls a thread stands for what the kernel keeps of that. Names that are longer
- * than what it keeps are few.
- */
+/* Whether what a runtime calls a thread stands for another name of it. */
+static bool is_name_for(const struct profile_thread *name, const char *kept)
+{
+	return name->kernel_name ? strcmp(name->kernel_name, kept) == 0
+				 : thread_name_is_of(name->comm, strlen(name->comm), kept);
+}
+
+/* What its runtime calls a thread stands for what the kernel calls it. Such names are few. */
 static void take_whole_names(struct profile *profile)
 {
 	struct map newest = {0}; /* of each thread's names, those before it in `older` */
@@ -815,14 +821,13 @@ static void take_whole_names(struct profile *profile)
 		*last = i;
 	}
 	for (uint32_t i = 1; i < count; i++) {
-		const char *name = profile->threads.data[i].comm;
-		size_t len = strlen(name);
-		if (len <= THREAD_NAME_KEPT_BYTES)
+		const struct profile_thread *name = &profile->threads.data[i];
+		if (!name->kernel_name && strlen(name->comm) <= THREAD_NAME_KEPT_BYTES)
 			continue;
 		uint64_t *last = map_get(&newest, profile_thread_key(profile, i));
 		for (uint32_t k = (uint32_t)*last; k; k = older[k])
-			if (thread_name_is_of(name, len, profile->threads.data[k].comm))
-				profile->threads.data[k].comm = name;
+			if (is_name_for(name, profile->threads.data[k].comm))
+				profile->threads.data[k].comm = name->comm;
 	}
 	map_deinit(&newest);
 }

@@ -81,6 +81,7 @@ struct profile_thread {
 	uint32_t process;
 	uint32_t pid, tid;
 	const char *comm;
+	const char *kernel_name; /* where comm is what its runtime calls it; or NULL */
 };
 
 struct profile_frame {

@@ -310,7 +310,7 @@ static void begin(struct generator *gen)
 		for (uint32_t thread = 0; thread < gen->threads; thread++) {
 			snprintf(name, sizeof(name), "worker/%u", thread);
 			writer_thread(writer, &(struct layout_thread){process + 1, first + thread,
-						      put_text(gen, name)});
+						      put_text(gen, name), 0});
 		}
 	}
 }

@@ -77,7 +77,7 @@ static void begin(struct writer *writer, uint32_t object)
 				     (uint32_t)period_ns, 1000, put_text(writer, "ns"), 0});
 	writer_process(
 		writer, &(struct layout_process){.pid = 1000, .parent_pid = 1, .exe = object});
-	writer_thread(writer, &(struct layout_thread){1, 1000, put_text(writer, "synthetic")});
+	writer_thread(writer, &(struct layout_thread){1, 1000, put_text(writer, "synthetic"), 0});
 }
 
 static void put_sample(struct writer *writer, uint32_t object, uint64_t address, uint64_t number)

@@ -120,6 +120,37 @@ test_tasks() {
 	done
 }
 
+# threading.Thread(name=...), of which the kernel has nothing before 3.14, also where the threads
+# have other numbers than here, and in whatever shows threads.
+test_thread_names() {
+	local python list run
+	list=$(pythons) || exit $?
+	for python in $list; do
+		for run in "" "unshare --pid --fork --mount-proc"; do
+			# shellcheck disable=SC2086
+			"$EBPROF" record -q -F 499 -o threads.data -- $run "$python" "$here/python_ways.py" threads 2 2>err ||
+				fail "record $python: $(cat err)"
+			"$EBPROF" report --stdio --percent-limit 0 -s thread -i threads.data >names 2>/dev/null
+			for name in loader 'a long name of a thread' Größe Thread-1 subclass; do
+				grep -qE " $name( |\$)" names ||
+					fail "$python: no thread is called $name: $(grep -v '^#' names | tr '\n' '|')"
+			done
+		done
+		"$EBPROF" convert --pprof -i threads.data -o - | gzip -d | grep -qa 'a long name of a thread' ||
+			fail "$python: pprof's file has no such name"
+		"$python" "$here/python_ways.py" threads 20 &
+		wait_until "six threads of Python" has_threads $! 6
+		"$EBPROF" dump -p $! >dump 2>err || fail "dump: $(cat err)"
+		kill %%
+		grep -qE '(run|wait).*: (.*, )?Größe [0-9]' dump ||
+			fail "$python: dump has no such name: $(grep -E ' thread' dump | tr '\n' '|')"
+	done
+}
+
+has_threads() { # PID COUNT
+	(($(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) >= $2))
+}
+
 # Interpreters within one: each has its own frames.
 test_interpreters() {
 	local python list all whole wrong

@@ -1,5 +1,5 @@
-# Ways of Python to run code for python.sh: tasks of asyncio, interpreters within one.
-#   python_ways.py tasks|interpreter SECONDS
+# Ways of Python to run code for python.sh: tasks of asyncio, interpreters within one, threads.
+#   python_ways.py tasks|interpreter|threads SECONDS
 import sys
 import time
 
@@ -66,4 +66,30 @@ def run_interpreter(end):
     module.run_string(module.create(), INSIDE % end)
 
 
-{"tasks": run_tasks, "interpreter": run_interpreter}[sys.argv[1]](float(sys.argv[2]))
+def spin_until(end):
+    while time.process_time() < end:
+        spin(1000)
+
+
+def run_threads(end):
+    import threading
+
+    class Subclass(threading.Thread):
+        def __init__(self):
+            super().__init__(name="subclass")
+            self.__dict__["more"] = 1
+
+        def run(self):
+            spin_until(end)
+
+    names = "loader", "a long name of a thread", "Größe"
+    threads = [threading.Thread(target=spin_until, args=(end,), name=name) for name in names]
+    threads += [threading.Thread(target=spin_until, args=(end,)), Subclass()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+WAYS = {"tasks": run_tasks, "interpreter": run_interpreter, "threads": run_threads}
+WAYS[sys.argv[1]](float(sys.argv[2]))

@@ -150,7 +150,7 @@ def read_origins(rec, cursor):
 def read_threads(rec, cursor):
     for number in each(cursor):
         it = cursor.record()
-        rec.threads[number] = {key: it.varint() for key in ("process", "tid", "name")}
+        rec.threads[number] = {key: it.varint() for key in ("process", "tid", "name")}  # and what it stands for
 
 
 def read_mappings(rec, cursor):

@@ -147,7 +147,7 @@ FORGED_MAYBE_UNUSED static void forged_put_tables(struct writer *writer)
 				       .start_ns = 999000000,
 				       .exe = 1,
 				       .cgroup = forged_string(writer, "/user.slice")});
-	writer_thread(writer, &(struct layout_thread){1, 100, forged_string(writer, "program")});
+	writer_thread(writer, &(struct layout_thread){1, 100, forged_string(writer, "program"), 0});
 	writer_mapping(
 		writer, &(struct layout_mapping){1, 1, 0x555555555000, 0x1000, 0x1000, 999500000});
 	writer_symbol(writer,
@@ -201,7 +201,7 @@ FORGED_MAYBE_UNUSED static void forged_small(struct bytes_buf *out)
 	forged_counters(writer, 4);
 	struct err *err = writer_flush(writer);
 	/* The second flush: another thread, another caller of the same frame. */
-	writer_thread(writer, &(struct layout_thread){1, 101, forged_string(writer, "worker")});
+	writer_thread(writer, &(struct layout_thread){1, 101, forged_string(writer, "worker"), 0});
 	writer_node(writer, &(struct layout_node){3, 2});
 	forged_put_snapshot(writer);
 	writer_sample(

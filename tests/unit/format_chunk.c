@@ -78,7 +78,7 @@ TEST(header_is_as_the_manual_says)
 	CHECK_INT(forged.file.len, 16);
 	CHECK(memcmp(forged.file.data,
 		      "\x89"
-		      "EBPROF\n\1\0\10\0\xce\x5d\x2d\x8f",
+		      "EBPROF\n\1\0\11\0\x8f\x6c\x36\x96",
 		      16) == 0);
 	struct bytes_buf payload = {0};
 	bytes_put(&payload, "abc", 3);

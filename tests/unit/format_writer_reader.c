@@ -79,7 +79,7 @@ static void put_extremes(struct writer *writer)
 	CHECK_INT(writer_event(writer, &(struct layout_event){m, big, m, m, m}), 1);
 	put_extreme_object(writer);
 	writer_process(writer, &(struct layout_process){m, m, m, big, m, m, m, m});
-	writer_thread(writer, &(struct layout_thread){m, m, m});
+	writer_thread(writer, &(struct layout_thread){m, m, m, m});
 	writer_mapping(writer, &(struct layout_mapping){m, m, big, big, big, big});
 	writer_symbol(writer, &(struct layout_symbol){m, big, big, m});
 	writer_code(writer, &(struct layout_code){m, big, 1, big, m, m, m, big});
@@ -121,7 +121,7 @@ TEST(extreme_values_round_trip)
 	CHECK(strstr(log.data, "[ffffffffffffffff fffffffffffffffe fffffffffffffffd ff ffffffff]"));
 	str_truncate(&expected, 0);
 	log_process(&expected, 1, &(struct layout_process){m, m, m, big, m, m, m, m});
-	log_thread(&expected, 1, &(struct layout_thread){m, m, m});
+	log_thread(&expected, 1, &(struct layout_thread){m, m, m, m});
 	log_mapping(&expected, &(struct layout_mapping){m, m, big, big, big, big});
 	log_snapshot(&expected, 1, extreme_snapshot());
 	log_snapshot(&expected, 2, &(struct layout_snapshot){0});
@@ -220,7 +220,8 @@ TEST(ids_continue_and_strings_come_once)
 			2 + flush);
 		CHECK_INT(writer_frame(writer, &(struct layout_frame){1, flush, 0}), flush + 1);
 		CHECK_INT(writer_node(writer, &(struct layout_node){flush, flush + 1}), flush + 1);
-		CHECK_INT(writer_thread(writer, &(struct layout_thread){1, flush, 1}), flush + 1);
+		CHECK_INT(
+			writer_thread(writer, &(struct layout_thread){1, flush, 1, 0}), flush + 1);
 		CHECK_OK(writer_flush(writer));
 		size_t len = file.len;
 		CHECK_OK(writer_flush(writer)); /* nothing waits: nothing is written */
@@ -437,7 +438,7 @@ TEST(unknown_chunks_columns_and_fields_are_passed)
 	struct bytes_buf payload = {0}, record = {0};
 	bytes_put(&payload, "anything", 8);
 	forged_chunk(&forged, 200, &payload);
-	forged_varints(&record, 7, 8, 9, 10, 11, 12); /* a thread with three fields more */
+	forged_varints(&record, 7, 8, 9, 10, 11, 12); /* a thread with two fields more */
 	forged_varints(&payload, 1, 1);
 	bytes_put_blob(&payload, record.data, record.len);
 	forged_chunk(&forged, LAYOUT_CHUNK_THREADS, &payload);
@@ -458,7 +459,7 @@ TEST(unknown_chunks_columns_and_fields_are_passed)
 	struct str log = {0};
 	struct reader_result result;
 	CHECK_OK(log_read(forged.file.data, forged.file.len, &log, &result));
-	CHECK_STR(str_text(&log), "thread 1 process 7 tid 8 comm 9\n"
+	CHECK_STR(str_text(&log), "thread 1 process 7 tid 8 comm 9 for 10\n"
 				  "sample 6000 event 1 thread 8 cpu 0 user 0 kernel 0 weight 1\n"
 				  "sample 8000 event 1 thread 9 cpu 0 user 0 kernel 0 weight 1\n"
 				  "frame 1 object 9 offset 8 flags 6\n"

@@ -359,9 +359,11 @@ TEST(threads_get_the_names_that_runtimes_have)
 	translate_run(&fixture.translate, 50, UINT64_MAX);
 	struct process *process = process_table_find(&fixture.translate.processes, PID);
 	struct emitter *emitter = &fixture.translate.emitter;
-	emitter_thread_name(emitter, process->image, PID, "connection-acceptor-a");
-	emitter_thread_name(emitter, process->image, PID, "another name of it");
-	emitter_thread_name(emitter, process->image + 1, PID, "connection-acceptor-b");
+	emitter_thread_name(
+		emitter, process->image, PID, "connection-acce", "connection-acceptor-a");
+	emitter_thread_name(emitter, process->image, PID, "of another name", "is no name of it");
+	emitter_thread_name(
+		emitter, process->image + 1, PID, "connection-acce", "connection-acceptor-b");
 	read_back(&fixture, &result);
 	CHECK_STR(result.thread_names, "connection-acce;connection-acceptor-a;");
 	teardown(&fixture);

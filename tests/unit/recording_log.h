@@ -54,8 +54,10 @@ static void log_process(void *log, uint32_t id, const struct layout_process *it)
 
 static void log_thread(void *log, uint32_t id, const struct layout_thread *it)
 {
-	str_printf(
-		log, "thread %u process %u tid %u comm %u\n", id, it->process, it->tid, it->comm);
+	str_printf(log, "thread %u process %u tid %u comm %u", id, it->process, it->tid, it->comm);
+	if (it->kernel_name)
+		str_printf(log, " for %u", it->kernel_name);
+	str_puts(log, "\n");
 }
 
 static void log_mapping(void *log, const struct layout_mapping *it)

@@ -709,7 +709,7 @@ TEST(hostile_strings_are_shown_safely)
 	writer_object(writer, &(struct layout_object){.kind = 1, .path = id});
 	writer_process(writer,
 		&(struct layout_process){.pid = 1, .exe = 1, .cgroup = id, .container = id});
-	writer_thread(writer, &(struct layout_thread){1, 1, id});
+	writer_thread(writer, &(struct layout_thread){1, 1, id, 0});
 	writer_mapping(writer, &(struct layout_mapping){.process = 1, .object = 1});
 	writer_symbol(writer, &(struct layout_symbol){1, 1, 1, id});
 	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
@@ -726,7 +726,7 @@ TEST(hostile_strings_are_shown_safely)
 
 static void put_forged_thread(struct writer *writer, uint32_t tid, const char *name)
 {
-	writer_thread(writer, &(struct layout_thread){1, tid, forged_string(writer, name)});
+	writer_thread(writer, &(struct layout_thread){1, tid, forged_string(writer, name), 0});
 }
 
 /* What a runtime calls a thread stands for what the kernel keeps of that, of the same thread. */
@@ -752,6 +752,34 @@ TEST(threads_have_their_whole_names)
 	struct profile *profile = load(file.data, file.len);
 	CHECK_INT(profile->threads.len, 1 + 10);
 	for (size_t i = 0; i < 10; i++)
+		CHECK_STR(profile->threads.data[1 + i].comm, wants[i]);
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+/* From 1.9 on a name says which one it stands for, however long it is. */
+TEST(names_of_runtimes_say_what_they_stand_for)
+{
+	static const char *const wants[] = {
+		"program", "loader", "python3", "other", "loader", "loader", "pool_1", "pool_1"};
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	forged_put_tables(writer);
+	put_forged_thread(writer, 101, "python3");
+	put_forged_thread(writer, 102, "python3");
+	put_forged_thread(writer, 101, "other");
+	for (int i = 0; i < 2; i++) /* once would do */
+		writer_thread(
+			writer, &(struct layout_thread){1, 101, forged_string(writer, "loader"),
+					forged_string(writer, "python3")});
+	put_forged_thread(writer, 103, "python3");
+	writer_thread(writer, &(struct layout_thread){1, 103, forged_string(writer, "pool_1"),
+				      forged_string(writer, "python3")});
+	CHECK_OK(writer_finish(writer, &(struct layout_end){1, 0}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CHECK_INT(profile->threads.len, 1 + 8);
+	for (size_t i = 0; i < 8; i++)
 		CHECK_STR(profile->threads.data[1 + i].comm, wants[i]);
 	profile_destroy(profile);
 	bytes_buf_deinit(&file);

@@ -36,6 +36,7 @@ struct python_row {
 	unsigned long long key; /* of the thread-specific data with the thread's state; flags */
 	unsigned long long code_type; /* PyCode_Type, what all code points to */
 	unsigned long long loop;      /* where the loop is entered */
+	unsigned long long runtime;   /* _PyRuntime; 0: there is none, before 3.7 */
 	unsigned long long current;   /* the state of the thread that runs; 0: nothing says which */
 	unsigned char version;        /* minor, and PYTHON_FREE_THREADED */
 	unsigned char flags;          /* enum python_flag */

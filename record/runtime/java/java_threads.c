@@ -17,6 +17,7 @@
 
 #include "format/base/vec.h"
 #include "format/file/thread_name.h"
+#include "record/host/proc.h"
 #include "record/runtime/java/java_tables.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -286,11 +287,15 @@ static void read_kept_name(const struct java_threads *of, uint32_t tid, char ret
 /* By any of the threads: those of the virtual machine itself have no object. */
 static bool find_path_by_any(struct java_threads *of, const uint64_t *threads, uint32_t count)
 {
+	CLEANUP(map_deinit) struct map inner = {0};
+	bool has_namespace = proc_map_inner_threads(of->pid, &inner);
 	for (uint32_t i = 0, tries = 0; i < count && tries < MAX_TRIES; i++) {
 		uint32_t number;
 		char kept[KEPT_BYTES];
 		if (!read_number(of, threads[i], &number))
 			continue;
+		const uint64_t *outer = has_namespace ? map_get(&inner, number) : NULL;
+		number = outer ? (uint32_t)*outer : number;
 		read_kept_name(of, number, kept);
 		if (strlen(kept) != THREAD_NAME_KEPT_BYTES)
 			continue;

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "format/base/bytes.h"
-#include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
 #include "format/machine/arm64_insn.h"
 #include "record/runtime/python/python_layout.h"
 #include "record/runtime/python/python_lines.h"
+#include "record/runtime/python/python_objects.h"
+#include "record/runtime/python/python_threads.h"
 #include "record/runtime/runtime.h"
-#include "record/runtime/runtime_memory.h"
 #include "record/runtime/thread_variable.h"
 
 enum symbol {
@@ -211,6 +211,7 @@ static struct err *python_detect(struct elf_file *elf, struct runtime_file *file
 	row->current += row->current ? symbols[RUNTIME].address : 0;
 	row->code_type = symbols[CODE_TYPE].address;
 	row->loop = symbols[LOOP].address;
+	row->runtime = symbols[RUNTIME].address;
 	file->loop_start = symbols[LOOP].address;
 	file->loop_end = symbols[LOOP].address + symbols[LOOP].size;
 	return NULL;
@@ -221,33 +222,9 @@ static struct err *python_detect(struct elf_file *elf, struct runtime_file *file
 static bool python_read_text(
 	const struct event_code *event, enum runtime_text what, struct runtime_text_bytes *ret)
 {
-	struct python_row row;
-	uint64_t length, object = event->address[what];
-	uint32_t state;
-	python_layout_of_texts(event->version, &row);
-	uint64_t start = object + row.bytes_start;
-	bool is_bytes = what == RUNTIME_TEXT_LINES; /* has its length where text has */
-	if (!runtime_read_process(event->pid, object + row.text_length, &length, sizeof(length)))
-		return false;
-	ret->unit = 1;
-	if (!is_bytes) {
-		if (!runtime_read_process(
-			    event->pid, object + row.text_state, &state, sizeof(state)))
-			return false;
-		state >>= row.text_kind_shift;
-		if (!(state & 8)) /* not compact */
-			return false;
-		ret->unit = state & 7;
-		start = object + (state & 16 ? row.text_ascii : row.text_compact);
-	}
-	if (!length || length > RUNTIME_MAX_FILE_BYTES)
-		return false;
-	ret->len = length * ret->unit;
-	ret->data = mem_alloc(ret->len);
-	if (runtime_read_process(event->pid, start, ret->data, ret->len))
-		return true;
-	mem_free(ret->data);
-	return false;
+	struct python_memory memory = {event->pid, event->version};
+	return python_read_string(&memory, event->address[what], what == RUNTIME_TEXT_LINES,
+		RUNTIME_MAX_FILE_BYTES, ret);
 }
 
 static void python_place(struct runtime_row *row, uint64_t address_to_file)
@@ -258,6 +235,7 @@ static void python_place(struct runtime_row *row, uint64_t address_to_file)
 	python->code_type += address_to_file;
 	python->loop += address_to_file;
 	python->current += python->current ? address_to_file : 0;
+	python->runtime += python->runtime ? address_to_file : 0;
 }
 
 static bool python_is_sound(const struct runtime_row *row)
@@ -266,7 +244,7 @@ static bool python_is_sound(const struct runtime_row *row)
 }
 
 const struct runtime python_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "python",
 	.object = "[python]",
 	.detect = python_detect,
@@ -274,4 +252,6 @@ const struct runtime python_runtime = {
 	.is_sound = python_is_sound,
 	.next_line = python_next_line,
 	.read_text = python_read_text,
+	.read_threads = python_threads_read,
+	.names_threads_alone = true,
 };
