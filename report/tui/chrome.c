@@ -392,19 +392,6 @@ static const struct function_weight *chrome_weight_of(const struct app *app, uin
 	return NULL;
 }
 
-/* Why what is selected stands for frames that are missing, or has no name; NULL: it does not. */
-static const char *chrome_cause(const struct app *app)
-{
-	const struct model_names *names = app->model->names;
-	const struct profile_frame *frame = &names->frames.data[app->selection.frame];
-	if (!frame->object && frame->offset < LAYOUT_TRUNCATED_END)
-		return cause_of_truncation((enum layout_truncation)frame->offset);
-	bool is_script = profile_frame_is_script(frame, names->objects.data);
-	return is_script && frame->offset < LAYOUT_SCRIPT_FAILURES_END
-		       ? cause_of_unnamed_script((uint32_t)frame->offset)
-		       : NULL;
-}
-
 static void draw_function(const struct app *app, struct grid *grid, int y)
 {
 	uint32_t function = app_function(app);
@@ -425,7 +412,9 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 	}
 	const struct profile_function *it = model_function(app->model, function);
 	CLEANUP(str_deinit) struct str name = {0};
-	const char *cause = chrome_cause(app);
+	const struct model_names *names = app->model->names;
+	const char *cause =
+		cause_of_frame(&names->frames.data[app->selection.frame], names->objects.data);
 	str_printf(&name, "%s  %s", profile_function_own_name(it),
 		cause ? cause : model_object(app->model, it->object)->name);
 	int room = grid->width - (int)numbers.len;

@@ -50,6 +50,17 @@ const char *cause_of_unnamed_script(uint32_t failure)
 	return failure < LAYOUT_SCRIPT_FAILURES_END ? sentences[failure] : NULL;
 }
 
+const char *cause_of_frame(const struct profile_frame *frame, const struct profile_object *objects)
+{
+	if (!frame->object)
+		return frame->offset < LAYOUT_TRUNCATED_END
+			       ? cause_of_truncation((enum layout_truncation)frame->offset)
+			       : NULL;
+	return profile_frame_is_script(frame, objects) && frame->offset < LAYOUT_SCRIPT_FAILURES_END
+		       ? cause_of_unnamed_script((uint32_t)frame->offset)
+		       : NULL;
+}
+
 const char *cause_of_counter(enum layout_counter counter)
 {
 	static const char ring[] = "lost: the ring buffer was full; a larger one (-m) or a lower "

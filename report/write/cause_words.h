@@ -6,11 +6,15 @@
 #define EBPROF_CAUSE_WORDS_H
 
 #include "format/file/layout.h"
+#include "report/model/profile.h"
 
 /* Why stacks end before their root, in code of any file. */
 const char *cause_of_truncation(enum layout_truncation cause);
 /* Why frames of a program that an interpreter runs have no name. */
 const char *cause_of_unnamed_script(uint32_t failure);
+/* Either of them: why a frame stands for others that are missing, or has no name; NULL: it is none
+ * of these. */
+const char *cause_of_frame(const struct profile_frame *frame, const struct profile_object *objects);
 /* What a counter counts, to stand behind its number; NULL: nothing that is missing. */
 const char *cause_of_counter(enum layout_counter counter);
 

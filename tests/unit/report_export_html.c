@@ -6,6 +6,7 @@
 #include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
 #include "report/name/symbol/symbol_file_options.h"
+#include "report/write/cause_words.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/export/html_code.h"
 #include "report/write/export/html_data.h"
@@ -83,6 +84,8 @@ struct page {
 	char row[DIFF_LISTS][5][64]; /* the texts of each list's last row */
 	size_t nr_forms[MAX];
 	char shortest[MAX][64];
+	char cause[128]; /* the last one of those */
+	uint64_t nr_causes, of_cause;
 	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
 		slice_ns, nr_parts;
 	char parts[MAX][64];
@@ -175,6 +178,11 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 			if (verdict == DIFF_REGRESSION || verdict == DIFF_IMPROVEMENT)
 				CHECK(bytes_get_varint(cursor) > 0);
 		}
+	}
+	page->nr_causes = get_count(cursor);
+	for (size_t i = 0; i < page->nr_causes; i++) {
+		page->of_cause = get_count(cursor);
+		get_text(cursor, page->cause, sizeof(page->cause));
 	}
 	char container[64];
 	page->nr_threads = get_count(cursor);
@@ -329,6 +337,9 @@ TEST(html_data_of_stacks_that_lack_callers)
 	struct page page = page_of(&fixture, NULL);
 	CHECK_STR(page.texts[8], "50.0% of the stacks are cut: callers may be missing. ebprof info "
 				 "says in whose code, why, and what helps.");
+	CHECK_INT(page.nr_causes, 1);
+	CHECK_STR(page.functions[page.of_cause], "[truncated: no_unwind_rule]");
+	CHECK_STR(page.cause, cause_of_truncation(LAYOUT_TRUNCATED_NO_RULE));
 }
 
 TEST(html_data_of_a_recording)

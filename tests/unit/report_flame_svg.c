@@ -172,6 +172,24 @@ TEST(each_box_is_a_rectangle_with_a_tooltip)
 	profile_destroy(profile);
 }
 
+/* What stands for missing callers says why. */
+TEST(a_cut_stack_says_why)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 12, 0), 12, "cut");
+	const struct layout_frame frame = {.offset = LAYOUT_TRUNCATED_DEPTH};
+	uint32_t cut = writer_frame(fixture.writer, &frame);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, cut), 0, 10);
+	struct profile *profile = fixture_profile(&fixture);
+	CLEANUP(str_deinit) struct str svg = {0};
+	put_svg(profile, NULL, "ebprof.data", &svg);
+	CHECK(strstr(str_text(&svg),
+		"<title>[truncated: depth_limit] (the stack is deeper than the "
+		"recorder goes): 100.00%, 10 samples</title>"));
+	profile_destroy(profile);
+}
+
 TEST(a_zoom_has_its_callers_above)
 {
 	struct profile *profile = make_profile("work");

@@ -6,6 +6,7 @@
 #include "report/model/text/markup.h"
 #include "report/name/distinct_names.h"
 #include "report/name/short_names.h"
+#include "report/write/cause_words.h"
 #include "report/write/export/distinct_names.inc" /* distinct_names_script */
 #include "report/write/export/flame_svg.inc" /* flame_svg_script: flame_svg.js, made a string */
 
@@ -177,9 +178,12 @@ static void put_tooltip(struct svg *svg, const struct flame_box *box)
 		str_printf(svg->out, "%u functions, the largest is ", box->count);
 	flame_svg_put_text(svg, flame_svg_name_of(svg, box->node));
 	const char *object = svg->options->objects[svg->focus->functions[function].object].name;
-	if (function && object[0]) {
+	const char *cause =
+		cause_of_frame(&svg->options->frames[svg->focus->nodes.data[box->node].frame],
+			svg->options->objects);
+	if (function && (cause || object[0])) {
 		str_puts(svg->out, " (");
-		flame_svg_put_text(svg, object);
+		flame_svg_put_text(svg, cause ? cause : object);
 		str_puts(svg->out, ")");
 	}
 	str_puts(svg->out, ": ");

@@ -6,6 +6,7 @@
 #include "report/compare/compare.h"
 #include "report/name/namesakes.h"
 #include "report/name/short_names.h"
+#include "report/write/cause_words.h"
 #include "report/write/cut_stacks.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/export/html_changes.h"
@@ -439,6 +440,28 @@ static void html_data_put_functions(struct html_data *data)
 	vec_deinit(&file_of);
 }
 
+/* By any of a function's frames: those of one cause are one function. */
+static void html_data_put_causes(struct html_data *data)
+{
+	CLEANUP_FREE const char **causes =
+		mem_zalloc_array(data->source.nr_functions, sizeof(*causes));
+	uint64_t count = 0;
+	vec_each(&data->source.tree->nodes, node)
+		if (node->frame)
+			causes[node->function] =
+				cause_of_frame(&data->source.frames[node->frame], data->objects);
+	for (size_t i = 1; i < data->tree.functions.len; i++)
+		count += causes[data->tree.functions.data[i]] != NULL;
+	html_data_put_piece(data, count);
+	for (size_t i = 1; i < data->tree.functions.len; i++) {
+		const char *cause = causes[data->tree.functions.data[i]];
+		if (!cause)
+			continue;
+		html_data_put_piece(data, i);
+		html_data_put_text(data, cause);
+	}
+}
+
 static void put_threads(struct html_data *data)
 {
 	static const struct html_thread none = {.comm = "", .container = "", .process = ""};
@@ -516,6 +539,7 @@ static void html_data_put_all(struct html_data *data)
 	html_data_put_kinds(data);
 	html_data_put_objects(data);
 	html_data_put_functions(data);
+	html_data_put_causes(data);
 	put_threads(data);
 	html_data_put_parts(data);
 	html_data_put_piece(data, data->tree.nr_nodes);

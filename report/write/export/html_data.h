@@ -25,14 +25,18 @@
  *              interval. Behind the lists, where there are some, count of sentences; each: a text,
  *              which may be empty
  *   kinds      of frames: count; each: text, is of scripts, is the kernel's, colours of it and
- * where it is inlined, 0xRRGGBB objects    count; each: name files      count; each: path. File 0
- * is no file functions  count; each: name, shorter forms of it (count; each a text: see
+ *              where it is inlined, 0xRRGGBB
+ *   objects    count; each: name
+ *   files      count; each: path. File 0 is no file
+ *   functions  count; each: name, shorter forms of it (count; each a text: see
  *              report/name/short_names.h), object, file, line, kind. Function 0 stands for what
  *              was folded. Where there are two columns, also of its self and of its total, what
  *              `ebprof diff` says of the whole recordings (report/compare/compare.h): an enum
  *              diff_verdict; of a regression or an improvement then a ratio in millionths: by
  *              which the new share is to be multiplied so that it is the old one where nothing
  *              changed
+ *   causes     of functions that stand for frames that are missing, or have no name: count; each:
+ *              function, text (report/write/cause_words.h)
  *   threads    count; each: pid, tid (0: all of that name, and of that name of the process), comm,
  *              container, name of the process (empty where there is one column); then how many the
  *              last one stands for, 0: for itself; then how many there are
@@ -64,7 +68,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 12,
+	HTML_DATA_VERSION = 13,
 };
 
 struct export_code;

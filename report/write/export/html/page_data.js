@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 12)
+	if (reader.number() !== 13)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -144,6 +144,8 @@ function readProfile(bytes) {
 			kind: reader.number()};
 		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
 	});
+	for (let left = reader.number(); left > 0; left--)
+		profile.functions[reader.number()].cause = reader.text();
 	profile.threads = reader.list(() => ({pid: reader.number(), tid: reader.number(), comm: reader.text(),
 		container: reader.text(), process: reader.text()}));
 	profile.threadsMerged = reader.number();

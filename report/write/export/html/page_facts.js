@@ -13,7 +13,7 @@ class Facts {
 		const lines = [];
 		if (func >= 0) {
 			const it = profile.functions[func], object = profile.objects[it.object], file = profile.files[it.file];
-			lines.push(object.name + (it.kind ? ` (${profile.kinds[it.kind].text})` : "") +
+			lines.push(it.cause || object.name + (it.kind ? ` (${profile.kinds[it.kind].text})` : "") +
 				(tree.inlined[node] ? " (inlined)" : ""));
 			if (file)
 				lines.push(file + (it.line ? ":" + it.line : ""));

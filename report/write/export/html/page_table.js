@@ -157,7 +157,7 @@ function nameColumns(table) {
 			value: (func) => functions[func].name, text: (func) => functions[func].name,
 			fill: (cell, func) => {
 				const it = functions[func], file = files[it.file];
-				cell.title = it.name + (file ? "\n" + file + (it.line ? ":" + it.line : "") : "");
+				cell.title = it.name + (it.cause ? "\n" + it.cause : file ? "\n" + file + (it.line ? ":" + it.line : "") : "");
 			}},
 		{sort: "object", title: "file", about: "By file", cell: "object", extra: "wide", isText: true,
 			value: (func) => objects[functions[func].object].name, then: (func) => table.weights[0].self[func],
