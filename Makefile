@@ -115,7 +115,7 @@ $(O)/%.o: %.c $(O)/flags | $(O)/have-deps
 # ---- the page of `convert --html`: one file, as the bytes in front of its data and behind it ----
 
 PAGE := report/write/export/html
-PAGE_SCRIPT := $(PAGE)/page_data.js report/write/export/distinct_names.js $(addprefix $(PAGE)/,page_numbers.js page_link.js page_model.js page_scripts.js page_groups.js \
+PAGE_SCRIPT := $(PAGE)/page_data.js $(PAGE)/page_tree.js report/write/export/distinct_names.js $(addprefix $(PAGE)/,page_numbers.js page_link.js page_model.js page_scripts.js page_groups.js \
 	page_order.js page_fold.js page_diff.js page_diff_text.js page_colors.js page_chart.js page_table.js page_time.js \
 	page_tracks.js page_source.js page_changes.js page_facts.js page_summary.js page_controls.js page_keys.js page.js)
 PAGE_PARTS := $(O)/$(PAGE)/page_head.inc $(O)/$(PAGE)/page_tail.inc

@@ -8,16 +8,15 @@ const [root] = process.argv.slice(2), page = (name) => fs.readFileSync(path.join
 
 /* _start, main, run, work, [aside]; work has what aside does not. */
 const treeOf = (aside) => `(() => {
-	const tree = {count: 6, parent: Int32Array.of(-1, 0, 1, 2, 3, 1), depth: Int32Array.of(0, 1, 2, 3, 4, 2), end: new Int32Array(6),
-		func: Int32Array.of(-1, 0, 1, 2, 3, 4), inlined: new Uint8Array(6), columns: [{self: Float64Array.of(0, 0, 0, 0, ${1000 - aside}, ${aside})}]};
-	setEnds(tree);
+	const tree = treeFrom(Int32Array.of(-1, 0, 1, 2, 3, 1), Int32Array.of(-1, 0, 1, 2, 3, 4), new Uint8Array(6));
+	tree.columns = [{self: Float64Array.of(0, 0, 0, 0, ${1000 - aside}, ${aside})}];
 	sumUp(tree);
 	return tree;
 })()`;
 
 run(async () => {
 	const context = vm.createContext({});
-	vm.runInContext(["page_data.js", "page_model.js", "page_fold.js"].map(page).join("\n"), context);
+	vm.runInContext(["page_tree.js", "page_model.js", "page_fold.js"].map(page).join("\n"), context);
 	const rows = (aside, firstOfKernel = 99) => vm.runInContext(`(() => {
 		const folded = foldChains(${treeOf(aside)}, new Set(), (node) => "f" + node, (node) => node >= ${firstOfKernel});
 		return [...folded.origin.keys()].map((i) => [folded.origin[i], folded.parent[i], folded.hidden.has(i), folded.total[i]]);

@@ -70,40 +70,22 @@ function readChanges(reader) {
 	return {lists, sentences: lists.length ? reader.list(() => reader.text()) : []};
 }
 
-/* A tree is columns by node: each node before its callees, node 0 the root. */
 function readTree(reader) {
-	const count = reader.number();
-	const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
-		end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count)};
-	tree.parent[0] = -1;
+	const count = reader.number(), parent = new Int32Array(count), func = new Int32Array(count), inlined = new Uint8Array(count);
+	parent[0] = func[0] = -1;
 	reader.number();
 	for (let i = 1; i < count; i++) {
-		let parent = i - 1;
+		parent[i] = i - 1;
 		for (let up = reader.number(); up > 0; up--)
-			parent = tree.parent[parent];
-		tree.parent[i] = parent;
-		tree.depth[i] = tree.depth[parent] + 1;
+			parent[i] = parent[parent[i]];
 	}
-	let met = 1;
-	tree.func[0] = -1;
 	reader.number();
-	for (let i = 1; i < count; i++) {
+	for (let i = 1, met = 1; i < count; i++) {
 		const reference = reader.number(), back = Math.floor(reference / 2);
-		tree.func[i] = back ? met - back : met++;
-		tree.inlined[i] = reference % 2;
+		func[i] = back ? met - back : met++;
+		inlined[i] = reference % 2;
 	}
-	setEnds(tree);
-	return tree;
-}
-
-/* The nodes below i are those from i + 1 up to end[i], which is not one of them. */
-function setEnds(tree) {
-	for (let i = tree.count - 1; i >= 0; i--) {
-		if (tree.end[i] < i + 1)
-			tree.end[i] = i + 1;
-		if (i && tree.end[tree.parent[i]] < tree.end[i])
-			tree.end[tree.parent[i]] = tree.end[i];
-	}
+	return treeFrom(parent, func, inlined);
 }
 
 /* parts: how many the slots are of */

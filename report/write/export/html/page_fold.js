@@ -54,12 +54,8 @@ function chainFrom(only, node) {
 
 /* Of a tree these nodes, each before its callees. */
 function pick(tree, origin, image) {
-	const count = origin.length, take = (column) => column.constructor.from(origin, (node) => column[node]);
-	const made = {count, parent: Int32Array.from(origin, (node) => node ? image[tree.parent[node]] : -1), depth: new Int32Array(count),
-		end: new Int32Array(count), func: take(tree.func), inlined: take(tree.inlined), size: take(tree.size),
-		columns: tree.columns.map(({self, total}) => ({self: take(self), total: take(total)}))};
-	for (let i = 1; i < count; i++)
-		made.depth[i] = made.depth[made.parent[i]] + 1;
-	setEnds(made);
-	return Object.assign(made, {self: made.columns[0].self, total: made.columns[0].total});
+	const take = (column) => column.constructor.from(origin, (node) => column[node]);
+	const columns = tree.columns.map(({self, total}) => ({self: take(self), total: take(total)}));
+	return {...treeFrom(Int32Array.from(origin, (node) => node ? image[tree.parent[node]] : -1), take(tree.func), take(tree.inlined)),
+		size: take(tree.size), columns, self: columns[0].self, total: columns[0].total};
 }

@@ -82,33 +82,24 @@ class Groups {
 
 	/* The nodes of a group are those of its entries and what called them, in their order. */
 	plant(groups) {
-		const {tree: from} = this, parent = [-1], depth = [0], func = [-1], inlined = [0];
+		const {tree: from} = this, made = new GrowingTree(0);
 		const entries = this.entries.map((old) => ({...old, node: new Int32Array(old.count)}));
 		const at = new Int32Array(from.count), seen = new Int32Array(from.count); // of a group: where its node is
 		groups.forEach(({lists}, i) => {
-			const nodes = [], add = (node, into, below, of, isInlined) => {
-				at[node] = parent.length;
-				parent.push(into);
-				depth.push(below);
-				func.push(of);
-				inlined.push(isInlined);
-			};
+			const nodes = [];
 			lists.forEach((list, column) => list.forEach((entry) => {
 				for (let node = this.entries[column].node[entry]; node > 0 && seen[node] !== i + 1; node = from.parent[node]) {
 					seen[node] = i + 1;
 					nodes.push(node);
 				}
 			}));
-			add(0, 0, 1, this.functions.length + i, 0);
+			at[0] = made.add(0, this.functions.length + i, 0);
 			for (const node of nodes.sort((a, b) => a - b))
-				add(node, at[from.parent[node]], from.depth[node] + 1, from.func[node], from.inlined[node]);
+				at[node] = made.add(at[from.parent[node]], from.func[node], from.inlined[node]);
 			lists.forEach((list, column) => list.forEach((entry) => {
 				entries[column].node[entry] = at[this.entries[column].node[entry]];
 			}));
 		});
-		const tree = {count: parent.length, parent: Int32Array.from(parent), depth: Int32Array.from(depth),
-			end: new Int32Array(parent.length), func: Int32Array.from(func), inlined: Uint8Array.from(inlined)};
-		setEnds(tree);
-		Object.assign(this.profile, {tree, entries});
+		Object.assign(this.profile, {tree: made.finish(), entries});
 	}
 }

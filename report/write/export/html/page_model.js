@@ -39,16 +39,6 @@ function narrowed(profile, texts) {
 	return kept;
 }
 
-function sumUp(tree) {
-	for (const column of tree.columns) {
-		const total = column.total = column.self.slice();
-		for (let i = tree.count - 1; i > 0; i--)
-			total[tree.parent[i]] += total[i];
-	}
-	tree.self = tree.columns[0].self;
-	tree.total = tree.size = tree.columns[0].total;
-}
-
 /* By slice, of the selected threads and of what is kept. */
 function weighSlices(profile, threads, kept = null, entries = profile.entries[0]) {
 	const weights = new Float64Array(profile.slices), count = profile.threads.length;
@@ -124,65 +114,6 @@ function weighFound(tree, found, total = tree.total) {
 }
 
 /* ---- trees of one function ---- */
-
-class TreeBuilder {
-	/* scales: for each column what makes them count the same */
-	constructor(func, scales) {
-		this.scales = scales;
-		this.nodes = [];
-		this.known = new Map();
-		this.add(func, -1, 1);
-	}
-	add(func, parent, inlined) {
-		const self = this.scales.map(() => 0);
-		this.nodes.push({func, parent, self, weight: 0, inlined, children: []});
-		return this.nodes.length - 1;
-	}
-	child(parent, func, inlined) {
-		const key = parent * 4194304 + func; // both stay exact below 2^53
-		let node = this.known.get(key);
-		if (node === undefined) {
-			node = this.add(func, parent, inlined);
-			this.nodes[parent].children.push(node);
-			this.known.set(key, node);
-		}
-		this.nodes[node].inlined &= inlined;
-		return node;
-	}
-	/* by: weights of each column, by node */
-	put(into, by, node) {
-		this.scales.forEach((scale, column) => this.nodes[into].self[column] += by[column][node]);
-	}
-	/* As readTree() makes them, and numbers: of each node here; the heaviest children come first. */
-	finish() {
-		const count = this.nodes.length;
-		const tree = {count, parent: new Int32Array(count), depth: new Int32Array(count),
-			end: new Int32Array(count), func: new Int32Array(count), inlined: new Uint8Array(count),
-			columns: this.scales.map(() => ({self: new Float64Array(count)})), numbers: new Int32Array(count)};
-		for (let i = count - 1; i >= 0; i--) {
-			const node = this.nodes[i];
-			this.scales.forEach((scale, column) => node.weight += node.self[column] * scale);
-			if (i)
-				this.nodes[node.parent].weight += node.weight;
-		}
-		const open = [{node: 0, parent: -1, depth: 0}];
-		for (let at = 0; open.length; at++) {
-			const {node: index, parent, depth} = open.pop(), node = this.nodes[index];
-			tree.numbers[index] = at;
-			tree.parent[at] = parent;
-			tree.depth[at] = depth;
-			tree.func[at] = node.func;
-			tree.inlined[at] = node.inlined;
-			tree.columns.forEach(({self}, column) => self[at] = node.self[column]);
-			node.children.sort((a, b) => this.nodes[a].weight - this.nodes[b].weight);
-			for (const child of node.children)
-				open.push({node: child, parent: at, depth: depth + 1});
-		}
-		setEnds(tree);
-		sumUp(tree);
-		return tree;
-	}
-}
 
 const hasWeight = (tree, node) => tree.columns.some(({total}) => total[node] > 0);
 

@@ -15,35 +15,6 @@ function entriesBySlice(profile, threads, first, end, kept) {
 	return bySlice;
 }
 
-/* A tree whose nodes come each before its callees. */
-class GrowingTree {
-	constructor(nrColumns) {
-		this.parent = [-1];
-		this.depth = [0];
-		this.func = [-1];
-		this.inlined = [0];
-		this.selves = Array.from({length: nrColumns}, () => [0]);
-	}
-
-	add(parent, func, inlined) {
-		this.depth.push(this.depth[parent] + 1);
-		this.func.push(func);
-		this.inlined.push(inlined);
-		for (const self of this.selves)
-			self.push(0);
-		return this.parent.push(parent) - 1;
-	}
-
-	finish() {
-		const tree = {count: this.parent.length, parent: Int32Array.from(this.parent), depth: Int32Array.from(this.depth),
-			end: new Int32Array(this.parent.length), func: Int32Array.from(this.func), inlined: Uint8Array.from(this.inlined),
-			columns: this.selves.map((self) => ({self: Float64Array.from(self)}))};
-		setEnds(tree);
-		sumUp(tree);
-		return tree;
-	}
-}
-
 /* Grows to the right: what is open is gone on with, as long as the stack is the same. */
 class OrderedTree extends GrowingTree {
 	constructor(from, least) {
