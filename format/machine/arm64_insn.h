@@ -16,18 +16,23 @@ enum arm64_kind {
 	ARM64_CONSTANT,      /* `reg` becomes `value` */
 	ARM64_SUM,           /* `reg` becomes `base` + `value` */
 	ARM64_SUM_OF,        /* `reg` becomes `base` + `index` */
+	ARM64_DIFFERENCE_OF, /* `reg` becomes `base` - `index` */
+	ARM64_INSERT,        /* 16 bits of `reg`, from bit `shift` on, become those of `value` */
 	ARM64_THREAD,        /* `reg` becomes the thread's pointer */
 	ARM64_COMPARE,       /* `base` with `value` */
 	ARM64_LOAD,          /* `reg` becomes what is in memory at `base` + `value` */
 	ARM64_LOAD_OF,       /* ... at `base` + `index` */
 	ARM64_STORE,         /* the memory at `base` + `value` becomes `reg` */
 	ARM64_STORE_PAIR,    /* ... becomes `reg` and, behind it, `index` */
+	ARM64_LOAD_PAIR,     /* `reg` and `index` become what is there, and behind it */
 	ARM64_CALL,          /* of the address `value`, and goes on behind */
 	ARM64_CALL_INDIRECT, /* the same, of what `base` says */
 	ARM64_JUMP,          /* to the address `value` */
 	ARM64_JUMP_INDIRECT, /* to what `base` says */
 	ARM64_BRANCH,        /* to the address `value`, or goes on behind */
-	ARM64_RETURN,
+	ARM64_RETURN,        /* to what `base` says */
+	ARM64_KERNEL,        /* a system call */
+	ARM64_STOP,          /* never goes on: udf, brk, hlt */
 };
 
 enum {
@@ -36,13 +41,20 @@ enum {
 	ARM64_LR = 30,
 	ARM64_SP = 31, /* of `base`, and of `reg` of sums */
 	ARM64_NO_REGISTER = 32,
+	ARM64_IF_ZERO = 0,
+	ARM64_IF_NONZERO = 1,
+	ARM64_IF_BIT = 16,
 };
 
 struct arm64_insn {
 	uint8_t kind;             /* enum arm64_kind */
 	uint8_t reg, base, index; /* ARM64_NO_REGISTER: none, or the one that is always 0 */
 	uint8_t bytes;            /* of what is loaded or stored, each */
-	uint32_t writes; /* bit n: register n may be changed; of a call, by the call itself */
+	uint8_t shift;
+	uint8_t condition; /* of branches: that of b.cond; cbz has ARM64_IF_ZERO, tbz none */
+	int16_t step;      /* what memory's `base` is moved by, behind all else */
+	uint32_t writes; /* bit n: register n may be changed, 31 is the stack pointer; of a call, by
+			    the call itself */
 	uint64_t value;
 };
 

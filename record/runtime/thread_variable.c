@@ -196,7 +196,9 @@ static bool arm64_returns_result(const uint8_t *code, size_t len)
 		struct arm64_insn insn = arm64_insn_decode(code + at, len - at, at);
 		if (insn.kind == ARM64_RETURN)
 			return true;
-		if (insn.kind != ARM64_PLAIN || insn.writes & 1)
+		bool restores =
+			insn.kind == ARM64_LOAD_PAIR || (insn.kind == ARM64_LOAD && insn.step);
+		if ((insn.kind != ARM64_PLAIN && !restores) || insn.writes & 1)
 			return false;
 	}
 	return false;

@@ -62,13 +62,71 @@ TEST(loads_and_stores_have_a_base_and_an_offset)
 	CHECK_INT(decode(0xf8616840).index, 1);
 }
 
-TEST(what_is_not_understood_writes_all_that_it_may)
+TEST(memory_may_move_its_base)
 {
-	CHECK_INT(decode(0xa9410861).kind, ARM64_PLAIN); /* ldp x1, x2, [x3, #16] */
-	CHECK_INT(decode(0xa9410861).writes & 6, 6);
-	CHECK_INT(decode(0xf84086c1).writes & (1U << 22 | 2), 1U << 22 | 2); /* ldr x1, [x22], #8 */
-	CHECK_INT(decode(0xf2800025).kind, ARM64_PLAIN);                     /* movk x5, #1 */
-	CHECK_INT(decode(0xf2800025).writes, 1 << 5);
+	struct arm64_insn insn = decode(0xa9be7bfd); /* stp x29, x30, [sp, #-32]! */
+	CHECK_INT(insn.kind, ARM64_STORE_PAIR);
+	CHECK(insn.reg == ARM64_FP && insn.index == ARM64_LR && insn.base == ARM64_SP);
+	CHECK((int64_t)insn.value == -32 && insn.step == -32 && insn.writes == 1U << ARM64_SP);
+	insn = decode(0xa8c27bfd); /* ldp x29, x30, [sp], #32 */
+	CHECK_INT(insn.kind, ARM64_LOAD_PAIR);
+	CHECK(!insn.value && insn.step == 32);
+	CHECK(insn.writes == (1U << ARM64_FP | 1U << ARM64_LR | 1U << ARM64_SP));
+	insn = decode(0xa9410861); /* ldp x1, x2, [x3, #16] */
+	CHECK(insn.kind == ARM64_LOAD_PAIR && insn.value == 16 && !insn.step && insn.writes == 6);
+	insn = decode(0xf84086c1); /* ldr x1, [x22], #8 */
+	CHECK(insn.kind == ARM64_LOAD && !insn.value && insn.step == 8);
+	CHECK(insn.writes == (1U << 22 | 2));
+	insn = decode(0xf81f0ffe); /* str x30, [sp, #-16]! */
+	CHECK(insn.kind == ARM64_STORE && insn.reg == ARM64_LR && insn.step == -16);
+	insn = decode(0x6dbf27e8); /* stp d8, d9, [sp, #-16]! */
+	CHECK(insn.kind == ARM64_SUM && insn.reg == ARM64_SP && insn.base == ARM64_SP);
+	CHECK_INT((int64_t)insn.value, -16);
+	insn = decode(0x3cc10420); /* ldr q0, [x1], #16 */
+	CHECK(insn.kind == ARM64_SUM && insn.reg == 1 && insn.value == 16);
+	insn = decode(0x28c10be1); /* ldp w1, w2, [sp], #8 */
+	CHECK(insn.kind == ARM64_SUM && insn.value == 8);
+	CHECK(insn.writes == (1U << ARM64_SP | 6));
+	CHECK_INT(decode(0x6d4127e8).writes, 0); /* ldp d8, d9, [sp, #16] */
+}
+
+TEST(the_stack_pointer_is_moved_by_numbers_and_registers)
+{
+	struct arm64_insn insn = decode(0xcb3063ff); /* sub sp, sp, x16 */
+	CHECK(insn.kind == ARM64_DIFFERENCE_OF && insn.reg == ARM64_SP && insn.base == ARM64_SP);
+	CHECK_INT(insn.index, 16);
+	CHECK_INT(decode(0x8b3063ff).kind, ARM64_SUM_OF);   /* add sp, sp, x16 */
+	CHECK(decode(0x927ae53f).writes == 1U << ARM64_SP); /* and sp, x9, #0xffffffffffffffc0 */
+	CHECK(decode(0x8b2073ff).writes == 1U << ARM64_SP); /* add sp, sp, x0, uxtx #4 */
+	insn = decode(0xf2a00030);                          /* movk x16, #1, lsl #16 */
+	CHECK(insn.kind == ARM64_INSERT && insn.shift == 16 && insn.value == 1 << 16);
+	insn = decode(0x92800001); /* mov x1, #-1 */
+	CHECK(insn.kind == ARM64_CONSTANT && insn.value == ~0ULL);
+}
+
+TEST(what_ends_code_is_known)
+{
+	CHECK_INT(decode(0xd4000001).kind, ARM64_KERNEL); /* svc 0 */
+	CHECK_INT(decode(0x00000000).kind, ARM64_STOP);   /* udf 0 */
+	CHECK_INT(decode(0xd4207d00).kind, ARM64_STOP);   /* brk 0x3e8 */
+	CHECK_INT(decode(0xd65f03c0).base, ARM64_LR);
+	CHECK_INT(decode(0xd65f0bff).base, ARM64_LR); /* retaa */
+	CHECK_INT(decode(0xd65f0140).base, 10);       /* ret x10 */
+}
+
+/* Vectors, signatures, and addresses that registers say: the link register keeps what it has. */
+TEST(what_is_not_understood_writes_what_it_may_and_no_more)
+{
+	CHECK_INT(decode(0xf2800025).writes, 1 << 5);         /* movk x5, #1 */
+	CHECK_INT(decode(0x4ebe87be).writes, 0);              /* add v30.4s, v29.4s, v30.4s */
+	CHECK_INT(decode(0x9e66005e).writes, 1U << ARM64_LR); /* fmov x30, d2 */
+	CHECK_INT(decode(0x9e6703de).writes, 0);              /* fmov d30, x30 */
+	CHECK_INT(decode(0x4e083c5e).writes, 1U << ARM64_LR); /* mov x30, v2.d[0] */
+	CHECK_INT(decode(0xdac103fe).writes, 0);              /* pacia x30, sp */
+	CHECK_INT(decode(0xd503233f).writes, 0);              /* paciasp */
+	CHECK_INT(decode(0xf8627820).writes, 1);              /* ldr x0, [x1, x2, lsl #3] */
+	CHECK_INT(decode(0xf822783e).writes, 0);              /* str x30, [x1, x2, lsl #3] */
+	CHECK_INT(decode(0x58000100).writes, 1);              /* ldr x0, pc+32 */
 	uint8_t none = 0;
 	CHECK_INT(arm64_insn_decode(&none, 0, ADDRESS).kind, ARM64_PLAIN);
 }
