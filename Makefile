@@ -390,7 +390,7 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # What goes into the guests: programs of known stacks, and ebprof as STATIC=1 makes it, but for a
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
-KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic \
+KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic shape_bare \
 	context context_own context.so)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
@@ -408,6 +408,8 @@ $(KERNEL_TEST)/context $(KERNEL_TEST)/context_own $(KERNEL_TEST)/context.so: tes
 $(KERNEL_TEST)/shape_fp: SHAPE := -static -fno-omit-frame-pointer
 $(KERNEL_TEST)/shape_static: SHAPE := -static -fomit-frame-pointer
 $(KERNEL_TEST)/shape_dynamic: SHAPE := -fomit-frame-pointer
+# Without rules: its code has to be read.
+$(KERNEL_TEST)/shape_bare: SHAPE := -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables
 $(KERNEL_TEST)/shape_%: tests/kernel/shape.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(SHAPE) $(SIGNS_$(ARCH)) -Wall -Wextra -o $@ $<

@@ -255,8 +255,8 @@ static __always_inline bool leaves_jit(struct scratch *scratch, __u64 place)
 /*
  * A jump to where no code is, by a pointer that is NULL or wrong: the thread was interrupted there,
  * and a handler of SIGSEGV may run on top. Nothing ran there, so the return address is where the
- * call put it, at the top of the stack; it must stand behind a call, since a return to a bad
- * address leaves nothing of the kind. False: none does.
+ * call put it; it must stand behind a call, since a return to a bad address leaves nothing of the
+ * kind. False: none does.
  */
 __noinline int leave_bad_jump(void);
 __noinline int leave_bad_jump(void)
@@ -267,8 +267,9 @@ __noinline int leave_bad_jump(void)
 	struct walk *walk = &scratch->walk;
 	unsigned char code[UNWIND_CALL_BYTES];
 	__u64 place = walk->regs.ip, ra = 0;
-	if (!walk->is_exact || read_stack(walk, walk->regs.reg[UNWIND_SP], &ra) || !ra)
+	if (!walk->is_exact || unwind_link(&walk->regs, read_stack, walk, &ra) || !ra)
 		return 0;
+	ra = without_signature(ra);
 	map_address(ra - 1);
 	bool is_code = walk->mapping.end != 0;
 	walk->mapping.start = walk->mapping.end = 0;

@@ -470,8 +470,9 @@ static bool leave_bad_jump(struct resolver *resolver, const struct snapshot *sna
 	struct process *process, struct unwind_registers *regs)
 {
 	unsigned long long ra;
-	if (snapshot_read((void *)snapshot, regs->reg[UNWIND_SP], &ra) || !ra)
+	if (unwind_link(regs, snapshot_read, (void *)snapshot, &ra) || !ra)
 		return false;
+	ra &= machine_native_registers()->pc_mask;
 	const struct mapping *mapping = process_find_mapping(
 		resolver->processes, process, ra - 1, snapshot->head.time_ns, false);
 	if (!mapping)

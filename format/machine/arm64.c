@@ -3,6 +3,7 @@
  * Linux 6.1, arch/arm64/kernel/vdso/sigreturn.S, arch/arm64/include/uapi/asm/sigcontext.h. */
 #include <elf.h>
 
+#include "format/machine/arm64_return.h"
 #include "format/machine/arm64_syscalls.h"
 #include "format/machine/machine.h"
 
@@ -284,6 +285,9 @@ const struct machine machine_arm64 = {
 	.decode_plt_stub = arm64_decode_plt_stub,
 	.find_gap_rules = arm64_find_gap_rules,
 	.gap_max_bytes = SIZE_MAX,
+	.find_return = arm64_find_return,
+	.may_have_called = arm64_may_have_called,
+	.find_from_call = arm64_find_from_call,
 	.go_start = "_rt0_arm64_linux",
 	.operand_syntax = MACHINE_OPERANDS_ARM64,
 	.user_registers = arm64_user_registers,

@@ -95,11 +95,32 @@ UNWIND_INLINE _Bool unwind_is_call(const unsigned char code[UNWIND_CALL_BYTES])
 	return is_rel32 || is_2 || is_3 || is_4 || is_6 || is_7;
 }
 
-#else /* arm64 has it in x30, whose value below a signal frame is not kept */
+/* What a call has pushed, as long as nothing else was. Not 0: it cannot be read. */
+UNWIND_INLINE long unwind_link(const struct unwind_registers *regs, unwind_read_fn *read,
+	void *context, unsigned long long *ret)
+{
+	return read(context, regs->reg[UNWIND_SP], ret);
+}
+
+#else
+/* The same of the last of these instructions: bl; blr, also with its signature checked. "Arm
+ * Architecture Reference Manual for A-profile", C6.2. */
 UNWIND_INLINE _Bool unwind_is_call(const unsigned char code[UNWIND_CALL_BYTES])
 {
-	(void)code;
-	return 0;
+	const unsigned char *last = code + UNWIND_CALL_BYTES - 4;
+	unsigned int insn = (unsigned int)last[0] | (unsigned int)last[1] << 8 |
+			    (unsigned int)last[2] << 16 | (unsigned int)last[3] << 24;
+	_Bool is_signed = (insn & 0xfefff800) == 0xd63f0800;
+	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000 || is_signed;
+}
+
+/* What a call has put into x30, signature and all. */
+UNWIND_INLINE long unwind_link(const struct unwind_registers *regs, unwind_read_fn *read,
+	void *context, unsigned long long *ret)
+{
+	(void)read, (void)context;
+	*ret = regs->reg[UNWIND_RA];
+	return regs->known >> UNWIND_RA & 1 ? 0 : -1;
 }
 #endif
 
@@ -111,7 +132,11 @@ UNWIND_INLINE void unwind_undo_call(
 	struct unwind_registers *regs, unsigned long long return_address)
 {
 	regs->ip = return_address;
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 	regs->reg[UNWIND_SP] += 8;
+#else
+	regs->known &= ~(1ULL << UNWIND_RA);
+#endif
 }
 
 /*

@@ -355,7 +355,8 @@ static enum code_rule_kind kind_of_read(struct reading *reading)
 {
 	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
 	struct code_region *region = region_of(reading->code, reading->frame);
-	if (is_memory(reading->frame) && !region->has_own_stack)
+	if (is_memory(reading->frame) && !region->has_own_stack &&
+		machine_native()->keeps_own_stack)
 		region->has_own_stack =
 			machine_native()->keeps_own_stack(&code, reading->frame->regs->ip);
 	return region->has_own_stack ? CODE_RULE_GUESSED : CODE_RULE_READ;
@@ -454,6 +455,7 @@ static bool may_be_return(const struct reading *reading, int word)
 	unsigned long long value;
 	if (snapshot_read((void *)frame->snapshot, address, &value))
 		return false;
+	value &= machine_native_registers()->pc_mask;
 	const struct mapping *mapping = code_rules_mapping_at(reading, value - 1);
 	return mapping && mapping->object->info.kind == LAYOUT_OBJECT_FILE;
 }
@@ -485,36 +487,59 @@ static bool code_rules_scan(struct reading *reading, struct unwind_rule *rule)
 
 /* ---- code that never returns ---- */
 
-/* Whether the word of the stack at `at` is the frame's return address: the call ahead of it led to
- * where the frame is, on a way that says where the address is now. */
-static bool is_return_address_at(struct reading *reading, uint64_t at, struct unwind_rule *rule)
+/* Whether the call ahead of an address led to where the frame is, on a way by which that is the
+ * return address now. *ret: the registers of its caller. */
+static bool is_called_from(struct reading *reading, uint64_t ra, struct unwind_rule *rule,
+	struct unwind_registers *ret)
 {
 	const struct code_frame *frame = reading->frame;
 	const struct machine_code code = {.read = code_rules_read_code, .context = reading};
-	struct unwind_registers regs = *frame->regs;
-	unsigned long long ra;
 	bool is_outermost;
-	if (snapshot_read((void *)frame->snapshot, at, &ra))
-		return false;
+	*ret = *frame->regs;
 	const struct mapping *mapping = code_rules_mapping_at(reading, ra - 1);
 	return mapping && mapping->object->info.kind != LAYOUT_OBJECT_UNKNOWN &&
 	       code_rules_is_behind_call(reading, mapping, ra) &&
 	       reading->calls_followed++ < MAX_CALLS_FOLLOWED &&
-	       machine_native()->find_from_call(&code, ra, regs.ip, rule) &&
-	       !unwind_step(machine_native_registers(), &regs, rule, snapshot_read,
+	       machine_native()->find_from_call(&code, ra, ret->ip, rule) &&
+	       !unwind_step(machine_native_registers(), ret, rule, snapshot_read,
 		       (void *)frame->snapshot, &is_outermost) &&
-	       regs.ip == ra && regs.reg[UNWIND_SP] == at + 8;
+	       ret->ip == ra;
 }
 
-/* By the frame pointer first, then up the stack. */
+/* Whether the frame is left by the word of the stack at `at`. */
+static bool is_return_address_at(struct reading *reading, uint64_t at, struct unwind_rule *rule)
+{
+	const struct snapshot *snapshot = reading->frame->snapshot;
+	const struct unwind_machine *machine = machine_native_registers();
+	struct unwind_registers caller;
+	unsigned long long ra;
+	return !snapshot_read((void *)snapshot, at, &ra) &&
+	       is_called_from(reading, ra & machine->pc_mask, rule, &caller) &&
+	       rule->ra == UNWIND_AT_CFA && caller.reg[UNWIND_SP] + (uint64_t)rule->ra_offset == at;
+}
+
+/* ... by what a call has left in a register. */
+static bool is_return_address_left(struct reading *reading, struct unwind_rule *rule)
+{
+	const struct code_frame *frame = reading->frame;
+	const struct unwind_machine *machine = machine_native_registers();
+	struct unwind_registers caller;
+	unsigned long long ra;
+	return !unwind_link(frame->regs, snapshot_read, (void *)frame->snapshot, &ra) &&
+	       is_called_from(reading, ra & machine->pc_mask, rule, &caller) &&
+	       rule->ra == UNWIND_SAME;
+}
+
+/* By what calls leave and the frame pointer first, then up the stack. */
 static bool find_from_call(struct reading *reading, struct unwind_rule *rule)
 {
 	const struct unwind_registers *regs = reading->frame->regs;
 	if (!machine_native()->find_from_call)
 		return false;
 	reading->calls_followed = 0;
-	if (regs->known >> UNWIND_FP & 1 &&
-		is_return_address_at(reading, regs->reg[UNWIND_FP] + 8, rule))
+	if (is_return_address_left(reading, rule) ||
+		(regs->known >> UNWIND_FP & 1 &&
+			is_return_address_at(reading, regs->reg[UNWIND_FP] + 8, rule)))
 		return true;
 	for (int word = 0; word < CALLER_MAX_WORDS && reading->calls_followed < MAX_CALLS_FOLLOWED;
 		word++)

@@ -22,6 +22,7 @@ enum {
 
 struct code {
 	struct code_bytes bytes;
+	const struct machine *machine;
 	unsigned rejects; /* bit n: the return that comes n-th is turned down */
 	unsigned seen, nr_rules;
 	uint64_t last;
@@ -34,22 +35,22 @@ static long read_word(void *context, unsigned long long address, unsigned long l
 	return address & 4;
 }
 
-static void follow(const struct unwind_rule *rule)
+static void follow(const struct code *code, const struct unwind_rule *rule)
 {
-	struct unwind_registers regs = {.ip = ADDRESS, .known = 0xffff};
+	struct unwind_registers regs = {.ip = ADDRESS, .known = ~0ULL};
 	_Bool is_outermost;
 	if (rule->cfa != UNWIND_CFA_REGISTER && rule->cfa != UNWIND_CFA_DEREF)
 		abort();
-	for (unsigned i = 0; i < 16; i++)
+	for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
 		regs.reg[i] = 0x7000 + 64 * i;
-	unwind_step(&unwind_x86_64, &regs, rule, read_word, NULL, &is_outermost);
+	unwind_step(code->machine->unwind, &regs, rule, read_word, NULL, &is_outermost);
 }
 
 static bool accept_return(void *context, const struct unwind_rule *rule, bool is_jump)
 {
 	struct code *code = context;
 	(void)is_jump;
-	follow(rule);
+	follow(code, rule);
 	unsigned number = code->seen++;
 	return !(code->rejects >> (number < 31 ? number : 31) & 1);
 }
@@ -57,7 +58,7 @@ static bool accept_return(void *context, const struct unwind_rule *rule, bool is
 static void on_rule(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct code *code = context;
-	follow(rule);
+	follow(code, rule);
 	code->last = address;
 	if (++code->nr_rules > MAX_RULES)
 		abort();
@@ -69,11 +70,32 @@ static void fuzz_find_from(
 {
 	struct unwind_rule rule;
 	for (uint64_t at = 5; at < code->bytes.len && at < MAX_CALLS_READ; at++)
-		if (machine_x86_64.find_from_call(machine_code, ADDRESS + at, address, &rule))
-			follow(&rule);
-	if (machine_x86_64.find_from_begin(machine_code, address, &rule))
-		follow(&rule);
-	machine_x86_64.keeps_own_stack(machine_code, address);
+		if (code->machine->find_from_call(machine_code, ADDRESS + at, address, &rule))
+			follow(code, &rule);
+	if (code->machine->find_from_begin &&
+		code->machine->find_from_begin(machine_code, address, &rule))
+		follow(code, &rule);
+	if (code->machine->keeps_own_stack)
+		code->machine->keeps_own_stack(machine_code, address);
+}
+
+static void fuzz_machine(const struct machine *machine, struct code code)
+{
+	code.machine = machine;
+	const struct machine_code machine_code = {.read = code_bytes_read,
+		.accepts = accept_return,
+		.on_rule = on_rule,
+		.context = &code};
+	bool is_found = machine->find_return(&machine_code, ADDRESS);
+	if (is_found != (code.nr_rules != 0) || (is_found && code.last != ADDRESS))
+		abort();
+	if (code.bytes.len && machine->function_length)
+		machine->function_length(code.bytes.data, code.bytes.len);
+	for (uint64_t at = 5; at < code.bytes.len && at < MAX_CALLS; at++)
+		machine->may_have_called(
+			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.bytes.len);
+	if (code.bytes.len)
+		fuzz_find_from(&code, &machine_code, ADDRESS + code.rejects % code.bytes.len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -83,19 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		return 0;
 	memcpy(&code.rejects, bytes, sizeof(code.rejects));
 	code.bytes = (struct code_bytes){bytes + sizeof(code.rejects), len - sizeof(code.rejects)};
-	const struct machine_code machine_code = {.read = code_bytes_read,
-		.accepts = accept_return,
-		.on_rule = on_rule,
-		.context = &code};
-	bool is_found = machine_x86_64.find_return(&machine_code, ADDRESS);
-	if (is_found != (code.nr_rules != 0) || (is_found && code.last != ADDRESS))
-		abort();
-	if (code.bytes.len)
-		machine_x86_64.function_length(code.bytes.data, code.bytes.len);
-	for (uint64_t at = 5; at < code.bytes.len && at < MAX_CALLS; at++)
-		machine_x86_64.may_have_called(
-			&machine_code, ADDRESS + at, ADDRESS + code.rejects % code.bytes.len);
-	if (code.bytes.len)
-		fuzz_find_from(&code, &machine_code, ADDRESS + code.rejects % code.bytes.len);
+	fuzz_machine(&machine_x86_64, code);
+	fuzz_machine(&machine_arm64, code);
 	return 0;
 }

@@ -244,7 +244,7 @@ make_initramfs() { # SUITE
 	cp -L "$busybox" "$root/bin/busybox"
 	chmod +x "$root/bin/busybox"
 	cp "$here/init" "$here/steps.sh" "$here/change_machine.sh" "$root/"
-	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic,context,context_own,context.so} \
+	cp "$PROGRAMS"/{ebprof,limited,usdt,script,waits,counted,shape_fp,shape_static,shape_dynamic,shape_bare,context,context_own,context.so} \
 		"$root/programs/"
 	[[ ! -e $PROGRAMS/chain_go ]] || cp "$PROGRAMS/chain_go" "$root/programs/"
 	for library in $(libraries_of "$PROGRAMS/shape_dynamic"); do
@@ -615,7 +615,7 @@ judge() { # VERSION LOG
 	judge_programs "$kernel" "$log" "verify none"
 	judge_programs "$kernel" "$log" "verify runtimes"
 	judge_runtimes "$kernel" "$log"
-	for shape in shape_fp shape_static shape_dynamic; do
+	for shape in shape_fp shape_static shape_dynamic shape_bare; do
 		judge_shape "$kernel" "$log" "$shape"
 	done
 	want_status "$kernel" "$log" "record system"

@@ -6,7 +6,8 @@
  *   main sorts ... compare           through frames of the C library
  *   main raises ... on_signal        through a signal frame
  * It is built with and without frame pointers, static and dynamic; without, only
- * call frame information leads from one frame to the next.
+ * call frame information leads from one frame to the next; and without that, only
+ * its code.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -34,7 +34,7 @@ section verify verify
 # All runtimes at once, since a shell may start any interpreter, and none of them.
 section "verify runtimes" verify_for runtimes -- sh
 section "verify none" verify_for none --no-vm all -- sh
-for shape in shape_fp shape_static shape_dynamic; do
+for shape in shape_fp shape_static shape_dynamic shape_bare; do
 	data=$work/$shape.data
 	section "record $shape" "$ebprof" record -F 199 -o "$data" -- "$programs/$shape"
 	section "report $shape" "$ebprof" report --stdio -i "$data"

@@ -239,10 +239,16 @@ TEST(end_outside_of_all_mappings)
 
 /* What stands ahead of the return address in OUTERMOST. */
 static uint8_t code_ahead[UNWIND_CALL_BYTES];
+#if defined(__x86_64__)
 static const char call[] = "\x90\x90\x90\x90\x90\xff\xd0";
 static const char jump[] = "\x90\x90\x90\x90\x90\xff\xe0";
+#else
+static const char call[] = "\0\0\0\x60\0\x3f\xd6";
+static const char jump[] = "\0\0\0\x60\0\x1f\xd6";
+#endif
 
-/* A stack whose handler runs over what was interrupted at `bad`, and at its top `ra`. */
+/* A stack whose handler runs over what was interrupted at `bad`, and at its top, or in x30, `ra`.
+ */
 static void check_bad_jump(
 	struct fixture *fixture, uint32_t file, uint64_t bad, uint64_t ra, bool is_followed)
 {
@@ -250,8 +256,9 @@ static void check_bad_jump(
 	fixture->stack[16] = in(SIGNAL);
 	frame[1] = bad;
 	frame[2] = address_of(fixture, frame + 20);
-	frame[20] = ra;
+	frame[3] = frame[20] = ra;
 	fixture->regs.ip = in(ONE_WORD);
+	fixture->regs.reg[UNWIND_RA] = ra;
 	fixture->regs.reg[UNWIND_SP] = address_of(fixture, &fixture->stack[16]);
 	uint64_t handler[] = {LEAF(file, ONE_WORD), caller_frame(file, SIGNAL) + 1, bad,
 		caller_frame(file, OUTERMOST)};

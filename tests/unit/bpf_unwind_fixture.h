@@ -60,6 +60,11 @@ static const struct unwind_rule rules_of[FUNCTIONS] = {
 		.cfa_offset = 16,
 		.ra = UNWIND_AT_SP,
 		.ra_offset = 8,
+#if defined(__aarch64__)
+		.extra = UNWIND_AT_SP,
+		.extra_register = UNWIND_RA,
+		.extra_offset = 24,
+#endif
 		.flags = UNWIND_SIGNAL_FRAME},
 	[PLT] = {.cfa = UNWIND_CFA_PLT, .cfa_register = UNWIND_SP, .cfa_offset = 11, RA},
 	[OUTERMOST] = {.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED},

@@ -397,6 +397,7 @@ TEST(calls_are_told_by_their_bytes)
 		bool is_call;
 	} cases[] = {
 #define CODE(text, is_call) {text, sizeof(text) - 1, is_call}
+#if defined(__x86_64__)
 		CODE("\xe8\xff\xff\xff\xff", true),         /* call rel32 */
 		CODE("\xff\xd0", true),                     /* *%rax */
 		CODE("\x41\xff\xd7", true),                 /* *%r15 */
@@ -415,6 +416,16 @@ TEST(calls_are_told_by_their_bytes)
 		CODE("\xe9\x00\x10\x00\x00", false),        /* jmp */
 		CODE("\xff\x35\x00\x10\x00\x00", false),    /* push 0x1000(%rip) */
 		CODE("\x90\xc3", false),
+#else
+		CODE("\xff\xff\xff\x97", true),  /* bl */
+		CODE("\x60\x00\x3f\xd6", true),  /* blr x3 */
+		CODE("\x65\x08\x3f\xd7", true),  /* blraa x3, x5 */
+		CODE("\x7f\x0c\x3f\xd6", true),  /* blrabz x3 */
+		CODE("\x04\x00\x00\x14", false), /* b */
+		CODE("\x60\x00\x1f\xd6", false), /* br x3 */
+		CODE("\xc0\x03\x5f\xd6", false), /* ret */
+		CODE("\x1f\x20\x03\xd5", false), /* nop */
+#endif
 #undef CODE
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -62,12 +62,7 @@ static __always_inline bool java_read_to(const struct java_walk *java, __u64 add
 /* Whether a call ends where the code at hand was asked for. */
 static __always_inline bool java_is_behind_call(const struct java_walk *java)
 {
-#if defined(__TARGET_ARCH_x86)
 	return unwind_is_call(java->bytes + JAVA_CODE_BEHIND - UNWIND_CALL_BYTES);
-#elif defined(__TARGET_ARCH_arm64)
-	__u32 insn = *(const __u32 *)(java->bytes + JAVA_CODE_BEHIND - 4);
-	return insn >> 26 == 0x94000000 >> 26 || (insn & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
-#endif
 }
 
 /* Whether a frame may return there: behind a call, or where the virtual machine lets it. */
