@@ -194,10 +194,13 @@ static bool is_padding(const struct comparison *it, uint64_t address)
 }
 
 /* Of code that the file says nothing of: its instructions do, which tests/unit checks. */
-static bool is_derived(const struct unwind_rule *rule)
+static bool is_derived(const struct comparison *it, const struct unwind_rule *rule)
 {
-	return rule->cfa == UNWIND_CFA_REGISTER && rule->cfa_register == UNWIND_SP &&
-	       rule->ra == UNWIND_AT_CFA && rule->ra_offset == -8;
+	bool by_x86 = rule->cfa_register == UNWIND_X86_64_SP && rule->ra == UNWIND_AT_CFA &&
+		      rule->ra_offset == -8;
+	bool by_arm64 = rule->cfa_register == UNWIND_ARM64_SP && rule->ra == UNWIND_SAME &&
+			!rule->cfa_offset;
+	return rule->cfa == UNWIND_CFA_REGISTER && (it->is_x86 ? by_x86 : by_arm64);
 }
 
 static void compare(struct comparison *it, uint64_t offset)
@@ -221,7 +224,7 @@ static void compare(struct comparison *it, uint64_t offset)
 		it->at_entry++;
 	else if (!is_known && is_padding(it, address))
 		it->padding++;
-	else if (!is_known && is_derived(ours))
+	else if (!is_known && is_derived(it, ours))
 		it->derived++;
 	else
 		show(it, address, ours, &theirs);
