@@ -294,29 +294,41 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 	}
 }
 
-void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile_frame *frames, struct function_weights *ret)
+/* The next node of a group's branch in depth-first order; 0: that was the last one. */
+static uint32_t next_of_group(const struct tree_node *nodes, uint32_t at)
 {
-	CLEANUP_FREE uint32_t *groups = mem_zalloc_array(tree->nodes.len, sizeof(*groups));
-	struct map rows = {0}; /* group << 32 | function -> index plus 1 */
+	if (nodes[at].first_child)
+		return nodes[at].first_child;
+	while (nodes[at].parent && !nodes[at].next_sibling)
+		at = nodes[at].parent;
+	return nodes[at].parent ? nodes[at].next_sibling : 0;
+}
+
+void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret)
+{
+	const struct tree_node *nodes = tree->nodes.data;
+	/* Index plus 1 of each function's newest row: what is no more than `before` is of another
+	 * group. */
+	CLEANUP_FREE uint32_t *rows = mem_zalloc_array(nr_functions, sizeof(*rows));
 	*ret = (struct function_weights){0};
-	for (size_t i = 1; i < tree->nodes.len; i++) {
-		const struct tree_node *node = &tree->nodes.data[i];
-		bool is_marker = !frames[node->frame].object;
-		groups[i] = node->parent ? groups[node->parent] : node->function;
-		if (!is_weighed(tree, weights, i, is_marker))
-			continue;
-		uint64_t *index = map_put(&rows, (uint64_t)groups[i] << 32 | node->function, NULL);
-		if (!*index) {
-			struct function_weight fresh = {
-				.function = node->function,
-				.frame = node->frame,
-				.group = groups[i],
-			};
-			vec_push(ret, fresh);
-			*index = ret->len;
+	for (uint32_t group = nodes[0].first_child; group; group = nodes[group].next_sibling) {
+		size_t before = ret->len;
+		for (uint32_t i = group; i; i = next_of_group(nodes, i)) {
+			bool is_marker = !frames[nodes[i].frame].object;
+			if (!is_weighed(tree, weights, i, is_marker))
+				continue;
+			uint32_t *index = &rows[nodes[i].function];
+			if (*index <= before) {
+				struct function_weight fresh = {
+					.function = nodes[i].function,
+					.frame = nodes[i].frame,
+					.group = nodes[group].function,
+				};
+				vec_push(ret, fresh);
+				*index = (uint32_t)ret->len;
+			}
+			add_weight(&ret->data[*index - 1], &nodes[i], &weights[i], is_marker);
 		}
-		add_weight(&ret->data[*index - 1], node, &weights[i], is_marker);
 	}
-	map_deinit(&rows);
 }

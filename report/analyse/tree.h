@@ -91,6 +91,6 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret);
 /* The same of each group by itself, in a tree that has some. */
 void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weights,
-	const struct profile_frame *frames, struct function_weights *ret);
+	const struct profile_frame *frames, size_t nr_functions, struct function_weights *ret);
 
 #endif

@@ -329,28 +329,63 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 	return NULL;
 }
 
-struct model *model_create(const struct profile *profile, struct model_names *names,
+/* What is summed of samples, and nothing else. NULL when it was cancelled. */
+static struct model *sums_create(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, const atomic_bool *is_cancelled)
 {
-	struct model *model = begin_model(profile, names, wish);
+	struct model *sums = begin_model(profile, names, wish);
 	CLEANUP(slice_deinit) struct slice grouped = {0};
-	if (!sum_samples(model, &wish->scope, is_cancelled, &grouped)) {
-		model_release(model);
+	scope_copy(&sums->scope, &wish->scope);
+	if (!sum_samples(sums, &wish->scope, is_cancelled, &grouped)) {
+		model_release(sums);
 		return NULL;
 	}
-	timeline_finish(&model->timeline);
-	tasks_init(&model->tasks, profile, &model->timeline);
-	model->weights = tree_weigh(&names->tree, names->groups_of ? &grouped : &model->slice);
-	tree_weigh_functions(&names->tree, model->weights, names->frames.data, names->functions.len,
-		&model->functions);
+	timeline_finish(&sums->timeline);
+	tasks_init(&sums->tasks, profile, &sums->timeline);
+	sums->weights = tree_weigh(&names->tree, names->groups_of ? &grouped : &sums->slice);
+	tree_weigh_functions(&names->tree, sums->weights, names->frames.data, names->functions.len,
+		&sums->functions);
 	if (names->groups_of)
-		tree_weigh_groups(
-			&names->tree, model->weights, names->frames.data, &model->of_groups);
-	model_weigh_unnamed(model);
+		tree_weigh_groups(&names->tree, sums->weights, names->frames.data,
+			names->functions.len, &sums->of_groups);
+	model_weigh_unnamed(sums);
+	return sums;
+}
+
+static bool are_sums_of(
+	const struct model *sums, const struct model_names *names, const struct model_wish *wish)
+{
+	return sums->names == names && sums->event == model_names_event(names, wish) &&
+	       scope_is_same(&sums->scope, &wish->scope);
+}
+
+struct model *model_renew(struct model *former, const struct profile *profile,
+	struct model_names *names, const struct model_wish *wish, const atomic_bool *is_cancelled)
+{
+	struct model *sums = former && are_sums_of(former, names, wish)
+				     ? model_hold(former)
+				     : sums_create(profile, names, wish, is_cancelled);
+	if (!sums)
+		return NULL;
+	struct model *model = begin_model(profile, names, wish);
+	model->sums = sums; /* and its, from here on */
+	model->slice = sums->slice;
+	model->weights = sums->weights;
+	model->functions = sums->functions;
+	model->of_groups = sums->of_groups;
+	model->unnamed = sums->unnamed;
+	model->timeline = sums->timeline;
+	model->tasks = sums->tasks;
 	model_find_matches(model, wish->search);
 	weigh_matches(model);
 	model_annotate(model, wish->annotated, is_cancelled);
 	return model;
+}
+
+struct model *model_create(const struct profile *profile, struct model_names *names,
+	const struct model_wish *wish, const atomic_bool *is_cancelled)
+{
+	return model_renew(NULL, profile, names, wish, is_cancelled);
 }
 
 struct model *model_hold(struct model *model)
@@ -373,16 +408,25 @@ static void comparison_destroy(struct comparison *comparison)
 	mem_free(comparison);
 }
 
-void model_release(struct model *model)
+static void model_free_sums(struct model *model)
 {
-	if (!model || atomic_fetch_sub(&model->references, 1) > 1)
-		return;
+	scope_deinit(&model->scope);
 	slice_deinit(&model->slice);
 	timeline_deinit(&model->timeline);
 	tasks_deinit(&model->tasks);
 	mem_free(model->weights);
 	vec_deinit(&model->functions);
 	vec_deinit(&model->of_groups);
+}
+
+void model_release(struct model *model)
+{
+	if (!model || atomic_fetch_sub(&model->references, 1) > 1)
+		return;
+	if (model->sums)
+		model_release(model->sums);
+	else
+		model_free_sums(model);
 	mem_free(model->matches);
 	annotation_destroy(model->annotation);
 	comparison_destroy(model->comparison);

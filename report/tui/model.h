@@ -108,6 +108,10 @@ struct model {
 	const struct profile *profile;
 	uint32_t event; /* whose samples these are */
 	struct model_names *names;
+	/* The model that owns what follows, up to `tasks`, and is nothing else: models share it as
+	 * long as names, event and samples stay the same. NULL: the model itself does. */
+	struct model *sums;
+	struct scope scope; /* of sums: which samples these are of */
 	struct slice slice;
 	struct tree_weight *weights; /* of the tree's nodes */
 	struct function_weights functions;
@@ -160,6 +164,10 @@ void model_find_matches(struct model *model, const char *search);
 /* NULL when it was cancelled. The names are held. */
 struct model *model_create(const struct profile *profile, struct model_names *names,
 	const struct model_wish *wish, const atomic_bool *is_cancelled);
+/* The same by the sums of a former model, which are shared where they are those of this one, too;
+ * NULL: there are none. */
+struct model *model_renew(struct model *former, const struct profile *profile,
+	struct model_names *names, const struct model_wish *wish, const atomic_bool *is_cancelled);
 /*
  * What can be seen at once of all samples: functions, without the call tree and all that depends on
  * it. NULL: the wish is for more than that, or this profile needs the tree. `slice`, of all

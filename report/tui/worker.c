@@ -47,6 +47,7 @@ struct worker {
 	struct symbolizer *symbolizer;
 	struct root_frames roots; /* of what samples were grouped by */
 	struct model_names *names;
+	struct model *sums; /* of the newest model */
 	struct stack_counts stacks;
 	unsigned symbols_serial;
 	uint64_t file_bytes;
@@ -322,10 +323,13 @@ static void fulfil(struct worker *worker, const struct model_wish *wish, bool is
 	if (!has_names && !is_new)
 		return;
 	worker_refresh_names(worker, wish);
-	struct model *model =
-		model_create(worker->profile, worker->names, wish, &worker->is_cancelled);
-	if (model)
+	struct model *model = model_renew(
+		worker->sums, worker->profile, worker->names, wish, &worker->is_cancelled);
+	if (model) {
 		model->stacks = worker->stacks;
+		model_release(worker->sums);
+		worker->sums = model_hold(model->sums);
+	}
 	if (model && wish->baseline && has_baseline(worker, wish) &&
 		!baseline_compare(worker->baseline, model, wish, &worker->is_cancelled)) {
 		model_release(model);
@@ -450,6 +454,7 @@ static void worker_free(struct worker *worker)
 	model_release(worker->news.model);
 	err_destroy(worker->news.err);
 	model_wish_deinit(&worker->wish);
+	model_release(worker->sums);
 	model_names_release(worker->names);
 	root_frames_deinit(&worker->roots);
 	baseline_destroy(worker->baseline);

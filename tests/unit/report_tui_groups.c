@@ -151,3 +151,37 @@ TEST(groups_of_files_and_events)
 	CHECK(strstr(screen_text(&screen), "[event]"));
 	screen_deinit(&screen);
 }
+
+/* What is summed of samples is not summed again for a search, or for a function's lines. */
+TEST(models_of_the_same_samples_share_their_sums)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, true);
+	struct model *before = screen.app.model;
+	struct model_wish wish = {.serial = 2, .search = (char *)"a"};
+	struct model *searched =
+		model_renew(before->sums, screen.profile, before->names, &wish, NULL);
+	CHECK(searched->weights == before->weights);
+	CHECK(searched->matches && !before->matches);
+	struct scope_term term = {.kind = SCOPE_COMM, .text = (char *)"web"};
+	scope_add(&wish.scope, &term);
+	struct model *filtered =
+		model_renew(before->sums, screen.profile, before->names, &wish, NULL);
+	CHECK(filtered->weights != before->weights);
+	CHECK(filtered->slice.whole.samples < before->slice.whole.samples);
+	struct model *again =
+		model_renew(filtered->sums, screen.profile, before->names, &wish, NULL);
+	CHECK(again->weights == filtered->weights);
+	term.excludes = true;
+	scope_add(&wish.scope, &term);
+	struct model *other =
+		model_renew(filtered->sums, screen.profile, before->names, &wish, NULL);
+	CHECK(other->weights != filtered->weights);
+	model_release(filtered);
+	CHECK_INT(again->weights->samples, again->slice.whole.samples);
+	model_release(again);
+	model_release(other);
+	model_release(searched);
+	scope_deinit(&wish.scope);
+	screen_deinit(&screen);
+}
