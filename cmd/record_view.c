@@ -6,6 +6,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "record/cgroup/target_cgroups.h"
+#include "record/event/event_spec.h"
 #include "report/write/cause_words.h"
 #include "report/write/export/export.h"
 
@@ -323,6 +324,15 @@ static bool print_left_out(
 	return true;
 }
 
+/* What "lock" is taken for. */
+static bool wants_locks(const struct session_options *options)
+{
+	for (size_t i = 0; i < options->nr_specs; i++)
+		if (options->specs[i].kind == EVENT_SPEC_LOCKS)
+			return true;
+	return false;
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -361,6 +371,10 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	if (options->nr_usdt && !probes->events)
 		console_say("hint: no probe was hit: is this the very file that the programs map, "
 			    "and are its probes enabled there?");
+	if (!summary->final.samples && wants_locks(options))
+		console_say("hint: nothing waited for mutexes and semaphores of the kernel, which "
+			    "is what -e lock records; -e offcpu has waits for programs' own locks, "
+			    "as [wait: futex]");
 	if (summary->lost_write)
 		console_say("hint: %llu %s lost, the output %s",
 			(unsigned long long)summary->lost_write,
@@ -368,7 +382,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
 	else if (print_left_out(options, summary))
 		;
-	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100)
+	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100 &&
+		 !summary->sideband_lost)
 		print_few(options, timer_of(summary)->samples);
 	if (summary->files_for_room)
 		console_say("hint: the disk was full: %llu %s of the ring removed before its time: "

@@ -340,9 +340,12 @@ static bool is_tracepoint(struct span text)
 	return colons == 1 && before.len && before.len + 1 < text.len;
 }
 
-/* Of async-profiler and others. */
+/* Of async-profiler and others, or what people try. */
 static const char *event_elsewhere(const char *word)
 {
+	static const char wait_for_lock[] =
+		"waits for locks of programs are in offcpu, as [wait: futex]; lock has the "
+		"kernel's; ";
 	static const struct {
 		const char *word, *here;
 	} words[] = {
@@ -351,6 +354,10 @@ static const char *event_elsewhere(const char *word)
 		{"ctimer", "it is cpu-clock, the default; "},
 		{"alloc", "allocated memory is --heap; "},
 		{"nativemem", "allocated memory is --heap; "},
+		{"locks", wait_for_lock},
+		{"mutex", wait_for_lock},
+		{"futex", wait_for_lock},
+		{"contention", wait_for_lock},
 		{"context-switch", "it is context-switches; who waits for what is offcpu; "},
 	};
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)

@@ -132,6 +132,9 @@ test_system_calls_of_the_target_alone() {
 # Two threads want the lock of one file's inode at once.
 test_locks_of_the_kernel() {
 	"$EBPROF" record --dry-run -e lock -- true 2>err || skip "no locks: $(tail -n 1 err)"
+	"$EBPROF" record -e lock -o none.data -- true 2>err || fail "record: $(cat err)"
+	grep -q "hint: nothing waited .* -e offcpu has waits for programs' own locks" err ||
+		! grep -q ' 0 samples' err || fail "no hint: $(cat err)"
 	# Who finds a lock taken spins while its owner runs: so owners are to be preempted.
 	local i busy=()
 	for ((i = 0; i < 2 * $(nproc); i++)); do
