@@ -7,7 +7,7 @@ ebprof=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 socket=$work/tmux
-trap 'tmux -S "$socket" kill-server 2>/dev/null; rm -rf "$work"' EXIT
+trap 'tmux -S "$socket" kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
 cd "$work"
 cp "$here/languages.sh" .
 
@@ -28,7 +28,7 @@ terminal() { # OUT KEY...
 		tmux -S "$socket" send-keys "$key"
 		sleep 0.5
 	done
-	tmux -S "$socket" capture-pane -e -p >screen
+	tmux -S "$socket" capture-pane -e -N -p >screen
 	tmux -S "$socket" kill-server
 	node "$here/terminal_svg.js" <screen >"$here/$out"
 }
