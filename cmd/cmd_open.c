@@ -31,6 +31,14 @@ static const struct opt rows[] = {
 	{0},
 };
 
+static const struct opt_foreign foreign[] = {
+	{"--no-browser", "ebprof convert --html writes the page"},
+	{"--no-open", "ebprof convert --html writes the page"},
+	{"--port", "the page is a file: there is no server"},
+	{"--http", "the page is a file: there is no server"},
+	{0},
+};
+
 static struct err *load_and_show(struct open_options *options, int argc, char **argv, int rest)
 {
 	CLEANUP(input_deinit) struct input input = {0};
@@ -94,5 +102,6 @@ const struct command command_open = {
 		       "  1  the recording could not be read, or the page not be written\n"
 		       "  2  the request is invalid\n",
 	.options = rows,
+	.foreign = foreign,
 	.run = cmd_open_run,
 };

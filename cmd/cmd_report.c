@@ -264,8 +264,9 @@ static const struct opt_foreign foreign[] = {
 	{"--gtk", "there is no window: the terminal interface is the default"},
 	{"-p", "to choose a process: --pid"},
 	{"-t", "to choose a thread: --tid"},
-	{"-T", "-s tid shows threads one by one"},
-	{"--threads", "-s tid shows threads one by one"},
+	{"-T", "-s thread shows threads one by one"},
+	{"--threads", "-s thread shows threads one by one"},
+	{"--thread", "by its name: --comm; by its number: --tid"},
 	{"--tasks", "-s pid,comm lists processes; in a terminal key 6"},
 	{"-k", "the kernel's symbols are in the recording"},
 	{"--kallsyms", "the kernel's symbols are in the recording"},
@@ -430,7 +431,8 @@ static struct err *check_graph_word(const struct report_options *options, const 
 			access(operand, F_OK) != 0)
 			return err_new(ERR_USAGE,
 				"-g and its value are one word: -gcaller (callers first, as -g "
-				"alone), -gcallee (as -G), --call-graph=graph,0.5,caller");
+				"alone), -gcallee (as -G), --call-graph=graph,0.5,caller; "
+				"without trees: no -g");
 	return NULL;
 }
 

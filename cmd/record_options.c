@@ -494,9 +494,13 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--nonblocking", NULL},
 	{"--idle", "-e wall records what threads wait for, too"},
 	{"--gil", "-e cpu-clock, the default, records what runs; who waits for a lock: -e offcpu"},
-	{"--threads", "ebprof report -s tid,comm shows them one by one"},
+	{"--threads", "ebprof report -s thread shows them one by one"},
 	{"--format", "a recording is written; ebprof convert makes --svg, --speedscope and others "
 		     "of it"},
+	{"-f", "a recording is written, an old one is kept as .old; ebprof convert makes --svg, "
+	       "--speedscope and others of it"},
+	{"--force", NULL},
+	{"--proc-map-timeout", NULL}, /* who keeps /proc waiting is left out */
 	{"-r", "perf's realtime priority or samply's rate? For the rate use -F HZ"},
 	{"-b", "branch stacks are not recorded"},
 	{"-j", "branch stacks are not recorded"},
@@ -506,7 +510,7 @@ const struct opt_foreign record_options_foreign[] = {
 	{"-G", "here it is --cgroup PATH"},
 	{"-k", "times are CLOCK_MONOTONIC's"},
 	{"--clockid", "times are CLOCK_MONOTONIC's"},
-	{"--per-thread", "-t TID records one, ebprof report -s tid shows them one by one"},
+	{"--per-thread", "-t TID records one, ebprof report -s thread shows them one by one"},
 	{"--overwrite", "--switch-output and --switch-max-files keep the newest files"},
 	{"-s", NULL}, /* counts of each thread: report -s tid */
 	{"-T", NULL},
