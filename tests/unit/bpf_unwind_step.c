@@ -8,7 +8,13 @@ enum {
 	STACK = 0x7000,
 	WORDS = 64,
 	SP = STACK + 16 * 8,
+	/* The register that rules have room for beside the frame pointer: of arm64 they say which.
+	 */
+	EXTRA = UNWIND_EXTRA ? UNWIND_EXTRA : 19,
+	SAID_EXTRA = EXTRA == UNWIND_EXTRA ? 0 : EXTRA,
 };
+
+static const unsigned long long ALL_KNOWN = UNWIND_SP < 16 ? 0xffff : 0xffffffff;
 
 struct frame {
 	struct unwind_registers regs;
@@ -28,7 +34,7 @@ static long read_word(void *context, unsigned long long address, unsigned long l
 /* Words hold 0x100 plus their number, registers 0x1000 plus theirs, all of them known. */
 static struct frame new_frame(void)
 {
-	struct frame frame = {.regs = {.ip = 0x400105, .known = 0xffff}};
+	struct frame frame = {.regs = {.ip = 0x400105, .known = ALL_KNOWN}};
 	for (int i = 0; i < WORDS; i++)
 		frame.words[i] = 0x100 + (uint64_t)i;
 	for (int i = 0; i < UNWIND_REGISTERS; i++)
@@ -46,6 +52,7 @@ static struct unwind_rule usual(void)
 		.cfa_offset = 16,
 		.ra = UNWIND_AT_CFA,
 		.ra_offset = -8,
+		.extra_register = SAID_EXTRA,
 	};
 }
 
@@ -80,7 +87,7 @@ TEST(cfa_by_stack_pointer)
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.reg[UNWIND_SP], SP + 16);
 	CHECK_INT(frame.regs.ip, 0x100 + 17);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << UNWIND_EXTRA);
+	CHECK_INT(frame.regs.known, 1ULL << UNWIND_SP | 1ULL << UNWIND_FP | 1ULL << EXTRA);
 	CHECK_INT(frame.regs.reg[UNWIND_FP], 0x1000 + UNWIND_FP);
 }
 
@@ -103,7 +110,7 @@ TEST(cfa_by_unknown_register)
 	struct unwind_rule rule = usual();
 	rule.cfa_register = 10;
 	struct frame frame = new_frame(), before;
-	frame.regs.known = 1 << UNWIND_SP | 1 << UNWIND_FP;
+	frame.regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
 	before = frame;
 	CHECK_INT(step(&frame, &rule), EVENT_END_REGISTER);
 	CHECK(memcmp(&frame.regs, &before.regs, sizeof(frame.regs)) == 0);
@@ -217,8 +224,12 @@ TEST(return_address_of_every_kind)
 		{UNWIND_AT_SP, 0, EVENT_END_COMPLETE, 0x110},
 		{UNWIND_AT_SP, -16, EVENT_END_COMPLETE, 0x10e},
 		{UNWIND_IN_REGISTER, 5, EVENT_END_COMPLETE, 0x1005}, /* vfork() of glibc: rdi */
-		{UNWIND_IN_REGISTER, UNWIND_RA, EVENT_END_REGISTER, 0},
-		{UNWIND_SAME, 0, EVENT_END_REGISTER, 0}, /* x86-64 has none */
+		{UNWIND_IN_REGISTER, 40, EVENT_END_REGISTER, 0},
+#if defined(__x86_64__)
+		{UNWIND_SAME, 0, EVENT_END_REGISTER, 0}, /* it is in no register */
+#else
+		{UNWIND_SAME, 0, EVENT_END_COMPLETE, 0x101e},
+#endif
 		{UNWIND_UNSUPPORTED, 0, EVENT_END_UNSUPPORTED, 0},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -270,7 +281,7 @@ static const struct saved {
 	{UNWIND_AT_SP, 24, 0x113},
 	{UNWIND_AT_FP, 0, 0x4242}, /* out of the frame: it is restored */
 	{UNWIND_IN_REGISTER, 12, 0x100c},
-	{UNWIND_IN_REGISTER, 20, UNKNOWN},
+	{UNWIND_IN_REGISTER, 40, UNKNOWN},
 	{UNWIND_UNDEFINED, 0, UNKNOWN},
 	{UNWIND_UNSUPPORTED, 0, UNKNOWN},
 };
@@ -300,12 +311,12 @@ TEST(saved_register_at_the_frame_pointer)
 	frame.regs.reg[UNWIND_FP] = SP + 8;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.reg[UNWIND_FP], 0x111);
-	CHECK_INT(frame.regs.reg[UNWIND_EXTRA], 0x10f);
+	CHECK_INT(frame.regs.reg[EXTRA], 0x10f);
 	frame = new_frame();
 	frame.regs.reg[UNWIND_FP] = SP + 16; /* the caller's already */
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.reg[UNWIND_FP], SP + 16);
-	CHECK_INT(frame.regs.reg[UNWIND_EXTRA], 0x1000 + UNWIND_EXTRA);
+	CHECK_INT(frame.regs.reg[EXTRA], 0x1000 + EXTRA);
 	frame = new_frame();
 	frame.regs.known &= ~(1ULL << UNWIND_FP);
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
@@ -322,7 +333,7 @@ TEST(saved_register_of_every_kind)
 		rule = usual();
 		rule.extra = saved[i].kind;
 		rule.extra_offset = saved[i].offset;
-		check_saved(&saved[i], &rule, UNWIND_EXTRA);
+		check_saved(&saved[i], &rule, EXTRA);
 	}
 }
 
@@ -331,13 +342,13 @@ TEST(unknown_register_stays_unknown)
 {
 	struct unwind_rule rule = usual();
 	struct frame frame = new_frame();
-	frame.regs.known = 1 << UNWIND_SP;
+	frame.regs.known = 1ULL << UNWIND_SP;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP);
+	CHECK_INT(frame.regs.known, 1ULL << UNWIND_SP);
 	rule.extra = UNWIND_AT_CFA;
 	rule.extra_offset = -16;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_EXTRA);
+	CHECK_INT(frame.regs.known, 1ULL << UNWIND_SP | 1ULL << EXTRA);
 }
 
 /* A runtime may keep something in another register than ld.so: then that one is restored. */
@@ -350,7 +361,7 @@ TEST(rule_says_which_register_it_restores)
 	rule.extra_register = 13;
 	CHECK_INT(step(&frame, &rule), EVENT_END_COMPLETE);
 	CHECK_INT(frame.regs.reg[13], 0x110);
-	CHECK_INT(frame.regs.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << 13);
+	CHECK_INT(frame.regs.known, 1ULL << UNWIND_SP | 1ULL << UNWIND_FP | 1ULL << 13);
 }
 
 /* ---- guesses ---- */
@@ -366,9 +377,9 @@ TEST(guesses_need_a_frame_pointer_that_may_be_one)
 		{(uint64_t)-8, false}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		frame.regs.reg[UNWIND_FP] = SP + cases[i].above_sp;
-		frame.regs.known = 1 << UNWIND_SP | 1 << UNWIND_FP;
+		frame.regs.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_FP;
 		CHECK_INT(unwind_may_guess(UNWIND_NATIVE, &frame.regs), cases[i].may);
-		frame.regs.known = 1 << UNWIND_SP;
+		frame.regs.known = 1ULL << UNWIND_SP;
 		CHECK(!unwind_may_guess(UNWIND_NATIVE, &frame.regs));
 	}
 }
