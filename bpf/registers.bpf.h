@@ -47,12 +47,13 @@ enum {
 	X(13, regs[13]) \
 	X(19, regs[19]) \
 	X(20, regs[20]) \
+	X(21, regs[21]) \
 	X(22, regs[22]) \
 	X(28, regs[28]) \
 	X(29, regs[29]) \
 	X(30, regs[30]) \
 	X(31, sp)
-#define ALL_REGISTERS_KNOWN 0xf0583003ULL
+#define ALL_REGISTERS_KNOWN 0xf0783003ULL
 #endif
 
 /* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */

@@ -229,6 +229,12 @@ add_node() { # ROOT SUITE
 		tar -x -C "$1/languages"
 }
 
+add_luajit() { # ROOT SUITE
+	local from=$cache/luajit-$2
+	debian_root "$from" "$2" luajit || die "no LuaJIT of $2 for $DEBIAN_ARCH"
+	(cd "$from" && tar -c usr/bin/luajit* usr/lib/*-linux-gnu/libgcc_s.so.1) | tar -x -C "$1/languages"
+}
+
 make_initramfs() { # SUITE
 	local root=$work/root busybox library libraries=
 	[[ ! -e $work/initramfs-$1 ]] || return 0
@@ -254,6 +260,7 @@ make_initramfs() { # SUITE
 	add_languages "$root" "$1"
 	add_java "$root" "$1"
 	add_node "$root" "$1"
+	add_luajit "$root" "$1"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
@@ -561,7 +568,7 @@ why_no_chain() { # VERSION LANGUAGE
 # The whole chain of tests/kernel/chains, of each language.
 judge_languages() { # VERSION KERNEL LOG
 	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.])?'
-	for language in python ruby perl php lua node java java_interpreted go; do
+	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node java java_interpreted go; do
 		if ! grep -q "^@@@ record chain $language\\b" "$log"; then
 			why=$(why_no_chain "$1" "$language")
 			if [[ $why ]]; then skip "$kernel: $language: $why"; else

@@ -129,6 +129,13 @@ script_chain perl perl chain.pl
 script_chain php 'php8.[0-9]' chain.php
 script_chain lua lua5.4 chain.lua
 script_chain node node chain.js
+luajit=/languages/usr/bin/luajit
+if [ -x $luajit ]; then
+	set -- chroot /languages "${luajit#/languages}"
+	chain luajit "$@" /chains/chain.lua
+	chain luajit_interpreted "$@" -joff /chains/chain.lua
+	chain luajit_inlined "$@" /chains/chain_inlined.lua
+fi
 for java in /languages/usr/lib/jvm/java-[0-9][0-9]-openjdk-*/bin/java; do
 	[ -x "$java" ] || continue
 	set -- chroot /languages "${java#/languages}" -Xmx64m -XX:+UseSerialGC -cp /chains

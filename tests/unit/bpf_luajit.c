@@ -6,8 +6,30 @@
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
+/* Words of the interpreter's native frame, and DWARF's numbers of registers. */
+#if defined(__x86_64__)
 enum {
 	LOOP_BYTES = 80,
+	FRAME_PLACE = 3,
+	FRAME_PREVIOUS = 4,
+	BASE_REGISTER = 1,
+	PLACE_REGISTER = UNWIND_EXTRA,
+	CODE_UNIT = 1,
+};
+#else
+enum {
+	LOOP_BYTES = 208,
+	FRAME_PLACE = 1,
+	FRAME_PREVIOUS = 0,
+	BASE_REGISTER = 19,
+	PLACE_REGISTER = 21,
+	CODE_UNIT = 4,
+};
+#endif
+
+enum {
+	FRAME_STATE = 2,
+	FRAME_RETURN = LOOP_BYTES / 8 - 1,
 	SP = 20, /* a word of the stack: the interpreter's native frame */
 	/* Words of the heap. */
 	STATE = 0,
@@ -101,9 +123,9 @@ static void put_state(struct runtime_fixture *fixture)
 	state[6] = heap_address(LUA_STACK + 60);
 	state[7] = heap_address(LUA_STACK - 1);
 	state[10] = stack_address(SP);
-	fixture->stack[SP + 2] = heap_address(STATE);
-	fixture->stack[SP + 3] = code_address(FIRST) + 2 * 4;
-	fixture->stack[SP + 9] = CODE + CALLER + 5;
+	fixture->stack[SP + FRAME_STATE] = heap_address(STATE);
+	fixture->stack[SP + FRAME_PLACE] = code_address(FIRST) + 2 * 4;
+	fixture->stack[SP + FRAME_RETURN] = CODE + CALLER + 5;
 }
 
 static void setup(struct runtime_fixture *fixture)
@@ -125,8 +147,8 @@ TEST(frames_of_the_interpreter)
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	CHECK_STR(sent_frames(&fixture), "work+1 function@a.lua:20+2");
-	fixture.regs.known = 1ULL << UNWIND_EXTRA;
-	fixture.regs.reg[UNWIND_EXTRA] = code_address(FIRST) + 4 * 4;
+	fixture.regs.known = 1ULL << PLACE_REGISTER;
+	fixture.regs.reg[PLACE_REGISTER] = code_address(FIRST) + 4 * 4;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 3);
 	runtime_fixture_deinit(&fixture);
 }
@@ -152,10 +174,10 @@ TEST(a_base_in_a_register_is_the_innermost)
 {
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	fixture.regs.reg[1] = heap_address(LUA_STACK + 4); /* rdx */
+	fixture.regs.reg[BASE_REGISTER] = heap_address(LUA_STACK + 4);
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 3);
-	fixture.regs.reg[1] = heap_address(LUA_STACK + 5); /* no function below it */
+	fixture.regs.reg[BASE_REGISTER] = heap_address(LUA_STACK + 5); /* no function below it */
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 4);
 	runtime_fixture_deinit(&fixture);
@@ -167,8 +189,15 @@ static void put_trace(struct runtime_fixture *fixture)
 	uint64_t *trace = fixture->heap + TRACE, *global = fixture->heap + GLOBAL;
 	uint32_t map[4] = {2 << 24 | 2, 3 << 24 | 1 << 16 | 4};
 	uint64_t place = (code_address(FIRST) + 3 * 4) << 8 | 2;
-	uint32_t snapshots[6] = {0, 0, 1, 0, 100 << 16, 2 << 16 | 4};
-	global[23] = 1; /* vmstate */
+	uint32_t snapshots[6] = {0, 0, 1, 0, 100 / CODE_UNIT << 16, 2 << 16 | 4};
+	global[23] = 1; /* vmstate: on x86-64 it is the trace's number */
+#if defined(__aarch64__)
+	static const uint32_t exits[] = {0xf90003fe, 0x94000100, 0x52800020}; /* of number 1 */
+	static uint8_t code[1024];
+	memcpy(code + 400, exits, sizeof(exits)); /* not in the first words that are read */
+	memcpy(code + 40, exits, 4);
+	emulate_memory(JIT + 200, code, sizeof(code));
+#endif
 	global[47] = heap_address(LUA_STACK + 4);
 	global[TRACES] = heap_address(ARRAY);
 	fixture->heap[ARRAY + 1] = heap_address(TRACE);
@@ -186,6 +215,40 @@ static void put_trace(struct runtime_fixture *fixture)
 	fixture->heap[IR + 3] = heap_address(FIRST);
 	fixture->heap[IR + 5] = code_address(SECOND) + 3 * 4;
 }
+
+#if defined(__aarch64__)
+/* lj_vm_modi(), say: a part of the interpreter's code that traces call. */
+TEST(a_helper_of_the_interpreter_that_a_trace_called)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_trace(&fixture);
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
+	fixture.regs.reg[UNWIND_RA] = JIT + 204;
+	fixture.regs.reg[BASE_REGISTER] = 1000003;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+2");
+	runtime_fixture_deinit(&fixture);
+}
+
+/* The last trace's exits are at the end of the compiler's memory. */
+TEST(exits_of_a_trace_at_the_end_of_memory)
+{
+	static const uint32_t exits[] = {0xf90003fe, 0x94000100, 0x52800020};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_trace(&fixture);
+	fixture.regs.ip = JIT + 4096 - 40;
+	fixture.heap[TRACE + 11] = JIT + 4096 - 240;
+	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
+	static uint8_t code[40];
+	memcpy(code + 20, exits, sizeof(exits));
+	emulate_memory(JIT + 4096 - 40, code, sizeof(code));
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(sent_frames(&fixture), "work+2 function@a.lua:20+2");
+	runtime_fixture_deinit(&fixture);
+}
+#endif
 
 TEST(frames_of_a_trace)
 {
@@ -211,15 +274,16 @@ TEST(a_trace_that_other_code_called)
 	put_trace(&fixture);
 	fixture.regs.ip = JIT + 200;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 8);
-	fixture.stack[SP + 9] = JIT + 8;
+	fixture.stack[SP + FRAME_RETURN] = JIT + 8;
 	fixture.heap[GLOBAL] = CODE + CALLER + 16; /* who allocates memory */
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "ssna");
 	fixture.heap[GLOBAL] = JIT + 16;
 	words = runtime_fixture_tick(&fixture);
 	CHECK(words && !is_script(words[0]));
-	fixture.stack[SP + 4] = stack_address(SP + 20); /* the interpreter's native frame before */
-	fixture.stack[SP + 29] = CODE + CALLER + 5;
+	/* The interpreter's native frame before. */
+	fixture.stack[SP + FRAME_PREVIOUS] = stack_address(SP + 30);
+	fixture.stack[SP + 30 + FRAME_RETURN] = CODE + CALLER + 5;
 	words = runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "ssna");
 	runtime_fixture_deinit(&fixture);

@@ -1,9 +1,9 @@
 /*
- * LuaJIT 2.1 with 64-bit references (GC64, as x86-64 builds are). The interpreter is one piece of
- * assembly, whose native frame has the state that it runs, where in the program it is, and the
- * frame before of the interpreter. Script frames are a list on the state's own stack, of functions
- * of the program as of those written in C; links say where C code called, which is what ends the
- * frames of one native frame.
+ * LuaJIT 2.1 with 64-bit references (GC64, as builds for x86-64 and arm64 are). The interpreter is
+ * one piece of assembly, whose native frame has the state that it runs, where in the program it is,
+ * and the frame before of the interpreter. Script frames are a list on the state's own stack, of
+ * functions of the program as of those written in C; links say where C code called, which is what
+ * ends the frames of one native frame.
  *
  * Code that the compiler made, a trace, runs in memory of no file, on top of the interpreter's
  * native frame, which is found by what it is: it holds a state, which points back to it. From there
@@ -27,13 +27,14 @@
 
 #include <bpf/bpf_helpers.h>
 
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/runtime/luajit/luajit_x86_64.bpf.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/runtime/luajit/luajit_arm64.bpf.h"
+#endif
+
 enum {
-	JIT_CFRAME_BYTES = 80, /* of the interpreter's native frame; words of it: */
-	JIT_CFRAME_STATE = 2,
-	JIT_CFRAME_PLACE = 3,
-	JIT_CFRAME_PREVIOUS = 4,
-	JIT_CFRAME_RETURN = 9,
-	JIT_CFRAME_FLAGS = 3, /* in pointers to them */
+	JIT_CFRAME_FLAGS = 3, /* in pointers to native frames of the interpreter */
 
 	JIT_STATE_GLOBAL = 2, /* words of lua_State */
 	JIT_STATE_BASE = 4,
@@ -42,9 +43,6 @@ enum {
 	JIT_STATE_CFRAME = 10,
 	JIT_STATE_BYTES = 88,
 	JIT_STATE_TYPE = 6, /* what kind of object it is, byte 9 of each */
-
-	JIT_GLOBAL_TRACE = 184, /* global_State: vmstate, the number of the trace that runs */
-	JIT_GLOBAL_BASE = 376,  /* jit_base */
 
 	/* Of links: the low bits. */
 	JIT_LINK_TYPE = 3,
@@ -88,7 +86,7 @@ __noinline int is_jit_cframe(__u64 at)
 	if (!scratch)
 		return 0;
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
-	if (bpf_probe_read_user(jit->cframe, JIT_CFRAME_BYTES, (const void *)at))
+	if (bpf_probe_read_user(jit->cframe, sizeof(jit->cframe), (const void *)at))
 		return false;
 	__u64 previous = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS;
 	if ((previous && (previous <= at || previous - at > 1 << 23)) ||
@@ -146,12 +144,13 @@ static __always_inline __u64 jit_allocator(const struct luajit_walk *jit)
 	return function;
 }
 
-/* The return address of the interpreter's native frame before the one that was read; 0: none. */
-static __always_inline __u64 jit_return_before(const struct luajit_walk *jit)
+/* The return address of the interpreter's native frame that begins there; 0: none does. */
+static __always_inline __u64 jit_return_of(__u64 cframe)
 {
-	__u64 previous = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS, address = 0;
-	if (previous)
-		read_word(previous + JIT_CFRAME_RETURN * 8, &address);
+	__u64 address = 0;
+	cframe &= ~(__u64)JIT_CFRAME_FLAGS;
+	if (cframe)
+		read_word(cframe + JIT_CFRAME_RETURN * 8, &address);
 	return address;
 }
 
@@ -202,14 +201,13 @@ static __always_inline bool luajit_resume(struct scratch *scratch)
 	__u64 at = luajit_find_cframe(walk->regs.reg[UNWIND_SP]);
 	if (!at)
 		return false;
-	if (!take_luajit(scratch, jit->cframe[JIT_CFRAME_RETURN] - 1) &&
+	if (!take_luajit(scratch, jit_return_of(at) - 1) &&
 		!take_luajit(scratch, jit_allocator(jit)) &&
-		!take_luajit(scratch, jit_return_before(jit) - 1))
+		!take_luajit(scratch, jit_return_of(jit->cframe[JIT_CFRAME_PREVIOUS]) - 1))
 		return false;
 	begin_luajit(runtime);
 	jit->compiled = place;
-	walk->regs.reg[UNWIND_SP] = at;
-	walk->regs.known = 1ULL << UNWIND_SP;
+	set_jit_registers(&walk->regs, at);
 	walk->regs.ip = luajit_row(runtime)->loop - runtime->delta;
 	walk->is_exact = true;
 	return true;
@@ -312,10 +310,8 @@ __noinline int luajit_read_trace(__u64 place)
 		return 0;
 	struct luajit_walk *jit = luajit_walk(&scratch->walk.runtime);
 	__u64 *trace = jit->head, at = 0, array = 0;
-	__u32 number = 0;
-	if (bpf_probe_read_user(
-		    &number, sizeof(number), (const void *)(jit->global + JIT_GLOBAL_TRACE)) ||
-		!number || number >> 16 ||
+	__u32 number = jit_trace_number(jit, place);
+	if (!number ||
 		!read_word(jit->global + luajit_row(&scratch->walk.runtime)->traces, &array) ||
 		!read_word(array + number * 8ULL, &at) ||
 		bpf_probe_read_user(trace, JIT_TRACE_BYTES, (const void *)at))
@@ -325,7 +321,7 @@ __noinline int luajit_read_trace(__u64 place)
 		return 0;
 	jit->place = trace[JIT_TRACE_START];
 	jit->ir = trace[JIT_TRACE_IR];
-	if (!read_jit_snapshot(jit, offset))
+	if (!read_jit_snapshot(jit, offset / JIT_CODE_UNIT))
 		return 0;
 	__u32 count = jit->snapshot.nr_entries, skipped = 0;
 	if (count > JIT_MAX_ENTRIES) {
@@ -437,16 +433,13 @@ static __always_inline void take_jit_state(struct luajit_walk *jit)
 /* The innermost frame: where the interpreter is the leaf, its base is in a register. */
 static __always_inline void find_jit_frame(struct scratch *scratch)
 {
-	enum {
-		RDX = 1, /* DWARF's number */
-	};
 	struct walk *walk = &scratch->walk;
 	struct luajit_walk *jit = luajit_walk(&walk->runtime);
 	__u64 base = 0;
 	if (jit->compiled)
 		read_word(jit->global + JIT_GLOBAL_BASE, &base);
 	else if (walk->is_exact && !scratch->user.head.nr_frames)
-		base = scratch->leaf.reg[RDX];
+		base = scratch->leaf.reg[JIT_BASE_REGISTER];
 	if (base && is_jit_frame(jit, base - 8))
 		jit->frame = base - 8;
 }
@@ -470,7 +463,9 @@ static __always_inline bool luajit_enter(struct scratch *scratch)
 	bool is_new = jit->cframe[JIT_CFRAME_STATE] != jit->state || !jit->frame;
 	if (is_new)
 		take_jit_state(jit);
-	jit->place = walk->regs.known >> UNWIND_EXTRA & 1 ? walk->regs.reg[UNWIND_EXTRA] : 0;
+	if (is_new && !jit->compiled)
+		jit->compiled = jit_place_in_caller(scratch, jit);
+	jit->place = jit_place_in_register(scratch);
 	jit->place_in_memory = jit->cframe[JIT_CFRAME_PLACE];
 	jit->next_cframe = jit->cframe[JIT_CFRAME_PREVIOUS] & ~(__u64)JIT_CFRAME_FLAGS;
 	if (is_new)

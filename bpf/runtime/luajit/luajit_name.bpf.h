@@ -15,6 +15,7 @@ _Static_assert(
 	"what names functions of Lua finds it in the same place");
 
 enum {
+	JIT_GLOBAL_BASE = 376, /* global_State: jit_base, which is 0 but while a trace runs */
 	JIT_TRACE_BYTES = 120,
 	JIT_MAX_ENTRIES = 64, /* a power of two */
 };
@@ -36,12 +37,12 @@ struct luajit_walk {
 	__u64 place_in_memory; /* likewise: where it may be if not there */
 	__u64 caller, caller_place;
 	__u64 proto_address;
-	__u64 compiled; /* where in a trace the thread is; 0: it is not in any */
-	__u64 ir;       /* of the trace */
-	__u32 link;     /* the number of the entry that is the frame's link; 0: not in a trace */
-	__u8 is_called; /* the function of the frame at hand, by an instruction of its caller */
-	__u64 head[16]; /* of what is looked at, a state or a trace */
-	__u64 cframe[10];
+	__u64 compiled;  /* where in a trace the thread is; 0: it is not in any */
+	__u64 ir;        /* of the trace */
+	__u32 link;      /* the number of the entry that is the frame's link; 0: not in a trace */
+	__u8 is_called;  /* the function of the frame at hand, by an instruction of its caller */
+	__u64 head[16];  /* of what is looked at, a state or a trace */
+	__u64 cframe[5]; /* the interpreter's native frame, but for what it has saved */
 	__u64 proto[16];
 	struct jit_snapshot snapshot;
 	__u32 entry[JIT_MAX_ENTRIES];

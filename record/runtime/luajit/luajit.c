@@ -4,8 +4,9 @@
  * it keeps what, that which tells builds apart is checked in the code: 64-bit references by
  * lua_gettop(), and the traces by the instruction that goes to one.
  *
- * Sources: lj_obj.h, lj_jit.h, lj_bc.h, lj_debug.c, vm_x64.dasc of LuaJIT 2.1.0-beta3 (2022-03-20),
- * 2.1 of OpenResty 2025-01-17 and 2025-10-30, by offsetof() and BCDEF.
+ * Sources: lj_obj.h, lj_jit.h, lj_bc.h, lj_debug.c, vm_x64.dasc, vm_arm64.dasc of
+ * LuaJIT 2.1.0-beta3 (2022-03-20), 2.1 of OpenResty 2025-01-17 and 2025-10-30, by offsetof() and
+ * BCDEF.
  */
 #include <elf.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/arm64_insn.h"
 #include "record/runtime/lua/lua_lines.h"
 #include "record/runtime/lua/lua_loop.h"
 #include "record/runtime/lua/lua_text.h"
@@ -36,8 +38,11 @@ static const char *const names[SYMBOLS] = {
 
 enum {
 	VERSION = 21,
+	STATE_BASE = 32,   /* lua_State: base, and top behind it */
 	GLOBAL_BASE = 376, /* global_State: jit_base */
+	GET_TOP_BYTES = 32,
 	MAX_LOOP_BYTES = 1 << 20,
+	TO_TRACE_INSNS = 6,
 };
 
 static const struct lua_code code_of_21 = {
@@ -60,14 +65,27 @@ static const struct lua_code code_of_21 = {
 	.jump = 88,
 };
 
-/* mov 0x28(%rdi),%rax and sub 0x20(%rdi),%rax: words that are pointers, and where they are. */
-static bool has_wide_references(struct elf_file *elf, const struct elf_dynsym *get_top)
+/* mov 0x28(%rdi),%rax and sub 0x20(%rdi),%rax; ldp xN,xM,[x0,#0x20]. */
+static bool loads_wide_references(uint16_t machine, const uint8_t code[GET_TOP_BYTES])
 {
 	static const uint8_t load[] = {0x48, 0x8b, 0x47, 0x28}, less[] = {0x48, 0x2b, 0x47, 0x20};
-	uint8_t code[32];
+	if (machine != EM_AARCH64)
+		return memmem(code, GET_TOP_BYTES, load, sizeof(load)) &&
+		       memmem(code, GET_TOP_BYTES, less, sizeof(less));
+	for (size_t at = 0; at < GET_TOP_BYTES; at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(code + at, ARM64_INSN_BYTES, 0);
+		if (insn.kind == ARM64_LOAD_PAIR && !insn.base && insn.value == STATE_BASE)
+			return true;
+	}
+	return false;
+}
+
+/* Words that are pointers, and where they are. */
+static bool has_wide_references(struct elf_file *elf, const struct elf_dynsym *get_top)
+{
+	uint8_t code[GET_TOP_BYTES];
 	return get_top->address && runtime_file_read(elf, get_top->address, code, sizeof(code)) &&
-	       memmem(code, sizeof(code), load, sizeof(load)) &&
-	       memmem(code, sizeof(code), less, sizeof(less));
+	       loads_wide_references(elf_file_machine(elf), code);
 }
 
 static uint32_t luajit_u32_at(const uint8_t *code)
@@ -81,7 +99,7 @@ static uint32_t luajit_u32_at(const uint8_t *code)
  *   mov  traces(%r14),%rcx; mov (%rcx,%rax,8),%rax; mov 0x58(%rax),%rax
  * and, a little later, mov %rdx,jit_base(%r14). 0: it does not, it was built without a compiler.
  */
-static uint32_t find_traces(const uint8_t *code, size_t len)
+static uint32_t find_traces_of_x86_64(const uint8_t *code, size_t len)
 {
 	static const uint8_t to_trace[] = {0x48, 0x8b, 0x04, 0xc1, 0x48, 0x8b, 0x40, 0x58};
 	static const uint8_t load[] = {0x49, 0x8b, 0x8e}, store[] = {0x49, 0x89, 0x96};
@@ -103,6 +121,49 @@ static uint32_t find_traces(const uint8_t *code, size_t len)
 	return 0;
 }
 
+/* The first instruction of the next few that is of a kind and has the base; -1: none is. */
+static int find_by_base(const uint8_t *code, enum arm64_kind kind, unsigned base, uint64_t value)
+{
+	for (int i = 0; i < TO_TRACE_INSNS; i++) {
+		struct arm64_insn insn =
+			arm64_insn_decode(code + i * ARM64_INSN_BYTES, ARM64_INSN_BYTES, 0);
+		if (insn.kind == kind && insn.base == base && insn.value == value)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * The same of arm64, where x22 has the global state and x19 its frame's base:
+ *   ldr xA,[x22,#traces]; ldr xN,[xA,xN,lsl #3]; ldr xM,[xN,#0x58]; str x19,[x22,#jit_base]
+ * and others in between.
+ */
+static uint32_t find_traces_of_arm64(const uint8_t *code, size_t len)
+{
+	enum {
+		GLOBAL = 22,
+		TRACE_CODE = 88,
+		BY_NUMBER = 0xf8607800, /* ldr xN, [xA, xM, lsl #3] */
+		BY_NUMBER_MASK = 0xffe0fc00,
+	};
+	for (size_t at = 0; at + 3 * TO_TRACE_INSNS * ARM64_INSN_BYTES <= len;
+		at += ARM64_INSN_BYTES) {
+		struct arm64_insn array = arm64_insn_decode(code + at, ARM64_INSN_BYTES, 0);
+		if (array.kind != ARM64_LOAD || array.base != GLOBAL || array.bytes != 8)
+			continue;
+		const uint8_t *next = code + at + ARM64_INSN_BYTES;
+		for (int i = 0; i < TO_TRACE_INSNS; i++, next += ARM64_INSN_BYTES) {
+			uint32_t insn = luajit_u32_at(next);
+			if ((insn & BY_NUMBER_MASK) == (uint32_t)BY_NUMBER &&
+				(insn >> 5 & 31) == array.reg &&
+				find_by_base(next, ARM64_LOAD, insn & 31, TRACE_CODE) > 0 &&
+				find_by_base(next, ARM64_STORE, GLOBAL, GLOBAL_BASE) > 0)
+				return (uint32_t)array.value;
+		}
+	}
+	return 0;
+}
+
 static void take_traces(struct elf_file *elf, const struct runtime_file *file, uint32_t *ret)
 {
 	uint64_t len = file->loop_end - file->loop_start;
@@ -110,7 +171,8 @@ static void take_traces(struct elf_file *elf, const struct runtime_file *file, u
 		return;
 	CLEANUP_FREE uint8_t *code = mem_alloc(len);
 	if (runtime_file_read(elf, file->loop_start, code, len))
-		*ret = find_traces(code, len);
+		*ret = elf_file_machine(elf) == EM_AARCH64 ? find_traces_of_arm64(code, len)
+							   : find_traces_of_x86_64(code, len);
 }
 
 static struct err *luajit_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
@@ -119,8 +181,6 @@ static struct err *luajit_detect(struct elf_file *elf, struct runtime_file *file
 	struct luajit_row *row = (void *)file->row.words;
 	try(elf_dynsym_find(elf, names, SYMBOLS, symbols));
 	file->is_runtime = symbols[SET_MODE].address;
-	if (elf_file_machine(elf) != EM_X86_64)
-		return NULL;
 	if (!symbols[SET_MODE].address || !symbols[CALL].address ||
 		!has_wide_references(elf, &symbols[GET_TOP]))
 		return NULL;
@@ -207,7 +267,7 @@ static bool luajit_read_text(
 }
 
 const struct runtime luajit_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "luajit",
 	.claims_code_of_no_file = true,
 	.object = "[lua]",
