@@ -256,6 +256,7 @@ enum event_block_operation {
 enum event_waker {
 	EVENT_WAKER_UNKNOWN = 0,
 	EVENT_WAKER_INTERRUPT = 1, /* of a CPU that was idle */
+	EVENT_WAKER_NONE_YET = 2,  /* it goes on: the task sleeps */
 	EVENT_WAKERS,              /* numbers are not below */
 };
 

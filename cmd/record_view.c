@@ -393,12 +393,25 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	if (summary->kernel_hidden)
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
-	if (summary->sideband_lost)
+	if (summary->sideband_lost && !summary->gap_samples)
+		console_say(
+			"hint: between %.1f and %.1f s no sample was taken, and %llu records of "
+			"mappings and execs were lost: the recorder did not come to read its "
+			"buffers, for want of CPU time (nice -n -10 ebprof record)",
+			summary->gap_from_s, summary->gap_until_s,
+			(unsigned long long)summary->sideband_lost);
+	else if (summary->sideband_lost)
 		console_say("hint: %llu records of mappings and execs were lost while %llu samples "
 			    "were taken, whose frames may lack names: the recorder got too little "
 			    "CPU time (nice -n -10 ebprof record)",
 			(unsigned long long)summary->sideband_lost,
 			(unsigned long long)summary->gap_samples);
+	if (summary->programs_skipped)
+		console_say("hint: %llu %s of the recorder's BPF programs, which were under way on "
+			    "the CPU: tasks may be missing, or waits and labels of theirs",
+			(unsigned long long)summary->programs_skipped,
+			str_plural(summary->programs_skipped, "time the kernel skipped one",
+				"times the kernel skipped one"));
 	if (summary->cpus_back)
 		console_say("hint: CPUs came online %llu %s: of what they ran until that was seen, "
 			    "at most a second each, samples or names are missing",

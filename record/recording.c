@@ -397,6 +397,10 @@ static void recording_put_counters(
 		recording, LAYOUT_COUNTER_IMAGES_READ, 0, counts->images_read - base->images_read);
 	put_counter(recording, LAYOUT_COUNTER_IMAGES_GIVEN_UP, 0,
 		counts->images_given_up - base->images_given_up);
+	put_counter(recording, LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, 0,
+		counts->waits_without_scripts - base->waits_without_scripts);
+	put_counter(recording, LAYOUT_COUNTER_PROGRAMS_SKIPPED, 0,
+		counts->programs_skipped - base->programs_skipped);
 	recording_put_labels(recording, &counts->lacking_labels, &base->lacking_labels);
 }
 
@@ -473,6 +477,8 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->cpus_back = counts->cpus_back;
 	base->images_read = counts->images_read;
 	base->images_given_up = counts->images_given_up;
+	base->waits_without_scripts = counts->waits_without_scripts;
+	base->programs_skipped = counts->programs_skipped;
 	base->lacking_labels = counts->lacking_labels;
 }
 

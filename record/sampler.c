@@ -481,6 +481,24 @@ uint64_t sampler_files_full(const struct sampler *sampler)
 	return sampler->bpf->bss->files_full;
 }
 
+uint64_t sampler_programs_skipped(const struct sampler *sampler)
+{
+	const struct sample_bpf *bpf = sampler->bpf;
+	const struct bpf_program *const accounted[] = {
+		bpf->progs.on_trace, bpf->progs.on_trace_without_loop};
+	uint64_t skipped = 0;
+	struct bpf_program *program = NULL;
+	while ((program = bpf_object__next_program(bpf->obj, program))) {
+		struct bpf_prog_info info = {0};
+		uint32_t bytes = sizeof(info);
+		int fd = bpf_program__fd(program);
+		if (fd >= 0 && program != accounted[0] && program != accounted[1] &&
+			!bpf_obj_get_info_by_fd(fd, &info, &bytes))
+			skipped += info.recursion_misses;
+	}
+	return skipped;
+}
+
 uint64_t sampler_targets_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->targets_full;

@@ -104,5 +104,11 @@ bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost 
 bool sampler_is_in_pid_namespace(const struct sampler *sampler);
 uint64_t sampler_files_full(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
+/*
+ * Runs of programs that the kernel skipped since the same program was under way on the CPU: from
+ * Linux 7.0 on a task may be preempted in the midst of one. Those at tracepoints that the user
+ * asked for are not among them: they are lost events of these. Kernels before 5.12 do not tell: 0.
+ */
+uint64_t sampler_programs_skipped(const struct sampler *sampler);
 
 #endif

@@ -74,10 +74,12 @@ struct session_summary {
 	uint64_t
 		perf_maps_remote; /* processes whose /tmp was not looked into for the same reason */
 	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
-	uint64_t cpus_back;                       /* times that a CPU came online */
-	struct left_out_busy left_out[3];         /* the busiest children that were no targets */
-	size_t nr_left_out;                       /* ... of so many that ran */
-	struct ticker_times timers;               /* what ticks came from */
+	double gap_from_s, gap_until_s;   /* in which sideband was lost, since the start */
+	uint64_t programs_skipped;        /* runs of BPF programs, see sampler_programs_skipped() */
+	uint64_t cpus_back;               /* times that a CPU came online */
+	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
+	size_t nr_left_out;               /* ... of so many that ran */
+	struct ticker_times timers;       /* what ticks came from */
 	const char *hints[EVENT_MAX_SOURCES + 1]; /* of the sources; then NULL; the session's */
 	uint64_t raised_period_ns;    /* of waits, see event_source.h; 0: it is as asked for */
 	const char *label_file_error; /* why it was not read again; NULL, or the session's */

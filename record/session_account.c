@@ -41,6 +41,10 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->targets_full = sampler_targets_full(account->sampler);
 	counts->targets_left_out = account->cgroups->nr_left_out;
 	counts->files_full = sampler_files_full(account->sampler);
+	counts->programs_skipped = sampler_programs_skipped(account->sampler);
+	if (is_last)
+		counts->waits_without_scripts = translate_sleepers(
+			translate, sources_lacking_runtimes(account->recording->sources));
 	return NULL;
 }
 
@@ -287,6 +291,12 @@ static void read_own_size(struct session_summary *summary)
 	summary->open_files = count_own_files();
 }
 
+static double seconds_since_start(const struct session_account *account, uint64_t time_ns)
+{
+	uint64_t start_ns = account->started_ns ? account->started_ns : account->begun_ns;
+	return time_ns > start_ns ? (double)(time_ns - start_ns) / NS_PER_S : 0;
+}
+
 static void sum_counts(const struct session_account *account, struct session_summary *summary)
 {
 	const struct recording_counts *counts = &account->counts;
@@ -307,6 +317,9 @@ static void sum_counts(const struct session_account *account, struct session_sum
 	summary->files_full = counts->files_full;
 	summary->sideband_lost = counts->sideband_lost;
 	summary->gap_samples = counts->gap_samples;
+	summary->gap_from_s = seconds_since_start(account, translate->gaps.from_ns);
+	summary->gap_until_s = seconds_since_start(account, translate->gaps.until_ns);
+	summary->programs_skipped = counts->programs_skipped;
 	summary->mappings_full = counts->mappings_full;
 	summary->cpus_back = counts->cpus_back;
 	summary->kernel_hidden = translate->kernel.is_hidden;

@@ -89,6 +89,12 @@ struct translate {
 	bool is_late;          /* records are left since the turn took long: the next is due */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
+	/* Waits that went on when recording, or a file, ended: samples by the runtimes (bits) that
+	 * their processes have mapped. */
+	VEC(struct translate_sleepers {
+		uint32_t runtimes;
+		uint64_t samples;
+	}) sleepers;
 	/* In the file: of each source's events, as samples number both; of EVENT_SAMPLE_AGAIN. */
 	struct translate_events {
 		uint32_t *data;
@@ -110,6 +116,10 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 
 /* Samples that came, and their stacks. */
 uint64_t translate_resolved(const struct translate *translate);
+
+/* Samples of waits that went on at an end, of processes that have one of these runtimes (bits);
+ * UINT32_MAX: or none that is known. */
+uint64_t translate_sleepers(const struct translate *translate, uint32_t runtimes);
 
 /* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
 void translate_collect(void *context, const void *record, size_t len);

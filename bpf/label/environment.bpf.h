@@ -21,7 +21,8 @@ const volatile struct event_variable variables[EVENT_MAX_VARIABLES];
 /*
  * Execs from the tracepoint on do not meet on a CPU: up to Linux 6.x it runs with preemption off.
  * Later kernels pass over one that comes while the program is under way there for another task: it
- * has no event, and /proc is asked.
+ * has no event, and /proc is asked; the recorder reads how often that was, see
+ * sampler_programs_skipped().
  */
 struct environment {
 	struct event_environment event;

@@ -129,7 +129,7 @@ static __always_inline void begin_sleeper(
 	sample->syscall = 0;
 	sample->device = 0;
 	sample->operation = 0;
-	sample->waker = EVENT_WAKER_UNKNOWN;
+	sample->waker = EVENT_WAKER_NONE_YET;
 	bpf_probe_read_kernel(sample->comm, sizeof(sample->comm), &task->comm);
 	put_head(&sleeper->kernel.head, EVENT_STACK_KERNEL, id.pid, waits_end_ns);
 	put_head(&sleeper->user, EVENT_STACK_USER, id.pid, waits_end_ns);

@@ -116,7 +116,8 @@ static __always_inline __u32 state_of(struct task_struct *task)
 
 /*
  * As count_as(), without the processor's locks, which cost more than all else of a wait: whatever
- * counts waits on a CPU is part of a switch there, or comes with preemption off behind it.
+ * counts waits on a CPU is part of a switch there, in which the scheduler has interrupts off. That
+ * tracepoints have preemption off does not count: from Linux 7.0 on they have not.
  */
 static __always_inline void count_wait(
 	struct event_counters *counted, enum event_counter counter, __u64 ns)

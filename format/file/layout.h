@@ -192,7 +192,11 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_LABELS_UNREAD, 26, "labels_unread") /* they could not be read */ \
 	X(LAYOUT_COUNTER_LABELS_CUT, 27, "labels_cut")       /* they are too many, or too long */ \
 	X(LAYOUT_COUNTER_LABELS_LEFT_OUT, 28, \
-		"labels_left_out") /* the recording has too many different ones already */
+		"labels_left_out") /* the recording has too many different ones already */ \
+	X(LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, 29, \
+		"waits_without_scripts") /* of sleepers: what reads these could not be loaded */ \
+	X(LAYOUT_COUNTER_PROGRAMS_SKIPPED, 30, \
+		"programs_skipped") /* runs of BPF programs, in the midst of another one's */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

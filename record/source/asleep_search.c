@@ -130,6 +130,12 @@ void asleep_search_end(struct asleep_search *search)
 	search->has_thread = false;
 }
 
+uint32_t asleep_search_lacking(const struct asleep_search *search)
+{
+	return search->has_failed && !search->asleep && *search->runtimes ? UINT32_MAX
+									  : search->refused;
+}
+
 void asleep_search_put_lacking(const struct asleep_search *search, struct str *out)
 {
 	static const struct {

@@ -41,6 +41,9 @@ void asleep_search_renew(struct asleep_search *search);
 /* The same for all that may be met, to try it. An error: it cannot be had for none either; that
  * this kernel has no way to do it is none. */
 struct err *asleep_search_try(struct asleep_search *search) ERR_MUST_CHECK;
+/* With no thread under way: bits of the runtimes whose functions are missing in stacks of tasks
+ * that sleep; all of them: what walks could not be loaded. */
+uint32_t asleep_search_lacking(const struct asleep_search *search);
 /* With no thread under way: a sentence that says which scripts' functions are missing in stacks of
  * tasks that sleep, and why; none where nothing is. */
 void asleep_search_put_lacking(const struct asleep_search *search, struct str *out);

@@ -126,6 +126,10 @@ struct event_source {
 	uint64_t (*raised_period)(const struct source *source);
 	/* NULL, or a sentence for the user when it is over, of the source; NULL: there is none. */
 	const char *(*hint)(const struct source *source);
+	/* NULL, or after stop() and divide(): bits of the runtimes whose functions its samples of
+	 * tasks that sleep are without, since what reads them could not be loaded; UINT32_MAX: any.
+	 */
+	uint32_t (*lacking_runtimes)(const struct source *source);
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

@@ -179,6 +179,15 @@ uint64_t sources_raised_period(const struct sources *sources)
 	return ret;
 }
 
+uint32_t sources_lacking_runtimes(const struct sources *sources)
+{
+	uint32_t ret = 0;
+	vec_each(sources, source)
+		if (source->row->lacking_runtimes)
+			ret |= source->row->lacking_runtimes(source);
+	return ret;
+}
+
 void sources_put_names(const struct sources *sources, struct str *names)
 {
 	enum {

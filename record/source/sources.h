@@ -50,6 +50,8 @@ void sources_renew_cpu(struct sources *sources, const struct cpu_gap *gap);
 struct ticker_times sources_times(const struct sources *sources, uint64_t now_ns);
 /* In ns, of the source that has raised its period; 0: none has. */
 uint64_t sources_raised_period(const struct sources *sources);
+/* Bits, see event_source.h. */
+uint32_t sources_lacking_runtimes(const struct sources *sources);
 /* "cycles, page-faults": those of a source one by one, but for the many that a pattern stands for.
  */
 void sources_put_names(const struct sources *sources, struct str *names);

@@ -236,7 +236,12 @@ static void begin_sleepers(struct wait_state *state)
 	iterate_over_sleepers(state);
 }
 
-/* The programs run with preemption off: when a grace period is over, none is under way. */
+/*
+ * What measures waits runs in the scheduler with interrupts off, for less than a microsecond: it is
+ * over long before the first sleeper is looked at. That of threads that end may come later, if its
+ * task is preempted (Linux 7.0): its times are then beside those that sleepers are looked at for,
+ * as differences to them.
+ */
 static void wait_stop(struct source *source, uint64_t now_ns)
 {
 	struct wait_state *state = source->state;
@@ -359,6 +364,13 @@ static const char *wait_hint(const struct source *source)
 	return state->hint.len ? str_text(&state->hint) : NULL;
 }
 
+/* What was not loaded at all lacks those of all. */
+static uint32_t wait_lacking_runtimes(const struct source *source)
+{
+	const struct wait_state *state = source->state;
+	return asleep_search_lacking(&state->search);
+}
+
 static void wait_release(struct source *source)
 {
 	close_events(source->state);
@@ -388,4 +400,5 @@ const struct event_source wait_source = {
 	.renew_cpu = wait_renew_cpu,
 	.raised_period = wait_raised_period,
 	.hint = wait_hint,
+	.lacking_runtimes = wait_lacking_runtimes,
 };

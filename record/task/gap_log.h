@@ -15,12 +15,13 @@ struct gap_log {
 	} points[256];    /* a ring, in the order of time */
 	size_t nr_points; /* that were ever noted */
 	uint64_t samples_in_gaps;
-	uint64_t counted; /* samples up to the end of the gap before */
+	uint64_t from_ns, until_ns; /* from the first gap's beginning to the last one's end */
+	uint64_t counted;           /* samples up to the end of the gap before */
 };
 
 /* There have been so many samples until now. */
 void gap_log_note(struct gap_log *log, uint64_t time_ns, uint64_t samples);
-/* A gap that began then has ended, with so many samples until now. */
-void gap_log_end(struct gap_log *log, uint64_t from_ns, uint64_t samples);
+/* A gap that began then has ended, at the latest at until_ns, with so many samples until now. */
+void gap_log_end(struct gap_log *log, uint64_t from_ns, uint64_t until_ns, uint64_t samples);
 
 #endif

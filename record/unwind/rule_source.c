@@ -25,6 +25,16 @@ uint32_t rule_source_table(const struct rule_source *rules, const struct object 
 	return table && *table != pending ? (uint32_t)*table : TABLE_NOT_STORED;
 }
 
+enum runtime_kind rule_source_runtime(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *early = map_get(&rules->runtimes, object->serial);
+	uint32_t table = rule_source_table(rules, object);
+	enum runtime_kind kind = RUNTIME_NONE;
+	if (!table_store_has_runtime(rules->store, table, &kind) && early)
+		table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
+	return kind;
+}
+
 static bool is_pending(const struct rule_source *rules, const struct object *object)
 {
 	const uint64_t *table = map_get(&rules->tables, object->serial);

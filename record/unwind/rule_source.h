@@ -66,6 +66,9 @@ void rule_source_ask_again(struct rule_source *rules, uint32_t file);
 /* Of an object: a table of the store, TABLE_ABSENT, or TABLE_NOT_STORED: none was made so far. */
 uint32_t rule_source_table(const struct rule_source *rules, const struct object *object);
 
+/* The runtime that an object is, as far as that is known; RUNTIME_NONE: it is none. */
+enum runtime_kind rule_source_runtime(const struct rule_source *rules, const struct object *object);
+
 /* Marks the objects whose tables are being made as used, see object_table_sweep(). */
 void rule_source_mark_objects(const struct rule_source *rules);
 /* Forgets those that a sweep freed. */

@@ -73,6 +73,12 @@ const char *cause_of_counter(enum layout_counter counter)
 	static const char mappings[] =
 		"mappings that were left out, since a process has too many or keeps /proc "
 		"waiting: frames there may lack names";
+	static const char without_scripts[] =
+		"waits that went on at the end and are without functions of scripts: the kernel "
+		"refused what reads these, which later kernels take";
+	static const char skipped[] =
+		"times that the kernel skipped one of the recorder's programs, which was under way "
+		"on the CPU: tasks may be missing, or waits and labels of theirs";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
@@ -91,6 +97,8 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_CODE_GIVEN_UP] =
 			"functions whose name, file or lines took too long to read",
 		[LAYOUT_COUNTER_MAPPINGS_FULL] = mappings,
+		[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS] = without_scripts,
+		[LAYOUT_COUNTER_PROGRAMS_SKIPPED] = skipped,
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];

@@ -74,6 +74,13 @@ bool health_put_sideband_losses(const struct profile *profile, struct str *out)
 	uint64_t samples = profile->counters[LAYOUT_COUNTER_GAP_SAMPLES];
 	if (!lost)
 		return false;
+	if (!samples) {
+		str_printf(out,
+			"%llu record%s of mappings and execs %s lost, and no sample was taken "
+			"meanwhile: the recorder did not come to read its buffers",
+			(unsigned long long)lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
+		return true;
+	}
 	str_printf(out,
 		"%llu record%s of mappings and execs %s lost while %llu sample%s %s taken, whose "
 		"frames may lack names or have wrong ones",

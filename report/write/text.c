@@ -12,6 +12,7 @@
 #include "report/name/distinct_names.h"
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
+#include "report/write/cause_words.h"
 #include "report/write/health.h"
 
 static const char *say_none(const struct text_options *options)
@@ -723,4 +724,9 @@ void text_put_losses(const struct profile *profile, struct str *out)
 	CLEANUP(str_deinit) struct str text = {0};
 	if (health_put_sideband_losses(profile, &text))
 		str_printf(out, "# %s\n", str_text(&text));
+	for (enum layout_counter i = LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS;
+		i <= LAYOUT_COUNTER_PROGRAMS_SKIPPED; i++)
+		if (profile->counters[i])
+			str_printf(out, "# %llu %s\n", (unsigned long long)profile->counters[i],
+				cause_of_counter(i));
 }

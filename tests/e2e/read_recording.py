@@ -21,7 +21,8 @@ COUNTER_NAMES = {
     16: "hits_lost_busy", 17: "hits_lost_unresolved", 18: "hits_lost_write",
     19: "gap_samples", 20: "code_given_up", 21: "mappings_full", 22: "cpus_back",
     23: "images_read", 24: "images_given_up", 25: "labels_unknown", 26: "labels_unread",
-    27: "labels_cut", 28: "labels_left_out",
+    27: "labels_cut", 28: "labels_left_out", 29: "waits_without_scripts",
+    30: "programs_skipped",
 }
 EVENT_COUNTER_NAMES = {
     1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",

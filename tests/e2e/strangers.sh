@@ -90,6 +90,24 @@ test_losses_are_told() {
 		fail "names are gone: $("$EBPROF" report --stdio x.data)"
 }
 
+# That there are no samples of that time is no sign of a program that is too short.
+test_losses_without_samples() {
+	begin_storm /bin/true
+	"$EBPROF" record -a -e page-faults -c 1000000000 -o x.data 2>err &
+	local recorder=$!
+	wait_ready err
+	kill -STOP $recorder
+	sleep 3
+	kill -CONT $recorder
+	reap $recorder INT
+	(($(field x.data sideband_lost) > 0)) || skip "the storm was too slow to lose anything"
+	grep -qE 'hint: between [0-9.]+ and [0-9.]+ s no sample was taken, and [0-9]+ records of mappings and execs were lost: the recorder did not come to read its buffers' err ||
+		fail "record: $(cat err)"
+	! grep -q 'too short' err || fail "record: $(cat err)"
+	"$EBPROF" info x.data | grep -q '^health .*no sample was taken meanwhile: the recorder did not come to read its buffers' ||
+		fail "info: $("$EBPROF" info x.data)"
+}
+
 # A process became another program meanwhile: its samples say so, and /proc is read again.
 test_a_lost_exec_is_found_by_the_samples() {
 	begin_storm /bin/true

@@ -423,12 +423,15 @@ TEST(counters_of_a_file_begin_with_it)
 	counts.sideband_lost = 5;
 	counts.targets_full = 6;
 	counts.cpus_back = 1;
+	counts.waits_without_scripts = 3;
+	counts.programs_skipped = 2;
 	CHECK_OK(recording_flush(&recording, read_counts()));
 	put_samples(2);
 	switch_file();
 	put_samples(1);
 	count_tick(EVENT_COUNTER_IDLE);
 	counts.sideband_lost = 9;
+	counts.waits_without_scripts = 7;
 	finish(LAYOUT_END_SIGNAL);
 	read_recording(recording.finished_names.data[0], &first);
 	read_recording("x.data", &second);
@@ -439,6 +442,8 @@ TEST(counters_of_a_file_begin_with_it)
 	CHECK_INT(first.counters[LAYOUT_COUNTER_SIDEBAND_LOST], 5);
 	CHECK_INT(first.counters[LAYOUT_COUNTER_TARGETS_FULL], 6);
 	CHECK_INT(first.counters[LAYOUT_COUNTER_CPUS_BACK], 1);
+	CHECK_INT(first.counters[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS], 3);
+	CHECK_INT(first.counters[LAYOUT_COUNTER_PROGRAMS_SKIPPED], 2);
 	CHECK_INT(second.ticks[LAYOUT_EVENTS], 2);
 	CHECK_INT(second.samples, 1);
 	CHECK_INT(second.ticks[LAYOUT_EVENTS_IDLE], 1);
@@ -446,6 +451,8 @@ TEST(counters_of_a_file_begin_with_it)
 	CHECK_INT(second.counters[LAYOUT_COUNTER_SIDEBAND_LOST], 4);
 	CHECK_INT(second.counters[LAYOUT_COUNTER_TARGETS_FULL], 0);
 	CHECK_INT(second.counters[LAYOUT_COUNTER_CPUS_BACK], 0);
+	CHECK_INT(second.counters[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS], 4);
+	CHECK_INT(second.counters[LAYOUT_COUNTER_PROGRAMS_SKIPPED], 0);
 	let_go();
 }
 

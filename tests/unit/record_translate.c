@@ -645,3 +645,41 @@ TEST(samples_have_their_sets_of_labels_and_what_is_missing_is_counted)
 	CHECK_INT(lacking->left_out, 2);
 	teardown(&fixture);
 }
+
+/* ---- waits that go on at the end ---- */
+
+static void push_wait(struct fixture *fixture, uint64_t hash, uint64_t waker)
+{
+	struct event_sample sample = {
+		.type = EVENT_SAMPLE,
+		.source = EVENT_SOURCE_WAIT,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = 30,
+		.user_hash = hash,
+		.start_ns = 5,
+		.value = 1,
+		.waker = waker,
+		.comm = "a",
+	};
+	translate_collect(&fixture->translate, &sample, sizeof(sample));
+}
+
+/* Those that are over had their scripts' functions read in the kernel. */
+TEST(sleepers_are_counted)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	const uint64_t words[] = {in_file(7, 0x123)};
+	push_map(&fixture, 10, 0x10000, "/bin/a");
+	push_file(&fixture, 7, 20, 0x10000, 0);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, words, 1);
+	push_wait(&fixture, 101, EVENT_WAKER_NONE_YET);
+	push_wait(&fixture, 101, EVENT_WAKER_UNKNOWN);
+	push_wait(&fixture, 0, EVENT_WAKER_NONE_YET); /* of the kernel's own */
+	translate_run(&fixture.translate, 50, UINT64_MAX);
+	CHECK_INT(translate_sleepers(&fixture.translate, UINT32_MAX), 1);
+	CHECK_INT(translate_sleepers(&fixture.translate, 1U << RUNTIME_PYTHON), 0);
+	CHECK_INT(translate_sleepers(&fixture.translate, 0), 0);
+	teardown(&fixture);
+}

@@ -8,6 +8,7 @@
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/health.h"
 #include "report/write/info.h"
+#include "report/write/text.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 
@@ -605,6 +606,33 @@ TEST(values_that_cannot_be_added_up)
 	CHECK_STR(str_text(&damage),
 		"2 samples with values that are too large to be added up, counted as 0");
 	CHECK(!health_is_whole(profile));
+	profile_destroy(profile);
+	bytes_buf_deinit(&file);
+}
+
+/* In each report, with what can be done about it. */
+TEST(losses_are_in_words)
+{
+	struct bytes_buf file = {0};
+	struct writer *writer = forged_writer(&file);
+	writer_sample(writer, &(struct layout_sample){.weight = 1});
+	const struct layout_counter_value values[] = {
+		{LAYOUT_COUNTER_SIDEBAND_LOST, 0, 7},
+		{LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, 0, 3},
+		{LAYOUT_COUNTER_PROGRAMS_SKIPPED, 0, 2},
+	};
+	for (size_t i = 0; i < 3; i++)
+		writer_counter(writer, &values[i]);
+	CHECK_OK(writer_finish(writer, &(struct layout_end){LAYOUT_END_COMMAND, 1}));
+	writer_destroy(writer);
+	struct profile *profile = load(file.data, file.len);
+	CLEANUP(str_deinit) struct str text = {0};
+	text_put_losses(profile, &text);
+	CHECK(strstr(str_text(&text),
+		"# 7 records of mappings and execs were lost, and no sample was taken meanwhile"));
+	CHECK(strstr(str_text(&text),
+		"# 3 waits that went on at the end and are without functions of scripts"));
+	CHECK(strstr(str_text(&text), "# 2 times that the kernel skipped one of the recorder's"));
 	profile_destroy(profile);
 	bytes_buf_deinit(&file);
 }
