@@ -82,7 +82,7 @@ static void keep_only_task(struct app *app, enum action action)
 	if (put_task_term(app, action, &term))
 		app_filter(app, &term);
 	else
-		app_say(app, "select a thread%s first: view 6",
+		app_warn(app, "select a thread%s first: view 6",
 			action == ACTION_ONLY_THREAD || action == ACTION_ONLY_COMM ? ""
 										   : " or process");
 }
@@ -107,7 +107,7 @@ static void app_keep_only(struct app *app, enum action action)
 		term.kind = SCOPE_OBJECT;
 		term.number = model_function(app->model, function)->object;
 	} else {
-		app_say(app, "nothing is selected");
+		app_warn(app, "nothing is selected");
 		return;
 	}
 	app_filter(app, &term);
@@ -187,7 +187,7 @@ static void hide_native(struct app *app, enum action action)
 {
 	(void)action;
 	if (app->model && !app->model->names->has_scripts) {
-		app_say(app, "no frames of scripts were recorded");
+		app_warn(app, "no frames of scripts were recorded");
 		return;
 	}
 	app->wish.hides_native = !app->wish.hides_native;
@@ -211,7 +211,7 @@ static void print_view(struct app *app, const char *path)
 	if (app->to_print.path)
 		return;
 	if (!app_has_view(app)) {
-		app_say(app, "there is nothing to print yet");
+		app_warn(app, "there is nothing to print yet");
 		return;
 	}
 	app->to_print.path = mem_strdup(path);
@@ -276,7 +276,7 @@ static void show_waits(struct app *app, enum action action)
 	if (longest_waits_put(&named, &text))
 		overlay_open_text(&app->overlay, "Longest waits of the recording", &text);
 	else
-		app_say(app, "no waits: record -e offcpu, runq or wall has them");
+		app_warn(app, "no waits: record -e offcpu, runq or wall has them");
 	str_deinit(&text);
 }
 
@@ -298,7 +298,7 @@ static void show_wakers(struct app *app, enum action action)
 	if (waker_list_put(&named, is_chosen, &text))
 		overlay_open_text(&app->overlay, "Who ended waits", &text);
 	else
-		app_say(app, "no wakers: record -e offcpu --wakers has them");
+		app_warn(app, "no wakers: record -e offcpu --wakers has them");
 	str_deinit(&text);
 }
 
@@ -378,7 +378,7 @@ static void narrow(struct app *app, enum action action)
 	if (app->model->matches)
 		app_filter(app, &term);
 	else
-		app_say(app, "search for something first: /");
+		app_warn(app, "search for something first: /");
 }
 
 static void cancel(struct app *app, enum action action)
@@ -414,7 +414,7 @@ static void step_event(struct app *app, enum action action)
 	const struct event_choices *events = &app->model->names->events;
 	size_t next = 0;
 	if (events->list.len < 2) {
-		app_say(app, "no other event was recorded");
+		app_warn(app, "no other event was recorded");
 		return;
 	}
 	uint32_t now = app->wish.event ? app->wish.event : app->model->event;
@@ -459,7 +459,7 @@ static void begin_baseline(struct app *app, enum action action)
 {
 	(void)action;
 	if (app->options->is_live) {
-		app_say(app, "O saves what was recorded: ebprof report compares that");
+		app_warn(app, "O saves what was recorded: ebprof report compares that");
 		return;
 	}
 	begin_prompt(app, APP_PROMPT_BASELINE);
@@ -564,7 +564,7 @@ static void go_to_first_match(struct app *app)
 		return;
 	app->goes_to_match = false;
 	if (!app->model->nr_matches) {
-		app_say(app, "nothing matches");
+		app_warn(app, "nothing matches");
 		return;
 	}
 	bool is_of_branches = app->view == VIEW_TREE || app->view == VIEW_FLAME;
@@ -606,7 +606,7 @@ static void end_prompt(struct app *app)
 		return;
 	}
 	if (!pattern_init(&pattern, text)) {
-		app_say(app, "\"%s\" is no regular expression", text);
+		app_warn(app, "\"%s\" is no regular expression", text);
 		return;
 	}
 	pattern_deinit(&pattern);

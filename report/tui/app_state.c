@@ -73,7 +73,7 @@ void app_show(struct app *app, enum view_id view)
 void app_go_back(struct app *app)
 {
 	if (!app->behind.len) {
-		app_say(app, "nothing to undo, and no view to go back to: q quits");
+		app_warn(app, "nothing to undo, and no view to go back to: q quits");
 		return;
 	}
 	app->view = app->behind.data[--app->behind.len];
@@ -92,12 +92,26 @@ void app_compare_with(struct app *app, const char *path)
 	app_show(app, VIEW_DIFF);
 }
 
+static void set_message(struct app *app, bool is_warning, const char *fmt, va_list args)
+{
+	app->message_is_warning = is_warning;
+	str_truncate(&app->message, 0);
+	str_vprintf(&app->message, fmt, args);
+}
+
 void app_say(struct app *app, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	str_truncate(&app->message, 0);
-	str_vprintf(&app->message, fmt, args);
+	set_message(app, false, fmt, args);
+	va_end(args);
+}
+
+void app_warn(struct app *app, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	set_message(app, true, fmt, args);
 	va_end(args);
 }
 
@@ -117,7 +131,7 @@ void app_act_on_trail(struct app *app, enum action action)
 	else if (action == ACTION_UNDO)
 		app_go_back(app);
 	else
-		app_say(app, action == ACTION_REDO ? "nothing to redo" : "nothing to reset");
+		app_warn(app, action == ACTION_REDO ? "nothing to redo" : "nothing to reset");
 }
 
 void app_go_back_to(struct app *app, size_t steps)
@@ -247,8 +261,10 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
 
 void app_update(struct app *app, struct model *model)
 {
-	if (!app->model)
+	if (!app->model) {
 		health_put_damage(model->profile, &app->message);
+		app->message_is_warning = true;
+	}
 	select_script(app, model);
 	model_release(app->model);
 	app->model = model;

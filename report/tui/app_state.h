@@ -85,7 +85,8 @@ struct app {
 	struct str typed;
 	bool goes_to_match;                  /* Enter was typed behind what is searched for */
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
-	struct str message;                  /* shown until the next key */
+	struct str message; /* shown until the next key */
+	bool message_is_warning;
 	struct overlay overlay;
 	struct chrome chrome;
 	struct app_print to_print;
@@ -151,7 +152,9 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted);
 void app_annotate(struct app *app, uint32_t frame);
 /* Another recording to compare with; "": none any more. */
 void app_compare_with(struct app *app, const char *path);
+/* A line in place of the hints until the next key: what was done, and why nothing was. */
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void app_warn(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whose samples are shown. */
 const struct profile_event *app_event(const struct app *app);

@@ -573,7 +573,9 @@ static void draw_bottom(const struct app *app, struct grid *grid, int y)
 	if (app->prompt)
 		draw_prompt(app, grid, y);
 	else if (app->message.len)
-		grid_put_elided(grid, 0, y, grid->width, STYLE_WARNING, str_text(&app->message));
+		grid_put_elided(grid, 0, y, grid->width,
+				app->message_is_warning ? STYLE_WARNING : STYLE_KEY,
+				str_text(&app->message));
 	else
 		draw_hints(app, grid, y);
 }

@@ -21,7 +21,7 @@ void group_actions_open(struct app *app, enum action action)
 {
 	(void)action;
 	if (app->wish.baseline) {
-		app_say(app, "what is compared is not grouped: D, then no file, ends that");
+		app_warn(app, "what is compared is not grouped: D, then no file, ends that");
 		return;
 	}
 	struct str text = {0};
@@ -89,6 +89,6 @@ bool group_actions_filter(struct app *app, bool excludes)
 	if (group && put_group_term(app, group, &term))
 		app_filter(app, &term);
 	else if (group)
-		app_say(app, "Enter zooms into a file; d keeps stacks that pass through one");
+		app_warn(app, "Enter zooms into a file; d keeps stacks that pass through one");
 	return group;
 }

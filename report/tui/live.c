@@ -194,7 +194,7 @@ void live_save(const struct live *live, struct app *app, const struct worker *wo
 	struct err *err =
 		live->source.save(live->source.context, worker_recording(worker), app->to_save);
 	if (err)
-		app_say(app, "%s", err_message(err));
+		app_warn(app, "%s", err_message(err));
 	else
 		app_say(app, "written: %s", app->to_save);
 	err_destroy(err);

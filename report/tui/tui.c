@@ -68,7 +68,7 @@ static void write_print(struct app *app)
 {
 	struct err *err = print_write(app->to_print.path, &app->to_print.text);
 	if (err)
-		app_say(app, "%s", err_message(err));
+		app_warn(app, "%s", err_message(err));
 	else
 		app_say(app, "written: %s", app->to_print.path);
 	err_destroy(err);

@@ -177,6 +177,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK(strstr(screen_line(&test.screen, 11), "Enter callers"));
 	type(&test, "\n");
 	CHECK_STR(str_text(&test.screen.app.message), "it was removed: only the baseline has it");
+	CHECK_INT(screen_style(&test.screen, "it was removed") & STYLE_MASK, STYLE_KEY);
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
 		"  before      new         pp less | more objectv           function (+new -old)\n"

@@ -255,6 +255,7 @@ TEST(tree_goes_from_match_to_match)
 	CHECK_INT(screen_selected(&screen), 9);
 	screen_type(&screen, "/nothing\nn");
 	CHECK(strstr(screen_text(&screen), "no match"));
+	CHECK_INT(screen_style(&screen, "no match") & STYLE_MASK, STYLE_WARNING);
 	screen_deinit(&screen);
 }
 

@@ -641,7 +641,7 @@ void branch_list_select(struct branch_list *list, struct branch_row row)
 static void say_if_full(struct app *app, bool is_done)
 {
 	if (!is_done)
-		app_say(app, "too many branches were opened: C closes them");
+		app_warn(app, "too many branches were opened: C closes them");
 }
 
 /* Selected is the first of the rows that there are then. */
@@ -806,7 +806,7 @@ bool branch_list_act(struct branch_list *list, struct app *app, enum action acti
 {
 	if (action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH) {
 		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH))
-			app_say(app, "no match");
+			app_warn(app, "no match");
 		return true;
 	}
 	bool has_row = branch_list_row(list).node != BRANCH_NONE;

@@ -221,7 +221,7 @@ static void diff_branches_enter(void *state, struct app *app, enum action action
 	struct branch_row row = branch_list_row(&diff->branches);
 	struct branches *branches = branches_of(diff);
 	if (row.node == BRANCH_NONE || row.node == branches->top) {
-		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
+		app_warn(app, "this is the branch that is shown: Esc undoes the zoom");
 		return;
 	}
 	diff_zoom(app, &branches->focus, row.node);

@@ -139,7 +139,7 @@ static void diff_flame_enter(void *state, struct app *app, enum action action)
 	struct flame_view *view = &diff->flame;
 	uint32_t node = flame_view_entered(view);
 	if (node == view->root) {
-		app_say(app, "this is all that is seen; Esc goes back");
+		app_warn(app, "this is all that is seen; Esc goes back");
 		return;
 	}
 	diff_zoom(app, &view->focus, node);

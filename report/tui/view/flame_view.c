@@ -177,7 +177,7 @@ static void flame_view_go_to_match(struct flame_view *view, struct app *app, boo
 		select_node(view, node);
 		return;
 	}
-	app_say(app, view->model->matches ? "no match that is wide enough here" : "no match");
+	app_warn(app, view->model->matches ? "no match that is wide enough here" : "no match");
 }
 
 /* ---- input ---- */

@@ -210,7 +210,7 @@ static void view_butterfly_enter(struct butterfly *butterfly, struct app *app)
 		return;
 	}
 	if (node->function == centre_function(butterfly, app)) {
-		app_say(app, "this is the function in the middle");
+		app_warn(app, "this is the function in the middle");
 		return;
 	}
 	remember_centre(butterfly);

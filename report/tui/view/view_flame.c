@@ -86,7 +86,7 @@ static void view_flame_zoom(void *state, struct app *app, enum action action)
 	struct flame_view *view = state;
 	uint32_t node = flame_view_entered(view);
 	if (node == view->root) {
-		app_say(app, "this is all that is seen; Esc goes back");
+		app_warn(app, "this is all that is seen; Esc goes back");
 		return;
 	}
 	focus_zoom(&view->focus, app, node);

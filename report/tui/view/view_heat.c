@@ -338,7 +338,7 @@ static void view_heat_zoom(void *state, struct app *app, enum action action)
 	bool goes_in = action == ACTION_EXPAND;
 	if (time_window_zoom(&heat->window, &app->model->timeline, goes_in))
 		return;
-	app_say(app, goes_in ? "as fine as it gets; what a range (v, Enter) holds is seen finer"
+	app_warn(app, goes_in ? "as fine as it gets; what a range (v, Enter) holds is seen finer"
 			     : "this is all of the time");
 }
 

@@ -376,7 +376,7 @@ static void toggle_line(void *state, struct app *app, enum action action)
 	else if (row->has_code)
 		vec_push(&view->opened, (struct listing_line){row->source, row->line});
 	else
-		app_say(app, "%s",
+		app_warn(app, "%s",
 			view->listing->code.disassembly.list.len
 				? "this line has no instructions"
 				: str_text(&view->listing->code.problem));
@@ -386,7 +386,7 @@ static void toggle_line(void *state, struct app *app, enum action action)
 static void set_layout(struct source_view *view, struct app *app, enum listing_layout layout)
 {
 	if (!listing_has(view->listing, layout))
-		app_say(app, "%s",
+		app_warn(app, "%s",
 			view->listing->sources.len
 				? str_text(&view->listing->code.problem)
 				: "there is no debug information that tells lines");
@@ -432,7 +432,7 @@ static void view_source_go_to_match(void *state, struct app *app, enum action ac
 	if (step <= count)
 		view->list.selected = at;
 	else
-		app_say(app, has_pattern ? "no match" : "no line is hot");
+		app_warn(app, has_pattern ? "no match" : "no line is hot");
 	if (has_pattern)
 		pattern_deinit(&pattern);
 	remember_row(view);

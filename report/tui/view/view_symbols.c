@@ -392,7 +392,7 @@ static void retry(void *state, struct app *app, enum action action)
 	if (!row)
 		return;
 	if (app->naming.to_name) {
-		app_say(app, "symbols are still being looked for");
+		app_warn(app, "symbols are still being looked for");
 		return;
 	}
 	app->wish.retried = row->object;
@@ -432,7 +432,7 @@ static void view_symbols_go_to_match(void *state, struct app *app, enum action a
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
 	if (!searches || !list_find(&symbols->list, goes_up, view_symbols_is_match, &search))
-		app_say(app, "no match among the objects");
+		app_warn(app, "no match among the objects");
 	if (searches)
 		pattern_deinit(&search.pattern);
 	view_symbols_select_row(symbols);

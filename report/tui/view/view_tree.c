@@ -187,7 +187,7 @@ static void view_tree_zoom(void *state, struct app *app, enum action action)
 	struct branches *branches = &list->parts[row.part];
 	uint32_t node = branch_list_node(list), place = branches_place(branches, node);
 	if (node == branches->top || (!place && !view->is_inverted)) {
-		app_say(app, "this is the branch that is shown: Esc undoes the zoom");
+		app_warn(app, "this is the branch that is shown: Esc undoes the zoom");
 		return;
 	}
 	focus_zoom(&branches->focus, app, node);
