@@ -129,16 +129,21 @@ static struct err *apply(const struct opt *row, const char *text, void *options)
 	return err_wrap(err, "--%s", row->long_name);
 }
 
-/* --html -o FILE: a word that begins as an option does is hardly the name of a file. */
-static struct err *check_file_name(const struct opt *row, const char *text, const char *word)
+/* An option's argument that is the next word. One that begins as an option does is hardly the name of
+ * a file (--html -o FILE), and when it is refused, its argument was forgotten (--tid -o FILE). */
+static struct err *apply_next_word(const struct opt *row, const char *text, void *options)
 {
-	bool is_file = row->argument && strncmp(row->argument, "FILE", 4) == 0;
-	bool is_option = text == word && text[0] == '-' && text[1];
-	if (!is_file || !is_option)
-		return NULL;
-	return err_new(ERR_USAGE,
-		"--%s needs the name of a file, not %s; a file of that name is ./%s",
-		row->long_name, text, text);
+	bool is_option = text[0] == '-' && text[1];
+	if (is_option && strncmp(row->argument, "FILE", 4) == 0)
+		return err_new(ERR_USAGE,
+			"--%s needs the name of a file, not %s; a file of that name is ./%s",
+			row->long_name, text, text);
+	struct err *err = apply(row, text, options);
+	if (!err || !is_option)
+		return err;
+	err_destroy(err);
+	return err_new(
+		ERR_USAGE, "--%s needs an argument: %s, not %s", row->long_name, row->argument, text);
 }
 
 static struct err *opt_parse(
@@ -167,9 +172,8 @@ static struct err *opt_parse(
 			err = meet_unknown(command, word, optopt);
 		else {
 			const struct opt *row = opt_row_of(command->options, count, value);
-			err = optarg ? check_file_name(row, optarg, word) : NULL;
-			if (!err)
-				err = apply(row, optarg, options);
+			err = optarg == word ? apply_next_word(row, optarg, options)
+					     : apply(row, optarg, options);
 		}
 	}
 	mem_free(tables.longs);

@@ -491,6 +491,7 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--no-open", NULL},
 	{"--native", NULL}, /* py-spy's: what it asks for is always there */
 	{"--subprocesses", NULL},
+	{"--include-children", NULL}, /* children are followed, --no-inherit leaves them out */
 	{"--nonblocking", NULL},
 	{"--idle", "-e wall records what threads wait for, too"},
 	{"--gil", "-e cpu-clock, the default, records what runs; who waits for a lock: -e offcpu"},
