@@ -1,4 +1,5 @@
 /* The view of lines: keys in, cells out. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +74,18 @@ static void press(struct opened *it, const char *keys)
 	}
 }
 
-static void open_view(struct opened *it, int width, int height)
+static void open_view_of(struct opened *it, struct profile *profile, int width, int height)
 {
 	*it = (struct opened){0};
-	write_source();
 	struct app_options options = {.file_name = "x.data", .code = &it->code};
-	screen_init_with(&it->screen, make_profile(), width, height, options, VIEW_TOP);
+	screen_init_with(&it->screen, profile, width, height, options, VIEW_TOP);
 	press(it, "a");
+}
+
+static void open_view(struct opened *it, int width, int height)
+{
+	write_source();
+	open_view_of(it, make_profile(), width, height);
 }
 
 static void close_view(struct opened *it)
@@ -122,6 +128,28 @@ TEST(source_keys)
 	press(&it, "e");
 	CHECK(strstr(screen_text(&it.screen), "there is no vmlinux of the recorded kernel here"));
 	close_view(&it);
+}
+
+static void check_not_code(size_t member, const char *why)
+{
+	write_source();
+	struct profile *profile = make_profile();
+	*(uint32_t *)((char *)profile + member) = profile->frames.data[profile->frames.len - 1].object;
+	struct opened it;
+	open_view_of(&it, profile, 80, 16);
+	press(&it, "n\n");
+	CHECK(strstr(screen_text(&it.screen), why));
+	close_view(&it);
+}
+
+TEST(source_of_a_wait)
+{
+	check_not_code(offsetof(struct profile, wait_object), "a wait is no code");
+}
+
+TEST(source_of_a_system_call)
+{
+	check_not_code(offsetof(struct profile, syscall_object), "a system call's name is no code");
 }
 
 /* Names that come leave the selection where it was; another function begins anew. */

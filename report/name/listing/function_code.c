@@ -22,8 +22,14 @@ static const char *const refusals[] = {
 	[LAYOUT_OBJECT_UNKNOWN] = "it is not known which file this code is of",
 };
 
-static const char *function_code_refusal_of(enum layout_object_kind kind)
+static const char *function_code_refusal_of(const struct function_code_request *request)
 {
+	const struct profile *profile = request->profile;
+	enum layout_object_kind kind = request->object->info.kind;
+	if (request->object_index == profile->wait_object && profile->wait_object)
+		return "a wait is no code: its callers have the code that waits";
+	if (request->object_index == profile->syscall_object && profile->syscall_object)
+		return "a system call's name is no code: its callers have the code that calls";
 	if (kind == LAYOUT_OBJECT_FILE || kind == LAYOUT_OBJECT_KERNEL)
 		return NULL;
 	size_t count = sizeof(refusals) / sizeof(*refusals);
@@ -189,7 +195,7 @@ void function_code_read(const struct function_code_request *request, struct func
 	*ret = (struct function_code){.object = request->object_index};
 	const struct profile_object *object = request->object;
 	enum layout_object_kind kind = object->info.kind;
-	const char *refusal = function_code_refusal_of(kind);
+	const char *refusal = function_code_refusal_of(request);
 	if (refusal) {
 		str_puts(&ret->problem, refusal);
 		return;

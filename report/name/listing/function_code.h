@@ -28,7 +28,7 @@ struct function_code {
 };
 
 struct function_code_request {
-	const struct profile *profile; /* its meta is read */
+	const struct profile *profile; /* its meta, and which objects are none, are read */
 	const struct profile_object *object;
 	uint32_t object_index;
 	uint64_t offset;      /* of a frame that is in it */
