@@ -8,6 +8,7 @@
 #include "report/compare/judgement.h"
 #include "report/compare/renames.h"
 #include "report/compare/run_counts.h"
+#include "report/model/event_value.h"
 
 const char *diff_by_word(enum diff_by by)
 {
@@ -396,7 +397,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
-	diff->is_no_cpu_time = new->events.data[events[MATCH_NEW]].source != NULL;
+	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
 	diff->quantum = run_samples_quantum(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)

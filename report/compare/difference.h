@@ -132,7 +132,7 @@ struct difference {
 	struct diff_options options;
 	struct diff_side sides[MATCH_SIDES];
 	const char *event, *unit;      /* borrowed from the new side */
-	bool is_no_cpu_time;           /* of waits or calls, where the unit is ns */
+	bool is_cpu_time;              /* event_value_is_cpu_time() */
 	double quantum;                /* run_samples_quantum(): what each sample of the sides is */
 	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */
 	size_t nr_entities;            /* all of both sides: functions, ... */

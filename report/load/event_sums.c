@@ -4,6 +4,7 @@
 
 #include "format/base/map.h"
 #include "format/base/str.h"
+#include "report/model/event_value.h"
 
 static const char wait_source[] = "wait", wall[] = "wall";
 
@@ -18,8 +19,7 @@ static enum profile_wait wait_of(const struct profile_event *event)
 /* Ticks of a clock, each of which stands for time on a CPU. */
 static bool is_running_time(const struct profile_event *event)
 {
-	return !event->source && !event->is_second && event->period &&
-	       strcmp(event->unit, LAYOUT_UNIT_NS) == 0;
+	return event->period && event_value_is_cpu_time(event);
 }
 
 static void find_namesakes(struct profile *profile)

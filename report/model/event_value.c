@@ -20,6 +20,12 @@ static void put_bytes(uint64_t bytes, struct str *out)
 	str_printf(out, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+bool event_value_is_cpu_time(const struct profile_event *event)
+{
+	return !event->source && !event->is_second && !event->is_sum &&
+	       strcmp(event->unit, LAYOUT_UNIT_NS) == 0;
+}
+
 void event_value_put(
 	const struct profile_event *event, uint64_t value, bool is_short, struct str *out)
 {

@@ -9,4 +9,7 @@
 void event_value_put(
 	const struct profile_event *event, uint64_t value, bool is_short, struct str *out);
 
+/* Whether its values are time that a thread ran on a CPU: no waits, no calls' durations, no sum. */
+bool event_value_is_cpu_time(const struct profile_event *event);
+
 #endif

@@ -6,6 +6,7 @@
 #include "format/base/mem.h"
 #include "report/analyse/stack_counts.h"
 #include "report/analyse/table.h"
+#include "report/model/event_value.h"
 #include "report/model/slice.h"
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
@@ -104,10 +105,12 @@ static void overview_put_value(
 		str_put_escaped(out, event->unit, strlen(event->unit));
 		return;
 	}
-	str_printf(out, ", %.3f s %s", value / 1e9, event->wait ? "of waiting" : "of CPU time");
-	if (event->wait)
-		return;
-	if (duration_s > 0)
+	bool is_cpu_time = event_value_is_cpu_time(event);
+	str_printf(out, ", %.3f s %s", value / 1e9,
+		event->wait   ? "of waiting"
+		: is_cpu_time ? "of CPU time"
+			      : "in all");
+	if (is_cpu_time && duration_s > 0)
 		str_printf(out, ", %.2f CPUs on average", value / 1e9 / duration_s);
 }
 

@@ -48,6 +48,7 @@ static void diff_init(struct difference *diff)
 		.options = DIFF_OPTIONS_DEFAULT,
 		.event = "cpu-clock",
 		.unit = "ns",
+		.is_cpu_time = true,
 		.nr_entities = 9,
 		.program = make_judgement(1, 1, DIFF_INCONCLUSIVE),
 		.program_reason = "needs two runs a side",

@@ -115,6 +115,11 @@ TEST(wall_time_is_the_sum_of_running_and_waiting)
 	CHECK_STR(profile->events.data[wall->event].name, "wall");
 	CHECK_INT(wall->samples, 5);
 	CHECK_INT(wall->value, 10000000);
+	CHECK(!event_value_is_cpu_time(&profile->events.data[wall->event]));
+	for (uint32_t event = 0; event < profile->events.len; event++)
+		if (profile->events.data[event].wait)
+			CHECK(!event_value_is_cpu_time(&profile->events.data[event]));
+	CHECK(event_value_is_cpu_time(&profile->events.data[profile->samples.data[0].event]));
 	struct slice slice;
 	slice_init_event(&slice, profile, wall->event);
 	CHECK_INT(slice.whole.value, 10000000);

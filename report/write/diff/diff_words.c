@@ -394,7 +394,7 @@ void diff_put_program(struct str *out, const struct difference *diff)
 	diff_words_put_value(out, diff, program->sides[MATCH_BASE].value);
 	str_puts(out, " -> ");
 	diff_words_put_value(out, diff, program->sides[MATCH_NEW].value);
-	str_printf(out, " %sa run, ", is_time(diff) && !diff->is_no_cpu_time ? "of CPU " : "");
+	str_printf(out, " %sa run, ", diff->is_cpu_time ? "of CPU " : "");
 	diff_put_effect(out, program->effect);
 	if (diff->program_reason) {
 		str_printf(out, " (no verdict: %s).", diff->program_reason);

@@ -37,7 +37,7 @@ class Summary {
 		const parts = [side.event + (side.frequency ? ` ${side.frequency} Hz` : "")];
 		parts.push(`${grouped(side.samples)} samples`, `${seconds(side.spanNs)} s`);
 		if (this.diff) // of all threads and all the time, which is what is shown first
-			parts[1] += " = " + this.inUnit(this.diff.values[this.profile.sides.indexOf(side)]) + (side.unit === "ns" ? " on CPUs" : "");
+			parts[1] += " = " + this.inUnit(this.diff.values[this.profile.sides.indexOf(side)]) + (side.unit === "ns" && !this.profile.parts.some(({isWait}) => isWait) ? " on CPUs" : "");
 		if (side.host)
 			parts.push(side.host);
 		if (side.beginMs)
