@@ -129,8 +129,9 @@ static struct err *apply(const struct opt *row, const char *text, void *options)
 	return err_wrap(err, "--%s", row->long_name);
 }
 
-/* An option's argument that is the next word. One that begins as an option does is hardly the name of
- * a file (--html -o FILE), and when it is refused, its argument was forgotten (--tid -o FILE). */
+/* An option's argument that is the next word. One that begins as an option does is hardly the name
+ * of a file (--html -o FILE), and when it is refused, its argument was forgotten (--tid -o FILE).
+ */
 static struct err *apply_next_word(const struct opt *row, const char *text, void *options)
 {
 	bool is_option = text[0] == '-' && text[1];
@@ -142,8 +143,8 @@ static struct err *apply_next_word(const struct opt *row, const char *text, void
 	if (!err || !is_option)
 		return err;
 	err_destroy(err);
-	return err_new(
-		ERR_USAGE, "--%s needs an argument: %s, not %s", row->long_name, row->argument, text);
+	return err_new(ERR_USAGE, "--%s needs an argument: %s, not %s", row->long_name,
+		row->argument, text);
 }
 
 static struct err *opt_parse(

@@ -85,7 +85,7 @@ struct app {
 	struct str typed;
 	bool goes_to_match;                  /* Enter was typed behind what is searched for */
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
-	struct str message; /* shown until the next key */
+	struct str message;                  /* shown until the next key */
 	bool message_is_warning;
 	struct overlay overlay;
 	struct chrome chrome;

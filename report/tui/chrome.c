@@ -574,8 +574,8 @@ static void draw_bottom(const struct app *app, struct grid *grid, int y)
 		draw_prompt(app, grid, y);
 	else if (app->message.len)
 		grid_put_elided(grid, 0, y, grid->width,
-				app->message_is_warning ? STYLE_WARNING : STYLE_KEY,
-				str_text(&app->message));
+			app->message_is_warning ? STYLE_WARNING : STYLE_KEY,
+			str_text(&app->message));
 	else
 		draw_hints(app, grid, y);
 }

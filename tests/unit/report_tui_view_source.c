@@ -134,7 +134,8 @@ static void check_not_code(size_t member, const char *why)
 {
 	write_source();
 	struct profile *profile = make_profile();
-	*(uint32_t *)((char *)profile + member) = profile->frames.data[profile->frames.len - 1].object;
+	*(uint32_t *)((char *)profile + member) =
+		profile->frames.data[profile->frames.len - 1].object;
 	struct opened it;
 	open_view_of(&it, profile, 80, 16);
 	press(&it, "n\n");

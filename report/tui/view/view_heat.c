@@ -339,7 +339,7 @@ static void view_heat_zoom(void *state, struct app *app, enum action action)
 	if (time_window_zoom(&heat->window, &app->model->timeline, goes_in))
 		return;
 	app_warn(app, goes_in ? "as fine as it gets; what a range (v, Enter) holds is seen finer"
-			     : "this is all of the time");
+			      : "this is all of the time");
 }
 
 static void view_heat_move(void *state, struct app *app, enum action action)
