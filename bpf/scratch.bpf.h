@@ -238,4 +238,27 @@ __attribute__((no_sanitize("alignment"))) static long read_stack(
 	return 0;
 }
 
+/*
+ * The same of some words, whose number is a constant, and of those above them. False: they cannot
+ * be read.
+ */
+static __always_inline bool read_stack_words(struct walk *walk, __u64 from, __u64 *ret, __u32 bytes)
+{
+	struct window *window = &walk->window;
+	__u64 at = from - window->address;
+	if (!window->address || at > WINDOW_BYTES - bytes) {
+		window->address = from;
+		if (bpf_probe_read_user(window->bytes, WINDOW_BYTES, (const void *)from)) {
+			window->address = 0; /* the end of the stack may be near */
+			return !bpf_probe_read_user(ret, bytes, (const void *)from);
+		}
+		at = 0;
+	}
+	asm volatile("" : "+r"(at)); /* or clang thinks the bounds are known */
+	if (at > WINDOW_BYTES - bytes)
+		return false;
+	__builtin_memcpy(ret, window->bytes + at, bytes);
+	return true;
+}
+
 #endif

@@ -116,6 +116,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.mapping_cache, nr_places);
 	multiply_entries(bpf->maps.found_rules, nr_cpus * nr_places);
 	multiply_entries(bpf->maps.java_known_blobs, nr_places);
+	multiply_entries(bpf->maps.java_known_methods, nr_places);
 	multiply_entries(bpf->maps.known_codes, nr_places);
 	multiply_entries(bpf->maps.node_known_maps, nr_places);
 	multiply_entries(bpf->maps.erlang_known_codes, nr_places);

@@ -139,7 +139,7 @@ static __always_inline __u32 java_place_of(
 	const struct java_row *row, const struct java_walk *java, __u64 bytecode)
 {
 	__u64 place = bytecode - java_bytecodes(row, java);
-	return place < java_method_u16(java, row->bytecode_bytes) ? place : 0;
+	return place < java->bytecode_bytes ? place : 0;
 }
 
 /*
@@ -152,10 +152,12 @@ static __always_inline bool java_take_frames_method(
 	struct walk *walk, const struct java_row *row, struct java_walk *java)
 {
 	__u64 bytecode = java->frame[JAVA_FRAME_BYTECODE];
+	if (java_take_known_method(java->frame[JAVA_FRAME_METHOD], bytecode))
+		return true;
 	if (!java_take_method(java->frame[JAVA_FRAME_METHOD]))
 		return false;
 	if (walk->is_exact || !bytecode ||
-		bytecode - java_bytecodes(row, java) <= java_method_u16(java, row->bytecode_bytes))
+		bytecode - java_bytecodes(row, java) <= java->bytecode_bytes)
 		return true;
 	java->method = 0;
 	return false;
@@ -244,6 +246,14 @@ static __always_inline __u32 java_stub_place(const struct walk *walk, const stru
 			      : (place - 1) & (RUNTIME_FRAME_IS_LEAF - 1);
 }
 
+/* What is at hand is of another walk. */
+static __always_inline void java_forget_walk(struct java_walk *java)
+{
+	java->at = 0;
+	java->bytes_address = 0;
+	java->checked_constants = 0;
+}
+
 /* The row of the process's HotSpot is the walk's from now on; false: it has none. */
 static __always_inline bool java_take_process(struct scratch *scratch)
 {
@@ -251,7 +261,7 @@ static __always_inline bool java_take_process(struct scratch *scratch)
 	if (!take_known_runtime(scratch, RUNTIME_JAVA))
 		return false;
 	if (!runtime->has_thread)
-		java_walk(runtime)->bytes_address = 0; /* it is of another walk */
+		java_forget_walk(java_walk(runtime));
 	runtime->has_thread = true;
 	if (java_row(runtime)->is_complete)
 		return true;
@@ -262,7 +272,8 @@ static __always_inline bool java_take_process(struct scratch *scratch)
 
 static __always_inline bool java_claims_anonymous(struct scratch *scratch)
 {
-	return !scratch->walk.mapping.file && find_known_runtime(scratch, RUNTIME_JAVA);
+	return !scratch->walk.mapping.file && (scratch->walk.runtime.row.kind == RUNTIME_JAVA ||
+						      find_known_runtime(scratch, RUNTIME_JAVA));
 }
 
 static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch)

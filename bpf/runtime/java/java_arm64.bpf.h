@@ -223,10 +223,10 @@ __noinline int java_leave_prologue(void)
 	struct java_walk *java = java_walk(&walk->runtime);
 	struct java_prologue *prologue = &java->prologue;
 	__u64 entry = java_entry(java_row(&walk->runtime), java), pc = walk->regs.ip;
+	java->bytes_address = 0;
 	if (pc >= entry + JAVA_CODE_BYTES ||
 		bpf_probe_read_user(java->bytes, JAVA_CODE_BYTES, (const void *)entry))
 		return 0;
-	java->bytes_address = 0;
 	prologue->at = 0;
 	prologue->words = 0;
 	prologue->has_fp = false;

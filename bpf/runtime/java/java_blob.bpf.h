@@ -65,6 +65,10 @@ struct java_walk {
 	__u64 method;                          /* whose frame it is; 0: no method's */
 	__u64 place;                           /* in its bytecodes, or code */
 	__u64 const_method, constants, symbol; /* of the method: the last is its name */
+	__u64 names;                           /* what tells its name and its class's from others */
+	/* The constants of a class whose name was read in this walk, and which one it was. */
+	__u64 checked_constants, checked_name;
+	__u32 bytecode_bytes;
 	__u64 frame[JAVA_FRAME_WORDS];
 	__u64 next_ip, next_sp, next_fp, next_extra; /* of the caller; next_extra 0: unknown */
 	__u64 method_head[JAVA_METHOD_WORDS];
@@ -230,22 +234,35 @@ struct {
 	__type(value, struct java_known_blob);
 } java_known_blobs SEC(".maps");
 
-static __always_inline struct java_known_blob *java_known_blob_slot(__u64 place, __u32 lane)
+static __always_inline struct java_known_blob *java_known_blob_slot(
+	const struct scratch *scratch, __u64 place, __u32 way)
 {
-	__u32 slot = place >> (64 - JAVA_KNOWN_BLOBS_SHIFT);
-	slot += lane << JAVA_KNOWN_BLOBS_SHIFT;
+	__u32 slot = (place >> (64 - JAVA_KNOWN_BLOBS_SHIFT)) ^ way;
+	slot += scratch->lane << JAVA_KNOWN_BLOBS_SHIFT;
 	return bpf_map_lookup_elem(&java_known_blobs, &slot);
+}
+
+/* Of two places for each the one that has it, or else, by chance, one to put it. */
+static __always_inline struct java_known_blob *java_known_blob(
+	const struct scratch *scratch, __u64 place)
+{
+	__u32 way = scratch->sample.time_ns & 1;
+	struct java_known_blob *known = java_known_blob_slot(scratch, place, !way);
+	if (known && known->place == place)
+		return known;
+	return java_known_blob_slot(scratch, place, way);
 }
 
 /* The first bytes of a blob, and the code that it says it has. */
 static __always_inline bool java_read_blob(
 	const struct java_row *row, struct java_walk *java, __u64 at)
 {
-	java->at = at;
+	java->at = 0;
 	if (!at ||
 		(bpf_probe_read_user(java->blob, JAVA_BLOB_BYTES, (const void *)at) &&
 			bpf_probe_read_user(java->blob, JAVA_SMALL_BLOB_BYTES, (const void *)at)))
 		return false;
+	java->at = at;
 	java->name_address = java_blob_u64(java, row->blob_name);
 	java->frame_words = java_blob_u32(java, row->blob_frame_size);
 	if (row->flags & JAVA_CODE_IS_OFFSET) {
@@ -258,7 +275,10 @@ static __always_inline bool java_read_blob(
 	return true;
 }
 
-/* Makes the blob of an address that at hand. 0: there is none. */
+/*
+ * Makes the blob of an address that at hand. 0: there is none. Code that the thread will return to
+ * is not freed, so the blob of the frame before, in the same walk, is what it was.
+ */
 __noinline int java_take_blob(__u64 address);
 __noinline int java_take_blob(__u64 address)
 {
@@ -268,8 +288,10 @@ __noinline int java_take_blob(__u64 address)
 	struct runtime_walk *runtime = &scratch->walk.runtime;
 	const struct java_row *row = java_row(runtime);
 	struct java_walk *java = java_walk(runtime);
+	if (java->at && address >= java->code && address < java->end)
+		return 1;
 	__u64 place = mix(runtime->process, address >> JAVA_PLACE_SHIFT);
-	struct java_known_blob *known = java_known_blob_slot(place, scratch->lane);
+	struct java_known_blob *known = java_known_blob(scratch, place);
 	bool is_known = known && known->place == place && java_read_blob(row, java, known->at) &&
 			java->name_address == known->name_address && address >= java->code &&
 			address < java->end;
@@ -280,8 +302,10 @@ __noinline int java_take_blob(__u64 address)
 	if (!java_read_blob(row, java, java_find_blob(address)))
 		return 0;
 	__u64 name = 0;
-	if (!read_word(java->name_address, &name))
+	if (!read_word(java->name_address, &name)) {
+		java->at = 0;
 		return 0;
+	}
 	java->kind = java_kind_of(name);
 	if (known) {
 		known->place = 0;
@@ -319,8 +343,12 @@ static __always_inline __u64 java_deopt_handler(
 /* Code around an address: JAVA_CODE_BEHIND bytes ahead of it. False: it cannot be read. */
 static __always_inline bool java_read_code(struct java_walk *java, __u64 address)
 {
-	return !bpf_probe_read_user(
-		java->bytes, JAVA_CODE_BYTES, (const void *)(address - JAVA_CODE_BEHIND));
+	java->bytes_address = 0;
+	if (bpf_probe_read_user(
+		    java->bytes, JAVA_CODE_BYTES, (const void *)(address - JAVA_CODE_BEHIND)))
+		return false;
+	java->bytes_address = address;
+	return true;
 }
 
 #endif

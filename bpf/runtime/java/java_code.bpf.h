@@ -50,6 +50,63 @@ static __always_inline __u64 java_constant(const struct java_row *row, __u64 con
 	return symbol & ~1ULL; /* which says that it is not resolved */
 }
 
+/*
+ * Tells a name from others by its symbol. Symbols are freed with the last class that uses them, and
+ * others take their place: the upper half of the first word is a number by chance, or the length,
+ * which is there too, and the lower one counts references. 0: it cannot be read.
+ */
+static __always_inline __u64 java_identify_name(__u64 symbol)
+{
+	__u64 word = 0;
+	return read_word(symbol, &word) ? mix(symbol, word >> 16) : 0;
+}
+
+/*
+ * A method that was at hand in a frame of the interpreter. When its class is unloaded another one's
+ * may be loaded into the same memory, or into a part of it, so that what was read before still
+ * stands elsewhere, in memory that is free: all that leads from the bytecodes to the class's name
+ * is read once more in each walk. What has a frame is not unloaded meanwhile.
+ */
+struct java_known_method {
+	__u64 place;      /* mix(process, method) */
+	__u64 checked_ns; /* the time of the walk in which it was read last */
+	__u64 const_method, constants, holder;
+	__u64 class_name; /* java_identify_name() */
+	__u64 names;      /* the same of the method's and of that */
+	__u16 bytecode_bytes, name_index;
+	__u32 zero;
+};
+
+enum {
+	JAVA_KNOWN_METHODS_SHIFT = 9,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << JAVA_KNOWN_METHODS_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct java_known_method);
+} java_known_methods SEC(".maps");
+
+static __always_inline struct java_known_method *java_known_method_slot(
+	const struct scratch *scratch, __u64 place, __u32 way)
+{
+	__u32 slot = (place >> (64 - JAVA_KNOWN_METHODS_SHIFT)) ^ way;
+	slot += scratch->lane << JAVA_KNOWN_METHODS_SHIFT;
+	return bpf_map_lookup_elem(&java_known_methods, &slot);
+}
+
+/* Of two places for each the one that has it, or else, by chance, one to put it. */
+static __always_inline struct java_known_method *java_known_method(
+	const struct scratch *scratch, __u64 place)
+{
+	__u32 way = scratch->sample.time_ns & 1;
+	struct java_known_method *known = java_known_method_slot(scratch, place, !way);
+	if (known && known->place == place)
+		return known;
+	return java_known_method_slot(scratch, place, way);
+}
+
 /* Makes the method at an address that at hand. 0: none is there. */
 __noinline int java_take_method(__u64 at);
 __noinline int java_take_method(__u64 at)
@@ -68,9 +125,76 @@ __noinline int java_take_method(__u64 at)
 	java->constants = java_method_u64(java, row->constants);
 	if (!java_is_pointer(java->constants))
 		return 0;
-	java->symbol = java_constant(row, java->constants, java_method_u16(java, row->name_index));
+	__u16 name_index = java_method_u16(java, row->name_index);
+	java->symbol = java_constant(row, java->constants, name_index);
 	if (!java->symbol)
 		return 0;
+	__u64 holder = 0, class_symbol = 0;
+	if (read_word(java->constants + row->pool_holder, &holder))
+		read_word(holder + row->class_name, &class_symbol);
+	__u64 class_name = java_identify_name(class_symbol);
+	java->names = mix(java_identify_name(java->symbol), class_name);
+	java->bytecode_bytes = java_method_u16(java, row->bytecode_bytes);
+	java->method = at;
+	__u64 place = mix(scratch->walk.runtime.process, at);
+	struct java_known_method *known = java_known_method(scratch, place);
+	if (!known || !class_name)
+		return 1;
+	known->place = 0;
+	known->checked_ns = scratch->sample.time_ns;
+	known->const_method = java->const_method;
+	known->constants = java->constants;
+	known->holder = holder;
+	known->class_name = class_name;
+	known->names = java->names;
+	known->bytecode_bytes = java->bytecode_bytes;
+	known->name_index = name_index;
+	known->place = place;
+	return 1;
+}
+
+/* Whether it is the method that it was, of which the bytecodes are where they were. */
+static __always_inline bool java_is_known_still(
+	const struct java_row *row, struct java_walk *java, const struct java_known_method *known)
+{
+	__u64 holder = 0, class_symbol = 0;
+	if (bpf_probe_read_user(java->method_head, sizeof(java->method_head),
+		    (const void *)known->const_method) ||
+		java_method_u64(java, row->constants) != known->constants ||
+		java_method_u16(java, row->name_index) != known->name_index ||
+		java_method_u16(java, row->bytecode_bytes) != known->bytecode_bytes)
+		return false;
+	if (java->checked_constants == known->constants && java->checked_name == known->class_name)
+		return true;
+	if (!read_word(known->constants + row->pool_holder, &holder) || holder != known->holder ||
+		!read_word(holder + row->class_name, &class_symbol) ||
+		java_identify_name(class_symbol) != known->class_name)
+		return false;
+	java->checked_constants = known->constants;
+	java->checked_name = known->class_name;
+	return true;
+}
+
+/* Makes the method of a frame that is at a bytecode that at hand, if it is known. 0: it is not, or
+ * no longer. */
+__noinline int java_take_known_method(__u64 at, __u64 bytecode);
+__noinline int java_take_known_method(__u64 at, __u64 bytecode)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	__u64 place = mix(scratch->walk.runtime.process, at), now_ns = scratch->sample.time_ns;
+	struct java_known_method *known = java_known_method(scratch, place);
+	if (!known || known->place != place ||
+		bytecode - known->const_method - row->const_method_bytes >= known->bytecode_bytes ||
+		(known->checked_ns != now_ns && !java_is_known_still(row, java, known)))
+		return 0;
+	known->checked_ns = now_ns;
+	java->const_method = known->const_method;
+	java->names = known->names;
+	java->bytecode_bytes = known->bytecode_bytes;
 	java->method = at;
 	return 1;
 }
@@ -286,9 +410,10 @@ __noinline int java_push_method(__u32 place)
 		return 0;
 	const struct java_walk *java = java_walk(&scratch->walk.runtime);
 	__u64 identity = mix(scratch->walk.runtime.process, java->method);
-	identity = mix(mix(identity, java->const_method), java->symbol);
+	identity = mix(mix(identity, java->const_method), java->names);
 	__u32 number = find_code(identity);
-	if (!number)
+	/* One that is at hand by what was known of it lacks what is sent. */
+	if (!number && java_take_method(java->method))
 		number = java_send_method(identity);
 	java_push(scratch, number, place);
 	return 0;

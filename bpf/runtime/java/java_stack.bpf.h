@@ -126,8 +126,7 @@ static __always_inline bool java_read_frame(struct walk *walk, struct java_walk 
 {
 	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
 	if (fp + 16 < sp || fp - sp + 16 > JAVA_MAX_DISTANCE ||
-		bpf_probe_read_user(
-			java->frame, sizeof(java->frame), (const void *)(fp - JAVA_FRAME_BELOW)))
+		!read_stack_words(walk, fp - JAVA_FRAME_BELOW, java->frame, sizeof(java->frame)))
 		return false;
 	if (JAVA_SHARES_STACK && java->frame[JAVA_FRAME_SENDER] <= fp)
 		java->frame[JAVA_FRAME_SENDER] = fp + 16;

@@ -242,10 +242,10 @@ __noinline int java_leave_prologue(void)
 	struct java_walk *java = java_walk(&walk->runtime);
 	struct java_prologue *prologue = &java->prologue;
 	__u64 entry = java_entry(java_row(&walk->runtime), java), pc = walk->regs.ip;
+	java->bytes_address = 0;
 	if (pc >= entry + JAVA_CODE_BYTES ||
 		bpf_probe_read_user(java->bytes, JAVA_CODE_BYTES, (const void *)entry))
 		return 0;
-	java->bytes_address = 0;
 	prologue->at = 0;
 	prologue->words = 1;
 	prologue->has_fp = false;
@@ -446,6 +446,7 @@ __noinline int java_leave_exit(void)
 		return 0;
 	struct walk *walk = &scratch->walk;
 	struct java_walk *java = java_walk(&walk->runtime);
+	java->bytes_address = 0;
 	if (bpf_probe_read_user(
 		    java->bytes, JAVA_CODE_BYTES, (const void *)(walk->regs.ip - BEHIND)))
 		return 0;

@@ -44,34 +44,13 @@ static __always_inline bool node_claims_anonymous(struct scratch *scratch)
 
 /* ---- frames ---- */
 
-/* Reads the words around a frame pointer, some frames' at once. */
-static __always_inline bool node_read_words(struct walk *walk, struct node_walk *node, __u64 from)
-{
-	struct window *window = &walk->window;
-	__u64 at = from - window->address;
-	if (!window->address || at > WINDOW_BYTES - sizeof(node->frame)) {
-		window->address = from;
-		if (bpf_probe_read_user(window->bytes, WINDOW_BYTES, (const void *)from)) {
-			window->address = 0; /* the end of the stack may be near */
-			return !bpf_probe_read_user(
-				node->frame, sizeof(node->frame), (const void *)from);
-		}
-		at = 0;
-	}
-	asm volatile("" : "+r"(at)); /* or clang thinks the bounds are known */
-	if (at > WINDOW_BYTES - sizeof(node->frame))
-		return false;
-	__builtin_memcpy(node->frame, window->bytes + at, sizeof(node->frame));
-	return true;
-}
-
 /* Whether the frame pointer leads to a frame of V8; it is at hand then. */
 static __always_inline bool node_read_frame(struct walk *walk, struct node_walk *node)
 {
 	__u64 fp = walk->regs.reg[UNWIND_FP], sp = walk->regs.reg[UNWIND_SP];
 	return (walk->regs.known >> UNWIND_FP & 1) && !(fp & 7) && fp + 16 >= sp &&
 	       fp - sp + 16 <= NODE_MAX_DISTANCE &&
-	       node_read_words(walk, node, fp - NODE_FRAME_BELOW);
+	       read_stack_words(walk, fp - NODE_FRAME_BELOW, node->frame, sizeof(node->frame));
 }
 
 static __always_inline bool node_is_marked(const struct node_walk *node)

@@ -173,6 +173,7 @@ static void make_maps(void)
 	emulate_map(&numbers);
 	emulate_map_of_lanes(DESCRIBE(found_rules));
 	emulate_map_of_lanes(DESCRIBE(java_known_blobs));
+	emulate_map_of_lanes(DESCRIBE(java_known_methods));
 	emulate_map_of_lanes(DESCRIBE(known_codes));
 	emulate_map_of_lanes(DESCRIBE(node_known_maps));
 	emulate_map_of_lanes(DESCRIBE(erlang_known_codes));
