@@ -57,12 +57,15 @@ static const uint8_t nop[] = {0x90}, call[] = {0xe8, 0, 0, 0, 0};
 /* push rbp; sub $0x20, rsp; ...; add $0x20, rsp; pop rbp; ret */
 static const uint8_t prologue[] = {0x55, 0x48, 0x83, 0xec, 0x20};
 static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3};
+/* mov poll(r15), r10; test eax, (r10); jmp */
+static const uint8_t loop_poll[] = {0x4d, 0x8b, 0x97, 0x60, 1, 0, 0, 0x41, 0x85, 2, 0xeb, 0xf4};
 
 static const struct leaf leaves[] = {
 	{0, 1, false},              /* nothing is pushed */
 	{1, 2, false},              /* the frame pointer is */
 	{5, FRAME_WORDS, false},    /* all is there */
 	{0x20, FRAME_WORDS, false}, /* in the midst */
+	{0x40, FRAME_WORDS, false}, /* a loop's poll, which a return may have as well */
 	{0x60, FRAME_WORDS, false}, /* add rsp */
 	{0x64, 2, false},           /* pop rbp */
 	{0x65, 1, false},           /* ret */
@@ -78,12 +81,15 @@ static const uint32_t nop[] = {0xd503201f}, call[] = {0x94000000};
 /* sub sp, sp, #48; stp x29, x30, [sp, #32]; ...; ldp x29, x30, [sp, #32]; add sp, sp, #48; ret */
 static const uint32_t prologue[] = {0xd100c3ff, 0xa9027bfd};
 static const uint32_t epilogue[] = {0xa9427bfd, 0x9100c3ff, 0xd65f03c0};
+/* ldr x8, [x28, #864]; ldr wzr, [x8]; b */
+static const uint32_t loop_poll[] = {0xf941b388, 0xb940011f, 0x17fffffe};
 
 static const struct leaf leaves[] = {
 	{0, 0, true},
 	{4, FRAME_WORDS, true},
 	{8, FRAME_WORDS, false},
 	{0x20, FRAME_WORDS, false},
+	{0x40, FRAME_WORDS, false},
 	{0x60, FRAME_WORDS, false},
 	{0x64, FRAME_WORDS, true},
 	{0x68, 0, true},
@@ -188,6 +194,7 @@ static void put_compiled(struct runtime_fixture *fixture)
 	put_blob(fixture, COMPILED, NAMES, "nmethod", FRAME_WORDS);
 	put_code(COMPILED, 0, prologue, sizeof(prologue));
 	put_call(COMPILED, PLACE);
+	put_code(COMPILED, 0x40, loop_poll, sizeof(loop_poll));
 	put_code(COMPILED, 0x60, epilogue, sizeof(epilogue));
 }
 

@@ -118,8 +118,8 @@ static __always_inline bool java_is_left(
 		return true;
 	if (code == 0xc3028541)
 		return true; /* test (r10), eax; ret: until JDK 15 */
-	if (three == 0x978b4d && (java_u32(java, at + 7) & 0xffff) == 0x8541)
-		return true; /* mov poll(r15), r10, ahead of that */
+	if (three == 0x978b4d && java_u32(java, at + 7) == 0xc3028541)
+		return true; /* mov poll(r15), r10, ahead of that; loops have such polls, too */
 	if (!is_epilogue)
 		return false;
 	if (three == 0x673b49 || three == 0xa73b49)
@@ -329,6 +329,19 @@ __noinline int java_leave_stub(void)
 	return java_try_call(walk, java);
 }
 
+/* Of code that C++ calls: the frame pointer, if it is the first that the code pushes, is below the
+ * return address, and something else in its register. */
+static __always_inline void java_take_pushed_fp(struct java_walk *java, __u64 at)
+{
+	enum {
+		PUSH_RBP = 0x55,
+	};
+	__u8 first = 0;
+	if (java->kind == JAVA_OTHER && !bpf_probe_read_user(&first, 1, (const void *)java->code) &&
+		first == PUSH_RBP)
+		java_read_to(java, at, &java->next_fp);
+}
+
 /* The first word of the stack's top that is a return address: adapters have pushed little. */
 __noinline int java_leave_top(void);
 __noinline int java_leave_top(void)
@@ -345,8 +358,11 @@ __noinline int java_leave_top(void)
 	java->next_fp = walk->regs.reg[UNWIND_FP];
 	for (__u32 i = 0; i < SEARCHED_WORDS; i++) {
 		java->next_sp = sp + i * 8 + 8;
-		if (java_try_return(java, sp + i * 8, &java->next_ip))
-			return 1;
+		if (!java_try_return(java, sp + i * 8, &java->next_ip))
+			continue;
+		if (i)
+			java_take_pushed_fp(java, sp + i * 8 - 8);
+		return 1;
 	}
 	java->next_sp = sp;
 	java->next_ip = walk->regs.reg[JAVA_RAX];
