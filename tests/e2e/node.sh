@@ -306,6 +306,14 @@ test_webassembly() {
 			}
 			END { print c["all"] + 0, c["wrong"] + 0 }')
 		percent "$node: WebAssembly: $(head -n 1 wrong 2>/dev/null | tail -c 300)" $((all - wrong)) "$all" 97
+		# Which functions these are V8 says in its own map, as the manual has it.
+		"$EBPROF" record -q -F 997 --no-vm node -o wasm.data -- "$node" --perf-basic-prof ${options:+"$options"} "$PWD/wasm.mjs" \
+			>out 2>err || fail "record: $(cat err)"
+		read -r all wrong < <(count wasm.data '
+			/[:*^~+\047]inner/ { add("all"); if (gsub(/wasm-function\[1\]/, "") != 6) add("wrong") }
+			END { print c["all"] + 0, c["wrong"] + 0 }')
+		[[ $all -ge 100 ]] || fail "$node: $all samples of inner() by the map"
+		percent "$node: WebAssembly by the map" $((all - wrong)) "$all" 97
 	done
 }
 
