@@ -89,4 +89,21 @@ test_labels_as_the_runtime_has_them() {
 	"$here/compare_go_tags.py" own ours >result || fail "$(cat result)"
 }
 
+# Names as the runtime's own table has them, of each address that was sampled.
+test_names_as_the_runtime_has_them() {
+	command -v python3 >/dev/null || skip "no python3 here"
+	local stripped
+	for stripped in '' '-s -w'; do
+		rm -rf source
+		LDFLAGS=$stripped build no_more
+		run "$EBPROF" record -F 1999 -o go.data -- ./program $((2 * SECONDS_RUN))
+		want_status 0 record
+		"$EBPROF" convert --json go.data >go.json 2>err || fail "convert: $(cat err)"
+		HOME=$PWD GOTOOLCHAIN=local "$here/judge_go_names.py" go.json program "$INTERPRETERS" >verdict 2>&1 ||
+			fail "no verdict: $(tail -n 1 verdict)"
+		awk '{ exit !($1 > 1000 && !$3) }' verdict || fail "names${stripped:+ of a stripped program}: $(cat verdict)"
+		cat verdict
+	done
+}
+
 run_tests

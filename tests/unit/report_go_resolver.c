@@ -245,4 +245,10 @@ TEST(go_names_are_not_demangled)
 		if (demangle(names[i], DEMANGLE_FULL, &text))
 			unit_fail(__FILE__, __LINE__, "%s becomes %s", names[i], str_text(&text));
 	}
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(demangle(
+		"main._Cfunc_burn.abi0", DEMANGLE_USUAL, &text)); /* as stripped programs say */
+	CHECK_STR(str_text(&text), "main._Cfunc_burn");
+	CHECK(!demangle("main.main", DEMANGLE_USUAL, &text) &&
+		!demangle(".abi0", DEMANGLE_USUAL, &text));
 }

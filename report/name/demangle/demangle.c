@@ -146,10 +146,25 @@ size_t demangle_suffix_length(const char *system_name)
 	return len - own;
 }
 
+/* Go's linker marks functions of the stack-based calling convention in the symbol table; the
+ * runtime's own table of functions, all that a stripped program has, does not (Go 1.17, cmd/link).
+ */
+static bool demangle_go(const char *mangled, struct str *out)
+{
+	static const char mark[] = ".abi0";
+	size_t len = strlen(mangled), proper = len - (sizeof(mark) - 1);
+	if (len < sizeof(mark) || memcmp(mangled + proper, mark, sizeof(mark)) != 0)
+		return false;
+	str_write(out, mangled, proper);
+	return true;
+}
+
 bool demangle(const char *mangled, enum demangle_mode mode, struct str *out)
 {
 	if (mode == DEMANGLE_NONE)
 		return false;
+	if (mode != DEMANGLE_FULL && demangle_go(mangled, out))
+		return true;
 	/* Nearly all names of C end here. */
 	if (mangled[0] != '_')
 		return demangle_java(mangled, mode == DEMANGLE_FULL, out);

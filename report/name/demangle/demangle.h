@@ -1,5 +1,5 @@
 /*
- * Readable names of C++, Rust (legacy and v0) and D functions, and of Java's methods.
+ * Readable names of C++, Rust (legacy and v0) and D functions, of Java's methods and Go's assembly.
  *
  * Names come from files that any user may have made, and demanglers are
  * interpreters of a compressed language: a few hundred bytes can stand for
@@ -21,8 +21,8 @@ enum {
 
 /* How much of a name is shown. Rust's have no parameters: there TEMPLATES is as FULL. */
 enum demangle_mode {
-	DEMANGLE_USUAL,      /* as FULL, but of Java's methods package.Class.method */
-	DEMANGLE_FULL,       /* ns::Class<int>::method<char>(char) const */
+	DEMANGLE_USUAL, /* as FULL, but of Java's methods package.Class.method, of Go no .abi0 */
+	DEMANGLE_FULL,  /* ns::Class<int>::method<char>(char) const */
 	DEMANGLE_TEMPLATES,  /* ns::Class<int>::method<char> */
 	DEMANGLE_SIMPLIFIED, /* ns::Class<...>::method<...> */
 	DEMANGLE_NONE,       /* as the linker has it */
