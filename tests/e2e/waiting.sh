@@ -65,6 +65,8 @@ test_the_end_does_not_wait_for_a_shared_jitdump() {
 	is_soon is_ended $recorder
 	spent=$(($(cpu_ms_of $recorder) - before))
 	wait $recorder
+	pkill -KILL -P $target
+	reap $target KILL
 	want_whole x.data
 	"$EBPROF" report -i x.data 2>/dev/null | grep -q 'JIT.*shared' || fail "no names"
 	((spent < 2500)) || fail "the end took $spent ms of CPU time"
