@@ -7,6 +7,7 @@
 #define EBPROF_KNOWN_CODE_BPF_H
 
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/known_slot.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
@@ -28,11 +29,9 @@ struct {
 	__type(value, struct known_code);
 } known_codes SEC(".maps");
 
-/* NULL cannot be. */
 static __always_inline struct known_code *known_code(const struct scratch *scratch, __u64 place)
 {
-	__u32 slot = (place >> (64 - KNOWN_CODES_SHIFT)) + (scratch->lane << KNOWN_CODES_SHIFT);
-	return bpf_map_lookup_elem(&known_codes, &slot);
+	return known_slot(&known_codes, scratch, place, KNOWN_CODES_SHIFT);
 }
 
 /* What stands for the place while no code is known to have it. */

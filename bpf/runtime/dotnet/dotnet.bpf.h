@@ -14,6 +14,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/dotnet/dotnet_code.bpf.h"
 #include "bpf/runtime/dotnet/dotnet_row.h"
+#include "bpf/runtime/known_slot.bpf.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
@@ -169,8 +170,8 @@ __noinline int dotnet_take_frame(__u64 place)
 	struct dotnet_walk *dotnet = dotnet_walk(&walk->runtime);
 	bool is_leaf = walk->is_exact;
 	__u64 key = mix(mix(walk->runtime.process, place), is_leaf) | 1, header = 0;
-	__u32 slot = (key >> (64 - DOTNET_KNOWN_SHIFT)) + (scratch->lane << DOTNET_KNOWN_SHIFT);
-	struct dotnet_known *known = bpf_map_lookup_elem(&dotnet_known_places, &slot);
+	struct dotnet_known *known =
+		known_slot(&dotnet_known_places, scratch, key, DOTNET_KNOWN_SHIFT);
 	if (!known)
 		return 0;
 	if (known->place == key && read_word(known->start - 8, &header) &&

@@ -17,6 +17,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/erlang/erlang_row.h"
+#include "bpf/runtime/known_slot.bpf.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
@@ -316,9 +317,7 @@ static __always_inline bool erlang_is_same(
 static __always_inline struct erlang_code *erlang_code_slot(
 	const struct scratch *scratch, __u64 place)
 {
-	__u32 slot = (place >> (64 - ERLANG_KNOWN_CODES_SHIFT)) +
-		     (scratch->lane << ERLANG_KNOWN_CODES_SHIFT);
-	return bpf_map_lookup_elem(&erlang_known_codes, &slot);
+	return known_slot(&erlang_known_codes, scratch, place, ERLANG_KNOWN_CODES_SHIFT);
 }
 
 /* Makes the code that has an address that at hand. Its enum erlang_code_kind. */

@@ -11,6 +11,7 @@
 
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/runtime/java/java_row.h"
+#include "bpf/runtime/known_slot.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
@@ -234,25 +235,6 @@ struct {
 	__type(value, struct java_known_blob);
 } java_known_blobs SEC(".maps");
 
-static __always_inline struct java_known_blob *java_known_blob_slot(
-	const struct scratch *scratch, __u64 place, __u32 way)
-{
-	__u32 slot = (place >> (64 - JAVA_KNOWN_BLOBS_SHIFT)) ^ way;
-	slot += scratch->lane << JAVA_KNOWN_BLOBS_SHIFT;
-	return bpf_map_lookup_elem(&java_known_blobs, &slot);
-}
-
-/* Of two places for each the one that has it, or else, by chance, one to put it. */
-static __always_inline struct java_known_blob *java_known_blob(
-	const struct scratch *scratch, __u64 place)
-{
-	__u32 way = scratch->sample.time_ns & 1;
-	struct java_known_blob *known = java_known_blob_slot(scratch, place, !way);
-	if (known && known->place == place)
-		return known;
-	return java_known_blob_slot(scratch, place, way);
-}
-
 /* The first bytes of a blob, and the code that it says it has. */
 static __always_inline bool java_read_blob(
 	const struct java_row *row, struct java_walk *java, __u64 at)
@@ -291,7 +273,8 @@ __noinline int java_take_blob(__u64 address)
 	if (java->at && address >= java->code && address < java->end)
 		return 1;
 	__u64 place = mix(runtime->process, address >> JAVA_PLACE_SHIFT);
-	struct java_known_blob *known = java_known_blob(scratch, place);
+	struct java_known_blob *known =
+		known_slot_of_two(&java_known_blobs, scratch, place, JAVA_KNOWN_BLOBS_SHIFT);
 	bool is_known = known && known->place == place && java_read_blob(row, java, known->at) &&
 			java->name_address == known->name_address && address >= java->code &&
 			address < java->end;

@@ -88,25 +88,6 @@ struct {
 	__type(value, struct java_known_method);
 } java_known_methods SEC(".maps");
 
-static __always_inline struct java_known_method *java_known_method_slot(
-	const struct scratch *scratch, __u64 place, __u32 way)
-{
-	__u32 slot = (place >> (64 - JAVA_KNOWN_METHODS_SHIFT)) ^ way;
-	slot += scratch->lane << JAVA_KNOWN_METHODS_SHIFT;
-	return bpf_map_lookup_elem(&java_known_methods, &slot);
-}
-
-/* Of two places for each the one that has it, or else, by chance, one to put it. */
-static __always_inline struct java_known_method *java_known_method(
-	const struct scratch *scratch, __u64 place)
-{
-	__u32 way = scratch->sample.time_ns & 1;
-	struct java_known_method *known = java_known_method_slot(scratch, place, !way);
-	if (known && known->place == place)
-		return known;
-	return java_known_method_slot(scratch, place, way);
-}
-
 /* Makes the method at an address that at hand. 0: none is there. */
 __noinline int java_take_method(__u64 at);
 __noinline int java_take_method(__u64 at)
@@ -137,7 +118,8 @@ __noinline int java_take_method(__u64 at)
 	java->bytecode_bytes = java_method_u16(java, row->bytecode_bytes);
 	java->method = at;
 	__u64 place = mix(scratch->walk.runtime.process, at);
-	struct java_known_method *known = java_known_method(scratch, place);
+	struct java_known_method *known =
+		known_slot_of_two(&java_known_methods, scratch, place, JAVA_KNOWN_METHODS_SHIFT);
 	if (!known || !class_name)
 		return 1;
 	known->place = 0;
@@ -186,7 +168,8 @@ __noinline int java_take_known_method(__u64 at, __u64 bytecode)
 	const struct java_row *row = java_row(&scratch->walk.runtime);
 	struct java_walk *java = java_walk(&scratch->walk.runtime);
 	__u64 place = mix(scratch->walk.runtime.process, at), now_ns = scratch->sample.time_ns;
-	struct java_known_method *known = java_known_method(scratch, place);
+	struct java_known_method *known =
+		known_slot_of_two(&java_known_methods, scratch, place, JAVA_KNOWN_METHODS_SHIFT);
 	if (!known || known->place != place ||
 		bytecode - known->const_method - row->const_method_bytes >= known->bytecode_bytes ||
 		(known->checked_ns != now_ns && !java_is_known_still(row, java, known)))

@@ -9,6 +9,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
+#include "bpf/runtime/known_slot.bpf.h"
 #include "bpf/runtime/node/node_row.h"
 #include "bpf/runtime/runtime_code.bpf.h"
 #include "bpf/runtime/runtime_process.bpf.h"
@@ -121,9 +122,8 @@ __noinline int node_type_of_map(__u64 map)
 	if (!scratch || (!(map & 3) && map && !read_word(map, &map)) || !node_is_pointer(map))
 		return -1;
 	__u64 key = mix(scratch->walk.runtime.process, map);
-	__u32 slot =
-		(key >> (64 - NODE_KNOWN_MAPS_SHIFT)) + (scratch->lane << NODE_KNOWN_MAPS_SHIFT);
-	struct node_known_map *known = bpf_map_lookup_elem(&node_known_maps, &slot);
+	struct node_known_map *known =
+		known_slot(&node_known_maps, scratch, key, NODE_KNOWN_MAPS_SHIFT);
 	if (!known)
 		return -1;
 	if (known->key == key)
