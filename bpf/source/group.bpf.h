@@ -48,19 +48,22 @@ static __always_inline struct event_group_lane *group_lane(void)
 	return bpf_map_lookup_elem(&group_lanes, &cpu);
 }
 
-/* Since it was read on this CPU before. An interrupt may have read it later than what it
- * interrupts: the counter is behind then, by what is that one's. */
-static __always_inline __u64 read_member(struct event_group_lane *lane, __u32 member, bool counts)
+/* What it has counted since it was read on this CPU before. An interrupt may have read it later
+ * than what it interrupts: the counter is behind then, by what is that one's. False: it cannot be
+ * read. */
+static __always_inline bool read_member(struct event_group_lane *lane, __u32 member, __u64 *since)
 {
 	struct bpf_perf_event_value now = {};
 	__u64 place = member * config.nr_cpus + bpf_get_smp_processor_id();
+	*since = 0;
 	if (bpf_perf_event_read_value(&member_counters, place, &now, sizeof(now)))
-		return 0;
+		return false;
 	__u64 before = lane->counts[member];
 	if (now.counter <= before)
-		return 0;
+		return true;
 	lane->counts[member] = now.counter;
-	return counts ? now.counter - before : 0;
+	*since = now.counter - before;
+	return true;
 }
 
 /* Of the current thread, which has a sample. */
@@ -84,12 +87,18 @@ static __noinline void take_members(struct scratch *scratch, __u32 members)
 	struct event_group_lane *lane = group_lane();
 	if (!lane)
 		return;
-	bool follows = members_follow_tasks, counts = !follows || lane->tid == tid;
-	__u32 read = counts ? members : config.members;
-	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++)
-		scratch->members[i] = read >> i & 1 ? read_member(lane, i, counts) : 0;
+	bool follows = members_follow_tasks, was_there = !follows || lane->tid == tid;
+	__u32 read = was_there ? members : config.members;
+	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++) {
+		__u64 since = 0;
+		/* What cannot be read begins anew where it next can: strangers may run meanwhile.
+		 */
+		if (read >> i & 1 && !read_member(lane, i, &since))
+			tid = 0;
+		scratch->members[i] = was_there ? since : 0;
+	}
 	if (follows)
-		take_unsampled(scratch, members, tid);
+		take_unsampled(scratch, members, (__u32)bpf_get_current_pid_tgid());
 	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++)
 		scratch->nr_members += scratch->members[i] != 0;
 	lane->tid = follows ? tid : 0;
@@ -145,9 +154,15 @@ int BPF_PROG(on_switch_of_group, bool preempt, struct task_struct *prev, struct 
 		return 0;
 	__u32 goes = prev->pid, comes = is_target_task(next) ? next->pid : 0;
 	bool has_counted = lane->tid && lane->tid == goes;
-	for (__u32 i = 0; (has_counted || comes) && i < EVENT_MAX_COUNTERS; i++)
-		if (config.members >> i & 1)
-			counts.of[i] = read_member(lane, i, has_counted);
+	for (__u32 i = 0; (has_counted || comes) && i < EVENT_MAX_COUNTERS; i++) {
+		__u64 since;
+		if (!(config.members >> i & 1))
+			continue;
+		if (!read_member(lane, i, &since))
+			comes = 0;
+		else if (has_counted)
+			counts.of[i] = since;
+	}
 	if (has_counted)
 		keep_unsampled(goes, &counts);
 	if (state_of(prev) & TASK_DEAD)
@@ -156,17 +171,24 @@ int BPF_PROG(on_switch_of_group, bool preempt, struct task_struct *prev, struct 
 	return 0;
 }
 
-/* A command is a target from here on, and did not come to its CPU as one. */
+/* A command is a target from here on, and did not come to its CPU as one. A thread that was not its
+ * process's first has that one's number from here on, too, and leaves its own to another thread. */
 SEC("raw_tp/sched_process_exec")
-int on_exec_of_group(void *context)
+int on_exec_of_group(struct bpf_raw_tracepoint_args *context)
 {
 	struct event_group_lane *lane = group_lane();
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	if (!lane || !members_follow_tasks || lane->tid == tid || !is_target())
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), old_tid = context->args[1];
+	if (!lane || !members_follow_tasks)
 		return 0;
-	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++)
-		if (config.members >> i & 1)
-			read_member(lane, i, false);
+	if (old_tid != tid)
+		forget_unsampled(old_tid);
+	if (lane->tid == tid || !is_target())
+		return 0;
+	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++) {
+		__u64 since;
+		if (config.members >> i & 1 && !read_member(lane, i, &since))
+			tid = 0;
+	}
 	lane->tid = tid;
 	return 0;
 }

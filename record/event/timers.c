@@ -52,7 +52,7 @@ static bool counts_cycles(const struct timers *timers)
 	       timers->attr.config == PERF_COUNT_HW_CPU_CYCLES;
 }
 
-static uint64_t read_count(const struct timer *timer)
+uint64_t timers_read(const struct timer *timer)
 {
 	uint64_t count;
 	return read(timer->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
@@ -70,7 +70,7 @@ static struct timers_count *closed_of(struct timers *timers, int cpu)
 void timers_close(struct timers *timers)
 {
 	vec_each(&timers->opened, timer) {
-		closed_of(timers, timer->cpu)->count += read_count(timer);
+		closed_of(timers, timer->cpu)->count += timers_read(timer);
 		close(timer->fd);
 	}
 	timers->opened.len = 0;
@@ -174,7 +174,7 @@ static void close_dead(struct timers *timers, int cpu)
 			timers->opened.data[left++] = *timer;
 			continue;
 		}
-		closed_of(timers, cpu)->count += read_count(timer);
+		closed_of(timers, cpu)->count += timers_read(timer);
 		close(timer->fd);
 	}
 	timers->opened.len = left;
@@ -250,7 +250,7 @@ uint64_t timers_counted(const struct timers *timers, int cpu)
 	vec_each(&timers->closed, closed)
 		sum += closed->cpu == cpu ? closed->count : 0;
 	vec_each(&timers->opened, timer)
-		sum += timer->cpu == cpu ? read_count(timer) : 0;
+		sum += timer->cpu == cpu ? timers_read(timer) : 0;
 	return sum;
 }
 

@@ -84,6 +84,8 @@ uint64_t timers_due(const struct timers *timers, int cpu);
 
 /* What they have counted, likewise. */
 uint64_t timers_counted(const struct timers *timers, int cpu);
+/* What one has that is open, which BPF programs read, too. */
+uint64_t timers_read(const struct timer *timer);
 
 const char *timers_event_name(const struct timers *timers); /* "cycles", "cpu-clock" */
 const char *timers_event_unit(const struct timers *timers); /* "cycles", "ns" */

@@ -213,13 +213,30 @@ static void close_tracepoints(struct counter_state *state)
 		close(state->tracepoints[--state->nr_tracepoints]);
 }
 
+/* What those that ran at the end have counted since they came to their CPU, or had a sample there.
+ */
+static uint64_t read_running(const struct counter_state *state)
+{
+	int lanes = bpf_map__fd(state->bpf->maps.group_lanes);
+	struct event_group_lane lane;
+	uint64_t sum = 0;
+	vec_each(&state->timers.opened, timer) {
+		uint32_t cpu = (uint32_t)timer->cpu;
+		uint64_t counted = timers_read(timer);
+		if (!bpf_map_lookup_elem(lanes, &cpu, &lane) && lane.tid &&
+			counted > lane.counts[state->number])
+			sum += counted - lane.counts[state->number];
+	}
+	return sum;
+}
+
 /* What threads have counted that was in no sample until the end. */
 static uint64_t read_unsampled(const struct counter_state *state)
 {
 	int map = bpf_map__fd(state->bpf->maps.unsampled_counts);
 	struct event_member_counts counts;
 	uint32_t tid;
-	uint64_t sum = 0;
+	uint64_t sum = read_running(state);
 	for (void *from = NULL; !bpf_map_get_next_key(map, from, &tid); from = &tid)
 		if (!bpf_map_lookup_elem(map, &tid, &counts))
 			sum += counts.of[state->number];
@@ -306,12 +323,17 @@ static void counter_stop(struct source *source, uint64_t now_ns)
 
 /* ---- counters ---- */
 
+static uint64_t events_on_cpu(const struct source_cpu *cpu)
+{
+	return cpu->counted.of[EVENT_COUNTER_EVENTS].count +
+	       cpu->counted.of[EVENT_COUNTER_LATE].count;
+}
+
 static uint64_t sum_events(const struct source_cpus *cpus)
 {
 	uint64_t sum = 0;
 	vec_each(cpus, cpu)
-		sum += cpu->counted.of[EVENT_COUNTER_EVENTS].count +
-		       cpu->counted.of[EVENT_COUNTER_LATE].count;
+		sum += events_on_cpu(cpu);
 	return sum;
 }
 
@@ -323,14 +345,19 @@ static uint64_t read_counted(const struct counter_state *state, const struct sou
 	return sum;
 }
 
-/* Of a clock there is nothing between two ticks: those that were due and did not come. */
-static void find_skipped(
-	const struct counter_state *state, const struct source *source, struct source_cpus *cpus)
+/* Of a clock there is nothing between two ticks: those that were due and did not come. Each CPU's
+ * clock ticks by itself; tasks take theirs along. */
+static void find_skipped(const struct counter_state *state, struct source_cpus *cpus)
 {
-	uint64_t period = timers_period(&state->timers), came = sum_events(cpus);
-	uint64_t due = period ? read_counted(state, source) / period : 0;
-	if (cpus->len && due > came)
+	uint64_t due = state->is_of_tasks ? timers_due(&state->timers, -1) : 0;
+	uint64_t came = sum_events(cpus);
+	if (due > came && cpus->len)
 		cpus->data[0].skipped = due - came;
+	for (size_t i = 0; !state->is_of_tasks && i < cpus->len; i++) {
+		struct source_cpu *cpu = &cpus->data[i];
+		due = timers_due(&state->timers, (int)cpu->cpu), came = events_on_cpu(cpu);
+		cpu->skipped = due > came ? due - came : 0;
+	}
 }
 
 /*
@@ -363,7 +390,7 @@ static struct err *counter_read_counters(
 	struct counter_state *state = source->state;
 	try(source_kernel_read(source, state->bpf, ret));
 	if (with_skipped && timers_count_time(&state->timers) && !is_member(state))
-		find_skipped(state, source, ret);
+		find_skipped(state, ret);
 	else if (with_skipped && !is_member(state))
 		find_unseen(state, source, ret);
 	if (ret->len && is_member(state) && state->has_ended)

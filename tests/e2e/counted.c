@@ -1,6 +1,6 @@
 /*
  * Does so many things that the kernel counts, and says how many: WAY N [WAY N]...
- *   faults        touches N pages that it never touched before
+ *   faults        touches N pages that it never touched before; 256 MB of them at a time
  *   children      N processes, each of which touches 100
  *   switches      gives its CPU away N times, by sleeping
  *   migrations    goes N times to another CPU
@@ -21,6 +21,7 @@
 enum {
 	WATCHED_ADDRESS = 0x10000000,
 	CHILD_PAGES = 100,
+	MAPPED_PAGES = 1 << 16,
 };
 
 __attribute__((noinline)) static void touch_pages(volatile char *at, long pages)
@@ -30,9 +31,14 @@ __attribute__((noinline)) static void touch_pages(volatile char *at, long pages)
 		at[i * page] = 1;
 }
 
+static size_t bytes_of(long pages)
+{
+	return (size_t)(pages * sysconf(_SC_PAGESIZE));
+}
+
 static void *map_pages(long pages)
 {
-	size_t bytes = (size_t)(pages * sysconf(_SC_PAGESIZE));
+	size_t bytes = bytes_of(pages);
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	madvise(at, bytes, MADV_NOHUGEPAGE);
@@ -41,7 +47,12 @@ static void *map_pages(long pages)
 
 __attribute__((noinline)) static void do_faults(long count)
 {
-	touch_pages(map_pages(count), count);
+	for (long left = count, pages; left > 0; left -= pages) {
+		pages = left < MAPPED_PAGES ? left : MAPPED_PAGES;
+		void *at = map_pages(pages);
+		touch_pages(at, pages);
+		munmap(at, bytes_of(pages));
+	}
 }
 
 __attribute__((noinline)) static void do_children(long count)

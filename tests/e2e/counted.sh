@@ -207,6 +207,14 @@ test_a_group_of_the_system() {
 	want_between "what is below" "$(tally_sum page-faults below)" 0 "$(($(tally_sum page-faults events) / 10))"
 }
 
+# Of two CPUs neither is due; their times are not added up.
+test_a_clock_is_skipped_where_a_cpu_is_due() {
+	run "$EBPROF" record -a -e '{cpu-clock/period=1500000000/,page-faults}:S' --duration 1
+	want_status 0 record
+	want_between skipped "$("$EBPROF" info --json ebprof.data | grep -F '"name": "cpu-clock' |
+		sed -nE 's/.*"skipped": \{"count": ([0-9]+).*/\1/p')" 0 0
+}
+
 test_a_group_of_a_running_process() {
 	"$WORKLOADS/counted" switches 20000 >said &
 	run "$EBPROF" record -e '{cpu-clock,cs}:S' -c 100000 --duration 0.5 -p $!
@@ -215,6 +223,20 @@ test_a_group_of_a_running_process() {
 	want_exact ebprof.data
 	want_group_exact cs
 	want_between switches "$(tally_sum cs events)" 100 5000
+}
+
+# It runs when the recording ends: what it has counted since its last sample, which is most here, is
+# counted, beside what the kernel counts of it.
+test_a_group_counts_what_runs_at_the_end() {
+	local all grouped
+	"$WORKLOADS/counted" faults 1000000000 &
+	wait_until "the program" has_cpu_ms $! 100
+	run "$EBPROF" record -e minor-faults -e '{cpu-clock/period=300000000/,page-faults}:S' --duration 0.8 -p $!
+	kill $!
+	want_status 0 record
+	want_exact ebprof.data
+	all=$(tally_sum minor-faults events) grouped=$(tally_sum page-faults events)
+	want_between "faults of the group" "$grouped" $((all - all / 50 - 200)) $((all + all / 50 + 200))
 }
 
 # Nothing is left out in silence.

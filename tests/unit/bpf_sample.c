@@ -635,8 +635,41 @@ TEST(of_a_command_a_group_counts_from_its_exec_on)
 {
 	struct unwind_registers regs = boot_target();
 	emulated.member_counts[5] = 50;
-	emulate_exec_of_group();
+	emulate_exec_of_group(TARGET);
 	emulated.member_counts[5] = 56;
 	emulate_counted(&regs, 500, false);
 	check_member_sample(1, 5, 6, false);
+}
+
+/* Which has the number of its process's first thread then. */
+TEST(what_a_group_counted_of_a_thread_that_execs_is_below)
+{
+	struct unwind_registers regs = boot_target();
+	emulated.tid = TARGET + 1;
+	emulate_counted(&regs, 500, false);
+	emulated.member_counts[5] = 3;
+	emulate_switch_of_group(TARGET + 1, 0, 1);
+	emulated.tid = TARGET;
+	emulate_exec_of_group(TARGET + 1);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_BELOW), 3);
+	emulated.tid = TARGET + 1; /* another thread */
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+}
+
+/* Strangers' counts are nobody's where the counter could not be read when the target came. */
+TEST(a_group_that_cannot_be_read_begins_anew)
+{
+	struct unwind_registers regs = boot_target();
+	emulate_counted(&regs, 500, false);
+	emulate_switch_of_group(TARGET, 0, 1);
+	emulated.member_counts[5] = 1000;
+	emulated.refuses_members = true;
+	emulate_switch_of_group(0, TARGET, 0);
+	emulated.refuses_members = false;
+	emulate_counted(&regs, 500, false);
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 2);
+	emulated.member_counts[5] += 4;
+	emulate_counted(&regs, 500, false);
+	check_member_sample(3, 5, 4, false);
 }

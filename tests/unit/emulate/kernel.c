@@ -203,6 +203,8 @@ long bpf_perf_event_read_value(void *map, unsigned long long flags, void *to, un
 {
 	(void)map;
 	memset(to, 0, bytes);
+	if (emulated.refuses_members)
+		return -EINVAL;
 	memcpy(to, &emulated.member_counts[flags / emulate_config()->nr_cpus], sizeof(uint64_t));
 	return 0;
 }

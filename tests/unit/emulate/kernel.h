@@ -43,6 +43,7 @@ struct emulated_kernel {
 	uint64_t written_bytes;                     /* by iterators */
 	uint32_t interrupts;                        /* that were raised on the CPU */
 	uint64_t member_counts[EVENT_MAX_COUNTERS]; /* of the CPU's counters in a group */
+	bool refuses_members;                       /* they cannot be read */
 	uint32_t random;                            /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
@@ -134,10 +135,11 @@ void emulate_tick_without_loop(const struct unwind_registers *regs);
 /* The fourth of the counted events, at the end of a period; counted of the targets' tasks alone. */
 void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task);
 /* These bits are the numbers of counters that are read with the fourth, all the time or while tasks
- * of the targets run, which come and go by the second function, or exec. */
+ * of the targets run, which come and go by the second function, or exec, by a thread that had this
+ * number. */
 void emulate_group(uint32_t members, bool follows_tasks);
 void emulate_switch_of_group(uint32_t prev, uint32_t next, uint32_t prev_state);
-void emulate_exec_of_group(void);
+void emulate_exec_of_group(uint32_t old_tid);
 void emulate_tick_in_kernel(const struct unwind_registers *regs);
 
 /* The probe `emulated.cookie` is hit; where hits have been allowed to count, it does. */

@@ -45,7 +45,7 @@ int end_wait(struct bpf_raw_tracepoint_args *ctx);
 int on_call(struct pt_regs *ctx);
 int on_switch(unsigned long long *ctx);
 int on_switch_of_group(bool preempt, struct task_struct *prev, struct task_struct *next);
-int on_exec_of_group(void *context);
+int on_exec_of_group(struct bpf_raw_tracepoint_args *context);
 int on_waking(struct task_struct *task);
 int on_wakeup_new(struct task_struct *task);
 struct bpf_iter__task;
@@ -485,9 +485,10 @@ void emulate_switch_of_group(uint32_t prev, uint32_t next, uint32_t prev_state)
 	on_switch_of_group(false, goes, task_numbered(next));
 }
 
-void emulate_exec_of_group(void)
+void emulate_exec_of_group(uint32_t old_tid)
 {
-	on_exec_of_group(NULL);
+	uint64_t arguments[] = {0, old_tid, 0};
+	on_exec_of_group((struct bpf_raw_tracepoint_args *)arguments);
 }
 
 void emulate_waking(uint32_t tid)
