@@ -325,7 +325,7 @@ static struct err *try_event(const struct event_specs *specs, size_t index)
 {
 	const struct event_spec *leader = &specs->data[event_spec_leader(specs->data, index)];
 	if (leader->is_left_out)
-		return err_new(ERR_UNSUPPORTED, "%s: %s, the first of its group, is",
+		return err_new(ERR_UNSUPPORTED, "%s: it is read with %s, which is left out",
 			specs->data[index].name, leader->name);
 	return event_list_try(&specs->data[index]);
 }

@@ -131,6 +131,11 @@ static struct err *cmd_report_add_column(
 		if (!has_column(table, COLUMN_COMM, NULL))
 			try(append_column(options, COLUMN_COMM, NULL));
 	}
+	/* The word `thread` is both of these, in front of one of them or behind it. */
+	bool is_of_thread = column == COLUMN_COMM || column == COLUMN_TID;
+	if (is_of_thread && has_column(table, COLUMN_COMM, NULL) &&
+		has_column(table, COLUMN_TID, NULL))
+		return NULL;
 	if (has_column(table, (enum column)column, key))
 		return err_new(ERR_USAGE, "%.*s is given twice", (int)len, name);
 	if (key)

@@ -394,12 +394,12 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
 			    "kernel.kptr_restrict below 2");
 	if (summary->sideband_lost && !summary->gap_samples)
-		console_say(
-			"hint: between %.1f and %.1f s no sample was taken, and %llu records of "
-			"mappings and execs were lost: the recorder did not come to read its "
-			"buffers, for want of CPU time (nice -n -10 ebprof record)",
-			summary->gap_from_s, summary->gap_until_s,
-			(unsigned long long)summary->sideband_lost);
+		console_say("hint: %llu records of mappings and execs were lost between %.1f and "
+			    "%.1f s, and no sample was taken while they were: the recorder did not "
+			    "come to read its buffers, for want of CPU time (nice -n -10 ebprof "
+			    "record)",
+			(unsigned long long)summary->sideband_lost, summary->gap_from_s,
+			summary->gap_until_s);
 	else if (summary->sideband_lost)
 		console_say("hint: %llu records of mappings and execs were lost while %llu samples "
 			    "were taken, whose frames may lack names: the recorder got too little "

@@ -7,7 +7,7 @@
 enum {
 	MOST_STEPS = 100, /* that most ways have */
 	MAX_BLOCKS = 512,
-	OFFSET_MAX = 1 << 30, /* of values */
+	OFFSET_MAX = (1 << 30) - 1, /* of values: two differ by an int at most */
 	NR_LOST_BASES = 64,
 };
 
@@ -28,9 +28,10 @@ static bool have_one_origin(const struct symbolic_value *a, const struct symboli
 
 struct symbolic_value symbolic_plus(struct symbolic_value value, int64_t addend)
 {
-	int64_t sum = value.addend + addend;
+	int64_t sum;
 	bool is_none = value.kind == SYMBOLIC_UNKNOWN || (value.kind == SYMBOLIC_LOADED && addend);
-	if (is_none || sum > OFFSET_MAX || sum < -OFFSET_MAX)
+	if (is_none || __builtin_add_overflow(value.addend, addend, &sum) || sum > OFFSET_MAX ||
+		sum < -OFFSET_MAX)
 		return (struct symbolic_value){0};
 	value.addend = (int32_t)sum;
 	return value;

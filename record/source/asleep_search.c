@@ -132,8 +132,14 @@ void asleep_search_end(struct asleep_search *search)
 
 uint32_t asleep_search_lacking(const struct asleep_search *search)
 {
-	return search->has_failed && !search->asleep && *search->runtimes ? UINT32_MAX
-									  : search->refused;
+	uint32_t met = __atomic_load_n(search->runtimes, __ATOMIC_RELAXED);
+	if (!search->has_failed)
+		return search->refused;
+	if (!search->asleep)
+		return met ? UINT32_MAX : search->refused;
+	/* Loaded before the failure: what was met since is lacking. */
+	return search->refused |
+	       (met & search->bpf->bss->row_kinds & ~asleep_runtimes(search->asleep));
 }
 
 void asleep_search_put_lacking(const struct asleep_search *search, struct str *out)

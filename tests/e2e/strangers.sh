@@ -101,7 +101,7 @@ test_losses_without_samples() {
 	kill -CONT $recorder
 	reap $recorder INT
 	(($(field x.data sideband_lost) > 0)) || skip "the storm was too slow to lose anything"
-	grep -qE 'hint: between [0-9.]+ and [0-9.]+ s no sample was taken, and [0-9]+ records of mappings and execs were lost: the recorder did not come to read its buffers' err ||
+	grep -qE 'hint: [0-9]+ records of mappings and execs were lost between [0-9.]+ and [0-9.]+ s, and no sample was taken while they were: the recorder did not come to read its buffers' err ||
 		fail "record: $(cat err)"
 	! grep -q 'too short' err || fail "record: $(cat err)"
 	"$EBPROF" info x.data | grep -q '^health .*no sample was taken meanwhile: the recorder did not come to read its buffers' ||
