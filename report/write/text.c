@@ -34,16 +34,21 @@ static void text_put_event(const struct profile_event *event, struct str *out)
 		str_printf(out, " every %llu %s", (unsigned long long)event->period, event->unit);
 }
 
-/* Of a sum its parts behind its name; of samples that do not say their event any that it can be. */
-static void text_put_shown_event(const struct profile *profile, uint32_t shown, struct str *out)
+/* Of a sum its parts that have samples behind its name; of samples that do not say their event any
+ * that it can be. */
+static void text_put_shown_event(
+	const struct profile *profile, const struct text_head *head, struct str *out)
 {
+	uint32_t shown = head->event;
 	const struct profile_event *event = &profile->events.data[shown];
 	if (shown)
 		text_put_event(event, out);
 	const char *joint = shown ? " = " : "";
 	for (size_t i = 1; (!shown || event->is_sum) && i < profile->events.len; i++) {
 		const struct profile_event *part = &profile->events.data[i];
-		bool is_part = shown ? part->part_of == shown : !part->is_sum && !part->is_second;
+		bool is_part = shown ? part->part_of == shown &&
+					       event_choices_samples(head->choices, (uint32_t)i)
+				     : !part->is_sum && !part->is_second;
 		if (!is_part || part->first)
 			continue;
 		str_puts(out, joint);
@@ -78,7 +83,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	put_foreign(out, command ? command : target ? target : "recording");
 	if (profile->events.len > 1) {
 		str_puts(out, ", ");
-		text_put_shown_event(profile, head->event, out);
+		text_put_shown_event(profile, head, out);
 	}
 	if (samples == samples_before_filter)
 		str_printf(out, ", %llu %s", (unsigned long long)samples,

@@ -183,3 +183,34 @@ TEST(processes_whole_name_and_copy)
 	CHECK(strstr(str_text(&tui.text), "cgroup     /a/b"));
 	screen_deinit(&tui);
 }
+
+/* Time that threads waited is no CPU time, and what has another unit is no time. */
+TEST(processes_have_values_in_the_unit_of_the_event)
+{
+	static const struct {
+		const char *event, *unit, *title, *value;
+	} cases[] = {
+		{"cpu-clock", "ns", "        CPU ", "    2.000 s "},
+		{"offcpu", "ns", "       time ", "    2.000 s "},
+		{"page-faults", "faults", "     faults ", " 2000000000 "},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fixture fixture;
+		fixture_init(&fixture);
+		uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/bin/sh");
+		uint32_t stack =
+			FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 16, "run"));
+		uint32_t process = process_in(&fixture, 200, object, "/a", "");
+		uint32_t thread = fixture_thread(&fixture, process, 200, "sh");
+		fixture.event = fixture_event(&fixture, cases[i].event, cases[i].unit, 1000000);
+		fixture_samples(&fixture, thread, stack, 0, 2000);
+		struct profile *profile = fixture_profile(&fixture);
+		profile->events.data[fixture.event].source = i == 1 ? "wait" : NULL;
+		struct screen tui;
+		screen_init(&tui, profile, 80, 16);
+		screen_type(&tui, "6");
+		CHECK(strstr(screen_line(&tui, 2), cases[i].title));
+		CHECK(strstr(screen_line(&tui, 3), cases[i].value));
+		screen_deinit(&tui);
+	}
+}

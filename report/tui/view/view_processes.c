@@ -1,6 +1,7 @@
 /* Who ran: containers, processes and threads with what each took. */
 #include <string.h>
 
+#include "report/model/event_value.h"
 #include "report/tui/renewal.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/task_rows.h"
@@ -11,7 +12,7 @@ enum processes_column {
 	PROCESSES_SHARE,
 	PROCESSES_BAR,
 	PROCESSES_SAMPLES,
-	PROCESSES_TIME,
+	PROCESSES_VALUE,
 	PROCESSES_FIRST,
 	PROCESSES_LAST,
 	PROCESSES_PROGRAM,
@@ -19,11 +20,11 @@ enum processes_column {
 	PROCESSES_COLUMNS,
 };
 
-static const struct list_column columns[PROCESSES_COLUMNS] = {
+static const struct list_column processes_columns[PROCESSES_COLUMNS] = {
 	[PROCESSES_SHARE] = {"share", .width = 9, .is_right = true},
 	[PROCESSES_BAR] = {"", .width = 11, .room = 70, .is_bar = true, .bar_of = PROCESSES_SHARE},
 	[PROCESSES_SAMPLES] = {"samples", .width = 10, .room = 50, .is_right = true},
-	[PROCESSES_TIME] = {"CPU", .width = 11, .room = 60, .is_right = true},
+	[PROCESSES_VALUE] = {"", .width = 11, .room = 60, .is_right = true},
 	[PROCESSES_FIRST] = {"first", .width = 10, .room = 100, .is_right = true},
 	[PROCESSES_LAST] = {"last", .width = 10, .room = 100, .is_right = true},
 	[PROCESSES_PROGRAM] = {"program", .width = 21, .room = 120},
@@ -35,11 +36,14 @@ struct processes {
 	struct task_rows rows;
 	struct list_header header;
 	bool is_arranged; /* the first time is over, which chooses what is open */
+	struct list_column columns[PROCESSES_COLUMNS]; /* titles by the event that is shown */
 };
 
 static void *processes_create(void)
 {
-	return mem_zalloc(sizeof(struct processes));
+	struct processes *processes = mem_zalloc(sizeof(*processes));
+	memcpy(processes->columns, processes_columns, sizeof(processes_columns));
+	return processes;
 }
 
 static void processes_destroy(void *state)
@@ -97,7 +101,7 @@ static int (*const compares[PROCESSES_COLUMNS])(
 	const struct app *app, const struct task *a, const struct task *b) = {
 	[PROCESSES_SHARE] = view_processes_compare_values,
 	[PROCESSES_SAMPLES] = compare_samples,
-	[PROCESSES_TIME] = view_processes_compare_values,
+	[PROCESSES_VALUE] = view_processes_compare_values,
 	[PROCESSES_FIRST] = compare_first,
 	[PROCESSES_LAST] = compare_last,
 	[PROCESSES_PROGRAM] = compare_programs,
@@ -132,6 +136,17 @@ static void processes_renew(void *state, const struct renewal *renewal)
 
 /* ---- drawing ---- */
 
+static const struct profile_event *shown_event(const struct app *app)
+{
+	return &app->model->profile->events.data[app->model->event];
+}
+
+static const char *title_of_values(const struct profile_event *event)
+{
+	bool is_time = strcmp(event->unit, LAYOUT_UNIT_NS) == 0;
+	return event_value_is_cpu_time(event) ? "CPU" : is_time ? "time" : event->unit;
+}
+
 /* A column that is a number, or the program. */
 static void view_processes_put_column(const struct app *app, const struct task *task,
 	enum processes_column column, struct str *out)
@@ -141,8 +156,10 @@ static void view_processes_put_column(const struct app *app, const struct task *
 		app_put_value(app, out, task->sum.value, task->sum.samples);
 	else if (column == PROCESSES_SAMPLES)
 		str_printf(out, "%llu", (unsigned long long)task->sum.samples);
-	else if (column == PROCESSES_TIME)
+	else if (column == PROCESSES_VALUE && strcmp(shown_event(app)->unit, LAYOUT_UNIT_NS) == 0)
 		time_axis_put(out, task->sum.value, millisecond);
+	else if (column == PROCESSES_VALUE)
+		event_value_put(shown_event(app), task->sum.value, true, out);
 	else if (column == PROCESSES_FIRST)
 		time_axis_put(out, task->first_ns, millisecond * 10);
 	else if (column == PROCESSES_LAST)
@@ -201,7 +218,8 @@ static void view_processes_draw_row(const struct processes *processes, const str
 static void processes_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct processes *processes = state;
-	list_header_place(&processes->header, columns, PROCESSES_COLUMNS, area);
+	processes->columns[PROCESSES_VALUE].title = title_of_values(shown_event(app));
+	list_header_place(&processes->header, processes->columns, PROCESSES_COLUMNS, area);
 	list_header_draw(&processes->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&processes->list, processes->rows.len, rows);
@@ -347,13 +365,14 @@ static void processes_print(void *state, struct app *app, struct str *out)
 {
 	const struct processes *processes = state;
 	struct grid plain = {.is_ascii = true};
-	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", "share", "samples", "CPU", "first", "last",
-		columns[PROCESSES_NAME].title);
+	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", "share", "samples",
+		title_of_values(shown_event(app)), "first", "last",
+		processes_columns[PROCESSES_NAME].title);
 	for (size_t i = 0; i < processes->rows.len; i++) {
 		const struct task *task = task_rows_task(&processes->rows, app, i);
 		static const int widths[] = {[PROCESSES_SHARE] = 9,
 			[PROCESSES_SAMPLES] = 10,
-			[PROCESSES_TIME] = 11,
+			[PROCESSES_VALUE] = 11,
 			[PROCESSES_FIRST] = 10,
 			[PROCESSES_LAST] = 10};
 		for (int column = 0; column <= PROCESSES_LAST; column++) {
