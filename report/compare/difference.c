@@ -9,6 +9,7 @@
 #include "report/compare/renames.h"
 #include "report/compare/run_counts.h"
 #include "report/model/event_value.h"
+#include "report/model/main_event.h"
 
 const char *diff_by_word(enum diff_by by)
 {
@@ -382,6 +383,23 @@ static struct entities *create_entities(const struct diff_tree *both,
 	return entities_create_of_tree(both, sides[MATCH_BASE].tree, sides[MATCH_NEW].tree);
 }
 
+/* "cpu-clock, offcpu": of those that have samples. NULL: the event is no sum. */
+static char *list_parts(const struct profile *profile, uint32_t event)
+{
+	struct event_choices choices;
+	struct str names = {0};
+	if (!profile->events.data[event].is_sum)
+		return NULL;
+	event_choices_init(&choices, profile);
+	vec_each(&choices.list, choice) {
+		const struct profile_event *part = &profile->events.data[choice->event];
+		if (part->part_of == event)
+			str_printf(&names, "%s%s", names.len ? ", " : "", part->name);
+	}
+	event_choices_deinit(&choices);
+	return str_steal(&names);
+}
+
 /* `both`: NULL where the sides have no trees. */
 static struct err *create_difference(const struct diff_tree *both,
 	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
@@ -397,6 +415,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
+	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
 	diff->quantum = run_samples_quantum(sides, events);
@@ -446,5 +465,6 @@ void difference_destroy(struct difference *diff)
 	vec_deinit(&diff->sides[MATCH_BASE].runs);
 	vec_deinit(&diff->sides[MATCH_NEW].runs);
 	entities_destroy(diff->entities);
+	mem_free(diff->parts);
 	mem_free(diff);
 }

@@ -131,9 +131,10 @@ struct diff_row {
 struct difference {
 	struct diff_options options;
 	struct diff_side sides[MATCH_SIDES];
-	const char *event, *unit;      /* borrowed from the new side */
-	bool is_cpu_time;              /* event_value_is_cpu_time() */
-	double quantum;                /* run_samples_quantum(): what each sample of the sides is */
+	const char *event, *unit; /* borrowed from the new side */
+	bool is_cpu_time;         /* event_value_is_cpu_time() */
+	char *parts;    /* of an event that is a sum, the names of those; NULL: it is none */
+	double quantum; /* run_samples_quantum(): what each sample of the sides is */
 	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */
 	size_t nr_entities;            /* all of both sides: functions, ... */
 	struct diff_judgement program; /* all of it, by CPU time */

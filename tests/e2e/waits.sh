@@ -225,6 +225,9 @@ test_events_of_a_recording_are_shown_one_by_one() {
 	record_waits cpu-clock offcpu -- long_sleeps 2
 	"$EBPROF" report --stdio >report 2>err || fail "report fails: $(cat err)"
 	! grep -q '^# .*runq' report || fail "run queues were not sampled: $(sed -n 1,2p report)"
+	"$EBPROF" diff ebprof.data ebprof.data | tr '\n' ' ' >compared
+	grep -q 'Compared is wall, the sum of cpu-clock, offcpu: --event compares one' compared ||
+		fail "diff does not say of what: $(cat compared)"
 }
 
 # Each sleep is a marker of its length, in no thread's time on a CPU.

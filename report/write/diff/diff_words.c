@@ -465,6 +465,16 @@ static void diff_words_put_cut(struct str *out, const struct difference *diff)
 	}
 }
 
+/* What has grown may be too small a part of what all threads waited for to be found. */
+static void diff_words_put_parts(struct str *out, const struct difference *diff)
+{
+	str_puts(out, "Compared is ");
+	str_put_escaped(out, diff->event, strlen(diff->event));
+	str_puts(out, ", the sum of ");
+	str_put_escaped(out, diff->parts, strlen(diff->parts));
+	str_puts(out, ": --event compares one of them. ");
+}
+
 static void diff_words_put_quantum(struct str *out, const struct difference *diff)
 {
 	CLEANUP(str_deinit) struct str name = {0};
@@ -491,6 +501,8 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 		str_printf(out, "%llu %s left out (--event). ", (unsigned long long)others,
 			str_plural(others, "sample of other events was",
 				"samples of other events were"));
+	if (diff->parts)
+		diff_words_put_parts(out, diff);
 	if (diff->quantum > 0)
 		diff_words_put_quantum(out, diff);
 	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
