@@ -408,7 +408,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->gap_samples);
 	if (summary->programs_skipped)
 		console_say("hint: %llu %s of the recorder's BPF programs, which were under way on "
-			    "the CPU: tasks may be missing, or waits and labels of theirs",
+			    "the CPU: tasks may be missing, or waits, labels and calls of theirs",
 			(unsigned long long)summary->programs_skipped,
 			str_plural(summary->programs_skipped, "time the kernel skipped one",
 				"times the kernel skipped one"));

@@ -21,7 +21,7 @@ enum {
 
 struct err *session_account_read(struct session_account *account, bool is_last)
 {
-	const struct translate *translate = account->recording->translate;
+	struct translate *translate = account->recording->translate;
 	struct recording_counts *counts = &account->counts;
 	vec_each(account->recording->sources, source) {
 		struct recording_source_counts *of = &counts->sources[source->number];
@@ -43,7 +43,7 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->files_full = sampler_files_full(account->sampler);
 	counts->programs_skipped = sampler_programs_skipped(account->sampler);
 	if (is_last)
-		counts->waits_without_scripts = translate_sleepers(
+		counts->waits_without_scripts += translate_take_sleepers(
 			translate, sources_lacking_runtimes(account->recording->sources));
 	return NULL;
 }
@@ -344,7 +344,7 @@ void session_account_health(const struct session_account *account, struct sessio
 void session_account_summarize(const struct session_account *account,
 	const struct shadow_cost *cost, struct session_summary *summary)
 {
-	const struct translate *translate = account->recording->translate;
+	struct translate *translate = account->recording->translate;
 	sum_counts(account, summary);
 	if (cost)
 		sum_script_probes(account->script_probes, cost, &summary->script_probes);

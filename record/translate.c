@@ -542,7 +542,7 @@ static void count_taken(
 		event_tally_count(&taken->unresolved, 1);
 }
 
-static uint32_t runtimes_of_process(const struct translate *translate, struct process *process)
+static uint32_t find_runtimes(const struct translate *translate, const struct process *process)
 {
 	const struct rule_source *rules = translate->resolver.rules;
 	struct mapping_cursor cursor = {0};
@@ -553,10 +553,19 @@ static uint32_t runtimes_of_process(const struct translate *translate, struct pr
 	return runtimes & ~(1U << RUNTIME_NONE);
 }
 
+static uint32_t runtimes_of_sleeper(struct translate *translate, const struct event_sample *sample)
+{
+	struct translate_sleeping_process *known = &translate->sleeping_process;
+	const struct process *process = translate_process_of(translate, sample);
+	if (known->time_ns != sample->time_ns || known->image != process->image)
+		*known = (struct translate_sleeping_process){
+			sample->time_ns, process->image, find_runtimes(translate, process)};
+	return known->runtimes;
+}
+
 static void count_sleeper(struct translate *translate, const struct event_sample *sample)
 {
-	struct translate_sleepers one = {
-		runtimes_of_process(translate, translate_process_of(translate, sample)), 1};
+	struct translate_sleepers one = {runtimes_of_sleeper(translate, sample), 1};
 	vec_each(&translate->sleepers, sleepers)
 		if (sleepers->runtimes == one.runtimes) {
 			sleepers->samples++;
@@ -565,12 +574,13 @@ static void count_sleeper(struct translate *translate, const struct event_sample
 	vec_push(&translate->sleepers, one);
 }
 
-uint64_t translate_sleepers(const struct translate *translate, uint32_t runtimes)
+uint64_t translate_take_sleepers(struct translate *translate, uint32_t runtimes)
 {
 	uint64_t samples = 0;
 	vec_each(&translate->sleepers, sleepers)
 		if (runtimes == UINT32_MAX || sleepers->runtimes & runtimes)
 			samples += sleepers->samples;
+	translate->sleepers.len = 0;
 	return samples;
 }
 

@@ -89,12 +89,17 @@ struct translate {
 	bool is_late;          /* records are left since the turn took long: the next is due */
 	struct translate_stats stats;
 	struct gap_log gaps; /* in sideband */
-	/* Waits that went on when recording, or a file, ended: samples by the runtimes (bits) that
-	 * their processes have mapped. */
+	/* Waits that went on when the recording, or the file that is written, ended: samples by the
+	 * runtimes (bits) that their processes have mapped. */
 	VEC(struct translate_sleepers {
 		uint32_t runtimes;
 		uint64_t samples;
 	}) sleepers;
+	/* The process of the sleeper that came last: all of an end have the same time. */
+	struct translate_sleeping_process {
+		uint64_t time_ns;
+		uint32_t image, runtimes;
+	} sleeping_process;
 	/* In the file: of each source's events, as samples number both; of EVENT_SAMPLE_AGAIN. */
 	struct translate_events {
 		uint32_t *data;
@@ -117,9 +122,9 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 /* Samples that came, and their stacks. */
 uint64_t translate_resolved(const struct translate *translate);
 
-/* Samples of waits that went on at an end, of processes that have one of these runtimes (bits);
- * UINT32_MAX: or none that is known. */
-uint64_t translate_sleepers(const struct translate *translate, uint32_t runtimes);
+/* Takes the samples of waits that went on at the end of a file: how many are of processes that have
+ * one of these runtimes (bits). UINT32_MAX: or none that is known. */
+uint64_t translate_take_sleepers(struct translate *translate, uint32_t runtimes);
 
 /* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
 void translate_collect(void *context, const void *record, size_t len);

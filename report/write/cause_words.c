@@ -78,7 +78,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		"refused what reads these, which later kernels take";
 	static const char skipped[] =
 		"times that the kernel skipped one of the recorder's programs, which was under way "
-		"on the CPU: tasks may be missing, or waits and labels of theirs";
+		"on the CPU: tasks may be missing, or waits, labels and calls of theirs";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
