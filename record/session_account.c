@@ -43,8 +43,8 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->files_full = sampler_files_full(account->sampler);
 	counts->programs_skipped = sampler_programs_skipped(account->sampler);
 	if (is_last)
-		counts->waits_without_scripts += translate_take_sleepers(
-			translate, sources_lacking_runtimes(account->recording->sources));
+		counts->waits_without_scripts += sleeper_counts_take(&translate->sleepers,
+			sources_lacking_runtimes(account->recording->sources));
 	return NULL;
 }
 

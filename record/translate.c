@@ -59,7 +59,7 @@ void translate_deinit(struct translate *translate)
 	map_deinit(&translate->stack_by_hash);
 	early_stacks_deinit(&translate->early);
 	thread_times_deinit(&translate->thread_times);
-	vec_deinit(&translate->sleepers);
+	sleeper_counts_deinit(&translate->sleepers);
 	block_devices_deinit(&translate->devices);
 	map_deinit(&translate->kept_by_hash);
 	vec_deinit(&translate->kept_stacks);
@@ -542,48 +542,6 @@ static void count_taken(
 		event_tally_count(&taken->unresolved, 1);
 }
 
-static uint32_t find_runtimes(const struct translate *translate, const struct process *process)
-{
-	const struct rule_source *rules = translate->resolver.rules;
-	struct mapping_cursor cursor = {0};
-	uint32_t runtimes = 0;
-	for (const struct mapping *mapping;
-		rules && (mapping = mapping_table_next(&process->mappings, &cursor));)
-		runtimes |= 1U << rule_source_runtime(rules, mapping->object);
-	return runtimes & ~(1U << RUNTIME_NONE);
-}
-
-static uint32_t runtimes_of_sleeper(struct translate *translate, const struct event_sample *sample)
-{
-	struct translate_sleeping_process *known = &translate->sleeping_process;
-	const struct process *process = translate_process_of(translate, sample);
-	if (known->time_ns != sample->time_ns || known->image != process->image)
-		*known = (struct translate_sleeping_process){
-			sample->time_ns, process->image, find_runtimes(translate, process)};
-	return known->runtimes;
-}
-
-static void count_sleeper(struct translate *translate, const struct event_sample *sample)
-{
-	struct translate_sleepers one = {runtimes_of_sleeper(translate, sample), 1};
-	vec_each(&translate->sleepers, sleepers)
-		if (sleepers->runtimes == one.runtimes) {
-			sleepers->samples++;
-			return;
-		}
-	vec_push(&translate->sleepers, one);
-}
-
-uint64_t translate_take_sleepers(struct translate *translate, uint32_t runtimes)
-{
-	uint64_t samples = 0;
-	vec_each(&translate->sleepers, sleepers)
-		if (runtimes == UINT32_MAX || sleepers->runtimes & runtimes)
-			samples += sleepers->samples;
-	translate->sleepers.len = 0;
-	return samples;
-}
-
 /* Its hash is that of what is unwound already, so equal ones stay equal. */
 static void keep_stack(struct translate *translate, uint64_t hash,
 	const struct resolved_stack *user, uint32_t snapshot)
@@ -617,7 +575,8 @@ static bool take_sample(
 			translate_count_stack(translate, sample, &user);
 		if (sample->source == EVENT_SOURCE_WAIT && sample->user_hash &&
 			sample->waker == EVENT_WAKER_NONE_YET)
-			count_sleeper(translate, sample);
+			sleeper_counts_add(&translate->sleepers, translate->resolver.rules,
+				translate_process_of(translate, sample), sample->time_ns);
 		snapshot = translate_put_sample(translate, sample, &user, &kernel, 0);
 	}
 	if (is_resolved && sample->counted_by)

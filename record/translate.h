@@ -20,6 +20,7 @@
 #include "record/label/sample_labels.h"
 #include "record/resolver.h"
 #include "record/script/script_table.h"
+#include "record/sleeper_counts.h"
 #include "record/task/gap_log.h"
 #include "record/task/sideband.h"
 #include "record/task/thread_times.h"
@@ -88,18 +89,8 @@ struct translate {
 	uint64_t collected_ns; /* the time at which what comes next was collected */
 	bool is_late;          /* records are left since the turn took long: the next is due */
 	struct translate_stats stats;
-	struct gap_log gaps; /* in sideband */
-	/* Waits that went on when the recording, or the file that is written, ended: samples by the
-	 * runtimes (bits) that their processes have mapped. */
-	VEC(struct translate_sleepers {
-		uint32_t runtimes;
-		uint64_t samples;
-	}) sleepers;
-	/* The process of the sleeper that came last: all of an end have the same time. */
-	struct translate_sleeping_process {
-		uint64_t time_ns;
-		uint32_t image, runtimes;
-	} sleeping_process;
+	struct gap_log gaps;            /* in sideband */
+	struct sleeper_counts sleepers; /* of the file that is written */
 	/* In the file: of each source's events, as samples number both; of EVENT_SAMPLE_AGAIN. */
 	struct translate_events {
 		uint32_t *data;
@@ -121,10 +112,6 @@ void translate_add_process(struct translate *translate, uint32_t pid, uint64_t n
 
 /* Samples that came, and their stacks. */
 uint64_t translate_resolved(const struct translate *translate);
-
-/* Takes the samples of waits that went on at the end of a file: how many are of processes that have
- * one of these runtimes (bits). UINT32_MAX: or none that is known. */
-uint64_t translate_take_sleepers(struct translate *translate, uint32_t runtimes);
 
 /* Stores one record of the ring until translate_run(). Fits sampler_record_fn. */
 void translate_collect(void *context, const void *record, size_t len);

@@ -678,10 +678,11 @@ TEST(sleepers_are_counted)
 	push_wait(&fixture, 101, EVENT_WAKER_UNKNOWN);
 	push_wait(&fixture, 0, EVENT_WAKER_NONE_YET); /* of the kernel's own */
 	translate_run(&fixture.translate, 50, UINT64_MAX);
-	CHECK_INT(translate_take_sleepers(&fixture.translate, UINT32_MAX), 1);
-	CHECK_INT(translate_take_sleepers(&fixture.translate, UINT32_MAX), 0); /* the next file's */
+	CHECK_INT(sleeper_counts_take(&fixture.translate.sleepers, UINT32_MAX), 1);
+	CHECK_INT(sleeper_counts_take(&fixture.translate.sleepers, UINT32_MAX),
+		0); /* the next file's */
 	push_wait(&fixture, 101, EVENT_WAKER_NONE_YET);
 	translate_run(&fixture.translate, 60, UINT64_MAX);
-	CHECK_INT(translate_take_sleepers(&fixture.translate, 1U << RUNTIME_PYTHON), 0);
+	CHECK_INT(sleeper_counts_take(&fixture.translate.sleepers, 1U << RUNTIME_PYTHON), 0);
 	teardown(&fixture);
 }
