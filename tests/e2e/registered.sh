@@ -111,13 +111,19 @@ test_postgresql() {
 	done
 	"$bin/psql" -q -h "$PWD/data" -U postgres -c "create table t as select i as a, i*2 as b from generate_series(1,800000) i" ||
 		fail "psql: $(tail -n 3 server.out)"
-	sql+=" select count(*), pg_sleep(0.5);"
 	for i in 3 4 5 6 7 8; do sql+=" select sum(a*b::bigint + a % 7), count(*) from t where a % $i <> 1 and b + a > 5;"; done
-	"$bin/psql" -q -h "$PWD/data" -U postgres -c "$sql" >query.out 2>&1 &
-	# Not the process of the statement before, which may still be ending.
-	wait_until "a process that runs the query" pgrep -f 'postgres: postgres postgres .*SELECT'
-	pid=$(pgrep -n -f 'postgres: postgres postgres .*SELECT')
-	run "$EBPROF" record -q -F 997 -o p.data -p "$pid" --duration 20
+	# The recorder is there before the first query is.
+	mkfifo statements
+	"$bin/psql" -qAt -h "$PWD/data" -U postgres <statements >answers 2>&1 &
+	exec 9>statements
+	echo "select pg_backend_pid();" >&9
+	wait_until "a process for the queries" test -s answers
+	pid=$(<answers)
+	"$EBPROF" record -F 997 -o p.data -p "$pid" --duration 20 2>err 9>&- &
+	wait_ready err
+	echo "$sql" >&9
+	exec 9>&-
+	wait $! || fail "record: $(tail -n 2 err)"
 	"$EBPROF" convert --folded p.data >p.data.folded 2>fold.err || fail "convert: $(cat fold.err)"
 	read -r all whole < <(awk '/\[JIT\]|\[unregistered\]/ { all += $NF; if (/_start/) whole += $NF }
 		END { print all + 0, whole + 0 }' p.data.folded)
