@@ -128,8 +128,9 @@ static __noinline void keep_unsampled(__u32 tid, const struct event_member_count
 	if (!sum)
 		return;
 	if (!kept) {
+		/* There are too many threads: it is counted, and no sample has it. */
 		if (bpf_map_update_elem(&unsampled_counts, &tid, counts, BPF_ANY))
-			count_unsampled(counts, EVENT_COUNTER_LOST_BUSY);
+			count_unsampled(counts, EVENT_COUNTER_BELOW);
 		return;
 	}
 	for (__u32 i = 0; i < EVENT_MAX_COUNTERS; i++)

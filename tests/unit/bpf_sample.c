@@ -673,3 +673,20 @@ TEST(a_group_that_cannot_be_read_begins_anew)
 	emulate_counted(&regs, 500, false);
 	check_member_sample(3, 5, 4, false);
 }
+
+/* No sample comes after it, as no room is kept for it. */
+TEST(what_a_group_counted_of_too_many_threads_is_below)
+{
+	struct unwind_registers regs = boot_target();
+	uint32_t count = 0;
+	for (; count < 2 * EVENT_MAX_GROUP_THREADS && !member_sum(5, EVENT_COUNTER_BELOW);
+		count++) {
+		emulated.tid = TARGET + count;
+		emulate_counted(&regs, 500, false);
+		emulated.member_counts[5] += 3;
+		emulate_switch_of_group(TARGET + count, 0, 1);
+	}
+	CHECK(count > 1);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_BELOW), 3);
+	CHECK_INT(member_sum(5, EVENT_COUNTER_EVENTS), 3);
+}
