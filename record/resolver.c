@@ -495,6 +495,7 @@ struct rest {
 	enum unwind_found found;    /* how the frame at hand was, */
 	enum unwind_found finds;    /* ... and how its caller is, by the rule */
 	enum event_stack_end guess; /* why its caller is a guess, or EVENT_END_COMPLETE */
+	uint64_t word;              /* what stands for the frame at hand; 0: itself */
 	bool is_asked;              /* the BPF side wants to know the rule */
 	bool may_wait;
 };
@@ -527,6 +528,26 @@ static enum event_stack_end choose_registered(struct resolver *resolver,
 }
 
 /*
+ * Code of no file that a runtime made whose frames the recorder finds itself: rest->word is set,
+ * and *rule, unless the code has to say it. EVENT_END_TABLE_PENDING: ask again.
+ */
+static enum event_stack_end choose_compiled(
+	struct resolver *resolver, struct rest *rest, const struct unwind_rule **rule)
+{
+	struct compiled_frame frame;
+	enum compiled_found found = compiled_frames_find(resolver->compiled, rest->process,
+		rest->regs.ip - !rest->is_exact, rest->is_exact, rest->snapshot->head.time_ns,
+		rest->may_wait, &frame);
+	if (found == COMPILED_LATER)
+		return EVENT_END_TABLE_PENDING;
+	if (found == COMPILED_FOUND) {
+		rest->word = frame.word;
+		*rule = frame.rule;
+	}
+	return EVENT_END_COMPLETE;
+}
+
+/*
  * The rule of the frame at hand, for want of any other one that of the frame pointer. `object` is
  * what the mapping's code is of, and `offset` the frame's there.
  */
@@ -537,6 +558,7 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
 	rest->guess = EVENT_END_COMPLETE;
 	rest->finds = UNWIND_FOUND_BY_RULE;
+	rest->word = 0;
 	if (end != EVENT_END_NO_RULE && end != EVENT_END_NO_TABLE && end != EVENT_END_JIT)
 		return end;
 	const struct file_numbers numbers = find_numbers(resolver, mapping->object);
@@ -552,6 +574,9 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	bool may_wait = rest->may_wait && !resolver->is_behind;
 	if (end == EVENT_END_JIT) {
 		resolver_seek_runtimes(resolver, rest->process);
+		enum event_stack_end compiled = choose_compiled(resolver, rest, rule);
+		if (compiled || *rule)
+			return compiled;
 		enum event_stack_end registered =
 			choose_registered(resolver, &frame, object, offset, rest->may_wait, rule);
 		if (registered != EVENT_END_NO_RULE)
@@ -658,7 +683,9 @@ static enum event_stack_end unwind_rest(struct resolver *resolver, const struct 
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
 		uint64_t shown = end ? offset : unwind_place(offset, rest.is_exact, rule->ra);
-		if (!is_shown)
+		if (!is_shown && rest.word)
+			add_script(resolver, frames, rest.word);
+		else if (!is_shown)
 			resolver_add(resolver, frames, object, shown, rest.found);
 		is_shown = false;
 		bool is_outermost = false;

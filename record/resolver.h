@@ -13,6 +13,7 @@
 #include "format/file/layout.h"
 #include "record/generated/jit.h"
 #include "record/generated/registered_code.h"
+#include "record/script/compiled_frames.h"
 #include "record/script/script_table.h"
 #include "record/stack_table.h"
 #include "record/task/kept_files.h"
@@ -36,6 +37,7 @@ struct resolver {
 	struct jit_table *jit;
 	struct stack_table *stacks;
 	struct script_table *scripts;
+	struct compiled_frames *compiled;
 	struct rule_source *rules;          /* NULL: no tables are wanted */
 	struct code_rules *code;            /* for code that they do not cover; NULL likewise */
 	struct registered_code *registered; /* what processes tell of such code */

@@ -32,6 +32,7 @@ static bool drain_parts(struct session_drain *drain, uint64_t now_ns, uint64_t g
 	if (script_table_is_full(&translate->scripts) &&
 		!script_table_is_reading(&translate->scripts)) {
 		script_table_forget_numbers(&translate->scripts);
+		compiled_frames_forget(&translate->compiled);
 		sampler_forget_codes(drain->sampler);
 	}
 	return is_all;

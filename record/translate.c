@@ -17,6 +17,12 @@ enum {
 	SHORT_WAIT_MS = 2,
 };
 
+static void expect_compiled(
+	void *context, uint32_t pid, uint64_t address, bool is_exact, uint64_t time_ns)
+{
+	compiled_frames_expect(context, pid, address - !is_exact, is_exact, time_ns);
+}
+
 void translate_init(struct translate *translate, bool is_system_wide)
 {
 	*translate = (struct translate){.is_system_wide = is_system_wide};
@@ -29,8 +35,12 @@ void translate_init(struct translate *translate, bool is_system_wide)
 	translate->resolver.registered = translate->jit.registered = &translate->registered;
 	stack_table_init(&translate->stacks);
 	script_table_init(&translate->scripts, &translate->objects);
+	compiled_frames_init(&translate->compiled, &translate->scripts);
 	thread_names_init(&translate->thread_names);
 	translate->resolver.scripts = &translate->scripts;
+	translate->resolver.compiled = &translate->compiled;
+	translate->ahead.fn = expect_compiled;
+	translate->ahead.context = &translate->compiled;
 	emitter_init(&translate->emitter, &translate->kernel, &translate->jit, &translate->stacks);
 	translate->emitter.scripts = &translate->scripts;
 	translate->emitter.thread_names = &translate->thread_names;
@@ -46,6 +56,7 @@ void translate_deinit(struct translate *translate)
 	resolver_deinit(&translate->resolver);
 	jit_table_deinit(&translate->jit);
 	registered_code_deinit(&translate->registered);
+	compiled_frames_deinit(&translate->compiled);
 	script_table_deinit(&translate->scripts);
 	thread_names_deinit(&translate->thread_names);
 	snapshot_table_deinit(&translate->snapshots);
@@ -75,6 +86,7 @@ void translate_start_readers(struct translate *translate)
 {
 	target_reader_start(&translate->scripts.reader);
 	target_reader_start(&translate->registered.reader);
+	target_reader_start(&translate->compiled.reader);
 	target_reader_start(&translate->thread_names.reader);
 }
 
@@ -701,7 +713,8 @@ bool translate_is_reading_code(const struct translate *translate)
 {
 	const struct code_rules *code = translate->resolver.code;
 	bool is_reading = (code && code_pages_are_pending(&code->pages)) ||
-			  registered_code_is_reading(&translate->registered);
+			  registered_code_is_reading(&translate->registered) ||
+			  compiled_frames_are_reading(&translate->compiled);
 	return translate_is_waiting(translate) && is_reading;
 }
 
@@ -714,6 +727,7 @@ void translate_wait(struct translate *translate)
 		{.fd = rules ? code_pages_fd(&translate->resolver.code->pages) : -1,
 			.events = POLLIN},
 		{.fd = registered_code_fd(&translate->registered), .events = POLLIN},
+		{.fd = compiled_frames_fd(&translate->compiled), .events = POLLIN},
 	};
 	bool is_short = registered_code_is_wanted(&translate->registered);
 	poll(fds, sizeof(fds) / sizeof(*fds), is_short ? SHORT_WAIT_MS : WAIT_MS);
@@ -889,6 +903,8 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		code_pages_collect(&translate->resolver.code->pages);
 	read_ahead(translate);
 	registered_code_collect(&translate->registered);
+	translate->compiled.rules = translate->resolver.rules;
+	compiled_frames_collect(&translate->compiled, &translate->processes);
 	translate->thread_names.rules = translate->resolver.rules;
 	thread_names_collect(
 		&translate->thread_names, &translate->processes, put_thread_name, translate);

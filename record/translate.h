@@ -61,6 +61,7 @@ struct translate {
 	struct jit_table jit;
 	struct registered_code registered;
 	struct script_table scripts;
+	struct compiled_frames compiled;
 	struct thread_names thread_names;
 	struct stack_table stacks;
 	struct label_table labels;

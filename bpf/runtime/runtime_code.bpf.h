@@ -152,7 +152,7 @@ static __always_inline void keep_code(__u64 identity, __u32 number)
 static __always_inline __u32 next_code_number(const struct scratch *scratch)
 {
 	__u64 number = number_of_lane(scratch, scratch->nr_codes);
-	return number <= CODE_MAX_NUMBER ? number : 0;
+	return number < RUNTIME_FIRST_NUMBER_OF_RECORDER ? number : 0;
 }
 
 /* What a record says of its code; of each anew, since the next one's may be another runtime's. */

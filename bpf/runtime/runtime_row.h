@@ -70,6 +70,10 @@ enum {
 	RUNTIME_FRAME_CODE_SHIFT = 28,
 	RUNTIME_FRAME_CODE_BITS = 28,
 	RUNTIME_FRAME_FAILED_KIND_SHIFT = 8,
+	/* The last numbers of code are for what the recorder finds itself. */
+	RUNTIME_NUMBERS_OF_RECORDER = 1 << 20,
+	RUNTIME_FIRST_NUMBER_OF_RECORDER =
+		(1 << RUNTIME_FRAME_CODE_BITS) - RUNTIME_NUMBERS_OF_RECORDER,
 	/* Of code with functions inlined in it: a bit of the place that says that it was
 	 * interrupted there; else a call returns there. */
 	RUNTIME_FRAME_IS_LEAF = 1 << 27,

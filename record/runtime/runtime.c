@@ -5,6 +5,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
+#include "format/elf/pe_bundle.h"
 #include "record/host/siphash.h"
 
 const struct runtime *runtime_of(enum runtime_kind kind)
@@ -79,14 +80,18 @@ static bool take_segment(struct elf_file *elf, struct runtime_file *file)
 	return false;
 }
 
-/* Where the last segment ends: files in the same one may follow, those of a .NET bundle, say. */
+/* Where the last segment ends: files in the same one may follow. Those of a .NET bundle are a
+ * segment more, which does not count. */
 static uint32_t find_end_page(const struct elf_file *elf)
 {
 	size_t count;
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
-	uint64_t end = 0;
+	const struct pe_bundle *bundle = elf_file_bundle(elf);
+	bool has_images = bundle && bundle->images.len;
+	uint64_t limit = has_images ? bundle->images.data[0].offset : UINT64_MAX, end = 0;
 	for (size_t i = 0; i < count; i++)
-		if (segments[i].filesz && segments[i].offset + segments[i].filesz > end)
+		if (segments[i].filesz && segments[i].offset < limit &&
+			segments[i].offset + segments[i].filesz > end)
 			end = segments[i].offset + segments[i].filesz;
 	uint64_t page = (end + (1U << RUNTIME_PAGE_SHIFT) - 1) >> RUNTIME_PAGE_SHIFT;
 	return page > UINT32_MAX ? 0 : (uint32_t)page;

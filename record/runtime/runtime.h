@@ -11,6 +11,7 @@
 #include "format/base/err.h"
 #include "format/base/str.h"
 #include "format/elf/elf_file.h"
+#include "format/unwind/unwind_rule.h"
 #include "record/runtime/runtime_file.h"
 #include "record/runtime/runtime_lines.h"
 
@@ -18,6 +19,16 @@ struct runtime_text_bytes {
 	uint8_t *data; /* the caller's */
 	size_t len;
 	uint8_t unit; /* bytes a character; 0: UTF-8 */
+};
+
+/* A frame of code that a runtime's compiler made, as a live process has it. */
+struct runtime_frame {
+	struct unwind_rule rule; /* to its caller, if */
+	bool has_rule;           /* the runtime says it */
+	uint8_t version;         /* as in struct event_code */
+	uint32_t place;          /* in the code, as in the word of a script frame */
+	uint32_t given_bytes;
+	uint8_t given[RUNTIME_MAX_GIVEN_BYTES]; /* of the code: what leads to its name */
 };
 
 struct runtime {
@@ -78,6 +89,14 @@ struct runtime {
 	 */
 	bool (*read_inlined)(
 		void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+	/*
+	 * Finds the frame of its compiler's code at `place`, an instruction where the code was
+	 * interrupted (`is_leaf`) or the last byte of a call, in a reader's worker: as leave_jit of
+	 * bpf/runtime/ does, for stacks that the recorder walks. `row` is as the file alone has it.
+	 * False: it is not its code. NULL: what it makes is walked as nobody's code is.
+	 */
+	bool (*find_frame)(uint32_t pid, uint64_t delta, const struct runtime_row *row,
+		uint64_t place, bool is_leaf, struct runtime_frame *ret);
 };
 
 /* NULL: there is none of this number. */

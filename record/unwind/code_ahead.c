@@ -82,21 +82,26 @@ static struct code_ahead_stack *code_ahead_stack_of(struct code_ahead *ahead, ui
 	return NULL;
 }
 
-static void look_at_address(struct code_ahead_stack *stack, const struct code_ahead_memory *memory,
-	struct code_pages *pages, uint64_t address)
+static void look_at_address(const struct code_ahead *ahead, struct code_ahead_stack *stack,
+	const struct code_ahead_memory *memory, struct code_pages *pages, uint64_t address,
+	bool is_exact)
 {
 	for (uint32_t i = 0; i < memory->nr_ranges && stack->pages_left; i++) {
 		const struct code_ahead_range *range = &memory->ranges[i];
 		if (address - range->start < range->end - range->start) {
 			stack->pages_left -= code_pages_expect(pages, stack->pid, range->start,
 				range->end, address, stack->time_ns);
+			if (ahead->fn)
+				ahead->fn(ahead->context, stack->pid, address, is_exact,
+					stack->time_ns);
 			return;
 		}
 	}
 }
 
-static void look_at_chunk(struct code_ahead_stack *stack, const struct code_ahead_memory *memory,
-	struct code_pages *pages, const struct event_snapshot_chunk *chunk)
+static void look_at_chunk(const struct code_ahead *ahead, struct code_ahead_stack *stack,
+	const struct code_ahead_memory *memory, struct code_pages *pages,
+	const struct event_snapshot_chunk *chunk)
 {
 	size_t at = -chunk->address % WORD_BYTES;
 	if (!memory->nr_ranges || chunk->nr_bytes > sizeof(chunk->bytes))
@@ -104,7 +109,7 @@ static void look_at_chunk(struct code_ahead_stack *stack, const struct code_ahea
 	for (; at + WORD_BYTES <= chunk->nr_bytes && stack->pages_left; at += WORD_BYTES) {
 		uint64_t word;
 		memcpy(&word, chunk->bytes + at, sizeof(word));
-		look_at_address(stack, memory, pages, word);
+		look_at_address(ahead, stack, memory, pages, word, false);
 	}
 }
 
@@ -121,11 +126,12 @@ void code_ahead_take(struct code_ahead *ahead, const struct process_table *proce
 	} else if (snapshot->type == EVENT_SNAPSHOT && len >= sizeof(*snapshot)) {
 		stack = code_ahead_stack_of(ahead, snapshot->hash);
 		if (stack)
-			look_at_address(stack, memory_of(ahead, processes, stack->pid), pages,
-				snapshot->registers.ip);
+			look_at_address(ahead, stack, memory_of(ahead, processes, stack->pid),
+				pages, snapshot->registers.ip, snapshot->is_exact);
 	} else if (chunk->type == EVENT_SNAPSHOT_CHUNK && len >= sizeof(*chunk)) {
 		stack = code_ahead_stack_of(ahead, chunk->hash);
 		if (stack)
-			look_at_chunk(stack, memory_of(ahead, processes, stack->pid), pages, chunk);
+			look_at_chunk(ahead, stack, memory_of(ahead, processes, stack->pid), pages,
+				chunk);
 	}
 }

@@ -9,6 +9,7 @@
 #ifndef EBPROF_CODE_AHEAD_H
 #define EBPROF_CODE_AHEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@
 #include "record/unwind/code_pages.h"
 
 enum {
-	CODE_AHEAD_RANGES = 16, /* of a process; what else it has is read in its turn */
+	CODE_AHEAD_RANGES = 32, /* of a process; what else it has is read in its turn */
 	CODE_AHEAD_STACKS = 8,  /* whose chunks may still come */
 };
 
@@ -27,7 +28,13 @@ struct code_ahead_range {
 	uint64_t start, end;
 };
 
+/* `address` is in code of no file, where the thread was (`is_exact`), or seems to return to. */
+typedef void code_ahead_fn(
+	void *context, uint32_t pid, uint64_t address, bool is_exact, uint64_t time_ns);
+
 struct code_ahead {
+	code_ahead_fn *fn; /* called for each address that is found; or NULL */
+	void *context;
 	VEC(struct code_ahead_new {
 		uint32_t pid;
 		struct code_ahead_range range;

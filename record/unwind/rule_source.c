@@ -41,6 +41,16 @@ static bool is_pending(const struct rule_source *rules, const struct object *obj
 	return table && *table == pending;
 }
 
+const struct runtime_row *rule_source_runtime_row(
+	const struct rule_source *rules, const struct object *object, bool *ret_is_pending)
+{
+	const uint64_t *early = map_get(&rules->runtimes, object->serial);
+	uint32_t table = rule_source_table(rules, object);
+	*ret_is_pending = is_pending(rules, object) && !early;
+	return table_store_runtime_row(
+		rules->store, table == TABLE_NOT_STORED && early ? (uint32_t)*early : table);
+}
+
 /* ---- making tables ---- */
 
 /* In a few microseconds, so at once. */
@@ -167,9 +177,10 @@ static void make_wish(struct rule_source *rules, const struct rule_wish *wish, u
 			table_store_ask_again(rules->store, wish->event.file);
 		return;
 	}
-	if (of_runtime)
+	bool has_runtime = of_runtime && *of_runtime != TABLE_ABSENT;
+	if (has_runtime)
 		grant_wish(rules, wish, (uint32_t)*of_runtime);
-	if (!of_runtime || !is_wished(rules, wish))
+	if (!has_runtime || !is_wished(rules, wish))
 		vec_push(&rules->wishes, *wish);
 }
 
@@ -218,7 +229,7 @@ static void tell_runtime(struct rule_source *rules, const struct object *object,
 {
 	*map_put(&rules->runtimes, object->serial, NULL) = table;
 	vec_each(&rules->wishes, wish)
-		if (wish->object == object)
+		if (wish->object == object && table != TABLE_ABSENT)
 			grant_wish(rules, wish, table);
 }
 
@@ -229,10 +240,12 @@ void rule_source_collect(struct rule_source *rules)
 	while (table_builder_take(rules->builder, &result)) {
 		struct object *object = object_table_get(rules->objects, (uint32_t)result.id);
 		if (result.origin == TABLE_PENDING) {
+			const struct runtime_row *row = &result.table.runtime;
 			if (object && is_pending(rules, object)) /* it may have its table */
 				tell_runtime(rules, object,
-					table_store_add_pending(
-						rules->store, &result.table.runtime));
+					row->kind == RUNTIME_NONE
+						? TABLE_ABSENT
+						: table_store_add_pending(rules->store, row));
 			continue;
 		}
 		uint32_t table = table_store_add(rules->store, &result.table);

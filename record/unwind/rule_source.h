@@ -25,7 +25,8 @@ struct rule_source {
 	struct table_builder *builder;
 	struct object_table *objects; /* borrowed */
 	struct map tables;            /* of objects, by serial -> their tables */
-	struct map runtimes;          /* the same of those whose runtime is known already */
+	struct map
+		runtimes; /* the same of those whose runtime is known already; TABLE_ABSENT: none */
 	struct live_rows rows;
 	VEC(struct rule_wish {
 		struct event_file event;
@@ -68,6 +69,10 @@ uint32_t rule_source_table(const struct rule_source *rules, const struct object 
 
 /* The runtime that an object is, as far as that is known; RUNTIME_NONE: it is none. */
 enum runtime_kind rule_source_runtime(const struct rule_source *rules, const struct object *object);
+/* Its row; NULL: it is none, or none whose frames are wanted, or, with *is_pending, the object is
+ * still being looked at. */
+const struct runtime_row *rule_source_runtime_row(
+	const struct rule_source *rules, const struct object *object, bool *is_pending);
 
 /* Marks the objects whose tables are being made as used, see object_table_sweep(). */
 void rule_source_mark_objects(const struct rule_source *rules);

@@ -153,7 +153,7 @@ static bool prepare_runtimes(struct table_builder *builder, uint32_t runtimes)
 
 /*
  * The runtime of a file whose table takes a while. What its compiler made lies in no file: frames
- * there need the row, which a process has to complete, but no table.
+ * there need the row, which a process may have to complete, but no table.
  */
 static void tell_runtime_ahead(
 	struct table_builder *builder, uint64_t id, const struct runtime_row *row)
@@ -161,7 +161,8 @@ static void tell_runtime_ahead(
 	struct table_result result = {
 		.id = id, .origin = TABLE_PENDING, .table = {.runtime = *row}};
 	const struct runtime *runtime = runtime_of(row->kind);
-	if (!runtime || !runtime->complete || !prepare_runtimes(builder, 1U << row->kind))
+	bool is_needed = !runtime || runtime->complete || runtime->claims_code_of_no_file;
+	if (!is_needed || (runtime && !prepare_runtimes(builder, 1U << row->kind)))
 		return;
 	pthread_mutex_lock(&builder->lock);
 	vec_push(&builder->results, result);

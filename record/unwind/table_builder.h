@@ -5,8 +5,8 @@
  * run ahead of other programs, since their stacks wait for them. A file can be made to take much
  * longer: then it goes without, so that those behind it get theirs.
  *
- * Of a large file with a runtime that a process has to complete a first result mostly says the
- * runtime, and the next one has the table; what that takes is done in a third thread.
+ * Of a large file a first result mostly says which runtime it has, or that it has none, and the
+ * next one has the table; what that takes is done in a third thread.
  */
 #ifndef EBPROF_TABLE_BUILDER_H
 #define EBPROF_TABLE_BUILDER_H
@@ -30,7 +30,7 @@ enum table_origin {
 	TABLE_BUILT,
 	TABLE_FAILED,  /* the file makes no sense, or asks for too much or too long: the table is
 			  empty */
-	TABLE_PENDING, /* it comes later: so far it has the runtime alone */
+	TABLE_PENDING, /* it comes later: so far it has the runtime alone, if there is one */
 };
 
 struct table_result {

@@ -9,11 +9,13 @@
 #include <elf.h>
 #include <string.h>
 
+#include "bpf/runtime/dotnet/dotnet_code.h"
 #include "bpf/runtime/dotnet/dotnet_row.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
 #include "record/runtime/dotnet/dotnet_method.h"
 #include "record/runtime/runtime.h"
+#include "record/runtime/runtime_memory.h"
 
 enum {
 	OLDEST = 8,
@@ -77,8 +79,64 @@ static bool dotnet_is_sound(const struct runtime_row *row)
 	return dotnet->version >= OLDEST && dotnet->version <= LATEST;
 }
 
+/* ---- frames in a live process ---- */
+
+/* Of the worker, which serves one request at a time: dotnet_code.h passes nothing around, since BPF
+ * programs cannot. */
+static struct dotnet_at_hand {
+	uint32_t pid;
+	uint64_t delta;
+	struct dotnet_walk walk;
+} dotnet_of_worker;
+
+struct dotnet_walk *dotnet_at_hand(void)
+{
+	return &dotnet_of_worker.walk;
+}
+
+unsigned long long dotnet_table(void)
+{
+	return dotnet_of_worker.walk.code.row.dac_table - dotnet_of_worker.delta;
+}
+
+_Bool dotnet_has_map_links(void)
+{
+	return dotnet_of_worker.walk.code.row.has_map_links;
+}
+
+long dotnet_read(void *to, unsigned int bytes, unsigned long long address)
+{
+	return !runtime_read_process(dotnet_of_worker.pid, address, to, bytes);
+}
+
+/* Stubs are known where they were interrupted, and left by what their code says. */
+static bool dotnet_find_frame(uint32_t pid, uint64_t delta, const struct runtime_row *row,
+	uint64_t place, bool is_leaf, struct runtime_frame *ret)
+{
+	struct dotnet_walk *walk = &dotnet_of_worker.walk;
+	dotnet_of_worker = (struct dotnet_at_hand){.pid = pid, .delta = delta};
+	memcpy(&walk->code.row, row->words, sizeof(walk->code.row));
+	if (!dotnet_take_code(place) || walk->code.header == DOTNET_STUB_HELPER)
+		return false;
+	bool is_stub = walk->code.header < DOTNET_STUB_KINDS;
+	if (is_stub && !is_leaf)
+		return false;
+	uint32_t leaf = is_leaf ? RUNTIME_FRAME_IS_LEAF : 0;
+	uint32_t offset =
+		(uint32_t)(place - walk->section[DOTNET_SECTION_BEGIN]) - walk->function.begin;
+	*ret = (struct runtime_frame){
+		.version = walk->code.row.version, .given_bytes = sizeof(walk->code)};
+	memcpy(ret->given, &walk->code, sizeof(walk->code));
+	if (is_stub)
+		return true;
+	ret->place = ((place - walk->code.start) & (RUNTIME_FRAME_IS_LEAF - 1)) | leaf;
+	ret->has_rule = (is_leaf && dotnet_take_epilogue(place)) || dotnet_take_rule(offset);
+	ret->rule = walk->known.rule;
+	return true;
+}
+
 const struct runtime dotnet_runtime = {
-	.version = 3,
+	.version = 4,
 	.name = "dotnet",
 	.claims_code_of_no_file = true,
 	.object = "[dotnet]",
@@ -88,4 +146,5 @@ const struct runtime dotnet_runtime = {
 	.put_texts = dotnet_method_put_texts,
 	.next_line = dotnet_method_next_line,
 	.read_inlined = dotnet_method_read,
+	.find_frame = dotnet_find_frame,
 };
