@@ -54,12 +54,17 @@ static __always_inline struct runtime_record *get_runtime_record(const struct sc
 
 /* ---- pushing ---- */
 
+/* Of a frame, `place` in the code of that number. */
+static __always_inline __u64 runtime_word(__u32 number, __u32 place)
+{
+	return (__u64)EVENT_FRAME_RUNTIME << EVENT_FRAME_KIND_SHIFT |
+	       (__u64)number << RUNTIME_FRAME_CODE_SHIFT |
+	       (place & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1));
+}
+
 static __always_inline void push_runtime_word(struct scratch *scratch, __u32 number, __u32 place)
 {
-	__u64 word = (__u64)EVENT_FRAME_RUNTIME << EVENT_FRAME_KIND_SHIFT |
-		     (__u64)number << RUNTIME_FRAME_CODE_SHIFT |
-		     (place & ((1 << RUNTIME_FRAME_CODE_SHIFT) - 1));
-	push_word(scratch, word);
+	push_word(scratch, runtime_word(number, place));
 }
 
 static __always_inline void push_runtime_failure(

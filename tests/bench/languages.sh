@@ -476,6 +476,31 @@ for language in "${languages[@]}"; do
 		"<= $([[ $language =~ ^(java|erlang|dotnet) ]] && echo 300 || echo 250)"
 done
 
+# The same where each frame is of another function, by the interpreter and compiled.
+if [ -e bench-nodejs ]; then
+	awk 'BEGIN {
+		print "const now = () => { const u = process.cpuUsage(); return (u.user + u.system) / 1e6; };"
+		print "let sum = 0; function spin(end) { if (end) while (now() < end) for (let i = 0; i < 200000; i++) sum = (sum + i) | 0; }"
+		for (i = 210; i >= 0; i--)
+			printf "function f%d(end) { %s(end); sum = (sum + %d) | 0; }\n", i, i ? "f" i - 1 : "spin", i
+		printf "const all = ["
+		for (i = 0; i <= 210; i++)
+			printf "f%d, ", i
+		print "]; const first = all[process.argv[2]];"
+		print "for (let i = 0; i < process.env.CALLS; i++) first(0);"
+		print "first(Number(process.argv[3]));"
+	}' >wide.cjs
+	for calls in 0 30000; do
+		printf '#!/bin/sh\nshift\nCALLS=%d exec ./bench-nodejs --max-inlined-bytecode-size-cumulative=0 wide.cjs "$@"\n' $calls >bench-wide
+		chmod +x bench-wide
+		for depth in 10 60 110 160 210; do
+			echo "$depth $(cost wide $depth)"
+		done >costs
+		line "BPF: node, each frame of another function, $calls calls before: a frame, ns" "$(slope <costs)" \
+			"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs))" "<= 300"
+	done
+fi
+
 # ---- labels ----
 
 cat >labels.go <<'GO'

@@ -306,6 +306,64 @@ TEST(code_that_was_moved_has_the_same_content)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* Functions are known by what was read in the same walk, in the next one they are read again. */
+TEST(functions_are_read_once_a_walk)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_function(&fixture, FIRST, 9, SECOND, JIT + 0x100);
+	put_function(&fixture, SECOND, 9, SECOND + 20, JIT + 0x100);
+	put_function(&fixture, SECOND + 20, 11, SECOND + 40, CODE + CALLER + 5);
+	fixture.regs.ip = JIT + 0x40;
+	uint32_t numbers[2];
+	for (uint64_t i = 0; i < 2; i++) {
+		fixture.heap[SHARED + 6] = (7 + i) << 32;
+		runtime_fixture_tick(&fixture);
+		CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+		CHECK_INT(place_of(fixture.words[1]), 9);
+		CHECK_INT(place_of(fixture.words[2]), 11);
+		numbers[i] = number_of(fixture.words[2]);
+		CHECK_INT(number_of(fixture.words[0]), numbers[i]);
+		CHECK_INT(number_of(fixture.words[1]), numbers[i]);
+	}
+	CHECK(numbers[0] != numbers[1]);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Optimized code is the one that it was as long as it begins there, has its Code and number. */
+TEST(optimized_code_is_known_by_its_number)
+{
+	enum {
+		OTHER_OBJECT = 90,
+	};
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
+	put_function(&fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
+	fixture.regs.ip = JIT + 0x40;
+	fixture.heap[DEOPT_DATA + 1] = 3ULL << 32;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	uint32_t number = number_of(fixture.words[1]);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	fixture.heap[SHARED + 6] = 8ULL << 32; /* it is not read */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(number_of(fixture.words[1]), number);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	fixture.heap[DEOPT_DATA + 1] = 4ULL << 32;
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
+	number = number_of(fixture.words[1]);
+	memcpy(&fixture.heap[OTHER_OBJECT], &fixture.heap[CODE_OBJECT], 64);
+	fixture.heap[SHARED + 6] = 9ULL << 32;
+	uint64_t object = pointer_to(OTHER_OBJECT);
+	memcpy(jit + CODE_START - CODE_HEADER + 8, &object, sizeof(object));
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* A builtin without a frame was called from the code of the function whose frame it is on. */
 TEST(a_builtin_without_a_frame_says_where_it_was_called)
 {

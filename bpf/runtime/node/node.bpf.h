@@ -62,12 +62,13 @@ static __always_inline bool node_is_marked(const struct node_walk *node)
 /* Where in its bytecodes the frame at hand is, if it runs as such; else 0. */
 static __always_inline __u32 node_place(const struct node_row *row, const struct node_walk *node)
 {
-	__u64 offset = node->frame[NODE_FRAME_OFFSET];
+	__u64 offset = node->frame[NODE_FRAME_OFFSET], bytecode = node->frame[NODE_FRAME_BYTECODE];
 	__u64 place = (offset >> NODE_SMI_SHIFT) - (row->bytecode_data - 1);
-	if ((__u32)offset || place >= RUNTIME_FRAME_IS_LEAF ||
-		node_type_of(node->frame[NODE_FRAME_BYTECODE]) != row->bytecode_array_type)
+	if ((__u32)offset || place >= RUNTIME_FRAME_IS_LEAF)
 		return 0;
-	return place;
+	/* What the function at hand has as its data is no other object: it is not read then. */
+	bool is_own = node_is_pointer(bytecode) && bytecode == node->shared[NODE_SHARED_DATA];
+	return is_own || node_type_of(bytecode) == row->bytecode_array_type ? place : 0;
 }
 
 static __always_inline __u32 node_place_in_code(
@@ -178,6 +179,53 @@ static __always_inline __u32 node_place_of_frame(
 	return place;
 }
 
+/*
+ * What the word of the frame at hand, a caller's function, is known by in this walk: the function
+ * and where it goes on, and, where that may be the interpreter, at which bytecode. What compiled
+ * code keeps in these two places may look like it; then its frames are read one by one.
+ */
+static __always_inline __u64 node_key_of_frame(
+	const struct scratch *scratch, const struct node_walk *node)
+{
+	__u64 offset = node->frame[NODE_FRAME_OFFSET], bytecode = node->frame[NODE_FRAME_BYTECODE];
+	__u64 key = mix(node->frame[NODE_FRAME_FUNCTION], scratch->walk.regs.ip);
+	if (!(__u32)offset && node_is_pointer(bytecode))
+		key = mix(mix(key, bytecode), offset);
+	return node_key(scratch, key);
+}
+
+/* Pushes the frame at hand, a caller's function, by what was met before. 0: nothing was. */
+__noinline int node_push_met(void);
+__noinline int node_push_met(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	struct node_walk *node = node_walk(&walk->runtime);
+	node->key = node_key_of_frame(scratch, node);
+	__u64 word = node_find_known(scratch, node->key);
+	if (!word)
+		return walk->mapping.kind == EVENT_FRAME_ANONYMOUS &&
+		       node_push_optimized(walk->regs.ip - 1);
+	push_word(scratch, word);
+	return 1;
+}
+
+/* It was pushed now. */
+__noinline int node_keep_met(__u32 number, __u32 place);
+__noinline int node_keep_met(__u32 number, __u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch || !number)
+		return 0;
+	const struct node_walk *node = node_walk(&scratch->walk.runtime);
+	node_keep_known(scratch, node->key, runtime_word(number, place));
+	if (node->code.kind == NODE_CODE_OPTIMIZED)
+		node_keep_optimized(scratch, scratch->walk.regs.ip - 1);
+	return 0;
+}
+
 static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
@@ -192,6 +240,8 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 		return RUNTIME_STAYS;
 	node->code.kind = NODE_CODE_NONE;
 	bool has_function = node_is_pointer(node->frame[NODE_FRAME_MARKER]);
+	if (has_function && !is_leaf && node_push_met())
+		return node_leave_by_fp(walk, node);
 	/* Of a frame that is half made the function is where functions are called with it. */
 	bool is_half =
 		is_leaf && walk->regs.reg[UNWIND_FP] - walk->regs.reg[UNWIND_SP] < NODE_MADE_FRAME;
@@ -210,8 +260,12 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 		node->code.kind = is_wasm ? NODE_CODE_WASM : NODE_CODE_OTHER;
 		node_push_function(0);
 	}
-	if (has_function)
-		node_push_function(is_half ? 0 : node_place_of_frame(scratch, node, is_leaf));
+	if (has_function) {
+		__u32 place = is_half ? 0 : node_place_of_frame(scratch, node, is_leaf);
+		__u32 number = node_push_function(place);
+		if (!is_leaf)
+			node_keep_met(number, place);
+	}
 	return node_leave_by_fp(walk, node);
 }
 

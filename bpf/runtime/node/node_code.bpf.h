@@ -73,6 +73,7 @@ __noinline int node_try_code(__u64 start, __u64 address)
 		if (moved != (head[0] & 1 ? start : begins) - row->code_header)
 			return 0;
 	}
+	node->code_object = at;
 	code->start = start;
 	code->size = node_code_u32(node, row->code_size);
 	__u32 flags = node_code_u32(node, row->code_flags);
@@ -169,6 +170,93 @@ static __always_inline bool node_take_code_function(
 		(!node_is_pointer(shared) || !read_word(shared - 1 + 8, &shared)))
 		return false;
 	return node_take_shared(shared);
+}
+
+/* ---- optimized code that was met before ---- */
+
+/*
+ * An isolate numbers its optimizations, and the number stands in the code's data for
+ * deoptimization. Where an address is in code that begins where it did, belongs to the Code that it
+ * did, and has the number that it had, it is the same code: neither that nor its function is read
+ * anew. V8 10, whose code is not apart from its Code, is read each time.
+ */
+struct node_optimized {
+	__u64 key; /* mix(process, address without its lowest bits) */
+	__u64 start, code_object, deopt_data, number_word;
+	__u64 identity; /* node_push_function()'s */
+};
+
+enum {
+	NODE_OPTIMIZED_SHIFT = 9,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << NODE_OPTIMIZED_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct node_optimized);
+} node_optimized SEC(".maps");
+
+static __always_inline struct node_optimized *node_find_optimized(
+	const struct scratch *scratch, __u64 key)
+{
+	return known_slot_of_two(&node_optimized, scratch, key, NODE_OPTIMIZED_SHIFT);
+}
+
+static __always_inline __u64 node_optimized_key(const struct scratch *scratch, __u64 address)
+{
+	return mix(scratch->walk.runtime.process, address / NODE_CODE_ALIGNMENT);
+}
+
+/* Where the number stands: ahead of the outermost function. */
+static __always_inline bool node_read_number(
+	const struct node_row *row, __u64 deopt_data, __u64 *word)
+{
+	return read_word(deopt_data - 1 + row->deopt_shared - 8, word);
+}
+
+/* The frame at hand, which goes on at an address, was pushed by the code at hand. */
+static __always_inline void node_keep_optimized(const struct scratch *scratch, __u64 address)
+{
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	const struct node_walk *node = node_walk(&scratch->walk.runtime);
+	const struct node_code *code = &node->code;
+	__u64 number = 0, key = node_optimized_key(scratch, address);
+	struct node_optimized *known = node_find_optimized(scratch, key);
+	if (!known || !row->code_start || !node_is_pointer(code->deopt_data) ||
+		!node_read_number(row, code->deopt_data, &number) || !number || (__u32)number)
+		return;
+	known->start = code->start;
+	known->code_object = node->code_object;
+	known->deopt_data = code->deopt_data;
+	known->number_word = number;
+	known->identity = node->identity;
+	known->key = key;
+}
+
+/* Pushes the frame at hand, which goes on at an address, if its code was met before. 0: it was
+ * not. */
+__noinline int node_push_optimized(__u64 address);
+__noinline int node_push_optimized(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	__u64 number = 0, head[2], key = node_optimized_key(scratch, address);
+	const struct node_optimized *known = node_find_optimized(scratch, key);
+	if (!known || known->key != key ||
+		bpf_probe_read_user(
+			head, sizeof(head), (const void *)(known->start - row->code_header)) ||
+		head[1] != known->code_object ||
+		node_type_of_map(head[0]) != row->instructions_type ||
+		!node_read_number(row, known->deopt_data, &number) || number != known->number_word)
+		return 0;
+	__u32 code = find_code(known->identity);
+	if (code)
+		push_runtime_word(
+			scratch, code, (address - known->start) & (RUNTIME_FRAME_IS_LEAF - 1));
+	return code;
 }
 
 #endif

@@ -32,6 +32,7 @@ enum {
 	NODE_MAP_TYPE = 12,      /* of a map: its objects' instance type */
 	NODE_FUNCTION_WORDS = 5, /* that are read; a JSFunction has more */
 	NODE_SHARED_WORDS = 8,
+	NODE_SHARED_DATA = 1, /* word: its bytecodes, while it has no baseline code */
 	NODE_SCRIPT_NAME = 2, /* word */
 	NODE_SCRIPT_ID = 8,
 	NODE_SCRIPT_WORDS = 9,
@@ -58,7 +59,10 @@ struct node_walk {
 	__u8 bytes[NODE_CODE_BYTES + 8]; /* of code */
 	struct node_code code;           /* at hand, with the function at hand */
 	__u64 name;                      /* the SharedFunctionInfo's name or scope info */
-	__u64 file;                      /* the script's name */
+	__u64 script;                    /* its Script, if it has one */
+	__u64 code_object;               /* the pointer to the Code at hand */
+	__u64 identity;                  /* of what was pushed last */
+	__u64 key;                       /* node_key() of the frame at hand */
 };
 
 _Static_assert(sizeof(struct node_walk) <= RUNTIME_WALK_WORDS * 8, "it has room in a walk");
@@ -155,12 +159,57 @@ static __always_inline bool node_read_object(
 	       node_type_of_map(node->object[0]) == type;
 }
 
+/* ---- what the walk has read ---- */
+
+/*
+ * What was read in this walk, the same thread at the same moment: the words that were pushed of
+ * frames, and the numbers of scripts. A function that calls itself, and functions of one script,
+ * are not read anew for each frame. The next walk reads all again: objects move, and others come
+ * to be where they were.
+ */
+struct node_known {
+	__u64 key; /* node_key() of what was read */
+	__u64 value;
+};
+
+enum {
+	NODE_KNOWN_SHIFT = 9,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << NODE_KNOWN_SHIFT); /* of each lane: set by the recorder */
+	__type(key, __u32);
+	__type(value, struct node_known);
+} node_known SEC(".maps");
+
+static __always_inline __u64 node_key(const struct scratch *scratch, __u64 what)
+{
+	__u64 walk = mix(scratch->walk.runtime.process, scratch->sample.tid);
+	return mix(mix(walk, scratch->sample.time_ns), what);
+}
+
+/* 0: it was not read in this walk. */
+static __always_inline __u64 node_find_known(const struct scratch *scratch, __u64 key)
+{
+	const struct node_known *known = known_slot(&node_known, scratch, key, NODE_KNOWN_SHIFT);
+	return known && known->key == key ? known->value : 0;
+}
+
+static __always_inline void node_keep_known(const struct scratch *scratch, __u64 key, __u64 value)
+{
+	struct node_known *known = known_slot(&node_known, scratch, key, NODE_KNOWN_SHIFT);
+	if (known) {
+		known->value = value;
+		known->key = key;
+	}
+}
+
 /* ---- functions ---- */
 
 /*
  * Makes a SharedFunctionInfo the function at hand, by its script and its place there. 0: it is
- * none. Nothing of it is kept from one time to the next: objects move, and others come to be where
- * they were.
+ * none.
  */
 __noinline int node_take_shared(__u64 shared);
 __noinline int node_take_shared(__u64 shared)
@@ -180,9 +229,14 @@ __noinline int node_take_shared(__u64 shared)
 	node->name = node->shared[row->shared_name / 8 % NODE_SHARED_WORDS];
 	__u64 script = node->shared[row->shared_script / 8 % NODE_SHARED_WORDS];
 	function->literal_id = node->shared[row->shared_flags / 8 % NODE_SHARED_WORDS] >> 32;
-	bool has_script = node_read_object(node, script, NODE_SCRIPT_WORDS, row->script_type);
-	function->script_id = has_script ? node->object[NODE_SCRIPT_ID] >> NODE_SMI_SHIFT : 0;
-	node->file = has_script ? node->object[NODE_SCRIPT_NAME] : 0;
+	__u64 key = node_key(scratch, script);
+	function->script_id = node_find_known(scratch, key);
+	node->script = script;
+	if (!function->script_id &&
+		node_read_object(node, script, NODE_SCRIPT_WORDS, row->script_type)) {
+		function->script_id = node->object[NODE_SCRIPT_ID] >> NODE_SMI_SHIFT;
+		node_keep_known(scratch, key, function->script_id);
+	}
 	return 1;
 }
 
@@ -322,6 +376,15 @@ static __always_inline __u64 node_function_identity(const struct scratch *scratc
 	return function->script_id ? identity : mix(identity, function->shared);
 }
 
+/* The name of the script of the function at hand; 0: it has none. */
+static __always_inline __u64 node_script_name(struct scratch *scratch)
+{
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	bool has_script = node_read_object(node, node->script, NODE_SCRIPT_WORDS, row->script_type);
+	return has_script ? node->object[NODE_SCRIPT_NAME] : 0;
+}
+
 /* The function at hand, or the code that it and others were made to. */
 __noinline int node_send_function(__u64 identity);
 __noinline int node_send_function(__u64 identity)
@@ -345,7 +408,7 @@ __noinline int node_send_function(__u64 identity)
 		NODE_PUT_NAME(record, "(anonymous)");
 		at = head->bytes[RUNTIME_TEXT_NAME];
 	}
-	at = node_append_string(at, RUNTIME_TEXT_FILE, node->file);
+	at = node_append_string(at, RUNTIME_TEXT_FILE, node_script_name(scratch));
 	for (int i = 0; i < RUNTIME_TEXTS; i++) {
 		head->address[i] = 0;
 		head->whole_bytes[i] = head->bytes[i];
@@ -364,9 +427,9 @@ __noinline int node_send_function(__u64 identity)
 }
 
 /*
- * Pushes the function at hand, or the code at hand. Objects move, so a function goes by its script
- * and its place there. Code goes by where it is, too: what is made in its place later has other
- * data, or is of another function.
+ * Pushes the function at hand, or the code at hand; returns its number, 0: it has none. Objects
+ * move, so a function goes by its script and its place there. Code goes by where it is, too: what
+ * is made in its place later has other data, or is of another function.
  */
 __noinline int node_push_function(__u32 place);
 __noinline int node_push_function(__u32 place)
@@ -385,6 +448,7 @@ __noinline int node_push_function(__u32 place)
 		identity = mix(mix(identity, code->start), code->size);
 		identity = mix(mix(identity, code->deopt_data), code->positions);
 	}
+	node->identity = identity;
 	__u32 number = find_code(identity);
 	if (!number)
 		number = node_send_function(identity);
@@ -392,7 +456,7 @@ __noinline int node_push_function(__u32 place)
 		push_runtime_word(scratch, number, place);
 	else
 		push_runtime_failure(scratch, LAYOUT_SCRIPT_NO_NUMBER);
-	return 0;
+	return number;
 }
 
 #endif
