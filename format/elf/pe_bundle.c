@@ -41,13 +41,10 @@ static void take_entry(struct bytes_cursor *cursor, uint64_t file_bytes, struct 
 	bool is_compressed = bytes_get_u64(cursor) != 0;
 	bool is_image = bytes_get_u8(cursor) == TYPE_ASSEMBLY;
 	get_text(cursor, &len);
-	if (cursor->overrun || !is_image || !image.bytes || image.offset > file_bytes ||
-		image.bytes > file_bytes - image.offset)
+	if (cursor->overrun || !is_image || is_compressed || !image.bytes ||
+		image.offset > file_bytes || image.bytes > file_bytes - image.offset)
 		return;
-	if (is_compressed)
-		ret->nr_compressed++;
-	else
-		vec_push(&ret->images, image);
+	vec_push(&ret->images, image);
 }
 
 static int compare_images(const void *a, const void *b)

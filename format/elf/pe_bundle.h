@@ -26,7 +26,6 @@ struct pe_bundle_image {
 
 struct pe_bundle {
 	VEC(struct pe_bundle_image) images; /* by offset; each within the file, none in another */
-	uint32_t nr_compressed;             /* images that are not there as they are mapped */
 	uint8_t id[PE_BUNDLE_ID_BYTES];     /* a sum of the contents; zeroes behind a shorter one */
 	uint64_t to_address;                /* what is added to an offset: see elf_file.h */
 };

@@ -14,37 +14,30 @@ enum {
 struct generated_code_runtime {
 	const char *files[MAX_FILES];
 	const char *names, *callers;
-	const char *without; /* a file that is not there then, or NULL */
 };
 
-#define UNPACKED \
-	".NET, all in one file: publish it without EnableCompressionInSingleFile, since its " \
-	"libraries " \
-	"are in no file otherwise"
 /* Their V8 has compressed pointers, and no words about itself. */
 #define CHROMIUM "Chromium, Electron: "
 #define AGAIN    "record again, what its first process tells is kept (--unwind-cache)"
 
 static const struct generated_code_runtime runtimes[] = {
 	{{"libjvm.so", "[java]"}, "Java 11 or later: " AGAIN,
-		"Java 11 or later: " AGAIN "; older: java -XX:+PreserveFramePointer", NULL},
+		"Java 11 or later: " AGAIN "; older: java -XX:+PreserveFramePointer"},
 	{{"node", "nodejs", "libnode.so", "[node]"},
-		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL, NULL},
+		"Node.js 18 or later: " AGAIN "; older: node --perf-basic-prof", NULL},
 	{{"chromium", "chrome", "electron"},
 		CHROMIUM "run it with --no-sandbox --js-flags=--perf-basic-prof",
-		CHROMIUM "their code is read while it is there: record with less beside it", NULL},
-	{{"libcoreclr.so"}, ".NET: DOTNET_PerfMapEnabled=1", NULL, NULL},
-	{{"[dotnet]"}, UNPACKED, UNPACKED, "libcoreclr.so"},
-	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL, NULL},
-	{{"python", "libpython", "[python]"}, "Python: python3 -X perf (3.12 or later)", NULL,
-		NULL},
+		CHROMIUM "their code is read while it is there: record with less beside it"},
+	{{"libcoreclr.so", "[dotnet]"}, ".NET: DOTNET_PerfMapEnabled=1", NULL},
+	{{"beam.smp", "[erlang]"}, "Erlang: erl +JPperf true (OTP 24 or later)", NULL},
+	{{"python", "libpython", "[python]"}, "Python: python3 -X perf (3.12 or later)", NULL},
 	{{"php", "libphp", "[php]"}, "PHP: php -d opcache.jit_debug=16",
-		"PHP: php -d opcache.jit_debug=256 registers it with GDB's JIT interface", NULL},
+		"PHP: php -d opcache.jit_debug=256 registers it with GDB's JIT interface"},
 	{{"ruby", "libruby", "[ruby]"}, "Ruby: ruby --yjit --yjit-perf (3.3 or later)",
-		"Ruby: ruby --yjit --yjit-perf (3.3 or later) keeps frame pointers", NULL},
-	{{"mono", "libmonosgen"}, "Mono: mono --jitmap", NULL, NULL},
+		"Ruby: ruby --yjit --yjit-perf (3.3 or later) keeps frame pointers"},
+	{{"mono", "libmonosgen"}, "Mono: mono --jitmap", NULL},
 	{{"wasmtime"}, "wasmtime: wasmtime run --profile perfmap",
-		"wasmtime: wasmtime run -D debug-info registers it with GDB's JIT interface", NULL},
+		"wasmtime: wasmtime run -D debug-info registers it with GDB's JIT interface"},
 };
 
 /* Whether a file's name is that, perhaps with a version behind it. */
@@ -69,8 +62,6 @@ static bool has_file(const struct profile *profile, const char *begin)
 
 static bool has_runtime(const struct profile *profile, const struct generated_code_runtime *runtime)
 {
-	if (runtime->without && has_file(profile, runtime->without))
-		return false;
 	for (int k = 0; k < MAX_FILES && runtime->files[k]; k++)
 		if (has_file(profile, runtime->files[k]))
 			return true;

@@ -162,17 +162,29 @@ test_attached() {
 	done
 }
 
-# All of it in one file: the runtime, its libraries, which are mapped from there, and the program.
-test_single_file() {
-	local cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages} name=dotnet-10.0.15-single why
+# All of it in one file: the runtime, its libraries, which are mapped from there, and the program. Those of
+# a compressed one are unpacked into memory of no file.
+program_of_one_file() { # NAME PROPERTY...
+	local cache=${LANGUAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/languages} name=$1 why
+	shift
 	[[ -z ${INTERPRETERS-} ]] || skip "all tests are about the programs of check-languages"
 	[[ $(uname -m) == x86_64 ]] || skip "script frames are found on x86-64 only"
 	mkdir -p "$cache" || skip "no room for a program of .NET"
 	why=$(flock "$cache/$name.lock" bash -c '. "$0" && dotnet_program "$@"' "$here/../dotnet_program.bash" \
-		"$cache/$name" net10.0 10.0.15 -p:PublishSingleFile=true) || skip "no program of .NET's that is a single file: $why"
+		"$cache/$name" net10.0 10.0.15 -p:PublishSingleFile=true "$@") || skip "no program of .NET's that is a single file: $why"
 	INTERPRETERS=$cache/$name/out/shape
+}
+
+test_single_file() {
+	program_of_one_file dotnet-10.0.15-single
 	try_chains DOTNET_TieredPGO=1
 	test_methods_while_tables_are_made
+}
+
+test_compressed_single_file() {
+	program_of_one_file dotnet-10.0.15-compressed -p:EnableCompressionInSingleFile=true
+	test_methods_while_tables_are_made
+	grep -q 'System[.]Array[.]Sort<int>' stacks || fail "the library's methods have no names"
 }
 
 # While tables of the runtime and of its libraries are being made, the recorder goes on with the stacks

@@ -138,6 +138,45 @@ TEST(methods_are_left_from_within_prologue_and_epilogue)
 	runtime_fixture_deinit(&clr.fixture);
 }
 
+/* An image in memory of no file, with a table of its functions and without headers ahead of them.
+ */
+TEST(functions_of_images_in_memory_are_left_by_their_unwind_information)
+{
+	enum {
+		HEADERS_AT = 0x180,
+		TABLE = 0x1800,
+		MODULE = 0x5000,
+	};
+	const uint32_t functions[] = {
+		INNER, INNER + METHOD_BYTES, UNWIND, OUTER, OUTER + METHOD_BYTES, UNWIND};
+	const uint32_t table[] = {TABLE, sizeof(functions)}, headers = HEADERS_AT;
+	struct clr clr;
+	setup(&clr);
+	memset(clr.code + INNER - 8, 0, 8);
+	memset(clr.code + OUTER - 8, 0, 8);
+	clr.fixture.heap[SECTION + 2] = 0;
+	clr.fixture.heap[SECTION + 4] = MODULE;
+	memcpy(clr.code + 0x3c, &headers, sizeof(headers));
+	memcpy(clr.code + HEADERS_AT + 160, table, sizeof(table));
+	memcpy(clr.code + TABLE, functions, sizeof(functions));
+	memcpy(clr.code + INNER + EPILOGUE, "\x48\x83\xc4\x20\x5d\xc3", 6);
+	want_both(&clr, BODY);
+	const struct event_code *sent = emulated_record(EVENT_CODE, 0);
+	CHECK(sent);
+	struct dotnet_code code = {.start = 0};
+	if (sent)
+		memcpy(&code, sent + 1, sizeof(code));
+	CHECK_INT(code.header, DOTNET_READY);
+	CHECK_INT(code.method, MODULE);
+	CHECK_INT(code.start, JIT + INNER);
+	want_both(&clr, BODY); /* by what is known of the place */
+	/* What lies behind its functions is no code of theirs. */
+	clr.fixture.regs.ip = JIT + INNER + METHOD_BYTES + 8;
+	runtime_fixture_tick(&clr.fixture);
+	CHECK(runtime_fixture_shape(&clr.fixture)[0] != 's');
+	runtime_fixture_deinit(&clr.fixture);
+}
+
 /* A stub has no frame, but may have pushed a word above its return address. */
 TEST(stubs_are_left_by_what_is_behind_a_call)
 {

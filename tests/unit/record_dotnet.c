@@ -98,8 +98,10 @@ static void check_method(
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	CLEANUP(str_deinit) struct str got = {0};
 	struct runtime_inlined made;
+	void *kept = NULL;
 	bool is_read = dotnet_method_read(
-		NULL, (uint32_t)getpid(), &program->given, sizeof(program->given), &bytes);
+		&kept, (uint32_t)getpid(), &program->given, sizeof(program->given), &bytes);
+	dotnet_images_destroy(kept);
 	CHECK_INT(is_read, want != NULL);
 	if (!is_read || !runtime_inlined_get(bytes.data, bytes.len, &made))
 		return;
@@ -152,6 +154,31 @@ TEST(dotnet_stubs_are_called_by_their_kind)
 {
 	struct program program = {.given = {.header = 6, .row = {.version = 10}}};
 	check_method(&program, NULL, 0, "[dispatch stub] ");
+}
+
+/* A function of an image that is in memory alone: by its tables. */
+TEST(dotnet_functions_of_images_in_memory_have_names)
+{
+	struct bytes_buf image = forged_clr_make();
+	struct program program;
+	for (uint8_t version = 8; version <= 10; version++) {
+		make_program(&program, version, image.data, (uint32_t)image.len, 1, 0);
+		program.given.header = DOTNET_READY;
+		program.given.method = (uintptr_t)program.module;
+		program.given.start = (uintptr_t)image.data + FORGED_CLR_ADDRESS + FORGED_CLR_CODE;
+		check_method(&program, NULL, 0, "Space.Outer.Run ");
+		program.given.start--; /* it is none of them */
+		check_method(&program, NULL, 0, NULL);
+		program.given.start = (uintptr_t)image.data - 1;
+		check_method(&program, NULL, 0, NULL);
+		program.given.method = 8;
+		check_method(&program, NULL, 0, NULL);
+		make_program(&program, version, image.data, 200, 1, 0); /* cut off */
+		program.given.header = DOTNET_READY;
+		program.given.method = (uintptr_t)program.module;
+		check_method(&program, NULL, 0, NULL);
+	}
+	bytes_buf_deinit(&image);
 }
 
 static void write_file(const char *path, const struct bytes_buf *bytes)

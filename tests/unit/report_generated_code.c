@@ -28,7 +28,7 @@ TEST(the_remedy_is_that_of_the_runtime)
 	check_remedy("/usr/bin/chrome_crashpad_handler", GENERATED_CODE_LACKS_NAMES,
 		"let its runtime write");
 	check_remedy("/opt/libcoreclr.so", GENERATED_CODE_LACKS_NAMES, "DOTNET_PerfMapEnabled=1");
-	check_remedy("[dotnet]", GENERATED_CODE_LACKS_NAMES, "EnableCompressionInSingleFile");
+	check_remedy("[dotnet]", GENERATED_CODE_LACKS_NAMES, "DOTNET_PerfMapEnabled=1");
 	check_remedy("/usr/bin/php8.2", GENERATED_CODE_LACKS_NAMES, "opcache.jit_debug=16");
 	check_remedy("/lib/libpython3.13.so.1.0", GENERATED_CODE_LACKS_NAMES, "-X perf");
 	check_remedy("/usr/bin/python3.13", GENERATED_CODE_LACKS_CALLERS, "GDB's JIT interface");

@@ -309,8 +309,12 @@ __noinline int dotnet_take_frame(__u64 place)
 	dotnet->known.place = key;
 	dotnet->known.start = dotnet->code.start;
 	dotnet->known.header = dotnet->code.header;
-	if (dotnet->code.header < DOTNET_STUB_KINDS)
+	dotnet->known.is_stub = dotnet_is_stub(dotnet->code.header);
+	if (dotnet->known.is_stub)
 		return 1;
+	if (dotnet->code.header == DOTNET_READY &&
+		!read_word(dotnet->code.start - 8, &dotnet->known.header))
+		return 0;
 	__u64 offset = place - dotnet->section[DOTNET_SECTION_BEGIN] - dotnet->function.begin;
 	/* First of all: the recorder, which reads its name, has the memory there that the rule is
 	 * in, of which the process may not have used this mapping yet. */
@@ -332,7 +336,7 @@ static __always_inline enum runtime_leave dotnet_leave_jit(struct scratch *scrat
 	int found = dotnet_take_frame(walk->regs.ip - !is_leaf);
 	if (!found)
 		return RUNTIME_STAYS;
-	bool is_stub = dotnet->known.header < DOTNET_STUB_KINDS;
+	bool is_stub = dotnet->known.is_stub;
 	if (is_stub && (!is_leaf || !dotnet_leave_stub()))
 		return RUNTIME_STAYS;
 	place = (place - (__u32)dotnet->known.start) & (RUNTIME_FRAME_IS_LEAF - 1);

@@ -2,7 +2,9 @@
  * Code that .NET's just-in-time compiler made. A map of five levels leads from an address to the
  * section that it lies in; one with methods has a map of where they begin, four bits for 32 bytes.
  * Ahead of a method stands the address of its header, which says what method it is and how its
- * frames are unwound; ahead of a stub what kind of stub it is.
+ * frames are unwound; ahead of a stub what kind of stub it is. Images that were compiled ahead of
+ * time are sections, too; those that were compressed in a bundle are in no file, but in memory,
+ * with a table of their functions that their headers lead to.
  *
  * The BPF programs run this over the process that they sample, and the recorder over one that it
  * reads. What may be called once too often for the verifier is a function of its own.
@@ -27,6 +29,7 @@ enum {
 	DOTNET_SECTION_BEGIN = 0,
 	DOTNET_SECTION_END = 1,
 	DOTNET_SECTION_FLAGS = 2,
+	DOTNET_SECTION_MODULE = 4,
 	DOTNET_SECTION_HEAP = 5,
 	DOTNET_SECTION_WORDS = 6,
 	DOTNET_HEAP_MAP_BASE = 4,
@@ -47,6 +50,11 @@ enum {
 	DOTNET_FUNCTIONS = 4, /* that are read at once, ... */
 	DOTNET_READS = 16,    /* ... so often */
 
+	/* Of an image: ECMA-335, II.25.2, of PE32+. */
+	DOTNET_IMAGE_HEADERS = 0x3c, /* u32: where they begin */
+	DOTNET_IMAGE_TABLE = 160,    /* of these: address and bytes of the table of functions */
+	DOTNET_IMAGE_HALVES = 20,    /* of its functions: a million */
+
 	DOTNET_CODE_BYTES = 32,
 };
 
@@ -58,8 +66,9 @@ struct dotnet_function {
 /* What there is to know of a frame. */
 struct dotnet_known {
 	unsigned long long place; /* mix(process, address, whether it is a leaf's); 0: nothing */
-	unsigned long long start, header;
-	unsigned int number; /* of the code */
+	unsigned long long start, header; /* the code, and the word ahead of it */
+	unsigned int number;              /* of the code */
+	unsigned int is_stub;             /* ... which has no rule */
 	struct unwind_rule rule;
 };
 
@@ -284,6 +293,59 @@ DOTNET_FUNCTION int dotnet_take_function(unsigned int place)
 	return found > 0;
 }
 
+/* ---- images in memory ---- */
+
+/* To one half of the functions from dotnet->at on, dotnet->nr_functions of the table at
+ * dotnet->next, of which the last one that does not begin behind a place is wanted. 0: they cannot
+ * be read. */
+DOTNET_FUNCTION int dotnet_halve(unsigned int place);
+DOTNET_FUNCTION int dotnet_halve(unsigned int place)
+{
+	struct dotnet_walk *dotnet = dotnet_at_hand();
+	if (!dotnet)
+		return 0;
+	unsigned int half = dotnet->nr_functions >> 1, begin = 0;
+	unsigned long long middle = dotnet->at + (unsigned long long)half;
+	if (!half)
+		return 1;
+	if (dotnet_read(&begin, sizeof(begin), dotnet->next + middle * sizeof(dotnet->function)))
+		return 0;
+	dotnet->at = begin <= place ? middle : dotnet->at;
+	dotnet->nr_functions = begin <= place ? dotnet->nr_functions - half : half;
+	return 1;
+}
+
+/* The function of the image at hand that has an address; it is at hand then. 0: none has. */
+DOTNET_FUNCTION int dotnet_take_ready(unsigned long long address);
+DOTNET_FUNCTION int dotnet_take_ready(unsigned long long address)
+{
+	struct dotnet_walk *dotnet = dotnet_at_hand();
+	unsigned int headers = 0, table[2];
+	if (!dotnet)
+		return 0;
+	unsigned long long image = dotnet->section[DOTNET_SECTION_BEGIN], place = address - image;
+	if (place >> 32 || dotnet_read(&headers, sizeof(headers), image + DOTNET_IMAGE_HEADERS) ||
+		dotnet_read(table, sizeof(table), image + headers + DOTNET_IMAGE_TABLE))
+		return 0;
+	dotnet->next = image + table[0];
+	dotnet->at = 0;
+	dotnet->nr_functions = table[1] / sizeof(dotnet->function);
+	for (int i = 0; i < DOTNET_IMAGE_HALVES; i++)
+		if (!dotnet_halve(place))
+			return 0;
+	unsigned long long at = dotnet->next + dotnet->at * sizeof(dotnet->function);
+	if (dotnet->nr_functions != 1 ||
+		dotnet_read(&dotnet->function, sizeof(dotnet->function), at) ||
+		place < dotnet->function.begin || place >= dotnet->function.end)
+		return 0;
+	dotnet->code.start = image + dotnet->function.begin;
+	dotnet->code.header = DOTNET_READY;
+	dotnet->code.method = dotnet->section[DOTNET_SECTION_MODULE];
+	return 1;
+}
+
+/* ---- code ---- */
+
 /* Makes the code of an address that at hand. 0: there is none that is known. */
 DOTNET_FUNCTION int dotnet_take_code(unsigned long long address);
 DOTNET_FUNCTION int dotnet_take_code(unsigned long long address)
@@ -301,8 +363,9 @@ DOTNET_FUNCTION int dotnet_take_code(unsigned long long address)
 	code->section = dotnet->section[DOTNET_SECTION_BEGIN];
 	if (flags & DOTNET_IS_RANGE_LIST)
 		return 1;
-	if (!(flags & DOTNET_IS_CODE_HEAP) || dotnet_read(dotnet->heap, sizeof(dotnet->heap),
-						      dotnet->section[DOTNET_SECTION_HEAP]))
+	if (!(flags & DOTNET_IS_CODE_HEAP))
+		return dotnet_take_ready(address);
+	if (dotnet_read(dotnet->heap, sizeof(dotnet->heap), dotnet->section[DOTNET_SECTION_HEAP]))
 		return 0;
 	code->start = dotnet_find_start(address);
 	if (!code->start || !dotnet_read_word(code->start - 8, &code->header))

@@ -15,9 +15,9 @@ struct dotnet_row {
 
 /* Where the recorder finds the name and the lines of code: sent in place of lines. */
 struct dotnet_code {
-	unsigned long long start;   /* of the code */
-	unsigned long long header;  /* what stands ahead of it: of a method, where its header is */
-	unsigned long long method;  /* its MethodDesc; 0: it is a stub */
+	unsigned long long start;  /* of the code */
+	unsigned long long header; /* what stands ahead of it: of a method, where its header is */
+	unsigned long long method; /* its MethodDesc; of DOTNET_READY its Module; 0: it is a stub */
 	unsigned long long section; /* where the section begins that it lies in */
 	struct dotnet_row row;
 };
@@ -26,9 +26,15 @@ enum dotnet_stub {
 	/* As they stand ahead of code: enum StubCodeBlockKind of src/coreclr/vm/codeman.h. */
 	DOTNET_STUB_KINDS = 16, /* what is below is a kind, else it is a header's address */
 	/* Others: */
+	DOTNET_READY = 14,       /* none: a function of an image, compiled ahead of time */
 	DOTNET_STUB_PRECODE = 0, /* in a range of stubs alone */
 	DOTNET_STUB_HELPER = 15, /* in no known range */
 };
+
+static inline _Bool dotnet_is_stub(unsigned long long header)
+{
+	return header < DOTNET_STUB_KINDS && header != DOTNET_READY;
+}
 
 _Static_assert(sizeof(struct dotnet_code) <= RUNTIME_MAX_GIVEN_BYTES, "it is sent whole");
 _Static_assert(sizeof(struct dotnet_row) <= RUNTIME_ROW_WORDS * 8, "it has room in a row");

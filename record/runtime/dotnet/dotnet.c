@@ -118,7 +118,7 @@ static bool dotnet_find_frame(uint32_t pid, uint64_t delta, const struct runtime
 	memcpy(&walk->code.row, row->words, sizeof(walk->code.row));
 	if (!dotnet_take_code(place) || walk->code.header == DOTNET_STUB_HELPER)
 		return false;
-	bool is_stub = walk->code.header < DOTNET_STUB_KINDS;
+	bool is_stub = dotnet_is_stub(walk->code.header);
 	if (is_stub && !is_leaf)
 		return false;
 	uint32_t leaf = is_leaf ? RUNTIME_FRAME_IS_LEAF : 0;

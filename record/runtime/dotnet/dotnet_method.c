@@ -14,6 +14,8 @@
 #include "format/base/mem.h"
 #include "format/clr/clr_image.h"
 #include "format/clr/clr_names.h"
+#include "format/clr/clr_ready.h"
+#include "record/host/proc.h"
 #include "record/runtime/dotnet/dotnet_lines.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
@@ -59,6 +61,7 @@ enum {
 	LAYOUT_FLAGS = 20,
 	LAYOUT_IS_MAPPED = 1,
 	MAX_IMAGE_BYTES = 1 << 30,
+	MAX_READY_IMAGES = 8, /* whose tables are kept */
 
 	MAX_ARGUMENTS = 16,
 	MAX_TYPE_DEPTH = 6, /* of arguments in arguments, */
@@ -382,10 +385,83 @@ static bool is_the_code(const struct reading *reading, const struct dotnet_code 
 	       dotnet_read_u64(reading, header + HEADER_METHOD, &method) && method == code->method;
 }
 
-static bool make_code(
-	const struct reading *reading, const struct dotnet_code *code, struct made *made)
+/* ---- images in memory that were compiled ahead of time ---- */
+
+/* The names of one's functions, by tables that take a while to read. */
+struct ready_image {
+	uint32_t pid;
+	uint64_t start_ns, module; /* of the process, and where it has the image */
+	struct live_image image;
+	struct clr_ready ready;
+};
+
+struct dotnet_images {
+	struct ready_image *of[MAX_READY_IMAGES]; /* places are taken in turn */
+	size_t count;
+};
+
+static void ready_image_destroy(struct ready_image *image)
+{
+	if (!image)
+		return;
+	clr_ready_deinit(&image->ready);
+	live_image_deinit(&image->image);
+	mem_free(image);
+}
+
+void dotnet_images_destroy(struct dotnet_images *images)
+{
+	for (size_t i = 0; images && i < MAX_READY_IMAGES; i++)
+		ready_image_destroy(images->of[i]);
+	mem_free(images);
+}
+
+/* NULL: it cannot be read. */
+static const struct ready_image *ready_image_in_memory(
+	struct dotnet_images *images, const struct reading *reading, uint64_t module)
+{
+	struct proc_stat stat;
+	if (!proc_read_stat(reading->pid, &stat))
+		return NULL;
+	for (size_t i = 0; i < MAX_READY_IMAGES && images->of[i]; i++)
+		if (images->of[i]->pid == reading->pid && images->of[i]->module == module &&
+			images->of[i]->start_ns == stat.start_ns)
+			return images->of[i];
+	struct ready_image *image = mem_zalloc(sizeof(*image));
+	image->pid = reading->pid;
+	image->start_ns = stat.start_ns;
+	image->module = module;
+	if (!open_module(reading, module, &image->image)) {
+		mem_free(image);
+		return NULL;
+	}
+	clr_ready_init(&image->ready, &image->image.image);
+	struct ready_image **place = &images->of[images->count++ % MAX_READY_IMAGES];
+	ready_image_destroy(*place);
+	*place = image;
+	return image;
+}
+
+/* False: it has no name. */
+static bool put_ready_function(struct dotnet_images *images, const struct reading *reading,
+	const struct dotnet_code *code, struct str *name)
+{
+	const struct ready_image *image = ready_image_in_memory(images, reading, code->method);
+	uint64_t place = image ? code->start - image->image.base : UINT64_MAX;
+	uint32_t function;
+	return place <= UINT32_MAX &&
+	       clr_image_find_function(&image->image.image, (uint32_t)place, &function) &&
+	       clr_ready_put_name(&image->ready, function, name);
+}
+
+/* ---- code ---- */
+
+static bool make_code(struct dotnet_images *images, const struct reading *reading,
+	const struct dotnet_code *code, struct made *made)
 {
 	struct method method;
+	if (code->header == DOTNET_READY)
+		return put_ready_function(images, reading, code, &made->name);
 	if (code->header < DOTNET_STUB_KINDS) {
 		str_puts(&made->name, stub_name(code->header));
 		return true;
@@ -404,7 +480,6 @@ static void made_deinit(struct made *made)
 bool dotnet_method_read(
 	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
-	(void)kept;
 	struct dotnet_code code;
 	CLEANUP(made_deinit)
 	struct made made = {.inlined = {.has_ranges = true, .knows_leaves = true}};
@@ -422,7 +497,9 @@ bool dotnet_method_read(
 		.types_left = &types_left};
 	if (code.header >= DOTNET_STUB_KINDS)
 		touch_unwind_info(&reading, &code);
-	if (!make_code(&reading, &code, &made))
+	if (!*kept)
+		*kept = mem_zalloc(sizeof(struct dotnet_images));
+	if (!make_code(*kept, &reading, &code, &made))
 		return false;
 	struct runtime_inlined_function function = {.name = str_text(&made.name),
 		.name_len = made.name.len,

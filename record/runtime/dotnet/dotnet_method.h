@@ -21,4 +21,8 @@ bool dotnet_method_read(
 void dotnet_method_put_texts(struct str *name, struct str *file);
 bool dotnet_method_next_line(const struct runtime_lines *lines, struct runtime_line_entry *entry);
 
+/* What dotnet_method_read() keeps in its worker: tables of images that are in memory alone. */
+struct dotnet_images;
+void dotnet_images_destroy(struct dotnet_images *images);
+
 #endif
