@@ -181,7 +181,9 @@ bool scope_is_called(const struct profile_thread *thread, const char *name)
 	       (!thread->comm[len] || len == KERNELS_BYTES);
 }
 
-static bool is_thread(const struct profile *profile, uint32_t index, const struct scope_term *term)
+/* `pattern` is that of the term; NULL: it has none. */
+static bool is_thread(const struct profile *profile, uint32_t index, const struct scope_term *term,
+	const struct pattern *pattern)
 {
 	const struct profile_thread *thread = &profile->threads.data[index];
 	const struct profile_process *process = &profile->processes.data[thread->process];
@@ -196,6 +198,8 @@ static bool is_thread(const struct profile *profile, uint32_t index, const struc
 		return thread->pid == term->number;
 	case SCOPE_COMM:
 		return scope_is_called(thread, term->text);
+	case SCOPE_COMM_PATTERN:
+		return pattern && pattern_matches(pattern, thread->comm);
 	case SCOPE_CONTAINER:
 		return scope_is_in_container(process, term->text);
 	default:
@@ -203,14 +207,26 @@ static bool is_thread(const struct profile *profile, uint32_t index, const struc
 	}
 }
 
+/* Adds the threads that meet the term. */
+static void scope_add_threads(
+	const struct profile *profile, const struct scope_term *term, bool *meets)
+{
+	struct pattern pattern;
+	bool has_pattern = term->kind == SCOPE_COMM_PATTERN && pattern_init(&pattern, term->text);
+	for (uint32_t i = 0; i < profile->threads.len; i++)
+		meets[i] = meets[i] || is_thread(profile, i, term, has_pattern ? &pattern : NULL);
+	if (has_pattern)
+		pattern_deinit(&pattern);
+}
+
 static void allow_threads(const struct profile *profile, const struct clause *clause, bool *allowed)
 {
-	for (uint32_t i = 0; i < profile->threads.len; i++) {
-		bool meets = false;
-		for (size_t k = 0; k < clause->count && !meets; k++)
-			meets = is_thread(profile, i, &clause->terms[k]);
-		allowed[i] &= meets != clause->terms->excludes;
-	}
+	size_t count = profile->threads.len;
+	CLEANUP_FREE bool *meets = mem_zalloc_array(count + 1, sizeof(*meets));
+	for (size_t k = 0; k < clause->count; k++)
+		scope_add_threads(profile, &clause->terms[k], meets);
+	for (size_t i = 0; i < count; i++)
+		allowed[i] &= meets[i] != clause->terms->excludes;
 }
 
 /* ---- labels ---- */
@@ -298,6 +314,8 @@ static bool scope_is_function(const struct profile *profile,
 		return is_symbol(function, term->text);
 	case SCOPE_OBJECT:
 		return function->object == term->number;
+	case SCOPE_FILE_PATTERN:
+		return pattern && pattern_matches(pattern, object->name);
 	case SCOPE_FILE:
 		return strcmp(object->name, term->text) == 0 ||
 		       strcmp(object->path, term->text) == 0;
@@ -311,7 +329,8 @@ static void scope_add_functions(
 	const struct profile *profile, const struct scope_term *term, bool *meets)
 {
 	struct pattern pattern;
-	bool has_pattern = term->kind == SCOPE_PATTERN && pattern_init(&pattern, term->text);
+	bool is_pattern = term->kind == SCOPE_PATTERN || term->kind == SCOPE_FILE_PATTERN;
+	bool has_pattern = is_pattern && pattern_init(&pattern, term->text);
 	for (size_t i = 0; i < profile->functions.len; i++)
 		meets[i] = meets[i] || scope_is_function(profile, &profile->functions.data[i], term,
 					       has_pattern ? &pattern : NULL);

@@ -22,16 +22,18 @@ enum scope_kind {
 		       */
 	SCOPE_OBJECT, /* it is of the object `number` */
 	SCOPE_FILE,   /* `text` is its object's name or path */
-	SCOPE_KERNEL, /* it is the kernel's */
+	SCOPE_FILE_PATTERN, /* `text`, a regular expression, matches its object's name */
+	SCOPE_KERNEL,       /* it is the kernel's */
 	/* The stack has a frame of a script: */
 	SCOPE_LANGUAGE, /* in `text`, in letters of either case: "python" */
 	/* The thread: */
-	SCOPE_THREAD,    /* has the index `number` */
-	SCOPE_PROCESS,   /* is of the process with the index `number` */
-	SCOPE_TID,       /* has the ID `number` */
-	SCOPE_PID,       /* is of the process with the ID `number` */
-	SCOPE_COMM,      /* has the name `text` */
-	SCOPE_CONTAINER, /* runs in the container `text`, or the cgroup where there is none */
+	SCOPE_THREAD,       /* has the index `number` */
+	SCOPE_PROCESS,      /* is of the process with the index `number` */
+	SCOPE_TID,          /* has the ID `number` */
+	SCOPE_PID,          /* is of the process with the ID `number` */
+	SCOPE_COMM,         /* has the name `text` */
+	SCOPE_COMM_PATTERN, /* has a name that `text`, a regular expression, matches */
+	SCOPE_CONTAINER,    /* runs in the container `text`, or the cgroup where there is none */
 	/* ... whose ID begins with `text`, or is called so, in that unit or pod, or in the cgroup
 	 * `text` or below it */
 	SCOPE_WITHIN,

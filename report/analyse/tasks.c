@@ -84,6 +84,17 @@ static void take_threads(struct builder *builder, const struct timeline *timelin
 	}
 }
 
+/* Also of processes whose first thread did not run: the last of its names. */
+static void find_leaders(struct builder *builder)
+{
+	for (uint32_t i = 0; i < builder->profile->threads.len; i++) {
+		const struct profile_thread *thread = &builder->profile->threads.data[i];
+		uint32_t place = builder->process_places[thread->process];
+		if (place && thread->tid == thread->pid)
+			builder->processes.data[place - 1].leader = i;
+	}
+}
+
 /* ---- sums ---- */
 
 static void tasks_add_child(struct task *parent, const struct task *child)
@@ -150,6 +161,7 @@ void tasks_init(struct tasks *tasks, const struct profile *profile, const struct
 	builder.process_places =
 		mem_zalloc_array(profile->processes.len, sizeof(*builder.process_places));
 	take_threads(&builder, timeline);
+	find_leaders(&builder);
 	add_level(&builder.processes, &builder.threads);
 	add_level(&builder.containers, &builder.processes);
 	struct task all = {.kind = TASK_ALL};

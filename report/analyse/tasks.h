@@ -17,6 +17,7 @@ struct task {
 	uint32_t parent;
 	uint32_t first_child, nr_children; /* side by side, by falling value */
 	uint32_t nr_threads;
+	uint32_t leader; /* of a process: its first thread, seen or not; 0: none is known */
 	struct slice_sum sum;
 	uint64_t first_ns, last_ns; /* of its samples, since the recording's beginning */
 };

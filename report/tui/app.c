@@ -7,6 +7,7 @@
 #include "report/name/demangle/demangle.h"
 #include "report/tui/command_palette.h"
 #include "report/tui/group_actions.h"
+#include "report/tui/typed_filter.h"
 #include "report/write/info.h"
 #include "report/write/longest_waits.h"
 #include "report/write/waker_list.h"
@@ -76,15 +77,24 @@ static bool put_task_term(const struct app *app, enum action action, struct scop
 	return process;
 }
 
+static const char *why_no_task(const struct app *app, enum action action)
+{
+	bool wants_thread = action == ACTION_ONLY_THREAD || action == ACTION_ONLY_COMM;
+	if (!wants_thread)
+		return "select a thread or process first: view 6";
+	if (app->view != VIEW_PROCESSES)
+		return "select a thread first: view 6";
+	return app->selection.process ? "this is a process: e opens it, then choose a thread"
+				      : "e opens this, then choose a process and its thread";
+}
+
 static void keep_only_task(struct app *app, enum action action)
 {
 	struct scope_term term;
 	if (put_task_term(app, action, &term))
 		app_filter(app, &term);
 	else
-		app_warn(app, "select a thread%s first: view 6",
-			action == ACTION_ONLY_THREAD || action == ACTION_ONLY_COMM ? ""
-										   : " or process");
+		app_warn(app, "%s", why_no_task(app, action));
 }
 
 static void app_keep_only(struct app *app, enum action action)
@@ -353,7 +363,7 @@ static void app_copy_name(struct app *app, enum action action)
 	const struct profile_function *function = model_function(app->model, app_function(app));
 	str_truncate(&app->to_copy, 0);
 	put_whole_name(function, &app->to_copy);
-	app_say(app, "copied");
+	app_say(app, "sent to the terminal to be copied (OSC 52); w shows it");
 }
 
 /* Quotes an expression's signs. */
@@ -527,10 +537,34 @@ static const struct action_row {
 	{ACTION_QUIT, ACTION_QUIT, false, app_leave},
 };
 
+/* What only some views do. */
+static void say_where(struct app *app, enum action action)
+{
+	static const struct {
+		enum action first, last;
+		const char *text;
+	} rows[] = {
+		{ACTION_NEXT_FUNCTION, ACTION_PREVIOUS_FUNCTION,
+			"the next and the last function: view 2"},
+		{ACTION_RANGE, ACTION_RANGE, "ranges of time: view 5"},
+		{ACTION_NEXT_MATCH, ACTION_PREVIOUS_MATCH, "search for something first: /"},
+		{ACTION_TOGGLE, ACTION_COLLAPSE_ALL, "there are no branches here: view 3"},
+		{ACTION_FOLD, ACTION_FOLD, "there are no chains of calls here: view 3"},
+		{ACTION_INVERT, ACTION_INVERT, "nothing to invert here: views 3 and 4"},
+		{ACTION_SORT_LEFT, ACTION_SORT_REVERSE, "nothing to sort here: view 1"},
+		{ACTION_RETRY, ACTION_RETRY, "files are looked for again in view 9"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (action >= rows[i].first && action <= rows[i].last)
+			app_warn(app, "%s", rows[i].text);
+}
+
 static void act(struct app *app, enum action action)
 {
 	if (app_has_view(app) && app->views[app->view]->act(app->states[app->view], app, action))
 		return;
+	if (app_has_view(app))
+		say_where(app, action);
 	for (size_t i = 0; i < sizeof(action_rows) / sizeof(*action_rows); i++) {
 		const struct action_row *row = &action_rows[i];
 		if (action >= row->first && action <= row->last &&
@@ -587,7 +621,6 @@ static void end_prompt(struct app *app)
 	app->prompt = APP_PROMPT_NONE;
 	const char *text = str_text(&app->typed);
 	line_edit_remember(&app->edits[prompt], text);
-	struct pattern pattern;
 	if (prompt == APP_PROMPT_BASELINE) {
 		app_compare_with(app, text);
 		return;
@@ -605,17 +638,7 @@ static void end_prompt(struct app *app)
 		app->to_save = mem_strdup(text);
 		return;
 	}
-	if (!pattern_init(&pattern, text)) {
-		app_warn(app, "\"%s\" is no regular expression", text);
-		return;
-	}
-	pattern_deinit(&pattern);
-	struct scope_term term = {
-		.kind = SCOPE_PATTERN,
-		.excludes = prompt == APP_PROMPT_EXCLUDE,
-		.text = (char *)text,
-	};
-	app_filter(app, &term);
+	typed_filter_add(app, text, prompt == APP_PROMPT_EXCLUDE);
 }
 
 static void type_key(struct app *app, uint32_t key)

@@ -63,13 +63,13 @@ static void chrome_add_samples(const struct app *app, struct title *title)
 /* Where there are several, the event decides what all other numbers mean. */
 static void chrome_add_event(const struct app *app, struct title *title)
 {
-	const struct profile_event *event = app_event(app);
-	bool is_one_of_several = app->model->names->events.list.len > 1;
-	if (!is_one_of_several && app->model->event)
-		add_part(title, 5, "%s", event->name);
-	else if (is_one_of_several)
-		add_part(title, 1, "%s (%s)",
-			main_event_name_of(app->model->profile, app->model->event), event->unit);
+	const struct event_choices *events = &app->model->names->events;
+	if (events->list.len > 1)
+		add_part(title, 1, "%s (1 of %zu events: m)",
+			main_event_name_of(app->model->profile, app->model->event),
+			events->list.len);
+	else if (app->model->event)
+		add_part(title, 5, "%s", app_event(app)->name);
 }
 
 /* Less than what can be read as a number is no news; `ebprof info` has it. */
@@ -181,6 +181,12 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	}
 	case SCOPE_PATTERN:
 		str_printf(out, "/%s/", term->text);
+		break;
+	case SCOPE_FILE_PATTERN:
+		str_printf(out, "files /%s/", term->text);
+		break;
+	case SCOPE_COMM_PATTERN:
+		str_printf(out, "threads /%s/", term->text);
 		break;
 	case SCOPE_OBJECT:
 		str_puts(out, model_object(app->model, term->number)->name);
@@ -485,7 +491,7 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 {
 	static const char *const before[] = {
 		[APP_PROMPT_SEARCH] = "/",
-		[APP_PROMPT_KEEP] = "keep: ",
+		[APP_PROMPT_KEEP] = "filter: ",
 		[APP_PROMPT_EXCLUDE] = "exclude: ",
 		[APP_PROMPT_PRINT] = "write to: ",
 		[APP_PROMPT_BASELINE] = "compare with: ",
@@ -506,8 +512,12 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 	grid_put(grid, x, y, grid->width - x, STYLE_NORMAL, text + cursor);
 	struct rect at = {x, y, 1, 1};
 	grid_mark(grid, at, STYLE_SELECTED);
+	x += grid_text_width(grid, text + cursor) + 2;
 	if (app->prompt == APP_PROMPT_SEARCH)
-		draw_found(app, grid, x + grid_text_width(grid, text + cursor) + 2, y);
+		draw_found(app, grid, x, y);
+	else if (app->prompt == APP_PROMPT_COMMAND && !app->overlay.is_open)
+		grid_put(grid, x, y, grid->width - x, STYLE_WARNING,
+			"no command is called so: Esc, then ? lists all");
 }
 
 static const struct view *seen_form(const struct app *app)
@@ -543,6 +553,11 @@ static int draw_native_hint(const struct app *app, struct grid *grid, int x, int
 	return is_of_use && width <= room ? draw_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
 }
 
+static bool has_other_events(const struct app *app)
+{
+	return app->model && app->model->names->events.list.len > 1;
+}
+
 /* As many of the view's as fit before those that must be seen. */
 static void draw_hints(const struct app *app, struct grid *grid, int y)
 {
@@ -555,7 +570,8 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 	for (; *last && kept > grid->width + 2; last++)
 		kept -= draw_hint(app, grid, grid->width, y, *last);
 	for (const enum action *at = app->views[app->view]->hints; at && *at; at++) {
-		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT)
+		if (*at == ACTION_SEARCH || *at == ACTION_HELP || *at == ACTION_QUIT ||
+			(*at == ACTION_EVENT && !has_other_events(app)))
 			continue;
 		int width = draw_hint(app, grid, grid->width, y, *at);
 		if (x + width + kept > grid->width + 2)

@@ -12,6 +12,44 @@ enum palette_rank { /* the best is the lowest */
 	RANK_NONE,
 };
 
+/* What others call it. */
+static const struct synonym_row {
+	enum action action;
+	const char *words;
+} synonyms[] = {
+	{ACTION_EXPAND, "expand"},
+	{ACTION_OPEN_ALL, "expand all branches"},
+	{ACTION_COLLAPSE, "collapse"},
+	{ACTION_COLLAPSE_ALL, "collapse all branches"},
+	{ACTION_INVERT, "bottom-up, caller tree, turn over"},
+	{ACTION_EVENT, "events: cpu, off-cpu, wall, heap"},
+	{ACTION_ONLY_OBJECT, "library, binary, module"},
+	{ACTION_KEEP, "filter, include, keep"},
+	{ACTION_EXCLUDE, "filter out, hide, without"},
+	{ACTION_SORT_RIGHT, "sort"},
+	{ACTION_SORT_REVERSE, "sort, descending, ascending"},
+	{ACTION_BASELINE, "diff, baseline, before"},
+	{ACTION_PRINT, "save, export, print, dump"},
+	{ACTION_UNIT, "milliseconds, seconds, percentage"},
+	{ACTION_VIEW_1 + 6, "annotate, disassembly"},
+	{ACTION_VIEW_1 + 3, "icicle"},
+	{ACTION_VIEW_1 + 4, "heat map, time line"},
+	{ACTION_OPTIONS, "settings, preferences"},
+	{ACTION_INFO, "header, host, lost samples"},
+	{ACTION_WAITS, "latency, off-cpu, blocked"},
+	{ACTION_UNDO, "clear, remove a filter, zoom out"},
+	{ACTION_QUIT, "exit, leave"},
+	{ACTION_NONE, NULL},
+};
+
+static const char *synonyms_of(enum action action)
+{
+	const struct synonym_row *row = synonyms;
+	while (row->words && row->action != action)
+		row++;
+	return row->words;
+}
+
 static bool stands_at(const char *text, const char *typed)
 {
 	for (; *typed; text++, typed++)
@@ -49,6 +87,9 @@ static enum palette_rank rank_of(const struct key_row *row, const char *typed)
 	enum palette_rank rank = rank_side_by_side(row->help, typed);
 	if (rank == RANK_NONE && row->hint)
 		rank = rank_side_by_side(row->hint, typed);
+	const char *words = synonyms_of(row->action);
+	if (rank == RANK_NONE && words)
+		rank = rank_side_by_side(words, typed);
 	return rank == RANK_NONE && has_letters(row->help, typed) ? RANK_LETTERS : rank;
 }
 

@@ -27,6 +27,16 @@ TEST(command_palette_finds_by_letters)
 	CHECK(rows < COMMAND_PALETTE_MAX);
 }
 
+TEST(command_palette_knows_words_of_others)
+{
+	CHECK(first_found("expand") == ACTION_EXPAND);
+	CHECK(first_found("expand all") == ACTION_OPEN_ALL);
+	CHECK(first_found("collapse a") == ACTION_COLLAPSE_ALL);
+	CHECK(first_found("disassembly") == ACTION_VIEW_1 + VIEW_SOURCE);
+	CHECK(first_found("bottom-up") == ACTION_INVERT);
+	CHECK(first_found("sort") == ACTION_SORT_RIGHT);
+}
+
 static struct profile *one_function(void)
 {
 	struct fixture fixture;

@@ -150,13 +150,13 @@ TEST(the_prompt_has_a_cursor)
 	screen_type(&screen, "\\cod");
 	screen_key(&screen, INPUT_LEFT);
 	screen_type(&screen, "l");
-	CHECK_STR(screen_lines(&screen, 23, 1), "keep: cold\n");
-	CHECK(screen.grid.cells[23 * 80 + 9].style & STYLE_SELECTED);
+	CHECK_STR(screen_lines(&screen, 23, 1), "filter: cold\n");
+	CHECK(screen.grid.cells[23 * 80 + 11].style & STYLE_SELECTED);
 	screen_type(&screen, "\n");
 	CHECK_INT(screen.app.model->slice.whole.samples, 30);
 	screen_type(&screen, "\\");
 	screen_key(&screen, INPUT_UP);
-	CHECK_STR(screen_lines(&screen, 23, 1), "keep: cold\n");
+	CHECK_STR(screen_lines(&screen, 23, 1), "filter: cold\n");
 	screen_deinit(&screen);
 }
 
@@ -387,10 +387,77 @@ TEST(hints_and_details)
 	begin(&screen, 80, 12);
 	CHECK(strstr(screen_text(&screen), "Enter callers"));
 	screen_type(&screen, "6");
-	CHECK(strstr(screen_text(&screen), "Enter keep"));
+	CHECK(strstr(screen_text(&screen), "Enter only this"));
 	CHECK(strstr(screen_line(&screen, 10), " samples  0.00 s to "));
 	screen_resize(&screen, 30, 12);
 	CHECK(strstr(screen_line(&screen, 10), "100.00%"));
 	CHECK(!strstr(screen_line(&screen, 10), " s to "));
+	screen_deinit(&screen);
+}
+
+/* Of functions, else of files, else of threads; nothing is left out by a name that nothing has. */
+TEST(what_is_typed_filters_by_what_has_the_name)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "!libcold\n");
+	want_in(screen_line(&screen, 2), "> not files /libcold/");
+	want_in(screen_line(&screen, 23), "no function is called so: without files of that name");
+	CHECK_INT(screen.app.model->slice.whole.samples, 70);
+	screen_type(&screen, "R\\app\n");
+	want_in(screen_line(&screen, 2), "> threads /app/");
+	CHECK_INT(screen.app.model->slice.whole.samples, 100);
+	screen_type(&screen, "R!app\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 0);
+	screen_type(&screen, "R!cold\n"); /* a function: not the file beside it */
+	want_in(screen_line(&screen, 2), "> not /cold/");
+	screen_type(&screen, "R\\nosuchname\n");
+	want_in(screen_line(&screen, 23), "no function, file or thread has a name like that");
+	CHECK_INT(screen.app.trail.done.len, 0);
+	CHECK_INT(screen.app.model->slice.whole.samples, 100);
+	screen_deinit(&screen);
+}
+
+TEST(what_has_no_meaning_in_a_view_is_said)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "v");
+	want_in(screen_line(&screen, 23), "ranges of time: view 5");
+	screen_type(&screen, "n");
+	want_in(screen_line(&screen, 23), "search for something first: /");
+	screen_type(&screen, "E");
+	want_in(screen_line(&screen, 23), "there are no branches here: view 3");
+	screen_type(&screen, "3n");
+	want_in(screen_line(&screen, 23), "search for something first: /");
+	screen_type(&screen, ":zzzz");
+	want_in(screen_line(&screen, 23), "no command is called so");
+	screen_deinit(&screen);
+}
+
+static struct profile *two_events(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, user, 0x10, "f"));
+	fixture_samples(&fixture, thread, stack, 0, 3);
+	fixture.event = fixture_event(&fixture, "offcpu", "ns", 1);
+	fixture_samples(&fixture, thread, stack, 0, 2);
+	return fixture_profile(&fixture);
+}
+
+TEST(the_title_says_that_there_are_other_events)
+{
+	struct screen screen;
+	screen_init(&screen, two_events(), 100, 24);
+	want_in(screen_line(&screen, 0), "cpu-clock (1 of 2 events: m)");
+	want_in(screen_line(&screen, 23), "m event");
+	screen_type(&screen, "m");
+	want_in(screen_line(&screen, 0), "offcpu (1 of 2 events: m)");
+	screen_deinit(&screen);
+	begin(&screen, 100, 24);
+	want_not_in(screen_line(&screen, 23), "m event");
 	screen_deinit(&screen);
 }

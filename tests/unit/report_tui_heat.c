@@ -213,7 +213,7 @@ TEST(heat_small_screens_and_no_samples)
 	screen_type(&tui, "5");
 	CHECK_STR(screen_line(&tui, 2), "all      @@@@@@@@@@@");
 	CHECK_STR(screen_line(&tui, 3), "app:100  @@@@@@@@#");
-	screen_type(&tui, "\\nothing here");
+	screen_type(&tui, "!.");
 	screen_key(&tui, INPUT_ENTER);
 	CHECK(strstr(screen_resize(&tui, 80, 24), "no samples here"));
 	screen_type(&tui, "jklhGg+-eECvl");
@@ -232,7 +232,7 @@ TEST(heat_narrow_and_empty)
 	screen_init(&tui, two_threads(), 40, 12);
 	screen_type(&tui, "5");
 	CHECK_STR(screen_lines(&tui, 4, 1), "app:100\n");
-	screen_type(&tui, "\\nothing\n");
+	screen_type(&tui, "!.\n");
 	CHECK_STR(screen_lines(&tui, 3, 3), "no samples here: Esc undoes the last fil\n\n\n");
 	screen_type(&tui, "jlv+\n\x1b");
 	screen_deinit(&tui);

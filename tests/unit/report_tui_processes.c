@@ -104,9 +104,21 @@ TEST(processes_selection_is_that_of_all_views)
 	screen_type(&tui, "k-");
 	CHECK(screen_style_at(&tui, 60, 4) & STYLE_SELECTED);
 	screen_type(&tui, "t");
-	CHECK(strstr(screen_line(&tui, 15), "select a thread first"));
+	CHECK(strstr(screen_line(&tui, 15), "this is a process: e opens it"));
 	screen_type(&tui, "jt"); /* a process of one thread */
 	CHECK_INT(tui.app.model->slice.whole.samples, 150);
+	screen_deinit(&tui);
+}
+
+/* Of 100 only its thread io is left: that is none of the process's own name, and has an ID. */
+TEST(a_process_keeps_its_name_when_its_first_thread_is_filtered_out)
+{
+	struct screen tui;
+	open_view(&tui);
+	screen_type(&tui, "Ejjt");
+	CHECK_INT(tui.app.model->slice.whole.samples, 500);
+	CHECK(strstr(screen_text(&tui), "server 100"));
+	CHECK(strstr(screen_text(&tui), "io:101"));
 	screen_deinit(&tui);
 }
 

@@ -90,6 +90,27 @@ TEST(tree_opens_and_closes)
 	screen_deinit(&screen);
 }
 
+TEST(tree_opens_all)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "3gC");
+	CHECK_STR(screen_lines(&screen, 4, 1), "\n");
+	screen_type(&screen, "A");
+	CHECK_STR(screen_lines(&screen, 3, 6),
+		"   0.00%  100.00% ########## - main  [vdso]\n"
+		"  10.00%   60.00% ######     |-- work  [vdso]\n"
+		"  30.00%   30.00% ###        | |-- leaf  [vdso]\n"
+		"  20.00%   20.00% ##         | `-- sys_read  [kernel]\n"
+		"   2.00%   40.00% ####       `-- idle  [vdso]\n"
+		"  38.00%   38.00% ####         `-- leaf  [vdso]\n");
+	CHECK_INT(screen_selected(&screen), 3);
+	screen_type(&screen, "IA");
+	CHECK(strstr(screen_text(&screen), "`-- main  [kernel]") == NULL);
+	CHECK(strstr(screen_text(&screen), "work > main"));
+	screen_deinit(&screen);
+}
+
 TEST(tree_turns_over)
 {
 	struct screen screen;
@@ -254,8 +275,8 @@ TEST(tree_goes_from_match_to_match)
 	screen_type(&screen, "NN");
 	CHECK_INT(screen_selected(&screen), 9);
 	screen_type(&screen, "/nothing\nn");
-	CHECK(strstr(screen_text(&screen), "no match"));
-	CHECK_INT(screen_style(&screen, "no match") & STYLE_MASK, STYLE_WARNING);
+	CHECK(strstr(screen_text(&screen), "nothing matches"));
+	CHECK_INT(screen_style(&screen, "nothing matches") & STYLE_MASK, STYLE_WARNING);
 	screen_deinit(&screen);
 }
 

@@ -749,6 +749,20 @@ static void open_hot_path(void *state, struct app *app, enum action action)
 	branch_list_fill(list);
 }
 
+static void branch_list_open_all(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct branch_list *list = state;
+	bool is_done = true;
+	list->is_touched = true;
+	for (int part = 0; part < BRANCH_PARTS; part++)
+		if (list->parts[part].model)
+			is_done &= branches_open_all(&list->parts[part]);
+	branch_list_fill(list);
+	if (!is_done)
+		app_warn(app, "not all are open, the tree is too large: C closes them");
+}
+
 /* ---- searching ---- */
 
 /* In a part that grows upwards, down is towards its root. */
@@ -789,6 +803,7 @@ static const struct view_action branch_actions[] = {
 	{ACTION_TOGGLE, branch_list_turn},
 	{ACTION_FOLD, branch_list_turn_fold},
 	{ACTION_EXPAND_ALL, open_hot_path},
+	{ACTION_OPEN_ALL, branch_list_open_all},
 	{ACTION_COLLAPSE_ALL, close_all},
 	{ACTION_NONE, NULL},
 };
@@ -806,7 +821,8 @@ bool branch_list_act(struct branch_list *list, struct app *app, enum action acti
 {
 	if (action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH) {
 		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH))
-			app_warn(app, "no match");
+			app_warn(app, app->model->matches ? "nothing matches"
+							  : "search for something first: /");
 		return true;
 	}
 	bool has_row = branch_list_row(list).node != BRANCH_NONE;

@@ -511,6 +511,28 @@ bool branches_open_hot_path(struct branches *branches, uint32_t node, double sha
 	return true;
 }
 
+/* The levels next to the top first, so that a tree that is too large is open to the same depth. */
+bool branches_open_all(struct branches *branches)
+{
+	VEC(uint32_t) nodes = {0};
+	bool is_done = true;
+	if (branches->top != BRANCH_NONE)
+		vec_push(&nodes, branches->top);
+	for (size_t i = 0; i < nodes.len && is_done; i++) {
+		uint32_t node = nodes.data[i];
+		if (!branches_has_children(branches, node))
+			continue;
+		focus_expand(&branches->focus, node);
+		is_done =
+			branches->marks.len < BRANCH_MARKS_OPENED && branches_open(branches, node);
+		for (uint32_t at = branches_node(branches, node)->first_child; at;
+			at = branches_node(branches, at)->next_sibling)
+			vec_push(&nodes, at);
+	}
+	vec_deinit(&nodes);
+	return is_done;
+}
+
 bool branches_reveal(struct branches *branches, uint32_t node)
 {
 	uint32_t row = branches_row(branches, node);

@@ -12,7 +12,8 @@
 
 enum {
 	BRANCH_NONE = UINT32_MAX,
-	BRANCH_MARKS = 1 << 16, /* at most */
+	BRANCH_MARKS = 1 << 16,                 /* at most */
+	BRANCH_MARKS_OPENED = BRANCH_MARKS / 2, /* at most by one command */
 };
 
 struct branch_mark {
@@ -99,6 +100,8 @@ bool branches_unfold(struct branches *branches, uint32_t row);
 void branches_fold(struct branches *branches, uint32_t node);
 /* The child with the largest part, then its, and so on, down to `share` of the one before. */
 bool branches_open_hot_path(struct branches *branches, uint32_t node, double share);
+/* All branches, level by level, as long as there are not many marks; false: not all of them. */
+bool branches_open_all(struct branches *branches);
 /* All that stand above the node, which is the last one of its row then. */
 bool branches_reveal(struct branches *branches, uint32_t node);
 void branches_list(struct branches *branches);

@@ -150,7 +150,7 @@ static void diff_list_go_to_match(void *state, struct app *app, enum action acti
 	if (searches && list_find(&diff->list, goes_up, diff_list_is_match, &search))
 		diff_list_select_row(diff, app);
 	else
-		app_warn(app, "no match");
+		app_warn(app, searches ? "nothing matches" : "search for something first: /");
 	if (searches)
 		pattern_deinit(&search.pattern);
 }

@@ -38,25 +38,25 @@ const char *task_program(const struct app *app, const struct task *task)
 	return exe ? model_object(app->model, exe)->name : "";
 }
 
-/* Else the hottest: children stand by falling value. */
-static const struct task *main_thread(const struct app *app, const struct task *process)
+/* The first thread; where it is not known, the hottest: children stand by falling value. */
+static uint32_t main_thread(const struct app *app, const struct task *process)
 {
 	const struct profile *profile = app->model->profile;
 	const struct task *first = task_at(app, process->first_child);
 	for (uint32_t i = 0; i < process->nr_children; i++) {
 		const struct profile_thread *thread = &profile->threads.data[first[i].index];
 		if (thread->tid == thread->pid)
-			return &first[i];
+			return first[i].index;
 	}
-	return first;
+	return process->leader ? process->leader : first->index;
 }
 
 const char *task_name(const struct app *app, const struct task *task)
 {
-	if (task->kind == TASK_PROCESS)
-		task = main_thread(app, task);
-	if (task->kind == TASK_THREAD)
-		return app->model->profile->threads.data[task->index].comm;
+	if (task->kind == TASK_PROCESS || task->kind == TASK_THREAD) {
+		uint32_t thread = task->kind == TASK_THREAD ? task->index : main_thread(app, task);
+		return app->model->profile->threads.data[thread].comm;
+	}
 	const char *container = scope_container(task_rows_process_of(app, task));
 	return container[0] ? container : "(no cgroup)";
 }
@@ -131,13 +131,22 @@ static void add_siblings(struct task_rows *rows, const struct app *app, uint32_t
 		add_below(rows, app, tasks[i], depth, order);
 }
 
-/* As deep as there are kinds. A process of one thread is that thread. */
+/* A process of which one thread is seen, its first one, is that thread. */
+static bool has_threads_of_its_own(const struct app *app, const struct task *process)
+{
+	const struct profile_thread *thread =
+		&app->model->profile->threads.data[task_at(app, process->first_child)->index];
+	return process->nr_children > 1 || thread->tid != thread->pid;
+}
+
+/* As deep as there are kinds. */
 static void add_below(struct task_rows *rows, const struct app *app, uint32_t task, uint32_t depth,
 	const struct task_order *order)
 {
 	const struct task *it = task_at(app, task);
 	struct task_row row = {.task = task, .depth = depth};
-	row.has_children = it->nr_children > (it->kind == TASK_PROCESS);
+	row.has_children =
+		it->kind == TASK_PROCESS ? has_threads_of_its_own(app, it) : it->nr_children;
 	row.is_open = row.has_children && task_rows_is_open(rows, app, it);
 	vec_push(rows, row);
 	if (row.is_open)

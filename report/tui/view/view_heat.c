@@ -327,7 +327,7 @@ static void turn_row(void *state, struct app *app, enum action action)
 static void view_heat_group(void *state, struct app *app, enum action action)
 {
 	struct heat *heat = state;
-	heat->grouping = action == ACTION_EXPAND_ALL ? HEAT_THREADS : HEAT_PROCESSES;
+	heat->grouping = action == ACTION_COLLAPSE_ALL ? HEAT_PROCESSES : HEAT_THREADS;
 	task_rows_turn_all(&heat->rows, false);
 	heat_update(heat, app);
 }
@@ -387,6 +387,7 @@ static const struct view_action actions[] = {
 	{ACTION_COLLAPSE, view_heat_zoom},
 	{ACTION_TOGGLE, turn_row},
 	{ACTION_EXPAND_ALL, view_heat_group},
+	{ACTION_OPEN_ALL, view_heat_group},
 	{ACTION_COLLAPSE_ALL, view_heat_group},
 	{ACTION_NONE, NULL},
 };
@@ -455,5 +456,5 @@ const struct view view_heat = {
 	.mouse = heat_mouse,
 	.detail = heat_detail,
 	.hints = hints,
-	.enter_hint = "keep",
+	.enter_hint = "only this",
 };

@@ -300,7 +300,7 @@ static void view_processes_toggle(void *state, struct app *app, enum action acti
 static void turn_all(void *state, struct app *app, enum action action)
 {
 	struct processes *processes = state;
-	task_rows_turn_all(&processes->rows, action == ACTION_EXPAND_ALL);
+	task_rows_turn_all(&processes->rows, action != ACTION_COLLAPSE_ALL);
 	processes_update(processes, app);
 }
 
@@ -319,6 +319,7 @@ static const struct view_action actions[] = {
 	{ACTION_LEFT, go_out},
 	{ACTION_TOGGLE, view_processes_toggle},
 	{ACTION_EXPAND_ALL, turn_all},
+	{ACTION_OPEN_ALL, turn_all},
 	{ACTION_COLLAPSE_ALL, turn_all},
 	{ACTION_ENTER, view_processes_enter},
 	{ACTION_NONE, NULL},
@@ -403,5 +404,5 @@ const struct view view_processes = {
 	.print = processes_print,
 	.detail = processes_detail,
 	.hints = hints,
-	.enter_hint = "keep",
+	.enter_hint = "only this",
 };

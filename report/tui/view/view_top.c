@@ -460,9 +460,14 @@ static void view_top_go_to_match(void *state, struct app *app, enum action actio
 	struct top *top = state;
 	bool goes_up = action == ACTION_PREVIOUS_MATCH;
 	uint32_t element = 0;
-	if (!app->model->matches || !top->rows.len ||
-		!find_match(top, app, goes_up != top->header.is_reversed, &element))
+	if (!app->model->matches) {
+		app_warn(app, "search for something first: /");
 		return;
+	}
+	if (!top->rows.len || !find_match(top, app, goes_up != top->header.is_reversed, &element)) {
+		app_warn(app, "nothing matches");
+		return;
+	}
 	go_to_element(top, element);
 	view_top_select_row(top, app);
 }
@@ -548,8 +553,9 @@ static void top_print(void *state, struct app *app, struct str *out)
 	}
 }
 
-static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_GROUP,
-	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_EVENT,
+	ACTION_GROUP, ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW,
+	ACTION_NONE};
 
 const struct view view_top = {
 	.name = "Top",

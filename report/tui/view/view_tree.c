@@ -240,8 +240,9 @@ static bool tree_mouse(void *state, struct app *app, const struct input *input)
 	return click == BRANCH_CLICK_ROW;
 }
 
-static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_EXPAND_ALL, ACTION_INVERT,
-	ACTION_FOLD, ACTION_GROUP, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
+static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_EXPAND_ALL, ACTION_OPEN_ALL,
+	ACTION_INVERT, ACTION_FOLD, ACTION_GROUP, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW,
+	ACTION_NONE};
 
 const struct view view_tree = {
 	.name = "Tree",
