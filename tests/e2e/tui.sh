@@ -552,12 +552,12 @@ test_prompt() {
 	wait_for 'of [0-9]+ samples'
 	# The first step of the trail, clicked on, undoes what came later.
 	keys '!'
-	keys -l nothing
+	keys -l call_heavy
 	keys Enter
-	wait_for 'not /nothing/'
+	wait_for 'not /call_heavy/'
 	mouse 0 4 3 M
 	mouse 0 4 3 m
-	wait_gone 'not /nothing/'
+	wait_gone 'not /call_heavy/'
 	screen | grep -q '/heavy/' || fail "the first step is gone, too"
 }
 

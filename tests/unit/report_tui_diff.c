@@ -85,6 +85,25 @@ static void test_deinit(struct test *test)
 	baseline_destroy(test->baseline);
 }
 
+/* What was selected in Top is the last of the list, and would be all that is seen of it. */
+TEST(tui_diff_begins_at_its_first_row)
+{
+	struct test test;
+	test = (struct test){.baseline = baseline_create("old.data", recording(&before))};
+	screen_init(&test.screen, recording(&after), 80, 12);
+	type(&test, "G");
+	CHECK(strstr(screen_line(&test.screen, 10), "main"));
+	type(&test, "Dold.data\n");
+	CHECK(strstr(screen_line(&test.screen, 10), "extra"));
+	CHECK(strstr(screen_text(&test.screen), "+9.90"));
+	CHECK(screen_style(&test.screen, "+ extra") & STYLE_SELECTED);
+	type(&test, "1");
+	CHECK_INT(screen_selected(&test.screen), 3);
+	type(&test, "j8"); /* what is on the first screen stays selected */
+	CHECK(strstr(screen_line(&test.screen, 10), "idle"));
+	test_deinit(&test);
+}
+
 TEST(tui_diff_without_a_baseline)
 {
 	struct screen screen;
@@ -182,7 +201,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
 		"  before      new         pp less | more objectv           function (+new -old)\n"
 		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n");
-	CHECK_INT(screen_selected(&test.screen), 6);
+	CHECK_INT(screen_selected(&test.screen), 5); /* another order begins at its first row */
 	type(&test, "/ol\n");
 	type(&test, "gn");
 	CHECK(screen_style(&test.screen, "old  ") & STYLE_MATCH);
@@ -302,7 +321,7 @@ TEST(tui_diff_zooms_are_steps_of_the_trail)
 {
 	struct test test;
 	test_init(&test, 80, 14);
-	type(&test, "8Ejj\n");
+	type(&test, "8EGk\n");
 	type(&test, "8");
 	CHECK_STR(screen_line(&test.screen, 2), "> diff in old");
 	CHECK_INT(app_zoomed_node(&test.screen.app), 0);
@@ -328,7 +347,7 @@ TEST(tui_diff_tree_goes_on)
 {
 	struct test test;
 	test_init(&test, 80, 14);
-	type(&test, "8Ejj\n");
+	type(&test, "8EGk\n");
 	const struct app *app = &test.screen.app;
 	const char *zoomed = "callees\n  10.00%        -     -10.00   old  (removed) app\n\n";
 	CHECK(strstr(screen_text(&test.screen), zoomed));
@@ -358,7 +377,7 @@ TEST(tui_diff_flame)
 	CHECK_INT(
 		screen_style(&test.screen, "+ext") & STYLE_MASK, STYLE_CHANGE + STYLE_CHANGES - 1);
 	CHECK_INT(screen_style(&test.screen, "-old") & STYLE_MASK, STYLE_CHANGE);
-	type(&test, "jjl");
+	type(&test, "jjlll");
 	CHECK_STR(screen_line(&test.screen, 10),
 		"work(int)  app  ~+20.00  before 50.00%  new 70.00%");
 	type(&test, "\n");
@@ -404,8 +423,8 @@ TEST(tui_diff_narrow)
 	test_init(&test, 20, 5);
 	CHECK_STR(screen_text(&test.screen), "x.data  2000 samples\n"
 					     "       ppv   functio\n"
-					     "    -10.00 - old\n"
-					     "   ~+20.00   work\n"
+					     "     +9.90 + extra\n"
+					     "    -19.90   idle\n"
 					     "? help  q quit\n");
 	test_deinit(&test);
 }

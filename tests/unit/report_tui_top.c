@@ -93,6 +93,20 @@ TEST(top_shows_the_top_when_the_order_changes)
 	screen_deinit(&screen);
 }
 
+/* By thread, all rows are others: where the old one stands now is of no use. */
+TEST(top_shows_the_top_when_the_groups_change)
+{
+	struct screen screen;
+	begin(&screen);
+	screen_type(&screen, "G");
+	want_on_line(&screen, LAST, "function_1499");
+	screen_type(&screen, "bgjj\n");
+	CHECK(strstr(screen_line(&screen, 2), "thread"));
+	CHECK_INT(screen_selected(&screen), FIRST);
+	want_on_line(&screen, FIRST, "middle");
+	screen_deinit(&screen);
+}
+
 TEST(top_goes_to_the_next_match_and_round)
 {
 	struct screen screen;

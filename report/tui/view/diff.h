@@ -42,6 +42,9 @@ struct diff {
 	VEC(uint32_t) rows;                       /* of the comparison, ordered */
 	struct str selected; /* "object\0name" of the row: what has gone has no frame */
 	double greatest;     /* delta, without its sign */
+	/* At the last update: */
+	unsigned shown, compared; /* of the application; the comparison's serial */
+	uint32_t event;
 
 	/* The trees, which both go through comparison.both: */
 	bool is_inverted;

@@ -109,9 +109,38 @@ static void diff_list_find_selected(struct diff *diff, struct app *app)
 		diff_list_select_row(diff, app);
 }
 
+static void go_to_first_row(struct diff *diff, struct app *app)
+{
+	diff->list.selected = 0;
+	diff_list_select_row(diff, app);
+	app->selection.is_default = true;
+}
+
+/* Another list than that of the last update is seen. */
+static bool diff_list_is_arriving(struct diff *diff, const struct app *app)
+{
+	const struct model *model = app->model;
+	bool is_arriving = diff->shown != app->shown || diff->event != model->event ||
+			   diff->compared != model->comparison->serial;
+	diff->shown = app->shown;
+	diff->event = model->event;
+	diff->compared = model->comparison->serial;
+	return is_arriving;
+}
+
+static bool diff_list_is_on_first_screen(const struct diff *diff, const struct app *app)
+{
+	enum {
+		SUMMARY = 5, /* lines above the rows, at most */
+	};
+	int height = app->chrome.body.height - SUMMARY;
+	return diff->list.selected < (size_t)(height > 0 ? height : 1);
+}
+
 static void list_update(void *state, struct app *app)
 {
 	struct diff *diff = state;
+	bool is_arriving = diff_list_is_arriving(diff, app);
 	const struct compare *compare = diff_compare(app);
 	diff->rows.len = 0;
 	diff->greatest = 0;
@@ -124,6 +153,9 @@ static void list_update(void *state, struct app *app)
 	}
 	order_rows(diff, app);
 	diff_list_find_selected(diff, app);
+	/* Until a row is chosen it is the first one, whose changes are the largest. */
+	if (app->selection.is_default || (is_arriving && !diff_list_is_on_first_screen(diff, app)))
+		go_to_first_row(diff, app);
 }
 
 /* ---- input ---- */
@@ -184,6 +216,7 @@ static bool list_form_act(void *state, struct app *app, enum action action)
 {
 	struct diff *diff = state;
 	if (list_header_act(&diff->header, action)) {
+		app->selection.is_default = true;
 		list_update(diff, app);
 		return true;
 	}
@@ -199,6 +232,7 @@ static bool list_form_mouse(void *state, struct app *app, const struct input *in
 {
 	struct diff *diff = state;
 	if (list_header_mouse(&diff->header, input)) {
+		app->selection.is_default = true;
 		list_update(diff, app);
 		return true;
 	}

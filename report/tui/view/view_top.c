@@ -31,7 +31,10 @@ struct top {
 	size_t sorted_from, sorted_to; /* these rows are in order */
 	/* Frames: what had been selected is not among the rows, and what is instead; 0: it is. */
 	uint32_t missing, stand_in;
-	unsigned shown; /* of the application, at the last update */
+	/* At the last update: */
+	unsigned shown; /* of the application */
+	enum grouping grouping;
+	uint32_t event;
 };
 
 /* ---- columns ---- */
@@ -350,9 +353,24 @@ static bool is_on_first_screen(const struct top *top, const struct app *app)
 	return height <= 0 || top->list.selected < (size_t)height;
 }
 
+/* Another list than that of the last update is seen. */
+static bool top_is_arriving(struct top *top, const struct app *app)
+{
+	const struct model *model = app->model;
+	bool is_known = top->event;
+	bool is_arriving =
+		top->shown != app->shown || (is_known && (top->grouping != model->names->grouping ||
+								 top->event != model->event));
+	top->shown = app->shown;
+	top->grouping = model->names->grouping;
+	top->event = model->event;
+	return is_arriving;
+}
+
 static void top_update(void *state, struct app *app)
 {
 	struct top *top = state;
+	bool is_arriving = top_is_arriving(top, app);
 	view_top_fill_rows(top, app->model);
 	top->list.count = top->rows.len;
 	if (!app_function(app) || app->selection.is_default) {
@@ -363,8 +381,6 @@ static void top_update(void *state, struct app *app)
 		app->selection.is_default = true;
 		return;
 	}
-	bool is_arriving = top->shown != app->shown;
-	top->shown = app->shown;
 	if (top->stand_in != app->selection.frame)
 		top->missing = 0;
 	if (top->missing &&
