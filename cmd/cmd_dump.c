@@ -11,7 +11,7 @@
 #include "cmd/naming.h"
 #include "format/base/caller.h"
 #include "record/session.h"
-#include "report/analyse/native_frames.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
 #include "report/model/regular_file.h"
@@ -151,7 +151,7 @@ static struct err *show_dump(struct dump_options *options, struct profile *profi
 	console_show_end();
 	wait_reasons_add(profile); /* by native functions */
 	if (options->no_native)
-		native_frames_leave_out(profile);
+		hidden_frames_leave_out(profile, HIDDEN_NATIVE);
 	struct thread_dump *dump = thread_dump_create(profile);
 	struct err *err = NULL;
 	if (!thread_dump_count(dump))

@@ -8,6 +8,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
+#include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
 #include "report/model/label_sets.h"
@@ -317,6 +318,18 @@ static void add_origin(const struct profile *profile, struct table_options *tabl
 	table->label_keys[0] = NULL;
 }
 
+/* Where the filter leaves no sample, the event that it names, or the one that is shown unasked. */
+static uint32_t event_to_show(const struct profile *profile, const struct filter *filter,
+	const struct event_choices *recorded, const struct event_choices *left)
+{
+	if (left->list.data[left->main].samples)
+		return left->list.data[left->main].event;
+	for (uint32_t i = 1; filter->events.len && i < profile->events.len; i++)
+		if (scope_is_event(profile->events.data[i].name, filter->events.data[0]))
+			return i;
+	return recorded->list.data[recorded->main].event;
+}
+
 static void put_report(struct profile *profile, struct report_options *options, struct str *out)
 {
 	struct filter filter = select_filter(&options->select);
@@ -331,7 +344,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	event_choices_init(&recorded, profile);
 	filter_samples(profile, &filter);
 	event_choices_init(&choices, profile);
-	uint32_t event = choices.list.data[choices.main].event;
+	uint32_t event = event_to_show(profile, &filter, &recorded, &choices);
 	main_event_keep(profile, event);
 	bool shows_tree = options->show_tree || options->show_inverted;
 	if (shows_tree || options->shows_sums ||

@@ -5,6 +5,7 @@
 
 #include "format/base/hex.h"
 #include "format/base/str.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
@@ -363,7 +364,8 @@ struct filter select_filter(const struct select_options *options)
 		.containers = {options->containers.data, options->containers.len},
 		.languages = {options->languages.data, options->languages.len},
 		.labels = {options->labels.data, options->labels.len},
-		.no_native = options->no_native,
+		.hidden = (options->no_native ? HIDDEN_NATIVE : 0) |
+			  (options->no_kernel ? HIDDEN_KERNEL : 0),
 		/* What was allocated a moment ago is often freed a moment later. */
 		.without_newest = options->leaks,
 		.pids = {options->pids.data, options->pids.len},

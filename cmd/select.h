@@ -10,7 +10,7 @@
 struct select_options {
 	struct opt_string_list comms, dsos, symbols, events, containers, languages, labels;
 	struct opt_string_list hidden_reasons; /* for wait_reasons_hide() */
-	bool no_native;
+	bool no_native, no_kernel;
 	bool leaks; /* without the samples of the last tenth of the recording */
 	struct opt_u32_list pids, tids, cpus;
 	struct {
@@ -54,9 +54,11 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			.help = "only this span, in seconds from the beginning"}, \
 		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
+		{"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
+			.help = "of stacks with scripts, only their functions"}, \
 	{ \
-		"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
-			.help = "of stacks with scripts, only their functions" \
+		"no-kernel", 0, NULL, opt_flag, offsetof(type, member.no_kernel), \
+			.help = "of programs' stacks, not the kernel's functions" \
 	}
 
 /*

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/analyse/native_frames.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
 
 /* ---- terms ---- */
@@ -115,7 +115,7 @@ struct filter filter_of_names(const struct filter *filter)
 		.containers = filter->containers,
 		.languages = filter->languages,
 		.labels = filter->labels,
-		.no_native = filter->no_native,
+		.hidden = filter->hidden,
 		.dsos = filter->dsos,
 		.symbols = filter->symbols,
 	};
@@ -138,8 +138,8 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 	CLEANUP(scope_deinit) struct scope scope = {0};
 	add_sample_terms(&scope, filter);
 	scope_drop(&scope, profile);
-	if (filter->no_native)
-		native_frames_leave_out(profile);
+	if (filter->hidden)
+		hidden_frames_leave_out(profile, filter->hidden);
 }
 
 void filter_stacks(struct profile *profile, const struct filter *filter)

@@ -30,7 +30,7 @@ struct filter {
 	/* "KEY=VALUE" or "KEY": of each key one is to be met */
 	struct filter_strings labels;
 	struct filter_numbers pids, tids, cpus;
-	bool no_native;          /* see report/analyse/native_frames.h */
+	unsigned hidden;         /* see report/analyse/hidden_frames.h */
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
 	bool without_newest;     /* not what is of the last tenth of the recording's time */
 	/* Of frames: */

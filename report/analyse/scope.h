@@ -77,8 +77,9 @@ void scope_deinit(struct scope *scope);
 
 /* Stacks that are shown otherwise than the profile has them. */
 struct scope_stacks {
-	const struct profile *profile; /* whose nodes and stacks are meant: native_frames_hide() */
-	bool hides_inlined;            /* functions that were inlined are in no stack */
+	const struct profile
+		*profile;   /* whose nodes and stacks are meant: hidden_frames_beside() */
+	bool hides_inlined; /* functions that were inlined are in no stack */
 };
 
 /*

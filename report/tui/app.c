@@ -16,7 +16,9 @@ void app_init(struct app *app, const struct app_options *options)
 {
 	*app = (struct app){.options = options, .views = views};
 	app->wish.hides_native = options->hides_native;
-	app->wish.serial += options->hides_native; /* without a wish, all is shown */
+	app->wish.hides_kernel = options->hides_kernel;
+	/* Without a wish, all is shown. */
+	app->wish.serial += options->hides_native || options->hides_kernel;
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (app->views[i])
 			app->states[i] = app->views[i]->create();
@@ -104,6 +106,10 @@ static void app_keep_only(struct app *app, enum action action)
 	bool is_of_selection = action == ACTION_ONLY_FUNCTION || action == ACTION_WITHOUT_FUNCTION;
 	if (is_of_selection && group_actions_filter(app, action == ACTION_WITHOUT_FUNCTION))
 		return;
+	if (action == ACTION_ONLY_KERNEL && app->model->names->hides_kernel) {
+		app_warn(app, "the kernel's frames are hidden: H shows them");
+		return;
+	}
 	if (action == ACTION_ONLY_KERNEL) {
 		term.kind = SCOPE_KERNEL;
 	} else if (action == ACTION_ONLY_FUNCTION && function) {
@@ -142,6 +148,8 @@ static const struct option_row {
 		0},
 	{ACTION_OPTION_NO_NATIVE, "native frames as parts of the scripts that call them",
 		offsetof(struct model_wish, hides_native), 0},
+	{ACTION_OPTION_NO_KERNEL, "the kernel's frames as parts of the programs that call it",
+		offsetof(struct model_wish, hides_kernel), 0},
 };
 
 enum {
@@ -201,6 +209,17 @@ static void hide_native(struct app *app, enum action action)
 		return;
 	}
 	app->wish.hides_native = !app->wish.hides_native;
+	app->wish.serial++;
+}
+
+static void hide_kernel(struct app *app, enum action action)
+{
+	(void)action;
+	if (app->model && !app->model->names->has_kernel) {
+		app_warn(app, "no frames of the kernel were recorded");
+		return;
+	}
+	app->wish.hides_kernel = !app->wish.hides_kernel;
 	app->wish.serial++;
 }
 
@@ -524,6 +543,7 @@ static const struct action_row {
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},
 	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},
 	{ACTION_NO_NATIVE, ACTION_NO_NATIVE, false, hide_native},
+	{ACTION_NO_KERNEL, ACTION_NO_KERNEL, false, hide_kernel},
 	{ACTION_WHOLE_NAME, ACTION_WHOLE_NAME, true, show_whole_name},
 	{ACTION_COPY, ACTION_COPY, true, app_copy_name},
 	{ACTION_PRINT, ACTION_PRINT, true, begin_print},

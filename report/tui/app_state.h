@@ -55,7 +55,8 @@ struct app_options {
 	const char *file_name;
 	const struct code_options *code; /* where source and binaries are looked for */
 	bool is_inverted;                /* so the call tree begins */
-	bool hides_native;               /* so it begins; see report/analyse/native_frames.h */
+	bool hides_native;               /* so it begins; see report/analyse/hidden_frames.h */
+	bool hides_kernel;               /* likewise */
 	const char *baseline;      /* what to compare with from the beginning; NULL: nothing */
 	const char *baseline_name; /* how that is called; NULL: as the file */
 	const struct symbol_file_options *files; /* where symbols were looked for */

@@ -279,6 +279,9 @@ static void baseline_put_unnamed(const struct compare *compare, struct str *out)
 static void put_notes(const struct profile *base, const struct profile *new,
 	const struct diff_tree *diff, bool is_of_event, struct str *out)
 {
+	uint64_t base_ns = profile_wall_ns(base, base->first_ns);
+	if (base_ns > profile_wall_ns(new, new->first_ns) && profile_wall_ns(new, new->first_ns))
+		str_puts(out, "\"before\" is the later recording: open that one, and D this one; ");
 	if (diff->left_out)
 		str_puts(out, "? rare stacks were left out of the baseline; ");
 	if (!is_of_event)
@@ -330,6 +333,7 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	struct diff_tree_side new = {model->profile, of_new, new_weights};
 	baseline->merged = names_of_both(&base, &new);
 	baseline->merged->hides_native = model->names->hides_native;
+	baseline->merged->hides_kernel = model->names->hides_kernel;
 	baseline->merged_with = model_names_hold(model->names);
 }
 

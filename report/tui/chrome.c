@@ -64,9 +64,12 @@ static void chrome_add_samples(const struct app *app, struct title *title)
 static void chrome_add_event(const struct app *app, struct title *title)
 {
 	const struct event_choices *events = &app->model->names->events;
+	size_t number = 0;
+	while (number < events->list.len && events->list.data[number].event != app->model->event)
+		number++;
 	if (events->list.len > 1)
-		add_part(title, 1, "%s (1 of %zu events: m)",
-			main_event_name_of(app->model->profile, app->model->event),
+		add_part(title, 1, "%s (%zu of %zu events: m)",
+			main_event_name_of(app->model->profile, app->model->event), number + 1,
 			events->list.len);
 	else if (app->model->event)
 		add_part(title, 5, "%s", app_event(app)->name);
@@ -326,9 +329,12 @@ static void draw_steps(
 /* Of what is hidden everywhere; returns the columns that it takes. */
 static int draw_hidden(const struct app *app, struct grid *grid, int y)
 {
-	return app->model->names->hides_native
-		       ? grid_put(grid, 0, y, grid->width, STYLE_WARM, "[no native] ")
-		       : 0;
+	int x = 0;
+	if (app->model->names->hides_native)
+		x += grid_put(grid, x, y, grid->width - x, STYLE_WARM, "[no native] ");
+	if (app->model->names->hides_kernel)
+		x += grid_put(grid, x, y, grid->width - x, STYLE_WARM, "[no kernel] ");
+	return x;
 }
 
 /* Which match is selected, of how many, and how much all of them took. */
@@ -494,7 +500,7 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 		[APP_PROMPT_KEEP] = "filter: ",
 		[APP_PROMPT_EXCLUDE] = "exclude: ",
 		[APP_PROMPT_PRINT] = "write to: ",
-		[APP_PROMPT_BASELINE] = "compare with: ",
+		[APP_PROMPT_BASELINE] = "compare with (the earlier one, \"before\"): ",
 		[APP_PROMPT_SAVE] = "save to: ",
 		[APP_PROMPT_COMMAND] = ":",
 	};
@@ -616,6 +622,11 @@ static bool has_detail(const struct app *app, const struct grid *grid)
 	return grid->height >= 8 && app->model;
 }
 
+static bool hides_frames(const struct model *model)
+{
+	return model->names->hides_native || model->names->hides_kernel;
+}
+
 bool chrome_draw_above(struct chrome *chrome, const struct app *app, struct grid *grid)
 {
 	if (grid->width < LEAST_WIDTH || grid->height < LEAST_HEIGHT) {
@@ -631,7 +642,7 @@ bool chrome_draw_above(struct chrome *chrome, const struct app *app, struct grid
 		top++;
 	}
 	if (app->model && (app->trail.done.len || app->model->matches ||
-				  (app->model->names->hides_native && has_detail(app, grid))))
+				  (hides_frames(app->model) && has_detail(app, grid))))
 		draw_trail(chrome, app, grid, top++);
 	chrome->body = (struct rect){0, top, grid->width, bottom - top};
 	return true;

@@ -23,6 +23,7 @@ static const struct synonym_row {
 	{ACTION_COLLAPSE_ALL, "collapse all branches"},
 	{ACTION_INVERT, "bottom-up, caller tree, turn over"},
 	{ACTION_EVENT, "events: cpu, off-cpu, wall, heap"},
+	{ACTION_NO_KERNEL, "without the kernel"},
 	{ACTION_ONLY_OBJECT, "library, binary, module"},
 	{ACTION_KEEP, "filter, include, keep"},
 	{ACTION_EXCLUDE, "filter out, hide, without"},

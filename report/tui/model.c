@@ -4,7 +4,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/flat_weights.h"
-#include "report/analyse/native_frames.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/name/namesakes.h"
 
 void model_wish_copy(struct model_wish *to, const struct model_wish *from)
@@ -55,7 +55,8 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	names->groups =
 		namesakes_group(names->objects.data, names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);
-	names->has_scripts = native_frames_have_scripts(names->objects.data, names->objects.len);
+	names->has_scripts = hidden_frames_have_scripts(names->objects.data, names->objects.len);
+	names->has_kernel = hidden_frames_have_kernel(names->objects.data, names->objects.len);
 	return names;
 }
 
@@ -63,7 +64,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 static const struct profile *shown_profile(
 	const struct model_names *names, const struct profile *profile)
 {
-	return names->without_native ? names->without_native : profile;
+	return names->shortened ? names->shortened : profile;
 }
 
 static void grow_tree(struct model_names *names, const struct profile *stacks)
@@ -124,15 +125,18 @@ struct model_names *model_names_create_for(struct profile *profile, unsigned ser
 	const struct model_wish *wish, struct root_frames *roots)
 {
 	enum grouping grouping = model_grouping(profile, wish);
-	struct profile *without_native = wish->hides_native ? native_frames_hide(profile) : NULL;
-	const struct profile *shown = without_native ? without_native : profile;
+	unsigned hidden =
+		(wish->hides_native ? HIDDEN_NATIVE : 0) | (wish->hides_kernel ? HIDDEN_KERNEL : 0);
+	struct profile *shortened = hidden ? hidden_frames_beside(profile, hidden) : NULL;
+	const struct profile *shown = shortened ? shortened : profile;
 	struct planted *planted = NULL;
 	if (grouping != GROUPING_NONE)
 		planted = roots_plant_beside(profile, shown, roots, root_kinds[grouping]);
 	struct model_names *names = model_names_create_flat(profile, serial);
 	names->hides_inlined = wish->hides_inlined;
-	names->without_native = without_native;
-	names->hides_native = without_native;
+	names->shortened = shortened;
+	names->hides_native = wish->hides_native;
+	names->hides_kernel = wish->hides_kernel;
 	names->grouping = grouping;
 	names->groups_of = planted;
 	grow_tree(names, planted ? planted->profile : shown);
@@ -144,6 +148,7 @@ bool model_names_are_for(const struct profile *profile, const struct model_names
 {
 	return names->hides_inlined == wish->hides_inlined &&
 	       names->hides_native == wish->hides_native &&
+	       names->hides_kernel == wish->hides_kernel &&
 	       names->grouping == model_grouping(profile, wish);
 }
 
@@ -200,7 +205,7 @@ void model_names_release(struct model_names *names)
 		event_choices_deinit(&names->events);
 		tree_deinit(&names->tree);
 	}
-	profile_destroy_beside(names->without_native);
+	profile_destroy_beside(names->shortened);
 	planted_destroy(names->groups_of);
 	strtab_deinit(&names->written);
 	mem_free(names->groups);
@@ -314,7 +319,7 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 {
 	bool is_searching = wish->search && wish->search[0];
 	if (wish->event || wish->scope.terms.len || is_searching || wish->hides_inlined ||
-		wish->hides_native || wish->grouping != GROUPING_USUAL)
+		wish->hides_native || wish->hides_kernel || wish->grouping != GROUPING_USUAL)
 		return NULL;
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};

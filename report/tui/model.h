@@ -54,7 +54,9 @@ struct model_wish {
 	uint32_t event; /* 0: the main one */
 	char *search;   /* owned; NULL or "": nothing is searched for */
 	bool hides_inlined;
-	bool hides_native;        /* see report/analyse/native_frames.h */
+	/* See report/analyse/hidden_frames.h: */
+	bool hides_native;
+	bool hides_kernel;
 	enum grouping grouping;   /* of one recording: where there is a baseline, by nothing */
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
@@ -73,10 +75,11 @@ struct model_names {
 	unsigned serial; /* of symbols */
 	bool hides_inlined;
 	bool hides_native;
-	bool has_scripts;               /* among the frames */
-	struct profile *without_native; /* of native_frames_hide(); NULL: there is no need */
-	enum grouping grouping;         /* not GROUPING_USUAL */
-	struct planted *groups_of;      /* the tree's stacks; NULL: by nothing */
+	bool hides_kernel;
+	bool has_scripts, has_kernel; /* among the frames */
+	struct profile *shortened;    /* of hidden_frames_beside(); NULL: there is no need */
+	enum grouping grouping;       /* not GROUPING_USUAL */
+	struct planted *groups_of;    /* the tree's stacks; NULL: by nothing */
 	struct model_look look;
 	struct strtab written; /* names that are other ones than the profile's */
 	VEC(struct profile_function) functions;

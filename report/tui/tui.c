@@ -1,4 +1,5 @@
 #include "report/tui/tui.h"
+#include "report/analyse/hidden_frames.h"
 
 #include <signal.h>
 
@@ -183,7 +184,7 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		.judging = options->judging,
 		.import = options->import,
 	};
-	work.filter.no_native = false; /* they are hidden, and can be shown again */
+	work.filter.hidden = 0; /* they are hidden, and can be shown again */
 	struct code_options code = {
 		.files = options->symbolize.files,
 		.source_dirs = options->source_dirs,
@@ -200,7 +201,8 @@ struct err *tui_run(const struct tui_options *options, bool *is_left)
 		struct app_options app = {
 			.file_name = options->file_name,
 			.is_inverted = options->is_inverted,
-			.hides_native = options->filter.no_native,
+			.hides_native = options->filter.hidden & HIDDEN_NATIVE,
+			.hides_kernel = options->filter.hidden & HIDDEN_KERNEL,
 			.code = &code,
 			.baseline = options->baseline,
 			.baseline_name = options->baseline_name,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/analyse/focus.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/stack_counts.h"
 #include "report/model/event_value.h"
@@ -707,7 +708,7 @@ void text_put_tree(const struct profile *profile, bool is_inverted,
 void text_put_script_hint(
 	const struct profile *profile, const struct filter *filter, struct str *out)
 {
-	if (filter->no_native)
+	if (filter->hidden & HIDDEN_NATIVE)
 		return;
 	struct script_frames frames;
 	script_frames_count(profile, &frames);

@@ -225,6 +225,8 @@ test_events_of_a_recording_are_shown_one_by_one() {
 	record_waits cpu-clock offcpu -- long_sleeps 2
 	"$EBPROF" report --stdio >report 2>err || fail "report fails: $(cat err)"
 	! grep -q '^# .*runq' report || fail "run queues were not sampled: $(sed -n 1,2p report)"
+	"$EBPROF" report --stdio --event runq >report 2>err || fail "report of runq fails: $(cat err)"
+	grep -q '^# [^ ]*waits, runq, 0 samples, ' report || fail "another event at the head: $(sed -n 1,2p report)"
 	"$EBPROF" diff ebprof.data ebprof.data | tr '\n' ' ' >compared
 	grep -q 'Compared is wall, the sum of cpu-clock, offcpu: --event compares one' compared ||
 		fail "diff does not say of what: $(cat compared)"
@@ -257,22 +259,22 @@ test_the_terminal_shows_them_by_a_key() {
 	record_waits wall -- long_sleeps 10 queueing 2
 	begin xterm-256color 100 24
 	type_line "$EBPROF report"
-	wait_for 'wall \(ns\)' 'the event in the title'
+	wait_for 'wall \(4 of 4 events: m\)' 'the event in the title'
 	wait_for 'wait: sleep' 'reasons'
 	keys W
 	wait_for '[0-9.]+ ms +[0-9.]+ s +waits:[0-9]+ +sleep' 'the longest waits'
 	keys Escape
 	wait_gone 'waits:[0-9]'
 	keys m
-	wait_for 'cpu-clock \(ns\)' 'the first event'
+	wait_for 'cpu-clock \(1 of 4 events: m\)' 'the first event'
 	wait_gone 'wait: sleep'
 	keys m
-	wait_for 'offcpu \(ns\)' 'the second event'
+	wait_for 'offcpu \(2 of 4 events: m\)' 'the second event'
 	wait_gone ' spin '
 	keys '%'
 	wait_for ' (4[0-9]{2}\.[0-9] ms|0\.4[0-9] s)' 'a sum of sleeps'
 	keys m m
-	wait_for 'wall \(ns\)' 'the sum again'
+	wait_for 'wall \(4 of 4 events: m\)' 'the sum again'
 	keys q
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/analyse/filter.h"
-#include "report/analyse/native_frames.h"
+#include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
 #include "report/model/main_event.h"
 #include "report/write/text.h"
@@ -145,7 +145,7 @@ static void check_folded(const struct profile *profile, const char *want)
 TEST(native_frames_are_left_out_where_there_are_scripts)
 {
 	struct profile *profile = mixed_profile();
-	filter_samples(profile, &(struct filter){.no_native = true});
+	filter_samples(profile, &(struct filter){.hidden = HIDDEN_NATIVE});
 	check_folded(profile, "app;f;g 5\napp;main;malloc 4\n");
 	profile_destroy(profile);
 }
@@ -154,7 +154,8 @@ TEST(a_language_is_meant_by_its_name)
 {
 	const char *python = "Python", *perl = "perl", *part = "pyth";
 	struct profile *profile = mixed_profile();
-	filter_samples(profile, &(struct filter){.languages = {&python, 1}, .no_native = true});
+	filter_samples(
+		profile, &(struct filter){.languages = {&python, 1}, .hidden = HIDDEN_NATIVE});
 	check_folded(profile, "app;f;g 5\n");
 	filter_samples(profile, &(struct filter){.languages = {&part, 1}});
 	CHECK_INT(profile->samples.len, 0);
@@ -199,7 +200,7 @@ TEST(frames_of_the_runtime_itself_are_left_out_with_native_ones)
 	uint32_t stub = writer_frame(fixture.writer, &of_runtime);
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, stub, f, stub, g, stub), 0, 2);
 	struct profile *profile = fixture_profile(&fixture);
-	native_frames_leave_out(profile);
+	hidden_frames_leave_out(profile, HIDDEN_NATIVE);
 	check_folded(profile, "app;f;g 2\n");
 	profile_destroy(profile);
 }
@@ -230,4 +231,35 @@ TEST(a_long_name_of_a_thread_is_meant_by_what_the_kernel_has_of_it)
 	CHECK(!scope_is_called(&thread, "ForkJoinPool.c"));
 	CHECK(!scope_is_called(&thread, "ForkJoinPool.commonPool"));
 	CHECK(!scope_is_called(&thread, "ForkJoinPool.commonPool-worker-10"));
+}
+
+/* What the kernel did for a program counts for it; why a thread waits, and a thread of the kernel's
+ * own, stay. */
+TEST(the_kernels_frames_are_left_out_where_there_are_callers)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t native = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t worker = fixture_thread(&fixture, fixture_process(&fixture, 2, 0), 2, "kworker");
+	uint32_t main = fixture_frame(&fixture, native, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, native, 0x20, "work");
+	uint32_t entry = fixture_frame(&fixture, kernel, 0x30, "entry");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x40, "sys_read");
+	uint32_t in_work = FIXTURE_STACK(&fixture, main, work);
+	uint32_t in_kernel = FIXTURE_STACK(&fixture, entry, read);
+	fixture_samples(&fixture, thread, in_work, in_kernel, 2);
+	fixture_samples(&fixture, thread, in_work, 0, 3);
+	fixture_samples(&fixture, worker, 0, in_kernel, 4);
+	struct profile *profile = fixture_profile(&fixture);
+	size_t nr_nodes = profile->nodes.len;
+	hidden_frames_leave_out(profile, HIDDEN_KERNEL);
+	CHECK_INT(profile->nodes.len, nr_nodes); /* of what stays no node is made again */
+	check_folded(profile, "app;main;work 5\nkworker;entry_[k];sys_read_[k] 4\n");
+	profile_destroy(profile);
+	profile = mixed_profile();
+	filter_samples(profile, &(struct filter){.hidden = HIDDEN_NATIVE | HIDDEN_KERNEL});
+	check_folded(profile, "app;f;g 5\napp;main;malloc 4\n");
+	profile_destroy(profile);
 }

@@ -1,3 +1,4 @@
+#include "report/analyse/hidden_frames.h"
 #include "report/write/text.h"
 
 #include "tests/unit/report_export_fixture.h"
@@ -129,7 +130,7 @@ TEST(where_there_are_scripts_native_frames_can_be_left_out)
 {
 	struct profile *profile = namesakes();
 	CLEANUP(str_deinit) struct str text = {0};
-	text_put_script_hint(profile, &(struct filter){.no_native = true}, &text);
+	text_put_script_hint(profile, &(struct filter){.hidden = HIDDEN_NATIVE}, &text);
 	CHECK_STR(str_text(&text), "");
 	text_put_script_hint(profile, &(struct filter){0}, &text);
 	CHECK_STR(str_text(&text), "# 100% of samples are in functions of [python]: --no-native "

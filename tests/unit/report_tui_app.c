@@ -455,7 +455,7 @@ TEST(the_title_says_that_there_are_other_events)
 	want_in(screen_line(&screen, 0), "cpu-clock (1 of 2 events: m)");
 	want_in(screen_line(&screen, 23), "m event");
 	screen_type(&screen, "m");
-	want_in(screen_line(&screen, 0), "offcpu (1 of 2 events: m)");
+	want_in(screen_line(&screen, 0), "offcpu (2 of 2 events: m)");
 	screen_deinit(&screen);
 	begin(&screen, 100, 24);
 	want_not_in(screen_line(&screen, 23), "m event");

@@ -104,14 +104,35 @@ TEST(tui_diff_begins_at_its_first_row)
 	test_deinit(&test);
 }
 
+/* D of a file from which another recording came later: what is better looks worse. */
+TEST(tui_diff_says_when_before_is_the_later_one)
+{
+	struct fixture later;
+	fixture_init_at(&later, &(struct layout_clock){1000, 2000000000000000000});
+	uint32_t thread = fixture_thread(&later, fixture_process(&later, 10, 0), 10, "first");
+	fixture_samples(&later, thread, 0, 0, 10);
+	struct test test;
+	test = (struct test){.baseline = baseline_create("later.data", fixture_profile(&later))};
+	screen_init(&test.screen, recording(&after), 80, 14);
+	type(&test, "D");
+	CHECK(strstr(screen_line(&test.screen, 13), "(the earlier one, \"before\"):"));
+	type(&test, "later.data\n");
+	CHECK(strstr(screen_text(&test.screen), "\"before\" is the later recording"));
+	test_deinit(&test);
+	test_init(&test, 80, 14);
+	CHECK(!strstr(screen_text(&test.screen), "is the later recording"));
+	test_deinit(&test);
+}
+
 TEST(tui_diff_without_a_baseline)
 {
 	struct screen screen;
 	screen_init(&screen, recording(&after), 60, 10);
 	screen_type(&screen, "8");
-	CHECK_STR(screen_lines(&screen, 2, 3), "There is nothing to compare with yet.\n"
-					       "D loads another recording: the baseline.\n"
-					       "Or: ebprof report x.data --baseline FILE\n");
+	CHECK_STR(screen_lines(&screen, 2, 3),
+		"There is nothing to compare with yet.\n"
+		"D loads an earlier recording: the baseline, \"before\".\n"
+		"Or: ebprof report x.data --baseline FILE\n");
 	screen_type(&screen, "jkG>s%nN");
 	screen_deinit(&screen);
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "report/analyse/filter.h"
+#include "report/analyse/hidden_frames.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -79,7 +80,7 @@ TEST(native_frames_go_and_come_in_top)
 TEST(hidden_native_frames_leave_what_the_filter_leaves)
 {
 	struct profile *filtered = mixed_profile();
-	filter_samples(filtered, &(struct filter){.no_native = true});
+	filter_samples(filtered, &(struct filter){.hidden = HIDDEN_NATIVE});
 	struct screen hidden, left_out;
 	begin(&hidden, VIEW_TREE, true);
 	struct app_options options = {.file_name = "x.data"};
@@ -198,5 +199,37 @@ TEST(functions_of_scripts_with_one_name_are_apart)
 	CHECK_INT(screen.app.model->functions.len, 2);
 	CHECK(strstr(screen_text(&screen), "run (a.py)"));
 	CHECK(strstr(screen_text(&screen), "run (b.py)"));
+	screen_deinit(&screen);
+}
+
+TEST(the_kernels_frames_go_and_come)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, false);
+	CHECK(strstr(screen_text(&screen), "page_fault"));
+	screen_type(&screen, "H");
+	CHECK_STR(screen_lines(&screen, 2, 1), "[no kernel]\n");
+	CHECK(!strstr(screen_text(&screen), "page_fault"));
+	CHECK(strstr(screen_text(&screen), "20.00%   20.00% [vdso]            ##         memcpy"));
+	screen_type(&screen, "K");
+	CHECK(strstr(screen_line(&screen, 15), "the kernel's frames are hidden: H shows them"));
+	screen_type(&screen, "3A");
+	CHECK(!strstr(screen_text(&screen), "page_fault"));
+	screen_type(&screen, "S");
+	CHECK_STR(screen_lines(&screen, 2, 1), "[no native] [no kernel]\n");
+	screen_type(&screen, "SH1");
+	CHECK(strstr(screen_text(&screen), "page_fault"));
+	screen_type(&screen, "o");
+	CHECK(strstr(screen_text(&screen), "[ ] the kernel's frames as parts of the programs"));
+	screen_type(&screen, "q");
+	screen_deinit(&screen);
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	fixture_samples(&fixture, thread, 0, 0, 1);
+	screen_init(&screen, fixture_profile(&fixture), 80, 16);
+	screen_type(&screen, "H");
+	CHECK(!screen.app.wish.hides_kernel);
+	CHECK(strstr(screen_line(&screen, 15), "no frames of the kernel"));
 	screen_deinit(&screen);
 }

@@ -203,7 +203,7 @@ static unsigned explain(const struct app *app, struct str *out)
 	if (!app->wish.baseline) {
 		str_printf(out,
 			"There is nothing to compare with yet.\n"
-			"D loads another recording: the baseline.\n"
+			"D loads an earlier recording: the baseline, \"before\".\n"
 			"Or: ebprof report %s --baseline FILE\n",
 			app->options->file_name);
 		return STYLE_NORMAL;
