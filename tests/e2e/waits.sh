@@ -222,7 +222,7 @@ test_events_of_a_recording_are_shown_one_by_one() {
 			! grep -q wait: cpu && grep -q 'wait: sleep' wall && grep -q ' spin$' wall ||
 			fail "pprof's sample types are mixed up: $(head -n 12 wall)"
 	fi
-	record_waits cpu-clock offcpu -- long_sleeps 2
+	record_waits cpu-clock offcpu -- long_sleeps 2 queueing 1
 	"$EBPROF" report --stdio >report 2>err || fail "report fails: $(cat err)"
 	! grep -q '^# .*runq' report || fail "run queues were not sampled: $(sed -n 1,2p report)"
 	"$EBPROF" report --stdio --event runq >report 2>err || fail "report of runq fails: $(cat err)"
