@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 #include "tests/unit/unit.h"
 
@@ -315,6 +316,36 @@ TEST(diff_text_says_why_it_is_inconclusive)
 	CHECK(strstr(str_text(&apart), "the runs of a side differ too much (6.1 times chance): "));
 	CHECK(strstr(str_text(&apart), "Record more runs"));
 	diff_deinit(&diff);
+}
+
+/* What is sure comes first. */
+TEST(diff_text_names_improvements_where_it_is_inconclusive)
+{
+	struct difference diff;
+	struct diff_judgement vague = make_judgement(0.4, 0.4, DIFF_INCONCLUSIVE);
+	struct diff_judgement faster = make_judgement(0.2, 0.1, DIFF_IMPROVEMENT);
+	CLEANUP(str_deinit) struct str out = {0};
+	faster.low = -0.6;
+	faster.high = -0.4;
+	diff_init(&diff);
+	diff.verdict = DIFF_INCONCLUSIVE;
+	add_row(&diff, "f", "/work/f.c", &vague);
+	add_row(&diff, "g", "/work/f.c", &faster);
+	add_row(&diff, "h", "/work/f.c", &faster);
+	diff_put_verdict(&out, &diff);
+	CHECK(strstr(str_text(&out), "INCONCLUSIVE: g"));
+	CHECK(strstr(str_text(&out), "-60.0% .. -40.0%"));
+	CHECK(strstr(str_text(&out), "; so does 1 other function; no regression was found, but "));
+	diff_deinit(&diff);
+}
+
+TEST(intervals_have_one_unit)
+{
+	CLEANUP(str_deinit) struct str out = {0};
+	diff_put_interval(&out, &(struct diff_judgement){.low = 1.236, .high = 9});
+	str_puts(&out, "; ");
+	diff_put_interval(&out, &(struct diff_judgement){.low = 9, .high = 19});
+	CHECK_STR(str_text(&out), "+123.6% .. +900%; x10.0 .. x20.0");
 }
 
 TEST(diff_text_shortens_names_as_lists_do)

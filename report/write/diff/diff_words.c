@@ -9,9 +9,11 @@
 
 /* ---- numbers ---- */
 
+/* Larger effects are told as factors. */
+static const double as_factor = 9;
+
 void diff_put_effect(struct str *out, double effect)
 {
-	static const double as_factor = 9;
 	double percent = 100 * effect;
 	if (isinf(effect))
 		str_puts(out, "new");
@@ -23,22 +25,26 @@ void diff_put_effect(struct str *out, double effect)
 		str_printf(out, "%+.1f%%", fabs(percent) < 0.05 ? 0 : percent);
 }
 
-static void put_bound(struct str *out, double effect)
+/* Both bounds are of one unit: factors where the lower one is a factor, else percent. */
+static void put_bound(struct str *out, double effect, bool is_factor)
 {
 	static const double beyond = 999;
 	if (effect >= beyond)
 		str_puts(out, "any");
 	else if (effect <= -1)
 		str_puts(out, "-100%");
-	else
+	else if (is_factor || effect < as_factor)
 		diff_put_effect(out, effect);
+	else
+		str_printf(out, "%+.0f%%", 100 * effect);
 }
 
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement)
 {
-	put_bound(out, judgement->low);
+	bool is_factor = judgement->low >= as_factor;
+	put_bound(out, judgement->low, is_factor);
 	str_puts(out, " .. ");
-	put_bound(out, judgement->high);
+	put_bound(out, judgement->high, is_factor);
 }
 
 static bool is_time(const struct difference *diff)
@@ -325,10 +331,31 @@ static double mean_dispersion(const struct difference *diff)
 	return shares > 0 ? sum / shares : 1;
 }
 
-static void diff_words_put_inconclusive(struct str *out, const struct difference *diff)
+/* What is sure, also where a regression might not have been seen. */
+static void diff_words_put_improvements(
+	struct str *out, const struct difference *diff, diff_name_fn *put_name)
+{
+	size_t count = diff_count(diff, DIFF_IMPROVEMENT);
+	const struct diff_row *first = NULL;
+	vec_each(&diff->rows, row)
+		if (!first && row->self.is_tested && row->self.verdict == DIFF_IMPROVEMENT)
+			first = row;
+	if (!first)
+		return;
+	put_name(out, diff, first);
+	str_puts(out, " ");
+	diff_words_put_change(out, diff, &first->self);
+	diff_words_put_others(out, diff, count - 1);
+	str_puts(out, "; ");
+}
+
+static void diff_words_put_inconclusive(
+	struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
 	const struct diff_options *options = &diff->options;
-	str_puts(out, "INCONCLUSIVE: no regression was found, but ");
+	str_puts(out, "INCONCLUSIVE: ");
+	diff_words_put_improvements(out, diff, put_name);
+	str_puts(out, "no regression was found, but ");
 	if (diff->judged_share <= 0) {
 		str_printf(out, "no %s has as much as %g%% of the samples.", plural_of(diff, 1),
 			100 * options->min_share);
@@ -377,7 +404,7 @@ void diff_put_verdict_naming(struct str *out, const struct difference *diff, dif
 	if (diff->verdict == DIFF_REGRESSION)
 		put_regression(out, diff, put_name);
 	else if (diff->verdict == DIFF_INCONCLUSIVE)
-		diff_words_put_inconclusive(out, diff);
+		diff_words_put_inconclusive(out, diff, put_name);
 	else
 		put_ok(out, diff);
 }
