@@ -11,6 +11,7 @@
 #include "cmd/select.h"
 #include "format/base/nearest.h"
 #include "report/analyse/filter.h"
+#include "report/model/event_value.h"
 #include "report/name/listing/listing.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/tui/model.h"
@@ -141,15 +142,17 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 	str_put_escaped(out, name, strlen(name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
-	str_printf(out, "\n# self %.2f%%, total %.2f%% of %llu %s",
-		profile_percent(whole->self, all), profile_percent(whole->total, all),
-		(unsigned long long)model->slice.whole.samples,
-		str_plural(model->slice.whole.samples, "sample", "samples"));
+	str_printf(out, "\n# self %.2f%%, total %.2f%% of ", profile_percent(whole->self, all),
+		profile_percent(whole->total, all));
 	if (model->names->events.list.len > 1) {
 		const char *event = main_event_name_of(model->profile, model->event);
+		event_value_put(&model->profile->events.data[model->event], all, false, out);
 		str_puts(out, " of ");
 		str_put_escaped(out, event, strlen(event));
+		str_puts(out, ", ");
 	}
+	str_printf(out, "%llu %s", (unsigned long long)model->slice.whole.samples,
+		str_plural(model->slice.whole.samples, "sample", "samples"));
 	str_puts(out, "; below, percent of the function\n");
 }
 

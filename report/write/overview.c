@@ -11,13 +11,14 @@
 #include "report/name/script_frames.h"
 #include "report/write/health.h"
 
-/* All count samples. */
 struct sums {
+	/* Values, as the table's shares are: of waits, time. */
 	uint64_t all;
 	uint64_t in_kernel;
 	uint64_t named, with_line; /* by what stands on top of the stack */
 	uint64_t bounded, guessed; /* ... without a name: with bounds, of them guessed ones */
-	uint64_t frames, deepest;
+	/* Samples. */
+	uint64_t samples, frames, deepest;
 };
 
 static void overview_put_label(struct str *out, const char *label)
@@ -26,7 +27,7 @@ static void overview_put_label(struct str *out, const char *label)
 }
 
 static void overview_add_stack(
-	const struct profile *profile, uint32_t stack, uint64_t samples, struct sums *sums)
+	const struct profile *profile, uint32_t stack, struct slice_sum of_stack, struct sums *sums)
 {
 	struct profile_walk walk = profile_walk(profile, stack);
 	uint64_t depth = 0;
@@ -35,15 +36,16 @@ static void overview_add_stack(
 		if (depth)
 			continue;
 		const struct profile_function *function = &profile->functions.data[frame->function];
-		sums->named += function->is_known ? samples : 0;
-		sums->bounded += function->has_bounds ? samples : 0;
-		sums->guessed += function->bounds == CHAIN_BOUNDS_BY_CODE ? samples : 0;
+		sums->named += function->is_known ? of_stack.value : 0;
+		sums->bounded += function->has_bounds ? of_stack.value : 0;
+		sums->guessed += function->bounds == CHAIN_BOUNDS_BY_CODE ? of_stack.value : 0;
 		if (frame->line)
-			sums->with_line += samples;
+			sums->with_line += of_stack.value;
 	}
-	sums->all += samples;
-	sums->in_kernel += profile->stacks.data[stack].kernel ? samples : 0;
-	sums->frames += depth * samples;
+	sums->all += of_stack.value;
+	sums->in_kernel += profile->stacks.data[stack].kernel ? of_stack.value : 0;
+	sums->samples += of_stack.samples;
+	sums->frames += depth * of_stack.samples;
 	if (depth > sums->deepest)
 		sums->deepest = depth;
 }
@@ -51,10 +53,11 @@ static void overview_add_stack(
 static struct sums overview_sum_up(const struct profile *profile)
 {
 	struct sums sums = {0};
-	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
+	CLEANUP(slice_deinit) struct slice slice;
+	slice_init_all(&slice, profile);
 	for (uint32_t i = 0; i < profile->stacks.len; i++)
-		if (samples[i])
-			overview_add_stack(profile, i, samples[i], &sums);
+		if (slice.stacks[i].samples)
+			overview_add_stack(profile, i, slice.stacks[i], &sums);
 	return sums;
 }
 
@@ -144,7 +147,7 @@ static void put_scripts(const struct profile *profile, struct str *out)
 		if (!language->samples)
 			continue;
 		overview_put_label(out, "scripts");
-		str_printf(out, "%.1f%% in functions of ",
+		str_printf(out, "%.1f%% of the samples in functions of ",
 			profile_percent(language->samples, profile->samples.len));
 		str_put_escaped(out, language->name, strlen(language->name));
 		str_puts(out, ", or in what these call\n");
@@ -205,15 +208,15 @@ static void overview_put_soundness(
 			"functions\n",
 			"", (unsigned long long)profile->nr_stale);
 	overview_put_label(out, "stacks");
-	stack_counts_put(&stacks, sums->all, out);
-	str_putc(out, '\n');
+	stack_counts_put(&stacks, sums->samples, out);
+	str_puts(out, ", of the samples\n");
 	CLEANUP(str_deinit) struct str inlined = {0};
-	stack_counts_put_guessed_inlined(&stacks, sums->all, &inlined);
+	stack_counts_put_guessed_inlined(&stacks, sums->samples, &inlined);
 	if (inlined.len)
 		str_printf(out, "%-14s %s\n", "", str_text(&inlined));
 	overview_put_label(out, "");
 	str_printf(out, "%.1f frames on average, %llu at most\n",
-		(double)sums->frames / (double)sums->all, (unsigned long long)sums->deepest);
+		(double)sums->frames / (double)sums->samples, (unsigned long long)sums->deepest);
 	health_put_losses(profile, out);
 }
 

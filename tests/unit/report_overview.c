@@ -64,6 +64,30 @@ TEST(sums_of_a_known_shape)
 	profile_destroy(profile);
 }
 
+/* As the table's: a wait of 9 s is more than nine samples of 1 ms each. */
+TEST(shares_are_of_the_events_values)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t app = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, app, 0x10, "main"));
+	uint32_t in_kernel =
+		FIXTURE_STACK(&fixture, fixture_frame(&fixture, kernel, 0x40, "schedule"));
+	fixture_samples(&fixture, thread, stack, 0, 9);
+	fixture_samples(&fixture, thread, stack, in_kernel, 1);
+	struct profile *profile = fixture_profile(&fixture);
+	profile->samples.data[9].weight = 9 * profile->samples.data[0].weight;
+	CLEANUP(str_deinit) struct str text = {0};
+	struct filter all = {0};
+	overview_put(profile, &all, &text);
+	want(&text, "where          50.0% in user code, 50.0% in the kernel\n");
+	want(&text, "functions      50.0% in the hottest");
+	want(&text, "kernel only, of the samples\n");
+	profile_destroy(profile);
+}
+
 TEST(sums_are_of_what_is_chosen)
 {
 	struct profile *profile = ten_samples();

@@ -237,7 +237,7 @@ static void view_symbols_select_row(struct symbols *symbols)
 
 /* Below some widths of the screen a column goes. */
 static const struct list_column columns[SYMBOLS_COLUMNS] = {
-	[SYMBOLS_SELF] = {"samples", .width = 9, .is_right = true},
+	[SYMBOLS_SELF] = {"self", .width = 9, .is_right = true},
 	[SYMBOLS_NAMED] = {"named", .width = 8, .room = 50, .is_right = true},
 	[SYMBOLS_STATE] = {"state", .width = 8, .room = 36},
 	[SYMBOLS_BUILD] = {"build ID", .width = 14, .room = 100},
