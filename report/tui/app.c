@@ -235,15 +235,33 @@ static void print_grid(struct app *app, struct str *out)
 	grid_deinit(&grid);
 }
 
+/* Of the file that takes it: "txt", "svg". */
+static const char *app_print_suffix(const struct app *app)
+{
+	const struct view *view = app->views[app->view];
+	if (view->form)
+		view = view->form(app->states[app->view]);
+	return view->print_suffix ? view->print_suffix : "txt";
+}
+
 static void print_view(struct app *app, const char *path)
 {
+	const char *suffix = app_print_suffix(app), *typed = strrchr(path, '.');
+	bool is_text = strcmp(suffix, "txt") == 0;
 	if (app->to_print.path)
 		return;
 	if (!app_has_view(app)) {
 		app_warn(app, "there is nothing to print yet");
 		return;
 	}
+	if (typed && strcmp(typed, is_text ? ".svg" : ".txt") == 0) {
+		app_warn(app, "this view is written as %s: call it .%s",
+			is_text ? "text" : "a picture", suffix);
+		return;
+	}
 	app->to_print.path = mem_strdup(path);
+	if (is_text)
+		chrome_put_heading(app, &app->to_print.text);
 	if (app->views[app->view]->print)
 		app->views[app->view]->print(app->states[app->view], app, &app->to_print.text);
 	else
@@ -358,9 +376,7 @@ static void begin_print(struct app *app, enum action action)
 	str_puts(&app->typed, "ebprof-");
 	for (const char *at = view->name; *at; at++)
 		str_putc(&app->typed, *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at);
-	if (view->form)
-		view = view->form(app->states[app->view]);
-	str_printf(&app->typed, ".%s", view->print_suffix ? view->print_suffix : "txt");
+	str_printf(&app->typed, ".%s", app_print_suffix(app));
 }
 
 /* The recording before this one, which `record` put aside under this name, if it is there. */

@@ -371,6 +371,29 @@ static void draw_trail(struct chrome *chrome, const struct app *app, struct grid
 		grid_put(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
 }
 
+void chrome_put_heading(const struct app *app, struct str *out)
+{
+	CLEANUP(title_deinit) struct title title = {0};
+	const char *name = app->options->file_name;
+	str_printf(out, "# %s, ", app->views[app->view]->name);
+	str_put_escaped(out, name, strlen(name));
+	str_printf(out, ", %s", main_event_name_of(app->model->profile, app->model->event));
+	chrome_add_samples(app, &title);
+	str_printf(out, ", %s, %.1f s\n", str_text(&title.parts[0].text),
+		profile_duration_s(app->model->profile));
+	if (app->model->names->hides_native)
+		str_puts(out, "# without native frames below those of scripts\n");
+	if (app->model->names->hides_kernel)
+		str_puts(out, "# without the kernel's frames\n");
+	vec_each(&app->trail.done, step) {
+		CLEANUP(str_deinit) struct str text = {0};
+		chrome_put_step(app, step, &text);
+		str_puts(out, "# ");
+		str_put_escaped(out, str_text(&text), text.len);
+		str_putc(out, '\n');
+	}
+}
+
 static const struct chrome_spot *spot_at(const struct chrome_spot *spots, size_t count, int x)
 {
 	for (size_t i = 0; i < count; i++)

@@ -34,6 +34,8 @@ struct chrome {
 bool chrome_draw_above(struct chrome *chrome, const struct app *app, struct grid *grid);
 /* After the view was drawn, which has what is said of its selection. */
 void chrome_draw_below(struct app *app, struct grid *grid);
+/* What a view is of, ahead of its text in a file: lines that begin with #. */
+void chrome_put_heading(const struct app *app, struct str *out);
 /* A click on what stands around the view; false when there is nothing. */
 bool chrome_point(const struct chrome *chrome, struct app *app, const struct input *input);
 

@@ -220,7 +220,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_INT(screen_style(&test.screen, "it was removed") & STYLE_MASK, STYLE_KEY);
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
-		"  before      new         pp less | more objectv           function (+new -old)\n"
+		"  before      new         pp less | more object^           function (+new -old)\n"
 		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n");
 	CHECK_INT(screen_selected(&test.screen), 5); /* another order begins at its first row */
 	type(&test, "/ol\n");

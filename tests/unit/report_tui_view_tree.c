@@ -455,12 +455,31 @@ TEST(tree_is_printed)
 	screen_type(&screen, "2\n");
 	CHECK_STR(screen.app.to_print.path, "ebprof-tree.txt2");
 	CHECK_STR(str_text(&screen.app.to_print.text),
+		"# Tree, x.data, cpu-clock, 100 samples, 0.1 s\n"
 		"     self     total  function ▼ callees\n"
 		"    0.00%   100.00%    main  [vdso]\n"
 		"   10.00%    60.00%      work  [vdso]\n"
 		"   30.00%    30.00%        leaf  [vdso]\n"
 		"   20.00%    20.00%        sys_read  [kernel]\n"
 		"    2.00%    40.00%    + idle  [vdso]\n");
+	screen_deinit(&screen);
+}
+
+TEST(what_is_printed_says_what_it_is_of)
+{
+	struct screen screen;
+	screen_init(&screen, small_profile(), 80, 12);
+	screen_type(&screen, "!idle\nHP\n");
+	const char *text = str_text(&screen.app.to_print.text);
+	CHECK(strstr(text, "# Top, x.data, cpu-clock, 60 of 100 samples, 0.1 s\n"
+			   "# without the kernel's frames\n"
+			   "# not /idle/\n") == text);
+	app_print_deinit(&screen.app.to_print);
+	screen_type(&screen, "4P");
+	screen_key(&screen, INPUT_CTRL('u'));
+	screen_type(&screen, "flame.txt\n");
+	CHECK(!screen.app.to_print.path);
+	CHECK(strstr(screen_text(&screen), "this view is written as a picture: call it .svg"));
 	screen_deinit(&screen);
 }
 

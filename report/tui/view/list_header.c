@@ -55,7 +55,9 @@ void list_header_draw(const struct list_header *header, struct grid *grid)
 		str_puts(&title, header->columns[i].title);
 		if (is_order)
 			str_puts(&title,
-				grid_glyph(grid, header->is_reversed ? GLYPH_UP : GLYPH_DOWN));
+				grid_glyph(grid, header->is_reversed != header->columns[i].is_text
+							 ? GLYPH_UP
+							 : GLYPH_DOWN));
 		int x = header->x[i], width = list_header_width(header, i);
 		unsigned style = STYLE_HEADER | (is_order ? STYLE_BOLD : 0);
 		if (header->columns[i].is_right)

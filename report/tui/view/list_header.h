@@ -19,6 +19,7 @@ struct list_column {
 	int parts;     /* how many of all such parts */
 	int room;      /* narrower lists go without it */
 	bool is_right; /* aligned */
+	bool is_text;  /* ordered from A to Z, which is upwards; numbers from the largest on */
 	bool is_bar;   /* of the column `bar_of`, which is what orders by it */
 	int bar_of;
 };

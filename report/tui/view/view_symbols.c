@@ -241,8 +241,8 @@ static const struct list_column columns[SYMBOLS_COLUMNS] = {
 	[SYMBOLS_NAMED] = {"named", .width = 8, .room = 50, .is_right = true},
 	[SYMBOLS_STATE] = {"state", .width = 8, .room = 36},
 	[SYMBOLS_BUILD] = {"build ID", .width = 14, .room = 100},
-	[SYMBOLS_OBJECT] = {"object", .parts = 2},
-	[SYMBOLS_FROM] = {"from", .parts = 3, .room = 70},
+	[SYMBOLS_OBJECT] = {"object", .parts = 2, .is_text = true},
+	[SYMBOLS_FROM] = {"from", .parts = 3, .room = 70, .is_text = true},
 };
 
 static void put_named(const struct symbols_row *row, struct str *out)

@@ -162,10 +162,11 @@ static const struct top_column_row {
 	[TOP_TOTAL] = {{"total", .width = 9, .room = 34, .is_right = true}, key_of_total,
 		put_total},
 	[TOP_GROUP] = {{"group", .width = 20, .room = INT_MAX}, key_of_group, put_group},
-	[TOP_OBJECT] = {{"object", .width = 18, .room = 60}, key_of_object, put_object},
+	[TOP_OBJECT] = {{"object", .width = 18, .room = 60, .is_text = true}, key_of_object,
+		put_object},
 	[TOP_BAR] = {{"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF}, key_of_self,
 		put_self_bar},
-	[TOP_FUNCTION] = {{"function", .parts = 1}, key_of_name, put_function},
+	[TOP_FUNCTION] = {{"function", .parts = 1, .is_text = true}, key_of_name, put_function},
 };
 
 static void *top_create(void)
