@@ -3,52 +3,72 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/map.h"
 #include "report/model/event_value.h"
 
 enum {
-	WAITS_MAX = 30,
+	WAITS_MAX = 30,   /* rows */
 	CALLERS_SEEN = 5, /* functions of a line, from where the program waits on */
 	COMM_COLUMNS = 22,
 };
 
-/* The longest so far, the longest first. */
-struct longest {
-	const struct profile_sample *samples[WAITS_MAX];
-	size_t count;
-	uint64_t exact, all; /* waits whose length is known, and all */
+/* Of one thread by one stack: a row. */
+struct wait_group {
+	const struct profile_sample *longest;
+	uint64_t count, sum;
 };
 
-static bool is_longer(const struct profile *profile, const struct profile_sample *a,
-	const struct profile_sample *b)
+struct waits {
+	VEC(struct wait_group) groups; /* the longest waits first */
+	uint64_t exact, all;           /* waits whose length is known, and all */
+};
+
+static int compare_groups(const void *a, const void *b, void *context)
 {
-	return profile_sample_value(profile, a) > profile_sample_value(profile, b);
+	const struct profile *profile = context;
+	const struct wait_group *x = a, *y = b;
+	uint64_t of_x = profile_sample_value(profile, x->longest),
+		 of_y = profile_sample_value(profile, y->longest);
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->longest < y->longest ? -1 : x->longest > y->longest;
 }
 
-static void longest_offer(
-	struct longest *longest, const struct profile *profile, const struct profile_sample *sample)
+static void add_wait(struct waits *waits, struct map *places, const struct profile *profile,
+	const struct profile_sample *sample)
 {
-	size_t at = longest->count < WAITS_MAX ? longest->count++ : WAITS_MAX - 1;
-	if (at == WAITS_MAX - 1 && longest->samples[at] &&
-		!is_longer(profile, sample, longest->samples[at]))
-		return;
-	for (; at && is_longer(profile, sample, longest->samples[at - 1]); at--)
-		longest->samples[at] = longest->samples[at - 1];
-	longest->samples[at] = sample;
+	bool is_new;
+	uint64_t *place = map_put(places, (uint64_t)sample->thread << 32 | sample->stack, &is_new);
+	if (is_new) {
+		*place = waits->groups.len;
+		vec_push(&waits->groups, (struct wait_group){.longest = sample});
+	}
+	struct wait_group *group = &waits->groups.data[*place];
+	uint64_t value = profile_sample_value(profile, sample);
+	if (value > profile_sample_value(profile, group->longest))
+		group->longest = sample;
+	group->count++;
+	group->sum += value;
 }
 
-static struct longest find_longest(const struct profile *profile)
+static struct waits find_waits(const struct profile *profile)
 {
-	struct longest longest = {0};
+	struct waits waits = {0};
+	struct map places = {0}; /* thread << 32 | stack -> its group */
 	vec_each(&profile->samples, sample) {
 		if (!profile->events.data[sample->event].wait)
 			continue;
-		longest.all++;
+		waits.all++;
 		if (sample->is_estimate)
 			continue;
-		longest.exact++;
-		longest_offer(&longest, profile, sample);
+		waits.exact++;
+		add_wait(&waits, &places, profile, sample);
 	}
-	return longest;
+	map_deinit(&places);
+	if (waits.groups.len)
+		qsort_r(waits.groups.data, waits.groups.len, sizeof(*waits.groups.data),
+			compare_groups, (void *)profile);
+	return waits;
 }
 
 static const struct profile_function *function_of(const struct profile *profile, uint32_t frame)
@@ -96,19 +116,21 @@ static void put_functions(
 		str_puts(out, "-");
 }
 
-static void put_wait(
-	const struct profile *profile, const struct profile_sample *sample, struct str *out)
+static void put_wait(const struct profile *profile, const struct wait_group *group, struct str *out)
 {
+	const struct profile_sample *sample = group->longest;
 	const struct profile_event *event = &profile->events.data[sample->event];
 	const struct profile_thread *thread = &profile->threads.data[sample->thread];
 	uint64_t value = profile_sample_value(profile, sample);
 	uint64_t end_ns = sample->time_ns - profile->first_ns;
-	CLEANUP(str_deinit) struct str length = {0}, comm = {0}, reason = {0};
+	CLEANUP(str_deinit) struct str length = {0}, sum = {0}, comm = {0}, reason = {0};
 	event_value_put(event, value, false, &length);
+	event_value_put(event, group->sum, false, &sum);
 	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
 	str_printf(&comm, ":%u", thread->tid);
 	put_reason(profile, sample, &reason);
-	str_printf(out, "%10s %9.3f s  %-*s  %-13s  ", str_text(&length),
+	str_printf(out, "%10s %6llu %10s %9.3f s  %-*s  %-13s  ", str_text(&length),
+		(unsigned long long)group->count, str_text(&sum),
 		(double)(end_ns > value ? end_ns - value : 0) / 1e9, COMM_COLUMNS, str_text(&comm),
 		str_text(&reason));
 	put_functions(profile, sample, out);
@@ -117,20 +139,22 @@ static void put_wait(
 
 bool longest_waits_put(const struct profile *profile, struct str *out)
 {
-	struct longest longest = find_longest(profile);
-	if (!longest.all)
-		return false;
-	str_printf(out, "#%9s %11s  %-*s  %-13s  %s\n", "length", "begin", COMM_COLUMNS, "thread",
-		"reason", "function < callers");
-	for (size_t i = 0; i < longest.count; i++)
-		put_wait(profile, longest.samples[i], out);
-	if (longest.exact > longest.count)
-		str_printf(out, "# %llu more %s\n",
-			(unsigned long long)(longest.exact - longest.count),
-			str_plural(longest.exact - longest.count, "wait", "waits"));
-	if (longest.all > longest.exact)
+	struct waits waits = find_waits(profile);
+	uint64_t shown = 0;
+	if (waits.all)
+		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",
+			"in all", "begin", COMM_COLUMNS, "thread", "reason", "function < callers");
+	for (size_t i = 0; i < waits.groups.len && i < WAITS_MAX; i++) {
+		put_wait(profile, &waits.groups.data[i], out);
+		shown += waits.groups.data[i].count;
+	}
+	if (waits.exact > shown)
+		str_printf(out, "# %llu more %s\n", (unsigned long long)(waits.exact - shown),
+			str_plural(waits.exact - shown, "wait", "waits"));
+	if (waits.all > waits.exact)
 		str_printf(out, "# %llu %s for shorter waits, which no line shows\n",
-			(unsigned long long)(longest.all - longest.exact),
-			str_plural(longest.all - longest.exact, "sample stands", "samples stand"));
-	return true;
+			(unsigned long long)(waits.all - waits.exact),
+			str_plural(waits.all - waits.exact, "sample stands", "samples stand"));
+	vec_deinit(&waits.groups);
+	return waits.all;
 }

@@ -1,4 +1,4 @@
-/* The longest waits of a recording, one a line: what an average hides. */
+/* The longest waits of a recording, a line for those of one thread by one stack. */
 #ifndef EBPROF_LONGEST_WAITS_H
 #define EBPROF_LONGEST_WAITS_H
 

@@ -211,7 +211,7 @@ test_events_of_a_recording_are_shown_one_by_one() {
 	! "$EBPROF" report --stdio --event nothing 2>err || fail "an unknown event is taken"
 	grep -q 'no event "nothing" but cpu-clock, offcpu, runq, wall' err || fail "no names: $(cat err)"
 	"$EBPROF" report --waits >waits || fail "report --waits fails"
-	[[ $(grep -cE '^ +(4[0-9]|[5-9][0-9])\.[0-9] ms .* waits:[0-9]+ +sleep +.*long_sleeps' waits) == 10 ]] ||
+	grep -qE '^ +(4[0-9]|[5-9][0-9])\.[0-9] ms +10 .* waits:[0-9]+ +sleep +.*long_sleeps' waits ||
 		fail "the ten sleeps are not the longest waits: $(head -n 14 waits)"
 	"$EBPROF" convert --pprof -o all.pb.gz 2>/dev/null || fail "no pprof"
 	if command -v go >/dev/null; then
@@ -262,7 +262,7 @@ test_the_terminal_shows_them_by_a_key() {
 	wait_for 'wall \(4 of 4 events: m\)' 'the event in the title'
 	wait_for 'wait: sleep' 'reasons'
 	keys W
-	wait_for '[0-9.]+ ms +[0-9.]+ s +waits:[0-9]+ +sleep' 'the longest waits'
+	wait_for '[0-9.]+ m?s +[0-9.]+ s +waits:[0-9]+ +sleep' 'the longest waits'
 	keys Escape
 	wait_gone 'waits:[0-9]'
 	keys m

@@ -206,8 +206,32 @@ TEST(waits_are_seen_as_long_as_they_last)
 	timeline_deinit(&timeline);
 	CLEANUP(str_deinit) struct str text = {0};
 	CHECK(longest_waits_put(profile, &text));
-	CHECK(strstr(str_text(&text), "    5.0 ms     0.004 s  x:1                     pipe "));
+	CHECK(strstr(str_text(&text),
+		"    5.0 ms      1     5.0 ms     0.004 s  x:1                     pipe "));
 	CHECK(strstr(str_text(&text), "# 1 sample stands for shorter waits"));
+	profile_destroy(profile);
+}
+
+/* A thread that sleeps again and again is one row, which leaves room for the others. */
+TEST(waits_of_one_stack_are_one_row)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	struct layout_sample sample = {
+		.event = waits_event(&waits, "offcpu"),
+		.thread = waits.thread,
+		.user_stack = waits.user,
+	};
+	for (uint64_t i = 0; i < 40; i++) {
+		sample.time_ns = waits.fixture.time_ns += 4000000;
+		sample.weight = sample.measured = i == 7 ? 3000000 : 2000000;
+		writer_sample(waits.fixture.writer, &sample);
+	}
+	struct profile *profile = fixture_profile(&waits.fixture);
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(longest_waits_put(profile, &text));
+	CHECK(strstr(str_text(&text), "\n    3.0 ms     40    81.0 ms "));
+	CHECK(!strstr(str_text(&text), " more wait"));
 	profile_destroy(profile);
 }
 
