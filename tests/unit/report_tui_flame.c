@@ -359,5 +359,10 @@ TEST(deep_graphs_scroll)
 	screen_type(&screen, "kkk");
 	CHECK_STR(selected(&screen), "f996");
 	CHECK(strstr(screen_text(&screen), "▏f996  100.00%"));
+	screen_type(&screen, "Rg");
+	CHECK_STR(screen_line(&screen, 2), "callers on top, by name                ▼");
+	screen_resize(&screen, 60, 14);
+	CHECK_STR(screen_line(&screen, 2),
+		"callers on top, by name                    more rows below ▼");
 	screen_deinit(&screen);
 }

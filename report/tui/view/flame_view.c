@@ -507,11 +507,16 @@ static bool fit_rows(struct flame_view *view)
 static void flame_view_header(
 	const struct flame_view *view, struct grid *grid, int y, bool has_more)
 {
+	enum {
+		ROOM_FOR_WORDS = 60,
+	};
 	CLEANUP(str_deinit) struct str place = {0};
 	if (view->top)
 		str_printf(&place, " %s%zu", grid_glyph(grid, GLYPH_UP), view->top);
 	if (has_more)
-		str_printf(&place, " %s", grid_glyph(grid, GLYPH_DOWN));
+		str_printf(&place, "%s %s",
+			view->area.width >= ROOM_FOR_WORDS ? " more rows below" : "",
+			grid_glyph(grid, GLYPH_DOWN));
 	int room = view->area.width - grid_text_width(grid, str_text(&place));
 	grid_printf(grid, view->area.x, y, room, STYLE_HEADER, "%s, by %s",
 		view->is_inverted ? "leaves on top, callers below" : "callers on top",
