@@ -44,7 +44,7 @@ TEST(processes_levels_open_and_close)
 	struct screen tui;
 	open_view(&tui);
 	CHECK_STR(screen_line(&tui, 2),
-		"  sharev              samples        CPU container, process, thread");
+		"  sharev              samples        CPU container or cgroup, process, thread");
 	CHECK_STR(
 		screen_line(&tui, 3), "  75.00% ########         750    0.750 s - web (3 threads)");
 	CHECK_STR(screen_line(&tui, 4),

@@ -28,7 +28,7 @@ static const struct list_column processes_columns[PROCESSES_COLUMNS] = {
 	[PROCESSES_FIRST] = {"first", .width = 10, .room = 100, .is_right = true},
 	[PROCESSES_LAST] = {"last", .width = 10, .room = 100, .is_right = true},
 	[PROCESSES_PROGRAM] = {"program", .width = 21, .room = 120},
-	[PROCESSES_NAME] = {"container, process, thread", .parts = 1, .is_text = true},
+	[PROCESSES_NAME] = {"container or cgroup, process, thread", .parts = 1, .is_text = true},
 };
 
 struct processes {
