@@ -277,42 +277,65 @@ test_short_lives() {
 	done
 }
 
-# A function of WebAssembly that calls itself, and one of JavaScript. Where V8 inlines it in itself, the
-# inlined calls have no frames.
+# Functions of three modules of WebAssembly with as many functions: two with names, one without. Where V8
+# inlines functions in others, they have no frames.
 test_webassembly() {
 	local node list options all wrong
 	list=$(nodes) || exit $?
 	cat >wasm.mjs <<-'JS'
 		const section = (id, ...body) => [id, body.length, ...body];
-		const body = [0, 0x20, 0, 0x45, 4, 0x40, 0x10, 0, 5, 0x20, 0, 0x41, 1, 0x6b, 0x10, 1, 0x0b, 0x0b];
-		const bytes = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-			...section(1, 2, 0x60, 0, 0, 0x60, 1, 0x7f, 0), ...section(2, 1, 1, 0x6d, 1, 0x66, 0, 0),
-			...section(3, 1, 1), ...section(7, 1, 1, 0x67, 0, 1), ...section(10, 1, body.length, ...body)]);
+		const text = (s) => [s.length, ...Buffer.from(s)];
+		const functions = 6, numbers = Array.from({ length: functions }, (_, i) => i);
+		// Each calls the next one, the last one the first of the two imported.
+		const bodies = numbers.flatMap((i) => i < functions - 1 ? [6, 0, 0x20, 0, 0x10, i + 3, 0x0b] : [4, 0, 0x10, 0, 0x0b]);
+		const module = (name) => {
+			const names = [functions, ...numbers.flatMap((i) => [i + 2, ...text(name + i)])];
+			return new WebAssembly.Module(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+				...section(1, 2, 0x60, 0, 0, 0x60, 1, 0x7f, 0),
+				...section(2, 3, ...text("m"), ...text("f"), 0, 0, ...text("m"), ...text("t"), 1, 0x70, 0, 1,
+					...text("m"), ...text("f"), 0, 0),
+				...section(3, functions, ...numbers.map(() => 1)), ...section(7, 1, ...text("run"), 0, 2),
+				...section(10, functions, ...bodies),
+				...(name ? section(0, ...text("name"), ...section(1, ...names)) : [])]));
+		};
 		let sum = 0;
-		function inner() { for (let i = 0; i < 3000; i++) sum = (sum * 31 + i) | 0; }
-		const { g } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { m: { f: inner } }).exports;
-		function outer() { g(5); }
+		function alpha() { for (let i = 0; i < 3000; i++) sum = (sum * 31 + i) | 0; }
+		function beta() { for (let i = 0; i < 3000; i++) sum = (sum * 31 + i) | 0; }
+		function gamma() { for (let i = 0; i < 3000; i++) sum = (sum * 31 + i) | 0; }
+		const t = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
+		const runs = [["of_alpha_", alpha], ["of_beta_", beta], ["", gamma]].map(([name, f]) =>
+			new WebAssembly.Instance(module(name), { m: { f, t } }).exports.run);
+		function outer() { for (const run of runs) run(5); }
 		for (const end = Date.now() + 1500; Date.now() < end;) outer();
 	JS
 	for node in $list; do
 		options=$("$node" --v8-options | grep -oE '^ *--wasm-inlining ') && options=--no-wasm-inlining
 		"$EBPROF" record -q -F 997 -o wasm.data -- "$node" ${options:+"$options"} "$PWD/wasm.mjs" >out 2>err || fail "record: $(cat err)"
 		read -r all wrong < <(count wasm.data '
-			/;inner(;|$)/ {
+			BEGIN {
+				for (i = 0; i < 6; i++) {
+					chain["alpha"] = chain["alpha"] ";of_alpha_" i
+					chain["beta"] = chain["beta"] ";of_beta_" i
+					chain["gamma"] = chain["gamma"] (i ? ";wasm-function[" i + 2 "]" : ";run")
+				}
+			}
+			/;(alpha|beta|gamma)(;|$)/ && /;outer;/ {
 				add("all"); stack = $0
-				if (!/;outer;.*WebAssembly.*;inner/ || gsub(/[(]WebAssembly[)]/, "") != 6) {
+				of = /;alpha/ ? "alpha" : /;beta/ ? "beta" : "gamma"
+				if (!index($0, chain[of] ";") || gsub(/;of_|;wasm-function/, "") != (of == "gamma" ? 5 : 6)) {
 					add("wrong"); print stack >"wrong"
 				}
 			}
 			END { print c["all"] + 0, c["wrong"] + 0 }')
+		[[ $all -ge 100 ]] || fail "$node: $all samples behind WebAssembly"
 		percent "$node: WebAssembly: $(head -n 1 wrong 2>/dev/null | tail -c 300)" $((all - wrong)) "$all" 97
 		# Which functions these are V8 says in its own map, as the manual has it.
 		"$EBPROF" record -q -F 997 --no-vm node -o wasm.data -- "$node" --perf-basic-prof ${options:+"$options"} "$PWD/wasm.mjs" \
 			>out 2>err || fail "record: $(cat err)"
 		read -r all wrong < <(count wasm.data '
-			/[:*^~+\047]inner/ { add("all"); if (gsub(/wasm-function\[1\]/, "") != 6) add("wrong") }
+			/[:*^~+\047]gamma/ { add("all"); if (gsub(/wasm-function\[[2-7]\]/, "") != 6) add("wrong") }
 			END { print c["all"] + 0, c["wrong"] + 0 }')
-		[[ $all -ge 100 ]] || fail "$node: $all samples of inner() by the map"
+		[[ $all -ge 50 ]] || fail "$node: $all samples of gamma() by the map"
 		percent "$node: WebAssembly by the map" $((all - wrong)) "$all" 97
 	done
 }

@@ -47,6 +47,7 @@ enum {
 	CODE_SIZE = 2048,
 	CALL = 1500, /* ... in that code, a call that returns there */
 	BASELINE_KIND = 11,
+	WASM_FRAME = 4,
 };
 
 static uint64_t pointer_to(uint64_t word)
@@ -67,6 +68,7 @@ static void put_code(struct runtime_fixture *fixture)
 	row->code_type = CODE_TYPE;
 	row->instructions_type = INSTRUCTIONS_TYPE;
 	row->baseline_kind = BASELINE_KIND;
+	row->wasm_frame = WASM_FRAME;
 	row->code_header = CODE_HEADER;
 	row->code_start = 40;
 	row->code_size = 56;
@@ -420,6 +422,41 @@ TEST(frames_of_no_function_in_memory_of_no_file_have_names)
 	CHECK(code && code->is_of_runtime && !code->is_inlined);
 	runtime_fixture_deinit(&fixture);
 }
+
+#if defined(__x86_64__)
+/* Where the code of a function of WebAssembly begins is known by its bytes. */
+TEST(functions_of_webassembly_are_told_apart)
+{
+	enum {
+		NUMBERED = 512, /* where the other kind of code begins */
+	};
+	static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, WASM_FRAME * 2, 0x56};
+	static const uint8_t numbered[] = {0x41, 0xbc, 7, 0, 0, 0, 0xe8};
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	memcpy(jit + NUMBERED, numbered, sizeof(numbered));
+	memcpy(jit + CODE_START, prologue, sizeof(prologue));
+	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
+	put_function(&fixture, SECOND, 0, SECOND + 20, JIT + NUMBERED + 64);
+	put_function(&fixture, SECOND + 20, 0, SECOND + 40, CODE + CALLER + 5);
+	fixture.stack[SECOND - 1] = fixture.stack[SECOND + 20 - 1] = WASM_FRAME << 1;
+	fixture.regs.ip = JIT + 0x40;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	CHECK_INT(place_of(fixture.words[2]), 63);
+	CHECK(number_of(fixture.words[1]) != number_of(fixture.words[2]));
+	const struct event_code *code = emulated_record(EVENT_CODE, 1);
+	CHECK(code && code->is_inlined && !code->is_of_runtime);
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "(WebAssembly)");
+	CHECK_INT(code ? code->address[RUNTIME_TEXT_LINES] : 0, JIT + CODE_START);
+	memset(jit, 0x90, CODE_START + sizeof(prologue)); /* it is gone */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(place_of(fixture.words[1]), 0);
+	CHECK_INT(number_of(fixture.words[1]), number_of(fixture.words[2]));
+	runtime_fixture_deinit(&fixture);
+}
+#endif
 
 /* Objects are moved just then: the map's word says where to. */
 TEST(objects_that_are_being_moved_are_followed)

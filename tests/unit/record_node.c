@@ -103,7 +103,7 @@ static bool read_program(const struct program *program, struct bytes_buf *ret)
 	void *kept = NULL;
 	bool is_read = node_code_read(
 		&kept, (uint32_t)getpid(), &program->given, sizeof(program->given), ret);
-	node_scripts_destroy(kept);
+	node_code_destroy_kept(kept);
 	return is_read;
 }
 

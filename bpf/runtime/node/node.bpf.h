@@ -24,12 +24,6 @@
 
 #include <bpf/bpf_helpers.h>
 
-#if defined(__TARGET_ARCH_x86)
-#include "bpf/runtime/node/node_x86_64.bpf.h"
-#elif defined(__TARGET_ARCH_arm64)
-#include "bpf/runtime/node/node_arm64.bpf.h"
-#endif
-
 enum {
 	NODE_MAX_MARKER = 128,
 	NODE_MAX_DISTANCE = 1 << 20,
@@ -147,7 +141,7 @@ static __always_inline __u32 node_find_caller(struct scratch *scratch, struct no
 	struct walk *walk = &scratch->walk;
 	const struct node_row *row = node_row(&walk->runtime);
 	__u64 shared = node->code.function.shared, address = node_return_of_builtin(walk);
-	bool is_found = address && node_find_code(address - 1);
+	bool is_found = address && node_find_code(address - 1, false);
 	if (is_found && node->code.kind == NODE_CODE_BASELINE &&
 		node->frame[NODE_FRAME_BYTECODE] == node->code.deopt_data)
 		return node_place_in_code(node, address - 1, false);
@@ -169,7 +163,7 @@ static __always_inline __u32 node_place_of_frame(
 	struct walk *walk = &scratch->walk;
 	const struct node_row *row = node_row(&walk->runtime);
 	bool is_code = walk->mapping.kind == EVENT_FRAME_ANONYMOUS && !is_leaf && row->code_header;
-	if (is_code && node_find_code(walk->regs.ip - 1) && node->code.kind)
+	if (is_code && node_find_code(walk->regs.ip - 1, false) && node->code.kind)
 		return node_place_in_code(node, walk->regs.ip - 1, false);
 	node->code.kind = NODE_CODE_NONE;
 	__u32 place = node_place(row, node);
@@ -226,6 +220,19 @@ __noinline int node_keep_met(__u32 number, __u32 place)
 	return 0;
 }
 
+/* Pushes the frame at hand, of no function of JavaScript. */
+static __always_inline void node_push_other(struct scratch *scratch, bool is_wasm)
+{
+	struct walk *walk = &scratch->walk;
+	struct node_walk *node = node_walk(&walk->runtime);
+	node->code.kind = is_wasm ? NODE_CODE_WASM : NODE_CODE_OTHER;
+	node->code.deopt_data = node->frame[NODE_FRAME_FUNCTION];
+	node->code.start = node->code.size = node->code.positions = 0;
+	if (is_wasm)
+		node_find_code(walk->regs.ip - !walk->is_exact, true);
+	node_push_function(node_place_in_wasm());
+}
+
 static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
@@ -234,7 +241,7 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	if (!take_known_runtime(scratch, RUNTIME_NODE))
 		return RUNTIME_STAYS;
 	if (is_leaf && !is_builtin && node_row(&walk->runtime)->code_header &&
-		node_find_code(walk->regs.ip) && node->code.kind)
+		node_find_code(walk->regs.ip, false) && node->code.kind)
 		return node_leave_interrupted(scratch, node);
 	if (!node_read_frame(walk, node) || !node_is_marked(node))
 		return RUNTIME_STAYS;
@@ -257,8 +264,7 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 	if (!is_builtin && !has_function) {
 		__u64 marker = node->frame[NODE_FRAME_MARKER] >> 1;
 		bool is_wasm = marker && marker == node_row(&walk->runtime)->wasm_frame;
-		node->code.kind = is_wasm ? NODE_CODE_WASM : NODE_CODE_OTHER;
-		node_push_function(0);
+		node_push_other(scratch, is_wasm);
 	}
 	if (has_function) {
 		__u32 place = is_half ? 0 : node_place_of_frame(scratch, node, is_leaf);

@@ -128,4 +128,13 @@ static __always_inline __u64 node_return_of_builtin(const struct walk *walk)
 	return is_call ? address : 0;
 }
 
+/* ---- WebAssembly ---- */
+
+/* Not known here: functions of WebAssembly are not told apart. */
+static __always_inline bool node_begins_wasm(__u64 head, __u8 type)
+{
+	(void)head, (void)type;
+	return false;
+}
+
 #endif

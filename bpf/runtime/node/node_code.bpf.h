@@ -2,7 +2,8 @@
  * Code that V8's compilers made, by an address in it. Its instructions begin at a multiple of 64,
  * behind a header whose first word is a map that all code has, and whose second leads to what is
  * known of the code (in V8 10 that is the header itself); there stands, again, where the
- * instructions begin.
+ * instructions begin. Code of WebAssembly has no header; where it begins is known by its first
+ * bytes. Which function it is the recorder finds out.
  *
  * Sources: src/objects/{code,instruction-stream}.h of V8 10.2, 11.3, 12.4, 13.6, 14.6.
  */
@@ -16,6 +17,12 @@
 #include "bpf/scratch.bpf.h"
 
 #include <bpf/bpf_helpers.h>
+
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/runtime/node/node_x86_64.bpf.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/runtime/node/node_arm64.bpf.h"
+#endif
 
 enum {
 	NODE_CODE_ALIGNMENT = 64,
@@ -90,13 +97,31 @@ static __always_inline bool node_is_map_word(__u64 word)
 	return (word & 3) <= 1 && word >> 12 && !(word >> 48);
 }
 
+/* The code of WebAssembly that begins last in the window, at or ahead of an address, is at hand. 0:
+ * none begins there. */
+static __always_inline int node_search_wasm(struct scratch *scratch, __u64 piece, __u64 address)
+{
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_code *code = &node_walk(&scratch->walk.runtime)->code;
+	for (int i = NODE_STARTS - 1; i >= 0; i--) {
+		__u64 at = i * NODE_CODE_ALIGNMENT;
+		__u64 head = *(__u64 *)(scratch->walk.window.bytes + at);
+		if (piece + at > address || !node_begins_wasm(head, row->wasm_frame))
+			continue;
+		code->start = piece + at;
+		code->positions = head;
+		return 1;
+	}
+	return 0;
+}
+
 /*
  * Tries what looks like code's beginning in a piece of memory, the last first. Negative: there is
  * none, or it cannot be read, so nothing ahead of it has the address. The walk's window is used
  * for it: there is no other room.
  */
-__noinline int node_search_piece(__u64 piece, __u64 address);
-__noinline int node_search_piece(__u64 piece, __u64 address)
+__noinline int node_search_piece(__u64 piece, __u64 address, __u32 is_wasm);
+__noinline int node_search_piece(__u64 piece, __u64 address, __u32 is_wasm)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
 	if (!scratch || !runtime_may_try(&scratch->walk.runtime))
@@ -107,6 +132,8 @@ __noinline int node_search_piece(__u64 piece, __u64 address)
 	window->address = 0;
 	if (bpf_probe_read_user(window->bytes, WINDOW_BYTES, (const void *)piece))
 		return -1;
+	if (is_wasm)
+		return node_search_wasm(scratch, piece, address);
 	int found = 0;
 	for (int i = NODE_STARTS - 1; i >= 0 && !found; i--) {
 		__u64 at = first + i * NODE_CODE_ALIGNMENT;
@@ -120,41 +147,81 @@ __noinline int node_search_piece(__u64 piece, __u64 address)
 	return found;
 }
 
-/*
- * Makes the code at hand that an address lies in. 0: there is none. A function's code may be of
- * any size, so it is looked for far back, once: then it is known where code began that had an
- * address near this one.
- */
-__noinline int node_find_code(__u64 address);
-__noinline int node_find_code(__u64 address)
+/* Makes the code of WebAssembly at hand that begins there. 0: none does. */
+__noinline int node_take_wasm(__u64 start);
+__noinline int node_take_wasm(__u64 start)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	__u64 head = 0;
+	if (!scratch || !read_word(start, &head) ||
+		!node_begins_wasm(head, node_row(&scratch->walk.runtime)->wasm_frame))
+		return 0;
+	struct node_code *code = &node_walk(&scratch->walk.runtime)->code;
+	code->start = start;
+	code->positions = head;
+	return 1;
+}
+
+/* Where in the code of WebAssembly at hand the frame at hand is; 0: none is at hand. */
+__noinline int node_place_in_wasm(void);
+__noinline int node_place_in_wasm(void)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
 	if (!scratch)
 		return 0;
-	struct node_walk *node = node_walk(&scratch->walk.runtime);
-	__u64 process = scratch->walk.runtime.process;
+	const struct walk *walk = &scratch->walk;
+	const struct node_code *code = &node_walk(&walk->runtime)->code;
+	__u32 is_leaf = walk->is_exact;
+	__u32 place = (walk->regs.ip - !is_leaf - code->start) & (RUNTIME_FRAME_IS_LEAF - 1);
+	return code->start ? place | is_leaf * RUNTIME_FRAME_IS_LEAF : 0;
+}
+
+/* The same as node_try_code() of code that had an address near this one. */
+__noinline int node_try_near(__u64 page, __u64 address);
+__noinline int node_try_near(__u64 page, __u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	const struct known_code *near = scratch ? known_code(scratch, page) : 0;
+	return near && near->place == page ? node_try_code(near->start, address) : 0;
+}
+
+/*
+ * Makes the code at hand that an address lies in, of WebAssembly or JavaScript. 0: there is none. A
+ * function's code may be of any size, so it is looked for far back, once: then it is known where
+ * code began that had an address near this one.
+ */
+__noinline int node_find_code(__u64 address, __u32 is_wasm);
+__noinline int node_find_code(__u64 address, __u32 is_wasm)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	__u64 process = mix(scratch->walk.runtime.process, is_wasm);
 	__u64 place = mix(process, address / NODE_CODE_ALIGNMENT);
 	struct known_code *known = known_code(scratch, place);
-	__u64 nowhere = without_known_code(scratch, place);
-	if (!known || known->place == nowhere)
+	if (!known || known->place == without_known_code(scratch, place))
 		return 0;
-	if (known->place == place && node_try_code(known->start, address) > 0)
+	if (known->place == place &&
+		(is_wasm ? node_take_wasm(known->start) : node_try_code(known->start, address) > 0))
 		return 1;
 	__u64 page = mix(~process, address >> NODE_PAGE_SHIFT);
-	struct known_code *near = known_code(scratch, page);
-	int found = near && near->place == page ? node_try_code(near->start, address) : 0;
+	int found = node_try_near(page, address);
 	__u64 piece = address & ~(__u64)(WINDOW_BYTES - 1);
 	if (found < 0)
 		found = 0;
-	for (int i = 0; i < NODE_PIECES && !found; i++)
-		found = node_search_piece(piece - i * WINDOW_BYTES, address);
+	for (int i = 0; i < NODE_PIECES && !found; i++) {
+		found = node_search_piece(piece, address, is_wasm);
+		piece -= WINDOW_BYTES;
+		asm volatile("" : "+r"(piece)); /* or it is counted again from `i` each time */
+	}
 	keep_known_code(known,
 		found > 0                     ? place
-		: scratch->walk.runtime.tries ? nowhere
+		: scratch->walk.runtime.tries ? without_known_code(scratch, place)
 					      : 0,
-		node->code.start);
-	if (found > 0 && near)
-		keep_known_code(near, page, node->code.start);
+		node_walk(&scratch->walk.runtime)->code.start);
+	struct known_code *near = found > 0 && !is_wasm ? known_code(scratch, page) : 0;
+	if (near)
+		keep_known_code(near, page, node_walk(&scratch->walk.runtime)->code.start);
 	return found > 0;
 }
 

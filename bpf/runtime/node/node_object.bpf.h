@@ -318,13 +318,14 @@ __noinline int node_append_string(__u32 at, __u32 what, __u64 string)
 	} while (0)
 
 /*
- * Code of no function has a name of ours. Nothing leads from the code of a regular expression to
- * its text, nor from that of WebAssembly to its function.
+ * Code of no function of JavaScript has a name of ours. Nothing leads from the code of a regular
+ * expression to its text; from that of WebAssembly the recorder finds the function.
  */
 static __always_inline __u32 node_send_other(struct scratch *scratch, struct runtime_record *record,
 	enum node_code_kind kind, __u64 identity)
 {
 	struct event_code *head = &record->head;
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
 	head->unit[0] = RUNTIME_UNIT_UTF8;
 	head->version = RUNTIME_VERSION_LINES;
 	for (int i = 0; i < RUNTIME_TEXTS; i++)
@@ -335,6 +336,15 @@ static __always_inline __u32 node_send_other(struct scratch *scratch, struct run
 		NODE_PUT_NAME(record, "(WebAssembly)");
 	else
 		NODE_PUT_NAME(record, "(V8)");
+	if (kind == NODE_CODE_WASM && node->code.start) {
+		head->address[RUNTIME_TEXT_LINES] = node->code.start;
+		head->bytes[RUNTIME_TEXT_LINES] = sizeof(node->code);
+		__builtin_memcpy(record->text + head->bytes[RUNTIME_TEXT_NAME], &node->code,
+			sizeof(node->code));
+		return send_marked_code(scratch, record,
+			head->bytes[RUNTIME_TEXT_NAME] + sizeof(node->code), false, identity,
+			CODE_IS_INLINED);
+	}
 	return send_marked_code(scratch, record, head->bytes[RUNTIME_TEXT_NAME], true, identity,
 		kind == NODE_CODE_OTHER ? CODE_IS_OF_RUNTIME : 0);
 }
@@ -444,7 +454,8 @@ __noinline int node_push_function(__u32 place)
 		identity = mix(scratch->walk.runtime.process, scratch->sample.tid);
 		identity = mix(identity, code->kind);
 	}
-	if (code->kind == NODE_CODE_BASELINE || code->kind == NODE_CODE_OPTIMIZED) {
+	bool is_wasm = code->kind == NODE_CODE_WASM && code->start;
+	if (is_wasm || code->kind == NODE_CODE_BASELINE || code->kind == NODE_CODE_OPTIMIZED) {
 		identity = mix(mix(identity, code->start), code->size);
 		identity = mix(mix(identity, code->deopt_data), code->positions);
 	}

@@ -45,7 +45,8 @@ struct node_function {
 
 /* Where the recorder finds the lines of compiled code and the functions inlined in it. */
 struct node_code {
-	/* Pointers. Of baseline code: to the bytecodes, and to where each of them begins. */
+	/* Pointers. Of baseline code: to the bytecodes, and to where each of them begins. Of
+	 * WebAssembly: to its instance, and no pointer, but how the code begins. */
 	unsigned long long deopt_data, positions;
 	unsigned long long start; /* of the instructions */
 	unsigned int size;

@@ -138,4 +138,24 @@ static __always_inline __u64 node_return_of_builtin(const struct walk *walk)
 	return is_found && read_word(address, &address) ? address : 0;
 }
 
+/* ---- WebAssembly ---- */
+
+/*
+ * Whether a function's code begins with these bytes: push rbp; mov rbp, rsp; push the frame's
+ * marker; push rsi. Or, from V8 13 on, as its first compiler has it: mov r12d, the function's
+ * number, or xor r12d, r12d for the first; call. Nothing else is called with that register.
+ * Sources: AssembleConstructFrame() of src/compiler/backend/x64/code-generator-x64.cc,
+ * CallFrameSetupStub() of src/wasm/baseline/x64/liftoff-assembler-x64-inl.h.
+ */
+static __always_inline bool node_begins_wasm(__u64 head, __u8 type)
+{
+	enum {
+		MOVE = 0xbc41,
+		CALL = 0xe8,
+	};
+	__u64 prologue = 0x56006ae5894855ULL | (__u64)(type * 2) << 40;
+	return head << 8 >> 8 == prologue || (__u32)head == 0xe8e43145 ||
+	       ((head & 0xffff) == MOVE && (head >> 48 & 0xff) == CALL);
+}
+
 #endif

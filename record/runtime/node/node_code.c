@@ -17,6 +17,7 @@
 #include "record/runtime/node/node_lines.h"
 #include "record/runtime/node/node_object.h"
 #include "record/runtime/node/node_translation.h"
+#include "record/runtime/node/node_wasm.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -425,33 +426,81 @@ static bool take_optimized(struct reading_code *reading, const struct node_code 
 
 /* ---- reading ---- */
 
+/* What a worker keeps from one request to the next. */
+struct kept {
+	struct node_scripts *scripts;
+	struct node_wasm *wasm;
+};
+
+static struct kept *get_kept(void **kept)
+{
+	if (!*kept) {
+		struct kept *made = mem_alloc(sizeof(*made));
+		*made = (struct kept){node_scripts_create(), node_wasm_create()};
+		*kept = made;
+	}
+	return *kept;
+}
+
+void node_code_destroy_kept(void *kept)
+{
+	struct kept *of_worker = kept;
+	if (!of_worker)
+		return;
+	node_scripts_destroy(of_worker->scripts);
+	node_wasm_destroy(of_worker->wasm);
+	mem_free(of_worker);
+}
+
+/* One function everywhere in its code. */
+static bool take_wasm(
+	struct reading_code *reading, struct node_wasm *wasm, const struct node_code *code)
+{
+	static const char file[] = "WebAssembly";
+	CLEANUP(str_deinit) struct str name = {0};
+	if (!node_wasm_read_name(wasm, reading->of.pid, code, &name))
+		return false;
+	struct runtime_inlined_function function = {.name = keep_function_text(reading, &name),
+		.file = file,
+		.name_len = name.len,
+		.file_len = sizeof(file) - 1};
+	vec_push(&reading->made.functions, function);
+	reading->made.has_ranges = reading->made.knows_leaves = true;
+	add_place(&reading->made, EVERYWHERE, add_scope(reading, 0, 0, RUNTIME_INLINED_NONE));
+	return true;
+}
+
+static bool take_javascript(struct reading_code *reading, const struct node_code *code)
+{
+	if (!node_function_is_there(&reading->of, &code->function) ||
+		take_inlined_function(reading, code->function.shared) < 0)
+		return false;
+	bool is_read = true;
+	if (code->kind == NODE_CODE_OPTIMIZED)
+		is_read = take_optimized(reading, code);
+	else if (code->kind == NODE_CODE_BASELINE)
+		is_read = take_code_of_baseline(reading, code);
+	else
+		take_bytecodes(reading);
+	/* Without it its places are no bytecodes, whose lines are known. What was read meanwhile is
+	 * right if the function has not moved. */
+	return is_read && node_function_is_there(&reading->of, &code->function);
+}
+
 bool node_code_read(void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
 	struct node_code code;
 	if (len != sizeof(code))
 		return false;
 	memcpy(&code, given, sizeof(code));
-	if (!*kept)
-		*kept = node_scripts_create();
-	node_scripts_trim(*kept);
+	struct kept *of_worker = get_kept(kept);
+	node_scripts_trim(of_worker->scripts);
 	CLEANUP(reading_code_deinit)
 	struct reading_code reading = {
-		.of = {.pid = pid, .row = &code.function.row, .scripts = *kept}};
-	if (!node_function_is_there(&reading.of, &code.function) ||
-		take_inlined_function(&reading, code.function.shared) < 0)
-		return false;
-	bool is_read = true;
-	if (code.kind == NODE_CODE_OPTIMIZED)
-		is_read = take_optimized(&reading, &code);
-	else if (code.kind == NODE_CODE_BASELINE)
-		is_read = take_code_of_baseline(&reading, &code);
-	else
-		take_bytecodes(&reading);
-	if (!is_read) /* its places are no bytecodes, whose lines are known */
-		return false;
-	/* What was read meanwhile is right if the function has not moved. */
-	if (!node_function_is_there(&reading.of, &code.function))
-		return false;
-	runtime_inlined_put(ret, &reading.made);
-	return true;
+		.of = {.pid = pid, .row = &code.function.row, .scripts = of_worker->scripts}};
+	bool is_read = code.kind == NODE_CODE_WASM ? take_wasm(&reading, of_worker->wasm, &code)
+						   : take_javascript(&reading, &code);
+	if (is_read)
+		runtime_inlined_put(ret, &reading.made);
+	return is_read;
 }

@@ -15,5 +15,7 @@
  */
 bool node_code_read(
 	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+/* What is kept from one call to the next; *kept is NULL at first. */
+void node_code_destroy_kept(void *kept);
 
 #endif

@@ -1,0 +1,390 @@
+/*
+ * An instance has the address of its module's jump table, in which each function has a jump to its
+ * code: so code that begins where such a jump leads is that function's. A compiler that may be
+ * followed by a better one puts the function's number into the code itself (V8 13 and later); else
+ * the code of the earlier compiler is known only if the table led to it when it was read before.
+ *
+ * The module's bytes, which have the names, V8 keeps in an object of C++, whose layout differs from
+ * version to version: the NativeModule. It is searched for from the instance on, the nearest first,
+ * and known by its jump table, a WasmCode, which leads both to the table and back to it. Shortly
+ * ahead of the pointer to that it has the one to what has the bytes.
+ *
+ * Sources: src/wasm/{jump-table-assembler,wasm-objects,wasm-code-manager}.h of V8 10.2, 11.3, 12.4,
+ * 13.6, 14.6; seen in Node.js 18.20, 20.20, 22.23, 24.21, 26.10: the bytes are 2 words ahead, the
+ * NativeModule is among the first 720 places that are looked at.
+ */
+#include "record/runtime/node/node_wasm.h"
+
+#include <string.h>
+
+#include "format/base/bytes.h"
+#include "format/base/map.h"
+#include "format/base/mem.h"
+#include "format/base/vec.h"
+#include "record/runtime/node/wasm_module.h"
+#include "record/runtime/runtime_memory.h"
+
+enum {
+	LINE_BYTES = 64, /* of the jump table, which begins with one */
+	CHUNK_BYTES = 4096,
+	MAX_SLOTS = 1 << 20,
+	JUMP = 0xe9, /* x86-64: jmp, and how far from its end */
+	JUMP_BYTES = 5,
+	MAX_CODE_DISTANCE = 0x7fffffff,
+
+	MAP_OBJECT_WORDS = 8, /* of a map: its objects' size, a byte */
+	MAX_OBJECT_WORDS = 64,
+	MAX_PLACES = 1 << 15, /* of the search */
+	BYTES_AHEAD = 8,      /* words in which what has the bytes is looked for */
+
+	HEAD_BYTES = 64, /* of a module */
+	MAX_SECTIONS = 64,
+	MAX_SECTION_BYTES = 4 << 20,
+	MAX_KEPT_BYTES = 16 << 20,
+	MAX_KEPT_MODULES = 32,
+	MAX_KEPT_STARTS = 1 << 18,
+};
+
+static const uint8_t module_magic[] = {0, 'a', 's', 'm', 1, 0, 0, 0};
+
+struct kept_module {
+	uint32_t pid;
+	uint64_t table;           /* its jump table's address */
+	uint32_t nr_slots;        /* of that */
+	bool is_found;            /* the bytes */
+	uint64_t bytes;           /* ... where they are, */
+	uint8_t head[HEAD_BYTES]; /* ... and how they begin */
+	struct wasm_module module;
+	struct bytes_buf sections[WASM_SECTIONS];
+	struct map starts; /* of code -> its function's number in the table */
+};
+
+struct node_wasm {
+	VEC(struct kept_module *) modules;
+	size_t nr_bytes, nr_starts;
+};
+
+struct node_wasm *node_wasm_create(void)
+{
+	return mem_zalloc(sizeof(struct node_wasm));
+}
+
+static size_t sections_len(const struct bytes_buf *sections)
+{
+	size_t len = 0;
+	for (int i = 0; i < WASM_SECTIONS; i++)
+		len += sections[i].len;
+	return len;
+}
+
+static void deinit_sections(struct bytes_buf *sections)
+{
+	for (int i = 0; i < WASM_SECTIONS; i++)
+		bytes_buf_deinit(&sections[i]);
+}
+
+static void forget_modules(struct node_wasm *wasm)
+{
+	vec_each(&wasm->modules, kept) {
+		wasm_module_deinit(&(*kept)->module);
+		deinit_sections((*kept)->sections);
+		map_deinit(&(*kept)->starts);
+		mem_free(*kept);
+	}
+	vec_deinit(&wasm->modules);
+	wasm->nr_bytes = wasm->nr_starts = 0;
+}
+
+void node_wasm_destroy(struct node_wasm *wasm)
+{
+	if (!wasm)
+		return;
+	forget_modules(wasm);
+	mem_free(wasm);
+}
+
+static void trim_modules(struct node_wasm *wasm)
+{
+	if (wasm->nr_bytes > MAX_KEPT_BYTES || wasm->modules.len >= MAX_KEPT_MODULES ||
+		wasm->nr_starts > MAX_KEPT_STARTS)
+		forget_modules(wasm);
+}
+
+/* ---- the jump table ---- */
+
+struct jump_table {
+	uint64_t address;
+	uint32_t slot_bytes, nr_slots;
+};
+
+static bool get_jump(const uint8_t *slot, uint64_t address, uint64_t *target)
+{
+	int32_t distance;
+	memcpy(&distance, slot + 1, sizeof(distance));
+	*target = address + JUMP_BYTES + (uint64_t)(int64_t)distance;
+	return *slot == JUMP;
+}
+
+static uint64_t slot_address(const struct jump_table *table, uint32_t number)
+{
+	uint32_t in_line = LINE_BYTES / table->slot_bytes;
+	return table->address + (uint64_t)(number / in_line) * LINE_BYTES +
+	       (uint64_t)(number % in_line) * table->slot_bytes;
+}
+
+/* Where a slot leads now; 0: it cannot be read. */
+static uint64_t jump_of_slot(uint32_t pid, const struct jump_table *table, uint32_t number)
+{
+	uint8_t slot[JUMP_BYTES];
+	uint64_t target, address = slot_address(table, number);
+	bool is_read = number < table->nr_slots &&
+		       runtime_read_process(pid, address, slot, sizeof(slot)) &&
+		       get_jump(slot, address, &target);
+	return is_read ? target : 0;
+}
+
+/* The table at an address, and, if `starts` is not NULL, where its slots lead. False: none is
+ * there. */
+static bool read_jump_table(
+	uint32_t pid, uint64_t address, struct jump_table *ret, struct map *starts)
+{
+	uint8_t chunk[CHUNK_BYTES];
+	*ret = (struct jump_table){.address = address};
+	if (!runtime_read_process(pid, address, chunk, LINE_BYTES) || *chunk != JUMP)
+		return false;
+	ret->slot_bytes = chunk[5] == JUMP || chunk[8] != JUMP ? 5 : 8; /* 8 from V8 13 on */
+	uint32_t in_chunk = CHUNK_BYTES / LINE_BYTES * (LINE_BYTES / ret->slot_bytes);
+	uint64_t target;
+	for (uint32_t number = 0; number < MAX_SLOTS; number++) {
+		uint64_t at = slot_address(ret, number);
+		if (number % in_chunk == 0) {
+			size_t len = CHUNK_BYTES;
+			while (len && !runtime_read_process(pid, at, chunk, len))
+				len -= LINE_BYTES; /* where it ends, memory may */
+			memset(chunk + len, 0, CHUNK_BYTES - len);
+		}
+		if (!get_jump(chunk + (at - address) % CHUNK_BYTES, at, &target))
+			break;
+		if (starts)
+			*map_put(starts, target, NULL) = number;
+		ret->nr_slots = number + 1;
+	}
+	return true;
+}
+
+static bool is_near_code(uint64_t a, uint64_t b)
+{
+	return a - b <= MAX_CODE_DISTANCE || b - a <= MAX_CODE_DISTANCE;
+}
+
+/* The words of an object, no more than MAX_OBJECT_WORDS; 0: it is none, or of no fixed size. */
+static uint32_t read_object(uint32_t pid, uint64_t pointer, uint64_t *words)
+{
+	uint64_t map;
+	uint8_t count;
+	if (!runtime_read_process(pid, pointer - 1, &map, sizeof(map)) || (map & 3) != 1 ||
+		!runtime_read_process(pid, map - 1 + MAP_OBJECT_WORDS, &count, sizeof(count)))
+		return 0;
+	if (count > MAX_OBJECT_WORDS)
+		count = MAX_OBJECT_WORDS;
+	bool is_read = runtime_read_process(pid, pointer - 1, words, count * sizeof(*words));
+	return is_read ? count : 0;
+}
+
+/* The jump table of an instance near whose code one begins at `start`. */
+static bool find_jump_table(uint32_t pid, uint64_t instance, uint64_t start, struct jump_table *ret)
+{
+	uint64_t words[MAX_OBJECT_WORDS];
+	uint32_t count = read_object(pid, instance, words);
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t word = words[i];
+		bool may_be = word && word % LINE_BYTES == 0 && is_near_code(word, start);
+		if (may_be && read_jump_table(pid, word, ret, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the module's bytes ---- */
+
+static bool read_module_sections(uint32_t pid, uint64_t address, struct bytes_buf *sections)
+{
+	address += sizeof(module_magic);
+	for (int i = 0; i < MAX_SECTIONS; i++) {
+		uint8_t head[WASM_HEAD_BYTES];
+		enum wasm_section section;
+		size_t head_len, len = sizeof(head);
+		uint64_t body_len;
+		while (len && !runtime_read_process(pid, address, head, len))
+			len--; /* behind the last one there may be nothing */
+		if (!wasm_section_head(head, len, &section, &head_len, &body_len))
+			break;
+		address += head_len;
+		uint64_t wanted = section == WASM_SECTION_FUNCTIONS && body_len > 8 ? 8 : body_len;
+		if (section != WASM_SECTION_OTHER && wanted <= MAX_SECTION_BYTES &&
+			!sections[section].len && wanted) {
+			uint8_t *bytes = mem_alloc(wanted);
+			if (runtime_read_process(pid, address, bytes, wanted))
+				bytes_put(&sections[section], bytes, wanted);
+			mem_free(bytes);
+		}
+		if (section == WASM_SECTION_NAMES)
+			break;
+		address += body_len;
+	}
+	return sections[WASM_SECTION_FUNCTIONS].len;
+}
+
+/* The module whose bytes are there becomes the kept one's, if it has as many functions. */
+static bool take_module(struct kept_module *kept, uint64_t address)
+{
+	if (!read_module_sections(kept->pid, address, kept->sections) ||
+		!wasm_module_init(&kept->module, kept->sections) ||
+		kept->module.nr_declared != kept->nr_slots) {
+		wasm_module_deinit(&kept->module);
+		deinit_sections(kept->sections);
+		return false;
+	}
+	kept->bytes = address;
+	kept->is_found = runtime_read_process(kept->pid, address, kept->head, sizeof(kept->head));
+	return kept->is_found;
+}
+
+struct search {
+	VEC(uint64_t) places; /* pointers to objects of V8, and addresses */
+	struct map seen;
+};
+
+static void search_add(struct search *search, uint64_t word)
+{
+	bool is_new;
+	if ((word & 7 && (word & 3) != 1) || !(word >> 12) || word >> 47 ||
+		search->places.len == MAX_PLACES)
+		return;
+	map_put(&search->seen, word, &is_new);
+	if (is_new)
+		vec_push(&search->places, word);
+}
+
+static uint32_t read_words(uint32_t pid, uint64_t word, uint64_t *words)
+{
+	enum {
+		PAGE = 4096,
+	};
+	if (word & 1)
+		return read_object(pid, word, words);
+	size_t len = MAX_OBJECT_WORDS * sizeof(*words), left = PAGE - word % PAGE;
+	if (runtime_read_process(pid, word, words, len))
+		return MAX_OBJECT_WORDS;
+	return left < len && runtime_read_process(pid, word, words, left) ? (uint32_t)(left / 8)
+									  : 0;
+}
+
+/* The bytes of a NativeModule, whose jump table that WasmCode is. False: it is none. */
+static bool take_native_module(struct kept_module *kept, uint64_t native_module, uint64_t wasm_code)
+{
+	uint64_t words[MAX_OBJECT_WORDS], bytes;
+	uint8_t magic[sizeof(module_magic)];
+	uint32_t count = read_words(kept->pid, native_module, words), at = 0;
+	while (at < count && words[at] != wasm_code)
+		at++;
+	for (uint32_t i = 1; at < count && i <= BYTES_AHEAD && i <= at; i++)
+		if (runtime_read_process(kept->pid, words[at - i], &bytes, sizeof(bytes)) &&
+			runtime_read_process(kept->pid, bytes, magic, sizeof(magic)) &&
+			memcmp(magic, module_magic, sizeof(magic)) == 0)
+			return take_module(kept, bytes);
+	return false;
+}
+
+static void find_native_module(struct kept_module *kept, uint64_t instance)
+{
+	struct search search = {.places.len = 0};
+	uint64_t words[MAX_OBJECT_WORDS];
+	search_add(&search, instance);
+	for (size_t at = 0; at < search.places.len && !kept->is_found; at++) {
+		uint64_t place = search.places.data[at];
+		uint32_t count = read_words(kept->pid, place, words);
+		bool may_be_code = !(place & 7) && count > 1 && words[1] == kept->table;
+		if (may_be_code && take_native_module(kept, words[0], place))
+			break;
+		for (uint32_t i = 0; i < count; i++)
+			search_add(&search, words[i]);
+	}
+	vec_deinit(&search.places);
+	map_deinit(&search.seen);
+}
+
+/* Another module may come to be where one was. */
+static bool is_module_there(const struct kept_module *kept)
+{
+	uint8_t head[HEAD_BYTES];
+	return !kept->is_found ||
+	       (runtime_read_process(kept->pid, kept->bytes, head, sizeof(head)) &&
+		       memcmp(head, kept->head, sizeof(head)) == 0);
+}
+
+static struct kept_module *module_of(
+	struct node_wasm *wasm, uint32_t pid, uint64_t instance, const struct jump_table *table)
+{
+	vec_each(&wasm->modules, known)
+		if ((*known)->pid == pid && (*known)->table == table->address &&
+			(*known)->nr_slots == table->nr_slots && is_module_there(*known))
+			return *known;
+	struct kept_module *kept = mem_zalloc(sizeof(*kept));
+	kept->pid = pid;
+	kept->table = table->address;
+	kept->nr_slots = table->nr_slots;
+	find_native_module(kept, instance);
+	wasm->nr_bytes += sections_len(kept->sections);
+	vec_push(&wasm->modules, kept);
+	return kept;
+}
+
+/* ---- functions ---- */
+
+/* The number that the code itself has: mov r12d, number, or xor r12d, r12d; call. */
+static bool number_in_code(uint64_t head, uint32_t *number)
+{
+	bool is_first = (uint32_t)head == 0xe8e43145;
+	*number = is_first ? 0 : (uint32_t)(head >> 16);
+	return is_first || ((head & 0xffff) == 0xbc41 && (head >> 48 & 0xff) == 0xe8);
+}
+
+/* The function in the table whose code begins there, or did when the table was read before. */
+static bool number_by_table(struct node_wasm *wasm, struct kept_module *kept,
+	struct jump_table *table, uint64_t start, uint32_t *number)
+{
+	const uint64_t *known = map_get(&kept->starts, start);
+	if (!known || jump_of_slot(kept->pid, table, (uint32_t)*known) != start) {
+		size_t before = kept->starts.len;
+		read_jump_table(kept->pid, table->address, table, &kept->starts);
+		wasm->nr_starts += kept->starts.len - before;
+		known = map_get(&kept->starts, start);
+	}
+	*number = known ? (uint32_t)*known : 0;
+	return known;
+}
+
+bool node_wasm_read_name(
+	struct node_wasm *wasm, uint32_t pid, const struct node_code *code, struct str *name)
+{
+	uint64_t instance = code->deopt_data;
+	struct jump_table table;
+	uint32_t number;
+	trim_modules(wasm);
+	if ((instance & 3) != 1 || !find_jump_table(pid, instance, code->start, &table))
+		return false;
+	struct kept_module *kept = module_of(wasm, pid, instance, &table);
+	if (!number_in_code(code->positions, &number) &&
+		!number_by_table(wasm, kept, &table, code->start, &number))
+		return false;
+	if (!kept->is_found || number >= table.nr_slots)
+		return false;
+	uint32_t function = kept->module.nr_imported + number;
+	const struct wasm_name *known = wasm_module_name(&kept->module, function);
+	if (known)
+		str_write(name, known->text, known->len);
+	else
+		str_printf(name, "wasm-function[%u]", function);
+	return true;
+}
