@@ -430,7 +430,13 @@ $(KERNEL_TEST)/Chain.class: tests/kernel/chains/Chain.java
 	@if command -v javac >/dev/null; then javac --release 17 -d $(@D) $<; \
 	else echo "no javac: $@ is not built"; fi
 
-kernel-programs: $(KERNEL_PROGRAMS) $(KERNEL_TEST)/chain_go $(KERNEL_TEST)/Chain.class
+# Loaded by the emulator of this version and later ones.
+$(KERNEL_TEST)/chain.beam: tests/kernel/chains/chain.erl
+	@mkdir -p $(@D)
+	@if command -v erlc >/dev/null; then erlc -o $(@D) $<; \
+	else echo "no erlc: $@ is not built"; fi
+
+kernel-programs: $(KERNEL_PROGRAMS) $(KERNEL_TEST)/chain_go $(KERNEL_TEST)/Chain.class $(KERNEL_TEST)/chain.beam
 
 STATIC_O := $(O:%-static=%)-static
 check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.12, sid's, this one

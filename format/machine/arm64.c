@@ -76,7 +76,7 @@ static const struct unwind_rule arm64_leaf_rule = {.cfa = UNWIND_CFA_REGISTER,
 	.cfa_register = UNWIND_ARM64_SP,
 	.fp = UNWIND_SAME,
 	.ra = UNWIND_SAME,
-	.extra = UNWIND_UNDEFINED};
+	.extra = UNWIND_SAME};
 
 /* x30 is the caller's as well: where a leaf was interrupted it has the return address. */
 static const struct unwind_rule arm64_signal_rule = {.cfa = UNWIND_CFA_DEREF,

@@ -39,7 +39,7 @@ static const struct unwind_machine unwind_x86_64 = {
 };
 
 enum {
-	UNWIND_ARM64_EXTRA = 0, /* no rule has a CFA that needs one */
+	UNWIND_ARM64_EXTRA = 20, /* x20: code of BEAM keeps the stack of a process there */
 	UNWIND_ARM64_FP = 29,
 	UNWIND_ARM64_RA = 30,
 	UNWIND_ARM64_SP = 31,
@@ -53,7 +53,7 @@ enum {
 	{ \
 		.frame_pointer = UNWIND_ARM64_FP, .stack_pointer = UNWIND_ARM64_SP, \
 		.return_address = UNWIND_ARM64_RA, .pc = 32, .nr_registers = 33, \
-		.preserved = 0x7ff80000, /* x19 to x30 */ \
+		.extra = UNWIND_ARM64_EXTRA, .preserved = 0x7ff80000, /* x19 to x30 */ \
 			.pc_mask = (1ULL << (address_bits)) - 1, \
 	}
 

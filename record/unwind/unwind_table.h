@@ -18,7 +18,7 @@
 #include "format/elf/elf_file.h"
 
 enum {
-	UNWIND_TABLE_VERSION = 13, /* to be raised when the same file gives another table */
+	UNWIND_TABLE_VERSION = 14, /* to be raised when the same file gives another table */
 	UNWIND_TABLE_MAX_RULES = UINT16_MAX,
 	UNWIND_TABLE_MAX_ROWS = 1 << 24, /* twenty times those of a large library */
 	UNWIND_TABLE_MAX_FUNCTIONS = 1 << 21,

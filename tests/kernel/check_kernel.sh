@@ -235,6 +235,18 @@ add_luajit() { # ROOT SUITE
 	(cd "$from" && tar -c usr/bin/luajit* usr/lib/*-linux-gnu/libgcc_s.so.1) | tar -x -C "$1/languages"
 }
 
+# The suite's own Erlang: the emulator, what it starts, and the modules that it begins with.
+add_erlang() { # ROOT SUITE
+	local from=$cache/erlang-$2 to=$1/languages
+	[[ -e $PROGRAMS/chain.beam ]] || return 0
+	debian_root "$from" "$2" erlang-base || die "no Erlang of $2 for $DEBIAN_ARCH"
+	(cd "$from" && tar -c --exclude={src,include,examples} \
+		usr/lib/erlang/{erts-*/bin/{beam.smp,erl_child_setup,inet_gethost},bin/*.boot} \
+		usr/lib/erlang/lib/{kernel,stdlib}-*/ebin \
+		usr/lib/*-linux-gnu/{libstdc++.so.6*,libgcc_s.so.1,libz.so.1*,libtinfo.so.6*}) | tar -x -C "$to"
+	cp "$PROGRAMS/chain.beam" "$to/chains/"
+}
+
 make_initramfs() { # SUITE
 	local root=$work/root busybox library libraries=
 	[[ ! -e $work/initramfs-$1 ]] || return 0
@@ -261,6 +273,7 @@ make_initramfs() { # SUITE
 	add_java "$root" "$1"
 	add_node "$root" "$1"
 	add_luajit "$root" "$1"
+	add_erlang "$root" "$1"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
@@ -561,14 +574,15 @@ why_no_chain() { # VERSION LANGUAGE
 	case $2 in
 	go) [[ -e $PROGRAMS/chain_go ]] || echo "it was built without go" ;;
 	java*) [[ -e $PROGRAMS/Chain.class ]] || echo "it was built without javac" ;;&
+	erlang) [[ -e $PROGRAMS/chain.beam ]] || echo "it was built without erlc" ;;&
 	*) [[ $1 != running ]] || echo "interpreters are for guests" ;;
 	esac
 }
 
 # The whole chain of tests/kernel/chains, of each language.
 judge_languages() { # VERSION KERNEL LOG
-	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.])?'
-	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node java java_interpreted go; do
+	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.]|chain:)?' to='(/[0-9])?'
+	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node java java_interpreted erlang go; do
 		if ! grep -q "^@@@ record chain $language\\b" "$log"; then
 			why=$(why_no_chain "$1" "$language")
 			if [[ $why ]]; then skip "$kernel: $language: $why"; else
@@ -576,18 +590,25 @@ judge_languages() { # VERSION KERNEL LOG
 			continue
 		fi
 		want_status "$kernel" "$log" "record chain $language"
-		all=$(count_stacks "$log" "chain $language" ";${of}inner[; ]")
+		all=$(count_stacks "$log" "chain $language" ";${of}inner${to}[; ]")
 		exact=$(count_stacks "$log" "chain $language" \
-			";${of}outer;${of}middle;${of}inner[; ]")
+			";${of}outer${to};${of}middle${to};${of}inner${to}[; ]")
 		printf '%-28s %-14s %7d %9s%%\n' "$kernel" "$language" "$all" \
 			"$(awk -v all="$all" -v exact="$exact" 'BEGIN { printf "%.1f", all ? 100 * exact / all : 0 }')" >>"$work/languages"
 		if [[ $all -ge 100 && $((exact * 100)) -ge $((all * 97)) ]]; then ok; else
 			not_ok "$kernel: $language: $exact of $all samples of the whole chain: $(part "$log" "folded chain $language" |
 				grep inner | head -n 1)"; fi
-		cut=$(count_stacks "$log" "chain $language" ";\\[truncated[^;]*;.*;${of}inner[; ]")
+		cut=$(count_stacks "$log" "chain $language" ";\\[truncated[^;]*;.*;${of}inner${to}[; ]")
 		if [[ $((cut * 100)) -le $((all * 3)) ]]; then ok; else
 			not_ok "$kernel: $language: $cut of $all samples are cut below the chain"; fi
 	done
+	if grep -q '^@@@ labels erlang' "$log"; then
+		if part "$log" "labels erlang" | awk '
+			/chain:/ && $4 == "-" { none += $3; next } # before the offsets are there
+			/chain:/ { if ($4 ~ /^<0[.][0-9]+[.]0>$/ && $5 == "erlang:apply/2") good += $3; else bad += $3 }
+			END { exit !(good > 20 && !bad && none * 100 <= good * 3) }'; then ok; else
+			not_ok "$kernel: labels of Erlang's processes: $(part "$log" "labels erlang" | grep chain: | head -n 3)"; fi
+	fi
 	grep -q '^@@@ labels go' "$log" || return 0
 	all=$(count_stacks "$log" "chain go" ';main[.]inner[; ]')
 	if part "$log" "labels go" | awk -v all="$all" '$NF == "chained" { count = $3 } END { exit count < 0.97 * all }'; then ok; else

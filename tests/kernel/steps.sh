@@ -142,6 +142,13 @@ for java in /languages/usr/lib/jvm/java-[0-9][0-9]-openjdk-*/bin/java; do
 	chain java "$@" Chain
 	chain java_interpreted "$@" -Xint Chain
 done
+for bin in /languages/usr/lib/erlang/erts-*/bin; do
+	[ -x "$bin/beam.smp" ] || continue
+	export ROOTDIR=/usr/lib/erlang BINDIR="${bin#/languages}" EMU=beam PROGNAME=erl
+	chain erlang chroot /languages "$BINDIR/beam.smp" -- -root $ROOTDIR -bindir "$BINDIR" -progname erl -- \
+		-home /tmp -- -noshell -noinput -pa /chains -s chain start
+	section "labels erlang" "$ebprof" report --stdio --percent-limit 0 -s label:erlang-pid,label:erlang-process,sym -i "$work/erlang.data"
+done
 if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"

@@ -47,9 +47,31 @@ enum {
 	REGISTERED = 48,
 	DICTIONARY = 416,
 	THREAD = 32,
-	RBX = 3,
-	R13 = 13,
 };
+
+/* Registers of generated code, how it goes on behind calls of C, and what functions begin with. */
+#if defined(__x86_64__)
+enum {
+	REGISTERS_AT = REGISTERS * 8,
+	REGISTERS_REGISTER = 3,
+	PROCESS_REGISTER = 13,
+};
+#define STACK_OF_PROCESS  "\x49\x8b\x65\x58" /* mov rsp, [r13 + 88] */
+#define STACK_OF_REGISTER "\x90\x48\x89\xec"
+#define NEXT_PROCESS      "\x49\x89\xc5"
+#define MAKE_ROOM         "\x48\x83\xec\x18" /* sub rsp, 24 */
+#else
+enum {
+	REGISTERS_AT = 0,
+	REGISTERS_REGISTER = 19,
+	STACK_REGISTER = 20,
+	PROCESS_REGISTER = 21,
+};
+#define STACK_OF_PROCESS  "\x1f\x20\x03\xd5\xb7\x52\x45\xa9" /* ldp x23, x20, [x21, 80] */
+#define STACK_OF_REGISTER "\x1f\x20\x03\xd5"
+#define NEXT_PROCESS      "\xf5\x03\x00\xaa"
+#define MAKE_ROOM         "\x94\x62\x00\xd1" /* sub x20, x20, 24 */
+#endif
 
 enum atom {
 	ATOM_BEAM,
@@ -125,8 +147,30 @@ static void put_process(struct runtime_fixture *fixture)
 	process[INITIAL / 8 + 1] = atom(ATOM_RUN);
 	fixture->heap[SCHEDULER] = stack_address(BASE);
 	fixture->heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS);
-	fixture->thread[GLIBC_KEYS + 2 * 4 + 1] = heap_address(SCHEDULER);
-	fixture->heap[SCHEDULER + THREAD / 8] = EMULATED_THREAD;
+	*thread_value(fixture, 4) = heap_address(SCHEDULER);
+	fixture->heap[SCHEDULER + THREAD / 8] = EMULATED_SELF;
+}
+
+/* Of the process that is interrupted. */
+static void put_stack(struct runtime_fixture *fixture, uint64_t stack)
+{
+#if defined(__x86_64__)
+	fixture->regs.reg[UNWIND_SP] = stack;
+#else
+	fixture->regs.reg[STACK_REGISTER] = stack;
+#endif
+}
+
+/* A call, whose last byte is ahead of `at`. */
+static void put_call(struct beam *beam, uint64_t at, uint64_t target)
+{
+#if defined(__x86_64__)
+	uint32_t distance = (uint32_t)(target - at);
+	beam->code[at - 5 - JIT] = 0xe8;
+#else
+	uint32_t distance = 0x94000000 | ((uint32_t)(target - (at - 4)) >> 2 & 0x3ffffff);
+#endif
+	memcpy(beam->code + (at - 4 - JIT), &distance, sizeof(distance));
 }
 
 static void setup_with(struct beam *beam, bool is_complete)
@@ -136,7 +180,11 @@ static void setup_with(struct beam *beam, bool is_complete)
 	runtime_fixture_init(fixture, FRAME_BYTES);
 	runtime_fixture_show_thread(fixture);
 	emulate_memory(JIT, beam->code, sizeof(beam->code));
+#if defined(__x86_64__)
 	memset(beam->native, 0xe8, sizeof(beam->native)); /* calls, all of it */
+#else
+	memset(beam->native, 0x97, sizeof(beam->native));
+#endif
 	emulate_memory(CODE + CALLER, beam->native, sizeof(beam->native));
 	fixture->table.runtime.kind = RUNTIME_ERLANG;
 	struct erlang_row *row = (void *)fixture->table.runtime.words;
@@ -146,7 +194,7 @@ static void setup_with(struct beam *beam, bool is_complete)
 		.atoms = DATA + 12 * 8,
 		.own_module = (uint32_t)atom(ATOM_BEAM),
 		.normal_exit = (uint32_t)atom(ATOM_EXIT),
-		.registers_at = REGISTERS * 8,
+		.registers_at = REGISTERS_AT,
 		.registers_bytes = DATA_END * 8,
 		.functions_at = HEAD_FUNCTIONS,
 		.resume_at = RESUME,
@@ -174,9 +222,10 @@ static void setup_with(struct beam *beam, bool is_complete)
 	/* Interrupted in a function that has nothing on the stack of its process. */
 	fixture->regs.known = ~0ULL;
 	fixture->regs.ip = INNER + BODY + 0x20;
-	fixture->regs.reg[UNWIND_SP] = stack_address(OWN);
-	fixture->regs.reg[RBX] = stack_address(BASE + REGISTERS);
-	fixture->regs.reg[R13] = heap_address(PROCESS);
+	fixture->regs.reg[UNWIND_SP] = stack_address(BASE);
+	fixture->regs.reg[REGISTERS_REGISTER] = stack_address(BASE) + REGISTERS_AT;
+	fixture->regs.reg[PROCESS_REGISTER] = heap_address(PROCESS);
+	put_stack(fixture, stack_address(OWN));
 }
 
 static void setup(struct beam *beam)
@@ -185,14 +234,16 @@ static void setup(struct beam *beam)
 }
 
 /* Interrupted in C that a module's code called, which is at hand again behind `restores`. */
-static void call_native(struct beam *beam, uint64_t from, const char *restores)
+static void call_native_of(struct beam *beam, uint64_t from, const char *restores, size_t len)
 {
 	struct runtime_fixture *fixture = &beam->fixture;
 	fixture->regs.ip = CODE + HELPER + 0x40;
 	fixture->regs.reg[UNWIND_SP] = stack_address(BASE) - FRAME_BYTES;
 	fixture->stack[BASE - 1] = from;
-	memcpy(beam->code + (from - JIT), restores, strlen(restores));
+	memcpy(beam->code + (from - JIT), restores, len);
 }
+
+#define call_native(beam, from, restores) call_native_of(beam, from, restores, sizeof(restores) - 1)
 
 TEST(functions_are_found_on_the_stack_of_a_process)
 {
@@ -215,7 +266,7 @@ TEST(native_code_is_called_by_a_process)
 {
 	struct beam beam;
 	setup(&beam);
-	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	call_native(&beam, INNER + BODY + 0x20, STACK_OF_PROCESS);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
 	runtime_fixture_deinit(&beam.fixture);
@@ -230,10 +281,10 @@ TEST(a_pseudo_process_is_seen_through)
 	pseudo[0] = 3;
 	pseudo[OF_SCHEDULER / 8] = heap_address(SCHEDULER);
 	beam.fixture.heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS + 1024);
-	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	call_native(&beam, INNER + BODY + 0x20, STACK_OF_PROCESS);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
-	beam.fixture.regs.reg[R13] = 0; /* it was saved */
+	beam.fixture.regs.reg[PROCESS_REGISTER] = 0; /* it was saved */
 	beam.fixture.stack[BASE - 4] = heap_address(PROCESS);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
@@ -249,15 +300,19 @@ TEST(shared_code_is_the_emulators_own)
 {
 	struct beam beam;
 	setup(&beam);
+#if defined(__x86_64__)
 	beam.fixture.stack[OWN] |= 3; /* a call from anywhere */
+#endif
 	beam.fixture.regs.ip = SHARED;
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
 	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "erts_beamasm");
 	const struct event_code *code = emulated_record(EVENT_CODE, 0);
 	CHECK(code && code->is_of_runtime);
+#if defined(__x86_64__)
 	beam.fixture.regs.reg[UNWIND_FP] = stack_address(OWN);
-	call_native(&beam, SHARED, "\x90\x48\x89\xec");
+#endif
+	call_native(&beam, SHARED, STACK_OF_REGISTER);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsn");
 	runtime_fixture_deinit(&beam.fixture);
@@ -267,7 +322,7 @@ TEST(a_scheduler_that_looks_for_work_has_no_process)
 {
 	struct beam beam;
 	setup(&beam);
-	call_native(&beam, SHARED, "\x49\x89\xc5");
+	call_native(&beam, SHARED, NEXT_PROCESS);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsn");
 	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "erts_beamasm");
@@ -295,22 +350,77 @@ TEST(what_calls_have_left_is_no_frame)
 {
 	struct beam beam;
 	setup(&beam);
-	memcpy(beam.code + (INNER + BODY - JIT), "\x48\x83\xec\x18", 4); /* sub rsp, 24 */
-	beam.fixture.regs.reg[UNWIND_SP] = stack_address(OWN - 3);
+	memcpy(beam.code + (INNER + BODY - JIT), MAKE_ROOM, 4);
+	put_stack(&beam.fixture, stack_address(OWN - 3));
 	beam.fixture.stack[OWN - 3] = 0x3b;
 	beam.fixture.stack[OWN - 2] = INNER + BODY + 0x80;
-	int32_t distance = OUTER + BODY - (INNER + BODY + 0x80);
-	beam.code[INNER + BODY + 0x80 - 5 - JIT] = 0xe8;
-	memcpy(beam.code + (INNER + BODY + 0x80 - 4 - JIT), &distance, sizeof(distance));
+	put_call(&beam, INNER + BODY + 0x80, OUTER + BODY);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
 	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "outer:run/12");
-	distance = INNER + BODY - (INNER + BODY + 0x80); /* of the function itself: it recurses */
-	memcpy(beam.code + (INNER + BODY + 0x80 - 4 - JIT), &distance, sizeof(distance));
+	put_call(
+		&beam, INNER + BODY + 0x80, INNER + BODY); /* of the function itself: it recurses */
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "sssn");
 	runtime_fixture_deinit(&beam.fixture);
 }
+
+#if defined(__aarch64__)
+/* Ahead of where a function pushes its return address, and behind where it pops it. */
+TEST(a_return_address_that_is_not_on_the_stack_is_in_a_register)
+{
+	static const uint32_t epilogue[] = {0xf840869e, 0x710006d6, 0x54000044, 0xd65f03c0};
+	struct beam beam;
+	setup(&beam);
+	beam.fixture.regs.ip = INNER + BODY;
+	beam.fixture.regs.reg[UNWIND_RA] = OUTER + BODY + 0x20;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "sssn");
+	CHECK_INT(place_of(beam.fixture.words[1]), BODY - INFO + 0x1f);
+	beam.fixture.regs.ip = INNER + BODY + 4;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	memcpy(beam.code + (INNER + BODY + 0x40 - JIT), epilogue, sizeof(epilogue));
+	for (uint64_t insn = 1; insn < 4; insn++) {
+		beam.fixture.regs.ip = INNER + BODY + 0x40 + insn * 4;
+		runtime_fixture_tick(&beam.fixture);
+		CHECK_STR(runtime_fixture_shape(&beam.fixture), "sssn");
+	}
+	beam.fixture.regs.ip = INNER + BODY + 0x50; /* behind the return */
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	beam.fixture.regs.ip = INNER + BODY; /* of the first function of a process */
+	beam.fixture.regs.reg[UNWIND_RA] = EXIT;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "sn");
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+/* By a register, or, while it calls C, by a frame on the scheduler's stack; what was jumped to
+ * returns to where its caller does. */
+TEST(shared_code_returns_to_who_called_it)
+{
+	struct beam beam;
+	setup(&beam);
+	beam.fixture.regs.ip = SHARED;
+	beam.fixture.regs.reg[UNWIND_RA] = INNER + BODY + 0x30;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "sssn");
+	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "inner:run/12");
+	beam.fixture.regs.reg[UNWIND_RA] = beam.fixture.stack[OWN];
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "ssn");
+	call_native(&beam, SHARED, STACK_OF_PROCESS);
+	beam.fixture.regs.reg[UNWIND_SP] = stack_address(BASE - 2) - FRAME_BYTES;
+	beam.fixture.stack[BASE - 3] = SHARED;
+	beam.fixture.stack[BASE - 2] = stack_address(BASE);
+	beam.fixture.stack[BASE - 1] = INNER + BODY + 0x30;
+	runtime_fixture_tick(&beam.fixture);
+	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nssn");
+	CHECK_INT(place_of(beam.fixture.words[1]), BODY - INFO + 0x2f);
+	runtime_fixture_deinit(&beam.fixture);
+}
+#endif
 
 /* The garbage collector has moved the stack and freed the old one just now. */
 TEST(a_stack_that_cannot_be_read_leaves_its_caller)
@@ -319,7 +429,7 @@ TEST(a_stack_that_cannot_be_read_leaves_its_caller)
 	setup(&beam);
 	beam.fixture.heap[PROCESS + STOP / 8] = 0x10000000;
 	beam.fixture.heap[PROCESS + RESUME / 8] = OUTER + BODY + 0x40;
-	call_native(&beam, INNER + BODY + 0x20, "\x49\x8b\x65\x58");
+	call_native(&beam, INNER + BODY + 0x20, STACK_OF_PROCESS);
 	runtime_fixture_tick(&beam.fixture);
 	CHECK_STR(runtime_fixture_shape(&beam.fixture), "nsssn");
 	CHECK_STR(sent_text(1, RUNTIME_TEXT_NAME), "outer:run/12");
@@ -415,7 +525,7 @@ TEST(a_pseudo_process_has_the_labels_of_the_real_one)
 	beam.fixture.heap[PROCESS] = 9 << 4 | 3;
 	beam.fixture.heap[SCHEDULER + CURRENT / 8] = heap_address(PROCESS + 1024);
 	CHECK_STR(sent_labels(&beam.fixture), "3:9 1");
-	beam.fixture.regs.reg[R13] = 0;
+	beam.fixture.regs.reg[PROCESS_REGISTER] = 0;
 	beam.fixture.regs.reg[UNWIND_SP] = stack_address(8);
 	CHECK_STR(sent_labels(&beam.fixture), "4");
 	beam.fixture.stack[200] = heap_address(PROCESS);

@@ -132,6 +132,25 @@ TEST(atoms_and_modules_are_found_by_what_they_look_like)
 	munmap(beam.code, PAGES * PAGE);
 }
 
+/* Where a scheduler begins on arm64: of Debian's 27.3.4.1, with a store in between. */
+TEST(registers_and_where_processes_go_on_are_found_in_code_of_arm64)
+{
+	static const uint32_t code[] = {0xa9bf7bfd, 0x910003e8, 0xd1034108, 0xd1401108, 0x927ae508,
+		0x9100011f, 0x910003fd, 0xf9000008, 0x910003f3, 0xf900e6a8, 0xf9007aa2};
+	static struct beam beam;
+	struct erlang_row row;
+	make_beam(&beam);
+	memset(beam.code + 2 * PAGE + 100, 0, sizeof(scheduler));
+	memcpy(beam.code + 2 * PAGE + 100, code, sizeof(code));
+	CHECK(complete(&beam, &row));
+	CHECK_INT(row.registers_bytes, 16384 + 208);
+	CHECK_INT(row.registers_at, 0);
+	CHECK_INT(row.resume_at, 240);
+	memset(beam.code + 2 * PAGE + 100 + 16, 0, 4); /* it is not aligned */
+	CHECK(!complete(&beam, &row));
+	munmap(beam.code, PAGES * PAGE);
+}
+
 /* Before the first module is loaded, or of another version. */
 TEST(what_is_not_there_yet_leaves_the_row_as_it_was)
 {

@@ -31,32 +31,14 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	ERLANG_RBX = 3,  /* DWARF's numbers: the registers of processes, */
-	ERLANG_R13 = 13, /* ... the process */
-
-	ERLANG_STOP = 88,       /* offset in a process: the saved stack pointer */
-	ERLANG_MAX_DATA = 4096, /* that a scheduler keeps below the registers */
-	ERLANG_MAX_STACK = 64 << 20,
 	ERLANG_PROCESS_TAG = 3, /* the low four bits of its first word */
 
 	ERLANG_SCANNED = 32, /* words of the stack at once, ... */
 	ERLANG_SCANS = 33,   /* ... so often: a frame has 1024 at most */
 	ERLANG_FRAME_BYTES = 8192,
-	ERLANG_SWITCH_BYTES = 96,    /* from a call to the way back to the process's stack */
-	ERLANG_RETURNS = 4,          /* places where a scheduler's return address may be */
-	ERLANG_VALUES = 32,          /* of a thread, in glibc's first block */
-	ERLANG_CODE_BYTES = 512,     /* a power of two: an index is masked */
-	ERLANG_FRAME_SEARCHED = 504, /* of these, ahead of an address */
-	ERLANG_STACK_SEARCHED = 16,  /* times ERLANG_SCANNED words of the scheduler's stack */
-};
-
-/* What the way back to a process's stack says. */
-enum erlang_switch {
-	ERLANG_SWITCH_UNKNOWN = 0,
-	ERLANG_SWITCH_FP,        /* mov rsp, rbp */
-	ERLANG_SWITCH_PROCESS,   /* mov rsp, [r13 + stop] */
-	ERLANG_SWITCH_SCHEDULER, /* mov r13, rax: the next process was just found, so there is none
-				  */
+	ERLANG_RETURNS = 4,         /* places where a scheduler's return address may be */
+	ERLANG_VALUES = 32,         /* of a thread, in glibc's first block */
+	ERLANG_STACK_SEARCHED = 16, /* times ERLANG_SCANNED words of the scheduler's stack */
 };
 
 /* ---- the process ---- */
@@ -70,7 +52,7 @@ __noinline int erlang_is_process(__u64 address, __u64 data)
 		return 0;
 	const struct erlang_row *row = erlang_row(&scratch->walk.runtime);
 	__u64 id = 0, scheduler = 0, stop = 0;
-	return !(address & 7) && address >> 20 && !(address >> 47) &&
+	return !(address & 7) && address >> 20 && !(address >> UNWIND_ADDRESS_BITS) &&
 	       read_word(address + row->scheduler_at, &scheduler) && scheduler == data &&
 	       read_word(address, &id) && (id & 15) == ERLANG_PROCESS_TAG &&
 	       read_word(address + ERLANG_STOP, &stop) && stop;
@@ -111,9 +93,10 @@ __noinline int erlang_search_words(__u64 from, __u64 to, __u64 data)
 static __always_inline bool erlang_search_process(struct scratch *scratch, __u64 sp, __u64 data)
 {
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	__u64 from = scratch->leaf.reg[UNWIND_SP], r13 = scratch->leaf.reg[ERLANG_R13];
-	if (erlang_is_process(r13, data)) {
-		erlang->process = r13;
+	__u64 from = scratch->leaf.reg[UNWIND_SP];
+	__u64 held = scratch->leaf.reg[ERLANG_PROCESS_REGISTER];
+	if (erlang_is_process(held, data)) {
+		erlang->process = held;
 		return true;
 	}
 	for (int i = 0; i < ERLANG_STACK_SEARCHED && from < sp; i++) {
@@ -150,11 +133,12 @@ __noinline int erlang_try_value(__u32 number, __u64 base)
 
 /*
  * The process that the thread's scheduler has at hand, by what the thread keeps of its scheduler.
- * `base` is where the scheduler's data begin on its stack; 0: it is a dirty one, which has none. 0:
+ * `base` is where the scheduler's data begin on its stack; 0: it is a dirty one, which has none.
+ * `self` is glibc_self(): the caller finds it, since calls may be nested 8 deep and no more. 0:
  * none is found.
  */
-__noinline int erlang_find_process(__u64 base);
-__noinline int erlang_find_process(__u64 base)
+__noinline int erlang_find_process(__u64 base, __u64 self);
+__noinline int erlang_find_process(__u64 base, __u64 self)
 {
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
 	if (!scratch)
@@ -162,8 +146,8 @@ __noinline int erlang_find_process(__u64 base)
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
 	__u32 number = 0;
 	__u64 stop = 0;
-	if (bpf_probe_read_user(erlang->block, ERLANG_VALUES * 16,
-		    (const void *)(thread_pointer() + GLIBC_FIRST_BLOCK)))
+	if (bpf_probe_read_user(
+		    erlang->block, ERLANG_VALUES * 16, (const void *)(self + GLIBC_FIRST_BLOCK)))
 		return 0;
 	while (number < ERLANG_VALUES && !erlang_try_value(number, base))
 		number++;
@@ -173,57 +157,7 @@ __noinline int erlang_find_process(__u64 base)
 	return stop || (base && erlang_search_process(scratch, base, data));
 }
 
-/* ---- switches of stacks ---- */
-
-/* Three bytes of the code that was read, which may stand anywhere. */
-static __always_inline __u32 erlang_code_at(const struct erlang_walk *erlang, __u32 at)
-{
-	const __u8 *code = (const __u8 *)erlang->block;
-	__u64 i = at;
-	asm volatile("" : "+r"(i));
-	i &= ERLANG_CODE_BYTES - 1;
-	return code[i] | code[i + 1] << 8 | code[i + 2] << 16;
-}
-
-/* What an instruction there says. */
-__noinline int erlang_switch_by(__u32 at);
-__noinline int erlang_switch_by(__u32 at)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
-	if (!scratch)
-		return ERLANG_SWITCH_UNKNOWN;
-	const struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	__u32 code = erlang_code_at(erlang, at);
-	if (code == 0xec8948 || code == 0xe58b48)
-		return ERLANG_SWITCH_FP;
-	if (code == 0x658b49 && (erlang_code_at(erlang, at + 3) & 0xff) == ERLANG_STOP)
-		return ERLANG_SWITCH_PROCESS;
-	return code == 0xc58949 ? ERLANG_SWITCH_SCHEDULER : ERLANG_SWITCH_UNKNOWN;
-}
-
-/* What the code behind an address says first of all of where the process's stack is. */
-__noinline int erlang_switch_at(__u64 address);
-__noinline int erlang_switch_at(__u64 address)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
-	if (!scratch)
-		return ERLANG_SWITCH_UNKNOWN;
-	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	int way = ERLANG_SWITCH_UNKNOWN;
-	if (bpf_probe_read_user(erlang->block, ERLANG_SWITCH_BYTES + 8, (const void *)address))
-		return ERLANG_SWITCH_UNKNOWN;
-	for (__u32 i = 0; i < ERLANG_SWITCH_BYTES && !way; i++)
-		way = erlang_switch_by(i);
-	return way;
-}
-
 /* ---- the stack of a process ---- */
-
-static __always_inline bool erlang_may_be_code(const struct walk *walk, __u64 word)
-{
-	const struct erlang_walk *erlang = erlang_walk(&walk->runtime);
-	return word >= erlang->low && word < erlang->high;
-}
 
 /*
  * Whether the word in a slot leads to the next frame, as programs have it that keep frame pointers:
@@ -295,31 +229,6 @@ __noinline int erlang_next_frame(__u32 is_shared)
 
 /* ---- the leaf ---- */
 
-/* How many words an instruction of the code that was read makes room for; 0: it does no such thing.
- */
-__noinline int erlang_room_by(__u32 at);
-__noinline int erlang_room_by(__u32 at)
-{
-	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
-	if (!scratch)
-		return 0;
-	const struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	__u32 code = erlang_code_at(erlang, at), bytes = erlang_code_at(erlang, at + 3);
-	if (code == 0xec8348) /* sub rsp, imm8 */
-		return (bytes & 0xff) / 8;
-	return code == 0xec8148 ? bytes / 8 : 0; /* ..., imm32 */
-}
-
-/* The same of the last one that does, of up to ERLANG_SCANNED bytes ahead of this place. */
-__noinline int erlang_room_ahead(__u32 at);
-__noinline int erlang_room_ahead(__u32 at)
-{
-	int words = 0;
-	for (__u32 i = 1; i <= ERLANG_SCANNED && i <= at && !words; i++)
-		words = erlang_room_by(at - i);
-	return words;
-}
-
 /* How many words the function at hand has last made room for on its stack, ahead of an address. */
 __noinline int erlang_frame_words(__u64 address);
 __noinline int erlang_frame_words(__u64 address)
@@ -335,7 +244,7 @@ __noinline int erlang_frame_words(__u64 address)
 		    erlang->block, ERLANG_FRAME_SEARCHED, (const void *)(address - bytes)))
 		return 0;
 	int words = 0;
-	for (__u32 i = 0; i < ERLANG_FRAME_SEARCHED && i < bytes && !words; i += ERLANG_SCANNED)
+	for (__u32 i = 0; i < ERLANG_FRAME_SEARCHED && i < bytes && !words; i += ERLANG_ROOM_BYTES)
 		words = erlang_room_ahead(bytes - i);
 	return words;
 }
@@ -344,18 +253,8 @@ __noinline int erlang_frame_words(__u64 address)
 static __always_inline bool erlang_calls_other(
 	struct erlang_walk *erlang, __u64 return_address, __u64 info)
 {
-	enum {
-		CALL_BYTES = 5,
-		CALL = 0xe8,
-	};
-	erlang->mfa[0] = 0;
-	if (bpf_probe_read_user(
-		    erlang->mfa, CALL_BYTES, (const void *)(return_address - CALL_BYTES)) ||
-		(erlang->mfa[0] & 0xff) != CALL)
-		return false;
-	__s32 distance = erlang->mfa[0] >> 8;
-	return erlang_take_code(return_address + distance) == ERLANG_FUNCTION &&
-	       erlang->code.info != info;
+	__u64 target = erlang_call_target(erlang, return_address);
+	return target && erlang_take_code(target) == ERLANG_FUNCTION && erlang->code.info != info;
 }
 
 /* The return address behind the room that the function at hand has made; 0: there is none. */
@@ -438,12 +337,13 @@ __noinline int erlang_returns_by(__u64 at)
 	struct scratch *scratch = scratch_of_runtime(RUNTIME_ERLANG);
 	unsigned char code[UNWIND_CALL_BYTES];
 	__u64 word = 0;
-	if (!scratch || !read_word(at, &word) || !(word >> 20) || word >> 47 ||
+	if (!scratch || !read_word(at, &word) || !(word >> 20) || word >> UNWIND_ADDRESS_BITS ||
 		bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
 		!unwind_is_call(code))
 		return 0;
 	scratch->walk.regs.ip = word;
 	scratch->walk.regs.reg[UNWIND_SP] = at + 8;
+	erlang_restore_fp(&scratch->walk.regs, at);
 	return 1;
 }
 
@@ -505,22 +405,18 @@ static __always_inline bool erlang_find_stack(
 	struct walk *walk, struct erlang_walk *erlang, bool *is_idle)
 {
 	const struct unwind_registers *regs = &walk->regs;
-	const struct erlang_row *row = erlang_row(&walk->runtime);
-	__u64 sp = regs->reg[UNWIND_SP], rbx = regs->reg[ERLANG_RBX];
-	bool has_rbx = walk->is_exact && regs->known >> ERLANG_RBX & 1;
-	bool has_r13 = walk->is_exact && regs->known >> ERLANG_R13 & 1;
-	erlang->process = has_r13 ? regs->reg[ERLANG_R13] : 0;
-	erlang->stack = sp;
-	erlang->base = has_rbx ? rbx - row->registers_at : sp;
-	if (has_rbx && rbx - sp > ERLANG_MAX_DATA)
+	bool has_process = walk->is_exact && regs->known >> ERLANG_PROCESS_REGISTER & 1;
+	erlang->process = has_process ? regs->reg[ERLANG_PROCESS_REGISTER] : 0;
+	if (erlang_is_at_stack(walk, erlang))
 		return true;
 	enum erlang_switch way = erlang_switch_at(regs->ip);
 	*is_idle = way == ERLANG_SWITCH_SCHEDULER;
-	if (way == ERLANG_SWITCH_FP) {
-		erlang->stack = regs->reg[UNWIND_FP];
-		return regs->known >> UNWIND_FP & 1;
+	if (way == ERLANG_SWITCH_REGISTER) {
+		erlang->stack = regs->reg[ERLANG_STACK_REGISTER];
+		return regs->known >> ERLANG_STACK_REGISTER & 1;
 	}
-	if (way != ERLANG_SWITCH_PROCESS || (!has_r13 && !erlang_find_process(sp)))
+	if (way != ERLANG_SWITCH_PROCESS ||
+		(!has_process && !erlang_find_process(erlang->base, glibc_self(thread_pointer()))))
 		return false;
 	return read_word(erlang->process + ERLANG_STOP, &erlang->stack);
 }
@@ -539,28 +435,12 @@ static __always_inline void erlang_push_caller(struct scratch *scratch)
 		erlang_push_code(word - 1, false);
 }
 
-/*
- * Whether a thread was interrupted behind the last function of a module, where jumps to shared code
- * stand one behind the other: those are of no function.
- */
-static __always_inline bool erlang_is_jump(struct erlang_walk *erlang, __u64 address)
-{
-	enum {
-		JUMP_BYTES = 6, /* of which the first is a prefix that says nothing */
-		JUMP = 0xe940,
-	};
-	__u16 *code = (__u16 *)erlang->block;
-	return !bpf_probe_read_user(
-		       code, 2 * JUMP_BYTES + 2, (const void *)(address - JUMP_BYTES)) &&
-	       code[JUMP_BYTES / 2] == JUMP && (code[0] == JUMP || code[JUMP_BYTES] == JUMP);
-}
-
 /* The walk has come to code of BEAM, which is at hand: Erlang's innermost frame. */
 static __always_inline void erlang_begin(struct scratch *scratch)
 {
 	struct walk *walk = &scratch->walk;
 	struct erlang_walk *erlang = erlang_walk(&walk->runtime);
-	__u64 ip = walk->regs.ip, sp = walk->regs.reg[UNWIND_SP];
+	__u64 ip = walk->regs.ip;
 	bool is_leaf = walk->is_exact, is_idle = false;
 	bool has_stack = erlang_find_stack(walk, erlang, &is_idle);
 	if (is_leaf && erlang_is_jump(erlang, ip)) {
@@ -576,12 +456,22 @@ static __always_inline void erlang_begin(struct scratch *scratch)
 		erlang_go_to_scheduler();
 		return;
 	}
-	int found = has_stack ? erlang_next_frame(kind != ERLANG_FUNCTION) : 0;
-	if (found < 0)
+	__u64 from = erlang->stack;
+	enum erlang_code_kind linked = ERLANG_NO_CODE;
+	if (ERLANG_HAS_LINK && has_stack)
+		linked = erlang_take_linked(kind == ERLANG_FUNCTION ? info : 0);
+	if (linked == ERLANG_FUNCTION)
+		erlang_push_code(erlang->link - 1, false);
+	int found = 0;
+	if (linked == ERLANG_EXIT)
+		found = 1;
+	else if (has_stack)
+		found = erlang_next_frame(ERLANG_HAS_ANY_LOW_BITS && kind != ERLANG_FUNCTION);
+	if (found < 0 && !linked)
 		erlang_push_caller(scratch);
-	if (found > 0 && is_leaf && kind == ERLANG_FUNCTION && erlang->stack > sp + 8 &&
-		erlang->stack - sp < 1024 * 8)
-		erlang_skip_stale(ip, sp, info);
+	if (found > 0 && !linked && is_leaf && kind == ERLANG_FUNCTION &&
+		erlang->stack > from + 8 && erlang->stack - from < 1024 * 8)
+		erlang_skip_stale(ip, from, info);
 	erlang_go_on(scratch, found);
 }
 
@@ -619,7 +509,7 @@ static __always_inline enum runtime_leave erlang_leave_jit(struct scratch *scrat
 static __always_inline bool erlang_enter(struct scratch *scratch)
 {
 	struct erlang_walk *erlang = erlang_walk(&scratch->walk.runtime);
-	if (!erlang_take_row(scratch) || !erlang_find_process(0) ||
+	if (!erlang_take_row(scratch) || !erlang_find_process(0, glibc_self(thread_pointer())) ||
 		!read_word(erlang->process + ERLANG_STOP, &erlang->stack))
 		return false;
 	erlang->expected = 0;

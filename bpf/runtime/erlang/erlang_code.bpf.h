@@ -48,6 +48,11 @@ enum {
 
 	ERLANG_SHARED_BYTES = 64 << 10, /* of shared code, ahead of a module, at most */
 
+	ERLANG_STOP = 88, /* offset in a process: the saved stack pointer */
+	ERLANG_MAX_STACK = 64 << 20,
+	ERLANG_CODE_BYTES = 512,     /* read of code: a power of two, an index is masked */
+	ERLANG_FRAME_SEARCHED = 504, /* of these, ahead of an address */
+
 	ERLANG_TRIES_A_NAME = 8, /* what sending one counts for, see runtime_may_try(), */
 	ERLANG_TRIES_A_SCAN = 4, /* ... and going on where a frame was not found at once */
 };
@@ -57,6 +62,14 @@ enum erlang_code_kind {
 	ERLANG_FUNCTION, /* of a module */
 	ERLANG_SHARED,
 	ERLANG_EXIT, /* shared code that processes return to at their end */
+};
+
+/* Where the stack of a process is, by code behind a call of C. */
+enum erlang_switch {
+	ERLANG_SWITCH_UNKNOWN = 0,
+	ERLANG_SWITCH_REGISTER,  /* in a register that callees preserve */
+	ERLANG_SWITCH_PROCESS,   /* in the process, ERLANG_STOP */
+	ERLANG_SWITCH_SCHEDULER, /* nowhere: the next process was just found */
 };
 
 /* What is known of an address of code. */
@@ -88,6 +101,7 @@ struct erlang_walk {
 	__u64 stack;    /* the next slot of the Erlang stack at hand, */
 	__u64 expected; /* ... and the return address below it; 0: there is no such stack */
 	__u64 base; /* where the scheduler's own data begin, at the end of its stack; 0: unknown */
+	__u64 link; /* what shared code on the scheduler's stack returns to; 0: there is none */
 	__u64 process; /* struct process, as far as it was needed */
 	__u64 tables[ERLANG_TABLES_WORDS];
 	__u64 low, high;         /* all code is within that */
@@ -111,6 +125,12 @@ static __always_inline struct erlang_walk *erlang_walk(const struct runtime_walk
 static __always_inline const struct erlang_row *erlang_row(const struct runtime_walk *runtime)
 {
 	return (const struct erlang_row *)runtime->row.words;
+}
+
+static __always_inline bool erlang_may_be_code(const struct walk *walk, __u64 word)
+{
+	const struct erlang_walk *erlang = erlang_walk(&walk->runtime);
+	return word >= erlang->low && word < erlang->high;
 }
 
 /* ---- modules ---- */

@@ -20,7 +20,11 @@
 #include "bpf/event.h"
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/label/label_record.bpf.h"
-#include "bpf/runtime/erlang/erlang_code.bpf.h"
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/runtime/erlang/erlang_x86_64.bpf.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/runtime/erlang/erlang_arm64.bpf.h"
+#endif
 #include "bpf/runtime/erlang/erlang_row.h"
 #include "bpf/runtime/thread.bpf.h"
 #include "bpf/scratch.bpf.h"
@@ -33,7 +37,6 @@ enum {
 	ERLANG_LABEL_STACK_SEARCHED = 16, /* times that */
 	ERLANG_LABEL_CHAIN = 4,           /* entries of a dictionary in one place */
 	ERLANG_SCHEDULER_TYPE = 8,        /* behind the process at hand */
-	ERLANG_R13_OF_LABEL = 13,         /* DWARF's number: the process, in generated code */
 	ERLANG_LABEL_PROCESS_TAG = 3,     /* the low four bits of its first word */
 	ERLANG_NAME_OF_REGISTERED = 32,
 
@@ -51,6 +54,7 @@ enum {
 struct erlang_labels {
 	struct erlang_row row;
 	__u64 delta;
+	__u64 self;    /* pthread_self() */
 	__u64 data;    /* what is known of the thread's scheduler */
 	__u64 process; /* at hand; 0: none */
 	__u32 type;    /* enum event_label_scheduler */
@@ -86,7 +90,7 @@ __noinline int erlang_label_try_value(__u32 number)
 	__u64 data = labels->values[(number * 2 + 1) & (2 * ERLANG_LABEL_VALUES - 1)];
 	__u64 thread = 0, at_hand[2];
 	if (!data || data & 63 || !read_word(data + labels->row.thread_at, &thread) ||
-		thread != thread_pointer() ||
+		thread != labels->self ||
 		bpf_probe_read_user(
 			at_hand, sizeof(at_hand), (const void *)(data + labels->row.current_at)) ||
 		(__u32)at_hand[1] >= EVENT_LABEL_SCHEDULERS)
@@ -100,8 +104,9 @@ __noinline int erlang_label_try_value(__u32 number)
 /* 0: the thread is no scheduler. */
 static __always_inline bool erlang_label_find_scheduler(struct erlang_labels *labels)
 {
+	labels->self = glibc_self(thread_pointer());
 	if (bpf_probe_read_user(labels->values, sizeof(labels->values),
-		    (const void *)(thread_pointer() + GLIBC_FIRST_BLOCK)))
+		    (const void *)(labels->self + GLIBC_FIRST_BLOCK)))
 		return false;
 	for (__u32 i = 0; i < ERLANG_LABEL_VALUES; i++)
 		if (erlang_label_try_value(i))
@@ -124,7 +129,7 @@ __noinline int erlang_label_try_process(__u64 word)
 		return 0;
 	struct erlang_labels *labels = erlang_labels_of(record);
 	__u64 id = 0, data = 0;
-	if (word & 7 || !(word >> 20) || word >> 47 ||
+	if (word & 7 || !(word >> 20) || word >> UNWIND_ADDRESS_BITS ||
 		!read_word(word + labels->row.scheduler_at, &data) || data != labels->data ||
 		!read_word(word, &id) || erlang_label_is_pseudo(id) ||
 		(id & 15) != ERLANG_LABEL_PROCESS_TAG)
@@ -147,7 +152,7 @@ __noinline int erlang_label_search_words(__u64 from)
 static __always_inline bool erlang_label_search(const struct scratch *scratch)
 {
 	__u64 from = scratch->leaf.reg[UNWIND_SP];
-	if (erlang_label_try_process(scratch->leaf.reg[ERLANG_R13_OF_LABEL]))
+	if (erlang_label_try_process(scratch->leaf.reg[ERLANG_PROCESS_REGISTER]))
 		return true;
 	for (int i = 0; i < ERLANG_LABEL_STACK_SEARCHED; i++)
 		if (erlang_label_search_words(from + i * ERLANG_LABEL_WORDS * 8))

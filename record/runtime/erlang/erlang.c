@@ -13,6 +13,7 @@
 #include "bpf/runtime/erlang/erlang_row.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/machine/machine.h"
 #include "record/runtime/erlang/erlang_dirty.h"
 #include "record/runtime/erlang/erlang_layout.h"
 #include "record/runtime/erlang/erlang_lines.h"
@@ -92,15 +93,19 @@ static bool take_data(const struct elf_segment *segments, size_t count, struct e
 	return false;
 }
 
-/* By the version, as far as no code of the process shows it. */
-static void take_offsets(struct erlang_row *row)
+/*
+ * By the version, as far as no code of the process shows it. On x86-64 a process has room for its
+ * frame pointer, too (ERLANG_FRAME_POINTERS), ahead of most of what is looked for.
+ */
+static void take_offsets(struct erlang_row *row, uint16_t machine)
 {
 	bool is_old = row->version == 25;
-	row->scheduler_at = is_old ? 760 : 744;
-	row->initial_at = is_old ? 448 : 440;
+	uint16_t less = machine == EM_X86_64 ? 0 : 8;
+	row->scheduler_at = (uint16_t)((is_old ? 760 : 744) - less);
+	row->initial_at = (uint16_t)((is_old ? 448 : 440) - less);
 	row->current_at = 168;
 	row->registered_at = is_old ? 48 : 32;
-	row->dictionary_at = is_old ? 416 : 408;
+	row->dictionary_at = (uint16_t)((is_old ? 416 : 408) - less);
 	row->thread_at = 32;
 	row->id_shift = is_old ? 4 : 7;
 	row->id_bits = is_old ? 15 : 28;
@@ -133,14 +138,14 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	for (size_t i = 0; i < count && (!constants.atoms_name || !constants.version); i++)
 		try(search_constants(elf, &segments[i], &constants));
 	file->is_runtime = true;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (!machine_find(elf_file_machine(elf)))
 		return NULL;
 	if (constants.version < OLDEST || constants.version > LATEST || !constants.atoms_name ||
 		constants.atoms_name >> 32 || !take_data(segments, count, row))
 		return NULL;
 	row->version = (uint8_t)constants.version;
 	row->atoms_name = (uint32_t)constants.atoms_name;
-	take_offsets(row);
+	take_offsets(row, elf_file_machine(elf));
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
 	memcpy(row->build_id, build_id, len < sizeof(row->build_id) ? len : sizeof(row->build_id));
 	try(erlang_take_loop(elf, &symbols[DIRTY_MAIN], segments, count, file));
@@ -178,7 +183,7 @@ static bool erlang_is_kept(const struct runtime_row *row)
 }
 
 const struct runtime erlang_runtime = {
-	.version = 4,
+	.version = 5,
 	.name = "erlang",
 	.claims_code_of_no_file = true,
 	.object = "[erlang]",

@@ -11,7 +11,7 @@
  *
  * Sources: struct erl_hash and IndexTable of erts/emulator/beam/{hash,index}.h, struct ranges of
  * beam_ranges.c, BeamCodeHeader of beam_code.h, process_main of
- * jit/x86/{beam_asm_global.hpp.pl,process_main.cpp}, OTP 25 to 27.
+ * jit/x86/{beam_asm_global.hpp.pl,process_main.cpp} and jit/arm/process_main.cpp, OTP 25 to 27.
  */
 #include "record/runtime/erlang/erlang_layout.h"
 
@@ -270,7 +270,8 @@ static uint32_t u32_at(const uint8_t *bytes)
  *     sub rsp, all of it; and rsp, -64; mov [rdi], rsp; lea rbx, [rsp + up to the registers]
  * False: it does not begin there. *behind is what follows.
  */
-static bool take_scheduler(const uint8_t *code, struct erlang_row *row, const uint8_t **behind)
+static bool take_scheduler_of_x86_64(
+	const uint8_t *code, struct erlang_row *row, const uint8_t **behind)
 {
 	static const uint8_t sub[] = {0x48, 0x81, 0xec},
 			     and_mov[] = {0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x27};
@@ -290,14 +291,42 @@ static bool take_scheduler(const uint8_t *code, struct erlang_row *row, const ui
 	       row->registers_bytes < MAX_REGISTERS_BYTES && row->registers_at < PAGE_BYTES;
 }
 
-/* Where it takes up a process it keeps where that goes on: mov [r13 + x], rdx. */
+/* The same on arm64, where the registers are at the end of the stack:
+ *     stp x29, x30, [sp, -16]!; mov x8, sp; sub x8, x8, all of it, in parts; and x8, x8, -64
+ */
+static bool take_scheduler_of_arm64(
+	const uint8_t *code, struct erlang_row *row, const uint8_t **behind)
+{
+	enum {
+		PARTS = 2,
+	};
+	const uint32_t push = 0xa9bf7bfd, get_sp = 0x910003e8, sub = 0xd1000108, align = 0x927ae508;
+	uint32_t bytes = 0;
+	if (u32_at(code) != push || u32_at(code + 4) != get_sp)
+		return false;
+	code += 8;
+	for (int i = 0; i < PARTS && (u32_at(code) & 0xff8003ff) == sub; i++, code += 4)
+		bytes += (u32_at(code) >> 10 & 0xfff) << (u32_at(code) >> 22 & 1 ? 12 : 0);
+	row->registers_at = 0;
+	row->registers_bytes = bytes;
+	*behind = code + 4;
+	return u32_at(code) == align && bytes > MIN_REGISTERS_BYTES && bytes < MAX_REGISTERS_BYTES;
+}
+
+/* Where it takes up a process it keeps where that goes on: mov [r13 + x], rdx; str x2, [x21, x]. */
 static bool take_resume(const uint8_t *code, struct erlang_row *row)
 {
-	for (size_t i = 0; i < RESUME_SEARCHED; i++)
-		if (memcmp(code + i, "\x49\x89\x95", 3) == 0 && u32_at(code + i + 3) < MAX_OFFSET) {
-			row->resume_at = (uint16_t)u32_at(code + i + 3);
+	const uint32_t store = 0xf90002a2;
+	for (size_t i = 0; i < RESUME_SEARCHED; i++) {
+		bool is_x86_64 = memcmp(code + i, "\x49\x89\x95", 3) == 0;
+		bool is_arm64 = (u32_at(code + i) & 0xffc003ff) == store;
+		uint32_t offset =
+			is_arm64 ? (u32_at(code + i) >> 10 & 0xfff) * 8 : u32_at(code + i + 3);
+		if ((is_x86_64 || is_arm64) && offset < MAX_OFFSET) {
+			row->resume_at = (uint16_t)offset;
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -305,7 +334,7 @@ static bool take_resume(const uint8_t *code, struct erlang_row *row)
 static bool take_code_ahead(uint32_t pid, uint64_t start, uint64_t max, struct erlang_row *row)
 {
 	enum {
-		LONGEST = 32 + RESUME_SEARCHED, /* of what is looked at at once */
+		LONGEST = 40 + RESUME_SEARCHED, /* of what is looked at at once */
 	};
 	CLEANUP_FREE uint8_t *code = mem_alloc(SHARED_CODE_BYTES);
 	size_t len = start % PAGE_BYTES;
@@ -318,7 +347,8 @@ static bool take_code_ahead(uint32_t pid, uint64_t start, uint64_t max, struct e
 		len += PAGE_BYTES;
 	const uint8_t *begin = code + SHARED_CODE_BYTES - len, *behind;
 	for (size_t i = 0; i + LONGEST < len; i++)
-		if (take_scheduler(begin + i, row, &behind))
+		if (take_scheduler_of_x86_64(begin + i, row, &behind) ||
+			take_scheduler_of_arm64(begin + i, row, &behind))
 			return take_resume(behind, row);
 	return false;
 }
