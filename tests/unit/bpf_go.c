@@ -42,7 +42,7 @@ static void go_setup(struct runtime_fixture *fixture, enum go_labels layout)
 		.layout = (uint16_t)layout};
 	fixture->table.runtime.kind = RUNTIME_GO;
 	memcpy(fixture->table.runtime.words, &row, sizeof(row));
-	fixture->thread[TLS] = heap_address(G);
+	*thread_word(fixture, TLS) = heap_address(G);
 	fixture->heap[G + G_M] = heap_address(M);
 	fixture->heap[SYSTEM_G + G_M] = heap_address(M);
 	fixture->heap[M + M_CURG] = heap_address(G);
@@ -85,16 +85,16 @@ TEST(the_goroutine_that_the_thread_runs_has_the_labels)
 	put_pair(&fixture, 0, "user", "alice");
 	put_pair(&fixture, 1, "page", "");
 	CHECK_STR(sent_labels(&fixture), "user=alice page= 1:17 1");
-	fixture.thread[TLS] = heap_address(SYSTEM_G); /* on the scheduler's stack */
+	*thread_word(&fixture, TLS) = heap_address(SYSTEM_G); /* on the scheduler's stack */
 	CHECK_STR(sent_labels(&fixture), "user=alice page= 1:17 1");
 	fixture.heap[M + M_CURG] = 0; /* for none */
 	CHECK_STR(sent_labels(&fixture), "0");
 	fixture.heap[M + M_CURG] = heap_address(G);
 	fixture.heap[G + G_M] = 0; /* amid a switch */
 	CHECK_STR(sent_labels(&fixture), "0");
-	fixture.thread[TLS] = 0; /* C's thread */
+	*thread_word(&fixture, TLS) = 0; /* C's thread */
 	CHECK_STR(sent_labels(&fixture), "0");
-	fixture.thread[TLS] = 0xdead0000;
+	*thread_word(&fixture, TLS) = 0xdead0000;
 	CHECK_STR(sent_labels(&fixture), "4");
 	runtime_fixture_deinit(&fixture);
 }

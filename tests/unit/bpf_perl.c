@@ -105,7 +105,7 @@ static void put_native_stack(struct runtime_fixture *fixture)
 static void put_interpreter(struct runtime_fixture *fixture)
 {
 	uint64_t *interpreter = fixture->heap + INTERPRETER;
-	fixture->thread[GLIBC_KEYS + 3 * 2 + 1] = heap_address(INTERPRETER);
+	*thread_value(fixture, 3) = heap_address(INTERPRETER);
 	interpreter[1] = heap_address(HEAP_WORDS - 8); /* an operation runs */
 	interpreter[5] = heap_address(SAVES);
 	interpreter[208 / 8] = statement(3);
@@ -274,7 +274,7 @@ TEST(a_thread_without_interpreter_has_no_frames)
 {
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	fixture.thread[GLIBC_KEYS + 3 * 2 + 1] = 0;
+	*thread_value(&fixture, 3) = 0;
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(failure_of(fixture.words[1], RUNTIME_PERL), LAYOUT_SCRIPT_NO_STATE);
 	runtime_fixture_deinit(&fixture);

@@ -70,9 +70,9 @@ static void setup(struct runtime_fixture *fixture)
 	runtime_fixture_show_thread(fixture);
 	put_row(fixture);
 	fixture->data[KEY] = 3;
-	fixture->thread[GLIBC_KEYS + 3 * 2 + 1] = heap_address(STATE);
+	*thread_value(fixture, 3) = heap_address(STATE);
 	fixture->heap[STATE + 7] = stack_address(10); /* the record, in the loop's frame */
-	fixture->heap[STATE + 19] = EMULATED_THREAD;  /* whose state it is */
+	fixture->heap[STATE + 19] = EMULATED_SELF;    /* whose state it is */
 	fixture->stack[10 + 1] = heap_address(INNER);
 	put_code(fixture, FIRST_CODE, 10);
 	put_code(fixture, SECOND_CODE, 20);
@@ -166,7 +166,7 @@ TEST(interpreters_within_one_have_their_own_frames)
 	put_frame(&fixture, INNER, FIRST_CODE, 0, 1, true);
 	fixture.data[CURRENT] = heap_address(OTHER_STATE);
 	fixture.heap[OTHER_STATE + 7] = stack_address(10);
-	fixture.heap[OTHER_STATE + 19] = EMULATED_THREAD;
+	fixture.heap[OTHER_STATE + 19] = EMULATED_SELF;
 	fixture.heap[STATE + 7] = stack_address(10 + LOOP_WORDS);
 	fixture.stack[10 + LOOP_WORDS + 1] = heap_address(OUTER);
 	fixture.stack[4 + LOOP_WORDS - 1] = CODE + LOOP + 0x600;

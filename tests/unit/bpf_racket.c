@@ -74,7 +74,7 @@ static void setup(struct runtime_fixture *fixture)
 	emulate_memory(JIT, jit, sizeof(jit));
 	fixture->data[0] = KEY;
 	fixture->data[1] = HEAP; /* what C enters Scheme by: no code that is met */
-	fixture->thread[GLIBC_KEYS + 2 * KEY + 1] = heap_address(CONTEXT);
+	*thread_value(fixture, KEY) = heap_address(CONTEXT);
 	fixture->heap[CONTEXT + 7] = heap_address(TOP);
 	fixture->heap[CONTEXT + 40] = heap_address(SCHEME);
 	fixture->heap[CONTEXT + 42] = heap_address(LINK) - 3;

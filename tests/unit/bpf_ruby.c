@@ -167,7 +167,7 @@ static void setup_version(struct runtime_fixture *fixture, uint8_t version)
 	put_row(fixture, version);
 	fixture->data[SLOT] = MODULE;
 	fixture->data[SLOT + 1] = 8;
-	fixture->thread[1] = heap_address(MODULES);
+	*thread_word(fixture, THREAD_MODULES) = heap_address(MODULES);
 	fixture->heap[MODULES + 2 * MODULE] = heap_address(BLOCK);
 	fixture->heap[BLOCK + 1] = heap_address(CONTEXT);
 	fixture->heap[CONTEXT] = heap_address(FRAMES - 256);

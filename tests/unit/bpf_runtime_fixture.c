@@ -50,7 +50,8 @@ void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes)
 
 void runtime_fixture_show_thread(struct runtime_fixture *fixture)
 {
-	emulate_memory(EMULATED_THREAD, fixture->thread, sizeof(fixture->thread));
+	fixture->thread[GLIBC_KEY_BLOCKS] = EMULATED_SELF + GLIBC_KEYS * 8;
+	emulate_memory(EMULATED_SELF, fixture->thread, sizeof(fixture->thread));
 }
 
 void runtime_fixture_bind(struct runtime_fixture *fixture)

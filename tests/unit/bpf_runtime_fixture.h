@@ -12,6 +12,7 @@
 #include "bpf/event.h"
 #include "bpf/runtime/runtime_row.h"
 #include "record/unwind/table_store.h"
+#include "tests/unit/emulate/kernel.h"
 
 enum {
 	CODE = 0x400000, /* the interpreter; file offsets are addresses less this */
@@ -27,8 +28,24 @@ enum {
 	STACK_WORDS = 512,
 	HEAP = 0x8000000,
 	HEAP_WORDS = 4096,
-	THREAD_WORDS = 256,
-	GLIBC_KEYS = 0x310 / 8, /* a word of the thread: two for each key, of which the second is */
+	/* Words of the thread's memory, from glibc's struct pthread on: where the thread's pointer
+	 * leads (of arm64's glibc 2.36), and the values of keys, two for each, of which the second
+	 * is. What modules' blocks are found by is a word from the pointer, of glibc and of musl.
+	 */
+#if defined(__aarch64__)
+	THREAD_POINTER = 0x740 / 8,
+	GLIBC_KEYS = 0x110 / 8,
+	THREAD_MODULES = 0,
+	THREAD_MUSL_MODULES = -1,
+#else
+	THREAD_POINTER = 0,
+	GLIBC_KEYS = 0x310 / 8,
+	THREAD_MODULES = 1,
+	THREAD_MUSL_MODULES = 1,
+#endif
+	GLIBC_KEY_BLOCKS = GLIBC_KEYS + 0x200 / 8,
+	THREAD_WORDS = THREAD_POINTER + 256,
+	EMULATED_SELF = EMULATED_THREAD - THREAD_POINTER * 8, /* what pthread_self() is */
 };
 
 struct runtime_fixture {
@@ -51,12 +68,24 @@ static inline uint64_t stack_address(uint64_t word)
 	return STACK + word * 8;
 }
 
+/* A word of the thread's memory, so many from where its pointer leads. */
+static inline uint64_t *thread_word(struct runtime_fixture *fixture, int64_t word)
+{
+	return &fixture->thread[THREAD_POINTER + word];
+}
+
+/* The value that the thread has of a key of pthread_key_create(). */
+static inline uint64_t *thread_value(struct runtime_fixture *fixture, uint64_t key)
+{
+	return &fixture->thread[GLIBC_KEYS + 2 * key + 1];
+}
+
 /*
  * All memory is zero; the thread has a pointer to its own, which cannot be read yet. The leaf is
  * the loop, and its native frame, as that of the helper, has so many bytes.
  */
 void runtime_fixture_init(struct runtime_fixture *fixture, uint32_t frame_bytes);
-/* Where the emulated thread pointer leads, EMULATED_THREAD. */
+/* The thread's memory can be read from now on. */
 void runtime_fixture_show_thread(struct runtime_fixture *fixture);
 /* The table is the file's from now on, with its row of the runtime. */
 void runtime_fixture_bind(struct runtime_fixture *fixture);

@@ -23,7 +23,7 @@ static void context_setup(struct runtime_fixture *fixture)
 	emulate_config()->label_sources = ALL;
 	emulate_thread_context(
 		&(struct event_thread_context){.start_ns = 5, .exec_id = 1, .place = VARIABLE * 8});
-	fixture->thread[VARIABLE] = heap_address(RECORD);
+	*thread_word(fixture, VARIABLE) = heap_address(RECORD);
 	runtime_fixture_bind(fixture);
 }
 
@@ -53,7 +53,7 @@ TEST(a_thread_says_what_it_works_at)
 	CHECK_STR(sent_labels(&fixture), "\001=xy \002= 1");
 	((uint8_t *)(fixture.heap + RECORD))[24] = 0; /* it is being changed */
 	CHECK_STR(sent_labels(&fixture), "0");
-	fixture.thread[VARIABLE] = 0; /* nothing */
+	*thread_word(&fixture, VARIABLE) = 0; /* nothing */
 	CHECK_STR(sent_labels(&fixture), "0");
 	runtime_fixture_deinit(&fixture);
 }
@@ -80,7 +80,7 @@ TEST(variables_of_libraries_are_in_blocks_of_threads)
 	context_setup(&fixture);
 	put_record(&fixture, "", 0);
 	emulate_thread_context(&context);
-	fixture.thread[1] = heap_address(BLOCKS);
+	*thread_word(&fixture, THREAD_MODULES) = heap_address(BLOCKS);
 	fixture.heap[BLOCKS - 2] = 3;
 	fixture.heap[BLOCKS + 6] = heap_address(BLOCK);
 	fixture.heap[BLOCK + 2] = heap_address(RECORD);
@@ -92,6 +92,8 @@ TEST(variables_of_libraries_are_in_blocks_of_threads)
 	CHECK_STR(sent_labels(&fixture), "0");
 	context.module_shift = 3; /* musl's, which begins with the number */
 	emulate_thread_context(&context);
+	*thread_word(&fixture, THREAD_MODULES) = 0;
+	*thread_word(&fixture, THREAD_MUSL_MODULES) = heap_address(BLOCKS);
 	fixture.heap[BLOCKS] = 3;
 	fixture.heap[BLOCKS + 3] = heap_address(BLOCK);
 	CHECK_STR(sent_labels(&fixture), "7:16 bytes 8:8 bytes 1");
@@ -103,9 +105,9 @@ TEST(records_that_lie_cost_labels_and_no_sample)
 	struct runtime_fixture fixture;
 	char attributes[600];
 	context_setup(&fixture);
-	fixture.thread[VARIABLE] = 0xdead0000;
+	*thread_word(&fixture, VARIABLE) = 0xdead0000;
 	CHECK_STR(sent_labels(&fixture), "4");
-	fixture.thread[VARIABLE] = heap_address(RECORD);
+	*thread_word(&fixture, VARIABLE) = heap_address(RECORD);
 	put_record(&fixture, "\001\377x", 3); /* longer than all attributes together */
 	CHECK_STR(sent_labels(&fixture), "7:16 bytes 8:8 bytes 1");
 	put_record(&fixture, "\001", 1);
@@ -115,7 +117,8 @@ TEST(records_that_lie_cost_labels_and_no_sample)
 	put_record(&fixture, attributes, 0xffff);
 	const char *labels = sent_labels(&fixture);
 	CHECK_STR(labels + strlen(labels) - 2, " 9");
-	fixture.thread[VARIABLE] = HEAP + HEAP_WORDS * 8 - 28; /* the last memory that there is */
+	*thread_word(&fixture, VARIABLE) =
+		HEAP + HEAP_WORDS * 8 - 28; /* the last memory that there is */
 	memcpy((uint8_t *)fixture.heap + HEAP_WORDS * 8 - 28, fixture.heap + RECORD, 28);
 	CHECK_STR(sent_labels(&fixture), "7:16 bytes 8:8 bytes 13");
 	runtime_fixture_deinit(&fixture);
