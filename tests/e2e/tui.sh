@@ -479,7 +479,7 @@ test_list_beside_butterfly() {
 	line=$(screen | grep -n '^ *[0-9.]*% light ' | head -n 1 | cut -d : -f 1)
 	mouse 0 12 "$line" M
 	mouse 0 12 "$line" m
-	wait_for '█.? +(▾ |▸ )?light +workload' 'the one that was clicked on'
+	wait_for '(▉|█).? +(▾ |▸ )?light +workload' 'the one that was clicked on'
 	keys Escape
 	wait_gone ' light +workload'
 }
