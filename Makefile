@@ -308,11 +308,17 @@ $(O)/tests/e2e/usdt $(O)/tests/e2e/usdt.so $(O)/tests/kernel/usdt: tests/e2e/usd
 # reached in each way that the psABI has.
 THREAD_CONTEXTS := $(addprefix $(O)/tests/e2e/thread_context,_own _desc.so _gd.so _ie.so)
 WORKLOADS += $(THREAD_CONTEXTS)
+# How the machines' compilers call the two ways to a thread's variables.
+TLS_DESCRIPTORS_x86 := gnu2
+TLS_CALLS_x86 := gnu
+TLS_DESCRIPTORS_arm64 := desc
+TLS_CALLS_arm64 := trad
 $(THREAD_CONTEXTS): tests/e2e/thread_context.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra \
 		$(if $(filter %_own,$@),-DIN_PROGRAM -rdynamic,-DIN_LIBRARY -shared -fPIC) \
-		$(if $(filter %_desc.so,$@),-mtls-dialect=gnu2) $(if $(filter %_gd.so,$@),-mtls-dialect=gnu) \
+		$(if $(filter %_desc.so,$@),-mtls-dialect=$(TLS_DESCRIPTORS_$(ARCH))) \
+		$(if $(filter %_gd.so,$@),-mtls-dialect=$(TLS_CALLS_$(ARCH))) \
 		$(if $(filter %_ie.so,$@),-ftls-model=initial-exec) -o $@ $< -ldl
 
 # One whose probes tell of functions of a script.
