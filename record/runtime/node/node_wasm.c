@@ -238,7 +238,8 @@ static bool read_module_sections(uint32_t pid, uint64_t address, struct bytes_bu
 /* The module whose bytes are there becomes the kept one's, if it has as many functions. */
 static bool take_module(struct kept_module *kept, uint64_t address)
 {
-	if (!read_module_sections(kept->pid, address, kept->sections) ||
+	if (!runtime_read_process(kept->pid, address, kept->head, sizeof(kept->head)) ||
+		!read_module_sections(kept->pid, address, kept->sections) ||
 		!wasm_module_init(&kept->module, kept->sections) ||
 		kept->module.nr_declared != kept->nr_slots) {
 		wasm_module_deinit(&kept->module);
@@ -246,8 +247,8 @@ static bool take_module(struct kept_module *kept, uint64_t address)
 		return false;
 	}
 	kept->bytes = address;
-	kept->is_found = runtime_read_process(kept->pid, address, kept->head, sizeof(kept->head));
-	return kept->is_found;
+	kept->is_found = true;
+	return true;
 }
 
 struct search {

@@ -1,0 +1,133 @@
+/* Functions of WebAssembly, of a V8 that this process has as far as the recorder can tell. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/runtime/node/node_wasm.h"
+#include "tests/unit/unit.h"
+
+enum {
+	FIRST = 1024, /* where the functions' code begins, */
+	SECOND = 2048,
+	BETTER = 3072, /* ... and that of the second by a better compiler */
+	OBJECT_WORDS = 64,
+	INSTANCE_WORDS = 8,
+	HOLDER = 4, /* words of a NativeModule: what has the bytes, */
+	TABLE = 6,  /* ... and the jump table */
+};
+
+/* One function is imported, two are the module's own. */
+#define MODULE(first, second) \
+	{ \
+		0, 'a', 's', 'm', 1, 0, 0, 0, 2, 7, 1, 1, 'm', 1, 'f', 0, 0, 3, 3, 2, 0, 0, 0, 17, \
+			4, 'n', 'a', 'm', 'e', 1, 10, 2, 1, 2, first, '1', 2, 3, second, '2', \
+			'2', [96] = 0 \
+	}
+
+static const uint8_t bytes[] = MODULE('a', 'b'), other_bytes[] = MODULE('x', 'y');
+
+static uint8_t code[4096] __attribute__((aligned(64))),
+	other_table[64] __attribute__((aligned(64)));
+static struct {
+	uint64_t map;
+	uint8_t words, zero[7];
+} instance_map = {.words = INSTANCE_WORDS};
+static struct module_objects {
+	uint64_t native[OBJECT_WORDS], wasm_code[OBJECT_WORDS], holder[OBJECT_WORDS];
+} mine, other;
+static uint64_t instance[INSTANCE_WORDS];
+
+static uint64_t address_of(const void *object)
+{
+	return (uintptr_t)object;
+}
+
+static void put_jump(size_t slot, size_t to)
+{
+	int32_t distance = (int32_t)to - (int32_t)(slot + 5);
+	code[slot] = 0xe9;
+	memcpy(code + slot + 1, &distance, sizeof(distance));
+}
+
+static void put_module(struct module_objects *objects, const uint8_t *of, const void *table)
+{
+	memset(objects, 0, sizeof(*objects));
+	objects->holder[0] = address_of(of);
+	objects->native[HOLDER] = address_of(objects->holder);
+	objects->native[TABLE] = address_of(objects->wasm_code);
+	objects->wasm_code[0] = address_of(objects->native);
+	objects->wasm_code[1] = address_of(table);
+}
+
+/* The other module, with as many functions, is met first. */
+static void put_process(size_t slot_bytes)
+{
+	memset(code, 0, sizeof(code));
+	put_jump(0, FIRST);
+	put_jump(slot_bytes, SECOND);
+	put_module(&mine, bytes, code);
+	put_module(&other, other_bytes, other_table);
+	instance_map.map = address_of(&instance_map) + 1;
+	memset(instance, 0, sizeof(instance));
+	instance[0] = address_of(&instance_map) + 1;
+	instance[2] = address_of(other.native);
+	instance[3] = address_of(mine.native);
+	instance[5] = address_of(code);
+}
+
+static const char *name_of(struct node_wasm *wasm, size_t start, uint64_t head)
+{
+	static char text[32];
+	struct node_code given = {.deopt_data = address_of(instance) + 1,
+		.positions = head,
+		.start = address_of(code) + start,
+		.kind = NODE_CODE_WASM};
+	struct str name = {0};
+	bool is_read = node_wasm_read_name(wasm, (uint32_t)getpid(), &given, &name);
+	snprintf(text, sizeof(text), "%s", is_read ? str_text(&name) : "-");
+	str_deinit(&name);
+	return text;
+}
+
+TEST(functions_of_webassembly_are_found_by_the_jump_table)
+{
+	static const size_t slots[] = {5, 8};
+	for (size_t i = 0; i < sizeof(slots) / sizeof(*slots); i++) {
+		put_process(slots[i]);
+		struct node_wasm *wasm = node_wasm_create();
+		CHECK_STR(name_of(wasm, FIRST, 0), "a1");
+		CHECK_STR(name_of(wasm, SECOND, 0), "b22");
+		CHECK_STR(name_of(wasm, BETTER, 0), "-");
+		/* Compiled again: frames of the old code are still known. */
+		put_jump(slots[i], BETTER);
+		CHECK_STR(name_of(wasm, BETTER, 0), "b22");
+		CHECK_STR(name_of(wasm, SECOND, 0), "b22");
+		node_wasm_destroy(wasm);
+	}
+}
+
+/* By code that has its number: mov r12d, 1; call, and xor r12d, r12d; call. */
+TEST(functions_of_webassembly_are_found_by_their_numbers)
+{
+	put_process(8);
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, BETTER, 0x00e800000001bc41), "b22");
+	CHECK_STR(name_of(wasm, BETTER, 0xe8e43145), "a1");
+	CHECK_STR(name_of(wasm, BETTER, 0x00e800000002bc41), "-"); /* there are two */
+	node_wasm_destroy(wasm);
+}
+
+/* Bytes that are not the NativeModule's of this table are no one's. */
+TEST(a_module_of_another_table_is_not_taken)
+{
+	put_process(8);
+	mine.wasm_code[0] = address_of(other.native);
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, FIRST, 0), "-");
+	node_wasm_destroy(wasm);
+	put_process(8);
+	mine.holder[0] = address_of(code); /* no module begins there */
+	wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, FIRST, 0), "-");
+	node_wasm_destroy(wasm);
+}
