@@ -1,6 +1,6 @@
 #!/bin/bash
 # Labels of Go's goroutines: of a program of known shape each sample has to have those of the
-# goroutine that ran, and together they have to be what the runtime's own profile says.
+# goroutine that ran, and together they have to be what the runtime's own profile says. So do functions.
 # INTERPRETERS=PATH: the go that builds it, in more ways, instead of the one on the PATH.
 . "$(dirname "$0")/prelude.bash"
 
@@ -8,10 +8,14 @@ HAS_SUITE=${INTERPRETERS:+yes}
 : "${INTERPRETERS:=go}" "${SECONDS_RUN:=1}"
 
 build() { # MORE FLAGS...: one of go_shape's two files of that name
-	command -v "$INTERPRETERS" >/dev/null || skip "no go here"
 	local more=$1
 	shift
 	mkdir source && cp "$here/go_shape/main.go" "$here/go_shape/$more.go" source
+	build_source "$@"
+}
+
+build_source() { # FLAGS...
+	command -v "$INTERPRETERS" >/dev/null || skip "no go here"
 	HOME=$PWD GOCACHE=$PWD/../cache GO111MODULE=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=${CGO_ENABLED-0} \
 		"$INTERPRETERS" build -o "$PWD/program" -ldflags="${LDFLAGS-}" "$@" "$PWD"/source/*.go \
 		>go.log 2>&1 || skip "go build $*: $(tail -n 1 go.log)"
@@ -87,6 +91,24 @@ test_labels_as_the_runtime_has_them() {
 	go tool pprof -tags own.pb.gz >own 2>/dev/null || fail "pprof: $(cat own)"
 	go tool pprof -sample_index=cpu -tags ours.pb.gz >ours 2>err || fail "pprof: $(cat err)"
 	"$here/compare_go_tags.py" own ours >result || fail "$(cat result)"
+}
+
+# Functions' shares are those of the profile that the runtime makes at the same time. Without preemption
+# by signals: the runtime's own samples fall on the code of theirs, which come at the same time.
+test_functions_as_the_runtime_has_them() {
+	command -v python3 >/dev/null || skip "no python3 here"
+	go tool pprof -h >/dev/null 2>&1
+	(($? <= 2)) || skip "go tool pprof is not installed"
+	local seconds=$((SECONDS_RUN * ${HAS_SUITE:+10*}4)) # 250 samples a second by a kernel of so many Hz
+	mkdir source && cp "$here/go_functions/main.go" source
+	build_source
+	GODEBUG=asyncpreemptoff=1 run "$EBPROF" record -F 499 -o go.data -- ./program "$seconds" own.pb.gz
+	want_status 0 record
+	"$EBPROF" convert --pprof -o ours.pb.gz go.data 2>err || fail "convert: $(cat err)"
+	go tool pprof -top -cum -nodefraction=0 own.pb.gz >own 2>/dev/null || fail "pprof: $(cat own)"
+	go tool pprof -sample_index=cpu -top -cum -nodefraction=0 ours.pb.gz >ours 2>err || fail "pprof: $(cat err)"
+	"$here/compare_go_functions.py" own ours >result 2>shares || fail "$(cat shares)"
+	cat result shares
 }
 
 # Names as the runtime's own table has them, of each address that was sampled.
