@@ -1,6 +1,7 @@
 #!/bin/bash
 # Java programs: frames of methods that are interpreted, compiled and inlined in each other, judged
 # by a program of which every caller is known.
+#   CHAINS=20000    that many samples of it for each Java, which takes minutes
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
 
@@ -26,9 +27,9 @@ record_shape() { # JAVA SECONDS OPTION_OF_JAVA...
 
 # Every stack with a step has all those ahead of it, each once, in a row, behind turn(). Those that
 # a virtual machine goes by while it takes a compiled frame apart are the only ones that may differ.
-exact_chains() { # WHAT
-	local steps wrong early
-	read -r steps wrong early < <(count shape.data '
+# Prints how many stacks have steps, are wrong, and have code of no name.
+judge_chains() {
+	count shape.data '
 		/\[JIT\]/ { add("early") }
 		/JavaShape[.]step/ {
 			add("steps")
@@ -42,7 +43,12 @@ exact_chains() { # WHAT
 				} else before = 0
 			if (is_wrong) { add("wrong"); print >"wrong" }
 		}
-		END { print c["steps"] + 0, c["wrong"] + 0, c["early"] + 0 }')
+		END { print c["steps"] + 0, c["wrong"] + 0, c["early"] + 0 }'
+}
+
+exact_chains() { # WHAT
+	local steps wrong early
+	read -r steps wrong early < <(judge_chains)
 	[[ $steps -ge 150 ]] || fail "$1: $steps samples with steps"
 	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((steps - wrong)) "$steps" 99.5
 	percent "$1: stacks without code of no name" $((steps - early)) "$steps" 80
@@ -97,6 +103,30 @@ test_jvmci() {
 	done
 	try_chains "$options"
 }
+
+# So many samples, of programs of 10 s that run each way by turns: nothing is known of the files before.
+if [[ -n ${CHAINS-} ]]; then
+	test_many_chains() {
+		local java list options steps wrong early all bad
+		list=$(javas) || exit $?
+		for java in $list; do
+			all=0 bad=0
+			while ((all < CHAINS)); do
+				for options in "" -Xint -XX:TieredStopAtLevel=1 -XX:-TieredCompilation -XX:+UseSerialGC -XX:+UseParallelGC \
+					"-XX:+UnlockExperimentalVMOptions -XX:+UseZGC" "-XX:+UnlockExperimentalVMOptions -XX:+UseShenandoahGC"; do
+					# shellcheck disable=SC2086
+					RECORD_OPTIONS="--unwind-cache none" record_shape "$java" 10 $options
+					read -r steps wrong early < <(judge_chains)
+					((steps >= 150)) || fail "$java $options: $steps samples with steps"
+					figure "$java $options: $((steps - wrong)) of $steps exact, $early with code of no name"
+					((all += steps, bad += wrong))
+				done
+			done
+			figure "$java: chains: $((all - bad)) of $all"
+			percent "$java: chains: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((all - bad)) "$all" 99.5
+		done
+	}
+fi
 
 test_shares_and_lines() {
 	local java list line h m l lines want_h want_m want_l

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs that Node.js runs: functions of JavaScript among native ones, as they are interpreted and
 # compiled, judged by a program of which every caller is known.
+#   CHAINS=20000    that many samples of it for each Node.js, which takes minutes
 . "$(dirname "$0")/prelude.bash"
 . "$here/script_frames.bash"
 
@@ -20,10 +21,9 @@ record_shape() { # NODE SECONDS OPTION_OF_NODE...
 		>out 2>err || fail "record $node: $(cat err)"
 }
 
-# Every stack with a step has all those ahead of it, each once.
-exact_chains() { # WHAT
-	local steps wrong
-	read -r steps wrong < <(count shape.data '
+# Every stack with a step has all those ahead of it, each once. Prints how many there are, and are wrong.
+judge_chains() {
+	count shape.data '
 		/;step[0-9]/ {
 			add("steps")
 			n_frames = split($0, frame, ";"); want = 0; is_wrong = 0
@@ -31,7 +31,12 @@ exact_chains() { # WHAT
 				if (frame[i] ~ /^step[0-9][0-9]$/ && substr(frame[i], 5) + 0 != want++) is_wrong = 1
 			if (is_wrong) { add("wrong"); print >"wrong" }
 		}
-		END { print c["steps"] + 0, c["wrong"] + 0 }')
+		END { print c["steps"] + 0, c["wrong"] + 0 }'
+}
+
+exact_chains() { # WHAT
+	local steps wrong
+	read -r steps wrong < <(judge_chains)
 	[[ $steps -ge 150 ]] || fail "$1: $steps samples with steps"
 	percent "$1: chains that are exact: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((steps - wrong)) "$steps" 99.5
 }
@@ -74,6 +79,30 @@ test_inlining() {
 		exact_chains "$node"
 	done
 }
+
+# So many samples, of programs of 10 s that run each way by turns: nothing is known of the files before.
+if [[ -n ${CHAINS-} ]]; then
+	test_many_chains() {
+		local node list what steps wrong all bad
+		list=$(nodes) || exit $?
+		for node in $list; do
+			all=0 bad=0
+			while ((all < CHAINS)); do
+				for what in interpreter baseline optimizing as_it_is; do
+					# shellcheck disable=SC2046
+					RECORD_OPTIONS="--unwind-cache none" record_shape "$node" 10 \
+						$([[ $what == as_it_is ]] || options_of "$node" "$what")
+					read -r steps wrong < <(judge_chains)
+					((steps >= 150)) || fail "$node $what: $steps samples with steps"
+					figure "$node $what: $((steps - wrong)) of $steps exact"
+					((all += steps, bad += wrong))
+				done
+			done
+			figure "$node: chains: $((all - bad)) of $all"
+			percent "$node: chains: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((all - bad)) "$all" 99.5
+		done
+	}
+fi
 
 # A process that runs already when the recorder comes.
 test_attached() {
