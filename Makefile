@@ -15,6 +15,7 @@ VERSION := 0.1.0
 CC      ?= cc
 CLANG   ?= clang
 LLVM_STRIP ?= llvm-strip
+LLVM_OBJDUMP ?= llvm-objdump
 PKG_CONFIG ?= pkg-config
 # Ubuntu keeps it beside its kernel's tools, Debian in the administrator's folder.
 BPFTOOL ?= $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \
@@ -151,11 +152,15 @@ BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c
 # Where Debian and Ubuntu keep asm/types.h; clang -target bpf does not look there.
 BPF_INCLUDE = $(addprefix -idirafter $(SYSROOT)/usr/include/,$(or $(MULTIARCH),$(shell $(CC) -print-multiarch 2>/dev/null)))
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/flags | $(O)/have-deps
+# Loops that old kernels refuse depend on how clang lays out what is written, for each machine.
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c bpf/back_edges.awk $(O)/flags | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) \
 		-D__TARGET_ARCH_$(ARCH) -I. $(BPF_INCLUDE) -MMD -MP -c -o $@ $<
 	$(LLVM_STRIP) -g -R .rel.BTF.ext $@
+	@$(LLVM_OBJDUMP) -d --no-show-raw-insn $@ | awk -f bpf/back_edges.awk >$@.loops || \
+		{ sed 's|^|$@: warning: |' $@.loops >&2; $(if $(WERROR),rm -f $@; exit 1) :; }
+	@rm -f $@.loops
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o bpf/pack_skeleton.awk
 	$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.whole
@@ -212,7 +217,7 @@ kernel-test-deps: deps
 
 $(O)/have-deps: | $(if $(CROSS),$(SYSROOT))
 	@missing=$$( \
-		for tool in $(firstword $(CC)) $(CLANG) $(LLVM_STRIP) $(PKG_CONFIG); do \
+		for tool in $(firstword $(CC)) $(CLANG) $(LLVM_STRIP) $(LLVM_OBJDUMP) $(PKG_CONFIG); do \
 			command -v $$tool >/dev/null 2>&1 || printf ' %s' $$tool; done; \
 		[ -n "$(BPFTOOL)" ] || printf ' bpftool'; \
 		for header in $(HEADERS_NEEDED); do \

@@ -102,6 +102,7 @@ suites_beside_others() {
 		[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 1800 "$program"
 	done
 	suite lint/law lines 60 "$root/tests/lint/layers_test.sh"
+	suite lint/back_edges lines 60 "$root/tests/lint/back_edges_test.sh"
 	suite lint/again lines 300 "$root/tests/lint/again_test.sh"
 	suite golden lines 1800 "$root/tests/golden/run"
 	for program in "$O"/tests/replay_*; do

@@ -418,9 +418,12 @@ __noinline int java_scan_entry(void)
 			(before >> 5 & 31) !=
 				JAVA_STACK_REGISTER) /* what it does without a frame */
 			return JAVA_NO_FRAME | (before >> 5 & 31) << JAVA_ENTERED_SHIFT;
-		if (insn == JAVA_RET || (insn & JAVA_BR_MASK) == JAVA_BR ||
-			(i && (insn == JAVA_BEGIN_JAVA || insn == JAVA_BEGIN_NATIVE)))
+		if (insn == JAVA_RET || (insn & JAVA_BR_MASK) == JAVA_BR)
 			return JAVA_ENTERED;
+		if (i && (insn == JAVA_BEGIN_JAVA || insn == JAVA_BEGIN_NATIVE))
+			return JAVA_ENTERED;
+		asm volatile(""
+			     : "+r"(i)); /* or it falls through to its head, see back_edges.awk */
 	}
 	return JAVA_ENTERED;
 }
