@@ -27,6 +27,16 @@ prepare_apt() { # FOLDER SUITE
 	private_apt "$apt" apt-get -o Acquire::Languages=none -o APT::Update::Error-Mode=any update
 }
 
+# Makes links to absolute paths relative: outside of a chroot they lead into this system. A linker
+# that misses libm.so's library that way takes libm.a instead.
+links_within() { # ROOT
+	local root=$1 link target
+	find "$root" -type l -lname '/*' -printf '%P\t%l\n' |
+		while IFS=$'\t' read -r link target; do
+			ln -snf "$(realpath -ms --relative-to="$(dirname "$root/$link")" "$root$target")" "$root/$link"
+		done
+}
+
 # A system for chroot with these packages and all that they need; what maintainers' scripts do is
 # not done. Made once: a folder that is there is taken as it is.
 debian_root() { # FOLDER SUITE PACKAGE...
@@ -48,6 +58,7 @@ debian_root() { # FOLDER SUITE PACKAGE...
 		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root.part" --keep-directory-symlink || return
 	done
 	mkdir -p "$root.part"/{proc,dev,tmp}
+	links_within "$root.part"
 	rm -rf "$apt"
 	mv "$root.part" "$root"
 }
