@@ -85,16 +85,18 @@ flavour_of() { # VERSION
 	esac
 }
 
-# The newest image of a suite: from the package that depends on it, down to the one that has it.
-download_image() { # SUITE FLAVOUR FOLDER
-	local suite=$1 flavour=$2 folder=$3 apt=$3/apt package=linux-image-$2 deb image
+# The newest image of a suite that can be downloaded: what the package lists name first may be gone.
+download_image() { # VERSION FOLDER
+	local folder=$2 apt=$2/apt suite flavour package deb image
+	suite=$(suite_of "$1")
+	flavour=$(flavour_of "$1")
 	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
 		echo "no apt-get here"
 		return 1
 	fi
 	prepare_apt "$apt" "$suite" || return
-	while package=$(next_package "$apt" "$flavour" "$package") && [[ -n $package ]]; do
-		(cd "$folder" && rm -f ./*.deb && private_apt "$apt" apt-get download "$package") || return
+	for package in $(image_packages "$apt" "$1" "$flavour"); do
+		(cd "$folder" && rm -f ./*.deb && private_apt "$apt" apt-get download "$package") || continue
 		deb=$(ls "$folder"/*.deb)
 		image=$(dpkg-deb -c "$deb" | grep -oE '\./[^ ]*/vmlinuz[^ /]*$' || true)
 		[[ -n $image ]] || continue
@@ -102,13 +104,15 @@ download_image() { # SUITE FLAVOUR FOLDER
 		rm -rf "$apt" "$deb"
 		return
 	done
-	echo "no package of $suite holds an image of $flavour"
+	echo "no package of $suite that can be downloaded holds an image of $flavour"
 	return 1
 }
 
-next_package() { # APT FLAVOUR PACKAGE
-	private_apt "$1" apt-cache show --no-all-versions "$3" | sed -n 's/^Depends: //p' |
-		grep -oE "linux-(binary|image)-[^ ,]*-$2( |,|$)" | grep -oE '^[^ ,]+' | sort -u | head -n 1 || true
+# Newest first. Debian 14 has images in packages linux-binary-*; 11 has backports of Linux 6.1, too.
+image_packages() { # APT VERSION FLAVOUR
+	local release=${2/sid*/[0-9]}
+	private_apt "$1" apt-cache pkgnames linux- | grep -E "^linux-(binary|image)-${release/./[.]}[^-].*-$3\$" |
+		sort -t - -k 3Vr -k 4Vr -k 2
 }
 
 # Finds $image, or says $why not.
@@ -126,7 +130,7 @@ find_image() { # VERSION
 	echo "downloading the kernel of Debian $suite"
 	mkdir -p "$cache"
 	partial=$(mktemp -d "$cache/partial.XXXXXX")
-	if ! download_image "$suite" "$(flavour_of "$version")" "$partial" >"$work/download" 2>&1; then
+	if ! download_image "$version" "$partial" >"$work/download" 2>&1; then
 		rm -rf "$partial"
 		why="no image in $cache/$version, and none can be downloaded: $(tail -n 3 "$work/download" | tr '\n' ' ')"
 		return 1
@@ -240,10 +244,11 @@ add_erlang() { # ROOT SUITE
 	local from=$cache/erlang-$2 to=$1/languages
 	[[ -e $PROGRAMS/chain.beam ]] || return 0
 	debian_root "$from" "$2" erlang-base || die "no Erlang of $2 for $DEBIAN_ARCH"
-	(cd "$from" && tar -c --exclude={src,include,examples} \
+	# Not all suites have all of these libraries.
+	(cd "$from" && shopt -s nullglob && tar -c --exclude={src,include,examples} \
 		usr/lib/erlang/{erts-*/bin/{beam.smp,erl_child_setup,inet_gethost},bin/*.boot} \
 		usr/lib/erlang/lib/{kernel,stdlib}-*/ebin \
-		usr/lib/*-linux-gnu/{libstdc++.so.6*,libgcc_s.so.1,libz.so.1*,libtinfo.so.6*}) | tar -x -C "$to"
+		usr/lib/*-linux-gnu/{libstdc++.so.6*,libgcc_s.so.1,libz.so.1*,libtinfo.so.6*,libatomic.so.1*}) | tar -x -C "$to"
 	cp "$PROGRAMS/chain.beam" "$to/chains/"
 }
 
