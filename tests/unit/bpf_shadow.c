@@ -22,22 +22,34 @@ enum {
 	ALONE = 4,        /* an entry where each function has a native frame of its own */
 	OFFSET = 24,      /* their sp_offset */
 
-	NAME = 3, /* registers: rbx, rsi, rdi, r13 */
+	/* Registers. */
+#if defined(__x86_64__)
+	NAME = 3, /* rbx, rsi, rdi, r13 */
 	FILE_NAME = 4,
 	CLASS = 5,
 	LINE = 13,
+#elif defined(__aarch64__)
+	NAME = 19, /* x19 to x22 */
+	FILE_NAME = 20,
+	CLASS = 21,
+	LINE = 22,
+#endif
 };
 
 static char texts[MAX_TEXTS][TEXT_BYTES]; /* a function's name is the text of its number */
 static uint8_t stack[STACK_BYTES];
 static struct table_store *rules;
 
-/* Where a register is in struct pt_regs of x86-64. */
+/* Where a register is in the machine's struct pt_regs. */
 static uint16_t offset_of(uint32_t number)
 {
+#if defined(__x86_64__)
 	static const uint16_t offsets[16] = {
 		[NAME] = 5 * 8, [FILE_NAME] = 13 * 8, [CLASS] = 14 * 8, [LINE] = 2 * 8};
 	return offsets[number];
+#elif defined(__aarch64__)
+	return (uint16_t)(number * 8);
+#endif
 }
 
 static struct shadow_argument in_register(uint32_t number, signed char bytes)
