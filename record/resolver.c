@@ -498,6 +498,7 @@ struct rest {
 	uint64_t word;              /* what stands for the frame at hand; 0: itself */
 	bool is_asked;              /* the BPF side wants to know the rule */
 	bool may_wait;
+	bool lacks_names; /* of frames that were walked, which are being read */
 };
 
 /*
@@ -542,6 +543,7 @@ static enum event_stack_end choose_compiled(
 		return EVENT_END_TABLE_PENDING;
 	if (found == COMPILED_FOUND) {
 		rest->word = frame.word;
+		rest->lacks_names |= frame.lacks_name;
 		*rule = frame.rule;
 	}
 	return EVENT_END_COMPLETE;
@@ -642,64 +644,73 @@ static enum event_stack_end step_over_snapshot(struct resolver *resolver, struct
 		       : EVENT_END_UNREADABLE;
 }
 
-static enum event_stack_end unwind_rest(struct resolver *resolver, const struct snapshot *snapshot,
-	bool may_wait, struct frames *frames)
+static enum event_stack_end walk_rest(
+	struct resolver *resolver, struct rest *rest, struct frames *frames)
 {
+	const struct snapshot *snapshot = rest->snapshot;
 	struct process_table *processes = resolver->processes;
 	const struct event_stack *head = &snapshot->head;
-	struct process *process = process_table_get(processes, head->pid, head->time_ns);
-	struct rest rest = {.snapshot = snapshot,
-		.stack = {.code = resolver->code, .snapshot = snapshot},
-		.process = process,
-		.regs = snapshot->registers,
-		.found = snapshot->found,
-		.is_exact = snapshot->is_exact,
-		.is_asked = true,
-		.may_wait = may_wait};
-	struct unwind_registers *regs = &rest.regs;
+	struct process *process = rest->process;
+	struct unwind_registers *regs = &rest->regs;
 	bool is_shown = snapshot->is_shown;
 	while (frames->count < MAX_FRAMES) {
-		uint64_t place = regs->ip - !rest.is_exact;
+		uint64_t place = regs->ip - !rest->is_exact;
 		const struct mapping *mapping = process_find_mapping(
 			processes, process, place, head->time_ns, frames->count == 0);
-		if (!mapping && rest.is_exact &&
+		if (!mapping && rest->is_exact &&
 			leave_bad_jump(resolver, snapshot, process, regs)) {
 			resolver_add(resolver, frames,
 				special(resolver, LAYOUT_OBJECT_UNKNOWN, "[unknown]"), place,
-				rest.found);
-			rest.is_exact = false;
-			rest.guess = EVENT_END_COMPLETE;
-			rest.found = UNWIND_FOUND_BY_RULE;
+				rest->found);
+			rest->is_exact = false;
+			rest->guess = EVENT_END_COMPLETE;
+			rest->found = UNWIND_FOUND_BY_RULE;
 			continue;
 		}
 		if (!mapping)
-			return unwind_end_nowhere(rest.guess);
+			return unwind_end_nowhere(rest->guess);
 		struct object *object = jit_table_object_of(resolver->jit, process, mapping);
 		object->where = (struct object_location){head->pid, mapping->start, mapping->end};
 		uint64_t offset = place - mapping->start + mapping->offset;
 		const struct unwind_rule *rule = NULL;
 		enum event_stack_end end =
-			choose_rule(resolver, &rest, mapping, object, offset, &rule);
+			choose_rule(resolver, rest, mapping, object, offset, &rule);
 		if (!end && rule->flags & UNWIND_INTERPRETER)
 			add_missed_script(resolver, object, frames);
-		uint64_t shown = end ? offset : unwind_place(offset, rest.is_exact, rule->ra);
-		if (!is_shown && rest.word)
-			add_script(resolver, frames, rest.word);
+		uint64_t shown = end ? offset : unwind_place(offset, rest->is_exact, rule->ra);
+		if (!is_shown && rest->word)
+			add_script(resolver, frames, rest->word);
 		else if (!is_shown)
-			resolver_add(resolver, frames, object, shown, rest.found);
+			resolver_add(resolver, frames, object, shown, rest->found);
 		is_shown = false;
 		bool is_outermost = false;
 		if (!end)
-			end = step_over_snapshot(resolver, &rest, mapping, rule, &is_outermost);
-		if (rest.stack.is_pending && may_wait)
+			end = step_over_snapshot(resolver, rest, mapping, rule, &is_outermost);
+		if (rest->stack.is_pending && rest->may_wait)
 			return EVENT_END_TABLE_PENDING;
 		if (end || is_outermost)
-			return is_outermost ? unwind_end_at_root(rest.finds, rest.guess) : end;
-		rest.is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
-		rest.found = rest.finds;
-		rest.is_asked = false;
+			return is_outermost ? unwind_end_at_root(rest->finds, rest->guess) : end;
+		rest->is_exact = rule->flags & UNWIND_SIGNAL_FRAME;
+		rest->found = rest->finds;
+		rest->is_asked = false;
 	}
 	return EVENT_END_DEPTH;
+}
+
+static enum event_stack_end unwind_rest(struct resolver *resolver, const struct snapshot *snapshot,
+	bool may_wait, struct frames *frames)
+{
+	const struct event_stack *head = &snapshot->head;
+	struct rest rest = {.snapshot = snapshot,
+		.stack = {.code = resolver->code, .snapshot = snapshot},
+		.process = process_table_get(resolver->processes, head->pid, head->time_ns),
+		.regs = snapshot->registers,
+		.found = snapshot->found,
+		.is_exact = snapshot->is_exact,
+		.is_asked = true,
+		.may_wait = may_wait};
+	enum event_stack_end end = walk_rest(resolver, &rest, frames);
+	return rest.lacks_names ? EVENT_END_TABLE_PENDING : end;
 }
 
 /* Rules beyond rows are for the report, within limits: snapshots are large. */

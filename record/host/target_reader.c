@@ -18,7 +18,8 @@
 #include "record/host/proc.h"
 
 enum {
-	IN_FLIGHT = 8,
+	LEAST_IN_FLIGHT = 8,
+	MOST_IN_FLIGHT = 64, /* requests, which the socket has room for */
 	PACKET_BYTES = 32 << 10,
 	WORKERS_MAX = 16,          /* with those that cannot die */
 	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
@@ -28,6 +29,7 @@ enum {
 		256 << 20, /* of a worker's data, the recorder's that it was forked with too */
 };
 
+static const uint64_t ahead_ns = 10ULL * NS_PER_MS;       /* of reads, that the worker is given */
 static const uint64_t start_ns = 2000ULL * NS_PER_MS;     /* until it begins: the machine is busy */
 static const uint64_t all_share_ns = 250ULL * NS_PER_MS;  /* of a second, for all processes */
 static const uint64_t least_share_ns = 10ULL * NS_PER_MS; /* for one, however many there are */
@@ -147,7 +149,8 @@ static void run_forker(int control_fd, target_read_fn *fn)
 
 void target_reader_init(struct target_reader *reader, target_read_fn *fn)
 {
-	*reader = (struct target_reader){.fn = fn, .forker_fd = -1, .worker_fd = -1};
+	*reader = (struct target_reader){
+		.fn = fn, .forker_fd = -1, .worker_fd = -1, .slow_ns = ahead_ns / 16};
 }
 
 void target_reader_start(struct target_reader *reader)
@@ -290,9 +293,20 @@ void target_reader_submit(
 	vec_push(&reader->jobs, job);
 }
 
+/* So many that the worker has something to do until the recorder comes again, by the slowest of the
+ * reads before. */
+static size_t count_in_flight(const struct target_reader *reader)
+{
+	uint64_t count = ahead_ns / (reader->slow_ns + 1);
+	return count < LEAST_IN_FLIGHT  ? LEAST_IN_FLIGHT
+	       : count > MOST_IN_FLIGHT ? MOST_IN_FLIGHT
+					: (size_t)count;
+}
+
 void target_reader_send(struct target_reader *reader)
 {
-	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < IN_FLIGHT;
+	size_t most = count_in_flight(reader);
+	for (; reader->sent < reader->jobs.len && reader->sent - reader->first < most;
 		reader->sent++) {
 		struct target_read_job *job = &reader->jobs.data[reader->sent];
 		job->is_refused |= made_hang(reader, job->pid) ||
@@ -341,6 +355,8 @@ static bool take_packet(struct target_reader *reader, const uint8_t *packet, siz
 		reader->answer_ns = head.ns;
 		if (head.has_begun)
 			return false;
+		uint64_t slow_ns = reader->slow_ns - reader->slow_ns / 8;
+		reader->slow_ns = head.ns > slow_ns ? head.ns : slow_ns;
 	}
 	return reader->answer.len >= reader->answer_bytes;
 }
@@ -373,6 +389,8 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 				return false;
 			if (has_hung && reader->has_begun)
 				note_hang(reader, job.pid);
+			if (has_hung)
+				reader->slow_ns = HANG_NS;
 			if (reader->has_begun)
 				target_reader_charge(
 					reader, job.pid, clock_now_ns() - reader->moved_ns);

@@ -48,6 +48,7 @@ struct target_reader {
 	uint64_t moved_ns;                /* when it was heard of last */
 	uint64_t answer_bytes;            /* 0: no answer is coming in */
 	uint64_t answer_ns;
+	uint64_t slow_ns; /* that of the slowest of late, the less the longer ago that was */
 	struct bytes_buf answer;
 	struct map hung;     /* pid -> when the process started */
 	struct map hung_uid; /* -> how many of the user's processes did */

@@ -267,14 +267,13 @@ enum compiled_found compiled_frames_find(struct compiled_frames *frames,
 		return COMPILED_LATER;
 	if (!known->is_found)
 		return COMPILED_NOTHING;
-	if (script_table_lacks(frames->scripts, known->word)) {
-		frames->waits_for_names = may_wait;
-		if (may_wait)
-			return COMPILED_LATER;
+	bool lacks_name = script_table_lacks(frames->scripts, known->word);
+	frames->waits_for_names |= lacks_name && may_wait;
+	if (lacks_name && !may_wait)
 		script_table_give_up(frames->scripts, known->word);
-	}
-	*ret = (struct compiled_frame){
-		.word = known->word, .rule = known->has_rule ? &known->rule : NULL};
+	*ret = (struct compiled_frame){.word = known->word,
+		.rule = known->has_rule ? &known->rule : NULL,
+		.lacks_name = lacks_name && may_wait};
 	return COMPILED_FOUND;
 }
 
@@ -325,6 +324,7 @@ void compiled_frames_collect(struct compiled_frames *frames, const struct proces
 		if (job.index != UINT32_MAX)
 			take_frame(frames, &job, answer);
 	}
+	script_table_send(frames->scripts); /* the process may be gone soon */
 	if (frames->read == frames->jobs.len)
 		frames->read = frames->jobs.len = 0;
 }

@@ -65,6 +65,7 @@ void compiled_frames_deinit(struct compiled_frames *frames);
 struct compiled_frame {
 	uint64_t word;                  /* of a script frame */
 	const struct unwind_rule *rule; /* to its caller; NULL: what its code says */
+	bool lacks_name; /* it is being read, ask again; callers may be asked for meanwhile */
 };
 
 enum compiled_found {

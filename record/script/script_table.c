@@ -386,6 +386,11 @@ void script_table_take(struct script_table *table, const struct event_code *even
 	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
 }
 
+void script_table_send(struct script_table *table)
+{
+	target_reader_send(&table->reader);
+}
+
 bool script_table_is_reading(const struct script_table *table)
 {
 	return table->read < table->reading.len;

@@ -57,6 +57,8 @@ void script_table_deinit(struct script_table *table);
  * takes its time, and never blocks the caller: script_table_collect() has the rest.
  */
 void script_table_take(struct script_table *table, const struct event_code *event, size_t len);
+/* Begins to read now what was taken since script_table_collect(), which does so, too. */
+void script_table_send(struct script_table *table);
 /*
  * Takes what has been read meanwhile, or was given up. True: some of it is code that
  * script_table_give_up() did without, so it has another place from now on.

@@ -179,6 +179,27 @@ TEST(compiled_frames_are_found_in_a_process)
 	teardown(&fixture);
 }
 
+/* A process may be gone soon: names are read at once, and callers are not kept waiting for them. */
+TEST(compiled_frames_are_found_while_their_names_are_read)
+{
+	struct fixture fixture;
+	struct compiled_frame frame;
+	setup(&fixture);
+	CHECK_INT(find(&fixture, METHOD + BODY, true, true, &frame), COMPILED_LATER);
+	for (int i = 0; i < WAIT_MS && !script_table_is_reading(&fixture.scripts); i++) {
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		compiled_frames_collect(&fixture.frames, &fixture.processes);
+	}
+	CHECK(fixture.scripts.reader.sent > fixture.scripts.reader.first);
+	CHECK_INT(find(&fixture, METHOD + BODY, true, true, &frame), COMPILED_FOUND);
+	CHECK(frame.lacks_name && frame.rule);
+	CHECK(compiled_frames_are_reading(&fixture.frames));
+	collect(&fixture);
+	CHECK_INT(find(&fixture, METHOD + BODY, true, true, &frame), COMPILED_FOUND);
+	CHECK(!frame.lacks_name);
+	teardown(&fixture);
+}
+
 /* Other code than the runtime's is nothing, and so is what is in a process without one. */
 TEST(compiled_frames_are_not_found_elsewhere)
 {

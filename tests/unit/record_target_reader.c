@@ -141,6 +141,32 @@ TEST(one_read_is_waited_for_and_no_longer_than_one_that_hangs)
 	waitpid(pid, NULL, 0);
 }
 
+/* Of quick reads more are under way than of slow ones, of which each may be a hostile one. */
+TEST(a_worker_is_given_so_much_that_it_does_not_wait)
+{
+	static const uint8_t byte = 1;
+	enum {
+		READS = 100
+	};
+	struct target_reader reader;
+	target_reader_init(&reader, read_memory);
+	for (int i = 0; i < READS; i++)
+		submit(&reader, (uint32_t)getpid(), &byte, 1);
+	reader.slow_ns = 50 * 1000;
+	target_reader_send(&reader);
+	CHECK_INT(reader.sent - reader.first, 64);
+	for (int i = 0; i < READS; i++)
+		CHECK(take(&reader));
+	for (int i = 0; i < READS; i++)
+		submit(&reader, (uint32_t)getpid(), &byte, 1);
+	reader.slow_ns = 5 * 1000 * 1000;
+	target_reader_send(&reader);
+	CHECK_INT(reader.sent - reader.first, 8);
+	for (int i = 0; i < READS; i++)
+		CHECK(take(&reader));
+	target_reader_deinit(&reader);
+}
+
 TEST(a_process_gets_its_part_of_the_time_and_no_more)
 {
 	static const uint8_t bytes[1] = {7};
