@@ -11,7 +11,7 @@ javas() { interpreters java; }
 compile() {
 	command -v javac >/dev/null || skip "no javac here"
 	[[ -e ../classes/JavaShape.class ]] ||
-		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Sites,Threads,Turns,TurnsPlugin00}.java 2>err ||
+		javac -Xlint:none -nowarn --release 11 -d ../classes "$here"/Java{Back,Inlined,Names,Shape,Sites,Threads,Turns,TurnsPlugin00,Virtual}.java 2>err ||
 		fail "javac: $(cat err)"
 	mkdir -p classes
 	cp ../classes/*.class classes/
@@ -273,6 +273,39 @@ test_turns() {
 			TURNS_SECONDS=4 exact_turns "$java" 512 $options
 		done
 	done
+}
+
+# Virtual threads, of which a part may be in the heap: behind the carrier's frames there are those that are
+# back on the stack, with the stub that brings the others in their place.
+test_virtual_threads() {
+	local java list hops wrong parts tried=0
+	list=$(javas) || exit $?
+	compile
+	for java in $list; do
+		[[ $("$java" -version 2>&1) =~ \"([0-9]+) && ${BASH_REMATCH[1]} -ge 21 ]] || continue
+		((++tried))
+		"$EBPROF" record -q -F 997 -o virtual.data -- "$java" -cp "$PWD/classes" JavaVirtual 3 >/dev/null 2>err ||
+			fail "record $java: $(cat err)"
+		read -r hops wrong parts < <(count virtual.data '
+			/JavaVirtual[.]hop/ {
+				add("hops")
+				n_frames = split($0, frame, ";"); want = -1
+				is_wrong = !/thread_native_entry.*Continuation[.]run;/ || /truncated/
+				for (i = 1; i <= n_frames; i++)
+					if (frame[i] ~ /^JavaVirtual[.]hop/) {
+						number = substr(frame[i], 16) + 0
+						is_part = want < 0 && frame[i - 1] ~ /^[Cc]ont[ _]thaw/
+						if (is_part) add("parts")
+						else if (want < 0 ? number || frame[i - 1] != "JavaVirtual.go" : number != want || !before) is_wrong = 1
+						want = number + 1; before = 1
+					} else before = 0
+				if (is_wrong) { add("wrong"); print >"wrong" }
+			}
+			END { print c["hops"] + 0, c["wrong"] + 0, c["parts"] + 0 }')
+		[[ $hops -ge 150 && $parts -ge 10 ]] || fail "$java: $hops samples with hops, $parts of them with frames in the heap"
+		percent "$java: virtual threads: $(head -n 1 wrong 2>/dev/null | tail -c 600)" $((hops - wrong)) "$hops" 99.5
+	done
+	((tried)) || skip "no Java here that has virtual threads"
 }
 
 # A method in C that calls back into Java, several times in each other: every frame on the way, and none
