@@ -82,12 +82,13 @@ static bool is_same(const char *want, const char *name)
 
 static bool read_name(uint32_t pid, uint8_t version, uint64_t start, struct str *ret)
 {
+	static void *kept;
 	struct dotnet_code code = {.start = start, .row.version = version};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
 	CLEANUP(runtime_inlined_deinit) struct runtime_inlined inlined = {0};
 	if (!runtime_read_process(pid, start - 8, &code.header, sizeof(code.header)) ||
 		!runtime_read_process(pid, code.header + 24, &code.method, sizeof(code.method)) ||
-		!dotnet_method_read(NULL, pid, &code, sizeof(code), &bytes) ||
+		!dotnet_method_read(&kept, pid, &code, sizeof(code), &bytes) ||
 		!runtime_inlined_get(bytes.data, bytes.len, &inlined) || !inlined.functions.len)
 		return false;
 	str_write(ret, inlined.functions.data[0].name, inlined.functions.data[0].name_len);

@@ -12,6 +12,7 @@
 
 #include "bpf/runtime/dotnet/dotnet_row.h"
 #include "format/base/str.h"
+#include "record/runtime/dotnet/dotnet_images.h"
 #include "record/runtime/dotnet/dotnet_method.h"
 #include "record/runtime/runtime_inlined.h"
 #include "tests/unit/forged_clr.h"
@@ -130,6 +131,39 @@ TEST(dotnet_methods_have_names)
 		check_method(&program, NULL, 0, "Emitted ");
 	}
 	bytes_buf_deinit(&image);
+}
+
+TEST(dotnet_images_stay_open_while_they_are_what_they_were)
+{
+	enum {
+		PE_AT = 0x3c, /* where the headers begin */
+		STAMP = 8,    /* in them */
+	};
+	struct bytes_buf bytes = forged_clr_make();
+	struct dotnet_image_place place = {.pid = (uint32_t)getpid(),
+		.size = (uint32_t)bytes.len,
+		.base = (uintptr_t)bytes.data};
+	struct dotnet_images *images = dotnet_images_create();
+	struct dotnet_image *image = dotnet_images_open(images, &place);
+	CHECK(image && clr_metadata_count(&image->image.metadata, CLR_METHOD_DEF));
+	CHECK(!dotnet_image_source(image));
+	CHECK(dotnet_images_open(images, &place) == image);
+	uint8_t *stamp = bytes.data + bytes.data[PE_AT] + STAMP;
+	CHECK(image->head[stamp - bytes.data] == *stamp);
+	++*stamp; /* another one is in its place */
+	image = dotnet_images_open(images, &place);
+	CHECK(image && image->head[stamp - bytes.data] == *stamp);
+	place.start_ns++; /* another process */
+	CHECK(dotnet_images_open(images, &place) != image);
+	memset(bytes.data, 0, 2); /* no image any more */
+	CHECK(!dotnet_images_open(images, &place));
+	for (int i = 0; i < 20; i++) { /* more than are kept */
+		bytes.data[0] = 'M', bytes.data[1] = 'Z';
+		place.start_ns++;
+		CHECK(dotnet_images_open(images, &place));
+	}
+	dotnet_images_destroy(images);
+	bytes_buf_deinit(&bytes);
 }
 
 TEST(dotnet_code_may_be_another_methods_by_now)

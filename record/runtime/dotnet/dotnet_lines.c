@@ -1,66 +1,14 @@
 #include "record/runtime/dotnet/dotnet_lines.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/base/mem.h"
 #include "format/clr/clr_debug_map.h"
-#include "record/host/clr_source.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
 	FIRST_WITH_BITS = 10,
 	MAX_DEBUG_BYTES = 1 << 20,
-	MAX_MAPS_BYTES = 8 << 20,
 	PAGE = 4096,
 };
-
-/* ---- where the symbols are ---- */
-
-/* The path behind the mapping that an address is in, of a line of /proc/PID/maps. */
-static bool is_mapped_at(const char *line, uint64_t address, struct str *path)
-{
-	unsigned long long start, end;
-	int at = 0;
-	if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %n", &start, &end, &at) < 2 || !at ||
-		address < start || address >= end)
-		return false;
-	if (line[at] == '/')
-		str_puts(path, line + at);
-	return true;
-}
-
-/* Images are mapped without being executable, so that other lists do not have them. */
-static void find_mapped_path(uint32_t pid, uint64_t address, struct str *path)
-{
-	char name[64], *line = NULL;
-	size_t cap = 0, read = 0;
-	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-	FILE *maps = fopen(name, "re");
-	ssize_t len;
-	while (maps && read < MAX_MAPS_BYTES && (len = getline(&line, &cap, maps)) > 0) {
-		read += (size_t)len;
-		line[len - 1] = '\0';
-		if (is_mapped_at(line, address, path))
-			break;
-	}
-	if (maps)
-		fclose(maps);
-	free(line);
-}
-
-static bool open_source(const struct dotnet_lines *lines, struct clr_source *ret)
-{
-	CLEANUP(str_deinit) struct str path = {0};
-	uint8_t id[CLR_PDB_ID_BYTES];
-	if (clr_source_open_packed(lines->image, ret))
-		return true;
-	if (!clr_image_pdb_id(lines->image, id))
-		return false;
-	find_mapped_path(lines->pid, lines->image_base, &path);
-	return clr_source_open_beside(lines->pid, lines->image, str_text(&path), ret);
-}
 
 /* ---- lines ---- */
 
@@ -113,19 +61,19 @@ void dotnet_lines_add(
 {
 	struct clr_debug_map map = {0};
 	struct clr_pdb_points points = {0};
-	struct clr_source source;
 	/* .NET's own libraries have been compiled ahead of time, and come without PDBs: to look for
 	 * one at each of their methods would keep names waiting. */
-	if (clr_image_count_functions(lines->image) || !lines->debug_info || !lines->method ||
-		!open_source(lines, &source))
+	if (clr_image_count_functions(&lines->image->image) || !lines->debug_info || !lines->method)
 		return;
-	clr_source_read_points(&source, lines->method, &points);
+	const struct clr_source *source = dotnet_image_source(lines->image);
+	if (!source)
+		return;
+	clr_source_read_points(source, lines->method, &points);
 	const struct clr_pdb_point *first = clr_pdb_points_find(&points, UINT32_MAX);
-	if (first && !source.bytes.is_bad && read_debug_map(lines, &map)) {
-		clr_source_put_document(&source, first->document, file);
+	if (first && !source->bytes.is_bad && read_debug_map(lines, &map)) {
+		clr_source_put_document(source, first->document, file);
 		add_scopes(&map, &points, first->document, made);
 	}
 	clr_debug_map_deinit(&map);
 	clr_pdb_points_deinit(&points);
-	clr_source_close(&source);
 }

@@ -10,16 +10,15 @@
 #include <stdint.h>
 
 #include "format/base/str.h"
-#include "format/clr/clr_image.h"
+#include "record/runtime/dotnet/dotnet_images.h"
 #include "record/runtime/runtime_inlined.h"
 
 /* Of the code whose lines are looked for. */
 struct dotnet_lines {
-	uint32_t pid, version;         /* the runtime's major one */
-	const struct clr_image *image; /* that the method is of; in the process's memory, */
-	uint64_t image_base;           /* ... where it begins */
-	uint32_t method;               /* its row in the image */
-	uint64_t debug_info;           /* where the runtime keeps it; 0: there is none */
+	uint32_t pid, version;      /* the runtime's major one */
+	struct dotnet_image *image; /* that the method is of */
+	uint32_t method;            /* its row in the image */
+	uint64_t debug_info;        /* where the runtime keeps it; 0: there is none */
 	uint32_t code_bytes;
 };
 

@@ -11,11 +11,9 @@
 #include <string.h>
 
 #include "bpf/runtime/dotnet/dotnet_row.h"
-#include "format/base/mem.h"
-#include "format/clr/clr_image.h"
 #include "format/clr/clr_names.h"
-#include "format/clr/clr_ready.h"
 #include "record/host/proc.h"
+#include "record/runtime/dotnet/dotnet_images.h"
 #include "record/runtime/dotnet/dotnet_lines.h"
 #include "record/runtime/runtime_inlined.h"
 #include "record/runtime/runtime_memory.h"
@@ -61,7 +59,6 @@ enum {
 	LAYOUT_FLAGS = 20,
 	LAYOUT_IS_MAPPED = 1,
 	MAX_IMAGE_BYTES = 1 << 30,
-	MAX_READY_IMAGES = 8, /* whose tables are kept */
 
 	MAX_ARGUMENTS = 16,
 	MAX_TYPE_DEPTH = 6, /* of arguments in arguments, */
@@ -87,7 +84,9 @@ static const struct layout layouts[] = {
 struct reading {
 	uint32_t pid;
 	uint32_t version;
+	uint64_t start_ns; /* of the process */
 	const struct layout *layout;
+	struct dotnet_images *images;
 	uint32_t *types_left; /* to be read for the name at hand */
 };
 
@@ -120,50 +119,30 @@ static void dotnet_put_c_text(const struct reading *reading, uint64_t address, s
 
 /* ---- images ---- */
 
-/* An image in the memory of the process. */
-struct live_image {
-	uint32_t pid;
-	uint64_t base;
-	struct clr_bytes bytes;
-	struct clr_image image;
-};
-
-static bool read_live_image(void *context, uint64_t offset, void *to, size_t len)
+static struct dotnet_image *open_layout(const struct reading *reading, uint64_t layout)
 {
-	const struct live_image *image = context;
-	return runtime_read_process(image->pid, image->base + offset, to, len);
+	uint32_t flags;
+	struct dotnet_image_place place = {.pid = reading->pid, .start_ns = reading->start_ns};
+	if (!layout || !dotnet_read_u64(reading, layout + LAYOUT_BASE, &place.base) ||
+		!place.base || !dotnet_read_u32(reading, layout + LAYOUT_SIZE, &place.size) ||
+		!dotnet_read_u32(reading, layout + LAYOUT_FLAGS, &flags) ||
+		place.size > MAX_IMAGE_BYTES)
+		return NULL;
+	place.is_mapped = flags & LAYOUT_IS_MAPPED;
+	return dotnet_images_open(reading->images, &place);
 }
 
-static void live_image_deinit(struct live_image *image)
-{
-	clr_bytes_deinit(&image->bytes);
-}
-
-static bool open_layout(const struct reading *reading, uint64_t layout, struct live_image *ret)
-{
-	uint32_t size, flags;
-	*ret = (struct live_image){.pid = reading->pid};
-	if (!layout || !dotnet_read_u64(reading, layout + LAYOUT_BASE, &ret->base) || !ret->base ||
-		!dotnet_read_u32(reading, layout + LAYOUT_SIZE, &size) ||
-		!dotnet_read_u32(reading, layout + LAYOUT_FLAGS, &flags) || size > MAX_IMAGE_BYTES)
-		return false;
-	clr_bytes_init(&ret->bytes, read_live_image, ret, size);
-	if (clr_image_open(&ret->bytes, flags & LAYOUT_IS_MAPPED, &ret->image))
-		return true;
-	live_image_deinit(ret);
-	return false;
-}
-
-/* The image of a module; *ret must not move from then on. False: it has none. */
-static bool open_module(const struct reading *reading, uint64_t module, struct live_image *ret)
+/* The image of a module; good until the next one is opened. NULL: it has none. */
+static struct dotnet_image *open_module(const struct reading *reading, uint64_t module)
 {
 	uint64_t assembly, image, flat = 0, mapped = 0;
 	if (!dotnet_read_u64(reading, module + reading->layout->module_assembly, &assembly) ||
 		!dotnet_read_u64(reading, assembly + ASSEMBLY_IMAGE, &image) ||
 		!dotnet_read_u64(reading, image + reading->layout->image_flat, &flat) ||
 		!dotnet_read_u64(reading, image + reading->layout->image_map, &mapped))
-		return false;
-	return open_layout(reading, mapped, ret) || open_layout(reading, flat, ret);
+		return NULL;
+	struct dotnet_image *found = open_layout(reading, mapped);
+	return found ? found : open_layout(reading, flat);
 }
 
 /* ---- types ---- */
@@ -227,16 +206,16 @@ static void put_type_at(const struct reading *reading, uint64_t type, int depth,
 		str_puts(out, "[]");
 		return;
 	}
-	struct live_image image;
-	if (!dotnet_read_u64(reading, type + TABLE_MODULE, &module) ||
-		!open_module(reading, module, &image)) {
+	CLEANUP(clr_arguments_deinit) struct clr_arguments arguments = {0};
+	take_type_arguments(reading, type, depth, &arguments);
+	const struct dotnet_image *image = dotnet_read_u64(reading, type + TABLE_MODULE, &module)
+						   ? open_module(reading, module)
+						   : NULL;
+	if (!image) {
 		str_putc(out, '?');
 		return;
 	}
-	CLEANUP(clr_arguments_deinit) struct clr_arguments arguments = {0};
-	take_type_arguments(reading, type, depth, &arguments);
-	clr_names_put_type(&image.image.metadata, row_of_table(reading, type), &arguments, out);
-	live_image_deinit(&image);
+	clr_names_put_type(&image->image.metadata, row_of_table(reading, type), &arguments, out);
 }
 
 /* ---- methods ---- */
@@ -296,12 +275,11 @@ struct made {
 };
 
 static void dotnet_add_lines(const struct reading *reading, const struct dotnet_code *code,
-	const struct live_image *image, uint32_t method, struct made *made)
+	struct dotnet_image *image, uint32_t method, struct made *made)
 {
 	struct dotnet_lines lines = {.pid = reading->pid,
 		.version = reading->version,
-		.image = &image->image,
-		.image_base = image->base,
+		.image = image,
 		.method = method,
 		.code_bytes = count_code_bytes(reading, code)};
 	if (dotnet_read_u64(reading, code->header + HEADER_DEBUG_INFO, &lines.debug_info))
@@ -313,7 +291,6 @@ static bool put_method(const struct reading *reading, const struct method *metho
 {
 	struct str *name = &made->name;
 	uint64_t module, text;
-	struct live_image image;
 	if (method->class == METHOD_CLASS_DYNAMIC) {
 		if (!dotnet_read_u64(
 			    reading, method->address + reading->layout->dynamic_name, &text))
@@ -321,16 +298,17 @@ static bool put_method(const struct reading *reading, const struct method *metho
 		dotnet_put_c_text(reading, text, name);
 		return name->len;
 	}
-	if (!dotnet_read_u64(reading, method->table + TABLE_MODULE, &module) ||
-		!open_module(reading, module, &image))
-		return false;
 	CLEANUP(clr_arguments_deinit) struct clr_arguments of_type = {0};
 	CLEANUP(clr_arguments_deinit) struct clr_arguments of_method = {0};
 	take_type_arguments(reading, method->table, 0, &of_type);
 	take_method_arguments(reading, method, &of_method);
-	clr_names_put_method(&image.image.metadata, method->row, &of_type, &of_method, name);
-	dotnet_add_lines(reading, code, &image, method->row, made);
-	live_image_deinit(&image);
+	struct dotnet_image *image = dotnet_read_u64(reading, method->table + TABLE_MODULE, &module)
+					     ? open_module(reading, module)
+					     : NULL;
+	if (!image)
+		return false;
+	clr_names_put_method(&image->image.metadata, method->row, &of_type, &of_method, name);
+	dotnet_add_lines(reading, code, image, method->row, made);
 	return name->len;
 }
 
@@ -385,83 +363,26 @@ static bool is_the_code(const struct reading *reading, const struct dotnet_code 
 	       dotnet_read_u64(reading, header + HEADER_METHOD, &method) && method == code->method;
 }
 
-/* ---- images in memory that were compiled ahead of time ---- */
-
-/* The names of one's functions, by tables that take a while to read. */
-struct ready_image {
-	uint32_t pid;
-	uint64_t start_ns, module; /* of the process, and where it has the image */
-	struct live_image image;
-	struct clr_ready ready;
-};
-
-struct dotnet_images {
-	struct ready_image *of[MAX_READY_IMAGES]; /* places are taken in turn */
-	size_t count;
-};
-
-static void ready_image_destroy(struct ready_image *image)
+/* Of an image in memory that was compiled ahead of time. False: it has no name. */
+static bool put_ready_function(
+	const struct reading *reading, const struct dotnet_code *code, struct str *name)
 {
-	if (!image)
-		return;
-	clr_ready_deinit(&image->ready);
-	live_image_deinit(&image->image);
-	mem_free(image);
-}
-
-void dotnet_images_destroy(struct dotnet_images *images)
-{
-	for (size_t i = 0; images && i < MAX_READY_IMAGES; i++)
-		ready_image_destroy(images->of[i]);
-	mem_free(images);
-}
-
-/* NULL: it cannot be read. */
-static const struct ready_image *ready_image_in_memory(
-	struct dotnet_images *images, const struct reading *reading, uint64_t module)
-{
-	struct proc_stat stat;
-	if (!proc_read_stat(reading->pid, &stat))
-		return NULL;
-	for (size_t i = 0; i < MAX_READY_IMAGES && images->of[i]; i++)
-		if (images->of[i]->pid == reading->pid && images->of[i]->module == module &&
-			images->of[i]->start_ns == stat.start_ns)
-			return images->of[i];
-	struct ready_image *image = mem_zalloc(sizeof(*image));
-	image->pid = reading->pid;
-	image->start_ns = stat.start_ns;
-	image->module = module;
-	if (!open_module(reading, module, &image->image)) {
-		mem_free(image);
-		return NULL;
-	}
-	clr_ready_init(&image->ready, &image->image.image);
-	struct ready_image **place = &images->of[images->count++ % MAX_READY_IMAGES];
-	ready_image_destroy(*place);
-	*place = image;
-	return image;
-}
-
-/* False: it has no name. */
-static bool put_ready_function(struct dotnet_images *images, const struct reading *reading,
-	const struct dotnet_code *code, struct str *name)
-{
-	const struct ready_image *image = ready_image_in_memory(images, reading, code->method);
-	uint64_t place = image ? code->start - image->image.base : UINT64_MAX;
+	struct dotnet_image *image = open_module(reading, code->method);
+	uint64_t place = image ? code->start - image->place.base : UINT64_MAX;
 	uint32_t function;
 	return place <= UINT32_MAX &&
-	       clr_image_find_function(&image->image.image, (uint32_t)place, &function) &&
-	       clr_ready_put_name(&image->ready, function, name);
+	       clr_image_find_function(&image->image, (uint32_t)place, &function) &&
+	       clr_ready_put_name(dotnet_image_ready(image), function, name);
 }
 
 /* ---- code ---- */
 
-static bool make_code(struct dotnet_images *images, const struct reading *reading,
-	const struct dotnet_code *code, struct made *made)
+static bool make_code(
+	const struct reading *reading, const struct dotnet_code *code, struct made *made)
 {
 	struct method method;
 	if (code->header == DOTNET_READY)
-		return put_ready_function(images, reading, code, &made->name);
+		return put_ready_function(reading, code, &made->name);
 	if (code->header < DOTNET_STUB_KINDS) {
 		str_puts(&made->name, stub_name(code->header));
 		return true;
@@ -490,16 +411,21 @@ bool dotnet_method_read(
 	if (code.row.version >= sizeof(layouts) / sizeof(*layouts) ||
 		!layouts[code.row.version].module_assembly)
 		return false;
+	struct proc_stat stat;
+	if (!proc_read_stat(pid, &stat))
+		return false;
+	if (!*kept)
+		*kept = dotnet_images_create();
 	uint32_t types_left = MAX_TYPES;
 	struct reading reading = {.pid = pid,
 		.version = code.row.version,
+		.start_ns = stat.start_ns,
+		.images = *kept,
 		.layout = &layouts[code.row.version],
 		.types_left = &types_left};
 	if (code.header >= DOTNET_STUB_KINDS)
 		touch_unwind_info(&reading, &code);
-	if (!*kept)
-		*kept = mem_zalloc(sizeof(struct dotnet_images));
-	if (!make_code(*kept, &reading, &code, &made))
+	if (!make_code(&reading, &code, &made))
 		return false;
 	struct runtime_inlined_function function = {.name = str_text(&made.name),
 		.name_len = made.name.len,
