@@ -436,8 +436,8 @@ wait_until_recording() { # FILE
 		sleep 0.1
 	done
 }
-# The program that a recorder has begun; it has workers of its own, too.
-program_of() { pgrep -P "$1" -f '^\./bench-' | head -n 1; }
+# The program that a recorder has begun; it has workers of its own, too. Erlang's has another name by then.
+program_of() { pgrep -P "$1" -f '^(\./bench-|[^ ]*/beam\.smp )' | head -n 1; }
 
 # ns of BPF for a sample of one program, by the time that it ran: the ticks of others cost next to
 # nothing. The least of some windows, for what else runs on the machine only adds to it.
@@ -457,7 +457,7 @@ cost() { # LANGUAGE DEPTH OPTION...
 		bpf=$(($(bpf_ns $recorder) - bpf)) ran=$(($(run_ns "$program") - ran))
 		awk -v b=$bpf -v r=$ran -v hz=$hz 'BEGIN { if (r > 2e7) printf "%.0f\n", b / (r / 1e9 * hz) }'
 	done | sort -n | head -n 1
-	kill "$program"
+	kill -KILL "$program" # Erlang's ends by no other signal while it works
 	wait $recorder
 }
 
