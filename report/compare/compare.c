@@ -42,7 +42,7 @@ static void compare_weigh(struct compare *compare, const struct diff_tree *diff,
 			.samples = weight->samples,
 		};
 		if (side == MATCH_NEW)
-			row->frame = diff_tree_new_frame(weight->frame);
+			row->frame = diff_tree_frame_of(MATCH_NEW, weight->frame);
 	}
 	vec_deinit(&functions);
 }
@@ -68,6 +68,19 @@ void compare_init(struct compare *compare, const struct diff_tree *diff,
 			compare_compare_names);
 	for (uint32_t i = 0; i < compare->rows.len; i++)
 		compare->row_of[compare->rows.data[i].function] = i + 1;
+}
+
+void compare_lead_by_base(struct compare *compare, const struct diff_tree *diff)
+{
+	vec_each(&compare->rows, row)
+		row->frame = 0;
+	for (uint32_t i = 1; diff_tree_frame(MATCH_BASE, i) < diff->frames.len; i++) {
+		uint32_t function = diff->frames.data[diff_tree_frame(MATCH_BASE, i)].function;
+		uint32_t place = function ? compare->row_of[function] : 0;
+		struct compare_row *row = place ? &compare->rows.data[place - 1] : NULL;
+		if (row && row->base.samples && !row->frame)
+			row->frame = i;
+	}
 }
 
 void compare_deinit(struct compare *compare)

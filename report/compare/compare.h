@@ -29,7 +29,8 @@ struct compare_change {
 struct compare_row {
 	uint32_t function;         /* of the diff tree */
 	const char *object, *name; /* as the new side has them, where it does; clones have one */
-	uint32_t frame;            /* one of the new side's profile; 0: there is none */
+	uint32_t frame;            /* one of the new side's profile, or of the base's after
+				      compare_lead_by_base(); 0: there is none */
 	bool is_known;             /* there was a symbol */
 	bool is_cut; /* a baseline may have left out part of its total, or of it altogether */
 	struct compare_value base, new;
@@ -52,6 +53,8 @@ struct compare {
 /* Both sides' weights are of the diff tree, from which texts are borrowed. */
 void compare_init(struct compare *compare, const struct diff_tree *diff,
 	const struct tree_weight *base, const struct tree_weight *new);
+/* From now on the rows' frames are the base's. */
+void compare_lead_by_base(struct compare *compare, const struct diff_tree *diff);
 void compare_deinit(struct compare *compare);
 /*
  * Judges the rows as `ebprof diff --by function` does with these options; NULL: with none. False:

@@ -345,12 +345,13 @@ void diff_tree_deinit(struct diff_tree *diff)
 	strtab_deinit(&diff->texts);
 }
 
-uint32_t diff_tree_base_frame(const struct diff_tree *diff, uint32_t new_frame)
+uint32_t diff_tree_frame_across(const struct diff_tree *diff, enum match_side side, uint32_t frame)
 {
-	uint32_t at = diff_tree_frame(MATCH_NEW, new_frame);
+	enum match_side other = match_other_side(side);
+	uint32_t at = diff_tree_frame(side, frame);
 	uint32_t function = at < diff->frames.len ? diff->frames.data[at].function : 0;
-	for (uint32_t i = 1; function && diff_tree_frame(MATCH_BASE, i) < diff->frames.len; i++)
-		if (diff->frames.data[diff_tree_frame(MATCH_BASE, i)].function == function)
+	for (uint32_t i = 1; function && diff_tree_frame(other, i) < diff->frames.len; i++)
+		if (diff->frames.data[diff_tree_frame(other, i)].function == function)
 			return i;
 	return 0;
 }

@@ -63,14 +63,14 @@ static inline uint32_t diff_tree_frame(enum match_side side, uint32_t frame)
 	return frame ? 2 * frame + (side == MATCH_BASE) : 0;
 }
 
-/* The new side's of it; 0: it is one of the base's. */
-static inline uint32_t diff_tree_new_frame(uint32_t frame)
+/* The side's frame that it is; 0: it is one of the other side's. */
+static inline uint32_t diff_tree_frame_of(enum match_side side, uint32_t frame)
 {
-	return frame % 2 ? 0 : frame / 2;
+	return frame % 2 == (side == MATCH_BASE) ? frame / 2 : 0;
 }
 
-/* One of the base's frames of the function that the new side's frame is of; 0: there is none. */
-uint32_t diff_tree_base_frame(const struct diff_tree *diff, uint32_t new_frame);
+/* One of the other side's frames of the function that the side's frame is of; 0: there is none. */
+uint32_t diff_tree_frame_across(const struct diff_tree *diff, enum match_side side, uint32_t frame);
 
 /* A side's weights, of its own tree, as weights of this one; to be freed with mem_free(). */
 struct tree_weight *diff_tree_weigh(

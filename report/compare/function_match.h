@@ -21,6 +21,11 @@ enum match_side {
 	MATCH_SIDES,
 };
 
+static inline enum match_side match_other_side(enum match_side side)
+{
+	return side == MATCH_NEW ? MATCH_BASE : MATCH_NEW;
+}
+
 struct match_object {    /* a name of objects */
 	unsigned sides;  /* bits: which have it */
 	uint64_t build;  /* hash of the build ID of all objects that are called so, 0: none yet */

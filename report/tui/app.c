@@ -588,6 +588,7 @@ static void say_where(struct app *app, enum action action)
 		{ACTION_FOLD, ACTION_FOLD, "there are no chains of calls here: view 3"},
 		{ACTION_INVERT, ACTION_INVERT, "nothing to invert here: views 3 and 4"},
 		{ACTION_SORT_LEFT, ACTION_SORT_REVERSE, "nothing to sort here: view 1"},
+		{ACTION_SWAP, ACTION_SWAP, "nothing is compared here: D, then view 8"},
 		{ACTION_RETRY, ACTION_RETRY, "files are looked for again in view 9"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)

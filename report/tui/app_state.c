@@ -85,11 +85,19 @@ void app_compare_with(struct app *app, const char *path)
 	mem_free(app->wish.baseline);
 	app->wish.baseline = path[0] ? mem_strdup(path) : NULL;
 	app->wish.baseline_serial++;
+	app->wish.is_swapped = false;
 	trail_forget_both(&app->trail);
 	if (app->model && app->model->names->groups_of) /* they end or begin now */
 		trail_forget_zooms(&app->trail);
 	app->wish.serial++;
 	app_show(app, VIEW_DIFF);
+}
+
+void app_swap_sides(struct app *app)
+{
+	app->wish.is_swapped = !app->wish.is_swapped;
+	trail_forget_both(&app->trail); /* whose frames belong to a side */
+	app->wish.serial++;
 }
 
 static void set_message(struct app *app, bool is_warning, const char *fmt, va_list args)

@@ -153,6 +153,8 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted);
 void app_annotate(struct app *app, uint32_t frame);
 /* Another recording to compare with; "": none any more. */
 void app_compare_with(struct app *app, const char *path);
+/* What is "before" becomes "new", and what is "new" "before". */
+void app_swap_sides(struct app *app);
 /* A line in place of the hints until the next key: what was done, and why nothing was. */
 void app_say(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void app_warn(struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -18,6 +18,7 @@ struct baseline {
 	struct model_names *names;
 	struct model_names *merged;         /* of both; NULL: not yet */
 	struct model_names *merged_with;    /* the other side's, held: while it is the same */
+	enum match_side merged_as;          /* the side that the baseline is in `merged` */
 	const struct diff_options *judging; /* borrowed; see compare_judge() */
 	struct symbolize_options options;   /* the symbolizer's */
 	struct symbolizer *symbolizer;      /* NULL: it has all its names */
@@ -177,7 +178,8 @@ static bool translate(const struct baseline *baseline, const struct profile *new
 	case SCOPE_FUNCTION:
 		ret->number = compare_find_frame(base, new, term->number);
 		if (!ret->number) /* it may have another name there */
-			ret->number = diff_tree_base_frame(baseline->merged->diff, term->number);
+			ret->number = diff_tree_frame_across(baseline->merged->diff,
+				match_other_side(baseline->merged_as), term->number);
 		return true;
 	case SCOPE_OBJECT:
 		ret->number = compare_find_object(base, new, term->number);
@@ -261,27 +263,38 @@ static bool is_other_meta(const struct profile *base, const struct profile *new,
 }
 
 /* Builds replace each other: the file of an earlier one is often gone, and its names with it. */
-static void baseline_put_unnamed(const struct compare *compare, struct str *out)
+static void baseline_put_unnamed(
+	const struct compare *compare, enum match_side side, struct str *out)
 {
 	static const double much_percent = 5; /* more than on the other side */
-	uint64_t base = 0, new = 0;
+	uint64_t unnamed[MATCH_SIDES] = {0};
 	vec_each(&compare->rows, row) {
-		base += row->is_known ? 0 : row->base.self;
-		new += row->is_known ? 0 : row->new.self;
+		unnamed[MATCH_BASE] += row->is_known ? 0 : row->base.self;
+		unnamed[MATCH_NEW] += row->is_known ? 0 : row->new.self;
 	}
-	double percent = profile_percent(base, compare->wholes.base.value);
-	if (percent >= profile_percent(new, compare->wholes.new.value) + much_percent)
+	const double percents[] = {
+		[MATCH_BASE] = profile_percent(unnamed[MATCH_BASE], compare->wholes.base.value),
+		[MATCH_NEW] = profile_percent(unnamed[MATCH_NEW], compare->wholes.new.value),
+	};
+	double percent = percents[side];
+	if (percent >= percents[match_other_side(side)] + much_percent)
 		str_printf(out, "%.0f%% of the baseline has no names: archive before rebuilding; ",
 			percent);
 }
 
-/* What is to be known before believing the numbers. */
+/* Most compare a recording with an earlier one. */
+static void put_order(const struct profile *before, const struct profile *after, struct str *out)
+{
+	uint64_t before_ns = profile_wall_ns(before, before->first_ns);
+	uint64_t after_ns = profile_wall_ns(after, after->first_ns);
+	if (after_ns && before_ns > after_ns)
+		str_puts(out, "X swaps: \"before\" is the later recording; ");
+}
+
+/* What is to be known of the baseline before believing the numbers. */
 static void put_notes(const struct profile *base, const struct profile *new,
 	const struct diff_tree *diff, bool is_of_event, struct str *out)
 {
-	uint64_t base_ns = profile_wall_ns(base, base->first_ns);
-	if (base_ns > profile_wall_ns(new, new->first_ns) && profile_wall_ns(new, new->first_ns))
-		str_puts(out, "\"before\" is the later recording: open that one, and D this one; ");
 	if (diff->left_out)
 		str_puts(out, "? rare stacks were left out of the baseline; ");
 	if (!is_of_event)
@@ -320,10 +333,12 @@ static struct tree_weight *weigh_all(const struct profile *profile, const struct
 	return weights;
 }
 
-/* The trees are merged when either side's names are others, not for each filter. */
-static void refresh_merged(struct baseline *baseline, const struct model *model)
+/* The trees are merged when either side's names, or the sides, are others, not for each filter. */
+static void refresh_merged(
+	struct baseline *baseline, const struct model *model, enum match_side side)
 {
-	if (baseline->merged && baseline->merged_with == model->names)
+	if (baseline->merged && baseline->merged_with == model->names &&
+		baseline->merged_as == side)
 		return;
 	forget_merged(baseline);
 	const struct tree *of_base = &baseline->names->tree, *of_new = &model->names->tree;
@@ -331,7 +346,9 @@ static void refresh_merged(struct baseline *baseline, const struct model *model)
 	CLEANUP_FREE struct tree_weight *new_weights = weigh_all(model->profile, of_new);
 	struct diff_tree_side base = {baseline->profile, of_base, base_weights};
 	struct diff_tree_side new = {model->profile, of_new, new_weights};
-	baseline->merged = names_of_both(&base, &new);
+	baseline->merged =
+		side == MATCH_BASE ? names_of_both(&base, &new) : names_of_both(&new, &base);
+	baseline->merged_as = side;
 	baseline->merged->hides_native = model->names->hides_native;
 	baseline->merged->hides_kernel = model->names->hides_kernel;
 	baseline->merged_with = model_names_hold(model->names);
@@ -383,34 +400,41 @@ static void baseline_compare_profiles(struct baseline *baseline, const struct mo
 	const struct model_wish *wish, const atomic_bool *is_cancelled,
 	struct comparison *comparison)
 {
+	enum match_side own = wish->is_swapped ? MATCH_BASE : MATCH_NEW;
+	enum match_side side = match_other_side(own);
 	baseline_refresh_names(baseline, wish);
-	refresh_merged(baseline, model);
+	refresh_merged(baseline, model, side);
+	comparison->own_side = own;
 	uint32_t base_event =
 		main_event_find(baseline->profile, &model->profile->events.data[model->event]);
-	struct diff_source sources[] = {
-		[MATCH_BASE] = {baseline->profile, &baseline->names->tree, NULL, base_event},
-		[MATCH_NEW] = {model->profile, &model->names->tree, NULL, model->event},
-	};
+	struct diff_source sources[MATCH_SIDES];
+	sources[side] =
+		(struct diff_source){baseline->profile, &baseline->names->tree, NULL, base_event};
+	sources[own] =
+		(struct diff_source){model->profile, &model->names->tree, NULL, model->event};
 	CLEANUP_FREE bool *seen_of_base = NULL;
 	comparison->nr_left_out = find_seen_of_base(
-		baseline, &sources[MATCH_BASE], model, wish, is_cancelled, &seen_of_base);
+		baseline, &sources[side], model, wish, is_cancelled, &seen_of_base);
 	CLEANUP_FREE bool *seen_of_new =
-		find_seen(&sources[MATCH_NEW], model->names, &wish->scope, is_cancelled);
-	sources[MATCH_BASE].is_seen = seen_of_base;
-	sources[MATCH_NEW].is_seen = seen_of_new;
-	CLEANUP_FREE struct tree_weight *base = weigh_seen(&sources[MATCH_BASE]);
+		find_seen(&sources[own], model->names, &wish->scope, is_cancelled);
+	sources[side].is_seen = seen_of_base;
+	sources[own].is_seen = seen_of_new;
+	CLEANUP_FREE struct tree_weight *base = weigh_seen(&sources[side]);
 	const struct diff_tree *diff = baseline->merged->diff;
 	struct tree_weight **sides = comparison->sides;
-	sides[MATCH_BASE] = diff_tree_weigh(diff, MATCH_BASE, base);
-	sides[MATCH_NEW] = diff_tree_weigh(diff, MATCH_NEW, model->weights);
+	sides[side] = diff_tree_weigh(diff, side, base);
+	sides[own] = diff_tree_weigh(diff, own, model->weights);
 	compare_init(&comparison->compare, diff, sides[MATCH_BASE], sides[MATCH_NEW]);
+	if (own == MATCH_BASE)
+		compare_lead_by_base(&comparison->compare, diff);
 	bool is_judged = compare_judge(&comparison->compare, diff, sources, baseline->judging);
 	comparison->both = model_of_both(model, baseline->merged, sides, wish->search);
+	put_order(sources[MATCH_BASE].profile, sources[MATCH_NEW].profile, &comparison->notes);
 	if (!is_judged)
 		str_puts(&comparison->notes, "not judged: ebprof diff says why; ");
 	put_notes(baseline->profile, model->profile, diff, base_event != 0, &comparison->notes);
 	put_import_notes(&baseline->import_notes, &comparison->notes);
-	baseline_put_unnamed(&comparison->compare, &comparison->notes);
+	baseline_put_unnamed(&comparison->compare, side, &comparison->notes);
 }
 
 bool baseline_compare(struct baseline *baseline, struct model *model, const struct model_wish *wish,

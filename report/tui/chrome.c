@@ -240,8 +240,8 @@ static const char *chrome_name_of_frame(
 		return model_function(both, model_function_of(both, frame))->name;
 	}
 	if (step->is_of_both)
-		frame = diff_tree_new_frame(frame);
-	if (!frame) /* of the base, which is not there now */
+		frame = diff_tree_frame_of(comparison ? comparison->own_side : MATCH_NEW, frame);
+	if (!frame) /* of the baseline, which is not there now */
 		return "?";
 	return model_function(app->model, model_function_of(app->model, frame))->name;
 }

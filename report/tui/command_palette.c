@@ -30,6 +30,7 @@ static const struct synonym_row {
 	{ACTION_SORT_RIGHT, "sort"},
 	{ACTION_SORT_REVERSE, "sort, descending, ascending"},
 	{ACTION_BASELINE, "diff, baseline, before"},
+	{ACTION_SWAP, "exchange, turn round, other way round, before after"},
 	{ACTION_PRINT, "save, export, print, dump"},
 	{ACTION_UNIT, "milliseconds, seconds, percentage"},
 	{ACTION_VIEW_1 + 6, "annotate, disassembly"},

@@ -90,6 +90,8 @@ const struct key_row key_rows[] = {
 		NULL},
 	{{'P'}, ACTION_PRINT, "P", "write", "write this view to a file", NULL},
 	{{'D'}, ACTION_BASELINE, "D", "compare", "load an earlier recording to compare with", NULL},
+	{{'X'}, ACTION_SWAP, "X", "swap", "swap what is \"before\" and what is \"new\" (Diff)",
+		NULL},
 	{{'r'}, ACTION_RETRY, "r", "look again", "look again for this file's symbols (Symbols)",
 		NULL},
 

@@ -61,6 +61,7 @@ struct model_wish {
 	uint32_t annotated;       /* a frame of the function whose lines are wanted; 0: none */
 	char *baseline;           /* owned: the file to compare with; NULL: none */
 	unsigned baseline_serial; /* grows each time it is to be read (again) */
+	bool is_swapped;          /* what is open is "before", the baseline "new" */
 	uint32_t retried;         /* the object whose symbols are to be looked for again */
 	unsigned retry_serial;    /* grows with each; 0: none */
 	struct model_look look;
@@ -96,8 +97,9 @@ struct model_names {
 struct comparison {
 	unsigned serial; /* of the wish for it */
 	char *path;
-	char *problem;      /* why there is nothing to compare with; NULL: there is */
-	struct str notes;   /* foreign text: why they are hard to compare; each ends with "; " */
+	char *problem;    /* why there is nothing to compare with; NULL: there is */
+	struct str notes; /* foreign text: why they are hard to compare; each ends with "; " */
+	enum match_side own_side; /* that the model's recording is; the baseline is the other */
 	size_t nr_left_out; /* filters that mean nothing in another recording: threads, times */
 	struct compare compare;
 	struct model *both; /* of both: no more than names, weights, matches; held */

@@ -101,7 +101,7 @@ TEST(diff_tree_of_changed_builds)
 		CHECK_INT(pair.diff.frames.data[node->frame].function, node->function);
 	/* What only the base has has no frame of the new one. */
 	for (uint32_t i = 1; i < pair.diff.tree.nodes.len; i++) {
-		uint32_t frame = diff_tree_new_frame(pair.diff.tree.nodes.data[i].frame);
+		uint32_t frame = diff_tree_frame_of(MATCH_NEW, pair.diff.tree.nodes.data[i].frame);
 		CHECK_INT(frame != 0, pair.weights[MATCH_NEW][i].samples != 0);
 	}
 	diff_pair_deinit(&pair);
@@ -164,10 +164,10 @@ TEST(diff_tree_of_a_renamed_function)
 	check(&pair, ">main>after, was before>after, was before>leaf", 100, 100, 90, 90);
 	vec_each(&pair.diff.tree.nodes, node)
 		CHECK_INT(pair.diff.frames.data[node->frame].function, node->function);
-	uint32_t frame = diff_tree_new_frame(pair.diff.tree.nodes.data[part].frame);
-	CHECK_INT(diff_tree_base_frame(&pair.diff, frame), 2); /* of before */
-	CHECK_INT(diff_tree_base_frame(&pair.diff, 0), 0);
-	CHECK_INT(diff_tree_base_frame(&pair.diff, UINT32_MAX / 4), 0);
+	uint32_t frame = diff_tree_frame_of(MATCH_NEW, pair.diff.tree.nodes.data[part].frame);
+	CHECK_INT(diff_tree_frame_across(&pair.diff, MATCH_NEW, frame), 2); /* of before */
+	CHECK_INT(diff_tree_frame_across(&pair.diff, MATCH_NEW, 0), 0);
+	CHECK_INT(diff_tree_frame_across(&pair.diff, MATCH_NEW, UINT32_MAX / 4), 0);
 	diff_pair_deinit(&pair);
 }
 

@@ -117,10 +117,47 @@ TEST(tui_diff_says_when_before_is_the_later_one)
 	type(&test, "D");
 	CHECK(strstr(screen_line(&test.screen, 13), "(the earlier one, \"before\"):"));
 	type(&test, "later.data\n");
-	CHECK(strstr(screen_text(&test.screen), "\"before\" is the later recording"));
+	CHECK(strstr(screen_text(&test.screen), "X swaps: \"before\" is the later recording"));
+	type(&test, "X");
+	CHECK(!strstr(screen_text(&test.screen), "is the later recording"));
 	test_deinit(&test);
 	test_init(&test, 80, 14);
 	CHECK(!strstr(screen_text(&test.screen), "is the later recording"));
+	test_deinit(&test);
+}
+
+/* The same the other way round: filters and what is selected stay those of what is open. */
+TEST(tui_diff_swaps_its_sides)
+{
+	struct test test;
+	test_init(&test, 80, 12);
+	type(&test, "X");
+	CHECK_STR(screen_lines(&test.screen, 2, 7),
+		"before: 2000 samples, 2.00 s  new old.data: 1000 samples, 1.00 s\n"
+		"  before      new        ppv less | more object            function (+new -old)\n"
+		"  70.00%   50.00%     -20.00 -----|      app               work(int)\n"
+		"  20.10%   40.00%     +19.90      |+++++ lib.so.1          idle\n"
+		"       -   10.00%     +10.00      |+++   app             + old\n"
+		"   9.90%        -      -9.90   ---|      lib.so.1        - extra\n"
+		"   0.00%    0.00%      +0.00      |      app               main\n");
+	CHECK_INT(screen_selected(&test.screen), 4);
+	type(&test, "jj\n"); /* what is new is in the other recording */
+	CHECK_STR(str_text(&test.screen.app.message), "it is new: only the baseline has it");
+	type(&test, "j");
+	CHECK(strstr(screen_line(&test.screen, 10), "extra"));
+	type(&test, "kkd"); /* the object of idle, which both have */
+	CHECK_STR(screen_lines(&test.screen, 3, 1),
+		"before: 600 samples, 600.0 ms  new old.data: 400 samples, 400.0 ms\n");
+	type(&test, "\x1b");
+	test.screen.app.selection.thread = 2;
+	type(&test, "t");
+	CHECK(strstr(screen_text(&test.screen), "new is of all threads and of all its time"));
+	type(&test, "\x1b");
+	type(&test, "X");
+	CHECK_STR(screen_lines(&test.screen, 2, 1),
+		"before old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n");
+	type(&test, "1X");
+	CHECK(strstr(str_text(&test.screen.app.message), "nothing is compared here"));
 	test_deinit(&test);
 }
 

@@ -44,6 +44,7 @@ struct diff {
 	double greatest;     /* delta, without its sign */
 	/* At the last update: */
 	unsigned shown, compared; /* of the application; the comparison's serial */
+	enum match_side own_side; /* of the comparison */
 	uint32_t event;
 
 	/* The trees, which both go through comparison.both: */

@@ -167,6 +167,18 @@ static int diff_draw_verdict(
 	return diff_draw_sentences(grid, area, style | STYLE_BOLD, str_text(&text));
 }
 
+static const char *const side_words[] = {[MATCH_BASE] = "before", [MATCH_NEW] = "new"};
+
+/* The recording that is open has its name in the title. */
+static void diff_draw_put_name(const struct app *app, enum match_side side, struct str *out)
+{
+	const struct comparison *comparison = app->model->comparison;
+	str_puts(out, side_words[side]);
+	if (side != comparison->own_side)
+		str_printf(out, " %s", diff_base_name(app, comparison->path));
+	str_puts(out, ": ");
+}
+
 int diff_draw_summary(
 	const struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
@@ -176,13 +188,15 @@ int diff_draw_summary(
 	int verdict = diff_draw_verdict(comparison, grid, area);
 	area.y += verdict;
 	area.height -= verdict;
-	str_printf(&text, "before %s: ", diff_base_name(app, comparison->path));
+	diff_draw_put_name(app, MATCH_BASE, &text);
 	diff_draw_put_side(&comparison->compare.wholes.base, event, &text);
-	str_puts(&text, "  new: ");
+	str_puts(&text, "  ");
+	diff_draw_put_name(app, MATCH_NEW, &text);
 	diff_draw_put_side(&comparison->compare.wholes.new, event, &text);
 	grid_put_elided(grid, area.x, area.y, area.width, STYLE_NORMAL, str_text(&text));
 	if (comparison->nr_left_out)
-		str_puts(&notes, "before is of all threads and of all its time; ");
+		str_printf(&notes, "%s is of all threads and of all its time; ",
+			side_words[match_other_side(comparison->own_side)]);
 	if (diff->has_doubts)
 		str_puts(&notes, "~ cannot tell; ");
 	str_puts(&notes, str_text(&comparison->notes));

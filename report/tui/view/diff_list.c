@@ -121,10 +121,12 @@ static bool diff_list_is_arriving(struct diff *diff, const struct app *app)
 {
 	const struct model *model = app->model;
 	bool is_arriving = diff->shown != app->shown || diff->event != model->event ||
-			   diff->compared != model->comparison->serial;
+			   diff->compared != model->comparison->serial ||
+			   diff->own_side != model->comparison->own_side;
 	diff->shown = app->shown;
 	diff->event = model->event;
 	diff->compared = model->comparison->serial;
+	diff->own_side = model->comparison->own_side;
 	return is_arriving;
 }
 
@@ -192,7 +194,8 @@ static void diff_list_enter(void *state, struct app *app, enum action action)
 	(void)action;
 	const struct diff *diff = state;
 	if (!app_function(app) && diff->rows.len)
-		app_say(app, "it was removed: only the baseline has it");
+		app_say(app, "it %s: only the baseline has it",
+			diff->own_side == MATCH_NEW ? "was removed" : "is new");
 	else
 		app_show(app, VIEW_BUTTERFLY);
 }

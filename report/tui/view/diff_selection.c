@@ -30,7 +30,9 @@ void diff_zoom(struct app *app, const struct focus *focus, uint32_t node)
 uint32_t diff_selected_function(const struct app *app)
 {
 	uint32_t function = app_function(app);
-	return function ? diff_both(app)->names->diff->function_of[MATCH_NEW][function] : 0;
+	const struct comparison *comparison = app->model->comparison;
+	return function ? diff_both(app)->names->diff->function_of[comparison->own_side][function]
+			: 0;
 }
 
 uint32_t diff_selected_place(const struct app *app)

@@ -77,6 +77,10 @@ static bool diff_act(void *state, struct app *app, enum action action)
 	struct diff *diff = state;
 	if (!diff_compare(app))
 		return false;
+	if (action == ACTION_SWAP) {
+		app_swap_sides(app);
+		return true;
+	}
 	if (action == ACTION_VIEW_1 + VIEW_DIFF) {
 		next_form(diff, app);
 		return true;
@@ -112,7 +116,8 @@ static void diff_detail(void *state, struct app *app, struct str *out)
 }
 
 static const enum action hints[] = {ACTION_BASELINE, ACTION_VIEW_1 + VIEW_DIFF, ACTION_ENTER,
-	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_INVERT, ACTION_KEEP, ACTION_UNDO, ACTION_NONE};
+	ACTION_SWAP, ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_INVERT, ACTION_KEEP, ACTION_UNDO,
+	ACTION_NONE};
 
 const struct view view_diff = {
 	.name = "Diff",
