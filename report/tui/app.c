@@ -8,8 +8,8 @@
 #include "report/tui/command_palette.h"
 #include "report/tui/group_actions.h"
 #include "report/tui/typed_filter.h"
+#include "report/tui/wait_actions.h"
 #include "report/write/info.h"
-#include "report/write/longest_waits.h"
 #include "report/write/waker_list.h"
 
 void app_init(struct app *app, const struct app_options *options)
@@ -44,6 +44,7 @@ void app_deinit(struct app *app)
 	trail_deinit(&app->trail);
 	vec_deinit(&app->selection.path);
 	vec_deinit(&app->behind);
+	vec_deinit(&app->waits);
 	str_deinit(&app->typed);
 	for (int i = 0; i < APP_PROMPTS; i++)
 		line_edit_deinit(&app->edits[i]);
@@ -301,37 +302,11 @@ static void show_info(struct app *app, enum action action)
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
 
-/* By the names that there are by now: those of the profile may be changing. Borrows both. */
-static struct profile profile_with_names(const struct model *model)
-{
-	const struct model_names *names = model->names;
-	struct profile named = *model->profile;
-	named.functions.data = names->functions.data;
-	named.functions.len = names->functions.len;
-	named.frames.data = names->frames.data;
-	named.frames.len = names->frames.len;
-	named.objects.data = names->objects.data;
-	named.objects.len = names->objects.len;
-	return named;
-}
-
-static void show_waits(struct app *app, enum action action)
-{
-	(void)action;
-	const struct profile named = profile_with_names(app->model);
-	struct str text = {0};
-	if (longest_waits_put(&named, &text))
-		overlay_open_text(&app->overlay, "Longest waits of the recording", &text);
-	else
-		app_warn(app, "no waits: record -e offcpu, runq or wall has them");
-	str_deinit(&text);
-}
-
 /* Of the selected function, or reason; of all waits where none is. */
 static void show_wakers(struct app *app, enum action action)
 {
 	(void)action;
-	const struct profile named = profile_with_names(app->model);
+	const struct profile named = model_profile_with_names(app->model);
 	uint32_t function = app_function(app);
 	CLEANUP_FREE bool *is_chosen = NULL;
 	struct str text = {0};
@@ -554,7 +529,8 @@ static const struct action_row {
 	{ACTION_GROUP_NONE, ACTION_GROUP_EVENT, true, group_actions_choose},
 	{ACTION_UNIT, ACTION_UNIT, false, step_unit},
 	{ACTION_INFO, ACTION_INFO, true, show_info},
-	{ACTION_WAITS, ACTION_WAITS, true, show_waits},
+	{ACTION_WAITS, ACTION_WAITS, true, wait_actions_open},
+	{ACTION_WAIT_CHOSEN, ACTION_WAIT_CHOSEN, true, wait_actions_choose},
 	{ACTION_WAKERS, ACTION_WAKERS, true, show_wakers},
 	{ACTION_OPTIONS, ACTION_OPTIONS, false, open_options},
 	{ACTION_OPTION_INLINED, ACTION_OPTION_PATHS, false, choose_option},

@@ -1,10 +1,12 @@
 #include "report/tui/app_state.h"
 
 #include "report/tui/renewal.h"
+#include "report/write/longest_waits.h"
 
 bool app_is_held(const struct app *app)
 {
-	return app->view == VIEW_SOURCE;
+	bool is_of_waits = app->overlay.is_open && app->overlay.title == longest_waits_heading;
+	return app->view == VIEW_SOURCE || is_of_waits; /* whose rows have numbers of now */
 }
 
 void app_renewed_wish(const struct app *app, const struct model *next, struct model_wish *ret)

@@ -45,6 +45,12 @@ struct app_selection {
 	bool is_default;  /* the user chose no function: it is the first row's */
 };
 
+/* Of the menu of waits, a row. */
+struct wait_choice {
+	uint32_t thread, event; /* indices */
+	uint32_t frame;         /* of the function that waited; 0: none */
+};
+
 /* A file that is to be written; emptied by who did it. */
 struct app_print {
 	char *path; /* NULL: none */
@@ -89,6 +95,7 @@ struct app {
 	struct str message;                  /* shown until the next key */
 	bool message_is_warning;
 	struct overlay overlay;
+	VEC(struct wait_choice) waits; /* rows of its menu of waits */
 	struct chrome chrome;
 	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */
@@ -111,7 +118,7 @@ void app_update(struct app *app, struct model *model);
 void app_renew(struct app *app, struct model *model);
 /* What is wished for now, in terms of the newer state that `next` is of. *ret is the caller's. */
 void app_renewed_wish(const struct app *app, const struct model *next, struct model_wish *ret);
-/* Whether what is shown has to stay as it is meanwhile: its source is read. */
+/* Whether what is shown has to stay as it is meanwhile: source, and the menu of waits. */
 bool app_is_held(const struct app *app);
 /* The same for what the code reader has read. */
 void app_update_listing(struct app *app, struct listing *listing);

@@ -456,3 +456,16 @@ const struct profile_object *model_object(const struct model *model, uint32_t ob
 {
 	return &model->names->objects.data[object];
 }
+
+struct profile model_profile_with_names(const struct model *model)
+{
+	const struct model_names *names = model->names;
+	struct profile named = *model->profile;
+	named.functions.data = names->functions.data;
+	named.functions.len = names->functions.len;
+	named.frames.data = names->frames.data;
+	named.frames.len = names->frames.len;
+	named.objects.data = names->objects.data;
+	named.objects.len = names->objects.len;
+	return named;
+}

@@ -188,5 +188,7 @@ void model_release(struct model *model);
 uint32_t model_function_of(const struct model *model, uint32_t frame);
 const struct profile_function *model_function(const struct model *model, uint32_t function);
 const struct profile_object *model_object(const struct model *model, uint32_t object);
+/* The profile by the model's names: its own may be changing. Borrows both. */
+struct profile model_profile_with_names(const struct model *model);
 
 #endif

@@ -7,26 +7,15 @@
 #include "report/model/event_value.h"
 
 enum {
-	WAITS_MAX = 30,   /* rows */
 	CALLERS_SEEN = 5, /* functions of a line, from where the program waits on */
 	COMM_COLUMNS = 22,
+	THREAD_COLUMNS = 16, /* on a screen */
 };
 
-/* Of one thread by one stack: a row. */
-struct wait_group {
-	const struct profile_sample *longest;
-	uint64_t count, sum;
-};
-
-struct waits {
-	VEC(struct wait_group) groups; /* the longest waits first */
-	uint64_t exact, all;           /* waits whose length is known, and all */
-};
-
-static int compare_groups(const void *a, const void *b, void *context)
+static int compare_waits(const void *a, const void *b, void *context)
 {
 	const struct profile *profile = context;
-	const struct wait_group *x = a, *y = b;
+	const struct longest_wait *x = a, *y = b;
 	uint64_t of_x = profile_sample_value(profile, x->longest),
 		 of_y = profile_sample_value(profile, y->longest);
 	if (of_x != of_y)
@@ -34,16 +23,16 @@ static int compare_groups(const void *a, const void *b, void *context)
 	return x->longest < y->longest ? -1 : x->longest > y->longest;
 }
 
-static void add_wait(struct waits *waits, struct map *places, const struct profile *profile,
+static void add_wait(struct longest_waits *waits, struct map *places, const struct profile *profile,
 	const struct profile_sample *sample)
 {
 	bool is_new;
 	uint64_t *place = map_put(places, (uint64_t)sample->thread << 32 | sample->stack, &is_new);
 	if (is_new) {
-		*place = waits->groups.len;
-		vec_push(&waits->groups, (struct wait_group){.longest = sample});
+		*place = waits->rows.len;
+		vec_push(&waits->rows, (struct longest_wait){.longest = sample});
 	}
-	struct wait_group *group = &waits->groups.data[*place];
+	struct longest_wait *group = &waits->rows.data[*place];
 	uint64_t value = profile_sample_value(profile, sample);
 	if (value > profile_sample_value(profile, group->longest))
 		group->longest = sample;
@@ -51,10 +40,10 @@ static void add_wait(struct waits *waits, struct map *places, const struct profi
 	group->sum += value;
 }
 
-static struct waits find_waits(const struct profile *profile)
+void longest_waits_find(const struct profile *profile, struct longest_waits *ret)
 {
-	struct waits waits = {0};
-	struct map places = {0}; /* thread << 32 | stack -> its group */
+	struct longest_waits waits = {0};
+	struct map places = {0}; /* thread << 32 | stack -> its row */
 	vec_each(&profile->samples, sample) {
 		if (!profile->events.data[sample->event].wait)
 			continue;
@@ -65,10 +54,15 @@ static struct waits find_waits(const struct profile *profile)
 		add_wait(&waits, &places, profile, sample);
 	}
 	map_deinit(&places);
-	if (waits.groups.len)
-		qsort_r(waits.groups.data, waits.groups.len, sizeof(*waits.groups.data),
-			compare_groups, (void *)profile);
-	return waits;
+	if (waits.rows.len)
+		qsort_r(waits.rows.data, waits.rows.len, sizeof(*waits.rows.data), compare_waits,
+			(void *)profile);
+	*ret = waits;
+}
+
+void longest_waits_deinit(struct longest_waits *waits)
+{
+	vec_deinit(&waits->rows);
 }
 
 static const struct profile_function *function_of(const struct profile *profile, uint32_t frame)
@@ -91,32 +85,95 @@ static void put_reason(
 		str_puts(out, "-");
 }
 
-/* Of a script, its functions are what the program is; else those that are not the kernel's. */
-static void put_functions(
-	const struct profile *profile, const struct profile_sample *sample, struct str *out)
+/* Frames of what the program is: of a script, its functions; else those that are not the kernel's.
+ * Returns how many. */
+static size_t find_callers(
+	const struct profile *profile, const struct profile_sample *sample, uint32_t *ret)
 {
 	bool has_script = false;
 	struct profile_walk walk = profile_walk(profile, sample->stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));)
 		has_script |= profile_frame_is_script(
 			&profile->frames.data[frame], profile->objects.data);
-	int seen = 0;
+	size_t seen = 0;
 	walk = profile_walk(profile, sample->stack);
 	for (uint32_t frame; seen < CALLERS_SEEN && (frame = profile_walk_next(&walk));) {
 		const struct profile_frame *it = &profile->frames.data[frame];
-		bool is_seen = has_script ? profile_frame_is_script(it, profile->objects.data)
-					  : !profile_is_kernel(profile, it->object);
-		const char *name = function_of(profile, frame)->name;
-		if (!is_seen)
-			continue;
-		str_puts(out, seen++ ? " < " : "");
+		if (has_script ? profile_frame_is_script(it, profile->objects.data)
+			       : !profile_is_kernel(profile, it->object))
+			ret[seen++] = frame;
+	}
+	return seen;
+}
+
+static void put_functions(
+	const struct profile *profile, const struct profile_sample *sample, struct str *out)
+{
+	uint32_t frames[CALLERS_SEEN];
+	size_t seen = find_callers(profile, sample, frames);
+	for (size_t i = 0; i < seen; i++) {
+		const char *name = function_of(profile, frames[i])->name;
+		str_puts(out, i ? " < " : "");
 		str_put_escaped(out, name, strlen(name));
 	}
 	if (!seen)
 		str_puts(out, "-");
 }
 
-static void put_wait(const struct profile *profile, const struct wait_group *group, struct str *out)
+uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait)
+{
+	uint32_t frames[CALLERS_SEEN];
+	return find_callers(profile, wait->longest, frames) ? frames[0] : 0;
+}
+
+/* As many columns of it as a screen has for a thread. */
+static void put_thread(const struct profile_thread *thread, struct str *out)
+{
+	CLEANUP(str_deinit) struct str comm = {0}, tid = {0};
+	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
+	str_printf(&tid, ":%u", thread->tid);
+	size_t room = THREAD_COLUMNS - tid.len;
+	str_printf(out, "%.*s%s", (int)(comm.len < room ? comm.len : room), str_text(&comm),
+		str_text(&tid));
+}
+
+const char longest_waits_heading[] =
+	" longest times     in all  thread            reason     function < callers";
+
+void longest_waits_put_row(
+	const struct profile *profile, const struct longest_wait *wait, struct str *out)
+{
+	const struct profile_event *event = &profile->events.data[wait->longest->event];
+	CLEANUP(str_deinit) struct str length = {0}, sum = {0}, thread = {0}, reason = {0};
+	event_value_put(event, profile_sample_value(profile, wait->longest), false, &length);
+	event_value_put(event, wait->sum, false, &sum);
+	put_thread(&profile->threads.data[wait->longest->thread], &thread);
+	put_reason(profile, wait->longest, &reason);
+	str_printf(out, "%8s %5llu %10s  %-*s  %-9s  ", str_text(&length),
+		(unsigned long long)wait->count, str_text(&sum), THREAD_COLUMNS, str_text(&thread),
+		str_text(&reason));
+	put_functions(profile, wait->longest, out);
+	str_putc(out, '\n');
+}
+
+void longest_waits_put_rest(
+	const struct longest_waits *waits, size_t rows, const char *mark, struct str *out)
+{
+	uint64_t shown = 0;
+	for (size_t i = 0; i < rows; i++)
+		shown += waits->rows.data[i].count;
+	if (waits->exact > shown)
+		str_printf(out, "%s%llu more %s\n", mark,
+			(unsigned long long)(waits->exact - shown),
+			str_plural(waits->exact - shown, "wait", "waits"));
+	if (waits->all > waits->exact)
+		str_printf(out, "%s%llu %s for shorter waits, which no line shows\n", mark,
+			(unsigned long long)(waits->all - waits->exact),
+			str_plural(waits->all - waits->exact, "sample stands", "samples stand"));
+}
+
+static void put_wait(
+	const struct profile *profile, const struct longest_wait *group, struct str *out)
 {
 	const struct profile_sample *sample = group->longest;
 	const struct profile_event *event = &profile->events.data[sample->event];
@@ -139,22 +196,14 @@ static void put_wait(const struct profile *profile, const struct wait_group *gro
 
 bool longest_waits_put(const struct profile *profile, struct str *out)
 {
-	struct waits waits = find_waits(profile);
-	uint64_t shown = 0;
+	CLEANUP(longest_waits_deinit) struct longest_waits waits;
+	longest_waits_find(profile, &waits);
+	size_t rows = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
 	if (waits.all)
 		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",
 			"in all", "begin", COMM_COLUMNS, "thread", "reason", "function < callers");
-	for (size_t i = 0; i < waits.groups.len && i < WAITS_MAX; i++) {
-		put_wait(profile, &waits.groups.data[i], out);
-		shown += waits.groups.data[i].count;
-	}
-	if (waits.exact > shown)
-		str_printf(out, "# %llu more %s\n", (unsigned long long)(waits.exact - shown),
-			str_plural(waits.exact - shown, "wait", "waits"));
-	if (waits.all > waits.exact)
-		str_printf(out, "# %llu %s for shorter waits, which no line shows\n",
-			(unsigned long long)(waits.all - waits.exact),
-			str_plural(waits.all - waits.exact, "sample stands", "samples stand"));
-	vec_deinit(&waits.groups);
+	for (size_t i = 0; i < rows; i++)
+		put_wait(profile, &waits.rows.data[i], out);
+	longest_waits_put_rest(&waits, rows, "# ", out);
 	return waits.all;
 }

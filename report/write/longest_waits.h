@@ -3,7 +3,38 @@
 #define EBPROF_LONGEST_WAITS_H
 
 #include "format/base/str.h"
+#include "format/base/vec.h"
 #include "report/model/profile.h"
+
+/* The waits of one thread by one stack. */
+struct longest_wait {
+	const struct profile_sample *longest;
+	uint64_t count, sum; /* how many, and how long in all, in the event's unit (ns) */
+};
+
+struct longest_waits {
+	VEC(struct longest_wait) rows; /* the longest waits first */
+	uint64_t exact, all;           /* waits whose length is known, and all */
+};
+
+enum {
+	LONGEST_WAITS_MAX = 30, /* rows that are shown */
+};
+
+/* Those of all samples; the profile has reasons. *ret is the caller's, and borrows from it. */
+void longest_waits_find(const struct profile *profile, struct longest_waits *ret);
+void longest_waits_deinit(struct longest_waits *waits);
+/* What stands above longest_waits_put_row(). */
+extern const char longest_waits_heading[];
+/* A line for a screen: length, count, sum, thread, reason, functions of the program. */
+void longest_waits_put_row(
+	const struct profile *profile, const struct longest_wait *wait, struct str *out);
+/* A frame of the program's function that waits: the first that longest_waits_put_row() has; 0: of
+ * none. */
+uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait);
+/* Lines, each behind `mark`, about those that do not stand in the first `rows` rows. */
+void longest_waits_put_rest(
+	const struct longest_waits *waits, size_t rows, const char *mark, struct str *out);
 
 /*
  * As text for --stdio, the longest first; the profile has reasons (wait_reasons.h). Waits that were

@@ -262,9 +262,13 @@ test_the_terminal_shows_them_by_a_key() {
 	wait_for 'wall \(4 of 4 events: m\)' 'the event in the title'
 	wait_for 'wait: sleep' 'reasons'
 	keys W
-	wait_for '[0-9.]+ m?s +[0-9.]+ s +waits:[0-9]+ +sleep' 'the longest waits'
-	keys Escape
-	wait_gone 'waits:[0-9]'
+	wait_for 'longest +times +in all +thread' 'the heading of the waits'
+	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep .*long_sleeps' 'the longest waits'
+	keys Enter
+	wait_for 'long_sleeps' 'what was chosen'
+	wait_gone ' spin '
+	keys Escape Escape
+	wait_for ' spin ' 'all of it'
 	keys m
 	wait_for 'cpu-clock \(1 of 4 events: m\)' 'the first event'
 	wait_gone 'wait: sleep'

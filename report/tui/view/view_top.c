@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "report/analyse/frame_kind.h"
 #include "report/model/word_sort.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
@@ -69,11 +70,27 @@ static bool key_of_group(const struct top_row *row, size_t index, uint64_t *ret)
 	return true;
 }
 
+/* 0: the program's own code, scripts too; 1: libraries, and code without a name; 2: the kernel. */
+static uint64_t distance_from_program(const struct top_row *row)
+{
+	const struct profile_object *object = model_object(row->top->model, row->function->object);
+	enum frame_kind kind = frame_kind_of_function(row->function, object);
+	if (kind == FRAME_KERNEL || kind == FRAME_WAIT)
+		return 2;
+	return kind == FRAME_LIBRARY || kind == FRAME_UNNAMED;
+}
+
+/* Of those that took nothing themselves, as all do that wait, the program's own come first. */
 static bool key_of_self(const struct top_row *row, size_t index, uint64_t *ret)
 {
-	if (index >= 2)
-		return key_of_name(row, index - 2, ret);
-	*ret = index ? ~row->weight->total : ~row->weight->self;
+	if (index >= 3)
+		return key_of_name(row, index - 3, ret);
+	if (index == 0)
+		*ret = ~row->weight->self;
+	else if (index == 1)
+		*ret = row->weight->self ? 0 : distance_from_program(row);
+	else
+		*ret = ~row->weight->total;
 	return true;
 }
 

@@ -1,0 +1,67 @@
+#include "report/tui/wait_actions.h"
+
+#include "report/write/longest_waits.h"
+
+static void remember_choice(
+	struct app *app, const struct profile *named, const struct longest_wait *wait)
+{
+	const struct wait_choice choice = {
+		.thread = wait->longest->thread,
+		.event = wait->longest->event,
+		.frame = longest_waits_frame(named, wait),
+	};
+	vec_push(&app->waits, choice);
+}
+
+void wait_actions_open(struct app *app, enum action action)
+{
+	(void)action;
+	const struct profile named = model_profile_with_names(app->model);
+	CLEANUP(longest_waits_deinit) struct longest_waits waits;
+	enum action actions[LONGEST_WAITS_MAX + 2] = {0}; /* none below the rows */
+	struct str text = {0};
+	longest_waits_find(&named, &waits);
+	if (!waits.all) {
+		app_warn(app, "no waits: record -e offcpu, runq or wall has them");
+		return;
+	}
+	app->waits.len = 0;
+	for (size_t i = 0; i < waits.rows.len && i < LONGEST_WAITS_MAX; i++) {
+		longest_waits_put_row(&named, &waits.rows.data[i], &text);
+		remember_choice(app, &named, &waits.rows.data[i]);
+		actions[i] = ACTION_WAIT_CHOSEN;
+	}
+	longest_waits_put_rest(&waits, app->waits.len, "", &text);
+	size_t lines = 0;
+	for (size_t i = 0; i < text.len; i++)
+		lines += str_text(&text)[i] == '\n';
+	overlay_open_choices(&app->overlay, longest_waits_heading, &text, actions, lines);
+	app_say(app, "Enter shows only these: this thread, this function");
+}
+
+/* An event that those waits are of, where what is shown has none of them. */
+static void wish_event_of(struct app *app, uint32_t event)
+{
+	uint32_t now = app->wish.event ? app->wish.event : app->model->event;
+	if (profile_event_has(app->model->profile, now, event))
+		return;
+	app->wish.event = event;
+	app->wish.serial++;
+}
+
+void wait_actions_choose(struct app *app, enum action action)
+{
+	(void)action;
+	size_t at = app->overlay.list.selected;
+	if (at >= app->waits.len)
+		return;
+	const struct wait_choice *choice = &app->waits.data[at];
+	struct scope_term thread = {.kind = SCOPE_THREAD, .number = choice->thread};
+	struct scope_term function = {.kind = SCOPE_FUNCTION, .number = choice->frame};
+	wish_event_of(app, choice->event);
+	app_filter(app, &thread);
+	if (!choice->frame)
+		return;
+	app_filter(app, &function);
+	app_select(app, choice->frame);
+}

@@ -1,0 +1,13 @@
+/* The menu of the longest waits, and what choosing one of them does. */
+#ifndef EBPROF_WAIT_ACTIONS_H
+#define EBPROF_WAIT_ACTIONS_H
+
+#include "report/tui/app_state.h"
+
+/* Opens it; where the recording has no waits, how to get some is said. */
+void wait_actions_open(struct app *app, enum action action);
+/* Only the stacks of that thread with the function that waited there; shows an event that has
+ * them. */
+void wait_actions_choose(struct app *app, enum action action);
+
+#endif

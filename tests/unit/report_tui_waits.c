@@ -1,0 +1,99 @@
+#include <string.h>
+
+#include "tests/unit/report_tui_fixture.h"
+#include "tests/unit/unit.h"
+
+struct waits {
+	struct fixture fixture;
+	uint32_t event, thread[2], sleeper, reader, busy;
+};
+
+static void waits_add(struct waits *waits, int thread, uint32_t stack, uint64_t ns)
+{
+	struct layout_sample sample = {
+		.time_ns = waits->fixture.time_ns += 1000000,
+		.event = waits->event,
+		.thread = waits->thread[thread],
+		.user_stack = stack,
+		.weight = ns,
+		.measured = ns,
+	};
+	writer_sample(waits->fixture.writer, &sample);
+}
+
+/* Two threads of a script that sleep by the C library, one also reads; both ran for 10 ms. */
+static struct profile *waiting(void)
+{
+	struct waits waits = {0};
+	fixture_init(&waits.fixture);
+	struct fixture *fixture = &waits.fixture;
+	struct layout_event event = {
+		.name = fixture_string(fixture, "offcpu"),
+		.unit = fixture_string(fixture, "ns"),
+		.source = fixture_string(fixture, "wait"),
+	};
+	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t libc = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "libc.so.6");
+	uint32_t process = fixture_process(fixture, 10, 0);
+	waits.thread[0] = fixture_thread(fixture, process, 10, "shop");
+	waits.thread[1] = fixture_thread(fixture, process, 11, "ticker");
+	uint32_t start = fixture_frame(fixture, libc, 0x10, "start_thread");
+	uint32_t sleep = fixture_frame(fixture, libc, 0x20, "nanosleep");
+	uint32_t leaf = fixture_frame(fixture, libc, 0x30, "syscall");
+	uint32_t pause = fixture_line(fixture, script, 0x40, "pause_for_orders", NULL, 0);
+	uint32_t read = fixture_line(fixture, script, 0x50, "read_orders", NULL, 0);
+	uint32_t busy = fixture_line(fixture, script, 0x60, "compute", NULL, 0);
+	waits.sleeper = FIXTURE_STACK(fixture, start, pause, sleep, leaf);
+	waits.reader = FIXTURE_STACK(fixture, start, read, leaf);
+	waits.busy = FIXTURE_STACK(fixture, start, busy);
+	waits.event = writer_event(fixture->writer, &event);
+	for (int i = 0; i < 5; i++)
+		waits_add(&waits, 1, waits.sleeper, 300000000);
+	waits_add(&waits, 0, waits.sleeper, 100000000);
+	waits_add(&waits, 0, waits.reader, 50000000);
+	fixture_samples(fixture, waits.thread[0], waits.busy, 0, 10);
+	fixture_samples(fixture, waits.thread[1], waits.busy, 0, 10);
+	return fixture_profile(fixture);
+}
+
+/* A row for each thread and stack; Enter shows those waits, whatever event was shown before. */
+TEST(a_wait_is_chosen_from_the_menu)
+{
+	struct screen screen;
+	screen_init(&screen, waiting(), 80, 16);
+	screen_type(&screen, "%%"); /* samples */
+	while (!strstr(screen_line(&screen, 0), "cpu-clock"))
+		screen_type(&screen, "m");
+	screen_type(&screen, "W");
+	const char *text = screen_text(&screen);
+	CHECK(strstr(text, " longest times     in all  thread            reason     function < "));
+	CHECK(strstr(
+		text, "300.0 ms     5     1.50 s  ticker:11         -          pause_for_orders"));
+	CHECK(!strstr(strstr(text, "longest"), "#"));
+	screen_type(&screen, "jj\n");
+	CHECK(strstr(screen_line(&screen, 0), "offcpu"));
+	CHECK(strstr(screen_text(&screen), "shop:10"));
+	CHECK_INT(app_event(&screen.app)->wait != PROFILE_NO_WAIT, true);
+	CHECK(strstr(screen_text(&screen), "read_orders"));
+	CHECK_INT(screen.app.trail.done.len, 2);
+	screen_type(&screen, "\x1b");
+	CHECK_INT(screen.app.trail.done.len, 1);
+	CHECK(strstr(screen_text(&screen), "pause_for_orders"));
+	screen_deinit(&screen);
+}
+
+/* All that wait wait in the same few functions: what the program does is found below these. */
+TEST(of_those_without_time_the_program_comes_first)
+{
+	struct screen screen;
+	screen_init(&screen, waiting(), 80, 16);
+	while (!strstr(screen_line(&screen, 0), "offcpu"))
+		screen_type(&screen, "m");
+	screen_type(&screen, "g");
+	CHECK(strstr(screen_line(&screen, 3), "syscall"));
+	CHECK(strstr(screen_line(&screen, 4), "pause_for_orders"));
+	CHECK(strstr(screen_line(&screen, 5), "read_orders"));
+	CHECK(strstr(screen_line(&screen, 6), "start_thread"));
+	CHECK(strstr(screen_line(&screen, 7), "nanosleep"));
+	screen_deinit(&screen);
+}
