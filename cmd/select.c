@@ -290,13 +290,25 @@ static struct err *select_check_names(
 	return NULL;
 }
 
-struct err *select_find_event(const struct profile *profile, const char *word, uint32_t *ret)
+static struct err *check_event(const struct profile *profile, const char *word)
 {
 	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
+	try(select_check(profile, &events, word));
+	for (uint32_t i = 1; i < profile->events.len; i++)
+		if (is_event(profile, i, word) && !main_event_is_counted_only(profile, i))
+			return NULL;
+	return err_new(ERR_USAGE,
+		"the recording has no samples of %s: waits for a CPU were only counted (ebprof "
+		"info), record -e runq and -e wall sample them",
+		word);
+}
+
+struct err *select_find_event(const struct profile *profile, const char *word, uint32_t *ret)
+{
 	*ret = main_event_of(profile);
 	if (!word)
 		return NULL;
-	try(select_check(profile, &events, word));
+	try(check_event(profile, word));
 	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (is_event(profile, i, word)) {
 			*ret = i;
@@ -307,14 +319,13 @@ struct err *select_find_event(const struct profile *profile, const char *word, u
 
 static struct err *check_words(const struct select_options *options, const struct profile *profile)
 {
-	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
 	const struct choice languages = {
 		"scripts in", profile->objects.len, is_language, put_language};
 	const struct choice containers = {
 		"container", profile->processes.len, is_container, select_put_container};
 	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
 	vec_each(&options->events, word)
-		try(select_check(profile, &events, *word));
+		try(check_event(profile, *word));
 	const struct choice labels = {"label", profile->labels.len, is_label, select_put_label_key};
 	vec_each(&options->languages, word)
 		try(select_check(profile, &languages, *word));

@@ -26,6 +26,7 @@ struct source_event {
 	const char *name, *unit; /* of the state, or static */
 	uint64_t period;         /* in `unit`; 0: it varies, or the samples have values */
 	uint32_t frequency_hz;   /* asked for */
+	bool has_no_samples;     /* it was not asked for, and has a number all the same */
 };
 
 /* Since sampling began. */

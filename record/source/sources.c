@@ -201,6 +201,7 @@ void sources_put_names(const struct sources *sources, struct str *names)
 			continue;
 		}
 		vec_each(&source->events, event)
-			str_printf(names, "%s%s", names->len ? ", " : "", event->name);
+			if (!event->has_no_samples)
+				str_printf(names, "%s%s", names->len ? ", " : "", event->name);
 	}
 }

@@ -65,7 +65,9 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	state->sleepers_fd = -1;
 	for (int i = 0; i < EVENT_WAITS; i++)
 		vec_push(&source->events,
-			(struct source_event){.name = wait_events[i].name, .unit = LAYOUT_UNIT_NS});
+			(struct source_event){.name = wait_events[i].name,
+				.unit = LAYOUT_UNIT_NS,
+				.has_no_samples = !(options->waits & wait_events[i].bit)});
 	return NULL;
 }
 

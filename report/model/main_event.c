@@ -90,6 +90,12 @@ static bool has_samples(const struct profile *profile, uint32_t event)
 	return false;
 }
 
+bool main_event_is_counted_only(const struct profile *profile, uint32_t event)
+{
+	return profile->events.data[event].wait == PROFILE_WAIT_RUN_QUEUE &&
+	       profile->thread_times.len && !has_samples(profile, event);
+}
+
 uint32_t main_event_find(const struct profile *profile, const struct profile_event *wanted)
 {
 	for (uint32_t i = 1; i < profile->events.len; i++)

@@ -28,6 +28,8 @@ void event_choices_deinit(struct event_choices *choices);
 
 /* The event that is shown unasked. */
 uint32_t main_event_of(const struct profile *profile);
+/* Run queues that were counted, thread by thread, while none of the waits in them was sampled. */
+bool main_event_is_counted_only(const struct profile *profile, uint32_t event);
 /* What it is called; an event whose description was damaged is "unknown". */
 const char *main_event_name_of(const struct profile *profile, uint32_t event);
 /* The first event of the name and unit of another recording's; 0: there is none. */

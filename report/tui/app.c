@@ -754,6 +754,12 @@ static enum action action_of_key(const struct app *app, uint32_t key)
 	return app->options->is_live && key == ' ' ? ACTION_PAUSE : key_action(key);
 }
 
+static void say_key_is_free(struct app *app, uint32_t key)
+{
+	if (key > ' ' && key < 0x7f)
+		app_say(app, "%c does nothing: ? lists the keys", (int)key);
+}
+
 void app_input(struct app *app, const struct input *input)
 {
 	if (input->kind == INPUT_KEY || input->kind == INPUT_PRESS)
@@ -770,7 +776,11 @@ void app_input(struct app *app, const struct input *input)
 	} else if (app->prompt && input->kind == INPUT_KEY) {
 		type_key(app, input->key);
 	} else if (input->kind == INPUT_KEY) {
-		act(app, action_of_key(app, input->key));
+		enum action action = action_of_key(app, input->key);
+		if (action)
+			act(app, action);
+		else
+			say_key_is_free(app, input->key);
 	} else if (input->kind != INPUT_RESIZE && input->kind != INPUT_POINTER) {
 		point(app, input);
 	}

@@ -8,6 +8,7 @@
 #include "format/file/first_sources.h"
 #include "report/analyse/stack_counts.h"
 #include "report/analyse/wakers.h"
+#include "report/model/main_event.h"
 #include "report/model/text/json.h"
 #include "report/name/script_frames.h"
 #include "report/write/cause_words.h"
@@ -163,6 +164,8 @@ static void put_recorder(const struct profile *profile, struct str *out)
 			str_printf(&text, ": %llu second %s of ticks, counted in no sum",
 				(unsigned long long)profile->nr_second_samples,
 				str_plural(profile->nr_second_samples, "sample", "samples"));
+		if (main_event_is_counted_only(profile, (uint32_t)i))
+			str_puts(&text, ": no samples, it was counted (threads' time, below)");
 		info_put_field(out, "event", str_text(&text));
 		str_deinit(&text);
 	}

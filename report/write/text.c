@@ -239,9 +239,26 @@ static void text_put_labels(
 		str_putc(out, '-');
 }
 
-static const char *title_of(const struct table_options *options, size_t column)
+/* What stands in the rows: a program that runs in no container has a control group. */
+static const char *title_of_containers(const struct text_rows *rows)
 {
+	bool has_container = false, has_group = false;
+	vec_each(&rows->table->rows, row) {
+		uint32_t index = rows->profile->threads.data[row->thread].process;
+		const struct profile_process *process = &rows->profile->processes.data[index];
+		bool is_group = scope_container(process) == process->cgroup;
+		has_container |= !is_group;
+		has_group |= is_group && process->cgroup[0];
+	}
+	return !has_group ? "container" : has_container ? "container/cgroup" : "cgroup";
+}
+
+static const char *title_of(const struct text_rows *rows, size_t column)
+{
+	const struct table_options *options = rows->table_options;
 	const char *key = options->label_keys[column];
+	if (options->columns[column] == COLUMN_CONTAINER)
+		return title_of_containers(rows);
 	return key ? key : column_info(options->columns[column])->title;
 }
 
@@ -314,7 +331,7 @@ static void text_measure(struct text_rows *rows, size_t nr_rows)
 	size_t *widths = rows->widths;
 	CLEANUP(str_deinit) struct str cell = {0};
 	for (size_t c = 0; c < options->nr_columns; c++) {
-		widths[c] = strlen(title_of(options, c));
+		widths[c] = strlen(title_of(rows, c));
 		for (size_t i = 0; i < nr_rows; i++) {
 			str_truncate(&cell, 0);
 			text_put_cell(rows, &rows->table->rows.data[i], c, 0, &cell);
@@ -517,7 +534,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	for (size_t c = 0; c < table_options->nr_columns; c++) {
 		const struct column_info *info = column_info(table_options->columns[c]);
 		size_t width = c + 1 < table_options->nr_columns ? rows.widths[c] : 0;
-		const char *title = title_of(table_options, c);
+		const char *title = title_of(&rows, c);
 		put_padded(out, title, strlen(title), width, info->is_number);
 	}
 	str_putc(out, '\n');

@@ -72,6 +72,26 @@ static void put_life_ns(uint64_t ns, const char *what, struct str *out)
 	str_puts(out, what);
 }
 
+/* CPU time is known by three measures, whose figures differ. */
+static void put_sampled(const struct profile *profile, struct str *out)
+{
+	const char *name = NULL;
+	uint64_t sampled_ns = 0;
+	vec_each(&profile->samples, sample) {
+		const struct profile_event *event = &profile->events.data[sample->event];
+		if (!event->period || !event_value_is_cpu_time(event))
+			continue;
+		name = event->name;
+		sampled_ns += profile_sample_value(profile, sample);
+	}
+	str_printf(out, "%-14s running was measured at each switch between threads", "");
+	if (name) {
+		str_printf(out, "; by the samples of %s it is ", name);
+		put_life_ns(sampled_ns, "", out);
+	}
+	str_putc(out, '\n');
+}
+
 void thread_life_put(const struct profile *profile, struct str *out)
 {
 	if (!profile->thread_times.len)
@@ -87,6 +107,7 @@ void thread_life_put(const struct profile *profile, struct str *out)
 	put_life_ns(all.known_running_ns, "), ", out);
 	put_life_ns(all.kernel_queued_ns, " in run queues (here ", out);
 	put_life_ns(all.known_queued_ns, ")\n", out);
+	put_sampled(profile, out);
 	str_printf(out, "%-14s left a CPU %llu times to wait, %llu times for others\n", "",
 		(unsigned long long)all.voluntary, (unsigned long long)all.involuntary);
 }

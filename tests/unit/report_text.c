@@ -167,9 +167,17 @@ TEST(the_table_shows_containers_short_and_else_control_groups)
 	struct filter filter = {0};
 	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
 	table_deinit(&table);
-	CHECK_STR(str_text(&text), "#   self    total   samples  container     comm\n"
-				   "  75.00%   75.00%         3  0123456789ab  app\n"
-				   "  25.00%   25.00%         1  /user.slice   app\n");
+	CHECK_STR(str_text(&text), "#   self    total   samples  container/cgroup  comm\n"
+				   "  75.00%   75.00%         3  0123456789ab      app\n"
+				   "  25.00%   25.00%         1  /user.slice       app\n");
+	vec_each(&profile->processes, process) {
+		process->container = "";
+	}
+	str_truncate(&text, 0);
+	table_init(&table, profile, &options);
+	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
+	table_deinit(&table);
+	CHECK(strstr(str_text(&text), "  cgroup       comm\n"));
 	options.columns[0] = COLUMN_UNIT;
 	str_truncate(&text, 0);
 	table_init(&table, profile, &options);

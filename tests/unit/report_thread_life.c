@@ -22,6 +22,7 @@ static struct profile *two_threads(void)
 						    600 * MS, true, 310 * MS, 90 * MS, 4, 2});
 	writer_thread_times(fixture.writer,
 		&(struct layout_thread_times){other, 500 * MS, 0, 500 * MS, false, 0, 0, 0, 0});
+	fixture_samples(&fixture, one, 0, 0, 395);
 	writer_thread_times(fixture.writer,
 		&(struct layout_thread_times){renamed, 100 * MS, 0, 0, true, 100 * MS, 0, 0, 1});
 	return fixture_profile(&fixture);
@@ -51,6 +52,8 @@ TEST(lives_are_beside_what_the_kernel_counts)
 	thread_life_put(profile, &text);
 	CHECK(strstr(str_text(&text),
 		"410.0 ms running (here 400.0 ms), 90.0 ms in run queues (here 100.0 ms)"));
+	CHECK(strstr(str_text(&text), "running was measured at each switch between threads; "
+				      "by the samples of cpu-clock it is 395.0 ms\n"));
 	CHECK(strstr(str_text(&text), "left a CPU 4 times to wait, 3 times for others"));
 	profile_destroy(profile);
 }

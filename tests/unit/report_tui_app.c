@@ -175,6 +175,36 @@ TEST(pasted_text_is_typed_at_prompts_alone)
 	screen_deinit(&screen);
 }
 
+/* A key that does nothing says so, and so does one that finds nothing more. */
+TEST(keys_without_an_effect_say_so)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "u");
+	CHECK_STR(str_text(&screen.app.message), "u does nothing: ? lists the keys");
+	screen_type(&screen, "/cold\n");
+	screen_text(&screen);
+	screen_type(&screen, "n");
+	CHECK_STR(str_text(&screen.app.message), "no other match");
+	screen_type(&screen, "\x1b");
+	screen_type(&screen, "3CgE");
+	CHECK_STR(str_text(&screen.app.message), "");
+	screen_type(&screen, "E");
+	CHECK_STR(str_text(&screen.app.message), "nothing more to open below it");
+	screen_type(&screen, "5v");
+	CHECK(strstr(str_text(&screen.app.message), "v ends it"));
+	screen_type(&screen, "v");
+	CHECK(strstr(str_text(&screen.app.message), "Enter shows only this range"));
+	screen_type(&screen, "\x1b");
+	screen_type(&screen, "6");
+	want_in(screen_lines(&screen, 2, 1), "  share");
+	screen_type(&screen, "%");
+	CHECK(!strstr(screen_lines(&screen, 2, 1), "share"));
+	screen_type(&screen, "%");
+	CHECK_INT(strncmp(screen_lines(&screen, 2, 1), "samples", 7), 0);
+	screen_deinit(&screen);
+}
+
 TEST(a_click_on_a_step_undoes_back_to_it)
 {
 	struct screen screen;

@@ -744,9 +744,12 @@ static void open_hot_path(void *state, struct app *app, enum action action)
 	(void)action;
 	struct branch_list *list = state;
 	struct branch_row row = branch_list_row(list);
+	size_t before = list->rows.len;
 	list->is_touched = true;
 	say_if_full(app, branches_open_hot_path(&list->parts[row.part], row.node, 0));
 	branch_list_fill(list);
+	if (list->rows.len == before)
+		app_say(app, "nothing more to open below it");
 }
 
 static void branch_list_open_all(void *state, struct app *app, enum action action)
@@ -820,9 +823,15 @@ bool branch_list_enter_inlined(struct branch_list *list, struct app *app)
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action)
 {
 	if (action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH) {
-		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH))
+		struct branch_row before = branch_list_row(list);
+		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH)) {
 			app_warn(app, app->model->matches ? "nothing matches"
 							  : "search for something first: /");
+			return true;
+		}
+		struct branch_row now = branch_list_row(list);
+		if (now.part == before.part && now.node == before.node)
+			app_say(app, "no other match");
 		return true;
 	}
 	bool has_row = branch_list_row(list).node != BRANCH_NONE;

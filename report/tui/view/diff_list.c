@@ -181,7 +181,11 @@ static void diff_list_go_to_match(void *state, struct app *app, enum action acti
 	struct diff_search search = {.diff = diff, .app = app};
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	if (searches && list_find(&diff->list, goes_up, diff_list_is_match, &search))
+	size_t before = diff->list.selected;
+	bool is_found = searches && list_find(&diff->list, goes_up, diff_list_is_match, &search);
+	if (is_found && diff->list.selected == before)
+		app_say(app, "no other match");
+	if (is_found)
 		diff_list_select_row(diff, app);
 	else
 		app_warn(app, searches ? "nothing matches" : "search for something first: /");

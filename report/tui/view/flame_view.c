@@ -174,6 +174,8 @@ static void flame_view_go_to_match(struct flame_view *view, struct app *app, boo
 		uint32_t node = flame_view_match(view, &boxes[at]);
 		if (!node)
 			continue;
+		if (step == count)
+			app_say(app, "no other match");
 		select_node(view, node);
 		return;
 	}

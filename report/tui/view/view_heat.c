@@ -372,10 +372,13 @@ static void turn_range(void *state, struct app *app, enum action action)
 {
 	(void)action;
 	struct heat *heat = state;
-	if (heat->window.is_ranging)
+	if (heat->window.is_ranging) {
 		time_window_end_range(&heat->window, &app->model->timeline);
-	else
+		app_say(app, "Enter shows only this range, Esc forgets it");
+	} else {
 		time_window_begin_range(&heat->window, &app->model->timeline);
+		app_say(app, "the range begins here: arrows move its end, v ends it");
+	}
 }
 
 static const struct view_action actions[] = {

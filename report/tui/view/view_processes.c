@@ -147,6 +147,14 @@ static const char *title_of_values(const struct profile_event *event)
 	return event_value_is_cpu_time(event) ? "CPU" : is_time ? "time" : event->unit;
 }
 
+/* In the unit that is chosen. */
+static const char *title_of_shares(const struct app *app)
+{
+	return app->unit == APP_PERCENT ? "share"
+	       : app->unit == APP_VALUE ? title_of_values(shown_event(app))
+					: "samples";
+}
+
 /* A column that is a number, or the program. */
 static void view_processes_put_column(const struct app *app, const struct task *task,
 	enum processes_column column, struct str *out)
@@ -219,6 +227,7 @@ static void processes_draw(void *state, struct app *app, struct grid *grid, stru
 {
 	struct processes *processes = state;
 	processes->columns[PROCESSES_VALUE].title = title_of_values(shown_event(app));
+	processes->columns[PROCESSES_SHARE].title = title_of_shares(app);
 	list_header_place(&processes->header, processes->columns, PROCESSES_COLUMNS, area);
 	list_header_draw(&processes->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
@@ -366,7 +375,7 @@ static void processes_print(void *state, struct app *app, struct str *out)
 {
 	const struct processes *processes = state;
 	struct grid plain = {.is_ascii = true};
-	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", "share", "samples",
+	str_printf(out, "%9s %9s %10s %9s %9s  %s\n", title_of_shares(app), "samples",
 		title_of_values(shown_event(app)), "first", "last",
 		processes_columns[PROCESSES_NAME].title);
 	for (size_t i = 0; i < processes->rows.len; i++) {

@@ -502,6 +502,8 @@ static void view_top_go_to_match(void *state, struct app *app, enum action actio
 		app_warn(app, "nothing matches");
 		return;
 	}
+	if (element == element_at(top, top->list.selected))
+		app_say(app, "no other match");
 	go_to_element(top, element);
 	view_top_select_row(top, app);
 }

@@ -181,9 +181,11 @@ static void diff_text_put_side(
 	str_printf(&writing->out, "%-7s", title);
 	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);
+	bool is_in_parts = writing->diff->quantum > 0; /* whose size the caveats say */
 	str_printf(&writing->out, ", %zu %s, %llu %s\n", side->runs.len,
 		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
-		str_plural(side->samples, "sample", "samples"));
+		is_in_parts ? str_plural(side->samples, "part", "parts")
+			    : str_plural(side->samples, "sample", "samples"));
 }
 
 static void diff_text_put_inconclusive(struct writing *writing)
@@ -213,6 +215,7 @@ struct err *diff_text(const struct difference *diff, const struct diff_writer_op
 	diff_text_put_list(&writing, DIFF_LIST_CALLERS, "Changed by what they call (total time):");
 	diff_text_put_inconclusive(&writing);
 	str_putc(&writing.out, '\n');
+	diff_text_put_sentence(&writing, diff_put_columns);
 	diff_text_put_sentence(&writing, diff_put_same);
 	diff_text_put_sentence(&writing, diff_put_detectable);
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);

@@ -513,6 +513,14 @@ static void diff_words_put_quantum(struct str *out, const struct difference *dif
 	str_puts(out, ". ");
 }
 
+void diff_put_columns(struct str *out, const struct difference *diff)
+{
+	if (!diff->rows.len || diff->options.metric != DIFF_SHARE)
+		return;
+	str_puts(out, "Before and new are shares of a side's samples; change is by how much longer "
+		      "each takes, if the rest takes as long as before.");
+}
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	if (!diff->knows_dispersion)

@@ -27,6 +27,8 @@ void diff_put_verdict(struct str *out, const struct difference *diff);
 /* The same; the caller puts the names. */
 void diff_put_verdict_naming(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name);
+/* What the columns of a list are: sentences. */
+void diff_put_columns(struct str *out, const struct difference *diff);
 /* How the time of the whole program changed: one sentence. */
 void diff_put_program(struct str *out, const struct difference *diff);
 /* How small a slowdown would have been seen: one sentence. */
