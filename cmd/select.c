@@ -290,7 +290,7 @@ static struct err *select_check_names(
 	return NULL;
 }
 
-static struct err *check_event(const struct profile *profile, const char *word)
+static struct err *select_check_event(const struct profile *profile, const char *word)
 {
 	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
 	try(select_check(profile, &events, word));
@@ -308,7 +308,7 @@ struct err *select_find_event(const struct profile *profile, const char *word, u
 	*ret = main_event_of(profile);
 	if (!word)
 		return NULL;
-	try(check_event(profile, word));
+	try(select_check_event(profile, word));
 	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (is_event(profile, i, word)) {
 			*ret = i;
@@ -325,7 +325,7 @@ static struct err *check_words(const struct select_options *options, const struc
 		"container", profile->processes.len, is_container, select_put_container};
 	const struct choice cgroups = {"cgroup", profile->processes.len, is_container, put_cgroup};
 	vec_each(&options->events, word)
-		try(check_event(profile, *word));
+		try(select_check_event(profile, *word));
 	const struct choice labels = {"label", profile->labels.len, is_label, select_put_label_key};
 	vec_each(&options->languages, word)
 		try(select_check(profile, &languages, *word));

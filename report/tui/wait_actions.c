@@ -39,6 +39,16 @@ void wait_actions_open(struct app *app, enum action action)
 	app_say(app, "Enter shows only these: this thread, this function");
 }
 
+void wait_actions_renew(struct app *app)
+{
+	size_t selected = app->overlay.list.selected, top = app->overlay.list.top;
+	if (!app->overlay.is_open || app->overlay.title != longest_waits_heading)
+		return;
+	wait_actions_open(app, ACTION_WAITS);
+	app->overlay.list.selected = selected;
+	app->overlay.list.top = top;
+}
+
 /* An event that those waits are of, where what is shown has none of them. */
 static void wish_event_of(struct app *app, uint32_t event)
 {

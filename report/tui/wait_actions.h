@@ -6,6 +6,8 @@
 
 /* Opens it; where the recording has no waits, how to get some is said. */
 void wait_actions_open(struct app *app, enum action action);
+/* The model is another one: what it calls the functions. */
+void wait_actions_renew(struct app *app);
 /* Only the stacks of that thread with the function that waited there; shows an event that has
  * them. */
 void wait_actions_choose(struct app *app, enum action action);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/map.h"
+#include "report/analyse/frame_kind.h"
 #include "report/model/event_value.h"
 
 enum {
@@ -85,32 +86,53 @@ static void put_reason(
 		str_puts(out, "-");
 }
 
-/* Frames of what the program is: of a script, its functions; else those that are not the kernel's.
- * Returns how many. */
-static size_t find_callers(
-	const struct profile *profile, const struct profile_sample *sample, uint32_t *ret)
+/* How near a frame is to what the user wrote. */
+enum nearness {
+	NEAR_KERNEL,
+	NEAR_LIBRARY,
+	NEAR_PROGRAM,
+	NEAR_SCRIPT,
+};
+
+static enum nearness nearness_of(const struct profile *profile, uint32_t frame)
 {
-	bool has_script = false;
+	const struct profile_frame *it = &profile->frames.data[frame];
+	const struct profile_object *object = &profile->objects.data[it->object];
+	if (profile_frame_is_script(it, profile->objects.data))
+		return NEAR_SCRIPT;
+	if (profile_is_kernel(profile, it->object))
+		return NEAR_KERNEL;
+	enum frame_kind kind = frame_kind_of_function(function_of(profile, frame), object);
+	return kind == FRAME_PROGRAM ? NEAR_PROGRAM : NEAR_LIBRARY;
+}
+
+/*
+ * Frames of what the program is, from the leaf on: those that are the nearest to it in the stack,
+ * of compiled code with all libraries' unless there is no room for these. Returns how many.
+ */
+static size_t find_callers(const struct profile *profile, const struct profile_sample *sample,
+	bool has_room, uint32_t *ret)
+{
+	enum nearness least = NEAR_LIBRARY;
 	struct profile_walk walk = profile_walk(profile, sample->stack);
-	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		has_script |= profile_frame_is_script(
-			&profile->frames.data[frame], profile->objects.data);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
+		enum nearness near = nearness_of(profile, frame);
+		if (near > least && (near == NEAR_SCRIPT || !has_room))
+			least = near;
+	}
 	size_t seen = 0;
 	walk = profile_walk(profile, sample->stack);
-	for (uint32_t frame; seen < CALLERS_SEEN && (frame = profile_walk_next(&walk));) {
-		const struct profile_frame *it = &profile->frames.data[frame];
-		if (has_script ? profile_frame_is_script(it, profile->objects.data)
-			       : !profile_is_kernel(profile, it->object))
+	for (uint32_t frame; seen < CALLERS_SEEN && (frame = profile_walk_next(&walk));)
+		if (nearness_of(profile, frame) >= least)
 			ret[seen++] = frame;
-	}
 	return seen;
 }
 
-static void put_functions(
-	const struct profile *profile, const struct profile_sample *sample, struct str *out)
+static void put_functions(const struct profile *profile, const struct profile_sample *sample,
+	bool has_room, struct str *out)
 {
 	uint32_t frames[CALLERS_SEEN];
-	size_t seen = find_callers(profile, sample, frames);
+	size_t seen = find_callers(profile, sample, has_room, frames);
 	for (size_t i = 0; i < seen; i++) {
 		const char *name = function_of(profile, frames[i])->name;
 		str_puts(out, i ? " < " : "");
@@ -123,11 +145,11 @@ static void put_functions(
 uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait)
 {
 	uint32_t frames[CALLERS_SEEN];
-	return find_callers(profile, wait->longest, frames) ? frames[0] : 0;
+	return find_callers(profile, wait->longest, false, frames) ? frames[0] : 0;
 }
 
 /* As many columns of it as a screen has for a thread. */
-static void put_thread(const struct profile_thread *thread, struct str *out)
+static void put_wait_thread(const struct profile_thread *thread, struct str *out)
 {
 	CLEANUP(str_deinit) struct str comm = {0}, tid = {0};
 	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
@@ -138,7 +160,7 @@ static void put_thread(const struct profile_thread *thread, struct str *out)
 }
 
 const char longest_waits_heading[] =
-	" longest times     in all  thread            reason     function < callers";
+	" longest times     in all  thread            reason     function < callers ";
 
 void longest_waits_put_row(
 	const struct profile *profile, const struct longest_wait *wait, struct str *out)
@@ -147,12 +169,12 @@ void longest_waits_put_row(
 	CLEANUP(str_deinit) struct str length = {0}, sum = {0}, thread = {0}, reason = {0};
 	event_value_put(event, profile_sample_value(profile, wait->longest), false, &length);
 	event_value_put(event, wait->sum, false, &sum);
-	put_thread(&profile->threads.data[wait->longest->thread], &thread);
+	put_wait_thread(&profile->threads.data[wait->longest->thread], &thread);
 	put_reason(profile, wait->longest, &reason);
 	str_printf(out, "%8s %5llu %10s  %-*s  %-9s  ", str_text(&length),
 		(unsigned long long)wait->count, str_text(&sum), THREAD_COLUMNS, str_text(&thread),
 		str_text(&reason));
-	put_functions(profile, wait->longest, out);
+	put_functions(profile, wait->longest, false, out);
 	str_putc(out, '\n');
 }
 
@@ -190,7 +212,7 @@ static void put_wait(
 		(unsigned long long)group->count, str_text(&sum),
 		(double)(end_ns > value ? end_ns - value : 0) / 1e9, COMM_COLUMNS, str_text(&comm),
 		str_text(&reason));
-	put_functions(profile, sample, out);
+	put_functions(profile, sample, true, out);
 	str_putc(out, '\n');
 }
 

@@ -266,12 +266,12 @@ test_the_terminal_shows_them_by_a_key() {
 	wait_for 'wait: sleep' 'reasons'
 	keys W
 	wait_for 'longest +times +in all +thread' 'the heading of the waits'
-	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep .*long_sleeps' 'the longest waits'
+	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep +sleep_ns < long_sleeps' 'the longest waits'
 	keys Enter
-	wait_for 'long_sleeps' 'what was chosen'
-	wait_gone ' spin '
+	wait_gone 'times +in all'
+	wait_for 'waits:[0-9]+ [^ ]+ (queueing|sleep_ns|now_ns|spin) *$' 'the thread and the function that were chosen'
 	keys Escape Escape
-	wait_for ' spin ' 'all of it'
+	wait_gone 'waits:[0-9]+ '
 	keys m
 	wait_for 'cpu-clock \(1 of 4 events: m\)' 'the first event'
 	wait_gone 'wait: sleep'
