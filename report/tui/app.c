@@ -715,6 +715,7 @@ static void draw_view(struct app *app, struct grid *grid)
 void app_draw(struct app *app, struct grid *grid)
 {
 	go_to_first_match(app);
+	wait_actions_renew(app);
 	grid_clear(grid);
 	if (!chrome_draw_above(&app->chrome, app, grid))
 		return;

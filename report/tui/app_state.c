@@ -3,7 +3,6 @@
 #include <stdarg.h>
 
 #include "report/model/event_value.h"
-#include "report/tui/wait_actions.h"
 #include "report/write/health.h"
 
 bool app_has_view(const struct app *app)
@@ -278,7 +277,6 @@ void app_update(struct app *app, struct model *model)
 	model_release(app->model);
 	app->model = model;
 	update_view(app);
-	wait_actions_renew(app);
 }
 
 void app_update_listing(struct app *app, struct listing *listing)

@@ -95,7 +95,8 @@ struct app {
 	struct str message;                  /* shown until the next key */
 	bool message_is_warning;
 	struct overlay overlay;
-	VEC(struct wait_choice) waits; /* rows of its menu of waits */
+	VEC(struct wait_choice) waits;     /* rows of its menu of waits */
+	const struct model *waits_written; /* the model by whose names these are; not held */
 	struct chrome chrome;
 	struct app_print to_print;
 	struct str to_copy; /* the terminal's clipboard is to hold it; emptied by who did it */

@@ -26,6 +26,7 @@ void wait_actions_open(struct app *app, enum action action)
 		return;
 	}
 	app->waits.len = 0;
+	app->waits_written = app->model;
 	for (size_t i = 0; i < waits.rows.len && i < LONGEST_WAITS_MAX; i++) {
 		longest_waits_put_row(&named, &waits.rows.data[i], &text);
 		remember_choice(app, &named, &waits.rows.data[i]);
@@ -42,7 +43,8 @@ void wait_actions_open(struct app *app, enum action action)
 void wait_actions_renew(struct app *app)
 {
 	size_t selected = app->overlay.list.selected, top = app->overlay.list.top;
-	if (!app->overlay.is_open || app->overlay.title != longest_waits_heading)
+	if (!app->overlay.is_open || app->overlay.title != longest_waits_heading ||
+		app->waits_written == app->model)
 		return;
 	wait_actions_open(app, ACTION_WAITS);
 	app->overlay.list.selected = selected;

@@ -6,7 +6,7 @@
 
 /* Opens it; where the recording has no waits, how to get some is said. */
 void wait_actions_open(struct app *app, enum action action);
-/* The model is another one: what it calls the functions. */
+/* While it is open, and the model has become another one: what that calls the functions. */
 void wait_actions_renew(struct app *app);
 /* Only the stacks of that thread with the function that waited there; shows an event that has
  * them. */
