@@ -54,7 +54,7 @@ async function checkSearch(browser) {
 	await browser.type("again");
 	const text = await browser.value("document.getElementById('matched').textContent");
 	const row = report()["<u>x again"];
-	want("what matches", text, row[1] + " %");
+	want("what matches, and how much that is", text, "1 found · " + row[1] + " %");
 	await browser.value("document.activeElement.blur()");
 	await browser.key("n");
 	const first = await browser.value(`${view}.chosen`);
@@ -76,7 +76,7 @@ async function checkSearch(browser) {
 	await browser.key("Escape");
 	await browser.key("/");
 	await browser.type("/(/");
-	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0.00 %");
+	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0 found · 0.00 %");
 	await browser.key("Escape");
 }
 
@@ -153,9 +153,9 @@ async function checkGroups(browser) {
 		if (word === "thread")
 			want("the thread has its samples", list.find(([text]) => text.endsWith(name))[1], Number(samples));
 	}
-	await browser.key("t");
+	await browser.key("1");
 	want("groups are no functions", await browser.value("page.table.order.some((func) => page.profile.functions[func].isGroup)"), false);
-	await browser.key("f");
+	await browser.key("4");
 	await browser.key("b");
 	want("and none again", await browser.value("page.weights.self.length"), functions);
 	console.log("ok groups");
@@ -180,7 +180,7 @@ async function checkNarrow(browser) {
 		.endsWith(`${(100 * ofAgain / all).toFixed(2)} % of what is selected`));
 	await browser.value("document.querySelector('#narrowed button').click()");
 	want("a click takes one away", await browser.value(texts), ["Only with main \u2715"]);
-	await browser.key("0");
+	await browser.key("R");
 	want("and all again", await browser.value("page.profile.tree.total[0]"), all);
 	console.log("ok narrow");
 }
@@ -214,7 +214,7 @@ async function checkLink(browser) {
 }
 
 async function checkViews(browser) {
-	await browser.key("t");
+	await browser.key("1");
 	want("rows fill the table", await browser.value("document.querySelectorAll('.rows .row').length > 3"), true);
 	wantTrue("the hottest one is first", (await browser.value("document.querySelector('.rows .row').textContent"))
 		.includes("</script><script>window.pwned=1;alert(1)</script>"));
@@ -226,12 +226,14 @@ async function checkViews(browser) {
 		`[page.sandwich.callers.total[0], page.sandwich.callees.total[0]].map((total) => total - page.weights.total[page.state.func])`), [0, 0]);
 	wantTrue("three callers", await browser.value("page.charts.callers.rows[1].length === 3"));
 	await browser.value("page.go({func: page.profile.functions.findIndex((it) => it.name === 'again')})");
+	wantTrue("the line below is about the function", /^again  .*  self \d+\.\d\d %, total \d+\.\d\d %$/.test(
+		await browser.value("document.getElementById('path').textContent")));
 	want("recursion counts once", await browser.value("page.sandwich.callees.total[0] === page.weights.total[page.state.func]"), true);
-	await browser.key("i");
+	await browser.key("3");
 	want("icicle", await browser.value(`${view}.isFlame`), false);
-	await browser.key("f");
+	await browser.key("4");
 	want("and from view to view", await browser.value(ROOT_IS_SEEN), true);
-	await browser.key("l");
+	await browser.key("L");
 	want("dark", await browser.value("document.documentElement.dataset.theme"), "dark");
 	await browser.key("?");
 	want("help", await browser.value("document.getElementById('help').open"), true);

@@ -118,6 +118,37 @@ test_page() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+# A key that both have does the same: what is said of it has a word in common.
+test_keys_are_those_of_the_terminal() {
+	sed -nE 's/^\t\["(.)", "([^"]*)".*/\1\t\2/p' "$here/../../report/write/export/html/page_keys.js" >of_page
+	[[ $(wc -l <of_page) -gt 20 ]] || fail "the page has few keys: $(cat of_page)"
+	"$EBPROF" help keys --rows >of_terminal
+	awk -F '\t' '
+		function words(text, into, n, i, all) {
+			delete into
+			n = split(tolower(text), all, /[^a-z]+/)
+			for (i = 1; i <= n; i++)
+				if (length(all[i]) > 3)
+					into[all[i]] = 1
+		}
+		NR == FNR {
+			n = split($1, keys, " ")
+			for (i = 1; i <= n; i++)
+				means[keys[i]] = $2
+			next
+		}
+		$1 in means {
+			words(means[$1], there)
+			words($2, here)
+			is_same = 0
+			for (word in here)
+				is_same = is_same || word in there
+			if (!is_same)
+				print $1 ": " means[$1] " / " $2
+		}' of_terminal of_page >others
+	[[ ! -s others ]] || fail "a key of the page means something else in the terminal: $(cat others)"
+}
+
 # Two builds of a program: work() takes twice as long, one function vanished, one is new and takes so
 # much less that it is no other name of that one. Their names try to get out of the page; so do the
 # files' names.

@@ -13,7 +13,7 @@ run(async () => {
 	const browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
 		await browser.until("page !== null");
-		await browser.key("e");
+		await browser.key("7");
 		want("the hottest function", await browser.value("page.profile.functions[page.state.func].name"), "main");
 		const self = await browser.value("page.weights.self[page.state.func] * page.profile.period");
 		want("lines add up to it", await browser.value(sumOf("source")), self);
@@ -29,10 +29,10 @@ run(async () => {
 		want("it is in sight", hot.isSeen, true);
 		want("a hostile line is text", await browser.value(`${texts("source")}.some((text) => text.includes("</script>")) && typeof pwned`), "undefined");
 		want("no instructions unasked", await browser.value(texts("code") + ".length"), 0);
-		await browser.key("m");
+		await browser.key("e");
 		wantTrue("instructions", await browser.value(texts("code") + ".some((text) => text.includes('add'))"));
 		want("the address says it", await browser.value("new URLSearchParams(location.hash.slice(1)).get('view') + location.hash.includes('assembly=1')"), "sourcetrue");
-		await browser.key("f");
+		await browser.key("4");
 		want("nothing on the console", browser.problems, []);
 		want("nothing was asked for but the page", browser.requests, [url]);
 		console.log("all is well");

@@ -17,11 +17,11 @@ async function checkScripts(browser) {
 	want("only scripts, where there are some", await browser.value("page.state.scripts"), true);
 	wantTotals(await browser.value(rowsOf(0, "[python]")), readReport(path.join(folder, "report.scripts"), "[python]"), NAMES);
 	const all = await browser.value(total);
-	await browser.key("p");
+	await browser.key("S");
 	wantTotals(await browser.value(rowsOf(0, "[python]")), readReport(path.join(folder, "report.whole"), "[python]"), NAMES);
 	want("as much in all", await browser.value(total), all);
 	want("the switch says it", await browser.value("document.querySelector('#switches [value=scripts]').getAttribute('aria-pressed')"), "false");
-	await browser.key("p");
+	await browser.key("S");
 	wantTrue("waits have a colour of their own", await browser.value(
 		"[...document.querySelectorAll('#legend button')].some((it) => it.textContent.startsWith('waiting'))"));
 }
@@ -63,15 +63,15 @@ async function checkLanes(browser) {
 	await browser.mouse("mouseMoved", frame.left + frame.width / 3, frame.top + 30);
 	await browser.mouse("mouseReleased", frame.left + frame.width / 2, frame.top + 30);
 	want("a drag chooses the time", await browser.value("[page.state.thread, Math.round(page.state.first / page.profile.slices * 10), Math.round(page.state.end / page.profile.slices * 10)]"), ["", 3, 5]);
-	await browser.key("0");
-	await browser.key("y");
+	await browser.key("R");
+	await browser.key("5");
 	want("lanes can go", await browser.value("document.getElementById('tracks').hidden"), true);
-	await browser.key("y");
+	await browser.key("5");
 }
 
 async function checkOrder(browser) {
 	const all = await browser.value(total);
-	await browser.key("o");
+	await browser.key("T");
 	want("all of it in time order", await browser.value(`${view}.tree.total[0]`), all);
 	await browser.value("page.go({narrow: 'spin'})");
 	const [first, second] = await browser.value(`[${widest("first")}.x, ${widest("second")}.x]`);
@@ -79,12 +79,12 @@ async function checkOrder(browser) {
 	await browser.value("page.go({narrow: ''})");
 	await browser.value(`page.zoomTo(${widest("second")}.node)`);
 	wantTrue("a zoom", await browser.value(`page.state.zoom > 0 && ${view}.zoomed === page.state.zoom`));
-	await browser.key("f");
+	await browser.key("4");
 	want("which is none in another view", await browser.value("page.state.zoom"), 0);
 }
 
 async function checkInverted(browser) {
-	await browser.key("v");
+	await browser.key("I");
 	const wrong = await browser.value(`(() => {
 		const {tree} = ${view}, wrong = [];
 		for (let i = 1; i < tree.count; i = tree.end[i])
@@ -98,14 +98,14 @@ async function checkInverted(browser) {
 		const {tree} = ${view}, spin = page.profile.functions.findIndex((it) => it.name === "spin");
 		return [...tree.func.keys()].some((i) => page.profile.functions[tree.func[i] < 0 ? 0 : tree.func[i]].name === "second" && tree.func[tree.parent[i]] === spin);
 	})()`));
-	await browser.key("f");
+	await browser.key("4");
 }
 
 /* One row for a chain, which a click opens; figures are the same. */
 async function checkFolding(browser) {
-	await browser.key("p");
+	await browser.key("S");
 	const rows = await browser.value(`${view}.rows.length`), all = await browser.value(total);
-	await browser.key("z");
+	await browser.key("F");
 	const folded = await browser.value(`${view}.rows.length`);
 	wantTrue(`fewer rows: ${folded} of ${rows}`, folded < rows - 3);
 	want("as much in all", await browser.value(`${view}.tree.total[0]`), all);
@@ -125,13 +125,13 @@ async function checkFolding(browser) {
 	const nodes = await browser.value(`${view}.tree.count`);
 	await browser.click(place.x, place.y);
 	want("a click opens it", await browser.value(`[page.state.zoom, ${view}.tree.count - ${nodes}]`), [0, place.count - 1]);
-	await browser.key("z");
+	await browser.key("F");
 	want("and none is folded", await browser.value(`${view}.rows.length`), rows);
 	await browser.value("page.go({view: 'sandwich', func: page.profile.functions.findIndex((it) => it.name === 'spin')})");
 	wantTrue("callers and callees are folded unasked", await browser.value("page.charts.callers.tree.hidden.size > 0"));
-	await browser.key("z");
+	await browser.key("F");
 	want("till one wants them all", await browser.value("page.charts.callers.tree.hidden"), undefined);
-	await browser.key("z");
+	await browser.key("F");
 }
 
 run(async () => {

@@ -206,6 +206,12 @@ class Page {
 		this.found = searchFunctions(this.profile, byId("search").value.trim());
 	}
 
+	nextEvent() {
+		const count = this.profile.events.length;
+		if (count > 1)
+			this.controls.chooseEvent((this.event + 1) % count);
+	}
+
 	nextGroup() {
 		const words = ["", ...Object.keys(this.groups.kinds).filter((word) => !this.diff || word !== "container")];
 		this.go({group: words[(words.indexOf(this.state.group) + 1) % words.length]});
@@ -322,7 +328,10 @@ class Page {
 		else
 			this.showSandwich();
 		this.showFound();
-		this.facts.describe(this.charts["view-chart"], isChart ? this.charts["view-chart"].zoomed : 0, false);
+		if (view === "sandwich")
+			this.facts.describeFunction(state.func);
+		else
+			this.facts.describe(this.charts["view-chart"], isChart ? this.charts["view-chart"].zoomed : 0, false);
 		this.tell();
 	}
 
@@ -408,13 +417,16 @@ class Page {
 	}
 
 	functionText(func) {
-		const it = this.profile.functions[func], all = this.profile.tree.total[0] || 1;
+		return `${this.profile.functions[func].name} \u2014 ${this.functionFigures(func)}`;
+	}
+
+	functionFigures(func) {
+		const all = this.profile.tree.total[0] || 1;
 		if (this.diff) {
 			const line = (kind) => `${kind} ${this.diffText.line(this.diff.changeOfFunction(kind, this.functions, func))}`;
-			return `${it.name} \u2014 ${line("self")} \u00b7 ${line("total")}`;
+			return `${line("self")} \u00b7 ${line("total")}`;
 		}
-		return `${it.name} — self ${percent(this.weights.self[func] / all)}, ` +
-			`total ${percent(this.weights.total[func] / all)}`;
+		return `self ${percent(this.weights.self[func] / all)}, total ${percent(this.weights.total[func] / all)}`;
 	}
 
 	search() {
@@ -434,11 +446,13 @@ class Page {
 		this.controls.showLegend();
 	}
 
-	showFound() {
+	/* which: of the frames, "3/14"; none: how many functions were found */
+	showFound(which = "") {
 		const {tree} = this.profile;
 		const share = ({total}) => total[0] ? weighFound(tree, this.found, total) / total[0] : 0;
-		byId("matched").textContent = !this.found ? ""
-			: tree.columns.map((column) => percent(share(column))).reverse().join(" \u2192 ");
+		const count = this.found ? this.found.reduce((sum, it) => sum + it, 0) : 0;
+		byId("matched").textContent = !this.found ? "" : `${which || count + " found"} \u00b7 ` +
+			tree.columns.map((column) => percent(share(column))).reverse().join(" \u2192 ");
 		for (const chart of Object.values(this.charts)) {
 			chart.found = this.found;
 			if (chart.tree)
@@ -468,8 +482,7 @@ class Page {
 
 	/* which: "3/14" */
 	tellFound(which) {
-		this.showFound();
-		byId("matched").textContent = [which, byId("matched").textContent].filter((text) => text).join(" \u00b7 ");
+		this.showFound(which);
 	}
 
 	setTheme(isDark) {

@@ -40,10 +40,12 @@ class Controls {
 		profile.events.forEach(({name, unit}, i) => select.append(new Option(`${name} (${unit})`, i)));
 		select.value = event;
 		select.hidden = profile.events.length < 2;
-		select.addEventListener("change", () => {
-			location.hash = `event=${select.value}`; // nodes and threads have other numbers there
-			location.reload();
-		});
+		select.addEventListener("change", () => this.chooseEvent(select.value));
+	}
+
+	chooseEvent(index) {
+		location.hash = `event=${index}`; // nodes and threads have other numbers there
+		location.reload();
 	}
 
 	makeThreads() {

@@ -51,6 +51,17 @@ class Facts {
 		tip.style.top = (y + frame.height > innerHeight - 8 ? Math.max(4, event.clientY - frame.height - 12) : y) + "px";
 	}
 
+	/* Of the view of its callers and callees, whose charts are about it alone. */
+	describeFunction(func) {
+		const {page} = this, {profile} = page, it = profile.functions[func], file = profile.files[it.file];
+		const strong = document.createElement("b");
+		strong.textContent = it.name;
+		const lines = [it.cause || profile.objects[it.object].name, file ? file + (it.line ? ":" + it.line : "") : "",
+			page.functionFigures(func)];
+		byId("path").replaceChildren(strong, "  " + lines.filter((line) => line).join("  ·  "));
+		byId("to-sandwich").hidden = true;
+	}
+
 	describe(chart, node, isAloud) {
 		const text = byId("path");
 		if (!chart.tree) {

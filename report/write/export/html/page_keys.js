@@ -1,33 +1,38 @@
-/* The keys: what each does stands in the list that explains it. */
+/*
+ * The keys: what each does stands in the list that explains it. What the terminal interface does, too, has its key
+ * there (report/tui/keys.c); no key means something else here than there.
+ */
 
 const KEYS = [
 	["/", "search; /regex/ for patterns", () => byId("search").focus()],
 	["n", "next frame that was found", () => page.nextFound(1)],
 	["N", "the one before", () => page.nextFound(-1)],
 	["&", "only stacks that have what is searched for", () => page.narrow()],
-	["f", "flame graph: callers below", () => page.go({view: "flame"})],
-	["i", "icicle graph: callers above", () => page.go({view: "icicle"})],
-	["v", "inverted: where time was spent above, its callers below", () => page.go({view: "inverted"})],
-	["o", "time order: stacks from left to right as they came", () => page.diff || page.go({view: "order"})],
-	["t", "table of functions", () => page.go({view: "table"})],
-	["s", "callers and callees of the chosen function", () => page.openSandwich()],
-	["e", "lines of the chosen function, where the page has them", () => page.openSource()],
-	["m", "instructions below the lines", () => page.toggle("assembly")],
+	["1", "functions: a table of the hottest", () => page.go({view: "table"})],
+	["2", "callers and callees of the chosen function", () => page.openSandwich()],
+	["3", "icicle graph: the tree, callers above", () => page.go({view: "icicle"})],
+	["4", "flame graph: callers below", () => page.go({view: "flame"})],
+	["5", "time: a lane for each thread", () => page.toggle("tracks")],
+	["7", "source: lines of the chosen function, where the page has them", () => page.openSource()],
+	["I", "inverted: where time was spent above, its callers below", () => page.go({view: "inverted"})],
+	["T", "time order: stacks from left to right as they came", () => page.diff || page.go({view: "order"})],
+	["e", "assembly below the lines", () => page.toggle("assembly")],
+	["m", "the next event", () => page.nextEvent()],
+	["t", "choose a thread", () => byId("threads").focus()],
 	["b", "group by process, thread, container, file, event", () => page.nextGroup()],
-	["p", "scripts only, or also what runs them", () => page.toggle("scripts")],
-	["z", "chains of frames without a branch as one row", () => page.toggleFold()],
-	["y", "a lane for each thread", () => page.toggle("tracks")],
-	["c", "copy a link to what is shown", () => page.copyLink()],
-	["l", "light or dark", () => page.toggleTheme()],
-	["0", "everything: no zoom, thread, range or search", () => page.reset()],
+	["S", "scripts only, or also the native frames that run them", () => page.toggle("scripts")],
+	["F", "chains of calls without a branch as one row", () => page.toggleFold()],
+	["y", "copy a link to what is shown", () => page.copyLink()],
+	["L", "light or dark", () => page.toggleTheme()],
+	["R", "undo all: zoom, thread, range and search", () => page.reset()],
 	["?", "this list", () => byId("help").showModal()],
 	["Escape", "back: search, then zoom, then the rest", () => page.back()],
 ];
 const DIFF_KEYS = [
-	["g", "regressions, improvements, what cannot be told", () => page.go({view: "changes"})],
-	["d", "colors by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
-	["w", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
-	["a", "absolute figures, or shares of all", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],
+	["8", "diff: regressions, improvements, what cannot be told", () => page.go({view: "changes"})],
+	["c", "colors by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
+	["V", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
+	["%", "shares of all in percent, or absolute figures", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],
 ];
 /* What has no action here is done by what has the focus. */
 const MORE_KEYS = [
