@@ -2,9 +2,11 @@
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <dirent.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/base/bisect.h"
 #include "format/base/hex.h"
@@ -200,6 +202,37 @@ bool bpf_program_name(const struct bpf_program_function *function, struct str *r
 	}
 	program_deinit(&program);
 	return is_found;
+}
+
+/* A descriptor's name is that of fs/anon_inodes.c and kernel/bpf/syscall.c. */
+static bool is_program_open_as(int folder, const char *name)
+{
+	static const char kind[] = "anon_inode:bpf-prog";
+	char link[sizeof(kind) + 1];
+	ssize_t len = readlinkat(folder, name, link, sizeof(link));
+	return len == sizeof(kind) - 1 && memcmp(link, kind, sizeof(kind) - 1) == 0;
+}
+
+static bool has_function_at(int fd, uint64_t start)
+{
+	struct program program = {0};
+	uint32_t index;
+	bool is_there = read_info(fd, &program.info) && ask_functions(fd, &program) &&
+			bpf_program_find_function(&program, start, &index);
+	program_deinit(&program);
+	return is_there;
+}
+
+bool bpf_program_is_own(uint64_t start)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	bool is_own = false;
+	for (struct dirent *entry; folder && !is_own && (entry = readdir(folder));)
+		is_own = is_program_open_as(dirfd(folder), entry->d_name) &&
+			 has_function_at(atoi(entry->d_name), start);
+	if (folder)
+		closedir(folder);
+	return is_own;
 }
 
 /* ---- lines ---- */

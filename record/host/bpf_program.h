@@ -26,6 +26,9 @@ void bpf_program_each(bpf_program_fn *fn, void *context);
 /* Appends its name as kallsyms has it, bpf_prog_TAG_NAME. False: the program is gone. */
 bool bpf_program_name(const struct bpf_program_function *function, struct str *ret);
 
+/* Whether a function of a program that this process has open is there. */
+bool bpf_program_is_own(uint64_t start);
+
 struct bpf_line {
 	uint64_t address; /* from here to the next one */
 	uint32_t file;    /* in `files` */

@@ -127,10 +127,11 @@ static void identify(struct kernel_module *module)
 
 /* ---- BPF programs ---- */
 
+/* What the recorder costs is not taken for the programs' own. */
 static void name_program(struct kernel *kernel, struct kernel_program *program, const char *name)
 {
 	CLEANUP(str_deinit) struct str path = {0};
-	str_printf(&path, "[%s]", name);
+	str_printf(&path, "[%s%s]", bpf_program_is_own(program->start) ? "ebprof: " : "", name);
 	program->object = object_table_special(kernel->objects, LAYOUT_OBJECT_BPF, str_text(&path));
 	program->object->info.base = program->start;
 	program->object->info.size_bytes = program->end - program->start;
@@ -146,11 +147,11 @@ void kernel_add_program(struct kernel *kernel, uint64_t start, uint64_t length, 
 	struct kernel_program program = {.start = start, .end = start + length};
 	if (!name[0] || !kernel_has_room(kernel, start, length))
 		return;
-	name_program(kernel, &program, name);
+	program.name = mem_strdup(name);
 	vec_push(&kernel->programs, program);
 }
 
-/* Of the many that there may be few are sampled: those get their names then. */
+/* Of the many that there may be few are sampled: those get their objects then. */
 static void add_loaded(void *context, const struct bpf_program_function *function)
 {
 	struct kernel *kernel = context;
@@ -171,9 +172,11 @@ static void identify_program(struct kernel *kernel, struct kernel_program *progr
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	struct bpf_program_function function = kernel_function_of(program);
-	if (program->object || !program->id)
+	if (program->object || (!program->id && !program->name))
 		return;
-	if (bpf_program_name(&function, &name))
+	if (program->name)
+		name_program(kernel, program, program->name);
+	else if (bpf_program_name(&function, &name))
 		name_program(kernel, program, str_text(&name));
 	else
 		program->id = 0;
@@ -227,8 +230,10 @@ void kernel_deinit(struct kernel *kernel)
 {
 	kernel_symbols_deinit(&kernel->symbols);
 	vec_deinit(&kernel->modules);
-	vec_each(&kernel->programs, program)
+	vec_each(&kernel->programs, program) {
 		bpf_lines_deinit(&program->lines);
+		mem_free(program->name);
+	}
 	vec_deinit(&kernel->programs);
 }
 

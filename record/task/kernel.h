@@ -27,6 +27,7 @@ struct kernel_module {
 struct kernel_program {
 	uint64_t start, end;
 	uint32_t id;           /* 0: not known */
+	char *name;            /* owned: as the kernel told it when it was loaded; or NULL */
 	struct object *object; /* NULL: its name was not asked for yet, or cannot be had */
 	bool are_lines_read;
 	struct bpf_lines lines;

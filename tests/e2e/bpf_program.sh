@@ -98,4 +98,36 @@ test_program_without_lines() {
 	awk '/\[k\] bpf_prog_/ { found += $1 } END { exit !(found > 60) }' out || fail "it has no name: $(head -n 8 out)"
 }
 
+# What the recorder's own programs take at each switch between threads stands in the threads' time.
+test_the_recorders_own_programs_are_told_from_others() {
+	cat >turns.c <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	int there[2], back[2];
+	char byte = 0;
+	if (pipe(there) || pipe(back))
+		return 1;
+	int is_child = fork() == 0;
+	for (int i = 0; i < 100000; i++) {
+		if (!is_child && write(there[1], &byte, 1) != 1)
+			return 1;
+		if (read(is_child ? there[0] : back[0], &byte, 1) != 1)
+			return 1;
+		if (is_child && write(back[1], &byte, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+END
+	"${CC:-cc}" -O1 -o turns turns.c || skip "no C compiler here"
+	run "$EBPROF" record -q -F 4999 -e cpu-clock -e offcpu -- ./turns
+	want_status 0 record
+	run "$EBPROF" report --stdio --event cpu-clock --percent-limit 0 -s sym,dso ebprof.data
+	grep -qE '\[k\] ebprof: bpf_prog_[0-9a-f]{16}_on_wait +\[ebprof: bpf_prog_' out || fail "its own are not called so: $(grep bpf_prog out)"
+	! grep -qE '\[k\] bpf_prog_[0-9a-f]{16}_on_(wait|switch|waking) ' out || fail "a program's own: $(grep bpf_prog out)"
+}
+
 run_tests
