@@ -87,7 +87,7 @@ const struct key_row key_rows[] = {
 		"the longest waits of the recording; Enter shows only those", NULL},
 	{{'Z'}, ACTION_WAKERS, "Z", "wakers", "who ended the waits of what is selected", NULL},
 	{{'w'}, ACTION_WHOLE_NAME, "w", "name", "the whole name of what is selected", NULL},
-	{{'y'}, ACTION_COPY, "y", "copy", "send the name to the terminal, to be copied (OSC 52)",
+	{{'y'}, ACTION_COPY, "y", "copy", "copy the name: it is sent to the terminal (OSC 52)",
 		NULL},
 	{{'P'}, ACTION_PRINT, "P", "write", "write this view to a file", NULL},
 	{{'D'}, ACTION_BASELINE, "D", "compare", "load an earlier recording to compare with", NULL},
