@@ -47,14 +47,35 @@ static void send_or_exit(const void *bytes, size_t len)
 		_exit(0);
 }
 
+struct read_clock {
+	uint64_t now_ns, cpu_ns;
+	long waits;
+};
+
+static struct read_clock read_clock_now(void)
+{
+	struct rusage used = {0};
+	getrusage(RUSAGE_SELF, &used);
+	return (struct read_clock){
+		clock_now_ns(), clock_read_ns(CLOCK_PROCESS_CPUTIME_ID), used.ru_nvcsw};
+}
+
+/* What a read took. That others had the CPU is not the process's, but that a page had to come is.
+ */
+static uint64_t read_clock_since(const struct read_clock *begun)
+{
+	struct read_clock now = read_clock_now();
+	return now.waits == begun->waits ? now.cpu_ns - begun->cpu_ns : now.now_ns - begun->now_ns;
+}
+
 static void serve_request(target_read_fn *fn, void **kept, const void *request, size_t len)
 {
 	struct answer_head head = {.has_begun = 1};
 	struct bytes_buf answer = {0};
 	send_or_exit(&head, sizeof(head));
-	uint64_t begun_ns = clock_now_ns();
+	struct read_clock begun = read_clock_now();
 	fn(kept, request, len, &answer);
-	head = (struct answer_head){.len = answer.len, .ns = clock_now_ns() - begun_ns};
+	head = (struct answer_head){.len = answer.len, .ns = read_clock_since(&begun)};
 	send_or_exit(&head, sizeof(head));
 	for (size_t at = 0; at < answer.len; at += PACKET_BYTES) {
 		size_t left = answer.len - at;

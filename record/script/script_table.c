@@ -404,11 +404,12 @@ bool script_table_collect(struct script_table *table)
 	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
 		struct event_code *event = table->reading.data[table->read++];
 		uint64_t *reads = map_get(&table->reading_numbers, event->number);
-		uint64_t begun_ns = clock_now_ns();
+		uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 		if (answer || reads) /* else that was counted when it was given up */
 			script_table_take_function(table, event, answer, !answer);
 		has_late |= answer && !reads;
-		target_reader_charge(&table->reader, event->pid, clock_now_ns() - begun_ns);
+		target_reader_charge(&table->reader, event->pid,
+			clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 		if (reads && !(uint32_t)-- * reads)
 			map_remove(&table->reading_numbers, event->number);
 		mem_free(event);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "tests/unit/unit.h"
 
@@ -55,6 +56,7 @@ static const struct bytes_buf *take(struct target_reader *reader)
 
 enum {
 	REGION_BYTES = 1 << 16,
+	WORK_NS = 20 * 1000 * 1000,
 };
 
 /* Its pages never come. With UFFD_USER_MODE_ONLY reads by others would fail instead of wait. */
@@ -164,6 +166,34 @@ TEST(a_worker_is_given_so_much_that_it_does_not_wait)
 	CHECK_INT(reader.sent - reader.first, 8);
 	for (int i = 0; i < READS; i++)
 		CHECK(take(&reader));
+	target_reader_deinit(&reader);
+}
+
+/* For the first byte the worker works, for the second one it waits, both for a while. */
+static void work_or_wait(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	(void)kept, (void)len;
+	bool works = *(const uint8_t *)bytes;
+	uint64_t until_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) + WORK_NS;
+	while (works && clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) < until_ns)
+		;
+	if (!works)
+		nanosleep(&(struct timespec){.tv_nsec = WORK_NS}, NULL);
+	bytes_put_u8(ret, 1);
+}
+
+/* Both are the process's time. */
+TEST(a_read_takes_the_time_that_it_works_or_waits)
+{
+	static const uint8_t works = 1, waits = 0;
+	struct target_reader reader;
+	target_reader_init(&reader, work_or_wait);
+	target_reader_submit(&reader, (uint32_t)getpid(), &works, 1);
+	CHECK(take(&reader));
+	CHECK(target_reader_answer_ns(&reader) >= WORK_NS);
+	target_reader_submit(&reader, (uint32_t)getpid(), &waits, 1);
+	CHECK(take(&reader));
+	CHECK(target_reader_answer_ns(&reader) >= WORK_NS);
 	target_reader_deinit(&reader);
 }
 
