@@ -49,11 +49,16 @@ enum {
 	X(20, regs[20]) \
 	X(21, regs[21]) \
 	X(22, regs[22]) \
+	X(23, regs[23]) \
+	X(24, regs[24]) \
+	X(25, regs[25]) \
+	X(26, regs[26]) \
+	X(27, regs[27]) \
 	X(28, regs[28]) \
 	X(29, regs[29]) \
 	X(30, regs[30]) \
 	X(31, sp)
-#define ALL_REGISTERS_KNOWN 0xf0783003ULL
+#define ALL_REGISTERS_KNOWN 0xfff83003ULL
 #endif
 
 /* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */

@@ -9,7 +9,17 @@
 enum {
 	LOOP_BYTES = 256, /* of its native frame */
 	SP = 33,          /* a word of the stack */
-	SAVED = SP + LOOP_BYTES / 8 - 7,
+	RETURN = SP + LOOP_BYTES / 8 - 1,
+	/* The registers that the loop saved, and two in which it may have its instruction. */
+#if defined(__x86_64__)
+	SAVED = RETURN - 6,
+	KEPT_REGISTER = 13,
+	OTHER_KEPT_REGISTER = 14,
+#elif defined(__aarch64__)
+	SAVED = SP + 2, /* behind x29 and x30 */
+	KEPT_REGISTER = 19,
+	OTHER_KEPT_REGISTER = 27,
+#endif
 	/* Words of the heap: objects that stand for themselves. */
 	STATE = 0,
 	OTHER_STATE = 16,
@@ -106,7 +116,7 @@ static void setup_of(struct runtime_fixture *fixture, uint32_t version)
 	put_call(fixture, OUTER, SECOND, 0, 2, FRESH);
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
 	fixture->stack[SAVED + 1] = heap_address(STATE);
-	fixture->stack[SAVED + 6] = CODE + CALLER + 5;
+	fixture->stack[RETURN] = CODE + CALLER + 5;
 	runtime_fixture_bind(fixture);
 }
 
@@ -160,11 +170,11 @@ TEST(the_instruction_is_in_a_register_of_the_loop)
 {
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	fixture.regs.reg[13] = heap_address(FIRST + 32) + 4;
+	fixture.regs.reg[KEPT_REGISTER] = heap_address(FIRST + 32) + 4;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
-	fixture.regs.reg[14] = heap_address(FIRST + 32) + 8;
+	fixture.regs.reg[OTHER_KEPT_REGISTER] = heap_address(FIRST + 32) + 8;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 1);
-	fixture.regs.reg[14] = heap_address(FIRST + 32) + 16; /* behind the last */
+	fixture.regs.reg[OTHER_KEPT_REGISTER] = heap_address(FIRST + 32) + 16; /* behind the last */
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
 	runtime_fixture_deinit(&fixture);
 }

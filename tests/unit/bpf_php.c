@@ -27,6 +27,14 @@ enum {
 	SPIN_OPLINES = 256,
 	MAIN_OPLINES = 320,
 	TOP = 1 << 17,
+	/* In which the loop has its frame and its instruction. */
+#if defined(__x86_64__)
+	FRAME_REGISTER = 14,
+	OPLINE_REGISTER = 15,
+#elif defined(__aarch64__)
+	FRAME_REGISTER = 27,
+	OPLINE_REGISTER = 28,
+#endif
 };
 
 static struct php_row *php_row_of(struct runtime_fixture *fixture)
@@ -131,10 +139,10 @@ TEST(php_leaf_line_is_that_of_the_register)
 	setup(&fixture);
 	fixture.heap[INNER] = 0;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 10); /* the first */
-	fixture.regs.reg[14] = heap_address(INNER);
-	fixture.regs.reg[15] = heap_address(SPIN_OPLINES) + 32;
+	fixture.regs.reg[FRAME_REGISTER] = heap_address(INNER);
+	fixture.regs.reg[OPLINE_REGISTER] = heap_address(SPIN_OPLINES) + 32;
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 11);
-	fixture.regs.reg[15] = heap_address(MAIN_OPLINES); /* of other code */
+	fixture.regs.reg[OPLINE_REGISTER] = heap_address(MAIN_OPLINES); /* of other code */
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 10);
 	runtime_fixture_deinit(&fixture);
 }
@@ -176,7 +184,7 @@ TEST(php_loop_that_ends_leaves_the_frames_to_the_next)
 	put_frame(&fixture, BEHIND_NATIVE, SPIN, NATIVE, TOP);
 	fixture.stack[4 + LOOP_BYTES / 8 - 1] = CODE + LOOP + 0x205; /* another loop */
 	fixture.stack[4 + 2 * LOOP_BYTES / 8 - 1] = CODE + CALLER + 5;
-	fixture.regs.reg[14] = heap_address(BEHIND_NATIVE);
+	fixture.regs.reg[FRAME_REGISTER] = heap_address(BEHIND_NATIVE);
 	runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "nssnn");
 	runtime_fixture_deinit(&fixture);

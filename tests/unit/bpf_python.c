@@ -149,7 +149,7 @@ TEST(a_loop_that_ends_has_none_and_one_that_begins_has_its_argument)
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(fixture.count, 2);
 	fixture.regs.ip = CODE + LOOP + 16;
-	fixture.regs.reg[4] = heap_address(OUTER);
+	fixture.regs.reg[UNWIND_ARGUMENT_2] = heap_address(OUTER);
 	CHECK_INT(place_of(runtime_fixture_tick(&fixture)[0]), 0);
 	CHECK_INT(fixture.count, 3);
 	runtime_fixture_deinit(&fixture);

@@ -20,16 +20,28 @@ enum {
 	STACK = 0x7000000,
 	STACK_WORDS = 4096,
 	STORE_BYTES = 2 * UNWIND_SHARD_WORDS * 4,
+#if defined(__x86_64__)
+	OTHER_REGISTER = 10,
+#elif defined(__aarch64__)
+	OTHER_REGISTER = 12,
+#endif
 };
+
+/* A bit for each register of the leaf's that the walk has. */
+#if defined(__x86_64__)
+#define LEAF_REGISTERS 0xffffU
+#elif defined(__aarch64__)
+#define LEAF_REGISTERS 0xfff83003U /* x0, x1, x12, x13, x19 to x30, sp */
+#endif
 
 /* Of the file's functions, one behind the other. */
 enum function {
 	ONE_WORD,    /* its frame is a return address */
 	TWO_WORDS,   /* ... and the caller's frame pointer below it, as from `push %rbp` */
 	BY_FP,       /* ... by the frame pointer, as after `mov %rsp,%rbp` */
-	BY_R10,      /* needs r10 */
-	BY_RBX,      /* ... rbx, as the lazy binding of ld.so */
-	SAVES_RBX,   /* its frame has rbx below the return address */
+	BY_OTHER,    /* needs a register that only the leaf has */
+	BY_EXTRA,    /* ... the extra one, as the lazy binding of ld.so does on x86-64 */
+	SAVES_EXTRA, /* its frame has that below the return address */
 	UNSUPPORTED, /* there are rules for it, beyond ours */
 	NO_RULE,
 	LOOP,   /* its CFA is where its own frame is */
@@ -50,9 +62,15 @@ static const struct unwind_rule rules_of[FUNCTIONS] = {
 		RA,
 		.fp = UNWIND_AT_CFA,
 		.fp_offset = -16},
-	[BY_R10] = {.cfa = UNWIND_CFA_REGISTER, .cfa_register = 10, .cfa_offset = 8, RA},
-	[BY_RBX] = {.cfa = UNWIND_CFA_REGISTER, .cfa_register = UNWIND_EXTRA, .cfa_offset = 16, RA},
-	[SAVES_RBX] = {AT_SP(16), RA, .extra = UNWIND_AT_CFA, .extra_offset = -16},
+	[BY_OTHER] = {.cfa = UNWIND_CFA_REGISTER,
+		.cfa_register = OTHER_REGISTER,
+		.cfa_offset = 8,
+		RA},
+	[BY_EXTRA] = {.cfa = UNWIND_CFA_REGISTER,
+		.cfa_register = UNWIND_EXTRA,
+		.cfa_offset = 16,
+		RA},
+	[SAVES_EXTRA] = {AT_SP(16), RA, .extra = UNWIND_AT_CFA, .extra_offset = -16},
 	[UNSUPPORTED] = {.cfa = UNWIND_CFA_UNSUPPORTED, RA},
 	[LOOP] = {AT_SP(0), RA},
 	[SIGNAL] = {.cfa = UNWIND_CFA_DEREF,
@@ -125,7 +143,7 @@ static inline void setup(struct fixture *fixture, enum function function)
 	fixture->number = table_store_add(fixture->store, &fixture->table);
 	emulate_memory(STACK, fixture->stack, sizeof(fixture->stack));
 	fixture->regs.ip = in(function);
-	for (uint64_t i = 0; i < 16; i++)
+	for (uint64_t i = 0; i < UNWIND_REGISTERS; i++)
 		fixture->regs.reg[i] = 0x1000 + i;
 	fixture->words = fixture->stack + 16;
 	fixture->regs.reg[UNWIND_SP] = STACK + 16 * 8;

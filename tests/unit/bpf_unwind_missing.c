@@ -34,8 +34,9 @@ TEST(pending_table_of_a_caller)
 	CHECK_INT(snapshot->registers.ip, OTHER + 0x777);
 	CHECK_INT(snapshot->registers.reg[UNWIND_SP], address_of(&fixture, fixture.words));
 	CHECK_INT(snapshot->registers.reg[UNWIND_FP], 0x4321);
-	CHECK_INT(snapshot->registers.reg[UNWIND_EXTRA], 0x1003);
-	CHECK_INT(snapshot->registers.known, 1 << UNWIND_SP | 1 << UNWIND_FP | 1 << UNWIND_EXTRA);
+	CHECK_INT(snapshot->registers.reg[UNWIND_EXTRA], 0x1000 + UNWIND_EXTRA);
+	CHECK_INT(snapshot->registers.known,
+		1ULL << UNWIND_SP | 1ULL << UNWIND_FP | 1ULL << UNWIND_EXTRA);
 	teardown(&fixture);
 }
 

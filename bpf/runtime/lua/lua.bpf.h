@@ -331,7 +331,11 @@ static __always_inline bool lua_enter(struct scratch *scratch)
 static __always_inline __u64 lua_place_in_registers(
 	const struct unwind_registers *leaf, __u64 code, __u64 bytes)
 {
+#if defined(__TARGET_ARCH_x86)
 	static const __u8 kept[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r12 to r15 */
+#elif defined(__TARGET_ARCH_arm64)
+	static const __u8 kept[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
+#endif
 	__u64 best = 0;
 	for (__u32 i = 0; i < sizeof(kept); i++) {
 		__u64 at = leaf->reg[kept[i]] - code;

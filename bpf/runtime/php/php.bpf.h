@@ -9,7 +9,7 @@
  *
  * One run of the interpreter's loop has the frames up to the first one of the program that is
  * marked to be a top: what C code, a generator's resumption or the beginning of a script entered a
- * loop for. The loop keeps the frame that it runs in r14 and the instruction in r15, where the
+ * loop for. The loop keeps the frame that it runs and the instruction in registers, where the
  * compiler knows global register variables, as gcc does.
  *
  * Sources: Zend/{zend_compile,zend_types,zend_execute,zend_vm_execute}.h of PHP 7.4.33, 8.2.36,
@@ -77,8 +77,14 @@ enum {
 	PHP_TEXT_LENGTH = 16, /* zend_string */
 	PHP_TEXT_BYTES = 24,
 
-	PHP_REGISTER_FRAME = 14, /* r14, r15: ZEND_VM_FP_GLOBAL_REG, ZEND_VM_IP_GLOBAL_REG */
+	/* ZEND_VM_FP_GLOBAL_REG, ZEND_VM_IP_GLOBAL_REG: r14 and r15, x27 and x28. */
+#if defined(__TARGET_ARCH_x86)
+	PHP_REGISTER_FRAME = 14,
 	PHP_REGISTER_OPLINE = 15,
+#elif defined(__TARGET_ARCH_arm64)
+	PHP_REGISTER_FRAME = 27,
+	PHP_REGISTER_OPLINE = 28,
+#endif
 	PHP_MAX_CLASS_BYTES = 256,
 };
 
