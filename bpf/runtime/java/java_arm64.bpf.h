@@ -371,6 +371,8 @@ enum java_entered {
 	JAVA_NO_SENDER,   /* a frame without the caller's stack pointer, which the register has */
 	JAVA_LEFT,        /* the stack pointer is the caller's */
 	JAVA_LEFT_BUT_SP, /* ... when it is taken from the register */
+	JAVA_SETS_FRAME,  /* ... of one instruction: the frame is made by it, or that goes on */
+	JAVA_GOES_ON,
 	JAVA_ENTERED_SHIFT = 8,
 };
 
@@ -384,6 +386,28 @@ static __always_inline __u32 java_scanned(const struct java_walk *java, __s32 i)
 static __always_inline bool java_sets_sp(__u32 insn)
 {
 	return (insn & JAVA_TO_SP_MASK) == JAVA_AND_SP || (insn & JAVA_TO_SP_MASK) == JAVA_TO_SP;
+}
+
+/* What instruction `i` means for that; by itself, since the verifier then looks at it once. */
+__noinline int java_scan_next(__s32 i);
+__noinline int java_scan_next(__s32 i)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return JAVA_ENTERED;
+	const struct java_walk *java = java_walk(&scratch->walk.runtime);
+	__u32 insn = java_scanned(java, i), before = java_scanned(java, i - 1);
+	if (insn == JAVA_SAVE_FRAME_80 || insn == JAVA_SET_FRAME_80)
+		return JAVA_SETS_FRAME;
+	if ((insn & JAVA_SAVE_SENDER_MASK) == JAVA_SAVE_SENDER)
+		return JAVA_NO_SENDER | (insn >> 10 & 31) << JAVA_ENTERED_SHIFT;
+	__u32 number = before >> 5 & 31;
+	if (insn == JAVA_RET && java_sets_sp(before) && number != JAVA_STACK_REGISTER)
+		return JAVA_NO_FRAME | number << JAVA_ENTERED_SHIFT; /* what it does without one */
+	if (insn == JAVA_RET || (insn & JAVA_BR_MASK) == JAVA_BR ||
+		(i && (insn == JAVA_BEGIN_JAVA || insn == JAVA_BEGIN_NATIVE)))
+		return JAVA_ENTERED;
+	return JAVA_GOES_ON;
 }
 
 /*
@@ -408,22 +432,14 @@ __noinline int java_scan_entry(void)
 	if (java_scanned(java, 1) == JAVA_RET && java_sets_sp(java_scanned(java, 0)))
 		return JAVA_LEFT_BUT_SP | (java_scanned(java, 0) >> 5 & 31) << JAVA_ENTERED_SHIFT;
 	for (__s32 i = 0; i < JAVA_SCANNED; i++) {
-		__u32 insn = java_scanned(java, i), before = java_scanned(java, i - 1);
-		if (insn == JAVA_SAVE_FRAME_80 || insn == JAVA_SET_FRAME_80)
+		int next = java_scan_next(i);
+		if (next == JAVA_SETS_FRAME)
 			is_made = false;
-		if ((insn & JAVA_SAVE_SENDER_MASK) == JAVA_SAVE_SENDER)
-			return (is_made ? JAVA_NO_SENDER : JAVA_NO_FRAME) |
-			       (insn >> 10 & 31) << JAVA_ENTERED_SHIFT;
-		if (insn == JAVA_RET && java_sets_sp(before) &&
-			(before >> 5 & 31) !=
-				JAVA_STACK_REGISTER) /* what it does without a frame */
-			return JAVA_NO_FRAME | (before >> 5 & 31) << JAVA_ENTERED_SHIFT;
-		if (insn == JAVA_RET || (insn & JAVA_BR_MASK) == JAVA_BR)
-			return JAVA_ENTERED;
-		if (i && (insn == JAVA_BEGIN_JAVA || insn == JAVA_BEGIN_NATIVE))
-			return JAVA_ENTERED;
-		asm volatile(""
-			     : "+r"(i)); /* or it falls through to its head, see back_edges.awk */
+		else if (next != JAVA_GOES_ON)
+			return (next & ((1 << JAVA_ENTERED_SHIFT) - 1)) == JAVA_NO_SENDER &&
+					       !is_made
+				       ? next - JAVA_NO_SENDER + JAVA_NO_FRAME
+				       : next;
 	}
 	return JAVA_ENTERED;
 }
