@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,18 @@ enum {
 	HOW = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 };
 
+/* As the kernel told it before Linux 5.8; 0: unknown. */
+static uint64_t mount_id_by_proc(int fd)
+{
+	char path[40], text[256];
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	CLEANUP_FD int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	text[len < 0 ? 0 : len] = '\0';
+	const char *at = strstr(text, "mnt_id:");
+	return at ? strtoull(at + strlen("mnt_id:"), NULL, 10) : 0;
+}
+
 bool mount_file_of(int fd, struct mount_file *ret)
 {
 	struct statx st;
@@ -29,7 +42,8 @@ bool mount_file_of(int fd, struct mount_file *ret)
 		    STATX_TYPE | STATX_MODE | STATX_INO | STATX_MNT_ID, &st))
 		return false;
 	*ret = (struct mount_file){
-		.mount_id = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
+		.mount_id = st.stx_mask & STATX_MNT_ID && st.stx_mnt_id ? st.stx_mnt_id
+									: mount_id_by_proc(fd),
 		.device = makedev(st.stx_dev_major, st.stx_dev_minor),
 		.inode = st.stx_ino,
 		.mode = st.stx_mode,
@@ -43,13 +57,47 @@ static int mount_view_fail(int error)
 	return -1;
 }
 
+/* A name of a folder; ELOOP, EXDEV: as openat2() says it. */
+static int open_name(int fd, const char *name, uint64_t resolve)
+{
+	struct mount_file folder, file;
+	if (!mount_file_of(fd, &folder))
+		return -1;
+	if (S_ISLNK(folder.mode))
+		return mount_view_fail(ELOOP);
+	CLEANUP_FD int found = openat(fd, name, HOW);
+	if (found < 0 || !mount_file_of(found, &file))
+		return -1;
+	bool is_other =
+		file.mount_id ? file.mount_id != folder.mount_id : file.device != folder.device;
+	return is_other && resolve & RESOLVE_NO_XDEV ? mount_view_fail(EXDEV) : steal_fd(found);
+}
+
+/* The same as openat2() does here, one name after the other. */
+static int open_by_names(int fd, const char *path, uint64_t resolve)
+{
+	CLEANUP_FD int found = open_name(fd, ".", resolve);
+	while (found >= 0 && *path) {
+		size_t len = strcspn(path, "/");
+		CLEANUP_FREE char *name = mem_strndup(path, len);
+		int next = open_name(found, name, resolve);
+		mem_close_fd(&found);
+		found = next;
+		path += len + strspn(path + len, "/");
+	}
+	return found < 0 ? -1 : steal_fd(found);
+}
+
 static int open_within(int fd, const char *path, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = HOW,
 		.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	return (int)syscall(SYS_openat2, fd, *path ? path : ".", &how, sizeof(how));
+	int found = (int)syscall(SYS_openat2, fd, *path ? path : ".", &how, sizeof(how));
+	/* ENOSYS: before Linux 5.6, or qemu-user; EPERM: a filter of a container. */
+	bool is_missing = found < 0 && (errno == ENOSYS || errno == EPERM);
+	return is_missing ? open_by_names(fd, path, resolve) : found;
 }
 
 /* ---- a path without links ---- */

@@ -7,6 +7,7 @@
  * was read does no harm: within each mount names are looked up by openat2(2) with RESOLVE_NO_XDEV,
  * which does not go on into another one, and a mount that is entered is known by its number
  * before anything is looked up in it. Links are followed here, one by one, for the same reason.
+ * Without openat2(2), before Linux 5.6, each name is looked up by itself.
  */
 #ifndef EBPROF_MOUNT_VIEW_H
 #define EBPROF_MOUNT_VIEW_H
@@ -29,7 +30,7 @@ struct mount_view {
 
 /* What is known of a file without a request to its file system. */
 struct mount_file {
-	uint64_t mount_id; /* 0: unknown, before Linux 5.8 */
+	uint64_t mount_id; /* 0: unknown */
 	uint64_t device, inode;
 	uint32_t mode;
 };

@@ -4,12 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/base/mem.h"
@@ -138,7 +143,7 @@ static int try_open(
 	return 0;
 }
 
-TEST(paths_lead_through_mounts_and_links)
+static void check_paths(void)
 {
 	struct fixture fixture;
 	struct mount_file file, other;
@@ -160,7 +165,7 @@ TEST(paths_lead_through_mounts_and_links)
 	teardown(&fixture);
 }
 
-TEST(forbidden_and_unknown_mounts_are_not_entered)
+static void check_mounts(void)
 {
 	struct fixture fixture;
 	struct mount_file file;
@@ -179,6 +184,44 @@ TEST(forbidden_and_unknown_mounts_are_not_entered)
 	CHECK_INT(try_open(&fixture, "/in/x", true, &file), ENOENT);
 	CHECK_INT(umount2("in", MNT_DETACH), 0);
 	teardown(&fixture);
+}
+
+TEST(paths_lead_through_mounts_and_links)
+{
+	check_paths();
+}
+
+TEST(forbidden_and_unknown_mounts_are_not_entered)
+{
+	check_mounts();
+}
+
+/* As before Linux 5.6. */
+static void lose_openat2(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	if (syscall(SYS_openat2, -1, NULL, NULL, 0) != -1 || errno != ENOSYS)
+		unit_skip("calls of the kernel cannot be filtered here");
+}
+
+TEST(paths_are_the_same_without_openat2)
+{
+	lose_openat2();
+	check_paths();
+}
+
+TEST(mounts_are_not_entered_without_openat2)
+{
+	lose_openat2();
+	check_mounts();
 }
 
 TEST(only_regular_files_are_opened_again)
