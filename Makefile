@@ -182,7 +182,7 @@ TEST_PACKAGES := golang-go musl-tools g++ gdc rustc lld binutils dwz elfutils li
 	procps strace util-linux python3 php-cli jq tmux mandoc debuginfod libdebuginfod1 xz-utils zstd \
 	chromium valgrind libjemalloc2 libtcmalloc-minimal4 libxml2-utils lintian cmark-gfm protobuf-compiler curl openssl $(if $(shell command -v npm),,nodejs npm) \
 	$(if $(shell command -v javac),,default-jdk-headless)
-KERNEL_TEST_PACKAGES := $(if $(CROSS),qemu-system-arm,qemu-system-x86) busybox-static cpio jq debian-archive-keyring
+KERNEL_TEST_PACKAGES := $(if $(CROSS),qemu-system-arm qemu-user,qemu-system-x86) busybox-static cpio jq debian-archive-keyring
 HEADERS_NEEDED := stdlib.h bpf/libbpf.h libelf.h zlib.h lzma.h ncurses.h libiberty/demangle.h
 
 missing_packages = for package in $(1); do \
@@ -235,7 +235,15 @@ endif
 # ---- tests ----
 
 unit_objects = $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/$(1)_*.c))
+# Another machine's are run by qemu-user, which cannot read other processes. Its option -L would show
+# the libraries' folder as "/".
 UNIT_BASE := $(O)/tests/unit/unit.o
+ifneq ($(CROSS),)
+UNIT_BASE += $(O)/tests/unit/proc_mem.o
+$(O)/tests/unit_%: private ALL_LDFLAGS += -Wl,--wrap=process_vm_readv \
+	-Wl,--dynamic-linker=$(SYSROOT)/lib/ld-linux-aarch64.so.1 \
+	-Wl,--disable-new-dtags,-rpath,$(SYSROOT)/usr/lib/$(MULTIARCH)
+endif
 UNIT_TESTS := $(foreach layer,format bpf runtime record report cmd walk, \
 	$(if $(call unit_objects,$(layer)),$(O)/tests/unit_$(layer)))
 
@@ -455,8 +463,12 @@ check-kernel: kernel-test-deps ## load, sample and unwind on Linux 5.10, 6.1, 6.
 	@PROGRAMS=$(STATIC_O)/tests/kernel DEBIAN_ARCH=$(DEBIAN_ARCH) \
 		tests/kernel/check_kernel.sh $(KERNELS)
 
-check-arm64: ## the same in virtual machines of arm64, for which it is built here
+check-arm64: ## unit tests of arm64 by qemu-user; then the same in virtual machines of it
+	@$(MAKE) ARCH=arm64 check-units-emulated
 	@$(MAKE) ARCH=arm64 check-kernel
+
+check-units-emulated: kernel-test-deps $(UNIT_TESTS)
+	@O=$(O) RUNNER=qemu-aarch64 UNIT_SKIPS=$(abspath tests/unit/qemu_user.skips) tests/run.sh 'unit/*'
 
 check-languages: deps $(O)/ebprof $(O)/tests/e2e/ip_sampler ## script frames of each interpreter in Debian's suites (root, downloads 0.3 GB)
 	@EBPROF=$(abspath $(O)/ebprof) tests/languages/check_languages.sh $(LANGUAGES)
@@ -616,6 +628,6 @@ help: ## list the targets
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: all compile_commands.json pictures bench bench-always-on bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-outage check-soak check-symbols clean deb demo deps \
+.PHONY: all compile_commands.json pictures bench bench-always-on bench-ci bench-events bench-exports bench-functions bench-judge bench-languages bench-symbols bench-tui bench-zoo check check-arm64 check-units-emulated check-bounds check-fresh check-hostile check-kernel check-kill check-languages check-outage check-soak check-symbols clean deb demo deps \
 	fuzz help install kernel-programs kernel-test-deps lint otel-collector test-deps test-programs \
 	uninstall FORCE

@@ -2,7 +2,7 @@
 # Runs every suite of tests; prints what failed or was skipped, a line a suite, and at last
 # the sum "N passed, M failed, K skipped". Exit status 1 when something failed.
 #   tests/run.sh [PATTERN]     only suites whose name matches: unit/*, golden, e2e/kill, fuzz/*
-# Logs are in $O/tests/log.
+# Logs are in $O/tests/log. RUNNER=qemu-aarch64 runs unit tests of another machine.
 #
 # Suites run in three lanes at once. In the first run those that sample and judge what was sampled, one
 # after the other. In the others runs what does not care what else the machine does: in the second unit
@@ -99,7 +99,8 @@ end_to_end_suites() { # KIND: what the script says of itself, see above; "" wher
 suites_beside_others() {
 	local program name
 	for program in "$O"/tests/unit_*; do
-		[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 1800 "$program"
+		# shellcheck disable=SC2086
+		[[ -x $program ]] && suite "unit/${program##*/unit_}" sum 1800 ${RUNNER:-} "$program"
 	done
 	suite lint/law lines 60 "$root/tests/lint/layers_test.sh"
 	suite lint/back_edges lines 60 "$root/tests/lint/back_edges_test.sh"

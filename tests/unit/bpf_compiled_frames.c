@@ -81,6 +81,9 @@ static void make_program(struct program *program)
 
 static void setup(struct fixture *fixture)
 {
+#if !defined(__x86_64__)
+	unit_skip("compiled code of .NET is known on x86-64 alone");
+#endif
 	struct unwind_table table = {.runtime = {.kind = RUNTIME_DOTNET, .end_page = 1}};
 	struct dotnet_row *row = (void *)table.runtime.words;
 	*row = (struct dotnet_row){.dac_table = DAC_TABLE, .version = 9};

@@ -78,6 +78,9 @@ static void put_maps(struct runtime_fixture *fixture)
 
 static void setup(struct clr *clr)
 {
+#if !defined(__x86_64__)
+	unit_skip("compiled code of .NET is known on x86-64 alone");
+#endif
 	struct runtime_fixture *fixture = &clr->fixture;
 	memset(clr->code, 0x90, sizeof(clr->code));
 	runtime_fixture_init(fixture, FRAME_BYTES);

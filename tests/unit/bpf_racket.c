@@ -170,6 +170,9 @@ TEST(scheme_that_is_called_on_c_s_stack)
 {
 	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
 	struct runtime_fixture fixture;
+#if !defined(__x86_64__)
+	unit_skip("instructions of Racket's code are known on x86-64 alone");
+#endif
 	setup(&fixture);
 	memcpy(jit + INNER + PLACE - sizeof(call), call, sizeof(call));
 	fixture.stack[SP - 1] = JIT + INNER + PLACE;

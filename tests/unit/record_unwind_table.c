@@ -15,6 +15,16 @@
 #include "record/unwind/unwind_table.h"
 #include "tests/unit/unit.h"
 
+#if defined(__x86_64__)
+#define LIBC      "/lib/x86_64-linux-gnu/libc.so.6"
+#define LIBSTDCXX "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+#define LD_SO     "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+#elif defined(__aarch64__)
+#define LIBC      "/lib/aarch64-linux-gnu/libc.so.6"
+#define LIBSTDCXX "/usr/lib/aarch64-linux-gnu/libstdc++.so.6"
+#define LD_SO     "/lib/ld-linux-aarch64.so.1"
+#endif
+
 struct fixture {
 	struct elf_file *file;
 	uint8_t *bytes;
@@ -121,12 +131,12 @@ static void check_file(const char *path)
 
 TEST(unwind_table_of_libc)
 {
-	check_file("/lib/x86_64-linux-gnu/libc.so.6");
+	check_file(LIBC);
 }
 
 TEST(unwind_table_of_libstdcxx)
 {
-	check_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
+	check_file(LIBSTDCXX);
 }
 
 TEST(unwind_table_of_ourselves)
@@ -166,9 +176,9 @@ TEST(unwind_table_of_contexts)
 	static const char begin[] = "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74";
 	struct fixture fixture;
 	CLEANUP_FREE uint8_t *code = NULL;
-	if (!setup(&fixture, "/lib/x86_64-linux-gnu/libc.so.6"))
+	if (!setup(&fixture, LIBC))
 		unit_skip("the file is not here");
-	CLEANUP_FD int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
+	CLEANUP_FD int fd = open(LIBC, O_RDONLY);
 	struct elf_file *file;
 	CHECK_OK(elf_file_open(fd, &file));
 	size_t len = elf_file_size(file);
@@ -187,10 +197,10 @@ TEST(unwind_table_of_contexts)
 TEST(unwind_table_without_sections)
 {
 	struct fixture fixture;
-	if (!setup(&fixture, "/lib/x86_64-linux-gnu/libc.so.6"))
+	if (!setup(&fixture, LIBC))
 		unit_skip("the file is not here");
 	CLEANUP_FREE uint8_t *bytes = NULL;
-	CLEANUP_FD int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
+	CLEANUP_FD int fd = open(LIBC, O_RDONLY);
 	struct elf_file *whole;
 	CHECK_OK(elf_file_open(fd, &whole));
 	size_t len = elf_file_size(whole);
@@ -213,7 +223,7 @@ TEST(unwind_table_without_sections)
 TEST(unwind_table_of_the_loader)
 {
 	struct fixture fixture;
-	if (!setup(&fixture, "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"))
+	if (!setup(&fixture, LD_SO))
 		unit_skip("the file is not here");
 	uint64_t entry = file_offset_of(fixture.file, elf_file_entry(fixture.file));
 	const struct unwind_rule *rule = unwind_table_find(&fixture.table, entry);

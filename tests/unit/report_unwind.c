@@ -395,6 +395,15 @@ static void check_truncated(
 	profile_destroy(profile);
 }
 
+/* Frames that the last two words of a stack are enough for. */
+enum {
+#if defined(__x86_64__)
+	WITH_TWO_WORDS = 1,
+#elif defined(__aarch64__)
+	WITH_TWO_WORDS = 2, /* they are a frame record */
+#endif
+};
+
 TEST(stacks_that_were_cut)
 {
 	subject_calls(&subject);
@@ -411,7 +420,7 @@ TEST(stacks_that_were_cut)
 		last = stack.count;
 		profile_destroy(profile);
 	}
-	CHECK_INT(last, 1);
+	CHECK_INT(last, WITH_TWO_WORDS);
 	snapshot.stack_bytes = 0;
 	snapshot.stack = NULL;
 	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_UNREADABLE);
@@ -420,7 +429,7 @@ TEST(stacks_that_were_cut)
 TEST(missing_and_other_files)
 {
 	subject_calls(&subject);
-	subject.snapshot.known &= ~(1ULL << 6); /* else it is tried by the frame pointer */
+	subject.snapshot.known &= ~(1ULL << UNWIND_FP); /* else it is tried by the frame pointer */
 	struct recording missing = {.replaced_path = "/nonexistent/program"};
 	struct recording other = {.bends_build_ids = true};
 	struct recording *const recordings[] = {&missing, &other};
@@ -441,22 +450,22 @@ TEST(snapshots_of_nowhere)
 	struct layout_snapshot snapshot = subject.snapshot;
 	static const uint64_t nowhere[] = {0, 1, 0x1000, UINT64_MAX, 1ULL << 47, 1ULL << 63};
 	for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
-		snapshot.registers[16] = nowhere[i];
+		snapshot.registers[UNWIND_NATIVE->pc] = nowhere[i];
 		for (int is_exact = 0; is_exact < 2; is_exact++) {
 			snapshot.is_exact = is_exact;
 			check_truncated(&snapshot, 0, LAYOUT_TRUNCATED_NO_MAPPING);
 		}
 	}
 	snapshot = subject.snapshot;
-	snapshot.known &= ~(1ULL << 16);
+	snapshot.known &= ~(1ULL << UNWIND_NATIVE->pc);
 	check_truncated(&snapshot, 0, LAYOUT_TRUNCATED_REGISTER);
 	snapshot = subject.snapshot;
-	snapshot.known &= ~(1ULL << 7);
+	snapshot.known &= ~(1ULL << UNWIND_SP);
 	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_REGISTER);
 	snapshot = subject.snapshot;
-	snapshot.registers[7] += 3; /* what is read then is no address */
+	snapshot.registers[UNWIND_SP] += 3; /* what is read then is no address */
 	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_NO_MAPPING);
-	snapshot.registers[7] = UINT64_MAX - 4;
+	snapshot.registers[UNWIND_SP] = UINT64_MAX - 4;
 	check_truncated(&snapshot, 1, LAYOUT_TRUNCATED_UNREADABLE);
 }
 
@@ -472,12 +481,13 @@ TEST(circles_end)
 	const uint64_t sp = 0x7ffc00001000;
 	uint64_t stack[64] = {0};
 	struct layout_snapshot snapshot = {
-		.known = 1ULL << 16 | 1 << 7 | 1 << 6,
-		.registers = {[16] = ip, [7] = sp, [6] = sp + 64},
+		.known = 1ULL << UNWIND_NATIVE->pc | 1ULL << UNWIND_SP | 1ULL << UNWIND_FP,
+		.registers = {[UNWIND_SP] = sp, [UNWIND_FP] = sp + 64},
 		.stack_address = sp,
 		.stack = (const uint8_t *)stack,
 		.stack_bytes = sizeof(stack),
 	};
+	snapshot.registers[UNWIND_NATIVE->pc] = ip;
 	stack[8] = sp + 64; /* the saved frame pointer is itself */
 	stack[9] = ip;
 	check_truncated(&snapshot, 2, LAYOUT_TRUNCATED_FRAME_POINTER);

@@ -80,9 +80,35 @@ static bool enter_folder(char *path)
 	return false;
 }
 
+/*
+ * UNIT_SKIPS=FILE: what cannot run where these tests are run, a line "NAME: REASON" for each, see
+ * qemu_user.skips. "": it can.
+ */
+static const char *reason_to_skip(const struct unit_test *test)
+{
+	static char line[WHY_BYTES];
+	const char *path = getenv("UNIT_SKIPS");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	size_t len = strlen(test->name);
+	const char *reason = "";
+	while (file && !*reason && fgets(line, sizeof(line), file))
+		if (strncmp(line, test->name, len) == 0 && strncmp(line + len, ": ", 2) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			reason = line + len + 2;
+		}
+	if (file)
+		fclose(file);
+	return reason;
+}
+
 /* In a folder of its own, which goes away with the folder of them all. */
 static int run_forked(const struct unit_test *test)
 {
+	const char *reason = reason_to_skip(test);
+	if (*reason) {
+		printf("    skipped: %s\n", reason);
+		return EXIT_SKIPPED;
+	}
 	snprintf(why, WHY_BYTES, "it ended with a status of its own");
 	fflush(stdout);
 	pid_t pid = fork();
