@@ -6,6 +6,7 @@
 #include "format/base/path.h"
 #include "report/tui/app_state.h"
 #include "report/write/cause_words.h"
+#include "report/write/longest_waits.h"
 
 enum {
 	LEAST_WIDTH = 20,
@@ -613,6 +614,23 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 		x += draw_hint(app, grid, x, y, *last);
 }
 
+/* What can be done with a box over the view. */
+static void draw_overlay_hints(const struct app *app, struct grid *grid, int y)
+{
+	const struct overlay *overlay = &app->overlay;
+	const char *chosen =
+		overlay->title == longest_waits_heading ? "only these waits" : "choose";
+	const char *const hints[][2] = {
+		{"Enter", overlay->actions.len ? chosen : "close"},
+		{"Esc", overlay->actions.len ? "close" : NULL},
+	};
+	int x = 0;
+	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints) && hints[i][1]; i++) {
+		x += grid_put(grid, x, y, grid->width - x, STYLE_KEY | STYLE_BOLD, hints[i][0]) + 1;
+		x += grid_put(grid, x, y, grid->width - x, STYLE_DIM, hints[i][1]) + 2;
+	}
+}
+
 static void draw_bottom(const struct app *app, struct grid *grid, int y)
 {
 	if (app->prompt)
@@ -621,6 +639,8 @@ static void draw_bottom(const struct app *app, struct grid *grid, int y)
 		grid_put_elided(grid, 0, y, grid->width,
 			app->message_is_warning ? STYLE_WARNING : STYLE_KEY,
 			str_text(&app->message));
+	else if (app->overlay.is_open)
+		draw_overlay_hints(app, grid, y);
 	else
 		draw_hints(app, grid, y);
 }

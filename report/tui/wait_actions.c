@@ -37,7 +37,6 @@ void wait_actions_open(struct app *app, enum action action)
 	for (size_t i = 0; i < text.len; i++)
 		lines += str_text(&text)[i] == '\n';
 	overlay_open_choices(&app->overlay, longest_waits_heading, &text, actions, lines);
-	app_say(app, "Enter shows only these: this thread, this function");
 }
 
 void wait_actions_renew(struct app *app)

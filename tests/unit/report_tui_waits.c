@@ -70,6 +70,7 @@ TEST(a_wait_is_chosen_from_the_menu)
 	CHECK(strstr(
 		text, "300.0 ms     5     1.50 s  ticker:11         -          pause_for_orders"));
 	CHECK(!strstr(strstr(text, "longest"), "#"));
+	CHECK(strstr(screen_line(&screen, 15), "Enter only these waits  Esc close"));
 	screen_type(&screen, "j");
 	screen_rename(&screen); /* the menu stays open when names come */
 	screen_type(&screen, "j\n");
