@@ -477,6 +477,9 @@ static __attribute__((noinline)) uint64_t here(void)
 
 TEST(circles_end)
 {
+#if defined(__aarch64__)
+	unit_skip("rules of this file's functions go by the stack pointer");
+#endif
 	uint64_t ip = here();
 	const uint64_t sp = 0x7ffc00001000;
 	uint64_t stack[64] = {0};

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/machine/machine.h"
 
 enum {
 	CHILD_FD = 3, /* of the file, over there */
@@ -74,12 +75,13 @@ static int spawn_with(
 	return error;
 }
 
-static int disassembly_start(const struct disassembly_request *request, int out, pid_t *pid)
+static int disassembly_start(
+	const struct disassembly_request *request, const char *tool, int out, pid_t *pid)
 {
 	CLEANUP(str_deinit) struct str first = {0}, last = {0};
 	str_printf(&first, "--start-address=0x%llx", (unsigned long long)request->start);
 	str_printf(&last, "--stop-address=0x%llx", (unsigned long long)request->end);
-	char *argv[] = {"objdump", "-d", "-w", "--no-show-raw-insn", first.data, last.data,
+	char *argv[] = {(char *)tool, "-d", "-w", "--no-show-raw-insn", first.data, last.data,
 		"/proc/self/fd/3", NULL, NULL, NULL};
 	if (request->is_intel) {
 		argv[7] = "-M";
@@ -175,12 +177,15 @@ static void disassembly_take_line(struct parsing *parsing)
 	if (!parsing->line.len)
 		return;
 	uint64_t address = strtoull(line, &end, 16);
-	bool is_one = line[0] == ' ' && end[0] == ':' && end[1] == '\t' &&
+	/* LLVM's leaves room for the bytes that are not shown. */
+	char *text = end + (end[0] == ':');
+	text += strspn(text, " ");
+	bool is_one = line[0] == ' ' && end[0] == ':' && text[0] == '\t' &&
 		      address >= parsing->request->start && address < parsing->request->end;
 	str_truncate(&parsing->line, 0);
 	if (!is_one)
 		return;
-	char *text = end + 2;
+	text++;
 	for (char *at = text; *at; at++)
 		if (*at == '\t')
 			*at = ' ';
@@ -243,23 +248,24 @@ static int compare_instructions(const void *a, const void *b)
 
 /* ---- */
 
-void disassembly_run(const struct disassembly_request *request, struct disassembly *ret)
+/* False: this tool has nothing to say of the file, and *ret has why. */
+static bool disassemble_by(
+	const struct disassembly_request *request, const char *tool, struct disassembly *ret)
 {
-	*ret = (struct disassembly){0};
 	int ends[2];
 	pid_t pid;
 	if (pipe2(ends, O_CLOEXEC)) {
 		str_printf(&ret->problem, "objdump cannot be run: %s", strerror(errno));
-		return;
+		return true;
 	}
 	CLEANUP_FD int in = ends[0];
-	int error = disassembly_start(request, ends[1], &pid);
+	int error = disassembly_start(request, tool, ends[1], &pid);
 	close(ends[1]);
 	if (error) {
 		str_printf(&ret->problem, "objdump cannot be run: %s",
 			error == ENOENT ? "it is not here; it belongs to binutils"
 					: strerror(error));
-		return;
+		return false;
 	}
 	struct parsing parsing = {.request = request, .result = ret};
 	const char *stopped = read_output(&parsing, in);
@@ -274,6 +280,48 @@ void disassembly_run(const struct disassembly_request *request, struct disassemb
 		str_puts(&ret->problem, stopped);
 	else if (!ret->list.len)
 		str_puts(&ret->problem, "objdump found no instructions of this machine there");
+	return stopped || ret->list.len;
+}
+
+/* What Debian and Fedora call the objdump of a file's machine; false: that is this one. */
+static bool find_cross_tool(const struct disassembly_request *request, struct str *ret)
+{
+	uint8_t machine[2]; /* e_machine */
+	if (pread(request->fd, machine, sizeof(machine), 18) != sizeof(machine))
+		return false;
+	const struct machine *row = machine_find((uint16_t)(machine[0] | machine[1] << 8));
+	if (!row || row == machine_native())
+		return false;
+	str_printf(ret, "%s-objdump", strrchr(row->library_folders[0], '/') + 1);
+	return true;
+}
+
+/*
+ * binutils' own knows this machine alone on many systems; for a file of another there may be that
+ * machine's, or LLVM's.
+ */
+void disassembly_run(const struct disassembly_request *request, struct disassembly *ret)
+{
+	*ret = (struct disassembly){0};
+	CLEANUP(str_deinit) struct str cross = {0};
+	if (disassemble_by(request, "objdump", ret) || !find_cross_tool(request, &cross))
+		return;
+	const char *const tools[] = {str_text(&cross), "llvm-objdump"};
+	for (size_t i = 0; i < sizeof(tools) / sizeof(*tools); i++) {
+		struct disassembly other = {0};
+		if (!disassemble_by(request, tools[i], &other)) {
+			disassembly_deinit(&other);
+			continue;
+		}
+		disassembly_deinit(ret);
+		*ret = other;
+		return;
+	}
+	str_deinit(&ret->problem);
+	str_printf(&ret->problem,
+		"objdump found no instructions of this machine there; %s of binutils or "
+		"llvm-objdump would",
+		str_text(&cross));
 }
 
 void disassembly_deinit(struct disassembly *disassembly)
