@@ -1,6 +1,6 @@
 /*
  * Unwind tables against elfutils': at each row of a file's table, and one byte
- * behind it, the rule for the CFA, the frame pointer, rbx and the return address
+ * behind it, the rule for the CFA, the frame pointer, rbx or x20 and the return address
  * must be what dwarf_cfi_addrframe() says.
  *   unwind_table FILE...
  * Prints a line a file: places asked about, what differs, and what may differ
@@ -21,7 +21,8 @@
 #include "record/unwind/unwind_table.h"
 
 enum {
-	RBX = 3,
+	RBX = 3, /* the extra register of rules, of either machine */
+	X20 = 20,
 	SHOWN_DIFFERENCES = 10,
 	LARGEST_PADDING = 64,
 };
@@ -130,9 +131,7 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame, bool is_x86)
 		read_cfa(ops, count, &rule);
 	rule.fp = read_register(frame, is_x86 ? 6 : 29, &offset) & 15;
 	rule.fp_offset = offset;
-	if (!is_x86)
-		return rule;
-	rule.extra = read_register(frame, RBX, &offset);
+	rule.extra = read_register(frame, is_x86 ? RBX : X20, &offset);
 	rule.extra_offset = offset;
 	if (rule.extra ==
 		UNWIND_UNDEFINED) /* elfutils 0.188 takes rax for what the ABI preserves */
@@ -174,7 +173,7 @@ static void show(struct comparison *it, uint64_t address, const struct unwind_ru
 	const struct unwind_rule *rules[] = {ours, theirs};
 	printf("  %s at %#llx:", it->path, (unsigned long long)address);
 	for (int i = 0; i < 2; i++)
-		printf("%s cfa %d r%d %+d fp %d %+d ra %d %+d rbx %d %+d flags %d",
+		printf("%s cfa %d r%d %+d fp %d %+d ra %d %+d extra %d %+d flags %d",
 			i ? "; oracle" : "", rules[i]->cfa, rules[i]->cfa_register,
 			rules[i]->cfa_offset, rules[i]->fp, rules[i]->fp_offset, rules[i]->ra,
 			rules[i]->ra_offset, rules[i]->extra, rules[i]->extra_offset,
