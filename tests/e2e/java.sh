@@ -119,6 +119,7 @@ if [[ -n ${CHAINS-} ]]; then
 					read -r steps wrong early < <(judge_chains)
 					((steps >= 150)) || fail "$java $options: $steps samples with steps"
 					figure "$java $options: $((steps - wrong)) of $steps exact, $early with code of no name"
+					((wrong * 200 <= steps)) || figure "... of which one: $(head -n 1 wrong | cut -c1-2000); given up: $(field shape.data code_given_up)"
 					((all += steps, bad += wrong))
 				done
 			done

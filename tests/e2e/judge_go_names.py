@@ -6,6 +6,7 @@ has the functions as they were compiled: of frames that are inlined in each othe
 Prints "RIGHT right, WRONG wrong" and what is wrong. The program is linked to 0x400000.
 """
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -30,7 +31,7 @@ def main(path, program, go):
     offsets = sorted({offset for offset, _ in counts})
     # A call's return address may be the next function's first: the byte before it is of the call.
     asked = [BASE + offset - back for offset in offsets for back in (0, 1)]
-    answer = subprocess.run([go, "tool", "addr2line", program], check=True, text=True, capture_output=True,
+    answer = subprocess.run([go, "tool", "addr2line", os.path.abspath(program)], check=True, text=True, capture_output=True,
                             input="".join("0x%x\n" % address for address in asked)).stdout.splitlines()[::2]
     known = {offset: set(answer[2 * i:2 * i + 2]) for i, offset in enumerate(offsets)}
     result, wrong = Counter(), []

@@ -95,6 +95,7 @@ if [[ -n ${CHAINS-} ]]; then
 					read -r steps wrong < <(judge_chains)
 					((steps >= 150)) || fail "$node $what: $steps samples with steps"
 					figure "$node $what: $((steps - wrong)) of $steps exact"
+					((wrong * 200 <= steps)) || figure "... of which one: $(head -n 1 wrong | cut -c1-2000); given up: $(field shape.data code_given_up)"
 					((all += steps, bad += wrong))
 				done
 			done
