@@ -132,7 +132,57 @@ static __always_inline struct vm_area_struct *find_vma(struct scratch *scratch, 
 	return is_end ? (void *)search->entry : 0;
 }
 
-/* By the kernel's tree. A global function, which the verifier looks at once. */
+/* What was found before, if it is still there. */
+static __always_inline bool is_in_cache(
+	const struct scratch *scratch, const struct cached_mapping *cached, __u64 address)
+{
+	const struct address_space *space = &scratch->walk.space;
+	if (cached->image != space->image || address < cached->mapping.start ||
+		address >= cached->mapping.end)
+		return false;
+	__u64 changes = count_changes(space, (void *)cached->vma);
+	return changes == cached->changes && changes != CHANGES_UNKNOWN;
+}
+
+/* Before a walk. Where the kernel does not count changes nothing is kept from one to the next. */
+static __always_inline void begin_recent_mappings(struct scratch *scratch)
+{
+	struct recent_mappings *recent = &scratch->recent;
+	__u64 identity = scratch->walk.space.identity;
+	if (identity && recent->identity == identity)
+		return;
+	recent->identity = identity;
+	for (int i = 0; i < RECENT_MAPPINGS; i++)
+		recent->mapping[i].start = recent->mapping[i].end = 0;
+}
+
+/* The number of the one that holds the address; RECENT_MAPPINGS: none. Without a branch, which the
+ * verifier would follow both ways. */
+static __always_inline __u64 find_recent_mapping(
+	const struct recent_mappings *recent, __u64 address)
+{
+	__u64 is_outside = 1, number = 0;
+	for (int i = 0; i < RECENT_MAPPINGS; i++) {
+		const struct mapping *mapping = &recent->mapping[i];
+		is_outside &= ((address - mapping->start) | (mapping->end - 1 - address)) >> 63;
+		number += is_outside;
+	}
+	return number;
+}
+
+static __always_inline bool search_cache(struct scratch *scratch, __u64 address)
+{
+	struct cached_mapping *cached = slot_of_walk(scratch, address);
+	if (!cached || !is_in_cache(scratch, cached, address))
+		return false;
+	scratch->walk.mapping = cached->mapping;
+	return true;
+}
+
+/*
+ * By the kernel's tree, into the walk, and into the cache. A global function, which the verifier
+ * looks at once.
+ */
 __noinline int search_mapping(__u64 address);
 __noinline int search_mapping(__u64 address)
 {
@@ -146,33 +196,38 @@ __noinline int search_mapping(__u64 address)
 		walk->mapping.kind = EVENT_FRAME_ADDRESS;
 		return 0;
 	}
+	__u64 changes = count_changes(&walk->space, vma);
 	read_mapping(scratch, vma, address, &walk->mapping);
 	struct cached_mapping *cached = slot_of_walk(scratch, address);
 	if (cached && walk->mapping.kind != EVENT_FRAME_ADDRESS) {
-		cached->identity = walk->space.identity;
+		cached->image = walk->space.image;
+		cached->vma = (__u64)vma;
+		cached->changes = changes;
 		cached->mapping = walk->mapping;
 	}
 	return 0;
 }
 
-static __always_inline void find_mapping(struct scratch *scratch, __u64 address)
-{
-	struct walk *walk = &scratch->walk;
-	const struct cached_mapping *cached = slot_of_walk(scratch, address);
-	if (cached && cached->identity == walk->space.identity &&
-		address >= cached->mapping.start && address < cached->mapping.end)
-		walk->mapping = cached->mapping;
-	else
-		search_mapping(address);
-}
-
-/* The same as a function of its own, for what is needed rarely. */
-__noinline int map_address(__u64 address);
-__noinline int map_address(__u64 address)
+/* Leaves in the walk the mapping that holds the address. A global function, likewise. */
+__noinline int find_mapping(__u64 address);
+__noinline int find_mapping(__u64 address)
 {
 	struct scratch *scratch = get_scratch();
-	if (scratch)
-		find_mapping(scratch, address);
+	if (!scratch)
+		return 0;
+	struct walk *walk = &scratch->walk;
+	struct recent_mappings *recent = &scratch->recent;
+	__u64 number = find_recent_mapping(recent, address);
+	if (number < RECENT_MAPPINGS) {
+		walk->mapping = recent->mapping[number];
+		return 0;
+	}
+	if (!search_cache(scratch, address))
+		search_mapping(address);
+	if (walk->mapping.kind == EVENT_FRAME_ADDRESS)
+		return 0;
+	number = recent->next++ & (RECENT_MAPPINGS - 1);
+	recent->mapping[number] = walk->mapping;
 	return 0;
 }
 

@@ -217,18 +217,25 @@ static __always_inline bool is_nameless(struct file *file)
 
 /* ---- a cache from one sample to the next ---- */
 
-/*
- * mapping_cache remembers for each lane of a CPU what was found, while the kernel's count of
- * changes to the process's mappings stands still. `space` tells address spaces
- * apart, also those that follow each other in the same memory.
- */
+/* Tells address spaces apart, also those that follow each other in the same memory. */
 struct address_space {
 	struct mm_struct *mm;
-	__u64 identity; /* 0: this kernel does not count changes, so nothing is remembered */
+	__u64 image;    /* the program in it */
+	__u64 changes;  /* the kernel's count of those to its mappings */
+	__u64 identity; /* of all this; 0: this kernel does not count, and nothing is remembered */
 };
 
+/*
+ * mapping_cache remembers for each lane of a CPU what was found, while the mapping stays as it is.
+ * Since Linux 6.4 whoever changes or removes one writes into it at which count of changes, before
+ * anything else (mm/mmap_lock.c, __vma_start_write()), so the others that the process makes
+ * meanwhile, for its heap say, do not matter.
+ */
 struct cached_mapping {
-	__u64 identity;
+	__u64 image;
+	__u64 vma;
+	__u64 changes; /* of the mapping, or of its whole address space; see count_changes() */
+	__u64 zero;    /* a line of memory each */
 	struct mapping mapping;
 };
 
@@ -236,6 +243,8 @@ enum {
 	MAPPING_CACHE_SLOTS = 256,
 	MAPPING_CACHE_SHIFT = 20, /* one mapping of 1 MiB, one slot */
 };
+
+#define CHANGES_UNKNOWN (~0ULL)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -255,18 +264,33 @@ static __always_inline void identify_space(
 {
 	struct mm_struct___6_4 *mm_6_4 = (void *)mm;
 	struct mm_struct___5_10 *mm_5_10 = (void *)mm;
-	__u64 changes;
 	space->mm = mm;
+	space->image = mix(mix(mix(1, (__u64)mm), start_ns), exec_id);
 	space->identity = 0;
 	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
-		changes = BPF_CORE_READ(mm, mm_lock_seq.sequence);
+		space->changes = BPF_CORE_READ(mm, mm_lock_seq.sequence);
 	else if (bpf_core_field_exists(mm_6_4->mm_lock_seq))
-		changes = BPF_CORE_READ(mm_6_4, mm_lock_seq);
+		space->changes = (__u32)BPF_CORE_READ(mm_6_4, mm_lock_seq);
 	else if (bpf_core_field_exists(mm_5_10->vmacache_seqnum))
-		changes = BPF_CORE_READ(mm_5_10, vmacache_seqnum);
+		space->changes = BPF_CORE_READ(mm_5_10, vmacache_seqnum);
 	else
 		return;
-	space->identity = mix(mix(mix(mix(1, (__u64)mm), start_ns), exec_id), changes) | 1;
+	space->identity = mix(space->image, space->changes) | 1;
+}
+
+/*
+ * At which count of changes a mapping of this space was changed last. CHANGES_UNKNOWN: it is no
+ * more; or it is being changed, which shows in a count that is not below that of the space when the
+ * walk began.
+ */
+static __always_inline __u64 count_changes(
+	const struct address_space *space, struct vm_area_struct *vma)
+{
+	if (!bpf_core_field_exists(vma->vm_lock_seq))
+		return space->changes;
+	__u32 changes = BPF_CORE_READ(vma, vm_lock_seq);
+	bool is_settled = (__s32)((__u32)space->changes - changes) > 0;
+	return is_settled && BPF_CORE_READ(vma, vm_mm) == space->mm ? changes : CHANGES_UNKNOWN;
 }
 
 static __always_inline struct cached_mapping *cache_slot(__u64 address, __u32 lane)

@@ -36,6 +36,20 @@ struct window {
 	__u8 bytes[WINDOW_BYTES + sizeof(__u64)];
 };
 
+enum {
+	RECENT_MAPPINGS = 4, /* a power of two: an index is masked */
+};
+
+/*
+ * Mappings that walks of this address space came to last, side by side: stacks go to and fro
+ * between the same few, and what is kept of all of them (mapping_cache) is in cold memory.
+ */
+struct recent_mappings {
+	__u64 identity; /* of the address space */
+	__u64 next;     /* to be replaced */
+	struct mapping mapping[RECENT_MAPPINGS];
+};
+
 /* Whether the walk begins once more where a runtime is met that the process was not known to have.
  */
 enum walk_again {
@@ -79,6 +93,7 @@ struct walk {
  */
 struct scratch {
 	struct walk walk;
+	struct recent_mappings recent;
 	struct unwind_registers leaf;
 	struct user_stack user;
 	struct kernel_stack kernel;

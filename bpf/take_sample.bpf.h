@@ -111,6 +111,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	identify_space(
 		&walk->space, mm, scratch->sample.start_ns, BPF_CORE_READ(task, self_exec_id));
 	walk->mapping.start = walk->mapping.end = 0;
+	begin_recent_mappings(scratch);
 	walk->window.address = 0;
 	begin_runtime_walk(&walk->runtime);
 	walk->hash = first_hash();

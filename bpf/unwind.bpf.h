@@ -270,7 +270,7 @@ __noinline int leave_bad_jump(void)
 	if (!walk->is_exact || unwind_link(&walk->regs, read_stack, walk, &ra) || !ra)
 		return 0;
 	ra = without_signature(ra);
-	map_address(ra - 1);
+	find_mapping(ra - 1);
 	bool is_code = walk->mapping.end != 0;
 	walk->mapping.start = walk->mapping.end = 0;
 	walk->mapping.kind = EVENT_FRAME_ADDRESS;
@@ -334,7 +334,7 @@ static __always_inline int unwind_one(struct scratch *scratch)
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	walk->is_shown = false;
 	if (place < walk->mapping.start || place >= walk->mapping.end) {
-		find_mapping(scratch, place);
+		find_mapping(place);
 		bool has_missed = walk->again == WALK_MISSED_CODE || walk->again == WALK_SEEKS;
 		if (meet_file(scratch) && has_missed) {
 			begin_walk_again(scratch);

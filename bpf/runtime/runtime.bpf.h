@@ -195,7 +195,7 @@ __noinline int runtime_resume(void)
 	bool is_resumed = resume_in_loop(scratch);
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	if (place < walk->mapping.start || place >= walk->mapping.end)
-		map_address(place); /* a hook may have looked at others, too */
+		find_mapping(place); /* a hook may have looked at others, too */
 	return is_resumed;
 }
 

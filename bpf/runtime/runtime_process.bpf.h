@@ -189,7 +189,7 @@ __noinline int take_program(void)
 	__u64 end = BPF_CORE_READ(mm, end_code);
 	if (!end || (__u32)pid_tgid != pid_tgid >> 32)
 		return 0;
-	map_address(end - 1);
+	find_mapping(end - 1);
 	return walk->mapping.kind == EVENT_FRAME_FILE && take_row();
 }
 

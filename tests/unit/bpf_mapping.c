@@ -438,8 +438,9 @@ static void remap(void)
 {
 	struct emulated_vma moved = space[0];
 	moved.offset = 0x77000;
+	uint64_t changes = emulated.changes;
 	emulate_mappings(&moved, 1, 0);
-	emulated.changes--;
+	emulated.changes = changes;
 }
 
 static void check_cache(enum emulated_release release, bool is_cached)
@@ -448,7 +449,7 @@ static void check_cache(enum emulated_release release, bool is_cached)
 	uint64_t delta = find(CODE_A).delta;
 	remap();
 	CHECK((find(CODE_A).delta == delta) == is_cached);
-	emulated.changes++;
+	emulated.changes += 2;
 	CHECK(find(CODE_A).delta != delta);
 }
 
@@ -482,4 +483,82 @@ TEST(remembered_mapping_belongs_to_one_process)
 	emulated.start_ns--;
 	emulated.exec_id++; /* the same, after exec() */
 	CHECK(find(CODE_A).delta != delta);
+}
+
+/* Nothing is in the tree any more: what is found was remembered. */
+static void check_cache_of_one(enum emulated_release release, bool is_cached)
+{
+	map_space(release);
+	uint64_t delta = find(CODE_A).delta;
+	emulate_set_root(2);
+	emulated.changes += 2; /* of others */
+	CHECK((find(CODE_A).delta == delta && find(CODE_A).end) == is_cached);
+}
+
+TEST(mapping_is_remembered_while_others_change_6_4)
+{
+	check_cache_of_one(EMULATED_6_4, true);
+}
+
+TEST(mapping_is_remembered_while_others_change_6_13)
+{
+	check_cache_of_one(EMULATED_6_13, true);
+}
+
+TEST(mapping_is_not_remembered_while_others_change_where_each_has_no_count)
+{
+	check_cache_of_one(EMULATED_6_1, false);
+}
+
+/* The change began before the walk, or during it. */
+static void check_changing(uint64_t changes_before)
+{
+	map_space(EMULATED_6_13);
+	uint64_t vma = emulated_find_vma(CODE_A);
+	emulated.changes++;
+	emulate_vma_change(vma);
+	emulated.changes -= changes_before;
+	CHECK_INT(find(CODE_A).kind, EVENT_FRAME_FILE);
+	emulate_set_root(2);
+	emulated.changes += changes_before + 1;
+	CHECK_INT(find(CODE_A).end, 0);
+}
+
+TEST(mapping_is_not_remembered_while_it_changes)
+{
+	check_changing(0);
+	check_changing(1);
+}
+
+TEST(remembered_mapping_whose_memory_is_anothers)
+{
+	map_space(EMULATED_6_13);
+	uint64_t vma = emulated_find_vma(CODE_A);
+	CHECK_INT(find(CODE_A).kind, EVENT_FRAME_FILE);
+	emulate_vma_reuse(vma);
+	emulate_set_root(2);
+	emulated.changes += 2;
+	CHECK_INT(find(CODE_A).end, 0);
+}
+
+/* More of them than are kept side by side. */
+TEST(mappings_that_a_stack_goes_to_and_fro_between)
+{
+	struct emulated_vma vmas[12];
+	emulate_boot(EMULATED_6_1);
+	for (size_t i = 0; i < 12; i++)
+		vmas[i] = (struct emulated_vma){.start = CODE_A + 2 * i * PAGE,
+			.end = CODE_A + (2 * i + 1) * PAGE,
+			.offset = i << 20,
+			.file = i & 1 ? &file_a : &file_b,
+			.is_executable = true};
+	emulate_mappings(vmas, 12, 0);
+	for (size_t i = 0; i < 100; i++) {
+		size_t at = (i * i + i / 3) % 12;
+		struct emulated_mapping found = find(vmas[at].start + 5);
+		CHECK_INT(found.start, vmas[at].start);
+		CHECK_INT(found.end, vmas[at].end);
+		CHECK_INT(vmas[at].start + found.delta, vmas[at].offset);
+		CHECK_INT(find(vmas[at].end).end, 0);
+	}
 }

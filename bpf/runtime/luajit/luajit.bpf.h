@@ -180,7 +180,7 @@ static __always_inline bool luajit_claims_anonymous(struct scratch *scratch)
 static __always_inline bool take_luajit(struct scratch *scratch, __u64 address)
 {
 	struct walk *walk = &scratch->walk;
-	map_address(address);
+	find_mapping(address);
 	return walk->mapping.kind == EVENT_FRAME_FILE &&
 	       (walk->runtime.file == walk->mapping.file || take_row()) &&
 	       walk->runtime.row.kind == RUNTIME_LUAJIT;

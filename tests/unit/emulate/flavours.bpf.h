@@ -22,6 +22,7 @@ struct all_inode {
 struct all_vma {
 	struct vm_area_struct now;
 	struct vm_area_struct___5_10 at_5_10;
+	struct all_vma *before; /* that was made before it */
 };
 
 struct all_mm {

@@ -13,17 +13,20 @@ struct emulated_kernel emulated;
 /* ---- what a release has ---- */
 
 enum {
-	MAX_FIELDS = 5,
+	MAX_FIELDS = 6,
 };
 
 /* Of the fields that programs ask for, without the variable they ask by. */
 static const char *const fields[EMULATED_RELEASES][MAX_FIELDS] = {
 	[EMULATED_5_10] = {"vmacache_seqnum", "i_mtime", "rq_disk"},
 	[EMULATED_6_1] = {"__state", "mm_mt", "i_mtime", "ancestors"},
-	[EMULATED_6_4] = {"__state", "mm_mt", "mm_lock_seq", "i_mtime", "ancestors"},
-	[EMULATED_6_7] = {"__state", "mm_mt", "mm_lock_seq", "__i_mtime", "ancestors"},
-	[EMULATED_6_11] = {"__state", "mm_mt", "mm_lock_seq", "i_mtime_sec", "ancestors"},
-	[EMULATED_6_13] = {"__state", "mm_mt", "mm_lock_seq.sequence", "i_mtime_sec", "ancestors"},
+	[EMULATED_6_4] = {"__state", "mm_mt", "mm_lock_seq", "vm_lock_seq", "i_mtime", "ancestors"},
+	[EMULATED_6_7] = {"__state", "mm_mt", "mm_lock_seq", "vm_lock_seq", "__i_mtime",
+		"ancestors"},
+	[EMULATED_6_11] = {"__state", "mm_mt", "mm_lock_seq", "vm_lock_seq", "i_mtime_sec",
+		"ancestors"},
+	[EMULATED_6_13] = {"__state", "mm_mt", "mm_lock_seq.sequence", "vm_lock_seq", "i_mtime_sec",
+		"ancestors"},
 };
 
 _Bool emulate_has_field(const char *field)

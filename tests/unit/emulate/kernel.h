@@ -47,6 +47,7 @@ struct emulated_kernel {
 	uint32_t random;                            /* what the kernel gives for a random number */
 	uint64_t time_ns, start_ns, exec_id, parent_exec_id;
 	uint64_t changes; /* of the mappings, as the kernel counts them */
+	struct all_vma *newest_vma;
 	bool is_kernel_thread, has_no_memory;
 	const uint64_t *kernel_stack;
 	size_t nr_kernel_frames;
@@ -94,6 +95,12 @@ uint32_t emulate_depth(void); /* of the maple tree, in nodes */
 
 /* By hand: an object in the kernel's memory, its address. */
 uint64_t emulate_vma(const struct emulated_vma *vma);
+
+/* It is locked for a change, at the current count of changes. */
+void emulate_vma_change(uint64_t vma);
+
+/* Its memory is that of another process's mapping from now on. */
+void emulate_vma_reuse(uint64_t vma);
 uint64_t emulate_file(const struct emulated_file *file);
 enum emulated_maple {
 	EMULATED_MAPLE_LEAF = 1,

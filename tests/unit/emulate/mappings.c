@@ -50,11 +50,15 @@ uint64_t emulate_file(const struct emulated_file *file)
 uint64_t emulate_vma(const struct emulated_vma *vma)
 {
 	struct all_vma *ret = emulate_kernel_memory(sizeof(*ret));
+	ret->now.vm_mm = &emulate_mm()->now;
+	ret->now.vm_lock_seq = (unsigned int)emulated.changes;
 	ret->now.vm_start = vma->start;
 	ret->now.vm_end = vma->end;
 	ret->now.vm_flags = vma->is_executable ? VM_EXEC : 0;
 	ret->now.vm_pgoff = vma->offset / PAGE_BYTES;
 	ret->now.vm_file = vma->file ? (struct file *)emulate_file(vma->file) : NULL;
+	ret->before = emulated.newest_vma;
+	emulated.newest_vma = ret;
 	return (uint64_t)ret;
 }
 
@@ -197,14 +201,31 @@ void emulate_rb_cycle(uint64_t vma, uint64_t other)
 
 /* ---- either ---- */
 
+void emulate_vma_change(uint64_t vma)
+{
+	((struct all_vma *)vma)->now.vm_lock_seq = (unsigned int)emulated.changes;
+}
+
+void emulate_vma_reuse(uint64_t vma)
+{
+	((struct all_vma *)vma)->now.vm_mm = NULL;
+}
+
+/*
+ * The count is raised when all mappings are locked, and when they are free again; those that are
+ * removed are marked first. mm/mmap_lock.c, __vma_start_write() (6.18).
+ */
 void emulate_shaped_mappings(
 	const struct emulated_vma *vmas, size_t count, const struct emulated_shape *shape)
 {
 	emulated.changes++;
+	for (struct all_vma *vma = emulated.newest_vma; vma; vma = vma->before)
+		emulate_vma_change((uint64_t)vma);
 	if (emulated.release == EMULATED_5_10)
 		emulate_mm()->at_5_10.mm_rb.rb_node = build_rb_tree(vmas, count);
 	else
 		build_maple_tree(vmas, count, shape);
+	emulated.changes++;
 }
 
 void emulate_mappings(const struct emulated_vma *vmas, size_t count, uint64_t vdso)

@@ -747,7 +747,8 @@ uint64_t emulated_find_vma(uint64_t address)
 void emulated_find_mapping(uint64_t address, struct emulated_mapping *ret)
 {
 	struct scratch *scratch = any_scratch();
-	find_mapping(scratch, address);
+	begin_recent_mappings(scratch);
+	find_mapping(address);
 	const struct mapping *found = &scratch->walk.mapping;
 	*ret = (struct emulated_mapping){
 		found->start, found->end, found->delta, found->file, found->kind};
