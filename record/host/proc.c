@@ -170,6 +170,7 @@ bool proc_read_mapping(
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 {
 	enum {
+		FIELD_STATE = 3,
 		FIELD_PPID = 4,
 		FIELD_UTIME = 14,
 		FIELD_STIME = 15,
@@ -183,9 +184,11 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 		return false;
 	at++;
 	uint64_t start_ticks = 0, cpu_ticks = 0;
-	for (int field = 3; field <= FIELD_STARTTIME; field++) {
+	for (int field = FIELD_STATE; field <= FIELD_STARTTIME; field++) {
 		while (*at == ' ')
 			at++;
+		if (field == FIELD_STATE)
+			ret->state = *at;
 		if (field == FIELD_PPID)
 			ret->parent_pid = (uint32_t)strtoul(at, NULL, 10);
 		if (field == FIELD_UTIME || field == FIELD_STIME)

@@ -49,6 +49,7 @@ bool proc_read_mapping(
 
 struct proc_stat {
 	uint32_t parent_pid;
+	char state;        /* 'R': it runs, or waits for a CPU; the others: proc_pid_stat(5) */
 	uint64_t start_ns; /* CLOCK_BOOTTIME, rounded down to a clock tick (10 ms) */
 	uint64_t cpu_ns;   /* in user mode and in the kernel, rounded likewise */
 };

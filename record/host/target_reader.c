@@ -25,20 +25,23 @@ enum {
 	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
 	JOBS_MAX = 64 << 10,       /* waiting */
 	HANG_NS = 400 * NS_PER_MS, /* of a read that has begun */
+	PAUSES_MAX = 10,           /* of a process: each is twice as long as the one before */
 	WORKER_BYTES =
 		256 << 20, /* of a worker's data, the recorder's that it was forked with too */
 };
 
 static const uint64_t ahead_ns = 10ULL * NS_PER_MS;       /* of reads, that the worker is given */
 static const uint64_t start_ns = 2000ULL * NS_PER_MS;     /* until it begins: the machine is busy */
+static const uint64_t pause_ns = 1000ULL * NS_PER_MS;     /* the first one */
 static const uint64_t all_share_ns = 250ULL * NS_PER_MS;  /* of a second, for all processes */
 static const uint64_t least_share_ns = 10ULL * NS_PER_MS; /* for one, however many there are */
 
 /* ---- in the worker ---- */
 
 struct answer_head {
-	uint64_t has_begun; /* 1: nothing follows yet */
-	uint64_t len, ns;
+	uint64_t worker; /* process, which has begun: nothing follows yet; 0: the answer does */
+	uint64_t len;
+	uint64_t ns; /* that it took; of one that has begun, its CPU time so far */
 };
 
 static void send_or_exit(const void *bytes, size_t len)
@@ -70,10 +73,11 @@ static uint64_t read_clock_since(const struct read_clock *begun)
 
 static void serve_request(target_read_fn *fn, void **kept, const void *request, size_t len)
 {
-	struct answer_head head = {.has_begun = 1};
+	struct read_clock begun = read_clock_now();
+	struct answer_head head = {.worker = (uint64_t)getpid(), .ns = begun.cpu_ns};
 	struct bytes_buf answer = {0};
 	send_or_exit(&head, sizeof(head));
-	struct read_clock begun = read_clock_now();
+	begun = read_clock_now();
 	fn(kept, request, len, &answer);
 	head = (struct answer_head){.len = answer.len, .ns = read_clock_since(&begun)};
 	send_or_exit(&head, sizeof(head));
@@ -226,7 +230,7 @@ static void end_worker(struct target_reader *reader)
 	send_fd(reader, -1);
 	mem_close_fd(&reader->worker_fd);
 	reader->sent = reader->first;
-	reader->has_begun = false;
+	reader->worker = 0;
 	reader->answer_bytes = reader->answer.len = 0;
 }
 
@@ -238,7 +242,7 @@ void target_reader_deinit(struct target_reader *reader)
 		waitpid(reader->forker_pid, NULL, 0);
 	vec_deinit(&reader->jobs);
 	bytes_buf_deinit(&reader->answer);
-	map_deinit(&reader->hung);
+	vec_deinit(&reader->hangs);
 	map_deinit(&reader->hung_uid);
 	map_deinit(&reader->spent_ns);
 }
@@ -255,22 +259,40 @@ static bool find_uid(uint32_t pid, uint32_t *uid)
 	return is_found;
 }
 
-static void note_hang(struct target_reader *reader, uint32_t pid)
+static struct target_hang *find_hang(const struct target_reader *reader, uint32_t pid)
 {
 	struct proc_stat stat;
+	vec_each(&reader->hangs, hang)
+		if (hang->pid == pid && proc_read_stat(pid, &stat) &&
+			stat.start_ns == hang->started_ns)
+			return hang;
+	return NULL;
+}
+
+static void note_hang(struct target_reader *reader, uint32_t pid)
+{
+	struct target_hang *known = find_hang(reader, pid);
+	struct proc_stat stat = {0};
 	uint32_t uid;
-	*map_put(&reader->hung, pid, NULL) = proc_read_stat(pid, &stat) ? stat.start_ns : 0;
-	if (find_uid(pid, &uid) && uid)
-		++*map_put(&reader->hung_uid, uid, NULL);
+	if (!known) {
+		proc_read_stat(pid, &stat);
+		vec_push(&reader->hangs, (struct target_hang){pid, stat.start_ns, pause_ns / 2, 0});
+		known = &reader->hangs.data[reader->hangs.len - 1];
+		if (find_uid(pid, &uid) && uid)
+			++*map_put(&reader->hung_uid, uid, NULL);
+	}
+	if (known->pause_ns < pause_ns << PAUSES_MAX)
+		known->pause_ns *= 2;
+	known->until_ns = clock_now_ns() + known->pause_ns;
 }
 
 static bool made_hang(const struct target_reader *reader, uint32_t pid)
 {
-	struct proc_stat stat;
 	uint32_t uid;
-	const uint64_t *started_ns = map_get(&reader->hung, pid), *count = NULL;
-	if (started_ns && proc_read_stat(pid, &stat) && stat.start_ns == *started_ns)
-		return true;
+	const struct target_hang *hang = reader->hangs.len ? find_hang(reader, pid) : NULL;
+	const uint64_t *count = NULL;
+	if (hang)
+		return clock_now_ns() < hang->until_ns;
 	if (reader->hung_uid.len && find_uid(pid, &uid))
 		count = map_get(&reader->hung_uid, uid);
 	return count && *count >= HUNG_OF_USER_MAX;
@@ -346,7 +368,7 @@ void target_reader_send(struct target_reader *reader)
 
 static void finish_first(struct target_reader *reader)
 {
-	reader->has_begun = false;
+	reader->worker = 0;
 	reader->answer_bytes = 0;
 	reader->moved_ns = clock_now_ns();
 	reader->first++;
@@ -356,9 +378,19 @@ static void finish_first(struct target_reader *reader)
 		reader->jobs.len = reader->first = reader->sent = 0;
 }
 
+/* It may run and has not: on a busy machine others have the CPU. */
+static bool waits_for_cpu(const struct target_reader *reader)
+{
+	struct proc_stat stat;
+	return proc_read_stat(reader->worker, &stat) && stat.state == 'R' &&
+	       stat.cpu_ns < reader->begun_cpu_ns + HANG_NS;
+}
+
 static bool is_hung(const struct target_reader *reader)
 {
-	return clock_now_ns() - reader->moved_ns > (reader->has_begun ? HANG_NS : start_ns);
+	uint64_t waited_ns = clock_now_ns() - reader->moved_ns;
+	return reader->worker ? waited_ns > HANG_NS && !waits_for_cpu(reader)
+			      : waited_ns > start_ns;
 }
 
 /* True when a packet was the last of the first job's answer. */
@@ -370,12 +402,14 @@ static bool take_packet(struct target_reader *reader, const uint8_t *packet, siz
 		bytes_put(&reader->answer, packet, len);
 	} else if (len == sizeof(head)) {
 		memcpy(&head, packet, sizeof(head));
-		reader->has_begun = true;
 		reader->answer.len = 0;
 		reader->answer_bytes = head.len;
-		reader->answer_ns = head.ns;
-		if (head.has_begun)
+		if (head.worker) {
+			reader->worker = (uint32_t)head.worker;
+			reader->begun_cpu_ns = head.ns;
 			return false;
+		}
+		reader->answer_ns = head.ns;
 		uint64_t slow_ns = reader->slow_ns - reader->slow_ns / 8;
 		reader->slow_ns = head.ns > slow_ns ? head.ns : slow_ns;
 	}
@@ -408,11 +442,11 @@ bool target_reader_take(struct target_reader *reader, const struct bytes_buf **a
 			bool is_over = len == 0, has_hung = len < 0 && is_hung(reader);
 			if (!is_over && !has_hung)
 				return false;
-			if (has_hung && reader->has_begun)
+			if (has_hung && reader->worker)
 				note_hang(reader, job.pid);
 			if (has_hung)
 				reader->slow_ns = HANG_NS;
-			if (reader->has_begun)
+			if (reader->worker)
 				target_reader_charge(
 					reader, job.pid, clock_now_ns() - reader->moved_ns);
 			end_worker(reader);

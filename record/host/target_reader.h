@@ -6,9 +6,10 @@
  * cannot die, and the next one goes on. Workers are forked by another process, which was forked
  * when the recorder was small, so that one which cannot die holds neither memory nor descriptors.
  *
- * Processes share the workers' time: one that made a read hang is not read again. The first half
- * of each second's time is for who needs it, of the other half each has its part. What they do not
- * get is given up, which each read says.
+ * Processes share the workers' time: one that made a read hang is not read again for a second, and
+ * after each further one for twice as long. A worker that waits for a CPU does not hang. The first
+ * half of each second's time is for who needs it, of the other half each has its part. What they do
+ * not get is given up, which each read says.
  */
 #ifndef EBPROF_TARGET_READER_H
 #define EBPROF_TARGET_READER_H
@@ -37,6 +38,13 @@ struct target_read_job {
 	uint8_t request[TARGET_READER_MAX_REQUEST];
 };
 
+/* A process that made a read hang. */
+struct target_hang {
+	uint32_t pid;
+	uint64_t started_ns;         /* the process */
+	uint64_t pause_ns, until_ns; /* in which it is not read */
+};
+
 struct target_reader {
 	target_read_fn *fn;
 	int forker_fd;                    /* of the process that forks workers; -1: none */
@@ -44,14 +52,15 @@ struct target_reader {
 	int worker_fd;                    /* -1: none */
 	VEC(struct target_read_job) jobs; /* from `first` on not yet taken, */
 	size_t first, sent;               /* ... from `sent` on not yet sent */
-	bool has_begun;                   /* the worker, with the first job */
-	uint64_t moved_ns;                /* when it was heard of last */
-	uint64_t answer_bytes;            /* 0: no answer is coming in */
+	uint32_t worker;       /* process that has begun with the first job; 0: it has not */
+	uint64_t begun_cpu_ns; /* what its CPU time was then */
+	uint64_t moved_ns;     /* when it was heard of last */
+	uint64_t answer_bytes; /* 0: no answer is coming in */
 	uint64_t answer_ns;
 	uint64_t slow_ns; /* that of the slowest of late, the less the longer ago that was */
 	struct bytes_buf answer;
-	struct map hung;     /* pid -> when the process started */
-	struct map hung_uid; /* -> how many of the user's processes did */
+	VEC(struct target_hang) hangs;
+	struct map hung_uid; /* -> how many of the user's processes made reads hang */
 	struct map spent_ns; /* pid -> of the second that began at spent_from_ns */
 	uint64_t spent_from_ns, all_spent_ns;
 };

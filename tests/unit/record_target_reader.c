@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -57,6 +58,8 @@ static const struct bytes_buf *take(struct target_reader *reader)
 enum {
 	REGION_BYTES = 1 << 16,
 	WORK_NS = 20 * 1000 * 1000,
+	BUSY_NS = 900 * 1000 * 1000,
+	TENTH_NS = 100 * 1000 * 1000,
 };
 
 /* Its pages never come. With UFFD_USER_MODE_ONLY reads by others would fail instead of wait. */
@@ -180,6 +183,68 @@ static void work_or_wait(void **kept, const void *bytes, size_t len, struct byte
 	if (!works)
 		nanosleep(&(struct timespec){.tv_nsec = WORK_NS}, NULL);
 	bytes_put_u8(ret, 1);
+}
+
+/* Others have the CPU for longer than a read may hang. */
+static void wait_for_cpu(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	(void)kept, (void)bytes, (void)len;
+	static const struct sched_param none;
+	cpu_set_t cpus;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)sched_getcpu(), &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	pid_t other = fork();
+	if (!other) {
+		uint64_t until_ns = clock_now_ns() + BUSY_NS;
+		while (clock_now_ns() < until_ns)
+			;
+		_exit(0);
+	}
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (waitpid(other, NULL, WNOHANG) == 0)
+		;
+	bytes_put_u8(ret, 1);
+}
+
+TEST(a_read_that_waits_for_a_cpu_does_not_hang)
+{
+	struct target_reader reader;
+	uint32_t self = (uint32_t)getpid();
+	target_reader_init(&reader, wait_for_cpu);
+	target_reader_submit(&reader, self, &self, sizeof(self));
+	CHECK(take(&reader));
+	CHECK_INT(reader.hangs.len, 0);
+	target_reader_deinit(&reader);
+}
+
+/* For so long as the byte says, in tenths of a second. */
+static void wait_for_long(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	(void)kept, (void)len;
+	nanosleep(&(struct timespec){.tv_nsec = *(const uint8_t *)bytes * TENTH_NS}, NULL);
+	bytes_put_u8(ret, 1);
+}
+
+TEST(a_process_that_made_a_read_hang_is_read_again_later_and_later)
+{
+	static const uint8_t none = 0, long_time = 8;
+	struct target_reader reader;
+	uint32_t self = (uint32_t)getpid();
+	target_reader_init(&reader, wait_for_long);
+	for (uint64_t pause_s = 1; pause_s <= 2; pause_s++) {
+		target_reader_submit(&reader, self, &long_time, 1);
+		CHECK(!take(&reader));
+		CHECK_INT(reader.hangs.len, 1);
+		CHECK_INT(reader.hangs.data[0].pause_ns, pause_s * NS_PER_S);
+		target_reader_submit(&reader, self, &none, 1);
+		CHECK(!take(&reader));
+		reader.hangs.data[0].until_ns = clock_now_ns(); /* it is over, */
+		reader.spent_from_ns = 0;                       /* ... and the second, too */
+		target_reader_submit(&reader, self, &none, 1);
+		CHECK(take(&reader));
+	}
+	target_reader_deinit(&reader);
 }
 
 /* Both are the process's time. */
