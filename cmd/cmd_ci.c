@@ -64,7 +64,7 @@ static const struct opt rows[] = {
 		.help = "the folder of all baselines", .standard = BASELINE_STORE_FOLDER},
 	{"save", 0, NULL, opt_flag, FIELD(saves),
 		.help = "let these runs be the branch's baseline, unless they fail"},
-	DIFF_RUN_ROWS(struct ci_options, diff, "regression"),
+	DIFF_RUN_ROWS(struct ci_options, diff, "inconclusive"),
 	NAMING_FILE_ROWS(struct ci_options, diff.select.naming),
 	{0},
 };
@@ -213,7 +213,7 @@ static int cmd_ci_fail(struct err *err)
 	return DIFF_EXIT_ERROR;
 }
 
-static struct err *cmd_ci_compare(struct ci *ci, int *code)
+static struct err *cmd_ci_compare(struct ci *ci, enum diff_verdict *verdict)
 {
 	struct diff_run_options *options = &ci->options->diff;
 	const struct ci_record_options *record = &ci->options->record;
@@ -223,10 +223,7 @@ static struct err *cmd_ci_compare(struct ci *ci, int *code)
 		.paths = (const char *const *)ci->new.data, .count = ci->new.len};
 	options->base_name = record->base ? record->base : ci->base_name;
 	options->new_name = record->command[0];
-	enum diff_verdict verdict;
-	try(diff_run(options, &base, &new, DIFF_TEXT, "-", &verdict));
-	*code = (int)diff_run_exit(options, verdict);
-	return NULL;
+	return diff_run(options, &base, &new, DIFF_TEXT, "-", verdict);
 }
 
 /* Runs that nothing is compared with are made to be saved, or to be kept. */
@@ -246,15 +243,18 @@ static struct err *go_without(const struct ci_options *options)
 static struct err *compare_and_save(struct ci *ci, int *code)
 {
 	const struct ci_options *options = ci->options;
+	enum diff_verdict verdict = DIFF_SAME;
 	*code = options->saves ? DIFF_EXIT_OK : DIFF_EXIT_ERROR;
-	if (ci->base.len)
-		try(cmd_ci_compare(ci, code));
-	if (options->saves && *code == DIFF_EXIT_OK)
+	if (ci->base.len) {
+		try(cmd_ci_compare(ci, &verdict));
+		*code = (int)diff_run_exit(&options->diff, verdict);
+	}
+	if (options->saves && (verdict == DIFF_SAME || options->diff.fail_on == DIFF_GATE_NONE))
 		return save(ci);
 	if (options->saves)
 		console_say("not saved as a baseline: %s",
-			*code == DIFF_EXIT_INCONCLUSIVE ? "the comparison is inconclusive"
-							: "they are slower");
+			verdict == DIFF_INCONCLUSIVE ? "the comparison is inconclusive"
+						     : "they are slower");
 	return NULL;
 }
 
@@ -406,7 +406,7 @@ const struct command command_ci = {
 		       "another\n"
 		       "command (--base), or with a baseline that was kept (--job): what diff says "
 		       "of it, it\n"
-		       "says, and ends as --fail-on (regression) asks for.",
+		       "says, and ends as --fail-on (inconclusive) asks for.",
 	.examples = "  sudo ebprof ci run --base 'old/bench in.json' -- new/bench in.json\n"
 		    "  sudo ebprof ci run --job parser --save -- ./bench in.json      # on the "
 		    "main branch\n"
@@ -416,7 +416,8 @@ const struct command command_ci = {
 		       "  1   a regression\n"
 		       "  2   an error, wrong usage, a command that failed, or no baseline without "
 		       "--save\n"
-		       "  3   too few samples to tell, or runs that differ too much\n"
+		       "  3   too few samples to tell, or runs that differ too much; 0 with\n"
+		       "      --fail-on regression\n"
 		       "  77  not permitted to profile\n"
 		       "  with --allow-unprofiled, where that is so, the command's own\n",
 	.options = rows,

@@ -195,9 +195,10 @@ const struct command command_diff = {
 		"  ebprof diff --ring /var/lib/ebprof/ring 13:05..13:10 14:05..14:10\n"
 		"  ebprof diff --by line --min-effect 10% --json diff.json old.data new.data\n",
 	.exit_status = "  0  it was done; with --fail-on: nothing of that was found\n"
-		       "  1  --fail-on regression: something takes longer\n"
+		       "  1  --fail-on: something takes longer\n"
 		       "  2  an error, wrong usage, or what cannot be compared\n"
-		       "  3  --fail-on: too few samples to tell, or runs that differ too much\n",
+		       "  3  --fail-on inconclusive: too few samples to tell, or runs that differ "
+		       "too much\n",
 	.options = rows,
 	.foreign = foreign,
 	.run = cmd_diff_run,

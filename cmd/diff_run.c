@@ -60,9 +60,9 @@ enum diff_exit diff_run_exit(const struct diff_run_options *options, enum diff_v
 {
 	if (options->fail_on == DIFF_GATE_NONE || verdict == DIFF_SAME)
 		return DIFF_EXIT_OK;
-	if (verdict == DIFF_INCONCLUSIVE)
-		return DIFF_EXIT_INCONCLUSIVE;
-	return options->fail_on == DIFF_GATE_REGRESSION ? DIFF_EXIT_REGRESSION : DIFF_EXIT_OK;
+	if (verdict != DIFF_INCONCLUSIVE)
+		return DIFF_EXIT_REGRESSION;
+	return options->fail_on == DIFF_GATE_INCONCLUSIVE ? DIFF_EXIT_INCONCLUSIVE : DIFF_EXIT_OK;
 }
 
 bool diff_run_writes_files(const struct diff_run_options *options)

@@ -12,8 +12,8 @@
 
 enum diff_gate { /* what ends with an exit code other than 0 */
 	DIFF_GATE_NONE,
-	DIFF_GATE_REGRESSION,   /* also what is inconclusive */
-	DIFF_GATE_INCONCLUSIVE, /* that alone */
+	DIFF_GATE_REGRESSION,
+	DIFF_GATE_INCONCLUSIVE, /* and after a regression */
 };
 
 enum diff_exit {
@@ -62,8 +62,8 @@ extern const struct opt_word diff_run_bys[], diff_run_metrics[], diff_run_gates[
 			.help = "what takes less on both sides is not reported", \
 			.standard = DIFF_RUN_TEXT(DIFF_MIN_SHARE_PERCENT) "%"}, \
 		{"fail-on", 0, "WHAT", opt_word, offsetof(type, member.fail_on), \
-			.help = "exit 1 after a regression and 3 if inconclusive, or only that: " \
-				"*", \
+			.help = "exit 1 after a regression; inconclusive: also 3 where it " \
+				"cannot be told: *", \
 			.standard = (gate), .words = diff_run_gates}, \
 		{"force", 0, NULL, opt_flag, offsetof(type, member.diff.is_forced), \
 			.help = "compare other events, CPU models, architectures, damaged files, " \

@@ -102,6 +102,9 @@ test_baselines_come_and_are_compared_with() {
 	ci --runs 3 --job shape --branch fix --base-branch main --save --fail-on inconclusive --min-share 100% -- ./after
 	want_status 3 "nothing has such a share"
 	grep -q 'not saved.*the comparison is inconclusive' err || fail "$(cat err)"
+	ci --runs 3 --job shape --branch fix --base-branch main --save --fail-on regression --min-share 100% -- ./after
+	want_status 0 "--fail-on regression, and nothing has such a share"
+	grep -q 'not saved.*the comparison is inconclusive' err || fail "$(cat err)"
 	[[ $("$EBPROF" baseline list | wc -l) == 1 ]] || fail "a regression became a baseline"
 	ci --runs 3 --job shape --branch fix --base-branch main --save --fail-on none -- ./after
 	want_status 0 "--fail-on none"
