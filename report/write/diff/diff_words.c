@@ -370,11 +370,11 @@ static void diff_words_put_inconclusive(
 	else
 		str_puts(out, "there are too few samples");
 	double visible = 100 * diff->visible_share / diff->judged_share;
-	str_printf(out, ": a change of %g%% would be detected ", 100 * options->min_effect);
+	str_printf(out, ": whether it changed by %g%% is known ", 100 * options->min_effect);
 	if (visible < 0.5)
-		str_printf(out, "in no %s.", plural_of(diff, 1));
+		str_printf(out, "of no %s.", plural_of(diff, 1));
 	else
-		str_printf(out, "only in %s that take %.0f%% of the time.", plural_of(diff, 2),
+		str_printf(out, "only of %s that take %.0f%% of the time.", plural_of(diff, 2),
 			visible);
 	if (runs_differ) {
 		str_puts(out, " Record more runs, or on a quieter machine.");
@@ -389,8 +389,8 @@ static void put_ok(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
 	str_printf(out,
-		"OK: nothing takes %g%% longer; that would be detected in %s that take %.0f%% of "
-		"the time.",
+		"OK: nothing takes %g%% longer, which is known of %s that take %.0f%% of the "
+		"time.",
 		100 * options->min_effect, plural_of(diff, 2),
 		100 * diff->visible_share / diff->judged_share);
 	size_t better = diff_count(diff, DIFF_IMPROVEMENT);
