@@ -84,7 +84,7 @@ const struct key_row key_rows[] = {
 	{{'H'}, ACTION_NO_KERNEL, "H", "no kernel",
 		"hide the kernel's frames, which count for their callers", NULL},
 	{{'W'}, ACTION_WAITS, "W", "waits",
-		"the longest waits of the recording; Enter shows only those", NULL},
+		"the longest waits of what is shown; Enter shows only those", NULL},
 	{{'Z'}, ACTION_WAKERS, "Z", "wakers", "who ended the waits of what is selected", NULL},
 	{{'w'}, ACTION_WHOLE_NAME, "w", "name", "the whole name of what is selected", NULL},
 	{{'y'}, ACTION_COPY, "y", "copy", "copy the name: it is sent to the terminal (OSC 52)",

@@ -84,29 +84,55 @@ const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverte
 	return find_zoom(trail, is_inverted, true);
 }
 
-static size_t drop_zooms(struct trail_step *steps, size_t count, bool is_of_both)
+static bool is_zoom_of_one(const struct trail_step *step)
+{
+	return step->is_zoom && !step->is_of_both;
+}
+
+static bool is_zoom_of_both(const struct trail_step *step)
+{
+	return step->is_zoom && step->is_of_both;
+}
+
+static bool is_of_waits(const struct trail_step *step)
+{
+	return step->is_of_waits;
+}
+
+static size_t drop_steps(
+	struct trail_step *steps, size_t count, bool (*is_dropped)(const struct trail_step *))
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++)
-		if (steps[i].is_zoom && steps[i].is_of_both == is_of_both)
+		if (is_dropped(&steps[i]))
 			step_deinit(&steps[i]);
 		else
 			steps[kept++] = steps[i];
 	return kept;
 }
 
-bool trail_forget_zooms(struct trail *trail)
+/* Done and undone ones; false: there were none that were done. */
+static bool forget_steps(struct trail *trail, bool (*is_dropped)(const struct trail_step *))
 {
 	size_t before = trail->done.len;
-	trail->done.len = drop_zooms(trail->done.data, trail->done.len, false);
-	trail->undone.len = drop_zooms(trail->undone.data, trail->undone.len, false);
+	trail->done.len = drop_steps(trail->done.data, trail->done.len, is_dropped);
+	trail->undone.len = drop_steps(trail->undone.data, trail->undone.len, is_dropped);
 	return trail->done.len < before;
+}
+
+bool trail_forget_zooms(struct trail *trail)
+{
+	return forget_steps(trail, is_zoom_of_one);
 }
 
 void trail_forget_both(struct trail *trail)
 {
-	trail->done.len = drop_zooms(trail->done.data, trail->done.len, true);
-	trail->undone.len = drop_zooms(trail->undone.data, trail->undone.len, true);
+	forget_steps(trail, is_zoom_of_both);
+}
+
+bool trail_forget_waits(struct trail *trail)
+{
+	return forget_steps(trail, is_of_waits);
 }
 
 void trail_deinit(struct trail *trail)

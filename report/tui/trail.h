@@ -13,7 +13,8 @@ struct trail_step {
 	struct scope_term term; /* a filter; its text is owned */
 	struct path zoom;       /* to the branch that is looked at alone */
 	bool is_inverted;       /* ... from a leaf to its callers */
-	bool is_of_both; /* ... in the trees of two recordings: frames of diff_tree_frame() */
+	bool is_of_both;  /* ... in the trees of two recordings: frames of diff_tree_frame() */
+	bool is_of_waits; /* a filter that was chosen from the menu of waits */
 };
 
 struct trail {
@@ -34,6 +35,8 @@ const struct path *trail_zoom(const struct trail *trail, bool is_inverted);
 const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverted);
 /* Forgets all zooms that are not of two recordings; false: there were none. */
 bool trail_forget_zooms(struct trail *trail);
+/* Forgets the filters that the menu of waits made; false: there were none. */
+bool trail_forget_waits(struct trail *trail);
 /* Forgets these: another recording is compared with. */
 void trail_forget_both(struct trail *trail);
 void trail_deinit(struct trail *trail);

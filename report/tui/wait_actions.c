@@ -8,9 +8,30 @@ static void remember_choice(
 	const struct wait_choice choice = {
 		.thread = wait->longest->thread,
 		.event = wait->longest->event,
+		.reason = longest_waits_reason(named, wait),
 		.frame = longest_waits_frame(named, wait),
 	};
 	vec_push(&app->waits, choice);
+}
+
+/* Waits that the filters leave; those of a row do not count: another one is to take its place. */
+static void find_waits(
+	const struct app *app, const struct profile *named, struct longest_waits *ret)
+{
+	CLEANUP(scope_deinit) struct scope scope = {0};
+	const struct scope_stacks stacks = model_names_stacks(app->model->names, named);
+	vec_each(&app->trail.done, step)
+		if (!step->is_zoom && !step->is_of_waits)
+			scope_add(&scope, &step->term);
+	longest_waits_find(named, &scope, &stacks, ret);
+}
+
+static bool profile_has_waits(const struct profile *profile)
+{
+	vec_each(&profile->samples, sample)
+		if (profile->events.data[sample->event].wait)
+			return true;
+	return false;
 }
 
 void wait_actions_open(struct app *app, enum action action)
@@ -20,9 +41,11 @@ void wait_actions_open(struct app *app, enum action action)
 	CLEANUP(longest_waits_deinit) struct longest_waits waits;
 	enum action actions[LONGEST_WAITS_MAX + 2] = {0}; /* none below the rows */
 	struct str text = {0};
-	longest_waits_find(&named, &waits);
+	find_waits(app, &named, &waits);
 	if (!waits.all) {
-		app_warn(app, "no waits: record -e offcpu, runq or wall has them");
+		app_warn(app, profile_has_waits(&named)
+				      ? "no waits here: Esc undoes the last filter"
+				      : "no waits: record -e offcpu, runq or wall has them");
 		return;
 	}
 	app->waits.len = 0;
@@ -67,12 +90,16 @@ void wait_actions_choose(struct app *app, enum action action)
 	if (at >= app->waits.len)
 		return;
 	const struct wait_choice *choice = &app->waits.data[at];
-	struct scope_term thread = {.kind = SCOPE_THREAD, .number = choice->thread};
-	struct scope_term function = {.kind = SCOPE_FUNCTION, .number = choice->frame};
+	struct scope_term terms[3] = {{.kind = SCOPE_THREAD, .number = choice->thread}};
+	size_t count = 1;
+	if (choice->reason)
+		terms[count++] =
+			(struct scope_term){.kind = SCOPE_FUNCTION, .number = choice->reason};
+	if (choice->frame)
+		terms[count++] =
+			(struct scope_term){.kind = SCOPE_FUNCTION, .number = choice->frame};
 	wish_event_of(app, choice->event);
-	app_filter(app, &thread);
-	if (!choice->frame)
-		return;
-	app_filter(app, &function);
-	app_select(app, choice->frame);
+	app_filter_waits(app, terms, count);
+	if (choice->frame)
+		app_select(app, choice->frame);
 }

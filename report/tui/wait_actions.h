@@ -4,12 +4,13 @@
 
 #include "report/tui/app_state.h"
 
-/* Opens it; where the recording has no waits, how to get some is said. */
+/* Opens it, with those that the filters leave, but for filters that it made itself; where the
+ * recording has no waits, how to get some is said. */
 void wait_actions_open(struct app *app, enum action action);
 /* While it is open, and the model has become another one: what that calls the functions. */
 void wait_actions_renew(struct app *app);
-/* Only the stacks of that thread with the function that waited there; shows an event that has
- * them. */
+/* Only the waits of that thread for that reason with the function that waited there, in place of
+ * those that were chosen before; shows an event that has them. */
 void wait_actions_choose(struct app *app, enum action action);
 
 #endif

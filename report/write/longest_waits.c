@@ -41,11 +41,14 @@ static void add_wait(struct longest_waits *waits, struct map *places, const stru
 	group->sum += value;
 }
 
-void longest_waits_find(const struct profile *profile, struct longest_waits *ret)
+void longest_waits_find(const struct profile *profile, const struct scope *scope,
+	const struct scope_stacks *stacks, struct longest_waits *ret)
 {
 	struct longest_waits waits = {0};
 	struct map places = {0}; /* thread << 32 | stack -> its row */
-	vec_each(&profile->samples, sample) {
+	struct scope_walk walk;
+	scope_walk_init(&walk, scope, profile, stacks, NULL);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
 		if (!profile->events.data[sample->event].wait)
 			continue;
 		waits.all++;
@@ -54,6 +57,7 @@ void longest_waits_find(const struct profile *profile, struct longest_waits *ret
 		waits.exact++;
 		add_wait(&waits, &places, profile, sample);
 	}
+	scope_walk_deinit(&walk);
 	map_deinit(&places);
 	if (waits.rows.len)
 		qsort_r(waits.rows.data, waits.rows.len, sizeof(*waits.rows.data), compare_waits,
@@ -71,19 +75,23 @@ static const struct profile_function *function_of(const struct profile *profile,
 	return &profile->functions.data[profile->frames.data[frame].function];
 }
 
-/* Without "[wait: " and "]". */
-static void put_reason(
-	const struct profile *profile, const struct profile_sample *sample, struct str *out)
+static const char reason_begin[] = "[wait: ";
+
+uint32_t longest_waits_reason(const struct profile *profile, const struct longest_wait *wait)
 {
-	static const char before[] = "[wait: ";
-	struct profile_walk walk = profile_walk(profile, sample->stack);
+	struct profile_walk walk = profile_walk(profile, wait->longest->stack);
 	uint32_t leaf = profile_walk_next(&walk);
 	const char *name = leaf ? function_of(profile, leaf)->name : "";
-	size_t len = strlen(name);
-	if (strncmp(name, before, strlen(before)) == 0)
-		str_write(out, name + strlen(before), len - strlen(before) - 1);
-	else
-		str_puts(out, "-");
+	return strncmp(name, reason_begin, strlen(reason_begin)) == 0 ? leaf : 0;
+}
+
+/* Without "[wait: " and "]". */
+static void put_reason(
+	const struct profile *profile, const struct longest_wait *wait, struct str *out)
+{
+	uint32_t frame = longest_waits_reason(profile, wait);
+	const char *name = frame ? function_of(profile, frame)->name + strlen(reason_begin) : "- ";
+	str_write(out, name, strlen(name) - 1);
 }
 
 /* How near a frame is to what the user wrote. */
@@ -170,7 +178,7 @@ void longest_waits_put_row(
 	event_value_put(event, profile_sample_value(profile, wait->longest), false, &length);
 	event_value_put(event, wait->sum, false, &sum);
 	put_wait_thread(&profile->threads.data[wait->longest->thread], &thread);
-	put_reason(profile, wait->longest, &reason);
+	put_reason(profile, wait, &reason);
 	str_printf(out, "%8s %5llu %10s  %-*s  %-9s  ", str_text(&length),
 		(unsigned long long)wait->count, str_text(&sum), THREAD_COLUMNS, str_text(&thread),
 		str_text(&reason));
@@ -207,7 +215,7 @@ static void put_wait(
 	event_value_put(event, group->sum, false, &sum);
 	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
 	str_printf(&comm, ":%u", thread->tid);
-	put_reason(profile, sample, &reason);
+	put_reason(profile, group, &reason);
 	str_printf(out, "%10s %6llu %10s %9.3f s  %-*s  %-13s  ", str_text(&length),
 		(unsigned long long)group->count, str_text(&sum),
 		(double)(end_ns > value ? end_ns - value : 0) / 1e9, COMM_COLUMNS, str_text(&comm),
@@ -219,7 +227,7 @@ static void put_wait(
 bool longest_waits_put(const struct profile *profile, struct str *out)
 {
 	CLEANUP(longest_waits_deinit) struct longest_waits waits;
-	longest_waits_find(profile, &waits);
+	longest_waits_find(profile, &(struct scope){0}, NULL, &waits);
 	size_t rows = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
 	if (waits.all)
 		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",

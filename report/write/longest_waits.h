@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "report/analyse/scope.h"
 #include "report/model/profile.h"
 
 /* The waits of one thread by one stack. */
@@ -21,14 +22,20 @@ enum {
 	LONGEST_WAITS_MAX = 30, /* rows that are shown */
 };
 
-/* Those of all samples; the profile has reasons. *ret is the caller's, and borrows from it. */
-void longest_waits_find(const struct profile *profile, struct longest_waits *ret);
+/*
+ * Those of the samples that meet the terms; the profile has reasons. `stacks` is that of
+ * scope_walk_init(). *ret is the caller's, and borrows from the profile.
+ */
+void longest_waits_find(const struct profile *profile, const struct scope *scope,
+	const struct scope_stacks *stacks, struct longest_waits *ret);
 void longest_waits_deinit(struct longest_waits *waits);
 /* What stands above longest_waits_put_row(). */
 extern const char longest_waits_heading[];
 /* A line for a screen: length, count, sum, thread, reason, functions of the program. */
 void longest_waits_put_row(
 	const struct profile *profile, const struct longest_wait *wait, struct str *out);
+/* The frame that says why it waits, of wait_reasons.h; 0: none does. */
+uint32_t longest_waits_reason(const struct profile *profile, const struct longest_wait *wait);
 /* A frame of the program's function that waits: the first that longest_waits_put_row() has; 0: of
  * none. */
 uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "report/analyse/wait_reasons.h"
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -82,6 +83,85 @@ TEST(a_wait_is_chosen_from_the_menu)
 	screen_type(&screen, "\x1b");
 	CHECK_INT(screen.app.trail.done.len, 1);
 	CHECK(strstr(screen_text(&screen), "pause_for_orders"));
+	screen_deinit(&screen);
+}
+
+static void add_kernel_wait(struct waits *waits, int thread, uint32_t kernel, uint64_t ns)
+{
+	struct layout_sample sample = {
+		.time_ns = waits->fixture.time_ns += 1000000,
+		.event = waits->event,
+		.thread = waits->thread[thread],
+		.user_stack = waits->busy,
+		.kernel_stack = kernel,
+		.weight = ns,
+		.measured = ns,
+	};
+	writer_sample(waits->fixture.writer, &sample);
+}
+
+/* One function sleeps three times and waits for a lock twice, in another thread it sleeps once. */
+static struct profile *waiting_for_two_reasons(void)
+{
+	struct waits waits = {0};
+	fixture_init(&waits.fixture);
+	struct fixture *fixture = &waits.fixture;
+	struct layout_event event = {
+		.name = fixture_string(fixture, "offcpu"),
+		.unit = fixture_string(fixture, "ns"),
+		.source = fixture_string(fixture, "wait"),
+	};
+	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t kernel = fixture_object(fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	uint32_t process = fixture_process(fixture, 10, 0);
+	waits.thread[0] = fixture_thread(fixture, process, 10, "shop");
+	waits.thread[1] = fixture_thread(fixture, process, 11, "ticker");
+	uint32_t produce = fixture_line(fixture, script, 0x40, "produce", NULL, 0);
+	waits.busy = FIXTURE_STACK(fixture, produce);
+	uint32_t nap = fixture_frame(fixture, kernel, 0x10, "do_nanosleep");
+	uint32_t lock = fixture_frame(fixture, kernel, 0x20, "futex_do_wait");
+	uint32_t sleeper = FIXTURE_STACK(fixture, nap), locked = FIXTURE_STACK(fixture, lock);
+	waits.event = writer_event(fixture->writer, &event);
+	for (int i = 0; i < 3; i++)
+		add_kernel_wait(&waits, 0, sleeper, 300000000);
+	for (int i = 0; i < 2; i++)
+		add_kernel_wait(&waits, 0, locked, 200000000);
+	add_kernel_wait(&waits, 1, sleeper, 100000000);
+	struct profile *profile = fixture_profile(fixture);
+	wait_reasons_add(profile);
+	return profile;
+}
+
+TEST(a_row_of_the_menu_shows_its_waits_alone)
+{
+	struct screen screen;
+	screen_init(&screen, waiting_for_two_reasons(), 80, 16);
+	screen_type(&screen, "W\n");
+	CHECK(strstr(screen_text(&screen), "[wait: sleep]"));
+	CHECK_INT(screen.app.model->slice.whole.samples, 3);
+	CHECK_INT(screen.app.trail.done.len, 3);
+	/* Another row takes its place, as does one that needs no more filters. */
+	screen_type(&screen, "Wj\n");
+	CHECK(strstr(screen_text(&screen), "[wait: futex]"));
+	CHECK_INT(screen.app.model->slice.whole.samples, 2);
+	CHECK_INT(screen.app.trail.done.len, 3);
+	screen_deinit(&screen);
+}
+
+/* What other filters leave out is no row. */
+TEST(the_menu_of_waits_has_what_filters_leave)
+{
+	struct screen screen;
+	screen_init(&screen, waiting_for_two_reasons(), 80, 16);
+	screen_type(&screen, "\\futex_do_wait\n");
+	screen_type(&screen, "W");
+	CHECK(strstr(screen_text(&screen), "futex"));
+	CHECK(!strstr(screen_text(&screen), "ticker:11"));
+	screen_type(&screen, "\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 2);
+	CHECK_INT(screen.app.trail.done.len, 4);
+	screen_type(&screen, "!futex_do_wait\nW");
+	CHECK(strstr(screen_text(&screen), "no waits here"));
 	screen_deinit(&screen);
 }
 
