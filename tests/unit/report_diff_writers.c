@@ -125,7 +125,7 @@ TEST(diff_markdown_of_hostile_names)
 	check_written(DIFF_MARKDOWN,
 		"**REGRESSION**: ```a|b\\|`c``d`<img src=x>[l](http://e.f) @me "
 		"\\x23#[error]g\\x0a::error::h\\xff``` takes 50.0% longer (99% interval +12.5% "
-		".. +50.0%); so does 1 other function.\n"
+		".. +50.0%), if the rest takes as long as before; so does 1 other function.\n"
 		"\n"
 		"Compared: `` `old`|.data `` (1 run, 1000 samples) with `new <b>.data` (1 run, "
 		"2000 samples).\n"
@@ -224,7 +224,7 @@ TEST(diff_junit_of_hostile_names)
 		"time=\"0.750\"/>\n"
 		"<system-out>REGRESSION: a|b\\|`c``d`&lt;img src=x&gt;[l](http://e.f) @me "
 		"\\x23#[error]g\\x0a::error::h\\xff takes 50.0% longer (99% interval +12.5% .. "
-		"+50.0%); so does 1 other function.\n"
+		"+50.0%), if the rest takes as long as before; so does 1 other function.\n"
 		"The whole program: 2.000 s -&gt; 3.000 s of CPU a run, +0.0% (no verdict: "
 		"needs two runs a side).\n"
 		"One run a side: how runs differ by themselves is not known, only chance was "
@@ -335,8 +335,28 @@ TEST(diff_text_names_improvements_where_it_is_inconclusive)
 	diff_put_verdict(&out, &diff);
 	CHECK(strstr(str_text(&out), "INCONCLUSIVE: g"));
 	CHECK(strstr(str_text(&out), "-60.0% .. -40.0%"));
-	CHECK(strstr(str_text(&out), "; so does 1 other function; no regression was found, but "));
+	CHECK(strstr(str_text(&out), ", if the rest takes as long as before; so does 1 other "
+				     "function; no regression was found, but "));
 	diff_deinit(&diff);
+}
+
+/* How much longer is told of a share under a condition, of seconds under none. */
+TEST(diff_verdict_says_its_condition)
+{
+	struct diff_judgement slower = make_judgement(0.2, 0.4, DIFF_REGRESSION);
+	for (int metric = 0; metric < DIFF_METRIC_COUNT; metric++) {
+		struct difference diff;
+		CLEANUP(str_deinit) struct str out = {0};
+		diff_init(&diff);
+		diff.options.metric = (enum diff_metric)metric;
+		diff.verdict = DIFF_REGRESSION;
+		add_row(&diff, "f", "/work/f.c", &slower);
+		diff_put_verdict(&out, &diff);
+		CHECK(strstr(str_text(&out), "f takes "));
+		CHECK_INT(strstr(str_text(&out), "), if the rest takes as long as before.") != NULL,
+			metric == DIFF_SHARE);
+		diff_deinit(&diff);
+	}
 }
 
 /* Of an event whose samples are of different sizes, these are no samples. */

@@ -242,6 +242,15 @@ void diff_put_judgement(
 	diff_put_p(out, judgement->adjusted_p);
 }
 
+/* Of a share, how much longer is told under a condition. */
+static void diff_words_put_condition(
+	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
+{
+	if (diff->options.metric == DIFF_SHARE && isfinite(judgement->effect) &&
+		judgement->effect > -1)
+		str_puts(out, ", if the rest takes as long as before");
+}
+
 static void diff_words_put_others(struct str *out, const struct difference *diff, size_t count)
 {
 	if (count)
@@ -267,6 +276,7 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		put_name(out, diff, first);
 		str_puts(out, " ");
 		diff_words_put_change(out, diff, &first->self);
+		diff_words_put_condition(out, diff, &first->self);
 		diff_words_put_others(out, diff, count - 1);
 	}
 	str_puts(out, ".");
@@ -345,6 +355,7 @@ static void diff_words_put_improvements(
 	put_name(out, diff, first);
 	str_puts(out, " ");
 	diff_words_put_change(out, diff, &first->self);
+	diff_words_put_condition(out, diff, &first->self);
 	diff_words_put_others(out, diff, count - 1);
 	str_puts(out, "; ");
 }
