@@ -179,6 +179,8 @@ static void put_where_to_find(const struct profile_object *object,
 	}
 	if (!is_own(object, DEBUG_ACCEPTED))
 		str_puts(out, "--symfs DIR or --debug-dir DIR, where its files are; ");
+	else
+		str_puts(out, "--debug-dir DIR, where a copy is that was not stripped; ");
 	str_puts(out, "install its debug package (-dbgsym, -debuginfo)");
 	if (!options->debuginfod && object->info.build_id_len)
 		str_puts(out, debuginfod_has_servers() ? ", or let debuginfod be used"

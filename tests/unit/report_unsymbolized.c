@@ -61,7 +61,8 @@ TEST(a_fix_fits_what_is_wrong)
 		"files are; install its debug package (-dbgsym, -debuginfo), or set "
 		"DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 20,
-		"install its debug package (-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
+		"--debug-dir DIR, where a copy is that was not stripped; install its debug package "
+		"(-dbgsym, -debuginfo), or set DEBUGINFOD_URLS");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_ACCEPTED, 0,
 		"link it with --build-id, which identifies its debug file");
 	check_fix(LAYOUT_OBJECT_FILE, DEBUG_UNREADABLE, 20,
