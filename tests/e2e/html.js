@@ -22,6 +22,27 @@ async function placeOf(browser, name) {
 	})()`);
 }
 
+/* Nothing was clicked yet: the view has the focus, also of what was in another one. */
+async function checkFocus(browser) {
+	want("the graph has the focus at first", await browser.value(`document.activeElement === ${view}.scroll`), true);
+	await browser.key("1");
+	await browser.key("ArrowDown");
+	want("arrows move in the table", await browser.value("page.table.chosen"), 1);
+	await browser.key("Enter");
+	want("Enter opens a row", await browser.value("[page.state.view, page.state.func === page.table.order[1]]"), ["sandwich", true]);
+	want("callees have the focus then", await browser.value("document.activeElement === page.charts.callees.scroll"), true);
+	await browser.value("document.querySelector('#tabs [data-view=icicle]').focus()");
+	await browser.key("4");
+	want("so has the graph, whatever had it before", await browser.value(`document.activeElement === ${view}.scroll`), true);
+	await browser.key("7");
+	wantTrue("7 says why there is no source", (await browser.value("document.getElementById('path').textContent")).includes("--with-source"));
+	for (let i = 0; i < 3; i++) {
+		await browser.key("Escape");
+		await browser.until(`page.depth === ${2 - i}`);
+	}
+	console.log("ok focus");
+}
+
 async function checkZoom(browser) {
 	const place = await placeOf(browser, "again");
 	await browser.mouse("mouseMoved", place.x, place.y);
@@ -321,6 +342,7 @@ async function main() {
 	try {
 		await browser.until("page !== null");
 		wantRows(await browser.value(rowsOf(0)), report());
+		await checkFocus(browser);
 		await checkZoom(browser);
 		await checkSearch(browser);
 		await checkSelections(browser);

@@ -34,6 +34,7 @@ class Page {
 		history.replaceState({...this.state, depth: 0}, "");
 		this.search();
 		this.show();
+		this.keepFocus();
 	}
 
 	/* Takes what the hash says. */
@@ -160,6 +161,7 @@ class Page {
 		if (next.kind !== state.kind)
 			this.mark();
 		this.show();
+		this.keepFocus();
 	}
 
 	/* What the selection did. */
@@ -284,6 +286,9 @@ class Page {
 	openSource() {
 		if (this.source)
 			this.go({view: "source", func: this.source.functionOf(this.chosenFunction())});
+		else
+			byId("path").textContent = byId("live").textContent = this.diff ? "A page of two recordings has no source."
+				: "This page has no source: ebprof convert --html --with-source writes one that has.";
 	}
 
 	openSandwich() {
@@ -460,19 +465,31 @@ class Page {
 		}
 	}
 
+	/* What is moved in by arrows: the page is not scrolled to it. */
+	focusView() {
+		const {view} = this.state;
+		if (view === "changes")
+			this.changes.focus();
+		else
+			(view === "table" ? this.table.rows : view === "source" ? this.source.rows
+				: this.charts[view === "sandwich" ? "callees" : "view-chart"].scroll).focus({preventScroll: true});
+	}
+
+	/* What had the focus may be gone with its view. */
+	keepFocus() {
+		const now = document.activeElement;
+		if (!now || now === document.body || !now.getClientRects().length)
+			this.focusView();
+	}
+
 	/* The hottest one, which has the focus then. */
 	goToFound() {
-		if (!this.found)
-			return;
 		const {view} = this.state;
-		if (view === "table") {
-			byId("view-table").querySelector(".rows").focus();
-		} else if (view === "changes") {
-			this.changes.focus();
-		} else if (view !== "sandwich" && view !== "source") {
-			this.charts["view-chart"].scroll.focus();
+		if (!this.found || view === "sandwich" || view === "source")
+			return;
+		this.focusView();
+		if (!NO_CHARTS.includes(view))
 			this.tellFound(this.charts["view-chart"].hottestFound());
-		}
 	}
 
 	nextFound(step) {

@@ -4,8 +4,17 @@ class Controls {
 	constructor(page) {
 		this.page = page;
 		for (const tab of byId("tabs").children)
-			tab.addEventListener("click", () => tab.dataset.view === "sandwich" ? page.openSandwich()
-				: tab.dataset.view === "source" ? page.openSource() : page.go({view: tab.dataset.view}));
+			tab.addEventListener("click", ({detail}) => {
+				const {view} = tab.dataset;
+				if (view === "sandwich")
+					page.openSandwich();
+				else if (view === "source")
+					page.openSource();
+				else
+					page.go({view});
+				if (detail) // by the mouse: who is among the tabs by keys stays there
+					page.focusView();
+			});
 		byId("search").addEventListener("input", () => page.search());
 		byId("search").addEventListener("keydown", (event) => {
 			if (event.key === "Enter")

@@ -1,6 +1,7 @@
 /*
  * The keys: what each does stands in the list that explains it. What the terminal interface does, too, has its key
- * there (report/tui/keys.c); no key means something else here than there.
+ * there (report/tui/keys.c); no key means something else here than there. The view has the focus behind keys that
+ * show one, which are marked so.
  */
 
 const KEYS = [
@@ -8,14 +9,14 @@ const KEYS = [
 	["n", "next frame that was found", () => page.nextFound(1)],
 	["N", "the one before", () => page.nextFound(-1)],
 	["&", "only stacks that have what is searched for", () => page.narrow()],
-	["1", "functions: a table of the hottest", () => page.go({view: "table"})],
-	["2", "callers and callees of the chosen function", () => page.openSandwich()],
-	["3", "icicle graph: the tree, callers above", () => page.go({view: "icicle"})],
-	["4", "flame graph: callers below", () => page.go({view: "flame"})],
-	["5", "time: a lane for each thread", () => page.toggle("tracks")],
-	["7", "source: lines of the chosen function, where the page has them", () => page.openSource()],
-	["I", "inverted: where time was spent above, its callers below", () => page.go({view: "inverted"})],
-	["T", "time order: stacks from left to right as they came", () => page.diff || page.go({view: "order"})],
+	["1", "functions: a table of the hottest", () => page.go({view: "table"}), true],
+	["2", "callers and callees of the chosen function", () => page.openSandwich(), true],
+	["3", "icicle graph: the tree, callers above", () => page.go({view: "icicle"}), true],
+	["4", "flame graph: callers below", () => page.go({view: "flame"}), true],
+	["5", "time: a lane for each thread", () => page.toggle("tracks"), true],
+	["7", "source: lines of the chosen function, where the page has them", () => page.openSource(), true],
+	["I", "inverted: where time was spent above, its callers below", () => page.go({view: "inverted"}), true],
+	["T", "time order: stacks from left to right as they came", () => page.diff || page.go({view: "order"}), true],
 	["e", "assembly below the lines", () => page.toggle("assembly")],
 	["m", "the next event", () => page.nextEvent()],
 	["t", "choose a thread", () => byId("threads").focus()],
@@ -29,7 +30,7 @@ const KEYS = [
 	["Escape", "back: search, then zoom, then the rest", () => page.back()],
 ];
 const DIFF_KEYS = [
-	["8", "diff: regressions, improvements, what cannot be told", () => page.go({view: "changes"})],
+	["8", "diff: regressions, improvements, what cannot be told", () => page.go({view: "changes"}), true],
 	["c", "colors by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
 	["V", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
 	["%", "shares of all in percent, or absolute figures", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],
@@ -71,6 +72,11 @@ class Keys {
 		event.preventDefault();
 		if (isTyping)
 			event.target.blur();
-		row[2]();
+		const [, , act, showsView] = row;
+		act();
+		if (showsView)
+			page.focusView();
+		else
+			page.keepFocus();
 	}
 }
