@@ -226,11 +226,12 @@ static void hide_kernel(struct app *app, enum action action)
 
 /* ---- the view as text, for a file ---- */
 
-/* A view that has no text of its own is printed as it is seen. */
+/* A view that has no text of its own is printed as it is seen; shades are characters. */
 static void print_grid(struct app *app, struct str *out)
 {
 	struct grid grid;
 	grid_init(&grid, app->chrome.body.width, app->chrome.body.height, false);
+	grid.colours = GRID_MONO;
 	app->views[app->view]->draw(app->states[app->view], app, &grid, grid_all(&grid));
 	grid_put_text(&grid, out);
 	grid_deinit(&grid);

@@ -55,6 +55,18 @@ TEST(heat_rows_are_threads_and_columns_time)
 	screen_deinit(&tui);
 }
 
+/* Text has no colours: what is a background on the screen is a character there. */
+TEST(heat_is_printed_by_characters)
+{
+	struct screen tui;
+	screen_init(&tui, two_threads(), 67, 12);
+	screen_type(&tui, "5P\n");
+	const char *text = str_text(&tui.app.to_print.text);
+	CHECK(strstr(text, "  80.00% app:100           ████████████████████████████████"));
+	app_print_deinit(&tui.app.to_print);
+	screen_deinit(&tui);
+}
+
 TEST(heat_range_becomes_a_filter)
 {
 	struct screen tui;
