@@ -109,8 +109,8 @@ static void merge_copy_on_event(void *context, uint32_t id, const struct layout_
 }
 
 /* What tells apart things that have equal paths: the boot, or no more than the file itself. */
-static void put_whence(
-	const struct merge_copy *copy, const struct layout_object *object, struct bytes_buf *key)
+static void put_whence(const struct merge_copy *copy, uint32_t id,
+	const struct layout_object *object, struct bytes_buf *key)
 {
 	const struct merge_source *source = copy->source;
 	bool is_of_source = object->kind == LAYOUT_OBJECT_ANONYMOUS;
@@ -128,17 +128,20 @@ static void put_whence(
 		bytes_put_blob(key, source->boot->bytes, source->boot->len);
 	else if (is_of_boot)
 		is_of_source = true;
-	if (is_of_source)
+	if (is_of_source) {
 		bytes_put_varint(key, source->number);
+		bytes_put_varint(key, id); /* it may have been merged of several */
+	}
 }
 
 /*
  * The same code: the same kind, flags, path, build ID and segments. Without a build ID the file's
- * times have to be the same, and the boot; where there is nothing to compare, and for the code
- * of JIT compilers, recordings share nothing.
+ * times have to be the same, and the boot; where there is nothing to compare, for the code of JIT
+ * compilers, of which each program image has its own, and for scripts, whose functions each
+ * recorder numbers for itself, no object is another.
  */
-static void merge_copy_put_identity(
-	const struct merge_copy *copy, const struct layout_object *object, struct bytes_buf *key)
+static void merge_copy_put_identity(const struct merge_copy *copy, uint32_t id,
+	const struct layout_object *object, struct bytes_buf *key)
 {
 	bytes_put_varint(key, object->kind);
 	bytes_put_varint(key, object->flags);
@@ -153,7 +156,7 @@ static void merge_copy_put_identity(
 		bytes_put_varint(key, object->segments[i].memsz);
 		bytes_put_varint(key, object->segments[i].flags);
 	}
-	put_whence(copy, object, key);
+	put_whence(copy, id, object, key);
 }
 
 static void merge_copy_on_object(void *context, uint32_t id, const struct layout_object *object)
@@ -163,9 +166,7 @@ static void merge_copy_on_object(void *context, uint32_t id, const struct layout
 	struct bytes_buf key = {0};
 	uint32_t out_id;
 	out.path = merge_copy_string_of(copy, object->path);
-	merge_copy_put_identity(copy, &out, &key);
-	if (object->kind == LAYOUT_OBJECT_ANONYMOUS)
-		bytes_put_varint(&key, id); /* each is that of another program image */
+	merge_copy_put_identity(copy, id, &out, &key);
 	if (intern(&copy->objects, key.data, key.len, &out_id))
 		writer_object(copy->writer, &out);
 	keep_id(&copy->source_objects, id, out_id);

@@ -5,11 +5,12 @@
 
 #include "format/base/path.h"
 #include "format/file/reader.h"
-#include "format/file/thread_name.h"
 #include "report/load/code_versions.h"
 #include "report/load/event_sums.h"
 #include "report/load/group_names.h"
 #include "report/load/loading.h"
+#include "report/load/script_objects.h"
+#include "report/load/thread_entries.h"
 #include "report/load/unwind/snapshots.h"
 #include "report/model/sample_order.h"
 
@@ -794,44 +795,6 @@ static void fill_holes(struct profile *profile)
 	}
 }
 
-static bool has_whole_names(const struct profile *profile)
-{
-	vec_each(&profile->threads, thread)
-		if (thread->kernel_name || strlen(thread->comm) > THREAD_NAME_KEPT_BYTES)
-			return true;
-	return false;
-}
-
-/* Whether what a runtime calls a thread stands for another name of it. */
-static bool is_name_for(const struct profile_thread *name, const char *kept)
-{
-	return name->kernel_name ? strcmp(name->kernel_name, kept) == 0
-				 : thread_name_is_of(name->comm, strlen(name->comm), kept);
-}
-
-/* What its runtime calls a thread stands for what the kernel calls it. Such names are few. */
-static void take_whole_names(struct profile *profile)
-{
-	struct map newest = {0}; /* of each thread's names, those before it in `older` */
-	size_t count = profile->threads.len;
-	CLEANUP_FREE uint32_t *older = mem_zalloc_array(count + 1, sizeof(*older));
-	for (uint32_t i = 1; i < count; i++) {
-		uint64_t *last = map_put(&newest, profile_thread_key(profile, i), NULL);
-		older[i] = (uint32_t)*last;
-		*last = i;
-	}
-	for (uint32_t i = 1; i < count; i++) {
-		const struct profile_thread *name = &profile->threads.data[i];
-		if (!name->kernel_name && strlen(name->comm) <= THREAD_NAME_KEPT_BYTES)
-			continue;
-		uint64_t *last = map_get(&newest, profile_thread_key(profile, i));
-		for (uint32_t k = (uint32_t)*last; k; k = older[k])
-			if (is_name_for(name, profile->threads.data[k].comm))
-				profile->threads.data[k].comm = name->comm;
-	}
-	map_deinit(&newest);
-}
-
 /* What is made of the recording once all of it was read. */
 static void complete(struct loading *loading)
 {
@@ -843,11 +806,11 @@ static void complete(struct loading *loading)
 	join_snapshots(loading);
 	profile->nr_unwound_frames = profile->frames.len;
 	profile->nr_unwound_nodes = profile->nodes.len;
+	script_objects_join(profile);
 	split_stacks(loading);
 	tell_calls_apart(loading);
 	fill_holes(profile);
-	if (has_whole_names(profile))
-		take_whole_names(profile);
+	thread_entries_settle(profile);
 	group_names_find(profile);
 	event_sums_find(profile);
 	find_programs(profile);

@@ -105,6 +105,49 @@ END
 	! grep -v '^#' tree.txt | grep -q truncated || fail "unwound stacks did not survive"
 }
 
+# How many samples `annotate` says that digest() has.
+samples_of_digest() { # FILE...
+	"$EBPROF" annotate --stdio digest "$@" 2>/dev/null |
+		awk '/^# self / { sub(/.*total /, ""); sub(/%/, ""); printf "%.0f\n", $1 * $3 / 100; exit }'
+}
+
+# Each recorder numbers the functions of scripts as it meets them.
+test_a_function_of_a_script_is_one() {
+	local python files form wanted got
+	python=$(command -v python3) || skip "no python3 here"
+	cat >program.py <<'END'
+import sys
+def digest(rounds):
+    x = 0
+    for i in range(rounds):
+        x = (x * 31 + i) & 0xffffffff
+def other(rounds):
+    return sum([i * i for i in range(rounds)])
+for function in (digest, other) if sys.argv[1] == "1" else (other, digest):
+    function(3000000)
+END
+	"$EBPROF" record -q -F 499 -o 1.data -- "$python" program.py 1 || fail record
+	"$EBPROF" record -q -F 499 -o 2.data -- "$python" program.py 2 || fail record
+	wanted=$(($(samples_of_digest 1.data) + $(samples_of_digest 2.data)))
+	((wanted > 50)) || fail "digest has $wanted samples in both"
+	"$EBPROF" merge -q -o both.data 1.data 2.data || fail merge
+	for files in both.data "1.data 2.data"; do
+		# shellcheck disable=SC2086
+		{
+			got=$(samples_of_digest $files)
+			[[ $got == "$wanted" ]] || fail "$files: annotate has $got samples of digest, not $wanted"
+			for form in "" -g; do
+				"$EBPROF" report --stdio $form --no-native --percent-limit 0 $files >text 2>&1
+				[[ $(grep -c ' digest$' text) == 1 ]] || fail "$files, $form: $(cat text)"
+			done
+			"$EBPROF" convert --svg --no-native -o picture.svg $files 2>err || fail "svg: $(cat err)"
+			got=$(grep -c '<title>digest (' picture.svg)
+			[[ $got == 1 ]] || fail "$files: $got towers of digest"
+			rm picture.svg
+		}
+	done
+}
+
 test_merging_again_and_twice() {
 	record_two
 	"$EBPROF" record -q -F 499 -o three.data -- "$WORKLOADS/workload" 1 >/dev/null 2>&1

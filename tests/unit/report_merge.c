@@ -9,7 +9,9 @@
 
 #include "format/file/first_sources.h"
 #include "report/analyse/table.h"
+#include "report/analyse/tree.h"
 #include "report/model/column.h"
+#include "report/name/namesakes.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -512,6 +514,95 @@ TEST(counters_of_any_source_are_mended)
 	close(fds[0]), close(b);
 }
 
+/* ---- scripts: each recording numbers their functions for itself ---- */
+
+/* outer() calls inner(), in app.py; also other.py has an inner(), in the same line. */
+static int script_recording(const struct layout_clock *clock, bool is_turned, unsigned count)
+{
+	enum {
+		IN_INNER = 3,
+		IN_OUTER = 9,
+	};
+	struct fixture fixture;
+	fixture_init_at(&fixture, clock);
+	uint32_t python = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 7, 0), 7, "app");
+	uint64_t first = LAYOUT_SCRIPT_FIRST, third = 3 * LAYOUT_SCRIPT_FIRST;
+	uint32_t outer = fixture_line(
+		&fixture, python, 2 * LAYOUT_SCRIPT_FIRST + IN_OUTER, "outer", "/app.py", IN_OUTER);
+	uint32_t inner = fixture_line(&fixture, python, (is_turned ? third : first) + IN_INNER,
+		"inner", "/app.py", IN_INNER);
+	uint32_t other = fixture_line(&fixture, python, (is_turned ? first : third) + IN_INNER,
+		"inner", "/other.py", IN_INNER);
+	uint32_t unnamed = fixture_frame(&fixture, python, LAYOUT_SCRIPT_NO_NAME, NULL);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, outer, inner), 0, count);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, outer, other), 0, 10 * count);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, unnamed), 0, 100 * count);
+	return fixture_finish(&fixture);
+}
+
+/* What stands at each node, with its samples. */
+static void check_script_tree(const struct profile *profile, uint64_t count)
+{
+	CLEANUP_FREE uint32_t *groups = namesakes_group(
+		profile->objects.data, profile->functions.data, profile->functions.len);
+	struct tree tree;
+	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
+	struct slice slice;
+	slice_init_all(&slice, profile);
+	CLEANUP_FREE struct tree_weight *weights = tree_weigh(&tree, &slice);
+	CHECK_INT(tree.nodes.len, 5); /* the root, outer, two called inner, what has no name */
+	for (uint32_t i = 1; i < tree.nodes.len; i++) {
+		const struct profile_frame *frame = &profile->frames.data[tree.nodes.data[i].frame];
+		const char *file = frame->file ? frame->file : "";
+		bool is_outer = strcmp(profile->functions.data[frame->function].name, "outer") == 0;
+		CHECK_INT(weights[i].samples, !frame->file                   ? 100 * count
+					      : is_outer                     ? 11 * count
+					      : strcmp(file, "/app.py") == 0 ? count
+									     : 10 * count);
+	}
+	slice_deinit(&slice);
+	tree_deinit(&tree);
+}
+
+TEST(a_function_of_a_script_is_one_in_all_recordings)
+{
+	static const struct layout_clock third = {9ULL * SECOND, 1600000000ULL * SECOND};
+	int a = script_recording(&early, false, 1), b = script_recording(&late, true, 2);
+	int c = script_recording(&third, true, 4), ab = MERGED(a, b);
+	struct profile *one = load_and_close(MERGED(a)), *both = load_and_close(MERGED(a, b));
+	struct profile *all = load_and_close(MERGED(ab, c));
+	check_script_tree(one, 1);
+	check_script_tree(both, 3);
+	check_script_tree(all, 7);
+	CHECK(!all->dangling);
+	profile_destroy(one), profile_destroy(both), profile_destroy(all);
+	close(a), close(b), close(c), close(ab);
+}
+
+/* No offset is left behind the highest: this one's functions stay apart, with their names. */
+TEST(functions_of_scripts_with_forged_numbers)
+{
+	int fds[2];
+	for (int i = 0; i < 2; i++) {
+		struct fixture fixture;
+		uint32_t thread;
+		fixture_init_at(&fixture, i ? &late : &early);
+		thread = fixture_thread(&fixture, fixture_process(&fixture, 7, 0), 7, "app");
+		uint32_t python = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+		uint32_t frame = fixture_line(
+			&fixture, python, UINT64_MAX, i ? "second" : "first", "/app.py", 1);
+		fixture_samples(
+			&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 3 + (unsigned)i);
+		fds[i] = fixture_finish(&fixture);
+	}
+	struct profile *profile = load_and_close(MERGED(fds[0], fds[1]));
+	CHECK_INT(sums_of(profile, "first").self_samples, 3);
+	CHECK_INT(sums_of(profile, "second").self_samples, 4);
+	profile_destroy(profile);
+	close(fds[0]), close(fds[1]);
+}
+
 /* ---- pieces of one recorder ---- */
 
 static struct profile *pieces_of(const int *fds, struct merge_span span)
@@ -540,6 +631,37 @@ TEST(pieces_are_one_origin)
 	CHECK_INT(one->threads.len + 1, two->threads.len);
 	check_law(one);
 	profile_destroy(one), profile_destroy(two);
+}
+
+/* The recorder of the second piece knew at once what the runtime calls the thread. */
+TEST(a_thread_of_pieces_has_one_entry_for_a_name)
+{
+	static const struct layout_clock next = {15ULL * SECOND, 1700000010ULL * SECOND};
+	int fds[2];
+	for (unsigned i = 0; i < 2; i++) {
+		struct fixture fixture;
+		fixture_init_at(&fixture, i ? &next : &early);
+		writer_meta(fixture.writer, LAYOUT_META_BOOT, "x");
+		struct layout_process process = {.pid = 7, .start_ns = SECOND};
+		uint32_t id = writer_process(fixture.writer, &process);
+		uint32_t code = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+		uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, code, 16, "run"));
+		struct layout_thread named = {id, 8, fixture_string(&fixture, "worker-1"),
+			fixture_string(&fixture, "python3")};
+		if (!i)
+			fixture_samples(
+				&fixture, fixture_thread(&fixture, id, 8, "python3"), stack, 0, 2);
+		fixture_samples(&fixture, writer_thread(fixture.writer, &named), stack, 0, 3 + i);
+		fds[i] = fixture_finish(&fixture);
+	}
+	struct profile *profile = pieces_of(fds, (struct merge_span){0});
+	CHECK_INT(profile->samples.len, 9);
+	vec_each(&profile->samples, sample) {
+		CHECK_INT(sample->thread, profile->samples.data[0].thread);
+		CHECK_STR(profile->threads.data[sample->thread].comm, "worker-1");
+	}
+	profile_destroy(profile);
+	close(fds[0]), close(fds[1]);
 }
 
 /* What is not in a span counts as filtered; two halves have what the whole has. */

@@ -13,11 +13,12 @@ struct output {
 	const struct slim_places *places;
 	struct writer *writer;
 	struct err *err;
-	uint32_t *objects;  /* of the profile -> id; 0: nothing refers to it */
-	uint32_t *events;   /* of the profile -> id */
-	uint32_t *frames;   /* place -> id */
-	uint32_t *labels;   /* task -> id of its set */
-	struct strtab sets; /* what slim_labels_put() says of each; 0: of none */
+	uint32_t *objects;              /* of the profile -> id; 0: nothing refers to it */
+	uint32_t *events;               /* of the profile -> id */
+	uint32_t *frames;               /* place -> id */
+	uint32_t *labels;               /* task -> id of its set */
+	struct strtab script_functions; /* profile's object, number there -> number here, less 1 */
+	struct strtab sets;             /* what slim_labels_put() says of each; 0: of none */
 	VEC(uint32_t) set_ids;
 	VEC(uint32_t) order; /* the places that are written, by their ids */
 };
@@ -113,6 +114,21 @@ static uint32_t object_id(struct output *output, uint32_t object)
 	return output->objects[object];
 }
 
+/*
+ * In the baseline. Functions of scripts are numbered as they come here: the numbers that they have
+ * depend on the order in which runs were merged and on what their recorders met first.
+ */
+static uint64_t baseline_offset(struct output *output, uint32_t object, uint64_t offset)
+{
+	const struct profile_object *it = &output->profile->objects.data[object];
+	if (it->info.kind != LAYOUT_OBJECT_SCRIPT || offset < LAYOUT_SCRIPT_FIRST)
+		return offset;
+	const uint64_t key[] = {object, offset / LAYOUT_SCRIPT_FIRST};
+	uint64_t number =
+		1ULL + strtab_intern(&output->script_functions, (const char *)key, sizeof(key));
+	return number * LAYOUT_SCRIPT_FIRST + offset % LAYOUT_SCRIPT_FIRST;
+}
+
 /* As origins were numbered: of runs without origins there is one, which has none. */
 static uint32_t origin_id(const struct output *output, uint32_t origin)
 {
@@ -205,8 +221,8 @@ static void slim_file_put_code(struct output *output, const struct slim_place *p
 		return;
 	struct layout_code out = {
 		.object = object_id(output, place->object),
-		.offset = place->offset,
-		.start = code->start,
+		.offset = baseline_offset(output, place->object, place->offset),
+		.start = baseline_offset(output, place->object, code->start),
 		.name = slim_file_put_text(output, code->name),
 		.file = place->is_bare ? 0 : slim_file_put_text(output, code->file),
 		.line = place->is_bare ? 0 : code->line,
@@ -221,7 +237,7 @@ static uint32_t frame_id(struct output *output, uint32_t place)
 	const struct slim_place *it = &output->places->list.data[place];
 	struct layout_frame out = {
 		.object = object_id(output, it->object),
-		.offset = it->offset,
+		.offset = baseline_offset(output, it->object, it->offset),
 		.flags = output->profile->frames.data[it->frame].flags,
 	};
 	output->frames[place] = writer_frame(output->writer, &out);
@@ -294,13 +310,15 @@ static void slim_file_put_samples(struct output *output)
 /* By the ids that their objects have in the baseline: others depend on the order of files. */
 static int slim_file_compare_places(const void *a, const void *b, void *context)
 {
-	const struct output *output = context;
+	struct output *output = context;
 	const struct slim_place *list = output->places->list.data;
 	const struct slim_place *x = &list[*(const uint32_t *)a], *y = &list[*(const uint32_t *)b];
 	uint32_t object_of_x = output->objects[x->object], object_of_y = output->objects[y->object];
 	if (object_of_x != object_of_y)
 		return object_of_x < object_of_y ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	uint64_t offset_of_x = baseline_offset(output, x->object, x->offset),
+		 offset_of_y = baseline_offset(output, y->object, y->offset);
+	return offset_of_x < offset_of_y ? -1 : offset_of_x > offset_of_y;
 }
 
 /* Readers shall not look for the files again: all was looked up, and what is not known stays so. */
@@ -317,7 +335,8 @@ static size_t put_chains_of_object(struct output *output, size_t first)
 			break;
 		struct chain chain = slim_places_chain(output->places, place, &bare);
 		if (object && !slim_places_code(output->places, place))
-			chain_map_add(&chains, place->offset, &chain);
+			chain_map_add(&chains,
+				baseline_offset(output, place->object, place->offset), &chain);
 	}
 	if (chain_map_count(&chains))
 		writer_chains(output->writer, output->objects[object], &chains);
@@ -400,6 +419,7 @@ struct err *slim_file_write(const struct slim_file *file, struct writer_sink sin
 	mem_free(output.events);
 	mem_free(output.frames);
 	mem_free(output.labels);
+	strtab_deinit(&output.script_functions);
 	strtab_deinit(&output.sets);
 	vec_deinit(&output.set_ids);
 	vec_deinit(&output.order);
