@@ -356,6 +356,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.samples = filter_count_stacks(profile, &filter),
 		.samples_before_filter = event_choices_samples(&recorded, event),
 		.samples_of_all_events = all_samples,
+		.has_percent = !options->shows_waits,
 	};
 	text_put_head(profile, &head, out);
 	event_choices_deinit(&recorded);

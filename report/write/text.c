@@ -75,9 +75,24 @@ static void text_put_other_events(
 		str_puts(out, " (--event NAME shows another)\n");
 }
 
+/* Filters leave out samples or only rows: of how many samples percents are then. */
+static void text_put_filtered(
+	const struct profile *profile, const struct text_head *head, struct str *out)
+{
+	unsigned long long left = head->samples, all = head->samples_before_filter;
+	unsigned long long whole = profile->samples.len;
+	str_printf(out, ", %llu of %llu %s", left, all, str_plural(all, "sample", "samples"));
+	if (head->has_percent)
+		str_printf(out, " (percent of %s%llu)",
+			whole == left  ? "these "
+			: whole == all ? "all "
+				       : "",
+			whole);
+}
+
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
 {
-	uint64_t samples = head->samples, samples_before_filter = head->samples_before_filter;
+	uint64_t samples = head->samples;
 	str_puts(out, "# ");
 	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
@@ -86,13 +101,11 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 		str_puts(out, ", ");
 		text_put_shown_event(profile, head, out);
 	}
-	if (samples == samples_before_filter)
+	if (samples == head->samples_before_filter)
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
 	else
-		str_printf(out, ", %llu of %llu %s", (unsigned long long)samples,
-			(unsigned long long)samples_before_filter,
-			str_plural(samples_before_filter, "sample", "samples"));
+		text_put_filtered(profile, head, out);
 	str_printf(out, ", %.1f s", profile_duration_s(profile));
 	struct stack_counts stacks = stack_counts_of(profile);
 	if (stacks.by_guesses)

@@ -271,3 +271,42 @@ TEST(rows_of_a_flat_profile_are_most_of_its_time)
 	table_deinit(&table);
 	profile_destroy(profile);
 }
+
+static void put_filtered_head(uint64_t left, uint64_t all, bool has_percent, struct str *out)
+{
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "app", &thread);
+	uint32_t frame = fixture_frame(&fixture, object, 0x10, "work");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 3);
+	struct profile *profile = fixture_profile(&fixture);
+	struct event_choices choices;
+	event_choices_init(&choices, profile);
+	struct text_head head = {
+		.event = main_event_of(profile),
+		.choices = &choices,
+		.samples = left,
+		.samples_before_filter = all,
+		.samples_of_all_events = all,
+		.has_percent = has_percent,
+	};
+	str_truncate(out, 0);
+	text_put_head(profile, &head, out);
+	event_choices_deinit(&choices);
+	profile_destroy(profile);
+}
+
+/* The profile has three samples: what a filter of samples left, or all where it is one of rows. */
+TEST(a_head_says_what_percents_are_of)
+{
+	CLEANUP(str_deinit) struct str out = {0};
+	put_filtered_head(3, 5, true, &out);
+	CHECK(strstr(str_text(&out), ", 3 of 5 samples (percent of these 3), "));
+	put_filtered_head(2, 3, true, &out);
+	CHECK(strstr(str_text(&out), ", 2 of 3 samples (percent of all 3), "));
+	put_filtered_head(2, 5, true, &out);
+	CHECK(strstr(str_text(&out), ", 2 of 5 samples (percent of 3), "));
+	put_filtered_head(3, 5, false, &out);
+	CHECK(strstr(str_text(&out), ", 3 of 5 samples, "));
+	put_filtered_head(3, 3, true, &out);
+	CHECK(strstr(str_text(&out), ", 3 samples, "));
+}
