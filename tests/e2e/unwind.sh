@@ -223,7 +223,7 @@ same_as_report() { # COMMAND...
 test_same_as_report_recursion() { same_as_report "$shapes" recursion 1 60; }
 test_same_as_report_signal() { same_as_report "$shapes" signal 1; }
 test_same_as_report_compiler() {
-	same_as_report cc -O2 -c -D_GNU_SOURCE -I "$here/../.." -o x.o "$here/../../format/file/writer.c"
+	CCACHE_DISABLE=1 same_as_report cc -O2 -c -D_GNU_SOURCE -I "$here/../.." -o x.o "$here/../../format/file/writer.c"
 }
 test_same_as_report_python() {
 	command -v python3 >/dev/null || skip "no python3"
