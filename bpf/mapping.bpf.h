@@ -227,8 +227,8 @@ struct address_space {
 
 /*
  * mapping_cache remembers for each lane of a CPU what was found, while the mapping stays as it is.
- * Since Linux 6.4 whoever changes or removes one writes into it at which count of changes, before
- * anything else (mm/mmap_lock.c, __vma_start_write()), so the others that the process makes
+ * Since Linux 6.4 the kernel, before it changes or removes one, writes into it at which count of
+ * changes that is (mm/mmap_lock.c, __vma_start_write()), so the others that the process makes
  * meanwhile, for its heap say, do not matter.
  */
 struct cached_mapping {

@@ -6,16 +6,35 @@
 
 struct waits {
 	struct fixture fixture;
-	uint32_t event, thread[2], sleeper, reader, busy;
+	uint32_t script, event, thread[2];
 };
 
-static void waits_add(struct waits *waits, int thread, uint32_t stack, uint64_t ns)
+static void waits_of_two_threads(struct waits *waits)
+{
+	*waits = (struct waits){0};
+	fixture_init(&waits->fixture);
+	struct fixture *fixture = &waits->fixture;
+	struct layout_event event = {
+		.name = fixture_string(fixture, "offcpu"),
+		.unit = fixture_string(fixture, "ns"),
+		.source = fixture_string(fixture, "wait"),
+	};
+	waits->script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t process = fixture_process(fixture, 10, 0);
+	waits->thread[0] = fixture_thread(fixture, process, 10, "shop");
+	waits->thread[1] = fixture_thread(fixture, process, 11, "ticker");
+	waits->event = writer_event(fixture->writer, &event);
+}
+
+/* `kernel`: its stack; 0: none. */
+static void waits_add(struct waits *waits, int thread, uint32_t stack, uint32_t kernel, uint64_t ns)
 {
 	struct layout_sample sample = {
 		.time_ns = waits->fixture.time_ns += 1000000,
 		.event = waits->event,
 		.thread = waits->thread[thread],
 		.user_stack = stack,
+		.kernel_stack = kernel,
 		.weight = ns,
 		.measured = ns,
 	};
@@ -25,35 +44,25 @@ static void waits_add(struct waits *waits, int thread, uint32_t stack, uint64_t 
 /* Two threads of a script that sleep by the C library, one also reads; both ran for 10 ms. */
 static struct profile *waiting(void)
 {
-	struct waits waits = {0};
-	fixture_init(&waits.fixture);
+	struct waits waits;
+	waits_of_two_threads(&waits);
 	struct fixture *fixture = &waits.fixture;
-	struct layout_event event = {
-		.name = fixture_string(fixture, "offcpu"),
-		.unit = fixture_string(fixture, "ns"),
-		.source = fixture_string(fixture, "wait"),
-	};
-	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
 	uint32_t libc = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "libc.so.6");
-	uint32_t process = fixture_process(fixture, 10, 0);
-	waits.thread[0] = fixture_thread(fixture, process, 10, "shop");
-	waits.thread[1] = fixture_thread(fixture, process, 11, "ticker");
 	uint32_t start = fixture_frame(fixture, libc, 0x10, "start_thread");
 	uint32_t sleep = fixture_frame(fixture, libc, 0x20, "nanosleep");
 	uint32_t leaf = fixture_frame(fixture, libc, 0x30, "syscall");
-	uint32_t pause = fixture_line(fixture, script, 0x40, "pause_for_orders", NULL, 0);
-	uint32_t read = fixture_line(fixture, script, 0x50, "read_orders", NULL, 0);
-	uint32_t busy = fixture_line(fixture, script, 0x60, "compute", NULL, 0);
-	waits.sleeper = FIXTURE_STACK(fixture, start, pause, sleep, leaf);
-	waits.reader = FIXTURE_STACK(fixture, start, read, leaf);
-	waits.busy = FIXTURE_STACK(fixture, start, busy);
-	waits.event = writer_event(fixture->writer, &event);
+	uint32_t pause = fixture_line(fixture, waits.script, 0x40, "pause_for_orders", NULL, 0);
+	uint32_t read = fixture_line(fixture, waits.script, 0x50, "read_orders", NULL, 0);
+	uint32_t busy = fixture_line(fixture, waits.script, 0x60, "compute", NULL, 0);
+	uint32_t sleeper = FIXTURE_STACK(fixture, start, pause, sleep, leaf);
+	uint32_t reader = FIXTURE_STACK(fixture, start, read, leaf);
+	uint32_t computing = FIXTURE_STACK(fixture, start, busy);
 	for (int i = 0; i < 5; i++)
-		waits_add(&waits, 1, waits.sleeper, 300000000);
-	waits_add(&waits, 0, waits.sleeper, 100000000);
-	waits_add(&waits, 0, waits.reader, 50000000);
-	fixture_samples(fixture, waits.thread[0], waits.busy, 0, 10);
-	fixture_samples(fixture, waits.thread[1], waits.busy, 0, 10);
+		waits_add(&waits, 1, sleeper, 0, 300000000);
+	waits_add(&waits, 0, sleeper, 0, 100000000);
+	waits_add(&waits, 0, reader, 0, 50000000);
+	fixture_samples(fixture, waits.thread[0], computing, 0, 10);
+	fixture_samples(fixture, waits.thread[1], computing, 0, 10);
 	return fixture_profile(fixture);
 }
 
@@ -86,47 +95,23 @@ TEST(a_wait_is_chosen_from_the_menu)
 	screen_deinit(&screen);
 }
 
-static void add_kernel_wait(struct waits *waits, int thread, uint32_t kernel, uint64_t ns)
-{
-	struct layout_sample sample = {
-		.time_ns = waits->fixture.time_ns += 1000000,
-		.event = waits->event,
-		.thread = waits->thread[thread],
-		.user_stack = waits->busy,
-		.kernel_stack = kernel,
-		.weight = ns,
-		.measured = ns,
-	};
-	writer_sample(waits->fixture.writer, &sample);
-}
-
 /* One function sleeps three times and waits for a lock twice, in another thread it sleeps once. */
 static struct profile *waiting_for_two_reasons(void)
 {
-	struct waits waits = {0};
-	fixture_init(&waits.fixture);
+	struct waits waits;
+	waits_of_two_threads(&waits);
 	struct fixture *fixture = &waits.fixture;
-	struct layout_event event = {
-		.name = fixture_string(fixture, "offcpu"),
-		.unit = fixture_string(fixture, "ns"),
-		.source = fixture_string(fixture, "wait"),
-	};
-	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
 	uint32_t kernel = fixture_object(fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
-	uint32_t process = fixture_process(fixture, 10, 0);
-	waits.thread[0] = fixture_thread(fixture, process, 10, "shop");
-	waits.thread[1] = fixture_thread(fixture, process, 11, "ticker");
-	uint32_t produce = fixture_line(fixture, script, 0x40, "produce", NULL, 0);
-	waits.busy = FIXTURE_STACK(fixture, produce);
+	uint32_t produce = fixture_line(fixture, waits.script, 0x40, "produce", NULL, 0);
+	uint32_t producing = FIXTURE_STACK(fixture, produce);
 	uint32_t nap = fixture_frame(fixture, kernel, 0x10, "do_nanosleep");
 	uint32_t lock = fixture_frame(fixture, kernel, 0x20, "futex_do_wait");
 	uint32_t sleeper = FIXTURE_STACK(fixture, nap), locked = FIXTURE_STACK(fixture, lock);
-	waits.event = writer_event(fixture->writer, &event);
 	for (int i = 0; i < 3; i++)
-		add_kernel_wait(&waits, 0, sleeper, 300000000);
+		waits_add(&waits, 0, producing, sleeper, 300000000);
 	for (int i = 0; i < 2; i++)
-		add_kernel_wait(&waits, 0, locked, 200000000);
-	add_kernel_wait(&waits, 1, sleeper, 100000000);
+		waits_add(&waits, 0, producing, locked, 200000000);
+	waits_add(&waits, 1, producing, sleeper, 100000000);
 	struct profile *profile = fixture_profile(fixture);
 	wait_reasons_add(profile);
 	return profile;
