@@ -25,8 +25,8 @@ static bool is_same_term(const struct scope_term *a, const struct scope_term *b)
 {
 	bool has_same_text = !a->text == !b->text && (!a->text || strcmp(a->text, b->text) == 0);
 	return has_same_text && a->kind == b->kind && a->joint == b->joint &&
-	       a->excludes == b->excludes && a->number == b->number && a->from_ns == b->from_ns &&
-	       a->to_ns == b->to_ns;
+	       a->excludes == b->excludes && a->number == b->number && a->stack == b->stack &&
+	       a->from_ns == b->from_ns && a->to_ns == b->to_ns;
 }
 
 bool scope_is_same(const struct scope *a, const struct scope *b)
@@ -61,6 +61,7 @@ bool scope_is_of_names(enum scope_kind kind)
 	case SCOPE_TID:
 	case SCOPE_PID:
 	case SCOPE_CPU:
+	case SCOPE_THREAD_STACK:
 	case SCOPE_TIME:
 		return false;
 	default:
@@ -434,8 +435,11 @@ static bool is_sample(const struct profile *profile, const struct profile_sample
 	const struct scope_term *term)
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
-	return term->kind == SCOPE_CPU ? sample->cpu == term->number
-				       : at_ns >= term->from_ns && at_ns < term->to_ns;
+	if (term->kind == SCOPE_CPU)
+		return sample->cpu == term->number;
+	if (term->kind == SCOPE_THREAD_STACK)
+		return sample->thread == term->number && sample->stack == term->stack;
+	return at_ns >= term->from_ns && at_ns < term->to_ns;
 }
 
 static bool allows_sample(const struct scope_walk *walk, const struct profile_sample *sample)

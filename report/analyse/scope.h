@@ -40,9 +40,11 @@ enum scope_kind {
 	/* The sample's labels: */
 	SCOPE_LABEL, /* have the key and value "KEY=VALUE", or the key "KEY", of `text` */
 	/* The sample: */
-	SCOPE_EVENT, /* is of the event `text`, or the last parts of its name are `text` */
-	SCOPE_CPU,   /* was taken on the CPU `number` */
-	SCOPE_TIME,  /* from_ns <= time < to_ns, since the recording's beginning */
+	SCOPE_EVENT,        /* is of the event `text`, or the last parts of its name are `text` */
+	SCOPE_CPU,          /* was taken on the CPU `number` */
+	SCOPE_THREAD_STACK, /* is of the thread with the index `number`, and has the stack `stack`
+			     */
+	SCOPE_TIME,         /* from_ns <= time < to_ns, since the recording's beginning */
 };
 
 /* How a term joins the one before it. */
@@ -56,7 +58,7 @@ struct scope_term {
 	enum scope_kind kind;
 	enum scope_joint joint;
 	bool excludes; /* of the first that others join: samples that meet them are left out */
-	uint32_t number;
+	uint32_t number, stack;
 	char *text; /* owned; NULL where the kind has none */
 	uint64_t from_ns, to_ns;
 };

@@ -35,13 +35,13 @@ void app_filter(struct app *app, const struct scope_term *term)
 	wish_for_trail(app);
 }
 
-void app_filter_waits(struct app *app, const struct scope_term *terms, size_t count)
+void app_filter_wait(struct app *app, uint32_t thread, uint32_t stack)
 {
+	const struct scope_term term = {
+		.kind = SCOPE_THREAD_STACK, .number = thread, .stack = stack};
 	if (trail_forget_waits(&app->trail))
-		app->wish.serial++; /* as many others may take their place */
-	for (size_t i = 0; i < count; i++)
-		trail_add(&app->trail, &(struct trail_step){.term = terms[i], .is_of_waits = true});
-	wish_for_trail(app);
+		app->wish.serial++; /* there are as many terms as before */
+	app_filter(app, &term);
 }
 
 void app_annotate(struct app *app, uint32_t frame)

@@ -47,9 +47,8 @@ struct app_selection {
 
 /* Of the menu of waits, a row. */
 struct wait_choice {
-	uint32_t thread, event; /* indices */
-	uint32_t reason;        /* the frame that says why; 0: none */
-	uint32_t frame;         /* of the function that waited; 0: none */
+	uint32_t thread, stack, event; /* indices */
+	uint32_t frame;                /* of the function that waited; 0: none */
 };
 
 /* A file that is to be written; emptied by who did it. */
@@ -153,8 +152,8 @@ uint32_t app_zoomed_node(const struct app *app);
 void app_show(struct app *app, enum view_id view);
 /* Adds a filter, or a zoom to a branch of the model's tree. */
 void app_filter(struct app *app, const struct scope_term *term);
-/* Adds these filters, of a row of the menu of waits, in place of those of another row. */
-void app_filter_waits(struct app *app, const struct scope_term *terms, size_t count);
+/* Adds the filter of a row of the menu of waits, in place of that of another row. */
+void app_filter_wait(struct app *app, uint32_t thread, uint32_t stack);
 void app_zoom(struct app *app, uint32_t node);
 /* Likewise where leaves are on top: to frames from a leaf to one of its callers. */
 void app_zoom_callers(struct app *app, const struct path *path);

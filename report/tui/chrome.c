@@ -223,6 +223,14 @@ static void put_term(const struct app *app, const struct scope_term *term, struc
 	case SCOPE_CPU:
 		str_printf(out, "CPU %u", term->number);
 		break;
+	case SCOPE_THREAD_STACK: {
+		const struct profile named = model_profile_with_names(app->model);
+		if (term->number && term->stack < named.stacks.len)
+			longest_waits_put_name(&named, term->number, term->stack, out);
+		else
+			str_puts(out, "waits that are not there any more");
+		break;
+	}
 	case SCOPE_TIME:
 		str_printf(out, "%.2f s to %.2f s", (double)term->from_ns / 1e9,
 			(double)term->to_ns / 1e9);

@@ -190,6 +190,44 @@ void renewal_path(const struct renewal *renewal, struct path *path)
 	path->len = kept;
 }
 
+/* ---- stacks ---- */
+
+/* Names come later than frames, but those of scripts, whose places may be anything. */
+static uint64_t key_of_place(
+	const struct renewal *renewal, const struct model *model, uint32_t frame)
+{
+	const struct profile_frame *it = &model->profile->frames.data[frame];
+	bool is_script = profile_frame_is_script(it, model->profile->objects.data);
+	return is_script ? key_of_frame(renewal, model, frame, true)
+			 : map_mix(renewal_key_of_object(renewal, model, it->object) ^ it->offset);
+}
+
+static bool is_same_stack(const struct renewal *renewal, uint32_t old, uint32_t next)
+{
+	struct profile_walk of_old = profile_walk(renewal->old->profile, old);
+	struct profile_walk of_next = profile_walk(renewal->next->profile, next);
+	for (;;) {
+		uint32_t x = profile_walk_recorded(&of_old), y = profile_walk_recorded(&of_next);
+		if (!x || !y)
+			return x == y;
+		if (key_of_place(renewal, renewal->old, x) !=
+			key_of_place(renewal, renewal->next, y))
+			return false;
+	}
+}
+
+/* UINT32_MAX: no stack is it any more. */
+static uint32_t renewal_stack(const struct renewal *renewal, uint32_t stack)
+{
+	const struct profile *next = renewal->next->profile;
+	if (stack >= renewal->old->profile->stacks.len)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < next->stacks.len; i++)
+		if (is_same_stack(renewal, stack, i))
+			return i;
+	return UINT32_MAX;
+}
+
 /* ---- filters ---- */
 
 static void name_term(struct scope_term *term, enum scope_kind kind, const char *name)
@@ -220,6 +258,10 @@ void renewal_term(const struct renewal *renewal, struct scope_term *term)
 	case SCOPE_PROCESS:
 		term->kind = SCOPE_PID;
 		term->number = profile->processes.data[term->number].info.pid;
+		break;
+	case SCOPE_THREAD_STACK:
+		term->number = renewal_thread(renewal, term->number);
+		term->stack = renewal_stack(renewal, term->stack);
 		break;
 	case SCOPE_TIME:
 		term->from_ns = renewal_time(renewal, term->from_ns);

@@ -32,7 +32,8 @@ uint64_t renewal_time(const struct renewal *renewal, uint64_t time_ns);
 void renewal_path(const struct renewal *renewal, struct path *path);
 /*
  * In place. Threads and processes are meant by their numbers from then on, functions and files by
- * their names: such a filter outlives that nothing of it was sampled for a while.
+ * their names: such a filter outlives that nothing of it was sampled for a while. Of a stack that
+ * is not there any more nothing is seen.
  */
 void renewal_term(const struct renewal *renewal, struct scope_term *term);
 

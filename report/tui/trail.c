@@ -94,9 +94,9 @@ static bool is_zoom_of_both(const struct trail_step *step)
 	return step->is_zoom && step->is_of_both;
 }
 
-static bool is_of_waits(const struct trail_step *step)
+bool trail_step_is_wait(const struct trail_step *step)
 {
-	return step->is_of_waits;
+	return !step->is_zoom && step->term.kind == SCOPE_THREAD_STACK;
 }
 
 static size_t drop_steps(
@@ -132,7 +132,7 @@ void trail_forget_both(struct trail *trail)
 
 bool trail_forget_waits(struct trail *trail)
 {
-	return forget_steps(trail, is_of_waits);
+	return forget_steps(trail, trail_step_is_wait);
 }
 
 void trail_deinit(struct trail *trail)

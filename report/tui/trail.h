@@ -13,8 +13,7 @@ struct trail_step {
 	struct scope_term term; /* a filter; its text is owned */
 	struct path zoom;       /* to the branch that is looked at alone */
 	bool is_inverted;       /* ... from a leaf to its callers */
-	bool is_of_both;  /* ... in the trees of two recordings: frames of diff_tree_frame() */
-	bool is_of_waits; /* a filter that was chosen from the menu of waits */
+	bool is_of_both; /* ... in the trees of two recordings: frames of diff_tree_frame() */
 };
 
 struct trail {
@@ -35,7 +34,9 @@ const struct path *trail_zoom(const struct trail *trail, bool is_inverted);
 const struct path *trail_zoom_of_both(const struct trail *trail, bool is_inverted);
 /* Forgets all zooms that are not of two recordings; false: there were none. */
 bool trail_forget_zooms(struct trail *trail);
-/* Forgets the filters that the menu of waits made; false: there were none. */
+/* Whether it is a filter that the menu of waits made: no other has that kind. */
+bool trail_step_is_wait(const struct trail_step *step);
+/* Forgets those; false: there were none. */
 bool trail_forget_waits(struct trail *trail);
 /* Forgets these: another recording is compared with. */
 void trail_forget_both(struct trail *trail);

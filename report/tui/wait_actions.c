@@ -7,21 +7,21 @@ static void remember_choice(
 {
 	const struct wait_choice choice = {
 		.thread = wait->longest->thread,
+		.stack = wait->longest->stack,
 		.event = wait->longest->event,
-		.reason = longest_waits_reason(named, wait),
-		.frame = longest_waits_frame(named, wait),
+		.frame = longest_waits_frame(named, wait->longest->stack),
 	};
 	vec_push(&app->waits, choice);
 }
 
-/* Waits that the filters leave; those of a row do not count: another one is to take its place. */
+/* Waits that the filters leave; that of a row does not count: another one is to take its place. */
 static void find_waits(
 	const struct app *app, const struct profile *named, struct longest_waits *ret)
 {
 	CLEANUP(scope_deinit) struct scope scope = {0};
 	const struct scope_stacks stacks = model_names_stacks(app->model->names, named);
 	vec_each(&app->trail.done, step)
-		if (!step->is_zoom && !step->is_of_waits)
+		if (!trail_step_is_wait(step) && !step->is_zoom)
 			scope_add(&scope, &step->term);
 	longest_waits_find(named, &scope, &stacks, ret);
 }
@@ -90,16 +90,8 @@ void wait_actions_choose(struct app *app, enum action action)
 	if (at >= app->waits.len)
 		return;
 	const struct wait_choice *choice = &app->waits.data[at];
-	struct scope_term terms[3] = {{.kind = SCOPE_THREAD, .number = choice->thread}};
-	size_t count = 1;
-	if (choice->reason)
-		terms[count++] =
-			(struct scope_term){.kind = SCOPE_FUNCTION, .number = choice->reason};
-	if (choice->frame)
-		terms[count++] =
-			(struct scope_term){.kind = SCOPE_FUNCTION, .number = choice->frame};
 	wish_event_of(app, choice->event);
-	app_filter_waits(app, terms, count);
+	app_filter_wait(app, choice->thread, choice->stack);
 	if (choice->frame)
 		app_select(app, choice->frame);
 }

@@ -77,19 +77,19 @@ static const struct profile_function *function_of(const struct profile *profile,
 
 static const char reason_begin[] = "[wait: ";
 
-uint32_t longest_waits_reason(const struct profile *profile, const struct longest_wait *wait)
+/* The frame that says why it waits, of wait_reasons.h; 0: none does. */
+static uint32_t find_reason(const struct profile *profile, uint32_t stack)
 {
-	struct profile_walk walk = profile_walk(profile, wait->longest->stack);
+	struct profile_walk walk = profile_walk(profile, stack);
 	uint32_t leaf = profile_walk_next(&walk);
 	const char *name = leaf ? function_of(profile, leaf)->name : "";
 	return strncmp(name, reason_begin, strlen(reason_begin)) == 0 ? leaf : 0;
 }
 
 /* Without "[wait: " and "]". */
-static void put_reason(
-	const struct profile *profile, const struct longest_wait *wait, struct str *out)
+static void put_reason(const struct profile *profile, uint32_t stack, struct str *out)
 {
-	uint32_t frame = longest_waits_reason(profile, wait);
+	uint32_t frame = find_reason(profile, stack);
 	const char *name = frame ? function_of(profile, frame)->name + strlen(reason_begin) : "- ";
 	str_write(out, name, strlen(name) - 1);
 }
@@ -118,18 +118,18 @@ static enum nearness nearness_of(const struct profile *profile, uint32_t frame)
  * Frames of what the program is, from the leaf on: those that are the nearest to it in the stack,
  * of compiled code with all libraries' unless there is no room for these. Returns how many.
  */
-static size_t find_callers(const struct profile *profile, const struct profile_sample *sample,
-	bool has_room, uint32_t *ret)
+static size_t find_callers(
+	const struct profile *profile, uint32_t stack, bool has_room, uint32_t *ret)
 {
 	enum nearness least = NEAR_LIBRARY;
-	struct profile_walk walk = profile_walk(profile, sample->stack);
+	struct profile_walk walk = profile_walk(profile, stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
 		enum nearness near = nearness_of(profile, frame);
 		if (near > least && (near == NEAR_SCRIPT || !has_room))
 			least = near;
 	}
 	size_t seen = 0;
-	walk = profile_walk(profile, sample->stack);
+	walk = profile_walk(profile, stack);
 	for (uint32_t frame; seen < CALLERS_SEEN && (frame = profile_walk_next(&walk));)
 		if (nearness_of(profile, frame) >= least)
 			ret[seen++] = frame;
@@ -140,7 +140,7 @@ static void put_functions(const struct profile *profile, const struct profile_sa
 	bool has_room, struct str *out)
 {
 	uint32_t frames[CALLERS_SEEN];
-	size_t seen = find_callers(profile, sample, has_room, frames);
+	size_t seen = find_callers(profile, sample->stack, has_room, frames);
 	for (size_t i = 0; i < seen; i++) {
 		const char *name = function_of(profile, frames[i])->name;
 		str_puts(out, i ? " < " : "");
@@ -150,10 +150,10 @@ static void put_functions(const struct profile *profile, const struct profile_sa
 		str_puts(out, "-");
 }
 
-uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait)
+uint32_t longest_waits_frame(const struct profile *profile, uint32_t stack)
 {
 	uint32_t frames[CALLERS_SEEN];
-	return find_callers(profile, wait->longest, false, frames) ? frames[0] : 0;
+	return find_callers(profile, stack, false, frames) ? frames[0] : 0;
 }
 
 /* As many columns of it as a screen has for a thread. */
@@ -167,6 +167,22 @@ static void put_wait_thread(const struct profile_thread *thread, struct str *out
 		str_text(&tid));
 }
 
+void longest_waits_put_name(
+	const struct profile *profile, uint32_t thread, uint32_t stack, struct str *out)
+{
+	uint32_t frame = longest_waits_frame(profile, stack);
+	put_wait_thread(&profile->threads.data[thread], out);
+	if (find_reason(profile, stack)) {
+		str_putc(out, ' ');
+		put_reason(profile, stack, out);
+	}
+	if (frame) {
+		const char *name = function_of(profile, frame)->name;
+		str_puts(out, " in ");
+		str_put_escaped(out, name, strlen(name));
+	}
+}
+
 const char longest_waits_heading[] =
 	" longest times     in all  thread            reason     function < callers ";
 
@@ -178,7 +194,7 @@ void longest_waits_put_row(
 	event_value_put(event, profile_sample_value(profile, wait->longest), false, &length);
 	event_value_put(event, wait->sum, false, &sum);
 	put_wait_thread(&profile->threads.data[wait->longest->thread], &thread);
-	put_reason(profile, wait, &reason);
+	put_reason(profile, wait->longest->stack, &reason);
 	str_printf(out, "%8s %5llu %10s  %-*s  %-9s  ", str_text(&length),
 		(unsigned long long)wait->count, str_text(&sum), THREAD_COLUMNS, str_text(&thread),
 		str_text(&reason));
@@ -215,7 +231,7 @@ static void put_wait(
 	event_value_put(event, group->sum, false, &sum);
 	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
 	str_printf(&comm, ":%u", thread->tid);
-	put_reason(profile, group, &reason);
+	put_reason(profile, sample->stack, &reason);
 	str_printf(out, "%10s %6llu %10s %9.3f s  %-*s  %-13s  ", str_text(&length),
 		(unsigned long long)group->count, str_text(&sum),
 		(double)(end_ns > value ? end_ns - value : 0) / 1e9, COMM_COLUMNS, str_text(&comm),

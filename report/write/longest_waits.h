@@ -34,11 +34,12 @@ extern const char longest_waits_heading[];
 /* A line for a screen: length, count, sum, thread, reason, functions of the program. */
 void longest_waits_put_row(
 	const struct profile *profile, const struct longest_wait *wait, struct str *out);
-/* The frame that says why it waits, of wait_reasons.h; 0: none does. */
-uint32_t longest_waits_reason(const struct profile *profile, const struct longest_wait *wait);
-/* A frame of the program's function that waits: the first that longest_waits_put_row() has; 0: of
- * none. */
-uint32_t longest_waits_frame(const struct profile *profile, const struct longest_wait *wait);
+/* A frame of the program's function that waits by this stack: the first that
+ * longest_waits_put_row() has; 0: of none. */
+uint32_t longest_waits_frame(const struct profile *profile, uint32_t stack);
+/* "ticker:11 sleep in produce": whose waits by this stack those are. */
+void longest_waits_put_name(
+	const struct profile *profile, uint32_t thread, uint32_t stack, struct str *out);
 /* Lines, each behind `mark`, about those that do not stand in the first `rows` rows. */
 void longest_waits_put_rest(
 	const struct longest_waits *waits, size_t rows, const char *mark, struct str *out);

@@ -88,9 +88,9 @@ TEST(a_wait_is_chosen_from_the_menu)
 	CHECK(strstr(screen_text(&screen), "shop:10"));
 	CHECK_INT(app_event(&screen.app)->wait != PROFILE_NO_WAIT, true);
 	CHECK(strstr(screen_text(&screen), "read_orders"));
-	CHECK_INT(screen.app.trail.done.len, 2);
-	screen_type(&screen, "\x1b");
 	CHECK_INT(screen.app.trail.done.len, 1);
+	screen_type(&screen, "\x1b");
+	CHECK_INT(screen.app.trail.done.len, 0);
 	CHECK(strstr(screen_text(&screen), "pause_for_orders"));
 	screen_deinit(&screen);
 }
@@ -124,12 +124,70 @@ TEST(a_row_of_the_menu_shows_its_waits_alone)
 	screen_type(&screen, "W\n");
 	CHECK(strstr(screen_text(&screen), "[wait: sleep]"));
 	CHECK_INT(screen.app.model->slice.whole.samples, 3);
-	CHECK_INT(screen.app.trail.done.len, 3);
-	/* Another row takes its place, as does one that needs no more filters. */
-	screen_type(&screen, "Wj\n");
+	CHECK(strstr(screen_text(&screen), "shop:10 sleep in produce"));
+	CHECK_INT(screen.app.trail.done.len, 1);
+	screen_type(&screen, "Wj\n"); /* another row takes its place */
 	CHECK(strstr(screen_text(&screen), "[wait: futex]"));
 	CHECK_INT(screen.app.model->slice.whole.samples, 2);
-	CHECK_INT(screen.app.trail.done.len, 3);
+	CHECK_INT(screen.app.trail.done.len, 1);
+	screen_type(&screen, "\x1b");
+	CHECK_INT(screen.app.trail.done.len, 0);
+	CHECK_INT(screen.app.model->slice.whole.samples, 6);
+	screen_deinit(&screen);
+}
+
+/* One function is called by two, and sleeps in the same way: rows that look alike. */
+static struct profile *waiting_for_two_callers(bool is_second_first)
+{
+	struct waits waits;
+	waits_of_two_threads(&waits);
+	struct fixture *fixture = &waits.fixture;
+	uint32_t kernel = fixture_object(fixture, LAYOUT_OBJECT_KERNEL, "[kernel.kallsyms]");
+	uint32_t first = fixture_line(fixture, waits.script, 0x40, "first", NULL, 0);
+	uint32_t second = fixture_line(fixture, waits.script, 0x50, "second", NULL, 0);
+	uint32_t produce = fixture_line(fixture, waits.script, 0x60, "produce", NULL, 0);
+	uint32_t nap = fixture_frame(fixture, kernel, 0x10, "do_nanosleep");
+	uint32_t sleeper = FIXTURE_STACK(fixture, nap);
+	uint32_t of_first = FIXTURE_STACK(fixture, first, produce);
+	uint32_t of_second = FIXTURE_STACK(fixture, second, produce);
+	if (is_second_first)
+		waits_add(&waits, 0, of_second, sleeper, 200000000);
+	for (int i = 0; i < 3; i++)
+		waits_add(&waits, 0, of_first, sleeper, 300000000);
+	for (int i = 0; i < 2; i++)
+		waits_add(&waits, 0, of_second, sleeper, 200000000);
+	struct profile *profile = fixture_profile(fixture);
+	wait_reasons_add(profile);
+	return profile;
+}
+
+TEST(a_row_of_the_menu_is_its_stack)
+{
+	struct screen screen;
+	screen_init(&screen, waiting_for_two_callers(false), 80, 16);
+	screen_type(&screen, "W\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 3);
+	CHECK(!strstr(screen_text(&screen), "second"));
+	screen_type(&screen, "Wj\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 2);
+	CHECK(!strstr(screen_text(&screen), "first"));
+	screen_deinit(&screen);
+}
+
+/* In a newer state of a recording stacks have other numbers. */
+TEST(a_renewed_row_of_the_menu_is_its_stack)
+{
+	struct screen screen;
+	screen_init(&screen, waiting_for_two_callers(false), 80, 16);
+	screen_type(&screen, "Wj\n");
+	CHECK_INT(screen.app.model->slice.whole.samples, 2);
+	screen_renew(&screen, waiting_for_two_callers(true));
+	CHECK_INT(screen.app.model->slice.whole.samples, 3);
+	CHECK(strstr(screen_text(&screen), "shop:10 sleep in produce"));
+	CHECK(!strstr(screen_text(&screen), "first"));
+	screen_renew(&screen, waiting_for_two_reasons());
+	CHECK_INT(screen.app.model->slice.whole.samples, 0);
+	CHECK(strstr(screen_text(&screen), "waits that are not there any more"));
 	screen_deinit(&screen);
 }
 
@@ -144,7 +202,7 @@ TEST(the_menu_of_waits_has_what_filters_leave)
 	CHECK(!strstr(screen_text(&screen), "ticker:11"));
 	screen_type(&screen, "\n");
 	CHECK_INT(screen.app.model->slice.whole.samples, 2);
-	CHECK_INT(screen.app.trail.done.len, 4);
+	CHECK_INT(screen.app.trail.done.len, 2);
 	screen_type(&screen, "!futex_do_wait\nW");
 	CHECK(strstr(screen_text(&screen), "no waits here"));
 	screen_deinit(&screen);
