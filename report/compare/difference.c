@@ -274,7 +274,7 @@ static void put_visibility(struct difference *diff)
 			continue;
 		bool is_found =
 			self->verdict == DIFF_REGRESSION || self->verdict == DIFF_IMPROVEMENT;
-		bool is_sharp = (self->high - self->low) / 2 <= options->min_effect;
+		bool is_sharp = self->half_width <= options->min_effect;
 		diff->judged_share += (base + new) / 2;
 		if (self->is_tested && (is_found || is_sharp))
 			diff->visible_share += (base + new) / 2;

@@ -61,7 +61,7 @@ const char *diff_verdict_word(enum diff_verdict verdict);
 struct diff_options {
 	enum diff_by by;
 	enum diff_metric metric;
-	double alpha;      /* false alarms among what is reported; intervals are of 1 - alpha */
+	double alpha;      /* false alarms among what is reported, and intervals that miss */
 	double min_effect; /* .05: changes below are not reported */
 	double min_share;  /* .005: nor is what takes less on both sides */
 	bool is_forced;    /* compare what should not be: another CPU model, architecture, event */
@@ -107,7 +107,8 @@ struct diff_judgement {
 	bool is_tested;             /* else there were too few samples, and what follows is 0 */
 	double wholes[MATCH_SIDES]; /* samples (CPU time: exposures) that its samples are part of */
 	double effect;              /* INFINITY: base had none */
-	double low, high;           /* its interval */
+	double low, high;           /* its interval: that by which the verdict was made */
+	double half_width;          /* of the interval of 1 - alpha of this row alone */
 	double t;             /* what p is of: how many deviations it is off, without its sign */
 	double p, adjusted_p; /* by Benjamini and Hochberg */
 	double dispersion;    /* of runs, that of chance being 1 */

@@ -188,20 +188,39 @@ static double variance_of(const double *hits, const double *wholes, bool is_pois
 	return sum;
 }
 
-static void put_interval(const struct contrast *contrast, bool is_poisson, double quantile,
-	struct diff_judgement *judgement)
+/* The logarithm of the effect. */
+static double middle_of(const struct contrast *contrast, bool is_poisson)
 {
 	const double *hits = contrast->hits, *wholes = contrast->wholes;
 	bool are_both = hits[0] > 0 && hits[1] > 0;
 	bool has_rest = is_poisson || (hits[0] < wholes[0] && hits[1] < wholes[1]);
 	double half = are_both && has_rest ? 0 : 0.5, more = is_poisson ? 0 : 2 * half;
-	double middle = log_odds(hits[1] + half, wholes[1] + more, is_poisson) -
-			log_odds(hits[0] + half, wholes[0] + more, is_poisson);
-	double width =
-		quantile * sqrt(contrast->dispersion * variance_of(hits, wholes, is_poisson));
-	judgement->effect = are_both ? expm1(middle) : hits[1] > 0 ? INFINITY : -1;
-	judgement->low = hits[1] > 0 ? expm1(middle - width) : -1;
-	judgement->high = hits[0] > 0 ? expm1(middle + width) : INFINITY;
+	return log_odds(hits[1] + half, wholes[1] + more, is_poisson) -
+	       log_odds(hits[0] + half, wholes[0] + more, is_poisson);
+}
+
+static double deviation_of(const struct contrast *contrast, bool is_poisson)
+{
+	double variance = variance_of(contrast->hits, contrast->wholes, is_poisson);
+	return sqrt(contrast->dispersion * variance);
+}
+
+static void put_interval(const struct contrast *contrast, double middle, double width,
+	struct diff_judgement *judgement)
+{
+	judgement->low = contrast->hits[1] > 0 ? expm1(middle - width) : -1;
+	judgement->high = contrast->hits[0] > 0 ? expm1(middle + width) : INFINITY;
+}
+
+/* The interval of the row alone. */
+static void put_effect(const struct contrast *contrast, bool is_poisson, double quantile,
+	struct diff_judgement *judgement)
+{
+	const double *hits = contrast->hits;
+	double middle = middle_of(contrast, is_poisson);
+	judgement->effect = hits[0] <= 0 ? INFINITY : hits[1] <= 0 ? -1 : expm1(middle);
+	put_interval(contrast, middle, quantile * deviation_of(contrast, is_poisson), judgement);
+	judgement->half_width = (judgement->high - judgement->low) / 2;
 }
 
 /* If nothing has changed, that is, of what both have in common. */
@@ -218,11 +237,17 @@ static double detectable_by(const struct judging *judging, const struct contrast
 	return expm1(fmax(seen, counts));
 }
 
+static struct contrast moderate_contrast_of(const struct judging *judging, size_t row)
+{
+	struct contrast contrast = contrast_of(judging->family, row);
+	moderate(judging, &contrast);
+	return contrast;
+}
+
 static void judge_row(struct judging *judging, size_t row, struct diff_judgement *judgement)
 {
 	bool is_poisson = judging->family->is_poisson;
-	struct contrast contrast = contrast_of(judging->family, row);
-	moderate(judging, &contrast);
+	struct contrast contrast = moderate_contrast_of(judging, row);
 	const struct quantiles *quantiles = quantiles_of(judging, contrast.df);
 	judgement->is_tested = true;
 	memcpy(judgement->wholes, contrast.wholes, sizeof(judgement->wholes));
@@ -230,7 +255,39 @@ static void judge_row(struct judging *judging, size_t row, struct diff_judgement
 	judgement->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
 	judgement->p = p_of(&contrast, is_poisson, judgement->t);
 	judgement->detectable = detectable_by(judging, &contrast, quantiles);
-	put_interval(&contrast, is_poisson, quantiles->interval, judgement);
+	put_effect(&contrast, is_poisson, quantiles->interval, judgement);
+}
+
+/*
+ * What p is of (a ratio of likelihoods, or an exact test) and what the interval is of differ
+ * slightly; where they fall on different sides of alpha, the interval is as wide as p has it.
+ */
+static void put_joint_interval(
+	const struct judging *judging, size_t row, double tail, struct diff_judgement *judgement)
+{
+	bool is_poisson = judging->family->is_poisson;
+	bool has_changed = judgement->adjusted_p < judging->options->alpha;
+	struct contrast contrast = moderate_contrast_of(judging, row);
+	double middle = middle_of(&contrast, is_poisson);
+	double quantile = statistics_t_quantile(tail, contrast.df);
+	put_interval(&contrast, middle, quantile * deviation_of(&contrast, is_poisson), judgement);
+	if ((judgement->low > 0 || judgement->high < 0) == has_changed)
+		return;
+	double t = judgement->p < 1 ? statistics_t_quantile(judgement->p / 2, contrast.df) : 0;
+	put_interval(&contrast, middle, quantile * fabs(middle) / t, judgement);
+}
+
+static void put_joint_intervals(const struct judging *judging, struct diff_judgement *judgements)
+{
+	const struct judgement_family *family = judging->family;
+	double nr_changed = 0;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		nr_changed += family->is_tested[row] &&
+			      judgements[row].adjusted_p < judging->options->alpha;
+	double tail = judging->options->alpha / 2 * fmax(1, nr_changed) / judging->nr_shares;
+	for (size_t row = 0; row < family->nr_rows; row++)
+		if (family->is_tested[row] && judgements[row].verdict != DIFF_SAME)
+			put_joint_interval(judging, row, tail, &judgements[row]);
 }
 
 /* ---- all rows ---- */
@@ -263,8 +320,9 @@ static void adjust(const struct judgement_family *family, struct diff_judgement 
 				fmin(1, p[count++] * (double)(1 + family->nr_others));
 }
 
-void judgement_make(const struct judgement_family *family, const struct diff_options *options,
-	struct diff_judgement *judgements)
+/* All but verdicts, and with the interval of each row alone. */
+static struct judging judge_rows(const struct judgement_family *family,
+	const struct diff_options *options, struct diff_judgement *judgements)
 {
 	struct judging judging = {
 		.family = family,
@@ -278,9 +336,17 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 		if (family->is_tested[row])
 			judge_row(&judging, row, &judgements[row]);
 	adjust(family, judgements);
+	return judging;
+}
+
+void judgement_make(const struct judgement_family *family, const struct diff_options *options,
+	struct diff_judgement *judgements)
+{
+	struct judging judging = judge_rows(family, options, judgements);
 	for (size_t row = 0; row < family->nr_rows; row++)
 		if (family->is_tested[row])
 			judgements[row].verdict = verdict_of(&judgements[row], options);
+	put_joint_intervals(&judging, judgements);
 }
 
 /* ---- what the others are compared with ---- */
@@ -343,7 +409,7 @@ size_t judgement_find_steady(const struct judgement_family *family,
 	left.is_tested = is_tested;
 	left.rest = rest;
 	for (; found < ROUNDS_MAX && found * family->nr_rows < WORK_MAX; found++) {
-		judgement_make(&left, options, judgements);
+		judge_rows(&left, options, judgements);
 		size_t row = find_changed(&left, options, judgements);
 		if (row == family->nr_rows || !leaves_enough(family, rest, row))
 			break;

@@ -18,6 +18,14 @@
  * is taken out of everybody's rest, and the others are judged again, until none is left that
  * surely changed (judgement_find_steady()).
  *
+ * An interval says what the verdict says. That no change of some size is there (SAME) is claimed of
+ * one row, by the interval of that row alone, of 1 - alpha. That something changed is told by p,
+ * which is adjusted for the number of rows, so intervals of all other rows are, too: of 1 - alpha
+ * times the part of the tests that found a change, or that one test is, whichever is more
+ * (Benjamini and Yekutieli 2005, "False discovery rate-adjusted multiple confidence intervals":
+ * of those of what is reported, a part of alpha misses the true change). Such an interval leaves
+ * out 0 exactly where the adjusted p is below alpha.
+ *
  * By CPU time, hits are counts of Poisson's over each run's exposure, with dispersion likewise.
  */
 #ifndef EBPROF_JUDGEMENT_H

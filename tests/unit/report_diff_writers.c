@@ -20,6 +20,7 @@ static struct diff_judgement make_judgement(double base, double new, enum diff_v
 		.effect = base > 0 ? new / base - 1 : INFINITY,
 		.low = new > 0 ? 0.125 : -1,
 		.high = base > 0 ? 0.5 : INFINITY,
+		.half_width = base > 0 ? 0.2 : INFINITY,
 		.p = 0.0001,
 		.adjusted_p = 0.0025,
 		.dispersion = 1,

@@ -149,6 +149,60 @@ TEST(judgement_allows_for_runs_that_differ)
 	CHECK(swaying->detectable > 3 * steady->detectable);
 }
 
+/*
+ * Of one row 150 against 100 of 1000 is a change; of forty it may be chance: the interval says so,
+ * as p does. With more that changed, less is needed.
+ */
+TEST(intervals_say_of_many_rows_what_p_says)
+{
+	for (int nr_changed = 0; nr_changed <= 30; nr_changed += 30) {
+		struct family family;
+		family_init(&family, 1, 1, 1000);
+		struct diff_judgement *judgement = family_add(&family, 100, 150);
+		for (int i = 0; i < 40; i++)
+			family_add(&family, 100, i < nr_changed ? 200 : 100);
+		family_judge(&family);
+		CHECK(judgement->p < .01);
+		CHECK_INT(judgement->adjusted_p<.01, nr_changed> 0);
+		CHECK_INT(judgement->low > 0, nr_changed > 0);
+		CHECK_INT(judgement->verdict, nr_changed ? DIFF_REGRESSION : DIFF_INCONCLUSIVE);
+		CHECK(judgement->half_width < (judgement->high - judgement->low) / 2);
+	}
+}
+
+/* Also where there are few, and an exact test is what p is of. */
+TEST(intervals_and_p_agree_of_few_samples)
+{
+	for (uint32_t base = 0; base <= 40; base++) {
+		struct family family;
+		family_init(&family, 1, 1, 500);
+		for (uint32_t i = 0; i <= 60; i++)
+			family_add(&family, base, i);
+		family_judge(&family);
+		for (size_t row = 0; row < family.of.nr_rows; row++) {
+			const struct diff_judgement *judgement = &family.judgements[row];
+			bool excludes_none = judgement->low > 0 || judgement->high < 0;
+			CHECK_INT(excludes_none, judgement->adjusted_p < .01);
+			CHECK(judgement->low <= judgement->effect &&
+				judgement->effect <= judgement->high);
+		}
+	}
+}
+
+/* That nothing changed is said of a row by itself. */
+TEST(interval_of_what_is_the_same_is_its_own)
+{
+	struct family family;
+	family_init(&family, 1, 1, 1000000);
+	for (int i = 0; i < 40; i++)
+		family_add(&family, 20000, 20000);
+	family_judge(&family);
+	const struct diff_judgement *judgement = &family.judgements[0];
+	CHECK_INT(judgement->verdict, DIFF_SAME);
+	CHECK(judgement->low > -.05 && judgement->high < .05);
+	CHECK(is_near(judgement->half_width, (judgement->high - judgement->low) / 2, 1e-12));
+}
+
 /* By exposure: half the rate of samples, the same time. */
 TEST(judgement_by_cpu_time)
 {

@@ -196,7 +196,9 @@ static void diff_text_put_inconclusive(struct writing *writing)
 	vec_each(&diff->rows, row)
 		if (diff_is_in_list(diff, row, DIFF_LIST_INCONCLUSIVE))
 			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
-	str_printf(&title, "Inconclusive (with %.1f%% of the samples):", 100 * share);
+	str_printf(&title,
+		"Cannot be told whether it changed by %g%% (with %.1f%% of the samples):",
+		100 * diff->options.min_effect, 100 * share);
 	diff_text_put_list(writing, DIFF_LIST_INCONCLUSIVE, str_text(&title));
 }
 

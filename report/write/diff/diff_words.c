@@ -301,7 +301,7 @@ static double find_needed(const struct difference *diff)
 		double share = fmax(self->sides[0].share, self->sides[1].share);
 		if (!self->is_tested || share < diff->options.min_share)
 			continue;
-		double half = (self->high - self->low) / 2 / diff->options.min_effect;
+		double half = self->half_width / diff->options.min_effect;
 		struct need need = {half * half, (self->sides[0].share + self->sides[1].share) / 2};
 		vec_push(&needs, need);
 	}
@@ -441,7 +441,7 @@ void diff_put_program(struct str *out, const struct difference *diff)
 	str_puts(out, " (");
 	diff_put_interval(out, program);
 	str_puts(out, ", p ");
-	diff_put_p(out, program->p);
+	diff_put_p(out, program->adjusted_p);
 	str_printf(out, "): %s.", diff_verdict_word(program->verdict));
 }
 
