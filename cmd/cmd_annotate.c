@@ -136,14 +136,16 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 	const struct profile_function *function =
 		model_function(model, model->annotation->function);
 	const char *object = model_object(model, function->object)->name;
-	uint64_t all = model->slice.whole.value;
+	uint64_t all = model->slice.whole.value, inlined = model->annotation->whole_inlined.self;
 	const char *name = profile_function_own_name(function);
 	str_puts(out, "# ");
 	str_put_escaped(out, name, strlen(name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
-	str_printf(out, "\n# self %.2f%%, total %.2f%% of ", profile_percent(whole->self, all),
-		profile_percent(whole->total, all));
+	str_printf(out, "\n# self %.2f%%, ", profile_percent(whole->self, all));
+	if (inlined)
+		str_printf(out, "inlined into it %.2f%%, ", profile_percent(inlined, all));
+	str_printf(out, "total %.2f%% of ", profile_percent(whole->total, all));
 	if (model->names->events.list.len > 1) {
 		const char *event = main_event_name_of(model->profile, model->event);
 		event_value_put(&model->profile->events.data[model->event], all, false, out);
@@ -154,6 +156,8 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 	str_printf(out, "%llu %s", (unsigned long long)model->slice.whole.samples,
 		str_plural(model->slice.whole.samples, "sample", "samples"));
 	str_puts(out, "; below, percent of the function\n");
+	if (inlined)
+		str_puts(out, "# what was inlined into a line has rows of its own below it\n");
 }
 
 static struct err *put_listing(

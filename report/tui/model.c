@@ -286,6 +286,7 @@ static void model_annotate(struct model *model, uint32_t frame, const atomic_boo
 	struct annotation_names names = {
 		.frames = model->names->frames.data,
 		.nr_frames = model->names->frames.len,
+		.functions = model->names->functions.data,
 		.groups = model->names->groups,
 		.hides_inlined = model->names->hides_inlined,
 	};

@@ -75,7 +75,29 @@ test_calls_and_inlined() {
 	command -v objdump >/dev/null || skip "no objdump here"
 	grep -q '^# inlined: the assembly is that of calls' out || fail "whose code is it: $(cat out)"
 	run "$EBPROF" annotate -i hot.data calls --layout both
-	grep -Eq '; mix hot.c:7$' out || fail "no line of what was inlined: $(cat out)"
+	grep -Eq '%.* inlined: hot.c:7 mix$' out || fail "no line of what was inlined: $(cat out)"
+}
+
+# A line and its instructions are one question: what is printed in front of a line's own
+# instructions adds up to the line's, that of inlined instructions to that of their row.
+test_lines_are_what_their_instructions_are() {
+	command -v objdump >/dev/null || skip "no objdump here"
+	make_program -O1
+	run "$EBPROF" annotate -i hot.data calls --layout both
+	want_share 'inlined: hot.c:7 mix' 1 5 80
+	awk '
+		function share(at) { return substr($0, at, 8) + 0 }
+		function judge() { if (row != "" && (sum > self + .1 || sum < self - .1)) {
+			print row ": " sum " of its instructions"; bad = 1 } }
+		/^#/ { next }
+		/^.{16} +[0-9a-f]+:  / { sum += share(1); all += share(1); next }
+		NF { judge(); row = $0; self = share(1); rows += self; sum = 0 }
+		END { judge(); if (rows < 5) { print "lines have " rows; bad = 1 } exit bad }
+	' out >sums || fail "$(cat sums out)"
+	run "$EBPROF" annotate -i hot.data calls --layout source
+	want_share 'inlined: hot.c:7 mix' 1 5 80
+	grep -q '^# what was inlined into a line has rows of its own below it$' out ||
+		fail "it is not said: $(cat out)"
 }
 
 test_assembly() {

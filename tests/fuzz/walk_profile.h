@@ -55,7 +55,10 @@ static inline void annotate_functions(const struct profile *profile)
 		MAX_FUNCTIONS = 8
 	};
 	struct annotation_names names = {
-		.frames = profile->frames.data, .nr_frames = profile->frames.len};
+		.frames = profile->frames.data,
+		.nr_frames = profile->frames.len,
+		.functions = profile->functions.data,
+	};
 	struct slice slice;
 	slice_init_all(&slice, profile);
 	for (uint32_t i = 1; i < profile->functions.len && i <= MAX_FUNCTIONS; i++) {

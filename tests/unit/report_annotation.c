@@ -57,6 +57,7 @@ static void annotate(struct annotated *it, uint32_t frame)
 	struct annotation_names names = {
 		.frames = profile->frames.data,
 		.nr_frames = profile->frames.len,
+		.functions = profile->functions.data,
 		.groups = groups,
 	};
 	slice_init_all(&it->slice, profile);
@@ -108,6 +109,18 @@ TEST(lines_of_recursive_function)
 	end(&it);
 }
 
+/* main() inlined into the frame. */
+static void inline_into(struct annotated *it, uint32_t frame, const char *file, uint32_t line)
+{
+	struct profile_frame inlined = it->profile->frames.data[frame];
+	inlined.function = it->profile->frames.data[it->main].function;
+	inlined.outer = frame;
+	inlined.file = file;
+	inlined.line = line;
+	it->profile->frames.data[frame].innermost = (uint32_t)it->profile->frames.len;
+	vec_push(&it->profile->frames, inlined);
+}
+
 /* Of what was inlined, the line of the call has the total and the address has the self. */
 TEST(lines_of_inlined_function)
 {
@@ -116,13 +129,7 @@ TEST(lines_of_inlined_function)
 	struct fixture *f = &it.fixture;
 	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main, it.leaf), 0, 7);
 	load(&it);
-	struct profile_frame inlined = it.profile->frames.data[it.leaf];
-	inlined.function = it.profile->frames.data[it.main].function;
-	inlined.outer = it.leaf;
-	inlined.file = "/src/inline.h";
-	inlined.line = 77;
-	it.profile->frames.data[it.leaf].innermost = (uint32_t)it.profile->frames.len;
-	vec_push(&it.profile->frames, inlined);
+	inline_into(&it, it.leaf, "/src/inline.h", 77);
 	annotate(&it, it.leaf);
 	check_line(&it, "/src/work.c", 3, 0, 7);
 	CHECK_INT(it.annotation->whole.self, 0);
@@ -134,6 +141,49 @@ TEST(lines_of_inlined_function)
 	check_line(&it, "/src/main.c", 9, 0, 7);
 	CHECK_INT(it.annotation->whole.self, 7 * MS);
 	CHECK_INT(it.annotation->whole.total, 7 * MS);
+	end(&it);
+}
+
+/* The selfs of lines, and of lines that were inlined into them, are those of the addresses. */
+TEST(inlined_code_has_lines_of_its_own)
+{
+	struct annotated it;
+	begin(&it);
+	struct fixture *f = &it.fixture;
+	uint32_t same = fixture_frame(f, it.object, 0x20a, "work");
+	uint32_t other = fixture_frame(f, it.object, 0x20c, "work");
+	uint32_t entry = fixture_frame(f, it.object, 0x900, "entry");
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main, it.leaf), 0, 7);
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main, it.call, same), 0, 5);
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main, it.call), 0, 3);
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, same), FIXTURE_STACK(f, entry), 4);
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, other), 0, 2);
+	load(&it);
+	place(&it, same, "/src/work.c", 5);
+	place(&it, other, "/src/work.c", 3);
+	inline_into(&it, same, "/src/inline.h", 77);
+	inline_into(&it, other, NULL, 0);
+	annotate(&it, it.leaf);
+	check_line(&it, "/src/work.c", 3, 7, 9);
+	check_line(&it, "/src/work.c", 5, 3, 12);
+	const struct annotation *annotation = it.annotation;
+	CHECK_INT(annotation->inlined.len, 2);
+	const struct annotation_inlined *inlined = annotation->inlined.data;
+	CHECK_STR(inlined[0].text, "inlined: main");
+	CHECK_INT(annotation->lines.data[inlined[0].line].line, 3);
+	CHECK_INT(inlined[0].number, 0);
+	CHECK_INT(inlined[0].weight.self, 2 * MS);
+	CHECK_STR(inlined[1].text, "inlined: inline.h:77 main");
+	CHECK_INT(annotation->lines.data[inlined[1].line].line, 5);
+	CHECK_INT(inlined[1].number, 77);
+	CHECK_INT(inlined[1].weight.self, 5 * MS);
+	CHECK_INT(inlined[1].weight.total, 9 * MS);
+	CHECK_INT(annotation->whole.self, 10 * MS);
+	CHECK_INT(annotation->whole_inlined.self, 7 * MS);
+	uint64_t of_places = 0;
+	vec_each(&annotation->places, address)
+		of_places += address->weight.self;
+	CHECK_INT(of_places, annotation->whole.self + annotation->whole_inlined.self);
 	end(&it);
 }
 
@@ -165,7 +215,10 @@ TEST(cancelled_annotation)
 	slice_init_all(&it.slice, it.profile);
 	atomic_bool is_cancelled = true;
 	struct annotation_names names = {
-		.frames = it.profile->frames.data, .nr_frames = it.profile->frames.len};
+		.frames = it.profile->frames.data,
+		.nr_frames = it.profile->frames.len,
+		.functions = it.profile->functions.data,
+	};
 	struct annotation *annotation =
 		annotation_create(it.profile, &names, &it.slice, 1, &is_cancelled);
 	annotation_destroy(annotation); /* small ones are done before the test looks */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/path.h"
+
 enum {
 	NODES_BETWEEN_LOOKS = 1 << 16, /* at is_cancelled */
 };
@@ -20,6 +22,7 @@ struct element {
 
 struct spot {
 	uint32_t first_element, nr_elements;
+	uint32_t inlined; /* index of inlined plus 1; 0: the function's own code */
 };
 
 struct marked { /* a node whose frame is of the function */
@@ -35,7 +38,9 @@ struct annotating {
 	uint32_t *places;       /* for each frame: its place plus 1, 0: not of the function */
 	VEC(struct spot) spots; /* for each place */
 	VEC(struct element) elements;
-	struct map lines; /* file << 32 | line -> index plus 1 */
+	struct map lines;       /* file << 32 | line -> index plus 1 */
+	struct map inner_lines; /* the same of what was inlined; without a file, of its function */
+	struct map inlined;     /* line << 32 | inner line -> index plus 1 */
 	VEC(struct marked) marked;
 	struct annotation_weight *weights; /* of the profile's nodes */
 };
@@ -65,6 +70,43 @@ static uint32_t annotation_line_of(struct annotating *it, const struct profile_f
 	return (uint32_t)*known - 1;
 }
 
+/* "inlined: vector.h:90 push_back": the name may be longer than there is room. */
+static const char *inlined_text(struct annotating *it, const struct profile_frame *frame)
+{
+	struct strtab *texts = &it->result->texts;
+	CLEANUP(str_deinit) struct str text = {0};
+	str_puts(&text, "inlined: ");
+	if (frame->file && frame->line)
+		str_printf(&text, "%s:%u ", path_last_part(frame->file), frame->line);
+	str_puts(&text, it->names->functions[frame->function].name);
+	return strtab_get(texts, strtab_intern(texts, str_text(&text), text.len));
+}
+
+/* Index plus 1. A line of a file is one line, whichever instance of a template it is of. */
+static uint32_t annotation_inlined_of(
+	struct annotating *it, uint32_t line, const struct profile_frame *frame)
+{
+	const char *file = frame->file && frame->line ? frame->file : "";
+	uint32_t id = strtab_intern(&it->result->files, file, strlen(file));
+	uint64_t inner = file[0] ? (uint64_t)id << 32 | frame->line
+				 : (uint64_t)UINT32_MAX << 32 | frame->function;
+	uint64_t *number = map_put(&it->inner_lines, inner, NULL);
+	if (!*number)
+		*number = it->inner_lines.len;
+	uint64_t *known = map_put(&it->inlined, (uint64_t)line << 32 | *number, NULL);
+	if (!*known) {
+		struct annotation_inlined inlined = {
+			.line = line,
+			.file = strtab_get(&it->result->files, id),
+			.number = file[0] ? frame->line : 0,
+			.text = inlined_text(it, frame),
+		};
+		vec_push(&it->result->inlined, inlined);
+		*known = it->result->inlined.len;
+	}
+	return (uint32_t)*known;
+}
+
 static uint32_t annotation_group_of(const struct annotating *it, uint32_t frame)
 {
 	uint32_t function = it->names->frames[frame].function;
@@ -89,6 +131,9 @@ static void look_at_frame(struct annotating *it, uint32_t index)
 	spot.nr_elements = (uint32_t)it->elements.len - spot.first_element;
 	if (!spot.nr_elements)
 		return;
+	const struct element *first = &it->elements.data[spot.first_element];
+	if (!first->is_leaf)
+		spot.inlined = annotation_inlined_of(it, first->line, &frames[innermost]);
 	struct annotation_place place = {
 		.object = frames[index].object,
 		.offset = frames[index].offset,
@@ -169,7 +214,7 @@ static bool mark_nodes(struct annotating *it, const atomic_bool *is_cancelled)
 }
 
 struct open { /* how often each stands above where the walk is */
-	uint32_t *places, *lines;
+	uint32_t *places, *lines, *inlined;
 };
 
 static void annotation_add_total(struct annotation_weight *to, const struct annotation_weight *from)
@@ -204,6 +249,13 @@ static void annotation_enter(struct annotating *it, const struct marked *node, s
 		add_self(&line->weight, &node->weight);
 		add_self(&result->whole, &node->weight);
 	}
+	if (!spot->inlined)
+		return;
+	struct annotation_inlined *inlined = &result->inlined.data[spot->inlined - 1];
+	if (!open->inlined[spot->inlined]++)
+		annotation_add_total(&inlined->weight, &node->weight);
+	add_self(&inlined->weight, &node->weight);
+	add_self(&result->whole_inlined, &node->weight);
 }
 
 static void annotation_leave(
@@ -213,6 +265,8 @@ static void annotation_leave(
 	open->places[node->place]--;
 	for (uint32_t i = 0; i < spot->nr_elements; i++)
 		open->lines[it->elements.data[spot->first_element + i].line]--;
+	if (spot->inlined)
+		open->inlined[spot->inlined]--;
 }
 
 static void walk_from(struct annotating *it, uint32_t root, struct open *open)
@@ -243,12 +297,14 @@ static void annotation_weigh(struct annotating *it)
 	struct open open = {
 		.places = mem_zalloc_array(it->spots.len + 1, sizeof(*open.places)),
 		.lines = mem_zalloc_array(it->result->lines.len + 1, sizeof(*open.lines)),
+		.inlined = mem_zalloc_array(it->result->inlined.len + 1, sizeof(*open.inlined)),
 	};
 	for (size_t i = 0; i < it->marked.len; i++)
 		if (!it->marked.data[i].parent)
 			walk_from(it, (uint32_t)i + 1, &open);
 	mem_free(open.places);
 	mem_free(open.lines);
+	mem_free(open.inlined);
 }
 
 /* ---- order ---- */
@@ -293,6 +349,17 @@ static int annotation_compare_lines(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
+static int annotation_compare_inlined(const void *a, const void *b)
+{
+	const struct annotation_inlined *x = a, *y = b;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	int order = strcmp(x->file, y->file);
+	if (order)
+		return order;
+	return x->number != y->number ? (x->number < y->number ? -1 : 1) : strcmp(x->text, y->text);
+}
+
 static void sort_lines(struct annotation *annotation)
 {
 	size_t count = annotation->lines.len;
@@ -309,6 +376,11 @@ static void sort_lines(struct annotation *annotation)
 	}
 	vec_each(&annotation->places, place)
 		place->line = ranks[place->line];
+	vec_each(&annotation->inlined, inlined)
+		inlined->line = ranks[inlined->line];
+	if (annotation->inlined.len)
+		qsort(annotation->inlined.data, annotation->inlined.len,
+			sizeof(*annotation->inlined.data), annotation_compare_inlined);
 	mem_free(annotation->lines.data);
 	annotation->lines.data = sorted;
 	annotation->lines.cap = count + 1;
@@ -340,6 +412,8 @@ struct annotation *annotation_create(const struct profile *profile,
 	vec_deinit(&it.elements);
 	vec_deinit(&it.marked);
 	map_deinit(&it.lines);
+	map_deinit(&it.inner_lines);
+	map_deinit(&it.inlined);
 	if (is_done)
 		return annotation;
 	annotation_destroy(annotation);
@@ -352,7 +426,9 @@ void annotation_destroy(struct annotation *annotation)
 		return;
 	vec_deinit(&annotation->places);
 	vec_deinit(&annotation->lines);
+	vec_deinit(&annotation->inlined);
 	strtab_deinit(&annotation->files);
+	strtab_deinit(&annotation->texts);
 	mem_free(annotation);
 }
 

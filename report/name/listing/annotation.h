@@ -1,6 +1,8 @@
 /*
- * Where inside of one function the time went: by address and by line. All places of it that the
- * recording has stand here, also those that none of the samples looked at has met.
+ * Where inside of one function the time went: by address, by line, and by line of what was inlined
+ * there. The self of an address is split between the last two: each sample whose leaf address is of
+ * the function's code is self of one line of the function, or of one line of inlined code. All
+ * places that the recording has stand here, also those that none of the samples looked at has met.
  */
 #ifndef EBPROF_ANNOTATION_H
 #define EBPROF_ANNOTATION_H
@@ -26,25 +28,38 @@ struct annotation_place {
 	struct annotation_weight weight;
 };
 
-/* What was inlined there is not among self: it is another function. */
+/* What was inlined there is not among self: that has lines of its own. */
 struct annotation_line {
 	const char *file; /* "": unknown, and line is 0 */
 	uint32_t line;
 	struct annotation_weight weight;
 };
 
+/* A line of another function's code that the compiler put into a line of this one. */
+struct annotation_inlined {
+	uint32_t line; /* index of lines: of the annotated function */
+	const char *file;
+	uint32_t number;  /* 0: unknown, and file is "" */
+	const char *text; /* "inlined: vector.h:90 push_back" */
+	struct annotation_weight weight;
+};
+
 struct annotation {
 	uint32_t function;
 	struct annotation_weight whole;
-	VEC(struct annotation_place) places; /* by object and offset, each once */
-	VEC(struct annotation_line) lines;   /* by file and line, each once */
-	struct strtab files;                 /* private: their names */
+	VEC(struct annotation_place) places;    /* by object and offset, each once */
+	VEC(struct annotation_line) lines;      /* by file and line, each once */
+	VEC(struct annotation_inlined) inlined; /* by line, file and number */
+	struct annotation_weight whole_inlined; /* self alone: of all that is inlined */
+	struct strtab files;                    /* private: their names */
+	struct strtab texts;                    /* private: of what was inlined */
 };
 
 /* Frames as they are called now: the profile's own, or a copy. */
 struct annotation_names {
 	const struct profile_frame *frames;
 	size_t nr_frames;
+	const struct profile_function *functions;
 	const uint32_t *groups; /* as of tree_options */
 	bool hides_inlined;
 };

@@ -105,23 +105,45 @@ static void listing_put_line(struct str *out, const char *file, uint32_t line)
 		str_printf(out, "%s:%u", path_last_part(file), line);
 }
 
-/* "main.c:12", "main.c:12 inlined: push_back vector.h:90" */
+/* Index plus 1. Without a file it is known by its text. */
+static uint32_t listing_inlined_of(
+	struct listing *listing, const struct function_code_place *place, size_t text)
+{
+	const char *file = place->inlined_file && place->inlined_line ? place->inlined_file : "";
+	struct listing_inlined wanted = {file, file[0] ? place->inlined_line : 0, text};
+	uint32_t number = 0;
+	vec_each(&listing->inlined, known) {
+		number++;
+		if (known->number == wanted.number && strcmp(known->file, file) == 0 &&
+			(file[0] || strcmp(listing->labels.data + known->text,
+					    listing->labels.data + text) == 0))
+			return number;
+	}
+	vec_push(&listing->inlined, wanted);
+	return (uint32_t)listing->inlined.len;
+}
+
+/* "main.c:12", "main.c:12 inlined: vector.h:90 push_back" */
 static void listing_put_label(struct listing *listing, struct listing_code *code,
 	const struct function_code_place *place, enum demangle_mode mode)
 {
 	struct str *out = &listing->labels;
+	size_t inlined = 0;
 	code->is_elsewhere = true;
 	code->label = out->len;
 	listing_put_line(out, place->file, place->line);
 	if (place->inlined || place->inlined_file) {
-		str_puts(out, place->file ? " inlined: " : "");
-		code->origin = out->len;
+		str_puts(out, place->file ? " " : "");
+		inlined = out->len;
+		str_puts(out, "inlined: ");
+		listing_put_line(out, place->inlined_file, place->inlined_line);
+		str_puts(out, place->inlined && place->inlined_file ? " " : "");
 		if (!place->inlined || !demangle(place->inlined, mode, out))
 			str_puts(out, place->inlined ? place->inlined : "");
-		str_puts(out, place->inlined && place->inlined_file ? " " : "");
-		listing_put_line(out, place->inlined_file, place->inlined_line);
 	}
 	str_putc(out, '\0');
+	if (inlined)
+		code->inlined = listing_inlined_of(listing, place, inlined);
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -148,7 +170,7 @@ static void place_code(const struct listing_request *request, struct listing *li
 		code->line = places[i].line;
 		if (i && is_same_place(&places[i - 1], &places[i])) {
 			code->label = code[-1].label;
-			code->origin = code[-1].origin;
+			code->inlined = code[-1].inlined;
 		} else {
 			listing_put_label(listing, code, &places[i], request->demangle);
 		}
@@ -163,6 +185,8 @@ static int compare_by_line(const void *a, const void *b, void *context)
 		return places[i].source < places[j].source ? -1 : 1;
 	if (places[i].line != places[j].line)
 		return places[i].line < places[j].line ? -1 : 1;
+	if (places[i].inlined != places[j].inlined)
+		return places[i].inlined < places[j].inlined ? -1 : 1;
 	return i < j ? -1 : i > j;
 }
 
@@ -279,6 +303,7 @@ void listing_release(struct listing *listing)
 	function_code_deinit(&listing->code);
 	mem_free(listing->places);
 	mem_free(listing->by_line);
+	vec_deinit(&listing->inlined);
 	str_deinit(&listing->labels);
 	str_deinit(&listing->note);
 	mem_free(listing);

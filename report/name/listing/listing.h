@@ -18,9 +18,16 @@ struct listing_source {
 struct listing_code {
 	uint32_t source; /* index of sources plus 1; 0: no line of the function */
 	uint32_t line;
+	uint32_t inlined;  /* index of inlined plus 1; 0: the function's own */
 	bool is_elsewhere; /* than the instruction before */
 	size_t label;      /* in `labels`: where this is */
-	size_t origin;     /* the end of that: what was inlined; 0: nothing */
+};
+
+/* A line of inlined code, each once. */
+struct listing_inlined {
+	const char *file; /* borrowed of code; "": unknown, and number is 0 */
+	uint32_t number;
+	size_t text; /* in `labels`: "inlined: vector.h:90 push_back" */
 };
 
 /* What a listing depends on. */
@@ -37,9 +44,10 @@ struct listing {
 	VEC(struct listing_source) sources; /* of most time first */
 	struct function_code code;
 	struct listing_code *places; /* for each instruction */
-	uint32_t *by_line;           /* instructions by source, line and address */
-	struct str labels;           /* begins with a NUL */
-	struct str note;             /* a sentence on the code; "" */
+	VEC(struct listing_inlined) inlined;
+	uint32_t *by_line; /* instructions by source, line, inlined and address */
+	struct str labels; /* begins with a NUL */
+	struct str note;   /* a sentence on the code; "" */
 };
 
 /* Frames, functions and objects as they are called now. */
@@ -79,16 +87,17 @@ enum listing_row_kind {
 	LISTING_ROW_SOURCE,
 	LISTING_ROW_LABEL, /* of the instructions below */
 	LISTING_ROW_CODE,
+	LISTING_ROW_INLINED, /* below a line: a line of what was inlined there */
 };
 
 struct listing_row {
 	enum listing_row_kind kind;
 	uint32_t source, line; /* index of sources */
 	size_t instruction;
-	uint64_t address;
-	bool has_code;      /* of a line */
-	const char *text;   /* borrowed; holds anything but NULs */
-	const char *origin; /* of an instruction that was inlined; "" */
+	uint64_t address;     /* of what was inlined, the number of its own line */
+	bool has_code;        /* of a line, and of what was inlined there */
+	bool is_from_inlined; /* of an instruction */
+	const char *text;     /* borrowed; holds anything but NULs */
 	struct annotation_weight weight;
 };
 
@@ -117,7 +126,7 @@ bool listing_has(const struct listing *listing, enum listing_layout layout);
 /* Source where there is its text, else instructions. */
 enum listing_layout listing_usual_layout(const struct listing *listing);
 
-/* A large part of the function's own time; where it has none, of its total. */
+/* A large part of what ran in the function's code; where nothing did, of its total. */
 bool listing_row_is_hot(const struct listing_row *row, const struct annotation *annotation);
 /* The row of most time; 0 when there is none. */
 size_t listing_hottest(const struct listing_rows *rows);

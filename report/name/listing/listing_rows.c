@@ -7,7 +7,6 @@
 enum {
 	CONTEXT_LINES = 2, /* around the function, where not all of the file is shown */
 	HOT_SHARE = 20,    /* one of so many parts */
-	ORIGIN_COLUMN = 34,
 };
 
 struct placing {
@@ -15,7 +14,9 @@ struct placing {
 	const struct annotation *annotation;
 	const struct listing_view *view;
 	struct listing_rows *rows;
-	struct annotation_weight *code; /* for each instruction */
+	struct annotation_weight *code;     /* for each instruction */
+	struct annotation_weight elsewhere; /* self alone: in code that is not in the listing */
+	bool *is_placed;                    /* for each of the annotation's inlined lines */
 };
 
 static void listing_rows_put_row(struct placing *it, const struct listing_row *row)
@@ -36,8 +37,12 @@ static void weigh_code(struct placing *it)
 	size_t count = listing->code.disassembly.list.len, at;
 	it->code = mem_zalloc_array(count + 1, sizeof(*it->code));
 	vec_each(&it->annotation->places, place)
-		if (function_code_find(&listing->code, place->object, place->offset, &at))
-			annotation_weight_add(&it->code[at], &place->weight);
+		annotation_weight_add(
+			function_code_find(&listing->code, place->object, place->offset, &at)
+				? &it->code[at]
+				: &it->elsewhere,
+			&place->weight);
+	it->is_placed = mem_zalloc_array(it->annotation->inlined.len + 1, sizeof(*it->is_placed));
 }
 
 /* ---- code ---- */
@@ -66,10 +71,7 @@ static void listing_rows_put_instruction(struct placing *it, size_t index)
 		.instruction = index,
 		.address = disassembly->list.data[index].address,
 		.text = disassembly_text(disassembly, index),
-		.origin = it->view->layout == LISTING_LAYOUT_CODE ||
-					  !it->listing->places[index].origin
-				  ? ""
-				  : it->listing->labels.data + it->listing->places[index].origin,
+		.is_from_inlined = it->listing->places[index].inlined,
 		.weight = it->code[index]};
 	listing_rows_put_row(it, &row);
 }
@@ -125,6 +127,79 @@ static const struct annotation_line *first_line_of(
 	return NULL;
 }
 
+/* The first of what was inlined into this line or a later one. */
+static size_t first_inlined(const struct annotation *annotation, uint32_t line)
+{
+	return bisect(annotation->inlined.len, i, annotation->inlined.data[i].line < line);
+}
+
+/* NULL: no sample of the recording has it. */
+static const struct annotation_inlined *find_inlined(
+	const struct placing *it, uint32_t line, const struct listing_inlined *wanted)
+{
+	const struct annotation *annotation = it->annotation;
+	const struct annotation_inlined *all = annotation->inlined.data;
+	for (size_t i = first_inlined(annotation, line);
+		i < annotation->inlined.len && all[i].line == line; i++)
+		if (all[i].number == wanted->number && strcmp(all[i].file, wanted->file) == 0 &&
+			(wanted->number ||
+				strcmp(all[i].text, it->listing->labels.data + wanted->text) == 0))
+			return &all[i];
+	return NULL;
+}
+
+/* Below a line's row, which `of` is. */
+static void put_inlined(struct placing *it, const struct listing_row *of, const char *text,
+	uint32_t number, const struct annotation_inlined *inlined)
+{
+	struct listing_row row = {.kind = LISTING_ROW_INLINED,
+		.source = of->source,
+		.line = of->line,
+		.address = number,
+		.has_code = of->has_code,
+		.text = text};
+	if (inlined) {
+		row.weight = inlined->weight;
+		it->is_placed[inlined - it->annotation->inlined.data] = true;
+	}
+	listing_rows_put_row(it, &row);
+}
+
+/* The line's own instructions, then those of each line that was inlined there, below its row. */
+static void put_code_of_line(struct placing *it, const struct listing_row *of, size_t at,
+	const struct annotation_line *annotated)
+{
+	const struct listing *listing = it->listing;
+	uint32_t last = 0;
+	for (; is_code_of(listing, at, of->source + 1, of->line); at++) {
+		uint32_t inlined = listing->places[listing->by_line[at]].inlined;
+		if (inlined != last) {
+			const struct listing_inlined *new = &listing->inlined.data[inlined - 1];
+			const struct annotation_inlined *known = NULL;
+			if (annotated)
+				known = find_inlined(it,
+					(uint32_t)(annotated - it->annotation->lines.data), new);
+			put_inlined(it, of, listing->labels.data + new->text, new->number, known);
+		}
+		last = inlined;
+		listing_rows_put_instruction(it, listing->by_line[at]);
+	}
+}
+
+/* What was inlined into a line, as far as samples were there and no row has it yet. */
+static void put_inlined_of_line(
+	struct placing *it, const struct listing_row *of, const struct annotation_line *annotated)
+{
+	const struct annotation *annotation = it->annotation;
+	uint32_t line = (uint32_t)(annotated - annotation->lines.data);
+	for (size_t i = first_inlined(annotation, line);
+		i < annotation->inlined.len && annotation->inlined.data[i].line == line; i++) {
+		const struct annotation_inlined *inlined = &annotation->inlined.data[i];
+		if (inlined->weight.samples && !it->is_placed[i])
+			put_inlined(it, of, inlined->text, inlined->number, inlined);
+	}
+}
+
 static void put_source_line(struct placing *it, uint32_t source, uint32_t number,
 	const struct annotation_line *annotated)
 {
@@ -139,10 +214,10 @@ static void put_source_line(struct placing *it, uint32_t source, uint32_t number
 	if (annotated)
 		row.weight = annotated->weight;
 	listing_rows_put_row(it, &row);
-	if (!row.has_code || !is_opened(it->view, source, number))
-		return;
-	for (; is_code_of(listing, at, source + 1, number); at++)
-		listing_rows_put_instruction(it, listing->by_line[at]);
+	if (row.has_code && is_opened(it->view, source, number))
+		put_code_of_line(it, &row, at, annotated);
+	if (annotated)
+		put_inlined_of_line(it, &row, annotated);
 }
 
 static void put_source_text(struct placing *it, uint32_t index)
@@ -221,7 +296,23 @@ static void put_unknown_lines(struct placing *it)
 			.weight = line->weight,
 		};
 		listing_rows_put_row(it, &row);
+		put_inlined_of_line(it, &row, line);
 	}
+}
+
+/* So that what stands beside the instructions adds up to what stands beside the lines. */
+static void put_code_elsewhere(struct placing *it)
+{
+	struct listing_row row = {
+		.kind = LISTING_ROW_NOTE,
+		.text = "other code of the function (inlined elsewhere, or a copy of it), which is "
+			"not shown here",
+		.weight = {.self = it->elsewhere.self,
+			.self_samples = it->elsewhere.self_samples,
+			.samples = it->elsewhere.self_samples},
+	};
+	if (it->listing->code.disassembly.list.len && row.weight.self)
+		listing_rows_put_row(it, &row);
 }
 
 /* ---- */
@@ -266,16 +357,19 @@ void listing_put_rows(const struct listing *listing, const struct annotation *an
 			put_note(&it, str_text(&source->file.problem));
 		listing_rows_put_code(&it);
 	}
+	if (view->layout != LISTING_LAYOUT_SOURCE)
+		put_code_elsewhere(&it);
 	mem_free(it.code);
+	mem_free(it.is_placed);
 }
 
 bool listing_row_is_hot(const struct listing_row *row, const struct annotation *annotation)
 {
-	const struct annotation_weight *whole = &annotation->whole;
-	if (row->kind != LISTING_ROW_SOURCE && row->kind != LISTING_ROW_CODE)
+	uint64_t self = annotation->whole.self + annotation->whole_inlined.self;
+	if (row->kind < LISTING_ROW_SOURCE || row->kind == LISTING_ROW_LABEL)
 		return false;
-	return whole->self ? row->weight.self && row->weight.self >= whole->self / HOT_SHARE
-			   : row->weight.total && row->weight.total >= whole->total / HOT_SHARE;
+	return self ? row->weight.self && row->weight.self >= self / HOT_SHARE
+		    : row->weight.total && row->weight.total >= annotation->whole.total / HOT_SHARE;
 }
 
 size_t listing_hottest(const struct listing_rows *rows)
@@ -305,7 +399,8 @@ static void listing_rows_put_share(uint64_t value, uint64_t whole, struct str *o
 static void put_text_row(
 	const struct listing_row *row, const struct annotation *annotation, struct str *out)
 {
-	if (row->kind == LISTING_ROW_NOTE || row->kind == LISTING_ROW_FILE) {
+	bool has_numbers = row->kind >= LISTING_ROW_SOURCE || row->weight.samples;
+	if (!has_numbers) {
 		str_puts(out, row->kind == LISTING_ROW_NOTE ? "# " : "\n# ");
 	} else {
 		listing_rows_put_share(row->weight.self, annotation->whole.total, out);
@@ -315,16 +410,11 @@ static void put_text_row(
 		str_printf(out, "%7u  ", row->line);
 	else if (row->kind == LISTING_ROW_CODE)
 		str_printf(out, "           %8llx:  ", (unsigned long long)row->address);
-	else if (row->kind == LISTING_ROW_LABEL)
+	else if (has_numbers)
 		str_pad(out, ' ', 9);
-	size_t begin = out->len;
+	if (row->kind == LISTING_ROW_INLINED)
+		str_pad(out, ' ', 2);
 	str_put_escaped(out, row->text, strlen(row->text));
-	if (row->kind == LISTING_ROW_CODE && row->origin[0]) {
-		size_t used = out->len - begin;
-		str_pad(out, ' ', used < ORIGIN_COLUMN ? ORIGIN_COLUMN - used : 1);
-		str_puts(out, "; ");
-		str_put_escaped(out, row->origin, strlen(row->origin));
-	}
 	while (out->len && out->data[out->len - 1] == ' ')
 		str_truncate(out, out->len - 1);
 	str_putc(out, '\n');

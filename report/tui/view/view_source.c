@@ -11,7 +11,7 @@ enum {
 	MAX_SCROLL = 8 << 10,
 	NUMBER = 9, /* columns of self, and of total */
 	LINE = 7,
-	ORIGIN = 32,         /* where that begins, behind an instruction */
+	INLINED_INDENT = 2,
 	ROOM_FOR_TOTAL = 56, /* below, that column goes, then the next */
 	ROOM_FOR_LINE = 36,
 	HEIGHT_FOR_TITLE = 6,
@@ -245,7 +245,9 @@ static unsigned view_source_row_style(const struct source_view *view, const stru
 	if (listing_row_is_hot(row, view->annotation))
 		return STYLE_HOT | STYLE_BOLD;
 	if (row->kind == LISTING_ROW_CODE)
-		return row->origin[0] ? STYLE_INLINED : STYLE_CODE;
+		return row->is_from_inlined ? STYLE_INLINED : STYLE_CODE;
+	if (row->kind == LISTING_ROW_INLINED)
+		return STYLE_INLINED;
 	bool is_of_function = source && row->line >= source->first && row->line <= source->last;
 	return is_of_function ? STYLE_NORMAL : STYLE_DIM;
 }
@@ -264,11 +266,9 @@ static void draw_text(const struct source_view *view, struct grid *grid,
 	if (row->kind == LISTING_ROW_CODE && columns->text > columns->line)
 		x += grid_printf(grid, x, line.y, end - x, STYLE_DIM, "%8llx  ",
 			(unsigned long long)row->address);
-	int used = grid_put(grid, x, line.y, end - x, style, row->text);
-	if (row->kind != LISTING_ROW_CODE || !row->origin[0])
-		return;
-	x += used < ORIGIN ? ORIGIN : used + 1;
-	grid_printf(grid, x, line.y, end - x, STYLE_DIM, "; %s", row->origin);
+	if (row->kind == LISTING_ROW_INLINED)
+		x += INLINED_INDENT;
+	grid_put(grid, x, line.y, end - x, style, row->text);
 }
 
 static void view_source_draw_row(const struct source_view *view, const struct app *app,

@@ -56,7 +56,6 @@ static void html_code_put_row(const struct listing_row *row, struct bytes_buf *o
 	bytes_put_varint(out, row->kind);
 	bytes_put_varint(out, row->kind == LISTING_ROW_CODE ? row->address : row->line);
 	html_code_put_text(out, row->text ? row->text : "");
-	html_code_put_text(out, row->origin ? row->origin : "");
 	bytes_put_varint(out, row->weight.self);
 	bytes_put_varint(out, row->weight.total);
 }
@@ -106,7 +105,11 @@ void html_code_put(const struct html_code_request *request, struct bytes_buf *ou
 	struct hot_function hot[FUNCTIONS_MAX];
 	const struct profile *profile = request->profile;
 	const struct annotation_names names = {
-		profile->frames.data, profile->frames.len, request->groups, false};
+		.frames = profile->frames.data,
+		.nr_frames = profile->frames.len,
+		.functions = profile->functions.data,
+		.groups = request->groups,
+	};
 	CLEANUP(bytes_buf_deinit) struct bytes_buf text = {0};
 	size_t count = 0, nr_hot = request->code ? html_code_choose(request, hot) : 0;
 	struct slice slice;

@@ -138,7 +138,7 @@ function readProfile(bytes) {
 	profile.tree = readTree(reader);
 	profile.entries = profile.sides.map(() => readEntries(reader, profile.tree, profile.parts.length));
 	profile.code = new Map(reader.list(() => [reader.number(), {self: reader.number(), total: reader.number(), left: reader.number(),
-		rows: reader.list(() => ({kind: reader.number(), line: reader.number(), text: reader.text(), origin: reader.text(),
+		rows: reader.list(() => ({kind: reader.number(), line: reader.number(), text: reader.text(),
 			self: reader.number(), total: reader.number()}))}]));
 	return profile;
 }

@@ -1,6 +1,6 @@
 /* Lines and instructions of the hottest functions, with what each took of the whole recording. */
 
-const CODE_ROWS = ["note", "file", "source", "label", "code"]; // enum listing_row_kind
+const CODE_ROWS = ["note", "file", "source", "label", "code", "inlined"]; // enum listing_row_kind
 
 class SourceView {
 	/* options: profile, value(value): as text, onFunction(func) */
@@ -31,6 +31,7 @@ class SourceView {
 		const hasSource = code.rows.some(({kind, text}) => CODE_ROWS[kind] === "source" && text);
 		this.select.value = shown;
 		this.about.textContent = `self ${this.value(code.self)}, total ${this.value(code.total)} of the whole recording; percent are of this function; ` +
+			(code.rows.some(({kind}) => CODE_ROWS[kind] === "inlined") ? "what was inlined into a line has rows of its own below it; " : "") +
 			(this.profile.objects[it.object].name || "no file") + (code.left ? `; ${grouped(code.left)} more rows are not in this page` : "");
 		this.file = this.profile.files[it.file];
 		const rows = code.rows.filter(({kind}) => isAssembly || !hasSource || !["label", "code"].includes(CODE_ROWS[kind]));
@@ -48,13 +49,13 @@ class SourceView {
 		return row;
 	}
 
-	row({kind, line, text, origin, self, total}, code) {
+	row({kind, line, text, self, total}, code) {
 		const row = document.createElement("div"), kindName = CODE_ROWS[kind];
 		const put = (className, content) => row.appendChild(Object.assign(document.createElement("span"), {className, textContent: content}));
 		row.className = "is-" + kindName;
 		if (kindName === "file")
 			this.file = text;
-		if (kindName !== "source" && kindName !== "code") {
+		if (kindName === "file" || kindName === "label" || !total && kindName === "note" && !self) {
 			put("text", text);
 			return row;
 		}
@@ -62,8 +63,8 @@ class SourceView {
 		put("number", self ? percent(self / (code.total || 1)) : "");
 		put("number wide", self ? this.value(self) : "");
 		put("number wide", total > self ? this.value(total) : "");
-		put("line", kindName === "code" ? line.toString(16) : line || "");
-		put("text", text + (origin ? `  \u2190 ${origin}` : ""));
+		put("line", kindName === "code" ? line.toString(16) : kindName === "source" && line || "");
+		put("text", text);
 		row.title = (kindName === "source" && this.file ? `${this.file}:${line}\n` : "") + `self ${this.value(self)}, total ${this.value(total)}`;
 		row.style.setProperty("--heat", `${Math.round(60 * Math.sqrt(Math.min(1, share)))}%`);
 		return row;
