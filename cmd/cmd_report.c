@@ -297,7 +297,7 @@ static const struct opt_foreign foreign[] = {
 	{0},
 };
 
-/* A pid means something within its origin only. */
+/* A pid means something within its boot only. */
 static void add_origin(const struct profile *profile, struct table_options *table)
 {
 	bool has_number = false;
@@ -306,7 +306,7 @@ static void add_origin(const struct profile *profile, struct table_options *tabl
 			return;
 		has_number |= table->columns[i] == COLUMN_PID || table->columns[i] == COLUMN_TID;
 	}
-	if (!has_number || profile_nr_origins(profile) < 2)
+	if (!has_number || !profile_has_several_boots(profile))
 		return;
 	if (table->nr_columns == TABLE_MAX_COLUMNS)
 		return;

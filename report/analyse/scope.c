@@ -190,9 +190,9 @@ static bool is_thread(const struct profile *profile, uint32_t index, const struc
 	const struct profile_process *process = &profile->processes.data[thread->process];
 	switch (term->kind) {
 	case SCOPE_THREAD:
-		return index == term->number;
+		return thread->first == profile->threads.data[term->number].first;
 	case SCOPE_PROCESS:
-		return thread->process == term->number;
+		return process->first == profile->processes.data[term->number].first;
 	case SCOPE_TID:
 		return thread->tid == term->number;
 	case SCOPE_PID:
@@ -438,7 +438,8 @@ static bool is_sample(const struct profile *profile, const struct profile_sample
 	if (term->kind == SCOPE_CPU)
 		return sample->cpu == term->number;
 	if (term->kind == SCOPE_THREAD_STACK)
-		return sample->thread == term->number && sample->stack == term->stack;
+		return profile->threads.data[sample->thread].first == term->number &&
+		       sample->stack == term->stack;
 	return at_ns >= term->from_ns && at_ns < term->to_ns;
 }
 

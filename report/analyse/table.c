@@ -67,10 +67,10 @@ static void group_threads(struct builder *builder)
 		table_put_part(&key, builder->has[COLUMN_CGROUP], process->cgroup);
 		table_put_part(&key, builder->has[COLUMN_UNIT], process->unit);
 		table_put_part(&key, builder->has[COLUMN_POD], scope_pod(process));
-		bool is_of_origin = builder->has[COLUMN_ORIGIN] || builder->has[COLUMN_PID] ||
-				    builder->has[COLUMN_TID]; /* whose numbers they are */
-		if (is_of_origin)
+		if (builder->has[COLUMN_ORIGIN])
 			str_printf(&key, "o%u", process->info.origin);
+		if (builder->has[COLUMN_PID] || builder->has[COLUMN_TID]) /* whose numbers */
+			str_printf(&key, "b%u", profile->origins.data[process->info.origin].boot);
 		builder->thread_groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);

@@ -56,12 +56,20 @@ static uint32_t process_place(struct builder *builder, uint32_t process)
 	return *place - 1;
 }
 
+/* Where several recordings have the process, the first one's. */
+static uint32_t first_process_of(const struct builder *builder, uint32_t thread)
+{
+	const struct profile *profile = builder->profile;
+	return profile->processes.data[profile->threads.data[thread].process].first;
+}
+
 /* One that had several names has several rows, but counts once. */
 static bool is_new_thread(struct builder *builder, uint32_t thread)
 {
-	const struct profile_thread *it = &builder->profile->threads.data[thread];
+	uint32_t tid = builder->profile->threads.data[thread].tid;
 	bool is_new;
-	map_put(&builder->threads_seen, (uint64_t)it->process << 32 | it->tid, &is_new);
+	map_put(&builder->threads_seen, (uint64_t)first_process_of(builder, thread) << 32 | tid,
+		&is_new);
 	return is_new;
 }
 
@@ -74,7 +82,7 @@ static void take_threads(struct builder *builder, const struct timeline *timelin
 		struct task task = {
 			.kind = TASK_THREAD,
 			.index = i,
-			.parent = process_place(builder, builder->profile->threads.data[i].process),
+			.parent = process_place(builder, first_process_of(builder, i)),
 			.nr_threads = is_new_thread(builder, i),
 			.sum = thread->sum,
 			.first_ns = thread->first_ns,
@@ -89,7 +97,7 @@ static void find_leaders(struct builder *builder)
 {
 	for (uint32_t i = 0; i < builder->profile->threads.len; i++) {
 		const struct profile_thread *thread = &builder->profile->threads.data[i];
-		uint32_t place = builder->process_places[thread->process];
+		uint32_t place = builder->process_places[first_process_of(builder, i)];
 		if (place && thread->tid == thread->pid)
 			builder->processes.data[place - 1].leader = i;
 	}

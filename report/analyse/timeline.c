@@ -50,13 +50,13 @@ static struct timeline_cell *timeline_cell_of(struct timeline *timeline, uint32_
 }
 
 /* What a sample has of the bucket at an instant. */
-static void timeline_add_piece(struct timeline *timeline, const struct profile_sample *sample,
-	uint64_t at_ns, uint64_t value, bool is_last)
+static void timeline_add_piece(
+	struct timeline *timeline, uint32_t thread, uint64_t at_ns, uint64_t value, bool is_last)
 {
 	find_bucket(timeline, at_ns);
 	timeline->buckets[timeline->bucket].value += value;
 	timeline->buckets[timeline->bucket].samples += is_last;
-	struct timeline_cell *cell = timeline_cell_of(timeline, sample->thread);
+	struct timeline_cell *cell = timeline_cell_of(timeline, thread);
 	cell->value += value;
 	cell->samples += is_last;
 }
@@ -80,7 +80,8 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
 	uint64_t value = profile_sample_value(profile, sample);
-	struct timeline_thread *thread = &timeline->threads[sample->thread];
+	uint32_t first = profile->threads.data[sample->thread].first;
+	struct timeline_thread *thread = &timeline->threads[first];
 	uint64_t span_ns = span_of(timeline, profile, sample, at_ns);
 	if (span_ns && thread->sum.samples && at_ns - span_ns < thread->last_ns)
 		span_ns = at_ns > thread->last_ns ? at_ns - thread->last_ns : 0;
@@ -91,9 +92,9 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 	thread->last_ns = at_ns;
 	add_to(&thread->sum, value);
 	for (uint64_t i = 0; i < pieces; i++)
-		timeline_add_piece(timeline, sample, at_ns - span_ns + span_ns * i / (pieces + 1),
+		timeline_add_piece(timeline, first, at_ns - span_ns + span_ns * i / (pieces + 1),
 			value / (pieces + 1), false);
-	timeline_add_piece(timeline, sample, at_ns, value - value / (pieces + 1) * pieces, true);
+	timeline_add_piece(timeline, first, at_ns, value - value / (pieces + 1) * pieces, true);
 }
 
 /* Cells come by time, and are to stand by thread. */

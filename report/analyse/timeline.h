@@ -32,7 +32,7 @@ struct timeline {
 	uint64_t from_ns, to_ns; /* since the recording's beginning */
 	uint64_t bucket_ns;
 	uint32_t nr_buckets;
-	struct timeline_thread *threads; /* one for each of the profile's */
+	struct timeline_thread *threads; /* one for each of the profile's; all is in `first` ones */
 	size_t nr_threads;
 	struct timeline_cell *cells; /* by thread, then by time */
 	struct slice_sum *buckets;   /* of all threads */

@@ -44,8 +44,54 @@ static void take_whole_names(struct profile *profile)
 	map_deinit(&newest);
 }
 
-/* By entry the first one of the thread and of this name; false: each is. */
-static bool find_first_entries(const struct profile *profile, uint32_t *firsts)
+/* ---- the same in several recordings ---- */
+
+static const char *origin_boot_of(const struct profile_origin *origin)
+{
+	for (uint32_t i = 0; i < origin->info.nr_meta; i++)
+		if (strcmp(origin->meta[i].key, LAYOUT_META_BOOT) == 0)
+			return origin->meta[i].value;
+	return "";
+}
+
+static void find_boots(struct profile *profile)
+{
+	CLEANUP(strtab_deinit) struct strtab boots = {0};
+	CLEANUP_FREE uint32_t *first_of =
+		mem_zalloc_array(profile->origins.len + 1, sizeof(*first_of));
+	for (uint32_t i = 0; i < profile->origins.len; i++) {
+		struct profile_origin *origin = &profile->origins.data[i];
+		const char *boot = origin_boot_of(origin);
+		uint32_t id = strtab_intern(&boots, boot, strlen(boot));
+		if (!first_of[id] || !boot[0])
+			first_of[id] = i;
+		origin->boot = first_of[id];
+	}
+}
+
+/* By its number, start and program: an exec makes another one of it. */
+static void find_first_processes(struct profile *profile)
+{
+	struct map firsts = {0};
+	for (uint32_t i = 0; i < profile->processes.len; i++) {
+		struct profile_process *process = &profile->processes.data[i];
+		uint64_t key = map_mix(profile_process_key(profile, i)) ^ process->info.exe;
+		bool is_new = true;
+		uint64_t *first = process->info.start_ns ? map_put(&firsts, key, &is_new) : NULL;
+		if (first && is_new)
+			*first = i;
+		process->first = is_new ? i : (uint32_t)*first;
+	}
+	map_deinit(&firsts);
+}
+
+/* ---- threads ---- */
+
+/*
+ * By entry the first one of the thread and of this name, across recordings or in each by itself;
+ * false: each is.
+ */
+static bool find_first_entries(const struct profile *profile, bool is_across, uint32_t *firsts)
 {
 	CLEANUP(strtab_deinit) struct strtab names = {0};
 	CLEANUP_FREE uint32_t *first_of = mem_zalloc_array(profile->threads.len, sizeof(*first_of));
@@ -53,7 +99,9 @@ static bool find_first_entries(const struct profile *profile, uint32_t *firsts)
 	bool has_several = false;
 	for (uint32_t i = 1; i < profile->threads.len; i++) {
 		const struct profile_thread *thread = &profile->threads.data[i];
-		const uint32_t numbers[] = {thread->process, thread->tid};
+		const uint32_t process = is_across ? profile->processes.data[thread->process].first
+						   : thread->process;
+		const uint32_t numbers[] = {process, thread->tid};
 		str_truncate(&key, 0);
 		str_write(&key, numbers, sizeof(numbers));
 		str_puts(&key, thread->comm);
@@ -69,7 +117,7 @@ static bool find_first_entries(const struct profile *profile, uint32_t *firsts)
 static void join_entries(struct profile *profile)
 {
 	CLEANUP_FREE uint32_t *firsts = mem_zalloc_array(profile->threads.len, sizeof(*firsts));
-	if (!find_first_entries(profile, firsts))
+	if (!find_first_entries(profile, false, firsts))
 		return;
 	vec_each(&profile->samples, sample)
 		sample->thread = firsts[sample->thread];
@@ -79,9 +127,20 @@ static void join_entries(struct profile *profile)
 		times->thread = firsts[times->thread];
 }
 
+static void find_first_threads(struct profile *profile)
+{
+	CLEANUP_FREE uint32_t *firsts = mem_zalloc_array(profile->threads.len, sizeof(*firsts));
+	find_first_entries(profile, true, firsts);
+	for (uint32_t i = 0; i < profile->threads.len; i++)
+		profile->threads.data[i].first = firsts[i];
+}
+
 void thread_entries_settle(struct profile *profile)
 {
+	find_boots(profile);
+	find_first_processes(profile);
 	if (has_whole_names(profile))
 		take_whole_names(profile);
 	join_entries(profile);
+	find_first_threads(profile);
 }

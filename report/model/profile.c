@@ -93,17 +93,28 @@ const char *profile_thread_origin(const struct profile *profile, uint32_t thread
 	return profile->origins.data[profile->processes.data[process].info.origin].name;
 }
 
-uint64_t profile_process_key(const struct layout_process *process)
+bool profile_has_several_boots(const struct profile *profile)
 {
-	uint64_t start_ns = process->start_ns;
-	return map_mix(process->origin ? map_mix(process->origin) ^ start_ns : start_ns) ^
-	       process->pid;
+	for (size_t i = 2; i < profile->origins.len; i++)
+		if (profile->origins.data[i].boot != profile->origins.data[1].boot)
+			return true;
+	return false;
+}
+
+uint64_t profile_process_key(const struct profile *profile, uint32_t process)
+{
+	const struct layout_process *it = &profile->processes.data[process].info;
+	uint64_t start_ns = it->start_ns;
+	uint32_t boot = it->origin;
+	if (boot && start_ns)
+		boot = profile->origins.data[boot].boot;
+	return map_mix(boot ? map_mix(boot) ^ start_ns : start_ns) ^ it->pid;
 }
 
 uint64_t profile_thread_key(const struct profile *profile, uint32_t thread)
 {
 	const struct profile_thread *it = &profile->threads.data[thread];
-	uint64_t key = profile_process_key(&profile->processes.data[it->process].info);
+	uint64_t key = profile_process_key(profile, it->process);
 	return map_mix(map_mix(key) ^ it->tid);
 }
 

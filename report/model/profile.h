@@ -67,6 +67,7 @@ struct profile_origin { /* a recording that was merged into this one */
 	const char *name;
 	struct layout_origin info; /* without its pointers */
 	const struct profile_meta *meta;
+	uint32_t boot; /* the first origin of the same boot; where no boot is known, this one */
 };
 
 struct profile_process {
@@ -75,6 +76,8 @@ struct profile_process {
 	const char *unit, *pod; /* that the cgroup's path names, see format/base/cgroup_path.h */
 	/* What the labels of its samples call them, "" where they do not. */
 	const char *container_name, *pod_name;
+	/* The first entry of this process and program: recordings of one boot may all have it. */
+	uint32_t first;
 };
 
 struct profile_thread {
@@ -82,6 +85,7 @@ struct profile_thread {
 	uint32_t pid, tid;
 	const char *comm;
 	const char *kernel_name; /* where comm is what its runtime calls it; or NULL */
+	uint32_t first;          /* the first entry of this name, in those of its process */
 };
 
 struct profile_frame {
@@ -289,13 +293,17 @@ void profile_destroy_beside(struct profile *beside);
 const char *profile_meta(const struct profile *profile, const char *key);
 /* Of how many recordings it was merged; 0: of none. */
 size_t profile_nr_origins(const struct profile *profile);
+/* Whether its recordings are of several boots, or may be: their process IDs say nothing together.
+ */
+bool profile_has_several_boots(const struct profile *profile);
 /* "" where nothing was merged. */
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
 /*
- * Identifies a process: by its number, which the kernel uses again, when it began, and the
- * recording that it was merged from. Equal for what stood for it before and after an exec.
+ * Identifies a process: by its number, which the kernel uses again, when it began, and the boot; of
+ * those that are merged, where one of these is not known, the recording. Equal for what stood for
+ * it before and after an exec.
  */
-uint64_t profile_process_key(const struct layout_process *process);
+uint64_t profile_process_key(const struct profile *profile, uint32_t process);
 /* Likewise a thread, which has an entry in `threads` for each name that it had. */
 uint64_t profile_thread_key(const struct profile *profile, uint32_t thread);
 /* The object of the program that the most sampled process ran; 0: unknown. */

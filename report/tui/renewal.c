@@ -45,7 +45,7 @@ static uint64_t renewal_key_of_process(
 	const struct renewal *renewal, const struct model *model, uint32_t process)
 {
 	(void)renewal;
-	return profile_process_key(&model->profile->processes.data[process].info);
+	return profile_process_key(model->profile, process);
 }
 
 static uint64_t renewal_key_of_thread(

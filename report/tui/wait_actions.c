@@ -6,7 +6,7 @@ static void remember_choice(
 	struct app *app, const struct profile *named, const struct longest_wait *wait)
 {
 	const struct wait_choice choice = {
-		.thread = wait->longest->thread,
+		.thread = named->threads.data[wait->longest->thread].first,
 		.stack = wait->longest->stack,
 		.event = wait->longest->event,
 		.frame = longest_waits_frame(named, wait->longest->stack),

@@ -70,13 +70,13 @@ static const char *end_word(enum layout_end_reason reason)
 
 /* ---- counting ---- */
 
-/* Processes by (pid, start) and origin, since an exec makes another record of the same one. */
+/* Processes by (pid, start) and boot, since an exec makes another record of the same one. */
 static void count_tasks(const struct profile *profile, struct facts *facts)
 {
 	struct map processes = {0}, threads = {0};
 	bool added;
 	for (size_t i = 1; i < profile->processes.len; i++) {
-		map_put(&processes, profile_process_key(&profile->processes.data[i].info), &added);
+		map_put(&processes, profile_process_key(profile, (uint32_t)i), &added);
 		facts->nr_processes += added;
 	}
 	for (size_t i = 1; i < profile->threads.len; i++) {

@@ -28,7 +28,8 @@ static void add_wait(struct longest_waits *waits, struct map *places, const stru
 	const struct profile_sample *sample)
 {
 	bool is_new;
-	uint64_t *place = map_put(places, (uint64_t)sample->thread << 32 | sample->stack, &is_new);
+	uint32_t thread = profile->threads.data[sample->thread].first;
+	uint64_t *place = map_put(places, (uint64_t)thread << 32 | sample->stack, &is_new);
 	if (is_new) {
 		*place = waits->rows.len;
 		vec_push(&waits->rows, (struct longest_wait){.longest = sample});

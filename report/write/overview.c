@@ -75,7 +75,7 @@ static void overview_put_tasks(const struct profile *profile, struct str *out)
 		if (!is_seen[i])
 			continue;
 		bool added;
-		uint64_t key = profile_process_key(&profile->processes.data[thread->process].info);
+		uint64_t key = profile_process_key(profile, thread->process);
 		map_put(&processes, key, &added);
 		nr_processes += added;
 		map_put(&threads, profile_thread_key(profile, (uint32_t)i), &added);

@@ -112,7 +112,7 @@ static uint32_t number_stack(struct thread_dump *dump, const struct dumped *dump
 {
 	const struct profile *profile = dump->profile;
 	const struct profile_thread *thread = &profile->threads.data[dumped->thread];
-	uint64_t process = profile_process_key(&profile->processes.data[thread->process].info);
+	uint64_t process = profile_process_key(profile, thread->process);
 	CLEANUP(str_deinit) struct str key = {0};
 	str_write(&key, &process, sizeof(process));
 	str_write(&key, &dumped->state, sizeof(dumped->state));

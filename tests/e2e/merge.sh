@@ -45,7 +45,9 @@ test_origins_are_told() {
 	record_two
 	"$EBPROF" report --stdio -s origin one.data two.data >out 2>err || fail "report: $(cat err)"
 	grep -q 'one\.data' out && grep -q 'two\.data' out || fail "$(cat out)"
-	"$EBPROF" report --stdio -s pid one.data two.data | grep -q '#.*origin.*pid' || fail "pids without their origin"
+	# Of one boot a process ID says which process it is.
+	"$EBPROF" report --stdio -s pid one.data two.data >out
+	! grep -q '#.*origin.*pid' out || fail "an origin that was not asked for: $(cat out)"
 	"$EBPROF" info one.data two.data | grep -q '^  two.data, ' || fail "info does not tell"
 	"$EBPROF" convert --pprof -o both.pb.gz one.data two.data 2>err || fail "convert: $(cat err)"
 	gzip -dc both.pb.gz | grep -aq 'two.data' || fail "no label"
@@ -53,6 +55,22 @@ test_origins_are_told() {
 	! gzip -dc less.pb.gz | grep -aq 'two.data' || fail "a label that was not asked for"
 	run "$EBPROF" convert --pprof -o two.data one.data two.data
 	want_status 2 "onto an input"
+}
+
+# Two recordings of one process are two origins, but it is one process.
+test_a_process_in_two_recordings() {
+	local pid at
+	"$WORKLOADS/workload" 600 >/dev/null 2>&1 &
+	pid=$!
+	for at in 1 2; do
+		"$EBPROF" record -q -F 499 -p $pid --duration 0.5 -o $at.data || fail "record"
+	done
+	kill $pid
+	"$EBPROF" report --stdio -s pid 1.data 2.data >out 2>err || fail "report: $(cat err)"
+	[[ $(grep -c " $pid\$" out) == 1 ]] || fail "not one row: $(cat out)"
+	"$EBPROF" report --stdio -s origin,pid 1.data 2.data >out
+	[[ $(grep -c "data *$pid\$" out) == 2 ]] || fail "not a row for each origin: $(cat out)"
+	"$EBPROF" info 1.data 2.data | grep -q ' 1 process, ' || fail "not one process"
 }
 
 test_what_others_say_of_it() {

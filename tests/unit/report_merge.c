@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "format/file/first_sources.h"
+#include "report/analyse/scope.h"
 #include "report/analyse/table.h"
+#include "report/analyse/tasks.h"
 #include "report/analyse/tree.h"
 #include "report/model/column.h"
 #include "report/name/namesakes.h"
@@ -208,6 +210,66 @@ TEST(merging_what_was_merged_is_merging_all)
 }
 
 /* ---- origins ---- */
+
+static size_t rows_by(const struct profile *profile, enum column first, enum column second)
+{
+	struct table table;
+	struct table_options options = {.columns = {first, second}, .nr_columns = 2};
+	table_init(&table, profile, &options);
+	size_t count = table.rows.len;
+	table_deinit(&table);
+	return count;
+}
+
+static uint64_t samples_of_first_task(const struct profile *profile, enum scope_kind kind)
+{
+	CLEANUP(scope_deinit) struct scope scope = {0};
+	scope_add(&scope, &(struct scope_term){.kind = kind, .number = 1});
+	return scope_count(&scope, profile);
+}
+
+static void check_tasks(const struct profile *profile, uint32_t count)
+{
+	struct timeline timeline;
+	struct tasks tasks;
+	timeline_init(&timeline, profile, 0, profile->last_ns - profile->first_ns + 1);
+	vec_each(&profile->samples, sample)
+		timeline_add(&timeline, profile, sample);
+	timeline_finish(&timeline);
+	tasks_init(&tasks, profile, &timeline);
+	CHECK_INT(tasks.nr_processes, count);
+	CHECK_INT(tasks.nr_threads, count);
+	uint64_t samples = 0;
+	vec_each(&tasks.tasks, task)
+		samples += task->kind == TASK_THREAD ? task->sum.samples : 0;
+	CHECK_INT(samples, profile->samples.len);
+	tasks_deinit(&tasks);
+	timeline_deinit(&timeline);
+}
+
+/* Each sample has its origin all the same. */
+TEST(a_process_that_two_recordings_of_one_boot_have_is_one)
+{
+	static const struct layout_clock next = {15ULL * SECOND, 1700000010ULL * SECOND};
+	static const char *const boots[] = {"x", "y", NULL};
+	for (int i = 0; i < 3; i++) {
+		int a = random_recording(1, &early, "x"), b = random_recording(3, &next, boots[i]);
+		struct profile *profile = load_and_close(MERGED(a, b));
+		uint32_t count = i ? 2 : 1;
+		CHECK_INT(profile_has_several_boots(profile), i > 0);
+		CHECK_INT(rows_by(profile, COLUMN_PID, COLUMN_TID), count);
+		CHECK_INT(rows_by(profile, COLUMN_PID, COLUMN_ORIGIN), 2);
+		CHECK_INT(rows_by(profile, COLUMN_COMM, COLUMN_COMM), 1);
+		check_tasks(profile, count);
+		bool has_all =
+			samples_of_first_task(profile, SCOPE_PROCESS) == profile->samples.len;
+		CHECK_INT(has_all, !i);
+		CHECK_INT(samples_of_first_task(profile, SCOPE_THREAD),
+			samples_of_first_task(profile, SCOPE_PROCESS));
+		profile_destroy(profile);
+		close(a), close(b);
+	}
+}
 
 TEST(one_pid_of_two_recordings_stays_two_processes)
 {

@@ -277,6 +277,16 @@ void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
 
 /* ---- names in full ---- */
 
+/* All recordings that have the process. */
+static void put_origins(
+	const struct profile *profile, const struct profile_process *process, struct str *out)
+{
+	vec_each(&profile->processes, other)
+		if (other->first == process->first && other->info.origin)
+			str_printf(out, "origin     %s\n",
+				profile->origins.data[other->info.origin].name);
+}
+
 static void put_fields(const struct app *app, const struct task *task, struct str *out)
 {
 	const struct profile_process *process = task_rows_process_of(app, task);
@@ -294,9 +304,7 @@ static void put_fields(const struct app *app, const struct task *task, struct st
 			str_printf(out, "program    %s\n",
 				model_object(app->model, process->info.exe)->path);
 	}
-	if (process->info.origin)
-		str_printf(out, "origin     %s\n",
-			app->model->profile->origins.data[process->info.origin].name);
+	put_origins(app->model->profile, process, out);
 	if (process->container[0])
 		str_printf(out, "container  %s\n", process->container);
 	if (process->cgroup[0])

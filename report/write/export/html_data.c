@@ -176,8 +176,9 @@ static uint64_t span_ns(const struct html_data *data)
 static uint32_t html_data_slot_of(
 	const struct html_data *data, size_t side, const struct profile_sample *sample)
 {
-	uint64_t first_ns = data->sides[side].profile->first_ns;
-	uint32_t rank = data->threads.ranks[side][sample->thread];
+	const struct profile *profile = data->sides[side].profile;
+	uint64_t first_ns = profile->first_ns;
+	uint32_t rank = data->threads.ranks[side][profile->threads.data[sample->thread].first];
 	uint64_t slice =
 		sample->time_ns < first_ns ? 0 : (sample->time_ns - first_ns) / data->slice_ns;
 	if (rank >= data->nr_threads)

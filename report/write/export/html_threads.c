@@ -22,7 +22,8 @@ static uint64_t *weigh_threads(const struct html_data_side *side)
 	uint64_t *weights = mem_zalloc_array(profile->threads.len, sizeof(*weights));
 	vec_each(&profile->samples, sample)
 		if (profile_event_has(profile, side->event, sample->event))
-			weights[sample->thread] += profile_weight_as(profile, side->event, sample);
+			weights[profile->threads.data[sample->thread].first] +=
+				profile_weight_as(profile, side->event, sample);
 	return weights;
 }
 
