@@ -107,18 +107,27 @@ static bool has_word(const char *name, const char *word)
 	return false;
 }
 
-/* The hottest of those whose names have this word, else one that is spelled like it. */
+/*
+ * The hottest of those whose names have this word, else one that is spelled like it, else the
+ * hottest of those whose names have it anywhere.
+ */
 static const char *meant_name(const struct model *model, const char *symbol)
 {
-	const struct function_weight *best = NULL;
+	const struct function_weight *of_word = NULL, *of_part = NULL;
 	struct nearest nearest = nearest_to(symbol);
 	vec_each(&model->functions, row) {
 		const char *name = model_function(model, row->function)->name;
 		nearest_offer(&nearest, name);
-		if (has_word(name, symbol) && (!best || row->total > best->total))
-			best = row;
+		if (has_word(name, symbol) && (!of_word || row->total > of_word->total))
+			of_word = row;
+		if (strcasestr(name, symbol) && (!of_part || row->total > of_part->total))
+			of_part = row;
 	}
-	return best ? model_function(model, best->function)->name : nearest.word;
+	if (of_word)
+		return model_function(model, of_word->function)->name;
+	if (nearest.word || !of_part)
+		return nearest.word;
+	return model_function(model, of_part->function)->name;
 }
 
 static struct err *refuse_symbol(const struct model *model, const char *symbol)

@@ -125,6 +125,8 @@ static const struct opt_foreign foreign[] = {
 	{"--fields", "each format has its fields: --json has all; for --pprof, --json, --otlp "
 		     "--labels"},
 	{"--script", "it is --perf-script"},
+	{"--wall", "-e wall chooses it, where it was recorded"},
+	{"--off-cpu", "-e offcpu chooses it, where it was recorded"},
 	{"--format", "each format is an option: --speedscope, --pprof, --folded, ...; --list"},
 	{"-f", "each format is an option: --speedscope, --pprof, --folded, ...; --list"},
 	{"--flamegraph", "it is --svg, or --html with tables and a time line"},

@@ -34,9 +34,9 @@ struct dump_options {
 #define DUMP_FIELD(name) offsetof(struct dump_options, name)
 
 static const struct opt dump_rows[] = {
-	{"pid", 'p', "PID[,..]", opt_u32_list, DUMP_FIELD(pids), .help = "all threads of these",
+	{"pid", 'p', "PID[,..]", opt_running_list, DUMP_FIELD(pids), .help = "all threads of these",
 		.group = "Which threads"},
-	{"tid", 't', "TID[,..]", opt_u32_list, DUMP_FIELD(tids), .help = "only these"},
+	{"tid", 't', "TID[,..]", opt_running_list, DUMP_FIELD(tids), .help = "only these"},
 	{"all-cpus", 'a', NULL, opt_flag, DUMP_FIELD(is_system), .help = "of the whole system"},
 	{"container", 0, "ID|NAME", cgroup_option_parse_container, DUMP_FIELD(cgroups),
 		.help = "of a container; once for each"},

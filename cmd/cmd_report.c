@@ -45,6 +45,7 @@ struct report_options {
 enum {
 	FIRST_FIELD = COLUMN_COUNT + 1,           /* numbers of enum text_field from here on */
 	NAMED_THREAD = FIRST_FIELD + TEXT_FIELDS, /* two columns: comm, and tid */
+	BY_TOTAL,                                 /* no column: as --children */
 };
 
 /* Name, column, is_alias: of all columns, and of other words for some. */
@@ -61,6 +62,11 @@ static const struct opt_word columns[] = {
 	{"overhead", COLUMN_COUNT, true},
 	{"overhead_children", COLUMN_COUNT, true},
 	{"sample", COLUMN_COUNT, true},
+	/* numbers, which stand in each row; rows are ordered by self */
+	{"self", COLUMN_COUNT, true},
+	{"samples", COLUMN_COUNT, true},
+	{"value", COLUMN_COUNT, true},
+	{"total", BY_TOTAL, true},
 	{0},
 };
 
@@ -123,7 +129,9 @@ static struct err *cmd_report_add_column(
 	CLEANUP_FREE char *key = of_word ? mem_strndup(of_word, key_len) : NULL;
 	if (!key)
 		try(opt_find_word(row, name, len, &column));
-	if (column == COLUMN_COUNT)
+	if (column == BY_TOTAL)
+		table->by_total = true;
+	if (column == COLUMN_COUNT || column == BY_TOTAL)
 		return NULL;
 	if (column >= FIRST_FIELD && column != NAMED_THREAD)
 		return add_field(options, (enum text_field)(column - FIRST_FIELD));
@@ -286,6 +294,10 @@ static const struct opt_foreign foreign[] = {
 	{"--dump-raw-trace", "ebprof convert --perf-script prints each sample"},
 	{"-x", "ebprof convert --csv is for programs"},
 	{"--field-separator", "ebprof convert --csv is for programs"},
+	{"--unit", "-F value,samples,sym shows times and counts; in a terminal key %"},
+	{"--units", "-F value,samples,sym shows times and counts; in a terminal key %"},
+	{"--wall", "-e wall shows it, where it was recorded"},
+	{"--off-cpu", "-e offcpu shows it, where it was recorded"},
 	{"--show-total-period", "-F value,self,samples has it"},
 	{"-w", "names stand last, in full; in a terminal key w"},
 	{"--hierarchy", "-s comm,dso,sym has the same rows; -g is the tree of calls"},

@@ -96,6 +96,8 @@ static const struct opt_foreign top_foreign[] = {
 	{"--call-graph", NULL},
 	{"--debuginfod", "there is no time to fetch: O saves, and ebprof report fetches"},
 	{"-z", "--keep 12s forgets sooner"},
+	{"--wall", "here it is -e wall"},
+	{"--off-cpu", "here it is -e offcpu"},
 	{"--stdio", "ebprof record --duration 5, then ebprof report --stdio"},
 	{"--sort", "in the screen: < > s, and b groups"},
 	{"-s", "in the screen: < > s, and b groups"},

@@ -532,3 +532,12 @@ struct err *opt_u32_list(const struct opt *row, const char *text, void *member)
 	}
 	return NULL;
 }
+
+struct err *opt_running_list(const struct opt *row, const char *text, void *member)
+{
+	if (isalpha((unsigned char)text[0]))
+		return err_new(ERR_USAGE,
+			"\"%s\" is no number: pgrep %s prints those of what is called so", text,
+			text);
+	return opt_u32_list(row, text, member);
+}

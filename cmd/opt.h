@@ -107,6 +107,8 @@ struct opt_u32_list {
 	size_t len, cap;
 };
 opt_parse_fn opt_u32_list; /* struct opt_u32_list: 1,3-5; repeatable */
+/* The same, of tasks that run; a name is refused with what finds their numbers. */
+opt_parse_fn opt_running_list;
 
 struct opt_string_list {
 	const char **data;

@@ -345,9 +345,9 @@ static const struct opt_word runtime_words[] = {
 #define SYSTEM_HZ   "99"
 
 const struct opt record_options_rows[] = {
-	{"pid", 'p', "PID[,PID]", opt_u32_list, FIELD(pids), .help = "profile running processes",
-		.group = "What"},
-	{"tid", 't', "TID[,TID]", opt_u32_list, FIELD(tids), .help = "profile single threads"},
+	{"pid", 'p', "PID[,PID]", opt_running_list, FIELD(pids),
+		.help = "profile running processes", .group = "What"},
+	{"tid", 't', "TID[,TID]", opt_running_list, FIELD(tids), .help = "profile single threads"},
 	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), .help = "profile the whole system"},
 	{"uid", 'u', "USER", parse_user, 0,
 		.help = "profile all processes of a user: name or number"},
@@ -487,6 +487,7 @@ const struct opt record_options_rows[] = {
 
 const struct opt_foreign record_options_foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
+	{"--wall", "here it is -e wall"},
 	{"--save-only", NULL}, /* samply's: nothing is opened but by --open */
 	{"--no-open", NULL},
 	{"--native", NULL}, /* py-spy's: what it asks for is always there */

@@ -1,5 +1,6 @@
 #include "cmd/select.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,14 @@ struct err *select_parse_words(const struct opt *row, const char *text, void *me
 			return NULL;
 		text += len + 1;
 	}
+}
+
+struct err *select_parse_tasks(const struct opt *row, const char *text, void *member)
+{
+	if (isalpha((unsigned char)text[0]))
+		return err_new(
+			ERR_USAGE, "\"%s\" is no number: --comms %s chooses by name", text, text);
+	return opt_u32_list(row, text, member);
 }
 
 struct err *select_parse_reasons(const struct opt *row, const char *text, void *member)

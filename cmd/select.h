@@ -20,6 +20,7 @@ struct select_options {
 };
 
 opt_parse_fn select_parse_words;   /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_tasks;   /* struct opt_u32_list; names are refused: --comms has them */
 opt_parse_fn select_parse_reasons; /* the same, of words of report/analyse/wait_reasons.h */
 opt_parse_fn select_parse_label;   /* struct opt_string_list: repeatable */
 opt_parse_fn select_parse_trace;   /* the same list: the ID in digits, 32 of them */
@@ -43,9 +44,9 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 			.help = "only samples with this label; repeatable"}, \
 		{"trace", 0, "ID", select_parse_trace, offsetof(type, member.labels), \
 			.help = "only samples of this trace; repeatable"}, \
-		{"pid", 0, "PID[,..]", opt_u32_list, offsetof(type, member.pids), \
+		{"pid", 0, "PID[,..]", select_parse_tasks, offsetof(type, member.pids), \
 			.help = "only these processes"}, \
-		{"tid", 0, "TID[,..]", opt_u32_list, offsetof(type, member.tids), \
+		{"tid", 0, "TID[,..]", select_parse_tasks, offsetof(type, member.tids), \
 			.help = "only these threads"}, \
 		{"cpu", 'C', "CPU[,..]", opt_u32_list, offsetof(type, member.cpus), \
 			.help = "only these CPUs"}, \
