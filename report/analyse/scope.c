@@ -21,7 +21,7 @@ void scope_add(struct scope *scope, const struct scope_term *term)
 	vec_push(&scope->terms, copy);
 }
 
-static bool is_same_term(const struct scope_term *a, const struct scope_term *b)
+bool scope_is_same_term(const struct scope_term *a, const struct scope_term *b)
 {
 	bool has_same_text = !a->text == !b->text && (!a->text || strcmp(a->text, b->text) == 0);
 	return has_same_text && a->kind == b->kind && a->joint == b->joint &&
@@ -33,7 +33,7 @@ bool scope_is_same(const struct scope *a, const struct scope *b)
 {
 	bool is_same = a->terms.len == b->terms.len;
 	for (size_t i = 0; is_same && i < a->terms.len; i++)
-		is_same = is_same_term(&a->terms.data[i], &b->terms.data[i]);
+		is_same = scope_is_same_term(&a->terms.data[i], &b->terms.data[i]);
 	return is_same;
 }
 

@@ -72,6 +72,7 @@ bool scope_is_of_names(enum scope_kind kind);
 /* `text` is copied. */
 void scope_add(struct scope *scope, const struct scope_term *term);
 void scope_copy(struct scope *to, const struct scope *from);
+bool scope_is_same_term(const struct scope_term *a, const struct scope_term *b);
 /* Whether the terms are the same, in the same order. */
 bool scope_is_same(const struct scope *a, const struct scope *b);
 void scope_deinit(struct scope *scope);

@@ -493,6 +493,19 @@ static void pause_or_go_on(struct app *app, enum action action)
 	app->is_paused = app->options->is_live && !app->is_paused;
 }
 
+/* "ebprof.data", "ebprof-2.data": the first that no file has. */
+static void put_free_name(struct str *out)
+{
+	enum {
+		NAMES_TRIED = 1000,
+	};
+	str_puts(out, "ebprof.data");
+	for (int i = 2; i < NAMES_TRIED && access(str_text(out), F_OK) == 0; i++) {
+		str_truncate(out, 0);
+		str_printf(out, "ebprof-%d.data", i);
+	}
+}
+
 static void begin_save(struct app *app, enum action action)
 {
 	(void)action;
@@ -501,7 +514,7 @@ static void begin_save(struct app *app, enum action action)
 		return;
 	}
 	begin_prompt(app, APP_PROMPT_SAVE);
-	str_puts(&app->typed, "ebprof.data");
+	put_free_name(&app->typed);
 }
 
 static void app_leave(struct app *app, enum action action)

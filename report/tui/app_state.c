@@ -29,8 +29,21 @@ static void wish_for_trail(struct app *app)
 	update_view(app);
 }
 
+/* Whether that filter is there already. */
+static bool is_filtered_by(const struct app *app, const struct scope_term *term)
+{
+	vec_each(&app->trail.done, step)
+		if (!step->is_zoom && scope_is_same_term(&step->term, term))
+			return true;
+	return false;
+}
+
 void app_filter(struct app *app, const struct scope_term *term)
 {
+	if (is_filtered_by(app, term)) {
+		app_warn(app, "it is filtered so already: Esc undoes the last filter");
+		return;
+	}
 	trail_add(&app->trail, &(struct trail_step){.term = *term});
 	wish_for_trail(app);
 }
@@ -143,6 +156,13 @@ void app_act_on_trail(struct app *app, enum action action)
 		is_changed = trail_reset(&app->trail);
 	if (is_changed)
 		wish_for_trail(app);
+	if (action == ACTION_RESET && (app->wish.hides_kernel || app->wish.hides_native))
+		app_say(app, "%s%s is no filter: %s shows those frames again",
+			is_changed ? "" : "nothing to reset; ",
+			app->wish.hides_kernel ? "[no kernel]" : "[no native]",
+			app->wish.hides_kernel ? "H" : "S");
+	else if (is_changed)
+		return;
 	else if (action == ACTION_UNDO && app->wish.search)
 		app_search(app, "");
 	else if (action == ACTION_UNDO)

@@ -191,10 +191,14 @@ void live_save(const struct live *live, struct app *app, const struct worker *wo
 {
 	if (!app->to_save)
 		return;
+	bool is_kept = access(app->to_save, F_OK) == 0;
 	struct err *err =
 		live->source.save(live->source.context, worker_recording(worker), app->to_save);
 	if (err)
 		app_warn(app, "%s", err_message(err));
+	else if (is_kept)
+		app_say(app, "written: %s; what it was before is %s.old now", app->to_save,
+			app->to_save);
 	else
 		app_say(app, "written: %s", app->to_save);
 	err_destroy(err);

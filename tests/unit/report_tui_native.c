@@ -213,6 +213,11 @@ TEST(the_kernels_frames_go_and_come)
 	CHECK(strstr(screen_text(&screen), "20.00%   20.00% [vdso]            ##         memcpy"));
 	screen_type(&screen, "K");
 	CHECK(strstr(screen_line(&screen, 15), "the kernel's frames are hidden: H shows them"));
+	screen_type(&screen, "R"); /* undoes filters; this is none */
+	CHECK(strstr(screen_line(&screen, 15), "nothing to reset; [no kernel] is no filter: H"));
+	screen_type(&screen, "\\memcpy\nR");
+	CHECK_INT(screen.app.trail.done.len, 0);
+	CHECK(strstr(screen_line(&screen, 15), "[no kernel] is no filter: H shows those frames"));
 	screen_type(&screen, "3A");
 	CHECK(!strstr(screen_text(&screen), "page_fault"));
 	screen_type(&screen, "S");

@@ -69,6 +69,37 @@ TEST(processes_levels_open_and_close)
 	screen_deinit(&tui);
 }
 
+/* Its first thread was not sampled: it is not called as its other threads are. */
+TEST(a_process_is_called_by_its_program)
+{
+	struct fixture fixture;
+	struct screen tui;
+	fixture_init(&fixture);
+	uint32_t server = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/usr/sbin/server");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, server, 16, "run"));
+	uint32_t process = process_in(&fixture, 100, server, "/a", "");
+	uint32_t unknown = process_in(&fixture, 200, 0, "/a", "");
+	fixture_samples(&fixture, fixture_thread(&fixture, process, 101, "io"), stack, 0, 500);
+	fixture_samples(&fixture, fixture_thread(&fixture, unknown, 201, "net"), stack, 0, 50);
+	screen_init(&tui, fixture_profile(&fixture), 80, 16);
+	screen_type(&tui, "6");
+	CHECK(strstr(screen_text(&tui), " server 100"));
+	CHECK(strstr(screen_text(&tui), " net 200"));
+	screen_deinit(&tui);
+}
+
+/* A second filter that is the same would need another Esc. */
+TEST(a_filter_is_added_once)
+{
+	struct screen tui;
+	open_view(&tui);
+	screen_type(&tui, "Egjjt");
+	screen_type(&tui, "t");
+	CHECK_INT(tui.app.trail.done.len, 1);
+	CHECK(strstr(screen_text(&tui), "it is filtered so already"));
+	screen_deinit(&tui);
+}
+
 TEST(processes_enter_filters_on_each_level)
 {
 	struct screen tui;

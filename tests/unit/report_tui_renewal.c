@@ -1,7 +1,10 @@
 /* A screen over a recording that goes on: renewal.c, and app_renewal.c behind app_renew(). */
 #include "report/tui/renewal.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/report_tui_fixture.h"
 #include "tests/unit/unit.h"
@@ -139,7 +142,14 @@ TEST(space_pauses_a_recording_that_goes_on)
 	CHECK(screen.app.is_paused);
 	screen_type(&screen, " ");
 	CHECK(!screen.app.is_paused);
+	char folder[] = "/tmp/save.XXXXXX";
+	CHECK(mkdtemp(folder) && chdir(folder) == 0);
 	screen_type(&screen, "O\n");
 	CHECK_STR(screen.app.to_save, "ebprof.data");
+	/* What is there already is not what is offered. */
+	close(open("ebprof.data", O_CREAT | O_WRONLY, 0600));
+	screen_type(&screen, "O\n");
+	CHECK_STR(screen.app.to_save, "ebprof-2.data");
+	CHECK_INT(unlink("ebprof.data") + rmdir(folder), 0);
 	screen_deinit(&screen);
 }

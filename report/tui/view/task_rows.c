@@ -38,8 +38,8 @@ const char *task_program(const struct app *app, const struct task *task)
 	return exe ? model_object(app->model, exe)->name : "";
 }
 
-/* The first thread; where it is not known, the hottest: children stand by falling value. */
-static uint32_t main_thread(const struct app *app, const struct task *process)
+/* 0: it is not known. */
+static uint32_t process_leader_of(const struct app *app, const struct task *process)
 {
 	const struct profile *profile = app->model->profile;
 	const struct task *first = task_at(app, process->first_child);
@@ -48,15 +48,27 @@ static uint32_t main_thread(const struct app *app, const struct task *process)
 		if (thread->tid == thread->pid)
 			return first[i].index;
 	}
-	return process->leader ? process->leader : first->index;
+	return process->leader;
+}
+
+/* As process_names_put() has it: where its first thread is not known, by its program. */
+static const char *process_name(const struct app *app, const struct task *process)
+{
+	const struct profile_thread *threads = app->model->profile->threads.data;
+	uint32_t leader = process_leader_of(app, process);
+	const char *program = task_program(app, process);
+	if (!leader && program[0])
+		return program;
+	/* Or by the hottest one: children stand by falling value. */
+	return threads[leader ? leader : task_at(app, process->first_child)->index].comm;
 }
 
 const char *task_name(const struct app *app, const struct task *task)
 {
-	if (task->kind == TASK_PROCESS || task->kind == TASK_THREAD) {
-		uint32_t thread = task->kind == TASK_THREAD ? task->index : main_thread(app, task);
-		return app->model->profile->threads.data[thread].comm;
-	}
+	if (task->kind == TASK_PROCESS)
+		return process_name(app, task);
+	if (task->kind == TASK_THREAD)
+		return app->model->profile->threads.data[task->index].comm;
 	const char *container = scope_container(task_rows_process_of(app, task));
 	return container[0] ? container : "(no cgroup)";
 }
@@ -278,7 +290,7 @@ void task_rows_filter(const struct task_rows *rows, struct app *app, size_t row)
 /* ---- names in full ---- */
 
 /* All recordings that have the process. */
-static void put_origins(
+static void put_process_origins(
 	const struct profile *profile, const struct profile_process *process, struct str *out)
 {
 	vec_each(&profile->processes, other)
@@ -304,7 +316,7 @@ static void put_fields(const struct app *app, const struct task *task, struct st
 			str_printf(out, "program    %s\n",
 				model_object(app->model, process->info.exe)->path);
 	}
-	put_origins(app->model->profile, process, out);
+	put_process_origins(app->model->profile, process, out);
 	if (process->container[0])
 		str_printf(out, "container  %s\n", process->container);
 	if (process->cgroup[0])

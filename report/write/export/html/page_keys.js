@@ -46,6 +46,7 @@ class Keys {
 		this.rows = isDiff ? [...KEYS, ...DIFF_KEYS] : KEYS;
 		for (const [key, about] of [...this.rows, ...MORE_KEYS])
 			this.explain(key, about);
+		addEventListener("keydown", () => { byId("tip").hidden = true; }, true); // the mouse may be at something else then
 		addEventListener("keydown", (event) => this.press(event));
 	}
 
