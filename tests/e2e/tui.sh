@@ -516,7 +516,7 @@ test_double_click() {
 	wait_for 'callers ▲ function' 'butterfly'
 	want_selected medium 'double click'
 	keys Escape
-	wait_for 'self.*total.*object' 'Top again'
+	wait_for 'self.*total.*file' 'Top again'
 }
 
 # Pasted text is no commands; at a prompt it is typed.

@@ -134,7 +134,7 @@ TEST(tui_diff_swaps_its_sides)
 	type(&test, "X");
 	CHECK_STR(screen_lines(&test.screen, 2, 7),
 		"before: 2000 samples, 2.00 s  new old.data: 1000 samples, 1.00 s\n"
-		"  before      new        ppv less | more object            function (+new -old)\n"
+		"  before      new        ppv less | more file              function (+new -old)\n"
 		"  70.00%   50.00%     -20.00 -----|      app               work(int)\n"
 		"  20.10%   40.00%     +19.90      |+++++ lib.so.1          idle\n"
 		"       -   10.00%     +10.00      |+++   app             + old\n"
@@ -181,7 +181,7 @@ TEST(tui_diff_rows)
 	CHECK_STR(screen_lines(&test.screen, 2, 8),
 		"before old.data: 1000 samples, 1.00 s  new: 2000 samples, 2.00 s\n"
 		"~ cannot tell\n"
-		"  before      new        ppv less | more object            function (+new -old)\n"
+		"  before      new        ppv less | more file              function (+new -old)\n"
 		"       -    9.90%      +9.90      |+++   lib.so.1        + extra\n"
 		"  40.00%   20.10%     -19.90 -----|      lib.so.1          idle\n"
 		"  10.00%        -     -10.00   ---|      app             - old\n"
@@ -257,7 +257,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_INT(screen_style(&test.screen, "it was removed") & STYLE_MASK, STYLE_KEY);
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
-		"  before      new         pp less | more object^           function (+new -old)\n"
+		"  before      new         pp less | more file^             function (+new -old)\n"
 		"  50.00%   70.00%    ~+20.00      |+++++ app               work(int)\n");
 	CHECK_INT(screen_selected(&test.screen), 5); /* another order begins at its first row */
 	type(&test, "/ol\n");
@@ -276,7 +276,7 @@ TEST(tui_diff_filters)
 	type(&test, "\\idle\n");
 	CHECK_STR(screen_lines(&test.screen, 3, 3),
 		"before old.data: 400 samples, 400.0 ms  new: 402 samples, 402.0 ms\n"
-		"  before      new        ppv less | more object            function (+new -old)\n"
+		"  before      new        ppv less | more file              function (+new -old)\n"
 		" 100.00%  100.00%      +0.00             lib.so.1          idle\n");
 	type(&test, "\x1b");
 	test.screen.app.selection.thread = 2;

@@ -57,7 +57,7 @@ TEST(all_of_a_system_is_grouped_by_process)
 	screen_deinit(&screen);
 	begin(&screen, VIEW_TOP, false);
 	CHECK_STR(screen_lines(&screen, 2, 2),
-		"   selfv    total object                       function\n"
+		"   selfv    total file                         function\n"
 		"  70.00%   70.00% [vdso]            #######    scan\n");
 	screen_deinit(&screen);
 }

@@ -67,7 +67,7 @@ TEST(native_frames_go_and_come_in_top)
 	screen_type(&screen, "S");
 	CHECK_STR(screen_lines(&screen, 2, 6),
 		"[no native]\n"
-		"   selfv    total object                       function\n"
+		"   selfv    total file                         function\n"
 		"  50.00%   50.00% [python]          #####      inner\n"
 		"  50.00%   50.00% [vdso]            #####      malloc\n"
 		"   0.00%   50.00% [python]                     outer\n"

@@ -29,7 +29,7 @@ TEST(tui_symbols_rows)
 {
 	struct screen screen;
 	begin(&screen, 66, 10); /* without what is told in words */
-	CHECK_STR(screen_lines(&screen, 2, 4), "   selfv   named state   object\n"
+	CHECK_STR(screen_lines(&screen, 2, 4), "   selfv   named state   file\n"
 					       "  75.00%  100.0% names   [vdso]\n"
 					       "  25.00%    0.0% none    a\\x0alib.so\n"
 					       "\n");
@@ -90,7 +90,7 @@ TEST(tui_symbols_narrow)
 {
 	struct screen screen;
 	begin(&screen, 20, 5);
-	CHECK_STR(screen_lines(&screen, 1, 3), "   selfv object\n"
+	CHECK_STR(screen_lines(&screen, 1, 3), "   selfv file\n"
 					       "  75.00% [vdso]\n"
 					       "  25.00% a\\x0alib.so\n");
 	screen_deinit(&screen);

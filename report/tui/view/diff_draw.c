@@ -22,7 +22,7 @@ static void diff_draw_place_columns(struct diff *diff, const struct app *app, st
 		[DIFF_DELTA] = {"", .width = 11, .is_right = true},
 		[DIFF_TOTAL] = {"in total", .width = 11, .room = 100, .is_right = true},
 		[DIFF_BAR] = {"less | more", 12, .room = 76, .is_bar = true, .bar_of = DIFF_DELTA},
-		[DIFF_OBJECT] = {"object", .width = 16, .room = 62, .is_text = true},
+		[DIFF_OBJECT] = {"file", .width = 16, .room = 62, .is_text = true},
 		[DIFF_FUNCTION] = {"  function (+new -old)", .parts = 1, .is_text = true},
 	};
 	enum {

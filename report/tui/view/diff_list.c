@@ -254,7 +254,7 @@ static void list_print(void *state, struct app *app, struct str *out)
 {
 	const struct diff *diff = state;
 	str_printf(out, "%9s %9s %10s %10s  %-24s %s\n", "before", "new", diff_title(diff, app),
-		"in total", "object", "function");
+		"in total", "file", "function");
 	for (size_t i = 0; i < diff->rows.len; i++) {
 		const struct compare_row *row = diff_row(diff, app, i);
 		CLEANUP(str_deinit) struct str base = {0}, new = {0}, self = {0}, total = {0};

@@ -241,7 +241,7 @@ static const struct list_column columns[SYMBOLS_COLUMNS] = {
 	[SYMBOLS_NAMED] = {"named", .width = 8, .room = 50, .is_right = true},
 	[SYMBOLS_STATE] = {"state", .width = 8, .room = 36},
 	[SYMBOLS_BUILD] = {"build ID", .width = 14, .room = 100},
-	[SYMBOLS_OBJECT] = {"object", .parts = 2, .is_text = true},
+	[SYMBOLS_OBJECT] = {"file", .parts = 2, .is_text = true},
 	[SYMBOLS_FROM] = {"from", .parts = 3, .room = 70, .is_text = true},
 };
 
@@ -432,7 +432,7 @@ static void view_symbols_go_to_match(void *state, struct app *app, enum action a
 	const char *wanted = app->wish.search;
 	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
 	if (!searches || !list_find(&symbols->list, goes_up, view_symbols_is_match, &search))
-		app_warn(app, "no match among the objects");
+		app_warn(app, "no match among the files");
 	if (searches)
 		pattern_deinit(&search.pattern);
 	view_symbols_select_row(symbols);

@@ -179,7 +179,7 @@ static const struct top_column_row {
 	[TOP_TOTAL] = {{"total", .width = 9, .room = 34, .is_right = true}, key_of_total,
 		put_total},
 	[TOP_GROUP] = {{"group", .width = 20, .room = INT_MAX}, key_of_group, put_group},
-	[TOP_OBJECT] = {{"object", .width = 18, .room = 60, .is_text = true}, key_of_object,
+	[TOP_OBJECT] = {{"file", .width = 18, .room = 60, .is_text = true}, key_of_object,
 		put_object},
 	[TOP_BAR] = {{"", .width = 11, .room = 70, .is_bar = true, .bar_of = TOP_SELF}, key_of_self,
 		put_self_bar},
@@ -571,7 +571,7 @@ static void top_print(void *state, struct app *app, struct str *out)
 	str_printf(out, "%9s %9s  ", "self", "total");
 	if (group)
 		top_put_padded(out, group, NAME);
-	str_printf(out, "%-24s %s\n", "object", "function");
+	str_printf(out, "%-24s %s\n", "file", "function");
 	sort_rows(top, 0, top->rows.len);
 	for (size_t i = 0; i < top->rows.len; i++) {
 		const struct function_weight *row = view_top_row_at(top, i);
