@@ -357,6 +357,7 @@ test_threads() {
 	want_status 0 record
 	"$EBPROF" report --stdio --percent-limit 0 threads.data >report.whole || fail "report failed"
 	"$EBPROF" report --stdio --percent-limit 0 --no-native threads.data >report.scripts || fail "report failed"
+	"$EBPROF" report --stdio --percent-limit 0 --no-kernel threads.data >report.user || fail "report failed"
 	grep -q 'second' report.scripts || skip "this python3 is none whose frames are known"
 	run "$EBPROF" convert --html -o threads.html threads.data
 	want_status 0 convert

@@ -26,6 +26,41 @@ async function checkScripts(browser) {
 		"[...document.querySelectorAll('#legend button')].some((it) => it.textContent.startsWith('waiting'))"));
 }
 
+/* As --no-kernel has it. */
+async function checkKernel(browser) {
+	const kernelBelow = `(() => {
+		const {tree, functions, kinds, objects} = page.profile, isOfUser = new Uint8Array(tree.count);
+		const isKernel = (node) => kinds[functions[tree.func[node]].kind].isKernel;
+		let count = 0;
+		for (let i = 1; i < tree.count; i++) {
+			const isMarker = MARKERS.includes(objects[functions[tree.func[i]].object].name);
+			isOfUser[i] = isOfUser[tree.parent[i]] || !isKernel(i) && !isMarker;
+			count += isKernel(i) && !isMarker && isOfUser[i];
+		}
+		return count;
+	})()`;
+	await browser.key("S");
+	const all = await browser.value(total);
+	wantTrue("the kernel is below programs", await browser.value(kernelBelow) > 0);
+	await browser.key("H");
+	want("the kernel's frames are gone", await browser.value(kernelBelow), 0);
+	wantTotals(await browser.value(rowsOf(0, "[python]")), readReport(path.join(folder, "report.user"), "[python]"), NAMES);
+	want("as much in all without the kernel", await browser.value(total), all);
+	want("the address says it", await browser.value("location.hash.includes('nokernel=1')"), true);
+	want("its switch says it", await browser.value("document.querySelector('#switches [value=nokernel]').getAttribute('aria-pressed')"), "true");
+	await browser.key("H");
+	await browser.key("S");
+}
+
+/* A key that changes what is at the mouse leaves no word of what was there. */
+async function checkTip(browser) {
+	await browser.value(`page.facts.showTip(["name", "line"], {clientX: 9, clientY: 9})`);
+	want("a tip", await browser.value("document.getElementById('tip').hidden"), false);
+	await browser.key("I");
+	want("no tip any more", await browser.value("document.getElementById('tip').hidden"), true);
+	await browser.key("4");
+}
+
 async function checkEvents(browser) {
 	await browser.value("page.go({group: 'event'})");
 	const groups = await browser.value(`(() => {
@@ -139,6 +174,8 @@ run(async () => {
 	try {
 		await browser.until("page !== null");
 		await checkScripts(browser);
+		await checkKernel(browser);
+		await checkTip(browser);
 		await checkEvents(browser);
 		await checkLanes(browser);
 		await checkOrder(browser);

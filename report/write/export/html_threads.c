@@ -27,16 +27,24 @@ static uint64_t *weigh_threads(const struct html_data_side *side)
 	return weights;
 }
 
-static uint32_t add_thread(
-	struct html_threads *threads, const struct profile *profile, uint32_t index)
+static const char *intern_process(struct html_threads *threads, const struct str *name)
+{
+	uint32_t number = strtab_intern(&threads->processes, str_text(name), name->len);
+	return strtab_get(&threads->processes, number);
+}
+
+static uint32_t add_thread(struct html_threads *threads, const struct process_names *names,
+	const struct profile *profile, uint32_t index)
 {
 	const struct profile_thread *thread = &profile->threads.data[index];
+	CLEANUP(str_deinit) struct str process = {0};
+	process_names_put(names, thread, &process);
 	struct html_thread it = {
 		.pid = thread->pid,
 		.tid = thread->tid,
 		.comm = thread->comm,
 		.container = scope_container(&profile->processes.data[thread->process]),
-		.process = "",
+		.process = intern_process(threads, &process),
 		.id = (uint32_t)threads->list.len,
 		.key = profile_thread_key(profile, index),
 	};
@@ -55,11 +63,10 @@ static uint32_t add_thread_by_name(struct html_threads *threads, struct strtab *
 	uint32_t id = strtab_intern(pairs, str_text(&pair), pair.len);
 	if (id < threads->list.len)
 		return id;
-	uint32_t number = strtab_intern(&threads->processes, str_text(&process), process.len);
 	struct html_thread it = {
 		.comm = thread->comm,
 		.container = "",
-		.process = strtab_get(&threads->processes, number),
+		.process = intern_process(threads, &process),
 		.id = id,
 		.key = id,
 	};
@@ -81,7 +88,7 @@ static void add_side(struct html_threads *threads, struct strtab *pairs, size_t 
 			continue;
 		uint32_t id = pairs ? add_thread_by_name(
 					      threads, pairs, &names, &profile->threads.data[i])
-				    : add_thread(threads, profile, (uint32_t)i);
+				    : add_thread(threads, &names, profile, (uint32_t)i);
 		threads->ranks[index][i] = id;
 		threads->list.data[id].weight += weights[i];
 	}

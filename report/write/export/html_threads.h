@@ -14,7 +14,7 @@ struct html_thread {
 	uint32_t pid, tid; /* 0: all threads of that name */
 	const char *comm;
 	const char *container; /* or its cgroup; "" where the thread stands for all of that name */
-	const char *process;   /* its name, where the thread stands for all of that name; else "" */
+	const char *process;   /* the name of its process */
 	uint64_t weight;
 	uint64_t key; /* equal for the names that one thread had */
 	uint32_t id;  /* before they were put in order */
@@ -23,7 +23,7 @@ struct html_thread {
 struct html_threads {
 	VEC(struct html_thread) list;      /* the busiest first */
 	uint32_t *ranks[HTML_COLUMNS_MAX]; /* of each thread of a side: where it is in the list */
-	struct strtab processes;           /* their names, where there are two sides */
+	struct strtab processes;           /* their names */
 };
 
 /* Those that were seen by the event of their side. */

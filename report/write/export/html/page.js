@@ -12,10 +12,11 @@ class Page {
 		this.found = null;
 		this.groups = new Groups(profile);
 		this.hasScripts = profile.functions.some(({kind}) => profile.kinds[kind].isScript);
+		this.hasKernel = profile.functions.some(({kind}) => profile.kinds[kind].isKernel);
 		this.hasTracks = profile.threads.length > 1 || profile.parts.some(({isWait}) => isWait);
 		this.opened = new WeakMap(); // by tree: chains that are not folded
 		this.usual = {view: this.diff ? "changes" : "flame", zoom: 0, func: -1, thread: "", first: 0, end: profile.slices, kind: -1, narrow: "",
-			scripts: this.hasScripts, fold: "", tracks: true, assembly: false, group: profile.isSystem ? "process" : ""};
+			scripts: this.hasScripts, nokernel: false, fold: "", tracks: true, assembly: false, group: profile.isSystem ? "process" : ""};
 		this.open(location.hash);
 		this.depth = 0; // how many states the browser can go back to
 		this.weigh();
@@ -43,7 +44,8 @@ class Page {
 		if (!this.groups.has(state.group))
 			state.group = this.usual.group;
 		state.scripts = state.scripts && this.hasScripts;
-		this.groups.use(state.group, state.scripts);
+		state.nokernel = state.nokernel && this.hasKernel;
+		this.groups.use(state);
 		this.state = possibleState(state, this.usual, this.profile);
 		byId("search").value = stateOfHash(hash, {search: ""}).search;
 		if (this.diff)
@@ -154,7 +156,7 @@ class Page {
 	change(next) {
 		const {state} = this;
 		this.state = next;
-		if (next.group !== state.group || next.scripts !== state.scripts)
+		if (["group", "scripts", "nokernel"].some((key) => next[key] !== state[key]))
 			this.regroup();
 		else if (["thread", "first", "end", "narrow"].some((key) => next[key] !== state[key]))
 			this.weigh();
@@ -199,7 +201,7 @@ class Page {
 
 	/* Branches are others then. */
 	regroup() {
-		this.groups.use(this.state.group, this.state.scripts);
+		this.groups.use(this.state);
 		Object.assign(this.state, {zoom: 0, func: this.state.func < this.groups.functions.length ? this.state.func : -1});
 		if (this.state.view === "sandwich" && this.state.func < 0)
 			this.state.view = "flame";
@@ -272,7 +274,7 @@ class Page {
 	}
 
 	toggle(key) {
-		if (key !== "scripts" || this.hasScripts)
+		if ((key !== "scripts" || this.hasScripts) && (key !== "nokernel" || this.hasKernel))
 			this.go({[key]: !this.state[key]});
 	}
 

@@ -78,7 +78,7 @@ class Controls {
 		};
 		for (const [pid, members] of byProcess) {
 			const group = document.createElement("optgroup");
-			group.label = `${threads[members[0]].comm || "[unknown]"}, process ${pid}`;
+			group.label = `${threads[members[0]].process || "[unknown]"}, process ${pid}`;
 			if (members.length > 1)
 				add(group, "p" + pid, all(members, pid));
 			for (const i of members)
@@ -107,9 +107,11 @@ class Controls {
 	}
 
 	showSwitches() {
-		const {page} = this, [scripts, fold, assembly, tracks] = byId("switches").children;
+		const {page} = this, [scripts, nokernel, fold, assembly, tracks] = byId("switches").children;
 		scripts.hidden = !page.hasScripts;
 		scripts.setAttribute("aria-pressed", page.state.scripts);
+		nokernel.hidden = !page.hasKernel;
+		nokernel.setAttribute("aria-pressed", page.state.nokernel);
 		fold.hidden = ["table", "source", "changes"].includes(page.state.view);
 		assembly.hidden = page.state.view !== "source";
 		assembly.setAttribute("aria-pressed", page.state.assembly);

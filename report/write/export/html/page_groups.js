@@ -14,15 +14,12 @@ class Groups {
 	constructor(profile) {
 		this.profile = profile;
 		this.whole = {tree: profile.tree, entries: profile.entries};
-		this.scripts = null; // the same of scripts only
+		this.less = new Map(); // the same without some frames, by which
 		Object.assign(this, this.whole); // what there is without groups
 		this.functions = profile.functions;
 		this.objects = profile.objects;
 		profile.kinds = [...profile.kinds, GROUP_KIND];
-		const {threads} = profile, leaders = new Map();
-		for (const {pid, tid, comm} of threads) // the main thread's name, else the busiest one's
-			if (!leaders.has(pid) || pid === tid)
-				leaders.set(pid, comm);
+		const {threads} = profile, leaders = new Map(threads.map(({pid, process}) => [pid, process]));
 		const objectOf = (node) => node ? this.functions[this.tree.func[node]].object : 0;
 		this.kinds = {
 			process: [(node, thread) => threads[thread].pid, (pid) => pid ? `${leaders.get(pid)}:${pid}` : "other threads"],
@@ -50,12 +47,22 @@ class Groups {
 		return !word || Object.hasOwn(this.kinds, word);
 	}
 
-	/* Makes the profile's tree, entries and functions those of the groups; "": of none. */
-	use(word, isScripts) {
-		const {profile, functions, objects} = this;
-		if (isScripts && !this.scripts)
-			this.scripts = scriptsOnly({...this.whole, functions, objects, kinds: profile.kinds});
-		Object.assign(this, isScripts ? this.scripts : this.whole);
+	/* What there is, or without the kernel's frames, or of scripts only. */
+	framesOf({scripts, nokernel}) {
+		const {functions, objects} = this, {kinds} = this.profile, key = `${scripts} ${nokernel}`;
+		if (!scripts && !nokernel)
+			return this.whole;
+		if (!this.less.has(key)) {
+			const user = nokernel ? withoutKernel({...this.whole, functions, objects, kinds}) : this.whole;
+			this.less.set(key, scripts ? scriptsOnly({...user, functions, objects, kinds}) : user);
+		}
+		return this.less.get(key);
+	}
+
+	/* Makes the profile's tree, entries and functions those that a state wants: of its group; "": of none. */
+	use(state) {
+		const {profile} = this, word = state.group;
+		Object.assign(this, this.framesOf(state));
 		Object.assign(profile, {tree: this.tree, entries: this.entries, functions: this.functions, objects: this.objects});
 		if (!word)
 			return;

@@ -22,6 +22,7 @@ const KEYS = [
 	["t", "choose a thread", () => byId("threads").focus()],
 	["b", "group by process, thread, container, file, event", () => page.nextGroup()],
 	["S", "scripts only, or also the native frames that run them", () => page.toggle("scripts")],
+	["H", "hide the kernel's frames, which count for their callers", () => page.toggle("nokernel")],
 	["F", "chains of calls without a branch as one row", () => page.toggleFold()],
 	["y", "copy a link to what is shown", () => page.copyLink()],
 	["L", "light or dark", () => page.toggleTheme()],
