@@ -131,6 +131,8 @@ static const struct opt_foreign foreign[] = {
 	{"-f", "each format is an option: --speedscope, --pprof, --folded, ...; --list"},
 	{"--flamegraph", "it is --svg, or --html with tables and a time line"},
 	{"--collapsed", "it is --folded"},
+	{"--reverse", "the page has inverted stacks: key I; in a terminal ebprof report -G"},
+	{"--title", "the page and the picture are called as the recording is"},
 	{"--to-json", "it is --json"},
 	{"--to-ctf", "LTTng's format is not written; --list has those that are"},
 	{0},

@@ -204,6 +204,8 @@ static struct err *parse_call_tree(const struct opt *row, const char *text, void
 			options->tree_limit = limit;
 		} else if (strcmp(word, "caller") == 0 || strcmp(word, "callee") == 0) {
 			is_inverted = strcmp(word, "callee") == 0;
+		} else if (strcmp(word, "none") == 0) {
+			return NULL;
 		} else if (strcmp(word, "graph") != 0) {
 			return err_new(ERR_USAGE,
 				"\"%s\" is none of caller, callee (-G), graph and a limit in "
@@ -301,6 +303,44 @@ static const struct opt_foreign foreign[] = {
 	{"--show-total-period", "-F value,self,samples has it"},
 	{"-w", "names stand last, in full; in a terminal key w"},
 	{"--hierarchy", "-s comm,dso,sym has the same rows; -g is the tree of calls"},
+	{"-U", "names that are missing, and why, stand below the rows"},
+	{"--hide-unresolved", "names that are missing, and why, stand below the rows"},
+	{"--percentage", "the first line says what percents are of: what the options leave"},
+	{"--ignore-callees", "in a terminal ! leaves stacks out"},
+	{"--ignore", "in a terminal ! leaves stacks out"},
+	{"--focus", "-S FUNCTION; in a terminal \\"},
+	{"--tagfocus", "--label KEY=VALUE"},
+	{"--tags", "-s label has a row for each set of labels"},
+	{"--sample_index", "-e EVENT"},
+	{"--column-widths", "columns are as wide as they must be"},
+	{"--parent", "-S FUNCTION chooses stacks with a function"},
+	{"--branch-history", "branches are not recorded"},
+	{"--branch-stack", "branches are not recorded"},
+	{"--mem-mode", "addresses of data are not recorded"},
+	{"--top", "--stdio prints the hottest functions"},
+	{"--text", "--stdio prints the hottest functions"},
+	{"--flat", "rows are ordered by self; --children by total"},
+	{"--cum", "--children orders by total"},
+	{"--nodecount", "--percent-limit PERCENT"},
+	{"--lines", "ebprof annotate FUNCTION has lines; -s file files"},
+	{"--list", "ebprof annotate FUNCTION"},
+	{"--peek", "in a terminal key 2 has callers and callees"},
+	{"--diff_base", "ebprof diff OLD NEW; in a terminal --baseline OLD"},
+	{"--http", "ebprof open shows it in the browser, by a file and no server"},
+	{"--web", "ebprof open shows it in the browser"},
+	{"--html", "ebprof convert --html writes the page, ebprof open shows it"},
+	{"--svg", "ebprof convert --svg"},
+	{"--json", "ebprof convert --json"},
+	{"--csv", "ebprof convert --csv"},
+	{"--dot", "graphs of calls are not drawn: ebprof convert --pprof, then pprof -dot"},
+	{"--raw", "ebprof convert --json has all samples"},
+	{"-o", "--stdio > FILE; ebprof convert -o FILE writes other formats"},
+	{"-v", NULL},
+	{"--verbose", NULL},
+	{"-q", NULL},
+	{"--quiet", NULL},
+	{"--hide-call-graph", NULL},
+	{"--demangle-kernel", NULL},
 	{"--no-call-graph", NULL},
 	{"-f", NULL}, /* whose file it is does not matter */
 	{"--force", NULL},

@@ -54,13 +54,33 @@ static struct err *check_ambiguous(const struct command *command, const char *wo
 	return err_new(ERR_USAGE, "--%.*s is ambiguous: %s", (int)len, word, str_text(&names));
 }
 
+/* "-top": a long name of pprof's, whose letters getopt takes one by one. `words`: the word that it
+ * is at, or behind. */
+static struct err *meet_pprofs(const struct command *command, char *const *words, int letter)
+{
+	for (int back = 0; back < 2; back++) {
+		const char *word = words[-back];
+		if (!word || word[0] != '-' || !word[1] || !word[2] || !strchr(word, letter))
+			continue;
+		CLEANUP(str_deinit) struct str as_long = {0};
+		str_printf(&as_long, "-%s", word);
+		for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
+			if (row->hint && is_word(str_text(&as_long), row->name))
+				return err_new(ERR_USAGE, "%s: %s", row->name, row->hint);
+	}
+	return NULL;
+}
+
 /* What getopt does not know: a letter, of a word that may have several, or a long name (0). */
-static struct err *meet_unknown(const struct command *command, const char *word, int letter)
+static struct err *meet_unknown(
+	const struct command *command, char *const *words, const char *word, int letter)
 {
 	bool is_long = !letter || letter >= FIRST_ROW_VALUE;
 	char one[] = {'-', (char)letter, '\0'};
-	if (!is_long)
+	if (!is_long) {
+		try(meet_pprofs(command, words, letter));
 		word = one;
+	}
 	for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
 		if (is_word(word, row->name))
 			return row->hint ? err_new(ERR_USAGE, "%s: %s", row->name, row->hint)
@@ -170,7 +190,7 @@ static struct err *opt_parse(
 			err = err_new(ERR_USAGE, "%s needs an argument: %s", word,
 				opt_row_of(command->options, count, optopt)->argument);
 		else if (value == '?')
-			err = meet_unknown(command, word, optopt);
+			err = meet_unknown(command, argv + optind, word, optopt);
 		else {
 			const struct opt *row = opt_row_of(command->options, count, value);
 			err = optarg == word ? apply_next_word(row, optarg, options)

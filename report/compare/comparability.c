@@ -145,8 +145,8 @@ static struct err *comparability_check_names(const struct profile *base, const s
 static struct err *refuse_empty(const char *side)
 {
 	return err_new(ERR_USAGE,
-		"the %s side has no samples: that says nothing, not even that all "
-		"is well",
+		"the %s side has no samples, or the options choose none: that says "
+		"nothing, not even that all is well",
 		side);
 }
 
