@@ -20,10 +20,11 @@ enum style {
 	STYLE_WARNING,
 	STYLE_WORSE, /* than the baseline */
 	STYLE_BETTER,
-	STYLE_CODE,      /* assembly */
-	STYLE_SELECTION, /* what STYLE_SELECTED looks like where there are colours */
-	STYLE_COLD,      /* no heat at all */
-	STYLE_FLAME,     /* and STYLE_FLAMES - 1 more: see STYLE_FLAME_OF() */
+	STYLE_CODE,         /* assembly */
+	STYLE_SELECTION,    /* what STYLE_SELECTED looks like where there are colours */
+	STYLE_SELECTED_BAR, /* ... of a bar: white it would be a hole, on white grounds */
+	STYLE_COLD,         /* no heat at all */
+	STYLE_FLAME,        /* and STYLE_FLAMES - 1 more: see STYLE_FLAME_OF() */
 	STYLE_FLAMES = 2 * FRAME_KINDS_END,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,

@@ -260,8 +260,10 @@ void terminal_grid(const struct terminal *terminal, struct grid *ret)
 /* With colours, a selected line has one colour, not the reverse of each that it is made of. */
 static unsigned shown_style(const struct terminal *terminal, unsigned style)
 {
-	bool is_selection = style & STYLE_SELECTED && terminal->pairs[STYLE_SELECTION];
-	return is_selection ? STYLE_SELECTION : style & STYLE_MASK;
+	unsigned own = style & STYLE_MASK;
+	if (!(style & STYLE_SELECTED) || !terminal->pairs[STYLE_SELECTION])
+		return own;
+	return own == STYLE_BAR ? STYLE_SELECTED_BAR : STYLE_SELECTION;
 }
 
 static attr_t terminal_attributes_of(const struct terminal *terminal, unsigned style)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/base/path.h"
+#include "report/name/demangle/demangle.h"
 
 enum {
 	NODES_BETWEEN_LOOKS = 1 << 16, /* at is_cancelled */
@@ -70,7 +71,15 @@ static uint32_t annotation_line_of(struct annotating *it, const struct profile_f
 	return (uint32_t)*known - 1;
 }
 
-/* "inlined: vector.h:90 push_back": the name may be longer than there is room. */
+/* Without parameters and arguments of templates, unless names are shown as the linker has them. */
+static void put_simple_name(const struct profile_function *function, struct str *out)
+{
+	bool is_plain = strcmp(function->name, function->system_name) == 0;
+	if (is_plain || !demangle(function->system_name, DEMANGLE_SIMPLIFIED, out))
+		str_puts(out, function->name);
+}
+
+/* "inlined: vector.h:90 vector<...>::push_back" */
 static const char *inlined_text(struct annotating *it, const struct profile_frame *frame)
 {
 	struct strtab *texts = &it->result->texts;
@@ -78,7 +87,7 @@ static const char *inlined_text(struct annotating *it, const struct profile_fram
 	str_puts(&text, "inlined: ");
 	if (frame->file && frame->line)
 		str_printf(&text, "%s:%u ", path_last_part(frame->file), frame->line);
-	str_puts(&text, it->names->functions[frame->function].name);
+	put_simple_name(&it->names->functions[frame->function], &text);
 	return strtab_get(texts, strtab_intern(texts, str_text(&text), text.len));
 }
 

@@ -138,7 +138,8 @@ static void listing_put_label(struct listing *listing, struct listing_code *code
 		str_puts(out, "inlined: ");
 		listing_put_line(out, place->inlined_file, place->inlined_line);
 		str_puts(out, place->inlined && place->inlined_file ? " " : "");
-		if (!place->inlined || !demangle(place->inlined, mode, out))
+		enum demangle_mode simple = mode == DEMANGLE_NONE ? mode : DEMANGLE_SIMPLIFIED;
+		if (!place->inlined || !demangle(place->inlined, simple, out))
 			str_puts(out, place->inlined ? place->inlined : "");
 	}
 	str_putc(out, '\0');

@@ -392,6 +392,7 @@ static void set_layout(struct source_view *view, struct app *app, enum listing_l
 				: "there is no debug information that tells lines");
 	view->layout = layout;
 	view->is_chosen = true;
+	view->is_new = true;
 	rebuild(view);
 }
 
