@@ -269,8 +269,8 @@ test_the_terminal_shows_them_by_a_key() {
 	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep +sleep_ns < long_sleeps' 'the longest waits'
 	keys Enter
 	wait_gone 'times +in all'
-	wait_for 'waits:[0-9]+ [^ ]+ \[wait: [a-z ]+\] [^ ]+ (queueing|sleep_ns) *$' 'the thread, the reason and the function that were chosen'
-	keys Escape Escape Escape
+	wait_for 'waits:[0-9]+ [a-z ]+ in (queueing|sleep_ns) *$' 'the thread, the reason and the function that were chosen'
+	keys Escape
 	wait_gone 'waits:[0-9]+ '
 	keys m
 	wait_for 'cpu-clock \(1 of 4 events: m\)' 'the first event'

@@ -35,6 +35,13 @@ TEST(command_palette_knows_words_of_others)
 	CHECK(first_found("disassembly") == ACTION_VIEW_1 + VIEW_SOURCE);
 	CHECK(first_found("bottom-up") == ACTION_INVERT);
 	CHECK(first_found("sort") == ACTION_SORT_RIGHT);
+	CHECK(first_found("cumulative") == ACTION_SORT_RIGHT);
+	CHECK(first_found("peek") == ACTION_VIEW_1 + 1);
+	CHECK(first_found("list") == ACTION_VIEW_1 + 6);
+	CHECK(first_found("focus") == ACTION_KEEP);
+	CHECK(first_found("ignore") == ACTION_EXCLUDE);
+	CHECK(first_found("svg") == ACTION_PRINT);
+	CHECK(first_found("q!") == ACTION_QUIT);
 }
 
 static struct profile *one_function(void)

@@ -34,7 +34,10 @@ class SourceView {
 			(code.rows.some(({kind}) => CODE_ROWS[kind] === "inlined") ? "what was inlined into a line has rows of its own below it; " : "") +
 			(this.profile.objects[it.object].name || "no file") + (code.left ? `; ${grouped(code.left)} more rows are not in this page` : "");
 		this.file = this.profile.files[it.file];
-		const rows = code.rows.filter(({kind}) => isAssembly || !hasSource || !["label", "code"].includes(CODE_ROWS[kind]));
+		/* Inlined lines without samples are there for their instructions; what other code took is among the lines. */
+		const isOfCode = ({kind, self, total}) => ["label", "code"].includes(CODE_ROWS[kind]) ||
+			!total && (CODE_ROWS[kind] === "inlined" || CODE_ROWS[kind] === "note" && self);
+		const rows = code.rows.filter((row) => isAssembly || !hasSource || !isOfCode(row));
 		this.rows.replaceChildren(this.head(), ...rows.map((row) => this.row(row, code)));
 		const hottest = rows.reduce((best, row, i) => row.self > rows[best].self ? i : best, 0);
 		if (rows.length)
