@@ -401,6 +401,8 @@ static void recording_put_counters(
 		counts->waits_without_scripts - base->waits_without_scripts);
 	put_counter(recording, LAYOUT_COUNTER_PROGRAMS_SKIPPED, 0,
 		counts->programs_skipped - base->programs_skipped);
+	put_counter(
+		recording, LAYOUT_COUNTER_CODE_UNREAD, 0, counts->code_unread - base->code_unread);
 	recording_put_labels(recording, &counts->lacking_labels, &base->lacking_labels);
 }
 
@@ -479,6 +481,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->images_given_up = counts->images_given_up;
 	base->waits_without_scripts = counts->waits_without_scripts;
 	base->programs_skipped = counts->programs_skipped;
+	base->code_unread = counts->code_unread;
 	base->lacking_labels = counts->lacking_labels;
 }
 

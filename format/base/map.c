@@ -52,6 +52,19 @@ uint64_t map_random_seed(void)
 	return seed;
 }
 
+/*
+ * Of a map. Short-lived ones are made some hundred thousand times in a second at worst, so that a
+ * system call for each would be felt: the seeds of a thread follow from one, which none of them
+ * tells to who does not know it.
+ */
+static uint64_t next_seed(void)
+{
+	static _Thread_local uint64_t seed;
+	if (!seed)
+		seed = map_random_seed();
+	return map_mix(seed += 0x9e3779b97f4a7c15ULL);
+}
+
 static size_t home_of(const struct map *map, uint64_t key)
 {
 	return map_mix(key ^ map->seed) & (map->cap - 1);
@@ -74,7 +87,7 @@ static void resize(struct map *map, size_t cap)
 {
 	struct map old = *map;
 	if (!old.cap)
-		map->seed = map_random_seed();
+		map->seed = next_seed();
 	map->cap = cap;
 	map->slots = mem_zalloc_array(map->cap, sizeof(*map->slots));
 	for (size_t i = 0; i < old.cap; i++)

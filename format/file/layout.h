@@ -196,7 +196,9 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, 29, \
 		"waits_without_scripts") /* of sleepers: what reads these could not be loaded */ \
 	X(LAYOUT_COUNTER_PROGRAMS_SKIPPED, 30, \
-		"programs_skipped") /* runs of BPF programs, in the midst of another one's */
+		"programs_skipped") /* runs of BPF programs, in the midst of another one's */ \
+	X(LAYOUT_COUNTER_CODE_UNREAD, 31, \
+		"code_unread") /* steps through code without rules, for want of time to read it */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

@@ -352,6 +352,7 @@ bool symbolic_follow(
 	size_t at = 0, doubtful_at = 0;
 	const bool *is_over = reading->code->is_over;
 	map_reserve(&reading->seen, MOST_STEPS);
+	vec_reserve(&reading->steps, MOST_STEPS);
 	while (!is_found && reading->steps.len < SYMBOLIC_MAX_STEPS && !(is_over && *is_over)) {
 		struct symbolic_block block; /* a copy: following adds blocks */
 		if (at < reading->blocks.len)

@@ -21,7 +21,8 @@
 
 enum {
 	CALL_BY_HAND_BYTES = 11,
-	MAX_FOLLOWED = 2000, /* instructions */
+	MAX_FOLLOWED = 2000, /* instructions, */
+	MOST_FOLLOWED = 100, /* ... that most ways have */
 	CODE_BYTES = 256,
 	CALL_REL32_BYTES = 5,
 	CALL_REL32 = 0xe8,
@@ -154,6 +155,7 @@ bool x86_64_may_have_called(const struct machine_code *code, uint64_t ra, uint64
 	struct way way = {.code = code, .wanted = address};
 	uint64_t target = ra + (uint64_t)(int64_t)(int32_t)le32toh(distance);
 	vec_push(&way.places, ((struct place){.address = target}));
+	map_reserve(&way.seen, MOST_FOLLOWED);
 	enum lead lead = follow_ways(&way);
 	vec_deinit(&way.places);
 	map_deinit(&way.seen);

@@ -44,6 +44,7 @@ struct code_region {
 
 struct code_rules_statistics {
 	uint64_t read, inherited, guessed, scanned, failed; /* places */
+	uint64_t unread; /* steps whose code there was no time to read */
 };
 
 struct code_rules {
@@ -55,6 +56,8 @@ struct code_rules {
 	VEC(struct code_rule_known) list;
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
+	VEC(struct code_key) told_keys; /* what the BPF side is to be sent, and ... */
+	VEC(struct code_rule) told_rules;
 	uint64_t seed;
 	uint64_t spent_ns;               /* on reading, CPU time */
 	uint64_t left_ns, left_since_ns; /* of what may be spent: how much, as of when */

@@ -79,6 +79,10 @@ const char *cause_of_counter(enum layout_counter counter)
 	static const char skipped[] =
 		"times that the kernel skipped one of the recorder's programs, which was under way "
 		"on the CPU: tasks may be missing, or waits, labels and calls of theirs";
+	static const char unread[] =
+		"steps through code without unwind rules that were guessed, since much of such "
+		"code was new at once and reading it had no time left: most are known after some "
+		"seconds";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
@@ -99,6 +103,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_MAPPINGS_FULL] = mappings,
 		[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS] = without_scripts,
 		[LAYOUT_COUNTER_PROGRAMS_SKIPPED] = skipped,
+		[LAYOUT_COUNTER_CODE_UNREAD] = unread,
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];

@@ -89,3 +89,36 @@ TEST(file_of_a_caller_is_known_by_its_mapping)
 	process_table_deinit(&processes);
 	object_table_deinit(&objects);
 }
+
+/* The step is guessed then, and counted. */
+TEST(code_that_there_is_no_time_to_read_is_counted)
+{
+	struct code_rules code;
+	struct process_table processes = {0};
+	struct object_table objects = {0};
+	uint64_t now_ns = clock_now_ns();
+	processes.objects = &objects;
+	code_rules_init(&code, &processes);
+	struct process *process = process_table_get(&processes, (uint32_t)getpid(), now_ns);
+	const struct mapping memory = {.object = object_table_anonymous(&objects)};
+	struct snapshot snapshot = {.head = {.pid = process->pid, .time_ns = now_ns}};
+	struct code_stack stack = {.code = &code, .snapshot = &snapshot};
+	struct unwind_registers regs = {.ip = 0x1000};
+	const struct code_frame frame = {.snapshot = &snapshot,
+		.stack = &stack,
+		.process = process,
+		.mapping = &memory,
+		.regs = &regs};
+	const struct unwind_rule *rule = NULL;
+	enum code_rule_kind kind = CODE_RULE_READ;
+	code.left_ns = 1;
+	code.left_since_ns = now_ns;
+	CHECK(target_reader_has_time_left(&code.pages.reader, process->pid));
+	target_reader_charge(&code.pages.reader, process->pid, NS_PER_S);
+	CHECK_INT(code_rules_choose(&code, &frame, true, &rule, &kind), EVENT_END_COMPLETE);
+	CHECK_INT(kind, CODE_RULE_NONE);
+	CHECK_INT(code.statistics.unread, 1);
+	code_rules_deinit(&code);
+	process_table_deinit(&processes);
+	object_table_deinit(&objects);
+}

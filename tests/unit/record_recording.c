@@ -425,6 +425,7 @@ TEST(counters_of_a_file_begin_with_it)
 	counts.cpus_back = 1;
 	counts.waits_without_scripts = 3;
 	counts.programs_skipped = 2;
+	counts.code_unread = 4;
 	CHECK_OK(recording_flush(&recording, read_counts()));
 	put_samples(2);
 	switch_file();
@@ -444,6 +445,7 @@ TEST(counters_of_a_file_begin_with_it)
 	CHECK_INT(first.counters[LAYOUT_COUNTER_CPUS_BACK], 1);
 	CHECK_INT(first.counters[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS], 3);
 	CHECK_INT(first.counters[LAYOUT_COUNTER_PROGRAMS_SKIPPED], 2);
+	CHECK_INT(first.counters[LAYOUT_COUNTER_CODE_UNREAD], 4);
 	CHECK_INT(second.ticks[LAYOUT_EVENTS], 2);
 	CHECK_INT(second.samples, 1);
 	CHECK_INT(second.ticks[LAYOUT_EVENTS_IDLE], 1);
@@ -453,6 +455,7 @@ TEST(counters_of_a_file_begin_with_it)
 	CHECK_INT(second.counters[LAYOUT_COUNTER_CPUS_BACK], 0);
 	CHECK_INT(second.counters[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS], 4);
 	CHECK_INT(second.counters[LAYOUT_COUNTER_PROGRAMS_SKIPPED], 0);
+	CHECK_INT(second.counters[LAYOUT_COUNTER_CODE_UNREAD], 0);
 	let_go();
 }
 
