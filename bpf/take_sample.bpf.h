@@ -25,6 +25,10 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#ifdef __TARGET_ARCH_arm64
+#define HAS_WHOLE_PROGRAMS
+#endif
+
 /* ---- counting ---- */
 
 struct {
@@ -387,6 +391,16 @@ static __always_inline bool walk_some(void)
 	return is_done;
 }
 
+#ifdef HAS_WHOLE_PROGRAMS
+/* All of the stack: no other program is to go on. */
+static __always_inline void walk_whole(void)
+{
+	bool is_done = false;
+	for (int i = 0; i < MAX_STEPS && !is_done; i++)
+		is_done = unwind_frame();
+}
+#endif
+
 /* Whether another of the programs that walk is to go on, which is called next then. */
 static __always_inline bool is_handed_over(struct scratch *scratch)
 {
@@ -394,6 +408,55 @@ static __always_inline bool is_handed_over(struct scratch *scratch)
 	scratch->walk.runtime.is_handed_over = false;
 	return is_other;
 }
+
+/*
+ * For kernels where what calls other programs may have no functions: arm64 before Linux 6.0
+ * (check_map_func_compatibility() of kernel/bpf/verifier.c). An event runs on_NAME_whole(), which
+ * has none, and calls whole_NAME(), which begins, walks all of the stack and ends the sample. So
+ * that can be replaced while events go on, too; the runtimes of both groups are found by it. None
+ * of these kernels lets tasks meet in a lane, see begin_hit().
+ */
+#if defined(HAS_WHOLE_PROGRAMS) && !defined(WALKS_SLEEPERS)
+/* With what the function that begins returned. */
+static __always_inline void take_whole(int next)
+{
+	if (next < 0)
+		return;
+	if (next == NEXT_WALKS)
+		walk_whole();
+	struct scratch *scratch = get_scratch();
+	if (scratch)
+		end_sample_with_labels(scratch);
+}
+
+/* `inlining` of what begins: whichever leaves the walk, and what begins, enough of the stack. */
+#define WHOLE_PROGRAM(section, name, context_type, begin, inlining) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
+		__uint(max_entries, 1); \
+		__type(key, __u32); \
+		__type(value, __u32); \
+	} name##_wholes SEC(".maps"); \
+\
+	static inlining int begin_whole_##name(context_type *ctx) \
+	{ \
+		return begin(ctx, false); \
+	} \
+\
+	SEC(section) int on_##name##_whole(context_type *ctx) \
+	{ \
+		bpf_tail_call(ctx, &name##_wholes, 0); \
+		return 0; \
+	} \
+\
+	SEC("walker/" section) int whole_##name(context_type *ctx) \
+	{ \
+		take_whole(begin_whole_##name(ctx)); \
+		return 0; \
+	}
+#else
+#define WHOLE_PROGRAM(section, name, context_type, begin, inlining)
+#endif
 
 #ifndef WALKS_SLEEPERS /* which have programs of their own */
 
@@ -470,7 +533,9 @@ static long on_frame(__u32 index, void *context)
 			bpf_tail_call(ctx, &name##_walkers, NEXT_ENDS); \
 		end_sample(scratch, true); \
 		return 0; \
-	}
+	} \
+\
+	WHOLE_PROGRAM(section, name, context_type, begin, __noinline)
 #else
 #define SAMPLING_PROGRAMS(section, name, context_type, begin) MAP_OF_WALKERS(name)
 #endif

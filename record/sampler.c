@@ -169,8 +169,7 @@ static struct sample_bpf *open_with_types(int types)
 	return NULL;
 }
 
-static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options,
-	struct walker_runtimes runtimes)
+static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options)
 {
 	CLEANUP_FD int types = memfd_create("kernel types", MFD_CLOEXEC);
 	sampler->bpf = open_with_types(types);
@@ -178,7 +177,8 @@ static struct err *open_and_load(struct sampler *sampler, const struct sampler_o
 		sampler->bpf = sample_bpf__open(); /* libbpf looks for the kernel's types itself */
 	if (!sampler->bpf)
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
-	configure(sampler, options, runtimes);
+	configure(sampler, options,
+		walkers_begin_with(&sampler->walkers, sampler->bpf, sampler->runtimes));
 	int result = sample_bpf__load(sampler->bpf);
 	if (result)
 		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
@@ -188,13 +188,12 @@ static struct err *open_and_load(struct sampler *sampler, const struct sampler_o
 static struct err *sampler_load(struct sampler *sampler, const struct sampler_options *options)
 {
 	feature_raise_locked_memory();
-	struct walker_runtimes runtimes = walkers_keep_begin(&sampler->walkers, sampler->runtimes);
-	struct err *err = open_and_load(sampler, options, runtimes);
+	walkers_keep_begin(&sampler->walkers);
+	struct err *err = open_and_load(sampler, options);
 	walkers_keep_end();
-	if (err)
-		return err;
-	err = walkers_load_for(
-		&sampler->walkers, sampler->bpf, sampler->sources, sampler->runtimes);
+	try(err);
+	try(walkers_put_first(&sampler->walkers, sampler->bpf));
+	err = walkers_load_for(&sampler->walkers, sampler->bpf, sampler->runtimes);
 	if (err)
 		return feature_explain(err);
 	try(find_pid_namespace(sampler->bpf));
@@ -269,7 +268,7 @@ struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes)
 	runtimes |= sampler->runtimes;
 	if (runtimes == sampler->runtimes)
 		return NULL;
-	try(walkers_load_for(&sampler->walkers, sampler->bpf, sampler->sources, runtimes));
+	try(walkers_load_for(&sampler->walkers, sampler->bpf, runtimes));
 	sampler->runtimes = runtimes;
 	return NULL;
 }
@@ -487,16 +486,14 @@ uint64_t sampler_files_full(const struct sampler *sampler)
 uint64_t sampler_programs_skipped(const struct sampler *sampler)
 {
 	const struct sample_bpf *bpf = sampler->bpf;
-	const struct bpf_program *const accounted[] = {
-		bpf->progs.on_trace, bpf->progs.on_trace_without_loop};
+	int accounted = source_kernel_program(bpf, "trace");
 	uint64_t skipped = 0;
 	struct bpf_program *program = NULL;
 	while ((program = bpf_object__next_program(bpf->obj, program))) {
 		struct bpf_prog_info info = {0};
 		uint32_t bytes = sizeof(info);
 		int fd = bpf_program__fd(program);
-		if (fd >= 0 && program != accounted[0] && program != accounted[1] &&
-			!bpf_obj_get_info_by_fd(fd, &info, &bytes))
+		if (fd >= 0 && fd != accounted && !bpf_obj_get_info_by_fd(fd, &info, &bytes))
 			skipped += info.recursion_misses;
 	}
 	return skipped;

@@ -45,13 +45,19 @@ static void register_sections(void)
 		"walker/uprobe+", BPF_PROG_TYPE_KPROBE, (enum bpf_attach_type)0, &options);
 }
 
-struct walker_runtimes walkers_keep_begin(struct walkers *walkers, uint32_t runtimes)
+void walkers_keep_begin(struct walkers *walkers)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, register_sections);
 	keeping = walkers;
+}
+
+struct walker_runtimes walkers_begin_with(
+	struct walkers *walkers, const struct sample_bpf *bpf, uint32_t runtimes)
+{
+	walkers->are_whole = source_kernel_is_whole(bpf);
 	walkers->loaded[RUNTIME_GROUP_LOOPS] =
-		source_kernel_runtimes(RUNTIME_GROUP_LOOPS, runtimes);
+		source_kernel_runtimes(RUNTIME_GROUP_LOOPS, runtimes, walkers->are_whole);
 	return walkers->loaded[RUNTIME_GROUP_LOOPS];
 }
 
@@ -118,45 +124,39 @@ static struct err *load_walker(
 	return NULL;
 }
 
-/* Of the sources that it walks for, of which there may be several. NULL: there is none. */
-static const char *name_of_walker(
-	const struct walker *walker, const struct sample_bpf *bpf, const struct sources *sources)
-{
-	vec_each(sources, source) {
-		const char *name = source->row->program;
-		if (name && source_kernel_walker(bpf, name) == walker->program)
-			return name;
-	}
-	return NULL;
-}
-
 static struct err *load_group(const struct walkers *walkers, const struct sample_bpf *bpf,
-	const struct sources *sources, enum runtime_group group, struct walker_runtimes runtimes)
+	enum runtime_group group, struct walker_runtimes runtimes)
 {
 	CLEANUP_FD int constants = -1;
 	try(copy_constants(bpf, runtimes, &constants));
 	vec_each(&walkers->list, walker) {
-		const char *name = name_of_walker(walker, bpf, sources);
-		if (!name)
-			continue;
 		CLEANUP_FD int program = -1;
 		try(load_walker(walker, bpf, constants, &program));
-		try(source_kernel_put_walker(bpf, name, group, program));
+		try(source_kernel_put_walker(bpf, walker->program, group, program));
 	}
 	return NULL;
 }
 
+struct err *walkers_put_first(const struct walkers *walkers, const struct sample_bpf *bpf)
+{
+	vec_each(&walkers->list, walker)
+		try(source_kernel_put_walker(bpf, walker->program, RUNTIME_GROUP_LOOPS,
+			bpf_program__fd(walker->program)));
+	return NULL;
+}
+
 /* The last group first, since the first one's programs, which begin, call the others. */
-struct err *walkers_load_for(struct walkers *walkers, const struct sample_bpf *bpf,
-	const struct sources *sources, uint32_t runtimes)
+struct err *walkers_load_for(
+	struct walkers *walkers, const struct sample_bpf *bpf, uint32_t runtimes)
 {
 	for (int group = RUNTIME_GROUPS - 1; group >= 0; group--) {
 		struct walker_runtimes *loaded = &walkers->loaded[group],
-				       wanted = source_kernel_runtimes(group, runtimes);
+				       wanted = source_kernel_runtimes(
+					       group, runtimes, walkers->are_whole);
 		if (wanted.runtimes == loaded->runtimes &&
 			wanted.other_runtimes == loaded->other_runtimes)
 			continue;
-		try(load_group(walkers, bpf, sources, group, wanted));
+		try(load_group(walkers, bpf, group, wanted));
 		*loaded = wanted;
 	}
 	return NULL;

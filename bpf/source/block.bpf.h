@@ -206,6 +206,8 @@ int on_block_without_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+WHOLE_PROGRAM("raw_tp", block, struct bpf_raw_tracepoint_args, begin_block, __always_inline)
+
 /* A request of so many ns is over. */
 static __always_inline void end_request(
 	struct event_counters *counted, struct event_sample *request, __u64 ns)

@@ -143,4 +143,6 @@ int on_return_without_loop(struct pt_regs *ctx)
 	return 0;
 }
 
+WHOLE_PROGRAM("uprobe/return", return, struct pt_regs, begin_return, __noinline)
+
 #endif

@@ -54,7 +54,16 @@ static __always_inline int begin_counted(struct bpf_perf_event_data *ctx, __u32 
 		if (next >= 0) \
 			bpf_tail_call(ctx, &tick_walkers, next); \
 		return 0; \
-	}
+	} \
+\
+	static __always_inline int begin_counter_##number( \
+		struct bpf_perf_event_data *ctx, bool has_loop) \
+	{ \
+		return begin_counted(ctx, number); \
+	} \
+\
+	WHOLE_PROGRAM("perf_event", counter_##number, struct bpf_perf_event_data, \
+		begin_counter_##number, __noinline)
 
 COUNTER_PROGRAM(0)
 COUNTER_PROGRAM(1)

@@ -112,4 +112,6 @@ int on_lock_without_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+WHOLE_PROGRAM("raw_tp", lock, struct bpf_raw_tracepoint_args, begin_lock, __noinline)
+
 #endif

@@ -190,6 +190,21 @@ int continue_sleeper(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+#ifdef HAS_WHOLE_PROGRAMS
+/* Both in one, without calls of programs, see WHOLE_PROGRAM. */
+SEC("iter/task")
+int whole_sleeper(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	if (!task)
+		return 0;
+	if (begin_task(task))
+		walk_whole();
+	finish_task(ctx, task);
+	return 0;
+}
+#endif
+
 /*
  * Run by the recorder as the task that it is, with the address of a word of its own and what it
  * has put there: whether page_tables lead to it.

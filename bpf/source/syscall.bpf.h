@@ -121,4 +121,6 @@ int on_syscall_without_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+WHOLE_PROGRAM("raw_tp", syscall, struct bpf_raw_tracepoint_args, begin_syscall, __noinline)
+
 #endif

@@ -94,4 +94,6 @@ int on_waker_without_loop(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+WHOLE_PROGRAM("raw_tp", waker, struct bpf_raw_tracepoint_args, begin_waker, __noinline)
+
 #endif

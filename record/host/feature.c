@@ -116,6 +116,55 @@ static bool is_locked_memory_short(void)
 	return try_map(LOCKED_MEMORY_NEEDED_BYTES) == EPERM;
 }
 
+/* ---- calls of programs ---- */
+
+/* An errno; 0 when the program can be loaded: it calls a function, and then what a map has. */
+static int try_tail_call(int programs)
+{
+	enum {
+		FUNCTION = 9, /* where it is */
+		CALL = 1,     /* ... called from */
+	};
+	const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1},
+		{.code = BPF_JMP | BPF_CALL,
+			.src_reg = BPF_PSEUDO_CALL,
+			.imm = FUNCTION - CALL - 1},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6},
+		{.code = BPF_LD | BPF_IMM | BPF_DW,
+			.dst_reg = 2,
+			.src_reg = BPF_PSEUDO_MAP_FD,
+			.imm = programs},
+		{0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
+		.insns = (uintptr_t)code,
+		.insn_cnt = sizeof(code) / sizeof(*code),
+		.license = (uintptr_t) "Dual BSD/GPL",
+	};
+	CLEANUP_FD int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
+bool feature_has_tail_calls(void)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_PROG_ARRAY,
+		.key_size = 4,
+		.value_size = 4,
+		.max_entries = 1,
+	};
+	CLEANUP_FD int programs = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	return programs < 0 || try_tail_call(programs) != EINVAL;
+}
+
 /* ---- the matrix ---- */
 
 static void set(struct feature_result *result, enum feature_state state, const char *fmt, ...)
@@ -214,6 +263,21 @@ static void probe_ring_buffer(struct feature_result *result)
 			is_bpf_forbidden() ? "bpf(2) is forbidden" : "locked memory is short");
 	else
 		set(result, FEATURE_MISSING, "Linux 5.8 or later is needed");
+}
+
+static void probe_tail_calls(struct feature_result *result)
+{
+	if (!can_bpf() || is_bpf_forbidden())
+		set(result, FEATURE_LIMITED, "cannot be tried without BPF");
+	else if (feature_has_tail_calls())
+		set(result, FEATURE_OK, "programs with functions can call others");
+	else if (!feature_read_number("/proc/sys/net/core/bpf_jit_enable", 1))
+		set(result, FEATURE_MISSING,
+			"the kernel does not compile BPF: sysctl -w net.core.bpf_jit_enable=1");
+	else
+		set(result, FEATURE_OK,
+			"programs with functions cannot call others (before Linux 6.0): each walks "
+			"whole stacks by itself");
 }
 
 static void probe_memlock(struct feature_result *result)
@@ -328,6 +392,7 @@ static const struct {
 	{"BTF", probe_btf},
 	{"lockdown", probe_lockdown},
 	{"BPF ring buffer", probe_ring_buffer},
+	{"BPF tail calls", probe_tail_calls},
 	{"locked memory", probe_memlock},
 	{"hardware cycles", probe_cycles},
 	{"uprobes (usdt events)", probe_uprobes},

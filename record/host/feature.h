@@ -29,6 +29,12 @@ bool feature_probe(size_t index, struct feature_result *ret);
 /* Whether a command can be recorded here; else what is missing goes to `why`. */
 bool feature_records_commands(struct str *why);
 
+/*
+ * Whether a BPF program that has functions may call other programs. False only where the kernel
+ * refuses that: those without a compiler of BPF, and arm64's before Linux 6.0.
+ */
+bool feature_has_tail_calls(void);
+
 /* Virtual machines often offer a cycle counter that opens and then never counts: this tries it. */
 bool feature_cycles_count(void);
 

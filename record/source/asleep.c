@@ -76,14 +76,22 @@ static struct err *share_maps(struct asleep_bpf *own, const struct bpf_object *o
 	return NULL;
 }
 
-static void choose_programs_of_sleepers(struct asleep_bpf *own, enum runtime_group group)
+/* What is run for each task. */
+static struct bpf_program *visitor(const struct asleep_bpf *own, bool is_whole)
+{
+	return is_whole ? bpf_object__find_program_by_name(own->obj, "whole_sleeper")
+			: own->progs.walk_sleeper;
+}
+
+static void choose_programs_of_sleepers(
+	struct asleep_bpf *own, enum runtime_group group, bool is_whole)
 {
 	bool begins = group == RUNTIME_GROUP_LOOPS;
 	struct bpf_program *program = NULL;
 	while ((program = bpf_object__next_program(own->obj, program)))
 		bpf_program__set_autoload(program,
-			program == own->progs.continue_sleeper ||
-				(begins && (program == own->progs.walk_sleeper ||
+			(!is_whole && program == own->progs.continue_sleeper) ||
+				(begins && (program == visitor(own, is_whole) ||
 						   program == own->progs.try_page_tables)));
 }
 
@@ -95,15 +103,18 @@ static struct err *load_asleep_group(
 	if (!own)
 		return err_sys(errno, "cannot open the BPF programs for tasks that sleep");
 	struct asleep_bpf *first = groups->of[RUNTIME_GROUP_LOOPS];
-	struct walker_runtimes runtimes = source_kernel_runtimes(group, asleep->runtimes);
+	bool is_whole = source_kernel_is_whole(asleep->bpf);
+	struct walker_runtimes runtimes = source_kernel_runtimes(group, asleep->runtimes, is_whole);
 	try(share_maps(own, own == first ? asleep->bpf->obj : first->obj));
-	choose_programs_of_sleepers(own, group);
+	choose_programs_of_sleepers(own, group, is_whole);
 	own->rodata->config = asleep->bpf->rodata->config;
 	own->rodata->config.runtimes = runtimes.runtimes;
 	own->rodata->config.other_runtimes = runtimes.other_runtimes;
 	int result = asleep_bpf__load(own);
 	if (result)
 		return err_sys(-result, "cannot load the BPF program for tasks that sleep");
+	if (is_whole)
+		return NULL;
 	int program = bpf_program__fd(own->progs.continue_sleeper);
 	if (bpf_map_update_elem(
 		    bpf_map__fd(first->maps.sleeper_walkers), &group, &program, BPF_ANY))
@@ -122,7 +133,8 @@ static struct err *keep_first(struct asleep *asleep, const struct asleep_bpf *fi
 		return err_sys(errno, "cannot map the BPF programs' variables");
 	asleep->own = own;
 	asleep->own_bytes = bytes;
-	asleep->program = fcntl(bpf_program__fd(first->progs.walk_sleeper), F_DUPFD_CLOEXEC, 0);
+	bool is_whole = source_kernel_is_whole(asleep->bpf);
+	asleep->program = fcntl(bpf_program__fd(visitor(first, is_whole)), F_DUPFD_CLOEXEC, 0);
 	asleep->walkers = fcntl(bpf_map__fd(first->maps.sleeper_walkers), F_DUPFD_CLOEXEC, 0);
 	if (asleep->program < 0 || asleep->walkers < 0)
 		return err_sys(errno, "cannot keep the BPF programs for tasks that sleep");
@@ -133,8 +145,9 @@ static struct err *load_asleep(struct asleep *asleep)
 {
 	CLEANUP(destroy_groups) struct asleep_groups groups = {0};
 	for (enum runtime_group group = 0; group < RUNTIME_GROUPS; group++)
-		if (group == RUNTIME_GROUP_LOOPS ||
-			source_kernel_runtimes(group, asleep->runtimes).runtimes)
+		if (group == RUNTIME_GROUP_LOOPS || source_kernel_runtimes(group, asleep->runtimes,
+							    source_kernel_is_whole(asleep->bpf))
+							    .runtimes)
 			try(load_asleep_group(asleep, group, &groups));
 	struct asleep_bpf *own = groups.of[RUNTIME_GROUP_LOOPS];
 	const struct page_tables_trial trial = {

@@ -89,7 +89,7 @@ static void block_io_load(struct source *source, struct sample_bpf *bpf)
 	bpf->rodata->config.has_block_io = true;
 	bpf->rodata->config.has_queue_argument = has_queue_argument();
 	bpf->bss->block_distance = (uint32_t)state->distance;
-	bpf_program__set_autoload(source_kernel_starter(bpf, requests), true);
+	source_kernel_choose(bpf, requests);
 	bpf_program__set_autoload(bpf->progs.on_block_end, true);
 	bpf_map__set_max_entries(bpf->maps.open_requests, EVENT_MAX_OPEN_REQUESTS);
 }
@@ -114,8 +114,7 @@ static struct err *open_block_tracepoint(
 static struct err *block_io_attach(struct source *source, const struct source_place *place)
 {
 	struct block_io_state *state = source->state;
-	int begin = bpf_program__fd(source_kernel_starter(place->bpf, requests)), walks;
-	try(source_kernel_program(place->bpf, source->row->program, &walks));
+	int begin = source_kernel_program(place->bpf, requests);
 	try(open_block_tracepoint(
 		state, "block_rq_complete", bpf_program__fd(place->bpf->progs.on_block_end), true));
 	try(open_block_tracepoint(state, "block_io_start", begin, false));

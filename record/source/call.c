@@ -80,11 +80,10 @@ static struct err *call_attach(struct source *source, const struct source_place 
 {
 	struct call_state *state = source->state;
 	uint32_t number = source->number - EVENT_SOURCE_CALL;
-	int walks;
+	(void)place;
 	if (number && !uprobe_has_cookies())
 		return err_new(ERR_UNSUPPORTED,
 			"more than one function to be timed at once needs Linux 5.15 or later");
-	try(source_kernel_program(place->bpf, source->row->program, &walks));
 	for (int is_return = 0; is_return < 2; is_return++)
 		vec_each(&state->function.offsets, offset) {
 			struct uprobe_place where = {

@@ -122,18 +122,31 @@ static struct err *counter_probe(struct source *source, const struct session_opt
 	return NULL;
 }
 
-static struct bpf_program *program_of_counter(const struct counter_state *state)
+enum {
+	COUNTER_NAME_BYTES = 32,
+};
+
+/* Of what its events run: each counter has a program of its own. */
+static void name_counter(const struct counter_state *state, char ret[COUNTER_NAME_BYTES])
 {
-	char name[32];
-	snprintf(name, sizeof(name), "on_counter_%u", state->number);
-	return bpf_object__find_program_by_name(state->bpf->obj, name);
+	snprintf(ret, COUNTER_NAME_BYTES, "counter_%u", state->number);
+}
+
+static int program_of_counter(const struct counter_state *state)
+{
+	char name[COUNTER_NAME_BYTES];
+	name_counter(state, name);
+	return source_kernel_program(state->bpf, name);
 }
 
 static void counter_load(struct source *source, struct sample_bpf *bpf)
 {
 	struct counter_state *state = source->state;
 	state->bpf = bpf;
-	bpf_program__set_autoload(program_of_counter(state), !is_member(state));
+	char name[COUNTER_NAME_BYTES];
+	name_counter(state, name);
+	if (!is_member(state))
+		source_kernel_choose(bpf, name);
 	if (!state->members)
 		return;
 	uint32_t nr_cpus = bpf->rodata->config.nr_cpus;
@@ -293,13 +306,11 @@ static struct err *open_counters(
 static struct err *counter_attach(struct source *source, const struct source_place *place)
 {
 	struct counter_state *state = source->state;
-	int ticks;
 	if (is_member(state))
 		return open_members(state, place);
-	try(source_kernel_program(place->bpf, source->row->program, &ticks));
 	if (state->members)
 		try(follow_tasks(state));
-	return open_counters(state, place, bpf_program__fd(program_of_counter(state)));
+	return open_counters(state, place, program_of_counter(state));
 }
 
 static struct err *counter_start(struct source *source, uint64_t now_ns)
@@ -409,7 +420,7 @@ static struct err *counter_renew_cpu(struct source *source, const struct cpu_gap
 		try(timers_renew_cpu(&state->timers, gap, -1));
 		return put_member(state, &state->timers.opened.data[state->timers.opened.len - 1]);
 	}
-	return timers_renew_cpu(&state->timers, gap, bpf_program__fd(program_of_counter(state)));
+	return timers_renew_cpu(&state->timers, gap, program_of_counter(state));
 }
 
 static void counter_release(struct source *source)

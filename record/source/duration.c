@@ -17,12 +17,12 @@ static uint32_t number_of_duration(const struct source *source)
 void duration_load(struct duration *duration, struct sample_bpf *bpf, const char *name)
 {
 	duration->bpf = bpf;
-	bpf_program__set_autoload(source_kernel_starter(bpf, name), true);
+	source_kernel_choose(bpf, name);
 }
 
 int duration_program(const struct duration *duration, const char *name)
 {
-	return bpf_program__fd(source_kernel_starter(duration->bpf, name));
+	return source_kernel_program(duration->bpf, name);
 }
 
 struct err *duration_open(

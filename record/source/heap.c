@@ -272,6 +272,7 @@ static void heap_load(struct source *source, struct sample_bpf *bpf)
 {
 	struct heap_state *state = source->state;
 	state->bpf = bpf;
+	source_kernel_choose(bpf, source->row->program);
 	bpf->rodata->config.has_heap = true;
 	bpf->rodata->config.heap_distance = (uint32_t)state->distance;
 	point_weight_distances(
@@ -350,8 +351,7 @@ static void begin_heap_guard(struct heap_state *state, const struct source_place
 static struct err *heap_attach(struct source *source, const struct source_place *place)
 {
 	struct heap_state *state = source->state;
-	int program;
-	try(source_kernel_program(place->bpf, source->row->program, &program));
+	int program = source_kernel_program(place->bpf, source->row->program);
 	begin_heap_guard(state, place);
 	vec_each(&state->files, file)
 		if (file->functions.has_allocator)

@@ -45,8 +45,6 @@ static struct err *kernel_lock_attach(struct source *source, const struct source
 	struct duration *duration = source->state;
 	const int programs[DURATION_ENDS] = {bpf_program__fd(place->bpf->progs.on_lock_wanted),
 		duration_program(duration, locks)};
-	int walks;
-	try(source_kernel_program(place->bpf, source->row->program, &walks));
 	return duration_open(duration, names, programs,
 		"locks of the kernel cannot be recorded: their tracepoints are there since Linux "
 		"5.19; -e offcpu has what sleeps for them, as [wait: kernel lock]");

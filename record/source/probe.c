@@ -89,6 +89,7 @@ static struct err *probe_probe(struct source *source, const struct session_optio
 static void probe_load(struct source *source, struct sample_bpf *bpf)
 {
 	((struct probe_state *)source->state)->bpf = bpf;
+	source_kernel_choose(bpf, source->row->program);
 }
 
 /* A cookie is a probe's number. Without cookies all hits are the first one's. */
@@ -99,8 +100,7 @@ static struct err *probe_attach(struct source *source, const struct source_place
 	if (source->events.len > 1 && !has_cookies)
 		return err_new(ERR_UNSUPPORTED,
 			"more than one USDT probe at once needs Linux 5.15 or later");
-	int program;
-	try(source_kernel_program(place->bpf, source->row->program, &program));
+	int program = source_kernel_program(place->bpf, source->row->program);
 	vec_each(&state->places, at) {
 		struct uprobe uprobe;
 		try(uprobe_attach(&at->where, program, at->number, &uprobe));

@@ -4,10 +4,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
 #include "format/base/mem.h"
+#include "record/host/feature.h"
 
 enum {
 	MAX_NAME_BYTES = 64,
@@ -28,70 +30,81 @@ static bool has_loop(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 }
 
-struct bpf_program *source_kernel_starter(const struct sample_bpf *bpf, const char *name)
+/* Programs for a machine whose kernels have it all have no whole_NAME(). */
+bool source_kernel_is_whole(const struct sample_bpf *bpf)
 {
-	return source_kernel_find_program(bpf, "on_", name, has_loop() ? "" : "_without_loop");
+	return source_kernel_find_program(bpf, "whole_", "tick", "") && !feature_has_tail_calls();
+}
+
+static struct bpf_program *find_starter(const struct sample_bpf *bpf, const char *name)
+{
+	if (source_kernel_is_whole(bpf))
+		return source_kernel_find_program(bpf, "on_", name, "_whole");
+	struct bpf_program *without_loop =
+		has_loop() ? NULL : source_kernel_find_program(bpf, "on_", name, "_without_loop");
+	return without_loop ? without_loop : source_kernel_find_program(bpf, "on_", name, "");
 }
 
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name)
 {
-	bpf_program__set_autoload(source_kernel_starter(bpf, name), true);
+	bpf_program__set_autoload(find_starter(bpf, name), true);
+	if (source_kernel_is_whole(bpf))
+		bpf_program__set_autoload(
+			source_kernel_find_program(bpf, "whole_", name, ""), true);
+}
+
+void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name)
+{
+	if (source_kernel_is_whole(bpf))
+		return;
 	bpf_program__set_autoload(
 		source_kernel_find_program(bpf, has_loop() ? "walk_" : "continue_", name, ""),
 		true);
 	bpf_program__set_autoload(source_kernel_find_program(bpf, "end_", name, ""), true);
 }
 
-/* The first one if it was loaded, else the second. */
-static const struct bpf_program *loaded_program(
-	const struct bpf_program *first, const struct bpf_program *second)
+int source_kernel_program(const struct sample_bpf *bpf, const char *name)
 {
-	return bpf_program__fd(first) >= 0 ? first : second;
+	static const char *const endings[] = {"", "_without_loop", "_whole"};
+	int fd = -1;
+	for (size_t i = 0; fd < 0 && i < sizeof(endings) / sizeof(*endings); i++)
+		fd = bpf_program__fd(source_kernel_find_program(bpf, "on_", name, endings[i]));
+	return fd;
 }
 
-const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name)
-{
-	return loaded_program(source_kernel_find_program(bpf, "walk_", name, ""),
-		source_kernel_find_program(bpf, "continue_", name, ""));
-}
-
-struct walker_runtimes source_kernel_runtimes(enum runtime_group group, uint32_t runtimes)
+struct walker_runtimes source_kernel_runtimes(
+	enum runtime_group group, uint32_t runtimes, bool is_whole)
 {
 	uint32_t compilers = runtimes & RUNTIME_MASK_OF_COMPILERS, loops = runtimes & ~compilers;
-	if (!compilers || !loops)
+	if (is_whole || !compilers || !loops)
 		return (struct walker_runtimes){group == RUNTIME_GROUP_LOOPS ? runtimes : 0, 0};
 	if (group == RUNTIME_GROUP_LOOPS)
 		return (struct walker_runtimes){loops, RUNTIME_MASK_OF_COMPILERS};
 	return (struct walker_runtimes){compilers, ~(uint32_t)RUNTIME_MASK_OF_COMPILERS};
 }
 
-/* In the map that programs call each other by; `key` is an enum next_program there. */
+/* In a map that programs call each other by; `key` is an enum next_program there. */
 static struct err *put_program(
-	const struct sample_bpf *bpf, const char *name, uint32_t key, int program)
+	const struct sample_bpf *bpf, const char *map_name, uint32_t key, int program)
 {
-	char text[MAX_NAME_BYTES];
-	snprintf(text, sizeof(text), "%s_walkers", name);
-	int map = bpf_object__find_map_fd_by_name(bpf->obj, text);
+	int map = bpf_object__find_map_fd_by_name(bpf->obj, map_name);
 	if (bpf_map_update_elem(map, &key, &program, BPF_ANY))
 		return err_sys(errno, "cannot chain the BPF programs");
 	return NULL;
 }
 
-struct err *source_kernel_put_walker(
-	const struct sample_bpf *bpf, const char *name, enum runtime_group group, int program)
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const struct bpf_program *walker,
+	enum runtime_group group, int program)
 {
-	return put_program(bpf, name, group, program);
-}
-
-struct err *source_kernel_program(const struct sample_bpf *bpf, const char *name, int *ret)
-{
+	const char *name = strchr(bpf_program__name(walker), '_') + 1;
+	bool is_whole = strncmp(bpf_program__name(walker), "whole_", strlen("whole_")) == 0;
+	char map[MAX_NAME_BYTES];
+	snprintf(map, sizeof(map), "%s%s", name, is_whole ? "_wholes" : "_walkers");
+	try(put_program(bpf, map, group, program));
+	if (is_whole)
+		return NULL;
 	int end = bpf_program__fd(source_kernel_find_program(bpf, "end_", name, ""));
-	try(put_program(bpf, name, RUNTIME_GROUPS, end));
-	try(source_kernel_put_walker(
-		bpf, name, RUNTIME_GROUP_LOOPS, bpf_program__fd(source_kernel_walker(bpf, name))));
-	*ret = bpf_program__fd(loaded_program(source_kernel_find_program(bpf, "on_", name, ""),
-		source_kernel_find_program(bpf, "on_", name, "_without_loop")));
-	return NULL;
+	return put_program(bpf, map, RUNTIME_GROUPS, end);
 }
 
 struct err *source_kernel_count(

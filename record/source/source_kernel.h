@@ -15,24 +15,26 @@ struct walker_runtimes {
 };
 
 /*
- * The first group's programs find all runtimes where these are of one group only. Else each knows
- * all kinds of the other group, so that it need not be loaded again when that gets one more.
+ * The first group's programs find all runtimes where these are of one group only, or where a
+ * program takes the whole of a sample. Else each knows all kinds of the other group, so that it
+ * need not be loaded again when that gets one more.
  */
-struct walker_runtimes source_kernel_runtimes(enum runtime_group group, uint32_t runtimes);
+struct walker_runtimes source_kernel_runtimes(
+	enum runtime_group group, uint32_t runtimes, bool is_whole);
 
-/* Of the programs that SAMPLING_PROGRAMS(, name, ...) of bpf/take_sample.bpf.h makes, those that
- * this kernel can run are to be loaded. */
+/* Whether this kernel needs programs that take the whole of a sample each, see WHOLE_PROGRAM in
+ * bpf/take_sample.bpf.h. */
+bool source_kernel_is_whole(const struct sample_bpf *bpf);
+/* What an event of that name runs, on_NAME() or another that this kernel can run, is to be loaded.
+ */
 void source_kernel_choose(const struct sample_bpf *bpf, const char *name);
-/* ... and the one of these alone that an event of that name runs: another may walk for it. */
-struct bpf_program *source_kernel_starter(const struct sample_bpf *bpf, const char *name);
+/* Likewise what goes on with its samples, of SAMPLING_PROGRAMS(, name, ...), if it is others. */
+void source_kernel_choose_walker(const struct sample_bpf *bpf, const char *name);
 /* They are loaded: the descriptor of the one that an event is to run, borrowed. */
-struct err *source_kernel_program(
-	const struct sample_bpf *bpf, const char *name, int *ret) ERR_MUST_CHECK;
-/* ... the one that walks stacks, borrowed. */
-const struct bpf_program *source_kernel_walker(const struct sample_bpf *bpf, const char *name);
-/* From now on events of the source use this one for a group of runtimes; the descriptor may be
- * closed then. */
-struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const char *name,
+int source_kernel_program(const struct sample_bpf *bpf, const char *name);
+/* From now on events use `program`, which was loaded of `walker`, for a group of runtimes; the
+ * descriptor may be closed then. */
+struct err *source_kernel_put_walker(const struct sample_bpf *bpf, const struct bpf_program *walker,
 	enum runtime_group group, int program) ERR_MUST_CHECK;
 
 /* The source's counters by CPU, of all possible ones; yours. */

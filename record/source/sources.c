@@ -91,7 +91,7 @@ void sources_load(struct sources *sources, struct sample_bpf *bpf)
 {
 	vec_each(sources, source) {
 		if (source->row->program)
-			source_kernel_choose(bpf, source->row->program);
+			source_kernel_choose_walker(bpf, source->row->program);
 		source->row->load(source, bpf);
 	}
 }

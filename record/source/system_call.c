@@ -86,8 +86,6 @@ static struct err *system_call_attach(struct source *source, const struct source
 	struct system_call_state *state = source->state;
 	const int programs[DURATION_ENDS] = {bpf_program__fd(place->bpf->progs.on_syscall_enter),
 		duration_program(&state->duration, calls)};
-	int walks;
-	try(source_kernel_program(place->bpf, source->row->program, &walks));
 	state->thread_ends = bpf_raw_tracepoint_open(
 		"sched_process_exit", bpf_program__fd(place->bpf->progs.on_syscall_thread_end));
 	if (state->thread_ends < 0)

@@ -50,6 +50,7 @@ static struct err *timer_probe(struct source *source, const struct session_optio
 static void timer_load(struct source *source, struct sample_bpf *bpf)
 {
 	((struct timer_state *)source->state)->bpf = bpf;
+	source_kernel_choose(bpf, source->row->program);
 }
 
 static void list_targets(void *context, struct proc_pids *ret)
@@ -72,7 +73,7 @@ static struct err *timer_attach(struct source *source, const struct source_place
 		.list_targets = list_targets,
 		.context = timer,
 	};
-	try(source_kernel_program(place->bpf, source->row->program, &ticker.program));
+	ticker.program = source_kernel_program(place->bpf, source->row->program);
 	return ticker_open(&timer->ticker, &ticker);
 }
 

@@ -131,6 +131,7 @@ static void trace_load(struct source *source, struct sample_bpf *bpf)
 	struct bpf_map *points = bpf->maps.trace_points;
 	bool is_first = !bpf->rodata->config.has_traces;
 	state->bpf = bpf;
+	source_kernel_choose(bpf, source->row->program);
 	make_room_for_globs(state, bpf->maps.trace_globs, is_first);
 	state->first = is_first ? 0 : bpf_map__max_entries(points);
 	bpf->rodata->config.has_traces = true;
@@ -206,7 +207,7 @@ static struct err *trace_attach(struct source *source, const struct source_place
 	if (all > 1 && !uprobe_has_cookies())
 		return err_new(ERR_UNSUPPORTED,
 			"more than one tracepoint at once needs Linux 5.15 or later");
-	try(source_kernel_program(place->bpf, source->row->program, &state->program));
+	state->program = source_kernel_program(place->bpf, source->row->program);
 	try(give_globs(state, place->bpf));
 	for (size_t i = 0; i < state->points.len; i++) {
 		try(describe_to_kernel(state, place->bpf, i));

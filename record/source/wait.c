@@ -92,11 +92,12 @@ static void wait_load(struct source *source, struct sample_bpf *bpf)
 	};
 	kernel_functions_find(functions, WAIT_FUNCTIONS);
 	state->bpf = bpf;
+	source_kernel_choose(bpf, source->row->program);
 	bpf->rodata->config.waits = state->waits;
 	bpf->rodata->config.wakers = state->with_wakers;
 	bpf->rodata->config.runs_one = functions[RUNS_ONE].at;
 	if (state->with_wakers)
-		bpf_program__set_autoload(source_kernel_starter(bpf, wakers), true);
+		source_kernel_choose(bpf, wakers);
 	bpf->bss->wait_period_ns = state->period_ns;
 	bpf->rodata->config.switches = functions[SWITCHES].at;
 	bpf->rodata->config.schedules = functions[SCHEDULES].at;
@@ -155,17 +156,15 @@ static struct err *wait_attach(struct source *source, const struct source_place 
 	const struct bpf_program *scheduler[] = {place->bpf->progs.on_waking,
 		place->bpf->progs.on_wakeup_new, place->bpf->progs.on_thread_end,
 		place->bpf->progs.on_switch};
-	int program;
 	state->search.runtimes = place->runtimes;
-	try(source_kernel_program(place->bpf, source->row->program, &program));
-	try(attach_follower(state, place, program));
+	try(attach_follower(state, place, source_kernel_program(place->bpf, source->row->program)));
 	struct err *err = state->loads_all ? asleep_search_try(&state->search) : NULL;
 	for (size_t i = 0; !err && i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
 		open_tracepoint(state, NULL, bpf_program__fd(scheduler[i]), &err);
 	/* Behind on_waking(), which notes when that was. */
 	if (!err && state->with_wakers)
-		open_tracepoint(state, "sched_waking",
-			bpf_program__fd(source_kernel_starter(place->bpf, wakers)), &err);
+		open_tracepoint(
+			state, "sched_waking", source_kernel_program(place->bpf, wakers), &err);
 	return err;
 }
 

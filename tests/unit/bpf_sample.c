@@ -102,10 +102,11 @@ TEST(ticks_behind_the_end_are_none)
 	emulated.time_ns = 2000;
 	emulate_tick(&regs);
 	emulate_tick_without_loop(&regs);
+	emulate_tick_whole(&regs);
 	emulated.pid = emulated.tid = 0;
 	emulate_tick(&regs);
 	check_counters(1, 1, 0, 0, 0);
-	CHECK_INT(ticks_counted(EVENT_COUNTER_LATE), 3);
+	CHECK_INT(ticks_counted(EVENT_COUNTER_LATE), 4);
 	emulate_until(0);
 }
 

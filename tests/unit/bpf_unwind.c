@@ -348,6 +348,21 @@ TEST(stack_much_too_deep_without_loop)
 	check_depth(emulate_tick_without_loop, 3000);
 }
 
+TEST(shallow_stack_by_one_program)
+{
+	check_depth(emulate_tick_whole, 2);
+}
+
+TEST(deepest_stack_by_one_program)
+{
+	check_depth(emulate_tick_whole, EVENT_MAX_USER_FRAMES);
+}
+
+TEST(stack_too_deep_for_one_program)
+{
+	check_depth(emulate_tick_whole, EVENT_MAX_USER_FRAMES + 1);
+}
+
 /* ---- guesses ---- */
 
 static uint64_t jit_frame(uint64_t address)

@@ -139,6 +139,8 @@ void emulate_memory(uint64_t address, const void *bytes, size_t len);
 /* A tick that hits user code, or the kernel called by it, at these registers. */
 void emulate_tick(const struct unwind_registers *regs);
 void emulate_tick_without_loop(const struct unwind_registers *regs);
+/* ... where programs with functions cannot call others: all of it is one program's. */
+void emulate_tick_whole(const struct unwind_registers *regs);
 /* The fourth of the counted events, at the end of a period; counted of the targets' tasks alone. */
 void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task);
 /* These bits are the numbers of counters that are read with the fourth, all the time or while tasks

@@ -15,7 +15,13 @@ int on_trace_without_loop(struct trace_record *record);
 int walk_trace(struct trace_record *record);
 int continue_trace(struct trace_record *record);
 int end_trace(struct trace_record *record);
-#define DECLARE_COUNTER(number) int on_counter_##number(struct bpf_perf_event_data *ctx);
+#define HAS_WHOLE_PROGRAMS /* those of arm64, on any machine */
+#define DECLARE_WHOLE(name, context_type) \
+	int on_##name##_whole(context_type *ctx); \
+	int whole_##name(context_type *ctx);
+#define DECLARE_COUNTER(number) \
+	int on_counter_##number(struct bpf_perf_event_data *ctx); \
+	DECLARE_WHOLE(counter_##number, struct bpf_perf_event_data)
 DECLARE_COUNTER(0)
 DECLARE_COUNTER(1)
 DECLARE_COUNTER(2)
@@ -80,6 +86,16 @@ int on_cgroup_made(void *context);
 int on_cgroup_moved(struct cgroup *group, const char *path, struct task_struct *task);
 int find_pid_namespace(void *context);
 int number_own_file(const __u64 *arguments);
+DECLARE_WHOLE(tick, struct bpf_perf_event_data)
+DECLARE_WHOLE(trace, struct trace_record)
+DECLARE_WHOLE(hit, struct pt_regs)
+DECLARE_WHOLE(heap, struct pt_regs)
+DECLARE_WHOLE(return, struct pt_regs)
+DECLARE_WHOLE(wait, struct bpf_raw_tracepoint_args)
+DECLARE_WHOLE(syscall, struct bpf_raw_tracepoint_args)
+DECLARE_WHOLE(waker, struct bpf_raw_tracepoint_args)
+DECLARE_WHOLE(lock, struct bpf_raw_tracepoint_args)
+DECLARE_WHOLE(block, struct bpf_raw_tracepoint_args)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -396,6 +412,16 @@ void emulate_tick_without_loop(const struct unwind_registers *regs)
 	on_tick_without_loop(&context);
 }
 
+void emulate_tick_whole(const struct unwind_registers *regs)
+{
+	struct bpf_perf_event_data context;
+	begin(regs, &context);
+	emulate_config()->runtimes = ~0U;
+	emulate_config()->other_runtimes = 0;
+	on_tick_whole(&context);
+	load_group(RUNTIME_GROUP_LOOPS);
+}
+
 void emulate_counted(const struct unwind_registers *regs, uint64_t period, bool is_of_task)
 {
 	struct bpf_perf_event_data context;
@@ -709,6 +735,10 @@ int emulate_tail_call(void *context, const void *programs, unsigned int index)
 	bool is_tick = programs == &tick_walkers, is_wait = programs == &wait_walkers;
 	if (index >= NEXT_PROGRAMS || process.nr_tail_calls++ >= MAX_TAIL_CALLS)
 		return 0;
+	if (programs == &tick_wholes) {
+		whole_tick(context);
+		return 1;
+	}
 	if (index == NEXT_ENDS) {
 		is_tick ? end_tick(context) : is_wait ? end_wait(context) : end_hit(context);
 		return 1;
