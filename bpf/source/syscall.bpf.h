@@ -68,6 +68,14 @@ static __always_inline __u32 number_of_syscall(const struct pt_regs *regs, __u32
 	bpf_probe_read_kernel(&cs, sizeof(cs), &regs->cs);
 	if (cs == USER32_CS)
 		return EVENT_SYSCALL_OF_32_BITS;
+#elif defined(__TARGET_ARCH_arm64)
+	enum {
+		MODE32_BIT = 0x10, /* PSR_MODE32_BIT: arch/arm64/include/uapi/asm/ptrace.h */
+	};
+	__u64 pstate = 0;
+	bpf_probe_read_kernel(&pstate, sizeof(pstate), &regs->pstate);
+	if (pstate & MODE32_BIT)
+		return EVENT_SYSCALL_OF_32_BITS;
 #endif
 	return number < EVENT_MAX_SYSCALLS ? number : EVENT_MAX_SYSCALLS;
 }

@@ -216,6 +216,19 @@ TEST(a_system_call_has_its_number)
 	check_tally(SYSCALL, EVENT_COUNTER_SAMPLES, 1, 3000);
 }
 
+/* Numbers of programs of 32 bits are those of another table. */
+TEST(a_system_call_of_32_bits_has_no_number)
+{
+	struct unwind_registers regs = registers(CODE + 1, STACK + 64);
+	boot(SYSCALL);
+	emulate_32_bits();
+	emulate_syscall_enter(17);
+	emulated.time_ns += 3000;
+	emulate_syscall_exit(&regs);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(sample->syscall, EVENT_SYSCALL_OF_32_BITS + 1);
+}
+
 /* One that never returned: the next one of the thread is none the longer. */
 TEST(a_system_call_that_does_not_return)
 {

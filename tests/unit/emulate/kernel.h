@@ -261,6 +261,8 @@ void emulate_return(const struct unwind_registers *regs);
 /* The current task makes a system call, and is back with these registers. */
 void emulate_syscall_enter(uint32_t number);
 void emulate_syscall_exit(const struct unwind_registers *regs);
+/* ... of a program of 32 bits, from now on. */
+void emulate_32_bits(void);
 /* A request to a disk, which the current task, with these registers, begins, and its end. */
 struct request;
 struct request *emulate_request(uint32_t operation, uint32_t bytes);

@@ -633,6 +633,15 @@ void emulate_syscall_exit(const struct unwind_registers *regs)
 	on_syscall((struct bpf_raw_tracepoint_args *)&arguments);
 }
 
+void emulate_32_bits(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	saved_registers()->cs = 0x23; /* __USER32_CS */
+#elif defined(__TARGET_ARCH_arm64)
+	saved_registers()->pstate = 0x10; /* PSR_MODE32_BIT */
+#endif
+}
+
 /* The first pointer in a request is that to its disk before Linux 5.16, or to its queue. */
 struct request *emulate_request(uint32_t operation, uint32_t bytes)
 {
