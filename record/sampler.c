@@ -169,6 +169,30 @@ static struct sample_bpf *open_with_types(int types)
 	return NULL;
 }
 
+/* Where what libbpf says of a program that does not load is put; NULL: it is not wanted. */
+static _Thread_local struct str *refusal;
+
+/* libbpf prints to stderr by itself, which only cmd may do; its errors come back as errno. */
+static int keep_refusal(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	if (refusal && level == LIBBPF_WARN && strstr(format, "BEGIN PROG LOAD LOG"))
+		str_vprintf(refusal, format, arguments);
+	return 0;
+}
+
+static struct err *load_object(struct sample_bpf *bpf)
+{
+	CLEANUP(str_deinit) struct str log = {0}, why = {0};
+	refusal = &log;
+	int result = sample_bpf__load(bpf);
+	refusal = NULL;
+	if (!result)
+		return NULL;
+	feature_put_refusal(&why, str_text(&log));
+	return feature_explain(err_sys(
+		-result, "cannot load the BPF program%s%s", why.len ? " " : "s", str_text(&why)));
+}
+
 static struct err *open_and_load(struct sampler *sampler, const struct sampler_options *options)
 {
 	CLEANUP_FD int types = memfd_create("kernel types", MFD_CLOEXEC);
@@ -179,10 +203,7 @@ static struct err *open_and_load(struct sampler *sampler, const struct sampler_o
 		return feature_explain(err_sys(errno, "cannot open the BPF programs"));
 	configure(sampler, options,
 		walkers_begin_with(&sampler->walkers, sampler->bpf, sampler->runtimes));
-	int result = sample_bpf__load(sampler->bpf);
-	if (result)
-		return feature_explain(err_sys(-result, "cannot load the BPF programs"));
-	return NULL;
+	return load_object(sampler->bpf);
 }
 
 static struct err *sampler_load(struct sampler *sampler, const struct sampler_options *options)
@@ -288,17 +309,9 @@ static struct err *open_ring(struct sampler *sampler)
 	return sampler->ring ? NULL : err_sys(errno, "cannot map the ring buffer");
 }
 
-/* libbpf prints to stderr by itself, which only cmd may do; its errors come back as errno. */
-static int discard_libbpf_output(
-	enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level, (void)format, (void)arguments;
-	return 0;
-}
-
 struct err *sampler_create(const struct sampler_options *options, struct sampler **ret)
 {
-	libbpf_set_print(discard_libbpf_output);
+	libbpf_set_print(keep_refusal);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	struct sampler *sampler = mem_zalloc(sizeof(*sampler));
 	sampler->sources = options->sources;

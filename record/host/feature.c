@@ -423,6 +423,21 @@ bool feature_records_commands(struct str *why)
 	return why->len == len;
 }
 
+void feature_put_refusal(struct str *ret, const char *log)
+{
+	static const char before[] = "prog '", behind[] = "\nprocessed ";
+	const char *name = strstr(log, before), *end = NULL;
+	for (const char *at = log; (at = strstr(at, behind)); at++)
+		end = at;
+	if (!name || !end || name > end)
+		return;
+	name += strlen(before);
+	const char *line = end;
+	while (line[-1] != '\n' && line > name)
+		line--;
+	str_printf(ret, "%.*s, \"%.*s\"", (int)strcspn(name, "'"), name, (int)(end - line), line);
+}
+
 struct err *feature_explain(struct err *err)
 {
 	CLEANUP(str_deinit) struct str text = {0};

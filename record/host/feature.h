@@ -45,6 +45,13 @@ bool feature_cycles_count(void);
  */
 void feature_raise_locked_memory(void);
 
+/*
+ * From what libbpf prints of a program that did not load, "prog 'NAME': -- BEGIN PROG LOAD LOG --"
+ * and the verifier's log: appends NAME, "REASON", the last thing that the verifier said. Nothing
+ * where that is not there.
+ */
+void feature_put_refusal(struct str *ret, const char *log);
+
 /* Adds to an error of BPF or perf what is missing, and how to get it, where that is known. */
 struct err *feature_explain(struct err *err) ERR_MUST_CHECK;
 
