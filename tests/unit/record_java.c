@@ -291,8 +291,9 @@ TEST(stubs_are_found_and_called_by_their_names)
 	struct runtime_inlined inlined;
 	bool is_exact;
 	uint64_t heaps = (uintptr_t)&variables;
+	void *far_away = (void *)(((uintptr_t)&variables & ~0xffffUL) + (1UL << 30));
 	struct stub *stubs =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(far_away, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(stubs != MAP_FAILED);
 	stubs[0] = (struct stub){
 		&stubs[1], "StubRoutines", "Stub Generator jint_fill_stub", 0x1040, 0x1060};

@@ -166,7 +166,7 @@ TEST(processes_have_labels_of_their_environment)
 		_exit(1);
 	}
 	struct process process = {.pid = (uint32_t)child, .cgroup = (char *)""};
-	for (int i = 0; i < 100 && (i == 0 || !process.label_list); i++) {
+	for (int i = 0; i < 1000 && (i == 0 || !process.label_list); i++) {
 		usleep(20000); /* until it is sleep */
 		process.label_generation = 0;
 		labels_of(&process, 0);

@@ -133,11 +133,11 @@ TEST(code_that_a_snapshot_leads_to_is_read_ahead)
 	push_broken_stack(&fixture, 101);
 	push_snapshot(&fixture, 101, 0x7008);
 	translate_run(&fixture.translate, 50, 0);
-	CHECK(!code_pages_are_pending(&code.pages));
+	CHECK_INT(code.pages.by_key.len, 0);
 	push_map(&fixture, 60, 0x7000, "//anon"); /* not applied yet */
 	push_chunk(&fixture, 101, 0x7008, 64);    /* whose words are their addresses */
 	translate_run(&fixture.translate, 50, 0);
-	CHECK(code_pages_are_pending(&code.pages));
+	CHECK(code.pages.by_key.len > 0); /* it may have been read by now */
 	fixture.translate.resolver.code = NULL;
 	code_rules_deinit(&code);
 	teardown(&fixture);

@@ -34,10 +34,13 @@ static void make_folders(const char *root, const char *path)
 
 static void put_program_at(struct fixture *fixture, const char *path)
 {
-	char full[256];
+	char full[256], self[512];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	CHECK(len > 0);
+	self[len] = '\0';
 	snprintf(full, sizeof(full), "%s%s", fixture->root, path);
 	make_folders(fixture->root, path);
-	CHECK_INT(symlink("/proc/self/exe", full), 0);
+	CHECK_INT(symlink(self, full), 0);
 }
 
 static void setup(struct fixture *fixture)
