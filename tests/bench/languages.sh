@@ -476,7 +476,17 @@ for language in "${languages[@]}"; do
 		"<= $([[ $language =~ ^(java|erlang|dotnet) ]] && echo 300 || echo 250)"
 done
 
-# The same where each frame is of another function, by the interpreter and compiled.
+# The same where each frame is of another function, or class: as it is interpreted and compiled.
+wide() { # LABEL COMMAND
+	printf '#!/bin/sh\nshift\nexec %s "$@"\n' "$2" >bench-wide
+	chmod +x bench-wide
+	for depth in 10 60 110 160 210; do
+		echo "$depth $(cost wide $depth)"
+	done >costs
+	line "BPF: $1: a frame, ns" "$(slope <costs)" \
+		"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs))" "<= 300"
+}
+
 if [ -e bench-nodejs ]; then
 	awk 'BEGIN {
 		print "const now = () => { const u = process.cpuUsage(); return (u.user + u.system) / 1e6; };"
@@ -490,15 +500,27 @@ if [ -e bench-nodejs ]; then
 		print "for (let i = 0; i < process.env.CALLS; i++) first(0);"
 		print "first(Number(process.argv[3]));"
 	}' >wide.cjs
-	for calls in 0 30000; do
-		printf '#!/bin/sh\nshift\nCALLS=%d exec ./bench-nodejs --max-inlined-bytecode-size-cumulative=0 wide.cjs "$@"\n' $calls >bench-wide
-		chmod +x bench-wide
-		for depth in 10 60 110 160 210; do
-			echo "$depth $(cost wide $depth)"
-		done >costs
-		line "BPF: node, each frame of another function, $calls calls before: a frame, ns" "$(slope <costs)" \
-			"(sample: $(awk 'NR == 1 { printf "%d", $2 }' costs), $(awk 'END { printf "%d", $2 }' costs))" "<= 300"
+	for way in "interpreted: 0" "baseline: 0 --no-opt --always-sparkplug" "optimized: 30000"; do
+		read -r calls options <<<"${way#*: }"
+		wide "node, each frame of another function, ${way%%:*}" \
+			"env CALLS=$calls ./bench-nodejs $options --max-inlined-bytecode-size-cumulative=0 wide.cjs"
 	done
+fi
+if [ -e bench-jvm ]; then
+	awk 'BEGIN {
+		for (i = 0; i <= 210; i++)
+			printf "class W%d { static long sum; static void go(double end) { %s(end); sum += %d; } }\n", i, i ? "W" i - 1 ".go" : "Deep.spin", i
+		print "public class Wide { public static void main(String[] arguments) {"
+		print "for (int i = 0; i < Integer.getInteger(\"calls\"); i++) W210.go(0);"
+		print "double end = Double.parseDouble(arguments[1]); switch (arguments[0]) {"
+		for (i = 10; i <= 210; i += 50)
+			printf "case \"%d\": W%d.go(end); break;\n", i, i
+		print "} } }"
+	}' >Wide.java
+	if javac -nowarn Wide.java Deep.java 2>/dev/null; then
+		wide "java, each frame of another class, interpreted" "./bench-jvm -Xint -Dcalls=0 -cp . Wide"
+		wide "java, each frame of another class, compiled" "./bench-jvm -XX:-Inline -Dcalls=30000 -cp . Wide"
+	fi
 fi
 
 # ---- labels ----
