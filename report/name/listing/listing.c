@@ -105,27 +105,25 @@ static void listing_put_line(struct str *out, const char *file, uint32_t line)
 		str_printf(out, "%s:%u", path_last_part(file), line);
 }
 
-/* Index plus 1. Without a file it is known by its text. */
-static uint32_t listing_inlined_of(
-	struct listing *listing, const struct function_code_place *place, size_t text)
+/* Index plus 1. Without a file it is known by its text. `keys` has one for each, in their order. */
+static uint32_t listing_inlined_of(struct listing *listing, struct strtab *keys,
+	const struct function_code_place *place, size_t text)
 {
-	const char *file = place->inlined_file && place->inlined_line ? place->inlined_file : "";
-	struct listing_inlined wanted = {file, file[0] ? place->inlined_line : 0, text};
-	uint32_t number = 0;
-	vec_each(&listing->inlined, known) {
-		number++;
-		if (known->number == wanted.number && strcmp(known->file, file) == 0 &&
-			(file[0] || strcmp(listing->labels.data + known->text,
-					    listing->labels.data + text) == 0))
-			return number;
-	}
-	vec_push(&listing->inlined, wanted);
-	return (uint32_t)listing->inlined.len;
+	bool has_file = place->inlined_file && place->inlined_line;
+	const char *file = has_file ? place->inlined_file : "";
+	struct listing_inlined inlined = {file, has_file ? place->inlined_line : 0, text};
+	CLEANUP(str_deinit) struct str key = {0};
+	str_printf(&key, "%u %s", inlined.number,
+		has_file ? file : listing->labels.data + inlined.text);
+	uint32_t id = strtab_intern(keys, str_text(&key), key.len);
+	if (id == listing->inlined.len)
+		vec_push(&listing->inlined, inlined);
+	return id + 1;
 }
 
 /* "main.c:12", "main.c:12 inlined: vector.h:90 push_back" */
-static void listing_put_label(struct listing *listing, struct listing_code *code,
-	const struct function_code_place *place, enum demangle_mode mode)
+static void listing_put_label(struct listing *listing, struct strtab *keys,
+	struct listing_code *code, const struct function_code_place *place, enum demangle_mode mode)
 {
 	struct str *out = &listing->labels;
 	size_t inlined = 0;
@@ -144,7 +142,7 @@ static void listing_put_label(struct listing *listing, struct listing_code *code
 	}
 	str_putc(out, '\0');
 	if (inlined)
-		code->inlined = listing_inlined_of(listing, place, inlined);
+		code->inlined = listing_inlined_of(listing, keys, place, inlined);
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -163,6 +161,7 @@ static void place_code(const struct listing_request *request, struct listing *li
 {
 	const struct function_code_place *places = listing->code.places;
 	size_t count = listing->code.disassembly.list.len;
+	CLEANUP(strtab_deinit) struct strtab keys = {0};
 	listing->places = mem_zalloc_array(count + 1, sizeof(*listing->places));
 	str_putc(&listing->labels, '\0');
 	for (size_t i = 0; i < count; i++) {
@@ -173,7 +172,7 @@ static void place_code(const struct listing_request *request, struct listing *li
 			code->label = code[-1].label;
 			code->inlined = code[-1].inlined;
 		} else {
-			listing_put_label(listing, code, &places[i], request->demangle);
+			listing_put_label(listing, &keys, code, &places[i], request->demangle);
 		}
 	}
 }
