@@ -118,7 +118,7 @@ $(O)/%.o: %.c $(O)/flags | $(O)/have-deps
 PAGE := report/write/export/html
 PAGE_SCRIPT := $(PAGE)/page_data.js $(PAGE)/page_tree.js report/write/export/distinct_names.js $(addprefix $(PAGE)/,page_numbers.js page_link.js page_model.js page_scripts.js page_groups.js \
 	page_order.js page_fold.js page_diff.js page_diff_text.js page_colors.js page_chart.js page_table.js page_time.js \
-	page_tracks.js page_source.js page_changes.js page_facts.js page_summary.js page_controls.js page_keys.js page.js)
+	page_tracks.js page_source.js page_changes.js page_waits.js page_facts.js page_summary.js page_controls.js page_keys.js page.js)
 PAGE_PARTS := $(O)/$(PAGE)/page_head.inc $(O)/$(PAGE)/page_tail.inc
 $(PAGE_PARTS) &: $(PAGE)/make_page.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_SCRIPT)
 	@mkdir -p $(@D)

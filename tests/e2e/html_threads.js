@@ -169,6 +169,25 @@ async function checkFolding(browser) {
 	await browser.key("F");
 }
 
+/* The longest waits, as W has them in the terminal. */
+async function checkWaits(browser) {
+	const isOpen = "document.getElementById('waits').open";
+	await browser.key("W");
+	want("the waits", await browser.value(isOpen), true);
+	await browser.key("Escape");
+	want("no waits any more", await browser.value(isOpen), false);
+	await browser.key("W");
+	const row = await browser.value("(({thread, func, text}) => ({thread, func, text}))(page.profile.waits.rows[0])");
+	wantTrue("a wait: " + row.text, /^ *[0-9.]+ m?s +[0-9]+ /.test(row.text));
+	await browser.value("document.querySelector('#waits .waits button').click()");
+	want("a row closes them", await browser.value(isOpen), false);
+	want("its thread", await browser.value("page.state.thread"), "t" + row.thread);
+	want("its function", await browser.value("page.state.narrow"), row.func);
+	wantTrue("there are samples", await browser.value(total) > 0);
+	await browser.key("R");
+	await browser.key("4");
+}
+
 run(async () => {
 	const browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
@@ -180,6 +199,7 @@ run(async () => {
 		await checkLanes(browser);
 		await checkOrder(browser);
 		await checkInverted(browser);
+		await checkWaits(browser);
 		await checkFolding(browser);
 		want("nothing on the console", browser.problems, []);
 		want("nothing was asked for but the page", browser.requests, [url]);

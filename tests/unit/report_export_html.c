@@ -93,6 +93,8 @@ struct page {
 	struct page_node nodes[MAX];
 	uint64_t nr_nodes, nr_entries, weight;
 	uint64_t slots[MAX], of_part[MAX]; /* of the entries; weights of each part */
+	char waiting[64], wait[256];       /* the last of the longest waits: function, line */
+	uint64_t nr_waits;
 };
 
 static void get_text(struct bytes_cursor *cursor, char *text, size_t size)
@@ -276,6 +278,15 @@ static void read_page(
 	for (size_t i = 0; i < nr_columns; i++)
 		read_entries(&cursor, i == column ? page : &other);
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* functions with lines */
+	char text[256];
+	get_text(&cursor, text, sizeof(text)); /* above the longest waits */
+	page->nr_waits = bytes_get_varint(&cursor);
+	for (uint64_t i = 0; i < page->nr_waits && !cursor.overrun; i++) {
+		CHECK(bytes_get_varint(&cursor) < page->nr_threads);
+		get_text(&cursor, page->waiting, sizeof(page->waiting));
+		get_text(&cursor, page->wait, sizeof(page->wait));
+	}
+	get_text(&cursor, text, sizeof(text)); /* about the rest */
 	CHECK(!cursor.overrun);
 	CHECK_INT(bytes_left(&cursor), 0);
 }
@@ -440,6 +451,7 @@ TEST(html_data_tells_parts_of_a_sum)
 	CHECK_INT(page.nr_parts, 1);
 	CHECK_STR(page.parts[0], "cpu-clock");
 	CHECK(!page.is_wait[0]);
+	CHECK_INT(page.nr_waits, 0);
 
 	fixture_init(&fixture);
 	put_samples(&fixture);
@@ -453,10 +465,14 @@ TEST(html_data_tells_parts_of_a_sum)
 		.event = writer_event(fixture.writer, &event),
 		.thread = fixture_thread(&fixture, fixture_process(&fixture, 12, 0), 12, "idle"),
 		.weight = 7000000,
+		.measured = 7000000,
 	};
 	writer_sample(fixture.writer, &sample);
 	page = page_of(&fixture, NULL);
 	CHECK_STR(page.texts[2], "wall");
+	CHECK_INT(page.nr_waits, 1);
+	CHECK_STR(page.waiting, "");
+	CHECK(strstr(page.wait, "  7.0 ms     1     7.0 ms  idle:12  "));
 	CHECK_INT(page.nr_parts, 2);
 	CHECK_STR(page.parts[0], "cpu-clock");
 	CHECK_STR(page.parts[1], "offcpu");

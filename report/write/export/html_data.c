@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/analyse/frame_kind.h"
+#include "report/analyse/scope.h"
 #include "report/compare/compare.h"
 #include "report/name/namesakes.h"
 #include "report/name/short_names.h"
@@ -16,6 +17,7 @@
 #include "report/write/export/html_tree.h"
 #include "report/write/export/tally.h"
 #include "report/write/health.h"
+#include "report/write/longest_waits.h"
 
 const struct html_data_limits html_data_limits = {
 	.nodes = 2 << 20,
@@ -534,6 +536,44 @@ static void html_data_put_code(struct html_data *data)
 	html_code_put(&request, data->out);
 }
 
+/* A line, as the terminal interface has it. */
+static void html_data_put_wait(struct html_data *data, const struct longest_wait *wait)
+{
+	const struct profile *profile = data->sides[0].profile;
+	uint32_t frame = longest_waits_frame(profile, wait->longest->stack);
+	uint32_t rank = data->threads.ranks[0][profile->threads.data[wait->longest->thread].first];
+	CLEANUP(str_deinit) struct str line = {0};
+	longest_waits_put_row(profile, wait, &line);
+	str_truncate(&line, line.len - 1);
+	html_data_put_piece(data, rank < data->nr_threads ? rank : data->nr_threads - 1);
+	html_data_put_text(data,
+		frame ? profile->functions.data[profile->frames.data[frame].function].name : "");
+	html_data_put_text(data, str_text(&line));
+}
+
+static void html_data_put_waits(struct html_data *data)
+{
+	const struct html_data_side *side = &data->sides[0];
+	CLEANUP(longest_waits_deinit) struct longest_waits waits = {0};
+	CLEANUP(scope_deinit) struct scope scope = {0};
+	CLEANUP(str_deinit) struct str rest = {0};
+	if (data->source.nr_columns == 1) {
+		const char *event = side->profile->events.data[side->event].name;
+		scope_add(&scope, &(struct scope_term){.kind = SCOPE_EVENT, .text = (char *)event});
+		longest_waits_find(side->profile, &scope, NULL, &waits);
+	}
+	size_t count = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
+	html_data_put_text(data, count ? longest_waits_heading : "");
+	html_data_put_piece(data, count);
+	for (size_t i = 0; i < count; i++)
+		html_data_put_wait(data, &waits.rows.data[i]);
+	longest_waits_put_rest(&waits, count, "; ", &rest);
+	for (size_t i = 0; i < rest.len; i++)
+		if (rest.data[i] == '\n')
+			rest.data[i] = ' ';
+	html_data_put_text(data, rest.len ? str_text(&rest) + 2 : ""); /* behind "; " */
+}
+
 static void html_data_put_all(struct html_data *data)
 {
 	html_data_put_head(data);
@@ -549,6 +589,7 @@ static void html_data_put_all(struct html_data *data)
 	for (size_t i = 0; i < data->source.nr_columns; i++)
 		put_entries(data, &data->tallies[i]);
 	html_data_put_code(data);
+	html_data_put_waits(data);
 }
 
 void html_data_put(const struct html_data_side *sides, size_t nr_sides,

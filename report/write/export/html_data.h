@@ -38,8 +38,8 @@
  *   causes     of functions that stand for frames that are missing, or have no name: count; each:
  *              function, text (report/write/cause_words.h)
  *   threads    count; each: pid, tid (0: all of that name, and of that name of the process), comm,
- *              container, name of the process (empty where there is one column); then how many the
- *              last one stands for, 0: for itself; then how many there are
+ *              container, name of the process; then how many the last one stands for, 0: for
+ *              itself; then how many there are
  *   slices     of time: count; nanoseconds of each
  *   parts      count; each: name, is of waits: the events that this one is the sum of
  *   nodes      count; then of all of them, each before its callees, from node 0, which is the
@@ -51,7 +51,9 @@
  *              of all: the weight
  *   code       count; each: function, its self and total in the event's unit, rows that were too
  *              many; then count of rows; each: enum listing_row_kind, line (address of an
- *              instruction), text, what was inlined there, self, total
+ *              instruction), text, self, total
+ *   waits      the longest of one column's event: a text, what stands above the others; count;
+ *              each: thread, function that waits ("": none), text; then a text about the rest
  *
  * Columns of equal things compress much better than rows.
  *
@@ -68,7 +70,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 13,
+	HTML_DATA_VERSION = 14,
 };
 
 struct export_code;

@@ -23,6 +23,7 @@ class Page {
 		this.colors = new Colors(profile, this.weights);
 		this.makeViews();
 		this.facts = new Facts(this);
+		this.waits = new WaitList(byId("waits"), profile.waits, (row) => this.chooseWait(row));
 		this.controls = new Controls(this);
 		new Keys(Boolean(this.diff));
 		addEventListener("popstate", ({state}) => this.restore(state));
@@ -221,6 +222,15 @@ class Page {
 		this.go({group: words[(words.indexOf(this.state.group) + 1) % words.length]});
 	}
 
+	openWaits() {
+		if (!this.waits.open())
+			byId("path").textContent = byId("live").textContent = "No waits of this event: record -e offcpu or wall has them, m shows another event.";
+	}
+
+	chooseWait({thread, func}) {
+		this.go({view: "icicle", thread: "t" + thread, narrow: func, zoom: 0});
+	}
+
 	threadMask() {
 		const {thread} = this.state, {threads} = this.profile;
 		if (!thread)
@@ -229,8 +239,8 @@ class Page {
 	}
 
 	back() {
-		const dialog = byId("help");
-		if (dialog.open) {
+		const dialog = ["help", "waits"].map(byId).find(({open}) => open);
+		if (dialog) {
 			dialog.close();
 		} else if (byId("search").value) {
 			byId("search").value = "";

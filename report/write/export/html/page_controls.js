@@ -25,7 +25,8 @@ class Controls {
 		byId("groups").querySelector("[value=container]").hidden = Boolean(page.diff); // which of both are the same is not known
 		byId("groups").querySelector("[value=event]").hidden = page.profile.parts.length < 2;
 		for (const button of byId("switches").children)
-			button.addEventListener("click", () => button.value === "fold" ? page.toggleFold() : page.toggle(button.value));
+			button.addEventListener("click", () => button.value === "fold" ? page.toggleFold() : button.value === "waits" ? page.openWaits()
+				: page.toggle(button.value));
 		byId("tabs").querySelector("[data-view=changes]").hidden = !page.diff;
 		byId("tabs").querySelector("[data-view=order]").hidden = Boolean(page.diff);
 		byId("tabs").querySelector("[data-view=source]").hidden = !page.profile.code.size;
@@ -107,7 +108,7 @@ class Controls {
 	}
 
 	showSwitches() {
-		const {page} = this, [scripts, nokernel, fold, assembly, tracks] = byId("switches").children;
+		const {page} = this, [scripts, nokernel, fold, assembly, waits, tracks] = byId("switches").children;
 		scripts.hidden = !page.hasScripts;
 		scripts.setAttribute("aria-pressed", page.state.scripts);
 		nokernel.hidden = !page.hasKernel;
@@ -116,6 +117,7 @@ class Controls {
 		assembly.hidden = page.state.view !== "source";
 		assembly.setAttribute("aria-pressed", page.state.assembly);
 		fold.setAttribute("aria-pressed", page.isFolding());
+		waits.hidden = !page.profile.waits.rows.length;
 		tracks.hidden = !page.hasTracks;
 		tracks.setAttribute("aria-pressed", page.state.tracks);
 		byId("switches").hidden = [...byId("switches").children].every(({hidden}) => hidden);

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 13)
+	if (reader.number() !== 14)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -140,5 +140,7 @@ function readProfile(bytes) {
 	profile.code = new Map(reader.list(() => [reader.number(), {self: reader.number(), total: reader.number(), left: reader.number(),
 		rows: reader.list(() => ({kind: reader.number(), line: reader.number(), text: reader.text(),
 			self: reader.number(), total: reader.number()}))}]));
+	profile.waits = {heading: reader.text(), rows: reader.list(() => ({thread: reader.number(), func: reader.text(), text: reader.text()})),
+		rest: reader.text()};
 	return profile;
 }

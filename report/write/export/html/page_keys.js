@@ -23,6 +23,7 @@ const KEYS = [
 	["b", "group by process, thread, container, file, event", () => page.nextGroup()],
 	["S", "scripts only, or also the native frames that run them", () => page.toggle("scripts")],
 	["H", "hide the kernel's frames, which count for their callers", () => page.toggle("nokernel")],
+	["W", "the longest waits; Enter shows their thread and function", () => page.openWaits()],
 	["F", "chains of calls without a branch as one row", () => page.toggleFold()],
 	["y", "copy a link to what is shown", () => page.copyLink()],
 	["L", "light or dark", () => page.toggleTheme()],
@@ -66,7 +67,7 @@ class Keys {
 			return;
 		if (isTyping && event.key !== "Escape")
 			return;
-		if (byId("help").open && event.key !== "?")
+		if (byId("waits").open || byId("help").open && event.key !== "?")
 			return; // the dialog closes itself
 		const row = this.rows.find(([key]) => key === event.key);
 		if (!row)
