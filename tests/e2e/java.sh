@@ -252,7 +252,7 @@ exact_turns() { # JAVA KIB OPTION_OF_JAVA...
 	percent "$java $*: $(head -n 1 wrong 2>/dev/null | tail -c 400)" $((hops - wrong)) "$hops" 99.5
 }
 
-# A heap too small, each collector, a small code cache, reflection by native methods, wide class
+# A heap too small, each collector, no counters, a small code cache, reflection by native methods, wide class
 # pointers. The system's Java alone is tried with the first here, and with classes that take each
 # other's place in memory many times; check-languages tries all.
 test_turns() {
@@ -262,7 +262,7 @@ test_turns() {
 		exact_turns "$java" 0
 		exact_turns "$java" 512 -Xint -Xmx64m -XX:+UseSerialGC
 		[[ -n ${INTERPRETERS-} ]] || continue
-		for options in -Xint -XX:TieredStopAtLevel=1 -XX:-TieredCompilation \
+		for options in -Xint "-Xint -XX:-UsePerfData" -XX:TieredStopAtLevel=1 -XX:-TieredCompilation \
 			"-XX:ReservedCodeCacheSize=3m -XX:InitialCodeCacheSize=2496k" -XX:-UseCompressedClassPointers \
 			"-Dsun.reflect.inflationThreshold=2147483647 -Djdk.reflect.useNativeAccessorOnly=true"; do
 			# shellcheck disable=SC2086

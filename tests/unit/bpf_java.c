@@ -23,6 +23,10 @@ enum {
 	CLASS_NAME = 170,
 	METHOD_NAME = 180,
 	FILE_NAME = 190,
+	OTHER_CLASS_NAME = 200,
+	COUNTERS = 210,
+	STOPS = COUNTERS + 6, /* the value of the counter, */
+	STOPS_NAME = 20,      /* ... and its name, bytes from the first */
 	/* Offsets in generated code: blobs begin 16 bytes behind. */
 	SEGMENT_BYTES = 64,
 	BLOB_BYTES = 512,
@@ -328,6 +332,93 @@ TEST(interpreted_methods_have_a_place)
 	fixture.regs.reg[BYTECODE_REGISTER] = heap_address(CONST_METHOD) + 48 + 35;
 	runtime_fixture_tick(&fixture);
 	CHECK_INT(place_of(fixture.words[0]), 35);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Counters as they are kept for jstat, of which one says how long threads took to stop so far. */
+static void put_counters(struct runtime_fixture *fixture)
+{
+	struct java_row *row = java_row_of(fixture);
+	row->counters = DATA + 16;
+	row->stops_counter = STOPS_NAME;
+	table_store_complete_row(fixture->store, 2, &fixture->table.runtime);
+	fixture->data[2] = heap_address(COUNTERS);
+	memcpy((char *)&fixture->heap[COUNTERS] + STOPS_NAME, JAVA_STOPS_NAME,
+		sizeof(JAVA_STOPS_NAME));
+	put_symbol(fixture, OTHER_CLASS_NAME, "a/Other");
+}
+
+/* Where the class was there is another one. */
+static void put_other_class(struct runtime_fixture *fixture)
+{
+	fixture->heap[CLASS + 2] = heap_address(OTHER_CLASS_NAME);
+}
+
+/* Class and method lead to the name; while no thread was made to stop, they are the same. */
+TEST(methods_are_read_anew_behind_a_safepoint)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_counters(&fixture);
+	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	for (int i = 0; i < 2; i++)
+		runtime_fixture_tick(&fixture);
+	uint32_t number = number_of(fixture.words[0]);
+	put_other_class(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	CHECK_INT(number_of(fixture.words[0]), number);
+	CHECK_INT(place_of(fixture.words[0]), 33);
+	fixture.heap[STOPS]++;
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[0]) != number);
+	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "a/Other.run");
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Without that counter they are read in each walk. */
+TEST(methods_are_read_anew_where_safepoints_are_not_known)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_counters(&fixture);
+	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	((char *)&fixture.heap[COUNTERS])[STOPS_NAME]++;
+	for (int i = 0; i < 2; i++)
+		runtime_fixture_tick(&fixture);
+	uint32_t number = number_of(fixture.words[0]);
+	put_other_class(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[0]) != number);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* ... and where compiled code may just be given up: what stands there is not in use for sure. */
+TEST(methods_are_read_anew_below_other_code_of_the_virtual_machine)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_blob(&fixture, COMPILED, NAMES, "DeoptimizationBlob", FRAME_WORDS);
+	put_counters(&fixture);
+	put_frame(&fixture, SP, FRAME_WORDS, SP + 30, code_address(INTERPRETER, PLACE));
+	put_interpreted(&fixture, SP + 30, 44, SP + 50, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 50);
+	fixture.regs.ip = code_address(COMPILED, 0x20);
+	for (int i = 0; i < 2; i++)
+		runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	uint32_t number = number_of(fixture.words[1]);
+	put_other_class(&fixture);
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
 	runtime_fixture_deinit(&fixture);
 }
 

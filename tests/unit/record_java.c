@@ -1,4 +1,5 @@
 /* What the recorder makes of Java's names, lines, and methods that are inlined in each other. */
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -370,4 +371,128 @@ TEST(a_process_without_tables_completes_no_row)
 	before = row;
 	CHECK(!java_layout_complete((uint32_t)getpid(), -(uint64_t)(uintptr_t)nothing, &row));
 	CHECK(memcmp(&row, &before, sizeof(row)) == 0);
+}
+
+/* ---- a row that is completed ---- */
+
+struct vm_field {
+	const char *type, *field;
+	uint32_t is_static, zero;
+	uint64_t offset;
+	const void *address;
+};
+
+struct vm_type {
+	const char *name;
+	uint64_t size;
+};
+
+/* As they are kept for jstat: a head, one counter that is not looked for, and the one that is. */
+struct vm_counter {
+	int32_t bytes, name, elements;
+	uint8_t type, flags, unit, variability;
+	int32_t value;
+	char text[28];
+	int64_t count;
+};
+
+struct vm_counters {
+	uint32_t magic, version;
+	int32_t used, overflow;
+	int64_t changed_ns;
+	int32_t first, count;
+	struct vm_counter counters[2];
+};
+
+static struct {
+	uint64_t symbols[JAVA_SYMBOLS];
+	struct vm_field fields[64];
+	struct vm_type types[8];
+	uint64_t heaps, call_stub_return, counters;
+	uint32_t version;
+} vm;
+
+static void put_static(size_t *n, const char *type, const char *field, const void *address)
+{
+	vm.fields[(*n)++] =
+		(struct vm_field){.type = type, .field = field, .is_static = 1, .address = address};
+}
+
+static void make_vm(const struct vm_counters *counters)
+{
+	size_t nr_fields = 0, nr_types = 0;
+	static const uint64_t symbols[JAVA_SYMBOLS] = {
+		[JAVA_STRUCTS_STRIDE] = sizeof(struct vm_field),
+		[JAVA_STRUCTS_FIELD_NAME] = offsetof(struct vm_field, field),
+		[JAVA_STRUCTS_IS_STATIC] = offsetof(struct vm_field, is_static),
+		[JAVA_STRUCTS_OFFSET] = offsetof(struct vm_field, offset),
+		[JAVA_STRUCTS_ADDRESS] = offsetof(struct vm_field, address),
+		[JAVA_TYPES_STRIDE] = sizeof(struct vm_type),
+		[JAVA_TYPES_SIZE] = offsetof(struct vm_type, size),
+	};
+	memset(&vm, 0, sizeof(vm));
+	memcpy(vm.symbols, symbols, sizeof(symbols));
+	vm.symbols[JAVA_STRUCTS] = (uintptr_t)vm.fields;
+	vm.symbols[JAVA_TYPES] = (uintptr_t)vm.types;
+#define X(member, of, name) \
+	vm.fields[nr_fields] = \
+		(struct vm_field){.type = of, .field = name, .offset = 8 * nr_fields}; \
+	nr_fields++;
+	JAVA_OFFSETS(X)
+#undef X
+	put_static(&nr_fields, "CodeCache", "_heaps", &vm.heaps);
+	put_static(&nr_fields, "StubRoutines", "_call_stub_return_address", &vm.call_stub_return);
+	put_static(&nr_fields, "Abstract_VM_Version", "_vm_major_version", &vm.version);
+	put_static(&nr_fields, "PerfMemory", "_start", &vm.counters);
+#define X(member, name) vm.types[nr_types++] = (struct vm_type){name, 16};
+	JAVA_SIZES(X)
+#undef X
+	vm.call_stub_return = 0x1010;
+	vm.version = 17;
+	vm.counters = (uintptr_t)counters;
+}
+
+static bool complete_vm_row(struct java_row *ret)
+{
+	struct runtime_row row = {.kind = RUNTIME_JAVA};
+	struct java_row *java = (void *)row.words;
+	for (int i = 0; i < JAVA_SYMBOLS; i++)
+		java->symbols[i] = (uint32_t)((uintptr_t)&vm.symbols[i] - (uintptr_t)&vm);
+	bool is_complete =
+		java_layout_complete((uint32_t)getpid(), -(uint64_t)(uintptr_t)&vm, &row);
+	*ret = *java;
+	return is_complete;
+}
+
+TEST(a_process_completes_a_row)
+{
+	struct vm_counters counters = {
+		.magic = 0xc0c0feca, .first = offsetof(struct vm_counters, counters), .count = 2};
+	struct java_row row;
+	for (size_t i = 0; i < 2; i++)
+		counters.counters[i] = (struct vm_counter){.bytes = sizeof(struct vm_counter),
+			.name = offsetof(struct vm_counter, text),
+			.value = offsetof(struct vm_counter, count)};
+	memcpy(counters.counters[1].text, JAVA_STOPS_NAME, sizeof(JAVA_STOPS_NAME));
+	make_vm(&counters);
+	CHECK(complete_vm_row(&row));
+	CHECK(row.is_complete);
+	CHECK_INT(row.version, 17);
+	CHECK_INT(row.counters, (uintptr_t)&vm.counters - (uintptr_t)&vm);
+	CHECK_INT(row.stops_counter, offsetof(struct vm_counters, counters[1].text));
+	/* Counters that make no sense, or none: the row is complete without. */
+	counters.counters[0].bytes = 0;
+	CHECK(complete_vm_row(&row));
+	CHECK_INT(row.stops_counter, 0);
+	counters.counters[0].bytes = sizeof(struct vm_counter);
+	counters.counters[1].value++;
+	CHECK(complete_vm_row(&row));
+	CHECK_INT(row.stops_counter, 0);
+	counters.counters[1].value--;
+	counters.magic++;
+	CHECK(complete_vm_row(&row));
+	CHECK_INT(row.stops_counter, 0);
+	vm.counters = 0;
+	CHECK(complete_vm_row(&row));
+	CHECK_INT(row.counters, 0);
 }

@@ -252,6 +252,7 @@ static __always_inline void java_forget_walk(struct java_walk *java)
 	java->at = 0;
 	java->bytes_address = 0;
 	java->checked_constants = 0;
+	java->stops = 0;
 }
 
 /* The row of the process's HotSpot is the walk's from now on; false: it has none. */
@@ -286,6 +287,10 @@ static __always_inline enum runtime_leave java_leave_jit(struct scratch *scratch
 	java->next_extra = 0;
 	java->place = walk->regs.ip - java->code;
 	java->method = 0;
+	/* It may be giving up compiled code: frames may not have their methods yet, but those that
+	 * were there before, which nothing keeps. */
+	if (java->kind == JAVA_OTHER)
+		java->stops = JAVA_STOPS_UNKNOWN;
 	bool is_left = java->kind == JAVA_INTERPRETER ? java_leave_interpreter()
 		       : java_is_method(java)         ? java_leave_method(walk, java)
 						      : java_leave_other(walk, row, java);

@@ -69,6 +69,7 @@ struct java_walk {
 	__u64 names;                           /* what tells its name and its class's from others */
 	/* The constants of a class whose name was read in this walk, and which one it was. */
 	__u64 checked_constants, checked_name;
+	__u64 stops; /* java_stops() in this walk; 0: it was not read yet */
 	__u32 bytecode_bytes;
 	__u64 frame[JAVA_FRAME_WORDS];
 	__u64 next_ip, next_sp, next_fp, next_extra; /* of the caller; next_extra 0: unknown */

@@ -23,6 +23,9 @@ enum {
 	JAVA_MAX_STUB_BYTES = 128,
 	JAVA_HAS_LINES = 1,            /* of a method's flags */
 	JAVA_LOWEST_POINTER = 1 << 16, /* below it nothing is mapped */
+
+	JAVA_STOPS_UNKNOWN = 1,
+	JAVA_STOPS_FIRST = 2, /* for a counter of 0 */
 };
 
 /* ---- methods ---- */
@@ -62,10 +65,50 @@ static __always_inline __u64 java_identify_name(__u64 symbol)
 }
 
 /*
+ * What changes before a method that has a frame can be freed: how long the virtual machine has
+ * waited, in all safepoints so far, for its threads to stop. It adds to that once they have stopped
+ * and before it does what it stopped them for. Classes are unloaded that a marking did not find,
+ * which begins in a safepoint; methods that were replaced are freed in one, after a look at all
+ * stacks. What is on the stack in a walk is in use until the next one.
+ *
+ * JAVA_STOPS_UNKNOWN: it cannot be read; the virtual machine may have no counters
+ * (-XX:-UsePerfData).
+ *
+ * Sources: SafepointSynchronize::begin() and RuntimeService::record_safepoint_synchronized() of JDK
+ * 11, 17, 21, 25; src/java/share/runtime/perfMemory.hpp.
+ */
+__noinline __u64 java_stops(void);
+__noinline __u64 java_stops(void)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	if (!scratch)
+		return JAVA_STOPS_UNKNOWN;
+	const struct runtime_walk *runtime = &scratch->walk.runtime;
+	const struct java_row *row = java_row(runtime);
+	struct java_walk *java = java_walk(&scratch->walk.runtime);
+	struct {
+		__u64 name[3];
+		__u32 end, value[2];
+	} counter;
+	__u64 counters = 0;
+	if (java->stops)
+		return java->stops;
+	java->stops = JAVA_STOPS_UNKNOWN;
+	if (row->stops_counter && read_word(row->counters - runtime->delta, &counters) &&
+		!bpf_probe_read_user(&counter, JAVA_COUNTER_VALUE + 8,
+			(const void *)(counters + row->stops_counter)) &&
+		counter.name[0] == JAVA_NAME('s', 'u', 'n', '.', 'r', 't', '.', 's') &&
+		counter.name[1] == JAVA_NAME('a', 'f', 'e', 'p', 'o', 'i', 'n', 't') &&
+		counter.name[2] == JAVA_NAME('S', 'y', 'n', 'c', 'T', 'i', 'm', 'e'))
+		java->stops = JAVA_STOPS_FIRST + (counter.value[0] | (__u64)counter.value[1] << 32);
+	return java->stops;
+}
+
+/*
  * A method that was at hand in a frame of the interpreter. When its class is unloaded another one's
  * may be loaded into the same memory, or into a part of it, so that what was read before still
  * stands elsewhere, in memory that is free: all that leads from the bytecodes to the class's name
- * is read once more in each walk. What has a frame is not unloaded meanwhile.
+ * is read once more behind each safepoint. What has a frame is not unloaded before that.
  */
 struct java_known_method {
 	__u64 place;      /* mix(process, method) */
@@ -73,12 +116,13 @@ struct java_known_method {
 	__u64 const_method, constants, holder;
 	__u64 class_name; /* java_identify_name() */
 	__u64 names;      /* the same of the method's and of that */
+	__u64 stops;      /* java_stops() when a frame was last seen to be in its bytecodes */
 	__u16 bytecode_bytes, name_index;
 	__u32 zero;
 };
 
 enum {
-	JAVA_KNOWN_METHODS_SHIFT = 9,
+	JAVA_KNOWN_METHODS_SHIFT = 10,
 };
 
 struct {
@@ -129,6 +173,7 @@ __noinline int java_take_method(__u64 at)
 	known->holder = holder;
 	known->class_name = class_name;
 	known->names = java->names;
+	known->stops = 0;
 	known->bytecode_bytes = java->bytecode_bytes;
 	known->name_index = name_index;
 	known->place = place;
@@ -140,6 +185,8 @@ static __always_inline bool java_is_known_still(
 	const struct java_row *row, struct java_walk *java, const struct java_known_method *known)
 {
 	__u64 holder = 0, class_symbol = 0;
+	if (java_stops() != JAVA_STOPS_UNKNOWN && known->stops == java->stops)
+		return true;
 	if (bpf_probe_read_user(java->method_head, sizeof(java->method_head),
 		    (const void *)known->const_method) ||
 		java_method_u64(java, row->constants) != known->constants ||
@@ -175,6 +222,7 @@ __noinline int java_take_known_method(__u64 at, __u64 bytecode)
 		(known->checked_ns != now_ns && !java_is_known_still(row, java, known)))
 		return 0;
 	known->checked_ns = now_ns;
+	known->stops = java->stops;
 	java->const_method = known->const_method;
 	java->names = known->names;
 	java->bytecode_bytes = known->bytecode_bytes;

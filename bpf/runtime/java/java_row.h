@@ -87,7 +87,11 @@ enum java_symbol {
 
 enum {
 	JAVA_NOT_FOUND = 0xffff, /* in place of an offset */
+	JAVA_COUNTER_VALUE = 28, /* bytes, from the beginning of its name */
 };
+
+/* It grows in each safepoint, once all threads have stopped. */
+#define JAVA_STOPS_NAME "sun.rt.safepointSyncTime"
 
 struct java_row {
 	unsigned char is_complete, flags; /* enum java_flag */
@@ -97,6 +101,10 @@ struct java_row {
 	unsigned int heaps, call_stub_return;
 	unsigned int stubs;          /* the first of the stubs that have a name of their own */
 	unsigned int non_safepoints; /* whether inlined methods are known at all places */
+	/* What points to the counters for jstat, and how far behind the first byte there the name
+	 * of the one is that java_stops() reads; its value stands JAVA_COUNTER_VALUE behind that.
+	 * 0: unknown. */
+	unsigned int counters, stops_counter;
 	union {
 		struct {
 			unsigned int symbols[JAVA_SYMBOLS]; /* addresses, as above */

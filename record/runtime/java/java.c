@@ -98,7 +98,7 @@ static bool java_read_inlined(
 }
 
 const struct runtime java_runtime = {
-	.version = 5,
+	.version = 6,
 	.name = "java",
 	.claims_code_of_no_file = true,
 	.object = "[java]",

@@ -57,7 +57,7 @@ struct table {
 	struct java_tables tables;
 	struct java_row *row; /* that is filled */
 	struct options options;
-	uint64_t call_stub_return; /* address of the variable */
+	uint64_t call_stub_return, counters; /* addresses of these variables; 0: not found */
 };
 
 static void take_field(struct table *table, const char *type, const char *field, uint64_t offset)
@@ -87,6 +87,8 @@ static void take_static(struct table *table, const char *type, const char *field
 		row->heaps = (uint32_t)(address + table->tables.delta);
 	if (strcmp(type, "StubRoutines") == 0 && strcmp(field, "_call_stub_return_address") == 0)
 		table->call_stub_return = address;
+	if (strcmp(type, "PerfMemory") == 0 && strcmp(field, "_start") == 0)
+		table->counters = address;
 	if (strcmp(type, "JVMFlag") == 0 && strcmp(field, "flags") == 0)
 		table->options.table = address;
 	if (strcmp(type, "JVMFlag") == 0 && strcmp(field, "numFlags") == 0)
@@ -163,6 +165,69 @@ static uint64_t find_option(struct table *table, const char *wanted)
 	return 0;
 }
 
+/* ---- counters ---- */
+
+/* As they stand in memory, by src/java/share/runtime/perfMemory.hpp of JDK 11, 17, 21, 25, 26. */
+struct counters_head {
+	uint32_t magic;
+	uint8_t byte_order, major, minor, is_accessible;
+	int32_t used, overflow;
+	int64_t changed_ns;
+	int32_t first, count; /* of counters: the first, from here */
+};
+
+struct counter_head {
+	int32_t bytes; /* to the next one */
+	int32_t name, elements;
+	uint8_t type, flags, unit, variability;
+	int32_t value; /* offset from here, as that of the name */
+};
+
+enum {
+	COUNTERS_MAGIC = 0xc0c0feca, /* cafec0c0, the highest byte first */
+	MAX_COUNTERS = 4096,
+};
+
+/* How far behind the first byte the name of a counter is that java_stops() can read; 0: there is
+ * none. */
+static uint32_t find_stops_counter(struct java_tables *tables, uint64_t counters)
+{
+	static const char wanted[] = JAVA_STOPS_NAME;
+	struct counters_head head;
+	if (!java_tables_read(tables, counters, &head, sizeof(head)) ||
+		head.magic != COUNTERS_MAGIC || head.first < (int32_t)sizeof(head))
+		return 0;
+	uint64_t at = (uint32_t)head.first;
+	for (int32_t i = 0; i < head.count && i < MAX_COUNTERS; i++) {
+		struct counter_head counter;
+		char name[sizeof(wanted)];
+		if (!java_tables_read(tables, counters + at, &counter, sizeof(counter)) ||
+			counter.bytes < (int32_t)sizeof(counter))
+			return 0;
+		uint64_t name_at = at + (uint32_t)counter.name;
+		if (java_tables_read(tables, counters + name_at, name, sizeof(name)) &&
+			memcmp(name, wanted, sizeof(name)) == 0)
+			return counter.value - counter.name == JAVA_COUNTER_VALUE
+				       ? (uint32_t)name_at
+				       : 0;
+		at += (uint32_t)counter.bytes;
+		if (at > UINT32_MAX)
+			return 0;
+	}
+	return 0;
+}
+
+/* A virtual machine may have none; then methods are read more often. */
+static void take_counters(struct table *table)
+{
+	uint64_t counters;
+	if (!table->counters || !java_tables_read_u64(&table->tables, table->counters, &counters) ||
+		!counters)
+		return;
+	table->row->counters = (uint32_t)(table->counters + table->tables.delta);
+	table->row->stops_counter = find_stops_counter(&table->tables, counters);
+}
+
 /* ---- the row ---- */
 
 static bool has(uint16_t offset)
@@ -224,6 +289,7 @@ static bool fill_row(struct table *table)
 		return false;
 	uint64_t option = find_option(table, "DebugNonSafepoints");
 	row->non_safepoints = option ? (uint32_t)(option + table->tables.delta) : 0;
+	take_counters(table);
 	row->is_complete = true;
 	return true;
 }
