@@ -120,7 +120,7 @@ static void configure(struct sampler *sampler, const struct sampler_options *opt
 	multiply_entries(bpf->maps.known_codes, nr_places);
 	multiply_entries(bpf->maps.node_known_maps, nr_places);
 	multiply_entries(bpf->maps.node_known, nr_places);
-	multiply_entries(bpf->maps.node_optimized, nr_places);
+	multiply_entries(bpf->maps.node_met_codes, nr_places);
 	multiply_entries(bpf->maps.erlang_known_codes, nr_places);
 	multiply_entries(bpf->maps.dotnet_known_places, nr_places);
 	bpf_map__set_max_entries(

@@ -6,7 +6,7 @@
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/unit.h"
 
-static uint8_t jit[4096];
+static _Alignas(uint64_t) uint8_t jit[4096];
 
 /* What the machines' code differs in: its beginning, a call, its end; bytes that stand there. */
 #if defined(__x86_64__)
@@ -92,6 +92,19 @@ static void put_code(struct runtime_fixture *fixture)
 	memcpy(jit + CODE_START + CALL - sizeof(call), call, sizeof(call));
 	memcpy(jit + CODE_START + CODE_SIZE - sizeof(end), end, sizeof(end));
 	emulate_memory(JIT, jit, sizeof(jit));
+}
+
+/* Code right ahead of its instructions, as V8 10 has it. Returns where it is. */
+static uint64_t *put_code_of_v8_10(struct runtime_fixture *fixture)
+{
+	uint8_t *object = jit + CODE_START - 2 * CODE_HEADER;
+	struct node_row *row = (void *)fixture->table.runtime.words;
+	row->code_start = 0;
+	row->code_header = 2 * CODE_HEADER;
+	row->instructions_type = CODE_TYPE;
+	table_store_complete_row(fixture->store, 2, &fixture->table.runtime);
+	memcpy(object, &fixture->heap[CODE_OBJECT], 64);
+	return (uint64_t *)object;
 }
 
 static void setup_with(struct runtime_fixture *fixture, bool has_code)
@@ -364,6 +377,82 @@ TEST(optimized_code_is_known_by_its_number)
 	CHECK(number_of(fixture.words[1]) != number);
 	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
 	runtime_fixture_deinit(&fixture);
+}
+
+/* The same of V8 10, where Code and its instructions are one, so that it says its data itself. */
+TEST(optimized_code_of_v8_10_is_known_by_its_number)
+{
+	enum {
+		OTHER_DATA = 200,
+	};
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	put_code_of_v8_10(&fixture);
+	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
+	put_function(&fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
+	fixture.regs.ip = JIT + 0x40;
+	fixture.heap[DEOPT_DATA + 1] = 3ULL << 32;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	uint32_t number = number_of(fixture.words[1]);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	fixture.heap[SHARED + 6] = 8ULL << 32; /* it is not read */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(number_of(fixture.words[1]), number);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	uint64_t data = pointer_to(OTHER_DATA); /* the old one is there still, and its number */
+	memcpy(jit + CODE_START - 2 * CODE_HEADER + 8, &data, sizeof(data));
+	fixture.heap[OTHER_DATA + 2] = pointer_to(SHARED);
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	runtime_fixture_deinit(&fixture);
+}
+
+/* Baseline code is the one that it was as long as its function is, and has it; Code is not read. */
+static void check_baseline(bool is_of_v8_10)
+{
+	struct runtime_fixture fixture;
+	setup_with(&fixture, true);
+	fixture.heap[CODE_OBJECT + 1] = pointer_to(BYTECODES);
+	fixture.heap[CODE_OBJECT + 6] = (uint64_t)BASELINE_KIND << 32;
+	fixture.heap[SHARED + 1] = pointer_to(CODE_OBJECT);
+	uint64_t *size = &fixture.heap[CODE_OBJECT + 7];
+	if (is_of_v8_10) {
+		size = put_code_of_v8_10(&fixture) + 7;
+		fixture.heap[SHARED + 1] = JIT + CODE_START - 2 * CODE_HEADER + 1;
+	}
+	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
+	put_function(&fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
+	fixture.stack[SECOND - 4] = pointer_to(BYTECODES);
+	fixture.regs.ip = JIT + 0x40;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	uint32_t number = number_of(fixture.words[1]);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	*size = CODE_SIZE + 64; /* it is not read */
+	runtime_fixture_tick(&fixture);
+	CHECK_INT(number_of(fixture.words[1]), number);
+	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	fixture.heap[SHARED + 6] = 8ULL << 32; /* another function */
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
+	number = number_of(fixture.words[1]);
+	fixture.heap[SHARED + 1] = pointer_to(BYTECODES); /* it has given up its code */
+	*size = CODE_SIZE;
+	runtime_fixture_tick(&fixture);
+	CHECK(number_of(fixture.words[1]) != number);
+	runtime_fixture_deinit(&fixture);
+}
+
+TEST(baseline_code_is_known_by_its_function)
+{
+	check_baseline(false);
+}
+
+TEST(baseline_code_of_v8_10_is_known_by_its_function)
+{
+	check_baseline(true);
 }
 
 /* A builtin without a frame was called from the code of the function whose frame it is on. */

@@ -215,8 +215,8 @@ __noinline int node_keep_met(__u32 number, __u32 place)
 		return 0;
 	const struct node_walk *node = node_walk(&scratch->walk.runtime);
 	node_keep_known(scratch, node->key, runtime_word(number, place));
-	if (node->code.kind == NODE_CODE_OPTIMIZED)
-		node_keep_optimized(scratch, scratch->walk.regs.ip - 1);
+	if (node->code.kind == NODE_CODE_BASELINE || node->code.kind == NODE_CODE_OPTIMIZED)
+		node_keep_code(scratch, scratch->walk.regs.ip - 1);
 	return 0;
 }
 
@@ -259,6 +259,8 @@ static __always_inline enum runtime_leave node_leave_jit(struct scratch *scratch
 			return RUNTIME_STAYS;
 		has_function = false;
 	}
+	if (has_function && !is_leaf && !is_builtin && node_push_baseline(walk->regs.ip - 1))
+		return node_leave_by_fp(walk, node);
 	if (is_builtin && (is_leaf || !has_function))
 		push_frame(scratch, walk->regs.ip - !is_leaf);
 	if (!is_builtin && !has_function) {

@@ -26,7 +26,8 @@
 
 enum {
 	NODE_CODE_ALIGNMENT = 64,
-	NODE_CODE_WORDS = 8, /* of Code that are read */
+	NODE_CODE_WORDS = 8,      /* of Code that are read, */
+	NODE_CODE_HEAD_WORDS = 4, /* ... and of what instructions begin behind */
 	NODE_PAGE_SHIFT = 12,
 	NODE_PIECES = 256,                                /* of WINDOW_BYTES that are searched */
 	NODE_STARTS = WINDOW_BYTES / NODE_CODE_ALIGNMENT, /* in each */
@@ -239,70 +240,112 @@ static __always_inline bool node_take_code_function(
 	return node_take_shared(shared);
 }
 
-/* ---- optimized code that was met before ---- */
+/* ---- code that was met before ---- */
 
 /*
- * An isolate numbers its optimizations, and the number stands in the code's data for
- * deoptimization. Where an address is in code that begins where it did, belongs to the Code that it
- * did, and has the number that it had, it is the same code: neither that nor its function is read
- * anew. V8 10, whose code is not apart from its Code, is read each time.
+ * Where an address is in code that begins where it did and belongs to the Code that it did, and one
+ * thing more is what it was, it is the same code, and need not be read anew. Of optimized code that
+ * is the number that its isolate gave the optimization, which stands in its data for
+ * deoptimization; nor is its function read then. Of baseline code it is the function, as the frame
+ * has it, of which it is the code. In V8 10 Code and its instructions are one, so whose Code it is
+ * says where they begin.
  */
-struct node_optimized {
+struct node_met_code {
 	__u64 key; /* mix(process, address without its lowest bits) */
-	__u64 start, code_object, deopt_data, number_word;
-	__u64 identity; /* node_push_function()'s */
+	__u64 start, code_object;
+	__u64 deopt_data; /* of baseline code the bytecodes */
+	__u64 proof;      /* the number, or node_function_identity() */
+	__u64 identity;   /* node_push_function()'s */
+	__u64 kind;       /* enum node_code_kind */
 };
 
 enum {
-	NODE_OPTIMIZED_SHIFT = 9,
+	NODE_MET_CODES_SHIFT = 10,
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << NODE_OPTIMIZED_SHIFT); /* of each lane: set by the recorder */
+	__uint(max_entries, 1 << NODE_MET_CODES_SHIFT); /* of each lane: set by the recorder */
 	__type(key, __u32);
-	__type(value, struct node_optimized);
-} node_optimized SEC(".maps");
+	__type(value, struct node_met_code);
+} node_met_codes SEC(".maps");
 
-static __always_inline struct node_optimized *node_find_optimized(
-	const struct scratch *scratch, __u64 key)
-{
-	return known_slot_of_two(&node_optimized, scratch, key, NODE_OPTIMIZED_SHIFT);
-}
-
-static __always_inline __u64 node_optimized_key(const struct scratch *scratch, __u64 address)
+static __always_inline __u64 node_met_key(const struct scratch *scratch, __u64 address)
 {
 	return mix(scratch->walk.runtime.process, address / NODE_CODE_ALIGNMENT);
 }
 
-/* Where the number stands: ahead of the outermost function. */
+static __always_inline struct node_met_code *node_find_met(const struct scratch *scratch, __u64 key)
+{
+	return known_slot_of_two(&node_met_codes, scratch, key, NODE_MET_CODES_SHIFT);
+}
+
+/* Where the number of an optimization stands: ahead of the outermost function. */
 static __always_inline bool node_read_number(
 	const struct node_row *row, __u64 deopt_data, __u64 *word)
 {
 	return read_word(deopt_data - 1 + row->deopt_shared - 8, word);
 }
 
+/* Whether the instructions that begin there still belong to this Code; in V8 10 that begins ahead
+ * of them, and may have other data. A global function, which is verified once. */
+__noinline int node_is_met_still(__u64 start, __u64 code_object, __u64 deopt_data);
+__noinline int node_is_met_still(__u64 start, __u64 code_object, __u64 deopt_data)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	struct node_walk *node = node_walk(&scratch->walk.runtime);
+	if (bpf_probe_read_user(node->object, NODE_CODE_HEAD_WORDS * 8,
+		    (const void *)(start - row->code_header)) ||
+		node_type_of_map(node->object[0]) != row->instructions_type)
+		return 0;
+	if (row->code_start)
+		return node->object[1] == code_object;
+	return node->object[row->code_deopt / 8 % NODE_OBJECT_WORDS] == deopt_data;
+}
+
 /* The frame at hand, which goes on at an address, was pushed by the code at hand. */
-static __always_inline void node_keep_optimized(const struct scratch *scratch, __u64 address)
+static __always_inline void node_keep_code(const struct scratch *scratch, __u64 address)
 {
 	const struct node_row *row = node_row(&scratch->walk.runtime);
 	const struct node_walk *node = node_walk(&scratch->walk.runtime);
 	const struct node_code *code = &node->code;
-	__u64 number = 0, key = node_optimized_key(scratch, address);
-	struct node_optimized *known = node_find_optimized(scratch, key);
-	if (!known || !row->code_start || !node_is_pointer(code->deopt_data) ||
-		!node_read_number(row, code->deopt_data, &number) || !number || (__u32)number)
+	__u64 proof = 0, key = node_met_key(scratch, address);
+	struct node_met_code *met = node_find_met(scratch, key);
+	if (!met || !node_is_pointer(code->deopt_data))
 		return;
-	known->start = code->start;
-	known->code_object = node->code_object;
-	known->deopt_data = code->deopt_data;
-	known->number_word = number;
-	known->identity = node->identity;
-	known->key = key;
+	if (code->kind == NODE_CODE_BASELINE)
+		proof = node_function_identity(scratch);
+	else if (!node_read_number(row, code->deopt_data, &proof) || !proof || (__u32)proof)
+		return;
+	met->start = code->start;
+	met->code_object = node->code_object;
+	met->deopt_data = code->deopt_data;
+	met->proof = proof;
+	met->identity = node->identity;
+	met->kind = code->kind;
+	met->key = key;
 }
 
-/* Pushes the frame at hand, which goes on at an address, if its code was met before. 0: it was
- * not. */
+/* Pushes the frame at hand, which is of code that was met. 0: that has no number any more. Global,
+ * as above. */
+__noinline int node_push_met_code(__u64 identity, __u32 place);
+__noinline int node_push_met_code(__u64 identity, __u32 place)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	__u32 number = scratch ? find_code(identity) : 0;
+	if (!number)
+		return 0;
+	push_runtime_word(scratch, number, place);
+	node_keep_known(
+		scratch, node_walk(&scratch->walk.runtime)->key, runtime_word(number, place));
+	return number;
+}
+
+/* Pushes the frame at hand, which goes on at an address, if it is of optimized code that was met
+ * before. 0: it is not. */
 __noinline int node_push_optimized(__u64 address);
 __noinline int node_push_optimized(__u64 address)
 {
@@ -310,20 +353,39 @@ __noinline int node_push_optimized(__u64 address)
 	if (!scratch)
 		return 0;
 	const struct node_row *row = node_row(&scratch->walk.runtime);
-	__u64 number = 0, head[2], key = node_optimized_key(scratch, address);
-	const struct node_optimized *known = node_find_optimized(scratch, key);
-	if (!known || known->key != key ||
-		bpf_probe_read_user(
-			head, sizeof(head), (const void *)(known->start - row->code_header)) ||
-		head[1] != known->code_object ||
-		node_type_of_map(head[0]) != row->instructions_type ||
-		!node_read_number(row, known->deopt_data, &number) || number != known->number_word)
+	__u64 number = 0, key = node_met_key(scratch, address);
+	const struct node_met_code *met = node_find_met(scratch, key);
+	if (!met || met->key != key || met->kind != NODE_CODE_OPTIMIZED ||
+		!node_is_met_still(met->start, met->code_object, met->deopt_data) ||
+		!node_read_number(row, met->deopt_data, &number) || number != met->proof)
 		return 0;
-	__u32 code = find_code(known->identity);
-	if (code)
-		push_runtime_word(
-			scratch, code, (address - known->start) & (RUNTIME_FRAME_IS_LEAF - 1));
-	return code;
+	return node_push_met_code(
+		met->identity, (address - met->start) & (RUNTIME_FRAME_IS_LEAF - 1));
+}
+
+/*
+ * The same of baseline code of the function at hand, whose frame is at hand, too. The function has
+ * its baseline code, if it has any, in place of its bytecodes, which the frame has.
+ */
+__noinline int node_push_baseline(__u64 address);
+__noinline int node_push_baseline(__u64 address)
+{
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_NODE);
+	if (!scratch)
+		return 0;
+	const struct node_row *row = node_row(&scratch->walk.runtime);
+	const struct node_walk *node = node_walk(&scratch->walk.runtime);
+	__u64 key = node_met_key(scratch, address);
+	const struct node_met_code *met = node_find_met(scratch, key);
+	if (!met || met->key != key || met->kind != NODE_CODE_BASELINE ||
+		met->code_object != node->shared[NODE_SHARED_DATA] ||
+		met->deopt_data != node->frame[NODE_FRAME_BYTECODE] ||
+		met->proof != node_function_identity(scratch) ||
+		(row->code_start &&
+			!node_is_met_still(met->start, met->code_object, met->deopt_data)))
+		return 0;
+	return node_push_met_code(
+		met->identity, (address - met->start) & (RUNTIME_FRAME_IS_LEAF - 1));
 }
 
 #endif

@@ -193,7 +193,7 @@ static void make_maps(void)
 	emulate_map_of_lanes(DESCRIBE(known_codes));
 	emulate_map_of_lanes(DESCRIBE(node_known_maps));
 	emulate_map_of_lanes(DESCRIBE(node_known));
-	emulate_map_of_lanes(DESCRIBE(node_optimized));
+	emulate_map_of_lanes(DESCRIBE(node_met_codes));
 	emulate_map_of_lanes(DESCRIBE(erlang_known_codes));
 	emulate_map_of_lanes(DESCRIBE(dotnet_known_places));
 	emulate_map_of_lanes(DESCRIBE(mapping_cache));
