@@ -35,7 +35,7 @@ const struct palette_row palette[STYLE_COUNT] = {[STYLE_NORMAL] = {OWN, OWN, OWN
 	[STYLE_SELECTION] = {231, WHITE, 25, BLUE, REVERSE},
 	[STYLE_SELECTED_BAR] = {159, CYAN, 25, BLUE, REVERSE},
 	/* Blanks have no ink; one that stays the same need not be sent with each other ground. */
-	[STYLE_COLD] = {OWN, WHITE, 234, BLACK, 0},
+	[STYLE_COLD] = {OWN, WHITE, OWN, OWN, 0},
 	[STYLE_HEAT] = {OWN, BLUE, 53, BLACK, 0},
 	[STYLE_HEAT + 1] = {OWN, WHITE, 89, BLACK, 0},
 	[STYLE_HEAT + 2] = {OWN, WHITE, 125, BLUE, 0},
