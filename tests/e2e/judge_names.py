@@ -5,11 +5,14 @@ node_names.mjs, dotnet_names.cs or erlang_names.erl.
 Each sample of the recording stands between two that the kernel took beside it (ip_sampler). Where
 both of these, at most 0.4 ms apart, are in the same method by all of the virtual machine's own maps
 (jcmd PID Compiler.perfmap; node --perf-basic-prof; DOTNET_PerfMapEnabled; erl +JPperf true), the sample
-is in it, too; but where Erlang's scheduler runs, as it does between turns of one function.
+is in it, too; but where Erlang's scheduler runs, as it does between turns of one function: builds
+whose symbols are stripped do not name it, but it is the one function that is called without any of
+Erlang's beside it by the code that all modules share.
 Prints judged samples, those with another method's name, those without one, those that cannot be
 judged, and by how many points the methods' shares are off what the program clocked.
 """
 import bisect
+import collections
 import re
 import sys
 
@@ -65,6 +68,14 @@ def read_samples(path):
             sample = None
 
 
+def called_by_shared_code(frames):
+    """The function that Erlang's erts_beamasm has called; None: that is in no frame."""
+    for inner, outer in zip(frames, frames[1:]):
+        if " erts_beamasm+" in outer:
+            return inner.split()[1].split("+")[0]
+    return None
+
+
 def main(script, addresses, spent_path, *map_paths):
     maps = [read_map(path) for path in map_paths]
     threads = {}
@@ -73,7 +84,11 @@ def main(script, addresses, spent_path, *map_paths):
         threads.setdefault(int(tid), []).append((int(time), int(address, 16)))
     judged = wrong = unnamed = not_judged = named = 0
     shares = {}
-    for time, tid, frames in read_samples(script):
+    samples = list(read_samples(script))
+    without = [frames for _, _, frames in samples if not any(map(method_in, frames))]
+    called = collections.Counter(filter(None, map(called_by_shared_code, without)))
+    scheduler = called.most_common(1)[0][0] if called else None
+    for time, tid, frames in samples:
         found = next(filter(None, map(method_in, frames)), None)
         if found:
             shares[found] = shares.get(found, 0) + 1
@@ -88,7 +103,7 @@ def main(script, addresses, spent_path, *map_paths):
         # What an earlier map does not have yet was compiled behind it.
         at = [{look_up(m, around[k][1]) for m in maps} - {None} for k in (i - 1, i)]
         names = at[0] | at[1]
-        is_scheduler = not found and any("erts_schedule" in frame for frame in frames)
+        is_scheduler = not found and scheduler and called_by_shared_code(frames) == scheduler
         if len(names) != 1 or not all(at) or is_scheduler:
             not_judged += 1
             continue
