@@ -93,6 +93,9 @@ __noinline int rule_of_frame(__u64 place)
 	return found->number == UNWIND_RULE_NONE ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
 }
 
+/* How often the recorder was not asked to read code, since the ring was too full for a stack. */
+__u64 code_unasked;
+
 /*
  * What the recorder found by reading the code at the frame at hand: the rule is in the walk, if
  * there is one. enum code_rule_kind; CODE_RULE_UNKNOWN only when the recorder can be asked. Code
@@ -123,6 +126,8 @@ __noinline int find_code_rule(void)
 		return known->kind;
 	}
 	walk->asks = unread_bytes() <= config.snapshot_limit_bytes;
+	if (!walk->asks)
+		__sync_fetch_and_add(&code_unasked, 1);
 	return walk->asks ? CODE_RULE_UNKNOWN : CODE_RULE_NONE;
 }
 

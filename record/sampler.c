@@ -491,6 +491,11 @@ bool sampler_is_in_pid_namespace(const struct sampler *sampler)
 	return sampler->bpf->bss->pid_namespace_level;
 }
 
+uint64_t sampler_code_unasked(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->code_unasked;
+}
+
 uint64_t sampler_files_full(const struct sampler *sampler)
 {
 	return sampler->bpf->bss->files_full;

@@ -103,6 +103,8 @@ bool sampler_read_shadow_cost(const struct sampler *sampler, struct shadow_cost 
 /* Not the machine's own one: only its tasks can be sampled. */
 bool sampler_is_in_pid_namespace(const struct sampler *sampler);
 uint64_t sampler_files_full(const struct sampler *sampler);
+/* Steps whose code the recorder was not asked to read, since the ring was too full. */
+uint64_t sampler_code_unasked(const struct sampler *sampler);
 uint64_t sampler_targets_full(const struct sampler *sampler);
 /*
  * Runs of programs that the kernel skipped since the same program was under way on the CPU: from

@@ -42,8 +42,9 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->targets_left_out = account->cgroups->nr_left_out;
 	counts->files_full = sampler_files_full(account->sampler);
 	counts->programs_skipped = sampler_programs_skipped(account->sampler);
+	counts->code_unread = sampler_code_unasked(account->sampler);
 	if (translate->resolver.code)
-		counts->code_unread = translate->resolver.code->statistics.unread;
+		counts->code_unread += translate->resolver.code->statistics.unread;
 	if (is_last)
 		counts->waits_without_scripts += sleeper_counts_take(&translate->sleepers,
 			sources_lacking_runtimes(account->recording->sources));

@@ -56,6 +56,7 @@ static void destroy_groups(struct asleep_groups *groups)
 	X(divides_waits)
 #define VARIABLES_THAT_COUNT(X) \
 	X(files_full) \
+	X(code_unasked) \
 	X(thread_times_lost)
 
 /* Maps of the same name are the same; those of variables are where both objects are of sleepers. */

@@ -106,7 +106,7 @@ static void set_up(void)
 		abort();
 	file = event->file;
 	table_store_bind(store, file, table_store_add(store, &table));
-	*emulated_row_kinds() = ~0U;
+	*emulated_variables().row_kinds = ~0U;
 }
 
 /* ---- one input ---- */
@@ -211,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	for (int i = 0; i < 2; i++) { /* the second time, the programs know the process */
 		emulated.user_reads = 0;
 		emulated.time_ns += 1000000;
-		++*emulated_generation();
+		++*emulated_variables().generation;
 		ticks[tick](&regs);
 		check_stacks();
 	}

@@ -161,9 +161,10 @@ TEST(recorder_is_not_asked_while_the_ring_is_full)
 	emulate_tick(&fixture.regs);
 	check_frames(emulated_record(EVENT_STACK, 0), EVENT_END_TABLE_PENDING,
 		FRAMES(LEAF(file, ONE_WORD)));
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulate_tick(&fixture.regs);
 	check_frames(emulated_record(EVENT_STACK, 1), EVENT_END_NO_RULE,
 		FRAMES(LEAF(file, ONE_WORD), caller_frame(file, NO_RULE)));
+	CHECK_INT(*emulated_variables().code_unasked, 2); /* by both */
 	teardown(&fixture);
 }

@@ -72,7 +72,7 @@ void runtime_fixture_deinit(struct runtime_fixture *fixture)
 const uint64_t *runtime_fixture_tick(struct runtime_fixture *fixture)
 {
 	emulate_drain();
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulated.time_ns += 1000000; /* what is kept for one walk is not this one's */
 	emulate_tick(&fixture->regs);
 	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);

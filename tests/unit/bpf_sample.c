@@ -76,7 +76,7 @@ TEST(raised_generation_makes_every_stack_new)
 {
 	struct unwind_registers regs = boot();
 	for (uint64_t n = 0; n < 64; n++) {
-		*emulated_generation() = n;
+		*emulated_variables().generation = n;
 		regs.ip = CODE + 64 + (n ^ 21); /* the one may not undo the other */
 		emulate_tick(&regs);
 		CHECK_INT(emulated_count(EVENT_STACK), n + 1);
@@ -216,12 +216,12 @@ TEST(frame_pointers_alone)
 	CHECK_INT(frames[4] >> EVENT_FRAME_FOUND_SHIFT,
 		EVENT_FRAME_ANONYMOUS << 2 | UNWIND_FOUND_BY_FRAME_POINTER);
 	stack_words[3] = 0x1234;
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulate_tick(&regs);
 	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 1)->end, EVENT_END_BROKEN_FRAME_POINTER);
 	regs.reg[UNWIND_FP] =
 		0; /* a register like any other, in code that keeps no frame pointer */
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulate_tick(&regs);
 	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 2)->end, EVENT_END_BROKEN_FRAME_POINTER);
 	CHECK_INT(stack_of_kind(EVENT_STACK_USER, 2)->nr_frames, 1);

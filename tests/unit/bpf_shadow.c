@@ -128,7 +128,7 @@ static const struct event_stack *sample(uint32_t depth)
 {
 	struct unwind_registers regs = {.ip = CODE};
 	regs.reg[UNWIND_SP] = STACK + depth;
-	++*emulated_generation(); /* each stack is sent */
+	++*emulated_variables().generation; /* each stack is sent */
 	emulate_tick(&regs);
 	const struct event_stack *last = NULL, *next;
 	for (size_t i = 0; (next = emulated_record(EVENT_STACK, i)); i++)

@@ -170,7 +170,7 @@ static inline const struct event_stack *tick_by(
 	struct fixture *fixture, void (*tick)(const struct unwind_registers *regs))
 {
 	emulate_drain();
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulated.time_ns += 1000000;
 	tick(&fixture->regs);
 	for (size_t n = 0;; n++) {

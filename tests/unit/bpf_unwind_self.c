@@ -228,7 +228,7 @@ static bool is_signal_return(const void *code)
 static const struct event_stack *unwind(const struct unwind_registers *regs)
 {
 	emulate_drain();
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulate_tick(regs);
 	return emulated_record(EVENT_STACK, 0);
 }

@@ -206,7 +206,7 @@ TEST(toy_frames_come_between_those_of_the_other_group)
 	runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "sssnsn");
 	emulate_drain();
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulate_tick_without_loop(&fixture.regs);
 	const struct event_stack *stack = emulated_record(EVENT_STACK, 0);
 	CHECK_INT(stack ? stack->nr_frames : 0, fixture.count);

@@ -247,7 +247,7 @@ static struct layout_frame frame_of(const struct event_stack *stack, size_t n)
 static const struct event_stack *walk_in_kernel(const struct unwind_registers *regs)
 {
 	emulate_drain();
-	++*emulated_generation();
+	++*emulated_variables().generation;
 	emulated.time_ns += 1000000;
 	emulate_tick(regs);
 	return emulated_record(EVENT_STACK, 0);

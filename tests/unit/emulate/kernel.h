@@ -189,9 +189,10 @@ void emulate_drain(void);
 /* On the current CPU. */
 uint64_t emulated_counter(enum event_source_number source, enum event_counter counter);
 const struct event_task_ticks *emulated_task_ticks(void);
-volatile uint32_t *emulated_epoch(void);
-volatile uint32_t *emulated_row_kinds(void);
-volatile uint64_t *emulated_generation(void);
+struct emulated_variables {
+	volatile uint32_t *epoch, *row_kinds;
+	volatile uint64_t *generation, *code_unasked;
+} emulated_variables(void);
 
 /* bpf/unwind_table.bpf.h's search, and the same by way of its cache. */
 uint32_t emulated_find_rule(uint32_t file, uint64_t offset);

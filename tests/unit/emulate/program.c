@@ -842,19 +842,12 @@ const struct event_task_ticks *emulated_task_ticks(void)
 	return bpf_map_lookup_elem(&task_ticks, &zero);
 }
 
-volatile uint32_t *emulated_row_kinds(void)
+struct emulated_variables emulated_variables(void)
 {
-	return &row_kinds;
-}
-
-volatile uint32_t *emulated_epoch(void)
-{
-	return &table_epoch;
-}
-
-volatile uint64_t *emulated_generation(void)
-{
-	return (volatile uint64_t *)&generation;
+	return (struct emulated_variables){.row_kinds = &row_kinds,
+		.epoch = &table_epoch,
+		.generation = (volatile uint64_t *)&generation,
+		.code_unasked = (volatile uint64_t *)&code_unasked};
 }
 
 /* ---- other tasks ---- */

@@ -74,8 +74,8 @@ struct err *emulate_table_store(uint64_t max_bytes, struct table_store **ret)
 		.known_runtimes = KNOWN_RUNTIMES_FD,
 		.runtime_rows = emulated_map_of(emulated_runtime_rows_map())->fd,
 		.max_files = EMULATED_MAX_FILES,
-		.epoch = emulated_epoch(),
-		.row_kinds = emulated_row_kinds(),
+		.epoch = emulated_variables().epoch,
+		.row_kinds = emulated_variables().row_kinds,
 	};
 	return table_store_create(&maps, max_bytes, ret);
 }
