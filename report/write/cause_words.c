@@ -80,9 +80,9 @@ const char *cause_of_counter(enum layout_counter counter)
 		"times that the kernel skipped one of the recorder's programs, which was under way "
 		"on the CPU: tasks may be missing, or waits, labels and calls of theirs";
 	static const char unread[] =
-		"steps through code without unwind rules that were guessed, since much of such "
-		"code was new at once and reading it had no time left: most are known after some "
-		"seconds";
+		"steps through code without unwind rules that were guessed: much of such code was "
+		"new at once, and there was no time to read it, or no room in the ring buffer for "
+		"copies of stacks; a larger one (-m) or a lower frequency (-F) helps";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
