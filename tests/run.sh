@@ -7,8 +7,8 @@
 # Suites run in three lanes at once. In the first run those that sample and judge what was sampled, one
 # after the other. In the others runs what does not care what else the machine does: in the second unit
 # tests, golden tests, replays, and the end-to-end suites that say so by a line "# Beside others: ...";
-# in the third those of a line "# Mostly waits: ...", which leave most of a CPU to the others. A lane
-# that has ended helps the second one. What says "# Alone: ..." runs after all.
+# in the third those of a line "# Mostly waits: ...", which leave most of a CPU to the others. What says
+# "# Alone: ..." runs after all.
 #
 # A test that fails gets a second chance, alone, after everything else of its suite: what ran on a
 # busy machine beside others may have met what no test can wait for. If it passes then, it counts as
@@ -92,7 +92,6 @@ end_to_end_suites() { # KIND: what the script says of itself, see above; "" wher
 	local script
 	for script in tests/e2e/*.sh; do
 		[[ $(sed -nE 's/^# (Beside others|Mostly waits|Alone):.*/\1/p' "$script") == "$1" ]] || continue
-		mkdir "$log/begun.$(basename "$script" .sh)" 2>/dev/null || continue # another lane has it
 		suite "e2e/$(basename "$script" .sh)" lines $((1800 + 10 * ${KILLS:-0} + 10 * ${BOUNDS:-0} + ${SWITCHES:-0} * ${SWITCH_MS:-0} / 1000)) "$root/$script"
 	done
 }
@@ -119,9 +118,8 @@ suites_beside_others() {
 # Each lane is a process of its own, so that its suites' CPU time is not that of another lane which
 # ends meanwhile.
 suites_beside_others &
-for kind in "Mostly waits" ""; do
-	(end_to_end_suites "$kind"; end_to_end_suites "Beside others") &
-done
+end_to_end_suites "Mostly waits" &
+end_to_end_suites "" &
 wait
 end_to_end_suites Alone
 
