@@ -380,6 +380,29 @@ TEST(methods_are_read_anew_behind_a_safepoint)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* The number of 16 bits that it has by chance is the former one's here. */
+TEST(a_name_at_the_place_of_another_is_another)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_counters(&fixture);
+	put_symbol(&fixture, OTHER_CLASS_NAME, "Plugin05");
+	put_other_class(&fixture);
+	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(&fixture, SP + 40);
+	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture.regs.reg[BYTECODE_REGISTER] = 0;
+	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	runtime_fixture_tick(&fixture);
+	uint32_t number = number_of(fixture.words[0]);
+	put_symbol(&fixture, OTHER_CLASS_NAME, "Plugin06");
+	fixture.heap[STOPS]++;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
+	CHECK(number_of(fixture.words[0]) != number);
+	runtime_fixture_deinit(&fixture);
+}
+
 /* Without that counter they are read in each walk. */
 TEST(methods_are_read_anew_where_safepoints_are_not_known)
 {

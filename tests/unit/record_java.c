@@ -236,7 +236,13 @@ TEST(inlined_methods_are_read)
 	static const uint8_t data[] = {0, 0, 1, 6, 1, 2, 1};
 	const int32_t places[3][4] = {{-1, 0}, {16, 4}, {32, 1}};
 	const uint64_t metadata[2] = {(uintptr_t)&outer_method, (uintptr_t)&inner_method};
-	struct java_scopes given = {.places = (uintptr_t)places,
+	/* The block's length and whether it is in use, then the compiled method. */
+	uint64_t block[] = {5, 1, 0x1234, 77};
+	struct java_scopes given = {.at = (uintptr_t)&block[2],
+		.method = 0x1234,
+		.number = 77,
+		.compile_id = 8,
+		.places = (uintptr_t)places,
 		.places_end = (uintptr_t)places + sizeof(places),
 		.data = (uintptr_t)data,
 		.data_end = (uintptr_t)data + sizeof(data),
@@ -265,6 +271,12 @@ TEST(inlined_methods_are_read)
 		CHECK_INT(inlined.scopes.data[inner->caller - 1].line, 9);
 	}
 	runtime_inlined_deinit(&inlined);
+	for (int i = 1; i < 4; i++) { /* freed, of another method, or another compilation */
+		uint64_t word = block[i];
+		block[i] = 0;
+		CHECK(!java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
+		block[i] = word;
+	}
 	given.places_end = given.places - 16;
 	CHECK(!java_scopes_read((uint32_t)getpid(), &given, sizeof(given), &bytes));
 	given.data = 8;

@@ -55,13 +55,24 @@ static __always_inline __u64 java_constant(const struct java_row *row, __u64 con
 
 /*
  * Tells a name from others by its symbol. Symbols are freed with the last class that uses them, and
- * others take their place: the upper half of the first word is a number by chance, or the length,
- * which is there too, and the lower one counts references. 0: it cannot be read.
+ * others take their place: the upper half of the first word is a number by chance, of 16 bits, or
+ * the length, which is there too, and the lower one counts references. Where hundreds of classes
+ * come and go the same number comes again, so its last characters are looked at, too. 0: it cannot
+ * be read.
  */
-static __always_inline __u64 java_identify_name(__u64 symbol)
+__noinline __u64 java_identify_name(__u64 symbol);
+__noinline __u64 java_identify_name(__u64 symbol)
 {
-	__u64 word = 0;
-	return read_word(symbol, &word) ? mix(symbol, word >> 16) : 0;
+	struct scratch *scratch = scratch_of_runtime(RUNTIME_JAVA);
+	__u64 word = 0, last = 0;
+	if (!scratch || !read_word(symbol, &word))
+		return 0;
+	const struct java_row *row = java_row(&scratch->walk.runtime);
+	__u64 length = word >> 8 * (row->symbol_length & 7);
+	length = (row->flags & JAVA_LENGTH_IS_UPPER_HALF ? length >> 16 : length) & 0xffff;
+	if (length >= sizeof(last))
+		read_word(symbol + row->symbol_body + length - sizeof(last), &last);
+	return mix(mix(symbol, word >> 16), last);
 }
 
 /*
@@ -356,11 +367,16 @@ __noinline int java_send_compiled(__u64 identity)
 	struct event_code *head = &record->head;
 	struct java_scopes *scopes = &java->scopes;
 	__u64 at = (__u32)java_append_names();
-	java_find_scopes(row, java, scopes);
 	scopes->knows_leaves = 0;
-	if (row->non_safepoints)
-		bpf_probe_read_user(&scopes->knows_leaves, 1,
-			(const void *)(row->non_safepoints - scratch->walk.runtime.delta));
+	/* Not in a branch, behind which all would be verified twice. */
+	bpf_probe_read_user(&scopes->knows_leaves, row->non_safepoints ? 1 : 0,
+		(const void *)(row->non_safepoints - scratch->walk.runtime.delta));
+	java_find_scopes(row, java, scopes);
+	scopes->at = java->at;
+	scopes->method = java_blob_u64(java, row->compiled_method);
+	scopes->number = java_blob_u32(java, row->compile_id);
+	scopes->compiled_method = row->compiled_method;
+	scopes->compile_id = row->compile_id;
 	scopes->const_method = row->const_method;
 	scopes->constants = row->constants;
 	scopes->name_index = row->name_index;

@@ -122,7 +122,12 @@ struct java_row {
 /* Where the recorder finds the methods inlined in a compiled one: sent in place of its lines. */
 struct java_scopes {
 	unsigned long long places, places_end, data, data_end, metadata; /* addresses */
+	/* Where the compiled method is, and what stands there while it is: after it, its classes
+	 * may be unloaded, and what they were read from be another's. */
+	unsigned long long at, method;
+	unsigned int number;
 	/* As in the row. */
+	unsigned short compiled_method, compile_id;
 	unsigned short const_method, constants, name_index, signature_index, bytecode_bytes,
 		method_flags, pool_holder, class_name, source_file_index, symbol_length,
 		symbol_body, const_method_bytes, pool_bytes;

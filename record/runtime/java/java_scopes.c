@@ -22,8 +22,9 @@ enum {
 	MAX_DEPTH = 256,
 	METHOD_HEAD_BYTES = 64,
 	MAX_SYMBOL_BYTES = 512,
-	HAS_LINES = 1, /* of a method's flags */
-	NO_SCOPE = 0,  /* offset of one in the data */
+	HAS_LINES = 1,  /* of a method's flags */
+	NO_SCOPE = 0,   /* offset of one in the data */
+	USED_BYTES = 8, /* ahead of a compiled method: whether it is one */
 };
 
 /* A method that code was made of. */
@@ -271,6 +272,27 @@ static void reading_deinit(struct reading *reading)
 	mem_free(reading->data);
 }
 
+/*
+ * Whether the compiled method is still the one that was sampled. Then it was while its scopes were
+ * read, and so were its classes: it is freed before they are. Ahead of it stand, as of all that the
+ * code cache has, its length and whether it is in use (HeapBlock of share/memory/heap.hpp, JDK 11
+ * to 26); until JDK 19 one whose classes were unloaded has no method first
+ * (nmethod::make_unloaded()).
+ */
+static bool is_same_compiled_method(const struct reading *reading)
+{
+	const struct java_scopes *given = reading->given;
+	uint8_t is_used = 0;
+	uint64_t method = 0;
+	uint32_t number = 0;
+	return runtime_read_process(reading->pid, given->at - USED_BYTES, &is_used, 1) && is_used &&
+	       scopes_read_u64(reading, given->at + given->compiled_method, &method) &&
+	       method == given->method &&
+	       runtime_read_process(
+		       reading->pid, given->at + given->compile_id, &number, sizeof(number)) &&
+	       number == given->number;
+}
+
 bool java_scopes_read(uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
 	struct java_scopes scopes;
@@ -278,7 +300,7 @@ bool java_scopes_read(uint32_t pid, const void *given, size_t len, struct bytes_
 		return false;
 	memcpy(&scopes, given, sizeof(scopes));
 	CLEANUP(reading_deinit) struct reading reading = {.pid = pid, .given = &scopes};
-	if (!read_data(&reading) || !take_places(&reading))
+	if (!read_data(&reading) || !take_places(&reading) || !is_same_compiled_method(&reading))
 		return false;
 	reading.made.knows_leaves = scopes.knows_leaves;
 	runtime_inlined_put(ret, &reading.made);
