@@ -53,9 +53,9 @@ uint64_t map_random_seed(void)
 }
 
 /*
- * Of a map. Short-lived ones are made some hundred thousand times in a second at worst, so that a
- * system call for each would be felt: the seeds of a thread follow from one, which none of them
- * tells to who does not know it.
+ * Of a map. Short-lived maps are made a hundred thousand times in a second at worst, where a system
+ * call for each would be felt: the seeds of a thread follow from one, and no seed leaves the
+ * process.
  */
 static uint64_t next_seed(void)
 {

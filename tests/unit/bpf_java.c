@@ -348,6 +348,18 @@ static void put_counters(struct runtime_fixture *fixture)
 	put_symbol(fixture, OTHER_CLASS_NAME, "a/Other");
 }
 
+/* With the counters, in a method that is interpreted, which the call stub has called. */
+static void setup_interpreted(struct runtime_fixture *fixture)
+{
+	setup(fixture);
+	put_counters(fixture);
+	put_interpreted(fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
+	put_call_stub(fixture, SP + 40);
+	fixture->regs.reg[UNWIND_FP] = stack_address(SP + 12);
+	fixture->regs.reg[BYTECODE_REGISTER] = 0;
+	fixture->regs.ip = code_address(INTERPRETER, 0x20);
+}
+
 /* Where the class was there is another one. */
 static void put_other_class(struct runtime_fixture *fixture)
 {
@@ -358,13 +370,7 @@ static void put_other_class(struct runtime_fixture *fixture)
 TEST(methods_are_read_anew_behind_a_safepoint)
 {
 	struct runtime_fixture fixture;
-	setup(&fixture);
-	put_counters(&fixture);
-	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
-	put_call_stub(&fixture, SP + 40);
-	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
-	fixture.regs.reg[BYTECODE_REGISTER] = 0;
-	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	setup_interpreted(&fixture);
 	for (int i = 0; i < 2; i++)
 		runtime_fixture_tick(&fixture);
 	uint32_t number = number_of(fixture.words[0]);
@@ -384,15 +390,9 @@ TEST(methods_are_read_anew_behind_a_safepoint)
 TEST(a_name_at_the_place_of_another_is_another)
 {
 	struct runtime_fixture fixture;
-	setup(&fixture);
-	put_counters(&fixture);
+	setup_interpreted(&fixture);
 	put_symbol(&fixture, OTHER_CLASS_NAME, "Plugin05");
 	put_other_class(&fixture);
-	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
-	put_call_stub(&fixture, SP + 40);
-	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
-	fixture.regs.reg[BYTECODE_REGISTER] = 0;
-	fixture.regs.ip = code_address(INTERPRETER, 0x20);
 	runtime_fixture_tick(&fixture);
 	uint32_t number = number_of(fixture.words[0]);
 	put_symbol(&fixture, OTHER_CLASS_NAME, "Plugin06");
@@ -407,13 +407,7 @@ TEST(a_name_at_the_place_of_another_is_another)
 TEST(methods_are_read_anew_where_safepoints_are_not_known)
 {
 	struct runtime_fixture fixture;
-	setup(&fixture);
-	put_counters(&fixture);
-	put_interpreted(&fixture, SP + 12, 33, SP + 40, code_address(STUBS, PLACE));
-	put_call_stub(&fixture, SP + 40);
-	fixture.regs.reg[UNWIND_FP] = stack_address(SP + 12);
-	fixture.regs.reg[BYTECODE_REGISTER] = 0;
-	fixture.regs.ip = code_address(INTERPRETER, 0x20);
+	setup_interpreted(&fixture);
 	((char *)&fixture.heap[COUNTERS])[STOPS_NAME]++;
 	for (int i = 0; i < 2; i++)
 		runtime_fixture_tick(&fixture);

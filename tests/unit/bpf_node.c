@@ -345,6 +345,24 @@ TEST(functions_are_read_once_a_walk)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* That it is not read anew when it is met again. Returns the number that the BPF side gave it. */
+static uint32_t check_optimized_is_known(struct runtime_fixture *fixture)
+{
+	put_function(fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
+	put_function(fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
+	fixture->regs.ip = JIT + 0x40;
+	fixture->heap[DEOPT_DATA + 1] = 3ULL << 32;
+	runtime_fixture_tick(fixture);
+	CHECK_STR(runtime_fixture_shape(fixture), "ssn");
+	uint32_t number = number_of(fixture->words[1]);
+	CHECK_INT(place_of(fixture->words[1]), CALL - 1);
+	fixture->heap[SHARED + 6] = 8ULL << 32; /* it is not read */
+	runtime_fixture_tick(fixture);
+	CHECK_INT(number_of(fixture->words[1]), number);
+	CHECK_INT(place_of(fixture->words[1]), CALL - 1);
+	return number;
+}
+
 /* Optimized code is the one that it was as long as it begins there, has its Code and number. */
 TEST(optimized_code_is_known_by_its_number)
 {
@@ -353,18 +371,7 @@ TEST(optimized_code_is_known_by_its_number)
 	};
 	struct runtime_fixture fixture;
 	setup_with(&fixture, true);
-	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
-	put_function(&fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
-	fixture.regs.ip = JIT + 0x40;
-	fixture.heap[DEOPT_DATA + 1] = 3ULL << 32;
-	runtime_fixture_tick(&fixture);
-	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
-	uint32_t number = number_of(fixture.words[1]);
-	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
-	fixture.heap[SHARED + 6] = 8ULL << 32; /* it is not read */
-	runtime_fixture_tick(&fixture);
-	CHECK_INT(number_of(fixture.words[1]), number);
-	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	uint32_t number = check_optimized_is_known(&fixture);
 	fixture.heap[DEOPT_DATA + 1] = 4ULL << 32;
 	runtime_fixture_tick(&fixture);
 	CHECK(number_of(fixture.words[1]) != number);
@@ -388,18 +395,7 @@ TEST(optimized_code_of_v8_10_is_known_by_its_number)
 	struct runtime_fixture fixture;
 	setup_with(&fixture, true);
 	put_code_of_v8_10(&fixture);
-	put_function(&fixture, FIRST, 0, SECOND, JIT + CODE_START + CALL);
-	put_function(&fixture, SECOND, 0, SECOND + 20, CODE + CALLER + 5);
-	fixture.regs.ip = JIT + 0x40;
-	fixture.heap[DEOPT_DATA + 1] = 3ULL << 32;
-	runtime_fixture_tick(&fixture);
-	CHECK_STR(runtime_fixture_shape(&fixture), "ssn");
-	uint32_t number = number_of(fixture.words[1]);
-	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
-	fixture.heap[SHARED + 6] = 8ULL << 32; /* it is not read */
-	runtime_fixture_tick(&fixture);
-	CHECK_INT(number_of(fixture.words[1]), number);
-	CHECK_INT(place_of(fixture.words[1]), CALL - 1);
+	uint32_t number = check_optimized_is_known(&fixture);
 	uint64_t data = pointer_to(OTHER_DATA); /* the old one is there still, and its number */
 	memcpy(jit + CODE_START - 2 * CODE_HEADER + 8, &data, sizeof(data));
 	fixture.heap[OTHER_DATA + 2] = pointer_to(SHARED);

@@ -48,6 +48,17 @@ __attribute__((noinline)) static uint64_t own_return_address(void)
 	return (uintptr_t)__builtin_return_address(0);
 }
 
+static struct code_frame frame_of(
+	struct process *process, const struct mapping *mapping, const struct code_stack *stack)
+{
+	static const struct unwind_registers regs = {.ip = 0x1000};
+	return (struct code_frame){.snapshot = stack->snapshot,
+		.stack = stack,
+		.process = process,
+		.mapping = mapping,
+		.regs = &regs};
+}
+
 /* A file that is met by reading code alone may be in another root: its mapping leads to it. */
 TEST(file_of_a_caller_is_known_by_its_mapping)
 {
@@ -67,12 +78,7 @@ TEST(file_of_a_caller_is_known_by_its_mapping)
 	const struct mapping memory = {.object = object_table_anonymous(&objects)};
 	struct snapshot snapshot = {.head = {.pid = process->pid, .time_ns = now_ns}};
 	struct code_stack stack = {.code = &code, .snapshot = &snapshot};
-	struct unwind_registers regs = {.ip = 0x1000};
-	const struct code_frame frame = {.snapshot = &snapshot,
-		.stack = &stack,
-		.process = process,
-		.mapping = &memory,
-		.regs = &regs};
+	const struct code_frame frame = frame_of(process, &memory, &stack);
 	bool is_pending = false;
 	uint8_t bytes[16];
 	size_t got = 0;
@@ -103,12 +109,7 @@ TEST(code_that_there_is_no_time_to_read_is_counted)
 	const struct mapping memory = {.object = object_table_anonymous(&objects)};
 	struct snapshot snapshot = {.head = {.pid = process->pid, .time_ns = now_ns}};
 	struct code_stack stack = {.code = &code, .snapshot = &snapshot};
-	struct unwind_registers regs = {.ip = 0x1000};
-	const struct code_frame frame = {.snapshot = &snapshot,
-		.stack = &stack,
-		.process = process,
-		.mapping = &memory,
-		.regs = &regs};
+	const struct code_frame frame = frame_of(process, &memory, &stack);
 	const struct unwind_rule *rule = NULL;
 	enum code_rule_kind kind = CODE_RULE_READ;
 	code.left_ns = 1;

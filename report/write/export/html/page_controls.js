@@ -12,7 +12,7 @@ class Controls {
 					page.openSource();
 				else
 					page.go({view});
-				if (detail) // by the mouse: who is among the tabs by keys stays there
+				if (detail) // by the mouse: keys that move among the tabs keep the focus there
 					page.focusView();
 			});
 		byId("search").addEventListener("input", () => page.search());
