@@ -161,6 +161,13 @@ static void put_stack(struct runtime_fixture *fixture, uint64_t stack)
 #endif
 }
 
+/* A frame's: the frame pointer, which leads to another one, and where it returns to. */
+static void put_record(struct runtime_fixture *fixture, uint64_t at, uint64_t to, uint64_t address)
+{
+	fixture->stack[at] = stack_address(to);
+	fixture->stack[at + 1] = address;
+}
+
 /* A call, whose last byte is ahead of `at`. */
 static void put_call(struct beam *beam, uint64_t at, uint64_t target)
 {
@@ -213,7 +220,7 @@ static void setup_with(struct beam *beam, bool is_complete)
 	put_module(beam, INNER, ATOM_INNER, ATOM_RUN, 2);
 	put_word(beam, EXIT - 24, atom(ATOM_BEAM));
 	put_word(beam, EXIT - 16, atom(ATOM_EXIT));
-	fixture->stack[BASE + DATA_END + 1] = CODE + CALLER + 8;
+	put_record(fixture, BASE + DATA_END, BASE + DATA_END + 2, CODE + CALLER + 8);
 	fixture->stack[OWN] = OUTER + BODY + 0x40;
 	fixture->stack[OWN + 1] = 0x3b; /* a term */
 	fixture->stack[OWN + 2] = EXIT;
@@ -328,6 +335,28 @@ TEST(a_scheduler_that_looks_for_work_has_no_process)
 	CHECK_STR(sent_text(0, RUNTIME_TEXT_NAME), "erts_beamasm");
 	runtime_fixture_deinit(&beam.fixture);
 }
+
+#if !defined(__x86_64__)
+/* Ahead of it is what calls before have left, behind it the record of its caller's frame. */
+TEST(a_schedulers_frame_is_the_one_that_ends_at_its_callers)
+{
+	struct beam beam;
+	struct runtime_fixture *fixture = &beam.fixture;
+	enum {
+		PLACES = BASE + DATA_END,
+	};
+	setup(&beam);
+	runtime_fixture_tick(fixture);
+	uint64_t caller = fixture->words[2];
+	put_record(fixture, PLACES, PLACES + 4, CODE + CALLER + 12);
+	put_record(fixture, PLACES + 2, PLACES + 4, CODE + CALLER + 8);
+	put_record(fixture, PLACES + 4, PLACES + 40, CODE + CALLER + 12);
+	runtime_fixture_tick(fixture);
+	CHECK_STR(runtime_fixture_shape(fixture), "ssn");
+	CHECK_INT(fixture->words[2], caller);
+	runtime_fixture_deinit(fixture);
+}
+#endif
 
 /* At the same addresses, with the same size. */
 TEST(another_module_at_the_same_place_has_its_own_name)

@@ -329,7 +329,7 @@ static __always_inline bool erlang_claims_anonymous(struct scratch *scratch)
 	return find_known_runtime(scratch, RUNTIME_ERLANG);
 }
 
-/* To where a call returns, if the word there is such an address. A global function, since
+/* To where a call returns, if the word there is such an address, and may be the one. Global, since
  * Linux 5.10 refuses the loop around it where clang has put its end ahead of its beginning. */
 __noinline int erlang_returns_by(__u64 at);
 __noinline int erlang_returns_by(__u64 at)
@@ -339,20 +339,19 @@ __noinline int erlang_returns_by(__u64 at)
 	__u64 word = 0;
 	if (!scratch || !read_word(at, &word) || !(word >> 20) || word >> UNWIND_ADDRESS_BITS ||
 		bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
-		!unwind_is_call(code))
+		!unwind_is_call(code) || !erlang_is_own_return(&scratch->walk.regs, at))
 		return 0;
 	scratch->walk.regs.ip = word;
 	scratch->walk.regs.reg[UNWIND_SP] = at + 8;
-	erlang_restore_fp(&scratch->walk.regs, at);
 	return 1;
 }
 
 /*
  * The walk goes on with the frames of the scheduler, below all of its process. What began that made
- * room for its data, aligned them to 64 bytes, and saved nothing: so its return address stands at
- * one of a few places. What is ahead of that was left by others, and may look like one; behind it
- * are the frames of who called. The last one is taken, which leaves out process_main(), which does
- * nothing but call.
+ * room for its data and aligned them to 64 bytes: so its return address stands at one of a few
+ * places. What is ahead of that was left by others, and may look like one; behind it are the frames
+ * of who called. The last one is taken, which leaves out process_main(), which does nothing but
+ * call.
  */
 __noinline int erlang_go_to_scheduler(void);
 __noinline int erlang_go_to_scheduler(void)

@@ -102,11 +102,20 @@ static __always_inline bool erlang_is_at_stack(struct walk *walk, struct erlang_
 	return false;
 }
 
-/* What the function that makes room for its data has saved ahead of its return address. */
-static __always_inline void erlang_restore_fp(struct unwind_registers *regs, __u64 at)
+/*
+ * Whether the return address at `at` is that of the function that made room for the scheduler's
+ * data. It has saved the frame pointer ahead of it, and what that leads to, the record of its
+ * caller's frame, is right behind. What the caller has there itself, the address that it returns
+ * to, looks like one, too; but how far its frame goes on is not known.
+ */
+static __always_inline bool erlang_is_own_return(struct unwind_registers *regs, __u64 at)
 {
-	if (read_word(at - 8, &regs->reg[UNWIND_FP]))
-		regs->known |= 1ULL << UNWIND_FP;
+	__u64 fp = 0;
+	if (!read_word(at - 8, &fp) || fp != at + 8)
+		return false;
+	regs->reg[UNWIND_FP] = fp;
+	regs->known |= 1ULL << UNWIND_FP;
+	return true;
 }
 
 /* ---- the leaf ---- */

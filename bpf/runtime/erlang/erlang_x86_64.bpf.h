@@ -78,10 +78,12 @@ static __always_inline bool erlang_is_at_stack(struct walk *walk, struct erlang_
 	return has_rbx && rbx - sp > ERLANG_MAX_DATA;
 }
 
-/* What the function that makes room for its data has saved ahead of its return address: nothing. */
-static __always_inline void erlang_restore_fp(struct unwind_registers *regs, __u64 at)
+/* Whether the return address there is that of the function that made room for the scheduler's data:
+ * nothing says so. */
+static __always_inline bool erlang_is_own_return(struct unwind_registers *regs, __u64 at)
 {
 	(void)regs, (void)at;
+	return true;
 }
 
 /* ---- the leaf ---- */
