@@ -13,11 +13,17 @@ static _Alignas(uint64_t) uint8_t jit[4096];
 static const uint8_t nop[] = {0x90};
 static const uint8_t begin[] = {0x8b, 0x59, 0xd0, 0x55, 0x48, 0x89, 0xe5, 0x56, 0x57};
 static const uint8_t call[] = {0xe8, 0, 0, 0, 0}, end[] = {0x5d, 0xc2, 8, 0};
+enum {
+	ODD_LINE = 0, /* code begins at multiples of 64 */
+};
 #else
 static const uint32_t nop[] = {0xd503201f};
 /* ...; stp x29, x30, [sp, #-16]!; mov x29, sp; ldp x29, x30, [sp], #16; add sp, sp, #16; ret */
 static const uint32_t begin[] = {0xd503201f, 0xa9bf7bfd, 0x910003fd};
 static const uint32_t call[] = {0x94000000}, end[] = {0xa8c17bfd, 0x910043ff, 0xd65f03c0};
+enum {
+	ODD_LINE = 32,
+};
 #endif
 
 enum {
@@ -43,7 +49,7 @@ enum {
 	STRING_TYPE = 8,       /* sequential, of one byte a character */
 	BUILTIN = END + 0x100, /* file offset of code without rules */
 	CODE_HEADER = 32,
-	CODE_START = 1024, /* in memory of no file: */
+	CODE_START = ODD_LINE + 1024, /* in memory of no file: */
 	CODE_SIZE = 2048,
 	CALL = 1500, /* ... in that code, a call that returns there */
 	BASELINE_KIND = 11,

@@ -24,6 +24,7 @@ enum {
 	/* Between C++'s frame and that which V8 is entered by: d8 to d15, x19 to x28. */
 	NODE_ENTRY_SAVED_BYTES = 18 * 8,
 
+	NODE_CODE_ALIGNMENT = 32, /* of where code begins */
 	NODE_INSN_BYTES = 4,
 	NODE_INSNS = NODE_CODE_BYTES / NODE_INSN_BYTES,
 

@@ -1,9 +1,9 @@
 /*
- * Code that V8's compilers made, by an address in it. Its instructions begin at a multiple of 64,
- * behind a header whose first word is a map that all code has, and whose second leads to what is
- * known of the code (in V8 10 that is the header itself); there stands, again, where the
- * instructions begin. Code of WebAssembly has no header; where it begins is known by its first
- * bytes. Which function it is the recorder finds out.
+ * Code that V8's compilers made, by an address in it. Its instructions begin at a multiple of
+ * NODE_CODE_ALIGNMENT, behind a header whose first word is a map that all code has, and whose
+ * second leads to what is known of the code (in V8 10 that is the header itself); there stands,
+ * again, where the instructions begin. Code of WebAssembly has no header; where it begins is known
+ * by its first bytes. Which function it is the recorder finds out.
  *
  * Sources: src/objects/{code,instruction-stream}.h of V8 10.2, 11.3, 12.4, 13.6, 14.6.
  */
@@ -25,7 +25,6 @@
 #endif
 
 enum {
-	NODE_CODE_ALIGNMENT = 64,
 	NODE_CODE_WORDS = 8,      /* of Code that are read, */
 	NODE_CODE_HEAD_WORDS = 4, /* ... and of what instructions begin behind */
 	NODE_PAGE_SHIFT = 12,

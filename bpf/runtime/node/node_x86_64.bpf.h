@@ -19,6 +19,7 @@ enum {
 	NODE_FUNCTION_REGISTER = 5, /* rdi, by DWARF's numbers: functions are called with it */
 	NODE_R10 = 10,
 
+	NODE_CODE_ALIGNMENT = 64,   /* of where code begins */
 	NODE_ENTRY_SAVED_BYTES = 0, /* between C++'s frame and that which V8 is entered by */
 
 	NODE_SEARCHED_WORDS = 12, /* of a builtin without a frame: what it may have pushed */
