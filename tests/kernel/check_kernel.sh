@@ -590,7 +590,7 @@ why_no_chain() { # VERSION LANGUAGE
 # The whole chain of tests/kernel/chains, of each language.
 judge_languages() { # VERSION KERNEL LOG
 	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.]|chain:)?' to='(/[0-9])?'
-	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node java java_interpreted erlang go; do
+	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node wasm java java_interpreted erlang go; do
 		if ! grep -q "^@@@ record chain $language\\b" "$log"; then
 			why=$(why_no_chain "$1" "$language")
 			if [[ $why ]]; then skip "$kernel: $language: $why"; else

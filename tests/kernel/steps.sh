@@ -129,6 +129,12 @@ script_chain perl perl chain.pl
 script_chain php 'php8.[0-9]' chain.php
 script_chain lua lua5.4 chain.lua
 script_chain node node chain.js
+node=/languages/usr/bin/node
+if [ -x $node ]; then
+	set -- chroot /languages "${node#/languages}"
+	! "$@" --v8-options | grep -q '^ *--wasm-inlining ' || set -- "$@" --no-wasm-inlining
+	chain wasm "$@" /chains/wasm.js
+fi
 luajit=/languages/usr/bin/luajit
 if [ -x $luajit ]; then
 	set -- chroot /languages "${luajit#/languages}"

@@ -514,15 +514,20 @@ TEST(frames_of_no_function_in_memory_of_no_file_have_names)
 	runtime_fixture_deinit(&fixture);
 }
 
-#if defined(__x86_64__)
 /* Where the code of a function of WebAssembly begins is known by its bytes. */
 TEST(functions_of_webassembly_are_told_apart)
 {
 	enum {
-		NUMBERED = 512, /* where the other kind of code begins */
+		NUMBERED = ODD_LINE + 512, /* where the other kind of code begins */
 	};
+#if defined(__x86_64__)
 	static const uint8_t prologue[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, WASM_FRAME * 2, 0x56};
 	static const uint8_t numbered[] = {0x41, 0xbc, 7, 0, 0, 0, 0xe8};
+#else
+	/* stp x29, x30, [sp, #-16]!; mov x29, sp. mov x16, #; stp x7, x16, [sp, #-32]! */
+	static const uint32_t prologue[] = {0xa9bf7bfd, 0x910003fd};
+	static const uint32_t numbered[] = {0xd2800010 | WASM_FRAME * 2 << 5, 0xa9be43e7};
+#endif
 	struct runtime_fixture fixture;
 	setup_with(&fixture, true);
 	memcpy(jit + NUMBERED, numbered, sizeof(numbered));
@@ -547,7 +552,6 @@ TEST(functions_of_webassembly_are_told_apart)
 	CHECK_INT(number_of(fixture.words[1]), number_of(fixture.words[2]));
 	runtime_fixture_deinit(&fixture);
 }
-#endif
 
 /* Objects are moved just then: the map's word says where to. */
 TEST(objects_that_are_being_moved_are_followed)

@@ -10,6 +10,7 @@ enum {
 	FIRST = 1024, /* where the functions' code begins, */
 	SECOND = 2048,
 	BETTER = 3072, /* ... and that of the second by a better compiler */
+	LAST = 4096,
 	OBJECT_WORDS = 64,
 	INSTANCE_WORDS = 8,
 	HOLDER = 4, /* words of a NativeModule: what has the bytes, */
@@ -26,7 +27,7 @@ enum {
 
 static const uint8_t bytes[] = MODULE('a', 'b'), other_bytes[] = MODULE('x', 'y');
 
-static uint8_t code[4096] __attribute__((aligned(64))),
+static uint8_t code[LAST] __attribute__((aligned(64))),
 	other_table[64] __attribute__((aligned(64)));
 static struct {
 	uint64_t map;
@@ -104,6 +105,61 @@ TEST(functions_of_webassembly_are_found_by_the_jump_table)
 		CHECK_STR(name_of(wasm, SECOND, 0), "b22");
 		node_wasm_destroy(wasm);
 	}
+}
+
+/* The same of arm64: the table's slots are branches, and code begins by one of two ways. */
+static void put_branch(size_t slot, size_t to)
+{
+	uint32_t branch = 0x14000000 | ((uint32_t)(to - slot) / 4 & 0x3ffffff);
+	memcpy(code + slot, &branch, sizeof(branch));
+}
+
+enum {
+	LIFTOFF,  /* mov x16, #8; stp x29, x30, [sp, #-16]! */
+	TURBOFAN, /* stp x29, x30, [sp, #-16]!; mov x29, sp */
+	NUMBERED, /* mov x16, #8; stp x7, x16, [sp, #-32]! */
+};
+
+static const uint64_t head_of_arm64[] = {
+	0xa9bf7bfdd2800110, 0x910003fda9bf7bfd, 0xa9be43e7d2800110};
+
+static void put_process_of_arm64(void)
+{
+	put_process(8);
+	memset(code, 0xcc, LAST); /* V8 fills what it does not use */
+	put_branch(0, FIRST);
+	put_branch(4, SECOND);
+}
+
+TEST(functions_of_webassembly_are_found_by_the_jump_table_of_arm64)
+{
+	put_process_of_arm64();
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, FIRST, head_of_arm64[LIFTOFF]), "a1");
+	CHECK_STR(name_of(wasm, SECOND, head_of_arm64[LIFTOFF]), "b22");
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[TURBOFAN]), "-");
+	put_branch(4, BETTER);
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[TURBOFAN]), "b22");
+	CHECK_STR(name_of(wasm, SECOND, head_of_arm64[LIFTOFF]), "b22");
+	node_wasm_destroy(wasm);
+}
+
+/* Behind a frame that is made: mov w8, 1; bl. */
+TEST(functions_of_webassembly_are_found_by_their_numbers_on_arm64)
+{
+	uint32_t numbered[] = {
+		0xd2800110, 0xa9be43e7, 0xa9017bfd, 0x910043fd, 0x52800028, 0x94000000};
+	put_process_of_arm64();
+	memcpy(code + BETTER, numbered, sizeof(numbered));
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "b22");
+	numbered[4] = 0x52800008; /* 0 */
+	memcpy(code + BETTER, numbered, sizeof(numbered));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "a1");
+	numbered[5] = 0xd503201f; /* no call: another register's value */
+	memcpy(code + BETTER, numbered, sizeof(numbered));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "-");
+	node_wasm_destroy(wasm);
 }
 
 /* By code that has its number: mov r12d, 1; call, and xor r12d, r12d; call. */

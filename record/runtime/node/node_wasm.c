@@ -21,6 +21,8 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "format/machine/arm64_insn.h"
+#include "format/unwind/unwind_machine.h"
 #include "record/runtime/node/wasm_module.h"
 #include "record/runtime/runtime_memory.h"
 
@@ -30,6 +32,8 @@ enum {
 	MAX_SLOTS = 1 << 20,
 	JUMP = 0xe9, /* x86-64: jmp, and how far from its end */
 	JUMP_BYTES = 5,
+	ARM64_NUMBER_REGISTER = 8,
+	ARM64_FRAME_INSNS = 4, /* that make a frame */
 	MAX_CODE_DISTANCE = 0x7fffffff,
 
 	MAP_OBJECT_WORDS = 8, /* of a map: its objects' size, a byte */
@@ -115,11 +119,33 @@ static void trim_modules(struct node_wasm *wasm)
 struct jump_table {
 	uint64_t address;
 	uint32_t slot_bytes, nr_slots;
+	bool is_arm64;
 };
 
-static bool get_jump(const uint8_t *slot, uint64_t address, uint64_t *target)
+/* What code begins with on arm64, see node_begins_wasm(): mov x16, #, as the first compiler has it.
+ */
+static bool is_first_code_of_arm64(uint64_t head)
+{
+	const uint32_t set_x16 = 0xd2800010, of_set_x16 = 0xffe0001f;
+	return ((uint32_t)head & of_set_x16) == set_x16;
+}
+
+/* ... or stp x29, x30, [sp, #-16]! */
+static bool is_code_of_arm64(uint64_t head)
+{
+	const uint32_t push_frame = 0xa9bf7bfd;
+	return (uint32_t)head == push_frame || is_first_code_of_arm64(head);
+}
+
+static bool get_jump(
+	const struct jump_table *table, const uint8_t *slot, uint64_t address, uint64_t *target)
 {
 	int32_t distance;
+	if (table->is_arm64) {
+		struct arm64_insn insn = arm64_insn_decode(slot, ARM64_INSN_BYTES, address);
+		*target = insn.value;
+		return insn.kind == ARM64_JUMP;
+	}
 	memcpy(&distance, slot + 1, sizeof(distance));
 	*target = address + JUMP_BYTES + (uint64_t)(int64_t)distance;
 	return *slot == JUMP;
@@ -136,23 +162,35 @@ static uint64_t slot_address(const struct jump_table *table, uint32_t number)
 static uint64_t jump_of_slot(uint32_t pid, const struct jump_table *table, uint32_t number)
 {
 	uint8_t slot[JUMP_BYTES];
+	size_t len = table->slot_bytes < JUMP_BYTES ? table->slot_bytes : JUMP_BYTES;
 	uint64_t target, address = slot_address(table, number);
-	bool is_read = number < table->nr_slots &&
-		       runtime_read_process(pid, address, slot, sizeof(slot)) &&
-		       get_jump(slot, address, &target);
+	bool is_read = number < table->nr_slots && runtime_read_process(pid, address, slot, len) &&
+		       get_jump(table, slot, address, &target);
 	return is_read ? target : 0;
 }
 
-/* The table at an address, and, if `starts` is not NULL, where its slots lead. False: none is
- * there. */
-static bool read_jump_table(
-	uint32_t pid, uint64_t address, struct jump_table *ret, struct map *starts)
+/* How far the slots of a table are apart that begins so; 0: it is none. */
+static uint32_t slot_bytes_of(const struct jump_table *table, const uint8_t *begin)
+{
+	uint64_t target;
+	if (!get_jump(table, begin, table->address, &target))
+		return 0;
+	if (table->is_arm64)
+		return ARM64_INSN_BYTES;
+	return begin[5] == JUMP || begin[8] != JUMP ? 5 : 8; /* 8 from V8 13 on */
+}
+
+/* The table at ret->address, of ret->is_arm64, and, if `starts` is not NULL, where its slots lead.
+ * False: none is there. */
+static bool read_jump_table(uint32_t pid, struct jump_table *ret, struct map *starts)
 {
 	uint8_t chunk[CHUNK_BYTES];
-	*ret = (struct jump_table){.address = address};
-	if (!runtime_read_process(pid, address, chunk, LINE_BYTES) || *chunk != JUMP)
+	ret->nr_slots = 0;
+	if (!runtime_read_process(pid, ret->address, chunk, LINE_BYTES))
 		return false;
-	ret->slot_bytes = chunk[5] == JUMP || chunk[8] != JUMP ? 5 : 8; /* 8 from V8 13 on */
+	ret->slot_bytes = slot_bytes_of(ret, chunk);
+	if (!ret->slot_bytes)
+		return false;
 	uint32_t in_chunk = CHUNK_BYTES / LINE_BYTES * (LINE_BYTES / ret->slot_bytes);
 	uint64_t target;
 	for (uint32_t number = 0; number < MAX_SLOTS; number++) {
@@ -163,7 +201,7 @@ static bool read_jump_table(
 				len -= LINE_BYTES; /* where it ends, memory may */
 			memset(chunk + len, 0, CHUNK_BYTES - len);
 		}
-		if (!get_jump(chunk + (at - address) % CHUNK_BYTES, at, &target))
+		if (!get_jump(ret, chunk + (at - ret->address) % CHUNK_BYTES, at, &target))
 			break;
 		if (starts)
 			*map_put(starts, target, NULL) = number;
@@ -191,15 +229,17 @@ static uint32_t read_object(uint32_t pid, uint64_t pointer, uint64_t *words)
 	return is_read ? count : 0;
 }
 
-/* The jump table of an instance near whose code one begins at `start`. */
-static bool find_jump_table(uint32_t pid, uint64_t instance, uint64_t start, struct jump_table *ret)
+/* The jump table of the code's instance, which is near the code. */
+static bool find_jump_table(uint32_t pid, const struct node_code *code, struct jump_table *ret)
 {
 	uint64_t words[MAX_OBJECT_WORDS];
-	uint32_t count = read_object(pid, instance, words);
+	uint32_t count = read_object(pid, code->deopt_data, words);
+	*ret = (struct jump_table){.is_arm64 = is_code_of_arm64(code->positions)};
 	for (uint32_t i = 1; i < count; i++) {
-		uint64_t word = words[i];
-		bool may_be = word && word % LINE_BYTES == 0 && is_near_code(word, start);
-		if (may_be && read_jump_table(pid, word, ret, NULL))
+		ret->address = words[i];
+		bool may_be = words[i] && words[i] % LINE_BYTES == 0 &&
+			      is_near_code(words[i], code->start);
+		if (may_be && read_jump_table(pid, ret, NULL))
 			return true;
 	}
 	return false;
@@ -259,7 +299,7 @@ struct search {
 static void search_add(struct search *search, uint64_t word)
 {
 	bool is_new;
-	if ((word & 7 && (word & 3) != 1) || !(word >> 12) || word >> 47 ||
+	if ((word & 7 && (word & 3) != 1) || !(word >> 12) || word >> UNWIND_ADDRESS_BITS ||
 		search->places.len == MAX_PLACES)
 		return;
 	map_put(&search->seen, word, &is_new);
@@ -343,9 +383,36 @@ static struct kept_module *module_of(
 
 /* ---- functions ---- */
 
-/* The number that the code itself has: mov r12d, number, or xor r12d, r12d; call. */
-static bool number_in_code(uint64_t head, uint32_t *number)
+/* The same of arm64: behind the instructions that make its frame mov w8, number; bl. */
+static bool number_in_code_of_arm64(uint32_t pid, uint64_t start, uint32_t *number)
 {
+	uint8_t bytes[(ARM64_FRAME_INSNS + 3) * ARM64_INSN_BYTES];
+	struct arm64_values values = {.known = 0};
+	if (!runtime_read_process(pid, start, bytes, sizeof(bytes)))
+		return false;
+	for (size_t at = ARM64_FRAME_INSNS * ARM64_INSN_BYTES; at < sizeof(bytes);
+		at += ARM64_INSN_BYTES) {
+		struct arm64_insn insn = arm64_insn_decode(bytes + at, sizeof(bytes) - at, at);
+		bool is_known = values.known >> ARM64_NUMBER_REGISTER & 1;
+		if (insn.kind == ARM64_CALL && is_known) {
+			*number = (uint32_t)values.value[ARM64_NUMBER_REGISTER];
+			return true;
+		}
+		if (insn.reg != ARM64_NUMBER_REGISTER ||
+			(insn.kind != ARM64_CONSTANT && insn.kind != ARM64_INSERT))
+			return false;
+		arm64_values_run(&values, &insn);
+	}
+	return false;
+}
+
+/* The number that the code itself has: mov r12d, number, or xor r12d, r12d; call. */
+static bool number_in_code(uint32_t pid, const struct node_code *code, uint32_t *number)
+{
+	uint64_t head = code->positions;
+	if (is_code_of_arm64(head))
+		return is_first_code_of_arm64(head) &&
+		       number_in_code_of_arm64(pid, code->start, number);
 	bool is_first = (uint32_t)head == 0xe8e43145;
 	*number = is_first ? 0 : (uint32_t)(head >> 16);
 	return is_first || ((head & 0xffff) == 0xbc41 && (head >> 48 & 0xff) == 0xe8);
@@ -358,7 +425,7 @@ static bool number_by_table(struct node_wasm *wasm, struct kept_module *kept,
 	const uint64_t *known = map_get(&kept->starts, start);
 	if (!known || jump_of_slot(kept->pid, table, (uint32_t)*known) != start) {
 		size_t before = kept->starts.len;
-		read_jump_table(kept->pid, table->address, table, &kept->starts);
+		read_jump_table(kept->pid, table, &kept->starts);
 		wasm->nr_starts += kept->starts.len - before;
 		known = map_get(&kept->starts, start);
 	}
@@ -373,10 +440,10 @@ bool node_wasm_read_name(
 	struct jump_table table;
 	uint32_t number;
 	trim_modules(wasm);
-	if ((instance & 3) != 1 || !find_jump_table(pid, instance, code->start, &table))
+	if ((instance & 3) != 1 || !find_jump_table(pid, code, &table))
 		return false;
 	struct kept_module *kept = module_of(wasm, pid, instance, &table);
-	if (!number_in_code(code->positions, &number) &&
+	if (!number_in_code(pid, code, &number) &&
 		!number_by_table(wasm, kept, &table, code->start, &number))
 		return false;
 	if (!kept->is_found || number >= table.nr_slots)
