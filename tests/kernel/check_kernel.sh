@@ -109,10 +109,10 @@ download_image() { # VERSION FOLDER
 	return 1
 }
 
-# Newest first. Debian 14 has images in packages linux-binary-*; 11 has backports of Linux 6.1, too.
+# Newest first. Debian 14 has images in packages linux-binary-*; 11 has those of Linux 6.1, too, 12 of 6.12.
 image_packages() { # APT VERSION FLAVOUR
 	local release=${2/sid*/[0-9]}
-	private_apt "$1" apt-cache pkgnames linux- | grep -E "^linux-(binary|image)-${release/./[.]}[^-].*-$3\$" |
+	private_apt "$1" apt-cache pkgnames linux- | grep -E "^linux-(binary|image)-${release/./[.]}[.][^-].*-$3\$" |
 		sort -t - -k 3Vr -k 4Vr -k 2
 }
 
