@@ -203,13 +203,45 @@ async function checkCut(browser) {
 	want("total times are not compared", (await firstRow(browser))[5], "?");
 }
 
+/* The sides of a diff, which the address says. */
+async function checkSwap(browser) {
+	const listed = async () => (await browser.value("page.profile.changes.lists.map(({rows}) => rows.map(({name}) => name))")).map((names) => names.sort());
+	const title = () => browser.value("document.getElementById('title').textContent");
+	const swapTo = async (isSwapped, act) => {
+		await browser.value("window.isLeft = true");
+		await act();
+		await browser.until(`!window.isLeft && page !== null && page.diff.isSwapped === ${isSwapped}`);
+	};
+	const given = await listed();
+	await browser.key("4");
+	const change = await browser.value(changeOf("work")), view = await browser.value("page.state.view");
+	await swapTo(true, () => browser.key("X"));
+	want("the view stays", await browser.value("page.state.view"), view);
+	wantTrue("names change places: " + await title(), (await title()).endsWith(": new.data → <i>old.data"));
+	wantTrue("the verdict is another one", (await browser.value("document.getElementById('verdict').textContent")).startsWith("REGRESSION") ===
+		(await browser.value("page.profile.verdict === REGRESSION")));
+	want("what was worse is better", (await listed())[1], given[0]);
+	want("what was better is worse", (await listed())[0], given[1]);
+	const other = await browser.value(changeOf("work"));
+	wantTrue("and blue", other.isSure && other.by === -change.by && tone(other.color) === -1);
+	wantTrue("what vanished is new", (await browser.value(changeOf(GONE))).isNew);
+	wantRows(await browser.value(rowsOf(0, "program")), readReport(path.join(folder, "report.old"), "program"));
+	wantTrue("a link says it", (await browser.value("location.hash")).includes("isSwapped=1"));
+	want("so does the button", await browser.value("document.getElementById('swap').getAttribute('aria-pressed')"), "true");
+	await swapTo(false, () => browser.value("history.back()"));
+	want("back again", await listed(), given);
+	await swapTo(true, () => browser.value("document.getElementById('swap').click()"));
+	await swapTo(false, () => browser.key("X"));
+	want("and again", await browser.value(changeOf("work")), change);
+}
+
 async function inBrowser(name, check) {
 	const url = urlOf(name), browser = await Browser.open(program, url, {folder: path.join(folder, "browser")});
 	try {
 		await browser.until("page !== null");
 		await check(browser);
 		want("nothing on the console", browser.problems, []);
-		want("nothing was asked for but the page", browser.requests, [url]);
+		want("nothing was asked for but the page", [...new Set(browser.requests)], [url]);
 	} finally {
 		await browser.close();
 	}
@@ -217,6 +249,7 @@ async function inBrowser(name, check) {
 
 run(async () => {
 	await inBrowser("diff.html", checkDiff);
+	await inBrowser("diff.html", checkSwap);
 	await inBrowser("same.html", checkSame);
 	await inBrowser("cut.html", checkCut);
 	console.log("all is well");

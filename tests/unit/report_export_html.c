@@ -77,7 +77,8 @@ struct page {
 	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64],
 		processes[MAX][64];
 	uint32_t function_objects[MAX], tids[MAX];
-	enum diff_verdict verdicts[MAX][2]; /* of two columns: self and total */
+	/* Of two columns, with this one as the new side: of functions self and total. */
+	enum diff_verdict verdicts[MAX][2];
 	uint64_t function_kinds[MAX], verdict;
 	char verdict_text[256];
 	uint64_t nr_lists, nr_rows[DIFF_LISTS], row_function[DIFF_LISTS];
@@ -129,8 +130,12 @@ static void read_head(struct bytes_cursor *cursor, struct page *page)
 }
 
 /* How many rows each list has, and the last one's texts. */
-static void read_changes(struct bytes_cursor *cursor, struct page *page)
+static void read_changes(struct bytes_cursor *cursor, size_t nr_columns, struct page *page)
 {
+	page->verdict = bytes_get_varint(cursor);
+	get_text(cursor, page->verdict_text, sizeof(page->verdict_text));
+	if (nr_columns == 1)
+		return;
 	page->nr_lists = get_count(cursor);
 	for (size_t list = 0; list < page->nr_lists; list++) {
 		page->nr_rows[list] = get_count(cursor);
@@ -146,7 +151,21 @@ static void read_changes(struct bytes_cursor *cursor, struct page *page)
 		get_text(cursor, text, sizeof(text));
 }
 
-static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct page *page)
+/* Of a function, with each column in turn as the new side. */
+static void read_verdicts(
+	struct bytes_cursor *cursor, size_t nr_orders, size_t order, enum diff_verdict verdicts[2])
+{
+	for (size_t i = 0; i < 2 * nr_orders; i++) {
+		enum diff_verdict verdict = (enum diff_verdict)bytes_get_varint(cursor);
+		if (i / 2 == order)
+			verdicts[i % 2] = verdict;
+		if (verdict == DIFF_REGRESSION || verdict == DIFF_IMPROVEMENT)
+			CHECK(bytes_get_varint(cursor) > 0);
+	}
+}
+
+static void read_tables(
+	struct bytes_cursor *cursor, size_t nr_columns, size_t column, struct page *page)
 {
 	CHECK_INT(get_count(cursor), FRAME_KINDS_END);
 	for (size_t i = 0; i < FRAME_KINDS_END; i++) {
@@ -174,12 +193,8 @@ static void read_tables(struct bytes_cursor *cursor, size_t nr_columns, struct p
 		bytes_get_varint(cursor);
 		bytes_get_varint(cursor);
 		page->function_kinds[i] = bytes_get_varint(cursor);
-		for (int metric = 0; nr_columns > 1 && metric < 2; metric++) {
-			enum diff_verdict verdict = (enum diff_verdict)bytes_get_varint(cursor);
-			page->verdicts[i][metric] = verdict;
-			if (verdict == DIFF_REGRESSION || verdict == DIFF_IMPROVEMENT)
-				CHECK(bytes_get_varint(cursor) > 0);
-		}
+		if (nr_columns > 1)
+			read_verdicts(cursor, nr_columns, column, page->verdicts[i]);
 	}
 	page->nr_causes = get_count(cursor);
 	for (size_t i = 0; i < page->nr_causes; i++) {
@@ -268,11 +283,9 @@ static void read_page(
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* events to choose among */
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* of all of a system */
 	page->folded = bytes_get_varint(&cursor);
-	page->verdict = bytes_get_varint(&cursor);
-	get_text(&cursor, page->verdict_text, sizeof(page->verdict_text));
-	if (nr_columns > 1)
-		read_changes(&cursor, page);
-	read_tables(&cursor, nr_columns, page);
+	for (size_t i = 0; i < nr_columns; i++)
+		read_changes(&cursor, nr_columns, i == column ? page : &other);
+	read_tables(&cursor, nr_columns, column, page);
 	read_nodes(&cursor, page);
 	other = *page;
 	for (size_t i = 0; i < nr_columns; i++)
@@ -843,6 +856,48 @@ TEST(html_data_says_of_changes_what_diff_says)
 		profile_destroy(profiles[0]);
 		profile_destroy(profiles[1]);
 	}
+}
+
+static void check_same_changes(const struct page *a, const struct page *b)
+{
+	CHECK_INT(a->verdict, b->verdict);
+	CHECK_STR(a->verdict_text, b->verdict_text);
+	CHECK_INT(a->nr_lists, b->nr_lists);
+	for (size_t list = 0; list < DIFF_LISTS; list++) {
+		CHECK_INT(a->nr_rows[list], b->nr_rows[list]);
+		for (size_t i = 0; i < 5; i++)
+			CHECK_STR(a->row[list][i], b->row[list][i]);
+		CHECK_INT(!a->row_function[list], !b->row_function[list]);
+		if (a->row_function[list])
+			CHECK_STR(a->functions[a->row_function[list] - 1],
+				b->functions[b->row_function[list] - 1]);
+	}
+	CHECK_INT(a->nr_functions, b->nr_functions);
+	for (size_t i = 1; i < a->nr_functions; i++) {
+		size_t k = 1;
+		while (k < b->nr_functions && strcmp(a->functions[i], b->functions[k]) != 0)
+			k++;
+		CHECK(k < b->nr_functions);
+		CHECK_INT(a->verdicts[i][0], b->verdicts[k][0]);
+		CHECK_INT(a->verdicts[i][1], b->verdicts[k][1]);
+	}
+}
+
+/* The second column's changes are those of a page whose sides are swapped. */
+TEST(html_data_has_the_changes_with_the_sides_swapped)
+{
+	struct profile *profiles[] = {two_of(1000, 9000), two_of(2300, 7700)};
+	struct html_data_limits limits = html_data_limits_of_two;
+	limits.slices = 1;
+	struct page pages[2], swapped[2];
+	pages_by(profiles[1], profiles[0], &limits, pages);
+	pages_by(profiles[0], profiles[1], &limits, swapped);
+	CHECK_INT(pages[0].verdict, DIFF_REGRESSION);
+	CHECK(strcmp(pages[0].verdict_text, pages[1].verdict_text) != 0);
+	check_same_changes(&pages[1], &swapped[0]);
+	check_same_changes(&pages[0], &swapped[1]);
+	profile_destroy(profiles[0]);
+	profile_destroy(profiles[1]);
 }
 
 TEST(html_data_of_two_folds_by_shares)

@@ -8,8 +8,7 @@ enum {
 
 struct html_changes {
 	const struct difference *judged;
-	uint32_t *numbers; /* of each function of the diff tree 1 + that of the page; 0: it has none
-			    */
+	const uint32_t *numbers; /* of html_changes_put() */
 	struct bytes_buf *out;
 };
 
@@ -74,16 +73,13 @@ static void html_changes_put_sentences(struct html_changes *changes)
 	}
 }
 
-void html_changes_put(const struct difference *judged, const struct html_tree *tree,
-	size_t nr_functions, struct bytes_buf *out)
+void html_changes_put(
+	const struct difference *judged, const uint32_t *numbers, struct bytes_buf *out)
 {
-	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(nr_functions, sizeof(*numbers));
 	struct html_changes changes = {judged, numbers, out};
 	bytes_put_varint(out, judged ? DIFF_LISTS : 0);
 	if (!judged)
 		return;
-	for (uint32_t i = 1; i < tree->functions.len; i++)
-		numbers[tree->functions.data[i]] = i + 1;
 	for (int list = 0; list < DIFF_LISTS; list++)
 		html_changes_put_list(&changes, (enum diff_list)list);
 	html_changes_put_sentences(&changes);

@@ -5,10 +5,12 @@
 
 #include "format/base/bytes.h"
 #include "report/compare/difference.h"
-#include "report/write/export/html_tree.h"
 
-/* The part `changes` of html_data.h. `judged` NULL: the sides could not be compared. */
-void html_changes_put(const struct difference *judged, const struct html_tree *tree,
-	size_t nr_functions, struct bytes_buf *out);
+/*
+ * The part `changes` of html_data.h. `judged` NULL: the sides could not be compared. `numbers`: for
+ * each function of its diff tree 1 + that of the page; 0: the page has none.
+ */
+void html_changes_put(
+	const struct difference *judged, const uint32_t *numbers, struct bytes_buf *out);
 
 #endif

@@ -33,14 +33,27 @@ const struct html_data_limits html_data_limits_of_two = {
 	.slices = 64,
 };
 
+/* Two recordings, of which one is called new. */
+struct judged_sides {
+	struct diff_tree diff;
+	struct compare compare;
+	uint32_t *numbers;   /* of each function of the diff tree 1 + that of the page; 0: none */
+	uint32_t *functions; /* of each function of the page that of the diff tree; 0: none */
+};
+
+enum sides_order {
+	SIDES_AS_GIVEN, /* the first one is new */
+	SIDES_SWAPPED,
+	SIDES_ORDERS,
+};
+
 struct html_data {
 	const struct html_data_side *sides; /* as many as columns */
 	struct html_data_limits limits;
-	const struct diff_options *judging;  /* where there are two */
-	uint32_t *groups[HTML_COLUMNS_MAX];  /* of each side: of namesakes_group() */
-	struct tree trees[HTML_COLUMNS_MAX]; /* likewise */
-	struct diff_tree diff;               /* where there are two */
-	struct compare compare;              /* likewise */
+	const struct diff_options *judging;       /* where there are two */
+	uint32_t *groups[HTML_COLUMNS_MAX];       /* of each side: of namesakes_group() */
+	struct tree trees[HTML_COLUMNS_MAX];      /* likewise */
+	struct judged_sides judged[SIDES_ORDERS]; /* where there are two */
 	struct html_tree_source source;
 	const struct profile_object *objects; /* of the source */
 	struct html_tree tree;
@@ -68,13 +81,19 @@ static void html_data_put_text(struct html_data *data, const char *text)
 
 /* ---- the tree ---- */
 
+static enum match_side match_side_of(enum sides_order order, size_t side)
+{
+	return side == (size_t)order ? MATCH_NEW : MATCH_BASE;
+}
+
 /* The source's node where a stack ends. */
 static uint32_t html_data_end_of(const struct html_data *data, size_t side, uint32_t stack)
 {
 	uint32_t end = data->trees[side].ends[stack];
 	return data->source.nr_columns == 1
 		       ? end
-		       : data->diff.nodes[side == 0 ? MATCH_NEW : MATCH_BASE][end];
+		       : data->judged[SIDES_AS_GIVEN]
+				 .diff.nodes[match_side_of(SIDES_AS_GIVEN, side)][end];
 }
 
 static void html_data_open_one(struct html_data *data)
@@ -88,19 +107,25 @@ static void html_data_open_one(struct html_data *data)
 	data->source.nr_objects = profile->objects.len;
 }
 
-/* `weights`: each side's of its own tree. Where the sides cannot be compared, nothing changed. */
-static void html_data_compare_sides(struct html_data *data, struct tree_weight *const weights[])
+/* Each side has the weights of its own tree. Where they cannot be compared, nothing changed. */
+static void html_data_judge_sides(struct html_data *data, enum sides_order order,
+	const struct diff_tree_side sides[HTML_COLUMNS_MAX])
 {
-	const struct diff_tree *diff = &data->diff;
-	CLEANUP_FREE struct tree_weight *base = diff_tree_weigh(diff, MATCH_BASE, weights[1]);
-	CLEANUP_FREE struct tree_weight *new = diff_tree_weigh(diff, MATCH_NEW, weights[0]);
-	const struct diff_source sources[] = {
-		[MATCH_BASE] = {data->sides[1].profile, &data->trees[1], NULL,
-			data->sides[1].event},
-		[MATCH_NEW] = {data->sides[0].profile, &data->trees[0], NULL, data->sides[0].event},
-	};
-	compare_init(&data->compare, diff, base, new);
-	compare_judge(&data->compare, diff, sources, data->judging);
+	struct judged_sides *judged = &data->judged[order];
+	struct tree_weight *weights[MATCH_SIDES];
+	struct diff_source sources[MATCH_SIDES];
+	size_t new = order, base = 1 - new;
+	diff_tree_init(&judged->diff, &sides[base], &sides[new]);
+	for (size_t i = 0; i < HTML_COLUMNS_MAX; i++) {
+		enum match_side side = match_side_of(order, i);
+		weights[side] = diff_tree_weigh(&judged->diff, side, sides[i].weights);
+		sources[side] = (struct diff_source){
+			sides[i].profile, sides[i].tree, NULL, data->sides[i].event};
+	}
+	compare_init(&judged->compare, &judged->diff, weights[MATCH_BASE], weights[MATCH_NEW]);
+	compare_judge(&judged->compare, &judged->diff, sources, data->judging);
+	mem_free(weights[MATCH_BASE]);
+	mem_free(weights[MATCH_NEW]);
 }
 
 static void open_two(struct html_data *data)
@@ -115,9 +140,9 @@ static void open_two(struct html_data *data)
 		slice_deinit(&slice);
 		sides[i] = (struct diff_tree_side){from->profile, &data->trees[i], weights[i]};
 	}
-	struct diff_tree *diff = &data->diff;
-	diff_tree_init(diff, &sides[1], &sides[0]);
-	html_data_compare_sides(data, weights);
+	for (int order = 0; order < SIDES_ORDERS; order++)
+		html_data_judge_sides(data, (enum sides_order)order, sides);
+	struct diff_tree *diff = &data->judged[SIDES_AS_GIVEN].diff;
 	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
 		mem_free(weights[i]);
 	data->objects = diff->objects.data;
@@ -126,6 +151,36 @@ static void open_two(struct html_data *data)
 	data->source.nr_functions = diff->functions.len;
 	data->source.frames = diff->frames.data;
 	data->source.nr_objects = diff->objects.len;
+}
+
+static void number_function(struct judged_sides *judged, uint32_t function, uint32_t of_page)
+{
+	judged->numbers[function] = of_page + 1;
+	judged->functions[of_page] = function;
+}
+
+/* The page has the functions of the sides as they are given: others are the same by both sides'. */
+static void number_functions(struct html_data *data)
+{
+	struct judged_sides *given = &data->judged[SIDES_AS_GIVEN];
+	struct judged_sides *swapped = &data->judged[SIDES_SWAPPED];
+	for (int order = 0; order < SIDES_ORDERS; order++) {
+		struct judged_sides *judged = &data->judged[order];
+		judged->numbers =
+			mem_zalloc_array(judged->diff.functions.len, sizeof(*judged->numbers));
+		judged->functions =
+			mem_zalloc_array(data->tree.functions.len, sizeof(*judged->functions));
+	}
+	for (uint32_t i = 1; i < data->tree.functions.len; i++)
+		number_function(given, data->tree.functions.data[i], i);
+	for (size_t side = 0; side < HTML_COLUMNS_MAX; side++) {
+		const uint32_t *here = given->diff.function_of[match_side_of(SIDES_AS_GIVEN, side)];
+		const uint32_t *there =
+			swapped->diff.function_of[match_side_of(SIDES_SWAPPED, side)];
+		for (size_t i = 1; i < data->sides[side].profile->functions.len; i++)
+			if (there[i] && given->numbers[here[i]])
+				number_function(swapped, there[i], given->numbers[here[i]] - 1);
+	}
 }
 
 /* Stops at the largest number, as html_tree does. */
@@ -160,6 +215,8 @@ static void html_data_make_tree(struct html_data *data, uint32_t nodes_max)
 	for (size_t i = 0; i < nr_sides; i++)
 		html_data_weigh(data, i);
 	html_tree_init(&data->tree, &data->source, nodes_max);
+	if (nr_sides > 1)
+		number_functions(data);
 }
 
 /* ---- entries ---- */
@@ -312,16 +369,17 @@ static void html_data_put_events(struct html_data *data)
 	}
 }
 
-static void html_data_put_verdict(struct html_data *data)
+/* NULL: there is one column. */
+static void html_data_put_verdict(struct html_data *data, const struct judged_sides *sides)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	const struct difference *judged = data->compare.judged;
+	const struct difference *judged = sides ? sides->compare.judged : NULL;
 	if (judged)
 		diff_put_verdict(&text, judged);
 	html_data_put_piece(data, judged ? judged->verdict : DIFF_INCONCLUSIVE);
 	html_data_put_text(data, str_text(&text));
-	if (data->source.nr_columns > 1)
-		html_changes_put(judged, &data->tree, data->source.nr_functions, data->out);
+	if (sides)
+		html_changes_put(judged, sides->numbers, data->out);
 }
 
 static void html_data_put_head(struct html_data *data)
@@ -334,7 +392,11 @@ static void html_data_put_head(struct html_data *data)
 	const char *target = profile_meta(data->sides[0].profile, LAYOUT_META_TARGET);
 	html_data_put_piece(data, target && strcmp(target, LAYOUT_TARGET_SYSTEM) == 0);
 	html_data_put_piece(data, data->tree.nr_folded);
-	html_data_put_verdict(data);
+	if (data->source.nr_columns == 1)
+		html_data_put_verdict(data, NULL);
+	else
+		for (int order = 0; order < SIDES_ORDERS; order++)
+			html_data_put_verdict(data, &data->judged[order]);
 }
 
 static void html_data_put_kinds(struct html_data *data)
@@ -365,16 +427,18 @@ static uint64_t millionths(const struct compare_change *change, const struct com
 	return (uint64_t)(1e6 * new / base + 0.5);
 }
 
-static void put_changes(struct html_data *data, uint32_t function)
+/* Of a function of the page. */
+static void put_changes(struct html_data *data, const struct judged_sides *judged, size_t function)
 {
-	const struct compare_row *row = compare_row_of(&data->compare, function);
+	const struct compare_row *row =
+		compare_row_of(&judged->compare, judged->functions[function]);
 	for (int metric = 0; metric < COMPARE_METRICS; metric++) {
 		bool is_known = row && compare_is_known(row, (enum compare_metric)metric);
 		html_data_put_piece(
 			data, is_known ? row->changes[metric].verdict : DIFF_INCONCLUSIVE);
 		if (is_known && compare_direction(row, (enum compare_metric)metric))
 			html_data_put_piece(
-				data, millionths(&row->changes[metric], &data->compare.wholes));
+				data, millionths(&row->changes[metric], &judged->compare.wholes));
 	}
 }
 
@@ -437,8 +501,8 @@ static void html_data_put_functions(struct html_data *data)
 		html_data_put_piece(data, function->line);
 		html_data_put_piece(
 			data, frame_kind_of_function(function, &data->objects[function->object]));
-		if (data->source.nr_columns > 1)
-			put_changes(data, is_folded ? 0 : number);
+		for (int order = 0; data->source.nr_columns > 1 && order < SIDES_ORDERS; order++)
+			put_changes(data, &data->judged[order], i);
 	}
 	vec_deinit(&file_of);
 }
@@ -613,9 +677,12 @@ void html_data_put(const struct html_data_side *sides, size_t nr_sides,
 		mem_free(data.source.weights[i]);
 		tally_deinit(&data.tallies[i]);
 	}
-	if (nr_sides > 1) {
-		compare_deinit(&data.compare);
-		diff_tree_deinit(&data.diff);
+	for (int order = 0; nr_sides > 1 && order < SIDES_ORDERS; order++) {
+		struct judged_sides *judged = &data.judged[order];
+		compare_deinit(&judged->compare);
+		diff_tree_deinit(&judged->diff);
+		mem_free(judged->numbers);
+		mem_free(judged->functions);
 	}
 	str_deinit(&data.text);
 }

@@ -19,10 +19,11 @@
  *   system     1: all of a system was recorded
  *   folded     nodes that were too many
  *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first
- *   changes    of two columns alone, what `ebprof diff` lists. Count of lists, 0: the sides cannot
- *              be compared; each (enum diff_list): how many rows it has, count of those that are
- *              here; each: 1 + function, 0: none of the page; texts: name, before, new, change,
- *              interval. Behind the lists, where there are some, count of sentences; each: a text,
+ *   changes    of two columns alone; behind it both parts once more, as they are with the sides
+ *              swapped, where the first column is the one that is compared with: what `ebprof diff`
+ * lists. Count of lists, 0: the sides cannot be compared; each (enum diff_list): how many rows it
+ * has, count of those that are here; each: 1 + function, 0: none of the page; texts: name, before,
+ * new, change, interval. Behind the lists, where there are some, count of sentences; each: a text,
  *              which may be empty
  *   kinds      of frames: count; each: text, is of scripts, is the kernel's, colours of it and
  *              where it is inlined, 0xRRGGBB
@@ -34,7 +35,7 @@
  *              `ebprof diff` says of the whole recordings (report/compare/compare.h): an enum
  *              diff_verdict; of a regression or an improvement then a ratio in millionths: by
  *              which the new share is to be multiplied so that it is the old one where nothing
- *              changed
+ *              changed; then both once more with the sides swapped
  *   causes     of functions that stand for frames that are missing, or have no name: count; each:
  *              function, text (report/write/cause_words.h)
  *   threads    count; each: pid, tid (0: all of that name, and of that name of the process), comm,
@@ -70,7 +71,7 @@
 #include "report/model/main_event.h"
 
 enum {
-	HTML_DATA_VERSION = 14,
+	HTML_DATA_VERSION = 15,
 };
 
 struct export_code;

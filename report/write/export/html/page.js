@@ -121,7 +121,7 @@ class Page {
 
 	/* What went ahead of a search or of widths is shown with those of now. A hash that was typed has no state. */
 	restore(state) {
-		if (!state || chosenEvent() !== this.event) {
+		if (!state || chosenEvent() !== this.event || isSwapped() !== Boolean(this.diff && this.diff.isSwapped)) {
 			location.reload();
 			return;
 		}
@@ -556,6 +556,13 @@ class Page {
 		this.show();
 	}
 
+	/* The page is read anew: what was made of the profile is of its sides. */
+	swapSides() {
+		this.diff.isSwapped = !this.diff.isSwapped;
+		history.pushState({...this.state, depth: this.depth + 1}, "", this.addressOf(this.state));
+		location.reload();
+	}
+
 	nextWidth() {
 		const widths = ["both", "new", "old"];
 		this.setDiff({width: widths[(widths.indexOf(this.diff.width) + 1) % widths.length]});
@@ -570,10 +577,18 @@ function chosenEvent() {
 	return event in packed ? event : 0;
 }
 
+/* Whether the old recording is to be the new one. */
+function isSwapped() {
+	return stateOfHash(location.hash, {isSwapped: false}).isSwapped;
+}
+
 let page = null;
 const firstEvent = chosenEvent();
 unpack(packed[firstEvent])
-	.then((bytes) => { page = new Page(readProfile(bytes), firstEvent); })
+	.then((bytes) => {
+		const profile = readProfile(bytes);
+		page = new Page(isSwapped() && profile.sides.length > 1 ? swapSides(profile) : profile, firstEvent);
+	})
 	.catch((error) => {
 		byId("notes").hidden = false;
 		byId("notes").textContent = "This page cannot be shown: " + error.message;

@@ -171,7 +171,8 @@ class Controls {
 		byId("view-table").classList.add("is-diff");
 		byId("diff").hidden = false;
 		document.body.classList.add("is-diff");
-		for (const button of byId("diff").querySelectorAll("button"))
+		byId("swap").addEventListener("click", () => this.page.swapSides());
+		for (const button of byId("diff").querySelectorAll("[data-sets] button"))
 			button.addEventListener("click", () => this.page.setDiff({
 				width: {width: button.value},
 				measure: {isAbsolute: button.value === "absolute"},
@@ -181,9 +182,10 @@ class Controls {
 	}
 
 	showDiff() {
-		const {width, isAbsolute, isColored} = this.page.diff;
+		const {width, isAbsolute, isColored, isSwapped} = this.page.diff;
 		const chosen = {width, measure: isAbsolute ? "absolute" : "share", colors: isColored ? "change" : "kind"};
-		for (const button of byId("diff").querySelectorAll("button"))
+		byId("swap").setAttribute("aria-pressed", isSwapped);
+		for (const button of byId("diff").querySelectorAll("[data-sets] button"))
 			button.setAttribute("aria-pressed", button.value === chosen[button.parentNode.dataset.sets]);
 	}
 }

@@ -47,7 +47,7 @@ async function unpack(base64) {
 
 /* What is said of each recording is an item of sides; of the first one it is the profile's, too. */
 function readHead(reader) {
-	if (reader.number() !== 14)
+	if (reader.number() !== 15)
 		throw new Error("the data of this page is of another version");
 	const sides = reader.list(() => {
 		const side = {};
@@ -59,8 +59,9 @@ function readHead(reader) {
 		return side;
 	});
 	const events = reader.list(() => ({name: reader.text(), unit: reader.text()}));
-	const head = {...sides[0], sides, events, isSystem: Boolean(reader.number()), foldedNodes: reader.number(), verdict: reader.number(), verdictText: reader.text()};
-	return {...head, changes: sides.length > 1 ? readChanges(reader) : null};
+	const head = {...sides[0], sides, events, isSystem: Boolean(reader.number()), foldedNodes: reader.number()};
+	const judged = sides.map(() => ({verdict: reader.number(), verdictText: reader.text(), changes: sides.length > 1 ? readChanges(reader) : null}));
+	return {...head, ...judged[0], swapped: judged[1]};
 }
 
 /* func -1: the page has no such function. */
@@ -115,6 +116,16 @@ function readChange(reader) {
 	return {verdict, ratio: verdict >= REGRESSION ? reader.number() / 1e6 : 1};
 }
 
+/* The new recording becomes the old one; nodes, functions and threads keep their numbers. */
+function swapSides(profile) {
+	profile.sides.reverse();
+	profile.entries.reverse();
+	Object.assign(profile, profile.sides[0], profile.swapped);
+	for (const it of profile.functions)
+		Object.assign(it, it.swapped);
+	return profile;
+}
+
 function readProfile(bytes) {
 	const reader = new Reader(bytes), profile = readHead(reader);
 	profile.kinds = reader.list(() => ({text: reader.text(), isScript: Boolean(reader.number()), isKernel: Boolean(reader.number()),
@@ -124,7 +135,8 @@ function readProfile(bytes) {
 	profile.functions = reader.list(() => {
 		const it = {name: reader.text(), forms: reader.list(() => reader.text()), object: reader.number(), file: reader.number(), line: reader.number(),
 			kind: reader.number()};
-		return profile.sides.length > 1 ? {...it, self: readChange(reader), total: readChange(reader)} : it;
+		const readBoth = () => ({self: readChange(reader), total: readChange(reader)});
+		return profile.sides.length > 1 ? {...it, ...readBoth(), swapped: readBoth()} : it;
 	});
 	for (let left = reader.number(); left > 0; left--)
 		profile.functions[reader.number()].cause = reader.text();

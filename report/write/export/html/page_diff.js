@@ -12,9 +12,10 @@ class Diff {
 		this.profile = profile;
 		/*
 		 * width: or "old", "new", which hide what the other one alone has; isAbsolute: time is
-		 * compared, not shares of all; isColored: by the change, else by what frames are
+		 * compared, not shares of all; isColored: by the change, else by what frames are;
+		 * isSwapped: swapSides() has made the profile what it is
 		 */
-		this.usual = {width: "both", isAbsolute: false, isColored: true};
+		this.usual = {width: "both", isAbsolute: false, isColored: true, isSwapped: false};
 		Object.assign(this, this.usual);
 		this.dark = false;
 		this.leftOut = profile.functions.findIndex((it) => it.name === LEFT_OUT); // -1: nothing was
