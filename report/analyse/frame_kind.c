@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "format/base/mem.h"
+
 const struct frame_kind_row frame_kinds[FRAME_KINDS_END] = {
 #define X(constant, word, text, object, colour, paler, poor) \
 	[constant] = {word, text, object, colour, paler},
@@ -60,6 +62,28 @@ enum frame_kind frame_kind_of_function(
 	if (profile_object_is_kernel(object))
 		return frame_kind_in_kernel(object);
 	return function->is_known ? frame_kind_of_named(object) : FRAME_UNNAMED;
+}
+
+uint8_t *frame_kinds_of_functions(const struct profile_function *functions, size_t nr_functions,
+	const struct profile_object *objects, size_t nr_objects)
+{
+	static const struct profile_function named = {.is_known = true}, unnamed = {0};
+	uint8_t *kinds = mem_zalloc_array(nr_functions, sizeof(*kinds));
+	struct {
+		uint8_t named, unnamed;
+	} *of_object = mem_zalloc_array(nr_objects, sizeof(*of_object));
+	/* Names of objects and paths are looked at once, not for each function. */
+	for (size_t i = 0; i < nr_objects; i++) {
+		of_object[i].named = (uint8_t)frame_kind_of_function(&named, &objects[i]);
+		of_object[i].unnamed = (uint8_t)frame_kind_of_function(&unnamed, &objects[i]);
+	}
+	for (size_t i = 1; i < nr_functions; i++) {
+		uint32_t object = functions[i].object;
+		kinds[i] =
+			functions[i].is_known ? of_object[object].named : of_object[object].unnamed;
+	}
+	mem_free(of_object);
+	return kinds;
 }
 
 enum frame_kind frame_kind_of_node(

@@ -51,6 +51,9 @@ extern const struct frame_kind_row frame_kinds[FRAME_KINDS_END];
 /* Of all frames of a function. */
 enum frame_kind frame_kind_of_function(
 	const struct profile_function *function, const struct profile_object *object);
+/* The same of many: of each function its kind, to be freed with mem_free(). */
+uint8_t *frame_kinds_of_functions(const struct profile_function *functions, size_t nr_functions,
+	const struct profile_object *objects, size_t nr_objects);
 /* Of a node of a focus, whose functions the objects are of. */
 enum frame_kind frame_kind_of_node(
 	const struct focus *focus, const struct profile_object *objects, uint32_t node);

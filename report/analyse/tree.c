@@ -294,10 +294,12 @@ void tree_weigh_functions(const struct tree *tree, const struct tree_weight *wei
 	}
 }
 
-/* The next node of a group's branch in depth-first order; 0: that was the last one. */
-static uint32_t next_of_group(const struct tree_node *nodes, uint32_t at)
+/* The next node of a group's branch in depth-first order, not below what has no samples; 0: that
+ * was the last one. */
+static uint32_t next_of_group(
+	const struct tree_node *nodes, const struct tree_weight *weights, uint32_t at)
 {
-	if (nodes[at].first_child)
+	if (nodes[at].first_child && weights[at].samples)
 		return nodes[at].first_child;
 	while (nodes[at].parent && !nodes[at].next_sibling)
 		at = nodes[at].parent;
@@ -314,7 +316,7 @@ void tree_weigh_groups(const struct tree *tree, const struct tree_weight *weight
 	*ret = (struct function_weights){0};
 	for (uint32_t group = nodes[0].first_child; group; group = nodes[group].next_sibling) {
 		size_t before = ret->len;
-		for (uint32_t i = group; i; i = next_of_group(nodes, i)) {
+		for (uint32_t i = group; i; i = next_of_group(nodes, weights, i)) {
 			bool is_marker = !frames[nodes[i].frame].object;
 			if (!is_weighed(tree, weights, i, is_marker))
 				continue;

@@ -4,6 +4,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/flat_weights.h"
+#include "report/analyse/frame_kind.h"
 #include "report/analyse/hidden_frames.h"
 #include "report/name/namesakes.h"
 
@@ -55,6 +56,8 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	names->groups =
 		namesakes_group(names->objects.data, names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);
+	names->kinds = frame_kinds_of_functions(names->functions.data, names->functions.len,
+		names->objects.data, names->objects.len);
 	names->has_scripts = hidden_frames_have_scripts(names->objects.data, names->objects.len);
 	names->has_kernel = hidden_frames_have_kernel(names->objects.data, names->objects.len);
 	return names;
@@ -209,6 +212,7 @@ void model_names_release(struct model_names *names)
 	planted_destroy(names->groups_of);
 	strtab_deinit(&names->written);
 	mem_free(names->groups);
+	mem_free(names->kinds);
 	mem_free(names);
 }
 

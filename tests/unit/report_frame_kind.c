@@ -130,6 +130,30 @@ TEST(kinds_of_objects)
 	CHECK_INT(frame_kind_of_function(&(struct profile_function){0}, &libc), FRAME_UNNAMED);
 }
 
+TEST(kinds_of_many_functions_are_those_of_each)
+{
+	const struct profile_object objects[] = {
+		{.info.kind = LAYOUT_OBJECT_UNKNOWN, .name = ""},
+		{.info.kind = LAYOUT_OBJECT_FILE, .name = "libc.so.6", .path = "/lib/libc.so.6"},
+		{.info.kind = LAYOUT_OBJECT_KERNEL, .name = "[kernel.kallsyms]"},
+		{.info.kind = LAYOUT_OBJECT_SCRIPT, .name = "[java]", .path = "[java]"},
+		{.info.kind = LAYOUT_OBJECT_UNKNOWN, .name = PROFILE_WAITS},
+	};
+	enum {
+		OBJECTS = sizeof(objects) / sizeof(*objects),
+		FUNCTIONS = 2 * OBJECTS + 1,
+	};
+	struct profile_function functions[FUNCTIONS] = {0};
+	for (uint32_t i = 1; i < FUNCTIONS; i++)
+		functions[i] =
+			(struct profile_function){.object = i % OBJECTS, .is_known = i > OBJECTS};
+	CLEANUP_FREE uint8_t *kinds =
+		frame_kinds_of_functions(functions, FUNCTIONS, objects, OBJECTS);
+	for (uint32_t i = 1; i < FUNCTIONS; i++)
+		CHECK_INT(kinds[i],
+			frame_kind_of_function(&functions[i], &objects[functions[i].object]));
+}
+
 TEST(colours_of_the_cube_and_greys)
 {
 	CHECK_INT(frame_kind_rgb(16), 0);

@@ -73,24 +73,30 @@ static bool key_of_group(const struct top_row *row, size_t index, uint64_t *ret)
 /* 0: the program's own code, scripts too; 1: libraries, and code without a name; 2: the kernel. */
 static uint64_t distance_from_program(const struct top_row *row)
 {
-	const struct profile_object *object = model_object(row->top->model, row->function->object);
-	enum frame_kind kind = frame_kind_of_function(row->function, object);
+	enum frame_kind kind =
+		(enum frame_kind)row->top->model->names->kinds[row->weight->function];
 	if (kind == FRAME_KERNEL || kind == FRAME_WAIT)
 		return 2;
 	return kind == FRAME_LIBRARY || kind == FRAME_UNNAMED;
 }
 
-/* Of those that took nothing themselves, as all do that wait, the program's own come first. */
+/* Of those that took nothing themselves, as all do that wait, the program's own come first. These
+ * may be most, so that both is in one word, where totals beyond 62 bits are equal. */
 static bool key_of_self(const struct top_row *row, size_t index, uint64_t *ret)
 {
-	if (index >= 3)
-		return key_of_name(row, index - 3, ret);
+	enum {
+		TOTAL_BITS = 62
+	};
+	const uint64_t most = (UINT64_C(1) << TOTAL_BITS) - 1;
+	uint64_t total = row->weight->total;
+	if (index >= 2)
+		return key_of_name(row, index - 2, ret);
 	if (index == 0)
 		*ret = ~row->weight->self;
-	else if (index == 1)
-		*ret = row->weight->self ? 0 : distance_from_program(row);
+	else if (row->weight->self)
+		*ret = ~total;
 	else
-		*ret = ~row->weight->total;
+		*ret = distance_from_program(row) << TOTAL_BITS | (total < most ? most - total : 0);
 	return true;
 }
 
@@ -251,6 +257,12 @@ static void choose_columns(struct top *top, const struct model *model)
 	top->looks[TOP_BAR].room += MORE_ROOM;
 }
 
+static void put_rows_in_order_of_memory(struct top *top)
+{
+	for (uint32_t i = 0; i < top->rows.len; i++)
+		top->rows.data[i].element = i;
+}
+
 /* The model's functions; they are sorted as far as the screen shows them. */
 static void view_top_fill_rows(struct top *top, const struct model *model)
 {
@@ -260,8 +272,7 @@ static void view_top_fill_rows(struct top *top, const struct model *model)
 	sum_groups(top, model);
 	top->sorted_from = top->sorted_to = 0;
 	vec_resize(&top->rows, top->weights->len);
-	for (uint32_t i = 0; i < top->rows.len; i++)
-		top->rows.data[i].element = i;
+	put_rows_in_order_of_memory(top);
 }
 
 static void sort_rows(struct top *top, size_t from, size_t to)
@@ -269,6 +280,7 @@ static void sort_rows(struct top *top, size_t from, size_t to)
 	struct word_order order = order_of(top);
 	if (from >= top->sorted_from && to <= top->sorted_to)
 		return;
+	put_rows_in_order_of_memory(top); /* or each is fetched from anywhere */
 	word_sort(top->rows.data, top->rows.len, &order, from, to);
 	top->sorted_from = from;
 	top->sorted_to = to;
