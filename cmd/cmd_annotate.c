@@ -11,6 +11,7 @@
 #include "cmd/select.h"
 #include "format/base/nearest.h"
 #include "report/analyse/filter.h"
+#include "report/analyse/frame_kind.h"
 #include "report/model/event_value.h"
 #include "report/name/listing/listing.h"
 #include "report/name/symbol/symbolizer.h"
@@ -44,7 +45,7 @@ static struct err *parse_layout(const struct opt *row, const char *text, void *m
 static const struct opt rows[] = {
 	INPUT_ROW(struct annotate_options, input, "FILE|-", "Input"),
 	{"symbol", 'S', "SYM", opt_string, FIELD(symbol),
-		.help = "this function, as the first operand does (the hottest)"},
+		.help = "this function, as the first operand does (the hottest of user code)"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
 		.help = "look for source files below DIR first; repeatable"},
 	{"layout", 0, "*", parse_layout, 0,
@@ -65,6 +66,7 @@ static const struct opt_foreign foreign[] = {
 	{"--no-source", "--layout assembly"},
 	{"--asm-raw", "bytes of instructions are not shown"},
 	{"-d", "the hottest function of a name is shown, of whichever file"},
+	{"--files", "the hottest function of a name is shown, of whichever file"},
 	{"--dsos", "the hottest function of a name is shown, of whichever file"},
 	{"--percent-type", "percents are of the function; the first line has those of all"},
 	{"--list", "the function is the operand: ebprof annotate FUNCTION FILE"},
@@ -82,20 +84,22 @@ static const struct opt_foreign foreign[] = {
 	{0},
 };
 
-/* The hottest of those that are called so; 0: none was sampled. */
-static uint32_t find_frame(const struct model *model, const char *symbol)
+static bool is_hotter(const struct function_weight *row, const struct function_weight *than)
+{
+	return !than || row->self > than->self ||
+	       (row->self == than->self && row->total > than->total);
+}
+
+/* The hottest of those that are called so, or of all; NULL: none was sampled. */
+static const struct function_weight *find_hottest(const struct model *model, const char *symbol)
 {
 	struct filter filter = {.symbols = {&symbol, symbol ? 1 : 0}};
 	const struct function_weight *best = NULL;
 	CLEANUP_FREE bool *is_wanted = filter_functions(model->profile, &filter);
-	vec_each(&model->functions, row) {
-		if (!is_wanted[row->function])
-			continue;
-		if (!best || row->self > best->self ||
-			(row->self == best->self && row->total > best->total))
+	vec_each(&model->functions, row)
+		if (is_wanted[row->function] && is_hotter(row, best))
 			best = row;
-	}
-	return best ? best->frame : 0;
+	return best;
 }
 
 static bool is_word_byte(char byte)
@@ -175,8 +179,68 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 		str_puts(out, "# what was inlined into a line has rows of its own below it\n");
 }
 
-static struct err *put_listing(
-	const struct annotate_options *options, const struct model *model, struct str *out)
+/* ---- without a name ---- */
+
+enum user_code {
+	USER_CODE_NONE, /* the kernel's, why a thread waits, the mark of a truncated stack */
+	USER_CODE_LIBRARY,
+	USER_CODE_PROGRAM,
+};
+
+static enum user_code user_code_of(const struct model *model, const struct function_weight *row)
+{
+	const struct profile_function *function = model_function(model, row->function);
+	enum frame_kind kind =
+		frame_kind_of_function(function, model_object(model, function->object));
+	if (!function->object || kind == FRAME_KERNEL || kind == FRAME_WAIT)
+		return USER_CODE_NONE;
+	return kind == FRAME_LIBRARY ? USER_CODE_LIBRARY : USER_CODE_PROGRAM;
+}
+
+/*
+ * Of threads that only waited no user code ran: then it is the program's own function that was
+ * there longest, and of those that were there as long the innermost, whose row is behind its
+ * callers'.
+ */
+static bool is_better_choice(const struct model *model, const struct function_weight *row,
+	const struct function_weight *than)
+{
+	if (!than || row->self != than->self)
+		return !than || row->self > than->self;
+	enum user_code code = user_code_of(model, row), other = user_code_of(model, than);
+	if (!row->self && code != other)
+		return code > other;
+	return row->total >= than->total;
+}
+
+static const struct function_weight *find_user_code(const struct model *model, const bool *is_tried)
+{
+	const struct function_weight *best = NULL;
+	vec_each(&model->functions, row)
+		if (!is_tried[row->function] && user_code_of(model, row) &&
+			is_better_choice(model, row, best))
+			best = row;
+	return best;
+}
+
+/* Another function has more time, but is not what the user can change, or cannot be shown. */
+static void put_chosen(
+	const struct model *model, const struct function_weight *hottest, struct str *out)
+{
+	const struct profile_function *function = model_function(model, hottest->function);
+	const char *name = profile_function_own_name(function);
+	if (hottest->function == model->annotation->function)
+		return;
+	str_puts(out, "# the hottest of user code that can be shown; ");
+	str_put_escaped(out, name, strlen(name));
+	str_printf(out, " has self %.2f%%: ebprof annotate FUNCTION shows another\n",
+		profile_percent(hottest->self, model->slice.whole.value));
+}
+
+/* ---- printing ---- */
+
+static struct listing *make_listing(
+	const struct annotate_options *options, const struct model *model)
 {
 	struct listing_request request = {
 		.profile = model->profile,
@@ -188,40 +252,104 @@ static struct err *put_listing(
 		.demangle = options->naming.symbolize.demangle,
 		.is_intel = options->is_intel,
 	};
-	struct listing *listing = listing_create(&request);
-	struct listing_view view = {
-		.layout = options->has_layout ? options->layout : listing_usual_layout(listing)};
+	return listing_create(&request);
+}
+
+/* Whether there is more to show than weights. */
+static bool has_text(const struct listing *listing)
+{
+	vec_each(&listing->sources, source)
+		if (source_file_count(&source->file))
+			return true;
+	return listing_has(listing, LISTING_LAYOUT_CODE);
+}
+
+/* A function of the samples of a model. */
+struct shown {
+	struct model *model;
+	struct listing *listing;
+};
+
+static struct shown show_function(const struct annotate_options *options, const struct model *all,
+	const struct function_weight *row)
+{
+	struct model_wish wish = {.event = all->event, .annotated = row->frame};
+	struct shown shown = {
+		.model = model_renew(all->sums, all->profile, all->names, &wish, NULL)};
+	shown.listing = make_listing(options, shown.model);
+	return shown;
+}
+
+static void shown_deinit(struct shown *shown)
+{
+	listing_release(shown->listing);
+	model_release(shown->model);
+	*shown = (struct shown){0};
+}
+
+/* The hottest function of user code that can be shown; else of all. */
+static struct shown choose_function(const struct annotate_options *options, const struct model *all,
+	const struct function_weight *hottest)
+{
+	enum {
+		TRIED_MAX = 8, /* each reads files, and runs objdump */
+	};
+	CLEANUP_FREE bool *is_tried =
+		mem_zalloc_array(all->names->functions.len, sizeof(*is_tried));
+	for (int i = 0; i < TRIED_MAX; i++) {
+		const struct function_weight *row = find_user_code(all, is_tried);
+		if (!row)
+			break;
+		struct shown shown = show_function(options, all, row);
+		if (has_text(shown.listing))
+			return shown;
+		shown_deinit(&shown);
+		is_tried[row->function] = true;
+	}
+	return show_function(options, all, hottest);
+}
+
+/* `hottest`: of all, where no function was named; else NULL. */
+static void put_listing(const struct annotate_options *options, const struct shown *shown,
+	const struct function_weight *hottest, struct str *out)
+{
+	const struct annotation *annotation = shown->model->annotation;
+	struct listing_view view = {.layout = options->has_layout
+						      ? options->layout
+						      : listing_usual_layout(shown->listing)};
 	struct listing_rows list = {0};
-	listing_put_rows(listing, model->annotation, &view, &list);
-	cmd_annotate_put_head(model, out);
-	listing_put_text(&list, model->annotation, out);
+	listing_put_rows(shown->listing, annotation, &view, &list);
+	cmd_annotate_put_head(shown->model, out);
+	if (hottest)
+		put_chosen(shown->model, hottest, out);
+	listing_put_text(&list, annotation, out);
 	vec_deinit(&list);
-	listing_release(listing);
-	return NULL;
 }
 
 static struct err *put_annotation(
 	const struct annotate_options *options, struct profile *profile, struct str *out)
 {
+	const char *symbol = options->symbol;
 	uint32_t event;
 	try(select_find_event(profile, options->event, &event));
 	symbolize(profile, &options->naming.symbolize);
 	struct model_names *names =
 		model_names_create(profile, 0, options->naming.symbolize.no_inline);
-	struct model_wish wish = {.event = event};
-	struct model *model = model_create(profile, names, &wish, NULL);
-	wish.annotated = find_frame(model, options->symbol);
+	struct model *all =
+		model_create(profile, names, &(struct model_wish){.event = event}, NULL);
+	const struct function_weight *hottest = find_hottest(all, symbol);
 	struct err *err = NULL;
-	if (!wish.annotated && options->symbol)
-		err = refuse_symbol(model, options->symbol);
-	else if (!wish.annotated)
+	if (!hottest && symbol)
+		err = refuse_symbol(all, symbol);
+	else if (!hottest)
 		err = err_new(ERR_USAGE, "there are no samples");
 	if (!err) {
-		model_release(model);
-		model = model_create(profile, names, &wish, NULL);
-		err = put_listing(options, model, out);
+		CLEANUP(shown_deinit)
+		struct shown shown = symbol ? show_function(options, all, hottest)
+					    : choose_function(options, all, hottest);
+		put_listing(options, &shown, symbol ? NULL : hottest, out);
 	}
-	model_release(model);
+	model_release(all);
 	model_names_release(names);
 	return err;
 }
@@ -277,11 +405,11 @@ const struct command command_annotate = {
 	.summary = "show the lines and instructions of a function, with their time",
 	.usage = "[OPTIONS] [SYMBOL [FILE]]",
 	.description =
-		"Prints the source of a function, of the hottest one if none is named, with the "
-		"share of\n"
-		"its time that each line took. Where there is no source, its instructions, which "
-		"objdump\n"
-		"of binutils finds in the binary that was recorded.",
+		"Prints the source of a function, of the hottest one of user code if none is "
+		"named, with\n"
+		"the share of its time that each line took. Where there is no source, its "
+		"instructions,\n"
+		"which objdump of binutils finds in the binary that was recorded.",
 	.examples = "  ebprof annotate\n"
 		    "  ebprof annotate main server.data\n"
 		    "  ebprof annotate -S 'parse(char const*)' --layout both --source-dir ~/src\n",

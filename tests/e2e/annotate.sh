@@ -90,7 +90,7 @@ test_lines_are_what_their_instructions_are() {
 		function judge() { if (row != "" && (sum > self + .1 || sum < self - .1)) {
 			print row ": " sum " of its instructions"; bad = 1 } }
 		/^#/ { next }
-		/^.{16} +[0-9a-f]+:  / { sum += share(1); all += share(1); next }
+		substr($0, 17) ~ /^ +[0-9a-f]+:  / { sum += share(1); all += share(1); next }
 		NF { judge(); row = $0; self = share(1); rows += self; sum = 0 }
 		END { judge(); if (rows < 5) { print "lines have " rows; bad = 1 } exit bad }
 	' out >sums || fail "$(cat sums out)"
@@ -150,6 +150,40 @@ test_no_debug_information() {
 	rm hot
 	run "$EBPROF" annotate main hot.data
 	[[ $status == 2 ]] || fail "a function that cannot be named was found"
+}
+
+# What the thread did most is to wait in the kernel: that is not what is shown without being named.
+test_user_code_is_chosen() {
+	command -v gcc >/dev/null || skip "no gcc here"
+	cat >naps.c <<-'PROGRAM'
+		#include <stdint.h>
+		#include <time.h>
+		#include <unistd.h>
+		static volatile uint64_t sink;
+		__attribute__((noipa)) static void works(void)
+		{
+			for (int i = 0; i < 3000000; i++)
+				sink += i * 7919 % 65521; /* working line */
+		}
+		int main(void)
+		{
+			while (clock() < CLOCKS_PER_SEC / 2) {
+				works();
+				usleep(50000);
+			}
+			return 0;
+		}
+	PROGRAM
+	gcc -g -O1 -fno-omit-frame-pointer -o naps naps.c || fail "gcc failed"
+	"$EBPROF" record -e wall -o naps.data -- ./naps 2>err || fail "record: $(cat err)"
+	run "$EBPROF" annotate -i naps.data
+	want_status 0 annotate
+	grep -q '^# works  naps$' out || fail "another function: $(cat out)"
+	grep -Eq '^# the hottest of user code that can be shown; .* has self [0-9.]+%: ebprof annotate FUNCTION shows' out ||
+		fail "it is not said that another one has more: $(cat out)"
+	want_share 'working line' 2 80 100
+	run "$EBPROF" annotate -i naps.data works
+	! grep -q 'hottest' out || fail "what was named is called a choice: $(cat out)"
 }
 
 # The source may be anything by now, and say anything.
