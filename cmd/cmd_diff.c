@@ -46,7 +46,7 @@ static const struct opt_foreign foreign[] = {
 	{"--baseline-only", "--min-effect and --min-share leave out what hardly changed"},
 	{"--percent-limit", "--min-share PERCENT, --limit ROWS"},
 	{"-t", "to choose a thread: --tid; for programs: --csv, --json"},
-	{"-D", "--dsos chooses files; in a terminal ebprof report --baseline OLD shows both"},
+	{"-D", "--files chooses files; in a terminal ebprof report --baseline OLD shows both"},
 	{"--formula", "--json has all numbers"},
 	{"--order", "rows are ordered by how much of the program has changed"},
 	{"--stdio", NULL},

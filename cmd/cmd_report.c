@@ -52,6 +52,8 @@ enum {
 #define COLUMN_WORDS(X) \
 	COLUMNS(COLUMN_WORD) \
 	X("symbol", COLUMN_SYM) \
+	X("dso", COLUMN_FILE) \
+	X("srcfile", COLUMN_SOURCE) \
 	X("thread", NAMED_THREAD) X("process", COLUMN_PID) X("command", COLUMN_COMM)
 #define COLUMN_WORD(column, name, title, is_of_frame, is_number) {name, column, false},
 #define ALIAS(name, column)                                      {name, column, true},
@@ -168,8 +170,8 @@ static struct err *parse_sort(const struct opt *row, const char *text, void *mem
 {
 	struct report_options *options = member;
 	if (strstr(text, "srcline"))
-		return err_new(ERR_USAGE,
-			"lines of a function are in ebprof annotate -S FUNCTION; files, -s file");
+		return err_new(ERR_USAGE, "lines of a function are in ebprof annotate -S FUNCTION; "
+					  "source files, -s source");
 	try(cmd_report_add_columns(row, text, options));
 	options->chooses_columns = options->table.nr_columns && !opt_is_standard(row, text);
 	return options->table.nr_columns ? NULL : parse_sort(row, row->standard, member);
@@ -237,7 +239,7 @@ static const struct opt rows[] = {
 		.help = "compare with this recording, an earlier one"},
 	{"sort", 's', "COLUMN[,..]", parse_sort, 0,
 		.help = "*; reason, waker of waits; trace, span, namespace; label:KEY",
-		.standard = "dso,sym", .words = columns, .group = "What is shown"},
+		.standard = "file,sym", .words = columns, .group = "What is shown"},
 	{"fields", 'F', "FIELD[,..]", parse_fields, 0,
 		.help = "numbers in front, and columns as of -s: *; as text", .words = fields},
 	{"children", 0, NULL, opt_flag, FIELD(table.by_total),
@@ -302,7 +304,7 @@ static const struct opt_foreign foreign[] = {
 	{"--off-cpu", "-e offcpu shows it, where it was recorded"},
 	{"--show-total-period", "-F value,self,samples has it"},
 	{"-w", "names stand last, in full; in a terminal key w"},
-	{"--hierarchy", "-s comm,dso,sym has the same rows; -g is the tree of calls"},
+	{"--hierarchy", "-s comm,file,sym has the same rows; -g is the tree of calls"},
 	{"-U", "names that are missing, and why, stand below the rows"},
 	{"--hide-unresolved", "names that are missing, and why, stand below the rows"},
 	{"--percentage", "the first line says what percents are of: what the options leave"},
@@ -322,7 +324,7 @@ static const struct opt_foreign foreign[] = {
 	{"--flat", "rows are ordered by self; --children by total"},
 	{"--cum", "--children orders by total"},
 	{"--nodecount", "--percent-limit PERCENT"},
-	{"--lines", "ebprof annotate FUNCTION has lines; -s file files"},
+	{"--lines", "ebprof annotate FUNCTION has lines; -s source source files"},
 	{"--list", "ebprof annotate FUNCTION"},
 	{"--peek", "in a terminal key 2 has callers and callees"},
 	{"--diff_base", "ebprof diff OLD NEW; in a terminal --baseline OLD"},
@@ -556,7 +558,7 @@ const struct command command_report = {
 		    "  ebprof report -g --percent-limit 2 server.data\n"
 		    "  ebprof report -s comm,pid\n"
 		    "  ebprof report --stats\n"
-		    "  ebprof report -s origin,dso,sym web1.data web2.data\n"
+		    "  ebprof report -s origin,file,sym web1.data web2.data\n"
 		    "  ebprof report -c nginx -d libssl.so.3 --time 10,20\n",
 	.exit_status = "  0  the recording could be read, whole or in part\n"
 		       "  1  it could not; 2: wrong usage\n",

@@ -23,7 +23,8 @@ const struct opt_word diff_run_bys[] = {
 	/* as report -s has them */
 	{"sym", DIFF_BY_FUNCTION, true},
 	{"symbol", DIFF_BY_FUNCTION, true},
-	{"dso", DIFF_BY_MODULE, true},
+	{"dso", DIFF_BY_FILE, true},
+	{"module", DIFF_BY_FILE, true}, /* what it was called before */
 	{0},
 };
 

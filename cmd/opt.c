@@ -109,26 +109,29 @@ static struct getopt_tables make_tables(const struct command *command, size_t co
 {
 	const struct opt *rows = command->options;
 	struct getopt_tables tables = {
-		.longs = mem_zalloc_array(count + 2, sizeof(*tables.longs)),
+		.longs = mem_zalloc_array(2 * count + 2, sizeof(*tables.longs)),
 	};
+	struct option *next = tables.longs;
 	CLEANUP(str_deinit) struct str shorts = {0};
 	/* "+": stop at the first operand; ":": tell a missing argument apart */
 	str_puts(&shorts, command->stops_at_operand ? "+:h" : ":h");
 	for (size_t i = 0; i < count; i++) {
 		const struct opt *row = &rows[i];
-		tables.longs[i] = (struct option){
-			.name = row->long_name,
-			.has_arg = opt_has_optional_argument(row) ? optional_argument
-				   : row->argument                ? 1
-								  : 0,
-			.val = FIRST_ROW_VALUE + (int)i,
-		};
+		const char *const names[] = {row->long_name, row->alias};
+		for (int k = 0; k < 2 && names[k]; k++)
+			*next++ = (struct option){
+				.name = names[k],
+				.has_arg = opt_has_optional_argument(row) ? optional_argument
+					   : row->argument                ? 1
+									  : 0,
+				.val = FIRST_ROW_VALUE + (int)i,
+			};
 		if (!row->short_name)
 			continue;
 		str_putc(&shorts, row->short_name);
 		str_puts(&shorts, opt_has_optional_argument(row) ? "::" : row->argument ? ":" : "");
 	}
-	tables.longs[count] = (struct option){.name = "help", .val = HELP_VALUE};
+	*next = (struct option){.name = "help", .val = HELP_VALUE};
 	tables.shorts = str_steal(&shorts);
 	return tables;
 }

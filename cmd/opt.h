@@ -39,6 +39,7 @@ struct opt {
 	size_t offset;                /* of the member */
 	const char *help;             /* a "*" here and in `argument` stands for the words */
 	const char *group;            /* heading; NULL: that of the row above */
+	const char *alias;            /* another long name, which only man pages tell; or NULL */
 	const char *standard;         /* parsed where the option is not given; NULL: nothing */
 	const char *least, *most;     /* of a number, as the user types them; NULL: no limit */
 	const struct opt_word *words; /* NULL: none */

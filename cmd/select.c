@@ -151,13 +151,13 @@ static void put_comm(const struct profile *profile, size_t index, struct str *ou
 	str_puts(out, index ? profile->threads.data[index].comm : "");
 }
 
-static bool is_dso(const struct profile *profile, size_t index, const char *word)
+static bool is_chosen_file(const struct profile *profile, size_t index, const char *word)
 {
 	const struct profile_object *object = &profile->objects.data[index];
 	return index && (strcmp(object->name, word) == 0 || strcmp(object->path, word) == 0);
 }
 
-static void put_dso(const struct profile *profile, size_t index, struct str *out)
+static void put_chosen_file(const struct profile *profile, size_t index, struct str *out)
 {
 	const struct profile_object *object = &profile->objects.data[index];
 	str_puts(out, object->is_used ? object->name : "");
@@ -291,11 +291,11 @@ static struct err *select_check_names(
 	const struct select_options *options, const struct profile *profile)
 {
 	const struct choice comms = {"thread called", profile->threads.len, is_comm, put_comm};
-	const struct choice dsos = {"file", profile->objects.len, is_dso, put_dso};
+	const struct choice files = {"file", profile->objects.len, is_chosen_file, put_chosen_file};
 	vec_each(&options->comms, word)
 		try(select_check(profile, &comms, *word));
-	vec_each(&options->dsos, word)
-		try(select_check(profile, &dsos, *word));
+	vec_each(&options->files, word)
+		try(select_check(profile, &files, *word));
 	return NULL;
 }
 
@@ -379,7 +379,7 @@ struct filter select_filter(const struct select_options *options)
 	return (struct filter){
 		.comms = {options->comms.data, options->comms.len},
 		.events = {options->events.data, options->events.len},
-		.dsos = {options->dsos.data, options->dsos.len},
+		.dsos = {options->files.data, options->files.len},
 		.symbols = {options->symbols.data, options->symbols.len},
 		.containers = {options->containers.data, options->containers.len},
 		.languages = {options->languages.data, options->languages.len},
@@ -407,7 +407,7 @@ void select_deinit(struct select_options *options)
 {
 	strings_deinit(&options->comms);
 	strings_deinit(&options->events);
-	strings_deinit(&options->dsos);
+	strings_deinit(&options->files);
 	strings_deinit(&options->symbols);
 	strings_deinit(&options->containers);
 	strings_deinit(&options->languages);

@@ -8,7 +8,7 @@
 #include "report/analyse/filter.h"
 
 struct select_options {
-	struct opt_string_list comms, dsos, symbols, events, containers, languages, labels;
+	struct opt_string_list comms, files, symbols, events, containers, languages, labels;
 	struct opt_string_list hidden_reasons; /* for wait_reasons_hide() */
 	bool no_native, no_kernel;
 	bool leaks; /* without the samples of the last tenth of the recording */
@@ -31,8 +31,8 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 #define SELECT_ROWS(type, member) \
 	{"comms", 'c', "COMM[,..]", select_parse_words, offsetof(type, member.comms), \
 		.help = "only these commands (thread names)", .group = "Which samples"}, \
-		{"dsos", 'd', "DSO[,..]", select_parse_words, offsetof(type, member.dsos), \
-			.help = "only these files: name or path"}, \
+		{"files", 'd', "FILE[,..]", select_parse_words, offsetof(type, member.files), \
+			.help = "only code of these files: name or path", .alias = "dsos"}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_words, offsetof(type, member.symbols), \
 			.help = "only these functions"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \

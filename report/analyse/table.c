@@ -139,9 +139,9 @@ static void put_function_key(struct str *key, const struct profile *profile,
 {
 	if (column == COLUMN_SYM)
 		str_puts(key, function->name);
-	if (column == COLUMN_DSO)
+	if (column == COLUMN_FILE)
 		str_puts(key, profile->objects.data[function->object].path);
-	if (column == COLUMN_FILE && function->file)
+	if (column == COLUMN_SOURCE && function->file)
 		str_puts(key, function->file);
 	str_putc(key, '\0');
 }
@@ -152,7 +152,7 @@ static bool has_places(const enum column *columns, size_t nr_columns)
 	bool has[COLUMN_COUNT] = {0};
 	for (size_t i = 0; i < nr_columns; i++)
 		has[columns[i]] = true;
-	return has[COLUMN_SYM] && !has[COLUMN_FILE];
+	return has[COLUMN_SYM] && !has[COLUMN_SOURCE];
 }
 
 uint32_t *table_group_functions(
@@ -305,7 +305,7 @@ void table_init(
 	struct builder builder = {.profile = profile, .table = table};
 	for (size_t i = 0; i < options->nr_columns; i++)
 		builder.has[options->columns[i]] = true;
-	table->has_object = builder.has[COLUMN_DSO];
+	table->has_object = builder.has[COLUMN_FILE];
 	if (has_places(options->columns, options->nr_columns))
 		table->nr_parts = namesakes_find(
 			profile->objects.data, profile->functions.data, profile->functions.len);

@@ -158,7 +158,7 @@ struct err *comparability_check(const struct profile *base, const struct profile
 	if (!new->samples.len)
 		return refuse_empty("new");
 	try(check_host(base, new, options));
-	if (!options->is_forced && options->by != DIFF_BY_MODULE)
+	if (!options->is_forced && options->by != DIFF_BY_FILE)
 		try(comparability_check_names(base, new));
 	struct err *err = main_event_of_both(new, base, new_event, base_event);
 	if (err && options->is_forced) {

@@ -1,5 +1,5 @@
 /*
- * What changed between two sides, each of one run or several: rows of functions (modules, lines,
+ * What changed between two sides, each of one run or several: rows of functions (files, lines,
  * stacks) with how much longer they take, how sure that is, and a verdict. How it is judged stands
  * in judgement.h. Writers (diff_writer.h) make texts of it.
  */
@@ -18,7 +18,7 @@
 
 #define DIFF_BYS(X) \
 	X(DIFF_BY_FUNCTION, "function") \
-	X(DIFF_BY_MODULE, "module") \
+	X(DIFF_BY_FILE, "file") \
 	X(DIFF_BY_LINE, "line") \
 	X(DIFF_BY_STACK, "stack")
 

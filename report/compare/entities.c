@@ -14,7 +14,7 @@ struct entities {
 	VEC(struct entity) list;
 	uint32_t *of_frame[MATCH_SIDES];    /* 1 + entity; 0: was not asked for */
 	uint32_t *of_function[MATCH_SIDES]; /* 1 + id of the match, likewise */
-	struct map places;    /* by module: match's object, by line: hash of the key -> entity */
+	struct map places;    /* by file: match's object, by line: hash of the key -> entity */
 	struct strtab keys;   /* by line */
 	VEC(uint32_t) stamps; /* for each entity the last call that listed it */
 	uint32_t stamp;

@@ -1,5 +1,5 @@
 /*
- * What rows stand for: the functions, modules, lines or stacks of two recordings, numbered from 0
+ * What rows stand for: the functions, files, lines or stacks of two recordings, numbered from 0
  * on as they come, with equal numbers for what is the same on both sides (function_match.h).
  */
 #ifndef EBPROF_ENTITIES_H

@@ -7,8 +7,9 @@
 /* X(enum, name, title, is_of_frame, is_number) */
 #define COLUMNS(X) \
 	X(COLUMN_SYM, "sym", "symbol", true, false) \
-	X(COLUMN_DSO, "dso", "dso", true, false) \
-	X(COLUMN_FILE, "file", "file", true, false) /* where the function is declared, if known */ \
+	X(COLUMN_FILE, "file", "file", true, false) /* that holds the code */ \
+	/* where the function is declared, if known */ \
+	X(COLUMN_SOURCE, "source", "source", true, false) \
 	X(COLUMN_COMM, "comm", "comm", false, false) \
 	X(COLUMN_PID, "pid", "pid", false, true) \
 	X(COLUMN_TID, "tid", "tid", false, true) \

@@ -9,7 +9,7 @@ static const struct group_row {
 	{ACTION_GROUP_PROCESS, GROUPING_PROCESS, "process"},
 	{ACTION_GROUP_THREAD, GROUPING_THREAD, "thread"},
 	{ACTION_GROUP_CONTAINER, GROUPING_CONTAINER, "container, else control group"},
-	{ACTION_GROUP_FILE, GROUPING_FILE, "file (DSO) whose code ran"},
+	{ACTION_GROUP_FILE, GROUPING_FILE, "file whose code ran"},
 	{ACTION_GROUP_EVENT, GROUPING_EVENT, "event, where several are shown as one"},
 };
 

@@ -48,7 +48,7 @@ const struct key_row key_rows[] = {
 	{{'f'}, ACTION_ONLY_FUNCTION, "f", "function", "only stacks with this function", NULL},
 	{{'x'}, ACTION_WITHOUT_FUNCTION, "x", "without it", "exclude stacks with this function",
 		NULL},
-	{{'d'}, ACTION_ONLY_OBJECT, "d", "file", "this file (DSO) only", NULL},
+	{{'d'}, ACTION_ONLY_OBJECT, "d", "file", "this file only", NULL},
 	{{'K'}, ACTION_ONLY_KERNEL, "K", "kernel", "the kernel only", NULL},
 	{{'v'}, ACTION_RANGE, "v", "range", "begin or end a range of time (Timeline)", NULL},
 

@@ -159,7 +159,7 @@ static void put_scripts(const struct profile *profile, struct str *out)
 static void put_hottest(const struct profile *profile, struct str *out)
 {
 	static const size_t steps[] = {1, 10, 100};
-	struct table_options options = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};
+	struct table_options options = {.columns = {COLUMN_FILE, COLUMN_SYM}, .nr_columns = 2};
 	struct table table;
 	table_init(&table, profile, &options);
 	uint64_t self = 0;

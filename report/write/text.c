@@ -293,10 +293,10 @@ static void text_put_cell(struct text_rows *rows, const struct table_row *row, s
 		str_puts(out, profile_is_kernel(profile, function->object) ? "[k] " : "[.] ");
 		text_put_symbol(rows, row, function, columns > MARK ? columns - MARK : 0, out);
 		break;
-	case COLUMN_DSO:
+	case COLUMN_FILE:
 		put_foreign(out, object->name[0] ? object->name : "-");
 		break;
-	case COLUMN_FILE:
+	case COLUMN_SOURCE:
 		put_foreign(out, function->file ? function->file : "-");
 		break;
 	case COLUMN_COMM:

@@ -25,7 +25,7 @@ get() { # JOB FILE
 
 # What a report says of all functions, and of each run, in any order.
 report_of() { # FILE...
-	"$EBPROF" report --stdio --percent-limit 0 -s dso,sym "$@" 2>/dev/null | grep -v '^#' | sort
+	"$EBPROF" report --stdio --percent-limit 0 -s file,sym "$@" 2>/dev/null | grep -v '^#' | sort
 	"$EBPROF" report --stdio --percent-limit 0 -s origin,comm,sym "$@" 2>/dev/null | grep -v '^#' |
 		sed 's/\.data//; s/  */ /g' | sort
 	"$EBPROF" convert --folded -o - "$@" 2>/dev/null | sort

@@ -125,7 +125,7 @@ END
 	"${CC:-cc}" -O1 -o turns turns.c || skip "no C compiler here"
 	run "$EBPROF" record -q -F 4999 -e cpu-clock -e offcpu -- ./turns
 	want_status 0 record
-	run "$EBPROF" report --stdio --event cpu-clock --percent-limit 0 -s sym,dso ebprof.data
+	run "$EBPROF" report --stdio --event cpu-clock --percent-limit 0 -s sym,file ebprof.data
 	grep -qE '\[k\] ebprof: bpf_prog_[0-9a-f]{16}_on_wait +\[ebprof: bpf_prog_' out || fail "its own are not called so: $(grep bpf_prog out)"
 	! grep -qE '\[k\] bpf_prog_[0-9a-f]{16}_on_(wait|switch|waking) ' out || fail "a program's own: $(grep bpf_prog out)"
 }

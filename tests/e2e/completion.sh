@@ -27,7 +27,7 @@ test_bash() {
 	want_in_bash --max-size record -F 99 --max-s
 	want_in_bash max record -F ''
 	want_in_bash 'lines' report --debuginfod l
-	want_in_bash 'function' diff --by f
+	want_in_bash 'function' diff --by fu
 	want_in_bash 'abba abab' ci --order ab
 	want_in_bash 'templates' report --demangle = t
 	want_in_bash signal record --switch-output =
@@ -112,7 +112,7 @@ test_fish() {
 	want_in_fish 'ebprof rec' record
 	want_in_fish 'ebprof record --dur' --duration
 	want_in_fish 'ebprof report --debuginfod l' lines
-	want_in_fish 'ebprof diff --by f' function
+	want_in_fish 'ebprof diff --by fu' function
 	want_in_fish 'ebprof report some_r' some_recording
 	want_in_fish 'ebprof report --symfs some_' some_folder/
 	want_in_fish 'ebprof record --uid roo' root

@@ -84,12 +84,16 @@ test_by_other_things() {
 	command -v jq >/dev/null || skip "no jq here"
 	record_sides
 	local by
-	for by in module line stack; do
+	for by in file line stack; do
 		run "$EBPROF" diff --by "$by" --format json base1.data slow1.data
 		want_status 0 "by $by"
 		jq -e ".by == \"$by\" and (.rows | length) > 0" out >/dev/null || fail "by $by: $(head -c 300 out)"
 		run "$EBPROF" diff --by "$by" base1.data slow1.data
 		want_status 0 "by $by, as text"
+	done
+	# As earlier versions called it, and perf does.
+	for by in module dso; do
+		"$EBPROF" diff --by "$by" --format json base1.data slow1.data | jq -e '.by == "file"' >/dev/null || fail "$by is no file"
 	done
 	"$EBPROF" diff --by stack --format json base1.data slow1.data | jq -e \
 		'.rows[] | select(.name == "medium") | (.path | index("main") != null) and .self.effect > 0.4' \
@@ -150,8 +154,8 @@ test_builds_that_are_gone() {
 	grep -q 'on the new side prog has no names for' err || fail "$(cat err)"
 	run "$EBPROF" diff --offline --force base.data new.data
 	want_status 0 --force
-	run "$EBPROF" diff --offline --by module base.data new.data
-	want_status 0 "--by module"
+	run "$EBPROF" diff --offline --by file base.data new.data
+	want_status 0 "--by file"
 	run "$EBPROF" diff --offline kept.data new.data
 	want_status 0 "an archived one"
 }

@@ -17,7 +17,7 @@ shares_of_perf() { # FILE
 }
 
 shares_of_ours() { # FILE
-	"$EBPROF" report --stdio --percent-limit 2 -s dso,sym -i "$1" 2>/dev/null |
+	"$EBPROF" report --stdio --percent-limit 2 -s file,sym -i "$1" 2>/dev/null |
 		awk '/^ +[0-9]/ && $4 == "workload" { print $1, $NF }' | sort
 }
 

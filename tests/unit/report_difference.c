@@ -155,11 +155,11 @@ TEST(difference_by_function)
 	pair_deinit(&pair);
 }
 
-TEST(difference_by_module_and_stack)
+TEST(difference_by_file_and_stack)
 {
 	struct pair pair;
 	pair_init(&pair, make_side(NULL, 1000, 1500, NULL), make_side(NULL, 1000, 1500, "late"));
-	pair.options.by = DIFF_BY_MODULE;
+	pair.options.by = DIFF_BY_FILE;
 	CHECK_OK(pair_compare(&pair));
 	CHECK_INT(pair.diff->nr_entities, 2);
 	CHECK_COUNTS(&pair, "x", "4000/4000 4000/4100");

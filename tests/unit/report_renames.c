@@ -214,7 +214,7 @@ TEST(renames_of_small_functions_are_no_evidence)
 /* Modules that only one side has are other modules; lines and stacks move with every change. */
 TEST(renames_are_of_functions_only)
 {
-	static const enum diff_by others[] = {DIFF_BY_MODULE, DIFF_BY_LINE, DIFF_BY_STACK};
+	static const enum diff_by others[] = {DIFF_BY_FILE, DIFF_BY_LINE, DIFF_BY_STACK};
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		struct pair pair;
 		pair_join(&pair, others[i], 0, FUNCTIONS({"a", 1000, 0, "/lib/one.so"}),

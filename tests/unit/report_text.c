@@ -58,13 +58,13 @@ TEST(the_table_tells_functions_of_scripts_apart)
 {
 	struct profile *profile = namesakes();
 	CLEANUP(str_deinit) struct str text = {0};
-	struct table_options options = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};
+	struct table_options options = {.columns = {COLUMN_FILE, COLUMN_SYM}, .nr_columns = 2};
 	struct table table;
 	table_init(&table, profile, &options);
 	struct filter filter = {0};
 	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
 	table_deinit(&table);
-	CHECK_STR(str_text(&text), "#   self    total   samples  dso       symbol\n"
+	CHECK_STR(str_text(&text), "#   self    total   samples  file      symbol\n"
 				   "  75.00%   75.00%         6  [python]  [.] run (a.py)\n"
 				   "  25.00%   25.00%         2  [vdso]    [.] run\n"
 				   "   0.00%  100.00%         0  [python]  [.] main\n"
@@ -95,14 +95,14 @@ TEST(what_is_left_out_is_added_up)
 {
 	struct profile *profile = namesakes();
 	CLEANUP(str_deinit) struct str text = {0};
-	struct table_options options = {.columns = {COLUMN_FILE}, .nr_columns = 1};
+	struct table_options options = {.columns = {COLUMN_SOURCE}, .nr_columns = 1};
 	struct table table;
 	table_init(&table, profile, &options);
 	struct filter filter = {0};
 	text_put_table(profile, &table, &options,
 		&(struct text_options){.filter = &filter, .percent_limit = 50}, &text);
 	table_deinit(&table);
-	CHECK_STR(str_text(&text), "#   self    total   samples  file\n"
+	CHECK_STR(str_text(&text), "#   self    total   samples  source\n"
 				   "  75.00%  100.00%         6  /app/a.py\n"
 				   "# 2 more rows below 50%, 25.00% in all\n");
 	profile_destroy(profile);
@@ -112,13 +112,13 @@ TEST(a_column_tells_files_apart)
 {
 	struct profile *profile = namesakes();
 	CLEANUP(str_deinit) struct str text = {0};
-	struct table_options options = {.columns = {COLUMN_SYM, COLUMN_FILE}, .nr_columns = 2};
+	struct table_options options = {.columns = {COLUMN_SYM, COLUMN_SOURCE}, .nr_columns = 2};
 	struct table table;
 	table_init(&table, profile, &options);
 	struct filter filter = {0};
 	text_put_table(profile, &table, &options, &(struct text_options){.filter = &filter}, &text);
 	table_deinit(&table);
-	CHECK_STR(str_text(&text), "#   self    total   samples  symbol    file\n"
+	CHECK_STR(str_text(&text), "#   self    total   samples  symbol    source\n"
 				   "  75.00%   75.00%         6  [.] run   /app/a.py\n"
 				   "  25.00%   25.00%         2  [.] run   -\n"
 				   "   0.00%  100.00%         0  [.] main  /app/a.py\n"

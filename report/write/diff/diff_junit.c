@@ -105,7 +105,7 @@ static void diff_junit_put_names(struct writing *writing, const struct diff_row 
 	diff_put_name(&name, diff, row);
 	if (file)
 		str_printf(&name, " (%s, %s)", path_last_part(file), row->object);
-	else if (by != DIFF_BY_MODULE)
+	else if (by != DIFF_BY_FILE)
 		str_printf(&name, " (%s)", row->object);
 	str_printf(&class, "ebprof.%s", diff_by_word(by));
 	put_attribute(&writing->out, "classname", str_text(&class));

@@ -87,7 +87,7 @@ static void diff_markdown_put_cell(
 
 /* ---- rows ---- */
 
-/* By module and by line, the name says it. */
+/* By file and by line, the name says it. */
 static bool has_whereabouts(const struct writing *writing)
 {
 	enum diff_by by = writing->diff->options.by;

@@ -196,7 +196,7 @@ static const char *plural_of(const struct difference *diff, size_t count)
 {
 	static const char *const words[DIFF_BY_COUNT][2] = {
 		[DIFF_BY_FUNCTION] = {"function", "functions"},
-		[DIFF_BY_MODULE] = {"module", "modules"},
+		[DIFF_BY_FILE] = {"file", "files"},
 		[DIFF_BY_LINE] = {"line", "lines"},
 		[DIFF_BY_STACK] = {"stack", "stacks"},
 	};

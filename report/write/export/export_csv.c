@@ -49,7 +49,7 @@ struct err *export_csv(
 	const struct profile *profile, const struct export_options *options, struct byte_sink sink)
 {
 	(void)options;
-	struct table_options columns = {.columns = {COLUMN_DSO, COLUMN_SYM}, .nr_columns = 2};
+	struct table_options columns = {.columns = {COLUMN_FILE, COLUMN_SYM}, .nr_columns = 2};
 	struct table table;
 	table_init(&table, profile, &columns);
 	struct err *err = write_rows(profile, &table, sink);

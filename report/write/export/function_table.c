@@ -111,7 +111,7 @@ static void place_frames(struct function_table *table, const struct builder *bui
 
 void function_table_init(struct function_table *table, const struct profile *profile)
 {
-	static const enum column columns[] = {COLUMN_SYM, COLUMN_DSO};
+	static const enum column columns[] = {COLUMN_SYM, COLUMN_FILE};
 	size_t nr_frames = profile->frames.len;
 	*table = (struct function_table){
 		.of_frame = mem_zalloc_array(nr_frames + 1, sizeof(*table->of_frame))};
