@@ -13,6 +13,7 @@
 #include "format/base/vec.h"
 #include "record/cgroup_filter.h"
 #include "record/host/cpu_watch.h"
+#include "record/host/priority.h"
 #include "record/host/proc.h"
 #include "record/host/proc_access.h"
 #include "record/label/label_source.h"
@@ -686,6 +687,7 @@ static struct err *session_run_until_over(struct session *session)
 	uint64_t now_ns = clock_now_ns();
 	account->begun_ns = session->drain.drained_ns = session->flushed_ns = now_ns;
 	session->drain.stalled_until_ns = now_ns + session->options.stall_ns;
+	priority_raise_alone();
 	prepare(session); /* which may wait: nothing comes from the ring yet */
 	turn_time_begin(&session->turns);
 	if (!session->options.delay_ns)
@@ -797,6 +799,7 @@ struct err *session_run(struct session *session, const struct session_callbacks 
 	if (session->has_target)
 		mem_close_fd(&session->target.release_fd);
 	err = finish(session, err);
+	priority_lower();
 	fill_summary(session, ret);
 	if (session->reason == LAYOUT_END_SIGNAL)
 		grant_grace(session);

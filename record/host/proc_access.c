@@ -16,6 +16,7 @@
 #include "format/base/fd.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "record/host/priority.h"
 
 enum {
 	THREADS_MAX = 32, /* with those whose call was given up */
@@ -181,6 +182,7 @@ static void serve_call(struct call *call, int schedstat_fd)
 static void *serve_calls(void *context)
 {
 	CLEANUP_FD int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	priority_raise();
 	pthread_mutex_lock(&pool.lock);
 	pool.nr_idle++;
 	while (pool.is_started || pool.waiting.len) {

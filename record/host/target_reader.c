@@ -15,6 +15,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/mem.h"
+#include "record/host/priority.h"
 #include "record/host/proc.h"
 
 enum {
@@ -146,7 +147,7 @@ static void run_forker(int control_fd, target_read_fn *fn)
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "ebprof-reader");
 	limit_memory();
-	setpriority(PRIO_PROCESS, 0, -10); /* where that is allowed: what is to be read changes */
+	priority_raise();
 	target_reader_keep_only(control_fd);
 	pid_t worker = 0;
 	int alive = 0;

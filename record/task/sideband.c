@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "format/base/map.h"
 #include "record/host/cpu.h"
 #include "record/host/feature.h"
+#include "record/host/priority.h"
 #include "record/task/object.h"
 
 enum {
@@ -613,7 +613,7 @@ static bool wait_for_records(struct sideband *sideband)
 static void *take_records_on(void *context)
 {
 	struct sideband *sideband = context;
-	setpriority(PRIO_PROCESS, (id_t)gettid(), -10); /* where that is allowed */
+	priority_raise();
 	while (wait_for_records(sideband)) {
 		pthread_mutex_lock(&sideband->lock);
 		pull(sideband);

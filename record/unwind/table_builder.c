@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/base/vec.h"
+#include "record/host/priority.h"
 #include "record/runtime/runtime.h"
 
 struct job {
@@ -298,7 +298,7 @@ static void *table_builder_run(void *context)
 {
 	struct builder_thread *thread = context;
 	struct table_builder *builder = thread->builder;
-	setpriority(PRIO_PROCESS, (id_t)gettid(), -10); /* where that is allowed */
+	priority_raise();
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_ending)
 		if (!do_next(thread))

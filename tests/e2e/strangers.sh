@@ -21,6 +21,30 @@ want_filtered_below_1_percent() { # FILE
 	((filtered * 100 < samples)) || fail "$1: $filtered ticks filtered beside $samples samples"
 }
 
+# Programs that keep all CPUs busy do not keep the recorder waiting for one. What it records has the
+# priority that it had, and a recorder that was given one keeps it.
+test_the_recorder_comes_before_what_it_records() {
+	[[ $(nice) == 0 && -z $(nice -n -10 true 2>&1) ]] || skip "no other priority is allowed here"
+	"$EBPROF" record -o x.data -- sh -c 'cut -d" " -f19 /proc/self/stat >nice; exec sleep 30' 2>err &
+	local recorder=$!
+	wait_ready err
+	wait_until "the command" test -s nice
+	[[ $(cat nice) == 0 ]] || fail "the command runs at nice $(cat nice)"
+	local of_recorder
+	of_recorder=$(cut -d' ' -f19 /proc/$recorder/stat)
+	[[ $of_recorder == -10 ]] || fail "the recorder runs at nice $of_recorder"
+	reap $recorder INT
+	nice -n 5 "$EBPROF" record -o y.data -- \
+		sh -c 'cut -d" " -f19 /proc/self/stat >nice2; exec sleep 30' 2>err2 &
+	recorder=$!
+	wait_ready err2
+	wait_until "the command" test -s nice2
+	[[ $(cat nice2) == 5 ]] || fail "the command runs at nice $(cat nice2), not 5"
+	of_recorder=$(cut -d' ' -f19 /proc/$recorder/stat)
+	[[ $of_recorder == 5 ]] || fail "the recorder runs at nice $of_recorder, not 5"
+	reap $recorder INT
+}
+
 test_a_command_beside_a_storm_of_mappings() {
 	begin_storm
 	begin_storm /bin/true
