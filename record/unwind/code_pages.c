@@ -156,6 +156,7 @@ static bool read_from_file(struct code_pages *pages, struct code_page *page, uin
 	if (got <= 0)
 		return false;
 	page->len = (uint16_t)got;
+	page->is_given_up = false;
 	page->read_ns = page->tried_ns = clock_now_ns();
 	return true;
 }
@@ -200,14 +201,15 @@ static struct code_page *page_at(
 	return pages->last_page;
 }
 
-/* Whether there is no such page from `since_ns` on yet. Another process may have what one has not.
- */
+/* Whether there is no such page from `since_ns` on yet. Another process may have what one has not,
+ * and there may be time for a later sample. */
 static bool is_wanted(const struct code_page *page, uint32_t pid, uint64_t since_ns)
 {
 	if (page->is_pending)
 		return false;
 	if (page->is_of_file)
-		return !page->len && (!page->tried_ns || page->pid != pid);
+		return !page->len && (!page->tried_ns || page->pid != pid ||
+					     (page->is_given_up && page->tried_ns < since_ns));
 	return page->tried_ns < since_ns || !page->tried_ns;
 }
 
@@ -242,8 +244,10 @@ static const struct code_page *find_page(struct code_pages *pages, uint32_t pid,
 	if (!is_wanted(page, pid, since_ns))
 		return page;
 	bool is_read = page->is_of_file && read_from_file(pages, page, pid, mapping, address);
-	if (!is_read && pages->reading.len - pages->read < MAX_READING)
+	bool has_room = pages->reading.len - pages->read < MAX_READING;
+	if (!is_read && has_room)
 		code_pages_submit(pages, pid, mapping, address, since_ns);
+	page->is_given_up |= !is_read && !has_room;
 	return page;
 }
 
@@ -258,6 +262,8 @@ enum code_read code_pages_get(struct code_pages *pages, uint32_t pid, const stru
 		if (page->is_pending)
 			return *got ? CODE_READ : CODE_READ_LATER;
 		bool is_fresh = page->is_of_file || page->read_ns >= since_ns;
+		if (page->is_given_up && (!page->len || !is_fresh))
+			return *got ? CODE_READ : CODE_READ_GIVEN_UP;
 		if (page->len <= at || !is_fresh)
 			break;
 		size_t here = page->len - at;
@@ -304,6 +310,7 @@ static void take_run(
 		if (!page) /* forgotten meanwhile */
 			continue;
 		page->is_pending = false;
+		page->is_given_up = !answer;
 		page->tried_ns = clock_now_ns();
 		page->pid = run->pid;
 		if (!answer || !answer->is_read[i])

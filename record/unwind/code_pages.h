@@ -26,6 +26,7 @@ struct code_page {
 	uint16_t len; /* 0: it cannot be read */
 	bool is_of_file;
 	bool is_pending;   /* it is being read */
+	bool is_given_up;  /* the last read was: there was no time for it, or it hung */
 	uint32_t pid;      /* whose memory was read */
 	uint64_t read_ns;  /* what `bytes` are of; 0: nothing was read yet */
 	uint64_t tried_ns; /* as read_ns, or when a later read failed */
@@ -68,9 +69,10 @@ void code_pages_deinit(struct code_pages *pages);
 
 /* How far a read got. */
 enum code_read {
-	CODE_READ,       /* some bytes at least */
-	CODE_READ_NONE,  /* they cannot be had */
-	CODE_READ_LATER, /* they are being read: see code_pages_fd() */
+	CODE_READ,          /* some bytes at least */
+	CODE_READ_NONE,     /* they cannot be had */
+	CODE_READ_LATER,    /* they are being read: see code_pages_fd() */
+	CODE_READ_GIVEN_UP, /* there was no time to read them, or the read hung */
 };
 
 /*

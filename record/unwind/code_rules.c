@@ -25,7 +25,8 @@ enum {
 };
 
 /* ... and what was not is kept, for programs that begin: fifty processes of Chromium's want 0.6 to
- * 0.9 s of their first three seconds. Of the latter half each process has its share only. */
+ * 0.9 s of their first three seconds. Of the latter half each process has its share only, to which
+ * nothing counts that was spent of the first. */
 static const uint64_t max_left_ns = 2 * NS_PER_S;
 
 void code_rules_init(struct code_rules *code, struct process_table *processes)
@@ -71,6 +72,7 @@ struct reading {
 	struct code_rules *code;
 	const struct code_frame *frame;
 	bool is_pending;         /* some of the code is being read */
+	bool is_given_up;        /* ... was not read: what is not found, or guessed, is not kept */
 	size_t rejected;         /* ways out that lead to no caller, ... */
 	size_t rejected_returns; /* ... of them by a return */
 	int calls_followed;      /* to tell whether they led here */
@@ -80,6 +82,12 @@ struct reading {
 		struct unwind_rule rule;
 	}) found; /* on the way to the return; the frame's own is the last */
 };
+
+static void note_read(struct reading *reading, enum code_read read)
+{
+	reading->is_pending |= read == CODE_READ_LATER;
+	reading->is_given_up |= read == CODE_READ_GIVEN_UP;
+}
 
 static uint64_t frame_time(const struct code_frame *frame)
 {
@@ -126,7 +134,7 @@ static size_t code_rules_read_code(void *context, uint64_t address, uint8_t *byt
 		return 0;
 	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
 		mapping, address, frame_time(reading->frame), bytes, len, &got);
-	reading->is_pending |= read == CODE_READ_LATER;
+	note_read(reading, read);
 	return got;
 }
 
@@ -157,6 +165,7 @@ long code_rules_read_stack(void *context, unsigned long long address, unsigned l
 	enum code_read read = code_pages_get_memory(&stack->code->pages, head->pid, address,
 		head->time_ns, (uint8_t *)value, sizeof(*value), &got);
 	stack->is_pending |= read == CODE_READ_LATER;
+	stack->is_given_up |= read == CODE_READ_GIVEN_UP;
 	return got == sizeof(*value) ? 0 : -1;
 }
 
@@ -173,7 +182,7 @@ static bool code_rules_is_behind_call(
 	enum code_read read = code_pages_get(&reading->code->pages, reading->frame->process->pid,
 		mapping, address - sizeof(bytes), frame_time(reading->frame), bytes, sizeof(bytes),
 		&got);
-	reading->is_pending |= read == CODE_READ_LATER;
+	note_read(reading, read);
 	return got == sizeof(bytes) && unwind_is_call(bytes);
 }
 
@@ -225,6 +234,7 @@ static uint64_t return_address_by(struct reading *reading, const struct unwind_r
 	enum event_stack_end end = unwind_step(machine_native_registers(), &regs, rule,
 		code_rules_read_stack, &stack, &is_outermost);
 	reading->is_pending |= stack.is_pending;
+	reading->is_given_up |= stack.is_given_up;
 	return end || is_outermost ? 0 : regs.ip;
 }
 
@@ -347,7 +357,8 @@ static bool code_rules_put_frame(
 	struct reading *reading, enum code_rule_kind kind, const struct unwind_rule *rule)
 {
 	const struct code_frame *frame = reading->frame;
-	return code_rules_put_known(reading, frame->regs->ip, code_rules_key_of(frame), kind, rule);
+	return (kind == CODE_RULE_READ || !reading->is_given_up) &&
+	       code_rules_put_known(reading, frame->regs->ip, code_rules_key_of(frame), kind, rule);
 }
 
 /* ---- regions ---- */
@@ -622,7 +633,8 @@ static void take_time(struct code_rules *code, uint32_t pid, uint64_t begun_cpu_
 	uint64_t spent_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns;
 	code->spent_ns += spent_ns;
 	code->left_ns -= spent_ns < code->left_ns ? spent_ns : code->left_ns;
-	target_reader_charge(&code->pages.reader, pid, spent_ns);
+	if (code->left_ns <= max_left_ns / 2)
+		target_reader_charge(&code->pages.reader, pid, spent_ns);
 }
 
 /* Whether other code was written there since the sample: what is read now tells nothing of it. */
@@ -737,22 +749,21 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
 			return EVENT_END_COMPLETE;
 		}
 		*kind = read_frame(&reading, &found);
-		if (*kind == CODE_RULE_NONE)
+		if (*kind == CODE_RULE_NONE && !reading.is_given_up)
 			note_failure(&reading);
 		vec_deinit(&reading.found);
 		send_told(code);
 		take_time(code, pid, begun_ns);
 		if (*kind == CODE_RULE_UNKNOWN && may_wait)
 			return EVENT_END_TABLE_PENDING;
-		if (*kind == CODE_RULE_UNKNOWN) {
-			code->statistics.unread++;
+		bool is_unread = *kind == CODE_RULE_UNKNOWN ||
+				 (*kind != CODE_RULE_READ && reading.is_given_up);
+		code->statistics.unread += is_unread;
+		if (*kind == CODE_RULE_UNKNOWN)
 			*kind = CODE_RULE_NONE;
-			return EVENT_END_COMPLETE;
-		}
-		uint32_t number = *kind == CODE_RULE_NONE
-					  ? 0
-					  : table_store_intern_rule(code->rules->store, &found);
-		*rule = table_store_rule(code->rules->store, number);
+		if (*kind != CODE_RULE_NONE)
+			*rule = table_store_rule(code->rules->store,
+				table_store_intern_rule(code->rules->store, &found));
 		return EVENT_END_COMPLETE;
 	}
 	if (frame->is_asked) {

@@ -80,9 +80,10 @@ void code_rules_deinit(struct code_rules *code);
 struct code_stack {
 	struct code_rules *code;
 	const struct snapshot *snapshot;
-	bool is_another; /* than the one in the snapshot */
-	bool is_behind;  /* a word behind the snapshot's end was read */
-	bool is_pending; /* some of it is being read: the walk is to be made again */
+	bool is_another;  /* than the one in the snapshot */
+	bool is_behind;   /* a word behind the snapshot's end was read */
+	bool is_pending;  /* some of it is being read: the walk is to be made again */
+	bool is_given_up; /* ... was not read: there was no time, or the read hung */
 };
 
 /* Reads a word of the stack of a struct code_stack; fits unwind_read_fn. */

@@ -112,6 +112,25 @@ TEST(code_pages_behind_one_that_is_not_there)
 	fixture_deinit(&fixture);
 }
 
+/* What there was no time for is told apart from what is not there, and had when there is. */
+TEST(code_pages_that_were_given_up_are_read_later)
+{
+	struct fixture fixture;
+	uint8_t bytes[LEN];
+	size_t got;
+	uint32_t own = (uint32_t)getpid();
+	fixture_init(&fixture);
+	struct target_reader *reader = &fixture.pages.reader;
+	CHECK(target_reader_has_time_left(reader, own));
+	target_reader_charge(reader, own, NS_PER_S);
+	CHECK_INT(get(&fixture, own, 0, 1, bytes, LEN, &got), CODE_READ_GIVEN_UP);
+	CHECK_INT(got, 0);
+	reader->spent_from_ns = 0; /* a second later */
+	CHECK_INT(get(&fixture, own, 0, clock_now_ns(), bytes, LEN, &got), CODE_READ);
+	CHECK_INT(got, LEN);
+	fixture_deinit(&fixture);
+}
+
 static void wait_for_pages(struct fixture *fixture)
 {
 	while (code_pages_are_pending(&fixture->pages)) {

@@ -96,30 +96,77 @@ TEST(file_of_a_caller_is_known_by_its_mapping)
 	object_table_deinit(&objects);
 }
 
+/* Code of this process, and a frame in memory of which nothing is known. */
+struct counted {
+	struct code_rules code;
+	struct process_table processes;
+	struct object_table objects;
+	struct mapping memory;
+	struct snapshot snapshot;
+	struct code_stack stack;
+	struct code_frame frame;
+};
+
+static void counted_init(struct counted *counted)
+{
+	uint64_t now_ns = clock_now_ns();
+	*counted = (struct counted){0};
+	counted->processes.objects = &counted->objects;
+	code_rules_init(&counted->code, &counted->processes);
+	struct process *process =
+		process_table_get(&counted->processes, (uint32_t)getpid(), now_ns);
+	counted->memory = (struct mapping){
+		.end = 0x10000, .object = object_table_anonymous(&counted->objects)};
+	counted->snapshot = (struct snapshot){.head = {.pid = process->pid, .time_ns = now_ns}};
+	counted->stack =
+		(struct code_stack){.code = &counted->code, .snapshot = &counted->snapshot};
+	counted->frame = frame_of(process, &counted->memory, &counted->stack);
+	CHECK(target_reader_has_time_left(&counted->code.pages.reader, process->pid));
+	target_reader_charge(&counted->code.pages.reader, process->pid, NS_PER_S);
+	counted->code.left_since_ns = now_ns;
+}
+
+static void counted_deinit(struct counted *counted)
+{
+	code_rules_deinit(&counted->code);
+	process_table_deinit(&counted->processes);
+	object_table_deinit(&counted->objects);
+}
+
 /* The step is guessed then, and counted. */
 TEST(code_that_there_is_no_time_to_read_is_counted)
 {
-	struct code_rules code;
-	struct process_table processes = {0};
-	struct object_table objects = {0};
-	uint64_t now_ns = clock_now_ns();
-	processes.objects = &objects;
-	code_rules_init(&code, &processes);
-	struct process *process = process_table_get(&processes, (uint32_t)getpid(), now_ns);
-	const struct mapping memory = {.object = object_table_anonymous(&objects)};
-	struct snapshot snapshot = {.head = {.pid = process->pid, .time_ns = now_ns}};
-	struct code_stack stack = {.code = &code, .snapshot = &snapshot};
-	const struct code_frame frame = frame_of(process, &memory, &stack);
+	struct counted counted;
 	const struct unwind_rule *rule = NULL;
 	enum code_rule_kind kind = CODE_RULE_READ;
-	code.left_ns = 1;
-	code.left_since_ns = now_ns;
-	CHECK(target_reader_has_time_left(&code.pages.reader, process->pid));
-	target_reader_charge(&code.pages.reader, process->pid, NS_PER_S);
-	CHECK_INT(code_rules_choose(&code, &frame, true, &rule, &kind), EVENT_END_COMPLETE);
+	counted_init(&counted);
+	counted.code.left_ns = 1;
+	CHECK_INT(code_rules_choose(&counted.code, &counted.frame, true, &rule, &kind),
+		EVENT_END_COMPLETE);
 	CHECK_INT(kind, CODE_RULE_NONE);
-	CHECK_INT(code.statistics.unread, 1);
-	code_rules_deinit(&code);
-	process_table_deinit(&processes);
-	object_table_deinit(&objects);
+	CHECK_INT(counted.code.statistics.unread, 1);
+	counted_deinit(&counted);
+}
+
+/* Nor is it kept that no caller was found, where the memory was not read: the next time it may be.
+ */
+TEST(code_whose_memory_was_not_read_is_counted_and_forgotten)
+{
+	struct counted counted;
+	const struct unwind_rule *rule = NULL;
+	enum code_rule_kind kind = CODE_RULE_READ;
+	counted_init(&counted);
+	if (!machine_native()->find_return)
+		unit_skip("code of this machine is not read");
+	for (uint64_t i = 0; i < 5; i++) {
+		counted.code.left_ns = 2 * NS_PER_S;
+		counted.snapshot.head.time_ns = clock_now_ns();
+		while (code_rules_choose(&counted.code, &counted.frame, true, &rule, &kind) ==
+			EVENT_END_TABLE_PENDING)
+			code_pages_collect(&counted.code.pages);
+		CHECK_INT(kind, CODE_RULE_NONE);
+		CHECK_INT(counted.code.statistics.unread, i + 1);
+	}
+	CHECK_INT(counted.code.statistics.failed, 0);
+	counted_deinit(&counted);
 }
