@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "format/base/clock.h"
 #include "record/event/point_weight.h"
 #include "record/host/proc.h"
 #include "record/source/event_tally.h"
@@ -899,8 +900,10 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 {
 	if (script_table_collect(&translate->scripts))
 		resolver_forget_nodes(&translate->resolver);
-	if (translate->resolver.code)
+	if (translate->resolver.code) {
 		code_pages_collect(&translate->resolver.code->pages);
+		code_rules_retry(translate->resolver.code, clock_now_ns());
+	}
 	read_ahead(translate);
 	registered_code_collect(&translate->registered);
 	translate->compiled.rules = translate->resolver.rules;

@@ -24,6 +24,10 @@ enum {
 	FAILURES_MAX = 3,      /* then the BPF side learns that there is no rule */
 };
 
+/* What failed, or was guessed, is tried again after a pause; each is four times as long. */
+static const uint64_t retry_first_ns = 100ULL * NS_PER_MS;
+static const uint64_t retry_most_ns = 60ULL * NS_PER_S;
+
 /* ... and what was not is kept, for programs that begin: fifty processes of Chromium's want 0.6 to
  * 0.9 s of their first three seconds. Of the latter half each process has its share only, to which
  * nothing counts that was spent of the first. */
@@ -284,6 +288,13 @@ static uint64_t code_rules_hash_of(
 	return map_hash_bytes(words, sizeof(words), code->seed);
 }
 
+static uint64_t hash_of_place(
+	const struct code_rules *code, const struct code_frame *frame, uint64_t address)
+{
+	return code_rules_hash_of(code, code_rules_space_of(frame), is_memory(frame),
+		code_rules_place_of(frame, address));
+}
+
 static struct code_rule_known *known_at(
 	struct code_rules *code, const struct code_frame *frame, uint64_t address)
 {
@@ -291,10 +302,7 @@ static struct code_rule_known *known_at(
 	bool is_new;
 	if (code->list.len >= MAX_KNOWN)
 		forget_known(code);
-	uint64_t *number = map_put(&code->known,
-		code_rules_hash_of(code, code_rules_space_of(frame), is_memory(frame),
-			code_rules_place_of(frame, address)),
-		&is_new);
+	uint64_t *number = map_put(&code->known, hash_of_place(code, frame, address), &is_new);
 	if (is_new) {
 		vec_push(&code->list, none);
 		*number = code->list.len;
@@ -396,21 +404,57 @@ static enum code_rule_kind kind_of_read(struct reading *reading)
 /* Where nothing better than a guess was found: see retry_failed(). */
 static void note_for_retry(struct reading *reading)
 {
-	struct code_region *region = region_of(reading->code, reading->frame);
-	if (region->failed.len < CODE_RULES_MAX_FAILED)
-		vec_push(&region->failed, code_rules_key_of(reading->frame));
+	struct code_rules *code = reading->code;
+	const struct code_frame *frame = reading->frame;
+	struct code_region *region = region_of(code, frame);
+	uint64_t address = code_rules_key_of(frame);
+	uint64_t hash = hash_of_place(code, frame, address);
+	size_t count = is_memory(frame) ? 1 : frame->nr_files;
+	for (size_t i = 0; i < count && region->failed.len < CODE_RULES_MAX_FAILED; i++) {
+		struct code_key key = {
+			is_memory(frame) ? frame->snapshot->code_space : frame->files[i],
+			code_rules_place_of(frame, address)};
+		vec_push(&region->failed, (struct code_failed){hash, key});
+	}
+	if (!region->pause_ns)
+		region->pause_ns = retry_first_ns;
+	if (!region->retry_ns)
+		region->retry_ns = clock_now_ns() + region->pause_ns;
+	if (!code->retry_ns || region->retry_ns < code->retry_ns)
+		code->retry_ns = region->retry_ns;
 }
 
 /* What failed, or was guessed, is tried once more: what was learned since may tell. */
-static void retry_failed(struct reading *reading, struct code_region *region)
+static void retry_failed(struct code_rules *code, struct code_region *region)
 {
 	static const struct code_rule unknown = {.kind = CODE_RULE_UNKNOWN};
-	vec_each(&region->failed, address) {
-		*known_at(reading->code, reading->frame, *address) =
-			(struct code_rule_known){.rule = unknown};
-		tell_bpf(reading->code, reading->frame, *address, &unknown);
+	vec_each(&region->failed, failed) {
+		const uint64_t *number = map_get(&code->known, failed->hash);
+		if (number)
+			code->list.data[*number - 1] = (struct code_rule_known){.rule = unknown};
+		if (code->map_fd >= 0)
+			put_told(code, failed->key.space, failed->key.address, &unknown);
 	}
 	region->failed.len = 0;
+}
+
+void code_rules_retry(struct code_rules *code, uint64_t now_ns)
+{
+	if (!code->retry_ns || now_ns < code->retry_ns)
+		return;
+	code->retry_ns = 0;
+	vec_each(&code->region_list, region) {
+		if (region->retry_ns && region->retry_ns <= now_ns) {
+			retry_failed(code, region);
+			region->retry_ns = 0;
+			region->pause_ns = 4 * region->pause_ns < retry_most_ns
+						   ? 4 * region->pause_ns
+						   : retry_most_ns;
+		}
+		if (region->retry_ns && (!code->retry_ns || region->retry_ns < code->retry_ns))
+			code->retry_ns = region->retry_ns;
+	}
+	send_told(code);
 }
 
 static void note_in_region(struct reading *reading, const struct unwind_rule *rule)
@@ -425,7 +469,7 @@ static void note_in_region(struct reading *reading, const struct unwind_rule *ru
 	region->next = (region->next + 1) % CODE_RULES_INHERITED;
 	if (region->count < CODE_RULES_INHERITED)
 		region->count++;
-	retry_failed(reading, region);
+	retry_failed(reading->code, region);
 }
 
 static const struct unwind_rule *inherit(struct reading *reading)

@@ -33,13 +33,20 @@ enum {
 	CODE_RULES_MAX_FAILED = 128, /* of a region */
 };
 
+/* A place of which the BPF side got no proven rule, as it knows the place. */
+struct code_failed {
+	uint64_t hash; /* in code_rules.known */
+	struct code_key key;
+};
+
 /* Frames of one file, or of one process's memory, that were left by reading it. */
 struct code_region {
 	struct unwind_rule rules[CODE_RULES_INHERITED]; /* of the form CFA = sp + offset */
 	uint32_t count, next;
 	struct unwind_rule scanned; /* that a scan of the stack found last; cfa 0: none did */
 	bool has_own_stack;         /* see struct machine: callers of all its code may be missing */
-	VEC(uint64_t) failed;       /* addresses of which the BPF side got no proven rule */
+	VEC(struct code_failed) failed;
+	uint64_t retry_ns, pause_ns; /* when they are tried again; 0: none waits for that */
 };
 
 struct code_rules_statistics {
@@ -56,6 +63,7 @@ struct code_rules {
 	VEC(struct code_rule_known) list;
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
+	uint64_t retry_ns;              /* of a region, the next one */
 	VEC(struct code_key) told_keys; /* what the BPF side is to be sent, and ... */
 	VEC(struct code_rule) told_rules;
 	uint64_t seed;
@@ -109,6 +117,12 @@ struct code_frame {
  */
 enum event_stack_end code_rules_choose(struct code_rules *code, const struct code_frame *frame,
 	bool may_wait, const struct unwind_rule **rule, enum code_rule_kind *kind);
+
+/*
+ * To be called now and then: what failed, or was guessed, is tried again when its pause is over.
+ * The code may have been read too early, or its process has registered it since.
+ */
+void code_rules_retry(struct code_rules *code, uint64_t now_ns);
 
 /*
  * Whether a call ends at `ra` that may have led to the frame. False with *is_pending: code is being

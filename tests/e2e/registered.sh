@@ -82,6 +82,13 @@ test_frames_for_a_libgcc_that_comes_later() {
 	want_stacks r.data 80 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
 }
 
+# What was guessed of the code before it was registered holds for some tenths of a second.
+test_frames_for_code_that_runs_already() {
+	is_x86
+	record r.data "$made" after 4
+	want_stacks r.data 75 '_start;.*;main;run_code;calls;\[JIT\][^;]*;spin_small'
+}
+
 test_frames_for_another_libgcc() {
 	is_x86
 	[[ -n ${LIBGCC:-} ]] || skip "LIBGCC names no other libgcc_s.so.1"

@@ -6,7 +6,7 @@
  * in the mode "crowd" with much other code.
  *
  * usage: registered_code
- * executable|relocatable|changing|circle|liar|unmapped|silent|frames|crowd|late SECONDS
+ * executable|relocatable|changing|circle|liar|unmapped|silent|frames|crowd|late|after SECONDS
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -168,14 +168,19 @@ static bool load_libgcc(void)
 	return functions[0] && functions[1];
 }
 
-/* Of which nothing tells, before libgcc is there. */
-static void run_unknown_code(uint8_t *code)
+/* Of which nothing tells: in the mode "late" before libgcc is there. */
+static void run_unknown_code(uint8_t *code, void (*spin_it)(void))
 {
 	void (*function)(void (*)(void));
 	write_code(code, 0x38);
 	memcpy(&function, &code, sizeof(function));
 	for (double until = cpu_seconds() + 0.3; cpu_seconds() < until;)
-		calls(function, spin_large);
+		calls(function, spin_it);
+}
+
+static int registers_for_libgcc(void)
+{
+	return is_mode("frames") || is_mode("crowd") || is_mode("late") || is_mode("after");
 }
 
 static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spin_it)(void))
@@ -183,7 +188,7 @@ static void run_code(uint8_t *code, const char *name, uint32_t bytes, void (*spi
 	void (*function)(void (*)(void));
 	size_t len = write_code(code, bytes);
 	memcpy(&function, &code, sizeof(function));
-	bool is_for_libgcc = is_mode("frames") || is_mode("crowd") || is_mode("late");
+	bool is_for_libgcc = registers_for_libgcc();
 	write_image((uintptr_t)code, len, name, bytes);
 	if (is_for_libgcc)
 		tell_libgcc(code, len, bytes);
@@ -208,9 +213,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (is_mode("late"))
-		run_unknown_code(code + 4096);
-	if (!load_libgcc() && (is_mode("frames") || is_mode("crowd") || is_mode("late")))
+		run_unknown_code(code + 4096, spin_large);
+	if (!load_libgcc() && registers_for_libgcc())
 		return 1;
+	if (is_mode("after"))
+		run_unknown_code(code, spin_small);
 	while (cpu_seconds() < until) {
 		run_code(code, "small", 0x38, spin_small);
 		if (is_mode("changing"))
