@@ -22,6 +22,11 @@ BPFTOOL ?= $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/
 	$$tool version >/dev/null 2>&1 && echo $$tool && break; done)
 FUZZ_SECONDS ?= 60
 
+# All CPUs build, unless -j says otherwise; not where the recipes of several goals would run at once.
+GOALS := $(or $(MAKECMDGOALS),all)
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(filter 1,$(words $(GOALS))),$(filter all check lint,$(GOALS))),)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 # As Linux and libbpf call machines.
 HOST_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
