@@ -12,7 +12,6 @@ enum {
 	HELP_BYTES = 80, /* S_call_help()'s native frame */
 	SP = 20,         /* words of C's stack: the top in Scheme, and where it returns to C */
 	RETURN = SP + 1,
-	R13 = 13,
 	/* Words of the heap. */
 	CONTEXT = 0,
 	SCHEME = 100, /* its stack: the outermost return address, */
@@ -29,11 +28,33 @@ enum {
 	CODE_BYTES = 0x380,
 	RETURNS = 0x100, /* of each, where a call returns to */
 	PLACE = 0x80,    /* where the leaf is interrupted */
-	LEA = PLACE,     /* of a call that is half made, and what follows it */
-	STORE = LEA + 7,
-	JUMP = STORE + 4,
 	KEY = 3,
 };
+
+/* The machine's; instructions of a call that stores where it returns to, and is half made at PLACE.
+ */
+#if defined(__aarch64__)
+enum {
+	CONTEXT_TOP = 16, /* words of the context */
+	CONTEXT_BASE = 49,
+	STACK_REGISTER = 20,
+	STORE = PLACE + 4,
+	JUMP = STORE + 4,
+};
+static const uint32_t add[] = {0x91004294}, back[] = {0xd1004294},
+		      call[] = {0x10000009 | (RETURNS - PLACE) / 4 << 5, 0xf9000289};
+#else
+enum {
+	CONTEXT_TOP = 7,
+	CONTEXT_BASE = 40,
+	STACK_REGISTER = 13,
+	STORE = PLACE + 7,
+	JUMP = STORE + 4,
+};
+static const uint8_t add[] = {0x49, 0x83, 0xc5, 16}, back[] = {0x49, 0x83, 0xed, 16},
+		     call[] = {0x48, 0x8d, 0x0d, (uint8_t)(RETURNS - STORE), 0, 0, 0, 0x49, 0x89,
+			     0x4d, 0};
+#endif
 
 static void put_word(uint64_t at, uint64_t word)
 {
@@ -64,8 +85,11 @@ static void setup(struct runtime_fixture *fixture)
 {
 	runtime_fixture_init(fixture, HELP_BYTES);
 	fixture->table.runtime.kind = RUNTIME_RACKET;
-	*(struct racket_row *)fixture->table.runtime.words = (struct racket_row){
-		.key = DATA, .invoke = DATA + 8, .help_start = HELPER, .help_end = LOOP};
+	*(struct racket_row *)fixture->table.runtime.words = (struct racket_row){.key = DATA,
+		.invoke = DATA + 8,
+		.help_start = HELPER,
+		.help_end = LOOP,
+		.help_return = HELPER + 5};
 	memset(jit, 0x90, sizeof(jit));
 	put_code(INNER, 16);
 	put_code(OUTER, 16);
@@ -75,9 +99,9 @@ static void setup(struct runtime_fixture *fixture)
 	fixture->data[0] = KEY;
 	fixture->data[1] = HEAP; /* what C enters Scheme by: no code that is met */
 	*thread_value(fixture, KEY) = heap_address(CONTEXT);
-	fixture->heap[CONTEXT + 7] = heap_address(TOP);
-	fixture->heap[CONTEXT + 40] = heap_address(SCHEME);
-	fixture->heap[CONTEXT + 42] = heap_address(LINK) - 3;
+	fixture->heap[CONTEXT + CONTEXT_TOP] = heap_address(TOP);
+	fixture->heap[CONTEXT + CONTEXT_BASE] = heap_address(SCHEME);
+	fixture->heap[CONTEXT + CONTEXT_BASE + 2] = heap_address(LINK) - 3;
 	fixture->heap[SCHEME] = JIT + EDGE + RETURNS;
 	fixture->heap[TOP] = JIT + OUTER + RETURNS;
 	fixture->heap[REST] = JIT + EDGE + RETURNS;
@@ -93,7 +117,11 @@ static void setup(struct runtime_fixture *fixture)
 	fixture->regs.known = ~0ULL;
 	fixture->regs.ip = JIT + INNER + PLACE;
 	fixture->regs.reg[UNWIND_SP] = stack_address(SP);
-	fixture->regs.reg[R13] = heap_address(TOP);
+	fixture->regs.reg[STACK_REGISTER] = heap_address(TOP);
+#if defined(__aarch64__)
+	fixture->regs.reg[UNWIND_FP] = stack_address(RETURN + 1);
+	fixture->regs.reg[UNWIND_RA] = 0;
+#endif
 }
 
 static void check_stack(struct runtime_fixture *fixture, const char *shape)
@@ -118,20 +146,15 @@ TEST(frames_of_all_parts_of_schemes_stack_come_before_those_of_c)
 	runtime_fixture_deinit(&fixture);
 }
 
-/* r13 leads to the frame of who is being called, where its return address is stored, or not yet. */
+/* The register leads to the callee's frame, where the return address is stored, or not yet. */
 TEST(a_call_that_is_half_made_has_no_frame)
 {
-	static const uint8_t lea[] = {0x48, 0x8d, 0x0d}, store[] = {0x49, 0x89, 0x4d, 0},
-			     back[] = {0x49, 0x83, 0xed, 16};
-	static const uint64_t places[] = {PLACE - 20, LEA, STORE, JUMP, RETURNS};
+	static const uint64_t places[] = {PLACE - 20, PLACE, STORE, JUMP, RETURNS};
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	int32_t distance = RETURNS - STORE;
-	memcpy(jit + LEA, lea, sizeof(lea));
-	memcpy(jit + LEA + 3, &distance, sizeof(distance));
-	memcpy(jit + STORE, store, sizeof(store));
+	memcpy(jit + PLACE, call, sizeof(call));
 	memcpy(jit + RETURNS, back, sizeof(back));
-	fixture.regs.reg[R13] = heap_address(TOP + 2);
+	fixture.regs.reg[STACK_REGISTER] = heap_address(TOP + 2);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		if (places[i] >= JUMP)
 			fixture.heap[TOP + 2] = JIT + INNER + RETURNS;
@@ -141,14 +164,13 @@ TEST(a_call_that_is_half_made_has_no_frame)
 	runtime_fixture_deinit(&fixture);
 }
 
-/* `add r13, 16` is to come: the frame is still that of the code itself. */
+/* The register is to be moved yet: the frame is still that of the code itself. */
 TEST(a_call_that_has_not_begun_changes_nothing)
 {
-	static const uint8_t call[] = {
-		0x49, 0x83, 0xc5, 16, 0x48, 0x8d, 0x0d, 0, 0, 0, 0, 0x49, 0x89, 0x4d, 0};
 	struct runtime_fixture fixture;
 	setup(&fixture);
-	memcpy(jit + PLACE + 5, call, sizeof(call));
+	memcpy(jit + PLACE + 8, add, sizeof(add));
+	memcpy(jit + PLACE + 8 + sizeof(add), call, sizeof(call));
 	check_stack(&fixture, "sssnn");
 	runtime_fixture_deinit(&fixture);
 }
@@ -159,28 +181,56 @@ TEST(c_that_scheme_calls_has_the_context_s_stack)
 	setup(&fixture);
 	fixture.regs.ip = CODE + LOOP + 0x10;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - HELP_BYTES / 8);
-	fixture.regs.reg[R13] = 1;
+	fixture.regs.reg[STACK_REGISTER] = 1;
 	fixture.stack[SP - 1] = JIT + INNER + PLACE;
 	check_stack(&fixture, "nsssnn");
 	runtime_fixture_deinit(&fixture);
 }
 
+/* A call of OUTER that returns to PLACE in INNER. */
+static void put_call_as_c(void)
+{
+#if defined(__aarch64__)
+	const uint32_t target = JIT + OUTER + 64, move = 0xd280000a, move_and_keep = 0xf280000a;
+	const uint32_t as_c[] = {move | (target & 0xffff) << 5,
+		move_and_keep | 1 << 21 | target >> 16 << 5, move_and_keep | 2 << 21,
+		move_and_keep | 3 << 21, 0xd63f0140};
+#else
+	static const uint8_t as_c[] = {0xe8, 0, 0, 0, 0};
+#endif
+	memcpy(jit + INNER + PLACE - sizeof(as_c), as_c, sizeof(as_c));
+}
+
 /* The runtime's own code is called on C's stack. */
 TEST(scheme_that_is_called_on_c_s_stack)
 {
-	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
 	struct runtime_fixture fixture;
-#if !defined(__x86_64__)
-	unit_skip("instructions of Racket's code are known on x86-64 alone");
-#endif
 	setup(&fixture);
-	memcpy(jit + INNER + PLACE - sizeof(call), call, sizeof(call));
+	put_call_as_c();
 	fixture.stack[SP - 1] = JIT + INNER + PLACE;
 	fixture.regs.ip = JIT + OUTER + PLACE;
 	fixture.regs.reg[UNWIND_SP] = stack_address(SP - 1);
 	check_stack(&fixture, "ssssnn");
 	runtime_fixture_deinit(&fixture);
 }
+
+#if defined(__aarch64__)
+/* ... with what it returns to in x30, which has that as well when it has returned, and when it was
+ * another that was called. */
+TEST(scheme_that_is_called_with_a_link)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_call_as_c();
+	fixture.regs.reg[UNWIND_RA] = JIT + INNER + PLACE;
+	check_stack(&fixture, "sssnn");
+	fixture.regs.ip = JIT + FIRST + PLACE;
+	check_stack(&fixture, "sssnn");
+	fixture.regs.ip = JIT + OUTER + PLACE;
+	check_stack(&fixture, "ssssnn");
+	runtime_fixture_deinit(&fixture);
+}
+#endif
 
 /* While memory is collected: code and continuations say where they are now. */
 TEST(what_was_moved_is_followed)
@@ -201,18 +251,57 @@ TEST(what_was_moved_is_followed)
 /* C called FIRST, which entered Scheme by S_call_help(). */
 TEST(c_calls_back)
 {
+#if defined(__aarch64__)
+	/* Of eight words, x30 the third: a push and its pop; pops; add sp, sp, 16; ret. */
+	static const uint32_t end[] = {0xf81f0fe0, 0xd503201f, 0xf84107e0, 0xf84107fa, 0xa8c14ffe,
+		0xa8c157f4, 0x910043ff, 0xd65f03c0};
+	enum {
+		SAVED = 2,
+	};
+#else
 	static const uint8_t end[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b,
 		0x48, 0x81, 0xc4, 0x88, 0, 0, 0, 0xc3};
+	enum {
+		SAVED = (48 + 0x88) / 8,
+	};
+#endif
 	struct runtime_fixture fixture;
 	setup(&fixture);
 	memcpy(jit + FIRST + PLACE + 8, end, sizeof(end));
 	fixture.data[1] = JIT + OUTER - 1;
 	uint64_t sp = RETURN + HELP_BYTES / 8;
 	fixture.stack[sp] = JIT + FIRST + PLACE;
-	fixture.stack[sp + 1 + (48 + 0x88) / 8] = CODE + CALLER + 5;
+	fixture.stack[sp + 1 + SAVED] = CODE + CALLER + 5;
+#if defined(__aarch64__)
+	put_word(FIRST, 0x4be);
+#endif
 	check_stack(&fixture, "snsn");
 	runtime_fixture_deinit(&fixture);
 }
+
+#if defined(__aarch64__)
+/* What C calls is interrupted: ahead of where it pushes x30, behind that, and where all is popped;
+ * and in C that it calls. */
+TEST(what_c_calls_has_a_frame_of_c)
+{
+	static const uint32_t insns[] = {0xa9bf07e0, 0xa9bf57f4, 0xa9bf4ffe, 0xd503201f, 0xa8c14ffe,
+		0xa8c157f4, 0x910043ff, 0xd65f03c0};
+	static const uint64_t depths[] = {0, 2, 4, 6, 6, 4, 2, 0};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_word(FIRST, 0x4be);
+	memcpy(jit + FIRST + PLACE, insns, sizeof(insns));
+	for (size_t i = 0; i < sizeof(insns) / sizeof(*insns); i++) {
+		bool is_pushed = i > 2 && i < 5;
+		fixture.regs.ip = JIT + FIRST + PLACE + i * 4;
+		fixture.regs.reg[UNWIND_SP] = stack_address(SP - depths[i]);
+		fixture.regs.reg[UNWIND_RA] = is_pushed ? 0 : CODE + CALLER + 5;
+		fixture.stack[SP - 6] = is_pushed ? CODE + CALLER + 5 : 0;
+		check_stack(&fixture, "sn");
+	}
+	runtime_fixture_deinit(&fixture);
+}
+#endif
 
 TEST(a_stack_that_is_torn_is_no_proven_one)
 {
@@ -220,7 +309,7 @@ TEST(a_stack_that_is_torn_is_no_proven_one)
 	setup(&fixture);
 	fixture.heap[TOP] = JIT + 0x123;
 	check_stack(&fixture, "s");
-	fixture.regs.reg[R13] = heap_address(SCHEME) - 8; /* C's yet */
+	fixture.regs.reg[STACK_REGISTER] = heap_address(SCHEME) - 8; /* C's yet */
 	check_stack(&fixture, "s");
 	runtime_fixture_deinit(&fixture);
 }

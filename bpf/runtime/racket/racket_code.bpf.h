@@ -26,6 +26,7 @@ enum {
 	RACKET_CODE_ALIGNMENT = 16,
 	RACKET_CODE_TYPE = 0xbe, /* the lowest byte of the first word; flags are above */
 	RACKET_CODE_FLAGS = 0x1ffff,
+	RACKET_CODE_TEMPLATE = 0x400, /* a flag: that of code that C calls */
 	RACKET_CODE_MAX_BYTES = 1 << 24,
 	RACKET_OBJECT_TAG = 7, /* of a pointer to an object that says its type: one below it */
 
@@ -44,8 +45,14 @@ enum {
 	RACKET_PIECES = 256, /* of WINDOW_BYTES that are searched */
 	RACKET_STARTS = WINDOW_BYTES / RACKET_CODE_ALIGNMENT, /* in each */
 
-	RACKET_AROUND_BEFORE = 24, /* bytes of code around the leaf's instruction */
+	/* Bytes of code around the leaf's instruction. */
+#if defined(__TARGET_ARCH_arm64)
+	RACKET_AROUND_BEFORE = 32,
+	RACKET_AROUND_BYTES = 128,
+#else
+	RACKET_AROUND_BEFORE = 24,
 	RACKET_AROUND_BYTES = 96,
+#endif
 	RACKET_STACK_WORDS = 32, /* of C's stack that are searched */
 	RACKET_RETURN_WORDS = 4, /* ahead of a return address */
 	RACKET_CONTEXT_WORDS = 3,

@@ -33,16 +33,18 @@ static const char known_version[] = "9.5.9.8"; /* of Racket 8.7 */
 
 static bool is_known_version(struct elf_file *elf, const struct elf_dynsym *function)
 {
-	uint8_t code[RACKET_LEA_BYTES];
+	uint8_t bytes[RACKET_TEXT_BYTES];
+	const struct racket_code code = {bytes, sizeof(bytes), function->address};
 	char version[sizeof(known_version)];
 	uint64_t text;
-	return runtime_file_read(elf, function->address, code, sizeof(code)) &&
-	       racket_code_find_text(code, sizeof(code), function->address, &text) &&
+	return runtime_file_read(elf, function->address, bytes, sizeof(bytes)) &&
+	       racket_code_find_text(elf_file_machine(elf), &code, &text) &&
 	       runtime_file_read(elf, text, version, sizeof(version)) &&
 	       memcmp(version, known_version, sizeof(version)) == 0;
 }
 
-static bool find_invoke(struct elf_file *elf, const struct elf_dynsym *symbols, uint64_t *ret)
+static bool find_invoke(
+	struct elf_file *elf, const struct elf_dynsym *symbols, struct racket_call *ret)
 {
 	enum {
 		MAX_BYTES = 1 << 14,
@@ -50,30 +52,32 @@ static bool find_invoke(struct elf_file *elf, const struct elf_dynsym *symbols, 
 	const struct elf_dynsym *help = &symbols[HELP];
 	if (!help->size || help->size > MAX_BYTES)
 		return false;
-	CLEANUP_FREE uint8_t *code = mem_alloc(help->size);
-	return runtime_file_read(elf, help->address, code, help->size) &&
-	       racket_code_find_argument(
-		       code, help->size, help->address, symbols[INVOKE].address, ret);
+	CLEANUP_FREE uint8_t *bytes = mem_alloc(help->size);
+	const struct racket_code code = {bytes, help->size, help->address};
+	return runtime_file_read(elf, help->address, bytes, help->size) &&
+	       racket_code_find_call(elf_file_machine(elf), &code, symbols[INVOKE].address, ret);
 }
 
 static struct err *racket_detect(struct elf_file *elf, struct runtime_file *file, bool *is_found)
 {
 	struct elf_dynsym symbols[RACKET_SYMBOLS];
 	struct racket_row *row = (void *)file->row.words;
-	uint64_t invoke;
+	struct racket_call invoke;
 	try(elf_dynsym_find(elf, symbol_names, RACKET_SYMBOLS, symbols));
 	for (int i = 0; i < RACKET_SYMBOLS; i++)
 		if (!symbols[i].address)
 			return NULL;
 	file->is_runtime = true;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	if (!is_known_version(elf, &symbols[KERNEL_VERSION]) || !find_invoke(elf, symbols, &invoke))
 		return NULL;
-	row->invoke = invoke;
+	row->invoke = invoke.argument;
+	row->invoke_in_globals = invoke.in_structure;
 	row->key = symbols[KEY].address;
 	row->help_start = symbols[HELP].address;
 	row->help_end = symbols[HELP].address + symbols[HELP].size;
+	row->help_return = invoke.returns_to;
 	*is_found = runtime_file_take_no_loop(elf, file);
 	return NULL;
 }
@@ -85,6 +89,7 @@ static void racket_place(struct runtime_row *row, uint64_t address_to_file)
 	racket->invoke += address_to_file;
 	racket->help_start += address_to_file;
 	racket->help_end += address_to_file;
+	racket->help_return += address_to_file;
 }
 
 static bool racket_is_sound(const struct runtime_row *row)
@@ -119,7 +124,7 @@ static void racket_put_texts(struct str *name, struct str *file)
 }
 
 const struct runtime racket_runtime = {
-	.version = 2,
+	.version = 3,
 	.name = "racket",
 	.claims_code_of_no_file = true,
 	.object = "[racket]",
