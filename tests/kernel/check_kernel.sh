@@ -253,6 +253,14 @@ add_erlang() { # ROOT SUITE
 	cp "$PROGRAMS/chain.beam" "$to/chains/"
 }
 
+# Debian 12's, whatever the suite: other versions are not known.
+add_racket() { # ROOT
+	local from=$cache/racket-bookworm
+	debian_root "$from" bookworm racket || die "no Racket for $DEBIAN_ARCH"
+	(cd "$from" && tar -c usr/bin/racket etc/racket usr/share/racket/collects \
+		usr/lib/racket/compiled/usr/share/racket/collects usr/lib/*-linux-gnu/{liblz4,libz}.so.1*) | tar -x -C "$1/languages"
+}
+
 make_initramfs() { # SUITE
 	local root=$work/root busybox library libraries=
 	[[ ! -e $work/initramfs-$1 ]] || return 0
@@ -280,6 +288,7 @@ make_initramfs() { # SUITE
 	add_node "$root" "$1"
 	add_luajit "$root" "$1"
 	add_erlang "$root" "$1"
+	add_racket "$root"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
@@ -590,7 +599,7 @@ why_no_chain() { # VERSION LANGUAGE
 # The whole chain of tests/kernel/chains, of each language.
 judge_languages() { # VERSION KERNEL LOG
 	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.]|chain:)?' to='(/[0-9])?'
-	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node wasm java java_interpreted erlang go; do
+	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node wasm java java_interpreted erlang racket go; do
 		if ! grep -q "^@@@ record chain $language\\b" "$log"; then
 			why=$(why_no_chain "$1" "$language")
 			if [[ $why ]]; then skip "$kernel: $language: $why"; else

@@ -155,6 +155,8 @@ for bin in /languages/usr/lib/erlang/erts-*/bin; do
 		-home /tmp -- -noshell -noinput -pa /chains -s chain start
 	section "labels erlang" "$ebprof" report --stdio --percent-limit 0 -s label:erlang-pid,label:erlang-process,sym -i "$work/erlang.data"
 done
+racket=/languages/usr/bin/racket
+[ ! -x $racket ] || chain racket chroot /languages "${racket#/languages}" /chains/chain.rkt
 if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"

@@ -1,0 +1,15 @@
+#lang racket/base
+; Names that are assigned to are called as they stand, not inlined.
+(define (sum n)
+  (let loop ([i 0] [a 0]) (if (= i n) a (loop (+ i 1) (bitwise-xor a (* i 3))))))
+(define (inner until)
+  (let loop ([total 0])
+    (if (< (current-inexact-milliseconds) until) (loop (+ total (sum 20000))) total)))
+(define (middle until) (+ 1 (inner until)))
+(define (outer until) (+ 1 (middle until)))
+(set! sum sum)
+(set! inner inner)
+(set! middle middle)
+(set! outer outer)
+(outer (+ (current-inexact-milliseconds)
+          (* 1000 (string->number (vector-ref (current-command-line-arguments) 0)))))
