@@ -311,6 +311,36 @@ test_top_shows_the_top() {
 	screen | grep -qE '^ +[0-9.]+% +100\.00%|^ +[0-9.]+% +9[0-9]\.' || fail "the largest total is not seen"
 }
 
+# How far from the program the rows are that took nothing themselves, in their order: 0 its own functions, 1 those of
+# libraries, 2 those of the kernel.
+distances() {
+	screen | sed '1,3d' | awk '$1 == "0.00%" && $2 ~ /%$/ { print $3 == "workload" ? 0 : /\[kernel/ ? 2 : 1 }'
+}
+is_at_the_end() { # the last of all rows is the selected one; where all fit in there are no numbers
+	local rows
+	rows=$(screen | sed -n '3s/.* [0-9]*-\([0-9]*\) of \([0-9]*\) *$/\1 \2/p')
+	[[ ${rows% *} == "${rows#* }" ]] && screen | head -n -2 | grep . | tail -n 1 | grep -qF " $(selected)"
+}
+
+# Of rows that took nothing themselves the program's own come first, then libraries', then the kernel's; by G and g
+# one gets to both ends of that.
+test_rows_without_self() {
+	ready xterm-256color 120 40
+	local first last part
+	first=$(distances)
+	[[ $(head -n 1 <<<"$first") == 0 ]] || fail "behind what took time comes: $(screen | grep ' 0\.00% ' | head -n 5)"
+	keys G
+	is_soon is_at_the_end || fail "G leads to $(selected): $(screen | tail -n 4)"
+	last=$(distances)
+	[[ $(tail -n 1 <<<"$last") == 2 ]] || fail "at the end is no function of the kernel: $(screen | tail -n 4)"
+	for part in "$first" "$last"; do
+		sort -nc <<<"$part" || fail "not in this order: ${part//$'\n'/ }"
+	done
+	keys g
+	want_selected heavy 'g'
+	is_soon top_row_is heavy || fail "Top behind g begins with $(screen | sed -n 4p)"
+}
+
 # Esc goes back, view by view; q quits from anywhere.
 test_back_and_quit() {
 	ready xterm-256color 80 24
