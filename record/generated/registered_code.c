@@ -381,13 +381,27 @@ static void take_image(struct registered_code *code, struct registered_process *
 	code->statistics.given_up += is_given_up || !has_room || known->image.is_cut;
 }
 
+/* An image is asked for again by the next look; it is counted once. */
+static void note_given_up(struct registered_code *code, struct registered_process *process,
+	const struct registered_job *job)
+{
+	struct registered_known *known =
+		job->kind == REGISTERED_IMAGE ? &process->known.data[job->index] : NULL;
+	code->statistics.given_up += !known || !known->is_given_up;
+	if (!known)
+		return;
+	known->is_given_up = true;
+	known->tries--;
+}
+
 static void registered_code_take_answer(struct registered_code *code,
 	const struct registered_job *job, const struct bytes_buf *answer)
 {
 	struct registered_process *process = &code->processes.data[job->process];
 	uint64_t begun_ns = clock_now_ns();
 	process->cost_ns += answer ? target_reader_answer_ns(&code->reader) : 0;
-	code->statistics.given_up += !answer;
+	if (!answer)
+		note_given_up(code, process, job);
 	if (answer && job->kind == REGISTERED_FIND)
 		take_descriptors(code, process, answer);
 	else if (answer && job->kind == REGISTERED_LIST)

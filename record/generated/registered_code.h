@@ -26,7 +26,7 @@ struct registered_known {
 	uint32_t descriptor;           /* whose list, by its index in the process */
 	bool is_listed;                /* in the list that is being taken over */
 	struct registered_image image; /* empty until it was read */
-	bool is_read;
+	bool is_read, is_given_up;
 	uint8_t tries;                  /* to read it: it may change just then */
 	uint64_t since_ns;              /* it was not there yet; 0: it was at the first look */
 	uint64_t seen_ns, last_seen_ns; /* it was there */

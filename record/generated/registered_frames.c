@@ -179,6 +179,31 @@ bool registered_frames_list(const struct registered_request *request, struct reg
 	return true;
 }
 
+/* Steps over entries from `at` on. True: the one of length 0 that ends them is there. */
+static bool find_end_of_frames(const uint8_t *bytes, size_t len, size_t *at)
+{
+	uint32_t entry_bytes;
+	while (*at < len && len - *at >= sizeof(entry_bytes)) {
+		memcpy(&entry_bytes, bytes + *at, sizeof(entry_bytes));
+		if (!entry_bytes)
+			return true;
+		*at += sizeof(entry_bytes) + entry_bytes;
+	}
+	return false;
+}
+
+/* How many bytes can be read of frames, `least` and what it takes to their end. */
+static size_t read_frames(uint32_t pid, uint64_t address, uint8_t *to, size_t least)
+{
+	size_t done = 0, at = 0, step;
+	do {
+		step = read_what_is_there(pid, address + done, to + done, 4096);
+		done += step;
+	} while (step == 4096 && done < MAX_FRAMES &&
+		 (done < least || !find_end_of_frames(to, done, &at)));
+	return done;
+}
+
 bool registered_frames_image(
 	void **kept, const struct registered_request *request, struct registered_image *ret)
 {
@@ -186,7 +211,7 @@ bool registered_frames_image(
 	const struct registered_entry *entry = &request->entry;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(MAX_FRAMES);
 	uint64_t next;
-	size_t len = read_what_is_there(request->pid, entry->image, bytes, MAX_FRAMES);
+	size_t len = read_frames(request->pid, entry->image, bytes, entry->size);
 	if (len < entry->size || frames_of(request->pid, entry->address, &next) != entry->image ||
 		(map_hash_bytes(bytes, entry->size, 1) | 1) != entry->sum)
 		return false;
