@@ -255,9 +255,10 @@ __attribute__((no_sanitize("alignment"))) static long read_stack(
 
 /*
  * The same of some words, whose number is a constant, and of those above them. False: they cannot
- * be read.
+ * be read. Word by word: clang knows of no alignment in the window, and has memcpy() move bytes.
  */
-static __always_inline bool read_stack_words(struct walk *walk, __u64 from, __u64 *ret, __u32 bytes)
+__attribute__((no_sanitize("alignment"))) static __always_inline bool read_stack_words(
+	struct walk *walk, __u64 from, __u64 *ret, __u32 bytes)
 {
 	struct window *window = &walk->window;
 	__u64 at = from - window->address;
@@ -272,7 +273,8 @@ static __always_inline bool read_stack_words(struct walk *walk, __u64 from, __u6
 	asm volatile("" : "+r"(at)); /* or clang thinks the bounds are known */
 	if (at > WINDOW_BYTES - bytes)
 		return false;
-	__builtin_memcpy(ret, window->bytes + at, bytes);
+	for (__u32 i = 0; i < bytes / sizeof(*ret); i++)
+		ret[i] = *(__u64 *)(window->bytes + at + i * sizeof(*ret));
 	return true;
 }
 

@@ -87,18 +87,29 @@ static __always_inline __u64 id_of_ancestor(struct cgroup *cgroup, __u32 level)
 	return id;
 }
 
+/*
+ * Whether the control group that holds another one at a level of the hierarchy is a target. Global,
+ * and so verified once, not in each turn of the loop below.
+ */
+__noinline int is_target_ancestor(__u64 cgroup, __u32 level, __u32 hierarchy);
+__noinline int is_target_ancestor(__u64 cgroup, __u32 level, __u32 hierarchy)
+{
+	struct event_cgroup key = {.hierarchy = hierarchy};
+	if (!config.cgroup_hierarchies)
+		return 0;
+	key.id = id_of_ancestor((struct cgroup *)cgroup, level);
+	return bpf_map_lookup_elem(&target_cgroups, &key) != 0;
+}
+
 /* ... or below one that is. What is made below a target is one, too, without the recorder. */
 static __noinline bool is_target_cgroup(struct cgroup *cgroup, __u32 hierarchy)
 {
-	struct event_cgroup key = {.hierarchy = hierarchy};
 	__u32 last = BPF_CORE_READ(cgroup, level), level = first_cgroup_level;
 	if (last > last_cgroup_level)
 		last = last_cgroup_level;
-	for (int i = 0; i < EVENT_MAX_CGROUP_LEVELS && level <= last; i++, level++) {
-		key.id = id_of_ancestor(cgroup, level);
-		if (bpf_map_lookup_elem(&target_cgroups, &key))
+	for (int i = 0; i < EVENT_MAX_CGROUP_LEVELS && level <= last; i++, level++)
+		if (is_target_ancestor((__u64)cgroup, level, hierarchy))
 			return true;
-	}
 	return false;
 }
 
