@@ -142,6 +142,8 @@ static void apply_map(struct translate *translate, const struct sideband_event *
 	process_contexts_expect(process, event->time_ns);
 	if (sideband_maps_file(event))
 		jit_table_note_dump(&translate->jit, process, &mapping);
+	if (sideband_maps_file(event) && process->compiled)
+		registered_code_note_file(&translate->registered, process->compiled);
 	if (sideband_maps_file(event) && translate->on_file)
 		translate->on_file(translate->on_file_context, mapping.object,
 			&(struct object_location){event->pid, mapping.start, mapping.end});
@@ -896,16 +898,26 @@ static void translate_clear_stacks(struct translate *translate)
 	stack_table_deinit(&old);
 }
 
+/* Of code without rules, of which more may be known now. */
+static void retry_guesses(struct translate *translate)
+{
+	struct code_rules *code = translate->resolver.code;
+	uint64_t now_ns = clock_now_ns();
+	code_pages_collect(&code->pages);
+	vec_each(&translate->registered.news, pid)
+		code_rules_retry_soon(code, *pid, now_ns);
+	translate->registered.news.len = 0;
+	code_rules_retry(code, now_ns);
+}
+
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
 {
 	if (script_table_collect(&translate->scripts))
 		resolver_forget_nodes(&translate->resolver);
-	if (translate->resolver.code) {
-		code_pages_collect(&translate->resolver.code->pages);
-		code_rules_retry(translate->resolver.code, clock_now_ns());
-	}
-	read_ahead(translate);
 	registered_code_collect(&translate->registered);
+	if (translate->resolver.code)
+		retry_guesses(translate);
+	read_ahead(translate);
 	translate->compiled.rules = translate->resolver.rules;
 	compiled_frames_collect(&translate->compiled, &translate->processes);
 	translate->thread_names.rules = translate->resolver.rules;

@@ -58,6 +58,7 @@ void registered_code_deinit(struct registered_code *code)
 		drop_process(code, process);
 	vec_deinit(&code->processes);
 	vec_deinit(&code->jobs);
+	vec_deinit(&code->news);
 	map_deinit(&code->by_object);
 	map_deinit(&code->programs);
 }
@@ -218,9 +219,12 @@ static void choose_pause(struct registered_process *process, uint64_t now_ns)
 }
 
 /* All that the look asked for is there. */
-static void end_look(struct registered_process *process)
+static void end_look(struct registered_code *code, struct registered_process *process)
 {
 	list_places(process);
+	if (process->has_news)
+		vec_push(&code->news, process->pid);
+	process->has_news = false;
 	choose_pause(process, clock_now_ns());
 	process->known_ns = process->begun_ns;
 }
@@ -378,6 +382,7 @@ static void take_image(struct registered_code *code, struct registered_process *
 		drop_image(code, known);
 	bool is_given_up = !known->is_read && known->tries >= TRIES_MAX;
 	code->statistics.read += known->is_read && has_room;
+	process->has_news |= known->is_read && has_room;
 	code->statistics.given_up += is_given_up || !has_room || known->image.is_cut;
 }
 
@@ -409,7 +414,7 @@ static void registered_code_take_answer(struct registered_code *code,
 	else if (answer)
 		take_image(code, process, job->index, answer);
 	if (--process->nr_pending == 0)
-		end_look(process);
+		end_look(code, process);
 	target_reader_charge(&code->reader, process->pid, clock_now_ns() - begun_ns);
 }
 
@@ -475,6 +480,18 @@ void registered_code_meet(
 	struct registered_code *code, const struct object *object, uint32_t pid, uint64_t time_ns)
 {
 	meet_process(code, object, pid, time_ns, false);
+}
+
+void registered_code_note_file(struct registered_code *code, const struct object *object)
+{
+	struct registered_process *process = find_process(code, object);
+	if (!process || process->nr_descriptors)
+		return;
+	uint64_t due_ns = process->begun_ns + COST_SHARE * process->cost_ns;
+	process->nr_finds = 0;
+	process->pause_ns = 0;
+	if (due_ns < process->next_ns)
+		process->next_ns = process->soon_ns = process->next_find_ns = due_ns;
 }
 
 void registered_code_follow(struct registered_code *code, const struct object *object,

@@ -57,6 +57,7 @@ struct registered_process {
 	bool is_compiler; /* all code of no file is in a list, or will be */
 	bool is_expected; /* ... by what other processes of the same program were */
 	bool was_same;    /* the look that is under way has found nothing new so far */
+	bool has_news;    /* ... has read images */
 	VEC(struct registered_known) known;  /* in the order of looks */
 	VEC(struct registered_place) places; /* ascending */
 };
@@ -81,6 +82,7 @@ struct registered_code {
 	VEC(struct registered_process) processes;
 	VEC(struct registered_job) jobs; /* in the reader's order, from `taken` on */
 	size_t taken;
+	VEC(uint32_t) news; /* processes of which images were read, see registered_code_collect() */
 	uint64_t bytes;     /* of all images */
 	uint64_t wanted_ns; /* when a frame last waited for a look that was not due */
 	struct registered_code_statistics statistics;
@@ -135,10 +137,13 @@ enum registered_found registered_code_rule(struct registered_code *code,
  */
 void registered_code_names(const struct registered_code *code, const struct object *object,
 	const uint64_t *addresses, size_t count, code_place_fn *fn, void *context);
+/* The process has mapped a file, which may have a registry: it is sought anew. */
+void registered_code_note_file(struct registered_code *code, const struct object *object);
 /* The program image is over. */
 void registered_code_forget(struct registered_code *code, const struct object *object);
 
-/* Takes what was read meanwhile, or given up. */
+/* Takes what was read meanwhile, or given up. `news` gets the processes whose code is better known
+ * now; the caller takes them out. */
 void registered_code_collect(struct registered_code *code);
 bool registered_code_is_reading(const struct registered_code *code);
 /* Whether a frame waits for a look that has not begun, since the last one was just before. */

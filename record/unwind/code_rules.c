@@ -24,7 +24,8 @@ enum {
 	FAILURES_MAX = 3,      /* then the BPF side learns that there is no rule */
 };
 
-/* What failed, or was guessed, is tried again after a pause; each is four times as long. */
+/* What failed, or was guessed, is tried again after a pause; each is twice as long. What is learned
+ * of a process's code shortens it. */
 static const uint64_t retry_first_ns = 100ULL * NS_PER_MS;
 static const uint64_t retry_most_ns = 60ULL * NS_PER_S;
 
@@ -416,6 +417,7 @@ static void note_for_retry(struct reading *reading)
 			code_rules_place_of(frame, address)};
 		vec_push(&region->failed, (struct code_failed){hash, key});
 	}
+	region->pid = frame->process->pid;
 	if (!region->pause_ns)
 		region->pause_ns = retry_first_ns;
 	if (!region->retry_ns)
@@ -438,6 +440,21 @@ static void retry_failed(struct code_rules *code, struct code_region *region)
 	region->failed.len = 0;
 }
 
+void code_rules_retry_soon(struct code_rules *code, uint32_t pid, uint64_t now_ns)
+{
+	vec_each(&code->region_list, region) {
+		uint64_t soon_ns = region->retried_ns + retry_first_ns;
+		if (soon_ns < now_ns)
+			soon_ns = now_ns;
+		if (region->pid != pid || region->retry_ns <= soon_ns)
+			continue;
+		region->pause_ns = retry_first_ns;
+		region->retry_ns = soon_ns;
+		if (soon_ns < code->retry_ns)
+			code->retry_ns = soon_ns;
+	}
+}
+
 void code_rules_retry(struct code_rules *code, uint64_t now_ns)
 {
 	if (!code->retry_ns || now_ns < code->retry_ns)
@@ -447,8 +464,9 @@ void code_rules_retry(struct code_rules *code, uint64_t now_ns)
 		if (region->retry_ns && region->retry_ns <= now_ns) {
 			retry_failed(code, region);
 			region->retry_ns = 0;
-			region->pause_ns = 4 * region->pause_ns < retry_most_ns
-						   ? 4 * region->pause_ns
+			region->retried_ns = now_ns;
+			region->pause_ns = 2 * region->pause_ns < retry_most_ns
+						   ? 2 * region->pause_ns
 						   : retry_most_ns;
 		}
 		if (region->retry_ns && (!code->retry_ns || region->retry_ns < code->retry_ns))

@@ -46,7 +46,9 @@ struct code_region {
 	struct unwind_rule scanned; /* that a scan of the stack found last; cfa 0: none did */
 	bool has_own_stack;         /* see struct machine: callers of all its code may be missing */
 	VEC(struct code_failed) failed;
-	uint64_t retry_ns, pause_ns; /* when they are tried again; 0: none waits for that */
+	uint32_t pid;      /* of the last one of them */
+	uint64_t retry_ns; /* when they are tried again; 0: none waits for that */
+	uint64_t retried_ns, pause_ns;
 };
 
 struct code_rules_statistics {
@@ -123,6 +125,8 @@ enum event_stack_end code_rules_choose(struct code_rules *code, const struct cod
  * The code may have been read too early, or its process has registered it since.
  */
 void code_rules_retry(struct code_rules *code, uint64_t now_ns);
+/* The same of a process, soon: something was learned of its code. */
+void code_rules_retry_soon(struct code_rules *code, uint32_t pid, uint64_t now_ns);
 
 /*
  * Whether a call ends at `ra` that may have led to the frame. False with *is_pending: code is being
