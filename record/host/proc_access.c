@@ -133,15 +133,16 @@ static void call_destroy(struct call *call)
 /*
  * How long this thread has been on a CPU or waiting for one (see /proc/PID/schedstat in
  * Documentation/scheduler/sched-stats.rst). A kernel that does not count the waiting says 0 of it.
+ * What that file has of the time on a CPU is as old as the last tick; the clock is not.
  */
 static uint64_t runnable_ns(int schedstat_fd)
 {
 	char text[96];
 	ssize_t got = pread(schedstat_fd, text, sizeof(text) - 1, 0);
-	unsigned long long cpu_ns = 0, delay_ns = 0;
+	unsigned long long delay_ns = 0;
 	text[got > 0 ? got : 0] = '\0';
-	sscanf(text, "%llu %llu", &cpu_ns, &delay_ns);
-	return cpu_ns + delay_ns;
+	sscanf(text, "%*u %llu", &delay_ns);
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + delay_ns;
 }
 
 static void make_call_timed(struct call *call, int schedstat_fd)
