@@ -88,6 +88,7 @@ void compare_deinit(struct compare *compare)
 	vec_deinit(&compare->rows);
 	mem_free(compare->row_of);
 	difference_destroy(compare->judged);
+	str_deinit(&compare->refusal);
 }
 
 const struct compare_row *compare_row_of(const struct compare *compare, uint32_t function)
@@ -112,6 +113,7 @@ bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 	struct difference *difference;
 	struct err *err = difference_create_of_tree(diff, sides, &by_function, &difference);
 	if (err) {
+		str_puts(&compare->refusal, err_message(err));
 		err_destroy(err);
 		return false;
 	}

@@ -7,6 +7,7 @@
 #ifndef EBPROF_COMPARE_H
 #define EBPROF_COMPARE_H
 
+#include "format/base/str.h"
 #include "report/compare/difference.h"
 
 struct compare_value {
@@ -47,7 +48,8 @@ struct compare {
 	uint32_t *row_of;             /* for each function of the diff tree 1 + its row; 0: none */
 	struct compare_wholes wholes;
 	struct difference
-		*judged; /* owned; NULL: compare_judge() has not, or found nothing to judge */
+		*judged;    /* owned; NULL: compare_judge() has not, or found nothing to judge */
+	struct str refusal; /* why, in words for the user */
 };
 
 /* Both sides' weights are of the diff tree, from which texts are borrowed. */

@@ -240,6 +240,12 @@ test_differences() {
 	want_status 0 "convert with a baseline that was cut"
 	run "$EBPROF" convert --svg --baseline cut.data -i new.data -o cut.svg
 	want_status 0 "that as a picture"
+	cp old/program lost && strip lost
+	run "$EBPROF" record -q -F 999 -o lost.data -- ./lost
+	want_status 0 "record one without names"
+	rm lost
+	run "$EBPROF" convert --html --baseline lost.data -i new.data -o lost.html
+	want_status 0 "convert with a baseline without names"
 	! grep -qE '</title><rect class="(more|less)' cut.svg || fail "what was left out is coloured: $(grep -oE '<title>[^<]*</title><rect class="(more|less)' cut.svg | head -n 3)"
 	! grep -qaE 'gone<|src=x|<i>old' diff.html || fail "a name stands in the page as it is"
 	run "$EBPROF" convert --svg --baseline '<i>old.data' -i new.data -o diff.svg

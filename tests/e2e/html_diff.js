@@ -203,6 +203,13 @@ async function checkCut(browser) {
 	want("total times are not compared", (await firstRow(browser))[5], "?");
 }
 
+/* A baseline whose program is gone and has no names. */
+async function checkRefused(browser) {
+	wantTrue("it says why", /^Not compared: .+/.test(await browser.value("document.getElementById('verdict').textContent")));
+	wantTrue("so does the list", (await browser.value("document.getElementById('view-changes').textContent")).includes("are not compared"));
+	want("and has nothing else", await browser.value("document.querySelectorAll('#view-changes .about, #view-changes .row').length"), 0);
+}
+
 /* The sides of a diff, which the address says. */
 async function checkSwap(browser) {
 	const listed = async () => (await browser.value("page.profile.changes.lists.map(({rows}) => rows.map(({name}) => name))")).map((names) => names.sort());
@@ -252,5 +259,6 @@ run(async () => {
 	await inBrowser("diff.html", checkSwap);
 	await inBrowser("same.html", checkSame);
 	await inBrowser("cut.html", checkCut);
+	await inBrowser("lost.html", checkRefused);
 	console.log("all is well");
 });

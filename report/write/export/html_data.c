@@ -376,6 +376,8 @@ static void html_data_put_verdict(struct html_data *data, const struct judged_si
 	const struct difference *judged = sides ? sides->compare.judged : NULL;
 	if (judged)
 		diff_put_verdict(&text, judged);
+	else if (sides)
+		str_printf(&text, "Not compared: %s", str_text(&sides->compare.refusal));
 	html_data_put_piece(data, judged ? judged->verdict : DIFF_INCONCLUSIVE);
 	html_data_put_text(data, str_text(&text));
 	if (sides)

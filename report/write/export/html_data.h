@@ -18,7 +18,8 @@
  *   events     count; each: name, unit: of which the page has data, this one's among them
  *   system     1: all of a system was recorded
  *   folded     nodes that were too many
- *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first
+ *   verdict    an enum diff_verdict and a text: of two columns, what `ebprof diff` says first,
+ *              or why it refuses to compare
  *   changes    of two columns alone; behind it both parts once more, as they are with the sides
  *              swapped, where the first column is the one that is compared with: what `ebprof diff`
  * lists. Count of lists, 0: the sides cannot be compared; each (enum diff_list): how many rows it

@@ -12,9 +12,10 @@ class ChangesView {
 		this.note = place.appendChild(this.element("p", "left", "Of the whole recordings: what is selected above does not count here."));
 		place.append(...lists.flatMap((list, i) => list.count ? this.list(CHANGE_LISTS[i], list, i) : []));
 		if (!lists.some(({count}) => count))
-			place.append(this.element("p", "empty", "Nothing is known to have changed."));
-		const about = place.appendChild(this.element("div", "about", ""));
-		about.append(...sentences.filter((text) => text).map((text) => this.element("p", "", text)));
+			place.append(this.element("p", "empty", lists.length ? "Nothing is known to have changed." : "These recordings are not compared: the reason stands at the top."));
+		const about = sentences.filter((text) => text).map((text) => this.element("p", "", text));
+		if (about.length)
+			place.appendChild(this.element("div", "about", "")).append(...about);
 		place.addEventListener("keydown", (event) => this.key(event));
 		new ResizeObserver(() => this.fitNames()).observe(place);
 	}
