@@ -7,6 +7,7 @@
 enum {
 	MOST_STEPS = 100, /* that most ways have */
 	MAX_BLOCKS = 512,
+	BLOCK_STEPS = 256,          /* then the other ways have their turn */
 	OFFSET_MAX = (1 << 30) - 1, /* of values: two differ by an int at most */
 	NR_LOST_BASES = 64,
 };
@@ -292,10 +293,15 @@ const uint8_t *symbolic_code(struct symbolic_reading *reading, uint64_t address,
 	return *len ? reading->window + at : NULL;
 }
 
+static bool has_room_for_block(const struct symbolic_reading *reading)
+{
+	return reading->blocks.len + reading->doubtful.len < MAX_BLOCKS;
+}
+
 void symbolic_add_block(struct symbolic_reading *reading, bool is_doubtful, uint64_t address,
 	uint32_t before, const struct symbolic_state *state)
 {
-	if (reading->blocks.len + reading->doubtful.len >= MAX_BLOCKS)
+	if (!has_room_for_block(reading))
 		return;
 	struct symbolic_block block = {address, before, *state};
 	if (is_doubtful)
@@ -319,14 +325,22 @@ struct symbolic_step symbolic_step_of(
 	return step;
 }
 
-/* True: a return was found. */
+/*
+ * True: a return was found. What goes on for long without one waits behind the ways that branched
+ * off: kernels of linear algebra are thousands of instructions long, and a branch leads past them.
+ */
 static bool follow_block(struct symbolic_reading *reading, struct symbolic_block *block)
 {
 	uint64_t address = block->address;
 	uint32_t before = block->before;
 	enum symbolic_way way = SYMBOLIC_GOES_ON;
+	size_t end = reading->steps.len + BLOCK_STEPS;
 	while (way == SYMBOLIC_GOES_ON && reading->steps.len < SYMBOLIC_MAX_STEPS) {
 		bool is_new;
+		if (reading->steps.len >= end && has_room_for_block(reading)) {
+			symbolic_add_block(reading, false, address, before, &block->state);
+			return false;
+		}
 		if (reading->wanted && address == reading->wanted) {
 			reading->at_wanted = block->state;
 			return true;

@@ -32,7 +32,7 @@ enum {
 	SYMBOLIC_REGISTERS = 32, /* of any machine, at most */
 	SYMBOLIC_SLOTS = 24,
 	SYMBOLIC_WINDOW_BYTES = 256,
-	SYMBOLIC_MAX_STEPS = 3000,
+	SYMBOLIC_MAX_STEPS = 8000,
 };
 
 /* Registers that a rule restores. */

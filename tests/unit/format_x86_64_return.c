@@ -88,6 +88,19 @@ static void check(struct code code, const char *expected, int line)
 #define CHECK_REJECTING(n, text, expected) \
 	check((struct code){CODE(text), .rejects = (n)}, expected, __LINE__)
 
+/* A branch leads past code that is longer than what is followed, as kernels of OpenBLAS are. */
+TEST(return_behind_long_code)
+{
+	static uint8_t text[64 << 10] = {0x0f, 0x84}; /* je to the end */
+	const uint32_t past = sizeof(text) - 6 - 1;
+	memset(text + 6, 0x90, past);
+	memcpy(text + 2, &past, sizeof(past));
+	text[sizeof(text) - 1] = 0xc3;
+	struct code code = {.bytes = {text, sizeof(text)}};
+	CHECK(find_return(&code));
+	str_deinit(&code.log);
+}
+
 TEST(return_of_a_leaf)
 {
 	CHECK_CODE("\xc3", "0:sp+8");
