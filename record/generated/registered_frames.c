@@ -193,7 +193,7 @@ static bool find_end_of_frames(const uint8_t *bytes, size_t len, size_t *at)
 }
 
 /* How many bytes can be read of frames, `least` and what it takes to their end. */
-static size_t read_frames(uint32_t pid, uint64_t address, uint8_t *to, size_t least)
+static size_t read_frames_to_end(uint32_t pid, uint64_t address, uint8_t *to, size_t least)
 {
 	size_t done = 0, at = 0, step;
 	do {
@@ -211,7 +211,7 @@ bool registered_frames_image(
 	const struct registered_entry *entry = &request->entry;
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(MAX_FRAMES);
 	uint64_t next;
-	size_t len = read_frames(request->pid, entry->image, bytes, entry->size);
+	size_t len = read_frames_to_end(request->pid, entry->image, bytes, entry->size);
 	if (len < entry->size || frames_of(request->pid, entry->address, &next) != entry->image ||
 		(map_hash_bytes(bytes, entry->size, 1) | 1) != entry->sum)
 		return false;
