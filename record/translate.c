@@ -903,11 +903,12 @@ static void retry_guesses(struct translate *translate)
 {
 	struct code_rules *code = translate->resolver.code;
 	uint64_t now_ns = clock_now_ns();
-	code_pages_collect(&code->pages);
 	vec_each(&translate->registered.news, pid)
-		code_rules_retry_soon(code, *pid, now_ns);
+		if (code)
+			code_rules_retry_soon(code, *pid, now_ns);
 	translate->registered.news.len = 0;
-	code_rules_retry(code, now_ns);
+	if (code)
+		code_rules_retry(code, now_ns);
 }
 
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
@@ -916,7 +917,8 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		resolver_forget_nodes(&translate->resolver);
 	registered_code_collect(&translate->registered);
 	if (translate->resolver.code)
-		retry_guesses(translate);
+		code_pages_collect(&translate->resolver.code->pages);
+	retry_guesses(translate);
 	read_ahead(translate);
 	translate->compiled.rules = translate->resolver.rules;
 	compiled_frames_collect(&translate->compiled, &translate->processes);

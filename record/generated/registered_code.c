@@ -488,7 +488,6 @@ void registered_code_note_file(struct registered_code *code, const struct object
 	if (!process || process->nr_descriptors)
 		return;
 	uint64_t due_ns = process->begun_ns + COST_SHARE * process->cost_ns;
-	process->nr_finds = 0;
 	process->pause_ns = 0;
 	if (due_ns < process->next_ns)
 		process->next_ns = process->soon_ns = process->next_find_ns = due_ns;
