@@ -34,7 +34,7 @@
 #include "record/unwind/runtime_forecast.h"
 
 enum {
-	DEFAULT_SNAPSHOT_BYTES = 64 << 10,     /* most stacks are a tenth of that */
+	DEFAULT_SNAPSHOT_BYTES = 128 << 10,    /* most stacks are a tenth of that */
 	FLUSH_INTERVAL_NS = 700 * 1000 * 1000, /* with the drain: kill -9 loses less than 1 s */
 	FLUSH_BYTES = 1 << 20,
 	CHILD_GRACE_NS = 1000 * 1000 * 1000,  /* for the command to end after our stop signal */

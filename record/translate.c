@@ -11,8 +11,8 @@
 enum {
 	MAX_STACK_HASHES = 256 * 1024,
 	DEAD_PROCESS_KEPT_NS = 2000 * 1000 * 1000,
-	MAX_WAITING_BYTES = 16 << 20,  /* of records, for unwind tables and code */
-	MAX_READING_BYTES = 12 << 20,  /* of records, while code is read for the first of them */
+	MAX_WAITING_BYTES = 16 << 20,  /* of what waits for unwind tables and code */
+	MAX_READING_BYTES = 12 << 20,  /* ... while code is read for the first of it */
 	READING_NS = 10 * 1000 * 1000, /* of a turn: the ring fills up meanwhile */
 	WAIT_MS = 10,
 	SHORT_WAIT_MS = 2,
@@ -78,6 +78,7 @@ void translate_deinit(struct translate *translate)
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
+	stack_pieces_deinit(&translate->pieces);
 	code_ahead_deinit(&translate->ahead);
 	for (size_t i = 0; i < EVENT_MAX_SOURCES; i++)
 		vec_deinit(&translate->event_ids[i]);
@@ -673,6 +674,13 @@ void translate_collect(void *context, const void *record, size_t len)
 		take_environment(translate, record);
 		return;
 	}
+	struct stack_piece piece;
+	if (code->type == EVENT_SNAPSHOT_CHUNK) {
+		if (!stack_pieces_hold(&translate->pieces, record, len, &piece))
+			return;
+		record = &piece;
+		len = sizeof(piece);
+	}
 	/* Aligned, so that records can be read in place. */
 	size_t padded = (len + 7) & ~(size_t)7;
 	bytes_put_u64(&translate->records, padded);
@@ -790,7 +798,8 @@ static bool translate_take_record(
 		snapshot_table_registers(&translate->snapshots, record);
 		break;
 	case EVENT_SNAPSHOT_CHUNK:
-		snapshot_table_chunk(&translate->snapshots, record);
+		snapshot_table_piece(&translate->snapshots, record);
+		stack_pieces_release(&translate->pieces, record);
 		break;
 	case EVENT_LABELS:
 		apply_events_until(translate, labels->time_ns);
@@ -839,6 +848,12 @@ static uint64_t time_spent_reading(const struct translate *translate)
 	return translate->resolver.code ? translate->resolver.code->spent_ns : 0;
 }
 
+/* From record `at` on. */
+static size_t waiting_bytes(const struct translate *translate, size_t at)
+{
+	return translate->records.len - at + translate->pieces.bytes;
+}
+
 /* True when all are done; the others stay. */
 static bool take_records(struct translate *translate, uint64_t give_up_ns)
 {
@@ -849,15 +864,15 @@ static bool take_records(struct translate *translate, uint64_t give_up_ns)
 	while (at < records->len && !translate->is_late) {
 		struct record_head head;
 		memcpy(&head, records->data + at, sizeof(head));
-		bool may_wait =
-			head.collected_ns >= give_up_ns && records->len - at <= MAX_WAITING_BYTES;
-		translate->resolver.is_behind = records->len - at > MAX_READING_BYTES;
+		bool may_wait = head.collected_ns >= give_up_ns &&
+				waiting_bytes(translate, at) <= MAX_WAITING_BYTES;
+		translate->resolver.is_behind = waiting_bytes(translate, at) > MAX_READING_BYTES;
 		const void *record = records->data + at + sizeof(head);
 		if (!translate_take_record(translate, record, head.len, may_wait))
 			break;
 		at += sizeof(head) + head.len;
 		translate->is_late = give_up_ns != UINT64_MAX &&
-				     records->len - at <= MAX_READING_BYTES &&
+				     waiting_bytes(translate, at) <= MAX_READING_BYTES &&
 				     time_spent_reading(translate) - spent_ns > READING_NS;
 		if (translate->resolver.code)
 			code_pages_collect(&translate->resolver.code->pages);

@@ -84,8 +84,9 @@ struct translate {
 	struct sideband_batch sideband;
 	size_t sideband_applied; /* of the batch's events */
 	struct bytes_buf
-		records;  /* what the ring gave, each behind its u64 length and collected_ns */
-	size_t looked_at; /* of its bytes: for what is to be read ahead of their turn */
+		records; /* what the ring gave, each behind its u64 length and collected_ns */
+	struct stack_pieces pieces; /* that `records` has instead of chunks of stacks */
+	size_t looked_at;           /* of its bytes: for what is to be read ahead of their turn */
 	struct code_ahead ahead;
 	uint64_t collected_ns; /* the time at which what comes next was collected */
 	bool is_late;          /* records are left since the turn took long: the next is due */

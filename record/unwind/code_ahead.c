@@ -99,16 +99,16 @@ static void look_at_address(const struct code_ahead *ahead, struct code_ahead_st
 	}
 }
 
-static void look_at_chunk(const struct code_ahead *ahead, struct code_ahead_stack *stack,
+static void look_at_piece(const struct code_ahead *ahead, struct code_ahead_stack *stack,
 	const struct code_ahead_memory *memory, struct code_pages *pages,
-	const struct event_snapshot_chunk *chunk)
+	const struct stack_piece *piece)
 {
-	size_t at = -chunk->address % WORD_BYTES;
-	if (!memory->nr_ranges || chunk->nr_bytes > sizeof(chunk->bytes))
+	size_t at = -piece->address % WORD_BYTES;
+	if (!memory->nr_ranges)
 		return;
-	for (; at + WORD_BYTES <= chunk->nr_bytes && stack->pages_left; at += WORD_BYTES) {
+	for (; at + WORD_BYTES <= piece->nr_bytes && stack->pages_left; at += WORD_BYTES) {
 		uint64_t word;
-		memcpy(&word, chunk->bytes + at, sizeof(word));
+		memcpy(&word, piece->bytes + at, sizeof(word));
 		look_at_address(ahead, stack, memory, pages, word, false);
 	}
 }
@@ -118,7 +118,7 @@ void code_ahead_take(struct code_ahead *ahead, const struct process_table *proce
 {
 	const struct event_stack *head = record;
 	const struct event_snapshot *snapshot = record;
-	const struct event_snapshot_chunk *chunk = record;
+	const struct stack_piece *piece = record;
 	struct code_ahead_stack *stack;
 	if (head->type == EVENT_STACK && len >= sizeof(*head) && head->has_snapshot) {
 		ahead->stacks[ahead->nr_stacks++ % CODE_AHEAD_STACKS] = (struct code_ahead_stack){
@@ -128,10 +128,10 @@ void code_ahead_take(struct code_ahead *ahead, const struct process_table *proce
 		if (stack)
 			look_at_address(ahead, stack, memory_of(ahead, processes, stack->pid),
 				pages, snapshot->registers.ip, snapshot->is_exact);
-	} else if (chunk->type == EVENT_SNAPSHOT_CHUNK && len >= sizeof(*chunk)) {
-		stack = code_ahead_stack_of(ahead, chunk->hash);
+	} else if (piece->type == EVENT_SNAPSHOT_CHUNK && len >= sizeof(*piece)) {
+		stack = code_ahead_stack_of(ahead, piece->hash);
 		if (stack)
-			look_at_chunk(ahead, stack, memory_of(ahead, processes, stack->pid), pages,
-				chunk);
+			look_at_piece(ahead, stack, memory_of(ahead, processes, stack->pid), pages,
+				piece);
 	}
 }

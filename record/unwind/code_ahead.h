@@ -18,6 +18,7 @@
 #include "record/task/process.h"
 #include "record/task/sideband.h"
 #include "record/unwind/code_pages.h"
+#include "record/unwind/stack_pieces.h"
 
 enum {
 	CODE_AHEAD_RANGES = 32, /* of a process; what else it has is read in its turn */
@@ -57,7 +58,8 @@ void code_ahead_deinit(struct code_ahead *ahead);
 /* `batch` has events that processes do not show yet, from number `first` on. To be called after
  * each change of either; what is known of processes' memory is made up anew. */
 void code_ahead_begin(struct code_ahead *ahead, const struct sideband_batch *batch, size_t first);
-/* Takes a record of the ring, of `len` bytes; `pages` begins to read what it leads to. */
+/* Takes a record of the ring, of `len` bytes, or the struct stack_piece that waits for one; `pages`
+ * begins to read what it leads to. */
 void code_ahead_take(struct code_ahead *ahead, const struct process_table *processes,
 	struct code_pages *pages, const void *record, size_t len);
 

@@ -63,23 +63,23 @@ void snapshot_table_registers(struct snapshot_table *table, const struct event_s
 	memcpy(snapshot->code, event->code, sizeof(snapshot->code));
 }
 
-void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk)
+void snapshot_table_piece(struct snapshot_table *table, const struct stack_piece *piece)
 {
-	struct snapshot *snapshot = snapshot_table_find(table, chunk->hash);
-	if (!snapshot || !snapshot->has_registers || chunk->nr_bytes > sizeof(chunk->bytes))
+	struct snapshot *snapshot = snapshot_table_find(table, piece->hash);
+	if (!snapshot || !snapshot->has_registers)
 		return;
 	/* The first begins at the stack pointer or in the red zone below. */
-	uint64_t below = snapshot->registers.reg[UNWIND_SP] - chunk->address;
+	uint64_t below = snapshot->registers.reg[UNWIND_SP] - piece->address;
 	if (!snapshot->stack.len && below < EVENT_SNAPSHOT_CHUNK_BYTES)
-		snapshot->stack_address = chunk->address;
-	uint64_t at = chunk->address - snapshot->stack_address, len = snapshot->stack.len;
+		snapshot->stack_address = piece->address;
+	uint64_t at = piece->address - snapshot->stack_address, len = snapshot->stack.len;
 	if ((!len && at) || at < len || at > LARGEST_STACK_BYTES)
 		return;
 	if (at > len) {
 		vec_push(&snapshot->holes, (struct snapshot_hole){len, at});
 		vec_resize(&snapshot->stack, at);
 	}
-	vec_append(&snapshot->stack, chunk->bytes, chunk->nr_bytes);
+	vec_append(&snapshot->stack, piece->bytes, piece->nr_bytes);
 }
 
 size_t snapshot_whole_bytes(const struct snapshot *snapshot)

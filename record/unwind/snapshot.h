@@ -12,6 +12,7 @@
 #include "bpf/event.h"
 #include "format/base/map.h"
 #include "format/base/vec.h"
+#include "record/unwind/stack_pieces.h"
 
 struct snapshot_hole {
 	size_t start, end;
@@ -44,7 +45,7 @@ void snapshot_table_deinit(struct snapshot_table *table);
 void snapshot_table_begin(
 	struct snapshot_table *table, const struct event_stack *head, const uint64_t *frames);
 void snapshot_table_registers(struct snapshot_table *table, const struct event_snapshot *event);
-void snapshot_table_chunk(struct snapshot_table *table, const struct event_snapshot_chunk *chunk);
+void snapshot_table_piece(struct snapshot_table *table, const struct stack_piece *piece);
 
 /* NULL: there is none. */
 struct snapshot *snapshot_table_find(const struct snapshot_table *table, uint64_t hash);

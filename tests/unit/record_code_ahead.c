@@ -76,14 +76,14 @@ static void take_stack(struct fixture *fixture, uint64_t ip)
 }
 
 /* Words of the stack, from an address on. */
-static void take_chunk(struct fixture *fixture, uint64_t address, const uint64_t *words, size_t len)
+static void take_piece(struct fixture *fixture, uint64_t address, const uint64_t *words, size_t len)
 {
-	struct event_snapshot_chunk chunk = {.type = EVENT_SNAPSHOT_CHUNK,
+	const struct stack_piece piece = {.type = EVENT_SNAPSHOT_CHUNK,
 		.hash = HASH,
 		.address = address,
-		.nr_bytes = (unsigned)len};
-	memcpy(chunk.bytes, words, len);
-	take(fixture, &chunk, sizeof(chunk));
+		.nr_bytes = (unsigned)len,
+		.bytes = (const void *)words};
+	take(fixture, &piece, sizeof(piece));
 }
 
 /* How many runs of pages are being read. */
@@ -134,12 +134,12 @@ TEST(code_ahead_of_return_addresses_on_a_stack)
 	const uint64_t words[] = {0, 4096, fixture.start + 8 * CODE_PAGE_BYTES, 1,
 		fixture.start + 24 * CODE_PAGE_BYTES};
 	take_stack(&fixture, 0);
-	take_chunk(&fixture, 0x7fff0000, words, sizeof(words));
+	take_piece(&fixture, 0x7fff0000, words, sizeof(words));
 	CHECK_INT(expected(&fixture), 2);
 	/* Words stand at multiples of their size, wherever the chunk begins. */
 	const uint64_t odd[] = {0, (fixture.start + 40 * CODE_PAGE_BYTES) << 32,
 		(fixture.start + 40 * CODE_PAGE_BYTES) >> 32};
-	take_chunk(&fixture, 0x7fff0004, odd, sizeof(odd));
+	take_piece(&fixture, 0x7fff0004, odd, sizeof(odd));
 	CHECK_INT(expected(&fixture), 3);
 	fixture_deinit(&fixture);
 }
@@ -154,13 +154,13 @@ TEST(code_ahead_within_bounds)
 	for (size_t i = 0; i < PAGES; i++)
 		words[i] = fixture.start + (PAGES - 1 - i) * CODE_PAGE_BYTES;
 	take_stack(&fixture, 0);
-	take_chunk(&fixture, 0x7fff0000, words, sizeof(words));
+	take_piece(&fixture, 0x7fff0000, words, sizeof(words));
 	CHECK(expected(&fixture) > 8);
 	CHECK(expected(&fixture) <= 32);
 	/* Of a stack whose beginning was not seen nothing is known. */
 	fixture.ahead.stacks[0].hash++;
 	size_t before = expected(&fixture);
-	take_chunk(&fixture, 0x7fff0000, words, sizeof(words));
+	take_piece(&fixture, 0x7fff0000, words, sizeof(words));
 	CHECK_INT(expected(&fixture), before);
 	fixture_deinit(&fixture);
 }
