@@ -146,6 +146,16 @@ test_short_lives() {
 	((whole * 100 >= got * 95)) || fail "$whole of $got are whole"
 }
 
+# Each is a file of its own, and over when the recorder comes to its first samples.
+test_short_lives_with_large_frames() {
+	local i
+	for ((i = 0; i < 60; i++)); do cp "$shapes" "life-$i"; done
+	record r.data -- bash -c "for ((i = 0; i < 60; i++)); do ./life-\$i some 0.01; done"
+	fold r.data >r.folded
+	grep -E '^life-[0-9]+;.*keep_some' r.folded >some.folded
+	want_share some.folded '_start;.*main;keep_some;spin' 99
+}
+
 # So little memory that tables push each other out.
 test_tables_are_dropped_and_asked_for_again() {
 	command -v clang >/dev/null || skip "no clang"

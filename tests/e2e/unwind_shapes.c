@@ -4,6 +4,7 @@
  * main calls the shape's function, which ends in spin() (or where the shape says):
  *   recursion N       N frames of recurse()
  *   large             keep_much(), whose frame is larger than what is copied of a stack
+ *   some              keep_some(), whose frame is nearly as large
  *   callback          through qsort() of libc
  *   signal, altstack  from a signal handler, on the same or on another stack
  *   vdso              clock_gettime()
@@ -67,6 +68,15 @@ NOINLINE static void keep_much(void)
 	volatile char much[600 << 10];
 	for (size_t i = 0; i < sizeof(much); i += 4096)
 		much[i] = 1;
+	spin();
+	KEEP_FRAME();
+}
+
+NOINLINE static void keep_some(void)
+{
+	volatile char some[100 << 10];
+	for (size_t i = 0; i < sizeof(some); i += 4096)
+		some[i] = 1;
 	spin();
 	KEEP_FRAME();
 }
@@ -299,6 +309,8 @@ int main(int argc, char **argv)
 		recurse(argc > 3 ? atol(argv[3]) : 400);
 	else if (strcmp(shape, "large") == 0)
 		keep_much();
+	else if (strcmp(shape, "some") == 0)
+		keep_some();
 	else if (strcmp(shape, "callback") == 0)
 		callback();
 	else if (strcmp(shape, "signal") == 0)
