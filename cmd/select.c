@@ -12,12 +12,16 @@
 #include "report/load/load.h"
 #include "report/model/label_sets.h"
 #include "report/model/main_event.h"
+#include "report/model/pattern.h"
 
-/* A comma inside <> or () belongs to a C++ name, not to the list. */
+/* A comma inside of <>, () or // belongs to a C++ name or an expression, not to the list. */
 static size_t word_length(const char *text)
 {
 	int depth = 0;
 	size_t len = 0;
+	const char *slash = text[0] == '/' ? strchr(text + 1, '/') : NULL;
+	if (slash && (!slash[1] || slash[1] == ',')) /* the path of a file goes on */
+		return (size_t)(slash - text) + 1;
 	for (; text[len] && (text[len] != ',' || depth > 0); len++) {
 		if (text[len] == '<' || text[len] == '(')
 			depth++;
@@ -40,6 +44,27 @@ struct err *select_parse_words(const struct opt *row, const char *text, void *me
 			return NULL;
 		text += len + 1;
 	}
+}
+
+static struct err *check_expression(const char *word)
+{
+	struct pattern pattern;
+	CLEANUP_FREE char *expression = pattern_between_slashes(word);
+	if (!expression)
+		return NULL;
+	if (!pattern_init(&pattern, expression))
+		return err_new(ERR_USAGE, "%s is no regular expression", word);
+	pattern_deinit(&pattern);
+	return NULL;
+}
+
+struct err *select_parse_names(const struct opt *row, const char *text, void *member)
+{
+	struct opt_string_list *list = member;
+	try(select_parse_words(row, text, member));
+	vec_each(list, word)
+		try(check_expression(*word));
+	return NULL;
 }
 
 struct err *select_parse_tasks(const struct opt *row, const char *text, void *member)
@@ -269,10 +294,30 @@ static struct err *explain_label(
 		str_text(&names));
 }
 
-static struct err *select_check(
-	const struct profile *profile, const struct choice *choice, const char *word)
+static bool is_any_matched(
+	const struct profile *profile, const struct choice *choice, const char *expression)
 {
-	for (size_t i = 0; i < choice->count; i++)
+	struct pattern pattern;
+	bool is_matched = false;
+	if (!pattern_init(&pattern, expression))
+		return false;
+	for (size_t i = 0; i < choice->count && !is_matched; i++) {
+		CLEANUP(str_deinit) struct str name = {0};
+		choice->put_name(profile, i, &name);
+		is_matched = name.len && pattern_matches(&pattern, str_text(&name));
+	}
+	pattern_deinit(&pattern);
+	return is_matched;
+}
+
+/* Expressions are those of select_parse_names() only. */
+static struct err *select_check(const struct profile *profile, const struct choice *choice,
+	const char *word, bool may_be_expression)
+{
+	CLEANUP_FREE char *expression = may_be_expression ? pattern_between_slashes(word) : NULL;
+	if (expression && is_any_matched(profile, choice, expression))
+		return NULL;
+	for (size_t i = 0; !expression && i < choice->count; i++)
 		if (choice->is_meant(profile, i, word))
 			return NULL;
 	if (choice->is_meant == is_label)
@@ -293,16 +338,16 @@ static struct err *select_check_names(
 	const struct choice comms = {"thread called", profile->threads.len, is_comm, put_comm};
 	const struct choice files = {"file", profile->objects.len, is_chosen_file, put_chosen_file};
 	vec_each(&options->comms, word)
-		try(select_check(profile, &comms, *word));
+		try(select_check(profile, &comms, *word, true));
 	vec_each(&options->files, word)
-		try(select_check(profile, &files, *word));
+		try(select_check(profile, &files, *word, true));
 	return NULL;
 }
 
 static struct err *select_check_event(const struct profile *profile, const char *word)
 {
 	const struct choice events = {"event", profile->events.len, is_event, select_put_event};
-	try(select_check(profile, &events, word));
+	try(select_check(profile, &events, word, false));
 	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (is_event(profile, i, word) && !main_event_is_counted_only(profile, i))
 			return NULL;
@@ -337,11 +382,12 @@ static struct err *check_words(const struct select_options *options, const struc
 		try(select_check_event(profile, *word));
 	const struct choice labels = {"label", profile->labels.len, is_label, select_put_label_key};
 	vec_each(&options->languages, word)
-		try(select_check(profile, &languages, *word));
+		try(select_check(profile, &languages, *word, false));
 	vec_each(&options->labels, word)
-		try(select_check(profile, &labels, *word));
+		try(select_check(profile, &labels, *word, false));
 	vec_each(&options->containers, word)
-		try(select_check(profile, (*word)[0] == '/' ? &cgroups : &containers, *word));
+		try(select_check(
+			profile, (*word)[0] == '/' ? &cgroups : &containers, *word, false));
 	return NULL;
 }
 

@@ -20,6 +20,7 @@ struct select_options {
 };
 
 opt_parse_fn select_parse_words;   /* struct opt_string_list: comma-separated, repeatable */
+opt_parse_fn select_parse_names;   /* the same; "/EXPRESSION/" is checked: see filter.h */
 opt_parse_fn select_parse_tasks;   /* struct opt_u32_list; names are refused: --comms has them */
 opt_parse_fn select_parse_reasons; /* the same, of words of report/analyse/wait_reasons.h */
 opt_parse_fn select_parse_label;   /* struct opt_string_list: repeatable */
@@ -29,12 +30,12 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \
-	{"comms", 'c', "COMM[,..]", select_parse_words, offsetof(type, member.comms), \
+	{"comms", 'c', "COMM[,..]", select_parse_names, offsetof(type, member.comms), \
 		.help = "only these commands (thread names)", .group = "Which samples"}, \
-		{"files", 'd', "FILE[,..]", select_parse_words, offsetof(type, member.files), \
+		{"files", 'd', "FILE[,..]", select_parse_names, offsetof(type, member.files), \
 			.help = "only code of these files: name or path", .alias = "dsos"}, \
-		{"symbols", 'S', "SYM[,..]", select_parse_words, offsetof(type, member.symbols), \
-			.help = "only these functions"}, \
+		{"symbols", 'S', "SYM[,..]", select_parse_names, offsetof(type, member.symbols), \
+			.help = "only these functions; '/EXPRESSION/' matches names, also of -c, -d"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
 			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "NAME|ID[,..]", select_parse_words, \

@@ -4,6 +4,7 @@
 
 #include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
+#include "report/model/pattern.h"
 
 /* ---- terms ---- */
 
@@ -16,6 +17,21 @@ static void add_texts(struct scope *scope, enum scope_kind kind, enum scope_join
 			.kind = kind,
 			.joint = i ? SCOPE_OR : joint,
 			.text = (char *)texts->data[i],
+		};
+		scope_add(scope, &term);
+	}
+}
+
+/* The same; those between slashes are expressions, of the other kind. */
+static void add_names(struct scope *scope, enum scope_kind name, enum scope_kind expression,
+	enum scope_joint joint, const struct filter_strings *texts)
+{
+	for (size_t i = 0; i < texts->len; i++) {
+		CLEANUP_FREE char *between = pattern_between_slashes(texts->data[i]);
+		struct scope_term term = {
+			.kind = between ? expression : name,
+			.joint = i ? SCOPE_OR : joint,
+			.text = between ? between : (char *)texts->data[i],
 		};
 		scope_add(scope, &term);
 	}
@@ -72,7 +88,7 @@ static void add_labels(struct scope *scope, const struct filter_strings *labels)
 /* All but those on functions. */
 static void add_sample_terms(struct scope *scope, const struct filter *filter)
 {
-	add_texts(scope, SCOPE_COMM, SCOPE_AND, &filter->comms);
+	add_names(scope, SCOPE_COMM, SCOPE_COMM_PATTERN, SCOPE_AND, &filter->comms);
 	add_texts(scope, SCOPE_WITHIN, SCOPE_AND, &filter->containers);
 	add_numbers(scope, SCOPE_PID, &filter->pids);
 	add_numbers(scope, SCOPE_TID, &filter->tids);
@@ -92,8 +108,8 @@ static void add_sample_terms(struct scope *scope, const struct filter *filter)
 /* One function is to meet both. */
 static void add_function_terms(struct scope *scope, const struct filter *filter)
 {
-	add_texts(scope, SCOPE_FILE, SCOPE_AND, &filter->dsos);
-	add_texts(scope, SCOPE_SYMBOL, filter->dsos.len ? SCOPE_OF_SAME : SCOPE_AND,
+	add_names(scope, SCOPE_FILE, SCOPE_FILE_PATTERN, SCOPE_AND, &filter->dsos);
+	add_names(scope, SCOPE_SYMBOL, SCOPE_PATTERN, filter->dsos.len ? SCOPE_OF_SAME : SCOPE_AND,
 		&filter->symbols);
 }
 

@@ -21,6 +21,7 @@ struct filter_numbers {
 	size_t len;
 };
 
+/* A word of comms, dsos and symbols may be "/EXPRESSION/", which matches names: pattern.h. */
 struct filter {
 	struct filter_strings comms;
 	struct filter_strings events;     /* their names, or what comes behind the last colons */

@@ -26,6 +26,13 @@ bool pattern_matches(const struct pattern *pattern, const char *name)
 				     : strstr(name, pattern->literal) != NULL;
 }
 
+char *pattern_between_slashes(const char *text)
+{
+	size_t len = strlen(text);
+	bool is_between = len > 2 && text[0] == '/' && text[len - 1] == '/';
+	return is_between ? mem_strndup(text + 1, len - 2) : NULL;
+}
+
 void pattern_deinit(struct pattern *pattern)
 {
 	if (pattern->literal)

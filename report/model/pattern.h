@@ -19,4 +19,7 @@ bool pattern_init(struct pattern *pattern, const char *text);
 bool pattern_matches(const struct pattern *pattern, const char *name);
 void pattern_deinit(struct pattern *pattern);
 
+/* The expression of "/EXPRESSION/", to be freed; NULL: the text is none. */
+char *pattern_between_slashes(const char *text);
+
 #endif
