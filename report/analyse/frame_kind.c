@@ -97,6 +97,13 @@ enum frame_kind frame_kind_of_node(
 			    : FRAME_UNNAMED;
 }
 
+unsigned frame_kind_distance(enum frame_kind kind)
+{
+	if (kind == FRAME_KERNEL || kind == FRAME_WAIT)
+		return 2;
+	return kind == FRAME_LIBRARY || kind == FRAME_UNNAMED;
+}
+
 bool frame_kind_is_script(enum frame_kind kind)
 {
 	return kind >= FRAME_PYTHON && kind <= FRAME_SCRIPT;

@@ -57,6 +57,8 @@ uint8_t *frame_kinds_of_functions(const struct profile_function *functions, size
 /* Of a node of a focus, whose functions the objects are of. */
 enum frame_kind frame_kind_of_node(
 	const struct focus *focus, const struct profile_object *objects, uint32_t node);
+/* 0: the program's own code, scripts too; 1: libraries, and code without a name; 2: the kernel. */
+unsigned frame_kind_distance(enum frame_kind kind);
 /* An interpreter runs it, or a runtime has compiled it. */
 bool frame_kind_is_script(enum frame_kind kind);
 /* 0xRRGGBB of one of xterm's 256 colours, from 16 on: those before are what the user set. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/str.h"
+#include "report/analyse/frame_kind.h"
 #include "report/analyse/scope.h"
 #include "report/model/label_sets.h"
 #include "report/name/namesakes.h"
@@ -29,6 +30,7 @@ struct builder {
 	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, container, origin */
 	uint32_t *label_groups;    /* set -> group by labels; NULL: none is a column */
 	uint32_t *function_groups; /* function -> group by symbol, dso, file */
+	uint8_t *kinds;            /* function -> enum frame_kind */
 	uint64_t last_group_key;
 	uint32_t last_group;
 	struct map task_groups; /* thread group << 32 | label group -> a number */
@@ -279,16 +281,23 @@ static int compare_u64_descending(uint64_t a, uint64_t b)
 	return a > b ? -1 : a < b;
 }
 
+/* Of those that took nothing themselves, as all do that wait, the program's own come first: the
+ * terminal interface has them in this order, too. */
 static int table_compare_rows(const void *a, const void *b, void *context)
 {
 	const struct table_row *x = a, *y = b;
 	const struct builder *builder = context;
 	int self = compare_u64_descending(x->self, y->self);
+	if (self)
+		return self;
+	unsigned x_distance = frame_kind_distance((enum frame_kind)builder->kinds[x->function]);
+	unsigned y_distance = frame_kind_distance((enum frame_kind)builder->kinds[y->function]);
+	if (!x->self && x_distance != y_distance)
+		return x_distance < y_distance ? -1 : 1;
 	int total = compare_u64_descending(x->total, y->total);
-	return self    ? self
-	       : total ? total
-		       : strcmp(builder->profile->functions.data[x->function].name,
-				 builder->profile->functions.data[y->function].name);
+	return total ? total
+		     : strcmp(builder->profile->functions.data[x->function].name,
+			       builder->profile->functions.data[y->function].name);
 }
 
 static int compare_rows_by_total(const void *a, const void *b, void *context)
@@ -316,9 +325,12 @@ void table_init(
 	table_count_samples(&builder);
 	for (size_t i = 0; i < builder.counted.len; i++)
 		spread_count(&builder, i);
+	builder.kinds = frame_kinds_of_functions(profile->functions.data, profile->functions.len,
+		profile->objects.data, profile->objects.len);
 	if (table->rows.len)
 		qsort_r(table->rows.data, table->rows.len, sizeof(*table->rows.data),
 			options->by_total ? compare_rows_by_total : table_compare_rows, &builder);
+	mem_free(builder.kinds);
 	mem_free(builder.thread_groups);
 	mem_free(builder.label_groups);
 	mem_free(builder.function_groups);

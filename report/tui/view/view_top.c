@@ -70,14 +70,10 @@ static bool key_of_group(const struct top_row *row, size_t index, uint64_t *ret)
 	return true;
 }
 
-/* 0: the program's own code, scripts too; 1: libraries, and code without a name; 2: the kernel. */
 static uint64_t distance_from_program(const struct top_row *row)
 {
-	enum frame_kind kind =
-		(enum frame_kind)row->top->model->names->kinds[row->weight->function];
-	if (kind == FRAME_KERNEL || kind == FRAME_WAIT)
-		return 2;
-	return kind == FRAME_LIBRARY || kind == FRAME_UNNAMED;
+	return frame_kind_distance(
+		(enum frame_kind)row->top->model->names->kinds[row->weight->function]);
 }
 
 /* Of those that took nothing themselves, as all do that wait, the program's own come first. These
