@@ -60,6 +60,9 @@ static const struct opt dump_rows[] = {
 static const struct opt_foreign dump_foreign[] = {
 	{"-l", "lines are always shown"},
 	{"--locals", "values of variables are not read"},
+	{"-j", "here it is --json"},
+	{"-F", NULL}, /* files are shown whole */
+	{"--full-filenames", NULL},
 	{"--native", NULL},
 	{"-n", NULL},
 	{"--nonblocking", NULL}, /* py-spy's: nothing is stopped anyway */

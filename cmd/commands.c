@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/completion.h"
 #include "cmd/console.h"
@@ -35,6 +36,26 @@ enum {
 
 /* Commands of other profilers, of perf mostly, and what comes nearest to them. */
 static const struct opt_foreign foreign_commands[] = {
+	{"profile", "ebprof record -- COMMAND, or record -p PID"},
+	{"run", "ebprof record -- COMMAND"},
+	{"sample", "ebprof record -p PID --duration 10"},
+	{"show", "ebprof report shows a recording, ebprof open in the browser"},
+	{"tui", "ebprof report shows a recording, ebprof open in the browser"},
+	{"ui", "ebprof report shows a recording, ebprof open in the browser"},
+	{"gui", "ebprof report shows a recording, ebprof open in the browser"},
+	{"live", "ebprof top shows what runs now"},
+	{"watch", "ebprof top shows what runs now"},
+	{"snapshot", "ebprof dump -p PID shows the stacks that there are now"},
+	{"pstack", "ebprof dump -p PID shows the stacks that there are now"},
+	{"jstack", "ebprof dump -p PID shows the stacks that there are now"},
+	{"export", "ebprof convert, whose --list has the formats"},
+	{"data", "ebprof convert, whose --list has the formats"},
+	{"speedscope", "ebprof convert --speedscope"},
+	{"firefox", "ebprof convert --firefox"},
+	{"collapsed", "ebprof convert --folded"},
+	{"folded", "ebprof convert --folded"},
+	{"svg", "ebprof convert --svg"},
+	{"bench", "ebprof ci run compares two builds; stat -r 10 repeats one"},
 	{"script", "ebprof convert --perf-script prints each sample; --json and --csv are for "
 		   "programs, too"},
 	{"probe", "ebprof list shows the events that there are, record --list-usdt PATH probes"},
@@ -68,6 +89,21 @@ static const struct opt_foreign foreign_commands[] = {
 	{0},
 };
 
+/* A program, a recording or the number of a process, where a command is due. False: it is none. */
+static bool explain_operand(const char *name)
+{
+	if (name[0] && !name[strspn(name, "0123456789")])
+		console_say("\"%s\" is no command: ebprof record -p %s, dump -p %s, top -p %s",
+			name, name, name, name);
+	else if (strchr(name, '/') && access(name, X_OK) == 0)
+		console_say("\"%s\" is no command: ebprof record -- %s", name, name);
+	else if (strchr(name, '.') && access(name, R_OK) == 0)
+		console_say("\"%s\" is no command: ebprof report %s, or open %s", name, name, name);
+	else
+		return false;
+	return true;
+}
+
 const struct command *commands_find(const char *name)
 {
 	struct nearest nearest = nearest_to(name);
@@ -82,6 +118,8 @@ const struct command *commands_find(const char *name)
 		console_say("there is no command \"%s\"; %s", name, row->hint);
 		return NULL;
 	}
+	if (explain_operand(name))
+		return NULL;
 	if (nearest.word)
 		console_say("there is no command \"%s\": did you mean %s?", name, nearest.word);
 	else

@@ -37,8 +37,9 @@ static bool is_word(const char *word, const char *name)
 }
 
 enum {
-	HELP_VALUE = 1000,     /* getopt's value of --help */
-	FIRST_ROW_VALUE = 2000 /* ... of the rows' long names */
+	HELP_VALUE = 1000,      /* getopt's value of --help */
+	FIRST_ROW_VALUE = 2000, /* ... of the rows' long names */
+	FOREIGN_VALUE = 4000,   /* ... of what other profilers have */
 };
 
 /* getopt takes the beginning of a name for it: lists the names of which it may be one. */
@@ -105,11 +106,28 @@ struct getopt_tables {
 	char *shorts;
 };
 
-static struct getopt_tables make_tables(const struct command *command, size_t count)
+/*
+ * The row of another profiler's long name that stands among the words as it is; NULL: there is
+ * none. getopt would take one that is the beginning of ours (--source) for ours (--source-dir).
+ */
+static const struct opt_foreign *next_typed(const struct opt_foreign *row, int argc, char **argv)
+{
+	for (; row && row->name; row++)
+		for (int i = 1; row->name[1] == '-' && i < argc; i++)
+			if (is_word(argv[i], row->name))
+				return row;
+	return NULL;
+}
+
+static struct getopt_tables make_tables(
+	const struct command *command, size_t count, int argc, char **argv)
 {
 	const struct opt *rows = command->options;
+	size_t others = 0;
+	for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
+		others++;
 	struct getopt_tables tables = {
-		.longs = mem_zalloc_array(2 * count + 2, sizeof(*tables.longs)),
+		.longs = mem_zalloc_array(2 * count + others + 2, sizeof(*tables.longs)),
 	};
 	struct option *next = tables.longs;
 	CLEANUP(str_deinit) struct str shorts = {0};
@@ -131,6 +149,13 @@ static struct getopt_tables make_tables(const struct command *command, size_t co
 		str_putc(&shorts, row->short_name);
 		str_puts(&shorts, opt_has_optional_argument(row) ? "::" : row->argument ? ":" : "");
 	}
+	for (const struct opt_foreign *row = command->foreign; (row = next_typed(row, argc, argv));
+		row++)
+		*next++ = (struct option){
+			.name = row->name + 2,
+			.has_arg = optional_argument,
+			.val = FOREIGN_VALUE,
+		};
 	*next = (struct option){.name = "help", .val = HELP_VALUE};
 	tables.shorts = str_steal(&shorts);
 	return tables;
@@ -178,7 +203,7 @@ static struct err *opt_parse(
 	for (size_t i = 0; i < count && !err; i++)
 		if (command->options[i].standard)
 			err = apply(&command->options[i], command->options[i].standard, options);
-	struct getopt_tables tables = make_tables(command, count);
+	struct getopt_tables tables = make_tables(command, count, argc, argv);
 	*wants_help = false;
 	opterr = 0;
 	optind = 1;
@@ -192,8 +217,8 @@ static struct err *opt_parse(
 		else if (value == ':')
 			err = err_new(ERR_USAGE, "%s needs an argument: %s", word,
 				opt_row_of(command->options, count, optopt)->argument);
-		else if (value == '?')
-			err = meet_unknown(command, argv + optind, word, optopt);
+		else if (value == '?' || value == FOREIGN_VALUE)
+			err = meet_unknown(command, argv + optind, word, value == '?' ? optopt : 0);
 		else {
 			const struct opt *row = opt_row_of(command->options, count, value);
 			err = optarg == word ? apply_next_word(row, optarg, options)
