@@ -41,14 +41,26 @@ static void print_frame(const struct profile *profile, char side, uint32_t index
 		(unsigned long long)it->offset);
 }
 
+static uint32_t sure_frames(const struct profile *profile, const uint32_t *frames, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (profile->frames.data[frames[i]].flags & LAYOUT_FRAME_GUESSED)
+			return i;
+	return len;
+}
+
 static void compare(struct tally *tally, const struct profile *profile,
 	const struct profile_sample *ours, const struct profile_sample *theirs)
 {
 	static uint32_t a[LAYOUT_MAX_DEPTH], b[LAYOUT_MAX_DEPTH];
 	uint32_t len = user_frames(profile, ours->stack, a);
 	uint32_t other = user_frames(profile, theirs->stack, b);
-	/* Snapshots end after 64 KiB, and a file may be gone: up to there they must agree. */
-	bool is_cut = profile_stack_truncation(profile, theirs->stack) != LAYOUT_COMPLETE;
+	/* Snapshots end after 128 KiB, a file may be gone, and where there is no rule (.fini) the
+	 * report guesses, and says so: up to there they must agree. */
+	uint32_t sure = sure_frames(profile, b, other);
+	bool is_cut =
+		profile_stack_truncation(profile, theirs->stack) != LAYOUT_COMPLETE || sure < other;
+	other = sure;
 	tally->stacks++;
 	tally->cut += is_cut;
 	uint32_t common = is_cut || other < len ? other : len;
