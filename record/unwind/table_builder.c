@@ -68,23 +68,22 @@ static bool has_trusted_owner(int fd)
 }
 
 /*
- * The build ID and a sum of the file's size and segments, so that files which claim the same ID
- * mostly have entries of their own. Empty without a build ID.
+ * The build ID, of files that have one (Rust's compiler, of 150 MB, has none), and a sum of the
+ * file's size and segments, so that files which claim the same ID mostly have entries of their own.
  */
 static uint32_t table_builder_put_name(struct elf_file *elf, uint8_t name[TABLE_CACHE_NAME_MAX])
 {
 	_Static_assert(ELF_BUILD_ID_MAX + 8 <= TABLE_CACHE_NAME_MAX, "names fit");
 	size_t len, count;
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
-	if (!len)
-		return 0;
 	uint64_t sum = elf_file_size(elf);
 	const struct elf_segment *segments = elf_file_segments(elf, &count);
 	for (size_t i = 0; i < count; i++) {
 		sum = map_mix(sum ^ segments[i].offset) + segments[i].filesz;
 		sum = map_mix(sum ^ segments[i].vaddr) + segments[i].memsz;
 	}
-	memcpy(name, build_id, len);
+	if (len)
+		memcpy(name, build_id, len);
 	memcpy(name + len, &sum, sizeof(sum));
 	return (uint32_t)(len + sizeof(sum));
 }
@@ -113,7 +112,7 @@ static enum table_origin make_table(
 	uint8_t name[TABLE_CACHE_NAME_MAX];
 	CLEANUP(table_inputs_deinit) struct table_inputs inputs = {0};
 	uint32_t len = table_builder_put_name(elf, name);
-	bool is_stored = cache && len && has_trusted_owner(fd);
+	bool is_stored = cache && has_trusted_owner(fd);
 	/* A cached table that is refused is built again, and replaced. */
 	if (load_table(cache, name, len, elf, ret))
 		return TABLE_FROM_CACHE;

@@ -44,8 +44,8 @@ static struct err *measure_load(struct elf_file *file, const struct unwind_table
 {
 	char folder[] = "/tmp/ebprof-bench.XXXXXX", command[64];
 	struct cache *cache;
-	size_t len;
-	const uint8_t *id = elf_file_build_id(file, &len);
+	static const uint8_t id[] = "of this file";
+	const size_t len = sizeof(id);
 	*best = -1;
 	if (!mkdtemp(folder))
 		return err_new(ERR_IO, "no folder");

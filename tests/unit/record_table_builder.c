@@ -211,6 +211,19 @@ TEST(table_builder_keeps_several_of_a_build_id)
 	teardown(&fixture);
 }
 
+TEST(table_builder_keeps_what_has_no_build_id)
+{
+	struct fixture fixture;
+	size_t rows;
+	setup(&fixture);
+	struct elf_section note = find(&fixture, ".note.gnu.build-id");
+	memset(fixture.bytes + note.offset, 0, note.size);
+	CHECK_INT(provide(&fixture, fixture.bytes, fixture.len, &rows), TABLE_BUILT);
+	CHECK_INT(provide(&fixture, fixture.bytes, fixture.len, &rows), TABLE_FROM_CACHE);
+	CHECK_INT(count_entries(&fixture), 1);
+	teardown(&fixture);
+}
+
 /* Cut while its table was made, and whole again later: that table is of no file. */
 TEST(table_inputs_are_incomplete_when_reading_failed)
 {
