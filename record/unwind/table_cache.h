@@ -1,8 +1,8 @@
 /*
  * Unwind tables on disk, so that the recorder makes each of them once and not for each recording.
- * They are found by build ID, where there is one, which any file may claim to have. Therefore a table is stored with
- * the parts of the file that it was made from, and the caller of table_cache_load() compares these
- * with the file at hand.
+ * They are found by build ID, where there is one, which any file may claim to have. Therefore a
+ * table is stored with the parts of the file that it was made from, and the caller of
+ * table_cache_load() compares these with the file at hand.
  */
 #ifndef EBPROF_TABLE_CACHE_H
 #define EBPROF_TABLE_CACHE_H
