@@ -1,12 +1,12 @@
 #include "report/analyse/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/str.h"
-#include "report/analyse/frame_kind.h"
+#include "report/analyse/function_order.h"
 #include "report/analyse/scope.h"
 #include "report/model/label_sets.h"
+#include "report/model/word_sort.h"
 #include "report/name/namesakes.h"
 
 /*
@@ -30,7 +30,6 @@ struct builder {
 	uint32_t *thread_groups;   /* thread -> group by comm, pid, tid, container, origin */
 	uint32_t *label_groups;    /* set -> group by labels; NULL: none is a column */
 	uint32_t *function_groups; /* function -> group by symbol, dso, file */
-	uint8_t *kinds;            /* function -> enum frame_kind */
 	uint64_t last_group_key;
 	uint32_t last_group;
 	struct map task_groups; /* thread group << 32 | label group -> a number */
@@ -276,35 +275,45 @@ static void spread_count(struct builder *builder, size_t index)
 	}
 }
 
-static int compare_u64_descending(uint64_t a, uint64_t b)
+/* ---- order ---- */
+
+struct rows_in_order {
+	const struct profile *profile;
+	const struct table_row *rows;
+	const uint8_t *kinds; /* of functions */
+	enum function_order order;
+};
+
+static bool table_word_of_row(const void *context, uint32_t element, size_t index, uint64_t *ret)
 {
-	return a > b ? -1 : a < b;
+	const struct rows_in_order *by = context;
+	const struct table_row *row = &by->rows[element];
+	struct function_rank rank = {
+		.self = row->self,
+		.total = row->total,
+		.kind = (enum frame_kind)by->kinds[row->function],
+		.function = &by->profile->functions.data[row->function],
+	};
+	return function_order_word(&rank, by->order, index, ret);
 }
 
-/* Of those that took nothing themselves, as all do that wait, the program's own come first: the
- * terminal interface has them in this order, too. */
-static int table_compare_rows(const void *a, const void *b, void *context)
+static void table_sort_rows(
+	struct table *table, const struct profile *profile, enum function_order order)
 {
-	const struct table_row *x = a, *y = b;
-	const struct builder *builder = context;
-	int self = compare_u64_descending(x->self, y->self);
-	if (self)
-		return self;
-	unsigned x_distance = frame_kind_distance((enum frame_kind)builder->kinds[x->function]);
-	unsigned y_distance = frame_kind_distance((enum frame_kind)builder->kinds[y->function]);
-	if (!x->self && x_distance != y_distance)
-		return x_distance < y_distance ? -1 : 1;
-	int total = compare_u64_descending(x->total, y->total);
-	return total ? total
-		     : strcmp(builder->profile->functions.data[x->function].name,
-			       builder->profile->functions.data[y->function].name);
-}
-
-static int compare_rows_by_total(const void *a, const void *b, void *context)
-{
-	const struct table_row *x = a, *y = b;
-	int total = compare_u64_descending(x->total, y->total);
-	return total ? total : table_compare_rows(a, b, context);
+	size_t count = table->rows.len;
+	CLEANUP_FREE struct table_row *rows = mem_zalloc_array(count, sizeof(*rows));
+	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(count, sizeof(*entries));
+	CLEANUP_FREE uint8_t *kinds = frame_kinds_of_functions(profile->functions.data,
+		profile->functions.len, profile->objects.data, profile->objects.len);
+	struct rows_in_order by = {profile, rows, kinds, order};
+	struct word_order words = {.word = table_word_of_row, .context = &by};
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = table->rows.data[i];
+		entries[i].element = (uint32_t)i;
+	}
+	word_sort(entries, count, &words, 0, count);
+	for (size_t i = 0; i < count; i++)
+		table->rows.data[i] = rows[entries[i].element];
 }
 
 void table_init(
@@ -325,12 +334,8 @@ void table_init(
 	table_count_samples(&builder);
 	for (size_t i = 0; i < builder.counted.len; i++)
 		spread_count(&builder, i);
-	builder.kinds = frame_kinds_of_functions(profile->functions.data, profile->functions.len,
-		profile->objects.data, profile->objects.len);
-	if (table->rows.len)
-		qsort_r(table->rows.data, table->rows.len, sizeof(*table->rows.data),
-			options->by_total ? compare_rows_by_total : table_compare_rows, &builder);
-	mem_free(builder.kinds);
+	table_sort_rows(
+		table, profile, options->by_total ? FUNCTION_ORDER_TOTAL : FUNCTION_ORDER_SELF);
 	mem_free(builder.thread_groups);
 	mem_free(builder.label_groups);
 	mem_free(builder.function_groups);

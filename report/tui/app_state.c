@@ -369,25 +369,21 @@ unsigned app_row_style(const struct app *app, uint32_t function)
 	return is_other ? STYLE_DIM : app_name_style(app, function);
 }
 
-static bool is_ahead_of_match(const struct function_weight *a, const struct function_weight *b)
-{
-	return a->self != b->self ? a->self > b->self : a->total > b->total;
-}
-
 size_t app_match_number(const struct app *app)
 {
 	const struct model *model = app->model;
 	uint32_t function = app_function(app);
-	const struct function_weight *own = NULL;
+	struct word_order order = model_hottest_first(model);
+	uint32_t count = (uint32_t)model->functions.len, own = 0;
 	size_t number = 1;
 	if (!function || !model->matches || !model->matches[function])
 		return 0;
-	vec_each(&model->functions, weight)
-		if (weight->function == function)
-			own = weight;
-	vec_each(&model->functions, weight)
-		number += own && model->matches[weight->function] && is_ahead_of_match(weight, own);
-	return own ? number : 0;
+	while (own < count && model->functions.data[own].function != function)
+		own++;
+	for (uint32_t i = 0; own < count && i < count; i++)
+		number += model->matches[model->functions.data[i].function] &&
+			  word_less(&order, i, own);
+	return own < count ? number : 0;
 }
 
 void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)

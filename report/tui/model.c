@@ -4,7 +4,7 @@
 
 #include "format/base/str.h"
 #include "report/analyse/flat_weights.h"
-#include "report/analyse/frame_kind.h"
+#include "report/analyse/function_order.h"
 #include "report/analyse/hidden_frames.h"
 #include "report/name/namesakes.h"
 
@@ -460,6 +460,24 @@ const struct profile_function *model_function(const struct model *model, uint32_
 const struct profile_object *model_object(const struct model *model, uint32_t object)
 {
 	return &model->names->objects.data[object];
+}
+
+static bool model_word_of(const void *context, uint32_t element, size_t index, uint64_t *ret)
+{
+	const struct model *model = context;
+	const struct function_weight *weight = &model->functions.data[element];
+	struct function_rank rank = {
+		.self = weight->self,
+		.total = weight->total,
+		.kind = (enum frame_kind)model->names->kinds[weight->function],
+		.function = model_function(model, weight->function),
+	};
+	return function_order_word(&rank, FUNCTION_ORDER_SELF, index, ret);
+}
+
+struct word_order model_hottest_first(const struct model *model)
+{
+	return (struct word_order){.word = model_word_of, .context = model};
 }
 
 struct profile model_profile_with_names(const struct model *model)

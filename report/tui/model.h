@@ -20,6 +20,7 @@
 #include "report/model/main_event.h"
 #include "report/model/pattern.h"
 #include "report/model/slice.h"
+#include "report/model/word_sort.h"
 #include "report/name/demangle/demangle.h"
 #include "report/name/listing/annotation.h"
 
@@ -189,6 +190,8 @@ void model_release(struct model *model);
 uint32_t model_function_of(const struct model *model, uint32_t frame);
 const struct profile_function *model_function(const struct model *model, uint32_t function);
 const struct profile_object *model_object(const struct model *model, uint32_t object);
+/* Of the elements of `functions`, the hottest first; as long as there is the model. */
+struct word_order model_hottest_first(const struct model *model);
 /* The profile by the model's names: its own may be changing. Borrows both. */
 struct profile model_profile_with_names(const struct model *model);
 

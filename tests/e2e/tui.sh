@@ -425,6 +425,32 @@ test_inlined_frames() {
 	wait_for '^\$ *$' 'shell'
 }
 
+functions_in_order() { awk '$1 ~ /%$/ && $2 ~ /%$/' "$@"; }
+
+# The text has the functions in the order in which Top has them, by self and by total.
+test_one_order() {
+	ready xterm-256color 120 40
+	local order option
+	for order in self total; do
+		[[ $order == self ]] || keys '>'
+		wait_for "$order▼"
+		keys P C-u
+		keys -l "top-$order.txt"
+		keys Enter
+		wait_for "written|top-$order" 'the list in a file'
+		wait_until "top-$order.txt" test -s "top-$order.txt"
+		option=--no-children
+		[[ $order == self ]] || option=--children
+		"$EBPROF" report --stdio -s sym,file -F self,total $option --percent-limit 0 >"text-$order.txt" 2>err || fail "$(cat err)"
+		functions_in_order "top-$order.txt" | awk '{ print $1, $2, $4 }' >tui.names
+		functions_in_order "text-$order.txt" | awk '{ print $1, $2, $4 }' >text.names
+		[[ -s tui.names ]] || fail "no rows: $(head -n 5 "top-$order.txt")"
+		diff tui.names text.names >names.diff || fail "by $order: $(head -n 20 names.diff)"
+	done
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 test_first_run() {
 	shared_recording
 	begin xterm-256color 80 24 XDG_STATE_HOME="$PWD/state"

@@ -272,6 +272,49 @@ TEST(rows_of_a_flat_profile_are_most_of_its_time)
 	profile_destroy(profile);
 }
 
+static void put_rows(const struct profile *profile, bool by_total, struct str *out)
+{
+	struct table_options columns = {
+		.columns = {COLUMN_SYM}, .nr_columns = 1, .by_total = by_total};
+	struct filter filter = {0};
+	struct table table;
+	str_truncate(out, 0);
+	table_init(&table, profile, &columns);
+	text_put_table(profile, &table, &columns, &(struct text_options){.filter = &filter}, out);
+	table_deinit(&table);
+}
+
+/* As in the terminal: a library's start stands behind what it starts, the kernel behind both. */
+TEST(rows_without_self_begin_with_the_program)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t app = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t libc = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t start = fixture_frame(&fixture, libc, 0x10, "a_start");
+	uint32_t main = fixture_line(&fixture, app, 0x10000001, "main", "/app/a.py", 9);
+	uint32_t work = fixture_line(&fixture, app, 0x20000001, "work", "/app/a.py", 2);
+	uint32_t entry = fixture_frame(&fixture, kernel, 0x10, "a_entry");
+	uint32_t wait = fixture_frame(&fixture, kernel, 0x20, "schedule");
+	uint32_t waiting = FIXTURE_STACK(&fixture, start, main, work);
+	fixture_samples(&fixture, thread, waiting, FIXTURE_STACK(&fixture, entry, wait), 2);
+	struct profile *profile = fixture_profile(&fixture);
+	CLEANUP(str_deinit) struct str text = {0};
+	static const char rows[] = " 100.00%  100.00%         2  [k] schedule\n"
+				   "   0.00%  100.00%         0  [.] main\n"
+				   "   0.00%  100.00%         0  [.] work\n"
+				   "   0.00%  100.00%         0  [.] a_start\n"
+				   "   0.00%  100.00%         0  [k] a_entry\n";
+	for (int by_total = 0; by_total < 2; by_total++) {
+		put_rows(profile, by_total, &text);
+		const char *behind_titles = strchr(str_text(&text), '\n');
+		CHECK_STR(behind_titles + 1, rows);
+	}
+	profile_destroy(profile);
+}
+
 static void put_filtered_head(uint64_t left, uint64_t all, bool has_percent, struct str *out)
 {
 	struct fixture fixture;

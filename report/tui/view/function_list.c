@@ -1,6 +1,5 @@
 #include "report/tui/view/function_list.h"
 
-#include "report/model/word_sort.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
 
@@ -18,17 +17,6 @@ void function_list_forget(struct function_list *list)
 	list->rows.len = 0;
 }
 
-/* By falling self, then total, then name. */
-static bool word_of_weight(const void *context, uint32_t element, size_t index, uint64_t *ret)
-{
-	const struct model *model = context;
-	const struct function_weight *weight = &model->functions.data[element];
-	if (index > 1)
-		return word_of_text(model_function(model, weight->function)->name, index - 2, ret);
-	*ret = ~(index ? weight->total : weight->self);
-	return true;
-}
-
 static void function_list_fill(struct function_list *list, const struct model *model)
 {
 	enum {
@@ -36,7 +24,7 @@ static void function_list_fill(struct function_list *list, const struct model *m
 	};
 	size_t all = model->functions.len, count = all < MOST ? all : MOST;
 	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(all, sizeof(*entries));
-	struct word_order order = {.word = word_of_weight, .context = model};
+	struct word_order order = model_hottest_first(model);
 	for (size_t i = 0; i < all; i++)
 		entries[i].element = (uint32_t)i;
 	if (all)

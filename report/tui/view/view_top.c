@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "report/analyse/frame_kind.h"
+#include "report/analyse/function_order.h"
 #include "report/model/word_sort.h"
 #include "report/tui/app_state.h"
 #include "report/tui/fitting_name.h"
@@ -70,38 +70,26 @@ static bool key_of_group(const struct top_row *row, size_t index, uint64_t *ret)
 	return true;
 }
 
-static uint64_t distance_from_program(const struct top_row *row)
+static struct function_rank rank_of_row(const struct top_row *row)
 {
-	return frame_kind_distance(
-		(enum frame_kind)row->top->model->names->kinds[row->weight->function]);
+	return (struct function_rank){
+		.self = row->weight->self,
+		.total = row->weight->total,
+		.kind = (enum frame_kind)row->top->model->names->kinds[row->weight->function],
+		.function = row->function,
+	};
 }
 
-/* Of those that took nothing themselves, as all do that wait, the program's own come first. These
- * may be most, so that both is in one word, where totals beyond 62 bits are equal. */
 static bool key_of_self(const struct top_row *row, size_t index, uint64_t *ret)
 {
-	enum {
-		TOTAL_BITS = 62
-	};
-	const uint64_t most = (UINT64_C(1) << TOTAL_BITS) - 1;
-	uint64_t total = row->weight->total;
-	if (index >= 2)
-		return key_of_name(row, index - 2, ret);
-	if (index == 0)
-		*ret = ~row->weight->self;
-	else if (row->weight->self)
-		*ret = ~total;
-	else
-		*ret = distance_from_program(row) << TOTAL_BITS | (total < most ? most - total : 0);
-	return true;
+	struct function_rank rank = rank_of_row(row);
+	return function_order_word(&rank, FUNCTION_ORDER_SELF, index, ret);
 }
 
 static bool key_of_total(const struct top_row *row, size_t index, uint64_t *ret)
 {
-	if (index >= 2)
-		return key_of_name(row, index - 2, ret);
-	*ret = index ? ~row->weight->self : ~row->weight->total;
-	return true;
+	struct function_rank rank = rank_of_row(row);
+	return function_order_word(&rank, FUNCTION_ORDER_TOTAL, index, ret);
 }
 
 /* By the name's first letters, then object by object. */
