@@ -4,8 +4,8 @@
  *
  * A program cannot know whether the ground is dark or light. So what stands on the terminal's own
  * ground has inks of the middle, with a contrast of 4.5 on white and on black alike (a test
- * computes it; there are only six such in 256); the eight colours have no such middle, so there
- * bold and the terminal's own ink do most of the work.
+ * computes it; there are only six such in 256). Of the eight colours only red and magenta are seen
+ * on both, and not as well; so there bold and the terminal's own ink do most of the work.
  *
  * Frames are light with dark text (report/analyse/frame_kind.h). Heat goes from purple by red to a
  * light yellow, each brighter than the one before, on a dark ground of its own: else the least heat
