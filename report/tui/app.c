@@ -7,6 +7,7 @@
 #include "report/name/demangle/demangle.h"
 #include "report/tui/command_palette.h"
 #include "report/tui/group_actions.h"
+#include "report/tui/row_search.h"
 #include "report/tui/typed_filter.h"
 #include "report/tui/wait_actions.h"
 #include "report/write/info.h"
@@ -240,9 +241,7 @@ static void print_grid(struct app *app, struct str *out)
 /* Of the file that takes it: "txt", "svg". */
 static const char *app_print_suffix(const struct app *app)
 {
-	const struct view *view = app->views[app->view];
-	if (view->form)
-		view = view->form(app->states[app->view]);
+	const struct view *view = app_form(app);
 	return view->print_suffix ? view->print_suffix : "txt";
 }
 
@@ -333,7 +332,8 @@ static void open_menu(struct app *app, enum action action)
 		ACTION_ONLY_OBJECT, ACTION_ONLY_THREAD, ACTION_ONLY_COMM, ACTION_ONLY_PROCESS,
 		ACTION_ONLY_CONTAINER, ACTION_SEARCH_SYMBOL, ACTION_WHOLE_NAME, ACTION_COPY,
 		ACTION_PRINT, ACTION_UNDO, ACTION_RESET, ACTION_HELP};
-	overlay_open_menu(&app->overlay, "Menu", actions, sizeof(actions) / sizeof(*actions));
+	overlay_open_menu(&app->overlay, "Menu", actions, sizeof(actions) / sizeof(*actions),
+		app_word(app, ACTION_ENTER));
 }
 
 static void begin_prompt(struct app *app, enum app_prompt prompt)
@@ -464,7 +464,8 @@ static void list_commands(struct app *app)
 	enum action actions[COMMAND_PALETTE_MAX];
 	size_t count = command_palette_find(str_text(&app->typed), actions);
 	if (count)
-		overlay_open_menu(&app->overlay, "Commands", actions, count);
+		overlay_open_menu(
+			&app->overlay, "Commands", actions, count, app_word(app, ACTION_ENTER));
 	else
 		overlay_close(&app->overlay);
 }
@@ -573,7 +574,7 @@ static void say_where(struct app *app, enum action action)
 		{ACTION_NEXT_FUNCTION, ACTION_PREVIOUS_FUNCTION,
 			"the next and the last function: view 2"},
 		{ACTION_RANGE, ACTION_RANGE, "ranges of time: view 5"},
-		{ACTION_NEXT_MATCH, ACTION_PREVIOUS_MATCH, "search for something first: /"},
+		{ACTION_HOTTEST_MATCH, ACTION_HOTTEST_MATCH, "there is nothing to search in here"},
 		{ACTION_TOGGLE, ACTION_COLLAPSE_ALL, "there are no branches here: view 3"},
 		{ACTION_FOLD, ACTION_FOLD, "there are no chains of calls here: view 3"},
 		{ACTION_INVERT, ACTION_INVERT, "nothing to invert here: views 3 and 4"},
@@ -586,9 +587,19 @@ static void say_where(struct app *app, enum action action)
 			app_warn(app, "%s", rows[i].text);
 }
 
+static bool act_in_view(struct app *app, enum action action)
+{
+	if (!app_has_view(app))
+		return false;
+	void *state = app->states[app->view];
+	const struct row_search *rows = app_form(app)->search;
+	return app->views[app->view]->act(state, app, action) ||
+	       (rows && row_search_act(rows, state, app, action));
+}
+
 static void act(struct app *app, enum action action)
 {
-	if (app_has_view(app) && app->views[app->view]->act(app->states[app->view], app, action))
+	if (act_in_view(app, action))
 		return;
 	if (app_has_view(app))
 		say_where(app, action);
@@ -600,44 +611,14 @@ static void act(struct app *app, enum action action)
 	}
 }
 
-/* Where matches take most; 0: nowhere. Callers that match stand ahead of callees that do. */
-static uint32_t hottest_match(const struct app *app)
-{
-	const struct model *model = app->model;
-	const struct tree *tree = &model->names->tree;
-	uint32_t hottest = 0;
-	uint64_t most = 0;
-	for (uint32_t i = 1; i < tree->nodes.len; i++) {
-		if (!model->matches[tree->nodes.data[i].function] ||
-			model->weights[i].total <= most)
-			continue;
-		most = model->weights[i].total;
-		hottest = i;
-	}
-	return hottest;
-}
-
-/* In a view of branches the hottest, else the first as they stand; once the model knows them. */
-static void go_to_first_match(struct app *app)
+/* Once the model knows them. */
+static void go_to_hottest_match(struct app *app)
 {
 	bool is_known = app_has_view(app) && app->model->wish_serial == app->wish.serial;
 	if (!app->goes_to_match || !is_known)
 		return;
 	app->goes_to_match = false;
-	if (!app->model->nr_matches) {
-		app_warn(app, "nothing matches");
-		return;
-	}
-	bool is_of_branches = app->view == VIEW_TREE || app->view == VIEW_FLAME;
-	uint32_t node = is_of_branches && !app_zoomed_node(app) ? hottest_match(app) : 0;
-	if (node) {
-		app_select_node(app, node);
-		app->views[app->view]->update(app->states[app->view], app);
-		return;
-	}
-	act(app, ACTION_FIRST);
-	if (!app->model->matches[app_function(app)])
-		act(app, ACTION_NEXT_MATCH);
+	act(app, ACTION_HOTTEST_MATCH);
 }
 
 /* ---- what is typed ---- */
@@ -728,7 +709,7 @@ static void draw_view(struct app *app, struct grid *grid)
 
 void app_draw(struct app *app, struct grid *grid)
 {
-	go_to_first_match(app);
+	go_to_hottest_match(app);
 	wait_actions_renew(app);
 	grid_clear(grid);
 	if (!chrome_draw_above(&app->chrome, app, grid))
@@ -752,8 +733,14 @@ static bool is_in(const struct rect *rect, const struct input *input)
 
 static void point(struct app *app, const struct input *input)
 {
-	if (!app->model || chrome_point(&app->chrome, app, input))
+	enum action chosen;
+	if (!app->model)
 		return;
+	if (chrome_point(&app->chrome, app, input, &chosen)) {
+		if (chosen)
+			act(app, chosen);
+		return;
+	}
 	bool is_taken = app_has_view(app) && app->views[app->view]->mouse &&
 			is_in(&app->chrome.body, input) &&
 			app->views[app->view]->mouse(app->states[app->view], app, input);

@@ -10,6 +10,20 @@ bool app_has_view(const struct app *app)
 	return app->model && (!app->model->is_flat || app->views[app->view]->is_flat);
 }
 
+const struct view *app_form(const struct app *app)
+{
+	const struct view *view = app->views[app->view];
+	return view->form ? view->form(app->states[app->view]) : view;
+}
+
+const char *app_word(const struct app *app, enum action action)
+{
+	const struct view_word *row = app_form(app)->words;
+	while (row && row->word && row->action != action)
+		row++;
+	return row ? row->word : NULL;
+}
+
 static void update_view(struct app *app)
 {
 	app->was_seen[app->view] |= app->model != NULL;

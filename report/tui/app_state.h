@@ -125,6 +125,10 @@ bool app_is_held(const struct app *app);
 void app_update_listing(struct app *app, struct listing *listing);
 /* There is a model, and all in it that the view is to draw. */
 bool app_has_view(const struct app *app);
+/* The view, or the one of its forms that is seen. */
+const struct view *app_form(const struct app *app);
+/* What the action is called there; NULL: as everywhere. */
+const char *app_word(const struct app *app, enum action action);
 
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);

@@ -5,6 +5,7 @@
 
 #include "format/base/path.h"
 #include "report/tui/app_state.h"
+#include "report/tui/row_search.h"
 #include "report/write/cause_words.h"
 #include "report/write/longest_waits.h"
 
@@ -26,6 +27,7 @@ struct title {
 	struct title_part {
 		struct str text;
 		int rank;
+		enum action action; /* of a click; ACTION_NONE: none */
 	} parts[PARTS_MAX];
 	size_t count;
 };
@@ -41,6 +43,12 @@ __attribute__((format(printf, 3, 4))) static void add_part(
 	va_start(args, fmt);
 	str_vprintf(&part->text, fmt, args);
 	va_end(args);
+}
+
+/* The key that the part added last tells does what a click on it does. */
+static void make_button(struct title *title, enum action action)
+{
+	title->parts[title->count - 1].action = action;
 }
 
 static void title_deinit(struct title *title)
@@ -68,11 +76,12 @@ static void chrome_add_event(const struct app *app, struct title *title)
 	size_t number = 0;
 	while (number < events->list.len && events->list.data[number].event != app->model->event)
 		number++;
-	if (events->list.len > 1)
+	if (events->list.len > 1) {
 		add_part(title, 1, "%s (%zu of %zu events: m)",
 			main_event_name_of(app->model->profile, app->model->event), number + 1,
 			events->list.len);
-	else if (app->model->event)
+		make_button(title, ACTION_EVENT);
+	} else if (app->model->event)
 		add_part(title, 5, "%s", app_event(app)->name);
 }
 
@@ -92,8 +101,10 @@ static void chrome_add_unnamed(const struct app *app, struct title *title)
 		MANY_PERCENT = 5,
 	};
 	double percent = profile_percent(app->model->unnamed, app->model->slice.whole.value);
-	if (percent >= MANY_PERCENT && !app->naming.to_name)
-		add_part(title, 3, "%.0f%% without names: press 9", percent);
+	if (percent < MANY_PERCENT || app->naming.to_name)
+		return;
+	add_part(title, 3, "%.0f%% without names: press 9", percent);
+	make_button(title, ACTION_VIEW_9);
 }
 
 static void chrome_put_title(const struct app *app, struct title *title)
@@ -143,6 +154,13 @@ static void drop_part(struct title *title)
 		title->parts[i] = title->parts[i + 1];
 }
 
+/* For the mouse. */
+static void note_button(struct chrome *chrome, struct rect cell, enum action action)
+{
+	if (action && chrome->nr_buttons < CHROME_BUTTONS_MAX)
+		chrome->buttons[chrome->nr_buttons++] = (struct chrome_button){cell, action};
+}
+
 /* The folders are the first to go, then what the other parts leave to the name. */
 static int draw_file_name(const struct app *app, struct grid *grid, int room)
 {
@@ -152,7 +170,7 @@ static int draw_file_name(const struct app *app, struct grid *grid, int room)
 	return grid_put_elided(grid, 0, 0, room, STYLE_TITLE | STYLE_BOLD, name);
 }
 
-static void chrome_title(const struct app *app, struct grid *grid)
+static void chrome_title(struct chrome *chrome, const struct app *app, struct grid *grid)
 {
 	CLEANUP(title_deinit) struct title title = {0};
 	grid_fill(grid, (struct rect){0, 0, grid->width, 1}, STYLE_TITLE, " ");
@@ -165,9 +183,12 @@ static void chrome_title(const struct app *app, struct grid *grid)
 	while (title.count && title_width(&title, grid) + least > grid->width)
 		drop_part(&title);
 	int x = draw_file_name(app, grid, grid->width - title_width(&title, grid));
-	for (size_t i = 0; i < title.count; i++)
-		x += grid_printf(grid, x, 0, grid->width - x, STYLE_TITLE | STYLE_BOLD, "  %s",
-			str_text(&title.parts[i].text));
+	for (size_t i = 0; i < title.count; i++) {
+		int end = x + grid_printf(grid, x, 0, grid->width - x, STYLE_TITLE | STYLE_BOLD,
+				      "  %s", str_text(&title.parts[i].text));
+		note_button(chrome, (struct rect){x + 2, 0, end - x - 2, 1}, title.parts[i].action);
+		x = end;
+	}
 }
 
 /* ---- the second line ---- */
@@ -272,12 +293,25 @@ static void chrome_put_step(const struct app *app, const struct trail_step *step
 			chrome_name_of_frame(app, step, zoom->data[zoom->len - 1]));
 }
 
+static const char *tab_name(const struct view *view, bool is_short)
+{
+	return is_short && view->short_name ? view->short_name : view->name;
+}
+
+static int width_of_tabs(const struct app *app, bool is_short)
+{
+	int width = 0;
+	for (int i = 0; i < VIEW_COUNT; i++)
+		if (app->views[i])
+			width += 3 + (int)strlen(tab_name(app->views[i], is_short));
+	return width;
+}
+
 /* All names where there is room for nine, else the numbers of the others. */
 static void draw_tabs(struct chrome *chrome, const struct app *app, struct grid *grid)
 {
-	enum {
-		ROOM_FOR_ALL = 78,
-	};
+	bool is_short = width_of_tabs(app, false) > grid->width;
+	bool has_names = width_of_tabs(app, is_short) <= grid->width;
 	int x = 0;
 	for (int i = 0; i < VIEW_COUNT && x < grid->width; i++) {
 		if (!app->views[i])
@@ -287,11 +321,11 @@ static void draw_tabs(struct chrome *chrome, const struct app *app, struct grid 
 		struct chrome_spot *tab = &chrome->tabs[chrome->nr_tabs++];
 		tab->x = x;
 		tab->what = (size_t)i;
-		if (grid->width < ROOM_FOR_ALL && !is_open)
-			x += grid_printf(grid, x, TABS_Y, grid->width - x, style, " %d", i + 1);
-		else
+		if (has_names || is_open)
 			x += grid_printf(grid, x, TABS_Y, grid->width - x, style, " %d %s", i + 1,
-				app->views[i]->name);
+				tab_name(app->views[i], is_short && has_names));
+		else
+			x += grid_printf(grid, x, TABS_Y, grid->width - x, style, " %d", i + 1);
 		tab->end = x;
 	}
 }
@@ -346,17 +380,27 @@ static int draw_hidden(const struct app *app, struct grid *grid, int y)
 	return x;
 }
 
-/* Which match is selected, of how many, and how much all of them took. */
+/* How many match, and which of them is selected, 0: none of them. */
+static size_t count_matches(const struct app *app, size_t *number)
+{
+	const struct row_search *rows = app_has_view(app) ? app_form(app)->search : NULL;
+	if (rows)
+		return row_search_count(rows, app->states[app->view], app, number);
+	*number = app_match_number(app);
+	return app->model->nr_matches;
+}
+
+/* Of functions also how much all of them took. */
 static void put_search(const struct app *app, struct str *out)
 {
-	size_t number = app_match_number(app);
+	size_t number, count = count_matches(app, &number);
 	str_printf(out, "/%s: ", app->wish.search ? app->wish.search : "");
 	if (number)
-		str_printf(out, "%zu/%zu", number, app->model->nr_matches);
+		str_printf(out, "%zu/%zu", number, count);
 	else
-		str_printf(out, "%zu %s", app->model->nr_matches,
-			str_plural(app->model->nr_matches, "match", "matches"));
-	str_printf(out, ", %.2f%%", app_percent(app, app->model->matched.value));
+		str_printf(out, "%zu %s", count, str_plural(count, "match", "matches"));
+	if (!app_form(app)->search)
+		str_printf(out, ", %.2f%%", app_percent(app, app->model->matched.value));
 }
 
 static void draw_trail(struct chrome *chrome, const struct app *app, struct grid *grid, int y)
@@ -367,17 +411,18 @@ static void draw_trail(struct chrome *chrome, const struct app *app, struct grid
 	CLEANUP(str_deinit) struct str search = {0};
 	if (app->model->matches)
 		put_search(app, &search);
-	int width = grid_text_width(grid, str_text(&search));
+	int width = grid_text_width(grid, str_text(&search)), half = grid->width / 2;
 	bool has_steps = app->trail.done.len;
 	int x = draw_hidden(app, grid, y);
 	chrome->trail_y = y;
-	int end = width && width < grid->width / 2 ? grid->width - width - GAP : grid->width;
-	if (has_steps)
-		draw_steps(chrome, app, grid, (struct rect){x, y, end - x, 1});
-	if (!has_steps)
+	if (!has_steps) {
 		grid_put_elided(grid, x, y, grid->width - x, STYLE_HEADER, str_text(&search));
-	else if (width && width < grid->width / 2)
-		grid_put(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
+		return;
+	}
+	width = width < half ? width : half; /* how many there are stands at its end */
+	int end = width ? grid->width - width - GAP : grid->width;
+	draw_steps(chrome, app, grid, (struct rect){x, y, end - x, 1});
+	grid_put_elided(grid, grid->width - width, y, width, STYLE_HEADER, str_text(&search));
 }
 
 void chrome_put_heading(const struct app *app, struct str *out)
@@ -411,10 +456,23 @@ static const struct chrome_spot *spot_at(const struct chrome_spot *spots, size_t
 	return NULL;
 }
 
-bool chrome_point(const struct chrome *chrome, struct app *app, const struct input *input)
+static enum action button_at(const struct chrome *chrome, int x, int y)
+{
+	for (size_t i = 0; i < chrome->nr_buttons; i++) {
+		const struct rect *cell = &chrome->buttons[i].cell;
+		if (y == cell->y && x >= cell->x && x < cell->x + cell->width)
+			return chrome->buttons[i].action;
+	}
+	return ACTION_NONE;
+}
+
+bool chrome_point(
+	const struct chrome *chrome, struct app *app, const struct input *input, enum action *ret)
 {
 	bool is_click = input->kind == INPUT_PRESS || input->kind == INPUT_DOUBLE;
 	const struct chrome_spot *tab = NULL, *crumb = NULL;
+	bool is_press = input->kind == INPUT_PRESS;
+	*ret = is_press ? button_at(chrome, input->x, input->y) : ACTION_NONE;
 	if (is_click && input->y == TABS_Y)
 		tab = spot_at(chrome->tabs, chrome->nr_tabs, input->x);
 	if (is_click && input->y == chrome->trail_y)
@@ -423,7 +481,7 @@ bool chrome_point(const struct chrome *chrome, struct app *app, const struct inp
 		app_show(app, (enum view_id)tab->what);
 	else if (crumb)
 		app_go_back_to(app, crumb->what);
-	return tab || crumb;
+	return tab || crumb || *ret;
 }
 
 /* ---- the last lines ---- */
@@ -514,8 +572,9 @@ static void draw_found(const struct app *app, struct grid *grid, int x, int y)
 	CLEANUP(str_deinit) struct str found = {0};
 	if (!app->model || !text[0] || app->model->wish_serial != app->wish.serial)
 		return;
+	size_t number;
 	if (app->model->matches)
-		str_printf(&found, "%zu found", app->model->nr_matches);
+		str_printf(&found, "%zu found", count_matches(app, &number));
 	else if (pattern_init(&pattern, text))
 		pattern_deinit(&pattern);
 	else
@@ -558,12 +617,6 @@ static void draw_prompt(const struct app *app, struct grid *grid, int y)
 			"no command is called so: Esc, then ? lists all");
 }
 
-static const struct view *seen_form(const struct app *app)
-{
-	const struct view *view = app->views[app->view];
-	return view->form ? view->form(app->states[app->view]) : view;
-}
-
 /* Returns the columns it takes, drawn or not. */
 static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enum action action)
 {
@@ -572,23 +625,32 @@ static int draw_hint(const struct app *app, struct grid *grid, int x, int y, enu
 		return 0;
 	CLEANUP_FREE char *key = mem_strndup(row->shown, strcspn(row->shown, " "));
 	CLEANUP(str_deinit) struct str text = {0};
-	const char *enter = action == ACTION_ENTER ? seen_form(app)->enter_hint : NULL;
-	str_printf(&text, " %s  ", enter ? enter : key_hint(action));
+	const char *word = app_word(app, action);
+	str_printf(&text, " %s  ", word ? word : key_hint(action));
 	int room = grid->width - x, used = grid_text_width(grid, key);
 	grid_put(grid, x, y, room, STYLE_KEY | STYLE_BOLD, key);
 	grid_put(grid, x + used, y, room - used, STYLE_DIM, str_text(&text));
 	return used + grid_text_width(grid, str_text(&text));
 }
 
+/* ... and where the mouse finds it. */
+static int put_hint(struct app *app, struct grid *grid, int x, int y, enum action action)
+{
+	int width = draw_hint(app, grid, x, y, action);
+	int seen = width < grid->width - x ? width : grid->width - x;
+	note_button(&app->chrome, (struct rect){x, y, seen - 1, 1}, action);
+	return width;
+}
+
 /* Between two native frames, who reads a script loses his way: the view's second hint. */
-static int draw_native_hint(const struct app *app, struct grid *grid, int x, int y, int room)
+static int draw_native_hint(struct app *app, struct grid *grid, int x, int y, int room)
 {
 	bool has_functions =
 		app->view != VIEW_HEAT && app->view != VIEW_PROCESSES && app->view != VIEW_SYMBOLS;
 	bool is_of_use = has_functions && app->model && app->model->names->has_scripts &&
 			 !app->model->names->hides_native;
 	int width = draw_hint(app, grid, grid->width, y, ACTION_NO_NATIVE);
-	return is_of_use && width <= room ? draw_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
+	return is_of_use && width <= room ? put_hint(app, grid, x, y, ACTION_NO_NATIVE) : 0;
 }
 
 static bool has_other_events(const struct app *app)
@@ -597,7 +659,7 @@ static bool has_other_events(const struct app *app)
 }
 
 /* As many of the view's as fit before those that must be seen. */
-static void draw_hints(const struct app *app, struct grid *grid, int y)
+static void draw_hints(struct app *app, struct grid *grid, int y)
 {
 	static const enum action always[] = {
 		ACTION_PAUSE, ACTION_SAVE, ACTION_SEARCH, ACTION_HELP, ACTION_QUIT, ACTION_NONE};
@@ -614,12 +676,12 @@ static void draw_hints(const struct app *app, struct grid *grid, int y)
 		int width = draw_hint(app, grid, grid->width, y, *at);
 		if (x + width + kept > grid->width + 2)
 			break;
-		x += draw_hint(app, grid, x, y, *at);
+		x += put_hint(app, grid, x, y, *at);
 		if (at == app->views[app->view]->hints)
 			x += draw_native_hint(app, grid, x, y, grid->width + 2 - x - kept);
 	}
 	for (; *last; last++)
-		x += draw_hint(app, grid, x, y, *last);
+		x += put_hint(app, grid, x, y, *last);
 }
 
 /* What can be done with a box over the view. */
@@ -639,7 +701,7 @@ static void draw_overlay_hints(const struct app *app, struct grid *grid, int y)
 	}
 }
 
-static void draw_bottom(const struct app *app, struct grid *grid, int y)
+static void draw_bottom(struct app *app, struct grid *grid, int y)
 {
 	if (app->prompt)
 		draw_prompt(app, grid, y);
@@ -684,7 +746,8 @@ bool chrome_draw_above(struct chrome *chrome, const struct app *app, struct grid
 		draw_too_small(grid);
 		return false;
 	}
-	chrome_title(app, grid);
+	chrome->nr_buttons = 0;
+	chrome_title(chrome, app, grid);
 	chrome->trail_y = -1;
 	chrome->nr_tabs = chrome->nr_crumbs = 0;
 	int top = 1, bottom = grid->height - 1 - has_detail(app, grid);

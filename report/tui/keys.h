@@ -47,6 +47,7 @@ enum action {
 	ACTION_SEARCH,
 	ACTION_NEXT_MATCH,
 	ACTION_PREVIOUS_MATCH,
+	ACTION_HOTTEST_MATCH, /* Enter behind what is searched for */
 	ACTION_SEARCH_SYMBOL,
 	ACTION_NARROW,
 	/* branches */

@@ -121,17 +121,29 @@ static bool is_within(const struct tree *tree, uint32_t node, uint32_t above)
 	return node == above;
 }
 
-uint32_t model_path_hottest(const struct model *model, uint32_t function, uint32_t above)
+/* Of those whose function is this one, or any that is searched for where it is 0. */
+static uint32_t find_hottest_node(const struct model *model, uint32_t function, uint32_t above)
 {
 	const struct tree *tree = &model->names->tree;
 	uint32_t hottest = 0;
 	uint64_t most = 0;
 	for (uint32_t i = above ? above : 1; i < tree->nodes.len; i++) {
-		if (tree->nodes.data[i].function != function || model->weights[i].total <= most ||
-			!is_within(tree, i, above))
+		uint32_t own = tree->nodes.data[i].function;
+		bool is_wanted = function ? own == function : model->matches[own];
+		if (!is_wanted || model->weights[i].total <= most || !is_within(tree, i, above))
 			continue;
 		most = model->weights[i].total;
 		hottest = i;
 	}
 	return hottest;
+}
+
+uint32_t model_path_hottest(const struct model *model, uint32_t function, uint32_t above)
+{
+	return function ? find_hottest_node(model, function, above) : 0;
+}
+
+uint32_t model_path_hottest_match(const struct model *model, uint32_t above)
+{
+	return model->matches ? find_hottest_node(model, 0, above) : 0;
 }

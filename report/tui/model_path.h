@@ -32,4 +32,7 @@ bool model_path_is_script(const struct model *model, uint32_t frame);
 /* The node where a function takes most, at `above` or below it; 0: it is not there. */
 uint32_t model_path_hottest(const struct model *model, uint32_t function, uint32_t above);
 
+/* The node where what is searched for takes most, likewise. Of equal ones it is the outermost. */
+uint32_t model_path_hottest_match(const struct model *model, uint32_t above);
+
 #endif

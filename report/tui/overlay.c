@@ -26,8 +26,8 @@ static const struct legend_row {
 		STYLE_INLINED},
 	{"kernel", "[k], all that runs in it", STYLE_FLAME_OF(FRAME_KERNEL, false), STYLE_KERNEL},
 	{"script", "[s], a colour a language", STYLE_FLAME_OF(FRAME_PYTHON, false), STYLE_SCRIPT},
-	{"more", "than in the baseline (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
-	{"less", "than in the baseline (<), or removed (-)", STYLE_CHANGE + 1, STYLE_BETTER},
+	{"more", "than before (>), or new (+)", STYLE_CHANGE + 5, STYLE_WORSE},
+	{"less", "than before (<), or removed (-)", STYLE_CHANGE + 1, STYLE_BETTER},
 	{"no name", "only an address is known", STYLE_FLAME_OF(FRAME_UNNAMED, false),
 		STYLE_UNKNOWN},
 	{NULL, NULL, 0, 0},
@@ -94,13 +94,17 @@ void overlay_open_choices(struct overlay *overlay, const char *title, struct str
 	overlay->list.count = count;
 }
 
-void overlay_open_menu(
-	struct overlay *overlay, const char *title, const enum action *actions, size_t count)
+void overlay_open_menu(struct overlay *overlay, const char *title, const enum action *actions,
+	size_t count, const char *enter_help)
 {
 	struct str text = {0};
 	for (size_t i = 0; i < count; i++) {
 		const struct key_row *row = key_row_of(actions[i]);
-		str_printf(&text, "%-9s %s\n", row ? row->shown : "", row ? row->help : "");
+		bool is_enter = actions[i] == ACTION_ENTER && enter_help;
+		str_printf(&text, "%-9s %s\n", row ? row->shown : "",
+			is_enter ? enter_help
+			: row    ? row->help
+				 : "");
 	}
 	overlay_open_choices(overlay, title, &text, actions, count);
 }

@@ -23,9 +23,9 @@ struct overlay {
 void overlay_open_text(struct overlay *overlay, const char *title, struct str *text);
 void overlay_open_choices(struct overlay *overlay, const char *title, struct str *text,
 	const enum action *actions, size_t count);
-/* Rows of the keys' table. */
-void overlay_open_menu(
-	struct overlay *overlay, const char *title, const enum action *actions, size_t count);
+/* Rows of the keys' table. `enter_help`: what Enter does in the view; NULL: what the table says. */
+void overlay_open_menu(struct overlay *overlay, const char *title, const enum action *actions,
+	size_t count, const char *enter_help);
 void overlay_close(struct overlay *overlay);
 /* All keys. */
 void overlay_open_help(struct overlay *overlay);

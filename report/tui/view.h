@@ -11,6 +11,7 @@
 
 struct app;
 struct renewal;
+struct row_search;
 
 enum view_id {
 	VIEW_TOP,
@@ -25,8 +26,15 @@ enum view_id {
 	VIEW_COUNT,
 };
 
+/* What an action does in a view, in a word. */
+struct view_word {
+	enum action action;
+	const char *word;
+};
+
 struct view {
 	const char *name;
+	const char *short_name; /* where tabs have no room for it; NULL: the name */
 	/* The state, for the whole run. */
 	void *(*create)(void);
 	void (*destroy)(void *state);
@@ -49,12 +57,15 @@ struct view {
 	 */
 	void (*detail)(void *state, struct app *app, struct str *out);
 	const char *print_suffix; /* of the file that takes it; NULL: "txt" */
-	/* Of several forms that it has, the one that is seen: `print_suffix` and `enter_hint` are
-	 * its. NULL: one. */
+	/* Of several forms that it has, the one that is seen: `print_suffix`, `words` and
+	 * `search` are its. NULL: one. */
 	const struct view *(*form)(const void *state);
-	const enum action *hints; /* for the last line; ends with ACTION_NONE */
-	bool is_flat;             /* functions are all that it needs of a model */
-	const char *enter_hint;   /* what Enter does there, in a word; NULL: it zooms */
+	const struct row_search *search; /* NULL: what is searched for are functions */
+	const enum action *hints;        /* for the last line; ends with ACTION_NONE */
+	bool is_flat;                    /* functions are all that it needs of a model */
+	/* What actions are called there that do something else elsewhere; ends with ACTION_NONE.
+	 * NULL: none. Enter zooms. */
+	const struct view_word *words;
 };
 
 extern const struct view *const views[VIEW_COUNT];

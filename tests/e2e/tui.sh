@@ -425,6 +425,76 @@ test_inlined_frames() {
 	wait_for '^\$ *$' 'shell'
 }
 
+# In views whose rows are no functions it is rows that are searched: threads, files.
+test_search_in_other_views() {
+	ready xterm-256color 80 24
+	keys 6
+	wait_for 'container or cgroup'
+	keys / '^' w o r k l o a d Enter
+	wait_for '/\^workload: 1/1' 'which row it is'
+	is_soon is_selected workload || fail "selected is $(selected)"
+	keys n
+	wait_for 'no other match'
+	keys 9
+	wait_for 'build ID|state +file'
+	keys / l i b c Enter
+	wait_for '/libc: 1/1' 'a file'
+	screen | tail -n 2 | head -n 1 | grep -q '/libc' || fail "selected is $(screen | tail -n 2)"
+	keys / h e a v y Enter
+	wait_for 'nothing matches' 'no file is called so'
+	keys 5
+	wait_for '/heavy: 0 matches'
+	keys / w o r k l Enter
+	wait_for '/workl: 1/1' 'a row of the timeline'
+	keys 2
+	wait_for 'callers ▲ function'
+	keys / l i g h t Enter
+	want_selected light 'a function that is no relative of this one comes into the middle'
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
+# Of several lists: another order is seen from its top.
+test_other_orders_begin_at_the_top() {
+	ready xterm-256color 120 24
+	local view
+	for view in 6 9; do
+		keys "$view"
+		wait_for 'samples +CPU|build ID' "view $view"
+		keys G
+		sleep 0.2
+		keys '>'
+		wait_for '(samples|named)▼' 'another order'
+		screen | grep -qE ' [2-9][0-9]*-[0-9]+ of [0-9]+ *$' && fail "view $view begins below its top: $(screen | sed -n 3p)"
+		keys s s
+	done
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
+# What the last line says of keys are buttons, so is the first line's word on missing names.
+test_buttons() {
+	ready xterm-256color 80 24
+	local line column
+	line=$(screen | wc -l)
+	column=$(screen | tail -n 1 | grep -ob '? help' | cut -d : -f 1)
+	mouse 0 $((column + 3)) "$line" M
+	mouse 0 $((column + 3)) "$line" m
+	wait_for Moving 'the help, clicked on'
+	keys Escape
+	wait_gone Moving
+	mouse 0 3 "$line" M
+	mouse 0 3 "$line" m
+	wait_for 'callers ▲ function' 'what Enter does, clicked on'
+	keys M
+	wait_for 'Enter +centre' "the view's own word for Enter in the menu"
+	keys Escape
+	wait_gone 'this help'
+	column=$(screen | tail -n 1 | grep -ob 'q quit' | cut -d : -f 1)
+	mouse 0 $((column + 1)) "$line" M
+	wait_for '^\$ *$' 'shell'
+}
+
 functions_in_order() { awk '$1 ~ /%$/ && $2 ~ /%$/' "$@"; }
 
 # The text has the functions in the order in which Top has them, by self and by total.

@@ -46,9 +46,68 @@ TEST(tabs_of_nine_views_fit)
 	CHECK_STR(screen_lines(&screen, 1, 1),
 		" 1 Top 2 Butterfly 3 Tree 4 Flame 5 Time 6 Processes 7 "
 		"Source 8 Diff 9 Symbols\n");
+	CHECK(strstr(screen_resize(&screen, 82, 24), " 4 Flame 5 Timeline 6 Processes "));
 	screen_deinit(&screen);
 	begin(&screen, 40, 24);
 	CHECK_STR(screen_lines(&screen, 1, 1), " 1 Top 2 3 4 5 6 7 8 9\n");
+	screen_deinit(&screen);
+}
+
+static void click(struct screen *screen, int y, const char *text)
+{
+	const char *line = screen_line(screen, y), *at = strstr(line, text);
+	if (!at)
+		unit_fail(__FILE__, __LINE__, "%s is not in \"%s\"", text, line);
+	screen_mouse(screen, INPUT_PRESS, (int)(at - line), y);
+}
+
+TEST(words_that_tell_a_key_are_buttons)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	click(&screen, 23, "Enter callers");
+	CHECK_INT(screen.app.view, VIEW_BUTTERFLY);
+	click(&screen, 23, "? help");
+	CHECK(screen.app.overlay.is_open);
+	screen_key(&screen, INPUT_ESCAPE);
+	click(&screen, 23, "help"); /* the word as well as the key */
+	CHECK(screen.app.overlay.is_open);
+	screen_key(&screen, INPUT_ESCAPE);
+	screen_mouse(&screen, INPUT_PRESS, 79, 23);
+	CHECK(!screen.app.is_over);
+	click(&screen, 23, "quit");
+	CHECK(screen.app.is_over);
+	screen_deinit(&screen);
+}
+
+TEST(the_words_on_missing_names_lead_there)
+{
+	struct screen screen;
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "app", &thread);
+	uint32_t unnamed = fixture_frame(&fixture, object, 0x10, NULL);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, unnamed), 0, 3);
+	screen_init(&screen, fixture_profile(&fixture), 80, 24);
+	click(&screen, 0, "without names: press 9");
+	CHECK_INT(screen.app.view, VIEW_SYMBOLS);
+	screen_deinit(&screen);
+}
+
+/* Enter is called what it does in this view, not what it does in others. */
+TEST(menus_say_what_enter_does_here)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "M");
+	want_in(screen_text(&screen), "Enter     callers");
+	screen_type(&screen, "\x1b"
+			     "3M");
+	want_in(screen_text(&screen), "Enter     zoom in");
+	screen_type(&screen, "\x1b"
+			     "6M");
+	want_in(screen_text(&screen), "Enter     only this");
+	screen_type(&screen, "\x1b:Enter");
+	want_in(screen_text(&screen), "Enter     only this");
 	screen_deinit(&screen);
 }
 

@@ -142,7 +142,7 @@ TEST(tui_diff_swaps_its_sides)
 		"   0.00%    0.00%      +0.00      |      app               main\n");
 	CHECK_INT(screen_selected(&test.screen), 4);
 	type(&test, "jj\n"); /* what is new is in the other recording */
-	CHECK_STR(str_text(&test.screen.app.message), "it is new: only the baseline has it");
+	CHECK_STR(str_text(&test.screen.app.message), "it is new: only \"new\" has it");
 	type(&test, "j");
 	CHECK(strstr(screen_line(&test.screen, 10), "extra"));
 	type(&test, "kkd"); /* the object of idle, which both have */
@@ -253,7 +253,7 @@ TEST(tui_diff_order_selection_and_search)
 	CHECK_STR(screen_line(&test.screen, 10), "old  app  -10.00  before 10.00%  new -");
 	CHECK(strstr(screen_line(&test.screen, 11), "Enter callers"));
 	type(&test, "\n");
-	CHECK_STR(str_text(&test.screen.app.message), "it was removed: only the baseline has it");
+	CHECK_STR(str_text(&test.screen.app.message), "it was removed: only \"before\" has it");
 	CHECK_INT(screen_style(&test.screen, "it was removed") & STYLE_MASK, STYLE_KEY);
 	type(&test, ">"); /* over what is not shown, or has no order of its own */
 	CHECK_STR(screen_lines(&test.screen, 4, 2),
@@ -269,6 +269,20 @@ TEST(tui_diff_order_selection_and_search)
 }
 
 /* Names mean the same on both sides; threads do not. */
+/* What was removed is none of the functions that are there now. */
+TEST(tui_diff_finds_what_was_removed)
+{
+	struct test test;
+	test_init(&test, 80, 20);
+	type(&test, "/old");
+	type(&test, "\n");
+	CHECK(strstr(screen_line(&test.screen, screen_selected(&test.screen)), "- old"));
+	CHECK(strstr(screen_text(&test.screen), "/old: 1/1"));
+	CHECK(!strstr(screen_line(&test.screen, 19), "nothing matches"));
+	CHECK_INT(screen_style(&test.screen, "+ extra") & STYLE_MASK, STYLE_DIM);
+	test_deinit(&test);
+}
+
 TEST(tui_diff_filters)
 {
 	struct test test;

@@ -99,7 +99,7 @@ TEST(the_wheel_moves_in_a_menu)
 	static const enum action actions[] = {ACTION_ENTER, ACTION_COPY, ACTION_HELP};
 	struct overlay overlay = {0};
 	struct str drawn = {0};
-	overlay_open_menu(&overlay, "Menu", actions, 3);
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	draw(&overlay, 80, 24, &drawn);
 	overlay_input(&overlay, &(struct input){.kind = INPUT_WHEEL_DOWN});
 	CHECK_INT(press(&overlay, INPUT_ENTER), ACTION_HELP);
@@ -126,22 +126,22 @@ TEST(a_menu_returns_what_was_chosen)
 	static const enum action actions[] = {ACTION_ENTER, ACTION_COPY, ACTION_HELP};
 	struct overlay overlay = {0};
 	struct str drawn = {0};
-	overlay_open_menu(&overlay, "Menu", actions, 3);
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	draw(&overlay, 20, 5, &drawn);
 	press(&overlay, 'j');
 	CHECK_INT(press(&overlay, INPUT_ENTER), ACTION_COPY);
 	CHECK(!overlay.is_open);
-	overlay_open_menu(&overlay, "Menu", actions, 3);
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	draw(&overlay, 80, 24, &drawn);
 	struct input click = {
 		.kind = INPUT_PRESS, .x = overlay.list.area.x, .y = overlay.list.area.y + 2};
 	CHECK_INT(overlay_input(&overlay, &click), ACTION_HELP);
-	overlay_open_menu(&overlay, "Menu", actions, 3);
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	draw(&overlay, 80, 24, &drawn);
 	click.y = 0;
 	CHECK_INT(overlay_input(&overlay, &click), ACTION_NONE);
 	CHECK(!overlay.is_open);
-	overlay_open_menu(&overlay, "Menu", actions, 3);
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	CHECK_INT(press(&overlay, INPUT_ESCAPE), ACTION_NONE);
 	CHECK(!overlay.is_open);
 	overlay_deinit(&overlay);

@@ -190,6 +190,70 @@ TEST(processes_order_by_columns)
 	screen_deinit(&tui);
 }
 
+/* Where the selected row stands in another order is of no interest. */
+TEST(processes_show_the_top_when_the_order_changes)
+{
+	struct screen tui;
+	open_view(&tui);
+	screen_type(&tui, "G");
+	CHECK_INT(screen_selected(&tui), 7);
+	screen_type(&tui, ">");
+	CHECK_INT(screen_selected(&tui), 3);
+	screen_type(&tui, "G");
+	screen_mouse(&tui, INPUT_PRESS, 2, 2);
+	CHECK_INT(screen_selected(&tui), 3);
+	screen_deinit(&tui);
+}
+
+static void want_selected_row(struct screen *tui, const char *name)
+{
+	const char *line = screen_line(tui, screen_selected(tui));
+	if (!strstr(line, name))
+		unit_fail(__FILE__, __LINE__, "selected is \"%s\", not %s", line, name);
+}
+
+/* What matches are threads and processes, not functions; closed ones are opened for it. */
+TEST(processes_are_searched_by_name)
+{
+	struct screen tui;
+	open_view(&tui);
+	screen_type(&tui, "/^sh 2\n");
+	want_selected_row(&tui, " sh 200");
+	CHECK(strstr(screen_line(&tui, 2), "/^sh 2: 1/1"));
+	CHECK(!strchr(screen_line(&tui, 2), '%'));
+	CHECK(screen_style(&tui, "sh 200") & STYLE_MATCH);
+	CHECK_INT(screen_style(&tui, "/user") & STYLE_MASK, STYLE_DIM);
+	screen_type(&tui, "n");
+	CHECK(strstr(screen_line(&tui, 15), "no other match"));
+	screen_type(&tui, "/io:10\n");
+	want_selected_row(&tui, " io:101");
+	screen_type(&tui, "/server\n"); /* by the program, too: its two threads and itself */
+	want_selected_row(&tui, "server 100 (2");
+	CHECK(strstr(screen_text(&tui), "/server: 1/3"));
+	screen_type(&tui, "nn");
+	want_selected_row(&tui, " server:100");
+	CHECK(strstr(screen_text(&tui), "/server: 3/3"));
+	screen_type(&tui, "N");
+	want_selected_row(&tui, " io:101");
+	screen_type(&tui, "/nothinglikeit\n");
+	CHECK(strstr(screen_line(&tui, 15), "nothing matches"));
+	CHECK(!(screen_style(&tui, "server:100") & STYLE_MATCH));
+	screen_deinit(&tui);
+}
+
+/* The row of another view's match is no reason to stay. */
+TEST(timeline_is_searched_by_name)
+{
+	struct screen tui;
+	screen_init(&tui, two_containers(), 80, 16);
+	screen_type(&tui, "5/run\n");
+	CHECK(strstr(screen_line(&tui, 15), "nothing matches"));
+	screen_type(&tui, "/sh\n");
+	CHECK(strstr(screen_text(&tui), "/sh: 1/2")); /* "io 300" runs /bin/sh */
+	CHECK(screen_style(&tui, "sh:200") & STYLE_MATCH);
+	screen_deinit(&tui);
+}
+
 TEST(processes_columns_go_in_order)
 {
 	struct screen tui;

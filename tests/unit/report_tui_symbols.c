@@ -86,6 +86,33 @@ TEST(tui_symbols_tell_whose_bounds_are_guessed)
 	screen_deinit(&screen);
 }
 
+TEST(files_are_searched_by_name)
+{
+	struct screen screen;
+	begin(&screen, 66, 10);
+	screen_type(&screen, "/lib\n");
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "lib.so"));
+	CHECK(strstr(screen_line(&screen, 2), "/lib: 1/1"));
+	CHECK(screen_style(&screen, "a\\x0alib") & STYLE_MATCH);
+	CHECK_INT(screen_style(&screen, "[vdso]") & STYLE_MASK, STYLE_DIM);
+	screen_type(&screen, "n");
+	CHECK(strstr(screen_line(&screen, 9), "no other match"));
+	screen_type(&screen, "/main\n"); /* a function */
+	CHECK(strstr(screen_line(&screen, 9), "nothing matches"));
+	screen_deinit(&screen);
+}
+
+TEST(files_show_the_top_when_the_order_changes)
+{
+	struct screen screen;
+	begin(&screen, 66, 10);
+	screen_type(&screen, "G");
+	CHECK_INT(screen_selected(&screen), 4);
+	screen_type(&screen, ">>");
+	CHECK_INT(screen_selected(&screen), 3);
+	screen_deinit(&screen);
+}
+
 TEST(tui_symbols_narrow)
 {
 	struct screen screen;

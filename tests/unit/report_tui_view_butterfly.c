@@ -109,6 +109,24 @@ TEST(butterfly_finds_matches_on_both_sides)
 	screen_deinit(&screen);
 }
 
+/* Of several the one that takes most; what is on no side of this function comes into the middle. */
+TEST(butterfly_goes_to_the_hottest_match)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2/idle|work\n");
+	CHECK_INT(screen_selected(&screen), 6);
+	CHECK(strstr(screen_line(&screen, 6), "work  [vdso]"));
+	screen_type(&screen, "/sys_read\n\n"); /* into the middle */
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "sys_read"));
+	screen_type(&screen, "/idle\n");
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "40.00%") ||
+		strstr(screen_line(&screen, screen_selected(&screen)), "30.00%"));
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "- idle"));
+	CHECK(!strstr(screen_line(&screen, 13), "nothing matches"));
+	screen_deinit(&screen);
+}
+
 TEST(butterfly_survives_filters)
 {
 	struct screen screen;

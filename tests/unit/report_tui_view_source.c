@@ -120,7 +120,7 @@ TEST(source_keys)
 	press(&it, "/other\nn");
 	CHECK(strstr(screen_lines(&it.screen, screen_selected(&it.screen), 1), "int other;"));
 	press(&it, "/nothing\nn");
-	CHECK(strstr(screen_text(&it.screen), "no match"));
+	CHECK(strstr(screen_text(&it.screen), "nothing matches"));
 	press(&it, "l");
 	CHECK(strstr(screen_text(&it.screen), "\n  75.00%   75.00%      3 if (n > 1)"));
 	press(&it, "h\n");

@@ -502,3 +502,37 @@ TEST(prints_never_overwrite)
 	unlink(str_text(&path));
 	rmdir(directory);
 }
+
+/* A function that took nothing itself is no leaf: its hottest place is below one. */
+TEST(inverted_tree_goes_to_callers_that_match)
+{
+	struct screen screen;
+	begin_in_tree(&screen, 80, 16);
+	screen_type(&screen, "I/main\n");
+	int line = screen_selected(&screen);
+	CHECK(strstr(screen_line(&screen, line), " main  [vdso]"));
+	CHECK(!strstr(screen_line(&screen, 15), "nothing matches"));
+	screen_deinit(&screen);
+}
+
+/* What is first in the tree is nothing that the user chose: inverted, it is seen from its top. */
+TEST(inverted_tree_begins_at_its_top)
+{
+	struct screen screen;
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "app", &thread);
+	uint32_t main = fixture_frame(&fixture, object, 0x10, "main");
+	uint32_t work = fixture_frame(&fixture, object, 0x20, "work");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, 1);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main, work), 0, 9);
+	struct app_options options = {.file_name = "x.data"};
+	screen_init_with(&screen, fixture_profile(&fixture), 80, 12, options, VIEW_TREE);
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "main"));
+	screen_type(&screen, "I");
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "work"));
+	screen_type(&screen, "I"); /* as it was */
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "main"));
+	screen_type(&screen, "jkI"); /* now it is chosen */
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "main"));
+	screen_deinit(&screen);
+}

@@ -795,6 +795,32 @@ static bool branch_list_go_to_match(struct branch_list *list, bool goes_up)
 	return false;
 }
 
+/* Of both parts the match that takes most. */
+static bool branch_list_go_to_hottest_match(struct branch_list *list)
+{
+	enum {
+		MOST = 4096, /* matches that are looked at: the way to each is found for that */
+	};
+	struct branch_row best = {.node = BRANCH_NONE};
+	uint64_t most = 0;
+	for (int part = 0; part < BRANCH_PARTS; part++) {
+		struct branches *branches = &list->parts[part];
+		uint32_t node =
+			branches->model ? branches_next_match(branches, BRANCH_NONE) : BRANCH_NONE;
+		for (int i = 0; node != BRANCH_NONE && i < MOST; i++) {
+			uint64_t total = branches_node(branches, node)->total;
+			if (best.node == BRANCH_NONE || total > most) {
+				best = (struct branch_row){(enum branch_part)part, node};
+				most = total;
+			}
+			node = branches_next_match(branches, node);
+		}
+	}
+	if (best.node != BRANCH_NONE)
+		branch_list_select(list, best);
+	return best.node != BRANCH_NONE;
+}
+
 /* ---- input ---- */
 
 /* All are about the selected row. */
@@ -822,6 +848,11 @@ bool branch_list_enter_inlined(struct branch_list *list, struct app *app)
 
 bool branch_list_act(struct branch_list *list, struct app *app, enum action action)
 {
+	if (action == ACTION_HOTTEST_MATCH) {
+		if (!branch_list_go_to_hottest_match(list))
+			app_warn(app, "nothing matches");
+		return true;
+	}
 	if (action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH) {
 		struct branch_row before = branch_list_row(list);
 		if (!branch_list_go_to_match(list, action == ACTION_PREVIOUS_MATCH)) {

@@ -8,6 +8,7 @@
 
 #include "report/compare/diff_focus.h"
 #include "report/tui/app_state.h"
+#include "report/tui/row_search.h"
 #include "report/tui/view/branch_list.h"
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/list_header.h"
@@ -58,6 +59,7 @@ struct diff {
 };
 
 extern const struct view diff_list, diff_branches, diff_flame;
+extern const struct row_search diff_list_search;
 
 /* NULL: there is none, it could not be read, or the model is one from before it was wished for. */
 const struct compare *diff_compare(const struct app *app);

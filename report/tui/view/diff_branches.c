@@ -71,6 +71,8 @@ static unsigned diff_branches_name_style(
 	const struct model *both = diff_both(app);
 	uint32_t function = branches_node(&list->parts[at.part], at.node)->function;
 	bool is_match = both->matches && both->matches[function];
+	if (both->nr_matches && !is_match)
+		return STYLE_DIM;
 	return diff_delta_style(app, &row, COMPARE_TOTAL) | (is_match ? STYLE_MATCH : 0);
 }
 

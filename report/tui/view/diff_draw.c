@@ -74,19 +74,17 @@ static void draw_value(const struct diff *diff, const struct app *app, struct gr
 	list_header_put(&diff->header, grid, y, column, style, str_text(&text));
 }
 
-static unsigned diff_draw_name_style(
-	const struct app *app, const struct compare_row *row, const struct pattern *search)
+static unsigned diff_draw_name_style(const struct app *app, const struct compare_row *row)
 {
-	unsigned match = search && pattern_matches(search, row->name) ? STYLE_MATCH : 0;
 	if (!row->is_known)
-		return STYLE_UNKNOWN | match;
+		return STYLE_UNKNOWN;
 	bool is_kernel = row->frame && profile_is_kernel(app->model->profile,
 					       app->model->names->frames.data[row->frame].object);
-	return (is_kernel ? STYLE_KERNEL : STYLE_NORMAL) | match;
+	return is_kernel ? STYLE_KERNEL : STYLE_NORMAL;
 }
 
 static void diff_draw_row(const struct diff *diff, const struct app *app, struct grid *grid, int y,
-	size_t index, const struct pattern *search)
+	size_t index, const struct row_marks *marks)
 {
 	const struct compare_row *row = diff_row(diff, app, index);
 	for (int column = 0; column <= DIFF_TOTAL; column++)
@@ -104,9 +102,10 @@ static void diff_draw_row(const struct diff *diff, const struct app *app, struct
 	int room = list_header_width(&diff->header, DIFF_FUNCTION) - SIGN_WIDTH;
 	str_printf(&name, "%s %s", sign[0] ? sign : " ",
 		fitting_name(grid, &function, room, &storage));
-	unsigned style = diff_draw_name_style(app, row, search);
-	if (sign[0] && (style & STYLE_MASK) == STYLE_NORMAL)
-		style |= diff_delta_style(app, row, COMPARE_TOTAL);
+	unsigned style = diff_draw_name_style(app, row);
+	if (sign[0] && style == STYLE_NORMAL)
+		style = diff_delta_style(app, row, COMPARE_TOTAL);
+	style = row_marks_style(marks, &diff_list_search, diff, app, index, style);
 	list_header_put(&diff->header, grid, y, DIFF_FUNCTION, style, str_text(&name));
 }
 
@@ -248,19 +247,16 @@ void diff_draw_without(const struct app *app, struct grid *grid, struct rect are
 
 static void draw_rows(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
-	struct pattern pattern;
-	const char *wanted = app->wish.search;
-	bool searches = wanted && wanted[0] && pattern_init(&pattern, wanted);
+	struct row_marks marks;
+	row_marks_init(&marks, &diff_list_search, diff, app);
 	for (size_t i = 0; i < list_seen(&diff->list); i++)
-		diff_draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i,
-			searches ? &pattern : NULL);
+		diff_draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i, &marks);
+	row_marks_deinit(&marks);
 	list_mark(&diff->list, grid);
 	list_draw_place(&diff->list, grid);
 	if (!diff->rows.len)
 		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
 			"no samples on either side: Esc undoes the last filter");
-	if (searches)
-		pattern_deinit(&pattern);
 }
 
 void diff_list_draw(void *state, struct app *app, struct grid *grid, struct rect area)

@@ -162,44 +162,36 @@ static void list_update(void *state, struct app *app)
 
 /* ---- input ---- */
 
-struct diff_search {
-	const struct diff *diff;
-	const struct app *app;
-	struct pattern pattern;
+static struct list *diff_list_of(void *state)
+{
+	return &((struct diff *)state)->list;
+}
+
+static bool diff_list_is_match(
+	const void *state, const struct app *app, const struct pattern *pattern, size_t row)
+{
+	return diff_compare(app) && pattern_matches(pattern, diff_row(state, app, row)->name);
+}
+
+static void diff_list_select_match(void *state, struct app *app)
+{
+	diff_list_select_row(state, app);
+}
+
+const struct row_search diff_list_search = {
+	.list = diff_list_of,
+	.is_match = diff_list_is_match,
+	.select = diff_list_select_match,
 };
-
-static bool diff_list_is_match(const void *context, size_t line)
-{
-	const struct diff_search *search = context;
-	return pattern_matches(&search->pattern, diff_row(search->diff, search->app, line)->name);
-}
-
-static void diff_list_go_to_match(void *state, struct app *app, enum action action)
-{
-	struct diff *diff = state;
-	bool goes_up = action == ACTION_PREVIOUS_MATCH;
-	struct diff_search search = {.diff = diff, .app = app};
-	const char *wanted = app->wish.search;
-	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	size_t before = diff->list.selected;
-	bool is_found = searches && list_find(&diff->list, goes_up, diff_list_is_match, &search);
-	if (is_found && diff->list.selected == before)
-		app_say(app, "no other match");
-	if (is_found)
-		diff_list_select_row(diff, app);
-	else
-		app_warn(app, searches ? "nothing matches" : "search for something first: /");
-	if (searches)
-		pattern_deinit(&search.pattern);
-}
 
 static void diff_list_enter(void *state, struct app *app, enum action action)
 {
 	(void)action;
 	const struct diff *diff = state;
 	if (!app_function(app) && diff->rows.len)
-		app_say(app, "it %s: only the baseline has it",
-			diff->own_side == MATCH_NEW ? "was removed" : "is new");
+		app_say(app, "it %s has it",
+			diff->own_side == MATCH_NEW ? "was removed: only \"before\""
+						    : "is new: only \"new\"");
 	else
 		app_show(app, VIEW_BUTTERFLY);
 }
@@ -213,8 +205,6 @@ static void diff_list_unit(void *state, struct app *app, enum action action)
 
 static const struct view_action actions[] = {
 	{ACTION_ENTER, diff_list_enter},
-	{ACTION_NEXT_MATCH, diff_list_go_to_match},
-	{ACTION_PREVIOUS_MATCH, diff_list_go_to_match},
 	{ACTION_UNIT, diff_list_unit},
 	{ACTION_NONE, NULL},
 };
@@ -283,6 +273,8 @@ static void list_detail(void *state, struct app *app, struct str *out)
 	diff_put_numbers(diff, app, row, COMPARE_SELF, out);
 }
 
+static const struct view_word diff_list_words[] = {{ACTION_ENTER, "callers"}, {ACTION_NONE, NULL}};
+
 const struct view diff_list = {
 	.name = "functions",
 	.update = list_update,
@@ -291,5 +283,6 @@ const struct view diff_list = {
 	.mouse = list_form_mouse,
 	.print = list_print,
 	.detail = list_detail,
-	.enter_hint = "callers",
+	.search = &diff_list_search,
+	.words = diff_list_words,
 };

@@ -179,7 +179,31 @@ static void flame_view_go_to_match(struct flame_view *view, struct app *app, boo
 		select_node(view, node);
 		return;
 	}
-	app_warn(app, view->model->matches ? "no match that is wide enough here" : "no match");
+	app_warn(app, "%s",
+		!view->model->matches     ? "search for something first: /"
+		: view->model->nr_matches ? "no match that is wide enough here"
+					  : "nothing matches");
+}
+
+/* The widest box; among many in one it is that with the most. */
+static void flame_view_go_to_hottest_match(void *state, struct app *app, enum action action)
+{
+	(void)action;
+	struct flame_view *view = state;
+	const struct focus_node *nodes = view->focus.nodes.data;
+	uint32_t best = 0;
+	flame_grow(&view->flame, ROWS_SEARCHED);
+	for (size_t i = 0; i < view->flame.boxes.len; i++) {
+		uint32_t node = flame_view_match(view, &view->flame.boxes.data[i]);
+		if (node && (!best || nodes[node].total > nodes[best].total))
+			best = node;
+	}
+	if (best)
+		select_node(view, best);
+	else
+		app_warn(app, "%s",
+			view->model->nr_matches ? "no match that is wide enough here"
+						: "nothing matches");
 }
 
 /* ---- input ---- */
@@ -228,6 +252,7 @@ static const struct view_action flame_actions[] = {
 	{ACTION_SORT_LEFT, flame_view_order},
 	{ACTION_SORT_RIGHT, flame_view_order},
 	{ACTION_SORT_REVERSE, flame_view_order},
+	{ACTION_HOTTEST_MATCH, flame_view_go_to_hottest_match},
 	{ACTION_NEXT_MATCH, flame_view_next_match},
 	{ACTION_PREVIOUS_MATCH, flame_view_next_match},
 	{ACTION_NONE, NULL},

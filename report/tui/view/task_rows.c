@@ -342,3 +342,37 @@ bool task_rows_act(const struct task_rows *rows, struct app *app, size_t row, en
 	}
 	return false;
 }
+
+/* ---- searching ---- */
+
+static bool task_is_match(
+	const struct app *app, const struct task *task, const struct pattern *pattern)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	task_put_name(app, task, &name);
+	return pattern_matches(pattern, str_text(&name)) ||
+	       pattern_matches(pattern, task_program(app, task));
+}
+
+bool task_rows_is_match(const struct task_rows *rows, const struct app *app,
+	const struct pattern *pattern, size_t row)
+{
+	const struct task *task = task_rows_task(rows, app, row);
+	return task && task_is_match(app, task, pattern);
+}
+
+uint64_t task_rows_weight(const struct task_rows *rows, const struct app *app, size_t row)
+{
+	return task_rows_task(rows, app, row)->sum.value;
+}
+
+bool task_rows_reveal(struct task_rows *rows, const struct app *app, const struct pattern *pattern)
+{
+	vec_each(&app->model->tasks.tasks, task) {
+		if (task->kind == TASK_ALL || !task_is_match(app, task, pattern))
+			continue;
+		task_rows_turn_all(rows, true);
+		return true;
+	}
+	return false;
+}

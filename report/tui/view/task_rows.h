@@ -63,4 +63,13 @@ void task_put_id(const struct app *app, const struct task *task, struct str *out
 /* The program that a thread or process runs; "" when unknown. */
 const char *task_program(const struct app *app, const struct task *task);
 
+/* ---- searching ---- */
+
+/* By its name, its number and its program. */
+bool task_rows_is_match(const struct task_rows *rows, const struct app *app,
+	const struct pattern *pattern, size_t row);
+uint64_t task_rows_weight(const struct task_rows *rows, const struct app *app, size_t row);
+/* Opens all where some task matches; the rows are to be made again then. */
+bool task_rows_reveal(struct task_rows *rows, const struct app *app, const struct pattern *pattern);
+
 #endif

@@ -226,6 +226,28 @@ static void view_butterfly_turn_to(struct butterfly *butterfly, struct app *app,
 	go_to(butterfly, app, frame);
 }
 
+/* Among its callers and callees; else another function comes into the middle. */
+static void view_butterfly_go_to_hottest_match(struct butterfly *butterfly, struct app *app)
+{
+	const struct model *model = app->model;
+	struct word_order order = model_hottest_first(model);
+	uint32_t count = (uint32_t)model->functions.len, best = count;
+	branch_list_act(&butterfly->list, app, ACTION_HOTTEST_MATCH);
+	const struct focus_node *node = branch_list_selected(&butterfly->list);
+	if (!model->matches || (node && model->matches[node->function])) {
+		view_butterfly_tell_selection(butterfly, app);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (model->matches[model->functions.data[i].function] &&
+			(best == count || word_less(&order, i, best)))
+			best = i;
+	if (best == count)
+		return;
+	str_truncate(&app->message, 0);
+	view_butterfly_turn_to(butterfly, app, model->functions.data[best].frame);
+}
+
 static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 {
 	if (!butterfly->former.len)
@@ -253,6 +275,10 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 				     "them");
 		return true;
 	}
+	if (action == ACTION_HOTTEST_MATCH) {
+		view_butterfly_go_to_hottest_match(butterfly, app);
+		return true;
+	}
 	if (!branch_list_act(&butterfly->list, app, action))
 		return false;
 	view_butterfly_tell_selection(butterfly, app);
@@ -276,6 +302,8 @@ static bool butterfly_mouse(void *state, struct app *app, const struct input *in
 static const enum action hints[] = {ACTION_ENTER, ACTION_UNDO, ACTION_TOGGLE, ACTION_EXPAND_ALL,
 	ACTION_UNIT, ACTION_NEXT_VIEW, ACTION_NONE};
 
+static const struct view_word words[] = {{ACTION_ENTER, "centre"}, {ACTION_NONE, NULL}};
+
 const struct view view_butterfly = {
 	.name = "Butterfly",
 	.create = butterfly_create,
@@ -287,5 +315,5 @@ const struct view view_butterfly = {
 	.mouse = butterfly_mouse,
 	.print = butterfly_print,
 	.hints = hints,
-	.enter_hint = "centre",
+	.words = words,
 };

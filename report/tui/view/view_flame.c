@@ -150,7 +150,10 @@ static void flame_print(void *state, struct app *app, struct str *out)
 }
 
 static const enum action hints[] = {ACTION_ENTER, ACTION_UNDO, ACTION_INVERT, ACTION_SORT_REVERSE,
-	ACTION_WHOLE_NAME, ACTION_PRINT, ACTION_NONE};
+	ACTION_GROUP, ACTION_WHOLE_NAME, ACTION_PRINT, ACTION_NONE};
+
+static const struct view_word words[] = {
+	{ACTION_SORT_REVERSE, "by total, name"}, {ACTION_NONE, NULL}};
 
 const struct view view_flame = {
 	.name = "Flame",
@@ -164,4 +167,5 @@ const struct view view_flame = {
 	.print = flame_print,
 	.print_suffix = "svg",
 	.hints = hints,
+	.words = words,
 };

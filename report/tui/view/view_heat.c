@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/tui/renewal.h"
+#include "report/tui/row_search.h"
 #include "report/tui/view/heat_sums.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
@@ -88,6 +89,47 @@ static void heat_renew(void *state, const struct renewal *renewal)
 	time_window_renew(&heat->window, renewal);
 }
 
+/* ---- searching ---- */
+
+static struct list *view_heat_list(void *state)
+{
+	return &((struct heat *)state)->list;
+}
+
+static bool view_heat_is_match(
+	const void *state, const struct app *app, const struct pattern *pattern, size_t row)
+{
+	return task_rows_is_match(&((const struct heat *)state)->rows, app, pattern, row);
+}
+
+static uint64_t view_heat_weight(const void *state, const struct app *app, size_t row)
+{
+	return task_rows_weight(&((const struct heat *)state)->rows, app, row);
+}
+
+static void view_heat_select_match(void *state, struct app *app)
+{
+	struct heat *heat = state;
+	task_rows_select(&heat->rows, app, heat->list.selected);
+}
+
+static bool view_heat_reveal(void *state, struct app *app, const struct pattern *pattern)
+{
+	struct heat *heat = state;
+	if (!is_grouped(heat, app) || !task_rows_reveal(&heat->rows, app, pattern))
+		return false;
+	heat_update(heat, app);
+	return true;
+}
+
+static const struct row_search search = {
+	.list = view_heat_list,
+	.is_match = view_heat_is_match,
+	.select = view_heat_select_match,
+	.weight = view_heat_weight,
+	.reveal = view_heat_reveal,
+};
+
 /* ---- drawing ---- */
 
 static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t peak)
@@ -129,6 +171,7 @@ static const struct slice_sum *sums_of_row(struct heat *heat, const struct app *
 /* What a row is called; of a long one its number stays to be read, which tells it from others. */
 struct label {
 	struct str name, number;
+	unsigned style;
 };
 
 static void label_deinit(struct label *label)
@@ -154,8 +197,8 @@ static void draw_label(const struct heat *heat, const struct app *app, struct gr
 	}
 	int number = grid_text_width(grid, str_text(&label->number));
 	int room = width - number < LEAST_NAME ? LEAST_NAME : width - number;
-	int used = grid_put_elided(grid, x, y, room, STYLE_NORMAL, str_text(&label->name));
-	grid_put_elided(grid, x + used, y, width - used, STYLE_NORMAL, str_text(&label->number));
+	int used = grid_put_elided(grid, x, y, room, label->style, str_text(&label->name));
+	grid_put_elided(grid, x + used, y, width - used, label->style, str_text(&label->number));
 }
 
 static void put_row_label(const struct heat *heat, const struct app *app, const struct grid *grid,
@@ -176,12 +219,13 @@ static void put_row_label(const struct heat *heat, const struct app *app, const 
 		str_printf(&out->number, " (%u)", task->nr_threads);
 }
 
-static void view_heat_draw_row(
-	struct heat *heat, const struct app *app, struct grid *grid, int y, size_t index)
+static void view_heat_draw_row(struct heat *heat, const struct app *app, struct grid *grid, int y,
+	size_t index, const struct row_marks *marks)
 {
 	const struct task *task = task_rows_task(&heat->rows, app, index);
 	CLEANUP(label_deinit) struct label label = {0};
 	put_row_label(heat, app, grid, index, &label);
+	label.style = row_marks_style(marks, &search, heat, app, index, STYLE_NORMAL);
 	draw_label(heat, app, grid, y, &task->sum, &label);
 	draw_cells(heat, grid, y, sums_of_row(heat, app, index),
 		task->kind == TASK_THREAD ? heat->sums.thread_peak : heat->sums.process_peak);
@@ -267,8 +311,11 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 	heat_sums_place(&heat->sums, app->model, &heat->window.part, is_grouped(heat, app));
 	draw_axis(heat, &app->model->timeline, grid);
 	draw_total(heat, app, grid, area.y + 1);
+	struct row_marks marks;
+	row_marks_init(&marks, &search, heat, app);
 	for (size_t i = 0; i < list_seen(&heat->list); i++)
-		view_heat_draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i);
+		view_heat_draw_row(heat, app, grid, rows.y + (int)i, heat->list.top + i, &marks);
+	row_marks_deinit(&marks);
 	if (rows.height > 0)
 		mark_cursor(heat, app, grid);
 }
@@ -448,8 +495,12 @@ static bool heat_mouse(void *state, struct app *app, const struct input *input)
 static const enum action hints[] = {ACTION_RANGE, ACTION_ENTER, ACTION_EXPAND, ACTION_COLLAPSE,
 	ACTION_ONLY_THREAD, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
+static const struct view_word words[] = {{ACTION_ENTER, "only this"}, {ACTION_EXPAND, "zoom in"},
+	{ACTION_COLLAPSE, "zoom out"}, {ACTION_NONE, NULL}};
+
 const struct view view_heat = {
-	.name = "Time",
+	.name = "Timeline",
+	.short_name = "Time",
 	.create = heat_create,
 	.destroy = heat_destroy,
 	.update = heat_update,
@@ -458,6 +509,7 @@ const struct view view_heat = {
 	.act = heat_act,
 	.mouse = heat_mouse,
 	.detail = heat_detail,
+	.search = &search,
 	.hints = hints,
-	.enter_hint = "only this",
+	.words = words,
 };

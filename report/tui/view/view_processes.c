@@ -3,6 +3,7 @@
 
 #include "report/model/event_value.h"
 #include "report/tui/renewal.h"
+#include "report/tui/row_search.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/task_rows.h"
 #include "report/tui/view/time_axis.h"
@@ -134,6 +135,47 @@ static void processes_renew(void *state, const struct renewal *renewal)
 	task_rows_renew(&processes->rows, renewal);
 }
 
+/* ---- searching ---- */
+
+static struct list *view_processes_list(void *state)
+{
+	return &((struct processes *)state)->list;
+}
+
+static bool view_processes_is_match(
+	const void *state, const struct app *app, const struct pattern *pattern, size_t row)
+{
+	return task_rows_is_match(&((const struct processes *)state)->rows, app, pattern, row);
+}
+
+static uint64_t view_processes_weight(const void *state, const struct app *app, size_t row)
+{
+	return task_rows_weight(&((const struct processes *)state)->rows, app, row);
+}
+
+static void view_processes_select_match(void *state, struct app *app)
+{
+	struct processes *processes = state;
+	task_rows_select(&processes->rows, app, processes->list.selected);
+}
+
+static bool view_processes_reveal(void *state, struct app *app, const struct pattern *pattern)
+{
+	struct processes *processes = state;
+	if (!task_rows_reveal(&processes->rows, app, pattern))
+		return false;
+	processes_update(processes, app);
+	return true;
+}
+
+static const struct row_search search = {
+	.list = view_processes_list,
+	.is_match = view_processes_is_match,
+	.select = view_processes_select_match,
+	.weight = view_processes_weight,
+	.reveal = view_processes_reveal,
+};
+
 /* ---- drawing ---- */
 
 static const struct profile_event *shown_event(const struct app *app)
@@ -192,18 +234,18 @@ static void put_row_name(const struct processes *processes, const struct app *ap
 }
 
 static void view_processes_draw_name(const struct processes *processes, const struct app *app,
-	struct grid *grid, int y, size_t index)
+	struct grid *grid, int y, size_t index, const struct row_marks *marks)
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	const struct task *task = task_rows_task(&processes->rows, app, index);
+	unsigned style = task->kind == TASK_CONTAINER ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL;
 	put_row_name(processes, app, grid, index, &name);
-	list_header_put(&processes->header, grid, y, PROCESSES_NAME,
-		task->kind == TASK_CONTAINER ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL,
-		str_text(&name));
+	style = row_marks_style(marks, &search, processes, app, index, style);
+	list_header_put(&processes->header, grid, y, PROCESSES_NAME, style, str_text(&name));
 }
 
 static void view_processes_draw_row(const struct processes *processes, const struct app *app,
-	struct grid *grid, int y, size_t index)
+	struct grid *grid, int y, size_t index, const struct row_marks *marks)
 {
 	const struct task *task = task_rows_task(&processes->rows, app, index);
 	for (int column = 0; column < PROCESSES_NAME; column++) {
@@ -220,7 +262,7 @@ static void view_processes_draw_row(const struct processes *processes, const str
 				column == PROCESSES_SHARE ? STYLE_NORMAL : STYLE_DIM,
 				str_text(&text));
 	}
-	view_processes_draw_name(processes, app, grid, y, index);
+	view_processes_draw_name(processes, app, grid, y, index, marks);
 }
 
 static void processes_draw(void *state, struct app *app, struct grid *grid, struct rect area)
@@ -232,9 +274,12 @@ static void processes_draw(void *state, struct app *app, struct grid *grid, stru
 	list_header_draw(&processes->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&processes->list, processes->rows.len, rows);
+	struct row_marks marks;
+	row_marks_init(&marks, &search, processes, app);
 	for (size_t i = 0; i < list_seen(&processes->list); i++)
 		view_processes_draw_row(
-			processes, app, grid, rows.y + (int)i, processes->list.top + i);
+			processes, app, grid, rows.y + (int)i, processes->list.top + i, &marks);
+	row_marks_deinit(&marks);
 	list_mark(&processes->list, grid);
 	list_draw_place(&processes->list, grid);
 	if (!processes->rows.len)
@@ -334,6 +379,13 @@ static const struct view_action actions[] = {
 	{ACTION_NONE, NULL},
 };
 
+/* Of another order: the rows there are why it was chosen. */
+static void view_processes_show_top(struct processes *processes, struct app *app)
+{
+	processes_update(processes, app);
+	view_processes_select_row(processes, app, 0);
+}
+
 static bool processes_act(void *state, struct app *app, enum action action)
 {
 	struct processes *processes = state;
@@ -341,7 +393,7 @@ static bool processes_act(void *state, struct app *app, enum action action)
 		view_action_run(actions, processes, app, action))
 		return true;
 	if (list_header_act(&processes->header, action)) {
-		processes_update(processes, app);
+		view_processes_show_top(processes, app);
 		return true;
 	}
 	if (!list_act(&processes->list, action))
@@ -354,7 +406,7 @@ static bool processes_mouse(void *state, struct app *app, const struct input *in
 {
 	struct processes *processes = state;
 	if (list_header_mouse(&processes->header, input)) {
-		processes_update(processes, app);
+		view_processes_show_top(processes, app);
 		return true;
 	}
 	if (!list_mouse(&processes->list, input))
@@ -401,6 +453,8 @@ static void processes_print(void *state, struct app *app, struct str *out)
 static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_ONLY_THREAD,
 	ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_UNDO, ACTION_NEXT_VIEW, ACTION_NONE};
 
+static const struct view_word words[] = {{ACTION_ENTER, "only this"}, {ACTION_NONE, NULL}};
+
 const struct view view_processes = {
 	.name = "Processes",
 	.create = processes_create,
@@ -412,6 +466,7 @@ const struct view view_processes = {
 	.mouse = processes_mouse,
 	.print = processes_print,
 	.detail = processes_detail,
+	.search = &search,
 	.hints = hints,
-	.enter_hint = "only this",
+	.words = words,
 };

@@ -4,6 +4,7 @@
 #include "report/tui/app_state.h"
 #include "report/tui/list.h"
 #include "report/tui/renewal.h"
+#include "report/tui/row_search.h"
 #include "report/tui/view/view_action.h"
 
 enum {
@@ -31,7 +32,8 @@ struct source_view {
 	} opened;
 	struct listing_row selected; /* by which it is found again; its texts may be gone */
 	bool has_selected;
-	bool is_new; /* the selected row is to stand in the middle */
+	bool is_moved; /* by the person: until then it is the hottest row, in each layout */
+	bool is_new;   /* the selected row is to stand in the middle */
 	int scroll;
 };
 
@@ -101,8 +103,8 @@ static void rebuild(struct source_view *view)
 	view_source_put_rows(view, true, &view->rows);
 	view->list.count = view->rows.len;
 	view->is_new |= !view->has_selected;
-	view->list.selected =
-		view->has_selected ? view_source_find_row(view) : listing_hottest(&view->rows);
+	bool is_found = view->has_selected && view->is_moved;
+	view->list.selected = is_found ? view_source_find_row(view) : listing_hottest(&view->rows);
 	remember_row(view);
 }
 
@@ -119,7 +121,7 @@ static void take_listing(
 {
 	if (!view_source_is_shown(view, now)) {
 		view->opened.len = 0;
-		view->has_selected = false;
+		view->has_selected = view->is_moved = false;
 		view->scroll = 0;
 	}
 	if (view->listing == listing)
@@ -149,7 +151,7 @@ static void source_renew(void *state, const struct renewal *renewal)
 	view->listing = NULL;
 	view->annotation = NULL;
 	view->rows.len = view->opened.len = 0;
-	view->has_selected = false;
+	view->has_selected = view->is_moved = false;
 	view->shown = (struct listing_identity){0};
 }
 
@@ -182,6 +184,47 @@ static void source_update(void *state, struct app *app)
 	view->annotation = annotation;
 	rebuild(view);
 }
+
+/* ---- searching ---- */
+
+static void choose_row(struct source_view *view)
+{
+	view->is_moved = true;
+	remember_row(view);
+}
+
+static struct list *view_source_list(void *state)
+{
+	return &((struct source_view *)state)->list;
+}
+
+static bool view_source_is_match(
+	const void *state, const struct app *app, const struct pattern *pattern, size_t row)
+{
+	const struct source_view *view = state;
+	(void)app;
+	return row < view->rows.len && pattern_matches(pattern, view->rows.data[row].text);
+}
+
+static uint64_t view_source_weight(const void *state, const struct app *app, size_t row)
+{
+	const struct source_view *view = state;
+	(void)app;
+	return view->rows.data[row].weight.self;
+}
+
+static void view_source_select_match(void *state, struct app *app)
+{
+	(void)app;
+	choose_row(state);
+}
+
+static const struct row_search search = {
+	.list = view_source_list,
+	.is_match = view_source_is_match,
+	.select = view_source_select_match,
+	.weight = view_source_weight,
+};
 
 /* ---- drawing ---- */
 
@@ -254,10 +297,11 @@ static unsigned view_source_row_style(const struct source_view *view, const stru
 
 /* As far as it is scrolled; what then stands left of it is drawn over afterwards. */
 static void draw_text(const struct source_view *view, struct grid *grid,
-	const struct columns *columns, struct rect line, const struct listing_row *row)
+	const struct columns *columns, struct rect line, const struct listing_row *row,
+	unsigned match)
 {
 	int x = columns->text - view->scroll, end = line.x + line.width;
-	unsigned style = view_source_row_style(view, row);
+	unsigned style = view_source_row_style(view, row) | match;
 	if (row->kind == LISTING_ROW_NOTE || row->kind == LISTING_ROW_FILE) {
 		int room = row->weight.samples ? columns->text : line.x;
 		grid_put_elided(grid, room, line.y, end - room, style, row->text);
@@ -273,9 +317,9 @@ static void draw_text(const struct source_view *view, struct grid *grid,
 
 static void view_source_draw_row(const struct source_view *view, const struct app *app,
 	struct grid *grid, const struct columns *columns, struct rect line,
-	const struct listing_row *row)
+	const struct listing_row *row, unsigned match)
 {
-	draw_text(view, grid, columns, line, row);
+	draw_text(view, grid, columns, line, row, match);
 	bool has_numbers = row->kind >= LISTING_ROW_SOURCE || row->weight.samples;
 	if (!has_numbers)
 		return;
@@ -347,11 +391,16 @@ static void source_draw(void *state, struct app *app, struct grid *grid, struct 
 		view->list.top = view->list.selected > above ? view->list.selected - above : 0;
 	view->is_new = false;
 	list_fit(&view->list, view->rows.len, area);
+	struct row_marks marks;
+	row_marks_init(&marks, &search, view, app);
 	for (size_t i = 0; i < list_seen(&view->list); i++) {
 		struct rect line = {area.x, area.y + (int)i, area.width, 1};
-		view_source_draw_row(
-			view, app, grid, &columns, line, &view->rows.data[view->list.top + i]);
+		size_t row = view->list.top + i;
+		bool is_match = row_marks_has(&marks, &search, view, app, row);
+		view_source_draw_row(view, app, grid, &columns, line, &view->rows.data[row],
+			is_match ? STYLE_MATCH : 0);
 	}
+	row_marks_deinit(&marks);
 	list_mark(&view->list, grid);
 }
 
@@ -380,6 +429,7 @@ static void toggle_line(void *state, struct app *app, enum action action)
 			view->listing->code.disassembly.list.len
 				? "this line has no instructions"
 				: str_text(&view->listing->code.problem));
+	view->is_moved = true;
 	rebuild(view);
 }
 
@@ -408,35 +458,22 @@ static void next_layout(void *state, struct app *app, enum action action)
 	set_layout(view, app, next == layout_of(view) ? LISTING_LAYOUT_BOTH : next);
 }
 
-/* What is searched for, or else what is hot. */
-static bool view_source_is_match(
-	const struct source_view *view, const struct pattern *pattern, size_t at)
+static bool line_is_hot(const void *context, size_t row)
 {
-	const struct listing_row *row = &view->rows.data[at];
-	return pattern ? pattern_matches(pattern, row->text)
-		       : listing_row_is_hot(row, view->annotation);
+	const struct source_view *view = context;
+	return listing_row_is_hot(&view->rows.data[row], view->annotation);
 }
 
-static void view_source_go_to_match(void *state, struct app *app, enum action action)
+/* Where nothing is searched for, the next match is what is hot. */
+static bool go_to_hot_line(struct source_view *view, struct app *app, enum action action)
 {
-	struct source_view *view = state;
-	bool goes_up = action == ACTION_PREVIOUS_MATCH;
-	struct pattern pattern;
-	const char *search = app->wish.search;
-	bool has_pattern = search && search[0] && pattern_init(&pattern, search);
-	size_t count = view->rows.len, step = 1, at = 0;
-	for (; step <= count; step++) {
-		at = (view->list.selected + (goes_up ? count - step : step)) % count;
-		if (view_source_is_match(view, has_pattern ? &pattern : NULL, at))
-			break;
-	}
-	if (step <= count)
-		view->list.selected = at;
-	else
-		app_warn(app, has_pattern ? "no match" : "no line is hot");
-	if (has_pattern)
-		pattern_deinit(&pattern);
-	remember_row(view);
+	bool is_step = action == ACTION_NEXT_MATCH || action == ACTION_PREVIOUS_MATCH;
+	if (!is_step || app->wish.search)
+		return false;
+	if (!list_find(&view->list, action == ACTION_PREVIOUS_MATCH, line_is_hot, view))
+		app_warn(app, "no line is hot");
+	choose_row(view);
+	return true;
 }
 
 static void scroll_sideways(void *state, struct app *app, enum action action)
@@ -478,8 +515,6 @@ static const struct view_action actions[] = {
 	{ACTION_TOGGLE, next_layout},
 	{ACTION_EXPAND_ALL, show_both_layouts},
 	{ACTION_COLLAPSE_ALL, show_source_alone},
-	{ACTION_NEXT_MATCH, view_source_go_to_match},
-	{ACTION_PREVIOUS_MATCH, view_source_go_to_match},
 	{ACTION_OPTIONS, turn_syntax},
 	{ACTION_NONE, NULL},
 };
@@ -489,11 +524,11 @@ static bool source_act(void *state, struct app *app, enum action action)
 	struct source_view *view = state;
 	if (!view->annotation || !view->rows.len)
 		return false;
-	if (view_action_run(actions, view, app, action))
+	if (view_action_run(actions, view, app, action) || go_to_hot_line(view, app, action))
 		return true;
 	if (!list_act(&view->list, action))
 		return false;
-	remember_row(view);
+	choose_row(view);
 	return true;
 }
 
@@ -503,7 +538,7 @@ static bool source_mouse(void *state, struct app *app, const struct input *input
 	(void)app;
 	if (!view->annotation || !list_mouse(&view->list, input))
 		return false;
-	remember_row(view);
+	choose_row(view);
 	return true;
 }
 
@@ -526,6 +561,9 @@ static void source_print(void *state, struct app *app, struct str *out)
 static const enum action hints[] = {ACTION_ENTER, ACTION_TOGGLE, ACTION_NEXT_MATCH, ACTION_UNIT,
 	ACTION_OPTIONS, ACTION_PRINT, ACTION_NONE};
 
+static const struct view_word words[] = {
+	{ACTION_ENTER, "instructions"}, {ACTION_TOGGLE, "assembly"}, {ACTION_NONE, NULL}};
+
 const struct view view_source = {
 	.name = "Source",
 	.create = source_create,
@@ -536,6 +574,7 @@ const struct view view_source = {
 	.act = source_act,
 	.mouse = source_mouse,
 	.print = source_print,
+	.search = &search,
 	.hints = hints,
-	.enter_hint = "instructions",
+	.words = words,
 };

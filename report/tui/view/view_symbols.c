@@ -5,6 +5,7 @@
 #include "format/base/hex.h"
 #include "report/tui/app_state.h"
 #include "report/tui/renewal.h"
+#include "report/tui/row_search.h"
 #include "report/tui/view/list_header.h"
 #include "report/tui/view/view_action.h"
 #include "report/write/cut_stacks.h"
@@ -233,6 +234,41 @@ static void view_symbols_select_row(struct symbols *symbols)
 	symbols->selected = row ? row->object : 0;
 }
 
+/* ---- searching ---- */
+
+static struct list *view_symbols_list(void *state)
+{
+	return &((struct symbols *)state)->list;
+}
+
+static bool view_symbols_is_match(
+	const void *state, const struct app *app, const struct pattern *pattern, size_t row)
+{
+	const struct symbols *symbols = state;
+	uint32_t object = symbols->rows.data[row].object;
+	return pattern_matches(pattern, model_object(app->model, object)->path);
+}
+
+static uint64_t view_symbols_weight(const void *state, const struct app *app, size_t row)
+{
+	const struct symbols *symbols = state;
+	(void)app;
+	return symbols->rows.data[row].self;
+}
+
+static void view_symbols_select_match(void *state, struct app *app)
+{
+	(void)app;
+	view_symbols_select_row(state);
+}
+
+static const struct row_search search = {
+	.list = view_symbols_list,
+	.is_match = view_symbols_is_match,
+	.select = view_symbols_select_match,
+	.weight = view_symbols_weight,
+};
+
 /* ---- drawing ---- */
 
 /* Below some widths of the screen a column goes. */
@@ -285,13 +321,16 @@ static unsigned view_symbols_row_style(const struct app *app, const struct symbo
 }
 
 static void view_symbols_draw_row(const struct symbols *symbols, const struct app *app,
-	struct grid *grid, int y, const struct symbols_row *row)
+	struct grid *grid, int y, size_t index, const struct row_marks *marks)
 {
+	const struct symbols_row *row = &symbols->rows.data[index];
 	for (int column = 0; column < SYMBOLS_COLUMNS; column++) {
 		CLEANUP(str_deinit) struct str text = {0};
 		view_symbols_put_cell(app, row, column, &text);
 		unsigned style =
 			column == SYMBOLS_BUILD ? STYLE_DIM : view_symbols_row_style(app, row);
+		if (column == SYMBOLS_OBJECT)
+			style = row_marks_style(marks, &search, symbols, app, index, style);
 		list_header_put(&symbols->header, grid, y, column, style, str_text(&text));
 	}
 }
@@ -303,9 +342,12 @@ static void symbols_draw(void *state, struct app *app, struct grid *grid, struct
 	list_header_draw(&symbols->header, grid);
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
 	list_fit(&symbols->list, symbols->rows.len, rows);
+	struct row_marks marks;
+	row_marks_init(&marks, &search, symbols, app);
 	for (size_t i = 0; i < list_seen(&symbols->list); i++)
-		view_symbols_draw_row(symbols, app, grid, rows.y + (int)i,
-			&symbols->rows.data[symbols->list.top + i]);
+		view_symbols_draw_row(
+			symbols, app, grid, rows.y + (int)i, symbols->list.top + i, &marks);
+	row_marks_deinit(&marks);
 	list_mark(&symbols->list, grid);
 	list_draw_place(&symbols->list, grid);
 }
@@ -411,48 +453,27 @@ static void keep_object(void *state, struct app *app, enum action action)
 		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
 }
 
-struct symbols_search {
-	const struct symbols *symbols;
-	const struct app *app;
-	struct pattern pattern;
-};
-
-static bool view_symbols_is_match(const void *context, size_t line)
-{
-	const struct symbols_search *search = context;
-	uint32_t object = search->symbols->rows.data[line].object;
-	return pattern_matches(&search->pattern, model_object(search->app->model, object)->path);
-}
-
-static void view_symbols_go_to_match(void *state, struct app *app, enum action action)
-{
-	struct symbols *symbols = state;
-	bool goes_up = action == ACTION_PREVIOUS_MATCH;
-	struct symbols_search search = {.symbols = symbols, .app = app};
-	const char *wanted = app->wish.search;
-	bool searches = wanted && wanted[0] && pattern_init(&search.pattern, wanted);
-	if (!searches || !list_find(&symbols->list, goes_up, view_symbols_is_match, &search))
-		app_warn(app, "no match among the files");
-	if (searches)
-		pattern_deinit(&search.pattern);
-	view_symbols_select_row(symbols);
-}
-
 static const struct view_action actions[] = {
 	{ACTION_ENTER, open_story},
 	{ACTION_WHOLE_NAME, open_story},
 	{ACTION_RETRY, retry},
 	{ACTION_ONLY_OBJECT, keep_object},
-	{ACTION_NEXT_MATCH, view_symbols_go_to_match},
-	{ACTION_PREVIOUS_MATCH, view_symbols_go_to_match},
 	{ACTION_NONE, NULL},
 };
+
+/* Of another order: the rows there are why it was chosen. */
+static void view_symbols_show_top(struct symbols *symbols, struct app *app)
+{
+	symbols_update(symbols, app);
+	symbols->list.selected = 0;
+	view_symbols_select_row(symbols);
+}
 
 static bool symbols_act(void *state, struct app *app, enum action action)
 {
 	struct symbols *symbols = state;
 	if (list_header_act(&symbols->header, action)) {
-		symbols_update(symbols, app);
+		view_symbols_show_top(symbols, app);
 		return true;
 	}
 	if (view_action_run(actions, symbols, app, action))
@@ -467,7 +488,7 @@ static bool symbols_mouse(void *state, struct app *app, const struct input *inpu
 {
 	struct symbols *symbols = state;
 	if (list_header_mouse(&symbols->header, input)) {
-		symbols_update(symbols, app);
+		view_symbols_show_top(symbols, app);
 		return true;
 	}
 	if (!list_mouse(&symbols->list, input))
@@ -491,6 +512,8 @@ static void symbols_print(void *state, struct app *app, struct str *out)
 static const enum action hints[] = {ACTION_ENTER, ACTION_RETRY, ACTION_SORT_RIGHT,
 	ACTION_ONLY_OBJECT, ACTION_UNDO, ACTION_NONE};
 
+static const struct view_word words[] = {{ACTION_ENTER, "details"}, {ACTION_NONE, NULL}};
+
 const struct view view_symbols = {
 	.name = "Symbols",
 	.create = symbols_create,
@@ -502,6 +525,7 @@ const struct view view_symbols = {
 	.mouse = symbols_mouse,
 	.print = symbols_print,
 	.detail = symbols_detail,
+	.search = &search,
 	.hints = hints,
-	.enter_hint = "details",
+	.words = words,
 };

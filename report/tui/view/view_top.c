@@ -504,6 +504,31 @@ static void view_top_go_to_match(void *state, struct app *app, enum action actio
 	view_top_select_row(top, app);
 }
 
+/* By self, whatever the rows are ordered by. */
+static bool word_by_heat(const void *context, uint32_t element, size_t index, uint64_t *ret)
+{
+	struct top_row row = row_of_element(context, element);
+	return key_of_self(&row, index, ret);
+}
+
+static void view_top_go_to_hottest(void *state, struct app *app, enum action action)
+{
+	struct top *top = state;
+	struct word_order order = {.word = word_by_heat, .context = top};
+	uint32_t best = UINT32_MAX;
+	(void)action;
+	for (uint32_t i = 0; app->model->matches && i < top->rows.len; i++)
+		if (view_top_is_match(top, app, i) &&
+			(best == UINT32_MAX || word_less(&order, i, best)))
+			best = i;
+	if (best == UINT32_MAX) {
+		app_warn(app, "nothing matches");
+		return;
+	}
+	go_to_element(top, best);
+	view_top_select_row(top, app);
+}
+
 static void view_top_enter(void *state, struct app *app, enum action action)
 {
 	(void)state;
@@ -513,6 +538,7 @@ static void view_top_enter(void *state, struct app *app, enum action action)
 
 static const struct view_action actions[] = {
 	{ACTION_ENTER, view_top_enter},
+	{ACTION_HOTTEST_MATCH, view_top_go_to_hottest},
 	{ACTION_NEXT_MATCH, view_top_go_to_match},
 	{ACTION_PREVIOUS_MATCH, view_top_go_to_match},
 	{ACTION_NONE, NULL},
@@ -589,6 +615,8 @@ static const enum action hints[] = {ACTION_ENTER, ACTION_VIEW_1 + VIEW_SOURCE, A
 	ACTION_GROUP, ACTION_SORT_RIGHT, ACTION_UNIT, ACTION_KEEP, ACTION_UNDO, ACTION_NEXT_VIEW,
 	ACTION_NONE};
 
+static const struct view_word words[] = {{ACTION_ENTER, "callers"}, {ACTION_NONE, NULL}};
+
 const struct view view_top = {
 	.name = "Top",
 	.create = top_create,
@@ -601,5 +629,5 @@ const struct view view_top = {
 	.print = top_print,
 	.hints = hints,
 	.is_flat = true,
-	.enter_hint = "callers",
+	.words = words,
 };

@@ -73,8 +73,9 @@ static void view_tree_follow_selection(struct tree_view *view, struct app *app)
 	struct branch_list *list = view_tree_side_of(view);
 	const struct focus_node *node = branch_list_selected(list);
 	uint32_t function = app->selection.is_default ? 0 : app_function(app);
-	if (!node || !function) {
+	if (!node || !function) { /* the user has chosen none yet, nor is that a choice */
 		view_tree_tell_selection(view, app);
+		app->selection.is_default = true;
 		return;
 	}
 	struct branch_row row = branch_list_row(list);
@@ -194,6 +195,20 @@ static void view_tree_zoom(void *state, struct app *app, enum action action)
 	tree_update(view, app);
 }
 
+static void view_tree_go_to_hottest_match(void *state, struct app *app, enum action action)
+{
+	struct tree_view *view = state;
+	uint32_t node =
+		view->is_inverted ? 0 : model_path_hottest_match(app->model, app_zoomed_node(app));
+	if (node) {
+		app_select_node(app, node);
+		tree_update(view, app);
+		return;
+	}
+	branch_list_act(view_tree_side_of(view), app, action);
+	view_tree_tell_selection(view, app);
+}
+
 static void view_tree_invert(void *state, struct app *app, enum action action)
 {
 	(void)action;
@@ -217,6 +232,7 @@ static void tree_renew(void *state, const struct renewal *renewal)
 static const struct view_action actions[] = {
 	{ACTION_ENTER, view_tree_zoom},
 	{ACTION_INVERT, view_tree_invert},
+	{ACTION_HOTTEST_MATCH, view_tree_go_to_hottest_match},
 	{ACTION_NONE, NULL},
 };
 
