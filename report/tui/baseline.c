@@ -250,6 +250,8 @@ static struct model *model_of_both(const struct model *model, struct model_names
 	both->names = model_names_hold(names);
 	both->weights = diff_tree_mean(names->diff, sides[MATCH_BASE], sides[MATCH_NEW]);
 	both->slice.whole = (struct slice_sum){both->weights->total, both->weights->samples};
+	tree_weigh_functions(&names->tree, both->weights, names->frames.data, names->functions.len,
+		&both->functions); /* by which matches are counted */
 	model_find_matches(both, search);
 	return both;
 }

@@ -380,10 +380,15 @@ static int draw_hidden(const struct app *app, struct grid *grid, int y)
 	return x;
 }
 
-/* How many match, and which of them is selected, 0: none of them. */
+/* How many match, and which of them is selected, 0: none of them, or it is not known. */
 static size_t count_matches(const struct app *app, size_t *number)
 {
 	const struct row_search *rows = app_has_view(app) ? app_form(app)->search : NULL;
+	const struct comparison *comparison = app->model->comparison;
+	if (app_form(app)->is_of_both && comparison && comparison->both) {
+		*number = 0;
+		return comparison->both->nr_matches;
+	}
 	if (rows)
 		return row_search_count(rows, app->states[app->view], app, number);
 	*number = app_match_number(app);
@@ -399,7 +404,7 @@ static void put_search(const struct app *app, struct str *out)
 		str_printf(out, "%zu/%zu", number, count);
 	else
 		str_printf(out, "%zu %s", count, str_plural(count, "match", "matches"));
-	if (!app_form(app)->search)
+	if (!app_form(app)->search && !app_form(app)->is_of_both)
 		str_printf(out, ", %.2f%%", app_percent(app, app->model->matched.value));
 }
 

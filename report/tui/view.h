@@ -60,7 +60,8 @@ struct view {
 	/* Of several forms that it has, the one that is seen: `print_suffix`, `words` and
 	 * `search` are its. NULL: one. */
 	const struct view *(*form)(const void *state);
-	const struct row_search *search; /* NULL: what is searched for are functions */
+	const struct row_search *search; /* NULL: what is searched for are functions, */
+	bool is_of_both;                 /* ... of both recordings that are compared */
 	const enum action *hints;        /* for the last line; ends with ACTION_NONE */
 	bool is_flat;                    /* functions are all that it needs of a model */
 	/* What actions are called there that do something else elsewhere; ends with ACTION_NONE.

@@ -495,6 +495,46 @@ test_buttons() {
 	wait_for '^\$ *$' 'shell'
 }
 
+selected_row() { # as 256 colours show it
+	in_tmux capture-pane -e -p | grep '48;5;25m' | grep -oE '[0-9]+\.[0-9]{2}%' | head -n 1
+}
+
+# Until the user moves, each layout of Source has its hottest row selected: the hottest line need not have the hottest
+# instruction.
+test_source_begins_at_the_hottest() {
+	command -v gcc >/dev/null && command -v objdump >/dev/null || skip "no gcc or no objdump here"
+	local wide='a += b; b ^= a; c += b; d ^= c; a += d; b ^= c; c += a; d ^= b; a += c; b ^= d; c += d; d ^= a;' want
+	cat >wide.c <<-END
+		static volatile unsigned long sink;
+		__attribute__((noipa)) static unsigned long hot(unsigned long n)
+		{
+			unsigned long a = n, b = n | 1, c = 3, d = 7;
+			for (long i = 0; i < 6000000; i++) {
+				$wide $wide $wide $wide $wide $wide $wide $wide
+				sink = a / (d | 1);
+			}
+			return a + b + c + d;
+		}
+		int main(void) { return hot(5) == 1; }
+	END
+	gcc -O1 -g -o wide wide.c || fail "gcc"
+	run "$EBPROF" record -o ebprof.data -- ./wide
+	want_status 0 record
+	run "$EBPROF" annotate -i ebprof.data hot --layout assembly
+	want=$(awk '$1 ~ /%$/ { print $1 }' out | sort -rn | head -n 1)
+	begin xterm-256color 100 30
+	type_line "$EBPROF report"
+	wait_for ' hot$' Top
+	keys 7
+	wait_for 'source; % of function' 'its lines'
+	is_soon eval '[[ $(selected_row) == [3-9]?.??% ]]' || fail "the selected line has $(selected_row)"
+	keys e
+	wait_for 'assembly; % of function' 'its instructions'
+	[[ $(selected_row) == "$want" ]] || fail "selected is an instruction with $(selected_row), not $want"
+	keys q
+	wait_for '^\$ *$' 'shell'
+}
+
 functions_in_order() { awk '$1 ~ /%$/ && $2 ~ /%$/' "$@"; }
 
 # The text has the functions in the order in which Top has them, by self and by total.

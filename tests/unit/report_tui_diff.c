@@ -280,6 +280,14 @@ TEST(tui_diff_finds_what_was_removed)
 	CHECK(strstr(screen_text(&test.screen), "/old: 1/1"));
 	CHECK(!strstr(screen_line(&test.screen, 19), "nothing matches"));
 	CHECK_INT(screen_style(&test.screen, "+ extra") & STYLE_MASK, STYLE_DIM);
+	type(&test, "8"); /* in the tree of both, as in their flames */
+	CHECK(strstr(screen_text(&test.screen), "/old: 1 match\n"));
+	type(&test, "l");
+	CHECK_INT(screen_style(&test.screen, "idle  lib") & STYLE_MASK, STYLE_DIM);
+	CHECK(screen_style(&test.screen, "old  (removed)") & STYLE_MATCH);
+	type(&test, "g\n/old");
+	type(&test, "\n");
+	CHECK(strstr(screen_line(&test.screen, screen_selected(&test.screen)), "old"));
 	test_deinit(&test);
 }
 

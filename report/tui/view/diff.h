@@ -59,7 +59,6 @@ struct diff {
 };
 
 extern const struct view diff_list, diff_branches, diff_flame;
-extern const struct row_search diff_list_search;
 
 /* NULL: there is none, it could not be read, or the model is one from before it was wished for. */
 const struct compare *diff_compare(const struct app *app);

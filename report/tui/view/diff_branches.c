@@ -310,4 +310,5 @@ const struct view diff_branches = {
 	.mouse = tree_form_mouse,
 	.print = tree_form_print,
 	.detail = tree_form_detail,
+	.is_of_both = true,
 };

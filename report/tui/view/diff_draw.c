@@ -105,7 +105,7 @@ static void diff_draw_row(const struct diff *diff, const struct app *app, struct
 	unsigned style = diff_draw_name_style(app, row);
 	if (sign[0] && style == STYLE_NORMAL)
 		style = diff_delta_style(app, row, COMPARE_TOTAL);
-	style = row_marks_style(marks, &diff_list_search, diff, app, index, style);
+	style = row_marks_style(marks, app_form(app)->search, diff, app, index, style);
 	list_header_put(&diff->header, grid, y, DIFF_FUNCTION, style, str_text(&name));
 }
 
@@ -248,7 +248,7 @@ void diff_draw_without(const struct app *app, struct grid *grid, struct rect are
 static void draw_rows(struct diff *diff, const struct app *app, struct grid *grid, struct rect area)
 {
 	struct row_marks marks;
-	row_marks_init(&marks, &diff_list_search, diff, app);
+	row_marks_init(&marks, app_form(app)->search, diff, app);
 	for (size_t i = 0; i < list_seen(&diff->list); i++)
 		diff_draw_row(diff, app, grid, area.y + (int)i, diff->list.top + i, &marks);
 	row_marks_deinit(&marks);

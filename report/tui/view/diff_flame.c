@@ -242,4 +242,5 @@ const struct view diff_flame = {
 	.print = flame_form_print,
 	.print_suffix = "svg",
 	.detail = flame_form_detail,
+	.is_of_both = true,
 };

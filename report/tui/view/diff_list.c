@@ -178,7 +178,7 @@ static void diff_list_select_match(void *state, struct app *app)
 	diff_list_select_row(state, app);
 }
 
-const struct row_search diff_list_search = {
+static const struct row_search search = {
 	.list = diff_list_of,
 	.is_match = diff_list_is_match,
 	.select = diff_list_select_match,
@@ -283,6 +283,6 @@ const struct view diff_list = {
 	.mouse = list_form_mouse,
 	.print = list_print,
 	.detail = list_detail,
-	.search = &diff_list_search,
+	.search = &search,
 	.words = diff_list_words,
 };
