@@ -10,7 +10,7 @@ enum {
 	ALIKE_MAX = 64, /* names that are shown alike: of more, differences do not help */
 };
 
-static const char delimiters[] = "<>(), ", scope_marks[] = ":./\\";
+static const char delimiters[] = "<>(){}, ", scope_marks[] = ":./\\";
 
 void distinct_names_deinit(struct distinct_names *names)
 {

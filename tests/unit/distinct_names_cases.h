@@ -24,6 +24,8 @@
 	X("org.b.Cache.put", "Cache.put", "b") \
 	X("App\\Http\\Kernel::handle", "Kernel::handle", "App\\Http") \
 	X("Kernel::handle", "Kernel::handle", "") \
+	X("run<main::{lambda(int)#1}>(int)", "run<...>", "#1") \
+	X("run<main::{lambda(int)#2}>(int)", "run<...>", "#2") \
 	X("[no symbol]", "no", "") \
 	X("alone(int)", "alone", "")
 

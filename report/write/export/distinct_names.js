@@ -20,7 +20,7 @@ function commonScopes([first, ...others]) {
 
 /* Of names that are shown alike, one of each. */
 function differencesOf(names, shown) {
-	const words = names.map((name) => name.split(/[<>(), ]+/).filter((word) => word));
+	const words = names.map((name) => name.split(/[<>(){}, ]+/).filter((word) => word));
 	let found = names.map(() => "");
 	for (let at = 0; words.some((list) => list.length > at); at++) {
 		const differs = found.map((own, i) => found.some((other, j) => other === own && words[i][at] !== words[j][at]));
