@@ -394,9 +394,13 @@ size_t app_match_number(const struct app *app)
 		return 0;
 	while (own < count && model->functions.data[own].function != function)
 		own++;
-	for (uint32_t i = 0; own < count && i < count; i++)
-		number += model->matches[model->functions.data[i].function] &&
+	for (uint32_t i = 0; own < count && i < count; i++) {
+		const struct function_weight *weight = &model->functions.data[i];
+		/* Each time that it is drawn: most have no more self, which is seen at once. */
+		bool may_be_ahead = weight->self >= model->functions.data[own].self;
+		number += may_be_ahead && model->matches[weight->function] &&
 			  word_less(&order, i, own);
+	}
 	return own < count ? number : 0;
 }
 

@@ -222,6 +222,7 @@ TEST(processes_are_searched_by_name)
 	CHECK(strstr(screen_line(&tui, 2), "/^sh 2: 1/1"));
 	CHECK(!strchr(screen_line(&tui, 2), '%'));
 	CHECK(screen_style(&tui, "sh 200") & STYLE_MATCH);
+	CHECK(!(screen_style(&tui, " sh 200") & STYLE_MATCH));
 	CHECK_INT(screen_style(&tui, "/user") & STYLE_MASK, STYLE_DIM);
 	screen_type(&tui, "n");
 	CHECK(strstr(screen_line(&tui, 15), "no other match"));

@@ -218,15 +218,21 @@ static void view_processes_put_column(const struct app *app, const struct task *
 		str_puts(out, task_program(app, task));
 }
 
+/* What stands ahead of its name. */
+static void put_row_level(const struct task_row *row, const struct grid *grid, struct str *out)
+{
+	str_pad(out, ' ', 2 * (size_t)row->depth);
+	str_printf(out, "%s ",
+		!row->has_children ? " "
+				   : grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
+}
+
 static void put_row_name(const struct processes *processes, const struct app *app,
 	const struct grid *grid, size_t index, struct str *out)
 {
 	const struct task_row *row = &processes->rows.data[index];
 	const struct task *task = task_rows_task(&processes->rows, app, index);
-	str_pad(out, ' ', 2 * (size_t)row->depth);
-	str_printf(out, "%s ",
-		!row->has_children ? " "
-				   : grid_glyph(grid, row->is_open ? GLYPH_OPEN : GLYPH_CLOSED));
+	put_row_level(row, grid, out);
 	task_put_name(app, task, out);
 	if (row->has_children)
 		str_printf(out, " (%u %s)", task->nr_threads,
@@ -236,12 +242,17 @@ static void put_row_name(const struct processes *processes, const struct app *ap
 static void view_processes_draw_name(const struct processes *processes, const struct app *app,
 	struct grid *grid, int y, size_t index, const struct row_marks *marks)
 {
-	CLEANUP(str_deinit) struct str name = {0};
+	CLEANUP(str_deinit) struct str name = {0}, level = {0};
 	const struct task *task = task_rows_task(&processes->rows, app, index);
 	unsigned style = task->kind == TASK_CONTAINER ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL;
 	put_row_name(processes, app, grid, index, &name);
+	put_row_level(&processes->rows.data[index], grid, &level);
 	style = row_marks_style(marks, &search, processes, app, index, style);
 	list_header_put(&processes->header, grid, y, PROCESSES_NAME, style, str_text(&name));
+	/* A match is not underlined from its beginning on. */
+	grid_put(grid, processes->header.x[PROCESSES_NAME], y,
+		list_header_width(&processes->header, PROCESSES_NAME), style & ~STYLE_MATCH,
+		str_text(&level));
 }
 
 static void view_processes_draw_row(const struct processes *processes, const struct app *app,
