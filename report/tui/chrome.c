@@ -391,6 +391,8 @@ static size_t count_matches(const struct app *app, size_t *number)
 	}
 	if (rows)
 		return row_search_count(rows, app->states[app->view], app, number);
+	if (app_has_view(app) && app_form(app)->count_matches)
+		return app_form(app)->count_matches(app->states[app->view], app, number);
 	*number = app_match_number(app);
 	return app->model->nr_matches;
 }

@@ -60,6 +60,9 @@ struct view {
 	/* Of several forms that it has, the one that is seen: `print_suffix`, `words` and
 	 * `search` are its. NULL: one. */
 	const struct view *(*form)(const void *state);
+	/* How many rows match what is searched for, and which of them is selected, 0: none. NULL:
+	 * `search` knows, or the functions of the model are counted. */
+	size_t (*count_matches)(const void *state, const struct app *app, size_t *number);
 	const struct row_search *search; /* NULL: what is searched for are functions, */
 	bool is_of_both;                 /* ... of both recordings that are compared */
 	const enum action *hints;        /* for the last line; ends with ACTION_NONE */

@@ -139,6 +139,19 @@ TEST(groups_are_searched_for)
 	screen_deinit(&screen);
 }
 
+/* A function has a row in each group that it is in, and each is a match of its own. */
+TEST(matches_are_rows_of_groups)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, true);
+	screen_type(&screen, "/scan\n");
+	CHECK(strstr(screen_line(&screen, 2), "/scan: 1/2"));
+	screen_type(&screen, "n");
+	CHECK(strstr(screen_line(&screen, 2), "/scan: 2/2"));
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "db:20"));
+	screen_deinit(&screen);
+}
+
 TEST(groups_of_files_and_events)
 {
 	struct screen screen;

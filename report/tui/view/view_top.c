@@ -529,6 +529,28 @@ static void view_top_go_to_hottest(void *state, struct app *app, enum action act
 	view_top_select_row(top, app);
 }
 
+/* In groups a function has several rows, one after the other by self, which are counted each. */
+static size_t view_top_count_matches(const void *state, const struct app *app, size_t *number)
+{
+	struct top *top = (struct top *)state; /* rows are sorted as they are asked for */
+	struct word_order order = {.word = word_by_heat, .context = top};
+	*number = 0;
+	if (!top->rows.len)
+		return 0;
+	const struct function_weight *weights = top->weights->data;
+	uint32_t selected = element_at(top, top->list.selected);
+	bool is_match = view_top_is_match(top, app, selected);
+	size_t count = 0;
+	for (uint32_t i = 0; i < top->rows.len; i++) {
+		if (!view_top_is_match(top, app, i))
+			continue;
+		count++;
+		bool may_be_ahead = is_match && weights[i].self >= weights[selected].self;
+		*number += may_be_ahead && (i == selected || word_less(&order, i, selected));
+	}
+	return count;
+}
+
 static void view_top_enter(void *state, struct app *app, enum action action)
 {
 	(void)state;
@@ -627,6 +649,7 @@ const struct view view_top = {
 	.act = top_act,
 	.mouse = top_mouse,
 	.print = top_print,
+	.count_matches = view_top_count_matches,
 	.hints = hints,
 	.is_flat = true,
 	.words = words,
