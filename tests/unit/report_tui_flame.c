@@ -364,5 +364,8 @@ TEST(deep_graphs_scroll)
 	screen_resize(&screen, 60, 14);
 	CHECK_STR(screen_line(&screen, 2),
 		"callers on top, by name                    more rows below ▼");
+	screen_type(&screen, "Gk");
+	screen_mouse(&screen, INPUT_WHEEL_UP, 2, 6);
+	CHECK(strstr(screen_line(&screen, 2), " rows above, more rows below ▼"));
 	screen_deinit(&screen);
 }

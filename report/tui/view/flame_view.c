@@ -538,11 +538,14 @@ static void flame_view_header(
 		ROOM_FOR_WORDS = 60,
 	};
 	CLEANUP(str_deinit) struct str place = {0};
+	bool has_words = view->area.width >= ROOM_FOR_WORDS;
 	if (view->top)
-		str_printf(&place, " %s%zu", grid_glyph(grid, GLYPH_UP), view->top);
+		str_printf(&place, " %s%zu%s", grid_glyph(grid, GLYPH_UP), view->top,
+			!has_words ? ""
+			: has_more ? " rows above,"
+				   : " rows above");
 	if (has_more)
-		str_printf(&place, "%s %s",
-			view->area.width >= ROOM_FOR_WORDS ? " more rows below" : "",
+		str_printf(&place, "%s %s", has_words ? " more rows below" : "",
 			grid_glyph(grid, GLYPH_DOWN));
 	int room = view->area.width - grid_text_width(grid, str_text(&place));
 	grid_printf(grid, view->area.x, y, room, STYLE_HEADER, "%s, by %s",
