@@ -118,7 +118,11 @@ async function checkChanges(browser) {
 		want(verdict + "s are those of diff", [...lists[i][1]].sort(), ofVerdict(verdict).sort());
 	wantTrue("what cannot be told is listed, too", lists[3][1].includes("same") || lists[3][1].includes("also"));
 	const titles = await browser.value("[...document.querySelectorAll('#view-changes h2')].map((it) => it.textContent)");
-	wantTrue("in this order: " + titles, /^Regressions \(2\),Improvements \(1\),.*Cannot be told/.test(titles.join()));
+	/* A busy machine's kernel may be slower as well. */
+	const counts = ["regression", "improvement"].map((verdict) => ofVerdict(verdict).length);
+	wantTrue("two are slower, one is faster: " + counts, counts[0] >= 2 && counts[1] >= 1);
+	want("in this order", titles.filter((title) => !title.startsWith("Changed by")).map((title) => title.replace(/^(Cannot be told).*/, "$1")),
+		[`Regressions (${counts[0]})`, `Improvements (${counts[1]})`, "Cannot be told"]);
 	const rowOf = (name) => `[...document.querySelectorAll("#view-changes [data-func]")].find((row) => row.querySelector(".name").textContent === ${JSON.stringify(name)})`;
 	wantTrue("what was removed is in sight", (await browser.value(`${rowOf(GONE)}.textContent`)).includes("removed"));
 	wantTrue("with figures and their interval", /\d%.*\d%\+\d+\.\d%\+\d+\.\d% \.\. \+\d/.test(await browser.value(`${rowOf("work")}.textContent`)));
