@@ -102,11 +102,13 @@ static void add_ready(struct unwind_functions *functions, struct elf_file *elf)
 			unwind_functions_add_function(functions, UNWIND_FROM_READY, start, end, i);
 }
 
-/* Older linkers made the beginning of .text the entry of a library, which has none. */
+/* Older linkers made the beginning of .text the entry of a library, which has none. Programs, which
+ * name a loader, may really begin there. */
 static bool is_made_up_entry(struct elf_file *elf)
 {
 	const struct elf_section *text = elf_file_find_section(elf, ".text");
-	return elf_file_type(elf) == ET_DYN && text && text->addr == elf_file_entry(elf);
+	return elf_file_type(elf) == ET_DYN && text && text->addr == elf_file_entry(elf) &&
+	       !elf_file_find_section(elf, ".interp");
 }
 
 static uint64_t entry_length(struct elf_file *elf, uint64_t offset, uint64_t left)

@@ -362,6 +362,42 @@ static int cfa_at(const struct unwind_table *table, uint64_t code)
 	return rule->cfa == UNWIND_CFA_NONE ? -1 : rule->cfa_offset;
 }
 
+/* What a library or a program has at its entry, which is where its .text begins. */
+static unsigned find_at_entry(bool is_program)
+{
+	static uint8_t bytes[FILE_BYTES];
+	static const char names[] = "\0.eh_frame\0.text\0.interp";
+	struct bytes_buf frames = {0}, nothing = {0};
+	struct elf_file *file;
+	struct unwind_table table;
+	put_cie(&frames, false);
+	put_fde(&frames, false, 0x100, 0x200, 16);
+	forge(bytes, &frames, &nothing);
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[4];
+	memcpy(&header, bytes, sizeof(header));
+	memcpy(sections, bytes + 0x200, sizeof(sections));
+	header.e_type = ET_DYN;
+	sections[2].sh_addr = header.e_entry;
+	sections[3].sh_name = is_program ? 17 : 0;
+	memcpy(bytes, &header, sizeof(header));
+	memcpy(bytes + 0x200, sections, sizeof(sections));
+	memcpy(bytes + 0x1800, names, sizeof(names));
+	CHECK_OK(elf_file_open_memory(bytes, sizeof(bytes), &file));
+	CHECK_OK(unwind_table_build(file, &table));
+	unsigned found = unwind_table_find(&table, CODE_OFFSET + 0x800)->ra;
+	unwind_table_deinit(&table);
+	elf_file_destroy(file);
+	bytes_buf_deinit(&frames);
+	return found;
+}
+
+TEST(unwind_table_of_what_begins_with_its_entry)
+{
+	CHECK_INT(find_at_entry(false), UNWIND_SAME); /* none */
+	CHECK_INT(find_at_entry(true), UNWIND_UNDEFINED);
+}
+
 TEST(unwind_table_of_two_sources)
 {
 	static uint8_t bytes[FILE_BYTES];
