@@ -1,6 +1,7 @@
 #include "format/clr/clr_image.h"
 
 #include "format/base/mem.h"
+#include "format/unwind/unwind_xdata.h"
 
 enum {
 	HEAD_BYTES = 4096,
@@ -10,7 +11,7 @@ enum {
 	READY_ENTRIES = 16,
 	READY_ENTRY_BYTES = 12,
 	MAX_READY_SECTIONS = 64,
-	FUNCTION_BYTES = 12,
+	FUNCTION_BYTES_WITHOUT_END = 8,
 	MAX_FUNCTIONS = 1 << 21,
 	NO_END = UINT32_MAX,
 
@@ -88,18 +89,46 @@ bool clr_image_open(struct clr_bytes *bytes, bool is_mapped, struct clr_image *r
 	return !bytes->is_bad;
 }
 
+static uint64_t function_at(const struct clr_image *image, uint32_t index)
+{
+	return image->ready[CLR_READY_FUNCTIONS].at +
+	       (uint64_t)index * image->headers.function_bytes;
+}
+
 uint32_t clr_image_count_functions(const struct clr_image *image)
 {
 	uint64_t at = image->ready[CLR_READY_FUNCTIONS].at, size = image->bytes->size;
 	uint64_t len = image->ready[CLR_READY_FUNCTIONS].len;
 	len = at >= size ? 0 : len < size - at ? len : size - at;
-	uint32_t count = (uint32_t)(len / FUNCTION_BYTES);
+	uint32_t count = (uint32_t)(len / image->headers.function_bytes);
 	return count < MAX_FUNCTIONS ? count : MAX_FUNCTIONS;
+}
+
+bool clr_image_xdata(const struct clr_image *image, const struct clr_function *function,
+	uint64_t *at, struct unwind_xdata_head *ret)
+{
+	if (!clr_image_offset(image, function->unwind_info, at))
+		return false;
+	uint32_t words[UNWIND_XDATA_HEAD_WORDS] = {
+		clr_bytes_u32(image->bytes, *at), clr_bytes_u32(image->bytes, *at + 4)};
+	return unwind_xdata_take_head(words, ret);
+}
+
+static struct clr_function function_without_end(const struct clr_image *image, uint64_t at)
+{
+	struct clr_function function = {.begin = clr_bytes_u32(image->bytes, at),
+		.unwind_info = clr_bytes_u32(image->bytes, at + 4)};
+	struct unwind_xdata_head head;
+	if (clr_image_xdata(image, &function, &at, &head))
+		function.end = function.begin + head.bytes;
+	return function;
 }
 
 struct clr_function clr_image_function(const struct clr_image *image, uint32_t index)
 {
-	uint64_t at = image->ready[CLR_READY_FUNCTIONS].at + (uint64_t)index * FUNCTION_BYTES;
+	uint64_t at = function_at(image, index);
+	if (image->headers.function_bytes == FUNCTION_BYTES_WITHOUT_END)
+		return function_without_end(image, at);
 	struct clr_function function = {.begin = clr_bytes_u32(image->bytes, at),
 		.end = clr_bytes_u32(image->bytes, at + 4),
 		.unwind_info = clr_bytes_u32(image->bytes, at + 8)};
@@ -113,7 +142,7 @@ bool clr_image_find_function(const struct clr_image *image, uint32_t address, ui
 	uint32_t low = 0, high = clr_image_count_functions(image);
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
-		if (clr_image_function(image, mid).begin <= address)
+		if (clr_bytes_u32(image->bytes, function_at(image, mid)) <= address)
 			low = mid + 1;
 		else
 			high = mid;

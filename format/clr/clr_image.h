@@ -17,7 +17,7 @@
 #include "format/elf/pe_headers.h"
 
 enum clr_ready_section {
-	CLR_READY_FUNCTIONS,  /* 102: {begin, end, unwind information}, 12 bytes each */
+	CLR_READY_FUNCTIONS,  /* 102: {begin, end, unwind information}, on arm64 without the end */
 	CLR_READY_METHODS,    /* 103: from methods to functions */
 	CLR_READY_DEBUG_INFO, /* 105 */
 	CLR_READY_THUNKS,     /* 106: code that has methods made ready */
@@ -42,6 +42,8 @@ bool clr_image_open(struct clr_bytes *bytes, bool is_mapped, struct clr_image *r
 /* Where the byte that is at an address in memory is in the bytes. False: it is not. */
 bool clr_image_offset(const struct clr_image *image, uint32_t address, uint64_t *ret);
 
+struct unwind_xdata_head;
+
 struct clr_function {
 	uint32_t begin, end; /* addresses in memory; end 0: not known */
 	uint32_t unwind_info;
@@ -50,6 +52,10 @@ struct clr_function {
 /* How many functions were compiled ahead of time: methods, and funclets behind them. */
 uint32_t clr_image_count_functions(const struct clr_image *image);
 struct clr_function clr_image_function(const struct clr_image *image, uint32_t index);
+/* Of arm64: where in the bytes the function's record is, and what that begins with. False: it has
+ * none. */
+bool clr_image_xdata(const struct clr_image *image, const struct clr_function *function,
+	uint64_t *at, struct unwind_xdata_head *ret);
 /* The index of the one that has an address. False: none has. */
 bool clr_image_find_function(const struct clr_image *image, uint32_t address, uint32_t *ret);
 

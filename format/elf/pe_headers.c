@@ -73,6 +73,7 @@ bool pe_headers_parse(const uint8_t *head, size_t len, struct pe_headers *ret)
 	if (!magic || memcmp(magic, "PE\0\0", 4) != 0)
 		return false;
 	headers.machine = machine_of(bytes_get_u16(&cursor));
+	headers.function_bytes = headers.machine == EM_AARCH64 ? 8 : 12;
 	headers.nr_sections = bytes_get_u16(&cursor);
 	headers.time_stamp = bytes_get_u32(&cursor);
 	bytes_get(&cursor, 8);

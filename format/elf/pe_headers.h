@@ -29,6 +29,9 @@ struct pe_section {
 
 struct pe_headers {
 	uint16_t machine; /* EM_X86_64, EM_AARCH64, or EM_NONE: of any, or another */
+	/* Of each function in the table of functions; with 8 their unwind information alone says
+	 * where they end. */
+	uint16_t function_bytes;
 	uint32_t time_stamp, image_bytes, headers_bytes;
 	struct {
 		uint32_t address, bytes;

@@ -8,6 +8,7 @@
 #include "format/clr/clr_file.h"
 #include "format/unwind/unwind_info.h"
 #include "record/unwind/unwind_epilogue.h"
+#include "record/unwind/unwind_ready_arm64.h"
 
 enum {
 	WINDOW_BYTES = 256 << 10,       /* of code, since functions come in order */
@@ -43,7 +44,7 @@ static void unwind_ready_add_image(struct unwind_ready *ready, struct clr_file_i
 struct unwind_ready *unwind_ready_open(struct elf_file *elf)
 {
 	size_t count = clr_file_count(elf);
-	if (!count || elf_file_machine(elf) != EM_X86_64)
+	if (!count || (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64))
 		return NULL;
 	struct unwind_ready *ready = mem_zalloc(sizeof(*ready));
 	ready->elf = elf;
@@ -198,25 +199,46 @@ static void put_thunks(const struct unwind_epilogue_rows *rows, const uint8_t *c
 
 /* ---- a function ---- */
 
+static void ready_run_x86_64(struct unwind_ready *ready, const struct ready_image *image,
+	uint32_t index, uint64_t end, struct unwind_epilogue_rows *rows)
+{
+	uint8_t info[UNWIND_INFO_BYTES];
+	struct unwind_epilogue epilogue;
+	uint64_t bytes = end - rows->start;
+	size_t len = bytes < MAX_FUNCTION_BYTES ? (size_t)bytes : MAX_FUNCTION_BYTES;
+	const uint8_t *code = unwind_ready_code_at(ready, rows->start, len);
+	if (is_thunks(image, index)) {
+		if (code)
+			put_thunks(rows, code, len);
+	} else if (read_unwind_info(&image->file->image, index, info) && put_prologue(info, rows) &&
+		   code && len > info[1] && unwind_epilogue_of_info(info, &epilogue)) {
+		unwind_epilogue_put_all(&epilogue, rows, code, info[1], len);
+	}
+}
+
+static void ready_run_arm64(
+	const struct ready_image *image, uint32_t index, struct unwind_epilogue_rows *rows)
+{
+	const struct clr_image *clr = &image->file->image;
+	if (is_thunks(image, index)) {
+		unwind_ready_put_arm64_thunks(rows);
+		return;
+	}
+	struct clr_function function = clr_image_function(clr, index);
+	unwind_ready_put_arm64(clr, &function, rows);
+}
+
 uint64_t unwind_ready_run(
 	struct unwind_ready *ready, uint32_t index, unwind_ready_on_rule *on_rule, void *context)
 {
 	uint64_t start, end;
 	if (!unwind_ready_function(ready, index, &start, &end))
 		return 0;
-	uint8_t info[UNWIND_INFO_BYTES];
-	struct unwind_epilogue epilogue;
 	struct unwind_epilogue_rows rows = {.start = start, .on_rule = on_rule, .context = context};
-	size_t len = end - start < MAX_FUNCTION_BYTES ? (size_t)(end - start) : MAX_FUNCTION_BYTES;
-	const uint8_t *code = unwind_ready_code_at(ready, start, len);
 	const struct ready_image *image = ready_image_of(ready, &index);
-	if (is_thunks(image, index)) {
-		if (code)
-			put_thunks(&rows, code, len);
-	} else if (read_unwind_info(&image->file->image, index, info) &&
-		   put_prologue(info, &rows) && code && len > info[1] &&
-		   unwind_epilogue_of_info(info, &epilogue)) {
-		unwind_epilogue_put_all(&epilogue, &rows, code, info[1], len);
-	}
+	if (image->file->image.headers.machine == EM_AARCH64)
+		ready_run_arm64(image, index, &rows);
+	else
+		ready_run_x86_64(ready, image, index, end, &rows);
 	return end;
 }

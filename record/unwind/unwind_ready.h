@@ -1,7 +1,8 @@
 /*
  * Unwind rules of code that .NET's compiler made ahead of time (ReadyToRun): from the UNWIND_INFO
  * of its functions, which says what their prologues do. Epilogues are not described; they undo the
- * prologue in the reverse order, so they are found by the very bytes that they must have.
+ * prologue in the reverse order, so they are found by the very bytes that they must have. On arm64
+ * records of .xdata have all of it.
  */
 #ifndef EBPROF_UNWIND_READY_H
 #define EBPROF_UNWIND_READY_H

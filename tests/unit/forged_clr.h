@@ -1,10 +1,12 @@
 /*
  * An image of .NET that was compiled ahead of time, made by hand: types Space.Outer, its nested
- * <>c, Space.Box`1; functions Outer.Run with a funclet, a lambda in Run, and Box<int>.Hold.
+ * <>c, Space.Box`1; functions Outer.Run with a funclet, a lambda in Run, and Box<int>.Hold. Of
+ * x86-64, or of arm64.
  */
 #ifndef EBPROF_FORGED_CLR_H
 #define EBPROF_FORGED_CLR_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "format/base/bytes.h"
@@ -35,14 +37,14 @@ static inline void forged_clr_at(struct bytes_buf *out, size_t at)
 		bytes_put_u8(out, 0);
 }
 
-static inline void forged_clr_put_headers(struct bytes_buf *out)
+static inline void forged_clr_put_headers(struct bytes_buf *out, bool is_arm64)
 {
 	bytes_put(out, "MZ", 2);
 	while (out->len < 0x3c)
 		bytes_put_u8(out, 0);
 	bytes_put_u32(out, 0x40);
 	bytes_put(out, "PE\0\0", 4);
-	bytes_put_u16(out, 0x8664 ^ 0x7b79);
+	bytes_put_u16(out, (is_arm64 ? 0xaa64 : 0x8664) ^ 0x7b79);
 	bytes_put_u16(out, 1); /* sections */
 	bytes_put_u32(out, 0x12345678);
 	bytes_put_u64(out, 0);
@@ -73,12 +75,51 @@ static inline void forged_clr_put_headers(struct bytes_buf *out)
 	bytes_put_u32(out, 0x60000020);
 }
 
-static inline void forged_clr_put_ready(struct bytes_buf *out)
+static inline void forged_clr_put_unwind(struct bytes_buf *out)
 {
-	static const struct {
+	/* push rbp; push r15; push rbx; sub $0x18, rsp: of most of them. */
+	forged_clr_at(out, FORGED_CLR_UNWIND);
+	bytes_put(out,
+		"\x01\x08\x04\x00"
+		"\x08\x22"
+		"\x04\x30"
+		"\x03\xf0"
+		"\x01\x50",
+		12);
+	/* push rbp; sub $0x88, rsp; lea 0x80(rsp), rbp: of the lambda. */
+	forged_clr_at(out, FORGED_CLR_UNWIND + 0x20);
+	bytes_put(out,
+		"\x01\x10\x04\x85"
+		"\x10\x03"
+		"\x08\x01\x11\x00"
+		"\x01\x50",
+		12);
+}
+
+/* Epilogues stand in the middle of functions, and the lambda has another one at its end. */
+static inline void forged_clr_put_xdata(struct bytes_buf *out)
+{
+	const uint32_t insns = FORGED_CLR_FUNCTION_BYTES / 4;
+	/* stp x29, x30, [sp, #-48]!; str x19, [sp, #40]; mov x29, sp; ...; ldr x19, [sp, #40];
+	 * ldp x29, x30, [sp], #48; ret */
+	forged_clr_at(out, FORGED_CLR_UNWIND);
+	bytes_put_u32(out, insns | 2 << 22 | 2U << 27);
+	bytes_put_u32(out, 4 | 1 << 22);
+	bytes_put_u32(out, 9 | 1 << 22);
+	bytes_put(out, "\xe1\xd0\x05\x85\xe4\xe4\xe4\xe4", 8);
+	/* sub sp, sp, #0x90; stp x29, x30, [sp, #16]; add x29, sp, #16; ...;
+	 * ldp x29, x30, [sp, #16]; add sp, sp, #0x90; br x0 */
+	forged_clr_at(out, FORGED_CLR_UNWIND + 0x20);
+	bytes_put_u32(out, insns | 1 << 21 | 5 << 22 | 2U << 27);
+	bytes_put(out, "\xe2\x02\x42\x09\xe4\x42\x09\xe4", 8);
+}
+
+static inline void forged_clr_put_ready(struct bytes_buf *out, bool is_arm64)
+{
+	const struct {
 		uint32_t type, at, len;
 	} sections[] = {
-		{102, FORGED_CLR_RUNTIME_FUNCTIONS, FORGED_CLR_FUNCTIONS * 12},
+		{102, FORGED_CLR_RUNTIME_FUNCTIONS, FORGED_CLR_FUNCTIONS * (is_arm64 ? 8 : 12)},
 		{103, FORGED_CLR_METHODS, 0x20},
 		{105, FORGED_CLR_DEBUG_INFO, 0x20},
 		{106, FORGED_CLR_THUNKS, 21},
@@ -100,26 +141,14 @@ static inline void forged_clr_put_ready(struct bytes_buf *out)
 		uint32_t begin =
 			FORGED_CLR_ADDRESS + FORGED_CLR_CODE + i * FORGED_CLR_FUNCTION_BYTES;
 		bytes_put_u32(out, begin);
-		bytes_put_u32(out, begin + FORGED_CLR_FUNCTION_BYTES);
+		if (!is_arm64)
+			bytes_put_u32(out, begin + FORGED_CLR_FUNCTION_BYTES);
 		bytes_put_u32(out, FORGED_CLR_ADDRESS + FORGED_CLR_UNWIND + (i == 2 ? 0x20 : 0));
 	}
-	/* push rbp; push r15; push rbx; sub $0x18, rsp: of most of them. */
-	forged_clr_at(out, FORGED_CLR_UNWIND);
-	bytes_put(out,
-		"\x01\x08\x04\x00"
-		"\x08\x22"
-		"\x04\x30"
-		"\x03\xf0"
-		"\x01\x50",
-		12);
-	/* push rbp; sub $0x88, rsp; lea 0x80(rsp), rbp: of the lambda. */
-	forged_clr_at(out, FORGED_CLR_UNWIND + 0x20);
-	bytes_put(out,
-		"\x01\x10\x04\x85"
-		"\x10\x03"
-		"\x08\x01\x11\x00"
-		"\x01\x50",
-		12);
+	if (is_arm64)
+		forged_clr_put_xdata(out);
+	else
+		forged_clr_put_unwind(out);
 }
 
 /* Methods 1, 3 and 4 have functions 0, 2 and, by its arguments, 3. */
@@ -268,22 +297,27 @@ static inline void forged_clr_put_code(struct bytes_buf *out)
 	forged_clr_at(out, FORGED_CLR_BYTES);
 }
 
-static inline struct bytes_buf forged_clr_make(void)
+static inline struct bytes_buf forged_clr_make_for(bool is_arm64)
 {
 	struct bytes_buf out = {0};
-	forged_clr_put_headers(&out);
+	forged_clr_put_headers(&out, is_arm64);
 	forged_clr_at(&out, 8);
 	bytes_put_u32(&out, FORGED_CLR_ADDRESS + FORGED_CLR_METADATA);
 	bytes_put_u32(&out, 0x300);
 	forged_clr_at(&out, 64);
 	bytes_put_u32(&out, FORGED_CLR_ADDRESS + FORGED_CLR_READY);
 	bytes_put_u32(&out, 0x60);
-	forged_clr_put_ready(&out);
+	forged_clr_put_ready(&out, is_arm64);
 	forged_clr_put_entries(&out);
 	forged_clr_put_metadata(&out);
 	forged_clr_put_debug(&out);
 	forged_clr_put_code(&out);
 	return out;
+}
+
+static inline struct bytes_buf forged_clr_make(void)
+{
+	return forged_clr_make_for(false);
 }
 
 #endif

@@ -81,12 +81,12 @@ TEST(clr_bytes_are_bad_outside)
 	bytes_buf_deinit(&image);
 }
 
-TEST(clr_functions_have_names)
+static void check_functions(bool is_arm64)
 {
 	static const char *const names[FORGED_CLR_FUNCTIONS] = {"Space.Outer.Run",
 		"Space.Outer.Run", "Space.Outer.Run lambda", "Space.Box<int>.Hold"};
 	static const uint32_t rows[FORGED_CLR_FUNCTIONS] = {1, 1, 3, 4};
-	struct bytes_buf forged = forged_clr_make();
+	struct bytes_buf forged = forged_clr_make_for(is_arm64);
 	struct clr_bytes bytes;
 	struct clr_image image;
 	struct clr_ready ready;
@@ -101,6 +101,7 @@ TEST(clr_functions_have_names)
 		CHECK(clr_ready_put_name(&ready, i, &name));
 		CHECK_STR(str_text(&name), names[i]);
 		CHECK_INT(clr_ready_method(&ready, i), rows[i]);
+		CHECK_INT(function.end - function.begin, FORGED_CLR_FUNCTION_BYTES);
 		CHECK(clr_image_find_function(&image, function.end - 1, &index));
 		CHECK_INT(index, i);
 	}
@@ -109,6 +110,12 @@ TEST(clr_functions_have_names)
 	clr_ready_deinit(&ready);
 	clr_bytes_deinit(&bytes);
 	bytes_buf_deinit(&forged);
+}
+
+TEST(clr_functions_have_names)
+{
+	check_functions(false);
+	check_functions(true);
 }
 
 /* A funclet's code counts from where its method begins; the last function has no map. */

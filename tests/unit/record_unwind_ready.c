@@ -13,12 +13,17 @@ struct fixture {
 	struct unwind_table table;
 };
 
-static void setup(struct fixture *fixture)
+static void setup_for(struct fixture *fixture, bool is_arm64)
 {
-	*fixture = (struct fixture){.image = forged_clr_make()};
+	*fixture = (struct fixture){.image = forged_clr_make_for(is_arm64)};
 	CHECK_OK(elf_file_open_memory(fixture->image.data, fixture->image.len, &fixture->elf));
 	CHECK_OK(unwind_table_build(fixture->elf, &fixture->table));
 	CHECK_OK(unwind_table_check(&fixture->table));
+}
+
+static void setup(struct fixture *fixture)
+{
+	setup_for(fixture, false);
 }
 
 static void teardown(struct fixture *fixture)
@@ -105,5 +110,58 @@ TEST(unwind_ready_bundle)
 		want_rule(&fixture, image + FORGED_CLR_CODE + 8, 7, 56, -16, -32);
 		want_rule(&fixture, image + FORGED_CLR_THUNKS + 9, 7, 16, 0, 0);
 	}
+	teardown(&fixture);
+}
+
+/* `saved`: how far below the CFA the frame pointer is, the return address behind it; 0: both are
+ * in their registers. */
+static void want_rule_of_arm64(
+	const struct fixture *fixture, uint64_t place, int cfa_register, int cfa, int saved)
+{
+	const struct unwind_rule *rule =
+		unwind_table_find(&fixture->table, FORGED_CLR_OFFSET + place);
+	CHECK_INT(rule->cfa, UNWIND_CFA_REGISTER);
+	CHECK_INT(rule->cfa_register, cfa_register);
+	CHECK_INT(rule->cfa_offset, cfa);
+	CHECK_INT(rule->fp, saved ? UNWIND_AT_CFA : UNWIND_SAME);
+	CHECK_INT(rule->ra, saved ? UNWIND_AT_CFA : UNWIND_SAME);
+	CHECK_INT(rule->fp_offset, -saved);
+	CHECK_INT(rule->ra_offset, saved ? 8 - saved : 0);
+}
+
+TEST(unwind_ready_of_arm64)
+{
+	enum {
+		FP = UNWIND_ARM64_FP,
+		SP = UNWIND_ARM64_SP,
+	};
+	struct fixture fixture;
+	setup_for(&fixture, true);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t code = FORGED_CLR_CODE + i * FORGED_CLR_FUNCTION_BYTES;
+		want_rule_of_arm64(&fixture, code, SP, 0, 0);
+		want_rule_of_arm64(&fixture, code + 4, SP, 48, 48);
+		want_rule_of_arm64(&fixture, code + 8, SP, 48, 48);
+		want_rule_of_arm64(&fixture, code + 12, FP, 48, 48);
+		for (uint64_t epilogue = 16; epilogue <= 36; epilogue += 20) {
+			want_rule_of_arm64(&fixture, code + epilogue, SP, 48, 48);
+			want_rule_of_arm64(&fixture, code + epilogue + 4, SP, 48, 48);
+			want_rule_of_arm64(&fixture, code + epilogue + 8, SP, 0, 0);
+		}
+		want_rule_of_arm64(&fixture, code + 28, FP, 48, 48);
+		want_rule_of_arm64(&fixture, code + 32, FP, 48, 48);
+		want_rule_of_arm64(&fixture, code + 48, FP, 48, 48);
+		want_rule_of_arm64(&fixture, code + 60, FP, 48, 48);
+	}
+	uint64_t lambda = FORGED_CLR_CODE + 2 * FORGED_CLR_FUNCTION_BYTES;
+	want_rule_of_arm64(&fixture, lambda, SP, 0, 0);
+	want_rule_of_arm64(&fixture, lambda + 4, SP, 144, 0);
+	want_rule_of_arm64(&fixture, lambda + 8, SP, 144, 128);
+	want_rule_of_arm64(&fixture, lambda + 12, FP, 128, 128);
+	want_rule_of_arm64(&fixture, lambda + 48, FP, 128, 128);
+	want_rule_of_arm64(&fixture, lambda + 52, SP, 144, 128);
+	want_rule_of_arm64(&fixture, lambda + 56, SP, 144, 0);
+	want_rule_of_arm64(&fixture, lambda + 60, SP, 0, 0);
+	want_rule_of_arm64(&fixture, FORGED_CLR_THUNKS + 8, SP, 0, 0);
 	teardown(&fixture);
 }
