@@ -19,7 +19,7 @@ BEGIN {
 	row("format/dwarf", "format/base/ format/machine/ format/unwind/ format/elf/ format/dwarf/", "")
 	row("format/file", "format/base/ format/unwind/ format/file/", "zlib.h")
 	kernel = "bpf/ linux/ asm/"
-	host = "record/host/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/dotnet/dotnet_code.h bpf/runtime/shadow_place.h bpf/*.skel.h"
+	host = "record/host/ format/ bpf/event.h bpf/runtime/*_row.h bpf/runtime/dotnet/dotnet_code.h bpf/runtime/dotnet/dotnet_walk.h bpf/runtime/shadow_place.h bpf/*.skel.h"
 	task = "record/task/ record/session_options.h " host
 	event = "record/event/ " task
 	unwind = "record/unwind/ record/runtime/ " task

@@ -4,6 +4,7 @@
  * image.
  */
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ enum {
 struct program {
 	uint64_t code[1 + CODE_BYTES / 8 + 1]; /* the header's address is ahead of it */
 	uint8_t debug_info[16];
+	uint32_t unwind_info[2]; /* of arm64: how long the code is */
 	uint8_t header[64];
 	uint8_t chunk[128]; /* MethodDescChunk, and the MethodDesc behind it */
 	uint8_t table[64];
@@ -44,7 +46,13 @@ struct program {
  * method its name. */
 static const struct {
 	uint16_t assembly, flat, dynamic_name;
-} places[] = {[8] = {0x110, 0x70, 24}, [9] = {0x118, 0x70, 32}, [10] = {0xd8, 0x78, 32}};
+} places[] = {[8] = {0x110, 0x70, 24},
+#if defined(__x86_64__)
+	[9] = {0x118, 0x70, 32},
+#else
+	[9] = {0x120, 0x70, 32},
+#endif
+	[10] = {0xd8, 0x78, 32}};
 
 static void put_address(void *at, const void *address)
 {
@@ -73,7 +81,12 @@ static void make_program(struct program *program, uint8_t version, uint8_t *imag
 	put_address(program->header + 24, method);
 	put_u32(program->header + 32, 1);
 	put_u32(program->header + 36, 0x10); /* of the section */
+#if defined(__x86_64__)
 	put_u32(program->header + 40, 0x10 + CODE_BYTES);
+#else
+	put_u32(program->header + 40, offsetof(struct program, unwind_info));
+	program->unwind_info[0] = CODE_BYTES / 4 | 1U << 27;
+#endif
 	put_address(program->chunk, program->table);
 	put_u16(method, row);
 	put_u16(method + 6, class);
@@ -89,6 +102,7 @@ static void make_program(struct program *program, uint8_t version, uint8_t *imag
 	program->given = (struct dotnet_code){.start = (uintptr_t)&program->code[1],
 		.header = (uintptr_t)program->header,
 		.method = (uintptr_t)method,
+		.section = (uintptr_t)program,
 		.row = {.version = version}};
 }
 

@@ -1,8 +1,8 @@
 /*
- * .NET's CoreCLR, of .NET 8 to 10, in a library of its own or in the program itself (a
- * self-contained single file). Debuggers find their way by a table, g_dacTable, whose entries are
- * addresses of the runtime's variables: the first is the map of the code that there is. Where the
- * runtime keeps what is constant for each major version.
+ * .NET's CoreCLR, of .NET 8 to 10, on arm64 9 and 10, in a library of its own or in the program
+ * itself (a self-contained single file). Debuggers find their way by a table, g_dacTable, whose
+ * entries are addresses of the runtime's variables: the first is the map of the code that there is.
+ * Where the runtime keeps what is constant for each major version.
  *
  * Sources: src/coreclr/inc/dacvars.h, src/coreclr/vm/codeman.h of .NET 8, 9, 10.
  */
@@ -18,7 +18,11 @@
 #include "record/runtime/runtime_memory.h"
 
 enum {
+#if defined(__x86_64__)
 	OLDEST = 8,
+#else
+	OLDEST = 9, /* 8 was not there to be looked at */
+#endif
 	LATEST = 10,
 	FIRST_WITH_MAP_LINKS = 10,
 	MAX_DATA_BYTES = 8 << 20, /* that is searched for the version */
@@ -55,7 +59,7 @@ static struct err *dotnet_detect(struct elf_file *elf, struct runtime_file *file
 	struct dotnet_row *row = (void *)file->row.words;
 	try(elf_dynsym_find(elf, names, 1, &table));
 	file->is_runtime = table.address != 0;
-	if (elf_file_machine(elf) != EM_X86_64)
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
 		return NULL;
 	if (!table.address || table.address >> 32)
 		return NULL;

@@ -4,13 +4,15 @@
  * was given are found by their method tables.
  *
  * Sources: src/coreclr/vm/{method.hpp,methodtable.h,ceeload.h,peassembly.h,peimage.h,
- * peimagelayout.h,generics.h} of .NET 8, 9, 10; verified on live processes of 8.0.0 to 10.0.12.
+ * peimagelayout.h,generics.h} of .NET 8, 9, 10; verified on live processes of 8.0.0 to 10.0.12, on
+ * arm64 of 9.0.23 and 10.0.15.
  */
 #include "record/runtime/dotnet/dotnet_method.h"
 
 #include <string.h>
 
 #include "bpf/runtime/dotnet/dotnet_row.h"
+#include "bpf/runtime/dotnet/dotnet_walk.h"
 #include "format/clr/clr_names.h"
 #include "record/host/proc.h"
 #include "record/runtime/dotnet/dotnet_images.h"
@@ -21,13 +23,6 @@
 enum {
 	/* The header of code. */
 	HEADER_DEBUG_INFO = 0,
-	HEADER_METHOD = 24,
-	HEADER_COUNT = 32,     /* of functions */
-	HEADER_FUNCTIONS = 36, /* begin, end, unwind information, from where the section begins */
-	FUNCTION_BYTES = 12,
-	FUNCTION_BEGIN = 0,
-	FUNCTION_END = 4,
-	FUNCTION_UNWIND_INFO = 8,
 	MAX_FUNCTIONS = 256,
 
 	/* MethodDesc, and the MethodDescChunk that it stands in. */
@@ -65,6 +60,13 @@ enum {
 	MAX_TYPES = 64,     /* ... and in all of a name */
 	MAX_NAME_BYTES = 500,
 	LAST_PLACE = INT32_MAX,
+
+	/* Behind a lock, whose size is the machine's before .NET 10. */
+#if defined(__x86_64__)
+	MODULE_ASSEMBLY_9 = 0x118,
+#else
+	MODULE_ASSEMBLY_9 = 0x120,
+#endif
 };
 
 /* Where versions differ. */
@@ -77,7 +79,7 @@ struct layout {
 
 static const struct layout layouts[] = {
 	[8] = {0x110, 0x70, 0x78, 24, 16, 26},
-	[9] = {0x118, 0x70, 0x78, 32, 24, 34},
+	[9] = {MODULE_ASSEMBLY_9, 0x70, 0x78, 32, 24, 34},
 	[10] = {0xd8, 0x78, 0x80, 32, 24, 34},
 };
 
@@ -256,16 +258,68 @@ static void take_method_arguments(
 		dotnet_take_arguments(reading, list, count, 0, ret);
 }
 
+static bool read_dotnet_function(const struct reading *reading, const struct dotnet_code *code,
+	uint32_t index, struct dotnet_function *ret)
+{
+	uint64_t at = code->header + DOTNET_HEADER_FUNCTIONS + (uint64_t)index * sizeof(*ret);
+	return runtime_read_process(reading->pid, at, ret, sizeof(*ret));
+}
+
+/* Where it ends, 0: that is not known; and how long its unwind information is, without its last
+ * bytes, 0: it cannot be read. */
+#if defined(__x86_64__)
+static uint32_t read_dotnet_function_end(const struct reading *reading,
+	const struct dotnet_code *code, const struct dotnet_function *function)
+{
+	(void)reading, (void)code;
+	return function->end;
+}
+
+static uint32_t read_unwind_bytes(const struct reading *reading, const struct dotnet_code *code,
+	const struct dotnet_function *function)
+{
+	uint8_t head[UNWIND_INFO_HEAD_BYTES];
+	bool is_read = runtime_read_process(
+		reading->pid, code->section + function->unwind_info, head, sizeof(head));
+	return is_read ? (uint32_t)sizeof(head) + 2U * head[2] : 0;
+}
+#else
+static bool read_xdata_head(const struct reading *reading, const struct dotnet_code *code,
+	const struct dotnet_function *function, struct unwind_xdata_head *ret)
+{
+	uint32_t words[UNWIND_XDATA_HEAD_WORDS];
+	return runtime_read_process(
+		       reading->pid, code->section + function->unwind_info, words, sizeof(words)) &&
+	       unwind_xdata_take_head(words, ret);
+}
+
+static uint32_t read_dotnet_function_end(const struct reading *reading,
+	const struct dotnet_code *code, const struct dotnet_function *function)
+{
+	struct unwind_xdata_head head;
+	return read_xdata_head(reading, code, function, &head) ? function->begin + head.bytes : 0;
+}
+
+static uint32_t read_unwind_bytes(const struct reading *reading, const struct dotnet_code *code,
+	const struct dotnet_function *function)
+{
+	struct unwind_xdata_head head;
+	return read_xdata_head(reading, code, function, &head) ? head.codes + head.code_bytes - 1
+							       : 0;
+}
+#endif
+
 /* How long the code is, with its funclets; 0: that is not known. */
 static uint32_t count_code_bytes(const struct reading *reading, const struct dotnet_code *code)
 {
-	uint32_t count = 0, begin = 0, end = 0;
-	uint64_t at = code->header + HEADER_FUNCTIONS;
-	if (!dotnet_read_u32(reading, code->header + HEADER_COUNT, &count) || !count ||
-		count > MAX_FUNCTIONS || !dotnet_read_u32(reading, at + FUNCTION_BEGIN, &begin) ||
-		!dotnet_read_u32(reading, at + (count - 1) * FUNCTION_BYTES + FUNCTION_END, &end))
+	uint32_t count = 0;
+	struct dotnet_function first, last;
+	if (!dotnet_read_u32(reading, code->header + DOTNET_HEADER_COUNT, &count) || !count ||
+		count > MAX_FUNCTIONS || !read_dotnet_function(reading, code, 0, &first) ||
+		!read_dotnet_function(reading, code, count - 1, &last))
 		return 0;
-	return end > begin ? end - begin : 0;
+	uint32_t end = read_dotnet_function_end(reading, code, &last);
+	return end > first.begin ? end - first.begin : 0;
 }
 
 /* What is made of code. */
@@ -339,20 +393,19 @@ static const char *stub_name(uint64_t kind)
  */
 static void touch_unwind_info(const struct reading *reading, const struct dotnet_code *code)
 {
-	uint32_t count = 0, unwind_info;
-	uint8_t head[4];
-	dotnet_read_u32(reading, code->header + HEADER_COUNT, &count);
-	for (uint32_t i = 0; i < count && i < MAX_FUNCTIONS; i++)
-		if (dotnet_read_u32(reading,
-			    code->header + HEADER_FUNCTIONS + i * FUNCTION_BYTES +
-				    FUNCTION_UNWIND_INFO,
-			    &unwind_info)) {
-			uint64_t at = code->section + unwind_info;
-			if (!runtime_read_process(reading->pid, at, head, sizeof(head)))
-				return;
-			runtime_read_process(
-				reading->pid, at + sizeof(head) + 2 * head[2], head, 1);
-		}
+	uint32_t count = 0;
+	uint8_t byte;
+	struct dotnet_function function;
+	dotnet_read_u32(reading, code->header + DOTNET_HEADER_COUNT, &count);
+	for (uint32_t i = 0; i < count && i < MAX_FUNCTIONS; i++) {
+		if (!read_dotnet_function(reading, code, i, &function))
+			continue;
+		uint32_t bytes = read_unwind_bytes(reading, code, &function);
+		if (!bytes)
+			return;
+		runtime_read_process(
+			reading->pid, code->section + function.unwind_info + bytes, &byte, 1);
+	}
 }
 
 /* Whether the method's code is still what is there. */
@@ -360,7 +413,8 @@ static bool is_the_code(const struct reading *reading, const struct dotnet_code 
 {
 	uint64_t header, method;
 	return dotnet_read_u64(reading, code->start - 8, &header) && header == code->header &&
-	       dotnet_read_u64(reading, header + HEADER_METHOD, &method) && method == code->method;
+	       dotnet_read_u64(reading, header + DOTNET_HEADER_METHOD, &method) &&
+	       method == code->method;
 }
 
 /* Of an image in memory that was compiled ahead of time. False: it has no name. */
