@@ -1,5 +1,7 @@
 # The program of tests/e2e/dotnet_shape.cs for a version of .NET that is not installed: NuGet has the
 # runtime, which becomes part of the program. To be sourced.
+#   DOTNET_SOURCE   another program, which is called shape, too
+#   DOTNET_RUNTIME  linux-x64, or another one of NuGet's
 
 # Makes FOLDER/out/shape once; a program that is there is taken as it is. What it prints says what is
 # wrong, then the status is not 0.
@@ -11,14 +13,14 @@ dotnet_program() { # FOLDER FRAMEWORK VERSION PROPERTY...
 	command -v dotnet >/dev/null || { echo "no dotnet here" && return 1; }
 	rm -rf "$folder.part"
 	mkdir -p "$folder.part"
-	cp "$here/e2e/dotnet_shape.cs" "$folder.part" || return
+	cp "${DOTNET_SOURCE:-$here/e2e/dotnet_shape.cs}" "$folder.part" || return
 	cat >"$folder.part/shape.csproj" <<-XML
 		<Project Sdk="Microsoft.NET.Sdk">
 		  <PropertyGroup>
 		    <OutputType>Exe</OutputType>
 		    <TargetFramework>$framework</TargetFramework>
 		    <RuntimeFrameworkVersion>$version</RuntimeFrameworkVersion>
-		    <RuntimeIdentifier>linux-x64</RuntimeIdentifier>
+		    <RuntimeIdentifier>${DOTNET_RUNTIME:-linux-x64}</RuntimeIdentifier>
 		    <AllowUnsafeBlocks>true</AllowUnsafeBlocks>
 		    <InvariantGlobalization>true</InvariantGlobalization>
 		    <AssemblyName>shape</AssemblyName>

@@ -25,6 +25,7 @@ die() { echo "check-kernel: $*" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 export DEBIAN_MIRROR=${KERNEL_MIRROR:-http://deb.debian.org}
 . "$here/../debian_suite.bash"
+. "$here/../dotnet_program.bash"
 PROGRAMS=$(realpath -m "${PROGRAMS:-$here/../../build-static/tests/kernel}")
 cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
 versions=("$@")
@@ -253,6 +254,21 @@ add_erlang() { # ROOT SUITE
 	cp "$PROGRAMS/chain.beam" "$to/chains/"
 }
 
+# .NET comes from NuGet, whatever the suite: the program's own, without libraries that it does not use.
+add_dotnet() { # ROOT SUITE
+	local version=10.0.15 from=$cache/dotnet-$version to=$1/languages library=$cache/libstdc++-$2 why runtime=linux-x64
+	[[ $DEBIAN_ARCH != arm64 ]] || runtime=linux-arm64
+	command -v dotnet >/dev/null || return 0
+	why=$(DOTNET_SOURCE=$here/chains/chain.cs DOTNET_RUNTIME=$runtime dotnet_program "$from" net10.0 $version \
+		-p:DisableTransitiveFrameworkReferenceDownloads=true) ||
+		die "no program of .NET for $DEBIAN_ARCH: $why"
+	debian_root "$library" "$2" libstdc++6 || die "no libstdc++ of $2 for $DEBIAN_ARCH"
+	(cd "$library" && tar -c usr/lib/*-linux-gnu/{libstdc++.so.6*,libgcc_s.so.1}) | tar -x -C "$to"
+	mkdir -p "$to/dotnet"
+	cp "$from"/out/{shape,shape.dll,shape.runtimeconfig.json,libcoreclr.so,libclrjit.so,libhostfxr.so,libhostpolicy.so} \
+		"$from"/out/{libSystem.Native.so,System.{Private.CoreLib,Runtime,Runtime.Extensions}.dll} "$to/dotnet/"
+}
+
 # Debian 12's, whatever the suite: other versions are not known.
 add_racket() { # ROOT
 	local from=$cache/racket-bookworm
@@ -289,6 +305,7 @@ make_initramfs() { # SUITE
 	add_luajit "$root" "$1"
 	add_erlang "$root" "$1"
 	add_racket "$root"
+	add_dotnet "$root" "$1"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
 
@@ -592,6 +609,7 @@ why_no_chain() { # VERSION LANGUAGE
 	go) [[ -e $PROGRAMS/chain_go ]] || echo "it was built without go" ;;
 	java*) [[ -e $PROGRAMS/Chain.class ]] || echo "it was built without javac" ;;&
 	erlang) [[ -e $PROGRAMS/chain.beam ]] || echo "it was built without erlc" ;;&
+	dotnet) command -v dotnet >/dev/null || echo "no dotnet here" ;;&
 	*) [[ $1 != running ]] || echo "interpreters are for guests" ;;
 	esac
 }
@@ -599,7 +617,7 @@ why_no_chain() { # VERSION LANGUAGE
 # The whole chain of tests/kernel/chains, of each language.
 judge_languages() { # VERSION KERNEL LOG
 	local kernel=$2 log=$3 language all exact cut why of='(main::|main[.]|Object#|Chain[.]|chain:)?' to='(/[0-9])?'
-	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node wasm java java_interpreted erlang racket go; do
+	for language in python ruby perl php lua luajit luajit_interpreted luajit_inlined node wasm java java_interpreted erlang racket dotnet go; do
 		if ! grep -q "^@@@ record chain $language\\b" "$log"; then
 			why=$(why_no_chain "$1" "$language")
 			if [[ $why ]]; then skip "$kernel: $language: $why"; else

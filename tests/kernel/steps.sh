@@ -157,6 +157,8 @@ for bin in /languages/usr/lib/erlang/erts-*/bin; do
 done
 racket=/languages/usr/bin/racket
 [ ! -x $racket ] || chain racket chroot /languages "${racket#/languages}" /chains/chain.rkt
+dotnet=/languages/dotnet/shape
+[ ! -x $dotnet ] || chain dotnet chroot /languages "${dotnet#/languages}"
 if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"
