@@ -103,6 +103,24 @@ static struct compare_change compare_change_of(const struct diff_judgement *judg
 		judgement->verdict, {judgement->wholes[MATCH_BASE], judgement->wholes[MATCH_NEW]}};
 }
 
+/*
+ * More functions have a total than a self time worth judging, so that one and the same change may
+ * be sure as self time and not yet as total. Where it is most of the total, which changed likewise,
+ * that has changed: pictures of totals would show as chance what the verdict names.
+ */
+static struct compare_change change_of_total(const struct diff_row *judged)
+{
+	struct compare_change change = compare_change_of(&judged->total);
+	const struct diff_judgement *self = &judged->self, *total = &judged->total;
+	bool is_most = self->sides[MATCH_BASE].share + self->sides[MATCH_NEW].share >=
+		       0.5 * (total->sides[MATCH_BASE].share + total->sides[MATCH_NEW].share);
+	bool is_alike = (self->verdict == DIFF_REGRESSION && total->effect > 0) ||
+			(self->verdict == DIFF_IMPROVEMENT && total->effect < 0);
+	if (total->is_tested && total->verdict == DIFF_INCONCLUSIVE && is_most && is_alike)
+		change.verdict = self->verdict;
+	return change;
+}
+
 bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options)
 {
@@ -123,7 +141,7 @@ bool compare_judge(struct compare *compare, const struct diff_tree *diff,
 		if (!row)
 			continue;
 		row->changes[COMPARE_SELF] = compare_change_of(&judged->self);
-		row->changes[COMPARE_TOTAL] = compare_change_of(&judged->total);
+		row->changes[COMPARE_TOTAL] = change_of_total(judged);
 	}
 	compare->judged = difference;
 	return true;

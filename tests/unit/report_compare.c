@@ -278,6 +278,56 @@ TEST(compare_never_contradicts_diff)
 	check_agrees((const unsigned[]){3, 3, 3, 3}, (const unsigned[]){9, 0, 3, 3});
 }
 
+/* hot and six others; one of these has 40 callers in a row. */
+static void put_callers(struct fixture *fixture, unsigned hot, unsigned others)
+{
+	enum {
+		CALLERS = 40,
+		OTHERS = 6,
+	};
+	uint32_t thread, object = fixture_begin(fixture, "app", &thread), frames[CALLERS + 2] = {0};
+	uint32_t frame = fixture_frame(fixture, object, 0x10, "hot");
+	fixture_samples(fixture, thread, FIXTURE_STACK(fixture, frame), 0, hot);
+	for (uint32_t i = 0; i < OTHERS; i++) {
+		char name[] = {'o', (char)('a' + i), '\0'};
+		frame = fixture_frame(fixture, object, 0x20 + i, name);
+		if (i) {
+			fixture_samples(fixture, thread, FIXTURE_STACK(fixture, frame), 0, others);
+			continue;
+		}
+		for (uint32_t k = 0; k < CALLERS; k++) {
+			char caller[] = {'c', (char)('a' + k / 10), (char)('0' + k % 10), '\0'};
+			frames[k] = fixture_frame(fixture, object, 0x40 + k, caller);
+		}
+		frames[CALLERS] = frame;
+		fixture_samples(fixture, thread, fixture_stack(fixture, frames), 0, others);
+	}
+}
+
+/* What is sure of a function's self time, though not of its total, which is the same, is coloured.
+ */
+TEST(compare_total_of_a_leaf)
+{
+	struct fixture base, new;
+	struct pair pair;
+	put_callers(&base, 100, 150);
+	put_callers(&new, 150, 142);
+	pair_init(&pair, &base, &new);
+	CHECK(pair.is_judged);
+	bool is_met = false;
+	vec_each(&pair.compare.judged->rows, row)
+		if (strcmp(row->name, "hot") == 0) {
+			is_met = true;
+			CHECK_INT(row->self.verdict, DIFF_REGRESSION);
+			CHECK_INT(row->total.verdict, DIFF_INCONCLUSIVE);
+		}
+	CHECK(is_met);
+	vec_each(&pair.compare.rows, row)
+		CHECK_INT(compare_direction(row, COMPARE_TOTAL), strcmp(row->name, "hot") == 0);
+	pair_forget_profiles(&pair);
+	pair_deinit(&pair);
+}
+
 /* The part of a function that goes the other way is none of its change. */
 TEST(compare_of_a_part)
 {
