@@ -295,6 +295,23 @@ const CONTRASTS = `(() => {
 	return [...new Set(poor)];
 })()`;
 
+/* In a window of 800 x 600 what stands above leaves room for the graph. */
+async function checkSmallWindow(browser) {
+	const resize = (width, height) => browser.call("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: false});
+	await resize(800, 600);
+	await browser.until("innerWidth === 800");
+	want("the head is one row", await browser.value(`(() => {
+		const middle = (element) => (element.getBoundingClientRect().top + element.getBoundingClientRect().bottom) / 2;
+		const all = [...document.querySelectorAll("header > :not(.what)")].map(middle);
+		return Math.max(...all) - Math.min(...all) < 4;
+	})()`), true);
+	wantTrue("what is chosen beside views is two rows", (await browser.value("document.querySelector('nav').clientHeight")) < 90);
+	wantTrue("nothing sticks out", await browser.value("document.documentElement.scrollWidth <= innerWidth"));
+	wantTrue("the graph has a third", (await browser.value(`${view}.scroll.clientHeight`)) > 200);
+	await resize(1400, 900);
+	await browser.until(`${view}.scroll.clientWidth > 1300`);
+}
+
 async function checkContrast(browser) {
 	for (const theme of ["light", "dark"]) {
 		await browser.value(`page.setTheme(${theme === "dark"})`);
@@ -349,6 +366,7 @@ async function main() {
 		await checkGroups(browser);
 		await checkNarrow(browser);
 		await checkViews(browser);
+		await checkSmallWindow(browser);
 		await checkLegend(browser);
 		await checkContrast(browser);
 		await checkHostile(browser);
