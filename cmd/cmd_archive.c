@@ -37,6 +37,12 @@ static int cmd_archive_run(const struct command *command, int argc, char **argv)
 	return CONSOLE_OK;
 }
 
+static const struct opt_foreign archive_foreign[] = {
+	{"-o", "names are put into the recording itself: copy it first to keep it as it is"},
+	{"--output", "names are put into the recording itself: copy it first to keep it as it is"},
+	{0},
+};
+
 const struct command command_archive = {
 	.name = "archive",
 	.summary = "put names and lines into a recording, to read it anywhere",
@@ -52,5 +58,6 @@ const struct command command_archive = {
 		       "  1  the recording could not be read or written; it is as it was\n"
 		       "  2  wrong usage\n",
 	.options = rows,
+	.foreign = archive_foreign,
 	.run = cmd_archive_run,
 };

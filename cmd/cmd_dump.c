@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -70,12 +71,13 @@ static const struct opt_foreign dump_foreign[] = {
 };
 
 static struct err *dump_choose_target(
-	const struct dump_options *options, int operands, enum session_target *ret)
+	const struct dump_options *options, const char *operand, enum session_target *ret)
 {
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->cgroups.len > 0) + options->is_system;
-	if (operands)
-		return err_new(ERR_USAGE, "no process: give -p PID");
+	if (operand)
+		return err_new(ERR_USAGE, "no process: give -p %s",
+			isdigit((unsigned char)operand[0]) ? operand : "PID");
 	if (!chosen)
 		return err_new(ERR_USAGE, "whose threads? Give -p PID, -t TID, --container, "
 					  "--unit or -a");
@@ -188,12 +190,13 @@ static struct err *load_and_dump(
 	return err;
 }
 
-static struct err *dump(struct dump_options *options, int operands)
+/* operand: NULL: there is none */
+static struct err *dump(struct dump_options *options, const char *operand)
 {
 	enum session_target target = SESSION_PROCESSES;
 	struct session_summary summary = {0};
 	struct kept_files *files = NULL;
-	try(dump_choose_target(options, operands, &target));
+	try(dump_choose_target(options, operand, &target));
 	CLEANUP_FD int fd = memfd_create("ebprof", MFD_CLOEXEC);
 	if (fd < 0)
 		return err_sys(errno, "memfd_create");
@@ -222,7 +225,7 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	struct err *err = dump(&options, argc - rest);
+	struct err *err = dump(&options, rest < argc ? argv[rest] : NULL);
 	return err ? console_fail(err) : CONSOLE_OK;
 }
 

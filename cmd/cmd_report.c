@@ -411,6 +411,18 @@ static uint32_t event_to_show(const struct profile *profile, const struct filter
 	return recorded->list.data[recorded->main].event;
 }
 
+/* Names are missing where names are shown. */
+static bool shows_functions(const struct report_options *options)
+{
+	const struct table_options *table = &options->table;
+	bool is_table = !options->shows_waits && !options->shows_sums && !options->show_tree &&
+			!options->show_inverted;
+	for (size_t i = 0; is_table && i < table->nr_columns; i++)
+		if (table->columns[i] == COLUMN_SYM)
+			return true;
+	return !is_table;
+}
+
 static void put_report(struct profile *profile, struct report_options *options, struct str *out)
 {
 	struct filter filter = select_filter(&options->select);
@@ -469,9 +481,11 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		text_put_table(profile, &table, &options->table, &text, out);
 		table_deinit(&table);
 	}
-	text_put_script_hint(profile, &filter, out);
+	if (shows_functions(options))
+		text_put_script_hint(profile, &filter, out);
 	text_put_losses(profile, out);
-	unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
+	if (shows_functions(options))
+		unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 
 static int report_text(struct report_options *options, const struct input *input)

@@ -137,7 +137,9 @@ struct err *select_parse_time(const struct opt *row, const char *text, void *mem
 	} *time = member;
 	const char *comma = strchr(text, ',');
 	if (!comma)
-		return err_new(ERR_USAGE, "\"%s\" is not FROM,TO", text);
+		return err_new(ERR_USAGE,
+			"\"%s\" is not FROM,TO: 2,5 is from 2 to 5 seconds after the beginning",
+			text);
 	time->from_ns = time->to_ns = 0;
 	try(parse_seconds(row, text, (size_t)(comma - text), &time->from_ns));
 	try(parse_seconds(row, comma + 1, strlen(comma + 1), &time->to_ns));
