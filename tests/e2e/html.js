@@ -24,8 +24,11 @@ async function placeOf(browser, name) {
 
 /* Nothing was clicked yet: the view has the focus, also of what was in another one. */
 async function checkFocus(browser) {
+	const outline = (element) => browser.value(`getComputedStyle(${element}).outlineStyle`);
 	want("the graph has the focus at first", await browser.value(`document.activeElement === ${view}.scroll`), true);
+	want("which nobody asked for yet", await outline(`${view}.scroll`), "none");
 	await browser.key("1");
+	want("keys show it", await outline("page.table.rows"), "solid");
 	await browser.key("ArrowDown");
 	want("arrows move in the table", await browser.value("page.table.chosen"), 1);
 	await browser.key("Enter");

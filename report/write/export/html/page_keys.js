@@ -49,7 +49,10 @@ class Keys {
 		this.rows = isDiff ? [...KEYS, ...DIFF_KEYS] : KEYS;
 		for (const [key, about] of [...this.rows, ...MORE_KEYS])
 			this.explain(key, about);
-		addEventListener("keydown", () => { byId("tip").hidden = true; }, true); // the mouse may be at something else then
+		addEventListener("keydown", () => {
+			byId("tip").hidden = true; // the mouse may be at something else then
+			document.body.classList.add("has-keys"); // where the focus is matters from now on
+		}, true);
 		addEventListener("keydown", (event) => this.press(event));
 	}
 
