@@ -256,10 +256,11 @@ add_erlang() { # ROOT SUITE
 
 # .NET comes from NuGet, whatever the suite: the program's own, without libraries that it does not use.
 add_dotnet() { # ROOT SUITE
-	local version=10.0.15 from=$cache/dotnet-$version to=$1/languages library=$cache/libstdc++-$2 why runtime=linux-x64
+	local dotnet=10.0.15 to=$1/languages library=$cache/libstdc++-$2 why runtime=linux-x64
+	local from=$cache/dotnet-$dotnet
 	[[ $DEBIAN_ARCH != arm64 ]] || runtime=linux-arm64
 	command -v dotnet >/dev/null || return 0
-	why=$(DOTNET_SOURCE=$here/chains/chain.cs DOTNET_RUNTIME=$runtime dotnet_program "$from" net10.0 $version \
+	why=$(DOTNET_SOURCE=$here/chains/chain.cs DOTNET_RUNTIME=$runtime dotnet_program "$from" net10.0 $dotnet \
 		-p:DisableTransitiveFrameworkReferenceDownloads=true) ||
 		die "no program of .NET for $DEBIAN_ARCH: $why"
 	debian_root "$library" "$2" libstdc++6 || die "no libstdc++ of $2 for $DEBIAN_ARCH"
