@@ -35,7 +35,8 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 		{"files", 'd', "FILE[,..]", select_parse_names, offsetof(type, member.files), \
 			.help = "only code of these files: name or path", .alias = "dsos"}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_names, offsetof(type, member.symbols), \
-			.help = "only these functions; '/EXPRESSION/' matches names, also of -c, -d"}, \
+			.help = "only these functions; '/EXPRESSION/' matches names, also of -c, " \
+				"-d"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
 			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "NAME|ID[,..]", select_parse_words, \
