@@ -928,8 +928,11 @@ static void retry_guesses(struct translate *translate)
 
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns)
 {
-	if (script_table_collect(&translate->scripts))
+	script_table_read_again(&translate->scripts, clock_now_ns());
+	if (script_table_collect(&translate->scripts)) {
 		resolver_forget_nodes(&translate->resolver);
+		translate->has_late_names = true;
+	}
 	registered_code_collect(&translate->registered);
 	if (translate->resolver.code)
 		code_pages_collect(&translate->resolver.code->pages);
@@ -962,5 +965,10 @@ bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give
 		map_deinit(&translate->stack_by_hash);
 		label_table_forget_hashes(&translate->labels);
 	}
-	return is_full;
+	bool is_renamed = translate->has_late_names && until_ns > translate->renamed_ns + NS_PER_S;
+	if (is_renamed) { /* what came under their hashes is there for samples that are under way */
+		translate->has_late_names = false;
+		translate->renamed_ns = until_ns;
+	}
+	return is_full || is_renamed;
 }

@@ -90,6 +90,8 @@ struct translate {
 	struct code_ahead ahead;
 	uint64_t collected_ns; /* the time at which what comes next was collected */
 	bool is_late;          /* records are left since the turn took long: the next is due */
+	bool has_late_names;   /* that stacks which were sent lack: they are to be sent anew, ... */
+	uint64_t renamed_ns;   /* ... which is done once in a second; when it was last */
 	struct translate_stats stats;
 	struct gap_log gaps;            /* in sideband */
 	struct sleeper_counts sleepers; /* of the file that is written */

@@ -69,6 +69,9 @@ struct runtime {
 	 * next_line. */
 	uint32_t (*line_of)(const struct runtime_lines *lines, uint32_t place);
 	runtime_next_line_fn *next_line;
+	/* What names its code stays where it is as long as the code does: what is not read for want
+	 * of time is read later. */
+	bool is_read_again;
 	/* Reads a text of which not even the length could be read in time. False: it cannot be. */
 	bool (*read_text)(const struct event_code *event, enum runtime_text what,
 		struct runtime_text_bytes *ret);

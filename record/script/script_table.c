@@ -16,9 +16,11 @@ enum {
 	MAX_FUNCTIONS = 1 << 20,
 	MAX_TEXT_BYTES = 128 << 20, /* beyond that, code has neither names nor lines */
 	MAX_WHOLE_LINES = 1 << 20,  /* bytes of one line table */
+	MAX_UNREAD = 1 << 12,       /* that are read again */
 	READS_BITS = 32, /* of a value of reading_numbers; where the newest is, is above */
 };
 
+static const uint64_t unread_pause_min_ns = NS_PER_S, unread_pause_max_ns = 60ULL * NS_PER_S;
 static const uint64_t given_up = 1ULL << 32; /* in place of a function's number, with the kind */
 
 _Static_assert(1 << LINE_BITS == LAYOUT_SCRIPT_FIRST, "function 0 is no function");
@@ -198,6 +200,9 @@ void script_table_deinit(struct script_table *table)
 	for (size_t i = table->read; i < table->reading.len; i++)
 		mem_free(table->reading.data[i]);
 	vec_deinit(&table->reading);
+	vec_each(&table->unread, event)
+		mem_free(*event);
+	vec_deinit(&table->unread);
 	map_deinit(&table->reading_numbers);
 	strtab_deinit(&table->texts);
 	strtab_deinit(&table->keys);
@@ -352,15 +357,9 @@ static void script_table_take_function(struct script_table *table, const struct 
 	table->given_up += is_given_up;
 }
 
-void script_table_take(struct script_table *table, const struct event_code *event, size_t len)
+/* Of an event that is the table's from now on. */
+static void begin_reading(struct script_table *table, struct event_code *event)
 {
-	if (!script_table_is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
-		return;
-	const uint64_t *known = event->content ? map_get(&table->by_content, event->content) : NULL;
-	if (known) { /* it was read before it was moved, and may be moving now */
-		*map_put(&table->by_number, event->number, NULL) = *known;
-		return;
-	}
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
 	request.event = *event;
@@ -372,18 +371,52 @@ void script_table_take(struct script_table *table, const struct event_code *even
 			texts + event->bytes[RUNTIME_TEXT_NAME] + event->bytes[RUNTIME_TEXT_FILE],
 			request.given_bytes);
 	}
-	if (!request.wanted) {
+	vec_push(&table->reading, event);
+	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
+}
+
+void script_table_take(struct script_table *table, const struct event_code *event, size_t len)
+{
+	if (!script_table_is_sound(event, len) || table->functions.len > MAX_FUNCTIONS)
+		return;
+	const uint64_t *known = event->content ? map_get(&table->by_content, event->content) : NULL;
+	if (known) { /* it was read before it was moved, and may be moving now */
+		*map_put(&table->by_number, event->number, NULL) = *known;
+		return;
+	}
+	if (!wanted_texts(event)) {
 		script_table_take_function(table, event, NULL, false);
 		return;
 	}
 	struct event_code *copy = mem_alloc(len);
 	memcpy(copy, event, len);
-	vec_push(&table->reading, copy);
 	bool is_new;
 	uint64_t *reads = map_put(&table->reading_numbers, event->number, &is_new);
-	uint64_t newest = table->reading.len - 1, others = is_new ? 0 : (uint32_t)*reads;
+	uint64_t newest = table->reading.len, others = is_new ? 0 : (uint32_t)*reads;
 	*reads = newest << READS_BITS | (others + 1);
-	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
+	begin_reading(table, copy);
+}
+
+void script_table_read_again(struct script_table *table, uint64_t now_ns)
+{
+	size_t count = table->unread.len;
+	if (!count)
+		return;
+	if (!table->unread_from_ns) {
+		bool is_less = !table->unread_pause_ns || count < table->unread_before;
+		uint64_t longer_ns = 2 * table->unread_pause_ns;
+		if (longer_ns > unread_pause_max_ns)
+			longer_ns = unread_pause_max_ns;
+		table->unread_pause_ns = is_less ? unread_pause_min_ns : longer_ns;
+		table->unread_from_ns = now_ns + table->unread_pause_ns;
+	}
+	if (now_ns < table->unread_from_ns)
+		return;
+	table->unread_from_ns = 0;
+	table->unread_before = count;
+	vec_each(&table->unread, event)
+		begin_reading(table, *event);
+	table->unread.len = 0;
 }
 
 void script_table_send(struct script_table *table)
@@ -412,7 +445,11 @@ bool script_table_collect(struct script_table *table)
 			clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 		if (reads && !(uint32_t)-- * reads)
 			map_remove(&table->reading_numbers, event->number);
-		mem_free(event);
+		if (!answer && runtime_of(event->kind)->is_read_again &&
+			table->unread.len < MAX_UNREAD)
+			vec_push(&table->unread, event);
+		else
+			mem_free(event);
 	}
 	if (!script_table_is_reading(table))
 		table->read = table->reading.len = 0;

@@ -47,6 +47,10 @@ struct script_table {
 	size_t read;                      /* ... from here on */
 	struct map reading_numbers; /* of those -> index of the newest << 32 | how many reads */
 	uint64_t given_up;          /* code of which not all was read, for want of time */
+	VEC(struct event_code *) unread; /* ... as in `reading`: what is read again later */
+	uint64_t unread_from_ns;         /* when; 0: that is not known yet */
+	uint64_t unread_pause_ns;        /* before that; 0: it was never tried */
+	size_t unread_before;            /* how many there were when it was tried last */
 };
 
 void script_table_init(struct script_table *table, struct object_table *objects);
@@ -60,8 +64,13 @@ void script_table_take(struct script_table *table, const struct event_code *even
 /* Begins to read now what was taken since script_table_collect(), which does so, too. */
 void script_table_send(struct script_table *table);
 /*
- * Takes what has been read meanwhile, or was given up. True: some of it is code that
- * script_table_give_up() did without, so it has another place from now on.
+ * Begins to read once more what was given up, of runtimes whose code keeps what names it: after a
+ * second, then after ever more unless some of it was read.
+ */
+void script_table_read_again(struct script_table *table, uint64_t now_ns);
+/*
+ * Takes what has been read meanwhile, or was given up. True: some of it is code that was given up
+ * before, so it has another place from now on.
  */
 bool script_table_collect(struct script_table *table);
 bool script_table_is_reading(const struct script_table *table);

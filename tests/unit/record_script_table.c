@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bpf/event.h"
+#include "format/base/clock.h"
 #include "format/file/layout.h"
 #include "record/script/script_table.h"
 #include "tests/unit/unit.h"
@@ -235,5 +236,48 @@ TEST(texts_are_read_later_or_given_up)
 	CHECK(read_all(&fixture)); /* it comes late, for samples to come */
 	CHECK_STR(describe(&fixture, 2, 0, &offset).name, "late");
 	CHECK_INT(fixture.scripts.given_up, 1);
+	teardown(&fixture);
+}
+
+/* The machine was busy, or the process had many at once. */
+TEST(what_was_given_up_is_read_again)
+{
+	static const char name[] = "late";
+	struct fixture fixture;
+	struct script_place place;
+	uint64_t offset;
+	setup(&fixture);
+	for (uint32_t number = 1; number < 3; number++) {
+		struct code code = code_of(number, "", "");
+		code.head.kind = number == 1 ? RUNTIME_DOTNET : RUNTIME_PYTHON;
+		code.head.pid = (uint32_t)getpid();
+		code.head.whole_bytes[RUNTIME_TEXT_NAME] = sizeof(name) - 1;
+		code.head.address[RUNTIME_TEXT_NAME] = (uintptr_t)name;
+		target_reader_has_time_left(&fixture.scripts.reader, code.head.pid);
+		target_reader_charge(&fixture.scripts.reader, code.head.pid, NS_PER_S);
+		script_table_take(&fixture.scripts, &code.head, sizeof(code));
+		CHECK(!read_all(&fixture));
+	}
+	CHECK_INT(fixture.scripts.unread.len, 1); /* Python's is another function's by then */
+	script_table_read_again(&fixture.scripts, 5);
+	script_table_read_again(&fixture.scripts, NS_PER_S);
+	CHECK(!script_table_is_reading(&fixture.scripts));
+	script_table_read_again(&fixture.scripts, NS_PER_S + 5);
+	CHECK(!script_table_lacks(&fixture.scripts, word(1, 0))); /* no sample waits for it */
+	CHECK(!read_all(&fixture));                               /* there is no time yet */
+	CHECK_INT(fixture.scripts.unread.len, 1);
+	script_table_read_again(&fixture.scripts, 2ULL * NS_PER_S);
+	script_table_read_again(&fixture.scripts, 4ULL * NS_PER_S - 1);
+	CHECK(!script_table_is_reading(&fixture.scripts));
+	map_clear(&fixture.scripts.reader.spent_ns);
+	fixture.scripts.reader.all_spent_ns = 0;
+	script_table_read_again(&fixture.scripts, 4ULL * NS_PER_S);
+	CHECK(read_all(&fixture));
+	CHECK_STR(script_table_find(&fixture.scripts, word(1, 0), &offset)->path, "[dotnet]");
+	script_table_describe(&fixture.scripts, offset, &place);
+	CHECK_STR(place.name, name);
+	CHECK_STR(describe(&fixture, 2, 0, &offset).name, "[unnamed: reading_given_up]");
+	CHECK_INT(fixture.scripts.unread.len, 0);
+	CHECK_INT(fixture.scripts.given_up, 2);
 	teardown(&fixture);
 }

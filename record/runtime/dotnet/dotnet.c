@@ -149,6 +149,7 @@ const struct runtime dotnet_runtime = {
 	.is_sound = dotnet_is_sound,
 	.put_texts = dotnet_method_put_texts,
 	.next_line = dotnet_method_next_line,
+	.is_read_again = true,
 	.read_inlined = dotnet_method_read,
 	.find_frame = dotnet_find_frame,
 };
