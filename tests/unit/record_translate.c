@@ -1,7 +1,9 @@
 /* Stacks become places in files, by what was mapped at their time. */
+#include <poll.h>
 #include <unistd.h>
 
 #include "bpf/runtime/runtime_row.h"
+#include "format/base/clock.h"
 #include "tests/unit/record_translate_fixture.h"
 
 /* ---- places in files ---- */
@@ -505,8 +507,19 @@ static void never_read(void **kept, const void *request, size_t len, struct byte
 	pause();
 }
 
-/* A function's code, whose name is to be read from this very process, which hangs. */
-static void push_hung_code(struct fixture *fixture, uint32_t number)
+/* A name, some time after it was asked for. */
+static void read_late(void **kept, const void *request, size_t len, struct bytes_buf *ret)
+{
+	(void)kept;
+	(void)request, (void)len;
+	poll(NULL, 0, 50);
+	bytes_put_u8(ret, RUNTIME_UNIT_UTF8);
+	bytes_put_u32(ret, 4);
+	bytes_put(ret, "late", 4);
+}
+
+/* A function's code, whose name is to be read from this very process. */
+static void push_code(struct fixture *fixture, uint32_t number, target_read_fn *read)
 {
 	struct event_code code = {.type = EVENT_CODE,
 		.kind = RUNTIME_PYTHON,
@@ -514,7 +527,7 @@ static void push_hung_code(struct fixture *fixture, uint32_t number)
 		.number = number};
 	code.whole_bytes[RUNTIME_TEXT_NAME] = 4;
 	code.address[RUNTIME_TEXT_NAME] = 0x1000;
-	fixture->translate.scripts.reader.fn = never_read;
+	fixture->translate.scripts.reader.fn = read;
 	translate_collect(&fixture->translate, &code, sizeof(code));
 }
 
@@ -535,7 +548,7 @@ TEST(what_waits_goes_out_when_its_time_is_over)
 	setup(&fixture);
 	struct translate *translate = &fixture.translate;
 	translate->collected_ns = 100;
-	push_hung_code(&fixture, 1);
+	push_code(&fixture, 1, never_read);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &(uint64_t){in_script(1)}, 1);
 	push_sample(&fixture, 101, 20, "a");
 	push_sample(&fixture, 0, 30, "behind");
@@ -555,12 +568,36 @@ TEST(what_waits_goes_out_when_its_time_is_over)
 	teardown(&fixture);
 }
 
+/* Stacks that were sent have no place for it: they come once more, but not for each name. */
+TEST(a_name_that_comes_late_has_stacks_sent_anew)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct translate *translate = &fixture.translate;
+	push_code(&fixture, 1, read_late);
+	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &(uint64_t){in_script(1)}, 1);
+	translate_run(translate, 50, 0);
+	CHECK(translate_is_waiting(translate));
+	CHECK(!translate_run(translate, NS_PER_S, UINT64_MAX));
+	CHECK(is_given_up(&fixture));
+	while (script_table_is_reading(&translate->scripts))
+		CHECK(!translate_run(translate, 0, UINT64_MAX));
+	CHECK(translate_run(translate, NS_PER_S + 1ULL, UINT64_MAX));
+	CHECK(!translate_run(translate, 3ULL * NS_PER_S, UINT64_MAX));
+	translate->has_late_names = true;
+	CHECK(translate_run(translate, 4ULL * NS_PER_S, UINT64_MAX));
+	translate->has_late_names = true;
+	CHECK(!translate_run(translate, 5ULL * NS_PER_S, UINT64_MAX));
+	CHECK(translate_run(translate, 5ULL * NS_PER_S + 1, UINT64_MAX));
+	teardown(&fixture);
+}
+
 TEST(too_much_does_not_wait)
 {
 	struct fixture fixture;
 	setup(&fixture);
 	struct translate *translate = &fixture.translate;
-	push_hung_code(&fixture, 1);
+	push_code(&fixture, 1, never_read);
 	push_stack(&fixture, 101, 20, EVENT_END_COMPLETE, &(uint64_t){in_script(1)}, 1);
 	translate_run(translate, 50, 0);
 	CHECK(translate_is_waiting(translate));
