@@ -69,7 +69,7 @@ struct runtime {
 	 * next_line. */
 	uint32_t (*line_of)(const struct runtime_lines *lines, uint32_t place);
 	runtime_next_line_fn *next_line;
-	/* What names its code stays where it is as long as the code does: what is not read for want
+	/* What names its code stays where it is, or is seen to be gone: what is not read for want
 	 * of time is read later. */
 	bool is_read_again;
 	/* Reads a text of which not even the length could be read in time. False: it cannot be. */

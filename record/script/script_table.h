@@ -64,8 +64,8 @@ void script_table_take(struct script_table *table, const struct event_code *even
 /* Begins to read now what was taken since script_table_collect(), which does so, too. */
 void script_table_send(struct script_table *table);
 /*
- * Begins to read once more what was given up, of runtimes whose code keeps what names it: after a
- * second, then after ever more unless some of it was read.
+ * Begins to read once more what was given up, of runtimes of which that is safe: after a second,
+ * then after ever more unless some of it was read.
  */
 void script_table_read_again(struct script_table *table, uint64_t now_ns);
 /*

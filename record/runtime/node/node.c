@@ -242,5 +242,6 @@ const struct runtime node_runtime = {
 	.is_sound = node_is_sound,
 	.put_texts = node_function_put_texts,
 	.next_line = node_function_next_line,
+	.is_read_again = true,
 	.read_inlined = node_code_read,
 };
