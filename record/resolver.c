@@ -558,6 +558,8 @@ static enum event_stack_end choose_rule(struct resolver *resolver, struct rest *
 	const struct unwind_rule **rule)
 {
 	enum event_stack_end end = rule_source_find(resolver->rules, object, offset, rule);
+	if (end == EVENT_END_TABLE_PENDING && !rest->may_wait)
+		end = rule_source_find_ahead(resolver->rules, object, offset, rule);
 	rest->guess = EVENT_END_COMPLETE;
 	rest->finds = UNWIND_FOUND_BY_RULE;
 	rest->word = 0;

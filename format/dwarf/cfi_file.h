@@ -14,4 +14,12 @@
 struct err *cfi_file_read(struct elf_file *elf, enum cfi_section_kind kind, uint8_t **bytes,
 	struct cfi_section *ret) ERR_MUST_CHECK;
 
+/*
+ * The same of one function alone, which begins at or before `address`: a section that has nothing
+ * but its CIE and its FDE, found by .eh_frame_hdr in some reads of a few bytes each. NULL also
+ * where the file has no such header, and where the function's entry makes no sense.
+ */
+struct err *cfi_file_read_function(struct elf_file *elf, uint64_t address, uint8_t **bytes,
+	struct cfi_section *ret) ERR_MUST_CHECK;
+
 #endif

@@ -26,7 +26,7 @@ struct header {
 };
 
 static struct err *elf_eh_frame_read_header(
-	struct elf_file *file, struct header *ret, bool *is_found)
+	const struct elf_file *file, struct header *ret, bool *is_found)
 {
 	struct elf_segment segment;
 	uint8_t bytes[HDR_BYTES];
@@ -105,5 +105,40 @@ struct err *elf_eh_frame_find(struct elf_file *file, struct elf_eh_frame *ret, b
 	*ret = (struct elf_eh_frame){
 		.vaddr = section->addr, .offset = section->offset, .size = section->size};
 	*is_found = true;
+	return NULL;
+}
+
+static struct err *elf_eh_frame_read_row(const struct elf_file *file, const struct header *header,
+	uint32_t row, uint64_t *start, uint64_t *entry)
+{
+	uint8_t bytes[ROW_BYTES];
+	uint64_t offset = header->offset + HDR_BYTES + (uint64_t)row * ROW_BYTES;
+	try(elf_file_read_into(file, offset, bytes, sizeof(bytes)));
+	struct bytes_cursor cursor = bytes_cursor(bytes, sizeof(bytes));
+	*start = header->vaddr + (uint64_t)(int32_t)bytes_get_u32(&cursor);
+	*entry = header->vaddr + (uint64_t)(int32_t)bytes_get_u32(&cursor);
+	return NULL;
+}
+
+struct err *elf_eh_frame_search(
+	const struct elf_file *file, uint64_t address, uint64_t *entry, bool *is_found)
+{
+	struct header header = {0};
+	try(elf_eh_frame_read_header(file, &header, is_found));
+	if (!*is_found)
+		return NULL;
+	*is_found = false;
+	for (uint32_t low = 0, high = header.rows; low < high;) {
+		uint32_t mid = low + (high - low) / 2;
+		uint64_t start, described;
+		try(elf_eh_frame_read_row(file, &header, mid, &start, &described));
+		if (start > address) {
+			high = mid;
+			continue;
+		}
+		low = mid + 1;
+		*entry = described;
+		*is_found = true;
+	}
 	return NULL;
 }

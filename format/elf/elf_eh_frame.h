@@ -25,4 +25,12 @@ struct elf_eh_frame {
 struct err *elf_eh_frame_find(
 	struct elf_file *file, struct elf_eh_frame *ret, bool *is_found) ERR_MUST_CHECK;
 
+/*
+ * The address of the entry of the last function that begins at or before `address`, by the sorted
+ * table of .eh_frame_hdr, of which some rows are read alone. *is_found false as above, and where
+ * all functions begin behind it. Whether the function ends before it, the entry says.
+ */
+struct err *elf_eh_frame_search(const struct elf_file *file, uint64_t address, uint64_t *entry,
+	bool *is_found) ERR_MUST_CHECK;
+
 #endif

@@ -97,6 +97,7 @@ void rule_source_deinit(struct rule_source *rules)
 {
 	table_builder_destroy(rules->builder);
 	live_rows_deinit(&rules->rows);
+	frame_search_deinit(&rules->search);
 	table_store_destroy(rules->store);
 	vec_deinit(&rules->wishes);
 	map_deinit(&rules->tables);
@@ -251,6 +252,7 @@ void rule_source_collect(struct rule_source *rules)
 		uint32_t table = table_store_add(rules->store, &result.table);
 		unwind_table_deinit(&result.table);
 		set_table(rules, object, table);
+		frame_search_forget(&rules->search, object->serial);
 		grant_wishes(rules, object, table);
 		rules->statistics.cached += result.origin == TABLE_FROM_CACHE;
 		rules->statistics.built += result.origin == TABLE_BUILT;
@@ -292,4 +294,23 @@ enum event_stack_end rule_source_find(struct rule_source *rules, struct object *
 	*rule = table_store_find(rules->store, table, offset);
 	bool is_none = (*rule)->cfa == UNWIND_CFA_NONE && (*rule)->ra != UNWIND_UNDEFINED;
 	return is_none ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
+}
+
+/* Whether it is known that none of the file's functions runs a script. */
+static bool has_no_loop(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *early = map_get(&rules->runtimes, object->serial);
+	enum runtime_kind kind = RUNTIME_NONE;
+	if (early)
+		table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
+	return early && (kind == RUNTIME_NONE || runtime_of(kind)->has_no_frames);
+}
+
+enum event_stack_end rule_source_find_ahead(struct rule_source *rules, struct object *object,
+	uint64_t offset, const struct unwind_rule **rule)
+{
+	if (!is_pending(rules, object) || !has_no_loop(rules, object))
+		return EVENT_END_TABLE_PENDING;
+	*rule = frame_search_find(&rules->search, object, offset);
+	return *rule ? EVENT_END_COMPLETE : EVENT_END_TABLE_PENDING;
 }

@@ -12,6 +12,7 @@
 #include "format/base/err.h"
 #include "record/task/object.h"
 #include "record/task/process.h"
+#include "record/unwind/frame_search.h"
 #include "record/unwind/live_rows.h"
 #include "record/unwind/table_builder.h"
 #include "record/unwind/table_store.h"
@@ -28,6 +29,7 @@ struct rule_source {
 	struct map
 		runtimes; /* the same of those whose runtime is known already; TABLE_ABSENT: none */
 	struct live_rows rows;
+	struct frame_search search; /* of what is being made */
 	VEC(struct rule_wish {
 		struct event_file event;
 		struct object *object;
@@ -89,6 +91,13 @@ int rule_source_fd(const struct rule_source *rules);
  * the table is being made, ask again; else why there is none.
  */
 enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,
+	uint64_t offset, const struct unwind_rule **rule);
+
+/*
+ * The same without the table that is being made: for stacks that can wait for it no longer.
+ * EVENT_END_TABLE_PENDING: this way nothing is known, or frames of a runtime would be missed.
+ */
+enum event_stack_end rule_source_find_ahead(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_rule **rule);
 
 #endif

@@ -118,6 +118,34 @@ bool unwind_ready_function(
 	return true;
 }
 
+static bool unwind_ready_begins_by(struct unwind_ready *ready, uint32_t index, uint64_t address)
+{
+	uint64_t start, end;
+	return unwind_ready_function(ready, index, &start, &end) && start <= address;
+}
+
+static bool unwind_ready_holds(struct unwind_ready *ready, uint32_t index, uint64_t address)
+{
+	uint64_t start, end;
+	return unwind_ready_function(ready, index, &start, &end) && start <= address &&
+	       address < end;
+}
+
+bool unwind_ready_find(struct unwind_ready *ready, uint64_t address, uint32_t *index)
+{
+	vec_each(&ready->images, image) {
+		uint32_t thunks = image->first + image->count - 1;
+		size_t behind = bisect(image->count - 1, i,
+			unwind_ready_begins_by(ready, image->first + (uint32_t)i, address));
+		uint32_t last = image->first + (uint32_t)behind - 1;
+		bool is_thunk = unwind_ready_holds(ready, thunks, address);
+		*index = is_thunk ? thunks : last;
+		if (is_thunk || (behind && unwind_ready_holds(ready, last, address)))
+			return true;
+	}
+	return false;
+}
+
 /* `len` bytes of code, NULL where the file has none. */
 static const uint8_t *unwind_ready_code_at(struct unwind_ready *ready, uint64_t address, size_t len)
 {

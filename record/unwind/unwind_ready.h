@@ -25,6 +25,9 @@ uint32_t unwind_ready_count(const struct unwind_ready *ready);
 bool unwind_ready_function(
 	struct unwind_ready *ready, uint32_t index, uint64_t *start, uint64_t *end);
 
+/* The function that holds an address, without going through all. False: none does. */
+bool unwind_ready_find(struct unwind_ready *ready, uint64_t address, uint32_t *index);
+
 typedef void unwind_ready_on_rule(void *context, uint64_t address, const struct unwind_rule *rule);
 /* Calls `on_rule` for each row of a function, by address; returns where its rules end. */
 uint64_t unwind_ready_run(
