@@ -9,7 +9,7 @@
 #include "format/unwind/unwind_step.h"
 
 enum {
-	MAX_KNOWN = 64 << 10, /* places; then all are forgotten */
+	MAX_KNOWN = 64 << 10, /* places, and as many older ones */
 	MAX_REGIONS = 1024,
 	MAX_TOLD = 256,            /* instructions of one way, those next to the frame */
 	FRAME_MAX_BYTES = 1 << 20, /* from the stack pointer to the frame pointer, if it is one */
@@ -48,10 +48,10 @@ void code_rules_begin(struct code_rules *code, struct rule_source *rules, int ma
 	code->map_fd = map_fd;
 }
 
-static void forget_known(struct code_rules *code)
+static void code_places_deinit(struct code_places *places)
 {
-	map_deinit(&code->known);
-	vec_deinit(&code->list);
+	map_deinit(&places->numbers);
+	vec_deinit(&places->list);
 }
 
 static void forget_regions(struct code_rules *code)
@@ -65,7 +65,8 @@ static void forget_regions(struct code_rules *code)
 void code_rules_deinit(struct code_rules *code)
 {
 	code_pages_deinit(&code->pages);
-	forget_known(code);
+	code_places_deinit(&code->known);
+	code_places_deinit(&code->older);
 	forget_regions(code);
 	vec_deinit(&code->told_keys);
 	vec_deinit(&code->told_rules);
@@ -296,19 +297,33 @@ static uint64_t hash_of_place(
 		code_rules_place_of(frame, address));
 }
 
+static struct code_rule_known *code_places_find(struct code_places *places, uint64_t hash)
+{
+	const uint64_t *number = map_get(&places->numbers, hash);
+	return number ? &places->list.data[*number - 1] : NULL;
+}
+
+/*
+ * Programs that start again and again come back to most of what they did before: to forget it all
+ * at once would have it read again in no time that is left.
+ */
 static struct code_rule_known *known_at(
 	struct code_rules *code, const struct code_frame *frame, uint64_t address)
 {
 	static const struct code_rule_known none;
-	bool is_new;
-	if (code->list.len >= MAX_KNOWN)
-		forget_known(code);
-	uint64_t *number = map_put(&code->known, hash_of_place(code, frame, address), &is_new);
-	if (is_new) {
-		vec_push(&code->list, none);
-		*number = code->list.len;
+	uint64_t hash = hash_of_place(code, frame, address);
+	struct code_rule_known *known = code_places_find(&code->known, hash);
+	if (known)
+		return known;
+	if (code->known.list.len >= MAX_KNOWN) {
+		code_places_deinit(&code->older);
+		code->older = code->known;
+		code->known = (struct code_places){0};
 	}
-	return &code->list.data[*number - 1];
+	known = code_places_find(&code->older, hash);
+	vec_push(&code->known.list, known ? *known : none);
+	*map_put(&code->known.numbers, hash, NULL) = code->known.list.len;
+	return &code->known.list.data[code->known.list.len - 1];
 }
 
 static void put_told(
@@ -431,9 +446,11 @@ static void retry_failed(struct code_rules *code, struct code_region *region)
 {
 	static const struct code_rule unknown = {.kind = CODE_RULE_UNKNOWN};
 	vec_each(&region->failed, failed) {
-		const uint64_t *number = map_get(&code->known, failed->hash);
-		if (number)
-			code->list.data[*number - 1] = (struct code_rule_known){.rule = unknown};
+		struct code_rule_known *known = code_places_find(&code->known, failed->hash);
+		if (!known)
+			known = code_places_find(&code->older, failed->hash);
+		if (known)
+			*known = (struct code_rule_known){.rule = unknown};
 		if (code->map_fd >= 0)
 			put_told(code, failed->key.space, failed->key.address, &unknown);
 	}

@@ -35,7 +35,7 @@ enum {
 
 /* A place of which the BPF side got no proven rule, as it knows the place. */
 struct code_failed {
-	uint64_t hash; /* in code_rules.known */
+	uint64_t hash; /* in struct code_places */
 	struct code_key key;
 };
 
@@ -56,13 +56,20 @@ struct code_rules_statistics {
 	uint64_t unread; /* steps whose code there was no time to read */
 };
 
+/* Rules of places, by the hash of each. */
+struct code_places {
+	struct map numbers; /* hash -> number in `list`, plus 1 */
+	VEC(struct code_rule_known) list;
+};
+
 struct code_rules {
 	struct process_table *processes; /* borrowed, as the next */
 	struct rule_source *rules;
 	int map_fd; /* -1: the BPF side does not ask */
 	struct code_pages pages;
-	struct map known; /* hash of a place -> number in `list`, plus 1 */
-	VEC(struct code_rule_known) list;
+	/* What was asked for since there was no more room, and before that: what is asked for again
+	 * is taken over, all else is forgotten when there is no room once more. */
+	struct code_places known, older;
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;
 	uint64_t retry_ns;              /* of a region, the next one */

@@ -170,3 +170,44 @@ TEST(code_whose_memory_was_not_read_is_counted_and_forgotten)
 	CHECK_INT(counted.code.statistics.failed, 0);
 	counted_deinit(&counted);
 }
+
+static void ask_for(struct counted *counted, uint64_t address)
+{
+	struct unwind_registers regs = {.ip = address};
+	const struct unwind_rule *rule = NULL;
+	enum code_rule_kind kind;
+	counted->frame.regs = &regs;
+	counted->code.left_ns = 1;
+	code_rules_choose(&counted->code, &counted->frame, true, &rule, &kind);
+}
+
+/* A program that is started again and again asks for the same places, and each time for some more.
+ */
+TEST(places_that_are_asked_for_again_are_not_forgotten)
+{
+	enum {
+		PLACES = 200 * 1000, /* more than are kept */
+		BETWEEN = 50 * 1000,
+		USUAL = 0x1000,
+	};
+	struct counted counted;
+	counted_init(&counted);
+	if (!machine_native()->find_return)
+		unit_skip("code of this machine is not read");
+	ask_for(&counted, USUAL);
+	counted.code.known.list.data[0].failures = 7;
+	size_t most = 0;
+	for (uint64_t i = 1; i <= PLACES; i++) {
+		ask_for(&counted, USUAL + i);
+		size_t kept = counted.code.known.list.len + counted.code.older.list.len;
+		most = kept > most ? kept : most;
+		if (i % BETWEEN == 0)
+			ask_for(&counted, USUAL);
+	}
+	bool is_kept = false;
+	vec_each(&counted.code.known.list, known)
+		is_kept |= known->failures == 7;
+	CHECK(is_kept);
+	CHECK(most <= 2 * 64 * 1024);
+	counted_deinit(&counted);
+}
