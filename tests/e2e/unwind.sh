@@ -156,6 +156,31 @@ test_short_lives_with_large_frames() {
 	want_share some.folded '_start;.*main;keep_some;spin' 99
 }
 
+# A recorder that hardly gets a CPU has no tables of large libraries in time: stacks go on by what the
+# files themselves are searched by.
+test_tables_that_come_too_late() {
+	local i compilers=() cut samples
+	command -v clang >/dev/null || skip "no clang"
+	need setpriv
+	ldd "$(command -v clang)" | grep -q libLLVM || skip "this clang has its LLVM in itself"
+	printf 'int f(int a) { for (int i = 0; i < a; i++) a ^= i; return a; }\n' >f.c
+	for ((i = 0; i < 2 * $(nproc); i++)); do
+		(while :; do clang -O2 -g -c f.c -o /dev/null; done) &
+		compilers+=($!)
+	done
+	nice -n 10 setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice \
+		"$EBPROF" record -a -q -F 499 "${cache[@]}" --duration 2 -o r.data 2>err || fail "record: $(cat err)"
+	kill "${compilers[@]}"
+	wait "${compilers[@]}" 2>/dev/null
+	samples=$(fold r.data | count /dev/stdin '^clang')
+	cut=$("$EBPROF" info --json r.data | python3 -c '
+import json, sys
+print(sum(file["truncated_by"].get("table_pending", 0) for file in json.load(sys.stdin)["cut_or_guessed"]
+          if "libLLVM" in file["path"] or "libclang-cpp" in file["path"]))')
+	((samples > 300)) || fail "only $samples samples of compilers"
+	((cut * 20 <= samples)) || fail "$cut of $samples stacks end in libLLVM or libclang-cpp, for whose tables there was no time"
+}
+
 # So little memory that tables push each other out.
 test_tables_are_dropped_and_asked_for_again() {
 	command -v clang >/dev/null || skip "no clang"
