@@ -16,6 +16,7 @@
 #include "record/runtime/runtime_loop.h"
 #include "record/unwind/cfi_rule.h"
 #include "record/unwind/unwind_epilogue.h"
+#include "record/unwind/unwind_epilogue_arm64.h"
 #include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_gaps.h"
 #include "record/unwind/unwind_rows.h"
@@ -23,7 +24,7 @@
 enum {
 	LOW_MASK = 0xffff,
 	RULE_SHIFT = 16,
-	MANAGED_PROLOGUE_MAX = 64,
+	MANAGED_PROLOGUE_MAX = 128,
 	MANAGED_FUNCTION_MAX = 128 << 10,
 };
 
@@ -96,7 +97,9 @@ static void put_managed_epilogues(
 		.start = start, .body = builder->last, .on_rule = on_rule, .context = builder};
 	size_t from = (size_t)(builder->last_address - start), len = (size_t)(end - start);
 	struct err *err = elf_file_read(builder->elf, function->start, len, &code);
-	if (!err && unwind_epilogue_of_code(code, len, &epilogue))
+	if (!err && elf_file_machine(builder->elf) == EM_AARCH64)
+		unwind_epilogue_put_arm64(&rows, code, from, len);
+	else if (!err && unwind_epilogue_of_code(code, len, &epilogue))
 		unwind_epilogue_put_all(&epilogue, &rows, code, from, len);
 	err_destroy(err);
 }
@@ -271,7 +274,7 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 	find_contexts(builder);
 	try(add_interpreter(builder, elf, table));
 	const struct elf_section *managed = elf_file_find_section(elf, "__managedcode");
-	if (managed && elf_file_machine(elf) == EM_X86_64) {
+	if (managed) {
 		builder->managed_start = managed->addr;
 		builder->managed_end = managed->addr + managed->size;
 	}

@@ -99,7 +99,7 @@ top_level() {
 machines_are_rows() {
 	! grep -nE '\b(EM_(AARCH64|X86_64|386)|__(aarch64|x86_64)__|machine_(arm64|x86_64))\b|/(arm64|x86_64)_[a-z]+\.h"' \
 		"${product[@]}" /dev/null | grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|.*/\* EM_)' |
-		grep -vE '^(format/(machine|unwind)/|bpf/|record/(runtime|preload)/|record/unwind/unwind_(go|ready|table)\.c|record/event/heap_go\.c|format/elf/pe_headers\.c|report/name/listing/function_code\.c)'
+		grep -vE '^(format/(machine|unwind)/|bpf/|record/(runtime|preload)/|record/unwind/unwind_(go|ready|table|epilogue_arm64)\.c|record/event/heap_go\.c|format/elf/pe_headers\.c|report/name/listing/function_code\.c)'
 }
 
 # They show up in profiles, in debuggers and in searches. What BPF programs share is in their headers.
