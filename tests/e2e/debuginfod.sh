@@ -88,6 +88,24 @@ test_names() {
 	! grep -q "buildid/$build_id/debuginfo" server.log || fail "the whole file was fetched"
 }
 
+# A recording of arm64, whose program nobody has here.
+test_another_machine() {
+	local data=$here/arm64/shape.data
+	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD
+	ldconfig -p | grep -q 'libdebuginfod\.so\.1' || skip "no libdebuginfod.so.1 here"
+	mkdir served
+	cp "$here/arm64/root/programs/shape_arm64" served/
+	start_real
+	report --stdio -i "$data"
+	grep -qE '134  shape_arm64 +\[\.\] burn' out || fail "$(cat out err)"
+	run "$EBPROF" convert --folded -i "$data" -o folded
+	want_status 0 convert
+	grep -qE ';main;a;b;c;spin;burn(_\[i\])? ' folded || fail "$(cat folded)"
+	run "$EBPROF" convert --pprof --debuginfod=full -i "$data" -o out.pb.gz
+	want_status 0 convert
+	zcat out.pb.gz | grep -qa 'shape\.c' || fail "no file names"
+}
+
 test_full_has_lines() {
 	record_stripped
 	start_real
