@@ -10,7 +10,7 @@
 
 enum {
 	SECTION_MAX = 64 << 20,
-	ENTRY_MAX = 64 << 10, /* of one function: the largest that were seen have some KiB */
+	ENTRY_MAX = 4 << 10, /* of one function, most have some tens: each byte may make a row */
 	LENGTH_BYTES = 4,
 };
 

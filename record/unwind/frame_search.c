@@ -11,8 +11,8 @@
 #include "record/unwind/unwind_ready.h"
 
 enum {
-	MAX_FILES = 16,          /* open at once: large files, which are few */
-	MAX_LOOKUPS = 16 * 1024, /* of a file: some tenth of a second */
+	MAX_FILES = 16,     /* open at once: large files, which are few */
+	MAX_LOOKUPS = 4096, /* of a file: 0.1 s, or 1 s if it was made for that */
 };
 
 struct searched_file {
