@@ -12,6 +12,7 @@
 #include "format/base/nearest.h"
 #include "report/analyse/filter.h"
 #include "report/analyse/frame_kind.h"
+#include "report/analyse/own_code.h"
 #include "report/model/event_value.h"
 #include "report/name/listing/listing.h"
 #include "report/name/symbol/symbolizer.h"
@@ -45,7 +46,7 @@ static struct err *parse_layout(const struct opt *row, const char *text, void *m
 static const struct opt rows[] = {
 	INPUT_ROW(struct annotate_options, input, "FILE|-", "Input"),
 	{"symbol", 'S', "SYM", opt_string, FIELD(symbol),
-		.help = "this function, as the first operand does (the hottest of user code)"},
+		.help = "this function, as the first operand does (the hottest of own code)"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
 		.help = "look for source files below DIR first; repeatable"},
 	{"layout", 0, "*", parse_layout, 0,
@@ -155,7 +156,7 @@ static struct err *refuse_symbol(const struct model *model, const char *symbol)
 	return err_new(ERR_USAGE, "no sample has a function %s", symbol);
 }
 
-static void cmd_annotate_put_head(const struct model *model, struct str *out)
+static void cmd_annotate_put_head(const struct model *model, bool is_chosen, struct str *out)
 {
 	const struct annotation_weight *whole = &model->annotation->whole;
 	const struct profile_function *function =
@@ -167,6 +168,8 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 	str_put_escaped(out, name, strlen(name));
 	str_puts(out, "  ");
 	str_put_escaped(out, object, strlen(object));
+	if (is_chosen)
+		str_puts(out, "  (none was named; another one: ebprof annotate FUNCTION [FILE])");
 	str_printf(out, "\n# self %.2f%%, ", profile_percent(whole->self, all));
 	if (inlined)
 		str_printf(out, "inlined into it %.2f%%, ", profile_percent(inlined, all));
@@ -190,57 +193,116 @@ static void cmd_annotate_put_head(const struct model *model, struct str *out)
 enum user_code {
 	USER_CODE_NONE, /* the kernel's, why a thread waits, the mark of a truncated stack */
 	USER_CODE_LIBRARY,
-	USER_CODE_PROGRAM,
+	USER_CODE_PROGRAM, /* of the system */
+	USER_CODE_OWN,     /* own_code_has() */
+};
+
+/* What is shown where the user names nothing: these functions, the best first. */
+struct choices {
+	const struct model *all;
+	uint64_t *own_times; /* of own_code_weigh() */
+	bool *is_tried;      /* by function */
+	uint64_t least;      /* time below which a function is nothing that the user looks for */
 };
 
 static enum user_code user_code_of(const struct model *model, const struct function_weight *row)
 {
 	const struct profile_function *function = model_function(model, row->function);
-	enum frame_kind kind =
-		frame_kind_of_function(function, model_object(model, function->object));
+	const struct profile_object *object = model_object(model, function->object);
+	enum frame_kind kind = frame_kind_of_function(function, object);
 	if (!function->object || kind == FRAME_KERNEL || kind == FRAME_WAIT)
 		return USER_CODE_NONE;
+	if (own_code_has(function, object))
+		return USER_CODE_OWN;
 	return kind == FRAME_LIBRARY ? USER_CODE_LIBRARY : USER_CODE_PROGRAM;
 }
 
+static uint64_t time_of_choice(const struct choices *choices, const struct function_weight *row)
+{
+	return user_code_of(choices->all, row) == USER_CODE_OWN ? choices->own_times[row->function]
+								: row->self;
+}
+
 /*
- * Of threads that only waited no user code ran: then it is the program's own function that was
- * there longest, and of those that were there as long the innermost, whose row is behind its
- * callers'.
+ * Own code comes before all other, then what took more. Of threads that only waited no user code
+ * ran: then it is the program's function that was there longest, and of those that were there as
+ * long the innermost, whose row is behind its callers'.
  */
-static bool is_better_choice(const struct model *model, const struct function_weight *row,
+static bool is_better_choice(const struct choices *choices, const struct function_weight *row,
 	const struct function_weight *than)
 {
-	if (!than || row->self != than->self)
-		return !than || row->self > than->self;
-	enum user_code code = user_code_of(model, row), other = user_code_of(model, than);
-	if (!row->self && code != other)
+	if (!than)
+		return true;
+	enum user_code code = user_code_of(choices->all, row);
+	enum user_code other = user_code_of(choices->all, than);
+	uint64_t time = time_of_choice(choices, row), others = time_of_choice(choices, than);
+	if ((code == USER_CODE_OWN) != (other == USER_CODE_OWN))
+		return code == USER_CODE_OWN;
+	if (time != others)
+		return time > others;
+	if (!time && code != other)
 		return code > other;
 	return row->total >= than->total;
 }
 
-static const struct function_weight *find_user_code(const struct model *model, const bool *is_tried)
+static const struct function_weight *next_choice(const struct choices *choices)
 {
 	const struct function_weight *best = NULL;
-	vec_each(&model->functions, row)
-		if (!is_tried[row->function] && user_code_of(model, row) &&
-			is_better_choice(model, row, best))
+	vec_each(&choices->all->functions, row)
+		if (!choices->is_tried[row->function] && user_code_of(choices->all, row) &&
+			time_of_choice(choices, row) >= choices->least &&
+			is_better_choice(choices, row, best))
 			best = row;
 	return best;
 }
 
+static void choices_init(struct choices *choices, const struct model *all)
+{
+	enum {
+		SMALL = 10, /* times less than the most: own code that hardly ran is not chosen */
+	};
+	struct own_code_request request = {
+		.tree = &all->names->tree,
+		.weights = all->weights,
+		.frames = all->names->frames.data,
+		.functions = all->names->functions.data,
+		.nr_functions = all->names->functions.len,
+		.objects = all->names->objects.data,
+	};
+	uint64_t most = 0;
+	*choices = (struct choices){
+		.all = all,
+		.own_times = own_code_weigh(&request),
+		.is_tried = mem_zalloc_array(request.nr_functions, sizeof(*choices->is_tried)),
+	};
+	vec_each(&all->functions, row) {
+		uint64_t time = user_code_of(all, row) ? time_of_choice(choices, row) : 0;
+		most = time > most ? time : most;
+	}
+	choices->least = most / SMALL;
+}
+
+static void choices_deinit(struct choices *choices)
+{
+	mem_free(choices->own_times);
+	mem_free(choices->is_tried);
+}
+
 /* Another function has more time, but is not what the user can change, or cannot be shown. */
-static void put_chosen(
+static void put_hotter(
 	const struct model *model, const struct function_weight *hottest, struct str *out)
 {
 	const struct profile_function *function = model_function(model, hottest->function);
+	const char *object = model_object(model, function->object)->name;
 	const char *name = profile_function_own_name(function);
 	if (hottest->function == model->annotation->function)
 		return;
-	str_puts(out, "# the hottest of user code that can be shown; ");
+	str_puts(out, "# the hottest is another one: ");
 	str_put_escaped(out, name, strlen(name));
-	str_printf(out, " has self %.2f%%: ebprof annotate FUNCTION shows another\n",
-		profile_percent(hottest->self, model->slice.whole.value));
+	str_puts(out, "  ");
+	str_put_escaped(out, object, strlen(object));
+	str_printf(
+		out, "  self %.2f%%\n", profile_percent(hottest->self, model->slice.whole.value));
 }
 
 /* ---- printing ---- */
@@ -293,26 +355,27 @@ static void shown_deinit(struct shown *shown)
 	*shown = (struct shown){0};
 }
 
-/* The hottest function of user code that can be shown; else of all. */
+/* The best choice that can be shown; else the best of all. */
 static struct shown choose_function(const struct annotate_options *options, const struct model *all,
 	const struct function_weight *hottest)
 {
 	enum {
 		TRIED_MAX = 8, /* each reads files, and runs objdump */
 	};
-	CLEANUP_FREE bool *is_tried =
-		mem_zalloc_array(all->names->functions.len, sizeof(*is_tried));
+	CLEANUP(choices_deinit) struct choices choices;
+	choices_init(&choices, all);
+	const struct function_weight *first = next_choice(&choices);
 	for (int i = 0; i < TRIED_MAX; i++) {
-		const struct function_weight *row = find_user_code(all, is_tried);
+		const struct function_weight *row = next_choice(&choices);
 		if (!row)
 			break;
 		struct shown shown = show_function(options, all, row);
 		if (has_text(shown.listing))
 			return shown;
 		shown_deinit(&shown);
-		is_tried[row->function] = true;
+		choices.is_tried[row->function] = true;
 	}
-	return show_function(options, all, hottest);
+	return show_function(options, all, first ? first : hottest);
 }
 
 /* `hottest`: of all, where no function was named; else NULL. */
@@ -325,9 +388,9 @@ static void put_listing(const struct annotate_options *options, const struct sho
 						      : listing_usual_layout(shown->listing)};
 	struct listing_rows list = {0};
 	listing_put_rows(shown->listing, annotation, &view, &list);
-	cmd_annotate_put_head(shown->model, out);
+	cmd_annotate_put_head(shown->model, hottest, out);
 	if (hottest)
-		put_chosen(shown->model, hottest, out);
+		put_hotter(shown->model, hottest, out);
 	listing_put_text(&list, annotation, out);
 	vec_deinit(&list);
 }
@@ -411,7 +474,7 @@ const struct command command_annotate = {
 	.summary = "show the lines and instructions of a function, with their time",
 	.usage = "[OPTIONS] [SYMBOL [FILE]]",
 	.description =
-		"Prints the source of a function, of the hottest one of user code if none is "
+		"Prints the source of a function, of the program's own hottest one if none is "
 		"named, with\n"
 		"the share of its time that each line took. Where there is no source, its "
 		"instructions,\n"
