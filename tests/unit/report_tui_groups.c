@@ -79,6 +79,42 @@ TEST(top_goes_from_a_row_to_its_group_in_the_tree)
 	screen_deinit(&screen);
 }
 
+/* Where there is room: each function once, with what it has in all of the groups. */
+TEST(the_list_of_functions_stands_beside_callers_of_groups)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, true);
+	screen_resize(&screen, 160, 16);
+	screen_type(&screen, "2");
+	CHECK(strncmp(screen_line(&screen, 2), "    self function", 17) == 0);
+	CHECK(strncmp(screen_line(&screen, 3), "  70.00% scan", 13) == 0);
+	CHECK(strncmp(screen_line(&screen, 4), "  20.00% parse", 14) == 0);
+	screen_type(&screen, "A");
+	CHECK(strstr(screen_text(&screen), "web:10  [process]"));
+	CHECK(strstr(screen_text(&screen), "db:20  [process]"));
+	screen_type(&screen, "]");
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "parse");
+	screen_mouse(&screen, INPUT_PRESS, 12, 3);
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "scan");
+	screen_deinit(&screen);
+}
+
+/* Going from one to the next needs no room for the list, and begins with the hottest. */
+TEST(the_next_function_needs_no_list)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TREE, true);
+	screen_type(&screen, "g2");
+	CHECK(strstr(screen_text(&screen), "web:10  [process]"));
+	screen_type(&screen, "]");
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "scan");
+	screen_type(&screen, "]]");
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "main");
+	screen_type(&screen, "[");
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "parse");
+	screen_deinit(&screen);
+}
+
 TEST(groups_stand_ahead_of_leaves)
 {
 	struct screen screen;

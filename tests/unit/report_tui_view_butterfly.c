@@ -161,8 +161,11 @@ TEST(function_list_stands_beside_where_there_is_room)
 	screen_type(&screen, "\x1b");
 	CHECK(strstr(screen_text(&screen), "- leaf  [vdso]"));
 	screen_resize(&screen, 80, 14);
-	screen_type(&screen, "]");
-	CHECK(strstr(screen_text(&screen), "where there is room"));
+	screen_type(&screen, "]"); /* the order is the same without it */
+	CHECK(strstr(screen_text(&screen), "- main  [vdso]"));
+	screen_type(&screen, "[");
+	screen_type(&screen, "[");
+	CHECK(strstr(screen_text(&screen), "no function is hotter"));
 	screen_deinit(&screen);
 }
 

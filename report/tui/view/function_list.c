@@ -45,19 +45,24 @@ static void function_list_draw_row(const struct function_list *list, const struc
 		model_function(app->model, row->function), names);
 }
 
-static void function_list_select(struct function_list *list, uint32_t function)
+/* The rows of the model, with that of the function marked. */
+static void function_list_look(
+	struct function_list *list, const struct model *model, uint32_t function)
 {
-	for (size_t i = 0; i < list->rows.len; i++)
-		if (list->rows.data[i].function == function)
+	if (!list->rows.len)
+		function_list_fill(list, model);
+	list->has_marked = false;
+	for (size_t i = 0; i < list->rows.len && !list->has_marked; i++)
+		if (list->rows.data[i].function == function) {
 			list->list.selected = i;
+			list->has_marked = true;
+		}
 }
 
 void function_list_draw(struct function_list *list, const struct app *app, struct grid *grid,
 	struct rect area, uint32_t function)
 {
-	if (!list->rows.len)
-		function_list_fill(list, app->model);
-	function_list_select(list, function);
+	function_list_look(list, app->model, function);
 	grid_put_right(grid, area.x, area.y, NUMBER - 1, STYLE_HEADER | STYLE_BOLD, "self");
 	grid_put(grid, area.x + NUMBER, area.y, area.width - NUMBER, STYLE_HEADER, "function");
 	struct rect rows = {area.x, area.y + 1, area.width, area.height - 1};
@@ -71,12 +76,17 @@ void function_list_draw(struct function_list *list, const struct app *app, struc
 	for (size_t i = 0; i < list_seen(&list->list); i++)
 		function_list_draw_row(
 			list, app, grid, &names, rows.y + (int)i, list->list.top + i);
-	list_mark(&list->list, grid);
+	if (list->has_marked)
+		list_mark(&list->list, grid);
 }
 
-uint32_t function_list_next(const struct function_list *list, int step)
+uint32_t function_list_next(
+	struct function_list *list, const struct model *model, uint32_t function, int step)
 {
+	function_list_look(list, model, function);
 	size_t selected = list->list.selected;
+	if (!list->has_marked)
+		return step > 0 && list->rows.len ? list->rows.data[0].frame : 0;
 	if (step < 0 ? !selected : selected + 1 >= list->rows.len)
 		return 0;
 	return list->rows.data[step < 0 ? selected - 1 : selected + 1].frame;

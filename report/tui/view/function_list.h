@@ -12,7 +12,8 @@ struct app;
 
 struct function_list {
 	struct list list;
-	struct function_weights rows; /* in order, at most 1,000; none until it is drawn */
+	struct function_weights rows; /* in order, at most 1,000; none until they are needed */
+	bool has_marked;              /* ... the function that the rest is about */
 };
 
 void function_list_deinit(struct function_list *list);
@@ -21,8 +22,13 @@ void function_list_forget(struct function_list *list);
 /* With a header; that function is marked. */
 void function_list_draw(struct function_list *list, const struct app *app, struct grid *grid,
 	struct rect area, uint32_t function);
-/* A frame of the function so many rows below or above the one that is marked; 0: there is none. */
-uint32_t function_list_next(const struct function_list *list, int step);
+/*
+ * A frame of the function in the row below (step > 0) or above that of `function`; 0: there is
+ * none. Below what is not in the list, as a group is not, stands the first row. The list need not
+ * be drawn.
+ */
+uint32_t function_list_next(
+	struct function_list *list, const struct model *model, uint32_t function, int step);
 /* Whether it was about the list; *frame: one of the function that was clicked on, or 0. */
 bool function_list_mouse(struct function_list *list, const struct input *input, uint32_t *frame);
 

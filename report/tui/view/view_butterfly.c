@@ -160,12 +160,11 @@ static void butterfly_renew(void *state, const struct renewal *renewal)
 
 static const char title[] = "callers ▲ function ▼ callees";
 
-/* Groups have functions of their own, each: there is no one list of them. Returns what is left. */
+/* In groups, too, each function once: the centre is that of all of them. Returns what is left. */
 static struct rect draw_functions(
 	struct butterfly *butterfly, struct app *app, struct grid *grid, struct rect area)
 {
-	butterfly->has_functions =
-		area.width >= ROOM_FOR_FUNCTIONS && !app->model->names->tree.has_groups;
+	butterfly->has_functions = area.width >= ROOM_FOR_FUNCTIONS;
 	if (!butterfly->has_functions)
 		return area;
 	struct rect functions = area;
@@ -267,12 +266,11 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 	}
 	if (action == ACTION_NEXT_FUNCTION || action == ACTION_PREVIOUS_FUNCTION) {
 		int step = action == ACTION_NEXT_FUNCTION ? 1 : -1;
-		if (butterfly->has_functions)
-			view_butterfly_turn_to(
-				butterfly, app, function_list_next(&butterfly->functions, step));
-		else
-			app_say(app, "a list of functions stands here where there is room: 1 shows "
-				     "them");
+		uint32_t next = function_list_next(
+			&butterfly->functions, app->model, centre_function(butterfly, app), step);
+		view_butterfly_turn_to(butterfly, app, next);
+		if (!next)
+			app_say(app, "no function is %s", step > 0 ? "less hot" : "hotter");
 		return true;
 	}
 	if (action == ACTION_HOTTEST_MATCH) {
