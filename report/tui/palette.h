@@ -4,8 +4,10 @@
  *
  * A program cannot know whether the ground is dark or light. So what stands on the terminal's own
  * ground has inks of the middle, with a contrast of 4.5 on white and on black alike (a test
- * computes it; there are only six such in 256). Of the eight colours only red and magenta are seen
- * on both, and not as well; so there bold and the terminal's own ink do most of the work.
+ * computes it; there are only six such in 256). Of the eight colours only magenta is seen well
+ * enough on both. Red is not (3.6 on black), and whether bold makes it brighter is the terminal's
+ * choice; so there bold and the terminal's own ink do most of the work, and warnings are white on
+ * red.
  *
  * Frames are light with dark text (report/analyse/frame_kind.h). Heat goes from purple by red to a
  * light yellow, each brighter than the one before, on a dark ground of its own: else the least heat
@@ -24,6 +26,7 @@ enum palette_flag {
 	PALETTE_BOLD = 1,
 	PALETTE_DIM = 2,     /* only where there are no colours */
 	PALETTE_REVERSE = 4, /* the same */
+	PALETTE_STRONG = 8,  /* bold, where there are none or this style has none of them */
 };
 
 struct palette_row {

@@ -109,8 +109,10 @@ static void prepare_colours(struct terminal *terminal)
 			terminal->pairs[i] = (short)(i + 1);
 		/* A ground of its own needs no reversing, an ink of its own is no dim one. */
 		bool is_plain = !terminal->pairs[i];
+		bool is_bold =
+			row->flags & PALETTE_BOLD || (is_plain && row->flags & PALETTE_STRONG);
 		terminal->attributes[i] =
-			(row->flags & PALETTE_BOLD ? A_BOLD : 0) |
+			(is_bold ? A_BOLD : 0) |
 			(is_plain && row->flags & PALETTE_DIM ? A_DIM : 0) |
 			(is_plain && row->flags & PALETTE_REVERSE ? A_REVERSE : 0);
 	}
