@@ -383,16 +383,13 @@ static int draw_hidden(const struct app *app, struct grid *grid, int y)
 /* How many match, and which of them is selected, 0: none of them, or it is not known. */
 static size_t count_matches(const struct app *app, size_t *number)
 {
-	const struct row_search *rows = app_has_view(app) ? app_form(app)->search : NULL;
+	const struct view *form = app_form(app);
 	const struct comparison *comparison = app->model->comparison;
-	if (app_form(app)->is_of_both && comparison && comparison->both) {
-		*number = 0;
-		return comparison->both->nr_matches;
-	}
-	if (rows)
-		return row_search_count(rows, app->states[app->view], app, number);
-	if (app_has_view(app) && app_form(app)->count_matches)
-		return app_form(app)->count_matches(app->states[app->view], app, number);
+	bool lacks_both = form->is_of_both && (!comparison || !comparison->both);
+	if (app_has_view(app) && form->search)
+		return row_search_count(form->search, app->states[app->view], app, number);
+	if (app_has_view(app) && form->count_matches && !lacks_both)
+		return form->count_matches(app->states[app->view], app, number);
 	*number = app_match_number(app);
 	return app->model->nr_matches;
 }

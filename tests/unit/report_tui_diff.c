@@ -268,6 +268,25 @@ TEST(tui_diff_order_selection_and_search)
 	test_deinit(&test);
 }
 
+/* Which of the matches is selected, by the time of both recordings, in both forms of the trees. */
+TEST(tui_diff_counts_matches_in_both_trees)
+{
+	struct test test;
+	test_init(&test, 80, 20);
+	type(&test, "8/work|idle");
+	type(&test, "\n");
+	CHECK(strstr(screen_text(&test.screen), "/work|idle: 1/2\n"));
+	type(&test, "n");
+	CHECK(strstr(screen_text(&test.screen), "/work|idle: 2/2\n"));
+	type(&test, "8");
+	CHECK(strstr(screen_text(&test.screen), "/work|idle: 2/2\n"));
+	type(&test, "n");
+	CHECK(strstr(screen_text(&test.screen), "/work|idle: 1/2\n"));
+	type(&test, "g");
+	CHECK(strstr(screen_text(&test.screen), "/work|idle: 2 matches\n"));
+	test_deinit(&test);
+}
+
 /* Names mean the same on both sides; threads do not. */
 /* What was removed is none of the functions that are there now. */
 TEST(tui_diff_finds_what_was_removed)
@@ -281,7 +300,9 @@ TEST(tui_diff_finds_what_was_removed)
 	CHECK(!strstr(screen_line(&test.screen, 19), "nothing matches"));
 	CHECK_INT(screen_style(&test.screen, "+ extra") & STYLE_MASK, STYLE_DIM);
 	type(&test, "8"); /* in the tree of both, as in their flames */
-	CHECK(strstr(screen_text(&test.screen), "/old: 1 match\n"));
+	CHECK(strstr(screen_text(&test.screen), "/old: 1 match\n")); /* selected is another one */
+	type(&test, "n");
+	CHECK(strstr(screen_text(&test.screen), "/old: 1/1\n"));
 	type(&test, "l");
 	CHECK_INT(screen_style(&test.screen, "idle  lib") & STYLE_MASK, STYLE_DIM);
 	CHECK(screen_style(&test.screen, "old  (removed)") & STYLE_MATCH);

@@ -106,6 +106,9 @@ uint32_t diff_selected_place(const struct app *app);
 /* The function of both that is selected; 0: none. */
 uint32_t diff_selected_function(const struct app *app);
 void diff_select_node(struct app *app, const struct focus_node *node);
+/* How many functions of both are searched for, and which of them, by total, this one is; 0: none.
+ */
+size_t diff_count_matches(const struct app *app, uint32_t function, size_t *number);
 /* A node's names and numbers, for the line below. */
 void diff_put_node(const struct diff *diff, const struct app *app, const struct focus_node *node,
 	const struct compare_row *row, struct str *out);

@@ -302,6 +302,13 @@ static void tree_form_detail(void *state, struct app *app, struct str *out)
 	diff_put_node(diff, app, branch_list_selected(&diff->branches), &row, out);
 }
 
+static size_t tree_form_count_matches(const void *state, const struct app *app, size_t *number)
+{
+	const struct diff *diff = state;
+	const struct focus_node *node = branch_list_selected(&diff->branches);
+	return diff_count_matches(app, node ? node->function : 0, number);
+}
+
 const struct view diff_branches = {
 	.name = "tree",
 	.update = tree_form_update,
@@ -310,5 +317,6 @@ const struct view diff_branches = {
 	.mouse = tree_form_mouse,
 	.print = tree_form_print,
 	.detail = tree_form_detail,
+	.count_matches = tree_form_count_matches,
 	.is_of_both = true,
 };

@@ -233,6 +233,13 @@ static void flame_form_print(void *state, struct app *app, struct str *out)
 	flame_svg_put(&view->focus, &options, out);
 }
 
+static size_t flame_form_count_matches(const void *state, const struct app *app, size_t *number)
+{
+	const struct diff *diff = state;
+	const struct flame_view *view = &diff->flame;
+	return diff_count_matches(app, view->focus.nodes.data[view->selected].function, number);
+}
+
 const struct view diff_flame = {
 	.name = "flame graph",
 	.update = flame_form_update,
@@ -242,5 +249,6 @@ const struct view diff_flame = {
 	.print = flame_form_print,
 	.print_suffix = "svg",
 	.detail = flame_form_detail,
+	.count_matches = flame_form_count_matches,
 	.is_of_both = true,
 };

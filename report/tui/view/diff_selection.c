@@ -55,6 +55,26 @@ void diff_select_node(struct app *app, const struct focus_node *node)
 	app_select(app, row ? row->frame : 0);
 }
 
+size_t diff_count_matches(const struct app *app, uint32_t function, size_t *number)
+{
+	const struct model *both = diff_both(app);
+	const struct function_weights *rows = &both->functions;
+	size_t own = 0;
+	*number = 0;
+	while (own < rows->len && rows->data[own].function != function)
+		own++;
+	if (own == rows->len || !both->matches || !both->matches[function])
+		return both->nr_matches;
+	*number = 1;
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct function_weight *row = &rows->data[i];
+		bool is_ahead = row->total > rows->data[own].total ||
+				(row->total == rows->data[own].total && i < own);
+		*number += is_ahead && both->matches[row->function];
+	}
+	return both->nr_matches;
+}
+
 void diff_put_node(const struct diff *diff, const struct app *app, const struct focus_node *node,
 	const struct compare_row *row, struct str *out)
 {
