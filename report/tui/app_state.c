@@ -383,6 +383,15 @@ unsigned app_row_style(const struct app *app, uint32_t function)
 	return is_other ? STYLE_DIM : app_name_style(app, function);
 }
 
+unsigned app_file_style(const struct app *app, const struct grid *grid, uint32_t function)
+{
+	const struct model_names *names = app->model->names;
+	bool is_told = names->has_languages && grid->colours == GRID_RICH &&
+		       (app_row_style(app, function) & STYLE_MASK) != STYLE_DIM;
+	enum frame_kind kind = is_told ? (enum frame_kind)names->kinds[function] : FRAME_UNNAMED;
+	return frame_kind_is_script(kind) ? STYLE_FLAME_OF(kind, false) : STYLE_DIM;
+}
+
 size_t app_match_number(const struct app *app)
 {
 	const struct model *model = app->model;

@@ -189,6 +189,11 @@ void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect a
 unsigned app_name_style(const struct app *app, uint32_t function);
 /* The same in a row of several: while something is searched for, what is not it is dim. */
 unsigned app_row_style(const struct app *app, uint32_t function);
+/*
+ * How the name of a function's file is to look: where there are scripts of several languages, that
+ * of a language has its colour in flame graphs, if the terminal has one for each.
+ */
+unsigned app_file_style(const struct app *app, const struct grid *grid, uint32_t function);
 /* Which of the functions that are searched for the selected one is, by self; 0: none of them. */
 size_t app_match_number(const struct app *app);
 

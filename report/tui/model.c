@@ -42,6 +42,15 @@ static void tell_namesakes_apart(struct model_names *names)
 	}
 }
 
+static bool are_several_languages(const struct model_names *names)
+{
+	unsigned seen = 0;
+	for (size_t i = 1; i < names->functions.len; i++)
+		if (frame_kind_is_script((enum frame_kind)names->kinds[i]))
+			seen |= 1u << names->kinds[i];
+	return seen & (seen - 1);
+}
+
 struct model_names *model_names_create_flat(const struct profile *profile, unsigned serial)
 {
 	struct model_names *names = mem_zalloc(sizeof(*names));
@@ -58,6 +67,7 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	tell_namesakes_apart(names);
 	names->kinds = frame_kinds_of_functions(names->functions.data, names->functions.len,
 		names->objects.data, names->objects.len);
+	names->has_languages = are_several_languages(names);
 	names->has_scripts = hidden_frames_have_scripts(names->objects.data, names->objects.len);
 	names->has_kernel = hidden_frames_have_kernel(names->objects.data, names->objects.len);
 	return names;

@@ -79,6 +79,7 @@ struct model_names {
 	bool hides_native;
 	bool hides_kernel;
 	bool has_scripts, has_kernel; /* among the frames */
+	bool has_languages;           /* scripts of several */
 	uint8_t *kinds;               /* of each function, an enum frame_kind */
 	struct profile *shortened;    /* of hidden_frames_beside(); NULL: there is no need */
 	enum grouping grouping;       /* not GROUPING_USUAL */

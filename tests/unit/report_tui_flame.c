@@ -57,7 +57,7 @@ TEST(the_root_is_on_top)
 {
 	struct screen screen;
 	open_flame(&screen, 80, 12);
-	CHECK_STR(screen_line(&screen, 2), "callers on top, by name");
+	CHECK_STR(screen_line(&screen, 2), "callers on top, by name   library   kernel");
 	CHECK_STR(screen_line(&screen, FIRST), "▏all  100.00%");
 	CHECK_STR(screen_line(&screen, FIRST + 1), "▏main  100.00%");
 	CHECK_STR(screen_line(&screen, FIRST + 2),
@@ -212,7 +212,8 @@ TEST(turned_over_leaves_are_on_top)
 	struct screen screen;
 	open_flame(&screen, 80, 14);
 	screen_type(&screen, "I");
-	CHECK_STR(screen_line(&screen, 2), "leaves on top, callers below, by name");
+	CHECK_STR(screen_line(&screen, 2),
+		"leaves on top, callers below, by name   library   kernel");
 	CHECK_STR(screen_line(&screen, FIRST + 1),
 		"▏alpha  40.00%                  ▏bet▏gamma    ▏ns::get<...>       ▏vfs…ead▒ +8 ▒");
 	screen_deinit(&screen);
@@ -237,7 +238,8 @@ TEST(callers_of_a_leaf_are_zoomed_to)
 	screen_type(&screen, "I");
 	CHECK_STR(screen_line(&screen, 7), "▏main  25.00%");
 	screen_key(&screen, INPUT_ESCAPE);
-	CHECK_STR(screen_line(&screen, 2), "leaves on top, callers below, by name");
+	CHECK_STR(screen_line(&screen, 2),
+		"leaves on top, callers below, by name   library   kernel");
 	screen_deinit(&screen);
 }
 
@@ -367,5 +369,90 @@ TEST(deep_graphs_scroll)
 	screen_type(&screen, "Gk");
 	screen_mouse(&screen, INPUT_WHEEL_UP, 2, 6);
 	CHECK(strstr(screen_line(&screen, 2), " rows above, more rows below ▼"));
+	screen_deinit(&screen);
+}
+
+/* ---- the legend ---- */
+
+/* main 10: parse of Python 50 in the program, render of Ruby 30, sys_read of the kernel 10. */
+static struct profile *make_languages(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t python = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t ruby = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[ruby]");
+	uint32_t kernel = fixture_object(&fixture, LAYOUT_OBJECT_KERNEL, "[kernel]");
+	uint32_t process = fixture_process(&fixture, 100, program);
+	uint32_t thread = fixture_thread(&fixture, process, 100, "program");
+	uint32_t main_ = fixture_frame(&fixture, program, 0x1000, "main");
+	uint32_t parse = fixture_frame(&fixture, python, 1, "parse");
+	uint32_t render = fixture_frame(&fixture, ruby, 1, "render");
+	uint32_t read = fixture_frame(&fixture, kernel, 0x6000, "sys_read");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_), 0, 10);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_, parse), 0, 50);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_, render), 0, 30);
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_),
+		FIXTURE_STACK(&fixture, read), 10);
+	return fixture_profile(&fixture);
+}
+
+TEST(the_legend_has_the_kinds_that_are_there)
+{
+	struct screen screen;
+	screen_init(&screen, make_languages(), 100, 12);
+	screen_type(&screen, "4g");
+	CHECK_STR(screen_line(&screen, 2),
+		"callers on top, by name   Python   Ruby   library   kernel");
+	CHECK_INT(screen_style(&screen, "Python"), STYLE_FLAME_OF(FRAME_PYTHON, false));
+	CHECK_INT(screen_style(&screen, "Ruby"), STYLE_FLAME_OF(FRAME_RUBY, false));
+	screen_resize(&screen, 48, 12); /* the rest has no room */
+	CHECK_STR(screen_line(&screen, 2), "callers on top, by name   Python   Ruby");
+	screen.grid.colours = GRID_MONO;
+	CHECK_STR(screen_resize(&screen, 100, 12) ? screen_line(&screen, 2) : "",
+		"callers on top, by name");
+	screen_deinit(&screen);
+}
+
+TEST(the_legend_is_clicked)
+{
+	struct screen screen;
+	screen_init(&screen, make_languages(), 100, 12);
+	screen_type(&screen, "4g");
+	screen_text(&screen);
+	screen_mouse(&screen, INPUT_PRESS, 36, 2); /* Ruby */
+	CHECK_INT(screen.app.model->slice.whole.samples, 30);
+	CHECK(strstr(screen_line(&screen, 2), "> [ruby]"));
+	screen_key(&screen, INPUT_ESCAPE);
+	CHECK_INT(screen.app.model->slice.whole.samples, 100);
+	screen_text(&screen);
+	screen_mouse(&screen, INPUT_PRESS, 53, 2); /* the kernel */
+	CHECK_INT(screen.app.model->slice.whole.samples, 10);
+	screen_key(&screen, INPUT_ESCAPE);
+	screen_text(&screen);
+	screen_mouse(&screen, INPUT_PRESS, 44, 2);
+	CHECK_INT(screen.app.model->slice.whole.samples, 100);
+	CHECK(strstr(screen_text(&screen), "library: d keeps the file"));
+	screen_deinit(&screen);
+}
+
+/* The same colours where functions stand in rows, by the names of their files. */
+TEST(rows_have_the_colours_of_languages)
+{
+	struct screen screen;
+	screen_init(&screen, make_languages(), 100, 12);
+	CHECK_INT(screen_style(&screen, "[python]") & STYLE_MASK,
+		STYLE_FLAME_OF(FRAME_PYTHON, false));
+	CHECK_INT(screen_style(&screen, "[ruby]"), STYLE_FLAME_OF(FRAME_RUBY, false));
+	CHECK_INT(screen_style(&screen, "[kernel]"), STYLE_DIM);
+	screen_type(&screen, "j3A");
+	CHECK_INT(screen_style(&screen, "[python]") & STYLE_MASK,
+		STYLE_FLAME_OF(FRAME_PYTHON, false));
+	CHECK_INT(screen_style(&screen, "[ruby]") & STYLE_MASK, STYLE_FLAME_OF(FRAME_RUBY, false));
+	screen_type(&screen, "/parse\n"); /* what is not searched for is dim */
+	CHECK_INT(screen_style(&screen, "[ruby]"), STYLE_DIM);
+	screen_key(&screen, INPUT_ESCAPE);
+	screen.grid.colours = GRID_POOR; /* without a colour for each language */
+	CHECK_INT(screen_style(&screen, "[ruby]"), STYLE_DIM);
 	screen_deinit(&screen);
 }

@@ -344,21 +344,55 @@ static void branch_list_put_row_name(const struct branches *branches, const stru
 		put_names_of_row(branches, grid, row, width, out);
 }
 
+static const char *file_of_row(const struct branch_list *list, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	const struct model *model = branches->model;
+	uint32_t function = branches_node(branches, row.node)->function;
+	const char *name = model_object(model, model_function(model, function)->object)->name;
+	return name ? name : "";
+}
+
 /* What colours say stands in words behind the name, too. */
 static void put_suffix(struct branch_list *list, const struct grid *grid, struct branch_row row,
 	int width, struct str *out)
 {
 	const struct branches *branches = &list->parts[row.part];
-	const struct model *model = branches->model;
-	uint32_t function = branches_node(branches, row.node)->function;
-	const struct profile_object *object =
-		model_object(model, model_function(model, function)->object);
 	if (branches_is_inlined_row(branches, row.node)) {
 		put_names_of_row(branches, grid, row.node, width, out);
 		return;
 	}
 	str_puts(out, branch_list_remark_of(list, row));
-	str_puts(out, object->name ? object->name : "");
+	str_puts(out, file_of_row(list, row));
+}
+
+/* In the colour of its language, of functions of this model alone. */
+static unsigned file_style(const struct branch_list *list, const struct app *app,
+	const struct grid *grid, struct branch_row row)
+{
+	const struct branches *branches = &list->parts[row.part];
+	bool is_of_model = branches->model->names == app->model->names;
+	return is_of_model ? app_file_style(app, grid, branches_node(branches, row.node)->function)
+			   : STYLE_DIM;
+}
+
+static void draw_suffix(struct branch_list *list, const struct app *app, struct grid *grid,
+	struct rect cell, struct branch_row row)
+{
+	CLEANUP(str_deinit) struct str suffix = {0};
+	put_suffix(list, grid, row, cell.width, &suffix);
+	unsigned style = file_style(list, app, grid, row);
+	size_t file = strlen(file_of_row(list, row));
+	int width = grid_text_width(grid, str_text(&suffix));
+	bool is_told = style != STYLE_DIM && width <= cell.width && file <= suffix.len &&
+		       strcmp(str_text(&suffix) + suffix.len - file, file_of_row(list, row)) == 0;
+	if (!is_told) {
+		grid_put_elided(grid, cell.x, cell.y, cell.width, STYLE_DIM, str_text(&suffix));
+		return;
+	}
+	CLEANUP_FREE char *remark = mem_strndup(str_text(&suffix), suffix.len - file);
+	int x = cell.x + grid_put(grid, cell.x, cell.y, cell.width, STYLE_DIM, remark);
+	grid_put(grid, x, cell.y, cell.x + cell.width - x, style, file_of_row(list, row));
 }
 
 /* Where its name stands, up to what is said of it behind. */
@@ -414,10 +448,8 @@ static void branch_list_draw_name(struct branch_list *list, const struct app *ap
 		numbers_in(list)->name_style(list, app, row) | (is_centre ? STYLE_BOLD : 0);
 	int x = cell.x + draw_row_name(list, grid, cell, style, row) + GAP;
 	int room = list->columns.end - x;
-	CLEANUP(str_deinit) struct str suffix = {0};
-	put_suffix(list, grid, row, room, &suffix);
 	if (room >= LEAST_SUFFIX)
-		grid_put_elided(grid, x, y, room, STYLE_DIM, str_text(&suffix));
+		draw_suffix(list, app, grid, (struct rect){x, y, room, 1}, row);
 }
 
 static void branch_list_draw_row(struct branch_list *list, const struct app *app, struct grid *grid,

@@ -531,8 +531,57 @@ static bool fit_rows(struct flame_view *view)
 	return view->top + height < rows;
 }
 
-static void flame_view_header(
-	const struct flame_view *view, struct grid *grid, int y, bool has_more)
+/* Kinds with the most self first; what is none here is not told. */
+static size_t kinds_of_legend(const struct flame_view *view, enum frame_kind *ret)
+{
+	size_t count = 0;
+	for (int kind = 0; kind < FRAME_KINDS_END; kind++) {
+		uint64_t self = view->kind_selfs[kind];
+		size_t at = count;
+		if (!self)
+			continue;
+		for (; at && view->kind_selfs[ret[at - 1]] < self; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = (enum frame_kind)kind;
+		count++;
+	}
+	return count;
+}
+
+/* As many as there is room for; of one kind alone there is nothing to tell apart. */
+static void draw_legend_of_kinds(struct flame_view *view, struct grid *grid, struct rect room)
+{
+	enum frame_kind kinds[FRAME_KINDS_END];
+	size_t count = kinds_of_legend(view, kinds);
+	view->legend = (struct flame_legend){.y = room.y};
+	if (count < 2 || grid->colours == GRID_MONO)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(str_deinit) struct str text = {0};
+		str_printf(&text, " %s ", frame_kinds[kinds[i]].text);
+		if ((int)text.len > room.width)
+			return;
+		grid_put(grid, room.x, room.y, room.width, STYLE_FLAME_OF(kinds[i], false),
+			str_text(&text));
+		view->legend.kinds[kinds[i]].x = room.x;
+		view->legend.kinds[kinds[i]].end = room.x + (int)text.len;
+		room.x += (int)text.len + 1;
+		room.width -= (int)text.len + 1;
+	}
+}
+
+enum frame_kind flame_view_legend_at(const struct flame_view *view, const struct input *input)
+{
+	int kind = 0;
+	if (input->kind != INPUT_PRESS || input->y != view->legend.y)
+		return FRAME_KINDS_END;
+	while (kind < FRAME_KINDS_END &&
+		(input->x < view->legend.kinds[kind].x || input->x >= view->legend.kinds[kind].end))
+		kind++;
+	return (enum frame_kind)kind;
+}
+
+static void flame_view_header(struct flame_view *view, struct grid *grid, int y, bool has_more)
 {
 	enum {
 		ROOM_FOR_WORDS = 60,
@@ -548,9 +597,12 @@ static void flame_view_header(
 		str_printf(&place, "%s %s", has_words ? " more rows below" : "",
 			grid_glyph(grid, GLYPH_DOWN));
 	int room = view->area.width - grid_text_width(grid, str_text(&place));
-	grid_printf(grid, view->area.x, y, room, STYLE_HEADER, "%s, by %s",
+	int x = view->area.x;
+	x += grid_printf(grid, x, y, room, STYLE_HEADER, "%s, by %s",
 		view->is_inverted ? "leaves on top, callers below" : "callers on top",
 		view->order == FLAME_BY_NAME ? "name" : "total");
+	x += GAP;
+	draw_legend_of_kinds(view, grid, (struct rect){x, y, view->area.x + room - x, 1});
 	grid_put(grid, view->area.x + room, y, view->area.width - room, STYLE_HEADER,
 		str_text(&place));
 }
@@ -558,6 +610,7 @@ static void flame_view_header(
 void flame_view_draw(struct flame_view *view, struct app *app, struct grid *grid, struct rect area)
 {
 	flame_view_fit(view, area.width);
+	view->legend.y = -1;
 	if (!view->focus.nodes.data[view->root].total) {
 		app_draw_no_samples(app, grid, area);
 		return;

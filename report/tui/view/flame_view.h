@@ -37,6 +37,14 @@ struct flame_view {
 	bool keeps_sight;            /* of the selection; a turn of the wheel ends that */
 	struct rect area;            /* of rows, where they were drawn last */
 	struct distinct_names names; /* of the boxes that are seen */
+	/* Self of each kind of frames, for the legend; all 0: there is none. */
+	uint64_t kind_selfs[FRAME_KINDS_END];
+	struct flame_legend { /* as it was drawn last */
+		int y;        /* -1: it was not */
+		struct {
+			int x, end;
+		} kinds[FRAME_KINDS_END]; /* end 0: not there */
+	} legend;
 };
 
 /* Gives back what is of a model; the next one is the caller's to set. */
@@ -62,6 +70,8 @@ uint32_t flame_view_match(const struct flame_view *view, const struct flame_box 
 bool flame_view_act(struct flame_view *view, struct app *app, enum action action);
 /* Likewise; false: there is nothing at that place. */
 bool flame_view_mouse(struct flame_view *view, const struct input *input);
+/* The kind of frames that the legend tells where a button was pressed; FRAME_KINDS_END: none. */
+enum frame_kind flame_view_legend_at(const struct flame_view *view, const struct input *input);
 /* The node that Enter zooms to; the zoom's own: there is nothing further. */
 uint32_t flame_view_entered(struct flame_view *view);
 

@@ -1,4 +1,6 @@
 /* The call tree as an icicle: what calls stands above what is called, as wide as its share. */
+#include <string.h>
+
 #include "report/tui/renewal.h"
 #include "report/tui/view/flame_view.h"
 #include "report/tui/view/focus_selection.h"
@@ -39,6 +41,14 @@ static uint32_t view_flame_find_selected(struct flame_view *view, const struct a
 	return focus_child(&view->focus, 0, function);
 }
 
+static void sum_kinds(struct flame_view *view)
+{
+	const struct model *model = view->model;
+	memset(view->kind_selfs, 0, sizeof(view->kind_selfs));
+	vec_each(&model->functions, row)
+		view->kind_selfs[model->names->kinds[row->function]] += row->self;
+}
+
 static void flame_update(void *state, struct app *app)
 {
 	struct flame_view *view = state;
@@ -49,6 +59,7 @@ static void flame_update(void *state, struct app *app)
 	bool is_whole;
 	flame_view_forget(view);
 	view->model = model;
+	sum_kinds(view);
 	if (view->is_inverted) {
 		focus_init_leaves(&view->focus, tree, model->weights, functions, zoomed);
 		root = focus_follow(&view->focus, model, trail_zoom(&app->trail, true));
@@ -121,9 +132,30 @@ static bool flame_act(void *state, struct app *app, enum action action)
 	return true;
 }
 
+/* As d does in a function of that language, and K in one of the kernel. */
+static void keep_only_kind(struct flame_view *view, struct app *app, enum frame_kind kind)
+{
+	const struct model *model = view->model;
+	struct scope_term term = {.kind = kind == FRAME_KERNEL ? SCOPE_KERNEL : SCOPE_OBJECT};
+	for (size_t i = 0; i < model->functions.len && !term.number; i++) {
+		uint32_t function = model->functions.data[i].function;
+		if (model->names->kinds[function] == kind)
+			term.number = model_function(model, function)->object;
+	}
+	if (kind == FRAME_KERNEL || (frame_kind_is_script(kind) && term.number))
+		app_filter(app, &term);
+	else
+		app_say(app, "%s: d keeps the file of what is selected", frame_kinds[kind].text);
+}
+
 static bool flame_mouse(void *state, struct app *app, const struct input *input)
 {
 	struct flame_view *view = state;
+	enum frame_kind kind = flame_view_legend_at(view, input);
+	if (kind != FRAME_KINDS_END) {
+		keep_only_kind(view, app, kind);
+		return false;
+	}
 	if (!flame_view_mouse(view, input))
 		return false;
 	view_flame_tell_selection(view, app);

@@ -126,8 +126,8 @@ static const char *object_name(const struct app *app, const struct profile_funct
 static void put_object(
 	const struct top_row *row, const struct app *app, struct grid *grid, struct rect cell)
 {
-	grid_put_elided(
-		grid, cell.x, cell.y, cell.width, STYLE_DIM, object_name(app, row->function));
+	grid_put_elided(grid, cell.x, cell.y, cell.width,
+		app_file_style(app, grid, row->weight->function), object_name(app, row->function));
 }
 
 static void put_group(
