@@ -44,6 +44,21 @@ TEST(tui_symbols_rows)
 	screen_deinit(&screen);
 }
 
+/* What is selected in Top is of another file than the row. */
+TEST(source_is_that_of_the_file_that_is_selected)
+{
+	struct screen screen;
+	begin(&screen, 80, 20);
+	screen_type(&screen, "Ga");
+	CHECK_INT(screen.app.view, VIEW_SOURCE);
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name,
+		"a\nlib.so+0x20");
+	screen_type(&screen, "9g2");
+	CHECK_INT(screen.app.view, VIEW_BUTTERFLY);
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "main");
+	screen_deinit(&screen);
+}
+
 TEST(tui_symbols_story)
 {
 	struct screen screen;

@@ -453,6 +453,25 @@ static void keep_object(void *state, struct app *app, enum action action)
 		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
 }
 
+/* Whose callers, or source, are wanted is a function of the file that is selected. */
+static void select_hottest_of_file(const struct symbols *symbols, struct app *app)
+{
+	const struct symbols_row *row = selected_row(symbols);
+	const struct function_weight *best = NULL;
+	if (!row)
+		return;
+	vec_each(&app->model->functions, weight) {
+		bool is_of_file =
+			model_function(app->model, weight->function)->object == row->object;
+		if (is_of_file &&
+			(!best || weight->self > best->self ||
+				(weight->self == best->self && weight->total > best->total)))
+			best = weight;
+	}
+	if (best)
+		app_select(app, best->frame);
+}
+
 static const struct view_action actions[] = {
 	{ACTION_ENTER, open_story},
 	{ACTION_WHOLE_NAME, open_story},
@@ -478,6 +497,10 @@ static bool symbols_act(void *state, struct app *app, enum action action)
 	}
 	if (view_action_run(actions, symbols, app, action))
 		return true;
+	if (action == ACTION_VIEW_1 + VIEW_SOURCE || action == ACTION_VIEW_1 + VIEW_BUTTERFLY) {
+		select_hottest_of_file(symbols, app);
+		return false;
+	}
 	if (!list_act(&symbols->list, action))
 		return false;
 	view_symbols_select_row(symbols);
@@ -510,7 +533,7 @@ static void symbols_print(void *state, struct app *app, struct str *out)
 }
 
 static const enum action hints[] = {ACTION_ENTER, ACTION_RETRY, ACTION_SORT_RIGHT,
-	ACTION_ONLY_OBJECT, ACTION_UNDO, ACTION_NONE};
+	ACTION_ONLY_OBJECT, ACTION_VIEW_1 + VIEW_SOURCE, ACTION_UNDO, ACTION_NONE};
 
 static const struct view_word words[] = {{ACTION_ENTER, "details"}, {ACTION_NONE, NULL}};
 
