@@ -84,7 +84,7 @@ static bool take_epilogue_insn(const uint8_t *code, size_t at, int *moved)
 static bool read_arm64_epilogue(
 	const uint8_t *code, size_t from, size_t leaving, struct arm64_epilogue *ret)
 {
-	int moved[MAX_INSNS]; /* the last one first */
+	int moved[MAX_INSNS] = {0}; /* the last one first */
 	bool has_frame = false;
 	*ret = (struct arm64_epilogue){0};
 	for (size_t at = leaving; at >= from + ARM64_INSN_BYTES && ret->count < MAX_INSNS;
