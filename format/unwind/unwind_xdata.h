@@ -9,7 +9,9 @@
  * Sources: "ARM64 exception handling" of Microsoft's documentation; of .NET 8 to 10
  * src/coreclr/jit/unwindarm64.cpp, which has all codes that occur on Linux, and
  * src/coreclr/jit/codegenarm64.cpp, genSetUseSaveNextPairs(). Records that are packed into the
- * table of functions do not occur.
+ * table of functions do not occur. Functions of more than 1 MiB are several records: those behind
+ * the first have no prologue of their own, and say so by where the scope ends, ahead of the codes
+ * of the function's (unwind.cpp, UnwindFragmentInfo::CopyPrologCodes()).
  */
 #ifndef EBPROF_UNWIND_XDATA_H
 #define EBPROF_UNWIND_XDATA_H
@@ -162,17 +164,18 @@ UNWIND_INLINE int unwind_xdata_take(const unsigned char codes[UNWIND_XDATA_CODE_
 		return -1;
 	unsigned int first = codes[at], second = codes[at + 1];
 	_Bool is_done = state->count >= skip;
-	if (first == END || first == END_OF_SCOPE)
+	/* What is behind the scope has been done ahead of it. */
+	if (first == END || (first == END_OF_SCOPE && !is_done))
 		return 0;
 	state->at += first == ALLOC_LARGE                                 ? 4
 		     : (first >= 0xc0 && first < 0xdf) || first == ADD_FP ? 2
 									  : 1;
-	state->count++;
+	state->count += first != END_OF_SCOPE;
 	if (first > SAVE_NEXT && first != SIGN)
 		return -1;
 	if (first == 0xdf)
 		return -1;
-	if (!is_done || first == NOP || first == SIGN)
+	if (!is_done || first == NOP || first == SIGN || first == END_OF_SCOPE)
 		return 1;
 	if (first == SAVE_NEXT) {
 		state->nexts++;
