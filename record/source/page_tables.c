@@ -1,6 +1,8 @@
 #include "record/source/page_tables.h"
 
 #include <bpf/bpf.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -8,9 +10,8 @@
 #include "format/machine/machine.h"
 
 enum {
-	MAX_HOLES = 2048, /* in memory's addresses, in units of the direct map's alignment: AMD's is
-			   * below 1 TiB */
-	MIN_LEVELS = 3,
+	MAX_HOLES = 2048, /* in memory's addresses, in units of the direct map's alignment, where
+			   * nothing says where memory is: AMD's is below 1 TiB */
 	MAX_LEVELS = 5,
 	ENTRY_SHIFT = 3,
 };
@@ -44,16 +45,48 @@ static uint64_t count_units_of_memory(void)
 	return (bytes >> machine_native()->direct_map_shift) + MAX_HOLES;
 }
 
+/* Each level has as many bits of an address as a page has entries: with pages of 64 KiB two levels
+ * may do. */
 static bool try_direct_map(const struct page_tables_trial *trial, const struct own_word *word)
 {
 	unsigned page_shift = (unsigned)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	for (unsigned levels = MIN_LEVELS; levels <= MAX_LEVELS; levels++) {
-		trial->page_tables->first_shift =
-			page_shift + (levels - 1) * (page_shift - ENTRY_SHIFT);
-		if (leads_to_own_word(trial, word))
+	for (unsigned levels = 1; levels <= MAX_LEVELS; levels++) {
+		unsigned shift = page_shift + (levels - 1) * (page_shift - ENTRY_SHIFT);
+		bool is_enough =
+			shift + page_shift - ENTRY_SHIFT >= trial->page_tables->address_bits;
+		trial->page_tables->first_shift = shift;
+		if (is_enough && shift < 64 && leads_to_own_word(trial, word))
 			return true;
 	}
 	return false;
+}
+
+void page_tables_read_memory(FILE *iomem, unsigned shift, struct machine_memory *ret)
+{
+	static const char ram[] = " : System RAM";
+	char *line = NULL;
+	size_t size = 0;
+	while (getline(&line, &size, iomem) > 0) {
+		uint64_t first, last;
+		int len = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 "%n", &first, &last, &len) == 2 && last &&
+			strncmp(line + len, ram, sizeof(ram) - 1) == 0)
+			vec_push(&ret->pieces,
+				(struct memory_pieces){first >> shift, last >> shift});
+	}
+	free(line); /* NOLINT: it is getline()'s */
+}
+
+/* Where memory is; in the end all places where it may be. Some machines of arm64 have the most of
+ * it behind the first 8 TiB. */
+static void find_memory(struct machine_memory *ret)
+{
+	FILE *iomem = fopen("/proc/iomem", "re");
+	if (iomem) {
+		page_tables_read_memory(iomem, machine_native()->direct_map_shift, ret);
+		fclose(iomem);
+	}
+	vec_push(&ret->pieces, (struct memory_pieces){0, count_units_of_memory() - 1});
 }
 
 /*
@@ -70,14 +103,21 @@ bool page_tables_find(const struct page_tables_trial *trial)
 	trial->page_tables->direct_map = 0;
 	trial->page_tables->address_bits = count_address_bits();
 	leads_to_own_word(trial, &word); /* tells where the tables are */
-	uint64_t highest = *trial->own_page_tables >> machine_native()->direct_map_shift,
-		 count = count_units_of_memory();
-	for (uint64_t unit = 0; unit < count && unit < highest; unit++) {
-		trial->page_tables->direct_map = (highest - unit)
-						 << machine_native()->direct_map_shift;
-		if (try_direct_map(trial, &word))
-			return true;
+	uint64_t highest = *trial->own_page_tables >> machine_native()->direct_map_shift;
+	struct machine_memory memory = {0};
+	bool is_found = false;
+	find_memory(&memory);
+	for (size_t i = 0; i < memory.pieces.len && !is_found; i++) {
+		const struct memory_pieces *pieces = &memory.pieces.data[i];
+		for (uint64_t at = pieces->first; at <= pieces->last && at < highest && !is_found;
+			at++) {
+			trial->page_tables->direct_map = (highest - at)
+							 << machine_native()->direct_map_shift;
+			is_found = try_direct_map(trial, &word);
+		}
 	}
-	trial->page_tables->direct_map = 0;
-	return false;
+	if (!is_found)
+		trial->page_tables->direct_map = 0;
+	vec_deinit(&memory.pieces);
+	return is_found;
 }

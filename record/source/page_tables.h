@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bpf/event.h"
+#include "format/base/vec.h"
 
 /* Of the program try_page_tables(), and of its variables. */
 struct page_tables_trial {
@@ -19,5 +21,17 @@ struct page_tables_trial {
  * have it. False: nothing leads there; then direct_map is 0.
  */
 bool page_tables_find(const struct page_tables_trial *trial);
+
+/* Where the machine has memory, in pieces of 1 << shift bytes. */
+struct memory_pieces {
+	uint64_t first, last; /* [first, last] */
+};
+
+struct machine_memory {
+	VEC(struct memory_pieces) pieces;
+};
+
+/* Appends what /proc/iomem says, which tells nothing without CAP_SYS_ADMIN. */
+void page_tables_read_memory(FILE *iomem, unsigned shift, struct machine_memory *ret);
 
 #endif
