@@ -544,7 +544,7 @@ struct err *opt_percent(const struct opt *row, const char *text, void *member)
 	double value;
 	try(parse_limited(row, text, &percent_scale, &value));
 	if (value > 100)
-		return err_new(ERR_USAGE, "%s is more than 100 %%", text);
+		return err_new(ERR_USAGE, "%s is more than 100%%", text);
 	*(double *)member = value;
 	return NULL;
 }

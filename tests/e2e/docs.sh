@@ -92,6 +92,23 @@ check_strays() {
 	fi
 }
 
+# Words that have two spellings, and percents, are written one way: grey, colours, 5%.
+check_spelling() {
+	local other='[0-9] %([^0-9A-Za-z(]|$)|\<[Cc]olor(s|ed|ing)?\>|\<[Gg]ray\>' found name
+	found=$(
+		cd "$tree" && grep -nE "$other" README.md .github/*.md man/*
+		grep -nE '(title|aria-label)="[^"]*\<[Cc]olors?\>|>[^<]*\<[Cc]olors?\>' report/write/export/html/page.html
+		while read -r name; do
+			"$EBPROF" "$name" --help | grep -nE "$other"
+		done < <(commands)
+	)
+	if [[ -n $found ]]; then
+		not_ok spelling "$found"
+	else
+		ok spelling
+	fi
+}
+
 check_json_keys() {
 	local page=$tree/man/ebprof-info.1 keys key missing=
 	keys=$("$EBPROF" info --json "$work/ebprof.data" | grep -oE '"[a-z_.]+":' | tr -d '":' | sort -u)
@@ -319,6 +336,7 @@ while read -r name; do
 done < <(commands)
 check_overview
 check_strays
+check_spelling
 check_json_keys
 check_keys
 check_mandoc

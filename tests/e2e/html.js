@@ -78,14 +78,14 @@ async function checkSearch(browser) {
 	await browser.type("again");
 	const text = await browser.value("document.getElementById('matched').textContent");
 	const row = report()["<u>x again"];
-	want("what matches, and how much that is", text, "1 found · " + row[1] + " %");
+	want("what matches, and how much that is", text, "1 found · " + row[1] + "%");
 	await browser.value("document.activeElement.blur()");
 	await browser.key("n");
 	const first = await browser.value(`${view}.chosen`);
 	await browser.key("n");
 	want("n leads from one to the next", await browser.value(
 		`[${view}.label(${view}.chosen), ${view}.chosen !== ${first}]`), ["again", true]);
-	wantTrue("which of how many", /^2\/\d+ · \d+\.\d\d %$/.test(await browser.value("document.getElementById('matched').textContent")));
+	wantTrue("which of how many", /^2\/\d+ · \d+\.\d\d%$/.test(await browser.value("document.getElementById('matched').textContent")));
 	await browser.key("N");
 	want("N leads back", await browser.value(`${view}.chosen`), first);
 	await browser.key("Escape");
@@ -100,7 +100,7 @@ async function checkSearch(browser) {
 	await browser.key("Escape");
 	await browser.key("/");
 	await browser.type("/(/");
-	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0 found · 0.00 %");
+	want("a broken pattern", await browser.value("document.getElementById('matched').textContent"), "0 found · 0.00%");
 	await browser.key("Escape");
 }
 
@@ -201,7 +201,7 @@ async function checkNarrow(browser) {
 	await browser.value("document.getElementById('search').value = 'main'; page.search(); document.getElementById('narrow').click()");
 	want("what narrows is said", await browser.value(texts), ["Only with /^again$/ \u2715", "Only with main \u2715"]);
 	wantTrue("of how much", (await browser.value("document.getElementById('narrowed').textContent"))
-		.endsWith(`${(100 * ofAgain / all).toFixed(2)} % of what is selected`));
+		.endsWith(`${(100 * ofAgain / all).toFixed(2)}% of what is selected`));
 	await browser.value("document.querySelector('#narrowed button').click()");
 	want("a click takes one away", await browser.value(texts), ["Only with main \u2715"]);
 	await browser.key("R");
@@ -250,7 +250,7 @@ async function checkViews(browser) {
 		`[page.sandwich.callers.total[0], page.sandwich.callees.total[0]].map((total) => total - page.weights.total[page.state.func])`), [0, 0]);
 	wantTrue("three callers", await browser.value("page.charts.callers.rows[1].length === 3"));
 	await browser.value("page.go({func: page.profile.functions.findIndex((it) => it.name === 'again')})");
-	wantTrue("the line below is about the function", /^again  .*  self \d+\.\d\d %, total \d+\.\d\d %$/.test(
+	wantTrue("the line below is about the function", /^again  .*  self \d+\.\d\d%, total \d+\.\d\d%$/.test(
 		await browser.value("document.getElementById('path').textContent")));
 	want("recursion counts once", await browser.value("page.sandwich.callees.total[0] === page.weights.total[page.state.func]"), true);
 	await browser.key("3");

@@ -97,7 +97,7 @@ async function checkTable(browser) {
 	await browser.key("/");
 	await browser.type("gone");
 	want("a search", await browser.value("page.table.order.map((func) => page.profile.functions[func].name)"), [GONE]);
-	wantTrue("of both", /^1 found · \d+\.\d\d % → 0\.00 %$/.test(await browser.value("document.getElementById('matched').textContent")));
+	wantTrue("of both", /^1 found · \d+\.\d\d% → 0\.00%$/.test(await browser.value("document.getElementById('matched').textContent")));
 	await browser.key("Escape");
 	await browser.value(`page.go({view: "sandwich", func: ${of(GONE)}})`);
 	want("callers and callees have both totals", await browser.value(

@@ -16,7 +16,7 @@ class DiffText {
 		return this.diff.isAbsolute ? signed(by, this.inUnit(Math.abs(by))) : points(by);
 	}
 
-	/* "30.00 % \u2192 45.00 %, +15.00 pp (+50.0 %)" */
+	/* "30.00% \u2192 45.00%, +15.00 pp (+50.0%)" */
 	line(change) {
 		if (!change.isKnown)
 			return `${this.value(change.now)} now, not compared: the baseline was cut`;

@@ -33,7 +33,7 @@ const KEYS = [
 ];
 const DIFF_KEYS = [
 	["8", "diff: regressions, improvements, what cannot be told", () => page.go({view: "changes"}), true],
-	["c", "colors by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
+	["c", "colours by what changed, or by what frames are", () => page.setDiff({isColored: !page.diff.isColored})],
 	["V", "widths of both recordings, the new one, the old one", () => page.nextWidth()],
 	["X", "swap the sides: what is before, and what is new", () => page.swapSides()],
 	["%", "shares of all in percent, or absolute figures", () => page.setDiff({isAbsolute: !page.diff.isAbsolute})],

@@ -9,7 +9,7 @@ function seconds(ns) {
 }
 
 function percent(share) {
-	return (100 * share).toFixed(2) + " %";
+	return (100 * share).toFixed(2) + "%";
 }
 
 const signed = (number, text) => (number > 0 ? "+" : number < 0 ? "\u2212" : "\u00b1") + text;
@@ -20,7 +20,7 @@ function relative(now, old) {
 	if (!old || !now)
 		return "";
 	const ratio = now / old;
-	return ratio >= 3 ? "\u00d7" + ratio.toFixed(1) : signed(ratio - 1, Math.abs(100 * (ratio - 1)).toFixed(1) + " %");
+	return ratio >= 3 ? "\u00d7" + ratio.toFixed(1) : signed(ratio - 1, Math.abs(100 * (ratio - 1)).toFixed(1) + "%");
 }
 
 function bytes(value) {
