@@ -230,7 +230,7 @@ void distinct_names_put_fitting(const struct distinct_names *names,
 {
 	enum {
 		SHARE = 2, /* what the difference gets where there is no room for both */
-		LEAST = 6, /* columns: less of one says nothing */
+		LEAST = 7, /* columns: less of one says nothing */
 	};
 	CLEANUP(str_deinit) struct str storage = {0}, braced = {0};
 	const char *difference = names ? distinct_names_of(names, function) : "";
@@ -239,12 +239,14 @@ void distinct_names_put_fitting(const struct distinct_names *names,
 	size_t wanted = room->columns_of(room->context, str_text(&braced));
 	struct name_room rest = *room;
 	size_t most = room->columns / SHARE;
-	if (wanted > most) {
+	if (wanted) {
 		rest.columns = 0; /* the shortest name */
 		size_t shortest = room->columns_of(
 			room->context, short_names_fit(function, fits_name_room, &rest, &storage));
-		if (shortest + wanted > room->columns)
+		if (wanted > most && shortest + wanted > room->columns)
 			wanted = most < LEAST ? 0 : most;
+		if (shortest + wanted > room->columns && room->columns - wanted < LEAST)
+			wanted = 0;
 	}
 	rest.columns = room->columns - wanted;
 	const char *name = short_names_fit(function, fits_name_room, &rest, &storage);

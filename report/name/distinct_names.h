@@ -43,8 +43,8 @@ void distinct_names_add_fitting(struct distinct_names *names,
 	const struct profile_function *function, const struct name_room *room);
 /*
  * Writes the name, shortened as far as it takes, and in braces what tells it from those that are
- * seen with it, which takes at most half of the room if both do not fit. `names` NULL: nothing
- * does.
+ * seen with it, which takes at most half of the room if both do not fit, and is left out where
+ * one of both would say nothing. `names` NULL: nothing does.
  */
 void distinct_names_put_fitting(const struct distinct_names *names,
 	const struct profile_function *function, const struct name_room *room);

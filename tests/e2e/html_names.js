@@ -22,6 +22,6 @@ run(async () => {
 	const rows = [...read("tests/unit/report_distinct_names.c").matchAll(new RegExp(`\\{(\\d+), ${text}\\}`, "g"))];
 	wantTrue("there are rooms", rows.length > 4);
 	for (const [, columns, wanted] of rows)
-		want(`${columns} columns`, context.nameInRoom("int", Number(columns), 6, tools), wanted);
+		want(`${columns} columns`, context.nameInRoom("int", Number(columns), 7, tools), wanted);
 	console.log("all is well");
 });

@@ -64,7 +64,8 @@ TEST(names_share_their_room_with_what_differs)
 		{28, "vector<...>::push_back {int}"},
 		{20, "push_back {int}"},
 		{15, "push_back {int}"},
-		{12, "push_b {int}"},
+		{13, "push_ba {int}"},
+		{12, "push_back"},
 		{8, "push_bac"},
 	};
 	CLEANUP(distinct_names_deinit) struct distinct_names names = {0};

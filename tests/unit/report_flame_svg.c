@@ -318,6 +318,39 @@ static struct profile *profile_of(const char *name, unsigned half)
 	return fixture_profile(&fixture);
 }
 
+/* Of a name that does not fit, "m.." says nothing. */
+TEST(a_label_says_something)
+{
+	static const struct {
+		const char *name, *label; /* NULL: there is none */
+		unsigned samples;
+	} rows[] = {
+		{"whole_name", ">whole_name</text>", 830},
+		{"longer_name_here", ">long..ere</text>", 62},          /* 9 columns */
+		{"medium_name", NULL, 38},                              /* 5 */
+		{"short", ">short</text>", 38}, {"cut_name", NULL, 32}, /* 4 */
+	};
+	struct fixture fixture;
+	uint32_t thread, object = fixture_begin(&fixture, "app", &thread);
+	uint32_t main = fixture_frame(&fixture, object, 0x10, "main");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint32_t frame =
+			fixture_frame(&fixture, object, 0x20 + (uint32_t)i * 0x10, rows[i].name);
+		fixture_samples(
+			&fixture, thread, FIXTURE_STACK(&fixture, main, frame), 0, rows[i].samples);
+	}
+	struct profile *profile = fixture_profile(&fixture);
+	struct str out = {0};
+	CHECK_OK(export_svg(profile, &(struct export_options){0}, byte_sink_to_text(&out)));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		CHECK(!rows[i].label || strstr(str_text(&out), rows[i].label));
+	CHECK(!strstr(str_text(&out), ">m..") && !strstr(str_text(&out), ">me..") &&
+		!strstr(str_text(&out), ">c.."));
+	CHECK(!strstr(str_text(&out), "></text>"));
+	str_deinit(&out);
+	profile_destroy(profile);
+}
+
 TEST(flame_svg_of_a_renamed_function)
 {
 	struct profile *new = profile_of("after", 50), *old = profile_of("before", 100);

@@ -49,13 +49,16 @@ function distinctNames(pairs) {
 
 /*
  * A name in its room, and in braces what tells it apart, which takes at most half of that if both do not fit, and
- * is left out where that would say nothing. widthOf(text), form(room): the name as it fits best, elided(text, room).
+ * is left out where one of both would say nothing. widthOf(text), form(room): the name as it fits best, elided(text, room).
  */
 function nameInRoom(difference, room, least, {widthOf, form, elided}) {
 	const braced = difference ? ` {${difference}}` : "", most = Math.floor(room / 2);
+	const shortest = braced ? widthOf(form(0)) : 0;
 	let wanted = widthOf(braced);
-	if (wanted > most && widthOf(form(0)) + wanted > room)
+	if (wanted > most && shortest + wanted > room)
 		wanted = most < least ? 0 : most;
+	if (shortest + wanted > room && room - wanted < least)
+		wanted = 0;
 	const rest = room - wanted, name = elided(form(rest), rest);
 	return !wanted || !name ? name : name + elided(braced, room - widthOf(name));
 }

@@ -28,6 +28,7 @@ enum {
 	BASELINE = 12,  /* of its text */
 	LEAST = 300,    /* units: what is narrower is grouped */
 	CHARACTER = 73, /* tenths of a pixel, as wide fonts of 12 pixels are */
+	CUT_LEAST = 7,  /* columns: with fewer of a name that is cut, "m..", it says nothing */
 	PADDING = 3,
 	ROWS_MAX = 1024, /* a picture as high as that is of no use */
 };
@@ -199,7 +200,8 @@ static size_t svg_columns_of(const void *context, const char *text)
 
 static void svg_put_name(void *context, const char *text, size_t columns)
 {
-	put_elided(context, text, columns);
+	if (columns >= CUT_LEAST || svg_columns_of(NULL, text) <= columns)
+		put_elided(context, text, columns);
 }
 
 /* 0 columns: there is no room for any. */
@@ -242,19 +244,24 @@ static void flame_svg_put_label(
 	struct name_room room = svg_room_of(svg, box);
 	if (!room.columns)
 		return;
+	size_t before = svg->out->len;
 	str_puts(svg->out, "<text");
 	flame_svg_put_units(svg, "x", x + PADDING * UNITS);
 	str_printf(svg->out, " y=\"%u\">", y + BASELINE);
+	size_t begin = svg->out->len;
 	const struct profile_function *function = svg_function_of(svg, box);
 	CLEANUP(str_deinit) struct str count = {0};
 	str_printf(&count, "+%u", box->count);
 	if (function)
 		distinct_names_put_fitting(&svg->names, function, &room);
 	else
-		put_elided(svg,
+		svg_put_name(svg,
 			box->count > 1 ? str_text(&count) : flame_svg_name_of(svg, box->node),
 			room.columns);
-	str_puts(svg->out, "</text>");
+	if (svg->out->len == begin)
+		str_truncate(svg->out, before);
+	else
+		str_puts(svg->out, "</text>");
 }
 
 /* `class` NULL: by what it is. */

@@ -2,7 +2,7 @@
 "use strict";
 (function () {
 	const svg = document.documentElement, area = document.getElementById("boxes");
-	const LEFT = 10, CHARACTER = 7.3, PADDING = 3, ROW = 17, NARROW = 760;
+	const LEFT = 10, CHARACTER = 7.3, PADDING = 3, ROW = 17, NARROW = 760, CUT_LEAST = 7;
 	const drawn = svg.viewBox.baseVal, drawnHeight = drawn.height, drawnWidth = drawn.width - 2 * LEFT;
 	let width = drawnWidth; // of what is zoomed to
 	const columnsOf = (text) => [...text].reduce((n, c) => n + (c < "\u0300" ? 1 : 2), 0);
@@ -64,6 +64,9 @@
 		return characters.slice(0, head).join("") + ".." + characters.slice(characters.length - tail).join("");
 	}
 
+	/* Of a name; nothing where so little of it would be seen that it says nothing. */
+	const cut = (text, columns) => columns >= CUT_LEAST || columnsOf(text) <= columns ? elided(text, columns) : "";
+
 	const columnsIn = (wide) => Math.floor((wide - 2 * PADDING) / CHARACTER);
 
 	function formOf(box, columns) {
@@ -73,12 +76,12 @@
 
 	/* differences: of distinctNames() */
 	function labelOf(box, wide, differences) {
-		const LEAST = 6, columns = columnsIn(wide); // LEAST: of report/name/distinct_names.c
+		const LEAST = 7, columns = columnsIn(wide); // LEAST: of report/name/distinct_names.c
 		if (columns < 3)
 			return "";
 		if (box.isRest)
-			return box.name.replace(/^(\d+) functions.*/, "+$1");
-		return nameInRoom(differences.get(box.name), columns, LEAST, {widthOf: columnsOf, form: (room) => formOf(box, room), elided});
+			return cut(box.name.replace(/^(\d+) functions.*/, "+$1"), columns);
+		return nameInRoom(differences.get(box.name), columns, LEAST, {widthOf: columnsOf, form: (room) => formOf(box, room), elided: cut});
 	}
 
 	function place(box, x, wide, differences) {

@@ -35,7 +35,7 @@ class Lettering {
 	}
 	/* difference: what tells it from others that are seen with it, or "" */
 	fitDistinct(text, forms, room, difference) {
-		const LEAST = 44; // pixels, as 6 columns are
+		const LEAST = 51; // pixels, as 7 columns are
 		return nameInRoom(difference, room, LEAST, {widthOf: (it) => this.widthOf(it),
 			form: (rest) => this.formOf(text, forms, rest), elided: (it, rest) => this.elided(it, rest)});
 	}
