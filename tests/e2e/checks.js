@@ -42,6 +42,22 @@ function wantTotals(got, wanted, names) {
 	wantRows(totals(got), totals(wanted));
 }
 
+async function resize(browser, width, height) {
+	await browser.call("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: false});
+	await browser.until(`innerWidth === ${width}`);
+}
+
+/* What stands above the views is a row of the head and two of what is chosen. */
+async function wantLowHead(browser) {
+	want("the head is one row", await browser.value(`(() => {
+		const middle = (element) => (element.getBoundingClientRect().top + element.getBoundingClientRect().bottom) / 2;
+		const all = [...document.querySelectorAll("header > :not(.what)")].map(middle);
+		return Math.max(...all) - Math.min(...all) < 4;
+	})()`), true);
+	wantTrue("what is chosen beside views is two rows", (await browser.value("document.querySelector('nav').clientHeight")) < 90);
+	wantTrue("nothing sticks out", await browser.value("document.documentElement.scrollWidth <= innerWidth"));
+}
+
 /* Ends the process by what came of it. */
 function run(main) {
 	main().catch((error) => {
@@ -50,4 +66,4 @@ function run(main) {
 	});
 }
 
-module.exports = {want, wantTrue, readReport, rowsOf, wantRows, wantTotals, run};
+module.exports = {want, wantTrue, readReport, rowsOf, wantRows, wantTotals, resize, wantLowHead, run};

@@ -3,7 +3,7 @@
 "use strict";
 const path = require("path");
 const {Browser} = require(path.join(__dirname, "browser.js"));
-const {want, wantTrue, readReport, rowsOf, wantRows, run} = require(path.join(__dirname, "checks.js"));
+const {want, wantTrue, readReport, rowsOf, wantRows, resize, wantLowHead, run} = require(path.join(__dirname, "checks.js"));
 const [program, folder, tid, samples] = process.argv.slice(2);
 const url = "file://" + encodeURI(path.join(folder, "page.html"));
 
@@ -300,18 +300,10 @@ const CONTRASTS = `(() => {
 
 /* In a window of 800 x 600 what stands above leaves room for the graph. */
 async function checkSmallWindow(browser) {
-	const resize = (width, height) => browser.call("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: false});
-	await resize(800, 600);
-	await browser.until("innerWidth === 800");
-	want("the head is one row", await browser.value(`(() => {
-		const middle = (element) => (element.getBoundingClientRect().top + element.getBoundingClientRect().bottom) / 2;
-		const all = [...document.querySelectorAll("header > :not(.what)")].map(middle);
-		return Math.max(...all) - Math.min(...all) < 4;
-	})()`), true);
-	wantTrue("what is chosen beside views is two rows", (await browser.value("document.querySelector('nav').clientHeight")) < 90);
-	wantTrue("nothing sticks out", await browser.value("document.documentElement.scrollWidth <= innerWidth"));
+	await resize(browser, 800, 600);
+	await wantLowHead(browser);
 	wantTrue("the graph has a third", (await browser.value(`${view}.scroll.clientHeight`)) > 200);
-	await resize(1400, 900);
+	await resize(browser, 1400, 900);
 	await browser.until(`${view}.scroll.clientWidth > 1300`);
 }
 

@@ -3,7 +3,7 @@
 "use strict";
 const fs = require("fs"), path = require("path");
 const {Browser} = require(path.join(__dirname, "browser.js"));
-const {want, wantTrue, readReport, rowsOf, wantRows, run} = require(path.join(__dirname, "checks.js"));
+const {want, wantTrue, readReport, rowsOf, wantRows, resize, wantLowHead, run} = require(path.join(__dirname, "checks.js"));
 const [program, folder] = process.argv.slice(2);
 const urlOf = (name) => "file://" + encodeURI(path.join(folder, name));
 
@@ -61,7 +61,7 @@ async function checkFigures(browser) {
 	const facts = (name) => browser.value(`page.facts.of(${view}, page.profile.tree.func.indexOf(${of(name)})).lines.join("\\n")`);
 	const work = await facts("work");
 	wantTrue("old and new shares, points, relative: " + work,
-		/^total \d+\.\d\d % → \d+\.\d\d %, \+\d+\.\d\d pp \(\+\d+\.\d %\)$/m.test(work));
+		/^total \d+\.\d\d% → \d+\.\d\d%, \+\d+\.\d\d pp \(\+\d+\.\d%\)$/m.test(work));
 	wantTrue("new is said", (await facts(FRESH)).includes("(new)"));
 	wantTrue("removed is said", (await facts(GONE)).includes("(removed)"));
 	await browser.key("%");
@@ -187,6 +187,31 @@ async function checkDiff(browser) {
 	await browser.key("Escape");
 }
 
+/* In a window of 800 x 600 what is chosen for both comes when it is wanted. */
+async function checkSmallWindow(browser) {
+	const isSeen = (id) => browser.value(`document.getElementById("${id}").getClientRects().length > 0`);
+	want("all is there in a large one", [await isSeen("diff"), await isSeen("diff-open")], [true, false]);
+	await resize(browser, 800, 600);
+	await browser.key("4");
+	await wantLowHead(browser);
+	wantTrue("the title is in the head's row", await browser.value(
+		"document.getElementById('title').getBoundingClientRect().top < document.getElementById('search').getBoundingClientRect().bottom"));
+	wantTrue("the graph has a third", (await browser.value(`${view}.scroll.clientHeight`)) > 200);
+	want("a button has the rest", [await isSeen("diff"), await isSeen("diff-open")], [false, true]);
+	await browser.value("document.getElementById('diff-open').click()");
+	want("which comes", await isSeen("diff"), true);
+	await browser.value("document.querySelector('#diff [value=old]').click()");
+	want("a click in it counts", [await browser.value("page.diff.width"), await isSeen("diff")], ["old", true]);
+	wantTrue("it is within the window", await browser.value(`(({left, right, bottom}) => left >= 0 && right <= innerWidth && bottom <= innerHeight)(
+		document.getElementById("diff").getBoundingClientRect())`));
+	await browser.key("Escape");
+	want("Escape closes it, and does nothing else", [await isSeen("diff"), await browser.value("page.state.view")], [false, "flame"]);
+	await browser.value("document.getElementById('diff-open').click()");
+	await browser.value("document.getElementById('title').click()");
+	want("so does a click elsewhere", await isSeen("diff"), false);
+	await resize(browser, 1400, 800);
+}
+
 async function checkSame(browser) {
 	want("nothing is listed", await browser.value("document.querySelectorAll('#view-changes [data-func] .change-0, #view-changes [data-func] .change-1').length"), 0);
 	await browser.key("4");
@@ -261,6 +286,7 @@ async function inBrowser(name, check) {
 run(async () => {
 	await inBrowser("diff.html", checkDiff);
 	await inBrowser("diff.html", checkSwap);
+	await inBrowser("diff.html", checkSmallWindow);
 	await inBrowser("same.html", checkSame);
 	await inBrowser("cut.html", checkCut);
 	await inBrowser("lost.html", checkRefused);

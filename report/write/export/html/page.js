@@ -243,6 +243,8 @@ class Page {
 		if (dialog) {
 			dialog.close();
 		} else if (byId("search").value) {
+		} else if (this.controls.openDiff(false)) {
+			// it was in front of the rest
 			byId("search").value = "";
 			this.search();
 		} else if (this.depth > 0) {

@@ -169,7 +169,9 @@ class Controls {
 
 	makeDiff() {
 		byId("view-table").classList.add("is-diff");
-		byId("diff").hidden = false;
+		byId("diff").hidden = byId("diff-open").hidden = false;
+		byId("diff-open").addEventListener("click", ({currentTarget}) => this.openDiff(currentTarget.getAttribute("aria-expanded") !== "true"));
+		addEventListener("click", ({target}) => target.closest("#diff, #diff-open") || this.openDiff(false));
 		document.body.classList.add("is-diff");
 		byId("swap").addEventListener("click", () => this.page.swapSides());
 		for (const button of byId("diff").querySelectorAll("[data-sets] button"))
@@ -179,6 +181,14 @@ class Controls {
 				colors: {isColored: button.value === "change"},
 			}[button.parentNode.dataset.sets]));
 		this.showDiff();
+	}
+
+	/* In small windows what is chosen for both is a list that comes when it is wanted. Whether it was open. */
+	openDiff(isOpen) {
+		const {classList} = document.body, wasOpen = classList.contains("has-diff-open");
+		classList.toggle("has-diff-open", isOpen);
+		byId("diff-open").setAttribute("aria-expanded", isOpen);
+		return wasOpen;
 	}
 
 	showDiff() {

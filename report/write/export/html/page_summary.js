@@ -14,7 +14,7 @@ class Summary {
 		const {profile} = this, title = profile.title || profile.sides[this.diff ? 1 : 0].title || "recording";
 		const name = this.diff ? `${title}: ${this.sideName(1)} \u2192 ${this.sideName(0)}` : title;
 		document.title = name + " \u2013 ebprof";
-		byId("title").textContent = name;
+		byId("title").textContent = byId("title").title = name;
 		byId("summary").textContent = (this.diff ? "New: " : "") + this.line(profile.sides[0]);
 		if (this.diff) {
 			byId("verdict").hidden = !profile.verdictText;
