@@ -298,6 +298,37 @@ const CONTRASTS = `(() => {
 	return [...new Set(poor)];
 })()`;
 
+/* What is too narrow to be drawn alone says how much there is of it, and leads to it. */
+async function checkMany(browser) {
+	await browser.value(`(() => {
+		const tree = new GrowingTree(1), caller = tree.add(0, 1, 0);
+		for (let i = 0; i < 20000; i++)
+			tree.selves[0][tree.add(caller, 2, 0)] = 1;
+		tree.selves[0][tree.add(0, 3, 0)] = 20000;
+		const zoomed = [], letters = [];
+		${view}.onZoom = (node) => zoomed.push(node);
+		${view}.show(tree.finish(), 0, true);
+		const fillText = CanvasRenderingContext2D.prototype.fillText;
+		CanvasRenderingContext2D.prototype.fillText = function (text) { letters.push(text); };
+		${view}.paint();
+		CanvasRenderingContext2D.prototype.fillText = fillText;
+		const box = ${view}.rows[2].find((it) => it.node < 0), frame = ${view}.canvas.getBoundingClientRect();
+		const at = {clientX: frame.left + box.x + box.width / 2, clientY: frame.top + ${view}.top(2) - ${view}.scroll.scrollTop + 5, bubbles: true};
+		${view}.canvas.dispatchEvent(new MouseEvent("mousemove", at));
+		const tip = document.getElementById("tip").textContent;
+		${view}.canvas.dispatchEvent(new MouseEvent("click", at));
+		${view}.onZoom = (node) => page.zoomTo(node);
+		window.many = {letters, tip, zoomed, count: box.count, total: box.total};
+		document.getElementById("tip").hidden = true;
+	})()`);
+	const {letters, tip, zoomed, count, total} = await browser.value("window.many");
+	want("all of them are counted", [count, total], [20000, 20000]);
+	wantTrue("the box says so", letters.includes("+20\u202f000 narrow frames"));
+	wantTrue("so does its tip: " + tip, tip.startsWith("20\u202f000 frames that are too narrow"));
+	want("a click zooms to what called them", zoomed, [1]);
+	await browser.value("page.show()");
+}
+
 /* In a window of 800 x 600 what stands above leaves room for the graph. */
 async function checkSmallWindow(browser) {
 	await resize(browser, 800, 600);
@@ -361,6 +392,7 @@ async function main() {
 		await checkGroups(browser);
 		await checkNarrow(browser);
 		await checkViews(browser);
+		await checkMany(browser);
 		await checkSmallWindow(browser);
 		await checkLegend(browser);
 		await checkContrast(browser);

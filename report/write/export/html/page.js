@@ -63,6 +63,7 @@ class Page {
 			isOther: (func) => this.colors.isOther(func),
 			note: (tree, node) => this.diff ? this.diffText.note(this.diff.changeOf(tree, node)) : "",
 			onHover: (node, event) => this.facts.tip(this.charts[place], node, event),
+			onHoverMany: (box, event) => this.facts.tipOfMany(this.charts[place], box, event),
 			onChoose: (node) => this.facts.describe(this.charts[place], node, true),
 			onZoom,
 			onSandwich: (func) => this.go({view: "sandwich", func}),
@@ -242,9 +243,9 @@ class Page {
 		const dialog = ["help", "waits"].map(byId).find(({open}) => open);
 		if (dialog) {
 			dialog.close();
-		} else if (byId("search").value) {
 		} else if (this.controls.openDiff(false)) {
 			// it was in front of the rest
+		} else if (byId("search").value) {
 			byId("search").value = "";
 			this.search();
 		} else if (this.depth > 0) {

@@ -81,7 +81,7 @@ class Chart {
 	/*
 	 * options: profile, color(tree, node), isOther(func): something else stands out,
 	 * note(tree, node): what stands at the right of wide boxes,
-	 * onHover(node, event), onZoom(node), onSandwich(func)
+	 * onHover(node, event), onHoverMany(box, event), onZoom(node), onSandwich(func)
 	 */
 	constructor(place, options) {
 		Object.assign(this, options);
@@ -135,10 +135,10 @@ class Chart {
 		if (!width)
 			return; // another view is shown
 		this.rows = [];
-		const put = (depth, node, x, wide) => {
+		const put = (depth, node, x, wide, more) => {
 			while (this.rows.length <= depth)
 				this.rows.push([]);
-			this.rows[depth].push({node, x, width: wide});
+			this.rows[depth].push({node, x, width: wide, ...more});
 		};
 		if (tree.size[zoomed] > 0) {
 			for (let up = tree.parent[zoomed]; up >= 0; up = tree.parent[up])
@@ -167,25 +167,29 @@ class Chart {
 		return width - (width > 3 ? 1 : 0) - 10;
 	}
 
+	/* Of what is too narrow, one after the other, there is one box: how many, what called them, their total. */
 	layoutBelow(scale, put) {
 		const {tree} = this, open = [{node: this.zoomed, x: 0}];
 		while (open.length) {
 			const {node, x} = open.pop(), depth = tree.depth[node] + 1;
-			let at = x, many = x;
+			let at = x, many = x, count = 0, total = 0;
+			const putMany = () => at - many >= 1 && put(depth, MANY, many, at - many, {count, total, caller: node});
 			for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
 				const width = tree.size[child] * scale;
 				if (width >= NARROWEST) {
-					if (at - many >= 1)
-						put(depth, MANY, many, at - many);
+					putMany();
 					put(depth, child, at, width);
 					if (tree.end[child] > child + 1)
 						open.push({node: child, x: at});
 					many = at + width;
+					count = total = 0;
+				} else if (width > 0) {
+					count++;
+					total += tree.total[child];
 				}
 				at += width;
 			}
-			if (at - many >= 1)
-				put(depth, MANY, many, at - many);
+			putMany();
 		}
 	}
 
@@ -247,10 +251,13 @@ class Chart {
 			context.lineWidth = 2;
 			context.strokeRect(box.x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
 		}
-		if (box.node !== MANY && wide > LETTERS) {
+		if (wide > LETTERS) {
 			context.globalAlpha = 1;
 			context.fillStyle = func < 0 || isPale ? this.ink.plain : isFound ? this.ink.paper : inkOn(color);
-			this.letter(context, box, y, this.roomIn(box.width));
+			if (box.node === MANY)
+				this.letterMany(context, box, y, this.roomIn(box.width));
+			else
+				this.letter(context, box, y, this.roomIn(box.width));
 		}
 		context.globalAlpha = 1;
 	}
@@ -262,6 +269,11 @@ class Chart {
 		context.fillText(this.lettering.fitDistinct(label, forms, room - taken, this.differences.get(label)), box.x + 5, middle);
 		if (note)
 			context.fillText(note, box.x + 5 + room - taken + 12, middle);
+	}
+
+	letterMany(context, {count, x}, y, room) {
+		const text = ["+" + grouped(count) + " narrow frames", "+" + grouped(count)].find((it) => this.lettering.fits(it, room));
+		context.fillText(text || "", x + 5, y + ROW / 2 - 0.5);
 	}
 
 	label(node) {
@@ -290,12 +302,15 @@ class Chart {
 
 	hover(event) {
 		const box = this.boxAt(event), node = box && box.node !== MANY ? box.node : NONE;
-		this.canvas.style.cursor = node >= 0 ? "pointer" : "default";
+		this.canvas.style.cursor = box ? "pointer" : "default";
 		if (node !== this.hovered) {
 			this.hovered = node;
 			this.paint();
 		}
-		this.onHover(node >= 0 ? node : null, event);
+		if (box && box.node === MANY)
+			this.onHoverMany(box, event);
+		else
+			this.onHover(node >= 0 ? node : null, event);
 	}
 
 	leave() {
@@ -306,8 +321,12 @@ class Chart {
 
 	click(event) {
 		const box = this.boxAt(event);
-		if (!box || box.node === MANY)
+		if (!box)
 			return;
+		if (box.node === MANY) {
+			this.onZoom(box.caller);
+			return;
+		}
 		this.chosen = box.node;
 		if (event.shiftKey && this.tree.func[box.node] >= 0)
 			this.onSandwich(this.tree.func[box.node]);

@@ -33,6 +33,14 @@ class Facts {
 		this.showTip(facts && [facts.name, ...facts.lines], event);
 	}
 
+	/* Of frames that are too narrow to be drawn alone. */
+	tipOfMany(chart, {count, total, caller}, event) {
+		const {page} = this, all = page.profile.tree.total[0] || 1;
+		const shares = page.diff ? [] : [`total ${percent(total / all)} \u00b7 ${page.weight(total)}`];
+		this.showTip([`${grouped(count)} frames that are too narrow to be drawn`, ...shares,
+			caller === chart.zoomed ? `next to ${chart.label(caller)}: the table of functions has them` : `a click leads to ${chart.label(caller)}`], event);
+	}
+
 	/* texts: the first is the title; null: nothing is shown */
 	showTip(texts, event) {
 		const tip = byId("tip");
