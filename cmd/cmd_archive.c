@@ -26,6 +26,8 @@ static int cmd_archive_run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
+	if (options.quiet)
+		console_be_quiet();
 	struct err *err = input_choose(&options.input, argc, argv, rest, &path);
 	if (!err)
 		err = archive_file(path, &options.naming, &result);

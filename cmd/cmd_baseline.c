@@ -296,6 +296,8 @@ static int cmd_baseline_run(const struct command *command, int argc, char **argv
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
+	if (options.is_quiet)
+		console_be_quiet();
 	struct err *err = find_verb(argc - rest, argv + rest, &verb);
 	if (!err)
 		err = cmd_baseline_check_options(&options, verb);

@@ -116,6 +116,7 @@ static const struct opt rows[] = {
 	{"output", 'o', "FILE|-", opt_string, FIELD(output),
 		.help = "where to (ebprof.SUFFIX for pprof, html, svg, otlp; - for text); NAME.gz "
 			"is compressed, NAME.svg needs no --svg"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors"},
 	SELECT_ROWS(struct convert_options, select),
 	{0},
 };
@@ -237,7 +238,7 @@ static void cmd_convert_say_done(const struct profile *profile, const struct exp
 	console_put_count(&text, profile->samples.len);
 	str_printf(&text, " samples -> %s (", file->path);
 	console_put_bytes(&text, file->bytes);
-	console_say("%s)", str_text(&text));
+	console_note("%s)", str_text(&text));
 }
 
 static struct err *convert(const struct profile *profile, const struct exporter *exporter,
@@ -340,7 +341,7 @@ static void say_left_out(const struct profile *profile, const struct exporter *e
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, others);
 	str_puts(&text, str_plural(others, " sample", " samples"));
-	console_say("--%s shows %s; %s of other events left out: choose with --event",
+	console_note("--%s shows %s; %s of other events left out: choose with --event",
 		exporter->name, profile->events.data[event].name, str_text(&text));
 }
 

@@ -33,6 +33,7 @@ static const struct opt rows[] = {
 			"there"},
 	{"tui", 0, NULL, opt_flag, FIELD(is_tui),
 		.help = "show both in the terminal interface instead"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors"},
 	SELECT_ROWS(struct diff_command_options, run.select),
 	{0},
 };

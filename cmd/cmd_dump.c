@@ -53,6 +53,7 @@ static const struct opt dump_rows[] = {
 	{"json", 0, NULL, opt_flag, DUMP_FIELD(is_json), .help = "for programs", .group = "Output"},
 	{"output", 'o', "FILE|-", opt_string, DUMP_FIELD(output), .help = "where to",
 		.standard = "-"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors"},
 	NAMING_FILE_ROWS(struct dump_options, naming),
 	NAMING_SHOW_ROWS(struct dump_options, naming),
 	{0},
@@ -129,14 +130,14 @@ static struct err *dump_record(const struct dump_options *options, enum session_
 static void say_losses(const struct session_summary *summary)
 {
 	if (summary->lost_ring)
-		console_say("hint: %llu %s lost: what is shown of some threads may be older",
+		console_note("hint: %llu %s lost: what is shown of some threads may be older",
 			(unsigned long long)summary->lost_ring,
 			str_plural(summary->lost_ring, "sample was", "samples were"));
 	if (summary->kernel_hidden)
-		console_say("hint: kernel functions have no names: needs CAP_SYSLOG and "
-			    "kernel.kptr_restrict below 2");
+		console_note("hint: kernel functions have no names: needs CAP_SYSLOG and "
+			     "kernel.kptr_restrict below 2");
 	for (size_t i = 0; summary->hints[i]; i++)
-		console_say("hint: %s", summary->hints[i]);
+		console_note("hint: %s", summary->hints[i]);
 }
 
 static struct err *write_dump(

@@ -27,6 +27,7 @@ static const struct opt rows[] = {
 		.help = "with lines and instructions of the hottest functions"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
 		.help = "look for source files below DIR first; repeatable"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors"},
 	SELECT_ROWS(struct open_options, select),
 	{0},
 };

@@ -356,6 +356,8 @@ static int cmd_record_run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code == CONSOLE_OK ? CONSOLE_OK : EXIT_OWN_FAILURE;
+	if (options.quiet)
+		console_be_quiet();
 	if (options.listed_path)
 		return list_probes(options.listed_path);
 	enum session_target target = SESSION_SYSTEM;

@@ -274,6 +274,8 @@ static const struct opt rows[] = {
 		.help = "the terminal interface, also with those"},
 	{"source-dir", 0, "DIR", naming_parse_dir, FIELD(source_dirs),
 		.help = "look for source files below DIR first; repeatable"},
+	{"quiet", 'q', NULL, opt_quiet, 0,
+		.help = "as text, leave out lines that begin with #; say nothing but errors"},
 	SELECT_ROWS(struct report_options, select),
 	{0},
 };
@@ -366,8 +368,6 @@ static const struct opt_foreign foreign[] = {
 	{"--addr2line", NULL},
 	{"-v", NULL},
 	{"--verbose", NULL},
-	{"-q", NULL},
-	{"--quiet", NULL},
 	{"--hide-call-graph", NULL},
 	{"--demangle-kernel", NULL},
 	{"--no-call-graph", NULL},
@@ -488,6 +488,21 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }
 
+/* Leaves the figures: of an empty table nothing. */
+static void leave_out_comments(struct str *text)
+{
+	size_t kept = 0, len = text->len;
+	for (size_t at = 0, next; at < len; at = next) {
+		const char *end = memchr(text->data + at, '\n', len - at);
+		next = end ? (size_t)(end - text->data) + 1 : len;
+		if (text->data[at] == '#')
+			continue;
+		memmove(text->data + kept, text->data + at, next - at);
+		kept += next - at;
+	}
+	str_truncate(text, kept);
+}
+
 static int report_text(struct report_options *options, const struct input *input)
 {
 	struct profile *profile = NULL;
@@ -497,6 +512,8 @@ static int report_text(struct report_options *options, const struct input *input
 	CLEANUP(str_deinit) struct str text = {0};
 	naming_begin(&options->select.naming);
 	put_report(profile, options, &text);
+	if (console_is_quiet())
+		leave_out_comments(&text);
 	console_show_end();
 	int code = console_print(&text); /* before the network is waited for once more */
 	naming_end(&options->select.naming);
@@ -529,7 +546,7 @@ static bool wants_terminal(const struct report_options *options)
 		return false;
 	struct err *err = tui_check();
 	if (err)
-		console_say("%s: text instead", err_message(err));
+		console_note("%s: text instead", err_message(err));
 	err_destroy(err);
 	return !err;
 }

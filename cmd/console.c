@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static bool is_quiet; /* the log level */
+
 static void print_text(const char *prefix, const char *suffix, const char *fmt, va_list args)
 {
 	CLEANUP(str_deinit) struct str text = {0}, safe = {0};
@@ -29,6 +31,26 @@ void console_say(const char *fmt, ...)
 	va_end(args);
 }
 
+void console_note(const char *fmt, ...)
+{
+	if (is_quiet)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	print_line("ebprof: ", fmt, args);
+	va_end(args);
+}
+
+void console_be_quiet(void)
+{
+	is_quiet = true;
+}
+
+bool console_is_quiet(void)
+{
+	return is_quiet;
+}
+
 void console_say_more(const char *fmt, ...)
 {
 	va_list args;
@@ -39,7 +61,7 @@ void console_say_more(const char *fmt, ...)
 
 void console_show(const char *fmt, ...)
 {
-	if (!isatty(STDERR_FILENO))
+	if (is_quiet || !isatty(STDERR_FILENO))
 		return;
 	va_list args;
 	va_start(args, fmt);
@@ -49,7 +71,7 @@ void console_show(const char *fmt, ...)
 
 void console_show_end(void)
 {
-	if (isatty(STDERR_FILENO))
+	if (!is_quiet && isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 }
 

@@ -2,6 +2,7 @@
 #ifndef EBPROF_CONSOLE_H
 #define EBPROF_CONSOLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/base/err.h"
@@ -15,6 +16,11 @@ enum console_exit {
 
 /* "ebprof: ..." on stderr, always one line: foreign bytes of the message are escaped. */
 void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same where it is no error and nothing to be believed: nothing once console_be_quiet(). */
+void console_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* From here on notes and progress are left out. */
+void console_be_quiet(void);
+bool console_is_quiet(void);
 /* Another line of the same message, indented below it. */
 void console_say_more(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A line that the next one replaces, on a terminal; elsewhere nothing. */

@@ -116,7 +116,7 @@ struct err *html_page_show(const struct profile *profile, const struct input *in
 	console_put_bytes(&text, bytes);
 	str_puts(&text, browser.len ? "), opened by " : ")");
 	str_puts(&text, str_text(&browser));
-	console_say("%s", str_text(&text));
+	console_note("%s", str_text(&text));
 	if (!browser.len)
 		say_not_opened(&caller, err);
 	return NULL;

@@ -93,7 +93,7 @@ struct err *import_input_take(const char *path, enum import_as as, int *fd)
 	struct err *err = err_wrap(take_foreign(as, fd, &notes), "%s", path);
 	const char *line = str_text(&notes);
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
-		console_say("%s: %.*s", path, (int)(end - line), line);
+		console_note("%s: %.*s", path, (int)(end - line), line);
 	if (as == IMPORT_AS_ROWS)
 		return err_wrap(err,
 			"--from-rows: lines of JSON objects, or columns with tabs in between, "

@@ -119,7 +119,7 @@ void naming_begin(struct naming_options *options)
 	if (session && !options->is_silent)
 		replace_handlers(SIG_DFL, leave_nothing);
 	if (session && !options->is_silent && !debuginfod_is_ready(session))
-		console_say("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded%s",
+		console_note("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 cannot be loaded%s",
 			debuginfod_is_possible() ? ": install libdebuginfod1"
 						 : ": this program is a static one");
 }
@@ -138,12 +138,12 @@ bool naming_end(struct naming_options *options)
 	CLEANUP(str_deinit) struct str bytes = {0};
 	console_put_bytes(&bytes, progress.bytes);
 	if (progress.bytes)
-		console_say("debuginfod: fetched %s", str_text(&bytes));
+		console_note("debuginfod: fetched %s", str_text(&bytes));
 	if (progress.nr_unfinished)
-		console_say("debuginfod: too slow, went on without %zu of %zu files",
+		console_note("debuginfod: too slow, went on without %zu of %zu files",
 			progress.nr_unfinished, progress.nr_wanted);
 	if (progress.nr_failed)
-		console_say("debuginfod: %zu of %zu files failed: %s", progress.nr_failed,
+		console_note("debuginfod: %zu of %zu files failed: %s", progress.nr_failed,
 			progress.nr_wanted, strerror(progress.errnum));
 	return true;
 }

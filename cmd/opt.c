@@ -86,6 +86,9 @@ static struct err *meet_unknown(
 		if (is_word(word, row->name))
 			return row->hint ? err_new(ERR_USAGE, "%s: %s", row->name, row->hint)
 					 : NULL;
+	if (is_word(word, "-q") || is_word(word, "--quiet"))
+		return err_new(ERR_USAGE, "%s: ebprof %s prints nothing but what is asked for",
+			word, command->name);
 	if (is_long && word[2])
 		try(check_ambiguous(command, word + 2));
 	struct nearest nearest = nearest_to(word + strspn(word, "-"));
@@ -371,6 +374,15 @@ struct err *opt_flag(const struct opt *row, const char *text, void *member)
 	(void)row;
 	(void)text;
 	*(bool *)member = true;
+	return NULL;
+}
+
+struct err *opt_quiet(const struct opt *row, const char *text, void *member)
+{
+	(void)row;
+	(void)text;
+	(void)member;
+	console_be_quiet();
 	return NULL;
 }
 

@@ -86,6 +86,7 @@ bool opt_has_optional_argument(const struct opt *row);
 
 opt_parse_fn opt_flag;         /* bool: true */
 opt_parse_fn opt_clear;        /* bool: false */
+opt_parse_fn opt_quiet;        /* no member: console_be_quiet() */
 opt_parse_fn opt_string;       /* const char * (borrowed) */
 opt_parse_fn opt_cache_folder; /* const char *: a folder, or "none", which becomes "" */
 opt_parse_fn opt_u32;          /* uint32_t */
