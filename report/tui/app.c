@@ -716,11 +716,15 @@ void app_draw(struct app *app, struct grid *grid)
 		return;
 	draw_view(app, grid);
 	chrome_draw_below(app, grid);
-	bool is_typed = app->prompt == APP_PROMPT_COMMAND; /* on the last line */
-	grid->height -= is_typed;
+	enum {
+		ROOM_FOR_LAST_LINE = 8,
+	};
+	/* There stands how the box is left, or what is typed. */
+	bool is_kept = app->prompt == APP_PROMPT_COMMAND || grid->height >= ROOM_FOR_LAST_LINE;
+	grid->height -= is_kept;
 	if (app->overlay.is_open)
 		overlay_draw(&app->overlay, grid);
-	grid->height += is_typed;
+	grid->height += is_kept;
 }
 
 /* ---- input ---- */

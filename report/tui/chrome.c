@@ -490,6 +490,18 @@ bool chrome_point(
 
 /* ---- the last lines ---- */
 
+/* In the group that it is selected in; NULL: in none, or not there. */
+static const struct function_weight *weight_in_group(const struct app *app, uint32_t function)
+{
+	uint32_t group = model_function_of(app->model, app->selection.group);
+	for (size_t i = 0; group && i < app->model->of_groups.len; i++) {
+		const struct function_weight *weight = &app->model->of_groups.data[i];
+		if (weight->function == function && weight->group == group)
+			return weight;
+	}
+	return NULL;
+}
+
 static const struct function_weight *chrome_weight_of(const struct app *app, uint32_t function)
 {
 	for (size_t i = 0; i < app->model->functions.len; i++)
@@ -511,10 +523,16 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 		str_puts(&numbers, " total ");
 		app_put_value(app, &numbers, of_group->total, of_group->samples);
 	} else if (weight) {
+		const struct function_weight *own = weight_in_group(app, function);
+		const struct function_weight *shown = own ? own : weight;
 		str_puts(&numbers, " self ");
-		app_put_value(app, &numbers, weight->self, weight->self_samples);
+		app_put_value(app, &numbers, shown->self, shown->self_samples);
 		str_puts(&numbers, " total ");
-		app_put_value(app, &numbers, weight->total, weight->samples);
+		app_put_value(app, &numbers, shown->total, shown->samples);
+		if (own && own->total < weight->total) {
+			str_puts(&numbers, " of ");
+			app_put_value(app, &numbers, weight->total, weight->samples);
+		}
 	}
 	const struct profile_function *it = model_function(app->model, function);
 	CLEANUP(str_deinit) struct str name = {0};

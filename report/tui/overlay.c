@@ -101,7 +101,7 @@ void overlay_open_menu(struct overlay *overlay, const char *title, const enum ac
 	for (size_t i = 0; i < count; i++) {
 		const struct key_row *row = key_row_of(actions[i]);
 		bool is_enter = actions[i] == ACTION_ENTER && enter_help;
-		str_printf(&text, "%-9s %s\n", row ? row->shown : "",
+		str_printf(&text, "%-10s %s\n", row ? row->shown : "",
 			is_enter ? enter_help
 			: row    ? row->help
 				 : "");

@@ -99,15 +99,28 @@ TEST(menus_say_what_enter_does_here)
 	struct screen screen;
 	begin(&screen, 80, 24);
 	screen_type(&screen, "M");
-	want_in(screen_text(&screen), "Enter     callers");
+	want_in(screen_text(&screen), "Enter      callers");
 	screen_type(&screen, "\x1b"
 			     "3M");
-	want_in(screen_text(&screen), "Enter     zoom in");
+	want_in(screen_text(&screen), "Enter      zoom in");
 	screen_type(&screen, "\x1b"
 			     "6M");
-	want_in(screen_text(&screen), "Enter     only this");
+	want_in(screen_text(&screen), "Enter      only this");
 	screen_type(&screen, "\x1b:Enter");
-	want_in(screen_text(&screen), "Enter     only this");
+	want_in(screen_text(&screen), "Enter      only this");
+	screen_deinit(&screen);
+}
+
+/* How a box is left is not hidden by the box, however much there is in it. */
+TEST(boxes_leave_the_last_line)
+{
+	struct screen screen;
+	begin(&screen, 80, 24);
+	screen_type(&screen, "?");
+	CHECK_STR(screen_line(&screen, 23), "Enter close");
+	want_in(screen_line(&screen, 22), " 21 of ");
+	screen_resize(&screen, 40, 7); /* where there is little room, the text has all of it */
+	want_in(screen_line(&screen, 6), " 5 of ");
 	screen_deinit(&screen);
 }
 

@@ -443,6 +443,18 @@ TEST(tui_diff_zooms_are_steps_of_the_trail)
 	test_deinit(&test);
 }
 
+/* ... however little room there is for the file. */
+TEST(tui_diff_tree_says_what_was_removed)
+{
+	struct test test;
+	test_init(&test, 80, 14);
+	type(&test, "X");
+	type(&test, "8A");
+	for (int width = 46; width < 70; width++)
+		CHECK(strstr(screen_resize(&test.screen, width, 14), "extra  (removed)"));
+	test_deinit(&test);
+}
+
 /* It is merged once of the same names, and what only the base has is found by new ones. */
 TEST(tui_diff_tree_goes_on)
 {

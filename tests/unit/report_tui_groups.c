@@ -62,6 +62,21 @@ TEST(all_of_a_system_is_grouped_by_process)
 	screen_deinit(&screen);
 }
 
+/* The line below has the numbers of the row, and those of all groups behind them. */
+TEST(what_is_selected_in_a_group_is_told_as_its_row)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, true);
+	screen_type(&screen, "gj");
+	CHECK_STR(screen_line(&screen, screen_selected(&screen)),
+		"  30.00%   30.00% db:20               scan");
+	CHECK(strstr(screen_line(&screen, 14), " self 30.00% total 30.00% of 70.00%"));
+	screen_type(&screen, "j"); /* in no other group */
+	CHECK(strstr(screen_line(&screen, 14), " self 20.00% total 60.00%"));
+	CHECK(!strstr(screen_line(&screen, 14), " of "));
+	screen_deinit(&screen);
+}
+
 TEST(top_goes_from_a_row_to_its_group_in_the_tree)
 {
 	struct screen screen;

@@ -376,23 +376,22 @@ static unsigned file_style(const struct branch_list *list, const struct app *app
 			   : STYLE_DIM;
 }
 
+/* What is said of it stands whole, as far as there is room; what is left is the file's. */
 static void draw_suffix(struct branch_list *list, const struct app *app, struct grid *grid,
 	struct rect cell, struct branch_row row)
 {
-	CLEANUP(str_deinit) struct str suffix = {0};
-	put_suffix(list, grid, row, cell.width, &suffix);
-	unsigned style = file_style(list, app, grid, row);
-	size_t file = strlen(file_of_row(list, row));
-	int width = grid_text_width(grid, str_text(&suffix));
-	bool is_told = style != STYLE_DIM && width <= cell.width && file <= suffix.len &&
-		       strcmp(str_text(&suffix) + suffix.len - file, file_of_row(list, row)) == 0;
-	if (!is_told) {
-		grid_put_elided(grid, cell.x, cell.y, cell.width, STYLE_DIM, str_text(&suffix));
+	int x = cell.x, end = cell.x + cell.width;
+	if (branches_is_inlined_row(&list->parts[row.part], row.node)) {
+		CLEANUP(str_deinit) struct str names = {0};
+		put_suffix(list, grid, row, cell.width, &names);
+		grid_put_elided(grid, x, cell.y, cell.width, STYLE_DIM, str_text(&names));
 		return;
 	}
-	CLEANUP_FREE char *remark = mem_strndup(str_text(&suffix), suffix.len - file);
-	int x = cell.x + grid_put(grid, cell.x, cell.y, cell.width, STYLE_DIM, remark);
-	grid_put(grid, x, cell.y, cell.x + cell.width - x, style, file_of_row(list, row));
+	x += grid_put_elided(
+		grid, x, cell.y, cell.width, STYLE_DIM, branch_list_remark_of(list, row));
+	if (end - x >= LEAST_SUFFIX)
+		grid_put_elided(grid, x, cell.y, end - x, file_style(list, app, grid, row),
+			file_of_row(list, row));
 }
 
 /* Where its name stands, up to what is said of it behind. */

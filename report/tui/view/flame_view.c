@@ -531,16 +531,25 @@ static bool fit_rows(struct flame_view *view)
 	return view->top + height < rows;
 }
 
-/* Kinds with the most self first; what is none here is not told. */
+/* Colours of languages are those that nobody knows by heart. */
+static bool is_ahead_in_legend(
+	const struct flame_view *view, enum frame_kind kind, enum frame_kind than)
+{
+	bool is_script = frame_kind_is_script(kind);
+	return is_script != frame_kind_is_script(than)
+		       ? is_script
+		       : view->kind_selfs[kind] > view->kind_selfs[than];
+}
+
+/* Languages first, then by self; what is none here is not told. */
 static size_t kinds_of_legend(const struct flame_view *view, enum frame_kind *ret)
 {
 	size_t count = 0;
 	for (int kind = 0; kind < FRAME_KINDS_END; kind++) {
-		uint64_t self = view->kind_selfs[kind];
 		size_t at = count;
-		if (!self)
+		if (!view->kind_selfs[kind])
 			continue;
-		for (; at && view->kind_selfs[ret[at - 1]] < self; at--)
+		for (; at && is_ahead_in_legend(view, (enum frame_kind)kind, ret[at - 1]); at--)
 			ret[at] = ret[at - 1];
 		ret[at] = (enum frame_kind)kind;
 		count++;
