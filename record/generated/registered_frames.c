@@ -6,6 +6,7 @@
 #include "format/base/map.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/unwind/unwind_machine.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
@@ -29,7 +30,7 @@ enum {
 
 static bool registered_frames_is_address(uint64_t word)
 {
-	return word >= 4096 && word < 1ULL << 47 && word % 8 == 0;
+	return word >= 4096 && !(word >> UNWIND_ADDRESS_BITS) && word % 8 == 0;
 }
 
 /* Writable data of what exports libgcc's functions. */

@@ -31,6 +31,26 @@ enum {
 	DEBUG_IMAGE_SECTIONS,
 };
 
+/* The machine's: units of 1 and -8, the column of the return address, and, to begin with, CFA = sp
+ * + 8; on x86-64 that address is below it. */
+#if defined(__aarch64__)
+enum {
+	DEBUG_IMAGE_MACHINE = EM_AARCH64,
+	DEBUG_IMAGE_RELATIVE = R_AARCH64_PREL64,
+	DEBUG_IMAGE_RELATIVE_32 = R_AARCH64_PREL32,
+};
+
+static const uint8_t debug_image_units[] = {1, 0x78, 30}, debug_image_cfa[] = {0x0c, 31, 8};
+#else
+enum {
+	DEBUG_IMAGE_MACHINE = EM_X86_64,
+	DEBUG_IMAGE_RELATIVE = R_X86_64_PC64,
+	DEBUG_IMAGE_RELATIVE_32 = R_X86_64_PC32,
+};
+
+static const uint8_t debug_image_units[] = {1, 0x78, 16}, debug_image_cfa[] = {0x0c, 7, 8, 0x90, 1};
+#endif
+
 struct debug_image {
 	enum debug_image_frames frames;
 	uint64_t code, frames_at; /* addresses; the latter of .eh_frame */
@@ -67,7 +87,6 @@ static inline uint8_t *debug_image_end_entry(uint8_t *entry, uint8_t *end)
 static inline size_t debug_image_put_frames(
 	const struct debug_image *image, uint8_t *to, uint64_t *pc_at)
 {
-	static const uint8_t begin[] = {0x0c, 7, 8, 0x90, 1}; /* CFA = rsp + 8, rip at CFA - 8 */
 	static const uint8_t encodings[] = {
 		[DEBUG_IMAGE_FROM_PLACE] = 0x1c,    /* pcrel, sdata8 */
 		[DEBUG_IMAGE_FROM_PLACE_32] = 0x1b, /* pcrel, sdata4 */
@@ -78,12 +97,12 @@ static inline size_t debug_image_put_frames(
 	uint8_t *entry = to, *at = entry + 4;
 	at = debug_image_put_number(at, is_debug ? UINT32_MAX : 0, 4);
 	at = is_debug ? debug_image_put(at, "\1", 2) : debug_image_put(at, "\1zR", 4);
-	at = debug_image_put(at, "\1\x78\x10", 3); /* units of 1 and -8, return address 16 */
+	at = debug_image_put(at, debug_image_units, sizeof(debug_image_units));
 	if (!is_debug) {
 		*at++ = 1;
 		*at++ = encodings[image->frames];
 	}
-	at = debug_image_put(at, begin, sizeof(begin));
+	at = debug_image_put(at, debug_image_cfa, sizeof(debug_image_cfa));
 	entry = at = debug_image_end_entry(entry, at);
 	at += 4;
 	at = debug_image_put_number(at, is_debug ? 0 : (uint64_t)(at - to), 4);
@@ -109,7 +128,7 @@ static inline size_t debug_image_build(const struct debug_image *image, uint8_t 
 	Elf64_Ehdr head = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = is_debug ? ET_EXEC : ET_REL,
-		.e_machine = EM_X86_64,
+		.e_machine = DEBUG_IMAGE_MACHINE,
 		.e_version = EV_CURRENT,
 		.e_shoff = sizeof(head),
 		.e_ehsize = sizeof(head),
@@ -173,7 +192,8 @@ static inline size_t debug_image_build(const struct debug_image *image, uint8_t 
 		int is_short = image->frames == DEBUG_IMAGE_FROM_PLACE_32;
 		Elf64_Rela relocation = {
 			.r_offset = pc_at,
-			.r_info = ELF64_R_INFO(1, is_short ? R_X86_64_PC32 : R_X86_64_PC64),
+			.r_info = ELF64_R_INFO(
+				1, is_short ? DEBUG_IMAGE_RELATIVE_32 : DEBUG_IMAGE_RELATIVE),
 		};
 		rela->sh_type = SHT_RELA;
 		rela->sh_link = DEBUG_IMAGE_SYMTAB;

@@ -49,6 +49,45 @@ static void tell_debuggers(uint32_t action)
 	__jit_debug_register_code();
 }
 
+#if defined(__aarch64__)
+
+/* Stack pointers are multiples of 16. */
+static uint32_t frame_bytes(uint32_t bytes)
+{
+	return (bytes + 15) & ~15U;
+}
+
+/*
+ * stp x29, x30, [sp, #-16]!; mov x29, #0; sub sp, sp, #bytes; blr x0; mov w9, #bytes;
+ * add sp, sp, x9; ldp x29, x10, [sp], #16; br x10
+ */
+static size_t write_code(uint8_t *code, uint32_t bytes)
+{
+	uint32_t frame = frame_bytes(bytes);
+	const uint32_t insns[] = {0xa9bf7bfd, 0xd280001d, 0xd10003ff | frame << 10, 0xd63f0000,
+		0x52800009 | frame << 5, 0x8b2963ff, 0xa8c12bfd, 0xd61f0140};
+	debug_image_put(code, insns, sizeof(insns));
+	__builtin___clear_cache((char *)code, (char *)code + sizeof(insns));
+	return sizeof(insns);
+}
+
+/* The same in call frame information: rows at 0, 4, 12, 24, 28. */
+static size_t write_rules(uint8_t *rules, uint32_t bytes)
+{
+	uint32_t cfa = 16 + frame_bytes(bytes);
+	const uint8_t all[] = {
+		0x0e, 0,                                                /* nothing is pushed */
+		0x44, 0x0e, 16, 0x9d, 2, 0x9e, 1,                       /* x29 and x30 are there */
+		0x48, 0x0e, (uint8_t)(cfa | 0x80), (uint8_t)(cfa >> 7), /* below the frame */
+		0x4c, 0x0e, 16,                                         /* and above it again */
+		0x44, 0x0e, 0, 0xdd, 0x09, 30, 10, /* the return address is in x10 */
+	};
+	memcpy(rules, all, sizeof(all));
+	return sizeof(all);
+}
+
+#else
+
 /*
  * push %rbp; xor %ebp,%ebp; sub $bytes,%rsp; call *%rdi; mov $bytes,%ecx; add %rcx,%rsp;
  * pop %rbp; pop %rdx; jmp *%rdx
@@ -79,6 +118,8 @@ static size_t write_rules(uint8_t *rules, uint32_t bytes)
 	memcpy(rules, all, sizeof(all));
 	return sizeof(all);
 }
+
+#endif
 
 __attribute__((noinline)) void calls(void (*code)(void (*)(void)), void (*spin_it)(void))
 {
@@ -128,12 +169,14 @@ static _Alignas(8) uint8_t frames[CROWD][FRAMES_BYTES];
 /* A common entry whose pointers are addresses, the function's, and the end. */
 static void write_frames(uint8_t *to, uint64_t code, size_t code_bytes, uint32_t bytes)
 {
-	static const uint8_t common[] = {
-		20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0};
+	static const uint8_t begin[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 0};
 	uint8_t rules[64];
 	size_t len = write_rules(rules, bytes);
-	uint8_t *entry_at = debug_image_put(to, common, sizeof(common));
-	uint8_t *at = debug_image_put_number(entry_at, 0, 4);
+	uint8_t *at = debug_image_put(to, begin, sizeof(begin));
+	at = debug_image_put(at, debug_image_units, sizeof(debug_image_units));
+	at = debug_image_put(at, debug_image_cfa, sizeof(debug_image_cfa));
+	uint8_t *entry_at = debug_image_end_entry(to, at);
+	at = debug_image_put_number(entry_at, 0, 4);
 	at = debug_image_put_number(at, (uint64_t)(at - to), 4);
 	at = debug_image_put_number(at, code, 8);
 	at = debug_image_put_number(at, code_bytes, 8);

@@ -11,7 +11,6 @@
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/base/str.h"
-#include "format/machine/machine.h"
 #include "tests/e2e/debug_image.h"
 #include "tests/unit/unit.h"
 
@@ -84,8 +83,6 @@ static struct object object = {.serial = 7};
 
 static void setup(struct registered_code *code)
 {
-	if (machine_native()->elf != EM_X86_64)
-		unit_skip("images of x86-64");
 	registered_code_init(code);
 	target_reader_start(&code->reader);
 }
@@ -165,8 +162,6 @@ TEST(registered_code_is_expected_of_the_same_program)
 /* A program that exports nothing and has no symbols, as qemu-user-static. */
 TEST(registered_code_is_found_by_its_looks)
 {
-	if (machine_native()->elf != EM_X86_64)
-		unit_skip("images of x86-64");
 	static struct jit_descriptor hidden = {1, 1, NULL, NULL};
 	static struct registered image;
 	build(&image, CODE, "alpha", false);
