@@ -112,16 +112,16 @@ static void take_offsets(struct erlang_row *row, uint16_t machine)
 }
 
 /* Where it is not found any code will do: then what dirty schedulers run has no callers. */
-static struct err *erlang_take_loop(struct elf_file *elf, const struct elf_dynsym *dirty,
-	const struct elf_segment *segments, size_t count, struct runtime_file *file)
+static struct err *erlang_take_loop(
+	struct elf_file *elf, const struct elf_dynsym symbols[SYMBOLS], struct runtime_file *file)
 {
-	file->loop_start = dirty->address;
-	file->loop_end = dirty->address + dirty->size;
+	file->loop_start = symbols[DIRTY_MAIN].address;
+	file->loop_end = file->loop_start + symbols[DIRTY_MAIN].size;
 	if (!file->loop_start)
 		try(erlang_dirty_find(elf, &file->loop_start, &file->loop_end));
-	for (size_t i = 0; i < count && !file->loop_start; i++)
-		if (segments[i].flags & PF_X && segments[i].filesz)
-			file->loop_start = file->loop_end = segments[i].vaddr;
+	/* Not where a segment begins: that may be 0. */
+	if (!file->loop_start)
+		file->loop_start = file->loop_end = symbols[FOR_NIFS].address;
 	return NULL;
 }
 
@@ -148,8 +148,8 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	take_offsets(row, elf_file_machine(elf));
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
 	memcpy(row->build_id, build_id, len < sizeof(row->build_id) ? len : sizeof(row->build_id));
-	try(erlang_take_loop(elf, &symbols[DIRTY_MAIN], segments, count, file));
-	*is_found = file->loop_start;
+	try(erlang_take_loop(elf, symbols, file));
+	*is_found = true;
 	return NULL;
 }
 
