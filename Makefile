@@ -415,7 +415,7 @@ otel-collector: ## build a real OpenTelemetry Collector for the tests (downloads
 # way to ask it for the verifier's figures.
 KERNEL_TEST := $(O)/tests/kernel
 KERNEL_PROGRAMS := $(addprefix $(KERNEL_TEST)/,ebprof limited usdt script waits counted shape_fp shape_static shape_dynamic shape_bare \
-	context context_own context.so)
+	context context_own context.so registered)
 $(KERNEL_TEST)/ebprof: $(CMD_OBJS) $(KERNEL_TEST)/bpf_stats.o $(O)/record.a $(REPORT_ARCHIVES) $(O)/format.a
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--wrap=syscall -o $@ $^ $(REPORT_LIBS) $(RECORD_LIBS)
 $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
@@ -423,6 +423,10 @@ $(KERNEL_TEST)/limited: $(KERNEL_TEST)/limited.o
 $(KERNEL_TEST)/waits $(KERNEL_TEST)/counted: $(KERNEL_TEST)/%: tests/e2e/%.c | $(O)/have-deps
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -static -pthread -fno-omit-frame-pointer -Wall -Wextra -o $@ $<
+# Code that a process registers, which needs libgcc's library.
+$(KERNEL_TEST)/registered: tests/e2e/registered_code.c tests/e2e/debug_image.h tests/e2e/spin_functions.h | $(O)/have-deps
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -o $@ $< -ldl
 # Threads that publish what they work at, by a variable of the program or of a library.
 $(KERNEL_TEST)/context_own: CONTEXT := -DIN_PROGRAM -rdynamic
 $(KERNEL_TEST)/context.so: CONTEXT := -DIN_LIBRARY -fPIC -shared

@@ -270,6 +270,14 @@ add_dotnet() { # ROOT SUITE
 		"$from"/out/{libSystem.Native.so,System.{Private.CoreLib,Runtime,Runtime.Extensions}.dll} "$to/dotnet/"
 }
 
+# The library that it registers code with is the languages'.
+add_registered() { # ROOT SUITE
+	local from=$cache/libstdc++-$2
+	debian_root "$from" "$2" libstdc++6 || die "no libgcc of $2 for $DEBIAN_ARCH"
+	(cd "$from" && tar -c usr/lib/*-linux-gnu/libgcc_s.so.1) | tar -x -C "$1/languages"
+	cp "$PROGRAMS/registered" "$1/languages/chains/"
+}
+
 # Debian 12's, whatever the suite: other versions are not known.
 add_racket() { # ROOT
 	local from=$cache/racket-bookworm
@@ -306,6 +314,7 @@ make_initramfs() { # SUITE
 	add_luajit "$root" "$1"
 	add_erlang "$root" "$1"
 	add_racket "$root"
+	add_registered "$root" "$1"
 	add_dotnet "$root" "$1"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$work/initramfs-$1"
 }
@@ -651,6 +660,26 @@ judge_languages() { # VERSION KERNEL LOG
 		not_ok "$kernel: labels of goroutines: $(part "$log" "labels go" | grep -v '^#' | head -n 3)"; fi
 }
 
+# Stacks through code of tests/e2e/registered_code.c, whose rules are in its registry alone; what ran
+# before that had been read is cut.
+judge_registered() { # VERSION KERNEL LOG
+	local kernel=$2 log=$3 registry all exact
+	if [[ $1 == running ]]; then
+		skip "$kernel: registered code: its library is in guests"
+		return
+	fi
+	for registry in relocatable frames; do
+		want_status "$kernel" "$log" "record registered $registry"
+		all=$(count_stacks "$log" "registered $registry" ';spin_small;')
+		exact=$(count_stacks "$log" "registered $registry" ';main;(run_code(_\[i\])?;)?calls;(small|\[JIT\][^;]*);spin_small;')
+		printf '%-28s %-14s %7d %9s%%\n' "$kernel" "${registry:0:14}" "$all" \
+			"$(awk -v all="$all" -v exact="$exact" 'BEGIN { printf "%.1f", all ? 100 * exact / all : 0 }')" >>"$work/languages"
+		if [[ $all -ge 100 && $((exact * 100)) -ge $((all * 90)) ]]; then ok; else
+			not_ok "$kernel: registered $registry: $exact of $all samples: $(part "$log" "folded registered $registry" |
+				grep spin_small | head -n 1)"; fi
+	done
+}
+
 # What threads publish while they are in a function is what their samples there have.
 judge_contexts() { # KERNEL LOG
 	local kernel=$1 log=$2 place counts
@@ -694,6 +723,7 @@ judge() { # VERSION LOG
 	judge_cgroup "$kernel" "$log"
 	judge_limits "$kernel" "$log"
 	judge_languages "$1" "$kernel" "$log"
+	judge_registered "$1" "$kernel" "$log"
 	judge_contexts "$kernel" "$log"
 	[[ $1 == running ]] || judge_changes "$kernel" "$log"
 	[[ $1 == running || $1 == */* ]] || judge_kernel_lines "$1" "$kernel" "$log"

@@ -159,6 +159,16 @@ racket=/languages/usr/bin/racket
 [ ! -x $racket ] || chain racket chroot /languages "${racket#/languages}" /chains/chain.rkt
 dotnet=/languages/dotnet/shape
 [ ! -x $dotnet ] || chain dotnet chroot /languages "${dotnet#/languages}"
+# Code that a process tells debuggers of, and libgcc alone.
+registered=/languages/chains/registered
+if [ -x $registered ]; then
+	for registry in relocatable frames; do
+		section "record registered $registry" "$ebprof" record -F 199 -o "$work/registered.data" -- \
+			chroot /languages "${registered#/languages}" $registry 3
+		section "folded registered $registry" "$ebprof" convert --folded -i "$work/registered.data" -o -
+		section "info registered $registry" "$ebprof" info --json -i "$work/registered.data"
+	done
+fi
 if [ -x "$programs/chain_go" ]; then
 	chain go "$programs/chain_go"
 	section "labels go" "$ebprof" report --stdio -s label:stage -i "$work/go.data"
