@@ -29,6 +29,7 @@ enum dwarf_at {
 	DW_AT_stmt_list = 0x10,
 	DW_AT_low_pc = 0x11,
 	DW_AT_high_pc = 0x12,
+	DW_AT_language = 0x13,
 	DW_AT_comp_dir = 0x1b,
 	DW_AT_abstract_origin = 0x31,
 	DW_AT_decl_file = 0x3a,
@@ -48,6 +49,17 @@ enum dwarf_at {
 	DW_AT_GNU_dwo_id = 0x2131,
 	DW_AT_GNU_ranges_base = 0x2132,
 	DW_AT_GNU_addr_base = 0x2133,
+};
+
+/* Languages: DWARF 5, 7.12, table 7.17, and the later ones of its list. */
+enum dwarf_lang {
+	DW_LANG_none = 0, /* of a unit that does not say */
+	DW_LANG_C_plus_plus = 0x04,
+	DW_LANG_C_plus_plus_03 = 0x19,
+	DW_LANG_C_plus_plus_11 = 0x1a,
+	DW_LANG_C_plus_plus_14 = 0x21,
+	DW_LANG_C_plus_plus_17 = 0x2b,
+	DW_LANG_C_plus_plus_20 = 0x2c,
 };
 
 /* Forms: DWARF 5, 7.5.6, table 7.6, and GNU's of split DWARF 4 and of dwz. */

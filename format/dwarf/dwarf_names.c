@@ -66,6 +66,7 @@ void dwarf_read_function(
 		ret->decl_file = ret->decl_line = 0;
 		ret->unit = NULL;
 	}
+	ret->is_linkage_name = chain.linkage_name.len;
 	ret->name = chain.linkage_name.len ? chain.linkage_name : chain.name;
 }
 

@@ -11,6 +11,7 @@
 struct dwarf_function {
 	struct dwarf_span
 		name; /* as the linker knows it when that is given, else as in the source */
+	bool is_linkage_name;
 	const struct dwarf_unit *unit; /* whose files decl_file counts */
 	uint64_t decl_file, decl_line; /* 0: unknown */
 };

@@ -231,6 +231,9 @@ static void take_root_attribute(
 	case DW_AT_GNU_dwo_name:
 		root->dwo_name = value;
 		break;
+	case DW_AT_language:
+		unit->language = (uint16_t)value.number;
+		break;
 	case DW_AT_low_pc:
 		unit->low_pc = value;
 		break;

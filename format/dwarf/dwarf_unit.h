@@ -32,6 +32,7 @@ struct dwarf_unit {
 	uint64_t base; /* low_pc, 0 without one: where range lists start from */
 	struct dwarf_span name, comp_dir, dwo_name;
 	uint64_t dwo_id;
+	uint16_t language; /* enum dwarf_lang */
 	bool has_lines, has_children;
 	uint64_t line_offset;
 

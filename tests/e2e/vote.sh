@@ -284,6 +284,55 @@ test_minidebug_names() {
 	cmp before after || fail "other names: $(diff before after | head -n 3)"
 }
 
+# What has no linkage name, since no other unit can call it, has the scopes that the source says, as
+# the linker's names have them; with what dwz moved to another unit, too, and as a report shows it.
+test_scopes_of_inlined_functions() {
+	need g++ nm dwz
+	cat >scopes.cc <<-'END'
+		volatile unsigned long sink;
+		#define INLINED inline __attribute__((always_inline))
+		#define BODY { for (unsigned long i = 0; i < n; i++) sink = sink * 31 + (i ^ sink >> 7); return sink; }
+		namespace app { namespace {
+		struct Cursor { INLINED unsigned long step(unsigned long n) BODY };
+		template <typename T> INLINED unsigned long walk(T n) BODY
+		}
+		static INLINED unsigned long own(unsigned long n) BODY
+		INLINED unsigned long open(unsigned long n) BODY
+		__attribute__((noinline)) unsigned long run(unsigned long n)
+		{
+			struct Local { static INLINED unsigned long go(unsigned long n) BODY };
+			auto twist = [](unsigned long n) __attribute__((always_inline)) BODY;
+			return Cursor().step(n) + walk<long>(n) + own(n) + open(n) + Local::go(n) + twist(n);
+		}
+		}
+		extern "C" { static INLINED unsigned long plain(unsigned long n) BODY }
+		int main() { return (app::run(1000) + plain(1000)) & 1; }
+	END
+	g++ -g -O1 -o program scopes.cc || fail g++
+	cat >wanted <<-'END'
+		_ZN3app3runEm
+		_ZN3app4openEm
+		app::(anonymous namespace)::Cursor::step
+		app::(anonymous namespace)::walk<long int>
+		app::own
+		app::run::Local::go
+		app::run::{lambda}::operator()
+		main
+		plain
+	END
+	local change
+	for change in true 'dwz program'; do
+		$change || skip "$change failed"
+		nm -S program | awk '$4 ~ /^(main|_ZN3app3runEm)$/ { print $1, $2 }' | while read -r start size; do
+			for ((i = 16#$start; i < 16#$start + 16#$size; i++)); do printf '0x%x\n' $i; done
+		done >addresses
+		"$SYMBOLS" program <addresses 2>symbols.err | grep -vE '^$|^0x|:[0-9?]+$' | LC_ALL=C sort -u >names
+		# Lambdas have names from some compilers on: {lambda(long unsigned int)}.
+		sed -i 's/{lambda([^)]*)}/{lambda}/' names
+		cmp wanted names || fail "$change: other names: $(diff wanted names)"
+	done
+}
+
 # ---- a recording: the program it was made of is replaced by one with less in it ----
 
 folded() { # OUTPUT OPTION...

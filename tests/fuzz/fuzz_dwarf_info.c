@@ -5,6 +5,7 @@
 
 #include "format/dwarf/dwarf_map.h"
 #include "format/dwarf/dwarf_names.h"
+#include "format/dwarf/dwarf_scopes.h"
 #include "format/dwarf/dwarf_split.h"
 #include "format/dwarf/dwarf_walk.h"
 
@@ -30,6 +31,8 @@ static uint64_t read_names(
 	struct dwarf_reader *reader, struct dwarf_unit *unit, const struct dwarf_walk *walk)
 {
 	uint64_t sum = dwarf_unit_lines(unit) != NULL;
+	struct dwarf_scopes scopes = {0};
+	struct str text = {0};
 	vec_each(&walk->nodes, node) {
 		struct dwarf_die die = {unit, node->die};
 		struct dwarf_call call;
@@ -38,7 +41,12 @@ static uint64_t read_names(
 		dwarf_read_function(reader, call.function, &function);
 		for (uint64_t i = 0; i < function.name.len; i++)
 			sum += function.name.data[i];
+		str_truncate(&text, 0);
+		dwarf_scopes_put(&scopes, reader, call.function, &text);
+		sum += text.len;
 	}
+	str_deinit(&text);
+	dwarf_scopes_deinit(&scopes);
 	return sum;
 }
 

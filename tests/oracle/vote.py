@@ -111,7 +111,7 @@ WEIGHT = {"llvm": 2, "eu": 2, "binutils": 2, "gdb": 1}
 
 def plain(name):
     """Without what a symbol table adds to a name (.cold, .isra.0) and eu-addr2line appends."""
-    return re.sub(r"(?<=.)(\.(cold|part|isra|constprop|lto_priv|llvm)\b.*|@@?[A-Z].*| .*)", "", name)
+    return re.sub(r"(?<=.)(\.(cold|part|isra|constprop|lto_priv|llvm)\b.*|@@?[A-Z].*| inlined (at|in) .*)", "", name)
 
 
 def read_place(text):
@@ -196,6 +196,11 @@ def is_short_name(case):
     return own.startswith(f"{other}.") or word == "operator" or f"{len(word)}{word}" in own
 
 
+def is_scope_left_out(case):
+    """step of app::(anonymous namespace)::Cursor::step, which has no linkage name."""
+    return case.field == "function" and case.names()[0].endswith("::" + case.names()[1])
+
+
 def is_padding(case):
     return case.field == "function" and len(case.mine) == 1 and case.names()[0] == "??"
 
@@ -225,6 +230,8 @@ FAULTS = [
           "constructors, and functions that were folded, have several; each is right"),
     Fault("eu binutils gdb", "name without scope", is_short_name,
           "what has no linkage name in DWARF, of local types or nested, has one in the symbol table"),
+    Fault("llvm eu binutils gdb", "inlined function without scope", is_scope_left_out,
+          "the name alone is printed of what no other unit can call; its scopes are the DIEs around its declaration"),
     Fault("llvm eu binutils gdb", "directory of the compilation twice", is_joined_twice,
           "it is also DWARF 5's directory 0 (6.2.4), and where it is relative is joined with itself; LLVM 19 is right"),
     Fault("binutils", "padding named", is_padding, "what is between functions counts to the one before"),
@@ -408,7 +415,7 @@ class Vote:
                     votes[value] += WEIGHT[reference]
                     continue
                 differing.append((reference, case, fault))
-                if is_other_symbol(case) or is_joined_twice(case):
+                if is_other_symbol(case) or is_joined_twice(case) or is_scope_left_out(case):
                     value = ours  # all may say so
                 elif fault:
                     continue

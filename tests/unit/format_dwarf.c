@@ -5,6 +5,7 @@
 #include "format/dwarf/dwarf_line_machine.h"
 #include "format/dwarf/dwarf_names.h"
 #include "format/dwarf/dwarf_ranges.h"
+#include "format/dwarf/dwarf_scopes.h"
 #include "format/dwarf/dwarf_walk.h"
 #include "tests/unit/unit.h"
 
@@ -224,6 +225,87 @@ TEST(origins_end)
 		struct dwarf_function function;
 		dwarf_read_function(&reader, die, &function);
 		CHECK_INT(function.name.len, 0);
+		dwarf_reader_deinit(&reader);
+		discard(&builder, &file);
+	}
+}
+
+/* A reference of 4 bytes that was left open, to what comes next. */
+static void point_here(struct builder *builder, size_t at)
+{
+	builder->info.data[at] = (uint8_t)builder->info.len;
+}
+
+static size_t put_reference(struct builder *builder)
+{
+	bytes_put_u32(&builder->info, 0);
+	return builder->info.len - 4;
+}
+
+/*
+ * namespace app { namespace { struct Cursor { void step(); }; void loose(); }
+ * void run() { { [] {}; } void elsewhere(); } } void Cursor::step() {} void plain();
+ */
+static void put_scopes(struct builder *builder, uint8_t language, size_t dies[6])
+{
+	PUT(&builder->abbrev, "\x01\x11\x01\x13\x0b\x00\x00");
+	PUT(&builder->abbrev, "\x02\x39\x01\x03\x08\x01\x13\x00\x00");
+	PUT(&builder->abbrev, "\x03\x39\x01\x00\x00");
+	PUT(&builder->abbrev, "\x04\x13\x01\x03\x08\x01\x13\x00\x00");
+	PUT(&builder->abbrev, "\x05\x2e\x00\x03\x08\x00\x00");
+	PUT(&builder->abbrev, "\x06\x2e\x00\x47\x13\x00\x00");
+	PUT(&builder->abbrev, "\x07\x2e\x01\x03\x08\x00\x00");
+	PUT(&builder->abbrev, "\x08\x13\x01\x00\x00\x09\x0b\x01\x00\x00\x00");
+	PUT(&builder->info, "\x01");
+	bytes_put_u8(&builder->info, language);
+	PUT(&builder->info, "\x02"
+			    "app\0");
+	size_t behind_app = put_reference(builder);
+	PUT(&builder->info, "\x03\x04"
+			    "Cursor\0");
+	size_t behind_cursor = put_reference(builder);
+	size_t step = builder->info.len;
+	PUT(&builder->info, "\x05step\0\x00");
+	point_here(builder, behind_cursor);
+	dies[1] = builder->info.len;
+	PUT(&builder->info, "\x05loose\0\x00\x07run\0\x09\x08");
+	dies[2] = builder->info.len;
+	PUT(&builder->info, "\x05operator()\0\x00\x00");
+	dies[3] = builder->info.len;
+	PUT(&builder->info, "\x05"
+			    "elsewhere\0\x00\x00");
+	point_here(builder, behind_app);
+	dies[0] = builder->info.len;
+	PUT(&builder->info, "\x06");
+	bytes_put_u32(&builder->info, (uint32_t)step);
+	dies[4] = builder->info.len;
+	PUT(&builder->info, "\x05plain\0\x00");
+	dies[5] = 1000; /* of no unit */
+}
+
+TEST(scopes_of_names_without_a_linkage_name)
+{
+	static const char *const wanted[] = {"app::(anonymous namespace)::Cursor::",
+		"app::(anonymous namespace)::", "app::run::{lambda}::", "", "", ""};
+	static const uint8_t languages[] = {0x21, 0, 0x0c}; /* C++14, none, C99 */
+	for (size_t i = 0; i < 3; i++) {
+		struct builder builder;
+		struct dwarf_file file;
+		size_t dies[6];
+		start_unit(&builder, 5, false);
+		put_scopes(&builder, languages[i], dies);
+		finish(&builder, &file);
+		struct dwarf_reader reader;
+		struct dwarf_scopes scopes = {0};
+		dwarf_reader_init(&reader, &file);
+		struct dwarf_unit *unit = dwarf_reader_unit(&reader, &file, 0);
+		for (size_t j = 0; j < 6; j++) {
+			CLEANUP(str_deinit) struct str text = {0};
+			dwarf_scopes_put(
+				&scopes, &reader, (struct dwarf_die){unit, dies[j]}, &text);
+			CHECK_STR(str_text(&text), i < 2 ? wanted[j] : "");
+		}
+		dwarf_scopes_deinit(&scopes);
 		dwarf_reader_deinit(&reader);
 		discard(&builder, &file);
 	}

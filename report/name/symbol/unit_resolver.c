@@ -48,8 +48,29 @@ static uint32_t unit_resolver_narrow(uint64_t value)
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
+/*
+ * The index of its string plus 1; the name is not empty. Scopes are looked for where nothing else
+ * has them: what is not inlined has a symbol.
+ */
+static uint32_t unit_resolver_intern_name(struct unit_resolver *resolver, struct dwarf_die die,
+	const struct dwarf_function *read, bool is_inlined)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (is_inlined && !read->is_linkage_name)
+		dwarf_scopes_put(&resolver->scopes, resolver->reader, die, &text);
+	const char *name = (const char *)read->name.data;
+	size_t len = (size_t)read->name.len;
+	if (text.len) {
+		str_write(&text, name, len);
+		name = str_text(&text);
+		len = text.len;
+	}
+	return strtab_intern(&resolver->strings, name, len) + 1;
+}
+
 /* The index of the function whose DIE this is, plus 1. */
-static uint32_t unit_resolver_function_of(struct unit_resolver *resolver, struct dwarf_die die)
+static uint32_t unit_resolver_function_of(
+	struct unit_resolver *resolver, struct dwarf_die die, bool is_inlined)
 {
 	const uint8_t *where = die.unit->file->sections[DWARF_INFO].data + die.offset;
 	bool added;
@@ -60,9 +81,7 @@ static uint32_t unit_resolver_function_of(struct unit_resolver *resolver, struct
 	dwarf_read_function(resolver->reader, die, &read);
 	struct unit_function function = {.decl_line = unit_resolver_narrow(read.decl_line)};
 	if (read.name.len)
-		function.name = strtab_intern(&resolver->strings, (const char *)read.name.data,
-					(size_t)read.name.len) +
-				1;
+		function.name = unit_resolver_intern_name(resolver, die, &read, is_inlined);
 	if (read.unit)
 		function.decl_file = unit_resolver_path_of(resolver, read.unit, read.decl_file);
 	vec_push(&resolver->functions, function);
@@ -88,7 +107,7 @@ static const struct unit_place *unit_resolver_place_of(
 			call.has_file ? unit_resolver_path_of(resolver, unit, call.file) : 0;
 		die = call.function;
 	}
-	place->function = unit_resolver_function_of(resolver, die);
+	place->function = unit_resolver_function_of(resolver, die, place->is_inlined);
 	return place;
 }
 
@@ -182,6 +201,7 @@ void unit_resolver_read(struct unit_resolver *resolver, struct dwarf_reader *rea
 void unit_resolver_forget_unit(struct unit_resolver *resolver)
 {
 	map_clear(&resolver->paths);
+	dwarf_scopes_deinit(&resolver->scopes);
 }
 
 void unit_resolver_forget_file(struct unit_resolver *resolver)
@@ -201,6 +221,7 @@ void unit_resolver_deinit(struct unit_resolver *resolver)
 	vec_deinit(&resolver->functions);
 	map_deinit(&resolver->by_die);
 	map_deinit(&resolver->paths);
+	dwarf_scopes_deinit(&resolver->scopes);
 	dwarf_walk_deinit(&resolver->walk);
 	vec_deinit(&resolver->places);
 	vec_deinit(&resolver->nodes);

@@ -8,6 +8,7 @@
 
 #include "format/base/str.h"
 #include "format/dwarf/dwarf_line_machine.h"
+#include "format/dwarf/dwarf_scopes.h"
 #include "format/dwarf/dwarf_walk.h"
 #include "format/file/chain.h"
 
@@ -22,6 +23,7 @@ struct unit_resolver {
 	struct dwarf_unit *unit;
 	const uint64_t *addresses;
 	size_t count;
+	struct dwarf_scopes scopes;
 	struct map paths; /* line header and file number -> string plus 1 */
 	struct dwarf_walk walk;
 	VEC(struct unit_place) places;

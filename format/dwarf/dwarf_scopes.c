@@ -1,0 +1,383 @@
+#include "format/dwarf/dwarf_scopes.h"
+
+#include "format/dwarf/dwarf_abbrev.h"
+
+enum {
+	DEPTH_MAX = 32, /* scopes around a function, and functions around those */
+	HOPS_MAX = 16,  /* from a definition to its declaration */
+	TEXT_MAX = 4096,
+};
+
+/* A DIE with children that may hold a function; offsets count from the unit's header. */
+struct dwarf_scope_child {
+	uint32_t die, end;
+	uint32_t scope; /* its index in the unit's list; 0: nothing was looked for in it */
+};
+
+struct dwarf_scope {
+	uint64_t die; /* offset in .debug_info */
+	uint32_t end, parent;
+	uint8_t kind;    /* enum dwarf_kind */
+	uint32_t behind; /* the children up to here are in the list, ascending */
+	VEC(struct dwarf_scope_child) children;
+	struct str text; /* what it puts in front of a name; "": not known yet, or not always the
+			    same */
+};
+
+struct dwarf_scope_unit {
+	const struct dwarf_unit *unit;
+	VEC(struct dwarf_scope) list; /* the root first; empty: it has no such names */
+};
+
+/* ---- DIEs ---- */
+
+/* Where a reference of a sibling leads; 0: there is none that is sound. */
+static uint64_t sibling_offset(const struct dwarf_unit *unit, const struct dwarf_captured *captured,
+	uint64_t children, uint64_t end)
+{
+	uint16_t form = captured->forms[DWARF_SLOT_SIBLING];
+	uint64_t offset = captured->values[DWARF_SLOT_SIBLING];
+	if (!form)
+		return 0;
+	if (form != DW_FORM_ref_addr)
+		offset += unit->header.offset;
+	return offset > children && offset <= end ? offset : 0;
+}
+
+/* A cursor from here to the end of the unit. */
+static struct bytes_cursor cursor_in(const struct dwarf_unit *unit, uint64_t offset)
+{
+	struct dwarf_span info = unit->file->sections[DWARF_INFO];
+	if (info.len > unit->header.end)
+		info.len = unit->header.end;
+	return dwarf_cursor_at(info, offset);
+}
+
+static uint64_t cursor_offset(const struct dwarf_unit *unit, const struct bytes_cursor *cursor)
+{
+	return (uint64_t)(cursor->pos - unit->file->sections[DWARF_INFO].data);
+}
+
+/*
+ * Reads over one DIE; its abbreviation, or NULL at the end of its siblings and where it is broken.
+ * sibling: 0 where it has children and does not say what follows them.
+ */
+static const struct dwarf_abbrev *read_over(
+	const struct dwarf_unit *unit, struct bytes_cursor *cursor, uint64_t *sibling)
+{
+	uint64_t code = dwarf_uleb(cursor);
+	const struct dwarf_abbrev *abbrev = code ? dwarf_abbrevs_find(unit->abbrevs, code) : NULL;
+	struct dwarf_captured captured;
+	if (!abbrev)
+		return NULL;
+	memset(captured.forms, 0, sizeof(captured.forms));
+	dwarf_abbrev_run(unit->abbrevs, abbrev, cursor, &captured);
+	if (cursor->overrun)
+		return NULL;
+	uint64_t next = cursor_offset(unit, cursor);
+	*sibling = abbrev->has_children ? sibling_offset(unit, &captured, next, unit->header.end)
+					: next;
+	return abbrev;
+}
+
+/* Moves a cursor from the first of some siblings to behind the last one. */
+static void read_over_siblings(const struct dwarf_unit *unit, struct bytes_cursor *cursor)
+{
+	for (uint32_t depth = 1; depth && !cursor->overrun && cursor->pos < cursor->end;) {
+		uint64_t sibling;
+		if (!read_over(unit, cursor, &sibling)) {
+			depth--;
+			continue;
+		}
+		if (sibling)
+			*cursor = cursor_in(unit, sibling);
+		else
+			depth++;
+	}
+}
+
+/* ---- scopes ---- */
+
+static bool dwarf_scopes_is_language(const struct dwarf_unit *unit)
+{
+	switch (unit->language) {
+	case DW_LANG_none: /* what dwz found in several units is in one without a language */
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_C_plus_plus_17:
+	case DW_LANG_C_plus_plus_20:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether some DIE with children may say where the next one is. */
+static bool dwarf_scopes_has_siblings(const struct dwarf_unit *unit)
+{
+	vec_each(&unit->abbrevs->list, abbrev) {
+		struct bytes_cursor specs = dwarf_cursor_at(unit->abbrevs->bytes, abbrev->specs);
+		while (abbrev->has_children && !specs.overrun) {
+			uint64_t name = dwarf_uleb(&specs), form = dwarf_uleb(&specs);
+			if (form == DW_FORM_implicit_const)
+				dwarf_sleb(&specs);
+			if (name == DW_AT_sibling)
+				return true;
+			if (!name && !form)
+				break;
+		}
+	}
+	return false;
+}
+
+/* The index of what is made of a DIE, whose children begin behind it. */
+static uint32_t add_scope(struct dwarf_scope_unit *own, uint64_t die, uint32_t end, uint32_t parent)
+{
+	const struct dwarf_unit *unit = own->unit;
+	struct bytes_cursor cursor = cursor_in(unit, die);
+	uint64_t sibling;
+	const struct dwarf_abbrev *abbrev = read_over(unit, &cursor, &sibling);
+	bool has_children = abbrev && abbrev->has_children;
+	vec_push(&own->list,
+		(struct dwarf_scope){
+			.die = die,
+			.end = end,
+			.parent = parent,
+			.kind = abbrev ? abbrev->kind : DWARF_OTHER,
+			.behind = has_children ? (uint32_t)(cursor_offset(unit, &cursor) -
+							    unit->header.offset)
+					       : end,
+		});
+	return (uint32_t)own->list.len - 1;
+}
+
+static struct dwarf_scope_unit *dwarf_scopes_of(
+	struct dwarf_scopes *scopes, const struct dwarf_unit *unit)
+{
+	bool added;
+	uint64_t *slot = map_put(&scopes->units, (uint64_t)(uintptr_t)unit, &added);
+	if (!added)
+		return (struct dwarf_scope_unit *)(uintptr_t)*slot;
+	struct dwarf_scope_unit *own = mem_zalloc(sizeof(*own));
+	*slot = (uint64_t)(uintptr_t)own;
+	own->unit = unit;
+	uint64_t bytes = unit->header.end - unit->header.offset;
+	if (bytes <= UINT32_MAX && unit->header.end <= unit->file->sections[DWARF_INFO].len &&
+		dwarf_scopes_is_language(unit) && dwarf_scopes_has_siblings(unit))
+		add_scope(own, unit->header.first_die, (uint32_t)bytes, 0);
+	return own;
+}
+
+/*
+ * What follows a DIE whose abbreviation tells its size, as nearly all do, and its children; 0: it
+ * does not.
+ */
+static uint32_t glide_over(const struct dwarf_unit *unit, const uint8_t *base, uint32_t at,
+	uint32_t end, const struct dwarf_abbrev **ret)
+{
+	const struct dwarf_abbrevs *abbrevs = unit->abbrevs;
+	uint32_t code = base[at++];
+	if (code >= 0x80) {
+		if (at == end || base[at] >= 0x80)
+			return 0;
+		code = (code & 0x7f) | (uint32_t)base[at++] << 7;
+	}
+	if (code - 1 >= abbrevs->nr_dense)
+		return 0;
+	const struct dwarf_abbrev *abbrev = &abbrevs->list.data[code - 1];
+	if (abbrev->fixed > end - at) /* DWARF_VARIES, too */
+		return 0;
+	uint32_t next = at + abbrev->fixed;
+	if (abbrev->has_children) {
+		if (abbrev->sibling_at == DWARF_NO_SIBLING)
+			return 0;
+		uint32_t sibling;
+		memcpy(&sibling, base + at + abbrev->sibling_at, sizeof(sibling));
+		sibling = le32toh(sibling);
+		if (sibling <= next || sibling > end)
+			return 0;
+		next = sibling;
+	}
+	*ret = abbrev;
+	return next;
+}
+
+/* The same of any DIE; 0: it is the last one, or broken. */
+static uint32_t walk_over(
+	const struct dwarf_unit *unit, uint32_t at, const struct dwarf_abbrev **ret)
+{
+	struct bytes_cursor cursor = cursor_in(unit, unit->header.offset + at);
+	uint64_t sibling;
+	*ret = read_over(unit, &cursor, &sibling);
+	if (!*ret)
+		return 0;
+	if (!sibling) {
+		read_over_siblings(unit, &cursor);
+		sibling = cursor_offset(unit, &cursor);
+	}
+	return (uint32_t)(sibling - unit->header.offset);
+}
+
+/* Reads children of a scope up to that which holds an offset. */
+static void read_children(struct dwarf_scope_unit *own, uint32_t index, uint32_t offset)
+{
+	const struct dwarf_unit *unit = own->unit;
+	struct dwarf_scope *scope = &own->list.data[index];
+	const uint8_t *base = unit->file->sections[DWARF_INFO].data + unit->header.offset;
+	uint32_t at = scope->behind, end = scope->end, next;
+	for (; at <= offset && at < end; at = next) {
+		const struct dwarf_abbrev *abbrev;
+		next = glide_over(unit, base, at, end, &abbrev);
+		if (!next)
+			next = walk_over(unit, at, &abbrev);
+		if (!next || next > end)
+			next = end;
+		else if (abbrev->has_children && abbrev->kind != DWARF_OTHER &&
+			 abbrev->kind != DWARF_INLINED)
+			vec_push(&scope->children, (struct dwarf_scope_child){at, next, 0});
+	}
+	scope->behind = at;
+}
+
+/* Of the scopes directly in one, that which holds an offset behind its own DIE; 0: none does. */
+static uint32_t inner_scope_at(struct dwarf_scope_unit *own, uint32_t index, uint32_t offset)
+{
+	read_children(own, index, offset);
+	struct dwarf_scope_child *all = own->list.data[index].children.data;
+	size_t low = 0, count = own->list.data[index].children.len, len = count;
+	while (count) { /* the first one that ends behind it */
+		size_t half = count / 2;
+		bool is_before = all[low + half].end <= offset;
+		low = is_before ? low + half + 1 : low;
+		count = is_before ? count - half - 1 : half;
+	}
+	if (low == len || all[low].die >= offset)
+		return 0;
+	if (!all[low].scope)
+		all[low].scope = add_scope(
+			own, own->unit->header.offset + all[low].die, all[low].end, index);
+	return all[low].scope;
+}
+
+/* The innermost scope around a DIE that is no block; 0: the root. */
+static uint32_t scope_around(struct dwarf_scope_unit *own, uint64_t die)
+{
+	uint32_t at = 0, offset = (uint32_t)(die - own->unit->header.offset);
+	for (int depth = 0; depth < 2 * DEPTH_MAX; depth++) {
+		uint32_t inner = inner_scope_at(own, at, offset);
+		if (!inner)
+			break;
+		at = inner;
+	}
+	while (at && own->list.data[at].kind == DWARF_BLOCK)
+		at = own->list.data[at].parent;
+	return at;
+}
+
+/* ---- names ---- */
+
+/* A DIE's name, and the last DIE that a definition leads to: its declaration. */
+struct declaration {
+	struct dwarf_die die;
+	struct dwarf_span name;
+	uint16_t tag;
+};
+
+static struct declaration find_declaration(struct dwarf_reader *reader, struct dwarf_die die)
+{
+	struct declaration found = {0};
+	struct dwarf_attributes it;
+	for (int hops = 0; hops < HOPS_MAX && die.unit; hops++) {
+		if (!dwarf_attributes_start(&it, die.unit, die.offset))
+			break;
+		struct dwarf_value next = {0};
+		found.die = die;
+		found.tag = it.tag;
+		while (dwarf_attributes_next(&it))
+			if (it.name == DW_AT_name && !found.name.len)
+				found.name = dwarf_value_string(die.unit, &it.value);
+			else if (it.name == DW_AT_abstract_origin || it.name == DW_AT_specification)
+				next = it.value;
+		if (!next.form)
+			break;
+		die = dwarf_value_die(reader, die.unit, &next);
+	}
+	return found;
+}
+
+static bool has_name(const struct declaration *it, const char *name)
+{
+	return it->name.len == strlen(name) && memcmp(it->name.data, name, it->name.len) == 0;
+}
+
+/* Lambdas as demanglers have them: "<lambda(int)>" is {lambda(int)}; some have no name. */
+static void put_scope_name(
+	const struct declaration *scope, const struct declaration *inner, struct str *out)
+{
+	static const char lambda[] = "<lambda";
+	size_t len = (size_t)scope->name.len, begin = sizeof(lambda) - 1;
+	const char *name = (const char *)scope->name.data;
+	if (len > TEXT_MAX)
+		len = TEXT_MAX;
+	if (!len && scope->tag == DW_TAG_namespace)
+		str_puts(out, "(anonymous namespace)");
+	else if (!len)
+		str_puts(out, has_name(inner, "operator()") ? "{lambda}" : "{unnamed}");
+	else if (len > begin && memcmp(name, lambda, begin) == 0 && name[len - 1] == '>')
+		str_printf(out, "{%.*s}", (int)len - 2, name + 1);
+	else
+		str_write(out, name, len);
+}
+
+static void put_scopes_around(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
+	const struct declaration *inner, int depth, struct str *out)
+{
+	if (!inner->die.unit || depth == DEPTH_MAX)
+		return;
+	struct dwarf_scope_unit *own = dwarf_scopes_of(scopes, inner->die.unit);
+	uint32_t around = own->list.len ? scope_around(own, inner->die.offset) : 0;
+	if (!around)
+		return;
+	const struct str *known = &own->list.data[around].text;
+	if (known->len) {
+		str_write(out, known->data, known->len);
+		return;
+	}
+	struct declaration outer = find_declaration(
+		reader, (struct dwarf_die){inner->die.unit, own->list.data[around].die});
+	/* A block declares functions of elsewhere, and those that GNU C nests have no such name. */
+	if (outer.tag == DW_TAG_subprogram && inner->tag == DW_TAG_subprogram)
+		return;
+	size_t begin = out->len;
+	put_scopes_around(scopes, reader, &outer, depth + 1, out);
+	if (out->len > TEXT_MAX)
+		return;
+	put_scope_name(&outer, inner, out);
+	str_puts(out, "::");
+	if (outer.tag == DW_TAG_namespace || (outer.tag != DW_TAG_subprogram && outer.name.len))
+		str_write(&own->list.data[around].text, out->data + begin, out->len - begin);
+}
+
+void dwarf_scopes_put(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
+	struct dwarf_die die, struct str *out)
+{
+	struct declaration declaration = find_declaration(reader, die);
+	put_scopes_around(scopes, reader, &declaration, 0, out);
+}
+
+void dwarf_scopes_deinit(struct dwarf_scopes *scopes)
+{
+	size_t cursor = 0;
+	for (struct map_slot *slot; (slot = map_next(&scopes->units, &cursor));) {
+		struct dwarf_scope_unit *own = (struct dwarf_scope_unit *)(uintptr_t)slot->value;
+		vec_each(&own->list, scope) {
+			vec_deinit(&scope->children);
+			str_deinit(&scope->text);
+		}
+		vec_deinit(&own->list);
+		mem_free(own);
+	}
+	map_deinit(&scopes->units);
+}
