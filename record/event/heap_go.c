@@ -128,8 +128,8 @@ static uint64_t find_rate(struct elf_file *elf)
 
 static const char *why_none_of_go(struct elf_file *elf, const struct heap_go *go, unsigned minor)
 {
-	if (elf_file_machine(elf) != EM_X86_64)
-		return "of Go's programs, only those of x86-64 are known";
+	if (elf_file_machine(elf) != EM_X86_64 && elf_file_machine(elf) != EM_AARCH64)
+		return "of Go's programs, only those of x86-64 and arm64 are known";
 	if (!minor)
 		return "it was built by a Go older than 1.18";
 	if (go->sampled.address || go->all.address)
