@@ -77,7 +77,7 @@ static struct err *dump_choose_target(
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->cgroups.len > 0) + options->is_system;
 	if (operand)
-		return err_new(ERR_USAGE, "no process: give -p %s",
+		return err_new(ERR_USAGE, "a process is chosen by -p: ebprof dump -p %s",
 			isdigit((unsigned char)operand[0]) ? operand : "PID");
 	if (!chosen)
 		return err_new(ERR_USAGE, "whose threads? Give -p PID, -t TID, --container, "
