@@ -523,7 +523,8 @@ static void draw_function(const struct app *app, struct grid *grid, int y)
 		str_puts(&numbers, " total ");
 		app_put_value(app, &numbers, of_group->total, of_group->samples);
 	} else if (weight) {
-		const struct function_weight *own = weight_in_group(app, function);
+		const struct function_weight *own =
+			app->view == VIEW_BUTTERFLY ? NULL : weight_in_group(app, function);
 		const struct function_weight *shown = own ? own : weight;
 		str_puts(&numbers, " self ");
 		app_put_value(app, &numbers, shown->self, shown->self_samples);

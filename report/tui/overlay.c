@@ -275,6 +275,10 @@ void overlay_draw(struct overlay *overlay, struct grid *grid)
 		bool is_heading = is_help && line[0] && line[0] != ' ' && !indent;
 		grid_put(grid, inner.x + indent, inner.y + (int)i, inner.width - indent,
 			is_heading ? STYLE_NORMAL | STYLE_BOLD : STYLE_NORMAL, line);
+		bool is_cut = is_menu && grid_text_width(grid, line) > inner.width;
+		if (is_cut) /* lines of text are broken instead */
+			grid_put(grid, inner.x + inner.width - 1, inner.y + (int)i, 1, STYLE_NORMAL,
+				grid_glyph(grid, GLYPH_ELLIPSIS));
 		if (is_help && !indent)
 			draw_legend(grid, inner, inner.y + (int)i, line);
 	}

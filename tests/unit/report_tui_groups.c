@@ -130,6 +130,21 @@ TEST(the_next_function_needs_no_list)
 	screen_deinit(&screen);
 }
 
+/* By way of its callers in all groups, too. */
+TEST(callers_lead_back_to_the_group)
+{
+	struct screen screen;
+	begin(&screen, VIEW_TOP, true);
+	screen_type(&screen, "gj\n");
+	CHECK(strstr(screen_line(&screen, 14), " self 70.00% total 70.00%"));
+	screen_type(&screen, "3");
+	CHECK_STR(screen_line(&screen, screen_selected(&screen)),
+		"  30.00%   30.00% ###        `-- main > scan  [vdso]");
+	screen_type(&screen, "1");
+	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "db:20"));
+	screen_deinit(&screen);
+}
+
 TEST(groups_stand_ahead_of_leaves)
 {
 	struct screen screen;

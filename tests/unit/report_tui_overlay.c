@@ -147,3 +147,16 @@ TEST(a_menu_returns_what_was_chosen)
 	overlay_deinit(&overlay);
 	str_deinit(&drawn);
 }
+
+TEST(choices_say_when_they_are_cut)
+{
+	struct overlay overlay = {0};
+	struct str text = {0}, out = {0};
+	static const enum action actions[] = {ACTION_HELP, ACTION_QUIT};
+	str_puts(&text, "a choice that is longer than the box\nshort\n");
+	overlay_open_choices(&overlay, "Menu", &text, actions, 2);
+	CHECK(strstr(draw(&overlay, 24, 10, &out), "a choice that is lo~"));
+	CHECK(strstr(str_text(&out), "short"));
+	overlay_deinit(&overlay);
+	str_deinit(&out);
+}

@@ -87,10 +87,17 @@ static void open_hot_paths(struct butterfly *butterfly)
 	branch_list_fill(&butterfly->list);
 }
 
+/* What is selected in a group stays that of the group: other views go on there. */
+static void view_butterfly_select(struct app *app, uint32_t frame)
+{
+	bool is_same = model_function_of(app->model, frame) == app_function(app);
+	app_select_in_group(app, frame, is_same ? app->selection.group : 0);
+}
+
 static void go_to(struct butterfly *butterfly, struct app *app, uint32_t frame)
 {
 	butterfly->centre = frame;
-	app_select(app, frame);
+	view_butterfly_select(app, frame);
 	for (int part = 0; part < BRANCH_PARTS; part++)
 		branches_forget(&butterfly->list.parts[part]);
 	butterfly->list.rows.len = 0; /* nothing of it is to be found again */
@@ -119,7 +126,7 @@ static void view_butterfly_tell_selection(struct butterfly *butterfly, struct ap
 {
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
 	if (node && node->frame)
-		app_select(app, node->frame);
+		view_butterfly_select(app, node->frame);
 }
 
 static void butterfly_update(void *state, struct app *app)
