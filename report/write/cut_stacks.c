@@ -29,7 +29,8 @@ static const char *reason_of_no_table(const struct profile_object *object)
 		return "the recorder does not open remote or FUSE files of other users";
 	if (object->info.flags & LAYOUT_OBJECT_UNREADABLE)
 		return "the recorder could not open the file";
-	return "it has no call frame information (.eh_frame), and reading its code found no caller";
+	return "it has no call frame information (.eh_frame), or more than could be read in time, "
+	       "and reading its code found no caller";
 }
 
 /* Why stacks are cut; the causes are explained in ebprof-record(1), too. */
