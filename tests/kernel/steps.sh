@@ -111,12 +111,15 @@ kill $inside $outside
 wait $inside $outside
 rmdir "$groups$group/below" "$groups$group"
 # Script frames between native ones, of interpreters that are in a folder of their own; and Go's.
-chain() { # NAME COMMAND...
-	name=$1
-	shift
-	section "record chain $name" "$ebprof" record -F 199 -o "$work/$name.data" -- "$@" 2
+chain_for() { # SECONDS NAME COMMAND...
+	seconds=$1 name=$2
+	shift 2
+	section "record chain $name" "$ebprof" record -F 199 -o "$work/$name.data" -- "$@" "$seconds"
 	section "folded chain $name" "$ebprof" convert --folded -i "$work/$name.data" -o -
 	section "info chain $name" "$ebprof" info --json -i "$work/$name.data"
+}
+chain() { # NAME COMMAND...
+	chain_for 2 "$@"
 }
 script_chain() { # NAME PATTERN FILE
 	for interpreter in /languages/usr/bin/$2; do
@@ -133,7 +136,7 @@ node=/languages/usr/bin/node
 if [ -x $node ]; then
 	set -- chroot /languages "${node#/languages}"
 	! "$@" --v8-options | grep -q '^ *--wasm-inlining ' || set -- "$@" --no-wasm-inlining
-	chain wasm "$@" /chains/wasm.js
+	chain_for 6 wasm "$@" /chains/wasm.js # an emulated machine takes seconds to compile it
 fi
 luajit=/languages/usr/bin/luajit
 if [ -x $luajit ]; then
