@@ -133,7 +133,8 @@ static bool dwarf_scopes_has_siblings(const struct dwarf_unit *unit)
 }
 
 /* The index of what is made of a DIE, whose children begin behind it. */
-static uint32_t add_scope(struct dwarf_scope_unit *own, uint64_t die, uint32_t end, uint32_t parent)
+static uint32_t dwarf_scopes_add(
+	struct dwarf_scope_unit *own, uint64_t die, uint32_t end, uint32_t parent)
 {
 	const struct dwarf_unit *unit = own->unit;
 	struct bytes_cursor cursor = cursor_in(unit, die);
@@ -166,7 +167,7 @@ static struct dwarf_scope_unit *dwarf_scopes_of(
 	uint64_t bytes = unit->header.end - unit->header.offset;
 	if (bytes <= UINT32_MAX && unit->header.end <= unit->file->sections[DWARF_INFO].len &&
 		dwarf_scopes_is_language(unit) && dwarf_scopes_has_siblings(unit))
-		add_scope(own, unit->header.first_die, (uint32_t)bytes, 0);
+		dwarf_scopes_add(own, unit->header.first_die, (uint32_t)bytes, 0);
 	return own;
 }
 
@@ -256,7 +257,7 @@ static uint32_t inner_scope_at(struct dwarf_scope_unit *own, uint32_t index, uin
 	if (low == len || all[low].die >= offset)
 		return 0;
 	if (!all[low].scope)
-		all[low].scope = add_scope(
+		all[low].scope = dwarf_scopes_add(
 			own, own->unit->header.offset + all[low].die, all[low].end, index);
 	return all[low].scope;
 }
@@ -307,7 +308,7 @@ static struct declaration find_declaration(struct dwarf_reader *reader, struct d
 	return found;
 }
 
-static bool has_name(const struct declaration *it, const char *name)
+static bool declaration_has_name(const struct declaration *it, const char *name)
 {
 	return it->name.len == strlen(name) && memcmp(it->name.data, name, it->name.len) == 0;
 }
@@ -324,7 +325,7 @@ static void put_scope_name(
 	if (!len && scope->tag == DW_TAG_namespace)
 		str_puts(out, "(anonymous namespace)");
 	else if (!len)
-		str_puts(out, has_name(inner, "operator()") ? "{lambda}" : "{unnamed}");
+		str_puts(out, declaration_has_name(inner, "operator()") ? "{lambda}" : "{unnamed}");
 	else if (len > begin && memcmp(name, lambda, begin) == 0 && name[len - 1] == '>')
 		str_printf(out, "{%.*s}", (int)len - 2, name + 1);
 	else
