@@ -177,8 +177,20 @@ TEST(butterfly_asks_for_a_function)
 	screen_init(&screen, fixture_profile(&fixture), 40, 10);
 	screen_type(&screen, "2");
 	CHECK(strstr(screen_text(&screen), "select a function first"));
-	screen_type(&screen, "jlhEC\n/x\nnI"); /* nothing of that hurts */
-	screen_type(&screen, "3jlhEC\nnI\n");
+	screen_type(&screen, "jlhECF\n/x\nnI"); /* nothing of that hurts */
+	screen_type(&screen, "3jlhECF\nnI\n");
 	CHECK(strstr(screen_text(&screen), "no samples here"));
+	screen_deinit(&screen);
+}
+
+/* The function in the middle stands in a row of its own, that of the top: there is nothing above.
+ */
+TEST(butterfly_folds_nothing_in_the_middle)
+{
+	struct screen screen;
+	screen_init(&screen, crossing_profile(), 80, 14);
+	screen_type(&screen, "g2F");
+	CHECK_INT(screen_selected(&screen), 6);
+	CHECK(strstr(screen_lines(&screen, 6, 1), "- leaf"));
 	screen_deinit(&screen);
 }

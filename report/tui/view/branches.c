@@ -486,6 +486,8 @@ bool branches_unfold(struct branches *branches, uint32_t row)
 
 void branches_fold(struct branches *branches, uint32_t node)
 {
+	if (!node) /* the top: nothing is above it, and its parent is itself */
+		return;
 	for (uint32_t parent = branches_node(branches, node)->parent;
 		branches_linked_child(branches, parent) == node;
 		parent = branches_node(branches, node)->parent)
