@@ -29,8 +29,14 @@ export DEBIAN_MIRROR=${KERNEL_MIRROR:-http://deb.debian.org}
 PROGRAMS=$(realpath -m "${PROGRAMS:-$here/../../build-static/tests/kernel}")
 cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebprof/kernels}
 versions=("$@")
+# A thread for each emulated CPU; on x86-64 one for both: the kernel patches its code by a breakpoint,
+# and a CPU that has translated the breakpoint meanwhile (QEMU 7.2) runs into it when it is long gone.
+emulator_threads=multi
 case $DEBIAN_ARCH-$(uname -m) in
-amd64-x86_64) qemu=(qemu-system-x86_64 -M q35 -cpu max) console=ttyS0 arguments=tsc=reliable ;;
+amd64-x86_64)
+	qemu=(qemu-system-x86_64 -M q35 -cpu max) console=ttyS0 arguments=tsc=reliable
+	emulator_threads=single
+	;;
 # The emulated PMU throttles what samples until it is refused; the usual algorithm of pointer
 # authentication takes most of the time.
 arm64-*) qemu=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on,pmu=off") console=ttyAMA0 arguments= ;;
@@ -324,7 +330,7 @@ boot() { # IMAGE VERSION
 	local machine=("${qemu[@]}")
 	# Without large addresses those of 52 bits, for which the kernel is made, become 47.
 	[[ $2 != *-16k ]] || machine[-1]+=,lpa2=off
-	run_limited nice "${machine[@]}" -accel tcg,thread=multi -smp 2 -m 2048 \
+	run_limited nice "${machine[@]}" -accel "tcg,thread=$emulator_threads" -smp 2 -m 2048 \
 		-nographic -no-reboot -nodefaults -serial stdio -kernel "$1" -initrd "$work/initramfs-$(languages_of "$2")" \
 		-append "console=$console quiet panic=-1 $arguments"
 }
