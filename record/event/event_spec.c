@@ -228,7 +228,7 @@ static bool find_own_event(struct span name, struct event_spec *spec)
 		spec->timer = rows[i].timer;
 		spec->waits = rows[i].waits;
 		spec->has_timer = rows[i].has_timer;
-		spec->unit = "ns";
+		spec->unit = spec->timer == SESSION_EVENT_CYCLES ? "cycles" : "ns";
 		return true;
 	}
 	return false;

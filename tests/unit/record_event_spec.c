@@ -208,6 +208,8 @@ TEST(event_spec_groups_that_are_read_together)
 	spec = parse("{cs,faults}");
 	CHECK_INT(event_spec_leader(spec, 1), 1);
 	CHECK_INT(parse("{cycles,cs}")->kind, EVENT_SPEC_TIMER);
+	CHECK_STR(parse("cycles")->unit, "cycles");
+	CHECK_STR(parse("cpu-clock")->unit, "ns");
 }
 
 TEST(event_spec_mistyped)
