@@ -14,6 +14,7 @@
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/event/pmu.h"
+#include "record/event/pmu_cpus.h"
 #include "record/host/cpu.h"
 #include "record/host/feature.h"
 #include "record/host/tracefs.h"
@@ -28,6 +29,9 @@ struct counting_event {
 	int fd;
 	size_t spec;
 	int leader; /* the descriptor of its group's first; -1: it is that, or has none */
+	/* Of a task, which other events of the spec count on other CPUs: one of them at a time. */
+	bool is_by_turns;
+	bool is_of_some_cores; /* of a task: what it does on others is no part of the event */
 };
 
 struct counting {
@@ -36,7 +40,8 @@ struct counting {
 	VEC(struct perf_event_attr) attrs; /* of all specs, one after the other: */
 	VEC(size_t) spec_of;               /* of each attr */
 	VEC(struct counting_event) events;
-	struct cpu_list cpus;
+	struct cpu_list cpus; /* that are online */
+	struct pmu_cpus pmus;
 	struct target target;
 	bool has_target;
 };
@@ -100,7 +105,11 @@ static struct err *describe_count(struct counting *counting, size_t number)
 	spec.period = spec.frequency_hz = 0;
 	try(pmu_describe(PMU_DEVICES, &spec, &attr));
 	attr.precise_ip = 0;
-	try(pmu_try(&attr, spec.name));
+	if (!counting->options->is_system && pmu_cpus_are_outside(&counting->pmus, attr.type))
+		return err_new(ERR_USAGE,
+			"%s is counted for the whole machine, not for a process: use -a",
+			spec.name);
+	try(pmu_try(PMU_DEVICES, &spec, &attr));
 	add_attr(counting, number, attr);
 	return NULL;
 }
@@ -131,14 +140,28 @@ static int leader_of(const struct counting *counting, size_t first, size_t spec)
 	return -1;
 }
 
+/* Of a CPU (tid -1), of a task, or of a task on one CPU. */
+static bool is_opened(
+	const struct counting *counting, const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	if (tid < 0)
+		return pmu_cpus_has(&counting->pmus, attr->type, cpu);
+	return pmu_cpus_are_several(&counting->pmus, attr->type) == (cpu >= 0);
+}
+
 static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
 {
 	size_t first = counting->events.len;
 	for (size_t i = 0; i < counting->attrs.len; i++) {
 		struct perf_event_attr attr = counting->attrs.data[i];
 		size_t spec = counting->spec_of.data[i];
-		struct counting_event event = {
-			.spec = spec, .leader = leader_of(counting, first, spec)};
+		struct counting_event event = {.spec = spec,
+			.leader = leader_of(counting, first, spec),
+			.is_by_turns = tid >= 0 && cpu >= 0,
+			.is_of_some_cores =
+				tid >= 0 && pmu_cpus_are_some(&counting->pmus, attr.type)};
+		if (!is_opened(counting, &attr, tid, cpu))
+			continue;
 		if (event.leader >= 0) /* with its leader */
 			attr.disabled = attr.enable_on_exec = 0;
 		event.fd = (int)syscall(
@@ -160,7 +183,11 @@ static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
 
 static struct err *open_counts_of_task(void *context, uint32_t tid)
 {
-	return open_counts(context, (pid_t)tid, -1);
+	struct counting *counting = context;
+	try(open_counts(counting, (pid_t)tid, -1));
+	vec_each(&counting->cpus, cpu)
+		try(open_counts(counting, (pid_t)tid, *cpu));
+	return NULL;
 }
 
 static struct err *open_all_counts(struct counting *counting)
@@ -174,8 +201,7 @@ static struct err *open_all_counts(struct counting *counting)
 		return target_tasks_each(&tasks, open_counts_of_task, counting);
 	}
 	if (!options->is_system)
-		return open_counts(counting, counting->target.pid, -1);
-	try(cpu_list_online(&counting->cpus));
+		return open_counts_of_task(counting, (uint32_t)counting->target.pid);
 	vec_each(&counting->cpus, cpu)
 		try(open_counts(counting, -1, *cpu));
 	return NULL;
@@ -259,10 +285,36 @@ static struct err *run_counts(struct counting *counting, const struct session_si
 
 /* ---- the result ---- */
 
-struct count_sum {
+struct count_part {
 	double value, enabled, running;
+};
+
+struct count_sum {
+	struct count_part all, by_turns; /* the latter is no part of the former yet */
 	bool has_any;
 };
+
+/* Of the time that it did not run, as much as of the time that it did. */
+static double extrapolate_count(const struct count_part *part)
+{
+	bool has_run = part->running > 0 && part->running < part->enabled;
+	return has_run ? part->value * part->enabled / part->running : part->value;
+}
+
+static void add_count(struct count_sum *sum, const struct counting_event *event,
+	const struct count_part *read, size_t nr_cpus)
+{
+	sum->has_any = true;
+	if (event->is_by_turns) { /* the time that it could run is each of these events' */
+		sum->by_turns.value += read->value;
+		sum->by_turns.enabled += read->enabled / (double)nr_cpus;
+		sum->by_turns.running += read->running;
+		return;
+	}
+	sum->all.value += event->is_of_some_cores ? read->value : extrapolate_count(read);
+	sum->all.enabled += read->enabled;
+	sum->all.running += read->running;
+}
 
 static void read_counts(struct counting *counting)
 {
@@ -272,27 +324,27 @@ static void read_counts(struct counting *counting)
 		struct {
 			uint64_t value, enabled, running;
 		} now;
-		struct count_sum *sum = &sums[event->spec];
 		if (read(event->fd, &now, sizeof(now)) != sizeof(now))
 			continue;
-		/* Of the time that it did not run, as much as of the time that it did. */
-		double share = now.running ? (double)now.enabled / (double)now.running : 0;
-		sum->value += (double)now.value * (now.running < now.enabled ? share : 1);
-		sum->enabled += (double)now.enabled;
-		sum->running += (double)now.running;
-		sum->has_any = true;
+		struct count_part part = {
+			(double)now.value, (double)now.enabled, (double)now.running};
+		add_count(&sums[event->spec], event, &part, counting->cpus.len);
 	}
 	for (size_t i = 0; i < nr_specs; i++) {
 		struct event_count *count = &counting->run->counts[i];
+		const struct count_part *all = &sums[i].all, *by_turns = &sums[i].by_turns;
+		double enabled = all->enabled + by_turns->enabled;
 		count->is_counted = sums[i].has_any;
-		count->value = sums[i].value;
-		count->ran = sums[i].enabled > 0 ? sums[i].running / sums[i].enabled : 1;
+		count->value = all->value + extrapolate_count(by_turns);
+		count->ran = enabled > 0 ? (all->running + by_turns->running) / enabled : 1;
 	}
 }
 
 static struct err *count_once(struct counting *counting, struct session_signals *signals)
 {
 	const struct event_count_options *options = counting->options;
+	try(cpu_list_online(&counting->cpus));
+	pmu_cpus_read(PMU_DEVICES, &counting->pmus);
 	try(describe_counts(counting));
 	try(session_signals_take(signals));
 	if (options->argv) {
@@ -318,6 +370,7 @@ struct err *event_count_run(const struct event_count_options *options, struct ev
 	vec_deinit(&counting.attrs);
 	vec_deinit(&counting.spec_of);
 	vec_deinit(&counting.cpus);
+	pmu_cpus_deinit(&counting.pmus);
 	if (counting.has_target)
 		target_deinit(&counting.target);
 	if (signals.fd < 0)

@@ -55,7 +55,7 @@ struct err *event_list_try(const struct event_spec *spec)
 	if (spec->kind != EVENT_SPEC_COUNTER && spec->kind != EVENT_SPEC_PMU)
 		return NULL;
 	try(pmu_describe(PMU_DEVICES, spec, &attr));
-	return pmu_try(&attr, spec->name);
+	return pmu_try(PMU_DEVICES, spec, &attr);
 }
 
 static void list_counter(const struct event_listing *listing, struct event_listed event)

@@ -240,17 +240,56 @@ static struct err *explain_refusal(const struct perf_event_attr *attr, const cha
 	return feature_explain(err_sys(errnum, "%s: perf_event_open", name));
 }
 
-struct err *pmu_try(struct perf_event_attr *attr, const char *name)
+/* Where to read a PMU that is outside of the cores; -1: anywhere. */
+static int cpu_outside(const char *devices, const struct event_spec *spec)
 {
+	CLEANUP(str_deinit) struct str text = {0};
+	if (spec->kind != EVENT_SPEC_PMU ||
+		!read_sysfs(devices, spec->text, "", "cpumask", &text) || !text.len)
+		return -1;
+	return (int)strtol(str_text(&text), NULL, 10);
+}
+
+/* That a hypervisor's are left out is our own wish, see put_modifiers(). */
+static bool forget_hypervisor(struct perf_event_attr *attr)
+{
+	bool may = attr->exclude_hv && !attr->exclude_user && !attr->exclude_kernel;
+	if (may)
+		attr->exclude_hv = 0;
+	return may;
+}
+
+/* Many PMUs outside of the cores have no interrupt: no overflow would be seen. */
+static bool is_only_counted(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr copy = *attr;
+	copy.freq = 0;
+	copy.sample_period = 0;
+	CLEANUP_FD int fd =
+		(int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd >= 0;
+}
+
+struct err *pmu_try(
+	const char *devices, const struct event_spec *spec, struct perf_event_attr *attr)
+{
+	int cpu = cpu_outside(devices, spec);
+	pid_t pid = cpu < 0 ? 0 : -1;
 	for (;;) {
 		CLEANUP_FD int fd =
-			(int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+			(int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 		int errnum = errno;
 		if (fd >= 0)
 			return NULL;
 		bool may_be_level = errnum == EOPNOTSUPP || errnum == EINVAL || errnum == ENOENT;
+		if (errnum == EINVAL && attr->type >= PERF_TYPE_MAX && forget_hypervisor(attr))
+			continue;
+		if (may_be_level && attr->sample_period && is_only_counted(attr, pid, cpu))
+			return err_new(ERR_UNSUPPORTED,
+				"%s: its PMU counts and cannot sample: ebprof stat counts it",
+				spec->name);
 		if (!attr->precise_ip || !may_be_level)
-			return explain_refusal(attr, name, errnum);
+			return explain_refusal(attr, spec->name, errnum);
 		attr->precise_ip--;
 	}
 }

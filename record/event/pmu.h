@@ -16,8 +16,12 @@
 struct err *pmu_describe(const char *devices, const struct event_spec *spec,
 	struct perf_event_attr *ret) ERR_MUST_CHECK;
 
-/* Opens it once for this very process, to see whether it can be had; where it is refused with the
- * precise level wanted, lowers that in `attr`. */
-struct err *pmu_try(struct perf_event_attr *attr, const char *name) ERR_MUST_CHECK;
+/*
+ * Opens it once, for this very process or where its PMU is read, to see whether it can be had.
+ * Where it is refused with the precise level wanted, lowers that in `attr`; where the PMU tells no
+ * levels of privilege apart, leaves out the hypervisor's.
+ */
+struct err *pmu_try(const char *devices, const struct event_spec *spec,
+	struct perf_event_attr *attr) ERR_MUST_CHECK;
 
 #endif

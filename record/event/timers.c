@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/event/pmu.h"
 #include "record/host/cpu.h"
 #include "record/host/feature.h"
 
@@ -81,6 +82,7 @@ void timers_deinit(struct timers *timers)
 	timers_close(timers);
 	vec_deinit(&timers->opened);
 	vec_deinit(&timers->closed);
+	pmu_cpus_deinit(&timers->pmus);
 }
 
 /* ---- opening ---- */
@@ -115,9 +117,14 @@ static struct err *open_timer(
 	struct timers *timers, const struct perf_event_attr *attr, struct timer timer, int program)
 {
 	struct perf_event_attr copy = *attr;
+	int leader = leader_of_cpu(timers, timer.cpu);
+	if (!timer.tid && !pmu_cpus_has(&timers->pmus, attr->type, timer.cpu))
+		return NULL;
+	if (timers->leader && leader < 0)
+		return NULL;
 	copy.disabled = !timers->leader;
 	timer.fd = (int)syscall(SYS_perf_event_open, &copy, timer.tid ? (pid_t)timer.tid : -1,
-		timer.cpu, leader_of_cpu(timers, timer.cpu), PERF_FLAG_FD_CLOEXEC);
+		timer.cpu, leader, PERF_FLAG_FD_CLOEXEC);
 	if (timer.fd < 0 && timer.tid && errno == ESRCH)
 		return NULL; /* it has ended */
 	if (timer.fd < 0)
@@ -131,12 +138,14 @@ static struct err *open_timer(
 	return NULL;
 }
 
-static bool has_cpu(const struct cpu_list *list, int cpu)
+/* What software counts, any CPU does. */
+static void look_at_pmus(struct timers *timers)
 {
-	for (size_t i = 0; i < list->len; i++)
-		if (list->data[i] == cpu)
-			return true;
-	return false;
+	uint32_t type = timers->attr.type;
+	bool is_of_software = type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_TRACEPOINT ||
+			      type == PERF_TYPE_BREAKPOINT;
+	if (!is_of_software && !timers->pmus.len)
+		pmu_cpus_read(PMU_DEVICES, &timers->pmus);
 }
 
 struct err *timers_open_cpus(struct timers *timers, const int *cpus, size_t nr_cpus, int program)
@@ -145,12 +154,16 @@ struct err *timers_open_cpus(struct timers *timers, const int *cpus, size_t nr_c
 	struct err *err = cpu_list_online(&online);
 	const int *chosen = nr_cpus ? cpus : online.data;
 	size_t nr_chosen = nr_cpus ? nr_cpus : online.len;
+	look_at_pmus(timers);
 	for (size_t i = 0; !err && i < nr_chosen; i++)
-		err = has_cpu(&online, chosen[i])
+		err = cpu_list_has(&online, chosen[i])
 			      ? open_timer(timers, &timers->attr, (struct timer){.cpu = chosen[i]},
 					program)
 			      : err_new(ERR_USAGE, "CPU %d is not online", chosen[i]);
 	vec_deinit(&online);
+	if (!err && !timers->opened.len)
+		err = err_new(ERR_USAGE, "%s is counted on none of these CPUs",
+			timers_event_name(timers));
 	return err;
 }
 
@@ -186,9 +199,11 @@ struct err *timers_renew_cpu(struct timers *timers, const struct cpu_gap *gap, i
 	try(open_timer(timers, &timers->attr, (struct timer){.cpu = gap->cpu}, program));
 	if (timers_count_time(timers))
 		closed_of(timers, gap->cpu)->count += gap->until_ns - gap->from_ns;
-	const struct timer *timer = &timers->opened.data[timers->opened.len - 1];
-	if (!timers->leader && ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
-		return err_sys(errno, "cannot start a timer");
+	if (timers->leader)
+		return NULL;
+	vec_each(&timers->opened, timer)
+		if (timer->cpu == gap->cpu && ioctl(timer->fd, PERF_EVENT_IOC_ENABLE, 0))
+			return err_sys(errno, "cannot start a timer");
 	return NULL;
 }
 
@@ -221,6 +236,10 @@ static struct err *timers_open_task(void *context, uint32_t tid)
 struct err *timers_open_tasks(struct timers *timers, const struct target_tasks *tasks, int program)
 {
 	struct opening opening = {timers, timers->attr, program};
+	look_at_pmus(timers);
+	if (pmu_cpus_are_several(&timers->pmus, timers->attr.type))
+		return err_new(ERR_UNSUPPORTED, "%s is not counted by one PMU on all cores",
+			timers_event_name(timers));
 	opening.attr.inherit = tasks->inherit != TARGET_INHERIT_NOTHING;
 	opening.attr.inherit_thread = tasks->inherit == TARGET_INHERIT_THREADS;
 	return target_tasks_each(tasks, timers_open_task, &opening);

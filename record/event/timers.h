@@ -12,6 +12,7 @@
 
 #include "format/base/err.h"
 #include "format/base/vec.h"
+#include "record/event/pmu_cpus.h"
 #include "record/host/cpu_watch.h"
 #include "record/task/target_tasks.h"
 
@@ -28,6 +29,7 @@ struct timers {
 	/* NULL, or those of the CPUs that these are counted with, in a group each: they run while
 	 * that one does, and are opened, and renewed, behind it. */
 	const struct timers *leader;
+	struct pmu_cpus pmus; /* read when timers are opened; none where any CPU counts the event */
 	VEC(struct timer {
 		int cpu;      /* -1: of a task */
 		uint32_t tid; /* 0: of a CPU */
@@ -50,15 +52,16 @@ void timers_close(struct timers *timers);
 
 /*
  * Opens one for each of nr_cpus CPUs (0: for all that are online), disarmed, and attaches the BPF
- * program of that descriptor (-1: none). ERR_USAGE: such a CPU is not online. ERR_UNSUPPORTED:
- * nothing counts cycles here. What was opened before a failure is timers_deinit()'s.
+ * program of that descriptor (-1: none). CPUs where the event's PMU does not count are left out.
+ * ERR_USAGE: such a CPU is not online, or all are left out. ERR_UNSUPPORTED: nothing counts cycles
+ * here. What was opened before a failure is timers_deinit()'s.
  */
 struct err *timers_open_cpus(
 	struct timers *timers, const int *cpus, size_t nr_cpus, int program) ERR_MUST_CHECK;
 /*
  * The same for each thread of these tasks; those that end meanwhile are left out. ERR_UNSUPPORTED:
- * too many of them, or this kernel cannot inherit timers as wanted (TARGET_INHERIT_THREADS: Linux
- * 5.13).
+ * too many of them, this kernel cannot inherit timers as wanted (TARGET_INHERIT_THREADS: Linux
+ * 5.13), or no PMU counts the event on all cores.
  */
 struct err *timers_open_tasks(
 	struct timers *timers, const struct target_tasks *tasks, int program) ERR_MUST_CHECK;

@@ -11,12 +11,18 @@ enum {
 	MAX_CPUS = 1 << 16
 };
 
+bool cpu_list_has(const struct cpu_list *cpus, int cpu)
+{
+	vec_each(cpus, has)
+		if (*has == cpu)
+			return true;
+	return false;
+}
+
 void cpu_list_add(struct cpu_list *cpus, int cpu)
 {
-	for (size_t i = 0; i < cpus->len; i++)
-		if (cpus->data[i] == cpu)
-			return;
-	vec_push(cpus, cpu);
+	if (!cpu_list_has(cpus, cpu))
+		vec_push(cpus, cpu);
 }
 
 struct err *cpu_list_parse(const char *text, struct cpu_list *ret)

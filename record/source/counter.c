@@ -103,7 +103,7 @@ static struct err *counter_probe(struct source *source, const struct session_opt
 	uint32_t leader = leader_of_counter(options, number);
 	if (leader != number)
 		attr.precise_ip = 0; /* it only counts */
-	try(pmu_try(&attr, spec->name));
+	try(pmu_try(PMU_DEVICES, spec, &attr));
 	struct counter_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->name = name_with_level(spec, attr.precise_ip);
 	state->number = number;

@@ -106,4 +106,35 @@ test_missing_events() {
 	want_status 125 'none is left'
 }
 
+# ---- PMUs that do not count on all CPUs ----
+
+pmus=/sys/bus/event_source/devices
+
+# Runs stat where the folder of PMUs is what ./pmus holds.
+stat_with_pmus() { # OPTION...
+	run unshare -m bash -c 'mount --bind pmus "$1" && shift && exec "$@"' with_pmus $pmus \
+		"$EBPROF" stat --json -o counts.json -e msr/tsc/ "$@"
+}
+count_tsc() { # OPTION...
+	stat_with_pmus "$@"
+	want_status 0 "stat $*"
+	mean msr/tsc/
+}
+
+# The kernel counts on each CPU that it is told; what a PMU counts that is read on one would be
+# summed as often as there are CPUs.
+test_pmus_of_some_cpus() {
+	local all one
+	[[ -d $pmus/msr && $(nproc) -gt 1 ]] || skip "no PMU msr here, or one CPU"
+	mkdir -p pmus/msr
+	cp -r $pmus/msr/{type,format,events} pmus/msr/
+	all=$(count_tsc -a sleep 0.5)
+	cut -d , -f 1 /sys/devices/system/cpu/online | cut -d - -f 1 >pmus/msr/cpumask
+	one=$(count_tsc -a sleep 0.5)
+	want_between "ticks of one CPU" $((one * $(nproc))) $((all * 8 / 10)) $((all * 12 / 10))
+	stat_with_pmus true
+	want_status 125 "of a process"
+	grep -q 'for the whole machine, not for a process: use -a' err || fail "$(cat err)"
+}
+
 run_tests
