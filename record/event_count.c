@@ -141,7 +141,7 @@ static int leader_of(const struct counting *counting, size_t first, size_t spec)
 }
 
 /* Of a CPU (tid -1), of a task, or of a task on one CPU. */
-static bool is_opened(
+static bool is_counted_there(
 	const struct counting *counting, const struct perf_event_attr *attr, pid_t tid, int cpu)
 {
 	if (tid < 0)
@@ -160,7 +160,7 @@ static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
 			.is_by_turns = tid >= 0 && cpu >= 0,
 			.is_of_some_cores =
 				tid >= 0 && pmu_cpus_are_some(&counting->pmus, attr.type)};
-		if (!is_opened(counting, &attr, tid, cpu))
+		if (!is_counted_there(counting, &attr, tid, cpu))
 			continue;
 		if (event.leader >= 0) /* with its leader */
 			attr.disabled = attr.enable_on_exec = 0;
