@@ -180,7 +180,8 @@ static void put_call(struct beam *beam, uint64_t at, uint64_t target)
 	memcpy(beam->code + (at - 4 - JIT), &distance, sizeof(distance));
 }
 
-static void setup_with(struct beam *beam, bool is_complete)
+/* `scheduler_return`: a file offset. */
+static void setup_with(struct beam *beam, bool is_complete, uint32_t scheduler_return)
 {
 	struct runtime_fixture *fixture = &beam->fixture;
 	memset(beam->code, 0, sizeof(beam->code));
@@ -199,6 +200,7 @@ static void setup_with(struct beam *beam, bool is_complete)
 		.version = 25,
 		.ranges = DATA,
 		.atoms = DATA + 12 * 8,
+		.scheduler_return = scheduler_return,
 		.own_module = (uint32_t)atom(ATOM_BEAM),
 		.normal_exit = (uint32_t)atom(ATOM_EXIT),
 		.registers_at = REGISTERS_AT,
@@ -237,7 +239,7 @@ static void setup_with(struct beam *beam, bool is_complete)
 
 static void setup(struct beam *beam)
 {
-	setup_with(beam, true);
+	setup_with(beam, true, 0);
 }
 
 /* Interrupted in C that a module's code called, which is at hand again behind `restores`. */
@@ -355,6 +357,38 @@ TEST(a_schedulers_frame_is_the_one_that_ends_at_its_callers)
 	CHECK_STR(runtime_fixture_shape(fixture), "ssn");
 	CHECK_INT(fixture->words[2], caller);
 	runtime_fixture_deinit(fixture);
+}
+
+/* GCC 15 puts a frame's record behind what the function keeps: so the caller's is further behind.
+ */
+static const char *shape_of_far_record(struct beam *beam, uint32_t scheduler_return)
+{
+	struct runtime_fixture *fixture = &beam->fixture;
+	enum {
+		PLACES = BASE + DATA_END,
+	};
+	setup_with(beam, true, scheduler_return);
+	put_record(fixture, PLACES, PLACES + 10, CODE + CALLER + 8); /* of a call before */
+	put_record(fixture, PLACES + 2, PLACES + 10, CODE + CALLER + 8);
+	put_record(fixture, PLACES + 4, PLACES + 40, CODE + CALLER + 12);
+	put_record(fixture, PLACES + 10, PLACES + 40, CODE + CALLER + 12);
+	runtime_fixture_tick(fixture);
+	return runtime_fixture_shape(fixture);
+}
+
+TEST(a_schedulers_frame_is_the_one_that_returns_to_its_thread)
+{
+	struct beam beam;
+	CHECK_STR(shape_of_far_record(&beam, CALLER + 8), "ssn");
+	CHECK_INT(beam.fixture.words[2] & 0xffff, CALLER + 7);
+	runtime_fixture_deinit(&beam.fixture);
+}
+
+TEST(a_record_of_no_known_thread_is_none_of_a_scheduler)
+{
+	struct beam beam;
+	CHECK_STR(shape_of_far_record(&beam, 0), "ss");
+	runtime_fixture_deinit(&beam.fixture);
 }
 #endif
 
@@ -488,7 +522,7 @@ TEST(dirty_work_is_of_its_process)
 
 static void setup_labels(struct beam *beam, bool is_complete)
 {
-	setup_with(beam, is_complete);
+	setup_with(beam, is_complete, 0);
 	beam->fixture.heap[PROCESS] = 12ULL << 19 | 345 << 4 | 3;
 	beam->fixture.heap[PROCESS + INITIAL / 8 + 2] = 7;
 	emulate_config()->label_sources =

@@ -339,7 +339,7 @@ __noinline int erlang_returns_by(__u64 at)
 	__u64 word = 0;
 	if (!scratch || !read_word(at, &word) || !(word >> 20) || word >> UNWIND_ADDRESS_BITS ||
 		bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
-		!unwind_is_call(code) || !erlang_is_own_return(&scratch->walk.regs, at))
+		!unwind_is_call(code) || !erlang_is_own_return(&scratch->walk, word, at))
 		return 0;
 	scratch->walk.regs.ip = word;
 	scratch->walk.regs.reg[UNWIND_SP] = at + 8;

@@ -103,18 +103,24 @@ static __always_inline bool erlang_is_at_stack(struct walk *walk, struct erlang_
 }
 
 /*
- * Whether the return address at `at` is that of the function that made room for the scheduler's
- * data. It has saved the frame pointer ahead of it, and what that leads to, the record of its
- * caller's frame, is right behind. What the caller has there itself, the address that it returns
- * to, looks like one, too; but how far its frame goes on is not known.
+ * Whether the return address `word`, at `at`, is that of the function that made room for the
+ * scheduler's data. It has saved the frame pointer ahead of it, which leads to the record of its
+ * caller's frame. Where the caller goes on is mostly known. Else its record must be right behind:
+ * what the caller has there itself, the address that it returns to, looks like one, too; but how
+ * far its frame goes on is not known.
  */
-static __always_inline bool erlang_is_own_return(struct unwind_registers *regs, __u64 at)
+static __always_inline bool erlang_is_own_return(struct walk *walk, __u64 word, __u64 at)
 {
+	const struct erlang_row *row = erlang_row(&walk->runtime);
 	__u64 fp = 0;
-	if (!read_word(at - 8, &fp) || fp != at + 8)
+	if (!read_word(at - 8, &fp))
 		return false;
-	regs->reg[UNWIND_FP] = fp;
-	regs->known |= 1ULL << UNWIND_FP;
+	bool is_known =
+		row->scheduler_return && word == row->scheduler_return - walk->runtime.delta;
+	if (!is_known && fp != at + 8)
+		return false;
+	walk->regs.reg[UNWIND_FP] = fp;
+	walk->regs.known |= 1ULL << UNWIND_FP;
 	return true;
 }
 

@@ -20,6 +20,9 @@ struct erlang_row {
 	unsigned int ranges; /* the first of three tables of where modules are */
 	unsigned int atoms;  /* of the pointer to the table's segments */
 
+	/* Where a scheduler's thread goes on behind what it runs; 0: unknown. */
+	unsigned int scheduler_return;
+
 	unsigned int own_module, normal_exit; /* atoms: erts_beamasm, normal_exit */
 	/* Of what a scheduler keeps at the end of its stack: up to the registers; all of it. */
 	unsigned int registers_at, registers_bytes;

@@ -78,11 +78,11 @@ static __always_inline bool erlang_is_at_stack(struct walk *walk, struct erlang_
 	return has_rbx && rbx - sp > ERLANG_MAX_DATA;
 }
 
-/* Whether the return address there is that of the function that made room for the scheduler's data:
- * nothing says so. */
-static __always_inline bool erlang_is_own_return(struct unwind_registers *regs, __u64 at)
+/* Whether the return address `word`, there, is that of the function that made room for the
+ * scheduler's data: nothing says so. */
+static __always_inline bool erlang_is_own_return(struct walk *walk, __u64 word, __u64 at)
 {
-	(void)regs, (void)at;
+	(void)walk, (void)word, (void)at;
 	return true;
 }
 

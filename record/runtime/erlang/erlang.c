@@ -14,10 +14,10 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
 #include "format/machine/machine.h"
-#include "record/runtime/erlang/erlang_dirty.h"
 #include "record/runtime/erlang/erlang_layout.h"
 #include "record/runtime/erlang/erlang_lines.h"
 #include "record/runtime/erlang/erlang_names.h"
+#include "record/runtime/erlang/erlang_threads.h"
 #include "record/runtime/runtime.h"
 
 enum symbol {
@@ -111,14 +111,21 @@ static void take_offsets(struct erlang_row *row, uint16_t machine)
 	row->id_bits = is_old ? 15 : 28;
 }
 
-/* Where it is not found any code will do: then what dirty schedulers run has no callers. */
-static struct err *erlang_take_loop(
-	struct elf_file *elf, const struct elf_dynsym symbols[SYMBOLS], struct runtime_file *file)
+/* Where the loop of dirty schedulers is not found any code will do: then what they run has no
+ * callers. */
+static struct err *erlang_take_threads(struct elf_file *elf,
+	const struct elf_dynsym symbols[SYMBOLS], struct erlang_row *row, struct runtime_file *file)
 {
+	struct erlang_threads threads;
+	try(erlang_threads_find(elf, &threads));
+	if (!(threads.scheduler_return >> 32))
+		row->scheduler_return = (uint32_t)threads.scheduler_return;
 	file->loop_start = symbols[DIRTY_MAIN].address;
 	file->loop_end = file->loop_start + symbols[DIRTY_MAIN].size;
-	if (!file->loop_start)
-		try(erlang_dirty_find(elf, &file->loop_start, &file->loop_end));
+	if (!file->loop_start) {
+		file->loop_start = threads.dirty_start;
+		file->loop_end = threads.dirty_end;
+	}
 	/* Not where a segment begins: that may be 0. */
 	if (!file->loop_start)
 		file->loop_start = file->loop_end = symbols[FOR_NIFS].address;
@@ -148,7 +155,7 @@ static struct err *erlang_detect(struct elf_file *elf, struct runtime_file *file
 	take_offsets(row, elf_file_machine(elf));
 	const uint8_t *build_id = elf_file_build_id(elf, &len);
 	memcpy(row->build_id, build_id, len < sizeof(row->build_id) ? len : sizeof(row->build_id));
-	try(erlang_take_loop(elf, symbols, file));
+	try(erlang_take_threads(elf, symbols, row, file));
 	*is_found = true;
 	return NULL;
 }
@@ -159,6 +166,8 @@ static void erlang_place(struct runtime_row *row, uint64_t address_to_file)
 	erlang->data += (uint32_t)address_to_file;
 	erlang->data_end += (uint32_t)address_to_file;
 	erlang->atoms_name += (uint32_t)address_to_file;
+	if (erlang->scheduler_return)
+		erlang->scheduler_return += (uint32_t)address_to_file;
 }
 
 static bool erlang_is_sound(const struct runtime_row *row)
@@ -183,7 +192,7 @@ static bool erlang_is_kept(const struct runtime_row *row)
 }
 
 const struct runtime erlang_runtime = {
-	.version = 5,
+	.version = 6,
 	.name = "erlang",
 	.claims_code_of_no_file = true,
 	.object = "[erlang]",
