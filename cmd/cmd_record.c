@@ -79,7 +79,8 @@ static void cmd_record_archive(const struct record_options *options, const struc
 {
 	struct kept_naming kept;
 	kept_naming_init(&kept, files);
-	struct regular_file_rules *rules = regular_file_rules_create(true);
+	struct regular_file_rules *rules =
+		regular_file_rules_create(REGULAR_FILE_LOCAL_ONLY | REGULAR_FILE_KEPT);
 	struct naming_options naming = {
 		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count, .rules = rules},
 	};
@@ -119,7 +120,8 @@ static void cmd_record_open(const struct record_options *options, const struct k
 {
 	struct kept_naming kept;
 	kept_naming_init(&kept, files);
-	struct regular_file_rules *rules = regular_file_rules_create(true);
+	struct regular_file_rules *rules =
+		regular_file_rules_create(REGULAR_FILE_LOCAL_ONLY | REGULAR_FILE_KEPT);
 	struct naming_options naming = {
 		.symbolize.files = {.kept = kept.files, .nr_kept = kept.count, .rules = rules},
 	};

@@ -93,7 +93,9 @@ static struct err *gone_names_look_up(
 	struct naming_options naming = {
 		.symbolize.files = {.kept = gone->naming.files,
 			.nr_kept = gone->naming.count,
-			.rules = regular_file_rules_create(true)}, /* the process ends soon */
+			/* the process ends soon */
+			.rules = regular_file_rules_create(
+				REGULAR_FILE_LOCAL_ONLY | REGULAR_FILE_KEPT)},
 		.symbolize.cache_folder = "",
 		.symbolize.objects = objects,
 		.symbolize.nr_objects = count,

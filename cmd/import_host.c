@@ -201,7 +201,7 @@ struct import_machine *import_machine_create(uint64_t made_ns)
 {
 	struct import_machine *machine = mem_zalloc(sizeof(*machine));
 	machine->made_ns = made_ns;
-	machine->rules = regular_file_rules_create(false);
+	machine->rules = regular_file_rules_create(0);
 	machine->host = (struct import_host){
 		.kernel_symbol = kernel_symbol_here,
 		.same_file = same_file_here,

@@ -115,7 +115,8 @@ void naming_begin(struct naming_options *options)
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
 	if (!options->symbolize.files.rules)
-		options->symbolize.files.rules = regular_file_rules_create(false);
+		options->symbolize.files.rules = regular_file_rules_create(
+			options->symbolize.files.nr_kept ? REGULAR_FILE_KEPT : 0);
 	if (session && !options->is_silent)
 		replace_handlers(SIG_DFL, leave_nothing);
 	if (session && !options->is_silent && !debuginfod_is_ready(session))

@@ -39,7 +39,7 @@ static bool is_real(const struct statfs *fs)
 /* ---- rules ---- */
 
 struct regular_file_rules {
-	bool is_local_only;
+	unsigned set; /* of regular_file_rule */
 	struct caller caller;
 	struct mount_table mounts;
 	int root_fd;
@@ -53,12 +53,12 @@ static bool regular_file_may_enter(void *context, uint64_t id, const struct moun
 		return true;
 	if (!mount || !mount_is_remote(mount))
 		return mount;
-	if (rules->is_local_only)
+	if (rules->set & REGULAR_FILE_LOCAL_ONLY)
 		return false;
 	return !mount->has_owner || caller_owns(&rules->caller, mount->owner_uid);
 }
 
-struct regular_file_rules *regular_file_rules_create(bool is_local_only)
+struct regular_file_rules *regular_file_rules_create(unsigned set)
 {
 	enum {
 		MAX_BYTES = 16 << 20
@@ -67,7 +67,7 @@ struct regular_file_rules *regular_file_rules_create(bool is_local_only)
 	if (geteuid())
 		return NULL;
 	struct regular_file_rules *rules = mem_zalloc(sizeof(*rules));
-	rules->is_local_only = is_local_only;
+	rules->set = set;
 	rules->caller = caller_find();
 	rules->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mount_file_of(rules->root_fd, &root);
@@ -106,7 +106,7 @@ static int open_below(int folder_fd, const char *path)
 static int open_by_rules(const char *path, const struct regular_file_rules *rules)
 {
 	static const char own[] = "/proc/self/fd/";
-	if (rules->is_local_only && strncmp(path, own, sizeof(own) - 1) == 0) {
+	if ((rules->set & REGULAR_FILE_KEPT) && strncmp(path, own, sizeof(own) - 1) == 0) {
 		char *rest;
 		int fd = (int)strtoul(path + sizeof(own) - 1, &rest, 10);
 		return open_below(fd, rest);

@@ -5,7 +5,6 @@
 #ifndef EBPROF_REGULAR_FILE_H
 #define EBPROF_REGULAR_FILE_H
 
-#include <stdbool.h>
 #include <sys/stat.h>
 
 /*
@@ -14,12 +13,20 @@
  */
 struct regular_file_rules;
 
+enum regular_file_rule {
+	/* Nothing on any FUSE or network file system is opened, for a recorder that must not wait.
+	 */
+	REGULAR_FILE_LOCAL_ONLY = 1,
+	/* Paths like /proc/self/fd/3/x are of x below that folder, and in the same mount: where
+	 * the recorder has kept files of containers, and those that are deleted by now. */
+	REGULAR_FILE_KEPT = 2,
+};
+
 /*
- * NULL, which forbids nothing, for other users than root: what they mount may make themselves wait.
- * `is_local_only`: nothing on any FUSE or network file system is opened, for a recorder, which must
- * not wait; paths like /proc/self/fd/3/x are then of x below that folder, and in the same mount.
+ * Of a set of regular_file_rule. NULL, which forbids nothing, for other users than root: what they
+ * mount may make themselves wait.
  */
-struct regular_file_rules *regular_file_rules_create(bool is_local_only);
+struct regular_file_rules *regular_file_rules_create(unsigned rules);
 void regular_file_rules_destroy(struct regular_file_rules *rules);
 
 /*

@@ -38,6 +38,23 @@ assert stacks[0]["frames"][-1]["name"] == "_start", stacks[0]["frames"]
 assert int(d["watched_ns"]) > 0 and int(d["time_ns"]) > 0' || fail "$(cat out err)"
 }
 
+# Of a program that only its container sees, and of one whose file is deleted.
+test_names_of_files_that_are_not_there() {
+	mkdir hidden
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	unshare -m sh -c "mount -t tmpfs tmpfs hidden && cp '$WORKLOADS/workload' hidden/ && exec hidden/workload 60" >/dev/null &
+	local contained=$!
+	cp "$WORKLOADS/workload" deleted
+	./deleted 60 >/dev/null &
+	local deleted=$!
+	wait_until "it computes" has_cpu_ms $deleted 100
+	wait_until "it computes in there" grep -q workload "/proc/$contained/comm"
+	rm deleted
+	run "$EBPROF" dump -p $contained,$deleted
+	want_status 0 dump
+	[[ $(grep -c '^    main ' out) == 2 ]] || fail "no names: $(cat out err)"
+}
+
 test_scripts() {
 	command -v python3 >/dev/null || skip "no python3"
 	printf 'import threading, time\ndef busy():\n    while True: sum(range(1000))\nthreading.Thread(target=busy, daemon=True).start()\ntime.sleep(60)\n' >both.py

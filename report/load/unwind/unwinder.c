@@ -47,7 +47,7 @@ struct unwinder *unwinder_create(const struct profile *profile,
 {
 	struct unwinder *unwinder = mem_zalloc(sizeof(*unwinder));
 	if (!files)
-		unwinder->usual.rules = regular_file_rules_create(false);
+		unwinder->usual.rules = regular_file_rules_create(0);
 	unwinder->profile = profile;
 	unwinder->files = files ? files : &unwinder->usual;
 	unwinder->unwound = unwound;
