@@ -104,6 +104,23 @@ async function checkLanes(browser) {
 	await browser.key("5");
 }
 
+/* A callee stands where it was called: a function took 30 itself, then it called for 10, then it took 60 itself. */
+async function checkPlaces(browser) {
+	const [place, rest] = await browser.value(`(() => {
+		const from = treeFrom(Int32Array.of(-1, 0, 1), Int32Array.of(-1, 1, 2), Uint8Array.of(0, 0, 0));
+		from.columns = [{self: Float64Array.of(0, 90, 10)}];
+		sumUp(from);
+		const entries = {count: 3, slot: [0, 1, 2], node: [1, 2, 1], weight: [30, 10, 60]};
+		const tree = timeOrder({tree: from, entries: [entries], threads: [0], slices: 3}, null, 0, 3, null);
+		${view}.show(tree, 0, false);
+		const [[{width}], , [box]] = ${view}.rows;
+		${view}.show(foldChains(tree, new Set(), () => "", () => false), 0, false);
+		return [[box.x, box.width].map((it) => Math.round(it / width * 100)), Math.round(${view}.rows[2][0].x / width * 100)];
+	})()`);
+	want("where it was called, and for how long", place, [30, 10]);
+	want("folded as well", rest, 30);
+}
+
 async function checkOrder(browser) {
 	const all = await browser.value(total);
 	await browser.key("T");
@@ -114,6 +131,7 @@ async function checkOrder(browser) {
 	await browser.value("page.go({narrow: ''})");
 	await browser.value(`page.zoomTo(${widest("second")}.node)`);
 	wantTrue("a zoom", await browser.value(`page.state.zoom > 0 && ${view}.zoomed === page.state.zoom`));
+	await checkPlaces(browser);
 	await browser.key("4");
 	want("which is none in another view", await browser.value("page.state.zoom"), 0);
 }

@@ -167,7 +167,10 @@ class Chart {
 		return width - (width > 3 ? 1 : 0) - 10;
 	}
 
-	/* Of what is too narrow, one after the other, there is one box: how many, what called them, their total. */
+	/*
+	 * Of what is too narrow, one after the other, there is one box: how many, what called them, their total. Of a tree
+	 * that has room ahead of its nodes, a pixel of it begins another one.
+	 */
 	layoutBelow(scale, put) {
 		const {tree} = this, open = [{node: this.zoomed, x: 0}];
 		while (open.length) {
@@ -175,7 +178,13 @@ class Chart {
 			let at = x, many = x, count = 0, total = 0;
 			const putMany = () => at - many >= 1 && put(depth, MANY, many, at - many, {count, total, caller: node});
 			for (let child = node + 1; child < tree.end[node]; child = tree.end[child]) {
-				const width = tree.size[child] * scale;
+				const width = tree.size[child] * scale, ahead = tree.ahead ? tree.ahead[child] * scale : 0;
+				if (ahead >= 1 || !count && ahead) {
+					putMany();
+					many = at + ahead;
+					count = total = 0;
+				}
+				at += ahead;
 				if (width >= NARROWEST) {
 					putMany();
 					put(depth, child, at, width);

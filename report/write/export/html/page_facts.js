@@ -24,7 +24,8 @@ class Facts {
 		else
 			lines.push(figures("total", tree.total[node]), isOfCallers ? "" : figures("self", tree.self[node]));
 		if (tree.spanNs && !node)
-			lines.push(`from left to right as time went, by ${seconds(tree.spanNs)} s`);
+			lines.push(profile.threads.length > 1 && !page.state.thread ? "as time went, threads by turns: choose one above"
+				: `from left to right as time went, by ${seconds(tree.spanNs)} s`);
 		return {name: chart.label(node), lines: lines.filter((line) => line)};
 	}
 

@@ -57,5 +57,5 @@ function pick(tree, origin, image) {
 	const take = (column) => column.constructor.from(origin, (node) => column[node]);
 	const columns = tree.columns.map(({self, total}) => ({self: take(self), total: take(total)}));
 	return {...treeFrom(Int32Array.from(origin, (node) => node ? image[tree.parent[node]] : -1), take(tree.func), take(tree.inlined)),
-		size: take(tree.size), columns, self: columns[0].self, total: columns[0].total};
+		...tree.ahead && {ahead: take(tree.ahead)}, size: take(tree.size), columns, self: columns[0].self, total: columns[0].total};
 }

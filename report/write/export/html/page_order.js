@@ -24,6 +24,8 @@ class OrderedTree extends GrowingTree {
 		this.sums = new Float64Array(from.count); // of one span
 		this.nodes = [0]; // of `from`, that are open, the root first; -1: what is small
 		this.open = [0]; // what they are here
+		this.ahead = [0]; // what the caller took itself before a node began, behind the callee before it
+		this.passed = [0]; // ... of what it took itself, for all that it has called until now
 	}
 
 	/* Of a node of `from`; isCut: with what is small there as its leaf. */
@@ -40,6 +42,18 @@ class OrderedTree extends GrowingTree {
 		while (same < path.length && path[same] === this.nodes[same])
 			same++;
 		return same;
+	}
+
+	add(parent, func, inlined) {
+		const taken = this.selves[0][parent];
+		this.ahead.push(taken - this.passed[parent]);
+		this.passed.push(0);
+		this.passed[parent] = taken;
+		return super.add(parent, func, inlined);
+	}
+
+	finish() {
+		return {...super.finish(), ahead: Float64Array.from(this.ahead)};
 	}
 
 	put(path, weight) {
@@ -80,8 +94,8 @@ class OrderedTree extends GrowingTree {
 }
 
 /*
- * Stacks from left to right as they came, as wide as what they count: within one span of time, which
- * tree.spanNs says, nothing is known of the order.
+ * Stacks from left to right as they came, as wide as what they count, with room between them for what their caller
+ * took itself meanwhile: within one span of time, which tree.spanNs says, nothing is known of the order.
  */
 function timeOrder(profile, threads, first, end, kept) {
 	const {entries: [entries], tree: from} = profile, tree = new OrderedTree(from, from.total[0] / LEAST_PART);
