@@ -162,6 +162,37 @@ TEST(functions_of_webassembly_are_found_by_their_numbers_on_arm64)
 	node_wasm_destroy(wasm);
 }
 
+/* Code of V8 13.6, without a number, to which the table does not lead any more. */
+TEST(functions_of_webassembly_are_found_by_their_budgets_on_arm64)
+{
+	uint32_t counting[] = {0xd2800110, 0xa9be43e7, 0xa9017bfd, 0x910043fd, 0xd10083ff,
+		0xd3407c00, 0xf8520350, 0xeb3063ff, 0x540001a9, 0xb81e03a0, 0x97fffdef, 0x11000400,
+		0xf85f03b0, /* ldur x16, [x29, -16] */
+		0xf8467210, /* ldur x16, [x16, 103] */
+		0xb9400611, /* ldr w17, [x16, 4] */
+		0x7101b231, /* subs w17, w17, 108 */
+		0xb9000611, /* str w17, [x16, 4] */
+		0x54000124, /* b.mi */
+		0x910003bf, 0xa8c17bfd, 0xd65f03c0};
+	static const uint32_t beginning[] = {0xd2800110, 0xa9be43e7};
+	put_process_of_arm64();
+	memcpy(code + BETTER, counting, sizeof(counting));
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "b22");
+	counting[14] = 0xb9400211; /* of the first one, */
+	counting[16] = 0xb9000211;
+	memcpy(code + BETTER, counting, sizeof(counting));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "a1");
+	counting[16] = 0xb9000611; /* ... of no one: it is stored elsewhere */
+	memcpy(code + BETTER, counting, sizeof(counting));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "-");
+	counting[16] = 0xb9000211;
+	memcpy(code + BETTER, counting, sizeof(counting));
+	memcpy(code + BETTER + 32, beginning, sizeof(beginning)); /* ... of the next code */
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "-");
+	node_wasm_destroy(wasm);
+}
+
 /* By code that has its number: mov r12d, 1; call, and xor r12d, r12d; call. */
 TEST(functions_of_webassembly_are_found_by_their_numbers)
 {

@@ -1,8 +1,10 @@
 /*
  * An instance has the address of its module's jump table, in which each function has a jump to its
  * code: so code that begins where such a jump leads is that function's. A compiler that may be
- * followed by a better one puts the function's number into the code itself (V8 13 and later); else
- * the code of the earlier compiler is known only if the table led to it when it was read before.
+ * followed by a better one puts the function's number into the code itself (V8 13 and later),
+ * unless functions of WebAssembly are not inlined (--no-wasm-inlining); else the code of the
+ * earlier compiler is known only if the table led to it when it was read before, or, on arm64, by
+ * the budget that it counts down.
  *
  * The module's bytes, which have the names, V8 keeps in an object of C++, whose layout differs from
  * version to version: the NativeModule. It is searched for from the instance on, the nearest first,
@@ -34,6 +36,8 @@ enum {
 	JUMP_BYTES = 5,
 	ARM64_NUMBER_REGISTER = 8,
 	ARM64_FRAME_INSNS = 4, /* that make a frame */
+	ARM64_CODE_ALIGNMENT = 32,
+	ARM64_SEARCHED_BYTES = 16 << 10, /* of code, for its budget */
 	MAX_CODE_DISTANCE = 0x7fffffff,
 
 	MAP_OBJECT_WORDS = 8, /* of a map: its objects' size, a byte */
@@ -406,6 +410,55 @@ static bool number_in_code_of_arm64(uint32_t pid, uint64_t start, uint32_t *numb
 	return false;
 }
 
+/*
+ * The number of the counter whose place in the module's list of budgets an instruction loads, as
+ * the first compiler's code does where it may be time for better code:
+ *     ldr x, list; ldr w, [x, 4 * number]; subs w, w, #; str w, [x, 4 * number]; b.mi
+ */
+static bool arm64_budget_at(const uint8_t *bytes, uint32_t *number)
+{
+	enum {
+		LOAD_LIST,
+		LOAD,
+		COUNT,
+		STORE,
+		BRANCH,
+		INSNS,
+	};
+	const uint32_t load = 0xb9400000, store = 0xb9000000, of_place = 0xffc00000;
+	const uint32_t count = 0x71000000, of_count = 0xff800000, if_less = 0x54000004;
+	const uint32_t load_list = 0xf8400000, of_load_list = 0xfec00000;
+	uint32_t insn[INSNS];
+	memcpy(insn, bytes, sizeof(insn));
+	uint32_t reg = insn[LOAD] & 0x1f, base = insn[LOAD] >> 5 & 0x1f;
+	*number = insn[LOAD] >> 10 & 0xfff;
+	return (insn[LOAD_LIST] & of_load_list) == load_list && (insn[LOAD_LIST] & 0x1f) == base &&
+	       (insn[LOAD] & of_place) == load && insn[STORE] == insn[LOAD] - load + store &&
+	       (insn[COUNT] & of_count) == count && (insn[COUNT] & 0x1f) == reg &&
+	       (insn[COUNT] >> 5 & 0x1f) == reg && (insn[BRANCH] & 0xff00001f) == if_less;
+}
+
+/* The function that counts down its budget in the code, which ends where other code begins. */
+static bool number_by_budget(uint32_t pid, uint64_t start, uint32_t *number)
+{
+	enum {
+		PATTERN_BYTES = 5 * ARM64_INSN_BYTES,
+	};
+	CLEANUP_FREE uint8_t *bytes = mem_alloc(ARM64_SEARCHED_BYTES);
+	size_t len = ARM64_SEARCHED_BYTES;
+	while (len && !runtime_read_process(pid, start, bytes, len))
+		len /= 2; /* where it ends, memory may */
+	for (size_t at = 0; at + PATTERN_BYTES <= len; at += ARM64_INSN_BYTES) {
+		uint64_t head;
+		memcpy(&head, bytes + at, sizeof(head));
+		if (at && at % ARM64_CODE_ALIGNMENT == 0 && is_code_of_arm64(head))
+			return false;
+		if (arm64_budget_at(bytes + at, number))
+			return true;
+	}
+	return false;
+}
+
 /* The number that the code itself has: mov r12d, number, or xor r12d, r12d; call. */
 static bool number_in_code(uint32_t pid, const struct node_code *code, uint32_t *number)
 {
@@ -444,7 +497,8 @@ bool node_wasm_read_name(
 		return false;
 	struct kept_module *kept = module_of(wasm, pid, instance, &table);
 	if (!number_in_code(pid, code, &number) &&
-		!number_by_table(wasm, kept, &table, code->start, &number))
+		!number_by_table(wasm, kept, &table, code->start, &number) &&
+		!(table.is_arm64 && number_by_budget(pid, code->start, &number)))
 		return false;
 	if (!kept->is_found || number >= table.nr_slots)
 		return false;
