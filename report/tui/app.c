@@ -571,6 +571,7 @@ static void say_where(struct app *app, enum action action)
 		enum action first, last;
 		const char *text;
 	} rows[] = {
+		{ACTION_LEFT, ACTION_RIGHT, "nothing is on the left or right here: views 3 to 6"},
 		{ACTION_NEXT_FUNCTION, ACTION_PREVIOUS_FUNCTION,
 			"the next and the last function: view 2"},
 		{ACTION_RANGE, ACTION_RANGE, "ranges of time: view 5"},
@@ -707,7 +708,42 @@ static void draw_view(struct app *app, struct grid *grid)
 				  : "there is no call tree: ^C stopped it");
 }
 
-void app_draw(struct app *app, struct grid *grid)
+/* ---- keys that change nothing that can be seen ---- */
+
+/* At the end of a list, or in the view that is asked for, that needs no words. */
+static bool has_visible_effect(enum action action)
+{
+	bool is_move = action >= ACTION_UP && action <= ACTION_LAST;
+	bool is_view = action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9;
+	return action && !is_move && !is_view && action != ACTION_REDRAW && action != ACTION_QUIT;
+}
+
+static void say_key_was_ignored(struct app *app, uint32_t key)
+{
+	const struct key_row *row = key_row_of(key_action(key));
+	if (key > ' ' && key < 0x7f)
+		app_say(app, "%c does nothing here: ? lists the keys", (int)key);
+	else if (row)
+		app_say(app, "%.*s does nothing here: ? lists the keys",
+			(int)strcspn(row->shown, " "), row->shown);
+}
+
+/* Behind the newest key, once what it was to change is drawn. */
+static void answer_ignored_key(struct app *app, struct grid *grid)
+{
+	uint32_t key = app->pressed;
+	uint64_t seen = app->seen;
+	app->pressed = 0;
+	app->seen = grid_hash(grid, grid->height - 1);
+	bool is_pending =
+		app->busy || !app_has_view(app) || app->model->wish_serial != app->wish.serial;
+	if (!key || is_pending || app->prompt || app->message.len || app->seen != seen)
+		return;
+	say_key_was_ignored(app, key);
+	chrome_draw_below(app, grid);
+}
+
+static void draw_app(struct app *app, struct grid *grid)
 {
 	go_to_hottest_match(app);
 	wait_actions_renew(app);
@@ -725,6 +761,12 @@ void app_draw(struct app *app, struct grid *grid)
 	if (app->overlay.is_open)
 		overlay_draw(&app->overlay, grid);
 	grid->height += is_kept;
+}
+
+void app_draw(struct app *app, struct grid *grid)
+{
+	draw_app(app, grid);
+	answer_ignored_key(app, grid);
 }
 
 /* ---- input ---- */
@@ -783,6 +825,7 @@ void app_input(struct app *app, const struct input *input)
 		type_key(app, input->key);
 	} else if (input->kind == INPUT_KEY) {
 		enum action action = action_of_key(app, input->key);
+		app->pressed = has_visible_effect(action) ? input->key : 0;
 		if (action)
 			act(app, action);
 		else

@@ -302,3 +302,15 @@ void grid_put_text(const struct grid *grid, struct str *out)
 		str_putc(out, '\n');
 	}
 }
+
+/* FNV-1a by cells: between the members of one there are bytes that mean nothing. */
+uint64_t grid_hash(const struct grid *grid, int height)
+{
+	uint64_t hash = 14695981039346656037u;
+	size_t count = (size_t)grid->width * (size_t)height;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t cell = (uint64_t)grid->cells[i].style << 32 | grid->cells[i].code_point;
+		hash = (hash ^ cell) * 1099511628211u;
+	}
+	return hash;
+}

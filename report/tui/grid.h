@@ -87,4 +87,7 @@ size_t grid_text_fit(const struct grid *grid, const char *text, size_t len, int 
 /* The text alone: a line each, without trailing blanks. */
 void grid_put_text(const struct grid *grid, struct str *out);
 
+/* Of what the first `height` lines show; equal where all of that is. */
+uint64_t grid_hash(const struct grid *grid, int height);
+
 #endif
