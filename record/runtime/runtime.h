@@ -42,6 +42,8 @@ struct runtime {
 	/* It has no script frames, but labels: the file has no interpreter's loop, and no programs
 	 * are loaded for it. */
 	bool has_no_frames;
+	/* Its frames are those of what it compiled: none is found by where the file's code is. */
+	bool has_no_loop;
 	const char *object; /* what stands for the file of its functions: "[python]"; or NULL */
 	/* Names a frame of its compiler's code that is called from its file, since the functions
 	 * are script frames. NULL: code of no file that is called from there may be others'. */

@@ -8,6 +8,7 @@
 #include "format/dwarf/cfi_file.h"
 #include "format/machine/machine.h"
 #include "record/unwind/cfi_rule.h"
+#include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_ready.h"
 
 enum {
@@ -110,6 +111,16 @@ static void search_ready(struct unwind_ready *ready, struct sought *sought)
 		unwind_ready_run(ready, index, frame_search_on_rule, sought);
 }
 
+/* Of what nothing else describes. */
+static void search_entry(struct elf_file *elf, struct sought *sought)
+{
+	static const struct unwind_rule outermost = {
+		.cfa = UNWIND_CFA_REGISTER, .ra = UNWIND_UNDEFINED};
+	uint64_t start, end;
+	if (unwind_functions_entry(elf, &start, &end) && sought->address < end)
+		frame_search_on_rule(sought, start, &outermost);
+}
+
 static bool frame_search_in(struct searched_file *file, uint64_t offset, struct unwind_rule *ret)
 {
 	CLEANUP_FREE uint8_t *bytes = NULL;
@@ -124,6 +135,8 @@ static bool frame_search_in(struct searched_file *file, uint64_t offset, struct 
 		search_section(&section, &sought);
 	if (!sought.is_found && file->ready)
 		search_ready(file->ready, &sought);
+	if (!sought.is_found)
+		search_entry(file->elf, &sought);
 	*ret = sought.rule;
 	return sought.is_found;
 }

@@ -1,7 +1,8 @@
 /*
- * The rule of a single place in a file whose unwind table is still being made, by the file's own
- * search tables, .eh_frame_hdr or the functions of .NET's images: a look-up takes some 30 us, a
- * browser's table a third of a second, and on a busy machine seconds, for which stacks cannot wait.
+ * The rule of a single place in a file whose unwind table is still being made, or took too long, by
+ * the file's own search tables, .eh_frame_hdr or the functions of .NET's images: a look-up takes
+ * some 30 us, a browser's table a third of a second, and on a busy machine seconds, for which
+ * stacks cannot wait.
  */
 #ifndef EBPROF_FRAME_SEARCH_H
 #define EBPROF_FRAME_SEARCH_H

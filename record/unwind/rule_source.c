@@ -13,6 +13,7 @@ enum {
 };
 
 static const uint64_t pending = 1ULL << 32; /* in place of a table: it is being made */
+static const uint64_t failed = 1ULL << 33;  /* beside TABLE_ABSENT: it could not be made */
 
 static void set_table(struct rule_source *rules, const struct object *object, uint64_t table)
 {
@@ -39,6 +40,12 @@ static bool is_pending(const struct rule_source *rules, const struct object *obj
 {
 	const uint64_t *table = map_get(&rules->tables, object->serial);
 	return table && *table == pending;
+}
+
+static bool has_failed(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *table = map_get(&rules->tables, object->serial);
+	return table && *table & failed;
 }
 
 const struct runtime_row *rule_source_runtime_row(
@@ -251,12 +258,13 @@ void rule_source_collect(struct rule_source *rules)
 		}
 		uint32_t table = table_store_add(rules->store, &result.table);
 		unwind_table_deinit(&result.table);
-		set_table(rules, object, table);
+		bool is_failed = result.origin == TABLE_FAILED;
+		set_table(rules, object, table | (is_failed ? failed : 0));
 		frame_search_forget(&rules->search, object->serial);
 		grant_wishes(rules, object, table);
 		rules->statistics.cached += result.origin == TABLE_FROM_CACHE;
 		rules->statistics.built += result.origin == TABLE_BUILT;
-		rules->statistics.failed += result.origin == TABLE_FAILED;
+		rules->statistics.failed += is_failed;
 	}
 }
 
@@ -281,6 +289,17 @@ int rule_source_fd(const struct rule_source *rules)
 
 /* ---- rules ---- */
 
+/* Whether it is known that none of the file's functions runs a script. */
+static bool has_no_loop(const struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *early = map_get(&rules->runtimes, object->serial);
+	enum runtime_kind kind = RUNTIME_NONE;
+	if (early)
+		table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
+	const struct runtime *runtime = runtime_of(kind);
+	return early && (!runtime || runtime->has_no_frames || runtime->has_no_loop);
+}
+
 enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_rule **rule)
 {
@@ -289,21 +308,16 @@ enum event_stack_end rule_source_find(struct rule_source *rules, struct object *
 	uint32_t table = table_of(rules, object, NULL);
 	if (table == TABLE_NOT_STORED)
 		return EVENT_END_TABLE_PENDING;
-	if (table == TABLE_ABSENT)
-		return EVENT_END_NO_TABLE;
+	if (table == TABLE_ABSENT) {
+		bool is_searched = has_failed(rules, object) && has_no_loop(rules, object);
+		const struct unwind_rule *found =
+			is_searched ? frame_search_find(&rules->search, object, offset) : NULL;
+		*rule = found ? found : *rule;
+		return found ? EVENT_END_COMPLETE : EVENT_END_NO_TABLE;
+	}
 	*rule = table_store_find(rules->store, table, offset);
 	bool is_none = (*rule)->cfa == UNWIND_CFA_NONE && (*rule)->ra != UNWIND_UNDEFINED;
 	return is_none ? EVENT_END_NO_RULE : EVENT_END_COMPLETE;
-}
-
-/* Whether it is known that none of the file's functions runs a script. */
-static bool has_no_loop(const struct rule_source *rules, const struct object *object)
-{
-	const uint64_t *early = map_get(&rules->runtimes, object->serial);
-	enum runtime_kind kind = RUNTIME_NONE;
-	if (early)
-		table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
-	return early && (kind == RUNTIME_NONE || runtime_of(kind)->has_no_frames);
 }
 
 enum event_stack_end rule_source_find_ahead(struct rule_source *rules, struct object *object,

@@ -88,7 +88,8 @@ int rule_source_fd(const struct rule_source *rules);
 
 /*
  * The rule for an offset in an object. EVENT_END_COMPLETE: *rule is set; EVENT_END_TABLE_PENDING:
- * the table is being made, ask again; else why there is none.
+ * the table is being made, ask again; else why there is none. A file whose table could not be made
+ * is searched itself, unless frames of a runtime would be missed.
  */
 enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,
 	uint64_t offset, const struct unwind_rule **rule);

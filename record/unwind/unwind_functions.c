@@ -125,20 +125,25 @@ static uint64_t entry_length(struct elf_file *elf, uint64_t offset, uint64_t lef
 	return len;
 }
 
-/*
- * The kernel starts a program at e_entry, with no caller to return to. A C library's _start says
- * so itself; that of a dynamic loader is hand-written, without call frame information.
- */
+bool unwind_functions_entry(struct elf_file *elf, uint64_t *start, uint64_t *end)
+{
+	size_t count;
+	uint64_t offset, left, entry = elf_file_entry(elf);
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	const struct unwind_functions of = {.segments = segments, .nr_segments = count};
+	if (!entry || !segment_of(&of, entry, entry + 1) || is_made_up_entry(elf) ||
+		!elf_segments_vaddr_to_offset(segments, count, entry, &offset, &left))
+		return false;
+	*start = entry;
+	*end = entry + entry_length(elf, offset, left);
+	return true;
+}
+
 static void unwind_functions_add_entry(struct unwind_functions *functions, struct elf_file *elf)
 {
-	uint64_t entry = elf_file_entry(elf);
-	const struct elf_segment *segment = segment_of(functions, entry, entry + 1);
-	if (!entry || !segment || is_made_up_entry(elf))
-		return;
-	uint64_t left = segment->vaddr + segment->filesz - entry;
-	uint64_t offset = entry - segment->vaddr + segment->offset;
-	unwind_functions_add_function(
-		functions, UNWIND_FROM_ENTRY, entry, entry + entry_length(elf, offset, left), 0);
+	uint64_t start, end;
+	if (unwind_functions_entry(elf, &start, &end))
+		unwind_functions_add_function(functions, UNWIND_FROM_ENTRY, start, end, 0);
 }
 
 /* ---- sorting ---- */

@@ -51,6 +51,13 @@ static inline uint64_t unwind_function_end(const struct unwind_function *functio
 /* [start, end) of the function that holds an offset in the file; fits runtime_loop_find(). */
 bool unwind_functions_find(void *functions, uint64_t offset, uint64_t *start, uint64_t *end);
 
+/*
+ * Where the kernel starts a program, with no caller to return to: [*start, *end), virtual
+ * addresses. A C library's _start says so itself; that of a dynamic loader is hand-written,
+ * without call frame information. False: the file has no such place.
+ */
+bool unwind_functions_entry(struct elf_file *elf, uint64_t *start, uint64_t *end);
+
 /* Notes the first error that is not the disk's; other sources may still know something. */
 struct err *unwind_statistics_forgive(
 	struct unwind_statistics *statistics, struct err *err) ERR_MUST_CHECK;

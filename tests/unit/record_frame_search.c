@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_table.h"
 #include "tests/unit/forged_bundle.h"
 #include "tests/unit/forged_clr.h"
@@ -103,6 +104,35 @@ TEST(what_the_search_finds_is_what_the_table_says)
 	CHECK_INT(result.different, 0);
 	CHECK(result.equal >= PLACES * 97 / 100);
 	CHECK(result.missing <= PLACES / 40);
+	fixture_deinit(&fixture);
+}
+
+static int take_loader(struct dl_phdr_info *info, size_t size, void *path)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, "/ld-linux"))
+		return 0;
+	*(const char **)path = info->dlpi_name;
+	return 1;
+}
+
+/* A dynamic loader's first instructions are hand-written, without call frame information. */
+TEST(a_search_finds_where_a_program_begins)
+{
+	struct fixture fixture;
+	const char *path = NULL;
+	uint64_t start, end, offset, left;
+	size_t count;
+	CHECK_INT(dl_iterate_phdr(take_loader, &path), 1);
+	fixture_init(&fixture, path);
+	CHECK(unwind_functions_entry(fixture.elf, &start, &end) && start < end);
+	const struct elf_segment *segments = elf_file_segments(fixture.elf, &count);
+	CHECK(elf_segments_vaddr_to_offset(segments, count, start, &offset, &left));
+	const struct unwind_rule *in_table = unwind_table_find(&fixture.table, offset);
+	const struct unwind_rule *found =
+		frame_search_find(&fixture.search, fixture.object, offset);
+	CHECK(found && found->ra == UNWIND_UNDEFINED);
+	CHECK(found && memcmp(found, in_table, sizeof(*found)) == 0);
 	fixture_deinit(&fixture);
 }
 

@@ -143,6 +143,7 @@ const struct runtime dotnet_runtime = {
 	.version = 4,
 	.name = "dotnet",
 	.claims_code_of_no_file = true,
+	.has_no_loop = true,
 	.object = "[dotnet]",
 	.detect = dotnet_detect,
 	.place = dotnet_place,
