@@ -22,6 +22,7 @@ enum {
 
 static const uint64_t pause_changing_ns = 2ULL * NS_PER_MS;
 static const uint64_t pause_waited_for_ns = 20ULL * NS_PER_MS; /* a longer one is not */
+static const uint64_t find_waited_for_ns = 50ULL * NS_PER_MS;  /* of a registry in a new file */
 static const uint64_t pause_compiler_ns = 16ULL * NS_PER_MS;   /* while it compiles nothing */
 static const uint64_t pause_compiler_waited_for_ns = 200ULL * NS_PER_MS;
 static const uint64_t pause_stable_ns = 100ULL * NS_PER_MS;
@@ -135,6 +136,7 @@ static void look_for_descriptors(
 {
 	uint64_t pause_ns = pause_without_ns << (process->nr_finds < 16 ? process->nr_finds : 16);
 	process->nr_finds++;
+	process->has_new_file = false;
 	process->next_find_ns = now_ns + (pause_ns < pause_max_ns ? pause_ns : pause_max_ns);
 	struct registered_request request = {.kind = REGISTERED_FIND, .pid = process->pid};
 	submit_job(code, process, &request, 0);
@@ -218,6 +220,13 @@ static void choose_pause(struct registered_process *process, uint64_t now_ns)
 			now_ns + (cost_ns > pause_changing_ns ? cost_ns : pause_changing_ns);
 }
 
+/* In a file that was mapped since the last look. */
+static void seek_registry_soon(struct registered_process *process)
+{
+	process->next_find_ns = process->begun_ns + COST_SHARE * process->cost_ns;
+	process->next_ns = process->soon_ns = process->next_find_ns;
+}
+
 /* All that the look asked for is there. */
 static void end_look(struct registered_code *code, struct registered_process *process)
 {
@@ -227,6 +236,9 @@ static void end_look(struct registered_code *code, struct registered_process *pr
 	process->has_news = false;
 	choose_pause(process, clock_now_ns());
 	process->known_ns = process->begun_ns;
+	process->has_new_file &= !process->known.len;
+	if (process->has_new_file)
+		seek_registry_soon(process);
 }
 
 /* ---- what comes back ---- */
@@ -485,12 +497,11 @@ void registered_code_meet(
 void registered_code_note_file(struct registered_code *code, const struct object *object)
 {
 	struct registered_process *process = find_process(code, object);
-	if (!process || process->nr_descriptors)
+	if (!process || process->known.len)
 		return;
-	uint64_t due_ns = process->begun_ns + COST_SHARE * process->cost_ns;
 	process->pause_ns = 0;
-	if (due_ns < process->next_ns)
-		process->next_ns = process->soon_ns = process->next_find_ns = due_ns;
+	process->has_new_file = true;
+	seek_registry_soon(process);
 }
 
 void registered_code_follow(struct registered_code *code, const struct object *object,
@@ -575,13 +586,24 @@ static const struct registered_known *find_image(
 	return nr_candidates == 1 ? candidate : NULL;
 }
 
-/* Whether a look is under way, or what is known is too old where the list keeps changing. */
+/* Code without a rule is guessed at, and that guess holds for a while: the look comes first. */
+static bool has_registry_soon(const struct registered_process *process, uint64_t time_ns)
+{
+	return process->has_new_file && !is_up_to_date(process, time_ns) &&
+	       process->soon_ns <= clock_now_ns() + find_waited_for_ns;
+}
+
+/*
+ * Whether a look is under way, or what is known is too old where the list keeps changing, or a file
+ * with a registry may have come.
+ */
 static bool is_to_wait(const struct registered_process *process, uint64_t time_ns)
 {
 	uint64_t limit_ns =
 		process->is_compiler ? pause_compiler_waited_for_ns : pause_waited_for_ns;
 	bool is_due = process->is_changing && process->pause_ns <= limit_ns;
-	return process->nr_pending || (is_due && !is_up_to_date(process, time_ns));
+	return process->nr_pending || (is_due && !is_up_to_date(process, time_ns)) ||
+	       has_registry_soon(process, time_ns);
 }
 
 enum registered_found registered_code_rule(struct registered_code *code,

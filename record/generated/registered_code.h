@@ -52,12 +52,13 @@ struct registered_process {
 	uint64_t pause_ns; /* between the last one and that */
 	uint32_t nr_finds; /* looks for registries, not only into them */
 	uint64_t next_find_ns;
-	uint64_t cost_ns; /* of the look that is under way, to the worker */
-	bool is_changing; /* a look found the list another one than the look before */
-	bool is_compiler; /* all code of no file is in a list, or will be */
-	bool is_expected; /* ... by what other processes of the same program were */
-	bool was_same;    /* the look that is under way has found nothing new so far */
-	bool has_news;    /* ... has read images */
+	bool has_new_file; /* mapped since the last of these */
+	uint64_t cost_ns;  /* of the look that is under way, to the worker */
+	bool is_changing;  /* a look found the list another one than the look before */
+	bool is_compiler;  /* all code of no file is in a list, or will be */
+	bool is_expected;  /* ... by what other processes of the same program were */
+	bool was_same;     /* the look that is under way has found nothing new so far */
+	bool has_news;     /* ... has read images */
 	VEC(struct registered_known) known;  /* in the order of looks */
 	VEC(struct registered_place) places; /* ascending */
 };

@@ -187,6 +187,35 @@ TEST(registered_code_of_no_descriptor_yet)
 	registered_code_deinit(&code);
 }
 
+/* What was looked at just before is looked at again, and frames wait for that: a guess at the code
+ * of a library that came since would hold for some time. */
+TEST(registered_code_of_a_library_that_comes_later)
+{
+	struct registered_code code;
+	static struct registered image;
+	const struct unwind_rule *rule = NULL;
+	enum registered_found found;
+	setup(&code);
+	CHECK_INT(cfa_at(&code, CODE + 4), 0);
+	build(&image, CODE, "alpha", false);
+	add(&image);
+	code.processes.data[0].cost_ns = NS_PER_MS;
+	code.processes.data[0].nr_finds = 10; /* so the next look would be later */
+	registered_code_note_file(&code, &object);
+	struct registered_frame frame = {.object = &object,
+		.pid = (uint32_t)getpid(),
+		.time_ns = clock_now_ns(),
+		.place = CODE + 4,
+		.ip = CODE + 4};
+	while ((found = registered_code_rule(&code, &frame, true, &rule)) == REGISTERED_LATER) {
+		struct pollfd fd = {.fd = registered_code_fd(&code), .events = POLLIN};
+		poll(&fd, 1, 2);
+		registered_code_collect(&code);
+	}
+	CHECK_INT(found, REGISTERED_RULE);
+	registered_code_deinit(&code);
+}
+
 /* The same address, and even the same entry: the image tells. */
 TEST(registered_code_that_changes)
 {
