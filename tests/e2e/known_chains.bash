@@ -8,13 +8,13 @@ record() { # FILE COMMAND...
 	"$EBPROF" convert --folded "$file" >"$file.folded" 2>fold.err || fail "convert: $(cat fold.err)"
 }
 
-# How many samples' stacks match, of all.
-want_stacks() { # FILE PERCENT PATTERN
+# How many samples' stacks match, of all, or of those that match another pattern.
+want_stacks() { # FILE PERCENT PATTERN [OF]
 	local all found
-	all=$(awk '{ sum += $NF } END { print sum + 0 }' "$1.folded")
+	all=$(grep -E -- "${4-.}" "$1.folded" | awk '{ sum += $NF } END { print sum + 0 }')
 	found=$(grep -E -- "$3" "$1.folded" | awk '{ sum += $NF } END { print sum + 0 }')
 	((all > 100 && found * 100 >= all * $2)) ||
-		fail "$found of $all have $3: $(sort "$1.folded" | head -c 2000)"
+		fail "$found of $all have $3, not: $(grep -E -- "${4-.}" "$1.folded" | grep -vE -- "$3" | awk '{ print $NF, $0 }' | sort -rn | head -c 2000)"
 }
 
 frames() { # FILE KIND
