@@ -1,23 +1,12 @@
 #include "record/turn_time.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "format/base/clock.h"
 #include "format/base/mem.h"
-
-/* The second of "CPU_NS WAITED_NS SLICES", Documentation/scheduler/sched-stats.rst. */
-static uint64_t read_starved_ns(const struct turn_time *time)
-{
-	char text[80];
-	ssize_t len = pread(time->schedstat_fd, text, sizeof(text) - 1, 0);
-	text[len > 0 ? len : 0] = '\0';
-	const char *second = strchr(text, ' ');
-	return second ? strtoull(second, NULL, 10) : 0;
-}
+#include "record/host/proc.h"
 
 void turn_time_init(struct turn_time *time)
 {
@@ -33,7 +22,7 @@ void turn_time_deinit(struct turn_time *time)
 
 void turn_time_begin(struct turn_time *time)
 {
-	time->begun_starved_ns = read_starved_ns(time);
+	time->begun_starved_ns = proc_queued_ns(time->schedstat_fd);
 	time->begun_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	time->begun_ns = clock_now_ns();
 }
@@ -52,7 +41,7 @@ void turn_time_end(struct turn_time *time)
 		return;
 	struct turn turn;
 	uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - time->begun_cpu_ns;
-	uint64_t starved_ns = read_starved_ns(time) - time->begun_starved_ns;
+	uint64_t starved_ns = proc_queued_ns(time->schedstat_fd) - time->begun_starved_ns;
 	turn.cpu_ns = at_most(cpu_ns, took_ns);
 	turn.starved_ns = at_most(starved_ns, took_ns - turn.cpu_ns);
 	turn.blocked_ns = took_ns - turn.cpu_ns - turn.starved_ns;

@@ -372,6 +372,16 @@ struct err *proc_check_namespace(void)
 			: "is not mounted");
 }
 
+/* The second of "CPU_NS QUEUED_NS SLICES", Documentation/scheduler/sched-stats.rst. */
+uint64_t proc_queued_ns(int schedstat_fd)
+{
+	char text[96];
+	ssize_t len = pread(schedstat_fd, text, sizeof(text) - 1, 0);
+	text[len > 0 ? len : 0] = '\0';
+	const char *second = strchr(text, ' ');
+	return second ? strtoull(second, NULL, 10) : 0;
+}
+
 bool proc_is_alive(uint32_t pid)
 {
 	return kill((pid_t)pid, 0) == 0 || errno == EPERM;

@@ -87,6 +87,11 @@ bool proc_add_descendants(struct proc_pids *pids);
 void proc_list_threads(uint32_t pid, struct proc_pids *ret);
 bool proc_is_alive(uint32_t pid);
 /*
+ * How long a process's main thread, or a thread, was ready to run while others had the CPU, by its
+ * schedstat, which is open. 0: the kernel does not count that.
+ */
+uint64_t proc_queued_ns(int schedstat_fd);
+/*
  * /proc must be of the PID namespace that this process is in, which is how the kernel's records
  * call processes. ERR_UNSUPPORTED with the remedy.
  */

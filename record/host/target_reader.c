@@ -1,5 +1,6 @@
 #include "record/host/target_reader.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,34 +54,44 @@ static void send_or_exit(const void *bytes, size_t len)
 
 struct read_clock {
 	uint64_t now_ns, cpu_ns;
+	uint64_t queued_ns; /* others had the CPU */
 	long waits;
 };
 
-static struct read_clock read_clock_now(void)
+static struct read_clock read_clock_now(int schedstat_fd)
 {
 	struct rusage used = {0};
 	getrusage(RUSAGE_SELF, &used);
 	return (struct read_clock){
-		clock_now_ns(), clock_read_ns(CLOCK_PROCESS_CPUTIME_ID), used.ru_nvcsw};
+		.now_ns = clock_now_ns(),
+		.cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.queued_ns = proc_queued_ns(schedstat_fd),
+		.waits = used.ru_nvcsw,
+	};
 }
 
 /* What a read took. That others had the CPU is not the process's, but that a page had to come is.
  */
-static uint64_t read_clock_since(const struct read_clock *begun)
+static uint64_t read_clock_since(const struct read_clock *begun, int schedstat_fd)
 {
-	struct read_clock now = read_clock_now();
-	return now.waits == begun->waits ? now.cpu_ns - begun->cpu_ns : now.now_ns - begun->now_ns;
+	struct read_clock now = read_clock_now(schedstat_fd);
+	uint64_t cpu_ns = now.cpu_ns - begun->cpu_ns, took_ns = now.now_ns - begun->now_ns;
+	uint64_t queued_ns = now.queued_ns - begun->queued_ns;
+	bool has_waited = now.waits != begun->waits && took_ns > cpu_ns + queued_ns;
+	return has_waited ? took_ns - queued_ns : cpu_ns;
 }
 
-static void serve_request(target_read_fn *fn, void **kept, const void *request, size_t len)
+static void serve_request(
+	target_read_fn *fn, void **kept, const void *request, size_t len, int schedstat_fd)
 {
-	struct read_clock begun = read_clock_now();
-	struct answer_head head = {.worker = (uint64_t)getpid(), .ns = begun.cpu_ns};
+	struct answer_head head = {
+		.worker = (uint64_t)getpid(), .ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID)};
 	struct bytes_buf answer = {0};
 	send_or_exit(&head, sizeof(head));
-	begun = read_clock_now();
+	struct read_clock begun = read_clock_now(schedstat_fd);
 	fn(kept, request, len, &answer);
-	head = (struct answer_head){.len = answer.len, .ns = read_clock_since(&begun)};
+	head = (struct answer_head){
+		.len = answer.len, .ns = read_clock_since(&begun, schedstat_fd)};
 	send_or_exit(&head, sizeof(head));
 	for (size_t at = 0; at < answer.len; at += PACKET_BYTES) {
 		size_t left = answer.len - at;
@@ -101,8 +112,9 @@ static void run_worker(int fd, target_read_fn *fn)
 	uint8_t request[TARGET_READER_MAX_REQUEST];
 	void *kept = NULL;
 	target_reader_keep_only(fd);
+	int schedstat_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	for (ssize_t len; (len = recv(0, request, sizeof(request), 0)) > 0;)
-		serve_request(fn, &kept, request, (size_t)len);
+		serve_request(fn, &kept, request, (size_t)len, schedstat_fd);
 	_exit(0);
 }
 

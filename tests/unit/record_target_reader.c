@@ -262,6 +262,26 @@ TEST(a_read_takes_the_time_that_it_works_or_waits)
 	target_reader_deinit(&reader);
 }
 
+static void wait_and_wait_for_cpu(void **kept, const void *bytes, size_t len, struct bytes_buf *ret)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+	wait_for_cpu(kept, bytes, len, ret);
+}
+
+/* Also where it waits for something else. */
+TEST(that_others_have_the_cpu_is_not_the_time_of_a_read)
+{
+	struct target_reader reader;
+	uint32_t self = (uint32_t)getpid();
+	if (access("/proc/self/schedstat", R_OK))
+		unit_skip("this kernel does not count it");
+	target_reader_init(&reader, wait_and_wait_for_cpu);
+	target_reader_submit(&reader, self, &self, sizeof(self));
+	CHECK(take(&reader));
+	CHECK(target_reader_answer_ns(&reader) < BUSY_NS / 2);
+	target_reader_deinit(&reader);
+}
+
 TEST(a_process_gets_its_part_of_the_time_and_no_more)
 {
 	static const uint8_t bytes[1] = {7};
