@@ -3,17 +3,17 @@
 #   DOTNET_SOURCE   another program, which is called shape, too
 #   DOTNET_RUNTIME  linux-x64, or another one of NuGet's
 
-# Makes FOLDER/out/shape once; a program that is there is taken as it is. What it prints says what is
-# wrong, then the status is not 0.
+# Makes FOLDER/out/shape once, until its source changes. What it prints says what is wrong, then the status
+# is not 0.
 #   dotnet_program FOLDER net8.0 8.0.34 -p:PublishSingleFile=true
 dotnet_program() { # FOLDER FRAMEWORK VERSION PROPERTY...
-	local folder=$1 framework=$2 version=$3 here=${BASH_SOURCE[0]%/*}
+	local folder=$1 framework=$2 version=$3 source=${DOTNET_SOURCE:-${BASH_SOURCE[0]%/*}/e2e/dotnet_shape.cs}
 	shift 3
-	[[ ! -x $folder/out/shape ]] || return 0
+	[[ ! -x $folder/out/shape ]] || ! cmp -s "$source" "$folder/${source##*/}" || return 0
 	command -v dotnet >/dev/null || { echo "no dotnet here" && return 1; }
 	rm -rf "$folder.part"
 	mkdir -p "$folder.part"
-	cp "${DOTNET_SOURCE:-$here/e2e/dotnet_shape.cs}" "$folder.part" || return
+	cp "$source" "$folder.part" || return
 	cat >"$folder.part/shape.csproj" <<-XML
 		<Project Sdk="Microsoft.NET.Sdk">
 		  <PropertyGroup>
