@@ -157,9 +157,10 @@ test_attached() {
 		"${command[@]}" 30 >/dev/null </dev/null &
 		pid=$!
 		wait_until "$shape that runs" has_cpu_ms "$pid" 1000
-		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		record_for_cpu_ms 3500 "$pid" -F 997 -o shape.data # of two threads
 		kill "$pid"
 		wait
+		want_status 0 "record -p"
 		exact_chains "$shape attached"
 	done
 }

@@ -85,12 +85,14 @@ test_attached() {
 	list=$(erlangs) || exit $?
 	for erl in $list; do
 		compile "$erl"
-		"$erl" -noshell -noinput -pa "$PWD" -eval "erlang_shape:run(6)." </dev/null >/dev/null 2>&1 &
-		sleep 1.5
-		pid=$(pgrep -f "pa $PWD .*erlang_shape:run" -n) || fail "$erl does not run"
-		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		"$erl" -noshell -noinput -pa "$PWD" -eval "erlang_shape:run(60)." </dev/null >/dev/null 2>&1 &
+		wait_until "$erl that runs" pgrep -f "beam.*pa $PWD .*erlang_shape:run"
+		pid=$(pgrep -f "beam.*pa $PWD .*erlang_shape:run" -n)
+		wait_until "$erl that runs" has_cpu_ms "$pid" 1000
+		record_for_cpu_ms 3000 "$pid" -F 997 -o shape.data
 		kill "$pid"
 		wait
+		want_status 0 "record -p"
 		judge "$erl attached"
 	done
 }

@@ -161,9 +161,10 @@ test_attached() {
 		"$java" -cp "$PWD/classes" JavaShape 30 >/dev/null </dev/null &
 		pid=$!
 		wait_until "$java that runs" has_cpu_ms "$pid" 1500
-		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		record_for_cpu_ms 2000 "$pid" -F 997 -o shape.data
 		kill "$pid"
 		wait
+		want_status 0 "record -p"
 		exact_chains "$java attached"
 	done
 }

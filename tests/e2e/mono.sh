@@ -115,12 +115,14 @@ test_attached() {
 	list=$(monos) || exit $?
 	for mono in $list; do
 		compile "$mono"
-		"$mono" "$PWD/shape.exe" 8 >/dev/null </dev/null &
-		sleep 2
-		pid=$(pgrep -f "$PWD/shape.exe 8" | tail -n 1)
-		"$EBPROF" record -q -F 997 -o shape.data --duration 3 -p "$pid" 2>err || fail "record: $(cat err)"
+		"$mono" "$PWD/shape.exe" 60 >/dev/null </dev/null &
+		wait_until "$mono that runs" pgrep -f "$PWD/shape.exe 60"
+		pid=$(pgrep -f "$PWD/shape.exe 60" | tail -n 1)
+		wait_until "$mono that runs" has_cpu_ms "$pid" 1500
+		record_for_cpu_ms 3000 "$pid" -F 997 -o shape.data
 		kill "$pid"
 		wait
+		want_status 0 "record -p"
 		exact_chains "$mono, attached"
 	done
 }

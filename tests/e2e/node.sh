@@ -114,9 +114,10 @@ test_attached() {
 		"$node" $(options_of "$node" optimizing) "$here/node_shape.mjs" 30 >/dev/null </dev/null &
 		pid=$!
 		wait_until "$node that runs" has_cpu_ms "$pid" 1000
-		"$EBPROF" record -q -F 997 -o shape.data --duration 2 -p "$pid" 2>err || fail "record: $(cat err)"
+		record_for_cpu_ms 2000 "$pid" -F 997 -o shape.data
 		kill "$pid"
 		wait
+		want_status 0 "record -p"
 		exact_chains "$node attached"
 	done
 }
@@ -145,10 +146,10 @@ test_lines() {
 		function spin(n) { let sum = 0; for (let i = 0; i < n; i++) sum = (sum * 31 + i) | 0; return sum; }
 		let total = 0;
 		const one = () => spin(2000);
-		const end = Date.now() + 1500;
+		const end = 1.5e6; // microseconds of CPU time
 	JS
 	yes 'total += [1, 2, 3].length;' | head -n 400 >>lines.mjs
-	printf 'while (Date.now() < end)\n\ttotal += one(); // line 406\nconsole.log(total);\n' >>lines.mjs
+	printf 'while (process.cpuUsage().user < end)\n\ttotal += one(); // line 406\nconsole.log(total);\n' >>lines.mjs
 	for node in $list; do
 		for what in interpreter baseline; do
 			# shellcheck disable=SC2046
@@ -185,7 +186,7 @@ test_lines_of_leaves() {
 			return x;
 		}
 		let x = 0;
-		for (const end = Date.now() + 2500; Date.now() < end;) x = three(two(x, 100000), 100000);
+		while (process.cpuUsage().user < 2.5e6) x = three(two(x, 100000), 100000);
 		console.log(x);
 	JS
 	for node in $list; do
@@ -244,7 +245,7 @@ test_constructors() {
 		class Derived extends Base { #x = 1; constructor(n) { super(n); sum += this.#x; work(n); } }
 		class Empty extends Derived { y = 5; }
 		function create(n) { return new Empty(n); }
-		for (const end = Date.now() + 1500; Date.now() < end;) create(3000);
+		while (process.cpuUsage().user < 1.5e6) create(3000);
 	JS
 	for node in $list; do
 		for option in --opt --no-opt; do
@@ -336,7 +337,7 @@ test_webassembly() {
 		const runs = [["of_alpha_", alpha], ["of_beta_", beta], ["", gamma]].map(([name, f]) =>
 			new WebAssembly.Instance(module(name), { m: { f, t } }).exports.run);
 		function outer() { for (const run of runs) run(5); }
-		for (const end = Date.now() + 1500; Date.now() < end;) outer();
+		while (process.cpuUsage().user < 1.5e6) outer();
 	JS
 	for node in $list; do
 		options=$("$node" --v8-options | grep -oE '^ *--wasm-inlining ') && options=--no-wasm-inlining
