@@ -14,7 +14,7 @@ build() { # OUTPUT FOLDER FLAGS...
 	# From 1.23 on the linker refuses to let a program call the runtime's own functions.
 	minor=$(go version | sed -E 's/.*go1\.([0-9]+).*/\1/')
 	((minor < 23)) || extra=-checklinkname=0
-	(cd "$folder" && HOME=$PWD GOCACHE=$PWD/../../cache GO111MODULE=off GOFLAGS='' go build -o "$output" "$@" \
+	(cd "$folder" && HOME=$PWD GO111MODULE=off GOFLAGS='' go build -o "$output" "$@" \
 		-ldflags="$extra ${LDFLAGS-}" .) >go.log 2>&1 || skip "go build $*: $(tail -n 1 go.log)"
 }
 

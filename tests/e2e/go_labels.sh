@@ -16,7 +16,7 @@ build() { # MORE FLAGS...: one of go_shape's two files of that name
 
 build_source() { # FLAGS...
 	command -v "$INTERPRETERS" >/dev/null || skip "no go here"
-	HOME=$PWD GOCACHE=$PWD/../cache GO111MODULE=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=${CGO_ENABLED-0} \
+	HOME=$PWD GO111MODULE=off GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=${CGO_ENABLED-0} \
 		"$INTERPRETERS" build -o "$PWD/program" -ldflags="${LDFLAGS-}" "$@" "$PWD"/source/*.go \
 		>go.log 2>&1 || skip "go build $*: $(tail -n 1 go.log)"
 }

@@ -221,7 +221,7 @@ build_go() { # NAME FLAGS...
 	shift
 	command -v go >/dev/null || skip "no go here"
 	mkdir -p go && cp "$here/heap_go/"*.go go
-	(cd go && HOME=$PWD GOCACHE=$PWD/../../cache GO111MODULE=off GOFLAGS='' go build -o "../$name" "$@" .) >go.log 2>&1 ||
+	(cd go && HOME=$PWD GO111MODULE=off GOFLAGS='' go build -o "../$name" "$@" .) >go.log 2>&1 ||
 		skip "go build $*: $(tail -n 1 go.log)"
 }
 

@@ -18,6 +18,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 : "${EBPROF:=$here/../../build/ebprof}" "${WORKLOADS:=$here/../../build/tests/e2e}"
 EBPROF=$(realpath "$EBPROF") WORKLOADS=$(realpath "$WORKLOADS")
 export EBPROF WORKLOADS
+# Of all suites one: Go compiles its library anew for each.
+export GOCACHE=${GOCACHE:-$(dirname "$WORKLOADS")/gocache}
 
 known_bug_why=
 

@@ -35,7 +35,7 @@ build() { # KIND COMPILER OPTION...
 	go)
 		sources=braid.go
 		# shellcheck disable=SC2031
-		export GO111MODULE=off GOFLAGS='' GOCACHE=$PWD/../gocache
+		export GO111MODULE=off GOFLAGS=''
 		;;
 	esac
 	compile "$sources" "$@"
