@@ -153,7 +153,8 @@ static struct err *refuse_symbol(const struct model *model, const char *symbol)
 	if (meant)
 		return err_new(ERR_USAGE, "no sample has a function %s: did you mean \"%s\"?",
 			symbol, meant);
-	return err_new(ERR_USAGE, "no sample has a function %s", symbol);
+	return err_new(
+		ERR_USAGE, "no sample has a function %s: ebprof report lists what was met", symbol);
 }
 
 static void cmd_annotate_put_head(const struct model *model, bool is_chosen, struct str *out)

@@ -89,10 +89,14 @@ static const struct opt_foreign foreign_commands[] = {
 	{0},
 };
 
-/* A program, a recording or the number of a process, where a command is due. False: it is none. */
+/* An option, a program, a recording or the number of a process, where a command is due. False: it
+ * is none. */
 static bool explain_operand(const char *name)
 {
-	if (name[0] && !name[strspn(name, "0123456789")])
+	if (name[0] == '-')
+		console_say(
+			"%s is an option, and a command comes first: ebprof help lists them", name);
+	else if (name[0] && !name[strspn(name, "0123456789")])
 		console_say("\"%s\" is no command: ebprof record -p %s, dump -p %s, top -p %s",
 			name, name, name, name);
 	else if (strchr(name, '/') && access(name, X_OK) == 0)

@@ -277,8 +277,11 @@ static void print_few(const struct session_options *options, uint64_t samples)
 	if (samples)
 		str_printf(&text, "%llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
+	if (options->waits)
+		str_puts(&text, " of CPU time");
 	console_say("hint: %s: %s? Raise -F or run longer", str_text(&text),
-		options->waits ? "too short" : "too short, or waiting (-e wall records that)");
+		options->waits ? "too short, or it only waited"
+			       : "too short, or waiting (-e wall records that)");
 }
 
 /*

@@ -221,7 +221,7 @@ static struct err *explain_refusal(const struct perf_event_attr *attr, const cha
 	if (is_unknown && is_hardware(attr->type))
 		return err_new(ERR_UNSUPPORTED,
 			"%s: the processor's counters are not to be had here, as in most virtual "
-			"machines: record on the host, or choose of ebprof list",
+			"machines: try it on the host, or another event of ebprof list",
 			name);
 	if (is_unknown)
 		return err_new(ERR_UNSUPPORTED, "%s: this kernel does not count that", name);

@@ -250,7 +250,7 @@ test_words() {
 	make_program -O1
 	run "$EBPROF" annotate nosuch hot.data
 	want_status 2 'an unknown function'
-	grep -q 'no sample has a function nosuch$' err || fail "$(cat err)"
+	grep -q 'no sample has a function nosuch: ebprof report lists what was met$' err || fail "$(cat err)"
 	run "$EBPROF" annotate hott hot.data
 	want_status 2 'a mistyped function'
 	grep -q 'no sample has a function hott: did you mean "hot"?' err || fail "$(cat err)"

@@ -302,4 +302,13 @@ test_the_page_shows_them_by_a_choice() {
 		fail "events of the page: $(cat shown)"
 }
 
+# Of a process that only waits there are samples, though none of CPU time.
+test_nothing_but_waiting() {
+	sleep 60 &
+	run "$EBPROF" record -e wall -p $! --duration 500ms -o idle.data
+	want_status 0 record
+	grep -q '^ebprof: hint: no samples of CPU time: too short, or it only waited?' err || fail "$(cat err)"
+	kill $!
+}
+
 run_tests
