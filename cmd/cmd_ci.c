@@ -69,6 +69,12 @@ static const struct opt rows[] = {
 	{0},
 };
 
+static const struct opt_foreign ci_foreign[] = {
+	{"-r", "here it is --runs N"},
+	{"--repeat", "here it is --runs N"},
+	{0},
+};
+
 /* ---- what it works with ---- */
 
 struct ci {
@@ -421,6 +427,7 @@ const struct command command_ci = {
 		       "  77  not permitted to profile\n"
 		       "  with --allow-unprofiled, where that is so, the command's own\n",
 	.options = rows,
+	.foreign = ci_foreign,
 	.stops_at_operand = true,
 	.run = cmd_ci_run,
 };
