@@ -740,6 +740,8 @@ static void answer_ignored_key(struct app *app, struct grid *grid)
 	if (!key || is_pending || app->prompt || app->message.len || app->seen != seen)
 		return;
 	say_key_was_ignored(app, key);
+	struct rect bottom = {0, grid->height - 1, grid->width, 1};
+	grid_fill(grid, bottom, STYLE_NORMAL, " ");
 	chrome_draw_below(app, grid);
 }
 

@@ -87,7 +87,11 @@ TEST(a_key_without_an_effect_says_so)
 	screen_init(&screen, some_threads(), 80, 24);
 	screen_type(&screen, "<<<<<<");
 	CHECK_STR(str_text(&screen.app.message), "< does nothing here: ? lists the keys");
-	CHECK(strstr(screen_line(&screen, 23), "< does nothing here"));
+	struct str drawn = {0};
+	grid_put_text(&screen.grid, &drawn); /* at once, not only when it is drawn again */
+	CHECK(strstr(str_text(&drawn), "\n< does nothing here: ? lists the keys\n"));
+	str_deinit(&drawn);
+	CHECK_STR(screen_line(&screen, 23), "< does nothing here: ? lists the keys");
 	screen_type(&screen, "k");
 	CHECK_STR(str_text(&screen.app.message), "");
 	screen_type(&screen, "l");
