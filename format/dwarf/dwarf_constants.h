@@ -58,8 +58,9 @@ enum dwarf_lang {
 	DW_LANG_C_plus_plus_03 = 0x19,
 	DW_LANG_C_plus_plus_11 = 0x1a,
 	DW_LANG_C_plus_plus_14 = 0x21,
-	DW_LANG_C_plus_plus_17 = 0x2b,
-	DW_LANG_C_plus_plus_20 = 0x2c,
+	DW_LANG_C_plus_plus_17 = 0x2a,
+	DW_LANG_C_plus_plus_20 = 0x2b,
+	DW_LANG_C_plus_plus_23 = 0x3a,
 };
 
 /* Forms: DWARF 5, 7.5.6, table 7.6, and GNU's of split DWARF 4 and of dwz. */

@@ -108,6 +108,7 @@ static bool dwarf_scopes_is_language(const struct dwarf_unit *unit)
 	case DW_LANG_C_plus_plus_14:
 	case DW_LANG_C_plus_plus_17:
 	case DW_LANG_C_plus_plus_20:
+	case DW_LANG_C_plus_plus_23:
 		return true;
 	default:
 		return false;

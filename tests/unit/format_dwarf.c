@@ -287,13 +287,24 @@ TEST(scopes_of_names_without_a_linkage_name)
 {
 	static const char *const wanted[] = {"app::(anonymous namespace)::Cursor::",
 		"app::(anonymous namespace)::", "app::run::{lambda}::", "", "", ""};
-	static const uint8_t languages[] = {0x21, 0, 0x0c}; /* C++14, none, C99 */
-	for (size_t i = 0; i < 3; i++) {
+	static const struct {
+		uint8_t number;
+		bool has_scopes;
+	} languages[] = {
+		{0x21, true},  /* C++14 */
+		{0x2a, true},  /* C++17 */
+		{0x2b, true},  /* C++20 */
+		{0x3a, true},  /* C++23 */
+		{0, true},     /* none */
+		{0x0c, false}, /* C99 */
+		{0x2c, false}, /* C17 */
+	};
+	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
 		struct builder builder;
 		struct dwarf_file file;
 		size_t dies[6];
 		start_unit(&builder, 5, false);
-		put_scopes(&builder, languages[i], dies);
+		put_scopes(&builder, languages[i].number, dies);
 		finish(&builder, &file);
 		struct dwarf_reader reader;
 		struct dwarf_scopes scopes = {0};
@@ -303,7 +314,7 @@ TEST(scopes_of_names_without_a_linkage_name)
 			CLEANUP(str_deinit) struct str text = {0};
 			dwarf_scopes_put(
 				&scopes, &reader, (struct dwarf_die){unit, dies[j]}, &text);
-			CHECK_STR(str_text(&text), i < 2 ? wanted[j] : "");
+			CHECK_STR(str_text(&text), languages[i].has_scopes ? wanted[j] : "");
 		}
 		dwarf_scopes_deinit(&scopes);
 		dwarf_reader_deinit(&reader);
