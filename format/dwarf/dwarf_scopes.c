@@ -1,24 +1,27 @@
 #include "format/dwarf/dwarf_scopes.h"
 
-#include "format/dwarf/dwarf_abbrev.h"
+#include "format/base/bisect.h"
+#include "format/dwarf/dwarf_sibling.h"
 
 enum {
 	DEPTH_MAX = 32, /* scopes around a function, and functions around those */
 	HOPS_MAX = 16,  /* from a definition to its declaration */
 	TEXT_MAX = 4096,
+	CHILDREN_MAX = 4 << 20, /* of one scope: what is behind them is in none */
+	EFFORT_BASE = 1 << 20,
 };
 
 /* A DIE with children that may hold a function; offsets count from the unit's header. */
 struct dwarf_scope_child {
 	uint32_t die, end;
-	uint32_t scope; /* its index in the unit's list; 0: nothing was looked for in it */
+	uint32_t scope; /* its index in the unit's list; 0: it is not there yet */
 };
 
 struct dwarf_scope {
 	uint64_t die; /* offset in .debug_info */
 	uint32_t end, parent;
-	uint8_t kind;    /* enum dwarf_kind */
-	uint32_t behind; /* the children up to here are in the list, ascending */
+	uint8_t kind;     /* enum dwarf_kind */
+	uint32_t read_to; /* the children up to here are in the list, ascending */
 	VEC(struct dwarf_scope_child) children;
 	struct str text; /* what it puts in front of a name; "": not known yet, or not always the
 			    same */
@@ -27,22 +30,10 @@ struct dwarf_scope {
 struct dwarf_scope_unit {
 	const struct dwarf_unit *unit;
 	VEC(struct dwarf_scope) list; /* the root first; empty: it has no such names */
+	uint64_t *effort;             /* the reader's */
 };
 
 /* ---- DIEs ---- */
-
-/* Where a reference of a sibling leads; 0: there is none that is sound. */
-static uint64_t sibling_offset(const struct dwarf_unit *unit, const struct dwarf_captured *captured,
-	uint64_t children, uint64_t end)
-{
-	uint16_t form = captured->forms[DWARF_SLOT_SIBLING];
-	uint64_t offset = captured->values[DWARF_SLOT_SIBLING];
-	if (!form)
-		return 0;
-	if (form != DW_FORM_ref_addr)
-		offset += unit->header.offset;
-	return offset > children && offset <= end ? offset : 0;
-}
 
 /* A cursor from here to the end of the unit. */
 static struct bytes_cursor cursor_in(const struct dwarf_unit *unit, uint64_t offset)
@@ -75,16 +66,17 @@ static const struct dwarf_abbrev *read_over(
 	if (cursor->overrun)
 		return NULL;
 	uint64_t next = cursor_offset(unit, cursor);
-	*sibling = abbrev->has_children ? sibling_offset(unit, &captured, next, unit->header.end)
-					: next;
+	*sibling = abbrev->has_children ? dwarf_sibling_captured(unit, &captured, next) : next;
 	return abbrev;
 }
 
 /* Moves a cursor from the first of some siblings to behind the last one. */
-static void read_over_siblings(const struct dwarf_unit *unit, struct bytes_cursor *cursor)
+static void read_over_siblings(
+	const struct dwarf_unit *unit, struct bytes_cursor *cursor, uint64_t *effort)
 {
 	for (uint32_t depth = 1; depth && !cursor->overrun && cursor->pos < cursor->end;) {
 		uint64_t sibling;
+		++*effort;
 		if (!read_over(unit, cursor, &sibling)) {
 			depth--;
 			continue;
@@ -133,7 +125,8 @@ static bool dwarf_scopes_has_siblings(const struct dwarf_unit *unit)
 	return false;
 }
 
-/* The index of what is made of a DIE, whose children begin behind it. */
+/* Adds a DIE to the unit's list and returns its index there. `end`: where it and its children end.
+ */
 static uint32_t dwarf_scopes_add(
 	struct dwarf_scope_unit *own, uint64_t die, uint32_t end, uint32_t parent)
 {
@@ -148,15 +141,15 @@ static uint32_t dwarf_scopes_add(
 			.end = end,
 			.parent = parent,
 			.kind = abbrev ? abbrev->kind : DWARF_OTHER,
-			.behind = has_children ? (uint32_t)(cursor_offset(unit, &cursor) -
-							    unit->header.offset)
-					       : end,
+			.read_to = has_children ? (uint32_t)(cursor_offset(unit, &cursor) -
+							     unit->header.offset)
+						: end,
 		});
 	return (uint32_t)own->list.len - 1;
 }
 
 static struct dwarf_scope_unit *dwarf_scopes_of(
-	struct dwarf_scopes *scopes, const struct dwarf_unit *unit)
+	struct dwarf_scopes *scopes, struct dwarf_reader *reader, const struct dwarf_unit *unit)
 {
 	bool added;
 	uint64_t *slot = map_put(&scopes->units, (uint64_t)(uintptr_t)unit, &added);
@@ -165,6 +158,7 @@ static struct dwarf_scope_unit *dwarf_scopes_of(
 	struct dwarf_scope_unit *own = mem_zalloc(sizeof(*own));
 	*slot = (uint64_t)(uintptr_t)own;
 	own->unit = unit;
+	own->effort = &reader->scopes_effort;
 	uint64_t bytes = unit->header.end - unit->header.offset;
 	if (bytes <= UINT32_MAX && unit->header.end <= unit->file->sections[DWARF_INFO].len &&
 		dwarf_scopes_is_language(unit) && dwarf_scopes_has_siblings(unit))
@@ -179,44 +173,28 @@ static struct dwarf_scope_unit *dwarf_scopes_of(
 static uint32_t glide_over(const struct dwarf_unit *unit, const uint8_t *base, uint32_t at,
 	uint32_t end, const struct dwarf_abbrev **ret)
 {
-	const struct dwarf_abbrevs *abbrevs = unit->abbrevs;
-	uint32_t code = base[at++];
-	if (code >= 0x80) {
-		if (at == end || base[at] >= 0x80)
-			return 0;
-		code = (code & 0x7f) | (uint32_t)base[at++] << 7;
-	}
-	if (code - 1 >= abbrevs->nr_dense)
+	const uint8_t *values = base + at;
+	const struct dwarf_abbrev *abbrev = dwarf_abbrev_at(unit->abbrevs, &values, base + end);
+	if (!abbrev || abbrev->fixed > (uint64_t)(base + end - values)) /* DWARF_VARIES, too */
 		return 0;
-	const struct dwarf_abbrev *abbrev = &abbrevs->list.data[code - 1];
-	if (abbrev->fixed > end - at) /* DWARF_VARIES, too */
-		return 0;
-	uint32_t next = at + abbrev->fixed;
-	if (abbrev->has_children) {
-		if (abbrev->sibling_at == DWARF_NO_SIBLING)
-			return 0;
-		uint32_t sibling;
-		memcpy(&sibling, base + at + abbrev->sibling_at, sizeof(sibling));
-		sibling = le32toh(sibling);
-		if (sibling <= next || sibling > end)
-			return 0;
-		next = sibling;
-	}
 	*ret = abbrev;
-	return next;
+	uint64_t next = (uint64_t)(values - base) + abbrev->fixed;
+	return (uint32_t)(abbrev->has_children ? dwarf_sibling_fixed(abbrev, values, next, end)
+					       : next);
 }
 
 /* The same of any DIE; 0: it is the last one, or broken. */
 static uint32_t walk_over(
-	const struct dwarf_unit *unit, uint32_t at, const struct dwarf_abbrev **ret)
+	const struct dwarf_scope_unit *own, uint32_t at, const struct dwarf_abbrev **ret)
 {
+	const struct dwarf_unit *unit = own->unit;
 	struct bytes_cursor cursor = cursor_in(unit, unit->header.offset + at);
 	uint64_t sibling;
 	*ret = read_over(unit, &cursor, &sibling);
 	if (!*ret)
 		return 0;
 	if (!sibling) {
-		read_over_siblings(unit, &cursor);
+		read_over_siblings(unit, &cursor, own->effort);
 		sibling = cursor_offset(unit, &cursor);
 	}
 	return (uint32_t)(sibling - unit->header.offset);
@@ -228,19 +206,20 @@ static void read_children(struct dwarf_scope_unit *own, uint32_t index, uint32_t
 	const struct dwarf_unit *unit = own->unit;
 	struct dwarf_scope *scope = &own->list.data[index];
 	const uint8_t *base = unit->file->sections[DWARF_INFO].data + unit->header.offset;
-	uint32_t at = scope->behind, end = scope->end, next;
+	uint32_t at = scope->read_to, end = scope->end, next;
 	for (; at <= offset && at < end; at = next) {
 		const struct dwarf_abbrev *abbrev;
 		next = glide_over(unit, base, at, end, &abbrev);
 		if (!next)
-			next = walk_over(unit, at, &abbrev);
-		if (!next || next > end)
+			next = walk_over(own, at, &abbrev);
+		++*own->effort;
+		if (!next || next > end || scope->children.len == CHILDREN_MAX)
 			next = end;
 		else if (abbrev->has_children && abbrev->kind != DWARF_OTHER &&
 			 abbrev->kind != DWARF_INLINED)
 			vec_push(&scope->children, (struct dwarf_scope_child){at, next, 0});
 	}
-	scope->behind = at;
+	scope->read_to = at;
 }
 
 /* Of the scopes directly in one, that which holds an offset behind its own DIE; 0: none does. */
@@ -248,19 +227,15 @@ static uint32_t inner_scope_at(struct dwarf_scope_unit *own, uint32_t index, uin
 {
 	read_children(own, index, offset);
 	struct dwarf_scope_child *all = own->list.data[index].children.data;
-	size_t low = 0, count = own->list.data[index].children.len, len = count;
-	while (count) { /* the first one that ends behind it */
-		size_t half = count / 2;
-		bool is_before = all[low + half].end <= offset;
-		low = is_before ? low + half + 1 : low;
-		count = is_before ? count - half - 1 : half;
-	}
-	if (low == len || all[low].die >= offset)
+	size_t len = own->list.data[index].children.len;
+	size_t ended = bisect(len, i, all[i].end <= offset);
+	if (ended == len || all[ended].die >= offset)
 		return 0;
-	if (!all[low].scope)
-		all[low].scope = dwarf_scopes_add(
-			own, own->unit->header.offset + all[low].die, all[low].end, index);
-	return all[low].scope;
+	struct dwarf_scope_child *child = &all[ended];
+	if (!child->scope)
+		child->scope = dwarf_scopes_add(
+			own, own->unit->header.offset + child->die, child->end, index);
+	return child->scope;
 }
 
 /* The innermost scope around a DIE that is no block; 0: the root. */
@@ -338,7 +313,7 @@ static void put_scopes_around(struct dwarf_scopes *scopes, struct dwarf_reader *
 {
 	if (!inner->die.unit || depth == DEPTH_MAX)
 		return;
-	struct dwarf_scope_unit *own = dwarf_scopes_of(scopes, inner->die.unit);
+	struct dwarf_scope_unit *own = dwarf_scopes_of(scopes, reader, inner->die.unit);
 	uint32_t around = own->list.len ? scope_around(own, inner->die.offset) : 0;
 	if (!around)
 		return;
@@ -365,6 +340,9 @@ static void put_scopes_around(struct dwarf_scopes *scopes, struct dwarf_reader *
 void dwarf_scopes_put(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
 	struct dwarf_die die, struct str *out)
 {
+	/* A hostile file must not have a large unit read for each of many small ones. */
+	if (reader->scopes_effort > EFFORT_BASE + reader->file->sections[DWARF_INFO].len)
+		return;
 	struct declaration declaration = find_declaration(reader, die);
 	put_scopes_around(scopes, reader, &declaration, 0, out);
 }

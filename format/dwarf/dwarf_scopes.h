@@ -21,8 +21,9 @@ struct dwarf_scopes {
 
 /*
  * Writes the scopes that a DIE stands in, each with "::" behind it; nothing where there are none
- * or the unit's language has no such names. Remembers what it finds until dwarf_scopes_deinit(),
- * which must come before the reader forgets its units.
+ * or the unit's language has no such names, and once the reader has gone over a million DIEs
+ * more than its file has bytes. Remembers what it finds until dwarf_scopes_deinit(), which must
+ * come before the reader forgets its units.
  */
 void dwarf_scopes_put(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
 	struct dwarf_die die, struct str *out);

@@ -42,10 +42,11 @@ struct dwarf_unit {
 
 struct dwarf_reader {
 	const struct dwarf_file *file;
-	struct map abbrevs; /* where and how encoded -> struct dwarf_abbrevs * */
-	struct map units;   /* address of the header -> struct dwarf_unit * */
-	uint64_t bytes;     /* held by both, more or less */
-	uint64_t effort;    /* bytes of abbreviations that were compiled */
+	struct map abbrevs;     /* where and how encoded -> struct dwarf_abbrevs * */
+	struct map units;       /* address of the header -> struct dwarf_unit * */
+	uint64_t bytes;         /* held by both, more or less */
+	uint64_t effort;        /* bytes of abbreviations that were compiled */
+	uint64_t scopes_effort; /* DIEs that dwarf_scopes.h has read over */
 };
 
 void dwarf_reader_init(struct dwarf_reader *reader, const struct dwarf_file *file);

@@ -1,6 +1,7 @@
 #include "format/dwarf/dwarf_walk.h"
 
 #include "format/dwarf/dwarf_ranges.h"
+#include "format/dwarf/dwarf_sibling.h"
 
 enum {
 	DEPTH_MAX = 4096, /* real code nests some dozens of levels */
@@ -146,13 +147,8 @@ static uint64_t offset_of(const struct walker *walker)
 /* Jumps to the sibling when the DIE has a sound one. */
 static bool jump_to_sibling(struct walker *walker, const struct dwarf_captured *captured)
 {
-	uint16_t form = captured->forms[DWARF_SLOT_SIBLING];
-	if (!form)
-		return false;
-	uint64_t offset = captured->values[DWARF_SLOT_SIBLING];
-	if (form != DW_FORM_ref_addr)
-		offset += walker->unit->header.offset;
-	if (offset <= offset_of(walker) || offset > walker->unit->header.end)
+	uint64_t offset = dwarf_sibling_captured(walker->unit, captured, offset_of(walker));
+	if (!offset)
 		return false;
 	walker->cursor.pos = walker->info + offset;
 	return true;
@@ -259,21 +255,6 @@ static bool visit_die(struct walker *walker)
 	return walker->depth > 0;
 }
 
-/* What follows a DIE of known size whose children are passed by; NULL when it does not tell. */
-static const uint8_t *sibling_of(const struct walker *walker, const struct dwarf_abbrev *abbrev,
-	const uint8_t *values, const uint8_t *next)
-{
-	const uint8_t *unit = walker->info + walker->unit->header.offset;
-	uint32_t offset;
-	if (abbrev->sibling_at == DWARF_NO_SIBLING)
-		return NULL;
-	memcpy(&offset, values + abbrev->sibling_at, sizeof(offset));
-	offset = le32toh(offset);
-	if (offset <= next - unit || offset > walker->cursor.end - unit)
-		return NULL;
-	return unit + offset;
-}
-
 /*
  * The same as visit_die() for all DIEs up to one that must be visited or whose abbreviation
  * does not tell its size: nine of ten are of this kind, so this is where the time goes.
@@ -283,33 +264,30 @@ static void glide(struct walker *walker)
 {
 	const struct dwarf_abbrevs *abbrevs = walker->unit->abbrevs;
 	const uint8_t *pos = walker->cursor.pos, *end = walker->cursor.end;
+	const uint8_t *unit = walker->info + walker->unit->header.offset;
 	uint32_t depth = walker->depth;
 	const uint8_t *here = actions_at(walker, depth);
 	while (pos < end) {
-		const uint8_t *values = pos + 1;
-		uint32_t code = *pos;
-		if (code >= 0x80) {
-			if (values == end || *values >= 0x80)
-				break;
-			code = (code & 0x7f) | (uint32_t)*values++ << 7;
-		}
-		if (!code) {
+		if (!*pos) {
 			if (depth <= 1)
 				break;
 			here = actions_at(walker, --depth);
-			pos = values;
+			pos++;
 			continue;
 		}
-		if (code > abbrevs->nr_dense)
+		const uint8_t *values = pos;
+		const struct dwarf_abbrev *abbrev = dwarf_abbrev_at(abbrevs, &values, end);
+		if (!abbrev)
 			break;
-		const struct dwarf_abbrev *abbrev = &abbrevs->list.data[code - 1];
 		enum action action = here[abbrev->kind];
 		if (action == VISIT || abbrev->fixed == DWARF_VARIES ||
 			abbrev->fixed > (uint64_t)(end - values))
 			break;
-		const uint8_t *next = values + abbrev->fixed, *sibling = NULL;
+		const uint8_t *next = values + abbrev->fixed;
+		uint64_t sibling = 0;
 		if (abbrev->has_children && action == PASS)
-			sibling = sibling_of(walker, abbrev, values, next);
+			sibling = dwarf_sibling_fixed(
+				abbrev, values, (uint64_t)(next - unit), (uint64_t)(end - unit));
 		if (abbrev->has_children && !sibling) {
 			if (depth + 1 == DEPTH_MAX)
 				break;
@@ -317,7 +295,7 @@ static void glide(struct walker *walker)
 				dwarf_walk_node_below(walker, depth, action);
 			here = actions_at(walker, ++depth);
 		}
-		pos = sibling ? sibling : next;
+		pos = sibling ? unit + sibling : next;
 	}
 	walker->cursor.pos = pos;
 	walker->depth = depth;

@@ -44,7 +44,9 @@ static void start_unit(struct builder *builder, uint8_t version, bool is_64)
 static void finish(struct builder *builder, struct dwarf_file *file)
 {
 	size_t at = builder->is_64 ? 4 : 0, bytes = builder->is_64 ? 12 : 4;
-	builder->info.data[at] = (uint8_t)(builder->info.len - bytes);
+	size_t len = builder->info.len - bytes;
+	for (size_t i = 0; i < 4; i++)
+		builder->info.data[at + i] = (uint8_t)(len >> 8 * i);
 	*file = (struct dwarf_file){0};
 	file->sections[DWARF_INFO] = (struct dwarf_span){builder->info.data, builder->info.len};
 	file->sections[DWARF_ABBREV] =
@@ -320,6 +322,44 @@ TEST(scopes_of_names_without_a_linkage_name)
 		dwarf_reader_deinit(&reader);
 		discard(&builder, &file);
 	}
+}
+
+/* A unit whose DIEs say no siblings is read over for each of many others: for some of them. */
+TEST(scopes_have_a_limit)
+{
+	enum {
+		DIES = 1000,
+		OTHERS = 4000,
+	};
+	struct builder builder;
+	struct dwarf_file file;
+	size_t named = 0;
+	start_unit(&builder, 5, false);
+	PUT(&builder.abbrev, "\x01\x11\x01\x13\x0b\x00\x00");
+	PUT(&builder.abbrev, "\x02\x39\x01\x03\x08\x01\x13\x00\x00");
+	PUT(&builder.abbrev, "\x03\x39\x01\x00\x00");
+	PUT(&builder.abbrev, "\x04\x2e\x00\x03\x08\x00\x00\x00");
+	PUT(&builder.info, "\x01\x21");
+	for (int i = 0; i < DIES; i++)
+		PUT(&builder.info, "\x03\x00");
+	PUT(&builder.info, "\x03");
+	size_t die = builder.info.len;
+	PUT(&builder.info, "\x04"
+			   "last\0\x00\x00");
+	finish(&builder, &file);
+	struct dwarf_reader reader;
+	dwarf_reader_init(&reader, &file);
+	struct dwarf_unit *unit = dwarf_reader_unit(&reader, &file, 0);
+	for (int i = 0; i < OTHERS; i++) {
+		CLEANUP(str_deinit) struct str text = {0};
+		struct dwarf_scopes scopes = {0};
+		dwarf_scopes_put(&scopes, &reader, (struct dwarf_die){unit, die}, &text);
+		named += strcmp(str_text(&text), "(anonymous namespace)::") == 0;
+		dwarf_scopes_deinit(&scopes);
+	}
+	CHECK(named > OTHERS / 100 && named < OTHERS / 2);
+	dwarf_reader_deinit(&reader);
+	discard(&builder, &file);
 }
 
 /* DWARF 5: file 0 is the first; line 0 is no line, and no error; a dropped sequence counts not. */
