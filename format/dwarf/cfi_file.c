@@ -85,7 +85,7 @@ static bool cfi_file_find_entry(
 	ret->vaddr = vaddr;
 	ret->len = bytes_get_u32(&cursor);
 	return ret->len >= LENGTH_BYTES && ret->len <= ENTRY_MAX &&
-	       left - sizeof(bytes) >= ret->len;
+	       left >= sizeof(bytes) + ret->len;
 }
 
 struct err *cfi_file_read_function(
