@@ -8,6 +8,7 @@
 #include "format/dwarf/cfi_file.h"
 #include "format/machine/machine.h"
 #include "record/unwind/cfi_rule.h"
+#include "record/unwind/unwind_epilogue.h"
 #include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_ready.h"
 
@@ -21,7 +22,8 @@ struct searched_file {
 	int fd;                     /* -1: it could not be opened */
 	struct elf_file *elf;       /* or NULL */
 	struct unwind_ready *ready; /* or NULL */
-	struct map rule_at;         /* offset -> 1 + the index of its rule; 0: it has none */
+	struct unwind_managed managed;
+	struct map rule_at; /* offset -> 1 + the index of its rule; 0: it has none */
 	VEC(struct unwind_rule) rules;
 };
 
@@ -60,8 +62,10 @@ static struct searched_file *frame_search_file(struct frame_search *search, stru
 	if (search->files.len == MAX_FILES)
 		return NULL;
 	struct searched_file file = {.serial = object->serial, .fd = -1};
-	if (object_open(object, &object->where, &file.fd, &file.elf))
+	if (object_open(object, &object->where, &file.fd, &file.elf)) {
 		file.ready = unwind_ready_open(file.elf);
+		file.managed = unwind_epilogue_find_managed(file.elf);
+	}
 	vec_push(&search->files, file);
 	return &search->files.data[search->files.len - 1];
 }
@@ -130,7 +134,11 @@ static bool frame_search_in(struct searched_file *file, uint64_t offset, struct 
 	const struct elf_segment *segments = elf_file_segments(file->elf, &count);
 	if (!elf_segments_offset_to_vaddr(segments, count, offset, &sought.address))
 		return false;
-	err_destroy(cfi_file_read_function(file->elf, sought.address, &bytes, &section));
+	/* Epilogues would get the body's rule: the table alone has rows that were read in code. */
+	bool is_managed =
+		sought.address >= file->managed.start && sought.address < file->managed.end;
+	if (!is_managed)
+		err_destroy(cfi_file_read_function(file->elf, sought.address, &bytes, &section));
 	if (bytes)
 		search_section(&section, &sought);
 	if (!sought.is_found && file->ready)

@@ -14,7 +14,7 @@
 #include "format/base/vec.h"
 #include "record/task/object.h"
 
-/* {0} is one of no files. */
+/* {0} has no files. */
 struct frame_search {
 	VEC(struct searched_file) files;
 };
@@ -23,8 +23,9 @@ void frame_search_deinit(struct frame_search *search);
 
 /*
  * By an offset in an object's file, the same rule as the table will have there; borrowed until the
- * next call. NULL: the file has no such table or cannot be read, no function covers the place, or
- * so many places of the file were looked up that its table would have taken less.
+ * next call. NULL: the file has no such table or cannot be read, no function covers the place, it
+ * is one of .NET's NativeAOT, or so many places of the file were looked up that its table would
+ * have taken less.
  */
 const struct unwind_rule *frame_search_find(
 	struct frame_search *search, struct object *object, uint64_t offset);

@@ -183,3 +183,10 @@ void unwind_epilogue_put_all(const struct unwind_epilogue *epilogue,
 			       : at + 1;
 	}
 }
+
+struct unwind_managed unwind_epilogue_find_managed(struct elf_file *elf)
+{
+	const struct elf_section *section = elf_file_find_section(elf, "__managedcode");
+	return section ? (struct unwind_managed){section->addr, section->addr + section->size}
+		       : (struct unwind_managed){0};
+}

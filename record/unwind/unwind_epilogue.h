@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/elf/elf_file.h"
 #include "format/unwind/unwind_rule.h"
 
 enum {
@@ -42,6 +43,14 @@ struct unwind_epilogue_rows {
 	unwind_epilogue_on_rule *on_rule;
 	void *context;
 };
+
+/* Where .NET's NativeAOT has put its code, whose call frame information describes no epilogues;
+ * both 0: the file has none. */
+struct unwind_managed {
+	uint64_t start, end; /* addresses */
+};
+
+struct unwind_managed unwind_epilogue_find_managed(struct elf_file *elf);
 
 /* Puts the rows of all epilogues in [from, len) of the function's code, by address. */
 void unwind_epilogue_put_all(const struct unwind_epilogue *epilogue,

@@ -36,9 +36,7 @@ struct builder {
 	struct unwind_rows *rows;
 	struct unwind_gaps gaps;
 	struct runtime_loop loop; /* of an interpreter */
-	/* What .NET's NativeAOT has compiled, as addresses: its frame information does not describe
-	 * epilogues. */
-	uint64_t managed_start, managed_end;
+	struct unwind_managed managed;
 	bool has_contexts; /* it is the library that has makecontext() */
 
 	/* The function being written: */
@@ -89,7 +87,7 @@ static void put_managed_epilogues(
 	CLEANUP_FREE uint8_t *code = NULL;
 	struct unwind_epilogue epilogue;
 	uint64_t start = function->start - builder->delta;
-	if (!builder->has_delta || start < builder->managed_start || end > builder->managed_end ||
+	if (!builder->has_delta || start < builder->managed.start || end > builder->managed.end ||
 		end <= start || end - start > MANAGED_FUNCTION_MAX ||
 		builder->last_address - start > MANAGED_PROLOGUE_MAX)
 		return;
@@ -114,7 +112,7 @@ static uint64_t run_function(struct builder *builder, const struct unwind_functi
 			builder->functions->ready, function->entry, on_rule, builder);
 	uint64_t end = cfi_reader_run(builder->functions->readers[function->source],
 		function->entry, unwind_table_on_row, builder);
-	if (builder->managed_end)
+	if (builder->managed.end)
 		put_managed_epilogues(builder, function, end);
 	return end;
 }
@@ -273,11 +271,7 @@ static struct err *build(struct builder *builder, struct elf_file *elf, struct u
 	try(unwind_functions_init(builder->functions, elf, builder->statistics));
 	find_contexts(builder);
 	try(add_interpreter(builder, elf, table));
-	const struct elf_section *managed = elf_file_find_section(elf, "__managedcode");
-	if (managed) {
-		builder->managed_start = managed->addr;
-		builder->managed_end = managed->addr + managed->size;
-	}
+	builder->managed = unwind_epilogue_find_managed(elf);
 	unwind_gaps_init(&builder->gaps, elf, builder->functions);
 	unwind_table_put_functions(builder);
 	unwind_gaps_deinit(&builder->gaps);

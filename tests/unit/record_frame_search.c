@@ -169,6 +169,58 @@ TEST(a_search_finds_code_of_dotnet)
 	check_forged(forged_bundle_make(), 2 * LEAST);
 }
 
+/* As NativeAOT compiles: rows end with the prologue, and an epilogue has the body's. */
+#if defined(__x86_64__)
+__asm__(".pushsection __managedcode, \"ax\", @progbits\n"
+	".cfi_startproc\n"
+	"push %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset 3, -16\n"
+	"sub $32, %rsp\n"
+	".cfi_def_cfa_offset 48\n"
+	"nop\n"
+	"add $32, %rsp\n"
+	"pop %rbx\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".popsection\n");
+enum {
+	RETURN_BYTES = 1,
+};
+#elif defined(__aarch64__)
+__asm__(".pushsection __managedcode, \"ax\", @progbits\n"
+	".cfi_startproc\n"
+	"stp x29, x30, [sp, #-32]!\n"
+	".cfi_def_cfa_offset 32\n"
+	".cfi_offset 29, -32\n"
+	".cfi_offset 30, -24\n"
+	"nop\n"
+	"ldp x29, x30, [sp], #32\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".popsection\n");
+enum {
+	RETURN_BYTES = 4,
+};
+#endif
+
+TEST(a_search_does_not_guess_at_epilogues)
+{
+	struct fixture fixture;
+	fixture_init(&fixture, "/proc/self/exe");
+	const struct elf_section *section = elf_file_find_section(fixture.elf, "__managedcode");
+	CHECK(section);
+	const struct unwind_rule *at_return =
+		unwind_table_find(&fixture.table, section->offset + section->size - RETURN_BYTES);
+	const struct unwind_rule *in_body =
+		unwind_table_find(&fixture.table, section->offset + section->size / 2);
+	CHECK(at_return->cfa == UNWIND_CFA_REGISTER && in_body->cfa == UNWIND_CFA_REGISTER);
+	CHECK(at_return->cfa_offset < in_body->cfa_offset);
+	struct range range = {section->offset, section->size};
+	CHECK_INT(compare(&fixture, range, section->size).different, 0);
+	fixture_deinit(&fixture);
+}
+
 TEST(a_search_of_a_file_without_a_header_finds_nothing)
 {
 	struct fixture fixture;
