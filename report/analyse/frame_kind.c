@@ -11,8 +11,7 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS_END] = {
 #undef X
 };
 
-/* Where distributions and package managers put libraries; a program's own lie beside it. */
-static bool is_shared_folder(const char *path)
+bool frame_kind_is_shared_folder(const char *path)
 {
 	static const char *const folders[] = {"/lib/", "/lib32/", "/lib64/", "/libx32/",
 		"/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/local/lib/", "/usr/local/lib64/",
@@ -37,7 +36,8 @@ static bool has_library_name(const char *name)
 static bool is_library(const struct profile_object *object)
 {
 	return object->info.kind == LAYOUT_OBJECT_VDSO ||
-	       (object->path && has_library_name(object->name) && is_shared_folder(object->path));
+	       (object->path && has_library_name(object->name) &&
+		       frame_kind_is_shared_folder(object->path));
 }
 
 static enum frame_kind frame_kind_of_named(const struct profile_object *object)

@@ -61,6 +61,9 @@ enum frame_kind frame_kind_of_node(
 unsigned frame_kind_distance(enum frame_kind kind);
 /* An interpreter runs it, or a runtime has compiled it. */
 bool frame_kind_is_script(enum frame_kind kind);
+/* Whether a path is where distributions and package managers put libraries, with what those keep
+ * beside them; a program's own lie beside it. */
+bool frame_kind_is_shared_folder(const char *path);
 /* 0xRRGGBB of one of xterm's 256 colours, from 16 on: those before are what the user set. */
 uint32_t frame_kind_rgb(int colour);
 

@@ -4,15 +4,15 @@
 
 #include "format/base/mem.h"
 
-/* Where packages of the system put programs: interpreters among them, and runtimes. */
-static bool is_of_system(const char *path)
+/* Where packages put programs: interpreters among them, and runtimes. */
+static bool is_of_package(const char *path)
 {
-	static const char *const folders[] = {"/bin/", "/sbin/", "/lib/", "/usr/bin/", "/usr/sbin/",
-		"/usr/lib/", "/usr/libexec/", "/usr/share/", "/nix/store/", "/gnu/store/"};
+	static const char *const folders[] = {
+		"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/share/"};
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
 			return true;
-	return false;
+	return frame_kind_is_shared_folder(path);
 }
 
 bool own_code_has(const struct profile_function *function, const struct profile_object *object)
@@ -21,10 +21,10 @@ bool own_code_has(const struct profile_function *function, const struct profile_
 	if (!function->object)
 		return false;
 	return frame_kind_is_script(kind) ||
-	       (kind == FRAME_PROGRAM && object->path && !is_of_system(object->path));
+	       (kind == FRAME_PROGRAM && object->path && !is_of_package(object->path));
 }
 
-/* For whom the self of a node counts: a function; 0: for none. */
+/* The function that the self of a node counts for; 0: none. */
 struct node_owner {
 	uint32_t function;
 	bool is_script;

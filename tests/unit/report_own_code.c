@@ -100,7 +100,31 @@ TEST(own_code_is_scripts_and_what_no_package_installed)
 	CHECK(!own_code_has(&functions[FUNCTION_NONE], &objects[OBJECT_NONE]));
 }
 
-/* A library called by own code runs for it, the kernel for nobody. */
+TEST(programs_of_packages_are_not_own_code)
+{
+	static const struct {
+		const char *path;
+		bool is_own;
+	} rows[] = {
+		{"/usr/bin/python3.11", false},
+		{"/usr/lib/firefox/firefox", false},
+		{"/usr/lib64/firefox/firefox", false}, /* Fedora's, SUSE's */
+		{"/lib64/ld-linux-x86-64.so.2", false},
+		{"/usr/local/lib/erlang/erts-15.0/bin/beam.smp", false},
+		{"/snap/chromium/1/usr/lib/chromium-browser/chrome", false},
+		{"/app/node_modules/esbuild/bin/esbuild", false},
+		{"/usr/src/app/server", true}, /* as images of containers have it */
+		{"/usr/local/bin/server", true},
+		{"/opt/server/server", true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile_object object = {.name = "x", .path = rows[i].path};
+		if (own_code_has(&functions[MAIN], &object) != rows[i].is_own)
+			unit_fail(__FILE__, __LINE__, "%s", rows[i].path);
+	}
+}
+
+/* A library called by own code runs for it, the kernel for no function. */
 TEST(libraries_count_for_own_code_that_calls_them)
 {
 	struct grown grown;
