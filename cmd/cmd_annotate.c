@@ -202,13 +202,13 @@ enum user_code {
 struct choices {
 	const struct model *all;
 	uint64_t *own_times; /* of own_code_weigh() */
-	bool *is_tried;      /* by function */
+	uint8_t *codes;      /* by function, enum user_code; USER_CODE_NONE: also what was tried */
 	uint64_t least;      /* time below which a function is nothing that the user looks for */
 };
 
-static enum user_code user_code_of(const struct model *model, const struct function_weight *row)
+static enum user_code user_code_of(const struct model *model, uint32_t number)
 {
-	const struct profile_function *function = model_function(model, row->function);
+	const struct profile_function *function = model_function(model, number);
 	const struct profile_object *object = model_object(model, function->object);
 	enum frame_kind kind = frame_kind_of_function(function, object);
 	if (!function->object || kind == FRAME_KERNEL || kind == FRAME_WAIT)
@@ -220,8 +220,8 @@ static enum user_code user_code_of(const struct model *model, const struct funct
 
 static uint64_t time_of_choice(const struct choices *choices, const struct function_weight *row)
 {
-	return user_code_of(choices->all, row) == USER_CODE_OWN ? choices->own_times[row->function]
-								: row->self;
+	return choices->codes[row->function] == USER_CODE_OWN ? choices->own_times[row->function]
+							      : row->self;
 }
 
 /*
@@ -234,8 +234,7 @@ static bool is_better_choice(const struct choices *choices, const struct functio
 {
 	if (!than)
 		return true;
-	enum user_code code = user_code_of(choices->all, row);
-	enum user_code other = user_code_of(choices->all, than);
+	uint8_t code = choices->codes[row->function], other = choices->codes[than->function];
 	uint64_t time = time_of_choice(choices, row), others = time_of_choice(choices, than);
 	if ((code == USER_CODE_OWN) != (other == USER_CODE_OWN))
 		return code == USER_CODE_OWN;
@@ -250,7 +249,7 @@ static const struct function_weight *next_choice(const struct choices *choices)
 {
 	const struct function_weight *best = NULL;
 	vec_each(&choices->all->functions, row)
-		if (!choices->is_tried[row->function] && user_code_of(choices->all, row) &&
+		if (choices->codes[row->function] != USER_CODE_NONE &&
 			time_of_choice(choices, row) >= choices->least &&
 			is_better_choice(choices, row, best))
 			best = row;
@@ -274,10 +273,12 @@ static void choices_init(struct choices *choices, const struct model *all)
 	*choices = (struct choices){
 		.all = all,
 		.own_times = own_code_weigh(&request),
-		.is_tried = mem_zalloc_array(request.nr_functions, sizeof(*choices->is_tried)),
+		.codes = mem_zalloc_array(request.nr_functions, sizeof(*choices->codes)),
 	};
 	vec_each(&all->functions, row) {
-		uint64_t time = user_code_of(all, row) ? time_of_choice(choices, row) : 0;
+		uint8_t code = (uint8_t)user_code_of(all, row->function);
+		choices->codes[row->function] = code;
+		uint64_t time = code != USER_CODE_NONE ? time_of_choice(choices, row) : 0;
 		most = time > most ? time : most;
 	}
 	choices->least = most / SMALL;
@@ -286,7 +287,7 @@ static void choices_init(struct choices *choices, const struct model *all)
 static void choices_deinit(struct choices *choices)
 {
 	mem_free(choices->own_times);
-	mem_free(choices->is_tried);
+	mem_free(choices->codes);
 }
 
 /* Another function has more time, but is not what the user can change, or cannot be shown. */
@@ -374,7 +375,7 @@ static struct shown choose_function(const struct annotate_options *options, cons
 		if (has_text(shown.listing))
 			return shown;
 		shown_deinit(&shown);
-		choices.is_tried[row->function] = true;
+		choices.codes[row->function] = USER_CODE_NONE;
 	}
 	return show_function(options, all, first ? first : hottest);
 }
