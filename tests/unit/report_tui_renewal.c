@@ -123,6 +123,25 @@ TEST(renewed_views_that_were_seen_hold_nothing_of_the_older_state)
 	screen_deinit(&screen);
 }
 
+/* The list beside the function in the middle is the newer state's, also where that one is gone. */
+TEST(renewed_butterfly_has_no_functions_of_the_older_state)
+{
+	struct screen screen;
+	begin_state(&screen, VIEW_TOP);
+	screen_resize(&screen, 160, 16);
+	while (!is_line_of(&screen, "parse"))
+		screen_type(&screen, "j");
+	screen_type(&screen, "2");
+	CHECK(strncmp(screen_line(&screen, 3), "  55.56% scan", 13) == 0);
+	screen_renew(&screen, state_of(LATER));
+	CHECK(strstr(screen_text(&screen), "select a function first"));
+	screen_mouse(&screen, INPUT_PRESS, 12, 3); /* where scan stood */
+	CHECK(strstr(screen_text(&screen), "select a function first"));
+	screen_type(&screen, "]");
+	CHECK_STR(model_function(screen.app.model, app_function(&screen.app))->name, "sys_read");
+	screen_deinit(&screen);
+}
+
 TEST(renewed_thread_is_meant_by_its_number)
 {
 	struct screen screen;

@@ -169,6 +169,52 @@ TEST(function_list_stands_beside_where_there_is_room)
 	screen_deinit(&screen);
 }
 
+/* main, of no time of its own, calls 1,200 functions, the first of which is the hottest. */
+static struct profile *wide_profile(void)
+{
+	enum {
+		CALLED = 1200
+	};
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t main = fixture_frame(&fixture, user, 0x10, "main");
+	for (unsigned i = 0; i < CALLED; i++) {
+		CLEANUP(str_deinit) struct str name = {0};
+		str_printf(&name, "f%04u", i);
+		uint32_t called = fixture_frame(&fixture, user, 0x20 + 0x10 * i, str_text(&name));
+		fixture_samples(
+			&fixture, thread, FIXTURE_STACK(&fixture, main, called), 0, i ? 1 : CALLED);
+	}
+	return fixture_profile(&fixture);
+}
+
+static const char *selected_name(const struct screen *screen)
+{
+	return model_function(screen->app.model, app_function(&screen->app))->name;
+}
+
+/* The list of the hottest has an end, below which there are others. */
+TEST(next_functions_of_many)
+{
+	struct screen screen;
+	screen_init(&screen, wide_profile(), 100, 14);
+	screen_type(&screen, "/main\n");
+	screen_type(&screen, "2");
+	CHECK_STR(selected_name(&screen), "main");
+	screen_type(&screen, "]");
+	CHECK_STR(selected_name(&screen), "main");
+	CHECK(strstr(screen_text(&screen), "these are the 1000 hottest"));
+	screen_type(&screen, "[");
+	CHECK_STR(selected_name(&screen), "f0999");
+	screen_type(&screen, "]");
+	CHECK(strstr(screen_text(&screen), "these are the 1000 hottest"));
+	screen_type(&screen, "[");
+	CHECK_STR(selected_name(&screen), "f0998");
+	screen_deinit(&screen);
+}
+
 TEST(butterfly_asks_for_a_function)
 {
 	struct fixture fixture;

@@ -20,7 +20,7 @@ void function_list_forget(struct function_list *list)
 static void function_list_fill(struct function_list *list, const struct model *model)
 {
 	enum {
-		MOST = 1000, /* of 100,000 that a recording can have none looks for the last ones */
+		MOST = 1000, /* a recording can have 100,000: the last ones are not looked for */
 	};
 	size_t all = model->functions.len, count = all < MOST ? all : MOST;
 	CLEANUP_FREE struct word_entry *entries = mem_zalloc_array(all, sizeof(*entries));
@@ -84,12 +84,21 @@ uint32_t function_list_next(
 	struct function_list *list, const struct model *model, uint32_t function, int step)
 {
 	function_list_look(list, model, function);
-	size_t selected = list->list.selected;
-	if (!list->has_marked)
-		return step > 0 && list->rows.len ? list->rows.data[0].frame : 0;
-	if (step < 0 ? !selected : selected + 1 >= list->rows.len)
-		return 0;
-	return list->rows.data[step < 0 ? selected - 1 : selected + 1].frame;
+	size_t len = list->rows.len, selected = list->list.selected;
+	size_t next = step < 0 ? selected - 1 : selected + 1; /* wraps: beyond the list, too */
+	bool is_below = false;
+	if (!list->has_marked) {
+		vec_each(&model->functions, row)
+			is_below |= row->function == function;
+		next = is_below ? len - 1 : 0;
+	}
+	bool has_next = list->has_marked || is_below == (step < 0);
+	return has_next && next < len ? list->rows.data[next].frame : 0;
+}
+
+bool function_list_is_cut(const struct function_list *list, const struct model *model)
+{
+	return list->rows.len < model->functions.len;
 }
 
 bool function_list_mouse(struct function_list *list, const struct input *input, uint32_t *frame)

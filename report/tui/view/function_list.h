@@ -24,11 +24,13 @@ void function_list_draw(struct function_list *list, const struct app *app, struc
 	struct rect area, uint32_t function);
 /*
  * A frame of the function in the row below (step > 0) or above that of `function`; 0: there is
- * none. Below what is not in the list, as a group is not, stands the first row. The list need not
- * be drawn.
+ * none. What has no time of its own in the model, as a group has none, stands above the first row,
+ * and functions for which there was no room stand below the last one. The list need not be drawn.
  */
 uint32_t function_list_next(
 	struct function_list *list, const struct model *model, uint32_t function, int step);
+/* Whether the model has more functions than there is room for; the list is that of the model. */
+bool function_list_is_cut(const struct function_list *list, const struct model *model);
 /* Whether it was about the list; *frame: one of the function that was clicked on, or 0. */
 bool function_list_mouse(struct function_list *list, const struct input *input, uint32_t *frame);
 

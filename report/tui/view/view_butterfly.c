@@ -71,7 +71,6 @@ static void view_butterfly_look(struct butterfly *butterfly, struct app *app)
 	struct branch_row selected = branch_list_remember(&butterfly->list);
 	set_part(butterfly, app, BRANCH_ABOVE, function);
 	set_part(butterfly, app, BRANCH_BELOW, function);
-	function_list_forget(&butterfly->functions);
 	butterfly->list.centre = view_butterfly_weight_of(app, function);
 	branch_list_recall(&butterfly->list, selected);
 }
@@ -134,6 +133,7 @@ static void butterfly_update(void *state, struct app *app)
 	struct butterfly *butterfly = state;
 	bool is_entered = app->shown != butterfly->shown;
 	butterfly->shown = app->shown;
+	function_list_forget(&butterfly->functions);
 	view_butterfly_look(butterfly, app);
 	uint32_t function = app_function(app);
 	const struct focus_node *node = branch_list_selected(&butterfly->list);
@@ -186,6 +186,7 @@ static struct rect draw_functions(
 static void butterfly_draw(void *state, struct app *app, struct grid *grid, struct rect area)
 {
 	struct butterfly *butterfly = state;
+	butterfly->has_functions = false;
 	if (!centre_function(butterfly, app)) {
 		grid_put(grid, area.x, area.y, area.width, STYLE_WARNING,
 			"select a function first: 1 shows them all");
@@ -262,6 +263,17 @@ static bool view_butterfly_go_back(struct butterfly *butterfly, struct app *app)
 	return true;
 }
 
+static void say_end_of_functions(const struct butterfly *butterfly, struct app *app, int step)
+{
+	if (step < 0)
+		app_say(app, "no function is hotter");
+	else if (function_list_is_cut(&butterfly->functions, app->model))
+		app_say(app, "these are the %zu hottest: 1 shows all functions",
+			butterfly->functions.rows.len);
+	else
+		app_say(app, "no function is less hot");
+}
+
 static bool butterfly_act(void *state, struct app *app, enum action action)
 {
 	struct butterfly *butterfly = state;
@@ -277,7 +289,7 @@ static bool butterfly_act(void *state, struct app *app, enum action action)
 			&butterfly->functions, app->model, centre_function(butterfly, app), step);
 		view_butterfly_turn_to(butterfly, app, next);
 		if (!next)
-			app_say(app, "no function is %s", step > 0 ? "less hot" : "hotter");
+			say_end_of_functions(butterfly, app, step);
 		return true;
 	}
 	if (action == ACTION_HOTTEST_MATCH) {
