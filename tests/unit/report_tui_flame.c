@@ -436,6 +436,32 @@ TEST(the_legend_is_clicked)
 	screen_deinit(&screen);
 }
 
+/* A kind that several files have is none of them. */
+TEST(the_legend_keeps_no_part_of_a_kind)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t program = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "/usr/bin/program");
+	uint32_t thread =
+		fixture_thread(&fixture, fixture_process(&fixture, 100, program), 100, "x");
+	uint32_t main_ = fixture_frame(&fixture, program, 0x1000, "main");
+	static const char *const names[] = {"[racket]", "[raku]"};
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_), 0, 10);
+	for (int i = 0; i < 2; i++) {
+		uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, names[i]);
+		uint32_t run = fixture_frame(&fixture, script, 1, names[i]);
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main_, run), 0, 30);
+	}
+	struct screen screen;
+	screen_init(&screen, fixture_profile(&fixture), 100, 12);
+	screen_type(&screen, "4g");
+	CHECK(strstr(screen_line(&screen, 2), "by name   other scripts"));
+	screen_mouse(&screen, INPUT_PRESS, 30, 2);
+	CHECK_INT(screen.app.model->slice.whole.samples, 70);
+	CHECK(strstr(screen_text(&screen), "other scripts: d keeps the file"));
+	screen_deinit(&screen);
+}
+
 /* The same colours where functions stand in rows, by the names of their files. */
 TEST(rows_have_the_colours_of_languages)
 {

@@ -132,17 +132,29 @@ static bool flame_act(void *state, struct app *app, enum action action)
 	return true;
 }
 
+/* The only file that has frames of a kind; 0: there are several, or none. */
+static uint32_t object_of_kind(const struct model *model, enum frame_kind kind)
+{
+	uint32_t found = 0;
+	vec_each(&model->functions, row) {
+		uint32_t object = model_function(model, row->function)->object;
+		if (model->names->kinds[row->function] != kind || object == found)
+			continue;
+		if (found)
+			return 0;
+		found = object;
+	}
+	return found;
+}
+
 /* As d does in a function of that language, and K in one of the kernel. */
 static void keep_only_kind(struct flame_view *view, struct app *app, enum frame_kind kind)
 {
-	const struct model *model = view->model;
-	struct scope_term term = {.kind = kind == FRAME_KERNEL ? SCOPE_KERNEL : SCOPE_OBJECT};
-	for (size_t i = 0; i < model->functions.len && !term.number; i++) {
-		uint32_t function = model->functions.data[i].function;
-		if (model->names->kinds[function] == kind)
-			term.number = model_function(model, function)->object;
-	}
-	if (kind == FRAME_KERNEL || (frame_kind_is_script(kind) && term.number))
+	struct scope_term term = {.kind = SCOPE_KERNEL};
+	if (frame_kind_is_script(kind))
+		term = (struct scope_term){
+			.kind = SCOPE_OBJECT, .number = object_of_kind(view->model, kind)};
+	if (kind == FRAME_KERNEL || term.number)
 		app_filter(app, &term);
 	else
 		app_say(app, "%s: d keeps the file of what is selected", frame_kinds[kind].text);
