@@ -6,14 +6,12 @@
 
 struct archive_options {
 	struct input_option input;
-	bool quiet;
 	struct naming_options naming;
 };
 
 static const struct opt rows[] = {
 	INPUT_ROW(struct archive_options, input, "FILE", "Input"),
-	{"quiet", 'q', NULL, opt_flag, offsetof(struct archive_options, quiet),
-		.help = "say nothing but errors"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors"},
 	NAMING_FILE_ROWS(struct archive_options, naming),
 	{0},
 };
@@ -26,15 +24,13 @@ static int cmd_archive_run(const struct command *command, int argc, char **argv)
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (options.quiet)
-		console_be_quiet();
 	struct err *err = input_choose(&options.input, argc, argv, rest, &path);
 	if (!err)
 		err = archive_file(path, &options.naming, &result);
 	naming_deinit(&options.naming);
 	if (err)
 		return console_fail(err);
-	if (!options.quiet)
+	if (!console_is_quiet())
 		archive_file_say(path, &result);
 	return CONSOLE_OK;
 }

@@ -23,7 +23,7 @@ struct baseline_options {
 	struct baseline_key key;
 	uint64_t max_bytes;
 	uint32_t keep, older_than_days;
-	bool is_forced, is_dry_run, is_json, is_quiet;
+	bool is_forced, is_dry_run, is_json;
 	struct naming_options naming;
 };
 
@@ -69,8 +69,7 @@ static const struct opt rows[] = {
 		.help = "gc: remove what was saved more than DAYS ago"},
 	{"dry-run", 0, NULL, opt_flag, FIELD(is_dry_run),
 		.help = "gc: say what would go, and keep it"},
-	{"quiet", 'q', NULL, opt_flag, FIELD(is_quiet),
-		.help = "say nothing but errors and damage"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors and damage"},
 	NAMING_FILE_ROWS(struct baseline_options, naming),
 	{0},
 };
@@ -93,7 +92,7 @@ static struct err *run_save(struct baseline_options *options, int nr_operands, c
 		.folder = options->folder,
 		.job = options->key.job,
 		.branch = options->key.branch,
-		.is_quiet = options->is_quiet,
+		.is_quiet = console_is_quiet(),
 	};
 	try(need_key(options));
 	return baseline_store_save(&target, &file_options);
@@ -182,10 +181,9 @@ static void say_dropped(void *context, const struct store_ref *ref, const struct
 	const struct sweep *sweep = context;
 	CLEANUP(str_deinit) struct str date = {0};
 	console_put_date(&date, entry->time_s);
-	if (!sweep->options->is_quiet)
-		console_say("%s: %.12s of %s on %s, saved %s",
-			sweep->options->is_dry_run ? "would go" : "removed", entry->hash, ref->job,
-			ref->branch, str_text(&date));
+	console_note("%s: %.12s of %s on %s, saved %s",
+		sweep->options->is_dry_run ? "would go" : "removed", entry->hash, ref->job,
+		ref->branch, str_text(&date));
 }
 
 static void count_removed(void *context, const char *file, uint64_t bytes)
@@ -200,10 +198,9 @@ static void say_swept(const struct sweep *sweep)
 {
 	CLEANUP(str_deinit) struct str bytes = {0};
 	console_put_bytes(&bytes, sweep->bytes);
-	if (!sweep->options->is_quiet)
-		console_say("%llu %s, %s, %s", (unsigned long long)sweep->files,
-			str_plural(sweep->files, "file", "files"), str_text(&bytes),
-			sweep->options->is_dry_run ? "would be removed" : "removed");
+	console_note("%llu %s, %s, %s", (unsigned long long)sweep->files,
+		str_plural(sweep->files, "file", "files"), str_text(&bytes),
+		sweep->options->is_dry_run ? "would be removed" : "removed");
 }
 
 static struct err *run_gc(struct baseline_options *options, int nr_operands, char **operands)
@@ -296,8 +293,6 @@ static int cmd_baseline_run(const struct command *command, int argc, char **argv
 	int rest, code;
 	if (!opt_begin(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (options.is_quiet)
-		console_be_quiet();
 	struct err *err = find_verb(argc - rest, argv + rest, &verb);
 	if (!err)
 		err = cmd_baseline_check_options(&options, verb);

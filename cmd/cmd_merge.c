@@ -7,7 +7,7 @@
 
 struct merge_options_given {
 	const char *output;
-	bool force, quiet;
+	bool force;
 	struct ring_option ring;
 };
 
@@ -18,7 +18,7 @@ static const struct opt rows[] = {
 		.group = "Input and output"},
 	{"force", 'f', NULL, opt_flag, FIELD(force),
 		.help = "take what comes twice, too: its samples count twice"},
-	{"quiet", 'q', NULL, opt_flag, FIELD(quiet), .help = "say nothing but errors and damage"},
+	{"quiet", 'q', NULL, opt_quiet, 0, .help = "say nothing but errors and damage"},
 	RING_ROWS(struct merge_options_given, ring),
 	{0},
 };
@@ -65,7 +65,7 @@ static struct err *cmd_merge(
 	if (!err)
 		err = output_close(output);
 	output_destroy(output);
-	if (!err && !options->quiet)
+	if (!err && !console_is_quiet())
 		cmd_merge_say_done(options->output, &result, sink.bytes);
 	return err;
 }

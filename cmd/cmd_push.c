@@ -368,6 +368,8 @@ static int cmd_push_run(const struct command *command, int argc, char **argv)
 	struct push_command options = {0};
 	int rest, code;
 	bool begins = opt_begin(command, argc, argv, &options, &rest, &code);
+	if (options.is_quiet)
+		console_be_quiet();
 	return begins ? push_as_asked(&options, argc, argv, rest) : code;
 }
 

@@ -16,9 +16,10 @@ enum console_exit {
 
 /* "ebprof: ..." on stderr, always one line: foreign bytes of the message are escaped. */
 void console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same where it is no error and nothing to be believed: nothing once console_be_quiet(). */
+/* The same of what is no error, and no damage of what was read; nothing after console_be_quiet().
+ */
 void console_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* From here on notes and progress are left out. */
+/* From here on notes and progress are not printed. */
 void console_be_quiet(void);
 bool console_is_quiet(void);
 /* Another line of the same message, indented below it. */
