@@ -3,7 +3,6 @@
 #include "report/analyse/frame_kind.h"
 #include "report/compare/difference.h"
 #include "report/model/main_event.h"
-#include "report/model/text/base64.h"
 #include "report/model/text/byte_sink.h"
 #include "report/name/symbol/symbol_file_options.h"
 #include "report/write/cause_words.h"
@@ -12,297 +11,8 @@
 #include "report/write/export/html_data.h"
 #include "report/write/export/html_parts.h"
 #include "tests/unit/report_export_fixture.h"
+#include "tests/unit/report_read_page.h"
 #include "tests/unit/unit.h"
-
-/* ---- base64 ---- */
-
-static void check_base64(const char *text, size_t piece, const char *want)
-{
-	struct bytes_buf out = {0};
-	struct base64_sink base64 = {.sink = byte_sink_to_bytes(&out)};
-	struct byte_sink sink = base64_sink_open(&base64);
-	for (size_t at = 0, len = strlen(text); at < len; at += piece)
-		CHECK_OK(sink.write(sink.context, text + at, len - at < piece ? len - at : piece));
-	CHECK_OK(base64_sink_finish(&base64));
-	bytes_put_u8(&out, 0);
-	CHECK_STR((const char *)out.data, want);
-	bytes_buf_deinit(&out);
-}
-
-/* RFC 4648, section 10. */
-TEST(base64_of_the_rfc)
-{
-	for (size_t piece = 1; piece <= 7; piece++) {
-		check_base64("", piece, "");
-		check_base64("f", piece, "Zg==");
-		check_base64("fo", piece, "Zm8=");
-		check_base64("foo", piece, "Zm9v");
-		check_base64("foob", piece, "Zm9vYg==");
-		check_base64("fooba", piece, "Zm9vYmE=");
-		check_base64("foobar", piece, "Zm9vYmFy");
-		check_base64("\xff\xef\xbe?>", piece, "/+++Pz4=");
-	}
-}
-
-TEST(base64_of_much)
-{
-	enum {
-		LENGTH = 50000
-	};
-	CLEANUP_FREE char *text = mem_alloc(LENGTH + 1), *want = mem_alloc(LENGTH / 3 * 4 + 8);
-	memset(text, 'f', LENGTH + 1);
-	text[LENGTH] = 0;
-	for (size_t i = 0; i < LENGTH / 3; i++)
-		strcpy(want + 4 * i, "ZmZm");
-	strcpy(want + LENGTH / 3 * 4, "ZmY="); /* 50000 = 3 * 16666 + 2 */
-	check_base64(text, LENGTH, want);
-	check_base64(text, 16385, want);
-}
-
-/* ---- the data, read again ---- */
-
-enum {
-	MAX = 64
-};
-
-struct page_node {
-	uint32_t parent, depth, function;
-	bool is_inlined;
-	uint64_t weight; /* of its entries */
-};
-
-struct page {
-	char texts[9][256];
-	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
-	char objects[MAX][64], files[MAX][64], functions[MAX][64], comms[MAX][64],
-		processes[MAX][64];
-	uint32_t function_objects[MAX], tids[MAX];
-	/* Of two columns, with this one as the new side: of functions self and total. */
-	enum diff_verdict verdicts[MAX][2];
-	uint64_t function_kinds[MAX], verdict;
-	char verdict_text[256];
-	uint64_t nr_lists, nr_rows[DIFF_LISTS], row_function[DIFF_LISTS];
-	char row[DIFF_LISTS][5][64]; /* the texts of each list's last row */
-	size_t nr_forms[MAX];
-	char shortest[MAX][64];
-	char cause[128]; /* the last one of those */
-	uint64_t nr_causes, of_cause;
-	uint64_t nr_objects, nr_functions, nr_threads, merged_threads, all_threads, nr_slices,
-		slice_ns, nr_parts;
-	char parts[MAX][64];
-	bool is_wait[MAX];
-	struct page_node nodes[MAX];
-	uint64_t nr_nodes, nr_entries, weight;
-	uint64_t slots[MAX], of_part[MAX]; /* of the entries; weights of each part */
-	char waiting[64], wait[256];       /* the last of the longest waits: function, line */
-	uint64_t nr_waits;
-};
-
-static void get_text(struct bytes_cursor *cursor, char *text, size_t size)
-{
-	size_t len;
-	const uint8_t *bytes = bytes_get_blob(cursor, &len);
-	CHECK(len < size);
-	if (len)
-		memcpy(text, bytes, len);
-	text[len] = 0;
-}
-
-static uint64_t get_count(struct bytes_cursor *cursor)
-{
-	uint64_t count = bytes_get_varint(cursor);
-	CHECK(count <= MAX);
-	return count;
-}
-
-static void read_head(struct bytes_cursor *cursor, struct page *page)
-{
-	for (size_t i = 0; i < 9; i++)
-		get_text(cursor, page->texts[i], sizeof(page->texts[i]));
-	page->period = bytes_get_varint(cursor);
-	bytes_get_varint(cursor); /* frequency */
-	page->begin_ms = bytes_get_varint(cursor);
-	page->span_ns = bytes_get_varint(cursor);
-	page->samples = bytes_get_varint(cursor);
-	page->other_samples = bytes_get_varint(cursor);
-	page->lost = bytes_get_varint(cursor);
-	page->folded_weight = bytes_get_varint(cursor);
-}
-
-/* How many rows each list has, and the last one's texts. */
-static void read_changes(struct bytes_cursor *cursor, size_t nr_columns, struct page *page)
-{
-	page->verdict = bytes_get_varint(cursor);
-	get_text(cursor, page->verdict_text, sizeof(page->verdict_text));
-	if (nr_columns == 1)
-		return;
-	page->nr_lists = get_count(cursor);
-	for (size_t list = 0; list < page->nr_lists; list++) {
-		page->nr_rows[list] = get_count(cursor);
-		for (size_t i = 0, count = get_count(cursor); i < count; i++) {
-			page->row_function[list] = bytes_get_varint(cursor);
-			for (int text = 0; text < 5; text++)
-				get_text(cursor, page->row[list][text],
-					sizeof(page->row[list][text]));
-		}
-	}
-	char text[256];
-	for (size_t i = page->nr_lists ? get_count(cursor) : 0; i; i--)
-		get_text(cursor, text, sizeof(text));
-}
-
-/* Of a function, with each column in turn as the new side. */
-static void read_verdicts(
-	struct bytes_cursor *cursor, size_t nr_orders, size_t order, enum diff_verdict verdicts[2])
-{
-	for (size_t i = 0; i < 2 * nr_orders; i++) {
-		enum diff_verdict verdict = (enum diff_verdict)bytes_get_varint(cursor);
-		if (i / 2 == order)
-			verdicts[i % 2] = verdict;
-		if (verdict == DIFF_REGRESSION || verdict == DIFF_IMPROVEMENT)
-			CHECK(bytes_get_varint(cursor) > 0);
-	}
-}
-
-static void read_tables(
-	struct bytes_cursor *cursor, size_t nr_columns, size_t column, struct page *page)
-{
-	CHECK_INT(get_count(cursor), FRAME_KINDS_END);
-	for (size_t i = 0; i < FRAME_KINDS_END; i++) {
-		char text[32];
-		get_text(cursor, text, sizeof(text));
-		CHECK_STR(text, frame_kinds[i].text);
-		CHECK_INT(bytes_get_varint(cursor), i >= FRAME_PYTHON);
-		CHECK_INT(bytes_get_varint(cursor), i == FRAME_KERNEL);
-		CHECK(bytes_get_varint(cursor) < 1 << 24);
-		CHECK(bytes_get_varint(cursor) < 1 << 24);
-	}
-	page->nr_objects = get_count(cursor);
-	for (size_t i = 0; i < page->nr_objects; i++)
-		get_text(cursor, page->objects[i], sizeof(page->objects[i]));
-	for (size_t i = 0, count = get_count(cursor); i < count; i++)
-		get_text(cursor, page->files[i], sizeof(page->files[i]));
-	page->nr_functions = get_count(cursor);
-	for (size_t i = 0; i < page->nr_functions; i++) {
-		get_text(cursor, page->functions[i], sizeof(page->functions[i]));
-		page->nr_forms[i] = get_count(cursor);
-		for (size_t form = 0; form < page->nr_forms[i]; form++)
-			get_text(cursor, page->shortest[i], sizeof(page->shortest[i]));
-		page->function_objects[i] = (uint32_t)bytes_get_varint(cursor);
-		CHECK(page->function_objects[i] < page->nr_objects);
-		bytes_get_varint(cursor);
-		bytes_get_varint(cursor);
-		page->function_kinds[i] = bytes_get_varint(cursor);
-		if (nr_columns > 1)
-			read_verdicts(cursor, nr_columns, column, page->verdicts[i]);
-	}
-	page->nr_causes = get_count(cursor);
-	for (size_t i = 0; i < page->nr_causes; i++) {
-		page->of_cause = get_count(cursor);
-		get_text(cursor, page->cause, sizeof(page->cause));
-	}
-	char container[64];
-	page->nr_threads = get_count(cursor);
-	for (size_t i = 0; i < page->nr_threads; i++) {
-		bytes_get_varint(cursor);
-		page->tids[i] = (uint32_t)bytes_get_varint(cursor);
-		get_text(cursor, page->comms[i], sizeof(page->comms[i]));
-		get_text(cursor, container, sizeof(container));
-		get_text(cursor, page->processes[i], sizeof(page->processes[i]));
-	}
-	page->merged_threads = bytes_get_varint(cursor);
-	page->all_threads = bytes_get_varint(cursor);
-	page->nr_slices = bytes_get_varint(cursor);
-	page->slice_ns = bytes_get_varint(cursor);
-	page->nr_parts = get_count(cursor);
-	for (size_t i = 0; i < page->nr_parts; i++) {
-		get_text(cursor, page->parts[i], sizeof(page->parts[i]));
-		page->is_wait[i] = bytes_get_varint(cursor);
-	}
-}
-
-static void read_nodes(struct bytes_cursor *cursor, struct page *page)
-{
-	page->nr_nodes = get_count(cursor);
-	for (uint32_t i = 0; i < page->nr_nodes; i++) {
-		uint32_t parent = i - 1;
-		uint64_t up = bytes_get_varint(cursor);
-		if (!i)
-			continue;
-		for (; up; up--)
-			parent = page->nodes[parent].parent;
-		page->nodes[i].parent = parent;
-		page->nodes[i].depth = page->nodes[parent].depth + 1;
-	}
-	uint64_t met = 1;
-	for (size_t i = 0; i < page->nr_nodes; i++) {
-		uint64_t reference = bytes_get_varint(cursor), back = reference >> 1;
-		if (!i)
-			continue;
-		page->nodes[i].function = (uint32_t)(back ? met - back : met++);
-		page->nodes[i].is_inlined = reference & 1;
-	}
-	CHECK_INT(met, page->nr_functions);
-}
-
-static void read_entries(struct bytes_cursor *cursor, struct page *page)
-{
-	uint64_t counts[MAX];
-	for (size_t i = 0; i < page->nr_nodes; i++)
-		page->nr_entries += counts[i] = bytes_get_varint(cursor);
-	CHECK(page->nr_entries <= MAX);
-	int64_t group = 0;
-	uint64_t parts[MAX];
-	for (size_t i = 0; i < page->nr_entries; i++) {
-		group += bytes_get_zigzag(cursor);
-		CHECK(group >= 0);
-		page->slots[i] = (uint64_t)group / page->nr_parts;
-		CHECK(page->slots[i] < page->nr_threads * page->nr_slices);
-		parts[i] = (uint64_t)group % page->nr_parts;
-	}
-	for (size_t i = 0, entry = 0; i < page->nr_nodes; i++) {
-		for (uint64_t left = counts[i]; left; left--) {
-			uint64_t weight = bytes_get_varint(cursor);
-			page->nodes[i].weight += weight;
-			page->of_part[parts[entry++]] += weight;
-		}
-		page->weight += page->nodes[i].weight;
-	}
-}
-
-/* Of what a page says, what there is in a column; the baseline's is the second one. */
-static void read_page(
-	const struct bytes_buf *data, size_t nr_columns, size_t column, struct page *page)
-{
-	struct bytes_cursor cursor = bytes_cursor(data->data, data->len);
-	struct page other = {0};
-	CHECK_INT(bytes_get_varint(&cursor), HTML_DATA_VERSION);
-	CHECK_INT(bytes_get_varint(&cursor), nr_columns);
-	for (size_t i = 0; i < nr_columns; i++)
-		read_head(&cursor, i == column ? page : &other);
-	CHECK_INT(bytes_get_varint(&cursor), 0); /* events to choose among */
-	CHECK_INT(bytes_get_varint(&cursor), 0); /* of all of a system */
-	page->folded = bytes_get_varint(&cursor);
-	for (size_t i = 0; i < nr_columns; i++)
-		read_changes(&cursor, nr_columns, i == column ? page : &other);
-	read_tables(&cursor, nr_columns, column, page);
-	read_nodes(&cursor, page);
-	other = *page;
-	for (size_t i = 0; i < nr_columns; i++)
-		read_entries(&cursor, i == column ? page : &other);
-	CHECK_INT(bytes_get_varint(&cursor), 0); /* functions with lines */
-	char text[256];
-	get_text(&cursor, text, sizeof(text)); /* above the longest waits */
-	page->nr_waits = bytes_get_varint(&cursor);
-	for (uint64_t i = 0; i < page->nr_waits && !cursor.overrun; i++) {
-		CHECK(bytes_get_varint(&cursor) < page->nr_threads);
-		get_text(&cursor, page->waiting, sizeof(page->waiting));
-		get_text(&cursor, page->wait, sizeof(page->wait));
-	}
-	get_text(&cursor, text, sizeof(text)); /* about the rest */
-	CHECK(!cursor.overrun);
-	CHECK_INT(bytes_left(&cursor), 0);
-}
 
 static struct page page_of(struct fixture *fixture, const struct html_data_limits *limits)
 {
@@ -315,20 +25,6 @@ static struct page page_of(struct fixture *fixture, const struct html_data_limit
 	bytes_buf_deinit(&out);
 	profile_destroy(profile);
 	return page;
-}
-
-/* "main>work>leaf 3", the root left out. */
-static void check_node(const struct page *page, uint32_t node, const char *want)
-{
-	uint32_t path[MAX], depth = 0;
-	CLEANUP(str_deinit) struct str text = {0};
-	for (uint32_t at = node; at; at = page->nodes[at].parent)
-		path[depth++] = at;
-	while (depth--)
-		str_printf(&text, "%s%s", text.len ? ">" : "",
-			page->functions[page->nodes[path[depth]].function]);
-	str_printf(&text, " %llu", (unsigned long long)page->nodes[node].weight);
-	CHECK_STR(str_text(&text), want);
 }
 
 /* main calls work (6) and rest (3), each a while itself; two threads. */
@@ -387,11 +83,11 @@ TEST(html_data_of_a_recording)
 	CHECK_INT(page.merged_threads, 0);
 	CHECK_INT(page.nr_nodes, 6);
 	CHECK_INT(page.nodes[0].weight, 1);
-	check_node(&page, 1, "main 0");
-	check_node(&page, 2, "main>work 4");
-	check_node(&page, 3, "main>work>leaf 2");
-	check_node(&page, 4, "main>rest 1");
-	check_node(&page, 5, "main>rest>leaf 2");
+	read_page_check_node(&page, 1, "main 0");
+	read_page_check_node(&page, 2, "main>work 4");
+	read_page_check_node(&page, 3, "main>work>leaf 2");
+	read_page_check_node(&page, 4, "main>rest 1");
+	read_page_check_node(&page, 5, "main>rest>leaf 2");
 }
 
 TEST(html_data_tells_kinds_of_frames)
@@ -429,7 +125,7 @@ TEST(html_data_has_functions_that_are_shown_as_one_once)
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, start, again), 0, 1);
 	struct page page = page_of(&fixture, NULL);
 	CHECK_INT(page.nr_nodes, 3);
-	check_node(&page, 2, "start>work 4");
+	read_page_check_node(&page, 2, "start>work 4");
 }
 
 /* The page has them from the one place that knows how to shorten. */
@@ -562,16 +258,16 @@ TEST(html_data_folds_small_branches)
 	CHECK_INT(page.folded_weight, 5);
 	CHECK_INT(page.weight, 10);
 	CHECK_INT(page.nr_nodes, 5);
-	check_node(&page, 2, "main>work 4");
-	check_node(&page, 3, "main>work>[small branches] 2");
-	check_node(&page, 4, "main>[small branches] 3");
+	read_page_check_node(&page, 2, "main>work 4");
+	read_page_check_node(&page, 3, "main>work>[small branches] 2");
+	read_page_check_node(&page, 4, "main>[small branches] 3");
 	limits.nodes = 0;
 	fixture_init(&fixture);
 	put_samples(&fixture);
 	page = page_of(&fixture, &limits);
 	CHECK_INT(page.nr_nodes, 2);
 	CHECK_INT(page.nodes[0].weight, 1);
-	check_node(&page, 1, "[small branches] 9");
+	read_page_check_node(&page, 1, "[small branches] 9");
 }
 
 TEST(html_data_puts_idle_threads_together)
@@ -639,7 +335,7 @@ TEST(html_data_of_hostile_weights)
 	struct page page = page_of(&fixture, &limits);
 	/* The root, and one for what was left out. */
 	CHECK_INT(page.nr_nodes, 2);
-	check_node(&page, 1, "[small branches] 18446744073708");
+	read_page_check_node(&page, 1, "[small branches] 18446744073708");
 }
 
 /* First time gets coarser, then threads; an entry for each node remains. */
@@ -704,7 +400,7 @@ TEST(html_data_escapes_names)
 	uint32_t odd = fixture_frame(&fixture, object, 0x10, "a\xe2\x80\xae\xff\x07</script>");
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, odd), 0, 1);
 	struct page page = page_of(&fixture, NULL);
-	check_node(&page, 1, "a\\xe2\\x80\\xae\\xff\\x07</script> 1");
+	read_page_check_node(&page, 1, "a\\xe2\\x80\\xae\\xff\\x07</script> 1");
 	CHECK_STR(page.comms[0], "\\x1b[2J</script>");
 }
 
@@ -784,8 +480,8 @@ TEST(html_data_of_a_renamed_function)
 	struct page pages[2];
 	pages_of(new, old, html_data_limits_of_two.nodes, pages);
 	CHECK_INT(pages[0].nr_nodes, 3);
-	check_node(&pages[0], 2, "main>after, was before 50");
-	check_node(&pages[1], 2, "main>after, was before 100");
+	read_page_check_node(&pages[0], 2, "main>after, was before 50");
+	read_page_check_node(&pages[1], 2, "main>after, was before 100");
 	profile_destroy(new);
 	profile_destroy(old);
 }
@@ -807,7 +503,7 @@ TEST(html_data_of_two)
 	};
 	for (size_t i = 0; i < 2; i++)
 		for (uint32_t node = 0; node < 4; node++)
-			check_node(&pages[i], node + 1, want[i][node]);
+			read_page_check_node(&pages[i], node + 1, want[i][node]);
 	CHECK_INT(pages[0].nr_threads, 3); /* by name */
 	CHECK_STR(pages[0].comms[0], "app");
 	CHECK_STR(pages[0].comms[1], "new");
@@ -908,8 +604,8 @@ TEST(html_data_of_two_folds_by_shares)
 	CHECK_INT(pages[0].folded, 2);
 	CHECK_INT(pages[0].folded_weight, 2);
 	CHECK_INT(pages[1].folded_weight, 1);
-	check_node(&pages[0], 3, "main>[small branches] 2");
-	check_node(&pages[1], 3, "main>[small branches] 1");
+	read_page_check_node(&pages[0], 3, "main>[small branches] 2");
+	read_page_check_node(&pages[1], 3, "main>[small branches] 1");
 	profile_destroy(new);
 	profile_destroy(old);
 }
