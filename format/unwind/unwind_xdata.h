@@ -164,7 +164,8 @@ UNWIND_INLINE int unwind_xdata_take(const unsigned char codes[UNWIND_XDATA_CODE_
 		return -1;
 	unsigned int first = codes[at], second = codes[at + 1];
 	_Bool is_done = state->count >= skip;
-	/* What is behind the scope has been done ahead of it. */
+	/* Behind the end of the scope are codes of the function's prologue, which ran ahead of it.
+	 */
 	if (first == END || (first == END_OF_SCOPE && !is_done))
 		return 0;
 	state->at += first == ALLOC_LARGE                                 ? 4

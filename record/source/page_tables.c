@@ -77,8 +77,10 @@ void page_tables_read_memory(FILE *iomem, unsigned shift, struct machine_memory 
 	free(line); /* NOLINT: it is getline()'s */
 }
 
-/* Where memory is; in the end all places where it may be. Some machines of arm64 have the most of
- * it behind the first 8 TiB. */
+/*
+ * The pieces of memory that the kernel tells of, which on some machines of arm64 are mostly behind
+ * the first 8 TiB; then, for where it tells of none, all places where memory may be.
+ */
 static void find_memory(struct machine_memory *ret)
 {
 	FILE *iomem = fopen("/proc/iomem", "re");

@@ -304,8 +304,8 @@ static struct code_rule_known *code_places_find(struct code_places *places, uint
 }
 
 /*
- * Programs that start again and again come back to most of what they did before: to forget it all
- * at once would have it read again in no time that is left.
+ * Programs that start again and again come back to most of what they did before: were all of it
+ * forgotten at once, there would be no time to read it again.
  */
 static struct code_rule_known *known_at(
 	struct code_rules *code, const struct code_frame *frame, uint64_t address)

@@ -67,8 +67,8 @@ struct code_rules {
 	struct rule_source *rules;
 	int map_fd; /* -1: the BPF side does not ask */
 	struct code_pages pages;
-	/* What was asked for since there was no more room, and before that: what is asked for again
-	 * is taken over, all else is forgotten when there is no room once more. */
+	/* Once `known` is full it becomes `older`, and what was there is forgotten. A place that is
+	 * asked for and found in `older` is copied to `known`. */
 	struct code_places known, older;
 	struct map regions; /* hash of a file or memory -> number in region_list, plus 1 */
 	VEC(struct code_region) region_list;

@@ -29,7 +29,7 @@ struct rule_source {
 	struct map
 		runtimes; /* the same of those whose runtime is known already; TABLE_ABSENT: none */
 	struct live_rows rows;
-	struct frame_search search; /* of what is being made */
+	struct frame_search search; /* of files whose tables are being made */
 	VEC(struct rule_wish {
 		struct event_file event;
 		struct object *object;

@@ -34,7 +34,7 @@ static bool is_frame_load(const struct arm64_insn *insn)
 	return insn->kind == ARM64_LOAD_PAIR && insn->reg == ARM64_FP && insn->index == ARM64_LR;
 }
 
-/* A number that a register is set to for a sum right behind; -1: there is none. */
+/* What the instructions ahead of a sum set its register to; -1: they do not. */
 static int64_t number_ahead(const uint8_t *code, size_t at, uint8_t reg)
 {
 	struct arm64_insn last = epilogue_insn_at(code, at - ARM64_INSN_BYTES);

@@ -757,7 +757,7 @@ static void draw_app(struct app *app, struct grid *grid)
 	enum {
 		ROOM_FOR_LAST_LINE = 8,
 	};
-	/* There stands how the box is left, or what is typed. */
+	/* The last line says how the box is closed, or has what is typed. */
 	bool is_kept = app->prompt == APP_PROMPT_COMMAND || grid->height >= ROOM_FOR_LAST_LINE;
 	grid->height -= is_kept;
 	if (app->overlay.is_open)

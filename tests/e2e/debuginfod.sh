@@ -88,7 +88,7 @@ test_names() {
 	! grep -q "buildid/$build_id/debuginfo" server.log || fail "the whole file was fetched"
 }
 
-# A recording of arm64, whose program nobody has here.
+# A recording of arm64, whose program is not on this machine.
 test_another_machine() {
 	local data=$here/arm64/shape.data
 	export XDG_CACHE_HOME=$PWD/cache HOME=$PWD

@@ -376,7 +376,7 @@ static unsigned file_style(const struct branch_list *list, const struct app *app
 			   : STYLE_DIM;
 }
 
-/* What is said of it stands whole, as far as there is room; what is left is the file's. */
+/* The remark, whole as far as there is room, and in what is left the file's name. */
 static void draw_suffix(struct branch_list *list, const struct app *app, struct grid *grid,
 	struct rect cell, struct branch_row row)
 {

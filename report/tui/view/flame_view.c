@@ -531,7 +531,7 @@ static bool fit_rows(struct flame_view *view)
 	return view->top + height < rows;
 }
 
-/* Colours of languages are those that nobody knows by heart. */
+/* The colours of languages have to be told first: they are the least usual. */
 static bool is_ahead_in_legend(
 	const struct flame_view *view, enum frame_kind kind, enum frame_kind than)
 {
@@ -541,7 +541,7 @@ static bool is_ahead_in_legend(
 		       : view->kind_selfs[kind] > view->kind_selfs[than];
 }
 
-/* Languages first, then by self; what is none here is not told. */
+/* Languages first, then by self; without the kinds that are not there. */
 static size_t kinds_of_legend(const struct flame_view *view, enum frame_kind *ret)
 {
 	size_t count = 0;

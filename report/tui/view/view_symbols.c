@@ -453,7 +453,7 @@ static void keep_object(void *state, struct app *app, enum action action)
 		app_filter(app, &(struct scope_term){.kind = SCOPE_OBJECT, .number = row->object});
 }
 
-/* Whose callers, or source, are wanted is a function of the file that is selected. */
+/* For a view of one function: the hottest one of the file that is selected. */
 static void select_hottest_of_file(const struct symbols *symbols, struct app *app)
 {
 	const struct symbols_row *row = selected_row(symbols);

@@ -183,7 +183,7 @@ class Controls {
 		this.showDiff();
 	}
 
-	/* In small windows what is chosen for both is a list that comes when it is wanted. Whether it was open. */
+	/* In small windows the choices for both recordings are a list that a button opens. Returns whether it was open. */
 	openDiff(isOpen) {
 		const {classList} = document.body, wasOpen = classList.contains("has-diff-open");
 		classList.toggle("has-diff-open", isOpen);
