@@ -60,7 +60,11 @@ static __always_inline __u32 number_file(
 	if (!number || !send_file(scratch, mapping, number))
 		return 0;
 	scratch->nr_files++;
-	if (!bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST))
+	if (!begin_update())
+		return 0;
+	long result = bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST);
+	end_update();
+	if (!result)
 		return number;
 	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
 	return known ? *known : 0;

@@ -100,6 +100,7 @@ struct scratch {
 	struct event_sample sample;
 	__u32 lane;        /* its number */
 	__u32 is_busy;     /* a walk is under way */
+	__u32 is_updating; /* of the first lane, for all of the CPU: see begin_update() */
 	__u32 is_compared; /* the sample is sent once more, left to the report from the leaf on */
 	__u32 nr_frames_before; /* of the stack before, still in `user`; 0: another process's */
 	__u32 nr_files;         /* numbers given away in this lane */
@@ -128,6 +129,30 @@ struct {
 static __always_inline struct scratch *scratch_of_lane(__u32 lane)
 {
 	return bpf_map_lookup_elem(&scratches, &lane);
+}
+
+/*
+ * Around an update of a map that ticks update, too. Those of the processor's counter come by an
+ * interrupt that nothing masks (on arm64: with pseudo-NMI): one that came while its CPU holds the
+ * lock of the map would wait for that for ever, of a hash before Linux 5.11, of an LRU hash in all.
+ * False: leave it.
+ */
+static __always_inline bool begin_update(void)
+{
+	struct scratch *first = scratch_of_lane(0);
+	if (!first || first->is_updating)
+		return false;
+	first->is_updating = true;
+	asm volatile("" ::: "memory");
+	return true;
+}
+
+static __always_inline void end_update(void)
+{
+	struct scratch *first = scratch_of_lane(0);
+	asm volatile("" ::: "memory");
+	if (first)
+		first->is_updating = false;
 }
 
 /* Its number: those that are not used are not there. */

@@ -83,7 +83,10 @@ static __always_inline bool remember_runtime(
 		.row = is_users ? known->row : row,
 		.file = mapping->file,
 		.user = is_users ? known->user : 0};
+	if (!begin_update())
+		return false;
 	bpf_map_update_elem(&known_runtimes, &key, &runtime, BPF_ANY);
+	end_update();
 	return !known;
 }
 
