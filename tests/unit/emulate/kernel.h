@@ -134,6 +134,9 @@ uint32_t emulated_number_own_file(uint64_t address, uint32_t number);
 /* `bytes` are borrowed. */
 void emulate_memory(uint64_t address, const void *bytes, size_t len);
 
+/* A stack that the CPU has for what interrupts user code; the kernel reads it there. Borrowed. */
+void emulate_entry_stack(uint64_t address, const void *bytes, size_t len);
+
 /* ---- running ---- */
 
 /* A tick that hits user code, or the kernel called by it, at these registers. */

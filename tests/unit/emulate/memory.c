@@ -25,7 +25,7 @@ static struct {
 	uint8_t bytes[KERNEL_BYTES] __attribute__((aligned(ALIGNMENT)));
 	size_t used;
 } kernel;
-static struct region variable;
+static struct region variable, entry_stack;
 static VEC(struct region) user;
 
 void *emulate_kernel_memory(size_t bytes)
@@ -40,6 +40,11 @@ void *emulate_kernel_memory(size_t bytes)
 void emulate_program_variable(const void *place, size_t bytes)
 {
 	variable = (struct region){(uint64_t)place, place, bytes};
+}
+
+void emulate_entry_stack(uint64_t address, const void *bytes, size_t len)
+{
+	entry_stack = (struct region){address, bytes, len};
 }
 
 void emulate_memory(uint64_t address, const void *bytes, size_t len)
@@ -59,6 +64,11 @@ long bpf_probe_read_kernel(void *to, unsigned int bytes, const void *from)
 	uint64_t at = (uint64_t)from - (uint64_t)kernel.bytes;
 	uint64_t inside = (uint64_t)from - variable.address;
 	bool is_variable = inside <= variable.len && bytes <= variable.len - inside;
+	uint64_t on_entry = (uint64_t)from - entry_stack.address;
+	if (on_entry <= entry_stack.len && bytes <= entry_stack.len - on_entry) {
+		memcpy(to, entry_stack.bytes + on_entry, bytes);
+		return 0;
+	}
 	if (!is_variable && (at > kernel.used || bytes > kernel.used - at))
 		return fail(to, bytes);
 	memcpy(to, from, bytes);

@@ -444,6 +444,7 @@ void emulate_tick_in_kernel(const struct unwind_registers *regs)
 	put_registers(saved_registers(), regs);
 	memset(&context, 0, sizeof(context));
 	REGS_IP(&context.regs) = 0xffffffff81000000;
+	REGS_SP(&context.regs) = 0xffffc90000003e00;
 	on_tick(&context);
 }
 
