@@ -26,7 +26,7 @@ enum regular_file_rule {
  * Of a set of regular_file_rule. NULL, which forbids nothing, for other users than root: what they
  * mount may make themselves wait.
  */
-struct regular_file_rules *regular_file_rules_create(unsigned rules);
+struct regular_file_rules *regular_file_rules_create(unsigned set);
 void regular_file_rules_destroy(struct regular_file_rules *rules);
 
 /*
