@@ -259,15 +259,24 @@ static bool forget_hypervisor(struct perf_event_attr *attr)
 	return may;
 }
 
-/* Many PMUs outside of the cores have no interrupt: no overflow would be seen. */
-static bool is_only_counted(const struct perf_event_attr *attr, pid_t pid, int cpu)
+/* With a period of 0 it is counted, and not sampled. */
+static bool opens_with_period(
+	const struct perf_event_attr *attr, pid_t pid, int cpu, uint64_t period)
 {
 	struct perf_event_attr copy = *attr;
 	copy.freq = 0;
-	copy.sample_period = 0;
+	copy.sample_period = period;
 	CLEANUP_FD int fd =
 		(int)syscall(SYS_perf_event_open, &copy, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd >= 0;
+}
+
+/* Many PMUs outside of the cores have no interrupt: no overflow would be seen. */
+static bool is_only_counted(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	static const uint64_t usual_period = 1 << 30;
+	return !opens_with_period(attr, pid, cpu, usual_period) &&
+	       opens_with_period(attr, pid, cpu, 0);
 }
 
 struct err *pmu_try(

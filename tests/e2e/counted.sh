@@ -255,6 +255,7 @@ test_refusals() {
 	want_refusal 'S goes behind the group' -e '{cs:S,page-faults}'
 	want_refusal 'leave the braces out' -e '{instructions,page-faults}'
 	want_refusal 'there is no PMU' -e nowhere/event=1/
+	want_refusal 'more than kernel.perf_event_max_sample_rate' -e page-faults/freq=1000000/
 	[[ ! -d /sys/bus/event_source/devices/msr ]] || want_refusal 'cannot sample: ebprof stat' -e msr/tsc/
 	want_refusal 'multiple of the length' -e mem:0x10000001/4:w
 	want_refusal 'always precise' -e page-faults:pp
