@@ -15,10 +15,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/mem.h"
-#include "format/dwarf/cfi.h"
-#include "format/elf/elf_eh_frame.h"
+#include "format/dwarf/cfi_file.h"
 #include "format/machine/arm64_insn.h"
-#include "format/machine/machine.h"
 
 enum {
 	MAX_CODE_BYTES = 64 << 20,
@@ -162,27 +160,16 @@ static struct err *find_thread_messages(struct elf_file *elf, const struct elf_s
 /* Where the function that begins at `start` ends, by call frame information; 0: it does not say. */
 static struct err *find_end_of_function(struct elf_file *elf, uint64_t start, uint64_t *end)
 {
-	struct elf_eh_frame found;
-	bool is_found;
-	*end = 0;
-	try(elf_eh_frame_find(elf, &found, &is_found));
-	if (!is_found || found.size > MAX_CODE_BYTES)
-		return NULL;
 	CLEANUP_FREE uint8_t *bytes = NULL;
-	try(elf_file_read(elf, found.offset, found.size, &bytes));
-	struct cfi_section section = {
-		.kind = CFI_EH_FRAME,
-		.bytes = bytes,
-		.len = found.size,
-		.vaddr = found.vaddr,
-		.machine = machine_registers(elf_file_machine(elf)),
-		.stop = elf_file_stop(elf),
-	};
+	struct cfi_section section;
+	*end = 0;
+	try(cfi_file_read_function(elf, start, &bytes, &section));
+	if (!bytes)
+		return NULL;
 	struct cfi_reader *reader = cfi_reader_create(&section);
 	struct cfi_function function;
-	while (!*end && cfi_reader_next(reader, &function))
-		if (function.start == start)
-			*end = function.end;
+	if (cfi_reader_next(reader, &function) && function.start == start)
+		*end = function.end;
 	cfi_reader_destroy(reader);
 	return NULL;
 }
