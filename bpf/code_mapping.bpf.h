@@ -44,10 +44,24 @@ static __always_inline bool send_file(
 }
 
 /*
- * The number of the mapping's file. 0: there is none to be had. A new one is
- * announced before it can be found, so that no stack of another CPU gets ahead
- * with a number that says nothing to the recorder.
+ * A number for a file that has none. 0: there is none to be had. It is announced before it can be
+ * found, so that no stack of another CPU gets ahead with a number that says nothing to the
+ * recorder.
  */
+static __always_inline __u32 add_file_number(
+	struct scratch *scratch, const struct mapping *mapping, const struct file_key *key)
+{
+	__u32 number = next_file_number(scratch);
+	if (!number || !send_file(scratch, mapping, number))
+		return 0;
+	scratch->nr_files++;
+	if (!bpf_map_update_elem(&file_numbers, key, &number, BPF_NOEXIST))
+		return number;
+	__u32 *known = bpf_map_lookup_elem(&file_numbers, key); /* another CPU was first */
+	return known ? *known : 0;
+}
+
+/* The number of the mapping's file. 0: there is none to be had, or not now. */
 static __always_inline __u32 number_file(
 	struct scratch *scratch, const struct mapping *mapping, struct file *file)
 {
@@ -56,18 +70,11 @@ static __always_inline __u32 number_file(
 	__u32 *known = bpf_map_lookup_elem(&file_numbers, &key);
 	if (known)
 		return *known;
-	__u32 number = next_file_number(scratch);
-	if (!number || !send_file(scratch, mapping, number))
-		return 0;
-	scratch->nr_files++;
 	if (!begin_update())
 		return 0;
-	long result = bpf_map_update_elem(&file_numbers, &key, &number, BPF_NOEXIST);
+	__u32 number = add_file_number(scratch, mapping, &key);
 	end_update();
-	if (!result)
-		return number;
-	known = bpf_map_lookup_elem(&file_numbers, &key); /* another CPU was first */
-	return known ? *known : 0;
+	return number;
 }
 
 static __always_inline void read_mapping(

@@ -409,6 +409,18 @@ TEST(file_that_cannot_be_announced_has_no_number)
 	CHECK_INT(emulated_count(EVENT_FILE), 1);
 }
 
+/* The lock is its own CPU's, which would never come to give it back. */
+TEST(file_met_amid_an_update_has_no_number_yet)
+{
+	map_space(EMULATED_6_13);
+	emulate_update(true);
+	CHECK_INT(find(CODE_A).kind, EVENT_FRAME_ADDRESS);
+	CHECK_INT(emulated_count(EVENT_FILE), 0);
+	emulate_update(false);
+	CHECK_INT(find(CODE_A).file, EMULATED_CPUS);
+	CHECK_INT(find(CODE_B).file, 2 * EMULATED_CPUS);
+}
+
 static uint32_t number_there;
 
 static void find_on_other_cpu(void)

@@ -162,6 +162,8 @@ void emulate_takes_hits(bool takes_hits);
 void emulate_until(uint64_t time_ns);
 /* As if another task's hit were under way on the CPU. */
 void emulate_busy_hit(bool is_busy);
+/* As if what was interrupted on the CPU were at a map that ticks update, too. */
+void emulate_update(bool is_under_way);
 /* As if a tick, or a tracepoint, were. */
 void emulate_busy_tick(bool is_busy);
 

@@ -730,6 +730,11 @@ void emulate_until(uint64_t time_ns)
 	until_ns = time_ns;
 }
 
+void emulate_update(bool is_under_way)
+{
+	scratch_of_lane(0)->is_updating = is_under_way;
+}
+
 void emulate_busy_tick(bool is_busy)
 {
 	scratch_of_lane(EVENT_LANE_INTERRUPT)->is_busy = is_busy;
