@@ -150,6 +150,7 @@ $(O)/record/preload/%.so: record/preload/%.c $(O)/flags | $(O)/have-deps
 $(O)/record/preload/%.inc: $(O)/record/preload/%.so
 	@od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
 $(O)/record/event/heap_preload.o $(O)/fuzz/record/event/heap_preload.o: $(HEAP_SAMPLER)
+.SECONDARY: $(HEAP_SAMPLER:.inc=.so)
 
 # ---- BPF: each program becomes a skeleton header ----
 
