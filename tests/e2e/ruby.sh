@@ -16,7 +16,7 @@ record_shape() { # RUBY SECONDS OPTION...
 
 # One recording does for all tests that want nothing else.
 shared_shape() { # RUBY
-	local shared=../shape.${1##*/}
+	local shared=$shared_folder/shape.${1##*/}
 	if [[ ! -e $shared.data ]]; then
 		record_shape "$1" 2
 		cp spent "$shared.spent"
