@@ -70,7 +70,7 @@ beside() {
 		run_once "$work/one" "$addresses" env THREADS=1 "$symbols" "$file"
 	done
 	awk -v n="$(wc -l <"$addresses")" '
-		FNR == 1 { name[++k] = k == 1 ? "llvm-symbolizer" : k == 2 ? "ebprof" : "ebprof, 1 thread" }
+		FNR == 1 { k++; name[k] = k == 1 ? "llvm-symbolizer" : k == 2 ? "ebprof" : "ebprof, 1 thread" }
 		FNR == 1 || $1 < wall[k] { wall[k] = $1 }
 		FNR == 1 || $2 < cpu[k] { cpu[k] = $2 }
 		END { for (i = 1; i <= k; i++)
