@@ -149,7 +149,7 @@ enum {
 static __always_inline const struct pt_regs *registers_on_entry_stack(__u64 sp)
 {
 	__u64 top = ((sp - 1) | (ENTRY_STACK_BYTES - 1)) + 1;
-	const struct pt_regs *at = (const struct pt_regs *)top - 1;
+	const struct pt_regs *at = (const struct pt_regs *)(top - sizeof(struct pt_regs));
 	__u64 cs = 0;
 	bool is_entry_stack = sp > CPU_ENTRY_AREA_BEGIN && sp < CPU_ENTRY_AREA_END;
 	if (!is_entry_stack || sp > (__u64)&at->ip ||
