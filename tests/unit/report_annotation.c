@@ -109,6 +109,27 @@ TEST(lines_of_recursive_function)
 	end(&it);
 }
 
+/* As what stands for unknown code can. */
+TEST(function_in_both_parts_of_a_stack)
+{
+	struct annotated it;
+	begin(&it);
+	struct fixture *f = &it.fixture;
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main, it.call, it.call),
+		FIXTURE_STACK(f, it.main, it.call, it.leaf), 5);
+	fixture_samples(f, it.thread, FIXTURE_STACK(f, it.main), FIXTURE_STACK(f, it.leaf), 3);
+	load(&it);
+	annotate(&it, it.leaf);
+	check_line(&it, "/src/work.c", 3, 8, 8);
+	check_line(&it, "/src/work.c", 5, 0, 5);
+	CHECK_INT(it.annotation->whole.self, 8 * MS);
+	CHECK_INT(it.annotation->whole.total, 8 * MS);
+	CHECK_INT(it.annotation->whole.samples, 8);
+	CHECK_INT(it.annotation->places.data[0].weight.total, 8 * MS);
+	CHECK_INT(it.annotation->places.data[1].weight.total, 5 * MS);
+	end(&it);
+}
+
 /* main() inlined into the frame. */
 static void inline_into(struct annotated *it, uint32_t frame, const char *file, uint32_t line)
 {

@@ -44,6 +44,8 @@ struct annotating {
 	struct map inlined;     /* line << 32 | inner line -> index plus 1 */
 	VEC(struct marked) marked;
 	struct annotation_weight *weights; /* of the profile's nodes */
+	uint32_t *
+		nearest; /* of the profile's nodes: the nearest marked one above or at it, plus 1 */
 };
 
 void annotation_weight_add(struct annotation_weight *to, const struct annotation_weight *from)
@@ -197,8 +199,8 @@ static void weigh_nodes(struct annotating *it, const struct slice *slice)
 static bool mark_nodes(struct annotating *it, const atomic_bool *is_cancelled)
 {
 	const struct profile *profile = it->profile;
-	/* For each node the nearest marked one above or at it, plus 1. */
-	CLEANUP_FREE uint32_t *nearest = mem_zalloc_array(profile->nodes.len + 1, sizeof(*nearest));
+	uint32_t *nearest = it->nearest =
+		mem_zalloc_array(profile->nodes.len + 1, sizeof(*nearest));
 	for (size_t i = 1; i < profile->nodes.len; i++) {
 		const struct layout_node *node = &profile->nodes.data[i];
 		if (i % NODES_BETWEEN_LOOKS == 0 && is_cancelled && atomic_load(is_cancelled))
@@ -301,7 +303,70 @@ static void walk_from(struct annotating *it, uint32_t root, struct open *open)
 	}
 }
 
-static void annotation_weigh(struct annotating *it)
+static void take_back(struct annotation_weight *from, const struct slice_sum *sum)
+{
+	from->total -= sum->value;
+	from->samples -= sum->samples;
+}
+
+/* The kernel's part of a stack has what the user's part has, which is counted already. */
+static void take_back_common(struct annotating *it, const struct marked *node,
+	const struct slice_sum *sum, struct open *open)
+{
+	enum {
+		IN_BOTH = 2,
+	};
+	struct annotation *result = it->result;
+	const struct spot *spot = &it->spots.data[node->place];
+	if (open->places[node->place] == 1) {
+		open->places[node->place] = IN_BOTH;
+		take_back(&result->places.data[node->place].weight, sum);
+	}
+	for (uint32_t i = 0; i < spot->nr_elements; i++) {
+		uint32_t line = it->elements.data[spot->first_element + i].line;
+		if (open->lines[line] == 1) {
+			open->lines[line] = IN_BOTH;
+			take_back(&result->lines.data[line].weight, sum);
+		}
+	}
+	if (spot->inlined && open->inlined[spot->inlined] == 1) {
+		open->inlined[spot->inlined] = IN_BOTH;
+		take_back(&result->inlined.data[spot->inlined - 1].weight, sum);
+	}
+}
+
+static void open_place(
+	const struct annotating *it, const struct marked *node, uint32_t count, struct open *open)
+{
+	const struct spot *spot = &it->spots.data[node->place];
+	open->places[node->place] = count;
+	for (uint32_t i = 0; i < spot->nr_elements; i++)
+		open->lines[it->elements.data[spot->first_element + i].line] = count;
+	if (spot->inlined)
+		open->inlined[spot->inlined] = count;
+}
+
+/*
+ * The user's and the kernel's part of a stack stand in the trie apart. What stands for code that is
+ * not known can be in both; its time is that of one stack nevertheless.
+ */
+static void count_parts_once(struct annotating *it, const struct profile_stack *stack,
+	const struct slice_sum *sum, struct open *open)
+{
+	const struct marked *nodes = it->marked.data;
+	uint32_t user = it->nearest[stack->user], kernel = it->nearest[stack->kernel];
+	if (!user || !kernel)
+		return;
+	take_back(&it->result->whole, sum);
+	for (uint32_t at = user; at; at = nodes[at - 1].parent)
+		open_place(it, &nodes[at - 1], 1, open);
+	for (uint32_t at = kernel; at; at = nodes[at - 1].parent)
+		take_back_common(it, &nodes[at - 1], sum, open);
+	for (uint32_t at = user; at; at = nodes[at - 1].parent)
+		open_place(it, &nodes[at - 1], 0, open);
+}
+
+static void annotation_weigh(struct annotating *it, const struct slice *slice)
 {
 	struct open open = {
 		.places = mem_zalloc_array(it->spots.len + 1, sizeof(*open.places)),
@@ -311,6 +376,10 @@ static void annotation_weigh(struct annotating *it)
 	for (size_t i = 0; i < it->marked.len; i++)
 		if (!it->marked.data[i].parent)
 			walk_from(it, (uint32_t)i + 1, &open);
+	for (size_t i = 0; i < slice->nr_stacks; i++)
+		if (slice->stacks[i].samples)
+			count_parts_once(
+				it, &it->profile->stacks.data[i], &slice->stacks[i], &open);
 	mem_free(open.places);
 	mem_free(open.lines);
 	mem_free(open.inlined);
@@ -411,12 +480,13 @@ struct annotation *annotation_create(const struct profile *profile,
 	weigh_nodes(&it, slice);
 	bool is_done = mark_nodes(&it, is_cancelled);
 	if (is_done) {
-		annotation_weigh(&it);
+		annotation_weigh(&it, slice);
 		sort_places(annotation);
 		sort_lines(annotation);
 	}
 	mem_free(it.places);
 	mem_free(it.weights);
+	mem_free(it.nearest);
 	vec_deinit(&it.spots);
 	vec_deinit(&it.elements);
 	vec_deinit(&it.marked);
