@@ -1,63 +1,25 @@
 #include "record/runtime/java/java_tables.h"
 
-#include <string.h>
-
-#include "format/base/mem.h"
-#include "record/runtime/runtime_memory.h"
-
 enum {
-	PAGE_BYTES = 4096,
-	MAX_PAGES = 1024, /* that are kept: the tables, and their texts */
-};
-
-struct java_page {
-	uint64_t address;
-	uint8_t bytes[PAGE_BYTES];
+	MAX_READ_PAGES = 1024, /* the tables, and their texts */
 };
 
 void java_tables_init(
 	struct java_tables *tables, uint32_t pid, uint64_t delta, const struct java_row *files)
 {
 	*tables = (struct java_tables){.pid = pid, .delta = delta, .files = files};
-	tables->pages = mem_alloc(MAX_PAGES * sizeof(*tables->pages));
+	tables->pages = runtime_pages_create();
+	runtime_pages_begin(tables->pages, pid, MAX_READ_PAGES);
 }
 
 void java_tables_deinit(struct java_tables *tables)
 {
-	mem_free(tables->pages);
-}
-
-/* NULL: it cannot be read, or there are too many. */
-static const struct java_page *find_java_page(struct java_tables *tables, uint64_t address)
-{
-	for (uint32_t i = tables->nr_pages; i-- > 0;)
-		if (tables->pages[i].address == address)
-			return &tables->pages[i];
-	if (tables->nr_pages == MAX_PAGES)
-		return NULL;
-	struct java_page *page = &tables->pages[tables->nr_pages];
-	page->address = address;
-	if (!runtime_read_process(tables->pid, address, page->bytes, PAGE_BYTES))
-		return NULL;
-	tables->nr_pages++;
-	return page;
+	runtime_pages_destroy(tables->pages);
 }
 
 bool java_tables_read(struct java_tables *tables, uint64_t address, void *to, size_t len)
 {
-	uint8_t *out = to;
-	while (len) {
-		uint64_t at = address % PAGE_BYTES, n = PAGE_BYTES - at;
-		const struct java_page *page = find_java_page(tables, address - at);
-		if (!page)
-			return false;
-		n = n < len ? n : len;
-		memcpy(out, page->bytes + at, n);
-		address += n;
-		out += n;
-		len -= n;
-	}
-	return true;
+	return runtime_pages_read(tables->pages, address, to, len) == len;
 }
 
 bool java_tables_read_u64(struct java_tables *tables, uint64_t address, uint64_t *ret)

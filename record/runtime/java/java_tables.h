@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/runtime/java/java_row.h"
+#include "record/runtime/runtime_pages.h"
 
 enum {
 	JAVA_TABLES_MAX_ENTRIES = 1 << 14,
@@ -23,8 +24,7 @@ struct java_tables {
 	uint32_t pid;
 	uint64_t delta;               /* address + delta is a place as in the row */
 	const struct java_row *files; /* the row as the file alone has it; borrowed */
-	struct java_page *pages;      /* private: each is read once, tables and texts lie close */
-	uint32_t nr_pages;
+	struct runtime_pages *pages;  /* tables and texts lie close */
 };
 
 void java_tables_init(

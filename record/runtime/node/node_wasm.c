@@ -27,6 +27,7 @@
 #include "format/unwind/unwind_machine.h"
 #include "record/runtime/node/wasm_module.h"
 #include "record/runtime/runtime_memory.h"
+#include "record/runtime/runtime_pages.h"
 
 enum {
 	LINE_BYTES = 64, /* of the jump table, which begins with one */
@@ -43,7 +44,8 @@ enum {
 	MAP_OBJECT_WORDS = 8, /* of a map: its objects' size, a byte */
 	MAX_OBJECT_WORDS = 64,
 	MAX_PLACES = 1 << 15, /* of the search */
-	BYTES_AHEAD = 8,      /* words in which what has the bytes is looked for */
+	MAX_SEARCHED_PAGES = 1 << 14,
+	BYTES_AHEAD = 8, /* words in which what has the bytes is looked for */
 
 	HEAD_BYTES = 64, /* of a module */
 	MAX_SECTIONS = 64,
@@ -70,11 +72,14 @@ struct kept_module {
 struct node_wasm {
 	VEC(struct kept_module *) modules;
 	size_t nr_bytes, nr_starts;
+	struct runtime_pages *pages; /* of the function at hand: what leads to its module */
 };
 
 struct node_wasm *node_wasm_create(void)
 {
-	return mem_zalloc(sizeof(struct node_wasm));
+	struct node_wasm *wasm = mem_zalloc(sizeof(*wasm));
+	wasm->pages = runtime_pages_create();
+	return wasm;
 }
 
 static size_t sections_len(const struct bytes_buf *sections)
@@ -108,6 +113,7 @@ void node_wasm_destroy(struct node_wasm *wasm)
 	if (!wasm)
 		return;
 	forget_modules(wasm);
+	runtime_pages_destroy(wasm->pages);
 	mem_free(wasm);
 }
 
@@ -220,24 +226,25 @@ static bool is_near_code(uint64_t a, uint64_t b)
 }
 
 /* The words of an object, no more than MAX_OBJECT_WORDS; 0: it is none, or of no fixed size. */
-static uint32_t read_object(uint32_t pid, uint64_t pointer, uint64_t *words)
+static uint32_t read_object(struct runtime_pages *pages, uint64_t pointer, uint64_t *words)
 {
-	uint64_t map;
+	uint64_t map, place = pointer - 1;
 	uint8_t count;
-	if (!runtime_read_process(pid, pointer - 1, &map, sizeof(map)) || (map & 3) != 1 ||
-		!runtime_read_process(pid, map - 1 + MAP_OBJECT_WORDS, &count, sizeof(count)))
+	if (runtime_pages_read(pages, place, &map, sizeof(map)) != sizeof(map) || (map & 3) != 1 ||
+		!runtime_pages_read(pages, map - 1 + MAP_OBJECT_WORDS, &count, sizeof(count)))
 		return 0;
 	if (count > MAX_OBJECT_WORDS)
 		count = MAX_OBJECT_WORDS;
-	bool is_read = runtime_read_process(pid, pointer - 1, words, count * sizeof(*words));
-	return is_read ? count : 0;
+	size_t len = count * sizeof(*words);
+	return runtime_pages_read(pages, place, words, len) == len ? count : 0;
 }
 
 /* The jump table of the code's instance, which is near the code. */
-static bool find_jump_table(uint32_t pid, const struct node_code *code, struct jump_table *ret)
+static bool find_jump_table(struct runtime_pages *pages, uint32_t pid, const struct node_code *code,
+	struct jump_table *ret)
 {
 	uint64_t words[MAX_OBJECT_WORDS];
-	uint32_t count = read_object(pid, code->deopt_data, words);
+	uint32_t count = read_object(pages, code->deopt_data, words);
 	*ret = (struct jump_table){.is_arm64 = is_code_of_arm64(code->positions)};
 	for (uint32_t i = 1; i < count; i++) {
 		ret->address = words[i];
@@ -311,26 +318,20 @@ static void search_add(struct search *search, uint64_t word)
 		vec_push(&search->places, word);
 }
 
-static uint32_t read_words(uint32_t pid, uint64_t word, uint64_t *words)
+static uint32_t read_words(struct runtime_pages *pages, uint64_t word, uint64_t *words)
 {
-	enum {
-		PAGE = 4096,
-	};
-	if (word & 1)
-		return read_object(pid, word, words);
-	size_t len = MAX_OBJECT_WORDS * sizeof(*words), left = PAGE - word % PAGE;
-	if (runtime_read_process(pid, word, words, len))
-		return MAX_OBJECT_WORDS;
-	return left < len && runtime_read_process(pid, word, words, left) ? (uint32_t)(left / 8)
-									  : 0;
+	size_t len = MAX_OBJECT_WORDS * sizeof(*words);
+	return word & 1 ? read_object(pages, word, words)
+			: (uint32_t)(runtime_pages_read(pages, word, words, len) / sizeof(*words));
 }
 
 /* The bytes of a NativeModule, whose jump table that WasmCode is. False: it is none. */
-static bool take_native_module(struct kept_module *kept, uint64_t native_module, uint64_t wasm_code)
+static bool take_native_module(struct runtime_pages *pages, struct kept_module *kept,
+	uint64_t native_module, uint64_t wasm_code)
 {
 	uint64_t words[MAX_OBJECT_WORDS], bytes;
 	uint8_t magic[sizeof(module_magic)];
-	uint32_t count = read_words(kept->pid, native_module, words), at = 0;
+	uint32_t count = read_words(pages, native_module, words), at = 0;
 	while (at < count && words[at] != wasm_code)
 		at++;
 	for (uint32_t i = 1; at < count && i <= BYTES_AHEAD && i <= at; i++)
@@ -341,16 +342,17 @@ static bool take_native_module(struct kept_module *kept, uint64_t native_module,
 	return false;
 }
 
-static void find_native_module(struct kept_module *kept, uint64_t instance)
+static void find_native_module(
+	struct runtime_pages *pages, struct kept_module *kept, uint64_t instance)
 {
 	struct search search = {.places.len = 0};
 	uint64_t words[MAX_OBJECT_WORDS];
 	search_add(&search, instance);
 	for (size_t at = 0; at < search.places.len && !kept->is_found; at++) {
 		uint64_t place = search.places.data[at];
-		uint32_t count = read_words(kept->pid, place, words);
+		uint32_t count = read_words(pages, place, words);
 		bool may_be_code = !(place & 7) && count > 1 && words[1] == kept->table;
-		if (may_be_code && take_native_module(kept, words[0], place))
+		if (may_be_code && take_native_module(pages, kept, words[0], place))
 			break;
 		for (uint32_t i = 0; i < count; i++)
 			search_add(&search, words[i]);
@@ -379,7 +381,7 @@ static struct kept_module *module_of(
 	kept->pid = pid;
 	kept->table = table->address;
 	kept->nr_slots = table->nr_slots;
-	find_native_module(kept, instance);
+	find_native_module(wasm->pages, kept, instance);
 	wasm->nr_bytes += sections_len(kept->sections);
 	vec_push(&wasm->modules, kept);
 	return kept;
@@ -493,7 +495,8 @@ bool node_wasm_read_name(
 	struct jump_table table;
 	uint32_t number;
 	trim_modules(wasm);
-	if ((instance & 3) != 1 || !find_jump_table(pid, code, &table))
+	runtime_pages_begin(wasm->pages, pid, MAX_SEARCHED_PAGES);
+	if ((instance & 3) != 1 || !find_jump_table(wasm->pages, pid, code, &table))
 		return false;
 	struct kept_module *kept = module_of(wasm, pid, instance, &table);
 	if (!number_in_code(pid, code, &number) &&
