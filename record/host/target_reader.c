@@ -26,6 +26,7 @@ enum {
 	WORKERS_MAX = 16,          /* with those that cannot die */
 	HUNG_OF_USER_MAX = 4,      /* processes, then no more of that user are read */
 	JOBS_MAX = 64 << 10,       /* waiting */
+	PASSED_MAX = 4 << 10,      /* by one that is made before them */
 	HANG_NS = 400 * NS_PER_MS, /* of a read that has begun */
 	PAUSES_MAX = 10,           /* of a process: each is twice as long as the one before */
 	WORKER_BYTES =
@@ -342,11 +343,31 @@ bool target_reader_is_idle(const struct target_reader *reader)
 void target_reader_submit(
 	struct target_reader *reader, uint32_t pid, const void *request, size_t len)
 {
-	struct target_read_job job = {.pid = pid, .len = (uint32_t)len};
+	struct target_read_job job = {
+		.pid = pid, .len = (uint32_t)len, .number = (uint32_t)reader->jobs.len};
 	job.is_refused = len > sizeof(job.request) || reader->jobs.len - reader->first >= JOBS_MAX;
 	if (!job.is_refused)
 		memcpy(job.request, request, len);
 	vec_push(&reader->jobs, job);
+}
+
+void target_reader_submit_first(
+	struct target_reader *reader, uint32_t pid, const void *request, size_t len)
+{
+	size_t at = reader->hasty_end > reader->sent ? reader->hasty_end : reader->sent;
+	size_t passed = reader->jobs.len - at;
+	target_reader_submit(reader, pid, request, len);
+	if (passed > PASSED_MAX)
+		return;
+	struct target_read_job *place = &reader->jobs.data[at], job = place[passed];
+	memmove(place + 1, place, passed * sizeof(*place));
+	*place = job;
+	reader->hasty_end = at + 1;
+}
+
+uint32_t target_reader_taken(const struct target_reader *reader)
+{
+	return reader->taken;
 }
 
 /* So many that the worker has something to do until the recorder comes again, by the slowest of the
@@ -384,11 +405,12 @@ static void finish_first(struct target_reader *reader)
 	reader->worker = 0;
 	reader->answer_bytes = 0;
 	reader->moved_ns = clock_now_ns();
+	reader->taken = reader->jobs.data[reader->first].number;
 	reader->first++;
 	if (reader->sent < reader->first)
 		reader->sent = reader->first;
 	if (target_reader_is_idle(reader))
-		reader->jobs.len = reader->first = reader->sent = 0;
+		reader->jobs.len = reader->first = reader->sent = reader->hasty_end = 0;
 }
 
 /* It may run and has not: on a busy machine others have the CPU. */

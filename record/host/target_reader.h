@@ -34,6 +34,7 @@ typedef void target_read_fn(void **kept, const void *request, size_t len, struct
 struct target_read_job {
 	uint32_t pid;
 	uint32_t len;
+	uint32_t number;
 	bool is_refused;
 	uint8_t request[TARGET_READER_MAX_REQUEST];
 };
@@ -51,7 +52,9 @@ struct target_reader {
 	int forker_pid;                   /* 0: it was never started */
 	int worker_fd;                    /* -1: none */
 	VEC(struct target_read_job) jobs; /* from `first` on not yet taken, */
-	size_t first, sent;               /* ... from `sent` on not yet sent */
+	size_t first, sent;               /* ... from `sent` on not yet sent, */
+	size_t hasty_end;                 /* ... up to here before others */
+	uint32_t taken;                   /* number of the job that was taken last */
 	uint32_t worker;       /* process that has begun with the first job; 0: it has not */
 	uint64_t begun_cpu_ns; /* what its CPU time was then */
 	uint64_t moved_ns;     /* when it was heard of last */
@@ -75,6 +78,12 @@ void target_reader_start(struct target_reader *reader);
 /* Reads come back in their order. */
 void target_reader_submit(
 	struct target_reader *reader, uint32_t pid, const void *request, size_t len);
+/* The same of a read that is more wanted than those that wait: unless there are very many it is
+ * made before them, behind others of its kind. */
+void target_reader_submit_first(
+	struct target_reader *reader, uint32_t pid, const void *request, size_t len);
+/* Which read was taken last: how many had been submitted before it, since there was none. */
+uint32_t target_reader_taken(const struct target_reader *reader);
 /* Without it they are sent to the worker by the next target_reader_take(). */
 void target_reader_send(struct target_reader *reader);
 /*

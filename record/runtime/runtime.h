@@ -94,6 +94,9 @@ struct runtime {
 	 */
 	bool (*read_inlined)(
 		void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+	/* Whether the name that was sent with it says no more than what kind of code it is. NULL:
+	 * none does. */
+	bool (*lacks_name)(const void *given, size_t len);
 	/*
 	 * Finds the frame of its compiler's code at `place`, an instruction where the code was
 	 * interrupted (`is_leaf`) or the last byte of a call, in a reader's worker: as leave_jit of

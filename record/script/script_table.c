@@ -197,8 +197,8 @@ void script_table_init(struct script_table *table, struct object_table *objects)
 void script_table_deinit(struct script_table *table)
 {
 	target_reader_deinit(&table->reader);
-	for (size_t i = table->read; i < table->reading.len; i++)
-		mem_free(table->reading.data[i]);
+	vec_each(&table->reading, reading)
+		mem_free(reading->event);
 	vec_deinit(&table->reading);
 	vec_each(&table->unread, event)
 		mem_free(*event);
@@ -357,8 +357,18 @@ static void script_table_take_function(struct script_table *table, const struct 
 	table->given_up += is_given_up;
 }
 
+/* Lines, and what is inlined, can wait; without a name the frame is lost. */
+static bool lacks_name(const struct request *request)
+{
+	const struct event_code *event = &request->event;
+	const struct runtime *runtime = runtime_of(event->kind);
+	return !event->bytes[RUNTIME_TEXT_NAME] ||
+	       (event->is_inlined && runtime->lacks_name &&
+		       runtime->lacks_name(request->given, request->given_bytes));
+}
+
 /* Of an event that is the table's from now on. */
-static void begin_reading(struct script_table *table, struct event_code *event)
+static void begin_reading(struct script_table *table, struct event_code *event, bool is_again)
 {
 	struct request request; /* no byte of it is left as it was */
 	memset(&request, 0, sizeof(request));
@@ -371,8 +381,12 @@ static void begin_reading(struct script_table *table, struct event_code *event)
 			texts + event->bytes[RUNTIME_TEXT_NAME] + event->bytes[RUNTIME_TEXT_FILE],
 			request.given_bytes);
 	}
-	vec_push(&table->reading, event);
-	target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
+	struct script_reading reading = {event, is_again};
+	vec_push(&table->reading, reading);
+	if (lacks_name(&request))
+		target_reader_submit_first(&table->reader, event->pid, &request, sizeof(request));
+	else
+		target_reader_submit(&table->reader, event->pid, &request, sizeof(request));
 }
 
 void script_table_take(struct script_table *table, const struct event_code *event, size_t len)
@@ -394,7 +408,7 @@ void script_table_take(struct script_table *table, const struct event_code *even
 	uint64_t *reads = map_put(&table->reading_numbers, event->number, &is_new);
 	uint64_t newest = table->reading.len, others = is_new ? 0 : (uint32_t)*reads;
 	*reads = newest << READS_BITS | (others + 1);
-	begin_reading(table, copy);
+	begin_reading(table, copy, false);
 }
 
 void script_table_read_again(struct script_table *table, uint64_t now_ns)
@@ -403,19 +417,18 @@ void script_table_read_again(struct script_table *table, uint64_t now_ns)
 	if (!count)
 		return;
 	if (!table->unread_from_ns) {
-		bool is_less = !table->unread_pause_ns || count < table->unread_before;
 		uint64_t longer_ns = 2 * table->unread_pause_ns;
 		if (longer_ns > unread_pause_max_ns)
 			longer_ns = unread_pause_max_ns;
-		table->unread_pause_ns = is_less ? unread_pause_min_ns : longer_ns;
+		table->unread_pause_ns = table->is_hopeful ? unread_pause_min_ns : longer_ns;
 		table->unread_from_ns = now_ns + table->unread_pause_ns;
 	}
 	if (now_ns < table->unread_from_ns)
 		return;
 	table->unread_from_ns = 0;
-	table->unread_before = count;
+	table->is_hopeful = false;
 	vec_each(&table->unread, event)
-		begin_reading(table, *event);
+		begin_reading(table, *event, true);
 	table->unread.len = 0;
 }
 
@@ -426,7 +439,25 @@ void script_table_send(struct script_table *table)
 
 bool script_table_is_reading(const struct script_table *table)
 {
-	return table->read < table->reading.len;
+	return table->nr_read < table->reading.len;
+}
+
+/* What was given up is kept, to be read again; what is new there does not wait longer for it that
+ * others failed. */
+static void end_reading(struct script_table *table, struct script_reading *reading, bool is_read)
+{
+	bool is_kept = !is_read && runtime_of(reading->event->kind)->is_read_again &&
+		       table->unread.len < MAX_UNREAD;
+	bool is_new = is_kept && !reading->is_again;
+	table->is_hopeful |= is_new || (is_read && reading->is_again);
+	if (is_new && table->unread_pause_ns > unread_pause_min_ns)
+		table->unread_from_ns = 0;
+	if (is_kept)
+		vec_push(&table->unread, reading->event);
+	else
+		mem_free(reading->event);
+	reading->event = NULL;
+	table->nr_read++;
 }
 
 /* What is made of a process's texts costs time as reading them does: it is the process's. */
@@ -435,7 +466,9 @@ bool script_table_collect(struct script_table *table)
 	bool has_late = false;
 	const struct bytes_buf *answer;
 	while (script_table_is_reading(table) && target_reader_take(&table->reader, &answer)) {
-		struct event_code *event = table->reading.data[table->read++];
+		struct script_reading *reading =
+			&table->reading.data[target_reader_taken(&table->reader)];
+		struct event_code *event = reading->event;
 		uint64_t *reads = map_get(&table->reading_numbers, event->number);
 		uint64_t begun_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 		if (answer || reads) /* else that was counted when it was given up */
@@ -445,14 +478,10 @@ bool script_table_collect(struct script_table *table)
 			clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 		if (reads && !(uint32_t)-- * reads)
 			map_remove(&table->reading_numbers, event->number);
-		if (!answer && runtime_of(event->kind)->is_read_again &&
-			table->unread.len < MAX_UNREAD)
-			vec_push(&table->unread, event);
-		else
-			mem_free(event);
+		end_reading(table, reading, answer);
 	}
 	if (!script_table_is_reading(table))
-		table->read = table->reading.len = 0;
+		table->nr_read = table->reading.len = 0;
 	return has_late;
 }
 
@@ -514,7 +543,9 @@ void script_table_give_up(struct script_table *table, uint64_t word)
 	const uint64_t *reads = map_get(&table->reading_numbers, number);
 	if (!reads)
 		return;
-	script_table_take_function(table, table->reading.data[*reads >> READS_BITS], NULL, true);
+	const struct event_code *newest = table->reading.data[*reads >> READS_BITS].event;
+	if (newest)
+		script_table_take_function(table, newest, NULL, true);
 	map_remove(&table->reading_numbers, number);
 }
 

@@ -42,15 +42,18 @@ struct script_table {
 	struct map by_number;            /* -> function */
 	struct map by_content;           /* likewise, of code that may be moved and was read */
 	uint64_t text_bytes;
-	struct target_reader reader;      /* of what the BPF side could not read */
-	VEC(struct event_code *) reading; /* their texts behind them, in the reader's order, */
-	size_t read;                      /* ... from here on */
+	struct target_reader reader; /* of what the BPF side could not read */
+	VEC(struct script_reading {
+		struct event_code *event; /* its texts behind it; NULL: it was read */
+		bool is_again;
+	}) reading;
+	size_t nr_read;             /* of those */
 	struct map reading_numbers; /* of those -> index of the newest << 32 | how many reads */
 	uint64_t given_up;          /* code of which not all was read, for want of time */
 	VEC(struct event_code *) unread; /* ... as in `reading`: what is read again later */
 	uint64_t unread_from_ns;         /* when; 0: that is not known yet */
 	uint64_t unread_pause_ns;        /* before that; 0: it was never tried */
-	size_t unread_before;            /* how many there were when it was tried last */
+	bool is_hopeful;                 /* since then some of it was read, or came to it */
 };
 
 void script_table_init(struct script_table *table, struct object_table *objects);
@@ -65,7 +68,7 @@ void script_table_take(struct script_table *table, const struct event_code *even
 void script_table_send(struct script_table *table);
 /*
  * Begins to read once more what was given up, of runtimes of which that is safe: after a second,
- * then after ever more unless some of it was read.
+ * then after ever more unless some of it was read, or is new.
  */
 void script_table_read_again(struct script_table *table, uint64_t now_ns);
 /*

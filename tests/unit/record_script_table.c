@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bpf/event.h"
+#include "bpf/runtime/node/node_row.h"
 #include "format/base/clock.h"
 #include "format/file/layout.h"
 #include "record/script/script_table.h"
@@ -11,7 +12,7 @@
 
 struct code {
 	struct event_code head;
-	char text[64];
+	char text[192];
 };
 
 /* A process that does not exist: what is missing stays missing. */
@@ -279,5 +280,81 @@ TEST(what_was_given_up_is_read_again)
 	CHECK_STR(describe(&fixture, 2, 0, &offset).name, "[unnamed: reading_given_up]");
 	CHECK_INT(fixture.scripts.unread.len, 0);
 	CHECK_INT(fixture.scripts.given_up, 2);
+	teardown(&fixture);
+}
+
+static struct code node_code_of(
+	uint32_t number, const char *name, enum node_code_kind kind, uint64_t address)
+{
+	struct node_code given = {.kind = (uint8_t)kind, .start = address};
+	struct code code = {.head = {.type = EVENT_CODE,
+				    .number = number,
+				    .pid = (uint32_t)getpid(),
+				    .kind = RUNTIME_NODE,
+				    .is_inlined = true,
+				    .unit = {RUNTIME_UNIT_UTF8, RUNTIME_UNIT_UTF8}}};
+	size_t len = strlen(name);
+	memcpy(code.text, name, len);
+	memcpy(code.text + len, &given, sizeof(given));
+	code.head.bytes[RUNTIME_TEXT_NAME] = code.head.whole_bytes[RUNTIME_TEXT_NAME] =
+		(uint32_t)len;
+	code.head.bytes[RUNTIME_TEXT_LINES] = sizeof(given);
+	code.head.address[RUNTIME_TEXT_LINES] = address;
+	return code;
+}
+
+/* Of others lines are missing, which is less. */
+TEST(what_has_no_name_is_read_first)
+{
+	enum {
+		OTHERS = 12,
+	};
+	struct fixture fixture;
+	setup(&fixture);
+	for (uint32_t number = 1; number <= OTHERS; number++) {
+		struct code code = node_code_of(number, "step", NODE_CODE_OPTIMIZED, 8);
+		script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	}
+	struct code code = node_code_of(OTHERS + 1, "(WebAssembly)", NODE_CODE_WASM, 8);
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	while (script_table_lacks(&fixture.scripts, word(OTHERS + 1, 0))) {
+		struct pollfd fd = {.fd = script_table_fd(&fixture.scripts), .events = POLLIN};
+		CHECK_INT(fixture.scripts.nr_read, 0);
+		poll(&fd, 1, 10);
+		const struct bytes_buf *answer;
+		if (!target_reader_take(&fixture.scripts.reader, &answer))
+			continue;
+		CHECK_INT(target_reader_taken(&fixture.scripts.reader), OTHERS);
+		break;
+	}
+	teardown(&fixture);
+}
+
+/* Lines that could not be read in time, again and again, do not put off a name that could not. */
+TEST(what_is_newly_given_up_does_not_wait_for_what_failed_often)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	struct target_reader *reader = &fixture.scripts.reader;
+	struct code code = node_code_of(1, "step", NODE_CODE_OPTIMIZED, 8);
+	target_reader_has_time_left(reader, code.head.pid);
+	target_reader_charge(reader, code.head.pid, NS_PER_S);
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	CHECK(!read_all(&fixture));
+	uint64_t now_ns = 1;
+	for (int i = 0; i < 5; i++) { /* in the end after 16 seconds */
+		script_table_read_again(&fixture.scripts, now_ns);
+		now_ns += NS_PER_S << i;
+		script_table_read_again(&fixture.scripts, now_ns);
+		CHECK(!read_all(&fixture));
+	}
+	script_table_read_again(&fixture.scripts, now_ns);
+	code = node_code_of(2, "(WebAssembly)", NODE_CODE_WASM, 8);
+	script_table_take(&fixture.scripts, &code.head, sizeof(code));
+	CHECK(!read_all(&fixture));
+	CHECK_INT(fixture.scripts.unread.len, 2);
+	script_table_read_again(&fixture.scripts, now_ns);
+	script_table_read_again(&fixture.scripts, now_ns + NS_PER_S);
+	CHECK(script_table_is_reading(&fixture.scripts));
 	teardown(&fixture);
 }

@@ -125,6 +125,39 @@ TEST(a_read_that_hangs_is_given_up_and_the_others_come_back)
 	waitpid(pid, NULL, 0);
 }
 
+/* What has been sent to the worker stays where it is. */
+TEST(what_is_more_wanted_is_read_first)
+{
+	enum {
+		SENT = 8,
+		READS = SENT + 5,
+	};
+	static const uint32_t order[READS] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 12, 8, 9, 11};
+	uint8_t bytes[READS];
+	struct target_reader reader;
+	target_reader_init(&reader, read_memory);
+	reader.slow_ns = NS_PER_S; /* so few are sent at once */
+	for (int i = 0; i < READS; i++) {
+		struct request request = {(uint32_t)getpid(), (uintptr_t)&bytes[i], 1};
+		bytes[i] = (uint8_t)i;
+		if (i == 10 || i == 12)
+			target_reader_submit_first(&reader, request.pid, &request, sizeof(request));
+		else
+			target_reader_submit(&reader, request.pid, &request, sizeof(request));
+		if (i == SENT)
+			target_reader_send(&reader);
+	}
+	for (int i = 0; i < READS; i++) {
+		const struct bytes_buf *answer = take(&reader);
+		CHECK_INT(target_reader_taken(&reader), order[i]);
+		CHECK(answer && answer->len == 2 && answer->data[1] == order[i]);
+	}
+	submit(&reader, (uint32_t)getpid(), bytes, 1);
+	CHECK(take(&reader));
+	CHECK_INT(target_reader_taken(&reader), 0); /* there was none before */
+	target_reader_deinit(&reader);
+}
+
 TEST(one_read_is_waited_for_and_no_longer_than_one_that_hangs)
 {
 	static const uint8_t bytes[] = {5, 6, 7};

@@ -244,4 +244,5 @@ const struct runtime node_runtime = {
 	.next_line = node_function_next_line,
 	.is_read_again = true,
 	.read_inlined = node_code_read,
+	.lacks_name = node_code_lacks_name,
 };

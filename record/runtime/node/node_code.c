@@ -487,6 +487,15 @@ static bool take_javascript(struct reading_code *reading, const struct node_code
 	return is_read && node_function_is_there(&reading->of, &code->function);
 }
 
+bool node_code_lacks_name(const void *given, size_t len)
+{
+	struct node_code code;
+	if (len != sizeof(code))
+		return false;
+	memcpy(&code, given, sizeof(code));
+	return code.kind == NODE_CODE_WASM;
+}
+
 bool node_code_read(void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret)
 {
 	struct node_code code;

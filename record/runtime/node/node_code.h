@@ -15,6 +15,8 @@
  */
 bool node_code_read(
 	void **kept, uint32_t pid, const void *given, size_t len, struct bytes_buf *ret);
+/* Whether only reading says what the code is called. */
+bool node_code_lacks_name(const void *given, size_t len);
 /* What is kept from one call to the next; *kept is NULL at first. */
 void node_code_destroy_kept(void *kept);
 
