@@ -205,6 +205,33 @@ TEST(functions_of_webassembly_are_found_by_their_budgets_on_arm64)
 	node_wasm_destroy(wasm);
 }
 
+/* The same of V8 11.3, of which the branch comes before the counter is stored. */
+TEST(functions_of_webassembly_are_found_by_their_budgets_on_arm64_in_earlier_versions)
+{
+	uint32_t counting[] = {0xd2800110, 0xa9be43e7, 0xa9017bfd, 0x910043fd, 0xd10083ff,
+		0xf85f03a1, /* ldur x1, [x29, -16] */
+		0xf84af021, /* ldur x1, [x1, 175] */
+		0x91001021, /* add x1, x1, 4 */
+		0xb9400022, /* ldr w2, [x1] */
+		0x7100c042, /* subs w2, w2, 48 */
+		0x54000144, /* b.mi */
+		0xb9000022, /* str w2, [x1] */
+		0x910003bf, 0xa8c17bfd, 0xd65f03c0};
+	static const uint32_t of_first[] = {0xf84af0e3, /* ldur x3, [x7, 175] */
+		0xb9400064, 0x7100b484, 0x54000244, 0xb9000064, 0xd65f03c0, 0xd65f03c0};
+	put_process_of_arm64();
+	memcpy(code + BETTER, counting, sizeof(counting));
+	struct node_wasm *wasm = node_wasm_create();
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "b22");
+	counting[11] = 0xb9000023; /* another register is stored */
+	memcpy(code + BETTER, counting, sizeof(counting));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "-");
+	memcpy(counting + 6, of_first, sizeof(of_first));
+	memcpy(code + BETTER, counting, sizeof(counting));
+	CHECK_STR(name_of(wasm, BETTER, head_of_arm64[NUMBERED]), "a1");
+	node_wasm_destroy(wasm);
+}
+
 /* By code that has its number: mov r12d, 1; call, and xor r12d, r12d; call. */
 TEST(functions_of_webassembly_are_found_by_their_numbers)
 {

@@ -38,6 +38,7 @@ enum {
 	ARM64_NUMBER_REGISTER = 8,
 	ARM64_FRAME_INSNS = 4, /* that make a frame */
 	ARM64_CODE_ALIGNMENT = 32,
+	ARM64_BUDGET_INSNS = 6,          /* that count one down, at most */
 	ARM64_SEARCHED_BYTES = 16 << 10, /* of code, for its budget */
 	MAX_CODE_DISTANCE = 0x7fffffff,
 
@@ -416,35 +417,36 @@ static bool number_in_code_of_arm64(uint32_t pid, uint64_t start, uint32_t *numb
  * The number of the counter whose place in the module's list of budgets an instruction loads, as
  * the first compiler's code does where it may be time for better code:
  *     ldr x, list; ldr w, [x, 4 * number]; subs w, w, #; str w, [x, 4 * number]; b.mi
+ * or, to V8 12, where the addition is left out for number 0:
+ *     ldr x, list; add x, x, 4 * number; ldr w, [x]; subs w, w, #; b.mi; str w, [x]
  */
 static bool arm64_budget_at(const uint8_t *bytes, uint32_t *number)
 {
-	enum {
-		LOAD_LIST,
-		LOAD,
-		COUNT,
-		STORE,
-		BRANCH,
-		INSNS,
-	};
 	const uint32_t load = 0xb9400000, store = 0xb9000000, of_place = 0xffc00000;
 	const uint32_t count = 0x71000000, of_count = 0xff800000, if_less = 0x54000004;
 	const uint32_t load_list = 0xf8400000, of_load_list = 0xfec00000;
-	uint32_t insn[INSNS];
+	const uint32_t add = 0x91000000, of_add = 0xffc00000, place_shift = 10, place = 0xfff;
+	uint32_t insn[ARM64_BUDGET_INSNS], at = 0;
 	memcpy(insn, bytes, sizeof(insn));
-	uint32_t reg = insn[LOAD] & 0x1f, base = insn[LOAD] >> 5 & 0x1f;
-	*number = insn[LOAD] >> 10 & 0xfff;
-	return (insn[LOAD_LIST] & of_load_list) == load_list && (insn[LOAD_LIST] & 0x1f) == base &&
-	       (insn[LOAD] & of_place) == load && insn[STORE] == insn[LOAD] - load + store &&
-	       (insn[COUNT] & of_count) == count && (insn[COUNT] & 0x1f) == reg &&
-	       (insn[COUNT] >> 5 & 0x1f) == reg && (insn[BRANCH] & 0xff00001f) == if_less;
+	uint32_t list = insn[at] & 0x1f;
+	if ((insn[at++] & of_load_list) != load_list)
+		return false;
+	bool is_added = (insn[at] & of_add) == add && (insn[at] & 0x3ff) == (list << 5 | list);
+	uint32_t added = is_added ? insn[at++] >> place_shift & place : 0;
+	uint32_t loads = insn[at++], counts = insn[at++], reg = loads & 0x1f;
+	bool is_stored_first = insn[at] == loads - load + store;
+	uint32_t stores = insn[at + !is_stored_first], branches = insn[at + is_stored_first];
+	*number = added / 4 + (loads >> place_shift & place);
+	return (loads & of_place) == load && (loads >> 5 & 0x1f) == list &&
+	       stores == loads - load + store && (counts & of_count) == count &&
+	       (counts & 0x3ff) == (reg << 5 | reg) && (branches & 0xff00001f) == if_less;
 }
 
 /* The function that counts down its budget in the code, which ends where other code begins. */
 static bool number_by_budget(uint32_t pid, uint64_t start, uint32_t *number)
 {
 	enum {
-		PATTERN_BYTES = 5 * ARM64_INSN_BYTES,
+		PATTERN_BYTES = ARM64_BUDGET_INSNS * ARM64_INSN_BYTES,
 	};
 	CLEANUP_FREE uint8_t *bytes = mem_alloc(ARM64_SEARCHED_BYTES);
 	size_t len = ARM64_SEARCHED_BYTES;
