@@ -13,7 +13,7 @@ enum {
 };
 
 static const uint64_t pending = 1ULL << 32; /* in place of a table: it is being made */
-static const uint64_t failed = 1ULL << 33;  /* beside TABLE_ABSENT: it could not be made */
+static const uint64_t failed = 1ULL << 33;  /* beside a table without rules: it was not made */
 
 static void set_table(struct rule_source *rules, const struct object *object, uint64_t table)
 {
@@ -241,6 +241,14 @@ static void tell_runtime(struct rule_source *rules, const struct object *object,
 			grant_wish(rules, wish, table);
 }
 
+/* Frames of what a runtime's compiler made need its row, and no table. */
+static uint32_t add_failed(struct rule_source *rules, const struct object *object)
+{
+	const uint64_t *early = map_get(&rules->runtimes, object->serial);
+	bool has_runtime = early && *early != TABLE_ABSENT;
+	return has_runtime ? table_store_add_failed(rules->store, (uint32_t)*early) : TABLE_ABSENT;
+}
+
 void rule_source_collect(struct rule_source *rules)
 {
 	live_rows_collect(&rules->rows);
@@ -256,9 +264,10 @@ void rule_source_collect(struct rule_source *rules)
 						: table_store_add_pending(rules->store, row));
 			continue;
 		}
-		uint32_t table = table_store_add(rules->store, &result.table);
-		unwind_table_deinit(&result.table);
 		bool is_failed = result.origin == TABLE_FAILED;
+		uint32_t table = is_failed ? add_failed(rules, object)
+					   : table_store_add(rules->store, &result.table);
+		unwind_table_deinit(&result.table);
 		set_table(rules, object, table | (is_failed ? failed : 0));
 		frame_search_forget(&rules->search, object->serial);
 		grant_wishes(rules, object, table);
@@ -308,8 +317,9 @@ enum event_stack_end rule_source_find(struct rule_source *rules, struct object *
 	uint32_t table = table_of(rules, object, NULL);
 	if (table == TABLE_NOT_STORED)
 		return EVENT_END_TABLE_PENDING;
-	if (table == TABLE_ABSENT) {
-		bool is_searched = has_failed(rules, object) && has_no_loop(rules, object);
+	bool is_failed = has_failed(rules, object);
+	if (table == TABLE_ABSENT || is_failed) {
+		bool is_searched = is_failed && has_no_loop(rules, object);
 		const struct unwind_rule *found =
 			is_searched ? frame_search_find(&rules->search, object, offset) : NULL;
 		*rule = found ? found : *rule;

@@ -375,6 +375,14 @@ uint32_t table_store_add_pending(struct table_store *store, const struct runtime
 	return (uint32_t)store->tables.len - 1;
 }
 
+uint32_t table_store_add_failed(struct table_store *store, uint32_t pending)
+{
+	struct table table = store->tables.data[pending];
+	table.entry.state = UNWIND_TABLE_ABSENT;
+	vec_push(&store->tables, table);
+	return (uint32_t)store->tables.len - 1;
+}
+
 bool table_store_has(const struct table_store *store, uint32_t table)
 {
 	return !store->tables.data[table].is_dropped;

@@ -40,6 +40,8 @@ void table_store_destroy(struct table_store *store);
 uint32_t table_store_add(struct table_store *store, const struct unwind_table *from);
 /* The same of a file of which nothing but its runtime is known yet: its table is still to come. */
 uint32_t table_store_add_pending(struct table_store *store, const struct runtime_row *row);
+/* The same of that file when its table could not be made: none comes. */
+uint32_t table_store_add_failed(struct table_store *store, uint32_t pending);
 /* False: it was dropped since, and its number means nothing any more. */
 bool table_store_has(const struct table_store *store, uint32_t table);
 /* The BPF side has no table for this file, and is to announce it once more. */

@@ -3,15 +3,18 @@
  * recorder's store, the BPF program's search there, and its cache of answers.
  */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bpf/event.h"
 #include "format/elf/elf_file.h"
+#include "record/unwind/rule_source.h"
 #include "record/unwind/table_store.h"
 #include "record/unwind/unwind_rows.h"
 #include "tests/unit/emulate/kernel.h"
+#include "tests/unit/emulate/map.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -284,6 +287,55 @@ static void check_file(const char *path)
 	CHECK(fixture.asked > 3 * fixture.table.rows.len);
 	CHECK_INT(fixture.wrong, 0);
 	teardown(&fixture);
+}
+
+/* As after five seconds of CPU time. */
+static void stop_at_once(void *elf, uint64_t offset, const void *bytes, size_t len)
+{
+	static const atomic_bool stop = true;
+	(void)offset, (void)bytes, (void)len;
+	elf_file_stop_when(elf, &stop);
+}
+
+TEST(a_table_that_cannot_be_made_leaves_the_file_its_runtime)
+{
+	static const struct runtime_row row = {.kind = RUNTIME_NODE, .end_page = 1};
+	struct object_table objects = {0};
+	struct rule_source rules;
+	struct elf_file *elf;
+	bool is_pending;
+	emulate_boot(EMULATED_6_13);
+	rule_source_prepare(&rules);
+	rules.objects = &objects;
+	CHECK_OK(emulate_table_store(ALL_BYTES, &rules.store));
+	rules.rows.store = rules.store;
+	CHECK_OK(table_builder_create(NULL, &rules.builder));
+	struct object *object =
+		object_table_by_build_id(&objects, "/libnode.so", (const uint8_t *)"build-id", 8);
+	uint32_t early = table_store_add_pending(rules.store, &row);
+	*map_put(&rules.tables, object->serial, NULL) = 1ULL << 32; /* it is being made */
+	*map_put(&rules.runtimes, object->serial, NULL) = early;
+	table_store_bind(rules.store, FILE_NUMBER, early);
+	struct rule_wish wish = {.event.file = FILE_NUMBER, .object = object};
+	vec_push(&rules.wishes, wish);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK_OK(elf_file_open(fd, &elf));
+	elf_file_watch(elf, stop_at_once, elf);
+	table_builder_submit(rules.builder, object->serial, fd, elf);
+	while (rule_source_table(&rules, object) == TABLE_NOT_STORED) {
+		rule_source_wait(&rules);
+		rule_source_collect(&rules);
+	}
+	CHECK_INT(rules.statistics.failed, 1);
+	CHECK_INT(rule_source_runtime(&rules, object), RUNTIME_NODE);
+	const struct runtime_row *found = rule_source_runtime_row(&rules, object, &is_pending);
+	CHECK(found && memcmp(found, &row, sizeof(row)) == 0 && !is_pending);
+	const struct unwind_file *file =
+		emulate_map_lookup(emulated_files_map(), &(uint32_t){FILE_NUMBER});
+	CHECK_INT(file->state, UNWIND_TABLE_ABSENT);
+	CHECK_INT(file->runtime, 1);
+	rule_source_deinit(&rules);
+	object_table_deinit(&objects);
 }
 
 TEST(table_of_libc)
