@@ -6,15 +6,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/archive_file.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/naming.h"
+#include "cmd/process_files.h"
 #include "cmd/raise_signal.h"
 #include "cmd/top_recorder.h"
 #include "format/base/caller.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "format/base/output_file.h"
+#include "report/model/regular_file.h"
 #include "report/tui/tui.h"
 
 #define TOP_KEEP   "60s"
@@ -33,6 +36,8 @@ struct top_options {
 	uint64_t keep_ns, memory_bytes, interval_ns;
 	bool has_target;
 	struct naming_options naming;
+	struct process_files *process_files;
+	struct top_recorder *recorder; /* while the screen is shown; borrowed */
 };
 
 /* What record takes, it checks, too. */
@@ -108,12 +113,14 @@ static const struct opt_foreign top_foreign[] = {
 
 static struct err *top_open(void *context, int *ret)
 {
-	return top_recorder_open(context, ret);
+	const struct top_options *options = context;
+	return top_recorder_open(options->recorder, ret);
 }
 
 static bool top_is_over(void *context)
 {
-	return top_recorder_is_over(context);
+	const struct top_options *options = context;
+	return top_recorder_is_over(options->recorder);
 }
 
 static struct err *copy_recording(int from, int to)
@@ -130,19 +137,32 @@ static struct err *copy_recording(int from, int to)
 	}
 }
 
+/* What cannot be looked up later. Without it the recording is as good as before. */
+static void archive_process_files(const struct top_options *options, const char *path)
+{
+	struct naming_options naming = options->naming;
+	struct archive_file_result result;
+	if (!process_files_count(options->process_files))
+		return;
+	naming.symbolize.only_kept = true;
+	err_destroy(archive_file(path, &naming, &result));
+}
+
 static struct err *top_save(void *context, int fd, const char *path)
 {
-	(void)context;
-	struct output_file_options options = {
+	const struct top_options *options = context;
+	struct output_file_options output = {
 		.path = path, .owner = caller_find(), .keeps_old = true};
 	struct output_file *file = NULL;
-	try(output_file_create(&options, &file));
+	try(output_file_create(&output, &file));
 	struct err *err = copy_recording(fd, output_file_fd(file));
 	if (!err)
 		err = output_file_publish(file);
 	if (!err)
 		err = output_file_close(file);
 	output_file_destroy(file);
+	if (!err)
+		archive_process_files(options, path);
 	return err_wrap(err, "%s", path);
 }
 
@@ -167,6 +187,19 @@ static void give_stderr_back(int kept)
 	close(kept);
 }
 
+/* --symfs says where all files are. */
+static void top_begin_naming(struct top_options *options)
+{
+	struct symbol_file_options *files = &options->naming.symbolize.files;
+	options->naming.is_silent = options->naming.is_offline = true;
+	files->rules = regular_file_rules_create(REGULAR_FILE_KEPT);
+	if (!files->symfs) {
+		options->process_files = process_files_create(files->rules);
+		files->finder = process_files_finder(options->process_files);
+	}
+	naming_begin(&options->naming);
+}
+
 static struct err *show_top(
 	struct top_options *options, struct top_recorder *recorder, bool *is_left)
 {
@@ -174,15 +207,15 @@ static struct err *show_top(
 	str_printf(
 		&words, "LIVE, the last %llu s", (unsigned long long)(options->keep_ns / NS_PER_S));
 	struct tui_live live = {
-		.context = recorder,
+		.context = options,
 		.open = top_open,
 		.is_over = top_is_over,
 		.save = top_save,
 		.words = str_text(&words),
 		.interval_ns = options->interval_ns,
 	};
-	options->naming.is_silent = options->naming.is_offline = true;
-	naming_begin(&options->naming);
+	top_begin_naming(options);
+	options->recorder = recorder;
 	struct tui_options tui = {
 		.file_name = str_text(&options->title),
 		.fd = -1,
@@ -236,6 +269,7 @@ static void top_options_deinit(struct top_options *options)
 		mem_free(*word);
 	vec_deinit(&options->words);
 	str_deinit(&options->title);
+	process_files_destroy(options->process_files);
 	naming_deinit(&options->naming);
 }
 

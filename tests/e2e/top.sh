@@ -71,6 +71,51 @@ test_command_tree_and_filter() {
 	want_nothing_left
 }
 
+# Starts a program that only a mount namespace of its own has, at a path where another one is here.
+contained() {
+	command -v gcc >/dev/null || skip "no gcc here"
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	mkdir -p image/opt
+	cat >spin.c <<'END_OF_C'
+__attribute__((noinline)) unsigned NAME(long rounds)
+{
+	unsigned sum = 0;
+	for (long i = 0; i < rounds; i++)
+		sum = sum * 2654435761u ^ sum >> 7 ^ (unsigned)i;
+	return sum;
+}
+int main(int argc, char **argv) { return NAME(argc * 100000000000) == 1 && argv; }
+END_OF_C
+	gcc -O2 -static -DNAME=only_inside -o program spin.c || skip "gcc links nothing statically"
+	gcc -O2 -static -DNAME=only_outside -o image/opt/program spin.c || fail "gcc"
+	cat >contain.sh <<'END_OF_SCRIPT'
+mount -t tmpfs tmpfs image && mkdir image/opt image/proc && cp program image/opt && rm program || exit
+exec chroot image /opt/program
+END_OF_SCRIPT
+	unshare -m bash contain.sh &
+	contained_pid=$!
+	wait_until "the program" is_contained $contained_pid
+}
+
+is_contained() { [[ $(readlink "/proc/$1/exe") == */opt/program && ! -e program ]]; } # PID
+
+test_names_of_what_only_a_container_sees() {
+	contained
+	begin_top 100 24 -p $contained_pid -d 300ms --symbol-cache none
+	wait_for '^ +[0-9.]+% .* only_inside$'
+	lacks only_outside || fail "another file's name: $(screen)"
+	keys O
+	wait_for '^save to: ebprof.data'
+	keys Enter
+	wait_for 'written: ebprof.data'
+	keys q
+	want_nothing_left
+	kill $contained_pid
+	wait $contained_pid 2>/dev/null
+	"$EBPROF" report --symbol-cache none -g ebprof.data >report 2>&1
+	awk '$1 + 0 > 60 && / only_inside/ { found = 1 } END { exit !found }' report || fail "what is saved has no names: $(cat report)"
+}
+
 test_refusals() {
 	run "$EBPROF" top
 	want_status 2 "no terminal"

@@ -243,6 +243,15 @@ static void try_kept(struct walk *walk, const char *object)
 	}
 }
 
+bool debug_search_has_kept(
+	const struct symbol_file_options *options, const struct debug_identity *identity)
+{
+	for (size_t i = 0; i < options->nr_kept; i++)
+		if (debug_search_is_kept(&options->kept[i], identity))
+			return true;
+	return false;
+}
+
 const char *debug_search_root(
 	const struct symbol_file_options *options, const struct debug_identity *identity)
 {

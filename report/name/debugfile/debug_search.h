@@ -45,6 +45,10 @@ struct debug_search {
 void debug_search_object(
 	const struct debug_search *search, const char *path, const struct debug_identity *identity);
 
+/* Whether the object itself was kept. */
+bool debug_search_has_kept(
+	const struct symbol_file_options *options, const struct debug_identity *identity);
+
 /* Where absolute paths that are named in the object's files count from; NULL: /. */
 const char *debug_search_root(
 	const struct symbol_file_options *options, const struct debug_identity *identity);

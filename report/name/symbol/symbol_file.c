@@ -27,6 +27,13 @@ static struct debug_identity identity_of(const struct layout_object *info)
 	};
 }
 
+bool symbol_file_is_kept(
+	const struct profile_object *object, const struct symbol_file_options *options)
+{
+	struct debug_identity identity = identity_of(&object->info);
+	return debug_search_has_kept(options, &identity);
+}
+
 static enum symbol_level symbol_file_level_of(struct elf_file *elf)
 {
 	if (debug_file_has_dwarf(elf))

@@ -61,6 +61,10 @@ void symbol_file_find(const struct profile_object *object,
  */
 const struct symbol_index *symbol_file_index(struct symbol_file *file);
 
+/* Whether the object's own file was kept. */
+bool symbol_file_is_kept(
+	const struct profile_object *object, const struct symbol_file_options *options);
+
 /* Copies the level and what was tried to the object, for report/write/unsymbolized.h. */
 void symbol_file_keep_attempts(
 	const struct symbol_file *file, struct arena *arena, struct profile_object *object);

@@ -22,13 +22,26 @@ struct symbol_file_kept {
 	const char *root; /* of the container that it is in, where its debug files are; or NULL */
 };
 
+struct profile;
+
+/*
+ * Finds files of a profile that are not at their paths, each time that one gets names. What was
+ * found stays as and where it is; what is found later stands behind it. On any thread.
+ */
+struct symbol_file_finder {
+	const struct symbol_file_kept *(*find)(
+		void *context, const struct profile *profile, size_t *count);
+	void *context;
+};
+
 struct symbol_file_options {
 	const char *symfs;                   /* look below this directory instead of /; NULL: / */
 	struct debug_dirs debug_dirs;        /* --debug-dir, in the order given */
 	const struct symbol_file_kept *kept; /* tried before all else */
 	size_t nr_kept;
-	struct debuginfod *debuginfod;          /* the last source; NULL: none */
-	const struct regular_file_rules *rules; /* of what is opened; NULL: there are none */
+	const struct symbol_file_finder *finder; /* of what is kept instead; NULL: there is none */
+	struct debuginfod *debuginfod;           /* the last source; NULL: none */
+	const struct regular_file_rules *rules;  /* of what is opened; NULL: there are none */
 };
 
 #endif

@@ -13,6 +13,7 @@ struct symbolize_options {
 	uint64_t unpacked_bytes_max; /* of compressed sections, at a time; 0: 8 GiB */
 	const uint32_t *objects;     /* only these get names, the profile's numbers; NULL: all */
 	size_t nr_objects;
+	bool only_kept; /* of them only those that files.kept, or files.finder, has */
 };
 
 #endif

@@ -25,6 +25,7 @@ enum {
 
 struct symbolizer {
 	struct profile *profile;
+	struct symbolize_options own_options; /* with what is kept now */
 	const struct symbolize_options *options;
 	struct cache *cache, *index_cache;
 	struct elf_budget budget;
@@ -60,8 +61,12 @@ static void name_truncations(struct profile *profile)
 	}
 }
 
-static bool symbolizer_is_wanted(const struct symbolize_options *options, uint32_t object)
+static bool symbolizer_is_wanted(const struct symbolizer *symbolizer, uint32_t object)
 {
+	const struct symbolize_options *options = symbolizer->options;
+	if (options->only_kept &&
+		!symbol_file_is_kept(&symbolizer->profile->objects.data[object], &options->files))
+		return false;
 	for (size_t i = 0; i < options->nr_objects; i++)
 		if (options->objects[i] == object)
 			return true;
@@ -76,7 +81,7 @@ static void symbolizer_collect(struct symbolizer *symbolizer)
 	vec_each(&profile->frames, frame)
 		numbers[frame->object] = 1;
 	for (uint32_t i = 1; i < profile->objects.len; i++) {
-		if (!symbolizer_is_wanted(symbolizer->options, i))
+		if (!symbolizer_is_wanted(symbolizer, i))
 			numbers[i] = 0;
 		if (!numbers[i])
 			continue;
@@ -128,7 +133,12 @@ struct symbolizer *symbolizer_create(
 {
 	struct symbolizer *symbolizer = mem_zalloc(sizeof(*symbolizer));
 	symbolizer->profile = profile;
-	symbolizer->options = options;
+	symbolizer->own_options = *options;
+	symbolizer->options = &symbolizer->own_options;
+	const struct symbol_file_finder *finder = options->files.finder;
+	if (finder)
+		symbolizer->own_options.files.kept = finder->find(
+			finder->context, profile, &symbolizer->own_options.files.nr_kept);
 	elf_budget_init(&symbolizer->budget,
 		options->unpacked_bytes_max ? options->unpacked_bytes_max : unpacked_bytes_max);
 	/* Without, if they cannot be. */
