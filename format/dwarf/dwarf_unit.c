@@ -315,6 +315,11 @@ void dwarf_reader_trim(struct dwarf_reader *reader)
 		forget_all(reader);
 }
 
+void dwarf_reader_renew_limits(struct dwarf_reader *reader)
+{
+	reader->effort = reader->scopes_effort = 0;
+}
+
 void dwarf_reader_deinit(struct dwarf_reader *reader)
 {
 	forget_all(reader);

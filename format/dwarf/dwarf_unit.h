@@ -50,6 +50,11 @@ struct dwarf_reader {
 };
 
 void dwarf_reader_init(struct dwarf_reader *reader, const struct dwarf_file *file);
+/*
+ * What is read has a limit, behind which units count as unreadable: a hostile file must not have
+ * one table read for ever. From here on as much can be read again as from the beginning.
+ */
+void dwarf_reader_renew_limits(struct dwarf_reader *reader);
 /* Forgets all units once they have become many; the caller must hold none. */
 void dwarf_reader_trim(struct dwarf_reader *reader);
 void dwarf_reader_deinit(struct dwarf_reader *reader);

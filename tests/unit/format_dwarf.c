@@ -358,6 +358,31 @@ TEST(scopes_have_a_limit)
 		dwarf_scopes_deinit(&scopes);
 	}
 	CHECK(named > OTHERS / 100 && named < OTHERS / 2);
+	dwarf_reader_renew_limits(&reader);
+	CLEANUP(str_deinit) struct str text = {0};
+	struct dwarf_scopes scopes = {0};
+	dwarf_scopes_put(&scopes, &reader, (struct dwarf_die){unit, die}, &text);
+	CHECK_STR(str_text(&text), "(anonymous namespace)::");
+	dwarf_scopes_deinit(&scopes);
+	dwarf_reader_deinit(&reader);
+	discard(&builder, &file);
+}
+
+/* What was read by an earlier run is no reason to read nothing in the next one. */
+TEST(limits_are_renewed)
+{
+	struct builder builder;
+	struct dwarf_file file;
+	start_unit(&builder, 5, false);
+	PUT(&builder.abbrev, "\x01\x11\x00\x00\x00\x00");
+	PUT(&builder.info, "\x01");
+	finish(&builder, &file);
+	struct dwarf_reader reader;
+	dwarf_reader_init(&reader, &file);
+	reader.effort = UINT64_MAX / 2;
+	CHECK(!dwarf_reader_unit(&reader, &file, 0));
+	dwarf_reader_renew_limits(&reader);
+	CHECK(dwarf_reader_unit(&reader, &file, 0));
 	dwarf_reader_deinit(&reader);
 	discard(&builder, &file);
 }

@@ -278,6 +278,8 @@ static void run_all_jobs(struct dwarf_resolver *resolver)
 {
 	if (!resolver->jobs.len)
 		return;
+	for (unsigned i = 0; i < resolver->nr_threads; i++)
+		dwarf_reader_renew_limits(&resolver->workers[i].own_reader);
 	qsort(resolver->jobs.data, resolver->jobs.len, sizeof(*resolver->jobs.data),
 		compare_by_size);
 	run_workers(resolver, resolver->jobs.len, run_jobs);
