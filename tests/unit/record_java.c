@@ -132,16 +132,14 @@ TEST(inlined_functions_of_a_leaf_are_guessed_or_known)
 /* Where a compiler knows other places of leaves than of calls, the former are ranges. */
 TEST(leaves_may_have_places_of_their_own)
 {
-	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf without = {0}, bytes = {0};
 	struct runtime_inlined inlined;
 	bool is_exact;
-	put_inlined(&bytes, false);
-	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	put_inlined(&without, false);
+	CHECK(runtime_inlined_get(without.data, without.len, &inlined));
 	static const struct runtime_inlined_place leaves[] = {{20, 1}, {40, 2}};
 	for (size_t i = 0; i < 2; i++)
 		vec_push(&inlined.leaf_places, leaves[i]);
-	bytes_buf_deinit(&bytes);
-	bytes = (struct bytes_buf){0};
 	runtime_inlined_put(&bytes, &inlined);
 	struct runtime_inlined read;
 	CHECK(runtime_inlined_get(bytes.data, bytes.len, &read));

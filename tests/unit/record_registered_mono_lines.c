@@ -53,7 +53,7 @@ TEST(registered_mono_lines_of_nothing)
 {
 	static char guid[36];
 	uint64_t image[12] = {0}, points[2] = {0};
-	void *kept = NULL;
+	static void *kept; /* for good, as in its worker */
 	image[11] = (uintptr_t)guid;
 	struct mono_method_place place = {.pid = (uint32_t)getpid(),
 		.token = 0x06000001,

@@ -351,7 +351,8 @@ static void forge(
 	memcpy(file, &header, sizeof(header));
 	memcpy(file + 64, &code, sizeof(code));
 	memcpy(file + 0x200, sections, sizeof(sections));
-	memcpy(file + FRAMES_OFFSET, eh_frame->data, eh_frame->len);
+	if (eh_frame->len)
+		memcpy(file + FRAMES_OFFSET, eh_frame->data, eh_frame->len);
 	memcpy(file + 0x1000, debug_frame->data, debug_frame->len);
 	memcpy(file + 0x1800, names, sizeof(names));
 }

@@ -48,7 +48,6 @@ static struct profile *one_function(void)
 {
 	struct fixture fixture;
 	uint32_t thread;
-	fixture_init(&fixture);
 	uint32_t app = fixture_begin(&fixture, "app", &thread);
 	uint32_t main = fixture_frame(&fixture, app, 0x10, "main");
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, main), 0, 4);

@@ -934,7 +934,7 @@ static struct cgroup *make_cgroup(const uint64_t *ids, size_t count)
 	group->now.kn = node;
 	for (size_t i = 0; i < count; i++) {
 		ancestors[i] = i + 1 == count ? &group->now : make_cgroup(ids, i + 1);
-		group->at_5_10.ancestor_ids[i] = ids[i];
+		*(&group->at_5_10.ancestor_ids[0] + i) = ids[i];
 	}
 	return &group->now;
 }
