@@ -344,7 +344,7 @@ TEST(what_is_newly_given_up_does_not_wait_for_what_failed_often)
 	uint64_t now_ns = 1;
 	for (int i = 0; i < 5; i++) { /* in the end after 16 seconds */
 		script_table_read_again(&fixture.scripts, now_ns);
-		now_ns += NS_PER_S << i;
+		now_ns += (uint64_t)NS_PER_S << i;
 		script_table_read_again(&fixture.scripts, now_ns);
 		CHECK(!read_all(&fixture));
 	}

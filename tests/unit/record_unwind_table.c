@@ -353,7 +353,8 @@ static void forge(
 	memcpy(file + 0x200, sections, sizeof(sections));
 	if (eh_frame->len)
 		memcpy(file + FRAMES_OFFSET, eh_frame->data, eh_frame->len);
-	memcpy(file + 0x1000, debug_frame->data, debug_frame->len);
+	if (debug_frame->len)
+		memcpy(file + 0x1000, debug_frame->data, debug_frame->len);
 	memcpy(file + 0x1800, names, sizeof(names));
 }
 
