@@ -100,9 +100,11 @@ static uint64_t frame_time(const struct code_frame *frame)
 	return frame->snapshot->head.time_ns;
 }
 
+/* As the BPF side has it, but for a file that it did not meet yet, which has no number. */
 static bool is_memory(const struct code_frame *frame)
 {
-	return !frame->nr_files;
+	const struct layout_object *info = &frame->mapping->object->info;
+	return !frame->nr_files && !info->nr_segments && !info->build_id_len;
 }
 
 /* Of a file the offset, of memory the address. */
@@ -774,6 +776,8 @@ static enum code_rule_kind read_frame(struct reading *reading, struct unwind_rul
 	if (inherited) {
 		*rule = *inherited;
 		code_rules_put_frame(reading, kind_of_inherited, rule);
+		if (is_memory(reading->frame)) /* its process may register the code yet */
+			note_for_retry(reading);
 		code->statistics.inherited++;
 		return kind_of_inherited;
 	}

@@ -113,8 +113,8 @@ struct code_frame {
 	struct process *process;
 	const struct mapping *mapping; /* that holds it */
 	const struct unwind_registers *regs;
-	const uint32_t *files; /* the numbers that the BPF side has for the mapping's file */
-	size_t nr_files;       /* 0: for memory */
+	const uint32_t *files; /* the numbers that the BPF side has for the mapping's file, ... */
+	size_t nr_files;       /* ... as yet; of memory none */
 	bool is_exact;         /* regs->ip, else it stands behind a call */
 	bool is_asked;         /* the BPF side wants to know it */
 };
