@@ -79,10 +79,12 @@ static struct file_numbers *number_list(struct resolver *resolver, const struct 
 	return &resolver->numbers.data[*place - 1];
 }
 
-/* A copy, since more may come to be. */
+/* A copy, since more may come to be. That of the vDSO is 0, see bpf/event.h. */
 static struct file_numbers find_numbers(
 	const struct resolver *resolver, const struct object *object)
 {
+	if (object->info.kind == LAYOUT_OBJECT_VDSO)
+		return (struct file_numbers){.count = 1};
 	const uint64_t *place = map_get(&resolver->numbers_of, object->serial);
 	return place ? resolver->numbers.data[*place - 1] : (struct file_numbers){0};
 }

@@ -238,8 +238,8 @@ static void reader_deinit(struct reader *reader)
 static enum code_rule_kind read_code(struct reader *reader, const void *address)
 {
 	struct code_stack stack = {.code = &reader->code, .snapshot = &reader->snapshot};
-	struct unwind_registers regs = {.ip = (uintptr_t)address,
-		.known = 1ULL << UNWIND_SP | 1ULL << UNWIND_ARM64_RA};
+	struct unwind_registers regs = {
+		.ip = (uintptr_t)address, .known = 1ULL << UNWIND_SP | 1ULL << UNWIND_ARM64_RA};
 	const struct unwind_rule *rule = NULL;
 	enum code_rule_kind kind;
 	regs.reg[UNWIND_SP] = reader->snapshot.stack_address;
@@ -267,8 +267,8 @@ TEST(rules_of_a_file_without_a_number_are_not_those_of_memory)
 	if (!machine_native()->find_return)
 		unit_skip("code of this machine is not read");
 	emulate_boot(EMULATED_6_13);
-	void *nothing = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *nothing = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(nothing != MAP_FAILED);
 	memset(nothing, 0xff, 4096);
 	void *function;
