@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs every suite of tests; prints what failed or was skipped, a line a suite, and at last
-# the sum "N passed, M failed, K skipped". Exit status 1 when something failed.
+# Runs every suite of tests; prints what failed or was skipped, a line a suite, at last once more
+# what failed, and the sum "N passed, M failed, K skipped". Exit status 1 when something failed.
 #   tests/run.sh [PATTERN]     only suites whose name matches: unit/*, golden, e2e/kill, fuzz/*
 # Logs are in $O/tests/log. RUNNER=qemu-aarch64 runs unit tests of another machine.
 #
@@ -63,6 +63,7 @@ suite() { # NAME KIND SECONDS COMMAND...
 		bad=$(grep -c '^not ok ' "$out")
 		without=$(grep -c '^skip ' "$out")
 		grep -E '^(not ok|skip|again) ' "$out" | sed "s|^|$name: |"
+		grep '^not ok ' "$out" | sed "s|^|$name: |" >>"$log/failed"
 	else
 		read -r good bad without < <(sed -n \
 			's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$out" | tail -n 1)
@@ -70,16 +71,17 @@ suite() { # NAME KIND SECONDS COMMAND...
 		awk '/^    / { if (count < 8) said = said $0 "\n"; count++; next }
 			/^(FAIL|SKIP) / { printf "%s%s\n", said, $0 } { said = ""; count = 0 }' "$out"
 		grep '^again ' "$out" | sed "s|^|$name: |"
+		grep '^FAIL ' "$out" | sed "s|^|$name: |" >>"$log/failed"
 	fi
 	if [[ $status == 124 || $status == 137 ]]; then
-		echo "$name: not ok: stopped after $limit s"
+		echo "$name: not ok: stopped after $limit s" | tee -a "$log/failed"
 		bad=$((${bad:-0} + 1))
 	elif [[ $status != 0 && ${bad:-0} == 0 ]]; then
-		echo "$name: not ok: ended with status $status, see $out"
+		echo "$name: not ok: ended with status $status, see $out" | tee -a "$log/failed"
 		tail -n 5 "$out" | sed 's/^/    /'
 		bad=1
 	elif [[ $((${good:-0} + ${bad:-0} + ${without:-0})) == 0 ]]; then
-		echo "$name: not ok: no test ran, see $out"
+		echo "$name: not ok: no test ran, see $out" | tee -a "$log/failed"
 		bad=1
 	fi
 	read_cpu_seconds
@@ -123,5 +125,7 @@ end_to_end_suites "" &
 wait
 end_to_end_suites Alone
 
+# They stand far above, and a log that is shown in part may lack them.
+[[ ! -s $log/failed ]] || sort -u "$log/failed" | cut -c 1-2000
 awk '{ passed += $1; failed += $2; skipped += $3 }
 	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }' "$log/sums"

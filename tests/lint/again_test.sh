@@ -60,10 +60,16 @@ run_tree() { # VARIABLE=VALUE... PATTERN
 	status=$?
 }
 
-want() { # NAME LINE...: exactly these ones, whatever their order; seconds count as 0
+# As a log's end has them.
+failed_again() { # LINE...
+	printf '%s\n' "$@" | sed -n -e '/: not ok /p' -e 's|^FAIL |unit/shaky: &|p'
+}
+
+# Exactly these lines, whatever their order, and once more those that failed; seconds count as 0.
+want() { # NAME LINE...
 	local name=$1
 	shift
-	if [[ $status == 1 ]] && diff <(printf '%s\n' "$@" | sort) \
+	if [[ $status == 1 ]] && diff <({ printf '%s\n' "$@" && failed_again "$@"; } | sort) \
 		<(sed -E 's/\([0-9]+ s, CPU [0-9]+ s\)/(0 s)/; s/:[0-9]+: /:N: /; s/  */ /g; s/ $//' said | sort) >difference; then
 		echo "ok $name"
 	else
