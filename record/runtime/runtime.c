@@ -18,6 +18,12 @@ const struct runtime *runtime_of(enum runtime_kind kind)
 	return kind < RUNTIME_MAX_KINDS ? runtimes[kind] : NULL;
 }
 
+bool runtime_has_loop(enum runtime_kind kind)
+{
+	const struct runtime *runtime = runtime_of(kind);
+	return runtime && !runtime->has_no_frames && !runtime->has_no_loop;
+}
+
 uint32_t runtimes_all(void)
 {
 	uint32_t runtimes = 0;

@@ -109,6 +109,8 @@ struct runtime {
 
 /* NULL: there is none of this number. */
 const struct runtime *runtime_of(enum runtime_kind kind);
+/* Whether functions of its files run scripts: an interpreter's loop does. */
+bool runtime_has_loop(enum runtime_kind kind);
 
 /*
  * Tells sets of runtimes apart, with the versions of their rows. `of` is runtime_of(), or stands

@@ -7,13 +7,14 @@
 #include "format/base/mem.h"
 #include "format/dwarf/cfi_file.h"
 #include "format/machine/machine.h"
+#include "record/runtime/runtime.h"
 #include "record/unwind/cfi_rule.h"
 #include "record/unwind/unwind_epilogue.h"
 #include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_ready.h"
 
 enum {
-	MAX_FILES = 16,     /* open at once: large files, which are few */
+	MAX_FILES = 64,     /* open at once, until their tables are made */
 	MAX_LOOKUPS = 4096, /* of a file: 0.1 s, or 1 s if it was made for that */
 };
 
@@ -23,7 +24,8 @@ struct searched_file {
 	struct elf_file *elf;       /* or NULL */
 	struct unwind_ready *ready; /* or NULL */
 	struct unwind_managed managed;
-	struct map rule_at; /* offset -> 1 + the index of its rule; 0: it has none */
+	bool is_without_loop; /* of an interpreter */
+	struct map rule_at;   /* offset -> 1 + the index of its rule; 0: it has none */
 	VEC(struct unwind_rule) rules;
 };
 
@@ -54,6 +56,15 @@ void frame_search_forget(struct frame_search *search, uint32_t serial)
 	}
 }
 
+static bool detects_no_loop(struct elf_file *elf)
+{
+	struct runtime_file file;
+	struct err *err = runtime_detect(elf, &file);
+	bool is_known = !err;
+	err_destroy(err);
+	return is_known && !runtime_has_loop(file.row.kind);
+}
+
 static struct searched_file *frame_search_file(struct frame_search *search, struct object *object)
 {
 	vec_each(&search->files, known)
@@ -65,9 +76,16 @@ static struct searched_file *frame_search_file(struct frame_search *search, stru
 	if (object_open(object, &object->where, &file.fd, &file.elf)) {
 		file.ready = unwind_ready_open(file.elf);
 		file.managed = unwind_epilogue_find_managed(file.elf);
+		file.is_without_loop = detects_no_loop(file.elf);
 	}
 	vec_push(&search->files, file);
 	return &search->files.data[search->files.len - 1];
+}
+
+bool frame_search_is_without_loop(struct frame_search *search, struct object *object)
+{
+	const struct searched_file *file = frame_search_file(search, object);
+	return file && file->is_without_loop;
 }
 
 /* ---- one place ---- */

@@ -30,6 +30,12 @@ void frame_search_deinit(struct frame_search *search);
 const struct unwind_rule *frame_search_find(
 	struct frame_search *search, struct object *object, uint64_t offset);
 
+/*
+ * Whether it is known that none of the functions in an object's file runs a script, whose frames
+ * stand between those that rules lead to.
+ */
+bool frame_search_is_without_loop(struct frame_search *search, struct object *object);
+
 /* The object, by its serial, has its table now. */
 void frame_search_forget(struct frame_search *search, uint32_t serial);
 

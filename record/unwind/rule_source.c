@@ -298,15 +298,16 @@ int rule_source_fd(const struct rule_source *rules)
 
 /* ---- rules ---- */
 
-/* Whether it is known that none of the file's functions runs a script. */
-static bool has_no_loop(const struct rule_source *rules, const struct object *object)
+/* Whether it is known that none of the file's functions runs a script. What sees to runtimes may
+ * not have come to the file for seconds, on a busy machine. */
+static bool has_no_loop(struct rule_source *rules, struct object *object)
 {
 	const uint64_t *early = map_get(&rules->runtimes, object->serial);
 	enum runtime_kind kind = RUNTIME_NONE;
-	if (early)
-		table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
-	const struct runtime *runtime = runtime_of(kind);
-	return early && (!runtime || runtime->has_no_frames || runtime->has_no_loop);
+	if (!early)
+		return frame_search_is_without_loop(&rules->search, object);
+	table_store_has_runtime(rules->store, (uint32_t)*early, &kind);
+	return !runtime_has_loop(kind);
 }
 
 enum event_stack_end rule_source_find(struct rule_source *rules, struct object *object,

@@ -2,6 +2,7 @@
  * One question, asked of all who can answer it: the table as it was built, the
  * recorder's store, the BPF program's search there, and its cache of answers.
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -356,4 +357,40 @@ TEST(table_of_python)
 TEST(table_of_ourselves)
 {
 	check_file("/proc/self/exe");
+}
+
+/* On a busy machine seconds pass before what sees to runtimes has come to a file. */
+TEST(a_place_has_its_rule_before_its_file_is_looked_at)
+{
+	static const struct object_location nowhere;
+	struct object_table objects = {0};
+	struct rule_source rules;
+	const struct unwind_rule *rule = NULL;
+	struct elf_file *elf;
+	size_t count;
+	uint64_t offset = 0, end = 0;
+	emulate_boot(EMULATED_6_13);
+	rule_source_prepare(&rules);
+	rules.objects = &objects;
+	CHECK_OK(emulate_table_store(ALL_BYTES, &rules.store));
+	rules.rows.store = rules.store;
+	CHECK_OK(table_builder_create(NULL, &rules.builder));
+	struct object *object =
+		object_table_by_inode(&objects, "/proc/self/exe", 0, 0, false, &nowhere);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK_OK(elf_file_open(fd, &elf));
+	const struct elf_segment *segments = elf_file_segments(elf, &count);
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].flags & PF_X) {
+			offset = segments[i].offset;
+			end = offset + segments[i].filesz;
+		}
+	elf_file_destroy(elf);
+	CHECK_INT(rule_source_find_ahead(&rules, object, offset, &rule), EVENT_END_TABLE_PENDING);
+	*map_put(&rules.tables, object->serial, NULL) = 1ULL << 32; /* it is being made */
+	while (offset < end && rule_source_find_ahead(&rules, object, offset, &rule))
+		offset++; /* between functions */
+	CHECK(offset < end && rule && rule->cfa != UNWIND_CFA_NONE);
+	rule_source_deinit(&rules);
+	object_table_deinit(&objects);
 }

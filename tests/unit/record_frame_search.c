@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/mem.h"
+#include "record/runtime/runtime.h"
 #include "record/unwind/unwind_functions.h"
 #include "record/unwind/unwind_table.h"
 #include "tests/unit/forged_bundle.h"
@@ -249,4 +250,29 @@ TEST(look_ups_of_a_file_are_limited)
 	frame_search_forget(&fixture.search, fixture.object->serial);
 	CHECK_INT(compare(&fixture, code_of(&fixture), 100).different, 0);
 	fixture_deinit(&fixture);
+}
+
+/* Between the frames of an interpreter's loop stand those of scripts. */
+TEST(files_with_an_interpreters_loop_are_told_from_others)
+{
+	static const char perl[] = "/usr/bin/perl";
+	static const struct object_location nowhere;
+	struct fixture fixture;
+	struct runtime_file runtime = {0};
+	struct elf_file *elf;
+	fixture_init(&fixture, "/proc/self/exe");
+	CHECK(frame_search_is_without_loop(&fixture.search, fixture.object));
+	int fd = open(perl, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !elf_file_open(fd, &elf)) {
+		CHECK_OK(runtime_detect(elf, &runtime));
+		elf_file_destroy(elf);
+	}
+	struct object *object =
+		object_table_by_inode(&fixture.objects, perl, 0, 1, false, &nowhere);
+	bool is_without_loop = frame_search_is_without_loop(&fixture.search, object);
+	mem_close_fd(&fd);
+	fixture_deinit(&fixture);
+	if (runtime.row.kind != RUNTIME_PERL)
+		unit_skip("no Perl of this machine that is read");
+	CHECK(!is_without_loop);
 }
