@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/diff_run.h"
+#include "cmd/import_input.h"
 #include "cmd/raise_signal.h"
 #include "cmd/record_options.h"
 #include "format/base/fd.h"
@@ -356,8 +357,19 @@ static int run_unprofiled(const struct ci_options *options, const char *why)
 
 /* ---- options ---- */
 
+/* It would be run. */
+static struct err *refuse_recording_as_base(const char *base)
+{
+	return err_new(ERR_USAGE,
+		"--base runs a command, and %s is a recording: \"ebprof diff %s NEW\" compares "
+		"recordings, \"ebprof diff OLD... -- NEW...\" several of each",
+		base, base);
+}
+
 static struct err *cmd_ci_check_options(const struct ci_options *options)
 {
+	if (options->record.base && import_input_is_recording(options->record.base))
+		return refuse_recording_as_base(options->record.base);
 	if (!*options->record.command)
 		return err_new(
 			ERR_USAGE, "no command to run: give -- COMMAND (see ebprof ci --help)");

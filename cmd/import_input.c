@@ -1,5 +1,6 @@
 #include "cmd/import_input.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,17 +57,37 @@ static struct err *import_into_memory(enum import_as as, int *fd, struct str *no
 	return NULL;
 }
 
-/* NULL: it is none of another profiler. */
-static const char *foreign_format_of(int fd)
+struct head {
+	char bytes[IMPORT_HEAD_BYTES];
+	size_t len;
+};
+
+static struct head read_head(int fd)
 {
-	char head[IMPORT_HEAD_BYTES];
-	ssize_t len = pread(fd, head, sizeof(head), 0);
-	return len > 0 ? import_format_of(head, (size_t)len) : NULL;
+	struct head head = {.len = 0};
+	ssize_t len = pread(fd, head.bytes, sizeof(head.bytes), 0);
+	if (len > 0)
+		head.len = (size_t)len;
+	return head;
+}
+
+bool import_input_is_recording(const char *path)
+{
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const struct head head = read_head(fd);
+	return import_is_recording(head.bytes, head.len);
+}
+
+/* NULL: it is none of another profiler. */
+static const char *foreign_format_of(const struct head *head)
+{
+	return head->len ? import_format_of(head->bytes, head->len) : NULL;
 }
 
 struct err *import_input_refuse(const char *path, int fd)
 {
-	const char *format = foreign_format_of(fd);
+	const struct head head = read_head(fd);
+	const char *format = foreign_format_of(&head);
 	if (!format)
 		return NULL;
 	return err_new(ERR_USAGE,
@@ -76,10 +97,16 @@ struct err *import_input_refuse(const char *path, int fd)
 
 static struct err *take_foreign(enum import_as as, int *fd, struct str *notes)
 {
-	struct err *err = is_seekable(*fd) ? NULL : keep_pipe(fd);
-	if (!err && (as == IMPORT_AS_ROWS || foreign_format_of(*fd)))
-		err = import_into_memory(as, fd, notes);
-	return err;
+	if (!is_seekable(*fd))
+		try(keep_pipe(fd));
+	const struct head head = read_head(*fd);
+	if (as == IMPORT_AS_ROWS || foreign_format_of(&head))
+		return import_into_memory(as, fd, notes);
+	if (!head.len || import_is_recording(head.bytes, head.len))
+		return NULL;
+	return err_new(ERR_FORMAT,
+		"neither an ebprof recording nor what ebprof reads of other profilers: "
+		"perf.data, a pprof profile, folded stacks");
 }
 
 struct err *import_input_take_noting(int *fd, struct str *notes)

@@ -16,6 +16,8 @@ struct err *import_input_take(const char *path, enum import_as as, int *fd) ERR_
 /* The same of what a file begins as, where nothing can be said at once: that is added to the notes,
  * a line each. */
 struct err *import_input_take_noting(int *fd, struct str *notes) ERR_MUST_CHECK;
+/* Of a file that can be opened. */
+bool import_input_is_recording(const char *path);
 /* For commands that write to the recording itself: an error that says what makes one. */
 struct err *import_input_refuse(const char *path, int fd) ERR_MUST_CHECK;
 

@@ -166,8 +166,7 @@ struct err *chunk_stream_init(struct chunk_stream *stream, int fd)
 		return err_new(ERR_FORMAT, "the file is empty");
 	size_t compared = len < LAYOUT_MAGIC_BYTES ? len : LAYOUT_MAGIC_BYTES;
 	if (memcmp(stream->window.data, LAYOUT_MAGIC, compared) != 0)
-		return err_new(ERR_FORMAT, "not an ebprof recording: it does not begin with the "
-					   "format's magic number");
+		return err_new(ERR_FORMAT, "not an ebprof recording");
 	if (len < LAYOUT_HEADER_BYTES)
 		return err_new(ERR_FORMAT, "cut inside the file header: no sample was written");
 	struct bytes_cursor cursor = bytes_cursor(stream->window.data, LAYOUT_HEADER_BYTES);

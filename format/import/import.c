@@ -27,14 +27,15 @@ static const struct import_format *const formats[] = {
 	&(const struct import_format){"pprof profile", import_pprof_is, import_pprof_read},
 };
 
-static bool is_recording(const void *head, size_t len)
+bool import_is_recording(const void *head, size_t len)
 {
-	return len >= LAYOUT_MAGIC_BYTES && memcmp(head, LAYOUT_MAGIC, LAYOUT_MAGIC_BYTES) == 0;
+	size_t compared = len < LAYOUT_MAGIC_BYTES ? len : LAYOUT_MAGIC_BYTES;
+	return len && memcmp(head, LAYOUT_MAGIC, compared) == 0;
 }
 
 static const struct import_format *find_import_format(const void *head, size_t len)
 {
-	if (is_recording(head, len))
+	if (import_is_recording(head, len))
 		return NULL;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (formats[i]->is(head, len))
@@ -65,7 +66,7 @@ static struct err *choose_import_format(
 	enum import_as as, const void *head, size_t len, const struct import_format **ret)
 {
 	*ret = as == IMPORT_AS_ROWS ? &rows_format : find_import_format(head, len);
-	if (as == IMPORT_AS_ROWS && is_recording(head, len))
+	if (as == IMPORT_AS_ROWS && import_is_recording(head, len))
 		return err_new(ERR_USAGE, "it is a recording");
 	return *ret ? NULL : err_new(ERR_FORMAT, "a file of no format that is known here");
 }

@@ -81,6 +81,8 @@ enum {
 	IMPORT_HEAD_BYTES = 4096,
 };
 const char *import_format_of(const void *head, size_t len);
+/* Whether it is a recording, from its beginning: the first bytes of one are no less. */
+bool import_is_recording(const void *head, size_t len);
 
 enum import_as {
 	IMPORT_AS_IT_BEGINS,

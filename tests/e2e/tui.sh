@@ -634,7 +634,7 @@ test_foreign_baseline() {
 	keys D C-u
 	keys -l none
 	keys Enter
-	wait_for 'none: .*not an ebprof recording' 'a refusal'
+	wait_for 'none: .*neither an ebprof recording' 'a refusal'
 	keys q
 	wait_for '^\$ *$' 'shell'
 }
