@@ -39,12 +39,7 @@ static const struct opt dump_rows[] = {
 		.group = "Which threads"},
 	{"tid", 't', "TID[,..]", opt_running_list, DUMP_FIELD(tids), .help = "only these"},
 	{"all-cpus", 'a', NULL, opt_flag, DUMP_FIELD(is_system), .help = "of the whole system"},
-	{"container", 0, "ID|NAME", cgroup_option_parse_container, DUMP_FIELD(cgroups),
-		.help = "of a container; once for each"},
-	{"cgroup", 0, "PATH", cgroup_option_parse_path, DUMP_FIELD(cgroups),
-		.help = "of a control group"},
-	{"unit", 0, "NAME", cgroup_option_parse_unit, DUMP_FIELD(cgroups),
-		.help = "of a unit of systemd's"},
+	CGROUP_OPTION_ROWS(struct dump_options, cgroups, "of"),
 	{"duration", 0, "TIME", opt_duration, DUMP_FIELD(duration_ns),
 		.help = "watch them for so long", .standard = "200ms", .least = "10ms",
 		.most = "1m", .group = "How"},
@@ -216,7 +211,7 @@ static void dump_options_deinit(struct dump_options *options)
 {
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
-	vec_deinit(&options->cgroups);
+	cgroup_option_deinit(&options->cgroups);
 	naming_deinit(&options->naming);
 }
 

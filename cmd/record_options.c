@@ -351,12 +351,7 @@ const struct opt record_options_rows[] = {
 	{"all-cpus", 'a', NULL, opt_flag, FIELD(all), .help = "profile the whole system"},
 	{"uid", 'u', "USER", parse_user, 0,
 		.help = "profile all processes of a user: name or number"},
-	{"container", 0, "ID|NAME", cgroup_option_parse_container, FIELD(cgroups),
-		.help = "profile what runs in a container; once for each"},
-	{"cgroup", 0, "PATH", cgroup_option_parse_path, FIELD(cgroups),
-		.help = "profile what runs in a control group, or below it"},
-	{"unit", 0, "NAME", cgroup_option_parse_unit, FIELD(cgroups),
-		.help = "profile what runs in a unit of systemd's"},
+	CGROUP_OPTION_ROWS(struct record_options, cgroups, "profile"),
 	{"cpu", 'C', "LIST", parse_cpus, FIELD(cpus), .help = "only these CPUs: 0-3,8"},
 	{"all-user", 0, NULL, opt_flag, FIELD(all_user), .help = "only ticks in user code"},
 	{"all-kernel", 0, NULL, opt_flag, FIELD(all_kernel), .help = "only ticks in the kernel"},
@@ -754,7 +749,7 @@ void record_options_deinit(struct record_options *options)
 {
 	vec_deinit(&options->pids);
 	vec_deinit(&options->tids);
-	vec_deinit(&options->cgroups);
+	cgroup_option_deinit(&options->cgroups);
 	vec_deinit(&options->label_variables);
 	vec_deinit(&options->cpus);
 	vec_deinit(&options->events.usdt);

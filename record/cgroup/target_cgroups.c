@@ -211,21 +211,40 @@ static void search_names(struct search *search)
 	targets->last_level = EVENT_MAX_CGROUP_LEVELS - 1;
 }
 
-static struct err *explain_missing(struct search *search, const struct cgroup_name *name)
+static bool is_missing(const struct search *search, size_t i)
 {
+	return !search->names.data[i].nr_groups && search->targets->names[i].kind != CGROUP_NAME_ID;
+}
+
+/* ', nor unit "db"' for each of the names from `first` on that stand for nothing. */
+static void put_others_missing(const struct search *search, size_t first, struct str *ret)
+{
+	for (size_t i = first; i < search->targets->nr_names; i++)
+		if (is_missing(search, i))
+			str_printf(ret, ", nor %s \"%s\"",
+				kinds[search->targets->names[i].kind].noun,
+				search->targets->names[i].text);
+}
+
+/* `i`: the first name that stands for nothing. */
+static struct err *explain_missing(const struct search *search, size_t i)
+{
+	const struct cgroup_name *name = &search->targets->names[i];
 	const struct strtab *candidates = &search->candidates[name->kind];
 	struct nearest nearest = nearest_to(name->text);
-	CLEANUP(str_deinit) struct str hint = {0};
-	for (uint32_t i = 0; i < candidates->entries.len; i++)
-		nearest_offer(&nearest, strtab_get(candidates, i));
+	CLEANUP(str_deinit) struct str others = {0}, hint = {0};
+	if (name->kind == CGROUP_NAME_PATH)
+		str_puts(&others, " below /sys/fs/cgroup");
+	put_others_missing(search, i + 1, &others);
+	for (uint32_t j = 0; j < candidates->entries.len; j++)
+		nearest_offer(&nearest, strtab_get(candidates, j));
 	if (nearest.word)
 		str_printf(&hint, ": is \"%s\" meant?", nearest.word);
-	else if (name->kind == CGROUP_NAME_PATH)
-		str_puts(&hint, " below /sys/fs/cgroup");
-	for (uint32_t i = 0; !hint.len && i < candidates->entries.len && i < MAX_SHOWN; i++)
-		str_printf(&hint, "%s%s", i ? ", " : "; there are ", strtab_get(candidates, i));
-	return err_new(ERR_USAGE, "%s: no %s \"%s\" runs here%s", kinds[name->kind].option,
-		kinds[name->kind].noun, name->text, str_text(&hint));
+	bool is_listed = !nearest.word && name->kind != CGROUP_NAME_PATH;
+	for (uint32_t j = 0; is_listed && j < candidates->entries.len && j < MAX_SHOWN; j++)
+		str_printf(&hint, "%s%s", j ? ", " : "; there are ", strtab_get(candidates, j));
+	return err_new(ERR_USAGE, "%s: no %s \"%s\" runs here%s%s", kinds[name->kind].option,
+		kinds[name->kind].noun, name->text, str_text(&others), str_text(&hint));
 }
 
 static struct err *check_found(struct search *search)
@@ -233,8 +252,8 @@ static struct err *check_found(struct search *search)
 	const struct target_cgroups *targets = search->targets;
 	for (size_t i = 0; i < targets->nr_names; i++) {
 		const struct found_name *found = &search->names.data[i];
-		if (!found->nr_groups && targets->names[i].kind != CGROUP_NAME_ID)
-			return explain_missing(search, &targets->names[i]);
+		if (is_missing(search, i))
+			return explain_missing(search, i);
 		if (found->other_id)
 			return err_new(ERR_USAGE,
 				"--container: \"%s\" begins the IDs of several containers: %.12s, "

@@ -72,6 +72,12 @@ test_only_a_control_group() {
 	want_status 0 "two names"
 	want_exact x.data
 	[[ $("$EBPROF" report --stdio -s pid x.data | grep -cE " ($web|$container)$") == 2 ]] || fail "$(cat err)"
+	run "$EBPROF" record -F 499 --cgroup "ebprof-only.slice/ebprof-front.service,/ebprof-only.slice/docker-$id.scope" \
+		-o x.data --duration 0.3
+	want_status 0 "two paths in a list"
+	want_exact x.data
+	[[ $(pids_of x.data | sort -n | xargs) == "$(printf '%s\n' $web $container | sort -n | xargs)" ]] ||
+		fail "pids of samples: $(pids_of x.data), not $web and $container"
 	kill $web $container
 	wait $web $container 2>/dev/null
 	remove_cgroups /ebprof-only.slice/ebprof-front.service "/ebprof-only.slice/docker-$id.scope" /ebprof-only.slice
@@ -117,6 +123,13 @@ test_control_groups_that_are_not_there() {
 	want_status 125 "a group that is not there"
 	run "$EBPROF" record --container 0123456789abcdf -o x.data --duration 1
 	want_status 125 "a container that does not run"
+	run "$EBPROF" record --unit ebprof-front,ebprof-frond --container nowhere,neither -o x.data --duration 1
+	want_status 125 "names that are missing from lists"
+	grep -q 'no unit "ebprof-frond" runs here, nor container "nowhere", nor container "neither": is "ebprof-front" meant?' err ||
+		fail "$(cat err)"
+	run "$EBPROF" record --unit ebprof-front, -o x.data --duration 1
+	want_status 125 "a list with an empty name"
+	grep -q -- '--unit: an empty name' err || fail "$(cat err)"
 	run "$EBPROF" record --unit ebprof-front -p $$ -o x.data --duration 1
 	want_status 125 "two kinds of targets"
 	[[ ! -e x.data ]] || fail "a file was written"
