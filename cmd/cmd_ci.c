@@ -43,7 +43,8 @@ static const struct opt rows[] = {
 	{"runs", 0, "N", opt_u32, FIELD(record.runs), .help = "how often each command is run",
 		.group = "Runs", .standard = "5", .least = "1", .most = "1000"},
 	{"base", 0, "COMMAND", opt_string, FIELD(record.base),
-		.help = "run this, too, by the shell, and compare with it"},
+		.help = "run this, too, by the shell, and compare with it; recordings: ebprof "
+			"diff"},
 	{"order", 0, "ORDER", opt_word, FIELD(record.order), .help = "how both take turns: *",
 		.standard = "abba", .words = orders},
 	{"freq", 'F', "N|*", opt_string, FIELD(record.frequency),
@@ -371,8 +372,9 @@ static struct err *cmd_ci_check_options(const struct ci_options *options)
 	if (options->record.base && import_input_is_recording(options->record.base))
 		return refuse_recording_as_base(options->record.base);
 	if (!*options->record.command)
-		return err_new(
-			ERR_USAGE, "no command to run: give -- COMMAND (see ebprof ci --help)");
+		return err_new(ERR_USAGE,
+			"no command to run: give -- COMMAND, and --base 'COMMAND' or --job NAME to "
+			"compare it with; ebprof diff compares recordings");
 	if (!options->record.base && !options->job)
 		return err_new(ERR_USAGE, "compare it with what? Give --base 'COMMAND', or --job "
 					  "NAME for a baseline");
@@ -388,7 +390,9 @@ static struct err *take_verb(int argc, char **argv)
 	if (argc < 2 || (is_option && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
 		return err_new(ERR_USAGE, "ci run? (see ebprof ci --help)");
 	if (!is_option && strcmp(argv[1], "run") != 0)
-		return err_new(ERR_USAGE, "\"%s\" is not run (see ebprof ci --help)", argv[1]);
+		return err_new(ERR_USAGE,
+			"\"%s\" is not run (see ebprof ci --help); ebprof diff compares recordings",
+			argv[1]);
 	return NULL;
 }
 
