@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/cgroup_option.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/raise_signal.h"
@@ -19,6 +20,7 @@ enum {
 struct stat_options {
 	struct event_specs specs;
 	struct opt_u32_list pids;
+	struct cgroup_option cgroups;
 	bool is_system, no_inherit, json, skips_missing;
 	uint32_t repeat;
 	uint64_t duration_ns;
@@ -62,6 +64,7 @@ static const struct opt stat_rows[] = {
 	{"pid", 'p', "PID[,PID]", opt_running_list, STAT_FIELD(pids),
 		.help = "of running processes"},
 	{"all-cpus", 'a', NULL, opt_flag, STAT_FIELD(is_system), .help = "of the whole system"},
+	CGROUP_OPTION_ROWS(struct stat_options, cgroups, "of"),
 	{"no-inherit", 'i', NULL, opt_flag, STAT_FIELD(no_inherit), .help = "without new children"},
 	{"skip-missing", 0, NULL, opt_flag, STAT_FIELD(skips_missing),
 		.help = "go on without events that cannot be had here, and say why"},
@@ -83,6 +86,8 @@ static const struct opt_foreign stat_foreign[] = {
 	{"-I", "ebprof record samples over time; stat counts all of it"},
 	{"-t", "-p PID counts all threads of a process"},
 	{"-A", "counts are those of all CPUs"},
+	{"-G", "here it is --cgroup PATH"},
+	{"--for-each-cgroup", "here it is --cgroup PATH, which counts all of them as one"},
 	{"--per-core", "counts are those of all CPUs"},
 	{"-v", NULL},
 	{"--timeout", "here it is --duration TIME"},
@@ -94,10 +99,12 @@ static struct err *stat_check(struct stat_options *options, int operands)
 	static const char usual[] = "task-clock,context-switches,cpu-migrations,page-faults,cycles,"
 				    "instructions,branches,branch-misses";
 	bool has_command = operands > 0;
-	if (!has_command && !options->pids.len && !options->is_system)
-		return err_new(ERR_USAGE, "nothing to count: give -- COMMAND, -p PID or -a");
-	if (options->pids.len && options->is_system)
-		return err_new(ERR_USAGE, "give one of -p and -a");
+	int chosen = (options->pids.len > 0) + (options->cgroups.len > 0) + options->is_system;
+	if (!has_command && !chosen)
+		return err_new(ERR_USAGE, "nothing to count: give -- COMMAND, -p PID, --container, "
+					  "--cgroup, --unit or -a");
+	if (chosen > 1)
+		return err_new(ERR_USAGE, "give one of -p, -a and --container, --cgroup, --unit");
 	if (options->repeat > 1 && !has_command)
 		return err_new(ERR_USAGE, "-r repeats a command: give one");
 	if (options->specs.len)
@@ -253,11 +260,13 @@ static void stat_put_event(
 
 static void stat_put_target(struct str *text, const struct stat_options *options, char *const *argv)
 {
+	bool is_command = !options->is_system && !options->pids.len && !options->cgroups.len;
 	if (options->is_system)
 		str_puts(text, "the whole system");
+	target_cgroups_describe(options->cgroups.data, options->cgroups.len, text);
 	for (size_t i = 0; i < options->pids.len; i++)
 		str_printf(text, "%s%u", i ? ", " : "process ", options->pids.data[i]);
-	for (size_t i = 0; !options->is_system && !options->pids.len && argv && argv[i]; i++) {
+	for (size_t i = 0; is_command && argv && argv[i]; i++) {
 		str_puts(text, i ? " " : "");
 		str_put_escaped(text, argv[i], strlen(argv[i]));
 	}
@@ -273,7 +282,7 @@ static void stat_put_time(struct str *text, const struct stat_values *values, co
 static void stat_put_text(const struct stat_options *options, char *const *argv,
 	const struct stat_result *result, struct str *text)
 {
-	bool has_time = argv && !options->is_system && !options->pids.len;
+	bool has_time = argv && !options->is_system && !options->pids.len && !options->cgroups.len;
 	str_puts(text, "\n Counts for ");
 	stat_put_target(text, options, argv);
 	if (result->elapsed_s.len > 1)
@@ -420,6 +429,8 @@ static int stat_count(struct stat_options *options, int argc, char **argv)
 		.argv = command,
 		.pids = options->pids.data,
 		.nr_pids = options->pids.len,
+		.cgroups = options->cgroups.data,
+		.nr_cgroups = options->cgroups.len,
 		.is_system = options->is_system,
 		.no_inherit = options->no_inherit,
 		.duration_ns = options->duration_ns,
@@ -439,20 +450,22 @@ static int cmd_stat_run(const struct command *command, int argc, char **argv)
 		return code == CONSOLE_OK ? CONSOLE_OK : STAT_OWN_FAILURE;
 	code = stat_count(&options, argc - rest, argv + rest);
 	vec_deinit(&options.pids);
+	cgroup_option_deinit(&options.cgroups);
 	event_specs_deinit(&options.specs);
 	return code;
 }
 
 const struct command command_stat = {
 	.name = "stat",
-	.summary = "count events of a command, processes or the whole system",
-	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | -a [-- COMMAND]",
+	.summary = "count events of a command, processes, containers or the whole system",
+	.usage = "[OPTIONS] -- COMMAND [ARGS]   or   -p PID | --container NAME | -a [-- COMMAND]",
 	.description =
 		"Counts what ebprof record samples, exactly and at hardly any cost: no stacks, no\n"
 		"file. Without -e: time, switches, migrations, page faults, and the processor's\n"
 		"cycles, instructions and branches where they can be had.",
 	.examples = "  ebprof stat -- ./program arg\n"
 		    "  sudo ebprof stat -r 10 -e page-faults,instructions:u -- ./program\n"
+		    "  sudo ebprof stat --container web,db --duration 5\n"
 		    "  sudo ebprof stat -a -e 'syscalls:sys_enter_openat' --duration 5\n",
 	.exit_status = "  the command's own; a signal that ends it is raised again\n"
 		       "  125  ebprof itself failed, or was used wrongly\n"

@@ -13,6 +13,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/mem.h"
+#include "record/cgroup/counted_cgroups.h"
 #include "record/event/pmu.h"
 #include "record/event/pmu_cpus.h"
 #include "record/host/cpu.h"
@@ -42,11 +43,18 @@ struct counting {
 	VEC(struct counting_event) events;
 	struct cpu_list cpus; /* that are online */
 	struct pmu_cpus pmus;
+	struct counted_cgroups cgroups;
 	struct target target;
 	bool has_target;
 };
 
 /* ---- what is to be counted ---- */
+
+/* By CPUs, not by tasks. */
+static bool is_of_cpus(const struct event_count_options *options)
+{
+	return options->is_system || options->nr_cgroups;
+}
 
 static void refuse_count(struct counting *counting, size_t spec, struct err *err)
 {
@@ -58,7 +66,7 @@ static void refuse_count(struct counting *counting, size_t spec, struct err *err
 static void add_attr(struct counting *counting, size_t spec, struct perf_event_attr attr)
 {
 	const struct event_count_options *options = counting->options;
-	bool is_of_tasks = !options->is_system;
+	bool is_of_tasks = !is_of_cpus(options);
 	attr.sample_period = 0;
 	attr.freq = 0;
 	attr.precise_ip = 0;
@@ -107,8 +115,8 @@ static struct err *describe_count(struct counting *counting, size_t number)
 	attr.precise_ip = 0;
 	if (!counting->options->is_system && pmu_cpus_are_outside(&counting->pmus, attr.type))
 		return err_new(ERR_USAGE,
-			"%s is counted for the whole machine, not for a process: use -a",
-			spec.name);
+			"%s is counted for the whole machine, not for a %s: use -a", spec.name,
+			counting->options->nr_cgroups ? "control group" : "process");
 	try(pmu_try(PMU_DEVICES, &spec, &attr));
 	add_attr(counting, number, attr);
 	return NULL;
@@ -140,16 +148,30 @@ static int leader_of(const struct counting *counting, size_t first, size_t spec)
 	return -1;
 }
 
-/* Of a CPU (tid -1), of a task, or of a task on one CPU. */
-static bool is_counted_there(
-	const struct counting *counting, const struct perf_event_attr *attr, pid_t tid, int cpu)
+/* What a perf event counts: a CPU, a control group on a CPU, a task, or a task on one CPU. */
+struct counted_place {
+	int cpu; /* -1: all */
+	bool is_task;
+	int id; /* of the task; or a descriptor of the control group; -1: all that the CPU runs */
+};
+
+static bool is_counted_there(const struct counting *counting, const struct perf_event_attr *attr,
+	const struct counted_place *place)
 {
-	if (tid < 0)
-		return pmu_cpus_has(&counting->pmus, attr->type, cpu);
-	return pmu_cpus_are_several(&counting->pmus, attr->type) == (cpu >= 0);
+	if (!place->is_task)
+		return pmu_cpus_has(&counting->pmus, attr->type, place->cpu);
+	return pmu_cpus_are_several(&counting->pmus, attr->type) == (place->cpu >= 0);
 }
 
-static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
+static int open_perf_event(
+	struct perf_event_attr *attr, const struct counted_place *place, int leader)
+{
+	bool is_cgroup = !place->is_task && place->id >= 0;
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+	return (int)syscall(SYS_perf_event_open, attr, place->id, place->cpu, leader, flags);
+}
+
+static struct err *open_counts(struct counting *counting, const struct counted_place *place)
 {
 	size_t first = counting->events.len;
 	for (size_t i = 0; i < counting->attrs.len; i++) {
@@ -157,15 +179,14 @@ static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
 		size_t spec = counting->spec_of.data[i];
 		struct counting_event event = {.spec = spec,
 			.leader = leader_of(counting, first, spec),
-			.is_by_turns = tid >= 0 && cpu >= 0,
+			.is_by_turns = place->is_task && place->cpu >= 0,
 			.is_of_some_cores =
-				tid >= 0 && pmu_cpus_are_some(&counting->pmus, attr.type)};
-		if (!is_counted_there(counting, &attr, tid, cpu))
+				place->is_task && pmu_cpus_are_some(&counting->pmus, attr.type)};
+		if (!is_counted_there(counting, &attr, place))
 			continue;
 		if (event.leader >= 0) /* with its leader */
 			attr.disabled = attr.enable_on_exec = 0;
-		event.fd = (int)syscall(
-			SYS_perf_event_open, &attr, tid, cpu, event.leader, PERF_FLAG_FD_CLOEXEC);
+		event.fd = open_perf_event(&attr, place, event.leader);
 		if (event.fd < 0 && errno == ESRCH)
 			return NULL; /* it has ended */
 		if (event.fd >= 0) {
@@ -184,9 +205,20 @@ static struct err *open_counts(struct counting *counting, pid_t tid, int cpu)
 static struct err *open_counts_of_task(void *context, uint32_t tid)
 {
 	struct counting *counting = context;
-	try(open_counts(counting, (pid_t)tid, -1));
+	struct counted_place place = {.cpu = -1, .is_task = true, .id = (int)tid};
+	try(open_counts(counting, &place));
+	vec_each(&counting->cpus, cpu) {
+		place.cpu = (int)*cpu;
+		try(open_counts(counting, &place));
+	}
+	return NULL;
+}
+
+/* `cgroup`: its descriptor; -1: all that they run. */
+static struct err *open_counts_of_cpus(struct counting *counting, int cgroup)
+{
 	vec_each(&counting->cpus, cpu)
-		try(open_counts(counting, (pid_t)tid, *cpu));
+		try(open_counts(counting, &(struct counted_place){.cpu = (int)*cpu, .id = cgroup}));
 	return NULL;
 }
 
@@ -200,10 +232,12 @@ static struct err *open_all_counts(struct counting *counting)
 				options->no_inherit ? TARGET_INHERIT_THREADS : TARGET_INHERIT_ALL};
 		return target_tasks_each(&tasks, open_counts_of_task, counting);
 	}
-	if (!options->is_system)
+	if (options->is_system)
+		return open_counts_of_cpus(counting, -1);
+	if (!options->nr_cgroups)
 		return open_counts_of_task(counting, (uint32_t)counting->target.pid);
-	vec_each(&counting->cpus, cpu)
-		try(open_counts(counting, -1, *cpu));
+	vec_each(&counting->cgroups.fds, fd)
+		try(open_counts_of_cpus(counting, *fd));
 	return NULL;
 }
 
@@ -265,7 +299,7 @@ static struct err *run_counts(struct counting *counting, const struct session_si
 	struct rusage before, after;
 	struct err *err = watched_tasks_open(options->pids, options->nr_pids, &watched);
 	getrusage(RUSAGE_CHILDREN, &before);
-	if (!err && (options->is_system || options->nr_pids))
+	if (!err && (is_of_cpus(options) || options->nr_pids))
 		switch_counts(counting, PERF_EVENT_IOC_ENABLE);
 	uint64_t begun_ns = clock_now_ns();
 	if (!err && counting->has_target)
@@ -345,6 +379,7 @@ static struct err *count_once(struct counting *counting, struct session_signals 
 	const struct event_count_options *options = counting->options;
 	try(cpu_list_online(&counting->cpus));
 	pmu_cpus_read(PMU_DEVICES, &counting->pmus);
+	try(counted_cgroups_open(options->cgroups, options->nr_cgroups, &counting->cgroups));
 	try(describe_counts(counting));
 	try(session_signals_take(signals));
 	if (options->argv) {
@@ -371,6 +406,7 @@ struct err *event_count_run(const struct event_count_options *options, struct ev
 	vec_deinit(&counting.spec_of);
 	vec_deinit(&counting.cpus);
 	pmu_cpus_deinit(&counting.pmus);
+	counted_cgroups_deinit(&counting.cgroups);
 	if (counting.has_target)
 		target_deinit(&counting.target);
 	if (signals.fd < 0)

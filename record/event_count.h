@@ -1,6 +1,6 @@
 /*
  * Counting: how many of some events there were, while a command ran or for a while, of it, of
- * processes or of the whole system. No samples, no BPF.
+ * processes, of control groups or of the whole system. No samples, no BPF.
  */
 #ifndef EBPROF_EVENT_COUNT_H
 #define EBPROF_EVENT_COUNT_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "format/base/err.h"
+#include "record/cgroup/target_cgroups.h"
 #include "record/event/event_spec.h"
 
 struct event_count_options {
@@ -19,6 +20,8 @@ struct event_count_options {
 	char *const *argv;    /* NULL: none */
 	const uint32_t *pids; /* nr_pids of them; 0: the command, or with is_system all */
 	size_t nr_pids;
+	const struct cgroup_name *cgroups; /* nr_cgroups of them: what runs in any of these */
+	size_t nr_cgroups;
 	bool is_system, no_inherit;
 	uint64_t duration_ns; /* 0: until the command ends, or a signal comes */
 };

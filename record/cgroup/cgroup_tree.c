@@ -29,14 +29,17 @@ static bool has_controller(const char *options, const char *wanted)
 	return false;
 }
 
+static bool is_of_controller(const struct mount *mount, const char *controller)
+{
+	return strcmp(mount->type, "cgroup") == 0 && has_controller(mount->options, controller);
+}
+
 /* EVENT_CGROUP_HIERARCHIES: none that is of use here. */
 static enum event_cgroup_hierarchy hierarchy_of(const struct mount *mount)
 {
 	if (strcmp(mount->type, "cgroup2") == 0)
 		return EVENT_CGROUP_UNIFIED;
-	bool has_memory =
-		strcmp(mount->type, "cgroup") == 0 && has_controller(mount->options, "memory");
-	return has_memory ? EVENT_CGROUP_MEMORY : EVENT_CGROUP_HIERARCHIES;
+	return is_of_controller(mount, "memory") ? EVENT_CGROUP_MEMORY : EVENT_CGROUP_HIERARCHIES;
 }
 
 /* The first namespace of control groups has this number; include/linux/proc_ns.h. */
@@ -57,6 +60,8 @@ struct err *cgroup_tree_open(struct cgroup_tree *ret)
 	bool is_mounted = false;
 	vec_each(&mounts.mounts, mount) {
 		enum event_cgroup_hierarchy hierarchy = hierarchy_of(mount);
+		if (!ret->perf_point && is_of_controller(mount, "perf_event"))
+			ret->perf_point = mem_strdup(mount->point);
 		if (hierarchy == EVENT_CGROUP_HIERARCHIES || ret->points[hierarchy])
 			continue;
 		ret->points[hierarchy] = mem_strdup(mount->point);
@@ -75,6 +80,7 @@ void cgroup_tree_deinit(struct cgroup_tree *tree)
 {
 	for (size_t i = 0; i < EVENT_CGROUP_HIERARCHIES; i++)
 		mem_free(tree->points[i]);
+	mem_free(tree->perf_point);
 }
 
 uint32_t cgroup_tree_hierarchies(const struct cgroup_tree *tree)

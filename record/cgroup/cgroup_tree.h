@@ -17,6 +17,7 @@
 struct cgroup_tree {
 	/* Where the hierarchies are mounted; NULL: it is not. */
 	char *points[EVENT_CGROUP_HIERARCHIES];
+	char *perf_point; /* ... that of version 1 with the controller "perf_event" */
 	/* The root that is seen is that of the machine, so levels are the kernel's. */
 	bool is_whole;
 };

@@ -4,6 +4,7 @@
 
 #include "format/base/cgroup_path.h"
 #include "format/base/clock.h"
+#include "format/base/mem.h"
 #include "format/base/nearest.h"
 #include "format/base/str.h"
 
@@ -34,6 +35,22 @@ struct search {
 	struct strtab candidates[sizeof(kinds) / sizeof(*kinds)];
 };
 
+/* With one slash ahead of each folder, and no other. */
+static char *copy_path(const char *path)
+{
+	struct str copy = {0};
+	for (const char *at = path; *(at += strspn(at, "/")); at += strcspn(at, "/"))
+		str_printf(&copy, "/%.*s", (int)strcspn(at, "/"), at);
+	return copy.len ? str_steal(&copy) : mem_strdup("");
+}
+
+static void target_cgroups_clear(struct target_cgroups *targets)
+{
+	vec_each(&targets->paths, path)
+		mem_free(*path);
+	targets->groups.len = targets->paths.len = targets->nr_left_out = 0;
+}
+
 static void target_cgroups_add(struct target_cgroups *targets, const struct cgroup_place *place)
 {
 	uint32_t level = place->level;
@@ -42,10 +59,12 @@ static void target_cgroups_add(struct target_cgroups *targets, const struct cgro
 		targets->first_level = level;
 	if (is_first || level > targets->last_level)
 		targets->last_level = level;
-	if (targets->groups.len < EVENT_MAX_CGROUPS)
-		vec_push(&targets->groups, place->key);
-	else
+	if (targets->groups.len == EVENT_MAX_CGROUPS) {
 		targets->nr_left_out++;
+		return;
+	}
+	vec_push(&targets->groups, place->key);
+	vec_push(&targets->paths, copy_path(place->path));
 }
 
 /* ---- names ---- */
@@ -198,7 +217,7 @@ static void search_deinit(struct search *search)
 static void search_names(struct search *search)
 {
 	struct target_cgroups *targets = search->targets;
-	targets->groups.len = targets->nr_left_out = 0;
+	target_cgroups_clear(targets);
 	container_names_renew(&targets->containers, clock_now_ns());
 	vec_resize(&search->names, targets->nr_names);
 	for (size_t i = 0; i < targets->nr_names; i++)
@@ -295,7 +314,9 @@ void target_cgroups_deinit(struct target_cgroups *targets)
 {
 	cgroup_tree_deinit(&targets->tree);
 	container_names_deinit(&targets->containers);
+	target_cgroups_clear(targets);
 	vec_deinit(&targets->groups);
+	vec_deinit(&targets->paths);
 }
 
 void target_cgroups_describe(const struct cgroup_name *names, size_t nr_names, struct str *ret)

@@ -35,6 +35,7 @@ struct target_cgroups {
 	const struct cgroup_name *names; /* borrowed */
 	size_t nr_names;
 	VEC(struct event_cgroup) groups;  /* that the names stand for, EVENT_MAX_CGROUPS of them */
+	VEC(char *) paths;                /* of each: "/a/b"; "" of a root */
 	size_t nr_left_out;               /* ... and of the others, for which there is no room */
 	uint32_t first_level, last_level; /* of the hierarchies, where these are */
 };

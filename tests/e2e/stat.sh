@@ -71,6 +71,45 @@ test_of_the_system_and_of_processes() {
 	(($(mean cs) >= 100)) || fail "$(mean cs) switches"
 }
 
+# Where the kernel counts by control group.
+counting_root() {
+	local root
+	for root in /sys/fs/cgroup/{perf_event,unified,.}; do
+		[[ -e $root/cgroup.procs ]] && echo "$root" && return
+	done
+}
+
+# What runs in groups, with what is below them, each once; not what others do.
+test_of_control_groups() {
+	local slice
+	slice=$(counting_root)/ebprof-stat-$$.slice
+	local groups=("$slice/ebprof-one-$$.service/below" "$slice/ebprof-two-$$.service" "$slice/ebprof-other-$$.service")
+	mkdir -p "${groups[@]}" 2>/dev/null || skip "no control group can be made in ${slice%/*}"
+	cat >step <<'END'
+for pages in 3000 2000 40000; do
+	(echo $BASHPID >"$1/cgroup.procs"; exec "$WORKLOADS/counted" faults $pages)
+	shift
+done
+END
+	local choice
+	for choice in "--unit=ebprof-one-$$,ebprof-two-$$" \
+		"--unit=ebprof-one-$$ --cgroup=${slice##*/}/ebprof-two-$$.service,/${slice##*/}//ebprof-one-$$.service/below/"; do
+		# shellcheck disable=SC2086 # they are words
+		count -e page-faults $choice -- bash step "${groups[@]}"
+		want_status 0 "$choice"
+		(($(mean page-faults) >= 5000 && $(mean page-faults) < 7000)) ||
+			fail "$choice: $(mean page-faults) faults, 5000 and some of two processes' starts"
+	done
+	run "$EBPROF" stat --unit "ebprof-one-$$" -e page-faults --duration 0.1
+	want_status 0 "a time without a command"
+	grep -q "Counts for unit ebprof-one-$$:" err || fail "$(cat err)"
+	run "$EBPROF" stat --unit "ebprof-one-$$,ebprof-thr-$$" -- touch ran
+	want_status 125 "a unit that is not there"
+	grep -q "no unit \"ebprof-thr-$$\" runs here" err || fail "$(cat err)"
+	[[ ! -e ran ]] || fail "the command was run all the same"
+	rmdir "${groups[@]}" "${groups[0]%/*}" "$slice"
+}
+
 test_usual_events() {
 	run "$EBPROF" stat -- "$WORKLOADS/counted" faults 100
 	want_status 0 stat
