@@ -62,7 +62,7 @@ struct head {
 	size_t len;
 };
 
-static struct head read_head(int fd)
+static struct head read_input_head(int fd)
 {
 	struct head head = {.len = 0};
 	ssize_t len = pread(fd, head.bytes, sizeof(head.bytes), 0);
@@ -74,7 +74,7 @@ static struct head read_head(int fd)
 bool import_input_is_recording(const char *path)
 {
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const struct head head = read_head(fd);
+	const struct head head = read_input_head(fd);
 	return import_is_recording(head.bytes, head.len);
 }
 
@@ -86,7 +86,7 @@ static const char *foreign_format_of(const struct head *head)
 
 struct err *import_input_refuse(const char *path, int fd)
 {
-	const struct head head = read_head(fd);
+	const struct head head = read_input_head(fd);
 	const char *format = foreign_format_of(&head);
 	if (!format)
 		return NULL;
@@ -99,7 +99,7 @@ static struct err *take_foreign(enum import_as as, int *fd, struct str *notes)
 {
 	if (!is_seekable(*fd))
 		try(keep_pipe(fd));
-	const struct head head = read_head(*fd);
+	const struct head head = read_input_head(*fd);
 	if (as == IMPORT_AS_ROWS || foreign_format_of(&head))
 		return import_into_memory(as, fd, notes);
 	if (!head.len || import_is_recording(head.bytes, head.len))
