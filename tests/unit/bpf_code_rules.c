@@ -252,6 +252,8 @@ static enum code_rule_kind read_code(struct reader *reader, const void *address)
 		.regs = &regs,
 		.is_exact = true};
 	CHECK(frame.mapping != NULL);
+	if (!frame.mapping)
+		return CODE_RULE_NONE;
 	while (code_rules_choose(&reader->code, &frame, true, &rule, &kind) ==
 		EVENT_END_TABLE_PENDING) {
 		code_pages_collect(&reader->code.pages);
