@@ -118,7 +118,8 @@ static int take_loader(struct dl_phdr_info *info, size_t size, void *path)
 	return 1;
 }
 
-/* A dynamic loader's first instructions are hand-written, without call frame information. */
+/* A dynamic loader's first instructions are hand-written; on x86-64 without call frame information.
+ */
 TEST(a_search_finds_where_a_program_begins)
 {
 	struct fixture fixture;
@@ -133,7 +134,9 @@ TEST(a_search_finds_where_a_program_begins)
 	const struct unwind_rule *in_table = unwind_table_find(&fixture.table, offset);
 	const struct unwind_rule *found =
 		frame_search_find(&fixture.search, fixture.object, offset);
+#if defined(__x86_64__)
 	CHECK(found && found->ra == UNWIND_UNDEFINED);
+#endif
 	CHECK(found && memcmp(found, in_table, sizeof(*found)) == 0);
 	fixture_deinit(&fixture);
 }
