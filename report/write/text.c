@@ -502,7 +502,7 @@ static void put_hidden(const struct table *table, size_t shown,
 	for (size_t i = shown; i < table->rows.len; i++)
 		self += table->rows.data[i].self;
 	if (!table_options->by_total)
-		str_printf(out, ", %.2f%% in all", profile_percent(self, table->total));
+		str_printf(out, ", together %.2f%% self", profile_percent(self, table->total));
 	str_puts(out, is_limit ? "\n" : " (--percent-limit 0 shows them)\n");
 }
 

@@ -104,7 +104,7 @@ TEST(what_is_left_out_is_added_up)
 	table_deinit(&table);
 	CHECK_STR(str_text(&text), "#   self    total   samples  source\n"
 				   "  75.00%  100.00%         6  /app/a.py\n"
-				   "# 2 more rows below 50%, 25.00% in all\n");
+				   "# 2 more rows below 50%, together 25.00% self\n");
 	profile_destroy(profile);
 }
 
@@ -263,11 +263,11 @@ TEST(rows_of_a_flat_profile_are_most_of_its_time)
 	CLEANUP(str_deinit) struct str text = {0}, limited = {0};
 	table_init(&table, profile, &columns);
 	text_put_table(profile, &table, &columns, &options, &text);
-	CHECK(strstr(
-		str_text(&text), "# 1 more row, 10.00% in all (--percent-limit 0 shows them)"));
+	CHECK(strstr(str_text(&text),
+		"# 1 more row, together 10.00% self (--percent-limit 0 shows them)"));
 	options.shows_most = false;
 	text_put_table(profile, &table, &columns, &options, &limited);
-	CHECK(strstr(str_text(&limited), "# 10 more rows below 20%, 100.00% in all\n"));
+	CHECK(strstr(str_text(&limited), "# 10 more rows below 20%, together 100.00% self\n"));
 	table_deinit(&table);
 	profile_destroy(profile);
 }
