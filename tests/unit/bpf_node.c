@@ -351,6 +351,35 @@ TEST(functions_are_read_once_a_walk)
 	runtime_fixture_deinit(&fixture);
 }
 
+/* Functions that lie as far from each other as where they go on. */
+TEST(functions_that_differ_by_the_same_bits_as_their_places_are_told_apart)
+{
+	enum {
+		OTHER = 130,
+		OTHER_SHARED = 140,
+	};
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	put_object(&fixture, OTHER, MAPS, FUNCTION_TYPE);
+	put_object(&fixture, OTHER_SHARED, MAPS + 4, SHARED_TYPE);
+	fixture.heap[OTHER + 3] = pointer_to(OTHER_SHARED);
+	fixture.heap[OTHER_SHARED + 2] = pointer_to(NAME);
+	fixture.heap[OTHER_SHARED + 4] = pointer_to(SCRIPT);
+	fixture.heap[OTHER_SHARED + 6] = 8ULL << 32;
+	uint64_t place = JIT + 0x100,
+		 other_place = place ^ pointer_to(FUNCTION) ^ pointer_to(OTHER);
+	put_function(&fixture, FIRST, 0, SECOND, place);
+	put_function(&fixture, SECOND, 0, SECOND + 20, other_place);
+	put_function(&fixture, SECOND + 20, 0, SECOND + 40, CODE + CALLER + 5);
+	fixture.stack[SECOND + 20 - 2] = pointer_to(OTHER);
+	fixture.regs.ip = JIT + 0x40;
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "sssn");
+	CHECK_INT(number_of(fixture.words[0]), number_of(fixture.words[1]));
+	CHECK(number_of(fixture.words[1]) != number_of(fixture.words[2]));
+	runtime_fixture_deinit(&fixture);
+}
+
 /* That it is not read anew when it is met again. Returns the number that the BPF side gave it. */
 static uint32_t check_optimized_is_known(struct runtime_fixture *fixture)
 {

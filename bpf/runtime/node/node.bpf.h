@@ -182,10 +182,11 @@ static __always_inline __u64 node_key_of_frame(
 	const struct scratch *scratch, const struct node_walk *node)
 {
 	__u64 offset = node->frame[NODE_FRAME_OFFSET], bytecode = node->frame[NODE_FRAME_BYTECODE];
-	__u64 key = mix(node->frame[NODE_FRAME_FUNCTION], scratch->walk.regs.ip);
+	/* One after the other: two addresses alone may differ from another two by the same bits. */
+	__u64 key = mix(node_key(scratch, node->frame[NODE_FRAME_FUNCTION]), scratch->walk.regs.ip);
 	if (!(__u32)offset && node_is_pointer(bytecode))
 		key = mix(mix(key, bytecode), offset);
-	return node_key(scratch, key);
+	return key;
 }
 
 /* Pushes the frame at hand, a caller's function, by what was met before. 0: nothing was. */
