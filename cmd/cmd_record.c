@@ -91,7 +91,7 @@ static void cmd_record_archive(const struct record_options *options, const struc
 	else if (!options->quiet)
 		archive_file_say(options->output, &result);
 	err_destroy(err);
-	regular_file_rules_destroy(rules);
+	naming_deinit(&naming);
 	kept_naming_deinit(&kept);
 }
 
@@ -129,7 +129,7 @@ static void cmd_record_open(const struct record_options *options, const struct k
 	if (err)
 		console_say("not shown: %s", err_message(err));
 	err_destroy(err);
-	regular_file_rules_destroy(rules);
+	naming_deinit(&naming);
 	kept_naming_deinit(&kept);
 }
 

@@ -17,7 +17,6 @@
 #include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "format/base/output_file.h"
-#include "report/model/regular_file.h"
 #include "report/tui/tui.h"
 
 #define TOP_KEEP   "60s"
@@ -36,7 +35,6 @@ struct top_options {
 	uint64_t keep_ns, memory_bytes, interval_ns;
 	bool has_target;
 	struct naming_options naming;
-	struct process_files *process_files;
 	struct top_recorder *recorder; /* while the screen is shown; borrowed */
 };
 
@@ -142,7 +140,7 @@ static void archive_process_files(const struct top_options *options, const char 
 {
 	struct naming_options naming = options->naming;
 	struct archive_file_result result;
-	if (!process_files_count(options->process_files))
+	if (!process_files_count(options->naming.process_files))
 		return;
 	naming.symbolize.only_kept = true;
 	err_destroy(archive_file(path, &naming, &result));
@@ -187,19 +185,6 @@ static void give_stderr_back(int kept)
 	close(kept);
 }
 
-/* --symfs says where all files are. */
-static void top_begin_naming(struct top_options *options)
-{
-	struct symbol_file_options *files = &options->naming.symbolize.files;
-	options->naming.is_silent = options->naming.is_offline = true;
-	files->rules = regular_file_rules_create(REGULAR_FILE_KEPT);
-	if (!files->symfs) {
-		options->process_files = process_files_create(files->rules);
-		files->finder = process_files_finder(options->process_files);
-	}
-	naming_begin(&options->naming);
-}
-
 static struct err *show_top(
 	struct top_options *options, struct top_recorder *recorder, bool *is_left)
 {
@@ -214,7 +199,8 @@ static struct err *show_top(
 		.words = str_text(&words),
 		.interval_ns = options->interval_ns,
 	};
-	top_begin_naming(options);
+	options->naming.is_silent = options->naming.is_offline = true;
+	naming_begin(&options->naming);
 	options->recorder = recorder;
 	struct tui_options tui = {
 		.file_name = str_text(&options->title),
@@ -269,7 +255,6 @@ static void top_options_deinit(struct top_options *options)
 		mem_free(*word);
 	vec_deinit(&options->words);
 	str_deinit(&options->title);
-	process_files_destroy(options->process_files);
 	naming_deinit(&options->naming);
 }
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "cmd/console.h"
+#include "cmd/process_files.h"
+#include "format/base/mem.h"
 #include "report/model/regular_file.h"
 #include "report/name/debugfile/debuginfod_unfinished.h"
 
@@ -105,6 +107,15 @@ static void replace_handlers(void (*from)(int), void (*to)(int))
 	}
 }
 
+static void naming_ask_processes(struct naming_options *options)
+{
+	struct symbol_file_options *files = &options->symbolize.files;
+	if (files->symfs || files->nr_kept || options->process_files)
+		return;
+	options->process_files = process_files_create(files->rules);
+	files->finder = process_files_finder(options->process_files);
+}
+
 void naming_begin(struct naming_options *options)
 {
 	struct debuginfod_options debuginfod = {
@@ -115,8 +126,8 @@ void naming_begin(struct naming_options *options)
 	struct debuginfod *session = debuginfod_create(&debuginfod);
 	options->symbolize.files.debuginfod = session;
 	if (!options->symbolize.files.rules)
-		options->symbolize.files.rules = regular_file_rules_create(
-			options->symbolize.files.nr_kept ? REGULAR_FILE_KEPT : 0);
+		options->symbolize.files.rules = regular_file_rules_create(REGULAR_FILE_KEPT);
+	naming_ask_processes(options);
 	if (session && !options->is_silent)
 		replace_handlers(SIG_DFL, leave_nothing);
 	if (session && !options->is_silent && !debuginfod_is_ready(session))
@@ -152,6 +163,7 @@ bool naming_end(struct naming_options *options)
 void naming_deinit(struct naming_options *options)
 {
 	vec_deinit(&options->symbolize.files.debug_dirs);
+	process_files_destroy(steal_ptr(options->process_files));
 	regular_file_rules_destroy((struct regular_file_rules *)options->symbolize.files.rules);
 	options->symbolize.files.rules = NULL;
 }

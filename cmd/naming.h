@@ -6,10 +6,14 @@
 #include "report/name/debugfile/debuginfod.h"
 #include "report/name/symbol/symbolize_options.h"
 
+struct process_files;
+
 struct naming_options {
 	struct symbolize_options symbolize;
 	enum debuginfod_mode debuginfod;
 	bool is_offline;
+	/* Of the recording's processes that still run; NULL: files are where options say. */
+	struct process_files *process_files;
 	bool is_silent; /* the screen is in use: nothing is said, and the end does not wait */
 };
 
@@ -51,8 +55,9 @@ extern const struct opt_word naming_debuginfod_words[], naming_demangle_words[];
 	}
 
 /*
- * Asks debuginfod from here on for what symbols lack, if that is set up and wanted; before
- * symbols are looked for. Says on stderr how it goes.
+ * Files that are not at their paths are those that processes have, if the recording is of this
+ * boot; unless the options say where files are. Asks debuginfod from here on for what symbols lack,
+ * if that is set up and wanted; before symbols are looked for. Says on stderr how it goes.
  */
 void naming_begin(struct naming_options *options);
 /* Says what came of it, and ends it. False: a library's threads go on, so leave by _exit(). */

@@ -8,6 +8,7 @@
 
 #include "format/base/fd.h"
 #include "format/base/mem.h"
+#include "record/host/host.h"
 #include "record/host/target_file.h"
 #include "report/model/profile.h"
 #include "report/name/debugfile/debug_file.h"
@@ -127,6 +128,19 @@ static bool process_files_want(const struct process_files *files, struct target_
 	       !process_file_is_here(targets, object);
 }
 
+/* Process IDs of another machine, or of an earlier boot, are those of strangers here. */
+static bool *find_origins_of_this_boot(const struct profile *profile)
+{
+	CLEANUP(str_deinit) struct str boot = {0};
+	bool is_known = host_put_boot(&boot);
+	bool *are_here = mem_zalloc_array(profile->origins.len, sizeof(*are_here));
+	for (uint32_t i = 0; is_known && i < profile->origins.len; i++) {
+		const char *recorded = profile_origin_meta(profile, i, LAYOUT_META_BOOT);
+		are_here[i] = recorded && strcmp(recorded, str_text(&boot)) == 0;
+	}
+	return are_here;
+}
+
 static void process_files_look(struct process_files *files, const struct profile *profile)
 {
 	enum {
@@ -135,11 +149,14 @@ static void process_files_look(struct process_files *files, const struct profile
 		DONE,
 	};
 	CLEANUP_FREE uint8_t *states = mem_zalloc_array(profile->objects.len, 1);
+	CLEANUP_FREE bool *are_here = find_origins_of_this_boot(profile);
 	struct target_files *targets = target_files_create(false);
 	vec_each(&profile->mappings, mapping) {
 		uint8_t *state = &states[mapping->object];
 		if (files->count == MAX_PROCESS_FILES)
 			break;
+		if (!are_here[profile->processes.data[mapping->process].info.origin])
+			continue;
 		if (*state == UNKNOWN)
 			*state = process_files_want(
 					 files, targets, &profile->objects.data[mapping->object])
@@ -151,14 +168,28 @@ static void process_files_look(struct process_files *files, const struct profile
 	target_files_destroy(targets);
 }
 
-static const struct symbol_file_kept *process_files_find(
-	void *context, const struct profile *profile, size_t *count)
+static void process_files_find(void *context, const struct profile *profile)
 {
 	struct process_files *files = context;
 	pthread_mutex_lock(&files->mutex);
 	process_files_look(files, profile);
-	*count = files->count;
 	pthread_mutex_unlock(&files->mutex);
+}
+
+size_t process_files_count(struct process_files *files)
+{
+	if (!files)
+		return 0;
+	pthread_mutex_lock(&files->mutex);
+	size_t count = files->count;
+	pthread_mutex_unlock(&files->mutex);
+	return count;
+}
+
+static const struct symbol_file_kept *process_files_found(void *context, size_t *count)
+{
+	struct process_files *files = context;
+	*count = process_files_count(files);
 	return files->kept;
 }
 
@@ -166,7 +197,7 @@ struct process_files *process_files_create(const struct regular_file_rules *rule
 {
 	struct process_files *files = mem_zalloc(sizeof(*files));
 	files->rules = rules;
-	files->finder = (struct symbol_file_finder){process_files_find, files};
+	files->finder = (struct symbol_file_finder){process_files_find, process_files_found, files};
 	pthread_mutex_init(&files->mutex, NULL);
 	return files;
 }
@@ -181,16 +212,6 @@ void process_files_destroy(struct process_files *files)
 	}
 	pthread_mutex_destroy(&files->mutex);
 	mem_free(files);
-}
-
-size_t process_files_count(struct process_files *files)
-{
-	if (!files)
-		return 0;
-	pthread_mutex_lock(&files->mutex);
-	size_t count = files->count;
-	pthread_mutex_unlock(&files->mutex);
-	return count;
 }
 
 const struct symbol_file_finder *process_files_finder(const struct process_files *files)

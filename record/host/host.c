@@ -42,14 +42,22 @@ static void write_number(struct writer *writer, const char *key, long value)
 	writer_meta(writer, key, text);
 }
 
-/* random(4): fixed from one boot to the next. */
-static void write_boot(struct writer *writer)
+/* random(4): a UUID, which is another one after each boot. */
+bool host_put_boot(struct str *out)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (!proc_read_file("/proc/sys/kernel/random/boot_id", &text))
-		return;
+		return false;
 	str_truncate(&text, strcspn(str_text(&text), "\n"));
-	writer_meta(writer, LAYOUT_META_BOOT, str_text(&text));
+	str_puts(out, str_text(&text));
+	return true;
+}
+
+static void write_boot(struct writer *writer)
+{
+	CLEANUP(str_deinit) struct str boot = {0};
+	if (host_put_boot(&boot))
+		writer_meta(writer, LAYOUT_META_BOOT, str_text(&boot));
 }
 
 void host_write_meta(struct writer *writer)

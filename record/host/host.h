@@ -10,6 +10,9 @@
 /* False where the kernel does not say. */
 bool host_put_cpu_model(struct str *out);
 
+/* What this boot is called, as LAYOUT_META_BOOT. False where the kernel does not say. */
+bool host_put_boot(struct str *out);
+
 void host_write_meta(struct writer *writer);
 
 #endif

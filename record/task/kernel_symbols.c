@@ -5,6 +5,7 @@
 
 #include "format/base/bisect.h"
 #include "format/base/mem.h"
+#include "record/host/host.h"
 #include "record/host/kallsyms.h"
 #include "record/host/proc.h"
 #include "record/task/kernel_symbols_cache.h"
@@ -95,12 +96,12 @@ enum {
 	BOOT_DIGITS = 32,
 };
 
-/* random(4): a UUID, which is another one after each boot. False: it cannot be read. */
+/* False: it cannot be read. */
 static bool read_boot(char ret[BOOT_DIGITS + 1])
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	size_t len = 0;
-	if (!proc_read_file("/proc/sys/kernel/random/boot_id", &text))
+	if (!host_put_boot(&text))
 		return false;
 	for (size_t i = 0; i < text.len && len < BOOT_DIGITS; i++)
 		if (text.data[i] != '-')

@@ -46,14 +46,6 @@ static void take_whole_names(struct profile *profile)
 
 /* ---- the same in several recordings ---- */
 
-static const char *origin_boot_of(const struct profile_origin *origin)
-{
-	for (uint32_t i = 0; i < origin->info.nr_meta; i++)
-		if (strcmp(origin->meta[i].key, LAYOUT_META_BOOT) == 0)
-			return origin->meta[i].value;
-	return "";
-}
-
 static void find_boots(struct profile *profile)
 {
 	CLEANUP(strtab_deinit) struct strtab boots = {0};
@@ -61,7 +53,8 @@ static void find_boots(struct profile *profile)
 		mem_zalloc_array(profile->origins.len + 1, sizeof(*first_of));
 	for (uint32_t i = 0; i < profile->origins.len; i++) {
 		struct profile_origin *origin = &profile->origins.data[i];
-		const char *boot = origin_boot_of(origin);
+		const char *boot = i ? profile_origin_meta(profile, i, LAYOUT_META_BOOT) : NULL;
+		boot = boot ? boot : "";
 		uint32_t id = strtab_intern(&boots, boot, strlen(boot));
 		if (!first_of[id] || !boot[0])
 			first_of[id] = i;

@@ -82,6 +82,17 @@ const char *profile_meta(const struct profile *profile, const char *key)
 	return NULL;
 }
 
+const char *profile_origin_meta(const struct profile *profile, uint32_t origin, const char *key)
+{
+	const struct profile_origin *it = &profile->origins.data[origin];
+	if (!origin)
+		return profile_meta(profile, key);
+	for (uint32_t i = 0; i < it->info.nr_meta; i++)
+		if (strcmp(it->meta[i].key, key) == 0)
+			return it->meta[i].value;
+	return NULL;
+}
+
 size_t profile_nr_origins(const struct profile *profile)
 {
 	return profile->origins.len ? profile->origins.len - 1 : 0;

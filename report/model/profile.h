@@ -291,6 +291,8 @@ void profile_destroy_beside(struct profile *beside);
 
 /* NULL when the key is not there. */
 const char *profile_meta(const struct profile *profile, const char *key);
+/* The same of a recording that it was merged from; 0: as above. */
+const char *profile_origin_meta(const struct profile *profile, uint32_t origin, const char *key);
 /* Of how many recordings it was merged; 0: of none. */
 size_t profile_nr_origins(const struct profile *profile);
 /* Whether its recordings are of several boots, or may be: their process IDs say nothing together.

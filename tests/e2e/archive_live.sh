@@ -211,6 +211,36 @@ test_nothing_is_archived_of_what_stays() {
 	[[ $(field ebprof.data archived_places) == 0 ]] || fail "$(field ebprof.data archived_places) places"
 }
 
+runs_program() { [[ $(readlink "/proc/$1/exe") == */image/program ]]; } # PID
+
+# A recording without names, of a program that only its process sees: by that, as long as it runs.
+test_names_by_a_process_that_runs() {
+	make_program
+	mkdir image
+	unshare -m true 2>/dev/null || skip "no mount namespaces here"
+	unshare -m sh -c 'mount -t tmpfs tmpfs image && cp program image && rm program && exec image/program on' &
+	local pid=$!
+	wait_until "the program" runs_program $pid
+	"$EBPROF" record -q -o - -p $pid --duration 0.5 >piped.data 2>err || fail "$(cat err)"
+	"$EBPROF" record -q --ring ring --switch 300ms -p $pid --duration 1 2>err || fail "$(cat err)"
+	"$EBPROF" report --symbol-cache none -g piped.data >report.txt 2>&1
+	"$EBPROF" report --symbol-cache none -g --ring ring >ring.txt 2>&1
+	"$EBPROF" annotate --symbol-cache none -i piped.data spin >annotated.txt 2>&1
+	"$EBPROF" report --symfs elsewhere --symbol-cache none -g piped.data >elsewhere.txt 2>&1
+	kill $pid
+	wait $pid 2>/dev/null
+	"$EBPROF" report --symbol-cache none -g piped.data >ended.txt 2>&1
+	local file
+	for file in report.txt ring.txt; do
+		awk '$1 + 0 > 60 && / spin/ { found = 1 } END { exit !found }' $file || fail "$(cat $file)"
+	done
+	grep -q 'sum = sum \* 2654435761u' annotated.txt || fail "no lines: $(cat annotated.txt)"
+	for file in elsewhere.txt ended.txt; do
+		! grep -q ' spin' $file || fail "named: $(cat $file)"
+		grep -q 'the file is not on this machine' $file || fail "$(cat $file)"
+	done
+}
+
 test_no_archive() {
 	make_program
 	run "$EBPROF" record --no-archive -- bash while_it_runs.sh 'rm program'

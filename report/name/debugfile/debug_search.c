@@ -229,11 +229,22 @@ static void try_root(struct walk *walk, const struct symbol_file_kept *kept, con
 	walk->root = usual;
 }
 
+static const struct symbol_file_kept *list_kept(
+	const struct symbol_file_options *options, size_t *count)
+{
+	const struct symbol_file_finder *finder = options->finder;
+	if (finder)
+		return finder->found(finder->context, count);
+	*count = options->nr_kept;
+	return options->kept;
+}
+
 static void try_kept(struct walk *walk, const char *object)
 {
-	const struct symbol_file_options *options = walk->search->options;
-	for (size_t i = 0; i < options->nr_kept; i++) {
-		const struct symbol_file_kept *kept = &options->kept[i];
+	size_t count;
+	const struct symbol_file_kept *list = list_kept(walk->search->options, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol_file_kept *kept = &list[i];
 		if (!debug_search_is_kept(kept, walk->identity))
 			continue;
 		if (kept->root)
@@ -246,8 +257,10 @@ static void try_kept(struct walk *walk, const char *object)
 bool debug_search_has_kept(
 	const struct symbol_file_options *options, const struct debug_identity *identity)
 {
-	for (size_t i = 0; i < options->nr_kept; i++)
-		if (debug_search_is_kept(&options->kept[i], identity))
+	size_t count;
+	const struct symbol_file_kept *list = list_kept(options, &count);
+	for (size_t i = 0; i < count; i++)
+		if (debug_search_is_kept(&list[i], identity))
 			return true;
 	return false;
 }
@@ -255,9 +268,11 @@ bool debug_search_has_kept(
 const char *debug_search_root(
 	const struct symbol_file_options *options, const struct debug_identity *identity)
 {
-	for (size_t i = 0; i < options->nr_kept; i++)
-		if (options->kept[i].root && debug_search_is_kept(&options->kept[i], identity))
-			return options->kept[i].root;
+	size_t count;
+	const struct symbol_file_kept *list = list_kept(options, &count);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].root && debug_search_is_kept(&list[i], identity))
+			return list[i].root;
 	return options->symfs;
 }
 

@@ -25,12 +25,13 @@ struct symbol_file_kept {
 struct profile;
 
 /*
- * Finds files of a profile that are not at their paths, each time that one gets names. What was
- * found stays as and where it is; what is found later stands behind it. On any thread.
+ * Finds files of a profile that are not at their paths, each time that one gets names; they are
+ * kept for all that is looked for from then on. What was found stays as and where it is; what is
+ * found later stands behind it. On any thread.
  */
 struct symbol_file_finder {
-	const struct symbol_file_kept *(*find)(
-		void *context, const struct profile *profile, size_t *count);
+	void (*find)(void *context, const struct profile *profile);
+	const struct symbol_file_kept *(*found)(void *context, size_t *count);
 	void *context;
 };
 
@@ -39,7 +40,7 @@ struct symbol_file_options {
 	struct debug_dirs debug_dirs;        /* --debug-dir, in the order given */
 	const struct symbol_file_kept *kept; /* tried before all else */
 	size_t nr_kept;
-	const struct symbol_file_finder *finder; /* of what is kept instead; NULL: there is none */
+	const struct symbol_file_finder *finder; /* whose files are these instead; NULL: none */
 	struct debuginfod *debuginfod;           /* the last source; NULL: none */
 	const struct regular_file_rules *rules;  /* of what is opened; NULL: there are none */
 };

@@ -137,8 +137,7 @@ struct symbolizer *symbolizer_create(
 	symbolizer->options = &symbolizer->own_options;
 	const struct symbol_file_finder *finder = options->files.finder;
 	if (finder)
-		symbolizer->own_options.files.kept = finder->find(
-			finder->context, profile, &symbolizer->own_options.files.nr_kept);
+		finder->find(finder->context, profile);
 	elf_budget_init(&symbolizer->budget,
 		options->unpacked_bytes_max ? options->unpacked_bytes_max : unpacked_bytes_max);
 	/* Without, if they cannot be. */
