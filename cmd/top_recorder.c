@@ -157,13 +157,13 @@ struct err *top_recorder_start(
 	return NULL;
 }
 
-/* At the end of what it does, so that a command that it has started ends, too. */
+/* With its group, in which a command is that it has started: as a terminal ends what runs in it. */
 static void end_process(struct top_recorder *recorder)
 {
 	uint64_t until_ns = clock_now_ns() + (uint64_t)STOP_NS * NS_PER_S;
 	if (recorder->pid <= 0 || atomic_load(&recorder->is_over))
 		return;
-	kill(recorder->pid, SIGTERM);
+	kill(-recorder->pid, SIGTERM);
 	while (clock_now_ns() < until_ns) {
 		if (waitpid(recorder->pid, NULL, WNOHANG) == recorder->pid)
 			return;

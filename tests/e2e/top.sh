@@ -51,6 +51,8 @@ test_goes_on_pauses_and_saves() {
 	want_nothing_left
 }
 
+has_ended() { ! kill -0 "$1" 2>/dev/null; } # PID
+
 test_command_tree_and_filter() {
 	begin_top 120 36 -d 300ms -F 499 -- "$WORKLOADS/workload" 120
 	local before
@@ -67,8 +69,11 @@ test_command_tree_and_filter() {
 	before=$(samples_shown)
 	is_soon has_more_samples_than "$before" || fail "it stands still: $(screen)"
 	lacks call_heavy || fail "the filter is gone: $(screen)"
+	local command_pid
+	command_pid=$(pgrep -nfx "$WORKLOADS/workload 120") || fail "the command does not run"
 	keys q
 	want_nothing_left
+	is_soon has_ended "$command_pid" || fail "the command still runs"
 }
 
 # Starts a program that only a mount namespace of its own has, at a path where another one is here.
