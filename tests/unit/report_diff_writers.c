@@ -126,7 +126,8 @@ TEST(diff_markdown_of_hostile_names)
 	check_written(DIFF_MARKDOWN,
 		"**REGRESSION**: ```a|b\\|`c``d`<img src=x>[l](http://e.f) @me "
 		"\\x23#[error]g\\x0a::error::h\\xff``` takes 50.0% longer (99% interval +12.5% "
-		".. +50.0%), if the rest takes as long as before; so does 1 other function.\n"
+		".. +50.0%), if the rest takes as long as before and runs do not "
+		"differ by themselves; 1 other function takes longer, too.\n"
 		"\n"
 		"Compared: `` `old`|.data `` (1 run, 1000 samples) with `new <b>.data` (1 run, "
 		"2000 samples).\n"
@@ -225,7 +226,8 @@ TEST(diff_junit_of_hostile_names)
 		"time=\"0.750\"/>\n"
 		"<system-out>REGRESSION: a|b\\|`c``d`&lt;img src=x&gt;[l](http://e.f) @me "
 		"\\x23#[error]g\\x0a::error::h\\xff takes 50.0% longer (99% interval +12.5% .. "
-		"+50.0%), if the rest takes as long as before; so does 1 other function.\n"
+		"+50.0%), if the rest takes as long as before and runs do not "
+		"differ by themselves; 1 other function takes longer, too.\n"
 		"The whole program: 2.000 s -&gt; 3.000 s of CPU a run, +0.0% (no verdict: "
 		"needs two runs a side).\n"
 		"One run a side: how runs differ by themselves is not known, only chance was "
@@ -250,9 +252,9 @@ TEST(diff_github_of_hostile_names)
 		"::error file=/elsewhere/d%25.c,line=12,title=%3A%3Awarning%3A%3A%250A%2Cx%3Ay"
 		"\357\277\276%3A new::::warning::%250A,x:y\357\277\276 is new, and takes "
 		"12.50%25: 0.00%25 -> 12.50%25, p 0.0025\n"
-		"::notice title==HYPERLINK(\"a\"%2Cb)%3A removed::=HYPERLINK(\"a\",b) was removed; "
-		"it "
-		"took 12.50%25: 12.50%25 -> 0.00%25, p 0.0025\n");
+		"::notice title==HYPERLINK(\"a\"%2Cb)%3A removed::=HYPERLINK(\"a\",b) has no "
+		"samples "
+		"any more; it took 12.50%25: 12.50%25 -> 0.00%25, p 0.0025\n");
 }
 
 TEST(diff_gitlab_of_hostile_names)
@@ -336,26 +338,36 @@ TEST(diff_text_names_improvements_where_it_is_inconclusive)
 	diff_put_verdict(&out, &diff);
 	CHECK(strstr(str_text(&out), "INCONCLUSIVE: g"));
 	CHECK(strstr(str_text(&out), "-60.0% .. -40.0%"));
-	CHECK(strstr(str_text(&out), ", if the rest takes as long as before; so does 1 other "
-				     "function; no regression was found, but "));
+	CHECK(strstr(str_text(&out), ", if the rest takes as long as before and runs do not differ "
+				     "by themselves; 1 other function takes less, too; no "
+				     "regression was found, but "));
 	diff_deinit(&diff);
 }
 
-/* How much longer is told of a share under a condition, of seconds under none. */
+/* How much longer is told of a share under a condition, of seconds under none; and of one run a
+ * side under one more. */
 TEST(diff_verdict_says_its_condition)
 {
 	struct diff_judgement slower = make_judgement(0.2, 0.4, DIFF_REGRESSION);
-	for (int metric = 0; metric < DIFF_METRIC_COUNT; metric++) {
+	static const char *const conditions[2][2] = {
+		{"), if runs do not differ by themselves.",
+			"), if the rest takes as long as before and runs do not differ by "
+			"themselves."},
+		{").", "), if the rest takes as long as before."},
+	};
+	for (int i = 0; i < 2 * DIFF_METRIC_COUNT; i++) {
+		bool has_runs = i % 2, is_share = i / 2 == DIFF_SHARE;
 		struct difference diff;
 		CLEANUP(str_deinit) struct str out = {0};
 		diff_init(&diff);
-		diff.options.metric = (enum diff_metric)metric;
+		diff.knows_dispersion = has_runs;
+		diff.options.metric = (enum diff_metric)(i / 2);
 		diff.verdict = DIFF_REGRESSION;
 		add_row(&diff, "f", "/work/f.c", &slower);
 		diff_put_verdict(&out, &diff);
 		CHECK(strstr(str_text(&out), "f takes "));
-		CHECK_INT(strstr(str_text(&out), "), if the rest takes as long as before.") != NULL,
-			metric == DIFF_SHARE);
+		const char *end = strstr(str_text(&out), "%)");
+		CHECK_STR(end ? end + 1 : "none", conditions[has_runs][is_share]);
 		diff_deinit(&diff);
 	}
 }

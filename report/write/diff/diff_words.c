@@ -203,7 +203,8 @@ static const char *plural_of(const struct difference *diff, size_t count)
 	return str_plural(count, words[diff->options.by][0], words[diff->options.by][1]);
 }
 
-/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%" */
+/* "takes 12.3% longer (99% interval +9.8% .. +14.9%)", "is new, and takes 1.23%"; code that has no
+ * samples any more may be there all the same, as the kernel's. */
 static void diff_words_put_change(
 	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
 {
@@ -213,7 +214,7 @@ static void diff_words_put_change(
 		return;
 	}
 	if (judgement->effect <= -1) {
-		str_puts(out, "was removed; it took ");
+		str_puts(out, "has no samples any more; it took ");
 		diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 		return;
 	}
@@ -242,20 +243,25 @@ void diff_put_judgement(
 	diff_put_p(out, judgement->adjusted_p);
 }
 
-/* Of a share, how much longer is told under a condition. */
+/* How much longer is told under conditions: of a share, and where nothing tells how runs differ. */
 static void diff_words_put_condition(
 	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
 {
-	if (diff->options.metric == DIFF_SHARE && isfinite(judgement->effect) &&
-		judgement->effect > -1)
+	bool is_of_rest = diff->options.metric == DIFF_SHARE && isfinite(judgement->effect) &&
+			  judgement->effect > -1;
+	if (!diff->knows_dispersion)
+		str_printf(out, ", if %sruns do not differ by themselves",
+			is_of_rest ? "the rest takes as long as before and " : "");
+	else if (is_of_rest)
 		str_puts(out, ", if the rest takes as long as before");
 }
 
-static void diff_words_put_others(struct str *out, const struct difference *diff, size_t count)
+static void diff_words_put_others(
+	struct str *out, const struct difference *diff, size_t count, const char *what)
 {
 	if (count)
-		str_printf(out, "; so %s %zu other %s", str_plural(count, "does", "do"), count,
-			plural_of(diff, count));
+		str_printf(out, "; %zu other %s %s %s, too", count, plural_of(diff, count),
+			str_plural(count, "takes", "take"), what);
 }
 
 static void put_regression(struct str *out, const struct difference *diff, diff_name_fn *put_name)
@@ -277,7 +283,7 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		str_puts(out, " ");
 		diff_words_put_change(out, diff, &first->self);
 		diff_words_put_condition(out, diff, &first->self);
-		diff_words_put_others(out, diff, count - 1);
+		diff_words_put_others(out, diff, count - 1, "longer");
 	}
 	str_puts(out, ".");
 }
@@ -356,7 +362,7 @@ static void diff_words_put_improvements(
 	str_puts(out, " ");
 	diff_words_put_change(out, diff, &first->self);
 	diff_words_put_condition(out, diff, &first->self);
-	diff_words_put_others(out, diff, count - 1);
+	diff_words_put_others(out, diff, count - 1, "less");
 	str_puts(out, "; ");
 }
 

@@ -1,6 +1,6 @@
 /* What `ebprof diff` lists of the whole recordings: regressions, improvements, what cannot be told. */
 
-const CHANGE_LISTS = ["Regressions", "Improvements", "Changed by what they call (total time)", "Cannot be told"]; // enum diff_list
+const CHANGE_LISTS = ["Regressions", "Improvements", "Changed with what they call (total time)", "Cannot be told"]; // enum diff_list
 
 class ChangesView {
 	/* options: profile, found(): what is searched for by function, or null, onChoose(func) */
