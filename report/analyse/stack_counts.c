@@ -166,14 +166,20 @@ void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct st
 		profile_percent(stacks->truncated, all), profile_percent(stacks->kernel_only, all));
 }
 
-struct stack_counts stack_counts_of(const struct profile *profile)
+struct stack_counts stack_counts_of_slice(const struct profile *profile, const struct slice *slice)
 {
 	struct stack_counts out = {0};
 	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
-	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++)
-		add_stack_samples(&out, facts, &profile->stacks.data[i], samples[i]);
+		add_stack_samples(&out, facts, &profile->stacks.data[i], slice->stacks[i].samples);
 	return out;
+}
+
+struct stack_counts stack_counts_of(const struct profile *profile)
+{
+	CLEANUP(slice_deinit) struct slice all;
+	slice_init_all(&all, profile);
+	return stack_counts_of_slice(profile, &all);
 }
 
 /* ---- by object ---- */

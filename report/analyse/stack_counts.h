@@ -56,6 +56,8 @@ const char *stack_truncation_word(enum layout_truncation cause);
 
 /* Takes time for the nodes, not for the lengths of the stacks. */
 struct stack_counts stack_counts_of(const struct profile *profile);
+/* Of the slice's samples. */
+struct stack_counts stack_counts_of_slice(const struct profile *profile, const struct slice *slice);
 /*
  * Of the slice's samples, by the profile's objects; the caller's, to be freed with mem_free().
  * Object 0 has what is cut ahead of the first frame of compiled code.

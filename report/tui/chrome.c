@@ -94,14 +94,14 @@ static void chrome_add_share(
 		add_part(title, rank, "%s %.1f%%", what, percent);
 }
 
-/* What a user should know before believing the names; while they are looked for, that says so. */
+/* What a user should know before believing the names, once they have been looked for. */
 static void chrome_add_unnamed(const struct app *app, struct title *title)
 {
 	enum {
 		MANY_PERCENT = 5,
 	};
 	double percent = profile_percent(app->model->unnamed, app->model->slice.whole.value);
-	if (percent < MANY_PERCENT || app->naming.to_name)
+	if (percent < MANY_PERCENT || app->model->names_follow)
 		return;
 	add_part(title, 3, "%.0f%% without names: press 9", percent);
 	make_button(title, ACTION_VIEW_9);
@@ -112,6 +112,7 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	const struct model *model = app->model;
 	const struct profile *profile = model->profile;
 	uint64_t all = profile->samples.len, lost = profile_lost(profile);
+	uint64_t shown = model->slice.whole.samples;
 	if (app->live_words)
 		add_part(title, 0, "%s", app->live_words);
 	chrome_add_event(app, title);
@@ -122,9 +123,9 @@ static void chrome_put_title(const struct app *app, struct title *title)
 		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
-	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, all);
-	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, all);
-	chrome_add_share(title, 3, "truncated", model->stacks.truncated, all);
+	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, shown);
+	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, shown);
+	chrome_add_share(title, 3, "truncated", model->stacks.truncated, shown);
 	chrome_add_unnamed(app, title);
 	if (app->naming.to_name)
 		add_part(title, 4, "[%s %u/%u]", app->naming.is_fetching ? "fetching" : "naming",

@@ -339,6 +339,7 @@ struct model *model_create_flat(const struct profile *profile, struct model_name
 	struct model *model = begin_model(profile, names, wish);
 	struct tree_options options = {.groups = names->groups};
 	model->is_flat = true;
+	model->names_follow = true;
 	model->slice = *slice;
 	*slice = (struct slice){0};
 	if (flat_weigh_functions(profile, &options, &model->slice, &model->functions)) {
@@ -369,6 +370,7 @@ static struct model *sums_create(const struct profile *profile, struct model_nam
 		tree_weigh_groups(&names->tree, sums->weights, names->frames.data,
 			names->functions.len, &sums->of_groups);
 	model_weigh_unnamed(sums);
+	sums->stacks = stack_counts_of_slice(profile, &sums->slice);
 	return sums;
 }
 
@@ -394,6 +396,7 @@ struct model *model_renew(struct model *former, const struct profile *profile,
 	model->functions = sums->functions;
 	model->of_groups = sums->of_groups;
 	model->unnamed = sums->unnamed;
+	model->stacks = sums->stacks;
 	model->timeline = sums->timeline;
 	model->tasks = sums->tasks;
 	model_find_matches(model, wish->search);

@@ -125,6 +125,7 @@ struct model {
 	struct function_weights functions;
 	struct function_weights of_groups; /* of each by itself; empty where there are none */
 	uint64_t unnamed;                  /* self of functions without a name */
+	bool names_follow;                 /* more are looked for: a later model has them */
 	bool *matches;                     /* by function; NULL: nothing is searched for */
 	size_t nr_matches;                 /* functions and groups */
 	struct slice_sum matched;          /* samples with a match in their stack */

@@ -9,7 +9,6 @@
 
 #include "format/base/clock.h"
 #include "format/base/err.h"
-#include "report/analyse/stack_counts.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
 #include "report/model/main_event.h"
@@ -48,7 +47,7 @@ struct worker {
 	struct root_frames roots; /* of what samples were grouped by */
 	struct model_names *names;
 	struct model *sums; /* of the newest model */
-	struct stack_counts stacks;
+	bool names_follow;  /* the same */
 	unsigned symbols_serial;
 	uint64_t file_bytes;
 	uint64_t next_names_ns;    /* not before */
@@ -210,6 +209,11 @@ static void begin_naming(struct worker *worker)
 		name_thread_cancel(naming);
 }
 
+static bool is_naming(const struct worker *worker)
+{
+	return worker->naming && name_thread_progress(worker->naming).to_name;
+}
+
 /* False: there were none. */
 static bool apply_names(struct worker *worker)
 {
@@ -224,7 +228,7 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 	const struct filter *filter = &worker->options.filter;
 	if (filter->symbols.len || worker->options.open)
 		begin_naming(worker);
-	while (worker->naming && name_thread_progress(worker->naming).to_name) {
+	while (is_naming(worker)) {
 		pthread_mutex_lock(&worker->mutex);
 		while (!worker->is_over && !worker->has_names)
 			pthread_cond_wait(&worker->changed, &worker->mutex);
@@ -292,7 +296,7 @@ static void publish_flat(struct worker *worker, const struct model_wish *wish, s
  */
 static void retry_names(struct worker *worker, const struct model_wish *wish)
 {
-	bool is_idle = !worker->naming || !name_thread_progress(worker->naming).to_name;
+	bool is_idle = !is_naming(worker);
 	if (worker->retry_serial == wish->retry_serial)
 		return;
 	worker->retry_serial = wish->retry_serial;
@@ -318,15 +322,17 @@ static bool has_baseline(const struct worker *worker, const struct model_wish *w
 static void fulfil(struct worker *worker, const struct model_wish *wish, bool is_new)
 {
 	uint64_t began_ns = clock_now_ns();
+	bool names_follow = is_naming(worker); /* asked first: else what came meanwhile is missed */
 	bool has_names = apply_names(worker);
 	has_names |= baseline_apply_names(worker->baseline);
-	if (!has_names && !is_new)
+	if (!has_names && !is_new && names_follow == worker->names_follow)
 		return;
+	worker->names_follow = names_follow;
 	worker_refresh_names(worker, wish);
 	struct model *model = model_renew(
 		worker->sums, worker->profile, worker->names, wish, &worker->is_cancelled);
 	if (model) {
-		model->stacks = worker->stacks;
+		model->names_follow = names_follow;
 		model_release(worker->sums);
 		worker->sums = model_hold(model->sums);
 	}
@@ -368,8 +374,7 @@ static void fulfil_baseline(struct worker *worker, const struct model_wish *wish
 /* The network is the first recording's until it has all its names. */
 static void name_baseline(struct worker *worker)
 {
-	bool is_free = !worker->naming || !name_thread_progress(worker->naming).to_name;
-	if (!worker->baseline || !is_free)
+	if (!worker->baseline || is_naming(worker))
 		return;
 	struct name_thread *naming = baseline_begin_naming(worker->baseline, on_names, worker);
 	if (naming)
@@ -425,7 +430,6 @@ static void worker_work(struct worker *worker)
 	if (goes_on && !worker->options.open)
 		publish_flat(worker, &wish, &samples.slice);
 	sample_thread_deinit(&samples);
-	worker->stacks = stack_counts_of(worker->profile);
 	if (!worker->naming)
 		begin_naming(worker);
 	if (goes_on)
