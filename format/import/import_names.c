@@ -76,7 +76,8 @@ static void finish_place(struct import_names *names)
 		&names->places[names->kind], (const char *)names->names.data, names->names.len);
 	uint64_t offset = (number + 1) * PLACE_BYTES;
 	bool is_new;
-	uint32_t frame = import_output_frame(names->output, object, offset, &is_new);
+	uint32_t frame = import_output_frame(
+		names->output, &(struct layout_frame){.object = object, .offset = offset}, &is_new);
 	if (is_new)
 		put_chain_of_names(names, object, offset);
 	names->names.len = names->nr_names = 0;

@@ -107,15 +107,14 @@ uint32_t import_output_thread(
 }
 
 uint32_t import_output_frame(
-	struct import_output *output, uint32_t object, uint64_t offset, bool *is_new)
+	struct import_output *output, const struct layout_frame *frame, bool *is_new)
 {
-	uint64_t key[] = {object, offset};
+	uint64_t key[] = {frame->object, frame->offset, frame->flags};
 	size_t count = output->frames.entries.len;
 	uint32_t id = strtab_intern(&output->frames, (const char *)key, sizeof(key)) + 1;
 	bool is_added = output->frames.entries.len > count;
 	if (is_added)
-		writer_frame(
-			output->writer, &(struct layout_frame){.object = object, .offset = offset});
+		writer_frame(output->writer, frame);
 	if (is_new)
 		*is_new = is_added;
 	return id;
@@ -123,7 +122,7 @@ uint32_t import_output_frame(
 
 uint32_t import_output_cut(struct import_output *output, enum layout_truncation cause)
 {
-	return import_output_frame(output, 0, cause, NULL);
+	return import_output_frame(output, &(struct layout_frame){.offset = cause}, NULL);
 }
 
 uint32_t import_output_node(struct import_output *output, uint32_t parent, uint32_t frame)

@@ -46,7 +46,7 @@ uint32_t import_output_thread(
 	struct import_output *output, uint32_t process, uint32_t tid, const char *comm);
 /* *is_new may be NULL. */
 uint32_t import_output_frame(
-	struct import_output *output, uint32_t object, uint64_t offset, bool *is_new);
+	struct import_output *output, const struct layout_frame *frame, bool *is_new);
 /* A marker: why a stack is cut before its outermost frame. */
 uint32_t import_output_cut(struct import_output *output, enum layout_truncation cause);
 /* `parent` 0: it is the outermost. */

@@ -145,19 +145,26 @@ static uint32_t kernel_frame(struct import_perf *perf, uint64_t address, bool is
 	bool is_new;
 	uint64_t offset, at = address - (is_call && address);
 	uint32_t object = perf_tasks_kernel_object(&perf->tasks, at, &offset);
-	uint32_t frame = import_output_frame(perf->output, object, offset, &is_new);
+	uint32_t frame = import_output_frame(
+		perf->output, &(struct layout_frame){.object = object, .offset = offset}, &is_new);
 	if (is_new)
 		name_kernel_frame(perf, object, offset, at);
 	return frame;
 }
 
+/* What is behind a call the kernel found by frame pointers: it may have skipped callers. */
 static uint32_t user_frame(
 	struct import_perf *perf, size_t process, uint64_t address, bool is_call, uint64_t time_ns)
 {
 	bool is_new;
 	uint64_t offset, at = address - (is_call && address);
 	uint32_t object = perf_tasks_user_object(&perf->tasks, process, at, &offset);
-	uint32_t frame = import_output_frame(perf->output, object, offset, &is_new);
+	struct layout_frame out = {
+		.object = object,
+		.offset = offset,
+		.flags = is_call ? LAYOUT_FRAME_GUESSED : 0,
+	};
+	uint32_t frame = import_output_frame(perf->output, &out, &is_new);
 	if (is_new && object == perf->tasks.processes.data[process].code)
 		vec_push(&perf->code, (struct code_address){process, at, time_ns});
 	return frame;
@@ -222,11 +229,28 @@ static void take_branches(
 	parts->are_calls = true;
 }
 
+/* How many addresses there are up to the first that is none of code: frame pointers led astray. */
+static size_t count_in_code(
+	const struct import_perf *perf, size_t process, const struct chain_part *part)
+{
+	const struct perf_space *space = perf->tasks.processes.data[process].space;
+	const uint64_t *addresses = perf->addresses.data + part->first;
+	size_t count = 0;
+	while (count < part->count && perf_space_find(space, addresses[count] - (count > 0)))
+		count++;
+	return count ? count : part->count; /* of this process mappings are not known */
+}
+
 static uint32_t put_user_part(struct import_perf *perf, const struct chain_parts *parts,
 	size_t process, uint64_t time_ns, enum layout_truncation cut)
 {
 	uint32_t node = 0;
 	size_t count = parts->user.count;
+	size_t in_code = count ? count_in_code(perf, process, &parts->user) : 0;
+	if (in_code < count) {
+		count = in_code;
+		cut = LAYOUT_TRUNCATED_NO_MAPPING;
+	}
 	if (count > IMPORT_MAX_DEPTH) {
 		count = IMPORT_MAX_DEPTH;
 		cut = LAYOUT_TRUNCATED_DEPTH;

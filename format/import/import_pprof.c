@@ -316,7 +316,8 @@ static uint32_t frame_of_place(struct import_pprof *pprof, const struct pprof_pl
 				 (is_kernel_path(pprof_tables_text(&pprof->tables, map->path))
 						 ? 0
 						 : map->offset);
-		uint32_t frame = import_output_frame(pprof->output, object, offset, NULL);
+		uint32_t frame = import_output_frame(pprof->output,
+			&(struct layout_frame){.object = object, .offset = offset}, NULL);
 		uint64_t *owner = map_put(&pprof->owners, frame, NULL);
 		if (*owner && has_address) {
 			has_address = false;
