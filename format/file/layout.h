@@ -92,6 +92,11 @@ enum layout_frame_column { /* behind the objects and offsets, which are always t
 	LAYOUT_FRAME_COLUMN_FLAGS = 1,
 };
 
+/* Functions of scripts that have no name; or, of those whose line is known, with it: others of the
+ * file have none either. */
+#define LAYOUT_NAMELESS         "(anonymous)"
+#define LAYOUT_NAMELESS_AT_LINE "(anonymous:%u)"
+
 /* Where code comes from. Names are what `info --json` prints. */
 #define LAYOUT_OBJECT_KINDS(X) \
 	X(LAYOUT_OBJECT_FILE, 1, "file")           /* offset: in the file */ \

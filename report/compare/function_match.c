@@ -1,6 +1,7 @@
 #include "report/compare/function_match.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/compare/unnamed_match.h"
@@ -185,6 +186,15 @@ static size_t own_length(const struct profile_function *function)
 	return is_kept ? len - suffix : len;
 }
 
+/* Lines move when a file is edited: functions without a name, of one that made its text, are one.
+ */
+static bool match_nameless(const struct profile *profile, const struct profile_function *function)
+{
+	unsigned line;
+	return profile->objects.data[function->object].info.kind == LAYOUT_OBJECT_SCRIPT &&
+	       sscanf(function->name, LAYOUT_NAMELESS_AT_LINE, &line) == 1;
+}
+
 /* Whether its object is of another build on the other side, where its address says nothing. */
 static bool is_of_builds(const struct function_match *match, enum match_side side, uint32_t number)
 {
@@ -223,6 +233,8 @@ static void function_match_put_key(
 	str_write(out, object, strlen(object) + 1);
 	if (is_of_builds(match, side, number))
 		function_match_put_unnamed(match, side, number, object, out);
+	else if (match_nameless(match->profiles[side], function))
+		str_puts(out, LAYOUT_NAMELESS);
 	else
 		str_write(out, function->name, own_length(function));
 }

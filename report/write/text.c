@@ -69,7 +69,9 @@ static void text_put_other_events(
 		str_puts(out, count++ ? ", " : "# also recorded: ");
 		put_foreign(out, main_event_name_of(profile, choice->event));
 		str_putc(out, ' ');
-		event_value_put(event, choice->value, false, out);
+		/* context-switches count context-switches */
+		event_value_put(event, choice->value,
+			strcmp(event->unit, main_event_name_of(profile, choice->event)) == 0, out);
 	}
 	if (count)
 		str_puts(out, " (--event NAME shows another)\n");

@@ -289,6 +289,34 @@ test_names_of_addresses() {
 	done
 }
 
+# Three that were passed on as they were written, of 60, 30 and 10 %: by their lines, which move when
+# the file is edited; comparisons take all of a file for one.
+test_nameless() {
+	local node list line
+	list=$(nodes) || exit $?
+	{
+		echo 'const list = []'
+		for line in 6 3 1; do
+			echo "list.push((n) => { let s = 0; for (let i = 0; i < n * $line; i++) { s = (s * 31 + i) % 1000003 } return s })"
+		done
+		echo 'const end = Date.now() + 1500; while (Date.now() < end) for (const it of list) it(100000)'
+	} >handlers.js
+	(echo && cat handlers.js) >edited.js
+	for node in $list; do
+		"$EBPROF" record -q -F 997 -o before.data -- "$node" handlers.js 2>err || fail "record $node: $(cat err)"
+		cp edited.js handlers.js
+		"$EBPROF" record -q -F 997 -o after.data -- "$node" handlers.js 2>err || fail "record $node: $(cat err)"
+		"$EBPROF" report --stdio before.data >report 2>&1
+		for line in 2:60 3:30 4:10; do
+			awk -v name="(anonymous:${line%:*})" -v want="${line#*:}" '$NF == name && $1 + 0 > want - 8 && $1 + 0 < want + 8 { found = 1 }
+				END { exit !found }' report || fail "$node: $line % $(cat report)"
+		done
+		"$EBPROF" diff before.data after.data >diff 2>&1
+		! grep 'anonymous' diff | grep -q 'removed\|new' || fail "$node: $(cat diff)"
+		grep -q '(anonymous) ' diff || fail "$node: $(cat diff)"
+	done
+}
+
 # Processes of 0.1 s: names are copied when functions are seen, whatever becomes of the process.
 test_short_lives() {
 	local node list all unnamed

@@ -13,6 +13,6 @@ for sample in report["samples"]:
             lines[function["name"]] = frame.get("line")
     if "one" in lines and "spin" in lines:
         samples += sample["samples"]
-        if lines["one"] != 3 or lines.get("(anonymous)") != 406:
+        if lines["one"] != 3 or lines.get("(anonymous:1)") != 406:
             wrong += sample["samples"]
 print(samples, wrong)

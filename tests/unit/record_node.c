@@ -17,6 +17,7 @@ enum {
 	ARRAY_TYPE,
 	ONE_BYTE = 8,
 	CONS = 9,
+	ODDBALL = 131,
 };
 
 /* Maps begin with their own; the type is at offset 12. */
@@ -28,7 +29,7 @@ struct map_object {
 
 static struct map_object maps[] = {{.type = SHARED_TYPE}, {.type = SCRIPT_TYPE},
 	{.type = SCOPE_TYPE}, {.type = BYTECODE_TYPE}, {.type = ARRAY_TYPE}, {.type = ONE_BYTE},
-	{.type = CONS}};
+	{.type = CONS}, {.type = ODDBALL}};
 
 struct text {
 	uint64_t map;
@@ -213,6 +214,27 @@ TEST(strings_in_pieces_are_read_and_circles_end)
 	runtime_inlined_deinit(&inlined);
 	cons.first = cons.second = to(&cons);
 	CHECK(!read_program(&program, &bytes));
+}
+
+/* As V8 has it from 10.2 to 12.4: no name, and what it was assigned to is "undefined". */
+TEST(functions_without_names_have_their_lines)
+{
+	struct program program;
+	struct runtime_inlined inlined;
+	uint64_t undefined[] = {to(&maps[7])};
+	CLEANUP(bytes_buf_deinit) struct bytes_buf bytes = {0};
+	make_program(&program);
+	program.name = text_of("");
+	program.scope[5] = 0xffffffffULL << 32;
+	program.scope[6] = to(undefined);
+	program.scope[7] = 15ULL << 32;
+	program.scope[8] = 30ULL << 32;
+	program.scope[9] = to(program.scope); /* the outer one */
+	CHECK(read_program(&program, &bytes));
+	CHECK(runtime_inlined_get(bytes.data, bytes.len, &inlined));
+	CHECK(inlined.functions.len && inlined.functions.data[0].name_len == 13 &&
+		memcmp(inlined.functions.data[0].name, "(anonymous:2)", 13) == 0);
+	runtime_inlined_deinit(&inlined);
 }
 
 TEST(functions_without_names_and_files_of_urls)

@@ -12,6 +12,7 @@
 #include "format/base/mem.h"
 #include "format/base/str.h"
 #include "format/base/vec.h"
+#include "format/file/layout.h"
 #include "record/runtime/node/node_bytecodes.h"
 #include "record/runtime/node/node_function.h"
 #include "record/runtime/node/node_lines.h"
@@ -97,6 +98,8 @@ static int take_inlined_function(struct reading_code *reading, uint64_t shared)
 		str_truncate(&file, 0);
 	known.lines = has_script ? node_lines_of_script(of, script) : &no_lines;
 	known.start_line = start == node_no_position ? 0 : node_lines_find(known.lines, start);
+	if (!name.len && known.start_line)
+		str_printf(&name, LAYOUT_NAMELESS_AT_LINE, known.start_line);
 	struct runtime_inlined_function function = {.name = keep_function_text(reading, &name),
 		.file = keep_function_text(reading, &file),
 		.name_len = name.len,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "format/file/layout.h"
 #include "record/runtime/runtime_memory.h"
 
 enum {
@@ -49,8 +50,11 @@ static bool read_scope(
 		}
 		if (is_number)
 			continue;
-		if (!node_object_is_string(node_object_type(reading, words[i])))
-			return true; /* another scope, or what a module imports */
+		if (!node_object_is_string(node_object_type(reading, words[i]))) {
+			if (*start != node_no_position)
+				return true; /* another scope, or what a module imports */
+			continue;            /* "undefined": it was assigned to nothing */
+		}
 		if (!name->len &&
 			!node_object_put_string(reading, words[i], MAX_NAME_CHARACTERS, name))
 			return false;
@@ -90,9 +94,9 @@ bool node_function_is_there(const struct node_reader *reading, const struct node
 
 void node_function_put_texts(struct str *name, struct str *file)
 {
-	static const char file_url[] = "file://", anonymous[] = "(anonymous)";
+	static const char file_url[] = "file://";
 	if (!name->len)
-		str_write(name, anonymous, sizeof(anonymous) - 1);
+		str_puts(name, LAYOUT_NAMELESS);
 	if (file->len < sizeof(file_url) ||
 		memcmp(str_text(file), file_url, sizeof(file_url) - 1) != 0)
 		return;

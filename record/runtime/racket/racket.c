@@ -11,6 +11,7 @@
 #include "bpf/runtime/racket/racket_row.h"
 #include "format/base/mem.h"
 #include "format/elf/elf_dynsym.h"
+#include "format/file/layout.h"
 #include "record/runtime/racket/racket_code.h"
 #include "record/runtime/runtime.h"
 
@@ -110,7 +111,6 @@ static bool racket_next_line(const struct runtime_lines *lines, struct runtime_l
  */
 static void racket_put_texts(struct str *name, struct str *file)
 {
-	static const char anonymous[] = "(anonymous)";
 	(void)file;
 	CLEANUP(str_deinit) struct str rest = {0};
 	const char *text = str_text(name);
@@ -120,7 +120,7 @@ static void racket_put_texts(struct str *name, struct str *file)
 	if (rest.len)
 		str_write(name, str_text(&rest), rest.len);
 	else
-		str_write(name, anonymous, sizeof(anonymous) - 1);
+		str_puts(name, LAYOUT_NAMELESS);
 }
 
 const struct runtime racket_runtime = {
