@@ -7,6 +7,7 @@
 #include "cmd/write_behind.h"
 #include "format/base/mem.h"
 #include "format/base/output_file.h"
+#include "format/file/layout.h"
 
 static struct output_file_options options_of(
 	const char *path, const char *const *inputs, size_t nr_inputs)
@@ -16,6 +17,9 @@ static struct output_file_options options_of(
 		.owner = caller_find(),
 		.inputs = inputs,
 		.nr_inputs = nr_inputs,
+		.spared_head = LAYOUT_MAGIC,
+		.spared_as = "a recording",
+		.spared_bytes = LAYOUT_MAGIC_BYTES,
 		.is_for_all = true,
 	};
 }

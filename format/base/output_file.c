@@ -16,6 +16,7 @@ enum {
 	MAX_TRIES = 100,
 	NAME_PREFIX_BYTES = 200, /* of NAME_MAX, with room for what makes it random */
 	FD_PATH_BYTES = 32,
+	MAX_SPARED_BYTES = 16,
 };
 
 struct output_file {
@@ -128,17 +129,36 @@ static struct err *check_owner(const struct output_file *file, const char *endin
 		file->path, ending, (unsigned)uid);
 }
 
-static struct err *check_replaced(const struct output_file *file, struct stat st)
+/* What cannot be read is no such file as far as is known. */
+static struct err *check_head(
+	const struct output_file_options *options, int folder, const char *name)
+{
+	char head[MAX_SPARED_BYTES];
+	size_t len = options->spared_bytes;
+	CLEANUP_FD int fd = len ? openat(folder, name,
+					  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+				: -1;
+	if (fd < 0 || pread(fd, head, len, 0) != (ssize_t)len ||
+		memcmp(head, options->spared_head, len) != 0)
+		return NULL;
+	return err_new(ERR_USAGE, "%s is %s; remove it or choose another name", options->path,
+		options->spared_as);
+}
+
+static struct err *check_replaced(const struct output_file *file, const char *name, struct stat st)
 {
 	if (file->options.is_new)
 		return err_sys(EEXIST, "%s", file->path);
 	try(check_kind(&file->options, &st));
-	return check_owner(file, "", st.st_uid);
+	try(check_owner(file, "", st.st_uid));
+	return check_head(&file->options, file->folder, name);
 }
 
 /* A link may go: nothing but the link is lost. */
-static struct err *check_replaced_old(const struct output_file *file, struct stat st)
+static struct err *check_replaced_old(
+	const struct output_file *file, const char *name, struct stat st)
 {
+	(void)name;
 	if (S_ISDIR(st.st_mode))
 		return err_new(ERR_USAGE,
 			"%s.old is a directory, but %s is to be kept under that name", file->path,
@@ -146,7 +166,7 @@ static struct err *check_replaced_old(const struct output_file *file, struct sta
 	return check_owner(file, ".old", st.st_uid);
 }
 
-typedef struct err *check_fn(const struct output_file *file, struct stat st);
+typedef struct err *check_fn(const struct output_file *file, const char *name, struct stat st);
 
 /* `fn` of what has this name in the folder; nothing has it: nothing to be refused. */
 static struct err *check_name(const struct output_file *file, const char *name, check_fn *fn)
@@ -154,7 +174,7 @@ static struct err *check_name(const struct output_file *file, const char *name, 
 	struct stat st;
 	if (fstatat(file->folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : err_sys(errno, "%s", file->path);
-	return fn(file, st);
+	return fn(file, name, st);
 }
 
 static struct err *check_early(const struct output_file *file)
@@ -391,7 +411,8 @@ static struct err *check_appended(
 	struct stat st;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? NULL : err_sys(errno, "%s", options->path);
-	return check_kind(options, &st);
+	try(check_kind(options, &st));
+	return check_head(options, folder, name);
 }
 
 static struct err *open_appended(

@@ -24,6 +24,9 @@ struct output_file_options {
 	/* Files that are read meanwhile, and must not be replaced. */
 	const char *const *inputs;
 	size_t nr_inputs;
+	/* Nor are files that begin with these bytes, and are called so in a message; NULL: none. */
+	const char *spared_head, *spared_as;
+	size_t spared_bytes;  /* at most 16 */
 	bool is_for_all;      /* mode 0644 less the umask, else 0600 */
 	bool is_new;          /* never replaces anything */
 	bool keeps_old;       /* what is replaced becomes NAME.old, in place of an older one */
@@ -32,8 +35,9 @@ struct output_file_options {
 
 /*
  * Refuses what output_file_publish() would not replace: a symbolic link, anything that is no
- * regular file, a file of another user, an input; likewise for NAME.old, where a link may go.
- * `options` is copied; inputs and their array are borrowed until the file is published.
+ * regular file, a file of another user, an input, what is spared; likewise for NAME.old, where a
+ * link may go. `options` is copied; inputs and their array are borrowed until the file is
+ * published.
  */
 struct err *output_file_create(
 	const struct output_file_options *options, struct output_file **ret) ERR_MUST_CHECK;

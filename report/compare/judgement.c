@@ -25,6 +25,7 @@ struct judging {
 	const struct diff_options *options;
 	double nr_shares; /* of alpha, one for each test, the other families' too */
 	struct statistics_prior prior;
+	double least_dispersion;    /* chance is 1 */
 	struct quantiles quantiles; /* those that were used last */
 };
 
@@ -85,6 +86,10 @@ static double judgement_size_of(const struct contrast *contrast)
 	return log(contrast->hits[0] + contrast->hits[1]);
 }
 
+/* Where there is one run a side: about the most that 24 runs of one program had, and which no one
+ * of the 20 pairs of five other ones took for a change, while three were by chance alone. */
+static const double dispersion_of_single_runs = 2;
+
 static struct statistics_prior find_prior(const struct judgement_family *family)
 {
 	if (family->nr_runs <= 2)
@@ -109,7 +114,7 @@ static void moderate(const struct judging *judging, struct contrast *contrast)
 	double own = contrast->df > 0 ? contrast->dispersion : 1;
 	double expected = statistics_moderate(
 		&judging->prior, judgement_size_of(contrast), contrast->dispersion, contrast->df);
-	contrast->dispersion = fmax(1, fmax(own, expected));
+	contrast->dispersion = fmax(judging->least_dispersion, fmax(own, expected));
 	contrast->df += judging->prior.df;
 	if (contrast->df <= 0)
 		contrast->df = fmax(1, (double)judging->family->nr_runs - 2);
@@ -328,6 +333,7 @@ static struct judging judge_rows(const struct judgement_family *family,
 		.family = family,
 		.options = options,
 		.prior = find_prior(family),
+		.least_dispersion = family->nr_runs > 2 ? 1 : dispersion_of_single_runs,
 	};
 	for (size_t row = 0; row < family->nr_rows; row++)
 		judging.nr_shares += family->is_tested[row];

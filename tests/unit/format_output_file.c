@@ -126,3 +126,26 @@ TEST(output_file_appends_to_no_link)
 	CHECK_ERR(output_file_open_append(&options, &fd), ERR_USAGE, "is a symbolic link");
 	leave_folder();
 }
+
+static const char spared[] = "\x89RECORD\n";
+
+/* What another command wrote is worth more than what this one makes. */
+TEST(output_file_spares_what_begins_as_told)
+{
+	struct output_file_options options = {.path = "out",
+		.spared_head = spared,
+		.spared_as = "a recording",
+		.spared_bytes = sizeof(spared) - 1};
+	struct output_file *file;
+	int fd;
+	enter_folder();
+	put("out", spared, false);
+	CHECK_ERR(output_file_create(&options, &file), ERR_USAGE, "out is a recording; remove it");
+	CHECK_ERR(output_file_open_append(&options, &fd), ERR_USAGE, "out is a recording");
+	want("out", spared);
+	put("out", "\x89REC", false);
+	CHECK_OK(output_file_create(&options, &file));
+	CHECK_OK(output_file_publish(file));
+	output_file_destroy(file);
+	leave_folder();
+}

@@ -310,8 +310,8 @@ TEST(compare_total_of_a_leaf)
 {
 	struct fixture base, new;
 	struct pair pair;
-	put_callers(&base, 100, 150);
-	put_callers(&new, 150, 142);
+	put_callers(&base, 200, 300);
+	put_callers(&new, 300, 284);
 	pair_init(&pair, &base, &new);
 	CHECK(pair.is_judged);
 	bool is_met = false;

@@ -541,8 +541,8 @@ void diff_put_columns(struct str *out, const struct difference *diff)
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	if (!diff->knows_dispersion)
-		str_puts(out, "One run a side: how runs differ by themselves is not known, only "
-			      "chance was allowed for. ");
+		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
+			      "what chance makes was allowed for. ");
 	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
 	if (empty)
 		str_printf(out, "%zu %s left out. ", empty,
