@@ -431,16 +431,34 @@ static void allow_stacks(const struct profile *profile, const struct scope_stack
 
 /* ---- samples ---- */
 
-static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
+/* How long a sample takes, up to its time: a wait does, unless it stands for others like it. */
+static uint64_t known_length_ns(const struct profile *profile, const struct profile_sample *sample)
+{
+	const struct profile_event *event = &profile->events.data[sample->event];
+	uint64_t at_ns = sample->time_ns - profile->first_ns;
+	if (!event->wait || event->period || sample->is_estimate)
+		return 0;
+	return sample->weight < at_ns ? sample->weight : at_ns;
+}
+
+static bool is_within(const struct profile *profile, const struct profile_sample *sample,
 	const struct scope_term *term)
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
+	uint64_t length_ns = term->excludes ? 0 : known_length_ns(profile, sample);
+	return (length_ns ? at_ns > term->from_ns : at_ns >= term->from_ns) &&
+	       at_ns - length_ns < term->to_ns;
+}
+
+static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
+	const struct scope_term *term)
+{
 	if (term->kind == SCOPE_CPU)
 		return sample->cpu == term->number;
 	if (term->kind == SCOPE_THREAD_STACK)
 		return profile->threads.data[sample->thread].first == term->number &&
 		       sample->stack == term->stack;
-	return at_ns >= term->from_ns && at_ns < term->to_ns;
+	return is_within(profile, sample, term);
 }
 
 static bool allows_sample(const struct scope_walk *walk, const struct profile_sample *sample)
@@ -471,6 +489,7 @@ void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
 		.stacks = all_allowed(profile->stacks.len),
 		.labels = all_allowed(profile->labels.len),
 	};
+	scope_span(scope, profile, &walk->from_ns, &walk->to_ns);
 	struct clause clause = {0};
 	while (next_clause(scope, &clause)) {
 		enum subject subject = subject_of(&clause);
@@ -507,6 +526,23 @@ const struct profile_sample *scope_walk_next(struct scope_walk *walk)
 	return NULL;
 }
 
+struct profile_sample scope_walk_part(
+	const struct scope_walk *walk, const struct profile_sample *sample)
+{
+	uint64_t end_ns = sample->time_ns - walk->profile->first_ns;
+	uint64_t length_ns = known_length_ns(walk->profile, sample);
+	struct profile_sample part = *sample;
+	uint64_t begin_ns = end_ns - length_ns;
+	if (!length_ns || (begin_ns >= walk->from_ns && end_ns < walk->to_ns))
+		return part;
+	begin_ns = begin_ns > walk->from_ns ? begin_ns : walk->from_ns;
+	if (end_ns >= walk->to_ns) /* in time order, it is the last */
+		part.time_ns = walk->profile->first_ns + walk->to_ns - 1;
+	end_ns = end_ns < walk->to_ns ? end_ns : walk->to_ns;
+	part.weight = end_ns > begin_ns ? end_ns - begin_ns : 0;
+	return part;
+}
+
 void scope_walk_deinit(struct scope_walk *walk)
 {
 	mem_free(walk->threads);
@@ -523,7 +559,7 @@ void scope_drop(const struct scope *scope, struct profile *profile)
 		return;
 	scope_walk_init(&walk, scope, profile, NULL, NULL);
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
-		profile->samples.data[kept++] = *sample;
+		profile->samples.data[kept++] = scope_walk_part(&walk, sample);
 	scope_walk_deinit(&walk);
 	profile->samples.len = kept;
 }

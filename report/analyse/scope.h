@@ -92,7 +92,8 @@ struct scope_stacks {
  *   for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));)
  *   scope_walk_deinit(&walk);
  *
- * When *is_cancelled turns true, they end early; NULL: it never does.
+ * When *is_cancelled turns true, they end early; NULL: it never does. A wait whose length is known
+ * meets a time if a part of it lies in there.
  */
 struct scope_walk {
 	const struct scope *scope;
@@ -100,6 +101,7 @@ struct scope_walk {
 	const atomic_bool *is_cancelled;
 	bool *threads, *events, *stacks, *labels; /* whether no term forbids it */
 	bool has_sample_terms;                    /* there are others than those */
+	uint64_t from_ns, to_ns;                  /* scope_span() */
 	size_t next;
 };
 
@@ -107,6 +109,9 @@ void scope_walk_init(struct scope_walk *walk, const struct scope *scope,
 	const struct profile *profile, const struct scope_stacks *stacks,
 	const atomic_bool *is_cancelled);
 const struct profile_sample *scope_walk_next(struct scope_walk *walk);
+/* What of that sample is within the time: of a wait a part, which ends there. */
+struct profile_sample scope_walk_part(
+	const struct scope_walk *walk, const struct profile_sample *sample);
 void scope_walk_deinit(struct scope_walk *walk);
 
 /* Drops the samples that do not meet the terms; how many do. */

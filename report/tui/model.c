@@ -283,12 +283,13 @@ static bool sum_samples(struct model *model, const struct scope *scope,
 	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
 		if (!profile_event_has(profile, model->event, sample->event))
 			continue;
-		uint64_t value = profile_sample_value(profile, sample);
+		const struct profile_sample part = scope_walk_part(&walk, sample);
+		uint64_t value = profile_sample_value(profile, &part);
 		slice_add(&model->slice, sample->stack, value);
 		if (planted)
 			slice_add(
 				grouped, planted->stack_of[sample - profile->samples.data], value);
-		timeline_add(&model->timeline, profile, sample);
+		timeline_add(&model->timeline, profile, &part);
 	}
 	scope_walk_deinit(&walk);
 	return !is_cancelled || !atomic_load(is_cancelled);

@@ -87,6 +87,42 @@ TEST(the_newest_samples_are_left_out)
 	profile_destroy(profile);
 }
 
+/* Asleep from 1 to 7 ms of the recording, and twice in 2 ms of which it is not known when. */
+TEST(waits_are_cut_at_the_ends_of_a_time)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	struct layout_event event = {
+		.name = fixture_string(&fixture, "offcpu"),
+		.unit = fixture_string(&fixture, "ns"),
+		.source = fixture_string(&fixture, "wait"),
+	};
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 0x10, "pause"));
+	struct layout_sample sample = {.thread = thread,
+		.user_stack = stack,
+		.event = writer_event(fixture.writer, &event)};
+	const struct {
+		uint64_t end_ms, ms;
+		bool is_estimate;
+	} waits[] = {{7, 6, false}, {7, 2, true}, {9, 2, false}};
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		sample.time_ns = 1000000000 + waits[i].end_ms * 1000000;
+		sample.weight = waits[i].ms * 1000000;
+		sample.measured = waits[i].is_estimate ? 1000 : sample.weight;
+		writer_sample(fixture.writer, &sample);
+	}
+	struct profile *profile = fixture_profile(&fixture);
+	profile->first_ns = 1000000000;
+	profile->last_ns = profile->first_ns + 10000000;
+	filter_samples(profile, &(struct filter){.from_ns = 2000000, .to_ns = 5000000});
+	CHECK_INT(profile->samples.len, 1);
+	CHECK_INT(profile->samples.data[0].weight, 3000000);
+	CHECK_INT(profile->samples.data[0].time_ns, profile->first_ns + 4999999);
+	profile_destroy(profile);
+}
+
 TEST(a_container_is_meant_by_its_id_and_by_cgroups_above)
 {
 	static const char id[] = "0123456789abcdef0123";
