@@ -72,8 +72,8 @@ static const struct opt rows[] = {
 };
 
 static const struct opt_foreign ci_foreign[] = {
-	{"-r", "here it is --runs N"},
-	{"--repeat", "here it is --runs N"},
+	{"-r", "it is --runs N"},
+	{"--repeat", "it is --runs N"},
 	{0},
 };
 

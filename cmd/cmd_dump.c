@@ -57,7 +57,7 @@ static const struct opt dump_rows[] = {
 static const struct opt_foreign dump_foreign[] = {
 	{"-l", "lines are always shown"},
 	{"--locals", "values of variables are not read"},
-	{"-j", "here it is --json"},
+	{"-j", "it is --json"},
 	{"-F", NULL}, /* files are shown whole */
 	{"--full-filenames", NULL},
 	{"--native", NULL},

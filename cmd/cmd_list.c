@@ -136,7 +136,7 @@ static const struct opt list_rows[] = {
 };
 
 static const struct opt_foreign list_foreign[] = {
-	{"-j", "here it is --json"},
+	{"-j", "it is --json"},
 	{"--no-desc", NULL},
 	{0},
 };

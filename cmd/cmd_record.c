@@ -60,7 +60,8 @@ static int cmd_record_fail(struct err *err)
 
 /* A recording may end before its command does, whose status is to be passed on all the same. */
 static void outlive(const struct record_options *options, struct session *session,
-	const struct session_options *session_options, struct session_summary *summary)
+	const struct session_options *session_options, uint32_t child_pid,
+	struct session_summary *summary)
 {
 	if (!session_options->argv || summary->has_child_status)
 		return;
@@ -71,7 +72,7 @@ static void outlive(const struct record_options *options, struct session *sessio
 		session_wait_command(session, summary);
 	}
 	if (says && !summary->has_child_status)
-		console_say("the command still runs");
+		console_say("the command still runs: process %u", child_pid);
 }
 
 /* Without it the recording is as good as before: no failure of record's. */
@@ -153,11 +154,13 @@ struct record_run {
 	struct push_child push;
 	struct metrics *metrics; /* or NULL */
 	struct service_notify notify;
+	uint32_t child_pid; /* 0: there is no command */
 };
 
 static void record_run_ready(void *context, const char *event, uint32_t child_pid)
 {
 	struct record_run *running = context;
+	running->child_pid = child_pid;
 	record_view_ready(&running->view, event, child_pid);
 	if (running->push.options.url)
 		push_child_start(&running->push);
@@ -275,7 +278,7 @@ static int record(
 			err_message(err));
 	else if (err)
 		console_say("%s", err_message(err));
-	outlive(options, session, session_options, &summary);
+	outlive(options, session, session_options, running.child_pid, &summary);
 	session_destroy(session);
 	if (summary.is_published && options->archives)
 		cmd_record_archive(options, files);

@@ -80,17 +80,17 @@ static const struct opt stat_rows[] = {
 };
 
 static const struct opt_foreign stat_foreign[] = {
-	{"-x", "here it is --json"},
-	{"-j", "here it is --json"},
+	{"-x", "it is --json"},
+	{"-j", "it is --json"},
 	{"-d", "name the events: -e L1-dcache-loads,L1-dcache-load-misses"},
 	{"-I", "ebprof record samples over time; stat counts all of it"},
 	{"-t", "-p PID counts all threads of a process"},
 	{"-A", "counts are those of all CPUs"},
-	{"-G", "here it is --cgroup PATH"},
-	{"--for-each-cgroup", "here it is --cgroup PATH, which counts all of them as one"},
+	{"-G", "it is --cgroup PATH"},
+	{"--for-each-cgroup", "it is --cgroup PATH, which counts all of them as one"},
 	{"--per-core", "counts are those of all CPUs"},
 	{"-v", NULL},
-	{"--timeout", "here it is --duration TIME"},
+	{"--timeout", "it is --duration TIME"},
 	{0},
 };
 

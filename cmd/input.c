@@ -14,6 +14,11 @@
 struct err *input_parse(const struct opt *row, const char *text, void *member)
 {
 	struct input_option *option = member;
+	if (option->is_given)
+		return err_new(ERR_USAGE,
+			"names one recording: \"%s\" is the second; several are "
+			"operands, without -i",
+			text);
 	option->path = text;
 	option->is_given = !opt_is_standard(row, text);
 	return NULL;

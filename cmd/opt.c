@@ -67,7 +67,8 @@ static struct err *meet_pprofs(const struct command *command, char *const *words
 		str_printf(&as_long, "-%s", word);
 		for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
 			if (row->hint && is_word(str_text(&as_long), row->name))
-				return err_new(ERR_USAGE, "%s: %s", row->name, row->hint);
+				return err_new(ERR_USAGE, "%s is no option here: %s", row->name,
+					row->hint);
 	}
 	return NULL;
 }
@@ -84,7 +85,8 @@ static struct err *meet_unknown(
 	}
 	for (const struct opt_foreign *row = command->foreign; row && row->name; row++)
 		if (is_word(word, row->name))
-			return row->hint ? err_new(ERR_USAGE, "%s: %s", row->name, row->hint)
+			return row->hint ? err_new(ERR_USAGE, "%s is no option here: %s", row->name,
+						   row->hint)
 					 : NULL;
 	if (is_word(word, "-q") || is_word(word, "--quiet"))
 		return err_new(ERR_USAGE, "%s: ebprof %s prints nothing but what is asked for",

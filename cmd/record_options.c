@@ -482,7 +482,7 @@ const struct opt record_options_rows[] = {
 
 const struct opt_foreign record_options_foreign[] = {
 	{"--rate", "samply's name; here it is -F HZ"},
-	{"--wall", "here it is -e wall"},
+	{"--wall", "it is -e wall"},
 	{"--save-only", NULL}, /* samply's: nothing is opened but by --open */
 	{"--no-open", NULL},
 	{"--native", NULL}, /* py-spy's: what it asks for is always there */
@@ -497,12 +497,12 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--profile-name", "it is called as the file is: -o FILE"},
 	{"--function", "ebprof report -s sym, the standard, has functions"},
 	{"--full-filenames", NULL}, /* files of functions are kept in full */
-	{"--hideprogress", "here it is -q"},
+	{"--hideprogress", "it is -q"},
 	{"-n", "native frames are recorded anyway"},
-	{"--alloc", "here it is --heap"},
+	{"--alloc", "it is --heap"},
 	{"--live", "--heap, then ebprof report --leaks"},
 	{"--sched", "kernel threads and policies are no rows; ebprof report -s thread"},
-	{"--cstack", "here it is --call-graph"},
+	{"--cstack", "it is --call-graph"},
 	{"--lock", "-e offcpu records what waits, for locks, too"},
 	{"--cswitch-markers", "-e wall records what threads wait for, too"},
 	{"--switch-events", "-e wall records what threads wait for, too"},
@@ -544,7 +544,7 @@ const struct opt_foreign record_options_foreign[] = {
 	{"-d", "addresses of data are not recorded; for so many seconds: --duration 10"},
 	{"-W", "only one event is sampled, with the weight of its period"},
 	{"-R", "ebprof convert --json and --perf-script write all that is recorded of a sample"},
-	{"-G", "here it is --cgroup PATH"},
+	{"-G", "it is --cgroup PATH"},
 	{"-k", "times are CLOCK_MONOTONIC's"},
 	{"--clockid", "times are CLOCK_MONOTONIC's"},
 	{"--per-thread", "-t TID records one, ebprof report -s thread shows them one by one"},
@@ -563,7 +563,7 @@ const struct opt_foreign record_options_foreign[] = {
 	{"--namespaces", NULL},
 	{"--all-cgroups", NULL},
 	{"--strict-freq", NULL},
-	{"--timeout", "here it is --duration TIME"},
+	{"--timeout", "it is --duration TIME"},
 	{0},
 };
 

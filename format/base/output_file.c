@@ -109,6 +109,8 @@ static bool is_input(const struct output_file_options *options, const struct sta
 
 static struct err *check_kind(const struct output_file_options *options, const struct stat *st)
 {
+	if (strcmp(options->path, "/dev/stdout") == 0)
+		return err_new(ERR_USAGE, "%s: for standard output use -o -", options->path);
 	if (S_ISLNK(st->st_mode))
 		return err_new(
 			ERR_USAGE, "%s is a symbolic link; name the file itself", options->path);

@@ -262,6 +262,8 @@ static struct err *explain_missing(const struct search *search, size_t i)
 	bool is_listed = !nearest.word && name->kind != CGROUP_NAME_PATH;
 	for (uint32_t j = 0; is_listed && j < candidates->entries.len && j < MAX_SHOWN; j++)
 		str_printf(&hint, "%s%s", j ? ", " : "; there are ", strtab_get(candidates, j));
+	if (is_listed && !candidates->entries.len)
+		str_printf(&hint, "; there is no %s at all", kinds[name->kind].noun);
 	return err_new(ERR_USAGE, "%s: no %s \"%s\" runs here%s%s", kinds[name->kind].option,
 		kinds[name->kind].noun, name->text, str_text(&others), str_text(&hint));
 }

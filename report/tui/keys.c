@@ -104,7 +104,7 @@ const struct key_row key_rows[] = {
 	{{':'}, ACTION_COMMANDS, ":", "commands", "find a command by what it does", NULL},
 	{{'?', INPUT_F1}, ACTION_HELP, "? F1", "help", "this help", NULL},
 	{{INPUT_CTRL('l')}, ACTION_REDRAW, "^L", NULL, "draw the screen again", NULL},
-	{{INPUT_CTRL('c')}, ACTION_CANCEL, "^C", NULL, "stop what is being computed; twice: quit",
+	{{INPUT_CTRL('c')}, ACTION_CANCEL, "^C", NULL, "stop what is being computed; else: quit",
 		NULL},
 	{{'q'}, ACTION_QUIT, "q", "quit", "quit", NULL},
 	{{0}, ACTION_NONE, NULL, NULL, NULL, NULL},
