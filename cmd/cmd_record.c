@@ -135,14 +135,17 @@ static void cmd_record_open(const struct record_options *options, const struct k
 }
 
 /* What could not be looked up later. */
-static void archive_gone(
-	const struct record_options *options, uint64_t since_ns, const struct kept_files *files)
+static void archive_gone(const struct record_options *options, enum session_target target,
+	uint64_t since_ns, const struct kept_files *files)
 {
 	struct gone_names_options gone = {
 		.path = options->output,
 		.max_file_bytes = options->max_bytes,
 		.since_ns = since_ns,
 		.time_ns = options->gone_names_ns,
+		/* Of a machine that is recorded all day few are. */
+		.with_rebuilt = target == SESSION_COMMAND || target == SESSION_PROCESSES ||
+				target == SESSION_THREADS,
 		.quiet = options->quiet,
 	};
 	gone_names_archive(&gone, files);
@@ -270,7 +273,7 @@ static int record(
 		record_view_summary(&running.view, &summary);
 	struct kept_files *files = session_take_kept_files(session);
 	if (summary.is_published && !options->archives && !err && !summary.exec_errno)
-		archive_gone(options, summary.stopped_ns, files);
+		archive_gone(options, session_options->target, summary.stopped_ns, files);
 	if (says_next && !options->archives)
 		record_view_next(&summary);
 	if (err && summary.is_published)

@@ -72,7 +72,7 @@ static const struct opt stat_rows[] = {
 		.help = "run the command N times; shows means and their 95% intervals",
 		.standard = "1", .least = "1", .most = "10000", .group = "How"},
 	{"duration", 0, "TIME", opt_duration, STAT_FIELD(duration_ns),
-		.help = "stop after this time: 5, 2.5s, 1m"},
+		.help = "stop after this time: 5, 2.5s, 1m", .least = "1ms"},
 	{"output", 'o', "FILE", opt_string, STAT_FIELD(output),
 		.help = "where to; standard error without", .group = "Output"},
 	{"json", 0, NULL, opt_flag, STAT_FIELD(json), .help = "for programs"},

@@ -27,6 +27,8 @@ enum {
 
 /* From Ctrl-C on, so that the recorder ends within 2 s; a small part of it is always left. */
 static const uint64_t usual_time_ns = 1800ULL * NS_PER_MS, least_time_ns = 300ULL * NS_PER_MS;
+/* Where no file is gone, nothing has asked for it: it is not to be waited for. */
+static const uint64_t unasked_time_ns = 600ULL * NS_PER_MS;
 
 enum outcome {
 	OUTCOME_DONE,
@@ -39,13 +41,16 @@ struct gone_names {
 	const struct gone_names_options *options;
 	struct kept_naming naming;
 	VEC(const struct kept_file *) files; /* that are in the recording, the smallest first */
+	size_t nr_gone;                      /* the first of them, the others are there still */
 	uint64_t size_bytes;                 /* of the recording as it is */
 	struct archive_file_result result;
 };
 
-static int compare_sizes(const void *a, const void *b)
+static int compare_files(const void *a, const void *b)
 {
 	const struct kept_file *const *x = a, *const *y = b;
+	if ((*x)->is_here != (*y)->is_here)
+		return (*x)->is_here ? 1 : -1;
 	uint64_t left = (*x)->size_bytes, right = (*y)->size_bytes;
 	return left < right ? -1 : left > right;
 }
@@ -54,11 +59,14 @@ static void choose_files(struct gone_names *gone, const struct kept_files *files
 {
 	size_t count;
 	const struct kept_file *list = kept_files_list(files, &count);
-	for (size_t i = 0; i < count; i++)
-		if (list[i].file_id)
-			vec_push(&gone->files, &list[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i].file_id || (list[i].is_here && !gone->options->with_rebuilt))
+			continue;
+		vec_push(&gone->files, &list[i]);
+		gone->nr_gone += !list[i].is_here;
+	}
 	if (gone->files.len)
-		qsort(gone->files.data, gone->files.len, sizeof(*gone->files.data), compare_sizes);
+		qsort(gone->files.data, gone->files.len, sizeof(*gone->files.data), compare_files);
 }
 
 /* ---- the process that looks names up ---- */
@@ -164,10 +172,12 @@ static void put_files(struct str *text, size_t count)
 static void gone_names_say_done(const struct gone_names *gone)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	if (gone->options->quiet || !gone->result.archived.objects)
+	size_t count = gone->result.archived.objects;
+	count = count < gone->nr_gone ? count : gone->nr_gone;
+	if (gone->options->quiet || !count)
 		return;
 	str_puts(&text, "names of ");
-	put_files(&text, gone->result.archived.objects);
+	put_files(&text, count);
 	str_puts(&text, "are in the recording (+");
 	console_put_bytes(&text, gone->result.bytes);
 	str_puts(&text, ")");
@@ -183,14 +193,14 @@ static void say_given_up(const struct gone_names *gone, size_t first, enum outco
 		[OUTCOME_LARGE] = "they were too many",
 	};
 	CLEANUP(str_deinit) struct str text = {0};
-	size_t count = gone->files.len - first;
+	size_t count = first < gone->nr_gone ? gone->nr_gone - first : 0;
 	if (gone->options->quiet || !count)
 		return;
 	str_puts(&text, "hint: names of ");
 	put_files(&text, count);
 	str_printf(&text, "are not in the recording, %s:", why[outcome]);
 	for (size_t i = 0; i < count && i < SHOWN_PATHS; i++) {
-		const char *path = gone->files.data[gone->files.len - 1 - i]->path;
+		const char *path = gone->files.data[gone->nr_gone - 1 - i]->path;
 		str_puts(&text, i ? ", " : " ");
 		str_put_escaped(&text, path, strlen(path));
 	}
@@ -199,25 +209,29 @@ static void say_given_up(const struct gone_names *gone, size_t first, enum outco
 	console_say("%s", str_text(&text));
 }
 
-static uint64_t time_for_all_ns(const struct gone_names_options *options)
+static uint64_t time_for_all_ns(const struct gone_names *gone)
 {
+	const struct gone_names_options *options = gone->options;
 	if (options->time_ns)
 		return options->time_ns;
-	uint64_t end_ns = options->since_ns + usual_time_ns, now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns();
+	uint64_t end_ns =
+		gone->nr_gone ? options->since_ns + usual_time_ns : now_ns + unasked_time_ns;
 	return now_ns + least_time_ns < end_ns ? end_ns - now_ns : least_time_ns;
 }
 
 /*
- * All of them; or, if that takes too long, all but the largest, in a third of the time. When little
+ * All of them; or, if that takes too long, those that are gone, or of these all but the largest, in
+ * a third of the time. When little
  * is left there is one attempt: to begin another one may take longer than that on a busy machine.
  */
 static void archive_files(struct gone_names *gone)
 {
-	uint64_t all_ns = time_for_all_ns(gone->options), time_ns = all_ns * 3 / 4;
-	size_t count = gone->files.len;
+	uint64_t all_ns = time_for_all_ns(gone), time_ns = all_ns * 3 / 4;
+	size_t count = gone->files.len, fewer = gone->nr_gone < count ? gone->nr_gone : count - 1;
 	enum outcome outcome = try_files(gone, count, time_ns), first = outcome;
-	if (outcome != OUTCOME_DONE && count > 1 && all_ns > least_time_ns)
-		outcome = try_files(gone, --count, time_ns / 3);
+	if (outcome != OUTCOME_DONE && fewer && all_ns > least_time_ns)
+		outcome = try_files(gone, count = fewer, time_ns / 3);
 	if (outcome == OUTCOME_DONE)
 		gone_names_say_done(gone);
 	else

@@ -17,6 +17,7 @@
 enum {
 	/* Together well below the 1,024 descriptors that a process usually may have. */
 	MAX_FILES = 256,
+	MAX_HERE = 64, /* of them that are at their paths */
 	MAX_ROOTS = 32,
 };
 
@@ -150,6 +151,17 @@ static bool will_be_gone(const struct kept_file *file)
 	return is_memory && !fstat(file->fd, &st) && !stat("/", &root) && st.st_dev != root.st_dev;
 }
 
+/* Not in a folder of packages: those change when a system is renewed, programs with each build. */
+static bool may_be_rebuilt(const char *path)
+{
+	static const char *const folders[] = {"/usr/", "/lib", "/bin/", "/sbin/", "/opt/", "/nix/",
+		"/gnu/", "/snap/", "/var/lib/"};
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return false;
+	return true;
+}
+
 /* The same of a file that is not open, by what was noted of it. */
 static bool was_at_path(const struct object *object)
 {
@@ -162,14 +174,18 @@ static bool was_at_path(const struct object *object)
 static void give_up_reachable(
 	struct kept_files *files, const struct object_table *objects, bool is_over)
 {
-	size_t left = 0;
+	size_t left = 0, nr_here = 0;
 	map_clear(&files->by_object);
 	vec_each(&files->list, file) {
 		const struct object *object = object_table_get(objects, file->object);
-		if (is_at_path(files, file, object) && !(is_over && will_be_gone(file))) {
+		bool is_here = is_at_path(files, file, object) && !(is_over && will_be_gone(file));
+		bool is_wanted = is_over && may_be_rebuilt(object->path) && nr_here < MAX_HERE;
+		if (is_here && !is_wanted) {
 			file_deinit(file);
 			continue;
 		}
+		file->is_here = is_here;
+		nr_here += is_here;
 		files->list.data[left++] = *file;
 		*map_put(&files->by_object, file->object, NULL) = left;
 	}

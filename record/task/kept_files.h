@@ -6,6 +6,7 @@
 #ifndef EBPROF_KEPT_FILES_H
 #define EBPROF_KEPT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,8 @@ struct kept_file {
 	uint32_t build_id_len; /* 0: there is none */
 	uint64_t size_bytes, mtime_ns;
 	int fd;
-	int root_fd; /* of another root directory than our own, borrowed; -1: none, or not kept */
+	bool is_here; /* it is at its path, but no package has put it there: it may be built anew */
+	int root_fd;  /* of another root directory than our own, borrowed; -1: none, or not kept */
 };
 
 struct kept_files;
@@ -33,9 +35,9 @@ void kept_files_destroy(struct kept_files *files);
 void kept_files_add(
 	struct kept_files *files, struct object *object, const struct object_table *objects);
 /*
- * The recording is over: tries once more what could not be opened, or was given up to stay within
- * the limits, and gives up what will be found at its path: in a file system that is on no disk
- * nothing lasts, unless all the machine has is there.
+ * The recording is over: marks what is_here, tries once more what could not be opened, or was given
+ * up to stay within the limits, and gives up what will be found at its path: in a file system that
+ * is on no disk nothing lasts, unless all the machine has is there.
  */
 void kept_files_finish(
 	struct kept_files *files, const struct object_table *objects, const struct object_ids *ids);

@@ -151,3 +151,20 @@ void namesakes_put_name(const struct profile_function *function, uint8_t nr_part
 		str_printf(out, ":%u", function->line);
 	str_putc(out, ')');
 }
+
+bool namesakes_are_shown_as(const struct profile_object *objects,
+	const struct profile_function *function, const char *shown)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	size_t len = strlen(function->name);
+	if (strncmp(shown, function->name, len) != 0 || shown[len] != ' ' ||
+		!namesakes_have_place(objects, function))
+		return false;
+	for (uint8_t i = 1; i <= WHOLE_PATH; i++) {
+		str_truncate(&text, 0);
+		namesakes_put_name(function, i, &text);
+		if (strcmp(str_text(&text), shown) == 0)
+			return true;
+	}
+	return false;
+}

@@ -29,6 +29,10 @@ uint32_t *namesakes_group(const struct profile_object *objects,
  */
 uint8_t *namesakes_find(const struct profile_object *objects,
 	const struct profile_function *functions, size_t count);
+/* Whether it is shown by this where it has namesakes: the name and as much of its place as needed.
+ */
+bool namesakes_are_shown_as(const struct profile_object *objects,
+	const struct profile_function *function, const char *shown);
 /* The name, and with any parts of the path a place: "run (a.py:10)". */
 void namesakes_put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out);
 

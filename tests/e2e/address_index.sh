@@ -40,7 +40,7 @@ make_program() {
 	size=$(objdump -h program | awk '$2 == ".debug_info" { print $3 }')
 	((0x$size > 1 << 20)) || fail "only 0x$size bytes of debug information"
 	for i in 0 1 2; do
-		"$EBPROF" record -q -o $i.data -- ./program $i || fail "record"
+		"$EBPROF" record -q --no-archive -o $i.data -- ./program $i || fail "record"
 	done
 }
 

@@ -142,13 +142,29 @@ test_rebuilt_binary() {
 	want_share 'hot line' 1 80 100
 }
 
+test_newer_script() {
+	[[ -x /usr/bin/python3 ]] || skip "no python3 here"
+	printf '%s\n' 'def leaf(n):' '    s = 0' '    for i in range(n): s += i' 'for k in range(150): leaf(100000)' >script.py
+	"$EBPROF" record -q -o script.data -- /usr/bin/python3 script.py 2>err || fail "record: $(cat err)"
+	run "$EBPROF" annotate leaf script.data
+	! grep -q 'is newer' out || fail "it is not: $(cat out)"
+	sed -i '1i import os' script.py
+	run "$EBPROF" annotate leaf script.data
+	grep -q '^# this file is newer than the recording' out || fail "newer, and it is not said: $(cat out)"
+}
+
 test_no_debug_information() {
 	command -v objdump >/dev/null || skip "no objdump here"
 	make_program -O1 -g0
 	run "$EBPROF" annotate hot hot.data
 	grep -q 'ret' out || fail "no instructions: $(cat out)"
 	rm hot
-	run "$EBPROF" annotate main hot.data
+	run "$EBPROF" annotate hot hot.data
+	grep -q '^# no assembly of .*/hot: the file is not on this machine' out || fail "it is not said: $(cat out)"
+	make_program -O1 -g0
+	"$EBPROF" record -q --no-archive -o hot.data -- ./hot 2>err || fail "record: $(cat err)"
+	rm hot
+	run "$EBPROF" annotate hot hot.data
 	[[ $status == 2 ]] || fail "a function that cannot be named was found"
 }
 

@@ -50,7 +50,7 @@ test_names_lines_and_inlined_functions() {
 
 test_archiving_twice_adds_nothing() {
 	make_program
-	"$EBPROF" record -q -- ./program
+	"$EBPROF" record -q --no-archive -- ./program
 	"$EBPROF" archive -q || fail "archive"
 	local size
 	size=$(stat -c %s ebprof.data)
@@ -62,7 +62,7 @@ test_archiving_twice_adds_nothing() {
 # Stacks that are to be unwound by the reader need the files: an archive has them unwound.
 test_stacks_that_were_left() {
 	make_program
-	"$EBPROF" record -q --call-graph dwarf -- ./program
+	"$EBPROF" record -q --no-archive --call-graph dwarf -- ./program
 	"$EBPROF" report -g --symfs root --symbol-cache none | grep -q 'truncated' || fail "they were not left"
 	run "$EBPROF" archive
 	want_status 0 archive
@@ -108,7 +108,7 @@ test_what_only_a_symbol_table_knows() {
 
 test_a_damaged_recording() {
 	make_program
-	"$EBPROF" record -q -F 9999 -- ./program long
+	"$EBPROF" record -q --no-archive -F 9999 -- ./program long
 	truncate -s -100 ebprof.data
 	run "$EBPROF" archive
 	want_status 0 archive
@@ -120,7 +120,7 @@ test_a_damaged_recording() {
 # An archive that was not finished, as after kill -9, is made anew: the recording stays whole.
 test_an_archive_cut_short() {
 	make_program
-	"$EBPROF" record -q --call-graph dwarf -- ./program
+	"$EBPROF" record -q --no-archive --call-graph dwarf -- ./program
 	local recorded
 	recorded=$(stat -c %s ebprof.data)
 	"$EBPROF" archive -q || fail "archive"
@@ -157,7 +157,7 @@ test_what_is_refused() {
 # A full disk: the recording stays as it was.
 test_no_room() {
 	"$EBPROF" record -q -o small.data -- true
-	"$EBPROF" record -q -F 9999 -- bash -c "for i in {1..40}; do '$EBPROF' report small.data; done" >/dev/null
+	"$EBPROF" record -q --no-archive -F 9999 -- bash -c "for i in {1..40}; do '$EBPROF' report small.data; done" >/dev/null
 	cp ebprof.data before.data
 	run bash -c "ulimit -f \$(( (\$(stat -c %s ebprof.data) + 1023) / 1024 )); trap '' XFSZ; \"$EBPROF\" archive --symbol-cache none"
 	if [[ $status == 0 ]]; then
@@ -169,7 +169,7 @@ test_no_room() {
 # What a report has found once it finds without looking into the files; damage there costs time only.
 test_the_cache() {
 	make_program
-	"$EBPROF" record -q -- ./program
+	"$EBPROF" record -q --no-archive -- ./program
 	"$EBPROF" report -g --symbol-cache kept >first.txt || fail "report"
 	local entry
 	entry=$(grep -l scramble kept/*.answers) || fail "nothing was kept"
@@ -195,7 +195,7 @@ test_the_cache() {
 test_a_part_that_comes_later() {
 	make_program
 	gcc -O2 -g -gsplit-dwarf -o program inlined.c || fail "gcc"
-	"$EBPROF" record -q -- ./program
+	"$EBPROF" record -q --no-archive -- ./program
 	mkdir away
 	mv ./*.dwo away
 	run "$EBPROF" report -g --symbol-cache kept

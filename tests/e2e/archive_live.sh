@@ -203,12 +203,27 @@ END_OF_SCRIPT
 	want_named ebprof.data
 }
 
-test_nothing_is_archived_of_what_stays() {
+# It is built anew later, and the two builds are compared.
+test_a_program_that_stays_has_its_names_without_a_word() {
 	make_program
 	run "$EBPROF" record -- ./program
 	want_status 0 record
-	! grep -q 'will be gone' err || fail "it is there: $(cat err)"
+	! grep -q 'names of' err || fail "it is there: $(cat err)"
+	rm program
+	want_named ebprof.data
+}
+
+test_nothing_is_archived_of_packages_and_whole_machines() {
+	head -c 300M /dev/zero >zeros
+	run "$EBPROF" record -- sha1sum zeros
+	want_status 0 record
 	[[ $(field ebprof.data archived_places) == 0 ]] || fail "$(field ebprof.data archived_places) places"
+	make_program
+	./program on &
+	run "$EBPROF" record -a --duration 0.5
+	kill $!
+	want_status 0 record
+	[[ $(field ebprof.data archived_places) == 0 ]] || fail "-a: $(field ebprof.data archived_places) places"
 }
 
 runs_program() { [[ $(readlink "/proc/$1/exe") == */image/program ]]; } # PID

@@ -5,7 +5,7 @@
 
 record_here() {
 	cp "$WORKLOADS/workload" ./program
-	run "$EBPROF" record -F 2999 -- ./program 1
+	run "$EBPROF" record --no-archive -F 2999 -- ./program 1
 	want_status 0 record
 	mkdir elsewhere root
 	mv ebprof.data elsewhere/

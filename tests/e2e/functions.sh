@@ -130,7 +130,7 @@ test_archive_takes_them_along() {
 
 test_without_the_file_it_is_said() {
 	make_program program
-	"$EBPROF" record -q -- ./program || fail record
+	"$EBPROF" record -q --no-archive -- ./program || fail record
 	mkdir -p root
 	"$EBPROF" report --stdio --symfs root --symbol-cache none >there || fail "report elsewhere"
 	grep -q 'as addresses, since nothing tells the bounds' there || fail "it is not said: $(cat there)"

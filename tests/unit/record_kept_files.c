@@ -14,6 +14,7 @@
 
 enum {
 	LIMIT = 256,
+	LIMIT_HERE = 64,
 };
 
 struct fixture {
@@ -82,14 +83,15 @@ TEST(files_that_are_gone_are_kept)
 	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
 	size_t count;
 	const struct kept_file *kept = kept_files_list(fixture.files, &count);
-	CHECK_INT(count, 2);
-	CHECK_INT(kept[0].object, gone->serial);
-	CHECK_INT(kept[1].object, other->serial);
-	CHECK_INT(kept[0].root_fd, -1); /* it is our own */
-	CHECK_INT(kept[0].size_bytes, fixture.st.st_size);
-	CHECK_INT(kept[0].build_id_len, gone->info.build_id_len);
+	CHECK_INT(count, 3);
+	CHECK(kept[0].is_here && !kept[1].is_here && !kept[2].is_here);
+	CHECK_INT(kept[1].object, gone->serial);
+	CHECK_INT(kept[2].object, other->serial);
+	CHECK_INT(kept[1].root_fd, -1); /* it is our own */
+	CHECK_INT(kept[1].size_bytes, fixture.st.st_size);
+	CHECK_INT(kept[1].build_id_len, gone->info.build_id_len);
 	struct stat st;
-	CHECK_INT(fstat(kept[0].fd, &st), 0);
+	CHECK_INT(fstat(kept[1].fd, &st), 0);
 	CHECK_INT(st.st_ino, fixture.st.st_ino);
 	teardown(&fixture);
 }
@@ -120,9 +122,25 @@ TEST(files_in_memory_are_kept)
 	size_t count;
 	const struct kept_file *kept = kept_files_list(fixture.files, &count);
 	unlink(path);
-	CHECK_INT(count, 1);
-	CHECK_STR(kept[0].path, path);
+	CHECK_INT(count, 2);
+	CHECK(kept[0].is_here && !kept[1].is_here);
+	CHECK_STR(kept[1].path, path);
 	CHECK_INT(kept_files_nr_missed(fixture.files), 0);
+	teardown(&fixture);
+}
+
+/* Others may need the room. */
+TEST(few_files_are_kept_that_are_still_there)
+{
+	struct fixture fixture;
+	setup(&fixture);
+	char name[32];
+	for (int i = 0; i < LIMIT_HERE + 20; i++) {
+		snprintf(name, sizeof(name), "stays%d", i);
+		add(&fixture, name);
+	}
+	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
+	CHECK_INT(count_of(&fixture), LIMIT_HERE);
 	teardown(&fixture);
 }
 
@@ -163,7 +181,7 @@ TEST(the_end_tries_again)
 	mem_free(object->path);
 	object->path = mem_strdup(fixture.copy);
 	kept_files_finish(fixture.files, &fixture.objects, &fixture.ids);
-	CHECK_INT(count_of(&fixture), 1);
+	CHECK_INT(count_of(&fixture), 2);
 	teardown(&fixture);
 }
 

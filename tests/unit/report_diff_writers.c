@@ -313,7 +313,7 @@ TEST(diff_text_says_why_it_is_inconclusive)
 	add_row(&diff, "f", "/work/f.c", &vague);
 	write_as(&diff, DIFF_TEXT, 0, &few);
 	CHECK(strstr(str_text(&few), "there are too few samples: "));
-	CHECK(strstr(str_text(&few), "times as many samples."));
+	CHECK(strstr(str_text(&few), "times as many samples: "));
 	vec_each(&diff.rows, row) {
 		row->self.dispersion = 6.1;
 	}
@@ -523,4 +523,42 @@ TEST(diff_text_begins_no_line_with_a_command)
 			CHECK_INT(count_of(str_text(&out), str_text(&line)), 0);
 			diff_deinit(&diff);
 		}
+}
+
+/* Two programs share little but the C library; that a function was renamed is a guess. */
+TEST(diff_says_that_little_is_common)
+{
+	struct diff_judgement new = make_judgement(0, 0.9, DIFF_REGRESSION);
+	struct diff_judgement renamed = make_judgement(0.9, 0.05, DIFF_IMPROVEMENT);
+	struct diff_judgement common = make_judgement(0.1, 0.05, DIFF_INCONCLUSIVE);
+	for (int i = 0; i < 2; i++) {
+		struct difference diff;
+		CLEANUP(str_deinit) struct str out = {0};
+		diff_init(&diff);
+		add_row(&diff, "a", "/work/f.c", &new);
+		add_row(&diff, "b", "/work/f.c", &renamed);
+		diff.rows.data[diff.rows.len - 1].old_name = i ? NULL : "c";
+		add_row(&diff, "malloc", "/work/f.c", &common);
+		diff_put_caveats(&out, &diff);
+		CHECK_INT(strstr(str_text(&out), "both sides have take 10% of the samples: are "
+						 "these recordings of one program?") != NULL,
+			!i);
+		diff_deinit(&diff);
+	}
+}
+
+TEST(diff_of_one_function_advises_times)
+{
+	struct diff_judgement all = make_judgement(0.99, 0.99, DIFF_INCONCLUSIVE);
+	for (int i = 0; i < 2; i++) {
+		struct difference diff;
+		CLEANUP(str_deinit) struct str out = {0};
+		diff_init(&diff);
+		diff.verdict = DIFF_INCONCLUSIVE;
+		diff.options.metric = i ? DIFF_CPU_S : DIFF_SHARE;
+		add_row(&diff, "hot", "/work/f.c", &all);
+		diff_put_verdict(&out, &diff);
+		CHECK_INT(strstr(str_text(&out), "What takes 99.0% has no rest") != NULL, !i);
+		diff_deinit(&diff);
+	}
 }

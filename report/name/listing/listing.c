@@ -52,16 +52,25 @@ static void listing_find_candidates(const struct listing_request *request, struc
 		vec_push(&ret->list, (struct candidate){.name = function->file});
 }
 
+static const char newer_than_binary[] =
+	"this file is newer than the binary: its lines may be others";
+static const char newer_than_recording[] =
+	"this file is newer than the recording: its lines may be others";
+
 static void listing_read_sources(const struct listing_request *request, struct listing *listing)
 {
 	struct candidates candidates = {0};
 	listing_find_candidates(request, &candidates);
-	uint64_t built_ns = request->objects[listing->identity.body_object].info.mtime_ns;
+	const struct layout_object *object = &request->objects[listing->identity.body_object].info;
+	bool is_script = object->kind == LAYOUT_OBJECT_SCRIPT;
+	uint64_t then_ns = is_script ? profile_wall_ns(request->profile, request->profile->first_ns)
+				     : object->mtime_ns;
 	for (size_t i = 0; i < candidates.list.len && i < MAX_SOURCES; i++) {
 		struct listing_source source = {0};
 		source_file_read(candidates.list.data[i].name, request->source_dirs,
 			request->files->rules, &source.file);
-		source.is_newer = built_ns && source.file.path && source.file.mtime_ns > built_ns;
+		if (then_ns && source.file.path && source.file.mtime_ns > then_ns)
+			source.newer = is_script ? newer_than_recording : newer_than_binary;
 		vec_push(&listing->sources, source);
 	}
 	vec_deinit(&candidates.list);

@@ -12,7 +12,7 @@
 struct listing_source {
 	struct source_file file;
 	uint32_t first, last; /* lines of the function; 0: none is known */
-	bool is_newer;        /* than the recorded binary: its lines may be others */
+	const char *newer;    /* a note, where it is newer than what was recorded; or NULL */
 };
 
 struct listing_code {
@@ -52,7 +52,7 @@ struct listing {
 
 /* Frames, functions and objects as they are called now. */
 struct listing_request {
-	const struct profile *profile; /* its meta is read */
+	const struct profile *profile; /* its meta and clock are read */
 	const struct profile_function *functions;
 	const struct profile_object *objects;
 	const struct annotation *annotation;

@@ -278,8 +278,8 @@ static void listing_rows_put_source(struct placing *it, uint32_t index)
 		.text = source->file.path ? source->file.path : source->file.name};
 	listing_rows_put_row(it, &heading);
 	put_note(it, str_text(&source->file.problem));
-	if (source->is_newer)
-		put_note(it, "this file is newer than the binary: its lines may be others");
+	if (source->newer)
+		put_note(it, source->newer);
 	if (source_file_count(&source->file))
 		put_source_text(it, index);
 	put_source_numbers(it, index);

@@ -347,6 +347,18 @@ static double mean_dispersion(const struct difference *diff)
 	return shares > 0 ? sum / shares : 1;
 }
 
+/* By itself it may take any time: what is left says how much longer that is. */
+static const double all_but_the_rest = 0.95;
+
+static double largest_share(const struct difference *diff)
+{
+	double largest = 0;
+	vec_each(&diff->rows, row)
+		for (int side = 0; row->self.is_tested && side < MATCH_SIDES; side++)
+			largest = fmax(largest, row->self.sides[side].share);
+	return largest;
+}
+
 /* What is sure, also where a regression might not have been seen. */
 static void diff_words_put_improvements(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name)
@@ -397,9 +409,17 @@ static void diff_words_put_inconclusive(
 		str_puts(out, " Record more runs, or on a quieter machine.");
 		return;
 	}
-	double needed = find_needed(diff);
-	if (needed > 1)
-		str_printf(out, " Record about %.7g times as many samples.", round_up(needed));
+	double needed = find_needed(diff), largest = largest_share(diff);
+	if (options->metric == DIFF_SHARE && largest > all_but_the_rest)
+		str_printf(out,
+			" What takes %.1f%% has no rest to be compared with: --metric cpu-s "
+			"compares its time.",
+			100 * largest);
+	else if (needed > 1)
+		str_printf(out,
+			" Record about %.7g times as many samples: for longer, or more runs; "
+			"--min-effect asks for less.",
+			round_up(needed));
 }
 
 static void put_ok(struct str *out, const struct difference *diff)
@@ -538,8 +558,27 @@ void diff_put_columns(struct str *out, const struct difference *diff)
 		      "each takes, if the rest takes as long as before.");
 }
 
+/* Two programs have the C library and the kernel in common, hardly more. */
+static void diff_words_put_common(struct str *out, const struct difference *diff)
+{
+	static const double least = 0.2;
+	double common[MATCH_SIDES] = {0};
+	vec_each(&diff->rows, row)
+		for (int side = 0; side < MATCH_SIDES; side++)
+			if (!row->old_name && row->self.sides[0].samples &&
+				row->self.sides[1].samples)
+				common[side] += row->self.sides[side].share;
+	double share = fmax(common[MATCH_BASE], common[MATCH_NEW]);
+	if (diff->options.by == DIFF_BY_FUNCTION && diff->rows.len && share < least)
+		str_printf(out,
+			"Functions that both sides have take %.0f%% of the samples: are these "
+			"recordings of one program? ",
+			100 * share);
+}
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
+	diff_words_put_common(out, diff);
 	if (!diff->knows_dispersion)
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
 			      "what chance makes was allowed for. ");

@@ -471,7 +471,7 @@ class Page {
 		const {tree} = this.profile;
 		const share = ({total}) => total[0] ? weighFound(tree, this.found, total) / total[0] : 0;
 		const count = this.found ? this.found.reduce((sum, it) => sum + it, 0) : 0;
-		byId("matched").textContent = !this.found ? "" : `${which || count + " found"} \u00b7 ` +
+		byId("matched").textContent = !this.found ? "" : this.found.isInvalid ? "no valid expression" : `${which || count + " found"} \u00b7 ` +
 			tree.columns.map((column) => percent(share(column))).reverse().join(" \u2192 ");
 		for (const chart of Object.values(this.charts)) {
 			chart.found = this.found;

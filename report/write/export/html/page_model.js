@@ -88,7 +88,8 @@ function searchFunctions(profile, text) {
 			const regex = new RegExp(pattern[1], pattern[2]);
 			test = (name) => regex.test(name);
 		} catch {
-			test = () => false;
+			found.isInvalid = true;
+			return found;
 		}
 	} else {
 		const lower = text.toLowerCase();
