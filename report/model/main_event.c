@@ -2,6 +2,30 @@
 
 #include <string.h>
 
+#include "format/base/mem.h"
+
+/* Whether one of the recordings has time on CPUs and waits: those of two say nothing together. */
+static bool is_sum_in_one(const struct profile *profile)
+{
+	enum {
+		RUNS = 1,
+		WAITS = 2,
+	};
+	CLEANUP_FREE uint8_t *has = mem_zalloc_array(profile->origins.len, 1);
+	if (profile_nr_origins(profile) < 2)
+		return true;
+	vec_each(&profile->samples, sample) {
+		const struct profile_event *event = &profile->events.data[sample->event];
+		uint32_t process = profile->threads.data[sample->thread].process;
+		uint32_t origin = profile->processes.data[process].info.origin;
+		if (event->part_of)
+			has[origin] |= event->wait ? WAITS : RUNS;
+		if (has[origin] == (RUNS | WAITS))
+			return true;
+	}
+	return false;
+}
+
 /* Of each event by its number, with what is shown as one with it, and of sums. */
 static struct event_choice *count_events(const struct profile *profile, bool *is_sum_of_two)
 {
@@ -14,11 +38,12 @@ static struct event_choice *count_events(const struct profile *profile, bool *is
 		count->samples++;
 		count->value += profile_sample_value(profile, sample);
 	}
+	bool is_of_one = is_sum_in_one(profile);
 	for (uint32_t i = 1; i < profile->events.len; i++) {
 		struct event_choice *sum = &counts[events[i].part_of];
 		if (!events[i].part_of || !counts[i].samples)
 			continue;
-		*is_sum_of_two = sum->samples > 0;
+		*is_sum_of_two |= sum->samples > 0 && is_of_one;
 		sum->samples += counts[i].samples;
 		sum->value += counts[i].value;
 	}

@@ -166,6 +166,17 @@ END
 	done
 }
 
+# CPU time of one program and waits of another are no wall-clock time of either.
+test_no_sum_of_two_programs() {
+	"$EBPROF" record -q -F 499 -o one.data -- "$WORKLOADS/workload" 0.5 >/dev/null 2>&1 || fail "record"
+	"$EBPROF" record -q -e offcpu -o two.data -- bash -c 'sleep 0.2; sleep 0.2' || fail "record"
+	"$EBPROF" merge -q -o both.data one.data two.data || fail "merge"
+	! "$EBPROF" report --stdio both.data 2>/dev/null | grep -q wall || fail "$("$EBPROF" report --stdio both.data | head -n 3)"
+	"$EBPROF" record -q -e wall -o wall.data -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done; sleep 0.2' || fail "record"
+	"$EBPROF" merge -q -o all.data one.data wall.data || fail "merge"
+	"$EBPROF" report --stdio all.data 2>/dev/null | grep -q '^# .*wall = ' || fail "$("$EBPROF" report --stdio all.data | head -n 3)"
+}
+
 test_merging_again_and_twice() {
 	record_two
 	"$EBPROF" record -q -F 499 -o three.data -- "$WORKLOADS/workload" 1 >/dev/null 2>&1

@@ -24,7 +24,7 @@ prepare() {
 		}
 	END
 	gcc -shared -fPIC -D_GNU_SOURCE -o failing.so failing.c -ldl || fail "gcc"
-	run "$EBPROF" record -q -F 997 --call-graph dwarf -o r.data -- "$WORKLOADS/unwind_shapes" callback 1.5
+	run "$EBPROF" record -q --no-archive -F 997 --call-graph dwarf -o r.data -- "$WORKLOADS/unwind_shapes" callback 1.5
 	want_status 0 record
 	(($(field r.data snapshots) > 100)) || fail "$(field r.data snapshots) of $(field r.data samples) stacks were left"
 	"$EBPROF" convert --folded r.data -o - >whole.folded || fail "convert"
