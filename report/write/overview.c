@@ -14,9 +14,9 @@
 struct sums {
 	/* Values, as the table's shares are: of waits, time. */
 	uint64_t all;
-	uint64_t in_kernel;
-	uint64_t named, with_line; /* by what stands on top of the stack */
-	uint64_t bounded, guessed; /* ... without a name: with bounds, of them guessed ones */
+	uint64_t in_kernel, waiting; /* of what is left, user code */
+	uint64_t named, with_line;   /* by what stands on top of the stack */
+	uint64_t bounded, guessed;   /* ... without a name: with bounds, of them guessed ones */
 	/* Samples. */
 	uint64_t samples, frames, deepest;
 };
@@ -58,6 +58,13 @@ static struct sums overview_sum_up(const struct profile *profile)
 	for (uint32_t i = 0; i < profile->stacks.len; i++)
 		if (slice.stacks[i].samples)
 			overview_add_stack(profile, i, slice.stacks[i], &sums);
+	vec_each(&profile->samples, sample) {
+		uint64_t value = profile_sample_value(profile, sample);
+		if (!profile->events.data[sample->event].wait)
+			continue;
+		sums.waiting += value;
+		sums.in_kernel -= profile->stacks.data[sample->stack].kernel ? value : 0;
+	}
 	return sums;
 }
 
@@ -228,9 +235,12 @@ void overview_put(const struct profile *profile, const struct filter *filter, st
 	overview_put_tasks(profile, out);
 	overview_put_events(profile, filter, out);
 	overview_put_label(out, "where");
-	str_printf(out, "%.1f%% in user code, %.1f%% in the kernel\n",
-		profile_percent(sums.all - sums.in_kernel, sums.all),
+	str_printf(out, "%.1f%% in user code, %.1f%% in the kernel",
+		profile_percent(sums.all - sums.in_kernel - sums.waiting, sums.all),
 		profile_percent(sums.in_kernel, sums.all));
+	if (sums.waiting)
+		str_printf(out, ", %.1f%% waiting", profile_percent(sums.waiting, sums.all));
+	str_puts(out, "\n");
 	put_scripts(profile, out);
 	put_hottest(profile, out);
 	overview_put_soundness(profile, &sums, out);

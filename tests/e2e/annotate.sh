@@ -74,6 +74,8 @@ test_calls_and_inlined() {
 	run "$EBPROF" annotate -i hot.data mix --layout assembly
 	command -v objdump >/dev/null || skip "no objdump here"
 	grep -q '^# inlined: the assembly is that of calls' out || fail "whose code is it: $(cat out)"
+	grep -Eq '^ +outside: hot.c:[0-9]+ calls$' out || fail "the caller's is not told: $(cat out)"
+	! grep -Eq 'inlined: hot.c:[0-9]+ calls$' out || fail "the caller is inlined: $(cat out)"
 	run "$EBPROF" annotate -i hot.data calls --layout both
 	grep -Eq '%.* inlined: hot.c:7 mix$' out || fail "no line of what was inlined: $(cat out)"
 }

@@ -38,6 +38,18 @@ static void want(const struct str *text, const char *line)
 		unit_fail(__FILE__, __LINE__, "no \"%s\" in:\n%s", line, str_text(text));
 }
 
+TEST(waits_are_neither_in_user_code_nor_in_the_kernel)
+{
+	struct profile *profile = ten_samples();
+	CLEANUP(str_deinit) struct str text = {0};
+	struct filter all = {0};
+	vec_each(&profile->events, event)
+		event->wait = PROFILE_WAIT_BLOCKED;
+	overview_put(profile, &all, &text);
+	want(&text, "where          0.0% in user code, 0.0% in the kernel, 100.0% waiting\n");
+	profile_destroy(profile);
+}
+
 TEST(sums_of_a_known_shape)
 {
 	struct profile *profile = ten_samples();

@@ -130,7 +130,7 @@ static uint32_t listing_inlined_of(struct listing *listing, struct strtab *keys,
 	return id + 1;
 }
 
-/* "main.c:12", "main.c:12 inlined: vector.h:90 push_back" */
+/* "main.c:12", "main.c:12 inlined: vector.h:90 push_back", "outside: main.c:3 main" */
 static void listing_put_label(struct listing *listing, struct strtab *keys,
 	struct listing_code *code, const struct function_code_place *place, enum demangle_mode mode)
 {
@@ -142,7 +142,8 @@ static void listing_put_label(struct listing *listing, struct strtab *keys,
 	if (place->inlined || place->inlined_file) {
 		str_puts(out, place->file ? " " : "");
 		inlined = out->len;
-		str_puts(out, "inlined: ");
+		/* Where the function itself was inlined, its caller's code is around it. */
+		str_puts(out, place->file || !listing->note.len ? "inlined: " : "outside: ");
 		listing_put_line(out, place->inlined_file, place->inlined_line);
 		str_puts(out, place->inlined && place->inlined_file ? " " : "");
 		enum demangle_mode simple = mode == DEMANGLE_NONE ? mode : DEMANGLE_SIMPLIFIED;
