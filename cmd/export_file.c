@@ -7,7 +7,7 @@
 #include "cmd/write_behind.h"
 #include "format/base/mem.h"
 #include "format/base/output_file.h"
-#include "format/file/layout.h"
+#include "report/load/load.h"
 
 static struct output_file_options options_of(
 	const char *path, const char *const *inputs, size_t nr_inputs)
@@ -17,9 +17,9 @@ static struct output_file_options options_of(
 		.owner = caller_find(),
 		.inputs = inputs,
 		.nr_inputs = nr_inputs,
-		.spared_head = LAYOUT_MAGIC,
+		.spared_head = load_file_head,
 		.spared_as = "a recording",
-		.spared_bytes = LAYOUT_MAGIC_BYTES,
+		.spared_bytes = LOAD_FILE_HEAD_BYTES,
 		.is_for_all = true,
 	};
 }

@@ -46,7 +46,7 @@ struct gone_names {
 	struct archive_file_result result;
 };
 
-static int compare_files(const void *a, const void *b)
+static int compare_gone(const void *a, const void *b)
 {
 	const struct kept_file *const *x = a, *const *y = b;
 	if ((*x)->is_here != (*y)->is_here)
@@ -66,7 +66,7 @@ static void choose_files(struct gone_names *gone, const struct kept_files *files
 		gone->nr_gone += !list[i].is_here;
 	}
 	if (gone->files.len)
-		qsort(gone->files.data, gone->files.len, sizeof(*gone->files.data), compare_files);
+		qsort(gone->files.data, gone->files.len, sizeof(*gone->files.data), compare_gone);
 }
 
 /* ---- the process that looks names up ---- */

@@ -444,7 +444,7 @@ static uint64_t known_length_ns(const struct profile *profile, const struct prof
 	return sample->weight < at_ns ? sample->weight : at_ns;
 }
 
-static bool is_within(const struct profile *profile, const struct profile_sample *sample,
+static bool is_at_time(const struct profile *profile, const struct profile_sample *sample,
 	const struct scope_term *term)
 {
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
@@ -461,7 +461,7 @@ static bool is_sample(const struct profile *profile, const struct profile_sample
 	if (term->kind == SCOPE_THREAD_STACK)
 		return profile->threads.data[sample->thread].first == term->number &&
 		       sample->stack == term->stack;
-	return is_within(profile, sample, term);
+	return is_at_time(profile, sample, term);
 }
 
 static bool allows_sample(const struct scope_walk *walk, const struct profile_sample *sample)

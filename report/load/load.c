@@ -14,6 +14,9 @@
 #include "report/load/unwind/snapshots.h"
 #include "report/model/sample_order.h"
 
+const char load_file_head[] = LAYOUT_MAGIC;
+_Static_assert(sizeof(load_file_head) == LOAD_FILE_HEAD_BYTES + 1, "its length");
+
 /* ---- entities as they are read: every reference is checked once ---- */
 
 /* Ids grow by one but for holes that damage tore: those become placeholders. */

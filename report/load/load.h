@@ -7,6 +7,12 @@
 
 struct symbol_file_options;
 
+/* What every recording begins with. */
+extern const char load_file_head[];
+enum {
+	LOAD_FILE_HEAD_BYTES = 8,
+};
+
 struct profile_options {
 	const struct symbol_file_options *files; /* NULL: the usual places */
 	/*

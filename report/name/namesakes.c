@@ -160,9 +160,9 @@ bool namesakes_are_shown_as(const struct profile_object *objects,
 	if (strncmp(shown, function->name, len) != 0 || shown[len] != ' ' ||
 		!namesakes_have_place(objects, function))
 		return false;
-	for (uint8_t i = 1; i <= WHOLE_PATH; i++) {
+	for (unsigned i = 1; i <= WHOLE_PATH; i++) {
 		str_truncate(&text, 0);
-		namesakes_put_name(function, i, &text);
+		namesakes_put_name(function, (uint8_t)i, &text);
 		if (strcmp(str_text(&text), shown) == 0)
 			return true;
 	}

@@ -311,9 +311,9 @@ test_nameless() {
 			awk -v name="(anonymous:${line%:*})" -v want="${line#*:}" '$NF == name && $1 + 0 > want - 8 && $1 + 0 < want + 8 { found = 1 }
 				END { exit !found }' report || fail "$node: $line % $(cat report)"
 		done
-		"$EBPROF" diff before.data after.data >diff 2>&1
-		! grep 'anonymous' diff | grep -q 'removed\|new' || fail "$node: $(cat diff)"
-		grep -q '(anonymous) ' diff || fail "$node: $(cat diff)"
+		"$EBPROF" diff before.data after.data >changes 2>&1
+		! grep 'anonymous' changes | grep -q 'removed\|new' || fail "$node: $(cat changes)"
+		grep -q '(anonymous) ' changes || fail "$node: $(cat changes)"
 	done
 }
 

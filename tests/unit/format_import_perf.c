@@ -263,8 +263,8 @@ TEST(perf_chains_of_frame_pointers_are_guesses_and_end_where_no_code_is)
 	forged_perf_record(&records, 9, FORGED_PERF_USER, &body);
 	CLEANUP(import_seen_deinit) struct import_seen seen = see_perf(&records, &no_ids);
 	uint32_t node = seen.samples.data[0].user_stack, flags[3] = {0};
-	CHECK_STR(import_seen_stack(&seen, node),
-		"/bin/program+0x1010 /bin/program+0x1104 cut+0xc");
+	CHECK_STR(
+		import_seen_stack(&seen, node), "/bin/program+0x1010 /bin/program+0x1104 cut+0xc");
 	for (int i = 0; node && i < 3; i++, node = seen.nodes.data[node].parent)
 		flags[i] = seen.frames.data[seen.nodes.data[node].frame].flags;
 	CHECK_INT(flags[0], 0);

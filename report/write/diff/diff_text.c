@@ -214,7 +214,8 @@ struct err *diff_text(const struct difference *diff, const struct diff_writer_op
 	diff_text_put_sentence(&writing, diff_put_caveats);
 	diff_text_put_list(&writing, DIFF_LIST_REGRESSIONS, "Regressions:");
 	diff_text_put_list(&writing, DIFF_LIST_IMPROVEMENTS, "Improvements:");
-	diff_text_put_list(&writing, DIFF_LIST_CALLERS, "Changed with what they call (total time):");
+	diff_text_put_list(
+		&writing, DIFF_LIST_CALLERS, "Changed with what they call (total time):");
 	diff_text_put_inconclusive(&writing);
 	str_putc(&writing.out, '\n');
 	diff_text_put_sentence(&writing, diff_put_columns);
