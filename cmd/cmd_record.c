@@ -143,7 +143,8 @@ static void archive_gone(const struct record_options *options, enum session_targ
 		.max_file_bytes = options->max_bytes,
 		.since_ns = since_ns,
 		.time_ns = options->gone_names_ns,
-		/* Of a machine that is recorded all day few are. */
+		/* Programs that are recorded by name are being worked on more often than a machine.
+		 */
 		.with_rebuilt = target == SESSION_COMMAND || target == SESSION_PROCESSES ||
 				target == SESSION_THREADS,
 		.quiet = options->quiet,

@@ -147,6 +147,8 @@ struct err *top_recorder_start(
 	recorder->pid = fork();
 	if (!recorder->pid)
 		exec_recorder(recorder->folder, words.data);
+	if (recorder->pid > 0)
+		setpgid(recorder->pid, recorder->pid); /* as it does itself, if later */
 	vec_deinit(&words);
 	if (recorder->pid < 0) {
 		err = err_sys(errno, "fork");

@@ -229,15 +229,18 @@ static void take_branches(
 	parts->are_calls = true;
 }
 
-/* How many addresses there are up to the first that is none of code: frame pointers led astray. */
-static size_t count_in_code(
+/*
+ * Without the outermost addresses that are none of code, where frame pointers led astray. What is
+ * further in may be of a compiler that changed its memory's protection, which perf does not see.
+ */
+static size_t count_to_code(
 	const struct import_perf *perf, size_t process, const struct chain_part *part)
 {
 	const struct perf_space *space = perf->tasks.processes.data[process].space;
 	const uint64_t *addresses = perf->addresses.data + part->first;
-	size_t count = 0;
-	while (count < part->count && perf_space_find(space, addresses[count] - (count > 0)))
-		count++;
+	size_t count = part->count;
+	while (count && !perf_space_find(space, addresses[count - 1] - (count > 1)))
+		count--;
 	return count ? count : part->count; /* of this process mappings are not known */
 }
 
@@ -246,9 +249,9 @@ static uint32_t put_user_part(struct import_perf *perf, const struct chain_parts
 {
 	uint32_t node = 0;
 	size_t count = parts->user.count;
-	size_t in_code = count ? count_in_code(perf, process, &parts->user) : 0;
-	if (in_code < count) {
-		count = in_code;
+	size_t to_code = count_to_code(perf, process, &parts->user);
+	if (to_code < count) {
+		count = to_code;
 		cut = LAYOUT_TRUNCATED_NO_MAPPING;
 	}
 	if (count > IMPORT_MAX_DEPTH) {
