@@ -164,11 +164,12 @@ record_until_enough() { # RECORD_OPTION...
 }
 
 # A recording of the workload as ebprof.data: one does for all tests, which may run side by side.
+# Names are looked up by each reader, which some of the tests are about.
 shared_recording() { # RECORD_OPTION...
 	(
 		flock 9
 		[[ -e ../shared.data ]] && exit
-		run "$EBPROF" record "$@" -o shared.data -- "$WORKLOADS/workload" 0.5
+		run "$EBPROF" record --no-archive "$@" -o shared.data -- "$WORKLOADS/workload" 0.5
 		want_status 0 record
 		mv shared.data ..
 	) 9>../shared.lock || exit
