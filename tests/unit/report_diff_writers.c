@@ -346,8 +346,8 @@ TEST(diff_text_names_improvements_where_it_is_inconclusive)
 	diff_deinit(&diff);
 }
 
-/* How much longer is told of a share under a condition, of seconds under none; and of one run a
- * side under one more. */
+/* The verdict names its conditions: with shares that the rest takes as long, with one run a side
+ * that runs do not differ. */
 TEST(diff_verdict_says_its_condition)
 {
 	struct diff_judgement slower = make_judgement(0.2, 0.4, DIFF_REGRESSION);
