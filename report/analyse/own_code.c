@@ -15,13 +15,24 @@ static bool is_of_package(const char *path)
 	return frame_kind_is_shared_folder(path);
 }
 
+bool own_code_is_of_header(const struct profile_function *function)
+{
+	static const char *const folders[] = {"/usr/include/", "/usr/local/include/"};
+	for (size_t i = 0; function->file && i < sizeof(folders) / sizeof(*folders); i++)
+		if (strncmp(function->file, folders[i], strlen(folders[i])) == 0)
+			return true;
+	/* A compiler's own: /usr/lib/gcc/x86_64-linux-gnu/12/include/immintrin.h */
+	return function->file && frame_kind_is_shared_folder(function->file);
+}
+
 bool own_code_has(const struct profile_function *function, const struct profile_object *object)
 {
 	enum frame_kind kind = frame_kind_of_function(function, object);
 	if (!function->object)
 		return false;
 	return frame_kind_is_script(kind) ||
-	       (kind == FRAME_PROGRAM && object->path && !is_of_package(object->path));
+	       (kind == FRAME_PROGRAM && object->path && !is_of_package(object->path) &&
+		       !own_code_is_of_header(function));
 }
 
 /* The function that the self of a node counts for; 0: none. */

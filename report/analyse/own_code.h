@@ -12,6 +12,10 @@
 /* Whether a function is such code. */
 bool own_code_has(const struct profile_function *function, const struct profile_object *object);
 
+/* Whether it is declared in a header that a package installed, and was compiled into the program.
+ */
+bool own_code_is_of_header(const struct profile_function *function);
+
 /* What own_code_weigh() looks at: a tree and the tables that its nodes lead to. */
 struct own_code_request {
 	const struct tree *tree;

@@ -5,6 +5,7 @@
 
 #include "format/base/map.h"
 #include "report/analyse/frame_kind.h"
+#include "report/analyse/own_code.h"
 #include "report/model/event_value.h"
 
 enum {
@@ -111,8 +112,9 @@ static enum nearness nearness_of(const struct profile *profile, uint32_t frame)
 		return NEAR_SCRIPT;
 	if (profile_is_kernel(profile, it->object))
 		return NEAR_KERNEL;
-	enum frame_kind kind = frame_kind_of_function(function_of(profile, frame), object);
-	return kind == FRAME_PROGRAM ? NEAR_PROGRAM : NEAR_LIBRARY;
+	const struct profile_function *function = function_of(profile, frame);
+	bool is_program = frame_kind_of_function(function, object) == FRAME_PROGRAM;
+	return is_program && !own_code_is_of_header(function) ? NEAR_PROGRAM : NEAR_LIBRARY;
 }
 
 /*
@@ -137,24 +139,35 @@ static size_t find_callers(
 	return seen;
 }
 
-static void put_functions(const struct profile *profile, const struct profile_sample *sample,
-	bool has_room, struct str *out)
-{
-	uint32_t frames[CALLERS_SEEN];
-	size_t seen = find_callers(profile, sample->stack, has_room, frames);
-	for (size_t i = 0; i < seen; i++) {
-		const char *name = function_of(profile, frames[i])->name;
-		str_puts(out, i ? " < " : "");
-		str_put_escaped(out, name, strlen(name));
-	}
-	if (!seen)
-		str_puts(out, "-");
-}
-
 uint32_t longest_waits_frame(const struct profile *profile, uint32_t stack)
 {
 	uint32_t frames[CALLERS_SEEN];
 	return find_callers(profile, stack, false, frames) ? frames[0] : 0;
+}
+
+static void put_wait_function(
+	const struct profile *profile, uint32_t frame, const char *joint, struct str *out)
+{
+	const char *name = function_of(profile, frame)->name;
+	str_puts(out, joint);
+	str_put_escaped(out, name, strlen(name));
+}
+
+/* A lock takes many frames of its library: behind them stands the function that wants it. */
+static void put_functions(const struct profile *profile, const struct profile_sample *sample,
+	bool has_room, struct str *out)
+{
+	uint32_t frames[CALLERS_SEEN], own = longest_waits_frame(profile, sample->stack);
+	size_t seen = find_callers(profile, sample->stack, has_room, frames);
+	bool has_own = false;
+	for (size_t i = 0; i < seen; i++) {
+		put_wait_function(profile, frames[i], i ? " < " : "", out);
+		has_own |= frames[i] == own;
+	}
+	if (own && !has_own)
+		put_wait_function(profile, own, " < ... < ", out);
+	if (!seen)
+		str_puts(out, "-");
 }
 
 /* As many columns of it as a screen has for a thread. */

@@ -264,3 +264,41 @@ TEST(wakers_are_listed_by_what_was_waited_for_them)
 	CHECK(strstr(str_text(&none), "# no waits"));
 	profile_destroy(profile);
 }
+
+/* Frames of the library that waits, and of a header that is in the program, are not what is sought.
+ */
+TEST(waits_have_the_function_of_the_program)
+{
+	static const char *const names[] = {"main", "take_order", "__gthread_mutex_lock",
+		"pthread_mutex_lock", "lll_lock", "lll_wait", "futex_wait", "syscall"};
+	struct waits waits;
+	uint32_t frames[9] = {0};
+	waits_begin(&waits);
+	struct fixture *fixture = &waits.fixture;
+	uint32_t program = fixture_object(fixture, LAYOUT_OBJECT_FILE, "/work/shop");
+	uint32_t libc = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "libc.so.6");
+	for (uint32_t i = 0; i < 8; i++)
+		frames[i] = fixture_frame(fixture, i < 3 ? program : libc, 0x100 + i, names[i]);
+	struct layout_sample sample = {
+		.event = waits_event(&waits, "offcpu"),
+		.thread = waits.thread,
+		.user_stack = fixture_stack(fixture, frames),
+		.time_ns = fixture->time_ns += 4000000,
+		.weight = 3000000,
+		.measured = 3000000,
+	};
+	writer_sample(fixture->writer, &sample);
+	struct profile *profile = fixture_profile(fixture);
+	for (uint32_t i = 0; i < 8; i++) { /* of files nothing is known here */
+		struct profile_function *function =
+			&profile->functions.data[profile->frames.data[frames[i]].function];
+		function->is_known = true;
+		function->name = names[i];
+		function->file = i == 2 ? "/usr/include/c++/12/bits/gthr-default.h" : NULL;
+	}
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(longest_waits_put(profile, &text));
+	CHECK(strstr(str_text(&text), "syscall < futex_wait < lll_wait < lll_lock < "
+				      "pthread_mutex_lock < ... < take_order\n"));
+	profile_destroy(profile);
+}

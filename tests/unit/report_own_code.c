@@ -124,6 +124,27 @@ TEST(programs_of_packages_are_not_own_code)
 	}
 }
 
+/* Compiled into the program, as what a mutex of C++ does first. */
+TEST(functions_of_installed_headers_are_not_own_code)
+{
+	static const struct {
+		const char *file;
+		bool is_own;
+	} rows[] = {
+		{"/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", false},
+		{"/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false},
+		{"/usr/src/app/include/app.h", true},
+		{"main.c", true},
+		{NULL, true},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct profile_function function = functions[MAIN];
+		function.file = rows[i].file;
+		if (own_code_has(&function, &objects[OBJECT_OWN]) != rows[i].is_own)
+			unit_fail(__FILE__, __LINE__, "%s", rows[i].file ? rows[i].file : "none");
+	}
+}
+
 /* A library called by own code runs for it, the kernel for no function. */
 TEST(libraries_count_for_own_code_that_calls_them)
 {
