@@ -536,3 +536,35 @@ TEST(inverted_tree_begins_at_its_top)
 	CHECK(strstr(screen_line(&screen, screen_selected(&screen)), "main"));
 	screen_deinit(&screen);
 }
+
+/* main calls walk, which calls itself to four levels: of each of them mark takes a tenth. */
+TEST(hot_path_does_not_go_on_through_recursion)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t main = fixture_frame(&fixture, user, 0x10, "main");
+	uint32_t walk = fixture_frame(&fixture, user, 0x20, "walk");
+	uint32_t mark = fixture_frame(&fixture, user, 0x30, "mark");
+	uint32_t stacks[] = {
+		FIXTURE_STACK(&fixture, main, walk, mark),
+		FIXTURE_STACK(&fixture, main, walk, walk, mark),
+		FIXTURE_STACK(&fixture, main, walk, walk, walk, mark),
+		FIXTURE_STACK(&fixture, main, walk, walk, walk, walk),
+	};
+	static const unsigned samples[] = {10, 10, 10, 70};
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
+		fixture_samples(&fixture, thread, stacks[i], 0, samples[i]);
+	struct app_options options = {.file_name = "x.data"};
+	struct screen screen;
+	screen_init_with(&screen, fixture_profile(&fixture), 80, 14, options, VIEW_TREE);
+	CHECK_STR(screen_lines(&screen, 3, 6),
+		"   0.00%  100.00% ########## - main > walk  [vdso]\n"
+		"   0.00%   90.00% #########  |-- walk  [vdso]\n"
+		"   0.00%   80.00% ########   | |-+ walk  [vdso]\n"
+		"  10.00%   10.00% #          | `-- mark  [vdso]\n"
+		"  10.00%   10.00% #          `-- mark  [vdso]\n"
+		"\n");
+	screen_deinit(&screen);
+}

@@ -148,6 +148,12 @@ bool branches_is_inlined(const struct branches *branches, uint32_t node)
 	return branches->model->names->frames.data[branches_node(branches, node)->frame].outer;
 }
 
+static bool calls_itself(const struct branches *branches, uint32_t node)
+{
+	const struct focus_node *it = branches_node(branches, node);
+	return node && branches_node(branches, it->parent)->function == it->function;
+}
+
 uint32_t branches_place(const struct branches *branches, uint32_t node)
 {
 	const struct focus_node *it = branches_node(branches, node);
@@ -495,6 +501,15 @@ void branches_fold(struct branches *branches, uint32_t node)
 	fold_below(branches, node);
 }
 
+/* To the function that is looked at; or it calls itself for the second time. */
+static bool leads_back(const struct branches *branches, uint32_t node)
+{
+	const struct focus_node *it = branches_node(branches, node);
+	uint32_t centre = branches->origin.function;
+	return (centre && it->function == centre) ||
+	       (calls_itself(branches, node) && calls_itself(branches, it->parent));
+}
+
 bool branches_open_hot_path(struct branches *branches, uint32_t node, double share)
 {
 	enum {
@@ -507,6 +522,8 @@ bool branches_open_hot_path(struct branches *branches, uint32_t node, double sha
 		if (!child || !branches_open(branches, node))
 			return false;
 		if ((double)branches_node(branches, child)->total < share * (double)total)
+			break;
+		if (share > 0 && leads_back(branches, child))
 			break;
 		node = child;
 	}

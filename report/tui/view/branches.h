@@ -98,7 +98,11 @@ void branches_close(struct branches *branches, uint32_t node);
 /* All nodes of the row get rows of their own; or the chain that the node is in becomes one row. */
 bool branches_unfold(struct branches *branches, uint32_t row);
 void branches_fold(struct branches *branches, uint32_t node);
-/* The child with the largest part, then its, and so on, down to `share` of the one before. */
+/*
+ * The child with the largest part, then its, and so on, down to `share` of the one before. With a
+ * share it ends at a call of the function that is looked at, and where one calls itself for the
+ * second time: what else they call is to be seen.
+ */
 bool branches_open_hot_path(struct branches *branches, uint32_t node, double share);
 /* All branches, level by level, as long as there are not many marks; false: not all of them. */
 bool branches_open_all(struct branches *branches);
