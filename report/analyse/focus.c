@@ -74,6 +74,71 @@ void focus_init_function(struct focus *focus, const struct tree *tree,
 	}
 }
 
+/* ---- recursion ---- */
+
+uint32_t focus_outermost_place(const struct focus *focus, uint32_t place)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	if (focus->merges_recursion)
+		while (nodes[place].parent &&
+			nodes[nodes[place].parent].function == nodes[place].function)
+			place = nodes[place].parent;
+	return place;
+}
+
+static uint32_t same_sibling(const struct focus *focus, uint32_t at, uint32_t function)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	while (at && (nodes[at].function != function || !focus->weights[at].total))
+		at = nodes[at].next_sibling;
+	return at;
+}
+
+/* The calls of a function by itself from `outermost` down, in turn; 0: that was the last. */
+static uint32_t next_in_recursion(const struct focus *focus, uint32_t outermost, uint32_t at)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	uint32_t function = nodes[outermost].function;
+	if (!focus->merges_recursion || !outermost)
+		return 0;
+	uint32_t next = same_sibling(focus, nodes[at].first_child, function);
+	for (; !next && at != outermost; at = nodes[at].parent)
+		next = same_sibling(focus, nodes[at].next_sibling, function);
+	return next;
+}
+
+/* Adds what the place has to its node besides its value. */
+static void add_levels(struct focus *focus, struct focus_node *node, uint32_t place)
+{
+	const struct tree_node *nodes = focus->tree->nodes.data;
+	uint32_t levels = 1;
+	if (focus->direction == FOCUS_CALLERS) {
+		uint32_t outermost = focus_outermost_place(focus, place);
+		for (uint32_t at = place; at != outermost; at = nodes[at].parent)
+			levels++;
+		node->levels = levels > node->levels ? levels : node->levels;
+		return;
+	}
+	for (uint32_t at = place; at; at = next_in_recursion(focus, place, at)) {
+		levels = 1;
+		for (uint32_t above = at; above != place; above = nodes[above].parent)
+			levels++;
+		node->levels = levels > node->levels ? levels : node->levels;
+		node->self += focus->weights[at].self;
+	}
+}
+
+void focus_merge_recursion(struct focus *focus)
+{
+	struct focus_node *root = &focus->nodes.data[0];
+	focus->merges_recursion = true;
+	if (focus->direction == FOCUS_CALLERS) /* the places are outermost ones */
+		return;
+	root->self = 0;
+	for (size_t i = 0; i < root->nr_places; i++)
+		add_levels(focus, root, focus->places.data[root->first_place + i].node);
+}
+
 void focus_deinit(struct focus *focus)
 {
 	vec_deinit(&focus->nodes);
@@ -123,21 +188,32 @@ static void push_step(
 	vec_push(steps, step);
 }
 
-static void step_down(const struct focus *focus, const struct focus_place *from, struct steps *ret)
+static void step_down_once(const struct focus *focus, uint32_t from, struct steps *ret)
 {
 	const struct tree_node *nodes = focus->tree->nodes.data;
-	for (uint32_t at = nodes[from->node].first_child; at; at = nodes[at].next_sibling) {
+	for (uint32_t at = nodes[from].first_child; at; at = nodes[at].next_sibling) {
 		const struct tree_weight *weight = &focus->weights[at];
 		struct focus_place place = {at, weight->total, weight->samples};
-		if (place.value)
+		bool is_merged =
+			focus->merges_recursion && nodes[at].function == nodes[from].function;
+		if (place.value && !is_merged)
 			push_step(ret, focus, &place);
+	}
+}
+
+static void step_down(const struct focus *focus, uint32_t from, struct steps *ret)
+{
+	for (uint32_t at = from;;) {
+		step_down_once(focus, at, ret);
+		if (!(at = next_in_recursion(focus, from, at)))
+			break;
 	}
 }
 
 static void step_up(const struct focus *focus, const struct focus_place *from, struct steps *ret)
 {
 	struct focus_place place = *from;
-	place.node = focus->tree->nodes.data[from->node].parent;
+	place.node = focus->tree->nodes.data[focus_outermost_place(focus, from->node)].parent;
 	bool is_group =
 		focus_has_leaves_in_groups(focus) && !focus->tree->nodes.data[place.node].parent;
 	if (place.node && from->node != focus->top && !is_group)
@@ -172,7 +248,7 @@ static void find_steps(const struct focus *focus, uint32_t node, struct steps *r
 		else if (!node && focus_has_leaves_in_groups(focus))
 			step_to_group(focus, place, ret);
 		else if (focus->direction == FOCUS_CALLEES)
-			step_down(focus, place, ret);
+			step_down(focus, place->node, ret);
 		else
 			step_up(focus, place, ret);
 	}
@@ -242,8 +318,7 @@ static void add_to_child(struct focus *focus, struct focus_node *child, const st
 	}
 	vec_push(&focus->places, step->place);
 	child->nr_places++;
-	if (focus->direction == FOCUS_CALLEES)
-		child->self += focus->weights[step->place.node].self;
+	add_levels(focus, child, step->place.node);
 }
 
 static uint32_t focus_add_child(struct focus *focus, uint32_t parent, const struct step *step)

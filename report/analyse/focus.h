@@ -19,6 +19,7 @@ struct focus_node {
 	uint32_t first_child, next_sibling; /* 0: none, or not expanded; see `rank` */
 	bool is_expanded, is_kernel;
 	uint64_t self, total, samples;
+	uint32_t levels; /* of calls of the function by itself that are merged here; 1: none */
 	size_t first_place, nr_places; /* in the tree */
 };
 
@@ -33,6 +34,7 @@ struct focus {
 	const struct profile_function *functions;
 	enum focus_direction direction;
 	uint32_t top; /* where callers end; 0: at the root */
+	bool merges_recursion;
 	/*
 	 * What siblings are ordered by, the greatest first, instead of total; NULL: by that. Asked
 	 * for all of them once, when they have their places in `nodes`, which stay by total.
@@ -56,12 +58,20 @@ void focus_init_leaves(struct focus *focus, const struct tree *tree,
 void focus_init_function(struct focus *focus, const struct tree *tree,
 	const struct tree_weight *weights, const struct profile_function *functions,
 	enum focus_direction direction, uint32_t function);
+/*
+ * Calls of a function by itself are one node from now on: it has the total of the outermost one,
+ * the self of all, and what any of them calls, or is called by, as children. For a focus that
+ * focus_init_function() has just made.
+ */
+void focus_merge_recursion(struct focus *focus);
 void focus_deinit(struct focus *focus);
 
 /* Whether paths go from the root through groups to leaves, and from there to their callers. */
 bool focus_has_leaves_in_groups(const struct focus *focus);
 /* Finds the children of a node, unless that was done. Pointers to nodes are invalid afterwards. */
 void focus_expand(struct focus *focus, uint32_t node);
+/* The outermost of the calls of a function by itself that `place` is one of, or `place`. */
+uint32_t focus_outermost_place(const struct focus *focus, uint32_t place);
 /* The child of that function; 0: there is none. Expands the node. */
 uint32_t focus_child(struct focus *focus, uint32_t node, uint32_t function);
 /*

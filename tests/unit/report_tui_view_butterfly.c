@@ -37,24 +37,25 @@ TEST(butterfly_shows_callers_and_callees)
 	struct screen screen;
 	screen_init(&screen, crossing_profile(), 80, 14);
 	screen_type(&screen, "g2"); /* leaf is the hottest */
-	CHECK_STR(screen_lines(&screen, 2, 7),
+	CHECK_STR(screen_lines(&screen, 2, 6),
 		"    self    total            callers ^ function v callees\n"
 		"           30.00% ###        ,-+ idle  [vdso]\n"
 		"           60.00% ######     | ,-- main  [vdso]\n"
 		"           60.00% ######     |-- work  [vdso]\n"
-		"  80.00%   90.00% #########  - leaf  [vdso]\n"
-		"  20.00%   20.00% ##         |-- leaf  [vdso]\n"
+		"  80.00%   90.00% #########  - leaf  (recursive x2) [vdso]\n"
 		"  10.00%   10.00% #          `-- sys_read  [kernel]\n");
 	CHECK_INT(screen_selected(&screen), 6); /* the hot callers are open */
 	screen_type(&screen, "kh");
-	CHECK_STR(screen_lines(&screen, 3, 3), "           30.00% ###        ,-+ idle  [vdso]\n"
-					       "           60.00% ######     |-+ work  [vdso]\n"
-					       "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 3, 3),
+		"           30.00% ###        ,-+ idle  [vdso]\n"
+		"           60.00% ######     |-+ work  [vdso]\n"
+		"  80.00%   90.00% #########  - leaf  (recursive x2) [vdso]\n");
 	screen_type(&screen, "l"); /* work's callers stand above it, it stays where it is */
-	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-+ idle  [vdso]\n"
-					       "           60.00% ######     | ,-- main  [vdso]\n"
-					       "           60.00% ######     |-- work  [vdso]\n"
-					       "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 3, 4),
+		"           30.00% ###        ,-+ idle  [vdso]\n"
+		"           60.00% ######     | ,-- main  [vdso]\n"
+		"           60.00% ######     |-- work  [vdso]\n"
+		"  80.00%   90.00% #########  - leaf  (recursive x2) [vdso]\n");
 	screen_type(&screen, "l");
 	CHECK_INT(screen_selected(&screen), 4);
 	screen_type(&screen, "hhh"); /* main, work, which closes, leaf */
@@ -67,10 +68,11 @@ TEST(butterfly_goes_to_others_and_back)
 	struct screen screen;
 	screen_init(&screen, crossing_profile(), 80, 14);
 	screen_type(&screen, "g2kkk\n"); /* idle */
-	CHECK_STR(screen_lines(&screen, 3, 4), "           30.00% ###        ,-- main  [vdso]\n"
-					       "   0.00%   30.00% ###        - idle  [vdso]\n"
-					       "  10.00%   30.00% ###        `-- leaf  [vdso]\n"
-					       "  20.00%   20.00% ##           `-- leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 3, 4),
+		"           30.00% ###        ,-- main  [vdso]\n"
+		"   0.00%   30.00% ###        - idle  [vdso]\n"
+		"  30.00%   30.00% ###        `-- leaf  (recursive x2) [vdso]\n"
+		"\n");
 	screen_type(&screen, "k\n"); /* main */
 	CHECK_STR(screen_lines(&screen, 3, 5),
 		"  10.00%  100.00% ########## - main  [vdso]\n"
@@ -81,7 +83,8 @@ TEST(butterfly_goes_to_others_and_back)
 	screen_type(&screen, "\x1b");
 	CHECK_STR(screen_lines(&screen, 4, 1), "   0.00%   30.00% ###        - idle  [vdso]\n");
 	screen_type(&screen, "\x1b");
-	CHECK_STR(screen_lines(&screen, 6, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 6, 1),
+		"  80.00%   90.00% #########  - leaf  (recursive x2) [vdso]\n");
 	screen_type(&screen, "\x1b"); /* to where it was entered from */
 	CHECK_INT(screen.app.view, VIEW_TOP);
 	screen_type(&screen, "/idle\n2"); /* another function, another middle */
@@ -99,13 +102,13 @@ TEST(butterfly_finds_matches_on_both_sides)
 					       "           60.00% ######     |-- work  [vdso]\n");
 	CHECK_INT(screen_selected(&screen), 5);
 	screen_type(&screen, "n");
-	CHECK_INT(screen_selected(&screen), 9); /* sys_read */
+	CHECK_INT(screen_selected(&screen), 8); /* sys_read */
 	screen_type(&screen, "n");              /* around: main above idle */
 	CHECK_STR(screen_lines(&screen, 4, 2), "           30.00% ###          ,-- main  [vdso]\n"
 					       "           30.00% ###        ,-- idle  [vdso]\n");
 	CHECK_INT(screen_selected(&screen), 4);
 	screen_type(&screen, "N");
-	CHECK_INT(screen_selected(&screen), 10);
+	CHECK_INT(screen_selected(&screen), 9);
 	screen_deinit(&screen);
 }
 
@@ -140,7 +143,8 @@ TEST(butterfly_survives_filters)
 	screen_type(&screen, "!leaf\n"); /* nothing is left of it */
 	CHECK(strstr(screen_text(&screen), "no samples of it here"));
 	screen_type(&screen, "\x1b\x1b");
-	CHECK_STR(screen_lines(&screen, 6, 1), "  80.00%   90.00% #########  - leaf  [vdso]\n");
+	CHECK_STR(screen_lines(&screen, 6, 1),
+		"  80.00%   90.00% #########  - leaf  (recursive x2) [vdso]\n");
 	screen_deinit(&screen);
 }
 
@@ -155,11 +159,11 @@ TEST(function_list_stands_beside_where_there_is_room)
 	CHECK(strncmp(screen_line(&screen, screen_selected(&screen)), "  10.00% main  ", 15) == 0);
 	CHECK(strstr(screen_text(&screen), "- main  [vdso]"));
 	screen_type(&screen, "[");
-	CHECK(strstr(screen_text(&screen), "- leaf  [vdso]"));
+	CHECK(strstr(screen_text(&screen), "- leaf  (recursive x2) [vdso]"));
 	screen_mouse(&screen, INPUT_PRESS, 12, 5);
 	CHECK(strstr(screen_text(&screen), "#            sys_read  [kernel]"));
 	screen_type(&screen, "\x1b");
-	CHECK(strstr(screen_text(&screen), "- leaf  [vdso]"));
+	CHECK(strstr(screen_text(&screen), "- leaf  (recursive x2) [vdso]"));
 	screen_resize(&screen, 80, 14);
 	screen_type(&screen, "]"); /* the order is the same without it */
 	CHECK(strstr(screen_text(&screen), "- main  [vdso]"));
@@ -226,6 +230,126 @@ TEST(butterfly_asks_for_a_function)
 	screen_type(&screen, "jlhECF\n/x\nnI"); /* nothing of that hurts */
 	screen_type(&screen, "3jlhECF\nnI\n");
 	CHECK(strstr(screen_text(&screen), "no samples here"));
+	screen_deinit(&screen);
+}
+
+/*
+ * 100 samples: main calls walk, which calls itself to three levels: 5, 0 and 10 of their own; the
+ * first calls mark in 5, the second in 10, and the second and the third visit, of whose 70 samples
+ * 55 are in a mark that it calls through walk.
+ */
+static struct profile *recursive_profile(void)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t main = fixture_frame(&fixture, user, 0x10, "main");
+	uint32_t walk = fixture_frame(&fixture, user, 0x20, "walk");
+	uint32_t mark = fixture_frame(&fixture, user, 0x30, "mark");
+	uint32_t visit = fixture_frame(&fixture, user, 0x40, "visit");
+	uint32_t stacks[] = {
+		FIXTURE_STACK(&fixture, main, walk),
+		FIXTURE_STACK(&fixture, main, walk, mark),
+		FIXTURE_STACK(&fixture, main, walk, walk, mark),
+		FIXTURE_STACK(&fixture, main, walk, walk, visit),
+		FIXTURE_STACK(&fixture, main, walk, walk, walk),
+		FIXTURE_STACK(&fixture, main, walk, walk, walk, visit),
+		FIXTURE_STACK(&fixture, main, walk, walk, walk, visit, walk, mark),
+	};
+	static const unsigned samples[] = {5, 5, 10, 10, 10, 5, 55};
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
+		fixture_samples(&fixture, thread, stacks[i], 0, samples[i]);
+	return fixture_profile(&fixture);
+}
+
+/*
+ * What all levels call stands beside each other, and the parts make up the whole: 15 of its own, 70
+ * and 15. The hot path does not lead back to where it came from.
+ */
+TEST(butterfly_has_one_row_for_recursion)
+{
+	struct screen screen;
+	screen_init(&screen, recursive_profile(), 80, 14);
+	screen_type(&screen, "/walk\n2");
+	CHECK_STR(screen_lines(&screen, 4, 6),
+		"          100.00% ########## ,-- main  [vdso]\n"
+		"  15.00%  100.00% ########## - walk  (recursive x3) [vdso]\n"
+		"  15.00%   70.00% #######    |-- visit  [vdso]\n"
+		"   0.00%   55.00% ######     | `-+ walk  [vdso]\n"
+		"  15.00%   15.00% ##         `-- mark  [vdso]\n"
+		"\n");
+	screen_deinit(&screen);
+}
+
+TEST(butterfly_has_one_row_for_recursion_of_callers)
+{
+	struct screen screen;
+	screen_init(&screen, recursive_profile(), 80, 14);
+	screen_type(&screen, "/mark\n2");
+	CHECK_STR(screen_lines(&screen, 4, 6),
+		"           15.00% ##           ,-- main  [vdso]\n"
+		"           55.00% ######       |   ,-- main  [vdso]\n"
+		"           55.00% ######       | ,-- walk  (recursive x3) [vdso]\n"
+		"           55.00% ######       |-- visit  [vdso]\n"
+		"           70.00% #######    ,-- walk  (recursive x2) [vdso]\n"
+		"  70.00%   70.00% #######      mark  [vdso]\n");
+	screen_type(&screen, "kF");
+	CHECK_STR(selected_name(&screen), "walk");
+	CHECK(!strstr(screen_text(&screen), "recursive"));
+	screen_type(&screen, "F");
+	CHECK_STR(selected_name(&screen), "walk");
+	CHECK(strstr(screen_lines(&screen, 8, 1), "70.00% #######    ,-- walk  (recursive x2)"));
+	screen_deinit(&screen);
+}
+
+TEST(levels_of_recursion_are_unfolded)
+{
+	struct screen screen;
+	screen_init(&screen, recursive_profile(), 80, 16);
+	screen_type(&screen, "/walk\n2");
+	CLEANUP(str_deinit) struct str folded = {0};
+	str_puts(&folded, screen_lines(&screen, 4, 6));
+	screen_type(&screen, "F");
+	CHECK_STR(screen_lines(&screen, 5, 8), "  15.00%  100.00% ########## - walk  [vdso]\n"
+					       "   0.00%   90.00% #########  |-- walk  [vdso]\n"
+					       "  10.00%   70.00% #######    | |-+ walk  [vdso]\n"
+					       "  10.00%   10.00% #          | |-- mark  [vdso]\n"
+					       "  10.00%   10.00% #          | `-- visit  [vdso]\n"
+					       "   5.00%    5.00% #          `-- mark  [vdso]\n"
+					       "\n"
+					       "\n");
+	screen_type(&screen, "jjF"); /* from any of the levels */
+	CHECK_STR(screen_lines(&screen, 4, 6), str_text(&folded));
+	CHECK_INT(screen_selected(&screen), 5);
+	screen_type(&screen, "FjjjC"); /* closed is folded */
+	CHECK_STR(screen_lines(&screen, 5, 4),
+		"  15.00%  100.00% ########## - walk  (recursive x3) [vdso]\n"
+		"  15.00%   70.00% #######    |-+ visit  [vdso]\n"
+		"  15.00%   15.00% ##         `-- mark  [vdso]\n"
+		"\n");
+	screen_type(&screen, "F!visit\n"); /* what is unfolded stays so */
+	screen_rename(&screen);
+	CHECK(!strstr(screen_text(&screen), "recursive"));
+	screen_deinit(&screen);
+}
+
+/* Nothing is above the outermost level: there is nothing to open. */
+TEST(folded_recursion_has_no_caller_of_its_own)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t user = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "app");
+	uint32_t walk = fixture_frame(&fixture, user, 0x20, "walk");
+	uint32_t mark = fixture_frame(&fixture, user, 0x30, "mark");
+	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, walk, walk, mark), 0, 10);
+	struct screen screen;
+	screen_init(&screen, fixture_profile(&fixture), 80, 14);
+	screen_type(&screen, "g2C");
+	CHECK_STR(screen_lines(&screen, 3, 2),
+		"          100.00% ########## ,-- walk  (recursive x2) [vdso]\n"
+		" 100.00%  100.00% ##########   mark  [vdso]\n");
 	screen_deinit(&screen);
 }
 

@@ -291,7 +291,14 @@ static const char *branch_list_remark_of(struct branch_list *list, struct branch
 {
 	if (numbers_in(list)->remark)
 		return numbers_in(list)->remark(list, row);
-	return branches_is_inlined(&list->parts[row.part], row.node) ? "(inlined) " : "";
+	const struct branches *branches = &list->parts[row.part];
+	bool is_inlined = branches_is_inlined(branches, row.node);
+	uint32_t levels = branches_levels(branches, row.node);
+	if (levels == 1)
+		return is_inlined ? "(inlined) " : "";
+	str_truncate(&list->remark, 0);
+	str_printf(&list->remark, "(%srecursive x%u) ", is_inlined ? "inlined, " : "", levels);
+	return str_text(&list->remark);
 }
 
 /* ---- names of rows ---- */
@@ -532,6 +539,7 @@ void branch_list_deinit(struct branch_list *list)
 	for (int i = 0; i < BRANCH_PARTS; i++)
 		branches_deinit(&list->parts[i]);
 	distinct_names_deinit(&list->names);
+	str_deinit(&list->remark);
 	vec_deinit(&list->rows);
 }
 
@@ -734,6 +742,19 @@ static void go_right(void *state, struct app *app, enum action action)
 	list->list.selected = branch_list_find_row(list, (struct branch_row){row.part, child});
 }
 
+/* The levels of recursion that the row is of, or is one of. False: it is none. */
+static bool turn_recursion(struct branch_list *list, struct branch_row row)
+{
+	struct branches *branches = &list->parts[row.part];
+	bool is_merged = branches_levels(branches, row.node) > 1;
+	if (!is_merged && !branches_is_level(branches, row.node))
+		return false;
+	row.node = branches_show_recursion(branches, row.node, is_merged);
+	/* The rows are of nodes that are gone. */
+	branch_list_fill_rows(list, row);
+	return true;
+}
+
 /* The chain that the row is, or was part of. */
 static void branch_list_turn_fold(void *state, struct app *app, enum action action)
 {
@@ -746,6 +767,8 @@ static void branch_list_turn_fold(void *state, struct app *app, enum action acti
 		return;
 	}
 	list->is_touched = true;
+	if (turn_recursion(list, row))
+		return;
 	branches_fold(branches, row.node);
 	branch_list_fill(list);
 }
@@ -763,11 +786,19 @@ static void close_all(void *state, struct app *app, enum action action)
 	(void)app;
 	(void)action;
 	struct branch_list *list = state;
+	struct branch_row row = branch_list_row(list);
 	list->is_touched = true;
-	for (int part = 0; part < BRANCH_PARTS; part++)
-		if (list->parts[part].model)
-			branches_forget(&list->parts[part]);
-	branch_list_fill(list);
+	for (int part = 0; part < BRANCH_PARTS; part++) {
+		struct branches *branches = &list->parts[part];
+		if (!branches->model)
+			continue;
+		if (branches->shows_recursion && part == (int)row.part)
+			row.node = branches_show_recursion(branches, row.node, false);
+		else if (branches->shows_recursion)
+			branches_show_recursion(branches, 0, false);
+		branches_forget(branches);
+	}
+	branch_list_fill_rows(list, row);
 }
 
 static void open_hot_path(void *state, struct app *app, enum action action)

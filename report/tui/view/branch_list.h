@@ -56,6 +56,7 @@ struct branch_list {
 	struct branches parts[BRANCH_PARTS]; /* those without a model take no part */
 	VEC(struct branch_row) rows;
 	struct branch_columns columns;
+	struct str remark;           /* of the row that was asked about last */
 	struct distinct_names names; /* of the rows that are seen */
 	/* Of a function that the branches lead away from: its numbers, with recursion. */
 	struct function_weight centre;

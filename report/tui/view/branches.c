@@ -126,7 +126,8 @@ bool branches_is_open(const struct branches *branches, uint32_t node)
 
 static bool has_caller(const struct focus *focus, const struct focus_place *place)
 {
-	return place->node != focus->top && focus->tree->nodes.data[place->node].parent;
+	uint32_t outermost = focus_outermost_place(focus, place->node);
+	return place->node != focus->top && focus->tree->nodes.data[outermost].parent;
 }
 
 bool branches_has_children(const struct branches *branches, uint32_t node)
@@ -148,10 +149,23 @@ bool branches_is_inlined(const struct branches *branches, uint32_t node)
 	return branches->model->names->frames.data[branches_node(branches, node)->frame].outer;
 }
 
+uint32_t branches_levels(const struct branches *branches, uint32_t node)
+{
+	uint32_t levels = branches_node(branches, node)->levels;
+	return levels ? levels : 1; /* of a root there may be no count */
+}
+
 static bool calls_itself(const struct branches *branches, uint32_t node)
 {
 	const struct focus_node *it = branches_node(branches, node);
 	return node && branches_node(branches, it->parent)->function == it->function;
+}
+
+bool branches_is_level(struct branches *branches, uint32_t node)
+{
+	uint32_t function = branches_node(branches, node)->function;
+	return branches->origin.merges_recursion && branches->shows_recursion &&
+	       (calls_itself(branches, node) || focus_child(&branches->focus, node, function));
 }
 
 uint32_t branches_place(const struct branches *branches, uint32_t node)
@@ -226,6 +240,7 @@ uint32_t branches_marked(const struct branches *branches, uint32_t mark)
 void branches_forget(struct branches *branches)
 {
 	branches->marks.len = branches->marks_of.len = 0;
+	branches->shows_recursion = false;
 	vec_push(&branches->marks, (struct branch_mark){.is_open = true});
 }
 
@@ -395,6 +410,8 @@ static void begin_focus(struct branches *branches)
 		focus_init_leaves(&branches->focus, tree, model->weights, functions, origin->node);
 	else
 		focus_init(&branches->focus, tree, model->weights, functions, origin->direction);
+	if (origin->merges_recursion && !branches->shows_recursion)
+		focus_merge_recursion(&branches->focus);
 	branches->focus.rank = origin->rank;
 	branches->focus.rank_context = origin->rank_context;
 }
@@ -499,6 +516,24 @@ void branches_fold(struct branches *branches, uint32_t node)
 		parent = branches_node(branches, node)->parent)
 		node = parent;
 	fold_below(branches, node);
+}
+
+uint32_t branches_show_recursion(struct branches *branches, uint32_t node, bool is_shown)
+{
+	while (!is_shown && calls_itself(branches, node))
+		node = branches_node(branches, node)->parent;
+	uint32_t mark = branches_mark(branches, node);
+	branches->shows_recursion = is_shown;
+	begin_focus(branches);
+	place_marks(branches);
+	node = mark ? branches->marks.data[mark].node : 0;
+	if (node == BRANCH_NONE)
+		return branches_marked(branches, mark);
+	uint32_t function = branches_node(branches, node)->function, below = node;
+	while (is_shown && (below = focus_child(&branches->focus, below, function)) &&
+		branches_reveal(branches, below))
+		;
+	return node;
 }
 
 /* To the function that is looked at; or it calls itself for the second time. */

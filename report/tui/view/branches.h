@@ -37,6 +37,7 @@ struct branches_origin {
 	uint32_t function; /* all its places; 0: the whole tree */
 	uint32_t node;     /* of the tree: it alone and what is below; 0: all */
 	enum branch_folds folds;
+	bool merges_recursion; /* of a function alone: see focus_merge_recursion() */
 	/* As a focus' own; NULL: siblings stand by total. */
 	double (*rank)(void *context, uint32_t node);
 	void *rank_context;
@@ -46,8 +47,9 @@ struct branches {
 	struct model *model; /* held; NULL until there is one */
 	struct branches_origin origin;
 	struct focus focus;
-	uint32_t top;    /* where the lines begin, always open; BRANCH_NONE: it took no time */
-	bool hides_root; /* a function's callers go without the function */
+	uint32_t top;         /* where the lines begin, always open; BRANCH_NONE: it took no time */
+	bool hides_root;      /* a function's callers go without the function */
+	bool shows_recursion; /* level by level, though it could be merged */
 	VEC(struct branch_mark) marks;
 	VEC(uint32_t) marks_of; /* for each node of the focus; 0: none, but for node 0 */
 	VEC(uint32_t) lines;    /* nodes of rows, from the outermost on */
@@ -66,7 +68,7 @@ void branches_set(struct branches *branches, struct model *model,
 uint32_t branches_renew(struct branches *branches, uint32_t node, const struct renewal *renewal);
 /* Lines begin with this node. */
 void branches_zoom(struct branches *branches, uint32_t node);
-/* Nothing is open any more. */
+/* Nothing is open any more. Where recursion is shown, branches_set() is to be next. */
 void branches_forget(struct branches *branches);
 
 const struct focus_node *branches_node(const struct branches *branches, uint32_t node);
@@ -78,6 +80,10 @@ bool branches_is_open(const struct branches *branches, uint32_t node);
 bool branches_has_children(const struct branches *branches, uint32_t node);
 /* Whether the function was inlined where the node stands. */
 bool branches_is_inlined(const struct branches *branches, uint32_t node);
+/* How many levels of calls of a function by itself the node stands for; 1: it has no such. */
+uint32_t branches_levels(const struct branches *branches, uint32_t node);
+/* Whether it is one of such levels that could be merged, but have rows of their own. */
+bool branches_is_level(struct branches *branches, uint32_t node);
 /* The place of a node in the tree where it has but one; else 0. */
 uint32_t branches_place(const struct branches *branches, uint32_t node);
 
@@ -98,6 +104,11 @@ void branches_close(struct branches *branches, uint32_t node);
 /* All nodes of the row get rows of their own; or the chain that the node is in becomes one row. */
 bool branches_unfold(struct branches *branches, uint32_t row);
 void branches_fold(struct branches *branches, uint32_t node);
+/*
+ * The levels of recursion get nodes of their own everywhere, those of `node` open; or they are
+ * merged again. Returns the node that has become of it: others have other numbers, too.
+ */
+uint32_t branches_show_recursion(struct branches *branches, uint32_t node, bool is_shown);
 /*
  * The child with the largest part, then its, and so on, down to `share` of the one before. With a
  * share it ends at a call of the function that is looked at, and where one calls itself for the

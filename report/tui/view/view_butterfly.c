@@ -57,6 +57,7 @@ static void set_part(
 		.direction = part == BRANCH_ABOVE ? FOCUS_CALLERS : FOCUS_CALLEES,
 		.function = function,
 		.folds = BRANCH_FOLDS_INLINED,
+		.merges_recursion = true,
 	};
 	branches_set(&butterfly->list.parts[part], app->model, &origin, part == BRANCH_ABOVE);
 }
@@ -317,7 +318,7 @@ static bool butterfly_mouse(void *state, struct app *app, const struct input *in
 }
 
 static const enum action hints[] = {ACTION_ENTER, ACTION_UNDO, ACTION_TOGGLE, ACTION_EXPAND_ALL,
-	ACTION_UNIT, ACTION_NEXT_VIEW, ACTION_NONE};
+	ACTION_FOLD, ACTION_UNIT, ACTION_NEXT_VIEW, ACTION_NONE};
 
 static const struct view_word words[] = {{ACTION_ENTER, "centre"}, {ACTION_NONE, NULL}};
 
