@@ -86,7 +86,10 @@ static void write_perf_meta(struct import_perf *perf)
 	import_output_meta(output, LAYOUT_META_KERNEL, header->kernel);
 	import_output_meta(output, LAYOUT_META_ARCH, header->arch);
 	import_output_meta(output, LAYOUT_META_CPUS, str_text(&cpus));
-	import_output_meta(output, LAYOUT_META_COMMAND, header->command);
+	if (header->is_of_system)
+		import_output_meta(output, LAYOUT_META_TARGET, LAYOUT_TARGET_SYSTEM);
+	else
+		import_output_meta(output, LAYOUT_META_COMMAND, header->command);
 	import_output_meta(output, LAYOUT_META_ARGS, header->args);
 	if (header->has_clock)
 		writer_clock(output->writer, &header->clock);

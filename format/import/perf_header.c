@@ -143,11 +143,40 @@ static void take_perf_text(char **field, struct bytes_cursor *cursor)
 	*field = mem_strndup(text, len);
 }
 
-/* The command that was profiled stands behind perf's own words, of which nobody can say where they
- * end but by "--": else only all of it is known. */
+/* Of short options in one word, none of which takes a value: "-ag". */
+static bool are_flags(const char *word, size_t len)
+{
+	return len > 1 && word[0] == '-' && word[1] != '-' &&
+	       strspn(word + 1, "aABWbdghinNPqRsTvz") >= len - 1;
+}
+
+/*
+ * perf's own words, of which nobody can say where they end but by "--": a word after an option with
+ * one letter may be its value, and after a long one it is not known whether it is.
+ */
+struct own_words {
+	bool is_over, may_be_value;
+	uint32_t count;
+};
+
+/* Whether it is an option by which perf records the whole system. */
+static bool take_own_word(struct own_words *words, const char *word, size_t len)
+{
+	bool is_flags = are_flags(word, len), is_option = len > 1 && word[0] == '-';
+	if (words->is_over || ++words->count <= 2) /* "perf record" */
+		return false;
+	if (len == 10 && memcmp(word, "--all-cpus", len) == 0)
+		return true;
+	words->is_over = is_option ? word[1] == '-' && !memchr(word, '=', len)
+				   : !words->may_be_value;
+	words->may_be_value = is_option && !is_flags && len == 2;
+	return is_flags && memchr(word, 'a', len);
+}
+
 static void take_command_line(struct perf_header *header, struct bytes_cursor *cursor)
 {
 	struct str args = {0};
+	struct own_words own = {0};
 	bool is_command = false;
 	uint32_t count = bytes_get_u32(cursor);
 	for (uint32_t i = 0; i < count && !cursor->overrun; i++) {
@@ -157,6 +186,7 @@ static void take_command_line(struct perf_header *header, struct bytes_cursor *c
 			break;
 		if (is_command && !header->command)
 			header->command = mem_strndup(word, len);
+		header->is_of_system |= !is_command && take_own_word(&own, word, len);
 		is_command |= len == 2 && memcmp(word, "--", 2) == 0;
 		str_puts(&args, args.len ? " " : "");
 		str_write(&args, word, len);

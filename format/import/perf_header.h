@@ -62,7 +62,9 @@ struct perf_header {
 	struct map events_by_id;             /* -> index */
 	struct strtab paths;                 /* with a build ID */
 	VEC(struct perf_build_id) build_ids; /* of each path */
-	char *host, *kernel, *version, *arch, *command, *args;
+	char *host, *kernel, *version, *arch;
+	char *command, *args; /* what was profiled, if that is known; perf's words and all others */
+	bool is_of_system;    /* of all processes, whatever the command is */
 	uint32_t cpus;
 	bool has_clock;
 	struct layout_clock clock; /* the same instant by the clock of the events and of the day */

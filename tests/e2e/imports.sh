@@ -186,6 +186,9 @@ test_perf_reads_what_convert_writes() {
 	[[ $(grep -c 'cpu-clock' script) == $(field own.data samples) ]] ||
 		fail "perf script has $(grep -c cpu-clock script) of $(field own.data samples) samples"
 	perf buildid-list -i own.perf.data 2>/dev/null | grep -q '/workload$' || fail "no build IDs"
+	perf report --header-only -i own.perf.data 2>/dev/null | grep -q '^# cmdline : ebprof record -- .*/workload *$' ||
+		fail "no command: $(perf report --header-only -i own.perf.data 2>&1 | grep cmdline)"
+	[[ $("$EBPROF" info --json own.perf.data | jq -r '.meta["command.name"]') == "$WORKLOADS/workload" ]] || fail "the command does not come back"
 	for data in own.data own.perf.data; do
 		"$EBPROF" report --stdio -g -i $data 2>/dev/null | grep -v '^#' >tree.$data
 	done

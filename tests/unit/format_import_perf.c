@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/import/import_perf.h"
+#include "format/import/perf_header.h"
 #include "format/import/perf_sample.h"
 #include "format/import/perf_space.h"
 #include "format/import/zstd_stream.h"
@@ -327,6 +328,48 @@ TEST(perf_space_newest_mapping_of_an_address_holds)
 #if __has_include(<zstd.h>)
 
 #include <zstd.h>
+
+/* Behind "--" is the command; what stands in front of it may be the value of an option. */
+TEST(perf_command_line_says_what_was_profiled)
+{
+	static const struct {
+		const char *words, *command;
+		bool is_of_system;
+	} rows[] = {
+		{"perf record -- ls -a", "ls", false},
+		{"perf record -a -- sleep 3", "sleep", true},
+		{"perf record -F 99 -ag sleep 3", NULL, true},
+		{"perf record -g -o -a ls", NULL, true},
+		{"perf record --call-graph=dwarf --all-cpus sleep 3", NULL, true},
+		{"perf record -g ls -a", NULL, false},
+		{"perf record --call-graph dwarf ls -a", NULL, false},
+		{"perf record -F 99 ls -a", NULL, false},
+		{"perf -a", NULL, false},
+		{"", NULL, false},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct perf_header header = {0};
+		struct bytes_buf bytes = {0}, words = {0};
+		uint32_t count = 0;
+		for (const char *at = rows[i].words; *at; count++) {
+			size_t len = strcspn(at, " ");
+			bytes_put_u32(&words, (uint32_t)len + 1);
+			bytes_put(&words, at, len);
+			bytes_put_u8(&words, 0);
+			at += len + strspn(at + len, " ");
+		}
+		bytes_put_u32(&bytes, count);
+		bytes_put(&bytes, words.data, words.len);
+		perf_header_add_feature(&header, 11, bytes.data, bytes.len);
+		if (header.is_of_system != rows[i].is_of_system ||
+			!header.command != !rows[i].command ||
+			(header.command && strcmp(header.command, rows[i].command) != 0))
+			unit_fail(__FILE__, __LINE__, "%s", rows[i].words);
+		perf_header_deinit(&header);
+		bytes_buf_deinit(&bytes);
+		bytes_buf_deinit(&words);
+	}
+}
 
 TEST(perf_compressed_records_are_unpacked)
 {

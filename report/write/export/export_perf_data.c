@@ -400,12 +400,28 @@ static void put_meta_text(const struct perf_data *data, const char *key, struct 
 		put_feature_text(out, text);
 }
 
+/* As perf has its own: it shows them, and what reads the file finds the command behind "--". */
+static void put_command_line(const struct perf_data *data, struct bytes_buf *out)
+{
+	const char *command = profile_meta(data->profile, LAYOUT_META_COMMAND);
+	const char *target = profile_meta(data->profile, LAYOUT_META_TARGET);
+	bool is_of_system = target && strcmp(target, LAYOUT_TARGET_SYSTEM) == 0;
+	const char *words[] = {"ebprof", "record", is_of_system ? "-a" : "--", command};
+	uint32_t count = is_of_system ? 3 : 4;
+	if (!is_of_system && !(command && command[0]))
+		return;
+	bytes_put_u32(out, count);
+	for (uint32_t i = 0; i < count; i++)
+		put_feature_text(out, words[i]);
+}
+
 /* By their numbers, which ascend: tools/perf/util/header.h. */
 enum {
 	FEATURE_BUILD_ID = 2,
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_ARCH = 6,
+	FEATURE_COMMAND_LINE = 11,
 	FEATURE_EVENT_DESC = 12,
 	FEATURES_END,
 };
@@ -420,6 +436,8 @@ static void put_perf_feature(const struct perf_data *data, int feature, struct b
 		put_meta_text(data, LAYOUT_META_KERNEL, out);
 	else if (feature == FEATURE_ARCH)
 		put_meta_text(data, LAYOUT_META_ARCH, out);
+	else if (feature == FEATURE_COMMAND_LINE)
+		put_command_line(data, out);
 	else if (feature == FEATURE_EVENT_DESC)
 		put_event_names(data, out);
 }
