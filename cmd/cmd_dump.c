@@ -110,6 +110,7 @@ static struct err *dump_record(const struct dump_options *options, enum session_
 		.owner = caller_find(),
 		.duration_ns = options->duration_ns,
 		.keeps_files = true,
+		.awaits_stacks = true,
 	};
 	static const struct session_callbacks callbacks = {0};
 	struct session *session = NULL;

@@ -420,6 +420,11 @@ struct err *sampler_start(struct sampler *sampler, uint64_t now_ns, uint64_t unt
 	return sources_start(sampler->sources, now_ns);
 }
 
+bool sampler_is_ready(struct sampler *sampler)
+{
+	return sources_are_ready(sampler->sources);
+}
+
 void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 {
 	sources_stop(sampler->sources, now_ns);

@@ -74,7 +74,9 @@ uint64_t sampler_cgroups_made(const struct sampler *sampler);
 /* `until_ns`: when sampling ends, CLOCK_MONOTONIC, however late it is stopped; 0: not before. */
 struct err *sampler_start(
 	struct sampler *sampler, uint64_t now_ns, uint64_t until_ns) ERR_MUST_CHECK;
-/* When it returns nothing is sampled any more. */
+/* With options->awaits_stacks: whether stacks of tasks that sleep can be walked. */
+bool sampler_is_ready(struct sampler *sampler);
+/* When it returns nothing is sampled any more but what sampler_finish_some() makes samples of. */
 void sampler_stop(struct sampler *sampler, uint64_t now_ns);
 /* What is under way is divided where a file ends. Nothing stops. */
 void sampler_divide(struct sampler *sampler, uint64_t now_ns);

@@ -497,8 +497,19 @@ static struct err *take_signal(struct session *session)
 /* The BPF programs end by themselves then. What there is to be moved is moved when all is over. */
 static bool check_duration(struct session *session)
 {
-	uint64_t until = session->recording.until_ns;
-	if (until && clock_now_ns() >= until)
+	enum {
+		MAX_AWAITING_NS = 2000000000,
+		LOOK_NS = 5000000,
+	};
+	const struct session_options *options = &session->options;
+	uint64_t *until_ns = &session->recording.until_ns, now_ns = clock_now_ns();
+	uint64_t last_ns =
+		session->account.started_ns + options->duration_ns + MAX_AWAITING_NS;
+	if (!*until_ns || now_ns < *until_ns)
+		return session->is_over;
+	if (options->awaits_stacks && now_ns < last_ns && !sampler_is_ready(session->sampler))
+		*until_ns = now_ns + LOOK_NS;
+	else
 		session_stop(session, LAYOUT_END_DURATION);
 	return session->is_over;
 }
@@ -543,7 +554,9 @@ static struct err *start_sampling(struct session *session)
 	session->account.started_ns = now_ns;
 	session->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
 	recording_mark_time(&session->recording);
-	return sampler_start(session->sampler, now_ns, session->recording.until_ns);
+	bool is_later = session->options.awaits_stacks; /* only the recorder knows when */
+	return sampler_start(
+		session->sampler, now_ns, is_later ? 0 : session->recording.until_ns);
 }
 
 static bool has_unread_processes(const struct session *session)

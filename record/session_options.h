@@ -105,6 +105,9 @@ struct session_options {
 	size_t ring_bytes;        /* a power of two of at least a page */
 	bool with_args;           /* store the command's arguments */
 	bool keeps_files;         /* see session_take_kept_files() */
+	/* With waits and a duration: the stacks of threads that wait at the end are what is sought.
+	 * It goes on until what walks them is loaded, or for two seconds longer. */
+	bool awaits_stacks;
 
 	/* Debugging: reads nothing from the ring for so long after the start. */
 	uint64_t stall_ns;

@@ -13,6 +13,9 @@
  * counts from there on, and says that it has seen the mark: then what was before is lost, since the
  * stack is gone, and counted. One that did not see it, since its end was under way, has counted
  * whole. So each ns is counted once.
+ *
+ * At the end of all, too, tasks go on until they are looked at, which on_switch() notes: their waits
+ * are samples without stacks.
  */
 #ifndef EBPROF_SOURCE_SLEEPER_BPF_H
 #define EBPROF_SOURCE_SLEEPER_BPF_H
@@ -80,7 +83,8 @@ int on_division(struct bpf_iter__task *ctx)
 struct part_of_wait {
 	__u64 from_ns;  /* 0: there is none */
 	__u64 ready_ns; /* 0: it is blocked still */
-	bool is_gone;   /* the task runs, or did: its stack is another one */
+	/* It is over at the end of a file: the stack is another one, and what was before is lost. */
+	bool is_gone;
 };
 
 static __always_inline struct part_of_wait take_mark(struct waiting *wait)
@@ -95,15 +99,20 @@ static __always_inline struct part_of_wait take_mark(struct waiting *wait)
 	return part;
 }
 
-static __always_inline struct part_of_wait part_of_wait(
-	struct task_struct *task, struct waiting *wait)
+/* At the end of all: it runs, or did, so its stack is not that of the wait. */
+static __always_inline bool has_gone_on(struct task_struct *task, const struct waiting *wait)
+{
+	return !divides_waits && (task->on_cpu || *(volatile const __u64 *)&wait->gone_on_ns);
+}
+
+static __always_inline struct part_of_wait part_of_wait(struct waiting *wait)
 {
 	struct part_of_wait none = {};
 	if (!wait)
 		return none;
 	if (divides_waits)
 		return take_mark(wait);
-	if (task->on_cpu || !wait->off_ns)
+	if (!wait->off_ns)
 		return none;
 	return (struct part_of_wait){start_of_wait(wait), wait->ready_ns, false};
 }
@@ -217,32 +226,42 @@ static __always_inline void take_kernel_stack_of_sleeper(
 	sleeper->sample.user_hash = 0;
 }
 
+/* False: there is one, and the ring had no room. */
+static __always_inline bool send_stacks_of_sleeper(
+	struct task_struct *task, struct sleeper *sleeper, bool can_copy)
+{
+	take_kernel_stack_of_sleeper(task, sleeper);
+	return (!sleeper->kernel.head.hash ||
+		       send_new_stack(&sleeper->kernel.head, EVENT_MAX_KERNEL_FRAMES)) &&
+	       send_user_of_sleeper(task, sleeper, can_copy);
+}
+
 static __always_inline void take_sleeper(struct task_struct *task, struct sleeper *sleeper,
-	enum event_wait kind, __u64 ns, bool is_gone, bool can_copy)
+	const struct waiting *wait, enum event_wait kind, __u64 ns, bool is_gone, bool can_copy)
 {
 	struct event_counters *counted = counters_of(EVENT_SOURCE_WAIT);
+	struct event_sample *sample = &sleeper->sample;
 	if (!counted || !count_part(counted, kind, ns, is_gone))
 		return;
 	begin_sleeper(task, sleeper, kind, ns);
-	take_kernel_stack_of_sleeper(task, sleeper);
-	bool is_sent = (!sleeper->kernel.head.hash ||
-			       send_new_stack(&sleeper->kernel.head, EVENT_MAX_KERNEL_FRAMES)) &&
-		       send_user_of_sleeper(task, sleeper, can_copy) &&
-		       send(&sleeper->sample, sizeof(sleeper->sample), BPF_RB_NO_WAKEUP);
+	bool is_sent = send_stacks_of_sleeper(task, sleeper, can_copy);
+	if (has_gone_on(task, wait))
+		sample->kernel_hash = sample->user_hash = 0;
+	is_sent = is_sent && send(sample, sizeof(*sample), BPF_RB_NO_WAKEUP);
 	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
 }
 
-static __always_inline void take_part_of_wait(
-	struct task_struct *task, struct sleeper *sleeper, struct part_of_wait part, bool can_copy)
+static __always_inline void take_part_of_wait(struct task_struct *task, struct sleeper *sleeper,
+	const struct waiting *wait, struct part_of_wait part, bool can_copy)
 {
 	__u64 end_ns = waits_end_ns;
-	if (!part.from_ns || part.from_ns >= end_ns)
+	if (!wait || !part.from_ns || part.from_ns >= end_ns)
 		return;
 	__u64 ready_ns = end_of_blocked(part.from_ns, part.ready_ns, end_ns);
-	take_sleeper(
-		task, sleeper, EVENT_WAIT_OFF_CPU, ready_ns - part.from_ns, part.is_gone, can_copy);
-	take_sleeper(
-		task, sleeper, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns, part.is_gone, can_copy);
+	take_sleeper(task, sleeper, wait, EVENT_WAIT_OFF_CPU, ready_ns - part.from_ns, part.is_gone,
+		can_copy);
+	take_sleeper(task, sleeper, wait, EVENT_WAIT_RUN_QUEUE, end_ns - ready_ns, part.is_gone,
+		can_copy);
 }
 
 /* One that had its CPU all the time has no entry, and nothing that the kernel's would be the
@@ -272,7 +291,7 @@ static __always_inline void visit_task(struct bpf_iter__task *ctx, bool can_copy
 	if (!task || !sleeper)
 		return;
 	struct waiting *wait = waiting_of(task);
-	take_part_of_wait(task, sleeper, part_of_wait(task, wait), can_copy);
+	take_part_of_wait(task, sleeper, wait, part_of_wait(wait), can_copy);
 	send_thread_times(task, sleeper, wait);
 	if (wait)
 		bpf_seq_write(ctx->meta->seq, &byte, sizeof(byte));

@@ -66,7 +66,7 @@ static __always_inline bool is_long_enough(enum event_wait kind, __u64 ns)
 static __always_inline bool begin_to_take(
 	struct task_struct *task, struct waiting *wait, struct sleeper *sleeper)
 {
-	struct part_of_wait part = part_of_wait(task, wait);
+	struct part_of_wait part = part_of_wait(wait);
 	struct scratch *scratch = get_scratch();
 	__u64 end_ns = waits_end_ns;
 	walked_wait.part = part;
@@ -111,7 +111,8 @@ static __always_inline void send_part(
 	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
 }
 
-static __always_inline void send_walked(struct sleeper *sleeper)
+static __always_inline void send_walked(
+	struct task_struct *task, struct sleeper *sleeper, const struct waiting *wait)
 {
 	struct scratch *scratch = get_scratch();
 	bool are_sent = !sleeper->kernel.head.hash ||
@@ -120,6 +121,8 @@ static __always_inline void send_walked(struct sleeper *sleeper)
 		are_sent = are_sent && send_user_stack(scratch);
 		sleeper->sample.user_hash = scratch->user.head.hash;
 	}
+	if (has_gone_on(task, wait))
+		sleeper->sample.kernel_hash = sleeper->sample.user_hash = 0;
 	send_part(sleeper, EVENT_WAIT_OFF_CPU, walked_wait.blocked_ns, are_sent);
 	send_part(sleeper, EVENT_WAIT_RUN_QUEUE, walked_wait.queued_ns, are_sent);
 }
@@ -144,8 +147,8 @@ static __noinline bool end_task(struct task_struct *task)
 		count_pending();
 		return walked_wait.has_user_stack;
 	}
-	if (walked_wait.blocked_ns || walked_wait.queued_ns)
-		send_walked(sleeper);
+	if (wait && (walked_wait.blocked_ns || walked_wait.queued_ns))
+		send_walked(task, sleeper, wait);
 	send_thread_times(task, sleeper, wait);
 	return wait;
 }

@@ -71,6 +71,8 @@ struct waiting {
 	__u64 divided_ns;
 	__u64 divided_off_ns, divided_ready_ns; /* ... as it was then; 0: it is in the file */
 	__u64 seen_ns;                          /* of divided_ns, when the wait was over */
+	/* When it ran again after waits had ended to count, so its stack is another one; 0: not yet. */
+	__u64 gone_on_ns;
 	/* Of its time since it is followed; waits that are over: */
 	__u64 since_ns, queued_ns, blocked_ns;
 	struct event_thread_account before; /* the kernel's own, as it was then */
@@ -302,6 +304,15 @@ static __always_inline void end_waiting(void *ctx, struct task_struct *task, __u
 		raise_interrupt(ctx);
 }
 
+/* Waits count no more, but the stacks of those that are not over are still to be looked at. */
+static __always_inline void note_going_on(struct task_struct *task, __u64 now_ns)
+{
+	__u32 tid = task->pid;
+	struct waiting *wait = never_waits(task) ? 0 : bpf_map_lookup_elem(&waiting, &tid);
+	if (wait)
+		wait->gone_on_ns = now_ns;
+}
+
 /*
  * The state is read here, not taken from the tracepoint, which has it since Linux 5.18 only, as it
  * was when the task chose to go: one that another CPU has woken since is in the run queue.
@@ -311,11 +322,11 @@ int on_switch(unsigned long long *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	if (!takes_waits)
-		return 0;
 	__u64 now_ns = bpf_ktime_get_ns();
-	if (until_ns && now_ns >= until_ns)
+	if (!takes_waits || (until_ns && now_ns >= until_ns)) {
+		note_going_on(next, now_ns);
 		return 0;
+	}
 	__u32 state = state_of(prev);
 	if (state & TASK_DEAD)
 		forget_waiting(prev);

@@ -41,6 +41,7 @@ static struct err *load_for(struct asleep_search *search, uint32_t runtimes)
 {
 	struct asleep *asleep;
 	uint32_t wanted = runtimes & ~search->refused;
+	__atomic_store_n(&search->has_found, false, __ATOMIC_RELAXED);
 	struct err *err = asleep_create(search->bpf, wanted, &asleep);
 	for (int i = 0; err && wanted && is_verifiers(err); i++) {
 		err_destroy(err);
@@ -102,15 +103,24 @@ static void *search_sleepers(void *context)
 	};
 	struct asleep_search *search = context;
 	uint64_t until_ns = clock_now_ns() + MAX_SEEKING_NS;
-	asleep_search_renew(search);
-	if (search->asleep)
-		asleep_mark_waits(search->bpf);
-	while (search->asleep && !is_ending(search) && seek_once(search) &&
-		clock_now_ns() < until_ns) {
-		usleep(PAUSE_US);
+	bool are_marked = false, seeks = true;
+	while (seeks && !is_ending(search)) {
 		asleep_search_renew(search);
+		if (search->asleep && !are_marked)
+			asleep_mark_waits(search->bpf);
+		are_marked |= search->asleep != NULL;
+		bool has_found = !search->asleep || !seek_once(search);
+		__atomic_store_n(&search->has_found, has_found, __ATOMIC_RELAXED);
+		seeks = search->goes_on || (!has_found && clock_now_ns() < until_ns);
+		if (seeks)
+			usleep(PAUSE_US);
 	}
 	return NULL;
+}
+
+bool asleep_search_has_found(const struct asleep_search *search)
+{
+	return !search->has_thread || __atomic_load_n(&search->has_found, __ATOMIC_RELAXED);
 }
 
 void asleep_search_begin(struct asleep_search *search)

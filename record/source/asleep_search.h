@@ -18,17 +18,20 @@ struct asleep_search {
 	const struct sample_bpf *bpf;
 	const uint32_t *runtimes; /* that may be met */
 	bool is_needed;           /* without any, too: no helper copies a stack */
+	bool goes_on;             /* when it has found all that there is, for what comes */
 	/* The search's own. */
 	struct asleep *asleep; /* NULL: it cannot be had, or need not */
 	uint32_t refused;      /* runtimes that the kernel did not take */
 	bool has_failed;       /* it could not be loaded: it is not tried again, */
 	struct str failure;    /* ... and why */
 	pthread_t thread;
-	bool has_begun, has_thread, is_ending;
+	bool has_begun, has_thread, is_ending, has_found;
 };
 
 /* Once; later calls do nothing. Its end is to be waited for. */
 void asleep_search_begin(struct asleep_search *search);
+/* Whether all that there is was found once, or there is nothing to be found. */
+bool asleep_search_has_found(const struct asleep_search *search);
 /* The thread is gone; what it loaded is in search->asleep. */
 void asleep_search_end(struct asleep_search *search);
 

@@ -115,6 +115,14 @@ struct err *sources_start(struct sources *sources, uint64_t now_ns)
 	return NULL;
 }
 
+bool sources_are_ready(struct sources *sources)
+{
+	vec_each(sources, source)
+		if (source->row->is_ready && !source->row->is_ready(source))
+			return false;
+	return true;
+}
+
 void sources_stop(struct sources *sources, uint64_t now_ns)
 {
 	vec_each(sources, source)

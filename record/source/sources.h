@@ -32,6 +32,8 @@ void sources_load(struct sources *sources, struct sample_bpf *bpf);
 struct err *sources_attach(
 	struct sources *sources, const struct source_place *place) ERR_MUST_CHECK;
 struct err *sources_start(struct sources *sources, uint64_t now_ns) ERR_MUST_CHECK;
+/* Whether all have what stop() needs; only with options->awaits_stacks they may not. */
+bool sources_are_ready(struct sources *sources);
 void sources_stop(struct sources *sources, uint64_t now_ns);
 /* Where a file ends, and sampling goes on. */
 void sources_divide(struct sources *sources, uint64_t now_ns);

@@ -38,7 +38,8 @@ struct wait_state {
 	int sleepers_fd;             /* ... of that, or of what walks; -1: none */
 	struct asleep_search search; /* ... by what walks, where that can be had */
 	uint64_t seeks_until_ns;     /* it makes no samples yet; 0: it does */
-	bool loads_all, has_ended;
+	bool loads_all, awaits_stacks; /* see session_options.h */
+	bool has_ended;
 	struct str hint;
 };
 
@@ -59,6 +60,7 @@ static struct err *wait_probe(struct source *source, const struct session_option
 	state->waits = options->waits;
 	state->with_wakers = options->with_wakers;
 	state->loads_all = options->loads_all;
+	state->awaits_stacks = state->search.goes_on = options->awaits_stacks;
 	state->period_ns = options->wait_period_ns;
 	state->period.shrinks = options->ring.folder;
 	state->period.max_samples = options->ring.folder ? ENDLESS_SAMPLES : 0;
@@ -181,7 +183,19 @@ static struct err *wait_start(struct source *source, uint64_t now_ns)
 	growing_period_begin(&state->period, &bss->wait_period_ns, now_ns);
 	bss->takes_waits_since_ns = now_ns;
 	bss->takes_waits = true;
+	if (state->awaits_stacks)
+		asleep_search_begin(&state->search);
 	return NULL;
+}
+
+/* The thread may take a moment to end, in which all is still recorded. */
+static bool wait_is_ready(struct source *source)
+{
+	struct asleep_search *search = &((struct wait_state *)source->state)->search;
+	bool is_ready = asleep_search_has_found(search);
+	if (is_ready)
+		asleep_search_end(search);
+	return is_ready;
 }
 
 static struct err *wait_update(struct source *source, uint64_t now_ns)
@@ -221,7 +235,8 @@ static void iterate_over_sleepers(struct wait_state *state)
 
 /*
  * Without scripts' functions stacks are complete without any table here: the recorder goes on with
- * them. Where a file ends threads go on, and while tables are sought waits come to their end.
+ * them. Where a file ends threads go on, and while tables are sought waits come to their end; nor
+ * are they sought once more where that went on up to now.
  */
 static void begin_sleepers(struct wait_state *state)
 {
@@ -231,8 +246,8 @@ static void begin_sleepers(struct wait_state *state)
 	asleep_search_end(&state->search);
 	asleep_search_renew(&state->search);
 	asleep_mark_waits(state->bpf);
-	bool seeks =
-		state->search.asleep && *state->search.runtimes && !state->bpf->bss->divides_waits;
+	bool seeks = state->search.asleep && *state->search.runtimes &&
+		     !state->bpf->bss->divides_waits && !state->awaits_stacks;
 	state->seeks_until_ns = seeks ? clock_now_ns() + MAX_SEEKING_NS : 0;
 	iterate_over_sleepers(state);
 }
@@ -242,6 +257,9 @@ static void begin_sleepers(struct wait_state *state)
  * over long before the first sleeper is looked at. That of threads that end may come later, if its
  * task is preempted (Linux 7.0): its times are then beside those that sleepers are looked at for,
  * as differences to them.
+ *
+ * The tracepoints stay until the last sleeper was looked at: closing them takes so long that many
+ * would have gone on, and on_switch() notes which did.
  */
 static void wait_stop(struct source *source, uint64_t now_ns)
 {
@@ -250,8 +268,6 @@ static void wait_stop(struct source *source, uint64_t now_ns)
 	bool has_taken = bss->takes_waits;
 	bss->waits_end_ns = bss->until_ns && bss->until_ns < now_ns ? bss->until_ns : now_ns;
 	bss->takes_waits = bss->divides_waits = false;
-	close_events(state);
-	source_kernel_settle(source, state->bpf);
 	state->has_ended = true;
 	if (has_taken)
 		begin_sleepers(state);
@@ -290,6 +306,17 @@ static void go_on_with_sleepers(struct wait_state *state, bool is_pending)
 	iterate_over_sleepers(state);
 }
 
+/* No event comes any more, and no sample is under way. False, as finish_some(): that was all. */
+static bool finish_waits(struct source *source)
+{
+	struct wait_state *state = source->state;
+	if (state->has_ended && state->nr_tracepoints) {
+		close_events(state);
+		source_kernel_settle(source, state->bpf);
+	}
+	return false;
+}
+
 /* A byte is a sleeper. The stacks of so many have room in the ring. */
 static bool wait_finish_some(struct source *source)
 {
@@ -299,13 +326,13 @@ static bool wait_finish_some(struct source *source)
 	struct wait_state *state = source->state;
 	char sleepers[SLEEPERS];
 	if (state->sleepers_fd < 0)
-		return false;
+		return finish_waits(source);
 	if (read(state->sleepers_fd, sleepers, sizeof(sleepers)) > 0)
 		return true;
 	close_sleepers(state);
 	bool is_pending = state->search.asleep && asleep_end(state->search.asleep, true);
 	if (!state->seeks_until_ns)
-		return false;
+		return finish_waits(source);
 	go_on_with_sleepers(state, is_pending);
 	return true;
 }
@@ -392,6 +419,7 @@ const struct event_source wait_source = {
 	.load = wait_load,
 	.attach = wait_attach,
 	.start = wait_start,
+	.is_ready = wait_is_ready,
 	.stop = wait_stop,
 	.divide = wait_divide,
 	.finish_some = wait_finish_some,

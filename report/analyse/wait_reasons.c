@@ -23,7 +23,8 @@
 	X(WAIT_CHILD, "child") \
 	X(WAIT_KERNEL_LOCK, "kernel lock") \
 	X(WAIT_STOPPED, "stopped") \
-	X(WAIT_KERNEL_THREAD, "kernel thread")
+	X(WAIT_KERNEL_THREAD, "kernel thread") \
+	X(WAIT_UNKNOWN, "unknown") /* there is no stack: it was over before that was read */
 
 enum wait_reason {
 #define X(reason, word) reason,
@@ -200,8 +201,11 @@ static uint8_t *find_reasons_of_functions(const struct profile *profile)
 static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t stack)
 {
 	const struct profile *profile = reasons->profile;
+	const struct profile_stack *it = &profile->stacks.data[stack];
 	uint8_t found = 0;
-	for (uint32_t node = profile->stacks.data[stack].kernel; node;
+	if (!it->kernel && !it->user)
+		return WAIT_UNKNOWN;
+	for (uint32_t node = it->kernel; node;
 		node = profile->nodes.data[node].parent) {
 		uint32_t frame = profile->nodes.data[node].frame;
 		uint8_t reason = reasons->of_functions[profile->frames.data[frame].function];

@@ -89,6 +89,21 @@ static bool has_unread_script(const struct profile *profile, const struct profil
 	return false;
 }
 
+/* What says why a thread waits is no function of it. */
+static bool is_of_stack(const struct profile *profile, uint32_t frame)
+{
+	return !profile->wait_object || profile->frames.data[frame].object != profile->wait_object;
+}
+
+static bool has_no_stack(const struct profile *profile, const struct profile_sample *sample)
+{
+	struct profile_walk walk = profile_walk(profile, sample->stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));)
+		if (is_of_stack(profile, frame))
+			return false;
+	return true;
+}
+
 static void judge_state(const struct thread_dump *dump, struct dumped *dumped)
 {
 	const struct profile *profile = dump->profile;
@@ -103,7 +118,8 @@ static void judge_state(const struct thread_dump *dump, struct dumped *dumped)
 	if (wait && is_current && !sample->is_estimate)
 		dumped->waited_ns = profile_sample_value(profile, sample);
 	/* It goes on where it was interrupted: there it was still met with the names of scripts. */
-	if (dumped->state == DUMPED_READY && dumped->ran && has_unread_script(profile, sample))
+	if (dumped->state == DUMPED_READY && dumped->ran &&
+		(has_unread_script(profile, sample) || has_no_stack(profile, sample)))
 		dumped->sample = dumped->ran;
 }
 
@@ -368,10 +384,11 @@ static void put_stack(const struct thread_dump *dump, size_t begin, size_t end, 
 	put_stack_head(dump, begin, end, out);
 	if (!first->sample)
 		return;
+	if (has_no_stack(profile, first->sample))
+		str_puts(out, "    (the wait was over before its stack was read)\n");
 	struct profile_walk walk = profile_walk(profile, first->sample->stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));)
-		if (profile->frames.data[frame].object != profile->wait_object ||
-			!profile->wait_object)
+		if (is_of_stack(profile, frame))
 			dump_put_frame(profile, frame, out);
 }
 

@@ -26,6 +26,26 @@ test_threads_with_one_stack() {
 	grep -q "^# pid $pid waits: 1 thread, 1 waiting\$" out || fail "-t: $(cat out err)"
 }
 
+# Those that wait are met in the wait, not where they are when their stacks are read.
+test_threads_that_go_on() {
+	"$WORKLOADS/waits" contenders 4 >/dev/null &
+	local pid=$! i
+	sleep 0.5
+	for i in 1 2 3 4; do
+		run "$EBPROF" dump -p $pid --json
+		want_status 0 dump
+		python3 -c 'import json; d = json.load(open("out"))
+stacks = [s for s in d["processes"][0]["stacks"] if any(f["name"] == "contend" for f in s["frames"])]
+assert stacks
+for stack in stacks:
+	names = [f["name"] for f in stack["frames"]]
+	if stack["state"] == "waiting":
+		assert stack["reason"] == "futex" and names.index("contend") > 3, stack
+	elif stack["state"] == "running":
+		assert names[0] == "contend", stack' || fail "$(cat out err)"
+	done
+}
+
 test_who_runs() {
 	"$WORKLOADS/workload" 60 >/dev/null &
 	run "$EBPROF" dump -p $! --json

@@ -255,6 +255,28 @@ __attribute__((noinline)) static uint64_t sleepers(int threads)
 	return 0;
 }
 
+__attribute__((noinline)) static void *contend(void *arg)
+{
+	for (volatile uint64_t sum = 0; !arg;) {
+		pthread_mutex_lock(&lock);
+		for (int i = 0; i < 10000000; i++)
+			sum += i;
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+
+/* They compute by turns, for ever; where they wait for their turn there is one stack. */
+__attribute__((noinline)) static uint64_t contenders(int threads)
+{
+	pthread_t thread;
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, NULL, contend, NULL))
+			abort();
+	sleep_for_ever(NULL);
+	return 0;
+}
+
 struct way {
 	const char *name;
 	uint64_t (*wait)(int times);
@@ -280,6 +302,7 @@ int main(int argc, char **argv)
 		{"queueing", queueing},
 		{"hand_overs", hand_overs},
 		{"sleepers", sleepers},
+		{"contenders", contenders},
 	};
 	for (int i = 1; i + 1 < argc; i += 2)
 		for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++)

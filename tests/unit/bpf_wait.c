@@ -280,6 +280,13 @@ static void end_asleep(void)
 	emulate_sleeper(SELF, &regs);
 }
 
+static void take_sleeper_at_end(void)
+{
+	struct unwind_registers regs = {.ip = CODE + 1};
+	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
+	emulate_sleeper_later(SELF, &regs);
+}
+
 /* Its stack is a snapshot that the recorder unwinds. */
 TEST(a_sleeper_has_waited_up_to_the_end)
 {
@@ -296,6 +303,41 @@ TEST(a_sleeper_has_waited_up_to_the_end)
 	CHECK_INT(emulated.written_bytes, 1);
 	check_tally(EVENT_COUNTER_EVENTS, 1, 7000);
 	check_tally(EVENT_COUNTER_SAMPLES, 1, 7000);
+}
+
+/* It ran meanwhile, and may do so still: its stack is another one. */
+TEST(a_sleeper_that_has_gone_on_has_no_stack)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	emulated.time_ns += 7000;
+	emulate_end_of_waits();
+	emulated.time_ns += 50;
+	emulate_waking(SELF);
+	emulate_switch(OTHER, SELF, true, 0);
+	emulated.time_ns += 50;
+	emulate_switch(SELF, OTHER, true, 0);
+	take_sleeper_at_end();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
+	CHECK_INT(sample->event, EVENT_WAIT_OFF_CPU);
+	CHECK_INT(sample->value, 7000);
+	CHECK(!sample->user_hash && !sample->kernel_hash);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 7000);
+	check_tally(EVENT_COUNTER_SAMPLES, 1, 7000);
+}
+
+TEST(a_task_that_ran_at_the_end_is_no_sleeper)
+{
+	boot(SESSION_WAIT_OFF_CPU | SESSION_WAIT_RUN_QUEUE);
+	sleep_and_queue(5000, 0);
+	emulated.time_ns += 7000;
+	emulate_end_of_waits();
+	emulated.time_ns += 50;
+	emulate_switch(SELF, OTHER, false, SLEEPS);
+	take_sleeper_at_end();
+	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
+	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
 }
 
 TEST(a_sleeper_that_was_never_seen_has_waited_all_the_time)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/file/script_failure.h"
+#include "report/analyse/wait_reasons.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -59,6 +60,35 @@ TEST(thread_dump_folds_threads_with_one_stack)
 	CHECK_OK(thread_dump_put_json(dump, (struct byte_sink){add_json, &json}));
 	want_line(&json, "\"state\":\"waiting\"");
 	want_line(&json, "\"tid\":12");
+	thread_dump_destroy(dump);
+	profile_destroy(profile);
+}
+
+/* It is over when its stack is looked for; one that ran before goes on where it was. */
+TEST(thread_dump_has_waits_without_stacks)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t app = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
+	uint32_t process = fixture_process(&fixture, 10, 0);
+	uint32_t blocked = fixture_thread(&fixture, process, 10, "app");
+	uint32_t queued = fixture_thread(&fixture, process, 11, "worker");
+	uint32_t hot = fixture_frame(&fixture, app, 0x20, "hot");
+	fixture_samples(&fixture, queued, FIXTURE_STACK(&fixture, hot), 0, 1);
+	fixture.event = fixture_event(&fixture, "offcpu", "ns", 1);
+	fixture_samples(&fixture, blocked, 0, 0, 1);
+	fixture.event = fixture_event(&fixture, "runq", "ns", 1);
+	fixture_samples(&fixture, queued, 0, 0, 1);
+	struct profile *profile = fixture_profile(&fixture);
+	profile->events.data[2].wait = PROFILE_WAIT_BLOCKED;
+	profile->events.data[3].wait = PROFILE_WAIT_RUN_QUEUE;
+	wait_reasons_add(profile);
+	struct thread_dump *dump = thread_dump_create(profile);
+	CLEANUP(str_deinit) struct str text = {0};
+	thread_dump_put(dump, &text);
+	want_line(&text, ": worker 11\n    hot  ");
+	want_line(&text, "1 thread waits (unknown)");
+	want_line(&text, ": app 10\n    (the wait was over before its stack was read)\n");
 	thread_dump_destroy(dump);
 	profile_destroy(profile);
 }
