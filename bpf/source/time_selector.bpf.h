@@ -18,8 +18,10 @@ static __always_inline __u64 select_by_time(
 	struct event_time_selector *selector, __u64 ns, __u64 next_period)
 {
 	__u64 value = 0;
-	if (!selector->period)
+	if (!selector->period) {
 		selector->period = next_period;
+		selector->point = bpf_get_prandom_u32() % next_period;
+	}
 	__u64 period = selector->period, until = selector->passed + ns;
 	if (ns >= period)
 		return ns;

@@ -16,9 +16,25 @@
 #include "report/write/cause_words.h"
 #include "report/write/health.h"
 
-static const char *say_none(const struct text_options *options)
+static uint64_t count_below(const struct profile *profile)
 {
-	return options->is_empty ? "# the recording has no samples\n" : "# nothing matches\n";
+	uint64_t below = 0;
+	for (size_t i = 0; i < profile_nr_sources(profile); i++)
+		below += profile_source_count(profile, i, LAYOUT_EVENTS_BELOW);
+	return below;
+}
+
+static void put_none(
+	const struct profile *profile, const struct text_options *options, struct str *out)
+{
+	uint64_t below = options->is_empty ? count_below(profile) : 0;
+	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
+	if (below)
+		str_printf(out,
+			": %llu events were counted that together took less than one stands for "
+			"(record with a shorter --wait-period, or -c)",
+			(unsigned long long)below);
+	str_putc(out, '\n');
 }
 
 static void put_foreign(struct str *out, const char *text)
@@ -155,6 +171,26 @@ static size_t bytes_of_columns(const char *text, size_t columns)
 	while (text[at] && (columns || (text[at] & 0xc0) == 0x80))
 		columns -= (text[at++] & 0xc0) != 0x80;
 	return at;
+}
+
+void text_cut_lines(struct str *text, size_t columns)
+{
+	struct str cut = {0};
+	const char *line = str_text(text);
+	for (const char *end; *line; line = end) {
+		end = strchr(line, '\n');
+		end = end ? end + 1 : line + strlen(line);
+		size_t len = (size_t)(end - line),
+		       all = text_columns_of(line, len) - (end[-1] == '\n');
+		if (line[0] == '#' || all <= columns) {
+			str_write(&cut, line, len);
+			continue;
+		}
+		str_write(&cut, line, bytes_of_columns(line, columns > 2 ? columns - 2 : 0));
+		str_puts(&cut, "..\n");
+	}
+	str_deinit(text);
+	*text = cut;
 }
 
 static size_t escaped_columns(const void *context, const char *text)
@@ -556,7 +592,7 @@ void text_put_table(const struct profile *profile, const struct table *table,
 	size_t wanted = text_put_rows(&rows, shown, out);
 	distinct_names_deinit(&rows.names.names);
 	if (!wanted)
-		str_puts(out, say_none(options));
+		put_none(profile, options, out);
 	else if (shown < table->rows.len && wanted == table->rows.len)
 		put_hidden(table, shown, table_options, options, out);
 }
@@ -690,7 +726,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	str_printf(out, "#%7s %8s  calls\n", "total", "self");
 	uint64_t whole = focus->nodes.data[0].total;
 	if (!whole)
-		str_puts(out, say_none(options));
+		put_none(profile, options, out);
 	struct text_names names = {0};
 	struct text_tree tree = {
 		.profile = profile, .options = options, .focus = focus, .names = &names};

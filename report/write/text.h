@@ -58,4 +58,7 @@ void text_put_losses(const struct profile *profile, struct str *out);
 void text_put_script_hint(
 	const struct profile *profile, const struct filter *filter, struct str *out);
 
+/* For a terminal: lines of more columns lose their ends, but sentences, which begin with '#'. */
+void text_cut_lines(struct str *text, size_t columns);
+
 #endif
