@@ -23,7 +23,7 @@ static void find_waits(
 	vec_each(&app->trail.done, step)
 		if (!trail_step_is_wait(step) && !step->is_zoom)
 			scope_add(&scope, &step->term);
-	longest_waits_find(named, &scope, &stacks, ret);
+	longest_waits_find(named, &scope, &stacks, LONGEST_WAITS_OF_SCREEN, ret);
 }
 
 static bool profile_has_waits(const struct profile *profile)

@@ -7,70 +7,14 @@
 #include "report/analyse/frame_kind.h"
 #include "report/analyse/own_code.h"
 #include "report/model/event_value.h"
+#include "report/name/short_names.h"
 
 enum {
-	CALLERS_SEEN = 5, /* functions of a line, from where the program waits on */
+	CALLERS_SEEN = 5,  /* functions of a line, from where the program waits on */
+	NAME_COLUMNS = 40, /* of a function, about */
 	COMM_COLUMNS = 22,
 	THREAD_COLUMNS = 16, /* on a screen */
 };
-
-static int compare_waits(const void *a, const void *b, void *context)
-{
-	const struct profile *profile = context;
-	const struct longest_wait *x = a, *y = b;
-	uint64_t of_x = profile_sample_value(profile, x->longest),
-		 of_y = profile_sample_value(profile, y->longest);
-	if (of_x != of_y)
-		return of_x > of_y ? -1 : 1;
-	return x->longest < y->longest ? -1 : x->longest > y->longest;
-}
-
-static void add_wait(struct longest_waits *waits, struct map *places, const struct profile *profile,
-	const struct profile_sample *sample)
-{
-	bool is_new;
-	uint32_t thread = profile->threads.data[sample->thread].first;
-	uint64_t *place = map_put(places, (uint64_t)thread << 32 | sample->stack, &is_new);
-	if (is_new) {
-		*place = waits->rows.len;
-		vec_push(&waits->rows, (struct longest_wait){.longest = sample});
-	}
-	struct longest_wait *group = &waits->rows.data[*place];
-	uint64_t value = profile_sample_value(profile, sample);
-	if (value > profile_sample_value(profile, group->longest))
-		group->longest = sample;
-	group->count++;
-	group->sum += value;
-}
-
-void longest_waits_find(const struct profile *profile, const struct scope *scope,
-	const struct scope_stacks *stacks, struct longest_waits *ret)
-{
-	struct longest_waits waits = {0};
-	struct map places = {0}; /* thread << 32 | stack -> its row */
-	struct scope_walk walk;
-	scope_walk_init(&walk, scope, profile, stacks, NULL);
-	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
-		if (!profile->events.data[sample->event].wait)
-			continue;
-		waits.all++;
-		if (sample->is_estimate)
-			continue;
-		waits.exact++;
-		add_wait(&waits, &places, profile, sample);
-	}
-	scope_walk_deinit(&walk);
-	map_deinit(&places);
-	if (waits.rows.len)
-		qsort_r(waits.rows.data, waits.rows.len, sizeof(*waits.rows.data), compare_waits,
-			(void *)profile);
-	*ret = waits;
-}
-
-void longest_waits_deinit(struct longest_waits *waits)
-{
-	vec_deinit(&waits->rows);
-}
 
 static const struct profile_function *function_of(const struct profile *profile, uint32_t frame)
 {
@@ -117,58 +61,185 @@ static enum nearness nearness_of(const struct profile *profile, uint32_t frame)
 	return is_program && !own_code_is_of_header(function) ? NEAR_PROGRAM : NEAR_LIBRARY;
 }
 
+/* A function of a line, and how many calls of it by itself stand for one. */
+struct wait_caller {
+	uint32_t frame, calls;
+};
+
+static enum nearness nearest_of(const struct profile *profile, uint32_t stack)
+{
+	enum nearness nearest = NEAR_KERNEL;
+	struct profile_walk walk = profile_walk(profile, stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
+		enum nearness near = nearness_of(profile, frame);
+		nearest = near > nearest ? near : nearest;
+	}
+	return nearest;
+}
+
 /*
  * Frames of what the program is, from the leaf on: those that are the nearest to it in the stack,
  * of compiled code with all libraries' unless there is no room for these. Returns how many.
  */
 static size_t find_callers(
-	const struct profile *profile, uint32_t stack, bool has_room, uint32_t *ret)
+	const struct profile *profile, uint32_t stack, bool has_room, struct wait_caller *ret)
 {
-	enum nearness least = NEAR_LIBRARY;
+	enum nearness nearest = nearest_of(profile, stack), least = NEAR_LIBRARY;
+	if (nearest == NEAR_SCRIPT || (nearest == NEAR_PROGRAM && !has_room))
+		least = nearest;
+	size_t seen = 0;
 	struct profile_walk walk = profile_walk(profile, stack);
 	for (uint32_t frame; (frame = profile_walk_next(&walk));) {
-		enum nearness near = nearness_of(profile, frame);
-		if (near > least && (near == NEAR_SCRIPT || !has_room))
-			least = near;
+		if (nearness_of(profile, frame) < least)
+			continue;
+		bool is_again = seen && function_of(profile, ret[seen - 1].frame) ==
+						function_of(profile, frame);
+		if (!is_again && seen == CALLERS_SEEN)
+			break;
+		if (is_again)
+			ret[seen - 1].calls++;
+		else
+			ret[seen++] = (struct wait_caller){frame, 1};
 	}
-	size_t seen = 0;
-	walk = profile_walk(profile, stack);
-	for (uint32_t frame; seen < CALLERS_SEEN && (frame = profile_walk_next(&walk));)
-		if (nearness_of(profile, frame) >= least)
-			ret[seen++] = frame;
 	return seen;
 }
 
 uint32_t longest_waits_frame(const struct profile *profile, uint32_t stack)
 {
-	uint32_t frames[CALLERS_SEEN];
-	return find_callers(profile, stack, false, frames) ? frames[0] : 0;
+	struct wait_caller callers[CALLERS_SEEN];
+	return find_callers(profile, stack, false, callers) ? callers[0].frame : 0;
 }
 
-static void put_wait_function(
-	const struct profile *profile, uint32_t frame, const char *joint, struct str *out)
+static bool fits_a_line(const void *context, const char *name)
 {
-	const char *name = function_of(profile, frame)->name;
-	str_puts(out, joint);
+	(void)context;
+	return strlen(name) <= NAME_COLUMNS;
+}
+
+static void put_wait_function(const struct profile *profile, const struct wait_caller *caller,
+	bool is_own, struct str *out)
+{
+	const struct profile_frame *frame = &profile->frames.data[caller->frame];
+	CLEANUP(str_deinit) struct str storage = {0};
+	const char *name =
+		short_names_fit(function_of(profile, caller->frame), fits_a_line, NULL, &storage);
 	str_put_escaped(out, name, strlen(name));
+	if (is_own && frame->line)
+		str_printf(out, ":%u", frame->line);
+	if (caller->calls > 1)
+		str_printf(out, " (x%u)", caller->calls);
 }
 
 /* A lock takes many frames of its library: behind them stands the function that wants it. */
-static void put_functions(const struct profile *profile, const struct profile_sample *sample,
-	bool has_room, struct str *out)
+static void put_functions(
+	const struct profile *profile, uint32_t stack, bool has_room, struct str *out)
 {
-	uint32_t frames[CALLERS_SEEN], own = longest_waits_frame(profile, sample->stack);
-	size_t seen = find_callers(profile, sample->stack, has_room, frames);
+	struct wait_caller callers[CALLERS_SEEN], own = {longest_waits_frame(profile, stack), 1};
+	size_t seen = find_callers(profile, stack, has_room, callers);
 	bool has_own = false;
 	for (size_t i = 0; i < seen; i++) {
-		put_wait_function(profile, frames[i], i ? " < " : "", out);
-		has_own |= frames[i] == own;
+		bool is_own = callers[i].frame == own.frame;
+		str_puts(out, i ? " < " : "");
+		put_wait_function(profile, &callers[i], is_own, out);
+		has_own |= is_own;
 	}
-	if (own && !has_own)
-		put_wait_function(profile, own, " < ... < ", out);
+	if (own.frame && !has_own) {
+		str_puts(out, " < ... < ");
+		put_wait_function(profile, &own, true, out);
+	}
 	if (!seen)
 		str_puts(out, "-");
 }
+
+/* ---- finding them ---- */
+
+struct wait_finder {
+	const struct profile *profile;
+	enum longest_waits_lines lines;
+	struct map places; /* thread << 32 | stack -> its row */
+	struct strtab
+		said; /* by row, which thread and what its line says, unless stacks have rows */
+	struct longest_waits waits;
+};
+
+static int compare_waits(const void *a, const void *b, void *context)
+{
+	const struct profile *profile = context;
+	const struct longest_wait *x = a, *y = b;
+	uint64_t of_x = profile_sample_value(profile, x->longest),
+		 of_y = profile_sample_value(profile, y->longest);
+	if (x->is_of_program != y->is_of_program)
+		return x->is_of_program ? -1 : 1;
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->longest < y->longest ? -1 : x->longest > y->longest;
+}
+
+/* The row of what a line says. */
+static uint32_t row_of_line(struct wait_finder *finder, uint32_t thread, uint32_t stack)
+{
+	const struct profile *profile = finder->profile;
+	CLEANUP(str_deinit) struct str key = {0};
+	if (finder->lines == LONGEST_WAITS_OF_SCREEN)
+		return (uint32_t)finder->waits.rows.len;
+	str_printf(&key, "%u ", thread);
+	put_reason(profile, stack, &key);
+	put_functions(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
+	return strtab_intern(&finder->said, key.data, key.len);
+}
+
+static void add_wait(struct wait_finder *finder, const struct profile_sample *sample)
+{
+	bool is_new;
+	const struct profile *profile = finder->profile;
+	struct longest_waits *waits = &finder->waits;
+	uint32_t thread = profile->threads.data[sample->thread].first;
+	uint64_t *place = map_put(&finder->places, (uint64_t)thread << 32 | sample->stack, &is_new);
+	if (is_new)
+		*place = row_of_line(finder, thread, sample->stack);
+	if (*place == waits->rows.len) {
+		bool is_of_program = nearest_of(profile, sample->stack) >= NEAR_PROGRAM;
+		vec_push(&waits->rows, (struct longest_wait){sample, 0, 0, is_of_program});
+	}
+	struct longest_wait *group = &waits->rows.data[*place];
+	uint64_t value = profile_sample_value(profile, sample);
+	if (value > profile_sample_value(profile, group->longest))
+		group->longest = sample;
+	group->count++;
+	group->sum += value;
+}
+
+void longest_waits_find(const struct profile *profile, const struct scope *scope,
+	const struct scope_stacks *stacks, enum longest_waits_lines lines,
+	struct longest_waits *ret)
+{
+	struct wait_finder finder = {.profile = profile, .lines = lines};
+	struct scope_walk walk;
+	scope_walk_init(&walk, scope, profile, stacks, NULL);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
+		if (!profile->events.data[sample->event].wait)
+			continue;
+		finder.waits.all++;
+		if (sample->is_estimate)
+			continue;
+		finder.waits.exact++;
+		add_wait(&finder, sample);
+	}
+	scope_walk_deinit(&walk);
+	map_deinit(&finder.places);
+	strtab_deinit(&finder.said);
+	*ret = finder.waits;
+	if (ret->rows.len)
+		qsort_r(ret->rows.data, ret->rows.len, sizeof(*ret->rows.data), compare_waits,
+			(void *)profile);
+}
+
+void longest_waits_deinit(struct longest_waits *waits)
+{
+	vec_deinit(&waits->rows);
+}
+
+/* ---- lines ---- */
 
 /* As many columns of it as a screen has for a thread. */
 static void put_wait_thread(const struct profile_thread *thread, struct str *out)
@@ -212,7 +283,7 @@ void longest_waits_put_row(
 	str_printf(out, "%8s %5llu %10s  %-*s  %-9s  ", str_text(&length),
 		(unsigned long long)wait->count, str_text(&sum), THREAD_COLUMNS, str_text(&thread),
 		str_text(&reason));
-	put_functions(profile, wait->longest, false, out);
+	put_functions(profile, wait->longest->stack, false, out);
 	str_putc(out, '\n');
 }
 
@@ -250,14 +321,14 @@ static void put_wait(
 		(unsigned long long)group->count, str_text(&sum),
 		(double)(end_ns > value ? end_ns - value : 0) / 1e9, COMM_COLUMNS, str_text(&comm),
 		str_text(&reason));
-	put_functions(profile, sample, true, out);
+	put_functions(profile, sample->stack, true, out);
 	str_putc(out, '\n');
 }
 
 bool longest_waits_put(const struct profile *profile, struct str *out)
 {
 	CLEANUP(longest_waits_deinit) struct longest_waits waits;
-	longest_waits_find(profile, &(struct scope){0}, NULL, &waits);
+	longest_waits_find(profile, &(struct scope){0}, NULL, LONGEST_WAITS_OF_TEXT, &waits);
 	size_t rows = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
 	if (waits.all)
 		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",

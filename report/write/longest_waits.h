@@ -1,4 +1,4 @@
-/* The longest waits of a recording, a line for those of one thread by one stack. */
+/* The longest waits of a recording, a line for those of one thread in one place. */
 #ifndef EBPROF_LONGEST_WAITS_H
 #define EBPROF_LONGEST_WAITS_H
 
@@ -7,10 +7,11 @@
 #include "report/analyse/scope.h"
 #include "report/model/profile.h"
 
-/* The waits of one thread by one stack. */
+/* The waits of one thread by one stack, or by stacks whose lines say the same. */
 struct longest_wait {
 	const struct profile_sample *longest;
 	uint64_t count, sum; /* how many, and how long in all, in the event's unit (ns) */
+	bool is_of_program;  /* in a function of a program or a script, not of libraries alone */
 };
 
 struct longest_waits {
@@ -22,12 +23,20 @@ enum {
 	LONGEST_WAITS_MAX = 30, /* rows that are shown */
 };
 
+enum longest_waits_lines {
+	LONGEST_WAITS_OF_SCREEN, /* functions of the program; one for each stack */
+	LONGEST_WAITS_OF_PAGE,   /* the same, one for all stacks with such a line */
+	LONGEST_WAITS_OF_TEXT,   /* likewise, with functions of libraries and of the kernel */
+};
+
 /*
  * Those of the samples that meet the terms; the profile has reasons. `stacks` is that of
- * scope_walk_init(). *ret is the caller's, and borrows from the profile.
+ * scope_walk_init(). Those in functions of programs and scripts come first. *ret is the caller's,
+ * and borrows from the profile.
  */
 void longest_waits_find(const struct profile *profile, const struct scope *scope,
-	const struct scope_stacks *stacks, struct longest_waits *ret);
+	const struct scope_stacks *stacks, enum longest_waits_lines lines,
+	struct longest_waits *ret);
 void longest_waits_deinit(struct longest_waits *waits);
 /* What stands above longest_waits_put_row(). */
 extern const char longest_waits_heading[];

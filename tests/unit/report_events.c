@@ -302,3 +302,84 @@ TEST(waits_have_the_function_of_the_program)
 				      "pthread_mutex_lock < ... < take_order\n"));
 	profile_destroy(profile);
 }
+
+/* What a line says is said once: lines of code and calls of a function by itself make none. */
+TEST(waits_that_say_the_same_are_one_row)
+{
+	static const char *const names[] = {
+		"main", "walk", "walk", "walk", "std::mutex<int>::lock", "futex_wait"};
+	struct waits waits;
+	waits_begin(&waits);
+	struct fixture *fixture = &waits.fixture;
+	uint32_t program = fixture_object(fixture, LAYOUT_OBJECT_FILE, "/work/shop");
+	uint32_t libc = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "libc.so.6");
+	uint32_t event = waits_event(&waits, "offcpu"), frames[7] = {0}, first[7];
+	for (uint32_t stack = 0; stack < 2; stack++) { /* of other addresses in libc */
+		for (uint32_t i = 0; i < 6; i++)
+			frames[i] = fixture_frame(fixture, i < 4 ? program : libc,
+				0x100 * (i + 1) + (i < 4 ? 0 : stack), names[i]);
+		struct layout_sample sample = {
+			.event = event,
+			.thread = waits.thread,
+			.user_stack = fixture_stack(fixture, frames),
+			.time_ns = fixture->time_ns += 4000000,
+			.weight = 3000000,
+			.measured = 3000000,
+		};
+		writer_sample(fixture->writer, &sample);
+		if (!stack)
+			memcpy(first, frames, sizeof(first));
+	}
+	struct profile *profile = fixture_profile(fixture);
+	for (uint32_t i = 0; i < 12; i++) {
+		const uint32_t *of = i < 6 ? first : frames;
+		struct profile_frame *frame = &profile->frames.data[of[i % 6]];
+		frame->function =
+			profile->frames.data[first[i % 6 == 2 || i % 6 == 3 ? 1 : i % 6]].function;
+		frame->line = 7;
+		profile->functions.data[frame->function].name = names[i % 6];
+		profile->functions.data[frame->function].is_known = true;
+	}
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(longest_waits_put(profile, &text));
+	CHECK(strstr(str_text(&text), "3.0 ms      2     6.0 ms"));
+	CHECK(strstr(str_text(&text), "futex_wait < std::mutex<int>::lock < walk:7 (x3) < main\n"));
+	profile_destroy(profile);
+}
+
+/* What no function of a program is in waits for work, as threads of runtimes do. */
+TEST(waits_of_programs_come_before_those_of_libraries)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	struct fixture *fixture = &waits.fixture;
+	uint32_t program = fixture_object(fixture, LAYOUT_OBJECT_FILE, "/work/shop");
+	uint32_t libc = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "libc.so.6");
+	uint32_t event = waits_event(&waits, "offcpu");
+	uint32_t own = fixture_frame(fixture, program, 0x100, "take_order");
+	uint32_t idle = fixture_frame(fixture, libc, 0x200, "wait_for_work");
+	const uint32_t stacks[] = {FIXTURE_STACK(fixture, idle), FIXTURE_STACK(fixture, own)};
+	for (uint32_t i = 0; i < 2; i++) {
+		struct layout_sample sample = {
+			.event = event,
+			.thread = waits.thread,
+			.user_stack = stacks[i],
+			.time_ns = fixture->time_ns += 40000000,
+			.weight = i ? 3000000 : 30000000,
+			.measured = i ? 3000000 : 30000000,
+		};
+		writer_sample(fixture->writer, &sample);
+	}
+	struct profile *profile = fixture_profile(fixture);
+	uint32_t functions[] = {
+		profile->frames.data[own].function, profile->frames.data[idle].function};
+	for (size_t i = 0; i < 2; i++) {
+		profile->functions.data[functions[i]].name = i ? "wait_for_work" : "take_order";
+		profile->functions.data[functions[i]].is_known = true;
+	}
+	CLEANUP(str_deinit) struct str text = {0};
+	CHECK(longest_waits_put(profile, &text));
+	const char *first = strstr(str_text(&text), "take_order");
+	CHECK(first && strstr(first, "wait_for_work"));
+	profile_destroy(profile);
+}

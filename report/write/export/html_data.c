@@ -626,7 +626,7 @@ static void html_data_put_waits(struct html_data *data)
 	if (data->source.nr_columns == 1) {
 		const char *event = side->profile->events.data[side->event].name;
 		scope_add(&scope, &(struct scope_term){.kind = SCOPE_EVENT, .text = (char *)event});
-		longest_waits_find(side->profile, &scope, NULL, &waits);
+		longest_waits_find(side->profile, &scope, NULL, LONGEST_WAITS_OF_PAGE, &waits);
 	}
 	size_t count = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
 	html_data_put_text(data, count ? longest_waits_heading : "");
