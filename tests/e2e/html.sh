@@ -271,6 +271,12 @@ test_folds() {
 	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
 }
 
+test_ranges_have_parts_of_waits() {
+	command -v node >/dev/null || skip "no node here"
+	node "$here/html_ranges.js" "$here/../.." >log 2>&1 || fail "$(tail -n 4 log)"
+	[[ $(tail -n 1 log) == "all is well" ]] || fail "$(tail -n 4 log)"
+}
+
 # Where several instances of a template have but little room, in terminals, pictures and pages.
 test_alike() {
 	need_browser

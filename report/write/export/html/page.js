@@ -31,7 +31,7 @@ class Page {
 		this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
 		this.mark();
 		if (profile.parts.some(({isWait}) => isWait))
-			byId("time").title = "What ran and waited; a wait is selected where it ends";
+			byId("time").title = "What ran and waited";
 		new Summary(profile, this.diffText, (value) => this.value(value)).show(this.functions);
 		history.replaceState({...this.state, depth: 0}, "");
 		this.search();

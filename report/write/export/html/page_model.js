@@ -1,5 +1,14 @@
 /* What is shown: weights of the selection, functions, callers and callees. No DOM here. */
 
+/* What of an entry lies in the slices from first up to end. A wait began before the slice that it ended in. */
+function weightWithin({slot, weight}, i, {count, sliceWeight}, isWait, first, end) {
+	const slice = Math.floor(slot[i] / count);
+	if (!isWait || weight[i] <= sliceWeight)
+		return slice >= first && slice < end ? weight[i] : 0;
+	const from = Math.max(first, slice + 1 - weight[i] / sliceWeight), to = Math.min(end, slice + 1);
+	return Math.max(0, to - from) * sliceWeight;
+}
+
 /*
  * Sets tree.columns, for each recording self and total by node: what the selected threads did in the
  * slices from first up to end, which is not one of them. threads is null (all) or a Uint8Array.
@@ -9,16 +18,19 @@
  */
 function weigh(profile, threads, first, end, kept) {
 	const {tree} = profile, count = profile.threads.length;
-	tree.columns = profile.entries.map((entries) => {
+	const isWhole = first <= 0 && end >= profile.slices;
+	const waits = profile.parts.map(({isWait}) => isWait && !isWhole);
+	tree.columns = profile.entries.map((entries, column) => {
+		const scale = {count, sliceWeight: profile.sliceNs / (profile.sides[column].period || 1)};
 		const self = new Float64Array(tree.count);
 		let whole = 0;
 		for (let i = 0; i < entries.count; i++) {
-			const slot = entries.slot[i], slice = Math.floor(slot / count);
-			if (slice < first || slice >= end || threads && !threads[slot % count])
+			const weight = weightWithin(entries, i, scale, waits[entries.part[i]], first, end);
+			if (!weight || threads && !threads[entries.slot[i] % count])
 				continue;
-			whole += entries.weight[i];
+			whole += weight;
 			if (!kept || kept[entries.node[i]])
-				self[entries.node[i]] += entries.weight[i];
+				self[entries.node[i]] += weight;
 		}
 		return {self, whole};
 	});

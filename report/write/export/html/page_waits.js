@@ -12,6 +12,7 @@ class WaitList {
 		for (const row of rows) {
 			const button = put("button", row.text);
 			button.type = "button";
+			button.title = row.text.replace(/ {2,}/g, "  ");
 			button.addEventListener("click", () => {
 				dialog.close();
 				onChoose(row);
