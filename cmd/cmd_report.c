@@ -8,6 +8,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/terminal_report.h"
+#include "report/analyse/roots.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
@@ -423,6 +424,74 @@ static bool shows_functions(const struct report_options *options)
 	return !is_table;
 }
 
+/* What a column of the table is in a tree: its outermost branches. */
+static const struct {
+	enum column column;
+	enum root_kind kind;
+} roots_of_columns[] = {
+	{COLUMN_COMM, ROOT_COMM},
+	{COLUMN_PID, ROOT_PROCESS},
+	{COLUMN_TID, ROOT_THREAD},
+	{COLUMN_CPU, ROOT_CPU},
+	{COLUMN_CONTAINER, ROOT_CONTAINER},
+	{COLUMN_CGROUP, ROOT_CGROUP},
+	{COLUMN_UNIT, ROOT_UNIT},
+	{COLUMN_POD, ROOT_POD},
+	{COLUMN_ORIGIN, ROOT_ORIGIN},
+	{COLUMN_FILE, ROOT_FILE},
+	{COLUMN_LABEL, ROOT_LABEL},
+};
+
+/* False: it is no such branch. */
+static bool add_root_of_column(const struct table_options *table, size_t index, struct roots *roots)
+{
+	const char *key = table->label_keys[index];
+	for (size_t i = 0; i < sizeof(roots_of_columns) / sizeof(*roots_of_columns); i++) {
+		if (roots_of_columns[i].column != table->columns[index])
+			continue;
+		if (roots->count == ROOTS_MAX)
+			return false;
+		roots->keys[roots->count] = key ? mem_strdup(key) : NULL;
+		roots->kinds[roots->count++] = roots_of_columns[i].kind;
+		return true;
+	}
+	return table->columns[index] == COLUMN_SYM;
+}
+
+static struct err *check_columns_of_tree(const struct report_options *options)
+{
+	bool shows_tree = options->show_tree || options->show_inverted;
+	CLEANUP(roots_deinit) struct roots roots = {0};
+	if (!options->chooses_columns)
+		return NULL;
+	if (options->shows_waits)
+		return err_new(ERR_USAGE, "--waits has rows of its own: -s and -F are of tables");
+	if (options->show_inverted)
+		return err_new(ERR_USAGE, "-G begins at functions: -s with -g has its columns as "
+					  "outermost branches");
+	for (size_t i = 0; shows_tree && i < options->table.nr_columns; i++)
+		if (!add_root_of_column(&options->table, i, &roots))
+			return err_new(ERR_USAGE,
+				"-g: branches begin by comm, pid, tid, cpu, container, cgroup, "
+				"unit, pod, origin, file and label:KEY; what else -s and -F have "
+				"is of tables");
+	return NULL;
+}
+
+/* Whose the branches are: as asked for; of the whole system by process, for main is not main. */
+static void add_roots_of_tree(struct profile *profile, const struct report_options *options)
+{
+	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
+	CLEANUP(roots_deinit) struct roots roots = {0};
+	bool is_of_system = target && strcmp(target, LAYOUT_TARGET_SYSTEM) == 0;
+	for (size_t i = 0; options->chooses_columns && i < options->table.nr_columns; i++)
+		add_root_of_column(&options->table, i, &roots);
+	if (!options->chooses_columns && is_of_system && options->show_tree)
+		roots.kinds[roots.count++] = ROOT_PROCESS;
+	if (roots.count)
+		roots_add(profile, &roots);
+}
+
 static void put_report(struct profile *profile, struct report_options *options, struct str *out)
 {
 	struct filter filter = select_filter(&options->select);
@@ -431,7 +500,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	wait_reasons_add(profile);
 	wait_reasons_hide(
 		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
-	if (options->shows_wakers && !wakers_add(profile))
+	if (options->shows_wakers && !options->shows_waits && !wakers_add(profile))
 		str_puts(out, "# no wakers: record -e offcpu --wakers has them\n");
 	struct event_choices recorded, choices;
 	event_choices_init(&recorded, profile);
@@ -473,6 +542,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	} else if (options->shows_sums) {
 		overview_put(profile, &filter, out);
 	} else if (shows_tree) {
+		add_roots_of_tree(profile, options);
 		text_put_tree(profile, options->show_inverted, &text, out);
 	} else {
 		struct table table;
@@ -514,6 +584,8 @@ static int report_text(struct report_options *options, const struct input *input
 	put_report(profile, options, &text);
 	if (console_is_quiet())
 		leave_out_comments(&text);
+	if (console_columns())
+		text_cut_lines(&text, console_columns());
 	console_show_end();
 	int code = console_print(&text); /* before the network is waited for once more */
 	naming_end(&options->select.naming);
@@ -571,6 +643,8 @@ static int report(struct report_options *options, int argc, char **argv, int res
 {
 	CLEANUP(input_deinit) struct input input = {0};
 	struct err *err = check_graph_word(options, rest < argc ? argv[rest] : NULL);
+	if (!err)
+		err = check_columns_of_tree(options);
 	if (!err)
 		err = input_open_all(&options->input, argc, argv, rest, &input);
 	if (err)
