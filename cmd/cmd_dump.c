@@ -197,7 +197,9 @@ static struct err *dump(struct dump_options *options, const char *operand)
 	CLEANUP_FD int fd = memfd_create("ebprof", MFD_CLOEXEC);
 	if (fd < 0)
 		return err_sys(errno, "memfd_create");
+	console_show("the BPF programs are loaded, then the threads are watched");
 	struct err *err = dump_record(options, target, fd, &files, &summary);
+	console_show_end();
 	if (!err && summary.end_signal)
 		err = err_new(ERR_UNAVAILABLE, "stopped by signal %d", summary.end_signal);
 	if (!err) {
@@ -231,7 +233,8 @@ const struct command command_dump = {
 	.summary = "show the stack of every thread now, and what it waits for",
 	.usage = "[OPTIONS] -p PID | -t TID | -a",
 	.description =
-		"Watches the threads for 0.2 seconds, without stopping them, and prints the stack\n"
+		"Watches the threads for 0.2 seconds or more, without stopping them, and prints "
+		"the stack\n"
 		"that each has at the end: kernel, native code and scripts, with lines. Threads\n"
 		"with the same stack are one. Needs the privileges of ebprof record.",
 	.examples = "  sudo ebprof dump -p 4242\n"

@@ -21,7 +21,10 @@ struct err *input_file_open(const char *path, int flags, int *ret)
 		return err_sys(errno, "cannot open %s", path);
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_new(ERR_USAGE, "%s is a directory", path);
+		return err_new(ERR_USAGE,
+			"%s is a directory (what record --ring wrote there is read by report "
+			"--ring %s)",
+			path, path);
 	*ret = steal_fd(fd);
 	return NULL;
 }

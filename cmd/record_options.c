@@ -616,8 +616,9 @@ static struct err *check_events(struct record_options *options)
 	if (options->call_graph.how == SESSION_CALL_GRAPH_BOTH)
 		return err_new(ERR_USAGE, "--call-graph both compares ticks, not other events");
 	if (events->timer == SESSION_EVENT_NONE && !events->has_counters &&
-		(options->frequency_given || (options->period && !events->has_tracepoints)))
-		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too");
+		(options->frequency_given || (options->period > 1 && !events->has_tracepoints)))
+		return err_new(ERR_USAGE, "-F and -c are the timer's: give -e cpu-clock, too; of "
+					  "probes every hit is a sample");
 	return NULL;
 }
 

@@ -273,15 +273,35 @@ static void print_script_probes(
 static void print_few(const struct session_options *options, uint64_t samples)
 {
 	CLEANUP(str_deinit) struct str text = {0};
+	const char *left_out = options->exclude_user     ? "programs"
+			       : options->exclude_kernel ? "the kernel"
+							 : NULL;
 	str_puts(&text, samples ? "only " : "no samples");
 	if (samples)
 		str_printf(&text, "%llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
 	if (options->waits)
 		str_puts(&text, " of CPU time");
-	console_say("hint: %s: %s? Raise -F or run longer", str_text(&text),
-		options->waits ? "too short, or it only waited"
-			       : "too short, or waiting (-e wall records that)");
+	if (left_out)
+		console_say("hint: %s: samples in %s were left out as asked for", str_text(&text),
+			left_out);
+	else
+		console_say("hint: %s: %s? Raise -F or run longer", str_text(&text),
+			options->waits ? "too short, or it only waited"
+				       : "too short, or waiting (-e wall records that)");
+}
+
+/* Events that take time: all together they took less than a sample stands for. */
+static void print_below(const struct session_summary *summary)
+{
+	for (size_t i = 0; i < summary->nr_sources; i++) {
+		const struct session_source *source = &summary->sources[i];
+		if (source->below && !source->samples && !source->lost)
+			console_say("hint: %llu %s were counted, and none is a sample: together "
+				    "they took less than one stands for; a shorter --wait-period "
+				    "(or -c) has samples of them",
+				(unsigned long long)source->below, source->tallied);
+	}
 }
 
 /*
@@ -336,6 +356,19 @@ static bool wants_locks(const struct session_options *options)
 	return false;
 }
 
+/* Code that keeps none ends a chain of frame pointers at its first step. */
+static void print_without_frame_pointers(
+	const struct session_options *options, const struct session_summary *summary)
+{
+	uint64_t cut = 0, all = summary->complete + summary->by_guesses + summary->kernel_only;
+	for (size_t i = 0; i < sizeof(summary->truncated) / sizeof(*summary->truncated); i++)
+		cut += summary->truncated[i];
+	if (options->call_graph == SESSION_CALL_GRAPH_FP && 5 * cut > all + cut)
+		console_say("hint: %.0f%% of the stacks are truncated: code without frame pointers "
+			    "ends them; without --call-graph fp they are unwound by rules",
+			percent(cut, all + cut));
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -378,6 +411,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		console_say("hint: nothing waited for mutexes and semaphores of the kernel, which "
 			    "is what -e lock records; -e offcpu has waits for programs' own locks, "
 			    "as [wait: futex]");
+	print_below(summary);
+	print_without_frame_pointers(options, summary);
 	if (summary->lost_write)
 		console_say("hint: %llu %s lost, the output %s",
 			(unsigned long long)summary->lost_write,

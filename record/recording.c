@@ -171,6 +171,9 @@ static struct err *begin_file(struct recording *recording, struct output *output
 	emitter_begin_file(&recording->translate->emitter, recording->writer);
 	host_write_meta(recording->writer);
 	put_target(recording);
+	if (recording->options->exclude_user || recording->options->exclude_kernel)
+		writer_meta(recording->writer, LAYOUT_META_CODE,
+			recording->options->exclude_user ? LAYOUT_CODE_KERNEL : LAYOUT_CODE_USER);
 	recording_put_events(recording);
 	return writer_flush(recording->writer);
 }

@@ -272,6 +272,9 @@ enum layout_end_reason {
 #define LAYOUT_META_ARGS         "command.args" /* all of it, shell-quoted, with --with-args only */
 #define LAYOUT_META_TARGET       "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
 #define LAYOUT_TARGET_SYSTEM     "system"
+#define LAYOUT_META_CODE         "code" /* of ticks only those in LAYOUT_CODE_...; else all */
+#define LAYOUT_CODE_USER         "user"
+#define LAYOUT_CODE_KERNEL       "kernel"
 #define LAYOUT_META_NOTE         "note"
 #define LAYOUT_META_IMPORT       "import.format" /* of what other profiler's file it was made */
 /* Of a baseline: the number of runs that it was made of; which stacks of theirs were left out. */

@@ -438,18 +438,30 @@ void feature_put_refusal(struct str *ret, const char *log)
 	str_printf(ret, "%.*s, \"%.*s\"", (int)strcspn(name, "'"), name, (int)(end - line), line);
 }
 
+static struct err *replace_message(struct err *err, const char *message)
+{
+	struct err *other = err_new(err_code(err), "%s", message);
+	err_destroy(err);
+	return other;
+}
+
 struct err *feature_explain(struct err *err)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	str_puts(&text, err_message(err));
 	struct feature_result result;
+	if (!can_bpf() && !can_perfmon()) { /* a user like any other */
+		str_printf(&text,
+			"this needs root: run it with sudo, or give the program CAP_BPF and "
+			"CAP_PERFMON, see ebprof-internals(7) (%s)",
+			err_message(err));
+		return replace_message(err, str_text(&text));
+	}
+	str_puts(&text, err_message(err));
 	for (size_t i = 0; feature_probe(i, &result); i++) {
 		if (result.state == FEATURE_MISSING)
 			str_printf(
 				&text, "; missing: %s: %s", result.name, str_text(&result.detail));
 		str_deinit(&result.detail);
 	}
-	struct err *explained = err_new(err_code(err), "%s", str_text(&text));
-	err_destroy(err);
-	return explained;
+	return replace_message(err, str_text(&text));
 }

@@ -416,7 +416,9 @@ size_t app_match_number(const struct app *app)
 void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect area)
 {
 	const char *text = "no samples here: Esc undoes the last filter or zoom";
-	if (!app->trail.done.len)
+	if (app->options->is_live && !app->model->profile->samples.len)
+		text = "no samples yet";
+	else if (!app->trail.done.len)
 		text = app->model->profile->samples.len ? "no samples here: the options leave none"
 							: "no samples here: the recording has none";
 	grid_put(grid, area.x, area.y, area.width, STYLE_WARNING, text);

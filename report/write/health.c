@@ -140,6 +140,17 @@ bool health_is_whole(const struct profile *profile)
 	       profile->end.reason != LAYOUT_END_WRITE_ERROR;
 }
 
+static const char *cause_of_skipped(const struct profile *profile)
+{
+	const char *code = profile_meta(profile, LAYOUT_META_CODE);
+	if (!code)
+		return "the CPU was idle, or its timer was late";
+	return strcmp(code, LAYOUT_CODE_USER) == 0
+		       ? "they were in the kernel, which --all-user leaves out, or the CPU was idle"
+		       : "they were in programs, which --all-kernel leaves out, or the CPU was "
+			 "idle";
+}
+
 /* Skipped ticks are no lost samples: it is not known what ran, or whether anything did. */
 void health_put_losses(const struct profile *profile, struct str *out)
 {
@@ -153,10 +164,8 @@ void health_put_losses(const struct profile *profile, struct str *out)
 		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
 		profile_percent(lost, taken));
 	if (skipped)
-		str_printf(out,
-			"%-14s about %llu of %llu %s due (%.1f%%): the CPU was idle, or its timer "
-			"was late\n",
-			"skipped", (unsigned long long)skipped, (unsigned long long)due,
+		str_printf(out, "%-14s about %llu of %llu %s due (%.1f%%): %s\n", "skipped",
+			(unsigned long long)skipped, (unsigned long long)due,
 			str_plural(due, "tick that was", "ticks that were"),
-			profile_percent(skipped, due));
+			profile_percent(skipped, due), cause_of_skipped(profile));
 }

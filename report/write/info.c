@@ -136,6 +136,7 @@ static void put_recorder(const struct profile *profile, struct str *out)
 		{"CPU", LAYOUT_META_CPU_MODEL},
 		{"CPUs online", LAYOUT_META_CPUS},
 		{"target", LAYOUT_META_TARGET},
+		{"only code of", LAYOUT_META_CODE},
 		{"command", LAYOUT_META_COMMAND},
 		{"arguments", LAYOUT_META_ARGS},
 		{"ebprof", LAYOUT_META_VERSION},

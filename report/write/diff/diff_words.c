@@ -399,7 +399,8 @@ static void diff_words_put_inconclusive(
 	else
 		str_puts(out, "there are too few samples");
 	double visible = 100 * diff->visible_share / diff->judged_share;
-	str_printf(out, ": whether it changed by %g%% is known ", 100 * options->min_effect);
+	str_printf(
+		out, ": whether its own time changed by %g%% is known ", 100 * options->min_effect);
 	if (visible < 0.5)
 		str_printf(out, "of no %s.", plural_of(diff, 1));
 	else
