@@ -22,6 +22,7 @@
 	X(WAIT_FAULT, "fault") \
 	X(WAIT_CHILD, "child") \
 	X(WAIT_KERNEL_LOCK, "kernel lock") \
+	X(WAIT_FILE_LOCK, "file lock") \
 	X(WAIT_STOPPED, "stopped") \
 	X(WAIT_KERNEL_THREAD, "kernel thread") \
 	X(WAIT_UNKNOWN, "unknown") /* there is no stack: it was over before that was read */
@@ -102,6 +103,12 @@ static const struct wait_row {
 	{"__sys_send*", WAIT_NET},
 	{"__sys_accept*", WAIT_NET},
 	{"__sys_connect*", WAIT_NET},
+	{"flock_lock_inode*", WAIT_FILE_LOCK},
+	{"locks_lock_inode*", WAIT_FILE_LOCK},
+	{"posix_lock_inode*", WAIT_FILE_LOCK},
+	{"do_lock_file_wait*", WAIT_FILE_LOCK},
+	{"__do_sys_flock", WAIT_FILE_LOCK},
+	{"fcntl_setlk*", WAIT_FILE_LOCK},
 	{"pipe_*", WAIT_PIPE},
 	{"anon_pipe_*", WAIT_PIPE},
 	{"fifo_open", WAIT_PIPE},
