@@ -503,8 +503,7 @@ static bool check_duration(struct session *session)
 	};
 	const struct session_options *options = &session->options;
 	uint64_t *until_ns = &session->recording.until_ns, now_ns = clock_now_ns();
-	uint64_t last_ns =
-		session->account.started_ns + options->duration_ns + MAX_AWAITING_NS;
+	uint64_t last_ns = session->account.started_ns + options->duration_ns + MAX_AWAITING_NS;
 	if (!*until_ns || now_ns < *until_ns)
 		return session->is_over;
 	if (options->awaits_stacks && now_ns < last_ns && !sampler_is_ready(session->sampler))
@@ -555,8 +554,7 @@ static struct err *start_sampling(struct session *session)
 	session->recording.until_ns = duration_ns ? now_ns + duration_ns : 0;
 	recording_mark_time(&session->recording);
 	bool is_later = session->options.awaits_stacks; /* only the recorder knows when */
-	return sampler_start(
-		session->sampler, now_ns, is_later ? 0 : session->recording.until_ns);
+	return sampler_start(session->sampler, now_ns, is_later ? 0 : session->recording.until_ns);
 }
 
 static bool has_unread_processes(const struct session *session)

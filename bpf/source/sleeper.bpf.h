@@ -14,8 +14,8 @@
  * stack is gone, and counted. One that did not see it, since its end was under way, has counted
  * whole. So each ns is counted once.
  *
- * At the end of all, too, tasks go on until they are looked at, which on_switch() notes: their waits
- * are samples without stacks.
+ * At the end of all, too, tasks go on until they are looked at, which on_switch() notes: their
+ * waits are samples without stacks.
  */
 #ifndef EBPROF_SOURCE_SLEEPER_BPF_H
 #define EBPROF_SOURCE_SLEEPER_BPF_H
@@ -83,8 +83,7 @@ int on_division(struct bpf_iter__task *ctx)
 struct part_of_wait {
 	__u64 from_ns;  /* 0: there is none */
 	__u64 ready_ns; /* 0: it is blocked still */
-	/* It is over at the end of a file: the stack is another one, and what was before is lost. */
-	bool is_gone;
+	bool is_gone;   /* it is over, and its stack is another one: the part is lost */
 };
 
 static __always_inline struct part_of_wait take_mark(struct waiting *wait)

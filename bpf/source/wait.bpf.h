@@ -71,8 +71,7 @@ struct waiting {
 	__u64 divided_ns;
 	__u64 divided_off_ns, divided_ready_ns; /* ... as it was then; 0: it is in the file */
 	__u64 seen_ns;                          /* of divided_ns, when the wait was over */
-	/* When it ran again after waits had ended to count, so its stack is another one; 0: not yet. */
-	__u64 gone_on_ns;
+	__u64 gone_on_ns; /* when it ran again behind the end of all: its stack is another one */
 	/* Of its time since it is followed; waits that are over: */
 	__u64 since_ns, queued_ns, blocked_ns;
 	struct event_thread_account before; /* the kernel's own, as it was then */

@@ -167,8 +167,8 @@ static bool take_own_word(struct own_words *words, const char *word, size_t len)
 		return false;
 	if (len == 10 && memcmp(word, "--all-cpus", len) == 0)
 		return true;
-	words->is_over = is_option ? word[1] == '-' && !memchr(word, '=', len)
-				   : !words->may_be_value;
+	words->is_over =
+		is_option ? word[1] == '-' && !memchr(word, '=', len) : !words->may_be_value;
 	words->may_be_value = is_option && !is_flags && len == 2;
 	return is_flags && memchr(word, 'a', len);
 }

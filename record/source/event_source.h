@@ -97,8 +97,8 @@ struct event_source {
 	/* NULL, or with options->awaits_stacks, ahead of stop(): whether what that needs is there.
 	 */
 	bool (*is_ready)(struct source *source);
-	/* When it returns no event counts any more, and no sample of one is under way; of waits when
-	 * finish_some() has returned false. */
+	/* When it returns no event counts any more, and no sample of one is under way; of waits
+	 * when finish_some() has returned false. */
 	void (*stop)(struct source *source, uint64_t now_ns);
 	/* NULL, or called where a file ends: what is under way is divided, see finish_some(). */
 	void (*divide)(struct source *source, uint64_t now_ns);

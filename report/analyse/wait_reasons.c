@@ -212,8 +212,7 @@ static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t 
 	uint8_t found = 0;
 	if (!it->kernel && !it->user)
 		return WAIT_UNKNOWN;
-	for (uint32_t node = it->kernel; node;
-		node = profile->nodes.data[node].parent) {
+	for (uint32_t node = it->kernel; node; node = profile->nodes.data[node].parent) {
 		uint32_t frame = profile->nodes.data[node].frame;
 		uint8_t reason = reasons->of_functions[profile->frames.data[frame].function];
 		if (reason == WAIT_FAULT + 1)

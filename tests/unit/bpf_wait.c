@@ -280,13 +280,6 @@ static void end_asleep(void)
 	emulate_sleeper(SELF, &regs);
 }
 
-static void take_sleeper_at_end(void)
-{
-	struct unwind_registers regs = {.ip = CODE + 1};
-	regs.reg[UNWIND_SP] = regs.reg[UNWIND_FP] = STACK;
-	emulate_sleeper_later(SELF, &regs);
-}
-
 /* Its stack is a snapshot that the recorder unwinds. */
 TEST(a_sleeper_has_waited_up_to_the_end)
 {
@@ -317,7 +310,7 @@ TEST(a_sleeper_that_has_gone_on_has_no_stack)
 	emulate_switch(OTHER, SELF, true, 0);
 	emulated.time_ns += 50;
 	emulate_switch(SELF, OTHER, true, 0);
-	take_sleeper_at_end();
+	end_asleep();
 	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
 	const struct event_sample *sample = emulated_record(EVENT_SAMPLE, 0);
 	CHECK_INT(sample->event, EVENT_WAIT_OFF_CPU);
@@ -335,7 +328,7 @@ TEST(a_task_that_ran_at_the_end_is_no_sleeper)
 	emulate_end_of_waits();
 	emulated.time_ns += 50;
 	emulate_switch(SELF, OTHER, false, SLEEPS);
-	take_sleeper_at_end();
+	end_asleep();
 	CHECK_INT(emulated_count(EVENT_SAMPLE), 1);
 	check_tally(EVENT_COUNTER_EVENTS, 1, 5000);
 }

@@ -251,9 +251,8 @@ void emulate_new_task(uint32_t tid);
 void emulate_wait_end(const struct unwind_registers *regs);
 /* The task, asleep with these registers, when waits end to count. */
 void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs);
-/* The same in two steps: tasks may go on between the end and the look. */
+/* Ahead of that: tasks may go on between the end and the look. */
 void emulate_end_of_waits(void);
-void emulate_sleeper_later(uint32_t tid, const struct unwind_registers *regs);
 /* A file ends: the task's wait is marked; and later, what was marked is taken. */
 void emulate_division(uint32_t tid);
 void emulate_divided_sleeper(uint32_t tid, const struct unwind_registers *regs);

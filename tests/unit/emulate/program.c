@@ -553,30 +553,21 @@ void emulate_wait_end(const struct unwind_registers *regs)
 
 static void visit_with(int (*program)(struct bpf_iter__task *ctx), uint32_t tid)
 {
-	struct task_struct *task = &process.task->task;
-	task->pid = (int)tid;
-	program(&(struct bpf_iter__task){.meta = &(struct bpf_iter_meta){0}, .task = task});
+	process.task->task.pid = (int)tid;
+	program(&(struct bpf_iter__task){&(struct bpf_iter_meta){0}, &process.task->task});
 }
 
 void emulate_end_of_waits(void)
 {
-	waits_end_ns = emulated.time_ns;
+	waits_end_ns = takes_waits ? emulated.time_ns : waits_end_ns;
 	takes_waits = divides_waits = false;
-}
-
-void emulate_sleeper_later(uint32_t tid, const struct unwind_registers *regs)
-{
-	struct bpf_perf_event_data context;
-	begin(regs, &context);
-	put_registers(saved_registers(), regs);
-	visit_with(on_division, tid);
-	visit_with(on_sleeper, tid);
 }
 
 void emulate_sleeper(uint32_t tid, const struct unwind_registers *regs)
 {
 	emulate_end_of_waits();
-	emulate_sleeper_later(tid, regs);
+	visit_with(on_division, tid);
+	emulate_divided_sleeper(tid, regs);
 }
 
 void emulate_division(uint32_t tid)
