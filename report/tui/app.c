@@ -722,9 +722,9 @@ static void say_key_was_ignored(struct app *app, uint32_t key)
 {
 	const struct key_row *row = key_row_of(key_action(key));
 	if (key > ' ' && key < 0x7f)
-		app_say(app, "%c does nothing here: ? lists the keys", (int)key);
+		app_say(app, "%c changes nothing here: ? lists the keys", (int)key);
 	else if (row)
-		app_say(app, "%.*s does nothing here: ? lists the keys",
+		app_say(app, "%.*s changes nothing here: ? lists the keys",
 			(int)strcspn(row->shown, " "), row->shown);
 }
 

@@ -26,5 +26,16 @@ run(async () => {
 	want("of more it is a branch", [...rows(6)].map(([origin]) => origin), [0, 1, 2, 3, 4, 5]);
 	want("the kernel's frames have a row of their own", [...rows(0, 4)].map(([origin]) => origin), [0, 1, 2, 3, 4]);
 	want("four of the user's above it are one", [...rows(0, 3)].map(([origin]) => origin), [0, 1, 2, 3, 4]);
+	/* main, walk (1) to three levels, which call mark (2) and visit (3): functions, totals and levels of each node */
+	const folded = (make, func, merges) => [...vm.runInContext(`(() => {
+		const tree = treeFrom(Int32Array.of(-1, 0, 1, 2, 2, 4, 4, 4, 7), Int32Array.of(-1, 0, 1, 2, 1, 2, 3, 1, 3), new Uint8Array(9));
+		tree.columns = [{self: Float64Array.of(0, 0, 5, 5, 0, 10, 10, 10, 60)}];
+		sumUp(tree);
+		const made = ${make}(tree, ${func}, [1], ${merges});
+		return [...made.func.keys()].map((i) => [made.func[i], made.total[i], made.levels.get(i)]);
+	})()`, context)].map((row) => [...row]);
+	want("what all levels call stands beside each other", folded("calleesOf", 1, true), [[1, 100, 3], [3, 70, 1], [2, 15, 1]]);
+	want("a caller that calls itself is one", folded("callersOf", 3, true), [[3, 70, 1], [1, 70, 3], [0, 70, 1]]);
+	want("unfolded, each level has its own", folded("calleesOf", 1, false).length, 7);
 	console.log("all is well");
 });

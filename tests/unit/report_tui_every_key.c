@@ -86,18 +86,18 @@ TEST(a_key_without_an_effect_says_so)
 	struct screen screen;
 	screen_init(&screen, some_threads(), 80, 24);
 	screen_type(&screen, "<<<<<<");
-	CHECK_STR(str_text(&screen.app.message), "< does nothing here: ? lists the keys");
+	CHECK_STR(str_text(&screen.app.message), "< changes nothing here: ? lists the keys");
 	struct str drawn = {0};
 	grid_put_text(&screen.grid, &drawn); /* at once, not only when it is drawn again */
-	CHECK(strstr(str_text(&drawn), "\n< does nothing here: ? lists the keys\n"));
+	CHECK(strstr(str_text(&drawn), "\n< changes nothing here: ? lists the keys\n"));
 	str_deinit(&drawn);
-	CHECK_STR(screen_line(&screen, 23), "< does nothing here: ? lists the keys");
+	CHECK_STR(screen_line(&screen, 23), "< changes nothing here: ? lists the keys");
 	screen_type(&screen, "k");
 	CHECK_STR(str_text(&screen.app.message), "");
 	screen_type(&screen, "l");
 	CHECK(strstr(str_text(&screen.app.message), "views 3 to 6"));
 	screen_type(&screen, "8");
 	screen_key(&screen, INPUT_ENTER);
-	CHECK_STR(str_text(&screen.app.message), "Enter does nothing here: ? lists the keys");
+	CHECK_STR(str_text(&screen.app.message), "Enter changes nothing here: ? lists the keys");
 	screen_deinit(&screen);
 }

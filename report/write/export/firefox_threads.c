@@ -284,10 +284,13 @@ static void firefox_threads_put_identity(const struct threads *threads, const st
 	struct json *json = threads->json;
 	const struct profile_thread *thread = &threads->profile->threads.data[lane->thread];
 	CLEANUP(str_deinit) struct str name = {0}, process = {0}, pid = {0};
-	if (lane->nr_threads == 1 && thread->comm[0])
-		str_puts(&name, thread->comm);
-	else
+	if (lane->nr_threads != 1 || !thread->comm[0])
 		lane_put_name(threads->profile, lane, &name);
+	else if (threads->profile->events.len > 2) /* the first one stands for none */
+		str_printf(&name, "%s (%s)", thread->comm,
+			threads->profile->events.data[lane->event].name);
+	else
+		str_puts(&name, thread->comm);
 	if (lane->nr_threads == 1)
 		process_names_put(&threads->names, thread, &process);
 	else

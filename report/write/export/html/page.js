@@ -344,7 +344,7 @@ class Page {
 		else if (view === "changes")
 			this.changes.show(this.isSelection());
 		else if (view === "source")
-			this.source.show(state.func, state.assembly);
+			this.source.show(state.func, state.assembly, state.scripts);
 		else
 			this.showSandwich();
 		this.showFound();
@@ -425,9 +425,10 @@ class Page {
 
 	showSandwich() {
 		const {profile, state} = this, scales = this.diff ? this.diff.shares() : [1];
-		if (!this.sandwich || this.sandwich.func !== state.func)
-			this.sandwich = {func: state.func, callers: callersOf(profile.tree, state.func, scales),
-				callees: calleesOf(profile.tree, state.func, scales)};
+		const merges = this.isFolding();
+		if (!this.sandwich || this.sandwich.func !== state.func || this.sandwich.merges !== merges)
+			this.sandwich = {func: state.func, merges, callers: callersOf(profile.tree, state.func, scales, merges),
+				callees: calleesOf(profile.tree, state.func, scales, merges)};
 		if (this.diff)
 			for (const tree of [this.sandwich.callers, this.sandwich.callees])
 				this.diff.setSizes(tree);

@@ -287,7 +287,14 @@ class Chart {
 
 	label(node) {
 		const func = this.tree.func[node], hidden = this.hiddenOf(node);
-		return hidden ? hidden.text : func < 0 ? "all" : this.profile.functions[func].name;
+		return hidden ? hidden.text : func < 0 ? "all" : this.profile.functions[func].name + this.recursion(node);
+	}
+
+	/* Calls of a function by itself that are one frame. */
+	recursion(node) {
+		const {source, origin, levels} = this.tree, all = source ? source.levels : levels;
+		const count = all && all.get(source ? origin[node] : node);
+		return count > 1 ? ` (recursive \u00d7${count})` : "";
 	}
 
 	/* What a row stands for besides its own frame: of foldChains(). */

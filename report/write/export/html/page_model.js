@@ -130,25 +130,33 @@ function weighFound(tree, found, total = tree.total) {
 
 const hasWeight = (tree, node) => tree.columns.some(({total}) => total[node] > 0);
 
-/* The function at the root, what called it as its callees: each node has a part of its weight. */
-function callersOf(tree, func, scales) {
+/*
+ * The function at the root, what called it as its callees: each node has a part of its weight. mergesRecursion: calls of
+ * a function by itself are one node.
+ */
+function callersOf(tree, func, scales, mergesRecursion) {
 	const builder = new TreeBuilder(func, scales), totals = tree.columns.map(({total}) => total);
 	eachOutermost(tree, func, (node) => {
 		if (!hasWeight(tree, node))
 			return;
-		let into = 0;
-		for (let up = tree.parent[node]; up > 0; up = tree.parent[up])
-			into = builder.child(into, tree.func[up], tree.inlined[up]);
+		let into = 0, levels = 1;
+		for (let up = tree.parent[node], of = func; up > 0; up = tree.parent[up]) {
+			levels = mergesRecursion && tree.func[up] === of ? levels + 1 : 1;
+			into = levels > 1 ? into : builder.child(into, tree.func[up], tree.inlined[up]);
+			builder.deepen(into, levels);
+			of = tree.func[up];
+		}
 		builder.put(into, totals, node);
 		builder.nodes[0].inlined &= tree.inlined[node];
 	});
 	return {...builder.finish(), callee: func};
 }
 
-function calleesOf(tree, func, scales) {
+/* What the function called, likewise. */
+function calleesOf(tree, func, scales, mergesRecursion) {
 	const builder = new TreeBuilder(func, scales), selves = tree.columns.map(({self}) => self);
 	eachOutermost(tree, func, (node) => {
-		const path = [0], depth = tree.depth[node];
+		const path = [0], levels = [1], depth = tree.depth[node];
 		builder.put(0, selves, node);
 		builder.nodes[0].inlined &= tree.inlined[node];
 		for (let i = node + 1; i < tree.end[node]; i++) {
@@ -156,8 +164,11 @@ function calleesOf(tree, func, scales) {
 				i = tree.end[i] - 1;
 				continue;
 			}
-			const into = builder.child(path[tree.depth[i] - depth - 1], tree.func[i], tree.inlined[i]);
-			path[tree.depth[i] - depth] = into;
+			const at = tree.depth[i] - depth, isAgain = mergesRecursion && tree.func[i] === tree.func[tree.parent[i]];
+			const into = isAgain ? path[at - 1] : builder.child(path[at - 1], tree.func[i], tree.inlined[i]);
+			path[at] = into;
+			levels[at] = isAgain ? levels[at - 1] + 1 : 1;
+			builder.deepen(into, levels[at]);
 			builder.put(into, selves, i);
 		}
 	});

@@ -26,11 +26,13 @@ class SourceView {
 		return this.profile.code.has(func) ? func : this.profile.code.keys().next().value;
 	}
 
-	show(func, isAssembly) {
+	/* onlyScripts: as the other views, where what native code took counts for the script that called it */
+	show(func, isAssembly, onlyScripts) {
 		const shown = this.functionOf(func), code = this.profile.code.get(shown), it = this.profile.functions[shown];
 		const hasSource = code.rows.some(({kind, text}) => CODE_ROWS[kind] === "source" && text);
 		this.select.value = shown;
 		this.about.textContent = `self ${this.value(code.self)}, total ${this.value(code.total)} of the whole recording; percent are of this function; ` +
+			(onlyScripts && this.profile.kinds[it.kind].isScript ? "native code that it calls is not in its self here; " : "") +
 			(code.rows.some(({kind}) => CODE_ROWS[kind] === "inlined") ? "what was inlined into a line has rows of its own below it; " : "") +
 			(this.profile.objects[it.object].name || "no file") + (code.left ? `; ${grouped(code.left)} more rows are not in this page` : "");
 		this.file = this.profile.files[it.file];

@@ -61,7 +61,7 @@ class TreeBuilder {
 	}
 	add(func, parent, inlined) {
 		const self = this.scales.map(() => 0);
-		this.nodes.push({func, parent, self, weight: 0, inlined, children: []});
+		this.nodes.push({func, parent, self, weight: 0, inlined, levels: 1, children: []});
 		return this.nodes.length - 1;
 	}
 	child(parent, func, inlined) {
@@ -75,11 +75,15 @@ class TreeBuilder {
 		this.nodes[node].inlined &= inlined;
 		return node;
 	}
+	/* The node stands for so many calls of its function by itself. */
+	deepen(node, levels) {
+		this.nodes[node].levels = Math.max(this.nodes[node].levels, levels);
+	}
 	/* by: weights of each column, by node */
 	put(into, by, node) {
 		this.scales.forEach((scale, column) => this.nodes[into].self[column] += by[column][node]);
 	}
-	/* numbers: of each node here, what it is there, where the heaviest children come first. */
+	/* numbers: of each node here, what it is there, where the heaviest children come first; levels: of nodes there. */
 	finish() {
 		const [{func, inlined}] = this.nodes, made = new GrowingTree(this.scales.length, func, inlined), numbers = new Int32Array(this.nodes.length);
 		for (let i = this.nodes.length - 1; i >= 0; i--) {
@@ -95,6 +99,7 @@ class TreeBuilder {
 			node.children.sort((a, b) => this.nodes[a].weight - this.nodes[b].weight);
 			open.push(...node.children);
 		}
-		return {...made.finish(), numbers};
+		const levels = new Map(this.nodes.map((node, index) => [numbers[index], node.levels]));
+		return {...made.finish(), numbers, levels};
 	}
 }
