@@ -441,6 +441,27 @@ TEST(a_checksum_decides_where_there_is_no_build_id)
 		"link - /usr/lib/debug/bin/p.debug\n");
 }
 
+/* perf's table of build IDs lacks libraries in which no sample ended: the file itself has its own.
+ */
+TEST(the_file_says_which_build_it_is)
+{
+	struct machine machine = machine_make();
+	const struct part own[] = {NOTE, END_OF_LIST}, debug[] = {NOTE, DWARF, END_OF_LIST};
+	char path[100];
+	struct stat st;
+	write_elf(&machine, "/lib/libc.so.6", own);
+	write_elf(&machine, "/usr/lib/debug/.build-id/01/02030405060708.debug", debug);
+	snprintf(path, sizeof(path), "%s/lib/libc.so.6", machine.root);
+	CHECK_INT(stat(path, &st), 0);
+	machine.identity = (struct debug_identity){.size_bytes = (uint64_t)st.st_size,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000ULL + (uint64_t)st.st_mtim.tv_nsec};
+	check_search(&machine, "/lib/libc.so.6",
+		"own yes /lib/libc.so.6\n"
+		"system yes /usr/lib/debug/.build-id/01/02030405060708.debug\n");
+	machine_remove(&machine);
+}
+
 TEST(links_with_a_slash_are_refused)
 {
 	check_link("../p.debug", true, "own yes /bin/prog\nlink no ../p.debug\n");

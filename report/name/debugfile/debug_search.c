@@ -19,6 +19,10 @@ struct walk {
 	bool has_own; /* it was accepted */
 	bool has_link;
 	struct debug_link link; /* of the object itself */
+	/* Of the object itself, where the recording has no build ID and the file on this machine
+	 * does. */
+	struct debug_identity found;
+	uint8_t found_build_id[ELF_BUILD_ID_MAX];
 };
 
 void debug_attempts_add(struct debug_attempts *attempts, const struct debug_attempt *attempt)
@@ -42,6 +46,20 @@ static struct walk debug_search_begin(
 	return (struct walk){.search = search, .root = root ? root : "", .identity = identity};
 }
 
+/* What perf.data says of a library by size and time is found by the build ID from here on. */
+static void identify_by_own_file(struct walk *walk, struct elf_file *elf)
+{
+	size_t len = 0;
+	const uint8_t *build_id = elf_file_build_id(elf, &len);
+	if (walk->identity->build_id_len || !len || len > sizeof(walk->found_build_id))
+		return;
+	memcpy(walk->found_build_id, build_id, len);
+	walk->found = *walk->identity;
+	walk->found.build_id = walk->found_build_id;
+	walk->found.build_id_len = len;
+	walk->identity = &walk->found;
+}
+
 /* Tries the path that was put together, and begins a new one. */
 static void debug_search_try_path(
 	struct walk *walk, enum debug_place place, const struct debug_identity *identity)
@@ -59,6 +77,7 @@ static void debug_search_try_path(
 		if (place == DEBUG_PLACE_OWN) {
 			walk->has_own = true;
 			walk->has_link = debug_link_read(elf, &walk->link);
+			identify_by_own_file(walk, elf);
 		}
 		walk->is_over = walk->search->take(walk->search->context, &attempt, elf, fd);
 	}
