@@ -325,16 +325,33 @@ static void put_wait(
 	str_putc(out, '\n');
 }
 
+/* By what looks for goroutines that are ready. */
+static bool is_of_go(const struct profile *profile, uint32_t stack)
+{
+	struct profile_walk walk = profile_walk(profile, stack);
+	for (uint32_t frame; (frame = profile_walk_next(&walk));)
+		if (strcmp(function_of(profile, frame)->name, "runtime.findRunnable") == 0 ||
+			strcmp(function_of(profile, frame)->name, "runtime.stopm") == 0)
+			return true;
+	return false;
+}
+
 bool longest_waits_put(const struct profile *profile, struct str *out)
 {
+	bool has_go = false;
 	CLEANUP(longest_waits_deinit) struct longest_waits waits;
 	longest_waits_find(profile, &(struct scope){0}, NULL, LONGEST_WAITS_OF_TEXT, &waits);
 	size_t rows = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
 	if (waits.all)
 		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",
 			"in all", "begin", COMM_COLUMNS, "thread", "reason", "function < callers");
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; i < rows; i++) {
 		put_wait(profile, &waits.rows.data[i], out);
+		has_go |= is_of_go(profile, waits.rows.data[i].longest->stack);
+	}
 	longest_waits_put_rest(&waits, rows, "# ", out);
+	if (has_go)
+		str_puts(out, "# these are Go's threads, which wait for work: goroutines that wait "
+			      "for locks, channels and timers are in no row\n");
 	return waits.all;
 }
