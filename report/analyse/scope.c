@@ -453,6 +453,14 @@ static bool is_at_time(const struct profile *profile, const struct profile_sampl
 	       at_ns - length_ns < term->to_ns;
 }
 
+/* By any waker; UINT32_MAX: none is it any more. */
+static bool is_of_stack_of_wait(const struct profile *profile, uint32_t stack, uint32_t wanted)
+{
+	const struct profile_stack *it = &profile->stacks.data[stack];
+	return wanted < profile->stacks.len && it->user == profile->stacks.data[wanted].user &&
+	       it->kernel == profile->stacks.data[wanted].kernel;
+}
+
 static bool is_sample(const struct profile *profile, const struct profile_sample *sample,
 	const struct scope_term *term)
 {
@@ -460,7 +468,7 @@ static bool is_sample(const struct profile *profile, const struct profile_sample
 		return sample->cpu == term->number;
 	if (term->kind == SCOPE_THREAD_STACK)
 		return profile->threads.data[sample->thread].first == term->number &&
-		       sample->stack == term->stack;
+		       is_of_stack_of_wait(profile, sample->stack, term->stack);
 	return is_at_time(profile, sample, term);
 }
 

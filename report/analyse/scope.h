@@ -42,7 +42,8 @@ enum scope_kind {
 	/* The sample: */
 	SCOPE_EVENT,        /* is of the event `text`, or the last parts of its name are `text` */
 	SCOPE_CPU,          /* was taken on the CPU `number` */
-	SCOPE_THREAD_STACK, /* is of the thread whose first index is `number`, by `stack` */
+	SCOPE_THREAD_STACK, /* is of the thread whose first index is `number`, by `stack` and any
+			       waker */
 	SCOPE_TIME,         /* from_ns <= time < to_ns, since the recording's beginning */
 };
 

@@ -156,9 +156,8 @@ static void put_functions(
 struct wait_finder {
 	const struct profile *profile;
 	enum longest_waits_lines lines;
-	struct map places; /* thread << 32 | stack -> its row */
-	struct strtab
-		said; /* by row, which thread and what its line says, unless stacks have rows */
+	struct map places;  /* thread << 32 | stack -> its row */
+	struct strtab said; /* by row, which thread, and its stack or what its line says */
 	struct longest_waits waits;
 };
 
@@ -179,12 +178,15 @@ static int compare_waits(const void *a, const void *b, void *context)
 static uint32_t row_of_line(struct wait_finder *finder, uint32_t thread, uint32_t stack)
 {
 	const struct profile *profile = finder->profile;
+	const struct profile_stack *it = &profile->stacks.data[stack];
 	CLEANUP(str_deinit) struct str key = {0};
-	if (finder->lines == LONGEST_WAITS_OF_SCREEN)
-		return (uint32_t)finder->waits.rows.len;
 	str_printf(&key, "%u ", thread);
-	put_reason(profile, stack, &key);
-	put_functions(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
+	if (finder->lines == LONGEST_WAITS_OF_SCREEN) {
+		str_printf(&key, "%u %u", it->user, it->kernel);
+	} else {
+		put_reason(profile, stack, &key);
+		put_functions(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
+	}
 	return strtab_intern(&finder->said, key.data, key.len);
 }
 

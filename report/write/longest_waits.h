@@ -24,7 +24,7 @@ enum {
 };
 
 enum longest_waits_lines {
-	LONGEST_WAITS_OF_SCREEN, /* functions of the program; one for each stack */
+	LONGEST_WAITS_OF_SCREEN, /* functions of the program; one for each stack, by any waker */
 	LONGEST_WAITS_OF_PAGE,   /* the same, one for all stacks with such a line */
 	LONGEST_WAITS_OF_TEXT,   /* likewise, with functions of libraries and of the kernel */
 };
