@@ -37,11 +37,14 @@ static void find_bucket(struct timeline *timeline, uint64_t at_ns)
 	timeline->bucket_to_ns = timeline->bucket_from_ns + timeline->bucket_ns;
 }
 
-static struct timeline_cell *timeline_cell_of(struct timeline *timeline, uint32_t thread)
+static struct timeline_cell *timeline_cell_of(
+	struct timeline *timeline, uint32_t thread, bool is_wait)
 {
 	uint32_t *newest = &timeline->newest[thread];
-	if (!*newest || timeline->fresh.data[*newest - 1].cell.bucket != timeline->bucket) {
-		struct timeline_new_cell cell = {{.bucket = timeline->bucket}, thread};
+	const struct timeline_cell *last = *newest ? &timeline->fresh.data[*newest - 1].cell : NULL;
+	if (!last || last->bucket != timeline->bucket || last->is_wait != is_wait) {
+		struct timeline_new_cell cell = {
+			{.bucket = timeline->bucket, .is_wait = is_wait}, thread};
 		vec_push(&timeline->fresh, cell);
 		*newest = (uint32_t)timeline->fresh.len;
 		timeline->threads[thread].nr_cells++;
@@ -50,13 +53,15 @@ static struct timeline_cell *timeline_cell_of(struct timeline *timeline, uint32_
 }
 
 /* What a sample has of the bucket at an instant. */
-static void timeline_add_piece(
-	struct timeline *timeline, uint32_t thread, uint64_t at_ns, uint64_t value, bool is_last)
+static void timeline_add_piece(struct timeline *timeline, uint32_t thread, uint64_t at_ns,
+	uint64_t value, bool is_wait, bool is_last)
 {
 	find_bucket(timeline, at_ns);
-	timeline->buckets[timeline->bucket].value += value;
-	timeline->buckets[timeline->bucket].samples += is_last;
-	struct timeline_cell *cell = timeline_cell_of(timeline, thread);
+	struct timeline_sum *bucket = &timeline->buckets[timeline->bucket];
+	bucket->value += value;
+	bucket->waited += is_wait ? value : 0;
+	bucket->samples += is_last;
+	struct timeline_cell *cell = timeline_cell_of(timeline, thread, is_wait);
 	cell->value += value;
 	cell->samples += is_last;
 }
@@ -81,6 +86,7 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 	uint64_t at_ns = sample->time_ns - profile->first_ns;
 	uint64_t value = profile_sample_value(profile, sample);
 	uint32_t first = profile->threads.data[sample->thread].first;
+	bool is_wait = profile->events.data[sample->event].wait != PROFILE_NO_WAIT;
 	struct timeline_thread *thread = &timeline->threads[first];
 	uint64_t span_ns = span_of(timeline, profile, sample, at_ns);
 	if (span_ns && thread->sum.samples && at_ns - span_ns < thread->last_ns)
@@ -93,8 +99,9 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 	add_to(&thread->sum, value);
 	for (uint64_t i = 0; i < pieces; i++)
 		timeline_add_piece(timeline, first, at_ns - span_ns + span_ns * i / (pieces + 1),
-			value / (pieces + 1), false);
-	timeline_add_piece(timeline, first, at_ns, value - value / (pieces + 1) * pieces, true);
+			value / (pieces + 1), is_wait, false);
+	timeline_add_piece(
+		timeline, first, at_ns, value - value / (pieces + 1) * pieces, is_wait, true);
 }
 
 /* Cells come by time, and are to stand by thread. */
@@ -135,7 +142,7 @@ static size_t find_cell(
 }
 
 void timeline_add_thread(const struct timeline *timeline, uint32_t thread,
-	const struct timeline_window *window, struct slice_sum *sums)
+	const struct timeline_window *window, struct timeline_sum *sums)
 {
 	const struct timeline_thread *it = &timeline->threads[thread];
 	const struct timeline_cell *cells = &timeline->cells[it->first_cell];
@@ -144,6 +151,7 @@ void timeline_add_thread(const struct timeline *timeline, uint32_t thread,
 		if (column >= window->columns)
 			break;
 		sums[column].value += cells[i].value;
+		sums[column].waited += cells[i].is_wait ? cells[i].value : 0;
 		sums[column].samples += cells[i].samples;
 	}
 }
@@ -169,13 +177,14 @@ uint64_t timeline_thread_peak(
 }
 
 void timeline_add_all(const struct timeline *timeline, const struct timeline_window *window,
-	struct slice_sum *sums)
+	struct timeline_sum *sums)
 {
 	for (uint32_t i = window->first; i < timeline->nr_buckets; i++) {
 		uint32_t column = (i - window->first) / window->per_column;
 		if (column >= window->columns)
 			break;
 		sums[column].value += timeline->buckets[i].value;
+		sums[column].waited += timeline->buckets[i].waited;
 		sums[column].samples += timeline->buckets[i].samples;
 	}
 }

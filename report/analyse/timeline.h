@@ -17,9 +17,15 @@ enum {
 	TIMELINE_PIECES = 512,      /* of a wait, more than a screen has columns */
 };
 
-struct timeline_cell { /* a bucket in which the thread was seen */
-	uint32_t bucket, samples;
-	uint64_t value; /* in the event's unit (ns) */
+struct timeline_sum {           /* in the event's unit (ns) */
+	uint64_t value, waited; /* of that, in waits */
+	uint64_t samples;
+};
+
+struct timeline_cell { /* a bucket in which the thread was seen, to run or to wait */
+	uint32_t bucket : 31, is_wait : 1;
+	uint32_t samples;
+	uint64_t value;
 };
 
 struct timeline_thread {
@@ -34,8 +40,8 @@ struct timeline {
 	uint32_t nr_buckets;
 	struct timeline_thread *threads; /* one for each of the profile's; all is in `first` ones */
 	size_t nr_threads;
-	struct timeline_cell *cells; /* by thread, then by time */
-	struct slice_sum *buckets;   /* of all threads */
+	struct timeline_cell *cells;  /* by thread, then by time */
+	struct timeline_sum *buckets; /* of all threads */
 
 	/* While it is made: */
 	uint64_t bucket_from_ns, bucket_to_ns; /* of the newest bucket */
@@ -65,12 +71,12 @@ struct timeline_window {
 
 /* Adds what the window holds of a thread to sums, one for each column. */
 void timeline_add_thread(const struct timeline *timeline, uint32_t thread,
-	const struct timeline_window *window, struct slice_sum *sums);
+	const struct timeline_window *window, struct timeline_sum *sums);
 /* The largest of these sums, of no columns 0. */
 uint64_t timeline_thread_peak(
 	const struct timeline *timeline, uint32_t thread, const struct timeline_window *window);
 /* Of all threads. */
 void timeline_add_all(const struct timeline *timeline, const struct timeline_window *window,
-	struct slice_sum *sums);
+	struct timeline_sum *sums);
 
 #endif

@@ -28,8 +28,10 @@ enum style {
 	STYLE_FLAMES = 2 * FRAME_KINDS_END,
 	STYLE_HEAT = STYLE_FLAME + STYLE_FLAMES, /* and STYLE_HEATS - 1 more, by how much */
 	STYLE_HEATS = 8,
+	STYLE_WAITED = STYLE_HEAT + STYLE_HEATS, /* and STYLE_WAITEDS - 1 more, by how much */
+	STYLE_WAITEDS = 3,
 	/* Frames against a baseline: gone, much less, less, as before, more, much more, new. */
-	STYLE_CHANGE = STYLE_HEAT + STYLE_HEATS,
+	STYLE_CHANGE = STYLE_WAITED + STYLE_WAITEDS,
 	STYLE_CHANGES = 7,
 	STYLE_COUNT = STYLE_CHANGE + STYLE_CHANGES,
 

@@ -196,13 +196,14 @@ TEST(waits_are_seen_as_long_as_they_last)
 	vec_each(&profile->samples, sample)
 		timeline_add(&timeline, profile, sample);
 	timeline_finish(&timeline);
-	struct slice_sum sums[10] = {0};
+	struct timeline_sum sums[10] = {0};
 	timeline_add_all(
 		&timeline, &(struct timeline_window){0, (timeline.nr_buckets + 9) / 10, 10}, sums);
 	for (int i = 0; i < 10; i++) /* columns are a bit wider than a millisecond */
 		CHECK(i == 3 || (sums[i].value > 0) == (i >= 4));
 	CHECK(sums[5].value > 900000 && sums[5].value < 1100000);
 	CHECK_INT(sums[5].samples, 0);
+	CHECK_INT(sums[5].waited, sums[5].value);
 	timeline_deinit(&timeline);
 	CLEANUP(str_deinit) struct str text = {0};
 	CHECK(longest_waits_put(profile, &text));

@@ -64,7 +64,7 @@ TEST(timeline_sums_by_thread_and_time)
 	CHECK(timeline.nr_buckets <= TIMELINE_BUCKETS);
 	/* Two columns: half of it each, and of all threads both. */
 	struct timeline_window window = {.per_column = timeline.nr_buckets / 2 + 1, .columns = 2};
-	struct slice_sum columns[2] = {{0}};
+	struct timeline_sum columns[2] = {{0}};
 	timeline_add_thread(&timeline, 1, &window, columns);
 	CHECK_INT(columns[0].samples, 250);
 	CHECK_INT(columns[1].samples, 250);
@@ -74,7 +74,7 @@ TEST(timeline_sums_by_thread_and_time)
 	/* One column from the second half on. */
 	window.first = timeline.nr_buckets / 2 + 1;
 	window.columns = 1;
-	columns[0] = (struct slice_sum){0};
+	columns[0] = (struct timeline_sum){0};
 	timeline_add_thread(&timeline, 1, &window, columns);
 	CHECK_INT(columns[0].samples, 250);
 	CHECK_INT(timeline_thread_peak(&timeline, 1, &window), columns[0].value);

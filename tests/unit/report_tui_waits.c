@@ -95,6 +95,22 @@ TEST(a_wait_is_chosen_from_the_menu)
 	screen_deinit(&screen);
 }
 
+/* What waits is not as hot as what runs. */
+TEST(waits_have_marks_of_their_own_in_the_time_view)
+{
+	struct screen screen;
+	screen_init(&screen, waiting(), 80, 16);
+	screen.grid.colours = GRID_MONO;
+	while (!strstr(screen_line(&screen, 0), "wall"))
+		screen_type(&screen, "m");
+	screen_type(&screen, "5");
+	CHECK(strstr(screen_text(&screen), "~~~~"));
+	while (!strstr(screen_line(&screen, 0), "cpu-clock"))
+		screen_type(&screen, "m");
+	CHECK(!strstr(screen_text(&screen), "~"));
+	screen_deinit(&screen);
+}
+
 /* One function sleeps three times and waits for a lock twice, in another thread it sleeps once. */
 static struct profile *waiting_for_two_reasons(void)
 {

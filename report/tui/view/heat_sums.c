@@ -11,7 +11,7 @@ void heat_sums_forget(struct heat_sums *sums)
 }
 
 static void heat_sums_add_task(const struct model *model, const struct task *task,
-	const struct timeline_window *window, struct slice_sum *to)
+	const struct timeline_window *window, struct timeline_sum *to)
 {
 	const struct timeline *timeline = &model->timeline;
 	if (task->kind == TASK_ALL) {
@@ -26,7 +26,7 @@ static void heat_sums_add_task(const struct model *model, const struct task *tas
 	}
 }
 
-static uint64_t highest(const struct slice_sum *sums, uint32_t count)
+static uint64_t highest(const struct timeline_sum *sums, uint32_t count)
 {
 	uint64_t peak = 0;
 	for (uint32_t i = 0; i < count; i++)
@@ -63,11 +63,11 @@ void heat_sums_place(struct heat_sums *sums, const struct model *model,
 	find_peaks(sums, model, has_processes);
 }
 
-const struct slice_sum *heat_sums_of(
+const struct timeline_sum *heat_sums_of(
 	struct heat_sums *sums, const struct model *model, uint32_t task)
 {
 	uint32_t place = task % HEAT_ROWS_KEPT; /* tasks that are seen together stand together */
-	struct slice_sum *row = &sums->sums.data[place * (size_t)sums->window.columns];
+	struct timeline_sum *row = &sums->sums.data[place * (size_t)sums->window.columns];
 	if (sums->tasks[place] == task + 1)
 		return row;
 	sums->tasks[place] = task + 1;

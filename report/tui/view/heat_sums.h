@@ -15,7 +15,7 @@ struct heat_sums {
 	struct timeline_window window;      /* what all of it is of; no columns: of nothing */
 	uint64_t thread_peak, process_peak; /* the largest cells of any row */
 	uint32_t tasks[HEAT_ROWS_KEPT];     /* of each row that is kept its task plus 1 */
-	VEC(struct slice_sum) sums;         /* of those rows, one behind the other */
+	VEC(struct timeline_sum) sums;      /* of those rows, one behind the other */
 };
 
 void heat_sums_deinit(struct heat_sums *sums);
@@ -25,7 +25,7 @@ void heat_sums_forget(struct heat_sums *sums);
 void heat_sums_place(struct heat_sums *sums, const struct model *model,
 	const struct timeline_window *window, bool has_processes);
 /* Of a task of the model, one for each column; valid until the next call. */
-const struct slice_sum *heat_sums_of(
+const struct timeline_sum *heat_sums_of(
 	struct heat_sums *sums, const struct model *model, uint32_t task);
 
 #endif

@@ -132,8 +132,20 @@ static const struct row_search search = {
 
 /* ---- drawing ---- */
 
-static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t peak)
+/* Mostly it waited: by its own colour, where there is none by its own character. */
+static void draw_waited(struct grid *grid, int x, int y, double share)
 {
+	unsigned level = share >= 1 ? STYLE_WAITEDS - 1 : (unsigned)(share * STYLE_WAITEDS);
+	if (grid->colours == GRID_RICH)
+		grid_put(grid, x, y, 1, STYLE_WAITED + level, " ");
+	else
+		grid_put(grid, x, y, 1, STYLE_WAITED, "~");
+}
+
+static void draw_cell(
+	struct grid *grid, int x, int y, const struct timeline_sum *sum, uint64_t peak)
+{
+	uint64_t value = sum->value;
 	static const char *const characters[LEVELS] = {".", ":", "-", "=", "+", "*", "#", "@"};
 	static const char *const shades[LEVELS] = {"░", "░", "▒", "▒", "▓", "▓", "█", "█"};
 	if (!value || !peak) {
@@ -142,6 +154,10 @@ static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t 
 		return;
 	}
 	double share = (double)value / (double)peak;
+	if (2 * sum->waited > value) {
+		draw_waited(grid, x, y, share);
+		return;
+	}
 	int level = share >= 1 ? LEVELS - 1 : (int)(share * LEVELS);
 	unsigned style = STYLE_HEAT + (unsigned)level;
 	if (grid->colours == GRID_RICH)
@@ -154,14 +170,15 @@ static void draw_cell(struct grid *grid, int x, int y, uint64_t value, uint64_t 
 }
 
 static void draw_cells(const struct heat *heat, struct grid *grid, int y,
-	const struct slice_sum *sums, uint64_t peak)
+	const struct timeline_sum *sums, uint64_t peak)
 {
 	for (uint32_t i = 0; i < heat->window.part.columns; i++)
-		draw_cell(grid, heat->cells.x + (int)i, y, sums[i].value, peak);
+		draw_cell(grid, heat->cells.x + (int)i, y, &sums[i], peak);
 }
 
 /* Of the row's task; NULL: there is none. */
-static const struct slice_sum *sums_of_row(struct heat *heat, const struct app *app, size_t index)
+static const struct timeline_sum *sums_of_row(
+	struct heat *heat, const struct app *app, size_t index)
 {
 	return heat->sums.window.columns && task_rows_task(&heat->rows, app, index)
 		       ? heat_sums_of(&heat->sums, app->model, heat->rows.data[index].task)
@@ -238,7 +255,7 @@ static void draw_total(struct heat *heat, const struct app *app, struct grid *gr
 	if (heat->cells.x - heat->list.area.x >= ROOM_FOR_COUNT)
 		str_printf(&label.number, " (%u)", app->model->tasks.nr_threads);
 	draw_label(heat, app, grid, y, &app->model->slice.whole, &label);
-	const struct slice_sum *sums = heat_sums_of(&heat->sums, app->model, 0);
+	const struct timeline_sum *sums = heat_sums_of(&heat->sums, app->model, 0);
 	uint64_t peak = 0;
 	for (uint32_t i = 0; i < heat->window.part.columns; i++)
 		peak = sums[i].value > peak ? sums[i].value : peak;
@@ -323,17 +340,19 @@ static void heat_draw(void *state, struct app *app, struct grid *grid, struct re
 static void view_heat_put_cell(struct heat *heat, const struct app *app, struct str *out)
 {
 	const struct timeline *timeline = &app->model->timeline;
-	const struct slice_sum *sums = sums_of_row(heat, app, heat->list.selected);
+	const struct timeline_sum *sums = sums_of_row(heat, app, heat->list.selected);
 	if (!sums)
 		return;
 	uint32_t column = time_window_cursor(&heat->window, timeline);
 	if (column >= heat->sums.window.columns)
 		return;
-	const struct slice_sum *here = &sums[column];
+	const struct timeline_sum *here = &sums[column];
 	task_put_name(app, task_rows_task(&heat->rows, app, heat->list.selected), out);
 	str_printf(out, "\t%llu %s in %.3f s", (unsigned long long)here->samples,
 		str_plural(here->samples, "sample", "samples"),
 		(double)heat->window.part.per_column * (double)timeline->bucket_ns / 1e9);
+	if (here->waited)
+		str_printf(out, "\twaited %.0f%%", profile_percent(here->waited, here->value));
 }
 
 static void put_range(const struct heat *heat, const struct app *app, struct str *out)

@@ -348,8 +348,8 @@ class Page {
 		else
 			this.showSandwich();
 		this.showFound();
-		if (view === "sandwich")
-			this.facts.describeFunction(state.func);
+		if (view === "sandwich" || view === "source")
+			this.facts.describeFunction(view === "source" ? this.source.functionOf(state.func) : state.func);
 		else
 			this.facts.describe(this.charts["view-chart"], isChart ? this.charts["view-chart"].zoomed : 0, false);
 		this.tell();
