@@ -266,7 +266,7 @@ test_the_terminal_shows_them_by_a_key() {
 	wait_for 'wait: sleep' 'reasons'
 	keys W
 	wait_for 'longest +times +in all +thread' 'the heading of the waits'
-	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep +sleep_ns < long_sleeps' 'the longest waits'
+	wait_for '[0-9.]+ ms +10 +[0-9.]+ m?s +waits:[0-9]+ +sleep +sleep_ns(:[0-9]+)? < long_sleeps' 'the longest waits'
 	keys Enter
 	wait_gone 'times +in all'
 	wait_for 'waits:[0-9]+ [a-z ]+ in (queueing|sleep_ns) *$' 'the thread, the reason and the function that were chosen'
