@@ -1,5 +1,6 @@
 #include "report/write/export/html_data.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "report/analyse/frame_kind.h"
@@ -108,8 +109,8 @@ static void html_data_open_one(struct html_data *data)
 }
 
 /* Each side has the weights of its own tree. Where they cannot be compared, nothing changed. */
-static void html_data_judge_sides(struct html_data *data, enum sides_order order,
-	const struct diff_tree_side sides[HTML_COLUMNS_MAX])
+static void html_data_judge_sides(
+	struct html_data *data, enum sides_order order, const struct diff_tree_side *sides)
 {
 	struct judged_sides *judged = &data->judged[order];
 	struct tree_weight *weights[MATCH_SIDES];
@@ -128,6 +129,32 @@ static void html_data_judge_sides(struct html_data *data, enum sides_order order
 	mem_free(weights[MATCH_NEW]);
 }
 
+struct swapped_judging {
+	struct html_data *data;
+	const struct diff_tree_side *sides;
+};
+
+static void *judge_swapped(void *context)
+{
+	const struct swapped_judging *judging = context;
+	html_data_judge_sides(judging->data, SIDES_SWAPPED, judging->sides);
+	return NULL;
+}
+
+/* An order takes a quarter of the time of the page: both beside each other, where that can be had.
+ */
+static void judge_both_orders(struct html_data *data, const struct diff_tree_side *sides)
+{
+	struct swapped_judging swapped = {data, sides};
+	pthread_t thread;
+	bool is_beside = !pthread_create(&thread, NULL, judge_swapped, &swapped);
+	html_data_judge_sides(data, SIDES_AS_GIVEN, sides);
+	if (is_beside)
+		pthread_join(thread, NULL);
+	else
+		judge_swapped(&swapped);
+}
+
 static void open_two(struct html_data *data)
 {
 	struct diff_tree_side sides[HTML_COLUMNS_MAX];
@@ -140,8 +167,7 @@ static void open_two(struct html_data *data)
 		slice_deinit(&slice);
 		sides[i] = (struct diff_tree_side){from->profile, &data->trees[i], weights[i]};
 	}
-	for (int order = 0; order < SIDES_ORDERS; order++)
-		html_data_judge_sides(data, (enum sides_order)order, sides);
+	judge_both_orders(data, sides);
 	struct diff_tree *diff = &data->judged[SIDES_AS_GIVEN].diff;
 	for (int i = 0; i < HTML_COLUMNS_MAX; i++)
 		mem_free(weights[i]);
