@@ -365,9 +365,23 @@ static void label_wait(
 		waker_name(profile, waker, reasons->interrupts[waker]));
 }
 
+/* Stacks are fewer than samples, and stand in a row. */
+static bool may_have_reasons(const struct profile *profile)
+{
+	vec_each(&profile->events, event)
+		if (event->wait)
+			return true;
+	vec_each(&profile->stacks, stack)
+		if (stack->syscall)
+			return true;
+	return false;
+}
+
 void wait_reasons_add(struct profile *profile)
 {
 	struct reasons reasons = {.profile = profile};
+	if (!may_have_reasons(profile))
+		return;
 	vec_each(&profile->samples, sample) {
 		enum profile_wait wait = profile->events.data[sample->event].wait;
 		if (!wait && !profile->stacks.data[sample->stack].syscall)
