@@ -537,7 +537,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	};
 	memcpy(text.fields, options->fields, sizeof(text.fields));
 	if (options->shows_waits) {
-		if (!longest_waits_put(profile, out))
+		bool shows_all = options->limits_percent && options->percent_limit <= 0;
+		if (!longest_waits_put(profile, shows_all ? SIZE_MAX : LONGEST_WAITS_MAX, out))
 			str_puts(out, "# no waits: record -e offcpu, runq or wall has them\n");
 	} else if (options->shows_sums) {
 		overview_put(profile, &filter, out);

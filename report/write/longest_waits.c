@@ -338,12 +338,12 @@ static bool is_of_go(const struct profile *profile, uint32_t stack)
 	return false;
 }
 
-bool longest_waits_put(const struct profile *profile, struct str *out)
+bool longest_waits_put(const struct profile *profile, size_t most, struct str *out)
 {
 	bool has_go = false;
 	CLEANUP(longest_waits_deinit) struct longest_waits waits;
 	longest_waits_find(profile, &(struct scope){0}, NULL, LONGEST_WAITS_OF_TEXT, &waits);
-	size_t rows = waits.rows.len < LONGEST_WAITS_MAX ? waits.rows.len : LONGEST_WAITS_MAX;
+	size_t rows = waits.rows.len < most ? waits.rows.len : most;
 	if (waits.all)
 		str_printf(out, "#%9s %6s %10s %11s  %-*s  %-13s  %s\n", "longest", "times",
 			"in all", "begin", COMM_COLUMNS, "thread", "reason", "function < callers");
@@ -352,6 +352,8 @@ bool longest_waits_put(const struct profile *profile, struct str *out)
 		has_go |= is_of_go(profile, waits.rows.data[i].longest->stack);
 	}
 	longest_waits_put_rest(&waits, rows, "# ", out);
+	if (rows < waits.rows.len)
+		str_puts(out, "# --percent-limit 0 shows all\n");
 	if (has_go)
 		str_puts(out, "# these are Go's threads, which wait for work: goroutines that wait "
 			      "for locks, channels and timers are in no row\n");

@@ -55,8 +55,9 @@ void longest_waits_put_rest(
 
 /*
  * As text for --stdio, the longest first; the profile has reasons (wait_reasons.h). Waits that were
- * chosen to stand for shorter ones are not among them. False: the profile has no waits.
+ * chosen to stand for shorter ones are not among them. `most`: rows, SIZE_MAX: all. False: the
+ * profile has no waits.
  */
-bool longest_waits_put(const struct profile *profile, struct str *out);
+bool longest_waits_put(const struct profile *profile, size_t most, struct str *out);
 
 #endif

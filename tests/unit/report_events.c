@@ -206,7 +206,7 @@ TEST(waits_are_seen_as_long_as_they_last)
 	CHECK_INT(sums[5].waited, sums[5].value);
 	timeline_deinit(&timeline);
 	CLEANUP(str_deinit) struct str text = {0};
-	CHECK(longest_waits_put(profile, &text));
+	CHECK(longest_waits_put(profile, LONGEST_WAITS_MAX, &text));
 	CHECK(strstr(str_text(&text),
 		"    5.0 ms      1     5.0 ms     0.004 s  x:1                     pipe "));
 	CHECK(strstr(str_text(&text), "# 1 sample stands for shorter waits"));
@@ -230,7 +230,7 @@ TEST(waits_of_one_stack_are_one_row)
 	}
 	struct profile *profile = fixture_profile(&waits.fixture);
 	CLEANUP(str_deinit) struct str text = {0};
-	CHECK(longest_waits_put(profile, &text));
+	CHECK(longest_waits_put(profile, LONGEST_WAITS_MAX, &text));
 	CHECK(strstr(str_text(&text), "\n    3.0 ms     40    81.0 ms "));
 	CHECK(!strstr(str_text(&text), " more wait"));
 	profile_destroy(profile);
@@ -298,7 +298,7 @@ TEST(waits_have_the_function_of_the_program)
 		function->file = i == 2 ? "/usr/include/c++/12/bits/gthr-default.h" : NULL;
 	}
 	CLEANUP(str_deinit) struct str text = {0};
-	CHECK(longest_waits_put(profile, &text));
+	CHECK(longest_waits_put(profile, LONGEST_WAITS_MAX, &text));
 	CHECK(strstr(str_text(&text), "syscall < futex_wait < lll_wait < lll_lock < "
 				      "pthread_mutex_lock < ... < take_order\n"));
 	profile_destroy(profile);
@@ -342,7 +342,7 @@ TEST(waits_that_say_the_same_are_one_row)
 		profile->functions.data[frame->function].is_known = true;
 	}
 	CLEANUP(str_deinit) struct str text = {0};
-	CHECK(longest_waits_put(profile, &text));
+	CHECK(longest_waits_put(profile, LONGEST_WAITS_MAX, &text));
 	CHECK(strstr(str_text(&text), "3.0 ms      2     6.0 ms"));
 	CHECK(strstr(str_text(&text), "futex_wait < std::mutex<int>::lock < walk:7 (x3) < main\n"));
 	profile_destroy(profile);
@@ -379,8 +379,12 @@ TEST(waits_of_programs_come_before_those_of_libraries)
 		profile->functions.data[functions[i]].is_known = true;
 	}
 	CLEANUP(str_deinit) struct str text = {0};
-	CHECK(longest_waits_put(profile, &text));
+	CHECK(longest_waits_put(profile, LONGEST_WAITS_MAX, &text));
 	const char *first = strstr(str_text(&text), "take_order");
 	CHECK(first && strstr(first, "wait_for_work"));
+	CLEANUP(str_deinit) struct str one = {0};
+	CHECK(longest_waits_put(profile, 1, &one));
+	CHECK(!strstr(str_text(&one), "wait_for_work"));
+	CHECK(strstr(str_text(&one), "# 1 more wait\n# --percent-limit 0 shows all\n"));
 	profile_destroy(profile);
 }
