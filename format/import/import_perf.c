@@ -240,9 +240,9 @@ static size_t count_to_code(
 	const struct import_perf *perf, size_t process, const struct chain_part *part)
 {
 	const struct perf_space *space = perf->tasks.processes.data[process].space;
-	const uint64_t *addresses = perf->addresses.data + part->first;
 	size_t count = part->count;
-	while (count && !perf_space_find(space, addresses[count - 1] - (count > 1)))
+	while (count && !perf_space_find(
+				space, perf->addresses.data[part->first + count - 1] - (count > 1)))
 		count--;
 	return count ? count : part->count; /* of this process mappings are not known */
 }

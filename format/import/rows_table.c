@@ -156,8 +156,10 @@ static bool begins_as_row(const char *at, const char *end)
 
 bool rows_table_is(const char *head, size_t len)
 {
+	if (!len || memchr(head, '\0', len)) /* `head` is NULL where there is nothing */
+		return false;
 	const char *end = head + len, *at = skip_blank_text(head, end);
-	if (at == end || memchr(head, '\0', len))
+	if (at == end)
 		return false;
 	if (*at == '{' || *at == '[')
 		return begins_as_row(*at == '[' ? skip_blank_text(at + 1, end) : at, end);
