@@ -174,6 +174,19 @@ static int compare_waits(const void *a, const void *b, void *context)
 	return x->longest < y->longest ? -1 : x->longest > y->longest;
 }
 
+/* What a line says but for how often functions call themselves: the same place at any depth. */
+static void put_place(const struct profile *profile, uint32_t stack, bool has_room, struct str *key)
+{
+	struct wait_caller callers[CALLERS_SEEN];
+	size_t seen = find_callers(profile, stack, has_room, callers);
+	const struct profile_frame *own =
+		&profile->frames.data[longest_waits_frame(profile, stack)];
+	put_reason(profile, stack, key);
+	str_printf(key, " %u:%u", own->function, own->line);
+	for (size_t i = 0; i < seen; i++)
+		str_printf(key, " %u", profile->frames.data[callers[i].frame].function);
+}
+
 /* The row of what a line says. */
 static uint32_t row_of_line(struct wait_finder *finder, uint32_t thread, uint32_t stack)
 {
@@ -181,12 +194,10 @@ static uint32_t row_of_line(struct wait_finder *finder, uint32_t thread, uint32_
 	const struct profile_stack *it = &profile->stacks.data[stack];
 	CLEANUP(str_deinit) struct str key = {0};
 	str_printf(&key, "%u ", thread);
-	if (finder->lines == LONGEST_WAITS_OF_SCREEN) {
+	if (finder->lines == LONGEST_WAITS_OF_SCREEN)
 		str_printf(&key, "%u %u", it->user, it->kernel);
-	} else {
-		put_reason(profile, stack, &key);
-		put_functions(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
-	}
+	else
+		put_place(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
 	return strtab_intern(&finder->said, key.data, key.len);
 }
 

@@ -319,10 +319,13 @@ TEST(waits_that_say_the_same_are_one_row)
 		for (uint32_t i = 0; i < 6; i++)
 			frames[i] = fixture_frame(fixture, i < 4 ? program : libc,
 				0x100 * (i + 1) + (i < 4 ? 0 : stack), names[i]);
+		uint32_t deep[7] = {0}; /* the second one calls itself once less */
+		deep[0] = frames[0];
+		memcpy(&deep[1], &frames[1 + stack], (5 - stack) * sizeof(*deep));
 		struct layout_sample sample = {
 			.event = event,
 			.thread = waits.thread,
-			.user_stack = fixture_stack(fixture, frames),
+			.user_stack = fixture_stack(fixture, deep),
 			.time_ns = fixture->time_ns += 4000000,
 			.weight = 3000000,
 			.measured = 3000000,
