@@ -175,7 +175,8 @@ static int compare_waits(const void *a, const void *b, void *context)
 }
 
 /* What a line says but for how often functions call themselves: the same place at any depth. */
-static void put_place(const struct profile *profile, uint32_t stack, bool has_room, struct str *key)
+static void put_waits_place(
+	const struct profile *profile, uint32_t stack, bool has_room, struct str *key)
 {
 	struct wait_caller callers[CALLERS_SEEN];
 	size_t seen = find_callers(profile, stack, has_room, callers);
@@ -197,7 +198,7 @@ static uint32_t row_of_line(struct wait_finder *finder, uint32_t thread, uint32_
 	if (finder->lines == LONGEST_WAITS_OF_SCREEN)
 		str_printf(&key, "%u %u", it->user, it->kernel);
 	else
-		put_place(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
+		put_waits_place(profile, stack, finder->lines == LONGEST_WAITS_OF_TEXT, &key);
 	return strtab_intern(&finder->said, key.data, key.len);
 }
 
