@@ -60,9 +60,10 @@ void tree_mark_recursion(struct tree *tree, size_t nr_functions);
 
 /* ---- weights ---- */
 
-struct tree_weight {
+struct tree_weight {          /* there are many: 24 bytes */
 	uint64_t self, total; /* in the event's unit (ns) */
-	uint64_t self_samples, samples;
+	/* 32 bits: as many samples in memory would be 128 GiB. */
+	uint32_t self_samples, samples;
 };
 
 /* Adds what each node has to all that it is in. */
