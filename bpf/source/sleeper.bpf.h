@@ -58,6 +58,12 @@ static __always_inline struct waiting *waiting_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&waiting, &tid);
 }
 
+/* A zombie, and a first thread that has ended before others: it waits for nothing. */
+static __always_inline bool is_dead(struct task_struct *task)
+{
+	return state_of(task) & TASK_DEAD;
+}
+
 /* Marks the wait; a task that has slept all the time is followed from now on. */
 SEC("iter/task")
 int on_division(struct bpf_iter__task *ctx)
@@ -66,7 +72,7 @@ int on_division(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	struct waiting *wait = waiting_of(task);
-	if (!wait && task->pid && !task->on_cpu && is_waiter(task))
+	if (!wait && task->pid && !task->on_cpu && !is_dead(task) && is_waiter(task))
 		wait = start_waiting(task, 0);
 	if (!wait || !divides_waits)
 		return 0;

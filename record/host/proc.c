@@ -121,17 +121,18 @@ static bool proc_take_lines(struct str *text, proc_mapping_fn *fn, void *context
 	return goes_on;
 }
 
-bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *fn, void *context)
+static uint64_t proc_each_mapping_of(
+	uint32_t tid, struct proc_limit *limit, proc_mapping_fn *fn, void *context)
 {
 	enum {
 		MIN_BYTES = 1 << 20,
 	};
 	CLEANUP(str_deinit) struct str text = {0};
-	CLEANUP_FD int fd = proc_access_open(pid, "maps", O_RDONLY);
+	CLEANUP_FD int fd = proc_access_open(tid, "maps", O_RDONLY);
 	uint64_t begun_ns = clock_now_ns(), total = 0;
 	ssize_t got = fd < 0 ? -1 : 1;
 	bool is_locked = fd < 0 && errno == ETIMEDOUT;
-	while (got > 0 && (got = proc_access_read(pid, &fd, &text)) > 0) {
+	while (got > 0 && (got = proc_access_read(tid, &fd, &text)) > 0) {
 		if (limit && total > MIN_BYTES && clock_now_ns() - begun_ns > limit->max_ns) {
 			limit->is_reached = true;
 			break;
@@ -146,6 +147,14 @@ bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *
 	return total;
 }
 
+bool proc_each_mapping(uint32_t pid, struct proc_limit *limit, proc_mapping_fn *fn, void *context)
+{
+	if (proc_each_mapping_of(pid, limit, fn, context))
+		return true;
+	uint32_t tid = proc_living_thread(pid);
+	return tid != pid && proc_each_mapping_of(tid, limit, fn, context);
+}
+
 bool proc_read_mapping(
 	uint32_t pid, uint64_t start, uint64_t end, struct str *text, struct proc_mapping *ret)
 {
@@ -154,7 +163,10 @@ bool proc_read_mapping(
 	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)start,
 		(unsigned long long)end);
 	str_truncate(text, 0);
-	if (!proc_access_link(pid, link, text, &file) || !text->len)
+	if (!proc_access_link(pid, link, text, &file) &&
+		!proc_access_link(proc_living_thread(pid), link, text, &file))
+		return false;
+	if (!text->len)
 		return false;
 	*ret = (struct proc_mapping){
 		.start = start,
@@ -201,6 +213,31 @@ bool proc_read_stat(uint32_t pid, struct proc_stat *ret)
 	ret->start_ns = start_ticks * tick_ns;
 	ret->cpu_ns = cpu_ticks * tick_ns;
 	return true;
+}
+
+static bool thread_has_ended(uint32_t tid)
+{
+	struct proc_stat stat;
+	return proc_read_stat(tid, &stat) && (stat.state == 'Z' || stat.state == 'X');
+}
+
+uint32_t proc_living_thread(uint32_t pid)
+{
+	if (!thread_has_ended(pid))
+		return pid;
+	struct proc_pids threads = {0};
+	uint32_t living = pid;
+	proc_list_threads(pid, &threads);
+	for (size_t i = 0; i < threads.len && living == pid; i++)
+		if (!thread_has_ended(threads.data[i]))
+			living = threads.data[i];
+	proc_pids_deinit(&threads);
+	return living;
+}
+
+bool proc_is_zombie(uint32_t pid)
+{
+	return thread_has_ended(proc_living_thread(pid));
 }
 
 uint32_t proc_read_ns_pid(uint32_t pid)

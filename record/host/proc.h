@@ -55,6 +55,14 @@ struct proc_stat {
 };
 
 bool proc_read_stat(uint32_t pid, struct proc_stat *ret);
+/*
+ * The thread by whose number /proc has what the process's threads share: `pid`, unless the first
+ * thread has ended before others (pthread_exit() in main). Then /proc/PID/maps is empty, and root
+ * and map_files lead nowhere.
+ */
+uint32_t proc_living_thread(uint32_t pid);
+/* All of its threads have ended, and its parent has not waited for it. */
+bool proc_is_zombie(uint32_t pid);
 /* The pid in the innermost pid namespace; 0 when unknown. */
 uint32_t proc_read_ns_pid(uint32_t pid);
 /* From each thread's number in the process's own pid namespace to the one here. False, and nothing:

@@ -229,6 +229,16 @@ static int open_for_reading(int path_fd, struct stat *st)
 	return fd < 0 || fstat(fd, st) ? -1 : steal_fd(fd);
 }
 
+/* What the first thread has no more once it has ended, others still have. */
+static int open_of_process(uint32_t pid, const char *name, int flags)
+{
+	int fd = proc_access_open(pid, name, flags);
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	uint32_t tid = proc_living_thread(pid);
+	return tid != pid ? proc_access_open(tid, name, flags) : target_file_fail(ENOENT);
+}
+
 int target_file_open_mapped(
 	struct target_files *files, uint32_t pid, uint64_t start, uint64_t end, struct stat *st)
 {
@@ -236,7 +246,7 @@ int target_file_open_mapped(
 	struct mount_file file;
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
 		(unsigned long long)end);
-	CLEANUP_FD int fd = proc_access_open(pid, name, O_PATH);
+	CLEANUP_FD int fd = open_of_process(pid, name, O_PATH);
 	if (fd < 0)
 		return -1;
 	if (!mount_file_of(fd, &file)) /* FUSE without allow_other tells other users nothing */
@@ -249,7 +259,7 @@ int target_file_open_mapped(
 
 int target_file_open_root(uint32_t pid, struct mount_file *ret)
 {
-	CLEANUP_FD int fd = proc_access_open(pid, "root", FOLDER);
+	CLEANUP_FD int fd = open_of_process(pid, "root", FOLDER);
 	return fd >= 0 && mount_file_of(fd, ret) ? steal_fd(fd) : -1;
 }
 

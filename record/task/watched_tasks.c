@@ -12,6 +12,11 @@ struct err *watched_tasks_open(const uint32_t *ids, size_t count, struct watched
 	for (size_t i = 0; i < count; i++) {
 		if (!proc_is_alive(ids[i]))
 			return err_new(ERR_USAGE, "there is no process %u", ids[i]);
+		if (proc_is_zombie(ids[i]))
+			return err_new(ERR_USAGE,
+				"process %u has ended: it is a zombie, which its parent has not "
+				"waited for",
+				ids[i]);
 		vec_push(&ret->fds, (int)syscall(SYS_pidfd_open, ids[i], 0)); /* close-on-exec */
 	}
 	return NULL;

@@ -46,6 +46,24 @@ for stack in stacks:
 	done
 }
 
+# Its number in /proc has neither mappings nor files, and it waits for nothing.
+test_a_first_thread_that_has_ended() {
+	"$WORKLOADS/waits" leaderless 2 &
+	local pid=$!
+	wait_until "the end of the first thread" grep -q zombie "/proc/$pid/status"
+	run "$EBPROF" dump -p $pid
+	want_status 0 dump
+	grep -qE "^# pid $pid waits: 2 threads, 1 (running|ready), 1 waiting\$" out || fail "$(cat out err)"
+	grep -qE '^    compute ' out || fail "$(cat out)"
+	run "$EBPROF" record -e wall -p $pid --duration 0.5 -o x.data
+	want_status 0 record
+	run "$EBPROF" convert --folded -e cpu-clock -i x.data -o -
+	awk '{ all += $NF } /;start_thread;compute/ { good += $NF } END { exit !(good > 0.95 * all) }' out ||
+		fail "$(cat out err)"
+	run "$EBPROF" report --stdio -e wall -s tid --percent-limit 0 x.data
+	[[ $(grep -vc '^#' out) -eq 2 ]] || fail "$(cat out)"
+}
+
 test_who_runs() {
 	"$WORKLOADS/workload" 60 >/dev/null &
 	run "$EBPROF" dump -p $! --json
@@ -196,6 +214,14 @@ test_refusals() {
 	run "$EBPROF" dump -p $gone
 	want_status 2 "no process"
 	grep -q "there is no process $gone" err || fail "$(cat err)"
+	python3 -c 'import os, time
+pid = os.fork() or os._exit(0)
+print(pid, flush=True); time.sleep(60)' >zombie &
+	wait_until "a zombie" test -s zombie
+	wait_until "its end" grep -q zombie "/proc/$(<zombie)/status"
+	run "$EBPROF" dump -p "$(<zombie)"
+	want_status 2 "a zombie"
+	grep -q "process $(<zombie) has ended" err || fail "$(cat err)"
 }
 
 test_to_a_file() {

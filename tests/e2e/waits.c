@@ -6,7 +6,8 @@
  * short_sleeps are of 0.3 ms, long_sleeps of 40 ms; pipe_reads and futex_waits wait 20 ms for
  * another thread; disk_reads are of 16 MiB, around the cache, of a file in the current folder;
  * queueing is of N threads that want one CPU for 0.3 s; hand_overs are of a byte to another thread
- * and back; N sleepers sleep for ever.
+ * and back; N sleepers sleep for ever. Of N leaderless
+ * threads one computes and the others sleep for ever, and the first thread of all has ended.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -291,6 +292,22 @@ static void run_way(const struct way *way, const char *times)
 	putchar('\n');
 }
 
+__attribute__((noinline)) static void *compute(void *arg)
+{
+	for (volatile uint64_t sum = 0; !arg;)
+		sum++;
+	return arg;
+}
+
+__attribute__((noinline)) static uint64_t leaderless(int threads)
+{
+	pthread_t thread;
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, NULL, i ? sleep_for_ever : compute, NULL))
+			abort();
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct way ways[] = {
@@ -303,6 +320,7 @@ int main(int argc, char **argv)
 		{"hand_overs", hand_overs},
 		{"sleepers", sleepers},
 		{"contenders", contenders},
+		{"leaderless", leaderless},
 	};
 	for (int i = 1; i + 1 < argc; i += 2)
 		for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++)
