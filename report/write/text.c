@@ -504,60 +504,68 @@ static bool is_below_limit(const struct table *table, const struct table_row *ro
 }
 
 /* Rows are in order. A flat profile has many below any limit that fits others. */
-static size_t count_shown(const struct table *table, const struct table_options *table_options,
-	const struct text_options *options)
+static size_t count_shown(
+	const struct table *table, bool by_total, const struct text_options *options)
 {
 	enum {
 		MOST_PERCENT = 90,
 		ROWS_MAX = 60, /* a screen or two */
 	};
 	size_t shown = table->rows.len, most = 0;
-	while (shown && is_below_limit(table, &table->rows.data[shown - 1], table_options->by_total,
-				options))
+	while (shown && is_below_limit(table, &table->rows.data[shown - 1], by_total, options))
 		shown--;
 	uint64_t self = 0;
-	while (options->shows_most && !table_options->by_total && most < table->rows.len &&
-		most < ROWS_MAX && table->rows.data[most].self &&
-		profile_percent(self, table->total) < MOST_PERCENT)
+	while (options->shows_most && !by_total && most < table->rows.len && most < ROWS_MAX &&
+		table->rows.data[most].self && profile_percent(self, table->total) < MOST_PERCENT)
 		self += table->rows.data[most++].self;
 	return shown > most ? shown : most;
 }
 
 /* Many small ones can be most of it. Only self can be added up. */
-static void put_hidden(const struct table *table, size_t shown,
-	const struct table_options *table_options, const struct text_options *options,
-	struct str *out)
+static void put_hidden(const struct table *table, size_t shown, bool by_total,
+	const struct text_options *options, struct str *out)
 {
+	const struct table_row *rows = table->rows.data;
 	size_t hidden = table->rows.len - shown;
-	bool is_limit =
-		is_below_limit(table, &table->rows.data[shown], table_options->by_total, options) &&
-		(!shown || !is_below_limit(table, &table->rows.data[shown - 1],
-				   table_options->by_total, options));
+	bool is_limit = is_below_limit(table, &rows[shown], by_total, options) &&
+			(!shown || !is_below_limit(table, &rows[shown - 1], by_total, options));
 	str_printf(out, "# %zu more %s", hidden, str_plural(hidden, "row", "rows"));
 	if (is_limit)
 		str_printf(out, " below %.2g%%", options->percent_limit);
 	uint64_t self = 0;
 	for (size_t i = shown; i < table->rows.len; i++)
-		self += table->rows.data[i].self;
-	if (!table_options->by_total)
+		self += rows[i].self;
+	if (!by_total)
 		str_printf(out, ", together %.2f%% self", profile_percent(self, table->total));
 	str_puts(out, is_limit ? "\n" : " (--percent-limit 0 shows them)\n");
 }
 
-/* Of those that are shown; returns how many are wanted at all. */
-static size_t text_put_rows(struct text_rows *rows, size_t shown, struct str *out)
+static void text_put_rows(struct text_rows *rows, size_t shown, struct str *out)
 {
-	size_t wanted = 0;
-	CLEANUP_FREE bool *is_wanted = filter_functions(rows->profile, rows->options->filter);
-	for (size_t i = 0; i < rows->table->rows.len; i++) {
-		const struct table_row *row = &rows->table->rows.data[i];
-		if (!is_wanted[row->function])
-			continue;
-		wanted++;
-		if (i < shown)
-			text_put_row(rows, row, out);
-	}
-	return wanted;
+	for (size_t i = 0; i < shown; i++)
+		text_put_row(rows, &rows->table->rows.data[i], out);
+}
+
+static bool shows_functions(const struct table_options *options)
+{
+	for (size_t c = 0; c < options->nr_columns; c++)
+		if (column_info(options->columns[c])->is_of_frame)
+			return true;
+	return false;
+}
+
+/* Samples with functions that are asked for have others, too, which are no rows. */
+static void keep_wanted(const struct profile *profile, struct table *table,
+	const struct table_options *table_options, const struct filter *filter)
+{
+	if (!shows_functions(table_options))
+		return;
+	CLEANUP_FREE bool *is_wanted = filter_functions(profile, filter);
+	size_t kept = 0;
+	vec_each(&table->rows, row)
+		if (is_wanted[row->function])
+			table->rows.data[kept++] = *row;
+	table->rows.len = kept;
 }
 
 /* Once without a word, to see which names come out alike. */
@@ -570,11 +578,41 @@ static void text_find_names(struct text_rows *rows, size_t shown)
 	rows->names.is_found = true;
 }
 
-void text_put_table(const struct profile *profile, const struct table *table,
+/* A function that is asked for, and does nothing but call others, is a row by what these take. */
+static bool is_limit_of_total(const struct table *table, const struct table_options *table_options,
+	const struct text_options *options)
+{
+	const struct filter *filter = options->filter;
+	if (table_options->by_total)
+		return true;
+	if (!shows_functions(table_options) || (!filter->symbols.len && !filter->dsos.len))
+		return false;
+	return table->rows.len &&
+	       (filter->symbols.len || is_below_limit(table, table->rows.data, false, options));
+}
+
+/* Those that reach the limit by their total come first, all in the order of their self. */
+static void put_ahead_by_total(struct table *table, const struct text_options *options)
+{
+	size_t count = table->rows.len, ahead = 0, behind = 0;
+	CLEANUP_FREE struct table_row *below = mem_zalloc_array(count, sizeof(*below));
+	vec_each(&table->rows, row)
+		if (is_below_limit(table, row, true, options))
+			below[behind++] = *row;
+		else
+			table->rows.data[ahead++] = *row;
+	memcpy(table->rows.data + ahead, below, behind * sizeof(*below));
+}
+
+void text_put_table(const struct profile *profile, struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
 {
-	size_t shown = count_shown(table, table_options, options);
+	keep_wanted(profile, table, table_options, options->filter);
+	bool by_total = is_limit_of_total(table, table_options, options);
+	if (by_total && !table_options->by_total)
+		put_ahead_by_total(table, options);
+	size_t shown = count_shown(table, by_total, options);
 	struct text_rows rows = {.profile = profile,
 		.table = table,
 		.table_options = table_options,
@@ -589,12 +627,12 @@ void text_put_table(const struct profile *profile, const struct table *table,
 		put_padded(out, title, strlen(title), width, info->is_number);
 	}
 	str_putc(out, '\n');
-	size_t wanted = text_put_rows(&rows, shown, out);
+	text_put_rows(&rows, shown, out);
 	distinct_names_deinit(&rows.names.names);
-	if (!wanted)
+	if (!table->rows.len)
 		put_none(profile, options, out);
-	else if (shown < table->rows.len && wanted == table->rows.len)
-		put_hidden(table, shown, table_options, options, out);
+	else if (shown < table->rows.len)
+		put_hidden(table, shown, by_total, options, out);
 }
 
 /* ---- the call tree ---- */

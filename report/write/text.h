@@ -45,7 +45,8 @@ struct text_head {
  * can be shown.
  */
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out);
-void text_put_table(const struct profile *profile, const struct table *table,
+/* Where functions are rows, those that the filter does not want are taken out of the table. */
+void text_put_table(const struct profile *profile, struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out);
 /* The call tree of all samples, from the outermost functions or, inverted, from the leaves. */

@@ -108,6 +108,43 @@ TEST(what_is_left_out_is_added_up)
 	profile_destroy(profile);
 }
 
+/* With a function that takes no time itself, in front of the limit by what it calls. */
+static void put_filtered_table(const struct profile *profile, const struct filter *filter,
+	enum column column, struct str *out)
+{
+	struct table_options options = {.columns = {column}, .nr_columns = 1};
+	struct table table;
+	table_init(&table, profile, &options);
+	str_truncate(out, 0);
+	text_put_table(profile, &table, &options,
+		&(struct text_options){.filter = filter, .percent_limit = 30}, out);
+	table_deinit(&table);
+}
+
+TEST(functions_that_are_asked_for_are_rows_by_their_total)
+{
+	struct profile *profile = namesakes();
+	CLEANUP(str_deinit) struct str text = {0};
+	static const char *const caller[] = {"main"}, *const file[] = {"[vdso]"},
+				 *const python[] = {"[python]"};
+	struct filter by_name = {.symbols = {caller, 1}}, by_file = {.dsos = {file, 1}},
+		      of_python = {.dsos = {python, 1}};
+	put_filtered_table(profile, &by_name, COLUMN_SYM, &text);
+	CHECK_STR(str_text(&text), "#   self    total   samples  symbol\n"
+				   "   0.00%  100.00%         0  [.] main\n");
+	put_filtered_table(profile, &by_name, COLUMN_COMM, &text);
+	CHECK_STR(str_text(&text), "#   self    total   samples  comm\n"
+				   " 100.00%  100.00%         8  app\n");
+	put_filtered_table(profile, &by_file, COLUMN_SYM, &text);
+	CHECK_STR(str_text(&text), "#   self    total   samples  symbol\n"
+				   "# 1 more row below 30%\n");
+	put_filtered_table(profile, &of_python, COLUMN_SYM, &text);
+	CHECK_STR(str_text(&text), "#   self    total   samples  symbol\n"
+				   "  75.00%   75.00%         6  [.] run (a.py)\n"
+				   "# 2 more rows below 30%, together 0.00% self\n");
+	profile_destroy(profile);
+}
+
 TEST(a_column_tells_files_apart)
 {
 	struct profile *profile = namesakes();
