@@ -250,9 +250,13 @@ static void put_sums(
 	vec_each(&profile->samples, sample)
 		if (is_of_source(&profile->events.data[sample->event], source->name))
 			estimate += profile_sample_value(profile, sample);
+	/* Of memory that is used only the samples were followed: their sizes are no sum of all. */
+	bool are_all_samples = exact->count == source->tallies[LAYOUT_EVENTS_SAMPLES].count;
 	str_printf(out, "%-14s ", "");
-	event_value_put(first, exact->sum, false, out);
-	str_puts(out, " exactly, ");
+	if (!are_all_samples || exact->sum == estimate) {
+		event_value_put(first, exact->sum, false, out);
+		str_puts(out, " exactly, ");
+	}
 	event_value_put(first, estimate, false, out);
 	str_puts(out, " by the samples\n");
 }
