@@ -314,6 +314,8 @@ static void probe_cycles(struct feature_result *result)
 {
 	if (feature_cycles_count())
 		set(result, FEATURE_OK, "count");
+	else if (!can_perfmon())
+		set(result, FEATURE_LIMITED, "cannot be tried without CAP_PERFMON");
 	else
 		set(result, FEATURE_LIMITED,
 			"do not count here (a virtual machine?): using cpu-clock");
@@ -376,7 +378,9 @@ static void probe_uprobes(struct feature_result *result)
 			"CONFIG_UPROBE_EVENTS");
 	else if (!uprobe_counts_semaphores())
 		set(result, FEATURE_LIMITED, "without semaphores, which need Linux 4.20");
-	else if (can_bpf() && !uprobe_has_cookies())
+	else if (!can_bpf() || !can_perfmon())
+		set(result, FEATURE_LIMITED, "cannot be tried without CAP_BPF and CAP_PERFMON");
+	else if (!uprobe_has_cookies())
 		set(result, FEATURE_LIMITED, "one probe at a time: more need Linux 5.15");
 	else
 		set(result, FEATURE_OK, "probes can be attached to files");
