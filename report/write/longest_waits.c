@@ -312,8 +312,10 @@ void longest_waits_put_rest(
 			(unsigned long long)(waits->exact - shown),
 			str_plural(waits->exact - shown, "wait", "waits"));
 	if (waits->all > waits->exact)
-		str_printf(out, "%s%llu %s for shorter waits, which no line shows\n", mark,
-			(unsigned long long)(waits->all - waits->exact),
+		str_printf(out,
+			"%s%llu %s for shorter waits, which no line shows (record with a shorter "
+			"--wait-period)\n",
+			mark, (unsigned long long)(waits->all - waits->exact),
 			str_plural(waits->all - waits->exact, "sample stands", "samples stand"));
 }
 
