@@ -306,11 +306,20 @@ TEST(diff_text_says_why_it_is_inconclusive)
 	struct difference diff;
 	struct diff_judgement vague = make_judgement(0.5, 0.5, DIFF_INCONCLUSIVE);
 	CLEANUP(str_deinit) struct str few = {0};
-	CLEANUP(str_deinit) struct str apart = {0};
+	CLEANUP(str_deinit) struct str apart = {0}, few_runs = {0};
 	diff_init(&diff);
 	diff.verdict = DIFF_INCONCLUSIVE;
 	diff.knows_dispersion = true;
+	vague.low = -0.9;
+	vague.high = 0.9;
 	add_row(&diff, "f", "/work/f.c", &vague);
+	write_as(&diff, DIFF_TEXT, 0, &few_runs);
+	CHECK(strstr(str_text(&few_runs), "there are too few runs: "));
+	CHECK(strstr(str_text(&few_runs), "Record 3 runs a side or more"));
+	CHECK(strstr(str_text(&few_runs), " ? "));
+	CHECK(strstr(str_text(&few_runs), "?: too little is left to compare it with"));
+	for (int i = 0; i < 4; i++)
+		vec_push(&diff.sides[i % 2].runs, diff.sides[i % 2].runs.data[0]);
 	write_as(&diff, DIFF_TEXT, 0, &few);
 	CHECK(strstr(str_text(&few), "there are too few samples: "));
 	CHECK(strstr(str_text(&few), "times as many"));

@@ -44,6 +44,8 @@ static void put_row(struct difference *diff, uint32_t entity, const char *name,
 		.is_known = true,
 		.self = judgement_of(self),
 		.total = judgement_of(total)};
+	for (int side = 0; self != total && side < MATCH_SIDES; side++) /* it calls others */
+		row.self.sides[side].share /= 10;
 	vec_push(&diff->rows, row);
 }
 

@@ -103,7 +103,7 @@ static void diff_markdown_put_row(struct writing *writing, const struct diff_row
 	str_puts(out, " | ");
 	diff_put_amount(out, writing->diff, &self->sides[MATCH_NEW]);
 	str_puts(out, " | ");
-	diff_put_effect(out, self->effect);
+	diff_put_change(out, self);
 	str_puts(out, " | ");
 	diff_put_interval(out, self);
 	str_puts(out, " | ");

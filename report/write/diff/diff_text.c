@@ -79,7 +79,7 @@ static void diff_text_put_numbers(struct writing *writing, const struct diff_jud
 	CLEANUP(str_deinit) struct str effect = {0}, interval = {0}, p = {0};
 	diff_text_put_amount(writing, &judgement->sides[MATCH_BASE]);
 	diff_text_put_amount(writing, &judgement->sides[MATCH_NEW]);
-	diff_put_effect(&effect, judgement->effect);
+	diff_put_change(&effect, judgement);
 	put_right(&writing->out, &effect, 9);
 	diff_put_interval(&interval, judgement);
 	put_right(&writing->out, &interval, 20);

@@ -25,6 +25,24 @@ void diff_put_effect(struct str *out, double effect)
 		str_printf(out, "%+.1f%%", fabs(percent) < 0.05 ? 0 : percent);
 }
 
+/* Where it may as well be a tenth or ten times as much, a number would only be taken for one. */
+static bool has_estimate(const struct diff_judgement *judgement)
+{
+	static const double widest = 10;
+	bool has_changed =
+		judgement->verdict == DIFF_REGRESSION || judgement->verdict == DIFF_IMPROVEMENT;
+	return has_changed || isinf(judgement->effect) || judgement->effect <= -1 ||
+	       1 + judgement->high <= widest * (1 + judgement->low);
+}
+
+void diff_put_change(struct str *out, const struct diff_judgement *judgement)
+{
+	if (has_estimate(judgement))
+		diff_put_effect(out, judgement->effect);
+	else
+		str_putc(out, '?');
+}
+
 /* Both bounds are of one unit: factors where the lower one is a factor, else percent. */
 static void put_bound(struct str *out, double effect, bool is_factor)
 {
@@ -77,6 +95,15 @@ void diff_put_p(struct str *out, double p)
 		str_printf(out, p < 0.0001 ? "%.0e" : "%.4f", p);
 }
 
+/* It calls next to nothing: its total is its self, and no other evidence. */
+static bool is_mostly_self(const struct diff_row *row)
+{
+	static const double most = 0.9;
+	const struct diff_amount *self = row->self.sides, *total = row->total.sides;
+	return row->self.is_tested &&
+	       self[0].share + self[1].share >= most * (total[0].share + total[1].share);
+}
+
 bool diff_is_in_list(const struct difference *diff, const struct diff_row *row, enum diff_list list)
 {
 	static const enum diff_verdict verdicts[DIFF_LISTS] = {
@@ -86,7 +113,8 @@ bool diff_is_in_list(const struct difference *diff, const struct diff_row *row, 
 	};
 	const struct diff_amount *sides = row->self.sides;
 	if (list == DIFF_LIST_CALLERS)
-		return row->total.is_tested && row->self.verdict != row->total.verdict &&
+		return row->total.is_tested && !is_mostly_self(row) &&
+		       row->self.verdict != row->total.verdict &&
 		       (row->total.verdict == DIFF_REGRESSION ||
 			       row->total.verdict == DIFF_IMPROVEMENT);
 	return row->self.is_tested && row->self.verdict == verdicts[list] &&
@@ -378,6 +406,17 @@ static void diff_words_put_improvements(
 	str_puts(out, "; ");
 }
 
+enum {
+	RUNS_THAT_TELL = 3, /* of a side: its quantile of t is a third of that of two */
+};
+
+/* How runs differ is known, though of hardly any. */
+static bool has_few_runs(const struct difference *diff)
+{
+	return diff->knows_dispersion && (diff->sides[MATCH_BASE].runs.len < RUNS_THAT_TELL ||
+						 diff->sides[MATCH_NEW].runs.len < RUNS_THAT_TELL);
+}
+
 static void diff_words_put_inconclusive(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
@@ -392,8 +431,10 @@ static void diff_words_put_inconclusive(
 	}
 	/* More samples of runs that differ anyway would tell no more. */
 	double dispersion = diff->knows_dispersion ? mean_dispersion(diff) : 1;
-	bool runs_differ = dispersion >= 2;
-	if (runs_differ)
+	bool runs_differ = dispersion >= 2, are_few = has_few_runs(diff);
+	if (are_few)
+		str_puts(out, "there are too few runs");
+	else if (runs_differ)
 		str_printf(
 			out, "the runs of a side differ too much (%.2g times chance)", dispersion);
 	else
@@ -406,6 +447,12 @@ static void diff_words_put_inconclusive(
 	else
 		str_printf(out, "only of %s that take %.0f%% of the time.", plural_of(diff, 2),
 			visible);
+	if (are_few) {
+		str_printf(out,
+			" Record %d runs a side or more: two tell little of how runs differ.",
+			RUNS_THAT_TELL);
+		return;
+	}
 	if (runs_differ) {
 		str_puts(out, " Record more runs, or on a quieter machine.");
 		return;
@@ -499,7 +546,10 @@ void diff_put_detectable(struct str *out, const struct difference *diff)
 		double own = (row->self.sides[0].share + row->self.sides[1].share) / 2;
 		str_puts(out, is_first ? "Smallest changes that 95 of 100 such comparisons detect: "
 				       : ", ");
-		diff_put_effect(out, row->self.detectable);
+		if (row->self.detectable < as_factor)
+			diff_put_effect(out, row->self.detectable);
+		else
+			str_puts(out, "none below tenfold");
 		str_printf(out, " in what takes %.2g%%", 100 * own);
 		is_first = false;
 	}
@@ -551,12 +601,22 @@ static void diff_words_put_quantum(struct str *out, const struct difference *dif
 	str_puts(out, ". ");
 }
 
+static bool has_rows_without_estimate(const struct difference *diff)
+{
+	vec_each(&diff->rows, row)
+		if (diff_is_in_list(diff, row, DIFF_LIST_INCONCLUSIVE) && !has_estimate(&row->self))
+			return true;
+	return false;
+}
+
 void diff_put_columns(struct str *out, const struct difference *diff)
 {
 	if (!diff->rows.len || diff->options.metric != DIFF_SHARE)
 		return;
 	str_puts(out, "Before and new are shares of a side's samples; change is by how much longer "
 		      "each takes, if the rest takes as long as before.");
+	if (has_rows_without_estimate(diff))
+		str_puts(out, " ?: too little is left to compare it with for a number.");
 }
 
 /* Two programs have the C library and the kernel in common, hardly more. */

@@ -6,6 +6,8 @@
 
 /* "+12.3%", "x4.5", "new", "removed". */
 void diff_put_effect(struct str *out, double effect);
+/* The same of a row; "?" where its interval is too wide for an estimate. */
+void diff_put_change(struct str *out, const struct diff_judgement *judgement);
 /* "+9.8% .. +14.9%" */
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement);
 /* The share, "12.34%", or by CPU time the seconds of a run, "1.234 s". */
@@ -51,7 +53,9 @@ size_t diff_count_points(const char *text, size_t len);
 enum diff_list {
 	DIFF_LIST_REGRESSIONS,
 	DIFF_LIST_IMPROVEMENTS,
-	DIFF_LIST_CALLERS, /* changed by what they call, while they did not themselves */
+	/* Changed by what they call, while they did not themselves: not what calls hardly anything.
+	 */
+	DIFF_LIST_CALLERS,
 	DIFF_LIST_INCONCLUSIVE,
 	DIFF_LISTS,
 };

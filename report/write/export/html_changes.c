@@ -37,7 +37,7 @@ static void html_changes_put_row(
 		html_changes_put_text(changes, &text);
 	}
 	str_truncate(&text, 0);
-	diff_put_effect(&text, judgement->effect);
+	diff_put_change(&text, judgement);
 	html_changes_put_text(changes, &text);
 	str_truncate(&text, 0);
 	diff_put_interval(&text, judgement);
