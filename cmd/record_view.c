@@ -494,10 +494,11 @@ void record_view_summary(const struct record_view *view, const struct session_su
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, summary->final.samples);
-	str_printf(&text, " %s, %.1f s, %u %s, %llu %s -> %s (",
+	str_printf(&text, " %s, %.1f s, %u %s%s, %llu %s -> %s (",
 		str_plural(summary->final.samples, "sample", "samples"), summary->final.elapsed_s,
 		summary->final.threads, str_plural(summary->final.threads, "thread", "threads"),
-		(unsigned long long)summary->dsos, str_plural(summary->dsos, "binary", "binaries"),
+		view->options->with_wakers ? " and wakers" : "", (unsigned long long)summary->dsos,
+		str_plural(summary->dsos, "binary", "binaries"),
 		strcmp(summary->output, "-") ? summary->output : "standard output");
 	console_put_bytes(&text, summary->final.bytes);
 	str_puts(&text, summary->files > 1 ? " in all, " : ")");

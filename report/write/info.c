@@ -341,12 +341,13 @@ static void put_tables(const struct facts *facts, struct str *out)
 		str_printf(out, "%-14s %llu archived %s in code\n", "",
 			(unsigned long long)facts->nr_archived,
 			str_plural(facts->nr_archived, "place", "places"));
-	str_printf(out, "%-14s %llu %s, %llu %s, %zu %s, %llu %s\n", "",
+	str_printf(out, "%-14s %llu %s, %llu %s%s, %zu %s, %llu %s\n", "",
 		(unsigned long long)facts->nr_processes,
 		str_plural(facts->nr_processes, "process", "processes"),
 		(unsigned long long)facts->nr_threads,
-		str_plural(facts->nr_threads, "thread", "threads"), profile->mappings.len,
-		str_plural(profile->mappings.len, "mapping", "mappings"),
+		str_plural(facts->nr_threads, "thread", "threads"),
+		profile->wakers.len ? " with those that woke them or were interrupted" : "",
+		profile->mappings.len, str_plural(profile->mappings.len, "mapping", "mappings"),
 		(unsigned long long)facts->nr_build_ids,
 		str_plural(facts->nr_build_ids, "build ID", "build IDs"));
 }
