@@ -52,6 +52,8 @@ void typed_filter_add(struct app *app, const char *text, bool excludes)
 		return;
 	}
 	bool is_found = find_kind(app, &pattern, &term.kind);
+	bool are_threads_called =
+		is_found && app->model && has_thread_called(app->model->profile, &pattern);
 	pattern_deinit(&pattern);
 	if (!is_found) {
 		app_warn(app, "no function, file or thread has a name like that");
@@ -61,5 +63,7 @@ void typed_filter_add(struct app *app, const char *text, bool excludes)
 		app_say(app, "no function is called so: %s %s of that name",
 			excludes ? "without" : "only",
 			term.kind == SCOPE_FILE_PATTERN ? "files" : "threads");
+	else if (are_threads_called)
+		app_say(app, "functions of that name; threads have it, too: 6 lists them");
 	app_filter(app, &term);
 }
