@@ -534,6 +534,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.event = event,
 		.filter = &filter,
 		.is_empty = !all_samples,
+		.is_event_empty = !head.samples_before_filter,
 	};
 	memcpy(text.fields, options->fields, sizeof(text.fields));
 	if (options->shows_waits) {

@@ -28,7 +28,13 @@ static void put_none(
 	const struct profile *profile, const struct text_options *options, struct str *out)
 {
 	uint64_t below = options->is_empty ? count_below(profile) : 0;
+	const char *event = profile->events.data[options->event].name;
+	bool was_freed =
+		options->is_event_empty && !options->is_empty && strncmp(event, "inuse_", 6) == 0;
 	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
+	if (was_freed)
+		str_puts(out, ": all of it was freed by the end, as some runtimes do when they "
+			      "exit (record -p, for a --duration, to see what is used meanwhile)");
 	if (below)
 		str_printf(out,
 			": %llu events were counted that together took less than one stands for "

@@ -29,7 +29,8 @@ struct text_options {
 	uint32_t event;                      /* whose values they are */
 	const struct filter *filter;         /* of rows, by dso and symbol */
 	bool use_color;
-	bool is_empty; /* the recording has no samples: no filter is to blame */
+	bool is_empty;       /* the recording has no samples: no filter is to blame */
+	bool is_event_empty; /* ... of the event */
 };
 
 /* What a report is of. */
