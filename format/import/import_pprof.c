@@ -4,6 +4,7 @@
 
 #include "format/base/hex.h"
 #include "format/base/inflate.h"
+#include "format/file/layout.h"
 #include "format/import/import_counts.h"
 #include "format/import/pprof_tables.h"
 
@@ -119,6 +120,22 @@ static struct err *unpack_pprof(const struct bytes_buf *packed, struct bytes_buf
 			"what is compressed, from offset %zu to %zu, is damaged or cut",
 			bytes_offset(&cursor), packed->len);
 	return NULL;
+}
+
+static bool pprof_begins_with(const struct bytes_buf *bytes, const char *text)
+{
+	return bytes->len >= strlen(text) && memcmp(bytes->data, text, strlen(text)) == 0;
+}
+
+/* Other files are compressed, too. */
+static struct err *check_unpacked(const struct bytes_buf *unpacked)
+{
+	const char *other = pprof_begins_with(unpacked, LAYOUT_MAGIC) ? "a recording of ebprof"
+			    : pprof_begins_with(unpacked, "PERFILE2") ? "a perf.data"
+								      : NULL;
+	return other ? err_new(ERR_FORMAT,
+			       "it is none, but %s that gzip compressed: gunzip it first", other)
+		     : NULL;
 }
 
 /* ---- events ---- */
@@ -559,6 +576,8 @@ struct err *import_pprof_read(
 	bool is_packed = !err && is_gzip(bytes.data, bytes.len);
 	if (is_packed)
 		err = unpack_pprof(&bytes, &unpacked);
+	if (!err && is_packed)
+		err = check_unpacked(&unpacked);
 	if (!err)
 		err = read_pprof_profile(&pprof, is_packed ? &unpacked : &bytes, result);
 	pprof_tables_deinit(&pprof.tables);
