@@ -23,7 +23,7 @@
 #define TOP_MEMORY "64M"
 
 enum {
-	PIECES = 12, /* of the time that is kept: one goes at once */
+	PIECES = 20, /* of the time that is kept: one goes at once */
 };
 
 struct top_options {

@@ -417,7 +417,7 @@ void app_draw_no_samples(const struct app *app, struct grid *grid, struct rect a
 {
 	const char *text = "no samples here: Esc undoes the last filter or zoom";
 	if (app->options->is_live && !app->model->profile->samples.len)
-		text = "no samples yet";
+		text = "no samples yet; what sleeps is looked at every few seconds";
 	else if (!app->trail.done.len)
 		text = app->model->profile->samples.len ? "no samples here: the options leave none"
 							: "no samples here: the recording has none";

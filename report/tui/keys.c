@@ -39,7 +39,7 @@ const struct key_row key_rows[] = {
 		"the next of the hottest functions (Butterfly)", NULL},
 	{{'['}, ACTION_PREVIOUS_FUNCTION, "[", NULL, "the one before", NULL},
 	{{'\\'}, ACTION_KEEP, "\\", "filter",
-		"only stacks matching it (function, else file, else thread)", NULL},
+		"only stacks matching what is typed (function, file, thread)", NULL},
 	{{'!'}, ACTION_EXCLUDE, "!", "exclude", "exclude stacks matching what is typed", NULL},
 	{{'t'}, ACTION_ONLY_THREAD, "t", "thread", "this thread only", NULL},
 	{{0}, ACTION_ONLY_COMM, "(M)", NULL, "threads of this name only", NULL},
