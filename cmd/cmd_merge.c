@@ -23,13 +23,17 @@ static const struct opt rows[] = {
 	{0},
 };
 
-static void cmd_merge_say_done(
-	const char *output, const struct merge_result *result, uint64_t bytes)
+static void cmd_merge_say_done(const char *output, const struct merge_files *files,
+	const struct merge_result *result, uint64_t bytes)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	console_put_count(&text, result->samples);
-	str_printf(&text, " %s of %u %s -> %s (", str_plural(result->samples, "sample", "samples"),
-		result->origins, str_plural(result->origins, "recording", "recordings"), output);
+	str_printf(&text, " %s of %u %s", str_plural(result->samples, "sample", "samples"),
+		result->origins, str_plural(result->origins, "recording", "recordings"));
+	if (files->are_pieces)
+		str_printf(&text, " in %zu %s", files->count,
+			str_plural(files->count, "file", "files"));
+	str_printf(&text, " -> %s (", output);
 	console_put_bytes(&text, bytes);
 	str_puts(&text, ")");
 	console_say("%s", str_text(&text));
@@ -66,7 +70,7 @@ static struct err *cmd_merge(
 		err = output_close(output);
 	output_destroy(output);
 	if (!err && !console_is_quiet())
-		cmd_merge_say_done(options->output, &result, sink.bytes);
+		cmd_merge_say_done(options->output, files, &result, sink.bytes);
 	return err;
 }
 

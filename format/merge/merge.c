@@ -172,14 +172,25 @@ static const struct merge_source *piece_before(
 	return NULL;
 }
 
-/* What is wrong with one of them is wrong with all together. */
-static uint32_t flags_of_pieces(const struct merge *merge, const struct merge_source *first)
+/*
+ * What is wrong with one of them is wrong with all together, whose name is that of the first, "and
+ * 3 more files".
+ */
+static void join_pieces(const struct merge *merge, const struct merge_source *first,
+	struct layout_origin *ret, struct str *name)
 {
-	uint32_t flags = first->self.info.flags;
-	for (size_t i = first->number + 1; i < merge->options->nr_inputs; i++)
-		if (piece_before(merge, &merge->sources[i]) == first)
-			flags |= merge->sources[i].self.info.flags;
-	return flags;
+	size_t others = 0;
+	for (size_t i = first->number + 1; i < merge->options->nr_inputs; i++) {
+		if (piece_before(merge, &merge->sources[i]) != first)
+			continue;
+		ret->flags |= merge->sources[i].self.info.flags;
+		others++;
+	}
+	if (!others)
+		return;
+	str_write(name, ret->name.bytes, ret->name.len);
+	str_printf(name, " and %zu more %s", others, str_plural(others, "file", "files"));
+	ret->name = (struct layout_text){name->data, name->len};
 }
 
 static void write_origin(struct merge *merge, const struct merge_source *source,
@@ -191,10 +202,11 @@ static void write_origin(struct merge *merge, const struct merge_source *source,
 		return;
 	}
 	struct layout_origin out = origin->info;
-	out.name.bytes = merge_choose_name(merge, &origin->info.name, &out.name.len);
-	out.shift_ns += source->shift_ns;
+	CLEANUP(str_deinit) struct str name = {0};
 	if (merge->options->are_pieces)
-		out.flags |= flags_of_pieces(merge, source);
+		join_pieces(merge, source, &out, &name);
+	out.name.bytes = merge_choose_name(merge, &out.name, &out.name.len);
+	out.shift_ns += source->shift_ns;
 	out.meta = origin->meta.data;
 	out.nr_meta = (uint32_t)origin->meta.len;
 	origin->out_id = writer_origin(writer, &out);
