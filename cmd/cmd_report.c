@@ -121,6 +121,18 @@ static struct err *append_column(struct report_options *options, enum column col
 	return NULL;
 }
 
+/* Names labels in what is refused, too: see label_key_of_word(). */
+static struct err *find_column(const struct opt *row, const char *name, size_t len, uint32_t *ret)
+{
+	struct err *unknown = opt_find_word(row, name, len, ret);
+	if (!unknown)
+		return NULL;
+	struct err *err = err_new(
+		ERR_USAGE, "%s:KEY, reason, waker, trace, span, namespace", err_message(unknown));
+	err_destroy(unknown);
+	return err;
+}
+
 /* A key of labels, or one of the words. */
 static struct err *cmd_report_add_column(
 	const struct opt *row, const char *name, size_t len, struct report_options *options)
@@ -131,7 +143,7 @@ static struct err *cmd_report_add_column(
 	const char *of_word = label_key_of_word(name, &key_len);
 	CLEANUP_FREE char *key = of_word ? mem_strndup(of_word, key_len) : NULL;
 	if (!key)
-		try(opt_find_word(row, name, len, &column));
+		try(find_column(row, name, len, &column));
 	if (column == BY_TOTAL)
 		table->by_total = true;
 	if (column == COLUMN_COUNT || column == BY_TOTAL)

@@ -599,7 +599,7 @@ struct err *opt_running_list(const struct opt *row, const char *text, void *memb
 {
 	if (isalpha((unsigned char)text[0]))
 		return err_new(ERR_USAGE,
-			"\"%s\" is no number: pgrep %s prints those of what is called so", text,
+			"\"%s\" is no number: pgrep -x %s prints those of what is called so", text,
 			text);
 	return opt_u32_list(row, text, member);
 }

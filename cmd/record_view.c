@@ -270,6 +270,12 @@ static void print_script_probes(
 			str_plural(probes->deep, "entry", "entries"));
 }
 
+/* Of those who sleep it has what was asked for. */
+static bool has_waits(const struct session_options *options, const struct session_summary *summary)
+{
+	return options->waits && summary->final.samples > timer_of(summary)->samples;
+}
+
 static void print_few(const struct session_options *options, uint64_t samples)
 {
 	CLEANUP(str_deinit) struct str text = {0};
@@ -421,7 +427,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	else if (print_left_out(options, summary))
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100 &&
-		 !summary->sideband_lost)
+		 !summary->sideband_lost && !has_waits(options, summary))
 		print_few(options, timer_of(summary)->samples);
 	if (summary->files_for_room)
 		console_say("hint: the disk was full: %llu %s of the ring removed before its time: "

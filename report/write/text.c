@@ -99,6 +99,22 @@ static void text_put_other_events(
 		str_puts(out, " (--event NAME shows another)\n");
 }
 
+/* Of events that have sizes, as waits have: of a timer's samples their number says it. */
+static void text_put_sum(
+	const struct profile *profile, const struct text_head *head, struct str *out)
+{
+	const struct profile_event *event = &profile->events.data[head->event];
+	vec_each(&head->choices->list, choice) {
+		bool is_shown = head->event && choice->event == head->event;
+		if (!is_shown || (!event->source && !event->is_sum) ||
+			choice->value == choice->samples)
+			continue;
+		str_puts(out, " (");
+		event_value_put(event, choice->value, true, out);
+		str_puts(out, " in all)");
+	}
+}
+
 /* Filters leave out samples or only rows: of how many samples percents are then. */
 static void text_put_filtered(
 	const struct profile *profile, const struct text_head *head, struct str *out)
@@ -125,11 +141,13 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 		str_puts(out, ", ");
 		text_put_shown_event(profile, head, out);
 	}
-	if (samples == head->samples_before_filter)
+	if (samples == head->samples_before_filter) {
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
-	else
+		text_put_sum(profile, head, out);
+	} else {
 		text_put_filtered(profile, head, out);
+	}
 	str_printf(out, ", %.1f s", profile_duration_s(profile));
 	struct stack_counts stacks = stack_counts_of(profile);
 	if (stacks.by_guesses)
@@ -310,11 +328,19 @@ static const char *title_of_containers(const struct text_rows *rows)
 	return !has_group ? "container" : has_container ? "container/cgroup" : "cgroup";
 }
 
+static bool has_column_of_cgroups(const struct table_options *options)
+{
+	for (size_t c = 0; c < options->nr_columns; c++)
+		if (options->columns[c] == COLUMN_CGROUP)
+			return true;
+	return false;
+}
+
 static const char *title_of(const struct text_rows *rows, size_t column)
 {
 	const struct table_options *options = rows->table_options;
 	const char *key = options->label_keys[column];
-	if (options->columns[column] == COLUMN_CONTAINER)
+	if (options->columns[column] == COLUMN_CONTAINER && !has_column_of_cgroups(options))
 		return title_of_containers(rows);
 	return key ? key : column_info(options->columns[column])->title;
 }
