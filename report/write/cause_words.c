@@ -108,3 +108,18 @@ const char *cause_of_counter(enum layout_counter counter)
 	};
 	return sentences[counter];
 }
+
+const char *cause_of_lost_events(enum layout_event_counter counter)
+{
+	static const char *const sentences[LAYOUT_EVENT_COUNTER_COUNT] = {
+		[LAYOUT_EVENTS_LOST_RING] =
+			"lost: the ring buffer was full; a larger one (-m) or fewer samples (-c, "
+			"--wait-period) help",
+		[LAYOUT_EVENTS_LOST_BUSY] = "lost: they came in the midst of others on the same "
+					    "CPU, or were over before "
+					    "they could be looked at",
+		[LAYOUT_EVENTS_LOST_UNRESOLVED] = "lost: their stacks never arrived",
+		[LAYOUT_EVENTS_LOST_WRITE] = "lost: the output could not be written, or was full",
+	};
+	return sentences[counter];
+}

@@ -17,5 +17,7 @@ const char *cause_of_unnamed_script(uint32_t failure);
 const char *cause_of_frame(const struct profile_frame *frame, const struct profile_object *objects);
 /* What a counter counts, to stand behind its number; NULL: nothing that is missing. */
 const char *cause_of_counter(enum layout_counter counter);
+/* The same of a source's events: why they are lost. */
+const char *cause_of_lost_events(enum layout_event_counter counter);
 
 #endif

@@ -261,6 +261,16 @@ static void put_sums(
 	str_puts(out, " by the samples\n");
 }
 
+static void put_causes_of_source(const struct profile_source *source, struct str *out)
+{
+	for (int i = 0; i < LAYOUT_EVENT_COUNTER_COUNT; i++) {
+		const char *cause = cause_of_lost_events((enum layout_event_counter)i);
+		unsigned long long count = source->tallies[i].count;
+		if (cause && count)
+			str_printf(out, "%-14s %llu %s\n", "", count, cause);
+	}
+}
+
 static void put_other_sources(const struct profile *profile, struct str *out)
 {
 	for (size_t i = 0; i < profile->sources.len; i++) {
@@ -268,6 +278,7 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 		const char *text = profile->sources.data[i].name;
 		str_put_escaped(&name, text, strlen(text));
 		put_balance(profile, FIRST_SOURCES + i, str_text(&name), true, out);
+		put_causes_of_source(&profile->sources.data[i], out);
 		put_sums(profile, &profile->sources.data[i], out);
 	}
 }
