@@ -424,12 +424,26 @@ static uint32_t event_to_show(const struct profile *profile, const struct filter
 	return recorded->list.data[recorded->main].event;
 }
 
+static bool shows_table(const struct report_options *options)
+{
+	return !options->shows_waits && !options->shows_sums && !options->show_tree &&
+	       !options->show_inverted;
+}
+
+static bool has_rows_of_functions(const struct report_options *options)
+{
+	const struct table_options *table = &options->table;
+	for (size_t i = 0; shows_table(options) && i < table->nr_columns; i++)
+		if (column_info(table->columns[i])->is_of_frame)
+			return true;
+	return false;
+}
+
 /* Names are missing where names are shown. */
 static bool shows_functions(const struct report_options *options)
 {
 	const struct table_options *table = &options->table;
-	bool is_table = !options->shows_waits && !options->shows_sums && !options->show_tree &&
-			!options->show_inverted;
+	bool is_table = shows_table(options);
 	for (size_t i = 0; is_table && i < table->nr_columns; i++)
 		if (table->columns[i] == COLUMN_SYM)
 			return true;
@@ -521,8 +535,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	uint32_t event = event_to_show(profile, &filter, &recorded, &choices);
 	main_event_keep(profile, event);
 	bool shows_tree = options->show_tree || options->show_inverted;
-	if (shows_tree || options->shows_sums ||
-		options->shows_waits) /* a table filters its rows instead */
+	if (!has_rows_of_functions(options)) /* a table of functions filters its rows instead */
 		filter_stacks(profile, &filter);
 	struct text_head head = {
 		.event = event,

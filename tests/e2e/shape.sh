@@ -51,6 +51,18 @@ test_shares_of_one_function() {
 	grep -q ' 0 of ' out || fail "something matches: $(cat out)"
 }
 
+# Rows that are no functions have the samples with one that is asked for, and no others.
+test_samples_with_a_function_by_thread() {
+	shared_recording -F 999
+	run "$EBPROF" report --stdio -S heavy -s comm --percent-limit 0 ebprof.data
+	want_status 0 report
+	awk '/^#.* samples \(/ { for (i = 1; i < NF && !all; i++) if ($(i + 1) == "of") { want = $i; all = $(i + 2) } }
+		!/^#/ { rows++; seen += $3 } END { exit !(rows && seen == want && seen < all) }' out ||
+		fail "$(cat out err)"
+	run "$EBPROF" report --stdio -S call_heavy ebprof.data
+	grep -q ' call_heavy$' out || fail "no row of a function that only calls another: $(cat out)"
+}
+
 test_shares_of_threads() {
 	record_shape 1 4
 	want_shape
