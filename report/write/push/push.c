@@ -209,7 +209,10 @@ static struct http_response post(struct push *push, const struct http_request *r
 			return response;
 		uint64_t wait = response.retry_after_s ? (uint64_t)response.retry_after_s * 1000
 						       : back_off_ms(failures);
-		if (wait >= left_ms(push)) {
+		uint64_t left = left_ms(push);
+		if (!response.retry_after_s && wait >= left) /* tries on until that is used up */
+			wait = left / 2;
+		if (wait >= left || left < FIRST_WAIT_MS) {
 			push->has_given_up = true;
 			return response;
 		}
