@@ -44,6 +44,7 @@ static const char *reason_of(const struct profile_object *object, enum layout_tr
 /* What can be done about it, as far as that is known to help. */
 enum remedy {
 	REMEDY_COMPILE,
+	REMEDY_PERF,
 	REMEDY_LOCAL_COPY,
 	REMEDY_READ,
 	REMEDY_OF_RUNTIME, /* what its runtime can do */
@@ -56,6 +57,8 @@ enum remedy {
 static const char *const remedies[REMEDIES] = {
 	[REMEDY_COMPILE] = "compile it with -fasynchronous-unwind-tables, give assembly .cfi "
 			   "directives",
+	[REMEDY_PERF] = "perf record --call-graph dwarf, or ebprof record, which unwind without "
+			"frame pointers",
 	[REMEDY_LOCAL_COPY] = "run it from a local disk",
 	[REMEDY_READ] = "record as a user who may read the file",
 	[REMEDY_AGAIN] = "record again: the rules of files are kept between recordings "
@@ -72,6 +75,27 @@ static unsigned remedies_without_rules(const struct profile_object *object)
 	if (is_generated(object))
 		return 1U << REMEDY_OF_RUNTIME;
 	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
+}
+
+/* Then it was perf that followed the frame pointers. */
+static bool is_of_perf(const struct profile *profile)
+{
+	const char *format = profile_meta(profile, LAYOUT_META_IMPORT);
+	return format && strcmp(format, "perf.data") == 0;
+}
+
+static unsigned remedies_of_guesses(
+	const struct profile *profile, const struct profile_object *object)
+{
+	return is_of_perf(profile) ? 1U << REMEDY_PERF : remedies_without_rules(object);
+}
+
+static const char *meaning_of_guesses(const struct profile *profile)
+{
+	return is_of_perf(profile) ? "by the frame pointers that perf followed, which not all code "
+				     "keeps: callers may be missing"
+				   : "no rule covers the code, and reading it found no caller for "
+				     "certain: callers may be missing";
 }
 
 static unsigned remedies_of_no_table(
@@ -120,7 +144,7 @@ static void put_remedies(const struct profile *profile, const struct profile_obj
 		if (has_share(stacks->truncated_by[i], all))
 			which |= remedies_of(profile, object, (enum layout_truncation)i);
 	if (has_share(stacks->guessed, all))
-		which |= remedies_without_rules(object);
+		which |= remedies_of_guesses(profile, object);
 	size_t begin = out->len;
 	for (unsigned i = 0; i < REMEDIES; i++) {
 		if (!(which >> i & 1))
@@ -139,9 +163,6 @@ static void put_cause(const struct profile_object *object, const struct object_s
 	str_printf(out, "%.1f%% %s: %s\n", profile_percent(stacks->truncated_by[cause], all),
 		stack_truncation_word(cause), reason_of(object, cause));
 }
-
-static const char guesses_mean[] = "no rule covers the code, and reading it found no caller for "
-				   "certain: callers may be missing";
 
 /* ---- rows ---- */
 
@@ -228,7 +249,7 @@ static void cut_stacks_put_row(
 	}
 	if (has_share(stacks->guessed, all))
 		str_printf(out, "%-14s %.1f%% guessed: %s\n", "",
-			profile_percent(stacks->guessed, all), guesses_mean);
+			profile_percent(stacks->guessed, all), meaning_of_guesses(profile));
 	CLEANUP(str_deinit) struct str fix = {0};
 	put_remedies(profile, row->object, stacks, all, &fix);
 	if (fix.len)
@@ -344,7 +365,7 @@ void cut_stacks_put_object(const struct profile *profile, const struct profile_o
 	}
 	if (stacks->guessed)
 		str_printf(out, "guessed from here: %.1f%%: %s\n",
-			profile_percent(stacks->guessed, all), guesses_mean);
+			profile_percent(stacks->guessed, all), meaning_of_guesses(profile));
 	put_remedies(profile, object, stacks, all, &fix);
 	if (fix.len)
 		str_printf(out, "for whole stacks: %s\n", str_text(&fix));
