@@ -148,7 +148,9 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	} else {
 		text_put_filtered(profile, head, out);
 	}
-	str_printf(out, ", %.1f s", profile_duration_s(profile));
+	double duration_s = profile_duration_s(profile);
+	if (duration_s > 0 || !profile_meta(profile, LAYOUT_META_IMPORT)) /* which has no times */
+		str_printf(out, ", %.1f s", duration_s);
 	struct stack_counts stacks = stack_counts_of(profile);
 	if (stacks.by_guesses)
 		str_printf(out, ", %.1f%% of stacks reached by guesses",
