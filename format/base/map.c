@@ -78,6 +78,12 @@ static struct map_slot *map_find(const struct map *map, uint64_t key)
 	return &map->slots[i];
 }
 
+void map_prefetch(const struct map *map, uint64_t key)
+{
+	if (map->cap)
+		__builtin_prefetch(&map->slots[home_of(map, key)]);
+}
+
 static bool is_full(size_t len, size_t cap)
 {
 	return len > cap / 4 * 3;

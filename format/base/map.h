@@ -24,6 +24,8 @@ struct map {
 
 /* The value of `key`, or NULL. Valid until the next map_put() or map_remove(). */
 uint64_t *map_get(const struct map *map, uint64_t key);
+/* Fetches what map_get() of that key will look at: worth it where others are looked up before. */
+void map_prefetch(const struct map *map, uint64_t key);
 /* The value of `key`; a new one is 0 and *added (may be NULL) tells so. Valid as map_get()'s. */
 uint64_t *map_put(struct map *map, uint64_t key, bool *added);
 /* Makes room for `extra` more keys. */

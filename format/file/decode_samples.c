@@ -91,10 +91,17 @@ const char *decode_stacks(struct reader *reader, struct bytes_cursor *cursor)
 
 static void visit_samples(struct reader *reader, const struct layout_sample *samples, size_t count)
 {
-	if (!reader->visitor->sample)
+	enum {
+		SOON = 16, /* how many ahead: as long as memory takes to answer */
+	};
+	const struct reader_visitor *visitor = reader->visitor;
+	if (!visitor->sample)
 		return;
-	for (size_t i = 0; i < count; i++)
-		reader->visitor->sample(reader->context, &samples[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (visitor->sample_soon && i + SOON < count)
+			visitor->sample_soon(reader->context, &samples[i + SOON]);
+		visitor->sample(reader->context, &samples[i]);
+	}
 }
 
 const char *decode_samples(struct reader *reader, struct bytes_cursor *cursor)

@@ -35,6 +35,8 @@ struct reader_visitor {
 	/* label->rest < id always. */
 	void (*label)(void *context, uint32_t id, const struct layout_label *label);
 	void (*sample)(void *context, const struct layout_sample *sample);
+	/* One of those that sample() gets next: what it will look up can be fetched until then. */
+	void (*sample_soon)(void *context, const struct layout_sample *sample);
 	void (*symbol)(void *context, const struct layout_symbol *symbol);
 	void (*code)(void *context, const struct layout_code *code);
 	void (*unwound)(void *context, const struct layout_unwound *unwound);

@@ -450,6 +450,21 @@ static uint32_t load_waker_of(struct loading *loading, const struct layout_sampl
 	return (uint32_t)*index;
 }
 
+/* Stacks of a large recording are all over its tables. */
+static void load_on_sample_soon(void *context, const struct layout_sample *sample)
+{
+	const struct loading *loading = context;
+	uint32_t user = sample->user_stack;
+	if (user >= loading->plain_stacks.len)
+		return;
+	if (!sample->kernel_stack) {
+		__builtin_prefetch(&loading->plain_stacks.data[user]);
+		return;
+	}
+	__builtin_prefetch(&loading->node_depths.data[user]);
+	map_prefetch(&loading->stack_index, loading_stack_key(user, sample->kernel_stack));
+}
+
 static void load_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
@@ -582,6 +597,7 @@ static const struct reader_visitor visitor = {
 	.snapshot = load_on_snapshot,
 	.label = load_on_label,
 	.sample = load_on_sample,
+	.sample_soon = load_on_sample_soon,
 	.symbol = load_on_symbol,
 	.code = load_on_code,
 	.unwound = load_on_unwound,

@@ -26,7 +26,7 @@ uint32_t loading_add_stack(struct loading *loading, uint32_t user, uint32_t kern
 {
 	struct profile *profile = loading->profile;
 	uint32_t *plain = &loading->plain_stacks.data[user];
-	uint64_t key = (uint64_t)user << 32 | kernel;
+	uint64_t key = loading_stack_key(user, kernel);
 	if (!kernel && *plain)
 		return *plain - 1;
 	const uint64_t *known = kernel ? map_get(&loading->stack_index, key) : NULL;

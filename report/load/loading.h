@@ -48,6 +48,12 @@ struct loading {
  */
 uint32_t loading_add_node(
 	struct loading *loading, struct map *known, uint32_t parent, uint32_t frame);
+/* Of the stack of two nodes in stack_index. */
+static inline uint64_t loading_stack_key(uint32_t user, uint32_t kernel)
+{
+	return (uint64_t)user << 32 | kernel;
+}
+
 /*
  * The stack of two nodes, its index in profile->stacks: the same for the same ones. An empty one
  * where all stacks together would be too long for a file of this size; that is counted.

@@ -6,6 +6,10 @@
 #include "format/base/str.h"
 #include "report/name/short_names.h"
 
+enum {
+	PLACES_AHEAD = 8, /* as long as memory takes to answer */
+};
+
 static struct profile_object *pending_object_of(const struct pending *pending)
 {
 	return &pending->profile->objects.data[pending->object];
@@ -299,6 +303,17 @@ static size_t pending_find_chains(
 	return nr_frames;
 }
 
+/* Places are in no order of memory: what naming one looks at is fetched before its turn. */
+static void fetch_place(const struct pending *pending, const struct lookup_result *result,
+	const struct pending_place *place)
+{
+	const struct symbol_file *file = result->has_file ? &result->file : NULL;
+	__builtin_prefetch(&pending->profile->frames.data[place->frame], true);
+	if (pending->by_unknown.cap)
+		map_prefetch(&pending->by_unknown,
+			symbol_file_address(pending_object_of(pending), file, place->offset));
+}
+
 /* Functions with symbols come first: one that was inlined elsewhere is the same function. */
 static void name_frames(struct pending *pending, const struct lookup_result *result)
 {
@@ -311,8 +326,11 @@ static void name_frames(struct pending *pending, const struct lookup_result *res
 	forget_functions(pending);
 	name_compiled(pending);
 	reserve_functions(pending, known);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (i + PLACES_AHEAD < count)
+			fetch_place(pending, result, &pending->places.data[i + PLACES_AHEAD]);
 		name_frame(pending, result, &pending->places.data[i], &chains[i]);
+	}
 	if (!pending->options->no_inline && (nr_frames || had_chains)) {
 		if (!had_chains)
 			vec_reserve(&pending->profile->frames, nr_frames);
