@@ -580,7 +580,7 @@ static void text_put_rows(struct text_rows *rows, size_t shown, struct str *out)
 		text_put_row(rows, &rows->table->rows.data[i], out);
 }
 
-static bool shows_functions(const struct table_options *options)
+static bool are_rows_functions(const struct table_options *options)
 {
 	for (size_t c = 0; c < options->nr_columns; c++)
 		if (column_info(options->columns[c])->is_of_frame)
@@ -592,7 +592,7 @@ static bool shows_functions(const struct table_options *options)
 static void keep_wanted(const struct profile *profile, struct table *table,
 	const struct table_options *table_options, const struct filter *filter)
 {
-	if (!shows_functions(table_options))
+	if (!are_rows_functions(table_options))
 		return;
 	CLEANUP_FREE bool *is_wanted = filter_functions(profile, filter);
 	size_t kept = 0;
@@ -619,7 +619,7 @@ static bool is_limit_of_total(const struct table *table, const struct table_opti
 	const struct filter *filter = options->filter;
 	if (table_options->by_total)
 		return true;
-	if (!shows_functions(table_options) || (!filter->symbols.len && !filter->dsos.len))
+	if (!are_rows_functions(table_options) || (!filter->symbols.len && !filter->dsos.len))
 		return false;
 	return table->rows.len &&
 	       (filter->symbols.len || is_below_limit(table, table->rows.data, false, options));
