@@ -162,7 +162,7 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 
 double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const uint32_t *events)
 {
-	double sum = 0, squares = 0;
+	double sum = 0, squares = 0, first = 0;
 	bool differ = false;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct profile *profile = sides[side].profile;
@@ -170,7 +170,6 @@ double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const ui
 		bool is_probe = !event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
 		if (event->period || is_probe)
 			return 0;
-		double first = 0;
 		vec_each(&profile->samples, sample) {
 			if (!profile_event_has(profile, events[side], sample->event))
 				continue;

@@ -452,3 +452,17 @@ TEST(diff_compares_waits_by_their_time)
 	CHECK(find(&pair, "work")->self.verdict != DIFF_REGRESSION);
 	pair_deinit(&pair);
 }
+
+/* As those of a perf.data are, whose events say no period. */
+TEST(diff_counts_samples_of_equal_amounts_as_they_are)
+{
+	struct pair pair;
+	pair_init(&pair, make_waits(10000000, 10000000), make_waits(10000000, 10000000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK(pair.diff->quantum <= 0);
+	pair_deinit(&pair);
+	pair_init(&pair, make_waits(10000000, 10000000), make_waits(20000000, 20000000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK(pair.diff->quantum > 0);
+	pair_deinit(&pair);
+}
