@@ -163,10 +163,11 @@ bool proc_read_mapping(
 	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)start,
 		(unsigned long long)end);
 	str_truncate(text, 0);
-	if (!proc_access_link(pid, link, text, &file) &&
-		!proc_access_link(proc_living_thread(pid), link, text, &file))
-		return false;
-	if (!text->len)
+	bool is_read = proc_access_link(pid, link, text, &file);
+	uint32_t tid = is_read ? pid : proc_living_thread(pid);
+	if (tid != pid)
+		is_read = proc_access_link(tid, link, text, &file);
+	if (!is_read || !text->len)
 		return false;
 	*ret = (struct proc_mapping){
 		.start = start,
