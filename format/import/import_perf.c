@@ -282,14 +282,18 @@ static uint32_t put_kernel_part(struct import_perf *perf, const struct chain_par
 	return node;
 }
 
-/* perf says not that a chain is cut, but the kernel takes no more than so many addresses. */
-static enum layout_truncation cut_of_chain(
-	const struct perf_event *event, const struct chain_parts *parts)
+/*
+ * perf says not that a chain is cut, but the kernel takes no more than so many addresses; and where
+ * it was asked for a chain and found no caller, there was no frame pointer to begin with.
+ */
+static enum layout_truncation cut_of_chain(const struct perf_event *event,
+	const struct perf_sample *sample, const struct chain_parts *parts)
 {
 	size_t max = event->max_stack ? event->max_stack : USUAL_MAX_STACK;
-	return parts->user.count + parts->kernel.count >= max && parts->user.count
-		       ? LAYOUT_TRUNCATED_DEPTH
-		       : LAYOUT_COMPLETE;
+	if (parts->user.count && parts->user.count + parts->kernel.count >= max)
+		return LAYOUT_TRUNCATED_DEPTH;
+	return sample->has_chain && parts->user.count == 1 ? LAYOUT_TRUNCATED_FRAME_POINTER
+							   : LAYOUT_COMPLETE;
 }
 
 /* ---- copies of stacks ---- */
@@ -349,9 +353,11 @@ static void put_stacks_of(struct import_perf *perf, const struct perf_event *eve
 		split_chain(perf, sample->chain, is_user, &parts);
 	else if (event->sample_type & PERF_HAS_IP)
 		add_to_part(perf, is_user ? &parts.user : &parts.kernel, sample->ip);
-	enum layout_truncation cut = cut_of_chain(event, &parts);
-	if (event->branch_type & BRANCH_CALL_STACK && bytes_left(&sample->branches))
+	enum layout_truncation cut = cut_of_chain(event, sample, &parts);
+	if (event->branch_type & BRANCH_CALL_STACK && bytes_left(&sample->branches)) {
 		take_branches(perf, sample, &parts);
+		cut = parts.are_calls ? LAYOUT_COMPLETE : cut;
+	}
 	out->kernel_stack = put_kernel_part(perf, &parts);
 	if (sample->abi && sample->stack)
 		put_snapshot(perf, event, sample, perf->tasks.processes.data[process].id, out);

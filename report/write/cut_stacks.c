@@ -119,6 +119,8 @@ static unsigned remedies_of(const struct profile *profile, const struct profile_
 		return remedies_of_no_table(profile, object);
 	case LAYOUT_TRUNCATED_NO_RULE:
 		return remedies_without_rules(object);
+	case LAYOUT_TRUNCATED_FRAME_POINTER:
+		return is_of_perf(profile) ? 1U << REMEDY_PERF : 0;
 	case LAYOUT_TRUNCATED_JIT:
 		return 1U << REMEDY_OF_RUNTIME;
 	case LAYOUT_TRUNCATED_TABLE_PENDING:

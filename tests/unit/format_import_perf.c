@@ -273,6 +273,19 @@ TEST(perf_chains_of_frame_pointers_are_guesses_and_end_where_no_code_is)
 	CHECK_INT(flags[2], LAYOUT_FRAME_GUESSED);
 }
 
+/* Asked for a chain, and without a frame pointer to begin with: it is no complete stack. */
+TEST(perf_chains_without_any_caller_are_cut)
+{
+	const uint64_t chain[] = {(uint64_t)-512, 0x401010};
+	struct bytes_buf records = {0};
+	forged_perf_mmap(&records, 10, 0x400000, 0x2000, 0, "/bin/program", 100);
+	struct bytes_buf body = forged_perf_sample(10, 200, 2, chain, 2);
+	forged_perf_record(&records, 9, FORGED_PERF_USER, &body);
+	CLEANUP(import_seen_deinit) struct import_seen seen = see_perf(&records, &no_ids);
+	CHECK_STR(import_seen_stack(&seen, seen.samples.data[0].user_stack),
+		"/bin/program+0x1010 cut+0x2");
+}
+
 TEST(perf_losses_and_foreign_byte_orders_are_said)
 {
 	struct bytes_buf records = forged_perf_records(), body = {0};
