@@ -566,6 +566,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		bool shows_all = options->limits_percent && options->percent_limit <= 0;
 		if (!longest_waits_put(profile, shows_all ? SIZE_MAX : LONGEST_WAITS_MAX, out))
 			str_puts(out, "# no waits: record -e offcpu, runq or wall has them\n");
+		if (options->shows_wakers)
+			str_puts(out, "# who ended them: --wakers with -g, or -s comm,waker\n");
 	} else if (options->shows_sums) {
 		overview_put(profile, &filter, out);
 	} else if (shows_tree) {

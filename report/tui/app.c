@@ -817,8 +817,12 @@ void app_input(struct app *app, const struct input *input)
 	if (app->prompt == APP_PROMPT_COMMAND) {
 		type_command(app, input);
 	} else if (app->overlay.is_open) {
+		bool are_waits = wait_actions_are_open(app);
 		enum action chosen = overlay_input(&app->overlay, input);
-		if (chosen)
+		if (chosen == ACTION_WAKERS && are_waits) /* it is about what is selected below */
+			app_say(app,
+				"Enter shows a wait's function, and Z then who ended its waits");
+		else if (chosen)
 			act(app, chosen);
 	} else if (input->kind == INPUT_PASTE) {
 		if (app->prompt && input->key >= 0x20)

@@ -62,11 +62,15 @@ void wait_actions_open(struct app *app, enum action action)
 	overlay_open_choices(&app->overlay, longest_waits_heading, &text, actions, lines);
 }
 
+bool wait_actions_are_open(const struct app *app)
+{
+	return app->overlay.is_open && app->overlay.title == longest_waits_heading;
+}
+
 void wait_actions_renew(struct app *app)
 {
 	size_t selected = app->overlay.list.selected, top = app->overlay.list.top;
-	if (!app->overlay.is_open || app->overlay.title != longest_waits_heading ||
-		app->waits_written == app->model)
+	if (!wait_actions_are_open(app) || app->waits_written == app->model)
 		return;
 	wait_actions_open(app, ACTION_WAITS);
 	app->overlay.list.selected = selected;
