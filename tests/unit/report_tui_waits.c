@@ -149,6 +149,8 @@ TEST(a_row_of_the_menu_shows_its_waits_alone)
 	screen_type(&screen, "\x1b");
 	CHECK_INT(screen.app.trail.done.len, 0);
 	CHECK_INT(screen.app.model->slice.whole.samples, 6);
+	screen_type(&screen, "WjZ"); /* the menu's row is not what Z is about */
+	CHECK(strstr(screen_line(&screen, 15), "Enter shows a wait's function, and Z then"));
 	screen_deinit(&screen);
 }
 
