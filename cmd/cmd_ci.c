@@ -84,6 +84,7 @@ struct ci {
 	struct ci_folder folder;
 	struct ci_files base, new;
 	char *base_name; /* of a baseline */
+	char *new_name;  /* as the base command is shown: with its arguments; NULL: without them */
 };
 
 static void ci_deinit(struct ci *ci)
@@ -92,6 +93,7 @@ static void ci_deinit(struct ci *ci)
 	ci_files_deinit(&ci->base);
 	ci_files_deinit(&ci->new);
 	mem_free(ci->base_name);
+	mem_free(ci->new_name);
 }
 
 /* ---- the baseline ---- */
@@ -221,6 +223,14 @@ static int cmd_ci_fail(struct err *err)
 	return DIFF_EXIT_ERROR;
 }
 
+static char *join_words(char *const *words)
+{
+	struct str text = {0};
+	for (; *words; words++)
+		str_printf(&text, "%s%s", text.len ? " " : "", *words);
+	return str_steal(&text);
+}
+
 static struct err *cmd_ci_compare(struct ci *ci, enum diff_verdict *verdict)
 {
 	struct diff_run_options *options = &ci->options->diff;
@@ -230,7 +240,9 @@ static struct err *cmd_ci_compare(struct ci *ci, enum diff_verdict *verdict)
 	struct diff_run_files new = {
 		.paths = (const char *const *)ci->new.data, .count = ci->new.len};
 	options->base_name = record->base ? record->base : ci->base_name;
-	options->new_name = record->command[0];
+	if (record->base)
+		ci->new_name = join_words(record->command);
+	options->new_name = record->base ? ci->new_name : record->command[0];
 	return diff_run(options, &base, &new, DIFF_TEXT, "-", verdict);
 }
 
