@@ -276,7 +276,7 @@ static bool has_waits(const struct session_options *options, const struct sessio
 	return options->waits && summary->final.samples > timer_of(summary)->samples;
 }
 
-static void print_few(const struct session_options *options, uint64_t samples)
+static void print_few(const struct session_options *options, uint64_t samples, bool waited)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	const char *left_out = options->exclude_user     ? "programs"
@@ -291,6 +291,8 @@ static void print_few(const struct session_options *options, uint64_t samples)
 	if (left_out)
 		console_say("hint: %s: samples in %s were left out as asked for", str_text(&text),
 			left_out);
+	else if (waited)
+		console_say("hint: %s: it %s waited", str_text(&text), samples ? "mostly" : "only");
 	else
 		console_say("hint: %s: %s? Raise -F or run longer", str_text(&text),
 			options->waits ? "too short, or it only waited"
@@ -427,8 +429,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	else if (print_left_out(options, summary))
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100 &&
-		 !summary->sideband_lost && !has_waits(options, summary))
-		print_few(options, timer_of(summary)->samples);
+		 !summary->sideband_lost)
+		print_few(options, timer_of(summary)->samples, has_waits(options, summary));
 	if (summary->files_for_room)
 		console_say("hint: the disk was full: %llu %s of the ring removed before its time: "
 			    "lower --keep",
