@@ -317,7 +317,9 @@ static void show_wakers(struct app *app, enum action action)
 			is_chosen[i] = app->model->names->groups[i] == function;
 		str_printf(&text, "# waits of %s\n", name);
 	}
-	if (waker_list_put(&named, is_chosen, &text))
+	const struct model *sums = app->model->sums ? app->model->sums : app->model;
+	const struct scope_stacks stacks = model_names_stacks(app->model->names, &named);
+	if (waker_list_put(&named, &sums->scope, &stacks, is_chosen, &text))
 		overlay_open_text(&app->overlay, "Who ended waits", &text);
 	else
 		app_warn(app, "no wakers: record -e offcpu --wakers has them");

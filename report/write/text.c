@@ -99,7 +99,8 @@ static void text_put_other_events(
 		str_puts(out, " (--event NAME shows another)\n");
 }
 
-/* Of events that have sizes, as waits have: of a timer's samples their number says it. */
+/* Of waits: of a timer's samples their number says it, and of what is counted the estimate that
+ * samples are may be far off what info has exactly. */
 static void text_put_sum(
 	const struct profile *profile, const struct text_head *head, struct str *out)
 {
@@ -107,7 +108,7 @@ static void text_put_sum(
 	vec_each(&head->choices->list, choice) {
 		bool is_shown = head->event && choice->event == head->event;
 		if (!is_shown || (!event->source && !event->is_sum) ||
-			choice->value == choice->samples)
+			strcmp(event->unit, "ns") != 0)
 			continue;
 		str_puts(out, " (");
 		event_value_put(event, choice->value, true, out);

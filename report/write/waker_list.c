@@ -96,19 +96,24 @@ static uint32_t *find_lines(const struct profile *profile, struct waker_sums *su
 	return lines;
 }
 
-static void sum_waits(const struct profile *profile, const bool *is_chosen, struct waker_sums *sums)
+static void sum_waits(const struct profile *profile, const struct scope *scope,
+	const struct scope_stacks *stacks, const bool *is_chosen, struct waker_sums *sums)
 {
 	CLEANUP_FREE uint32_t *lines = find_lines(profile, sums);
-	vec_each(&profile->samples, sample) {
+	struct scope_walk walk;
+	scope_walk_init(&walk, scope, profile, stacks, NULL);
+	for (const struct profile_sample *sample; (sample = scope_walk_next(&walk));) {
 		if (!profile->events.data[sample->event].wait ||
 			!has_chosen(profile, sample->stack, is_chosen))
 			continue;
+		const struct profile_sample part = scope_walk_part(&walk, sample);
 		uint32_t waker = profile->stacks.data[sample->stack].waker;
 		struct waker_sum *sum = &sums->of_lines.data[lines[waker]];
-		sum->value += profile_sample_value(profile, sample);
+		sum->value += profile_sample_value(profile, &part);
 		sum->waits++;
 		sums->event = &profile->events.data[sample->event];
 	}
+	scope_walk_deinit(&walk);
 }
 
 static void put_waker_sum(
@@ -121,13 +126,14 @@ static void put_waker_sum(
 		(int)line->len, (const char *)line->bytes);
 }
 
-bool waker_list_put(const struct profile *profile, const bool *is_chosen, struct str *out)
+bool waker_list_put(const struct profile *profile, const struct scope *scope,
+	const struct scope_stacks *stacks, const bool *is_chosen, struct str *out)
 {
 	struct waker_sums sums = {0};
 	size_t shown = 0, left = 0;
 	if (!profile->wakers.len)
 		return false;
-	sum_waits(profile, is_chosen, &sums);
+	sum_waits(profile, scope, stacks, is_chosen, &sums);
 	qsort(sums.of_lines.data, sums.of_lines.len, sizeof(*sums.of_lines.data),
 		compare_waker_sums);
 	str_printf(out, "#%9s %8s  %-*s  %s\n", "waited", "samples", WAKER_COLUMNS, "woken by",

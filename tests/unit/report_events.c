@@ -256,13 +256,20 @@ TEST(wakers_are_listed_by_what_was_waited_for_them)
 	}
 	struct profile *profile = fixture_profile(&waits.fixture);
 	CLEANUP(str_deinit) struct str text = {0}, none = {0};
-	CHECK(waker_list_put(profile, NULL, &text));
+	struct scope all = {0};
+	const struct scope_stacks stacks = {.profile = profile};
+	CHECK(waker_list_put(profile, &all, &stacks, NULL, &text));
 	const char *interrupt = strstr(str_text(&text), "    5.0 ms        2  interrupt ");
 	const char *unknown = strstr(str_text(&text), "    4.0 ms        1  unknown ");
 	CHECK(interrupt && unknown && interrupt < unknown);
 	CLEANUP_FREE bool *chosen = mem_zalloc_array(profile->functions.len, sizeof(*chosen));
-	CHECK(waker_list_put(profile, chosen, &none));
+	CHECK(waker_list_put(profile, &all, &stacks, chosen, &none));
 	CHECK(strstr(str_text(&none), "# no waits"));
+	scope_add(&all, &(struct scope_term){.kind = SCOPE_THREAD, .number = 999});
+	str_truncate(&none, 0);
+	CHECK(waker_list_put(profile, &all, &stacks, NULL, &none));
+	CHECK(strstr(str_text(&none), "# no waits"));
+	scope_deinit(&all);
 	profile_destroy(profile);
 }
 
