@@ -356,7 +356,7 @@ static void put_stacks_of(struct import_perf *perf, const struct perf_event *eve
 	enum layout_truncation cut = cut_of_chain(event, sample, &parts);
 	if (event->branch_type & BRANCH_CALL_STACK && bytes_left(&sample->branches)) {
 		take_branches(perf, sample, &parts);
-		cut = parts.are_calls ? LAYOUT_COMPLETE : cut;
+		cut = LAYOUT_COMPLETE; /* it was the chain's, in whose place these are */
 	}
 	out->kernel_stack = put_kernel_part(perf, &parts);
 	if (sample->abi && sample->stack)

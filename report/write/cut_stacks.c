@@ -77,25 +77,26 @@ static unsigned remedies_without_rules(const struct profile_object *object)
 	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
 }
 
-/* Then it was perf that followed the frame pointers. */
-static bool is_of_perf(const struct profile *profile)
+/* Then it was perf that followed the frame pointers: copies of stacks are unwound here. */
+static bool has_chains_of_perf(const struct profile *profile)
 {
 	const char *format = profile_meta(profile, LAYOUT_META_IMPORT);
-	return format && strcmp(format, "perf.data") == 0;
+	return format && strcmp(format, "perf.data") == 0 && !profile->nr_snapshots;
 }
 
 static unsigned remedies_of_guesses(
 	const struct profile *profile, const struct profile_object *object)
 {
-	return is_of_perf(profile) ? 1U << REMEDY_PERF : remedies_without_rules(object);
+	return has_chains_of_perf(profile) ? 1U << REMEDY_PERF : remedies_without_rules(object);
 }
 
 static const char *meaning_of_guesses(const struct profile *profile)
 {
-	return is_of_perf(profile) ? "by the frame pointers that perf followed, which not all code "
-				     "keeps: callers may be missing"
-				   : "no rule covers the code, and reading it found no caller for "
-				     "certain: callers may be missing";
+	return has_chains_of_perf(profile)
+		       ? "by the frame pointers that perf followed, which not all code "
+			 "keeps: callers may be missing"
+		       : "no rule covers the code, and reading it found no caller for "
+			 "certain: callers may be missing";
 }
 
 static unsigned remedies_of_no_table(
@@ -120,7 +121,7 @@ static unsigned remedies_of(const struct profile *profile, const struct profile_
 	case LAYOUT_TRUNCATED_NO_RULE:
 		return remedies_without_rules(object);
 	case LAYOUT_TRUNCATED_FRAME_POINTER:
-		return is_of_perf(profile) ? 1U << REMEDY_PERF : 0;
+		return has_chains_of_perf(profile) ? 1U << REMEDY_PERF : 0;
 	case LAYOUT_TRUNCATED_JIT:
 		return 1U << REMEDY_OF_RUNTIME;
 	case LAYOUT_TRUNCATED_TABLE_PENDING:
