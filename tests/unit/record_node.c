@@ -6,6 +6,7 @@
 #include "record/runtime/node/node_code.h"
 #include "record/runtime/node/node_function.h"
 #include "record/runtime/node/node_lines.h"
+#include "record/runtime/node/node_object.h"
 #include "record/runtime/runtime_inlined.h"
 #include "tests/unit/unit.h"
 
@@ -249,4 +250,42 @@ TEST(functions_without_names_and_files_of_urls)
 	str_write(&file, "node:fs", 7);
 	node_function_put_texts(&name, &file);
 	CHECK_STR(str_text(&file), "node:fs");
+}
+
+struct rope {
+	uint64_t map;
+	uint32_t hash, length;
+	uint64_t first, second;
+};
+
+static struct rope rope_of(const void *first, const void *second)
+{
+	const struct text *parts[] = {first, second}; /* ropes begin as texts do */
+	return (struct rope){.map = to(&maps[6]),
+		.length = parts[0]->length + parts[1]->length,
+		.first = to(first),
+		.second = to(second)};
+}
+
+/* Both parts count: a tree of eight levels with all of a limit in each leaf is no longer than it. */
+TEST(strings_of_two_parts_are_cut_at_their_limit)
+{
+	CLEANUP(str_deinit) struct str out = {0};
+	const struct node_reader reading = {.pid = (uint32_t)getpid()};
+	struct text ab = text_of("ab"), cde = text_of("cde");
+	struct rope two = rope_of(&ab, &cde), three = rope_of(&two, &cde), tree[8];
+	CHECK(node_object_put_string(&reading, to(&three), 100, &out));
+	CHECK_STR(str_text(&out), "abcdecde");
+	str_truncate(&out, 0);
+	CHECK(node_object_put_string(&reading, to(&three), 4, &out));
+	CHECK_STR(str_text(&out), "abcd");
+	str_truncate(&out, 0);
+	CHECK(node_object_put_string(&reading, to(&three), 6, &out));
+	CHECK_STR(str_text(&out), "abcdec");
+	str_truncate(&out, 0);
+	tree[0] = rope_of(&cde, &cde);
+	for (int i = 1; i < 8; i++)
+		tree[i] = rope_of(&tree[i - 1], &tree[i - 1]);
+	CHECK(node_object_put_string(&reading, to(&tree[7]), 11, &out));
+	CHECK_STR(str_text(&out), "cdecdecdecd");
 }

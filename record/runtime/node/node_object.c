@@ -70,6 +70,28 @@ static bool put_characters(const struct node_reader *reading, uint64_t address, 
 	return true;
 }
 
+static bool read_length(const struct node_reader *reading, uint64_t pointer, uint32_t *ret)
+{
+	return runtime_read_process(reading->pid, pointer - 1 + STRING_LENGTH, ret, sizeof(*ret));
+}
+
+static bool put_part_of_string(const struct node_reader *reading, uint64_t pointer, uint32_t from,
+	uint32_t max, int depth, struct str *out);
+
+/* What the first of two strings does not have is in the second. */
+static bool put_part_of_two(const struct node_reader *reading, uint64_t first, uint64_t second,
+	uint32_t from, uint32_t count, int depth, struct str *out)
+{
+	uint32_t length;
+	if (!read_length(reading, first, &length))
+		return false;
+	uint32_t left = from < length ? length - from : 0;
+	uint32_t of_first = left < count ? left : count;
+	return (!of_first || put_part_of_string(reading, first, from, of_first, depth, out)) &&
+	       (of_first == count || put_part_of_string(reading, second, from + of_first - length,
+					     count - of_first, depth, out));
+}
+
 static bool put_part_of_string(const struct node_reader *reading, uint64_t pointer, uint32_t from,
 	uint32_t max, int depth, struct str *out)
 {
@@ -77,8 +99,7 @@ static bool put_part_of_string(const struct node_reader *reading, uint64_t point
 	uint32_t length, unit = type & STRING_IS_ONE_BYTE ? 1 : 2;
 	uint64_t first = 0, second = 0;
 	if (!node_object_is_string(type) || depth > MAX_STRING_DEPTH ||
-		!runtime_read_process(
-			reading->pid, pointer - 1 + STRING_LENGTH, &length, sizeof(length)))
+		!read_length(reading, pointer, &length))
 		return false;
 	if (from >= length || !max)
 		return true;
@@ -92,9 +113,8 @@ static bool put_part_of_string(const struct node_reader *reading, uint64_t point
 			!node_object_read(reading, pointer, STRING_SECOND, &second)))
 		return false;
 	switch (shape) {
-	case STRING_CONS: /* a long one is cut where its first part ends */
-		return put_part_of_string(reading, first, from, count, depth + 1, out) &&
-		       (from || put_part_of_string(reading, second, 0, count, depth + 1, out));
+	case STRING_CONS:
+		return put_part_of_two(reading, first, second, from, count, depth + 1, out);
 	case STRING_EXTERNAL:
 		return put_characters(reading, second + (uint64_t)from * unit, type, count, out);
 	case STRING_SLICED:
@@ -121,9 +141,7 @@ bool node_object_find_characters(
 		int type = node_object_type(reading, pointer);
 		uint32_t length;
 		uint64_t words[2];
-		if (!node_object_is_string(type) ||
-			!runtime_read_process(reading->pid, pointer - 1 + STRING_LENGTH, &length,
-				sizeof(length)) ||
+		if (!node_object_is_string(type) || !read_length(reading, pointer, &length) ||
 			from > length || (count != UINT32_MAX && length - from < count))
 			return false;
 		*ret = (struct node_characters){.address = pointer - 1 + STRING_DATA,
