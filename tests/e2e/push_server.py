@@ -10,14 +10,17 @@ last one for ever:
   slow                      says nothing for 60 s     flood           an answer that does not end
   partial                   OTLP's partial success: 2 profiles rejected
 Each request leaves FOLDER/N.head (a line "METHOD PATH", then its headers) and FOLDER/N.body.
+SIGTERM ends it when what it has taken is answered: a request is there with its answer, or neither.
 """
 import fcntl
 import http.server
 import os
+import signal
 import socket
 import ssl
 import struct
 import sys
+import threading
 import time
 
 folder, answers = sys.argv[1], sys.argv[2:]
@@ -32,6 +35,12 @@ if answers[0] == "--port":
         fcntl.ioctl(control, 0x8914, struct.pack("16sH22x", b"lo", 1))  # IFF_UP
 os.makedirs(folder, exist_ok=True)
 count = 0
+being_answered = threading.Lock()
+
+
+def end(*_):
+    with being_answered:
+        os._exit(0)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -53,18 +62,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         global count
         count += 1
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        kind = answers[min(count, len(answers)) - 1]
+        if kind == "slow":
+            self.keep(body)
+            time.sleep(60)
+            self.close()
+            return
+        with being_answered:
+            self.keep(body)
+            self.answer_as(kind)
+
+    def keep(self, body):
         with open(f"{folder}/{count}.body", "wb") as file:
             file.write(body)
         with open(f"{folder}/{count}.head", "w") as file:
             file.write(f"{self.command} {self.path}\n{self.headers}")
-        kind = answers[min(count, len(answers)) - 1]
+
+    def answer_as(self, kind):
         if kind == "drop":
             self.close()
         elif kind == "half":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-            self.close()
-        elif kind == "slow":
-            time.sleep(60)
             self.close()
         elif kind == "flood":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
@@ -97,5 +115,6 @@ if tls:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
     server.socket = context.wrap_socket(server.socket, server_side=True)
+signal.signal(signal.SIGTERM, end)
 print(server.server_address[1], flush=True)
 server.serve_forever()
