@@ -188,6 +188,28 @@ typedef struct {
 	unsigned int sequence;
 } KERNEL_TYPE seqcount_t;
 
+/* ---- uprobes ---- */
+
+struct return_instance {
+	unsigned long stack; /* pointer, where the function was entered */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} KERNEL_TYPE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr;     /* of the instruction that is stepped over, */
+	unsigned long xol_vaddr; /* ... and of its copy; 0: none is */
+} KERNEL_TYPE;
+
+struct xol_area {
+	unsigned long vaddr;
+} KERNEL_TYPE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} KERNEL_TYPE;
+
 struct mm_struct {
 	struct maple_tree mm_mt;
 	seqcount_t mm_lock_seq; /* Linux 6.12 */
@@ -196,6 +218,7 @@ struct mm_struct {
 	unsigned long start_stack;
 	unsigned long env_start, env_end;
 	mm_context_t context;
+	struct uprobes_state uprobes_state;
 } KERNEL_TYPE;
 
 struct mm_struct___6_4 {
@@ -308,6 +331,7 @@ struct task_struct {
 	void *stack;
 	struct cred *cred;
 	struct css_set *cgroups;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 } KERNEL_TYPE;
 

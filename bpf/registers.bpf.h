@@ -36,6 +36,7 @@ enum {
 	X(15, r15)
 enum {
 	ALL_REGISTERS_KNOWN = 0xffff,
+	RETURN_ADDRESS_BYTES = 8, /* on the stack, when a function is entered */
 };
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_IP(regs) ((regs)->pc)
@@ -59,6 +60,9 @@ enum {
 	X(30, regs[30]) \
 	X(31, sp)
 #define ALL_REGISTERS_KNOWN 0xfff83003ULL
+enum {
+	RETURN_ADDRESS_BYTES = 0,
+};
 #endif
 
 /* 6.18 refuses reads of ctx through a pointer that the compiler adjusted for several fields. */

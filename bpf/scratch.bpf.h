@@ -68,9 +68,11 @@ struct walk {
 	struct runtime_walk runtime;
 	struct maple_search search;
 	__u64 hash;
-	__u8 is_exact;     /* ip is where the frame is, not where a call returns to */
-	__u8 found;        /* enum unwind_found: how the frame was found, */
-	__u8 finds;        /* ... and how its caller is, by the rule */
+	__u64 uprobe_page;     /* where the process has it, see uprobe_page.bpf.h; 0: nowhere */
+	__u64 return_instance; /* that was found last in the thread's list; 0: none */
+	__u8 is_exact;         /* ip is where the frame is, not where a call returns to */
+	__u8 found;            /* enum unwind_found: how the frame was found, */
+	__u8 finds;            /* ... and how its caller is, by the rule */
 	__u8 has_builtins; /* of a runtime, without rules: the mapping at hand is of such a file */
 	__u8 again;        /* enum walk_again */
 	__u8 is_shown;     /* the frame at hand was pushed, though the runtime could not leave it */
@@ -95,6 +97,7 @@ struct scratch {
 	struct walk walk;
 	struct recent_mappings recent;
 	struct unwind_registers leaf;
+	__u32 is_leaf_exact;
 	struct user_stack user;
 	struct kernel_stack kernel;
 	struct event_sample sample;

@@ -9,6 +9,7 @@
 #include "bpf/kernel_types.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/uprobe_page.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -58,6 +59,7 @@ static __always_inline __u64 end_of_stack(struct task_struct *task, __u64 sp, __
 __noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash);
 __noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash)
 {
+	struct scratch *scratch = get_scratch();
 	struct event_snapshot_chunk *chunk = bpf_ringbuf_reserve(&ring, sizeof(*chunk), 0);
 	if (!chunk)
 		return 0;
@@ -71,6 +73,8 @@ __noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash)
 		bpf_ringbuf_discard(chunk, BPF_RB_NO_WAKEUP);
 		return next;
 	}
+	if (scratch)
+		restore_return_addresses(&scratch->walk, walked_task(), address, chunk->bytes);
 	chunk->type = EVENT_SNAPSHOT_CHUNK;
 	chunk->nr_bytes = bytes;
 	chunk->hash = hash;

@@ -82,7 +82,8 @@ static __always_inline bool wants_snapshot(const struct scratch *scratch)
 static __always_inline void restart_at_leaf(struct scratch *scratch)
 {
 	scratch->walk.regs = scratch->leaf;
-	scratch->walk.is_exact = true;
+	scratch->walk.is_exact = scratch->is_leaf_exact;
+	scratch->walk.return_instance = 0;
 	scratch->walk.is_shown = false;
 	scratch->user.head.nr_frames = 0;
 }

@@ -21,6 +21,7 @@
 #include "bpf/target.bpf.h"
 #include "bpf/task_id.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/uprobe_page.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -117,6 +118,7 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 	walk->mapping.start = walk->mapping.end = 0;
 	begin_recent_mappings(scratch);
 	walk->window.address = 0;
+	find_uprobe_page(walk, task, mm);
 	begin_runtime_walk(&walk->runtime);
 	walk->hash = first_hash();
 	walk->is_exact = true;
@@ -133,7 +135,10 @@ static __always_inline bool begin_user_stack(struct task_struct *task, struct sc
 /* With the registers there: whether there is a stack to walk now. */
 static __always_inline bool begin_frames(struct scratch *scratch)
 {
+	if (is_in_uprobe_page(&scratch->walk))
+		leave_uprobe_page();
 	scratch->leaf = scratch->walk.regs;
+	scratch->is_leaf_exact = scratch->walk.is_exact;
 	if (config.call_graph != EVENT_CALL_GRAPH_DWARF)
 		return true;
 	scratch->walk.end = EVENT_END_UNSUPPORTED; /* all of it is the report's */

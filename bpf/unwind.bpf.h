@@ -18,6 +18,7 @@
 #include "bpf/scratch.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/unwind_table.bpf.h"
+#include "bpf/uprobe_page.bpf.h"
 #include "format/unwind/unwind_step.h"
 
 /* ---- frames ---- */
@@ -336,6 +337,8 @@ static __always_inline int unwind_one(struct scratch *scratch)
 		return !runtime_begins_rest();
 	if (walk->runtime.state == RUNTIME_RUNNING && runtime_step())
 		return 0;
+	if (is_in_uprobe_page(walk))
+		leave_uprobe_page();
 	__u64 place = walk->regs.ip - !walk->is_exact;
 	walk->is_shown = false;
 	if (place < walk->mapping.start || place >= walk->mapping.end) {

@@ -28,14 +28,6 @@ struct {
 
 __u64 open_calls_full; /* calls that there was no room for */
 
-enum {
-#if defined(__TARGET_ARCH_x86)
-	RETURN_ADDRESS_BYTES = 8, /* on the stack, when a function is entered */
-#else
-	RETURN_ADDRESS_BYTES = 0,
-#endif
-};
-
 static __always_inline struct event_call_key key_of_call(
 	struct pt_regs *ctx, __u64 probe, __u64 above_sp)
 {

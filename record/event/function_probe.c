@@ -70,8 +70,8 @@ static bool is_like_function(const char *wanted, const char *name)
 }
 
 /* By distance, else the shortest name that has the wanted one in it. */
-static struct err *no_function(
-	const struct function_probe *probe, const struct elf_symbols *symbols, const char *function)
+static struct err *no_function(struct elf_file *elf, const struct function_probe *probe,
+	const struct elf_symbols *symbols, const char *function)
 {
 	struct nearest nearest = nearest_to(function);
 	const char *like = NULL;
@@ -85,9 +85,15 @@ static struct err *no_function(
 	if (best)
 		return err_new(ERR_USAGE, "%s has no function \"%s\": did you mean %s?",
 			probe->path, function, best);
-	return err_new(ERR_USAGE, "%s has no function \"%s\": it has names of %zu functions%s",
-		probe->path, function, symbols->symbols.len,
-		symbols->symbols.len < 50 ? ", the others were stripped" : "");
+	if (elf_file_find_section(elf, ".symtab"))
+		return err_new(ERR_USAGE,
+			"%s has no function \"%s\": there is none, or the compiler has put it "
+			"into all of its callers",
+			probe->path, function);
+	return err_new(ERR_USAGE,
+		"%s has no function \"%s\": it has names of %zu functions, the others were "
+		"stripped",
+		probe->path, function, symbols->symbols.len);
 }
 
 static struct err *find_named_function(
@@ -112,7 +118,7 @@ static struct err *find_named_function(
 			"name that, __%s_avx2 or the like",
 			probe->path, function, function);
 	else if (!probe->offsets.len)
-		err = no_function(probe, &symbols, function);
+		err = no_function(elf, probe, &symbols, function);
 	elf_symbols_deinit(&symbols);
 	return err;
 }

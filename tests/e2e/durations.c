@@ -4,6 +4,7 @@
  *
  *   naps       calls nap(), which sleeps 5 ms
  *   blinks     calls blink(), which sleeps 0.1 ms
+ *   spins      calls spin(), which counts to 1,000
  *   deep       a recursion descend() of this depth, which sleeps 2 ms at its end
  *   threads    N threads, each of which naps 10 times
  *   leaps      N calls of leap(), each of which is left by longjmp() out of its own callee but
@@ -69,6 +70,22 @@ __attribute__((noinline)) static uint64_t blinks(int times)
 	for (int i = 0; i < times; i++)
 		sum += blink();
 	return sum;
+}
+
+static volatile long counted;
+
+__attribute__((noinline)) static void spin(void)
+{
+	for (long i = 0; i < 1000; i++)
+		counted += i;
+}
+
+__attribute__((noinline)) static uint64_t spins(int times)
+{
+	uint64_t began = now_ns();
+	for (int i = 0; i < times; i++)
+		spin();
+	return now_ns() - began;
 }
 
 /* What all of the calls took: the innermost one is in all others. */
@@ -194,8 +211,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		uint64_t (*run)(int);
-	} ways[] = {{"naps", naps}, {"blinks", blinks}, {"deep", deep}, {"threads", threads},
-		{"leaps", leaps}, {"reads", reads}, {"writers", writers}};
+	} ways[] = {{"naps", naps}, {"blinks", blinks}, {"spins", spins}, {"deep", deep},
+		{"threads", threads}, {"leaps", leaps}, {"reads", reads}, {"writers", writers}};
 	for (int i = 1; i + 1 < argc; i += 2) {
 		size_t way = 0;
 		while (way < sizeof(ways) / sizeof(*ways) && strcmp(argv[i], ways[way].name) != 0)

@@ -85,6 +85,33 @@ test_calls_that_are_left() {
 	want_time leap "$(tally duration:durations:leap events sum)" "$(clocked leaps)" 1
 }
 
+# Percent of what an event's samples stand for whose stack does not match.
+other_percent() { # EVENT PATTERN
+	"$EBPROF" convert --folded --event "$1" -o stacks ebprof.data 2>/dev/null
+	grep -vE "$2" stacks | awk -v all="$(awk '{ all += $NF } END { printf "%.0f", all }' stacks)" \
+		'{ other += $NF } END { printf "%.0f\n", all ? 100 * other / all : 100 }'
+}
+
+# Probes lead the program into a page of the kernel's: over copies of instructions, and where
+# functions return to. In stacks it is where it would be without them. Between the writing of a
+# return address and the noting of the old one, it cannot be had.
+stacks_under_probes() { # OPTION...
+	needs_cookies
+	record_durations -F 999 -e cpu-clock,offcpu --wait-period 1ms "$@" \
+		-e duration:./durations:descend,duration:./durations:leap,duration:./durations:nap \
+		-e duration:./durations:spin,duration:./durations:spins -- spins 30000 deep 30 leaps 20 naps 20
+	(($(weight cpu-clock spin) > 20)) || fail "$(weight cpu-clock spin) samples of spin()"
+	local cut
+	cut=$(other_percent cpu-clock ';main;|;(ld-linux|_dl_|_start)')
+	((cut <= 3)) || fail "$cut percent of the samples without their callers"
+	! grep -F '[JIT]' stacks || fail "code of the kernel's page is shown"
+	cut=$(other_percent offcpu ';main;(leaps;leap|naps;nap|deep(;descend){30});sleep_ns')
+	((cut <= 3)) || fail "$cut percent of the waits without their callers: $(cat stacks)"
+}
+
+test_stacks_under_probes() { stacks_under_probes; }
+test_stacks_under_probes_are_copied() { stacks_under_probes --call-graph dwarf; }
+
 test_calls_of_a_running_process() {
 	cp "$WORKLOADS/durations" .
 	./durations naps 400 >said &

@@ -1,0 +1,174 @@
+/*
+ * Where uprobes have led a thread away from its program, and where it would be without them. The
+ * kernel maps a page of its own into each process that has hit one ("[uprobes]"): there the
+ * processor steps over a copy of the instruction that the breakpoint replaced, and there functions
+ * return to whose returns are probed. The thread's own list says where they were called from.
+ *
+ * Probes may be ours, or those of any other tool. Sources: kernel/events/uprobes.c,
+ * arch/{x86,arm64}/kernel/ (probes/)uprobes.c of Linux 5.10 and 6.18.
+ */
+#ifndef EBPROF_UPROBE_PAGE_BPF_H
+#define EBPROF_UPROBE_PAGE_BPF_H
+
+#include "bpf/kernel_types.bpf.h"
+#include "bpf/registers.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/walked_task.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+enum {
+	MAX_RETURN_INSTANCES = 64, /* MAX_URETPROBE_DEPTH */
+	COPIED_INSTRUCTION_BYTES = 16,
+};
+
+/* Without CONFIG_UPROBES there are none. */
+static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->utask) ? BPF_CORE_READ(task, utask) : 0;
+}
+
+/* Before a walk. */
+static __always_inline void find_uprobe_page(
+	struct walk *walk, struct task_struct *task, struct mm_struct *mm)
+{
+	walk->uprobe_page = 0;
+	walk->return_instance = 0;
+	if (uprobe_task_of(task))
+		walk->uprobe_page = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+}
+
+static __always_inline bool is_in_uprobe_page(const struct walk *walk)
+{
+	return walk->uprobe_page &&
+	       (walk->regs.ip - walk->uprobe_page) >> (config.page_shift & 31) == 0;
+}
+
+/* False: no instruction is stepped over there. */
+static __always_inline bool leave_copied_instruction(struct walk *walk, struct uprobe_task *probed)
+{
+	__u64 inside = walk->regs.ip - BPF_CORE_READ(probed, xol_vaddr);
+	if (!walk->is_exact || inside >= COPIED_INSTRUCTION_BYTES)
+		return false;
+	walk->regs.ip = BPF_CORE_READ(probed, vaddr) + inside;
+	return true;
+}
+
+static __always_inline void leave_to_caller(struct walk *walk, __u64 ra, __u64 sp)
+{
+	walk->regs.ip = without_signature(ra);
+	walk->regs.reg[UNWIND_SP] = sp;
+	walk->is_exact = false;
+}
+
+#if defined(__TARGET_ARCH_x86)
+/*
+ * What functions return to: push %rax, %rcx and %r11, a system call, pop %r11 and %rcx, ret. The
+ * call forgets the function, and puts where that returns to over %rax. Since Linux 6.11; before,
+ * all of it is a breakpoint.
+ */
+enum {
+	TRAMPOLINE_PUSHED_BYTES = 24,
+	TRAMPOLINE_POPS_R11 = 0xd,
+	TRAMPOLINE_POPS_RCX = 0xf,
+	TRAMPOLINE_RETURNS = 0x10,
+};
+
+static __always_inline void finish_trampoline(struct walk *walk)
+{
+	__u64 inside = walk->regs.ip - walk->uprobe_page, ra = 0;
+	__u64 at = walk->regs.reg[UNWIND_SP];
+	if (inside == TRAMPOLINE_POPS_R11)
+		at += 16;
+	else if (inside == TRAMPOLINE_POPS_RCX)
+		at += 8;
+	else if (inside != TRAMPOLINE_RETURNS)
+		return;
+	if (walk->is_exact && !bpf_probe_read_user(&ra, sizeof(ra), (const void *)at))
+		leave_to_caller(walk, ra, at + sizeof(ra));
+}
+#else
+enum {
+	TRAMPOLINE_PUSHED_BYTES = 0,
+};
+
+static __always_inline void finish_trampoline(struct walk *walk)
+{
+	(void)walk; /* it is a breakpoint */
+}
+#endif
+
+/* What the thread has yet to return from, innermost first, from where the walk has come to. */
+static __always_inline struct return_instance *next_return_instance(
+	const struct walk *walk, struct uprobe_task *probed)
+{
+	return walk->return_instance ? (void *)walk->return_instance
+				     : BPF_CORE_READ(probed, return_instances);
+}
+
+/*
+ * To the caller of the function that has returned, or will, to the uprobes' page. Functions that
+ * were left by longjmp() lie below it. Between the probe's writing of the return address and the
+ * kernel's noting of the old one, the caller is not to be had.
+ */
+static __always_inline void leave_trampoline(struct walk *walk, struct uprobe_task *probed)
+{
+	struct return_instance *instance = next_return_instance(walk, probed);
+	__u64 sp = walk->regs.reg[UNWIND_SP], returned_sp = 0;
+	__u64 pushed = walk->is_exact ? TRAMPOLINE_PUSHED_BYTES : 0;
+	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
+		returned_sp = BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES;
+		if (returned_sp >= sp)
+			break;
+		instance = BPF_CORE_READ(instance, next);
+	}
+	if (!instance || returned_sp - sp > pushed) {
+		finish_trampoline(walk);
+		return;
+	}
+	walk->return_instance = (__u64)instance;
+	leave_to_caller(walk, BPF_CORE_READ(instance, orig_ret_vaddr), returned_sp);
+}
+
+#if defined(__TARGET_ARCH_x86)
+/* In a piece of the stack that was copied from an address: who reads it has no list. */
+static __always_inline void restore_return_addresses(
+	const struct walk *walk, struct task_struct *task, __u64 address, __u8 *bytes)
+{
+	struct uprobe_task *probed = walk->uprobe_page ? uprobe_task_of(task) : 0;
+	struct return_instance *instance = probed ? BPF_CORE_READ(probed, return_instances) : 0;
+	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
+		__u64 at = BPF_CORE_READ(instance, stack) - address;
+		__u64 *word = (__u64 *)(bytes + (at & (EVENT_SNAPSHOT_CHUNK_BYTES - 8)));
+		if (at < EVENT_SNAPSHOT_CHUNK_BYTES && *word == walk->uprobe_page)
+			*word = BPF_CORE_READ(instance, orig_ret_vaddr);
+		instance = BPF_CORE_READ(instance, next);
+	}
+}
+#else
+/* A return address is kept by the function, where its rules say. */
+static __always_inline void restore_return_addresses(
+	const struct walk *walk, struct task_struct *task, __u64 address, __u8 *bytes)
+{
+	(void)walk, (void)task, (void)address, (void)bytes;
+}
+#endif
+
+/*
+ * Puts a frame that is in the uprobes' page where the program would be. A global function, which
+ * the verifier looks at once.
+ */
+__noinline int leave_uprobe_page(void);
+__noinline int leave_uprobe_page(void)
+{
+	struct scratch *scratch = get_scratch();
+	struct uprobe_task *probed = uprobe_task_of(walked_task());
+	if (!scratch || !probed)
+		return 0;
+	if (!leave_copied_instruction(&scratch->walk, probed))
+		leave_trampoline(&scratch->walk, probed);
+	return 0;
+}
+
+#endif
