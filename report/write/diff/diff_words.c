@@ -417,6 +417,24 @@ static bool has_few_runs(const struct difference *diff)
 						 diff->sides[MATCH_NEW].runs.len < RUNS_THAT_TELL);
 }
 
+/* Of the side with fewer samples there are too few for what would be reported. */
+static void put_nothing_judged(struct str *out, const struct difference *diff)
+{
+	static const double few = 5; /* as difference.c has it */
+	double min_share = diff->options.min_share;
+	uint64_t base = diff->sides[MATCH_BASE].known, new = diff->sides[MATCH_NEW].known;
+	uint64_t least = base < new ? base : new;
+	if (min_share * (double)least >= few)
+		str_printf(out, "no %s has as much as %g%% of the samples.", plural_of(diff, 1),
+			100 * min_share);
+	else
+		str_printf(out,
+			"the %s side has only %llu %s: too few to judge a %s. Record for longer, "
+			"or more runs.",
+			new < base ? "new" : "base", (unsigned long long)least,
+			str_plural(least, "sample", "samples"), plural_of(diff, 1));
+}
+
 static void diff_words_put_inconclusive(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
@@ -425,8 +443,7 @@ static void diff_words_put_inconclusive(
 	diff_words_put_improvements(out, diff, put_name);
 	str_puts(out, "no regression was found, but ");
 	if (diff->judged_share <= 0) {
-		str_printf(out, "no %s has as much as %g%% of the samples.", plural_of(diff, 1),
-			100 * options->min_share);
+		put_nothing_judged(out, diff);
 		return;
 	}
 	/* More samples of runs that differ anyway would tell no more. */
@@ -630,7 +647,7 @@ static void diff_words_put_common(struct str *out, const struct difference *diff
 				row->self.sides[1].samples)
 				common[side] += row->self.sides[side].share;
 	double share = fmax(common[MATCH_BASE], common[MATCH_NEW]);
-	if (diff->options.by == DIFF_BY_FUNCTION && diff->rows.len && share < least)
+	if (diff->options.by == DIFF_BY_FUNCTION && diff->judged_share > 0 && share < least)
 		str_printf(out,
 			"Functions that both sides have take %.0f%% of the samples: are these "
 			"recordings of one program? ",
