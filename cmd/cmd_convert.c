@@ -274,8 +274,7 @@ static struct err *check_output(
 
 /* ---- the input ---- */
 
-static void cmd_convert_prepare(
-	struct profile *profile, const struct convert_options *options, const struct filter *filter)
+static void convert_name_functions(struct profile *profile, const struct convert_options *options)
 {
 	symbolize(profile, &options->select.naming.symbolize);
 	wait_reasons_add(profile);
@@ -283,6 +282,11 @@ static void cmd_convert_prepare(
 		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
 	if (options->with_wakers)
 		wakers_add(profile);
+}
+
+static void cmd_convert_filter(
+	struct profile *profile, const struct convert_options *options, const struct filter *filter)
+{
 	filter_samples(profile, filter);
 	filter_stacks(profile, filter);
 	roots_add(profile, &options->roots);
@@ -302,7 +306,8 @@ static struct err *load_baseline(const struct convert_options *options, struct p
 		return err_sys(errno, "cannot open %s", options->baseline);
 	try(import_input_take(options->baseline, IMPORT_AS_IT_BEGINS, &fd));
 	try(input_load_open(options->baseline, fd, &options->select.naming.symbolize.files, ret));
-	cmd_convert_prepare(*ret, options, &of_names);
+	convert_name_functions(*ret, options);
+	cmd_convert_filter(*ret, options, &of_names);
 	return NULL;
 }
 
@@ -357,7 +362,9 @@ static struct err *load_and_convert(
 	try(select_load(&options->select, &input, false, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
-	cmd_convert_prepare(profile, options, &filter);
+	convert_name_functions(profile, options);
+	struct err *err = select_check_functions(&options->select, &input, profile);
+	cmd_convert_filter(profile, options, &filter);
 	console_show_end();
 	if (has_room_for_one(options, exporter)) {
 		say_left_out(profile, exporter);
@@ -369,8 +376,9 @@ static struct err *load_and_convert(
 		.demangle = options->select.naming.symbolize.demangle,
 	};
 	options->export.code = options->with_source ? &options->code : NULL;
-	struct err *err = options->baseline ? convert_both(profile, exporter, options, &input)
-					    : convert(profile, exporter, options, &input);
+	if (!err)
+		err = options->baseline ? convert_both(profile, exporter, options, &input)
+					: convert(profile, exporter, options, &input);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;

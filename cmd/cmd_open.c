@@ -55,6 +55,7 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 	naming_begin(&options->select.naming);
 	symbolize(profile, &options->select.naming.symbolize);
 	wait_reasons_add(profile);
+	struct err *err = select_check_functions(&options->select, &input, profile);
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
 	console_show_end();
@@ -63,8 +64,9 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 		.source_dirs = &options->source_dirs,
 		.demangle = options->select.naming.symbolize.demangle,
 	};
-	struct err *err = html_page_show(
-		profile, &input, options->with_source ? &code : NULL, options->output);
+	if (!err)
+		err = html_page_show(
+			profile, &input, options->with_source ? &code : NULL, options->output);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return err;

@@ -248,10 +248,13 @@ static struct err *load_and_push(struct push_command *command, const struct inpu
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);
 	wait_reasons_add(profile);
+	struct err *err =
+		command->ring ? NULL : select_check_functions(&command->select, input, profile);
 	console_show_end();
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);
-	struct err *err = cmd_push(command, profile);
+	if (!err)
+		err = cmd_push(command, profile);
 	naming_end(&command->select.naming);
 	profile_destroy(profile);
 	return err;

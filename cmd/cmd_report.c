@@ -518,16 +518,21 @@ static void add_roots_of_tree(struct profile *profile, const struct report_optio
 		roots_add(profile, &roots);
 }
 
-static void put_report(struct profile *profile, struct report_options *options, struct str *out)
+static void report_name_functions(
+	struct profile *profile, const struct report_options *options, struct str *out)
 {
-	struct filter filter = select_filter(&options->select);
-	size_t all_samples = profile->samples.len;
 	symbolize(profile, &options->select.naming.symbolize);
 	wait_reasons_add(profile);
 	wait_reasons_hide(
 		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
 	if (options->shows_wakers && !options->shows_waits && !wakers_add(profile))
 		str_puts(out, "# no wakers: record -e offcpu --wakers has them\n");
+}
+
+static void put_report(struct profile *profile, struct report_options *options, struct str *out)
+{
+	struct filter filter = select_filter(&options->select);
+	size_t all_samples = profile->samples.len;
 	struct event_choices recorded, choices;
 	event_choices_init(&recorded, profile);
 	filter_samples(profile, &filter);
@@ -610,13 +615,17 @@ static int report_text(struct report_options *options, const struct input *input
 		return console_fail(err);
 	CLEANUP(str_deinit) struct str text = {0};
 	naming_begin(&options->select.naming);
-	put_report(profile, options, &text);
+	report_name_functions(profile, options, &text);
+	err = select_check_functions(&options->select, input, profile);
+	if (!err)
+		put_report(profile, options, &text);
 	if (console_is_quiet())
 		leave_out_comments(&text);
 	if (console_columns())
 		text_cut_lines(&text, console_columns());
 	console_show_end();
-	int code = console_print(&text); /* before the network is waited for once more */
+	/* Before the network is waited for once more. */
+	int code = err ? console_fail(err) : console_print(&text);
 	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return code;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/hex.h"
+#include "format/base/nearest.h"
 #include "format/base/str.h"
 #include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
@@ -412,6 +413,39 @@ struct err *select_load(const struct select_options *options, const struct input
 	}
 	*ret = profile;
 	return NULL;
+}
+
+static struct err *no_such_function(const struct profile *profile, const char *word)
+{
+	CLEANUP_FREE char *expression = pattern_between_slashes(word);
+	struct nearest nearest = nearest_to(word);
+	const char *part = NULL;
+	if (expression)
+		return err_new(ERR_USAGE, "the recording has no function that matches %s", word);
+	vec_each(&profile->functions, function) {
+		nearest_offer(&nearest, function->name);
+		if (strcasestr(function->name, word) &&
+			(!part || strlen(function->name) < strlen(part)))
+			part = function->name;
+	}
+	if (nearest.word || !part)
+		return err_new(ERR_USAGE, "the recording has no function \"%s\"%s%s%s", word,
+			nearest.word ? ": did you mean " : "", nearest.word ? nearest.word : "",
+			nearest.word ? "?" : "");
+	return err_new(ERR_USAGE,
+		"the recording has no function \"%s\", but %s: -S '/EXPRESSION/' matches a part of "
+		"names",
+		word, part);
+}
+
+struct err *select_check_functions(const struct select_options *options, const struct input *input,
+	const struct profile *profile)
+{
+	struct filter filter = {.symbols = {options->symbols.data, options->symbols.len}};
+	CLEANUP_FREE bool *is_wanted = filter_functions(profile, &filter);
+	if (!options->symbols.len || memchr(is_wanted, true, profile->functions.len))
+		return NULL;
+	return err_wrap(no_such_function(profile, options->symbols.data[0]), "%s", input->name);
 }
 
 struct err *select_parse_leaks(const struct opt *row, const char *text, void *member)

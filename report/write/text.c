@@ -639,6 +639,32 @@ static void put_ahead_by_total(struct table *table, const struct text_options *o
 	memcpy(table->rows.data + ahead, below, behind * sizeof(*below));
 }
 
+static bool has_symbol_column(const struct table_options *options)
+{
+	for (size_t c = 0; c < options->nr_columns; c++)
+		if (options->columns[c] == COLUMN_SYM)
+			return true;
+	return false;
+}
+
+/* Waits and allocations end in the same few functions, which tell nothing. */
+static bool ends_in_few_functions(const struct profile_event *event)
+{
+	return event->wait || strcmp(event->unit, "bytes") == 0 ||
+	       strcmp(event->unit, "objects") == 0;
+}
+
+static void put_hint_at_callers(const struct profile *profile, const struct table *table,
+	const struct table_options *table_options, const struct text_options *options,
+	struct str *out)
+{
+	static const double most = 50;
+	if (has_symbol_column(table_options) &&
+		ends_in_few_functions(&profile->events.data[options->event]) &&
+		profile_percent(table->rows.data[0].self, table->total) >= most)
+		str_puts(out, "# their callers: -g; functions by their total: --children\n");
+}
+
 void text_put_table(const struct profile *profile, struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
@@ -668,6 +694,8 @@ void text_put_table(const struct profile *profile, struct table *table,
 		put_none(profile, options, out);
 	else if (shown < table->rows.len)
 		put_hidden(table, shown, by_total, options, out);
+	if (table->rows.len && !by_total)
+		put_hint_at_callers(profile, table, table_options, options, out);
 }
 
 /* ---- the call tree ---- */

@@ -47,8 +47,8 @@ test_shares_of_one_function() {
 	"$EBPROF" convert --folded -S medium -o shape.folded || fail "convert -S"
 	want_share shape.folded medium 100
 	run "$EBPROF" report -G -S no_such_function
-	want_status 0 "report -G -S"
-	grep -q ' 0 of ' out || fail "something matches: $(cat out)"
+	want_status 2 "report -G -S"
+	grep -q 'no function "no_such_function"' err || fail "$(cat out err)"
 }
 
 # Rows that are no functions have the samples with one that is asked for, and no others.
