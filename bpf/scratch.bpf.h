@@ -68,7 +68,7 @@ struct walk {
 	struct runtime_walk runtime;
 	struct maple_search search;
 	__u64 hash;
-	__u64 uprobe_page;     /* where the process has it, see uprobe_page.bpf.h; 0: nowhere */
+	__u64 uprobe_page;     /* where the process has it, see uprobe_page.bpf.h */
 	__u64 return_instance; /* that was found last in the thread's list; 0: none */
 	__u8 is_exact;         /* ip is where the frame is, not where a call returns to */
 	__u8 found;            /* enum unwind_found: how the frame was found, */

@@ -19,9 +19,13 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	MAX_RETURN_INSTANCES = 64, /* MAX_URETPROBE_DEPTH */
+	MAX_RETURN_INSTANCES = 64,    /* MAX_URETPROBE_DEPTH */
+	COPIED_RETURN_INSTANCES = 16, /* that the verifier of Linux 5.10 has room for */
 	COPIED_INSTRUCTION_BYTES = 16,
 };
+
+/* Where no program is. */
+#define UPROBE_PAGE_NOWHERE (1ULL << 63)
 
 /* Without CONFIG_UPROBES there are none. */
 static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *task)
@@ -33,7 +37,7 @@ static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *ta
 static __always_inline void find_uprobe_page(
 	struct walk *walk, struct task_struct *task, struct mm_struct *mm)
 {
-	walk->uprobe_page = 0;
+	walk->uprobe_page = UPROBE_PAGE_NOWHERE;
 	walk->return_instance = 0;
 	if (uprobe_task_of(task))
 		walk->uprobe_page = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
@@ -41,8 +45,7 @@ static __always_inline void find_uprobe_page(
 
 static __always_inline bool is_in_uprobe_page(const struct walk *walk)
 {
-	return walk->uprobe_page &&
-	       (walk->regs.ip - walk->uprobe_page) >> (config.page_shift & 31) == 0;
+	return (walk->regs.ip - walk->uprobe_page) >> (config.page_shift & 31) == 0;
 }
 
 /* False: no instruction is stepped over there. */
@@ -99,12 +102,19 @@ static __always_inline void finish_trampoline(struct walk *walk)
 }
 #endif
 
-/* What the thread has yet to return from, innermost first, from where the walk has come to. */
-static __always_inline struct return_instance *next_return_instance(
-	const struct walk *walk, struct uprobe_task *probed)
+/*
+ * In the list of what the thread has yet to return from, innermost first: past what was entered
+ * below `sp`. 0: there is more of that. A global function, which the verifier looks at once.
+ */
+__noinline int skip_return_instance(__u64 sp);
+__noinline int skip_return_instance(__u64 sp)
 {
-	return walk->return_instance ? (void *)walk->return_instance
-				     : BPF_CORE_READ(probed, return_instances);
+	struct scratch *scratch = get_scratch();
+	struct return_instance *instance = scratch ? (void *)scratch->walk.return_instance : 0;
+	if (!instance || BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES >= sp)
+		return 1;
+	scratch->walk.return_instance = (__u64)BPF_CORE_READ(instance, next);
+	return 0;
 }
 
 /*
@@ -114,31 +124,31 @@ static __always_inline struct return_instance *next_return_instance(
  */
 static __always_inline void leave_trampoline(struct walk *walk, struct uprobe_task *probed)
 {
-	struct return_instance *instance = next_return_instance(walk, probed);
-	__u64 sp = walk->regs.reg[UNWIND_SP], returned_sp = 0;
+	__u64 sp = walk->regs.reg[UNWIND_SP];
 	__u64 pushed = walk->is_exact ? TRAMPOLINE_PUSHED_BYTES : 0;
-	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
-		returned_sp = BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES;
-		if (returned_sp >= sp)
-			break;
-		instance = BPF_CORE_READ(instance, next);
-	}
-	if (!instance || returned_sp - sp > pushed) {
+	if (!walk->return_instance)
+		walk->return_instance = (__u64)BPF_CORE_READ(probed, return_instances);
+	for (int i = 0; i < MAX_RETURN_INSTANCES && !skip_return_instance(sp); i++)
+		;
+	struct return_instance *instance = (void *)walk->return_instance;
+	__u64 returned_sp = instance ? BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES : 0;
+	if (instance && returned_sp - sp <= pushed)
+		leave_to_caller(walk, BPF_CORE_READ(instance, orig_ret_vaddr), returned_sp);
+	else
 		finish_trampoline(walk);
-		return;
-	}
-	walk->return_instance = (__u64)instance;
-	leave_to_caller(walk, BPF_CORE_READ(instance, orig_ret_vaddr), returned_sp);
 }
 
 #if defined(__TARGET_ARCH_x86)
-/* In a piece of the stack that was copied from an address: who reads it has no list. */
+/*
+ * In a piece of the stack that was copied from an address: who reads it has no list. The innermost
+ * ones only; a copied stack is cut at others.
+ */
 static __always_inline void restore_return_addresses(
 	const struct walk *walk, struct task_struct *task, __u64 address, __u8 *bytes)
 {
-	struct uprobe_task *probed = walk->uprobe_page ? uprobe_task_of(task) : 0;
+	struct uprobe_task *probed = uprobe_task_of(task);
 	struct return_instance *instance = probed ? BPF_CORE_READ(probed, return_instances) : 0;
-	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
+	for (int i = 0; i < COPIED_RETURN_INSTANCES && instance; i++) {
 		__u64 at = BPF_CORE_READ(instance, stack) - address;
 		__u64 *word = (__u64 *)(bytes + (at & (EVENT_SNAPSHOT_CHUNK_BYTES - 8)));
 		if (at < EVENT_SNAPSHOT_CHUNK_BYTES && *word == walk->uprobe_page)
