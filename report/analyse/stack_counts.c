@@ -74,6 +74,19 @@ const char *stack_proof_word(enum stack_proof proof)
 	return words[proof];
 }
 
+/* As other profilers have them that were not asked for callers. */
+static bool are_leaves(const struct profile *profile)
+{
+	const struct layout_node *nodes = profile->nodes.data;
+	if (!profile_meta(profile, LAYOUT_META_IMPORT))
+		return false;
+	vec_each(&profile->stacks, stack)
+		if ((stack->user && stack->kernel) || nodes[stack->user].parent ||
+			nodes[stack->kernel].parent)
+			return false;
+	return true;
+}
+
 static void add_stack_samples(struct stack_counts *out, const struct stack_facts *facts,
 	const struct profile_stack *stack, uint64_t samples)
 {
@@ -158,6 +171,10 @@ void stack_counts_put_guessed_inlined(
 
 void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct str *out)
 {
+	if (all && stacks->are_leaves) {
+		str_puts(out, "none: what called the function of each sample was not recorded");
+		return;
+	}
 	str_printf(out, "%.1f%% complete, ", profile_percent(stacks->complete, all));
 	if (stacks->by_guesses)
 		str_printf(out, "%.1f%% reached by guesses, ",
@@ -168,7 +185,7 @@ void stack_counts_put(const struct stack_counts *stacks, uint64_t all, struct st
 
 struct stack_counts stack_counts_of_slice(const struct profile *profile, const struct slice *slice)
 {
-	struct stack_counts out = {0};
+	struct stack_counts out = {.are_leaves = are_leaves(profile)};
 	CLEANUP_FREE struct stack_facts *facts = judge_nodes(profile);
 	for (size_t i = 0; i < profile->stacks.len; i++)
 		add_stack_samples(&out, facts, &profile->stacks.data[i], slice->stacks[i].samples);

@@ -22,6 +22,7 @@ struct stack_counts {
 	/* Frames of all samples' user stacks by how they were found; inlined ones are not counted.
 	 */
 	uint64_t frames[UNWIND_FOUND_KINDS];
+	bool are_leaves; /* of an imported profile, whose samples all have one function */
 };
 
 /*

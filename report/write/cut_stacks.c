@@ -77,8 +77,8 @@ static unsigned remedies_without_rules(const struct profile_object *object)
 	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
 }
 
-/* Then it was perf that followed the frame pointers: copies of stacks are unwound here. */
-static bool has_chains_of_perf(const struct profile *profile)
+/* Copies of stacks are unwound here. */
+bool cut_stacks_has_chains_of_perf(const struct profile *profile)
 {
 	const char *format = profile_meta(profile, LAYOUT_META_IMPORT);
 	return format && strcmp(format, "perf.data") == 0 && !profile->nr_snapshots;
@@ -87,12 +87,13 @@ static bool has_chains_of_perf(const struct profile *profile)
 static unsigned remedies_of_guesses(
 	const struct profile *profile, const struct profile_object *object)
 {
-	return has_chains_of_perf(profile) ? 1U << REMEDY_PERF : remedies_without_rules(object);
+	return cut_stacks_has_chains_of_perf(profile) ? 1U << REMEDY_PERF
+						      : remedies_without_rules(object);
 }
 
 static const char *meaning_of_guesses(const struct profile *profile)
 {
-	return has_chains_of_perf(profile)
+	return cut_stacks_has_chains_of_perf(profile)
 		       ? "by the frame pointers that perf followed, which not all code "
 			 "keeps: callers may be missing"
 		       : "no rule covers the code, and reading it found no caller for "
@@ -121,7 +122,7 @@ static unsigned remedies_of(const struct profile *profile, const struct profile_
 	case LAYOUT_TRUNCATED_NO_RULE:
 		return remedies_without_rules(object);
 	case LAYOUT_TRUNCATED_FRAME_POINTER:
-		return has_chains_of_perf(profile) ? 1U << REMEDY_PERF : 0;
+		return cut_stacks_has_chains_of_perf(profile) ? 1U << REMEDY_PERF : 0;
 	case LAYOUT_TRUNCATED_JIT:
 		return 1U << REMEDY_OF_RUNTIME;
 	case LAYOUT_TRUNCATED_TABLE_PENDING:
@@ -282,6 +283,10 @@ void cut_stacks_put_sentence(const struct profile *profile, struct str *out)
 {
 	const struct stack_counts stacks = stack_counts_of(profile);
 	uint64_t all = profile->samples.len;
+	if (all && stacks.are_leaves) {
+		str_puts(out, "No callers were recorded.");
+		return;
+	}
 	bool is_guessed = has_share(stacks.by_guesses, all);
 	bool is_cut = has_share(stacks.truncated, all);
 	if (is_guessed)

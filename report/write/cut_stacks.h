@@ -21,6 +21,9 @@ void cut_stacks_put(const struct profile *profile, struct str *out);
  */
 void cut_stacks_put_sentence(const struct profile *profile, struct str *out);
 
+/* Whether a profile was made from perf's file, in which perf itself had unwound the stacks. */
+bool cut_stacks_has_chains_of_perf(const struct profile *profile);
+
 /* Appends all objects that cut a stack or left it to a guess, the worst first, as a member
  * "cut_or_guessed" of a JSON object, with "," and the end of the line. */
 void cut_stacks_put_json(const struct profile *profile, struct str *out);

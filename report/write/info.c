@@ -321,6 +321,8 @@ static void info_put_stacks(const struct facts *facts, struct str *out)
 	str_printf(out, "%-14s ", "stacks");
 	stack_counts_put(stacks, samples, out);
 	str_putc(out, '\n');
+	if (stacks->are_leaves && cut_stacks_has_chains_of_perf(facts->profile))
+		str_printf(out, "%-14s perf record -g, or ebprof record, has callers\n", "");
 	for (int i = 1; i < LAYOUT_TRUNCATED_END; i++)
 		if (stacks->truncated_by[i])
 			str_printf(out, "%-14s %.1f%% cut: %s\n", "",

@@ -216,7 +216,7 @@ static void overview_put_soundness(
 			"", (unsigned long long)profile->nr_stale);
 	overview_put_label(out, "stacks");
 	stack_counts_put(&stacks, sums->samples, out);
-	str_puts(out, ", of the samples\n");
+	str_puts(out, stacks.are_leaves ? "\n" : ", of the samples\n");
 	CLEANUP(str_deinit) struct str inlined = {0};
 	stack_counts_put_guessed_inlined(&stacks, sums->samples, &inlined);
 	if (inlined.len)
