@@ -5,7 +5,7 @@
  * return to whose returns are probed. The thread's own list says where they were called from.
  *
  * Probes may be ours, or those of any other tool. Sources: kernel/events/uprobes.c,
- * arch/{x86,arm64}/kernel/ (probes/)uprobes.c of Linux 5.10 and 6.18.
+ * arch/x86/kernel/uprobes.c, arch/arm64/kernel/probes/uprobes.c of Linux 5.10 and 6.18.
  */
 #ifndef EBPROF_UPROBE_PAGE_BPF_H
 #define EBPROF_UPROBE_PAGE_BPF_H
@@ -37,10 +37,9 @@ static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *ta
 static __always_inline void find_uprobe_page(
 	struct walk *walk, struct task_struct *task, struct mm_struct *mm)
 {
-	walk->uprobe_page = UPROBE_PAGE_NOWHERE;
+	__u64 page = uprobe_task_of(task) ? BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr) : 0;
+	walk->uprobe_page = page ? page : UPROBE_PAGE_NOWHERE;
 	walk->return_instance = 0;
-	if (uprobe_task_of(task))
-		walk->uprobe_page = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
 }
 
 static __always_inline bool is_in_uprobe_page(const struct walk *walk)

@@ -13,7 +13,7 @@ struct emulated_kernel emulated;
 /* ---- what a release has ---- */
 
 enum {
-	MAX_FIELDS = 6,
+	MAX_FIELDS = 7,
 };
 
 /* Of the fields that programs ask for, without the variable they ask by. */
@@ -26,7 +26,7 @@ static const char *const fields[EMULATED_RELEASES][MAX_FIELDS] = {
 	[EMULATED_6_11] = {"__state", "mm_mt", "mm_lock_seq", "vm_lock_seq", "i_mtime_sec",
 		"ancestors"},
 	[EMULATED_6_13] = {"__state", "mm_mt", "mm_lock_seq.sequence", "vm_lock_seq", "i_mtime_sec",
-		"ancestors"},
+		"ancestors", "utask"},
 };
 
 _Bool emulate_has_field(const char *field)

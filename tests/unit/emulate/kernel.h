@@ -33,6 +33,20 @@ enum {
 	EMULATED_MAX_FILES = 64,     /* numbers; of the map `files` */
 };
 
+enum {
+	EMULATED_MAX_RETURNS = 8,
+};
+
+/* What uprobes have done to the task. */
+struct emulated_uprobes {
+	uint64_t page;              /* the kernel's in the process; 0: none was ever hit */
+	uint64_t instruction, copy; /* that is stepped over, and where */
+	struct {
+		uint64_t sp, ra;
+	} returns[EMULATED_MAX_RETURNS]; /* that are led there, innermost first */
+	size_t nr_returns;
+};
+
 struct emulated_kernel {
 	enum emulated_release release;
 	uint32_t cpu;
@@ -49,6 +63,7 @@ struct emulated_kernel {
 	uint64_t changes; /* of the mappings, as the kernel counts them */
 	struct all_vma *newest_vma;
 	bool is_kernel_thread, has_no_memory;
+	struct emulated_uprobes uprobes;
 	const uint64_t *kernel_stack;
 	size_t nr_kernel_frames;
 	uint64_t ring_bytes;       /* its size */

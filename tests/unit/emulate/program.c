@@ -105,11 +105,11 @@ DECLARE_WHOLE(block, struct bpf_raw_tracepoint_args)
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/emulate/map.h"
 #include "tests/unit/emulate/memory.h"
+#include "tests/unit/emulate/program_maps.h"
 #include "tests/unit/emulate/task.h"
 
 enum {
 	MAX_TAIL_CALLS = 33, /* MAX_TAIL_CALL_CNT */
-	EMULATED_SHADOW_STACKS = 4,
 };
 
 enum {
@@ -133,6 +133,9 @@ struct all_task {
 		struct task_struct task;
 		struct all_task_struct flavours;
 	};
+	struct uprobe_task probed;
+	struct return_instance returns[EMULATED_MAX_RETURNS];
+	struct xol_area uprobe_page;
 	struct task_struct leader;
 	struct emulated_ids ids, leader_ids;
 	struct pid_namespace machine, inner;
@@ -149,92 +152,6 @@ static struct {
 } process;
 
 /* ---- booting ---- */
-
-#define NUMBER(map, member) (sizeof(*(map).member) / sizeof(int))
-#define DESCRIBE(map) \
-	(struct emulated_map) \
-	{ \
-		.name = &(map), .type = NUMBER(map, type), .key_bytes = sizeof(*(map).key), \
-		.value_bytes = sizeof(*(map).value), .max_entries = NUMBER(map, max_entries), \
-	}
-
-static void emulate_map_of_lanes(struct emulated_map map)
-{
-	if (map.type == EMULATED_ARRAY)
-		map.max_entries *= EMULATED_CPUS;
-	map.max_entries *= EVENT_LANES;
-	emulate_map(&map);
-}
-
-static void make_maps(void)
-{
-	struct emulated_map shared_files = DESCRIBE(files), numbers = DESCRIBE(file_numbers);
-	shared_files.max_entries = EMULATED_MAX_FILES;
-	numbers.max_entries = emulated.file_numbers_max;
-	emulate_shared_map(&shared_files);
-	emulate_shared_map(&DESCRIBE(rules));
-	emulate_shared_map(&DESCRIBE(runtime_rows));
-	emulate_map(&DESCRIBE(runtime_codes));
-	emulate_map(&DESCRIBE(known_runtimes));
-	emulate_map(&DESCRIBE(thread_contexts));
-	has_thread_contexts = 0;
-	emulate_map_of_lanes(DESCRIBE(runtime_records));
-	emulate_map_of_lanes(DESCRIBE(label_records));
-	emulate_map(&(struct emulated_map){
-		.name = &shards,
-		.type = NUMBER(shards, type),
-		.key_bytes = sizeof(__u32),
-		.max_entries = NUMBER(shards, max_entries),
-	});
-	emulate_map(&numbers);
-	emulate_map_of_lanes(DESCRIBE(found_rules));
-	emulate_map_of_lanes(DESCRIBE(java_known_blobs));
-	emulate_map_of_lanes(DESCRIBE(java_known_methods));
-	emulate_map_of_lanes(DESCRIBE(known_codes));
-	emulate_map_of_lanes(DESCRIBE(node_known_maps));
-	emulate_map_of_lanes(DESCRIBE(node_known));
-	emulate_map_of_lanes(DESCRIBE(node_met_codes));
-	emulate_map_of_lanes(DESCRIBE(erlang_known_codes));
-	emulate_map_of_lanes(DESCRIBE(dotnet_known_places));
-	emulate_map_of_lanes(DESCRIBE(mapping_cache));
-	emulate_map_of_lanes(DESCRIBE(scratches));
-	emulate_map(&DESCRIBE(counters));
-	emulate_map(&DESCRIBE(task_ticks));
-	emulate_map(&DESCRIBE(targets));
-	struct emulated_map groups = DESCRIBE(target_cgroups);
-	groups.max_entries = 16;
-	emulate_map(&groups);
-	struct emulated_map waits = DESCRIBE(waiting);
-	waits.max_entries = 16;
-	emulate_map(&waits);
-	emulate_map(&DESCRIBE(wait_lanes));
-	emulate_map(&DESCRIBE(group_lanes));
-	struct emulated_map unsampled = DESCRIBE(unsampled_counts);
-	unsampled.max_entries = 2;
-	emulate_map(&unsampled);
-	emulate_map(&DESCRIBE(duration_selectors));
-	struct emulated_map calls = DESCRIBE(open_calls), syscalls = DESCRIBE(open_syscalls);
-	calls.max_entries = syscalls.max_entries = 16;
-	emulate_map(&calls);
-	emulate_map(&syscalls);
-	struct emulated_map contended = DESCRIBE(contentions);
-	contended.max_entries = 16;
-	emulate_map(&contended);
-	struct emulated_map requests = DESCRIBE(open_requests);
-	requests.max_entries = 512;
-	emulate_map(&requests);
-	emulate_map(&DESCRIBE(block_lanes));
-	emulate_map(&DESCRIBE(sleepers));
-	emulate_map(&DESCRIBE(environments));
-	emulate_map(&DESCRIBE(seen));
-	emulate_map(&DESCRIBE(shadow_places));
-	emulate_map(&DESCRIBE(no_shadow_stack));
-	emulate_map(&DESCRIBE(shadow_counters));
-	struct emulated_map stacks = DESCRIBE(shadow_stacks);
-	stacks.max_entries = EMULATED_SHADOW_STACKS;
-	emulate_map(&stacks);
-	emulate_map(&DESCRIBE(code_rules));
-}
 
 /* A constant of the programs, which may not write it; the recorder does before loading. */
 static void *writable(const volatile void *constant, size_t len)
@@ -331,9 +248,22 @@ static void put_task(struct all_task *all, const struct emulated_task *from)
 	leader->thread_pid = put_ids(all, &all->leader_ids, from->tgid, from->inner_tgid);
 }
 
+static void put_uprobes(struct all_task *all, const struct emulated_uprobes *from)
+{
+	for (size_t i = 0; i < from->nr_returns; i++)
+		all->returns[i] = (struct return_instance){from->returns[i].sp, from->returns[i].ra,
+			i + 1 < from->nr_returns ? &all->returns[i + 1] : NULL};
+	all->uprobe_page.vaddr = from->page;
+	all->probed = (struct uprobe_task){
+		from->nr_returns ? all->returns : NULL, from->instruction, from->copy};
+	all->task.utask = from->page ? &all->probed : NULL;
+	process.mm->now.uprobes_state.xol_area = from->page ? &all->uprobe_page : NULL;
+}
+
 static void put_process(void)
 {
 	struct task_struct *task = &process.task->task;
+	put_uprobes(process.task, &emulated.uprobes);
 	put_task(
 		process.task, &(struct emulated_task){emulated.tid, emulated.pid, emulated.start_ns,
 				      emulated.inner_tid, emulated.inner_pid, false});
