@@ -69,7 +69,8 @@ struct walk {
 	struct maple_search search;
 	__u64 hash;
 	__u64 uprobe_page;     /* where the process has it, see uprobe_page.bpf.h */
-	__u64 return_instance; /* that was found last in the thread's list; 0: none */
+	__u64 first_return;    /* of those that lead there, in the thread's list; 0: none */
+	__u64 return_instance; /* ... where the walk has come to */
 	__u8 is_exact;         /* ip is where the frame is, not where a call returns to */
 	__u8 found;            /* enum unwind_found: how the frame was found, */
 	__u8 finds;            /* ... and how its caller is, by the rule */

@@ -74,7 +74,7 @@ __noinline __u64 send_chunk(__u64 address, __u64 end, __u64 hash)
 		return next;
 	}
 	if (scratch)
-		restore_return_addresses(&scratch->walk, walked_task(), address, chunk->bytes);
+		restore_return_addresses(&scratch->walk, address, chunk->bytes);
 	chunk->type = EVENT_SNAPSHOT_CHUNK;
 	chunk->nr_bytes = bytes;
 	chunk->hash = hash;

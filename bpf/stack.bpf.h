@@ -83,7 +83,7 @@ static __always_inline void restart_at_leaf(struct scratch *scratch)
 {
 	scratch->walk.regs = scratch->leaf;
 	scratch->walk.is_exact = scratch->is_leaf_exact;
-	scratch->walk.return_instance = 0;
+	scratch->walk.return_instance = scratch->walk.first_return;
 	scratch->walk.is_shown = false;
 	scratch->user.head.nr_frames = 0;
 }

@@ -19,8 +19,8 @@
 #include <bpf/bpf_helpers.h>
 
 enum {
-	MAX_RETURN_INSTANCES = 64,    /* MAX_URETPROBE_DEPTH */
-	COPIED_RETURN_INSTANCES = 16, /* that the verifier of Linux 5.10 has room for */
+	/* That are skipped at once, or copied: the verifier of Linux 5.10 has room for so many. */
+	MAX_RETURN_INSTANCES = 16,
 	COPIED_INSTRUCTION_BYTES = 16,
 };
 
@@ -37,9 +37,11 @@ static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *ta
 static __always_inline void find_uprobe_page(
 	struct walk *walk, struct task_struct *task, struct mm_struct *mm)
 {
-	__u64 page = uprobe_task_of(task) ? BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr) : 0;
+	struct uprobe_task *probed = uprobe_task_of(task);
+	__u64 page = probed ? BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr) : 0;
 	walk->uprobe_page = page ? page : UPROBE_PAGE_NOWHERE;
-	walk->return_instance = 0;
+	walk->first_return = probed ? (__u64)BPF_CORE_READ(probed, return_instances) : 0;
+	walk->return_instance = walk->first_return;
 }
 
 static __always_inline bool is_in_uprobe_page(const struct walk *walk)
@@ -72,22 +74,17 @@ static __always_inline void leave_to_caller(struct walk *walk, __u64 ra, __u64 s
  */
 enum {
 	TRAMPOLINE_PUSHED_BYTES = 24,
-	TRAMPOLINE_POPS_R11 = 0xd,
-	TRAMPOLINE_POPS_RCX = 0xf,
+	TRAMPOLINE_CALLED = 0xd, /* two bytes pop %r11, one %rcx, */
 	TRAMPOLINE_RETURNS = 0x10,
 };
 
 static __always_inline void finish_trampoline(struct walk *walk)
 {
-	__u64 inside = walk->regs.ip - walk->uprobe_page, ra = 0;
-	__u64 at = walk->regs.reg[UNWIND_SP];
-	if (inside == TRAMPOLINE_POPS_R11)
-		at += 16;
-	else if (inside == TRAMPOLINE_POPS_RCX)
-		at += 8;
-	else if (inside != TRAMPOLINE_RETURNS)
-		return;
-	if (walk->is_exact && !bpf_probe_read_user(&ra, sizeof(ra), (const void *)at))
+	__u64 left = walk->uprobe_page + TRAMPOLINE_RETURNS - walk->regs.ip, ra = 0;
+	/* ... so that of three bytes two words are left, of one byte one. */
+	__u64 at = walk->regs.reg[UNWIND_SP] + (left + 1) / 2 * 8;
+	if (walk->is_exact && left <= TRAMPOLINE_RETURNS - TRAMPOLINE_CALLED &&
+		!bpf_probe_read_user(&ra, sizeof(ra), (const void *)at))
 		leave_to_caller(walk, ra, at + sizeof(ra));
 }
 #else
@@ -102,8 +99,9 @@ static __always_inline void finish_trampoline(struct walk *walk)
 #endif
 
 /*
- * In the list of what the thread has yet to return from, innermost first: past what was entered
- * below `sp`. 0: there is more of that. A global function, which the verifier looks at once.
+ * In the list of what the thread has yet to return from, innermost first: past one that was entered
+ * below `sp`. 1: there is none. Global functions, this and the next, which the verifier looks at
+ * once.
  */
 __noinline int skip_return_instance(__u64 sp);
 __noinline int skip_return_instance(__u64 sp)
@@ -116,19 +114,25 @@ __noinline int skip_return_instance(__u64 sp)
 	return 0;
 }
 
+__noinline int skip_return_instances(__u64 sp);
+__noinline int skip_return_instances(__u64 sp)
+{
+	bool is_done = false;
+	for (int i = 0; i < MAX_RETURN_INSTANCES && !is_done; i++)
+		is_done = skip_return_instance(sp);
+	return 0;
+}
+
 /*
  * To the caller of the function that has returned, or will, to the uprobes' page. Functions that
  * were left by longjmp() lie below it. Between the probe's writing of the return address and the
  * kernel's noting of the old one, the caller is not to be had.
  */
-static __always_inline void leave_trampoline(struct walk *walk, struct uprobe_task *probed)
+static __always_inline void leave_trampoline(struct walk *walk)
 {
 	__u64 sp = walk->regs.reg[UNWIND_SP];
-	__u64 pushed = walk->is_exact ? TRAMPOLINE_PUSHED_BYTES : 0;
-	if (!walk->return_instance)
-		walk->return_instance = (__u64)BPF_CORE_READ(probed, return_instances);
-	for (int i = 0; i < MAX_RETURN_INSTANCES && !skip_return_instance(sp); i++)
-		;
+	__u64 pushed = (__u64)walk->is_exact * TRAMPOLINE_PUSHED_BYTES;
+	skip_return_instances(sp);
 	struct return_instance *instance = (void *)walk->return_instance;
 	__u64 returned_sp = instance ? BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES : 0;
 	if (instance && returned_sp - sp <= pushed)
@@ -143,11 +147,10 @@ static __always_inline void leave_trampoline(struct walk *walk, struct uprobe_ta
  * ones only; a copied stack is cut at others.
  */
 static __always_inline void restore_return_addresses(
-	const struct walk *walk, struct task_struct *task, __u64 address, __u8 *bytes)
+	const struct walk *walk, __u64 address, __u8 *bytes)
 {
-	struct uprobe_task *probed = uprobe_task_of(task);
-	struct return_instance *instance = probed ? BPF_CORE_READ(probed, return_instances) : 0;
-	for (int i = 0; i < COPIED_RETURN_INSTANCES && instance; i++) {
+	struct return_instance *instance = (void *)walk->first_return;
+	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
 		__u64 at = BPF_CORE_READ(instance, stack) - address;
 		__u64 *word = (__u64 *)(bytes + (at & (EVENT_SNAPSHOT_CHUNK_BYTES - 8)));
 		if (at < EVENT_SNAPSHOT_CHUNK_BYTES && *word == walk->uprobe_page)
@@ -158,9 +161,9 @@ static __always_inline void restore_return_addresses(
 #else
 /* A return address is kept by the function, where its rules say. */
 static __always_inline void restore_return_addresses(
-	const struct walk *walk, struct task_struct *task, __u64 address, __u8 *bytes)
+	const struct walk *walk, __u64 address, __u8 *bytes)
 {
-	(void)walk, (void)task, (void)address, (void)bytes;
+	(void)walk, (void)address, (void)bytes;
 }
 #endif
 
@@ -176,7 +179,7 @@ __noinline int leave_uprobe_page(void)
 	if (!scratch || !probed)
 		return 0;
 	if (!leave_copied_instruction(&scratch->walk, probed))
-		leave_trampoline(&scratch->walk, probed);
+		leave_trampoline(&scratch->walk);
 	return 0;
 }
 
