@@ -78,7 +78,8 @@ static __always_inline void push_runtime_failure(
 
 /*
  * Puts up to `max` of the bytes at `from` behind the `at` that there are already; returns how many
- * there are then. A global function, since the verifier looks at it once.
+ * there are then. What the ring has left, where the recorder falls behind, is for stacks: it reads
+ * tables of lines itself. A global function, since the verifier looks at it once.
  */
 __noinline int append_text(__u32 at, __u32 what, __u64 from, __u64 whole, __u32 max);
 __noinline int append_text(__u32 at, __u32 what, __u64 from, __u64 whole, __u32 max)
@@ -90,6 +91,8 @@ __noinline int append_text(__u32 at, __u32 what, __u64 from, __u64 whole, __u32 
 	head->address[what] = from;
 	head->whole_bytes[what] = whole > 0xffffffff ? 0xffffffff : whole;
 	head->bytes[what] = 0;
+	if (what == RUNTIME_TEXT_LINES && unread_bytes() > config.snapshot_limit_bytes)
+		return at;
 	__u64 start = at, bytes = whole < max ? whole : max;
 	asm volatile("" : "+r"(bytes), "+r"(start)); /* or clang thinks the bounds are known */
 	if (!bytes || bytes > RUNTIME_MAX_LINE_BYTES ||
