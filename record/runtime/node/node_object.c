@@ -70,7 +70,7 @@ static bool put_characters(const struct node_reader *reading, uint64_t address, 
 	return true;
 }
 
-static bool read_length(const struct node_reader *reading, uint64_t pointer, uint32_t *ret)
+static bool read_string_length(const struct node_reader *reading, uint64_t pointer, uint32_t *ret)
 {
 	return runtime_read_process(reading->pid, pointer - 1 + STRING_LENGTH, ret, sizeof(*ret));
 }
@@ -83,7 +83,7 @@ static bool put_part_of_two(const struct node_reader *reading, uint64_t first, u
 	uint32_t from, uint32_t count, int depth, struct str *out)
 {
 	uint32_t length;
-	if (!read_length(reading, first, &length))
+	if (!read_string_length(reading, first, &length))
 		return false;
 	uint32_t left = from < length ? length - from : 0;
 	uint32_t of_first = left < count ? left : count;
@@ -99,7 +99,7 @@ static bool put_part_of_string(const struct node_reader *reading, uint64_t point
 	uint32_t length, unit = type & STRING_IS_ONE_BYTE ? 1 : 2;
 	uint64_t first = 0, second = 0;
 	if (!node_object_is_string(type) || depth > MAX_STRING_DEPTH ||
-		!read_length(reading, pointer, &length))
+		!read_string_length(reading, pointer, &length))
 		return false;
 	if (from >= length || !max)
 		return true;
@@ -141,8 +141,9 @@ bool node_object_find_characters(
 		int type = node_object_type(reading, pointer);
 		uint32_t length;
 		uint64_t words[2];
-		if (!node_object_is_string(type) || !read_length(reading, pointer, &length) ||
-			from > length || (count != UINT32_MAX && length - from < count))
+		if (!node_object_is_string(type) ||
+			!read_string_length(reading, pointer, &length) || from > length ||
+			(count != UINT32_MAX && length - from < count))
 			return false;
 		*ret = (struct node_characters){.address = pointer - 1 + STRING_DATA,
 			.unit = type & STRING_IS_ONE_BYTE ? 1 : 2,
