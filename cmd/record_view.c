@@ -270,14 +270,11 @@ static void print_script_probes(
 			str_plural(probes->deep, "entry", "entries"));
 }
 
-/* Of those who sleep it has what was asked for. */
-static bool has_waits(const struct session_options *options, const struct session_summary *summary)
+static void print_few(const struct session_options *options, const struct session_summary *summary)
 {
-	return options->waits && summary->final.samples > timer_of(summary)->samples;
-}
-
-static void print_few(const struct session_options *options, uint64_t samples, bool waited)
-{
+	uint64_t samples = timer_of(summary)->samples;
+	bool has_others = summary->final.samples > samples;
+	bool waited = options->waits && has_others; /* of who sleeps it has what was asked for */
 	CLEANUP(str_deinit) struct str text = {0};
 	const char *left_out = options->exclude_user     ? "programs"
 			       : options->exclude_kernel ? "the kernel"
@@ -286,7 +283,7 @@ static void print_few(const struct session_options *options, uint64_t samples, b
 	if (samples)
 		str_printf(&text, "%llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
-	if (options->waits)
+	if (options->waits || has_others)
 		str_puts(&text, " of CPU time");
 	if (left_out)
 		console_say("hint: %s: samples in %s were left out as asked for", str_text(&text),
@@ -430,7 +427,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100 &&
 		 !summary->sideband_lost)
-		print_few(options, timer_of(summary)->samples, has_waits(options, summary));
+		print_few(options, summary);
 	if (summary->files_for_room)
 		console_say("hint: the disk was full: %llu %s of the ring removed before its time: "
 			    "lower --keep",

@@ -443,7 +443,7 @@ struct err *select_check_functions(const struct select_options *options, const s
 {
 	struct filter filter = {.symbols = {options->symbols.data, options->symbols.len}};
 	CLEANUP_FREE bool *is_wanted = filter_functions(profile, &filter);
-	if (!options->symbols.len || memchr(is_wanted, true, profile->functions.len))
+	if (!options->symbols.len || memchr(is_wanted, 1, profile->functions.len))
 		return NULL;
 	return err_wrap(no_such_function(profile, options->symbols.data[0]), "%s", input->name);
 }

@@ -406,6 +406,8 @@ static void recording_put_counters(
 		counts->programs_skipped - base->programs_skipped);
 	put_counter(
 		recording, LAYOUT_COUNTER_CODE_UNREAD, 0, counts->code_unread - base->code_unread);
+	put_counter(recording, LAYOUT_COUNTER_HEAP_UNSEEN_MS, 0,
+		counts->heap_unseen_ms - base->heap_unseen_ms);
 	recording_put_labels(recording, &counts->lacking_labels, &base->lacking_labels);
 }
 
@@ -485,6 +487,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->waits_without_scripts = counts->waits_without_scripts;
 	base->programs_skipped = counts->programs_skipped;
 	base->code_unread = counts->code_unread;
+	base->heap_unseen_ms = counts->heap_unseen_ms;
 	base->lacking_labels = counts->lacking_labels;
 }
 

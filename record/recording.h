@@ -28,7 +28,7 @@ struct recording_counts {
 	uint64_t targets_left_out;    /* at a time, at most: it is each file's */
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
 	uint64_t images_read, images_given_up;
-	uint64_t waits_without_scripts, programs_skipped, code_unread;
+	uint64_t waits_without_scripts, programs_skipped, code_unread, heap_unseen_ms;
 	struct lacking_labels lacking_labels;
 };
 

@@ -203,7 +203,9 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_PROGRAMS_SKIPPED, 30, \
 		"programs_skipped") /* runs of BPF programs, in the midst of another one's */ \
 	X(LAYOUT_COUNTER_CODE_UNREAD, 31, \
-		"code_unread") /* steps through code without rules, for want of time to read it */
+		"code_unread") /* steps through code without rules, for want of time to read it */ \
+	X(LAYOUT_COUNTER_HEAP_UNSEEN_MS, 32, \
+		"heap_unseen_ms") /* in which the probes of allocations were taken off */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

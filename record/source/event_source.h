@@ -135,6 +135,8 @@ struct event_source {
 	 * tasks that sleep are without, since what reads them could not be loaded; UINT32_MAX: any.
 	 */
 	uint32_t (*lacking_runtimes)(const struct source *source);
+	/* NULL, or ns in which it did not see its events, since that had cost too much. */
+	uint64_t (*unseen_ns)(const struct source *source);
 	/* NULL, or what its events came from; `now_ns`: any time when it was stopped. */
 	struct ticker_times (*times)(const struct source *source, uint64_t now_ns);
 };

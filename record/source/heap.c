@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bpf/sample.skel.h"
+#include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "record/event/heap_functions.h"
 #include "record/event/heap_preload.h"
@@ -56,7 +57,8 @@ struct heap_state {
 	struct proc_pids pids; /* running processes, which alone have the probes */
 	bool inherits;
 	struct heap_guard guard;
-	bool is_taken_off;
+	bool is_taken_off, is_command;
+	uint64_t taken_off_ns, stopped_ns; /* 0: not yet */
 	struct str hint;
 };
 
@@ -234,6 +236,7 @@ static struct err *heap_probe(struct source *source, const struct session_option
 	state->preload.fd = -1;
 	state->inherits = !options->no_inherit;
 	state->guard.max_percent = options->max_overhead_percent;
+	state->is_command = options->target == SESSION_COMMAND;
 	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
 		(unsigned long long)state->distance);
 	snprintf(state->go_rate_text, sizeof(state->go_rate_text), "memprofilerate=%s",
@@ -474,6 +477,17 @@ static void lose_kept(void *context, const struct event_sample *sample)
 	bss->unkept_bytes += sample->measured;
 }
 
+static const char *way_without_probes(struct heap_state *state)
+{
+	if (has_go_program(state))
+		return "let the program call runtime.MemProfile, as net/http/pprof does, so that "
+		       "Go's runtime samples, or ";
+	if (state->is_command) /* which has no sampler of its own for the reason that was said */
+		return "";
+	return "start the program by ebprof record --heap -- COMMAND, which counts in the program, "
+	       "or ";
+}
+
 static void take_heap_off(struct heap_state *state, double percent, double hits_a_second)
 {
 	static const struct source_image all = {0};
@@ -482,17 +496,16 @@ static void take_heap_off(struct heap_state *state, double percent, double hits_
 	detach_heap(state);
 	state->is_taken_off = true;
 	end_heap_kept(state, &all, lose_kept, state->bpf->bss);
-	str_truncate(&state->hint, 0);
+	state->taken_off_ns = guard->since_ns;
+	if (!state->is_command)
+		str_truncate(&state->hint, 0);
+	else if (state->hint.len)
+		str_puts(&state->hint, "; ");
 	str_printf(&state->hint,
 		"the probes of allocations took %.0f%% of the CPU time (%.0f hits a second, %.1f "
-		"us "
-		"each), so they were taken off after %.1f s: %s, or give --max-overhead 100%%",
+		"us each), so they were taken off after %.1f s: %sgive --max-overhead 100%%",
 		percent, hits_a_second, (double)guard->hit_ns / 1e3,
-		(double)(guard->since_ns - guard->begun_ns) / 1e9,
-		has_go_program(state) ? "let the program call runtime.MemProfile, as "
-					"net/http/pprof does, so that Go's runtime samples"
-				      : "start the program by ebprof record --heap -- COMMAND, "
-					"which counts in the program");
+		(double)(guard->since_ns - guard->begun_ns) / 1e9, way_without_probes(state));
 }
 
 /* The kernel shows CPU times in steps of 10 ms, and the program may sleep: it waits for enough of
@@ -528,10 +541,19 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 static void heap_stop(struct source *source, uint64_t now_ns)
 {
 	struct heap_state *state = source->state;
-	(void)now_ns;
+	state->stopped_ns = now_ns;
 	state->bpf->bss->takes_allocations = false;
 	detach_heap(state);
 	source_kernel_settle(source, state->bpf);
+}
+
+static uint64_t heap_unseen_ns(const struct source *source)
+{
+	const struct heap_state *state = source->state;
+	if (!state->is_taken_off)
+		return 0;
+	uint64_t end_ns = state->stopped_ns ? state->stopped_ns : clock_now_ns();
+	return end_ns > state->taken_off_ns ? end_ns - state->taken_off_ns : 0;
 }
 
 static struct err *heap_read_counters(
@@ -600,6 +622,7 @@ const struct event_source heap_source = {
 	.end_kept = heap_end_kept,
 	.update = heap_update,
 	.hint = heap_hint,
+	.unseen_ns = heap_unseen_ns,
 	.read_counters = heap_read_counters,
 	.release = heap_release,
 };

@@ -104,6 +104,10 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS] = without_scripts,
 		[LAYOUT_COUNTER_PROGRAMS_SKIPPED] = skipped,
 		[LAYOUT_COUNTER_CODE_UNREAD] = unread,
+		[LAYOUT_COUNTER_HEAP_UNSEEN_MS] =
+			"ms without the probes of allocations, which had taken more of the CPU "
+			"time than --max-overhead: what was allocated then is missing, and what "
+			"stayed in use is not known",
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];

@@ -252,19 +252,31 @@ static void put_sums(
 			estimate += profile_sample_value(profile, sample);
 	/* Of memory that is used only the samples were followed: their sizes are no sum of all. */
 	bool are_all_samples = exact->count == source->tallies[LAYOUT_EVENTS_SAMPLES].count;
+	bool is_all = strncmp(source->name, "heap", 4) != 0 ||
+		      !profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS];
 	str_printf(out, "%-14s ", "");
 	if (!are_all_samples || exact->sum == estimate) {
 		event_value_put(first, exact->sum, false, out);
-		str_puts(out, " exactly, ");
+		str_puts(out, is_all ? " exactly, " : " seen, ");
 	}
 	event_value_put(first, estimate, false, out);
 	str_puts(out, " by the samples\n");
 }
 
+/* Of memory in use what was allocated is followed until it is freed. */
+static const char *cause_of_source(
+	const struct profile_source *source, enum layout_event_counter counter)
+{
+	bool is_used = strncmp(source->name, "heap-used", strlen("heap-used")) == 0;
+	return is_used && counter == LAYOUT_EVENTS_LOST_BUSY
+		       ? "lost sight of: whether they were freed is not known"
+		       : cause_of_lost_events(counter);
+}
+
 static void put_causes_of_source(const struct profile_source *source, struct str *out)
 {
 	for (int i = 0; i < LAYOUT_EVENT_COUNTER_COUNT; i++) {
-		const char *cause = cause_of_lost_events((enum layout_event_counter)i);
+		const char *cause = cause_of_source(source, (enum layout_event_counter)i);
 		unsigned long long count = source->tallies[i].count;
 		if (cause && count)
 			str_printf(out, "%-14s %llu %s\n", "", count, cause);
@@ -296,8 +308,8 @@ static void put_balances(const struct profile *profile, struct str *out)
 		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_CPUS_BACK + 1, out);
-	put_causes(counters, LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, LAYOUT_COUNTER_CODE_UNREAD + 1,
-		out);
+	put_causes(counters, LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS,
+		LAYOUT_COUNTER_HEAP_UNSEEN_MS + 1, out);
 	put_other_sources(profile, out);
 	health_put_losses(profile, out);
 }

@@ -29,10 +29,13 @@ static void put_none(
 {
 	uint64_t below = options->is_empty ? count_below(profile) : 0;
 	const char *event = profile->events.data[options->event].name;
-	bool was_freed =
+	bool is_in_use =
 		options->is_event_empty && !options->is_empty && strncmp(event, "inuse_", 6) == 0;
+	bool is_unknown = is_in_use && profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS];
 	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
-	if (was_freed)
+	if (is_unknown)
+		str_puts(out, ": what stayed in use is not known");
+	else if (is_in_use)
 		str_puts(out, ": all of it was freed by the end, as some runtimes do when they "
 			      "exit (record -p, for a --duration, to see what is used meanwhile)");
 	if (below)
@@ -904,4 +907,8 @@ void text_put_losses(const struct profile *profile, struct str *out)
 		if (profile->counters[i])
 			str_printf(out, "# %llu %s\n", (unsigned long long)profile->counters[i],
 				cause_of_counter(i));
+	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
+		str_printf(out, "# %llu %s\n",
+			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
+			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
 }

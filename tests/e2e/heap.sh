@@ -199,6 +199,10 @@ test_too_much_overhead() {
 	kill "$pid"
 	grep -q 'hint: the probes of allocations took [0-9]*% of the CPU time .*--max-overhead' err || fail "$(cat err)"
 	[[ $(tally heap-used samples count) == 0 ]] || fail "it is said what is in use"
+	(($("$EBPROF" info --json heap.data | jq .counters.heap_unseen_ms) > 300)) || fail "info: $("$EBPROF" info heap.data)"
+	"$EBPROF" report --stdio --leaks heap.data >out 2>err
+	grep -q 'what stayed in use is not known' out || fail "$(cat out err)"
+	! grep -q 'all of it was freed' out || fail "$(cat out err)"
 }
 
 test_refusals() {
