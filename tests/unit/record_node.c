@@ -267,7 +267,8 @@ static struct rope rope_of(const void *first, const void *second)
 		.second = to(second)};
 }
 
-/* Both parts count: a tree of eight levels with all of a limit in each leaf is no longer than it. */
+/* Both parts count: a tree of eight levels with all of a limit in each leaf is no longer than it.
+ */
 TEST(strings_of_two_parts_are_cut_at_their_limit)
 {
 	CLEANUP(str_deinit) struct str out = {0};
