@@ -578,8 +578,11 @@ struct err *record_options_choose_target(
 	int chosen = (options->pids.len > 0) + (options->tids.len > 0) +
 		     (options->all || options->of_user || has_cgroups);
 	if (!chosen && !operands && !options->targets_only)
-		return err_new(ERR_USAGE, "no target: give -- COMMAND, -p PID, -u USER or -a (see "
-					  "ebprof record --help)");
+		return err_new(ERR_USAGE,
+			"no target: give -- COMMAND, -p PID, -u USER or -a%s (see ebprof record "
+			"--help)",
+			options->cpus.len ? "; -C is of each of these, -a -C has all of a CPU"
+					  : "");
 	if (options->targets_only &&
 		(!options->label_file || has_cgroups || options->of_user || chosen > options->all))
 		return err_new(ERR_USAGE, "--targets-only goes with --labels FILE, and with none "

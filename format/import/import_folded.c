@@ -66,10 +66,11 @@ static bool is_folded_text(const char *line, size_t len)
 	return blank < len && line[0] != '#';
 }
 
+/* Where most lines are stacks another is said to be wrong. */
 bool import_folded_is(const uint8_t *head, size_t len)
 {
 	const char *text = (const char *)head, *line;
-	size_t at = 0, line_len, stacks = 0;
+	size_t at = 0, line_len, stacks = 0, others = 0;
 	if (!len || memchr(head, '\0', len))
 		return false;
 	while (next_folded_line(text, len, &at, &line, &line_len)) {
@@ -77,10 +78,13 @@ bool import_folded_is(const uint8_t *head, size_t len)
 		bool is_cut = at > len && len == IMPORT_HEAD_BYTES;
 		if (is_cut || !is_folded_text(line, line_len))
 			continue;
-		if (!parse_folded_line(line, line_len, &parsed))
-			return false;
-		stacks++;
+		if (parse_folded_line(line, line_len, &parsed))
+			stacks++;
+		else
+			others++;
 	}
+	if (others && others >= stacks)
+		return false;
 	return stacks || (len == IMPORT_HEAD_BYTES && memchr(head, ';', len));
 }
 

@@ -112,7 +112,9 @@ static struct err *unpack_pprof(const struct bytes_buf *packed, struct bytes_buf
 	size_t packed_len = bytes_left(&cursor) - GZIP_TRAILER_BYTES;
 	if (len > MAX_UNPACKED_BYTES || len / 1100 > packed_len)
 		return err_new(ERR_FORMAT,
-			"gzip's trailer, at offset %zu, says that it unpacks to %u bytes",
+			"it is cut or damaged: what stands at offset %zu, its end, is no trailer "
+			"of "
+			"gzip, since it would unpack to %u bytes",
 			packed->len - 4, len);
 	vec_resize(ret, len);
 	if (!inflate_raw(cursor.pos, packed_len, ret->data, len))

@@ -57,9 +57,10 @@ TEST(pprof_damage_is_said_with_its_offset)
 		9, 9, 0xff, 0xff, 0xff, 0x7f};
 	CLEANUP(import_seen_deinit) struct import_seen seen = {0};
 	CHECK_ERR(import_see(gzip, 10, NULL, &seen), ERR_FORMAT, "in the header of gzip");
-	CHECK_ERR(import_see(gzip, 20, NULL, &seen), ERR_FORMAT, "gzip's trailer, at offset 16");
+	CHECK_ERR(import_see(gzip, 20, NULL, &seen), ERR_FORMAT,
+		"what stands at offset 16, its end, is no trailer of gzip");
 	CHECK_ERR(import_see(gzip, sizeof(gzip), NULL, &seen), ERR_FORMAT,
-		"it unpacks to 2147483647");
+		"it would unpack to 2147483647");
 	static const uint8_t recording[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, /* stored: */ 1, 8,
 		0, 0xf7, 0xff, 0x89, 'E', 'B', 'P', 'R', 'O', 'F', '\n', 0, 0, 0, 0, 8, 0, 0, 0};
 	CHECK_ERR(import_see(recording, sizeof(recording), NULL, &seen), ERR_FORMAT,

@@ -28,9 +28,7 @@ void diff_put_source_path(
 void diff_put_annotated_name(
 	struct str *out, const struct difference *diff, const struct diff_row *row)
 {
-	CLEANUP(str_deinit) struct str name = {0};
-	diff_put_name(&name, diff, row);
-	diff_put_elided(out, str_text(&name), name.len, NAME_WIDTH);
+	diff_put_name_within(out, diff, row, NAME_WIDTH);
 }
 
 void diff_put_annotation(struct str *out, const struct difference *diff, const struct diff_row *row)

@@ -68,11 +68,17 @@ static void diff_markdown_put_code(struct str *out, const struct str *escaped, b
 	str_pad(out, '`', fence);
 }
 
+static void diff_markdown_put_name(
+	struct str *out, const struct difference *diff, const struct diff_row *row)
+{
+	diff_put_name_within(out, diff, row, NAME_WIDTH);
+}
+
 static void put_name_in_sentence(
 	struct str *out, const struct difference *diff, const struct diff_row *row)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	diff_put_name(&name, diff, row);
+	diff_markdown_put_name(&name, diff, row);
 	diff_markdown_put_code(out, &name, false);
 }
 
@@ -109,7 +115,7 @@ static void diff_markdown_put_row(struct writing *writing, const struct diff_row
 	str_puts(out, " | ");
 	diff_put_p(out, self->adjusted_p);
 	str_puts(out, " | ");
-	diff_markdown_put_cell(writing, row, diff_put_name);
+	diff_markdown_put_cell(writing, row, diff_markdown_put_name);
 	if (has_whereabouts(writing))
 		diff_markdown_put_cell(writing, row, diff_put_whereabouts);
 	out->data[out->len - 1] = '\n';

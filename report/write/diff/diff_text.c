@@ -108,10 +108,10 @@ static void diff_text_put_name(struct writing *writing, const struct diff_row *r
 		const char *fitting =
 			short_names_fit(row->function, diff_text_fits, &room, &storage);
 		str_put_escaped(&name, fitting, strlen(fitting));
+		diff_put_elided(&writing->out, str_text(&name), name.len, room);
 	} else {
-		diff_put_name(&name, writing->diff, row);
+		diff_put_name_within(&writing->out, writing->diff, row, room);
 	}
-	diff_put_elided(&writing->out, str_text(&name), name.len, room);
 }
 
 /* The name, where it stands, and whose it is, as far as there is room. */

@@ -207,6 +207,21 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 	}
 }
 
+void diff_put_name_within(
+	struct str *out, const struct difference *diff, const struct diff_row *row, size_t width)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	diff_put_name(&name, diff, row);
+	bool is_cut = diff->options.by == DIFF_BY_STACK &&
+		      diff_count_points(str_text(&name), name.len) > width;
+	if (is_cut) {
+		str_write(out, name.data, find_point(name.data, name.len, width - 3));
+		str_puts(out, "...");
+	} else {
+		diff_put_elided(out, str_text(&name), name.len, width);
+	}
+}
+
 void diff_put_whereabouts(
 	struct str *out, const struct difference *diff, const struct diff_row *row)
 {

@@ -45,6 +45,9 @@ diff_name_fn diff_put_name;
 /* Escaped: the place, or else the file that it is in, if the name does not say that. */
 diff_name_fn diff_put_whereabouts;
 
+/* The same in so many code points: of a stack the innermost functions. */
+void diff_put_name_within(
+	struct str *out, const struct difference *diff, const struct diff_row *row, size_t width);
 /* Text of UTF-8 in so many code points: without its middle. The end of a name says more. */
 void diff_put_elided(struct str *out, const char *text, size_t len, size_t width);
 size_t diff_count_points(const char *text, size_t len);

@@ -5,98 +5,9 @@
 #include <unistd.h>
 
 #include "tests/unit/emulate/flavours.bpf.h"
+#include "tests/unit/emulate/programs.bpf.h"
 
-int unwind_frame(void);
-int on_tick(struct bpf_perf_event_data *ctx);
-int on_tick_without_loop(struct bpf_perf_event_data *ctx);
-struct trace_record;
-int on_trace(struct trace_record *record);
-int on_trace_without_loop(struct trace_record *record);
-int walk_trace(struct trace_record *record);
-int continue_trace(struct trace_record *record);
-int end_trace(struct trace_record *record);
 #define HAS_WHOLE_PROGRAMS /* those of arm64, on any machine */
-#define DECLARE_WHOLE(name, context_type) \
-	int on_##name##_whole(context_type *ctx); \
-	int whole_##name(context_type *ctx);
-#define DECLARE_COUNTER(number) \
-	int on_counter_##number(struct bpf_perf_event_data *ctx); \
-	DECLARE_WHOLE(counter_##number, struct bpf_perf_event_data)
-DECLARE_COUNTER(0)
-DECLARE_COUNTER(1)
-DECLARE_COUNTER(2)
-DECLARE_COUNTER(3)
-DECLARE_COUNTER(4)
-DECLARE_COUNTER(5)
-DECLARE_COUNTER(6)
-DECLARE_COUNTER(7)
-int walk_tick(struct bpf_perf_event_data *ctx);
-int continue_tick(struct bpf_perf_event_data *ctx);
-int on_hit(struct pt_regs *ctx);
-int on_hit_without_loop(struct pt_regs *ctx);
-int walk_hit(struct pt_regs *ctx);
-int continue_hit(struct pt_regs *ctx);
-int on_heap(struct pt_regs *ctx);
-int on_heap_without_loop(struct pt_regs *ctx);
-int walk_heap(struct pt_regs *ctx);
-int continue_heap(struct pt_regs *ctx);
-int end_heap(struct pt_regs *ctx);
-int on_heap_end(struct pt_regs *ctx);
-int on_heap_free(struct pt_regs *ctx);
-int on_heap_given(struct pt_regs *ctx);
-int on_heap_passed(struct pt_regs *ctx);
-int end_tick(struct bpf_perf_event_data *ctx);
-int end_hit(struct pt_regs *ctx);
-int end_wait(struct bpf_raw_tracepoint_args *ctx);
-int on_call(struct pt_regs *ctx);
-int on_switch(unsigned long long *ctx);
-int on_switch_of_group(bool preempt, struct task_struct *prev, struct task_struct *next);
-int on_exec_of_group(struct bpf_raw_tracepoint_args *context);
-int on_waking(struct task_struct *task);
-int on_wakeup_new(struct task_struct *task);
-struct bpf_iter__task;
-int on_division(struct bpf_iter__task *ctx);
-int on_thread_end(struct task_struct *task);
-int on_syscall_thread_end(struct bpf_raw_tracepoint_args *ctx);
-int on_sleeper(struct bpf_iter__task *ctx);
-int on_sleeper_without_copy(struct bpf_iter__task *ctx);
-int on_wait(struct bpf_raw_tracepoint_args *ctx);
-int on_wait_without_loop(struct bpf_raw_tracepoint_args *ctx);
-int walk_wait(struct bpf_raw_tracepoint_args *ctx);
-int continue_wait(struct bpf_raw_tracepoint_args *ctx);
-int on_entry(struct pt_regs *ctx);
-int on_return(struct pt_regs *ctx);
-int on_return_without_loop(struct pt_regs *ctx);
-int on_syscall_enter(struct bpf_raw_tracepoint_args *ctx);
-int on_syscall(struct bpf_raw_tracepoint_args *ctx);
-int on_syscall_without_loop(struct bpf_raw_tracepoint_args *ctx);
-int on_waker(struct bpf_raw_tracepoint_args *ctx);
-int on_waker_without_loop(struct bpf_raw_tracepoint_args *ctx);
-int on_lock_wanted(struct bpf_raw_tracepoint_args *ctx);
-int on_lock(struct bpf_raw_tracepoint_args *ctx);
-int on_lock_without_loop(struct bpf_raw_tracepoint_args *ctx);
-int on_block(struct bpf_raw_tracepoint_args *ctx);
-int on_block_without_loop(struct bpf_raw_tracepoint_args *ctx);
-int on_block_end(struct bpf_raw_tracepoint_args *ctx);
-int on_fork(struct task_struct *parent, struct task_struct *child);
-int on_free(struct task_struct *task);
-int on_exit(struct task_struct *task);
-int on_exec(void *ctx);
-int on_cgroup_made(void *context);
-int on_cgroup_moved(struct cgroup *group, const char *path, struct task_struct *task);
-int find_pid_namespace(void *context);
-int number_own_file(const __u64 *arguments);
-DECLARE_WHOLE(tick, struct bpf_perf_event_data)
-DECLARE_WHOLE(trace, struct trace_record)
-DECLARE_WHOLE(hit, struct pt_regs)
-DECLARE_WHOLE(heap, struct pt_regs)
-DECLARE_WHOLE(return, struct pt_regs)
-DECLARE_WHOLE(wait, struct bpf_raw_tracepoint_args)
-DECLARE_WHOLE(syscall, struct bpf_raw_tracepoint_args)
-DECLARE_WHOLE(waker, struct bpf_raw_tracepoint_args)
-DECLARE_WHOLE(lock, struct bpf_raw_tracepoint_args)
-DECLARE_WHOLE(block, struct bpf_raw_tracepoint_args)
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "bpf/sample.bpf.c"
@@ -105,11 +16,11 @@ DECLARE_WHOLE(block, struct bpf_raw_tracepoint_args)
 #include "tests/unit/emulate/kernel.h"
 #include "tests/unit/emulate/map.h"
 #include "tests/unit/emulate/memory.h"
-#include "tests/unit/emulate/program_maps.h"
 #include "tests/unit/emulate/task.h"
 
 enum {
 	MAX_TAIL_CALLS = 33, /* MAX_TAIL_CALL_CNT */
+	EMULATED_SHADOW_STACKS = 4,
 };
 
 enum {
@@ -152,6 +63,92 @@ static struct {
 } process;
 
 /* ---- booting ---- */
+
+#define NUMBER(map, member) (sizeof(*(map).member) / sizeof(int))
+#define DESCRIBE(map) \
+	(struct emulated_map) \
+	{ \
+		.name = &(map), .type = NUMBER(map, type), .key_bytes = sizeof(*(map).key), \
+		.value_bytes = sizeof(*(map).value), .max_entries = NUMBER(map, max_entries), \
+	}
+
+static void emulate_map_of_lanes(struct emulated_map map)
+{
+	if (map.type == EMULATED_ARRAY)
+		map.max_entries *= EMULATED_CPUS;
+	map.max_entries *= EVENT_LANES;
+	emulate_map(&map);
+}
+
+static void make_maps(void)
+{
+	struct emulated_map shared_files = DESCRIBE(files), numbers = DESCRIBE(file_numbers);
+	shared_files.max_entries = EMULATED_MAX_FILES;
+	numbers.max_entries = emulated.file_numbers_max;
+	emulate_shared_map(&shared_files);
+	emulate_shared_map(&DESCRIBE(rules));
+	emulate_shared_map(&DESCRIBE(runtime_rows));
+	emulate_map(&DESCRIBE(runtime_codes));
+	emulate_map(&DESCRIBE(known_runtimes));
+	emulate_map(&DESCRIBE(thread_contexts));
+	has_thread_contexts = 0;
+	emulate_map_of_lanes(DESCRIBE(runtime_records));
+	emulate_map_of_lanes(DESCRIBE(label_records));
+	emulate_map(&(struct emulated_map){
+		.name = &shards,
+		.type = NUMBER(shards, type),
+		.key_bytes = sizeof(__u32),
+		.max_entries = NUMBER(shards, max_entries),
+	});
+	emulate_map(&numbers);
+	emulate_map_of_lanes(DESCRIBE(found_rules));
+	emulate_map_of_lanes(DESCRIBE(java_known_blobs));
+	emulate_map_of_lanes(DESCRIBE(java_known_methods));
+	emulate_map_of_lanes(DESCRIBE(known_codes));
+	emulate_map_of_lanes(DESCRIBE(node_known_maps));
+	emulate_map_of_lanes(DESCRIBE(node_known));
+	emulate_map_of_lanes(DESCRIBE(node_met_codes));
+	emulate_map_of_lanes(DESCRIBE(erlang_known_codes));
+	emulate_map_of_lanes(DESCRIBE(dotnet_known_places));
+	emulate_map_of_lanes(DESCRIBE(mapping_cache));
+	emulate_map_of_lanes(DESCRIBE(scratches));
+	emulate_map(&DESCRIBE(counters));
+	emulate_map(&DESCRIBE(task_ticks));
+	emulate_map(&DESCRIBE(targets));
+	struct emulated_map groups = DESCRIBE(target_cgroups);
+	groups.max_entries = 16;
+	emulate_map(&groups);
+	struct emulated_map waits = DESCRIBE(waiting);
+	waits.max_entries = 16;
+	emulate_map(&waits);
+	emulate_map(&DESCRIBE(wait_lanes));
+	emulate_map(&DESCRIBE(group_lanes));
+	struct emulated_map unsampled = DESCRIBE(unsampled_counts);
+	unsampled.max_entries = 2;
+	emulate_map(&unsampled);
+	emulate_map(&DESCRIBE(duration_selectors));
+	struct emulated_map calls = DESCRIBE(open_calls), syscalls = DESCRIBE(open_syscalls);
+	calls.max_entries = syscalls.max_entries = 16;
+	emulate_map(&calls);
+	emulate_map(&syscalls);
+	struct emulated_map contended = DESCRIBE(contentions);
+	contended.max_entries = 16;
+	emulate_map(&contended);
+	struct emulated_map requests = DESCRIBE(open_requests);
+	requests.max_entries = 512;
+	emulate_map(&requests);
+	emulate_map(&DESCRIBE(block_lanes));
+	emulate_map(&DESCRIBE(sleepers));
+	emulate_map(&DESCRIBE(environments));
+	emulate_map(&DESCRIBE(seen));
+	emulate_map(&DESCRIBE(shadow_places));
+	emulate_map(&DESCRIBE(no_shadow_stack));
+	emulate_map(&DESCRIBE(shadow_counters));
+	struct emulated_map stacks = DESCRIBE(shadow_stacks);
+	stacks.max_entries = EMULATED_SHADOW_STACKS;
+	emulate_map(&stacks);
+	emulate_map(&DESCRIBE(code_rules));
+}
 
 /* A constant of the programs, which may not write it; the recorder does before loading. */
 static void *writable(const volatile void *constant, size_t len)
