@@ -197,9 +197,10 @@ static struct err *parse_fields(const struct opt *row, const char *text, void *m
 	struct table_options before = options->table;
 	options->nr_fields = 0;
 	try(cmd_report_add_columns(row, text, options));
-	if (!options->table.nr_columns)
+	if (options->table.nr_columns)
+		options->chooses_columns = true;
+	else
 		options->table = before;
-	options->chooses_columns = true;
 	return NULL;
 }
 
@@ -488,14 +489,19 @@ static struct err *check_columns_of_tree(const struct report_options *options)
 {
 	bool shows_tree = options->show_tree || options->show_inverted;
 	CLEANUP(roots_deinit) struct roots roots = {0};
-	if (!options->chooses_columns)
+	for (size_t i = 0; shows_tree && i < options->nr_fields; i++)
+		if (options->fields[i] != TEXT_FIELD_SELF && options->fields[i] != TEXT_FIELD_TOTAL)
+			return err_new(ERR_USAGE, "-F: a tree has total, self and calls; other "
+						  "numbers are of tables");
+	if (!options->chooses_columns && !options->nr_fields)
 		return NULL;
 	if (options->shows_waits)
 		return err_new(ERR_USAGE, "--waits has rows of its own: -s and -F are of tables");
 	if (options->show_inverted)
 		return err_new(ERR_USAGE, "-G begins at functions: -s with -g has its columns as "
 					  "outermost branches");
-	for (size_t i = 0; shows_tree && i < options->table.nr_columns; i++)
+	for (size_t i = 0; shows_tree && options->chooses_columns && i < options->table.nr_columns;
+		i++)
 		if (!add_root_of_column(&options->table, i, &roots))
 			return err_new(ERR_USAGE,
 				"-g: branches begin by comm, pid, tid, cpu, container, cgroup, "
@@ -649,8 +655,8 @@ static bool wants_terminal(const struct report_options *options)
 {
 	bool asks_for_text = options->is_text || options->shows_sums || options->shows_waits ||
 			     options->shows_wakers || options->select.hidden_reasons.len ||
-			     options->chooses_columns || options->limits_percent ||
-			     options->max_depth;
+			     options->chooses_columns || options->nr_fields ||
+			     options->limits_percent || options->max_depth;
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!options->is_tui && (asks_for_text || !is_terminal))
 		return false;

@@ -302,10 +302,10 @@ static void print_below(const struct session_summary *summary)
 	for (size_t i = 0; i < summary->nr_sources; i++) {
 		const struct session_source *source = &summary->sources[i];
 		if (source->below && !source->samples && !source->lost)
-			console_say("hint: %llu %s were counted, and none is a sample: together "
+			console_say("hint: %s: %llu counted, and none is a sample: together "
 				    "they took less than one stands for; a shorter --wait-period "
 				    "(or -c) has samples of them",
-				(unsigned long long)source->below, source->tallied);
+				source->tallied, (unsigned long long)source->below);
 	}
 }
 
