@@ -258,12 +258,29 @@ static void allow_labels(const struct profile *profile, const struct clause *cla
 
 /* ---- events ---- */
 
-bool scope_is_event(const char *name, const char *text)
+/* Of "page-faults/period=10/" without what stands between the last slashes. */
+static size_t length_without_terms(const char *name)
 {
-	size_t len = strlen(name), wanted = strlen(text);
-	if (!wanted || wanted > len || strcmp(name + len - wanted, text) != 0)
+	size_t len = strlen(name), at = len;
+	if (len < 2 || name[len - 1] != '/')
+		return len;
+	for (at = len - 1; at && name[at - 1] != '/'; at--)
+		;
+	return at > 1 ? at - 1 : len;
+}
+
+static bool ends_with_event(const char *name, size_t len, const char *text)
+{
+	size_t wanted = strlen(text);
+	if (!wanted || wanted > len || memcmp(name + len - wanted, text, wanted) != 0)
 		return false;
 	return wanted == len || name[len - wanted - 1] == ':';
+}
+
+bool scope_is_event(const char *name, const char *text)
+{
+	return ends_with_event(name, strlen(name), text) ||
+	       ends_with_event(name, length_without_terms(name), text);
 }
 
 static void allow_events(const struct profile *profile, const struct clause *clause, bool *allowed)

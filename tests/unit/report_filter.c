@@ -299,3 +299,17 @@ TEST(the_kernels_frames_are_left_out_where_there_are_callers)
 	check_folded(profile, "app;f;g 5\napp;main;malloc 4\n");
 	profile_destroy(profile);
 }
+
+TEST(an_event_is_meant_without_its_terms)
+{
+	CHECK(scope_is_event("page-faults/period=10/", "page-faults"));
+	CHECK(scope_is_event("page-faults/period=10/", "page-faults/period=10/"));
+	CHECK(scope_is_event("syscalls:sys_exit_read/value=ret/", "sys_exit_read"));
+	CHECK(scope_is_event("uprobe:/bin/a:run", "run"));
+	CHECK(!scope_is_event("page-faults/period=10/", "faults"));
+	CHECK(!scope_is_event("page-faults/period=10/", "period=10/"));
+	CHECK(!scope_is_event("uprobe:/bin/a:run", "uprobe:/bin"));
+	CHECK(!scope_is_event("page-faults/period=10/", ""));
+	CHECK(!scope_is_event("/", "x"));
+	CHECK(!scope_is_event("//", "x"));
+}
