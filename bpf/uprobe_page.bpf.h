@@ -143,7 +143,7 @@ static __always_inline void leave_trampoline(struct walk *walk)
 
 #if defined(__TARGET_ARCH_x86)
 /*
- * In a piece of the stack that was copied from an address: who reads it has no list. The innermost
+ * In a piece of the stack that was copied from an address: its readers have no list. The innermost
  * ones only; a copied stack is cut at others.
  */
 static __always_inline void restore_return_addresses(

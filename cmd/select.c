@@ -442,8 +442,10 @@ struct err *select_check_functions(const struct select_options *options, const s
 	const struct profile *profile)
 {
 	struct filter filter = {.symbols = {options->symbols.data, options->symbols.len}};
+	if (!options->symbols.len)
+		return NULL;
 	CLEANUP_FREE bool *is_wanted = filter_functions(profile, &filter);
-	if (!options->symbols.len || memchr(is_wanted, 1, profile->functions.len))
+	if (memchr(is_wanted, 1, profile->functions.len))
 		return NULL;
 	return err_wrap(no_such_function(profile, options->symbols.data[0]), "%s", input->name);
 }
