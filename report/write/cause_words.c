@@ -83,6 +83,10 @@ const char *cause_of_counter(enum layout_counter counter)
 		"steps through code without unwind rules that were guessed: much of such code was "
 		"new at once, and there was no time to read it, or no room in the ring buffer for "
 		"copies of stacks; a larger one (-m) or a lower frequency (-F) helps";
+	static const char without_probes[] =
+		"ms without the probes of allocations, which had taken more of the CPU time than "
+		"--max-overhead: what was allocated then is missing, and what stayed in use is not "
+		"known";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
@@ -104,10 +108,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS] = without_scripts,
 		[LAYOUT_COUNTER_PROGRAMS_SKIPPED] = skipped,
 		[LAYOUT_COUNTER_CODE_UNREAD] = unread,
-		[LAYOUT_COUNTER_HEAP_UNSEEN_MS] =
-			"ms without the probes of allocations, which had taken more of the CPU "
-			"time than --max-overhead: what was allocated then is missing, and what "
-			"stayed in use is not known",
+		[LAYOUT_COUNTER_HEAP_UNSEEN_MS] = without_probes,
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];
