@@ -4,7 +4,9 @@
  * processor steps over a copy of the instruction that the breakpoint replaced, and there functions
  * return to whose returns are probed. The thread's own list says where they were called from.
  *
- * Probes may be ours, or those of any other tool. Sources: kernel/events/uprobes.c,
+ * Probes may be ours, or those of any other tool. Places that have a five-byte nop are called out
+ * of by Linux 6.18 instead, to another page, "[uprobes-trampoline]": that is code of no file here.
+ * Sources: kernel/events/uprobes.c,
  * arch/x86/kernel/uprobes.c, arch/arm64/kernel/probes/uprobes.c of Linux 5.10 and 6.18.
  */
 #ifndef EBPROF_UPROBE_PAGE_BPF_H
@@ -27,10 +29,16 @@ enum {
 /* Where no program is. */
 #define UPROBE_PAGE_NOWHERE (1ULL << 63)
 
-/* Without CONFIG_UPROBES there are none. */
+/* Without CONFIG_UPROBES the kernel has no such types, and nothing may read them. */
+static __always_inline bool has_uprobes(const struct task_struct *task)
+{
+	(void)task; /* its type says it */
+	return bpf_core_field_exists(task->utask);
+}
+
 static __always_inline struct uprobe_task *uprobe_task_of(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->utask) ? BPF_CORE_READ(task, utask) : 0;
+	return has_uprobes(task) ? BPF_CORE_READ(task, utask) : 0;
 }
 
 /* Before a walk. */
@@ -90,6 +98,7 @@ static __always_inline void finish_trampoline(struct walk *walk)
 #else
 enum {
 	TRAMPOLINE_PUSHED_BYTES = 0,
+	TRAMPOLINE_CALLED = 0,
 };
 
 static __always_inline void finish_trampoline(struct walk *walk)
@@ -107,7 +116,9 @@ __noinline int skip_return_instance(__u64 sp);
 __noinline int skip_return_instance(__u64 sp)
 {
 	struct scratch *scratch = get_scratch();
-	struct return_instance *instance = scratch ? (void *)scratch->walk.return_instance : 0;
+	if (!scratch || !has_uprobes(walked_task()))
+		return 1;
+	struct return_instance *instance = (void *)scratch->walk.return_instance;
 	if (!instance || BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES >= sp)
 		return 1;
 	scratch->walk.return_instance = (__u64)BPF_CORE_READ(instance, next);
@@ -130,8 +141,9 @@ __noinline int skip_return_instances(__u64 sp)
  */
 static __always_inline void leave_trampoline(struct walk *walk)
 {
-	__u64 sp = walk->regs.reg[UNWIND_SP];
-	__u64 pushed = (__u64)walk->is_exact * TRAMPOLINE_PUSHED_BYTES;
+	__u64 sp = walk->regs.reg[UNWIND_SP], inside = walk->regs.ip - walk->uprobe_page;
+	/* Behind the system call the list begins with the caller's own return. */
+	__u64 pushed = (walk->is_exact & (inside <= TRAMPOLINE_CALLED)) * TRAMPOLINE_PUSHED_BYTES;
 	skip_return_instances(sp);
 	struct return_instance *instance = (void *)walk->return_instance;
 	__u64 returned_sp = instance ? BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES : 0;
@@ -149,7 +161,9 @@ static __always_inline void leave_trampoline(struct walk *walk)
 static __always_inline void restore_return_addresses(
 	const struct walk *walk, __u64 address, __u8 *bytes)
 {
-	struct return_instance *instance = (void *)walk->first_return;
+	struct return_instance *instance = (void *)walk->return_instance;
+	if (!has_uprobes(walked_task()))
+		return;
 	for (int i = 0; i < MAX_RETURN_INSTANCES && instance; i++) {
 		__u64 at = BPF_CORE_READ(instance, stack) - address;
 		__u64 *word = (__u64 *)(bytes + (at & (EVENT_SNAPSHOT_CHUNK_BYTES - 8)));

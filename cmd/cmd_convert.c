@@ -373,11 +373,15 @@ static struct err *load_and_convert(
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	convert_name_functions(profile, options);
-	struct err *err = select_check_functions(&options->select, &input, profile);
+	/* What is gone has a baseline alone. */
+	struct err *err = options->baseline
+				  ? NULL
+				  : select_check_functions(&options->select, &input, profile);
 	cmd_convert_filter(profile, options, &filter);
 	console_show_end();
-	cmd_convert_say_unseen(profile);
-	if (has_room_for_one(options, exporter)) {
+	if (!err)
+		cmd_convert_say_unseen(profile);
+	if (!err && has_room_for_one(options, exporter)) {
 		say_left_out(profile, exporter);
 		main_event_keep(profile, main_event_of(profile));
 	}

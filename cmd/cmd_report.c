@@ -497,7 +497,7 @@ static struct err *check_columns_of_tree(const struct report_options *options)
 		return NULL;
 	if (options->shows_waits)
 		return err_new(ERR_USAGE, "--waits has rows of its own: -s and -F are of tables");
-	if (options->show_inverted)
+	if (options->show_inverted && options->chooses_columns)
 		return err_new(ERR_USAGE, "-G begins at functions: -s with -g has its columns as "
 					  "outermost branches");
 	for (size_t i = 0; shows_tree && options->chooses_columns && i < options->table.nr_columns;

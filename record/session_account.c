@@ -31,7 +31,8 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 		of->unresolved = taken->unresolved;
 		of->samples = event_tally_minus(taken->received, taken->unresolved);
 		if (source->row->unseen_ns)
-			counts->heap_unseen_ms = source->row->unseen_ns(source) / 1000000;
+			counts->heap_unseen_ms =
+				(source->row->unseen_ns(source) + 999999) / 1000000;
 	}
 	counts->sideband_lost = sideband_lost(account->sideband);
 	counts->gap_samples = translate->gaps.samples_in_gaps;

@@ -477,7 +477,7 @@ static void lose_kept(void *context, const struct event_sample *sample)
 	bss->unkept_bytes += sample->measured;
 }
 
-static const char *way_without_probes(struct heap_state *state)
+static const char *way_without_probes(const struct heap_state *state)
 {
 	if (has_go_program(state))
 		return "let the program call runtime.MemProfile, as net/http/pprof does, so that "

@@ -261,7 +261,7 @@ static void allow_labels(const struct profile *profile, const struct clause *cla
 /* Of "page-faults/period=10/" without what stands between the last slashes. */
 static size_t length_without_terms(const char *name)
 {
-	size_t len = strlen(name), at = len;
+	size_t len = strlen(name), at;
 	if (len < 2 || name[len - 1] != '/')
 		return len;
 	for (at = len - 1; at && name[at - 1] != '/'; at--)

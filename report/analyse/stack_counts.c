@@ -74,15 +74,14 @@ const char *stack_proof_word(enum stack_proof proof)
 	return words[proof];
 }
 
-/* As other profilers have them that were not asked for callers. */
+/* As other profilers have them that were not asked for callers. Nodes stay when frames are hidden.
+ */
 static bool are_leaves(const struct profile *profile)
 {
-	const struct layout_node *nodes = profile->nodes.data;
 	if (!profile_meta(profile, LAYOUT_META_IMPORT))
 		return false;
-	vec_each(&profile->stacks, stack)
-		if ((stack->user && stack->kernel) || nodes[stack->user].parent ||
-			nodes[stack->kernel].parent)
+	vec_each(&profile->nodes, node)
+		if (node->parent)
 			return false;
 	return true;
 }

@@ -50,11 +50,10 @@ const char *diff_verdict_word(enum diff_verdict verdict)
  */
 static bool is_worth_testing(const struct difference *diff, uint64_t base, uint64_t new)
 {
-	static const double few = 5;
 	double base_all = (double)diff->sides[MATCH_BASE].known;
 	double new_all = (double)diff->sides[MATCH_NEW].known;
 	double hits = (double)base + (double)new, least = fmin(base_all, new_all);
-	return hits * least >= few * (base_all + new_all) &&
+	return hits * least >= DIFF_FEW_HITS * (base_all + new_all) &&
 	       hits >= diff->options.min_share * least;
 }
 

@@ -58,6 +58,11 @@ const char *diff_by_word(enum diff_by by);
 const char *diff_metric_word(enum diff_metric metric);
 const char *diff_verdict_word(enum diff_verdict verdict);
 
+/* Samples of a function that are to be expected on each side, or it is not judged. */
+enum {
+	DIFF_FEW_HITS = 5,
+};
+
 struct diff_options {
 	enum diff_by by;
 	enum diff_metric metric;

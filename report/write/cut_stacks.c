@@ -77,7 +77,7 @@ static unsigned remedies_without_rules(const struct profile_object *object)
 	return object->info.kind == LAYOUT_OBJECT_FILE ? 1U << REMEDY_COMPILE : 0;
 }
 
-/* Copies of stacks are unwound here. */
+/* Of chains perf was the one that followed frame pointers; copies of stacks, the report unwinds. */
 bool cut_stacks_has_chains_of_perf(const struct profile *profile)
 {
 	const char *format = profile_meta(profile, LAYOUT_META_IMPORT);

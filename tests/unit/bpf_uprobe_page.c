@@ -107,12 +107,13 @@ TEST(what_functions_return_to_pushes_three_registers)
 		for (uint64_t word = 0; word < places[i].nr_words; word++)
 			push(&fixture, 7);
 		if (places[i].is_over) /* ... and has put this there instead */
-			push(&fixture, in(ONE_WORD));
+			push(&fixture, in(TWO_WORDS));
 		else
-			note_return(address_of(&fixture, fixture.words), in(ONE_WORD));
-		push(&fixture, in(OUTERMOST));
+			note_return(address_of(&fixture, fixture.words), in(TWO_WORDS));
+		push(&fixture, 0);
+		push_probed(&fixture, in(OUTERMOST)); /* the caller is probed, too */
 		check_frames(tick(&fixture), EVENT_END_COMPLETE,
-			FRAMES(caller_frame(file, ONE_WORD), caller_frame(file, OUTERMOST)));
+			FRAMES(caller_frame(file, TWO_WORDS), caller_frame(file, OUTERMOST)));
 	}
 	teardown(&fixture);
 }

@@ -435,19 +435,19 @@ static bool has_few_runs(const struct difference *diff)
 /* Of the side with fewer samples there are too few for what would be reported. */
 static void put_nothing_judged(struct str *out, const struct difference *diff)
 {
-	static const double few = 5; /* as difference.c has it */
 	double min_share = diff->options.min_share;
 	uint64_t base = diff->sides[MATCH_BASE].known, new = diff->sides[MATCH_NEW].known;
 	uint64_t least = base < new ? base : new;
-	if (min_share * (double)least >= few)
+	if (min_share * (double)least >= DIFF_FEW_HITS)
 		str_printf(out, "no %s has as much as %g%% of the samples.", plural_of(diff, 1),
 			100 * min_share);
 	else
 		str_printf(out,
-			"the %s side has only %llu %s: too few to judge a %s. Record for longer, "
-			"or more runs.",
+			"the %s side has only %llu %s: too few to judge a %s of %g%%. Record for "
+			"longer, or more runs.",
 			new < base ? "new" : "base", (unsigned long long)least,
-			str_plural(least, "sample", "samples"), plural_of(diff, 1));
+			str_plural(least, "sample", "samples"), plural_of(diff, 1),
+			100 * min_share);
 }
 
 static void diff_words_put_inconclusive(
