@@ -4,6 +4,7 @@
 . "$(dirname "$0")/prelude.bash"
 
 record_here() {
+	export HOME=$PWD # perf keeps in ~/.debug what it recorded, by build ID
 	cp "$WORKLOADS/workload" ./program
 	run "$EBPROF" record --no-archive -F 2999 -- ./program 1
 	want_status 0 record

@@ -22,13 +22,14 @@ export EBPROF WORKLOADS
 export GOCACHE=${GOCACHE:-$(dirname "$WORKLOADS")/gocache}
 
 known_bug_why=
+result_file=result # of a test an absolute path: it may go to another folder
 
 fail() {
 	if [[ -n $known_bug_why ]]; then
-		echo "skip: known bug: $known_bug_why ($*)" >result
+		echo "skip: known bug: $known_bug_why ($*)" >"$result_file"
 		exit 77
 	fi
-	echo "not ok: $*" >result
+	echo "not ok: $*" >"$result_file"
 	exit 1
 }
 
@@ -36,7 +37,7 @@ fail() {
 known_bug() { known_bug_why=$1; }
 
 skip() {
-	echo "skip: $*" >result
+	echo "skip: $*" >"$result_file"
 	exit 77
 }
 
@@ -208,7 +209,7 @@ run_test() { # NAME [SHARED]
 	local name=$1 pid status shared_folder=$work/${2:-all}.shared
 	mkdir -p "$work/$name" "$shared_folder"
 	set -m # a process group of its own, so that nothing outlives the test
-	(cd "$work/$name" && export WORKLOAD_CPU=$PWD/cpu && set +m && "test_$name") \
+	(cd "$work/$name" && export WORKLOAD_CPU=$PWD/cpu result_file=$PWD/result && set +m && "test_$name") \
 		>"$work/$name.log" 2>&1 </dev/null &
 	pid=$!
 	set +m
