@@ -216,6 +216,26 @@ static const struct machine_user_register arm64_user_registers[] = {
 	{{"sp", "wsp", NULL, NULL}, 31 * 8},
 };
 
+/* ---- functions of Go ---- */
+
+/* Source: cmd/internal/obj/arm64/obj7.go of Go 1.19, stacksplit(): what is compared is computed
+ * between the first of the instructions and the last, with five at most. */
+static size_t arm64_go_stack_check(const uint8_t *code, size_t len)
+{
+	enum {
+		LOAD_LIMIT = 0xf9400b90U, /* ldr x16, [x28, #16] */
+		BRANCH_IF_BELOW = 0x54000009U,
+		OF_BRANCH = 0xff00001fU,
+		MAX_INSTRUCTIONS = 8,
+	};
+	if (len < INSN || insn_at(code, len, 0) != LOAD_LIMIT)
+		return 0;
+	for (size_t at = INSN; at < MAX_INSTRUCTIONS * INSN && at + INSN <= len; at += INSN)
+		if ((insn_at(code, len, at) & OF_BRANCH) == BRANCH_IF_BELOW)
+			return at + INSN;
+	return 0;
+}
+
 /* ---- signed return addresses ---- */
 
 /*
@@ -288,6 +308,7 @@ const struct machine machine_arm64 = {
 	.find_return = arm64_find_return,
 	.may_have_called = arm64_may_have_called,
 	.find_from_call = arm64_find_from_call,
+	.go_stack_check = arm64_go_stack_check,
 	.go_start = "_rt0_arm64_linux",
 	.operand_syntax = MACHINE_OPERANDS_ARM64,
 	.user_registers = arm64_user_registers,

@@ -164,6 +164,12 @@ struct machine {
 	 * machine's.
 	 */
 	size_t (*cheap_probe)(const uint8_t *code, size_t len);
+	/*
+	 * How many bytes behind the entry of a function of Go the check ends whether there is
+	 * stack, behind which the function begins anew when it was given some, or was asked to stop
+	 * and may not. Arguments and stack are as at the entry. 0: it has none.
+	 */
+	size_t (*go_stack_check)(const uint8_t *code, size_t len);
 	/* Names of system calls by their numbers, NULL for one that there is not. */
 	const char *const *syscalls;
 	size_t nr_syscalls;

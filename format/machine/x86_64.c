@@ -110,6 +110,7 @@ const struct machine machine_x86_64 = {
 	.begins_context = x86_64_begins_context,
 	.may_have_called = x86_64_may_have_called,
 	.cheap_probe = x86_64_cheap_probe,
+	.go_stack_check = x86_64_go_stack_check,
 	.go_start = "_rt0_amd64_linux",
 	.user_registers = user_registers,
 	.nr_user_registers = sizeof(user_registers) / sizeof(*user_registers),

@@ -109,19 +109,36 @@ static const struct heap_name *find_heap_name(const char *name)
 
 /* ---- where to probe ---- */
 
-static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
+/* `bytes_ahead`: one of a machine's. */
+static uint64_t place_behind(const struct elf_file *elf, uint64_t entry,
+	size_t (*bytes_ahead)(const uint8_t *code, size_t len))
 {
 	enum {
-		CODE_BYTES = 32,
+		CODE_BYTES = 48,
 	};
 	CLEANUP_FREE uint8_t *code = NULL;
-	const struct machine *machine = machine_find(elf_file_machine(elf));
-	if (!machine || !machine->cheap_probe)
+	if (!bytes_ahead)
 		return entry;
 	struct err *err = elf_file_read(elf, entry, CODE_BYTES, &code);
-	uint64_t place = err ? entry : entry + machine->cheap_probe(code, CODE_BYTES);
+	uint64_t place = err ? entry : entry + bytes_ahead(code, CODE_BYTES);
 	err_destroy(err); /* the file is shorter */
 	return place;
+}
+
+static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
+{
+	const struct machine *machine = machine_find(elf_file_machine(elf));
+	return place_behind(elf, entry, machine ? machine->cheap_probe : NULL);
+}
+
+/*
+ * The collector asks a thread to stop, again and again for as long as it may not, as in a call of
+ * the allocator: in each of these turns the function begins anew, and a probe at its entry is hit.
+ */
+static uint64_t place_behind_stack_check(const struct elf_file *elf, uint64_t entry)
+{
+	const struct machine *machine = machine_find(elf_file_machine(elf));
+	return place_behind(elf, entry, machine ? machine->go_stack_check : NULL);
 }
 
 /* ---- finding ---- */
@@ -193,11 +210,13 @@ static struct heap_place place_of_go(
 	struct heap_place place = {.name = function->name, .call = function->call};
 	if (!function->address || !entry_of_address(elf, function->address, &place.entry))
 		return (struct heap_place){0};
-	place.probed = place.entry;
-	if (place.call & EVENT_HEAP_IS_CHOSEN)
-		place.call |= (rate - function->address) << EVENT_HEAP_RATE_SHIFT;
-	else /* often */
+	if (!(place.call & EVENT_HEAP_IS_CHOSEN)) { /* often */
 		place.probed = cheap_place(elf, place.entry);
+		return place;
+	}
+	place.probed = place_behind_stack_check(elf, place.entry);
+	uint64_t probed = function->address + (place.probed - place.entry);
+	place.call |= (rate - probed) << EVENT_HEAP_RATE_SHIFT;
 	return place;
 }
 
