@@ -13,6 +13,7 @@
 #include "format/base/str.h"
 #include "format/elf/elf_symbols.h"
 #include "format/elf/go_pclntab.h"
+#include "record/event/probe_place.h"
 #include "record/event/source_line.h"
 
 /* What a user wrote. */
@@ -56,8 +57,10 @@ static bool offset_of_address(const struct elf_file *elf, uint64_t address, uint
 	return false;
 }
 
-static void add_offset(struct function_probe *probe, uint64_t offset)
+/* `entry`: of a function, or of a line's code, which may be the first of one. */
+static void add_offset(struct function_probe *probe, const struct elf_file *elf, uint64_t entry)
 {
+	uint64_t offset = probe_place_once(elf, entry);
 	vec_each(&probe->offsets, it)
 		if (*it == offset)
 			return;
@@ -109,7 +112,7 @@ static struct err *find_named_function(
 		if (symbol->type == STT_GNU_IFUNC)
 			is_chosen_late = true;
 		else if (offset_of_address(elf, symbol->address, &offset))
-			add_offset(probe, offset);
+			add_offset(probe, elf, offset);
 	}
 	struct err *err = NULL;
 	if (!probe->offsets.len && is_chosen_late)
@@ -131,7 +134,7 @@ static struct err *find_line(
 	vec_each(&line.addresses, address) {
 		uint64_t offset;
 		if (offset_of_address(elf, *address, &offset))
-			add_offset(probe, offset);
+			add_offset(probe, elf, offset);
 	}
 	source_line_deinit(&line);
 	if (probe->offsets.len)

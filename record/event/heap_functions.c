@@ -7,7 +7,7 @@
 #include "format/base/mem.h"
 #include "format/elf/elf_file.h"
 #include "format/elf/elf_symbols.h"
-#include "format/machine/machine.h"
+#include "record/event/probe_place.h"
 
 /* Of the stubs of record/preload/heap_sampler.c. */
 #define PRELOADED "ebprof_heap_"
@@ -107,40 +107,6 @@ static const struct heap_name *find_heap_name(const char *name)
 	return NULL;
 }
 
-/* ---- where to probe ---- */
-
-/* `bytes_ahead`: one of a machine's. */
-static uint64_t place_behind(const struct elf_file *elf, uint64_t entry,
-	size_t (*bytes_ahead)(const uint8_t *code, size_t len))
-{
-	enum {
-		CODE_BYTES = 48,
-	};
-	CLEANUP_FREE uint8_t *code = NULL;
-	if (!bytes_ahead)
-		return entry;
-	struct err *err = elf_file_read(elf, entry, CODE_BYTES, &code);
-	uint64_t place = err ? entry : entry + bytes_ahead(code, CODE_BYTES);
-	err_destroy(err); /* the file is shorter */
-	return place;
-}
-
-static uint64_t cheap_place(const struct elf_file *elf, uint64_t entry)
-{
-	const struct machine *machine = machine_find(elf_file_machine(elf));
-	return place_behind(elf, entry, machine ? machine->cheap_probe : NULL);
-}
-
-/*
- * The collector asks a thread to stop, again and again for as long as it may not, as in a call of
- * the allocator: in each of these turns the function begins anew, and a probe at its entry is hit.
- */
-static uint64_t place_behind_stack_check(const struct elf_file *elf, uint64_t entry)
-{
-	const struct machine *machine = machine_find(elf_file_machine(elf));
-	return place_behind(elf, entry, machine ? machine->go_stack_check : NULL);
-}
-
 /* ---- finding ---- */
 
 static bool entry_of_address(const struct elf_file *elf, uint64_t address, uint64_t *ret)
@@ -197,7 +163,7 @@ static void find_heap_places(const struct elf_file *elf, const struct elf_symbol
 			continue;
 		place.call = row->call;
 		place.name = row->name;
-		place.probed = cheap_place(elf, place.entry);
+		place.probed = probe_place_cheap(elf, place.entry);
 		add_heap_place(ret, &place);
 	}
 }
@@ -211,10 +177,10 @@ static struct heap_place place_of_go(
 	if (!function->address || !entry_of_address(elf, function->address, &place.entry))
 		return (struct heap_place){0};
 	if (!(place.call & EVENT_HEAP_IS_CHOSEN)) { /* often */
-		place.probed = cheap_place(elf, place.entry);
+		place.probed = probe_place_cheap(elf, place.entry);
 		return place;
 	}
-	place.probed = place_behind_stack_check(elf, place.entry);
+	place.probed = probe_place_once(elf, place.entry);
 	uint64_t probed = function->address + (place.probed - place.entry);
 	place.call |= (rate - probed) << EVENT_HEAP_RATE_SHIFT;
 	return place;

@@ -160,4 +160,43 @@ GO
 	grep -Eq '\| main\.main$' tree || fail "no Go function: $(cat tree)"
 }
 
+# Each goroutine's call is short of stack, and begins anew when it has some.
+test_probes_are_hit_once_a_call() {
+	mkdir source && cat >source/main.go <<'GO'
+package main
+
+import "sync"
+
+//go:noinline
+func worker(n int) int {
+	var some [700]int
+	for i := range some {
+		some[i] = n * i
+	}
+	return some[n%700]
+}
+
+func main() {
+	var group sync.WaitGroup
+	for i := 0; i < 1000; i++ {
+		i := i
+		group.Add(1)
+		go func() {
+			worker(i)
+			group.Done()
+		}()
+	}
+	group.Wait()
+}
+GO
+	build "$PWD/program" source
+	local place
+	for place in main.worker main.go:11; do
+		"$EBPROF" record -e "uprobe:./program:$place" -o calls.data -- ./program 2>err || fail "record: $(cat err)"
+		"$EBPROF" convert --folded -o calls calls.data 2>err || fail "convert: $(cat err)"
+		awk '!/main\.worker [0-9]+$/ { exit 1 } { n += $NF } END { exit n != 1000 }' calls ||
+			fail "$place: 1000 calls are: $(cat calls)"
+	done
+}
+
 run_tests
