@@ -20,7 +20,6 @@
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
-#include "report/write/cause_words.h"
 #include "report/write/export/export.h"
 #include "report/write/export/gzip.h"
 
@@ -351,15 +350,6 @@ static void say_left_out(const struct profile *profile, const struct exporter *e
 		exporter->name, profile->events.data[event].name, str_text(&text));
 }
 
-/* An export has no place for it. */
-static void cmd_convert_say_unseen(const struct profile *profile)
-{
-	uint64_t unseen_ms = profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS];
-	if (unseen_ms)
-		console_say("%llu %s", (unsigned long long)unseen_ms,
-			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
-}
-
 static struct err *load_and_convert(
 	struct convert_options *options, int argc, char **argv, int rest)
 {
@@ -379,8 +369,6 @@ static struct err *load_and_convert(
 				  : select_check_functions(&options->select, &input, profile);
 	cmd_convert_filter(profile, options, &filter);
 	console_show_end();
-	if (!err)
-		cmd_convert_say_unseen(profile);
 	if (!err && has_room_for_one(options, exporter)) {
 		say_left_out(profile, exporter);
 		main_event_keep(profile, main_event_of(profile));

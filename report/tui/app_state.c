@@ -312,8 +312,12 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
 
 void app_update(struct app *app, struct model *model)
 {
-	if (!app->model) {
-		health_put_damage(model->profile, &app->message);
+	CLEANUP(str_deinit) struct str damage = {0};
+	if (!app->model)
+		health_put_damage(model->profile, &damage);
+	if (damage.len) { /* more urgent than what a new user is told */
+		str_truncate(&app->message, 0);
+		str_puts(&app->message, str_text(&damage));
 		app->message_is_warning = true;
 	}
 	select_script(app, model);

@@ -123,6 +123,9 @@ static void chrome_put_title(const struct app *app, struct title *title)
 		add_part(title, 2, "%s", is_damaged ? "damaged" : "cut");
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
+	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
+		add_part(title, 2, "%.1f s not seen",
+			(double)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] / 1000);
 	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, shown);
 	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, shown);
 	chrome_add_share(title, 3, "truncated", model->stacks.truncated, shown);

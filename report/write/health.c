@@ -1,5 +1,7 @@
 #include "report/write/health.h"
 
+#include "report/write/cause_words.h"
+
 static void health_put_cut(const struct reader_result *file, double cut_s, struct str *out)
 {
 	str_puts(out, "recording cut");
@@ -112,6 +114,12 @@ void health_put_damage(const struct profile *profile, struct str *out)
 			"%sCPUs came online %llu %s: of what they ran until the recorder saw it, "
 			"at most a second each, samples or names are missing",
 			separator, (unsigned long long)back, str_plural(back, "time", "times"));
+		separator = "; ";
+	}
+	uint64_t unseen_ms = profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS];
+	if (unseen_ms) {
+		str_printf(out, "%s%llu %s", separator, (unsigned long long)unseen_ms,
+			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
 		separator = "; ";
 	}
 	if (profile->dangling) {

@@ -308,8 +308,8 @@ static void put_balances(const struct profile *profile, struct str *out)
 		put_balance(profile, FIRST_SOURCE_PROBE, "hits", false, out);
 	put_causes(counters, LAYOUT_COUNTER_HITS_LOST_RING, LAYOUT_COUNTER_GAP_SAMPLES, out);
 	put_causes(counters, LAYOUT_COUNTER_MAPPINGS_FULL, LAYOUT_COUNTER_CPUS_BACK + 1, out);
-	put_causes(counters, LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS,
-		LAYOUT_COUNTER_HEAP_UNSEEN_MS + 1, out);
+	put_causes(counters, LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS, LAYOUT_COUNTER_CODE_UNREAD + 1,
+		out);
 	put_other_sources(profile, out);
 	health_put_losses(profile, out);
 }

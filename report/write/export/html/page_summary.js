@@ -65,7 +65,7 @@ class Summary {
 				notes.push(`${grouped(side.lost)} samples (${percent(side.lost / (side.samples + side.lost))}) were lost while recording` +
 					(this.diff ? ` the ${["new", "old"][i]} one.` : "."));
 			if (side.damage)
-				notes.push(`The ${of} is damaged: ${side.damage}.`);
+				notes.push(`The ${of} is not whole: ${side.damage}.`);
 			if (side.stacks)
 				notes.push(this.diff ? `The ${of}: ${side.stacks}` : side.stacks);
 			if (side.otherSamples && profile.events.length < 2)
