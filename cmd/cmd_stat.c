@@ -38,6 +38,7 @@ struct stat_event {
 	struct stat_values values; /* none: it could not be counted */
 	double ran;                /* the least part of the time that it was counted */
 	char why[256];
+	bool is_of_user; /* see struct event_count */
 };
 
 struct stat_result {
@@ -121,6 +122,7 @@ static void stat_keep(struct stat_result *result, const struct event_count_run *
 		struct stat_event *event = &result->events.data[i];
 		const struct event_count *count = &run->counts[i];
 		memcpy(event->why, count->why, sizeof(event->why));
+		event->is_of_user = count->is_of_user;
 		if (!count->is_counted)
 			continue;
 		vec_push(&event->values, count->value);
@@ -248,6 +250,8 @@ static void stat_put_event(
 	else
 		str_printf(&number, "%.1f", mean);
 	str_put_escaped(&name, event->spec->name, strlen(event->spec->name));
+	if (event->is_of_user && event->values.len)
+		str_puts(&name, ":u");
 	str_printf(text, "%20s  %-28s", str_text(&number), str_text(&name));
 	if (event->values.len) {
 		stat_put_ratio(text, result, event);
@@ -279,6 +283,33 @@ static void stat_put_time(struct str *text, const struct stat_values *values, co
 	str_putc(text, '\n');
 }
 
+/* Behind the event's name. */
+static const char *stat_reason_of(const struct stat_event *event)
+{
+	const char *colon = strchr(event->why, ':');
+	return colon ? colon : event->why;
+}
+
+/* An earlier one was not counted for the same reason. */
+static bool stat_is_said(const struct stat_result *result, const struct stat_event *event)
+{
+	for (const struct stat_event *it = result->events.data; it < event; it++)
+		if (!it->values.len && strcmp(stat_reason_of(it), stat_reason_of(event)) == 0)
+			return true;
+	return false;
+}
+
+static void stat_put_user_note(struct str *text, const struct stat_result *result)
+{
+	bool has_any = false;
+	vec_each(&result->events, event)
+		has_any |= event->is_of_user && event->values.len;
+	if (has_any)
+		str_puts(text,
+			" :u: of the program's own code; what the kernel does for it takes root "
+			"to see\n");
+}
+
 static void stat_put_text(const struct stat_options *options, char *const *argv,
 	const struct stat_result *result, struct str *text)
 {
@@ -297,14 +328,10 @@ static void stat_put_text(const struct stat_options *options, char *const *argv,
 		stat_put_time(text, &result->user_s, "seconds user");
 		stat_put_time(text, &result->system_s, "seconds in the kernel");
 	}
-	const char *before = NULL;
+	stat_put_user_note(text, result);
 	vec_each(&result->events, event) {
-		if (event->values.len || !*event->why)
+		if (event->values.len || !*event->why || stat_is_said(result, event))
 			continue;
-		const char *reason = strchr(event->why, ':') ? strchr(event->why, ':') : event->why;
-		if (before && strcmp(before, reason) == 0)
-			continue;
-		before = reason;
 		str_puts(text, " not counted: ");
 		str_put_escaped(text, event->why, strlen(event->why));
 		str_putc(text, '\n');
@@ -361,6 +388,8 @@ static struct err *stat_put_json(const struct stat_options *options, char *const
 		json_put_bool(&json, "is_counted", event->values.len > 0);
 		if (*event->why)
 			json_put_text(&json, "why", event->why);
+		if (event->is_of_user)
+			json_put_bool(&json, "is_of_user", true);
 		if (event->values.len) {
 			json_key(&json, "ran");
 			stat_json_double(&json, event->ran);

@@ -46,7 +46,23 @@ struct counting {
 	struct counted_cgroups cgroups;
 	struct target target;
 	bool has_target;
+	bool sees_kernel; /* what happens in it may be counted */
 };
+
+/* What a perf event counts: a CPU, a control group on a CPU, a task, or a task on one CPU. */
+struct counted_place {
+	int cpu; /* -1: all */
+	bool is_task;
+	int id; /* of the task; or a descriptor of the control group; -1: all that the CPU runs */
+};
+
+static int open_perf_event(
+	struct perf_event_attr *attr, const struct counted_place *place, int leader)
+{
+	bool is_cgroup = !place->is_task && place->id >= 0;
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+	return (int)syscall(SYS_perf_event_open, attr, place->id, place->cpu, leader, flags);
+}
 
 /* ---- what is to be counted ---- */
 
@@ -93,6 +109,37 @@ static struct err *describe_tracepoints(struct counting *counting, size_t number
 	return NULL;
 }
 
+/* kernel.perf_event_paranoid leaves users their programs' own code, if anything. */
+static bool may_count_kernel(void)
+{
+	const struct counted_place self = {.cpu = -1, .is_task = true, .id = 0};
+	struct perf_event_attr attr = {.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.disabled = 1};
+	CLEANUP_FD int fd = open_perf_event(&attr, &self, -1);
+	return fd >= 0 || errno != EACCES;
+}
+
+/* Of clocks it leaves out nothing, of what the scheduler does all. */
+static struct err *leave_out_kernel(
+	struct counting *counting, size_t number, struct perf_event_attr *attr)
+{
+	bool is_software = attr->type == PERF_TYPE_SOFTWARE;
+	bool is_of_scheduler = is_software && (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+						      attr->config == PERF_COUNT_SW_CPU_MIGRATIONS);
+	bool is_clock = is_software && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+					       attr->config == PERF_COUNT_SW_TASK_CLOCK);
+	if (counting->sees_kernel || attr->exclude_kernel || attr->exclude_user)
+		return NULL;
+	if (is_of_scheduler)
+		return err_wrap(feature_explain(err_sys(EACCES, "perf_event_open")), "%s",
+			counting->options->specs[number].name);
+	attr->exclude_kernel = attr->exclude_hv = 1;
+	counting->run->counts[number].is_of_user = !is_clock;
+	return NULL;
+}
+
 static struct err *describe_count(struct counting *counting, size_t number)
 {
 	struct event_spec spec = counting->options->specs[number];
@@ -117,6 +164,7 @@ static struct err *describe_count(struct counting *counting, size_t number)
 		return err_new(ERR_USAGE,
 			"%s is counted for the whole machine, not for a %s: use -a", spec.name,
 			counting->options->nr_cgroups ? "control group" : "process");
+	try(leave_out_kernel(counting, number, &attr));
 	try(pmu_try(PMU_DEVICES, &spec, &attr));
 	add_attr(counting, number, attr);
 	return NULL;
@@ -148,27 +196,12 @@ static int leader_of(const struct counting *counting, size_t first, size_t spec)
 	return -1;
 }
 
-/* What a perf event counts: a CPU, a control group on a CPU, a task, or a task on one CPU. */
-struct counted_place {
-	int cpu; /* -1: all */
-	bool is_task;
-	int id; /* of the task; or a descriptor of the control group; -1: all that the CPU runs */
-};
-
 static bool is_counted_there(const struct counting *counting, const struct perf_event_attr *attr,
 	const struct counted_place *place)
 {
 	if (!place->is_task)
 		return pmu_cpus_has(&counting->pmus, attr->type, place->cpu);
 	return pmu_cpus_are_several(&counting->pmus, attr->type) == (place->cpu >= 0);
-}
-
-static int open_perf_event(
-	struct perf_event_attr *attr, const struct counted_place *place, int leader)
-{
-	bool is_cgroup = !place->is_task && place->id >= 0;
-	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (is_cgroup ? PERF_FLAG_PID_CGROUP : 0);
-	return (int)syscall(SYS_perf_event_open, attr, place->id, place->cpu, leader, flags);
 }
 
 static struct err *open_counts(struct counting *counting, const struct counted_place *place)
@@ -193,8 +226,8 @@ static struct err *open_counts(struct counting *counting, const struct counted_p
 			vec_push(&counting->events, event);
 			continue;
 		}
-		struct err *err = feature_explain(
-			err_sys(errno, "%s: perf_event_open", counting->options->specs[spec].name));
+		struct err *err = err_wrap(feature_explain(err_sys(errno, "perf_event_open")), "%s",
+			counting->options->specs[spec].name);
 		if (!counting->options->skips_refused)
 			return err;
 		refuse_count(counting, spec, err);
@@ -379,6 +412,7 @@ static struct err *count_once(struct counting *counting, struct session_signals 
 	const struct event_count_options *options = counting->options;
 	try(cpu_list_online(&counting->cpus));
 	pmu_cpus_read(PMU_DEVICES, &counting->pmus);
+	counting->sees_kernel = may_count_kernel();
 	try(counted_cgroups_open(options->cgroups, options->nr_cgroups, &counting->cgroups));
 	try(describe_counts(counting));
 	try(session_signals_take(signals));

@@ -31,6 +31,7 @@ struct event_count {
 	double ran;      /* the part of the time that it ran, 0 to 1 */
 	bool is_counted; /* false: it could not be had, */
 	char why[256];   /* ... for this reason */
+	bool is_of_user; /* what the kernel does of it may not be seen, and is not in the number */
 };
 
 struct event_count_run {

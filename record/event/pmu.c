@@ -237,7 +237,7 @@ static struct err *explain_refusal(const struct perf_event_attr *attr, const cha
 	if (errnum == ENOSPC || errnum == EBUSY)
 		return err_new(
 			ERR_UNSUPPORTED, "%s: all of the processor's counters are in use", name);
-	return feature_explain(err_sys(errnum, "%s: perf_event_open", name));
+	return err_wrap(feature_explain(err_sys(errnum, "perf_event_open")), "%s", name);
 }
 
 /* Where to read a PMU that is outside of the cores; -1: anywhere. */

@@ -117,6 +117,24 @@ test_usual_events() {
 	grep -q 'seconds elapsed' err || fail "$(cat err)"
 }
 
+# As perf does: what a program's own code does, where that is allowed.
+test_as_an_ordinary_user() {
+	(($(cat /proc/sys/kernel/perf_event_paranoid) <= 2)) || skip "this kernel lets users count nothing"
+	command -v setpriv >/dev/null || skip "no setpriv here"
+	local user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+	chmod 755 . && cp "$EBPROF" ebprof && cp "$WORKLOADS/counted" counted
+	run "${user[@]}" ./ebprof stat -- ./counted faults 3000
+	want_status 0 stat
+	grep -qE '^ +[0-9.]+ ms  task-clock ' err || fail "$(cat err)"
+	if (($(cat /proc/sys/kernel/perf_event_paranoid) == 2)); then
+		grep -qE '^ +3 ?[0-9]{3}  page-faults:u' err || fail "$(cat err)"
+		grep -q 'not counted: context-switches: this needs root' err || fail "$(cat err)"
+	fi
+	run "${user[@]}" ./ebprof stat -a -- true
+	want_status 0 'stat -a'
+	(($(grep -c 'this needs root' err) == 1)) || fail "said more than once: $(cat err)"
+}
+
 test_exit_status() {
 	run "$EBPROF" stat -- sh -c 'exit 3'
 	want_status 3 'exit 3'
