@@ -140,7 +140,8 @@ struct err *main_event_of_both(const struct profile *profile, const struct profi
 	uint32_t found = main_event_find(other, &from->events.data[main_event]);
 	if (other->samples.len && main_event && !has_samples(other, found))
 		return err_new(ERR_USAGE,
-			"the recordings cannot be compared: this one counts %s, the baseline %s",
+			"the recordings cannot be compared: this one counts %s, the baseline %s "
+			"(--event chooses what both have; diff --force compares them nevertheless)",
 			main_event_name_of(profile, main_event),
 			main_event_name_of(baseline, main_event_of(baseline)));
 	*event = is_base ? found : main_event;

@@ -82,6 +82,18 @@ const char *profile_meta(const struct profile *profile, const char *key)
 	return NULL;
 }
 
+const char *profile_title(const struct profile *profile)
+{
+	static const char *const keys[] = {
+		LAYOUT_META_COMMAND, LAYOUT_META_TARGET, LAYOUT_META_IMPORT, LAYOUT_META_HOST};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const char *value = profile_meta(profile, keys[i]);
+		if (value && *value)
+			return value;
+	}
+	return "recording";
+}
+
 const char *profile_origin_meta(const struct profile *profile, uint32_t origin, const char *key)
 {
 	const struct profile_origin *it = &profile->origins.data[origin];

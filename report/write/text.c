@@ -138,9 +138,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 {
 	uint64_t samples = head->samples;
 	str_puts(out, "# ");
-	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
-	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
-	put_foreign(out, command ? command : target ? target : "recording");
+	put_foreign(out, profile_title(profile));
 	if (profile->events.len > 1) {
 		str_puts(out, ", ");
 		text_put_shown_event(profile, head, out);

@@ -130,7 +130,7 @@ TEST(speedscope_keeps_threads_and_order)
 	init_small(&fixture);
 	check_export(&fixture, EXPORT_SPEEDSCOPE,
 		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-		"\"exporter\":\"ebprof\",\"name\":\"ebprof\",\"activeProfileIndex\":0,"
+		"\"exporter\":\"ebprof\",\"name\":\"recording\",\"activeProfileIndex\":0,"
 		"\"shared\":{\"frames\":[\n"
 		"{\"name\":\"main\",\"file\":\"/bin/app\"},\n"
 		"{\"name\":\"work(int)\",\"file\":\"/bin/app\"},\n"

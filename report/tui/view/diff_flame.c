@@ -220,7 +220,7 @@ static void flame_form_print(void *state, struct app *app, struct str *out)
 		.focus = &diff->flame_sides,
 	};
 	struct flame_svg_options options = {
-		.title = flame_svg_title(app->model->profile),
+		.title = profile_title(app->model->profile),
 		.root = view->root,
 		.order = view->order,
 		.objects = both->names->objects.data,

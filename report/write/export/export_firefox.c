@@ -406,12 +406,11 @@ static void firefox_put_meta(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
 	struct json *json = &firefox->json;
-	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	json_put_object(json, "meta");
 	json_put_number(json, "version", GECKO_VERSION);
 	json_put_number(json, "preprocessedProfileVersion", FORMAT_VERSION);
 	json_put_text(json, "importedFrom", "ebprof");
-	json_put_text(json, "product", command && command[0] ? command : "ebprof");
+	json_put_text(json, "product", profile_title(profile));
 	json_put_number(json, "processType", 0);
 	json_put_number(json, "stackwalk", 1);
 	json_put_number(json, "debug", 0);

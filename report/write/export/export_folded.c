@@ -102,14 +102,23 @@ static uint32_t folded_name_of_frame(struct folded *folded, uint32_t frame)
 	return *name - 1;
 }
 
+/* Where there are none, as in what was made from folded stacks or pprof, none stands ahead. */
+static bool has_comms(const struct profile *profile)
+{
+	vec_each(&profile->samples, sample)
+		if (profile->threads.data[sample->thread].comm[0])
+			return true;
+	return false;
+}
+
 static void name_comms(struct folded *folded)
 {
 	const struct profile *profile = folded->profile;
+	bool has_any = !profile->has_roots && has_comms(profile);
 	for (size_t i = 0; i < profile->threads.len; i++)
 		folded->comms[i] =
-			profile->has_roots
-				? strtab_intern(&folded->names, "", 0)
-				: add_name(folded, profile->threads.data[i].comm, "", true);
+			has_any ? add_name(folded, profile->threads.data[i].comm, "", true)
+				: strtab_intern(&folded->names, "", 0);
 }
 
 /* Stacks whose frames have the same names become one. */
@@ -320,6 +329,8 @@ static void folded_put_stack(struct folded *folded, uint32_t comm, uint32_t node
 	if (is_first) {
 		folded->path.len = 0;
 		folded_put_name(folded, comm);
+		if (!node && out->len == folded->line) /* a line that is nothing but a count */
+			bytes_put(out, no_name, sizeof(no_name) - 1);
 		folded->comm_end = out->len - folded->line;
 		find_rest(folded, node);
 	} else {

@@ -109,11 +109,10 @@ static void speedscope_put_profile(struct speedscope *speedscope, const struct l
 static void speedscope_put_file(struct speedscope *speedscope)
 {
 	struct json *json = &speedscope->json;
-	const char *command = profile_meta(speedscope->profile, LAYOUT_META_COMMAND);
 	json_object(json);
 	json_put_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_put_text(json, "exporter", "ebprof");
-	json_put_text(json, "name", command && command[0] ? command : "ebprof");
+	json_put_text(json, "name", profile_title(speedscope->profile));
 	json_put_number(json, "activeProfileIndex", 0);
 	json_put_object(json, "shared");
 	speedscope_put_frames(speedscope);

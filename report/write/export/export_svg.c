@@ -36,7 +36,7 @@ static void svg_put_one(const struct profile *profile, struct str *out)
 	CLEANUP(str_deinit) struct str note = {0};
 	cut_stacks_put_sentence(profile, &note);
 	struct flame_svg_options picture = {
-		.title = flame_svg_title(profile),
+		.title = profile_title(profile),
 		.event = main_event_name_of(profile, main_event_of(profile)),
 		.note = note.len ? str_text(&note) : NULL,
 		.objects = profile->objects.data,
@@ -72,7 +72,7 @@ static void put_diff(const struct diff_tree *diff, const struct diff_source sour
 		.focus = &focus,
 	};
 	struct flame_svg_options picture = {
-		.title = flame_svg_title(sources[MATCH_NEW].profile),
+		.title = profile_title(sources[MATCH_NEW].profile),
 		.objects = diff->objects.data,
 		.nr_functions = diff->functions.len,
 		.frames = diff->frames.data,

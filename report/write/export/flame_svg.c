@@ -478,14 +478,3 @@ void flame_svg_put(struct focus *focus, const struct flame_svg_options *options,
 	str_puts(out, "]]></script>\n</svg>\n");
 	flame_deinit(&flame);
 }
-
-const char *flame_svg_title(const struct profile *profile)
-{
-	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
-	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
-	const char *host = profile_meta(profile, LAYOUT_META_HOST);
-	return command && command[0] ? command
-	       : target && target[0] ? target
-	       : host && host[0]     ? host
-				     : "ebprof";
-}

@@ -24,8 +24,6 @@ struct flame_svg_options {
 	const struct flame_svg_diff *diff; /* of the same focus; NULL: of one recording */
 };
 
-/* What was recorded: the command, the target, or the host. */
-const char *flame_svg_title(const struct profile *profile);
 /* The same focus makes the same bytes. Expands it. */
 void flame_svg_put(struct focus *focus, const struct flame_svg_options *options, struct str *out);
 

@@ -357,13 +357,12 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	const struct profile *profile = data->sides[side].profile;
 	uint32_t number = data->sides[side].event;
 	const struct profile_event *event = &profile->events.data[number];
-	const char *command = profile_meta(profile, LAYOUT_META_COMMAND);
 	uint64_t samples = html_data_samples_of(profile, number);
 	CLEANUP(str_deinit) struct str damage = {0}, stacks = {0};
 	health_put_damage(profile, &damage);
 	cut_stacks_put_sentence(profile, &stacks);
 	html_data_put_text(data, data->sides[side].name);
-	html_data_put_text(data, command ? command : profile_meta(profile, LAYOUT_META_TARGET));
+	html_data_put_text(data, profile_title(profile));
 	html_data_put_text(data, number ? event->name : "unknown");
 	html_data_put_text(data, number ? event->unit : "");
 	html_data_put_text(data, profile_meta(profile, LAYOUT_META_HOST));

@@ -11,7 +11,7 @@ class Summary {
 
 	/* functions: their weights, of each recording */
 	show(functions) {
-		const {profile} = this, title = profile.title || profile.sides[this.diff ? 1 : 0].title || "recording";
+		const {profile} = this, title = profile.title || profile.sides[this.diff ? 1 : 0].title;
 		const name = this.diff ? `${title}: ${this.sideName(1)} \u2192 ${this.sideName(0)}` : title;
 		document.title = name + " \u2013 ebprof";
 		byId("title").textContent = byId("title").title = name;
