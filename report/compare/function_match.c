@@ -175,10 +175,24 @@ uint32_t function_match_object(
 
 /* ---- functions ---- */
 
+/* Whether names of its language have dots, as main.cold of package main: no compiler put it there.
+ */
+static bool has_dotted_name(const struct profile_function *function)
+{
+	static const char *const ends[] = {".go", ".zig", ".odin"};
+	const char *end = function->file ? strrchr(function->file, '.') : NULL;
+	for (size_t i = 0; end && i < sizeof(ends) / sizeof(*ends); i++)
+		if (strcmp(end, ends[i]) == 0)
+			return true;
+	return function->is_script;
+}
+
 /* Without what tells clones apart; it stands behind the demangled name as behind the mangled. */
 static size_t own_length(const struct profile_function *function)
 {
 	size_t len = strlen(function->name);
+	if (has_dotted_name(function))
+		return len;
 	size_t suffix = demangle_suffix_length(function->system_name);
 	size_t system = strlen(function->system_name) - suffix;
 	bool is_kept = suffix < len &&

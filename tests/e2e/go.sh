@@ -160,6 +160,35 @@ GO
 	grep -Eq '\| main\.main$' tree || fail "no Go function: $(cat tree)"
 }
 
+# Of GCC's functions .cold is a part, of Go's a name.
+test_a_function_called_cold_is_compared() {
+	mkdir source && cat >source/main.go <<'GO'
+package main
+
+//go:noinline
+func cold(n int) int {
+	sum := 0
+	for i := 0; i < n; i++ {
+		sum += i*i ^ sum
+	}
+	return sum
+}
+
+func main() {
+	for i := 0; i < 30; i++ {
+		cold(10000000)
+	}
+}
+GO
+	build "$PWD/program" source
+	local run
+	for run in 1 2; do
+		"$EBPROF" record -o $run.data -- ./program 2>err || fail "record: $(cat err)"
+	done
+	run "$EBPROF" diff 1.data 2.data
+	grep -q ' main\.cold  main\.go$' out || fail "$(cat out err)"
+}
+
 # Each goroutine's call is short of stack, and begins anew when it has some.
 test_probes_are_hit_once_a_call() {
 	mkdir source && cat >source/main.go <<'GO'

@@ -100,6 +100,22 @@ TEST(compare_matches_by_names)
 		"libx.so.2 work(int) 3/3 4/4\n");
 }
 
+/* A method cold() of a class: no compiler's word. */
+TEST(compare_keeps_names_with_dots)
+{
+	struct fixture sides[2];
+	for (int i = 0; i < 2; i++) {
+		uint32_t thread, object = fixture_begin(&sides[i], "app", &thread);
+		uint32_t clone = fixture_frame(&sides[i], object, 0x10, "work.cold");
+		object = fixture_object(&sides[i], LAYOUT_OBJECT_SCRIPT, "[python]");
+		uint32_t cold = fixture_line(&sides[i], object, 1, "Cache.cold", "/src/a.py", 7);
+		fixture_samples(&sides[i], thread, FIXTURE_STACK(&sides[i], cold, clone), 0, 1);
+	}
+	compare_fixtures(&sides[0], &sides[1],
+		"[python] Cache.cold 0/1 0/1\n"
+		"app work 1/1 1/1\n");
+}
+
 /* Names of both sides are matched as they are, and numbers only where one file is left on each. */
 TEST(compare_versions_only_where_they_are_clear)
 {
