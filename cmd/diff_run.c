@@ -195,6 +195,21 @@ static struct err *write_picture(
 		export_all(&count)[format].write(reports->new, &options, export_file_sink(&file)));
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+/* How many of the reports beside the main one go to standard output: they are for programs, which
+ * would not find theirs among others. But GitHub's runner does, in all that a step prints. */
+static int count_on_stdout(const struct diff_run_options *options)
+{
+	int count = is_stdout(options->html) + is_stdout(options->svg);
+	for (int i = 0; i < DIFF_FORMAT_COUNT; i++)
+		count += i != DIFF_GITHUB && is_stdout(options->files[i]);
+	return count;
+}
+
 static struct err *write_reports(const struct reports *reports,
 	const struct diff_run_options *options, enum diff_format format, const char *output)
 {
@@ -203,7 +218,9 @@ static struct err *write_reports(const struct reports *reports,
 			try(write_report(reports, (enum diff_format)i, options->files[i]));
 	try(write_picture(reports, EXPORT_HTML, options->html));
 	try(write_picture(reports, EXPORT_SVG, options->svg));
-	return write_report(reports, format, output);
+	return is_stdout(output) && count_on_stdout(options)
+		       ? NULL
+		       : write_report(reports, format, output);
 }
 
 /* Where the repository is, as GitHub's runner and GitLab's say. */
@@ -280,6 +297,9 @@ struct err *diff_run(struct diff_run_options *options, const struct diff_run_fil
 	enum diff_verdict *ret)
 {
 	CLEANUP(input_deinit) struct input of_base = {0}, of_new = {0};
+	if (count_on_stdout(options) > 1)
+		return err_new(
+			ERR_USAGE, "one report can go to standard output, give the others files");
 	try(diff_run_open(base, &of_base));
 	try(diff_run_open(new, &of_new));
 	rename_input(&of_base, options->base_name);

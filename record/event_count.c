@@ -33,6 +33,7 @@ struct counting_event {
 	/* Of a task, which other events of the spec count on other CPUs: one of them at a time. */
 	bool is_by_turns;
 	bool is_of_some_cores; /* of a task: what it does on others is no part of the event */
+	bool is_always_on;     /* it needs no hardware that others take as well */
 };
 
 struct counting {
@@ -214,7 +215,10 @@ static struct err *open_counts(struct counting *counting, const struct counted_p
 			.leader = leader_of(counting, first, spec),
 			.is_by_turns = place->is_task && place->cpu >= 0,
 			.is_of_some_cores =
-				place->is_task && pmu_cpus_are_some(&counting->pmus, attr.type)};
+				place->is_task && pmu_cpus_are_some(&counting->pmus, attr.type),
+			.is_always_on = !counting->options->specs[spec].group &&
+					(attr.type == PERF_TYPE_SOFTWARE ||
+						attr.type == PERF_TYPE_TRACEPOINT)};
 		if (!is_counted_there(counting, &attr, place))
 			continue;
 		if (event.leader >= 0) /* with its leader */
@@ -395,6 +399,9 @@ static void read_counts(struct counting *counting)
 			continue;
 		struct count_part part = {
 			(double)now.value, (double)now.enabled, (double)now.running};
+		/* Of a control group's on a CPU the kernel's two times may differ. */
+		if (event->is_always_on)
+			part.running = part.enabled;
 		add_count(&sums[event->spec], event, &part, counting->cpus.len);
 	}
 	for (size_t i = 0; i < nr_specs; i++) {

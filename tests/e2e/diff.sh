@@ -80,6 +80,17 @@ test_runs_of_a_side() {
 	jq -e '[.rows[] | select(.name == "medium")][0].self.effect > 0.3' out >/dev/null || fail "$(head -n 12 out)"
 }
 
+# Nothing else stands among what a program reads.
+test_reports_for_programs() {
+	record_sides
+	run "$EBPROF" diff --json - base1.data slow1.data
+	want_status 0 "--json -"
+	jq -e .verdict out >/dev/null || fail "$(cat out err)"
+	run "$EBPROF" diff --json - --csv - base1.data slow1.data
+	want_status 2 "two of them"
+	grep -q 'one report can go to standard output' err || fail "$(cat err)"
+}
+
 test_by_other_things() {
 	command -v jq >/dev/null || skip "no jq here"
 	record_sides
