@@ -9,6 +9,7 @@
 #include "cmd/input.h"
 #include "cmd/naming.h"
 #include "cmd/select.h"
+#include "cmd/select_check.h"
 #include "format/base/nearest.h"
 #include "report/analyse/filter.h"
 #include "report/analyse/frame_kind.h"

@@ -5,6 +5,7 @@
 #include "cmd/html_page.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "cmd/select_check.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/name/symbol/symbolizer.h"
 

@@ -10,6 +10,7 @@
 #include "cmd/input.h"
 #include "cmd/push_ring.h"
 #include "cmd/select.h"
+#include "cmd/select_check.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
 #include "report/analyse/wait_reasons.h"

@@ -7,6 +7,7 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "cmd/select.h"
+#include "cmd/select_check.h"
 #include "cmd/terminal_report.h"
 #include "report/analyse/roots.h"
 #include "report/analyse/scope.h"

@@ -71,17 +71,8 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
  */
 struct err *select_load(const struct select_options *options, const struct input *input,
 	bool is_one_of_several, struct profile **ret) ERR_MUST_CHECK;
-/*
- * After symbolize() and wait_reasons_add(): fails where functions were chosen and no frame of the
- * recording is in any of them, with what the first one may be called.
- */
-struct err *select_check_functions(const struct select_options *options, const struct input *input,
-	const struct profile *profile) ERR_MUST_CHECK;
 /* Borrows from the options. */
 struct filter select_filter(const struct select_options *options);
-/* The event that a word names, by itself; NULL: that which is shown unasked. */
-struct err *select_find_event(
-	const struct profile *profile, const char *word, uint32_t *ret) ERR_MUST_CHECK;
 void select_deinit(struct select_options *options);
 
 #endif

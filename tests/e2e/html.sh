@@ -434,6 +434,15 @@ test_baselines() {
 	run "$EBPROF" convert --html -c nothing a.data
 	want_status 2 "no such thread"
 	grep -q 'the recording has no thread called "nothing" but .*workload' err || fail "it says $(cat err)"
+	for option in '--pid 4294967295' '--tid 4294967295' '-C 99' '--time 3600,'; do
+		run "$EBPROF" report --stdio $option a.data
+		want_status 2 "$option"
+		grep -qE 'the recording has (no .* but [0-9]|[0-9.]+ s, and nothing from 3600)' err || fail "$option: $(cat err)"
+	done
+	run "$EBPROF" report --stdio -c nothing,/work/ a.data
+	want_status 0 "one of two threads"
+	grep -q 'the recording has no thread called "nothing"' err || fail "it says $(cat err)"
+	grep -q workload out || fail "nothing of the other: $(cat out)"
 	run "$EBPROF" report -d nothing a.data
 	want_status 2 "no such file"
 	grep -q 'the recording has no file "nothing" but .*workload' err || fail "it says $(cat err)"
