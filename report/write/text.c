@@ -14,6 +14,7 @@
 #include "report/name/namesakes.h"
 #include "report/name/script_frames.h"
 #include "report/write/cause_words.h"
+#include "report/write/exact_sum.h"
 #include "report/write/health.h"
 
 static uint64_t count_below(const struct profile *profile)
@@ -168,6 +169,8 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
 			profile_percent(lost, lost + head->samples_of_all_events));
 	str_putc(out, '\n');
+	if (samples == head->samples_before_filter)
+		exact_sum_put(profile, head->event, out);
 	text_put_other_events(profile, head, out);
 	str_puts(out, "#\n");
 }

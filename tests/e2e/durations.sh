@@ -57,6 +57,8 @@ test_calls_take_what_the_program_clocked() {
 		'BEGIN { off = got - want; exit !((off < 0 ? -off : off) <= 10e6 * cpus) }' ||
 		fail "samples stand for $(weight $blink blink) ns of $(tally $blink events sum)"
 	[[ $(weight $nap naps) -gt 0 ]] || fail "nap's caller is not in its stack"
+	"$EBPROF" report --stdio --event "$blink" ebprof.data >out 2>err
+	grep -qE '^# exactly 300 calls, [0-9.]+ ms: [0-9.]+ [um]s each' out || fail "report: $(head -n 3 out)"
 	"$EBPROF" info ebprof.data | grep -q "^$blink  *300 = .* below" || fail "info: $("$EBPROF" info ebprof.data)"
 }
 

@@ -1,0 +1,69 @@
+#include "report/write/exact_sum.h"
+
+#include <string.h>
+
+#include "format/file/layout.h"
+#include "report/model/event_value.h"
+
+enum {
+	OF_PROBES_NS = 10000, /* a pair of probes takes up to some microseconds */
+};
+
+/* NULL: it has none for itself. */
+static const struct profile_source *source_of(const struct profile *profile, uint32_t number)
+{
+	const char *name = profile->events.data[number].source;
+	size_t nr_events = 0;
+	vec_each(&profile->events, event)
+		nr_events += name && event->source && strcmp(event->source, name) == 0;
+	vec_each(&profile->sources, source)
+		if (nr_events == 1 && strcmp(source->name, name) == 0)
+			return source;
+	return NULL;
+}
+
+static const char *word_of(const struct profile_source *source)
+{
+	static const struct {
+		const char *start, *word;
+	} words[] = {
+		{"duration:", "calls"},
+		{"syscalls", "system calls"},
+		{"wait", "waits"},
+		{"lock", "waits"},
+		{"blk-io", "requests"},
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strncmp(source->name, words[i].start, strlen(words[i].start)) == 0)
+			return words[i].word;
+	return "events";
+}
+
+/* Calls may take nanoseconds as well as seconds. */
+static void put_mean(double ns, struct str *out)
+{
+	if (ns < 1e3)
+		str_printf(out, ": %.0f ns each", ns);
+	else if (ns < 1e6)
+		str_printf(out, ": %.1f us each", ns / 1e3);
+	else
+		str_printf(out, ": %.2f ms each", ns / 1e6);
+}
+
+void exact_sum_put(const struct profile *profile, uint32_t event, struct str *out)
+{
+	const struct profile_event *shown = &profile->events.data[event];
+	const struct profile_source *source = source_of(profile, event);
+	if (!source || strcmp(shown->unit, "ns") != 0)
+		return;
+	const struct layout_tally *exact = &source->tallies[LAYOUT_EVENTS];
+	if (!exact->count || exact->count == source->tallies[LAYOUT_EVENTS_SAMPLES].count)
+		return;
+	str_printf(out, "# exactly %llu %s, ", (unsigned long long)exact->count, word_of(source));
+	event_value_put(shown, exact->sum, false, out);
+	double mean_ns = (double)exact->sum / (double)exact->count;
+	put_mean(mean_ns, out);
+	if (mean_ns < OF_PROBES_NS && strncmp(source->name, "duration:", 9) == 0)
+		str_puts(out, ", much of which is the probes' own time");
+	str_putc(out, '\n');
+}
