@@ -405,6 +405,17 @@ TEST(what_a_filter_takes_away_comes_back_selected)
 	screen_deinit(&screen);
 }
 
+/* Else what is typed behind it would be commands. */
+TEST(a_search_begins_in_help_as_well)
+{
+	struct screen screen;
+	screen_init(&screen, named_profile("hot"), 80, 24);
+	screen_type(&screen, "?/hot");
+	CHECK(!screen.app.overlay.is_open);
+	want_in(screen_lines(&screen, 23, 1), "/hot");
+	screen_deinit(&screen);
+}
+
 TEST(damage_is_told)
 {
 	struct profile *profile = named_profile("hot");
