@@ -400,7 +400,8 @@ static struct err *take_verb(int argc, char **argv)
 {
 	bool is_option = argc > 1 && argv[1][0] == '-';
 	if (argc < 2 || (is_option && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
-		return err_new(ERR_USAGE, "ci run? (see ebprof ci --help)");
+		return err_new(ERR_USAGE, "what is to be done? ebprof ci run ... "
+					  "(see ebprof ci --help)");
 	if (!is_option && strcmp(argv[1], "run") != 0)
 		return err_new(ERR_USAGE,
 			"\"%s\" is not run (see ebprof ci --help); ebprof diff compares recordings",

@@ -99,13 +99,18 @@ static void record_view_put_stacks(struct str *text, const struct session_summar
 		truncated += summary->truncated[i];
 	uint64_t all = summary->complete + summary->by_guesses + summary->kernel_only +
 		       summary->left + truncated;
+	if (all && summary->left == all) {
+		str_puts(text, "stacks: copied, the report unwinds them");
+		return;
+	}
 	str_printf(text, "stacks: %.1f%% complete", percent(summary->complete, all));
 	if (summary->by_guesses)
 		str_printf(text, ", %.1f%% reached by guesses", percent(summary->by_guesses, all));
 	if (summary->kernel_only)
 		str_printf(text, ", %.1f%% kernel only", percent(summary->kernel_only, all));
 	if (summary->left)
-		str_printf(text, ", %.1f%% left to the report", percent(summary->left, all));
+		str_printf(
+			text, ", %.1f%% to be unwound by the report", percent(summary->left, all));
 	if (!truncated)
 		return;
 	str_printf(text, ", %.1f%% truncated", percent(truncated, all));

@@ -1,6 +1,7 @@
 #include "record/cgroup/target_cgroups.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "format/base/cgroup_path.h"
 #include "format/base/clock.h"
@@ -245,10 +246,24 @@ static void put_others_missing(const struct search *search, size_t first, struct
 				search->targets->names[i].text);
 }
 
+/* A folder of a hierarchy that is not looked at. */
+static bool is_elsewhere(const struct cgroup_name *name)
+{
+	static const char root[] = "/sys/fs/cgroup/";
+	struct stat found;
+	return name->kind == CGROUP_NAME_PATH && strncmp(name->text, root, strlen(root)) == 0 &&
+	       stat(name->text, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 /* `i`: the first name that stands for nothing. */
 static struct err *explain_missing(const struct search *search, size_t i)
 {
 	const struct cgroup_name *name = &search->targets->names[i];
+	if (is_elsewhere(name))
+		return err_new(ERR_USAGE,
+			"%s: %s is of another hierarchy of version 1: groups of version 2 are "
+			"followed, and of version 1 those with the controller \"memory\"",
+			kinds[name->kind].option, name->text);
 	const struct strtab *candidates = &search->candidates[name->kind];
 	struct nearest nearest = nearest_to(name->text);
 	CLEANUP(str_deinit) struct str others = {0}, hint = {0};
