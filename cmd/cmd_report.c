@@ -594,7 +594,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	}
 	if (shows_functions(options))
 		text_put_script_hint(profile, &filter, out);
-	text_put_losses(profile, out);
+	text_put_losses(profile, event, out);
 	if (shows_functions(options))
 		unsymbolized_put(profile, &options->select.naming.symbolize.files, out);
 }

@@ -296,7 +296,7 @@ static struct err *check_time(const struct select_options *options, const struct
 {
 	double from_s = (double)options->time.from_ns / NS_PER_S;
 	double duration_s = profile_duration_s(profile);
-	if (duration_s <= 0 || from_s < duration_s)
+	if (duration_s <= 0 || from_s <= duration_s)
 		return NULL;
 	return err_new(ERR_USAGE, "the recording has %.3f s, and nothing from %.3f s on",
 		duration_s, from_s);

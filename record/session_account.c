@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/file/own_heap.h"
 #include "record/cgroup_filter.h"
 #include "record/generated/jitdump.h"
 #include "record/runtime/runtime.h"
@@ -201,6 +202,26 @@ static void name_unknown_runtimes(
 	}
 }
 
+/* A program and its library are one. */
+static bool is_listed(const struct session_summary *summary, const char *objects)
+{
+	for (size_t i = 0; summary->own_heaps[i]; i++)
+		if (strcmp(own_heap_of(summary->own_heaps[i]), objects) == 0)
+			return true;
+	return false;
+}
+
+static void list_own_heaps(const struct translate *translate, struct session_summary *summary)
+{
+	size_t count = 0, room = sizeof(summary->own_heaps) / sizeof(*summary->own_heaps) - 1;
+	vec_each(&translate->objects.objects, it) {
+		const char *objects = own_heap_of((*it)->path);
+		if (count < room && objects && !is_listed(summary, objects) &&
+			object_ids_has(&translate->emitter.objects, *it))
+			summary->own_heaps[count++] = (*it)->path;
+	}
+}
+
 /* Programs that find their frames could not be loaded. */
 static void name_refused_runtimes(const struct rule_source *rules, struct session_summary *summary)
 {
@@ -359,5 +380,6 @@ void session_account_summarize(const struct session_account *account,
 	count_objects(translate, summary);
 	blame_objects(translate, summary);
 	name_unknown_runtimes(translate, summary);
+	list_own_heaps(translate, summary);
 	name_refused_runtimes(translate->resolver.rules, summary);
 }

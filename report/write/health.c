@@ -1,5 +1,9 @@
 #include "report/write/health.h"
 
+#include <string.h>
+
+#include "format/base/str.h"
+#include "format/file/own_heap.h"
 #include "report/write/cause_words.h"
 
 static void health_put_cut(const struct reader_result *file, double cut_s, struct str *out)
@@ -90,6 +94,20 @@ bool health_put_sideband_losses(const struct profile *profile, struct str *out)
 		(unsigned long long)samples, samples == 1 ? "" : "s",
 		samples == 1 ? "was" : "were");
 	return true;
+}
+
+void health_put_own_heaps(const struct profile *profile, struct str *out)
+{
+	CLEANUP(strtab_deinit) struct strtab said = {0};
+	vec_each(&profile->objects, object) {
+		const char *objects = object->is_used ? own_heap_of(object->path) : NULL;
+		size_t nr_said = said.entries.len;
+		if (!objects || strtab_intern(&said, objects, strlen(objects)) < nr_said)
+			continue;
+		const char *remedy = own_heap_remedy(object->path);
+		str_printf(out, "# not among these: %s, on its own heap%s%s\n", objects,
+			remedy ? ", unless it ran with " : "", remedy ? remedy : "");
+	}
 }
 
 void health_put_damage(const struct profile *profile, struct str *out)

@@ -18,6 +18,8 @@ void health_put_damage(const struct profile *profile, struct str *out);
  * samples. False, and nothing is appended, when it lost none.
  */
 bool health_put_sideband_losses(const struct profile *profile, struct str *out);
+/* Lines "# objects of Java are ...", of what a recording of allocations cannot have. */
+void health_put_own_heaps(const struct profile *profile, struct str *out);
 /*
  * Lines "lost" and, where the timers missed ticks, "skipped", as info and report --stats print
  * them.

@@ -898,7 +898,7 @@ void text_put_script_hint(
 	script_frames_deinit(&frames);
 }
 
-void text_put_losses(const struct profile *profile, struct str *out)
+void text_put_losses(const struct profile *profile, uint32_t event, struct str *out)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	if (health_put_sideband_losses(profile, &text))
@@ -912,4 +912,7 @@ void text_put_losses(const struct profile *profile, struct str *out)
 		str_printf(out, "# %llu %s\n",
 			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
+	if (strncmp(profile->events.data[event].name, "alloc_", 6) == 0 ||
+		strncmp(profile->events.data[event].name, "inuse_", 6) == 0)
+		health_put_own_heaps(profile, out);
 }

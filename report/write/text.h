@@ -54,8 +54,9 @@ void text_put_table(const struct profile *profile, struct table *table,
 void text_put_tree(const struct profile *profile, bool is_inverted,
 	const struct text_options *options, struct str *out);
 
-/* Below either: a line on what the recording lacks of what processes did, where it does. */
-void text_put_losses(const struct profile *profile, struct str *out);
+/* Below either: a line on what the recording lacks of what processes did, where it does, and of
+ * what the shown event counts. */
+void text_put_losses(const struct profile *profile, uint32_t event, struct str *out);
 /* Below either: a line on --no-native, where it would change what is seen. */
 void text_put_script_hint(
 	const struct profile *profile, const struct filter *filter, struct str *out);

@@ -207,6 +207,19 @@ test_too_much_overhead() {
 	grep -q 'ms without the probes of allocations' all.json || fail "an export does not say it: $(cat err)"
 }
 
+# A list of objects of 16 bytes each is a table by malloc(), and they are on Python's own heap.
+test_heaps_that_are_not_seen() {
+	[[ -x /usr/bin/python3 ]] || skip "no /usr/bin/python3"
+	way=(--heap=16K)
+	record_heap -- /usr/bin/python3 -c 'a = [object() for i in range(300000)]'
+	grep -q 'hint: python3.* keeps objects of Python .* on a heap of its own, .* unless PYTHONMALLOC=malloc' err || fail "$(cat err)"
+	(($(tally heap events count) < 100000)) || fail "$(tally heap events count) allocations"
+	"$EBPROF" report --stdio heap.data >out
+	grep -q '^# not among these: objects of Python ' out || fail "$(cat out)"
+	record_heap -- env PYTHONMALLOC=malloc /usr/bin/python3 -c 'a = [object() for i in range(300000)]'
+	(($(tally heap events count) > 300000)) || fail "$(tally heap events count) allocations by malloc"
+}
+
 test_refusals() {
 	run "$EBPROF" record --heap -a -- true
 	want_status 125 "-a"

@@ -627,7 +627,7 @@ TEST(losses_are_in_words)
 	writer_destroy(writer);
 	struct profile *profile = load(file.data, file.len);
 	CLEANUP(str_deinit) struct str text = {0};
-	text_put_losses(profile, &text);
+	text_put_losses(profile, 0, &text);
 	CHECK(strstr(str_text(&text),
 		"# 7 records of mappings and execs were lost, and no sample was taken meanwhile"));
 	CHECK(strstr(str_text(&text),
