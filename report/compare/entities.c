@@ -253,7 +253,7 @@ static void entities_put_function(
 	row->function = function;
 	row->object = object ? object : "";
 	row->file = function->file;
-	row->line = function->line;
+	row->line = profile_function_line(function);
 	row->is_known = function->is_known;
 }
 

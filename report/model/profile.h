@@ -133,7 +133,14 @@ struct profile_function {
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
 	const char *file; /* where it is declared; NULL: unknown */
 	uint32_t line;
+	uint32_t seen_line; /* 0, or, where no line is known: the first one of it in a stack */
 };
+
+/* A line to go to in its file; 0: none is known. */
+static inline uint32_t profile_function_line(const struct profile_function *function)
+{
+	return function->line ? function->line : function->seen_line;
+}
 
 /* What it is called where the name of its object stands beside it. */
 static inline const char *profile_function_own_name(const struct profile_function *function)

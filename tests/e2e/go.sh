@@ -186,7 +186,7 @@ GO
 		"$EBPROF" record -o $run.data -- ./program 2>err || fail "record: $(cat err)"
 	done
 	run "$EBPROF" diff 1.data 2.data
-	grep -q ' main\.cold  main\.go$' out || fail "$(cat out err)"
+	grep -qE ' main\.cold  main\.go:[4-8]$' out || fail "$(cat out err)"
 }
 
 # Each goroutine's call is short of stack, and begins anew when it has some.

@@ -1,6 +1,7 @@
 #include "report/name/symbol/symbolizer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/mem.h"
 #include "report/model/slice.h"
@@ -273,6 +274,20 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 	mem_free(symbolizer);
 }
 
+/* Of functions whose declaration nothing tells, as those of scripts and of Go. */
+static void note_seen_lines(struct profile *profile)
+{
+	vec_each(&profile->frames, frame) {
+		struct profile_function *function = &profile->functions.data[frame->function];
+		if (function->line || !frame->line || !frame->file || !function->file)
+			continue;
+		bool is_there = frame->file == function->file ||
+				strcmp(frame->file, function->file) == 0;
+		if (is_there && (!function->seen_line || frame->line < function->seen_line))
+			function->seen_line = frame->line;
+	}
+}
+
 void symbolize(struct profile *profile, const struct symbolize_options *options)
 {
 	struct symbolizer *symbolizer = symbolizer_create(profile, options);
@@ -287,4 +302,5 @@ void symbolize(struct profile *profile, const struct symbolize_options *options)
 		pending_deinit(pending);
 	}
 	symbolizer_destroy(symbolizer);
+	note_seen_lines(profile);
 }

@@ -22,8 +22,8 @@ static void csv_put_row(const struct profile *profile, const struct table_row *r
 	str_putc(out, ',');
 	csv_put_field(out, function->file ? function->file : "");
 	str_putc(out, ',');
-	if (function->file && function->line)
-		str_printf(out, "%u", function->line);
+	if (function->file && profile_function_line(function))
+		str_printf(out, "%u", profile_function_line(function));
 	str_putc(out, ',');
 	csv_put_field(out, unit);
 	str_puts(out, "\r\n");
