@@ -179,6 +179,7 @@ TEST(html_data_tells_parts_of_a_sum)
 	writer_sample(fixture.writer, &sample);
 	page = page_of(&fixture, NULL);
 	CHECK_STR(page.texts[2], "wall");
+	CHECK_STR(page.comms[2], "idle"); /* behind those that ran less long than it waited */
 	CHECK_INT(page.nr_waits, 1);
 	CHECK_STR(page.waiting, "");
 	CHECK(strstr(page.wait, "  7.0 ms     1     7.0 ms  idle:12  "));

@@ -11,20 +11,31 @@
 static int compare_threads(const void *a, const void *b)
 {
 	const struct html_thread *x = a, *y = b;
+	if (x->running != y->running)
+		return x->running > y->running ? -1 : 1;
 	if (x->weight != y->weight)
 		return x->weight > y->weight ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static uint64_t *weigh_threads(const struct html_data_side *side)
+struct thread_weights {
+	uint64_t all, running; /* the latter without what is time off a CPU */
+};
+
+static struct thread_weights *weigh_threads(const struct html_data_side *side)
 {
 	const struct profile *profile = side->profile;
-	uint64_t *weights = mem_zalloc_array(profile->threads.len, sizeof(*weights));
-	vec_each(&profile->samples, sample)
-		if (profile_event_has(profile, side->event, sample->event))
-			weights[profile->threads.data[sample->thread].first] +=
-				profile_weight_as(profile, side->event, sample);
-	return weights;
+	struct thread_weights *ret = mem_zalloc_array(profile->threads.len, sizeof(*ret));
+	vec_each(&profile->samples, sample) {
+		if (!profile_event_has(profile, side->event, sample->event))
+			continue;
+		struct thread_weights *of = &ret[profile->threads.data[sample->thread].first];
+		uint64_t weight = profile_weight_as(profile, side->event, sample);
+		of->all += weight;
+		if (profile->events.data[sample->event].wait == PROFILE_NO_WAIT)
+			of->running += weight;
+	}
+	return ret;
 }
 
 static const char *intern_process(struct html_threads *threads, const struct str *name)
@@ -81,16 +92,17 @@ static void add_side(struct html_threads *threads, struct strtab *pairs, size_t 
 	const struct profile *profile = side->profile;
 	struct process_names names;
 	process_names_init(&names, profile);
-	CLEANUP_FREE uint64_t *weights = weigh_threads(side);
+	CLEANUP_FREE struct thread_weights *weights = weigh_threads(side);
 	threads->ranks[index] = mem_zalloc_array(profile->threads.len, sizeof(**threads->ranks));
 	for (size_t i = 0; i < profile->threads.len; i++) {
-		if (!weights[i])
+		if (!weights[i].all)
 			continue;
 		uint32_t id = pairs ? add_thread_by_name(
 					      threads, pairs, &names, &profile->threads.data[i])
 				    : add_thread(threads, &names, profile, (uint32_t)i);
 		threads->ranks[index][i] = id;
-		threads->list.data[id].weight += weights[i];
+		threads->list.data[id].weight += weights[i].all;
+		threads->list.data[id].running += weights[i].running;
 	}
 	process_names_deinit(&names);
 }

@@ -15,13 +15,13 @@ struct html_thread {
 	const char *comm;
 	const char *container; /* or its cgroup; "" where the thread stands for all of that name */
 	const char *process;   /* the name of its process */
-	uint64_t weight;
-	uint64_t key; /* equal for the names that one thread had */
-	uint32_t id;  /* before they were put in order */
+	uint64_t weight, running; /* the latter of it on a CPU */
+	uint64_t key;             /* equal for the names that one thread had */
+	uint32_t id;              /* before they were put in order */
 };
 
 struct html_threads {
-	VEC(struct html_thread) list;      /* the busiest first */
+	VEC(struct html_thread) list;      /* those that ran most first, of others the heaviest */
 	uint32_t *ranks[HTML_COLUMNS_MAX]; /* of each thread of a side: where it is in the list */
 	struct strtab processes;           /* their names */
 };
