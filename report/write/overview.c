@@ -111,8 +111,8 @@ static void overview_put_value(
 	const struct profile_event *event, double value, double duration_s, struct str *out)
 {
 	if (strcmp(event->unit, "ns") != 0) {
-		str_printf(out, ", %.4g ", value);
-		str_put_escaped(out, event->unit, strlen(event->unit));
+		str_puts(out, ", ");
+		event_value_put(event, (uint64_t)(value + 0.5), false, out);
 		return;
 	}
 	bool is_cpu_time = event_value_is_cpu_time(event);
