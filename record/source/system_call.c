@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bpf/sample.skel.h"
@@ -20,6 +21,7 @@ struct system_call_state {
 	struct duration duration;
 	uint64_t wanted[EVENT_MAX_SYSCALLS / 64]; /* bits; where there are none, all */
 	bool wants_some;
+	char name[64];   /* of the event */
 	int thread_ends; /* the tracepoint where places of threads are given back; 0: not open */
 };
 
@@ -40,6 +42,22 @@ static struct err *want_syscall(struct system_call_state *state, const char *nam
 	return err_new(ERR_USAGE, "there is no system call \"%s\"%s%s%s", name,
 		nearest.word ? ": did you mean " : "", nearest.word ? nearest.word : "",
 		nearest.word ? "?" : "");
+}
+
+/* Of one that was chosen as the user has it, else that of all. */
+static void name_event(struct system_call_state *state, const struct source *source)
+{
+	const char *chosen = NULL;
+	size_t count = 0;
+	for (uint32_t number = 0; state->wants_some && number < EVENT_MAX_SYSCALLS; number++)
+		if (state->wanted[number / 64] >> number % 64 & 1) {
+			chosen = machine_syscall_name(machine_native(), number);
+			count++;
+		}
+	if (count == 1)
+		snprintf(state->name, sizeof(state->name), "syscall:%s", chosen);
+	else
+		snprintf(state->name, sizeof(state->name), "%s", source->row->name);
 }
 
 static struct err *system_call_probe(struct source *source, const struct session_options *options)
@@ -63,8 +81,9 @@ static struct err *system_call_probe(struct source *source, const struct session
 	if (!state)
 		return NULL;
 	state->wants_some &= !wants_all;
+	name_event(state, source);
 	vec_push(&source->events,
-		(struct source_event){.name = source->row->name, .unit = LAYOUT_UNIT_NS});
+		(struct source_event){.name = state->name, .unit = LAYOUT_UNIT_NS});
 	return NULL;
 }
 

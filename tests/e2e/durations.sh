@@ -147,6 +147,10 @@ test_chosen_system_calls() {
 	# those of the loader are below in time; nothing else is there
 	! "$EBPROF" convert --folded -o - ebprof.data | grep '\[syscall: ' | grep -vE '\[syscall: (read|clock_nanosleep)\]' ||
 		fail "other calls were recorded"
+	record_durations -e syscall:read -- reads 500
+	"$EBPROF" report --stdio --event syscall:read ebprof.data >out 2>err
+	grep -qE '^# .*, syscall:read, .* samples?' out || fail "one is not called by its name: $(head -n 2 out err)"
+	grep -qE '^# exactly 5[0-9][0-9] system calls, ' out || fail "$(head -n 3 out)"
 }
 
 # Those of other processes are no events.
