@@ -88,6 +88,13 @@ async function checkLanes(browser) {
 	const spinners = lanes.filter(({ran}) => ran > 0.15e9 && ran < 0.9e9);
 	wantTrue("waits are spans: " + JSON.stringify(spinners), spinners.some(({waited}) => waited > 0.35e9));
 	const frame = await browser.value("(({left, top, width}) => ({left, top, width}))(document.querySelector('#tracks canvas').getBoundingClientRect())");
+	const corner = `document.querySelector('#tracks canvas').toDataURL()`;
+	await browser.mouse("mouseMoved", frame.left + 20, frame.top + 10);
+	const pointed = await browser.value(corner);
+	await browser.mouse("mouseMoved", frame.left + 40, frame.top + 10);
+	want("nothing changes within a lane", await browser.value(corner), pointed);
+	await browser.mouse("mouseMoved", frame.left + 20, frame.top + 30);
+	wantTrue("a name goes where the mouse is", await browser.value(corner) !== pointed);
 	await browser.click(frame.left + frame.width / 2, frame.top + 30);
 	want("a click chooses the thread", await browser.value("page.state.thread"), "t1");
 	want("its samples alone", await browser.value(total), await browser.value(

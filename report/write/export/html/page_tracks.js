@@ -53,7 +53,10 @@ class Tracks {
 		});
 		place.addEventListener("scroll", () => this.paint());
 		this.canvas.addEventListener("mousemove", (event) => this.hover(event));
-		this.canvas.addEventListener("mouseleave", () => this.onHover(null));
+		this.canvas.addEventListener("mouseleave", () => {
+			this.point(-1);
+			this.onHover(null);
+		});
 		new ResizeObserver(() => this.paint()).observe(place);
 	}
 
@@ -77,8 +80,17 @@ class Tracks {
 		return Math.max(0, Math.min(this.lanes.length - 1, Math.floor(y / LANE_PX)));
 	}
 
+	/* A name stands on what its lane did: it goes where that is looked at. */
+	point(index) {
+		if (this.pointed === index)
+			return;
+		this.pointed = index;
+		this.paint();
+	}
+
 	hover(event) {
-		const index = this.laneAt(event), slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
+		this.point(this.laneAt(event));
+		const index = this.pointed, slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
 		const share = (weight) => percent(Math.min(1, this.most ? weight / this.most : 0));
 		const lines = [`${seconds(slice * sliceNs)} to ${seconds((slice + 1) * sliceNs)} s`,
 			this.isTime ? `ran ${share(lane.ran[slice])} of it` : `${share(lane.ran[slice])} of the most`];
@@ -131,7 +143,8 @@ class Tracks {
 			this.paintLine(context, this.others[index].ran, y + 2 + room, room, step);
 		context.fillStyle = ink.line;
 		context.fillRect(0, y + LANE_PX - 1, width, 1);
-		this.letter(context, index, y);
+		if (index !== this.pointed)
+			this.letter(context, index, y);
 	}
 
 	paintLine(context, weights, bottom, room, step) {
