@@ -15,6 +15,7 @@
 #include "format/elf/go_pclntab.h"
 #include "record/event/probe_place.h"
 #include "record/event/source_line.h"
+#include "record/task/program_files.h"
 
 /* What a user wrote. */
 struct probe_words {
@@ -23,24 +24,6 @@ struct probe_words {
 	char *file;        /* of the line, if it is one; else NULL, 0 */
 	uint32_t line;
 };
-
-/* As shells look for programs; NULL: it is nowhere. From malloc(). */
-static char *find_program(const char *name)
-{
-	const char *folders = getenv("PATH");
-	if (strchr(name, '/') || access(name, F_OK) == 0)
-		return realpath(name, NULL);
-	while (folders && *folders) {
-		CLEANUP(str_deinit) struct str path = {0};
-		size_t len = strcspn(folders, ":");
-		str_printf(&path, "%.*s/%s", (int)len, folders, name);
-		if (access(str_text(&path), X_OK) == 0)
-			return realpath(str_text(&path), NULL);
-		folders += len + (folders[len] != 0);
-	}
-	errno = ENOENT;
-	return NULL;
-}
 
 /* False: it is in no segment of the file. */
 static bool offset_of_address(const struct elf_file *elf, uint64_t address, uint64_t *ret)
@@ -209,7 +192,7 @@ static struct err *find_probe(
 		return err_new(ERR_USAGE,
 			"a line does not return: uprobe:%s:%s has each time that it is come to",
 			words->path, words->place);
-	struct function_probe probe = {.path = find_program(words->path)};
+	struct function_probe probe = {.path = program_files_path(words->path)};
 	if (!probe.path)
 		return err_sys(errno, "cannot open %s", words->path);
 	struct str event = {0};

@@ -11,6 +11,7 @@
 #include "format/base/path.h"
 #include "format/base/str.h"
 #include "format/elf/elf_stapsdt.h"
+#include "record/task/program_files.h"
 
 /* ---- the file ---- */
 
@@ -69,7 +70,8 @@ static void usdt_group(const struct elf_stapsdt *list, usdt_list_fn *fn, void *c
 struct err *usdt_list(const char *path, usdt_list_fn *fn, void *context)
 {
 	struct elf_stapsdt list;
-	try(read_probes(path, &list));
+	CLEANUP_FREE char *real = program_files_path(path);
+	try(read_probes(real ? real : path, &list));
 	usdt_group(&list, fn, context);
 	elf_stapsdt_deinit(&list);
 	return NULL;
@@ -85,7 +87,7 @@ static struct err *usdt_split(const char *text, struct usdt *usdt)
 	if (!provider || provider == text || name == provider + 1 || !name[1])
 		return err_new(ERR_USAGE, "\"usdt:%s\" is not usdt:PATH:PROVIDER:NAME", text);
 	CLEANUP_FREE char *path = mem_strndup(text, (size_t)(provider - text));
-	char *real = realpath(path, NULL);
+	char *real = program_files_path(path);
 	if (!real)
 		return err_sys(errno, "cannot open %s", path);
 	usdt->path = real;

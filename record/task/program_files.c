@@ -1,5 +1,6 @@
 #include "record/task/program_files.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,18 +103,32 @@ static void take_own_folders(struct library_search *it, const char *folders)
 	it->own_folders = str_steal(&text);
 }
 
+typedef bool library_folder_fn(struct str *path, const char *folder, const char *name);
+
+/* Until fn is true of one. */
+static bool program_files_each_folder(library_folder_fn *fn, struct str *path, const char *name)
+{
+	const char *const *own = machine_native()->library_folders;
+	for (size_t i = 0; i < MACHINE_LIBRARY_FOLDERS; i++)
+		if (own[i] && fn(path, own[i], name))
+			return true;
+	for (size_t i = 0; i < sizeof(library_folders) / sizeof(*library_folders); i++)
+		if (fn(path, library_folders[i], name))
+			return true;
+	return false;
+}
+
+static bool try_library(struct str *path, const char *folder, const char *name)
+{
+	return try_folder(path, folder, strlen(folder), name, false);
+}
+
 static void find_library(const struct library_search *it, const char *name)
 {
 	CLEANUP(str_deinit) struct str path = {0};
-	bool is_found = program_files_search(&path, it->own_folders, name, false) ||
-			program_files_search(&path, getenv("LD_LIBRARY_PATH"), name, false);
-	const char *const *own = machine_native()->library_folders;
-	for (size_t i = 0; !is_found && i < MACHINE_LIBRARY_FOLDERS; i++)
-		is_found = own[i] && try_folder(&path, own[i], strlen(own[i]), name, false);
-	for (size_t i = 0; !is_found && i < sizeof(library_folders) / sizeof(*library_folders); i++)
-		is_found = try_folder(
-			&path, library_folders[i], strlen(library_folders[i]), name, false);
-	if (is_found)
+	if (program_files_search(&path, it->own_folders, name, false) ||
+		program_files_search(&path, getenv("LD_LIBRARY_PATH"), name, false) ||
+		program_files_each_folder(try_library, &path, name))
 		it->fn(it->context, str_text(&path));
 }
 
@@ -221,4 +236,40 @@ void program_files_each(const char *name, program_file_fn *fn, void *context)
 			return;
 		}
 	}
+}
+
+/* ---- by a name ---- */
+
+/* Of "libc" libc.so.6: without a version it is what linkers read, which may be a text. */
+static bool try_versions(struct str *path, const char *folder, const char *name)
+{
+	static const char mark[] = ".so.";
+	CLEANUP(str_deinit) struct str best = {0};
+	size_t len = strlen(name);
+	DIR *entries = opendir(folder);
+	for (struct dirent *it; entries && (it = readdir(entries));) {
+		if (strncmp(it->d_name, name, len) != 0 ||
+			strncmp(it->d_name + len, mark, strlen(mark)) != 0 ||
+			(best.len && strverscmp(it->d_name, str_text(&best)) < 0) ||
+			!try_library(path, folder, it->d_name))
+			continue;
+		str_truncate(&best, 0);
+		str_puts(&best, it->d_name);
+	}
+	if (entries)
+		closedir(entries);
+	return best.len && try_library(path, folder, str_text(&best));
+}
+
+char *program_files_path(const char *name)
+{
+	CLEANUP(str_deinit) struct str path = {0};
+	if (strchr(name, '/') || !access(name, F_OK))
+		return realpath(name, NULL);
+	if (program_files_search(&path, getenv("PATH"), name, true) ||
+		program_files_each_folder(try_library, &path, name) ||
+		program_files_each_folder(try_versions, &path, name))
+		return realpath(str_text(&path), NULL);
+	errno = ENOENT;
+	return NULL;
 }

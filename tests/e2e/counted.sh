@@ -121,6 +121,10 @@ test_calls_and_returns() {
 	[[ $(weight uprobe:counted:do_calls main) == 1 ]] || fail "$(weight uprobe:counted:do_calls main) calls of one"
 	want_refusal 'did you mean touch_pages' -e uprobe:./counted:touch_page
 	want_refusal 'cannot open' -e uprobe:./nowhere:main
+	want_refusal 'cannot open libnowhere' -e uprobe:libnowhere:main
+	run "$EBPROF" record -e uprobe:libc:getenv -- bash -c true
+	want_status 0 "a library by its name"
+	grep -q 'uprobe:libc\.so\.[0-9]*:getenv' err || fail "$(cat err)"
 }
 
 line_of() { # TEXT
