@@ -172,7 +172,8 @@ int BPF_PROG(on_switch_of_group, bool preempt, struct task_struct *prev, struct 
 	return 0;
 }
 
-/* A command is a target from here on, and did not come to its CPU as one. A thread that was not its
+/* A command is a target from here on, and did not come to its CPU as one; the recorder runs this
+ * where it begins, too, for what runs then. A thread that was not its
  * process's first has that one's number from here on, too, and leaves its own to another thread. */
 SEC("raw_tp/sched_process_exec")
 int on_exec_of_group(struct bpf_raw_tracepoint_args *context)

@@ -313,10 +313,31 @@ static struct err *counter_attach(struct source *source, const struct source_pla
 	return open_counters(state, place, program_of_counter(state));
 }
 
+/*
+ * What runs already, and may run for long, was not seen to come to its CPU: the program that does
+ * the same at an exec runs there, in the midst of it. Where it cannot, members count from the next
+ * time on that a task comes.
+ */
+static void follow_running_tasks(const struct counter_state *state, const struct source *source)
+{
+	uint64_t arguments[2] = {0}; /* no other thread had its number before */
+	if (!state->bpf->bss->members_follow_tasks)
+		return;
+	vec_each(&source->cpus, cpu) {
+		LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = arguments,
+			.ctx_size_in = sizeof(arguments), .flags = BPF_F_TEST_RUN_ON_CPU,
+			.cpu = (uint32_t)*cpu);
+		bpf_prog_test_run_opts(
+			bpf_program__fd(state->bpf->progs.on_exec_of_group), &options);
+	}
+}
+
 static struct err *counter_start(struct source *source, uint64_t now_ns)
 {
 	struct counter_state *state = source->state;
 	(void)now_ns;
+	if (state->members)
+		follow_running_tasks(state, source);
 	if (state->is_of_tasks)
 		state->bpf->bss->counters_of_tasks |= 1U << state->number;
 	return timers_start(&state->timers);
