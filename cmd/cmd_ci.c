@@ -392,7 +392,7 @@ static struct err *cmd_ci_check_options(const struct ci_options *options)
 					  "NAME for a baseline");
 	if (options->saves && !options->job)
 		return err_new(ERR_USAGE, "--save: of what? Give --job NAME");
-	return NULL;
+	return diff_run_check_files(&options->diff);
 }
 
 /* The first word says what is to be done; options stand behind it. */

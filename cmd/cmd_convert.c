@@ -360,7 +360,7 @@ static struct err *load_and_convert(
 	CLEANUP(input_deinit) struct input input = {0};
 	struct profile *profile;
 	try(input_open_all(&options->input, argc, argv, rest, &input));
-	try(select_load(&options->select, &input, options->baseline, &profile));
+	try(select_load(&options->select, &input, false, &profile));
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	convert_name_functions(profile, options);

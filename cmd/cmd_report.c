@@ -555,6 +555,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.samples = filter_count_stacks(profile, &filter),
 		.samples_before_filter = event_choices_samples(&recorded, event),
 		.samples_of_all_events = all_samples,
+		.is_filtered = !filter_wants_all_of_event(&filter),
 		.has_percent = !options->shows_waits,
 	};
 	text_put_head(profile, &head, out);

@@ -388,7 +388,7 @@ static struct err *stat_put_json(const struct stat_options *options, char *const
 		json_put_bool(&json, "is_counted", event->values.len > 0);
 		if (*event->why)
 			json_put_text(&json, "why", event->why);
-		if (event->is_of_user)
+		if (event->is_of_user && event->values.len)
 			json_put_bool(&json, "is_of_user", true);
 		if (event->values.len) {
 			json_key(&json, "ran");

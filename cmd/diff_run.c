@@ -210,6 +210,15 @@ static int count_on_stdout(const struct diff_run_options *options)
 	return count;
 }
 
+struct err *diff_run_check_files(const struct diff_run_options *options)
+{
+	int count = count_on_stdout(options);
+	return count + (count && is_stdout(options->files[DIFF_GITHUB])) > 1
+		       ? err_new(ERR_USAGE,
+				 "one report can go to standard output, give the others files")
+		       : NULL;
+}
+
 static struct err *write_reports(const struct reports *reports,
 	const struct diff_run_options *options, enum diff_format format, const char *output)
 {

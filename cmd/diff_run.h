@@ -115,6 +115,8 @@ struct err *diff_run(struct diff_run_options *options, const struct diff_run_fil
 	enum diff_verdict *ret) ERR_MUST_CHECK;
 /* The exit code for it; errors are DIFF_EXIT_ERROR. */
 enum diff_exit diff_run_exit(const struct diff_run_options *options, enum diff_verdict verdict);
+/* Whether these can be written; diff_run() asks as well. */
+struct err *diff_run_check_files(const struct diff_run_options *options) ERR_MUST_CHECK;
 /* Whether there are any beside the main report. */
 bool diff_run_writes_files(const struct diff_run_options *options);
 void diff_run_deinit(struct diff_run_options *options);

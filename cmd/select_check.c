@@ -53,14 +53,14 @@ static void put_chosen_file(const struct profile *profile, size_t index, struct 
 	str_puts(out, object->is_used ? object->name : "");
 }
 
-static bool is_number(uint32_t number, const char *word)
+static bool is_written_as(uint32_t number, const char *word)
 {
 	return strtoul(word, NULL, 10) == number;
 }
 
 static bool is_pid(const struct profile *profile, size_t index, const char *word)
 {
-	return index && is_number(profile->processes.data[index].info.pid, word);
+	return index && is_written_as(profile->processes.data[index].info.pid, word);
 }
 
 static void put_pid(const struct profile *profile, size_t index, struct str *out)
@@ -71,7 +71,7 @@ static void put_pid(const struct profile *profile, size_t index, struct str *out
 
 static bool is_tid(const struct profile *profile, size_t index, const char *word)
 {
-	return index && is_number(profile->threads.data[index].tid, word);
+	return index && is_written_as(profile->threads.data[index].tid, word);
 }
 
 static void put_tid(const struct profile *profile, size_t index, struct str *out)
@@ -83,7 +83,7 @@ static void put_tid(const struct profile *profile, size_t index, struct str *out
 /* Whether it has a sample. */
 static bool is_cpu(const struct profile *profile, size_t index, const char *word)
 {
-	if (!is_number((uint32_t)index, word))
+	if (!is_written_as((uint32_t)index, word))
 		return false;
 	vec_each(&profile->samples, sample)
 		if (sample->cpu == index)
@@ -292,7 +292,8 @@ static struct err *check_any_number(const struct profile *profile, const struct 
 	return err;
 }
 
-static struct err *check_time(const struct select_options *options, const struct profile *profile)
+static struct err *select_check_time(
+	const struct select_options *options, const struct profile *profile)
 {
 	double from_s = (double)options->time.from_ns / NS_PER_S;
 	double duration_s = profile_duration_s(profile);
@@ -310,13 +311,14 @@ static struct err *select_check_names(
 	const struct choice files = {"file", profile->objects.len, is_chosen_file, put_chosen_file};
 	const struct choice pids = {"process", profile->processes.len, is_pid, put_pid};
 	const struct choice tids = {"thread", profile->threads.len, is_tid, put_tid};
-	const struct choice cpus = {"samples of CPU", count_cpus(profile), is_cpu, put_cpu};
+	const struct choice cpus = {
+		"samples of CPU", options->cpus.len ? count_cpus(profile) : 0, is_cpu, put_cpu};
 	try(check_any(profile, &comms, &options->comms, true));
 	try(check_any(profile, &files, &options->files, true));
 	try(check_any_number(profile, &pids, &options->pids));
 	try(check_any_number(profile, &tids, &options->tids));
 	try(check_any_number(profile, &cpus, &options->cpus));
-	return check_time(options, profile);
+	return select_check_time(options, profile);
 }
 
 static struct err *select_check_event(const struct profile *profile, const char *word)

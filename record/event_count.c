@@ -24,6 +24,10 @@
 #include "record/task/target_tasks.h"
 #include "record/task/watched_tasks.h"
 
+#ifndef PERF_COUNT_SW_CGROUP_SWITCHES /* Linux 5.13 */
+#define PERF_COUNT_SW_CGROUP_SWITCHES 11
+#endif
+
 /* One perf event: of a spec, or of one of the tracepoints that it stands for, on a CPU or of a
  * task. */
 struct counting_event {
@@ -127,8 +131,10 @@ static struct err *leave_out_kernel(
 	struct counting *counting, size_t number, struct perf_event_attr *attr)
 {
 	bool is_software = attr->type == PERF_TYPE_SOFTWARE;
-	bool is_of_scheduler = is_software && (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-						      attr->config == PERF_COUNT_SW_CPU_MIGRATIONS);
+	bool is_of_scheduler =
+		is_software && (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+				       attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+				       attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 	bool is_clock = is_software && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
 					       attr->config == PERF_COUNT_SW_TASK_CLOCK);
 	if (counting->sees_kernel || attr->exclude_kernel || attr->exclude_user)

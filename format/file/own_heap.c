@@ -21,6 +21,8 @@ static const struct own_heap {
 	{"python", "objects of Python of up to 512 bytes", "PYTHONMALLOC=malloc"},
 	{"libpython", "objects of Python of up to 512 bytes", "PYTHONMALLOC=malloc"},
 	{"php", "values of PHP", "USE_ZEND_ALLOC=0"},
+	{"php-cgi", "values of PHP", "USE_ZEND_ALLOC=0"},
+	{"php-fpm", "values of PHP", "USE_ZEND_ALLOC=0"},
 	{"libphp", "values of PHP", "USE_ZEND_ALLOC=0"},
 	{"ruby", "slots of Ruby's objects", NULL},
 	{"libruby", "slots of Ruby's objects", NULL},

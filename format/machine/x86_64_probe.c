@@ -10,7 +10,7 @@ struct opening {
 };
 
 /* Bytes of the instruction, where it is one of them; 0: another one. */
-static size_t bytes_of(const struct opening *rows, size_t count, const uint8_t *code)
+static size_t opening_bytes(const struct opening *rows, size_t count, const uint8_t *code)
 {
 	for (size_t i = 0; i < count; i++)
 		if (memcmp(code, rows[i].bytes, rows[i].nr_bytes) == 0)
@@ -29,7 +29,7 @@ static size_t harmless_bytes(const uint8_t *code)
 		{{0x80, 0x3d}, 2, 7},             /* cmpb $N,OFFSET(%rip) */
 		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp: of Go, is there stack? */
 	};
-	return bytes_of(rows, sizeof(rows) / sizeof(*rows), code);
+	return opening_bytes(rows, sizeof(rows) / sizeof(*rows), code);
 }
 
 /*
@@ -71,19 +71,25 @@ size_t x86_64_go_stack_check(const uint8_t *code, size_t len)
 		{{0x49, 0x89, 0xe4}, 3, 3},       /* mov %rsp,%r12 */
 		{{0x49, 0x81, 0xec}, 3, 7},       /* sub $N,%r12 */
 		{{0x0f, 0x82}, 2, 6},             /* jb */
-		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp */
-		{{0x4d, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%r12 */
 	};
 	static const struct opening last[] = {
 		{{0x76}, 1, 2},       /* jbe */
 		{{0x0f, 0x86}, 2, 6}, /* ... far away */
 	};
+	static const struct opening compare[] = {
+		{{0x49, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%rsp */
+		{{0x4d, 0x3b, 0x66, 0x10}, 4, 4}, /* cmp 0x10(%r14),%r12 */
+	};
 	size_t at = 0, bytes;
 	while (at + LONGEST <= len &&
-		(bytes = bytes_of(rows, sizeof(rows) / sizeof(*rows), code + at)))
+		(bytes = opening_bytes(rows, sizeof(rows) / sizeof(*rows), code + at)))
 		at += bytes;
-	if (!at || at + LONGEST > len)
+	bytes = at + LONGEST <= len
+			? opening_bytes(compare, sizeof(compare) / sizeof(*compare), code + at)
+			: 0;
+	at += bytes;
+	if (!bytes || at + LONGEST > len)
 		return 0;
-	bytes = bytes_of(last, sizeof(last) / sizeof(*last), code + at);
+	bytes = opening_bytes(last, sizeof(last) / sizeof(*last), code + at);
 	return bytes ? at + bytes : 0;
 }

@@ -1,7 +1,8 @@
 #include "record/cgroup/target_cgroups.h"
 
+#include <linux/magic.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "format/base/cgroup_path.h"
 #include "format/base/clock.h"
@@ -249,10 +250,9 @@ static void put_others_missing(const struct search *search, size_t first, struct
 /* A folder of a hierarchy that is not looked at. */
 static bool is_elsewhere(const struct cgroup_name *name)
 {
-	static const char root[] = "/sys/fs/cgroup/";
-	struct stat found;
-	return name->kind == CGROUP_NAME_PATH && strncmp(name->text, root, strlen(root)) == 0 &&
-	       stat(name->text, &found) == 0 && S_ISDIR(found.st_mode);
+	struct statfs found;
+	return name->kind == CGROUP_NAME_PATH && statfs(name->text, &found) == 0 &&
+	       found.f_type == CGROUP_SUPER_MAGIC;
 }
 
 /* `i`: the first name that stands for nothing. */

@@ -41,7 +41,7 @@ static bool offset_of_address(const struct elf_file *elf, uint64_t address, uint
 }
 
 /* `entry`: of a function, or of a line's code, which may be the first of one. */
-static void add_offset(struct function_probe *probe, const struct elf_file *elf, uint64_t entry)
+static void add_offset(struct function_probe *probe, struct elf_file *elf, uint64_t entry)
 {
 	uint64_t offset = probe_place_once(elf, entry);
 	vec_each(&probe->offsets, it)

@@ -20,8 +20,8 @@ struct function_probe {
 /*
  * Finds the function that "PATH:FUNCTION" names, by the names that the file itself has, those of
  * C++ and Rust by the mangled ones; or with the kind "uprobe" the code of "PATH:FILE:LINE", by
- * debug information. A path without a slash is looked for as shells and ld.so do. ERR_USAGE: there is none,
- * and the message has the nearest.
+ * debug information. A path without a slash is looked for as shells and ld.so do. ERR_USAGE: there
+ * is none, and the message has the nearest.
  */
 struct err *function_probe_find(
 	const char *kind, const char *text, struct function_probe *ret) ERR_MUST_CHECK;

@@ -171,7 +171,7 @@ static void find_heap_places(const struct elf_file *elf, const struct elf_symbol
 /* ---- Go's own, beside that of C code in the same program ---- */
 
 static struct heap_place place_of_go(
-	const struct elf_file *elf, const struct heap_go_function *function, uint64_t rate)
+	struct elf_file *elf, const struct heap_go_function *function, uint64_t rate)
 {
 	struct heap_place place = {.name = function->name, .call = function->call};
 	if (!function->address || !entry_of_address(elf, function->address, &place.entry))

@@ -1,6 +1,7 @@
 #include "record/event/probe_place.h"
 
 #include "format/base/mem.h"
+#include "format/elf/go_pclntab.h"
 #include "format/machine/machine.h"
 
 /* `bytes_ahead`: one of a machine's, or NULL. */
@@ -25,8 +26,9 @@ uint64_t probe_place_cheap(const struct elf_file *elf, uint64_t entry)
 	return place_behind(elf, entry, machine ? machine->cheap_probe : NULL);
 }
 
-uint64_t probe_place_once(const struct elf_file *elf, uint64_t entry)
+uint64_t probe_place_once(struct elf_file *elf, uint64_t entry)
 {
 	const struct machine *machine = machine_find(elf_file_machine(elf));
-	return place_behind(elf, entry, machine ? machine->go_stack_check : NULL);
+	bool is_go = machine && go_pclntab_is_in(elf);
+	return place_behind(elf, entry, is_go ? machine->go_stack_check : NULL);
 }

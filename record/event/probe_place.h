@@ -17,6 +17,6 @@ uint64_t probe_place_cheap(const struct elf_file *elf, uint64_t entry);
  * some. It also does where the collector asks the thread to stop, again and again for as long as it
  * may not, as in the allocator.
  */
-uint64_t probe_place_once(const struct elf_file *elf, uint64_t entry);
+uint64_t probe_place_once(struct elf_file *elf, uint64_t entry);
 
 #endif

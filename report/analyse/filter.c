@@ -123,6 +123,15 @@ bool filter_wants_second_samples(const struct filter *filter)
 	return false;
 }
 
+bool filter_wants_all_of_event(const struct filter *filter)
+{
+	bool has_names = filter->comms.len || filter->containers.len || filter->languages.len ||
+			 filter->labels.len || filter->dsos.len || filter->symbols.len;
+	bool has_numbers = filter->pids.len || filter->tids.len || filter->cpus.len;
+	return !has_names && !has_numbers && !filter->from_ns && !filter->to_ns &&
+	       !filter->without_newest;
+}
+
 struct filter filter_of_names(const struct filter *filter)
 {
 	return (struct filter){

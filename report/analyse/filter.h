@@ -43,6 +43,9 @@ struct filter {
 /* Whether second samples are asked for by the name of their event: see profile_options. */
 bool filter_wants_second_samples(const struct filter *filter);
 
+/* Whether all samples of an event are wanted, whole. */
+bool filter_wants_all_of_event(const struct filter *filter);
+
 /* The terms that mean the same in another recording: not what is chosen by numbers and times. */
 struct filter filter_of_names(const struct filter *filter);
 

@@ -124,7 +124,7 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	if (lost)
 		add_part(title, 2, "lost %.1f%%", profile_percent(lost, lost + all));
 	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
-		add_part(title, 2, "%.1f s not seen",
+		add_part(title, 2, "allocations unseen %.1f s",
 			(double)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] / 1000);
 	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, shown);
 	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, shown);

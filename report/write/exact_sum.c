@@ -4,13 +4,14 @@
 
 #include "format/file/layout.h"
 #include "report/model/event_value.h"
+#include "report/write/cause_words.h"
 
 enum {
 	OF_PROBES_NS = 10000, /* a pair of probes takes up to some microseconds */
 };
 
 /* NULL: it has none for itself. */
-static const struct profile_source *source_of(const struct profile *profile, uint32_t number)
+static const struct profile_source *exact_sum_source(const struct profile *profile, uint32_t number)
 {
 	const char *name = profile->events.data[number].source;
 	size_t nr_events = 0;
@@ -22,7 +23,7 @@ static const struct profile_source *source_of(const struct profile *profile, uin
 	return NULL;
 }
 
-static const char *word_of(const struct profile_source *source)
+static const char *exact_sum_noun(const struct profile_source *source)
 {
 	static const struct {
 		const char *start, *word;
@@ -40,7 +41,7 @@ static const char *word_of(const struct profile_source *source)
 }
 
 /* Calls may take nanoseconds as well as seconds. */
-static void put_mean(double ns, struct str *out)
+static void exact_sum_put_mean(double ns, struct str *out)
 {
 	if (ns < 1e3)
 		str_printf(out, ": %.0f ns each", ns);
@@ -50,19 +51,40 @@ static void put_mean(double ns, struct str *out)
 		str_printf(out, ": %.2f ms each", ns / 1e6);
 }
 
+/* Others' calls of a library come upon its probe as well. */
+static void exact_sum_leave_out(struct layout_tally *exact, const struct layout_tally *others)
+{
+	exact->count -= others->count < exact->count ? others->count : exact->count;
+	exact->sum -= others->sum < exact->sum ? others->sum : exact->sum;
+}
+
+/* Some of these have a number and no time. */
+static bool has_lost(const struct profile_source *source)
+{
+	for (int i = 0; i < LAYOUT_EVENT_COUNTER_COUNT; i++)
+		if (cause_of_lost_events((enum layout_event_counter)i) && source->tallies[i].count)
+			return true;
+	return false;
+}
+
 void exact_sum_put(const struct profile *profile, uint32_t event, struct str *out)
 {
 	const struct profile_event *shown = &profile->events.data[event];
-	const struct profile_source *source = source_of(profile, event);
-	if (!source || strcmp(shown->unit, "ns") != 0)
+	const struct profile_source *source = exact_sum_source(profile, event);
+	if (!source || strcmp(shown->unit, "ns") != 0 || profile_nr_origins(profile))
 		return;
-	const struct layout_tally *exact = &source->tallies[LAYOUT_EVENTS];
-	if (!exact->count || exact->count == source->tallies[LAYOUT_EVENTS_SAMPLES].count)
+	struct layout_tally exact = source->tallies[LAYOUT_EVENTS];
+	bool has_sizes = exact.count != exact.sum;
+	exact_sum_leave_out(&exact, &source->tallies[LAYOUT_EVENTS_FILTERED]);
+	exact_sum_leave_out(&exact, &source->tallies[LAYOUT_EVENTS_IDLE]);
+	bool are_all_samples = exact.count == source->tallies[LAYOUT_EVENTS_SAMPLES].count;
+	if (!has_sizes || are_all_samples || !exact.count || has_lost(source))
 		return;
-	str_printf(out, "# exactly %llu %s, ", (unsigned long long)exact->count, word_of(source));
-	event_value_put(shown, exact->sum, false, out);
-	double mean_ns = (double)exact->sum / (double)exact->count;
-	put_mean(mean_ns, out);
+	str_printf(out, "# exactly %llu %s, ", (unsigned long long)exact.count,
+		exact_sum_noun(source));
+	event_value_put(shown, exact.sum, false, out);
+	double mean_ns = (double)exact.sum / (double)exact.count;
+	exact_sum_put_mean(mean_ns, out);
 	if (mean_ns < OF_PROBES_NS && strncmp(source->name, "duration:", 9) == 0)
 		str_puts(out, ", much of which is the probes' own time");
 	str_putc(out, '\n');

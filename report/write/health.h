@@ -11,14 +11,18 @@
  * negative: unknown.
  */
 void health_put_file(const struct reader_result *file, double cut_s, struct str *out);
-/* What is damaged, cut or missing, all of it, as one line; nothing when the recording is whole. */
+/*
+ * What is damaged, cut or missing, all of it, as one line, also what was not recorded for a while;
+ * nothing when the recording is whole.
+ */
 void health_put_damage(const struct profile *profile, struct str *out);
 /*
  * Appends that the recorder lost the kernel's records of mappings and execs, and for how many
  * samples. False, and nothing is appended, when it lost none.
  */
 bool health_put_sideband_losses(const struct profile *profile, struct str *out);
-/* Lines "# objects of Java are ...", of what a recording of allocations cannot have. */
+/* Lines "# not among these: objects of Java, ...", of what a recording of allocations cannot have.
+ */
 void health_put_own_heaps(const struct profile *profile, struct str *out);
 /*
  * Lines "lost" and, where the timers missed ticks, "skipped", as info and report --stats print

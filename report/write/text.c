@@ -169,7 +169,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
 			profile_percent(lost, lost + head->samples_of_all_events));
 	str_putc(out, '\n');
-	if (samples == head->samples_before_filter)
+	if (!head->is_filtered)
 		exact_sum_put(profile, head->event, out);
 	text_put_other_events(profile, head, out);
 	str_puts(out, "#\n");

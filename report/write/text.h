@@ -38,6 +38,7 @@ struct text_head {
 	uint32_t event; /* that is shown; the profile has samples of no other */
 	const struct event_choices *choices; /* of all events, before that one was chosen */
 	uint64_t samples, samples_before_filter, samples_of_all_events;
+	bool is_filtered; /* samples or their weights are not all that were recorded */
 	bool has_percent; /* what follows has: of the profile's samples, all or those left */
 };
 

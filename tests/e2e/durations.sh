@@ -182,7 +182,7 @@ test_locks_of_the_kernel() {
 	"$EBPROF" convert --folded -o - ebprof.data | grep write_contended | grep -qE ';(rwsem|mutex|down_|__down)[a-z_]*(\.[a-z0-9.]+)?_\[k\] [0-9]+$' ||
 		fail "the leaf is no lock: $("$EBPROF" convert --folded -o - ebprof.data | head -n 3)"
 	record_durations -e syscall:pwrite64,lock -- writers 3
-	[[ $(weight syscalls write_contended) -gt 0 ]] || fail "no writes beside"
+	[[ $(weight syscall:pwrite64 write_contended) -gt 0 ]] || fail "no writes beside"
 }
 
 # Reads past the page cache, each a request; a disk of bios alone (zram, overlays in memory) has none.

@@ -223,7 +223,7 @@ GO
 	for place in main.worker main.go:11; do
 		"$EBPROF" record -e "uprobe:./program:$place" -o calls.data -- ./program 2>err || fail "record: $(cat err)"
 		"$EBPROF" convert --folded -o calls calls.data 2>err || fail "convert: $(cat err)"
-		awk '!/main\.worker [0-9]+$/ { exit 1 } { n += $NF } END { exit n != 1000 }' calls ||
+		awk '!/;main\.main\.func1;main\.worker [0-9]+$/ { exit 1 } { n += $NF } END { exit n != 1000 }' calls ||
 			fail "$place: 1000 calls are: $(cat calls)"
 	done
 }

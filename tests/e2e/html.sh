@@ -423,7 +423,7 @@ test_baselines() {
 	run "$EBPROF" convert --html --baseline /dev/null a.data
 	want_status 2 "a device as baseline"
 	[[ ! -e ebprof.html ]] || fail "a page was written"
-	run "$EBPROF" convert --html --pid 4294967295 --baseline a.data -o - a.data
+	run "$EBPROF" convert --html --time 0,0.000000001 --baseline a.data -o - a.data
 	want_status 0 "nothing with nothing"
 	run "$EBPROF" convert --html --event nothing a.data
 	want_status 2 "no such event"

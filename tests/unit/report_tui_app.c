@@ -436,7 +436,7 @@ TEST(time_without_probes_of_allocations_is_told)
 	profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] = 1277;
 	struct screen screen;
 	screen_init(&screen, profile, 100, 24);
-	want_in(screen_lines(&screen, 0, 1), "  1.3 s not seen");
+	want_in(screen_lines(&screen, 0, 1), "  allocations unseen 1.3 s");
 	want_in(screen_lines(&screen, 23, 1), "1277 ms without the probes of allocations");
 	screen_deinit(&screen);
 }

@@ -51,7 +51,10 @@ class Tracks {
 			onSelect: (first, end) => this.onSelect(first, end),
 			onClick: (event) => this.onThread(this.laneAt(event)),
 		});
-		place.addEventListener("scroll", () => this.paint());
+		place.addEventListener("scroll", () => {
+			this.pointed = -1;
+			this.paint();
+		});
 		this.canvas.addEventListener("mousemove", (event) => this.hover(event));
 		this.canvas.addEventListener("mouseleave", () => {
 			this.point(-1);
