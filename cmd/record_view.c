@@ -6,7 +6,6 @@
 #include "cmd/console.h"
 #include "cmd/input.h"
 #include "format/base/path.h"
-#include "format/file/own_heap.h"
 #include "record/cgroup/target_cgroups.h"
 #include "record/event/event_spec.h"
 #include "report/write/cause_words.h"
@@ -381,12 +380,11 @@ static void print_without_frame_pointers(
 			percent(cut, all + cut));
 }
 
-static void print_own_heap(const char *path)
+static void print_own_heap(const struct session_own_heap *heap)
 {
-	const char *remedy = own_heap_remedy(path);
 	console_say("hint: %s keeps %s on a heap of its own, which --heap does not see%s%s%s",
-		path_last_part(path), own_heap_of(path), remedy ? ", unless " : "",
-		remedy ? remedy : "", remedy ? " is in its environment" : "");
+		path_last_part(heap->path), heap->objects, heap->remedy ? ", unless " : "",
+		heap->remedy ? heap->remedy : "", heap->remedy ? " is in its environment" : "");
 }
 
 /* Each hint only when its condition holds, with the number and the way out. */
@@ -408,8 +406,8 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			summary->label_file_error);
 	for (size_t i = 0; summary->hints[i]; i++)
 		console_say("hint: %s", summary->hints[i]);
-	for (size_t i = 0; options->heap_bytes && summary->own_heaps[i]; i++)
-		print_own_heap(summary->own_heaps[i]);
+	for (size_t i = 0; options->heap_bytes && summary->own_heaps[i].path; i++)
+		print_own_heap(&summary->own_heaps[i]);
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)
 		console_say("hint: %s", summary->script_probes.advice[i]);
 	if (summary->lost_ring)

@@ -68,8 +68,10 @@ struct session_summary {
 	struct session_blame blame[4]; /* the worst first; path NULL: no more */
 	struct session_runtime unknown_runtimes[RUNTIME_MAX_KINDS]; /* a name each, then NULL */
 	const char *refused_runtimes[RUNTIME_MAX_KINDS]; /* likewise: frames are missing */
-	const char *own_heaps[4]; /* files that have some, see own_heap.h; then NULL */
-	char refusal[256];        /* ... and why */
+	struct session_own_heap {                        /* of runtimes, see own_heap.h */
+		const char *path, *objects, *remedy;
+	} own_heaps[4];    /* then path NULL */
+	char refusal[256]; /* ... and why */
 	uint64_t dsos, dsos_with_build_id, dsos_readable;
 	uint64_t dsos_remote; /* not opened, see LAYOUT_OBJECT_REMOTE */
 	uint64_t

@@ -205,8 +205,8 @@ static void name_unknown_runtimes(
 /* A program and its library are one. */
 static bool is_listed(const struct session_summary *summary, const char *objects)
 {
-	for (size_t i = 0; summary->own_heaps[i]; i++)
-		if (strcmp(own_heap_of(summary->own_heaps[i]), objects) == 0)
+	for (size_t i = 0; summary->own_heaps[i].path; i++)
+		if (strcmp(summary->own_heaps[i].objects, objects) == 0)
 			return true;
 	return false;
 }
@@ -218,7 +218,8 @@ static void list_own_heaps(const struct translate *translate, struct session_sum
 		const char *objects = own_heap_of((*it)->path);
 		if (count < room && objects && !is_listed(summary, objects) &&
 			object_ids_has(&translate->emitter.objects, *it))
-			summary->own_heaps[count++] = (*it)->path;
+			summary->own_heaps[count++] = (struct session_own_heap){
+				(*it)->path, objects, own_heap_remedy((*it)->path)};
 	}
 }
 

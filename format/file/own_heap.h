@@ -1,6 +1,6 @@
 /*
- * Runtimes that keep what programs allocate on heaps of their own, which they get from the kernel in
- * large pieces: probes of malloc() and free() see nothing of it.
+ * Runtimes that keep what programs allocate on heaps of their own, which they get from the kernel
+ * in large pieces: probes of malloc() and free() see nothing of it.
  */
 #ifndef EBPROF_OWN_HEAP_H
 #define EBPROF_OWN_HEAP_H

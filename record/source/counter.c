@@ -324,9 +324,11 @@ static void follow_running_tasks(const struct counter_state *state, const struct
 	if (!state->bpf->bss->members_follow_tasks)
 		return;
 	vec_each(&source->cpus, cpu) {
-		LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = arguments,
-			.ctx_size_in = sizeof(arguments), .flags = BPF_F_TEST_RUN_ON_CPU,
-			.cpu = (uint32_t)*cpu);
+		struct bpf_test_run_opts options = {.sz = sizeof(options),
+			.ctx_in = arguments,
+			.ctx_size_in = sizeof(arguments),
+			.flags = BPF_F_TEST_RUN_ON_CPU,
+			.cpu = (uint32_t)*cpu};
 		bpf_prog_test_run_opts(
 			bpf_program__fd(state->bpf->progs.on_exec_of_group), &options);
 	}

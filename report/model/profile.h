@@ -300,8 +300,8 @@ void profile_destroy_beside(struct profile *beside);
 const char *profile_meta(const struct profile *profile, const char *key);
 /* The same of a recording that it was merged from; 0: as above. */
 const char *profile_origin_meta(const struct profile *profile, uint32_t origin, const char *key);
-/* What it is of, in a word or two, for titles: its command, else what was recorded, else what it was
- * made from, else where. */
+/* What it is of, in a word or two, for titles: its command, else what was recorded, else what it
+ * was made from, else where. */
 const char *profile_title(const struct profile *profile);
 /* Of how many recordings it was merged; 0: of none. */
 size_t profile_nr_origins(const struct profile *profile);

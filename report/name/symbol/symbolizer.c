@@ -281,8 +281,8 @@ static void note_seen_lines(struct profile *profile)
 		struct profile_function *function = &profile->functions.data[frame->function];
 		if (function->line || !frame->line || !frame->file || !function->file)
 			continue;
-		bool is_there = frame->file == function->file ||
-				strcmp(frame->file, function->file) == 0;
+		bool is_there =
+			frame->file == function->file || strcmp(frame->file, function->file) == 0;
 		if (is_there && (!function->seen_line || frame->line < function->seen_line))
 			function->seen_line = frame->line;
 	}
