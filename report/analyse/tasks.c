@@ -85,6 +85,7 @@ static void take_threads(struct builder *builder, const struct timeline *timelin
 			.parent = process_place(builder, first_process_of(builder, i)),
 			.nr_threads = is_new_thread(builder, i),
 			.sum = thread->sum,
+			.running = thread->running,
 			.first_ns = thread->first_ns,
 			.last_ns = thread->last_ns,
 		};
@@ -113,6 +114,7 @@ static void tasks_add_child(struct task *parent, const struct task *child)
 		parent->last_ns = child->last_ns;
 	parent->sum.value += child->sum.value;
 	parent->sum.samples += child->sum.samples;
+	parent->running += child->running;
 	parent->nr_threads += child->nr_threads;
 	parent->nr_children++;
 }

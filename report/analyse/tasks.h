@@ -19,6 +19,7 @@ struct task {
 	uint32_t nr_threads;
 	uint32_t leader; /* of a process: its first thread, seen or not; 0: none is known */
 	struct slice_sum sum;
+	uint64_t running;           /* of its value: not in waits */
 	uint64_t first_ns, last_ns; /* of its samples, since the recording's beginning */
 };
 

@@ -97,6 +97,7 @@ void timeline_add(struct timeline *timeline, const struct profile *profile,
 		thread->first_ns = at_ns - span_ns;
 	thread->last_ns = at_ns;
 	add_to(&thread->sum, value);
+	thread->running += is_wait ? 0 : value;
 	for (uint64_t i = 0; i < pieces; i++)
 		timeline_add_piece(timeline, first, at_ns - span_ns + span_ns * i / (pieces + 1),
 			value / (pieces + 1), is_wait, false);

@@ -30,6 +30,7 @@ struct timeline_cell { /* a bucket in which the thread was seen, to run or to wa
 
 struct timeline_thread {
 	struct slice_sum sum;
+	uint64_t running;           /* of its value: not in waits */
 	uint64_t first_ns, last_ns; /* of its samples, since the recording's beginning */
 	size_t first_cell, nr_cells;
 };

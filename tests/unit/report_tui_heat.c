@@ -55,6 +55,38 @@ TEST(heat_rows_are_threads_and_columns_time)
 	screen_deinit(&tui);
 }
 
+/* ... and not those that waited longest, as idle ones do. */
+TEST(heat_rows_that_ran_come_first)
+{
+	struct fixture fixture;
+	struct screen tui;
+	fixture_init(&fixture);
+	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_FILE, "/bin/app");
+	uint32_t process = fixture_process(&fixture, 100, object);
+	uint32_t idle = fixture_thread(&fixture, process, 100, "idle");
+	uint32_t busy = fixture_thread(&fixture, process, 101, "busy");
+	uint32_t stack = FIXTURE_STACK(&fixture, fixture_frame(&fixture, object, 16, "run"));
+	fixture_samples(&fixture, busy, stack, 0, 200);
+	struct layout_event event = {
+		.name = fixture_string(&fixture, "offcpu"),
+		.unit = fixture_string(&fixture, "ns"),
+		.source = fixture_string(&fixture, "wait"),
+	};
+	struct layout_sample wait = {
+		.time_ns = fixture.time_ns + 800000000,
+		.event = writer_event(fixture.writer, &event),
+		.thread = idle,
+		.weight = 900000000,
+		.measured = 900000000,
+	};
+	writer_sample(fixture.writer, &wait);
+	screen_init(&tui, fixture_profile(&fixture), 67, 12);
+	screen_type(&tui, "5");
+	CHECK(strstr(screen_line(&tui, 4), "busy:101"));
+	CHECK(strstr(screen_line(&tui, 5), "idle:100"));
+	screen_deinit(&tui);
+}
+
 /* Text has no colours: what is a background on the screen is a character there. */
 TEST(heat_is_printed_by_characters)
 {

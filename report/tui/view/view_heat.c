@@ -56,10 +56,13 @@ static bool is_grouped(const struct heat *heat, const struct app *app)
 	return heat->grouping == HEAT_PROCESSES;
 }
 
+/* By wall time all weigh the same: those that ran come first. */
 static int view_heat_compare_values(
 	const struct app *app, const struct task *a, const struct task *b)
 {
 	(void)app;
+	if (a->running != b->running)
+		return a->running > b->running ? -1 : 1;
 	return a->sum.value > b->sum.value ? -1 : a->sum.value < b->sum.value;
 }
 
