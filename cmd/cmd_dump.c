@@ -9,6 +9,7 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/kept_naming.h"
+#include "cmd/live_threads.h"
 #include "cmd/naming.h"
 #include "format/base/caller.h"
 #include "record/session.h"
@@ -146,7 +147,8 @@ static struct err *write_dump(
 	return sink.write(sink.context, str_text(&text), text.len);
 }
 
-static struct err *show_dump(struct dump_options *options, struct profile *profile)
+static struct err *show_dump(
+	struct dump_options *options, struct profile *profile, const struct live_threads *live)
 {
 	struct export_file file;
 	symbolize(profile, &options->naming.symbolize);
@@ -154,7 +156,8 @@ static struct err *show_dump(struct dump_options *options, struct profile *profi
 	wait_reasons_add(profile); /* by native functions */
 	if (options->no_native)
 		hidden_frames_leave_out(profile, HIDDEN_NATIVE);
-	struct thread_dump *dump = thread_dump_create(profile);
+	struct thread_dump *dump =
+		thread_dump_create(profile, live ? live_threads_have : NULL, live);
 	struct err *err = NULL;
 	if (!thread_dump_count(dump))
 		err = err_new(ERR_UNAVAILABLE, "none of these threads was there any more");
@@ -166,8 +169,9 @@ static struct err *show_dump(struct dump_options *options, struct profile *profi
 	return err;
 }
 
-static struct err *load_and_dump(
-	struct dump_options *options, int fd, const struct kept_files *files)
+/* `live`: those that there were at the end; NULL: their numbers are not those of /proc. */
+static struct err *load_and_dump(struct dump_options *options, int fd,
+	const struct kept_files *files, const struct live_threads *live)
 {
 	struct profile *profile = NULL;
 	struct kept_naming kept;
@@ -180,7 +184,7 @@ static struct err *load_and_dump(
 	struct profile_options loading = {.files = &options->naming.symbolize.files};
 	struct err *err = profile_load(fd, &loading, &profile);
 	if (!err)
-		err = show_dump(options, profile);
+		err = show_dump(options, profile, live);
 	naming_end(&options->naming);
 	profile_destroy(profile);
 	kept_naming_deinit(&kept);
@@ -198,13 +202,15 @@ static struct err *dump(struct dump_options *options, const char *operand)
 	if (fd < 0)
 		return err_sys(errno, "memfd_create");
 	console_show("the BPF programs are loaded, then the threads are watched");
+	CLEANUP(live_threads_deinit) struct live_threads live = {0};
 	struct err *err = dump_record(options, target, fd, &files, &summary);
+	live_threads_read(&live);
 	console_show_end();
 	if (!err && summary.end_signal)
 		err = err_new(ERR_UNAVAILABLE, "stopped by signal %d", summary.end_signal);
 	if (!err) {
 		say_losses(&summary);
-		err = load_and_dump(options, fd, files);
+		err = load_and_dump(options, fd, files, summary.is_in_pid_namespace ? NULL : &live);
 	}
 	kept_files_destroy(files);
 	return err;

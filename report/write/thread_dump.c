@@ -49,6 +49,7 @@ struct thread_dump {
 	uint64_t end_ns;    /* when the newest sample was taken */
 	uint64_t window_ns; /* for so long they were watched */
 	VEC(struct dumped) threads;
+	VEC(uint32_t) ended; /* a pid for each thread that is no more */
 	struct strtab stacks;
 };
 
@@ -212,11 +213,28 @@ static void sort_threads(struct thread_dump *dump)
 			compare_dumped, &order);
 }
 
-struct thread_dump *thread_dump_create(const struct profile *profile)
+static void leave_out_ended(
+	struct thread_dump *dump, thread_dump_is_there_fn *is_there, const void *context)
+{
+	size_t kept = 0;
+	vec_each(&dump->threads, dumped) {
+		const struct profile_thread *thread = &dump->profile->threads.data[dumped->thread];
+		if (is_there(context, thread->pid, thread->tid))
+			dump->threads.data[kept++] = *dumped;
+		else
+			vec_push(&dump->ended, thread->pid);
+	}
+	dump->threads.len = kept;
+}
+
+struct thread_dump *thread_dump_create(
+	const struct profile *profile, thread_dump_is_there_fn *is_there, const void *context)
 {
 	struct thread_dump *dump = mem_zalloc(sizeof(*dump));
 	dump->profile = profile;
 	collect_threads(dump);
+	if (is_there)
+		leave_out_ended(dump, is_there, context);
 	vec_each(&dump->threads, dumped) {
 		if (dumped->sample)
 			judge_state(dump, dumped);
@@ -230,6 +248,7 @@ void thread_dump_destroy(struct thread_dump *dump)
 {
 	strtab_deinit(&dump->stacks);
 	vec_deinit(&dump->threads);
+	vec_deinit(&dump->ended);
 	mem_free(dump);
 }
 
@@ -274,6 +293,14 @@ static const char *process_name_at(const struct thread_dump *dump, size_t begin)
 		if (thread_at(dump, i)->tid == thread_at(dump, i)->pid)
 			return thread_at(dump, i)->comm;
 	return thread_at(dump, begin)->comm;
+}
+
+static size_t count_ended(const struct thread_dump *dump, uint32_t pid)
+{
+	size_t count = 0;
+	vec_each(&dump->ended, ended)
+		count += *ended == pid;
+	return count;
 }
 
 /* ---- text ---- */
@@ -403,6 +430,9 @@ static void put_process(const struct thread_dump *dump, size_t begin, size_t end
 	for (int state = 0; state <= DUMPED_WAITING; state++)
 		if (counts[state])
 			str_printf(out, ", %zu %s", counts[state], state_words[state].json);
+	size_t nr_ended = count_ended(dump, process_at(dump, begin));
+	if (nr_ended)
+		str_printf(out, "; %zu ended meanwhile", nr_ended);
 	str_puts(out, "\n");
 	for (size_t i = begin, next; i < end; i = next) {
 		next = end_of_stack(dump, i);
@@ -491,6 +521,7 @@ struct err *thread_dump_put_json(const struct thread_dump *dump, struct byte_sin
 		json_object(&json);
 		json_put_number(&json, "pid", process_at(dump, i));
 		json_put_text(&json, "name", process_name_at(dump, i));
+		json_put_number(&json, "ended", count_ended(dump, process_at(dump, i)));
 		json_put_array(&json, "stacks");
 		for (size_t stack = i, end; stack < next; stack = end) {
 			end = end_of_stack(dump, stack);

@@ -13,7 +13,12 @@
 /* Of a profile that is symbolized and has the reasons of its waits. */
 struct thread_dump;
 
-struct thread_dump *thread_dump_create(const struct profile *profile);
+/* Whether a thread is still there. */
+typedef bool thread_dump_is_there_fn(const void *context, uint32_t pid, uint32_t tid);
+
+/* Without those that ended meanwhile; is_there: NULL: it is not known which did. */
+struct thread_dump *thread_dump_create(
+	const struct profile *profile, thread_dump_is_there_fn *is_there, const void *context);
 void thread_dump_destroy(struct thread_dump *dump);
 /* Of those that a stack is known of, or that are known to run. */
 size_t thread_dump_count(const struct thread_dump *dump);

@@ -64,6 +64,26 @@ test_a_first_thread_that_has_ended() {
 	[[ $(grep -vc '^#' out) -eq 2 ]] || fail "$(cat out)"
 }
 
+# Threads that come and go: those that there are, and how many others there were.
+test_threads_that_have_ended() {
+	[[ -x /usr/bin/python3 ]] || skip "no /usr/bin/python3"
+	/usr/bin/python3 -c 'import threading, time
+while True:
+    thread = threading.Thread(target=time.sleep, args=(0.02,))
+    thread.start()
+    thread.join()' &
+	local pid=$!
+	sleep 0.3
+	run "$EBPROF" dump -p $pid --duration 500ms
+	want_status 0 dump
+	grep -qE "^# pid $pid python3: [12] threads?, .*; [0-9]+ ended meanwhile\$" out || fail "$(cat out err)"
+	(($(grep -cE '^[0-9]+ threads? ' out) <= 2)) || fail "$(cat out)"
+	run "$EBPROF" dump -p $pid --duration 500ms --json
+	[[ $(jq '.processes[0].ended > 3 and ([.processes[0].stacks[].threads[]] | length) <= 2' out) == true ]] ||
+		fail "$(cat out err)"
+	kill $pid
+}
+
 test_who_runs() {
 	"$WORKLOADS/workload" 60 >/dev/null &
 	run "$EBPROF" dump -p $! --json

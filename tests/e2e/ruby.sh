@@ -79,6 +79,8 @@ test_whole_stacks() {
 		whole_stacks "$ruby"
 		want_whole shape.data
 		want_exact shape.data
+		"$EBPROF" convert --folded --no-native -o stacks shape.data 2>err || fail "convert: $(cat err)"
+		! grep -E ';<main>;(.*;)?<main>[; ]' stacks || fail "$ruby: <main> calls <main>"
 	done
 }
 

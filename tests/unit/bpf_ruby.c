@@ -47,6 +47,8 @@ enum {
 	METHOD = 0x11110001, /* kinds of frames, and what is said of them */
 	BLOCK_KIND = 0x22220001,
 	CFUNC = 0x55550001,
+	EVAL = 0x77770001,
+	DUMMY = 0x79990001,
 	FINISH = 0x20,
 	IS_C = 0x80,
 };
@@ -227,6 +229,20 @@ TEST(each_loop_has_the_frames_up_to_the_next_mark)
 	const uint64_t *words = runtime_fixture_tick(&fixture);
 	CHECK_STR(runtime_fixture_shape(&fixture), "snnssnnn");
 	CHECK_INT(number_of(words[0]), number_of(words[3]));
+	runtime_fixture_deinit(&fixture);
+}
+
+/* The inner loop's frame has returned: all have the frames of the next, and the last none. */
+TEST(the_outermost_frame_is_no_code)
+{
+	struct runtime_fixture fixture;
+	setup(&fixture);
+	push_frame(&fixture, DUMMY | FINISH, OUTER_CODE, 0);
+	push_frame(&fixture, EVAL | FINISH, OUTER_CODE, 2);
+	push_frame(&fixture, CFUNC | IS_C, 0, 0);
+	put_native(&fixture, 2);
+	runtime_fixture_tick(&fixture);
+	CHECK_STR(runtime_fixture_shape(&fixture), "snnnnn");
 	runtime_fixture_deinit(&fixture);
 }
 

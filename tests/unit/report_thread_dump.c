@@ -44,10 +44,27 @@ static struct err *add_json(void *context, const void *bytes, size_t len)
 	return NULL;
 }
 
+static bool is_not_12(const void *context, uint32_t pid, uint32_t tid)
+{
+	return !context && pid == 10 && tid != 12;
+}
+
+TEST(thread_dump_leaves_out_what_has_ended)
+{
+	struct profile *profile = three_threads();
+	struct thread_dump *dump = thread_dump_create(profile, is_not_12, NULL);
+	CLEANUP(str_deinit) struct str text = {0};
+	thread_dump_put(dump, &text);
+	want_line(&text, "# pid 10 app: 2 threads, 1 running, 1 waiting; 1 ended meanwhile\n");
+	CHECK(!strstr(str_text(&text), "12\n"));
+	thread_dump_destroy(dump);
+	profile_destroy(profile);
+}
+
 TEST(thread_dump_folds_threads_with_one_stack)
 {
 	struct profile *profile = three_threads();
-	struct thread_dump *dump = thread_dump_create(profile);
+	struct thread_dump *dump = thread_dump_create(profile, NULL, NULL);
 	CLEANUP(str_deinit) struct str text = {0};
 	CHECK(thread_dump_count(dump) == 3);
 	thread_dump_put(dump, &text);
@@ -83,7 +100,7 @@ TEST(thread_dump_has_waits_without_stacks)
 	profile->events.data[2].wait = PROFILE_WAIT_BLOCKED;
 	profile->events.data[3].wait = PROFILE_WAIT_RUN_QUEUE;
 	wait_reasons_add(profile);
-	struct thread_dump *dump = thread_dump_create(profile);
+	struct thread_dump *dump = thread_dump_create(profile, NULL, NULL);
 	CLEANUP(str_deinit) struct str text = {0};
 	thread_dump_put(dump, &text);
 	want_line(&text, ": worker 11\n    hot  ");
@@ -102,7 +119,7 @@ TEST(thread_dump_says_what_cannot_be_read_of_a_sleeper)
 	uint32_t unread = fixture_frame(&fixture, script, LAYOUT_SCRIPT_PENDING, "[unnamed]");
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, unread), 0, 1);
 	struct profile *profile = fixture_profile(&fixture);
-	struct thread_dump *dump = thread_dump_create(profile);
+	struct thread_dump *dump = thread_dump_create(profile, NULL, NULL);
 	CLEANUP(str_deinit) struct str text = {0};
 	thread_dump_put(dump, &text);
 	want_line(&text, "(functions that are not readable asleep)");

@@ -44,7 +44,8 @@ enum {
 	/* What a frame is, the word that its environment begins with. */
 	RUBY_FRAME_KIND_MASK = 0x7fff0001,
 	RUBY_FRAME_CFUNC = 0x55550001,
-	RUBY_FRAME_IS_LOCAL = 2, /* its environment is that of no block */
+	RUBY_FRAME_DUMMY = 0x79990001, /* the outermost, which runs nothing */
+	RUBY_FRAME_IS_LOCAL = 2,       /* its environment is that of no block */
 	RUBY_FRAME_FINISH = 0x20,
 	RUBY_FRAME_IS_C = 0x80,
 };
@@ -365,7 +366,10 @@ static __always_inline bool is_without_loop(const struct ruby_walk *ruby, __u64 
 	       ruby->frame_head[RUBY_FRAME_PC] == ruby->body_head[RUBY_BODY_INSTRUCTIONS];
 }
 
-/* The next frame of the loop at hand. False: there is none. */
+/*
+ * The next frame of the loop at hand. False: there is none. A loop whose last frame has returned
+ * takes those of the next one, and so on: the outermost loop comes to a frame that runs nothing.
+ */
 static __always_inline bool ruby_step(struct scratch *scratch)
 {
 	struct runtime_walk *runtime = &scratch->walk.runtime;
@@ -386,9 +390,11 @@ static __always_inline bool ruby_step(struct scratch *scratch)
 	}
 	flags = ruby->environment[RUBY_ENVIRONMENT_FLAGS];
 	ruby->body_head[RUBY_BODY_INSTRUCTIONS] = 0;
-	if ((flags & RUBY_FRAME_KIND_MASK) == RUBY_FRAME_CFUNC)
+	__u64 kind = flags & RUBY_FRAME_KIND_MASK;
+	if (kind == RUBY_FRAME_CFUNC)
 		push_c_method(scratch);
-	else if (!(flags & RUBY_FRAME_IS_C) && ruby->frame_head[RUBY_FRAME_ISEQ])
+	else if (!(flags & RUBY_FRAME_IS_C) && kind != RUBY_FRAME_DUMMY &&
+		 ruby->frame_head[RUBY_FRAME_ISEQ])
 		push_iseq(scratch);
 	return !(flags & RUBY_FRAME_FINISH) || (is_first && is_without_loop(ruby, flags));
 }
