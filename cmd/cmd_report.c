@@ -13,6 +13,7 @@
 #include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
+#include "report/model/event_value.h"
 #include "report/model/label_sets.h"
 #include "report/model/main_event.h"
 #include "report/name/symbol/symbolizer.h"
@@ -536,6 +537,24 @@ static void report_name_functions(
 		str_puts(out, "# no wakers: record -e offcpu --wakers has them\n");
 }
 
+static uint64_t value_of_event(const struct event_choices *choices, uint32_t event)
+{
+	vec_each(&choices->list, choice)
+		if (choice->event == event)
+			return choice->value;
+	return 0;
+}
+
+/* Of a short recording that may be most. */
+static void put_newest_left_out(
+	const struct profile *profile, uint32_t event, uint64_t value, struct str *out)
+{
+	str_puts(out, "# without ");
+	event_value_put(&profile->events.data[event], value, false, out);
+	str_printf(out, " of the last %.2f s, which may be freed yet: -e %s has them\n",
+		profile_duration_s(profile) / 10, profile->events.data[event].name);
+}
+
 static void put_report(struct profile *profile, struct report_options *options, struct str *out)
 {
 	struct filter filter = select_filter(&options->select);
@@ -559,6 +578,10 @@ static void put_report(struct profile *profile, struct report_options *options, 
 		.has_percent = !options->shows_waits,
 	};
 	text_put_head(profile, &head, out);
+	struct filter others = filter;
+	others.without_newest = false;
+	bool lacks_newest = options->select.leaks && filter_wants_all_of_event(&others);
+	uint64_t newest = value_of_event(&recorded, event) - value_of_event(&choices, event);
 	event_choices_deinit(&recorded);
 	event_choices_deinit(&choices);
 	struct text_options text = {
@@ -595,6 +618,8 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	}
 	if (shows_functions(options))
 		text_put_script_hint(profile, &filter, out);
+	if (lacks_newest && newest)
+		put_newest_left_out(profile, event, newest, out);
 	text_put_losses(profile, event, out);
 	if (shows_functions(options))
 		unsymbolized_put(profile, &options->select.naming.symbolize.files, out);

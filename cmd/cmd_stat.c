@@ -446,6 +446,17 @@ static int stat_exit_code(char *const *argv, const struct stat_result *result)
 	return result->has_status ? raise_signal_or_exit_code(result->status) : 0;
 }
 
+/* One of several that cannot be had. */
+static struct err *name_way_out(struct err *err)
+{
+	if (err_code(err) != ERR_UNSUPPORTED)
+		return err;
+	struct err *longer =
+		err_new(ERR_UNSUPPORTED, "%s; --skip-missing counts the others", err_message(err));
+	err_destroy(err);
+	return longer;
+}
+
 static int stat_count(struct stat_options *options, int argc, char **argv)
 {
 	CLEANUP(stat_result_deinit) struct stat_result result = {0};
@@ -466,6 +477,8 @@ static int stat_count(struct stat_options *options, int argc, char **argv)
 	};
 	if (!err)
 		err = stat_run_all(options, &counting, &result);
+	if (err && options->specs.len > 1 && !options->skips_missing)
+		err = name_way_out(err);
 	if (!err && !result.exec_errno)
 		err = stat_show(options, command, &result);
 	return err ? stat_fail(err) : stat_exit_code(command, &result);

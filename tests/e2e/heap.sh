@@ -173,6 +173,8 @@ test_leaks() {
 	"$EBPROF" report --stdio --event inuse_space heap.data >all || fail report
 	local leaks all
 	leaks=$(sed -En 's/^# .*, inuse_space, ([0-9]+)( of [0-9]+)? samples.*/\1/p' report) all=$(sed -En 's/^# .*, inuse_space, ([0-9]+)( of [0-9]+)? samples.*/\1/p' all)
+	grep -qE '^# without [0-9.]+ (MiB|KiB) of the last [0-9.]+ s, .*: -e inuse_space has them$' report ||
+		fail "it is not said what is left out: $(cat report)"
 	((leaks > 50 && all > leaks + 50)) || fail "$leaks of $all samples are leaks: $(head -n 3 report)"
 }
 

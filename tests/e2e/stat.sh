@@ -151,6 +151,7 @@ test_missing_events() {
 	"$EBPROF" check | grep -q 'hardware cycles.*do not count' || skip "hardware events are here"
 	run "$EBPROF" stat -e page-faults,instructions -- true
 	want_status 125 'an event that is not here'
+	grep -q -- '--skip-missing counts the others' err || fail "$(cat err)"
 	count --skip-missing -e page-faults,instructions -- true
 	want_status 0 --skip-missing
 	(($(mean page-faults) > 10)) || fail "$(cat counts.json)"

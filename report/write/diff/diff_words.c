@@ -674,7 +674,8 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 	diff_words_put_common(out, diff);
 	if (!diff->knows_dispersion)
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
-			      "what chance makes was allowed for. ");
+			      "what chance makes was allowed for; where one part grew, others have "
+			      "less (--metric cpu-s compares times). ");
 	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
 	if (empty)
 		str_printf(out, "%zu %s left out. ", empty,
