@@ -358,6 +358,24 @@ static bool print_left_out(
 	return true;
 }
 
+static bool print_children(const struct session_summary *summary)
+{
+	CLEANUP(str_deinit) struct str pids = {0};
+	size_t room = sizeof(summary->children) / sizeof(*summary->children);
+	if (!summary->nr_children)
+		return false;
+	for (size_t i = 0; i < summary->nr_children && i < room; i++)
+		str_printf(&pids, "%s%u", i ? "," : "", summary->children[i]);
+	console_say("hint: the command has ended, and %zu %s that it started %s on, not recorded "
+		    "any more: ebprof record -p %s has %s",
+		summary->nr_children, str_plural(summary->nr_children, "process", "processes"),
+		str_plural(summary->nr_children, "goes", "go"), str_text(&pids),
+		summary->nr_children > room ? "the first"
+		: summary->nr_children > 1  ? "them"
+					    : "it");
+	return true;
+}
+
 /* What "lock" is taken for. */
 static bool wants_locks(const struct session_options *options)
 {
@@ -438,7 +456,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->lost_write,
 			str_plural(summary->lost_write, "sample was", "samples were"),
 			summary->reason == LAYOUT_END_SIZE ? "had reached --max-size" : "failed");
-	else if (print_left_out(options, summary))
+	else if (print_left_out(options, summary) || print_children(summary))
 		;
 	else if (options->event != SESSION_EVENT_NONE && timer_of(summary)->samples < 100 &&
 		 !summary->sideband_lost)

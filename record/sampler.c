@@ -362,6 +362,16 @@ struct err *sampler_add_target(struct sampler *sampler, uint32_t id)
 	return NULL;
 }
 
+size_t sampler_list_targets(const struct sampler *sampler, uint32_t *ret, size_t max)
+{
+	int fd = bpf_map__fd(sampler->bpf->maps.targets);
+	size_t count = 0;
+	void *from = NULL;
+	while (count < max && !bpf_map_get_next_key(fd, from, &ret[count]))
+		from = &ret[count++];
+	return count;
+}
+
 void sampler_drop_target(struct sampler *sampler, uint32_t id)
 {
 	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.targets), &id);

@@ -60,6 +60,8 @@ struct err *sampler_add_script_probes(
  */
 struct err *sampler_add_runtimes(struct sampler *sampler, uint32_t runtimes) ERR_MUST_CHECK;
 struct err *sampler_add_target(struct sampler *sampler, uint32_t id) ERR_MUST_CHECK;
+/* At most `max` of them, whether they still run or not; how many that are. */
+size_t sampler_list_targets(const struct sampler *sampler, uint32_t *ret, size_t max);
 /* Also one that has ended, and is none any more. */
 void sampler_drop_target(struct sampler *sampler, uint32_t id);
 /* Where threads of a process publish what they work at; NULL: nowhere any more. False: there is no

@@ -532,6 +532,28 @@ static struct err *check_limits(struct session *session)
 	return is_switch_due && !session->is_over ? switch_file(session) : NULL;
 }
 
+/* What goes on without the command, unseen from now on. */
+static void note_children(struct session *session)
+{
+	enum {
+		MOST = 256,
+	};
+	struct session_summary *summary = session->summary;
+	size_t room = sizeof(summary->children) / sizeof(*summary->children);
+	uint32_t targets[MOST];
+	size_t count =
+		session->command_pid ? sampler_list_targets(session->sampler, targets, MOST) : 0;
+	for (size_t i = 0; i < count; i++) {
+		struct proc_stat stat;
+		if (targets[i] == session->command_pid || !proc_read_stat(targets[i], &stat) ||
+			stat.state == 'Z' || stat.state == 'X')
+			continue;
+		if (summary->nr_children < room)
+			summary->children[summary->nr_children] = targets[i];
+		summary->nr_children++;
+	}
+}
+
 static void check_child(struct session *session)
 {
 	struct session_summary *summary = session->summary;
@@ -539,6 +561,7 @@ static void check_child(struct session *session)
 		target_poll_exit(&session->target, &summary->child_status)) {
 		summary->has_child_status = true;
 		summary->child_cpu_s = session_account_cpu_s(RUSAGE_CHILDREN);
+		note_children(session);
 		session_stop(session, LAYOUT_END_COMMAND);
 	}
 }

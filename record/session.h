@@ -82,7 +82,9 @@ struct session_summary {
 	uint64_t cpus_back;               /* times that a CPU came online */
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */
 	size_t nr_left_out;               /* ... of so many that ran */
-	struct ticker_times timers;       /* what ticks came from */
+	uint32_t children[3];       /* pids of processes that the command has left behind; then 0 */
+	size_t nr_children;         /* ... of so many */
+	struct ticker_times timers; /* what ticks came from */
 	const char *hints[EVENT_MAX_SOURCES + 1]; /* of the sources; then NULL; the session's */
 	uint64_t raised_period_ns;    /* of waits, see event_source.h; 0: it is as asked for */
 	const char *label_file_error; /* why it was not read again; NULL, or the session's */

@@ -302,4 +302,14 @@ test_another_namespaces_proc_is_refused() {
 	[[ ! -e x.data ]] || fail "there is a recording"
 }
 
+# What a command leaves behind goes on unseen: neither -F nor -e wall would help.
+test_what_a_command_leaves_behind() {
+	run "$EBPROF" record -o left.data -- sh -c 'sleep 5 & echo $! >left; sleep 0.05'
+	want_status 0 record
+	kill "$(cat left)"
+	grep -q "hint: the command has ended, and 1 process that it started goes on, .* -p $(cat left) has it" err ||
+		fail "$(cat err)"
+	! grep -q 'too short' err || fail "$(cat err)"
+}
+
 run_tests
