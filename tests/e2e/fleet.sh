@@ -158,7 +158,7 @@ test_rows_come_back() {
 	echo '{"stack":["main"],"value":1,"unit":"s"}' >soon.rows
 	run "$EBPROF" convert --folded --from-rows late.rows soon.rows
 	want_status 0 "rows whose stack comes late"
-	grep -q ';main 1250000000$' out || fail "$(head -n 3 out; cat err)"
+	grep -qx 'main 1250000000' out || fail "$(head -n 3 out; cat err)"
 	run "$EBPROF" convert --folded --from-rows x.rows x.data
 	want_status 2 "rows and a recording"
 	run "$EBPROF" convert --folded --from-rows --ring .
