@@ -65,7 +65,7 @@ static void put_target(struct recording *recording)
 		}
 		if (text.len)
 			writer_meta(recording->writer, LAYOUT_META_ARGS, str_text(&text));
-		writer_meta(recording->writer, LAYOUT_META_TARGET, "command");
+		writer_meta(recording->writer, LAYOUT_META_TARGET, LAYOUT_TARGET_COMMAND);
 		return;
 	case SESSION_SYSTEM:
 		writer_meta(recording->writer, LAYOUT_META_TARGET, LAYOUT_TARGET_SYSTEM);

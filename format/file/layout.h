@@ -272,8 +272,9 @@ enum layout_end_reason {
 #define LAYOUT_META_MEMORY       "host.memory_bytes"
 #define LAYOUT_META_COMMAND      "command.name" /* of the profiled command, without arguments */
 #define LAYOUT_META_ARGS         "command.args" /* all of it, shell-quoted, with --with-args only */
-#define LAYOUT_META_TARGET       "target"       /* "command", "pid 12,13", LAYOUT_TARGET_SYSTEM */
+#define LAYOUT_META_TARGET       "target"       /* LAYOUT_TARGET_*, "pid 12,13" */
 #define LAYOUT_TARGET_SYSTEM     "system"
+#define LAYOUT_TARGET_COMMAND    "command"
 #define LAYOUT_META_CODE         "code" /* of ticks only those in LAYOUT_CODE_...; else all */
 #define LAYOUT_CODE_USER         "user"
 #define LAYOUT_CODE_KERNEL       "kernel"

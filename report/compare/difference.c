@@ -280,6 +280,17 @@ static void put_visibility(struct difference *diff)
 	}
 }
 
+static bool has_two_readings(const struct difference *diff)
+{
+	if (diff->options.metric != DIFF_SHARE || !diff->is_cpu_time || !diff->runs_commands ||
+		!(diff->program.effect > diff->options.min_effect))
+		return false;
+	vec_each(&diff->rows, row)
+		if (row->self.verdict == DIFF_IMPROVEMENT)
+			return true;
+	return false;
+}
+
 static enum diff_verdict find_verdict(const struct difference *diff)
 {
 	if (diff->program.verdict == DIFF_REGRESSION)
@@ -288,7 +299,7 @@ static enum diff_verdict find_verdict(const struct difference *diff)
 		if (row->self.verdict == DIFF_REGRESSION)
 			return DIFF_REGRESSION;
 	bool is_visible = diff->visible_share > 0 && diff->visible_share * 2 >= diff->judged_share;
-	return is_visible ? DIFF_SAME : DIFF_INCONCLUSIVE;
+	return is_visible && !diff->is_ambiguous ? DIFF_SAME : DIFF_INCONCLUSIVE;
 }
 
 static double difference_change_of(const struct difference *diff, const struct diff_row *row)
@@ -328,6 +339,7 @@ static void difference_compare_sides(struct difference *diff, struct run_counts 
 		judge_cpu(diff, counts);
 	judge_program(diff);
 	put_visibility(diff);
+	diff->is_ambiguous = has_two_readings(diff);
 	diff->verdict = find_verdict(diff);
 	if (diff->rows.len)
 		qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), by_change, diff);
@@ -399,6 +411,12 @@ static char *list_parts(const struct profile *profile, uint32_t event)
 	return str_steal(&names);
 }
 
+static bool is_of_command(const struct profile *profile)
+{
+	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
+	return target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
+}
+
 /* `both`: NULL where the sides have no trees. */
 static struct err *create_difference(const struct diff_tree *both,
 	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
@@ -414,6 +432,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
+	diff->runs_commands = is_of_command(base) && is_of_command(new);
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];

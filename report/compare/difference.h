@@ -149,6 +149,10 @@ struct difference {
 	size_t nr_unsteady;   /* rows that were found first and left out of the others' rest */
 	double judged_share;  /* of both sides' samples: in rows of min_share and more ... */
 	double visible_share; /* ... whose interval is as narrow as min_effect */
+	bool runs_commands;   /* on both sides: how much CPU time a run took says something */
+	/* By shares something takes less, and the whole more time: what did not change may be that,
+	 * and the rest what takes longer. Then nothing is "the same". */
+	bool is_ambiguous;
 	enum diff_verdict verdict;
 	struct entities *entities; /* owns the texts */
 };

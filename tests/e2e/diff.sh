@@ -60,6 +60,42 @@ test_the_same_is_the_same() {
 	want_status 3 "--fail-on inconclusive"
 }
 
+# Two of three functions take a third longer, which is 40 % of the time: by shares the third one takes
+# less. That is no "OK".
+test_what_grew_together() {
+	cat >grown.c <<-'END'
+		#include <stdlib.h>
+		#define WORK(name) \
+			__attribute__((noinline)) unsigned name(unsigned n) \
+			{ \
+				unsigned x = n; \
+				for (unsigned i = 0; i < n; i++) \
+					x ^= x << 13, x ^= x >> 17, x ^= x << 5; \
+				return x; \
+			}
+		WORK(stays)
+		WORK(grows)
+		WORK(grows_too)
+		int main(int argc, char **argv)
+		{
+			unsigned x = 0, k = atoi(argv[1]), n = 100000;
+			for (int i = 0; i < 1000; i++)
+				x += stays(6 * n) + grows(k * n) + grows_too(k * n / 3);
+			return argc > 2 ? x : 0;
+		}
+	END
+	"${CC:-cc}" -O1 -g -o grown grown.c || skip "the workload does not compile"
+	run "$EBPROF" record -q -e cpu-clock:u -F 1999 -o before.data -- ./grown 3
+	want_status 0 record
+	run "$EBPROF" record -q -e cpu-clock:u -F 1999 -o after.data -- ./grown 4
+	want_status 0 record
+	run "$EBPROF" diff before.data after.data
+	want_status 0 diff
+	! grep -q '^OK' out || fail "$(head -n 4 out)"
+	! head -n 1 out | grep -q 'stays takes' || tr '\n' ' ' <out | grep -q 'the whole program took [0-9.]*% more CPU time' ||
+		fail "$(head -n 4 out)"
+}
+
 test_runs_of_a_side() {
 	command -v jq >/dev/null || skip "no jq here"
 	record_sides

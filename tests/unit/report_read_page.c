@@ -55,7 +55,7 @@ static void read_changes(struct bytes_cursor *cursor, size_t nr_columns, struct 
 					sizeof(page->row[list][text]));
 		}
 	}
-	char text[256];
+	char text[512];
 	for (size_t i = page->nr_lists ? get_count(cursor) : 0; i; i--)
 		get_text(cursor, text, sizeof(text));
 }
@@ -198,7 +198,7 @@ void read_page(const struct bytes_buf *data, size_t nr_columns, size_t column, s
 	for (size_t i = 0; i < nr_columns; i++)
 		read_entries(&cursor, i == column ? page : &other);
 	CHECK_INT(bytes_get_varint(&cursor), 0); /* functions with lines */
-	char text[256];
+	char text[512];
 	get_text(&cursor, text, sizeof(text)); /* above the longest waits */
 	page->nr_waits = bytes_get_varint(&cursor);
 	for (uint64_t i = 0; i < page->nr_waits && !cursor.overrun; i++) {

@@ -17,7 +17,7 @@ struct page_node {
 };
 
 struct page {
-	char texts[9][256];
+	char texts[9][512];
 	uint64_t period, begin_ms, span_ns, samples, other_samples, lost, folded, folded_weight;
 	char objects[READ_PAGE_MAX][64], files[READ_PAGE_MAX][64], functions[READ_PAGE_MAX][64],
 		comms[READ_PAGE_MAX][64], processes[READ_PAGE_MAX][64];
@@ -25,7 +25,7 @@ struct page {
 	/* Of two columns, with this one as the new side: of functions self and total. */
 	enum diff_verdict verdicts[READ_PAGE_MAX][2];
 	uint64_t function_kinds[READ_PAGE_MAX], verdict;
-	char verdict_text[256];
+	char verdict_text[512];
 	uint64_t nr_lists, nr_rows[DIFF_LISTS], row_function[DIFF_LISTS];
 	char row[DIFF_LISTS][5][64]; /* the texts of each list's last row */
 	size_t nr_forms[READ_PAGE_MAX];

@@ -457,6 +457,13 @@ static void diff_words_put_inconclusive(
 	str_puts(out, "INCONCLUSIVE: ");
 	diff_words_put_improvements(out, diff, put_name);
 	str_puts(out, "no regression was found, but ");
+	if (diff->is_ambiguous) {
+		str_printf(out,
+			"the whole program took %.1f%% more CPU time: it may be the rest that "
+			"takes longer instead. --metric cpu-s tells, of two runs a side or more.",
+			100 * diff->program.effect);
+		return;
+	}
 	if (diff->judged_share <= 0) {
 		put_nothing_judged(out, diff);
 		return;
@@ -675,7 +682,7 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 	if (!diff->knows_dispersion)
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
 			      "what chance makes was allowed for; where one part grew, others have "
-			      "less (--metric cpu-s compares times). ");
+			      "less (--metric cpu-s, of two runs a side, compares times). ");
 	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
 	if (empty)
 		str_printf(out, "%zu %s left out. ", empty,
