@@ -9,6 +9,7 @@ enum {
 	WAIT_NS = 500 * 1000 * 1000,           /* of samples for unwind tables and code */
 	LAST_WAIT_NS = 600 * 1000 * 1000,      /* the same, when all is over, */
 	FILE_WAIT_NS = 100 * 1000 * 1000,      /* ... and where a file is */
+	NAMES_WAIT_NS = 200 * 1000 * 1000,     /* for names of threads */
 	DRAINS_MAX = 8,
 };
 
@@ -77,6 +78,18 @@ static void drain_waiting(struct session_drain *drain, uint64_t wait_ns)
 	}
 }
 
+/* Those that sleep all the time have come with the last samples. */
+static void drain_names(struct session_drain *drain)
+{
+	uint64_t until_ns = clock_now_ns() + NAMES_WAIT_NS;
+	while (translate_awaits_names(drain->translate) && clock_now_ns() < until_ns) {
+		run_translate(drain, 0, UINT64_MAX);
+		if (translate_awaits_names(drain->translate))
+			translate_wait(drain->translate);
+	}
+	run_translate(drain, 0, UINT64_MAX);
+}
+
 void session_drain_end_file(struct session_drain *drain)
 {
 	drain_waiting(drain, FILE_WAIT_NS);
@@ -87,6 +100,7 @@ void session_drain_end(struct session_drain *drain)
 	drain->is_at_end = true;
 	drain_waiting(drain, LAST_WAIT_NS);
 	drain_parts(drain, clock_now_ns(), UINT64_MAX);
+	drain_names(drain);
 }
 
 uint64_t session_drain_due_ns(const struct session_drain *drain)

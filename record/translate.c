@@ -720,6 +720,11 @@ bool translate_is_waiting(const struct translate *translate)
 	return translate->records.len != 0;
 }
 
+bool translate_awaits_names(const struct translate *translate)
+{
+	return thread_names_are_awaited(&translate->thread_names);
+}
+
 bool translate_is_reading_code(const struct translate *translate)
 {
 	const struct code_rules *code = translate->resolver.code;
@@ -739,6 +744,7 @@ void translate_wait(struct translate *translate)
 			.events = POLLIN},
 		{.fd = registered_code_fd(&translate->registered), .events = POLLIN},
 		{.fd = compiled_frames_fd(&translate->compiled), .events = POLLIN},
+		{.fd = thread_names_fd(&translate->thread_names), .events = POLLIN},
 	};
 	bool is_short = registered_code_is_wanted(&translate->registered);
 	poll(fds, sizeof(fds) / sizeof(*fds), is_short ? SHORT_WAIT_MS : WAIT_MS);

@@ -204,6 +204,23 @@ static void ask_what_is_due(struct thread_names *names, const struct process_tab
 	names->wishes.len = left;
 }
 
+bool thread_names_are_awaited(const struct thread_names *names)
+{
+	if (!names->rules)
+		return false;
+	if (names->read < names->reading.len)
+		return true;
+	vec_each(&names->wishes, wish)
+		if (!wish->due_ns)
+			return true;
+	return false;
+}
+
+int thread_names_fd(const struct thread_names *names)
+{
+	return target_reader_fd(&names->reader);
+}
+
 /* ---- names ---- */
 
 static uint64_t key_of(uint32_t image, uint32_t tid)

@@ -41,6 +41,10 @@ void thread_names_deinit(struct thread_names *names);
 /* A thread was sampled whose name the kernel may not keep, or not whole, and none is known. */
 void thread_names_want(struct thread_names *names, const struct process *process, uint32_t tid,
 	const char comm[16]);
+/* Whether some are being read, or are about to be: what sleeps was first sampled at the end. */
+bool thread_names_are_awaited(const struct thread_names *names);
+/* Readable when some have been read. */
+int thread_names_fd(const struct thread_names *names);
 /* What stands for `comm`, the kernel's name of the thread; NULL: none is known. Good until the next
  * call of another function. */
 const char *thread_names_find(const struct thread_names *names, const struct process *process,

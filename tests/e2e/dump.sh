@@ -64,6 +64,27 @@ test_a_first_thread_that_has_ended() {
 	[[ $(grep -vc '^#' out) -eq 2 ]] || fail "$(cat out)"
 }
 
+# Two threads that wait for each other's lock for ever: nothing of the process runs.
+test_names_of_threads_that_hang() {
+	/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || skip "no Python 3.8 or later"
+	/usr/bin/python3 -c 'import threading, time
+a, b = threading.Lock(), threading.Lock()
+def take(first, second):
+    with first:
+        time.sleep(0.2)
+        with second:
+            pass
+threading.Thread(target=take, args=(a, b), name="alice").start()
+threading.Thread(target=take, args=(b, a), name="bob").start()' &
+	local pid=$!
+	sleep 1
+	run "$EBPROF" dump -p $pid
+	kill -9 $pid
+	want_status 0 dump
+	grep -qE '^[0-9] threads? waits? .*alice [0-9]+' out && grep -qE '^[0-9] threads? waits? .*bob [0-9]+' out ||
+		fail "$(grep -E '^(#|[0-9])' out; cat err)"
+}
+
 # Threads that come and go: those that there are, and how many others there were.
 test_threads_that_have_ended() {
 	[[ -x /usr/bin/python3 ]] || skip "no /usr/bin/python3"
