@@ -537,7 +537,7 @@ static void report_name_functions(
 		str_puts(out, "# no wakers: record -e offcpu --wakers has them\n");
 }
 
-static uint64_t value_of_event(const struct event_choices *choices, uint32_t event)
+static uint64_t value_of_choice(const struct event_choices *choices, uint32_t event)
 {
 	vec_each(&choices->list, choice)
 		if (choice->event == event)
@@ -581,7 +581,7 @@ static void put_report(struct profile *profile, struct report_options *options, 
 	struct filter others = filter;
 	others.without_newest = false;
 	bool lacks_newest = options->select.leaks && filter_wants_all_of_event(&others);
-	uint64_t newest = value_of_event(&recorded, event) - value_of_event(&choices, event);
+	uint64_t newest = value_of_choice(&recorded, event) - value_of_choice(&choices, event);
 	event_choices_deinit(&recorded);
 	event_choices_deinit(&choices);
 	struct text_options text = {

@@ -10,7 +10,7 @@ static uint64_t live_threads_key(uint32_t pid, uint32_t tid)
 }
 
 /* The next entry that is a number; 0: there is none. */
-static uint32_t next_number(DIR *folder)
+static uint32_t next_id_of(DIR *folder)
 {
 	for (struct dirent *it; folder && (it = readdir(folder));) {
 		uint32_t number = (uint32_t)strtoul(it->d_name, NULL, 10);
@@ -23,11 +23,11 @@ static uint32_t next_number(DIR *folder)
 void live_threads_read(struct live_threads *ret)
 {
 	DIR *processes = opendir("/proc");
-	for (uint32_t pid; (pid = next_number(processes));) {
+	for (uint32_t pid; (pid = next_id_of(processes));) {
 		char path[32];
 		snprintf(path, sizeof(path), "/proc/%u/task", pid);
 		DIR *tasks = opendir(path);
-		for (uint32_t tid; (tid = next_number(tasks));)
+		for (uint32_t tid; (tid = next_id_of(tasks));)
 			map_put(&ret->ids, live_threads_key(pid, tid), NULL);
 		if (tasks)
 			closedir(tasks);
