@@ -82,9 +82,9 @@ static void drain_waiting(struct session_drain *drain, uint64_t wait_ns)
 static void drain_names(struct session_drain *drain)
 {
 	uint64_t until_ns = clock_now_ns() + NAMES_WAIT_NS;
-	while (translate_awaits_names(drain->translate) && clock_now_ns() < until_ns) {
+	while (translate_awaits_names(drain->translate, until_ns) && clock_now_ns() < until_ns) {
 		run_translate(drain, 0, UINT64_MAX);
-		if (translate_awaits_names(drain->translate))
+		if (translate_awaits_names(drain->translate, until_ns))
 			translate_wait(drain->translate);
 	}
 	run_translate(drain, 0, UINT64_MAX);

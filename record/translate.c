@@ -720,9 +720,9 @@ bool translate_is_waiting(const struct translate *translate)
 	return translate->records.len != 0;
 }
 
-bool translate_awaits_names(const struct translate *translate)
+bool translate_awaits_names(const struct translate *translate, uint64_t until_ns)
 {
-	return thread_names_are_awaited(&translate->thread_names);
+	return thread_names_are_awaited(&translate->thread_names, until_ns);
 }
 
 bool translate_is_reading_code(const struct translate *translate)

@@ -138,8 +138,8 @@ void translate_take_kept(struct translate *translate, const struct event_sample 
  */
 bool translate_run(struct translate *translate, uint64_t until_ns, uint64_t give_up_ns);
 
-/* Whether names of threads are being read, or about to be. */
-bool translate_awaits_names(const struct translate *translate);
+/* Whether names of threads are being read, or are to be by then. */
+bool translate_awaits_names(const struct translate *translate, uint64_t until_ns);
 /* Whether records wait for a process's code, which takes less than a millisecond. */
 bool translate_is_reading_code(const struct translate *translate);
 /* Whether records wait since the last translate_run(). */

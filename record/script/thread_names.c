@@ -14,12 +14,15 @@
 enum {
 	MAX_THREAD_NAMES = 64 << 10,
 	MAX_WISHES = 1024,
+	MAX_RESTS = 4096,
 	MAX_WISHES_BY_NUMBER = 256, /* of those for threads that few processes have names of */
 	MAX_TRIES = 5,              /* to find a process's runtime, each after twice the time */
+	REST_FACTOR = 100, /* times what a read took: reads of all processes take one percent */
 };
 
-/* Between two reads of one process, which starts threads one after the other. */
-static const uint64_t pause_ns = 500ULL * 1000 * 1000;
+/* Between two reads of one process, which starts threads one after the other: where they take long
+ * it is no longer. */
+static const uint64_t longest_rest_ns = 500 * NS_PER_MS;
 
 struct request {
 	uint32_t pid;
@@ -107,7 +110,7 @@ void thread_names_deinit(struct thread_names *names)
 	target_reader_deinit(&names->reader);
 	vec_deinit(&names->wishes);
 	vec_deinit(&names->reading);
-	map_deinit(&names->asked_ns);
+	map_deinit(&names->rest_until_ns);
 	map_deinit(&names->names);
 	vec_each(&names->list, known)
 		mem_free(known->name);
@@ -155,11 +158,8 @@ void thread_names_want(struct thread_names *names, const struct process *process
 		same->is_cut |= is_cut;
 	if (same || names->wishes.len >= (is_cut ? MAX_WISHES : MAX_WISHES_BY_NUMBER))
 		return;
-	const uint64_t *asked_ns = map_get(&names->asked_ns, process->image);
-	struct thread_names_wish wish = {.image = process->image,
-		.pid = process->pid,
-		.is_cut = is_cut,
-		.due_ns = asked_ns ? *asked_ns + pause_ns : 0};
+	struct thread_names_wish wish = {
+		.image = process->image, .pid = process->pid, .is_cut = is_cut};
 	vec_push(&names->wishes, wish);
 }
 
@@ -172,8 +172,9 @@ static bool ask_process(struct thread_names *names, const struct process *proces
 	if (!find_runtime(names, process, wish->is_cut, &request.row, &request.delta))
 		return false;
 	request.pid = wish->pid;
-	*map_put(&names->asked_ns, wish->image, NULL) = now_ns;
-	vec_push(&names->reading, wish->image);
+	struct thread_names_read read = {.image = wish->image, .asked_ns = now_ns};
+	*map_put(&names->rest_until_ns, wish->image, NULL) = UINT64_MAX; /* while it is read */
+	vec_push(&names->reading, read);
 	target_reader_submit(&names->reader, wish->pid, &request, sizeof(request));
 	return true;
 }
@@ -187,8 +188,14 @@ static bool grant_or_defer(struct thread_names *names, const struct process_tabl
 		return true;
 	if (ask_process(names, process, wish, now_ns))
 		return true;
-	wish->due_ns = now_ns + (pause_ns / 4 << wish->nr_tries);
+	wish->due_ns = now_ns + (longest_rest_ns / 4 << wish->nr_tries);
 	return ++wish->nr_tries == MAX_TRIES;
+}
+
+static uint64_t wish_due_ns(const struct thread_names *names, const struct thread_names_wish *wish)
+{
+	const uint64_t *until_ns = map_get(&names->rest_until_ns, wish->image);
+	return until_ns && *until_ns > wish->due_ns ? *until_ns : wish->due_ns;
 }
 
 static void ask_what_is_due(struct thread_names *names, const struct process_table *processes)
@@ -196,22 +203,23 @@ static void ask_what_is_due(struct thread_names *names, const struct process_tab
 	size_t left = 0;
 	uint64_t now_ns = names->wishes.len ? clock_now_ns() : 0;
 	vec_each(&names->wishes, wish) {
-		bool is_over =
-			wish->due_ns <= now_ns && grant_or_defer(names, processes, wish, now_ns);
+		bool is_over = wish_due_ns(names, wish) <= now_ns &&
+			       grant_or_defer(names, processes, wish, now_ns);
 		if (!is_over)
 			names->wishes.data[left++] = *wish;
 	}
 	names->wishes.len = left;
+	target_reader_send(&names->reader);
 }
 
-bool thread_names_are_awaited(const struct thread_names *names)
+bool thread_names_are_awaited(const struct thread_names *names, uint64_t until_ns)
 {
 	if (!names->rules)
 		return false;
 	if (names->read < names->reading.len)
 		return true;
 	vec_each(&names->wishes, wish)
-		if (!wish->due_ns)
+		if (!wish->nr_tries && wish_due_ns(names, wish) < until_ns)
 			return true;
 	return false;
 }
@@ -276,18 +284,48 @@ static void take_names(struct thread_names *names, uint32_t image, const struct 
 	}
 }
 
-void thread_names_collect(struct thread_names *names, const struct process_table *processes,
-	thread_name_fn *fn, void *context)
+/* Where reads take little, threads that live for less than the longest rest have names, too. */
+static void rest_after_read(struct thread_names *names, const struct thread_names_read *read)
+{
+	uint64_t nr_processes = names->wishes.len + names->reading.len - names->read;
+	uint64_t rest_ns = target_reader_answer_ns(&names->reader) * REST_FACTOR * nr_processes;
+	*map_put(&names->rest_until_ns, read->image, NULL) =
+		read->asked_ns + (rest_ns < longest_rest_ns ? rest_ns : longest_rest_ns);
+}
+
+static void take_what_is_read(struct thread_names *names, thread_name_fn *fn, void *context)
 {
 	const struct bytes_buf *answer;
-	if (!names->rules)
-		return;
-	ask_what_is_due(names, processes);
-	while (names->read < names->reading.len && target_reader_take(&names->reader, &answer)) {
-		uint32_t image = names->reading.data[names->read++];
+	for (; names->read < names->reading.len && target_reader_take(&names->reader, &answer);
+		names->read++) {
+		const struct thread_names_read *read = &names->reading.data[names->read];
+		rest_after_read(names, read);
 		if (answer)
-			take_names(names, image, answer, fn, context);
+			take_names(names, read->image, answer, fn, context);
 	}
 	if (names->read == names->reading.len)
 		names->read = names->reading.len = 0;
+}
+
+/* Names are in the recording already, and who is read early has it once. */
+static void forget_the_old(struct thread_names *names)
+{
+	if (names->list.len >= MAX_THREAD_NAMES) {
+		vec_each(&names->list, known)
+			mem_free(known->name);
+		names->list.len = 0;
+		map_clear(&names->names);
+	}
+	if (!names->reading.len && names->rest_until_ns.len > MAX_RESTS)
+		map_clear(&names->rest_until_ns);
+}
+
+void thread_names_collect(struct thread_names *names, const struct process_table *processes,
+	thread_name_fn *fn, void *context)
+{
+	if (!names->rules)
+		return;
+	forget_the_old(names);
+	take_what_is_read(names, fn, context);
+	ask_what_is_due(names, processes);
 }

@@ -23,12 +23,15 @@ struct thread_names {
 		uint32_t pid;
 		uint32_t nr_tries; /* at which its runtime was not known */
 		bool is_cut;       /* there is a name that the kernel may not keep whole */
-		uint64_t due_ns;
-	}) wishes;             /* of an image one */
-	VEC(uint32_t) reading; /* images, in the reader's order, */
-	size_t read;           /* ... from here on */
-	struct map asked_ns;   /* image -> when it was asked last */
-	struct map names;      /* (image, tid) -> index in `list` */
+		uint64_t due_ns;   /* of the next try; 0: the first */
+	}) wishes;                 /* of an image one */
+	VEC(struct thread_names_read {
+		uint32_t image;
+		uint64_t asked_ns;
+	}) reading;               /* in the reader's order, */
+	size_t read;              /* ... from here on */
+	struct map rest_until_ns; /* image -> when it may be read again */
+	struct map names;         /* (image, tid) -> index in `list` */
 	VEC(struct thread_names_known {
 		char *name;
 		char comm[16]; /* what the kernel has in place of it */
@@ -41,8 +44,8 @@ void thread_names_deinit(struct thread_names *names);
 /* A thread was sampled whose name the kernel may not keep, or not whole, and none is known. */
 void thread_names_want(struct thread_names *names, const struct process *process, uint32_t tid,
 	const char comm[16]);
-/* Whether some are being read, or are about to be: what sleeps was first sampled at the end. */
-bool thread_names_are_awaited(const struct thread_names *names);
+/* Whether some are being read, or are to be by then: what sleeps was first sampled at the end. */
+bool thread_names_are_awaited(const struct thread_names *names, uint64_t until_ns);
 /* Readable when some have been read. */
 int thread_names_fd(const struct thread_names *names);
 /* What stands for `comm`, the kernel's name of the thread; NULL: none is known. Good until the next

@@ -21,7 +21,8 @@ struct forged_python {
 	uint8_t minor;
 	uint64_t more; /* of each object's head: of free-threaded builds */
 	uint64_t *runtime;
-	uint64_t *active_keys; /* of threading._active */
+	uint64_t *active_keys;    /* of threading._active */
+	uint64_t *attribute_keys; /* of threads: "_target" is the first one */
 };
 
 static uint64_t *forge(void)
@@ -87,13 +88,14 @@ static uint64_t forge_dict_of(const struct forged_python *of, const char *key, u
 }
 
 /* A thread's attributes are where most instances of the version have them. */
-static uint64_t forge_thread(const struct forged_python *of, const char *name, uint32_t number)
+static uint64_t forge_thread(struct forged_python *of, const char *name, uint32_t number)
 {
 	uint64_t *type = forge(), *values = forge();
 	char *object = (char *)(forge() + 8);
 	uint64_t keys[] = {
 		forge_text(of, "_target"), forge_text(of, "_name"), forge_text(of, "_native_id")};
-	uint64_t at_keys = address_of(forge_keys(of, true, keys, NULL, 3));
+	of->attribute_keys = forge_keys(of, true, keys, NULL, 3);
+	uint64_t at_keys = address_of(of->attribute_keys);
 	uint64_t text = forge_text(of, name), id = forge_number(of, number);
 	put_u64(object, 8 + of->more, address_of(type));
 	put_u64(type, 32 + of->more, 48);
@@ -185,6 +187,16 @@ TEST(threads_have_the_names_that_python_gives_them)
 		read_forged(&python, got);
 		CHECK_STR(got, "41=MainThread 42=loader ");
 	}
+}
+
+TEST(keys_behind_one_that_cannot_be_read_are_found)
+{
+	struct forged_python python;
+	char got[256];
+	forge_python(&python, 12, false);
+	put_u64(python.attribute_keys, 40, 8); /* of the last thread */
+	read_forged(&python, got);
+	CHECK_STR(got, "41=MainThread 42=loader ");
 }
 
 /* It wrote what it likes: tables of any size, lists in a circle, addresses that are none. */

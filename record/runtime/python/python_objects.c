@@ -14,7 +14,8 @@
 
 enum {
 	MAX_ITEMS = 16 << 10,
-	MAX_KEY_BYTES = 16,
+	TEXT_KINDS = 31, /* of a string's state: bytes a character, compact, ASCII */
+	TEXT_OF_ASCII = 1 | 8 | 16,
 	HEAD = 16,             /* of an object: a count, and behind it its type */
 	MORE_OF_HEAD = 16,     /* of free-threaded builds, in front of the type */
 	TYPE_BASIC_BYTES = 32, /* offsets in a type */
@@ -179,18 +180,34 @@ void python_items_deinit(struct python_items *items)
 	vec_deinit(&items->of);
 }
 
+/* bytes: of an object, up to where such a string ends. */
+static bool is_ascii_string(const struct python_row *row, const uint8_t *bytes, const char *string)
+{
+	size_t len = strlen(string);
+	uint64_t length;
+	uint32_t state;
+	memcpy(&length, bytes + row->text_length, sizeof(length));
+	memcpy(&state, bytes + row->text_state, sizeof(state));
+	return length == len && (state >> row->text_kind_shift & TEXT_KINDS) == TEXT_OF_ASCII &&
+	       memcmp(bytes + row->text_ascii, string, len) == 0;
+}
+
+/* There may be hundreds of keys. */
 uint64_t python_items_find(
 	const struct python_memory *memory, const struct python_items *items, const char *key)
 {
-	size_t len = strlen(key);
-	vec_each(&items->of, item) {
-		struct runtime_text_bytes text;
-		if (!python_read_string(memory, item->key, false, MAX_KEY_BYTES, &text))
-			continue;
-		bool is_it = text.unit == 1 && text.len == len && memcmp(text.data, key, len) == 0;
-		mem_free(text.data);
-		if (is_it)
-			return item->value;
+	struct python_row row;
+	python_layout_of_texts(memory->version, &row);
+	size_t len = row.text_ascii + strlen(key);
+	CLEANUP_FREE uint8_t *bytes = mem_alloc(RUNTIME_MAX_PARTS * len);
+	for (size_t from = 0, count; from < items->of.len; from += count) {
+		uint64_t keys[RUNTIME_MAX_PARTS];
+		for (count = 0; count < RUNTIME_MAX_PARTS && from + count < items->of.len; count++)
+			keys[count] = items->of.data[from + count].key;
+		runtime_read_parts(memory->pid, keys, count, len, bytes);
+		for (size_t i = 0; i < count; i++)
+			if (is_ascii_string(&row, bytes + i * len, key))
+				return items->of.data[from + i].value;
 	}
 	return 0;
 }

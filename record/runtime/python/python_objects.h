@@ -38,7 +38,7 @@ bool python_read_dict(
 bool python_read_attributes(
 	const struct python_memory *memory, uint64_t object, struct python_items *ret);
 void python_items_deinit(struct python_items *items);
-/* The value of a key that is an ASCII string of at most 15 characters; 0: there is none. */
+/* The value of a key that is an ASCII string; 0: there is none. */
 uint64_t python_items_find(
 	const struct python_memory *memory, const struct python_items *items, const char *key);
 
