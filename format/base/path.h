@@ -11,4 +11,13 @@ static inline const char *path_last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* The end of a path that has so many parts, from 1 on, a place in `path`; of fewer, all of it. */
+static inline const char *path_last_parts(const char *path, unsigned nr_parts)
+{
+	const char *at = path + strlen(path);
+	while (at > path && (at[-1] != '/' || --nr_parts))
+		at--;
+	return at;
+}
+
 #endif

@@ -57,7 +57,8 @@ void dwarf_read_function(
 		chain.next = (struct dwarf_value){0};
 		while (dwarf_attributes_next(&it))
 			take_attribute(&chain, die.unit, &it);
-		if (chain.linkage_name.len || !chain.next.form)
+		bool has_all = chain.linkage_name.len && ret->unit && ret->decl_line;
+		if (has_all || !chain.next.form)
 			break;
 		die = dwarf_value_die(reader, die.unit, &chain.next);
 	}

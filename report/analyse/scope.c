@@ -309,12 +309,10 @@ static bool scope_is_name(const char *name, const char *wanted)
 }
 
 /* By the name that is shown, by the linker's, by the whole one, of which less may be shown. */
-static bool is_symbol(
-	const struct profile *profile, const struct profile_function *function, const char *text)
+static bool is_symbol(const struct profile_function *function, const char *text)
 {
 	CLEANUP(str_deinit) struct str whole = {0};
-	return scope_is_name(function->name, text) ||
-	       namesakes_are_shown_as(profile->objects.data, function, text) ||
+	return scope_is_name(function->name, text) || namesakes_are_shown_as(function, text) ||
 	       strcmp(function->system_name, text) == 0 ||
 	       (demangle(function->system_name, DEMANGLE_FULL, &whole) &&
 		       scope_is_name(str_text(&whole), text));
@@ -327,12 +325,12 @@ static bool scope_is_function(const struct profile *profile,
 	const struct profile_object *object = &profile->objects.data[function->object];
 	switch (term->kind) {
 	case SCOPE_FUNCTION:
-		return namesakes_are_one(profile->objects.data, function,
+		return namesakes_are_one(function,
 			&profile->functions.data[profile->frames.data[term->number].function]);
 	case SCOPE_PATTERN:
 		return pattern && pattern_matches(pattern, function->name);
 	case SCOPE_SYMBOL:
-		return is_symbol(profile, function, term->text);
+		return is_symbol(function, term->text);
 	case SCOPE_OBJECT:
 		return function->object == term->number;
 	case SCOPE_FILE_PATTERN:

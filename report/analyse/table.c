@@ -159,7 +159,10 @@ static bool has_places(const enum column *columns, size_t nr_columns)
 uint32_t *table_group_functions(
 	const struct profile *profile, const enum column *columns, size_t nr_columns)
 {
-	bool shows_places = has_places(columns, nr_columns);
+	CLEANUP_FREE uint8_t *nr_parts =
+		has_places(columns, nr_columns)
+			? namesakes_find(profile->functions.data, profile->functions.len)
+			: NULL;
 	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
 	CLEANUP(str_deinit) struct str key = {0};
@@ -168,8 +171,8 @@ uint32_t *table_group_functions(
 		const struct profile_function *function = &profile->functions.data[i];
 		for (size_t c = 0; c < nr_columns; c++)
 			put_function_key(&key, profile, function, columns[c]);
-		if (shows_places && namesakes_have_place(profile->objects.data, function))
-			str_printf(&key, "%u:%s", function->line, function->file);
+		if (nr_parts)
+			namesakes_put_place(function, nr_parts[i], &key);
 		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);
@@ -325,8 +328,7 @@ void table_init(
 		builder.has[options->columns[i]] = true;
 	table->has_object = builder.has[COLUMN_FILE];
 	if (has_places(options->columns, options->nr_columns))
-		table->nr_parts = namesakes_find(
-			profile->objects.data, profile->functions.data, profile->functions.len);
+		table->nr_parts = namesakes_find(profile->functions.data, profile->functions.len);
 	group_threads(&builder);
 	group_labels(&builder, options);
 	builder.function_groups =

@@ -133,6 +133,7 @@ struct profile_function {
 	uint64_t start;   /* virtual address or offset of the symbol; 0 for what was only inlined */
 	const char *file; /* where it is declared; NULL: unknown */
 	uint32_t line;
+	bool is_declared;   /* else the file is that of one of its addresses */
 	uint32_t seen_line; /* 0, or, where no line is known: the first one of it in a stack */
 };
 
@@ -140,6 +141,12 @@ struct profile_function {
 static inline uint32_t profile_function_line(const struct profile_function *function)
 {
 	return function->line ? function->line : function->seen_line;
+}
+
+/* The file that it is declared in; NULL: at most that of one of its addresses is known. */
+static inline const char *profile_function_declared_in(const struct profile_function *function)
+{
+	return function->is_declared || function->is_script ? function->file : NULL;
 }
 
 /* What it is called where the name of its object stands beside it. */

@@ -4,63 +4,135 @@
 
 #include "format/base/map.h"
 #include "format/base/mem.h"
+#include "format/base/path.h"
 
 enum {
 	WHOLE_PATH = 6, /* parts, which are as good as all */
 };
 
-bool namesakes_have_place(
-	const struct profile_object *objects, const struct profile_function *function)
+/* ---- places ---- */
+
+struct place {
+	const char *file; /* NULL: it is not known */
+	uint32_t line;
+};
+
+static struct place place_of(const struct profile_function *function)
 {
-	return function->file && objects[function->object].info.kind == LAYOUT_OBJECT_SCRIPT;
+	const char *file = profile_function_declared_in(function);
+	if (function->is_script)
+		return (struct place){file, function->line};
+	return (struct place){file ? path_last_part(file) : NULL, 0};
 }
 
-bool namesakes_are_one(const struct profile_object *objects, const struct profile_function *a,
-	const struct profile_function *b)
+static bool are_of_one_place(const struct profile_function *a, const struct profile_function *b)
 {
-	if (a->object != b->object || strcmp(a->name, b->name) != 0)
-		return false;
-	bool has_place = namesakes_have_place(objects, a);
-	if (has_place != namesakes_have_place(objects, b))
-		return false;
-	return !has_place || (a->line == b->line && strcmp(a->file, b->file) == 0);
+	struct place at = place_of(a), other = place_of(b);
+	if (!at.file || !other.file)
+		return !a->is_script || (!at.file && !other.file);
+	return at.line == other.line && strcmp(at.file, other.file) == 0;
 }
 
-uint32_t *namesakes_group(const struct profile_object *objects,
-	const struct profile_function *functions, size_t count)
+bool namesakes_are_one(const struct profile_function *a, const struct profile_function *b)
+{
+	return a->object == b->object && a->is_script == b->is_script &&
+	       strcmp(a->name, b->name) == 0 && are_of_one_place(a, b);
+}
+
+/* ---- all functions of a name ---- */
+
+struct named {
+	uint32_t placed; /* 1 + the first one whose place is known, or of scripts any; 0: none */
+	bool is_several; /* they have several places */
+};
+
+/* Those of each name and object. */
+struct names {
+	VEC(struct named) list;
+	uint32_t *of; /* of each function */
+	uint64_t seed;
+};
+
+static void namesakes_note(
+	struct named *named, const struct profile_function *functions, uint32_t i)
+{
+	const struct profile_function *function = &functions[i];
+	if (!function->is_script && !place_of(function).file)
+		return;
+	if (!named->placed)
+		named->placed = i + 1;
+	named->is_several |= !are_of_one_place(function, &functions[named->placed - 1]);
+}
+
+static uint64_t namesakes_hash(const struct names *names, const char *text)
+{
+	return map_hash_bytes(text, strlen(text), names->seed);
+}
+
+static void named_all_init(
+	struct names *names, const struct profile_function *functions, size_t count)
+{
+	struct map by_name = {0};
+	*names = (struct names){
+		.of = mem_zalloc_array(count, sizeof(*names->of)), .seed = map_random_seed()};
+	for (uint32_t i = 0; i < count; i++) {
+		bool added;
+		uint64_t *index = map_put(&by_name,
+			namesakes_hash(names, functions[i].name) + functions[i].object, &added);
+		if (added) {
+			*index = names->list.len;
+			vec_push(&names->list, (struct named){0});
+		}
+		names->of[i] = (uint32_t)*index;
+		namesakes_note(&names->list.data[*index], functions, i);
+	}
+	map_deinit(&by_name);
+}
+
+static void named_all_deinit(struct names *names)
+{
+	vec_deinit(&names->list);
+	mem_free(names->of);
+}
+
+/* Of several places each is a group, and so are those of which none is known. */
+static uint64_t group_key(
+	const struct names *names, const struct profile_function *function, uint32_t name)
+{
+	struct place place = {0};
+	if (names->list.data[name].is_several)
+		place = place_of(function);
+	uint64_t hash = place.file ? namesakes_hash(names, place.file) + place.line : 0;
+	return map_mix(hash + name);
+}
+
+uint32_t *namesakes_group(const struct profile_function *functions, size_t count)
 {
 	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
-	uint64_t seed = map_random_seed();
-	struct map newest = {0}; /* hash -> function + 1 */
+	struct map first = {0};
+	struct names names;
+	named_all_init(&names, functions, count);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct profile_function *function = &functions[i];
 		groups[i] = i;
-		if (!function->is_known) /* each address is one function already */
+		if (!functions[i].is_known) /* each address is one function already */
 			continue;
-		uint64_t hash = map_hash_bytes(function->name, strlen(function->name), seed);
-		if (namesakes_have_place(objects, function))
-			hash += map_hash_bytes(function->file, strlen(function->file), seed) +
-				function->line;
-		uint64_t *known = map_put(&newest, hash + function->object, NULL);
-		const struct profile_function *other = *known ? &functions[*known - 1] : NULL;
-		if (other && namesakes_are_one(objects, other, function))
-			groups[i] = (uint32_t)*known - 1;
-		if (!*known)
-			*known = i + 1;
+		bool added;
+		uint64_t *group =
+			map_put(&first, group_key(&names, &functions[i], names.of[i]), &added);
+		if (added)
+			*group = i;
+		groups[i] = (uint32_t)*group;
 	}
-	map_deinit(&newest);
+	named_all_deinit(&names);
+	map_deinit(&first);
 	return groups;
 }
 
-/* The end of a path that has so many parts; of fewer, all of it. */
+/* ---- what tells them apart ---- */
+
 static const char *end_of_path(const char *path, unsigned nr_parts)
 {
-	if (nr_parts >= WHOLE_PATH)
-		return path;
-	const char *at = path + strlen(path);
-	while (at > path && (at[-1] != '/' || --nr_parts))
-		at--;
-	return at;
+	return nr_parts >= WHOLE_PATH ? path : path_last_parts(path, nr_parts);
 }
 
 /* What is shown of it. */
@@ -70,14 +142,13 @@ static void namesakes_put_key(
 	str_truncate(key, 0);
 	str_printf(key, "%u:%s", function->object, function->name);
 	str_putc(key, '\0');
-	if (nr_parts)
-		str_printf(key, "%u:%s", function->line, end_of_path(function->file, nr_parts));
+	namesakes_put_place(function, nr_parts, key);
 }
 
 struct key_search {
-	const struct profile_object *objects;
 	const struct profile_function *functions;
 	size_t count;
+	const struct names *names;
 	uint8_t *nr_parts;
 	uint32_t *keys; /* by function */
 };
@@ -88,8 +159,8 @@ enum {
 
 static bool has_key(const struct key_search *search, size_t i, uint8_t nr_parts)
 {
-	return search->nr_parts[i] == nr_parts &&
-	       namesakes_have_place(search->objects, &search->functions[i]);
+	return search->names->list.data[search->names->of[i]].is_several &&
+	       search->nr_parts[i] == nr_parts && place_of(&search->functions[i]).file;
 }
 
 /* For each key the function that it is of, or SEVERAL. */
@@ -108,7 +179,7 @@ static void assign_keys(struct key_search *search, uint8_t nr_parts, struct map 
 		if (added)
 			*other = i;
 		else if (*other != SEVERAL &&
-			 !namesakes_are_one(search->objects, function, &search->functions[*other]))
+			 !are_of_one_place(function, &search->functions[*other]))
 			*other = SEVERAL;
 	}
 	strtab_deinit(&texts);
@@ -121,7 +192,9 @@ static bool add_part(struct key_search *search, uint8_t nr_parts)
 	bool has_any = false;
 	assign_keys(search, nr_parts, &of_key);
 	for (size_t i = 0; i < search->count; i++) {
-		if (!has_key(search, i, nr_parts) || *map_get(&of_key, search->keys[i]) != SEVERAL)
+		/* The name alone tells none of several apart. */
+		if (!has_key(search, i, nr_parts) ||
+			(nr_parts && *map_get(&of_key, search->keys[i]) != SEVERAL))
 			continue;
 		search->nr_parts[i]++;
 		has_any = true;
@@ -130,35 +203,42 @@ static bool add_part(struct key_search *search, uint8_t nr_parts)
 	return has_any;
 }
 
-uint8_t *namesakes_find(const struct profile_object *objects,
-	const struct profile_function *functions, size_t count)
+uint8_t *namesakes_find(const struct profile_function *functions, size_t count)
 {
 	CLEANUP_FREE uint32_t *keys = mem_zalloc_array(count, sizeof(*keys));
+	struct names names;
+	named_all_init(&names, functions, count);
 	struct key_search search = {
-		objects, functions, count, mem_zalloc_array(count, sizeof(*search.nr_parts)), keys};
+		functions, count, &names, mem_zalloc_array(count, sizeof(*search.nr_parts)), keys};
 	for (uint8_t i = 0; i < WHOLE_PATH && add_part(&search, i); i++)
 		;
+	named_all_deinit(&names);
 	return search.nr_parts;
+}
+
+void namesakes_put_place(const struct profile_function *function, uint8_t nr_parts, struct str *out)
+{
+	if (!nr_parts)
+		return;
+	str_printf(out, " (%s", end_of_path(function->file, nr_parts));
+	uint32_t line = place_of(function).line;
+	if (line)
+		str_printf(out, ":%u", line);
+	str_putc(out, ')');
 }
 
 void namesakes_put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out)
 {
 	str_puts(out, function->name);
-	if (!nr_parts)
-		return;
-	str_printf(out, " (%s", end_of_path(function->file, nr_parts));
-	if (function->line)
-		str_printf(out, ":%u", function->line);
-	str_putc(out, ')');
+	namesakes_put_place(function, nr_parts, out);
 }
 
-bool namesakes_are_shown_as(const struct profile_object *objects,
-	const struct profile_function *function, const char *shown)
+bool namesakes_are_shown_as(const struct profile_function *function, const char *shown)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	size_t len = strlen(function->name);
 	if (strncmp(shown, function->name, len) != 0 || shown[len] != ' ' ||
-		!namesakes_have_place(objects, function))
+		!place_of(function).file)
 		return false;
 	for (unsigned i = 1; i <= WHOLE_PATH; i++) {
 		str_truncate(&text, 0);

@@ -1,6 +1,10 @@
 /*
- * Functions of scripts that have one name, as <module> of each file, run, or __init__, and are all
- * of one object, which stands for their language: where they are declared tells them apart.
+ * Functions of one name and object: of scripts, whose object stands for their language, <module> of
+ * each file, run, or __init__; of native code those that are static, or in unnamed namespaces. The
+ * file that they are declared in tells them apart, and of scripts the line.
+ *
+ * Of native code it is the file's name without its folders: compilers write the path of one header
+ * in several ways. Where one such file is known, functions of which none is are in it, too.
  */
 #ifndef EBPROF_NAMESAKES_H
 #define EBPROF_NAMESAKES_H
@@ -12,28 +16,24 @@
 #include "format/base/str.h"
 #include "report/model/profile.h"
 
-/* Whether its place is a part of what it is. */
-bool namesakes_have_place(
-	const struct profile_object *objects, const struct profile_function *function);
 /* Whether they are shown as one: a function that was compiled twice, or seen in two processes. */
-bool namesakes_are_one(const struct profile_object *objects, const struct profile_function *a,
-	const struct profile_function *b);
+bool namesakes_are_one(const struct profile_function *a, const struct profile_function *b);
 
 /* For each function the one that stands for all that are shown as one with it. To be freed. */
-uint32_t *namesakes_group(const struct profile_object *objects,
-	const struct profile_function *functions, size_t count);
+uint32_t *namesakes_group(const struct profile_function *functions, size_t count);
 
 /*
  * For each function, how many parts of its file's path, from the last one on, tell it from all
  * others of its name; 0: the name does. To be freed.
  */
-uint8_t *namesakes_find(const struct profile_object *objects,
-	const struct profile_function *functions, size_t count);
+uint8_t *namesakes_find(const struct profile_function *functions, size_t count);
 /* Whether it is shown by this where it has namesakes: the name and as much of its place as needed.
  */
-bool namesakes_are_shown_as(const struct profile_object *objects,
-	const struct profile_function *function, const char *shown);
-/* The name, and with any parts of the path a place: "run (a.py:10)". */
+bool namesakes_are_shown_as(const struct profile_function *function, const char *shown);
+/* " (a.py:10)"; nothing for no parts of the path. */
+void namesakes_put_place(
+	const struct profile_function *function, uint8_t nr_parts, struct str *out);
+/* The name, and behind it that. */
 void namesakes_put_name(const struct profile_function *function, uint8_t nr_parts, struct str *out);
 
 #endif

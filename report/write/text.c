@@ -105,19 +105,35 @@ static void text_put_other_events(
 
 /* Of waits: of a timer's samples their number says it, and of what is counted the estimate that
  * samples are may be far off what info has exactly. */
+static bool has_sum(const struct profile_event *event)
+{
+	return (event->source || event->is_sum) && strcmp(event->unit, "ns") == 0;
+}
+
 static void text_put_sum(
 	const struct profile *profile, const struct text_head *head, struct str *out)
 {
 	const struct profile_event *event = &profile->events.data[head->event];
 	vec_each(&head->choices->list, choice) {
-		bool is_shown = head->event && choice->event == head->event;
-		if (!is_shown || (!event->source && !event->is_sum) ||
-			strcmp(event->unit, "ns") != 0)
+		if (!head->event || choice->event != head->event || !has_sum(event))
 			continue;
 		str_puts(out, " (");
 		event_value_put(event, choice->value, true, out);
 		str_puts(out, " in all)");
 	}
+}
+
+static void text_put_whole(
+	const struct profile *profile, const struct profile_event *event, struct str *out)
+{
+	uint64_t value = 0;
+	if (!has_sum(event)) {
+		str_printf(out, "%zu", profile->samples.len);
+		return;
+	}
+	vec_each(&profile->samples, sample)
+		value += profile_sample_value(profile, sample);
+	event_value_put(event, value, true, out);
 }
 
 /* Filters leave out samples or only rows: of how many samples percents are then. */
@@ -127,12 +143,11 @@ static void text_put_filtered(
 	unsigned long long left = head->samples, all = head->samples_before_filter;
 	unsigned long long whole = profile->samples.len;
 	str_printf(out, ", %llu of %llu %s", left, all, str_plural(all, "sample", "samples"));
-	if (head->has_percent)
-		str_printf(out, " (percent of %s%llu)",
-			whole == left  ? "these "
-			: whole == all ? "all "
-				       : "",
-			whole);
+	if (!head->has_percent)
+		return;
+	str_printf(out, " (percent of %s", whole == left ? "these " : whole == all ? "all " : "");
+	text_put_whole(profile, &profile->events.data[head->event], out);
+	str_putc(out, ')');
 }
 
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
@@ -262,12 +277,16 @@ static void text_put_fitting(struct text_names *names, const struct profile_func
 	enum {
 		LEAST = 8, /* less says nothing */
 	};
-	if (columns && !nr_parts) {
-		const struct name_room room = {
-			columns < LEAST ? LEAST : columns, escaped_columns, text_put_elided, out};
+	if (columns) {
+		CLEANUP(str_deinit) struct str place = {0};
+		namesakes_put_place(function, nr_parts, &place);
+		size_t taken = escaped_columns(NULL, str_text(&place));
+		const struct name_room room = {columns < LEAST + taken ? LEAST : columns - taken,
+			escaped_columns, text_put_elided, out};
 		if (!names->is_found)
 			distinct_names_add_fitting(&names->names, function, &room);
 		distinct_names_put_fitting(names->is_found ? &names->names : NULL, function, &room);
+		str_put_escaped(out, str_text(&place), place.len);
 	} else if (has_object && function->has_bounds) {
 		str_puts(out, profile_function_own_name(function));
 	} else {
@@ -835,8 +854,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	struct text_names names = {0};
 	struct text_tree tree = {
 		.profile = profile, .options = options, .focus = focus, .names = &names};
-	tree.nr_parts = namesakes_find(
-		profile->objects.data, profile->functions.data, profile->functions.len);
+	tree.nr_parts = namesakes_find(profile->functions.data, profile->functions.len);
 	if (options->columns) { /* once without a word, to see which names come out alike */
 		CLEANUP(str_deinit) struct str unused = {0};
 		text_put_lines(&tree, whole, &unused);
@@ -865,8 +883,8 @@ void text_put_tree(const struct profile *profile, bool is_inverted,
 	struct slice slice;
 	slice_init_all(&slice, profile);
 	struct tree tree;
-	CLEANUP_FREE uint32_t *groups = namesakes_group(
-		profile->objects.data, profile->functions.data, profile->functions.len);
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(profile->functions.data, profile->functions.len);
 	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
 	CLEANUP_FREE struct tree_weight *weights = tree_weigh(&tree, &slice);
 	struct focus focus;

@@ -606,8 +606,8 @@ static int script_recording(const struct layout_clock *clock, bool is_turned, un
 /* What stands at each node, with its samples. */
 static void check_script_tree(const struct profile *profile, uint64_t count)
 {
-	CLEANUP_FREE uint32_t *groups = namesakes_group(
-		profile->objects.data, profile->functions.data, profile->functions.len);
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(profile->functions.data, profile->functions.len);
 	struct tree tree;
 	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
 	struct slice slice;

@@ -9,17 +9,11 @@ enum {
 	OTHER_SCRIPT,
 };
 
-static const struct profile_object objects[] = {
-	[SCRIPT] = {.info = {.kind = LAYOUT_OBJECT_SCRIPT}},
-	[LIBRARY] = {.info = {.kind = LAYOUT_OBJECT_FILE}},
-	[OTHER_SCRIPT] = {.info = {.kind = LAYOUT_OBJECT_SCRIPT}},
-};
-
 /* Their names as they are to be shown. */
 static void check_names(
 	const struct profile_function *functions, size_t count, const char *const *wanted)
 {
-	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(objects, functions, count);
+	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(functions, count);
 	CLEANUP(str_deinit) struct str name = {0};
 	for (size_t i = 0; i < count; i++) {
 		str_truncate(&name, 0);
@@ -30,7 +24,8 @@ static void check_names(
 
 #define FUNCTION(called, of, in, at) \
 	{ \
-		.name = (called), .object = (of), .file = (in), .line = (at), .is_known = true \
+		.name = (called), .object = (of), .file = (in), .line = (at), .is_known = true, \
+		.is_script = (of) != LIBRARY, .is_declared = (of) == LIBRARY && (in) \
 	}
 
 TEST(names_get_as_much_of_a_path_as_they_need)
@@ -69,22 +64,57 @@ TEST(what_is_one_function_needs_no_place)
 	static const struct profile_function functions[] = {
 		FUNCTION("run", SCRIPT, "/a.py", 1), /* in two processes */
 		FUNCTION("run", SCRIPT, "/a.py", 1),
-		FUNCTION("run", LIBRARY, "/a.c", 1),
-		FUNCTION("run", LIBRARY, "/b.c", 1), /* native: its object is what it is in */
+		FUNCTION("run", LIBRARY, "/x/a.h", 1), /* inlined somewhere */
+		FUNCTION("run", LIBRARY, "/y/../x/a.h", 0),
 		FUNCTION("run", OTHER_SCRIPT, "/b.pl", 1),
-		FUNCTION("run", SCRIPT, NULL, 0),
+		FUNCTION("go", SCRIPT, NULL, 0),
 	};
-	static const char *const wanted[] = {"run", "run", "run", "run", "run", "run"};
+	static const char *const wanted[] = {"run", "run", "run", "run", "run", "go"};
 	check_names(functions, sizeof(functions) / sizeof(*functions), wanted);
-	CHECK(namesakes_are_one(objects, &functions[0], &functions[1]));
-	CHECK(namesakes_are_one(objects, &functions[2], &functions[3]));
-	CHECK(!namesakes_are_one(objects, &functions[0], &functions[4]));
-	CHECK(!namesakes_are_one(objects, &functions[0], &functions[5]));
+	CHECK(namesakes_are_one(&functions[0], &functions[1]));
+	CHECK(namesakes_are_one(&functions[2], &functions[3]));
+	CHECK(!namesakes_are_one(&functions[0], &functions[4]));
 	static const uint32_t wanted_groups[] = {0, 0, 2, 2, 4, 5};
 	CLEANUP_FREE uint32_t *groups =
-		namesakes_group(objects, functions, sizeof(functions) / sizeof(*functions));
+		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		CHECK_INT(groups[i], wanted_groups[i]);
+}
+
+/* In C each file may have a static function of the name; of one, nothing may tell where it is. */
+TEST(native_functions_of_several_files_are_several)
+{
+	static const struct profile_function functions[] = {
+		FUNCTION("work", LIBRARY, "/src/a.c", 0),
+		FUNCTION("work", LIBRARY, "/src/b.c", 7),
+		FUNCTION("work", LIBRARY, NULL, 0),
+		FUNCTION("work", LIBRARY, "/src/b.c", 0),
+	};
+	static const char *const wanted[] = {"work (a.c)", "work (b.c)", "work", "work (b.c)"};
+	static const uint32_t wanted_groups[] = {0, 1, 2, 1};
+	check_names(functions, sizeof(functions) / sizeof(*functions), wanted);
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		CHECK_INT(groups[i], wanted_groups[i]);
+	CHECK(!namesakes_are_one(&functions[0], &functions[1]));
+	CHECK(namesakes_are_one(&functions[1], &functions[3]));
+	CHECK(namesakes_are_shown_as(&functions[1], "work (b.c)"));
+}
+
+/* Of a function that was compiled twice, the file may be known of one copy alone. */
+TEST(of_one_known_file_all_are)
+{
+	static const struct profile_function functions[] = {
+		FUNCTION("work", LIBRARY, NULL, 0),
+		FUNCTION("work", LIBRARY, "/src/b.c", 7),
+	};
+	static const char *const wanted[] = {"work", "work"};
+	check_names(functions, sizeof(functions) / sizeof(*functions), wanted);
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
+	CHECK_INT(groups[1], 0);
+	CHECK(namesakes_are_one(&functions[0], &functions[1]));
 }
 
 /* The first of three is there twice: all of them need a place. */

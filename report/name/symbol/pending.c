@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "report/name/short_names.h"
 
@@ -81,22 +82,34 @@ static uint64_t *newest_called(struct pending *pending, const struct chain_frame
 		       : map_put(&pending->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
 }
 
-/* The function of the frame's name whose symbol is at its start, or with `is_any` whichever is
- * called so. */
+/* Static functions of several files may have one name. Of a header each file may have its own path.
+ */
+static bool may_be_declared_there(
+	const struct profile_function *function, const struct chain_frame *frame)
+{
+	return !frame->decl_file || !function->is_declared ||
+	       strcmp(path_last_part(frame->decl_file), path_last_part(function->file)) == 0;
+}
+
+/* The function of the frame's name whose symbol is at its start, or, of one that was inlined, one
+ * that is called so. */
 static uint32_t named_function(
-	struct pending *pending, const struct chain_frame *frame, bool is_any)
+	struct pending *pending, const struct chain_frame *frame, bool is_inlined)
 {
 	uint64_t *newest = newest_called(pending, frame);
-	for (uint64_t at = *newest; at; at = pending->older.data[at - 1])
-		if (is_any || pending_function_at(pending, (uint32_t)at - 1)->start == frame->start)
+	for (uint64_t at = *newest; at; at = pending->older.data[at - 1]) {
+		const struct profile_function *known =
+			pending_function_at(pending, (uint32_t)at - 1);
+		if (is_inlined ? may_be_declared_there(known, frame) : known->start == frame->start)
 			return pending->functions.data[at - 1];
+	}
 	struct profile_function function = {
 		.name = *newest ? pending_function_at(pending, (uint32_t)*newest - 1)->name
 				: shown_name(pending, frame),
 		.system_name = frame->function,
 		.object = pending->object,
 		.is_known = true,
-		.start = is_any ? 0 : frame->start,
+		.start = is_inlined ? 0 : frame->start,
 	};
 	*newest = pending_add_function(pending, &function, (uint32_t)*newest) + 1;
 	return pending->functions.data[*newest - 1];
@@ -182,8 +195,10 @@ static void set_place(struct pending *pending, uint32_t frame, const struct chai
 	struct profile_function *function = &pending->profile->functions.data[to->function];
 	to->file = from->file;
 	to->line = from->line;
-	if (function->file || !function->is_known)
+	bool is_better = from->decl_file && !function->is_declared;
+	if ((function->file && !is_better) || !function->is_known)
 		return;
+	function->is_declared = from->decl_file;
 	function->file = from->decl_file ? from->decl_file : from->file;
 	function->line = from->decl_file ? from->decl_line : 0;
 }

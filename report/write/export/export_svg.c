@@ -28,8 +28,8 @@ static struct tree_weight *svg_weigh(
 static void svg_put_one(const struct profile *profile, struct str *out)
 {
 	struct tree tree;
-	CLEANUP_FREE uint32_t *groups = namesakes_group(
-		profile->objects.data, profile->functions.data, profile->functions.len);
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(profile->functions.data, profile->functions.len);
 	tree_init(&tree, profile, &(struct tree_options){.groups = groups});
 	CLEANUP_FREE struct tree_weight *weights =
 		svg_weigh(profile, main_event_of(profile), &tree);

@@ -229,8 +229,7 @@ static void html_data_make_tree(struct html_data *data, uint32_t nodes_max)
 	size_t nr_sides = data->source.nr_columns;
 	for (size_t i = 0; i < nr_sides; i++) {
 		const struct profile *profile = data->sides[i].profile;
-		data->groups[i] = namesakes_group(
-			profile->objects.data, profile->functions.data, profile->functions.len);
+		data->groups[i] = namesakes_group(profile->functions.data, profile->functions.len);
 		tree_init(&data->trees[i], profile,
 			&(struct tree_options){.groups = data->groups[i]});
 	}
@@ -513,7 +512,7 @@ static void html_data_put_functions(struct html_data *data)
 	html_data_put_piece(data, data->tree.functions.len);
 	CLEANUP(str_deinit) struct str name = {0};
 	CLEANUP_FREE uint8_t *nr_parts =
-		namesakes_find(data->objects, data->source.functions, data->source.nr_functions);
+		namesakes_find(data->source.functions, data->source.nr_functions);
 	for (size_t i = 0; i < data->tree.functions.len; i++) {
 		bool is_folded = i == HTML_TREE_FOLDED;
 		uint32_t number = data->tree.functions.data[i];
