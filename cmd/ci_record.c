@@ -101,21 +101,16 @@ static struct err *check_status(int status)
 	}
 }
 
-static struct err *ci_record_count_samples(const char *path, uint64_t *ret)
+static struct err *ci_record_count_samples(const char *path, struct sample_count *ret)
 {
 	CLEANUP_FD int fd = -1;
 	try(input_file_open_or_stdin(path, &fd));
 	try(err_wrap(sample_count(fd, ret), "%s", path));
-	if (!*ret)
+	if (!ret->samples)
 		return err_new(ERR_UNAVAILABLE,
 			"no samples: it is too short for this rate, or waits; raise -F or let it "
 			"do more");
 	return NULL;
-}
-
-static double now_s(void)
-{
-	return (double)clock_now_ns() / NS_PER_S;
 }
 
 struct run {
@@ -123,25 +118,28 @@ struct run {
 	uint32_t number;
 };
 
-static void say_run(const struct ci_record_options *options, const struct run *run, double seconds,
-	uint64_t samples)
+/* Without what the recorder does before it begins to sample. */
+static void say_run(const struct ci_record_options *options, const struct run *run,
+	const struct sample_count *recorded)
 {
 	CLEANUP(str_deinit) struct str count = {0};
-	console_put_count(&count, samples);
+	console_put_count(&count, recorded->samples);
 	if (!options->is_quiet)
 		console_say("run %u/%u%s: %.1f s, %s %s", run->number, options->runs,
 			!options->base ? ""
 			: run->is_base ? " base"
 				       : " new",
-			seconds, str_text(&count), str_plural(samples, "sample", "samples"));
+			recorded->ended_ns > recorded->begun_ns
+				? (double)(recorded->ended_ns - recorded->begun_ns) / NS_PER_S
+				: 0,
+			str_text(&count), str_plural(recorded->samples, "sample", "samples"));
 }
 
 static struct err *record_run(
 	const struct ci_record_options *options, const struct run *run, const char *path)
 {
 	struct words words = record_words(options, run->is_base, path);
-	uint64_t samples = 0;
-	double began_s = now_s();
+	struct sample_count recorded;
 	int status;
 	struct err *err = ci_process_run(exec_ourselves, words.data, &status);
 	vec_deinit(&words);
@@ -149,9 +147,9 @@ static struct err *record_run(
 		return err;
 	err = check_status(status);
 	if (!err)
-		err = ci_record_count_samples(path, &samples);
+		err = ci_record_count_samples(path, &recorded);
 	if (!err)
-		say_run(options, run, now_s() - began_s, samples);
+		say_run(options, run, &recorded);
 	return err_wrap(err, "run %u/%u%s", run->number, options->runs,
 		run->is_base ? " of the base command" : "");
 }

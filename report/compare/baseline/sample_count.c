@@ -4,16 +4,30 @@
 
 static void count(void *context, const struct layout_sample *sample)
 {
+	struct sample_count *ret = context;
 	(void)sample;
-	++*(uint64_t *)context;
+	ret->samples++;
 }
 
-struct err *sample_count(int fd, uint64_t *ret)
+/* Of several the first: when it began to sample. */
+static void sample_count_note_begin(void *context, const struct layout_clock *clock)
 {
-	static const struct reader_visitor visitor = {.sample = count};
+	struct sample_count *ret = context;
+	if (!ret->begun_ns)
+		ret->begun_ns = clock->monotonic_ns;
+}
+
+static void sample_count_note_end(void *context, const struct layout_end *end)
+{
+	struct sample_count *ret = context;
+	ret->ended_ns = end->time_ns;
+}
+
+struct err *sample_count(int fd, struct sample_count *ret)
+{
+	static const struct reader_visitor visitor = {
+		.sample = count, .clock = sample_count_note_begin, .end = sample_count_note_end};
 	struct reader_result result;
-	uint64_t samples = 0;
-	try(reader_read(fd, &visitor, &samples, &result));
-	*ret = samples;
-	return NULL;
+	*ret = (struct sample_count){0};
+	return reader_read(fd, &visitor, ret, &result);
 }

@@ -1,4 +1,4 @@
-/* How many samples a recording has, without loading it. */
+/* How many samples a recording has, and how long it ran, without loading it. */
 #ifndef EBPROF_SAMPLE_COUNT_H
 #define EBPROF_SAMPLE_COUNT_H
 
@@ -6,6 +6,11 @@
 
 #include "format/base/err.h"
 
-struct err *sample_count(int fd, uint64_t *ret) ERR_MUST_CHECK;
+struct sample_count {
+	uint64_t samples;
+	uint64_t begun_ns, ended_ns; /* 0: it does not say */
+};
+
+struct err *sample_count(int fd, struct sample_count *ret) ERR_MUST_CHECK;
 
 #endif
