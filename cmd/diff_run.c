@@ -257,6 +257,8 @@ static struct err *compare_and_write(struct diff_run_options *options, const str
 	struct loading of_base = {base, &options->select, is_forced, NULL, NULL};
 	struct loading of_new = {new, &options->select, is_forced, NULL, NULL};
 	struct difference *diff = NULL;
+	struct filter filter = select_filter(&options->select);
+	options->diff.is_part = !filter_wants_all_of_event(&filter);
 	struct err *err = load_both(&of_base, &of_new);
 	console_show_end();
 	if (!err)

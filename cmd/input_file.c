@@ -17,6 +17,8 @@ struct err *input_file_open(const char *path, int flags, int *ret)
 					  " here: make one with ebprof record, or name a file");
 	if (fd < 0 && errno != ENOENT && flags & O_RDWR)
 		return err_sys(errno, "cannot write to %s", path);
+	if (fd < 0 && errno == ENOENT && strncmp(path, "--", 2) == 0)
+		return err_new(ERR_USAGE, "there is no file %s (options go before --)", path);
 	if (fd < 0)
 		return err_sys(errno, "cannot open %s", path);
 	struct stat st;

@@ -69,6 +69,7 @@ struct diff_options {
 	double alpha;      /* false alarms among what is reported, and intervals that miss */
 	double min_effect; /* .05: changes below are not reported */
 	double min_share;  /* .005: nor is what takes less on both sides */
+	bool is_part;      /* the samples are not all of the program's: some were chosen */
 	bool is_forced;    /* compare what should not be: another CPU model, architecture, event */
 };
 
@@ -93,6 +94,7 @@ struct diff_run {         /* a recording, or one of those that were merged into 
 struct diff_side {
 	VEC(struct diff_run) runs;       /* those with samples */
 	size_t nr_empty;                 /* runs without */
+	uint64_t unseen;                 /* samples of the event that do not count */
 	uint64_t samples, other_samples; /* ... of other events, which are left out */
 	uint64_t known;                  /* samples of which is known where they were */
 	uint64_t cut; /* samples of a baseline that lost part of their stacks, to keep it small */
@@ -128,6 +130,7 @@ struct diff_row {
 	const struct profile_function *function;
 	const char *file;       /* NULL: unknown */
 	uint32_t line;          /* 0: unknown */
+	bool is_edited;         /* by line: all lines of a function, since some of them moved */
 	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
 	bool is_known;          /* there was a symbol */
 	VEC(const char *) path; /* by stack: functions from the outermost on */

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "format/base/path.h"
+#include "report/compare/line_match.h"
+
 struct entity {
 	enum match_side side; /* whose tables these are of: the new one's where it has it */
 	uint32_t function, object, frame; /* frame: by line, one of the line */
@@ -11,6 +14,7 @@ struct entities {
 	enum diff_by by;
 	const struct profile *profiles[MATCH_SIDES];
 	struct function_match match;
+	struct line_match lines; /* by line */
 	VEC(struct entity) list;
 	uint32_t *of_frame[MATCH_SIDES];    /* 1 + entity; 0: was not asked for */
 	uint32_t *of_function[MATCH_SIDES]; /* 1 + id of the match, likewise */
@@ -50,6 +54,8 @@ struct entities *entities_create(
 		return entities;
 	}
 	function_match_init(&entities->match, base, new);
+	if (by == DIFF_BY_LINE)
+		line_match_init(&entities->lines, &entities->match);
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct profile *profile = entities->profiles[side];
 		entities->of_frame[side] =
@@ -84,6 +90,7 @@ void entities_destroy(struct entities *entities)
 		diff_tree_deinit(&entities->own_both);
 	else if (!entities->both)
 		function_match_deinit(&entities->match);
+	line_match_deinit(&entities->lines);
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		mem_free(entities->of_frame[side]);
 		mem_free(entities->of_function[side]);
@@ -106,13 +113,18 @@ static uint32_t function_id(struct entities *entities, enum match_side side, uin
 	return *id - 1;
 }
 
-/* Functions of one id in one file and line are one. */
+/* Functions of one id in one file and line are one. The file's folder may be another checkout's. */
 static uint32_t line_id(struct entities *entities, enum match_side side, uint32_t frame)
 {
 	const struct profile_frame *at = &entities->profiles[side]->frames.data[frame];
+	uint32_t function = function_id(entities, side, at->function);
 	CLEANUP(str_deinit) struct str key = {0};
-	str_printf(&key, "%u:%u:%s", function_id(entities, side, at->function), at->line,
-		at->file ? at->file : "");
+	if (line_match_is_edited(&entities->lines, function))
+		str_printf(&key, "%u", function);
+	else
+		str_printf(&key, "%u:%u:%s", function,
+			line_match_line(&entities->lines, side, function, at->line),
+			at->file ? path_last_part(at->file) : "");
 	return strtab_intern(&entities->keys, str_text(&key), key.len);
 }
 
@@ -278,6 +290,19 @@ static void name_node(const struct entities *entities, uint32_t node, struct dif
 	}
 }
 
+static void name_line(
+	const struct entities *entities, const struct entity *named, struct diff_row *row)
+{
+	const struct profile_frame *frame =
+		&entities->profiles[named->side]->frames.data[named->frame];
+	uint32_t function = entities->of_function[named->side][named->function] - 1;
+	row->is_edited = line_match_is_edited(&entities->lines, function);
+	if (row->is_edited)
+		return;
+	row->file = frame->file;
+	row->line = line_match_line(&entities->lines, named->side, function, frame->line);
+}
+
 void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row)
 {
 	if (entities->by == DIFF_BY_STACK) {
@@ -297,8 +322,7 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 		if (strcmp(row->name, row->function->name) != 0)
 			row->function = NULL;
 	} else if (entities->by == DIFF_BY_LINE) {
-		row->file = profile->frames.data[named->frame].file;
-		row->line = profile->frames.data[named->frame].line;
+		name_line(entities, named, row);
 	} else {
 		row->name = row->object;
 		row->function = NULL;

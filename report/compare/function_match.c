@@ -2,8 +2,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/compare/unnamed_match.h"
 #include "report/name/demangle/demangle.h"
 
@@ -144,33 +146,16 @@ static void match_unnamed(struct function_match *match)
 	mem_free(objects[MATCH_NEW]);
 }
 
-void function_match_init(
-	struct function_match *match, const struct profile *base, const struct profile *new)
-{
-	*match = (struct function_match){.profiles = {base, new}, .seed = map_random_seed()};
-	note_objects(match, MATCH_BASE, base);
-	note_objects(match, MATCH_NEW, new);
-	match_versions(match);
-	match_programs(match);
-	match_unnamed(match);
-}
-
-void function_match_deinit(struct function_match *match)
-{
-	strtab_deinit(&match->functions);
-	strtab_deinit(&match->objects);
-	str_deinit(&match->key);
-	vec_deinit(&match->list);
-	mem_free(match->of[MATCH_BASE]);
-	mem_free(match->of[MATCH_NEW]);
-	mem_free(match->unnamed[MATCH_BASE]);
-	mem_free(match->unnamed[MATCH_NEW]);
-}
-
 uint32_t function_match_object(
 	const struct function_match *match, enum match_side side, uint32_t object)
 {
 	return match->list.data[match->of[side][object]].other;
+}
+
+bool function_match_has_builds(
+	const struct function_match *match, enum match_side side, uint32_t object)
+{
+	return match->list.data[function_match_object(match, side, object)].has_builds;
 }
 
 /* ---- functions ---- */
@@ -214,7 +199,7 @@ static bool is_of_builds(const struct function_match *match, enum match_side sid
 {
 	const struct profile_function *function = &match->profiles[side]->functions.data[number];
 	return function->object && !function->is_known &&
-	       match->list.data[function_match_object(match, side, function->object)].has_builds;
+	       function_match_has_builds(match, side, function->object);
 }
 
 /* One that has no symbol, of another build. */
@@ -237,8 +222,8 @@ static void function_match_put_unnamed(const struct function_match *match, enum 
 		str_printf(out, ", was %s", profile_function_own_name(base));
 }
 
-/* What the function is known by: "object\0name". Addresses say nothing about another build. */
-static void function_match_put_key(
+/* "object\0name". Addresses say nothing about another build. */
+static void function_match_put_name(
 	const struct function_match *match, enum match_side side, uint32_t number, struct str *out)
 {
 	const struct profile_function *function = &match->profiles[side]->functions.data[number];
@@ -253,11 +238,136 @@ static void function_match_put_key(
 		str_write(out, function->name, own_length(function));
 }
 
-uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function)
+static uint32_t intern_name(struct function_match *match, enum match_side side, uint32_t function)
 {
 	str_truncate(&match->key, 0);
-	function_match_put_key(match, side, function, &match->key);
+	function_match_put_name(match, side, function, &match->key);
+	return strtab_intern(&match->names, match->key.data, match->key.len);
+}
+
+struct named_file {
+	uint32_t name;
+	bool is_script;
+	const char *file;
+};
+
+/* From the last byte of a path on. */
+static int compare_ends(const char *a, const char *b)
+{
+	size_t len = strlen(a), other = strlen(b);
+	while (len && other && a[len - 1] == b[other - 1]) {
+		len--;
+		other--;
+	}
+	if (!len || !other)
+		return (len > 0) - (other > 0);
+	return (unsigned char)a[len - 1] < (unsigned char)b[other - 1] ? -1 : 1;
+}
+
+static int by_name_and_end(const void *a, const void *b)
+{
+	const struct named_file *one = a, *other = b;
+	if (one->name != other->name)
+		return one->name < other->name ? -1 : 1;
+	return compare_ends(one->file, other->file);
+}
+
+/*
+ * How many parts tell two files apart, from the last one on; 0: they are one. Native code is told
+ * apart by the last part alone, as compilers write the path of one header in several ways.
+ */
+static uint8_t parts_that_differ(const struct named_file *a, const struct named_file *b)
+{
+	unsigned nr_parts = 1;
+	if (!a->is_script)
+		return strcmp(path_last_part(a->file), path_last_part(b->file)) != 0;
+	if (strcmp(a->file, b->file) == 0)
+		return 0;
+	while (nr_parts < UINT8_MAX &&
+		strcmp(path_last_parts(a->file, nr_parts), path_last_parts(b->file, nr_parts)) == 0)
+		nr_parts++;
+	return (uint8_t)nr_parts;
+}
+
+struct named_files {
+	struct named_file *data;
+	size_t len, cap;
+};
+
+/* What has most of its end in common stands side by side. */
+static void tell_files_apart(struct function_match *match, struct named_files *files)
+{
+	if (files->len)
+		qsort(files->data, files->len, sizeof(*files->data), by_name_and_end);
+	for (size_t i = 1; i < files->len; i++) {
+		const struct named_file *file = &files->data[i];
+		struct match_name *name = &match->of_name.data[file->name];
+		if (file[-1].name != file->name)
+			continue;
+		uint8_t nr_parts = parts_that_differ(file - 1, file);
+		if (nr_parts > name->nr_parts)
+			name->nr_parts = nr_parts;
+	}
+}
+
+static void note_files(struct function_match *match, enum match_side side)
+{
+	const struct profile *profile = match->profiles[side];
+	struct named_files files = {0};
+	for (uint32_t i = 0; i < profile->functions.len; i++) {
+		const struct profile_function *function = &profile->functions.data[i];
+		struct named_file file = {intern_name(match, side, i), function->is_script,
+			profile_function_declared_in(function)};
+		if (file.name == match->of_name.len)
+			vec_push(&match->of_name, (struct match_name){0});
+		if (file.file)
+			vec_push(&files, file);
+		else
+			match->of_name.data[file.name].lacks_file = true;
+	}
+	tell_files_apart(match, &files);
+	vec_deinit(&files);
+}
+
+uint32_t function_match_id(struct function_match *match, enum match_side side, uint32_t function)
+{
+	const struct match_name *name = &match->of_name.data[intern_name(match, side, function)];
+	if (name->nr_parts && !name->lacks_file) {
+		const char *file = profile_function_declared_in(
+			&match->profiles[side]->functions.data[function]);
+		str_putc(&match->key, '\0');
+		str_puts(&match->key, path_last_parts(file, name->nr_parts));
+	}
 	return strtab_intern(&match->functions, match->key.data, match->key.len);
+}
+
+/* ---- both sides ---- */
+
+void function_match_init(
+	struct function_match *match, const struct profile *base, const struct profile *new)
+{
+	*match = (struct function_match){.profiles = {base, new}, .seed = map_random_seed()};
+	note_objects(match, MATCH_BASE, base);
+	note_objects(match, MATCH_NEW, new);
+	match_versions(match);
+	match_programs(match);
+	match_unnamed(match);
+	note_files(match, MATCH_BASE);
+	note_files(match, MATCH_NEW);
+}
+
+void function_match_deinit(struct function_match *match)
+{
+	strtab_deinit(&match->functions);
+	strtab_deinit(&match->names);
+	vec_deinit(&match->of_name);
+	strtab_deinit(&match->objects);
+	str_deinit(&match->key);
+	vec_deinit(&match->list);
+	mem_free(match->of[MATCH_BASE]);
+	mem_free(match->of[MATCH_NEW]);
+	mem_free(match->unnamed[MATCH_BASE]);
+	mem_free(match->unnamed[MATCH_NEW]);
 }
 
 const char *function_match_name(

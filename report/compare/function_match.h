@@ -1,7 +1,8 @@
 /*
  * Which functions of two recordings are the same. Builds move code and clone functions, so a
  * function is known by the name of its file, without the version, and by its own name, without
- * what tells clones apart; where it has no symbol, by its address in one build, and else by what it
+ * what tells clones apart, and where one side has several of that name by the file it is in; where
+ * it has no symbol, by its address in one build, and else by what it
  * takes of the program, or together with all others of its file. The programs that were recorded
  * are one, also when their files have other names.
  */
@@ -33,9 +34,16 @@ struct match_object {    /* a name of objects */
 	uint32_t other;  /* in place of this name; itself where there is none */
 };
 
+struct match_name {       /* of functions */
+	bool lacks_file;  /* of one of them it is not known */
+	uint8_t nr_parts; /* of their files' paths that tell those of one side apart; 0: none do */
+};
+
 struct function_match {
 	const struct profile *profiles[MATCH_SIDES];
-	struct strtab functions; /* "object\0name" */
+	struct strtab functions; /* "object\0name\0file"; the last of namesakes alone */
+	struct strtab names;     /* "object\0name" */
+	VEC(struct match_name) of_name;
 	uint64_t seed;
 	struct strtab objects; /* names */
 	VEC(struct match_object) list;
@@ -58,6 +66,9 @@ uint32_t function_match_id(struct function_match *match, enum match_side side, u
 /* Its name and that of its object, as the new side has them where it does; borrowed. */
 const char *function_match_name(
 	const struct function_match *match, uint32_t id, const char **object);
+/* Whether objects that are the same are not all of one build, as far as is known. */
+bool function_match_has_builds(
+	const struct function_match *match, enum match_side side, uint32_t object);
 /* What objects that are the same have in common. */
 uint32_t function_match_object(
 	const struct function_match *match, enum match_side side, uint32_t object);

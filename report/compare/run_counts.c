@@ -122,8 +122,10 @@ static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struc
 {
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample) {
-		if (!is_seen(sorting, sample))
+		if (!is_seen(sorting, sample)) {
+			side->unseen += is_of_event(sorting, sample);
 			continue;
+		}
 		if (!is_of_event(sorting, sample)) {
 			side->other_samples++;
 			continue;

@@ -66,7 +66,7 @@ test_what_grew_together() {
 	cat >grown.c <<-'END'
 		#include <stdlib.h>
 		#define WORK(name) \
-			__attribute__((noinline)) unsigned name(unsigned n) \
+			__attribute__((noipa)) unsigned name(unsigned n) \
 			{ \
 				unsigned x = n; \
 				for (unsigned i = 0; i < n; i++) \
@@ -87,6 +87,7 @@ test_what_grew_together() {
 	"${CC:-cc}" -O1 -g -o grown grown.c || skip "the workload does not compile"
 	run "$EBPROF" record -q -e cpu-clock:u -F 1999 -o before.data -- ./grown 3
 	want_status 0 record
+	[[ $(field before.data samples) -gt 500 ]] || fail "only $(field before.data samples) samples"
 	run "$EBPROF" record -q -e cpu-clock:u -F 1999 -o after.data -- ./grown 4
 	want_status 0 record
 	run "$EBPROF" diff before.data after.data
@@ -145,6 +146,84 @@ test_by_other_things() {
 	"$EBPROF" diff --by stack --format json base1.data slow1.data | jq -e \
 		'.rows[] | select(.name == "medium") | (.path | index("main") != null) and .self.effect > 0.4' \
 		>/dev/null || fail "the stack of medium"
+}
+
+# Two static functions of one name; the loop of the second one turns TIMES times as often.
+make_namesakes() { # FOLDER TIMES
+	command -v gcc >/dev/null || skip "no gcc here"
+	mkdir -p "$1"
+	cat >"$1/first.c" <<'END'
+volatile unsigned long sink;
+__attribute__((noipa)) static void work(long count)
+{
+	for (long i = 0; i < count; i++)
+		sink = sink * 31 + i;
+}
+void first(void) { work(200000); }
+END
+	sed 's/unsigned long sink/unsigned long other_sink/; s/sink =.*/other_sink = other_sink * 31 + i;/; s/first/second/' \
+		"$1/first.c" >"$1/second.c"
+	cat >"$1/main.c" <<END
+void first(void), second(void);
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		first();
+		for (int k = 0; k < $2; k++)
+			second();
+	}
+}
+END
+	gcc -O1 -g -o "$1/program" "$1"/*.c || fail "gcc"
+}
+
+test_static_functions_of_one_name() {
+	command -v jq >/dev/null || skip "no jq here"
+	make_namesakes old 1
+	make_namesakes new 3
+	local side
+	for side in old new; do
+		"$EBPROF" record -q -e cpu-clock:u -o "$side.data" -- "$side/program" || fail "record"
+	done
+	"$EBPROF" report --stdio -i new.data >table
+	grep -q 'work (first\.c' table && grep -q 'work (second\.c' table || fail "$(head -n 8 table)"
+	"$EBPROF" convert --csv -o - -i new.data | grep -c ',work,.*/\(first\|second\)\.c,' >rows
+	[[ $(<rows) == 2 ]] || fail "$(<rows) rows of work in CSV"
+	run "$EBPROF" diff --min-effect 30% --format json old.data new.data
+	want_status 0 "diff"
+	jq -e '.rows[] | select(.name == "work" and (.file | endswith("second.c"))) |
+		.self.verdict == "regression" and .self.effect > 1' out >/dev/null || fail "$(cut -c -300 out)"
+	jq -e '.rows[] | select(.name == "work" and (.file | endswith("first.c"))) |
+		.self.verdict != "regression"' out >/dev/null || fail "the other one: $(cut -c -300 out)"
+}
+
+test_lines_of_an_edited_file() {
+	command -v jq >/dev/null || skip "no jq here"
+	local side
+	for side in old above inside; do
+		make_namesakes "$side" 1
+	done
+	sed -i '1i /* one more line */' above/first.c
+	sed -i 's|^\tfor (long|\t/* one more line */\n&|' inside/first.c
+	for side in old above inside; do
+		gcc -O1 -g -o "$side/program" "$side"/*.c || fail "gcc"
+		"$EBPROF" record -q -e cpu-clock:u -o "$side.data" -- "$side/program" || fail "record"
+	done
+	local pair
+	for pair in 'old above' 'above old' 'old inside' 'inside old'; do
+		run "$EBPROF" diff --by line --fail-on regression --min-effect 50% ${pair/ /.data }.data
+		want_status 0 "a comment, $pair: $(head -n 12 out)"
+		! grep -q 'is new\|any more' out || fail "$pair: $(cat out)"
+	done
+}
+
+test_what_was_chosen_is_not_the_program() {
+	record_sides
+	run "$EBPROF" diff -S medium base1.data slow1.data
+	grep -q '^What was chosen: ' out && ! grep -qi 'whole program' out || fail "$(cat out)"
+	run "$EBPROF" diff base1.data -- slow1.data --json
+	want_status 2 "an option behind --"
+	grep -q 'options go before --' err || fail "$(cat err)"
 }
 
 test_the_usual_files() {

@@ -5,6 +5,7 @@
 
 #include "format/base/err.h"
 #include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -201,6 +202,132 @@ TEST(difference_by_line)
 	CHECK_STR(first->name, "f");
 	CHECK_STR(first->file, "/x/f.py");
 	CHECK_INT(pair.diff->nr_entities, 2);
+	pair_deinit(&pair);
+}
+
+/* Samples of a function's lines, in this file. */
+static struct profile *make_edited(
+	const char *path, const unsigned (*lines)[2], size_t nr_lines, unsigned rest)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "python");
+	for (uint32_t i = 0; i < nr_lines; i++) {
+		uint32_t frame = fixture_line(
+			fixture, script, LAYOUT_SCRIPT_FIRST + i, "f", path, lines[i][0]);
+		fixture_samples(
+			fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, lines[i][1]);
+	}
+	uint32_t other = fixture_line(fixture, script, LAYOUT_SCRIPT_FIRST + 9, "g", path, 90);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, other), 0, rest);
+	return fixture_profile(fixture);
+}
+
+/* A line above the function comes or goes, in another checkout. */
+TEST(lines_that_all_moved_are_the_same)
+{
+	static const unsigned lines[][3][2] = {
+		{{10, 5000}, {11, 200}, {13, 1000}}, {{11, 5000}, {12, 200}, {14, 1000}}};
+	for (int side = 0; side < 2; side++) {
+		struct pair pair;
+		pair_init(&pair, make_edited("/old/f.py", lines[side], 3, 9000),
+			make_edited("/new/f.py", lines[!side], 3, 9000));
+		pair.options.by = DIFF_BY_LINE;
+		CHECK_OK(pair_compare(&pair));
+		CHECK_INT(pair.diff->nr_entities, 4);
+		vec_each(&pair.diff->rows, row) {
+			CHECK_INT(row->self.sides[0].samples, row->self.sides[1].samples);
+			CHECK(!row->is_edited);
+		}
+		pair_deinit(&pair);
+	}
+}
+
+/* Line 13 is now another one's number: no more can be told than of the function. */
+TEST(lines_that_moved_apart_are_one)
+{
+	static const unsigned before[][2] = {{10, 5000}, {12, 30}, {13, 4000}};
+	static const unsigned after[][2] = {{10, 5000}, {13, 30}, {14, 4000}};
+	struct pair pair;
+	pair_init(
+		&pair, make_edited("/f.py", before, 3, 9000), make_edited("/f.py", after, 3, 9000));
+	pair.options.by = DIFF_BY_LINE;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 2);
+	const struct diff_row *row = find(&pair, "f");
+	CHECK(row && row->is_edited);
+	CHECK_COUNTS(&pair, "f", "9030/9030 9030/9030");
+	CLEANUP(str_deinit) struct str name = {0};
+	diff_put_name(&name, pair.diff, row);
+	CHECK_STR(str_text(&name), "f f.py (lines moved)");
+	pair_deinit(&pair);
+}
+
+/* One more line is slow now, and none moved. */
+TEST(a_line_that_is_new_is_a_row)
+{
+	static const unsigned before[][2] = {{10, 5000}};
+	static const unsigned after[][2] = {{10, 5000}, {11, 4000}};
+	struct pair pair;
+	pair_init(
+		&pair, make_edited("/f.py", before, 1, 9000), make_edited("/f.py", after, 2, 9000));
+	pair.options.by = DIFF_BY_LINE;
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 3);
+	CHECK_INT(pair.diff->rows.data[0].line, 11);
+	CHECK_INT(pair.diff->rows.data[0].self.verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+}
+
+static struct profile *make_namesakes(const char *folder, unsigned first, unsigned second)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t script = fixture_object(fixture, LAYOUT_OBJECT_SCRIPT, "python");
+	const char *names[] = {"a.py", "b.py"};
+	const unsigned counts[] = {first, second};
+	for (uint32_t i = 0; i < 2; i++) {
+		CLEANUP(str_deinit) struct str path = {0};
+		str_printf(&path, "%s/%s", folder, names[i]);
+		uint32_t frame = fixture_line(fixture, script, LAYOUT_SCRIPT_FIRST + 0x100 * i,
+			"run", str_text(&path), 10 + i);
+		fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, counts[i]);
+	}
+	return fixture_profile(fixture);
+}
+
+TEST(functions_of_one_name_are_known_by_their_files)
+{
+	struct pair pair;
+	pair_init(&pair, make_namesakes("/old", 5000, 1000), make_namesakes("/new", 5000, 2000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->nr_entities, 2);
+	vec_each(&pair.diff->rows, row) {
+		bool is_first = strcmp(row->file, "/new/a.py") == 0;
+		CHECK_STR(row->name, "run");
+		CHECK(is_first || strcmp(row->file, "/new/b.py") == 0);
+		CHECK_INT(row->self.sides[MATCH_BASE].samples, is_first ? 5000 : 1000);
+		CHECK_INT(row->self.sides[MATCH_NEW].samples, is_first ? 5000 : 2000);
+	}
+	pair_deinit(&pair);
+	/* It moved into another file, and no other one has its name. */
+	pair_init(&pair, make_namesakes("/old", 0, 1000), make_namesakes("/new", 2000, 0));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_COUNTS(&pair, "run", "1000/1000 2000/2000");
+	pair_deinit(&pair);
+}
+
+TEST(what_was_chosen_is_not_the_whole_program)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_side(NULL, 1000, 1500, NULL), make_side(NULL, 2000, 1500, NULL));
+	pair.options.is_part = true;
+	CHECK_OK(pair_compare(&pair));
+	diff_put_program(&text, pair.diff);
+	CHECK(strncmp(str_text(&text), "What was chosen: ", 17) == 0);
 	pair_deinit(&pair);
 }
 

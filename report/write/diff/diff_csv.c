@@ -36,7 +36,7 @@ static void diff_csv_put_row(struct str *out, const struct diff_row *row, const 
 	diff_csv_put_field(out, row->object);
 	diff_csv_put_field(out, row->file);
 	str_putc(out, ',');
-	if (row->file && row->line)
+	if (row->file && row->line && !row->is_edited)
 		str_printf(out, "%u", row->line);
 	put_amounts(out, self);
 	diff_csv_put_real(out, self->is_tested ? self->effect : none);

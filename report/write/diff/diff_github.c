@@ -131,7 +131,8 @@ struct err *diff_github(const struct difference *diff, const struct diff_writer_
 	if (diff->verdict == DIFF_SAME)
 		diff_github_put_sentence(&writing, "notice", "ebprof", diff_put_verdict);
 	if (is_program_slower)
-		diff_github_put_sentence(&writing, "error", "the whole program", diff_put_program);
+		diff_github_put_sentence(
+			&writing, "error", diff_whole_word(diff), diff_put_program);
 	diff_github_put_rows(&writing, DIFF_REGRESSION, "error", SHOWN_MAX - is_program_slower);
 	diff_github_put_rows(
 		&writing, DIFF_IMPROVEMENT, "notice", SHOWN_MAX - (diff->verdict == DIFF_SAME));

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "report/model/text/json.h"
+#include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 
 enum {
@@ -62,6 +63,8 @@ static void diff_json_put_row(struct json *json, const struct diff_row *row)
 		json_put_text(json, "file", row->file);
 	if (row->line)
 		json_put_number(json, "line", row->line);
+	if (row->is_edited)
+		json_put_bool(json, "lines_moved", true);
 	if (row->path.len) {
 		json_put_array(json, "path");
 		vec_each(&row->path, name)
@@ -101,8 +104,9 @@ static void diff_json_put_side(
 	json_object_end(json);
 }
 
-static void put_options(struct json *json, const struct diff_options *options)
+static void put_options(struct json *json, const struct difference *diff)
 {
+	const struct diff_options *options = &diff->options;
 	json_line(json);
 	json_put_text(json, "by", diff_by_word(options->by));
 	json_put_text(json, "metric", diff_metric_word(options->metric));
@@ -110,6 +114,7 @@ static void put_options(struct json *json, const struct diff_options *options)
 	diff_json_put_real(json, "min_effect", options->min_effect);
 	diff_json_put_real(json, "min_share", options->min_share);
 	json_put_bool(json, "forced", options->is_forced);
+	json_put_bool(json, "whole", !diff_is_of_chosen(diff));
 }
 
 static void diff_json_put_program(struct json *json, const struct difference *diff)
@@ -129,7 +134,7 @@ struct err *diff_json(const struct difference *diff, const struct diff_writer_op
 	json_put_number(&json, "version", SCHEMA_VERSION);
 	json_put_text(&json, "verdict",
 		diff->verdict == DIFF_SAME ? "ok" : diff_verdict_word(diff->verdict));
-	put_options(&json, &diff->options);
+	put_options(&json, diff);
 	json_line(&json);
 	json_put_text(&json, "event", diff->event);
 	json_put_text(&json, "unit", diff->unit);

@@ -141,8 +141,8 @@ static void diff_junit_put_program(struct writing *writing)
 	const struct difference *diff = writing->diff;
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_program(&text, diff);
-	str_puts(
-		&writing->out, "<testcase classname=\"ebprof.program\" name=\"the whole program\"");
+	str_printf(&writing->out, "<testcase classname=\"ebprof.program\" name=\"%s\"",
+		diff_whole_word(diff));
 	diff_junit_put_time(writing, &diff->program);
 	put_outcome(writing, outcome_of_program(diff), str_text(&text), str_text(&text));
 }

@@ -183,7 +183,9 @@ static void diff_words_put_place(struct str *out, const struct diff_row *row)
 	if (!row->file || !row->file[0])
 		return;
 	diff_words_put_escaped(out, path_last_part(row->file));
-	if (row->line)
+	if (row->is_edited)
+		str_puts(out, " (lines moved)");
+	else if (row->line)
 		str_printf(out, ":%u", row->line);
 }
 
@@ -234,6 +236,17 @@ void diff_put_whereabouts(
 }
 
 /* ---- sentences ---- */
+
+bool diff_is_of_chosen(const struct difference *diff)
+{
+	return diff->options.is_part || diff->sides[MATCH_BASE].unseen ||
+	       diff->sides[MATCH_NEW].unseen;
+}
+
+const char *diff_whole_word(const struct difference *diff)
+{
+	return diff_is_of_chosen(diff) ? "what was chosen" : "the whole program";
+}
 
 static const char *plural_of(const struct difference *diff, size_t count)
 {
@@ -317,7 +330,7 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 	bool is_program = diff->program.verdict == DIFF_REGRESSION;
 	str_puts(out, "REGRESSION: ");
 	if (is_program) {
-		str_puts(out, "the whole program ");
+		str_printf(out, "%s ", diff_whole_word(diff));
 		diff_words_put_change(out, diff, &diff->program);
 		str_puts(out, first ? "; " : "");
 	}
@@ -459,9 +472,9 @@ static void diff_words_put_inconclusive(
 	str_puts(out, "no regression was found, but ");
 	if (diff->is_ambiguous) {
 		str_printf(out,
-			"the whole program took %.1f%% more CPU time: it may be the rest that "
+			"%s took %.1f%% more CPU time: it may be the rest that "
 			"takes longer instead. --metric cpu-s tells, of two runs a side or more.",
-			100 * diff->program.effect);
+			diff_whole_word(diff), 100 * diff->program.effect);
 		return;
 	}
 	if (diff->judged_share <= 0) {
@@ -541,7 +554,7 @@ void diff_put_verdict(struct str *out, const struct difference *diff)
 void diff_put_program(struct str *out, const struct difference *diff)
 {
 	const struct diff_judgement *program = &diff->program;
-	str_puts(out, "The whole program: ");
+	str_puts(out, diff_is_of_chosen(diff) ? "What was chosen: " : "The whole program: ");
 	diff_words_put_value(out, diff, program->sides[MATCH_BASE].value);
 	str_puts(out, " -> ");
 	diff_words_put_value(out, diff, program->sides[MATCH_NEW].value);
@@ -648,12 +661,25 @@ static bool has_rows_without_estimate(const struct difference *diff)
 	return false;
 }
 
+static bool has_edited_functions(const struct difference *diff)
+{
+	vec_each(&diff->rows, row)
+		if (row->is_edited && row->self.is_tested)
+			return true;
+	return false;
+}
+
 void diff_put_columns(struct str *out, const struct difference *diff)
 {
 	if (!diff->rows.len || diff->options.metric != DIFF_SHARE)
 		return;
-	str_puts(out, "Before and new are shares of a side's samples; change is by how much longer "
-		      "each takes, if the rest takes as long as before.");
+	str_printf(out,
+		"Before and new are shares of %s; change is by how much longer "
+		"each takes, if the rest takes as long as before.",
+		diff_is_of_chosen(diff) ? "the chosen samples of each side" : "a side's samples");
+	if (has_edited_functions(diff))
+		str_puts(out,
+			" (lines moved): all lines of a function that seems to have been edited.");
 	if (has_rows_without_estimate(diff))
 		str_puts(out, " ?: too little is left to compare it with for a number.");
 }

@@ -31,6 +31,10 @@ void diff_put_verdict_naming(
 	struct str *out, const struct difference *diff, diff_name_fn *put_name);
 /* What the columns of a list are: sentences. */
 void diff_put_columns(struct str *out, const struct difference *diff);
+/* Whether options chose samples: what is compared is not the whole program. */
+bool diff_is_of_chosen(const struct difference *diff);
+/* What the sides are as a whole: "the whole program", unless samples were chosen. */
+const char *diff_whole_word(const struct difference *diff);
 /* How the time of the whole program changed: one sentence. */
 void diff_put_program(struct str *out, const struct difference *diff);
 /* How small a slowdown would have been seen: one sentence. */
