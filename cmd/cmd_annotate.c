@@ -308,6 +308,33 @@ static void put_hotter(
 		out, "  self %.2f%%\n", profile_percent(hottest->self, model->slice.whole.value));
 }
 
+/* Those that the name is of, too: the hottest one is shown. */
+static void put_namesakes(const struct model *all, const char *symbol,
+	const struct function_weight *shown, struct str *out)
+{
+	enum {
+		MOST = 5, /* of a template there may be hundreds */
+	};
+	size_t count = 0;
+	struct filter filter = {.symbols = {&symbol, 1}};
+	CLEANUP_FREE bool *is_wanted = filter_functions(all->profile, &filter);
+	vec_each(&all->functions, row) {
+		const struct profile_function *function = model_function(all, row->function);
+		const char *name = profile_function_own_name(function);
+		const char *object = model_object(all, function->object)->name;
+		if (!is_wanted[row->function] || row == shown || count++ >= MOST)
+			continue;
+		str_puts(out, "# also called so: ");
+		str_put_escaped(out, name, strlen(name));
+		str_puts(out, "  ");
+		str_put_escaped(out, object, strlen(object));
+		str_printf(
+			out, "  self %.2f%%\n", profile_percent(row->self, all->slice.whole.value));
+	}
+	if (count > MOST)
+		str_printf(out, "# and %zu more\n", count - MOST);
+}
+
 /* ---- printing ---- */
 
 static struct listing *make_listing(
@@ -381,9 +408,9 @@ static struct shown choose_function(const struct annotate_options *options, cons
 	return show_function(options, all, first ? first : hottest);
 }
 
-/* `hottest`: of all, where no function was named; else NULL. */
+/* others: what is said of functions that are not shown. */
 static void put_listing(const struct annotate_options *options, const struct shown *shown,
-	const struct function_weight *hottest, struct str *out)
+	const struct str *others, struct str *out)
 {
 	const struct annotation *annotation = shown->model->annotation;
 	struct listing_view view = {.layout = options->has_layout
@@ -391,9 +418,8 @@ static void put_listing(const struct annotate_options *options, const struct sho
 						      : listing_usual_layout(shown->listing)};
 	struct listing_rows list = {0};
 	listing_put_rows(shown->listing, annotation, &view, &list);
-	cmd_annotate_put_head(shown->model, hottest, out);
-	if (hottest)
-		put_hotter(shown->model, hottest, out);
+	cmd_annotate_put_head(shown->model, !options->symbol, out);
+	str_puts(out, str_text(others));
 	listing_put_text(&list, annotation, out);
 	vec_deinit(&list);
 }
@@ -411,15 +437,19 @@ static struct err *put_annotation(
 		model_create(profile, names, &(struct model_wish){.event = event}, NULL);
 	const struct function_weight *hottest = find_hottest(all, symbol);
 	struct err *err = NULL;
-	if (!hottest && symbol)
-		err = refuse_symbol(all, symbol);
-	else if (!hottest)
-		err = err_new(ERR_USAGE, "there are no samples");
-	if (!err) {
+	if (!hottest) {
+		err = symbol ? refuse_symbol(all, symbol)
+			     : err_new(ERR_USAGE, "there are no samples");
+	} else {
 		CLEANUP(shown_deinit)
 		struct shown shown = symbol ? show_function(options, all, hottest)
 					    : choose_function(options, all, hottest);
-		put_listing(options, &shown, symbol ? NULL : hottest, out);
+		CLEANUP(str_deinit) struct str others = {0};
+		if (symbol)
+			put_namesakes(all, symbol, hottest, &others);
+		else
+			put_hotter(shown.model, hottest, &others);
+		put_listing(options, &shown, &others, out);
 	}
 	model_release(all);
 	model_names_release(names);

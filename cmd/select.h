@@ -33,7 +33,7 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 	{"comms", 'c', "COMM[,..]", select_parse_names, offsetof(type, member.comms), \
 		.help = "only these commands (thread names)", .group = "Which samples"}, \
 		{"files", 'd', "FILE[,..]", select_parse_names, offsetof(type, member.files), \
-			.help = "only code of these files: name or path", .alias = "dsos"}, \
+			.help = "only code of these files: name or end of path", .alias = "dsos"}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_names, offsetof(type, member.symbols), \
 			.help = "only these functions; '/EXPRESSION/' matches names, also of -c, " \
 				"-d"}, \

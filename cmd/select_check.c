@@ -7,6 +7,7 @@
 #include "format/base/clock.h"
 #include "format/base/mem.h"
 #include "format/base/nearest.h"
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "report/analyse/scope.h"
 #include "report/model/label_sets.h"
@@ -44,7 +45,7 @@ static void put_comm(const struct profile *profile, size_t index, struct str *ou
 static bool is_chosen_file(const struct profile *profile, size_t index, const char *word)
 {
 	const struct profile_object *object = &profile->objects.data[index];
-	return index && (strcmp(object->name, word) == 0 || strcmp(object->path, word) == 0);
+	return index && (strcmp(object->name, word) == 0 || path_ends_with(object->path, word));
 }
 
 static void put_chosen_file(const struct profile *profile, size_t index, struct str *out)

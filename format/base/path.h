@@ -2,6 +2,8 @@
 #ifndef EBPROF_PATH_H
 #define EBPROF_PATH_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* What stands behind the last slash, a place in `path`; all of a path that ends with one. */
@@ -18,6 +20,40 @@ static inline const char *path_last_parts(const char *path, unsigned nr_parts)
 	while (at > path && (at[-1] != '/' || --nr_parts))
 		at--;
 	return at;
+}
+
+/* An order by the last byte, then by the one before it: paths with most of their end in common
+ * stand side by side. As strcmp() has it. */
+static inline int path_compare_ends(const char *a, const char *b)
+{
+	size_t len = strlen(a), other = strlen(b);
+	while (len && other && a[len - 1] == b[other - 1]) {
+		len--;
+		other--;
+	}
+	if (!len || !other)
+		return (len > 0) - (other > 0);
+	return (unsigned char)a[len - 1] < (unsigned char)b[other - 1] ? -1 : 1;
+}
+
+/* How many parts tell two paths apart, from the last one on, at most 255; 0: they are equal. */
+static inline uint8_t path_parts_that_differ(const char *a, const char *b)
+{
+	unsigned nr_parts = 1;
+	if (strcmp(a, b) == 0)
+		return 0;
+	while (nr_parts < UINT8_MAX &&
+		strcmp(path_last_parts(a, nr_parts), path_last_parts(b, nr_parts)) == 0)
+		nr_parts++;
+	return (uint8_t)nr_parts;
+}
+
+/* Whether it is that, or ends with a slash and that. */
+static inline bool path_ends_with(const char *path, const char *end)
+{
+	size_t len = strlen(path), end_len = strlen(end);
+	return end_len && len >= end_len && strcmp(path + len - end_len, end) == 0 &&
+	       (len == end_len || path[len - end_len - 1] == '/');
 }
 
 #endif

@@ -337,11 +337,30 @@ static void put_scopes_around(struct dwarf_scopes *scopes, struct dwarf_reader *
 		str_write(&own->list.data[around].text, out->data + begin, out->len - begin);
 }
 
+/* A hostile file must not have a large unit read for each of many small ones. */
+static bool is_effort_spent(const struct dwarf_reader *reader)
+{
+	return reader->scopes_effort > EFFORT_BASE + reader->file->sections[DWARF_INFO].len;
+}
+
+struct dwarf_die dwarf_scopes_innermost(
+	struct dwarf_scopes *scopes, struct dwarf_reader *reader, struct dwarf_die die)
+{
+	struct declaration inner = {0};
+	if (!is_effort_spent(reader))
+		inner = find_declaration(reader, die);
+	if (!inner.die.unit)
+		return (struct dwarf_die){0};
+	struct dwarf_scope_unit *own = dwarf_scopes_of(scopes, reader, inner.die.unit);
+	uint32_t around = own->list.len ? scope_around(own, inner.die.offset) : 0;
+	return around ? (struct dwarf_die){inner.die.unit, own->list.data[around].die}
+		      : (struct dwarf_die){0};
+}
+
 void dwarf_scopes_put(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
 	struct dwarf_die die, struct str *out)
 {
-	/* A hostile file must not have a large unit read for each of many small ones. */
-	if (reader->scopes_effort > EFFORT_BASE + reader->file->sections[DWARF_INFO].len)
+	if (is_effort_spent(reader))
 		return;
 	struct declaration declaration = find_declaration(reader, die);
 	put_scopes_around(scopes, reader, &declaration, 0, out);

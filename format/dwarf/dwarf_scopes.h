@@ -28,6 +28,10 @@ struct dwarf_scopes {
 void dwarf_scopes_put(struct dwarf_scopes *scopes, struct dwarf_reader *reader,
 	struct dwarf_die die, struct str *out);
 
+/* The innermost of them; without a unit: there is none, or it is not known. */
+struct dwarf_die dwarf_scopes_innermost(
+	struct dwarf_scopes *scopes, struct dwarf_reader *reader, struct dwarf_die die);
+
 void dwarf_scopes_deinit(struct dwarf_scopes *scopes);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/mem.h"
+#include "format/base/path.h"
 
 const struct frame_kind_row frame_kinds[FRAME_KINDS_END] = {
 #define X(constant, word, text, object, colour, paler, poor) \
@@ -36,7 +37,7 @@ static bool has_library_name(const char *name)
 static bool is_library(const struct profile_object *object)
 {
 	return object->info.kind == LAYOUT_OBJECT_VDSO ||
-	       (object->path && has_library_name(object->name) &&
+	       (object->path && has_library_name(path_last_part(object->name)) &&
 		       frame_kind_is_shared_folder(object->path));
 }
 

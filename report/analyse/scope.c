@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "report/model/label_sets.h"
 #include "report/model/pattern.h"
@@ -337,7 +338,7 @@ static bool scope_is_function(const struct profile *profile,
 		return pattern && pattern_matches(pattern, object->name);
 	case SCOPE_FILE:
 		return strcmp(object->name, term->text) == 0 ||
-		       strcmp(object->path, term->text) == 0;
+		       path_ends_with(object->path, term->text);
 	default:
 		return profile_is_kernel(profile, function->object);
 	}

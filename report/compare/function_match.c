@@ -13,7 +13,7 @@
 
 static const char *function_match_name_of(const struct profile_object *object)
 {
-	return object->name ? object->name : "";
+	return object->name ? path_last_part(object->name) : "";
 }
 
 static void note_build(
@@ -251,25 +251,12 @@ struct named_file {
 	const char *file;
 };
 
-/* From the last byte of a path on. */
-static int compare_ends(const char *a, const char *b)
-{
-	size_t len = strlen(a), other = strlen(b);
-	while (len && other && a[len - 1] == b[other - 1]) {
-		len--;
-		other--;
-	}
-	if (!len || !other)
-		return (len > 0) - (other > 0);
-	return (unsigned char)a[len - 1] < (unsigned char)b[other - 1] ? -1 : 1;
-}
-
 static int by_name_and_end(const void *a, const void *b)
 {
 	const struct named_file *one = a, *other = b;
 	if (one->name != other->name)
 		return one->name < other->name ? -1 : 1;
-	return compare_ends(one->file, other->file);
+	return path_compare_ends(one->file, other->file);
 }
 
 /*
@@ -278,15 +265,8 @@ static int by_name_and_end(const void *a, const void *b)
  */
 static uint8_t parts_that_differ(const struct named_file *a, const struct named_file *b)
 {
-	unsigned nr_parts = 1;
-	if (!a->is_script)
-		return strcmp(path_last_part(a->file), path_last_part(b->file)) != 0;
-	if (strcmp(a->file, b->file) == 0)
-		return 0;
-	while (nr_parts < UINT8_MAX &&
-		strcmp(path_last_parts(a->file, nr_parts), path_last_parts(b->file, nr_parts)) == 0)
-		nr_parts++;
-	return (uint8_t)nr_parts;
+	return a->is_script ? path_parts_that_differ(a->file, b->file)
+			    : strcmp(path_last_part(a->file), path_last_part(b->file)) != 0;
 }
 
 struct named_files {

@@ -7,6 +7,7 @@
 #include "format/file/reader.h"
 #include "report/load/code_versions.h"
 #include "report/load/event_sums.h"
+#include "report/load/file_names.h"
 #include "report/load/group_names.h"
 #include "report/load/loading.h"
 #include "report/load/script_objects.h"
@@ -831,6 +832,7 @@ static void complete(struct loading *loading)
 	fill_holes(profile);
 	thread_entries_settle(profile);
 	group_names_find(profile);
+	file_names_find(profile);
 	event_sums_find(profile);
 	find_programs(profile);
 	sum_counters(loading);

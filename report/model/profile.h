@@ -48,7 +48,7 @@ struct profile_meta {
 struct profile_object {
 	struct layout_object info; /* segments owned by the arena */
 	const char *path;
-	const char *name; /* the path's last part, or the whole of a [bracketed] one */
+	const char *name; /* see file_names.h; or the whole of a [bracketed] path */
 	bool is_used;     /* by a frame */
 	/* What an archived recording has for it, completed by symbolize(). */
 	struct chain_map chains;

@@ -20,9 +20,8 @@ struct place {
 static struct place place_of(const struct profile_function *function)
 {
 	const char *file = profile_function_declared_in(function);
-	if (function->is_script)
-		return (struct place){file, function->line};
-	return (struct place){file ? path_last_part(file) : NULL, 0};
+	return (struct place){
+		file && !function->is_script ? path_last_part(file) : file, function->line};
 }
 
 static bool are_of_one_place(const struct profile_function *a, const struct profile_function *b)

@@ -1,7 +1,7 @@
 /*
  * Functions of one name and object: of scripts, whose object stands for their language, <module> of
- * each file, run, or __init__; of native code those that are static, or in unnamed namespaces. The
- * file that they are declared in tells them apart, and of scripts the line.
+ * each file, run, or __init__; of native code those that are static, in unnamed namespaces, or
+ * lambdas. The file and line that they are declared in tell them apart.
  *
  * Of native code it is the file's name without its folders: compilers write the path of one header
  * in several ways. Where one such file is known, functions of which none is are in it, too.

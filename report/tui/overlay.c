@@ -327,7 +327,7 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 	bool is_menu = overlay->actions.len;
 	if (input->kind == INPUT_KEY) {
 		enum action action = key_action(input->key);
-		if (is_menu && action == ACTION_ENTER)
+		if (is_menu && (action == ACTION_ENTER || input->key == ' '))
 			return choose(overlay);
 		if (action == ACTION_UP || action == ACTION_DOWN ||
 			(action >= ACTION_PAGE_UP && action <= ACTION_LAST)) {

@@ -189,6 +189,9 @@ test_static_functions_of_one_name() {
 	grep -q 'work (first\.c' table && grep -q 'work (second\.c' table || fail "$(head -n 8 table)"
 	"$EBPROF" convert --csv -o - -i new.data | grep -c ',work,.*/\(first\|second\)\.c,' >rows
 	[[ $(<rows) == 2 ]] || fail "$(<rows) rows of work in CSV"
+	"$EBPROF" annotate work new.data >listing || fail "annotate"
+	grep -q '^# work (second\.c:2)' listing && grep -q '^# also called so: work (first\.c:2)' listing ||
+		fail "$(head -n 5 listing)"
 	run "$EBPROF" diff --min-effect 30% --format json old.data new.data
 	want_status 0 "diff"
 	jq -e '.rows[] | select(.name == "work" and (.file | endswith("second.c"))) |

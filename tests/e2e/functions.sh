@@ -206,4 +206,38 @@ END
 	(($(grep -c '\] fn_' rows) == 2)) || fail "more than two rows: $(cat rows)"
 }
 
+# Both are mapped at one address, one after the other.
+test_files_of_one_name() {
+	command -v gcc >/dev/null || skip "no gcc here"
+	local version
+	for version in 1 2; do
+		mkdir "v$version"
+		cat >"v$version/plug.c" <<-END
+			volatile unsigned long sink;
+			__attribute__((noipa)) void run(void) { for (long i = 0; i < ${version}50000000; i++) sink += i; }
+		END
+		gcc -O1 -g -shared -fPIC -o "v$version/plug.so" "v$version/plug.c" || fail gcc
+	done
+	cat >host.c <<-'END'
+		#include <dlfcn.h>
+		int main(void)
+		{
+			const char *names[] = {"./v1/plug.so", "./v2/plug.so"};
+			for (int i = 0; i < 2; i++) {
+				void *file = dlopen(names[i], RTLD_NOW);
+				((void (*)(void))dlsym(file, "run"))();
+				dlclose(file);
+			}
+		}
+	END
+	gcc -g -o host host.c -ldl || fail gcc
+	"$EBPROF" record -q -e cpu-clock:u -- ./host || fail record
+	"$EBPROF" report --stdio >rows || fail report
+	grep -q ' v1/plug\.so .* run$' rows && grep -q ' v2/plug\.so .* run$' rows || fail "$(cat rows)"
+	"$EBPROF" report --stdio -d v2/plug.so >rows || fail "the end of a path is refused"
+	grep -q v2/plug rows && ! grep -q v1/plug rows || fail "v2 alone: $(cat rows)"
+	"$EBPROF" report --stdio -d plug.so >rows || fail "the name is refused"
+	grep -q v2/plug rows && grep -q v1/plug rows || fail "both: $(cat rows)"
+}
+
 run_tests

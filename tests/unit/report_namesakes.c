@@ -64,8 +64,8 @@ TEST(what_is_one_function_needs_no_place)
 	static const struct profile_function functions[] = {
 		FUNCTION("run", SCRIPT, "/a.py", 1), /* in two processes */
 		FUNCTION("run", SCRIPT, "/a.py", 1),
-		FUNCTION("run", LIBRARY, "/x/a.h", 1), /* inlined somewhere */
-		FUNCTION("run", LIBRARY, "/y/../x/a.h", 0),
+		FUNCTION("run", LIBRARY, "/x/a.h", 1),
+		FUNCTION("run", LIBRARY, "/y/../x/a.h", 1),
 		FUNCTION("run", OTHER_SCRIPT, "/b.pl", 1),
 		FUNCTION("go", SCRIPT, NULL, 0),
 	};
@@ -85,13 +85,13 @@ TEST(what_is_one_function_needs_no_place)
 TEST(native_functions_of_several_files_are_several)
 {
 	static const struct profile_function functions[] = {
-		FUNCTION("work", LIBRARY, "/src/a.c", 0),
-		FUNCTION("work", LIBRARY, "/src/b.c", 7),
-		FUNCTION("work", LIBRARY, NULL, 0),
-		FUNCTION("work", LIBRARY, "/src/b.c", 0),
+		FUNCTION("work", LIBRARY, "/src/a.c", 7), FUNCTION("work", LIBRARY, "/src/b.c", 7),
+		FUNCTION("work", LIBRARY, NULL, 0), FUNCTION("work", LIBRARY, "/src/b.c", 7),
+		FUNCTION("work", LIBRARY, "/src/b.c", 9), /* a lambda */
 	};
-	static const char *const wanted[] = {"work (a.c)", "work (b.c)", "work", "work (b.c)"};
-	static const uint32_t wanted_groups[] = {0, 1, 2, 1};
+	static const char *const wanted[] = {
+		"work (a.c:7)", "work (b.c:7)", "work", "work (b.c:7)", "work (b.c:9)"};
+	static const uint32_t wanted_groups[] = {0, 1, 2, 1, 4};
 	check_names(functions, sizeof(functions) / sizeof(*functions), wanted);
 	CLEANUP_FREE uint32_t *groups =
 		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
@@ -99,7 +99,7 @@ TEST(native_functions_of_several_files_are_several)
 		CHECK_INT(groups[i], wanted_groups[i]);
 	CHECK(!namesakes_are_one(&functions[0], &functions[1]));
 	CHECK(namesakes_are_one(&functions[1], &functions[3]));
-	CHECK(namesakes_are_shown_as(&functions[1], "work (b.c)"));
+	CHECK(namesakes_are_shown_as(&functions[1], "work (b.c:7)"));
 }
 
 /* Of a function that was compiled twice, the file may be known of one copy alone. */

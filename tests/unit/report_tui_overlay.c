@@ -133,6 +133,10 @@ TEST(a_menu_returns_what_was_chosen)
 	CHECK(!overlay.is_open);
 	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
 	draw(&overlay, 80, 24, &drawn);
+	press(&overlay, 'j');
+	CHECK_INT(press(&overlay, ' '), ACTION_COPY); /* as boxes are ticked elsewhere */
+	overlay_open_menu(&overlay, "Menu", actions, 3, NULL);
+	draw(&overlay, 80, 24, &drawn);
 	struct input click = {
 		.kind = INPUT_PRESS, .x = overlay.list.area.x, .y = overlay.list.area.y + 2};
 	CHECK_INT(overlay_input(&overlay, &click), ACTION_HELP);

@@ -39,7 +39,7 @@
 #define EBPROF_ADDRESS_INDEX_LAYOUT_H
 
 enum {
-	ADDRESS_INDEX_VERSION = 2, /* also when the same file gives other names than before */
+	ADDRESS_INDEX_VERSION = 3, /* also when the same file gives other names than before */
 	ADDRESS_INDEX_PAGE_BYTES = 4096,
 	ADDRESS_INDEX_ROW_BYTES = 8 + 4 + 4 + 4,
 	ADDRESS_INDEX_TRAILER_BYTES = 4 + 4 + 8 + 8 + 8 + 8,

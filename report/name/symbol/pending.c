@@ -82,12 +82,14 @@ static uint64_t *newest_called(struct pending *pending, const struct chain_frame
 		       : map_put(&pending->by_name, (uint64_t)(uintptr_t)frame->function, NULL);
 }
 
-/* Static functions of several files may have one name. Of a header each file may have its own path.
- */
+/* Static functions of several files may have one name, and lambdas of one. Of a header each file
+ * may have its own path. */
 static bool may_be_declared_there(
 	const struct profile_function *function, const struct chain_frame *frame)
 {
-	return !frame->decl_file || !function->is_declared ||
+	if (!frame->decl_file || !function->is_declared)
+		return true;
+	return frame->decl_line == function->line &&
 	       strcmp(path_last_part(frame->decl_file), path_last_part(function->file)) == 0;
 }
 

@@ -13,7 +13,7 @@
 #include "format/base/mem.h"
 
 enum {
-	FORMAT_VERSION = 13, /* also when the same files give other chains or names than before */
+	FORMAT_VERSION = 14, /* also when the same files give other chains or names than before */
 	NR_PARTS = 1 + SYMBOL_CACHE_MODES,
 	HEADER_BYTES = 4 + 4 + 8 * NR_PARTS,
 	MAX_ENTRY_BYTES = 512 << 20,

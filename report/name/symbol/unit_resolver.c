@@ -77,8 +77,19 @@ static uint32_t unit_resolver_function_of(
 	uint64_t *slot = map_put(&resolver->by_die, (uint64_t)(uintptr_t)where, &added);
 	if (!added)
 		return (uint32_t)*slot;
-	struct dwarf_function read;
+	struct dwarf_function read, class = {0};
 	dwarf_read_function(resolver->reader, die, &read);
+	/* GCC says of a lambda's class where it is, and not of its operator(). */
+	bool is_lambda = is_inlined && !read.unit && !read.is_linkage_name;
+	struct dwarf_die around = {0};
+	if (is_lambda)
+		around = dwarf_scopes_innermost(&resolver->scopes, resolver->reader, die);
+	if (around.unit) {
+		dwarf_read_function(resolver->reader, around, &class);
+		read.unit = class.unit;
+		read.decl_file = class.decl_file;
+		read.decl_line = class.decl_line;
+	}
 	struct unit_function function = {.decl_line = unit_resolver_narrow(read.decl_line)};
 	if (read.name.len)
 		function.name = unit_resolver_intern_name(resolver, die, &read, is_inlined);
