@@ -308,31 +308,38 @@ static void put_hotter(
 		out, "  self %.2f%%\n", profile_percent(hottest->self, model->slice.whole.value));
 }
 
-/* Those that the name is of, too: the hottest one is shown. */
-static void put_namesakes(const struct model *all, const char *symbol,
+/* What else was meant by the name, hottest first. */
+static void put_others_meant(const struct model *all, const char *symbol,
 	const struct function_weight *shown, struct str *out)
 {
 	enum {
 		MOST = 5, /* of a template there may be hundreds */
 	};
-	size_t count = 0;
 	struct filter filter = {.symbols = {&symbol, 1}};
-	CLEANUP_FREE bool *is_wanted = filter_functions(all->profile, &filter);
-	vec_each(&all->functions, row) {
-		const struct profile_function *function = model_function(all, row->function);
+	CLEANUP_FREE bool *is_left = filter_functions(all->profile, &filter);
+	const struct function_weight *hottest = shown;
+	for (int count = 0; count <= MOST; count++) {
+		is_left[hottest->function] = false;
+		hottest = NULL;
+		vec_each(&all->functions, row)
+			if (is_left[row->function] && is_hotter(row, hottest))
+				hottest = row;
+		if (!hottest)
+			return;
+		if (count == MOST) {
+			str_puts(out, "# and more: ebprof report -S lists them\n");
+			return;
+		}
+		const struct profile_function *function = model_function(all, hottest->function);
 		const char *name = profile_function_own_name(function);
 		const char *object = model_object(all, function->object)->name;
-		if (!is_wanted[row->function] || row == shown || count++ >= MOST)
-			continue;
-		str_puts(out, "# also called so: ");
+		str_puts(out, "# also meant by that: ");
 		str_put_escaped(out, name, strlen(name));
 		str_puts(out, "  ");
 		str_put_escaped(out, object, strlen(object));
-		str_printf(
-			out, "  self %.2f%%\n", profile_percent(row->self, all->slice.whole.value));
+		str_printf(out, "  self %.2f%%\n",
+			profile_percent(hottest->self, all->slice.whole.value));
 	}
-	if (count > MOST)
-		str_printf(out, "# and %zu more\n", count - MOST);
 }
 
 /* ---- printing ---- */
@@ -446,7 +453,7 @@ static struct err *put_annotation(
 					    : choose_function(options, all, hottest);
 		CLEANUP(str_deinit) struct str others = {0};
 		if (symbol)
-			put_namesakes(all, symbol, hottest, &others);
+			put_others_meant(all, symbol, hottest, &others);
 		else
 			put_hotter(shown.model, hottest, &others);
 		put_listing(options, &shown, &others, out);

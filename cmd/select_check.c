@@ -225,7 +225,9 @@ static bool is_any_matched(
 	for (size_t i = 0; i < choice->count && !is_matched; i++) {
 		CLEANUP(str_deinit) struct str name = {0};
 		choice->put_name(profile, i, &name);
-		is_matched = name.len && pattern_matches(&pattern, str_text(&name));
+		is_matched = name.len &&
+			     (pattern_matches(&pattern, str_text(&name)) ||
+				     pattern_matches(&pattern, path_last_part(str_text(&name))));
 	}
 	pattern_deinit(&pattern);
 	return is_matched;

@@ -39,13 +39,14 @@ static inline int path_compare_ends(const char *a, const char *b)
 /* How many parts tell two paths apart, from the last one on, at most 255; 0: they are equal. */
 static inline uint8_t path_parts_that_differ(const char *a, const char *b)
 {
-	unsigned nr_parts = 1;
-	if (strcmp(a, b) == 0)
+	size_t len = strlen(a), other = strlen(b), nr_parts = 1;
+	for (; len && other && a[len - 1] == b[other - 1]; len--, other--)
+		nr_parts += a[len - 1] == '/';
+	if (!len && !other)
 		return 0;
-	while (nr_parts < UINT8_MAX &&
-		strcmp(path_last_parts(a, nr_parts), path_last_parts(b, nr_parts)) == 0)
-		nr_parts++;
-	return (uint8_t)nr_parts;
+	/* One is the end of the other. */
+	nr_parts += (!len && b[other - 1] == '/') || (!other && a[len - 1] == '/');
+	return nr_parts < UINT8_MAX ? (uint8_t)nr_parts : UINT8_MAX;
 }
 
 /* Whether it is that, or ends with a slash and that. */

@@ -325,9 +325,6 @@ static bool scope_is_function(const struct profile *profile,
 {
 	const struct profile_object *object = &profile->objects.data[function->object];
 	switch (term->kind) {
-	case SCOPE_FUNCTION:
-		return namesakes_are_one(function,
-			&profile->functions.data[profile->frames.data[term->number].function]);
 	case SCOPE_PATTERN:
 		return pattern && pattern_matches(pattern, function->name);
 	case SCOPE_SYMBOL:
@@ -335,7 +332,8 @@ static bool scope_is_function(const struct profile *profile,
 	case SCOPE_OBJECT:
 		return function->object == term->number;
 	case SCOPE_FILE_PATTERN:
-		return pattern && pattern_matches(pattern, object->name);
+		return pattern && (pattern_matches(pattern, object->name) ||
+					  pattern_matches(pattern, path_last_part(object->name)));
 	case SCOPE_FILE:
 		return strcmp(object->name, term->text) == 0 ||
 		       path_ends_with(object->path, term->text);
@@ -344,10 +342,24 @@ static bool scope_is_function(const struct profile *profile,
 	}
 }
 
+/* Those that are shown as one with the function of a frame. */
+static void scope_add_namesakes(const struct profile *profile, uint32_t frame, bool *meets)
+{
+	CLEANUP_FREE uint32_t *groups =
+		namesakes_group(profile->functions.data, profile->functions.len);
+	uint32_t wanted = groups[profile->frames.data[frame].function];
+	for (size_t i = 0; i < profile->functions.len; i++)
+		meets[i] |= groups[i] == wanted;
+}
+
 /* Adds the functions that meet the term. */
 static void scope_add_functions(
 	const struct profile *profile, const struct scope_term *term, bool *meets)
 {
+	if (term->kind == SCOPE_FUNCTION) {
+		scope_add_namesakes(profile, term->number, meets);
+		return;
+	}
 	struct pattern pattern;
 	bool is_pattern = term->kind == SCOPE_PATTERN || term->kind == SCOPE_FILE_PATTERN;
 	bool has_pattern = is_pattern && pattern_init(&pattern, term->text);

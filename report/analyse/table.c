@@ -159,10 +159,13 @@ static bool has_places(const enum column *columns, size_t nr_columns)
 uint32_t *table_group_functions(
 	const struct profile *profile, const enum column *columns, size_t nr_columns)
 {
-	CLEANUP_FREE uint8_t *nr_parts =
-		has_places(columns, nr_columns)
-			? namesakes_find(profile->functions.data, profile->functions.len)
-			: NULL;
+	const struct profile_function *functions = profile->functions.data;
+	CLEANUP_FREE uint8_t *nr_parts = NULL;
+	CLEANUP_FREE uint32_t *namesakes = NULL;
+	if (has_places(columns, nr_columns)) {
+		nr_parts = namesakes_find(functions, profile->functions.len);
+		namesakes = namesakes_group(functions, profile->functions.len);
+	}
 	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
 	CLEANUP(str_deinit) struct str key = {0};
@@ -171,8 +174,8 @@ uint32_t *table_group_functions(
 		const struct profile_function *function = &profile->functions.data[i];
 		for (size_t c = 0; c < nr_columns; c++)
 			put_function_key(&key, profile, function, columns[c]);
-		if (nr_parts)
-			namesakes_put_place(function, nr_parts[i], &key);
+		if (nr_parts && nr_parts[i])
+			str_printf(&key, "%u", namesakes[i]);
 		groups[i] = strtab_intern(&keys, str_text(&key), key.len);
 	}
 	strtab_deinit(&keys);

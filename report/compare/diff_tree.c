@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/compare/rename_match.h"
 
 struct merging {
@@ -44,6 +45,8 @@ static uint32_t merge_object(struct merging *merging, enum match_side side, uint
 	if (!*merged) {
 		*merged = (uint32_t)diff->objects.len;
 		push_object(diff, &merging->match.profiles[side]->objects.data[object]);
+		struct profile_object *last = &diff->objects.data[diff->objects.len - 1];
+		last->name = path_last_part(last->name); /* of all that are one here */
 	}
 	return *merged;
 }

@@ -315,7 +315,7 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 	}
 	const struct entity *named = &entities->list.data[entity];
 	const struct profile *profile = entities->profiles[named->side];
-	const char *object = profile->objects.data[named->object].name;
+	const char *object = path_last_part(profile->objects.data[named->object].name);
 	entities_put_function(&profile->functions.data[named->function], object, row);
 	if (entities->by == DIFF_BY_FUNCTION) {
 		row->name = function_match_name(&entities->match, entity, &row->object);

@@ -33,6 +33,7 @@ struct function_lines {
 	const struct line_weight *data;
 	size_t len;
 	uint64_t samples;
+	uint32_t declared; /* 0: it is not known, or several functions have one number */
 };
 
 /* ---- samples of each line ---- */
@@ -59,13 +60,20 @@ static int by_line(const void *a, const void *b)
 	return one->line < other->line ? -1 : one->line > other->line;
 }
 
+static void join_line(struct line_weight *line, const struct line_weight *equal)
+{
+	line->samples += equal->samples;
+	if (line->declared != equal->declared)
+		line->declared = 0;
+}
+
 static void join_equal_lines(struct line_weights *weights)
 {
 	size_t len = 0;
 	vec_each(weights, it) {
 		struct line_weight *last = len ? &weights->data[len - 1] : NULL;
 		if (last && by_line(last, it) == 0)
-			last->samples += it->samples;
+			join_line(last, it);
 		else
 			weights->data[len++] = *it;
 	}
@@ -122,8 +130,8 @@ static bool is_hot(const struct function_lines *of, size_t i)
 
 static int64_t find_move(const struct function_lines *base, const struct function_lines *new)
 {
-	if (base->data->declared && new->data->declared)
-		return (int64_t) new->data->declared - base->data->declared;
+	if (base->declared && new->declared)
+		return (int64_t) new->declared - base->declared;
 	if (base->samples < MANY || new->samples < MANY)
 		return 0;
 	double best = overlap_when_moved(base, new, 0) + least_gain;
@@ -183,10 +191,14 @@ static struct function_lines next_function(
 	const struct line_weights *weights, size_t *at, uint32_t function)
 {
 	struct function_lines ret = {.data = weights->data + *at};
+	bool is_one = true;
 	for (; *at < weights->len && weights->data[*at].function == function; ++*at) {
+		const struct line_weight *weight = &weights->data[*at];
+		is_one &= weight->declared == ret.data->declared;
 		ret.len++;
-		ret.samples += weights->data[*at].samples;
+		ret.samples += weight->samples;
 	}
+	ret.declared = ret.len && is_one ? ret.data->declared : 0;
 	return ret;
 }
 

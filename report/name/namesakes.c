@@ -32,12 +32,6 @@ static bool are_of_one_place(const struct profile_function *a, const struct prof
 	return at.line == other.line && strcmp(at.file, other.file) == 0;
 }
 
-bool namesakes_are_one(const struct profile_function *a, const struct profile_function *b)
-{
-	return a->object == b->object && a->is_script == b->is_script &&
-	       strcmp(a->name, b->name) == 0 && are_of_one_place(a, b);
-}
-
 /* ---- all functions of a name ---- */
 
 struct named {
@@ -134,14 +128,14 @@ static const char *end_of_path(const char *path, unsigned nr_parts)
 	return nr_parts >= WHOLE_PATH ? path : path_last_parts(path, nr_parts);
 }
 
-/* What is shown of it. */
-static void namesakes_put_key(
-	const struct profile_function *function, uint8_t nr_parts, struct str *key)
+static uint64_t shown_key(const struct names *names, const struct profile_function *function,
+	uint32_t name, uint8_t nr_parts)
 {
-	str_truncate(key, 0);
-	str_printf(key, "%u:%s", function->object, function->name);
-	str_putc(key, '\0');
-	namesakes_put_place(function, nr_parts, key);
+	uint64_t hash = name;
+	if (nr_parts)
+		hash += namesakes_hash(names, end_of_path(function->file, nr_parts)) +
+			place_of(function).line;
+	return map_mix(hash);
 }
 
 struct key_search {
@@ -149,7 +143,7 @@ struct key_search {
 	size_t count;
 	const struct names *names;
 	uint8_t *nr_parts;
-	uint32_t *keys; /* by function */
+	uint64_t *keys; /* by function: hashes of what is shown of it */
 };
 
 enum {
@@ -165,14 +159,12 @@ static bool has_key(const struct key_search *search, size_t i, uint8_t nr_parts)
 /* For each key the function that it is of, or SEVERAL. */
 static void assign_keys(struct key_search *search, uint8_t nr_parts, struct map *of_key)
 {
-	CLEANUP(str_deinit) struct str key = {0};
-	struct strtab texts = {0};
 	for (size_t i = 0; i < search->count; i++) {
 		const struct profile_function *function = &search->functions[i];
 		if (!has_key(search, i, nr_parts))
 			continue;
-		namesakes_put_key(function, nr_parts, &key);
-		search->keys[i] = strtab_intern(&texts, str_text(&key), key.len);
+		search->keys[i] =
+			shown_key(search->names, function, search->names->of[i], nr_parts);
 		bool added;
 		uint64_t *other = map_put(of_key, search->keys[i], &added);
 		if (added)
@@ -181,7 +173,6 @@ static void assign_keys(struct key_search *search, uint8_t nr_parts, struct map 
 			 !are_of_one_place(function, &search->functions[*other]))
 			*other = SEVERAL;
 	}
-	strtab_deinit(&texts);
 }
 
 /* Those that as many parts do not tell apart get one more. False: there were none. */
@@ -204,7 +195,7 @@ static bool add_part(struct key_search *search, uint8_t nr_parts)
 
 uint8_t *namesakes_find(const struct profile_function *functions, size_t count)
 {
-	CLEANUP_FREE uint32_t *keys = mem_zalloc_array(count, sizeof(*keys));
+	CLEANUP_FREE uint64_t *keys = mem_zalloc_array(count, sizeof(*keys));
 	struct names names;
 	named_all_init(&names, functions, count);
 	struct key_search search = {

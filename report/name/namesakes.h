@@ -16,10 +16,8 @@
 #include "format/base/str.h"
 #include "report/model/profile.h"
 
-/* Whether they are shown as one: a function that was compiled twice, or seen in two processes. */
-bool namesakes_are_one(const struct profile_function *a, const struct profile_function *b);
-
-/* For each function the one that stands for all that are shown as one with it. To be freed. */
+/* For each function the one that stands for all that are shown as one with it: that were compiled
+ * twice, or seen in two processes. To be freed. */
 uint32_t *namesakes_group(const struct profile_function *functions, size_t count);
 
 /*

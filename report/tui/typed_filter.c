@@ -1,5 +1,6 @@
 #include "report/tui/typed_filter.h"
 
+#include "format/base/path.h"
 #include "report/model/pattern.h"
 #include "report/tui/app_state.h"
 
@@ -15,7 +16,9 @@ static bool has_file_called(const struct model_names *names, const struct patter
 {
 	for (size_t i = 1; i < names->objects.len; i++)
 		if (names->objects.data[i].is_used &&
-			pattern_matches(pattern, names->objects.data[i].name))
+			(pattern_matches(pattern, names->objects.data[i].name) ||
+				pattern_matches(
+					pattern, path_last_part(names->objects.data[i].name))))
 			return true;
 	return false;
 }

@@ -190,7 +190,7 @@ test_static_functions_of_one_name() {
 	"$EBPROF" convert --csv -o - -i new.data | grep -c ',work,.*/\(first\|second\)\.c,' >rows
 	[[ $(<rows) == 2 ]] || fail "$(<rows) rows of work in CSV"
 	"$EBPROF" annotate work new.data >listing || fail "annotate"
-	grep -q '^# work (second\.c:2)' listing && grep -q '^# also called so: work (first\.c:2)' listing ||
+	grep -q '^# work (second\.c:2)' listing && grep -q '^# also meant by that: work (first\.c:2)' listing ||
 		fail "$(head -n 5 listing)"
 	run "$EBPROF" diff --min-effect 30% --format json old.data new.data
 	want_status 0 "diff"

@@ -71,9 +71,6 @@ TEST(what_is_one_function_needs_no_place)
 	};
 	static const char *const wanted[] = {"run", "run", "run", "run", "run", "go"};
 	check_names(functions, sizeof(functions) / sizeof(*functions), wanted);
-	CHECK(namesakes_are_one(&functions[0], &functions[1]));
-	CHECK(namesakes_are_one(&functions[2], &functions[3]));
-	CHECK(!namesakes_are_one(&functions[0], &functions[4]));
 	static const uint32_t wanted_groups[] = {0, 0, 2, 2, 4, 5};
 	CLEANUP_FREE uint32_t *groups =
 		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
@@ -97,8 +94,6 @@ TEST(native_functions_of_several_files_are_several)
 		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		CHECK_INT(groups[i], wanted_groups[i]);
-	CHECK(!namesakes_are_one(&functions[0], &functions[1]));
-	CHECK(namesakes_are_one(&functions[1], &functions[3]));
 	CHECK(namesakes_are_shown_as(&functions[1], "work (b.c:7)"));
 }
 
@@ -114,7 +109,6 @@ TEST(of_one_known_file_all_are)
 	CLEANUP_FREE uint32_t *groups =
 		namesakes_group(functions, sizeof(functions) / sizeof(*functions));
 	CHECK_INT(groups[1], 0);
-	CHECK(namesakes_are_one(&functions[0], &functions[1]));
 }
 
 /* The first of three is there twice: all of them need a place. */

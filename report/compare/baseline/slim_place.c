@@ -168,7 +168,8 @@ struct chain slim_places_chain(
 		return (struct chain){0};
 	*bare = (struct chain_frame){
 		.function = function->is_known ? function->system_name : NULL,
-		.decl_file = function->file,
+		.file = function->is_declared ? NULL : function->file,
+		.decl_file = function->is_declared ? function->file : NULL,
 		.decl_line = function->line,
 		.start = function->start,
 		.bounds = function->bounds,

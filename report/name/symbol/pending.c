@@ -84,25 +84,30 @@ static uint64_t *newest_called(struct pending *pending, const struct chain_frame
 
 /* Static functions of several files may have one name, and lambdas of one. Of a header each file
  * may have its own path. */
-static bool may_be_declared_there(
+static bool is_declared_there(
 	const struct profile_function *function, const struct chain_frame *frame)
 {
 	if (!frame->decl_file || !function->is_declared)
-		return true;
+		return !frame->decl_file && !function->is_declared;
 	return frame->decl_line == function->line &&
 	       strcmp(path_last_part(frame->decl_file), path_last_part(function->file)) == 0;
 }
 
-/* The function of the frame's name whose symbol is at its start, or, of one that was inlined, one
- * that is called so. */
+/* The function of the frame's name whose symbol is at its start, or where none is known, as of one
+ * that was inlined, one that is declared there. Further ones of the name are equal functions. */
 static uint32_t named_function(
 	struct pending *pending, const struct chain_frame *frame, bool is_inlined)
 {
-	uint64_t *newest = newest_called(pending, frame);
-	for (uint64_t at = *newest; at; at = pending->older.data[at - 1]) {
+	enum {
+		MANY_NAMESAKES = 64,
+	};
+	uint64_t *newest = newest_called(pending, frame), start = is_inlined ? 0 : frame->start;
+	unsigned count = 0;
+	for (uint64_t at = *newest; at && (start || count++ < MANY_NAMESAKES);
+		at = pending->older.data[at - 1]) {
 		const struct profile_function *known =
 			pending_function_at(pending, (uint32_t)at - 1);
-		if (is_inlined ? may_be_declared_there(known, frame) : known->start == frame->start)
+		if (start ? known->start == start : is_declared_there(known, frame))
 			return pending->functions.data[at - 1];
 	}
 	struct profile_function function = {
@@ -111,7 +116,7 @@ static uint32_t named_function(
 		.system_name = frame->function,
 		.object = pending->object,
 		.is_known = true,
-		.start = is_inlined ? 0 : frame->start,
+		.start = start,
 	};
 	*newest = pending_add_function(pending, &function, (uint32_t)*newest) + 1;
 	return pending->functions.data[*newest - 1];
@@ -121,7 +126,7 @@ static uint32_t named_function(
  * printf(). */
 static char *address_text(struct pending *pending, const char *between, uint64_t address)
 {
-	const char *name = pending_object_of(pending)->name;
+	const char *name = path_last_part(pending_object_of(pending)->name);
 	size_t len = strlen(name), len_between = strlen(between), digits = 1;
 	while (digits < 16 && address >> 4 * digits)
 		digits++;

@@ -1,5 +1,6 @@
 #include "report/name/symbol/symbol_resolver.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,22 @@ struct joined {
 	VEC(struct chain_frame) frames;
 };
 
+/* Equal code of two functions may have been made one, of which debug information describes either.
+ * Constructors and destructors have several symbols: C1, C2, D0 ... */
+static bool describes_another(const char *linkage_name, const char *symbol)
+{
+	if (strncmp(linkage_name, "_Z", 2) != 0 || strncmp(symbol, "_Z", 2) != 0)
+		return false;
+	size_t at = 2;
+	for (; linkage_name[at] && symbol[at]; at++) {
+		bool is_kind = strchr("CD", symbol[at - 1]) && isdigit((uint8_t)symbol[at]) &&
+			       isdigit((uint8_t)linkage_name[at]);
+		if (linkage_name[at] != symbol[at] && !is_kind)
+			return true;
+	}
+	return linkage_name[at] || (symbol[at] && symbol[at] != '.');
+}
+
 /* Symbols know the outermost function best: clones (.cold, .isra) have names of their own there. */
 static void symbol_resolver_join(
 	struct joined *joined, const struct chain *chain, const struct symbol_hit *hit)
@@ -230,6 +247,10 @@ static void symbol_resolver_join(
 	size_t count = joined->frames.len;
 	if (count && is_named) {
 		struct chain_frame *outermost = &joined->frames.data[count - 1];
+		if (outermost->function && describes_another(outermost->function, hit->name)) {
+			outermost->decl_file = NULL;
+			outermost->decl_line = 0;
+		}
 		outermost->function = hit->name;
 		outermost->start = hit->start;
 	}

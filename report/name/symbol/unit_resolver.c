@@ -80,7 +80,9 @@ static uint32_t unit_resolver_function_of(
 	struct dwarf_function read, class = {0};
 	dwarf_read_function(resolver->reader, die, &read);
 	/* GCC says of a lambda's class where it is, and not of its operator(). */
-	bool is_lambda = is_inlined && !read.unit && !read.is_linkage_name;
+	static const char operator[] = "operator()";
+	bool is_lambda = is_inlined && !read.unit && read.name.len == strlen(operator) &&
+			 memcmp(read.name.data, operator, strlen(operator)) == 0;
 	struct dwarf_die around = {0};
 	if (is_lambda)
 		around = dwarf_scopes_innermost(&resolver->scopes, resolver->reader, die);

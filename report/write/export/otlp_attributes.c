@@ -1,4 +1,5 @@
 #include "report/write/export/otlp_attributes.h"
+#include "format/base/path.h"
 #include "report/analyse/stack_counts.h"
 
 #include <string.h>
@@ -118,7 +119,7 @@ static void otlp_attributes_add(struct indices *indices, uint32_t index)
 static const char *program_of(const struct profile *profile, const struct profile_thread *thread)
 {
 	uint32_t exe = profile->processes.data[thread->process].info.exe;
-	return exe ? profile->objects.data[exe].name : thread->comm;
+	return exe ? path_last_part(profile->objects.data[exe].name) : thread->comm;
 }
 
 static struct indices indices_of(
