@@ -188,6 +188,64 @@ static size_t nr_others_of(const struct difference *diff)
 	return diff->program_reason ? 0 : 1;
 }
 
+/* Whether what is left of the rest beside the row's own samples is a tenth of all. */
+static bool has_steady_rest(const struct judgement_family *all, const double *rest, size_t row)
+{
+	double left[MATCH_SIDES] = {0}, whole[MATCH_SIDES] = {0};
+	for (size_t run = 0; run < all->nr_runs; run++) {
+		int side = run < all->nr_base ? MATCH_BASE : MATCH_NEW;
+		left[side] += rest[run] - all->hits[row * all->nr_runs + run];
+		whole[side] += all->rest[run];
+	}
+	return left[MATCH_BASE] * 10 >= whole[MATCH_BASE] &&
+	       left[MATCH_NEW] * 10 >= whole[MATCH_NEW];
+}
+
+/*
+ * Where most of the program is new, gone or changed, a row may be nearly all of the steady rest,
+ * and the little beside it says nothing.
+ */
+static bool *find_lone(
+	const struct judgement_family *all, const double *rest, const bool *has_changed)
+{
+	bool *is_lone = mem_zalloc_array(all->nr_rows + 1, sizeof(*is_lone));
+	for (size_t row = 0; row < all->nr_rows; row++)
+		is_lone[row] = !has_changed[row] && !has_steady_rest(all, rest, row);
+	return is_lone;
+}
+
+/* What belongs to each row's whole beside the steady rest: its own samples, if it changed. A lone
+ * row is compared with all, as if nothing had changed. */
+static uint32_t *more_of_rows(const struct judgement_family *all, const double *rest,
+	const bool *has_changed, const bool *is_lone)
+{
+	uint32_t *more = mem_zalloc_array(all->nr_rows * all->nr_runs + 1, sizeof(*more));
+	for (size_t i = 0; i < all->nr_rows * all->nr_runs; i++) {
+		size_t row = i / all->nr_runs, run = i % all->nr_runs;
+		more[i] = has_changed[row] ? all->hits[i]
+			  : is_lone[row]   ? (uint32_t)(all->rest[run] - rest[run])
+					   : 0;
+	}
+	return more;
+}
+
+/* That a lone row has another share of all says no more than that the others have. */
+static void withhold_lone(struct difference *diff, const bool *is_lone)
+{
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		struct diff_judgement *judgement = &diff->rows.data[i].self;
+		bool has_changed = judgement->verdict == DIFF_REGRESSION ||
+				   judgement->verdict == DIFF_IMPROVEMENT;
+		if (!is_lone[i] || !judgement->is_tested || !has_changed)
+			continue;
+		judgement->t = 0;
+		judgement->p = judgement->adjusted_p = 1;
+		judgement->low = -1;
+		judgement->high = judgement->half_width = INFINITY;
+		judgement->verdict = DIFF_INCONCLUSIVE;
+	}
+}
+
 /* The self family first: from it comes what all are compared with. */
 static void judge_shares(struct difference *diff, struct run_counts *counts)
 {
@@ -207,13 +265,12 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
 	CLEANUP_FREE uint32_t *unsteady =
 		diff->nr_unsteady ? run_counts_of_chosen(counts, has_changed) : NULL;
-	CLEANUP_FREE uint32_t *own =
-		mem_zalloc_array(diff->rows.len * counts->nr_runs + 1, sizeof(*own));
-	for (size_t i = 0; i < diff->rows.len * counts->nr_runs; i++)
-		own[i] = has_changed[i / counts->nr_runs] ? counts->self[i] : 0;
+	CLEANUP_FREE bool *is_lone = find_lone(&family, rest, has_changed);
+	CLEANUP_FREE uint32_t *own = more_of_rows(&family, rest, has_changed, is_lone);
 	family.rest = rest;
 	family.more = own;
 	difference_judge(diff, &family, SELF);
+	withhold_lone(diff, is_lone);
 	family.hits = counts->total;
 	family.more = unsteady;
 	difference_judge(diff, &family, TOTAL);

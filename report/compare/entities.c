@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "format/base/mem.h"
 #include "format/base/path.h"
 #include "report/compare/line_match.h"
+#include "report/model/slice.h"
 
 struct entity {
 	enum match_side side; /* whose tables these are of: the new one's where it has it */
@@ -34,13 +36,21 @@ static void entities_plant(struct entities *entities)
 {
 	struct tree_options options = {0};
 	struct diff_tree_side sides[MATCH_SIDES];
+	struct tree_weight *weights[MATCH_SIDES]; /* by which renamed functions are found */
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		struct tree *tree = &entities->own_trees[side];
+		struct slice all;
 		tree_init(tree, entities->profiles[side], &options);
+		slice_init_all(&all, entities->profiles[side]);
+		weights[side] = tree_weigh(tree, &all);
+		slice_deinit(&all);
 		entities->trees[side] = tree;
-		sides[side] = (struct diff_tree_side){entities->profiles[side], tree, NULL};
+		sides[side] =
+			(struct diff_tree_side){entities->profiles[side], tree, weights[side]};
 	}
 	diff_tree_init(&entities->own_both, &sides[MATCH_BASE], &sides[MATCH_NEW]);
+	mem_free(weights[MATCH_BASE]);
+	mem_free(weights[MATCH_NEW]);
 	entities->both = &entities->own_both;
 }
 
@@ -113,18 +123,20 @@ static uint32_t function_id(struct entities *entities, enum match_side side, uin
 	return *id - 1;
 }
 
-/* Functions of one id in one file and line are one. The file's folder may be another checkout's. */
+/* Functions of one id in one file and line are one. The file's folder may be another checkout's,
+ * and the function may have moved to another file. */
 static uint32_t line_id(struct entities *entities, enum match_side side, uint32_t frame)
 {
 	const struct profile_frame *at = &entities->profiles[side]->frames.data[frame];
 	uint32_t function = function_id(entities, side, at->function);
 	CLEANUP(str_deinit) struct str key = {0};
-	if (line_match_is_edited(&entities->lines, function))
+	if (!line_match_is_own(entities->profiles[side], at))
+		str_printf(&key, "%u:%u:%s", function, at->line, path_last_part(at->file));
+	else if (line_match_is_edited(&entities->lines, function))
 		str_printf(&key, "%u", function);
 	else
-		str_printf(&key, "%u:%u:%s", function,
-			line_match_line(&entities->lines, side, function, at->line),
-			at->file ? path_last_part(at->file) : "");
+		str_printf(&key, "%u:%u", function,
+			line_match_line(&entities->lines, side, function, at->line));
 	return strtab_intern(&entities->keys, str_text(&key), key.len);
 }
 
@@ -296,11 +308,12 @@ static void name_line(
 	const struct profile_frame *frame =
 		&entities->profiles[named->side]->frames.data[named->frame];
 	uint32_t function = entities->of_function[named->side][named->function] - 1;
-	row->is_edited = line_match_is_edited(&entities->lines, function);
+	row->is_edited = line_match_is_own(entities->profiles[named->side], frame) &&
+			 line_match_is_edited(&entities->lines, function);
 	if (row->is_edited)
 		return;
 	row->file = frame->file;
-	row->line = line_match_line(&entities->lines, named->side, function, frame->line);
+	row->line = frame->line;
 }
 
 void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row)

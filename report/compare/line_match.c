@@ -1,8 +1,10 @@
 #include "report/compare/line_match.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/mem.h"
+#include "format/base/path.h"
 
 enum {
 	MANY = 10,      /* samples, which are not there by chance */
@@ -35,6 +37,13 @@ struct function_lines {
 	uint64_t samples;
 	uint32_t declared; /* 0: it is not known, or several functions have one number */
 };
+
+bool line_match_is_own(const struct profile *profile, const struct profile_frame *frame)
+{
+	const char *own = profile->functions.data[frame->function].file;
+	return !own || !frame->file ||
+	       strcmp(path_last_part(own), path_last_part(frame->file)) == 0;
+}
 
 /* ---- samples of each line ---- */
 
@@ -87,7 +96,7 @@ static void weigh_lines(
 	CLEANUP_FREE uint64_t *of_frame = line_match_count_frames(profile);
 	for (size_t i = 1; i < profile->frames.len; i++) {
 		const struct profile_frame *frame = &profile->frames.data[i];
-		if (!of_frame[i] || !frame->line ||
+		if (!of_frame[i] || !frame->line || !line_match_is_own(profile, frame) ||
 			!function_match_has_builds(functions, side, frame->object))
 			continue;
 		const struct profile_function *function = &profile->functions.data[frame->function];

@@ -20,7 +20,10 @@ struct line_match {
 void line_match_init(struct line_match *lines, struct function_match *functions);
 void line_match_deinit(struct line_match *lines);
 
-/* Whether all lines of the function are one. */
+/* Whether a frame's line is one of the file that its function is in, and moves with it: not of a
+ * file that is included in its body. */
+bool line_match_is_own(const struct profile *profile, const struct profile_frame *frame);
+/* Whether all such lines of the function are one. */
 bool line_match_is_edited(const struct line_match *lines, uint32_t function);
 /* Else the line as the new side numbers it. */
 uint32_t line_match_line(

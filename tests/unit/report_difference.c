@@ -331,6 +331,41 @@ TEST(what_was_chosen_is_not_the_whole_program)
 	pair_deinit(&pair);
 }
 
+/* Most of a program is split in two, and next to nothing is left beside what stays. */
+static struct profile *make_split(unsigned whole, unsigned part, unsigned stays, unsigned noise)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	const struct {
+		const char *name;
+		unsigned count;
+	} functions[] = {{"whole", whole}, {"part", part}, {"other_part", part}, {"stays", stays},
+		{"noise", noise}};
+	for (uint32_t i = 0; i < 5; i++) {
+		uint32_t frame = fixture_frame(fixture, side.object, 0x10 + i, functions[i].name);
+		fixture_samples(
+			fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, functions[i].count);
+	}
+	return fixture_profile(fixture);
+}
+
+TEST(what_stays_is_not_compared_with_noise)
+{
+	struct pair pair;
+	pair_init(&pair, make_split(6000, 0, 4000, 30), make_split(0, 3000, 4000, 60));
+	CHECK_OK(pair_compare(&pair));
+	const struct diff_row *stays = find(&pair, "stays");
+	CHECK(fabs(stays->self.effect) < 0.02);
+	CHECK(stays->self.verdict != DIFF_IMPROVEMENT && stays->self.p > 0.1);
+	pair_deinit(&pair);
+	/* Its share is another one, as the others' is: which changed cannot be told. */
+	pair_init(&pair, make_split(6000, 0, 4000, 30), make_split(0, 9000, 4000, 60));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(find(&pair, "stays")->self.verdict, DIFF_INCONCLUSIVE);
+	pair_deinit(&pair);
+}
+
 /* ---- what is refused ---- */
 
 TEST(difference_refuses_nothing_to_compare)

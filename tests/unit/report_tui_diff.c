@@ -134,14 +134,14 @@ TEST(tui_diff_swaps_its_sides)
 	type(&test, "X");
 	CHECK_STR(screen_lines(&test.screen, 2, 7),
 		"before: 2000 samples, 2.00 s  new old.data: 1000 samples, 1.00 s\n"
+		"~ cannot tell\n"
 		"  before      new        ppv less | more file              function (+new -old)\n"
-		"  70.00%   50.00%     -20.00 -----|      app               work(int)\n"
 		"  20.10%   40.00%     +19.90      |+++++ lib.so.1          idle\n"
 		"       -   10.00%     +10.00      |+++   app             + old\n"
 		"   9.90%        -      -9.90   ---|      lib.so.1        - extra\n"
-		"   0.00%    0.00%      +0.00      |      app               main\n");
-	CHECK_INT(screen_selected(&test.screen), 4);
-	type(&test, "jj\n"); /* what is new is in the other recording */
+		"  70.00%   50.00%    ~-20.00 -----|      app               work(int)\n");
+	CHECK_INT(screen_selected(&test.screen), 5);
+	type(&test, "j\n"); /* what is new is in the other recording */
 	CHECK_STR(str_text(&test.screen.app.message), "it is new: only \"new\" has it");
 	type(&test, "j");
 	CHECK(strstr(screen_line(&test.screen, 10), "extra"));
@@ -326,7 +326,7 @@ TEST(tui_diff_filters)
 	type(&test, "t");
 	CHECK_STR(screen_lines(&test.screen, 3, 2),
 		"before old.data: 1000 samples, 1.00 s  new: 600 samples, 600.0 ms\n"
-		"before is of all threads and of all its time\n");
+		"before is of all threads and of all its time; ~ cannot tell\n");
 	type(&test, "\x1b");
 	type(&test, "/idle\n");
 	type(&test, "n");
@@ -383,7 +383,7 @@ TEST(tui_diff_tree_is_ordered_by_change)
 	screen_init(&test.screen, recording(&(struct counts){820, 20, .extra = 160}), 80, 14);
 	type(&test, "Dold.data\n");
 	type(&test, "8E");
-	CHECK_STR(screen_lines(&test.screen, 4, 5),
+	CHECK_STR(screen_lines(&test.screen, 5, 5),
 		" 100.00%  100.00%      +0.00 - main  app\n"
 		"       -   16.00%     +16.00 |-- extra  (new) lib.so.1\n"
 		"  10.00%        -     -10.00 |-- old  (removed) app\n"
@@ -391,8 +391,8 @@ TEST(tui_diff_tree_is_ordered_by_change)
 		"  80.00%   82.00%      +2.00 `-- work(int)  app\n");
 	type(&test, "%%%");
 	type(&test, "I");
-	CHECK(strstr(screen_line(&test.screen, 4), "extra"));
-	CHECK(strstr(screen_line(&test.screen, 7), "work"));
+	CHECK(strstr(screen_line(&test.screen, 5), "extra"));
+	CHECK(strstr(screen_line(&test.screen, 8), "work"));
 	test_deinit(&test);
 }
 

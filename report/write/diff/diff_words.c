@@ -209,6 +209,20 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 	}
 }
 
+/* That it has another name is what must be seen of it. */
+static void put_renamed_within(struct str *out, const struct diff_row *row, size_t width)
+{
+	static const char was[] = ", was ";
+	const char *names[] = {row->name, row->old_name};
+	size_t room = (width - strlen(was)) / 2;
+	for (int i = 0; i < 2; i++) {
+		CLEANUP(str_deinit) struct str name = {0};
+		diff_words_put_escaped(&name, names[i]);
+		str_puts(out, i ? was : "");
+		diff_put_elided(out, str_text(&name), name.len, room);
+	}
+}
+
 void diff_put_name_within(
 	struct str *out, const struct difference *diff, const struct diff_row *row, size_t width)
 {
@@ -219,6 +233,8 @@ void diff_put_name_within(
 	if (is_cut) {
 		str_write(out, name.data, find_point(name.data, name.len, width - 3));
 		str_puts(out, "...");
+	} else if (row->old_name && diff_count_points(str_text(&name), name.len) > width) {
+		put_renamed_within(out, row, width);
 	} else {
 		diff_put_elided(out, str_text(&name), name.len, width);
 	}
