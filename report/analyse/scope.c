@@ -345,11 +345,23 @@ static bool scope_is_function(const struct profile *profile,
 /* Those that are shown as one with the function of a frame. */
 static void scope_add_namesakes(const struct profile *profile, uint32_t frame, bool *meets)
 {
-	CLEANUP_FREE uint32_t *groups =
-		namesakes_group(profile->functions.data, profile->functions.len);
-	uint32_t wanted = groups[profile->frames.data[frame].function];
-	for (size_t i = 0; i < profile->functions.len; i++)
-		meets[i] |= groups[i] == wanted;
+	const struct profile_function *all = profile->functions.data;
+	uint32_t number = profile->frames.data[frame].function, wanted = 0;
+	VEC(struct profile_function) called_so = {0};
+	VEC(uint32_t) numbers = {0};
+	for (uint32_t i = 0; i < profile->functions.len; i++) {
+		if (all[i].object != all[number].object ||
+			strcmp(all[i].name, all[number].name) != 0)
+			continue;
+		wanted = i == number ? (uint32_t)numbers.len : wanted;
+		vec_push(&called_so, all[i]);
+		vec_push(&numbers, i);
+	}
+	CLEANUP_FREE uint32_t *groups = namesakes_group(called_so.data, called_so.len);
+	for (size_t i = 0; i < numbers.len; i++)
+		meets[numbers.data[i]] |= groups[i] == groups[wanted];
+	vec_deinit(&called_so);
+	vec_deinit(&numbers);
 }
 
 /* Adds the functions that meet the term. */

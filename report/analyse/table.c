@@ -163,8 +163,7 @@ uint32_t *table_group_functions(
 	CLEANUP_FREE uint8_t *nr_parts = NULL;
 	CLEANUP_FREE uint32_t *namesakes = NULL;
 	if (has_places(columns, nr_columns)) {
-		nr_parts = namesakes_find(functions, profile->functions.len);
-		namesakes = namesakes_group(functions, profile->functions.len);
+		nr_parts = namesakes_find(functions, profile->functions.len, &namesakes);
 	}
 	uint32_t *groups = mem_zalloc_array(profile->functions.len, sizeof(*groups));
 	struct strtab keys = {0};
@@ -331,7 +330,8 @@ void table_init(
 		builder.has[options->columns[i]] = true;
 	table->has_object = builder.has[COLUMN_FILE];
 	if (has_places(options->columns, options->nr_columns))
-		table->nr_parts = namesakes_find(profile->functions.data, profile->functions.len);
+		table->nr_parts =
+			namesakes_find(profile->functions.data, profile->functions.len, NULL);
 	group_threads(&builder);
 	group_labels(&builder, options);
 	builder.function_groups =

@@ -35,6 +35,7 @@ static bool are_of_one_place(const struct profile_function *a, const struct prof
 /* ---- all functions of a name ---- */
 
 struct named {
+	uint32_t first;  /* 1 + the first one that has a symbol; 0: none */
 	uint32_t placed; /* 1 + the first one whose place is known, or of scripts any; 0: none */
 	bool is_several; /* they have several places */
 };
@@ -66,6 +67,7 @@ static void named_all_init(
 	struct names *names, const struct profile_function *functions, size_t count)
 {
 	struct map by_name = {0};
+	map_reserve(&by_name, count);
 	*names = (struct names){
 		.of = mem_zalloc_array(count, sizeof(*names->of)), .seed = map_random_seed()};
 	for (uint32_t i = 0; i < count; i++) {
@@ -77,6 +79,9 @@ static void named_all_init(
 			vec_push(&names->list, (struct named){0});
 		}
 		names->of[i] = (uint32_t)*index;
+		struct named *named = &names->list.data[*index];
+		if (functions[i].is_known && !named->first)
+			named->first = i + 1;
 		namesakes_note(&names->list.data[*index], functions, i);
 	}
 	map_deinit(&by_name);
@@ -99,25 +104,37 @@ static uint64_t group_key(
 	return map_mix(hash + name);
 }
 
-uint32_t *namesakes_group(const struct profile_function *functions, size_t count)
+static uint32_t *group_names(
+	const struct names *names, const struct profile_function *functions, size_t count)
 {
 	uint32_t *groups = mem_zalloc_array(count, sizeof(*groups));
-	struct map first = {0};
-	struct names names;
-	named_all_init(&names, functions, count);
+	struct map first = {0}; /* of those of several places */
 	for (uint32_t i = 0; i < count; i++) {
+		const struct named *named = &names->list.data[names->of[i]];
 		groups[i] = i;
 		if (!functions[i].is_known) /* each address is one function already */
 			continue;
+		if (!named->is_several) {
+			groups[i] = named->first - 1;
+			continue;
+		}
 		bool added;
 		uint64_t *group =
-			map_put(&first, group_key(&names, &functions[i], names.of[i]), &added);
+			map_put(&first, group_key(names, &functions[i], names->of[i]), &added);
 		if (added)
 			*group = i;
 		groups[i] = (uint32_t)*group;
 	}
-	named_all_deinit(&names);
 	map_deinit(&first);
+	return groups;
+}
+
+uint32_t *namesakes_group(const struct profile_function *functions, size_t count)
+{
+	struct names names;
+	named_all_init(&names, functions, count);
+	uint32_t *groups = group_names(&names, functions, count);
+	named_all_deinit(&names);
 	return groups;
 }
 
@@ -193,17 +210,26 @@ static bool add_part(struct key_search *search, uint8_t nr_parts)
 	return has_any;
 }
 
-uint8_t *namesakes_find(const struct profile_function *functions, size_t count)
+static uint8_t *namesakes_find_parts(
+	const struct names *names, const struct profile_function *functions, size_t count)
 {
 	CLEANUP_FREE uint64_t *keys = mem_zalloc_array(count, sizeof(*keys));
-	struct names names;
-	named_all_init(&names, functions, count);
 	struct key_search search = {
-		functions, count, &names, mem_zalloc_array(count, sizeof(*search.nr_parts)), keys};
+		functions, count, names, mem_zalloc_array(count, sizeof(*search.nr_parts)), keys};
 	for (uint8_t i = 0; i < WHOLE_PATH && add_part(&search, i); i++)
 		;
-	named_all_deinit(&names);
 	return search.nr_parts;
+}
+
+uint8_t *namesakes_find(const struct profile_function *functions, size_t count, uint32_t **groups)
+{
+	struct names names;
+	named_all_init(&names, functions, count);
+	uint8_t *nr_parts = namesakes_find_parts(&names, functions, count);
+	if (groups)
+		*groups = group_names(&names, functions, count);
+	named_all_deinit(&names);
+	return nr_parts;
 }
 
 void namesakes_put_place(const struct profile_function *function, uint8_t nr_parts, struct str *out)

@@ -22,9 +22,10 @@ uint32_t *namesakes_group(const struct profile_function *functions, size_t count
 
 /*
  * For each function, how many parts of its file's path, from the last one on, tell it from all
- * others of its name; 0: the name does. To be freed.
+ * others of its name; 0: the name does. To be freed, as is *groups: what namesakes_group() would
+ * find, or NULL if that is not asked for.
  */
-uint8_t *namesakes_find(const struct profile_function *functions, size_t count);
+uint8_t *namesakes_find(const struct profile_function *functions, size_t count, uint32_t **groups);
 /* Whether it is shown by this where it has namesakes: the name and as much of its place as needed.
  */
 bool namesakes_are_shown_as(const struct profile_function *function, const char *shown);

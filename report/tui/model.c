@@ -30,7 +30,7 @@ static void tell_namesakes_apart(struct model_names *names)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	CLEANUP_FREE uint8_t *nr_parts =
-		namesakes_find(names->functions.data, names->functions.len);
+		namesakes_find(names->functions.data, names->functions.len, &names->groups);
 	for (size_t i = 0; i < names->functions.len; i++) {
 		struct profile_function *function = &names->functions.data[i];
 		if (!nr_parts[i])
@@ -62,7 +62,6 @@ struct model_names *model_names_create_flat(const struct profile *profile, unsig
 	vec_each(&names->objects, object)
 		object->chains = (struct chain_map){0};
 	event_choices_init(&names->events, profile);
-	names->groups = namesakes_group(names->functions.data, names->functions.len);
 	tell_namesakes_apart(names);
 	names->kinds = frame_kinds_of_functions(names->functions.data, names->functions.len,
 		names->objects.data, names->objects.len);

@@ -854,7 +854,7 @@ static void put_branches(const struct profile *profile, struct focus *focus,
 	struct text_names names = {0};
 	struct text_tree tree = {
 		.profile = profile, .options = options, .focus = focus, .names = &names};
-	tree.nr_parts = namesakes_find(profile->functions.data, profile->functions.len);
+	tree.nr_parts = namesakes_find(profile->functions.data, profile->functions.len, NULL);
 	if (options->columns) { /* once without a word, to see which names come out alike */
 		CLEANUP(str_deinit) struct str unused = {0};
 		text_put_lines(&tree, whole, &unused);

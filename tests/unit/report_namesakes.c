@@ -13,7 +13,7 @@ enum {
 static void check_names(
 	const struct profile_function *functions, size_t count, const char *const *wanted)
 {
-	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(functions, count);
+	CLEANUP_FREE uint8_t *nr_parts = namesakes_find(functions, count, NULL);
 	CLEANUP(str_deinit) struct str name = {0};
 	for (size_t i = 0; i < count; i++) {
 		str_truncate(&name, 0);

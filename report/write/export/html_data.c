@@ -512,7 +512,7 @@ static void html_data_put_functions(struct html_data *data)
 	html_data_put_piece(data, data->tree.functions.len);
 	CLEANUP(str_deinit) struct str name = {0};
 	CLEANUP_FREE uint8_t *nr_parts =
-		namesakes_find(data->source.functions, data->source.nr_functions);
+		namesakes_find(data->source.functions, data->source.nr_functions, NULL);
 	for (size_t i = 0; i < data->tree.functions.len; i++) {
 		bool is_folded = i == HTML_TREE_FOLDED;
 		uint32_t number = data->tree.functions.data[i];
