@@ -307,9 +307,10 @@ test_nameless() {
 		cp edited.js handlers.js
 		"$EBPROF" record -q -F 997 -o after.data -- "$node" handlers.js 2>err || fail "record $node: $(cat err)"
 		"$EBPROF" report --stdio before.data >report 2>&1
+		# Shares of the three, not of all samples: on a loaded machine, Node's start takes an eighth of them.
 		for line in 2:60 3:30 4:10; do
-			awk -v name="(anonymous:${line%:*})" -v want="${line#*:}" '$NF == name && $1 + 0 > want - 8 && $1 + 0 < want + 8 { found = 1 }
-				END { exit !found }' report || fail "$node: $line % $(cat report)"
+			awk -v name="(anonymous:${line%:*})" -v want="${line#*:}" '$NF ~ /^[(]anonymous:[234][)]$/ { all += $1; if ($NF == name) own = $1 + 0 }
+				END { exit !(own > (want - 6) / 100 * all && own < (want + 6) / 100 * all) }' report || fail "$node: $line % $(cat report)"
 		done
 		"$EBPROF" diff before.data after.data >changes 2>&1
 		! grep 'anonymous' changes | grep -q 'removed\|new' || fail "$node: $(cat changes)"
