@@ -8,6 +8,7 @@
 
 enum {
 	WHOLE_PATH = 6, /* parts, which are as good as all */
+	NO_NAME = 0,
 };
 
 /* ---- places ---- */
@@ -35,12 +36,12 @@ static bool are_of_one_place(const struct profile_function *a, const struct prof
 /* ---- all functions of a name ---- */
 
 struct named {
-	uint32_t first;  /* 1 + the first one that has a symbol; 0: none */
+	uint32_t first;
 	uint32_t placed; /* 1 + the first one whose place is known, or of scripts any; 0: none */
 	bool is_several; /* they have several places */
 };
 
-/* Those of each name and object. */
+/* Those of each name and object; of NO_NAME those without a symbol. */
 struct names {
 	VEC(struct named) list;
 	uint32_t *of; /* of each function */
@@ -67,21 +68,20 @@ static void named_all_init(
 	struct names *names, const struct profile_function *functions, size_t count)
 {
 	struct map by_name = {0};
-	map_reserve(&by_name, count);
 	*names = (struct names){
 		.of = mem_zalloc_array(count, sizeof(*names->of)), .seed = map_random_seed()};
+	vec_push(&names->list, (struct named){0});
 	for (uint32_t i = 0; i < count; i++) {
+		if (!functions[i].is_known)
+			continue;
 		bool added;
 		uint64_t *index = map_put(&by_name,
 			namesakes_hash(names, functions[i].name) + functions[i].object, &added);
 		if (added) {
 			*index = names->list.len;
-			vec_push(&names->list, (struct named){0});
+			vec_push(&names->list, (struct named){.first = i});
 		}
 		names->of[i] = (uint32_t)*index;
-		struct named *named = &names->list.data[*index];
-		if (functions[i].is_known && !named->first)
-			named->first = i + 1;
 		namesakes_note(&names->list.data[*index], functions, i);
 	}
 	map_deinit(&by_name);
@@ -112,10 +112,10 @@ static uint32_t *group_names(
 	for (uint32_t i = 0; i < count; i++) {
 		const struct named *named = &names->list.data[names->of[i]];
 		groups[i] = i;
-		if (!functions[i].is_known) /* each address is one function already */
+		if (names->of[i] == NO_NAME)
 			continue;
 		if (!named->is_several) {
-			groups[i] = named->first - 1;
+			groups[i] = named->first;
 			continue;
 		}
 		bool added;
