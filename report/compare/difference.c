@@ -7,6 +7,7 @@
 #include "report/compare/comparability.h"
 #include "report/compare/judgement.h"
 #include "report/compare/renames.h"
+#include "report/compare/replacement.h"
 #include "report/compare/run_counts.h"
 #include "report/model/event_value.h"
 #include "report/model/main_event.h"
@@ -232,18 +233,9 @@ static uint32_t *more_of_rows(const struct judgement_family *all, const double *
 /* That a lone row has another share of all says no more than that the others have. */
 static void withhold_lone(struct difference *diff, const bool *is_lone)
 {
-	for (size_t i = 0; i < diff->rows.len; i++) {
-		struct diff_judgement *judgement = &diff->rows.data[i].self;
-		bool has_changed = judgement->verdict == DIFF_REGRESSION ||
-				   judgement->verdict == DIFF_IMPROVEMENT;
-		if (!is_lone[i] || !judgement->is_tested || !has_changed)
-			continue;
-		judgement->t = 0;
-		judgement->p = judgement->adjusted_p = 1;
-		judgement->low = -1;
-		judgement->high = judgement->half_width = INFINITY;
-		judgement->verdict = DIFF_INCONCLUSIVE;
-	}
+	for (size_t i = 0; i < diff->rows.len; i++)
+		if (is_lone[i] && judgement_says_change(&diff->rows.data[i].self))
+			judgement_withhold(&diff->rows.data[i].self);
 }
 
 /* The self family first: from it comes what all are compared with. */
@@ -271,6 +263,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	family.more = own;
 	difference_judge(diff, &family, SELF);
 	withhold_lone(diff, is_lone);
+	replacement_judge(diff, &family, has_changed);
 	family.hits = counts->total;
 	family.more = unsteady;
 	difference_judge(diff, &family, TOTAL);
@@ -289,6 +282,7 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 		.nr_others = nr_others_of(diff),
 	};
 	difference_judge(diff, &family, SELF);
+	replacement_judge(diff, &family, NULL);
 	family.hits = counts->total;
 	difference_judge(diff, &family, TOTAL);
 }
@@ -537,6 +531,7 @@ void difference_destroy(struct difference *diff)
 	vec_each(&diff->rows, row)
 		vec_deinit(&row->path);
 	vec_deinit(&diff->rows);
+	vec_deinit(&diff->replacements);
 	vec_deinit(&diff->sides[MATCH_BASE].runs);
 	vec_deinit(&diff->sides[MATCH_NEW].runs);
 	entities_destroy(diff->entities);

@@ -137,6 +137,16 @@ struct diff_row {
 	struct diff_judgement self, total;
 };
 
+/*
+ * Rows of one object of which one side has none, where both sides have such, by their self time and
+ * as of one: code that was split, merged or written anew takes longer if its parts together do.
+ */
+struct diff_replacement {
+	const char *object;          /* borrowed */
+	size_t nr_rows, nr_withheld; /* withheld: made inconclusive by this */
+	struct diff_judgement judgement;
+};
+
 struct difference {
 	struct diff_options options;
 	struct diff_side sides[MATCH_SIDES];
@@ -149,7 +159,8 @@ struct difference {
 	struct diff_judgement program; /* all of it, by CPU time */
 	const char *program_reason;    /* why that has no verdict; NULL: it has one */
 	bool knows_dispersion;         /* there were more runs than one a side */
-	size_t nr_unsteady;   /* rows that were found first and left out of the others' rest */
+	size_t nr_unsteady; /* rows that were found first and left out of the others' rest */
+	VEC(struct diff_replacement) replacements;
 	double judged_share;  /* of both sides' samples: in rows of min_share and more ... */
 	double visible_share; /* ... whose interval is as narrow as min_effect */
 	bool runs_commands;   /* on both sides: how much CPU time a run took says something */

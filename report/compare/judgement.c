@@ -355,6 +355,21 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 	put_joint_intervals(&judging, judgements);
 }
 
+bool judgement_says_change(const struct diff_judgement *judgement)
+{
+	return judgement->is_tested &&
+	       (judgement->verdict == DIFF_REGRESSION || judgement->verdict == DIFF_IMPROVEMENT);
+}
+
+void judgement_withhold(struct diff_judgement *judgement)
+{
+	judgement->t = 0;
+	judgement->p = judgement->adjusted_p = 1;
+	judgement->low = -1;
+	judgement->high = judgement->half_width = INFINITY;
+	judgement->verdict = DIFF_INCONCLUSIVE;
+}
+
 /* ---- what the others are compared with ---- */
 
 static bool surely_changed(const struct judgement_family *family,

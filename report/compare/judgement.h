@@ -51,6 +51,11 @@ struct judgement_family {
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
 	struct diff_judgement *judgements);
 
+/* Whether it is a regression or an improvement. */
+bool judgement_says_change(const struct diff_judgement *judgement);
+/* Makes it inconclusive, whatever its numbers say by themselves. */
+void judgement_withhold(struct diff_judgement *judgement);
+
 /*
  * For rows that have nothing in common, of which `family` has all samples as rest: which have
  * surely changed, and how much of the rest is left without those.

@@ -32,12 +32,18 @@ build_versions() {
 				sink++; \
 			}
 
+		#ifdef OTHER_IS_HERE
+		SPINS(other)
+		#else
+		void other(double seconds);
+		#endif
+
+		#ifdef WORK
 		SPINS(work)
 		SPINS(same)
 		SPINS(marked)
 		SPINS(cell)
 		SPINS(begins)
-		SPINS(other)
 
 		int main(void)
 		{
@@ -51,21 +57,25 @@ build_versions() {
 			}
 			return 0;
 		}
+		#endif
 	END
 	local flags=(-O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls)
-	# other() takes 12.5 % of the old one and 5 % of the new one, where it has another name: so much
-	# less that it is not taken for the old function under a new name (report/compare/rename_match.h).
-	"${CC:-cc}" "${flags[@]}" -DWORK=0.06 -DOTHER=0.03 -c -o old.o "$PWD/version.c" &&
-		"${CC:-cc}" "${flags[@]}" -DWORK=0.15 -DOTHER=0.015 -c -o new.o "$PWD/version.c" || skip "the workload does not compile"
+	# other() has another name in the new one, and stands in a library: of one object it would be
+	# taken for the old function, written anew (report/compare/replacement.h).
+	"${CC:-cc}" "${flags[@]}" -DWORK=0.06 -DOTHER=0.03 -DOTHER_IS_HERE -c -o old.o "$PWD/version.c" &&
+		"${CC:-cc}" "${flags[@]}" -DWORK=0.15 -DOTHER=0.015 -c -o new.o "$PWD/version.c" &&
+		"${CC:-cc}" "${flags[@]}" -fPIC -DOTHER_IS_HERE -c -o library.o "$PWD/version.c" || skip "the workload does not compile"
 	build_hostile old 'gone &&'
-	build_hostile new 'fresh %25'
+	objcopy --redefine-sym other='fresh %25' library.o && "${CC:-cc}" -shared -o new/library.so library.o ||
+		skip "the linker refuses such names"
+	build_hostile new 'fresh %25' "$PWD/new/library.so"
 }
 
-build_hostile() { # SIDE NAME
+build_hostile() { # SIDE NAME [LIBRARY]
 	objcopy --redefine-sym marked='a|b`c``d`<img src=x> [l](http://e.f) **x** www.e.f' \
 		--redefine-sym cell='=HYPERLINK("http://e.f",1)' \
 		--redefine-sym begins=$'y  ::error::z\n::error file=a::z##[error]v</failure>' \
-		--redefine-sym other="$2" "$1.o" && "${CC:-cc}" -o "$1/program" "$1.o" ||
+		--redefine-sym other="$2" "$1.o" && "${CC:-cc}" -o "$1/program" "$1.o" ${3:+"$3"} ||
 		skip "the linker refuses such names"
 }
 

@@ -366,6 +366,37 @@ TEST(what_stays_is_not_compared_with_noise)
 	pair_deinit(&pair);
 }
 
+TEST(what_was_split_is_no_regression)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_split(40000, 0, 60000, 30), make_split(0, 20000, 60000, 30));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->replacements.len, 1);
+	CHECK_INT(pair.diff->replacements.data[0].judgement.verdict, DIFF_SAME);
+	CHECK_INT(pair.diff->replacements.data[0].nr_withheld, 3);
+	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(find(&pair, "whole")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(pair.diff->verdict, DIFF_SAME);
+	diff_put_caveats(&text, pair.diff);
+	CHECK(strstr(str_text(&text), "(3 functions) may be code that was split or rewritten: "
+				      "together 39.99% -> 39.99%, +0.0%"));
+	pair_deinit(&pair);
+	/* Its parts take longer than it did. */
+	pair_init(&pair, make_split(40000, 0, 60000, 30), make_split(0, 30000, 60000, 30));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_REGRESSION);
+	CHECK_INT(find(&pair, "whole")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+	/* Nothing is gone that it could have been. */
+	pair_init(&pair, make_split(0, 0, 60000, 3000), make_split(0, 20000, 60000, 3000));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(pair.diff->replacements.len, 0);
+	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+}
+
 /* ---- what is refused ---- */
 
 TEST(difference_refuses_nothing_to_compare)
@@ -538,7 +569,7 @@ TEST(difference_of_what_was_not_renamed)
 	CHECK_OK(pair_compare(&pair));
 	CHECK_INT(pair.diff->nr_entities, 5);
 	CHECK_COUNTS(&pair, "one", "0/0 29000/29000");
-	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
+	CHECK_INT(pair.diff->verdict, DIFF_SAME); /* together they take as much */
 	pair_deinit(&pair);
 	pair_init(&pair, make_named("before", 30000, "same", 30000),
 		make_named("after", 45000, "same", 30000));

@@ -125,6 +125,21 @@ static void diff_json_put_program(struct json *json, const struct difference *di
 		json_put_text(json, "program_reason", diff->program_reason);
 }
 
+static void diff_json_put_replacements(struct json *json, const struct difference *diff)
+{
+	json_line(json);
+	json_put_array(json, "replacements");
+	vec_each(&diff->replacements, replacement) {
+		json_object(json);
+		json_put_text(json, "object", replacement->object);
+		json_put_number(json, "rows", replacement->nr_rows);
+		json_put_number(json, "withheld", replacement->nr_withheld);
+		put_judgement(json, "self", &replacement->judgement);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 struct err *diff_json(const struct difference *diff, const struct diff_writer_options *options,
 	struct byte_sink sink)
 {
@@ -145,6 +160,7 @@ struct err *diff_json(const struct difference *diff, const struct diff_writer_op
 	diff_json_put_side(&json, "base", &diff->sides[MATCH_BASE], options->base_name);
 	diff_json_put_side(&json, "new", &diff->sides[MATCH_NEW], options->new_name);
 	diff_json_put_program(&json, diff);
+	diff_json_put_replacements(&json, diff);
 	json_line(&json);
 	json_put_array(&json, "rows");
 	vec_each(&diff->rows, row)

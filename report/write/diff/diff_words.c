@@ -718,9 +718,37 @@ static void diff_words_put_common(struct str *out, const struct difference *diff
 			100 * share);
 }
 
+/* Why rows are neither regressions nor improvements. */
+static void diff_words_put_replacement(
+	struct str *out, const struct difference *diff, const struct diff_replacement *replacement)
+{
+	static const char *const conclusions[] = {
+		[DIFF_INCONCLUSIVE] = "which may be chance",
+		[DIFF_SAME] = "which is the same",
+		[DIFF_REGRESSION] = "so that what is gone is no improvement",
+		[DIFF_IMPROVEMENT] = "so that what is new is no regression",
+	};
+	const struct diff_judgement *judgement = &replacement->judgement;
+	str_puts(out, "What only one side has of ");
+	str_put_escaped(out, replacement->object, strlen(replacement->object));
+	str_printf(out, " (%zu %s) may be code that was split or rewritten: together ",
+		replacement->nr_rows, plural_of(diff, replacement->nr_rows));
+	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
+	str_puts(out, " -> ");
+	diff_put_amount(out, diff, &judgement->sides[MATCH_NEW]);
+	str_puts(out, ", ");
+	diff_put_effect(out, judgement->effect);
+	str_puts(out, " (");
+	diff_put_interval(out, judgement);
+	str_printf(out, "), %s. ", conclusions[judgement->verdict]);
+}
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	diff_words_put_common(out, diff);
+	vec_each(&diff->replacements, replacement)
+		if (replacement->nr_withheld)
+			diff_words_put_replacement(out, diff, replacement);
 	if (!diff->knows_dispersion)
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
 			      "what chance makes was allowed for; where one part grew, others have "

@@ -1,0 +1,127 @@
+#include "report/compare/replacement.h"
+
+#include <string.h>
+
+#include "format/base/map.h"
+
+/* ---- groups ---- */
+
+struct groups {
+	VEC(struct diff_replacement) list;
+	uint32_t *of; /* for each row 1 + its group; 0: both sides have it, or nothing to replace */
+};
+
+static bool is_one_sided(const struct diff_row *row)
+{
+	const struct diff_amount *sides = row->self.sides;
+	return row->self.is_tested && (!sides[0].samples || !sides[1].samples);
+}
+
+static void add_row(struct diff_replacement *group, const struct diff_row *row)
+{
+	group->nr_rows++;
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		const struct diff_amount *amount = &row->self.sides[side];
+		struct diff_amount *sum = &group->judgement.sides[side];
+		sum->samples += amount->samples;
+		sum->share += amount->share;
+		sum->value += amount->value;
+	}
+}
+
+static void group_by_object(struct groups *groups, const struct difference *diff)
+{
+	struct map by_object = {0};
+	uint64_t seed = map_random_seed();
+	*groups = (struct groups){.of = mem_zalloc_array(diff->rows.len + 1, sizeof(*groups->of))};
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		const struct diff_row *row = &diff->rows.data[i];
+		if (!is_one_sided(row))
+			continue;
+		bool added;
+		uint64_t *group = map_put(
+			&by_object, map_hash_bytes(row->object, strlen(row->object), seed), &added);
+		if (added) {
+			vec_push(&groups->list, (struct diff_replacement){.object = row->object});
+			*group = groups->list.len;
+		}
+		groups->of[i] = (uint32_t)*group;
+		add_row(&groups->list.data[*group - 1], row);
+	}
+	map_deinit(&by_object);
+}
+
+static bool is_replacement(const struct diff_replacement *group)
+{
+	const struct diff_amount *sides = group->judgement.sides;
+	return sides[0].samples && sides[1].samples;
+}
+
+/* ---- judging ---- */
+
+/* Of each group and run; `chosen`: of which rows, NULL: of all. */
+static uint32_t *sum_groups(
+	const struct groups *groups, const struct judgement_family *rows, const bool *chosen)
+{
+	uint32_t *sums = mem_zalloc_array(groups->list.len * rows->nr_runs + 1, sizeof(*sums));
+	for (size_t i = 0; i < rows->nr_rows; i++) {
+		if (!groups->of[i] || (chosen && !chosen[i]))
+			continue;
+		uint32_t *of_group = &sums[(groups->of[i] - 1) * rows->nr_runs];
+		for (size_t run = 0; run < rows->nr_runs; run++)
+			of_group[run] += rows->hits[i * rows->nr_runs + run];
+	}
+	return sums;
+}
+
+static void judge_groups(const struct groups *groups, const struct judgement_family *rows,
+	const bool *has_changed, const struct diff_options *options)
+{
+	size_t count = groups->list.len;
+	CLEANUP_FREE uint32_t *hits = sum_groups(groups, rows, NULL);
+	CLEANUP_FREE uint32_t *more = has_changed ? sum_groups(groups, rows, has_changed) : NULL;
+	CLEANUP_FREE bool *is_tested = mem_zalloc_array(count + 1, sizeof(*is_tested));
+	CLEANUP_FREE struct diff_judgement *judgements =
+		mem_zalloc_array(count + 1, sizeof(*judgements));
+	struct judgement_family family = *rows;
+	family.nr_rows = count;
+	family.hits = hits;
+	family.more = more;
+	family.is_tested = is_tested;
+	for (size_t i = 0; i < count; i++) {
+		is_tested[i] = is_replacement(&groups->list.data[i]);
+		judgements[i] = groups->list.data[i].judgement;
+	}
+	judgement_make(&family, options, judgements);
+	for (size_t i = 0; i < count; i++)
+		groups->list.data[i].judgement = judgements[i];
+}
+
+static void withhold_rows(struct groups *groups, struct difference *diff)
+{
+	for (size_t i = 0; i < diff->rows.len; i++) {
+		struct diff_judgement *self = &diff->rows.data[i].self;
+		if (!groups->of[i] || !judgement_says_change(self))
+			continue;
+		struct diff_replacement *group = &groups->list.data[groups->of[i] - 1];
+		if (!is_replacement(group) || self->verdict == group->judgement.verdict)
+			continue;
+		judgement_withhold(self);
+		self->half_width = group->judgement.half_width; /* what is known of it */
+		group->nr_withheld++;
+	}
+}
+
+void replacement_judge(
+	struct difference *diff, const struct judgement_family *family, const bool *has_changed)
+{
+	struct groups groups;
+	group_by_object(&groups, diff);
+	judge_groups(&groups, family, has_changed, &diff->options);
+	withhold_rows(&groups, diff);
+	vec_each(&groups.list, group)
+		if (is_replacement(group))
+			vec_push(&diff->replacements, *group);
+	vec_deinit(&groups.list);
+	mem_free(groups.of);
+}

@@ -1,0 +1,19 @@
+/*
+ * What only one side has may be what the other has in another shape: a function that was split in
+ * two is gone, and its parts are new. By itself each would be a change. So rows of one object of
+ * which one side has none are judged as one, too, and a row whose verdict that does not share is
+ * inconclusive.
+ */
+#ifndef EBPROF_REPLACEMENT_H
+#define EBPROF_REPLACEMENT_H
+
+#include "report/compare/judgement.h"
+
+/*
+ * Puts diff->replacements, and withholds verdicts of self. `family`: by which the rows were judged;
+ * `has_changed`: those whose hits its rest lacks, NULL: none.
+ */
+void replacement_judge(
+	struct difference *diff, const struct judgement_family *family, const bool *has_changed);
+
+#endif
