@@ -1,5 +1,6 @@
 #include "report/compare/compare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,10 @@ const struct compare_row *compare_row_of(const struct compare *compare, uint32_t
 static struct compare_change compare_change_of(const struct diff_judgement *judgement)
 {
 	return (struct compare_change){
-		judgement->verdict, {judgement->wholes[MATCH_BASE], judgement->wholes[MATCH_NEW]}};
+		.verdict = judgement->verdict,
+		.wholes = {judgement->wholes[MATCH_BASE], judgement->wholes[MATCH_NEW]},
+		.effect = judgement->effect,
+	};
 }
 
 /*
@@ -191,6 +195,7 @@ struct compare_change compare_change_of_part(
 	const struct compare_change *change, uint64_t base, uint64_t new)
 {
 	struct compare_change part = *change;
+	part.effect = NAN;
 	double by =
 		(double)new * change->wholes[MATCH_BASE] - (double)base * change->wholes[MATCH_NEW];
 	if ((change->verdict == DIFF_REGRESSION && by <= 0) ||

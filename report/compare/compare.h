@@ -25,6 +25,7 @@ enum compare_metric {
 struct compare_change {
 	enum diff_verdict verdict; /* inconclusive where there were too few samples to judge */
 	double wholes[MATCH_SIDES];
+	double effect; /* NAN: of a part of a function it is not known */
 };
 
 struct compare_row {

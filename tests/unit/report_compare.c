@@ -347,7 +347,7 @@ TEST(compare_total_of_a_leaf)
 /* The part of a function that goes the other way is none of its change. */
 TEST(compare_of_a_part)
 {
-	struct compare_change change = {DIFF_REGRESSION, {1000, 2000}};
+	struct compare_change change = {DIFF_REGRESSION, {1000, 2000}, 1};
 	CHECK_INT(compare_change_of_part(&change, 10, 21).verdict, DIFF_REGRESSION);
 	CHECK_INT(compare_change_of_part(&change, 10, 20).verdict, DIFF_INCONCLUSIVE);
 	CHECK_INT(compare_change_of_part(&change, 10, 0).verdict, DIFF_INCONCLUSIVE);

@@ -104,6 +104,22 @@ TEST(tui_diff_begins_at_its_first_row)
 	test_deinit(&test);
 }
 
+/* Where something else takes much longer still, its share is smaller than before. */
+TEST(tui_diff_says_what_takes_longer_with_a_smaller_share)
+{
+	static const struct counts few = {.work = 6000, .idle = 3000, .old = 1000};
+	static const struct counts many = {.work = 20000, .idle = 3000, .old = 2000};
+	struct test test;
+	test = (struct test){.baseline = baseline_create("old.data", recording(&few))};
+	screen_init(&test.screen, recording(&many), 110, 14);
+	type(&test, "Dold.data\n");
+	CHECK(strstr(screen_text(&test.screen), "new 80.00%  takes 233.3% longer"));
+	type(&test, "j");
+	CHECK(strstr(
+		screen_text(&test.screen), "-2.00  before 10.00%  new 8.00%  takes 100.0% longer"));
+	test_deinit(&test);
+}
+
 /* D of a file from which another recording came later: what is better looks worse. */
 TEST(tui_diff_says_when_before_is_the_later_one)
 {

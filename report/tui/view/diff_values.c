@@ -4,6 +4,7 @@
 
 #include "report/model/event_value.h"
 #include "report/tui/view/diff.h"
+#include "report/write/diff/diff_words.h"
 
 const struct compare *diff_compare(const struct app *app)
 {
@@ -110,6 +111,24 @@ void diff_next_unit(struct diff *diff, struct app *app)
 		app->unit = (app->unit + 1) % 3;
 }
 
+/*
+ * What is sure, in words: where most of a program takes longer still, what takes longer has a
+ * smaller share than before. Of what is new or gone its sign says all.
+ */
+static void put_certainty(
+	const struct compare_row *row, enum compare_metric metric, struct str *out)
+{
+	const struct compare_change *change = &row->changes[metric];
+	int direction = compare_direction(row, metric);
+	if (!direction || !row->base.samples || !row->new.samples || isinf(change->effect))
+		return;
+	str_putc(out, '\t');
+	if (isnan(change->effect))
+		str_puts(out, direction > 0 ? "takes longer" : "takes less");
+	else
+		diff_put_takes(out, change->effect);
+}
+
 void diff_put_numbers(const struct diff *diff, const struct app *app, const struct compare_row *row,
 	enum compare_metric metric, struct str *out)
 {
@@ -119,4 +138,5 @@ void diff_put_numbers(const struct diff *diff, const struct app *app, const stru
 	diff_put_value(app, row, MATCH_BASE, metric, out);
 	str_puts(out, "\tnew ");
 	diff_put_value(app, row, MATCH_NEW, metric, out);
+	put_certainty(row, metric, out);
 }

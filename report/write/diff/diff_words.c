@@ -25,6 +25,18 @@ void diff_put_effect(struct str *out, double effect)
 		str_printf(out, "%+.1f%%", fabs(percent) < 0.05 ? 0 : percent);
 }
 
+void diff_put_takes(struct str *out, double effect)
+{
+	CLEANUP(str_deinit) struct str number = {0};
+	diff_put_effect(&number, effect);
+	const char *text = str_text(&number);
+	if (text[0] == 'x')
+		str_printf(out, "takes %s times as long", text + 1);
+	else
+		str_printf(out, "takes %s %s", text + (text[0] == '+' || text[0] == '-'),
+			text[0] == '-' ? "less" : "longer");
+}
+
 /* Where it may as well be a tenth or ten times as much, a number would only be taken for one. */
 static bool has_estimate(const struct diff_judgement *judgement)
 {
@@ -290,15 +302,8 @@ static void diff_words_put_change(
 		diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 		return;
 	}
-	CLEANUP(str_deinit) struct str effect = {0};
-	diff_put_effect(&effect, judgement->effect);
-	const char *text = str_text(&effect);
-	if (text[0] == 'x')
-		str_printf(out, "takes %s times as long (", text + 1);
-	else
-		str_printf(out, "takes %s %s (", text + (text[0] == '+' || text[0] == '-'),
-			text[0] == '-' ? "less" : "longer");
-	str_printf(out, "%g%% interval ", 100 - 100 * diff->options.alpha);
+	diff_put_takes(out, judgement->effect);
+	str_printf(out, " (%g%% interval ", 100 - 100 * diff->options.alpha);
 	diff_put_interval(out, judgement);
 	str_puts(out, ")");
 }
