@@ -8,6 +8,9 @@
 
 enum {
 	OF_PROBES_NS = 10000, /* a pair of probes takes up to some microseconds */
+	FEW_SAMPLES = 100,
+	ENOUGH_SAMPLES = 1000,
+	LEAST_PERIOD_NS = 1000,
 };
 
 /* NULL: it has none for itself. */
@@ -67,6 +70,31 @@ static bool has_lost(const struct profile_source *source)
 	return false;
 }
 
+/* 1, 2 or 5 of a power of ten, and at most as much. */
+static uint64_t round_period(uint64_t ns)
+{
+	uint64_t period = LEAST_PERIOD_NS;
+	while (period * 10 <= ns)
+		period *= 10;
+	return period * 5 <= ns ? period * 5 : period * 2 <= ns ? period * 2 : period;
+}
+
+/* Long ones are samples of what they took, of short ones a few stand for all. */
+static void put_few(const struct profile_source *source, uint64_t sum, struct str *out)
+{
+	uint64_t samples = source->tallies[LAYOUT_EVENTS_SAMPLES].count;
+	if (samples >= FEW_SAMPLES || source->tallies[LAYOUT_EVENTS_BELOW].sum <= sum / 2)
+		return;
+	uint64_t period = round_period(sum / ENOUGH_SAMPLES);
+	str_printf(out,
+		"# only %llu %s them: shares are rough (record with --wait-period %llu%s has "
+		"more)\n",
+		(unsigned long long)samples,
+		str_plural(samples, "sample stands for", "samples stand for"),
+		(unsigned long long)(period >= 1000000 ? period / 1000000 : period / 1000),
+		period >= 1000000 ? "ms" : "us");
+}
+
 void exact_sum_put(const struct profile *profile, uint32_t event, struct str *out)
 {
 	const struct profile_event *shown = &profile->events.data[event];
@@ -88,4 +116,5 @@ void exact_sum_put(const struct profile *profile, uint32_t event, struct str *ou
 	if (mean_ns < OF_PROBES_NS && strncmp(source->name, "duration:", 9) == 0)
 		str_puts(out, ", much of which is the probes' own time");
 	str_putc(out, '\n');
+	put_few(source, exact.sum, out);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/base/path.h"
 #include "format/base/str.h"
 #include "format/file/own_heap.h"
 #include "report/write/cause_words.h"
@@ -107,6 +108,50 @@ void health_put_own_heaps(const struct profile *profile, struct str *out)
 		const char *remedy = own_heap_remedy(object->path);
 		str_printf(out, "# not among these: %s, on its own heap%s%s\n", objects,
 			remedy ? ", unless it ran with " : "", remedy ? remedy : "");
+	}
+}
+
+/* Seen by a function or file that is in every stack of theirs which waits. Sources: proc.go of
+ * Go 1.14 to 1.24; JEP 444. */
+static const struct own_threads {
+	const char *function, *file, *what, *remedy;
+} own_threads[] = {
+	{"runtime.notesleep", NULL, "goroutines", "Go's block and mutex profiles have them"},
+	{"runtime.netpoll", NULL, "goroutines", "Go's block and mutex profiles have them"},
+	{"runtime.usleep", NULL, "goroutines", "Go's block and mutex profiles have them"},
+	{"java.lang.VirtualThread.run", NULL, "Java's virtual threads",
+		"jcmd PID Thread.dump_to_file has them"},
+	{NULL, "beam.smp", "Erlang's processes", "erlang:process_info/2 has them"},
+};
+
+static bool has_function(const struct profile *profile, const char *name)
+{
+	vec_each(&profile->functions, function)
+		if (strcmp(function->name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool has_used_file(const struct profile *profile, const char *name)
+{
+	vec_each(&profile->objects, object)
+		if (object->is_used && strcmp(path_last_part(object->path), name) == 0)
+			return true;
+	return false;
+}
+
+void health_put_own_threads(const struct profile *profile, struct str *out)
+{
+	const char *said = "";
+	for (size_t i = 0; i < sizeof(own_threads) / sizeof(*own_threads); i++) {
+		const struct own_threads *it = &own_threads[i];
+		if (strcmp(it->what, said) == 0 ||
+			!(it->function ? has_function(profile, it->function)
+				       : has_used_file(profile, it->file)))
+			continue;
+		said = it->what;
+		str_printf(out, "# not among these: waits of %s, which have no thread then: %s\n",
+			it->what, it->remedy);
 	}
 }
 

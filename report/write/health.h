@@ -25,6 +25,11 @@ bool health_put_sideband_losses(const struct profile *profile, struct str *out);
  */
 void health_put_own_heaps(const struct profile *profile, struct str *out);
 /*
+ * Lines "# not among these: waits of goroutines, ...", of what a recording of waits cannot have:
+ * what a runtime runs by turns on threads of the kernel waits without one.
+ */
+void health_put_own_threads(const struct profile *profile, struct str *out);
+/*
  * Lines "lost" and, where the timers missed ticks, "skipped", as info and report --stats print
  * them.
  */

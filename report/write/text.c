@@ -933,4 +933,6 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 	if (strncmp(profile->events.data[event].name, "alloc_", 6) == 0 ||
 		strncmp(profile->events.data[event].name, "inuse_", 6) == 0)
 		health_put_own_heaps(profile, out);
+	if (profile->events.data[event].wait || profile->events.data[event].is_sum)
+		health_put_own_threads(profile, out);
 }

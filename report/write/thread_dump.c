@@ -7,6 +7,7 @@
 #include "format/file/script_failure.h"
 #include "report/analyse/frame_kind.h"
 #include "report/model/text/json.h"
+#include "report/write/health.h"
 
 enum {
 	NAME_COLUMNS = 44,
@@ -448,6 +449,11 @@ void thread_dump_put(const struct thread_dump *dump, struct str *out)
 		str_puts(out, i ? "\n" : "");
 		put_process(dump, i, next, out);
 	}
+	size_t begin = out->len;
+	str_putc(out, '\n');
+	health_put_own_threads(dump->profile, out);
+	if (out->len == begin + 1)
+		str_truncate(out, begin);
 }
 
 /* ---- JSON ---- */

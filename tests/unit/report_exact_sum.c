@@ -56,3 +56,16 @@ TEST(what_is_not_exact_is_not_said)
 	source.tallies[LAYOUT_EVENTS_SAMPLES].count = 2000; /* the table has all */
 	want_said(&profile, "");
 }
+
+TEST(what_a_few_samples_stand_for_is_rough)
+{
+	struct profile profile;
+	struct profile_source source;
+	begin_calls(&source, &profile);
+	source.tallies[LAYOUT_EVENTS_BELOW] = (struct layout_tally){1959, 398000000};
+	want_said(&profile, "# exactly 2000 calls, 408.0 ms: 204.0 us each\n"
+			    "# only 41 samples stand for them: shares are rough (record with "
+			    "--wait-period 200us has more)\n");
+	source.tallies[LAYOUT_EVENTS_BELOW].sum = 100000000; /* most is in samples of long calls */
+	want_said(&profile, "# exactly 2000 calls, 408.0 ms: 204.0 us each\n");
+}
