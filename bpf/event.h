@@ -525,6 +525,8 @@ struct event_trace_point {
 	/* Of the field that is a hit's value: where it is, its bytes; 0: hits are counted. */
 	unsigned short value_offset;
 	unsigned char value_bytes, value_is_signed;
+	/* Where tasks enter and leave the kernel its stack says no more than that they do. */
+	unsigned int has_no_kernel_stack;
 	struct event_trace_term terms[EVENT_TRACE_MAX_TERMS];
 };
 

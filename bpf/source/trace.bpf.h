@@ -227,8 +227,9 @@ static __noinline int begin_trace_walk(
 	take_lane(scratch, EVENT_LANE_INTERRUPT);
 	begin_sample(task, scratch, point->source, point->event, value);
 	scratch->sample.measured = value_of_hit(record, point);
-	finish_kernel_stack(&scratch->kernel,
-		bpf_get_stack(record, scratch->kernel.address, sizeof(scratch->kernel.address), 0));
+	if (!point->has_no_kernel_stack)
+		finish_kernel_stack(&scratch->kernel, bpf_get_stack(record, scratch->kernel.address,
+							      sizeof(scratch->kernel.address), 0));
 	return begin_walk_from_kernel(task, scratch);
 }
 

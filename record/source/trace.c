@@ -67,6 +67,13 @@ static struct err *find_value(const struct event_spec *spec, const struct tracep
 		nearest.word ? nearest.word : "", nearest.word ? "?" : "");
 }
 
+/* perf has the program's stack alone of these, too: else each would end in what traces calls. */
+static bool is_of_system_calls(const struct tracepoint *tracepoint)
+{
+	return strncmp(tracepoint->name, "syscalls:", 9) == 0 ||
+	       strncmp(tracepoint->name, "raw_syscalls:", 13) == 0;
+}
+
 static struct err *describe_points(
 	struct trace_state *state, uint32_t source, int root, const char **unit)
 {
@@ -76,7 +83,8 @@ static struct err *describe_points(
 		CLEANUP(tracepoint_fields_deinit) struct tracepoint_fields fields = {0};
 		struct event_trace_point point = {.source = source,
 			.event = (unsigned)i,
-			.period = spec->period ? spec->period : 1};
+			.period = spec->period ? spec->period : 1,
+			.has_no_kernel_stack = is_of_system_calls(tracepoint)};
 		if (spec->filter || spec->value_field)
 			try(tracefs_fields(root, tracepoint, &fields));
 		if (spec->filter)
