@@ -80,6 +80,8 @@ static const struct opt_word fields[] = {
 	{"total", FIRST_FIELD + TEXT_FIELD_TOTAL, false},
 	{"samples", FIRST_FIELD + TEXT_FIELD_SAMPLES, false},
 	{"value", FIRST_FIELD + TEXT_FIELD_VALUE, false},
+	{"total-samples", FIRST_FIELD + TEXT_FIELD_TOTAL_SAMPLES, false},
+	{"total-value", FIRST_FIELD + TEXT_FIELD_TOTAL_VALUE, false},
 	COLUMN_WORDS(ALIAS)
 	/* perf's */
 	{"overhead", FIRST_FIELD + TEXT_FIELD_SELF, true},

@@ -83,8 +83,9 @@ struct diff_options {
 		.min_share = DIFF_MIN_SHARE_PERCENT / 100. \
 	}
 
-struct diff_run {         /* a recording, or one of those that were merged into it */
-	const char *name; /* borrowed from the profile; "" where nothing was merged */
+struct diff_run {            /* a recording, or one of those that were merged into it */
+	const char *name;    /* borrowed from the profile; "" where nothing was merged */
+	const char *program; /* likewise: the command's file; NULL: no command was recorded */
 	uint64_t samples;
 	uint64_t unknown; /* ... of those, the ones whose stack was truncated at its beginning */
 	double value;     /* of all samples, in the event's unit (ns) */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/base/path.h"
+
 /* ---- samples by stack ---- */
 
 struct sorting {
@@ -89,8 +91,11 @@ static struct diff_run describe_run(const struct profile *profile, size_t origin
 	bool is_merged = origin > 0 && origin < profile->origins.len;
 	enum layout_end_reason reason =
 		is_merged ? profile->origins.data[origin].info.reason : profile->end.reason;
+	const char *command =
+		profile_origin_meta(profile, is_merged ? (uint32_t)origin : 0, LAYOUT_META_COMMAND);
 	return (struct diff_run){
 		.name = is_merged ? profile->origins.data[origin].name : "",
+		.program = command ? path_last_part(command) : NULL,
 		.is_whole_command = reason == LAYOUT_END_COMMAND,
 	};
 }

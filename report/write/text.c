@@ -475,6 +475,8 @@ static const struct field_info {
 	[TEXT_FIELD_TOTAL] = {"total", 8},
 	[TEXT_FIELD_SAMPLES] = {"samples", 9},
 	[TEXT_FIELD_VALUE] = {"value", 9},
+	[TEXT_FIELD_TOTAL_SAMPLES] = {"total-samples", 13},
+	[TEXT_FIELD_TOTAL_VALUE] = {"total-value", 11},
 };
 
 static const enum text_field usual_fields[] = {
@@ -503,6 +505,12 @@ static void text_put_field(const struct profile *profile, const struct table *ta
 		break;
 	case TEXT_FIELD_VALUE:
 		event_value_put(&profile->events.data[options->event], row->self, true, out);
+		break;
+	case TEXT_FIELD_TOTAL_SAMPLES:
+		str_printf(out, "%llu", (unsigned long long)row->total_samples);
+		break;
+	case TEXT_FIELD_TOTAL_VALUE:
+		event_value_put(&profile->events.data[options->event], row->total, true, out);
 		break;
 	case TEXT_FIELDS:
 		break;
@@ -670,22 +678,35 @@ static bool has_symbol_column(const struct table_options *options)
 	return false;
 }
 
-/* Waits and allocations end in the same few functions, which tell nothing. */
+/* Waits, allocations and hits of probes end in the same few functions, which tell nothing. */
 static bool ends_in_few_functions(const struct profile_event *event)
 {
-	return event->wait || strcmp(event->unit, "bytes") == 0 ||
-	       strcmp(event->unit, "objects") == 0;
+	return event->wait || has_sum(event) || strcmp(event->unit, "bytes") == 0 ||
+	       strcmp(event->unit, "objects") == 0 || strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
+}
+
+static double percent_of_first_rows(const struct table *table, size_t count)
+{
+	uint64_t self = 0;
+	for (size_t i = 0; i < count && i < table->rows.len; i++)
+		self += table->rows.data[i].self;
+	return profile_percent(self, table->total);
 }
 
 static void put_hint_at_callers(const struct profile *profile, const struct table *table,
 	const struct table_options *table_options, const struct text_options *options,
 	struct str *out)
 {
-	static const double most = 50;
-	if (has_symbol_column(table_options) &&
-		ends_in_few_functions(&profile->events.data[options->event]) &&
-		profile_percent(table->rows.data[0].self, table->total) >= most)
-		str_puts(out, "# their callers: -g; functions by their total: --children\n");
+	enum {
+		FEW = 3,
+		MOST_PERCENT = 50,
+	};
+	const struct profile_event *event = &profile->events.data[options->event];
+	if (!has_symbol_column(table_options) || !ends_in_few_functions(event) ||
+		percent_of_first_rows(table, FEW) < MOST_PERCENT)
+		return;
+	str_puts(out, "# their callers: -g; functions by their total: --children");
+	str_puts(out, event->wait || event->is_sum ? "; one by one: --waits\n" : "\n");
 }
 
 void text_put_table(const struct profile *profile, struct table *table,

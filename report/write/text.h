@@ -13,6 +13,8 @@ enum text_field {
 	TEXT_FIELD_TOTAL, /* likewise */
 	TEXT_FIELD_SAMPLES,
 	TEXT_FIELD_VALUE, /* of self, as the event counts: "1.23 s" */
+	TEXT_FIELD_TOTAL_SAMPLES,
+	TEXT_FIELD_TOTAL_VALUE,
 	TEXT_FIELDS,
 };
 

@@ -5,6 +5,7 @@
 
 #include "format/base/err.h"
 #include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_programs.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 #include "tests/unit/report_export_fixture.h"
@@ -394,6 +395,41 @@ TEST(what_was_split_is_no_regression)
 	CHECK_OK(pair_compare(&pair));
 	CHECK_INT(pair.diff->replacements.len, 0);
 	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+}
+
+static struct profile *make_of(const char *command)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	writer_meta(fixture->writer, LAYOUT_META_COMMAND, command);
+	uint32_t frame = fixture_frame(fixture, side.object, 0x10, "main");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, 100);
+	return fixture_profile(fixture);
+}
+
+TEST(runs_of_several_programs_are_said)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_of("old/app"), make_of("new/app"));
+	CHECK_OK(pair_compare(&pair));
+	diff_put_programs(&text, pair.diff);
+	CHECK_STR(str_text(&text), "");
+	pair_deinit(&pair);
+	pair_init(&pair, make_of("old/app"), make_of("/bin/sh"));
+	CHECK_OK(pair_compare(&pair));
+	diff_put_programs(&text, pair.diff);
+	CHECK_STR(str_text(&text), "Base is of app, new of sh. ");
+	CHECK(!diff_programs_are_mixed(pair.diff));
+	vec_push(&pair.diff->sides[MATCH_NEW].runs,
+		(struct diff_run){.name = "s.data", .program = "app"});
+	str_truncate(&text, 0);
+	diff_put_programs(&text, pair.diff);
+	CHECK_STR(str_text(&text),
+		"Not all runs are of one program: base 1 of app; new 1 of sh, 1 of app (s.data). ");
+	CHECK(diff_programs_are_mixed(pair.diff));
 	pair_deinit(&pair);
 }
 

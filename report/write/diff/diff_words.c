@@ -6,6 +6,7 @@
 
 #include "format/base/path.h"
 #include "report/compare/statistics.h"
+#include "report/write/diff/diff_programs.h"
 
 /* ---- numbers ---- */
 
@@ -527,7 +528,9 @@ static void diff_words_put_inconclusive(
 		return;
 	}
 	if (runs_differ) {
-		str_puts(out, " Record more runs, or on a quieter machine.");
+		str_puts(out, diff_programs_are_mixed(diff)
+				      ? " They are of several programs."
+				      : " Record more runs, or on a quieter machine.");
 		return;
 	}
 	double needed = find_needed(diff), largest = largest_share(diff);
@@ -750,6 +753,7 @@ static void diff_words_put_replacement(
 
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
+	diff_put_programs(out, diff);
 	diff_words_put_common(out, diff);
 	vec_each(&diff->replacements, replacement)
 		if (replacement->nr_withheld)
