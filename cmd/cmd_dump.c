@@ -27,7 +27,7 @@
 struct dump_options {
 	struct opt_u32_list pids, tids;
 	struct cgroup_option cgroups;
-	bool is_system, no_native, is_json;
+	bool is_system, no_native, no_kernel, is_json;
 	uint64_t duration_ns;
 	const char *output;
 	struct naming_options naming;
@@ -46,6 +46,8 @@ static const struct opt dump_rows[] = {
 		.most = "1m", .group = "How"},
 	{"no-native", 0, NULL, opt_flag, DUMP_FIELD(no_native),
 		.help = "of stacks with scripts, only their functions"},
+	{"no-kernel", 0, NULL, opt_flag, DUMP_FIELD(no_kernel),
+		.help = "stacks without the kernel's functions"},
 	{"json", 0, NULL, opt_flag, DUMP_FIELD(is_json), .help = "for programs", .group = "Output"},
 	{"output", 'o', "FILE|-", opt_string, DUMP_FIELD(output), .help = "where to",
 		.standard = "-"},
@@ -154,8 +156,10 @@ static struct err *show_dump(
 	symbolize(profile, &options->naming.symbolize);
 	console_show_end();
 	wait_reasons_add(profile); /* by native functions */
-	if (options->no_native)
-		hidden_frames_leave_out(profile, HIDDEN_NATIVE);
+	unsigned hidden =
+		(options->no_native ? HIDDEN_NATIVE : 0) | (options->no_kernel ? HIDDEN_KERNEL : 0);
+	if (hidden)
+		hidden_frames_leave_out(profile, hidden);
 	struct thread_dump *dump =
 		thread_dump_create(profile, live ? live_threads_have : NULL, live);
 	struct err *err = NULL;

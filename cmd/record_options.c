@@ -361,7 +361,7 @@ const struct opt record_options_rows[] = {
 		.help = "with -p: the children that run already, and theirs, too"},
 	{"freq", 'F', "N|*", parse_frequency, 0,
 		.help = "samples a second and CPU, " SYSTEM_HZ
-			" of the system; *: for 25% of the CPU time",
+			" of the system, of cgroups; *: for 25% of the CPU time",
 		.standard = RECORD_OPTIONS_HZ, .least = "1", .most = "100000",
 		.words = record_options_rates, .group = "How"},
 	{"count", 'c', "N", opt_u64, FIELD(period), .help = "a sample every N events instead",

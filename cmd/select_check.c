@@ -233,6 +233,11 @@ static bool is_any_matched(
 	return is_matched;
 }
 
+static const char *hint_at_expressions(const char *word)
+{
+	return strpbrk(word, "*?") ? " ('/EXPRESSION/' matches names, not *)" : "";
+}
+
 /* Expressions are those of select_parse_names() only. */
 static struct err *check_word(const struct profile *profile, const struct choice *choice,
 	const char *word, bool may_be_expression)
@@ -250,8 +255,8 @@ static struct err *check_word(const struct profile *profile, const struct choice
 	if (!names.len)
 		return err_new(ERR_USAGE, "the recording has no %s \"%s\", nor any other",
 			choice->what, word);
-	return err_new(ERR_USAGE, "the recording has no %s \"%s\" but %s", choice->what, word,
-		str_text(&names));
+	return err_new(ERR_USAGE, "the recording has no %s \"%s\" but %s%s", choice->what, word,
+		str_text(&names), may_be_expression ? hint_at_expressions(word) : "");
 }
 
 /* Of several words one suffices; what the others are is said. */
@@ -392,9 +397,9 @@ static struct err *no_such_function(const struct profile *profile, const char *w
 			part = function->name;
 	}
 	if (nearest.word || !part)
-		return err_new(ERR_USAGE, "the recording has no function \"%s\"%s%s%s", word,
+		return err_new(ERR_USAGE, "the recording has no function \"%s\"%s%s%s%s", word,
 			nearest.word ? ": did you mean " : "", nearest.word ? nearest.word : "",
-			nearest.word ? "?" : "");
+			nearest.word ? "?" : "", hint_at_expressions(word));
 	return err_new(ERR_USAGE,
 		"the recording has no function \"%s\", but %s: -S '/EXPRESSION/' matches a part of "
 		"names",

@@ -315,11 +315,12 @@ static bool is_on_overlay(const struct overlay *overlay, const struct input *inp
 	       input->y >= area->y - 1 && input->y < area->y + area->height + 1;
 }
 
-/* What is typed behind such a key is no key of its own. */
-static bool is_typed_behind(enum action action)
+/* Of text: what is typed behind such a key is no key of its own, and a view is asked for by name.
+ */
+static bool does_more_than_close(enum action action)
 {
 	return action == ACTION_SEARCH || action == ACTION_KEEP || action == ACTION_EXCLUDE ||
-	       action == ACTION_COMMANDS;
+	       action == ACTION_COMMANDS || (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9);
 }
 
 enum action overlay_input(struct overlay *overlay, const struct input *input)
@@ -339,7 +340,7 @@ enum action overlay_input(struct overlay *overlay, const struct input *input)
 		}
 		bool is_key_of_menu = is_menu && action != ACTION_QUIT && action != ACTION_UNDO;
 		overlay_close(overlay);
-		return is_key_of_menu || is_typed_behind(action) ? action : ACTION_NONE;
+		return is_key_of_menu || does_more_than_close(action) ? action : ACTION_NONE;
 	}
 	if (input->kind == INPUT_WHEEL_UP || input->kind == INPUT_WHEEL_DOWN) {
 		enum action action =

@@ -94,6 +94,19 @@ TEST(a_text_is_closed_by_presses_beside_it)
 	str_deinit(&drawn);
 }
 
+TEST(a_view_is_entered_from_a_text)
+{
+	struct overlay overlay = {0};
+	struct str text = {0}, drawn = {0};
+	str_puts(&text, "a name");
+	overlay_open_text(&overlay, "Name", &text);
+	draw(&overlay, 80, 24, &drawn);
+	CHECK_INT(press(&overlay, '3'), ACTION_VIEW_1 + 2);
+	CHECK(!overlay.is_open);
+	overlay_deinit(&overlay);
+	str_deinit(&drawn);
+}
+
 TEST(the_wheel_moves_in_a_menu)
 {
 	static const enum action actions[] = {ACTION_ENTER, ACTION_COPY, ACTION_HELP};

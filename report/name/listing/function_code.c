@@ -210,7 +210,9 @@ void function_code_read(const struct function_code_request *request, struct func
 	if (file.fd >= 0)
 		disassemble(request, &file, ret);
 	else if (kind == LAYOUT_OBJECT_KERNEL)
-		str_puts(&ret->problem, "there is no vmlinux of the recorded kernel here");
+		str_puts(&ret->problem,
+			"there is no vmlinux of the recorded kernel here: install its debug "
+			"package (linux-image-...-dbg, kernel-debuginfo)");
 	else
 		str_printf(&ret->problem, "no assembly of %s: %s", object->path,
 			file.kernel.file.problem ? file.kernel.file.problem

@@ -159,6 +159,16 @@ static bool search_below(struct search *search, const char *dir, const char *pla
 	return false;
 }
 
+/* A relative one is not looked for in a folder that has nothing to do with it. */
+static void put_not_here(const char *name, const struct search *search, struct str *out)
+{
+	bool is_in_this_folder = name[0] != '/' && access(name, R_OK) == 0;
+	str_printf(out, "the source %s is not here%s%s: --source-dir says where", name,
+		search->nr_tried ? "; tried " : "", str_text(&search->tried));
+	if (is_in_this_folder)
+		str_printf(out, " (--source-dir . takes ./%s)", name);
+}
+
 void source_file_read(const char *name, const struct debug_dirs *dirs,
 	const struct regular_file_rules *rules, struct source_file *ret)
 {
@@ -169,7 +179,6 @@ void source_file_read(const char *name, const struct debug_dirs *dirs,
 	bool is_found = false;
 	for (size_t i = 0; dirs && plain.len && !is_found && i < dirs->len; i++)
 		is_found = search_below(&search, dirs->data[i], str_text(&plain));
-	/* A relative one is not looked for in a folder that has nothing to do with it. */
 	if (!is_found && name[0] == '/')
 		is_found = source_file_look_at(&search, name);
 	if (!is_found && search.nr_tried > MAX_TOLD)
@@ -177,8 +186,7 @@ void source_file_read(const char *name, const struct debug_dirs *dirs,
 	if (!is_found && search.refused.len)
 		str_puts(&ret->problem, str_text(&search.refused));
 	else if (!is_found)
-		str_printf(&ret->problem, "the source %s is not here%s%s: --source-dir says where",
-			name, search.nr_tried ? "; tried " : "", str_text(&search.tried));
+		put_not_here(name, &search, &ret->problem);
 	str_deinit(&search.tried);
 	str_deinit(&search.refused);
 }
