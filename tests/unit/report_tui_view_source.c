@@ -126,7 +126,7 @@ TEST(source_keys)
 	press(&it, "h\n");
 	CHECK(strstr(screen_text(&it.screen), "if (n > 1)"));
 	press(&it, "e");
-	CHECK(strstr(screen_text(&it.screen), "there is no vmlinux of the recorded kernel here"));
+	CHECK(strstr(screen_text(&it.screen), "no vmlinux of the recorded kernel is here"));
 	close_view(&it);
 }
 

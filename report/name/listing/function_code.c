@@ -211,8 +211,7 @@ void function_code_read(const struct function_code_request *request, struct func
 		disassemble(request, &file, ret);
 	else if (kind == LAYOUT_OBJECT_KERNEL)
 		str_puts(&ret->problem,
-			"there is no vmlinux of the recorded kernel here: install its debug "
-			"package (linux-image-...-dbg, kernel-debuginfo)");
+			"no vmlinux of the recorded kernel is here: install its debug package");
 	else
 		str_printf(&ret->problem, "no assembly of %s: %s", object->path,
 			file.kernel.file.problem ? file.kernel.file.problem
