@@ -14,6 +14,7 @@
 #include "cmd/select_check.h"
 #include "format/base/mem.h"
 #include "format/base/path.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/analyse/roots.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/analyse/wakers.h"
@@ -278,7 +279,7 @@ static struct err *check_output(
 static void convert_name_functions(struct profile *profile, const struct convert_options *options)
 {
 	symbolize(profile, &options->select.naming.symbolize);
-	wait_reasons_add(profile);
+	refine_stacks(profile);
 	wait_reasons_hide(
 		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
 	if (options->with_wakers)

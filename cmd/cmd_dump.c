@@ -14,7 +14,7 @@
 #include "format/base/caller.h"
 #include "record/session.h"
 #include "report/analyse/hidden_frames.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/load/load.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -155,7 +155,7 @@ static struct err *show_dump(
 	struct export_file file;
 	symbolize(profile, &options->naming.symbolize);
 	console_show_end();
-	wait_reasons_add(profile); /* by native functions */
+	refine_stacks(profile); /* by native functions */
 	unsigned hidden =
 		(options->no_native ? HIDDEN_NATIVE : 0) | (options->no_kernel ? HIDDEN_KERNEL : 0);
 	if (hidden)

@@ -6,7 +6,7 @@
 #include "cmd/input.h"
 #include "cmd/select.h"
 #include "cmd/select_check.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/name/symbol/symbolizer.h"
 
 struct open_options {
@@ -55,7 +55,7 @@ static struct err *load_and_show(struct open_options *options, int argc, char **
 	struct filter filter = select_filter(&options->select);
 	naming_begin(&options->select.naming);
 	symbolize(profile, &options->select.naming.symbolize);
-	wait_reasons_add(profile);
+	refine_stacks(profile);
 	struct err *err = select_check_functions(&options->select, &input, profile);
 	filter_samples(profile, &filter);
 	filter_stacks(profile, &filter);

@@ -13,7 +13,7 @@
 #include "cmd/select_check.h"
 #include "format/base/clock.h"
 #include "format/base/fd.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export_names.h"
 #include "report/write/push/push.h"
@@ -248,7 +248,7 @@ static struct err *load_and_push(struct push_command *command, const struct inpu
 	struct filter filter = select_filter(&command->select);
 	naming_begin(&command->select.naming);
 	symbolize(profile, &command->select.naming.symbolize);
-	wait_reasons_add(profile);
+	refine_stacks(profile);
 	struct err *err =
 		command->ring ? NULL : select_check_functions(&command->select, input, profile);
 	console_show_end();

@@ -21,7 +21,7 @@
 #include "record/event/event_list.h"
 #include "record/event/usdt.h"
 #include "record/session.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
 
@@ -105,7 +105,7 @@ static struct err *show_page(const struct record_options *options, struct naming
 	try(input_load(&input, &naming->symbolize.files, &profile));
 	naming_begin(naming);
 	symbolize(profile, &naming->symbolize);
-	wait_reasons_add(profile);
+	refine_stacks(profile);
 	console_show_end();
 	const struct debug_dirs none = {0};
 	const struct export_code code = {.files = &naming->symbolize.files, .source_dirs = &none};

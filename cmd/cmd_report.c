@@ -9,6 +9,7 @@
 #include "cmd/select.h"
 #include "cmd/select_check.h"
 #include "cmd/terminal_report.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/analyse/roots.h"
 #include "report/analyse/scope.h"
 #include "report/analyse/wait_reasons.h"
@@ -532,7 +533,7 @@ static void report_name_functions(
 	struct profile *profile, const struct report_options *options, struct str *out)
 {
 	symbolize(profile, &options->select.naming.symbolize);
-	wait_reasons_add(profile);
+	refine_stacks(profile);
 	wait_reasons_hide(
 		profile, options->select.hidden_reasons.data, options->select.hidden_reasons.len);
 	if (options->shows_wakers && !options->shows_waits && !wakers_add(profile))

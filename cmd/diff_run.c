@@ -10,7 +10,7 @@
 #include "cmd/console.h"
 #include "cmd/export_file.h"
 #include "cmd/input.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/model/text/byte_sink.h"
 #include "report/name/symbol/symbolizer.h"
 
@@ -97,7 +97,7 @@ static struct err *load_side(struct loading *loading)
 	if (!loading->is_forced)
 		try(input_check_whole(loading->input, loading->profile));
 	symbolize(loading->profile, naming);
-	wait_reasons_add(loading->profile);
+	refine_stacks(loading->profile);
 	filter_samples(loading->profile, &filter);
 	filter_stacks(loading->profile, &filter);
 	return NULL;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "format/base/err.h"
-#include "report/analyse/wait_reasons.h"
+#include "report/analyse/refine_stacks.h"
 #include "report/load/load.h"
 #include "report/model/regular_file.h"
 #include "report/name/symbol/symbolizer.h"
@@ -86,7 +86,7 @@ static struct err *baseline_load_file(struct baseline *baseline,
 	struct filter of_names = filter_of_names(filter);
 	filter_samples(baseline->profile, &of_names);
 	name_by_files(baseline);
-	wait_reasons_add(baseline->profile);
+	refine_stacks(baseline->profile);
 	filter_stacks(baseline->profile, &of_names);
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "format/base/clock.h"
 #include "format/base/err.h"
+#include "report/analyse/allocators.h"
 #include "report/analyse/wait_reasons.h"
 #include "report/load/load.h"
 #include "report/model/main_event.h"
@@ -222,13 +223,16 @@ static bool apply_names(struct worker *worker)
 	return has_any;
 }
 
-/* Filters by name have to know all names; what they drop is gone before a view shows it. */
-static void filter_by_names(struct worker *worker, struct slice *slice)
+static bool is_fetching_names(const struct worker *worker)
 {
-	const struct filter *filter = &worker->options.filter;
-	if (filter->symbols.len || worker->options.open)
-		begin_naming(worker);
-	while (is_naming(worker)) {
+	return worker->naming && name_thread_progress(worker->naming).is_fetching;
+}
+
+/* All, or those that this machine has; or else it is over. */
+static void await_names(struct worker *worker, bool are_all)
+{
+	begin_naming(worker);
+	while (is_naming(worker) && (are_all || !is_fetching_names(worker))) {
 		pthread_mutex_lock(&worker->mutex);
 		while (!worker->is_over && !worker->has_names)
 			pthread_cond_wait(&worker->changed, &worker->mutex);
@@ -240,18 +244,30 @@ static void filter_by_names(struct worker *worker, struct slice *slice)
 		apply_names(worker);
 	}
 	apply_names(worker);
-	if (!filter->dsos.len && !filter->symbols.len)
-		return;
-	filter_stacks(worker->profile, filter);
-	slice_deinit(slice);
-	slice_init_event(slice, worker->profile, main_event_of(worker->profile));
 }
 
-/* Stacks of waits become others. */
-static void add_reasons(struct profile *profile, struct slice *slice)
+/* What filters by name drop is gone before a view shows it, and so are allocators. */
+static void await_needed_names(struct worker *worker)
 {
+	bool are_all = worker->options.filter.symbols.len || worker->options.open;
+	if (are_all || allocators_may_be_left_out(worker->profile))
+		await_names(worker, are_all);
+}
+
+/* The same stacks as refine_stacks() makes: names come in between. Filters drop some. */
+static void refine_slice(struct worker *worker, struct slice *slice)
+{
+	const struct filter *filter = &worker->options.filter;
+	struct profile *profile = worker->profile;
+	size_t nr_stacks = profile->stacks.len;
+	bool is_filtered = filter->dsos.len || filter->symbols.len;
 	wait_reasons_add(profile);
-	if (!profile->wait_object && !profile->syscall_object)
+	model_reserve_groups(profile, &worker->roots);
+	await_needed_names(worker);
+	allocators_leave_out(profile);
+	if (is_filtered)
+		filter_stacks(profile, filter);
+	if (profile->stacks.len == nr_stacks && !is_filtered)
 		return;
 	slice_deinit(slice);
 	slice_init_event(slice, profile, main_event_of(profile));
@@ -421,9 +437,7 @@ static void worker_work(struct worker *worker)
 	worker->symbolizer = symbolizer_create(worker->profile, &worker->options.symbolize);
 	symbolizer_begin(worker->symbolizer);
 	sample_thread_end(&samples);
-	add_reasons(worker->profile, &samples.slice);
-	model_reserve_groups(worker->profile, &worker->roots);
-	filter_by_names(worker, &samples.slice);
+	refine_slice(worker, &samples.slice);
 	struct model_wish wish = {.serial = UINT32_MAX};
 	/* Addresses come first: who asks for names would only slow that down. */
 	bool goes_on = next_wish(worker, wish.serial, &wish);

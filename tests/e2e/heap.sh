@@ -164,6 +164,39 @@ test_events_are_shown_everywhere() {
 	"$EBPROF" diff --event alloc_space heap.data heap.data >/dev/null || fail "diff"
 }
 
+# Who calls C++'s operators allocates, also through inlined allocators of containers.
+test_callers_of_operators() {
+	command -v g++ >/dev/null || skip "no g++ here"
+	cat >callers.cpp <<-'END'
+		#include <vector>
+
+		__attribute__((noinline)) static char *grow(unsigned long bytes)
+		{
+			char *grown = new char[bytes];
+			asm volatile("" ::"r"(grown) : "memory"); /* no tail call */
+			return grown;
+		}
+
+		int main()
+		{
+			for (int i = 0; i < 2000; i++) {
+				char *grown = grow(30000);
+				asm volatile("" ::"r"(grown) : "memory");
+				delete[] grown;
+				std::vector<int> ints(2500);
+				asm volatile("" ::"r"(ints.data()) : "memory");
+			}
+		}
+	END
+	g++ -O2 -g -o callers callers.cpp || skip "g++ cannot compile here"
+	way=(--heap=64K)
+	record_heap -- ./callers
+	"$EBPROF" report --stdio -F self,sym heap.data >report 2>&1
+	! grep -q 'operator new\|allocator<int>::allocate' report || fail "operators are shown: $(cat report)"
+	grep -q '[67].\...%.*grow(unsigned long)' report || fail "no grow: $(cat report)"
+	grep -q '[23].\...%.*std::vector\|[23].\...%.*std::_Vector_base' report || fail "no vector: $(cat report)"
+}
+
 # What is kept is 3 MB for ever, and as much from shortly before the end.
 test_leaks() {
 	way=(--heap=8K)
@@ -249,7 +282,7 @@ build_go() { # NAME FLAGS...
 # What the program's own count says, of what it does itself.
 go_bytes() { # FILE
 	"$EBPROF" convert --folded --event alloc_space -o - "$1" 2>/dev/null |
-		awk '/;main\.(small|large);/ { sum += $NF } END { printf "%.0f\n", sum }'
+		awk '/;main\.(small|large)(_\[i\])? [0-9]+$/ { sum += $NF } END { printf "%.0f\n", sum }'
 }
 
 test_go_by_its_samples() {
