@@ -951,8 +951,13 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 		str_printf(out, "# %llu %s\n",
 			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
-	if (strncmp(profile->events.data[event].name, "alloc_", 6) == 0 ||
-		strncmp(profile->events.data[event].name, "inuse_", 6) == 0)
+	bool is_in_use = strncmp(profile->events.data[event].name, "inuse_", 6) == 0;
+	enum layout_end_reason reason = profile->end.reason;
+	if (is_in_use && (reason == LAYOUT_END_COMMAND || reason == LAYOUT_END_TARGET))
+		str_puts(out,
+			"# what was freed as the program ended is not among these: record -p, for "
+			"a --duration, shows what is in use meanwhile\n");
+	if (is_in_use || strncmp(profile->events.data[event].name, "alloc_", 6) == 0)
 		health_put_own_heaps(profile, out);
 	if (profile->events.data[event].wait || profile->events.data[event].is_sum)
 		health_put_own_threads(profile, out);

@@ -189,6 +189,29 @@ GO
 	grep -qE ' main\.cold  main\.go:[4-8]$' out || fail "$(cat out err)"
 }
 
+# None of them is a thread's wait, which is said.
+test_goroutines_that_wait() {
+	command -v go >/dev/null || skip "no go here"
+	cat >waiting.go <<-'END'
+		package main
+
+		import "time"
+
+		func main() {
+			never := make(chan int)
+			for i := 0; i < 5; i++ {
+				go func() { <-never }()
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	END
+	GO111MODULE=off GOCACHE=$PWD/cache go build -o waiting waiting.go || skip "go cannot build here"
+	run "$EBPROF" record -q -e offcpu -o waits.data -- ./waiting
+	want_status 0 record
+	"$EBPROF" report --stdio waits.data >report 2>&1
+	grep -q '^# not among these: waits of goroutines' report || fail "it is not said: $(cat report)"
+}
+
 # Each goroutine's call is short of stack, and begins anew when it has some.
 test_probes_are_hit_once_a_call() {
 	mkdir source && cat >source/main.go <<'GO'
