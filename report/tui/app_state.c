@@ -1,7 +1,9 @@
 #include "report/tui/app_state.h"
 
 #include <stdarg.h>
+#include <string.h>
 
+#include "report/analyse/allocators.h"
 #include "report/model/event_value.h"
 #include "report/write/health.h"
 
@@ -310,6 +312,26 @@ void app_zoom_both(struct app *app, const struct path *path, bool is_inverted)
 
 /* ---- models ---- */
 
+/* The first line of what recordings of the event cannot have, which nothing shown tells. */
+static void tell_of_lacks(struct app *app)
+{
+	const struct profile_event *event = app_event(app);
+	bool are_waits = event->wait || event->is_sum;
+	bool is_heap = allocators_may_be_left_out(app->model->profile);
+	if (app->has_told_of_lacks || app->model->names_follow || app->message.len ||
+		(!are_waits && !is_heap))
+		return;
+	const struct profile named = model_profile_with_names(app->model);
+	CLEANUP(str_deinit) struct str text = {0};
+	app->has_told_of_lacks = true;
+	if (are_waits)
+		health_put_own_threads(&named, &text);
+	else
+		health_put_own_heaps(&named, &text);
+	if (text.len)
+		app_say(app, "%.*s", (int)strcspn(str_text(&text) + 2, "\n"), str_text(&text) + 2);
+}
+
 void app_update(struct app *app, struct model *model)
 {
 	CLEANUP(str_deinit) struct str damage = {0};
@@ -324,6 +346,7 @@ void app_update(struct app *app, struct model *model)
 	model_release(app->model);
 	app->model = model;
 	update_view(app);
+	tell_of_lacks(app);
 }
 
 void app_update_listing(struct app *app, struct listing *listing)

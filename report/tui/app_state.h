@@ -94,6 +94,7 @@ struct app {
 	struct line_edit edits[APP_PROMPTS]; /* where in it, and what was typed before */
 	struct str message;                  /* shown until the next key */
 	bool message_is_warning;
+	bool has_told_of_lacks; /* what the recording cannot have: once, when names are there */
 	uint32_t pressed; /* the newest key, if it is to have an effect that can be seen; else 0 */
 	uint64_t seen;    /* a hash of what was drawn last, without the line of messages */
 	struct overlay overlay;

@@ -241,3 +241,22 @@ TEST(of_those_without_time_the_program_comes_first)
 	CHECK(strstr(screen_line(&screen, 7), "nanosleep"));
 	screen_deinit(&screen);
 }
+
+/* What waits without a thread is in no view, which is said, until the next key. */
+TEST(that_goroutines_wait_without_threads_is_told_once)
+{
+	struct waits waits;
+	waits_of_two_threads(&waits);
+	struct fixture *fixture = &waits.fixture;
+	uint32_t program = fixture_object(fixture, LAYOUT_OBJECT_VDSO, "server");
+	uint32_t park = fixture_frame(fixture, program, 0x10, "runtime.notesleep");
+	waits_add(&waits, 0, FIXTURE_STACK(fixture, park), 0, 5000000);
+	struct screen screen;
+	screen_init(&screen, fixture_profile(fixture), 110, 14);
+	CHECK(strstr(screen_text(&screen), "not among these: waits of goroutines"));
+	screen_type(&screen, "j");
+	CHECK(!strstr(screen_text(&screen), "not among these"));
+	screen_type(&screen, "3");
+	CHECK(!strstr(screen_text(&screen), "not among these"));
+	screen_deinit(&screen);
+}
