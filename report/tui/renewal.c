@@ -12,7 +12,7 @@ struct renewal {
 	const struct model *old, *next;
 	uint64_t seed;
 	struct map places;    /* object, offset and function's name -> frame */
-	struct map functions; /* object and function's name -> a frame of it */
+	struct map functions; /* object, function's name and declaration -> a frame of it */
 	struct map objects, threads, processes;
 };
 
@@ -37,7 +37,9 @@ static uint64_t key_of_frame(
 	const struct profile_frame *it = &model->names->frames.data[frame];
 	const struct profile_function *function = model_function(model, it->function);
 	uint64_t hash = renewal_key_of_object(renewal, model, it->object);
+	const char *file = profile_function_declared_in(function); /* static ones share names */
 	hash = hash_text(renewal, hash, function->system_name ? function->system_name : "");
+	hash = hash_text(renewal, hash ^ function->line, file ? file : "");
 	return has_place ? map_mix(hash ^ it->offset) : hash;
 }
 

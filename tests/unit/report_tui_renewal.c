@@ -73,6 +73,37 @@ TEST(renewed_top_keeps_the_function_that_was_selected)
 	screen_deinit(&screen);
 }
 
+/* Two of one name, of which the newer state comes upon the other one first. */
+static struct profile *namesakes_of(enum state state)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t script = fixture_object(&fixture, LAYOUT_OBJECT_SCRIPT, "[python]");
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 10, 0), 10, "first");
+	const char *files[] = {"one.py", "two.py"};
+	for (int i = 0; i < 2; i++) {
+		int at = state == FIRST ? i : 1 - i;
+		uint32_t frame = fixture_line(
+			&fixture, script, (uint64_t)(1 + i) << 8, "work", files[at], 3);
+		fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 9);
+	}
+	return fixture_profile(&fixture);
+}
+
+TEST(renewed_top_keeps_which_of_namesakes_was_selected)
+{
+	struct screen screen;
+	struct app_options options = {.file_name = "top", .is_live = true};
+	screen_init_with(&screen, namesakes_of(FIRST), 80, 16, options, VIEW_TOP);
+	screen.app.wish.serial++;
+	screen_type(&screen, "g");
+	screen_type(&screen, "j");
+	CHECK(is_line_of(&screen, "two.py"));
+	screen_renew(&screen, namesakes_of(NEWER));
+	CHECK(is_line_of(&screen, "two.py"));
+	screen_deinit(&screen);
+}
+
 TEST(renewed_tree_keeps_what_is_open_and_selected)
 {
 	struct screen screen;
