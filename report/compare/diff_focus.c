@@ -77,13 +77,15 @@ static void diff_focus_put_change(
 {
 	const struct focus_node *nodes = focus->both->nodes.data;
 	bool is_inverted = focus->both->direction == FOCUS_CALLERS;
+	bool is_weighted = focus->compare->judged && focus->compare->judged->is_weighted;
 	while (is_inverted && nodes[node].parent)
 		node = nodes[node].parent;
 	const struct compare_row *function = compare_row_of(focus->compare, nodes[node].function);
 	if (function)
 		row->changes[COMPARE_TOTAL] = compare_change_of_part(
 			&function->changes[is_inverted ? COMPARE_SELF : COMPARE_TOTAL],
-			row->base.samples, row->new.samples);
+			is_weighted ? row->base.total : row->base.samples,
+			is_weighted ? row->new.total : row->new.samples);
 }
 
 struct compare_row diff_focus_row(struct diff_focus *focus, uint32_t node)

@@ -6,6 +6,7 @@
 
 #include "report/compare/comparability.h"
 #include "report/compare/judgement.h"
+#include "report/compare/quanta.h"
 #include "report/compare/renames.h"
 #include "report/compare/replacement.h"
 #include "report/compare/run_counts.h"
@@ -44,42 +45,60 @@ const char *diff_verdict_word(enum diff_verdict verdict)
 
 /* ---- rows ---- */
 
+static double amount_of_sum(const struct difference *diff, const struct run_sum *sum)
+{
+	return diff->is_weighted ? (double)sum->value : (double)sum->samples;
+}
+
+static void difference_put_amount(const struct difference *diff, const struct diff_side *side,
+	const struct run_sum *sum, struct diff_amount *ret)
+{
+	double amount = amount_of_sum(diff, sum);
+	*ret = (struct diff_amount){
+		.samples = sum->samples,
+		.share = fmin(1, amount / side->known_amount),
+		.value = (double)sum->value / (double)side->runs.len,
+		.amount = amount,
+		.squares = sum->squares,
+		.chance_squares = sum->chance_squares,
+	};
+}
+
 /*
  * Whether there is enough of it, judged by both sides together, which does not look at what is
  * tested: some samples of it are to be expected on each side, and it is not so small on both that
  * it would not be reported.
  */
-static bool is_worth_testing(const struct difference *diff, uint64_t base, uint64_t new)
+static bool is_worth_testing(const struct difference *diff, const struct diff_amount *sides)
 {
-	double base_all = (double)diff->sides[MATCH_BASE].known;
-	double new_all = (double)diff->sides[MATCH_NEW].known;
-	double hits = (double)base + (double)new, least = fmin(base_all, new_all);
-	return hits * least >= DIFF_FEW_HITS * (base_all + new_all) &&
-	       hits >= diff->options.min_share * least;
+	double base_all = diff->sides[MATCH_BASE].known_amount;
+	double new_all = diff->sides[MATCH_NEW].known_amount, least = fmin(base_all, new_all);
+	double amount = sides[MATCH_BASE].amount + sides[MATCH_NEW].amount;
+	double squares = sides[MATCH_BASE].squares + sides[MATCH_NEW].squares;
+	return amount > 0 &&
+	       amount * amount * least >= DIFF_FEW_HITS * squares * (base_all + new_all) &&
+	       amount >= diff->options.min_share * least;
+}
+
+static bool is_entity_worth_testing(
+	const struct difference *diff, const struct run_counts *counts, uint32_t entity)
+{
+	struct diff_amount sides[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++)
+		difference_put_amount(
+			diff, &diff->sides[side], &counts->sums[side][entity].total, &sides[side]);
+	return is_worth_testing(diff, sides);
 }
 
 static void choose_rows(const struct difference *diff, struct run_counts *counts)
 {
 	VEC(uint32_t) rows = {0};
-	for (uint32_t i = 0; i < counts->nr_entities; i++) {
-		const struct run_sums *base = &counts->sums[MATCH_BASE][i];
-		const struct run_sums *new = &counts->sums[MATCH_NEW][i];
-		if (is_worth_testing(diff, base->total, new->total) &&
+	for (uint32_t i = 0; i < counts->nr_entities; i++)
+		if (is_entity_worth_testing(diff, counts, i) &&
 			!entities_is_marker(diff->entities, i))
 			vec_push(&rows, i);
-	}
 	run_counts_choose(counts, rows.data, rows.len);
 	vec_deinit(&rows);
-}
-
-static void difference_put_amount(
-	const struct diff_side *side, uint64_t samples, uint64_t value, struct diff_amount *amount)
-{
-	*amount = (struct diff_amount){
-		.samples = samples,
-		.share = fmin(1, (double)samples / (double)side->known),
-		.value = (double)value / (double)side->runs.len,
-	};
 }
 
 static void difference_put_rows(struct difference *diff, const struct run_counts *counts)
@@ -98,10 +117,10 @@ static void difference_put_rows(struct difference *diff, const struct run_counts
 		}
 		for (int side = 0; side < MATCH_SIDES; side++) {
 			const struct run_sums *sums = &counts->sums[side][i];
-			difference_put_amount(&diff->sides[side], sums->self, sums->self_value,
-				&row->self.sides[side]);
-			difference_put_amount(&diff->sides[side], sums->total, sums->total_value,
-				&row->total.sides[side]);
+			difference_put_amount(
+				diff, &diff->sides[side], &sums->self, &row->self.sides[side]);
+			difference_put_amount(
+				diff, &diff->sides[side], &sums->total, &row->total.sides[side]);
 		}
 	}
 }
@@ -122,9 +141,12 @@ static const char *find_program_reason(const struct difference *diff)
 
 static void difference_put_program(struct difference *diff)
 {
-	for (int side = 0; side < MATCH_SIDES; side++)
-		difference_put_amount(&diff->sides[side], diff->sides[side].samples,
-			(uint64_t)diff->sides[side].value, &diff->program.sides[side]);
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		const struct diff_side *of = &diff->sides[side];
+		struct run_sum all = {of->samples, (uint64_t)of->value, of->known_squares,
+			of->known_chance_squares};
+		difference_put_amount(diff, of, &all, &diff->program.sides[side]);
+	}
 	diff->program.effect =
 		diff->program.sides[MATCH_NEW].value / diff->program.sides[MATCH_BASE].value - 1;
 	diff->program_reason = find_program_reason(diff);
@@ -142,7 +164,7 @@ static struct diff_judgement *judgement_of(struct diff_row *row, enum measure me
 	return measure == SELF ? &row->self : &row->total;
 }
 
-/* Samples of each run, or by CPU time how many of them make a nanosecond. */
+/* The amount of each run, or by CPU time how much of it makes a nanosecond. */
 static double *difference_rest_of(const struct difference *diff, enum diff_metric metric)
 {
 	const struct diff_side *sides = diff->sides;
@@ -150,8 +172,8 @@ static double *difference_rest_of(const struct difference *diff, enum diff_metri
 	size_t at = 0;
 	for (int side = 0; side < MATCH_SIDES; side++)
 		vec_each(&sides[side].runs, run) {
-			rest[at++] = metric == DIFF_CPU_S ? (double)run->samples / run->value
-							  : (double)(run->samples - run->unknown);
+			rest[at++] =
+				metric == DIFF_CPU_S ? run->amount / run->value : run->known_amount;
 		}
 	return rest;
 }
@@ -163,10 +185,17 @@ static bool *find_tested(struct difference *diff, enum measure measure)
 	if (measure == TOTAL && (diff->sides[MATCH_BASE].cut || diff->sides[MATCH_NEW].cut))
 		return is_tested;
 	for (size_t i = 0; i < diff->rows.len; i++) {
-		const struct diff_amount *sides = judgement_of(&diff->rows.data[i], measure)->sides;
-		is_tested[i] = is_worth_testing(diff, sides[0].samples, sides[1].samples);
+		is_tested[i] =
+			is_worth_testing(diff, judgement_of(&diff->rows.data[i], measure)->sides);
 	}
 	return is_tested;
+}
+
+static void put_quanta(struct difference *diff, enum measure measure, struct quanta *ret)
+{
+	quanta_init(ret, diff, diff->rows.len);
+	for (size_t i = 0; i < diff->rows.len; i++)
+		quanta_set(ret, i, judgement_of(&diff->rows.data[i], measure)->sides);
 }
 
 static void difference_judge(
@@ -217,14 +246,14 @@ static bool *find_lone(
 
 /* What belongs to each row's whole beside the steady rest: its own samples, if it changed. A lone
  * row is compared with all, as if nothing had changed. */
-static uint32_t *more_of_rows(const struct judgement_family *all, const double *rest,
+static double *more_of_rows(const struct judgement_family *all, const double *rest,
 	const bool *has_changed, const bool *is_lone)
 {
-	uint32_t *more = mem_zalloc_array(all->nr_rows * all->nr_runs + 1, sizeof(*more));
+	double *more = mem_zalloc_array(all->nr_rows * all->nr_runs + 1, sizeof(*more));
 	for (size_t i = 0; i < all->nr_rows * all->nr_runs; i++) {
 		size_t row = i / all->nr_runs, run = i % all->nr_runs;
 		more[i] = has_changed[row] ? all->hits[i]
-			  : is_lone[row]   ? (uint32_t)(all->rest[run] - rest[run])
+			  : is_lone[row]   ? all->rest[run] - rest[run]
 					   : 0;
 	}
 	return more;
@@ -245,20 +274,25 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	CLEANUP_FREE double *rest = difference_rest_of(diff, DIFF_SHARE);
 	CLEANUP_FREE bool *has_changed = mem_zalloc_array(diff->rows.len + 1, sizeof(bool));
 	CLEANUP_FREE bool *is_tested = find_tested(diff, SELF);
+	CLEANUP(quanta_deinit) struct quanta quanta, of_total;
+	put_quanta(diff, SELF, &quanta);
+	put_quanta(diff, TOTAL, &of_total);
 	struct judgement_family family = {
 		.nr_rows = diff->rows.len,
 		.nr_runs = counts->nr_runs,
 		.nr_base = counts->nr_base,
 		.hits = counts->self,
 		.rest = all,
+		.quanta = quanta.own,
+		.rest_quanta = quanta.rest,
 		.is_tested = is_tested,
 		.nr_others = nr_others_of(diff),
 	};
 	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
-	CLEANUP_FREE uint32_t *unsteady =
+	CLEANUP_FREE double *unsteady =
 		diff->nr_unsteady ? run_counts_of_chosen(counts, has_changed) : NULL;
 	CLEANUP_FREE bool *is_lone = find_lone(&family, rest, has_changed);
-	CLEANUP_FREE uint32_t *own = more_of_rows(&family, rest, has_changed, is_lone);
+	CLEANUP_FREE double *own = more_of_rows(&family, rest, has_changed, is_lone);
 	family.rest = rest;
 	family.more = own;
 	difference_judge(diff, &family, SELF);
@@ -266,24 +300,33 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	replacement_judge(diff, &family, has_changed);
 	family.hits = counts->total;
 	family.more = unsteady;
+	family.quanta = of_total.own;
+	family.rest_quanta = of_total.rest;
 	difference_judge(diff, &family, TOTAL);
 }
 
 static void judge_cpu(struct difference *diff, struct run_counts *counts)
 {
 	CLEANUP_FREE double *exposures = difference_rest_of(diff, DIFF_CPU_S);
+	CLEANUP(quanta_deinit) struct quanta quanta, of_total;
+	put_quanta(diff, SELF, &quanta);
+	put_quanta(diff, TOTAL, &of_total);
 	struct judgement_family family = {
 		.nr_rows = diff->rows.len,
 		.nr_runs = counts->nr_runs,
 		.nr_base = counts->nr_base,
 		.hits = counts->self,
 		.rest = exposures,
+		.quanta = quanta.own,
+		.rest_quanta = quanta.rest,
 		.is_poisson = true,
 		.nr_others = nr_others_of(diff),
 	};
 	difference_judge(diff, &family, SELF);
 	replacement_judge(diff, &family, NULL);
 	family.hits = counts->total;
+	family.quanta = of_total.own;
+	family.rest_quanta = of_total.rest;
 	difference_judge(diff, &family, TOTAL);
 }
 
@@ -292,17 +335,20 @@ static void judge_program(struct difference *diff)
 	if (diff->program_reason)
 		return;
 	CLEANUP_FREE double *exposures = difference_rest_of(diff, DIFF_CPU_S);
-	VEC(uint32_t) hits = {0};
+	VEC(double) hits = {0};
 	for (int side = 0; side < MATCH_SIDES; side++)
 		vec_each(&diff->sides[side].runs, run)
-			vec_push(&hits, (uint32_t)run->samples);
+			vec_push(&hits, run->amount);
 	bool is_tested = true;
+	double quantum = quanta_of_whole(diff, diff->program.sides);
 	struct judgement_family family = {
 		.nr_rows = 1,
 		.nr_runs = hits.len,
 		.nr_base = diff->sides[MATCH_BASE].runs.len,
 		.hits = hits.data,
 		.rest = exposures,
+		.quanta = &quantum,
+		.rest_quanta = &quantum,
 		.is_tested = &is_tested,
 		.is_poisson = true,
 		.nr_others = nr_others_of(diff),
@@ -487,9 +533,9 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
-	diff->quantum = run_samples_quantum(sides, events);
+	diff->is_weighted = run_samples_differ(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)
-		run_samples_init(&samples[side], &sides[side], events[side], diff->quantum,
+		run_samples_init(&samples[side], &sides[side], events[side], diff->is_weighted,
 			&diff->sides[side]);
 	struct err *err = check_runs(diff);
 	if (err) {

@@ -87,8 +87,10 @@ struct diff_run {            /* a recording, or one of those that were merged in
 	const char *name;    /* borrowed from the profile; "" where nothing was merged */
 	const char *program; /* likewise: the command's file; NULL: no command was recorded */
 	uint64_t samples;
-	uint64_t unknown; /* ... of those, the ones whose stack was truncated at its beginning */
-	double value;     /* of all samples, in the event's unit (ns) */
+	double value; /* of all samples, in the event's unit (ns) */
+	/* What is compared, see run_samples_differ(): of all, and without those of stacks that were
+	 * truncated at their beginning. */
+	double amount, known_amount;
 	bool is_whole_command; /* it ended with its command: its CPU time says something */
 };
 
@@ -97,7 +99,9 @@ struct diff_side {
 	size_t nr_empty;                 /* runs without */
 	uint64_t unseen;                 /* samples of the event that do not count */
 	uint64_t samples, other_samples; /* ... of other events, which are left out */
-	uint64_t known;                  /* samples of which is known where they were */
+	uint64_t known;                  /* samples of which is known where they were ... */
+	/* ... and the sum of their amounts, and of squares as in struct run_sum. */
+	double known_amount, known_squares, known_chance_squares;
 	uint64_t cut; /* samples of a baseline that lost part of their stacks, to keep it small */
 	double value;
 };
@@ -105,8 +109,10 @@ struct diff_side {
 /* One side's part of a row. */
 struct diff_amount {
 	uint64_t samples;
-	double share; /* of the side's known samples */
+	double share; /* of the side's known amount */
 	double value; /* mean of a run, in the event's unit */
+	/* Of all runs: the sum of the samples' amounts, and of squares as in struct run_sum. */
+	double amount, squares, chance_squares;
 };
 
 /* A row by one measure. Effects are ratios less 1: .05 takes 5 % longer. */
@@ -153,8 +159,8 @@ struct difference {
 	struct diff_side sides[MATCH_SIDES];
 	const char *event, *unit; /* borrowed from the new side */
 	bool is_cpu_time;         /* event_value_is_cpu_time() */
-	char *parts;    /* of an event that is a sum, the names of those; NULL: it is none */
-	double quantum; /* run_samples_quantum(): what each sample of the sides is */
+	char *parts;      /* of an event that is a sum, the names of those; NULL: it is none */
+	bool is_weighted; /* run_samples_differ() */
 	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */
 	size_t nr_entities;            /* all of both sides: functions, ... */
 	struct diff_judgement program; /* all of it, by CPU time */

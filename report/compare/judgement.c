@@ -36,15 +36,24 @@ static enum match_side judgement_side_of(const struct judgement_family *family, 
 	return run < family->nr_base ? MATCH_BASE : MATCH_NEW;
 }
 
-static double hits_of(const struct judgement_family *family, size_t row, size_t run)
+static double amount_of(const struct judgement_family *family, size_t row, size_t run)
 {
 	return family->hits[row * family->nr_runs + run];
+}
+
+static double hits_of(const struct judgement_family *family, size_t row, size_t run)
+{
+	return amount_of(family, row, run) / (family->quanta ? family->quanta[row] : 1);
 }
 
 static double whole_of(const struct judgement_family *family, size_t row, size_t run)
 {
 	double more = family->more ? family->more[row * family->nr_runs + run] : 0;
-	return family->rest[run] + more;
+	double whole = family->rest[run] + more;
+	if (!family->quanta || family->is_poisson)
+		return whole;
+	double others = fmax(0, whole - amount_of(family, row, run));
+	return hits_of(family, row, run) + others / family->rest_quanta[row];
 }
 
 /* Pearson's. A side without hits says nothing about it. */
@@ -153,10 +162,14 @@ static double deviance_of(const struct contrast *contrast, bool is_poisson)
 	return fmax(0, 2 * (apart - together));
 }
 
-/* The chance alone, where it is too coarse for what holds of many. */
+/* The chance alone, where it is too coarse for what holds of many: of whole numbers. */
 static double exact_p(const struct contrast *contrast, bool is_poisson)
 {
-	const double *hits = contrast->hits, *wholes = contrast->wholes;
+	double hits[MATCH_SIDES], wholes[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		hits[side] = round(contrast->hits[side]);
+		wholes[side] = is_poisson ? contrast->wholes[side] : round(contrast->wholes[side]);
+	}
 	double all_hits = hits[0] + hits[1], all = wholes[0] + wholes[1];
 	if (!is_poisson)
 		return statistics_fisher(hits[1], wholes[1], all_hits, all);
@@ -249,13 +262,22 @@ static struct contrast moderate_contrast_of(const struct judging *judging, size_
 	return contrast;
 }
 
+static void put_wholes(const struct judgement_family *family, size_t row, double *wholes)
+{
+	wholes[MATCH_BASE] = wholes[MATCH_NEW] = 0;
+	for (size_t run = 0; run < family->nr_runs; run++)
+		wholes[judgement_side_of(family, run)] +=
+			family->rest[run] +
+			(family->more ? family->more[row * family->nr_runs + run] : 0);
+}
+
 static void judge_row(struct judging *judging, size_t row, struct diff_judgement *judgement)
 {
 	bool is_poisson = judging->family->is_poisson;
 	struct contrast contrast = moderate_contrast_of(judging, row);
 	const struct quantiles *quantiles = quantiles_of(judging, contrast.df);
 	judgement->is_tested = true;
-	memcpy(judgement->wholes, contrast.wholes, sizeof(judgement->wholes));
+	put_wholes(judging->family, row, judgement->wholes);
 	judgement->dispersion = contrast.dispersion;
 	judgement->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
 	judgement->p = p_of(&contrast, is_poisson, judgement->t);
@@ -407,7 +429,7 @@ static bool leaves_enough(const struct judgement_family *family, const double *r
 {
 	double left[MATCH_SIDES] = {0}, all[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < family->nr_runs; run++) {
-		left[judgement_side_of(family, run)] += rest[run] - hits_of(family, row, run);
+		left[judgement_side_of(family, run)] += rest[run] - amount_of(family, row, run);
 		all[judgement_side_of(family, run)] += family->rest[run];
 	}
 	return left[0] * 10 >= all[0] && left[1] * 10 >= all[1];
@@ -437,7 +459,7 @@ size_t judgement_find_steady(const struct judgement_family *family,
 		has_changed[row] = true;
 		is_tested[row] = false;
 		for (size_t run = 0; run < family->nr_runs; run++)
-			rest[run] -= hits_of(family, row, run);
+			rest[run] -= amount_of(family, row, run);
 	}
 	return found;
 }

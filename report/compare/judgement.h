@@ -33,15 +33,24 @@
 
 #include "report/compare/difference.h"
 
+/*
+ * Samples may stand for different amounts (run_samples_differ()). Then counts are amounts, and as
+ * many as vary by chance as much as the sum of some samples does are that sum by their quantum: the
+ * sum of the squares by the sum. Each row has its own one, and so has the rest: waits of a second
+ * elsewhere do not make thousands of equal ones uncertain. Where runs show by themselves how they
+ * differ, squares are those of samples that chance chose: what was measured each time is certain.
+ */
 struct judgement_family {
 	size_t nr_rows, nr_runs, nr_base; /* base's runs stand first */
-	const uint32_t *hits;             /* nr_runs of each row */
+	const double *hits;               /* amounts: nr_runs of each row */
 	/*
-	 * Of each run, the samples that are compared with: the steady ones; by CPU time the
-	 * exposure: samples by what they count.
+	 * Of each run, the amount that is compared with: that of what is steady; by CPU time the
+	 * exposure: amounts by what they count.
 	 */
 	const double *rest;
-	const uint32_t *more; /* like hits: those of a row that are not in the rest; NULL: none */
+	const double *more; /* like hits: what of a row is not in the rest; NULL: nothing */
+	/* Of each row its own quantum, and that of all others; NULL: each sample is 1. */
+	const double *quanta, *rest_quanta;
 	const bool *is_tested;
 	bool is_poisson;
 	size_t nr_others; /* families that are reported with it: all share one alpha */

@@ -9,14 +9,18 @@ static void renames_collect(const struct run_counts *counts, enum match_side sid
 	const struct diff_side *of, double least, struct rename_candidates *out)
 {
 	const struct run_sums *own = counts->sums[side], *others = counts->sums[!side];
+	bool is_weighted = counts->sides[side].is_weighted;
 	for (uint32_t i = 0; i < counts->nr_entities; i++) {
-		if (others[i].total || !entities_is_named_function(counts->entities, i))
+		const struct run_sum *self = &own[i].self, *total = &own[i].total;
+		if (others[i].total.samples || !entities_is_named_function(counts->entities, i))
 			continue;
 		struct rename_candidate candidate = {
 			.function = i,
 			.object = entities_object(counts->entities, i),
-			.self = (double)own[i].self / (double)of->known,
-			.total = (double)own[i].total / (double)of->known,
+			.self = (double)(is_weighted ? self->value : self->samples) /
+				of->known_amount,
+			.total = (double)(is_weighted ? total->value : total->samples) /
+				 of->known_amount,
 		};
 		if (candidate.total >= least)
 			vec_push(out, candidate);

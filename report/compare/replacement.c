@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/map.h"
+#include "report/compare/quanta.h"
 
 /* ---- groups ---- */
 
@@ -26,6 +27,9 @@ static void add_row(struct diff_replacement *group, const struct diff_row *row)
 		sum->samples += amount->samples;
 		sum->share += amount->share;
 		sum->value += amount->value;
+		sum->amount += amount->amount;
+		sum->squares += amount->squares;
+		sum->chance_squares += amount->chance_squares;
 	}
 }
 
@@ -60,14 +64,14 @@ static bool is_replacement(const struct diff_replacement *group)
 /* ---- judging ---- */
 
 /* Of each group and run; `chosen`: of which rows, NULL: of all. */
-static uint32_t *sum_groups(
+static double *sum_groups(
 	const struct groups *groups, const struct judgement_family *rows, const bool *chosen)
 {
-	uint32_t *sums = mem_zalloc_array(groups->list.len * rows->nr_runs + 1, sizeof(*sums));
+	double *sums = mem_zalloc_array(groups->list.len * rows->nr_runs + 1, sizeof(*sums));
 	for (size_t i = 0; i < rows->nr_rows; i++) {
 		if (!groups->of[i] || (chosen && !chosen[i]))
 			continue;
-		uint32_t *of_group = &sums[(groups->of[i] - 1) * rows->nr_runs];
+		double *of_group = &sums[(groups->of[i] - 1) * rows->nr_runs];
 		for (size_t run = 0; run < rows->nr_runs; run++)
 			of_group[run] += rows->hits[i * rows->nr_runs + run];
 	}
@@ -75,24 +79,29 @@ static uint32_t *sum_groups(
 }
 
 static void judge_groups(const struct groups *groups, const struct judgement_family *rows,
-	const bool *has_changed, const struct diff_options *options)
+	const bool *has_changed, const struct difference *diff)
 {
 	size_t count = groups->list.len;
-	CLEANUP_FREE uint32_t *hits = sum_groups(groups, rows, NULL);
-	CLEANUP_FREE uint32_t *more = has_changed ? sum_groups(groups, rows, has_changed) : NULL;
+	CLEANUP_FREE double *hits = sum_groups(groups, rows, NULL);
+	CLEANUP_FREE double *more = has_changed ? sum_groups(groups, rows, has_changed) : NULL;
 	CLEANUP_FREE bool *is_tested = mem_zalloc_array(count + 1, sizeof(*is_tested));
 	CLEANUP_FREE struct diff_judgement *judgements =
 		mem_zalloc_array(count + 1, sizeof(*judgements));
+	CLEANUP(quanta_deinit) struct quanta quanta;
+	quanta_init(&quanta, diff, count);
+	for (size_t i = 0; i < count; i++) {
+		is_tested[i] = is_replacement(&groups->list.data[i]);
+		judgements[i] = groups->list.data[i].judgement;
+		quanta_set(&quanta, i, judgements[i].sides);
+	}
 	struct judgement_family family = *rows;
 	family.nr_rows = count;
 	family.hits = hits;
 	family.more = more;
 	family.is_tested = is_tested;
-	for (size_t i = 0; i < count; i++) {
-		is_tested[i] = is_replacement(&groups->list.data[i]);
-		judgements[i] = groups->list.data[i].judgement;
-	}
-	judgement_make(&family, options, judgements);
+	family.quanta = quanta.own;
+	family.rest_quanta = quanta.rest;
+	judgement_make(&family, &diff->options, judgements);
 	for (size_t i = 0; i < count; i++)
 		groups->list.data[i].judgement = judgements[i];
 }
@@ -117,7 +126,7 @@ void replacement_judge(
 {
 	struct groups groups;
 	group_by_object(&groups, diff);
-	judge_groups(&groups, family, has_changed, &diff->options);
+	judge_groups(&groups, family, has_changed, diff);
 	withhold_rows(&groups, diff);
 	vec_each(&groups.list, group)
 		if (is_replacement(group))

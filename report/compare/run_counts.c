@@ -10,7 +10,7 @@
 struct sorting {
 	const struct profile *profile;
 	uint32_t event;
-	const uint32_t *parts;   /* of each sample, how many it is; NULL: one */
+	bool is_weighted;
 	const bool *is_seen;     /* of each sample; NULL: all are */
 	const uint32_t *runs;    /* of each thread */
 	const bool *is_known;    /* of each stack */
@@ -28,9 +28,27 @@ static bool is_seen(const struct sorting *sorting, const struct profile_sample *
 	return !sorting->is_seen || sorting->is_seen[sample - sorting->profile->samples.data];
 }
 
-static uint32_t parts_of(const struct sorting *sorting, const struct profile_sample *sample)
+/* Ticks strike anywhere, and of short waits one stands for many; a long wait is one for certain. */
+static bool is_by_chance(const struct profile *profile, const struct profile_sample *sample)
 {
-	return sorting->parts ? sorting->parts[sample - sorting->profile->samples.data] : 1;
+	const struct profile_event *event = &profile->events.data[sample->event];
+	return sample->is_estimate || (!event->wait && !event->source);
+}
+
+static void add_amount(struct run_sum *sum, uint64_t value, double amount, bool is_chance)
+{
+	sum->samples++;
+	sum->value += value;
+	sum->squares += amount * amount;
+	sum->chance_squares += is_chance ? amount * amount : 0;
+}
+
+static void add_sample(
+	const struct sorting *sorting, const struct profile_sample *sample, struct run_sum *sum)
+{
+	uint64_t value = profile_sample_value(sorting->profile, sample);
+	add_amount(sum, value, sorting->is_weighted ? (double)value : 1,
+		is_by_chance(sorting->profile, sample));
 }
 
 static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
@@ -100,30 +118,45 @@ static struct diff_run describe_run(const struct profile *profile, size_t origin
 	};
 }
 
+/* Of all samples of a run, and of those of which is known where they were. */
+struct run_tally {
+	struct run_sum all, known;
+};
+
+static double amount_of_run(const struct sorting *sorting, const struct run_sum *sum)
+{
+	return sorting->is_weighted ? (double)sum->value : (double)sum->samples;
+}
+
 /* Runs without samples are left out; `numbers` are those of the others, by origin. */
-static void run_counts_put_runs(const struct profile *profile, const struct run_sums *sums,
+static void run_counts_put_runs(const struct sorting *sorting, const struct run_tally *tallies,
 	size_t count, uint32_t *numbers, struct diff_side *side)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!sums[i].total) {
+		const struct run_tally *tally = &tallies[i];
+		if (!tally->all.samples) {
 			/* Where something was merged, 0 is what damage left. */
 			side->nr_empty += i > 0 || count == 1;
 			continue;
 		}
 		numbers[i] = (uint32_t)side->runs.len;
-		struct diff_run run = describe_run(profile, i);
-		run.samples = sums[i].total;
-		run.unknown = sums[i].total - sums[i].self;
-		run.value = fmax(1, (double)sums[i].total_value); /* 0: damage */
+		struct diff_run run = describe_run(sorting->profile, i);
+		run.samples = tally->all.samples;
+		run.value = fmax(1, (double)tally->all.value); /* 0: damage */
+		run.amount = amount_of_run(sorting, &tally->all);
+		run.known_amount = amount_of_run(sorting, &tally->known);
 		vec_push(&side->runs, run);
 		side->samples += run.samples;
-		side->known += run.samples - run.unknown;
+		side->known += tally->known.samples;
+		side->known_amount += run.known_amount;
+		side->known_squares += tally->known.squares;
+		side->known_chance_squares += tally->known.chance_squares;
 		side->value += run.value;
 	}
 }
 
-/* Total is of all, self of those that are known. */
-static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struct diff_side *side)
+static void tally_runs(
+	const struct sorting *sorting, struct run_tally *tallies, struct diff_side *side)
 {
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample) {
@@ -135,12 +168,11 @@ static void sum_runs(const struct sorting *sorting, struct run_sums *sums, struc
 			side->other_samples++;
 			continue;
 		}
-		struct run_sums *sum = &sums[sorting->runs[sample->thread]];
-		uint32_t parts = parts_of(sorting, sample);
-		sum->self += sorting->is_known[sample->stack] ? parts : 0;
-		side->cut += sorting->is_cut && sorting->is_cut[sample->stack] ? parts : 0;
-		sum->total += parts;
-		sum->total_value += profile_sample_value(profile, sample);
+		struct run_tally *tally = &tallies[sorting->runs[sample->thread]];
+		add_sample(sorting, sample, &tally->all);
+		if (sorting->is_known[sample->stack])
+			add_sample(sorting, sample, &tally->known);
+		side->cut += sorting->is_cut && sorting->is_cut[sample->stack];
 	}
 }
 
@@ -150,7 +182,7 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample)
 		if (is_counted(sorting, sample))
-			samples->first[sample->stack + 1] += parts_of(sorting, sample);
+			samples->first[sample->stack + 1]++;
 	for (size_t i = 0; i < samples->nr_stacks; i++)
 		samples->first[i + 1] += samples->first[i];
 	CLEANUP_FREE uint32_t *place = mem_zalloc_array(samples->nr_stacks, sizeof(*place));
@@ -158,90 +190,58 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 	vec_each(&profile->samples, sample) {
 		if (!is_counted(sorting, sample))
 			continue;
-		for (uint32_t part = parts_of(sorting, sample); part; part--)
-			samples->runs[place[sample->stack]++] =
-				sorting->numbers[sorting->runs[sample->thread]];
-		samples->values[sample->stack] += profile_sample_value(profile, sample);
+		uint32_t at = place[sample->stack]++;
+		samples->runs[at] = sorting->numbers[sorting->runs[sample->thread]];
+		samples->values[at] = profile_sample_value(profile, sample);
+		samples->are_chance[at] = is_by_chance(profile, sample);
 	}
 }
 
-/* ---- samples that stand for different amounts ---- */
-
-double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const uint32_t *events)
+bool run_samples_differ(const struct diff_source sides[MATCH_SIDES], const uint32_t *events)
 {
-	double sum = 0, squares = 0, first = 0;
+	uint64_t first = 0;
 	bool differ = false;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct profile *profile = sides[side].profile;
 		const struct profile_event *event = &profile->events.data[events[side]];
 		bool is_probe = !event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
 		if (event->period || is_probe)
-			return 0;
+			return false;
 		vec_each(&profile->samples, sample) {
 			if (!profile_event_has(profile, events[side], sample->event))
 				continue;
-			double value = (double)profile_sample_value(profile, sample);
-			first = first > 0 ? first : value;
+			uint64_t value = profile_sample_value(profile, sample);
+			first = first ? first : value;
 			differ |= value != first;
-			sum += value;
-			squares += value * value;
 		}
 	}
-	return differ && sum > 0 ? squares / sum : 0;
-}
-
-/*
- * Of each sample how many it is, and in all; to be freed. What is left over goes to the next one of
- * its run, whose sum is right within one.
- */
-static uint32_t *count_parts(
-	const struct sorting *sorting, double quantum, size_t nr_runs, size_t *ret)
-{
-	const struct profile *profile = sorting->profile;
-	uint32_t *parts = mem_zalloc_array(profile->samples.len + 1, sizeof(*parts));
-	CLEANUP_FREE double *left = mem_zalloc_array(nr_runs, sizeof(*left));
-	for (size_t i = 0; i < nr_runs; i++)
-		left[i] = 0.5;
-	*ret = 0;
-	for (size_t i = 0; i < profile->samples.len; i++) {
-		const struct profile_sample *sample = &profile->samples.data[i];
-		if (!is_of_event(sorting, sample) || !is_seen(sorting, sample))
-			continue;
-		double *run = &left[sorting->runs[sample->thread]];
-		*run += (double)profile_sample_value(profile, sample) / quantum;
-		parts[i] = (uint32_t)fmin(*run, UINT32_MAX / 2);
-		*run -= parts[i];
-		*ret += parts[i];
-	}
-	return parts;
+	return differ;
 }
 
 void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
-	double quantum, struct diff_side *side)
+	bool is_weighted, struct diff_side *side)
 {
 	const struct profile *profile = source->profile;
-	size_t stacks = profile->stacks.len;
+	size_t stacks = profile->stacks.len, nr_samples = profile->samples.len;
 	size_t origins = profile->origins.len > 1 ? profile->origins.len : 1;
 	CLEANUP_FREE uint32_t *runs = find_runs(profile);
 	CLEANUP_FREE bool *is_known = find_known(profile);
 	CLEANUP_FREE bool *is_cut = run_counts_find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
-	CLEANUP_FREE struct run_sums *sums = mem_zalloc_array(origins, sizeof(*sums));
-	size_t nr_samples = profile->samples.len;
+	CLEANUP_FREE struct run_tally *tallies = mem_zalloc_array(origins, sizeof(*tallies));
 	struct sorting sorting = {
-		profile, event, NULL, source->is_seen, runs, is_known, is_cut, numbers};
-	CLEANUP_FREE uint32_t *parts =
-		quantum > 0 ? count_parts(&sorting, quantum, origins, &nr_samples) : NULL;
-	sorting.parts = parts;
-	sum_runs(&sorting, sums, side);
-	run_counts_put_runs(profile, sums, origins, numbers, side);
+		profile, event, is_weighted, source->is_seen, runs, is_known, is_cut, numbers};
+	tally_runs(&sorting, tallies, side);
+	run_counts_put_runs(&sorting, tallies, origins, numbers, side);
 	*samples = (struct run_samples){
 		.profile = profile,
 		.nr_stacks = stacks,
 		.nr_runs = side->runs.len,
 		.first = mem_zalloc_array(stacks + 1, sizeof(*samples->first)),
 		.runs = mem_zalloc_array(nr_samples, sizeof(*samples->runs)),
-		.values = mem_zalloc_array(stacks, sizeof(*samples->values)),
+		.values = mem_zalloc_array(nr_samples, sizeof(*samples->values)),
+		.are_chance = mem_zalloc_array(nr_samples, sizeof(*samples->are_chance)),
+		.is_weighted = is_weighted,
 	};
 	sort_samples(samples, &sorting);
 }
@@ -251,12 +251,35 @@ void run_samples_deinit(struct run_samples *samples)
 	mem_free(samples->first);
 	mem_free(samples->runs);
 	mem_free(samples->values);
+	mem_free(samples->are_chance);
 	mem_free(samples->lists);
 	vec_deinit(&samples->entities);
 	*samples = (struct run_samples){0};
 }
 
 /* ---- sums by entity ---- */
+
+static double amount_at(const struct run_samples *samples, uint32_t at)
+{
+	return samples->is_weighted ? (double)samples->values[at] : 1;
+}
+
+static struct run_sum sum_of_stack(const struct run_samples *samples, uint32_t stack)
+{
+	struct run_sum sum = {0};
+	for (uint32_t at = samples->first[stack]; at < samples->first[stack + 1]; at++)
+		add_amount(
+			&sum, samples->values[at], amount_at(samples, at), samples->are_chance[at]);
+	return sum;
+}
+
+static void add_sum(struct run_sum *to, const struct run_sum *sum)
+{
+	to->samples += sum->samples;
+	to->value += sum->value;
+	to->squares += sum->squares;
+	to->chance_squares += sum->chance_squares;
+}
 
 /* Entities are numbered as stacks are looked at, so there may be more than at the last one. */
 static void run_counts_add_stack(struct run_counts *counts, enum match_side side, uint32_t stack,
@@ -271,13 +294,12 @@ static void run_counts_add_stack(struct run_counts *counts, enum match_side side
 		memset(*sums + *room, 0, (more - *room) * sizeof(**sums));
 		*room = more;
 	}
-	uint64_t hits = samples->first[stack + 1] - samples->first[stack];
+	struct run_sum sum = sum_of_stack(samples, stack);
 	for (size_t i = 0; i < list->len; i++) {
 		struct run_sums *sums = &counts->sums[side][list->data[i]];
-		sums->total += hits;
-		sums->total_value += samples->values[stack];
-		sums->self += i == 0 ? hits : 0;
-		sums->self_value += i == 0 ? samples->values[stack] : 0;
+		add_sum(&sums->total, &sum);
+		if (i == 0)
+			add_sum(&sums->self, &sum);
 	}
 }
 
@@ -360,25 +382,25 @@ void run_counts_deinit(struct run_counts *counts)
 struct tally {
 	struct run_counts *counts;
 	const bool *chosen; /* NULL: all samples, into the counts' own cells */
-	uint32_t *cells;
+	double *cells;
 };
 
-static uint32_t *new_cells(const struct run_counts *counts)
+static double *new_cells(const struct run_counts *counts)
 {
-	return mem_zalloc_array(counts->nr_rows * counts->nr_runs + 1, sizeof(uint32_t));
+	return mem_zalloc_array(counts->nr_rows * counts->nr_runs + 1, sizeof(double));
 }
 
 static void tally_row(
-	const struct tally *tally, uint32_t row, bool is_self, size_t run, uint32_t hits)
+	const struct tally *tally, uint32_t row, bool is_self, size_t run, double amount)
 {
 	struct run_counts *counts = tally->counts;
 	size_t cell = row * counts->nr_runs + run;
 	if (tally->chosen) {
-		tally->cells[cell] += hits;
+		tally->cells[cell] += amount;
 		return;
 	}
-	counts->total[cell] += hits;
-	counts->self[cell] += is_self ? hits : 0;
+	counts->total[cell] += amount;
+	counts->self[cell] += is_self ? amount : 0;
 }
 
 /* Samples of a stack mostly come run by run. */
@@ -389,11 +411,12 @@ static void tally_stack(const struct tally *tally, enum match_side side, uint32_
 	size_t first_run = side == MATCH_NEW ? tally->counts->nr_base : 0;
 	uint32_t end = samples->first[stack + 1];
 	for (uint32_t at = samples->first[stack], next; at < end; at = next) {
-		for (next = at + 1; next < end && samples->runs[next] == samples->runs[at];)
-			next++;
+		double amount = amount_at(samples, at);
+		for (next = at + 1; next < end && samples->runs[next] == samples->runs[at]; next++)
+			amount += amount_at(samples, next);
 		for (size_t i = 0; i < rows->len; i++)
 			tally_row(tally, rows->data[i], has_self && i == 0,
-				first_run + samples->runs[at], next - at);
+				first_run + samples->runs[at], amount);
 	}
 }
 
@@ -440,7 +463,7 @@ void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t n
 	run_counts_tally_side(&tally, MATCH_NEW);
 }
 
-uint32_t *run_counts_of_chosen(struct run_counts *counts, const bool *chosen)
+double *run_counts_of_chosen(struct run_counts *counts, const bool *chosen)
 {
 	struct tally tally = {counts, chosen, new_cells(counts)};
 	run_counts_tally_side(&tally, MATCH_BASE);

@@ -10,19 +10,20 @@ struct run_samples {
 	size_t nr_stacks, nr_runs; /* runs with samples */
 	uint32_t *first;           /* nr_stacks + 1 of them: where each stack's begin */
 	uint32_t *runs;            /* of each sample */
-	uint64_t *values;          /* of each stack, in the event's unit */
+	uint64_t *values;          /* of each sample, in the event's unit */
+	bool *are_chance;          /* whether each sample was chosen by chance */
+	bool is_weighted;          /* run_samples_differ() */
 	/* Once they were summed, the entities of each stack as entities_of_stack() lists them. */
 	struct entity_list entities;
 	size_t *lists; /* nr_stacks + 1 of them: where each stack's begin */
 };
 
 /*
- * How much of what an event counts is one sample where its samples stand for different amounts, as
- * those of waits do: their numbers would say nothing about time, and the statistics need numbers.
- * The sum of the squares of their values by the sum of these: as many of it as there are then vary
- * by chance as much as the sum of the values does. 0: each sample is one.
+ * Whether samples of an event stand for different amounts, as those of waits do. Their numbers
+ * would say nothing about time, so amounts are what they count; where this is false each sample
+ * is 1.
  */
-double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const uint32_t *events);
+bool run_samples_differ(const struct diff_source sides[MATCH_SIDES], const uint32_t *events);
 /*
  * Also fills in the runs of `side`, and how much each of them has. Samples of which nothing is
  * known but that their stack was truncated count there alone: a function
@@ -30,12 +31,18 @@ double run_samples_quantum(const struct diff_source sides[MATCH_SIDES], const ui
  * of the program.
  */
 void run_samples_init(struct run_samples *samples, const struct diff_source *source, uint32_t event,
-	double quantum, struct diff_side *side);
+	bool is_weighted, struct diff_side *side);
 void run_samples_deinit(struct run_samples *samples);
 
-struct run_sums {             /* of an entity and a side, over all of its runs */
-	uint64_t self, total; /* samples */
-	uint64_t self_value, total_value;
+struct run_sum {
+	uint64_t samples, value; /* value: in the event's unit */
+	/* Of the samples' amounts, and those of which alone chance chose the samples: judgement.h
+	 * says what for. */
+	double squares, chance_squares;
+};
+
+struct run_sums { /* of an entity and a side, over all of its runs */
+	struct run_sum self, total;
 };
 
 struct run_counts {
@@ -47,8 +54,8 @@ struct run_counts {
 	uint32_t *old; /* of each entity, 1 + the one of base it was joined with; 0: none */
 	/* Of the entities that were chosen: */
 	size_t nr_rows;
-	uint32_t *row_of;       /* of each entity, 1 + row; 0: it has none */
-	uint32_t *self, *total; /* nr_runs of each row */
+	uint32_t *row_of;     /* of each entity, 1 + row; 0: it has none */
+	double *self, *total; /* amounts: nr_runs of each row */
 };
 
 /* The sides are those of run_samples_init(); they become the counts'. */
@@ -66,6 +73,6 @@ void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t n
  * For each row and run, of the samples in its total those of which the self row is among `chosen`.
  * To be freed with mem_free().
  */
-uint32_t *run_counts_of_chosen(struct run_counts *counts, const bool *chosen);
+double *run_counts_of_chosen(struct run_counts *counts, const bool *chosen);
 
 #endif

@@ -13,7 +13,7 @@ enum {
 struct family {
 	struct judgement_family of;
 	struct diff_options options;
-	uint32_t hits[ROWS_MAX * RUNS_MAX];
+	double hits[ROWS_MAX * RUNS_MAX];
 	double rest[RUNS_MAX];
 	bool is_tested[ROWS_MAX];
 	struct diff_judgement judgements[ROWS_MAX];
@@ -138,7 +138,7 @@ TEST(judgement_allows_for_runs_that_differ)
 	struct diff_judgement *steady = family_add(&family, 1000, 1100);
 	struct diff_judgement *swaying = family_add(&family, 1000, 1100);
 	for (size_t run = 0; run < 10; run++)
-		family.hits[10 + run] = (uint32_t)((int)family.hits[10 + run] + 4 * sway[run % 5]);
+		family.hits[10 + run] += 4 * sway[run % 5];
 	family_judge(&family);
 	CHECK(steady->dispersion == 1 && steady->p < 0.01);
 	CHECK_INT(steady->verdict, DIFF_REGRESSION);
@@ -237,7 +237,7 @@ TEST(judgement_finds_what_did_not_change)
 	CHECK_INT(found, 1);
 	CHECK(has_changed[0] && !has_changed[1]);
 	CHECK(left[0] == 200000 && left[1] == 266667);
-	uint32_t more[ROWS_MAX * RUNS_MAX] = {200000, 133333};
+	double more[ROWS_MAX * RUNS_MAX] = {200000, 133333};
 	family.of.rest = left;
 	family.of.more = more;
 	judgement_make(&family.of, &family.options, family.judgements);

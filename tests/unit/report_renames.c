@@ -121,11 +121,11 @@ TEST(renames_are_counted_as_one)
 			      *new = pair.counts.sums[MATCH_NEW];
 	CHECK_INT(pair.counts.old[after], before + 1);
 	CHECK_INT(pair.counts.old[before], 0);
-	CHECK_INT(base[after].self, 1000);
-	CHECK_INT(base[after].total, 1500);
-	CHECK_INT(base[before].total, 0);
-	CHECK_INT(new[after].self, 1010);
-	CHECK_INT(new[after].total, 1500);
+	CHECK_INT(base[after].self.samples, 1000);
+	CHECK_INT(base[after].total.samples, 1500);
+	CHECK_INT(base[before].total.samples, 0);
+	CHECK_INT(new[after].self.samples, 1010);
+	CHECK_INT(new[after].total.samples, 1500);
 	size_t old_ones = 0, new_ones = 0;
 	vec_each(&pair.counts.sides[MATCH_BASE].entities, entity) {
 		old_ones += *entity == before;

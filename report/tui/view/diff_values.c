@@ -115,8 +115,8 @@ void diff_next_unit(struct diff *diff, struct app *app)
  * What is sure, in words: where most of a program takes longer still, what takes longer has a
  * smaller share than before. Of what is new or gone its sign says all.
  */
-static void put_certainty(
-	const struct compare_row *row, enum compare_metric metric, struct str *out)
+static void put_certainty(const struct app *app, const struct compare_row *row,
+	enum compare_metric metric, struct str *out)
 {
 	const struct compare_change *change = &row->changes[metric];
 	int direction = compare_direction(row, metric);
@@ -126,7 +126,7 @@ static void put_certainty(
 	if (isnan(change->effect))
 		str_puts(out, direction > 0 ? "takes longer" : "takes less");
 	else
-		diff_put_takes(out, change->effect);
+		diff_put_takes(out, change->effect, app_event(app)->unit);
 }
 
 void diff_put_numbers(const struct diff *diff, const struct app *app, const struct compare_row *row,
@@ -138,5 +138,5 @@ void diff_put_numbers(const struct diff *diff, const struct app *app, const stru
 	diff_put_value(app, row, MATCH_BASE, metric, out);
 	str_puts(out, "\tnew ");
 	diff_put_value(app, row, MATCH_NEW, metric, out);
-	put_certainty(row, metric, out);
+	put_certainty(app, row, metric, out);
 }

@@ -6,7 +6,9 @@
 #include "report/write/diff/diff_writer.h"
 
 enum {
-	NUMBERS_WIDTH = 55, /* of a row's columns in front of its name */
+	SHARE_WIDTH = 8,
+	VALUE_WIDTH = 10,
+	NUMBERS_WIDTH = 39, /* of a row's columns in front of its name, without two amounts */
 	NAME_WIDTH_MIN = 20,
 };
 
@@ -67,11 +69,16 @@ static void diff_text_put_sentence(struct writing *writing, sentence_fn *put)
 
 /* ---- rows ---- */
 
+static size_t amount_width(const struct writing *writing)
+{
+	return writing->diff->options.metric == DIFF_CPU_S ? VALUE_WIDTH : SHARE_WIDTH;
+}
+
 static void diff_text_put_amount(struct writing *writing, const struct diff_amount *amount)
 {
 	CLEANUP(str_deinit) struct str text = {0};
 	diff_put_amount(&text, writing->diff, amount);
-	put_right(&writing->out, &text, 8);
+	put_right(&writing->out, &text, amount_width(writing));
 }
 
 static void diff_text_put_numbers(struct writing *writing, const struct diff_judgement *judgement)
@@ -120,8 +127,9 @@ static void diff_text_put_title(struct writing *writing, const struct diff_row *
 	CLEANUP(str_deinit) struct str name = {0}, place = {0};
 	diff_put_name(&name, writing->diff, row);
 	diff_put_whereabouts(&place, writing->diff, row);
-	size_t room = writing->options->width > NUMBERS_WIDTH + NAME_WIDTH_MIN
-			      ? writing->options->width - NUMBERS_WIDTH
+	size_t numbers = NUMBERS_WIDTH + 2 * amount_width(writing);
+	size_t room = writing->options->width > numbers + NAME_WIDTH_MIN
+			      ? writing->options->width - numbers
 			      : NAME_WIDTH_MIN;
 	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
 	if (places > room / 2)
@@ -136,7 +144,8 @@ static void diff_text_put_head(struct writing *writing)
 {
 	CLEANUP(str_deinit) struct str interval = {0};
 	str_printf(&interval, "%g%% interval", 100 - 100 * writing->diff->options.alpha);
-	str_printf(&writing->out, "%8s%8s%9s%20s%8s  %s\n", "before", "new", "change",
+	int width = (int)amount_width(writing);
+	str_printf(&writing->out, "%*s%*s%9s%20s%8s  %s\n", width, "before", width, "new", "change",
 		str_text(&interval), "p", diff_by_word(writing->diff->options.by));
 }
 
@@ -181,11 +190,9 @@ static void diff_text_put_side(
 	str_printf(&writing->out, "%-7s", title);
 	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);
-	bool is_in_parts = writing->diff->quantum > 0; /* whose size the caveats say */
 	str_printf(&writing->out, ", %zu %s, %llu %s\n", side->runs.len,
 		str_plural(side->runs.len, "run", "runs"), (unsigned long long)side->samples,
-		is_in_parts ? str_plural(side->samples, "part", "parts")
-			    : str_plural(side->samples, "sample", "samples"));
+		str_plural(side->samples, "sample", "samples"));
 }
 
 static void diff_text_put_inconclusive(struct writing *writing)

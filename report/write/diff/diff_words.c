@@ -6,6 +6,7 @@
 
 #include "format/base/path.h"
 #include "report/compare/statistics.h"
+#include "report/model/event_value.h"
 #include "report/write/diff/diff_programs.h"
 
 /* ---- numbers ---- */
@@ -26,16 +27,24 @@ void diff_put_effect(struct str *out, double effect)
 		str_printf(out, "%+.1f%%", fabs(percent) < 0.05 ? 0 : percent);
 }
 
-void diff_put_takes(struct str *out, double effect)
+static bool is_unit_of_time(const char *unit)
+{
+	return strcmp(unit, "ns") == 0;
+}
+
+void diff_put_takes(struct str *out, double effect, const char *unit)
 {
 	CLEANUP(str_deinit) struct str number = {0};
+	bool is_time = is_unit_of_time(unit);
 	diff_put_effect(&number, effect);
 	const char *text = str_text(&number);
 	if (text[0] == 'x')
-		str_printf(out, "takes %s times as long", text + 1);
+		str_printf(out, "takes %s times as %s", text + 1, is_time ? "long" : "much");
 	else
 		str_printf(out, "takes %s %s", text + (text[0] == '+' || text[0] == '-'),
-			text[0] == '-' ? "less" : "longer");
+			text[0] == '-' ? "less"
+			: is_time      ? "longer"
+				       : "more");
 }
 
 /* Where it may as well be a tenth or ten times as much, a number would only be taken for one. */
@@ -70,25 +79,40 @@ static void put_bound(struct str *out, double effect, bool is_factor)
 		str_printf(out, "%+.0f%%", 100 * effect);
 }
 
+/* A lower bound is not any: what is new may begin anywhere above. */
+static const double largest_low = 998;
+
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement)
 {
 	bool is_factor = judgement->low >= as_factor;
-	put_bound(out, judgement->low, is_factor);
+	put_bound(out, fmin(judgement->low, largest_low), is_factor);
 	str_puts(out, " .. ");
 	put_bound(out, judgement->high, is_factor);
 }
 
 static bool is_time(const struct difference *diff)
 {
-	return strcmp(diff->unit, "ns") == 0;
+	return is_unit_of_time(diff->unit);
+}
+
+/* Time takes longer, memory is more. */
+static const char *longer(const struct difference *diff)
+{
+	return is_time(diff) ? "longer" : "more";
+}
+
+static const char *as_long(const struct difference *diff)
+{
+	return is_time(diff) ? "as long" : "as much";
 }
 
 static void diff_words_put_value(struct str *out, const struct difference *diff, double value)
 {
+	const struct profile_event event = {.name = diff->event, .unit = diff->unit};
 	if (is_time(diff))
 		str_printf(out, "%.*f s", value < 1e10 ? 3 : 1, value / 1e9);
 	else
-		str_printf(out, "%.4g", value);
+		event_value_put(&event, (uint64_t)value, true, out);
 }
 
 void diff_put_amount(
@@ -303,7 +327,7 @@ static void diff_words_put_change(
 		diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 		return;
 	}
-	diff_put_takes(out, judgement->effect);
+	diff_put_takes(out, judgement->effect, diff->unit);
 	str_printf(out, " (%g%% interval ", 100 - 100 * diff->options.alpha);
 	diff_put_interval(out, judgement);
 	str_puts(out, ")");
@@ -327,11 +351,14 @@ static void diff_words_put_condition(
 {
 	bool is_of_rest = diff->options.metric == DIFF_SHARE && isfinite(judgement->effect) &&
 			  judgement->effect > -1;
-	if (!diff->knows_dispersion)
-		str_printf(out, ", if %sruns do not differ by themselves",
-			is_of_rest ? "the rest takes as long as before and " : "");
+	if (!diff->knows_dispersion && is_of_rest)
+		str_printf(out,
+			", if the rest takes %s as before and runs do not differ by themselves",
+			as_long(diff));
+	else if (!diff->knows_dispersion)
+		str_puts(out, ", if runs do not differ by themselves");
 	else if (is_of_rest)
-		str_puts(out, ", if the rest takes as long as before");
+		str_printf(out, ", if the rest takes %s as before", as_long(diff));
 }
 
 static void diff_words_put_others(
@@ -361,7 +388,7 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		str_puts(out, " ");
 		diff_words_put_change(out, diff, &first->self);
 		diff_words_put_condition(out, diff, &first->self);
-		diff_words_put_others(out, diff, count - 1, "longer");
+		diff_words_put_others(out, diff, count - 1, longer(diff));
 	}
 	str_puts(out, ".");
 }
@@ -539,6 +566,8 @@ static void diff_words_put_inconclusive(
 			" What takes %.1f%% has no rest to be compared with: --metric cpu-s "
 			"compares its time.",
 			100 * largest);
+	else if (needed > 100)
+		str_puts(out, " More samples are no way to that: --min-effect asks for less.");
 	else if (needed > 1)
 		str_printf(out,
 			" Record about %.7g times as many samples: for longer, or more runs; "
@@ -549,11 +578,9 @@ static void diff_words_put_inconclusive(
 static void put_ok(struct str *out, const struct difference *diff)
 {
 	const struct diff_options *options = &diff->options;
-	str_printf(out,
-		"OK: nothing takes %g%% longer, which is known of %s that take %.0f%% of the "
-		"time.",
-		100 * options->min_effect, plural_of(diff, 2),
-		100 * diff->visible_share / diff->judged_share);
+	str_printf(out, "OK: nothing takes %g%% %s, which is known of %s that take %.0f%% of %s.",
+		100 * options->min_effect, longer(diff), plural_of(diff, 2),
+		100 * diff->visible_share / diff->judged_share, is_time(diff) ? "the time" : "it");
 	size_t better = diff_count(diff, DIFF_IMPROVEMENT);
 	if (better)
 		str_printf(out, " %zu %s %s less.", better, plural_of(diff, better),
@@ -666,17 +693,6 @@ static void diff_words_put_parts(struct str *out, const struct difference *diff)
 	str_puts(out, ": --event compares one of them. ");
 }
 
-static void diff_words_put_quantum(struct str *out, const struct difference *diff)
-{
-	CLEANUP(str_deinit) struct str name = {0};
-	str_put_escaped(&name, diff->event, strlen(diff->event));
-	str_printf(out,
-		"Samples of %s stand for different amounts, so they are counted in parts of ",
-		str_text(&name));
-	diff_words_put_value(out, diff, diff->quantum);
-	str_puts(out, ". ");
-}
-
 static bool has_rows_without_estimate(const struct difference *diff)
 {
 	vec_each(&diff->rows, row)
@@ -698,9 +714,10 @@ void diff_put_columns(struct str *out, const struct difference *diff)
 	if (!diff->rows.len || diff->options.metric != DIFF_SHARE)
 		return;
 	str_printf(out,
-		"Before and new are shares of %s; change is by how much longer "
-		"each takes, if the rest takes as long as before.",
-		diff_is_of_chosen(diff) ? "the chosen samples of each side" : "a side's samples");
+		"Before and new are shares of %s; change is by how much %s "
+		"each takes, if the rest takes %s as before.",
+		diff_is_of_chosen(diff) ? "the chosen samples of each side" : "a side's samples",
+		longer(diff), as_long(diff));
 	if (has_edited_functions(diff))
 		str_puts(out,
 			" (lines moved): all lines of a function that seems to have been edited.");
@@ -774,8 +791,6 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 				"samples of other events were"));
 	if (diff->parts)
 		diff_words_put_parts(out, diff);
-	if (diff->quantum > 0)
-		diff_words_put_quantum(out, diff);
 	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
 	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
 	if (unknown > 0.001 * all)

@@ -8,8 +8,9 @@
 void diff_put_effect(struct str *out, double effect);
 /* The same of a row; "?" where its interval is too wide for an estimate. */
 void diff_put_change(struct str *out, const struct diff_judgement *judgement);
-/* Of what both sides have: "takes 12.3% longer", "takes 4.5 times as long". */
-void diff_put_takes(struct str *out, double effect);
+/* Of what both sides have: "takes 12.3% longer", "takes 4.5 times as long"; by another unit than
+ * "ns" "12.3% more", "times as much". */
+void diff_put_takes(struct str *out, double effect, const char *unit);
 /* "+9.8% .. +14.9%" */
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement);
 /* The share, "12.34%", or by CPU time the seconds of a run, "1.234 s". */

@@ -1,0 +1,77 @@
+#include "report/compare/quanta.h"
+
+#include <math.h>
+
+#include "format/base/mem.h"
+
+/* Of the squares, where all is certain: hits have an end. */
+static const double least_chance = 1e-4;
+
+static double quantum_of(const struct difference *diff, const struct diff_amount *sum)
+{
+	double squares = sum->squares;
+	if (diff->knows_dispersion)
+		squares = fmax(sum->chance_squares, least_chance * sum->squares);
+	return sum->amount > 0 && squares > 0 ? squares / sum->amount : 1;
+}
+
+static struct diff_amount sum_of_both(const struct diff_amount sides[MATCH_SIDES])
+{
+	const struct diff_amount *base = &sides[MATCH_BASE], *new = &sides[MATCH_NEW];
+	return (struct diff_amount){
+		.amount = base->amount + new->amount,
+		.squares = base->squares + new->squares,
+		.chance_squares = base->chance_squares + new->chance_squares,
+	};
+}
+
+static struct diff_amount all_of_both(const struct difference *diff)
+{
+	struct diff_amount all = {0};
+	for (int side = 0; side < MATCH_SIDES; side++) {
+		all.amount += diff->sides[side].known_amount;
+		all.squares += diff->sides[side].known_squares;
+		all.chance_squares += diff->sides[side].known_chance_squares;
+	}
+	return all;
+}
+
+static double quantum_of_others(const struct difference *diff, const struct diff_amount *sum)
+{
+	struct diff_amount all = all_of_both(diff), others = all;
+	others.amount -= sum->amount;
+	others.squares -= sum->squares;
+	others.chance_squares = fmax(0, others.chance_squares - sum->chance_squares);
+	bool has_any = others.amount > 1e-9 * all.amount && others.squares > 0;
+	return quantum_of(diff, has_any ? &others : &all);
+}
+
+void quanta_init(struct quanta *quanta, const struct difference *diff, size_t nr_rows)
+{
+	*quanta = (struct quanta){.diff = diff};
+	if (!diff->is_weighted)
+		return;
+	quanta->own = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->own));
+	quanta->rest = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->rest));
+}
+
+void quanta_set(struct quanta *quanta, size_t row, const struct diff_amount sides[MATCH_SIDES])
+{
+	struct diff_amount sum = sum_of_both(sides);
+	if (!quanta->own)
+		return;
+	quanta->own[row] = quantum_of(quanta->diff, &sum);
+	quanta->rest[row] = quantum_of_others(quanta->diff, &sum);
+}
+
+void quanta_deinit(struct quanta *quanta)
+{
+	mem_free(quanta->own);
+	mem_free(quanta->rest);
+}
+
+double quanta_of_whole(const struct difference *diff, const struct diff_amount sides[MATCH_SIDES])
+{
+	struct diff_amount sum = sum_of_both(sides);
+	return diff->is_weighted ? quantum_of(diff, &sum) : 1;
+}
