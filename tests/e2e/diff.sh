@@ -312,4 +312,66 @@ test_what_cannot_be_compared() {
 	cmp -s base1.data "$shared_folder/base1.data" || fail "an input was written to"
 }
 
+# Waits of two threads, in an order that is the same in each run: one waits half as long again. What
+# each waited is known exactly, and shares are of that.
+test_waits_are_compared_by_their_time() {
+	command -v "${CC:-cc}" >/dev/null || skip "no C compiler here"
+	cat >waiter.c <<-'END'
+		#include <pthread.h>
+		#include <time.h>
+
+		static void rest(long ms)
+		{
+			struct timespec time = {0, ms * 1000000};
+			nanosleep(&time, 0);
+		}
+
+		__attribute__((noinline)) static void *steady(void *none)
+		{
+			for (int i = 0; i < 20; i++)
+				rest(30);
+			return none;
+		}
+
+		__attribute__((noinline)) static void *changing(void *none)
+		{
+			for (int i = 0; i < 5; i++)
+				rest(TIME_MS);
+			return none;
+		}
+
+		int main(void)
+		{
+			pthread_t threads[2];
+			pthread_create(&threads[0], 0, steady, 0);
+			pthread_create(&threads[1], 0, changing, 0);
+			for (int i = 0; i < 2; i++)
+				pthread_join(threads[i], 0);
+			return 0;
+		}
+	END
+	local side i
+	for side in 80 120; do
+		mkdir -p $side
+		"${CC:-cc}" -O1 -g -pthread -DTIME_MS=$side -o $side/waiter waiter.c || skip "it does not compile here"
+		for i in 1 2 3; do
+			"$EBPROF" record -q -e offcpu -o $side.$i.data -- $side/waiter || fail "record"
+		done
+	done
+	"$EBPROF" diff --metric cpu-s --format json 80.?.data -- 120.?.data >changes.json || fail "diff"
+	total() { # NAME FIELD
+		jq -r --arg name "$1" ".rows[] | select(.name == \$name).total.$2" changes.json
+	}
+	[[ $(total changing verdict) == regression ]] || fail "changing is $(total changing verdict): $(cat changes.json)"
+	[[ $(total steady verdict) != regression ]] || fail "steady is a regression: $(cat changes.json)"
+	jq -e '.rows[] | select(.name == "changing").total | .effect > 0.4 and .effect < 0.6' changes.json >/dev/null ||
+		fail "changing by $(total changing effect), not 0.5"
+	jq -e '.rows[] | select(.name == "steady").total | .effect > -0.1 and .effect < 0.1' changes.json >/dev/null ||
+		fail "steady by $(total steady effect), not 0"
+	"$EBPROF" diff --format json 80.?.data -- 80.?.data >same.json || fail "diff"
+	jq -e '[.rows[] | .self, .total | .base.share == .new.share] | all' same.json >/dev/null || fail "shares differ: $(cat same.json)"
+	[[ $(jq -r '[.rows[] | .self, .total | .verdict] | unique | map(select(. == "regression" or . == "improvement")) | length' same.json) == 0 ]] ||
+		fail "the same differs: $(cat same.json)"
+}
+
 run_tests

@@ -682,6 +682,21 @@ TEST(diff_compares_waits_by_their_time)
 	pair_deinit(&pair);
 }
 
+/* Short waits stand between long ones, always in the same order: each has the share that it took.
+ */
+TEST(shares_of_waits_are_those_of_their_time)
+{
+	struct pair pair;
+	pair_init(&pair, make_waits(80000000, 1000000), make_waits(120000000, 1000000));
+	CHECK_OK(pair_compare(&pair));
+	const struct diff_amount *rest = find(&pair, "rest")->self.sides;
+	CHECK(fabs(rest[MATCH_BASE].share - 1. / 81) < 1e-9);
+	CHECK(fabs(rest[MATCH_NEW].share - 1. / 121) < 1e-9);
+	CHECK_INT(rest[MATCH_BASE].samples, 400);
+	CHECK(fabs(find(&pair, "work")->self.effect - 0.5) < 1e-3);
+	pair_deinit(&pair);
+}
+
 /* As those of a perf.data are, whose events say no period. */
 TEST(diff_counts_samples_of_equal_amounts_as_they_are)
 {
