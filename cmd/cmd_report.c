@@ -495,9 +495,9 @@ static struct err *check_columns_of_tree(const struct report_options *options)
 	bool shows_tree = options->show_tree || options->show_inverted;
 	CLEANUP(roots_deinit) struct roots roots = {0};
 	for (size_t i = 0; shows_tree && i < options->nr_fields; i++)
-		if (options->fields[i] != TEXT_FIELD_SELF && options->fields[i] != TEXT_FIELD_TOTAL)
-			return err_new(ERR_USAGE, "-F: a tree has total, self and calls; other "
-						  "numbers are of tables");
+		if (options->fields[i] == TEXT_FIELD_SAMPLES)
+			return err_new(ERR_USAGE, "-F: a tree has self, total, value, total-value, "
+						  "total-samples and calls");
 	if (!options->chooses_columns && !options->nr_fields)
 		return NULL;
 	if (options->shows_waits)

@@ -107,7 +107,9 @@ static void text_put_other_events(
  * samples are may be far off what info has exactly. */
 static bool has_sum(const struct profile_event *event)
 {
-	return (event->source || event->is_sum) && strcmp(event->unit, "ns") == 0;
+	return (event->source || event->is_sum) &&
+	       (strcmp(event->unit, "ns") == 0 || strcmp(event->unit, "bytes") == 0 ||
+		       strcmp(event->unit, "objects") == 0);
 }
 
 static void text_put_sum(
@@ -780,13 +782,31 @@ static void text_put_chain(const struct text_tree *tree, size_t columns, struct 
 	chain_text_put(&chain, tree->chain.len, columns, out);
 }
 
+/* Of a chain, or of NULL their titles. */
+static void put_tree_fields(const struct text_tree *tree, const struct focus_node *first,
+	uint64_t self, uint64_t whole, struct str *out)
+{
+	struct text_options options = *tree->options;
+	const struct table table = {.total = whole};
+	struct table_row row = {.self = self};
+	if (!options.nr_fields) {
+		options.fields[options.nr_fields++] = TEXT_FIELD_TOTAL;
+		options.fields[options.nr_fields++] = TEXT_FIELD_SELF;
+	}
+	if (first) {
+		row.total = first->total;
+		row.total_samples = first->samples;
+	}
+	text_put_fields(tree->profile, &table, first ? &row : NULL, &options, out);
+	str_puts(out, "  ");
+}
+
 static void text_put_branch(const struct text_tree *tree, uint64_t whole, struct str *out)
 {
 	size_t begin = out->len;
 	const struct focus_node *nodes = tree->focus->nodes.data;
 	const struct focus_node *first = &nodes[tree->chain.data[0]];
-	str_printf(out, "%7.2f%% %7.2f%%  ", profile_percent(first->total, whole),
-		profile_percent(nodes[tree->chain.data[tree->chain.len - 1]].self, whole));
+	put_tree_fields(tree, first, nodes[tree->chain.data[tree->chain.len - 1]].self, whole, out);
 	for (uint32_t i = 1; i < tree->indents.data[first->depth]; i++)
 		str_puts(out, "| ");
 	str_puts(out, first->is_kernel ? "[k] " : "");
@@ -868,14 +888,15 @@ static struct text_left_out text_put_lines(struct text_tree *tree, uint64_t whol
 static void put_branches(const struct profile *profile, struct focus *focus,
 	const struct text_options *options, struct str *out)
 {
-	str_printf(out, "#%7s %8s  calls\n", "total", "self");
 	uint64_t whole = focus->nodes.data[0].total;
-	if (!whole)
-		put_none(profile, options, out);
 	struct text_names names = {0};
 	struct text_tree tree = {
 		.profile = profile, .options = options, .focus = focus, .names = &names};
 	tree.nr_parts = namesakes_find(profile->functions.data, profile->functions.len, NULL);
+	put_tree_fields(&tree, NULL, 0, whole, out);
+	str_puts(out, "calls\n");
+	if (!whole)
+		put_none(profile, options, out);
 	if (options->columns) { /* once without a word, to see which names come out alike */
 		CLEANUP(str_deinit) struct str unused = {0};
 		text_put_lines(&tree, whole, &unused);

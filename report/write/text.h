@@ -26,8 +26,8 @@ struct text_options {
 	 * line. 0: text for programs, with whole names. */
 	unsigned columns;
 	bool shows_most; /* rows below the limit, too, until they are most of the time */
-	enum text_field fields[TEXT_FIELDS]; /* of tables, in this order; */
-	size_t nr_fields;                    /* 0: percents and samples */
+	enum text_field fields[TEXT_FIELDS]; /* in this order */
+	size_t nr_fields;                    /* 0: percents, of tables samples, too */
 	uint32_t event;                      /* whose values they are */
 	const struct filter *filter;         /* of rows, by dso and symbol */
 	bool use_color;
