@@ -66,13 +66,18 @@ static struct err *find_paths(
 	return NULL;
 }
 
+/* Of many, the first. */
 static void name_all(struct input *input)
 {
+	enum {
+		NAMED = 3,
+	};
 	struct str name = {0};
-	for (size_t i = 0; i < input->nr_paths; i++) {
-		str_puts(&name, i ? " + " : "");
-		str_puts(&name, input->paths[i]);
-	}
+	size_t count = input->nr_paths > NAMED ? 1 : input->nr_paths;
+	for (size_t i = 0; i < count; i++)
+		str_printf(&name, "%s%s", i ? " + " : "", input->paths[i]);
+	if (count < input->nr_paths)
+		str_printf(&name, " and %zu more", input->nr_paths - count);
 	input->name = str_steal(&name);
 }
 

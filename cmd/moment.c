@@ -47,18 +47,18 @@ static uint64_t on_day(struct tm day, const struct clock_face *face, time_t (*ma
 	return seconds < 0 ? 0 : (uint64_t)seconds * NS_PER_S + (uint64_t)(fraction * NS_PER_S);
 }
 
-/* Today, or yesterday, if that is still to come. */
-static bool read_time_of_day(const char *text, uint64_t now_ns, uint64_t *ret)
+/* On the day of `from_ns`, or the next one, if it was before. */
+static bool read_time_of_day(const char *text, uint64_t from_ns, uint64_t *ret)
 {
 	struct clock_face face;
 	struct tm day;
-	time_t now = (time_t)(now_ns / NS_PER_S);
+	time_t from = (time_t)(from_ns / NS_PER_S);
 	if (!read_clock_face(text, &face))
 		return false;
-	localtime_r(&now, &day);
+	localtime_r(&from, &day);
 	*ret = on_day(day, &face, mktime);
-	if (*ret > now_ns) {
-		day.tm_mday--;
+	if (*ret <= from_ns) {
+		day.tm_mday++;
 		*ret = on_day(day, &face, mktime);
 	}
 	return true;
@@ -117,11 +117,18 @@ static bool read_epoch(const char *text, uint64_t *ret)
 	return true;
 }
 
-struct err *moment_parse(const char *text, size_t len, uint64_t now_ns, uint64_t *ret)
+uint64_t moment_day_before(uint64_t ns)
+{
+	static const uint64_t day_ns = UINT64_C(86400) * NS_PER_S;
+	return ns > day_ns ? ns - day_ns : 0;
+}
+
+struct err *moment_parse(
+	const char *text, size_t len, uint64_t now_ns, uint64_t from_ns, uint64_t *ret)
 {
 	CLEANUP_FREE char *copy = mem_strndup(text, len);
 	uint64_t moment_ns = now_ns;
-	bool is_known = strcmp(copy, "now") == 0 || read_time_of_day(copy, now_ns, &moment_ns) ||
+	bool is_known = strcmp(copy, "now") == 0 || read_time_of_day(copy, from_ns, &moment_ns) ||
 			read_epoch(copy, &moment_ns) || read_date(copy, &moment_ns) ||
 			read_age(copy, now_ns, &moment_ns);
 	if (!is_known)

@@ -10,13 +10,15 @@
 /*
  * The time of day, in ns since 1970, that the first `len` bytes of the text mean at `now_ns`:
  *
- *   14:05, 14:05:30.5       the last time that it was so late, by the local clock
+ *   14:05, 14:05:30.5       the first time behind `from_ns` that it is so late, by the local clock
  *   2026-11-26T14:05        local, with a space or a T; with a Z behind it UTC
  *   2026-11-26              its first moment
  *   30m, 30m ago, now       so long before now
  *   @1795701900             seconds since 1970
  */
-struct err *moment_parse(
-	const char *text, size_t len, uint64_t now_ns, uint64_t *ret) ERR_MUST_CHECK;
+struct err *moment_parse(const char *text, size_t len, uint64_t now_ns, uint64_t from_ns,
+	uint64_t *ret) ERR_MUST_CHECK;
+/* 24 hours before: where times of day have to be that came last. */
+uint64_t moment_day_before(uint64_t ns);
 
 #endif

@@ -13,9 +13,24 @@
 
 /* ---- spans ---- */
 
-static struct err *parse_moment(const char *text, size_t len, uint64_t *ret)
+enum {
+	MINUTES_TO_COME = 60,
+};
+
+static struct err *parse_begin(const char *text, size_t len, uint64_t *ret)
 {
-	return moment_parse(text, len, clock_read_ns(CLOCK_REALTIME), ret);
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+	return moment_parse(text, len, now_ns, moment_day_before(now_ns), ret);
+}
+
+/* A time of day is the first one behind the beginning; without one it may be still to come, since
+ * "until the next full hour" is until now. */
+static struct err *parse_end(const char *text, uint64_t begin_ns, uint64_t *ret)
+{
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+	uint64_t latest_ns = now_ns + UINT64_C(60) * MINUTES_TO_COME * NS_PER_S;
+	return moment_parse(text, strlen(text), now_ns,
+		begin_ns ? begin_ns : moment_day_before(latest_ns), ret);
 }
 
 static struct err *check_span(const struct merge_span *span)
@@ -29,7 +44,9 @@ struct err *ring_input_parse_since(const struct opt *row, const char *text, void
 {
 	struct ring_option *option = member;
 	(void)row;
-	try(parse_moment(text, strlen(text), &option->span.from_ns));
+	try(parse_begin(text, strlen(text), &option->span.from_ns));
+	if (option->until) /* which is by the beginning */
+		try(parse_end(option->until, option->span.from_ns, &option->span.to_ns));
 	return check_span(&option->span);
 }
 
@@ -37,7 +54,8 @@ struct err *ring_input_parse_until(const struct opt *row, const char *text, void
 {
 	struct ring_option *option = member;
 	(void)row;
-	try(parse_moment(text, strlen(text), &option->span.to_ns));
+	option->until = text;
+	try(parse_end(text, option->span.from_ns, &option->span.to_ns));
 	return check_span(&option->span);
 }
 
@@ -49,9 +67,9 @@ struct err *ring_input_parse_span(const char *text, struct merge_span *ret)
 		return err_new(ERR_USAGE,
 			"\"%s\" is no span of time: FROM..TO, such as 14:05..14:10 or 30m..", text);
 	if (dots != text)
-		try(parse_moment(text, (size_t)(dots - text), &span.from_ns));
+		try(parse_begin(text, (size_t)(dots - text), &span.from_ns));
 	if (dots[2])
-		try(parse_moment(dots + 2, strlen(dots + 2), &span.to_ns));
+		try(parse_end(dots + 2, span.from_ns, &span.to_ns));
 	try(check_span(&span));
 	*ret = span;
 	return NULL;

@@ -11,6 +11,7 @@
 struct ring_option {
 	const char *folder; /* NULL: it is none */
 	struct merge_span span;
+	const char *until; /* as it was given, borrowed; NULL: it was not */
 };
 
 opt_parse_fn ring_input_parse_since, ring_input_parse_until; /* struct ring_option */

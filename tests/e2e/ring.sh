@@ -59,6 +59,14 @@ test_files_follow_each_other() {
 	want_ring ring
 	grep -qE "^ebprof: .*$(sed -E ':a; s/([0-9])([0-9]{3})($| )/\1 \2\3/; ta' <<<"$samples") samples" err ||
 		fail "the files have $samples samples: $(cat err)"
+	# Until the next full minutes is until now.
+	local since until all
+	since=$(date -d '5 minutes ago' +%H:%M) until=$(date -d '5 minutes' +%H:%M) all=$("$EBPROF" report --stdio --ring ring 2>/dev/null | head -n 1)
+	[[ $("$EBPROF" report --stdio --ring ring --since "$since" --until "$until" 2>&1 | head -n 1) == "$all" ]] ||
+		fail "--since $since --until $until has not $all"
+	[[ $("$EBPROF" report --stdio --ring ring --until "$until" 2>&1 | head -n 1) == "$all" ]] || fail "--until $until has not $all"
+	"$EBPROF" report --stdio --ring ring --since "$until" --until "$since" >out 2>&1 && fail "yesterday's are there: $(head -n 1 out)"
+	grep -q 'has nothing of that time, but from' out || fail "$(cat out)"
 }
 
 # An ended file is renamed, so the newest of them covers the time that the one before does not.
