@@ -268,6 +268,9 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 	if (ci->base.len) {
 		try(cmd_ci_compare(ci, &verdict));
 		*code = (int)diff_run_exit(&options->diff, verdict);
+		if (*code == DIFF_EXIT_INCONCLUSIVE)
+			console_say("exit status 3, since too little is known to call that the "
+				    "same: --fail-on regression lets it pass");
 	}
 	if (options->saves && (verdict == DIFF_SAME || options->diff.fail_on == DIFF_GATE_NONE))
 		return save(ci);

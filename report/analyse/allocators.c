@@ -50,7 +50,7 @@ struct leaving_out {
 
 /* Of a recorded frame and what is inlined into it, from the innermost on; 0: it has nothing else.
  */
-static uint32_t find_other(const struct profile *profile, uint32_t recorded)
+static uint32_t find_allocating_frame(const struct profile *profile, uint32_t recorded)
 {
 	const struct profile_frame *frames = profile->frames.data;
 	uint32_t frame = frames[recorded].innermost;
@@ -86,13 +86,13 @@ static uint32_t begin_frame_at(struct leaving_out *leaving, uint32_t recorded, u
 }
 
 /* The innermost node that has anything else, and that alone; 0: none has. */
-static uint32_t find_caller(struct leaving_out *leaving, uint32_t node)
+static uint32_t find_allocating_node(struct leaving_out *leaving, uint32_t node)
 {
 	struct profile *profile = leaving->profile;
 	for (; node; node = profile->nodes.data[node].parent) {
 		struct layout_node it = profile->nodes.data[node];
 		const struct profile_frame *recorded = &profile->frames.data[it.frame];
-		uint32_t other = find_other(profile, it.frame);
+		uint32_t other = find_allocating_frame(profile, it.frame);
 		if (!other)
 			continue;
 		if (other == recorded->innermost || (other == it.frame && !recorded->innermost))
@@ -110,7 +110,7 @@ static uint32_t shorten(struct leaving_out *leaving, uint32_t stack)
 	if (leaving->stacks[stack])
 		return leaving->stacks[stack] - 1;
 	struct profile_stack copy = profile->stacks.data[stack];
-	uint32_t caller = copy.kernel ? 0 : find_caller(leaving, copy.user);
+	uint32_t caller = copy.kernel ? 0 : find_allocating_node(leaving, copy.user);
 	uint32_t shortened = stack;
 	if (caller && caller != copy.user) {
 		copy.user = caller;

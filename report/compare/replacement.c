@@ -64,7 +64,7 @@ static bool is_replacement(const struct diff_replacement *group)
 /* ---- judging ---- */
 
 /* Of each group and run; `chosen`: of which rows, NULL: of all. */
-static double *sum_groups(
+static double *sum_hits_of_groups(
 	const struct groups *groups, const struct judgement_family *rows, const bool *chosen)
 {
 	double *sums = mem_zalloc_array(groups->list.len * rows->nr_runs + 1, sizeof(*sums));
@@ -82,8 +82,9 @@ static void judge_groups(const struct groups *groups, const struct judgement_fam
 	const bool *has_changed, const struct difference *diff)
 {
 	size_t count = groups->list.len;
-	CLEANUP_FREE double *hits = sum_groups(groups, rows, NULL);
-	CLEANUP_FREE double *more = has_changed ? sum_groups(groups, rows, has_changed) : NULL;
+	CLEANUP_FREE double *hits = sum_hits_of_groups(groups, rows, NULL);
+	CLEANUP_FREE double *more =
+		has_changed ? sum_hits_of_groups(groups, rows, has_changed) : NULL;
 	CLEANUP_FREE bool *is_tested = mem_zalloc_array(count + 1, sizeof(*is_tested));
 	CLEANUP_FREE struct diff_judgement *judgements =
 		mem_zalloc_array(count + 1, sizeof(*judgements));

@@ -273,7 +273,7 @@ static struct run_sum sum_of_stack(const struct run_samples *samples, uint32_t s
 	return sum;
 }
 
-static void add_sum(struct run_sum *to, const struct run_sum *sum)
+static void add_run_sum(struct run_sum *to, const struct run_sum *sum)
 {
 	to->samples += sum->samples;
 	to->value += sum->value;
@@ -297,9 +297,9 @@ static void run_counts_add_stack(struct run_counts *counts, enum match_side side
 	struct run_sum sum = sum_of_stack(samples, stack);
 	for (size_t i = 0; i < list->len; i++) {
 		struct run_sums *sums = &counts->sums[side][list->data[i]];
-		add_sum(&sums->total, &sum);
+		add_run_sum(&sums->total, &sum);
 		if (i == 0)
-			add_sum(&sums->self, &sum);
+			add_run_sum(&sums->self, &sum);
 	}
 }
 

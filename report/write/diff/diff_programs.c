@@ -42,7 +42,7 @@ bool diff_programs_are_mixed(const struct difference *diff)
 	return are_mixed;
 }
 
-static void put_program(struct str *out, const struct run_program *program)
+static void put_runs_of_program(struct str *out, const struct run_program *program)
 {
 	str_printf(out, "%zu of ", program->nr_runs);
 	str_put_escaped(out, program->name, strlen(program->name));
@@ -53,20 +53,20 @@ static void put_program(struct str *out, const struct run_program *program)
 	str_putc(out, ')');
 }
 
-static void put_mixed(struct str *out, const run_programs sides[MATCH_SIDES])
+static void put_mixed_programs(struct str *out, const run_programs sides[MATCH_SIDES])
 {
 	str_puts(out, "Not all runs are of one program: base ");
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		str_puts(out, side == MATCH_BASE ? "" : "; new ");
 		for (size_t i = 0; i < sides[side].len; i++) {
 			str_puts(out, i ? ", " : "");
-			put_program(out, &sides[side].data[i]);
+			put_runs_of_program(out, &sides[side].data[i]);
 		}
 	}
 	str_puts(out, ". ");
 }
 
-static void put_other(struct str *out, const run_programs sides[MATCH_SIDES])
+static void put_two_programs(struct str *out, const run_programs sides[MATCH_SIDES])
 {
 	const char *base = sides[MATCH_BASE].data[0].name, *new = sides[MATCH_NEW].data[0].name;
 	if (strcmp(base, new) == 0)
@@ -84,9 +84,9 @@ void diff_put_programs(struct str *out, const struct difference *diff)
 	for (int side = 0; side < MATCH_SIDES; side++)
 		list_programs(&diff->sides[side], &sides[side]);
 	if (diff_programs_are_mixed(diff))
-		put_mixed(out, sides);
+		put_mixed_programs(out, sides);
 	else if (sides[MATCH_BASE].len && sides[MATCH_NEW].len)
-		put_other(out, sides);
+		put_two_programs(out, sides);
 	vec_deinit(&sides[MATCH_BASE]);
 	vec_deinit(&sides[MATCH_NEW]);
 }
