@@ -124,7 +124,7 @@ static const struct own_threads {
 	{NULL, "beam.smp", "Erlang's processes", "erlang:process_info/2 has them"},
 };
 
-static bool has_function_called(const struct profile *profile, const char *name)
+static bool knows_function(const struct profile *profile, const char *name)
 {
 	vec_each(&profile->functions, function)
 		if (strcmp(function->name, name) == 0)
@@ -146,7 +146,7 @@ void health_put_own_threads(const struct profile *profile, struct str *out)
 	for (size_t i = 0; i < sizeof(own_threads) / sizeof(*own_threads); i++) {
 		const struct own_threads *it = &own_threads[i];
 		if (strcmp(it->what, said) == 0 ||
-			!(it->function ? has_function_called(profile, it->function)
+			!(it->function ? knows_function(profile, it->function)
 				       : has_used_file(profile, it->file)))
 			continue;
 		said = it->what;
