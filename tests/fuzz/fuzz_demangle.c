@@ -16,6 +16,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
+/* Whole, they are as the linker has them: only to shorten is there anything. */
+static bool is_name_of_go(const char *name)
+{
+	size_t len = strlen(name);
+	return len > 5 && strcmp(name + len - 5, ".abi0") == 0;
+}
+
 static void check_mode(const char *name, enum demangle_mode mode, bool *was_ok)
 {
 	struct str out = {0};
@@ -28,7 +35,7 @@ static void check_mode(const char *name, enum demangle_mode mode, bool *was_ok)
 		abort();
 	if (mode == DEMANGLE_FULL)
 		*was_ok = ok;
-	else if (ok != *was_ok)
+	else if (ok != *was_ok && !is_name_of_go(name))
 		abort();
 	str_deinit(&out);
 }
