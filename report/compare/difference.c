@@ -399,10 +399,11 @@ static enum diff_verdict find_verdict(const struct difference *diff)
 	return is_visible && !diff->is_ambiguous ? DIFF_SAME : DIFF_INCONCLUSIVE;
 }
 
-static double difference_change_of(const struct difference *diff, const struct diff_row *row)
+static double difference_change_of(
+	const struct difference *diff, const struct diff_judgement *judgement)
 {
-	const struct diff_amount *base = &row->self.sides[MATCH_BASE],
-				 *new = &row->self.sides[MATCH_NEW];
+	const struct diff_amount *base = &judgement->sides[MATCH_BASE],
+				 *new = &judgement->sides[MATCH_NEW];
 	return fabs(diff->options.metric == DIFF_CPU_S ? new->value - base->value
 						       : new->share - base->share);
 }
@@ -410,7 +411,12 @@ static double difference_change_of(const struct difference *diff, const struct d
 static int by_change(const void *a, const void *b, void *context)
 {
 	const struct diff_row *x = a, *y = b;
-	double of_x = difference_change_of(context, x), of_y = difference_change_of(context, y);
+	double of_x = difference_change_of(context, &x->self);
+	double of_y = difference_change_of(context, &y->self);
+	if (of_x == of_y) { /* what only calls others */
+		of_x = difference_change_of(context, &x->total);
+		of_y = difference_change_of(context, &y->total);
+	}
 	if (of_x != of_y)
 		return of_x > of_y ? -1 : 1;
 	int order = strcmp(x->name, y->name);
