@@ -269,8 +269,8 @@ static struct err *compare_and_save(struct ci *ci, int *code)
 		try(cmd_ci_compare(ci, &verdict));
 		*code = (int)diff_run_exit(&options->diff, verdict);
 		if (*code == DIFF_EXIT_INCONCLUSIVE)
-			console_say("exit status 3, since too little is known to call that the "
-				    "same: --fail-on regression lets it pass");
+			console_say("exit status 3: what is inconclusive fails here; --fail-on "
+				    "regression lets it pass");
 	}
 	if (options->saves && (verdict == DIFF_SAME || options->diff.fail_on == DIFF_GATE_NONE))
 		return save(ci);

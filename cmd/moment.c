@@ -117,10 +117,16 @@ static bool read_epoch(const char *text, uint64_t *ret)
 	return true;
 }
 
+/* Of 23 or 25 hours where clocks change. */
 uint64_t moment_day_before(uint64_t ns)
 {
-	static const uint64_t day_ns = UINT64_C(86400) * NS_PER_S;
-	return ns > day_ns ? ns - day_ns : 0;
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm day;
+	localtime_r(&seconds, &day);
+	day.tm_mday--;
+	day.tm_isdst = -1;
+	seconds = mktime(&day);
+	return seconds < 0 ? 0 : (uint64_t)seconds * NS_PER_S + ns % NS_PER_S;
 }
 
 struct err *moment_parse(

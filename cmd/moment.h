@@ -18,7 +18,7 @@
  */
 struct err *moment_parse(const char *text, size_t len, uint64_t now_ns, uint64_t from_ns,
 	uint64_t *ret) ERR_MUST_CHECK;
-/* 24 hours before: where times of day have to be that came last. */
+/* A day before by the local clock: times of day that came last are behind that. */
 uint64_t moment_day_before(uint64_t ns);
 
 #endif

@@ -235,7 +235,8 @@ static bool is_any_matched(
 
 static const char *hint_at_expressions(const char *word)
 {
-	return strpbrk(word, "*?") ? " ('/EXPRESSION/' matches names, not *)" : "";
+	bool is_signature = strchr(word, '(') || strstr(word, "operator");
+	return strpbrk(word, "*?") && !is_signature ? " ('/EXPRESSION/' matches names, not *)" : "";
 }
 
 /* Expressions are those of select_parse_names() only. */

@@ -20,8 +20,11 @@ static const char *const beginnings[] = {
 	"runtime.",
 };
 
-static bool is_allocator(const struct profile_function *function)
+static bool is_allocator(const struct profile *profile, const struct profile_frame *frame)
 {
+	const struct profile_function *function = &profile->functions.data[frame->function];
+	if (profile_frame_is_script(frame, profile->objects.data))
+		return false;
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		if (strncmp(function->name, beginnings[i], strlen(beginnings[i])) == 0)
 			return true;
@@ -55,7 +58,7 @@ static uint32_t find_allocating_frame(const struct profile *profile, uint32_t re
 	const struct profile_frame *frames = profile->frames.data;
 	uint32_t frame = frames[recorded].innermost;
 	for (frame = frame ? frame : recorded; frame; frame = frames[frame].outer)
-		if (!is_allocator(&profile->functions.data[frames[frame].function]))
+		if (!is_allocator(profile, &frames[frame]))
 			return frame;
 	return 0;
 }

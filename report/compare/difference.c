@@ -74,9 +74,8 @@ static bool is_worth_testing(const struct difference *diff, const struct diff_am
 	double base_all = diff->sides[MATCH_BASE].known_amount;
 	double new_all = diff->sides[MATCH_NEW].known_amount, least = fmin(base_all, new_all);
 	double amount = sides[MATCH_BASE].amount + sides[MATCH_NEW].amount;
-	double squares = sides[MATCH_BASE].squares + sides[MATCH_NEW].squares;
-	return amount > 0 &&
-	       amount * amount * least >= DIFF_FEW_HITS * squares * (base_all + new_all) &&
+	double hits = amount / quanta_of_whole(diff, sides);
+	return amount > 0 && hits * least >= DIFF_FEW_HITS * (base_all + new_all) &&
 	       amount >= diff->options.min_share * least;
 }
 
@@ -90,13 +89,30 @@ static bool is_entity_worth_testing(
 	return is_worth_testing(diff, sides);
 }
 
-static void choose_rows(const struct difference *diff, struct run_counts *counts)
+/* A few long waits may be most of the time, and too few to be judged. */
+static double unjudged_share_of(
+	const struct difference *diff, const struct run_counts *counts, uint32_t entity)
+{
+	struct diff_amount sides[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++)
+		difference_put_amount(
+			diff, &diff->sides[side], &counts->sums[side][entity].self, &sides[side]);
+	double base = sides[MATCH_BASE].share, new = sides[MATCH_NEW].share;
+	return diff->is_weighted && fmax(base, new) >= diff->options.min_share ? (base + new) / 2
+									       : 0;
+}
+
+static void choose_rows(struct difference *diff, struct run_counts *counts)
 {
 	VEC(uint32_t) rows = {0};
-	for (uint32_t i = 0; i < counts->nr_entities; i++)
-		if (is_entity_worth_testing(diff, counts, i) &&
-			!entities_is_marker(diff->entities, i))
+	for (uint32_t i = 0; i < counts->nr_entities; i++) {
+		if (entities_is_marker(diff->entities, i))
+			continue;
+		if (is_entity_worth_testing(diff, counts, i))
 			vec_push(&rows, i);
+		else
+			diff->judged_share += unjudged_share_of(diff, counts, i);
+	}
 	run_counts_choose(counts, rows.data, rows.len);
 	vec_deinit(&rows);
 }
@@ -143,8 +159,8 @@ static void difference_put_program(struct difference *diff)
 {
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct diff_side *of = &diff->sides[side];
-		struct run_sum all = {of->samples, (uint64_t)of->value, of->known_squares,
-			of->known_chance_squares};
+		struct run_sum all = {
+			of->samples, (uint64_t)of->value, of->squares, of->chance_squares};
 		difference_put_amount(diff, of, &all, &diff->program.sides[side]);
 	}
 	diff->program.effect =
@@ -191,11 +207,19 @@ static bool *find_tested(struct difference *diff, enum measure measure)
 	return is_tested;
 }
 
+/* `is_out`: of rows that the rest lacks already; NULL: none is. */
+static void set_quanta(
+	struct difference *diff, enum measure measure, const bool *is_out, struct quanta *quanta)
+{
+	for (size_t i = 0; i < diff->rows.len; i++)
+		quanta_set(quanta, i, judgement_of(&diff->rows.data[i], measure)->sides,
+			is_out && is_out[i]);
+}
+
 static void put_quanta(struct difference *diff, enum measure measure, struct quanta *ret)
 {
 	quanta_init(ret, diff, diff->rows.len);
-	for (size_t i = 0; i < diff->rows.len; i++)
-		quanta_set(ret, i, judgement_of(&diff->rows.data[i], measure)->sides);
+	set_quanta(diff, measure, NULL, ret);
 }
 
 static void difference_judge(
@@ -289,6 +313,12 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 		.nr_others = nr_others_of(diff),
 	};
 	diff->nr_unsteady = judgement_find_steady(&family, &diff->options, has_changed, rest);
+	for (size_t i = 0; i < diff->rows.len; i++)
+		if (has_changed[i])
+			quanta_leave_out(&quanta, diff->rows.data[i].self.sides);
+	set_quanta(diff, SELF, has_changed, &quanta);
+	of_total.rest_of = quanta.rest_of;
+	set_quanta(diff, TOTAL, NULL, &of_total);
 	CLEANUP_FREE double *unsteady =
 		diff->nr_unsteady ? run_counts_of_chosen(counts, has_changed) : NULL;
 	CLEANUP_FREE bool *is_lone = find_lone(&family, rest, has_changed);
@@ -431,9 +461,9 @@ static void difference_compare_sides(struct difference *diff, struct run_counts 
 	size_t nr_renamed = entities_are_of_tree(diff->entities)
 				    ? 0
 				    : renames_join(counts, diff->sides, &diff->options);
+	diff->knows_dispersion = counts->nr_runs > 2;
 	choose_rows(diff, counts);
 	diff->nr_entities = counts->nr_entities - nr_renamed;
-	diff->knows_dispersion = counts->nr_runs > 2;
 	difference_put_rows(diff, counts);
 	difference_put_program(diff);
 	if (diff->options.metric == DIFF_SHARE)
@@ -471,7 +501,7 @@ static struct err *check_runs(const struct difference *diff)
 		const char *name = side == MATCH_BASE ? "base" : "new";
 		if (!runs)
 			return err_new(ERR_USAGE, "the %s side has no samples of the event", name);
-		if (!diff->sides[side].known)
+		if (!(diff->sides[side].known_amount > 0))
 			return err_new(ERR_USAGE,
 				"all stacks of the %s side were truncated: "
 				"where its samples were is not known",

@@ -100,6 +100,7 @@ struct diff_side {
 	uint64_t unseen;                 /* samples of the event that do not count */
 	uint64_t samples, other_samples; /* ... of other events, which are left out */
 	uint64_t known;                  /* samples of which is known where they were ... */
+	double squares, chance_squares;  /* of all samples, as in struct run_sum */
 	/* ... and the sum of their amounts, and of squares as in struct run_sum. */
 	double known_amount, known_squares, known_chance_squares;
 	uint64_t cut; /* samples of a baseline that lost part of their stacks, to keep it small */
@@ -168,7 +169,7 @@ struct difference {
 	bool knows_dispersion;         /* there were more runs than one a side */
 	size_t nr_unsteady; /* rows that were found first and left out of the others' rest */
 	VEC(struct diff_replacement) replacements;
-	double judged_share;  /* of both sides' samples: in rows of min_share and more ... */
+	double judged_share;  /* of both sides' samples: in what takes min_share and more ... */
 	double visible_share; /* ... whose interval is as narrow as min_effect */
 	bool runs_commands;   /* on both sides: how much CPU time a run took says something */
 	/* By shares something takes less, and the whole more time: what did not change may be that,

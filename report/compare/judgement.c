@@ -377,6 +377,19 @@ void judgement_make(const struct judgement_family *family, const struct diff_opt
 	put_joint_intervals(&judging, judgements);
 }
 
+bool judgement_has_rest(const struct judgement_family *family, size_t row)
+{
+	double left[MATCH_SIDES] = {0}, whole[MATCH_SIDES] = {0};
+	for (size_t run = 0; run < family->nr_runs; run++) {
+		enum match_side side = judgement_side_of(family, run);
+		double more = family->more ? family->more[row * family->nr_runs + run] : 0;
+		left[side] += family->rest[run] + more - amount_of(family, row, run);
+		whole[side] += family->rest[run] + more;
+	}
+	return family->is_poisson || (left[MATCH_BASE] * 10 >= whole[MATCH_BASE] &&
+					     left[MATCH_NEW] * 10 >= whole[MATCH_NEW]);
+}
+
 bool judgement_says_change(const struct diff_judgement *judgement)
 {
 	return judgement->is_tested &&

@@ -60,6 +60,8 @@ struct judgement_family {
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
 	struct diff_judgement *judgements);
 
+/* Whether what a row is compared with is a tenth of its side at least, or is no part of it. */
+bool judgement_has_rest(const struct judgement_family *family, size_t row);
 /* Whether it is a regression or an improvement. */
 bool judgement_says_change(const struct diff_judgement *judgement);
 /* Makes it inconclusive, whatever its numbers say by themselves. */

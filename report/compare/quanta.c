@@ -36,32 +36,50 @@ static struct diff_amount all_of_both(const struct difference *diff)
 	return all;
 }
 
-static double quantum_of_others(const struct difference *diff, const struct diff_amount *sum)
+static struct diff_amount difference_of(struct diff_amount all, const struct diff_amount *part)
 {
-	struct diff_amount all = all_of_both(diff), others = all;
-	others.amount -= sum->amount;
-	others.squares -= sum->squares;
-	others.chance_squares = fmax(0, others.chance_squares - sum->chance_squares);
-	bool has_any = others.amount > 1e-9 * all.amount && others.squares > 0;
-	return quantum_of(diff, has_any ? &others : &all);
+	all.amount -= part->amount;
+	all.squares -= part->squares;
+	all.chance_squares = fmax(0, all.chance_squares - part->chance_squares);
+	return all;
+}
+
+/* Where a row is all there is, what is left is what rounding left. */
+static double quantum_of_others(
+	const struct difference *diff, const struct diff_amount *all, const struct diff_amount *sum)
+{
+	static const double rounding = 1e-9;
+	struct diff_amount others = difference_of(*all, sum);
+	bool has_any =
+		others.amount > rounding * all->amount && others.squares > rounding * all->squares;
+	return quantum_of(diff, has_any ? &others : all);
 }
 
 void quanta_init(struct quanta *quanta, const struct difference *diff, size_t nr_rows)
 {
-	*quanta = (struct quanta){.diff = diff};
+	*quanta = (struct quanta){.diff = diff, .rest_of = all_of_both(diff)};
 	if (!diff->is_weighted)
 		return;
 	quanta->own = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->own));
 	quanta->rest = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->rest));
 }
 
-void quanta_set(struct quanta *quanta, size_t row, const struct diff_amount sides[MATCH_SIDES])
+void quanta_set(
+	struct quanta *quanta, size_t row, const struct diff_amount sides[MATCH_SIDES], bool is_out)
 {
+	static const struct diff_amount nothing = {0};
 	struct diff_amount sum = sum_of_both(sides);
 	if (!quanta->own)
 		return;
 	quanta->own[row] = quantum_of(quanta->diff, &sum);
-	quanta->rest[row] = quantum_of_others(quanta->diff, &sum);
+	quanta->rest[row] =
+		quantum_of_others(quanta->diff, &quanta->rest_of, is_out ? &nothing : &sum);
+}
+
+void quanta_leave_out(struct quanta *quanta, const struct diff_amount sides[MATCH_SIDES])
+{
+	struct diff_amount sum = sum_of_both(sides);
+	quanta->rest_of = difference_of(quanta->rest_of, &sum);
 }
 
 void quanta_deinit(struct quanta *quanta)

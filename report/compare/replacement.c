@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/base/map.h"
+#include "format/base/mem.h"
 #include "report/compare/quanta.h"
 
 /* ---- groups ---- */
@@ -93,7 +94,7 @@ static void judge_groups(const struct groups *groups, const struct judgement_fam
 	for (size_t i = 0; i < count; i++) {
 		is_tested[i] = is_replacement(&groups->list.data[i]);
 		judgements[i] = groups->list.data[i].judgement;
-		quanta_set(&quanta, i, judgements[i].sides);
+		quanta_set(&quanta, i, judgements[i].sides, false);
 	}
 	struct judgement_family family = *rows;
 	family.nr_rows = count;
@@ -103,8 +104,11 @@ static void judge_groups(const struct groups *groups, const struct judgement_fam
 	family.quanta = quanta.own;
 	family.rest_quanta = quanta.rest;
 	judgement_make(&family, &diff->options, judgements);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (is_tested[i] && !judgement_has_rest(&family, i))
+			judgement_withhold(&judgements[i]);
 		groups->list.data[i].judgement = judgements[i];
+	}
 }
 
 static void withhold_rows(struct groups *groups, struct difference *diff)
@@ -117,7 +121,6 @@ static void withhold_rows(struct groups *groups, struct difference *diff)
 		if (!is_replacement(group) || self->verdict == group->judgement.verdict)
 			continue;
 		judgement_withhold(self);
-		self->half_width = group->judgement.half_width; /* what is known of it */
 		group->nr_withheld++;
 	}
 }

@@ -16,6 +16,7 @@ struct sorting {
 	const bool *is_known;    /* of each stack */
 	const bool *is_cut;      /* of each stack; NULL: none is */
 	const uint32_t *numbers; /* of each run, without the empty ones */
+	const bool *is_measured; /* of each event */
 };
 
 static bool is_of_event(const struct sorting *sorting, const struct profile_sample *sample)
@@ -29,10 +30,20 @@ static bool is_seen(const struct sorting *sorting, const struct profile_sample *
 }
 
 /* Ticks strike anywhere, and of short waits one stands for many; a long wait is one for certain. */
-static bool is_by_chance(const struct profile *profile, const struct profile_sample *sample)
+static bool is_by_chance(const struct sorting *sorting, const struct profile_sample *sample)
 {
-	const struct profile_event *event = &profile->events.data[sample->event];
-	return sample->is_estimate || (!event->wait && !event->source);
+	return sample->is_estimate || !sorting->is_measured[sample->event];
+}
+
+/* For each event whether its samples are of what the recorder measured. */
+static bool *find_measured(const struct profile *profile)
+{
+	bool *is_measured = mem_zalloc_array(profile->events.len + 1, sizeof(*is_measured));
+	for (size_t i = 0; i < profile->events.len; i++) {
+		const struct profile_event *event = &profile->events.data[i];
+		is_measured[i] = event->wait || profile_event_is_counted(profile, event);
+	}
+	return is_measured;
 }
 
 static void add_amount(struct run_sum *sum, uint64_t value, double amount, bool is_chance)
@@ -48,7 +59,7 @@ static void add_sample(
 {
 	uint64_t value = profile_sample_value(sorting->profile, sample);
 	add_amount(sum, value, sorting->is_weighted ? (double)value : 1,
-		is_by_chance(sorting->profile, sample));
+		is_by_chance(sorting, sample));
 }
 
 static bool is_counted(const struct sorting *sorting, const struct profile_sample *sample)
@@ -149,6 +160,8 @@ static void run_counts_put_runs(const struct sorting *sorting, const struct run_
 		side->samples += run.samples;
 		side->known += tally->known.samples;
 		side->known_amount += run.known_amount;
+		side->squares += tally->all.squares;
+		side->chance_squares += tally->all.chance_squares;
 		side->known_squares += tally->known.squares;
 		side->known_chance_squares += tally->known.chance_squares;
 		side->value += run.value;
@@ -193,7 +206,7 @@ static void sort_samples(struct run_samples *samples, const struct sorting *sort
 		uint32_t at = place[sample->stack]++;
 		samples->runs[at] = sorting->numbers[sorting->runs[sample->thread]];
 		samples->values[at] = profile_sample_value(profile, sample);
-		samples->are_chance[at] = is_by_chance(profile, sample);
+		samples->are_chance[at] = is_by_chance(sorting, sample);
 	}
 }
 
@@ -229,8 +242,9 @@ void run_samples_init(struct run_samples *samples, const struct diff_source *sou
 	CLEANUP_FREE bool *is_cut = run_counts_find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
 	CLEANUP_FREE struct run_tally *tallies = mem_zalloc_array(origins, sizeof(*tallies));
-	struct sorting sorting = {
-		profile, event, is_weighted, source->is_seen, runs, is_known, is_cut, numbers};
+	CLEANUP_FREE bool *is_measured = find_measured(profile);
+	struct sorting sorting = {profile, event, is_weighted, source->is_seen, runs, is_known,
+		is_cut, numbers, is_measured};
 	tally_runs(&sorting, tallies, side);
 	run_counts_put_runs(&sorting, tallies, origins, numbers, side);
 	*samples = (struct run_samples){

@@ -105,6 +105,14 @@ const char *profile_origin_meta(const struct profile *profile, uint32_t origin, 
 	return NULL;
 }
 
+bool profile_event_is_counted(const struct profile *profile, const struct profile_event *event)
+{
+	vec_each(&profile->sources, source)
+		if (event->source && strcmp(source->name, event->source) == 0)
+			return true;
+	return false;
+}
+
 size_t profile_nr_origins(const struct profile *profile)
 {
 	return profile->origins.len ? profile->origins.len - 1 : 0;

@@ -333,6 +333,8 @@ bool profile_is_kernel(const struct profile *profile, uint32_t object);
 /* A share; 0 of nothing. */
 double profile_percent(uint64_t part, uint64_t whole);
 double profile_duration_s(const struct profile *profile);
+/* Whether the recorder counted what the event is of, and measured it: imported ones it did not. */
+bool profile_event_is_counted(const struct profile *profile, const struct profile_event *event);
 /* The sources of events: first_sources, and behind them those of profile->sources. */
 size_t profile_nr_sources(const struct profile *profile);
 /* By its number among all of these. */

@@ -323,11 +323,11 @@ static void tell_of_lacks(struct app *app)
 		return;
 	const struct profile named = model_profile_with_names(app->model);
 	CLEANUP(str_deinit) struct str text = {0};
-	app->has_told_of_lacks = true;
 	if (are_waits)
 		health_put_own_threads(&named, &text);
 	else
 		health_put_own_heaps(&named, &text);
+	app->has_told_of_lacks = text.len;
 	if (text.len)
 		app_say(app, "%.*s", (int)strcspn(str_text(&text) + 2, "\n"), str_text(&text) + 2);
 }

@@ -254,7 +254,10 @@ static void await_needed_names(struct worker *worker)
 		await_names(worker, are_all);
 }
 
-/* The same stacks as refine_stacks() makes: names come in between. Filters drop some. */
+/*
+ * As refine_stacks() makes stacks, with names in between: those of this machine, so that an
+ * allocator whose name is fetched stays. Filters drop some.
+ */
 static void refine_slice(struct worker *worker, struct slice *slice)
 {
 	const struct filter *filter = &worker->options.filter;

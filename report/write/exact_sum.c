@@ -82,8 +82,14 @@ static uint64_t round_period(uint64_t ns)
 /* Long ones are samples of what they took, of short ones a few stand for all. */
 static void put_few(const struct profile_source *source, uint64_t sum, struct str *out)
 {
+	static const char *const chosen_by_period[] = {"wait", "duration:", "syscalls", "lock"};
 	uint64_t samples = source->tallies[LAYOUT_EVENTS_SAMPLES].count;
-	if (samples >= FEW_SAMPLES || source->tallies[LAYOUT_EVENTS_BELOW].sum <= sum / 2)
+	bool has_period = false;
+	for (size_t i = 0; i < sizeof(chosen_by_period) / sizeof(*chosen_by_period); i++)
+		has_period |= strncmp(source->name, chosen_by_period[i],
+				      strlen(chosen_by_period[i])) == 0;
+	if (!has_period || sum / ENOUGH_SAMPLES < LEAST_PERIOD_NS || samples >= FEW_SAMPLES ||
+		source->tallies[LAYOUT_EVENTS_BELOW].sum <= sum / 2)
 		return;
 	uint64_t period = round_period(sum / ENOUGH_SAMPLES);
 	str_printf(out,

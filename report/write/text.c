@@ -103,8 +103,8 @@ static void text_put_other_events(
 		str_puts(out, " (--event NAME shows another)\n");
 }
 
-/* Of waits: of a timer's samples their number says it, and of what is counted the estimate that
- * samples are may be far off what info has exactly. */
+/* Of waits and allocations: of a timer's samples their number says it, and of what is counted the
+ * estimate that samples are may be far off what info has exactly. */
 static bool has_sum(const struct profile_event *event)
 {
 	return (event->source || event->is_sum) &&
@@ -120,7 +120,7 @@ static void text_put_sum(
 		if (!head->event || choice->event != head->event || !has_sum(event))
 			continue;
 		str_puts(out, " (");
-		event_value_put(event, choice->value, true, out);
+		event_value_put(event, choice->value, false, out);
 		str_puts(out, " in all)");
 	}
 }
@@ -681,10 +681,11 @@ static bool has_symbol_column(const struct table_options *options)
 }
 
 /* Waits, allocations and hits of probes end in the same few functions, which tell nothing. */
-static bool ends_in_few_functions(const struct profile_event *event)
+static bool ends_in_few_functions(const struct profile *profile, const struct profile_event *event)
 {
-	return event->wait || has_sum(event) || strcmp(event->unit, "bytes") == 0 ||
-	       strcmp(event->unit, "objects") == 0 || strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
+	bool is_counted = profile_event_is_counted(profile, event);
+	return event->wait || event->is_sum || (is_counted && has_sum(event)) ||
+	       strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
 }
 
 static double percent_of_first_rows(const struct table *table, size_t count)
@@ -704,7 +705,7 @@ static void put_hint_at_callers(const struct profile *profile, const struct tabl
 		MOST_PERCENT = 50,
 	};
 	const struct profile_event *event = &profile->events.data[options->event];
-	if (!has_symbol_column(table_options) || !ends_in_few_functions(event) ||
+	if (!has_symbol_column(table_options) || !ends_in_few_functions(profile, event) ||
 		percent_of_first_rows(table, FEW) < MOST_PERCENT)
 		return;
 	str_puts(out, "# their callers: -g; functions by their total: --children");

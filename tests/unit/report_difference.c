@@ -605,7 +605,8 @@ TEST(difference_of_what_was_not_renamed)
 	CHECK_OK(pair_compare(&pair));
 	CHECK_INT(pair.diff->nr_entities, 5);
 	CHECK_COUNTS(&pair, "one", "0/0 29000/29000");
-	CHECK_INT(pair.diff->verdict, DIFF_SAME); /* together they take as much */
+	/* Together they take as much, and may be other code. */
+	CHECK_INT(pair.diff->verdict, DIFF_INCONCLUSIVE);
 	pair_deinit(&pair);
 	pair_init(&pair, make_named("before", 30000, "same", 30000),
 		make_named("after", 45000, "same", 30000));

@@ -22,7 +22,7 @@ struct writing {
 
 static void put_right(struct str *out, const struct str *text, size_t width)
 {
-	str_pad(out, ' ', text->len < width ? width - text->len : 0);
+	str_pad(out, ' ', text->len < width ? width - text->len : 1);
 	str_puts(out, str_text(text));
 }
 

@@ -65,10 +65,11 @@ void diff_put_change(struct str *out, const struct diff_judgement *judgement)
 		str_putc(out, '?');
 }
 
+static const double beyond = 999; /* an upper bound says no more */
+
 /* Both bounds are of one unit: factors where the lower one is a factor, else percent. */
 static void put_bound(struct str *out, double effect, bool is_factor)
 {
-	static const double beyond = 999;
 	if (effect >= beyond)
 		str_puts(out, "any");
 	else if (effect <= -1)
@@ -79,13 +80,13 @@ static void put_bound(struct str *out, double effect, bool is_factor)
 		str_printf(out, "%+.0f%%", 100 * effect);
 }
 
-/* A lower bound is not any: what is new may begin anywhere above. */
-static const double largest_low = 998;
-
 void diff_put_interval(struct str *out, const struct diff_judgement *judgement)
 {
 	bool is_factor = judgement->low >= as_factor;
-	put_bound(out, fmin(judgement->low, largest_low), is_factor);
+	if (judgement->low >= beyond)
+		str_printf(out, "x%.0f", fmin(judgement->low + 1, 1e9));
+	else
+		put_bound(out, judgement->low, is_factor);
 	str_puts(out, " .. ");
 	put_bound(out, judgement->high, is_factor);
 }
@@ -111,8 +112,10 @@ static void diff_words_put_value(struct str *out, const struct difference *diff,
 	const struct profile_event event = {.name = diff->event, .unit = diff->unit};
 	if (is_time(diff))
 		str_printf(out, "%.*f s", value < 1e10 ? 3 : 1, value / 1e9);
-	else
+	else if (strcmp(diff->unit, "bytes") == 0)
 		event_value_put(&event, (uint64_t)value, true, out);
+	else
+		str_printf(out, "%.4g", value);
 }
 
 void diff_put_amount(
@@ -535,6 +538,8 @@ static void diff_words_put_inconclusive(
 	bool runs_differ = dispersion >= 2, are_few = has_few_runs(diff);
 	if (are_few)
 		str_puts(out, "there are too few runs");
+	else if (runs_differ && diff->is_weighted) /* in which chance has hardly any part */
+		str_puts(out, "the runs of a side differ too much");
 	else if (runs_differ)
 		str_printf(
 			out, "the runs of a side differ too much (%.2g times chance)", dispersion);
@@ -546,8 +551,8 @@ static void diff_words_put_inconclusive(
 	if (visible < 0.5)
 		str_printf(out, "of no %s.", plural_of(diff, 1));
 	else
-		str_printf(out, "only of %s that take %.0f%% of the time.", plural_of(diff, 2),
-			visible);
+		str_printf(out, "only of %s that take %.0f%% of %s.", plural_of(diff, 2), visible,
+			is_time(diff) ? "the time" : "it");
 	if (are_few) {
 		str_printf(out,
 			" Record %d runs a side or more: two tell little of how runs differ.",

@@ -446,10 +446,15 @@ static void html_data_put_objects(struct html_data *data)
 }
 
 /* So that an exact comparison of shares in the page comes out as here. */
-static uint64_t millionths(const struct compare_change *change, const struct compare_wholes *wholes)
+static uint64_t millionths(const struct compare_change *change, const struct compare *compare)
 {
-	double new = (double)wholes->new.samples / change->wholes[MATCH_NEW];
-	double base = (double)wholes->base.samples / change->wholes[MATCH_BASE];
+	const struct slice_sum *sides[] = {&compare->wholes.base, &compare->wholes.new};
+	bool is_weighted = compare->judged && compare->judged->is_weighted;
+	double all[MATCH_SIDES];
+	for (int side = 0; side < MATCH_SIDES; side++)
+		all[side] = (double)(is_weighted ? sides[side]->value : sides[side]->samples);
+	double new = all[MATCH_NEW] / change->wholes[MATCH_NEW];
+	double base = all[MATCH_BASE] / change->wholes[MATCH_BASE];
 	return (uint64_t)(1e6 * new / base + 0.5);
 }
 
@@ -464,7 +469,7 @@ static void put_changes(struct html_data *data, const struct judged_sides *judge
 			data, is_known ? row->changes[metric].verdict : DIFF_INCONCLUSIVE);
 		if (is_known && compare_direction(row, (enum compare_metric)metric))
 			html_data_put_piece(
-				data, millionths(&row->changes[metric], &judged->compare.wholes));
+				data, millionths(&row->changes[metric], &judged->compare));
 	}
 }
 
