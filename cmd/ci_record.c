@@ -1,6 +1,7 @@
 #include "cmd/ci_record.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -10,6 +11,8 @@
 #include "cmd/console.h"
 #include "cmd/input_file.h"
 #include "format/base/clock.h"
+#include "format/base/mem.h"
+#include "format/base/str.h"
 #include "report/compare/baseline/sample_count.h"
 
 enum {
@@ -63,8 +66,56 @@ static void put_option(struct words *words, const char *option, const char *valu
 	vec_push(words, value);
 }
 
-static struct words record_words(
-	const struct ci_record_options *options, bool is_base, const char *path)
+static bool is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	for (const char *at = path ? path : ""; *at; at += at[0] == ':') {
+		CLEANUP(str_deinit) struct str file = {0};
+		size_t len = strcspn(at, ":");
+		str_printf(&file, "%.*s/%s", (int)len, at, name);
+		if (len && access(str_text(&file), X_OK) == 0)
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/*
+ * The words of a command that means the same without a shell, whose own start would be in the
+ * base's samples alone; false: it needs one. `text` is taken apart.
+ */
+static bool split_command(char *text, struct words *ret)
+{
+	char *rest = text;
+	if (strpbrk(text, "|&;<>()$`\\\"'*?[]{}~#!\n"))
+		return false;
+	for (char *word; (word = strsep(&rest, " "));)
+		if (*word && (ret->len || strcmp(word, "exec") != 0))
+			vec_push(ret, word);
+	return ret->len && !strchr(ret->data[0], '=') && is_program(ret->data[0]);
+}
+
+static void put_command(const struct ci_record_options *options, bool is_base,
+	const struct words *base, struct words *ret)
+{
+	if (is_base && base->len) {
+		vec_append(ret, base->data, base->len);
+		return;
+	}
+	if (options->base && !base->len) { /* both by the shell, so that both have its samples */
+		vec_push(ret, "sh");
+		put_option(ret, "-c", is_base ? options->base : "exec \"$@\"");
+	}
+	if (options->base && !base->len && !is_base)
+		vec_push(ret, "sh"); /* $0 */
+	for (char *const *word = options->command; !is_base && *word; word++)
+		vec_push(ret, *word);
+}
+
+static struct words record_words(const struct ci_record_options *options, bool is_base,
+	const struct words *base, const char *path)
 {
 	struct words words = {0};
 	vec_push(&words, "ebprof");
@@ -74,12 +125,7 @@ static struct words record_words(
 	put_option(&words, "-e", options->event);
 	put_option(&words, "-o", path);
 	vec_push(&words, "--");
-	if (is_base) {
-		vec_push(&words, "sh");
-		put_option(&words, "-c", options->base);
-	}
-	for (char *const *word = options->command; !is_base && *word; word++)
-		vec_push(&words, *word);
+	put_command(options, is_base, base, &words);
 	vec_push(&words, NULL);
 	return words;
 }
@@ -138,11 +184,16 @@ static void say_run(const struct ci_record_options *options, const struct run *r
 static struct err *record_run(
 	const struct ci_record_options *options, const struct run *run, const char *path)
 {
-	struct words words = record_words(options, run->is_base, path);
+	CLEANUP_FREE char *base_text = options->base ? mem_strdup(options->base) : NULL;
+	struct words base = {0};
+	if (base_text && !split_command(base_text, &base))
+		base.len = 0;
+	struct words words = record_words(options, run->is_base, &base, path);
 	struct sample_count recorded;
 	int status;
 	struct err *err = ci_process_run(exec_ourselves, words.data, &status);
 	vec_deinit(&words);
+	vec_deinit(&base);
 	if (err || ci_watch_signal())
 		return err;
 	err = check_status(status);

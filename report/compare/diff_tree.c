@@ -180,6 +180,7 @@ static void collect_candidates(const struct diff_tree *diff, const struct functi
 		struct rename_candidate candidate = {
 			.function = weight->function,
 			.object = function->object,
+			.name = function->name,
 			.self = (double)weight->self_samples / known,
 			.total = (double)weight->samples / known,
 		};

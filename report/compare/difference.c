@@ -400,18 +400,20 @@ static void put_visibility(struct difference *diff)
 			continue;
 		bool is_found =
 			self->verdict == DIFF_REGRESSION || self->verdict == DIFF_IMPROVEMENT;
-		bool is_sharp = self->half_width <= options->min_effect;
 		diff->judged_share += (base + new) / 2;
-		if (self->is_tested && (is_found || is_sharp))
+		if (self->is_tested && (is_found || self->verdict == DIFF_SAME))
 			diff->visible_share += (base + new) / 2;
 	}
 }
 
 static bool has_two_readings(const struct difference *diff)
 {
+	static const double likely = 0.05; /* that the whole takes longer, though not for sure */
 	if (diff->options.metric != DIFF_SHARE || !diff->is_cpu_time || !diff->runs_commands ||
 		!(diff->program.effect > diff->options.min_effect))
 		return false;
+	if (!diff->program_reason && diff->program.adjusted_p < likely)
+		return true;
 	vec_each(&diff->rows, row)
 		if (row->self.verdict == DIFF_IMPROVEMENT)
 			return true;

@@ -55,10 +55,17 @@ static double quantum_of_others(
 	return quantum_of(diff, has_any ? &others : all);
 }
 
+/* Also where all samples are 1, and certain, as the hits of a tracepoint are. */
+static bool has_quanta(const struct difference *diff)
+{
+	struct diff_amount all = all_of_both(diff);
+	return diff->is_weighted || (diff->knows_dispersion && all.chance_squares < all.squares);
+}
+
 void quanta_init(struct quanta *quanta, const struct difference *diff, size_t nr_rows)
 {
 	*quanta = (struct quanta){.diff = diff, .rest_of = all_of_both(diff)};
-	if (!diff->is_weighted)
+	if (!has_quanta(diff))
 		return;
 	quanta->own = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->own));
 	quanta->rest = mem_zalloc_array(nr_rows + 1, sizeof(*quanta->rest));
@@ -91,5 +98,5 @@ void quanta_deinit(struct quanta *quanta)
 double quanta_of_whole(const struct difference *diff, const struct diff_amount sides[MATCH_SIDES])
 {
 	struct diff_amount sum = sum_of_both(sides);
-	return diff->is_weighted ? quantum_of(diff, &sum) : 1;
+	return has_quanta(diff) ? quantum_of(diff, &sum) : 1;
 }

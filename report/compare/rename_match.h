@@ -1,7 +1,7 @@
 /*
  * Functions that got another name: one that only the base has and one that only the new side has,
  * of one object, which take as much of the program by self and by total time, and no other one
- * does.
+ * does; or, of two objects, have one name, which no other one has: it moved there.
  */
 #ifndef EBPROF_RENAME_MATCH_H
 #define EBPROF_RENAME_MATCH_H
@@ -14,6 +14,7 @@
 struct rename_candidate {
 	uint32_t function;  /* the caller's number of it */
 	uint32_t object;    /* the same number on both sides: of one object */
+	const char *name;   /* borrowed; NULL: it cannot have moved */
 	double self, total; /* shares of its side */
 	/* Set by the match: */
 	size_t nr_alike; /* on the other side */

@@ -4,6 +4,13 @@
 
 #include "report/compare/rename_match.h"
 
+static const char *name_of(const struct run_counts *counts, uint32_t entity)
+{
+	struct diff_row row = {0};
+	entities_name(counts->entities, entity, &row);
+	return row.name;
+}
+
 /* What only this side has, and as much of it that its share is no accident. */
 static void renames_collect(const struct run_counts *counts, enum match_side side,
 	const struct diff_side *of, double least, struct rename_candidates *out)
@@ -17,6 +24,7 @@ static void renames_collect(const struct run_counts *counts, enum match_side sid
 		struct rename_candidate candidate = {
 			.function = i,
 			.object = entities_object(counts->entities, i),
+			.name = name_of(counts, i),
 			.self = (double)(is_weighted ? self->value : self->samples) /
 				of->known_amount,
 			.total = (double)(is_weighted ? total->value : total->samples) /

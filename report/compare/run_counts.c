@@ -218,7 +218,7 @@ bool run_samples_differ(const struct diff_source sides[MATCH_SIDES], const uint3
 		const struct profile *profile = sides[side].profile;
 		const struct profile_event *event = &profile->events.data[events[side]];
 		bool is_probe = !event->source && strcmp(event->unit, LAYOUT_UNIT_HITS) == 0;
-		if (event->period || is_probe)
+		if (is_probe)
 			return false;
 		vec_each(&profile->samples, sample) {
 			if (!profile_event_has(profile, events[side], sample->event))
