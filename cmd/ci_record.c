@@ -66,7 +66,7 @@ static void put_option(struct words *words, const char *option, const char *valu
 	vec_push(words, value);
 }
 
-static bool is_program(const char *name)
+static bool is_on_path(const char *name)
 {
 	const char *path = getenv("PATH");
 	if (strchr(name, '/'))
@@ -94,10 +94,10 @@ static bool split_command(char *text, struct words *ret)
 	for (char *word; (word = strsep(&rest, " "));)
 		if (*word && (ret->len || strcmp(word, "exec") != 0))
 			vec_push(ret, word);
-	return ret->len && !strchr(ret->data[0], '=') && is_program(ret->data[0]);
+	return ret->len && !strchr(ret->data[0], '=') && is_on_path(ret->data[0]);
 }
 
-static void put_command(const struct ci_record_options *options, bool is_base,
+static void put_recorded_command(const struct ci_record_options *options, bool is_base,
 	const struct words *base, struct words *ret)
 {
 	if (is_base && base->len) {
@@ -125,7 +125,7 @@ static struct words record_words(const struct ci_record_options *options, bool i
 	put_option(&words, "-e", options->event);
 	put_option(&words, "-o", path);
 	vec_push(&words, "--");
-	put_command(options, is_base, base, &words);
+	put_recorded_command(options, is_base, base, &words);
 	vec_push(&words, NULL);
 	return words;
 }
