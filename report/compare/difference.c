@@ -45,15 +45,10 @@ const char *diff_verdict_word(enum diff_verdict verdict)
 
 /* ---- rows ---- */
 
-static double amount_of_sum(const struct difference *diff, const struct run_sum *sum)
-{
-	return diff->is_weighted ? (double)sum->value : (double)sum->samples;
-}
-
 static void difference_put_amount(const struct difference *diff, const struct diff_side *side,
 	const struct run_sum *sum, struct diff_amount *ret)
 {
-	double amount = amount_of_sum(diff, sum);
+	double amount = run_sum_amount(sum, diff->is_weighted);
 	*ret = (struct diff_amount){
 		.samples = sum->samples,
 		.share = fmin(1, amount / side->known_amount),
@@ -248,7 +243,7 @@ static bool has_steady_rest(const struct judgement_family *all, const double *re
 	double left[MATCH_SIDES] = {0}, whole[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < all->nr_runs; run++) {
 		int side = run < all->nr_base ? MATCH_BASE : MATCH_NEW;
-		left[side] += rest[run] - all->hits[row * all->nr_runs + run];
+		left[side] += rest[run] - all->amounts[row * all->nr_runs + run];
 		whole[side] += all->rest[run];
 	}
 	return left[MATCH_BASE] * 10 >= whole[MATCH_BASE] &&
@@ -276,7 +271,7 @@ static double *more_of_rows(const struct judgement_family *all, const double *re
 	double *more = mem_zalloc_array(all->nr_rows * all->nr_runs + 1, sizeof(*more));
 	for (size_t i = 0; i < all->nr_rows * all->nr_runs; i++) {
 		size_t row = i / all->nr_runs, run = i % all->nr_runs;
-		more[i] = has_changed[row] ? all->hits[i]
+		more[i] = has_changed[row] ? all->amounts[i]
 			  : is_lone[row]   ? all->rest[run] - rest[run]
 					   : 0;
 	}
@@ -305,7 +300,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 		.nr_rows = diff->rows.len,
 		.nr_runs = counts->nr_runs,
 		.nr_base = counts->nr_base,
-		.hits = counts->self,
+		.amounts = counts->self,
 		.rest = all,
 		.quanta = quanta.own,
 		.rest_quanta = quanta.rest,
@@ -328,7 +323,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	difference_judge(diff, &family, SELF);
 	withhold_lone(diff, is_lone);
 	replacement_judge(diff, &family, has_changed);
-	family.hits = counts->total;
+	family.amounts = counts->total;
 	family.more = unsteady;
 	family.quanta = of_total.own;
 	family.rest_quanta = of_total.rest;
@@ -345,7 +340,7 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 		.nr_rows = diff->rows.len,
 		.nr_runs = counts->nr_runs,
 		.nr_base = counts->nr_base,
-		.hits = counts->self,
+		.amounts = counts->self,
 		.rest = exposures,
 		.quanta = quanta.own,
 		.rest_quanta = quanta.rest,
@@ -354,7 +349,7 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 	};
 	difference_judge(diff, &family, SELF);
 	replacement_judge(diff, &family, NULL);
-	family.hits = counts->total;
+	family.amounts = counts->total;
 	family.quanta = of_total.own;
 	family.rest_quanta = of_total.rest;
 	difference_judge(diff, &family, TOTAL);
@@ -375,7 +370,7 @@ static void judge_program(struct difference *diff)
 		.nr_rows = 1,
 		.nr_runs = hits.len,
 		.nr_base = diff->sides[MATCH_BASE].runs.len,
-		.hits = hits.data,
+		.amounts = hits.data,
 		.rest = exposures,
 		.quanta = &quantum,
 		.rest_quanta = &quantum,

@@ -120,7 +120,7 @@ struct diff_amount {
 struct diff_judgement {
 	struct diff_amount sides[MATCH_SIDES];
 	bool is_tested;             /* else there were too few samples, and what follows is 0 */
-	double wholes[MATCH_SIDES]; /* samples (CPU time: exposures) that its samples are part of */
+	double wholes[MATCH_SIDES]; /* the amount (CPU time: exposure) that its own is part of */
 	double effect;              /* INFINITY: base had none */
 	double low, high;           /* its interval: that by which the verdict was made */
 	double half_width;          /* of the interval of 1 - alpha of this row alone */

@@ -38,7 +38,7 @@ static enum match_side judgement_side_of(const struct judgement_family *family, 
 
 static double amount_of(const struct judgement_family *family, size_t row, size_t run)
 {
-	return family->hits[row * family->nr_runs + run];
+	return family->amounts[row * family->nr_runs + run];
 }
 
 static double hits_of(const struct judgement_family *family, size_t row, size_t run)

@@ -34,21 +34,24 @@
 #include "report/compare/difference.h"
 
 /*
- * Samples may stand for different amounts (run_samples_differ()). Then counts are amounts, and as
- * many as vary by chance as much as the sum of some samples does are that sum by their quantum: the
- * sum of the squares by the sum. Each row has its own one, and so has the rest: waits of a second
- * elsewhere do not make thousands of equal ones uncertain. Where runs show by themselves how they
- * differ, squares are those of samples that chance chose: what was measured each time is certain.
+ * Samples may stand for different amounts a (run_samples_differ()). The sum of them varies by
+ * chance as a number of equal ones does, which are the hits:
+ *
+ *   quantum = sum of a * a / sum of a,  hits = sum of a / quantum
+ *
+ * Each row has its own quantum, and so has the rest: waits of a second elsewhere do not make
+ * thousands of equal ones uncertain. Where runs show by themselves how they differ, the squares are
+ * those of samples that chance chose alone: what was measured each time is certain.
  */
 struct judgement_family {
 	size_t nr_rows, nr_runs, nr_base; /* base's runs stand first */
-	const double *hits;               /* amounts: nr_runs of each row */
+	const double *amounts;            /* nr_runs of each row */
 	/*
 	 * Of each run, the amount that is compared with: that of what is steady; by CPU time the
 	 * exposure: amounts by what they count.
 	 */
 	const double *rest;
-	const double *more; /* like hits: what of a row is not in the rest; NULL: nothing */
+	const double *more; /* like amounts: what of a row is not in the rest; NULL: nothing */
 	/* Of each row its own quantum, and that of all others; NULL: each sample is 1. */
 	const double *quanta, *rest_quanta;
 	const bool *is_tested;
@@ -68,7 +71,7 @@ bool judgement_says_change(const struct diff_judgement *judgement);
 void judgement_withhold(struct diff_judgement *judgement);
 
 /*
- * For rows that have nothing in common, of which `family` has all samples as rest: which have
+ * For rows that have nothing in common, of which `family` has all amounts as rest: which have
  * surely changed, and how much of the rest is left without those.
  */
 size_t judgement_find_steady(const struct judgement_family *family,

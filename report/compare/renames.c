@@ -25,10 +25,8 @@ static void renames_collect(const struct run_counts *counts, enum match_side sid
 			.function = i,
 			.object = entities_object(counts->entities, i),
 			.name = name_of(counts, i),
-			.self = (double)(is_weighted ? self->value : self->samples) /
-				of->known_amount,
-			.total = (double)(is_weighted ? total->value : total->samples) /
-				 of->known_amount,
+			.self = run_sum_amount(self, is_weighted) / of->known_amount,
+			.total = run_sum_amount(total, is_weighted) / of->known_amount,
 		};
 		if (candidate.total >= least)
 			vec_push(out, candidate);

@@ -74,7 +74,7 @@ static double *sum_hits_of_groups(
 			continue;
 		double *of_group = &sums[(groups->of[i] - 1) * rows->nr_runs];
 		for (size_t run = 0; run < rows->nr_runs; run++)
-			of_group[run] += rows->hits[i * rows->nr_runs + run];
+			of_group[run] += rows->amounts[i * rows->nr_runs + run];
 	}
 	return sums;
 }
@@ -98,7 +98,7 @@ static void judge_groups(const struct groups *groups, const struct judgement_fam
 	}
 	struct judgement_family family = *rows;
 	family.nr_rows = count;
-	family.hits = hits;
+	family.amounts = hits;
 	family.more = more;
 	family.is_tested = is_tested;
 	family.quanta = quanta.own;

@@ -130,21 +130,16 @@ static struct diff_run describe_run(const struct profile *profile, size_t origin
 }
 
 /* Of all samples of a run, and of those of which is known where they were. */
-struct run_tally {
+struct run_total {
 	struct run_sum all, known;
 };
 
-static double amount_of_run(const struct sorting *sorting, const struct run_sum *sum)
-{
-	return sorting->is_weighted ? (double)sum->value : (double)sum->samples;
-}
-
 /* Runs without samples are left out; `numbers` are those of the others, by origin. */
-static void run_counts_put_runs(const struct sorting *sorting, const struct run_tally *tallies,
+static void run_counts_put_runs(const struct sorting *sorting, const struct run_total *totals,
 	size_t count, uint32_t *numbers, struct diff_side *side)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct run_tally *tally = &tallies[i];
+		const struct run_total *tally = &totals[i];
 		if (!tally->all.samples) {
 			/* Where something was merged, 0 is what damage left. */
 			side->nr_empty += i > 0 || count == 1;
@@ -154,8 +149,8 @@ static void run_counts_put_runs(const struct sorting *sorting, const struct run_
 		struct diff_run run = describe_run(sorting->profile, i);
 		run.samples = tally->all.samples;
 		run.value = fmax(1, (double)tally->all.value); /* 0: damage */
-		run.amount = amount_of_run(sorting, &tally->all);
-		run.known_amount = amount_of_run(sorting, &tally->known);
+		run.amount = run_sum_amount(&tally->all, sorting->is_weighted);
+		run.known_amount = run_sum_amount(&tally->known, sorting->is_weighted);
 		vec_push(&side->runs, run);
 		side->samples += run.samples;
 		side->known += tally->known.samples;
@@ -168,8 +163,8 @@ static void run_counts_put_runs(const struct sorting *sorting, const struct run_
 	}
 }
 
-static void tally_runs(
-	const struct sorting *sorting, struct run_tally *tallies, struct diff_side *side)
+static void add_up_runs(
+	const struct sorting *sorting, struct run_total *totals, struct diff_side *side)
 {
 	const struct profile *profile = sorting->profile;
 	vec_each(&profile->samples, sample) {
@@ -181,7 +176,7 @@ static void tally_runs(
 			side->other_samples++;
 			continue;
 		}
-		struct run_tally *tally = &tallies[sorting->runs[sample->thread]];
+		struct run_total *tally = &totals[sorting->runs[sample->thread]];
 		add_sample(sorting, sample, &tally->all);
 		if (sorting->is_known[sample->stack])
 			add_sample(sorting, sample, &tally->known);
@@ -241,12 +236,12 @@ void run_samples_init(struct run_samples *samples, const struct diff_source *sou
 	CLEANUP_FREE bool *is_known = find_known(profile);
 	CLEANUP_FREE bool *is_cut = run_counts_find_cut(profile);
 	CLEANUP_FREE uint32_t *numbers = mem_zalloc_array(origins, sizeof(*numbers));
-	CLEANUP_FREE struct run_tally *tallies = mem_zalloc_array(origins, sizeof(*tallies));
+	CLEANUP_FREE struct run_total *totals = mem_zalloc_array(origins, sizeof(*totals));
 	CLEANUP_FREE bool *is_measured = find_measured(profile);
 	struct sorting sorting = {profile, event, is_weighted, source->is_seen, runs, is_known,
 		is_cut, numbers, is_measured};
-	tally_runs(&sorting, tallies, side);
-	run_counts_put_runs(&sorting, tallies, origins, numbers, side);
+	add_up_runs(&sorting, totals, side);
+	run_counts_put_runs(&sorting, totals, origins, numbers, side);
 	*samples = (struct run_samples){
 		.profile = profile,
 		.nr_stacks = stacks,

@@ -41,6 +41,12 @@ struct run_sum {
 	double squares, chance_squares;
 };
 
+/* What is compared of it. */
+static inline double run_sum_amount(const struct run_sum *sum, bool is_weighted)
+{
+	return is_weighted ? (double)sum->value : (double)sum->samples;
+}
+
 struct run_sums { /* of an entity and a side, over all of its runs */
 	struct run_sum self, total;
 };
@@ -70,7 +76,7 @@ void run_counts_join(struct run_counts *counts, const uint32_t *new_of);
 /* `rows` are entities. */
 void run_counts_choose(struct run_counts *counts, const uint32_t *rows, size_t nr_rows);
 /*
- * For each row and run, of the samples in its total those of which the self row is among `chosen`.
+ * For each row and run, of the amount in its total that of which the self row is among `chosen`.
  * To be freed with mem_free().
  */
 double *run_counts_of_chosen(struct run_counts *counts, const bool *chosen);

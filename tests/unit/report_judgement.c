@@ -13,7 +13,7 @@ enum {
 struct family {
 	struct judgement_family of;
 	struct diff_options options;
-	double hits[ROWS_MAX * RUNS_MAX];
+	double amounts[ROWS_MAX * RUNS_MAX];
 	double rest[RUNS_MAX];
 	bool is_tested[ROWS_MAX];
 	struct diff_judgement judgements[ROWS_MAX];
@@ -36,7 +36,7 @@ static struct diff_judgement *family_add(struct family *family, uint32_t base, u
 	double sums[MATCH_SIDES] = {0}, wholes[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < family->of.nr_runs; run++) {
 		int side = run >= family->of.nr_base;
-		family->hits[row * family->of.nr_runs + run] = side ? new : base;
+		family->amounts[row * family->of.nr_runs + run] = side ? new : base;
 		sums[side] += side ? new : base;
 		wholes[side] += family->rest[run];
 	}
@@ -48,7 +48,7 @@ static struct diff_judgement *family_add(struct family *family, uint32_t base, u
 
 static void family_judge(struct family *family)
 {
-	family->of.hits = family->hits;
+	family->of.amounts = family->amounts;
 	family->of.rest = family->rest;
 	family->of.is_tested = family->is_tested;
 	judgement_make(&family->of, &family->options, family->judgements);
@@ -138,7 +138,7 @@ TEST(judgement_allows_for_runs_that_differ)
 	struct diff_judgement *steady = family_add(&family, 1000, 1100);
 	struct diff_judgement *swaying = family_add(&family, 1000, 1100);
 	for (size_t run = 0; run < 10; run++)
-		family.hits[10 + run] += 4 * sway[run % 5];
+		family.amounts[10 + run] += 4 * sway[run % 5];
 	family_judge(&family);
 	CHECK(steady->dispersion == 1 && steady->p < 0.01);
 	CHECK_INT(steady->verdict, DIFF_REGRESSION);
@@ -259,4 +259,39 @@ TEST(judgement_of_two_alike)
 	family_judge(&family);
 	CHECK_INT(judgement_find_steady(&family.of, &family.options, has_changed, left), 1);
 	CHECK(!has_changed[0] && has_changed[1]);
+}
+
+/* Of a second in ten in each run a tenth more, which runs show to be no chance: by waits of half a
+ * second nothing could be said, but they were measured. */
+TEST(judgement_of_amounts_is_by_their_quanta)
+{
+	static const double sway[] = {0, 3e6, -2e6, 1e6, -2e6};
+	struct family family;
+	const double few = 5e8, certain = 5e4, rest = 5e8;
+	family_init(&family, 5, 5, 10e9);
+	family_add(&family, 1000000000, 1100000000);
+	for (int run = 0; run < 10; run++)
+		family.amounts[run] += sway[run % 5];
+	family.of.quanta = &few;
+	family.of.rest_quanta = &rest;
+	family_judge(&family);
+	CHECK_INT(family.judgements[0].verdict, DIFF_INCONCLUSIVE);
+	CHECK(is_near(family.judgements[0].effect, 1.1 / 8.9 * 9 - 1, 1e-3));
+	family.of.quanta = family.of.rest_quanta = &certain;
+	family_judge(&family);
+	CHECK_INT(family.judgements[0].verdict, DIFF_REGRESSION);
+	CHECK(is_near(family.judgements[0].effect, 1.1 / 8.9 * 9 - 1, 1e-3));
+	CHECK(family.judgements[0].low > 0.09 && family.judgements[0].high < 0.14);
+}
+
+/* What every wait is as long as before in every run is the same, however few there are. */
+TEST(judgement_of_what_is_certain_is_the_same)
+{
+	struct family family;
+	const double certain = 5e4;
+	family_init(&family, 3, 3, 10e9);
+	family_add(&family, 2000000000, 2000000000);
+	family.of.quanta = family.of.rest_quanta = &certain;
+	family_judge(&family);
+	CHECK_INT(family.judgements[0].verdict, DIFF_SAME);
 }
