@@ -541,8 +541,8 @@ static void diff_words_put_inconclusive(
 	else if (runs_differ && diff->is_weighted) /* in which chance has hardly any part */
 		str_puts(out, "the runs of a side differ too much");
 	else if (runs_differ)
-		str_printf(
-			out, "the runs of a side differ too much (%.2g times chance)", dispersion);
+		str_printf(out, "the runs of a side differ too much (%.*f times chance)",
+			dispersion < 10 ? 1 : 0, dispersion);
 	else
 		str_puts(out, "there are too few samples");
 	double visible = 100 * diff->visible_share / diff->judged_share;
@@ -714,20 +714,36 @@ static bool has_edited_functions(const struct difference *diff)
 	return false;
 }
 
+static bool ends_in_reasons(const struct difference *diff)
+{
+	vec_each(&diff->rows, row)
+		if (diff->options.by == DIFF_BY_FUNCTION && row->self.is_tested &&
+			strcmp(row->object, "[wait]") == 0)
+			return true;
+	return false;
+}
+
 void diff_put_columns(struct str *out, const struct difference *diff)
 {
-	if (!diff->rows.len || diff->options.metric != DIFF_SHARE)
+	if (!diff->rows.len)
 		return;
-	str_printf(out,
-		"Before and new are shares of %s; change is by how much %s "
-		"each takes, if the rest takes %s as before.",
-		diff_is_of_chosen(diff) ? "the chosen samples of each side" : "a side's samples",
-		longer(diff), as_long(diff));
+	if (diff->options.metric == DIFF_SHARE)
+		str_printf(out,
+			"Before and new are shares of %s; change is by how much %s each takes, if "
+			"the rest takes %s as before. ",
+			diff_is_of_chosen(diff) ? "the chosen samples of each side"
+						: "a side's samples",
+			longer(diff), as_long(diff));
 	if (has_edited_functions(diff))
-		str_puts(out,
-			" (lines moved): all lines of a function that seems to have been edited.");
+		str_puts(out, "(lines moved): all lines of a function that seems to have been "
+			      "edited. ");
+	if (ends_in_reasons(diff))
+		str_puts(out, "[wait: ...] is all that waits for one reason: whose it is, --by "
+			      "stack or -S FUNCTION tells. ");
 	if (has_rows_without_estimate(diff))
-		str_puts(out, " ?: too little is left to compare it with for a number.");
+		str_puts(out, "?: too little is left to compare it with for a number. ");
+	if (out->len && out->data[out->len - 1] == ' ')
+		str_truncate(out, out->len - 1);
 }
 
 /* Two programs have the C library and the kernel in common, hardly more. */
