@@ -237,19 +237,6 @@ static size_t nr_others_of(const struct difference *diff)
 	return diff->program_reason ? 0 : 1;
 }
 
-/* Whether what is left of the rest beside the row's own samples is a tenth of all. */
-static bool has_steady_rest(const struct judgement_family *all, const double *rest, size_t row)
-{
-	double left[MATCH_SIDES] = {0}, whole[MATCH_SIDES] = {0};
-	for (size_t run = 0; run < all->nr_runs; run++) {
-		int side = run < all->nr_base ? MATCH_BASE : MATCH_NEW;
-		left[side] += rest[run] - all->amounts[row * all->nr_runs + run];
-		whole[side] += all->rest[run];
-	}
-	return left[MATCH_BASE] * 10 >= whole[MATCH_BASE] &&
-	       left[MATCH_NEW] * 10 >= whole[MATCH_NEW];
-}
-
 /*
  * Where most of the program is new, gone or changed, a row may be nearly all of the steady rest,
  * and the little beside it says nothing.
@@ -259,7 +246,7 @@ static bool *find_lone(
 {
 	bool *is_lone = mem_zalloc_array(all->nr_rows + 1, sizeof(*is_lone));
 	for (size_t row = 0; row < all->nr_rows; row++)
-		is_lone[row] = !has_changed[row] && !has_steady_rest(all, rest, row);
+		is_lone[row] = !has_changed[row] && !judgement_leaves_rest(all, rest, row);
 	return is_lone;
 }
 

@@ -438,7 +438,7 @@ static size_t find_changed(const struct judgement_family *family,
 }
 
 /* Less than a tenth of the samples is nothing to compare the others with. */
-static bool leaves_enough(const struct judgement_family *family, const double *rest, size_t row)
+bool judgement_leaves_rest(const struct judgement_family *family, const double *rest, size_t row)
 {
 	double left[MATCH_SIDES] = {0}, all[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < family->nr_runs; run++) {
@@ -467,7 +467,7 @@ size_t judgement_find_steady(const struct judgement_family *family,
 	for (; found < ROUNDS_MAX && found * family->nr_rows < WORK_MAX; found++) {
 		judge_rows(&left, options, judgements);
 		size_t row = find_changed(&left, options, judgements);
-		if (row == family->nr_rows || !leaves_enough(family, rest, row))
+		if (row == family->nr_rows || !judgement_leaves_rest(family, rest, row))
 			break;
 		has_changed[row] = true;
 		is_tested[row] = false;
