@@ -63,8 +63,8 @@ struct judgement_family {
 void judgement_make(const struct judgement_family *family, const struct diff_options *options,
 	struct diff_judgement *judgements);
 
-/* Whether `rest`, of what is steady of all, is a tenth of these beside the row, which it has. */
-bool judgement_leaves_rest(const struct judgement_family *all, const double *rest, size_t row);
+/* Whether `rest`, of what is steady, is a tenth of all beside the row, which is in it. */
+bool judgement_leaves_rest(const struct judgement_family *family, const double *rest, size_t row);
 /* Whether what a row is compared with is a tenth of its side at least, or is no part of it. */
 bool judgement_has_rest(const struct judgement_family *family, size_t row);
 /* Whether it is a regression or an improvement. */
