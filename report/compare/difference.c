@@ -74,39 +74,31 @@ static bool is_worth_testing(const struct difference *diff, const struct diff_am
 	       amount >= diff->options.min_share * least;
 }
 
-static bool is_entity_worth_testing(
-	const struct difference *diff, const struct run_counts *counts, uint32_t entity)
-{
-	struct diff_amount sides[MATCH_SIDES];
-	for (int side = 0; side < MATCH_SIDES; side++)
-		difference_put_amount(
-			diff, &diff->sides[side], &counts->sums[side][entity].total, &sides[side]);
-	return is_worth_testing(diff, sides);
-}
-
 /* A few long waits may be most of the time, and too few to be judged. */
 static double unjudged_share_of(
-	const struct difference *diff, const struct run_counts *counts, uint32_t entity)
+	const struct difference *diff, const struct diff_amount self[MATCH_SIDES])
 {
-	struct diff_amount sides[MATCH_SIDES];
-	for (int side = 0; side < MATCH_SIDES; side++)
-		difference_put_amount(
-			diff, &diff->sides[side], &counts->sums[side][entity].self, &sides[side]);
-	double base = sides[MATCH_BASE].share, new = sides[MATCH_NEW].share;
-	return diff->is_weighted && fmax(base, new) >= diff->options.min_share ? (base + new) / 2
-									       : 0;
+	double base = self[MATCH_BASE].share, new = self[MATCH_NEW].share;
+	bool counts = diff->is_weighted && fmax(base, new) >= diff->options.min_share;
+	return counts ? (base + new) / 2 : 0;
 }
 
 static void choose_rows(struct difference *diff, struct run_counts *counts)
 {
 	VEC(uint32_t) rows = {0};
 	for (uint32_t i = 0; i < counts->nr_entities; i++) {
+		struct diff_amount self[MATCH_SIDES], total[MATCH_SIDES];
 		if (entities_is_marker(diff->entities, i))
 			continue;
-		if (is_entity_worth_testing(diff, counts, i))
+		for (int side = 0; side < MATCH_SIDES; side++) {
+			const struct run_sums *sums = &counts->sums[side][i];
+			difference_put_amount(diff, &diff->sides[side], &sums->self, &self[side]);
+			difference_put_amount(diff, &diff->sides[side], &sums->total, &total[side]);
+		}
+		if (is_worth_testing(diff, total))
 			vec_push(&rows, i);
 		else
-			diff->judged_share += unjudged_share_of(diff, counts, i);
+			diff->judged_share += unjudged_share_of(diff, self);
 	}
 	run_counts_choose(counts, rows.data, rows.len);
 	vec_deinit(&rows);

@@ -1,5 +1,5 @@
 /* Recordings of allocations: whose they are. */
-#include "report/analyse/allocators.h"
+#include "report/analyse/refine_stacks.h"
 
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
@@ -50,7 +50,7 @@ TEST(what_allocates_for_its_caller_is_left_out)
 	add_sample(&fixture, thread, heap, deep);
 	add_sample(&fixture, thread, ticks, deep); /* it took the time */
 	struct profile *profile = fixture_profile(&fixture);
-	allocators_leave_out(profile);
+	refine_stacks(profile);
 	CHECK_STR(leaf_of(profile, 0), "main");
 	CHECK_STR(leaf_of(profile, 1), "Arena::operator new(unsigned long)");
 	CHECK_STR(leaf_of(profile, 2), "operator new(unsigned long)"); /* there is nothing else */

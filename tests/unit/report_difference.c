@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/err.h"
+#include "report/compare/replacement.h"
 #include "report/model/text/byte_sink.h"
 #include "report/write/diff/diff_programs.h"
 #include "report/write/diff/diff_words.h"
