@@ -1,7 +1,5 @@
 #include "cmd/baseline_list.h"
 
-#include <string.h>
-
 #include "cmd/console.h"
 #include "report/model/text/byte_sink.h"
 #include "report/model/text/json.h"
@@ -26,11 +24,6 @@ static void baseline_list_say_damaged(void *context, const char *file, const cha
 
 /* ---- lines ---- */
 
-static void baseline_list_put_name(struct str *out, const char *name)
-{
-	str_put_escaped(out, name, strlen(name));
-}
-
 static void baseline_list_put_lines(void *context, const struct store_ref *ref)
 {
 	struct str *out = &((struct listing *)context)->out;
@@ -44,13 +37,13 @@ static void baseline_list_put_lines(void *context, const struct store_ref *ref)
 		str_printf(out, " %s, ", str_plural(entry->samples, "sample", "samples"));
 		console_put_bytes(out, entry->bytes);
 		str_puts(out, "  ");
-		baseline_list_put_name(out, ref->job);
+		str_puts_escaped(out, ref->job);
 		str_puts(out, " on ");
-		baseline_list_put_name(out, ref->branch);
+		str_puts_escaped(out, ref->branch);
 		str_puts(out, "  ");
-		baseline_list_put_name(out, entry->event);
+		str_puts_escaped(out, entry->event);
 		str_puts(out, "  ");
-		baseline_list_put_name(out, ref->cpu_model);
+		str_puts_escaped(out, ref->cpu_model);
 		str_putc(out, '\n');
 	}
 }

@@ -167,9 +167,9 @@ static void cmd_annotate_put_head(const struct model *model, bool is_chosen, str
 	uint64_t all = model->slice.whole.value, inlined = model->annotation->whole_inlined.self;
 	const char *name = profile_function_own_name(function);
 	str_puts(out, "# ");
-	str_put_escaped(out, name, strlen(name));
+	str_puts_escaped(out, name);
 	str_puts(out, "  ");
-	str_put_escaped(out, object, strlen(object));
+	str_puts_escaped(out, object);
 	if (is_chosen)
 		str_puts(out, "  (none was named; another one: ebprof annotate FUNCTION [FILE])");
 	str_printf(out, "\n# self %.2f%%, ", profile_percent(whole->self, all));
@@ -180,7 +180,7 @@ static void cmd_annotate_put_head(const struct model *model, bool is_chosen, str
 		const char *event = main_event_name_of(model->profile, model->event);
 		event_value_put(&model->profile->events.data[model->event], all, false, out);
 		str_puts(out, " of ");
-		str_put_escaped(out, event, strlen(event));
+		str_puts_escaped(out, event);
 		str_puts(out, ", ");
 	}
 	str_printf(out, "%llu %s", (unsigned long long)model->slice.whole.samples,
@@ -301,9 +301,9 @@ static void put_hotter(
 	if (hottest->function == model->annotation->function)
 		return;
 	str_puts(out, "# the hottest is another one: ");
-	str_put_escaped(out, name, strlen(name));
+	str_puts_escaped(out, name);
 	str_puts(out, "  ");
-	str_put_escaped(out, object, strlen(object));
+	str_puts_escaped(out, object);
 	str_printf(
 		out, "  self %.2f%%\n", profile_percent(hottest->self, model->slice.whole.value));
 }
@@ -334,9 +334,9 @@ static void put_others_meant(const struct model *all, const char *symbol,
 		const char *name = profile_function_own_name(function);
 		const char *object = model_object(all, function->object)->name;
 		str_puts(out, "# also meant by that: ");
-		str_put_escaped(out, name, strlen(name));
+		str_puts_escaped(out, name);
 		str_puts(out, "  ");
-		str_put_escaped(out, object, strlen(object));
+		str_puts_escaped(out, object);
 		str_printf(out, "  self %.2f%%\n",
 			profile_percent(hottest->self, all->slice.whole.value));
 	}

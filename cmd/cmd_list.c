@@ -69,7 +69,7 @@ static void list_put_event(void *context, const struct event_listed *event)
 	}
 	size_t before = text->len;
 	str_puts(text, "  ");
-	str_put_escaped(text, event->name, strlen(event->name));
+	str_puts_escaped(text, event->name);
 	if (event->alias)
 		str_printf(text, ", %s", event->alias);
 	size_t width = text->len - before;

@@ -57,7 +57,7 @@ static bool is_label_name(const char *name, size_t len)
 static bool is_clean(const char *value)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, value, strlen(value));
+	str_puts_escaped(&safe, value);
 	return value[0] && strcmp(str_text(&safe), value) == 0;
 }
 
@@ -191,7 +191,7 @@ static void add_service(struct push_command *command, const struct profile *prof
 			return;
 	CLEANUP(str_deinit) struct str name = {0};
 	const char *service = export_service_name(profile);
-	str_put_escaped(&name, service, strlen(service));
+	str_puts_escaped(&name, service);
 	command->service = str_steal(&name);
 	vec_push(&command->labels,
 		(struct export_attribute){mem_strdup("service_name"), command->service});

@@ -312,13 +312,13 @@ static void print_probe(void *context, const struct usdt_listed *probe)
 	CLEANUP(str_deinit) struct str text = {0};
 	str_printf(&text, "usdt:%s:%s:%s", listing->path, probe->provider, probe->name);
 	CLEANUP(str_deinit) struct str line = {0};
-	str_put_escaped(&line, str_text(&text), text.len);
+	str_puts_escaped(&line, str_text(&text));
 	str_printf(&line, "  %u %s%s", probe->nr_places,
 		str_plural(probe->nr_places, "place", "places"),
 		probe->has_semaphore ? ", semaphore" : "");
 	if (*probe->arguments)
 		str_puts(&line, "  ");
-	str_put_escaped(&line, probe->arguments, strlen(probe->arguments));
+	str_puts_escaped(&line, probe->arguments);
 	puts(str_text(&line));
 }
 

@@ -20,7 +20,7 @@
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/longest_waits.h"
 #include "report/write/overview.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
 #include "report/write/unsymbolized.h"
 
 enum {

@@ -249,7 +249,7 @@ static void stat_put_event(
 		console_put_count(&number, (uint64_t)mean);
 	else
 		str_printf(&number, "%.1f", mean);
-	str_put_escaped(&name, event->spec->name, strlen(event->spec->name));
+	str_puts_escaped(&name, event->spec->name);
 	if (event->is_of_user && event->values.len)
 		str_puts(&name, ":u");
 	str_printf(text, "%20s  %-28s", str_text(&number), str_text(&name));
@@ -272,7 +272,7 @@ static void stat_put_target(struct str *text, const struct stat_options *options
 		str_printf(text, "%s%u", i ? ", " : "process ", options->pids.data[i]);
 	for (size_t i = 0; is_command && argv && argv[i]; i++) {
 		str_puts(text, i ? " " : "");
-		str_put_escaped(text, argv[i], strlen(argv[i]));
+		str_puts_escaped(text, argv[i]);
 	}
 }
 
@@ -333,7 +333,7 @@ static void stat_put_text(const struct stat_options *options, char *const *argv,
 		if (event->values.len || !*event->why || stat_is_said(result, event))
 			continue;
 		str_puts(text, " not counted: ");
-		str_put_escaped(text, event->why, strlen(event->why));
+		str_puts_escaped(text, event->why);
 		str_putc(text, '\n');
 	}
 	str_putc(text, '\n');

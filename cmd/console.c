@@ -14,7 +14,7 @@ static void print_text(const char *prefix, const char *suffix, const char *fmt, 
 {
 	CLEANUP(str_deinit) struct str text = {0}, safe = {0};
 	str_vprintf(&text, fmt, args);
-	str_put_escaped(&safe, str_text(&text), text.len);
+	str_puts_escaped(&safe, str_text(&text));
 	fprintf(stderr, "%s%s%s", prefix, str_text(&safe), suffix);
 }
 

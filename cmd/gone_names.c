@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -202,7 +201,7 @@ static void say_given_up(const struct gone_names *gone, size_t first, enum outco
 	for (size_t i = 0; i < count && i < SHOWN_PATHS; i++) {
 		const char *path = gone->files.data[gone->nr_gone - 1 - i]->path;
 		str_puts(&text, i ? ", " : " ");
-		str_put_escaped(&text, path, strlen(path));
+		str_puts_escaped(&text, path);
 	}
 	str_puts(&text, count > SHOWN_PATHS ? " ..." : "");
 	str_puts(&text, "; record --archive takes its time");

@@ -33,7 +33,7 @@ void record_view_ready(void *context, const char *event, uint32_t child_pid)
 	else
 		str_printf(&text, "every %llu %s, ", (unsigned long long)options->period,
 			is_clock ? "ns" : "cycles");
-	str_put_escaped(&text, event, strlen(event));
+	str_puts_escaped(&text, event);
 	str_puts(&text, options->event == SESSION_EVENT_AUTO && is_clock
 				? " (no hardware cycles here), "
 				: ", ");

@@ -193,6 +193,11 @@ void str_put_escaped(struct str *s, const char *bytes, size_t len)
 	}
 }
 
+void str_puts_escaped(struct str *s, const char *text)
+{
+	str_put_escaped(s, text, strlen(text));
+}
+
 /* ---- interned strings ---- */
 
 static uint64_t *str_slot_of(struct strtab *table, const char *bytes, size_t len)

@@ -43,6 +43,7 @@ void str_deinit(struct str *s);
  * the CI service become \xNN (of each byte). Everything else stays as it is.
  */
 void str_put_escaped(struct str *s, const char *bytes, size_t len);
+void str_puts_escaped(struct str *s, const char *text);
 
 /*
  * Whether a CI service that reads a job's output takes what begins here for a command to itself,

@@ -42,7 +42,7 @@ static void put_known(const char *devices, const char *pmu, const char *folder, 
 			continue;
 		nearest_offer(&nearest, entry->d_name);
 		str_puts(&known, known.len ? ", " : "");
-		str_put_escaped(&known, entry->d_name, strlen(entry->d_name));
+		str_puts_escaped(&known, entry->d_name);
 	}
 	if (nearest.word)
 		str_printf(out, ", did you mean %s?", nearest.word);

@@ -109,7 +109,7 @@ static struct err *refuse_nameless(
 {
 	CLEANUP(str_deinit) struct str name = {0};
 	const char *text = strtab_get(&match->objects, object);
-	str_put_escaped(&name, text, strlen(text));
+	str_puts_escaped(&name, text);
 	return err_new(ERR_USAGE,
 		"on the %s side %s has no names for %.1f%% of the samples, on the other it has: "
 		"another build, whose file is gone? That would look like new functions. ebprof "

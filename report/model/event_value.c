@@ -41,5 +41,5 @@ void event_value_put(
 	if (is_short)
 		return;
 	str_putc(out, ' ');
-	str_put_escaped(out, event->unit, strlen(event->unit));
+	str_puts_escaped(out, event->unit);
 }

@@ -438,7 +438,7 @@ void chrome_put_heading(const struct app *app, struct str *out)
 	CLEANUP(title_deinit) struct title title = {0};
 	const char *name = app->options->file_name;
 	str_printf(out, "# %s, ", app->views[app->view]->name);
-	str_put_escaped(out, name, strlen(name));
+	str_puts_escaped(out, name);
 	str_printf(out, ", %s", main_event_name_of(app->model->profile, app->model->event));
 	chrome_add_samples(app, &title);
 	str_printf(out, ", %s, %.1f s\n", str_text(&title.parts[0].text),
@@ -451,7 +451,7 @@ void chrome_put_heading(const struct app *app, struct str *out)
 		CLEANUP(str_deinit) struct str text = {0};
 		chrome_put_step(app, step, &text);
 		str_puts(out, "# ");
-		str_put_escaped(out, str_text(&text), text.len);
+		str_puts_escaped(out, str_text(&text));
 		str_putc(out, '\n');
 	}
 }

@@ -127,7 +127,7 @@ static const char *grid_shorten(const char *text, struct str *storage)
 	while (((unsigned char)*tail & 0xc0) == 0x80) /* not into a character */
 		tail++;
 	str_put_escaped(storage, text, END);
-	str_put_escaped(storage, tail, strlen(tail));
+	str_puts_escaped(storage, tail);
 	return str_text(storage);
 }
 
@@ -142,7 +142,7 @@ static const char *safe_text(const char *text, struct str *storage)
 	for (const char *at = text; *at; at++) {
 		if (*at >= 0x20 && *at < 0x7f)
 			continue;
-		str_put_escaped(storage, text, strlen(text));
+		str_puts_escaped(storage, text);
 		return str_text(storage);
 	}
 	return text;

@@ -242,8 +242,7 @@ static void cut_stacks_put_row(
 		str_printf(out, "%s%.1f%% guessed", has_share(stacks->truncated, all) ? ", " : "",
 			profile_percent(stacks->guessed, all));
 	str_puts(out, " in ");
-	str_put_escaped(
-		out, cut_stacks_path_of(row->object), strlen(cut_stacks_path_of(row->object)));
+	str_puts_escaped(out, cut_stacks_path_of(row->object));
 	str_putc(out, '\n');
 	for (uint32_t i = 1; i < LAYOUT_TRUNCATED_END; i++) {
 		if (!has_share(stacks->truncated_by[i], all))

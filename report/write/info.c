@@ -110,7 +110,7 @@ static void facts_deinit(struct facts *facts)
 static void info_put_field(struct str *out, const char *name, const char *value)
 {
 	str_printf(out, "%-14s ", name);
-	str_put_escaped(out, value, strlen(value));
+	str_puts_escaped(out, value);
 	str_putc(out, '\n');
 }
 
@@ -177,7 +177,7 @@ static void put_script_frames(const struct facts *facts, struct str *out)
 	const char *field = "script frames";
 	vec_each(&facts->scripts.languages, language) {
 		str_printf(out, "%-14s ", field);
-		str_put_escaped(out, language->name, strlen(language->name));
+		str_puts_escaped(out, language->name);
 		str_printf(out, " %llu, in %.1f%% of the samples\n",
 			(unsigned long long)language->frames,
 			profile_percent(language->samples, facts->profile->samples.len));
@@ -288,7 +288,7 @@ static void put_other_sources(const struct profile *profile, struct str *out)
 	for (size_t i = 0; i < profile->sources.len; i++) {
 		CLEANUP(str_deinit) struct str name = {0};
 		const char *text = profile->sources.data[i].name;
-		str_put_escaped(&name, text, strlen(text));
+		str_puts_escaped(&name, text);
 		put_balance(profile, FIRST_SOURCES + i, str_text(&name), true, out);
 		put_causes_of_source(&profile->sources.data[i], out);
 		put_sums(profile, &profile->sources.data[i], out);
@@ -471,13 +471,13 @@ static void put_origin_row(const struct profile_origin *origin, struct str *out)
 {
 	const char *keys[] = {LAYOUT_META_HOST, LAYOUT_META_TARGET, LAYOUT_META_COMMAND};
 	str_puts(out, "  ");
-	str_put_escaped(out, origin->name, strlen(origin->name));
+	str_puts_escaped(out, origin->name);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		const char *value = info_origin_meta(origin, keys[i]);
 		if (!value)
 			continue;
 		str_puts(out, ", ");
-		str_put_escaped(out, value, strlen(value));
+		str_puts_escaped(out, value);
 	}
 	if (origin->info.shift_ns)
 		str_printf(out, ", its clock %.6f s later", (double)origin->info.shift_ns / 1e9);
@@ -515,7 +515,7 @@ static void info_put_objects(const struct profile *profile, struct str *out)
 		hex_put(&build_id, object->info.build_id, object->info.build_id_len);
 		str_printf(out, "  %-9s %-40s ", object_kind_word(object->info.kind),
 			build_id.len ? str_text(&build_id) : "-");
-		str_put_escaped(out, object->path, strlen(object->path));
+		str_puts_escaped(out, object->path);
 		if (object->info.flags & LAYOUT_OBJECT_DELETED)
 			str_puts(out, " (deleted)");
 		if (object->info.flags & LAYOUT_OBJECT_CHANGED)
@@ -545,7 +545,7 @@ static void put_mappings(const struct profile *profile, struct str *out)
 			(unsigned long long)mapping->start,
 			(unsigned long long)(mapping->start + mapping->length),
 			(unsigned long long)mapping->offset);
-		str_put_escaped(out, object->path, strlen(object->path));
+		str_puts_escaped(out, object->path);
 		str_putc(out, '\n');
 	}
 }

@@ -123,7 +123,7 @@ static void put_wait_function(const struct profile *profile, const struct wait_c
 	CLEANUP(str_deinit) struct str storage = {0};
 	const char *name =
 		short_names_fit(function_of(profile, caller->frame), fits_a_line, NULL, &storage);
-	str_put_escaped(out, name, strlen(name));
+	str_puts_escaped(out, name);
 	if (is_own && frame->line)
 		str_printf(out, ":%u", frame->line);
 	if (caller->calls > 1)
@@ -259,7 +259,7 @@ void longest_waits_deinit(struct longest_waits *waits)
 static void put_wait_thread(const struct profile_thread *thread, struct str *out)
 {
 	CLEANUP(str_deinit) struct str comm = {0}, tid = {0};
-	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
+	str_puts_escaped(&comm, thread->comm);
 	str_printf(&tid, ":%u", thread->tid);
 	size_t room = THREAD_COLUMNS - tid.len;
 	str_printf(out, "%.*s%s", (int)(comm.len < room ? comm.len : room), str_text(&comm),
@@ -278,7 +278,7 @@ void longest_waits_put_name(
 	if (frame) {
 		const char *name = function_of(profile, frame)->name;
 		str_puts(out, " in ");
-		str_put_escaped(out, name, strlen(name));
+		str_puts_escaped(out, name);
 	}
 }
 
@@ -330,7 +330,7 @@ static void put_wait(
 	CLEANUP(str_deinit) struct str length = {0}, sum = {0}, comm = {0}, reason = {0};
 	event_value_put(event, value, false, &length);
 	event_value_put(event, group->sum, false, &sum);
-	str_put_escaped(&comm, thread->comm, strlen(thread->comm));
+	str_puts_escaped(&comm, thread->comm);
 	str_printf(&comm, ":%u", thread->tid);
 	put_reason(profile, sample->stack, &reason);
 	str_printf(out, "%10s %6llu %10s %9.3f s  %-*s  %-13s  ", str_text(&length),

@@ -139,7 +139,7 @@ static void overview_put_events(
 		if (!samples[i])
 			continue;
 		overview_put_label(out, "event");
-		str_put_escaped(out, event->name, strlen(event->name));
+		str_puts_escaped(out, event->name);
 		str_printf(out, ": %llu", (unsigned long long)samples[i]);
 		overview_put_value(event, values[i], span_s(profile, filter), out);
 		str_putc(out, '\n');
@@ -156,7 +156,7 @@ static void put_scripts(const struct profile *profile, struct str *out)
 		overview_put_label(out, "scripts");
 		str_printf(out, "%.1f%% of the samples in functions of ",
 			profile_percent(language->samples, profile->samples.len));
-		str_put_escaped(out, language->name, strlen(language->name));
+		str_puts_escaped(out, language->name);
 		str_puts(out, ", or in what these call\n");
 	}
 	script_frames_deinit(&frames);

@@ -306,11 +306,6 @@ static size_t count_ended(const struct thread_dump *dump, uint32_t pid)
 
 /* ---- text ---- */
 
-static void dump_put_safe(struct str *out, const char *text)
-{
-	str_put_escaped(out, text, strlen(text));
-}
-
 static void put_ms(struct str *out, uint64_t ns)
 {
 	str_printf(out, "%.1f ms", (double)ns / 1e6);
@@ -346,7 +341,7 @@ static void put_names_of_threads(
 		const struct profile_thread *thread = thread_at(dump, i);
 		str_puts(out, i == begin ? "" : ", ");
 		if (!before || strcmp(before, thread->comm) != 0) {
-			dump_put_safe(out, thread->comm);
+			str_puts_escaped(out, thread->comm);
 			str_putc(out, ' ');
 		}
 		str_printf(out, "%u", thread->tid);
@@ -384,10 +379,10 @@ static void dump_put_place(
 {
 	const struct profile_object *object = &profile->objects.data[frame->object];
 	if (frame->file && frame->line) {
-		dump_put_safe(out, frame->file);
+		str_puts_escaped(out, frame->file);
 		str_printf(out, ":%u", frame->line);
 	} else if (frame->object) {
-		dump_put_safe(out, object->name);
+		str_puts_escaped(out, object->name);
 	}
 }
 
@@ -399,7 +394,7 @@ static void dump_put_frame(const struct profile *profile, uint32_t frame, struct
 	if (is_asleep_in_script(profile, it))
 		str_puts(&name, "(functions that are not readable asleep)");
 	else
-		dump_put_safe(&name, profile_function_own_name(function));
+		str_puts_escaped(&name, profile_function_own_name(function));
 	str_printf(out, "    %-*s  ", NAME_COLUMNS, str_text(&name));
 	dump_put_place(profile, it, out);
 	str_puts(out, it->outer ? " (inlined)\n" : "\n");
@@ -426,7 +421,7 @@ static void put_process(const struct thread_dump *dump, size_t begin, size_t end
 	for (size_t i = begin; i < end; i++)
 		counts[dump->threads.data[i].state]++;
 	str_printf(out, "# pid %u ", process_at(dump, begin));
-	dump_put_safe(out, process_name_at(dump, begin));
+	str_puts_escaped(out, process_name_at(dump, begin));
 	str_printf(out, ": %zu %s", end - begin, str_plural(end - begin, "thread", "threads"));
 	for (int state = 0; state <= DUMPED_WAITING; state++)
 		if (counts[state])

@@ -246,7 +246,7 @@ static void put_attempt(const struct debug_attempt *attempt, struct str *out)
 #undef X
 	};
 	str_puts(out, attempt->place == DEBUG_PLACE_DEBUGINFOD ? "debuginfod: " : "");
-	str_put_escaped(out, attempt->path, strlen(attempt->path));
+	str_puts_escaped(out, attempt->path);
 	str_printf(out, " %s", texts[attempt->verdict]);
 	if (attempt->errnum)
 		str_printf(out, " (%s)", strerror(attempt->errnum));
@@ -346,7 +346,7 @@ static void unsymbolized_put_row(const struct profile *profile, const struct row
 	const struct profile_object *object = &profile->objects.data[row->object];
 	uint64_t all = profile->samples.len;
 	str_printf(out, "# %6.2f%%  ", profile_percent(row->unnamed, all));
-	str_put_escaped(out, object->path, strlen(object->path));
+	str_puts_escaped(out, object->path);
 	bool is_named =
 		!object->lacks_debug_parts && profile_percent(row->unnamed, all) < least_percent;
 	str_printf(out, ": %s\n", is_named ? "a debug file was refused" : reason(object));

@@ -1,7 +1,6 @@
 #include "report/write/waker_list.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/analyse/wakers.h"
 #include "report/model/event_value.h"
@@ -63,7 +62,7 @@ static void put_functions_of_waker(const struct profile *profile, uint32_t node,
 		if (is_of_script && !profile_frame_is_script(frame, profile->objects.data))
 			continue;
 		str_puts(out, shown++ ? " < " : "");
-		str_put_escaped(out, name, strlen(name));
+		str_puts_escaped(out, name);
 	}
 }
 
@@ -74,7 +73,7 @@ static void put_waker_line(
 	bool is_thread = number > PROFILE_WAKER_INTERRUPT && !is_interrupt;
 	const char *name = waker_name(profile, number, is_interrupt);
 	CLEANUP(str_deinit) struct str text = {0};
-	str_put_escaped(&text, name, strlen(name));
+	str_puts_escaped(&text, name);
 	if (is_thread)
 		str_printf(&text, ":%u", profile->threads.data[waker->thread].tid);
 	str_printf(out, "%-*s  ", WAKER_COLUMNS, str_text(&text));

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "format/base/bisect.h"
 #include "format/base/bytes.h"
@@ -83,7 +82,7 @@ TEST(cursor_never_overruns)
 static void check_escaped(const char *raw, const char *want)
 {
 	struct str s = {0};
-	str_put_escaped(&s, raw, strlen(raw));
+	str_puts_escaped(&s, raw);
 	CHECK_STR(str_text(&s), want);
 	str_deinit(&s);
 }

@@ -5,7 +5,7 @@
 #include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
 #include "report/model/main_event.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

@@ -9,7 +9,7 @@
 #include "report/analyse/roots.h"
 #include "report/load/load.h"
 #include "report/name/symbol/symbolizer.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/report_protobuf_message.h"

@@ -8,7 +8,7 @@
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/health.h"
 #include "report/write/info.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
 #include "tests/unit/forged.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/write/cut_stacks.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 

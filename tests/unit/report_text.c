@@ -1,5 +1,7 @@
 #include "report/analyse/hidden_frames.h"
-#include "report/write/text.h"
+#include "report/write/text/text.h"
+#include "report/write/text/text_fields.h"
+#include "report/write/text/text_names.h"
 
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"

@@ -414,7 +414,7 @@ static void put_text_row(
 		str_pad(out, ' ', 9);
 	if (row->kind == LISTING_ROW_INLINED)
 		str_pad(out, ' ', 2);
-	str_put_escaped(out, row->text, strlen(row->text));
+	str_puts_escaped(out, row->text);
 	while (out->len && out->data[out->len - 1] == ' ')
 		str_truncate(out, out->len - 1);
 	str_putc(out, '\n');

@@ -517,9 +517,9 @@ static void branch_list_print_row(const struct branch_list *list, const struct a
 	bool is_folded =
 		branches_has_children(branches, row.node) && !branches_is_open(branches, row.node);
 	str_puts(out, is_folded ? "+ " : "  ");
-	str_put_escaped(out, str_text(&name), name.len);
+	str_puts_escaped(out, str_text(&name));
 	str_puts(out, "  ");
-	str_put_escaped(out, str_text(&suffix), suffix.len);
+	str_puts_escaped(out, str_text(&suffix));
 	str_putc(out, '\n');
 }
 

@@ -253,11 +253,11 @@ static void list_print(void *state, struct app *app, struct str *out)
 		diff_put_value(app, row, MATCH_NEW, COMPARE_SELF, &new);
 		diff_put_delta(diff, app, row, COMPARE_SELF, &self);
 		diff_put_delta(diff, app, row, COMPARE_TOTAL, &total);
-		str_put_escaped(&names, row->object, strlen(row->object));
+		str_puts_escaped(&names, row->object);
 		str_pad(&names, ' ', names.len < 24 ? 24 - names.len : 0);
 		str_putc(&names, ' ');
 		const char *name = profile_own_name(row->name, row->object);
-		str_put_escaped(&names, name, strlen(name));
+		str_puts_escaped(&names, name);
 		str_printf(out, "%9s %9s %10s %10s  %s\n", str_text(&base), str_text(&new),
 			str_text(&self), str_text(&total), str_text(&names));
 	}

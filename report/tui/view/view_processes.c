@@ -456,7 +456,7 @@ static void processes_print(void *state, struct app *app, struct str *out)
 		CLEANUP(str_deinit) struct str name = {0};
 		put_row_name(processes, app, &plain, i, &name);
 		str_puts(out, "  ");
-		str_put_escaped(out, str_text(&name), name.len);
+		str_puts_escaped(out, str_text(&name));
 		str_putc(out, '\n');
 	}
 }

@@ -552,7 +552,7 @@ static void source_print(void *state, struct app *app, struct str *out)
 	struct listing_rows rows = {0};
 	view_source_put_rows(view, false, &rows);
 	str_puts(out, "# ");
-	str_put_escaped(out, name, strlen(name));
+	str_puts_escaped(out, name);
 	str_putc(out, '\n');
 	listing_put_text(&rows, view->annotation, out);
 	vec_deinit(&rows);

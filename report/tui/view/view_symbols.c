@@ -360,7 +360,7 @@ static void symbols_detail(void *state, struct app *app, struct str *out)
 		return;
 	const struct profile_object *object = model_object(app->model, row->object);
 	const char *path = object->path[0] ? object->path : object->name;
-	str_put_escaped(out, path, strlen(path));
+	str_puts_escaped(out, path);
 	str_printf(out, "\t%s\t", state_text(app->model, row));
 	put_source(app->model, row, out);
 }
@@ -378,7 +378,7 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 		[STATE_INLINES] = "names, files, lines and inlined functions",
 	};
 	const struct profile_object *object = model_object(app->model, row->object);
-	str_put_escaped(out, object->path, strlen(object->path));
+	str_puts_escaped(out, object->path);
 	str_puts(out, "\nbuild ID: ");
 	view_symbols_put_build_id(object, object->info.build_id_len, out);
 	str_puts(out, "\nsamples: ");
@@ -390,7 +390,7 @@ static void put_story(const struct app *app, const struct symbols_row *row,
 		is_exports ? ", of what it exports" : "");
 	if (object->symbols_from) {
 		str_puts(out, "from: ");
-		str_put_escaped(out, object->symbols_from, strlen(object->symbols_from));
+		str_puts_escaped(out, object->symbols_from);
 		str_putc(out, '\n');
 	}
 	if (row->functions.count) {

@@ -1,6 +1,5 @@
 /* The hottest functions. */
 #include <limits.h>
-#include <string.h>
 
 #include "report/analyse/function_order.h"
 #include "report/model/word_sort.h"
@@ -599,7 +598,7 @@ static bool top_mouse(void *state, struct app *app, const struct input *input)
 static void top_put_padded(struct str *out, const char *text, size_t width)
 {
 	size_t before = out->len;
-	str_put_escaped(out, text, strlen(text));
+	str_puts_escaped(out, text);
 	str_pad(out, ' ', out->len - before < width ? width - (out->len - before) : 0);
 	str_putc(out, ' ');
 }
@@ -628,7 +627,7 @@ static void top_print(void *state, struct app *app, struct str *out)
 			top_put_padded(out, model_function(app->model, row->group)->name, NAME);
 		top_put_padded(out, object_name(app, function), NAME);
 		const char *name = profile_function_own_name(function);
-		str_put_escaped(out, name, strlen(name));
+		str_puts_escaped(out, name);
 		str_putc(out, '\n');
 	}
 }

@@ -44,7 +44,7 @@ static void diff_github_put_message(struct str *out, const struct str *text)
 static void diff_github_put_property(struct str *out, const char *key, const char *text)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, text, strlen(text));
+	str_puts_escaped(&safe, text);
 	str_printf(out, "%s=", key);
 	put_encoded(out, str_text(&safe), "%\r\n:,");
 }

@@ -204,7 +204,7 @@ static void diff_markdown_put_side(
 {
 	const struct diff_side *side = &writing->diff->sides[which];
 	CLEANUP(str_deinit) struct str escaped = {0};
-	str_put_escaped(&escaped, name, strlen(name));
+	str_puts_escaped(&escaped, name);
 	str_printf(&writing->out, "%s", title);
 	diff_markdown_put_code(&writing->out, &escaped, false);
 	str_printf(&writing->out, " (%zu %s, %llu %s)", side->runs.len,

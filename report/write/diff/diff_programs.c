@@ -45,11 +45,11 @@ bool diff_programs_are_mixed(const struct difference *diff)
 static void put_runs_of_program(struct str *out, const struct run_program *program)
 {
 	str_printf(out, "%zu of ", program->nr_runs);
-	str_put_escaped(out, program->name, strlen(program->name));
+	str_puts_escaped(out, program->name);
 	if (program->nr_runs > 1 || !program->run->name[0])
 		return;
 	str_puts(out, " (");
-	str_put_escaped(out, program->run->name, strlen(program->run->name));
+	str_puts_escaped(out, program->run->name);
 	str_putc(out, ')');
 }
 
@@ -72,9 +72,9 @@ static void put_two_programs(struct str *out, const run_programs sides[MATCH_SID
 	if (strcmp(base, new) == 0)
 		return;
 	str_puts(out, "Base is of ");
-	str_put_escaped(out, base, strlen(base));
+	str_puts_escaped(out, base);
 	str_puts(out, ", new of ");
-	str_put_escaped(out, new, strlen(new));
+	str_puts_escaped(out, new);
 	str_puts(out, ". ");
 }
 

@@ -98,7 +98,7 @@ static void diff_text_put_numbers(struct writing *writing, const struct diff_jud
 static size_t diff_text_columns_of(const char *name)
 {
 	CLEANUP(str_deinit) struct str escaped = {0};
-	str_put_escaped(&escaped, name, strlen(name));
+	str_puts_escaped(&escaped, name);
 	return diff_count_points(str_text(&escaped), escaped.len);
 }
 
@@ -114,7 +114,7 @@ static void diff_text_put_name(struct writing *writing, const struct diff_row *r
 	if (is_alone && row->function && !row->function->has_bounds) {
 		const char *fitting =
 			short_names_fit(row->function, diff_text_fits, &room, &storage);
-		str_put_escaped(&name, fitting, strlen(fitting));
+		str_puts_escaped(&name, fitting);
 		diff_put_elided(&writing->out, str_text(&name), name.len, room);
 	} else {
 		diff_put_name_within(&writing->out, writing->diff, row, room);
@@ -186,7 +186,7 @@ static void diff_text_put_side(
 {
 	const struct diff_side *side = &writing->diff->sides[which];
 	CLEANUP(str_deinit) struct str escaped = {0};
-	str_put_escaped(&escaped, name, strlen(name));
+	str_puts_escaped(&escaped, name);
 	str_printf(&writing->out, "%-7s", title);
 	diff_put_elided(&writing->out, str_text(&escaped), escaped.len,
 		writing->options->width > 60 ? writing->options->width - 40 : 20);

@@ -180,11 +180,6 @@ double diff_share_of(const struct difference *diff, enum diff_verdict verdict)
 
 /* ---- names ---- */
 
-static void diff_words_put_escaped(struct str *out, const char *text)
-{
-	str_put_escaped(out, text, strlen(text));
-}
-
 size_t diff_count_points(const char *text, size_t len)
 {
 	size_t count = 0;
@@ -222,7 +217,7 @@ static void diff_words_put_place(struct str *out, const struct diff_row *row)
 {
 	if (!row->file || !row->file[0])
 		return;
-	diff_words_put_escaped(out, path_last_part(row->file));
+	str_puts_escaped(out, path_last_part(row->file));
 	if (row->is_edited)
 		str_puts(out, " (lines moved)");
 	else if (row->line)
@@ -234,14 +229,14 @@ void diff_put_name(struct str *out, const struct difference *diff, const struct 
 {
 	if (diff->options.by == DIFF_BY_STACK)
 		for (size_t i = row->path.len; i-- > 0;) {
-			diff_words_put_escaped(out, row->path.data[i]);
+			str_puts_escaped(out, row->path.data[i]);
 			str_puts(out, i ? " < " : "");
 		}
 	else
-		diff_words_put_escaped(out, row->name);
+		str_puts_escaped(out, row->name);
 	if (row->old_name) {
 		str_puts(out, ", was ");
-		diff_words_put_escaped(out, row->old_name);
+		str_puts_escaped(out, row->old_name);
 	}
 	if (diff->options.by == DIFF_BY_LINE) {
 		str_puts(out, " ");
@@ -257,7 +252,7 @@ static void put_renamed_within(struct str *out, const struct diff_row *row, size
 	size_t room = (width - strlen(was)) / 2;
 	for (int i = 0; i < 2; i++) {
 		CLEANUP(str_deinit) struct str name = {0};
-		diff_words_put_escaped(&name, names[i]);
+		str_puts_escaped(&name, names[i]);
 		str_puts(out, i ? was : "");
 		diff_put_elided(out, str_text(&name), name.len, room);
 	}
@@ -288,7 +283,7 @@ void diff_put_whereabouts(
 	if (by == DIFF_BY_FUNCTION)
 		diff_words_put_place(out, row);
 	if (out->len == began && (by == DIFF_BY_FUNCTION || by == DIFF_BY_STACK))
-		diff_words_put_escaped(out, row->object);
+		str_puts_escaped(out, row->object);
 }
 
 /* ---- sentences ---- */
@@ -692,9 +687,9 @@ static void diff_words_put_cut(struct str *out, const struct difference *diff)
 static void diff_words_put_parts(struct str *out, const struct difference *diff)
 {
 	str_puts(out, "Compared is ");
-	str_put_escaped(out, diff->event, strlen(diff->event));
+	str_puts_escaped(out, diff->event);
 	str_puts(out, ", the sum of ");
-	str_put_escaped(out, diff->parts, strlen(diff->parts));
+	str_puts_escaped(out, diff->parts);
 	str_puts(out, ": --event compares one of them. ");
 }
 
@@ -776,7 +771,7 @@ static void diff_words_put_replacement(
 	};
 	const struct diff_judgement *judgement = &replacement->judgement;
 	str_puts(out, "What only one side has of ");
-	str_put_escaped(out, replacement->object, strlen(replacement->object));
+	str_puts_escaped(out, replacement->object);
 	str_printf(out, " (%zu %s) may be code that was split or rewritten: together ",
 		replacement->nr_rows, plural_of(diff, replacement->nr_rows));
 	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);

@@ -17,7 +17,6 @@
  */
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/str.h"
 #include "report/model/main_event.h"
@@ -82,7 +81,7 @@ static uint32_t name_id(struct names *names, const char *text, const char *or_el
 {
 	CLEANUP(str_deinit) struct str safe = {0};
 	const char *shown = text && text[0] ? text : or_else;
-	str_put_escaped(&safe, shown, strlen(shown));
+	str_puts_escaped(&safe, shown);
 	uint32_t id = strtab_intern(&names->texts, str_text(&safe), safe.len);
 	if (id == names->is_written.len)
 		vec_push(&names->is_written, false);
@@ -328,7 +327,7 @@ static void callgrind_put_head(struct callgrind *callgrind)
 	str_puts(out, "# callgrind format\nversion: 1\ncreator: ebprof " EBPROF_VERSION "\n");
 	if (command && command[0]) {
 		str_puts(out, "cmd: ");
-		str_put_escaped(out, command, strlen(command));
+		str_puts_escaped(out, command);
 		str_putc(out, '\n');
 	}
 	CLEANUP(str_deinit) struct str word = {0};

@@ -72,7 +72,7 @@ static uint32_t add_name(
 	struct folded *folded, const char *text, const char *suffix, bool without_spaces)
 {
 	CLEANUP(str_deinit) struct str name = {0};
-	str_put_escaped(&name, text, strlen(text));
+	str_puts_escaped(&name, text);
 	if (!name.len)
 		str_puts(&name, no_name);
 	for (size_t i = 0; i < name.len; i++) {

@@ -49,7 +49,7 @@ static struct text perf_script_keep(struct script *script, const struct str *tex
 static void perf_script_put_word(struct str *out, const char *text)
 {
 	size_t start = out->len;
-	str_put_escaped(out, text, strlen(text));
+	str_puts_escaped(out, text);
 	if (out->len == start)
 		str_puts(out, "[unknown]");
 	for (size_t i = start; i < out->len; i++)
@@ -120,7 +120,7 @@ static void perf_script_put_symbol(struct str *out, const struct profile_functio
 	}
 	if (function->name[0] == '(') /* "(anonymous namespace)::f" is "::(anonymous..." as well */
 		str_puts(out, "::");
-	str_put_escaped(out, function->name, strlen(function->name));
+	str_puts_escaped(out, function->name);
 }
 
 /* Symbols begin at virtual addresses, those of the kernel behind its base. */
@@ -141,7 +141,7 @@ static void perf_script_put_frame(struct script *script, uint32_t index, struct 
 	uint64_t address = pprof_mappings_place(&script->mappings, recorded).address;
 	str_printf(out, "\t%16llx ", (unsigned long long)address);
 	if (!frame->object) {
-		str_put_escaped(out, function->name, strlen(function->name));
+		str_puts_escaped(out, function->name);
 		str_puts(out, " ([unknown])\n");
 		return;
 	}

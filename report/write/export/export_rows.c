@@ -103,7 +103,7 @@ static void put_bucket(uint64_t bucket, struct str *out)
 static void rows_put_cell(const struct rows *rows, const char *text, struct str *out)
 {
 	if (rows->has_tabs)
-		str_put_escaped(out, text, strlen(text));
+		str_puts_escaped(out, text);
 	else
 		json_quote(out, text);
 }

@@ -106,7 +106,7 @@ static size_t text_columns(const char *text, size_t len)
 static void put_elided(struct svg *svg, const char *text, size_t columns)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, text, strlen(text));
+	str_puts_escaped(&safe, text);
 	size_t all = text_columns(safe.data, safe.len);
 	if (all <= columns) {
 		flame_svg_put_text(svg, str_text(&safe));

@@ -1,7 +1,6 @@
 #include "report/write/export/html_code.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/name/listing/listing.h"
 
@@ -47,7 +46,7 @@ static size_t html_code_choose(const struct html_code_request *request, struct h
 static void html_code_put_text(struct bytes_buf *out, const char *text)
 {
 	CLEANUP(str_deinit) struct str escaped = {0};
-	str_put_escaped(&escaped, text, strlen(text));
+	str_puts_escaped(&escaped, text);
 	bytes_put_blob(out, escaped.data, escaped.len);
 }
 

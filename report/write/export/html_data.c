@@ -76,7 +76,7 @@ static void html_data_put_text(struct html_data *data, const char *text)
 {
 	str_truncate(&data->text, 0);
 	if (text)
-		str_put_escaped(&data->text, text, strlen(text));
+		str_puts_escaped(&data->text, text);
 	bytes_put_blob(data->out, data->text.data, data->text.len);
 }
 

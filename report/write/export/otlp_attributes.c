@@ -60,7 +60,7 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 static void otlp_attributes_put_text(struct bytes_buf *out, uint32_t field, const char *text)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, text, strlen(text));
+	str_puts_escaped(&safe, text);
 	protobuf_put_bytes(out, field, str_text(&safe), safe.len);
 }
 

@@ -25,7 +25,7 @@ struct group {
 uint32_t pprof_string(struct strtab *strings, const char *text)
 {
 	CLEANUP(str_deinit) struct str safe = {0};
-	str_put_escaped(&safe, text, strlen(text));
+	str_puts_escaped(&safe, text);
 	return strtab_intern(strings, str_text(&safe), safe.len);
 }
 
