@@ -371,8 +371,15 @@ static bool is_module_there(const struct kept_module *kept)
 		       memcmp(head, kept->head, sizeof(head)) == 0);
 }
 
+static void add_starts(struct node_wasm *wasm, struct kept_module *kept, struct jump_table *table)
+{
+	size_t before = kept->starts.len;
+	read_jump_table(kept->pid, table, &kept->starts);
+	wasm->nr_starts += kept->starts.len - before;
+}
+
 static struct kept_module *module_of(
-	struct node_wasm *wasm, uint32_t pid, uint64_t instance, const struct jump_table *table)
+	struct node_wasm *wasm, uint32_t pid, uint64_t instance, struct jump_table *table)
 {
 	vec_each(&wasm->modules, known)
 		if ((*known)->pid == pid && (*known)->table == table->address &&
@@ -382,6 +389,7 @@ static struct kept_module *module_of(
 	kept->pid = pid;
 	kept->table = table->address;
 	kept->nr_slots = table->nr_slots;
+	add_starts(wasm, kept, table); /* ahead of the search, in which better code may come */
 	find_native_module(wasm->pages, kept, instance);
 	wasm->nr_bytes += sections_len(kept->sections);
 	vec_push(&wasm->modules, kept);
@@ -481,9 +489,7 @@ static bool number_by_table(struct node_wasm *wasm, struct kept_module *kept,
 {
 	const uint64_t *known = map_get(&kept->starts, start);
 	if (!known || jump_of_slot(kept->pid, table, (uint32_t)*known) != start) {
-		size_t before = kept->starts.len;
-		read_jump_table(kept->pid, table, &kept->starts);
-		wasm->nr_starts += kept->starts.len - before;
+		add_starts(wasm, kept, table);
 		known = map_get(&kept->starts, start);
 	}
 	*number = known ? (uint32_t)*known : 0;
