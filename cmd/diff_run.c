@@ -32,7 +32,8 @@ const struct opt_word diff_run_metrics[] = {
 #define X(name, word) {word, name, false},
 	DIFF_METRICS(X)
 #undef X
-		{0},
+		{"amount", DIFF_CPU_S, true}, /* of waits and memory */
+	{0},
 };
 
 const struct opt_word diff_run_gates[] = {

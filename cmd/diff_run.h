@@ -48,8 +48,8 @@ extern const struct opt_word diff_run_bys[], diff_run_metrics[], diff_run_gates[
 	{"by", 0, "WHAT", opt_word, offsetof(type, member.diff.by), .help = "a row for each *", \
 		.standard = "function", .words = diff_run_bys, .group = "Comparison"}, \
 		{"metric", 0, "METRIC", opt_word, offsetof(type, member.diff.metric), \
-			.help = "share of the samples or CPU seconds of a run: *", \
-			.standard = "share", .words = diff_run_metrics}, \
+			.help = "shares of the samples, or seconds (bytes, ...) of a run: *", \
+			.standard = "auto", .words = diff_run_metrics}, \
 		{"alpha", 0, "P", opt_number, offsetof(type, member.diff.alpha), \
 			.help = "how often a report may be a false alarm", \
 			.standard = DIFF_RUN_TEXT(DIFF_ALPHA), .least = "1e-9", .most = "0.5"}, \

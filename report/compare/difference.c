@@ -355,6 +355,7 @@ static void judge_program(struct difference *diff)
 		.rest_quanta = &quantum,
 		.is_tested = &is_tested,
 		.is_poisson = true,
+		.is_measured = true,
 		.nr_others = nr_others_of(diff),
 	};
 	judgement_make(&family, &diff->options, &diff->program);
@@ -400,6 +401,9 @@ static enum diff_verdict find_verdict(const struct difference *diff)
 		return DIFF_REGRESSION;
 	vec_each(&diff->rows, row)
 		if (row->self.verdict == DIFF_REGRESSION)
+			return DIFF_REGRESSION;
+	vec_each(&diff->replacements, replacement)
+		if (replacement->is_alone)
 			return DIFF_REGRESSION;
 	bool is_visible = diff->visible_share > 0 && diff->visible_share * 2 >= diff->judged_share;
 	return is_visible && !diff->is_ambiguous ? DIFF_SAME : DIFF_INCONCLUSIVE;
@@ -466,6 +470,24 @@ static struct err *check_cut(const struct difference *diff)
 		"small: their stacks cannot be compared, but their functions can (--by function; "
 		"--force compares them nevertheless)",
 		100 * (double)cut / (double)all);
+}
+
+/*
+ * CPU time by shares, since all of it takes longer on a machine that is slower that day. Waits and
+ * memory do not: what does not change would have a smaller share of more, and look improved. But
+ * only whole commands can be compared by amounts, and two of them, to see how they differ; nor what
+ * was chosen from them by time.
+ */
+static enum diff_metric choose_metric(
+	const struct difference *diff, const struct diff_source sides[MATCH_SIDES])
+{
+	bool is_chosen = sides[MATCH_BASE].is_seen || sides[MATCH_NEW].is_seen;
+	if (diff->options.metric != DIFF_METRIC_AUTO)
+		return diff->options.metric;
+	return diff->is_cpu_time || is_chosen || diff->options.is_forced ||
+			       find_program_reason(diff)
+		       ? DIFF_SHARE
+		       : DIFF_CPU_S;
 }
 
 /* By CPU time nothing can be said of one run, which may have had a bad day. */
@@ -549,6 +571,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	for (int side = 0; side < MATCH_SIDES; side++)
 		run_samples_init(&samples[side], &sides[side], events[side], diff->is_weighted,
 			&diff->sides[side]);
+	diff->options.metric = choose_metric(diff, sides);
 	struct err *err = check_runs(diff);
 	if (err) {
 		run_samples_deinit(&samples[MATCH_BASE]);

@@ -30,8 +30,10 @@ enum diff_by {
 };
 
 #define DIFF_METRICS(X) \
-	X(DIFF_SHARE, "share") /* of the side's samples */ \
-	X(DIFF_CPU_S, "cpu-s") /* seconds of CPU a run; of other events what they count */
+	X(DIFF_SHARE, "share")      /* of the side's samples */ \
+	X(DIFF_CPU_S, "cpu-s")      /* seconds of CPU a run; of other events what they count */ \
+	X(DIFF_METRIC_AUTO, "auto") /* that which suits the recordings; a difference has no such \
+				     */
 
 enum diff_metric {
 #define X(name, word) name,
@@ -79,7 +81,8 @@ struct diff_options {
 #define DIFF_MIN_SHARE_PERCENT  0.5
 #define DIFF_OPTIONS_DEFAULT \
 	{ \
-		.alpha = DIFF_ALPHA, .min_effect = DIFF_MIN_EFFECT_PERCENT / 100., \
+		.metric = DIFF_METRIC_AUTO, .alpha = DIFF_ALPHA, \
+		.min_effect = DIFF_MIN_EFFECT_PERCENT / 100., \
 		.min_share = DIFF_MIN_SHARE_PERCENT / 100. \
 	}
 
@@ -152,11 +155,13 @@ struct diff_row {
 struct diff_replacement {
 	const char *object;          /* borrowed */
 	size_t nr_rows, nr_withheld; /* withheld: made inconclusive by this */
+	/* It takes longer, of which no row is sure by itself: the verdict is by it. */
+	bool is_alone;
 	struct diff_judgement judgement;
 };
 
 struct difference {
-	struct diff_options options;
+	struct diff_options options; /* with the metric that was chosen */
 	struct diff_side sides[MATCH_SIDES];
 	const char *event, *unit; /* borrowed from the new side */
 	bool is_cpu_time;         /* event_value_is_cpu_time() */

@@ -99,8 +99,20 @@ static double judgement_size_of(const struct contrast *contrast)
  * pairs of five other runs was a regression; with chance alone, three were. */
 static const double dispersion_of_single_runs = 2;
 
+/* Of what is measured: the first tick comes at any time, and runs may be alike by chance. */
+static const double least_dispersion_of_measured = 0.1;
+
+static double least_dispersion_of(const struct judgement_family *family)
+{
+	if (family->nr_runs <= 2)
+		return dispersion_of_single_runs;
+	return family->is_measured ? least_dispersion_of_measured : 1;
+}
+
 static struct statistics_prior find_prior(const struct judgement_family *family)
 {
+	if (family->is_measured)
+		return (struct statistics_prior){.df = 0};
 	if (family->nr_runs <= 2)
 		return (struct statistics_prior){.df = INFINITY}; /* 1 */
 	CLEANUP_FREE struct statistics_variance *seen =
@@ -179,13 +191,14 @@ static double exact_p(const struct contrast *contrast, bool is_poisson)
 	return fmin(1, 2 * fmin(more, less));
 }
 
-static double p_of(const struct contrast *contrast, bool is_poisson, double t)
+static double p_of(const struct judgement_family *family, const struct contrast *contrast, double t)
 {
+	bool is_poisson = family->is_poisson;
 	static const double few = 1000;
 	double p = 2 * statistics_t_tail(t, contrast->df);
 	double hits = contrast->hits[0] + contrast->hits[1];
 	double missed = contrast->wholes[0] + contrast->wholes[1] - hits;
-	if (p < 0.1 && (hits < few || (!is_poisson && missed < few)))
+	if (p < 0.1 && !family->is_measured && (hits < few || (!is_poisson && missed < few)))
 		p = fmax(p, exact_p(contrast, is_poisson));
 	return p;
 }
@@ -280,7 +293,7 @@ static void judge_row(struct judging *judging, size_t row, struct diff_judgement
 	put_wholes(judging->family, row, judgement->wholes);
 	judgement->dispersion = contrast.dispersion;
 	judgement->t = sqrt(deviance_of(&contrast, is_poisson) / contrast.dispersion);
-	judgement->p = p_of(&contrast, is_poisson, judgement->t);
+	judgement->p = p_of(judging->family, &contrast, judgement->t);
 	judgement->detectable = detectable_by(judging, &contrast, quantiles);
 	put_effect(&contrast, is_poisson, quantiles->interval, judgement);
 }
@@ -355,7 +368,7 @@ static struct judging judge_rows(const struct judgement_family *family,
 		.family = family,
 		.options = options,
 		.prior = find_prior(family),
-		.least_dispersion = family->nr_runs > 2 ? 1 : dispersion_of_single_runs,
+		.least_dispersion = least_dispersion_of(family),
 	};
 	for (size_t row = 0; row < family->nr_rows; row++)
 		judging.nr_shares += family->is_tested[row];

@@ -56,6 +56,11 @@ struct judgement_family {
 	const double *quanta, *rest_quanta;
 	const bool *is_tested;
 	bool is_poisson;
+	/*
+	 * What a run took as a whole: ticks come evenly, so that how runs differ is all the chance
+	 * there is, and may be less than Poisson's; only where in the program they strike is not.
+	 */
+	bool is_measured;
 	size_t nr_others; /* families that are reported with it: all share one alpha */
 };
 

@@ -125,6 +125,16 @@ static void withhold_rows(struct groups *groups, struct difference *diff)
 	}
 }
 
+static void find_alone(struct groups *groups, const struct difference *diff)
+{
+	vec_each(&groups->list, group)
+		group->is_alone =
+			is_replacement(group) && group->judgement.verdict == DIFF_REGRESSION;
+	for (size_t i = 0; i < diff->rows.len; i++)
+		if (groups->of[i] && diff->rows.data[i].self.verdict == DIFF_REGRESSION)
+			groups->list.data[groups->of[i] - 1].is_alone = false;
+}
+
 void replacement_judge(
 	struct difference *diff, const struct judgement_family *family, const bool *has_changed)
 {
@@ -132,6 +142,7 @@ void replacement_judge(
 	group_by_object(&groups, diff);
 	judge_groups(&groups, family, has_changed, diff);
 	withhold_rows(&groups, diff);
+	find_alone(&groups, diff);
 	vec_each(&groups.list, group)
 		if (is_replacement(group))
 			vec_push(&diff->replacements, *group);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/model/text/byte_sink.h"
+#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 #include "tests/unit/unit.h"
@@ -47,7 +48,9 @@ static void add_row(struct difference *diff, const char *name, const char *file,
 static void diff_init(struct difference *diff)
 {
 	*diff = (struct difference){
-		.options = DIFF_OPTIONS_DEFAULT,
+		.options = {DIFF_BY_FUNCTION, DIFF_SHARE, DIFF_ALPHA,
+			DIFF_MIN_EFFECT_PERCENT / 100., DIFF_MIN_SHARE_PERCENT / 100., false,
+			false},
 		.event = "cpu-clock",
 		.unit = "ns",
 		.is_cpu_time = true,

@@ -1,6 +1,7 @@
 #include "report/compare/difference.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "format/base/err.h"
@@ -396,6 +397,42 @@ TEST(what_was_split_is_no_regression)
 	CHECK_OK(pair_compare(&pair));
 	CHECK_INT(pair.diff->replacements.len, 0);
 	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_REGRESSION);
+	pair_deinit(&pair);
+}
+
+/* One function on one side, many small ones on the other, beside what stays. */
+static struct profile *make_shattered(unsigned whole, unsigned nr_parts, unsigned part)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t stays = fixture_frame(fixture, side.object, 0x10, "stays");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, stays), 0, 2000);
+	if (whole) {
+		uint32_t frame = fixture_frame(fixture, side.object, 0x20, "whole");
+		fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, whole);
+	}
+	for (uint32_t i = 0; i < nr_parts; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "part%u", i);
+		uint32_t frame = fixture_frame(fixture, side.object, 0x30 + i, name);
+		fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, frame), 0, part);
+	}
+	return fixture_profile(fixture);
+}
+
+TEST(parts_that_together_take_longer_are_a_regression)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_shattered(400, 0, 0), make_shattered(0, 60, 14));
+	CHECK_OK(pair_compare(&pair));
+	CHECK_INT(find(&pair, "part7")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(find(&pair, "whole")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
+	diff_put_verdict(&text, pair.diff);
+	CHECK(strstr(str_text(&text),
+		"REGRESSION: What only one side has of x (61 functions) together takes "));
 	pair_deinit(&pair);
 }
 

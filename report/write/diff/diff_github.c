@@ -11,6 +11,7 @@
 
 #include "format/base/hex.h"
 #include "report/write/diff/diff_annotation.h"
+#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 
 enum {

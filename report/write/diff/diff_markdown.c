@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/name/short_names.h"
+#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 
@@ -37,14 +38,16 @@ static bool may_begin_line(const char *word)
 	return word[0] != ':' || word[1] != ':';
 }
 
-/* A paragraph in the width there is. */
-static void put_wrapped(struct writing *writing, const char *text)
+/* A paragraph in the width there is, each line behind so many blanks. */
+static void put_wrapped(struct writing *writing, const char *text, size_t indent)
 {
-	size_t width = writing->options->width, column = 0;
+	size_t width = writing->options->width - indent, column = 0;
+	str_pad(&writing->out, ' ', indent);
 	for (const char *word = text; *word;) {
 		size_t len = strcspn(word, " "), points = diff_count_points(word, len);
 		if (column && column + 1 + points > width && may_begin_line(word)) {
 			str_putc(&writing->out, '\n');
+			str_pad(&writing->out, ' ', indent);
 			column = 0;
 		}
 		if (column)
@@ -64,7 +67,7 @@ static void diff_text_put_sentence(struct writing *writing, sentence_fn *put)
 	CLEANUP(str_deinit) struct str text = {0};
 	put(&text, writing->diff);
 	if (text.len)
-		put_wrapped(writing, str_text(&text));
+		put_wrapped(writing, str_text(&text), 0);
 }
 
 /* ---- rows ---- */
@@ -121,6 +124,29 @@ static void diff_text_put_name(struct writing *writing, const struct diff_row *r
 	}
 }
 
+/*
+ * The callers of a stack's innermost function below it, from the innermost on. Where they take more
+ * than a few lines, those in the middle are left out: the threads' beginnings are alike, and so is
+ * what waits in the kernel, but the user's own functions stand at either.
+ */
+static void diff_text_put_callers(struct writing *writing, const struct diff_row *row)
+{
+	enum {
+		INDENT = 8,
+		LINES_MAX = 4,
+	};
+	CLEANUP(str_deinit) struct str all = {0}, fitting = {0};
+	size_t width = writing->options->width - INDENT;
+	for (size_t i = row->path.len - 1; i-- > 0;) {
+		str_puts(&all, "< ");
+		str_puts_escaped(&all, row->path.data[i]);
+		str_puts(&all, i ? " " : "");
+	}
+	/* lines are not filled to their ends */
+	diff_put_elided(&fitting, str_text(&all), all.len, width * LINES_MAX * 9 / 10);
+	put_wrapped(writing, str_text(&fitting), INDENT);
+}
+
 /* The name, where it stands, and whose it is, as far as there is room. */
 static void diff_text_put_title(struct writing *writing, const struct diff_row *row)
 {
@@ -132,12 +158,25 @@ static void diff_text_put_title(struct writing *writing, const struct diff_row *
 			      ? writing->options->width - numbers
 			      : NAME_WIDTH_MIN;
 	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
+	size_t points = diff_count_points(str_text(&name), name.len);
+	bool has_lines = writing->diff->options.by == DIFF_BY_STACK && points + places > room &&
+			 row->path.len > 1;
+	if (has_lines) {
+		str_truncate(&name, 0);
+		str_puts_escaped(&name, row->path.data[row->path.len - 1]);
+		points = diff_count_points(str_text(&name), name.len);
+	}
 	if (places > room / 2)
-		places = diff_count_points(str_text(&name), name.len) + places <= room ? places : 0;
-	diff_text_put_name(writing, row, room - places);
+		places = points + places <= room ? places : 0;
+	if (has_lines)
+		diff_put_elided(&writing->out, str_text(&name), name.len, room - places);
+	else
+		diff_text_put_name(writing, row, room - places);
 	if (places)
 		str_printf(&writing->out, "  %s", str_text(&place));
 	str_putc(&writing->out, '\n');
+	if (has_lines)
+		diff_text_put_callers(writing, row);
 }
 
 static void diff_text_put_head(struct writing *writing)
@@ -162,12 +201,26 @@ static void put_more(struct writing *writing, size_t shown, size_t count)
 		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
 }
 
+static void put_repeats(struct writing *writing, size_t count)
+{
+	if (count)
+		str_printf(&writing->out, "%8s%zu that %s the same samples as one above\n", "",
+			count, str_plural(count, "has", "have"));
+}
+
 static void diff_text_put_list(struct writing *writing, enum diff_list list, const char *title)
 {
 	const struct difference *diff = writing->diff;
-	size_t count = 0, limit = writing->options->limit;
+	size_t count = 0, repeated = 0, limit = writing->options->limit;
+	CLEANUP_FREE bool *repeats = list == DIFF_LIST_CALLERS ? diff_find_repeats(diff) : NULL;
 	vec_each(&diff->rows, row) {
-		if (!diff_is_in_list(diff, row, list) || (count++ && limit && count > limit))
+		if (!diff_is_in_list(diff, row, list))
+			continue;
+		if (repeats && repeats[row - diff->rows.data]) {
+			repeated++;
+			continue;
+		}
+		if (count++ && limit && count > limit)
 			continue;
 		if (count == 1) {
 			str_printf(&writing->out, "\n%s\n", title);
@@ -177,6 +230,7 @@ static void diff_text_put_list(struct writing *writing, enum diff_list list, con
 			writing, row, list == DIFF_LIST_CALLERS ? &row->total : &row->self);
 	}
 	put_more(writing, limit ? limit : count, count);
+	put_repeats(writing, count ? repeated : 0);
 }
 
 /* ---- the rest ---- */

@@ -7,6 +7,7 @@
 #include "format/base/path.h"
 #include "report/compare/statistics.h"
 #include "report/model/event_value.h"
+#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_programs.h"
 
 /* ---- numbers ---- */
@@ -133,49 +134,6 @@ void diff_put_p(struct str *out, double p)
 		str_puts(out, "<1e-99");
 	else
 		str_printf(out, p < 0.0001 ? "%.0e" : "%.4f", p);
-}
-
-/* It calls next to nothing: its total is its self, and no other evidence. */
-static bool is_mostly_self(const struct diff_row *row)
-{
-	static const double most = 0.9;
-	const struct diff_amount *self = row->self.sides, *total = row->total.sides;
-	return row->self.is_tested &&
-	       self[0].share + self[1].share >= most * (total[0].share + total[1].share);
-}
-
-bool diff_is_in_list(const struct difference *diff, const struct diff_row *row, enum diff_list list)
-{
-	static const enum diff_verdict verdicts[DIFF_LISTS] = {
-		[DIFF_LIST_REGRESSIONS] = DIFF_REGRESSION,
-		[DIFF_LIST_IMPROVEMENTS] = DIFF_IMPROVEMENT,
-		[DIFF_LIST_INCONCLUSIVE] = DIFF_INCONCLUSIVE,
-	};
-	const struct diff_amount *sides = row->self.sides;
-	if (list == DIFF_LIST_CALLERS)
-		return row->total.is_tested && !is_mostly_self(row) &&
-		       row->self.verdict != row->total.verdict &&
-		       (row->total.verdict == DIFF_REGRESSION ||
-			       row->total.verdict == DIFF_IMPROVEMENT);
-	return row->self.is_tested && row->self.verdict == verdicts[list] &&
-	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
-}
-
-size_t diff_count(const struct difference *diff, enum diff_verdict verdict)
-{
-	size_t count = 0;
-	vec_each(&diff->rows, row)
-		count += row->self.is_tested && row->self.verdict == verdict;
-	return count;
-}
-
-double diff_share_of(const struct difference *diff, enum diff_verdict verdict)
-{
-	double share = 0;
-	vec_each(&diff->rows, row)
-		if (row->self.is_tested && row->self.verdict == verdict)
-			share += (row->self.sides[0].share + row->self.sides[1].share) / 2;
-	return share;
 }
 
 /* ---- names ---- */
@@ -367,6 +325,14 @@ static void diff_words_put_others(
 			str_plural(count, "takes", "take"), what);
 }
 
+static void put_replaced(
+	struct str *out, const struct difference *diff, const struct diff_replacement *replacement)
+{
+	str_puts(out, "What only one side has of ");
+	str_puts_escaped(out, replacement->object);
+	str_printf(out, " (%zu %s)", replacement->nr_rows, plural_of(diff, replacement->nr_rows));
+}
+
 static void put_regression(struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
 	size_t count = diff_count(diff, DIFF_REGRESSION);
@@ -387,6 +353,15 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		diff_words_put_change(out, diff, &first->self);
 		diff_words_put_condition(out, diff, &first->self);
 		diff_words_put_others(out, diff, count - 1, longer(diff));
+	}
+	vec_each(&diff->replacements, replacement) {
+		if (!replacement->is_alone)
+			continue;
+		str_puts(out, first || is_program ? "; " : "");
+		put_replaced(out, diff, replacement);
+		str_puts(out, " together ");
+		diff_words_put_change(out, diff, &replacement->judgement);
+		is_program = true;
 	}
 	str_puts(out, ".");
 }
@@ -729,6 +704,9 @@ void diff_put_columns(struct str *out, const struct difference *diff)
 			diff_is_of_chosen(diff) ? "the chosen samples of each side"
 						: "a side's samples",
 			longer(diff), as_long(diff));
+	else
+		str_printf(out, "Before and new are %s of a run. ",
+			is_time(diff) ? "seconds" : "amounts");
 	if (has_edited_functions(diff))
 		str_puts(out, "(lines moved): all lines of a function that seems to have been "
 			      "edited. ");
@@ -770,10 +748,8 @@ static void diff_words_put_replacement(
 		[DIFF_IMPROVEMENT] = "so that what is new is no regression",
 	};
 	const struct diff_judgement *judgement = &replacement->judgement;
-	str_puts(out, "What only one side has of ");
-	str_puts_escaped(out, replacement->object);
-	str_printf(out, " (%zu %s) may be code that was split or rewritten: together ",
-		replacement->nr_rows, plural_of(diff, replacement->nr_rows));
+	put_replaced(out, diff, replacement);
+	str_puts(out, " may be code that was split or rewritten: together ");
 	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 	str_puts(out, " -> ");
 	diff_put_amount(out, diff, &judgement->sides[MATCH_NEW]);

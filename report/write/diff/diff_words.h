@@ -59,24 +59,4 @@ void diff_put_name_within(
 void diff_put_elided(struct str *out, const char *text, size_t len, size_t width);
 size_t diff_count_points(const char *text, size_t len);
 
-/* The lists of rows that reports for people have, in this order. */
-enum diff_list {
-	DIFF_LIST_REGRESSIONS,
-	DIFF_LIST_IMPROVEMENTS,
-	/* Changed by what they call, while they did not themselves: not what calls hardly anything.
-	 */
-	DIFF_LIST_CALLERS,
-	DIFF_LIST_INCONCLUSIVE,
-	DIFF_LISTS,
-};
-
-/* By self, but callers by total. What takes less than min_share is in no list. */
-bool diff_is_in_list(
-	const struct difference *diff, const struct diff_row *row, enum diff_list list);
-
-/* How many rows have this verdict, by self. */
-size_t diff_count(const struct difference *diff, enum diff_verdict verdict);
-/* The share of both sides' samples that is in these rows. */
-double diff_share_of(const struct difference *diff, enum diff_verdict verdict);
-
 #endif
