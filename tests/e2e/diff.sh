@@ -379,6 +379,11 @@ test_waits_are_compared_by_their_time() {
 		jq -r --arg name "$1" ".rows[] | select(.name == \$name).total.$2" changes.json
 	}
 	[[ $(total changing verdict) == regression ]] || fail "changing is $(total changing verdict): $(cat changes.json)"
+	"$EBPROF" diff 80.?.data -- 120.?.data >changes.txt || fail "diff"
+	tr '\n' ' ' <changes.txt | grep -q 'REGRESSION: .*\[wait: sleep\] takes .* with what it calls, changing takes [45]' ||
+		fail "who sleeps longer is not said: $(head -n 3 changes.txt)"
+	grep -q ' rest .*waiter.c:' changes.txt && ! grep -q hrtimer_nanosleep changes.txt ||
+		fail "callers with the same samples: $(cat changes.txt)"
 	[[ $(total steady verdict) == @(same|inconclusive) ]] || fail "steady is $(total steady verdict): $(cat changes.json)"
 	jq -e '.rows[] | select(.name == "changing").total | .effect > 0.4 and .effect < 0.6' changes.json >/dev/null ||
 		fail "changing by $(total changing effect), not 0.5"

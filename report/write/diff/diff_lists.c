@@ -67,6 +67,11 @@ static bool is_seen_by_total(const struct difference *diff, const struct diff_ro
 	       (is_leaf && is_in_lists_of_self(diff, row));
 }
 
+static bool is_reason(const struct diff_row *row)
+{
+	return strcmp(row->object, PROFILE_WAITS) == 0;
+}
+
 static bool is_of_program(const struct difference *diff, const struct diff_row *row)
 {
 	for (int side = 0; side < MATCH_SIDES; side++)
@@ -88,7 +93,7 @@ static int rank_of(const struct difference *diff, const struct diff_row *row)
 	};
 	if (is_of_program(diff, row))
 		return PROGRAM;
-	if (strcmp(row->object, "[wait]") == 0)
+	if (is_reason(row))
 		return WAIT;
 	return row->object[0] == '[' ? KERNEL : row->file ? LIBRARY_WITH_SOURCE : LIBRARY;
 }
@@ -141,4 +146,19 @@ bool *diff_find_repeats(const struct difference *diff)
 	for (size_t i = 0; i < diff->rows.len; i++)
 		repeats[i] &= diff_is_in_list(diff, &diff->rows.data[i], DIFF_LIST_CALLERS);
 	return repeats;
+}
+
+const struct diff_row *diff_find_waiting(
+	const struct difference *diff, const struct diff_row *reason)
+{
+	const struct diff_row *most = NULL;
+	CLEANUP_FREE bool *repeats = is_reason(reason) ? diff_find_repeats(diff) : NULL;
+	for (size_t i = 0; repeats && i < diff->rows.len; i++) {
+		const struct diff_row *row = &diff->rows.data[i];
+		if (!repeats[i] && diff_is_in_list(diff, row, DIFF_LIST_CALLERS) &&
+			is_of_program(diff, row) && row->total.verdict == DIFF_REGRESSION &&
+			(!most || row->total.effect > most->total.effect))
+			most = row;
+	}
+	return most;
 }

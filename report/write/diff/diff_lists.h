@@ -26,6 +26,13 @@ bool diff_is_in_list(
  */
 bool *diff_find_repeats(const struct difference *diff);
 
+/*
+ * Of a row that is a reason to wait, which is no function: the program's function that takes longer
+ * by most with what it calls; NULL: none does for sure.
+ */
+const struct diff_row *diff_find_waiting(
+	const struct difference *diff, const struct diff_row *reason);
+
 /* How many rows have this verdict, by self. */
 size_t diff_count(const struct difference *diff, enum diff_verdict verdict);
 /* The share of both sides' samples that is in these rows. */

@@ -325,6 +325,19 @@ static void diff_words_put_others(
 			str_plural(count, "takes", "take"), what);
 }
 
+/* That something sleeps longer is news only with who does. */
+static void put_waiting(struct str *out, const struct difference *diff,
+	const struct diff_row *reason, diff_name_fn *put_name)
+{
+	const struct diff_row *waiting = diff_find_waiting(diff, reason);
+	if (!waiting)
+		return;
+	str_puts(out, "; with what it calls, ");
+	put_name(out, diff, waiting);
+	str_puts(out, " ");
+	diff_words_put_change(out, diff, &waiting->total);
+}
+
 static void put_replaced(
 	struct str *out, const struct difference *diff, const struct diff_replacement *replacement)
 {
@@ -353,6 +366,7 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		diff_words_put_change(out, diff, &first->self);
 		diff_words_put_condition(out, diff, &first->self);
 		diff_words_put_others(out, diff, count - 1, longer(diff));
+		put_waiting(out, diff, first, put_name);
 	}
 	vec_each(&diff->replacements, replacement) {
 		if (!replacement->is_alone)
@@ -688,7 +702,7 @@ static bool ends_in_reasons(const struct difference *diff)
 {
 	vec_each(&diff->rows, row)
 		if (diff->options.by == DIFF_BY_FUNCTION && row->self.is_tested &&
-			strcmp(row->object, "[wait]") == 0)
+			strcmp(row->object, PROFILE_WAITS) == 0)
 			return true;
 	return false;
 }
