@@ -64,6 +64,14 @@ static bool read_time_of_day(const char *text, uint64_t from_ns, uint64_t *ret)
 	return true;
 }
 
+/* mktime() takes February 30 for March 2. */
+static bool is_day(struct tm day)
+{
+	int month = day.tm_mon;
+	timegm(&day);
+	return day.tm_mon == month;
+}
+
 static bool read_date(char *text, uint64_t *ret)
 {
 	struct clock_face face = {0};
@@ -83,7 +91,7 @@ static bool read_date(char *text, uint64_t *ret)
 	if (*text && ((*text != 'T' && *text != ' ') || !read_clock_face(text + 1, &face)))
 		return false;
 	*ret = on_day(day, &face, is_utc ? timegm : mktime);
-	return true;
+	return is_day(day);
 }
 
 /* "30m", or with "ago"; a bare number would be seconds, and is more likely a mistake. */
