@@ -32,7 +32,7 @@ const struct opt_word diff_run_metrics[] = {
 #define X(name, word) {word, name, false},
 	DIFF_METRICS(X)
 #undef X
-		{"amount", DIFF_CPU_S, true}, /* of waits and memory */
+		{"amount", DIFF_CPU_S, false}, /* of waits and memory */
 	{0},
 };
 

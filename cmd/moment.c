@@ -86,12 +86,12 @@ static bool read_date(char *text, uint64_t *ret)
 	text += used;
 	day.tm_year -= 1900;
 	day.tm_mon--;
-	if (day.tm_mon < 0 || day.tm_mon > 11 || day.tm_mday < 1 || day.tm_mday > 31)
+	if (day.tm_mon < 0 || day.tm_mon > 11 || day.tm_mday < 1 || !is_day(day))
 		return false;
 	if (*text && ((*text != 'T' && *text != ' ') || !read_clock_face(text + 1, &face)))
 		return false;
 	*ret = on_day(day, &face, is_utc ? timegm : mktime);
-	return is_day(day);
+	return true;
 }
 
 /* "30m", or with "ago"; a bare number would be seconds, and is more likely a mistake. */

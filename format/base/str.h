@@ -43,6 +43,7 @@ void str_deinit(struct str *s);
  * the CI service become \xNN (of each byte). Everything else stays as it is.
  */
 void str_put_escaped(struct str *s, const char *bytes, size_t len);
+/* The same of a text that ends with a NUL. */
 void str_puts_escaped(struct str *s, const char *text);
 
 /*

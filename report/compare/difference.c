@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "report/compare/comparability.h"
+#include "report/compare/diff_lists.h"
 #include "report/compare/judgement.h"
 #include "report/compare/quanta.h"
 #include "report/compare/renames.h"
 #include "report/compare/replacement.h"
 #include "report/compare/run_counts.h"
+#include "report/compare/waiting.h"
 #include "report/model/event_value.h"
 #include "report/model/main_event.h"
 
@@ -124,6 +126,7 @@ static void difference_put_rows(struct difference *diff, const struct run_counts
 				diff, &diff->sides[side], &sums->self, &row->self.sides[side]);
 			difference_put_amount(
 				diff, &diff->sides[side], &sums->total, &row->total.sides[side]);
+			row->stacks[side] = sums->stacks;
 		}
 	}
 }
@@ -182,14 +185,15 @@ static double *difference_rest_of(const struct difference *diff, enum diff_metri
 }
 
 /* Callers that were left out of a baseline lack total time there, and only there. */
-static bool *find_tested(struct difference *diff, enum measure measure)
+static bool *find_tested(const struct difference *diff, enum measure measure)
 {
 	bool *is_tested = mem_zalloc_array(diff->rows.len + 1, sizeof(*is_tested));
 	if (measure == TOTAL && (diff->sides[MATCH_BASE].cut || diff->sides[MATCH_NEW].cut))
 		return is_tested;
 	for (size_t i = 0; i < diff->rows.len; i++) {
-		is_tested[i] =
-			is_worth_testing(diff, judgement_of(&diff->rows.data[i], measure)->sides);
+		const struct diff_row *row = &diff->rows.data[i];
+		is_tested[i] = is_worth_testing(
+			diff, measure == SELF ? row->self.sides : row->total.sides);
 	}
 	return is_tested;
 }
@@ -223,10 +227,11 @@ static void difference_judge(
 		*judgement_of(&diff->rows.data[i], measure) = judgements[i];
 }
 
-/* The verdict is of the self rows and, where it can be judged, of the whole program. */
+/* The verdict is of the self rows, of what replaced some, and of the whole program. */
 static size_t nr_others_of(const struct difference *diff)
 {
-	return diff->program_reason ? 0 : 1;
+	CLEANUP_FREE bool *is_tested = find_tested(diff, SELF);
+	return (size_t)replacement_is_there(diff, is_tested) + !diff->program_reason;
 }
 
 /*
@@ -301,6 +306,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 	family.more = own;
 	difference_judge(diff, &family, SELF);
 	withhold_lone(diff, is_lone);
+	family.is_tested = is_tested;
 	replacement_judge(diff, &family, has_changed);
 	family.amounts = counts->total;
 	family.more = unsteady;
@@ -312,6 +318,7 @@ static void judge_shares(struct difference *diff, struct run_counts *counts)
 static void judge_cpu(struct difference *diff, struct run_counts *counts)
 {
 	CLEANUP_FREE double *exposures = difference_rest_of(diff, DIFF_CPU_S);
+	CLEANUP_FREE bool *is_tested = find_tested(diff, SELF);
 	CLEANUP(quanta_deinit) struct quanta quanta, of_total;
 	put_quanta(diff, SELF, &quanta);
 	put_quanta(diff, TOTAL, &of_total);
@@ -327,6 +334,7 @@ static void judge_cpu(struct difference *diff, struct run_counts *counts)
 		.nr_others = nr_others_of(diff),
 	};
 	difference_judge(diff, &family, SELF);
+	family.is_tested = is_tested;
 	replacement_judge(diff, &family, NULL);
 	family.amounts = counts->total;
 	family.quanta = of_total.own;
@@ -355,7 +363,7 @@ static void judge_program(struct difference *diff)
 		.rest_quanta = &quantum,
 		.is_tested = &is_tested,
 		.is_poisson = true,
-		.is_measured = true,
+		.is_of_whole_runs = true,
 		.nr_others = nr_others_of(diff),
 	};
 	judgement_make(&family, &diff->options, &diff->program);
@@ -403,7 +411,7 @@ static enum diff_verdict find_verdict(const struct difference *diff)
 		if (row->self.verdict == DIFF_REGRESSION)
 			return DIFF_REGRESSION;
 	vec_each(&diff->replacements, replacement)
-		if (replacement->is_alone)
+		if (replacement->makes_regression)
 			return DIFF_REGRESSION;
 	bool is_visible = diff->visible_share > 0 && diff->visible_share * 2 >= diff->judged_share;
 	return is_visible && !diff->is_ambiguous ? DIFF_SAME : DIFF_INCONCLUSIVE;
@@ -454,6 +462,8 @@ static void difference_compare_sides(struct difference *diff, struct run_counts 
 	put_visibility(diff);
 	diff->is_ambiguous = has_two_readings(diff);
 	diff->verdict = find_verdict(diff);
+	diff_find_repeats(diff);
+	waiting_find(diff, counts);
 	if (diff->rows.len)
 		qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), by_change, diff);
 }
@@ -473,21 +483,25 @@ static struct err *check_cut(const struct difference *diff)
 }
 
 /*
- * CPU time by shares, since all of it takes longer on a machine that is slower that day. Waits and
- * memory do not: what does not change would have a smaller share of more, and look improved. But
- * only whole commands can be compared by amounts, and two of them, to see how they differ; nor what
- * was chosen from them by time.
+ * By shares, since all CPU time is longer on a machine that is slower that day. But waits and what
+ * is allocated are measured one by one; where one of them grew, all that stayed as it was would
+ * have a smaller share, and seem to take less. Amounts need whole commands, and two a side.
  */
-static enum diff_metric choose_metric(
-	const struct difference *diff, const struct diff_source sides[MATCH_SIDES])
+static enum diff_metric choose_metric(const struct difference *diff, const struct profile *profile,
+	const struct profile_event *event)
 {
-	bool is_chosen = sides[MATCH_BASE].is_seen || sides[MATCH_NEW].is_seen;
+	bool suits_amounts = (event->wait || profile_event_is_counted(profile, event)) &&
+			     diff->runs_commands && !find_program_reason(diff);
 	if (diff->options.metric != DIFF_METRIC_AUTO)
 		return diff->options.metric;
-	return diff->is_cpu_time || is_chosen || diff->options.is_forced ||
-			       find_program_reason(diff)
-		       ? DIFF_SHARE
-		       : DIFF_CPU_S;
+	/* What is forced may be of two machines. */
+	return suits_amounts && !diff->options.is_forced ? DIFF_CPU_S : DIFF_SHARE;
+}
+
+const char *diff_metric_name(const struct difference *diff)
+{
+	bool are_other_amounts = diff->options.metric == DIFF_CPU_S && !diff->is_cpu_time;
+	return are_other_amounts ? "amount" : diff_metric_word(diff->options.metric);
 }
 
 /* By CPU time nothing can be said of one run, which may have had a bad day. */
@@ -509,9 +523,9 @@ static struct err *check_runs(const struct difference *diff)
 				name, runs_max);
 		if (runs < 2 && diff->options.metric == DIFF_CPU_S)
 			return err_new(ERR_USAGE,
-				"--metric cpu-s needs two runs a side or more, to see how they "
+				"--metric %s needs two runs a side or more, to see how they "
 				"differ by themselves; the %s side has one",
-				name);
+				diff_metric_name(diff), name);
 	}
 	return check_cut(diff);
 }
@@ -571,7 +585,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	for (int side = 0; side < MATCH_SIDES; side++)
 		run_samples_init(&samples[side], &sides[side], events[side], diff->is_weighted,
 			&diff->sides[side]);
-	diff->options.metric = choose_metric(diff, sides);
+	diff->options.metric = choose_metric(diff, new, &new->events.data[events[MATCH_NEW]]);
 	struct err *err = check_runs(diff);
 	if (err) {
 		run_samples_deinit(&samples[MATCH_BASE]);

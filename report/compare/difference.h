@@ -32,8 +32,7 @@ enum diff_by {
 #define DIFF_METRICS(X) \
 	X(DIFF_SHARE, "share")      /* of the side's samples */ \
 	X(DIFF_CPU_S, "cpu-s")      /* seconds of CPU a run; of other events what they count */ \
-	X(DIFF_METRIC_AUTO, "auto") /* that which suits the recordings; a difference has no such \
-				     */
+	X(DIFF_METRIC_AUTO, "auto") /* of options alone: what suits the recordings */
 
 enum diff_metric {
 #define X(name, word) name,
@@ -58,6 +57,9 @@ enum diff_verdict {
 
 const char *diff_by_word(enum diff_by by);
 const char *diff_metric_word(enum diff_metric metric);
+struct difference;
+/* The word of its metric; amounts that are no CPU time are "amount". */
+const char *diff_metric_name(const struct difference *diff);
 const char *diff_verdict_word(enum diff_verdict verdict);
 
 /* Samples of a function that are to be expected on each side, or it is not judged. */
@@ -139,12 +141,17 @@ struct diff_row {
 	const char *name, *object; /* borrowed */
 	/* Whose name that is, borrowed; NULL: it is no function's, or was made for the row. */
 	const struct profile_function *function;
-	const char *file;       /* NULL: unknown */
-	uint32_t line;          /* 0: unknown */
-	bool is_edited;         /* by line: all lines of a function, since some of them moved */
-	const char *old_name;   /* base's, where it seems to have been renamed; NULL: it is not */
-	bool is_known;          /* there was a symbol */
-	VEC(const char *) path; /* by stack: functions from the outermost on */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;        /* 0: unknown */
+	bool is_edited;       /* by line: all lines of a function, since some of them moved */
+	const char *old_name; /* base's, where it seems to have been renamed; NULL: it is not */
+	bool is_known;        /* there was a symbol */
+	bool is_own;          /* code that its user can change (own_code.h) */
+	bool repeats;         /* by total it says no more than another row: diff_find_repeats() */
+	/* The first regression is that something waits longer: by this function most of all. */
+	bool waits_longer;
+	uint64_t stacks[MATCH_SIDES]; /* as in struct run_sums */
+	VEC(const char *) path;       /* by stack: functions from the outermost on */
 	struct diff_judgement self, total;
 };
 
@@ -154,9 +161,9 @@ struct diff_row {
  */
 struct diff_replacement {
 	const char *object;          /* borrowed */
-	size_t nr_rows, nr_withheld; /* withheld: made inconclusive by this */
-	/* It takes longer, of which no row is sure by itself: the verdict is by it. */
-	bool is_alone;
+	size_t nr_rows[MATCH_SIDES]; /* which only that side has */
+	size_t nr_withheld;          /* made inconclusive by this */
+	bool makes_regression;       /* it is one, and no row of it is */
 	struct diff_judgement judgement;
 };
 

@@ -4,6 +4,7 @@
 
 #include "format/base/mem.h"
 #include "format/base/path.h"
+#include "report/analyse/own_code.h"
 #include "report/compare/line_match.h"
 #include "report/model/slice.h"
 
@@ -90,6 +91,11 @@ struct entities *entities_create_of_tree(
 bool entities_are_of_tree(const struct entities *entities)
 {
 	return entities->both && entities->by == DIFF_BY_FUNCTION;
+}
+
+bool entities_are_outermost_first(const struct entities *entities)
+{
+	return entities->both; /* a tree's nodes, and its functions, are */
 }
 
 void entities_destroy(struct entities *entities)
@@ -270,8 +276,8 @@ uint32_t entities_object(const struct entities *entities, uint32_t entity)
 
 /* ---- names ---- */
 
-static void entities_put_function(
-	const struct profile_function *function, const char *object, struct diff_row *row)
+static void entities_put_function(const struct profile_function *function,
+	const struct profile_object *of, const char *object, struct diff_row *row)
 {
 	row->name = function->name;
 	row->function = function;
@@ -279,12 +285,14 @@ static void entities_put_function(
 	row->file = function->file;
 	row->line = profile_function_line(function);
 	row->is_known = function->is_known;
+	row->is_own = of->name && own_code_has(function, of);
 }
 
 static void name_function(const struct entities *entities, uint32_t number, struct diff_row *row)
 {
 	const struct profile_function *function = &entities->both->functions.data[number];
-	entities_put_function(function, entities->both->objects.data[function->object].name, row);
+	const struct profile_object *object = &entities->both->objects.data[function->object];
+	entities_put_function(function, object, object->name, row);
 }
 
 static void name_node(const struct entities *entities, uint32_t node, struct diff_row *row)
@@ -328,8 +336,9 @@ void entities_name(const struct entities *entities, uint32_t entity, struct diff
 	}
 	const struct entity *named = &entities->list.data[entity];
 	const struct profile *profile = entities->profiles[named->side];
-	const char *object = path_last_part(profile->objects.data[named->object].name);
-	entities_put_function(&profile->functions.data[named->function], object, row);
+	const struct profile_object *object = &profile->objects.data[named->object];
+	entities_put_function(&profile->functions.data[named->function], object,
+		path_last_part(object->name), row);
 	if (entities->by == DIFF_BY_FUNCTION) {
 		row->name = function_match_name(&entities->match, entity, &row->object);
 		if (strcmp(row->name, row->function->name) != 0)

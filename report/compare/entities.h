@@ -40,6 +40,8 @@ bool entities_is_marker(const struct entities *entities, uint32_t entity);
  */
 bool entities_is_named_function(const struct entities *entities, uint32_t entity);
 uint32_t entities_object(const struct entities *entities, uint32_t entity);
+/* Whether those of a stack are numbered from its outermost function on, and not the other way. */
+bool entities_are_outermost_first(const struct entities *entities);
 /* Fills in what a row is called. What stands there is borrowed from the entities. */
 void entities_name(const struct entities *entities, uint32_t entity, struct diff_row *row);
 

@@ -99,19 +99,19 @@ static double judgement_size_of(const struct contrast *contrast)
  * pairs of five other runs was a regression; with chance alone, three were. */
 static const double dispersion_of_single_runs = 2;
 
-/* Of what is measured: the first tick comes at any time, and runs may be alike by chance. */
-static const double least_dispersion_of_measured = 0.1;
+/* Runs of a side may happen to be alike: judgement.h has how much less than 1 it is. */
+static const double least_dispersion_of_whole_runs = 0.1;
 
 static double least_dispersion_of(const struct judgement_family *family)
 {
 	if (family->nr_runs <= 2)
 		return dispersion_of_single_runs;
-	return family->is_measured ? least_dispersion_of_measured : 1;
+	return family->is_of_whole_runs ? least_dispersion_of_whole_runs : 1;
 }
 
 static struct statistics_prior find_prior(const struct judgement_family *family)
 {
-	if (family->is_measured)
+	if (family->is_of_whole_runs)
 		return (struct statistics_prior){.df = 0};
 	if (family->nr_runs <= 2)
 		return (struct statistics_prior){.df = INFINITY}; /* 1 */
@@ -198,7 +198,7 @@ static double p_of(const struct judgement_family *family, const struct contrast 
 	double p = 2 * statistics_t_tail(t, contrast->df);
 	double hits = contrast->hits[0] + contrast->hits[1];
 	double missed = contrast->wholes[0] + contrast->wholes[1] - hits;
-	if (p < 0.1 && !family->is_measured && (hits < few || (!is_poisson && missed < few)))
+	if (p < 0.1 && !family->is_of_whole_runs && (hits < few || (!is_poisson && missed < few)))
 		p = fmax(p, exact_p(contrast, is_poisson));
 	return p;
 }

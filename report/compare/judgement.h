@@ -6,9 +6,10 @@
  * side differ than that is their dispersion (Pearson's, degrees of freedom: runs less 2); tests
  * and intervals allow for it (quasi-binomial). A few runs say little about the dispersion of one
  * function, so it is drawn towards what is usual for functions of its size
- * (statistics_fit_prior()), but never below what was seen, nor below 1. Functions differ in this,
- * some come in bursts: two runs a side show so little of how much they differ that a change must
- * be far clearer than with five. From one run a side none can be seen: 1 is assumed.
+ * (statistics_fit_prior()), but never below what was seen, nor, but of whole runs, below 1.
+ * Functions differ in this, some come in bursts: two runs a side show so little of how much they
+ * differ that a change must be far clearer than with five. From one run a side none can be seen: 1
+ * is assumed.
  *
  * The effect is the odds ratio less 1: how much longer a function takes than before, if the rest
  * takes as long as before. Shares alone would say less: of 50 %, a slowdown by 10 % makes 52.4 %.
@@ -57,10 +58,12 @@ struct judgement_family {
 	const bool *is_tested;
 	bool is_poisson;
 	/*
-	 * What a run took as a whole: ticks come evenly, so that how runs differ is all the chance
-	 * there is, and may be less than Poisson's; only where in the program they strike is not.
+	 * Rows are whole runs: how these differ is all that counts, whatever comes of chance, and
+	 * may be less than chance alone would do. A timer's ticks come evenly, so that 40 runs of
+	 * one program had 0.16 of Poisson's variance; only where in the program they strike is
+	 * chance.
 	 */
-	bool is_measured;
+	bool is_of_whole_runs;
 	size_t nr_others; /* families that are reported with it: all share one alpha */
 };
 

@@ -16,12 +16,12 @@ struct groups {
 static bool is_one_sided(const struct diff_row *row)
 {
 	const struct diff_amount *sides = row->self.sides;
-	return row->self.is_tested && (!sides[0].samples || !sides[1].samples);
+	return !sides[0].samples || !sides[1].samples;
 }
 
 static void add_row(struct diff_replacement *group, const struct diff_row *row)
 {
-	group->nr_rows++;
+	group->nr_rows[row->self.sides[MATCH_NEW].samples ? MATCH_NEW : MATCH_BASE]++;
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		const struct diff_amount *amount = &row->self.sides[side];
 		struct diff_amount *sum = &group->judgement.sides[side];
@@ -34,14 +34,15 @@ static void add_row(struct diff_replacement *group, const struct diff_row *row)
 	}
 }
 
-static void group_by_object(struct groups *groups, const struct difference *diff)
+static void group_by_object(
+	struct groups *groups, const struct difference *diff, const bool *is_tested)
 {
 	struct map by_object = {0};
 	uint64_t seed = map_random_seed();
 	*groups = (struct groups){.of = mem_zalloc_array(diff->rows.len + 1, sizeof(*groups->of))};
 	for (size_t i = 0; i < diff->rows.len; i++) {
 		const struct diff_row *row = &diff->rows.data[i];
-		if (!is_one_sided(row))
+		if (!is_tested[i] || !is_one_sided(row))
 			continue;
 		bool added;
 		uint64_t *group = map_put(
@@ -125,24 +126,36 @@ static void withhold_rows(struct groups *groups, struct difference *diff)
 	}
 }
 
-static void find_alone(struct groups *groups, const struct difference *diff)
+static void find_regressions(struct groups *groups, const struct difference *diff)
 {
 	vec_each(&groups->list, group)
-		group->is_alone =
+		group->makes_regression =
 			is_replacement(group) && group->judgement.verdict == DIFF_REGRESSION;
 	for (size_t i = 0; i < diff->rows.len; i++)
 		if (groups->of[i] && diff->rows.data[i].self.verdict == DIFF_REGRESSION)
-			groups->list.data[groups->of[i] - 1].is_alone = false;
+			groups->list.data[groups->of[i] - 1].makes_regression = false;
+}
+
+bool replacement_is_there(const struct difference *diff, const bool *is_tested)
+{
+	struct groups groups;
+	bool is_there = false;
+	group_by_object(&groups, diff, is_tested);
+	vec_each(&groups.list, group)
+		is_there |= is_replacement(group);
+	vec_deinit(&groups.list);
+	mem_free(groups.of);
+	return is_there;
 }
 
 void replacement_judge(
 	struct difference *diff, const struct judgement_family *family, const bool *has_changed)
 {
 	struct groups groups;
-	group_by_object(&groups, diff);
+	group_by_object(&groups, diff, family->is_tested);
 	judge_groups(&groups, family, has_changed, diff);
 	withhold_rows(&groups, diff);
-	find_alone(&groups, diff);
+	find_regressions(&groups, diff);
 	vec_each(&groups.list, group)
 		if (is_replacement(group))
 			vec_push(&diff->replacements, *group);

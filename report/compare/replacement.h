@@ -9,6 +9,9 @@
 
 #include "report/compare/judgement.h"
 
+/* Whether rows make any such group; is_tested: which are judged by self. */
+bool replacement_is_there(const struct difference *diff, const bool *is_tested);
+
 /*
  * Puts diff->replacements, and withholds verdicts of self. `family`: by which the rows were judged;
  * `has_changed`: those whose hits its rest lacks, NULL: none.

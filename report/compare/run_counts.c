@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/base/map.h"
 #include "format/base/path.h"
 
 /* ---- samples by stack ---- */
@@ -304,9 +305,11 @@ static void run_counts_add_stack(struct run_counts *counts, enum match_side side
 		*room = more;
 	}
 	struct run_sum sum = sum_of_stack(samples, stack);
+	uint64_t hash = map_hash_bytes(&stack, sizeof(stack), side);
 	for (size_t i = 0; i < list->len; i++) {
 		struct run_sums *sums = &counts->sums[side][list->data[i]];
 		add_run_sum(&sums->total, &sum);
+		sums->stacks += hash;
 		if (i == 0)
 			add_run_sum(&sums->self, &sum);
 	}

@@ -49,6 +49,7 @@ static inline double run_sum_amount(const struct run_sum *sum, bool is_weighted)
 
 struct run_sums { /* of an entity and a side, over all of its runs */
 	struct run_sum self, total;
+	uint64_t stacks; /* a sum of hashes: equal for what is on the same stacks */
 };
 
 struct run_counts {

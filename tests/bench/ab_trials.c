@@ -192,6 +192,8 @@ static void count_false(const struct trials *trials, const struct setting *setti
 		is_wrong = true;
 		is_alarm |= row->self.verdict == DIFF_REGRESSION;
 	}
+	vec_each(&diff->replacements, replacement)
+		is_alarm |= replacement->makes_regression;
 	outcome->alarms += is_alarm;
 	outcome->wrong += is_wrong;
 	outcome->program += is_reported(&diff->program);

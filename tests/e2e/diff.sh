@@ -370,7 +370,7 @@ test_waits_are_compared_by_their_time() {
 		record_all_waits "120.$i.data" 120/waiter
 	done
 	"$EBPROF" diff --format json 80.?.data -- 120.?.data >changes.json || fail "diff"
-	[[ $(jq -r .metric changes.json) == cpu-s ]] || fail "waits are compared by $(jq .metric changes.json)"
+	[[ $(jq -r .metric changes.json) == amount ]] || fail "waits are compared by $(jq .metric changes.json)"
 	"$EBPROF" diff --format json 80.1.data 120.1.data | jq -e '.metric == "share"' >one.json ||
 		fail "one run a side is not compared by shares"
 	"$EBPROF" diff --metric share --format json 80.?.data -- 120.?.data | jq -e '.metric == "share"' >shares.json ||

@@ -1,4 +1,3 @@
-
 #include "format/base/bisect.h"
 #include "format/base/bytes.h"
 #include "format/base/err.h"

@@ -258,9 +258,15 @@ struct rope {
 	uint64_t first, second;
 };
 
+/* As ropes and texts begin. */
+struct string_head {
+	uint64_t map;
+	uint32_t hash, length;
+};
+
 static struct rope rope_of(const void *first, const void *second)
 {
-	const struct text *parts[] = {first, second}; /* ropes begin as texts do */
+	const struct string_head *parts[] = {first, second};
 	return (struct rope){.map = to(&maps[6]),
 		.length = parts[0]->length + parts[1]->length,
 		.first = to(first),

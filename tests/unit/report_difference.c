@@ -382,8 +382,9 @@ TEST(what_was_split_is_no_regression)
 	CHECK_INT(find(&pair, "whole")->self.verdict, DIFF_INCONCLUSIVE);
 	CHECK_INT(pair.diff->verdict, DIFF_SAME);
 	diff_put_caveats(&text, pair.diff);
-	CHECK(strstr(str_text(&text), "(3 functions) may be code that was split or rewritten: "
-				      "together 39.99% -> 39.99%, +0.0%"));
+	CHECK(strstr(str_text(&text), "What only new has of x (2 functions) may be what only base "
+				      "has (1 function), split "
+				      "or rewritten: together 39.99% -> 39.99%, +0.0%"));
 	pair_deinit(&pair);
 	/* Its parts take longer than it did. */
 	pair_init(&pair, make_split(40000, 0, 60000, 30), make_split(0, 30000, 60000, 30));
@@ -399,6 +400,8 @@ TEST(what_was_split_is_no_regression)
 	CHECK_INT(find(&pair, "part")->self.verdict, DIFF_REGRESSION);
 	pair_deinit(&pair);
 }
+
+static void write_report(const struct pair *pair, enum diff_format format, struct str *out);
 
 /* One function on one side, many small ones on the other, beside what stays. */
 static struct profile *make_shattered(unsigned whole, unsigned nr_parts, unsigned part)
@@ -431,8 +434,19 @@ TEST(parts_that_together_take_longer_are_a_regression)
 	CHECK_INT(find(&pair, "whole")->self.verdict, DIFF_INCONCLUSIVE);
 	CHECK_INT(pair.diff->verdict, DIFF_REGRESSION);
 	diff_put_verdict(&text, pair.diff);
-	CHECK(strstr(str_text(&text),
-		"REGRESSION: What only one side has of x (61 functions) together takes "));
+	CHECK(strstr(str_text(&text), "REGRESSION: what only new has of x (60 functions) takes "));
+	static const enum diff_format formats[] = {
+		DIFF_GITHUB, DIFF_JUNIT, DIFF_MARKDOWN, DIFF_JSON};
+	static const char *const wanted[] = {
+		"::error title=ebprof%3A rewritten code::what only new",
+		"name=\"rewritten code\">\n<failure",
+		"**REGRESSION**: what only new has of `x` (60", "\"regression\":true"};
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		str_truncate(&text, 0);
+		write_report(&pair, formats[i], &text);
+		if (!strstr(str_text(&text), wanted[i]))
+			unit_fail(__FILE__, __LINE__, "no \"%s\": %s", wanted[i], str_text(&text));
+	}
 	pair_deinit(&pair);
 }
 
@@ -453,18 +467,18 @@ TEST(runs_of_several_programs_are_said)
 	CLEANUP(str_deinit) struct str text = {0};
 	pair_init(&pair, make_of("old/app"), make_of("new/app"));
 	CHECK_OK(pair_compare(&pair));
-	diff_put_programs(&text, pair.diff);
+	diff_put_programs(&text, pair.diff, str_puts_escaped);
 	CHECK_STR(str_text(&text), "");
 	pair_deinit(&pair);
 	pair_init(&pair, make_of("old/app"), make_of("/bin/sh"));
 	CHECK_OK(pair_compare(&pair));
-	diff_put_programs(&text, pair.diff);
+	diff_put_programs(&text, pair.diff, str_puts_escaped);
 	CHECK_STR(str_text(&text), "Base is of app, new of sh. ");
 	CHECK(!diff_programs_are_mixed(pair.diff));
 	vec_push(&pair.diff->sides[MATCH_NEW].runs,
 		(struct diff_run){.name = "s.data", .program = "app"});
 	str_truncate(&text, 0);
-	diff_put_programs(&text, pair.diff);
+	diff_put_programs(&text, pair.diff, str_puts_escaped);
 	CHECK_STR(str_text(&text),
 		"Not all runs are of one program: base 1 of app; new 1 of sh, 1 of app (s.data). ");
 	CHECK(diff_programs_are_mixed(pair.diff));
@@ -556,8 +570,6 @@ static struct profile *make_whole(void)
 	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, main), 0, 2400);
 	return fixture_profile(fixture);
 }
-
-static void write_report(const struct pair *pair, enum diff_format format, struct str *out);
 
 TEST(difference_with_a_cut_baseline_is_by_self_time)
 {

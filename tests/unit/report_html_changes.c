@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/write/diff/diff_lists.h"
+#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "tests/unit/unit.h"
 

@@ -4,7 +4,7 @@
 
 #include "format/base/bytes.h"
 #include "report/compare/difference.h"
-#include "report/write/diff/diff_lists.h"
+#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 
 enum {

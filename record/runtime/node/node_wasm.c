@@ -60,8 +60,9 @@ static const uint8_t module_magic[] = {0, 'a', 's', 'm', 1, 0, 0, 0};
 
 struct kept_module {
 	uint32_t pid;
-	uint64_t table;           /* its jump table's address */
-	uint32_t nr_slots;        /* of that */
+	uint64_t table;    /* its jump table's address */
+	uint32_t nr_slots; /* of that */
+	bool is_searched;
 	bool is_found;            /* the bytes */
 	uint64_t bytes;           /* ... where they are, */
 	uint8_t head[HEAD_BYTES]; /* ... and how they begin */
@@ -97,32 +98,38 @@ static void deinit_sections(struct bytes_buf *sections)
 		bytes_buf_deinit(&sections[i]);
 }
 
-static void forget_modules(struct node_wasm *wasm)
+static void forget_first_module(struct node_wasm *wasm)
 {
-	vec_each(&wasm->modules, kept) {
-		wasm_module_deinit(&(*kept)->module);
-		deinit_sections((*kept)->sections);
-		map_deinit(&(*kept)->starts);
-		mem_free(*kept);
-	}
-	vec_deinit(&wasm->modules);
-	wasm->nr_bytes = wasm->nr_starts = 0;
+	struct kept_module *kept = wasm->modules.data[0];
+	wasm->nr_bytes -= sections_len(kept->sections);
+	wasm->nr_starts -= kept->starts.len;
+	wasm_module_deinit(&kept->module);
+	deinit_sections(kept->sections);
+	map_deinit(&kept->starts);
+	mem_free(kept);
+	wasm->modules.len--;
+	memmove(wasm->modules.data, wasm->modules.data + 1,
+		wasm->modules.len * sizeof(*wasm->modules.data));
 }
 
 void node_wasm_destroy(struct node_wasm *wasm)
 {
 	if (!wasm)
 		return;
-	forget_modules(wasm);
+	while (wasm->modules.len)
+		forget_first_module(wasm);
+	vec_deinit(&wasm->modules);
 	runtime_pages_destroy(wasm->pages);
 	mem_free(wasm);
 }
 
+/* The last one stays, however large it is: to read it for each of its functions takes longer. */
 static void trim_modules(struct node_wasm *wasm)
 {
-	if (wasm->nr_bytes > MAX_KEPT_BYTES || wasm->modules.len >= MAX_KEPT_MODULES ||
-		wasm->nr_starts > MAX_KEPT_STARTS)
-		forget_modules(wasm);
+	while (wasm->modules.len > 1 &&
+		(wasm->nr_bytes > MAX_KEPT_BYTES || wasm->modules.len >= MAX_KEPT_MODULES ||
+			wasm->nr_starts > MAX_KEPT_STARTS))
+		forget_first_module(wasm);
 }
 
 /* ---- the jump table ---- */
@@ -371,15 +378,8 @@ static bool is_module_there(const struct kept_module *kept)
 		       memcmp(head, kept->head, sizeof(head)) == 0);
 }
 
-static void add_starts(struct node_wasm *wasm, struct kept_module *kept, struct jump_table *table)
-{
-	size_t before = kept->starts.len;
-	read_jump_table(kept->pid, table, &kept->starts);
-	wasm->nr_starts += kept->starts.len - before;
-}
-
 static struct kept_module *module_of(
-	struct node_wasm *wasm, uint32_t pid, uint64_t instance, struct jump_table *table)
+	struct node_wasm *wasm, uint32_t pid, const struct jump_table *table)
 {
 	vec_each(&wasm->modules, known)
 		if ((*known)->pid == pid && (*known)->table == table->address &&
@@ -389,11 +389,17 @@ static struct kept_module *module_of(
 	kept->pid = pid;
 	kept->table = table->address;
 	kept->nr_slots = table->nr_slots;
-	add_starts(wasm, kept, table); /* ahead of the search, in which better code may come */
-	find_native_module(wasm->pages, kept, instance);
-	wasm->nr_bytes += sections_len(kept->sections);
 	vec_push(&wasm->modules, kept);
 	return kept;
+}
+
+static void search_module(struct node_wasm *wasm, struct kept_module *kept, uint64_t instance)
+{
+	if (kept->is_searched)
+		return;
+	kept->is_searched = true;
+	find_native_module(wasm->pages, kept, instance);
+	wasm->nr_bytes += sections_len(kept->sections);
 }
 
 /* ---- functions ---- */
@@ -489,7 +495,9 @@ static bool number_by_table(struct node_wasm *wasm, struct kept_module *kept,
 {
 	const uint64_t *known = map_get(&kept->starts, start);
 	if (!known || jump_of_slot(kept->pid, table, (uint32_t)*known) != start) {
-		add_starts(wasm, kept, table);
+		size_t before = kept->starts.len;
+		read_jump_table(kept->pid, table, &kept->starts);
+		wasm->nr_starts += kept->starts.len - before;
 		known = map_get(&kept->starts, start);
 	}
 	*number = known ? (uint32_t)*known : 0;
@@ -506,11 +514,13 @@ bool node_wasm_read_name(
 	runtime_pages_begin(wasm->pages, pid, MAX_SEARCHED_PAGES);
 	if ((instance & 3) != 1 || !find_jump_table(wasm->pages, pid, code, &table))
 		return false;
-	struct kept_module *kept = module_of(wasm, pid, instance, &table);
+	struct kept_module *kept = module_of(wasm, pid, &table);
+	/* Ahead of the search, which takes a while: V8 may replace the code meanwhile. */
 	if (!number_in_code(pid, code, &number) &&
 		!number_by_table(wasm, kept, &table, code->start, &number) &&
 		!(table.is_arm64 && number_by_budget(pid, code->start, &number)))
 		return false;
+	search_module(wasm, kept, instance);
 	if (!kept->is_found || number >= table.nr_slots)
 		return false;
 	uint32_t function = kept->module.nr_imported + number;

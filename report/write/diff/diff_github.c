@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "format/base/hex.h"
+#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_annotation.h"
-#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 
 enum {
@@ -126,6 +126,8 @@ struct err *diff_github(const struct difference *diff, const struct diff_writer_
 {
 	struct writing writing = {.diff = diff, .options = options};
 	bool is_program_slower = diff->program.verdict == DIFF_REGRESSION;
+	CLEANUP(str_deinit) struct str parts = {0};
+	diff_put_replacements(&parts, diff);
 	if (diff->verdict == DIFF_INCONCLUSIVE)
 		diff_github_put_sentence(
 			&writing, "warning", "ebprof: inconclusive", diff_put_verdict);
@@ -134,7 +136,11 @@ struct err *diff_github(const struct difference *diff, const struct diff_writer_
 	if (is_program_slower)
 		diff_github_put_sentence(
 			&writing, "error", diff_whole_word(diff), diff_put_program);
-	diff_github_put_rows(&writing, DIFF_REGRESSION, "error", SHOWN_MAX - is_program_slower);
+	if (parts.len)
+		diff_github_put_sentence(
+			&writing, "error", "ebprof: rewritten code", diff_put_replacements);
+	diff_github_put_rows(&writing, DIFF_REGRESSION, "error",
+		SHOWN_MAX - is_program_slower - (parts.len > 0));
 	diff_github_put_rows(
 		&writing, DIFF_IMPROVEMENT, "notice", SHOWN_MAX - (diff->verdict == DIFF_SAME));
 	struct err *err = sink.write(sink.context, str_text(&writing.out), writing.out.len);

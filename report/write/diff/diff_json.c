@@ -109,7 +109,7 @@ static void put_options(struct json *json, const struct difference *diff)
 	const struct diff_options *options = &diff->options;
 	json_line(json);
 	json_put_text(json, "by", diff_by_word(options->by));
-	json_put_text(json, "metric", diff_metric_word(options->metric));
+	json_put_text(json, "metric", diff_metric_name(diff));
 	diff_json_put_real(json, "alpha", options->alpha);
 	diff_json_put_real(json, "min_effect", options->min_effect);
 	diff_json_put_real(json, "min_share", options->min_share);
@@ -132,8 +132,10 @@ static void diff_json_put_replacements(struct json *json, const struct differenc
 	vec_each(&diff->replacements, replacement) {
 		json_object(json);
 		json_put_text(json, "object", replacement->object);
-		json_put_number(json, "rows", replacement->nr_rows);
+		json_put_number(json, "rows",
+			replacement->nr_rows[MATCH_BASE] + replacement->nr_rows[MATCH_NEW]);
 		json_put_number(json, "withheld", replacement->nr_withheld);
+		json_put_bool(json, "regression", replacement->makes_regression);
 		put_judgement(json, "self", &replacement->judgement);
 		json_object_end(json);
 	}

@@ -147,6 +147,24 @@ static void diff_junit_put_program(struct writing *writing)
 	put_outcome(writing, outcome_of_program(diff), str_text(&text), str_text(&text));
 }
 
+static bool has_replacements(const struct difference *diff)
+{
+	vec_each(&diff->replacements, replacement)
+		if (replacement->makes_regression)
+			return true;
+	return false;
+}
+
+/* One test of all, that is there only where it fails. */
+static void diff_junit_put_replacements(struct writing *writing)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	diff_put_replacements(&text, writing->diff);
+	str_puts(&writing->out,
+		"<testcase classname=\"ebprof.replacement\" name=\"rewritten code\"");
+	put_outcome(writing, FAILED, str_text(&text), str_text(&text));
+}
+
 /* ---- the suite ---- */
 
 static void put_suite_head(struct writing *writing)
@@ -154,6 +172,7 @@ static void put_suite_head(struct writing *writing)
 	const struct difference *diff = writing->diff;
 	size_t counts[] = {[PASSED] = 0, [FAILED] = 0, [SKIPPED] = 0};
 	counts[outcome_of_program(diff)]++;
+	counts[FAILED] += has_replacements(diff);
 	vec_each(&diff->rows, row)
 		if (is_testcase(diff, row))
 			counts[outcome_of(&row->self)]++;
@@ -182,7 +201,7 @@ static void put_properties(struct writing *writing)
 	diff_junit_put_property(writing, "base", writing->options->base_name);
 	diff_junit_put_property(writing, "new", writing->options->new_name);
 	diff_junit_put_property(writing, "by", diff_by_word(options->by));
-	diff_junit_put_property(writing, "metric", diff_metric_word(options->metric));
+	diff_junit_put_property(writing, "metric", diff_metric_name(writing->diff));
 	diff_junit_put_percent(writing, "min-effect", options->min_effect);
 	diff_junit_put_percent(writing, "min-share", options->min_share);
 	diff_junit_put_percent(writing, "alpha", options->alpha);
@@ -215,6 +234,8 @@ struct err *diff_junit(const struct difference *diff, const struct diff_writer_o
 	put_suite_head(&writing);
 	put_properties(&writing);
 	diff_junit_put_program(&writing);
+	if (has_replacements(diff))
+		diff_junit_put_replacements(&writing);
 	vec_each(&diff->rows, row) {
 		if (!err && is_testcase(diff, row))
 			diff_junit_put_row(&writing, row);

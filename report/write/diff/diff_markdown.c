@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "report/write/diff/diff_lists.h"
+#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 
@@ -180,14 +180,28 @@ static void diff_markdown_put_folded(
 
 /* ---- sentences ---- */
 
+static void put_text_in_sentence(struct str *out, const char *text)
+{
+	CLEANUP(str_deinit) struct str escaped = {0};
+	str_puts_escaped(&escaped, text);
+	diff_markdown_put_code(out, &escaped, false);
+}
+
+static const struct diff_naming naming_in_code = {put_name_in_sentence, put_text_in_sentence};
+
 /* Its first word, in front of a colon, is what everybody looks for. */
 static void put_verdict(struct writing *writing)
 {
 	CLEANUP(str_deinit) struct str text = {0};
-	diff_put_verdict_naming(&text, writing->diff, put_name_in_sentence);
+	diff_put_verdict_naming(&text, writing->diff, &naming_in_code);
 	const char *sentence = str_text(&text);
 	int len = (int)strcspn(sentence, ":");
 	str_printf(&writing->out, "**%.*s**%s\n", len, sentence, sentence + len);
+}
+
+static void put_caveats(struct str *out, const struct difference *diff)
+{
+	diff_put_caveats_naming(out, diff, &naming_in_code);
 }
 
 typedef void sentence_fn(struct str *out, const struct difference *diff);
@@ -222,7 +236,7 @@ struct err *diff_markdown(const struct difference *diff, const struct diff_write
 	diff_markdown_put_side(&writing, MATCH_NEW, " with ", options->new_name);
 	str_puts(&writing.out, ".\n");
 	put_paragraph(&writing, diff_put_program);
-	put_paragraph(&writing, diff_put_caveats);
+	put_paragraph(&writing, put_caveats);
 	diff_markdown_put_list(&writing, DIFF_REGRESSION, "Regressions");
 	diff_markdown_put_list(&writing, DIFF_IMPROVEMENT, "Improvements");
 	diff_markdown_put_folded(&writing, DIFF_INCONCLUSIVE, "Inconclusive");

@@ -42,51 +42,56 @@ bool diff_programs_are_mixed(const struct difference *diff)
 	return are_mixed;
 }
 
-static void put_runs_of_program(struct str *out, const struct run_program *program)
+typedef void put_text_fn(struct str *out, const char *text);
+
+static void put_runs_of_program(
+	struct str *out, const struct run_program *program, put_text_fn *put_text)
 {
 	str_printf(out, "%zu of ", program->nr_runs);
-	str_puts_escaped(out, program->name);
+	put_text(out, program->name);
 	if (program->nr_runs > 1 || !program->run->name[0])
 		return;
 	str_puts(out, " (");
-	str_puts_escaped(out, program->run->name);
+	put_text(out, program->run->name);
 	str_putc(out, ')');
 }
 
-static void put_mixed_programs(struct str *out, const run_programs sides[MATCH_SIDES])
+static void put_mixed_programs(
+	struct str *out, const run_programs sides[MATCH_SIDES], put_text_fn *put_text)
 {
 	str_puts(out, "Not all runs are of one program: base ");
 	for (int side = 0; side < MATCH_SIDES; side++) {
 		str_puts(out, side == MATCH_BASE ? "" : "; new ");
 		for (size_t i = 0; i < sides[side].len; i++) {
 			str_puts(out, i ? ", " : "");
-			put_runs_of_program(out, &sides[side].data[i]);
+			put_runs_of_program(out, &sides[side].data[i], put_text);
 		}
 	}
 	str_puts(out, ". ");
 }
 
-static void put_two_programs(struct str *out, const run_programs sides[MATCH_SIDES])
+static void put_two_programs(
+	struct str *out, const run_programs sides[MATCH_SIDES], put_text_fn *put_text)
 {
 	const char *base = sides[MATCH_BASE].data[0].name, *new = sides[MATCH_NEW].data[0].name;
 	if (strcmp(base, new) == 0)
 		return;
 	str_puts(out, "Base is of ");
-	str_puts_escaped(out, base);
+	put_text(out, base);
 	str_puts(out, ", new of ");
-	str_puts_escaped(out, new);
+	put_text(out, new);
 	str_puts(out, ". ");
 }
 
-void diff_put_programs(struct str *out, const struct difference *diff)
+void diff_put_programs(struct str *out, const struct difference *diff, put_text_fn *put_text)
 {
 	run_programs sides[MATCH_SIDES];
 	for (int side = 0; side < MATCH_SIDES; side++)
 		list_programs(&diff->sides[side], &sides[side]);
 	if (diff_programs_are_mixed(diff))
-		put_mixed_programs(out, sides);
+		put_mixed_programs(out, sides, put_text);
 	else if (sides[MATCH_BASE].len && sides[MATCH_NEW].len)
-		put_two_programs(out, sides);
+		put_two_programs(out, sides, put_text);
 	vec_deinit(&sides[MATCH_BASE]);
 	vec_deinit(&sides[MATCH_NEW]);
 }

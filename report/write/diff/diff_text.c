@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/compare/diff_lists.h"
 #include "report/name/short_names.h"
-#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 
@@ -38,16 +38,14 @@ static bool may_begin_line(const char *word)
 	return word[0] != ':' || word[1] != ':';
 }
 
-/* A paragraph in the width there is, each line behind so many blanks. */
-static void put_wrapped(struct writing *writing, const char *text, size_t indent)
+/* A paragraph in the width there is. */
+static void put_wrapped(struct writing *writing, const char *text)
 {
-	size_t width = writing->options->width - indent, column = 0;
-	str_pad(&writing->out, ' ', indent);
+	size_t width = writing->options->width, column = 0;
 	for (const char *word = text; *word;) {
 		size_t len = strcspn(word, " "), points = diff_count_points(word, len);
 		if (column && column + 1 + points > width && may_begin_line(word)) {
 			str_putc(&writing->out, '\n');
-			str_pad(&writing->out, ' ', indent);
 			column = 0;
 		}
 		if (column)
@@ -67,7 +65,7 @@ static void diff_text_put_sentence(struct writing *writing, sentence_fn *put)
 	CLEANUP(str_deinit) struct str text = {0};
 	put(&text, writing->diff);
 	if (text.len)
-		put_wrapped(writing, str_text(&text), 0);
+		put_wrapped(writing, str_text(&text));
 }
 
 /* ---- rows ---- */
@@ -110,6 +108,15 @@ static bool diff_text_fits(const void *context, const char *name)
 	return diff_text_columns_of(name) <= *(const size_t *)context;
 }
 
+/* What is left of a line behind the numbers. */
+static size_t room_of_title(const struct writing *writing)
+{
+	size_t numbers = NUMBERS_WIDTH + 2 * amount_width(writing);
+	return writing->options->width > numbers + NAME_WIDTH_MIN
+		       ? writing->options->width - numbers
+		       : NAME_WIDTH_MIN;
+}
+
 static void diff_text_put_name(struct writing *writing, const struct diff_row *row, size_t room)
 {
 	CLEANUP(str_deinit) struct str name = {0}, storage = {0};
@@ -124,59 +131,122 @@ static void diff_text_put_name(struct writing *writing, const struct diff_row *r
 	}
 }
 
+/* ---- titles ---- */
+
+enum {
+	STACK_INDENT = 8,
+	STACK_LINES = 4, /* of callers, at most; even */
+};
+
+/* Of a stack one of the callers, as it stands below the innermost function: "< main". */
+static void put_caller(
+	const struct writing *writing, const struct diff_row *row, size_t depth, struct str *out)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	str_puts(&name, "< ");
+	str_puts_escaped(&name, row->path.data[depth]);
+	diff_put_elided(out, str_text(&name), name.len, writing->options->width - STACK_INDENT);
+}
+
+static size_t caller_width(const struct writing *writing, const struct diff_row *row, size_t depth)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	put_caller(writing, row, depth, &name);
+	return diff_count_points(str_text(&name), name.len);
+}
+
+/* How many of `count` callers fill so many lines, from `depth` on and by `step`. */
+static size_t count_callers(const struct writing *writing, const struct diff_row *row, size_t depth,
+	int step, size_t count, size_t lines)
+{
+	size_t width = writing->options->width - STACK_INDENT, column = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t points = caller_width(writing, row, depth + (size_t)(step * (int)i));
+		if (column && column + 1 + points > width) {
+			column = 0;
+			if (--lines == 0)
+				return i;
+		}
+		column += points + (column > 0);
+	}
+	return count;
+}
+
+/* `count` of them from `depth` on, inwards out. */
+static void put_lines_of_callers(
+	struct writing *writing, const struct diff_row *row, size_t depth, size_t count)
+{
+	size_t width = writing->options->width - STACK_INDENT, column = width;
+	for (; count; count--, depth--) {
+		size_t points = caller_width(writing, row, depth);
+		if (column + 1 + points > width) {
+			str_putc(&writing->out, '\n');
+			str_pad(&writing->out, ' ', STACK_INDENT);
+			column = 0;
+		}
+		str_puts(&writing->out, column ? " " : "");
+		put_caller(writing, row, depth, &writing->out);
+		column += points + (column > 0);
+	}
+}
+
 /*
- * The callers of a stack's innermost function below it, from the innermost on. Where they take more
- * than a few lines, those in the middle are left out: the threads' beginnings are alike, and so is
- * what waits in the kernel, but the user's own functions stand at either.
+ * All of a stack but its innermost function, inwards out. Of what takes more than a few lines the
+ * middle is left out: what tells stacks apart stands at both ends, but for the thread's beginning.
  */
 static void diff_text_put_callers(struct writing *writing, const struct diff_row *row)
 {
-	enum {
-		INDENT = 8,
-		LINES_MAX = 4,
-	};
-	CLEANUP(str_deinit) struct str all = {0}, fitting = {0};
-	size_t width = writing->options->width - INDENT;
-	for (size_t i = row->path.len - 1; i-- > 0;) {
-		str_puts(&all, "< ");
-		str_puts_escaped(&all, row->path.data[i]);
-		str_puts(&all, i ? " " : "");
-	}
-	/* lines are not filled to their ends */
-	diff_put_elided(&fitting, str_text(&all), all.len, width * LINES_MAX * 9 / 10);
-	put_wrapped(writing, str_text(&fitting), INDENT);
+	size_t all = row->path.len - 1;
+	size_t inner = count_callers(writing, row, all - 1, -1, all, STACK_LINES);
+	if (inner < all)
+		inner = count_callers(writing, row, all - 1, -1, all, STACK_LINES / 2);
+	size_t outer = count_callers(writing, row, 0, 1, all - inner, STACK_LINES / 2);
+	put_lines_of_callers(writing, row, all - 1, inner);
+	if (inner + outer < all)
+		str_printf(&writing->out, "\n%*s< ... %zu more", STACK_INDENT, "",
+			all - inner - outer);
+	if (outer)
+		put_lines_of_callers(writing, row, outer - 1, outer);
+	str_putc(&writing->out, '\n');
+}
+
+/* A name in front of where it stands: that only if there is room for both. */
+static void put_name_and_place(struct writing *writing, const struct diff_row *row,
+	const struct str *name, void (*put)(struct writing *, const struct diff_row *, size_t))
+{
+	CLEANUP(str_deinit) struct str place = {0};
+	diff_put_whereabouts(&place, writing->diff, row);
+	size_t room = room_of_title(writing);
+	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
+	if (places > room / 2 && diff_count_points(str_text(name), name->len) + places > room)
+		places = 0;
+	put(writing, row, room - places);
+	if (places)
+		str_printf(&writing->out, "  %s", str_text(&place));
+}
+
+static void put_innermost(struct writing *writing, const struct diff_row *row, size_t room)
+{
+	CLEANUP(str_deinit) struct str name = {0};
+	str_puts_escaped(&name, row->path.data[row->path.len - 1]);
+	diff_put_elided(&writing->out, str_text(&name), name.len, room);
 }
 
 /* The name, where it stands, and whose it is, as far as there is room. */
 static void diff_text_put_title(struct writing *writing, const struct diff_row *row)
 {
-	CLEANUP(str_deinit) struct str name = {0}, place = {0};
+	CLEANUP(str_deinit) struct str name = {0}, innermost = {0};
 	diff_put_name(&name, writing->diff, row);
-	diff_put_whereabouts(&place, writing->diff, row);
-	size_t numbers = NUMBERS_WIDTH + 2 * amount_width(writing);
-	size_t room = writing->options->width > numbers + NAME_WIDTH_MIN
-			      ? writing->options->width - numbers
-			      : NAME_WIDTH_MIN;
-	size_t places = place.len ? diff_count_points(place.data, place.len) + 2 : 0;
-	size_t points = diff_count_points(str_text(&name), name.len);
-	bool has_lines = writing->diff->options.by == DIFF_BY_STACK && points + places > room &&
-			 row->path.len > 1;
-	if (has_lines) {
-		str_truncate(&name, 0);
-		str_puts_escaped(&name, row->path.data[row->path.len - 1]);
-		points = diff_count_points(str_text(&name), name.len);
+	bool has_callers = writing->diff->options.by == DIFF_BY_STACK && row->path.len > 1 &&
+			   diff_count_points(str_text(&name), name.len) > room_of_title(writing);
+	if (!has_callers) {
+		put_name_and_place(writing, row, &name, diff_text_put_name);
+		str_putc(&writing->out, '\n');
+		return;
 	}
-	if (places > room / 2)
-		places = points + places <= room ? places : 0;
-	if (has_lines)
-		diff_put_elided(&writing->out, str_text(&name), name.len, room - places);
-	else
-		diff_text_put_name(writing, row, room - places);
-	if (places)
-		str_printf(&writing->out, "  %s", str_text(&place));
-	str_putc(&writing->out, '\n');
-	if (has_lines)
-		diff_text_put_callers(writing, row);
+	str_puts_escaped(&innermost, row->path.data[row->path.len - 1]);
+	put_name_and_place(writing, row, &innermost, put_innermost);
+	diff_text_put_callers(writing, row);
 }
 
 static void diff_text_put_head(struct writing *writing)
@@ -201,26 +271,20 @@ static void put_more(struct writing *writing, size_t shown, size_t count)
 		str_printf(&writing->out, "%8s%zu more (--limit)\n", "", count - shown);
 }
 
-static void put_repeats(struct writing *writing, size_t count)
+static void put_repeats(struct writing *writing)
 {
+	size_t count = diff_count_repeats(writing->diff);
 	if (count)
-		str_printf(&writing->out, "%8s%zu that %s the same samples as one above\n", "",
-			count, str_plural(count, "has", "have"));
+		str_printf(&writing->out, "%8s%zu %s the same samples as another one\n", "", count,
+			str_plural(count, "has", "have"));
 }
 
 static void diff_text_put_list(struct writing *writing, enum diff_list list, const char *title)
 {
 	const struct difference *diff = writing->diff;
-	size_t count = 0, repeated = 0, limit = writing->options->limit;
-	CLEANUP_FREE bool *repeats = list == DIFF_LIST_CALLERS ? diff_find_repeats(diff) : NULL;
+	size_t count = 0, limit = writing->options->limit;
 	vec_each(&diff->rows, row) {
-		if (!diff_is_in_list(diff, row, list))
-			continue;
-		if (repeats && repeats[row - diff->rows.data]) {
-			repeated++;
-			continue;
-		}
-		if (count++ && limit && count > limit)
+		if (!diff_is_in_list(diff, row, list) || (count++ && limit && count > limit))
 			continue;
 		if (count == 1) {
 			str_printf(&writing->out, "\n%s\n", title);
@@ -230,7 +294,8 @@ static void diff_text_put_list(struct writing *writing, enum diff_list list, con
 			writing, row, list == DIFF_LIST_CALLERS ? &row->total : &row->self);
 	}
 	put_more(writing, limit ? limit : count, count);
-	put_repeats(writing, count ? repeated : 0);
+	if (count && list == DIFF_LIST_CALLERS)
+		put_repeats(writing);
 }
 
 /* ---- the rest ---- */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "format/base/path.h"
+#include "report/compare/diff_lists.h"
 #include "report/compare/statistics.h"
 #include "report/model/event_value.h"
-#include "report/write/diff/diff_lists.h"
 #include "report/write/diff/diff_programs.h"
 
 /* ---- numbers ---- */
@@ -325,28 +325,62 @@ static void diff_words_put_others(
 			str_plural(count, "takes", "take"), what);
 }
 
-/* That something sleeps longer is news only with who does. */
-static void put_waiting(struct str *out, const struct difference *diff,
-	const struct diff_row *reason, diff_name_fn *put_name)
+/* That something sleeps longer is news only with what does. */
+static void put_waiting(struct str *out, const struct difference *diff, diff_name_fn *put_name)
 {
-	const struct diff_row *waiting = diff_find_waiting(diff, reason);
-	if (!waiting)
-		return;
-	str_puts(out, "; with what it calls, ");
-	put_name(out, diff, waiting);
+	vec_each(&diff->rows, row) {
+		if (!row->waits_longer)
+			continue;
+		str_puts(out, "; with what it calls, ");
+		put_name(out, diff, row);
+		str_puts(out, " ");
+		diff_words_put_change(out, diff, &row->total);
+		diff_words_put_condition(out, diff, &row->total);
+	}
+}
+
+/* "what only new has of app (3 functions)" */
+static void put_replaced(struct str *out, const struct difference *diff,
+	const struct diff_replacement *replacement, enum match_side side)
+{
+	size_t count = replacement->nr_rows[side];
+	str_printf(out, "(%zu %s)", count, plural_of(diff, count));
+}
+
+static void put_replacing(struct str *out, const struct difference *diff,
+	const struct diff_replacement *replacement, const struct diff_naming *naming)
+{
+	str_puts(out, "what only new has of ");
+	naming->put_text(out, replacement->object);
 	str_puts(out, " ");
-	diff_words_put_change(out, diff, &waiting->total);
+	put_replaced(out, diff, replacement, MATCH_NEW);
 }
 
-static void put_replaced(
-	struct str *out, const struct difference *diff, const struct diff_replacement *replacement)
+static bool put_regressions_of_parts(struct str *out, const struct difference *diff,
+	const struct diff_naming *naming, bool has_more)
 {
-	str_puts(out, "What only one side has of ");
-	str_puts_escaped(out, replacement->object);
-	str_printf(out, " (%zu %s)", replacement->nr_rows, plural_of(diff, replacement->nr_rows));
+	vec_each(&diff->replacements, replacement) {
+		if (!replacement->makes_regression)
+			continue;
+		str_puts(out, has_more ? "; " : "");
+		put_replacing(out, diff, replacement, naming);
+		str_puts(out, " ");
+		diff_words_put_change(out, diff, &replacement->judgement);
+		str_puts(out, " than what only base has ");
+		put_replaced(out, diff, replacement, MATCH_BASE);
+		diff_words_put_condition(out, diff, &replacement->judgement);
+		has_more = true;
+	}
+	return has_more;
 }
 
-static void put_regression(struct str *out, const struct difference *diff, diff_name_fn *put_name)
+void diff_put_replacements(struct str *out, const struct difference *diff)
+{
+	put_regressions_of_parts(out, diff, &diff_naming_plain, false);
+}
+
+static void put_regression(
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
 {
 	size_t count = diff_count(diff, DIFF_REGRESSION);
 	const struct diff_row *first = NULL;
@@ -361,22 +395,14 @@ static void put_regression(struct str *out, const struct difference *diff, diff_
 		str_puts(out, first ? "; " : "");
 	}
 	if (first) {
-		put_name(out, diff, first);
+		naming->put_name(out, diff, first);
 		str_puts(out, " ");
 		diff_words_put_change(out, diff, &first->self);
 		diff_words_put_condition(out, diff, &first->self);
 		diff_words_put_others(out, diff, count - 1, longer(diff));
-		put_waiting(out, diff, first, put_name);
+		put_waiting(out, diff, naming->put_name);
 	}
-	vec_each(&diff->replacements, replacement) {
-		if (!replacement->is_alone)
-			continue;
-		str_puts(out, first || is_program ? "; " : "");
-		put_replaced(out, diff, replacement);
-		str_puts(out, " together ");
-		diff_words_put_change(out, diff, &replacement->judgement);
-		is_program = true;
-	}
+	put_regressions_of_parts(out, diff, naming, first || is_program);
 	str_puts(out, ".");
 }
 
@@ -453,7 +479,7 @@ static double largest_share(const struct difference *diff)
 
 /* What is sure, also where a regression might not have been seen. */
 static void diff_words_put_improvements(
-	struct str *out, const struct difference *diff, diff_name_fn *put_name)
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
 {
 	size_t count = diff_count(diff, DIFF_IMPROVEMENT);
 	const struct diff_row *first = NULL;
@@ -462,7 +488,7 @@ static void diff_words_put_improvements(
 			first = row;
 	if (!first)
 		return;
-	put_name(out, diff, first);
+	naming->put_name(out, diff, first);
 	str_puts(out, " ");
 	diff_words_put_change(out, diff, &first->self);
 	diff_words_put_condition(out, diff, &first->self);
@@ -500,11 +526,11 @@ static void put_nothing_judged(struct str *out, const struct difference *diff)
 }
 
 static void diff_words_put_inconclusive(
-	struct str *out, const struct difference *diff, diff_name_fn *put_name)
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
 {
 	const struct diff_options *options = &diff->options;
 	str_puts(out, "INCONCLUSIVE: ");
-	diff_words_put_improvements(out, diff, put_name);
+	diff_words_put_improvements(out, diff, naming);
 	str_puts(out, "no regression was found, but ");
 	if (diff->is_ambiguous) {
 		str_printf(out,
@@ -576,19 +602,22 @@ static void put_ok(struct str *out, const struct difference *diff)
 			str_plural(better, "takes", "take"));
 }
 
-void diff_put_verdict_naming(struct str *out, const struct difference *diff, diff_name_fn *put_name)
+void diff_put_verdict_naming(
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
 {
 	if (diff->verdict == DIFF_REGRESSION)
-		put_regression(out, diff, put_name);
+		put_regression(out, diff, naming);
 	else if (diff->verdict == DIFF_INCONCLUSIVE)
-		diff_words_put_inconclusive(out, diff, put_name);
+		diff_words_put_inconclusive(out, diff, naming);
 	else
 		put_ok(out, diff);
 }
 
+const struct diff_naming diff_naming_plain = {diff_put_name, str_puts_escaped};
+
 void diff_put_verdict(struct str *out, const struct difference *diff)
 {
-	diff_put_verdict_naming(out, diff, diff_put_name);
+	diff_put_verdict_naming(out, diff, &diff_naming_plain);
 }
 
 void diff_put_program(struct str *out, const struct difference *diff)
@@ -673,12 +702,13 @@ static void diff_words_put_cut(struct str *out, const struct difference *diff)
 }
 
 /* What has grown may be too small a part of what all threads waited for to be found. */
-static void diff_words_put_parts(struct str *out, const struct difference *diff)
+static void diff_words_put_parts(
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
 {
 	str_puts(out, "Compared is ");
-	str_puts_escaped(out, diff->event);
+	naming->put_text(out, diff->event);
 	str_puts(out, ", the sum of ");
-	str_puts_escaped(out, diff->parts);
+	naming->put_text(out, diff->parts);
 	str_puts(out, ": --event compares one of them. ");
 }
 
@@ -752,8 +782,8 @@ static void diff_words_put_common(struct str *out, const struct difference *diff
 }
 
 /* Why rows are neither regressions nor improvements. */
-static void diff_words_put_replacement(
-	struct str *out, const struct difference *diff, const struct diff_replacement *replacement)
+static void diff_words_put_replacement(struct str *out, const struct difference *diff,
+	const struct diff_replacement *replacement, const struct diff_naming *naming)
 {
 	static const char *const conclusions[] = {
 		[DIFF_INCONCLUSIVE] = "which may be chance",
@@ -762,8 +792,12 @@ static void diff_words_put_replacement(
 		[DIFF_IMPROVEMENT] = "so that what is new is no regression",
 	};
 	const struct diff_judgement *judgement = &replacement->judgement;
-	put_replaced(out, diff, replacement);
-	str_puts(out, " may be code that was split or rewritten: together ");
+	size_t begin = out->len;
+	put_replacing(out, diff, replacement, naming);
+	out->data[begin] = 'W';
+	str_puts(out, " may be what only base has ");
+	put_replaced(out, diff, replacement, MATCH_BASE);
+	str_puts(out, ", split or rewritten: together ");
 	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 	str_puts(out, " -> ");
 	diff_put_amount(out, diff, &judgement->sides[MATCH_NEW]);
@@ -776,11 +810,17 @@ static void diff_words_put_replacement(
 
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
-	diff_put_programs(out, diff);
+	diff_put_caveats_naming(out, diff, &diff_naming_plain);
+}
+
+void diff_put_caveats_naming(
+	struct str *out, const struct difference *diff, const struct diff_naming *naming)
+{
+	diff_put_programs(out, diff, naming->put_text);
 	diff_words_put_common(out, diff);
 	vec_each(&diff->replacements, replacement)
 		if (replacement->nr_withheld)
-			diff_words_put_replacement(out, diff, replacement);
+			diff_words_put_replacement(out, diff, replacement, naming);
 	if (!diff->knows_dispersion)
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
 			      "what chance makes was allowed for; where one part grew, others have "
@@ -796,7 +836,7 @@ void diff_put_caveats(struct str *out, const struct difference *diff)
 			str_plural(others, "sample of other events was",
 				"samples of other events were"));
 	if (diff->parts)
-		diff_words_put_parts(out, diff);
+		diff_words_put_parts(out, diff, naming);
 	double all = (double)(diff->sides[0].samples + diff->sides[1].samples);
 	double unknown = all - (double)(diff->sides[0].known + diff->sides[1].known);
 	if (unknown > 0.001 * all)

@@ -27,11 +27,21 @@ void diff_put_judgement(
 typedef void diff_name_fn(
 	struct str *out, const struct difference *diff, const struct diff_row *row);
 
+/* How names of rows, and of files and programs, are written into sentences. */
+struct diff_naming {
+	diff_name_fn *put_name;
+	void (*put_text)(struct str *out, const char *text);
+};
+
+extern const struct diff_naming diff_naming_plain; /* escaped */
+
 /* The verdict in one sentence, with the numbers. Names in it are escaped. */
 void diff_put_verdict(struct str *out, const struct difference *diff);
-/* The same; the caller puts the names. */
+/* The same; the caller says how foreign text is put. */
 void diff_put_verdict_naming(
-	struct str *out, const struct difference *diff, diff_name_fn *put_name);
+	struct str *out, const struct difference *diff, const struct diff_naming *naming);
+/* What makes the verdict a regression while none of its parts surely is: nothing, or a clause. */
+void diff_put_replacements(struct str *out, const struct difference *diff);
 /* What the columns of a list are: sentences. */
 void diff_put_columns(struct str *out, const struct difference *diff);
 /* Whether options chose samples: what is compared is not the whole program. */
@@ -46,6 +56,8 @@ void diff_put_detectable(struct str *out, const struct difference *diff);
 void diff_put_same(struct str *out, const struct difference *diff);
 /* What a reader has to know before believing it: a sentence, or nothing. */
 void diff_put_caveats(struct str *out, const struct difference *diff);
+void diff_put_caveats_naming(
+	struct str *out, const struct difference *diff, const struct diff_naming *naming);
 
 /* Escaped: the name; by line and by stack what tells it from others, too. */
 diff_name_fn diff_put_name;

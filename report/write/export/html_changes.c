@@ -1,6 +1,6 @@
 #include "report/write/export/html_changes.h"
 
-#include "report/write/diff/diff_lists.h"
+#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 
 enum {

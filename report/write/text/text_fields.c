@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/model/event_value.h"
+
 bool text_has_sum(const struct profile_event *event)
 {
 	return (event->source || event->is_sum) &&

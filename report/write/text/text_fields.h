@@ -1,4 +1,4 @@
-/* What heads, tables and trees share: the numbers in front of rows. */
+/* What heads, tables and trees share: numbers in front of rows, and why there are none. */
 #ifndef EBPROF_TEXT_FIELDS_H
 #define EBPROF_TEXT_FIELDS_H
 

@@ -4,6 +4,7 @@
 
 #include "report/name/namesakes.h"
 #include "report/write/text/text.h"
+
 static void text_put_name(
 	const struct profile_function *function, uint8_t nr_parts, struct str *out)
 {

@@ -6,6 +6,7 @@
 #include "report/model/label_sets.h"
 #include "report/write/text/text_fields.h"
 #include "report/write/text/text_names.h"
+
 /* What rows of a table are written from. */
 struct text_rows {
 	const struct profile *profile;

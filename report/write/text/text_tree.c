@@ -5,6 +5,7 @@
 #include "report/name/namesakes.h"
 #include "report/write/text/text_fields.h"
 #include "report/write/text/text_names.h"
+
 struct text_tree {
 	const struct profile *profile;
 	const struct text_options *options;

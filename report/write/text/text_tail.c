@@ -1,0 +1,54 @@
+#include "report/write/text/text.h"
+
+#include <string.h>
+
+#include "report/analyse/hidden_frames.h"
+#include "report/name/script_frames.h"
+#include "report/write/cause_words.h"
+#include "report/write/health.h"
+
+void text_put_script_hint(
+	const struct profile *profile, const struct filter *filter, struct str *out)
+{
+	if (filter->hidden & HIDDEN_NATIVE)
+		return;
+	struct script_frames frames;
+	script_frames_count(profile, &frames);
+	const struct script_language *most = NULL;
+	vec_each(&frames.languages, language)
+		if (language->samples > (most ? most->samples : 0))
+			most = language;
+	if (most) {
+		str_printf(out, "# %.0f%% of samples are in functions of ",
+			profile_percent(most->samples, profile->samples.len));
+		str_puts_escaped(out, most->name);
+		str_puts(out, ": --no-native shows only these of their stacks\n");
+	}
+	script_frames_deinit(&frames);
+}
+
+void text_put_losses(const struct profile *profile, uint32_t event, struct str *out)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	if (health_put_sideband_losses(profile, &text))
+		str_printf(out, "# %s\n", str_text(&text));
+	for (enum layout_counter i = LAYOUT_COUNTER_WAITS_WITHOUT_SCRIPTS;
+		i <= LAYOUT_COUNTER_PROGRAMS_SKIPPED; i++)
+		if (profile->counters[i])
+			str_printf(out, "# %llu %s\n", (unsigned long long)profile->counters[i],
+				cause_of_counter(i));
+	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
+		str_printf(out, "# %llu %s\n",
+			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
+			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
+	bool is_in_use = strncmp(profile->events.data[event].name, "inuse_", 6) == 0;
+	enum layout_end_reason reason = profile->end.reason;
+	if (is_in_use && (reason == LAYOUT_END_COMMAND || reason == LAYOUT_END_TARGET))
+		str_puts(out,
+			"# what was freed as the program ended is not among these: record -p, for "
+			"a --duration, shows what is in use meanwhile\n");
+	if (is_in_use || strncmp(profile->events.data[event].name, "alloc_", 6) == 0)
+		health_put_own_heaps(profile, out);
+	if (profile->events.data[event].wait || profile->events.data[event].is_sum)
+		health_put_own_threads(profile, out);
+}
