@@ -284,7 +284,7 @@ static const struct opt rows[] = {
 	{"waits", 0, NULL, opt_flag, FIELD(shows_waits),
 		.help = "list the longest waits instead (record -e offcpu)"},
 	{"leaks", 0, NULL, select_parse_leaks, FIELD(select),
-		.help = "-e inuse_space, without what was allocated in the last tenth of the time "
+		.help = "-e inuse_space; of what ran on, without the last tenth of the time "
 			"(record --heap)"},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
 		.help = "print text; so do -s, --percent-limit, --max-stack, and what is no "
@@ -418,13 +418,15 @@ static void add_origin(const struct profile *profile, struct table_options *tabl
 	table->label_keys[0] = NULL;
 }
 
-/* Where the filter leaves no sample, the event that it names, or the one that is shown unasked. */
+/* Where the filter leaves no sample of an event that it names, that one nevertheless. */
 static uint32_t event_to_show(const struct profile *profile, const struct filter *filter,
 	const struct event_choices *recorded, const struct event_choices *left)
 {
+	if (!filter->events.len)
+		return main_event_left(profile, recorded->list.data[recorded->main].event);
 	if (left->list.data[left->main].samples)
 		return left->list.data[left->main].event;
-	for (uint32_t i = 1; filter->events.len && i < profile->events.len; i++)
+	for (uint32_t i = 1; i < profile->events.len; i++)
 		if (scope_is_event(profile->events.data[i].name, filter->events.data[0]))
 			return i;
 	return recorded->list.data[recorded->main].event;

@@ -601,5 +601,8 @@ struct err *opt_running_list(const struct opt *row, const char *text, void *memb
 		return err_new(ERR_USAGE,
 			"\"%s\" is no number: pgrep -x %s prints those of what is called so", text,
 			text);
+	if (!text[0])
+		return err_new(
+			ERR_USAGE, "there is no number: did pgrep find nothing that is called so?");
 	return opt_u32_list(row, text, member);
 }

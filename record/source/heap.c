@@ -515,6 +515,7 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 	enum {
 		LEAST_NS = 100 * 1000 * 1000,
 		LEAST_CPU_NS = 50 * 1000 * 1000,
+		LEAST_PERCENT_OF_CPU = 2,
 	};
 	struct heap_state *state = source->state;
 	struct heap_guard *guard = &state->guard, before = *guard;
@@ -532,8 +533,11 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 	if (!before.since_ns || cpu_ns <= before.cpu_ns)
 		return NULL;
 	double hits = (double)(guard->hits - before.hits);
-	double percent = 100 * hits * (double)guard->hit_ns / (double)(cpu_ns - before.cpu_ns);
-	if (percent > guard->max_percent)
+	double cost_ns = hits * (double)guard->hit_ns;
+	double percent = 100 * cost_ns / (double)(cpu_ns - before.cpu_ns);
+	/* What hardly runs has no use for the CPU that probes would leave it. */
+	double percent_of_cpu = 100 * cost_ns / (double)(now_ns - before.since_ns);
+	if (percent > guard->max_percent && percent_of_cpu > LEAST_PERCENT_OF_CPU)
 		take_heap_off(state, percent, hits / ((double)(now_ns - before.since_ns) / 1e9));
 	return NULL;
 }

@@ -370,6 +370,23 @@ static void judge_program(struct difference *diff)
 	vec_deinit(&hits);
 }
 
+/*
+ * By shares, since all CPU time is longer on a machine that is slower that day. But waits and what
+ * is allocated are measured one by one; where one of them grew, all that stayed as it was would
+ * have a smaller share, and seem to take less. So it would of CPU time where the whole surely
+ * changed, which is told of amounts anyway. These need whole commands, and two a side.
+ */
+static enum diff_metric choose_metric(const struct difference *diff)
+{
+	bool has_amounts = diff->runs_commands && !diff->program_reason;
+	if (diff->options.metric != DIFF_METRIC_AUTO)
+		return diff->options.metric;
+	/* What is forced may be of two machines. */
+	if (!has_amounts || diff->options.is_forced)
+		return DIFF_SHARE;
+	return diff->is_measured || judgement_says_change(&diff->program) ? DIFF_CPU_S : DIFF_SHARE;
+}
+
 /* ---- the verdict ---- */
 
 /* The share of the program's time in rows with samples enough to see any change that matters. */
@@ -454,11 +471,12 @@ static void difference_compare_sides(struct difference *diff, struct run_counts 
 	diff->nr_entities = counts->nr_entities - nr_renamed;
 	difference_put_rows(diff, counts);
 	difference_put_program(diff);
+	judge_program(diff);
+	diff->options.metric = choose_metric(diff);
 	if (diff->options.metric == DIFF_SHARE)
 		judge_shares(diff, counts);
 	else
 		judge_cpu(diff, counts);
-	judge_program(diff);
 	put_visibility(diff);
 	diff->is_ambiguous = has_two_readings(diff);
 	diff->verdict = find_verdict(diff);
@@ -480,22 +498,6 @@ static struct err *check_cut(const struct difference *diff)
 		"small: their stacks cannot be compared, but their functions can (--by function; "
 		"--force compares them nevertheless)",
 		100 * (double)cut / (double)all);
-}
-
-/*
- * By shares, since all CPU time is longer on a machine that is slower that day. But waits and what
- * is allocated are measured one by one; where one of them grew, all that stayed as it was would
- * have a smaller share, and seem to take less. Amounts need whole commands, and two a side.
- */
-static enum diff_metric choose_metric(const struct difference *diff, const struct profile *profile,
-	const struct profile_event *event)
-{
-	bool suits_amounts = (event->wait || profile_event_is_counted(profile, event)) &&
-			     diff->runs_commands && !find_program_reason(diff);
-	if (diff->options.metric != DIFF_METRIC_AUTO)
-		return diff->options.metric;
-	/* What is forced may be of two machines. */
-	return suits_amounts && !diff->options.is_forced ? DIFF_CPU_S : DIFF_SHARE;
 }
 
 const char *diff_metric_name(const struct difference *diff)
@@ -562,6 +564,12 @@ static bool is_of_command(const struct profile *profile)
 	return target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
 }
 
+/* One by one, as waits, allocations and hits are, unlike what a timer or a counter samples. */
+static bool is_measured(const struct profile *profile, const struct profile_event *event)
+{
+	return event->wait || profile_event_is_counted(profile, event);
+}
+
 /* `both`: NULL where the sides have no trees. */
 static struct err *create_difference(const struct diff_tree *both,
 	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
@@ -580,12 +588,12 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->runs_commands = is_of_command(base) && is_of_command(new);
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
+	diff->is_measured = is_measured(new, &new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
 	diff->is_weighted = run_samples_differ(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)
 		run_samples_init(&samples[side], &sides[side], events[side], diff->is_weighted,
 			&diff->sides[side]);
-	diff->options.metric = choose_metric(diff, new, &new->events.data[events[MATCH_NEW]]);
 	struct err *err = check_runs(diff);
 	if (err) {
 		run_samples_deinit(&samples[MATCH_BASE]);

@@ -172,6 +172,7 @@ struct difference {
 	struct diff_side sides[MATCH_SIDES];
 	const char *event, *unit; /* borrowed from the new side */
 	bool is_cpu_time;         /* event_value_is_cpu_time() */
+	bool is_measured;         /* each event, as waits are: what a timer samples is not */
 	char *parts;      /* of an event that is a sum, the names of those; NULL: it is none */
 	bool is_weighted; /* run_samples_differ() */
 	VEC(struct diff_row) rows;     /* by how much of the program each has changed, most first */

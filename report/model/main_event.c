@@ -92,6 +92,14 @@ uint32_t main_event_of(const struct profile *profile)
 	return event;
 }
 
+uint32_t main_event_left(const struct profile *profile, uint32_t before)
+{
+	vec_each(&profile->samples, sample)
+		if (profile_event_has(profile, before, sample->event))
+			return before;
+	return main_event_of(profile);
+}
+
 const char *main_event_name_of(const struct profile *profile, uint32_t event)
 {
 	const char *name = profile->events.data[event].name;

@@ -101,9 +101,42 @@ static void put_few(const struct profile_source *source, uint64_t sum, struct st
 		period >= 1000000 ? "ms" : "us");
 }
 
+static bool is_of_heap(const struct profile_event *event)
+{
+	return strncmp(event->name, "alloc_", 6) == 0 || strncmp(event->name, "inuse_", 6) == 0;
+}
+
+/* Of a small program, by the distance that suits a server: a function of a tenth may have none. */
+static void put_few_allocations(const struct profile *profile, struct str *out)
+{
+	enum {
+		FEW_ALLOCATIONS = 50,
+		KIB = 1024,
+		MIB = KIB * KIB,
+	};
+	vec_each(&profile->sources, source) {
+		uint64_t samples = source->tallies[LAYOUT_EVENTS_SAMPLES].count;
+		const struct layout_tally *all = &source->tallies[LAYOUT_EVENTS];
+		uint64_t distance = MIB;
+		if (strcmp(source->name, "heap") != 0 || samples >= FEW_ALLOCATIONS ||
+			samples * 2 > all->count)
+			continue;
+		while (distance > KIB && distance > all->sum / ENOUGH_SAMPLES)
+			distance /= 2;
+		str_printf(out,
+			"# only %llu of %llu %s: shares are rough (record --heap=%lluK has "
+			"more)\n",
+			(unsigned long long)samples, (unsigned long long)all->count,
+			str_plural(samples, "allocations is a sample", "allocations are samples"),
+			(unsigned long long)(distance / KIB));
+	}
+}
+
 void exact_sum_put(const struct profile *profile, uint32_t event, struct str *out)
 {
 	const struct profile_event *shown = &profile->events.data[event];
+	if (is_of_heap(shown) && !profile_nr_origins(profile))
+		put_few_allocations(profile, out);
 	const struct profile_source *source = exact_sum_source(profile, event);
 	if (!source || strcmp(shown->unit, "ns") != 0 || profile_nr_origins(profile))
 		return;

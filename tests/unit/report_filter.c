@@ -83,6 +83,9 @@ TEST(the_newest_samples_are_left_out)
 	filter_samples(profile, &(struct filter){0});
 	CHECK_INT(profile->samples.len, 100);
 	filter_samples(profile, &(struct filter){.without_newest = true});
+	CHECK_INT(profile->samples.len, 100); /* the command has ended */
+	profile->end.reason = LAYOUT_END_DURATION;
+	filter_samples(profile, &(struct filter){.without_newest = true});
 	CHECK(profile->samples.len >= 89 && profile->samples.len <= 91);
 	profile_destroy(profile);
 }

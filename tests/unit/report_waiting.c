@@ -138,26 +138,30 @@ static const struct diff_row *row_of(const struct compared *compared, const char
 	return &compared->diff->rows.data[0];
 }
 
-TEST(waits_are_compared_by_amounts_where_that_can_be)
+TEST(amounts_are_compared_where_that_can_be_and_is_needed)
 {
 	static const struct {
 		struct kind kind;
 		int nr_runs;
-		bool is_forced;
+		bool is_forced, has_changed;
 		const char *metric;
 	} cases[] = {
-		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 3, false, "amount"},
-		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 3, true, "share"},
-		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 1, false, "share"},
-		{{"offcpu", "ns", "wait", "process"}, 3, false, "share"},
-		{{"cpu-clock", "ns", NULL, LAYOUT_TARGET_COMMAND}, 3, false, "share"},
-		{{"cycles", "cycles", NULL, LAYOUT_TARGET_COMMAND}, 3, false, "share"},
+		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 3, false, false, "amount"},
+		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 3, true, true, "share"},
+		{{"offcpu", "ns", "wait", LAYOUT_TARGET_COMMAND}, 1, false, true, "share"},
+		{{"offcpu", "ns", "wait", "process"}, 3, false, true, "share"},
+		{{"cpu-clock", "ns", NULL, LAYOUT_TARGET_COMMAND}, 3, false, false, "share"},
+		{{"cpu-clock", "ns", NULL, LAYOUT_TARGET_COMMAND}, 3, false, true, "cpu-s"},
+		{{"cpu-clock", "ns", NULL, LAYOUT_TARGET_COMMAND}, 1, false, true, "share"},
+		{{"cycles", "cycles", NULL, LAYOUT_TARGET_COMMAND}, 3, false, false, "share"},
+		{{"cycles", "cycles", NULL, LAYOUT_TARGET_COMMAND}, 3, false, true, "amount"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct diff_options options = DIFF_OPTIONS_DEFAULT;
 		struct compared compared;
 		options.is_forced = cases[i].is_forced;
-		compare(&compared, &cases[i].kind, cases[i].nr_runs, 10 * MS, 20 * MS, &options);
+		compare(&compared, &cases[i].kind, cases[i].nr_runs, 10 * MS,
+			(cases[i].has_changed ? 20 : 10) * MS, &options);
 		CHECK_STR(diff_metric_name(compared.diff), cases[i].metric);
 		compared_deinit(&compared);
 	}

@@ -90,12 +90,27 @@ static void text_put_filtered(
 {
 	unsigned long long left = head->samples, all = head->samples_before_filter;
 	unsigned long long whole = profile->samples.len;
-	str_printf(out, ", %llu of %llu %s", left, all, str_plural(all, "sample", "samples"));
+	str_printf(out, ", %llu ", left);
+	if (left < all)
+		str_printf(out, "of %llu ", all);
+	str_puts(out, str_plural(all, "sample", "samples"));
 	if (!head->has_percent)
 		return;
 	str_printf(out, " (percent of %s", whole == left ? "these " : whole == all ? "all " : "");
 	text_put_whole(profile, &profile->events.data[head->event], out);
 	str_putc(out, ')');
+}
+
+/* The times of a filter may cut waits short and leave none out. */
+static bool is_cut_short(const struct profile *profile, const struct text_head *head)
+{
+	uint64_t value = 0;
+	vec_each(&profile->samples, sample)
+		value += profile_sample_value(profile, sample);
+	vec_each(&head->choices->list, choice)
+		if (choice->event == head->event)
+			return value < choice->value;
+	return false;
 }
 
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
@@ -107,7 +122,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 		str_puts(out, ", ");
 		text_put_shown_event(profile, head, out);
 	}
-	if (samples == head->samples_before_filter) {
+	if (samples == head->samples_before_filter && !is_cut_short(profile, head)) {
 		str_printf(out, ", %llu %s", (unsigned long long)samples,
 			str_plural(samples, "sample", "samples"));
 		text_put_sum(profile, head, out);
