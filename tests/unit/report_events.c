@@ -265,7 +265,7 @@ TEST(wakers_are_listed_by_what_was_waited_for_them)
 	CLEANUP_FREE bool *chosen = mem_zalloc_array(profile->functions.len, sizeof(*chosen));
 	CHECK(waker_list_put(profile, &all, &stacks, chosen, &none));
 	CHECK(strstr(str_text(&none), "# no waits"));
-	scope_add(&all, &(struct scope_term){.kind = SCOPE_THREAD, .number = 999});
+	scope_add(&all, &(struct scope_term){.kind = SCOPE_TID, .number = 999});
 	str_truncate(&none, 0);
 	CHECK(waker_list_put(profile, &all, &stacks, NULL, &none));
 	CHECK(strstr(str_text(&none), "# no waits"));
