@@ -514,11 +514,14 @@ const struct command command_annotate = {
 	.summary = "show the lines and instructions of a function, with their time",
 	.usage = "[OPTIONS] [SYMBOL [FILE]]",
 	.description =
-		"Prints the source of a function, of the program's own hottest one if none is "
-		"named, with\n"
-		"the share of its time that each line took. Where there is no source, its "
-		"instructions,\n"
-		"which objdump of binutils finds in the binary that was recorded.",
+		"Prints the source of a function, with the share of its time that each line took: "
+		"if "
+		"none\n"
+		"is named, of the program's own one that takes most with the libraries that it "
+		"calls.\n"
+		"Where there is no source, its instructions, which objdump of binutils finds in "
+		"the\n"
+		"binary that was recorded.",
 	.examples = "  ebprof annotate\n"
 		    "  ebprof annotate main server.data\n"
 		    "  ebprof annotate -S 'parse(char const*)' --layout both --source-dir ~/src\n",

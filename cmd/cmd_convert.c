@@ -21,6 +21,7 @@
 #include "report/model/label_sets.h"
 #include "report/model/main_event.h"
 #include "report/model/regular_file.h"
+#include "report/name/script_frames.h"
 #include "report/name/symbol/symbolizer.h"
 #include "report/write/export/export.h"
 #include "report/write/export/gzip.h"
@@ -352,6 +353,28 @@ static void say_left_out(
 		exporter->name, profile->events.data[event].name, str_text(&text));
 }
 
+/* perf looks names up by addresses in files: those of scripts are in none. */
+static void say_nameless(const struct profile *profile, const struct exporter *exporter)
+{
+	static const double few_percent = 1;
+	struct script_frames frames;
+	size_t count;
+	if (exporter != &export_all(&count)[EXPORT_PERF_DATA])
+		return;
+	script_frames_count(profile, &frames);
+	const struct script_language *most = NULL;
+	vec_each(&frames.languages, language)
+		if (language->samples > (most ? most->samples : 0))
+			most = language;
+	double percent = most ? profile_percent(most->samples, profile->samples.len) : 0;
+	if (percent >= few_percent)
+		console_note(
+			"%.0f%% of samples are in functions of %s, whose names perf.data has no "
+			"room for: --perf-script has them",
+			percent, most->name);
+	script_frames_deinit(&frames);
+}
+
 static struct err *load_and_convert(
 	struct convert_options *options, int argc, char **argv, int rest)
 {
@@ -378,6 +401,8 @@ static struct err *load_and_convert(
 		say_left_out(profile, exporter, event);
 		main_event_keep(profile, event);
 	}
+	if (!err)
+		say_nameless(profile, exporter);
 	options->code = (struct export_code){
 		.files = &options->select.naming.symbolize.files,
 		.source_dirs = &options->source_dirs,

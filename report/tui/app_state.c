@@ -172,6 +172,10 @@ void app_act_on_trail(struct app *app, enum action action)
 		is_changed = trail_reset(&app->trail);
 	if (is_changed)
 		wish_for_trail(app);
+	if (action == ACTION_RESET && app->wish.search) {
+		app_search(app, "");
+		is_changed = true;
+	}
 	if (action == ACTION_RESET && (app->wish.hides_kernel || app->wish.hides_native))
 		app_say(app, "%s%s is no filter: %s shows those frames again",
 			is_changed ? "" : "nothing to reset; ",

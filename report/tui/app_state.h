@@ -135,7 +135,8 @@ const char *app_word(const struct app *app, enum action action);
 
 /* Undoes until so many steps of the trail are left. */
 void app_go_back_to(struct app *app, size_t steps);
-/* Undo, redo, reset of the trail; with nothing to undo, the search ends, then the view. */
+/* Undo, redo, reset of the trail, this with the search; with nothing to undo, the search ends, then
+ * the view. */
 void app_act_on_trail(struct app *app, enum action action);
 /* To the view before; where there is none, how to leave is said. */
 void app_go_back(struct app *app);

@@ -197,6 +197,10 @@ TEST(matches_are_numbered_and_narrowed_to)
 	CHECK(!strstr(screen_text(&screen), "hot<int>(int)"));
 	screen_key(&screen, INPUT_ESCAPE);
 	want_in(screen_text(&screen), "hot<int>(int)");
+	/* Reset undoes the search with the filters. */
+	screen_type(&screen, "&R");
+	want_not_in(screen_text(&screen), "cold:");
+	CHECK_INT(screen.app.model->slice.whole.samples, 100);
 	screen_deinit(&screen);
 }
 
