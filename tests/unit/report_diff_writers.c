@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/model/text/byte_sink.h"
 #include "report/compare/diff_lists.h"
+#include "report/model/text/byte_sink.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/diff/diff_writer.h"
 #include "tests/unit/unit.h"

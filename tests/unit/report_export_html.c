@@ -1,12 +1,12 @@
 #include <string.h>
 
 #include "report/analyse/frame_kind.h"
+#include "report/compare/diff_lists.h"
 #include "report/compare/difference.h"
 #include "report/model/main_event.h"
 #include "report/model/text/byte_sink.h"
 #include "report/name/symbol/symbol_file_options.h"
 #include "report/write/cause_words.h"
-#include "report/compare/diff_lists.h"
 #include "report/write/diff/diff_words.h"
 #include "report/write/export/html_code.h"
 #include "report/write/export/html_data.h"

@@ -3,8 +3,8 @@
 #define EBPROF_REPORT_READ_PAGE_H
 
 #include "format/base/bytes.h"
-#include "report/compare/difference.h"
 #include "report/compare/diff_lists.h"
+#include "report/compare/difference.h"
 #include "report/write/diff/diff_words.h"
 
 enum {
