@@ -357,8 +357,7 @@ test_waits_are_compared_by_their_time() {
 	done
 	# On a virtual machine a switch in a hundred may run no program of BPF, and its wait is not seen.
 	record_all_waits() { # FILE PROGRAM
-		local try
-		for try in 1 2 3 4 5; do
+		for _ in 1 2 3 4 5; do
 			"$EBPROF" record -q -e offcpu -o "$1" -- "$2" || fail "record"
 			[[ $("$EBPROF" info --json -i "$1" | jq .samples) != 26 ]] || return 0
 		done
