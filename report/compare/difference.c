@@ -374,7 +374,7 @@ static void judge_program(struct difference *diff)
  * By shares, since all CPU time is longer on a machine that is slower that day. But waits and what
  * is allocated are measured one by one; where one of them grew, all that stayed as it was would
  * have a smaller share, and seem to take less. So it would of CPU time where the whole surely
- * changed, which is told of amounts anyway. These need whole commands, and two a side.
+ * changed, a verdict that is by amounts anyway. These need whole commands, and two a side.
  */
 static enum diff_metric choose_metric(const struct difference *diff)
 {
