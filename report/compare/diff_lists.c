@@ -16,7 +16,7 @@ static bool is_mostly_self(const struct diff_row *row)
 	       self[0].share + self[1].share >= most * (total[0].share + total[1].share);
 }
 
-static bool is_caller(const struct diff_row *row)
+static bool is_changed_caller(const struct diff_row *row)
 {
 	return row->total.is_tested && !is_mostly_self(row) &&
 	       row->self.verdict != row->total.verdict && judgement_says_change(&row->total);
@@ -31,7 +31,7 @@ bool diff_is_in_list(const struct difference *diff, const struct diff_row *row, 
 	};
 	const struct diff_amount *sides = row->self.sides;
 	if (list == DIFF_LIST_CALLERS)
-		return is_caller(row) && !row->repeats;
+		return is_changed_caller(row) && !row->repeats;
 	return row->self.is_tested && row->self.verdict == verdicts[list] &&
 	       fmax(sides[0].share, sides[1].share) >= diff->options.min_share;
 }
@@ -60,11 +60,11 @@ static bool is_seen_by_total(const struct diff_row *row)
 {
 	const struct diff_amount *self = row->self.sides, *total = row->total.sides;
 	bool is_leaf = self[0].samples == total[0].samples && self[1].samples == total[1].samples;
-	return is_caller(row) || (is_leaf && judgement_says_change(&row->self));
+	return is_changed_caller(row) || (is_leaf && judgement_says_change(&row->self));
 }
 
 /* How much the user's own it is. */
-static int rank_of(const struct diff_row *row)
+static int diff_list_rank(const struct diff_row *row)
 {
 	enum {
 		KERNEL,
@@ -84,7 +84,7 @@ static int rank_of(const struct diff_row *row)
 static bool says_more(
 	const struct difference *diff, const struct diff_row *row, const struct diff_row *than)
 {
-	int rank = rank_of(row), other = rank_of(than);
+	int rank = diff_list_rank(row), other = diff_list_rank(than);
 	if (diff->options.by != DIFF_BY_STACK && rank != other)
 		return rank > other;
 	return entities_are_outermost_first(diff->entities) ? row->entity > than->entity
@@ -115,6 +115,6 @@ size_t diff_count_repeats(const struct difference *diff)
 {
 	size_t count = 0;
 	vec_each(&diff->rows, row)
-		count += row->repeats && is_caller(row);
+		count += row->repeats && is_changed_caller(row);
 	return count;
 }

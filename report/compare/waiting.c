@@ -6,7 +6,7 @@
 #include "report/compare/judgement.h"
 
 /* By how much more of a side's whole, or of a run, there is of it. */
-static double more_of(const struct difference *diff, const double amounts[MATCH_SIDES])
+static double waiting_more_of(const struct difference *diff, const double amounts[MATCH_SIDES])
 {
 	double parts[MATCH_SIDES];
 	for (int side = 0; side < MATCH_SIDES; side++)
@@ -20,11 +20,11 @@ static double more_in_all(const struct difference *diff, const struct diff_judge
 {
 	const double amounts[MATCH_SIDES] = {
 		judgement->sides[MATCH_BASE].amount, judgement->sides[MATCH_NEW].amount};
-	return more_of(diff, amounts);
+	return waiting_more_of(diff, amounts);
 }
 
 /* The row that the verdict is of, if that is a reason; nr_rows: it is none. */
-static size_t find_reason(const struct difference *diff)
+static size_t waiting_find_reason(const struct difference *diff)
 {
 	size_t first = diff->rows.len;
 	for (size_t i = 0; i < diff->rows.len; i++) {
@@ -47,13 +47,13 @@ static double more_for_reason(
 	double amounts[MATCH_SIDES] = {0};
 	for (size_t run = 0; run < counts->nr_runs; run++)
 		amounts[run < counts->nr_base ? MATCH_BASE : MATCH_NEW] += cells[run];
-	return more_of(diff, amounts);
+	return waiting_more_of(diff, amounts);
 }
 
 void waiting_find(struct difference *diff, struct run_counts *counts)
 {
 	static const double as_much = 0.95, mostly = 0.5;
-	size_t reason = find_reason(diff);
+	size_t reason = waiting_find_reason(diff);
 	if (reason == diff->rows.len)
 		return;
 	CLEANUP_FREE bool *is_reason = mem_zalloc_array(diff->rows.len, sizeof(*is_reason));
