@@ -338,9 +338,9 @@ static bool has_room_for_one(const struct convert_options *options, const struct
 	return exporter->traits & EXPORT_ONE_EVENT || options->baseline;
 }
 
-static void say_left_out(
-	const struct profile *profile, const struct exporter *exporter, uint32_t event)
+static void say_left_out(const struct profile *profile, const struct exporter *exporter)
 {
+	uint32_t event = main_event_of(profile);
 	size_t others = 0;
 	vec_each(&profile->samples, sample)
 		others += !profile_event_has(profile, event, sample->event);
@@ -392,14 +392,11 @@ static struct err *load_and_convert(
 	struct err *err = options->baseline
 				  ? NULL
 				  : select_check_functions(&options->select, &input, profile);
-	uint32_t event = main_event_of(profile);
 	cmd_convert_filter(profile, options, &filter);
 	console_show_end();
 	if (!err && has_room_for_one(options, exporter)) {
-		event = filter.events.len ? main_event_of(profile)
-					  : main_event_left(profile, event);
-		say_left_out(profile, exporter, event);
-		main_event_keep(profile, event);
+		say_left_out(profile, exporter);
+		main_event_keep(profile, main_event_of(profile));
 	}
 	if (!err)
 		say_nameless(profile, exporter);

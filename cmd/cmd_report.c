@@ -418,15 +418,13 @@ static void add_origin(const struct profile *profile, struct table_options *tabl
 	table->label_keys[0] = NULL;
 }
 
-/* Where the filter leaves no sample of an event that it names, that one nevertheless. */
+/* Where the filter leaves no sample, the event that it names, or the one that is shown unasked. */
 static uint32_t event_to_show(const struct profile *profile, const struct filter *filter,
 	const struct event_choices *recorded, const struct event_choices *left)
 {
-	if (!filter->events.len)
-		return main_event_left(profile, recorded->list.data[recorded->main].event);
 	if (left->list.data[left->main].samples)
 		return left->list.data[left->main].event;
-	for (uint32_t i = 1; i < profile->events.len; i++)
+	for (uint32_t i = 1; filter->events.len && i < profile->events.len; i++)
 		if (scope_is_event(profile->events.data[i].name, filter->events.data[0]))
 			return i;
 	return recorded->list.data[recorded->main].event;

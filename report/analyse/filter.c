@@ -4,6 +4,7 @@
 
 #include "report/analyse/hidden_frames.h"
 #include "report/analyse/scope.h"
+#include "report/model/main_event.h"
 #include "report/model/pattern.h"
 
 /* ---- terms ---- */
@@ -146,29 +147,20 @@ struct filter filter_of_names(const struct filter *filter)
 	};
 }
 
-/* What its processes did not free they do not free any more. */
-static bool has_ended(const struct profile *profile, const struct profile_sample *sample)
-{
-	uint32_t process = profile->threads.data[sample->thread].process;
-	uint32_t origin = profile->processes.data[process].info.origin;
-	enum layout_end_reason reason = origin && origin < profile->origins.len
-						? profile->origins.data[origin].info.reason
-						: profile->end.reason;
-	return reason == LAYOUT_END_COMMAND || reason == LAYOUT_END_TARGET;
-}
-
 static void drop_newest(struct profile *profile)
 {
 	uint64_t limit_ns = profile->last_ns - (profile->last_ns - profile->first_ns) / 10;
 	size_t kept = 0;
 	vec_each(&profile->samples, sample)
-		if (sample->time_ns < limit_ns || has_ended(profile, sample))
+		if (sample->time_ns < limit_ns || profile_has_ended(profile, sample->thread))
 			profile->samples.data[kept++] = *sample;
 	profile->samples.len = kept;
 }
 
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
+	if (!filter->events.len && !filter_wants_all_of_event(filter))
+		main_event_fix(profile);
 	if (filter->without_newest)
 		drop_newest(profile);
 	CLEANUP(scope_deinit) struct scope scope = {0};

@@ -33,7 +33,7 @@ struct filter {
 	struct filter_numbers pids, tids, cpus;
 	unsigned hidden;         /* see report/analyse/hidden_frames.h */
 	uint64_t from_ns, to_ns; /* since the recording's beginning; to_ns 0: no end */
-	/* Not what is of the last tenth of the recording's time, of what ran on behind it. */
+	/* Without the last tenth of the recording's time, of programs that had not ended then. */
 	bool without_newest;
 	/* Of frames: */
 	struct filter_strings dsos; /* file names or whole paths */

@@ -64,7 +64,7 @@ static bool is_seen_by_total(const struct diff_row *row)
 }
 
 /* How much the user's own it is. */
-static int diff_list_rank(const struct diff_row *row)
+static int closeness_of(const struct diff_row *row)
 {
 	enum {
 		KERNEL,
@@ -84,7 +84,7 @@ static int diff_list_rank(const struct diff_row *row)
 static bool says_more(
 	const struct difference *diff, const struct diff_row *row, const struct diff_row *than)
 {
-	int rank = diff_list_rank(row), other = diff_list_rank(than);
+	int rank = closeness_of(row), other = closeness_of(than);
 	if (diff->options.by != DIFF_BY_STACK && rank != other)
 		return rank > other;
 	return entities_are_outermost_first(diff->entities) ? row->entity > than->entity

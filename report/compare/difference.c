@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/path.h"
 #include "report/compare/comparability.h"
 #include "report/compare/diff_lists.h"
 #include "report/compare/judgement.h"
@@ -106,6 +107,13 @@ static void choose_rows(struct difference *diff, struct run_counts *counts)
 	vec_deinit(&rows);
 }
 
+/* Also one of those that a package installed. */
+static bool is_of_command(const struct diff_side *side, const struct diff_row *row)
+{
+	const char *program = side->runs.data[0].program;
+	return program && strcmp(program, path_last_part(row->object)) == 0;
+}
+
 static void difference_put_rows(struct difference *diff, const struct run_counts *counts)
 {
 	vec_resize(&diff->rows, counts->nr_rows);
@@ -127,6 +135,7 @@ static void difference_put_rows(struct difference *diff, const struct run_counts
 			difference_put_amount(
 				diff, &diff->sides[side], &sums->total, &row->total.sides[side]);
 			row->stacks[side] = sums->stacks;
+			row->is_own |= is_of_command(&diff->sides[side], row);
 		}
 	}
 }
@@ -370,21 +379,44 @@ static void judge_program(struct difference *diff)
 	vec_deinit(&hits);
 }
 
+/* A part of the samples on a screen may be any span of the runs, whose lengths say nothing. */
+static bool has_amounts(const struct difference *diff)
+{
+	return diff->runs_commands && !diff->program_reason && !diff->options.is_forced &&
+	       !diff->sides[MATCH_BASE].unseen && !diff->sides[MATCH_NEW].unseen;
+}
+
+static bool has_changed_rows(const struct difference *diff)
+{
+	vec_each(&diff->rows, row)
+		if (judgement_says_change(&row->self) || judgement_says_change(&row->total))
+			return true;
+	return false;
+}
+
 /*
  * By shares, since all CPU time is longer on a machine that is slower that day. But waits and what
  * is allocated are measured one by one; where one of them grew, all that stayed as it was would
- * have a smaller share, and seem to take less. So it would of CPU time where the whole surely
- * changed, a verdict that is by amounts anyway. These need whole commands, and two a side.
+ * have a smaller share, and seem to take less.
  */
-static enum diff_metric choose_metric(const struct difference *diff)
+static void judge_by_chosen_metric(struct difference *diff, struct run_counts *counts)
 {
-	bool has_amounts = diff->runs_commands && !diff->program_reason;
-	if (diff->options.metric != DIFF_METRIC_AUTO)
-		return diff->options.metric;
-	/* What is forced may be of two machines. */
-	if (!has_amounts || diff->options.is_forced)
-		return DIFF_SHARE;
-	return diff->is_measured || judgement_says_change(&diff->program) ? DIFF_CPU_S : DIFF_SHARE;
+	bool is_auto = diff->options.metric == DIFF_METRIC_AUTO;
+	if (is_auto)
+		diff->options.metric =
+			diff->is_measured && has_amounts(diff) ? DIFF_CPU_S : DIFF_SHARE;
+	if (diff->options.metric == DIFF_CPU_S) {
+		judge_cpu(diff, counts);
+		return;
+	}
+	judge_shares(diff, counts);
+	/* So it would be with CPU time where the whole surely takes longer, and not all alike. */
+	if (is_auto && has_amounts(diff) && has_changed_rows(diff) &&
+		diff->program.verdict == DIFF_REGRESSION) {
+		diff->options.metric = DIFF_CPU_S;
+		diff->replacements.len = diff->nr_unsteady = 0;
+		judge_cpu(diff, counts);
+	}
 }
 
 /* ---- the verdict ---- */
@@ -472,18 +504,14 @@ static void difference_compare_sides(struct difference *diff, struct run_counts 
 	difference_put_rows(diff, counts);
 	difference_put_program(diff);
 	judge_program(diff);
-	diff->options.metric = choose_metric(diff);
-	if (diff->options.metric == DIFF_SHARE)
-		judge_shares(diff, counts);
-	else
-		judge_cpu(diff, counts);
+	judge_by_chosen_metric(diff, counts);
 	put_visibility(diff);
 	diff->is_ambiguous = has_two_readings(diff);
 	diff->verdict = find_verdict(diff);
 	diff_find_repeats(diff);
-	waiting_find(diff, counts);
 	if (diff->rows.len)
 		qsort_r(diff->rows.data, diff->rows.len, sizeof(*diff->rows.data), by_change, diff);
+	waiting_find(diff, counts);
 }
 
 /* A stack that lost its middle would be a new one. */
@@ -558,7 +586,7 @@ static char *list_parts(const struct profile *profile, uint32_t event)
 	return str_steal(&names);
 }
 
-static bool is_of_command(const struct profile *profile)
+static bool lasts_as_a_command(const struct profile *profile)
 {
 	const char *target = profile_meta(profile, LAYOUT_META_TARGET);
 	return target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
@@ -585,7 +613,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->options = *options;
 	diff->event = new->events.data[events[MATCH_NEW]].name;
 	diff->unit = new->events.data[events[MATCH_NEW]].unit;
-	diff->runs_commands = is_of_command(base) && is_of_command(new);
+	diff->runs_commands = lasts_as_a_command(base) && lasts_as_a_command(new);
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	diff->is_measured = is_measured(new, &new->events.data[events[MATCH_NEW]]);

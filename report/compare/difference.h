@@ -32,7 +32,7 @@ enum diff_by {
 #define DIFF_METRICS(X) \
 	X(DIFF_SHARE, "share")      /* of the side's samples */ \
 	X(DIFF_CPU_S, "cpu-s")      /* seconds of CPU a run; of other events what they count */ \
-	X(DIFF_METRIC_AUTO, "auto") /* of options alone: what suits the recordings */
+	X(DIFF_METRIC_AUTO, "auto") /* one of these, by the recordings: of options alone */
 
 enum diff_metric {
 #define X(name, word) name,
@@ -146,7 +146,7 @@ struct diff_row {
 	bool is_edited;       /* by line: all lines of a function, since some of them moved */
 	const char *old_name; /* base's, where it seems to have been renamed; NULL: it is not */
 	bool is_known;        /* there was a symbol */
-	bool is_own;          /* code that its user can change (own_code.h) */
+	bool is_own;          /* of the command, or code that its user can change (own_code.h) */
 	bool repeats;         /* by total it says no more than another row: diff_find_repeats() */
 	/* The first regression is that something waits longer: by this function most of all. */
 	bool waits_longer;

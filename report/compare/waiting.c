@@ -1,5 +1,6 @@
 #include "report/compare/waiting.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "format/base/mem.h"
@@ -23,54 +24,55 @@ static double more_in_all(const struct difference *diff, const struct diff_judge
 	return waiting_more_of(diff, amounts);
 }
 
-/* The row that the verdict is of, if that is a reason; nr_rows: it is none. */
-static size_t waiting_find_reason(const struct difference *diff)
+/* The row that the verdict is of, if that is a reason; NULL: it is none. */
+static const struct diff_row *waiting_find_reason(const struct difference *diff)
 {
-	size_t first = diff->rows.len;
-	for (size_t i = 0; i < diff->rows.len; i++) {
-		const struct diff_row *row = &diff->rows.data[i];
-		if (row->self.verdict == DIFF_REGRESSION &&
-			(first == diff->rows.len ||
-				more_in_all(diff, &row->self) >
-					more_in_all(diff, &diff->rows.data[first].self)))
-			first = i;
-	}
-	bool is_reason =
-		first < diff->rows.len && strcmp(diff->rows.data[first].object, PROFILE_WAITS) == 0;
-	return is_reason ? first : diff->rows.len;
+	vec_each(&diff->rows, row)
+		if (row->self.verdict == DIFF_REGRESSION)
+			return strcmp(row->object, PROFILE_WAITS) == 0 ? row : NULL;
+	return NULL;
 }
 
-/* Of a row's total, by how much more of it ends in the reason. */
-static double more_for_reason(
-	const struct difference *diff, const struct run_counts *counts, const double *cells)
+/* By how much more of a row's total ends in the reason; `cells`: of the counts' rows and runs. */
+static double more_for_reason(const struct difference *diff, const struct run_counts *counts,
+	const double *cells, const struct diff_row *row)
 {
 	double amounts[MATCH_SIDES] = {0};
+	const double *runs = &cells[(counts->row_of[row->entity] - 1) * counts->nr_runs];
 	for (size_t run = 0; run < counts->nr_runs; run++)
-		amounts[run < counts->nr_base ? MATCH_BASE : MATCH_NEW] += cells[run];
+		amounts[run < counts->nr_base ? MATCH_BASE : MATCH_NEW] += runs[run];
 	return waiting_more_of(diff, amounts);
+}
+
+static bool may_wait_longer(
+	const struct difference *diff, const struct diff_row *row, double more_for_it)
+{
+	static const double mostly = 0.5;
+	return row->is_own && !row->repeats && row->total.verdict == DIFF_REGRESSION &&
+	       more_for_it > 0 && more_for_it >= mostly * more_in_all(diff, &row->total);
 }
 
 void waiting_find(struct difference *diff, struct run_counts *counts)
 {
-	static const double as_much = 0.95, mostly = 0.5;
-	size_t reason = waiting_find_reason(diff);
-	if (reason == diff->rows.len)
+	static const double as_much = 0.95;
+	const struct diff_row *reason = waiting_find_reason(diff);
+	if (!reason || diff->options.by == DIFF_BY_STACK) /* which names all functions */
 		return;
 	CLEANUP_FREE bool *is_reason = mem_zalloc_array(diff->rows.len, sizeof(*is_reason));
-	is_reason[reason] = true;
+	is_reason[counts->row_of[reason->entity] - 1] = true;
 	CLEANUP_FREE double *cells = run_counts_of_chosen(counts, is_reason);
 	struct diff_row *best = NULL;
 	double most = 0;
-	for (size_t i = 0; i < diff->rows.len; i++) {
-		struct diff_row *row = &diff->rows.data[i];
-		double more = more_for_reason(diff, counts, &cells[i * counts->nr_runs]);
-		if (!row->is_own || row->total.verdict != DIFF_REGRESSION || more <= 0 ||
-			more < mostly * more_in_all(diff, &row->total) || more < as_much * most)
-			continue;
-		bool is_alike = best && as_much * more <= most;
-		if (!is_alike || row->total.effect > best->total.effect)
+	vec_each(&diff->rows, row) {
+		double more = more_for_reason(diff, counts, cells, row);
+		if (may_wait_longer(diff, row, more))
+			most = fmax(most, more);
+	}
+	vec_each(&diff->rows, row) {
+		double more = more_for_reason(diff, counts, cells, row);
+		if (may_wait_longer(diff, row, more) && more >= as_much * most &&
+			(!best || row->total.effect > best->total.effect))
 			best = row;
-		most = more > most ? more : most;
 	}
 	if (best)
 		best->waits_longer = true;

@@ -8,10 +8,10 @@
 #include "report/compare/run_counts.h"
 
 /*
- * Sets `waits_longer` of the user's own function (own_code.h) that waits longer for that reason by
- * the greatest amount, if it surely takes longer, too, and mostly for that. Of several by the same
- * amount, as callers of each other are, the one of which it is the most. Rows stand as the counts
- * have them: before they are put in order.
+ * Sets `waits_longer` of the user's own function (diff_row's `is_own`) that waits longer for that
+ * reason, if it surely takes longer with what it calls, and mostly for that: of those by about the
+ * greatest amount, as callers of each other are, the one that takes longer by the greatest part.
+ * Rows are in order, and it is known which of them repeat others.
  */
 void waiting_find(struct difference *diff, struct run_counts *counts);
 

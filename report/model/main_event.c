@@ -58,15 +58,22 @@ void event_choices_init(struct event_choices *choices, const struct profile *pro
 	for (uint32_t i = 0; i < profile->events.len; i++) {
 		struct event_choice choice = counts[i];
 		choice.event = i;
-		if (choice.samples && (!profile->events.data[i].is_sum || is_sum_of_two))
+		bool is_whole = !profile->events.data[i].is_sum || is_sum_of_two ||
+				i == profile->main_event; /* one part of it may be left */
+		if (choice.samples && is_whole)
 			vec_push(&choices->list, choice);
 	}
 	/* Event 0 stands for damage: of an empty recording its first real event is the answer. */
 	if (!choices->list.len)
 		vec_push(&choices->list,
-			(struct event_choice){.event = profile->events.len > 1 ? 1 : 0});
+			(struct event_choice){.event = profile->main_event ? profile->main_event
+						       : profile->events.len > 1 ? 1
+										 : 0});
 	for (size_t i = 1; i < choices->list.len; i++)
 		if (choices->list.data[i].samples > choices->list.data[choices->main].samples)
+			choices->main = i;
+	for (size_t i = 0; i < choices->list.len; i++)
+		if (profile->main_event && choices->list.data[i].event == profile->main_event)
 			choices->main = i;
 }
 
@@ -92,12 +99,10 @@ uint32_t main_event_of(const struct profile *profile)
 	return event;
 }
 
-uint32_t main_event_left(const struct profile *profile, uint32_t before)
+void main_event_fix(struct profile *profile)
 {
-	vec_each(&profile->samples, sample)
-		if (profile_event_has(profile, before, sample->event))
-			return before;
-	return main_event_of(profile);
+	if (profile->samples.len && !profile->main_event)
+		profile->main_event = main_event_of(profile);
 }
 
 const char *main_event_name_of(const struct profile *profile, uint32_t event)

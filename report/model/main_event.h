@@ -29,10 +29,10 @@ void event_choices_deinit(struct event_choices *choices);
 /* The event that is shown unasked. */
 uint32_t main_event_of(const struct profile *profile);
 /*
- * After samples were left out: `before`, what main_event_of() said then, if there are samples of it
- * left, so that a slice of a recording shows the event that the recording does.
+ * Before samples are left out: main_event_of() says the same behind that, if there are samples of
+ * it left, or of none, so that a slice of a recording shows the event that the recording does.
  */
-uint32_t main_event_left(const struct profile *profile, uint32_t before);
+void main_event_fix(struct profile *profile);
 /* Run queues that were counted, thread by thread, while none of the waits in them was sampled. */
 bool main_event_is_counted_only(const struct profile *profile, uint32_t event);
 /* What it is called; an event whose description was damaged is "unknown". */

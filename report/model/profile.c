@@ -118,6 +118,19 @@ size_t profile_nr_origins(const struct profile *profile)
 	return profile->origins.len ? profile->origins.len - 1 : 0;
 }
 
+bool profile_has_ended(const struct profile *profile, uint32_t thread)
+{
+	uint32_t process = profile->threads.data[thread].process;
+	uint32_t origin = profile->processes.data[process].info.origin;
+	bool is_merged = origin && origin < profile->origins.len;
+	enum layout_end_reason reason =
+		is_merged ? profile->origins.data[origin].info.reason : profile->end.reason;
+	const char *target =
+		profile_origin_meta(profile, is_merged ? origin : 0, LAYOUT_META_TARGET);
+	bool is_command = target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
+	return reason == LAYOUT_END_TARGET || (reason == LAYOUT_END_COMMAND && is_command);
+}
+
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread)
 {
 	uint32_t process = profile->threads.data[thread].process;

@@ -274,6 +274,7 @@ struct profile {
 	bool has_roots;                          /* all of the stacks */
 	uint32_t syscall_object;                 /* PROFILE_SYSCALLS; 0: none */
 	uint32_t wait_object;                    /* PROFILE_WAITS; 0: none */
+	uint32_t main_event;                     /* main_event_fix(); 0: it was not called */
 	uint64_t counters[LAYOUT_COUNTER_COUNT]; /* over all CPUs */
 	VEC(struct profile_source) sources;      /* whose counters are not among these */
 	struct layout_clock first_clock, last_clock;
@@ -315,6 +316,11 @@ size_t profile_nr_origins(const struct profile *profile);
 /* Whether its recordings are of several boots, or may be: their process IDs say nothing together.
  */
 bool profile_has_several_boots(const struct profile *profile);
+/*
+ * Whether its recording lasted until what was recorded had ended; not of a command that something
+ * else was recorded for.
+ */
+bool profile_has_ended(const struct profile *profile, uint32_t thread);
 /* "" where nothing was merged. */
 const char *profile_thread_origin(const struct profile *profile, uint32_t thread);
 /*

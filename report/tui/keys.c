@@ -34,7 +34,7 @@ const struct key_row key_rows[] = {
 	{{INPUT_ESCAPE, INPUT_BACKSPACE}, ACTION_UNDO, "Esc Bksp", "back",
 		"undo zoom, filter or search; else back to the view before", NULL},
 	{{INPUT_CTRL('r')}, ACTION_REDO, "^R", "redo", "redo it", NULL},
-	{{'R'}, ACTION_RESET, "R", "reset", "undo them all", NULL},
+	{{'R'}, ACTION_RESET, "R", "reset", "undo them all, and end the search", NULL},
 	{{']'}, ACTION_NEXT_FUNCTION, "]", "next function",
 		"the next of the hottest functions (Butterfly)", NULL},
 	{{'['}, ACTION_PREVIOUS_FUNCTION, "[", NULL, "the one before", NULL},

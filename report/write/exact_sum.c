@@ -106,7 +106,8 @@ static bool is_of_allocations(const struct profile_event *event)
 	return strncmp(event->name, "alloc_", 6) == 0 || strncmp(event->name, "inuse_", 6) == 0;
 }
 
-/* Of a small program, by the distance that suits a server: a function of a tenth may have none. */
+/* The usual distance is for programs that allocate gigabytes: a function of a tenth may have none.
+ */
 static void put_few_allocations(const struct profile *profile, struct str *out)
 {
 	enum {
@@ -118,11 +119,15 @@ static void put_few_allocations(const struct profile *profile, struct str *out)
 		uint64_t samples = source->tallies[LAYOUT_EVENTS_SAMPLES].count;
 		const struct layout_tally *all = &source->tallies[LAYOUT_EVENTS];
 		uint64_t distance = MIB;
-		if (strcmp(source->name, "heap") != 0 || samples >= FEW_ALLOCATIONS ||
-			samples * 2 > all->count)
+		/* Large ones are samples of what they took, as of waits. */
+		if (strcmp(source->name, "heap") != 0 || !samples || samples >= FEW_ALLOCATIONS ||
+			source->tallies[LAYOUT_EVENTS_BELOW].sum <= all->sum / 2 ||
+			has_lost(source) || profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
 			continue;
 		while (distance > KIB && distance > all->sum / ENOUGH_SAMPLES)
 			distance /= 2;
+		if (distance * 2 > all->sum / samples) /* that it had already, or nearly */
+			continue;
 		str_printf(out,
 			"# only %llu of %llu %s: shares are rough (record --heap=%lluK has "
 			"more)\n",

@@ -68,25 +68,64 @@ TEST(a_tree_of_nothing_says_so)
 	profile_destroy(profile);
 }
 
-/* What is in use, but was allocated in the last tenth of the time. */
-TEST(the_newest_samples_are_left_out)
+/* What is in use, but was allocated in the last tenth of the time, unless the program has ended. */
+static size_t count_without_newest(const char *target, enum layout_end_reason reason)
 {
 	struct fixture fixture;
 	fixture_init(&fixture);
+	writer_meta(fixture.writer, LAYOUT_META_TARGET, target);
 	uint32_t object = fixture_object(&fixture, LAYOUT_OBJECT_VDSO, "[vdso]");
 	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
 	uint32_t frame = fixture_frame(&fixture, object, 0x10, "main");
 	fixture_samples(&fixture, thread, FIXTURE_STACK(&fixture, frame), 0, 100);
 	struct profile *profile = fixture_profile(&fixture);
+	profile->end.reason = reason;
 	profile->first_ns = profile->samples.data[0].time_ns;
 	profile->last_ns = profile->samples.data[99].time_ns;
 	filter_samples(profile, &(struct filter){0});
 	CHECK_INT(profile->samples.len, 100);
 	filter_samples(profile, &(struct filter){.without_newest = true});
-	CHECK_INT(profile->samples.len, 100); /* the command has ended */
-	profile->end.reason = LAYOUT_END_DURATION;
-	filter_samples(profile, &(struct filter){.without_newest = true});
-	CHECK(profile->samples.len >= 89 && profile->samples.len <= 91);
+	size_t count = profile->samples.len;
+	profile_destroy(profile);
+	return count;
+}
+
+TEST(the_newest_samples_of_what_ran_on_are_left_out)
+{
+	CHECK_INT(count_without_newest(LAYOUT_TARGET_COMMAND, LAYOUT_END_COMMAND), 100);
+	CHECK_INT(count_without_newest(LAYOUT_TARGET_COMMAND, LAYOUT_END_DURATION), 90);
+	CHECK_INT(count_without_newest("process", LAYOUT_END_TARGET), 100);
+	/* record -p PID -- sleep 10 */
+	CHECK_INT(count_without_newest("process", LAYOUT_END_COMMAND), 90);
+}
+
+/* Most samples are a timer's; in the last millisecond there are waits alone. */
+TEST(a_slice_shows_the_event_that_the_recording_does)
+{
+	struct fixture fixture;
+	fixture_init(&fixture);
+	uint32_t other = fixture_event(&fixture, "page-faults", "faults", 1);
+	uint32_t thread = fixture_thread(&fixture, fixture_process(&fixture, 1, 0), 1, "app");
+	fixture_samples(&fixture, thread, 0, 0, 100);
+	struct layout_sample sample = {.thread = thread, .event = other};
+	for (int i = 0; i < 5; i++) {
+		sample.time_ns = fixture.time_ns += 1000000;
+		writer_sample(fixture.writer, &sample);
+	}
+	struct profile *profile = fixture_profile(&fixture);
+	uint32_t before = main_event_of(profile);
+	uint64_t end_ns = profile->samples.data[104].time_ns - profile->first_ns;
+	CHECK(before != other);
+	/* The last of the timer's is in it. */
+	filter_samples(profile, &(struct filter){.from_ns = end_ns - 5500000});
+	CHECK_INT(profile->samples.len, 6);
+	CHECK_INT(main_event_of(profile), before);
+	filter_samples(profile, &(struct filter){.from_ns = end_ns - 2500000});
+	CHECK_INT(profile->samples.len, 3);
+	CHECK_INT(main_event_of(profile), other);
+	filter_samples(profile, &(struct filter){.from_ns = end_ns + 1});
+	CHECK_INT(profile->samples.len, 0);
+	CHECK_INT(main_event_of(profile), before);
 	profile_destroy(profile);
 }
 

@@ -65,7 +65,7 @@ static int record_run(const struct kind *kind, uint64_t changing_ns)
 		{FIXTURE_STACK(&fixture, main, changing, rest, sleeps, asleep), changing_ns},
 		{FIXTURE_STACK(&fixture, main, other, locked), 10 * MS},
 	};
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 300; i++) {
 		struct layout_sample sample = {
 			.time_ns = fixture.time_ns += 50 * MS,
 			.event = number,
@@ -161,7 +161,7 @@ TEST(amounts_are_compared_where_that_can_be_and_is_needed)
 		struct compared compared;
 		options.is_forced = cases[i].is_forced;
 		compare(&compared, &cases[i].kind, cases[i].nr_runs, 10 * MS,
-			(cases[i].has_changed ? 20 : 10) * MS, &options);
+			(cases[i].has_changed ? 60 : 10) * MS, &options);
 		CHECK_STR(diff_metric_name(compared.diff), cases[i].metric);
 		compared_deinit(&compared);
 	}

@@ -98,9 +98,9 @@ static void deinit_sections(struct bytes_buf *sections)
 		bytes_buf_deinit(&sections[i]);
 }
 
-static void forget_first_module(struct node_wasm *wasm)
+static void forget_module(struct node_wasm *wasm, size_t at)
 {
-	struct kept_module *kept = wasm->modules.data[0];
+	struct kept_module *kept = wasm->modules.data[at];
 	wasm->nr_bytes -= sections_len(kept->sections);
 	wasm->nr_starts -= kept->starts.len;
 	wasm_module_deinit(&kept->module);
@@ -108,8 +108,8 @@ static void forget_first_module(struct node_wasm *wasm)
 	map_deinit(&kept->starts);
 	mem_free(kept);
 	wasm->modules.len--;
-	memmove(wasm->modules.data, wasm->modules.data + 1,
-		wasm->modules.len * sizeof(*wasm->modules.data));
+	memmove(wasm->modules.data + at, wasm->modules.data + at + 1,
+		(wasm->modules.len - at) * sizeof(*wasm->modules.data));
 }
 
 void node_wasm_destroy(struct node_wasm *wasm)
@@ -117,19 +117,19 @@ void node_wasm_destroy(struct node_wasm *wasm)
 	if (!wasm)
 		return;
 	while (wasm->modules.len)
-		forget_first_module(wasm);
+		forget_module(wasm, 0);
 	vec_deinit(&wasm->modules);
 	runtime_pages_destroy(wasm->pages);
 	mem_free(wasm);
 }
 
-/* The last one stays, however large it is: to read it for each of its functions takes longer. */
+/* Makes room for one more: however large they are, they are read once, not for each function. */
 static void trim_modules(struct node_wasm *wasm)
 {
-	while (wasm->modules.len > 1 &&
+	while (wasm->modules.len &&
 		(wasm->nr_bytes > MAX_KEPT_BYTES || wasm->modules.len >= MAX_KEPT_MODULES ||
 			wasm->nr_starts > MAX_KEPT_STARTS))
-		forget_first_module(wasm);
+		forget_module(wasm, 0);
 }
 
 /* ---- the jump table ---- */
@@ -381,10 +381,16 @@ static bool is_module_there(const struct kept_module *kept)
 static struct kept_module *module_of(
 	struct node_wasm *wasm, uint32_t pid, const struct jump_table *table)
 {
-	vec_each(&wasm->modules, known)
-		if ((*known)->pid == pid && (*known)->table == table->address &&
-			(*known)->nr_slots == table->nr_slots && is_module_there(*known))
-			return *known;
+	for (size_t i = 0; i < wasm->modules.len; i++) {
+		struct kept_module *known = wasm->modules.data[i];
+		if (known->pid != pid || known->table != table->address ||
+			known->nr_slots != table->nr_slots)
+			continue;
+		if (is_module_there(known))
+			return known;
+		forget_module(wasm, i--);
+	}
+	trim_modules(wasm);
 	struct kept_module *kept = mem_zalloc(sizeof(*kept));
 	kept->pid = pid;
 	kept->table = table->address;
@@ -510,7 +516,6 @@ bool node_wasm_read_name(
 	uint64_t instance = code->deopt_data;
 	struct jump_table table;
 	uint32_t number;
-	trim_modules(wasm);
 	runtime_pages_begin(wasm->pages, pid, MAX_SEARCHED_PAGES);
 	if ((instance & 3) != 1 || !find_jump_table(wasm->pages, pid, code, &table))
 		return false;

@@ -192,7 +192,7 @@ static void put_lines_of_callers(
 
 /*
  * All of a stack but its innermost function, inwards out. Of what takes more than a few lines the
- * middle is left out: what tells stacks apart stands at both ends, but for the thread's beginning.
+ * middle is left out: mostly what tells stacks apart is near one of their ends.
  */
 static void diff_text_put_callers(struct writing *writing, const struct diff_row *row)
 {

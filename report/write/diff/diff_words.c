@@ -339,21 +339,22 @@ static void put_waiting(struct str *out, const struct difference *diff, diff_nam
 	}
 }
 
-/* "what only new has of app (3 functions)" */
-static void put_replaced(struct str *out, const struct difference *diff,
+/* "(3 functions)" */
+static void diff_words_put_number(struct str *out, const struct difference *diff,
 	const struct diff_replacement *replacement, enum match_side side)
 {
 	size_t count = replacement->nr_rows[side];
 	str_printf(out, "(%zu %s)", count, plural_of(diff, count));
 }
 
+/* Behind "what" or "What": "only new has of app (3 functions)". */
 static void put_replacing(struct str *out, const struct difference *diff,
 	const struct diff_replacement *replacement, const struct diff_naming *naming)
 {
-	str_puts(out, "what only new has of ");
+	str_puts(out, " only new has of ");
 	naming->put_text(out, replacement->object);
 	str_puts(out, " ");
-	put_replaced(out, diff, replacement, MATCH_NEW);
+	diff_words_put_number(out, diff, replacement, MATCH_NEW);
 }
 
 static bool put_regressions_of_parts(struct str *out, const struct difference *diff,
@@ -362,12 +363,12 @@ static bool put_regressions_of_parts(struct str *out, const struct difference *d
 	vec_each(&diff->replacements, replacement) {
 		if (!replacement->makes_regression)
 			continue;
-		str_puts(out, has_more ? "; " : "");
+		str_puts(out, has_more ? "; what" : "what");
 		put_replacing(out, diff, replacement, naming);
 		str_puts(out, " ");
 		diff_words_put_change(out, diff, &replacement->judgement);
 		str_puts(out, " than what only base has ");
-		put_replaced(out, diff, replacement, MATCH_BASE);
+		diff_words_put_number(out, diff, replacement, MATCH_BASE);
 		diff_words_put_condition(out, diff, &replacement->judgement);
 		has_more = true;
 	}
@@ -792,11 +793,10 @@ static void diff_words_put_replacement(struct str *out, const struct difference 
 		[DIFF_IMPROVEMENT] = "so that what is new is no regression",
 	};
 	const struct diff_judgement *judgement = &replacement->judgement;
-	size_t begin = out->len;
+	str_puts(out, "What");
 	put_replacing(out, diff, replacement, naming);
-	out->data[begin] = 'W';
 	str_puts(out, " may be what only base has ");
-	put_replaced(out, diff, replacement, MATCH_BASE);
+	diff_words_put_number(out, diff, replacement, MATCH_BASE);
 	str_puts(out, ", split or rewritten: together ");
 	diff_put_amount(out, diff, &judgement->sides[MATCH_BASE]);
 	str_puts(out, " -> ");

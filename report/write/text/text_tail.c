@@ -42,8 +42,8 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
 	bool is_in_use = strncmp(profile->events.data[event].name, "inuse_", 6) == 0;
-	enum layout_end_reason reason = profile->end.reason;
-	if (is_in_use && (reason == LAYOUT_END_COMMAND || reason == LAYOUT_END_TARGET))
+	if (is_in_use && profile->samples.len &&
+		profile_has_ended(profile, profile->samples.data[0].thread))
 		str_puts(out,
 			"# what was freed as the program ended is not among these: record -p, for "
 			"a --duration, shows what is in use meanwhile\n");
