@@ -387,7 +387,8 @@ const struct opt record_options_rows[] = {
 			"bytes, or in " HEAP_DISTANCE,
 		.least = "1K", .most = "1G"},
 	{"max-overhead", 0, "PERCENT", parse_percent, FIELD(max_overhead_percent),
-		.help = "of its CPU time that probes of --heap may take a program; above it, and 2% of "
+		.help = "of its CPU time that probes of --heap may take a program; above it, and "
+			"2% of "
 			"a CPU, they are taken off",
 		.standard = "5%", .least = "1", .most = "100"},
 	{"list-usdt", 0, "PATH", opt_string, FIELD(listed_path),
