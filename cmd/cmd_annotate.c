@@ -98,15 +98,38 @@ static bool is_hotter(const struct function_weight *row, const struct function_w
 	       (row->self == than->self && row->total > than->total);
 }
 
+/* "ns::A::run" names "ns::A::run(int) const", and what is declared in that only by the way. */
+static bool is_named_exactly(const char *name, const char *symbol)
+{
+	size_t len = strlen(symbol), depth = 0;
+	if (strncmp(name, symbol, len) != 0 || (name[len] && name[len] != '('))
+		return false;
+	for (const char *at = name + len; *at; at++) {
+		depth += *at == '(';
+		depth -= *at == ')';
+		if (!depth && at[0] == ':' && at[1] == ':')
+			return false;
+	}
+	return true;
+}
+
 /* The hottest of those that are called so, or of all; NULL: none was sampled. */
 static const struct function_weight *find_hottest(const struct model *model, const char *symbol)
 {
 	struct filter filter = {.symbols = {&symbol, symbol ? 1 : 0}};
 	const struct function_weight *best = NULL;
 	CLEANUP_FREE bool *is_wanted = filter_functions(model->profile, &filter);
-	vec_each(&model->functions, row)
-		if (is_wanted[row->function] && is_hotter(row, best))
+	bool is_exact = false;
+	vec_each(&model->functions, row) {
+		if (!is_wanted[row->function])
+			continue;
+		bool is_named =
+			symbol &&
+			is_named_exactly(model_function(model, row->function)->name, symbol);
+		if (is_named > is_exact || (is_named == is_exact && is_hotter(row, best)))
 			best = row;
+		is_exact |= is_named;
+	}
 	return best;
 }
 

@@ -68,6 +68,7 @@ static const struct opt rows[] = {
 		.help = "let these runs be the branch's baseline, unless they fail"},
 	DIFF_RUN_ROWS(struct ci_options, diff, "inconclusive"),
 	NAMING_FILE_ROWS(struct ci_options, diff.select.naming),
+	SELECT_HIDDEN_ROWS(struct ci_options, diff.select),
 	{0},
 };
 

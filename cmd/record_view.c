@@ -1,7 +1,9 @@
 #include "cmd/record_view.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/console.h"
 #include "cmd/input.h"
@@ -398,8 +400,37 @@ static void print_without_frame_pointers(
 			percent(cut, all + cut));
 }
 
-static void print_own_heap(const struct session_own_heap *heap)
+/* Of a process that can still be read: whether its environment has "NAME=VALUE". */
+static bool has_variable(uint32_t pid, const char *variable)
 {
+	char path[64], *word = NULL;
+	size_t room = 0;
+	bool has = false;
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	FILE *file = fopen(path, "re");
+	while (file && !has && getdelim(&word, &room, '\0', file) > 0)
+		has = strcmp(word, variable) == 0;
+	if (file)
+		fclose(file);
+	free(word);
+	return has;
+}
+
+static bool all_have_variable(const struct session_options *options, const char *variable)
+{
+	if (options->target == SESSION_COMMAND)
+		return has_variable((uint32_t)getpid(), variable); /* which it inherits */
+	for (size_t i = 0; i < options->nr_pids; i++)
+		if (!has_variable(options->pids[i], variable))
+			return false;
+	return options->nr_pids;
+}
+
+static void print_own_heap(
+	const struct session_options *options, const struct session_own_heap *heap)
+{
+	if (heap->remedy && all_have_variable(options, heap->remedy))
+		return;
 	console_say("hint: %s keeps %s on a heap of its own, which --heap does not see%s%s%s",
 		path_last_part(heap->path), heap->objects, heap->remedy ? ", unless " : "",
 		heap->remedy ? heap->remedy : "", heap->remedy ? " is in its environment" : "");
@@ -425,7 +456,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 	for (size_t i = 0; summary->hints[i]; i++)
 		console_say("hint: %s", summary->hints[i]);
 	for (size_t i = 0; options->heap_bytes && summary->own_heaps[i].path; i++)
-		print_own_heap(&summary->own_heaps[i]);
+		print_own_heap(options, &summary->own_heaps[i]);
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)
 		console_say("hint: %s", summary->script_probes.advice[i]);
 	if (summary->lost_ring)

@@ -57,8 +57,12 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
 			.help = "only this span, in seconds from the beginning"}, \
 		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
-		{"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
-			.help = "of stacks with scripts, only their functions"}, \
+		SELECT_HIDDEN_ROWS(type, member)
+
+/* What is left out of stacks. */
+#define SELECT_HIDDEN_ROWS(type, member) \
+	{"no-native", 0, NULL, opt_flag, offsetof(type, member.no_native), \
+		.help = "of stacks with scripts, only their functions"}, \
 	{ \
 		"no-kernel", 0, NULL, opt_flag, offsetof(type, member.no_kernel), \
 			.help = "of programs' stacks, not the kernel's functions" \

@@ -15,6 +15,7 @@
 #include "report/compare/waiting.h"
 #include "report/model/event_value.h"
 #include "report/model/main_event.h"
+#include "report/model/slice.h"
 
 const char *diff_by_word(enum diff_by by)
 {
@@ -279,6 +280,23 @@ static void withhold_lone(struct difference *diff, const bool *is_lone)
 			judgement_withhold(&diff->rows.data[i].self);
 }
 
+/*
+ * Interrupts, the scheduler and what other programs cause are in the kernel's functions: by how
+ * much of them runs differ one run cannot even suggest. On a busy machine 1 % more in one of them
+ * looks as sure as a change of the program.
+ */
+static void withhold_kernel(struct difference *diff)
+{
+	if (diff->knows_dispersion || diff->is_measured)
+		return;
+	vec_each(&diff->rows, row) {
+		if (row->is_kernel && judgement_says_change(&row->self))
+			judgement_withhold(&row->self);
+		if (row->is_kernel && judgement_says_change(&row->total))
+			judgement_withhold(&row->total);
+	}
+}
+
 /* The self family first: from it comes what all are compared with. */
 static void judge_shares(struct difference *diff, struct run_counts *counts)
 {
@@ -410,6 +428,7 @@ static void judge_by_chosen_metric(struct difference *diff, struct run_counts *c
 		return;
 	}
 	judge_shares(diff, counts);
+	withhold_kernel(diff);
 	/* So it would be with CPU time where the whole surely takes longer, and not all alike. */
 	if (is_auto && has_amounts(diff) && has_changed_rows(diff) &&
 		diff->program.verdict == DIFF_REGRESSION) {
@@ -598,6 +617,27 @@ static bool is_measured(const struct profile *profile, const struct profile_even
 	return event->wait || profile_event_is_counted(profile, event);
 }
 
+/* The part of the samples that is in native functions which scripts called. */
+static double native_share_of_scripts(const struct profile *profile)
+{
+	CLEANUP_FREE uint64_t *samples = slice_count_stacks(profile);
+	uint64_t native = 0, all = 0;
+	for (uint32_t i = 0; i < profile->stacks.len; i++) {
+		struct profile_walk walk = profile_walk(profile, i);
+		bool is_leaf = true, is_native = false, has_script = false;
+		for (uint32_t frame;
+			samples[i] && !has_script && (frame = profile_walk_next(&walk));
+			is_leaf = false) {
+			const struct profile_frame *it = &profile->frames.data[frame];
+			has_script = profile_frame_is_script(it, profile->objects.data);
+			is_native |= is_leaf && !has_script;
+		}
+		all += samples[i];
+		native += has_script && is_native ? samples[i] : 0;
+	}
+	return all ? (double)native / (double)all : 0;
+}
+
 /* `both`: NULL where the sides have no trees. */
 static struct err *create_difference(const struct diff_tree *both,
 	const struct diff_source sides[MATCH_SIDES], const struct diff_options *options,
@@ -616,6 +656,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->runs_commands = lasts_as_a_command(base) && lasts_as_a_command(new);
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
+	diff->native_share = native_share_of_scripts(new);
 	diff->is_measured = is_measured(new, &new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
 	diff->is_weighted = run_samples_differ(sides, events);

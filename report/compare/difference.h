@@ -147,6 +147,7 @@ struct diff_row {
 	const char *old_name; /* base's, where it seems to have been renamed; NULL: it is not */
 	bool is_known;        /* there was a symbol */
 	bool is_own;          /* of the command, or code that its user can change (own_code.h) */
+	bool is_kernel;       /* the kernel's, and no reason to wait */
 	bool repeats;         /* by total it says no more than another row: diff_find_repeats() */
 	/* The first regression is that something waits longer: by this function most of all. */
 	bool waits_longer;
@@ -184,6 +185,7 @@ struct difference {
 	VEC(struct diff_replacement) replacements;
 	double judged_share;  /* of both sides' samples: in what takes min_share and more ... */
 	double visible_share; /* ... whose interval is as narrow as min_effect */
+	double native_share;  /* of the new side's samples: in native code that scripts called */
 	bool runs_commands;   /* on both sides: how much CPU time a run took says something */
 	/* By shares something takes less, and the whole more time: what did not change may be that,
 	 * and the rest what takes longer. Then nothing is "the same". */

@@ -286,6 +286,7 @@ static void entities_put_function(const struct profile_function *function,
 	row->line = profile_function_line(function);
 	row->is_known = function->is_known;
 	row->is_own = of->name && own_code_has(function, of);
+	row->is_kernel = profile_object_is_kernel(of) && strcmp(row->object, PROFILE_WAITS) != 0;
 }
 
 static void name_function(const struct entities *entities, uint32_t number, struct diff_row *row)

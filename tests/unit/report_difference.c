@@ -401,6 +401,36 @@ TEST(what_was_split_is_no_regression)
 	pair_deinit(&pair);
 }
 
+static struct profile *make_with_kernel(unsigned nr_kernel, const char *kernel)
+{
+	struct side side;
+	side_begin(&side, NULL);
+	struct fixture *fixture = &side.fixture;
+	uint32_t object = fixture_object(fixture, LAYOUT_OBJECT_KERNEL, kernel);
+	uint32_t work = fixture_frame(fixture, side.object, 0x10, "work");
+	uint32_t softirq = fixture_frame(fixture, object, 0x20, "handle_softirqs");
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, work), 0, 9000);
+	fixture_samples(fixture, side.thread, FIXTURE_STACK(fixture, work),
+		FIXTURE_STACK(fixture, softirq), nr_kernel);
+	return fixture_profile(fixture);
+}
+
+/* Other programs' interrupts are in it, which no one run tells from a change. */
+TEST(the_kernels_functions_are_not_judged_by_one_run)
+{
+	struct pair pair;
+	CLEANUP(str_deinit) struct str text = {0};
+	pair_init(&pair, make_with_kernel(20, "[kernel.kallsyms]"),
+		make_with_kernel(110, "[kernel.kallsyms]"));
+	CHECK_OK(pair_compare(&pair));
+	CHECK(find(&pair, "handle_softirqs")->is_kernel);
+	CHECK_INT(find(&pair, "handle_softirqs")->self.verdict, DIFF_INCONCLUSIVE);
+	CHECK(pair.diff->verdict != DIFF_REGRESSION);
+	diff_put_caveats(&text, pair.diff);
+	CHECK(strstr(str_text(&text), "Of the kernel's functions, "));
+	pair_deinit(&pair);
+}
+
 static void write_report(const struct pair *pair, enum diff_format format, struct str *out);
 
 /* One function on one side, many small ones on the other, beside what stays. */

@@ -808,6 +808,17 @@ static void diff_words_put_replacement(struct str *out, const struct difference 
 	str_printf(out, "), %s. ", conclusions[judgement->verdict]);
 }
 
+static bool has_kernel(const struct difference *diff)
+{
+	vec_each(&diff->rows, row)
+		if (row->is_kernel && row->self.is_tested)
+			return true;
+	return false;
+}
+
+/* What the interpreter does is mostly no change of the program. */
+static const double much_native = 0.2;
+
 void diff_put_caveats(struct str *out, const struct difference *diff)
 {
 	diff_put_caveats_naming(out, diff, &diff_naming_plain);
@@ -825,6 +836,15 @@ void diff_put_caveats_naming(
 		str_puts(out, "One run a side: how runs differ by themselves is not known, twice "
 			      "what chance makes was allowed for; where one part grew, others have "
 			      "less (--metric cpu-s, of two runs a side, compares times). ");
+	if (!diff->knows_dispersion && !diff->is_measured && has_kernel(diff))
+		str_puts(out, "Of the kernel's functions, which other programs and interrupts have "
+			      "a part in, one run a side tells nothing. ");
+	if (!diff->is_measured && diff->native_share >= much_native &&
+		diff->options.by != DIFF_BY_FILE)
+		str_printf(out,
+			"%.0f%% of the samples are in native functions that scripts called: "
+			"--no-native counts them for the scripts' own. ",
+			100 * diff->native_share);
 	size_t empty = diff->sides[0].nr_empty + diff->sides[1].nr_empty;
 	if (empty)
 		str_printf(out, "%zu %s left out. ", empty,

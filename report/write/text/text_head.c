@@ -142,7 +142,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
 			profile_percent(stacks.truncated, profile->samples.len));
-	uint64_t lost = profile_lost(profile);
+	uint64_t lost = profile_event_lost(profile, &profile->events.data[head->event]);
 	if (lost)
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
 			profile_percent(lost, lost + head->samples_of_all_events));
