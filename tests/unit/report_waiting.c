@@ -210,6 +210,18 @@ TEST(of_callers_with_the_same_samples_the_users_own_is_shown)
 	compared_deinit(&compared);
 }
 
+TEST(of_waits_more_runs_tell_more)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	struct diff_options options = DIFF_OPTIONS_DEFAULT;
+	struct compared compared;
+	compare(&compared, &waits, 1, 10 * MS, 11 * MS, &options);
+	diff_put_verdict(&text, compared.diff);
+	CHECK(strstr(str_text(&text), "there are too few runs") &&
+		strstr(str_text(&text), " Record 3 runs a side or more: one tells nothing of "));
+	compared_deinit(&compared);
+}
+
 TEST(callers_of_stacks_stand_below_in_lines)
 {
 	CLEANUP(str_deinit) struct str text = {0};

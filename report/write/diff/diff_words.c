@@ -547,7 +547,9 @@ static void diff_words_put_inconclusive(
 	/* More samples of runs that differ anyway would tell no more. */
 	double dispersion = diff->knows_dispersion ? mean_dispersion(diff) : 1;
 	bool runs_differ = dispersion >= 2, are_few = has_few_runs(diff);
-	if (are_few)
+	/* What is measured each time varies by the runs, hardly by chance. */
+	bool is_one = diff->is_measured && !diff->knows_dispersion;
+	if (are_few || is_one)
 		str_puts(out, "there are too few runs");
 	else if (runs_differ && diff->is_weighted) /* in which chance has hardly any part */
 		str_puts(out, "the runs of a side differ too much");
@@ -564,10 +566,9 @@ static void diff_words_put_inconclusive(
 	else
 		str_printf(out, "only of %s that take %.0f%% of %s.", plural_of(diff, 2), visible,
 			is_time(diff) ? "the time" : "it");
-	if (are_few) {
-		str_printf(out,
-			" Record %d runs a side or more: two tell little of how runs differ.",
-			RUNS_THAT_TELL);
+	if (are_few || is_one) {
+		str_printf(out, " Record %d runs a side or more: %s of how runs differ.",
+			RUNS_THAT_TELL, is_one ? "one tells nothing" : "two tell little");
 		return;
 	}
 	if (runs_differ) {
