@@ -163,7 +163,8 @@ class Tracks {
 	}
 
 	letter(context, index, y) {
-		const text = `${this.name(index)} \u00b7 ${percent(this.shares[index])}`, {ink} = this;
+		const isOld = this.others && !this.shares[index] && this.others[index].ran.some((weight) => weight > 0);
+		const text = `${this.name(index)} \u00b7 ${isOld ? "only before" : percent(this.shares[index])}`, {ink} = this;
 		context.globalAlpha = 0.82;
 		context.fillStyle = ink.paper;
 		context.fillRect(2, y + 2, this.lettering.widthOf(text) + 10, LANE_PX - 4);
