@@ -469,14 +469,6 @@ static uint64_t cpu_time_of_targets(const struct heap_guard *guard)
 	return cpu_ns;
 }
 
-/* What was sampled may be freed from now on, which is not seen: what is in use is not known. */
-static void lose_kept(void *context, const struct event_sample *sample)
-{
-	struct sample_bpf__bss *bss = context;
-	bss->unkept_count++;
-	bss->unkept_bytes += sample->measured;
-}
-
 static const char *way_without_probes(const struct heap_state *state)
 {
 	if (has_go_program(state))
@@ -490,12 +482,10 @@ static const char *way_without_probes(const struct heap_state *state)
 
 static void take_heap_off(struct heap_state *state, double percent, double hits_a_second)
 {
-	static const struct source_image all = {0};
 	const struct heap_guard *guard = &state->guard;
-	state->bpf->bss->takes_allocations = false;
+	state->bpf->bss->takes_allocations = false; /* what is kept was in use until now */
 	detach_heap(state);
 	state->is_taken_off = true;
-	end_heap_kept(state, &all, lose_kept, state->bpf->bss);
 	state->taken_off_ns = guard->since_ns;
 	if (!state->is_command)
 		str_truncate(&state->hint, 0);
@@ -516,6 +506,7 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 		LEAST_NS = 100 * 1000 * 1000,
 		LEAST_CPU_NS = 50 * 1000 * 1000,
 		LEAST_PERCENT_OF_CPU = 2,
+		LEAST_COST_NS = 1000 * 1000 * 1000, /* of all hits: a few seconds of a recording */
 	};
 	struct heap_state *state = source->state;
 	struct heap_guard *guard = &state->guard, before = *guard;
@@ -537,7 +528,9 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 	double percent = 100 * cost_ns / (double)(cpu_ns - before.cpu_ns);
 	/* What hardly runs has no use for the CPU that probes would leave it. */
 	double percent_of_cpu = 100 * cost_ns / (double)(now_ns - before.since_ns);
-	if (percent > guard->max_percent && percent_of_cpu > LEAST_PERCENT_OF_CPU)
+	double all_ns = (double)guard->hits * (double)guard->hit_ns;
+	if (percent > guard->max_percent && percent_of_cpu > LEAST_PERCENT_OF_CPU &&
+		all_ns >= LEAST_COST_NS)
 		take_heap_off(state, percent, hits / ((double)(now_ns - before.since_ns) / 1e9));
 	return NULL;
 }

@@ -149,10 +149,14 @@ struct filter filter_of_names(const struct filter *filter)
 
 static void drop_newest(struct profile *profile)
 {
-	uint64_t limit_ns = profile->last_ns - (profile->last_ns - profile->first_ns) / 10;
+	uint64_t span_ns = profile->last_ns - profile->first_ns;
+	uint64_t unseen_ns = profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] * 1000000;
+	span_ns -= unseen_ns < span_ns ? unseen_ns : span_ns; /* at its end */
+	uint64_t limit_ns = profile->first_ns + span_ns - span_ns / 10;
 	size_t kept = 0;
 	vec_each(&profile->samples, sample)
-		if (sample->time_ns < limit_ns || profile_has_ended(profile, sample->thread))
+		if (sample->time_ns < limit_ns ||
+			(!unseen_ns && profile_has_ended(profile, sample->thread)))
 			profile->samples.data[kept++] = *sample;
 	profile->samples.len = kept;
 }

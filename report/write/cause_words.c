@@ -85,8 +85,8 @@ const char *cause_of_counter(enum layout_counter counter)
 		"copies of stacks; a larger one (-m) or a lower frequency (-F) helps";
 	static const char without_probes[] =
 		"ms without the probes of allocations, which had taken more of the CPU time than "
-		"--max-overhead: what was allocated then is missing, and what stayed in use is not "
-		"known";
+		"--max-overhead: what was allocated then is missing, and what is shown in use was "
+		"so when they were taken off";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,

@@ -235,14 +235,14 @@ test_too_much_overhead() {
 	perl -e 'while (1) { my @a = map { "x" x 100 . $_ } 1 .. 100 }' &
 	pid=$!
 	until grep -q libc /proc/$pid/maps; do sleep 0.05; done
-	run "$EBPROF" record -m 64M --heap --duration 1.5 -o heap.data -p "$pid"
+	run "$EBPROF" record -m 64M --heap --duration 5 -o heap.data -p "$pid"
 	kill "$pid"
 	want_status 0 record
 	grep -q 'hint: the probes of allocations took [0-9]*% of the CPU time .*--max-overhead' err || fail "$(cat err)"
-	[[ $(tally heap-used samples count) == 0 ]] || fail "it is said what is in use"
 	(($("$EBPROF" info --json heap.data | jq .counters.heap_unseen_ms) > 300)) || fail "info: $("$EBPROF" info heap.data)"
 	"$EBPROF" report --stdio --leaks heap.data >out 2>err
-	grep -q 'what stayed in use is not known' out || fail "$(cat out err)"
+	grep -q 'what stayed in use is not known\|what is shown in use was so when they were taken off' out ||
+		fail "$(cat out err)"
 	! grep -q 'all of it was freed' out || fail "$(cat out err)"
 	"$EBPROF" convert --json -o all.json heap.data 2>err
 	grep -q 'ms without the probes of allocations' all.json || fail "an export does not say it: $(cat err)"
