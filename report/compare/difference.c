@@ -611,10 +611,12 @@ static bool lasts_as_a_command(const struct profile *profile)
 	return target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
 }
 
-/* One by one, as waits, allocations and hits are, unlike what a timer or a counter samples. */
+/* One by one, as waits, allocations and hits are, unlike what a timer or a counter samples. Of what
+ * others recorded it is not known. */
 static bool is_measured(const struct profile *profile, const struct profile_event *event)
 {
-	return event->wait || profile_event_is_counted(profile, event);
+	bool is_import = profile_meta(profile, LAYOUT_META_IMPORT);
+	return event->wait || (profile_event_is_counted(profile, event) && !is_import);
 }
 
 /* The part of the samples that is in native functions which scripts called. */
