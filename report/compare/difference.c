@@ -611,14 +611,6 @@ static bool lasts_as_a_command(const struct profile *profile)
 	return target && strcmp(target, LAYOUT_TARGET_COMMAND) == 0;
 }
 
-/* One by one, as waits, allocations and hits are, unlike what a timer or a counter samples. Of what
- * others recorded it is not known. */
-static bool is_measured(const struct profile *profile, const struct profile_event *event)
-{
-	bool is_import = profile_meta(profile, LAYOUT_META_IMPORT);
-	return event->wait || (profile_event_is_counted(profile, event) && !is_import);
-}
-
 /* The part of the samples that is in native functions which scripts called. */
 static double native_share_of_scripts(const struct profile *profile)
 {
@@ -659,7 +651,7 @@ static struct err *create_difference(const struct diff_tree *both,
 	diff->parts = list_parts(new, events[MATCH_NEW]);
 	diff->is_cpu_time = event_value_is_cpu_time(&new->events.data[events[MATCH_NEW]]);
 	diff->native_share = native_share_of_scripts(new);
-	diff->is_measured = is_measured(new, &new->events.data[events[MATCH_NEW]]);
+	diff->is_measured = run_samples_are_measured(new, &new->events.data[events[MATCH_NEW]]);
 	struct run_samples samples[MATCH_SIDES];
 	diff->is_weighted = run_samples_differ(sides, events);
 	for (int side = 0; side < MATCH_SIDES; side++)

@@ -36,14 +36,18 @@ static bool is_by_chance(const struct sorting *sorting, const struct profile_sam
 	return sample->is_estimate || !sorting->is_measured[sample->event];
 }
 
+bool run_samples_are_measured(const struct profile *profile, const struct profile_event *event)
+{
+	bool is_import = profile_meta(profile, LAYOUT_META_IMPORT);
+	return event->wait || (profile_event_is_counted(profile, event) && !is_import);
+}
+
 /* For each event whether its samples are of what the recorder measured. */
 static bool *find_measured(const struct profile *profile)
 {
 	bool *is_measured = mem_zalloc_array(profile->events.len + 1, sizeof(*is_measured));
-	for (size_t i = 0; i < profile->events.len; i++) {
-		const struct profile_event *event = &profile->events.data[i];
-		is_measured[i] = event->wait || profile_event_is_counted(profile, event);
-	}
+	for (size_t i = 0; i < profile->events.len; i++)
+		is_measured[i] = run_samples_are_measured(profile, &profile->events.data[i]);
 	return is_measured;
 }
 

@@ -25,6 +25,11 @@ struct run_samples {
  */
 bool run_samples_differ(const struct diff_source sides[MATCH_SIDES], const uint32_t *events);
 /*
+ * Whether each event was measured, as waits, allocations and hits are, unlike what a timer or a
+ * counter samples. Of what others recorded it is not known.
+ */
+bool run_samples_are_measured(const struct profile *profile, const struct profile_event *event);
+/*
  * Also fills in the runs of `side`, and how much each of them has. Samples of which nothing is
  * known but that their stack was truncated count there alone: a function
  * that lacks them would lack more of them in a run that happens to have more, which is no change
