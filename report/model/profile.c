@@ -218,13 +218,15 @@ uint64_t profile_source_lost(const struct profile *profile, size_t source)
 	       profile_source_count(profile, source, LAYOUT_EVENTS_LOST_WRITE);
 }
 
-uint64_t profile_event_lost(const struct profile *profile, const struct profile_event *event)
+bool profile_event_lost(
+	const struct profile *profile, const struct profile_event *event, uint64_t *ret)
 {
-	for (size_t i = 0; i < profile_nr_sources(profile); i++)
-		if (event->source && i < profile->sources.len &&
-			strcmp(profile->sources.data[i].name, event->source) == 0)
-			return profile_source_lost(profile, i);
-	return profile_lost(profile);
+	for (size_t i = 0; event->source && i < profile->sources.len; i++)
+		if (strcmp(profile->sources.data[i].name, event->source) == 0) {
+			*ret = profile_source_lost(profile, FIRST_SOURCES + i);
+			return true;
+		}
+	return false;
 }
 
 uint64_t profile_lost(const struct profile *profile)

@@ -347,10 +347,11 @@ size_t profile_nr_sources(const struct profile *profile);
 uint64_t profile_source_count(
 	const struct profile *profile, size_t source, enum layout_event_counter counter);
 /* Events that became no samples, although they should have; of all sources, or of one. */
-/* Of an event that has a source of its own that of this one, else of all. */
-uint64_t profile_event_lost(const struct profile *profile, const struct profile_event *event);
 uint64_t profile_lost(const struct profile *profile);
 uint64_t profile_source_lost(const struct profile *profile, size_t source);
+/* Of an event's own source; false: it has none, as a timer's has not. */
+bool profile_event_lost(
+	const struct profile *profile, const struct profile_event *event, uint64_t *ret);
 /* Wall-clock time of an instant of the recording, ns since 1970; 0 when unknown. */
 uint64_t profile_wall_ns(const struct profile *profile, uint64_t monotonic_ns);
 /*

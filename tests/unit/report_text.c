@@ -2,7 +2,6 @@
 #include "report/write/text/text.h"
 #include "report/write/text/text_fields.h"
 #include "report/write/text/text_names.h"
-
 #include "tests/unit/report_export_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -391,4 +390,26 @@ TEST(a_head_says_what_percents_are_of)
 	CHECK(strstr(str_text(&out), ", 3 of 5 samples, "));
 	put_filtered_head(3, 3, true, &out);
 	CHECK(strstr(str_text(&out), ", 3 samples, "));
+}
+
+/* A timer's samples were lost, and of the waits other ones; the head is of waits. */
+TEST(a_head_says_what_its_own_event_lost)
+{
+	static const struct {
+		const char *name;
+		uint64_t lost;
+	} sources[] = {{"heap", 3}, {"wait", 7}, {"heap-used", 150}};
+	struct profile profile = {.counters[LAYOUT_COUNTER_LOST_RING] = 40};
+	struct profile_event timer = {.name = "cpu-clock", .unit = "ns"};
+	struct profile_event waits = {.name = "offcpu", .unit = "ns", .source = "wait"};
+	uint64_t lost = 0;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct profile_source source = {.name = sources[i].name};
+		source.tallies[LAYOUT_EVENTS_LOST_RING].count = sources[i].lost;
+		vec_push(&profile.sources, source);
+	}
+	CHECK(profile_event_lost(&profile, &waits, &lost));
+	CHECK_INT(lost, 7);
+	CHECK(!profile_event_lost(&profile, &timer, &lost));
+	vec_deinit(&profile.sources);
 }

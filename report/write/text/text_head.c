@@ -142,10 +142,14 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	if (stacks.truncated)
 		str_printf(out, ", %.1f%% of stacks truncated",
 			profile_percent(stacks.truncated, profile->samples.len));
-	uint64_t lost = profile_event_lost(profile, &profile->events.data[head->event]);
+	uint64_t lost, all = head->samples_before_filter;
+	if (!profile_event_lost(profile, &profile->events.data[head->event], &lost)) {
+		lost = profile_lost(profile);
+		all = head->samples_of_all_events;
+	}
 	if (lost)
 		str_printf(out, ", %llu lost (%.1f%%)", (unsigned long long)lost,
-			profile_percent(lost, lost + head->samples_of_all_events));
+			profile_percent(lost, lost + all));
 	str_putc(out, '\n');
 	if (!head->is_filtered)
 		exact_sum_put(profile, head->event, out);
