@@ -155,21 +155,35 @@ static const struct wait_row {
 	{"kthread", WAIT_KERNEL_THREAD},
 };
 
+/*
+ * The kernel's own of giving up the CPU, which say nothing that the reason does not. It leaves them
+ * (its "__sched" functions) out of the stack of a thread that sleeps already, which is how the wait
+ * of one that slept as the recording began is read: without them here, too, both are one stack.
+ */
+static const char *const scheduling_functions[] = {"do_nanosleep", "schedule", "schedule_timeout*",
+	"schedule_hrtimeout*", "io_schedule*", "bit_wait*", "__wait_on_bit*",
+	"out_of_line_wait_on_bit*", "do_wait_for_common", "wait_for_common*",
+	"wait_for_completion*"};
+
 /* By where it stands, so that a label of the recording's own is none. */
 static const char reason_key[] = PROFILE_LABEL_REASON;
 
+struct waiting_function {
+	uint8_t reason; /* an enum wait_reason plus 1; 0: it says none */
+	bool only_schedules;
+};
+
 struct reasons {
 	struct profile *profile;
-	/* Of each function that was there at first: an enum wait_reason plus 1; 0: it says none. */
-	uint8_t *of_functions;
-	uint32_t frames[WAIT_REASON_COUNT]; /* 0: none yet */
-	struct map calls;                   /* number of a system call plus 1 -> frame */
-	struct map nodes;                   /* of profile_add_node() */
-	struct map of_stacks;               /* stack -> its reason */
-	struct map labels;                  /* set << 32 | label's text -> the set with it */
-	struct strtab texts;                /* of labels: "key=value" */
-	bool *interrupts;                   /* by waker */
-	struct map stacks;                  /* stack << 32 | is on the run queue -> the new one */
+	struct waiting_function *of_functions; /* of those that were there at first */
+	uint32_t frames[WAIT_REASON_COUNT];    /* 0: none yet */
+	struct map calls;                      /* number of a system call plus 1 -> frame */
+	struct map nodes;                      /* of profile_add_node() */
+	struct map of_stacks;                  /* stack -> its reason */
+	struct map labels;                     /* set << 32 | label's text -> the set with it */
+	struct strtab texts;                   /* of labels: "key=value" */
+	bool *interrupts;                      /* by waker */
+	struct map stacks; /* stack << 32 | is on the run queue -> the new one */
 };
 
 static const char *word_of_reason(enum wait_reason reason)
@@ -183,26 +197,41 @@ static const char *word_of_reason(enum wait_reason reason)
 }
 
 /* A compiler's suffix (".constprop.0") is no part of the name. */
-static bool is_row_of(const struct wait_row *row, const char *name)
+static bool is_of_pattern(const char *name, const char *pattern)
 {
-	size_t len = strlen(row->function);
-	if (row->function[len - 1] == '*')
-		return strncmp(name, row->function, len - 1) == 0;
-	return strncmp(name, row->function, len) == 0 && (!name[len] || name[len] == '.');
+	size_t len = strlen(pattern);
+	if (pattern[len - 1] == '*')
+		return strncmp(name, pattern, len - 1) == 0;
+	return strncmp(name, pattern, len) == 0 && (!name[len] || name[len] == '.');
 }
 
-static uint8_t *find_reasons_of_functions(const struct profile *profile)
+static struct waiting_function what_waits_in(const char *name)
 {
-	uint8_t *ret = mem_zalloc_array(profile->functions.len + 1, sizeof(*ret));
+	struct waiting_function ret = {0};
+	for (size_t i = 0; i < sizeof(wait_rows) / sizeof(*wait_rows) && !ret.reason; i++)
+		if (is_of_pattern(name, wait_rows[i].function))
+			ret.reason = (uint8_t)(wait_rows[i].reason + 1);
+	for (size_t i = 0; i < sizeof(scheduling_functions) / sizeof(*scheduling_functions); i++)
+		ret.only_schedules |= is_of_pattern(name, scheduling_functions[i]);
+	return ret;
+}
+
+static struct waiting_function *find_waiting_functions(const struct profile *profile)
+{
+	struct waiting_function *ret = mem_zalloc_array(profile->functions.len + 1, sizeof(*ret));
 	for (size_t i = 1; i < profile->functions.len; i++) {
 		const struct profile_function *function = &profile->functions.data[i];
-		if (!profile_is_kernel(profile, function->object))
-			continue;
-		for (size_t k = 0; k < sizeof(wait_rows) / sizeof(*wait_rows) && !ret[i]; k++)
-			if (is_row_of(&wait_rows[k], function->system_name))
-				ret[i] = (uint8_t)(wait_rows[k].reason + 1);
+		if (profile_is_kernel(profile, function->object))
+			ret[i] = what_waits_in(function->system_name);
 	}
 	return ret;
+}
+
+static const struct waiting_function *function_of_node(const struct reasons *reasons, uint32_t node)
+{
+	const struct profile *profile = reasons->profile;
+	uint32_t frame = profile->nodes.data[node].frame;
+	return &reasons->of_functions[profile->frames.data[frame].function];
 }
 
 static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t stack)
@@ -213,8 +242,7 @@ static enum wait_reason reason_of_stack(const struct reasons *reasons, uint32_t 
 	if (!it->kernel && !it->user)
 		return WAIT_UNKNOWN;
 	for (uint32_t node = it->kernel; node; node = profile->nodes.data[node].parent) {
-		uint32_t frame = profile->nodes.data[node].frame;
-		uint8_t reason = reasons->of_functions[profile->frames.data[frame].function];
+		uint8_t reason = function_of_node(reasons, node)->reason;
 		if (reason == WAIT_FAULT + 1)
 			return WAIT_FAULT;
 		found = found ? found : reason;
@@ -308,6 +336,15 @@ static uint32_t frame_of_call(struct reasons *reasons, uint32_t call)
 	return (uint32_t)*frame;
 }
 
+/* The kernel's part of a stack, without what only gives up the CPU; never nothing. */
+static uint32_t without_scheduling(const struct reasons *reasons, uint32_t kernel)
+{
+	uint32_t node = kernel;
+	while (node && function_of_node(reasons, node)->only_schedules)
+		node = reasons->profile->nodes.data[node].parent;
+	return node ? node : kernel;
+}
+
 /* Of a wait by its reason, else by its system call. */
 static uint32_t stack_with_leaf(struct reasons *reasons, uint32_t stack, enum profile_wait wait)
 {
@@ -321,6 +358,8 @@ static uint32_t stack_with_leaf(struct reasons *reasons, uint32_t stack, enum pr
 			 : is_queued
 				 ? frame_of_reason(reasons, WAIT_RUN_QUEUE)
 				 : frame_of_reason(reasons, known_reason_of_stack(reasons, stack));
+	if (wait == PROFILE_WAIT_BLOCKED)
+		copy.kernel = without_scheduling(reasons, copy.kernel);
 	copy.kernel = profile_add_node(profile, &reasons->nodes, copy.kernel, frame);
 	*known = profile->stacks.len;
 	vec_push(&profile->stacks, copy);
@@ -387,7 +426,7 @@ void wait_reasons_add(struct profile *profile)
 		if (!wait && !profile->stacks.data[sample->stack].syscall)
 			continue;
 		if (wait && !reasons.of_functions)
-			reasons.of_functions = find_reasons_of_functions(profile);
+			reasons.of_functions = find_waiting_functions(profile);
 		if (wait)
 			label_wait(&reasons, sample, wait);
 		sample->stack = stack_with_leaf(&reasons, sample->stack, wait);

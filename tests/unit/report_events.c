@@ -97,6 +97,33 @@ TEST(a_wait_has_its_reason_as_the_leaf)
 	profile_destroy(profile);
 }
 
+/* Of a thread that slept as the recording began the kernel has no functions that schedule. */
+TEST(a_wait_is_one_stack_whether_it_began_before_the_recording_or_not)
+{
+	struct waits waits;
+	waits_begin(&waits);
+	uint32_t blocked = waits_event(&waits, "offcpu"), queued = waits_event(&waits, "runq");
+	waits_add(&waits, blocked, "call", "common_nsleep", "hrtimer_nanosleep", 7);
+	waits_add(&waits, blocked, "common_nsleep", "hrtimer_nanosleep", "do_nanosleep", 7);
+	waits_add(&waits, blocked, "hrtimer_nanosleep", "do_nanosleep", "schedule", 7);
+	waits_add(&waits, blocked, "schedule", "schedule_timeout", "io_schedule", 7);
+	waits_add(&waits, queued, "common_nsleep", "hrtimer_nanosleep", "do_nanosleep", 7);
+	struct profile *profile = fixture_profile(&waits.fixture);
+	wait_reasons_add(profile);
+	static const char *const last[] = {"hrtimer_nanosleep", "hrtimer_nanosleep",
+		"hrtimer_nanosleep", "io_schedule", "do_nanosleep"};
+	for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++) {
+		struct profile_walk walk = profile_walk(profile, profile->samples.data[i].stack);
+		profile_walk_next(&walk);
+		uint32_t frame = profile_walk_next(&walk);
+		CHECK_STR(profile->functions.data[profile->frames.data[frame].function].name,
+			last[i]);
+	}
+	CHECK_STR(leaf_of(profile, 1), "[wait: sleep]");
+	CHECK_STR(leaf_of(profile, 3), "[wait: disk]"); /* nothing else is in it: it stays */
+	profile_destroy(profile);
+}
+
 /* Running and waiting add up, what else counts nanoseconds does not. */
 TEST(wall_time_is_the_sum_of_running_and_waiting)
 {
