@@ -25,7 +25,7 @@ struct annotate_options {
 	struct debug_dirs source_dirs;
 	enum listing_layout layout;
 	bool has_layout, is_intel;
-	struct naming_options naming;
+	struct select_options select; /* but for its events, files and symbols */
 };
 
 static const struct opt_word layouts[] = {
@@ -57,8 +57,9 @@ static const struct opt rows[] = {
 	{"intel", 0, NULL, opt_flag, FIELD(is_intel), .help = "x86 instructions in Intel's syntax"},
 	{"event", 'e', "EVENT", opt_string, FIELD(event),
 		.help = "of this event (that with the most samples)"},
-	NAMING_FILE_ROWS(struct annotate_options, naming),
-	NAMING_SHOW_ROWS(struct annotate_options, naming),
+	SELECT_TASK_ROWS(struct annotate_options, select),
+	NAMING_FILE_ROWS(struct annotate_options, select.naming),
+	NAMING_SHOW_ROWS(struct annotate_options, select.naming),
 	{0},
 };
 
@@ -375,9 +376,9 @@ static struct listing *make_listing(
 		.functions = model->names->functions.data,
 		.objects = model->names->objects.data,
 		.annotation = model->annotation,
-		.files = &options->naming.symbolize.files,
+		.files = &options->select.naming.symbolize.files,
 		.source_dirs = &options->source_dirs,
-		.demangle = options->naming.symbolize.demangle,
+		.demangle = options->select.naming.symbolize.demangle,
 		.is_intel = options->is_intel,
 	};
 	return listing_create(&request);
@@ -458,11 +459,15 @@ static struct err *put_annotation(
 	const struct annotate_options *options, struct profile *profile, struct str *out)
 {
 	const char *symbol = options->symbol;
+	struct filter filter = select_filter(&options->select);
 	uint32_t event;
+	filter_samples(profile, &filter);
+	if (!profile->samples.len)
+		return err_new(ERR_USAGE, "no sample is left by these options");
 	try(select_find_event(profile, options->event, &event));
-	symbolize(profile, &options->naming.symbolize);
+	symbolize(profile, &options->select.naming.symbolize);
 	struct model_names *names =
-		model_names_create(profile, 0, options->naming.symbolize.no_inline);
+		model_names_create(profile, 0, options->select.naming.symbolize.no_inline);
 	struct model *all =
 		model_create(profile, names, &(struct model_wish){.event = event}, NULL);
 	const struct function_weight *hottest = find_hottest(all, symbol);
@@ -499,21 +504,23 @@ static int cmd_annotate_fail(const char *operand, struct err *err)
 static int cmd_annotate(struct annotate_options *options, int argc, char **argv, int rest)
 {
 	const char *operand = NULL;
-	if (!options->symbol && rest < argc)
-		options->symbol = operand = argv[rest++];
+	if (!options->symbol && rest < argc) {
+		options->symbol = argv[rest++];
+		operand = rest == argc ? options->symbol : NULL;
+	}
 	struct profile *profile;
 	CLEANUP(input_deinit) struct input input = {0};
 	struct err *err = input_open_all(&options->input, argc, argv, rest, &input);
 	if (!err)
-		err = input_load(&input, &options->naming.symbolize.files, &profile);
+		err = select_load(&options->select, &input, false, &profile);
 	if (err)
 		return cmd_annotate_fail(operand, err);
 	CLEANUP(str_deinit) struct str text = {0};
-	naming_begin(&options->naming);
+	naming_begin(&options->select.naming);
 	err = put_annotation(options, profile, &text);
 	console_show_end();
 	int code = err ? cmd_annotate_fail(operand, err) : console_print(&text);
-	naming_end(&options->naming);
+	naming_end(&options->select.naming);
 	profile_destroy(profile);
 	return code;
 }
@@ -521,7 +528,7 @@ static int cmd_annotate(struct annotate_options *options, int argc, char **argv,
 static void annotate_options_deinit(struct annotate_options *options)
 {
 	vec_deinit(&options->source_dirs);
-	naming_deinit(&options->naming);
+	select_deinit(&options->select);
 }
 
 static int cmd_annotate_run(const struct command *command, int argc, char **argv)

@@ -1,4 +1,4 @@
-/* The option rows by which report and convert choose and name samples: the same words for both. */
+/* The option rows by which commands choose and name samples: the same words for all. */
 #ifndef EBPROF_SELECT_H
 #define EBPROF_SELECT_H
 
@@ -30,13 +30,21 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */
 #define SELECT_ROWS(type, member) \
-	{"comms", 'c', "COMM[,..]", select_parse_names, offsetof(type, member.comms), \
-		.help = "only these commands (thread names)", .group = "Which samples"}, \
+	SELECT_TASK_ROWS(type, member), \
 		{"files", 'd', "FILE[,..]", select_parse_names, offsetof(type, member.files), \
 			.help = "only code of these files: name or end of path", .alias = "dsos"}, \
 		{"symbols", 'S', "SYM[,..]", select_parse_names, offsetof(type, member.symbols), \
 			.help = "only these functions; '/EXPRESSION/' matches names, also of -c, " \
 				"-d"}, \
+		{"event", 'e', "EVENT[,..]", select_parse_words, offsetof(type, member.events), \
+			.help = "only samples of these events"}, \
+		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
+		SELECT_HIDDEN_ROWS(type, member)
+
+/* By what ran, where and when, whatever the samples' event and functions are. */
+#define SELECT_TASK_ROWS(type, member) \
+	{"comms", 'c', "COMM[,..]", select_parse_names, offsetof(type, member.comms), \
+		.help = "only these commands (thread names)", .group = "Which samples"}, \
 		{"lang", 0, "LANG[,..]", select_parse_words, offsetof(type, member.languages), \
 			.help = "only where a script of this language runs: python ..."}, \
 		{"container", 0, "NAME|ID[,..]", select_parse_words, \
@@ -52,12 +60,10 @@ opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, eith
 			.help = "only these threads"}, \
 		{"cpu", 'C', "CPU[,..]", opt_u32_list, offsetof(type, member.cpus), \
 			.help = "only these CPUs"}, \
-		{"event", 'e', "EVENT[,..]", select_parse_words, offsetof(type, member.events), \
-			.help = "only samples of these events"}, \
-		{"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
-			.help = "only this span, in seconds from the beginning"}, \
-		NAMING_FILE_ROWS(type, member.naming), NAMING_SHOW_ROWS(type, member.naming), \
-		SELECT_HIDDEN_ROWS(type, member)
+	{ \
+		"time", 0, "FROM,TO", select_parse_time, offsetof(type, member.time), \
+			.help = "only this span, in seconds from the beginning" \
+	}
 
 /* What is left out of stacks. */
 #define SELECT_HIDDEN_ROWS(type, member) \

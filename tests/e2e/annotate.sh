@@ -62,6 +62,23 @@ test_hot_line() {
 	grep -q '^# hot  hot$' out || fail "no head: $(head -n 2 out)"
 }
 
+# Of some of the samples, by what ran and when; none of them is an error.
+test_of_some_samples() {
+	make_program -O1
+	run "$EBPROF" annotate hot hot.data --time 0,100ms -c hot
+	want_status 0 "annotate of a tenth of a second"
+	want_share 'hot line' 1 80 100
+	local all few
+	few=$(grep -oE '[0-9]+ samples' out)
+	all=$("$EBPROF" annotate hot hot.data 2>/dev/null | grep -oE '[0-9]+ samples')
+	((${few% *} > 0 && ${few% *} < ${all% *})) || fail "$few of $all"
+	run "$EBPROF" annotate hot hot.data --pid 1
+	want_status 2 "of another process"
+	run "$EBPROF" annotate hot hot.data --time 3600,
+	want_status 2 "of a time behind it"
+	grep -q 'nothing from 3600' err || fail "$(cat err)"
+}
+
 # What was inlined is another function's time, but the line of the call has it in its total.
 test_calls_and_inlined() {
 	make_program -O1
