@@ -87,14 +87,10 @@ async function checkLanes(browser) {
 	wantTrue(`lanes are all of the time: ${sum} of ${all}`, sum <= all && sum > 0.93 * all);
 	const spinners = lanes.filter(({ran}) => ran > 0.15e9 && ran < 0.9e9);
 	wantTrue("waits are spans: " + JSON.stringify(spinners), spinners.some(({waited}) => waited > 0.35e9));
-	const frame = await browser.value("(({left, top, width}) => ({left, top, width}))(document.querySelector('#tracks canvas').getBoundingClientRect())");
-	const corner = `document.querySelector('#tracks canvas').toDataURL()`;
-	await browser.mouse("mouseMoved", frame.left + 20, frame.top + 10);
-	const pointed = await browser.value(corner);
-	await browser.mouse("mouseMoved", frame.left + 40, frame.top + 10);
-	want("nothing changes within a lane", await browser.value(corner), pointed);
-	await browser.mouse("mouseMoved", frame.left + 20, frame.top + 30);
-	wantTrue("a name goes where the mouse is", await browser.value(corner) !== pointed);
+	const names = await browser.value("page.tracks.left");
+	wantTrue(`names stand beside the lanes: ${names}`, names > 50);
+	want("the time line stands over them", await browser.value("[page.time.left, page.time.right]"), [names, await browser.value("(({offsetWidth, clientWidth}) => offsetWidth - 2 - clientWidth)(document.getElementById('tracks'))")]);
+	const frame = await browser.value(`(({left, top, width}) => ({left: left + ${names}, top, width: width - ${names}}))(document.querySelector('#tracks canvas').getBoundingClientRect())`);
 	await browser.click(frame.left + frame.width / 2, frame.top + 30);
 	want("a click chooses the thread", await browser.value("page.state.thread"), "t1");
 	want("its samples alone", await browser.value(total), await browser.value(
@@ -108,6 +104,7 @@ async function checkLanes(browser) {
 	await browser.key("R");
 	await browser.key("5");
 	want("lanes can go", await browser.value("document.getElementById('tracks').hidden"), true);
+	want("the time line takes their room", await browser.value("page.time.left"), 0);
 	await browser.key("5");
 }
 

@@ -100,6 +100,7 @@ class Page {
 			});
 		this.tracks = new Tracks(byId("tracks"), {
 			profile: this.profile,
+			onPlace: (left, right) => this.time.standOver(left, right, this.threadMask() ? "chosen threads" : "all threads"),
 			onThread: (i) => this.go({thread: this.state.thread === "t" + i ? "" : "t" + i, zoom: 0}),
 			onSelect: (first, end) => this.go({first, end, zoom: 0}),
 			onHover: (texts, event) => this.facts.showTip(texts, event),
@@ -392,7 +393,9 @@ class Page {
 	showTracks() {
 		const {state} = this, place = byId("tracks");
 		place.hidden = !this.hasTracks || !state.tracks;
-		if (!place.hidden)
+		if (place.hidden)
+			this.time.standOver(0, 0, "");
+		else
 			this.tracks.show(this.lanesShown(), this.diff && this.lanesShown(1), this.threadMask(), this.controls.threadShares(), state.first, state.end);
 	}
 

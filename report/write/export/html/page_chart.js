@@ -129,11 +129,25 @@ class Chart {
 		this.paint();
 	}
 
-	/* Boxes by row: node, x, width. Callers of the zoomed node are as wide as the chart. */
+	/* As wide as all of it, but for a scrollbar, if it is higher than what can be seen. */
 	layout() {
-		const {tree, zoomed} = this, width = this.scroll.clientWidth;
-		if (!width)
+		const {scroll} = this;
+		scroll.style.overflowY = "hidden";
+		if (!scroll.clientWidth)
 			return; // another view is shown
+		this.layoutRows(scroll.clientWidth);
+		if (this.rows.length * ROW > scroll.clientHeight) {
+			scroll.style.overflowY = "scroll";
+			this.layoutRows(scroll.clientWidth);
+		}
+		this.findNames();
+		this.resize(scroll.clientWidth);
+		this.paint();
+	}
+
+	/* Boxes by row: node, x, width. Callers of the zoomed node are as wide as the chart. */
+	layoutRows(width) {
+		const {tree, zoomed} = this;
 		this.rows = [];
 		const put = (depth, node, x, wide, more) => {
 			while (this.rows.length <= depth)
@@ -146,9 +160,6 @@ class Chart {
 			put(tree.depth[zoomed], zoomed, 0, width);
 			this.layoutBelow(width / tree.size[zoomed], put);
 		}
-		this.findNames();
-		this.resize(width);
-		this.paint();
 	}
 
 	/* What tells names apart that are shown alike. */

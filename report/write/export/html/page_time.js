@@ -1,7 +1,7 @@
 /* A range of slices that is selected by dragging over a canvas. */
 
 class RangeDrag {
-	/* options: count(): of slices, onDrag(first, end), onSelect(first, end), onClick(event) */
+	/* options: count(): of slices, left(), right(): pixels beside them, onDrag(first, end), onSelect(first, end), onClick(event) */
 	constructor(canvas, options) {
 		Object.assign(this, options);
 		this.canvas = canvas;
@@ -30,8 +30,9 @@ class RangeDrag {
 	}
 
 	sliceAt(event) {
-		const frame = this.canvas.getBoundingClientRect(), count = this.count();
-		return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - frame.left) / frame.width * count)));
+		const frame = this.canvas.getBoundingClientRect(), count = this.count(), left = this.left();
+		const width = frame.width - left - this.right();
+		return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - frame.left - left) / width * count)));
 	}
 
 	range(event) {
@@ -67,10 +68,14 @@ class TimeLine {
 		this.canvas = canvas;
 		this.weights = new Float64Array(1);
 		this.others = null;
+		this.left = this.right = 0;
+		this.name = "";
 		this.first = 0;
 		this.end = 1;
 		this.drag = new RangeDrag(canvas, {
 			count: () => this.weights.length,
+			left: () => this.left,
+			right: () => this.right,
 			onDrag: (from, to) => {
 				Object.assign(this, {first: from, end: to});
 				this.paint();
@@ -87,20 +92,28 @@ class TimeLine {
 		this.paint();
 	}
 
+	/* Where the lanes below are, which leave so many pixels at either side: what it is of stands at the left. */
+	standOver(left, right, name) {
+		if (this.left === left && this.right === right && this.name === name)
+			return;
+		Object.assign(this, {left, right, name});
+		this.paint();
+	}
+
 	paint() {
-		const {canvas} = this, weights = smoothed(this.weights, this.span), others = this.others && smoothed(this.others, this.span), ratio = window.devicePixelRatio || 1;
+		const {canvas, left} = this, weights = smoothed(this.weights, this.span), others = this.others && smoothed(this.others, this.span), ratio = window.devicePixelRatio || 1;
 		const width = canvas.clientWidth, height = canvas.clientHeight;
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
 		const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-		const most = [...weights, ...others || []].reduce((a, b) => Math.max(a, b), 0), step = width / weights.length;
+		const most = [...weights, ...others || []].reduce((a, b) => Math.max(a, b), 0), step = (width - left - this.right) / weights.length;
 		context.scale(ratio, ratio);
 		const isAll = this.first === 0 && this.end === weights.length;
 		if (!isAll) {
 			context.fillStyle = style.getPropertyValue("--accent-soft");
-			context.fillRect(this.first * step, 0, (this.end - this.first) * step, height);
+			context.fillRect(left + this.first * step, 0, (this.end - this.first) * step, height);
 		}
-		const edge = (i) => Math.round(i * step * ratio) / ratio; // between pixels there would be seams
+		const edge = (i) => Math.round((left + i * step) * ratio) / ratio; // between pixels there would be seams
 		weights.forEach((weight, i) => {
 			const isIn = i >= this.first && i < this.end, tall = most ? weight / most * (height - 5) : 0;
 			context.fillStyle = style.getPropertyValue(isIn ? "--accent" : "--stub");
@@ -111,14 +124,18 @@ class TimeLine {
 		context.globalAlpha = 1;
 		if (others && most)
 			this.paintLine(context, others, style.getPropertyValue("--ink"), (weight) => height - weight / most * (height - 5));
+		context.font = FONT;
+		context.textBaseline = "middle";
+		context.fillStyle = style.getPropertyValue("--ink");
+		context.fillText(left ? this.name : "", 7, height / 2);
 	}
 
 	paintLine(context, others, color, top) {
-		const step = this.canvas.clientWidth / others.length;
+		const {left} = this, step = (this.canvas.clientWidth - left - this.right) / others.length;
 		context.beginPath();
 		others.forEach((weight, i) => {
-			context.lineTo(i * step, top(weight));
-			context.lineTo((i + 1) * step, top(weight));
+			context.lineTo(left + i * step, top(weight));
+			context.lineTo(left + (i + 1) * step, top(weight));
 		});
 		context.lineWidth = 1;
 		context.globalAlpha = 0.7;

@@ -1,6 +1,6 @@
 /*
- * A lane for each thread: how much of each span of time it ran, and above that how much it waited. A
- * click chooses the thread, a drag a range of time.
+ * A lane for each thread: how much of each span of time it ran, and above that how much it waited. Its
+ * name stands at the left. A click chooses the thread, a drag a range of time.
  */
 
 const LANE_PX = 20;
@@ -37,7 +37,7 @@ function spreadWaits({ran, waited}, room) {
 }
 
 class Tracks {
-	/* options: profile, onThread(index), onSelect(first, end), onHover(text lines or null, event) */
+	/* options: profile, onPlace(left, right): pixels beside the lanes, onThread(index), onSelect(first, end), onHover(text lines or null, event) */
 	constructor(place, options) {
 		Object.assign(this, options);
 		this.place = place;
@@ -47,19 +47,15 @@ class Tracks {
 		this.lettering = new Lettering();
 		this.drag = new RangeDrag(this.canvas, {
 			count: () => this.profile.slices,
+			left: () => this.left,
+			right: () => 0,
 			onDrag: (first, end) => this.select(first, end),
 			onSelect: (first, end) => this.onSelect(first, end),
 			onClick: (event) => this.onThread(this.laneAt(event)),
 		});
-		place.addEventListener("scroll", () => {
-			this.pointed = -1;
-			this.paint();
-		});
+		place.addEventListener("scroll", () => this.paint());
 		this.canvas.addEventListener("mousemove", (event) => this.hover(event));
-		this.canvas.addEventListener("mouseleave", () => {
-			this.point(-1);
-			this.onHover(null);
-		});
+		this.canvas.addEventListener("mouseleave", () => this.onHover(null));
 		new ResizeObserver(() => this.paint()).observe(place);
 	}
 
@@ -83,17 +79,14 @@ class Tracks {
 		return Math.max(0, Math.min(this.lanes.length - 1, Math.floor(y / LANE_PX)));
 	}
 
-	/* A name stands on what its lane did: it goes where that is looked at. */
-	point(index) {
-		if (this.pointed === index)
-			return;
-		this.pointed = index;
-		this.paint();
+	/* As wide as the longest name, within bounds: what is longer is elided. */
+	widthOfNames() {
+		const MOST = 220, most = Math.min(MOST, this.place.clientWidth * 0.3);
+		return this.lanes.reduce((wide, _, i) => Math.min(most, Math.max(wide, this.lettering.widthOf(this.nameAndShare(i)) + 14)), 0);
 	}
 
 	hover(event) {
-		this.point(this.laneAt(event));
-		const index = this.pointed, slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
+		const index = this.laneAt(event), slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
 		const share = (weight) => percent(Math.min(1, this.most ? weight / this.most : 0));
 		const lines = [`${seconds(slice * sliceNs)} to ${seconds((slice + 1) * sliceNs)} s`,
 			this.isTime ? `ran ${share(lane.ran[slice])} of it` : `${share(lane.ran[slice])} of the most`];
@@ -118,58 +111,54 @@ class Tracks {
 		canvas.height = Math.round(height * ratio);
 		canvas.style.width = width + "px";
 		canvas.style.height = height + "px";
+		this.left = this.widthOfNames();
+		this.onPlace(this.left, place.offsetWidth - 2 - width); // and its border
 		this.spacer.style.height = Math.max(0, lanes.length * LANE_PX - height) + "px";
 		context.scale(ratio, ratio);
 		context.font = FONT;
 		context.textBaseline = "middle";
 		const style = getComputedStyle(document.documentElement);
-		this.ink = Object.fromEntries(["accent", "accent-soft", "stub", "ink", "wait", "paper", "line"].map((name) => [name, style.getPropertyValue("--" + name)]));
+		this.ink = Object.fromEntries(["accent", "stub", "ink", "wait", "line"].map((name) => [name, style.getPropertyValue("--" + name)]));
 		const from = Math.floor(place.scrollTop / LANE_PX);
 		for (let i = from; i < lanes.length && i * LANE_PX < place.scrollTop + height; i++)
 			this.paintLane(context, i, i * LANE_PX - place.scrollTop, width);
 	}
 
 	paintLane(context, index, y, width) {
-		const {ran, waited} = this.lanes[index], step = width / ran.length, room = LANE_PX - 3, {ink} = this;
+		const {ran, waited} = this.lanes[index], {ink, left} = this, step = (width - left) / ran.length, room = LANE_PX - 3;
 		const isChosen = !this.mask || this.mask[index];
 		context.globalAlpha = isChosen ? 1 : 0.3;
 		for (let i = 0; i < ran.length; i++) {
 			const isIn = i >= this.first && i < this.end, part = (weight) => Math.min(1, this.most ? weight / this.most : 0);
 			const tall = part(ran[i]) * room, idle = Math.min(room - tall, part(waited[i]) * room);
 			context.fillStyle = isIn ? ink.wait : ink.stub;
-			context.fillRect(i * step, y + 2 + room - tall - idle, step + 0.5, idle);
+			context.fillRect(left + i * step, y + 2 + room - tall - idle, step + 0.5, idle);
 			context.fillStyle = isIn ? ink.accent : ink.stub;
-			context.fillRect(i * step, y + 2 + room - tall, step + 0.5, tall);
+			context.fillRect(left + i * step, y + 2 + room - tall, step + 0.5, tall);
 		}
-		context.globalAlpha = 1;
 		if (this.others)
 			this.paintLine(context, this.others[index].ran, y + 2 + room, room, step);
+		context.fillStyle = ink.ink;
+		context.fillText(this.lettering.elided(this.nameAndShare(index), left - 14), 7, y + LANE_PX / 2);
+		context.globalAlpha = 1;
 		context.fillStyle = ink.line;
 		context.fillRect(0, y + LANE_PX - 1, width, 1);
-		if (index !== this.pointed)
-			this.letter(context, index, y);
 	}
 
 	paintLine(context, weights, bottom, room, step) {
 		context.beginPath();
 		weights.forEach((weight, i) => {
 			const y = bottom - Math.min(1, this.most ? weight / this.most : 0) * room;
-			context.lineTo(i * step, y);
-			context.lineTo((i + 1) * step, y);
+			context.lineTo(this.left + i * step, y);
+			context.lineTo(this.left + (i + 1) * step, y);
 		});
 		context.lineWidth = 1;
 		context.strokeStyle = this.ink.ink;
 		context.stroke();
 	}
 
-	letter(context, index, y) {
+	nameAndShare(index) {
 		const isOld = this.others && !this.shares[index] && this.others[index].ran.some((weight) => weight > 0);
-		const text = `${this.name(index)} \u00b7 ${isOld ? "only before" : percent(this.shares[index])}`, {ink} = this;
-		context.globalAlpha = 0.82;
-		context.fillStyle = ink.paper;
-		context.fillRect(2, y + 2, this.lettering.widthOf(text) + 10, LANE_PX - 4);
-		context.globalAlpha = 1;
-		context.fillStyle = ink.ink;
-		context.fillText(text, 7, y + LANE_PX / 2);
+		return `${this.name(index)} \u00b7 ${isOld ? "only before" : percent(this.shares[index])}`;
 	}
 }
