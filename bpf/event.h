@@ -24,7 +24,7 @@ enum {
 	EVENT_PROBE_IS_RETURN = 1 << 16, /* beside the number of a probe, as it was attached */
 	EVENT_MAX_WAITING = 1 << 16,     /* threads that wait at a time */
 	EVENT_MAX_WAKER_CPUS = 1 << 10,  /* a power of two: numbers of wakers have so many apart */
-	EVENT_MAX_SOURCES = 32,          /* numbers of sources stay below */
+	EVENT_MAX_SOURCES = 64,          /* numbers of sources stay below */
 	EVENT_MAX_COUNTERS = 8,          /* events that the kernel counts, each a source */
 	EVENT_MAX_TRACES = 8,            /* patterns of tracepoints, each a source */
 	EVENT_MAX_TRACE_POINTS = 512,
@@ -55,7 +55,7 @@ enum event_source_number {
 	EVENT_SOURCE_TRACE = EVENT_SOURCE_COUNTER + EVENT_MAX_COUNTERS, /* of EVENT_MAX_TRACES */
 	EVENT_SOURCE_HEAP = EVENT_SOURCE_TRACE + EVENT_MAX_TRACES,      /* see enum event_heap */
 	/* What takes time, and has a beginning and an end: the first of EVENT_DURATIONS. */
-	EVENT_SOURCE_DURATION = EVENT_SOURCE_HEAP + 4,
+	EVENT_SOURCE_DURATION = EVENT_SOURCE_HEAP + 5,
 	EVENT_SOURCE_CALL = EVENT_SOURCE_DURATION, /* the first of EVENT_MAX_CALLS */
 	EVENT_SOURCE_SYSCALL = EVENT_SOURCE_CALL + EVENT_MAX_CALLS,
 	EVENT_SOURCE_LOCK,
@@ -66,13 +66,14 @@ enum event_source_number {
 
 /*
  * The sources of allocations, beside EVENT_SOURCE_HEAP: each has one event. The BPF programs know
- * the first, of whose samples the recorder makes those of the others.
+ * the first and the last, and the recorder makes the others' samples of those of the first.
  */
 enum event_heap {
 	EVENT_HEAP_ALLOCATED_BYTES,
 	EVENT_HEAP_ALLOCATED_OBJECTS,
 	EVENT_HEAP_USED_BYTES, /* by what was not freed until recording, or the program, ended */
 	EVENT_HEAP_USED_OBJECTS,
+	EVENT_HEAP_FREED_BYTES, /* of sampled ones, when they were freed */
 	EVENT_HEAPS,
 };
 
@@ -117,6 +118,8 @@ enum event_type {
 	EVENT_MOVED = 13,
 	EVENT_THREAD_TIMES = 14, /* see enum event_wait */
 	EVENT_ENVIRONMENT = 15,
+	/* The struct event_sample of an allocation, but of the time when that was freed. */
+	EVENT_FREED = 16,
 };
 
 struct event_moved {       /* a process is in another control group */

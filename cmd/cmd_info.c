@@ -32,7 +32,8 @@ static int cmd_info_run(const struct command *command, int argc, char **argv)
 	struct profile *profile;
 	struct err *err = input_open_all(&options.input, argc, argv, rest, &input);
 	if (!err)
-		err = input_load(&input, NULL, &profile);
+		err = input_load_with(
+			&input, &(struct profile_options){.as_recorded = true}, &profile);
 	input_deinit(&input);
 	if (err)
 		return console_fail(err);

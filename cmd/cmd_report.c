@@ -286,6 +286,8 @@ static const struct opt rows[] = {
 	{"leaks", 0, NULL, select_parse_leaks, FIELD(select),
 		.help = "-e inuse_space; of what ran on, without the last tenth of the time "
 			"(record --heap)"},
+	{"peak", 0, NULL, select_parse_peak, FIELD(select),
+		.help = "-e peak_space: in use when most was (record --heap)"},
 	{"stdio", 0, NULL, opt_flag, FIELD(is_text),
 		.help = "print text; so do -s, --percent-limit, --max-stack, and what is no "
 			"terminal"},

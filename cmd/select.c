@@ -173,6 +173,13 @@ struct err *select_parse_leaks(const struct opt *row, const char *text, void *me
 	return select_parse_words(row, "inuse_space", &options->events);
 }
 
+struct err *select_parse_peak(const struct opt *row, const char *text, void *member)
+{
+	struct select_options *options = member;
+	(void)text;
+	return select_parse_words(row, "peak_space", &options->events);
+}
+
 struct filter select_filter(const struct select_options *options)
 {
 	return (struct filter){

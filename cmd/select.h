@@ -26,6 +26,7 @@ opt_parse_fn select_parse_reasons; /* the same, of words of report/analyse/wait_
 opt_parse_fn select_parse_label;   /* struct opt_string_list: repeatable */
 opt_parse_fn select_parse_trace;   /* the same list: the ID in digits, 32 of them */
 opt_parse_fn select_parse_leaks;   /* select_options: the event inuse_space, and `leaks` */
+opt_parse_fn select_parse_peak;    /* select_options: the event peak_space */
 opt_parse_fn select_parse_time; /* select_options.time: FROM,TO in seconds, either may be empty */
 
 /* Rows to be placed among a command's own; `member` is that of its options struct. */

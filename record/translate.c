@@ -644,6 +644,15 @@ void translate_take_kept(struct translate *translate, const struct event_sample 
 		translate_put_sample(translate, sample, &kept->stack, &none, kept->snapshot);
 }
 
+/* It stands for as many bytes as when it was allocated. */
+static void take_freed(struct translate *translate, const struct event_sample *sample)
+{
+	struct event_sample freed = *sample;
+	freed.value = point_weight_sum(sample->measured, sample->value);
+	freed.counted_by = 0;
+	translate_take_kept(translate, &freed);
+}
+
 uint64_t translate_resolved(const struct translate *translate)
 {
 	uint64_t samples = 0;
@@ -789,6 +798,10 @@ static bool translate_take_record(
 	case EVENT_ENDED:
 		apply_events_until(translate, sample->time_ns);
 		take_ended(translate, sample);
+		break;
+	case EVENT_FREED:
+		apply_events_until(translate, sample->time_ns);
+		take_freed(translate, sample);
 		break;
 	case EVENT_STACK:
 		if (!translate_has_code(translate, stack, may_wait))

@@ -11,8 +11,9 @@
  * of its own for what it chose. So does Go's runtime, which calls a function with each that it
  * chose; how long those are in use is not followed.
  *
- * What was sampled is kept until it is freed, by process and address. The recorder makes samples
- * of what is left when a program image, or recording, ends.
+ * What was sampled is kept until it is freed, by process and address: then it is sent once more, so
+ * that the reader knows what was in use at any time. The recorder makes samples of what is left
+ * when a program image, or recording, ends.
  */
 #ifndef EBPROF_SOURCE_HEAP_BPF_H
 #define EBPROF_SOURCE_HEAP_BPF_H
@@ -141,10 +142,29 @@ static __always_inline void count_kept(__u64 process, __s64 more)
 		__sync_fetch_and_add(count, more);
 }
 
-static __always_inline void forget_allocation(__u64 address)
+/* What is kept of it is its own, so it can be changed there. */
+static __always_inline void send_freed(struct event_sample *kept)
+{
+	const __u32 source = EVENT_SOURCE_HEAP + EVENT_HEAP_FREED_BYTES;
+	struct event_counters *counted = count_event(source, kept->measured);
+	if (!counted)
+		return;
+	kept->type = EVENT_FREED;
+	kept->source = source;
+	kept->time_ns = bpf_ktime_get_ns();
+	bool is_sent = send(kept, sizeof(*kept), wakeup_flag());
+	count_as(
+		counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, kept->measured);
+}
+
+static __noinline void forget_allocation(__u64 address)
 {
 	struct event_kept_key key = {bpf_get_current_pid_tgid() >> 32, address};
-	if (address && !bpf_map_delete_elem(&kept_allocations, &key))
+	struct event_sample *kept = address ? bpf_map_lookup_elem(&kept_allocations, &key) : 0;
+	if (!kept)
+		return;
+	send_freed(kept);
+	if (!bpf_map_delete_elem(&kept_allocations, &key))
 		count_kept(key.process, -1);
 }
 

@@ -624,7 +624,7 @@ const struct event_source heap_source = {
 	.release = heap_release,
 };
 
-/* ---- the same by number, and what is in use ---- */
+/* ---- the same by number, what is in use, and what was freed ---- */
 
 struct heap_part {
 	struct sample_bpf *bpf;
@@ -657,6 +657,12 @@ static struct err *heap_used_objects_probe(
 {
 	return probe_heap_part(
 		source, options, (struct source_event){.name = "inuse_objects", .unit = "objects"});
+}
+
+static struct err *heap_freed_probe(struct source *source, const struct session_options *options)
+{
+	return probe_heap_part(
+		source, options, (struct source_event){.name = "freed_space", .unit = "bytes"});
 }
 
 static void heap_part_load(struct source *source, struct sample_bpf *bpf)
@@ -703,6 +709,13 @@ static struct err *heap_objects_read_counters(
 		for (int i = 0; i < EVENT_COUNTERS; i++)
 			cpu->counted.of[i].sum = cpu->counted.of[i].count;
 	return err;
+}
+
+static struct err *heap_freed_read_counters(
+	struct source *source, bool with_skipped, struct source_cpus *ret)
+{
+	(void)with_skipped;
+	return source_kernel_read(source, ((const struct heap_part *)source->state)->bpf, ret);
 }
 
 struct used_outcomes {
@@ -783,5 +796,18 @@ const struct event_source heap_used_objects_source = {
 	.start = heap_part_start,
 	.stop = heap_part_stop,
 	.read_counters = heap_used_objects_read_counters,
+	.release = heap_part_release,
+};
+
+const struct event_source heap_freed_source = {
+	.name = "heap-freed",
+	.tallied = "allocations that were freed",
+	.lane = EVENT_LANE_TASK,
+	.probe = heap_freed_probe,
+	.load = heap_part_load,
+	.attach = heap_part_attach,
+	.start = heap_part_start,
+	.stop = heap_part_stop,
+	.read_counters = heap_freed_read_counters,
 	.release = heap_part_release,
 };

@@ -22,6 +22,7 @@ const struct event_source *const event_sources[EVENT_SOURCES] = {
 	[EVENT_SOURCE_HEAP + EVENT_HEAP_ALLOCATED_OBJECTS] = &heap_objects_source,
 	[EVENT_SOURCE_HEAP + EVENT_HEAP_USED_BYTES] = &heap_used_source,
 	[EVENT_SOURCE_HEAP + EVENT_HEAP_USED_OBJECTS] = &heap_used_objects_source,
+	[EVENT_SOURCE_HEAP + EVENT_HEAP_FREED_BYTES] = &heap_freed_source,
 	[EVENT_SOURCE_CALL... EVENT_SOURCE_CALL + EVENT_MAX_CALLS - 1] = &call_source,
 	[EVENT_SOURCE_SYSCALL] = &system_call_source,
 	[EVENT_SOURCE_LOCK] = &kernel_lock_source,

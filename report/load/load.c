@@ -9,6 +9,7 @@
 #include "report/load/event_sums.h"
 #include "report/load/file_names.h"
 #include "report/load/group_names.h"
+#include "report/load/heap_peak.h"
 #include "report/load/loading.h"
 #include "report/load/script_objects.h"
 #include "report/load/thread_entries.h"
@@ -833,6 +834,8 @@ static void complete(struct loading *loading)
 	thread_entries_settle(profile);
 	group_names_find(profile);
 	file_names_find(profile);
+	if (!loading->options->as_recorded)
+		heap_peak_find(profile);
 	event_sums_find(profile);
 	find_programs(profile);
 	sum_counters(loading);

@@ -24,6 +24,8 @@ struct profile_options {
 	 * count these ticks twice.
 	 */
 	bool with_second_samples;
+	/* Only what was recorded: without what is made of samples for those who look at them. */
+	bool as_recorded;
 	bool leaves_order; /* of the samples: the caller sorts them, see report/model/sample_order.h
 			    */
 	/* Called while the file is read, with how much was; NULL: it is not called. */

@@ -279,7 +279,11 @@ struct profile {
 	VEC(struct profile_source) sources;      /* whose counters are not among these */
 	struct layout_clock first_clock, last_clock;
 	uint64_t first_ns, last_ns; /* of anything that has a time */
-	struct layout_end end;      /* reason 0: there was none */
+	/* Of heap_peak_find(): the event of bytes, behind which that of objects stands; 0: none. */
+	uint32_t heap_peak_event;
+	size_t nr_heap_peaks;  /* processes that have one */
+	uint64_t heap_peak_ns; /* the last one of these */
+	struct layout_end end; /* reason 0: there was none */
 	struct reader_result file;
 	uint64_t dangling;          /* references that led nowhere, stacks that were too deep */
 	uint64_t too_large;         /* samples whose values cannot be added up; they have 0 */

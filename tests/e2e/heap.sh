@@ -147,11 +147,50 @@ os._exit(0)'
 	want_near "bytes in use" "$("$EBPROF" convert --folded --event inuse_space -o - heap.data 2>/dev/null | awk '{ sum += $NF } END { printf "%.0f\n", sum }')" 7000000 40
 }
 
+# 4 MB that stay, 40 MB that are freed, then five times 20 MB, each of which is freed: 44 MB at a time.
+test_peak() {
+	cat >peaks.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		static void *kept[2000];
+		static void *take(size_t bytes) { return memset(malloc(bytes), 1, bytes); }
+		__attribute__((noinline)) void *stays(void) { void *at = take(20000); memset(at, 2, 1); return at; }
+		__attribute__((noinline)) void *first(void) { void *at = take(20000); memset(at, 3, 1); return at; }
+		__attribute__((noinline)) void *later(void) { void *at = take(10000); memset(at, 4, 1); return at; }
+		static void *left[200];
+		int main(void)
+		{
+			for (int i = 0; i < 200; i++) left[i] = stays();
+			for (int i = 0; i < 2000; i++) kept[i] = first();
+			for (int i = 0; i < 2000; i++) free(kept[i]);
+			for (int n = 0; n < 5; n++) {
+				for (int i = 0; i < 2000; i++) kept[i] = later();
+				for (int i = 0; i < 2000; i++) free(kept[i]);
+			}
+			return left[0] == NULL;
+		}
+	END
+	gcc -g -O1 -o peaks peaks.c || fail "cannot compile"
+	way=(--heap=64K)
+	record_heap -- ./peaks
+	want_near "bytes at the peak of first()" "$(weight peak_space first)" 40000000 15
+	want_near "bytes at the peak of stays()" "$(weight peak_space stays)" 4000000 40
+	want_near "objects at the peak of first()" "$(weight peak_objects first)" 2000 15
+	[[ $(weight peak_space later) == 0 ]] || fail "later() has $(weight peak_space later) bytes at the peak"
+	want_near "bytes of later()" "$(weight alloc_space later)" 100000000 15
+	local heap freed used
+	heap=$(tally heap samples count) freed=$(tally heap-freed samples count) used=$(tally heap-used samples count)
+	((heap == freed + used)) || fail "$heap samples, $freed freed, $used in use"
+	"$EBPROF" report --stdio --peak heap.data >report || fail "report --peak"
+	grep -qE '^# what was in use [0-9.]+ s after the beginning, when most was$' report || fail "when: $(head -n 3 report)"
+	! "$EBPROF" report --stdio heap.data | grep -q freed_space || fail "freed_space is shown"
+}
+
 test_events_are_shown_everywhere() {
 	way=(--heap=64K)
 	record_heap -- "$WORKLOADS/heap" 4
 	local event
-	for event in alloc_space alloc_objects inuse_space inuse_objects; do
+	for event in alloc_space alloc_objects inuse_space inuse_objects peak_space peak_objects; do
 		"$EBPROF" report --stdio --event "$event" heap.data >report || fail "report --event $event"
 		grep -q "$event" report || fail "report --event $event: $(head -n 3 report)"
 	done

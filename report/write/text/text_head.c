@@ -113,6 +113,20 @@ static bool is_cut_short(const struct profile *profile, const struct text_head *
 	return false;
 }
 
+/* A process has its own peak. */
+static void text_put_peak(const struct profile *profile, uint32_t event, struct str *out)
+{
+	uint32_t bytes = profile->heap_peak_event;
+	if (!profile->nr_heap_peaks || (event != bytes && event != bytes + 1))
+		return;
+	if (profile->nr_heap_peaks > 1)
+		str_printf(out, "# of each of %zu processes what was in use when it had most\n",
+			profile->nr_heap_peaks);
+	else
+		str_printf(out, "# what was in use %.3f s after the beginning, when most was\n",
+			(double)(profile->heap_peak_ns - profile->first_ns) / 1e9);
+}
+
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
 {
 	uint64_t samples = head->samples;
@@ -153,6 +167,7 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	str_putc(out, '\n');
 	if (!head->is_filtered)
 		exact_sum_put(profile, head->event, out);
+	text_put_peak(profile, head->event, out);
 	text_put_other_events(profile, head, out);
 	str_puts(out, "#\n");
 }
