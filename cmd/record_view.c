@@ -12,6 +12,7 @@
 #include "record/event/event_spec.h"
 #include "report/write/cause_words.h"
 #include "report/write/export/export.h"
+#include "report/write/ticks_share.h"
 
 void record_view_clear_line(struct record_view *view)
 {
@@ -317,22 +318,15 @@ static void print_below(const struct session_summary *summary)
 	}
 }
 
-/*
- * Idle CPUs miss timers by design, so only a command's CPU time tells what was due; and only where
- * nothing of it was left out on purpose.
- */
-static void print_rate(const struct record_view *view, const struct session_summary *summary)
+static void print_rate(const struct session_summary *summary)
 {
-	const struct session_options *options = view->options;
-	double due = summary->child_cpu_s * options->frequency_hz;
-	double got = (double)timer_of(summary)->samples;
-	bool is_whole = options->target == SESSION_COMMAND && !options->delay_ns &&
-			!options->duration_ns && !options->nr_cpus && !options->no_inherit &&
-			!options->exclude_user && !options->exclude_kernel;
-	if (options->event != SESSION_EVENT_NONE && is_whole && due > 100 && got < 0.9 * due)
-		console_say(
-			"hint: only %.0f%% of the samples that its CPU time should give at %u Hz",
-			100 * got / due, options->frequency_hz);
+	const struct session_source *timer = timer_of(summary);
+	double share = ticks_share(timer->samples + timer->lost, summary->ticks_due);
+	CLEANUP(str_deinit) struct str text = {0};
+	if (share >= 1)
+		return;
+	ticks_share_put(share, summary->child_cpu_s, &text);
+	console_say("hint: %s", str_text(&text));
 }
 
 /* A server's master sleeps, and its workers do the work. False: these did not. */
@@ -556,7 +550,7 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			(unsigned long long)summary->targets_full,
 			str_plural(summary->targets_full, "target was", "targets were"),
 			EVENT_MAX_TARGETS, EVENT_MAX_CGROUPS);
-	print_rate(view, summary);
+	print_rate(summary);
 }
 
 void record_view_summary(const struct record_view *view, const struct session_summary *summary)

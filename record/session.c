@@ -554,6 +554,20 @@ static void note_children(struct session *session)
 	}
 }
 
+/*
+ * By the CPU time of a command of which nothing was left out on purpose, and all was one file's.
+ * Idle CPUs miss timers by design: nothing else tells how many were due.
+ */
+static uint64_t ticks_due(const struct session *session)
+{
+	const struct session_options *options = &session->options;
+	bool is_whole = options->event != SESSION_EVENT_NONE && !options->delay_ns &&
+			!options->duration_ns && !options->nr_cpus && !options->no_inherit &&
+			!options->exclude_user && !options->exclude_kernel &&
+			session->recording.nr_files <= 1;
+	return is_whole ? (uint64_t)(session->summary->child_cpu_s * options->frequency_hz) : 0;
+}
+
 static void check_child(struct session *session)
 {
 	struct session_summary *summary = session->summary;
@@ -561,6 +575,7 @@ static void check_child(struct session *session)
 		target_poll_exit(&session->target, &summary->child_status)) {
 		summary->has_child_status = true;
 		summary->child_cpu_s = session_account_cpu_s(RUSAGE_CHILDREN);
+		session->account.counts.ticks_due = ticks_due(session);
 		note_children(session);
 		session_stop(session, LAYOUT_END_COMMAND);
 	}

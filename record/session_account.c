@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "format/base/clock.h"
+#include "format/base/mem.h"
 #include "format/file/own_heap.h"
 #include "record/cgroup_filter.h"
 #include "record/generated/jitdump.h"
+#include "record/host/proc.h"
 #include "record/runtime/runtime.h"
 #include "record/source/event_tally.h"
 
@@ -66,6 +68,7 @@ void session_account_finish(struct session_account *account)
 void session_account_deinit(struct session_account *account)
 {
 	recording_counts_deinit(&account->counts);
+	mem_free(account->own_heap);
 }
 
 /* Over all CPUs. */
@@ -211,6 +214,25 @@ static bool is_listed(const struct session_summary *summary, const char *objects
 	return false;
 }
 
+static bool find_own_heap(void *context, const struct proc_mapping *mapping)
+{
+	struct session_account *account = context;
+	if (own_heap_of(mapping->path))
+		account->own_heap = mem_strdup(mapping->path);
+	return !account->own_heap;
+}
+
+/* What such a runtime allocates may make no sample at all: then only its mappings tell of it. */
+static void find_unsampled_heap(struct session_account *account, struct session_summary *summary)
+{
+	const struct session_options *options = account->recording->options;
+	for (size_t i = 0; i < options->nr_pids && !account->own_heap; i++)
+		proc_each_mapping(options->pids[i], NULL, find_own_heap, account);
+	if (account->own_heap)
+		summary->own_heaps[0] = (struct session_own_heap){account->own_heap,
+			own_heap_of(account->own_heap), own_heap_remedy(account->own_heap)};
+}
+
 static void list_own_heaps(const struct translate *translate, struct session_summary *summary)
 {
 	size_t count = 0, room = sizeof(summary->own_heaps) / sizeof(*summary->own_heaps) - 1;
@@ -348,6 +370,7 @@ static void sum_counts(const struct session_account *account, struct session_sum
 	summary->gap_from_s = seconds_since_start(account, translate->gaps.from_ns);
 	summary->gap_until_s = seconds_since_start(account, translate->gaps.until_ns);
 	summary->programs_skipped = counts->programs_skipped;
+	summary->ticks_due = counts->ticks_due;
 	summary->mappings_full = counts->mappings_full;
 	summary->cpus_back = counts->cpus_back;
 	summary->kernel_hidden = translate->kernel.is_hidden;
@@ -369,8 +392,8 @@ void session_account_health(const struct session_account *account, struct sessio
 	read_own_size(summary);
 }
 
-void session_account_summarize(const struct session_account *account,
-	const struct shadow_cost *cost, struct session_summary *summary)
+void session_account_summarize(struct session_account *account, const struct shadow_cost *cost,
+	struct session_summary *summary)
 {
 	struct translate *translate = account->recording->translate;
 	sum_counts(account, summary);
@@ -382,5 +405,7 @@ void session_account_summarize(const struct session_account *account,
 	blame_objects(translate, summary);
 	name_unknown_runtimes(translate, summary);
 	list_own_heaps(translate, summary);
+	if (account->recording->options->heap_bytes && !summary->own_heaps[0].path)
+		find_unsampled_heap(account, summary);
 	name_refused_runtimes(translate->resolver.rules, summary);
 }

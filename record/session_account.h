@@ -36,6 +36,7 @@ struct session_account {
 	uint64_t started_ns;  /* of sampling; 0: not yet */
 	uint64_t running_ns;  /* since when starting costs no more */
 	double running_cpu_s; /* the recorder's own CPU time then */
+	char *own_heap; /* a file of a process that has no sample, see own_heap.h; NULL: none */
 };
 
 /*
@@ -57,8 +58,8 @@ void session_account_health(const struct session_account *account, struct sessio
  * (how it ended, its command, final but for the samples) is left as it is. `cost`: of the probes
  * of scripts' functions, or NULL. Paths are borrowed from the recording.
  */
-void session_account_summarize(const struct session_account *account,
-	const struct shadow_cost *cost, struct session_summary *summary);
+void session_account_summarize(struct session_account *account, const struct shadow_cost *cost,
+	struct session_summary *summary);
 
 /* CPU time in user and kernel mode; `who` as of getrusage(2). */
 double session_account_cpu_s(int who);

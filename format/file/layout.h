@@ -205,7 +205,9 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_CODE_UNREAD, 31, \
 		"code_unread") /* steps through code without rules, for want of time to read it */ \
 	X(LAYOUT_COUNTER_HEAP_UNSEEN_MS, 32, \
-		"heap_unseen_ms") /* in which the probes of allocations were taken off */
+		"heap_unseen_ms") /* in which the probes of allocations were taken off */ \
+	X(LAYOUT_COUNTER_TICKS_DUE, 33, \
+		"ticks_due") /* by the CPU time of a command that was recorded whole; 0: unknown */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

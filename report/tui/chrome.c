@@ -8,6 +8,7 @@
 #include "report/tui/row_search.h"
 #include "report/write/cause_words.h"
 #include "report/write/longest_waits.h"
+#include "report/write/ticks_share.h"
 
 enum {
 	LEAST_WIDTH = 20,
@@ -126,6 +127,9 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
 		add_part(title, 2, "allocations unseen %.1f s",
 			(double)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] / 1000);
+	double seen = ticks_share_of(profile);
+	if (seen < 1)
+		add_part(title, 3, "%.0f%% of CPU time sampled", 100 * seen);
 	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, shown);
 	chrome_add_share(title, 4, "inlined by guess", model->stacks.guessed_inlined, shown);
 	chrome_add_share(title, 3, "truncated", model->stacks.truncated, shown);

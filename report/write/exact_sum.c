@@ -103,7 +103,8 @@ static void put_few(const struct profile_source *source, uint64_t sum, struct st
 
 static bool is_of_allocations(const struct profile_event *event)
 {
-	return strncmp(event->name, "alloc_", 6) == 0 || strncmp(event->name, "inuse_", 6) == 0;
+	return strncmp(event->name, "alloc_", 6) == 0 || strncmp(event->name, "inuse_", 6) == 0 ||
+	       strncmp(event->name, "peak_", 5) == 0;
 }
 
 /* The usual distance is for programs that allocate gigabytes: a function of a tenth may have none.

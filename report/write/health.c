@@ -6,6 +6,7 @@
 #include "format/base/str.h"
 #include "format/file/own_heap.h"
 #include "report/write/cause_words.h"
+#include "report/write/ticks_share.h"
 
 static void health_put_cut(const struct reader_result *file, double cut_s, struct str *out)
 {
@@ -234,6 +235,9 @@ void health_put_losses(const struct profile *profile, struct str *out)
 	str_printf(out, "%-14s %llu of %llu %s (%.1f%%)\n", "lost", (unsigned long long)lost,
 		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
 		profile_percent(lost, taken));
+	CLEANUP(str_deinit) struct str share = {0};
+	if (ticks_share_put_of(profile, &share))
+		str_printf(out, "%-14s %s\n", "sampled", str_text(&share));
 	if (skipped)
 		str_printf(out, "%-14s about %llu of %llu %s due (%.1f%%): %s\n", "skipped",
 			(unsigned long long)skipped, (unsigned long long)due,

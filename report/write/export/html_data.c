@@ -19,6 +19,7 @@
 #include "report/write/export/tally.h"
 #include "report/write/health.h"
 #include "report/write/longest_waits.h"
+#include "report/write/ticks_share.h"
 
 const struct html_data_limits html_data_limits = {
 	.nodes = 2 << 20,
@@ -357,9 +358,12 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	uint32_t number = data->sides[side].event;
 	const struct profile_event *event = &profile->events.data[number];
 	uint64_t samples = html_data_samples_of(profile, number);
-	CLEANUP(str_deinit) struct str damage = {0}, stacks = {0};
+	CLEANUP(str_deinit) struct str damage = {0}, stacks = {0}, share = {0};
 	health_put_damage(profile, &damage);
 	cut_stacks_put_sentence(profile, &stacks);
+	str_puts(&share, stacks.len ? " " : "");
+	if (event->frequency_hz && !event->source && ticks_share_put_of(profile, &share))
+		str_printf(&stacks, "%s.", str_text(&share));
 	html_data_put_text(data, data->sides[side].name);
 	html_data_put_text(data, profile_title(profile));
 	html_data_put_text(data, number ? event->name : "unknown");

@@ -19,6 +19,14 @@ static uint64_t count_below(const struct profile *profile)
 	return below;
 }
 
+static bool has_heap(const struct profile *profile)
+{
+	vec_each(&profile->events, event)
+		if (event->source && strcmp(event->source, "heap") == 0)
+			return true;
+	return false;
+}
+
 void text_put_none(
 	const struct profile *profile, const struct text_options *options, struct str *out)
 {
@@ -30,6 +38,9 @@ void text_put_none(
 	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
 	if (is_unknown)
 		str_puts(out, ": what stayed in use is not known");
+	else if (options->is_empty && has_heap(profile))
+		str_puts(out, ": only calls of malloc() and the like are seen, and the objects of "
+			      "Java, for one, are on a heap of its own");
 	else if (is_in_use)
 		str_puts(out, ": all of it was freed by the end, as some runtimes do when they "
 			      "exit (record -p, for a --duration, to see what is used meanwhile)");

@@ -6,6 +6,7 @@
 #include "report/name/script_frames.h"
 #include "report/write/cause_words.h"
 #include "report/write/health.h"
+#include "report/write/ticks_share.h"
 
 void text_put_script_hint(
 	const struct profile *profile, const struct filter *filter, struct str *out)
@@ -41,6 +42,10 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 		str_printf(out, "# %llu %s\n",
 			(unsigned long long)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS],
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
+	const struct profile_event *shown = &profile->events.data[event];
+	str_truncate(&text, 0);
+	if (shown->frequency_hz && !shown->source && ticks_share_put_of(profile, &text))
+		str_printf(out, "# %s\n", str_text(&text));
 	bool is_in_use = strncmp(profile->events.data[event].name, "inuse_", 6) == 0;
 	if (is_in_use && profile->samples.len &&
 		profile_has_ended(profile, profile->samples.data[0].thread))
