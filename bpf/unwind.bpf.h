@@ -218,7 +218,8 @@ static __always_inline enum event_stack_end step(
 	enum event_stack_end end =
 		unwind_step(UNWIND_NATIVE, &walk->regs, rule, read_stack, walk, is_outermost);
 	walk->regs.ip = without_signature(walk->regs.ip);
-	return end;
+	/* Of code without frame pointers it is any number, that of a place in memory or not. */
+	return end && is_by_frame_pointer() ? EVENT_END_BROKEN_FRAME_POINTER : end;
 }
 
 /*

@@ -174,6 +174,8 @@ static struct err *begin_file(struct recording *recording, struct output *output
 	if (recording->options->exclude_user || recording->options->exclude_kernel)
 		writer_meta(recording->writer, LAYOUT_META_CODE,
 			recording->options->exclude_user ? LAYOUT_CODE_KERNEL : LAYOUT_CODE_USER);
+	if (recording->options->call_graph == SESSION_CALL_GRAPH_FP)
+		writer_meta(recording->writer, LAYOUT_META_CALL_GRAPH, LAYOUT_CALL_GRAPH_FP);
 	recording_put_events(recording);
 	return writer_flush(recording->writer);
 }

@@ -206,8 +206,8 @@ enum layout_truncation {
 		"code_unread") /* steps through code without rules, for want of time to read it */ \
 	X(LAYOUT_COUNTER_HEAP_UNSEEN_MS, 32, \
 		"heap_unseen_ms") /* in which the probes of allocations were taken off */ \
-	X(LAYOUT_COUNTER_TICKS_DUE, 33, \
-		"ticks_due") /* by the CPU time of a command that was recorded whole; 0: unknown */
+	X(LAYOUT_COUNTER_TICKS_DUE, 33, "ticks_due") /* by the CPU time of a command that was \
+							recorded whole; 0: unknown */
 
 enum layout_counter {
 #define X(name, number, word) name = number,
@@ -280,6 +280,8 @@ enum layout_end_reason {
 #define LAYOUT_META_CODE         "code" /* of ticks only those in LAYOUT_CODE_...; else all */
 #define LAYOUT_CODE_USER         "user"
 #define LAYOUT_CODE_KERNEL       "kernel"
+#define LAYOUT_META_CALL_GRAPH   "call_graph" /* LAYOUT_CALL_GRAPH_FP; else by rules */
+#define LAYOUT_CALL_GRAPH_FP     "fp"         /* by frame pointers alone, as asked for */
 #define LAYOUT_META_NOTE         "note"
 #define LAYOUT_META_IMPORT       "import.format" /* of what other profiler's file it was made */
 /* Of a baseline: the number of runs that it was made of; which stacks of theirs were left out. */

@@ -45,6 +45,7 @@ static const char *reason_of(const struct profile_object *object, enum layout_tr
 enum remedy {
 	REMEDY_COMPILE,
 	REMEDY_PERF,
+	REMEDY_RULES,
 	REMEDY_LOCAL_COPY,
 	REMEDY_READ,
 	REMEDY_OF_RUNTIME, /* what its runtime can do */
@@ -59,6 +60,7 @@ static const char *const remedies[REMEDIES] = {
 			   "directives",
 	[REMEDY_PERF] = "perf record --call-graph dwarf, or ebprof record, which unwind without "
 			"frame pointers",
+	[REMEDY_RULES] = "record without --call-graph fp: by rules, which need no frame pointers",
 	[REMEDY_LOCAL_COPY] = "run it from a local disk",
 	[REMEDY_READ] = "record as a user who may read the file",
 	[REMEDY_AGAIN] = "record again: the rules of files are kept between recordings "
@@ -84,15 +86,32 @@ bool cut_stacks_has_chains_of_perf(const struct profile *profile)
 	return format && strcmp(format, "perf.data") == 0 && !profile->nr_snapshots;
 }
 
+/* As the user asked for. */
+static bool is_by_frame_pointers(const struct profile *profile)
+{
+	const char *how = profile_meta(profile, LAYOUT_META_CALL_GRAPH);
+	return how && strcmp(how, LAYOUT_CALL_GRAPH_FP) == 0;
+}
+
+static unsigned remedies_of_frame_pointers(const struct profile *profile)
+{
+	return cut_stacks_has_chains_of_perf(profile) ? 1U << REMEDY_PERF
+	       : is_by_frame_pointers(profile)        ? 1U << REMEDY_RULES
+						      : 0;
+}
+
 static unsigned remedies_of_guesses(
 	const struct profile *profile, const struct profile_object *object)
 {
-	return cut_stacks_has_chains_of_perf(profile) ? 1U << REMEDY_PERF
-						      : remedies_without_rules(object);
+	unsigned others = remedies_of_frame_pointers(profile);
+	return others ? others : remedies_without_rules(object);
 }
 
 static const char *meaning_of_guesses(const struct profile *profile)
 {
+	if (is_by_frame_pointers(profile))
+		return "by frame pointers, as --call-graph fp asked for, which not all code keeps: "
+		       "callers may be missing";
 	return cut_stacks_has_chains_of_perf(profile)
 		       ? "by the frame pointers that perf followed, which not all code "
 			 "keeps: callers may be missing"
@@ -122,7 +141,7 @@ static unsigned remedies_of(const struct profile *profile, const struct profile_
 	case LAYOUT_TRUNCATED_NO_RULE:
 		return remedies_without_rules(object);
 	case LAYOUT_TRUNCATED_FRAME_POINTER:
-		return cut_stacks_has_chains_of_perf(profile) ? 1U << REMEDY_PERF : 0;
+		return remedies_of_frame_pointers(profile);
 	case LAYOUT_TRUNCATED_JIT:
 		return 1U << REMEDY_OF_RUNTIME;
 	case LAYOUT_TRUNCATED_TABLE_PENDING:

@@ -137,6 +137,7 @@ static void put_recorder(const struct profile *profile, struct str *out)
 		{"CPUs online", LAYOUT_META_CPUS},
 		{"target", LAYOUT_META_TARGET},
 		{"only code of", LAYOUT_META_CODE},
+		{"call graph", LAYOUT_META_CALL_GRAPH},
 		{"command", LAYOUT_META_COMMAND},
 		{"arguments", LAYOUT_META_ARGS},
 		{"ebprof", LAYOUT_META_VERSION},
