@@ -301,6 +301,16 @@ void diff_put_judgement(
 	diff_put_p(out, judgement->adjusted_p);
 }
 
+/* Of a large part of a program the odds lean on a small rest: what it took itself is told beside.
+ */
+static void put_change_of_amount(
+	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
+{
+	double base = judgement->sides[MATCH_BASE].value, new = judgement->sides[MATCH_NEW].value;
+	if (diff->runs_commands && diff->is_cpu_time && base > 0)
+		str_printf(out, " (by its CPU time alone %+.1f%%)", 100 * (new / base - 1));
+}
+
 /* How much longer is told under conditions: of a share, and where nothing tells how runs differ. */
 static void diff_words_put_condition(
 	struct str *out, const struct difference *diff, const struct diff_judgement *judgement)
@@ -315,6 +325,8 @@ static void diff_words_put_condition(
 		str_puts(out, ", if runs do not differ by themselves");
 	else if (is_of_rest)
 		str_printf(out, ", if the rest takes %s as before", as_long(diff));
+	if (diff->knows_dispersion && is_of_rest)
+		put_change_of_amount(out, diff, judgement);
 }
 
 static void diff_words_put_others(
