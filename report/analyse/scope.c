@@ -278,10 +278,22 @@ static bool ends_with_event(const char *name, size_t len, const char *text)
 	return wanted == len || name[len - wanted - 1] == ':';
 }
 
+/* As it is recorded, "duration:./a/b:function", what is called "duration:b:function". */
+static void put_without_folders(const char *text, struct str *out)
+{
+	const char *path = strchr(text, ':'), *end = path ? strchr(path + 1, ':') : NULL;
+	const char *folders_end = end ? memrchr(path, '/', (size_t)(end - path)) : NULL;
+	if (folders_end)
+		str_write(out, text, (size_t)(path + 1 - text));
+	str_puts(out, folders_end ? folders_end + 1 : text);
+}
+
 bool scope_is_event(const char *name, const char *text)
 {
-	return ends_with_event(name, strlen(name), text) ||
-	       ends_with_event(name, length_without_terms(name), text);
+	CLEANUP(str_deinit) struct str word = {0};
+	put_without_folders(text, &word);
+	return ends_with_event(name, strlen(name), str_text(&word)) ||
+	       ends_with_event(name, length_without_terms(name), str_text(&word));
 }
 
 static void allow_events(const struct profile *profile, const struct clause *clause, bool *allowed)

@@ -347,6 +347,10 @@ TEST(an_event_is_meant_without_its_terms)
 	CHECK(scope_is_event("page-faults/period=10/", "page-faults"));
 	CHECK(scope_is_event("page-faults/period=10/", "page-faults/period=10/"));
 	CHECK(scope_is_event("syscalls:sys_exit_read/value=ret/", "sys_exit_read"));
+	CHECK(scope_is_event("duration:b:function", "duration:./a/b:function"));
+	CHECK(scope_is_event("duration:b:function", "duration:b:function"));
+	CHECK(!scope_is_event("duration:b:function", "duration:/a/c:function"));
+	CHECK(!scope_is_event("duration:b:function", "uprobe:/a/b:function"));
 	CHECK(scope_is_event("uprobe:/bin/a:run", "run"));
 	CHECK(!scope_is_event("page-faults/period=10/", "faults"));
 	CHECK(!scope_is_event("page-faults/period=10/", "period=10/"));
