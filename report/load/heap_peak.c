@@ -80,7 +80,7 @@ static enum heap_role role_of_sample(const struct heap_peak *peak, uint32_t samp
 
 /* ---- how long each was in use ---- */
 
-static int order_of(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -88,20 +88,20 @@ static int order_of(uint64_t a, uint64_t b)
 /* What is said of allocations that are equal: of one place and size. */
 static int compare_kinds(const struct profile_sample *a, const struct profile_sample *b)
 {
-	int order = order_of(a->thread, b->thread);
-	order = order ? order : order_of(a->stack, b->stack);
-	return order ? order : order_of(a->weight, b->weight);
+	int order = compare_numbers(a->thread, b->thread);
+	order = order ? order : compare_numbers(a->stack, b->stack);
+	return order ? order : compare_numbers(a->weight, b->weight);
 }
 
-static int compare_places(const void *a, const void *b, void *context)
+static int compare_heap_places(const void *a, const void *b, void *context)
 {
 	const struct heap_peak *peak = context;
 	const struct profile_sample *samples = peak->profile->samples.data;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	int order = compare_kinds(&samples[x], &samples[y]);
-	order = order ? order : order_of(samples[x].time_ns, samples[y].time_ns);
-	order = order ? order : order_of(role_of_sample(peak, x), role_of_sample(peak, y));
-	return order ? order : order_of(x, y);
+	order = order ? order : compare_numbers(samples[x].time_ns, samples[y].time_ns);
+	order = order ? order : compare_numbers(role_of_sample(peak, x), role_of_sample(peak, y));
+	return order ? order : compare_numbers(x, y);
 }
 
 /* A thread does one thing at a time. */
@@ -111,11 +111,11 @@ static int compare_moments(const void *a, const void *b, void *context)
 	const struct profile_sample *samples = peak->profile->samples.data;
 	const struct profile_sample *x = &samples[*(const uint32_t *)a];
 	const struct profile_sample *y = &samples[*(const uint32_t *)b];
-	int order = order_of(x->thread, y->thread);
-	return order ? order : order_of(x->time_ns, y->time_ns);
+	int order = compare_numbers(x->thread, y->thread);
+	return order ? order : compare_numbers(x->time_ns, y->time_ns);
 }
 
-static void find_places(struct heap_peak *peak)
+static void find_heap_places(struct heap_peak *peak)
 {
 	for (uint32_t i = 0; i < peak->profile->samples.len; i++) {
 		enum heap_role role = role_of_sample(peak, i);
@@ -126,7 +126,7 @@ static void find_places(struct heap_peak *peak)
 	}
 	if (peak->places.len)
 		qsort_r(peak->places.data, peak->places.len, sizeof(*peak->places.data),
-			compare_places, peak);
+			compare_heap_places, peak);
 	if (peak->numbers.len)
 		qsort_r(peak->numbers.data, peak->numbers.len, sizeof(*peak->numbers.data),
 			compare_moments, peak);
@@ -165,9 +165,9 @@ static void find_lives(struct heap_peak *peak)
 static int compare_changes(const void *a, const void *b)
 {
 	const struct heap_change *x = a, *y = b;
-	int order = order_of(x->process, y->process);
-	order = order ? order : order_of(x->time_ns, y->time_ns);
-	return order ? order : order_of(x->is_end, y->is_end);
+	int order = compare_numbers(x->process, y->process);
+	order = order ? order : compare_numbers(x->time_ns, y->time_ns);
+	return order ? order : compare_numbers(x->is_end, y->is_end);
 }
 
 static void find_changes(struct heap_peak *peak)
@@ -188,7 +188,7 @@ static void find_changes(struct heap_peak *peak)
 			compare_changes);
 }
 
-static void find_peaks(struct heap_peak *peak)
+static void find_heap_peaks(struct heap_peak *peak)
 {
 	const struct heap_change *before = NULL;
 	uint64_t bytes = 0, most = 0;
@@ -214,7 +214,7 @@ static uint32_t add_peak_event(struct profile *profile, const char *name, const 
 }
 
 /* The sample of the number of what this one has the bytes of; NULL: there is none. */
-static const uint32_t *number_of(const struct heap_peak *peak, uint32_t bytes)
+static const uint32_t *number_of_bytes(const struct heap_peak *peak, uint32_t bytes)
 {
 	size_t low = 0, high = peak->numbers.len;
 	while (low < high) {
@@ -249,7 +249,7 @@ static void add_peak_samples(struct heap_peak *peak)
 		if (life->end_ns == END_UNKNOWN || begin_ns > peak_ns || life->end_ns <= peak_ns)
 			continue;
 		add_peak_sample(profile, life->sample, bytes);
-		const uint32_t *number = number_of(peak, life->sample);
+		const uint32_t *number = number_of_bytes(peak, life->sample);
 		if (number)
 			add_peak_sample(profile, *number, objects);
 	}
@@ -294,10 +294,10 @@ void heap_peak_find(struct profile *profile)
 		return;
 	if (has_end && profile->events.len + 2 <= LAYOUT_MAX_EVENTS) {
 		peak.peaks_ns = mem_zalloc_array(profile->processes.len, sizeof(*peak.peaks_ns));
-		find_places(&peak);
+		find_heap_places(&peak);
 		find_lives(&peak);
 		find_changes(&peak);
-		find_peaks(&peak);
+		find_heap_peaks(&peak);
 		add_peak_samples(&peak);
 		count_peaks(&peak);
 	}
