@@ -80,7 +80,7 @@ static enum heap_role role_of_sample(const struct heap_peak *peak, uint32_t samp
 
 /* ---- how long each was in use ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int order_of_heap(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -88,9 +88,9 @@ static int compare_numbers(uint64_t a, uint64_t b)
 /* What is said of allocations that are equal: of one place and size. */
 static int compare_kinds(const struct profile_sample *a, const struct profile_sample *b)
 {
-	int order = compare_numbers(a->thread, b->thread);
-	order = order ? order : compare_numbers(a->stack, b->stack);
-	return order ? order : compare_numbers(a->weight, b->weight);
+	int order = order_of_heap(a->thread, b->thread);
+	order = order ? order : order_of_heap(a->stack, b->stack);
+	return order ? order : order_of_heap(a->weight, b->weight);
 }
 
 static int compare_heap_places(const void *a, const void *b, void *context)
@@ -99,9 +99,9 @@ static int compare_heap_places(const void *a, const void *b, void *context)
 	const struct profile_sample *samples = peak->profile->samples.data;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	int order = compare_kinds(&samples[x], &samples[y]);
-	order = order ? order : compare_numbers(samples[x].time_ns, samples[y].time_ns);
-	order = order ? order : compare_numbers(role_of_sample(peak, x), role_of_sample(peak, y));
-	return order ? order : compare_numbers(x, y);
+	order = order ? order : order_of_heap(samples[x].time_ns, samples[y].time_ns);
+	order = order ? order : order_of_heap(role_of_sample(peak, x), role_of_sample(peak, y));
+	return order ? order : order_of_heap(x, y);
 }
 
 /* A thread does one thing at a time. */
@@ -111,11 +111,11 @@ static int compare_moments(const void *a, const void *b, void *context)
 	const struct profile_sample *samples = peak->profile->samples.data;
 	const struct profile_sample *x = &samples[*(const uint32_t *)a];
 	const struct profile_sample *y = &samples[*(const uint32_t *)b];
-	int order = compare_numbers(x->thread, y->thread);
-	return order ? order : compare_numbers(x->time_ns, y->time_ns);
+	int order = order_of_heap(x->thread, y->thread);
+	return order ? order : order_of_heap(x->time_ns, y->time_ns);
 }
 
-static void find_heap_places(struct heap_peak *peak)
+static void sort_heap_samples(struct heap_peak *peak)
 {
 	for (uint32_t i = 0; i < peak->profile->samples.len; i++) {
 		enum heap_role role = role_of_sample(peak, i);
@@ -165,9 +165,9 @@ static void find_lives(struct heap_peak *peak)
 static int compare_changes(const void *a, const void *b)
 {
 	const struct heap_change *x = a, *y = b;
-	int order = compare_numbers(x->process, y->process);
-	order = order ? order : compare_numbers(x->time_ns, y->time_ns);
-	return order ? order : compare_numbers(x->is_end, y->is_end);
+	int order = order_of_heap(x->process, y->process);
+	order = order ? order : order_of_heap(x->time_ns, y->time_ns);
+	return order ? order : order_of_heap(x->is_end, y->is_end);
 }
 
 static void find_changes(struct heap_peak *peak)
@@ -294,7 +294,7 @@ void heap_peak_find(struct profile *profile)
 		return;
 	if (has_end && profile->events.len + 2 <= LAYOUT_MAX_EVENTS) {
 		peak.peaks_ns = mem_zalloc_array(profile->processes.len, sizeof(*peak.peaks_ns));
-		find_heap_places(&peak);
+		sort_heap_samples(&peak);
 		find_lives(&peak);
 		find_changes(&peak);
 		find_heap_peaks(&peak);
