@@ -73,7 +73,7 @@ enum event_heap {
 	EVENT_HEAP_ALLOCATED_OBJECTS,
 	EVENT_HEAP_USED_BYTES, /* by what was not freed until recording, or the program, ended */
 	EVENT_HEAP_USED_OBJECTS,
-	EVENT_HEAP_FREED_BYTES, /* of sampled ones, when they were freed */
+	EVENT_HEAP_LIFETIME, /* of those that were freed: how long they were in use, in ns */
 	EVENT_HEAPS,
 };
 
@@ -118,7 +118,7 @@ enum event_type {
 	EVENT_MOVED = 13,
 	EVENT_THREAD_TIMES = 14, /* see enum event_wait */
 	EVENT_ENVIRONMENT = 15,
-	/* The struct event_sample of an allocation, but of the time when that was freed. */
+	/* The struct event_sample of an allocation that was freed; measured: how many ns later. */
 	EVENT_FREED = 16,
 };
 

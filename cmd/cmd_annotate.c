@@ -461,8 +461,9 @@ static struct err *put_annotation(
 	const char *symbol = options->symbol;
 	struct filter filter = select_filter(&options->select);
 	uint32_t event;
+	size_t recorded = profile->samples.len;
 	filter_samples(profile, &filter);
-	if (!profile->samples.len)
+	if (recorded && !profile->samples.len)
 		return err_new(ERR_USAGE, "no sample is left by these options");
 	try(select_find_event(profile, options->event, &event));
 	symbolize(profile, &options->select.naming.symbolize);

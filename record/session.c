@@ -561,7 +561,8 @@ static void note_children(struct session *session)
 static uint64_t ticks_due(const struct session *session)
 {
 	const struct session_options *options = &session->options;
-	bool is_whole = options->event != SESSION_EVENT_NONE && !options->delay_ns &&
+	bool is_whole = options->target == SESSION_COMMAND &&
+			options->event != SESSION_EVENT_NONE && !options->delay_ns &&
 			!options->duration_ns && !options->nr_cpus && !options->no_inherit &&
 			!options->exclude_user && !options->exclude_kernel &&
 			session->recording.nr_files <= 1;

@@ -73,8 +73,7 @@ void translate_deinit(struct translate *translate)
 	thread_times_deinit(&translate->thread_times);
 	sleeper_counts_deinit(&translate->sleepers);
 	block_devices_deinit(&translate->devices);
-	map_deinit(&translate->kept_by_hash);
-	vec_deinit(&translate->kept_stacks);
+	kept_stacks_deinit(&translate->kept_stacks);
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
@@ -558,19 +557,6 @@ static void count_taken(
 		event_tally_count(&taken->unresolved, 1);
 }
 
-/* Its hash is that of what is unwound already, so equal ones stay equal. */
-static void keep_stack(struct translate *translate, uint64_t hash,
-	const struct resolved_stack *user, uint32_t snapshot)
-{
-	uint64_t *index = map_put(&translate->kept_by_hash, hash, NULL);
-	struct translate_kept_stack kept = {*user, snapshot, translate->emitter.epoch};
-	if (!*index) {
-		vec_push(&translate->kept_stacks, kept);
-		*index = translate->kept_stacks.len;
-	}
-	translate->kept_stacks.data[*index - 1] = kept;
-}
-
 /* False: not yet. */
 static bool take_sample(
 	struct translate *translate, const struct event_sample *sample, bool may_wait)
@@ -595,8 +581,11 @@ static bool take_sample(
 				translate_process_of(translate, sample), sample->time_ns);
 		snapshot = translate_put_sample(translate, sample, &user, &kernel, 0);
 	}
-	if (is_resolved && sample->counted_by)
-		keep_stack(translate, sample->user_hash, &user, snapshot);
+	if (is_resolved && sample->counted_by) {
+		/* Its hash is that of what is unwound already, so equal ones stay equal. */
+		struct kept_stack kept = {user, snapshot, translate->emitter.epoch};
+		kept_stacks_put(&translate->kept_stacks, sample->user_hash, &kept);
+	}
 	if (!sample->is_followed)
 		snapshot_table_drop(&translate->snapshots, sample->user_hash);
 	return true;
@@ -635,22 +624,36 @@ static void take_ended(struct translate *translate, const struct event_sample *s
 void translate_take_kept(struct translate *translate, const struct event_sample *sample)
 {
 	const struct resolved_stack none = {0};
-	const uint64_t *index = map_get(&translate->kept_by_hash, sample->user_hash);
-	const struct translate_kept_stack *kept =
-		index ? &translate->kept_stacks.data[*index - 1] : NULL;
-	bool is_there = kept && (!kept->stack.is_left || kept->epoch == translate->emitter.epoch);
-	count_taken(translate, sample, is_there);
-	if (is_there)
+	const struct kept_stack *kept = kept_stacks_find(
+		&translate->kept_stacks, sample->user_hash, translate->emitter.epoch);
+	count_taken(translate, sample, kept);
+	if (kept)
 		translate_put_sample(translate, sample, &kept->stack, &none, kept->snapshot);
 }
 
-/* It stands for as many bytes as when it was allocated. */
+/* Of the time of the allocation, by which a reader finds what was allocated. */
 static void take_freed(struct translate *translate, const struct event_sample *sample)
 {
-	struct event_sample freed = *sample;
-	freed.value = point_weight_sum(sample->measured, sample->value);
-	freed.counted_by = 0;
-	translate_take_kept(translate, &freed);
+	struct emitter *emitter = &translate->emitter;
+	struct process *process = translate_process_of(translate, sample);
+	const struct kept_stack *kept =
+		kept_stacks_find(&translate->kept_stacks, sample->user_hash, emitter->epoch);
+	count_taken(translate, sample, kept);
+	if (!kept)
+		return;
+	struct layout_sample out = {
+		.time_ns = sample->time_ns,
+		.event = translate_event_id(translate, sample),
+		.thread = emitter_thread(emitter, process, sample->tid, sample->comm),
+		.cpu = sample->cpu,
+		.weight = sample->value,
+		.measured = sample->measured,
+		.user_stack = emitter_node(emitter, kept->stack.node),
+		.snapshot = kept->stack.is_left ? kept->snapshot : 0,
+	};
+	writer_sample(emitter->writer, &out);
+	if (!translate->unwritten_ns)
+		translate->unwritten_ns = sample->time_ns + sample->measured;
 }
 
 uint64_t translate_resolved(const struct translate *translate)
@@ -800,7 +803,7 @@ static bool translate_take_record(
 		take_ended(translate, sample);
 		break;
 	case EVENT_FREED:
-		apply_events_until(translate, sample->time_ns);
+		apply_events_until(translate, sample->time_ns + sample->measured);
 		take_freed(translate, sample);
 		break;
 	case EVENT_STACK:
@@ -923,12 +926,8 @@ static void put_thread_name(
 static void translate_clear_stacks(struct translate *translate)
 {
 	struct stack_table old = translate->stacks;
-	struct map copied = {0};
 	stack_table_init(&translate->stacks);
-	vec_each(&translate->kept_stacks, kept)
-		kept->stack.node =
-			stack_table_copy_node(&translate->stacks, &old, kept->stack.node, &copied);
-	map_deinit(&copied);
+	kept_stacks_move(&translate->kept_stacks, &translate->stacks, &old);
 	stack_table_deinit(&old);
 }
 

@@ -14,6 +14,7 @@
 #include "record/early_stacks.h"
 #include "record/emitter.h"
 #include "record/generated/registered_code.h"
+#include "record/kept_stacks.h"
 #include "record/label/block_device.h"
 #include "record/label/label_table.h"
 #include "record/label/process_labels.h"
@@ -74,13 +75,7 @@ struct translate {
 	struct thread_times thread_times;
 	struct block_devices devices;
 	struct map stack_by_hash; /* node | truncation << 32 */
-	/* Of stacks that samples name again when they are over: hash -> index + 1. */
-	struct map kept_by_hash;
-	VEC(struct translate_kept_stack {
-		struct resolved_stack stack;
-		uint32_t snapshot; /* what is left of it, ... */
-		uint32_t epoch;    /* ... in the file of that epoch */
-	}) kept_stacks;
+	struct kept_stacks kept_stacks;
 	struct sideband_batch sideband;
 	size_t sideband_applied; /* of the batch's events */
 	struct bytes_buf

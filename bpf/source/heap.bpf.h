@@ -145,23 +145,26 @@ static __always_inline void count_kept(__u64 process, __s64 more)
 /* What is kept of it is its own, so it can be changed there. */
 static __always_inline void send_freed(struct event_sample *kept)
 {
-	const __u32 source = EVENT_SOURCE_HEAP + EVENT_HEAP_FREED_BYTES;
-	struct event_counters *counted = count_event(source, kept->measured);
+	const __u32 source = EVENT_SOURCE_HEAP + EVENT_HEAP_LIFETIME;
+	__u64 ns = bpf_ktime_get_ns() - kept->time_ns;
+	struct event_counters *counted = count_event(source, ns);
 	if (!counted)
 		return;
 	kept->type = EVENT_FREED;
 	kept->source = source;
-	kept->time_ns = bpf_ktime_get_ns();
+	kept->counted_by = 0;
+	kept->measured = ns;
+	kept->value = ns;
 	bool is_sent = send(kept, sizeof(*kept), wakeup_flag());
-	count_as(
-		counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, kept->measured);
+	count_as(counted, is_sent ? EVENT_COUNTER_SAMPLES : EVENT_COUNTER_LOST_RING, ns);
 }
 
+/* Once sampling is over, what is kept was in use to its end. */
 static __noinline void forget_allocation(__u64 address)
 {
 	struct event_kept_key key = {bpf_get_current_pid_tgid() >> 32, address};
 	struct event_sample *kept = address ? bpf_map_lookup_elem(&kept_allocations, &key) : 0;
-	if (!kept)
+	if (!kept || is_over())
 		return;
 	send_freed(kept);
 	if (!bpf_map_delete_elem(&kept_allocations, &key))

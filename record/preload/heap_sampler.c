@@ -85,6 +85,9 @@ static struct {
 	void (*free)(void *address);
 	int (*key_create)(unsigned *key, void (*end)(void *));
 	int (*set_specific)(unsigned key, const void *value);
+	/* glibc's; programs have its pthread_atfork() linked into them, from 2.34 on it has none. */
+	int (*register_at_fork)(void (*before)(void), void (*in_parent)(void),
+		void (*in_child)(void), void *library);
 	int (*at_fork)(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 } real;
 
@@ -174,7 +177,12 @@ static uint64_t seed(void)
 	uint64_t number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 	uint64_t pid = getpid ? (uint64_t)getpid() : 0;
 	uint64_t place = (uintptr_t)&self ^ (uintptr_t)&number << 16 ^ pid << 40;
-	return (place + number * 0x9e3779b97f4a7c15) | 1; /* not 0 */
+	uint64_t mixed = place + number * 0x9e3779b97f4a7c15;
+	/* Processes that were forked differ in few bits. splitmix64: Steele et al., "Fast splittable
+	 * pseudorandom number generators". */
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+	return (mixed ^ mixed >> 31) | 1; /* not 0 */
 }
 
 static void draw_distance(struct heap_thread *thread)
@@ -206,7 +214,8 @@ static void end_heap_thread(void *context)
 	thread->left = thread->distance = 0;
 }
 
-/* Those of the parent are accounted for there. */
+/* Those of the parent are accounted for there, and the child has points of its own: those of all
+ * that it forks would be the same. */
 static void begin_child(void)
 {
 	lock = 0;
@@ -217,8 +226,8 @@ static void begin_child(void)
 	self.next = NULL;
 	self.before = &threads;
 	self.passed = 0;
-	self.distance = self.left;
 	self.random ^= seed();
+	draw_distance(&self);
 }
 
 __attribute__((destructor)) static void end_program(void)
@@ -386,6 +395,7 @@ static void look_up_all(void)
 	real.free = look_up("free", (void *)__libc_free);
 	real.key_create = look_up("pthread_key_create", NULL);
 	real.set_specific = look_up("pthread_setspecific", NULL);
+	real.register_at_fork = look_up("__register_atfork", NULL);
 	real.at_fork = look_up("pthread_atfork", NULL);
 	has_operators = are_of_one_file(allocate, look_up("_Znwm", NULL));
 	for (int i = 0; i < OPERATORS; i++)
@@ -395,7 +405,9 @@ static void look_up_all(void)
 		mean_distance = INT64_MAX >> 16;
 	has_thread_key = real.key_create && real.set_specific &&
 			 !real.key_create(&thread_key, end_heap_thread);
-	if (real.at_fork)
+	if (real.register_at_fork)
+		real.register_at_fork(take_lock, leave_lock, begin_child, NULL);
+	else if (real.at_fork)
 		real.at_fork(take_lock, leave_lock, begin_child);
 	__atomic_store_n(&real.malloc, (void *(*)(size_t))allocate, __ATOMIC_RELEASE);
 }

@@ -13,6 +13,7 @@
 #include "bpf/sample.skel.h"
 #include "format/base/clock.h"
 #include "format/base/mem.h"
+#include "format/file/layout.h"
 #include "record/event/heap_functions.h"
 #include "record/event/heap_preload.h"
 #include "record/event/point_weight.h"
@@ -624,7 +625,7 @@ const struct event_source heap_source = {
 	.release = heap_release,
 };
 
-/* ---- the same by number, what is in use, and what was freed ---- */
+/* ---- the same by number, what is in use, and how long the rest was ---- */
 
 struct heap_part {
 	struct sample_bpf *bpf;
@@ -659,10 +660,10 @@ static struct err *heap_used_objects_probe(
 		source, options, (struct source_event){.name = "inuse_objects", .unit = "objects"});
 }
 
-static struct err *heap_freed_probe(struct source *source, const struct session_options *options)
+static struct err *heap_lifetime_probe(struct source *source, const struct session_options *options)
 {
 	return probe_heap_part(
-		source, options, (struct source_event){.name = "freed_space", .unit = "bytes"});
+		source, options, (struct source_event){.name = "lifetime", .unit = LAYOUT_UNIT_NS});
 }
 
 static void heap_part_load(struct source *source, struct sample_bpf *bpf)
@@ -711,7 +712,7 @@ static struct err *heap_objects_read_counters(
 	return err;
 }
 
-static struct err *heap_freed_read_counters(
+static struct err *heap_lifetime_read_counters(
 	struct source *source, bool with_skipped, struct source_cpus *ret)
 {
 	(void)with_skipped;
@@ -799,15 +800,15 @@ const struct event_source heap_used_objects_source = {
 	.release = heap_part_release,
 };
 
-const struct event_source heap_freed_source = {
-	.name = "heap-freed",
-	.tallied = "allocations that were freed",
+const struct event_source heap_lifetime_source = {
+	.name = "heap-lifetime",
+	.tallied = "lifetimes of allocations",
 	.lane = EVENT_LANE_TASK,
-	.probe = heap_freed_probe,
+	.probe = heap_lifetime_probe,
 	.load = heap_part_load,
 	.attach = heap_part_attach,
 	.start = heap_part_start,
 	.stop = heap_part_stop,
-	.read_counters = heap_freed_read_counters,
+	.read_counters = heap_lifetime_read_counters,
 	.release = heap_part_release,
 };

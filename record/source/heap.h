@@ -6,6 +6,6 @@
 
 /* By enum event_heap. The first has the probes; the others are made of its samples. */
 extern const struct event_source heap_source, heap_objects_source, heap_used_source,
-	heap_used_objects_source, heap_freed_source;
+	heap_used_objects_source, heap_lifetime_source;
 
 #endif

@@ -147,6 +147,12 @@ struct filter filter_of_names(const struct filter *filter)
 	};
 }
 
+static bool is_of_peak(const struct profile *profile, uint32_t event)
+{
+	uint32_t bytes = profile->heap_peak_event;
+	return bytes && (event == bytes || event == bytes + 1);
+}
+
 static void drop_newest(struct profile *profile)
 {
 	uint64_t span_ns = profile->last_ns - profile->first_ns;
@@ -155,7 +161,7 @@ static void drop_newest(struct profile *profile)
 	uint64_t limit_ns = profile->first_ns + span_ns - span_ns / 10;
 	size_t kept = 0;
 	vec_each(&profile->samples, sample)
-		if (sample->time_ns < limit_ns ||
+		if (sample->time_ns < limit_ns || is_of_peak(profile, sample->event) ||
 			(!unseen_ns && profile_has_ended(profile, sample->thread)))
 			profile->samples.data[kept++] = *sample;
 	profile->samples.len = kept;

@@ -158,12 +158,13 @@ static const struct wait_row {
 /*
  * The kernel's own of giving up the CPU, which say nothing that the reason does not. It leaves them
  * (its "__sched" functions) out of the stack of a thread that sleeps already, which is how the wait
- * of one that slept as the recording began is read: without them here, too, both are one stack.
+ * of one that slept as the recording began is read: without them here, too, both are one stack. Its
+ * locks are such functions, too, and stay: they are the reason.
  */
-static const char *const scheduling_functions[] = {"do_nanosleep", "schedule", "schedule_timeout*",
-	"schedule_hrtimeout*", "io_schedule*", "bit_wait*", "__wait_on_bit*",
-	"out_of_line_wait_on_bit*", "do_wait_for_common", "wait_for_common*",
-	"wait_for_completion*"};
+static const char *const scheduling_functions[] = {"do_nanosleep", "schedule",
+	"schedule_preempt_disabled", "schedule_timeout*", "schedule_hrtimeout*", "io_schedule*",
+	"bit_wait*", "__wait_on_bit*", "out_of_line_wait_on_bit*", "do_wait_for_common",
+	"wait_for_common*", "wait_for_completion*"};
 
 /* By where it stands, so that a label of the recording's own is none. */
 static const char reason_key[] = PROFILE_LABEL_REASON;

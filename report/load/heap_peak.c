@@ -7,32 +7,32 @@
 
 static const char source_of_heaps[] = "heap", source_of_peaks[] = "heap-peak";
 
-/* What the events of a heap say; of one allocation in this order. */
+/* What a sample says of an allocation: each is of the thread and the time of that. */
 enum heap_role {
 	HEAP_NONE,
-	HEAP_ALLOCATED,
-	HEAP_USED, /* to the end; of the time when it was allocated */
-	HEAP_FREED,
+	HEAP_BYTES,
 	HEAP_OBJECTS,
+	HEAP_USED,     /* to the end */
+	HEAP_LIFETIME, /* it was freed */
 	HEAP_ROLES,
 };
 
 static const char *const names_of_roles[HEAP_ROLES] = {
-	[HEAP_ALLOCATED] = "alloc_space",
-	[HEAP_USED] = "inuse_space",
-	[HEAP_FREED] = "freed_space",
+	[HEAP_BYTES] = "alloc_space",
 	[HEAP_OBJECTS] = "alloc_objects",
+	[HEAP_USED] = "inuse_space",
+	[HEAP_LIFETIME] = "lifetime",
 };
 
 enum {
-	END_UNKNOWN = 0,
+	NO_SAMPLE = UINT32_MAX,
+	PEAK_EVENTS = 2, /* that are added */
 };
 
-/* An allocation, and how long it was in use. */
-struct heap_life {
-	uint32_t sample; /* that of its bytes */
+struct heap_allocation {
+	uint32_t samples[HEAP_ROLES]; /* NO_SAMPLE: there is none */
 	uint32_t process;
-	uint64_t end_ns; /* END_UNKNOWN; UINT64_MAX: it was in use to the end */
+	uint64_t end_ns; /* UINT64_MAX: it was in use to the end */
 };
 
 struct heap_change {
@@ -43,12 +43,11 @@ struct heap_change {
 
 struct heap_peak {
 	struct profile *profile;
-	uint8_t *roles;        /* of events: enum heap_role */
-	VEC(uint32_t) places;  /* samples of what was allocated, is in use, or was freed */
-	VEC(uint32_t) numbers; /* ... and of the number of what was allocated */
-	VEC(struct heap_life) lives;
-	VEC(struct heap_change) changes; /* of those whose end is known */
-	uint64_t *peaks_ns;              /* of processes; 0: it has none */
+	uint8_t *roles;                    /* of events: enum heap_role */
+	VEC(uint32_t) samples;             /* that have one, by thread and time */
+	VEC(struct heap_allocation) known; /* how long they were in use */
+	VEC(struct heap_change) changes;   /* of these */
+	uint64_t *peaks_ns;                /* of processes; 0: it has none */
 };
 
 static enum heap_role role_of_event(const struct profile_event *event)
@@ -61,16 +60,17 @@ static enum heap_role role_of_event(const struct profile_event *event)
 	return HEAP_NONE;
 }
 
+/* Whether lifetimes were recorded. */
 static bool find_roles(struct heap_peak *peak)
 {
 	const struct profile *profile = peak->profile;
-	bool has_freed = false;
-	peak->roles = mem_zalloc_array(profile->events.len + 1, sizeof(*peak->roles));
+	bool has_lifetimes = false;
+	peak->roles = mem_zalloc_array(profile->events.len + PEAK_EVENTS, sizeof(*peak->roles));
 	for (size_t i = 1; i < profile->events.len; i++) {
 		peak->roles[i] = (uint8_t)role_of_event(&profile->events.data[i]);
-		has_freed |= peak->roles[i] == HEAP_FREED;
+		has_lifetimes |= peak->roles[i] == HEAP_LIFETIME;
 	}
-	return has_freed;
+	return has_lifetimes;
 }
 
 static enum heap_role role_of_sample(const struct heap_peak *peak, uint32_t sample)
@@ -85,78 +85,78 @@ static int order_of_heap(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* What is said of allocations that are equal: of one place and size. */
-static int compare_kinds(const struct profile_sample *a, const struct profile_sample *b)
+/* A thread does one thing at a time: what is of one instant is of one allocation. */
+static int compare_instants(const struct profile_sample *a, const struct profile_sample *b)
 {
 	int order = order_of_heap(a->thread, b->thread);
-	order = order ? order : order_of_heap(a->stack, b->stack);
-	return order ? order : order_of_heap(a->weight, b->weight);
+	return order ? order : order_of_heap(a->time_ns, b->time_ns);
 }
 
-static int compare_heap_places(const void *a, const void *b, void *context)
+static int compare_heap_samples(const void *a, const void *b, void *context)
 {
-	const struct heap_peak *peak = context;
-	const struct profile_sample *samples = peak->profile->samples.data;
+	const struct profile_sample *samples = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_kinds(&samples[x], &samples[y]);
-	order = order ? order : order_of_heap(samples[x].time_ns, samples[y].time_ns);
-	order = order ? order : order_of_heap(role_of_sample(peak, x), role_of_sample(peak, y));
+	int order = compare_instants(&samples[x], &samples[y]);
 	return order ? order : order_of_heap(x, y);
-}
-
-/* A thread does one thing at a time. */
-static int compare_moments(const void *a, const void *b, void *context)
-{
-	const struct heap_peak *peak = context;
-	const struct profile_sample *samples = peak->profile->samples.data;
-	const struct profile_sample *x = &samples[*(const uint32_t *)a];
-	const struct profile_sample *y = &samples[*(const uint32_t *)b];
-	int order = order_of_heap(x->thread, y->thread);
-	return order ? order : order_of_heap(x->time_ns, y->time_ns);
 }
 
 static void sort_heap_samples(struct heap_peak *peak)
 {
-	for (uint32_t i = 0; i < peak->profile->samples.len; i++) {
-		enum heap_role role = role_of_sample(peak, i);
-		if (role == HEAP_OBJECTS)
-			vec_push(&peak->numbers, i);
-		else if (role != HEAP_NONE)
-			vec_push(&peak->places, i);
-	}
-	if (peak->places.len)
-		qsort_r(peak->places.data, peak->places.len, sizeof(*peak->places.data),
-			compare_heap_places, peak);
-	if (peak->numbers.len)
-		qsort_r(peak->numbers.data, peak->numbers.len, sizeof(*peak->numbers.data),
-			compare_moments, peak);
+	struct profile *profile = peak->profile;
+	for (uint32_t i = 0; i < profile->samples.len; i++)
+		if (role_of_sample(peak, i) != HEAP_NONE)
+			vec_push(&peak->samples, i);
+	if (peak->samples.len)
+		qsort_r(peak->samples.data, peak->samples.len, sizeof(*peak->samples.data),
+			compare_heap_samples, profile->samples.data);
 }
 
-/* Of equal ones, it does not matter which of them was freed: it is the oldest. */
-static void find_lives(struct heap_peak *peak)
+/* Whether what was in use at the end stands in the file that the process is of. */
+static bool has_known_end(const struct profile *profile, uint32_t process)
 {
-	const struct profile *profile = peak->profile;
-	const struct profile_sample *samples = profile->samples.data, *before = NULL;
-	size_t oldest = 0; /* of equal ones, whose end is not known yet */
-	vec_each(&peak->places, place) {
-		const struct profile_sample *sample = &samples[*place];
-		struct heap_life life = {
-			*place, profile->threads.data[sample->thread].process, END_UNKNOWN};
-		enum heap_role role = role_of_sample(peak, *place);
-		if (!before || compare_kinds(before, sample) != 0)
-			oldest = peak->lives.len;
-		before = sample;
-		if (role == HEAP_ALLOCATED)
-			vec_push(&peak->lives, life);
-		while (oldest < peak->lives.len && peak->lives.data[oldest].end_ns != END_UNKNOWN)
-			oldest++;
-		if (oldest == peak->lives.len)
-			continue;
-		struct heap_life *newest = &peak->lives.data[peak->lives.len - 1];
-		if (role == HEAP_FREED)
-			peak->lives.data[oldest].end_ns = sample->time_ns;
-		else if (role == HEAP_USED && samples[newest->sample].time_ns == sample->time_ns)
-			newest->end_ns = UINT64_MAX;
+	uint32_t origin = profile->processes.data[process].info.origin;
+	bool is_merged = origin && origin < profile->origins.len;
+	const struct layout_origin *info = is_merged ? &profile->origins.data[origin].info : NULL;
+	uint32_t reason = info ? info->reason : profile->end.reason;
+	bool is_cut = info && info->flags & (LAYOUT_ORIGIN_CUT | LAYOUT_ORIGIN_DAMAGED);
+	return reason && !is_cut && reason != LAYOUT_END_WRITE_ERROR && reason != LAYOUT_END_SWITCH;
+}
+
+static void take_allocation(struct heap_peak *peak, struct heap_allocation *allocation)
+{
+	struct profile *profile = peak->profile;
+	const uint32_t *of = allocation->samples;
+	if (of[HEAP_BYTES] == NO_SAMPLE)
+		return;
+	const struct profile_sample *bytes = &profile->samples.data[of[HEAP_BYTES]];
+	allocation->process = profile->threads.data[bytes->thread].process;
+	bool is_known = of[HEAP_LIFETIME] != NO_SAMPLE || of[HEAP_USED] != NO_SAMPLE;
+	if (!is_known || !has_known_end(profile, allocation->process)) {
+		profile->heap_unknown_count++;
+		profile->heap_unknown_bytes += bytes->weight;
+		return;
+	}
+	allocation->end_ns = UINT64_MAX;
+	if (of[HEAP_LIFETIME] != NO_SAMPLE)
+		allocation->end_ns =
+			bytes->time_ns + profile->samples.data[of[HEAP_LIFETIME]].weight;
+	vec_push(&peak->known, *allocation);
+}
+
+static void find_allocations(struct heap_peak *peak)
+{
+	const struct profile_sample *samples = peak->profile->samples.data;
+	for (size_t i = 0, next; i < peak->samples.len; i = next) {
+		struct heap_allocation allocation;
+		memset(allocation.samples, 0xff, sizeof(allocation.samples));
+		const struct profile_sample *first = &samples[peak->samples.data[i]];
+		for (next = i; next < peak->samples.len; next++) {
+			uint32_t sample = peak->samples.data[next];
+			if (compare_instants(first, &samples[sample]) != 0)
+				break;
+			allocation.samples[role_of_sample(peak, sample)] = sample;
+		}
+		take_allocation(peak, &allocation);
 	}
 }
 
@@ -173,14 +173,13 @@ static int compare_changes(const void *a, const void *b)
 static void find_changes(struct heap_peak *peak)
 {
 	const struct profile_sample *samples = peak->profile->samples.data;
-	vec_each(&peak->lives, life) {
-		const struct profile_sample *sample = &samples[life->sample];
-		struct heap_change change = {life->process, false, sample->time_ns, sample->weight};
-		if (life->end_ns == END_UNKNOWN)
-			continue;
+	vec_each(&peak->known, allocation) {
+		const struct profile_sample *bytes = &samples[allocation->samples[HEAP_BYTES]];
+		struct heap_change change = {
+			allocation->process, false, bytes->time_ns, bytes->weight};
 		vec_push(&peak->changes, change);
 		change.is_end = true;
-		change.time_ns = life->end_ns;
+		change.time_ns = allocation->end_ns;
 		vec_push(&peak->changes, change);
 	}
 	if (peak->changes.len)
@@ -190,6 +189,7 @@ static void find_changes(struct heap_peak *peak)
 
 static void find_heap_peaks(struct heap_peak *peak)
 {
+	struct profile *profile = peak->profile;
 	const struct heap_change *before = NULL;
 	uint64_t bytes = 0, most = 0;
 	vec_each(&peak->changes, change) {
@@ -202,6 +202,12 @@ static void find_heap_peaks(struct heap_peak *peak)
 			peak->peaks_ns[change->process] = change->time_ns;
 		}
 	}
+	for (size_t i = 0; i < profile->processes.len; i++) {
+		uint64_t peak_ns = peak->peaks_ns[i];
+		profile->nr_heap_peaks += peak_ns != 0;
+		if (peak_ns > profile->heap_peak_ns)
+			profile->heap_peak_ns = peak_ns;
+	}
 }
 
 /* ---- samples ---- */
@@ -213,25 +219,10 @@ static uint32_t add_peak_event(struct profile *profile, const char *name, const 
 	return (uint32_t)profile->events.len - 1;
 }
 
-/* The sample of the number of what this one has the bytes of; NULL: there is none. */
-static const uint32_t *number_of_bytes(const struct heap_peak *peak, uint32_t bytes)
-{
-	size_t low = 0, high = peak->numbers.len;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_moments(&peak->numbers.data[middle], &bytes, (void *)peak);
-		if (!order)
-			return &peak->numbers.data[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
 static void add_peak_sample(struct profile *profile, uint32_t of, uint32_t event)
 {
+	if (of == NO_SAMPLE)
+		return;
 	struct profile_sample sample = profile->samples.data[of];
 	sample.event = (uint16_t)(event & 0x7fff);
 	vec_push(&profile->samples, sample);
@@ -243,36 +234,24 @@ static void add_peak_samples(struct heap_peak *peak)
 	uint32_t bytes = add_peak_event(profile, "peak_space", "bytes");
 	uint32_t objects = add_peak_event(profile, "peak_objects", "objects");
 	profile->heap_peak_event = bytes;
-	vec_each(&peak->lives, life) {
-		uint64_t peak_ns = peak->peaks_ns[life->process];
-		uint64_t begin_ns = profile->samples.data[life->sample].time_ns;
-		if (life->end_ns == END_UNKNOWN || begin_ns > peak_ns || life->end_ns <= peak_ns)
+	vec_each(&peak->known, allocation) {
+		const uint32_t *of = allocation->samples;
+		uint64_t peak_ns = peak->peaks_ns[allocation->process];
+		uint64_t begin_ns = profile->samples.data[of[HEAP_BYTES]].time_ns;
+		if (begin_ns > peak_ns || allocation->end_ns <= peak_ns)
 			continue;
-		add_peak_sample(profile, life->sample, bytes);
-		const uint32_t *number = number_of_bytes(peak, life->sample);
-		if (number)
-			add_peak_sample(profile, *number, objects);
+		add_peak_sample(profile, of[HEAP_BYTES], bytes);
+		add_peak_sample(profile, of[HEAP_OBJECTS], objects);
 	}
 }
 
-static void count_peaks(const struct heap_peak *peak)
-{
-	struct profile *profile = peak->profile;
-	for (size_t i = 0; i < profile->processes.len; i++) {
-		uint64_t peak_ns = peak->peaks_ns[i];
-		profile->nr_heap_peaks += peak_ns != 0;
-		if (peak_ns > profile->heap_peak_ns)
-			profile->heap_peak_ns = peak_ns;
-	}
-}
-
-static void drop_freed(const struct heap_peak *peak)
+static void drop_lifetimes(const struct heap_peak *peak)
 {
 	struct profile *profile = peak->profile;
 	size_t kept = 0;
-	for (uint32_t i = 0; i < profile->samples.len; i++)
-		if (role_of_sample(peak, i) != HEAP_FREED)
-			profile->samples.data[kept++] = profile->samples.data[i];
+	vec_each(&profile->samples, sample)
+		if (peak->roles[sample->event] != HEAP_LIFETIME)
+			profile->samples.data[kept++] = *sample;
 	profile->samples.len = kept;
 }
 
@@ -280,26 +259,22 @@ static void heap_peak_deinit(struct heap_peak *peak)
 {
 	mem_free(peak->roles);
 	mem_free(peak->peaks_ns);
-	vec_deinit(&peak->places);
-	vec_deinit(&peak->numbers);
-	vec_deinit(&peak->lives);
+	vec_deinit(&peak->samples);
+	vec_deinit(&peak->known);
 	vec_deinit(&peak->changes);
 }
 
 void heap_peak_find(struct profile *profile)
 {
 	CLEANUP(heap_peak_deinit) struct heap_peak peak = {.profile = profile};
-	bool has_end = profile->end.reason || profile_nr_origins(profile) > 0;
 	if (!find_roles(&peak))
 		return;
-	if (has_end && profile->events.len + 2 <= LAYOUT_MAX_EVENTS) {
-		peak.peaks_ns = mem_zalloc_array(profile->processes.len, sizeof(*peak.peaks_ns));
-		sort_heap_samples(&peak);
-		find_lives(&peak);
-		find_changes(&peak);
-		find_heap_peaks(&peak);
+	peak.peaks_ns = mem_zalloc_array(profile->processes.len, sizeof(*peak.peaks_ns));
+	sort_heap_samples(&peak);
+	find_allocations(&peak);
+	find_changes(&peak);
+	find_heap_peaks(&peak);
+	if (profile->nr_heap_peaks && profile->events.len + PEAK_EVENTS <= LAYOUT_MAX_EVENTS)
 		add_peak_samples(&peak);
-		count_peaks(&peak);
-	}
-	drop_freed(&peak);
+	drop_lifetimes(&peak);
 }

@@ -6,12 +6,13 @@
 
 /*
  * Adds the events "peak_space" and "peak_objects", and samples of them, of the time of their
- * allocations, behind the others: by when what was sampled was allocated and freed. Each process
- * has a peak of its own. The samples of what was freed, which say nothing by themselves, are
- * dropped.
+ * allocations, behind the others: by when what was sampled was allocated, and how long it was in
+ * use. Each process has a peak of its own. The samples of how long that was are dropped: they say
+ * nothing by themselves.
  *
- * Allocations of which the recording does not say how long they were in use are in no peak. There
- * is none where the recording has no end: what was in use then is not known.
+ * Of what the recording does not say how long it was in use is in no peak, but counted. There is
+ * none of processes whose recording did not come to an end, or goes on in another file: what was
+ * in use then is not known.
  */
 void heap_peak_find(struct profile *profile);
 

@@ -43,3 +43,12 @@ void event_value_put(
 	str_putc(out, ' ');
 	str_puts_escaped(out, event->unit);
 }
+
+bool event_value_is_of_heap(const struct profile_event *event)
+{
+	static const char *const beginnings[] = {"alloc_", "inuse_", "peak_"};
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (strncmp(event->name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}

@@ -11,5 +11,7 @@ void event_value_put(
 
 /* Whether its values are time that a thread ran on a CPU: no waits, no calls' durations, no sum. */
 bool event_value_is_cpu_time(const struct profile_event *event);
+/* Whether its values are of allocated memory: of a recording of ours, or of Go's runtime. */
+bool event_value_is_of_heap(const struct profile_event *event);
 
 #endif

@@ -283,6 +283,9 @@ struct profile {
 	uint32_t heap_peak_event;
 	size_t nr_heap_peaks;  /* processes that have one */
 	uint64_t heap_peak_ns; /* the last one of these */
+	/* Samples of allocations, and what they stand for, that are in none: it is not known how
+	 * long they were in use. */
+	uint64_t heap_unknown_count, heap_unknown_bytes;
 	struct layout_end end; /* reason 0: there was none */
 	struct reader_result file;
 	uint64_t dangling;          /* references that led nowhere, stacks that were too deep */

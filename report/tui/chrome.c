@@ -127,7 +127,7 @@ static void chrome_put_title(const struct app *app, struct title *title)
 	if (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS])
 		add_part(title, 2, "allocations unseen %.1f s",
 			(double)profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] / 1000);
-	double seen = ticks_share_of(profile);
+	double seen = ticks_share_of(profile, app_event(app));
 	if (seen < 1)
 		add_part(title, 3, "%.0f%% of CPU time sampled", 100 * seen);
 	chrome_add_share(title, 3, "by guesses", model->stacks.by_guesses, shown);

@@ -101,12 +101,6 @@ static void put_few(const struct profile_source *source, uint64_t sum, struct st
 		period >= 1000000 ? "ms" : "us");
 }
 
-static bool is_of_allocations(const struct profile_event *event)
-{
-	return strncmp(event->name, "alloc_", 6) == 0 || strncmp(event->name, "inuse_", 6) == 0 ||
-	       strncmp(event->name, "peak_", 5) == 0;
-}
-
 /* The usual distance is for programs that allocate gigabytes: a function of a tenth may have none.
  */
 static void put_few_allocations(const struct profile *profile, struct str *out)
@@ -141,7 +135,7 @@ static void put_few_allocations(const struct profile *profile, struct str *out)
 void exact_sum_put(const struct profile *profile, uint32_t event, struct str *out)
 {
 	const struct profile_event *shown = &profile->events.data[event];
-	if (is_of_allocations(shown) && !profile_nr_origins(profile))
+	if (event_value_is_of_heap(shown) && !profile_nr_origins(profile))
 		put_few_allocations(profile, out);
 	const struct profile_source *source = exact_sum_source(profile, event);
 	if (!source || strcmp(shown->unit, "ns") != 0 || profile_nr_origins(profile))

@@ -236,7 +236,8 @@ void health_put_losses(const struct profile *profile, struct str *out)
 		(unsigned long long)taken, str_plural(taken, "sample", "samples"),
 		profile_percent(lost, taken));
 	CLEANUP(str_deinit) struct str share = {0};
-	if (ticks_share_put_of(profile, &share))
+	const struct profile_event *ticked = ticks_share_event(profile);
+	if (ticked && ticks_share_put_of(profile, ticked, &share))
 		str_printf(out, "%-14s %s\n", "sampled", str_text(&share));
 	if (skipped)
 		str_printf(out, "%-14s about %llu of %llu %s due (%.1f%%): %s\n", "skipped",

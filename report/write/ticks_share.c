@@ -1,6 +1,7 @@
 #include "report/write/ticks_share.h"
 
 #include "format/file/first_sources.h"
+#include "report/model/event_value.h"
 
 double ticks_share(uint64_t taken, uint64_t due)
 {
@@ -13,38 +14,45 @@ double ticks_share(uint64_t taken, uint64_t due)
 }
 
 /*
- * Measured on Linux 6.18 with 4000 naps of a millisecond: what the kernel's accounts had more of
- * running than the switches of tasks, they had less of run queues.
+ * Measured on a virtual machine, Linux 6.18, with 4000 naps of a millisecond: what the kernel's
+ * accounts had more of running than the switches of tasks, they had less of run queues.
  */
 void ticks_share_put(double share, double cpu_s, struct str *out)
 {
 	str_printf(out,
-		"%.0f%% of the %.3f s of CPU time that the command used is in samples: the kernel "
-		"also counts how long it takes to run again what was woken, which -e wall has as "
-		"runq",
+		"%.0f%% of the %.3f s of CPU time that the command used is in samples: where it "
+		"sleeps often, the kernel also counts how long it takes to run again, which "
+		"-e wall has as runq",
 		100 * share, cpu_s);
 }
 
-static double seconds_of_ticks(const struct profile *profile, uint64_t ticks)
+static bool is_of_ticks(const struct profile_event *event)
 {
-	vec_each(&profile->events, event)
-		if (event->frequency_hz && !event->source)
-			return (double)ticks / event->frequency_hz;
-	return 0;
+	return event->frequency_hz && !event->source && event_value_is_cpu_time(event);
 }
 
-double ticks_share_of(const struct profile *profile)
+const struct profile_event *ticks_share_event(const struct profile *profile)
+{
+	vec_each(&profile->events, event)
+		if (is_of_ticks(event))
+			return event;
+	return NULL;
+}
+
+double ticks_share_of(const struct profile *profile, const struct profile_event *event)
 {
 	uint64_t taken = profile_source_count(profile, FIRST_SOURCE_TIMER, LAYOUT_EVENTS_SAMPLES) +
 			 profile_source_lost(profile, FIRST_SOURCE_TIMER);
-	return ticks_share(taken, profile->counters[LAYOUT_COUNTER_TICKS_DUE]);
+	return is_of_ticks(event) ? ticks_share(taken, profile->counters[LAYOUT_COUNTER_TICKS_DUE])
+				  : 1;
 }
 
-bool ticks_share_put_of(const struct profile *profile, struct str *out)
+bool ticks_share_put_of(
+	const struct profile *profile, const struct profile_event *event, struct str *out)
 {
+	double share = ticks_share_of(profile, event);
 	uint64_t due = profile->counters[LAYOUT_COUNTER_TICKS_DUE];
-	double share = ticks_share_of(profile);
 	if (share < 1)
-		ticks_share_put(share, seconds_of_ticks(profile, due), out);
+		ticks_share_put(share, (double)due / event->frequency_hz, out);
 	return share < 1;
 }

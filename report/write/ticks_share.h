@@ -8,13 +8,17 @@
 #include "format/base/str.h"
 #include "report/model/profile.h"
 
-/* Of ticks that were taken or lost, and those that were due; 1: nearly all, or it is not known. */
+/* Ticks that were taken or lost, as a part of those that were due; 1: nearly all, or it is not
+ * known. */
 double ticks_share(uint64_t taken, uint64_t due);
-/* A sentence without a full stop, of a share below 1. */
+/* A sentence without a full stop, of a share below 1 and all of the CPU time, in seconds. */
 void ticks_share_put(double share, double cpu_s, struct str *out);
-/* Of a recording. */
-double ticks_share_of(const struct profile *profile);
+/* Of an event of a recording; 1 where that is no CPU time by ticks. */
+double ticks_share_of(const struct profile *profile, const struct profile_event *event);
 /* False, and nothing is put: the share is 1. */
-bool ticks_share_put_of(const struct profile *profile, struct str *out);
+bool ticks_share_put_of(
+	const struct profile *profile, const struct profile_event *event, struct str *out);
+/* The event of a recording's ticks; NULL: it has none. */
+const struct profile_event *ticks_share_event(const struct profile *profile);
 
 #endif

@@ -362,7 +362,7 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	health_put_damage(profile, &damage);
 	cut_stacks_put_sentence(profile, &stacks);
 	str_puts(&share, stacks.len ? " " : "");
-	if (event->frequency_hz && !event->source && ticks_share_put_of(profile, &share))
+	if (ticks_share_put_of(profile, event, &share))
 		str_printf(&stacks, "%s.", str_text(&share));
 	html_data_put_text(data, data->sides[side].name);
 	html_data_put_text(data, profile_title(profile));

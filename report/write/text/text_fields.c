@@ -19,12 +19,15 @@ static uint64_t count_below(const struct profile *profile)
 	return below;
 }
 
-static bool has_heap(const struct profile *profile)
+/* Whether allocations are all that was recorded. */
+static bool is_of_heap_alone(const struct profile *profile)
 {
-	vec_each(&profile->events, event)
-		if (event->source && strcmp(event->source, "heap") == 0)
-			return true;
-	return false;
+	for (size_t i = 1; i < profile->events.len; i++) {
+		const char *source = profile->events.data[i].source;
+		if (!source || strncmp(source, "heap", 4) != 0)
+			return false;
+	}
+	return profile->events.len > 1;
 }
 
 void text_put_none(
@@ -38,7 +41,7 @@ void text_put_none(
 	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
 	if (is_unknown)
 		str_puts(out, ": what stayed in use is not known");
-	else if (options->is_empty && has_heap(profile))
+	else if (options->is_empty && is_of_heap_alone(profile))
 		str_puts(out, ": only calls of malloc() and the like are seen, and the objects of "
 			      "Java, for one, are on a heap of its own");
 	else if (is_in_use)

@@ -117,7 +117,7 @@ static bool is_cut_short(const struct profile *profile, const struct text_head *
 static void text_put_peak(const struct profile *profile, uint32_t event, struct str *out)
 {
 	uint32_t bytes = profile->heap_peak_event;
-	if (!profile->nr_heap_peaks || (event != bytes && event != bytes + 1))
+	if (!bytes || (event != bytes && event != bytes + 1))
 		return;
 	if (profile->nr_heap_peaks > 1)
 		str_printf(out, "# of each of %zu processes what was in use when it had most\n",
@@ -125,6 +125,13 @@ static void text_put_peak(const struct profile *profile, uint32_t event, struct 
 	else
 		str_printf(out, "# what was in use %.3f s after the beginning, when most was\n",
 			(double)(profile->heap_peak_ns - profile->first_ns) / 1e9);
+	if (!profile->heap_unknown_count)
+		return;
+	str_printf(out, "# %llu %s (", (unsigned long long)profile->heap_unknown_count,
+		str_plural(
+			profile->heap_unknown_count, "sampled allocation", "sampled allocations"));
+	event_value_put(&profile->events.data[bytes], profile->heap_unknown_bytes, false, out);
+	str_puts(out, ") are not among these: how long they were in use is not known\n");
 }
 
 void text_put_head(const struct profile *profile, const struct text_head *head, struct str *out)
@@ -167,7 +174,8 @@ void text_put_head(const struct profile *profile, const struct text_head *head, 
 	str_putc(out, '\n');
 	if (!head->is_filtered)
 		exact_sum_put(profile, head->event, out);
-	text_put_peak(profile, head->event, out);
+	if (!head->is_filtered)
+		text_put_peak(profile, head->event, out);
 	text_put_other_events(profile, head, out);
 	str_puts(out, "#\n");
 }

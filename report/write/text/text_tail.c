@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/analyse/hidden_frames.h"
+#include "report/model/event_value.h"
 #include "report/name/script_frames.h"
 #include "report/write/cause_words.h"
 #include "report/write/health.h"
@@ -44,7 +45,7 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
 	const struct profile_event *shown = &profile->events.data[event];
 	str_truncate(&text, 0);
-	if (shown->frequency_hz && !shown->source && ticks_share_put_of(profile, &text))
+	if (ticks_share_put_of(profile, shown, &text))
 		str_printf(out, "# %s\n", str_text(&text));
 	bool is_in_use = strncmp(profile->events.data[event].name, "inuse_", 6) == 0;
 	if (is_in_use && profile->samples.len &&
@@ -52,7 +53,7 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 		str_puts(out,
 			"# what was freed as the program ended is not among these: record -p, for "
 			"a --duration, shows what is in use meanwhile\n");
-	if (is_in_use || strncmp(profile->events.data[event].name, "alloc_", 6) == 0)
+	if (event_value_is_of_heap(shown))
 		health_put_own_heaps(profile, out);
 	if (profile->events.data[event].wait || profile->events.data[event].is_sum)
 		health_put_own_threads(profile, out);

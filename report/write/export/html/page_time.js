@@ -8,14 +8,15 @@ class RangeDrag {
 		this.from = -1;
 		canvas.addEventListener("pointerdown", (event) => {
 			canvas.setPointerCapture(event.pointerId);
+			this.isOfName = this.isBeside(event);
 			Object.assign(this, {from: this.sliceAt(event), x: event.clientX});
 		});
 		canvas.addEventListener("pointermove", (event) => {
-			if (this.from >= 0 && this.isAway(event))
+			if (this.from >= 0 && this.isDragged(event))
 				this.onDrag(...this.range(event));
 		});
 		canvas.addEventListener("pointerup", (event) => {
-			const range = this.range(event), isDrag = this.isAway(event);
+			const range = this.range(event), isDrag = this.isDragged(event);
 			this.from = -1;
 			if (isDrag)
 				this.onSelect(...range);
@@ -25,8 +26,13 @@ class RangeDrag {
 		canvas.addEventListener("pointercancel", () => { this.from = -1; });
 	}
 
-	isAway(event) {
-		return Math.abs(event.clientX - this.x) > 3;
+	/* Not what begins on a name: that is a click. */
+	isDragged(event) {
+		return !this.isOfName && Math.abs(event.clientX - this.x) > 3;
+	}
+
+	isBeside(event) {
+		return event.clientX - this.canvas.getBoundingClientRect().left < this.left();
 	}
 
 	sliceAt(event) {
@@ -69,6 +75,7 @@ class TimeLine {
 		this.weights = new Float64Array(1);
 		this.others = null;
 		this.left = this.right = 0;
+		this.lettering = new Lettering();
 		this.name = "";
 		this.first = 0;
 		this.end = 1;
@@ -127,7 +134,7 @@ class TimeLine {
 		context.font = FONT;
 		context.textBaseline = "middle";
 		context.fillStyle = style.getPropertyValue("--ink");
-		context.fillText(left ? this.name : "", 7, height / 2);
+		context.fillText(left ? this.lettering.elided(this.name, left - 14) : "", 7, height / 2);
 	}
 
 	paintLine(context, others, color, top) {

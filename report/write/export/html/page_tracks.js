@@ -63,6 +63,7 @@ class Tracks {
 	show(lanes, others, mask, shares, first, end) {
 		const {unit, sliceNs} = this.profile;
 		Object.assign(this, {lanes, others, mask, shares});
+		this.names = this.widthOfNames();
 		this.place.style.height = lanes.length * LANE_PX + 2 + "px"; // and its border
 		this.isTime = unit === "ns";
 		this.most = this.isTime ? sliceNs : [...lanes, ...others || []].reduce((most, {ran}) => ran.reduce((a, b) => Math.max(a, b), most), 0);
@@ -79,14 +80,18 @@ class Tracks {
 		return Math.max(0, Math.min(this.lanes.length - 1, Math.floor(y / LANE_PX)));
 	}
 
-	/* As wide as the longest name, within bounds: what is longer is elided. */
 	widthOfNames() {
-		const MOST = 220, most = Math.min(MOST, this.place.clientWidth * 0.3);
-		return this.lanes.reduce((wide, _, i) => Math.min(most, Math.max(wide, this.lettering.widthOf(this.nameAndShare(i)) + 14)), 0);
+		const SPACE = 14, MOST = 220; // around them; what is longer is elided
+		return this.lanes.reduce((wide, _, i) => wide < MOST ? Math.max(wide, this.lettering.widthOf(this.nameAndShare(i)) + SPACE) : MOST, 0);
 	}
 
 	hover(event) {
-		const index = this.laneAt(event), slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
+		const index = this.laneAt(event);
+		if (this.drag.isBeside(event)) {
+			this.onHover([this.nameAndShare(index)], event);
+			return;
+		}
+		const slice = this.drag.sliceAt(event), {sliceNs} = this.profile, lane = this.lanes[index];
 		const share = (weight) => percent(Math.min(1, this.most ? weight / this.most : 0));
 		const lines = [`${seconds(slice * sliceNs)} to ${seconds((slice + 1) * sliceNs)} s`,
 			this.isTime ? `ran ${share(lane.ran[slice])} of it` : `${share(lane.ran[slice])} of the most`];
@@ -111,7 +116,7 @@ class Tracks {
 		canvas.height = Math.round(height * ratio);
 		canvas.style.width = width + "px";
 		canvas.style.height = height + "px";
-		this.left = this.widthOfNames();
+		this.left = Math.min(this.names, width * 0.3);
 		this.onPlace(this.left, place.offsetWidth - 2 - width); // and its border
 		this.spacer.style.height = Math.max(0, lanes.length * LANE_PX - height) + "px";
 		context.scale(ratio, ratio);
