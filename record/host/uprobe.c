@@ -125,18 +125,16 @@ static struct err *run_program(struct uprobe *uprobe, int program_fd, uint64_t c
 	return NULL;
 }
 
-struct err *uprobe_attach_to(const struct uprobe_process *process, const struct uprobe_place *place,
-	int program_fd, uint64_t cookie, struct uprobe *ret)
+struct err *uprobe_attach_to(uint32_t pid, const struct uprobe_place *place, int program_fd,
+	uint64_t cookie, struct uprobe *ret)
 {
 	struct perf_event_attr attr;
 	struct path_text text;
 	try(uprobe_describe(place, uprobe_path_of(place, &text), &attr));
 	struct uprobe uprobe = {.link_fd = -1};
-	attr.inherit = process->inherits;
 	/* Of all processes, and then of one CPU only; the program runs on all. */
-	pid_t pid = process->pid ? (pid_t)process->pid : -1;
-	uprobe.event_fd = (int)syscall(
-		SYS_perf_event_open, &attr, pid, process->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+	uprobe.event_fd = (int)syscall(SYS_perf_event_open, &attr, pid ? (pid_t)pid : -1,
+		pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (uprobe.event_fd < 0)
 		return err_sys(errno, "cannot place a probe in %s at offset %#llx", place->path,
 			(unsigned long long)place->offset);
@@ -151,8 +149,7 @@ struct err *uprobe_attach_to(const struct uprobe_process *process, const struct 
 struct err *uprobe_attach(
 	const struct uprobe_place *place, int program_fd, uint64_t cookie, struct uprobe *ret)
 {
-	static const struct uprobe_process all = {0};
-	return uprobe_attach_to(&all, place, program_fd, cookie, ret);
+	return uprobe_attach_to(0, place, program_fd, cookie, ret);
 }
 
 void uprobe_detach(struct uprobe *uprobe)

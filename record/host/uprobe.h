@@ -28,13 +28,13 @@ struct uprobe {
  */
 struct err *uprobe_attach(const struct uprobe_place *place, int program_fd, uint64_t cookie,
 	struct uprobe *ret) ERR_MUST_CHECK;
-/* The same in one process, and with `inherits` in those that its main thread forks. */
-struct uprobe_process {
-	uint32_t pid;
-	bool inherits;
-};
-struct err *uprobe_attach_to(const struct uprobe_process *process, const struct uprobe_place *place,
-	int program_fd, uint64_t cookie, struct uprobe *ret) ERR_MUST_CHECK;
+/*
+ * The same in one process; 0: in all. Not in those that it forks: a child gets a probe of its own
+ * with an event that it inherits, and that has no program (kernel/trace/trace_event_perf.c,
+ * perf_uprobe_init(), Linux 6.18).
+ */
+struct err *uprobe_attach_to(uint32_t pid, const struct uprobe_place *place, int program_fd,
+	uint64_t cookie, struct uprobe *ret) ERR_MUST_CHECK;
 /* When it returns the program is not running any more. */
 void uprobe_detach(struct uprobe *uprobe);
 /*

@@ -48,15 +48,23 @@ struct heap_guard {
 	struct proc_pids pids; /* whose CPU time it is, with what they fork */
 };
 
+struct heap_process_probes {
+	uint32_t pid; /* 0: all have these */
+	VEC(struct uprobe) uprobes;
+};
+
 struct heap_state {
 	struct sample_bpf *bpf;
 	uint64_t distance;           /* in bytes, between points */
 	VEC(struct heap_file) files; /* looked at; those that have no allocator have fd -1 */
-	VEC(struct uprobe) uprobes;
+	VEC(struct heap_process_probes) probed;
 	struct heap_preload preload; /* path NULL: calls are seen by probes in the allocator */
 	char distance_text[24], go_rate_text[48];
-	struct proc_pids pids; /* running processes, which alone have the probes */
-	bool inherits;
+	bool is_of_processes; /* running ones, which alone have the probes, and what they fork */
+	bool follows_forks;
+	uint64_t looked_ns;            /* for processes that they have forked */
+	size_t nr_forked, nr_unprobed; /* that got probes, or could not get any */
+	bool is_full;
 	struct heap_guard guard;
 	bool is_taken_off, is_command;
 	uint64_t taken_off_ns, stopped_ns; /* 0: not yet */
@@ -194,7 +202,6 @@ static struct err *heap_find_files(struct heap_state *state, const struct sessio
 	else if (options->target == SESSION_COMMAND)
 		program_files_each(options->argv[0], add_heap_file_at, state);
 	for (size_t i = 0; i < options->nr_pids; i++) {
-		vec_push(&state->pids, options->pids[i]);
 		struct heap_process process = {.state = state,
 			.rules = target_files_create(false),
 			.pid = options->pids[i]};
@@ -235,7 +242,8 @@ static struct err *heap_probe(struct source *source, const struct session_option
 	struct heap_state *state = source->state = mem_zalloc(sizeof(*state));
 	state->distance = options->heap_bytes;
 	state->preload.fd = -1;
-	state->inherits = !options->no_inherit;
+	state->is_of_processes = options->nr_pids > 0;
+	state->follows_forks = !options->no_inherit;
 	state->guard.max_percent = options->max_overhead_percent;
 	state->is_command = options->target == SESSION_COMMAND;
 	snprintf(state->distance_text, sizeof(state->distance_text), "%llu",
@@ -292,27 +300,22 @@ static void heap_load(struct source *source, struct sample_bpf *bpf)
 
 /* ---- probes ---- */
 
-static struct err *attach_heap_probe(struct heap_state *state, const struct heap_file *file,
-	const struct heap_place *place, int program, bool is_return)
+static struct err *attach_heap_probe(struct heap_process_probes *probes,
+	const struct heap_file *file, const struct heap_place *place, int program, bool is_return)
 {
 	struct uprobe_place where = {file->path, file->fd, place->probed, 0, is_return};
-	for (size_t i = 0; i == 0 || i < state->pids.len; i++) {
-		struct uprobe_process process = {0};
-		struct uprobe uprobe;
-		if (state->pids.len)
-			process = (struct uprobe_process){state->pids.data[i], state->inherits};
-		try(err_wrap(uprobe_attach_to(&process, &where, program, place->call, &uprobe),
-			"%s", place->name));
-		vec_push(&state->uprobes, uprobe);
-	}
+	struct uprobe uprobe;
+	try(err_wrap(uprobe_attach_to(probes->pid, &where, program, place->call, &uprobe), "%s",
+		place->name));
+	vec_push(&probes->uprobes, uprobe);
 	return NULL;
 }
 
 /* What ends a call comes first: a call that is seen has an end. A sampler says it by itself. */
-static struct err *attach_heap_place(struct heap_state *state, const struct heap_file *file,
-	const struct heap_place *place, int program)
+static struct err *attach_heap_place(const struct sample_bpf *bpf,
+	struct heap_process_probes *probes, const struct heap_file *file,
+	const struct heap_place *place)
 {
-	const struct sample_bpf *bpf = state->bpf;
 	const struct bpf_program *one = NULL;
 	uint64_t kind = place->call & EVENT_HEAP_CALL_MASK;
 	switch (kind) {
@@ -327,20 +330,40 @@ static struct err *attach_heap_place(struct heap_state *state, const struct heap
 		break;
 	}
 	if (one)
-		return attach_heap_probe(state, file, place, bpf_program__fd(one), false);
+		return attach_heap_probe(probes, file, place, bpf_program__fd(one), false);
 	bool is_followed = !(place->call & EVENT_HEAP_IS_CHOSEN) && kind != EVENT_HEAP_GO_FIRST;
 	if (is_followed)
 		try(attach_heap_probe(
-			state, file, place, bpf_program__fd(bpf->progs.on_heap_end), true));
-	return attach_heap_probe(state, file, place, program, false);
+			probes, file, place, bpf_program__fd(bpf->progs.on_heap_end), true));
+	return attach_heap_probe(
+		probes, file, place, source_kernel_program(bpf, heap_source.program), false);
 }
 
-static struct err *attach_heap_file(
-	struct heap_state *state, const struct heap_file *file, int program)
+static void detach_heap_process(struct heap_process_probes *probes)
 {
-	vec_each(&file->functions.places, place)
-		try(attach_heap_place(state, file, place, program));
+	uprobes_detach(probes->uprobes.data, probes->uprobes.len);
+	vec_deinit(&probes->uprobes);
+}
+
+static struct err *attach_heap_files(
+	const struct heap_state *state, struct heap_process_probes *probes)
+{
+	vec_each(&state->files, file)
+		if (file->functions.has_allocator)
+			vec_each(&file->functions.places, place)
+				try(attach_heap_place(state->bpf, probes, file, place));
 	return NULL;
+}
+
+static struct err *attach_heap_process(struct heap_state *state, uint32_t pid)
+{
+	struct heap_process_probes probes = {.pid = pid};
+	struct err *err = attach_heap_files(state, &probes);
+	if (err)
+		detach_heap_process(&probes);
+	else
+		vec_push(&state->probed, probes);
+	return err;
 }
 
 /* What is preloaded costs little, and is not watched. */
@@ -355,11 +378,11 @@ static void begin_heap_guard(struct heap_state *state, const struct source_place
 static struct err *heap_attach(struct source *source, const struct source_place *place)
 {
 	struct heap_state *state = source->state;
-	int program = source_kernel_program(place->bpf, source->row->program);
 	begin_heap_guard(state, place);
-	vec_each(&state->files, file)
-		if (file->functions.has_allocator)
-			try(attach_heap_file(state, file, program));
+	if (!state->is_of_processes)
+		return attach_heap_process(state, 0);
+	for (size_t i = 0; i < place->tasks.nr_ids; i++)
+		try(attach_heap_process(state, place->tasks.ids[i]));
 	return NULL;
 }
 
@@ -373,8 +396,90 @@ static struct err *heap_start(struct source *source, uint64_t now_ns)
 
 static void detach_heap(struct heap_state *state)
 {
-	uprobes_detach(state->uprobes.data, state->uprobes.len);
-	state->uprobes.len = 0;
+	vec_each(&state->probed, probes)
+		detach_heap_process(probes);
+	state->probed.len = 0;
+}
+
+/* ---- what the processes fork ---- */
+
+static bool has_heap_probes(const struct heap_state *state, uint32_t pid)
+{
+	vec_each(&state->probed, probes)
+		if (probes->pid == pid)
+			return true;
+	return false;
+}
+
+/* A process that could not be probed is not tried again. */
+static void probe_forked(struct heap_state *state, uint32_t pid)
+{
+	struct heap_process_probes none = {.pid = pid};
+	struct err *err = attach_heap_process(state, pid);
+	bool is_gone = err && kill((pid_t)pid, 0) && errno == ESRCH;
+	state->nr_forked += !err;
+	state->nr_unprobed += err && !is_gone;
+	if (err && !is_gone)
+		vec_push(&state->probed, none);
+	err_destroy(err);
+}
+
+static void unprobe_ended(struct heap_state *state)
+{
+	int targets = bpf_map__fd(state->bpf->maps.targets);
+	size_t kept = 0;
+	vec_each(&state->probed, probes) {
+		uint8_t value[64];
+		if (bpf_map_lookup_elem(targets, &probes->pid, value) && errno == ENOENT)
+			detach_heap_process(probes);
+		else
+			state->probed.data[kept++] = *probes;
+	}
+	state->probed.len = kept;
+}
+
+/* The kernel's events are inherited without their programs: new targets get their own. */
+static void follow_forks(struct heap_state *state, uint64_t now_ns)
+{
+	enum {
+		PERIOD_NS = 100 * 1000 * 1000,
+		MOST = 64, /* at a time: each has tens of probes */
+		MOST_TARGETS = 4096,
+	};
+	int targets = bpf_map__fd(state->bpf->maps.targets);
+	uint32_t pid, *from = NULL;
+	/* In a PID namespace the targets' numbers are others. */
+	if (!state->is_of_processes || !state->follows_forks || state->is_taken_off ||
+		state->stopped_ns || state->bpf->bss->pid_namespace_level ||
+		now_ns < state->looked_ns + PERIOD_NS)
+		return;
+	state->looked_ns = now_ns;
+	unprobe_ended(state);
+	for (int i = 0; i < MOST_TARGETS && !bpf_map_get_next_key(targets, from, &pid); i++) {
+		from = &pid;
+		if (has_heap_probes(state, pid))
+			continue;
+		if (state->probed.len < MOST)
+			probe_forked(state, pid);
+		else
+			state->is_full = true;
+	}
+}
+
+/* What was allocated until its probes were there is missing, all of what lived less. */
+static void say_of_forked(struct heap_state *state)
+{
+	if (!state->nr_forked && !state->nr_unprobed && !state->is_full)
+		return;
+	str_puts(&state->hint, state->hint.len ? "; " : "");
+	str_printf(&state->hint,
+		"%zu %s got probes of allocations up to 0.2 s later: what was allocated before "
+		"is missing",
+		state->nr_forked,
+		str_plural(
+			state->nr_forked, "process that was forked", "processes that were forked"));
+	if (state->nr_unprobed || state->is_full)
+		str_puts(&state->hint, ", and others got none, since there were too many");
 }
 
 /* ---- what is in use ---- */
@@ -511,6 +616,7 @@ static struct err *heap_update(struct source *source, uint64_t now_ns)
 	};
 	struct heap_state *state = source->state;
 	struct heap_guard *guard = &state->guard, before = *guard;
+	follow_forks(state, now_ns);
 	if (!guard->hit_ns || state->is_taken_off || guard->max_percent >= 100 ||
 		now_ns < guard->since_ns + LEAST_NS)
 		return NULL;
@@ -542,6 +648,7 @@ static void heap_stop(struct source *source, uint64_t now_ns)
 	state->stopped_ns = now_ns;
 	state->bpf->bss->takes_allocations = false;
 	detach_heap(state);
+	say_of_forked(state);
 	source_kernel_settle(source, state->bpf);
 }
 
@@ -565,7 +672,7 @@ static void heap_release(struct source *source)
 {
 	struct heap_state *state = source->state;
 	detach_heap(state);
-	vec_deinit(&state->uprobes);
+	vec_deinit(&state->probed);
 	vec_each(&state->files, file) {
 		mem_close_fd(&file->fd);
 		mem_free(file->path);
@@ -573,7 +680,6 @@ static void heap_release(struct source *source)
 	}
 	vec_deinit(&state->files);
 	heap_preload_destroy(&state->preload);
-	proc_pids_deinit(&state->pids);
 	proc_pids_deinit(&state->guard.pids);
 	str_deinit(&state->hint);
 	mem_free(state);

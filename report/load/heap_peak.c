@@ -14,6 +14,7 @@ enum heap_role {
 	HEAP_OBJECTS,
 	HEAP_USED,     /* to the end */
 	HEAP_LIFETIME, /* it was freed */
+	HEAP_USED_OBJECTS,
 	HEAP_ROLES,
 };
 
@@ -22,6 +23,7 @@ static const char *const names_of_roles[HEAP_ROLES] = {
 	[HEAP_OBJECTS] = "alloc_objects",
 	[HEAP_USED] = "inuse_space",
 	[HEAP_LIFETIME] = "lifetime",
+	[HEAP_USED_OBJECTS] = "inuse_objects",
 };
 
 enum {
@@ -33,6 +35,7 @@ struct heap_allocation {
 	uint32_t samples[HEAP_ROLES]; /* NO_SAMPLE: there is none */
 	uint32_t process;
 	uint64_t end_ns; /* UINT64_MAX: it was in use to the end */
+	bool is_cut;     /* ... which was that of the file */
 };
 
 struct heap_change {
@@ -44,6 +47,8 @@ struct heap_change {
 struct heap_peak {
 	struct profile *profile;
 	uint8_t *roles;                    /* of events: enum heap_role */
+	uint32_t events[HEAP_ROLES];       /* the last of each; 0: none */
+	bool is_cut;                       /* what was not freed was in use as the file was cut */
 	VEC(uint32_t) samples;             /* that have one, by thread and time */
 	VEC(struct heap_allocation) known; /* how long they were in use */
 	VEC(struct heap_change) changes;   /* of these */
@@ -67,7 +72,9 @@ static bool find_roles(struct heap_peak *peak)
 	bool has_lifetimes = false;
 	peak->roles = mem_zalloc_array(profile->events.len + PEAK_EVENTS, sizeof(*peak->roles));
 	for (size_t i = 1; i < profile->events.len; i++) {
-		peak->roles[i] = (uint8_t)role_of_event(&profile->events.data[i]);
+		enum heap_role role = role_of_event(&profile->events.data[i]);
+		peak->roles[i] = (uint8_t)role;
+		peak->events[role] = (uint32_t)i;
 		has_lifetimes |= peak->roles[i] == HEAP_LIFETIME;
 	}
 	return has_lifetimes;
@@ -122,16 +129,40 @@ static bool has_known_end(const struct profile *profile, uint32_t process)
 	return reason && !is_cut && reason != LAYOUT_END_WRITE_ERROR && reason != LAYOUT_END_SWITCH;
 }
 
+/*
+ * Whether the recorder was killed, and of everything that it sampled until then the file says if it
+ * was freed: then the rest was in use, as the samples at the end would have said.
+ */
+static bool is_cut_and_followed(const struct profile *profile)
+{
+	uint64_t unfollowed = 0;
+	if (profile->end.reason || profile_nr_origins(profile) || profile->file.damage.regions ||
+		profile->file.bad_chunks)
+		return false;
+	vec_each(&profile->sources, source)
+		if (strcmp(source->name, "heap-used") == 0 ||
+			strcmp(source->name, "heap-lifetime") == 0)
+			for (int i = 0; i < LAYOUT_EVENT_COUNTER_COUNT; i++)
+				if (i != LAYOUT_EVENTS && i != LAYOUT_EVENTS_SAMPLES)
+					unfollowed += source->tallies[i].count;
+	return !unfollowed;
+}
+
 static void take_allocation(struct heap_peak *peak, struct heap_allocation *allocation)
 {
 	struct profile *profile = peak->profile;
-	const uint32_t *of = allocation->samples;
+	uint32_t *of = allocation->samples;
+	if (of[HEAP_BYTES] == NO_SAMPLE) { /* it was allocated in an earlier file */
+		of[HEAP_BYTES] = of[HEAP_USED];
+		of[HEAP_OBJECTS] = of[HEAP_USED_OBJECTS];
+	}
 	if (of[HEAP_BYTES] == NO_SAMPLE)
 		return;
 	const struct profile_sample *bytes = &profile->samples.data[of[HEAP_BYTES]];
 	allocation->process = profile->threads.data[bytes->thread].process;
 	bool is_known = of[HEAP_LIFETIME] != NO_SAMPLE || of[HEAP_USED] != NO_SAMPLE;
-	if (!is_known || !has_known_end(profile, allocation->process)) {
+	allocation->is_cut = !is_known && peak->is_cut;
+	if (!peak->is_cut && (!is_known || !has_known_end(profile, allocation->process))) {
 		profile->heap_unknown_count++;
 		profile->heap_unknown_bytes += bytes->weight;
 		return;
@@ -219,9 +250,9 @@ static uint32_t add_peak_event(struct profile *profile, const char *name, const 
 	return (uint32_t)profile->events.len - 1;
 }
 
-static void add_peak_sample(struct profile *profile, uint32_t of, uint32_t event)
+static void add_heap_sample(struct profile *profile, uint32_t of, uint32_t event)
 {
-	if (of == NO_SAMPLE)
+	if (of == NO_SAMPLE || !event)
 		return;
 	struct profile_sample sample = profile->samples.data[of];
 	sample.event = (uint16_t)(event & 0x7fff);
@@ -240,8 +271,19 @@ static void add_peak_samples(struct heap_peak *peak)
 		uint64_t begin_ns = profile->samples.data[of[HEAP_BYTES]].time_ns;
 		if (begin_ns > peak_ns || allocation->end_ns <= peak_ns)
 			continue;
-		add_peak_sample(profile, of[HEAP_BYTES], bytes);
-		add_peak_sample(profile, of[HEAP_OBJECTS], objects);
+		add_heap_sample(profile, of[HEAP_BYTES], bytes);
+		add_heap_sample(profile, of[HEAP_OBJECTS], objects);
+	}
+}
+
+static void add_used_samples(struct heap_peak *peak)
+{
+	vec_each(&peak->known, allocation) {
+		if (!allocation->is_cut)
+			continue;
+		const uint32_t *of = allocation->samples;
+		add_heap_sample(peak->profile, of[HEAP_BYTES], peak->events[HEAP_USED]);
+		add_heap_sample(peak->profile, of[HEAP_OBJECTS], peak->events[HEAP_USED_OBJECTS]);
 	}
 }
 
@@ -270,11 +312,13 @@ void heap_peak_find(struct profile *profile)
 	if (!find_roles(&peak))
 		return;
 	peak.peaks_ns = mem_zalloc_array(profile->processes.len, sizeof(*peak.peaks_ns));
+	peak.is_cut = is_cut_and_followed(profile);
 	sort_heap_samples(&peak);
 	find_allocations(&peak);
 	find_changes(&peak);
 	find_heap_peaks(&peak);
 	if (profile->nr_heap_peaks && profile->events.len + PEAK_EVENTS <= LAYOUT_MAX_EVENTS)
 		add_peak_samples(&peak);
+	add_used_samples(&peak);
 	drop_lifetimes(&peak);
 }

@@ -10,9 +10,10 @@
  * use. Each process has a peak of its own. The samples of how long that was are dropped: they say
  * nothing by themselves.
  *
- * Of what the recording does not say how long it was in use is in no peak, but counted. There is
- * none of processes whose recording did not come to an end, or goes on in another file: what was
- * in use then is not known.
+ * What the recording does not say of how long it was in use is in no peak, but counted: so is all
+ * of processes whose recording goes on in another file, or ended in an error. Where the recorder
+ * was killed, and the file says of all that was sampled if it was freed, the rest was in use: it
+ * gets the samples that the recorder makes at the end.
  */
 void heap_peak_find(struct profile *profile);
 

@@ -834,12 +834,12 @@ static void complete(struct loading *loading)
 	thread_entries_settle(profile);
 	group_names_find(profile);
 	file_names_find(profile);
+	sum_counters(loading);
+	sum_tallies(loading);
 	if (!loading->options->as_recorded)
 		heap_peak_find(profile);
 	event_sums_find(profile);
 	find_programs(profile);
-	sum_counters(loading);
-	sum_tallies(loading);
 	if (!loading->options->leaves_order)
 		sample_order_sort(profile->samples.data, profile->samples.len);
 }

@@ -179,11 +179,108 @@ test_peak() {
 	[[ $(weight peak_space later) == 0 ]] || fail "later() has $(weight peak_space later) bytes at the peak"
 	want_near "bytes of later()" "$(weight alloc_space later)" 100000000 15
 	local heap freed used
-	heap=$(tally heap samples count) freed=$(tally heap-freed samples count) used=$(tally heap-used samples count)
+	heap=$(tally heap samples count) freed=$(tally heap-lifetime samples count) used=$(tally heap-used samples count)
 	((heap == freed + used)) || fail "$heap samples, $freed freed, $used in use"
 	"$EBPROF" report --stdio --peak heap.data >report || fail "report --peak"
 	grep -qE '^# what was in use [0-9.]+ s after the beginning, when most was$' report || fail "when: $(head -n 3 report)"
-	! "$EBPROF" report --stdio heap.data | grep -q freed_space || fail "freed_space is shown"
+	! "$EBPROF" report --stdio heap.data | grep -q lifetime || fail "lifetimes are shown"
+}
+
+# Of what the recorder saw until it was killed it is known what was in use.
+test_in_use_when_the_recorder_was_killed() {
+	cat >grows.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		static void *kept[100000];
+		__attribute__((noinline)) void *keeps(size_t bytes) { return memset(malloc(bytes), 1, bytes); }
+		int main(void)
+		{
+			for (int i = 0; i < 100000; i++) { kept[i] = keeps(10000); free(memset(malloc(10000), 2, 10)); usleep(2000); }
+			return kept[0] == NULL;
+		}
+	END
+	gcc -g -O1 -o grows grows.c || fail "cannot compile"
+	"$EBPROF" record -q --heap=4K -o cut.data -- ./grows &
+	local recorder=$!
+	is_soon test -s cut.data
+	sleep 3
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	pkill -x grows
+	"$EBPROF" convert --folded --event alloc_space -o all cut.data 2>/dev/null || fail "no allocations"
+	"$EBPROF" convert --folded --event inuse_space -o used cut.data 2>/dev/null || fail "nothing is in use"
+	local all used
+	all=$(awk '/;keeps / { sum += $NF } END { print sum + 0 }' all)
+	used=$(awk '/;keeps / { sum += $NF } END { print sum + 0 }' used)
+	((all > 0 && used == all)) || fail "$used of $all bytes are in use"
+	! grep -q 'main [0-9]*$' used || fail "what was freed is in use: $(cat used)"
+}
+
+# Siblings that one process forked have points of their own: alike, their errors would not even out.
+test_forked_siblings_differ() {
+	cat >forks.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *kept[2000];
+		int main(void)
+		{
+			for (int n = 0; n < 12; n++)
+				if (!fork()) {
+					for (int i = 0; i < 2000; i++) kept[i] = memset(malloc(1000), 1, 10);
+					_exit(0);
+				}
+			while (wait(0) > 0) {}
+			return kept[0] != NULL;
+		}
+	END
+	gcc -g -O1 -o forks forks.c || fail "cannot compile"
+	way=(--heap=64K)
+	record_heap -- ./forks
+	"$EBPROF" report --stdio -s pid -e alloc_space heap.data >report || fail report
+	awk '/^ *[0-9.]+% / { counts[$3]++; rows++ } END { for (i in counts) kinds++; exit !(rows == 12 && kinds >= 4) }' report ||
+		fail "siblings are alike: $(cat report)"
+	want_near "bytes of all" "$(weight alloc_space main)" 24000000 20
+}
+
+# Those of a running process get probes when they are there.
+test_forked_by_a_running_process() {
+	cat >server.c <<-'END'
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		static void *kept[100000];
+		static volatile sig_atomic_t forks;
+		static void on_signal(int number) { forks = number; }
+		__attribute__((noinline)) void *of_parent(void) { return memset(malloc(10000), 1, 10); }
+		__attribute__((noinline)) void *of_child(void) { return memset(malloc(10000), 2, 10); }
+		int main(void)
+		{
+			int n = 0;
+			signal(SIGUSR1, on_signal);
+			for (int i = 0; i < 3000; i++) {
+				kept[n++] = of_parent();
+				usleep(10000);
+				if (forks && !(forks = 0) && !fork())
+					for (;;) { kept[n++ % 100000] = of_child(); usleep(5000); }
+			}
+		}
+	END
+	gcc -g -O1 -o server server.c || fail "cannot compile"
+	./server &
+	local server=$!
+	"$EBPROF" record --heap=4K -p $server --duration 6 -o heap.data 2>err &
+	local recorder=$!
+	is_soon grep -q 'Ctrl-C to stop' err || fail "it does not begin: $(cat err)"
+	kill -USR1 $server
+	wait $recorder || fail "record: $(cat err)"
+	pkill -x server
+	[[ $(weight alloc_space of_parent) -gt 0 ]] || fail "the parent has none: $(cat err)"
+	[[ $(weight alloc_space of_child) -gt 0 ]] || fail "the child has none: $(cat err)"
+	grep -q 'process that was forked got probes of allocations' err || fail "it is not said: $(cat err)"
 }
 
 test_events_are_shown_everywhere() {

@@ -25,16 +25,18 @@ TEST(what_was_lost_is_told_elsewhere)
 	fixture_samples(&fixture, thread, stack, 0, 3);
 	struct profile *profile = fixture_profile(&fixture);
 	uint64_t *counters = profile->counters;
+	const struct profile_event *ticked = ticks_share_event(profile);
+	CHECK(ticked);
 	counters[LAYOUT_COUNTER_TICKS] = 1000;
 	counters[LAYOUT_COUNTER_SAMPLES] = 600;
-	CHECK(!ticks_share_put_of(profile, &text));
+	CHECK(!ticks_share_put_of(profile, ticked, &text));
 	counters[LAYOUT_COUNTER_TICKS_DUE] = 1000;
-	CHECK(ticks_share_of(profile) == 0.6);
-	CHECK(ticks_share_put_of(profile, &text));
+	CHECK(ticks_share_of(profile, ticked) == 0.6);
+	CHECK(ticks_share_put_of(profile, ticked, &text));
 	CHECK(strstr(str_text(&text), "60% of the "));
 	health_put_losses(profile, &losses);
 	CHECK(strstr(str_text(&losses), "sampled        60% of the "));
 	counters[LAYOUT_COUNTER_LOST_RING] = 350;
-	CHECK(ticks_share_of(profile) == 1);
+	CHECK(ticks_share_of(profile, ticked) == 1);
 	profile_destroy(profile);
 }

@@ -37,7 +37,10 @@ void text_put_none(
 	const char *event = profile->events.data[options->event].name;
 	bool is_in_use =
 		options->is_event_empty && !options->is_empty && strncmp(event, "inuse_", 6) == 0;
-	bool is_unknown = is_in_use && profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS];
+	enum layout_end_reason end = profile->end.reason;
+	bool has_end = end && end != LAYOUT_END_SWITCH && end != LAYOUT_END_WRITE_ERROR;
+	bool is_unknown =
+		is_in_use && (profile->counters[LAYOUT_COUNTER_HEAP_UNSEEN_MS] || !has_end);
 	str_puts(out, options->is_empty ? "# the recording has no samples" : "# nothing matches");
 	if (is_unknown)
 		str_puts(out, ": what stayed in use is not known");
