@@ -167,6 +167,51 @@ static void drop_newest(struct profile *profile)
 	profile->samples.len = kept;
 }
 
+static void put_words_of(const char *what, const struct filter_strings *words, struct str *out)
+{
+	for (size_t i = 0; i < words->len; i++) {
+		if (i == 0)
+			str_printf(out, "%s%s ", out->len ? ", " : "", what);
+		else
+			str_puts(out, " or ");
+		str_puts_escaped(out, words->data[i]);
+	}
+}
+
+static void put_numbers_of(const char *what, const struct filter_numbers *numbers, struct str *out)
+{
+	for (size_t i = 0; i < numbers->len; i++) {
+		if (i == 0)
+			str_printf(out, "%s%s ", out->len ? ", " : "", what);
+		str_printf(out, "%s%u", i ? " or " : "", numbers->data[i]);
+	}
+}
+
+/* Numbers and shares are of what is left: views and exports say of what. */
+static void note_what_is_left(struct profile *profile, const struct filter *filter)
+{
+	CLEANUP(str_deinit) struct str text = {0};
+	profile->only_some_events = filter->events.len > 0;
+	put_words_of("thread", &filter->comms, &text);
+	put_words_of("container", &filter->containers, &text);
+	put_words_of("scripts in", &filter->languages, &text);
+	put_words_of("label", &filter->labels, &text);
+	put_numbers_of("process", &filter->pids, &text);
+	put_numbers_of("thread", &filter->tids, &text);
+	put_numbers_of("CPU", &filter->cpus, &text);
+	const char *separator = text.len ? ", " : "";
+	if (filter->to_ns)
+		str_printf(&text, "%s%.3f to %.3f s", separator, (double)filter->from_ns / 1e9,
+			(double)filter->to_ns / 1e9);
+	else if (filter->from_ns)
+		str_printf(&text, "%sfrom %.3f s", separator, (double)filter->from_ns / 1e9);
+	if (!text.len)
+		return;
+	profile->only = arena_strndup(&profile->arena, text.data, text.len);
+	profile->only_from_ns = profile->first_ns + filter->from_ns;
+	profile->only_to_ns = filter->to_ns ? profile->first_ns + filter->to_ns : 0;
+}
+
 void filter_samples(struct profile *profile, const struct filter *filter)
 {
 	if (!filter->events.len && !filter_wants_all_of_event(filter))
@@ -175,6 +220,7 @@ void filter_samples(struct profile *profile, const struct filter *filter)
 		drop_newest(profile);
 	CLEANUP(scope_deinit) struct scope scope = {0};
 	add_sample_terms(&scope, filter);
+	note_what_is_left(profile, filter);
 	scope_drop(&scope, profile);
 	if (filter->hidden)
 		hidden_frames_leave_out(profile, filter->hidden);

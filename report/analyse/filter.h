@@ -52,7 +52,7 @@ struct filter filter_of_names(const struct filter *filter);
 
 /*
  * Drops the samples whose comm, event, container, pid, tid, CPU, time or language is not wanted,
- * and then of the others' stacks what is not.
+ * and then of the others' stacks what is not. What is left stands in profile->only, but events.
  */
 void filter_samples(struct profile *profile, const struct filter *filter);
 /* Drops the samples without any frame in the wanted dsos and symbols. After symbolize(). */

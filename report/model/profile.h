@@ -279,6 +279,10 @@ struct profile {
 	VEC(struct profile_source) sources;      /* whose counters are not among these */
 	struct layout_clock first_clock, last_clock;
 	uint64_t first_ns, last_ns; /* of anything that has a time */
+	/* Of filter_samples(): which samples are left, "thread a, 1.000 to 5.000 s"; NULL: all. */
+	const char *only;
+	uint64_t only_from_ns, only_to_ns; /* the span of these, as first_ns; 0: to the end */
+	bool only_some_events;             /* likewise: the others' samples are left out */
 	/* Of heap_peak_find(): the event of bytes, behind which that of objects stands; 0: none. */
 	uint32_t heap_peak_event;
 	size_t nr_heap_peaks;  /* processes that have one */

@@ -298,6 +298,10 @@ static void show_info(struct app *app, enum action action)
 {
 	(void)action;
 	struct str text = {0};
+	if (app->model->profile->only)
+		str_printf(&text, "numbers of samples: only of %s\n\n", app->model->profile->only);
+	if (app->model->profile->only_some_events)
+		str_puts(&text, "numbers of samples: only of the events that were asked for\n\n");
 	info_put_text(app->model->profile, true, &text);
 	overlay_open_text(&app->overlay, "Recording", &text);
 }
@@ -437,7 +441,10 @@ static void step_event(struct app *app, enum action action)
 	const struct event_choices *events = &app->model->names->events;
 	size_t next = 0;
 	if (events->list.len < 2) {
-		app_warn(app, "no other event was recorded");
+		app_warn(
+			app, app->model->profile->only_some_events
+				     ? "the others were left out: start without -e, --leaks, --peak"
+				     : "no other event was recorded");
 		return;
 	}
 	uint32_t now = app->wish.event ? app->wish.event : app->model->event;

@@ -118,6 +118,8 @@ static void chrome_put_title(const struct app *app, struct title *title)
 		add_part(title, 0, "%s", app->live_words);
 	chrome_add_event(app, title);
 	chrome_add_samples(app, title);
+	if (profile->only)
+		add_part(title, 1, "only %s", profile->only);
 	add_part(title, 6, "%.1f s", profile_duration_s(profile));
 	bool is_damaged = profile->file.damage.regions || profile->file.bad_chunks;
 	if (is_damaged || !profile->file.ended)

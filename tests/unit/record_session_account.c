@@ -8,6 +8,7 @@
 
 static struct translate translate;
 static struct sources sources;
+static const struct session_options session_options;
 static struct recording recording;
 static struct script_probes script_probes;
 static struct left_out left_out;
@@ -20,6 +21,7 @@ static void setup(void)
 	translate_init(&translate, false);
 	recording.translate = &translate;
 	recording.sources = &sources;
+	recording.options = &session_options;
 	account.recording = &recording;
 	account.drain = &drain;
 	account.script_probes = &script_probes;

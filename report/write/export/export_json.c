@@ -12,6 +12,7 @@
 #include "report/model/text/json.h"
 #include "report/write/export/dense_ids.h"
 #include "report/write/export/export.h"
+#include "report/write/export/export_names.h"
 #include "report/write/export/function_table.h"
 #include "report/write/export/json_labels.h"
 #include "report/write/export/tally.h"
@@ -75,8 +76,8 @@ static void json_put_meta(struct document *document)
 	}
 	json_object_end(json);
 	json_line(json);
-	json_put_exact(json, "begin_ns", profile_wall_ns(profile, profile->first_ns));
-	json_put_exact(json, "duration_ns", profile->last_ns - profile->first_ns);
+	json_put_exact(json, "begin_ns", profile_wall_ns(profile, export_begin_ns(profile)));
+	json_put_exact(json, "duration_ns", export_duration_ns(profile));
 	json_put_exact(json, "lost", profile_lost(profile));
 	json_put_text(json, "damage", str_text(&damage));
 }

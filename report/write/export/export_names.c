@@ -39,3 +39,17 @@ const char *export_service_name(const struct profile *profile)
 		return path_last_part(command);
 	return host && host[0] ? host : "ebprof";
 }
+
+uint64_t export_begin_ns(const struct profile *profile)
+{
+	uint64_t from_ns = profile->only_from_ns;
+	return from_ns > profile->first_ns && from_ns < profile->last_ns ? from_ns
+									 : profile->first_ns;
+}
+
+uint64_t export_duration_ns(const struct profile *profile)
+{
+	uint64_t begin_ns = export_begin_ns(profile), to_ns = profile->only_to_ns;
+	bool ends_early = to_ns > begin_ns && to_ns < profile->last_ns;
+	return (ends_early ? to_ns : profile->last_ns) - begin_ns;
+}

@@ -201,8 +201,8 @@ static void otlp_put_profile(struct otlp *otlp, const struct part *part, struct 
 	otlp_put_value_type(otlp, out, PROFILE_SAMPLE_TYPE, is_counted ? "samples" : type,
 		is_counted ? "count" : unit);
 	bytes_put(out, part->samples.data, part->samples.len);
-	protobuf_put_fixed64(out, PROFILE_TIME, profile_wall_ns(profile, profile->first_ns));
-	protobuf_put_varint(out, PROFILE_DURATION, profile->last_ns - profile->first_ns);
+	protobuf_put_fixed64(out, PROFILE_TIME, profile_wall_ns(profile, export_begin_ns(profile)));
+	protobuf_put_varint(out, PROFILE_DURATION, export_duration_ns(profile));
 	otlp_put_value_type(otlp, out, PROFILE_PERIOD_TYPE, type, unit);
 	protobuf_put_varint(out, PROFILE_PERIOD, export_event_period(profile, part->event));
 	otlp_put_id(otlp, part, out);

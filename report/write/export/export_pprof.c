@@ -328,6 +328,7 @@ static void put_comments(struct pprof *pprof)
 	put_comment(pprof, "command", profile_meta(profile, LAYOUT_META_COMMAND));
 	put_comment(pprof, "target", profile_meta(profile, LAYOUT_META_TARGET));
 	put_comment(pprof, "note", profile_meta(profile, LAYOUT_META_NOTE));
+	put_comment(pprof, "only", profile->only);
 	CLEANUP(str_deinit) struct str text = {0};
 	uint64_t lost = profile_lost(profile);
 	if (lost)
@@ -344,10 +345,9 @@ static void pprof_put_head(struct pprof *pprof)
 	uint32_t index = pprof->events.data[pprof->main_column];
 	const char *type = export_event_type(profile, index);
 	put_value_types(pprof);
-	protobuf_put_varint(
-		&pprof->out, PROFILE_TIME_NANOS, profile_wall_ns(profile, profile->first_ns));
-	protobuf_put_varint(
-		&pprof->out, PROFILE_DURATION_NANOS, profile->last_ns - profile->first_ns);
+	protobuf_put_varint(&pprof->out, PROFILE_TIME_NANOS,
+		profile_wall_ns(profile, export_begin_ns(profile)));
+	protobuf_put_varint(&pprof->out, PROFILE_DURATION_NANOS, export_duration_ns(profile));
 	pprof_put_value_type(pprof, PROFILE_PERIOD_TYPE, type, export_event_unit(profile, index));
 	protobuf_put_varint(&pprof->out, PROFILE_PERIOD, export_event_period(profile, index));
 	/* Else pprof shows the last type, whichever that is. */

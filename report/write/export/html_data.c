@@ -361,6 +361,8 @@ static void html_data_put_column(struct html_data *data, size_t side)
 	CLEANUP(str_deinit) struct str damage = {0}, stacks = {0}, share = {0};
 	health_put_damage(profile, &damage);
 	cut_stacks_put_sentence(profile, &stacks);
+	if (profile->only)
+		str_printf(&stacks, "%sOnly %s.", stacks.len ? " " : "", profile->only);
 	str_puts(&share, stacks.len ? " " : "");
 	if (ticks_share_put_of(profile, event, &share))
 		str_printf(&stacks, "%s.", str_text(&share));
