@@ -32,7 +32,9 @@ run(async () => {
 	};
 	await inBrowser("alike.svg", 520, "document.querySelector('foreignObject input') !== null", wanted(520));
 	await inBrowser("alike.html", 560, "page !== null", async (browser) => {
-		const chart = "page.charts['view-chart']", differences = await browser.value(`[...${chart}.differences.values()]`);
+		const chart = "page.charts['view-chart']";
+		await browser.until(`${chart}.rows.length > 0`); // the window has its size
+		const differences = await browser.value(`[...${chart}.differences.values()]`);
 		want("in a flame graph", differences.sort(), ["int", "long"]);
 	});
 	await inBrowser("alike.html", 360, "page !== null", async (browser) => {
