@@ -85,7 +85,8 @@ static struct {
 	void (*free)(void *address);
 	int (*key_create)(unsigned *key, void (*end)(void *));
 	int (*set_specific)(unsigned key, const void *value);
-	/* glibc's; programs have its pthread_atfork() linked into them, from 2.34 on it has none. */
+	/* glibc's; programs have its pthread_atfork() linked into them, from 2.34 on it has none.
+	 */
 	int (*register_at_fork)(void (*before)(void), void (*in_parent)(void),
 		void (*in_child)(void), void *library);
 	int (*at_fork)(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
@@ -178,8 +179,8 @@ static uint64_t seed(void)
 	uint64_t pid = getpid ? (uint64_t)getpid() : 0;
 	uint64_t place = (uintptr_t)&self ^ (uintptr_t)&number << 16 ^ pid << 40;
 	uint64_t mixed = place + number * 0x9e3779b97f4a7c15;
-	/* Processes that were forked differ in few bits. splitmix64: Steele et al., "Fast splittable
-	 * pseudorandom number generators". */
+	/* Processes that were forked differ in few bits. splitmix64: Steele et al., "Fast
+	 * splittable pseudorandom number generators". */
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
 	return (mixed ^ mixed >> 31) | 1; /* not 0 */
