@@ -313,6 +313,14 @@ bool proc_read_owner(uint32_t pid, uint32_t *ret)
 	return ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 }
 
+/* What has ended is in the root of each hierarchy of version 1: kernel/cgroup/cgroup.c, Linux 6.18,
+ * cgroup_exit(). */
+static bool has_left_cgroups(uint32_t pid)
+{
+	struct proc_stat stat;
+	return !proc_read_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X';
+}
+
 bool proc_read_cgroup(uint32_t pid, struct str *ret)
 {
 	CLEANUP(str_deinit) struct str text = {0};
@@ -337,9 +345,10 @@ bool proc_read_cgroup(uint32_t pid, struct str *ret)
 			best = path;
 		}
 	}
-	if (best)
+	bool is_known = best && (best_rank > 1 || !has_left_cgroups(pid));
+	if (is_known)
 		str_puts(ret, best);
-	return best;
+	return is_known;
 }
 
 void proc_pids_deinit(struct proc_pids *pids)

@@ -75,7 +75,8 @@ bool proc_read_uid(uint32_t pid, uint32_t *ret);
 bool proc_read_owner(uint32_t pid, uint32_t *ret);
 /* The process that the thread belongs to; 0 when it is gone. */
 uint32_t proc_read_tgid(uint32_t tid);
-/* Appends the cgroup's path: of version 2, else of the memory or any other named controller. */
+/* Appends the cgroup's path: of version 2, else of the memory or any other named controller. False:
+ * it is not known, as of what has ended. */
 bool proc_read_cgroup(uint32_t pid, struct str *ret);
 
 struct proc_pids {

@@ -1,5 +1,6 @@
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/host/cpu.h"
@@ -105,4 +106,19 @@ TEST(proc_a_thread_has_a_process)
 	pthread_join(thread, NULL);
 	CHECK_INT(tgid, getpid());
 	CHECK_INT(proc_read_tgid(0x7ffffff0), 0); /* a pid that no process has */
+}
+
+/* Until it was waited for it is there, but of version 1 in the root of each hierarchy. */
+TEST(what_has_ended_is_in_no_cgroup)
+{
+	CLEANUP(str_deinit) struct str own = {0}, ended = {0};
+	pid_t child = fork();
+	siginfo_t info;
+	if (child == 0)
+		_exit(0);
+	CHECK_INT(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	CHECK(proc_read_cgroup((uint32_t)getpid(), &own));
+	if (proc_read_cgroup((uint32_t)child, &ended))
+		CHECK_STR(str_text(&ended), str_text(&own));
+	waitpid(child, NULL, 0);
 }
