@@ -158,6 +158,12 @@ async function checkSelections(browser) {
 		.reduce((a, b) => a + b)`), part);
 	await browser.click(time.left + 3, time.top + 9);
 	want("a click ends it", await browser.value("page.profile.tree.total[0]"), all);
+	await browser.value("page.go({zoom: 1})");
+	await browser.mouse("mousePressed", time.left + time.width / 4, time.top + 9);
+	await browser.mouse("mouseMoved", time.left + time.width / 3, time.top + 9);
+	await browser.mouse("mouseReleased", time.left + time.width / 2, time.top + 9);
+	want("a range leaves the branch that is looked at", await browser.value("[page.state.zoom, page.state.first > 0]"), [1, true]);
+	await browser.key("R");
 }
 
 async function checkGroups(browser) {

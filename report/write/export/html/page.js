@@ -102,10 +102,10 @@ class Page {
 			profile: this.profile,
 			onPlace: (left, right) => this.time.standOver(left, right, this.threadMask() ? "chosen threads" : "all threads"),
 			onThread: (i) => this.go({thread: this.state.thread === "t" + i ? "" : "t" + i, zoom: 0}),
-			onSelect: (first, end) => this.go({first, end, zoom: 0}),
+			onSelect: (first, end) => this.selectTime(first, end),
 			onHover: (texts, event) => this.facts.showTip(texts, event),
 		});
-		this.time = new TimeLine(byId("time"), {span: ticksSpan(this.profile), onSelect: (first, end) => this.go({first, end, zoom: 0})});
+		this.time = new TimeLine(byId("time"), {span: ticksSpan(this.profile), onSelect: (first, end) => this.selectTime(first, end)});
 	}
 
 	/* ---- states ---- */
@@ -258,6 +258,12 @@ class Page {
 		byId("search").value = "";
 		this.search();
 		this.go({zoom: 0, thread: "", first: 0, end: this.profile.slices, narrow: "", kind: -1});
+	}
+
+	/* A branch of the calls stays chosen; the other trees are made anew of a range. */
+	selectTime(first, end) {
+		const {view, zoom} = this.state;
+		this.go({first, end, zoom: ["inverted", "order"].includes(view) ? 0 : zoom});
 	}
 
 	zoomTo(node) {
