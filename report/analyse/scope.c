@@ -288,12 +288,17 @@ static void put_without_folders(const char *text, struct str *out)
 	str_puts(out, folders_end ? folders_end + 1 : text);
 }
 
+static bool is_event_called(const char *name, const char *text)
+{
+	return ends_with_event(name, strlen(name), text) ||
+	       ends_with_event(name, length_without_terms(name), text);
+}
+
 bool scope_is_event(const char *name, const char *text)
 {
 	CLEANUP(str_deinit) struct str word = {0};
 	put_without_folders(text, &word);
-	return ends_with_event(name, strlen(name), str_text(&word)) ||
-	       ends_with_event(name, length_without_terms(name), str_text(&word));
+	return is_event_called(name, text) || is_event_called(name, str_text(&word));
 }
 
 static void allow_events(const struct profile *profile, const struct clause *clause, bool *allowed)

@@ -349,6 +349,7 @@ TEST(an_event_is_meant_without_its_terms)
 	CHECK(scope_is_event("syscalls:sys_exit_read/value=ret/", "sys_exit_read"));
 	CHECK(scope_is_event("duration:b:function", "duration:./a/b:function"));
 	CHECK(scope_is_event("duration:b:function", "duration:b:function"));
+	CHECK(scope_is_event("mem:0x10000000/4:w", "mem:0x10000000/4:w"));
 	CHECK(!scope_is_event("duration:b:function", "duration:/a/c:function"));
 	CHECK(!scope_is_event("duration:b:function", "uprobe:/a/b:function"));
 	CHECK(scope_is_event("uprobe:/bin/a:run", "run"));
