@@ -430,6 +430,19 @@ static void print_own_heap(
 		heap->remedy ? heap->remedy : "", heap->remedy ? " is in its environment" : "");
 }
 
+/* Of those in use as many are followed as there is room for, which are the oldest. */
+static void print_unkept(const struct session_summary *summary)
+{
+	for (size_t i = 0; i < summary->nr_sources; i++) {
+		const struct session_source *source = &summary->sources[i];
+		if (strcmp(source->name, "heap-used") == 0 && source->lost)
+			console_say("hint: of %llu sampled allocations it is not known if they "
+				    "were freed, since too many were in use then: the newest are "
+				    "not among what is in use; a larger --heap=SIZE follows all",
+				(unsigned long long)source->lost);
+	}
+}
+
 /* Each hint only when its condition holds, with the number and the way out. */
 static void print_hints(const struct record_view *view, const struct session_summary *summary)
 {
@@ -449,6 +462,16 @@ static void print_hints(const struct record_view *view, const struct session_sum
 			summary->label_file_error);
 	for (size_t i = 0; summary->hints[i]; i++)
 		console_say("hint: %s", summary->hints[i]);
+	if (summary->heap_programs_missed)
+		console_say("hint: %llu %s (%s) ran without the library that counts "
+			    "allocations, as static ones do and those that are given another "
+			    "environment or LD_PRELOAD: what they allocated is missing (record "
+			    "them as the command, or by -p)",
+			(unsigned long long)summary->heap_programs_missed,
+			str_plural(summary->heap_programs_missed, "program that it started",
+				"programs that it started"),
+			path_last_part(summary->heap_program_missed));
+	print_unkept(summary);
 	for (size_t i = 0; options->heap_bytes && summary->own_heaps[i].path; i++)
 		print_own_heap(options, &summary->own_heaps[i]);
 	for (size_t i = 0; summary->script_probes.advice[i]; i++)

@@ -27,9 +27,12 @@ static bool is_event(const struct profile *profile, size_t index, const char *wo
 	return index && scope_is_event(profile->events.data[index].name, word);
 }
 
+/* Not lifetimes of allocations, of which there is nothing to be seen. */
 static void select_put_event(const struct profile *profile, size_t index, struct str *out)
 {
-	str_puts(out, index ? profile->events.data[index].name : "");
+	const char *source = profile->events.data[index].source;
+	bool is_shown = index && (!source || strcmp(source, "heap-lifetime") != 0);
+	str_puts(out, is_shown ? profile->events.data[index].name : "");
 }
 
 static bool is_comm(const struct profile *profile, size_t index, const char *word)

@@ -410,6 +410,8 @@ static void recording_put_counters(
 		recording, LAYOUT_COUNTER_CODE_UNREAD, 0, counts->code_unread - base->code_unread);
 	put_counter(recording, LAYOUT_COUNTER_HEAP_UNSEEN_MS, 0,
 		counts->heap_unseen_ms - base->heap_unseen_ms);
+	put_counter(recording, LAYOUT_COUNTER_HEAP_PROGRAMS_MISSED, 0,
+		counts->heap_programs_missed - base->heap_programs_missed);
 	put_counter(recording, LAYOUT_COUNTER_TICKS_DUE, 0, counts->ticks_due - base->ticks_due);
 	recording_put_labels(recording, &counts->lacking_labels, &base->lacking_labels);
 }
@@ -492,6 +494,7 @@ static void move_base(struct recording *recording, const struct recording_counts
 	base->code_unread = counts->code_unread;
 	base->heap_unseen_ms = counts->heap_unseen_ms;
 	base->ticks_due = counts->ticks_due;
+	base->heap_programs_missed = counts->heap_programs_missed;
 	base->lacking_labels = counts->lacking_labels;
 }
 

@@ -29,6 +29,7 @@ struct recording_counts {
 	uint64_t sideband_lost, gap_samples, targets_full, files_full, mappings_full, cpus_back;
 	uint64_t images_read, images_given_up;
 	uint64_t waits_without_scripts, programs_skipped, code_unread, heap_unseen_ms;
+	uint64_t heap_programs_missed;
 	uint64_t ticks_due; /* by the CPU time of the command, once that has ended; 0: not known */
 	struct lacking_labels lacking_labels;
 };

@@ -291,6 +291,9 @@ static struct err *create_parts(struct session *session)
 	try(open_ring_folder(session));
 	try(proc_check_namespace());
 	try(sources_probe(&session->sources, event_sources, EVENT_SOURCES, options));
+	vec_each(&session->sources, source)
+		if (source->row->preloads)
+			session->translate.library.path = source->row->preloads(source);
 	try(session_signals_take(&session->signals));
 	struct process_label_options labels = {options->label_variables,
 		options->nr_label_variables, options->label_file, options->label_sources};
@@ -821,6 +824,7 @@ static struct err *finish(struct session *session, struct err *err)
 		session->reason = LAYOUT_END_WRITE_ERROR;
 	session_drain_end(&session->drain);
 	end_kept_of_image(session, 0, now_ns);
+	library_watch_finish(&session->translate.library);
 	if (session->kept_files)
 		kept_files_finish(session->kept_files, &session->translate.objects,
 			&session->translate.emitter.objects);

@@ -79,6 +79,8 @@ struct session_summary {
 	uint64_t targets_full, files_full, sideband_lost, gap_samples, mappings_full;
 	double gap_from_s, gap_until_s;   /* in which sideband was lost, since the start */
 	uint64_t programs_skipped;        /* runs of BPF programs, see sampler_programs_skipped() */
+	uint64_t heap_programs_missed;    /* that ran without the library that counts */
+	const char *heap_program_missed;  /* one of these; NULL: there is none */
 	uint64_t ticks_due;               /* by the CPU time of the command; 0: not known */
 	uint64_t cpus_back;               /* times that a CPU came online */
 	struct left_out_busy left_out[3]; /* the busiest children that were no targets */

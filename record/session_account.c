@@ -48,6 +48,7 @@ struct err *session_account_read(struct session_account *account, bool is_last)
 	counts->targets_left_out = account->cgroups->nr_left_out;
 	counts->files_full = sampler_files_full(account->sampler);
 	counts->programs_skipped = sampler_programs_skipped(account->sampler);
+	counts->heap_programs_missed = translate->library.nr_without;
 	counts->code_unread = sampler_code_unasked(account->sampler);
 	if (translate->resolver.code)
 		counts->code_unread += translate->resolver.code->statistics.unread;
@@ -371,6 +372,8 @@ static void sum_counts(const struct session_account *account, struct session_sum
 	summary->gap_until_s = seconds_since_start(account, translate->gaps.until_ns);
 	summary->programs_skipped = counts->programs_skipped;
 	summary->ticks_due = counts->ticks_due;
+	summary->heap_programs_missed = counts->heap_programs_missed;
+	summary->heap_program_missed = translate->library.program;
 	summary->mappings_full = counts->mappings_full;
 	summary->cpus_back = counts->cpus_back;
 	summary->kernel_hidden = translate->kernel.is_hidden;

@@ -74,6 +74,7 @@ void translate_deinit(struct translate *translate)
 	sleeper_counts_deinit(&translate->sleepers);
 	block_devices_deinit(&translate->devices);
 	kept_stacks_deinit(&translate->kept_stacks);
+	library_watch_deinit(&translate->library);
 	sideband_batch_clear(&translate->sideband);
 	vec_deinit(&translate->sideband.events);
 	bytes_buf_deinit(&translate->records);
@@ -170,13 +171,17 @@ static void apply_event(struct translate *translate, const struct sideband_event
 				processes, event->parent_pid, event->pid, event->time_ns);
 		break;
 	case SIDEBAND_EXEC:
+		library_watch_exec(&translate->library, event->pid);
 		if (process)
 			process_table_exec(processes, process, event->time_ns);
 		break;
 	case SIDEBAND_EXIT:
+		library_watch_exit(&translate->library, event->pid);
 		process_table_exit(processes, event->pid, event->time_ns);
 		break;
 	case SIDEBAND_MAP:
+		if (sideband_maps_file(event))
+			library_watch_map(&translate->library, event->pid, event->path);
 		apply_map(translate, event);
 		break;
 	case SIDEBAND_STALE:

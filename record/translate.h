@@ -23,6 +23,7 @@
 #include "record/script/script_table.h"
 #include "record/sleeper_counts.h"
 #include "record/task/gap_log.h"
+#include "record/task/library_watch.h"
 #include "record/task/sideband.h"
 #include "record/task/thread_times.h"
 #include "record/unwind/blame_table.h"
@@ -76,6 +77,7 @@ struct translate {
 	struct block_devices devices;
 	struct map stack_by_hash; /* node | truncation << 32 */
 	struct kept_stacks kept_stacks;
+	struct library_watch library; /* that is preloaded */
 	struct sideband_batch sideband;
 	size_t sideband_applied; /* of the batch's events */
 	struct bytes_buf

@@ -207,7 +207,9 @@ enum layout_truncation {
 	X(LAYOUT_COUNTER_HEAP_UNSEEN_MS, 32, \
 		"heap_unseen_ms") /* in which the probes of allocations were taken off */ \
 	X(LAYOUT_COUNTER_TICKS_DUE, 33, "ticks_due") /* by the CPU time of a command that was \
-							recorded whole; 0: unknown */
+							recorded whole; 0: unknown */ \
+	X(LAYOUT_COUNTER_HEAP_PROGRAMS_MISSED, 34, \
+		"heap_programs_missed") /* that the command started, without the library */
 
 enum layout_counter {
 #define X(name, number, word) name = number,

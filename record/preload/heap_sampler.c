@@ -66,6 +66,7 @@ WEAK void *dlsym(void *handle, const char *name);
 WEAK char *getenv(const char *name);
 WEAK int sched_yield(void);
 WEAK int getpid(void);
+WEAK int getpagesize(void);
 WEAK int dladdr(const void *address, void *ret);
 WEAK void *__libc_malloc(size_t bytes);
 WEAK void *__libc_calloc(size_t count, size_t bytes);
@@ -455,6 +456,8 @@ EXPORT void *calloc(size_t count, size_t bytes);
 EXPORT void *realloc(void *old, size_t bytes);
 EXPORT void *memalign(size_t alignment, size_t bytes);
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes);
+EXPORT void *valloc(size_t bytes);
+EXPORT void *pvalloc(size_t bytes);
 EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes);
 EXPORT void free(void *address);
 HIDDEN void *chosen_malloc(size_t bytes);
@@ -607,6 +610,27 @@ EXPORT void *memalign(size_t alignment, size_t bytes)
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
 	return allocate_aligned(alignment, bytes);
+}
+
+static size_t bytes_of_page(void)
+{
+	return getpagesize ? (size_t)getpagesize() : 4096;
+}
+
+EXPORT void *valloc(size_t bytes)
+{
+	return allocate_aligned(bytes_of_page(), bytes);
+}
+
+/* Of whole pages, and one at least. */
+EXPORT void *pvalloc(size_t bytes)
+{
+	size_t page = bytes_of_page(), pages = bytes / page + (bytes % page != 0 || !bytes);
+	if (__builtin_mul_overflow(pages, page, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return allocate_aligned(page, bytes);
 }
 
 EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)

@@ -131,6 +131,8 @@ struct event_source {
 	uint64_t (*raised_period)(const struct source *source);
 	/* NULL, or a sentence for the user when it is over, of the source; NULL: there is none. */
 	const char *(*hint)(const struct source *source);
+	/* NULL, or the path of a library that all programs of the command are to have, or NULL. */
+	const char *(*preloads)(const struct source *source);
 	/* NULL, or after stop() and divide(): bits of the runtimes whose functions its samples of
 	 * tasks that sleep are without, since what reads them could not be loaded; UINT32_MAX: any.
 	 */

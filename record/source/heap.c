@@ -274,6 +274,11 @@ static void heap_put_variables(const struct source *source, struct target_variab
 		(struct target_variable){"EBPROF_HEAP_DISTANCE", state->distance_text, NULL});
 }
 
+static const char *heap_preloads(const struct source *source)
+{
+	return ((const struct heap_state *)source->state)->preload.path;
+}
+
 static const char *heap_hint(const struct source *source)
 {
 	const struct heap_state *state = source->state;
@@ -726,6 +731,7 @@ const struct event_source heap_source = {
 	.end_kept = heap_end_kept,
 	.update = heap_update,
 	.hint = heap_hint,
+	.preloads = heap_preloads,
 	.unseen_ns = heap_unseen_ns,
 	.read_counters = heap_read_counters,
 	.release = heap_release,

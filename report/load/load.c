@@ -467,6 +467,25 @@ static void load_on_sample_soon(void *context, const struct layout_sample *sampl
 	map_prefetch(&loading->stack_index, loading_stack_key(user, sample->kernel_stack));
 }
 
+/*
+ * What a file says of what is in use, or was freed, is of the time of the allocation, which may
+ * have been in an earlier file: that is no time of this one.
+ */
+static bool is_of_allocation_before(const struct profile *profile, uint32_t event)
+{
+	const char *source = profile->events.data[event].source;
+	return source && (strncmp(source, "heap-used", strlen("heap-used")) == 0 ||
+				 strcmp(source, "heap-lifetime") == 0);
+}
+
+/* Behind what needs the very times: in views nothing is older than the recording. */
+static void bring_to_beginning(struct profile *profile)
+{
+	vec_each(&profile->samples, sample)
+		if (sample->time_ns < profile->first_ns)
+			sample->time_ns = profile->first_ns;
+}
+
 static void load_on_sample(void *context, const struct layout_sample *sample)
 {
 	struct loading *loading = context;
@@ -487,7 +506,8 @@ static void load_on_sample(void *context, const struct layout_sample *sample)
 		.stack = stack_of_sample(loading, sample),
 		.labels = load_labels_of(loading, thread, sample->labels),
 	};
-	note_time(profile, sample->time_ns);
+	if (sample->time_ns >= profile->first_ns || !is_of_allocation_before(profile, event))
+		note_time(profile, sample->time_ns);
 	if (sample->syscall || sample->waker)
 		vec_push(&loading->calls, (struct loading_call){profile->samples.len,
 						  sample->syscall, load_waker_of(loading, sample)});
@@ -838,6 +858,7 @@ static void complete(struct loading *loading)
 	sum_tallies(loading);
 	if (!loading->options->as_recorded)
 		heap_peak_find(profile);
+	bring_to_beginning(profile);
 	event_sums_find(profile);
 	find_programs(profile);
 	if (!loading->options->leaves_order)

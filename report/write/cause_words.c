@@ -87,6 +87,10 @@ const char *cause_of_counter(enum layout_counter counter)
 		"ms without the probes of allocations, which had taken more of the CPU time than "
 		"--max-overhead: what was allocated then is missing, and what is shown in use was "
 		"so when they were taken off";
+	static const char without_library[] =
+		"programs that the command started without the library that counts allocations, "
+		"as static ones, or with another environment or LD_PRELOAD: what they allocated "
+		"is missing";
 	static const char *const sentences[LAYOUT_COUNTER_COUNT] = {
 		[LAYOUT_COUNTER_LOST_RING] = ring,
 		[LAYOUT_COUNTER_LOST_UNRESOLVED] = unresolved,
@@ -109,6 +113,7 @@ const char *cause_of_counter(enum layout_counter counter)
 		[LAYOUT_COUNTER_PROGRAMS_SKIPPED] = skipped,
 		[LAYOUT_COUNTER_CODE_UNREAD] = unread,
 		[LAYOUT_COUNTER_HEAP_UNSEEN_MS] = without_probes,
+		[LAYOUT_COUNTER_HEAP_PROGRAMS_MISSED] = without_library,
 		[LAYOUT_COUNTER_CPUS_BACK] = "times that CPUs came online, or the machine woke",
 	};
 	return sentences[counter];

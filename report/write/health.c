@@ -186,6 +186,12 @@ void health_put_damage(const struct profile *profile, struct str *out)
 			cause_of_counter(LAYOUT_COUNTER_HEAP_UNSEEN_MS));
 		separator = "; ";
 	}
+	uint64_t missed = profile->counters[LAYOUT_COUNTER_HEAP_PROGRAMS_MISSED];
+	if (missed) {
+		str_printf(out, "%s%llu %s", separator, (unsigned long long)missed,
+			cause_of_counter(LAYOUT_COUNTER_HEAP_PROGRAMS_MISSED));
+		separator = "; ";
+	}
 	if (profile->dangling) {
 		str_printf(out, "%s%llu %s missing", separator,
 			(unsigned long long)profile->dangling,

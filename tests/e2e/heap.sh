@@ -283,6 +283,38 @@ test_forked_by_a_running_process() {
 	grep -q 'process that was forked got probes of allocations' err || fail "it is not said: $(cat err)"
 }
 
+# What a command starts may be without the library: that is told, and stands in the file.
+test_programs_without_the_library() {
+	cat >takes.c <<-'END'
+		#include <malloc.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static void *kept[3000];
+		__attribute__((noinline)) void *by_malloc(void) { return memset(malloc(10240), 1, 10); }
+		__attribute__((noinline)) void *by_valloc(void) { return memset(valloc(10240), 2, 10); }
+		__attribute__((noinline)) void *by_pvalloc(void) { return memset(pvalloc(10240), 3, 10); }
+		int main(void)
+		{
+			for (int i = 0; i < 1000; i++) {
+				kept[3 * i] = by_malloc();
+				kept[3 * i + 1] = by_valloc();
+				kept[3 * i + 2] = by_pvalloc();
+			}
+			return kept[0] == NULL;
+		}
+	END
+	gcc -g -O1 -Wno-deprecated-declarations -o takes takes.c || fail "cannot compile"
+	run "$EBPROF" record --heap=64K -o heap.data -- sh -c 'env -i ./takes; ./takes; sh -c ./takes'
+	want_status 0 record
+	grep -q 'hint: 1 program that it started (takes) ran without the library' err || fail "it is not said: $(cat err)"
+	"$EBPROF" info heap.data 2>&1 | grep -q '1 programs* that the command started without the library' || fail "info: $("$EBPROF" info heap.data 2>&1)"
+	want_near "malloc" "$(weight alloc_space by_malloc)" 20480000 25
+	want_near "valloc" "$(weight alloc_space by_valloc)" 20480000 25
+	want_near "pvalloc" "$(weight alloc_space by_pvalloc)" 24576000 25
+	run "$EBPROF" record --heap=64K -o heap.data -- sh -c './takes; ./takes'
+	! grep -q 'without the library' err || fail "all had it: $(cat err)"
+}
+
 test_events_are_shown_everywhere() {
 	way=(--heap=64K)
 	record_heap -- "$WORKLOADS/heap" 4

@@ -22,7 +22,7 @@ COUNTER_NAMES = {
     19: "gap_samples", 20: "code_given_up", 21: "mappings_full", 22: "cpus_back",
     23: "images_read", 24: "images_given_up", 25: "labels_unknown", 26: "labels_unread",
     27: "labels_cut", 28: "labels_left_out", 29: "waits_without_scripts",
-    30: "programs_skipped", 31: "code_unread", 32: "heap_unseen_ms", 33: "ticks_due",
+    30: "programs_skipped", 31: "code_unread", 32: "heap_unseen_ms", 33: "ticks_due", 34: "heap_programs_missed",
 }
 EVENT_COUNTER_NAMES = {
     1: "events", 2: "samples", 3: "idle", 4: "filtered", 5: "lost_ring", 6: "lost_busy",

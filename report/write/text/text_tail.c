@@ -53,6 +53,11 @@ void text_put_losses(const struct profile *profile, uint32_t event, struct str *
 		str_puts(out,
 			"# what was freed as the program ended is not among these: record -p, for "
 			"a --duration, shows what is in use meanwhile\n");
+	uint64_t unfollowed = 0;
+	if (is_in_use && profile_event_lost(profile, shown, &unfollowed) && unfollowed)
+		str_puts(out,
+			"# what was allocated last is not among these: more was in use than is "
+			"followed; with a larger --heap=SIZE all of it is\n");
 	if (event_value_is_of_heap(shown))
 		health_put_own_heaps(profile, out);
 	if (profile->events.data[event].wait || profile->events.data[event].is_sum)
