@@ -4,7 +4,7 @@
 
 #include "format/base/mem.h"
 
-static struct watched_image *image_of(struct library_watch *watch, uint32_t pid)
+static struct watched_image *watched_image_of(struct library_watch *watch, uint32_t pid)
 {
 	const uint64_t *index = watch->path ? map_get(&watch->pids, pid) : NULL;
 	return index ? &watch->images.data[*index - 1] : NULL;
@@ -26,7 +26,7 @@ static void end_image(struct library_watch *watch, struct watched_image *image)
 
 void library_watch_exec(struct library_watch *watch, uint32_t pid)
 {
-	struct watched_image *image = image_of(watch, pid);
+	struct watched_image *image = watched_image_of(watch, pid);
 	if (!watch->path)
 		return;
 	if (image) {
@@ -39,7 +39,7 @@ void library_watch_exec(struct library_watch *watch, uint32_t pid)
 
 void library_watch_map(struct library_watch *watch, uint32_t pid, const char *path)
 {
-	struct watched_image *image = image_of(watch, pid);
+	struct watched_image *image = watched_image_of(watch, pid);
 	if (!image)
 		return;
 	if (!image->program)
@@ -49,7 +49,7 @@ void library_watch_map(struct library_watch *watch, uint32_t pid, const char *pa
 
 void library_watch_exit(struct library_watch *watch, uint32_t pid)
 {
-	struct watched_image *image = image_of(watch, pid);
+	struct watched_image *image = watched_image_of(watch, pid);
 	if (!image)
 		return;
 	end_image(watch, image);
